@@ -1,0 +1,147 @@
+//! Diagnostics as text for people and as JSON for programs.
+
+use crate::diag::{Diagnostic, Diagnostics, Fault, Location, Severity};
+use crate::source::{Pos, Sources, Span};
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+
+/// Lines longer than this are not shown: a minified or hostile file would fill the screen.
+const MAX_SHOWN_LINE: usize = 400;
+
+/// Renders all of `diagnostics` as text, each followed by an empty line; `colour` asks for ANSI colours.
+pub fn text(diagnostics: &Diagnostics, sources: &Sources, colour: bool) -> String {
+    let mut out = String::new();
+    for diagnostic in diagnostics.iter() {
+        out.push_str(&one(diagnostic, sources, colour));
+        out.push_str("\n\n");
+    }
+    out
+}
+
+/// Renders one diagnostic as text, without a final newline.
+pub fn one(diagnostic: &Diagnostic, sources: &Sources, colour: bool) -> String {
+    let level = match diagnostic.severity {
+        Severity::Error if diagnostic.fault == Fault::Bug => Level::ERROR.with_name("internal error"),
+        Severity::Error => Level::ERROR,
+        Severity::Warning => Level::WARNING,
+        Severity::Remark => Level::NOTE.with_name("remark"),
+    };
+    let title = level.primary_title(&diagnostic.message).id(diagnostic.code);
+    let mut group = Group::with_title(title);
+    let mut loose = Vec::new();
+    let places = std::iter::once((AnnotationKind::Primary, &diagnostic.location, ""))
+        .chain(diagnostic.labels.iter().map(|label| (AnnotationKind::Context, &label.location, label.text.as_str())));
+    // Annotations of one file go into one snippet.
+    let mut snippets: Vec<(Pos, Vec<(AnnotationKind, Span, &str)>)> = Vec::new();
+    for (kind, location, label) in places {
+        match location {
+            Location::None if label.is_empty() => {}
+            Location::None => loose.push(label.to_string()),
+            Location::Point { file, at } => {
+                let what = if label.is_empty() { "here" } else { label };
+                loose.push(format!("{file}:{}:{}: {what}", at.line, at.col));
+            }
+            Location::Span(span) => match sources.line_col(span.start) {
+                None if label.is_empty() => {}
+                None => loose.push(label.to_string()),
+                Some((file, at)) if file.line(at.line).len() > MAX_SHOWN_LINE => {
+                    let what = if label.is_empty() { "here" } else { label };
+                    loose.push(format!("{}:{}:{}: {what}", file.name, at.line, at.col));
+                }
+                Some((file, _)) => match snippets.iter_mut().find(|(start, _)| *start == file.start()) {
+                    Some((_, list)) => list.push((kind, *span, label)),
+                    None => snippets.push((file.start(), vec![(kind, *span, label)])),
+                },
+            },
+        }
+    }
+    for (start, annotations) in &snippets {
+        let Some(file) = sources.file_of(*start) else { continue };
+        // Only the lines that are pointed at: the renderer's time grows with the text it is given.
+        let line_of = |pos: Pos| sources.line_col(pos).map_or(1, |(_, at)| at.line);
+        let first = annotations.iter().map(|(_, span, _)| line_of(span.start)).min().unwrap_or(1);
+        let last = annotations.iter().map(|(_, span, _)| line_of(span.start)).max().unwrap_or(1);
+        let (from, to) = file.line_range(first, last);
+        let window = &file.text[from..to];
+        let base = start.0 as usize + from;
+        let mut snippet = Snippet::source(window).line_start(first as usize).path(&file.name);
+        for (kind, span, label) in annotations {
+            let lo = (span.start.0 as usize).saturating_sub(base).min(window.len());
+            let hi = (span.end.0 as usize).saturating_sub(base).clamp(lo, window.len());
+            let mut annotation = kind.span(lo..hi);
+            if !label.is_empty() {
+                annotation = annotation.label(*label);
+            }
+            snippet = snippet.annotation(annotation);
+        }
+        group = group.element(snippet);
+    }
+    for place in loose {
+        group = group.element(Level::NOTE.message(place));
+    }
+    for note in &diagnostic.notes {
+        group = group.element(Level::NOTE.message(note));
+    }
+    if let Some(help) = &diagnostic.help {
+        group = group.element(Level::HELP.message(help));
+    }
+    let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
+    renderer.render(&[group])
+}
+
+/// One diagnostic as a JSON object: `severity`, `fault`, `code`, `message`, `location`, `labels`, `notes`, `help`.
+pub fn json(diagnostic: &Diagnostic, sources: &Sources) -> serde_json::Value {
+    let place = |location: &Location| match location {
+        Location::None => serde_json::Value::Null,
+        Location::Point { file, at } => serde_json::json!({"file": &**file, "line": at.line, "column": at.col}),
+        Location::Span(span) => match sources.line_col(span.start) {
+            None => serde_json::Value::Null,
+            Some((file, at)) => {
+                let end = sources.line_col(span.end).map_or(at, |(_, end)| end);
+                serde_json::json!({
+                    "file": file.name, "line": at.line, "column": at.col,
+                    "end_line": end.line, "end_column": end.col,
+                })
+            }
+        },
+    };
+    serde_json::json!({
+        "severity": match diagnostic.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+            Severity::Remark => "remark",
+        },
+        "fault": match diagnostic.fault {
+            Fault::Input => "input",
+            Fault::PassAssumption => "pass-assumption",
+            Fault::Bug => "bug",
+        },
+        "code": diagnostic.code,
+        "message": diagnostic.message,
+        "location": place(&diagnostic.location),
+        "labels": diagnostic.labels.iter()
+            .map(|label| serde_json::json!({"location": place(&label.location), "text": label.text}))
+            .collect::<Vec<_>>(),
+        "notes": diagnostic.notes,
+        "help": diagnostic.help,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_diagnostic_shows_its_line_and_its_way_out() {
+        let mut sources = Sources::new();
+        let file = sources.add("f.tir", "schedule @s for @f {\n  splt(x)\n}\n").expect("small");
+        let start = Pos(sources.file(file).start().0 + 23);
+        let span = Span::new(start, Pos(start.0 + 4));
+        let diagnostic = Diagnostic::error("unknown-op", span, "unknown primitive `splt`").help("did you mean `split`?");
+        let shown = one(&diagnostic, &sources, false);
+        assert_eq!(
+            shown,
+            "error[unknown-op]: unknown primitive `splt`\n --> f.tir:2:3\n  |\n2 |   splt(x)\n  |   ^^^^\n  |\n  = help: did you mean `split`?"
+        );
+        assert_eq!(json(&diagnostic, &sources)["location"]["line"], 2);
+    }
+}

@@ -1,0 +1,2 @@
+//! tc-opt.
+fn main() {}

@@ -1,0 +1,2 @@
+//! tc-run.
+fn main() {}
