@@ -1,1 +1,13 @@
-//! tc-target.
+//! What is known of a GPU without having one: element types as memory holds them, the limits and features of
+//! each target, and the manifest that says how the kernels of a compiled function are launched.
+//!
+//! Everything here is plain data. This crate knows no IR, so that emitters and the runtime can share it.
+
+pub mod dtype;
+mod json;
+pub mod manifest;
+pub mod target;
+
+pub use dtype::DType;
+pub use manifest::{Access, Buffer, Kernel, KernelManifest, Param, Scalar};
+pub use target::{Feature, Target};

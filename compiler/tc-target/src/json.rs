@@ -1,0 +1,241 @@
+//! The manifest as JSON, by hand: the form is small, versioned, and its errors name the place in the document.
+
+use crate::dtype::DType;
+use crate::manifest::{Access, Buffer, Kernel, KernelManifest, Param, Scalar, VERSION, wrong};
+use serde_json::{Map, Value, json};
+use tc_support::Diagnostic;
+use tc_support::suggest::{did_you_mean, shorten};
+
+impl KernelManifest {
+    /// The manifest as a JSON object whose `manifest` is the version of the form.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "manifest": VERSION,
+            "function": self.function,
+            "target": self.target,
+            "params": self.params.iter().map(param_to_json).collect::<Vec<_>>(),
+            "temporaries": self.temporaries.iter().map(buffer_to_json).collect::<Vec<_>>(),
+            "kernels": self.kernels.iter().map(kernel_to_json).collect::<Vec<_>>(),
+        })
+    }
+
+    /// Reads what [`KernelManifest::to_json`] wrote, and checks it.
+    pub fn from_json(value: &Value) -> Result<KernelManifest, Diagnostic> {
+        let node = Node { value, path: "manifest".into() };
+        let version = node.field("manifest")?.u64()?;
+        if version != VERSION {
+            return Err(wrong(format!("the manifest has version {version}, and this build reads version {VERSION}")));
+        }
+        node.only(&["manifest", "function", "target", "params", "temporaries", "kernels"])?;
+        let manifest = KernelManifest {
+            function: node.field("function")?.string()?,
+            target: node.field("target")?.string()?,
+            params: node.field("params")?.list(param_from_json)?,
+            temporaries: node.field("temporaries")?.list(|node| buffer_from_json(node, &BUFFER_KEYS))?,
+            kernels: node.field("kernels")?.list(kernel_from_json)?,
+        };
+        manifest.validate()?;
+        Ok(manifest)
+    }
+
+    /// Reads a manifest from JSON text.
+    pub fn from_json_text(text: &str) -> Result<KernelManifest, Diagnostic> {
+        let value = serde_json::from_str(text).map_err(|error| wrong(format!("the manifest is not JSON: {error}")))?;
+        KernelManifest::from_json(&value)
+    }
+}
+
+const BUFFER_KEYS: [&str; 6] = ["name", "dtype", "shape", "bytes", "alignment", "access"];
+const BUFFER_PARAM_KEYS: [&str; 7] = ["kind", "name", "dtype", "shape", "bytes", "alignment", "access"];
+
+fn param_to_json(param: &Param) -> Value {
+    match param {
+        Param::Scalar(scalar) => json!({"kind": "scalar", "name": scalar.name, "dtype": scalar.dtype.name()}),
+        Param::Buffer(buffer) => {
+            let mut value = buffer_to_json(buffer);
+            value["kind"] = json!("buffer");
+            value
+        }
+    }
+}
+
+fn buffer_to_json(buffer: &Buffer) -> Value {
+    json!({
+        "name": buffer.name,
+        "dtype": buffer.dtype.name(),
+        "shape": buffer.shape,
+        "bytes": buffer.bytes,
+        "alignment": buffer.alignment,
+        "access": buffer.access.name(),
+    })
+}
+
+fn kernel_to_json(kernel: &Kernel) -> Value {
+    json!({
+        "name": kernel.name,
+        "args": kernel.args,
+        "grid": kernel.grid,
+        "block": kernel.block,
+        "cluster": kernel.cluster,
+        "dynamic_shared": kernel.dynamic_shared,
+        "static_shared": kernel.static_shared,
+    })
+}
+
+fn param_from_json(node: &Node<'_>) -> Result<Param, Diagnostic> {
+    match node.field("kind")?.string()?.as_str() {
+        "buffer" => Ok(Param::Buffer(buffer_from_json(node, &BUFFER_PARAM_KEYS)?)),
+        "scalar" => {
+            node.only(&["kind", "name", "dtype"])?;
+            Ok(Param::Scalar(Scalar { name: node.field("name")?.string()?, dtype: node.field("dtype")?.dtype()? }))
+        }
+        other => Err(node.field("kind")?.one_of(other, &["buffer", "scalar"])),
+    }
+}
+
+fn buffer_from_json(node: &Node<'_>, keys: &[&str]) -> Result<Buffer, Diagnostic> {
+    node.only(keys)?;
+    let access = node.field("access")?;
+    let access_name = access.string()?;
+    Ok(Buffer {
+        name: node.field("name")?.string()?,
+        dtype: node.field("dtype")?.dtype()?,
+        shape: node.field("shape")?.list(Node::u64)?,
+        bytes: node.field("bytes")?.u64()?,
+        alignment: node.field("alignment")?.u64()?,
+        access: Access::ALL
+            .into_iter()
+            .find(|candidate| candidate.name() == access_name)
+            .ok_or_else(|| access.one_of(&access_name, &Access::ALL.map(Access::name)))?,
+    })
+}
+
+fn kernel_from_json(node: &Node<'_>) -> Result<Kernel, Diagnostic> {
+    node.only(&["name", "args", "grid", "block", "cluster", "dynamic_shared", "static_shared"])?;
+    Ok(Kernel {
+        name: node.field("name")?.string()?,
+        args: node.field("args")?.list(Node::string)?,
+        grid: node.field("grid")?.extents()?,
+        block: node.field("block")?.extents()?,
+        cluster: node.field("cluster")?.extents()?,
+        dynamic_shared: node.field("dynamic_shared")?.u64()?,
+        static_shared: node.field("static_shared")?.u64()?,
+    })
+}
+
+/// A value and the way to it from the root, for messages.
+struct Node<'a> {
+    value: &'a Value,
+    path: String,
+}
+
+impl<'a> Node<'a> {
+    fn expected(&self, what: &str) -> Diagnostic {
+        let found = match self.value {
+            Value::Null => "null",
+            Value::Bool(_) => "a truth value",
+            Value::Number(_) => "another number",
+            Value::String(_) => "a string",
+            Value::Array(_) => "a list",
+            Value::Object(_) => "an object",
+        };
+        wrong(format!("`{}`: expected {what}, found {found}", self.path))
+    }
+
+    fn one_of(&self, found: &str, allowed: &[&str]) -> Diagnostic {
+        let wrong = wrong(format!("`{}`: `{}` is not known here", self.path, shorten(found)));
+        match did_you_mean(found, allowed.iter().copied()) {
+            Some(help) => wrong.help(help),
+            None => wrong,
+        }
+    }
+
+    fn object(&self) -> Result<&'a Map<String, Value>, Diagnostic> {
+        self.value.as_object().ok_or_else(|| self.expected("an object"))
+    }
+
+    fn field(&self, key: &str) -> Result<Node<'a>, Diagnostic> {
+        let value =
+            self.object()?.get(key).ok_or_else(|| wrong(format!("`{}`: there is no field `{key}`", self.path)))?;
+        Ok(Node { value, path: format!("{}.{key}", self.path) })
+    }
+
+    /// An unknown field is an error: it would be a wish that nobody hears.
+    fn only(&self, keys: &[&str]) -> Result<(), Diagnostic> {
+        match self.object()?.keys().find(|key| !keys.contains(&key.as_str())) {
+            None => Ok(()),
+            Some(key) => Err(self.one_of(key, keys)),
+        }
+    }
+
+    fn u64(&self) -> Result<u64, Diagnostic> {
+        self.value.as_u64().ok_or_else(|| self.expected("an integer from 0 to 2^64 - 1"))
+    }
+
+    fn string(&self) -> Result<String, Diagnostic> {
+        self.value.as_str().map(str::to_string).ok_or_else(|| self.expected("a string"))
+    }
+
+    fn dtype(&self) -> Result<DType, Diagnostic> {
+        let name = self.string()?;
+        DType::parse(&name).ok_or_else(|| self.one_of(&name, &DType::ALL.map(DType::name)))
+    }
+
+    fn list<T>(&self, item: impl Fn(&Node<'a>) -> Result<T, Diagnostic>) -> Result<Vec<T>, Diagnostic> {
+        let values = self.value.as_array().ok_or_else(|| self.expected("a list"))?;
+        let nodes = values.iter().enumerate().map(|(idx, value)| Node { value, path: format!("{}[{idx}]", self.path) });
+        nodes.map(|node| item(&node)).collect()
+    }
+
+    fn extents(&self) -> Result<[u64; 3], Diagnostic> {
+        self.list(Node::u64)?.try_into().map_err(|_| self.expected("a list of three integers"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::manifest::tests::example;
+
+    #[test]
+    fn a_manifest_comes_back_as_it_went() {
+        let manifest = example();
+        let text = manifest.to_json().to_string();
+        assert_eq!(KernelManifest::from_json_text(&text), Ok(manifest));
+        assert!(text.starts_with(r#"{"function":"conv1d","#), "{text}");
+    }
+
+    #[test]
+    fn a_bad_document_is_refused_at_its_place() {
+        let refused = |change: fn(&mut Value)| {
+            let mut value = example().to_json();
+            change(&mut value);
+            KernelManifest::from_json(&value).expect_err("changed for the worse")
+        };
+        assert_eq!(
+            refused(|value| value["manifest"] = json!(2)).message,
+            "the manifest has version 2, and this build reads version 1"
+        );
+        assert_eq!(
+            refused(|value| value["kernels"][1]["grid"] = json!([1, -1, 1])).message,
+            "`manifest.kernels[1].grid[1]`: expected an integer from 0 to 2^64 - 1, found another number"
+        );
+        assert_eq!(
+            refused(|value| value["kernels"][0]["block"] = json!([1])).message,
+            "`manifest.kernels[0].block`: expected a list of three integers, found a list"
+        );
+        let wrong = refused(|value| value["params"][0]["dtype"] = json!("f23"));
+        assert_eq!(wrong.message, "`manifest.params[0].dtype`: `f23` is not known here");
+        assert_eq!(wrong.help.as_deref(), Some("did you mean `f32`?"));
+        let wrong = refused(|value| value["temporaries"][0]["acess"] = json!("read"));
+        assert_eq!(wrong.message, "`manifest.temporaries[0]`: `acess` is not known here");
+        assert_eq!(wrong.help.as_deref(), Some("did you mean `access`?"));
+        assert_eq!(
+            refused(|value| drop(value["kernels"][0].as_object_mut().expect("an object").remove("args"))).message,
+            "`manifest.kernels[0]`: there is no field `args`"
+        );
+        assert_eq!(refused(|value| *value = json!(3)).message, "`manifest`: expected an object, found another number");
+        assert!(KernelManifest::from_json_text(&"[".repeat(1 << 20)).is_err());
+        assert!(KernelManifest::from_json_text("").is_err());
+    }
+}
