@@ -1,0 +1,275 @@
+//! The builder: makes ops at a place, with their locations and names.
+
+use crate::attrs::AttrData;
+use crate::entity::{Attr, Attrs, Name, Op, Region, Type, Value};
+use crate::func::{Def, Func, Locs, OpData, Place, RegionData};
+use crate::names::keys;
+use crate::opdef::{Context, Infer, Opcode, Results, Role};
+use crate::types::Elem;
+use cranelift_entity::EntityList;
+
+/// The operands for one parameter of a row.
+#[derive(Clone, Copy)]
+pub enum Part<'a> {
+    /// One operand.
+    One(Value),
+    /// The operands of a variadic parameter.
+    Many(&'a [Value]),
+}
+
+/// An op in the making, for those who need more than a typed view's `build`.
+#[derive(Clone, Copy)]
+pub struct OpSpec<'a> {
+    /// The row.
+    pub opcode: Opcode,
+    /// All operands, in the order of the row: by position, then by key.
+    pub operands: &'a [Value],
+    /// Which optional or keyed operand parameters are given; see [`Func::keyed_mask`].
+    pub keyed: u16,
+    /// The attributes.
+    pub attrs: Attrs,
+    /// The types of the results.
+    pub results: &'a [Type],
+    /// How many regions it gets; each is empty, without arguments.
+    pub n_regions: usize,
+}
+
+/// Makes ops at a place in a function.
+pub struct Builder<'f> {
+    /// The function.
+    pub func: &'f mut Func,
+    /// The locations that ops made here carry.
+    pub locs: Locs,
+    region: Region,
+    before: Option<Op>,
+}
+
+impl<'f> Builder<'f> {
+    /// Builds at the end of `region`.
+    pub fn at_end(func: &'f mut Func, region: Region) -> Builder<'f> {
+        Builder { func, locs: Locs::default(), region, before: None }
+    }
+
+    /// Builds at the start of `region`.
+    pub fn at_start(func: &'f mut Func, region: Region) -> Builder<'f> {
+        let before = func.first_op(region);
+        Builder { func, locs: Locs::default(), region, before }
+    }
+
+    /// Builds before `op`, with its locations.
+    pub fn before(func: &'f mut Func, op: Op) -> Builder<'f> {
+        let region = func.region_of(op).expect("an op that was taken out is no place to build at");
+        let locs = func.op_locs(op);
+        Builder { func, locs, region, before: Some(op) }
+    }
+
+    /// Builds after `op`, with its locations.
+    pub fn after(func: &'f mut Func, op: Op) -> Builder<'f> {
+        let region = func.region_of(op).expect("an op that was taken out is no place to build at");
+        let (locs, before) = (func.op_locs(op), func.next_op(op));
+        Builder { func, locs, region, before }
+    }
+
+    /// The region that ops are made in.
+    pub fn region(&self) -> Region {
+        self.region
+    }
+
+    /// Runs `build` at the end of `region`, then goes on where this builder was.
+    pub fn within<T>(&mut self, region: Region, build: impl FnOnce(&mut Builder<'_>) -> T) -> T {
+        let mut inner = Builder { func: self.func, locs: self.locs, region, before: None };
+        build(&mut inner)
+    }
+
+    /// Makes an op.
+    pub fn op(&mut self, spec: OpSpec<'_>) -> Op {
+        let func = &mut *self.func;
+        let op = func.ops.next_key();
+        let mut first_result = None;
+        for (idx, &ty) in spec.results.iter().enumerate() {
+            let value = func.push_value(ty, Def::Result(op, idx));
+            first_result.get_or_insert(value);
+        }
+        for &operand in spec.operands {
+            func.values[operand].n_uses += 1;
+        }
+        let mut regions = EntityList::new();
+        for _ in 0..spec.n_regions {
+            let region = func.regions.push(RegionData { parent: Some(op).into(), ..RegionData::default() });
+            regions.push(region, &mut func.region_lists);
+        }
+        let operands = EntityList::from_slice(spec.operands, &mut func.value_lists);
+        func.ops.push(OpData {
+            opcode: spec.opcode,
+            n_results: spec.results.len() as u16,
+            keyed: spec.keyed,
+            operands,
+            regions,
+            first_result: first_result.into(),
+            attrs: spec.attrs,
+            locs: self.locs,
+        });
+        func.places.push(Place::default());
+        func.link(op, self.region, self.before);
+        op
+    }
+
+    /// Makes an op from the operands of each parameter. Types that the row infers need not be given.
+    ///
+    /// # Panics
+    /// Where the row refuses the operands' types: the caller is a pass, and it has a bug.
+    pub fn build_parts(&mut self, opcode: Opcode, parts: &[Part<'_>], attrs: &[(Name, Attr)], results: &[Type]) -> Op {
+        let row = self.func.registry().row(opcode);
+        let attrs = self.func.dict(attrs);
+        let (mut operands, mut keyed, mut bit) = (Vec::with_capacity(4), 0u16, 0);
+        let params = row.params.iter().filter(|param| param.kind.is_operand());
+        for (param, part) in params.clone().zip(parts) {
+            let given = !matches!(part, Part::Many([]));
+            if param.keyed || param.optional {
+                keyed |= u16::from(given) << bit;
+                bit += 1;
+            }
+        }
+        for want_keyed in [false, true] {
+            for (param, part) in params.clone().zip(parts) {
+                match part {
+                    _ if param.keyed != want_keyed => {}
+                    Part::One(value) => operands.push(*value),
+                    Part::Many(values) => operands.extend_from_slice(values),
+                }
+            }
+        }
+        let inferred;
+        let results = if results.is_empty() && row.results != Results::Count(0) && !matches!(row.infer, Infer::Written) {
+            inferred = self
+                .func
+                .infer_types(opcode, &operands, attrs)
+                .unwrap_or_else(|reason| panic!("built an ill-typed `{}`: {reason}", row.name));
+            &inferred[..]
+        } else {
+            results
+        };
+        self.op(OpSpec { opcode, operands: &operands, keyed, attrs, results, n_regions: row.regions.len() })
+    }
+
+    /// Makes an op whose operands are all by position and whose result is inferred; gives that result.
+    pub fn value(&mut self, opcode: Opcode, operands: &[Value], attrs: &[(Name, Attr)]) -> Value {
+        let attrs = self.func.dict(attrs);
+        let types = self
+            .func
+            .infer_types(opcode, operands, attrs)
+            .unwrap_or_else(|reason| panic!("built an ill-typed `{}`: {reason}", self.func.registry().row(opcode).name));
+        let op = self.op(OpSpec { opcode, operands, keyed: 0, attrs, results: &types, n_regions: 0 });
+        self.func.result(op).expect("the row has one result")
+    }
+
+    /// A literal of type `ty`.
+    pub fn constant(&mut self, value: Attr, ty: Type) -> Value {
+        let opcode = self.func.registry().by_role(Context::Any, Role::Constant).expect("a dialect has literals");
+        let attrs = self.func.dict(&[(keys::VALUE, value)]);
+        let op = self.op(OpSpec { opcode, operands: &[], keyed: 0, attrs, results: &[ty], n_regions: 0 });
+        self.func.result(op).expect("a literal has one result")
+    }
+
+    /// The `index` literal `value`.
+    pub fn index(&mut self, value: i64) -> Value {
+        self.int(value, Elem::Index)
+    }
+
+    /// The integer literal `value` of type `elem`.
+    pub fn int(&mut self, value: i64, elem: Elem) -> Value {
+        let attr = self.func.int_attr(value);
+        let ty = self.func.elem_ty(elem);
+        self.constant(attr, ty)
+    }
+
+    /// The float literal `value` of type `elem`.
+    pub fn float(&mut self, value: f64, elem: Elem) -> Value {
+        let attr = self.func.attr(AttrData::float(value));
+        let ty = self.func.elem_ty(elem);
+        self.constant(attr, ty)
+    }
+
+    /// `true` or `false`.
+    pub fn bool(&mut self, value: bool) -> Value {
+        let attr = self.func.attr(AttrData::Bool(value));
+        let ty = self.func.bool_ty();
+        self.constant(attr, ty)
+    }
+
+    /// Names `value`.
+    pub fn name(&mut self, value: Value, name: &str) -> Value {
+        let name = self.func.name(name);
+        self.func.values[value].name = Some(name).into();
+        value
+    }
+
+    /// Adds an argument to `region`.
+    pub fn arg(&mut self, region: Region, ty: Type, name: Option<&str>) -> Value {
+        self.func.push_arg(region, ty, name)
+    }
+}
+
+impl Func {
+    /// Adds an argument to `region`.
+    pub fn push_arg(&mut self, region: Region, ty: Type, name: Option<&str>) -> Value {
+        let idx = self.region_args(region).len();
+        let value = self.push_value(ty, Def::Arg(region, idx));
+        if let Some(name) = name {
+            let name = self.name(name);
+            self.values[value].name = Some(name).into();
+        }
+        self.regions[region].args.push(value, &mut self.value_lists);
+        value
+    }
+
+    /// Sets or takes away the name of `value`.
+    pub fn set_value_name(&mut self, value: Value, name: Option<Name>) {
+        self.values[value].name = name.into();
+    }
+
+    /// The types that the row `opcode` gives its results.
+    pub fn infer_types(&mut self, opcode: Opcode, operands: &[Value], attrs: Attrs) -> Result<Vec<Type>, String> {
+        let row = self.registry().row(opcode);
+        let operand = |idx: usize| operands.get(idx).copied().ok_or_else(|| format!("`{}` lacks an operand", row.name));
+        match row.infer {
+            _ if row.results == Results::Count(0) => Ok(Vec::new()),
+            Infer::Written => Err(format!("the types of the results of `{}` must be written", row.name)),
+            Infer::Same(idx) => Ok(vec![self.value_type(operand(idx)?)]),
+            Infer::Predicate => {
+                let lanes = self.value_scalar(operand(0)?).map_or(1, |scalar| scalar.lanes);
+                Ok(vec![self.scalar_ty(crate::Scalar { elem: Elem::Bool, lanes })])
+            }
+            Infer::By(infer) => infer(self, operands, attrs),
+        }
+    }
+
+    pub(crate) fn link(&mut self, op: Op, region: Region, before: Option<Op>) {
+        let prev = match before {
+            Some(next) => self.places[next].prev.expand(),
+            None => self.regions[region].last.expand(),
+        };
+        self.places[op] = Place { parent: Some(region).into(), prev: prev.into(), next: before.into() };
+        match prev {
+            Some(prev) => self.places[prev].next = Some(op).into(),
+            None => self.regions[region].first = Some(op).into(),
+        }
+        match before {
+            Some(next) => self.places[next].prev = Some(op).into(),
+            None => self.regions[region].last = Some(op).into(),
+        }
+    }
+
+    pub(crate) fn unlink(&mut self, op: Op) {
+        let Place { parent, prev, next } = std::mem::take(&mut self.places[op]);
+        let Some(region) = parent.expand() else { return };
+        match prev.expand() {
+            Some(prev) => self.places[prev].next = next,
+            None => self.regions[region].first = next,
+        }
+        match next.expand() {
+            Some(next) => self.places[next].prev = prev,
+            None => self.regions[region].last = prev,
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! The dialects that a run knows. There is no global one: a module carries its own.
+
+use crate::opdef::{Context, ItemDef, OpDef, Opcode, Role};
+use rustc_hash::FxHashMap;
+
+/// A dialect: a name, a number and a table of rows.
+///
+/// Numbers 1 to 63 are this repository's; a dialect from elsewhere takes one of 64 to 254.
+#[derive(Clone, Copy)]
+pub struct Dialect {
+    /// The name, which opens the names of its ops.
+    pub name: &'static str,
+    /// The number, which opens their opcodes.
+    pub number: u8,
+    /// The rows; at most 256.
+    pub rows: &'static [OpDef],
+}
+
+/// Why a dialect was not registered.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum RegisterError {
+    /// Another dialect has the number.
+    NumberTaken(u8),
+    /// Another dialect has the name.
+    NameTaken(&'static str),
+    /// There are more than 256 rows.
+    TooManyRows,
+}
+
+/// The dialects that a run knows, and what can be looked up in them.
+#[derive(Clone, Default)]
+pub struct Registry {
+    dialects: Vec<Dialect>,
+    by_number: Vec<Option<&'static [OpDef]>>,
+    by_name: FxHashMap<&'static str, Opcode>,
+    by_short: FxHashMap<(Context, &'static str), Opcode>,
+    by_role: FxHashMap<(Context, Role), Opcode>,
+    items: Vec<(ItemDef, Opcode)>,
+}
+
+impl std::fmt::Debug for Registry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.dialects.iter().map(|dialect| dialect.name)).finish()
+    }
+}
+
+impl Registry {
+    /// A registry without dialects.
+    pub fn new() -> Registry {
+        Registry { by_number: vec![None; 256], ..Registry::default() }
+    }
+
+    /// Adds a dialect.
+    pub fn register(&mut self, dialect: Dialect) -> Result<(), RegisterError> {
+        if self.by_number[dialect.number as usize].is_some() || dialect.number == 255 {
+            return Err(RegisterError::NumberTaken(dialect.number));
+        }
+        if self.dialects.iter().any(|other| other.name == dialect.name) {
+            return Err(RegisterError::NameTaken(dialect.name));
+        }
+        if dialect.rows.len() > 256 {
+            return Err(RegisterError::TooManyRows);
+        }
+        self.by_number[dialect.number as usize] = Some(dialect.rows);
+        for (idx, row) in dialect.rows.iter().enumerate() {
+            let opcode = Opcode::new(dialect.number, idx as u8);
+            self.by_name.insert(row.name, opcode);
+            if let Some(short) = row.short {
+                self.by_short.entry((row.context, short)).or_insert(opcode);
+            }
+            if row.role != Role::Plain {
+                self.by_role.entry((row.context, row.role)).or_insert(opcode);
+            }
+            if let Some(item) = row.item {
+                self.items.push((item, opcode));
+            }
+        }
+        self.dialects.push(dialect);
+        Ok(())
+    }
+
+    /// The dialects, in the order in which they were registered.
+    pub fn dialects(&self) -> &[Dialect] {
+        &self.dialects
+    }
+
+    /// The row of `opcode`; the row of unknown ops if there is none.
+    pub fn row(&self, opcode: Opcode) -> &'static OpDef {
+        self.by_number[opcode.dialect() as usize].and_then(|rows| rows.get(opcode.row() as usize)).unwrap_or(&OpDef::UNKNOWN)
+    }
+
+    /// The op with this dotted name.
+    pub fn by_name(&self, name: &str) -> Option<Opcode> {
+        self.by_name.get(name).copied()
+    }
+
+    /// The op that this short name calls in `context`.
+    pub fn by_short(&self, context: Context, name: &str) -> Option<Opcode> {
+        // The map's keys are `'static`; a lookup by a borrowed key needs the same lifetime only in type.
+        self.by_short.get(&(context, name)).or_else(|| self.by_short.get(&(Context::Any, name))).copied()
+    }
+
+    /// The op behind a piece of sugar in `context`.
+    pub fn by_role(&self, context: Context, role: Role) -> Option<Opcode> {
+        self.by_role.get(&(context, role)).or_else(|| self.by_role.get(&(Context::Any, role))).copied()
+    }
+
+    /// The item that `keyword` opens.
+    pub fn item(&self, keyword: &str) -> Option<(ItemDef, Opcode)> {
+        self.items.iter().find(|(item, _)| item.keyword == keyword).copied()
+    }
+
+    /// The words that open items.
+    pub fn item_keywords(&self) -> impl Iterator<Item = &'static str> + Clone + '_ {
+        self.items.iter().map(|(item, _)| item.keyword)
+    }
+
+    /// The short names that can be called in `context`, in the order of the rows.
+    pub fn short_names(&self, context: Context) -> impl Iterator<Item = &'static str> + Clone + '_ {
+        self.dialects
+            .iter()
+            .flat_map(|dialect| dialect.rows)
+            .filter(move |row| row.context == context || row.context == Context::Any)
+            .filter_map(|row| row.short)
+    }
+
+    /// The dotted names of all ops, in the order of the rows.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> + Clone + '_ {
+        self.dialects.iter().flat_map(|dialect| dialect.rows).map(|row| row.name)
+    }
+}
