@@ -89,8 +89,6 @@ pub enum Role {
     Stage,
     /// `B.i`: an axis of a stage.
     Axis,
-    /// `threadIdx.x` in an expression.
-    Coordinate,
     /// What a name stands for on the way through a branch of a schedule that does not bind it.
     Undefined,
     /// `init { … }`: an op without operands whose regions follow its short name.

@@ -1,1 +1,59 @@
-//! tc-dialects.
+//! The dialects of tc: one folder each, holding the rows and what the rows lean on.
+//!
+//! - [`arith`]: numbers.
+//! - [`tir`]: loops, conditionals, buffers, references.
+//! - [`te`]: operators.
+//! - [`sched`]: schedules.
+//! - [`gpu`]: barriers and what else a group of threads does together.
+//! - [`wmma`]: matrix fragments.
+//!
+//! [`algebra`] takes index expressions into `tc-arith` and back; [`forms`] says what a program may hold at each stage.
+
+pub mod arith;
+pub mod gpu;
+pub mod sched;
+pub mod te;
+pub mod tir;
+pub mod wmma;
+
+use std::sync::Arc;
+use tc_ir::Registry;
+
+/// A registry with all dialects of this crate.
+pub fn registry() -> Registry {
+    let mut registry = Registry::new();
+    for dialect in [arith::DIALECT, tir::DIALECT, te::DIALECT, sched::DIALECT, gpu::DIALECT, wmma::DIALECT] {
+        registry.register(dialect).expect("names and numbers of the built-in dialects differ");
+    }
+    registry
+}
+
+/// The same, shared.
+pub fn shared_registry() -> Arc<Registry> {
+    Arc::new(registry())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_has_a_summary_that_is_a_sentence() {
+        for dialect in registry().dialects() {
+            for row in dialect.rows {
+                assert!(row.summary.trim().ends_with('.'), "{} has no summary", row.name);
+                assert!(row.name.starts_with(dialect.name), "{} is in the wrong dialect", row.name);
+            }
+        }
+    }
+
+    #[test]
+    fn a_row_has_at_most_one_variadic_parameter_and_sixteen_masked_ones() {
+        for dialect in registry().dialects() {
+            for row in dialect.rows {
+                assert!(row.params.iter().filter(|param| param.kind.is_variadic()).count() <= 1, "{}", row.name);
+                assert!(row.params.iter().filter(|param| param.keyed || param.optional).count() <= 16, "{}", row.name);
+            }
+        }
+    }
+}

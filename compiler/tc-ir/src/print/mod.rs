@@ -1,1 +1,5 @@
 //! The text.
+//!
+//! - [`types`](self::types): types and attributes.
+
+pub mod types;

@@ -1,0 +1,124 @@
+//! What a pass is.
+
+use crate::options::{OptionError, OptionInfo, RawOption};
+use indexmap::IndexMap;
+use std::sync::Arc;
+use tc_ir::form::Form;
+use tc_ir::{Func, Module, Opcode};
+use tc_support::{Diagnostic, Diagnostics};
+
+/// Counters of what a pass did, in the order of first use.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct Stats {
+    counters: IndexMap<&'static str, u64>,
+}
+
+impl Stats {
+    /// Adds `n` to the counter `name`, such as `loops unrolled`.
+    pub fn add(&mut self, name: &'static str, n: u64) {
+        *self.counters.entry(name).or_insert(0) += n;
+    }
+
+    /// Adds all counters of `other`.
+    pub fn merge(&mut self, other: &Stats) {
+        for (&name, &n) in &other.counters {
+            self.add(name, n);
+        }
+    }
+
+    /// The counters.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
+        self.counters.iter().map(|(&name, &n)| (name, n))
+    }
+}
+
+/// What a run lends to a pass: facts of the run, and a place for findings and counters.
+///
+/// What it carries of the outside (a target, an oracle that executes programs) comes as an extension, by type,
+/// so that this crate need not know it.
+#[derive(Default)]
+pub struct PassCx {
+    /// Findings. An error-severity one fails the pass.
+    pub diagnostics: Diagnostics,
+    /// Counters.
+    pub stats: Stats,
+    extensions: Vec<Arc<dyn std::any::Any + Send + Sync>>,
+}
+
+impl PassCx {
+    /// A context with these extensions.
+    pub fn new(extensions: Vec<Arc<dyn std::any::Any + Send + Sync>>) -> PassCx {
+        PassCx { extensions, ..PassCx::default() }
+    }
+
+    /// The extension of type `T`, such as the target.
+    pub fn get<T: std::any::Any + Send + Sync>(&self) -> Option<&T> {
+        self.extensions.iter().find_map(|extension| extension.downcast_ref::<T>())
+    }
+
+    /// Records a finding.
+    pub fn report(&mut self, diagnostic: Diagnostic) {
+        self.diagnostics.push(diagnostic);
+    }
+
+    /// Counts.
+    pub fn count(&mut self, name: &'static str, n: u64) {
+        self.stats.add(name, n);
+    }
+}
+
+/// A pass over one function at a time. Functions may be given to it in parallel.
+pub trait FuncPass: Send + Sync {
+    /// Changes `func`; returns whether it did.
+    fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool;
+}
+
+/// A pass over a whole module.
+pub trait ModulePass: Send + Sync {
+    /// Changes `module`; returns whether it did.
+    fn run(&self, module: &mut Module, cx: &mut PassCx) -> bool;
+}
+
+/// A pass, made from its options.
+pub enum PassKind {
+    /// Over functions of one item row, such as `tir.func`.
+    Func(Opcode, Box<dyn FuncPass>),
+    /// Over the module.
+    Module(Box<dyn ModulePass>),
+}
+
+/// The row that declares a pass.
+pub struct PassInfo {
+    /// The name in pipelines.
+    pub name: &'static str,
+    /// The source of its file: the `//!` text at its head is the pass's page.
+    pub source: &'static str,
+    /// The item that it runs on: `module`, or an item keyword such as `tir.func`.
+    pub anchor: &'static str,
+    /// Its options.
+    pub options: &'static [OptionInfo],
+    /// The forms that a function must be in.
+    pub requires: &'static [&'static Form],
+    /// The forms that a function is in afterwards.
+    pub establishes: &'static [&'static Form],
+    /// Makes the pass.
+    pub make: fn(&[RawOption]) -> Result<PassKind, OptionError>,
+}
+
+impl PassInfo {
+    /// The page: the text at the head of the pass's file.
+    pub fn page(&self) -> String {
+        let lines = self.source.lines().take_while(|line| line.starts_with("//!"));
+        lines.map(|line| line.trim_start_matches("//!").strip_prefix(' ').unwrap_or("").to_string() + "\n").collect()
+    }
+
+    /// The first sentence of the page.
+    pub fn summary(&self) -> String {
+        let page = self.page();
+        let paragraph = page.split("\n\n").next().unwrap_or("").replace('\n', " ");
+        match paragraph.find(". ") {
+            Some(end) => paragraph[..=end].to_string(),
+            None => paragraph.trim_end().to_string(),
+        }
+    }
+}

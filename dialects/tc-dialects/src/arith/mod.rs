@@ -1,0 +1,198 @@
+//! Numbers: literals, arithmetic, comparisons, functions of scalars.
+//!
+//! Signed overflow of 32 and 64 bits and of `index` is an error of the program; unsigned and narrower integers
+//! wrap. `/` and `%` round down. Floats are IEEE; nothing here is contracted or reassociated.
+
+pub mod eval;
+mod fold;
+mod verify;
+
+use tc_ir::attrs::{BinOp, UnOp};
+use tc_ir::opdef::{Effect, Infer, Results, Role};
+
+pub use verify::Predicate;
+
+tc_ir::dialect! {
+    /// The rows of `arith`.
+    dialect "arith" = 1;
+
+    /// A literal; integers, floats and truth values.
+    Constant CONSTANT "constant" (value: any)
+    { results: Results::Count(1), role: Role::Constant, verify: Some(verify::constant) }
+
+    /// Sum.
+    Add ADD "add" (lhs: value, rhs: value)
+    { results: Results::Count(1), infer: Infer::Same(0), role: Role::Binary(BinOp::Add), verify: Some(verify::numbers), fold: Some(fold::binary), commutative: true }
+
+    /// Difference.
+    Sub SUB "sub" (lhs: value, rhs: value)
+    { results: Results::Count(1), infer: Infer::Same(0), role: Role::Binary(BinOp::Sub), verify: Some(verify::numbers), fold: Some(fold::binary) }
+
+    /// Product.
+    Mul MUL "mul" (lhs: value, rhs: value)
+    { results: Results::Count(1), infer: Infer::Same(0), role: Role::Binary(BinOp::Mul), verify: Some(verify::numbers), fold: Some(fold::binary), commutative: true }
+
+    /// Quotient: of integers, rounded down; division by zero is an error.
+    Div DIV "div" (lhs: value, rhs: value)
+    { results: Results::Count(1), infer: Infer::Same(0), role: Role::Binary(BinOp::Div), verify: Some(verify::numbers), fold: Some(fold::binary), short: Some("floordiv"), effect: Effect::PINNED }
+
+    /// Remainder of the quotient that is rounded down; it has the sign of the divisor.
+    Mod MOD "mod" (lhs: value, rhs: value)
+    { results: Results::Count(1), infer: Infer::Same(0), role: Role::Binary(BinOp::Mod), verify: Some(verify::numbers), fold: Some(fold::binary), short: Some("floormod"), effect: Effect::PINNED }
+
+    /// Both, of truth values; evaluates both.
+    And AND "and" (lhs: value, rhs: value)
+    { results: Results::Count(1), infer: Infer::Same(0), role: Role::Binary(BinOp::AndAnd), verify: Some(verify::truths), fold: Some(fold::binary), commutative: true }
+
+    /// Either, of truth values; evaluates both.
+    Or OR "or" (lhs: value, rhs: value)
+    { results: Results::Count(1), infer: Infer::Same(0), role: Role::Binary(BinOp::OrOr), verify: Some(verify::truths), fold: Some(fold::binary), commutative: true }
+
+    /// Bitwise and.
+    BitAnd BITAND "bitand" (lhs: value, rhs: value)
+    { results: Results::Count(1), infer: Infer::Same(0), role: Role::Binary(BinOp::BitAnd), verify: Some(verify::integers), fold: Some(fold::binary), commutative: true }
+
+    /// Bitwise or.
+    BitOr BITOR "bitor" (lhs: value, rhs: value)
+    { results: Results::Count(1), infer: Infer::Same(0), role: Role::Binary(BinOp::BitOr), verify: Some(verify::integers), fold: Some(fold::binary), commutative: true }
+
+    /// Bitwise exclusive or.
+    BitXor BITXOR "bitxor" (lhs: value, rhs: value)
+    { results: Results::Count(1), infer: Infer::Same(0), role: Role::Binary(BinOp::BitXor), verify: Some(verify::integers), fold: Some(fold::binary), commutative: true }
+
+    /// Left shift; a count outside 0 to bits - 1 is an error.
+    Shl SHL "shl" (lhs: value, rhs: value)
+    { results: Results::Count(1), infer: Infer::Same(0), role: Role::Binary(BinOp::Shl), verify: Some(verify::integers), fold: Some(fold::binary), short: Some("shl"), effect: Effect::PINNED }
+
+    /// Right shift, arithmetic for signed types; a count outside 0 to bits - 1 is an error.
+    Shr SHR "shr" (lhs: value, rhs: value)
+    { results: Results::Count(1), infer: Infer::Same(0), role: Role::Binary(BinOp::Shr), verify: Some(verify::integers), fold: Some(fold::binary), short: Some("shr"), effect: Effect::PINNED }
+
+    /// Comparison: `eq ne lt le gt ge`.
+    Cmp CMP "cmp" (lhs: value, rhs: value, predicate: word key)
+    { results: Results::Count(1), infer: Infer::Predicate, role: Role::Compare, verify: Some(verify::cmp), fold: Some(fold::cmp) }
+
+    /// Negation.
+    Neg NEG "neg" (value: value)
+    { results: Results::Count(1), infer: Infer::Same(0), role: Role::Unary(UnOp::Neg), verify: Some(verify::numbers), fold: Some(fold::unary) }
+
+    /// The other truth value.
+    Not NOT "not" (value: value)
+    { results: Results::Count(1), infer: Infer::Same(0), role: Role::Unary(UnOp::Not), verify: Some(verify::truths), fold: Some(fold::unary) }
+
+    /// Conversion to the result's type: floats round to nearest even, floats to integers truncate, integers to narrower ones wrap.
+    Cast CAST "cast" (value: value)
+    { results: Results::Count(1), role: Role::Cast, verify: Some(verify::cast), fold: Some(fold::cast) }
+
+    /// Quotient rounded towards zero; division by zero is an error.
+    TruncDiv TDIV "tdiv" (lhs: value, rhs: value)
+    { results: Results::Count(1), infer: Infer::Same(0), short: Some("tdiv"), verify: Some(verify::integers), fold: Some(fold::binary), effect: Effect::PINNED }
+
+    /// Remainder of the quotient that is rounded towards zero.
+    TruncMod TMOD "tmod" (lhs: value, rhs: value)
+    { results: Results::Count(1), infer: Infer::Same(0), short: Some("tmod"), verify: Some(verify::integers), fold: Some(fold::binary), effect: Effect::PINNED }
+
+    /// The lesser; of floats, the other operand where one is NaN.
+    Min MIN "min" (lhs: value, rhs: value)
+    { results: Results::Count(1), infer: Infer::Same(0), short: Some("min"), verify: Some(verify::numbers), fold: Some(fold::binary), commutative: true }
+
+    /// The greater; of floats, the other operand where one is NaN.
+    Max MAX "max" (lhs: value, rhs: value)
+    { results: Results::Count(1), infer: Infer::Same(0), short: Some("max"), verify: Some(verify::numbers), fold: Some(fold::binary), commutative: true }
+
+    /// Power.
+    Pow POW "pow" (lhs: value, rhs: value)
+    { results: Results::Count(1), infer: Infer::Same(0), short: Some("pow"), verify: Some(verify::floats) }
+
+    /// `a * b + c`, rounded once.
+    Fma FMA "fma" (a: value, b: value, c: value)
+    { results: Results::Count(1), infer: Infer::Same(0), short: Some("fma"), verify: Some(verify::floats) }
+
+    /// One of two values; evaluates both.
+    Select SELECT "select" (condition: value, on_true: value, on_false: value)
+    { results: Results::Count(1), infer: Infer::Same(1), short: Some("select"), verify: Some(verify::select), fold: Some(fold::select) }
+
+    /// e to the power.
+    Exp EXP "exp" (value: value)
+    { results: Results::Count(1), infer: Infer::Same(0), short: Some("exp"), verify: Some(verify::floats) }
+
+    /// 2 to the power.
+    Exp2 EXP2 "exp2" (value: value)
+    { results: Results::Count(1), infer: Infer::Same(0), short: Some("exp2"), verify: Some(verify::floats) }
+
+    /// Natural logarithm.
+    Log LOG "log" (value: value)
+    { results: Results::Count(1), infer: Infer::Same(0), short: Some("log"), verify: Some(verify::floats) }
+
+    /// Logarithm to base 2.
+    Log2 LOG2 "log2" (value: value)
+    { results: Results::Count(1), infer: Infer::Same(0), short: Some("log2"), verify: Some(verify::floats) }
+
+    /// Square root.
+    Sqrt SQRT "sqrt" (value: value)
+    { results: Results::Count(1), infer: Infer::Same(0), short: Some("sqrt"), verify: Some(verify::floats) }
+
+    /// Reciprocal of the square root.
+    Rsqrt RSQRT "rsqrt" (value: value)
+    { results: Results::Count(1), infer: Infer::Same(0), short: Some("rsqrt"), verify: Some(verify::floats) }
+
+    /// Hyperbolic tangent.
+    Tanh TANH "tanh" (value: value)
+    { results: Results::Count(1), infer: Infer::Same(0), short: Some("tanh"), verify: Some(verify::floats) }
+
+    /// Sine, of radians.
+    Sin SIN "sin" (value: value)
+    { results: Results::Count(1), infer: Infer::Same(0), short: Some("sin"), verify: Some(verify::floats) }
+
+    /// Cosine, of radians.
+    Cos COS "cos" (value: value)
+    { results: Results::Count(1), infer: Infer::Same(0), short: Some("cos"), verify: Some(verify::floats) }
+
+    /// Tangent, of radians.
+    Tan TAN "tan" (value: value)
+    { results: Results::Count(1), infer: Infer::Same(0), short: Some("tan"), verify: Some(verify::floats) }
+
+    /// Error function.
+    Erf ERF "erf" (value: value)
+    { results: Results::Count(1), infer: Infer::Same(0), short: Some("erf"), verify: Some(verify::floats) }
+
+    /// Rounds down.
+    Floor FLOOR "floor" (value: value)
+    { results: Results::Count(1), infer: Infer::Same(0), short: Some("floor"), verify: Some(verify::floats) }
+
+    /// Rounds up.
+    Ceil CEIL "ceil" (value: value)
+    { results: Results::Count(1), infer: Infer::Same(0), short: Some("ceil"), verify: Some(verify::floats) }
+
+    /// Rounds to the nearest, halves to even.
+    Round ROUND "round" (value: value)
+    { results: Results::Count(1), infer: Infer::Same(0), short: Some("round"), verify: Some(verify::floats) }
+
+    /// Rounds towards zero.
+    Trunc TRUNC "trunc" (value: value)
+    { results: Results::Count(1), infer: Infer::Same(0), short: Some("trunc"), verify: Some(verify::floats) }
+
+    /// `1 / (1 + exp(-x))`.
+    Sigmoid SIGMOID "sigmoid" (value: value)
+    { results: Results::Count(1), infer: Infer::Same(0), short: Some("sigmoid"), verify: Some(verify::floats) }
+
+    /// Absolute value.
+    Abs ABS "abs" (value: value)
+    { results: Results::Count(1), infer: Infer::Same(0), short: Some("abs"), verify: Some(verify::numbers), fold: Some(fold::unary) }
+
+    /// Number of set bits.
+    Popcount POPCOUNT "popcount" (value: value)
+    { results: Results::Count(1), infer: Infer::Same(0), short: Some("popcount"), verify: Some(verify::integers), fold: Some(fold::unary) }
+
+    /// The same truth value; tells that it mostly holds, and that loops may be split by it.
+    Likely LIKELY "likely" (condition: value)
+    { results: Results::Count(1), infer: Infer::Same(0), short: Some("likely"), verify: Some(verify::truths) }
+
+    /// The vector `base, base + stride, …`.
+    Ramp RAMP "ramp" (base: value, stride: value, lanes: int)
+    { results: Results::Count(1), infer: Infer::By(verify::infer_ramp), short: Some("ramp"), verify: Some(verify::integers) }
+
+    /// The vector that holds one value in every lane.
+    Broadcast BROADCAST "broadcast" (value: value, lanes: int)
+    { results: Results::Count(1), infer: Infer::By(verify::infer_broadcast), short: Some("broadcast") }
+}

@@ -1,0 +1,129 @@
+//! Schedules: how an operator is computed.
+//!
+//! A schedule is a straight list of directives over the stages of an operator and their axes. Stages and axes
+//! are values; what a directive makes of an axis is a new one. `sched.if` chooses by parameters and opens no scope:
+//! what either branch names is a result of it.
+
+mod verify;
+
+use tc_ir::opdef::{Context, Effect, Infer, ItemDef, RegionDef, Results, Role, SymbolTable};
+
+pub use verify::{axis_type, stage_type};
+
+const BRANCHES: &[RegionDef] = &[RegionDef { name: "then", optional: false }, RegionDef { name: "else", optional: true }];
+const MAP: &[RegionDef] = &[RegionDef { name: "map", optional: false }];
+const AXIS: Infer = Infer::By(verify::infer_axis);
+const STAGE: Infer = Infer::By(verify::infer_stage);
+const TWO_AXES: Infer = Infer::By(verify::infer_two_axes);
+const FOUR_AXES: Infer = Infer::By(verify::infer_four_axes);
+
+tc_ir::dialect! {
+    /// The rows of `sched`.
+    dialect "sched" = 4;
+
+    /// A schedule of one or more operators; with parameters, a space of them.
+    ScheduleItem SCHEDULE "schedule" ()
+    { open_attrs: true, effect: Effect::UNKNOWN,
+      item: Some(ItemDef { keyword: "schedule", context: Context::Sched, table: SymbolTable::Schedules }) }
+
+    /// A stage of the operator: a tensor it computes, or an argument.
+    Stage STAGE_OP "stage" (name: str)
+    { context: Context::Sched, results: Results::Count(1), infer: STAGE, role: Role::Stage }
+
+    /// An axis of a stage.
+    Axis AXIS_OP "axis" (stage: value, name: str)
+    { context: Context::Sched, results: Results::Count(1), infer: AXIS, role: Role::Axis }
+
+    /// Chooses directives by the parameters.
+    If IF "if" (condition: value)
+    { context: Context::Sched, results: Results::Many, regions: BRANCHES, effect: Effect::UNKNOWN, role: Role::If }
+
+    /// What a name stands for on the way through a branch that does not bind it; to use it is an error.
+    Undefined UNDEFINED "undefined" ()
+    { context: Context::Sched, results: Results::Count(1), role: Role::Undefined }
+
+    /// Splits an axis into an outer and an inner one, by the extent of the inner (`factor`) or the outer (`nparts`); the tail is guarded where it does not divide.
+    Split SPLIT "split" (axis: value, factor: value key opt, nparts: value key opt)
+    { context: Context::Sched, results: Results::Count(2), infer: TWO_AXES, effect: Effect::UNKNOWN, short: Some("split"), verify: Some(verify::split) }
+
+    /// Fuses adjacent axes into one, outer first.
+    Fuse FUSE "fuse" (axes: values)
+    { context: Context::Sched, results: Results::Count(1), infer: AXIS, effect: Effect::UNKNOWN, short: Some("fuse"), verify: Some(verify::axes) }
+
+    /// Splits two axes and reorders: outer, outer, inner, inner.
+    Tile TILE "tile" (x: value, y: value, x_factor: value, y_factor: value)
+    { context: Context::Sched, results: Results::Count(4), infer: FOUR_AXES, effect: Effect::UNKNOWN, short: Some("tile"), verify: Some(verify::tile) }
+
+    /// Puts the named axes, in this order, into the places they had.
+    Reorder REORDER "reorder" (axes: values)
+    { context: Context::Sched, effect: Effect::UNKNOWN, short: Some("reorder"), verify: Some(verify::axes) }
+
+    /// Binds an axis to a launch coordinate or to virtual threads.
+    Bind BIND "bind" (axis: value, thread: word)
+    { context: Context::Sched, effect: Effect::UNKNOWN, short: Some("bind"), verify: Some(verify::bind) }
+
+    /// Runs an axis as lanes of a vector.
+    Vectorize VECTORIZE "vectorize" (axis: value)
+    { context: Context::Sched, effect: Effect::UNKNOWN, short: Some("vectorize"), verify: Some(verify::axes) }
+
+    /// Unrolls an axis.
+    Unroll UNROLL "unroll" (axis: value)
+    { context: Context::Sched, effect: Effect::UNKNOWN, short: Some("unroll"), verify: Some(verify::axes) }
+
+    /// Lets a tensor intrinsic stand for the loops from an axis inwards.
+    Tensorize TENSORIZE "tensorize" (axis: value, intrin: symbol)
+    { context: Context::Sched, effect: Effect::UNKNOWN, short: Some("tensorize"), verify: Some(verify::axis_first) }
+
+    /// Hints to passes about the loop of an axis.
+    Pragma PRAGMA "pragma" (axis: value, auto_unroll_max_step: value key opt, unroll_explicit: any key opt, loop_partition_hint: any key opt)
+    { context: Context::Sched, effect: Effect::UNKNOWN, short: Some("pragma"), verify: Some(verify::axis_first) }
+
+    /// Reads a tensor through a copy in another scope; without readers, for all of them.
+    CacheRead CACHE_READ "cache_read" (tensor: value, scope: word, readers: list opt)
+    { context: Context::Sched, results: Results::Count(1), infer: STAGE, effect: Effect::UNKNOWN, short: Some("cache_read"), verify: Some(verify::cache) }
+
+    /// Computes a tensor in another scope and copies it out.
+    CacheWrite CACHE_WRITE "cache_write" (tensor: value, scope: word)
+    { context: Context::Sched, results: Results::Count(1), infer: STAGE, effect: Effect::UNKNOWN, short: Some("cache_write"), verify: Some(verify::cache) }
+
+    /// Computes a stage inside the loop of a consumer's axis, as much of it as that needs.
+    ComputeAt COMPUTE_AT "compute_at" (stage: value, axis: value)
+    { context: Context::Sched, effect: Effect::UNKNOWN, short: Some("compute_at"), verify: Some(verify::compute_at) }
+
+    /// Puts what a stage computes in the place of each read of it.
+    Inline INLINE "inline" (stage: value)
+    { context: Context::Sched, effect: Effect::UNKNOWN, short: Some("inline"), verify: Some(verify::stage_first) }
+
+    /// Computes a stage whole, before its consumers.
+    ComputeRoot COMPUTE_ROOT "compute_root" (stage: value)
+    { context: Context::Sched, effect: Effect::UNKNOWN, short: Some("compute_root"), verify: Some(verify::stage_first) }
+
+    /// Sets where a stage's buffer lies.
+    SetScope SET_SCOPE "set_scope" (stage: value, scope: word)
+    { context: Context::Sched, effect: Effect::UNKNOWN, short: Some("set_scope"), verify: Some(verify::cache) }
+
+    /// Pads the stride of a dimension to `factor * n + offset` elements.
+    StorageAlign STORAGE_ALIGN "storage_align" (axis: value, factor: value key, offset: value key)
+    { context: Context::Sched, effect: Effect::UNKNOWN, short: Some("storage_align"), verify: Some(verify::axis_first) }
+
+    /// Stores a stage's buffer by other indices.
+    TransformLayout TRANSFORM_LAYOUT "transform_layout" (stage: value)
+    { context: Context::Sched, regions: MAP, effect: Effect::UNKNOWN, short: Some("transform_layout"), verify: Some(verify::stage_first) }
+
+    /// Gives a stage two buffers, so that the next copy runs while one is read.
+    DoubleBuffer DOUBLE_BUFFER "double_buffer" (stage: value)
+    { context: Context::Sched, effect: Effect::UNKNOWN, short: Some("double_buffer"), verify: Some(verify::stage_first) }
+
+    /// Lets the copies attached at a loop run ahead of it.
+    Pipeline PIPELINE "pipeline" (axis: value, stages: value key, async_copies: list key opt)
+    { context: Context::Sched, effect: Effect::UNKNOWN, short: Some("pipeline"), verify: Some(verify::axis_first) }
+
+    /// Makes a reduction axis a data axis of a new stage, which the old one then reduces.
+    Rfactor RFACTOR "rfactor" (stage: value, axis: value, factor_axis: int key opt)
+    { context: Context::Sched, results: Results::Count(1), infer: STAGE, effect: Effect::UNKNOWN, short: Some("rfactor"), verify: Some(verify::compute_at) }
+
+    /// Stores a stage's result only where a condition holds.
+    SetStorePredicate SET_STORE_PREDICATE "set_store_predicate" (stage: value, condition: any)
+    { context: Context::Sched, effect: Effect::UNKNOWN, short: Some("set_store_predicate"), verify: Some(verify::stage_first) }
+
+}

@@ -1,0 +1,128 @@
+//! Types of directives: what is a stage, what is an axis, what is a number.
+
+use crate::tir::Coordinate;
+use tc_ir::{Attrs, Func, Op, Type, TypeData, Value, keys};
+use tc_support::{Diagnostic, Diagnostics, suggest};
+
+/// The type of stages.
+pub fn stage_type(func: &mut Func) -> Type {
+    let path = func.name("sched.stage");
+    func.ty(TypeData::Opaque { path, params: [].into() })
+}
+
+/// The type of axes.
+pub fn axis_type(func: &mut Func) -> Type {
+    let path = func.name("sched.axis");
+    func.ty(TypeData::Opaque { path, params: [].into() })
+}
+
+pub(super) fn infer_axis(func: &mut Func, _: &[Value], _: Attrs) -> Result<Vec<Type>, String> {
+    Ok(vec![axis_type(func)])
+}
+
+pub(super) fn infer_two_axes(func: &mut Func, _: &[Value], _: Attrs) -> Result<Vec<Type>, String> {
+    Ok(vec![axis_type(func); 2])
+}
+
+pub(super) fn infer_four_axes(func: &mut Func, _: &[Value], _: Attrs) -> Result<Vec<Type>, String> {
+    Ok(vec![axis_type(func); 4])
+}
+
+pub(super) fn infer_stage(func: &mut Func, _: &[Value], _: Attrs) -> Result<Vec<Type>, String> {
+    Ok(vec![stage_type(func)])
+}
+
+fn is(func: &Func, value: Value, path: &str) -> bool {
+    matches!(func.type_data(func.value_type(value)), TypeData::Opaque { path: is, .. } if func.text(*is) == path)
+}
+
+fn want(func: &Func, op: Op, value: Value, path: &str, found: &mut Diagnostics) {
+    if !is(func, value, path) {
+        let what = path.trim_start_matches("sched.");
+        let name = func.row(op).short.unwrap_or(func.op_name(op));
+        let article = if what == "axis" { "an" } else { "a" };
+        let shown = func.value_text(value);
+        let shown = if shown.is_empty() { "this".to_string() } else { format!("`{}`", suggest::shorten(shown)) };
+        let have = func.show_type(func.value_type(value));
+        let text = format!("`{name}` takes {article} {what} here, and {shown} is `{}`", have.trim_start_matches("sched."));
+        found.push(Diagnostic::error("schedule-type", func.op_location(op), text));
+    }
+}
+
+fn want_number(func: &Func, op: Op, value: Value, found: &mut Diagnostics) {
+    if !func.value_scalar(value).is_some_and(|scalar| scalar.elem.is_int() && scalar.lanes == 1) {
+        let name = func.row(op).short.unwrap_or(func.op_name(op));
+        let text = format!("`{name}` takes an integer here, not `{}`", func.show_type(func.value_type(value)));
+        found.push(Diagnostic::error("schedule-type", func.op_location(op), text));
+    }
+}
+
+/// All positional operands are axes, and there is one.
+pub(super) fn axes(func: &Func, op: Op, found: &mut Diagnostics) {
+    if func.operands(op).is_empty() {
+        let name = func.row(op).short.unwrap_or("");
+        found.push(Diagnostic::error("schedule-type", func.op_location(op), format!("`{name}` takes an axis")));
+    }
+    for &axis in func.operands(op) {
+        want(func, op, axis, "sched.axis", found);
+    }
+}
+
+pub(super) fn split(func: &Func, op: Op, found: &mut Diagnostics) {
+    axis_first(func, op, found);
+    let n_given = usize::from(func.param_given(op, 1)) + usize::from(func.param_given(op, 2));
+    if n_given != 1 {
+        let text = "`split` takes one of `factor = …` and `nparts = …`";
+        found.push(Diagnostic::error("schedule-type", func.op_location(op), text));
+    }
+    for &number in &func.operands(op)[1..] {
+        want_number(func, op, number, found);
+    }
+}
+
+pub(super) fn tile(func: &Func, op: Op, found: &mut Diagnostics) {
+    for &axis in &func.operands(op)[..2] {
+        want(func, op, axis, "sched.axis", found);
+    }
+    for &number in &func.operands(op)[2..] {
+        want_number(func, op, number, found);
+    }
+}
+
+pub(super) fn bind(func: &Func, op: Op, found: &mut Diagnostics) {
+    axis_first(func, op, found);
+    let thread = func.attr_named(op, "thread").and_then(|attr| func.as_word(attr)).unwrap_or("");
+    if Coordinate::parse(thread).is_none() && thread != "vthread" {
+        let text = format!("there is no launch coordinate `{}`", suggest::shorten(thread));
+        let names = Coordinate::ALL.map(Coordinate::name).into_iter().chain(["vthread"]);
+        let mut diagnostic = Diagnostic::error("launch-coordinate", func.op_location(op), text);
+        diagnostic.help = suggest::did_you_mean(thread, names);
+        found.push(diagnostic);
+    }
+}
+
+pub(super) fn axis_first(func: &Func, op: Op, found: &mut Diagnostics) {
+    want(func, op, func.operand(op, 0), "sched.axis", found);
+}
+
+pub(super) fn stage_first(func: &Func, op: Op, found: &mut Diagnostics) {
+    want(func, op, func.operand(op, 0), "sched.stage", found);
+}
+
+pub(super) fn compute_at(func: &Func, op: Op, found: &mut Diagnostics) {
+    stage_first(func, op, found);
+    want(func, op, func.operand(op, 1), "sched.axis", found);
+}
+
+pub(super) fn cache(func: &Func, op: Op, found: &mut Diagnostics) {
+    for &stage in func.operands(op) {
+        want(func, op, stage, "sched.stage", found);
+    }
+    let scope = func.word_of(op, keys::SCOPE).unwrap_or("");
+    if !crate::tir::SCOPES.contains(&scope) {
+        let text = format!("there is no scope `{}`", suggest::shorten(scope));
+        let mut diagnostic = Diagnostic::error("scope", func.op_location(op), text);
+        diagnostic.help = suggest::did_you_mean(scope, crate::tir::SCOPES);
+        found.push(diagnostic);
+    }
+}

@@ -1,0 +1,69 @@
+//! Operators: what to compute, by definition.
+//!
+//! A `te.compute` gives a tensor element by element. Its operands are the bounds of its axes, its region's
+//! arguments are the axes. A reduction (`te.reduce`) stands at the top of that region.
+
+mod verify;
+
+use tc_ir::opdef::{Context, Effect, Infer, ItemDef, RegionDef, Results, Role, SymbolTable};
+
+const BODY: &[RegionDef] = &[RegionDef { name: "body", optional: false }];
+
+tc_ir::dialect! {
+    /// The rows of `te`.
+    dialect "te" = 3;
+
+    /// An operator.
+    FuncItem FUNC "func" ()
+    { open_attrs: true, effect: Effect::UNKNOWN,
+      item: Some(ItemDef { keyword: "te.func", context: Context::Te, table: SymbolTable::Functions }) }
+
+    /// A combiner of reductions: from the values so far and the new ones, the next; its identity stands in `identity`.
+    CombinerItem COMBINER "combiner" ()
+    { open_attrs: true, effect: Effect::UNKNOWN,
+      item: Some(ItemDef { keyword: "te.combiner", context: Context::Te, table: SymbolTable::Functions }) }
+
+    /// A tensor intrinsic: what it computes, and the program that stands for it.
+    IntrinItem INTRIN "intrin" ()
+    { open_attrs: true, effect: Effect::UNKNOWN,
+      item: Some(ItemDef { keyword: "te.intrin", context: Context::Te, table: SymbolTable::Intrinsics }) }
+
+    /// The element of a tensor; out of range it is poison, an error only if it is used.
+    Read READ "read" (tensor: value, indices: values)
+    { context: Context::Te, results: Results::Count(1), infer: Infer::By(verify::infer_read), role: Role::Load }
+
+    /// Tensors by their elements. `bounds` holds the low and high end of each axis in turn.
+    Compute COMPUTE "compute" (bounds: values)
+    { context: Context::Te, open_attrs: true, results: Results::Many, regions: BODY, effect: Effect::PURE, role: Role::Compute, verify: Some(verify::compute) }
+
+    /// Reduces by `combiner`: `args` holds the low and high end of each of `n_axes` axes, then initial values; with `has_where` the last value yielded is a condition.
+    Reduce REDUCE "reduce" (args: values, n_axes: int key, combiner: word key, has_where: any key opt)
+    { context: Context::Te, results: Results::Many, regions: BODY, effect: Effect::PURE, role: Role::Reduce, verify: Some(verify::reduce) }
+
+    /// Ends an operator and hands on its results.
+    Return RETURN "return" (values: values)
+    { context: Context::Te, terminator: true, role: Role::Return }
+
+    /// The identity of a combiner.
+    Identity IDENTITY "identity" ()
+    { context: Context::Te, effect: Effect::REGIONS, regions: BODY, role: Role::Block, short: Some("identity") }
+
+    /// What stands for an intrinsic as a whole.
+    Body BODY_OP "body" ()
+    { context: Context::Te, effect: Effect::REGIONS, regions: BODY, role: Role::Block, short: Some("body") }
+
+    /// What stands for the first step of an intrinsic that reduces.
+    Init INIT "init" ()
+    { context: Context::Te, effect: Effect::REGIONS, regions: BODY, role: Role::Block, short: Some("init") }
+
+    /// What stands for a further step of an intrinsic that reduces.
+    Update UPDATE "update" ()
+    { context: Context::Te, effect: Effect::REGIONS, regions: BODY, role: Role::Block, short: Some("update") }
+}
+
+/// The reduction at the top of a `te.compute`: the op behind everything its region yields.
+pub fn top_reduce(func: &tc_ir::Func, compute: Compute) -> Option<Reduce> {
+    let body = *func.op_regions(compute.0).first()?;
+    let &first = func.yielded(body).first()?;
+    Reduce::of(func, func.def_op(first)?)
+}

@@ -1,0 +1,126 @@
+//! Types of operators.
+
+use tc_ir::opdef::Role;
+use tc_ir::walk::ops_under;
+use tc_ir::{Attrs, Elem, Func, Op, Scalar, Type, TypeData, Value, keys};
+use tc_support::{Diagnostic, Diagnostics};
+
+fn error(func: &Func, op: Op, code: &'static str, message: String) -> Diagnostic {
+    Diagnostic::error(code, func.op_location(op), message)
+}
+
+pub(super) fn infer_read(func: &mut Func, operands: &[Value], _: Attrs) -> Result<Vec<Type>, String> {
+    let (&tensor, indices) = operands.split_first().ok_or("a read takes a tensor")?;
+    let Some((elem, shape, _)) = func.as_shaped(func.value_type(tensor)) else {
+        return Err(format!("`{}` is no tensor", func.show_type(func.value_type(tensor))));
+    };
+    if shape.len() != indices.len() {
+        return Err(format!("`{}` has {} dimensions, not {}", func.value_text(tensor), shape.len(), indices.len()));
+    }
+    for &index in indices {
+        if !func.value_scalar(index).is_some_and(|scalar| scalar.elem.is_int() && scalar.lanes == 1) {
+            return Err(format!("an index must be an integer, not `{}`", func.show_type(func.value_type(index))));
+        }
+    }
+    Ok(vec![elem])
+}
+
+fn check_bounds(func: &Func, op: Op, bounds: &[Value], found: &mut Diagnostics) {
+    for &bound in bounds {
+        if func.value_type(bound) != func.index_ty() {
+            let ty = func.show_type(func.value_type(bound));
+            found.push(error(func, op, "type", format!("the bound of an axis must be `index`, not `{ty}`")));
+        }
+    }
+    for pair in bounds.chunks(2) {
+        if let [lo, hi] = *pair
+            && let (Some(lo), Some(hi)) = (func.const_int(lo), func.const_int(hi))
+            && lo > hi
+        {
+            found.push(error(func, op, "extent", format!("the axis {lo}..{hi} runs backwards")));
+        }
+    }
+}
+
+pub(super) fn compute(func: &Func, op: Op, found: &mut Diagnostics) {
+    let bounds = func.operands(op);
+    let body = func.op_regions(op)[0];
+    let axes = func.region_args(body);
+    if bounds.len() != axes.len() * 2 {
+        let text = format!("`te.compute` over {} axes takes {} bounds, not {}", axes.len(), axes.len() * 2, bounds.len());
+        return found.push(error(func, op, "axes", text));
+    }
+    check_bounds(func, op, bounds, found);
+    let yielded = func.yielded(body);
+    if yielded.len() != func.n_results(op) {
+        let text = format!("`te.compute` of {} tensors is given {} values", func.n_results(op), yielded.len());
+        return found.push(error(func, op, "results", text));
+    }
+    let mut bytes: i128 = 8;
+    for pair in bounds.chunks(2) {
+        if let (Some(lo), Some(hi)) = (func.const_int(pair[0]), func.const_int(pair[1])) {
+            bytes = bytes.saturating_mul(i128::from(hi) - i128::from(lo));
+        }
+    }
+    if bytes > i128::from(i64::MAX) {
+        found.push(error(func, op, "extent", "the extents overflow: the tensor has more than 2^63 bytes".to_string()));
+    }
+    for (result, &value) in func.results(op).zip(yielded) {
+        let rank_and_elem = func.as_shaped(func.value_type(result)).map(|(elem, shape, _)| (shape.len(), elem));
+        if rank_and_elem != Some((axes.len(), func.value_type(value))) {
+            let (ty, value) = (func.show_type(func.value_type(result)), func.show_type(func.value_type(value)));
+            found.push(error(func, op, "type", format!("`te.compute` over {} axes of `{value}` cannot be `{ty}`", axes.len())));
+        }
+    }
+    // A reduction is the whole of what is computed: it has no place inside an expression or a conditional.
+    for inner in ops_under(func, body) {
+        if func.role(inner) == Role::Reduce {
+            let at_top = func.region_of(inner) == Some(body) && func.results(inner).all(|value| yielded.contains(&value));
+            let whole = yielded.iter().all(|&value| func.def_op(value) == Some(inner));
+            if !at_top || !whole {
+                let help = "compute the reduction as a tensor of its own, and use that";
+                let text = "a reduction stands at the top of what is computed, not inside an expression".to_string();
+                found.push(error(func, inner, "nested-reduction", text).help(help));
+            }
+        }
+    }
+}
+
+pub(super) fn reduce(func: &Func, op: Op, found: &mut Diagnostics) {
+    let n_axes = func.int_of(op, keys::N_AXES).unwrap_or(-1);
+    let body = func.op_regions(op)[0];
+    let args = func.operands(op);
+    if n_axes < 1 || func.region_args(body).len() as i64 != n_axes || (args.len() as i64) < 2 * n_axes {
+        return found.push(error(func, op, "axes", "a reduction takes an axis and its bounds".to_string()));
+    }
+    let (bounds, inits) = args.split_at(2 * n_axes as usize);
+    check_bounds(func, op, bounds, found);
+    let n_results = func.n_results(op);
+    if !inits.is_empty() && inits.len() != n_results {
+        found.push(error(func, op, "init", format!("{n_results} results take {n_results} initial values, not {}", inits.len())));
+    }
+    let has_where = func.attr_of(op, keys::HAS_WHERE).is_some();
+    let yielded = func.yielded(body);
+    if yielded.len() != n_results + usize::from(has_where) {
+        return found.push(error(func, op, "results", format!("a reduction of {n_results} results yields {}", yielded.len())));
+    }
+    for (result, &value) in func.results(op).zip(yielded) {
+        let (want, have) = (func.value_type(result), func.value_type(value));
+        if want != have {
+            let (want, have) = (func.show_type(want), func.show_type(have));
+            found.push(error(func, op, "type", format!("a reduction to `{want}` is given `{have}`")));
+        }
+    }
+    let combiner = func.word_of(op, keys::COMBINER).unwrap_or("");
+    if matches!(combiner, "sum" | "prod" | "min" | "max") {
+        let number = func.results(op).all(|value| {
+            matches!(func.type_data(func.value_type(value)), TypeData::Scalar(Scalar { elem, lanes: 1 }) if *elem != Elem::Bool)
+        });
+        if n_results != 1 || !number {
+            found.push(error(func, op, "combiner", format!("`{combiner}` reduces one number")));
+        }
+    }
+    if has_where && yielded.last().is_some_and(|&cond| func.value_type(cond) != func.bool_ty()) {
+        found.push(error(func, op, "type", "the `where` of a reduction must be `bool`".to_string()));
+    }
+}

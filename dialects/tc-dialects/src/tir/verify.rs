@@ -1,0 +1,288 @@
+//! Types of loops, accesses and references.
+
+use super::kind::{LoopKind, loop_kind};
+use tc_ir::attrs::AttrData;
+use tc_ir::{Attr, Attrs, Elem, Func, Name, Op, Scalar, Type, TypeData, Value, keys};
+use tc_support::{Diagnostic, Diagnostics, suggest};
+
+/// The scopes that a buffer may lie in.
+pub(crate) const SCOPES: [&str; 8] =
+    ["global", "shared", "shared.dyn", "warp", "local", "wmma.matrix_a", "wmma.matrix_b", "wmma.accumulator"];
+
+fn error(func: &Func, op: Op, code: &'static str, message: String) -> Diagnostic {
+    Diagnostic::error(code, func.op_location(op), message)
+}
+
+/// Element type, extents and scope of the place `place`: a buffer, or what a reference refers to.
+fn place(func: &Func, place: Value) -> Option<(Type, &[Attr], Option<Name>)> {
+    match func.type_data(func.value_type(place)) {
+        TypeData::Shaped { elem, shape, scope } | TypeData::Ref { elem, shape, scope } => Some((*elem, shape, *scope)),
+        _ => None,
+    }
+}
+
+/// The type of an access to `buffer`: the element, widened by a vector for the last index.
+fn accessed(func: &mut Func, buffer: Value, indices: &[Value]) -> Result<Type, String> {
+    let Some((elem, shape, _)) = place(func, buffer) else {
+        return Err(format!("`{}` is no buffer", func.show_type(func.value_type(buffer))));
+    };
+    if shape.len() != indices.len() {
+        return Err(format!("`{}` has {} dimensions, not {}", func.value_text(buffer), shape.len(), indices.len()));
+    }
+    let mut lanes = 1;
+    for (nth, &index) in indices.iter().enumerate() {
+        let Some(scalar) = func.value_scalar(index).filter(|scalar| scalar.elem.is_int()) else {
+            return Err(format!("an index must be an integer, not `{}`", func.show_type(func.value_type(index))));
+        };
+        if scalar.lanes > 1 && nth + 1 != indices.len() {
+            return Err("only the last index may be a vector".to_string());
+        }
+        lanes = scalar.lanes;
+    }
+    if lanes == 1 {
+        return Ok(elem);
+    }
+    match func.as_scalar(elem) {
+        Some(Scalar { elem, lanes: 1 }) => Ok(func.scalar_ty(Scalar { elem, lanes })),
+        _ => Err(format!("an element of type `{}` cannot be accessed by a vector", func.show_type(elem))),
+    }
+}
+
+pub(super) fn infer_load(func: &mut Func, operands: &[Value], _: Attrs) -> Result<Vec<Type>, String> {
+    let (&buffer, indices) = operands.split_first().ok_or("a load takes a buffer")?;
+    accessed(func, buffer, indices).map(|ty| vec![ty])
+}
+
+pub(super) fn infer_ref(func: &mut Func, operands: &[Value], _: Attrs) -> Result<Vec<Type>, String> {
+    let (&buffer, indices) = operands.split_first().ok_or("a reference takes a buffer")?;
+    let Some((elem, shape, scope)) = place(func, buffer) else {
+        return Err(format!("`{}` is no buffer", func.show_type(func.value_type(buffer))));
+    };
+    if indices.len() > shape.len() {
+        return Err(format!("`{}` has {} dimensions, not {}", func.value_text(buffer), shape.len(), indices.len()));
+    }
+    let shape = shape[indices.len()..].into();
+    Ok(vec![func.ty(TypeData::Ref { elem, shape, scope })])
+}
+
+pub(super) fn infer_region(func: &mut Func, operands: &[Value], attrs: Attrs) -> Result<Vec<Type>, String> {
+    let (&buffer, starts) = operands.split_first().ok_or("a reference takes a buffer")?;
+    let lengths = func.find_name("lengths").and_then(|key| func.entry(attrs, key));
+    let Some((elem, shape, scope)) = place(func, buffer) else {
+        return Err(format!("`{}` is no buffer", func.show_type(func.value_type(buffer))));
+    };
+    let lengths: Box<[Attr]> = match lengths.map(|attr| func.attr_data(attr)) {
+        Some(AttrData::List(list)) => list.clone(),
+        _ => return Err("a reference to a region takes a list of lengths".to_string()),
+    };
+    if starts.len() != shape.len() || lengths.len() != shape.len() {
+        return Err(format!("`{}` has {} dimensions, not {}", func.value_text(buffer), shape.len(), starts.len()));
+    }
+    Ok(vec![func.ty(TypeData::Ref { elem, shape: lengths, scope })])
+}
+
+pub(super) fn load(func: &Func, op: Op, found: &mut Diagnostics) {
+    let (&buffer, indices) = func.operands(op).split_first().expect("the row has a buffer");
+    access(func, op, buffer, indices, func.result(op).expect("the row has one result"), found);
+}
+
+pub(super) fn store(func: &Func, op: Op, found: &mut Diagnostics) {
+    let (&buffer, rest) = func.operands(op).split_first().expect("the row has a buffer");
+    let (&value, indices) = rest.split_last().expect("the row has a value");
+    access(func, op, buffer, indices, value, found);
+}
+
+fn access(func: &Func, op: Op, buffer: Value, indices: &[Value], value: Value, found: &mut Diagnostics) {
+    let Some((elem, shape, _)) = place(func, buffer) else {
+        found.push(error(func, op, "type", format!("`{}` is no buffer", func.show_type(func.value_type(buffer)))));
+        return;
+    };
+    if shape.len() != indices.len() {
+        let text = format!("`{}` has {} dimensions, not {}", func.value_text(buffer), shape.len(), indices.len());
+        return found.push(error(func, op, "rank", text));
+    }
+    let mut lanes = 1;
+    for (nth, &index) in indices.iter().enumerate() {
+        match func.value_scalar(index) {
+            Some(scalar) if scalar.elem.is_int() && (scalar.lanes == 1 || nth + 1 == indices.len()) => lanes = scalar.lanes,
+            _ => {
+                let ty = func.show_type(func.value_type(index));
+                found.push(error(func, op, "type", format!("an index must be an integer, not `{ty}`")));
+            }
+        }
+    }
+    let want = match func.as_scalar(elem) {
+        Some(Scalar { elem, lanes: 1 }) => Some(Scalar { elem, lanes }),
+        scalar => scalar.filter(|_| lanes == 1),
+    };
+    let (have, elem_text) = (func.value_type(value), func.show_type(elem));
+    let fits = match want {
+        Some(want) => func.as_scalar(have) == Some(want),
+        None => lanes == 1 && have == elem,
+    };
+    if !fits {
+        let have = func.show_type(have);
+        let name = func.value_text(buffer);
+        found.push(error(func, op, "type", format!("an element of `{name}` is `{elem_text}`, not `{have}`")));
+    }
+}
+
+pub(super) fn for_loop(func: &Func, op: Op, found: &mut Diagnostics) {
+    let operands = func.operands(op);
+    let (lo, hi, inits) = (operands[0], operands[1], &operands[2..]);
+    let bounds = func.value_type(lo);
+    let is_int = func.as_scalar(bounds).is_some_and(|scalar| scalar.elem.is_int() && scalar.lanes == 1);
+    if !is_int || bounds != func.value_type(hi) {
+        let (lo, hi) = (func.show_type(bounds), func.show_type(func.value_type(hi)));
+        found.push(error(func, op, "type", format!("the bounds of a loop must be integers of one type, not `{lo}` and `{hi}`")));
+    }
+    let body = func.op_regions(op)[0];
+    let args = func.region_args(body);
+    if args.len() != inits.len() + 1 || func.n_results(op) != inits.len() || func.yielded(body).len() != inits.len() {
+        let text = format!("a loop that carries {} values takes {} arguments, yields and returns", inits.len(), inits.len());
+        found.push(error(func, op, "carry", text));
+        return;
+    }
+    if func.value_type(args[0]) != bounds {
+        let (var, bounds) = (func.show_type(func.value_type(args[0])), func.show_type(bounds));
+        found.push(error(func, op, "type", format!("the loop variable is `{var}`, its bounds are `{bounds}`")));
+    }
+    for (nth, result) in func.results(op).enumerate() {
+        let ty = func.value_type(inits[nth]);
+        let same = [args[nth + 1], func.yielded(body)[nth], result].into_iter().all(|value| func.value_type(value) == ty);
+        if !same {
+            let what = func.value_text(args[nth + 1]);
+            found.push(error(func, op, "type", format!("carried value `{what}` changes its type")));
+        }
+    }
+    match loop_kind(func, op) {
+        None => {
+            let kind = func.word_of(op, keys::KIND).unwrap_or("");
+            let axis = func.word_of(op, keys::AXIS).unwrap_or("");
+            let text = match kind {
+                "bind" => format!("there is no launch coordinate `{}`", suggest::shorten(axis)),
+                _ => format!("there is no kind of loop `{}`", suggest::shorten(kind)),
+            };
+            let names: &[&str] = match kind {
+                "bind" => &["blockIdx.x", "blockIdx.y", "blockIdx.z", "threadIdx.x", "threadIdx.y", "threadIdx.z", "vthread"],
+                _ => &["serial", "unroll", "vectorize", "bind"],
+            };
+            let asked = if kind == "bind" { axis } else { kind };
+            let mut diagnostic = error(func, op, "loop-kind", text);
+            diagnostic.help = suggest::did_you_mean(asked, names.iter().copied());
+            found.push(diagnostic);
+        }
+        Some(LoopKind::Unroll(Some(factor))) if factor < 1 => {
+            found.push(error(func, op, "loop-kind", format!("cannot unroll by {factor}")));
+        }
+        Some(LoopKind::Launch(_) | LoopKind::Vthread | LoopKind::Vectorize) if !inits.is_empty() => {
+            found.push(error(func, op, "carry", "only a loop that runs in order can carry values".to_string()));
+        }
+        Some(_) => {}
+    }
+}
+
+pub(super) fn branch(func: &Func, op: Op, found: &mut Diagnostics) {
+    let condition = func.value_type(func.operand(op, 0));
+    if condition != func.bool_ty() {
+        let ty = func.show_type(condition);
+        found.push(error(func, op, "type", format!("a condition must be `bool`, not `{ty}`")));
+    }
+    let n_results = func.n_results(op);
+    if n_results > 0 && func.op_regions(op).len() != 2 {
+        return found.push(error(func, op, "branch", "an `if` with results needs an `else`".to_string()));
+    }
+    for &region in func.op_regions(op) {
+        if !func.region_args(region).is_empty() {
+            found.push(error(func, op, "branch", "a branch has no arguments".to_string()));
+        }
+        let yielded = func.yielded(region);
+        if yielded.len() != n_results {
+            let text = format!("a branch yields {} values where {n_results} are wanted", yielded.len());
+            found.push(error(func, op, "branch", text));
+            continue;
+        }
+        for (result, &value) in func.results(op).zip(yielded) {
+            let (want, have) = (func.value_type(result), func.value_type(value));
+            if want != have {
+                let (want, have) = (func.show_type(want), func.show_type(have));
+                found.push(error(func, op, "type", format!("a branch yields `{have}` where `{want}` is wanted")));
+            }
+        }
+    }
+}
+
+pub(super) fn alloc(func: &Func, op: Op, found: &mut Diagnostics) {
+    let ty = func.value_type(func.result(op).expect("the row has one result"));
+    let Some((elem, shape, scope)) = func.as_shaped(ty) else {
+        return found.push(error(func, op, "type", format!("cannot allocate a `{}`", func.show_type(ty))));
+    };
+    let scope = scope.map_or("", |scope| func.text(scope));
+    if !SCOPES.contains(&scope) {
+        let mut diagnostic = error(func, op, "scope", format!("there is no scope `{}`", suggest::shorten(scope)));
+        diagnostic.help = suggest::did_you_mean(scope, SCOPES);
+        found.push(diagnostic);
+    }
+    if func.as_scalar(elem).is_some_and(|scalar| scalar.elem == Elem::TF32) {
+        found.push(error(func, op, "type", "`tf32` is a number format of tensor cores, not of memory".to_string()));
+    }
+    check_shape(func, op, shape, elem, found);
+    if let Some(align) = func.attr_of(op, keys::ALIGN) {
+        check_align(func, func.op_location(op), align, found);
+    }
+}
+
+fn check_align(func: &Func, location: tc_support::Location, align: Attr, found: &mut Diagnostics) {
+    let fits = func.as_int(align).is_some_and(|align| align > 0 && align <= 1 << 20 && align.count_ones() == 1);
+    if !fits {
+        let text = format!("an alignment is a power of two, in bytes, not {}", func.show_attr(align));
+        found.push(Diagnostic::error("align", location, text));
+    }
+}
+
+/// Constant extents are positive, and the buffer's size in bytes fits 63 bits.
+fn check_shape(func: &Func, op: Op, shape: &[Attr], elem: Type, found: &mut Diagnostics) {
+    let mut bytes = func.as_scalar(elem).map_or(1, |scalar| i128::from(scalar.bytes()));
+    for &dim in shape {
+        match func.attr_data(dim) {
+            AttrData::Int(extent, _) if *extent < 0 => {
+                return found.push(error(func, op, "extent", format!("an extent cannot be {extent}")));
+            }
+            AttrData::Int(extent, _) => bytes = bytes.saturating_mul(*extent),
+            _ => {}
+        }
+    }
+    if bytes > i128::from(i64::MAX) {
+        found.push(error(func, op, "extent", "the extents overflow: the buffer has more than 2^63 bytes".to_string()));
+    }
+}
+
+pub(super) fn func(func: &Func, _: Op, found: &mut Diagnostics) {
+    for (nth, param) in func.header.params.iter().enumerate() {
+        let Some(&value) = func.params().get(nth) else { continue };
+        let Some((elem, shape, scope)) = func.as_shaped(func.value_type(value)) else { continue };
+        let location = func.location(func.header.loc);
+        let scope = scope.map_or("global", |scope| func.text(scope));
+        if !SCOPES.contains(&scope) {
+            let mut diagnostic = Diagnostic::error("scope", location.clone(), format!("there is no scope `{}`", suggest::shorten(scope)));
+            diagnostic.help = suggest::did_you_mean(scope, SCOPES);
+            found.push(diagnostic);
+        }
+        let mut bytes = func.as_scalar(elem).map_or(1, |scalar| i128::from(scalar.bytes()));
+        for &dim in shape {
+            if let AttrData::Int(extent, _) = func.attr_data(dim) {
+                if *extent < 0 {
+                    found.push(Diagnostic::error("extent", location.clone(), format!("an extent cannot be {extent}")));
+                }
+                bytes = bytes.saturating_mul(*extent);
+            }
+        }
+        if bytes > i128::from(i64::MAX) {
+            let text = format!("the extents of `{}` overflow: it has more than 2^63 bytes", func.value_text(value));
+            found.push(Diagnostic::error("extent", location.clone(), text));
+        }
+        if let Some(align) = func.entry(param.attrs, keys::ALIGN) {
+            check_align(func, location, align, found);
+        }
+    }
+}
