@@ -1,6 +1,30 @@
 //! The language as text: tokens, grammar, syntax tree, recovery from syntax errors.
 
+mod actions;
+mod balance;
+mod parse;
+mod recover;
+mod stream;
+mod token;
 pub mod tree;
+mod wording;
+
+pub use parse::parse;
 
 /// How deep brackets, blocks, runs of unary operators, `else if` chains and nested types together may go.
 pub const MAX_DEPTH: u32 = 256;
+
+/// How many syntax errors of a file are told.
+pub const MAX_ERRORS: usize = 100;
+
+#[allow(
+    clippy::all,
+    missing_docs,
+    unreachable_pub,
+    unused_lifetimes,
+    reason = "generated; the grammar itself is in `grammar.lalrpop`"
+)]
+mod grammar {
+    lalrpop_util::lalrpop_mod!(generated, "/grammar.rs");
+    pub(crate) use generated::FileParser;
+}

@@ -240,6 +240,11 @@ impl Tree {
         LeftSpine { tree: self, at: expr }
     }
 
+    /// An expression, to be changed.
+    pub(crate) fn expr_mut(&mut self, id: ExprId) -> &mut Expr {
+        &mut self.exprs.nodes[id.idx()]
+    }
+
     /// Adds a node.
     pub(crate) fn add<T: Node>(&mut self, node: T) -> Id<T> {
         let nodes = &mut T::arena_mut(self).nodes;

@@ -1,0 +1,250 @@
+//! Syntax errors: what the token stream and the actions share about them, and which of them are worth telling.
+//!
+//! Recovery in an LR parser finds one mistake several times over. Three rules keep the echo out: brackets that the
+//! text lacks are put in before the second parse (see [`crate::balance`]); a token that opens its line is blamed on
+//! the end of the line before, if something is missing there; and a line gets one error.
+
+use crate::actions::Recovered;
+use crate::token::Token;
+use crate::tree::TextRange;
+use crate::wording::{self, Context, TokenSet};
+use crate::{MAX_DEPTH, MAX_ERRORS};
+use lalrpop_util::ParseError;
+use logos::Logos;
+use std::cell::{Cell, RefCell};
+use tc_support::{Diagnostic, Diagnostics, Pos, Span};
+
+/// What one error says.
+#[derive(Clone, Debug)]
+pub(crate) struct Finding {
+    pub(crate) message: String,
+    pub(crate) label: Option<(TextRange, &'static str)>,
+    pub(crate) help: Option<String>,
+}
+
+impl Finding {
+    /// A finding without a help.
+    pub(crate) fn new(message: impl Into<String>) -> Finding {
+        Finding { message: message.into(), label: None, help: None }
+    }
+
+    /// With a help.
+    pub(crate) fn help(self, help: impl Into<String>) -> Finding {
+        Finding { help: Some(help.into()), ..self }
+    }
+
+    /// With a second place.
+    pub(crate) fn label(self, range: TextRange, text: &'static str) -> Finding {
+        Finding { label: Some((range, text)), ..self }
+    }
+}
+
+/// An error, before it is known whether it is told.
+pub(crate) struct SyntaxError {
+    pub(crate) range: TextRange,
+    pub(crate) kind: ErrorKind,
+}
+
+/// What kind of error it is.
+pub(crate) enum ErrorKind {
+    /// It says so itself.
+    Told(Finding),
+    /// A token, or the end of the file, where other tokens are expected.
+    Unexpected(Option<Token>, TokenSet),
+}
+
+/// What the token stream and the actions know of each other. Both run in turn, on one thread.
+#[derive(Default)]
+pub(crate) struct Shared {
+    /// No further token is read.
+    pub(crate) stop: Cell<bool>,
+    /// How deep the tokens are nested.
+    pub(crate) depth: Cell<u32>,
+    /// How many lists of type arguments are open since the last open bracket.
+    pub(crate) angles: Cell<u32>,
+    /// How many tokens were read since an action last ran.
+    pub(crate) idle: Cell<u32>,
+    /// What skipping tokens has cost.
+    cost: Cell<u64>,
+    broken: Cell<bool>,
+    /// Does the first error end the parse?
+    first_only: bool,
+    errors: RefCell<Vec<SyntaxError>>,
+}
+
+impl Shared {
+    /// More tokens than this between two actions are tokens that recovery skips.
+    const MAX_IDLE: u32 = 64;
+    /// Looking for a place to go on takes time with the square of the depth, for each skipped token.
+    const MAX_COST: u64 = 1 << 29;
+    /// More errors than this are not looked for; most of them are echoes.
+    const MAX_FOUND: usize = 8 * MAX_ERRORS;
+
+    /// For a parse that ends at its first error if `first_only`.
+    pub(crate) fn new(first_only: bool) -> Shared {
+        Shared { first_only, ..Shared::default() }
+    }
+
+    /// Are so many levels within the limit?
+    pub(crate) fn fits(&self, more: usize) -> bool {
+        (self.depth.get() + self.angles.get()) as usize + more <= MAX_DEPTH as usize
+    }
+
+    /// Does the text end here for the parser? Asked once a token.
+    pub(crate) fn is_stopped(&self) -> bool {
+        let idle = self.idle.get() + 1;
+        self.idle.set(idle);
+        if idle > Shared::MAX_IDLE {
+            let depth = u64::from(self.depth.get()) + 1;
+            self.cost.set(self.cost.get() + depth * depth);
+            if self.cost.get() > Shared::MAX_COST {
+                self.stop.set(true);
+            }
+        }
+        self.stop.get()
+    }
+
+    /// Notes an error.
+    pub(crate) fn report(&self, range: TextRange, finding: Finding) {
+        self.note(SyntaxError { range, kind: ErrorKind::Told(finding) });
+    }
+
+    /// Notes that the text is nested too deeply, and ends the parse.
+    pub(crate) fn too_deep(&self, range: TextRange) {
+        self.report(range, Finding::new(format!("nested too deeply (the limit is {MAX_DEPTH})")));
+        self.stop.set(true);
+    }
+
+    /// Notes what the parser found.
+    pub(crate) fn syntax_error(&self, recovered: Recovered) {
+        self.parse_error(recovered.error);
+    }
+
+    /// Notes what the parser found, or gave up on.
+    pub(crate) fn parse_error(&self, error: ParseError<u32, Token, ()>) {
+        let (range, found, expected) = match error {
+            ParseError::UnrecognizedToken { token: (start, token, end), expected } => {
+                (TextRange::new(start, end), Some(token), expected)
+            }
+            ParseError::UnrecognizedEof { location, expected } => (TextRange::new(location, location), None, expected),
+            // The grammar's start rule takes every token, no action fails, and the stream has no errors of its own.
+            ParseError::ExtraToken { .. } | ParseError::InvalidToken { .. } | ParseError::User { .. } => return,
+        };
+        self.note(SyntaxError { range, kind: ErrorKind::Unexpected(found, TokenSet::named(&expected)) });
+    }
+
+    fn note(&self, error: SyntaxError) {
+        self.broken.set(true);
+        // The end at which a stopped parse arrives is not the file's.
+        if self.stop.get() {
+            return;
+        }
+        let mut errors = self.errors.borrow_mut();
+        errors.push(error);
+        if self.first_only || errors.len() >= Shared::MAX_FOUND {
+            self.stop.set(true);
+        }
+    }
+
+    /// Was there an error since this was last asked?
+    pub(crate) fn take_broken(&self) -> bool {
+        self.broken.replace(false)
+    }
+
+    /// The errors.
+    pub(crate) fn into_errors(self) -> Vec<SyntaxError> {
+        self.errors.into_inner()
+    }
+}
+
+/// The diagnostics for `errors`: in the order of the text, one a line, at most [`MAX_ERRORS`].
+pub(crate) fn diagnostics(mut errors: Vec<SyntaxError>, source: &str, base: Pos) -> Diagnostics {
+    errors.sort_by_key(|error| error.range.start);
+    let mut walk = Walk::new(source);
+    let mut told: Vec<(u32, Diagnostic)> = Vec::new();
+    for error in errors {
+        let context = walk.context(error.range.start);
+        let (range, line, finding) = place(error, &context, source);
+        // Blaming the line before may bring two errors out of order by one line.
+        if told.iter().rev().take(2).any(|(other, _)| *other == line) {
+            continue;
+        }
+        let diagnostic = diagnostic(range, finding, base);
+        if told.len() == MAX_ERRORS {
+            let message = format!("too many errors: the first {MAX_ERRORS} are shown");
+            told.push((line, Diagnostic::error("syntax", diagnostic.location, message)));
+            break;
+        }
+        told.push((line, diagnostic));
+    }
+    told.into_iter().map(|(_, diagnostic)| diagnostic).collect()
+}
+
+/// Where an error is told, on which line, and what it says.
+fn place(error: SyntaxError, context: &Context, source: &str) -> (TextRange, u32, Finding) {
+    match error.kind {
+        ErrorKind::Told(finding) => (error.range, context.line, finding),
+        ErrorKind::Unexpected(found, expected) => {
+            let early = context.opens_line && expected.is_unfinished();
+            let finding = wording::unexpected(found, error.range, &expected, early, context, source);
+            match context.previous {
+                Some((_, previous)) if early => {
+                    (TextRange::new(previous.end, previous.end), context.previous_line, finding)
+                }
+                _ => (error.range, context.line, finding),
+            }
+        }
+    }
+}
+
+fn diagnostic(range: TextRange, finding: Finding, base: Pos) -> Diagnostic {
+    let span =
+        |range: TextRange| Span::new(Pos(base.0.saturating_add(range.start)), Pos(base.0.saturating_add(range.end)));
+    let mut diagnostic = Diagnostic::error("syntax", span(range), finding.message);
+    if let Some((range, text)) = finding.label {
+        diagnostic = diagnostic.label(span(range), text);
+    }
+    if let Some(help) = finding.help {
+        diagnostic = diagnostic.help(help);
+    }
+    diagnostic
+}
+
+/// Reads the tokens once more, to tell what stands round each error.
+struct Walk<'s> {
+    source: &'s str,
+    lexer: logos::Lexer<'s, Token>,
+    next: Option<(Token, TextRange)>,
+    context: Context,
+}
+
+impl<'s> Walk<'s> {
+    fn new(source: &'s str) -> Walk<'s> {
+        let mut walk = Walk { source, lexer: Token::lexer(source), next: None, context: Context::default() };
+        walk.next = walk.read();
+        walk
+    }
+
+    fn read(&mut self) -> Option<(Token, TextRange)> {
+        loop {
+            let result = self.lexer.next()?;
+            let span = self.lexer.span();
+            if let Ok(token) = result {
+                return Some((token, TextRange::new(span.start as u32, span.end as u32)));
+            }
+        }
+    }
+
+    /// What stands round `at`; calls come with growing offsets.
+    fn context(&mut self, at: u32) -> Context {
+        while let Some((token, range)) = self.next
+            && range.start < at
+        {
+            self.next = self.read();
+            self.context.step(token, range, self.source);
+        }
+        let mut context = self.context;
+        context.look(at, self.source);
+        context
+    }
+}

@@ -1,0 +1,203 @@
+//! The tokens of a file as the parser reads them: what is never right is reported here, and nesting is bounded here.
+
+use crate::MAX_DEPTH;
+use crate::recover::{Finding, Shared};
+use crate::token::Token;
+use crate::tree::TextRange;
+use logos::{Lexer, Logos};
+
+/// A token with the range of its text.
+type Spanned = (u32, Token, u32);
+
+/// What is open around the next token.
+#[derive(Clone, Copy, Default)]
+struct Frame {
+    /// Unary operators whose operand is being read.
+    unary: u32,
+    /// `else` branches of the chain of conditionals that is being read.
+    chain: u32,
+    /// Type arguments that are being read.
+    angles: u32,
+}
+
+/// The tokens of a file.
+pub(crate) struct Stream<'s> {
+    lexer: Lexer<'s, Token>,
+    shared: &'s Shared,
+    frame: Frame,
+    /// What was open where each open bracket stands.
+    frames: Vec<Frame>,
+    previous: Token,
+    /// The second half of a token that was split.
+    half: Option<Spanned>,
+    /// Brackets that the text lacks, each before the token at its offset, in this order.
+    missing: &'s [(u32, Token)],
+    /// A token that waits for the missing brackets before it.
+    waiting: Option<Spanned>,
+}
+
+impl<'s> Stream<'s> {
+    /// The tokens of `source`, with the `missing` brackets put in.
+    pub(crate) fn new(source: &'s str, shared: &'s Shared, missing: &'s [(u32, Token)]) -> Stream<'s> {
+        let frame = Frame::default();
+        let (previous, half, waiting) = (Token::LBrace, None, None);
+        Stream { lexer: Token::lexer(source), shared, frame, frames: Vec::new(), previous, half, missing, waiting }
+    }
+
+    /// The next token, whatever it is.
+    fn read(&mut self) -> Option<Spanned> {
+        if let Some(half) = self.half.take() {
+            return Some(half);
+        }
+        let mut token = self.waiting.take();
+        while token.is_none() {
+            let result = self.lexer.next()?;
+            let span = self.lexer.span();
+            let range = TextRange::new(span.start as u32, span.end as u32);
+            token = match result {
+                Ok(token) if token < Token::BadNumber => Some((range.start, token, range.end)),
+                Ok(Token::BadNumber) => Some((range.start, self.bad_number(range), range.end)),
+                Ok(_) => Some((range.start, self.bad_string(range), range.end)),
+                Err(()) => {
+                    self.stray(range);
+                    None
+                }
+            };
+            if self.shared.stop.get() {
+                return None;
+            }
+        }
+        if let Some(&(at, bracket)) = self.missing.first()
+            && let Some((start, _, _)) = token
+            && start >= at
+        {
+            self.missing = &self.missing[1..];
+            self.waiting = token;
+            return Some((at, bracket, at));
+        }
+        token
+    }
+
+    /// Keeps account of what is open around the tokens. Most tokens open and close nothing.
+    fn nest(&mut self, start: u32, token: Token, end: u32) {
+        let previous = std::mem::replace(&mut self.previous, token);
+        if self.frame.unary > 0 && previous.ends_operand() && !matches!(token, Token::LParen | Token::LBracket) {
+            self.leave(self.frame.unary);
+            self.frame.unary = 0;
+        }
+        if previous == Token::RBrace && token != Token::Else && self.frame.chain > 0 {
+            self.leave(self.frame.chain);
+            self.frame.chain = 0;
+        }
+        match token {
+            Token::LParen | Token::LBracket | Token::LBrace => {
+                self.frame.angles = self.shared.angles.replace(0);
+                self.frames.push(std::mem::take(&mut self.frame));
+                self.enter(start, end);
+            }
+            Token::RParen | Token::RBracket | Token::RBrace => {
+                let Some(frame) = self.frames.pop() else { return };
+                self.leave(self.frame.unary + self.frame.chain + 1);
+                self.frame = frame;
+                self.shared.angles.set(frame.angles);
+            }
+            Token::Minus | Token::Bang if !previous.ends_operand() => {
+                self.frame.unary += 1;
+                self.enter(start, end);
+            }
+            Token::Else => {
+                self.frame.chain += 1;
+                self.enter(start, end);
+            }
+            _ => {}
+        }
+    }
+
+    fn enter(&mut self, start: u32, end: u32) {
+        self.shared.depth.set(self.shared.depth.get() + 1);
+        if !self.shared.fits(0) {
+            self.shared.too_deep(TextRange::new(start, end));
+        }
+    }
+
+    fn leave(&mut self, levels: u32) {
+        self.shared.depth.set(self.shared.depth.get().saturating_sub(levels));
+    }
+
+    fn bad_number(&mut self, range: TextRange) -> Token {
+        let text = range.of(self.lexer.source());
+        let help = match text.get(..2) {
+            Some("0x" | "0X") => {
+                "a hexadecimal number is `0x` and the digits, then an integer type if need be: `0x1fu8`"
+            }
+            _ => "a number is its digits, then a type if need be: `3i64`, `0.5f16`, `1e-5f32`",
+        };
+        let finding = Finding::new(format!("malformed number `{}`", tc_support::suggest::shorten(text))).help(help);
+        self.shared.report(range, finding);
+        if text.contains('.') { Token::Float } else { Token::Int }
+    }
+
+    fn bad_string(&mut self, range: TextRange) -> Token {
+        let source = self.lexer.source();
+        let finding = match source.as_bytes().get(range.end as usize) {
+            Some(&byte) if byte != b'\n' && byte != b'\r' => control(byte, "in a string"),
+            _ => Finding::new("this string is not closed on its line").help("write a line break as `\\n`"),
+        };
+        self.shared.report(range, finding);
+        match source.as_bytes()[range.start as usize] {
+            b'@' => Token::Sym,
+            b'#' => Token::Loc,
+            _ => Token::Str,
+        }
+    }
+
+    /// A character that begins no token. It is left out, so that the parser may find nothing else to complain of.
+    fn stray(&mut self, range: TextRange) {
+        let source = self.lexer.source();
+        let Some(found) = source.get(range.start as usize..).and_then(|rest| rest.chars().next()) else { return };
+        let range = TextRange::new(range.start, range.start + found.len_utf8() as u32);
+        let finding = match found {
+            ';' => Finding::new("stray `;`").help("statements end by themselves: leave it out"),
+            '@' => Finding::new("`@` without a name after it").help("a symbol is written `@name` or `@\"any name\"`"),
+            '#' => Finding::new("`#` without a location after it")
+                .help("a location is written `#12:5` or `#\"f.tir\":12:5`; a comment begins with `//`"),
+            '.' => Finding::new("stray `.`").help(
+                "a float has digits on both sides of its point, a dotted name has no spaces, a range is `low..high`",
+            ),
+            '\'' => Finding::new("stray `'`").help("strings stand between double quotes"),
+            c if c.is_ascii_control() => control(c as u8, "in the text"),
+            c if c.is_ascii() => Finding::new(format!("stray `{c}`")),
+            c => Finding::new(format!("stray character `{}` (U+{:04X})", c.escape_debug(), u32::from(c)))
+                .help("names are ASCII; other characters may stand in strings and comments"),
+        };
+        self.shared.report(range, finding);
+    }
+}
+
+fn control(byte: u8, place: &str) -> Finding {
+    match byte {
+        0 => Finding::new(format!("a NUL byte {place}")).help("is this a text file?"),
+        _ => Finding::new(format!("a control character (0x{byte:02x}) {place}")),
+    }
+}
+
+impl Iterator for Stream<'_> {
+    type Item = Spanned;
+
+    fn next(&mut self) -> Option<Spanned> {
+        let (start, mut token, mut end) = self.read()?;
+        if matches!(token, Token::Shr | Token::Ge) && self.shared.angles.get() > 0 {
+            // Inside type arguments the `>` is a bracket, whatever follows it.
+            let rest = if token == Token::Shr { Token::Gt } else { Token::Assign };
+            self.half = Some((start + 1, rest, end));
+            (token, end) = (Token::Gt, start + 1);
+        }
+        self.nest(start, token, end);
+        if self.shared.is_stopped() {
+            return None;
+        }
+        Some((start, token, end))
+    }
+}
+
+const _: () = assert!(MAX_DEPTH < 1 << 16, "costs of recovery are computed with the square of the depth");
