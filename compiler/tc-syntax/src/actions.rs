@@ -3,10 +3,11 @@
 use crate::recover::{Finding, Shared};
 use crate::token::Token;
 use crate::tree::{
-    Arg, BinaryOp, Block, Expr, ExprId, ExprKind, Id, If, Item, List, Op, Param, Reduce, Region, ResultType, Slice,
-    Stmt, StmtKind, SymbolParam, Tail, TextRange, Tree, Type, TypeArg,
+    Arg, Attr, BinaryOp, Block, Expr, ExprId, ExprKind, Id, If, Item, List, Op, Param, Reduce, Region, ResultType,
+    Slice, Slot, Stmt, StmtKind, SymbolParam, Tail, TextRange, Tree, Type, TypeArg,
 };
 use lalrpop_util::ErrorRecovery;
+use tc_support::Pos;
 
 /// What the generated parser hands on for a syntax error.
 pub(crate) type Recovered = ErrorRecovery<u32, Token, ()>;
@@ -17,10 +18,8 @@ pub(crate) struct Parse<'c> {
     pub(crate) shared: &'c Shared,
     pub(crate) source: &'c str,
     pub(crate) sink: &'c mut dyn FnMut(&Tree, &Item),
-    /// How many items at the start of the file are not handed out, because an earlier parse has done it.
-    pub(crate) skipped: usize,
-    /// How many whole items there were.
-    pub(crate) n_items: usize,
+    /// Up to where the items have been handed out, by this parse or an earlier one.
+    pub(crate) done: u32,
     /// Has the item at hand an error?
     pub(crate) broken: bool,
 }
@@ -54,14 +53,18 @@ impl Param {
     }
 }
 
-impl Stmt {
-    /// A statement from `start` to `end`.
-    pub(crate) fn new(start: u32, end: u32, tail: Option<Id<Tail>>, kind: StmtKind) -> Stmt {
-        Stmt { range: TextRange::new(start, end), tail, kind }
+impl<'c> Parse<'c> {
+    /// A parse of `source` that does not hand out the items before `done`.
+    pub(crate) fn new(
+        source: &'c str,
+        base: Pos,
+        sink: &'c mut dyn FnMut(&Tree, &Item),
+        shared: &'c Shared,
+        done: u32,
+    ) -> Parse<'c> {
+        Parse { tree: Tree::new(base), shared, source, sink, done, broken: false }
     }
-}
 
-impl Parse<'_> {
     /// The line `tir 1`.
     pub(crate) fn version(&mut self, word: TextRange, number: TextRange) {
         if word.of(self.source) != "tir" || number.of(self.source) != "1" {
@@ -75,9 +78,9 @@ impl Parse<'_> {
         let ItemParts { kind, name, targets, symbols, params, results, facts, tail, block } = parts;
         if !self.broken && !self.shared.take_broken() {
             let item = Item { range, kind, name, targets, symbols, params, results, facts, tail, block };
-            self.n_items += 1;
-            if self.n_items > self.skipped {
+            if range.start >= self.done {
                 (self.sink)(&self.tree, &item);
+                self.done = range.end;
             }
         }
         self.next_item();
@@ -97,13 +100,18 @@ impl Parse<'_> {
     }
 
     /// A statement that does not parse. The node that stands for it is never seen: its item is not handed out.
-    pub(crate) fn broken_stmt(&mut self, error: Recovered) -> Stmt {
+    pub(crate) fn broken_stmt(&mut self, error: Recovered) -> Slot<Stmt> {
         self.shared.syntax_error(error);
         self.broken = true;
         self.shared.angles.set(0);
         self.tree.pending.clear();
         let call = self.atom(TextRange::default(), ExprKind::Path);
-        Stmt::new(0, 0, None, StmtKind::Call(call))
+        self.stmt(0, 0, None, StmtKind::Call(call))
+    }
+
+    /// A statement from `start` to `end`.
+    pub(crate) fn stmt(&mut self, start: u32, end: u32, tail: Option<Id<Tail>>, kind: StmtKind) -> Slot<Stmt> {
+        self.tree.open(Stmt { range: TextRange::new(start, end), tail, kind })
     }
 
     /// A name. Its range is all there is to it.
@@ -126,16 +134,18 @@ impl Parse<'_> {
 
     /// `(e)`. Parentheses leave nothing behind but the range of an operator.
     pub(crate) fn parens(&mut self, range: TextRange, expr: ExprId) -> ExprId {
-        let node = self.tree.expr_mut(expr);
+        let node = self.tree.node_mut(expr);
         if matches!(node.kind, ExprKind::Binary { .. } | ExprKind::Unary { .. } | ExprKind::Ref(_)) {
             node.range = range;
         }
         expr
     }
 
-    /// A chain begins with `first`.
-    pub(crate) fn open_chain(&mut self, first: ExprId) -> Chain {
-        Chain { base: self.tree.pending.len() as u32, last: first }
+    /// A chain begins with `first`, `op`, which stands at `at`, and `operand`.
+    pub(crate) fn open_chain(&mut self, first: ExprId, at: u32, op: BinaryOp, operand: ExprId) -> Chain {
+        let base = self.tree.pending.len() as u32;
+        self.wait(at, op, first);
+        Chain { base, last: operand }
     }
 
     /// A chain goes on with `op`, which stands at `at`, and `operand`.
@@ -154,11 +164,16 @@ impl Parse<'_> {
             self.tree.pending.pop();
             chain.last = self.binary(waiting, lhs, chain.last);
         }
-        self.tree.pending.push((op, chain.last));
+        self.wait(at, op, chain.last);
+        Chain { base: chain.base, last: operand }
+    }
+
+    /// An operator and its left operand wait for the right operand to be whole.
+    fn wait(&mut self, at: u32, op: BinaryOp, lhs: ExprId) {
+        self.tree.pending.push((op, lhs));
         if !self.shared.fits(self.tree.pending.len()) {
             self.shared.too_deep(TextRange::new(at, at + op.text().len() as u32));
         }
-        Chain { base: chain.base, last: operand }
     }
 
     /// A chain ends.
@@ -186,13 +201,13 @@ impl Parse<'_> {
     }
 
     /// Type arguments end.
-    pub(crate) fn close_angle(&mut self, start: Option<u32>) -> List<TypeArg> {
+    pub(crate) fn close_angle(&mut self, start: Option<Slot<TypeArg>>) -> List<TypeArg> {
         self.shared.angles.set(self.shared.angles.get().saturating_sub(1));
         self.tree.close(start)
     }
 
     /// What trails something.
-    pub(crate) fn tail(&mut self, attrs: List<crate::tree::Attr>, loc: Option<TextRange>) -> Id<Tail> {
+    pub(crate) fn tail(&mut self, attrs: List<Attr>, loc: Option<TextRange>) -> Id<Tail> {
         let loc = loc.map(|loc| self.tree.add(loc));
         self.tree.add(Tail { attrs, loc })
     }
@@ -210,10 +225,15 @@ impl Parse<'_> {
     }
 
     /// An op with result types or regions, so far without names.
-    pub(crate) fn typed_op(&mut self, call: ExprId, types: Option<u32>, regions: Option<u32>) -> Op {
-        let types: List<ResultType> = self.tree.close(types);
-        let regions: List<Region> = self.tree.close(regions);
-        Op { names: List::EMPTY, call, types, regions }
+    pub(crate) fn typed_op(
+        &mut self,
+        call: ExprId,
+        types: Option<Slot<ResultType>>,
+        regions: Option<Slot<Region>>,
+    ) -> Id<Op> {
+        let types = self.tree.close(types);
+        let regions = self.tree.close(regions);
+        self.tree.add(Op { names: List::EMPTY, call, types, regions })
     }
 
     /// The statement that an op is.
@@ -222,16 +242,43 @@ impl Parse<'_> {
         start: u32,
         end: u32,
         names: Option<List<TextRange>>,
-        op: Op,
+        op: Id<Op>,
         loc: Option<Id<Tail>>,
-    ) -> Stmt {
-        let op = self.tree.add(Op { names: names.unwrap_or(List::EMPTY), ..op });
-        Stmt::new(start, end, loc, StmtKind::Op(op))
+    ) -> Slot<Stmt> {
+        if let Some(names) = names {
+            self.tree.node_mut(op).names = names;
+        }
+        self.stmt(start, end, loc, StmtKind::Op(op))
     }
 
     /// The statement that a conditional is.
-    pub(crate) fn if_stmt(&mut self, start: u32, end: u32, names: Option<List<TextRange>>, branch: Id<If>) -> Stmt {
+    pub(crate) fn if_stmt(
+        &mut self,
+        start: u32,
+        end: u32,
+        names: Option<List<TextRange>>,
+        branch: Id<If>,
+    ) -> Slot<Stmt> {
         let names = names.unwrap_or(List::EMPTY);
-        Stmt::new(start, end, self.tree[branch].tail, StmtKind::If { names, branch })
+        self.stmt(start, end, self.tree[branch].tail, StmtKind::If { names, branch })
+    }
+
+    /// A loop's kind without arguments.
+    pub(crate) fn kind(&mut self, name: TextRange) -> Slot<ExprId> {
+        let kind = self.atom(name, ExprKind::Path);
+        self.tree.open(kind)
+    }
+
+    /// A result of an item with a name.
+    pub(crate) fn param(
+        &mut self,
+        range: TextRange,
+        name: TextRange,
+        ty: Id<Type>,
+        within: Option<ExprId>,
+        attrs: Option<List<Attr>>,
+    ) -> Slot<Param> {
+        let attrs = attrs.unwrap_or(List::EMPTY);
+        self.tree.open(Param { range, name, ty: Some(ty), within, attrs })
     }
 }

@@ -17,6 +17,7 @@ pub const MAX_DEPTH: u32 = 256;
 /// How many syntax errors of a file are told.
 pub const MAX_ERRORS: usize = 100;
 
+/// The generated parsers.
 #[allow(
     clippy::all,
     missing_docs,
@@ -25,6 +26,8 @@ pub const MAX_ERRORS: usize = 100;
     reason = "generated; the grammar itself is in `grammar.lalrpop`"
 )]
 mod grammar {
-    lalrpop_util::lalrpop_mod!(generated, "/grammar.rs");
-    pub(crate) use generated::FileParser;
+    lalrpop_util::lalrpop_mod!(plain, "/plain/grammar.rs");
+    lalrpop_util::lalrpop_mod!(recovering, "/recovering/grammar.rs");
+    pub(crate) use plain::FileParser as PlainParser;
+    pub(crate) use recovering::FileParser as RecoveringParser;
 }

@@ -1,11 +1,10 @@
 //! From text to syntax trees, item by item.
 
 use crate::actions::Parse;
-use crate::balance::balance;
-use crate::grammar::FileParser;
-use crate::recover::{Shared, SyntaxError, diagnostics};
+use crate::balance::{Repairs, balance};
+use crate::grammar::{PlainParser, RecoveringParser};
+use crate::recover::{Shared, diagnostics};
 use crate::stream::Stream;
-use crate::token::Token;
 use crate::tree::{Item, Tree};
 use tc_support::{Diagnostics, Pos};
 
@@ -14,33 +13,21 @@ use tc_support::{Diagnostics, Pos};
 ///
 /// Returns all syntax errors. Items that have one are left out, those before and after it are not.
 pub fn parse(source: &str, base: Pos, sink: &mut dyn FnMut(&Tree, &Item)) -> Diagnostics {
-    let mut n_items = 0;
-    let errors = run(source, base, sink, &mut n_items, Shared::new(true), &[]);
-    if errors.is_empty() {
+    let shared = Shared::default();
+    let mut parse = Parse::new(source, base, sink, &shared, 0);
+    let result = PlainParser::new().parse(&mut parse, Stream::new(source, &shared, &[]));
+    let done = parse.done;
+    if result.is_ok() && !shared.has_errors() {
         return Diagnostics::new();
     }
     // Only a text that does not parse pays for finding out why.
-    let mut repairs = balance(source);
-    let errors = run(source, base, sink, &mut n_items, Shared::new(false), &repairs.missing);
-    repairs.errors.extend(errors);
-    diagnostics(repairs.errors, source, base)
-}
-
-/// Parses once. `n_items` is how many items were handed out before, and after.
-fn run(
-    source: &str,
-    base: Pos,
-    sink: &mut dyn FnMut(&Tree, &Item),
-    n_items: &mut usize,
-    shared: Shared,
-    missing: &[(u32, Token)],
-) -> Vec<SyntaxError> {
-    let tree = Tree::new(base);
-    let mut parse = Parse { tree, shared: &shared, source, sink, skipped: *n_items, n_items: 0, broken: false };
-    let result = FileParser::new().parse(&mut parse, Stream::new(source, &shared, missing));
-    *n_items = parse.n_items.max(*n_items);
+    let Repairs { missing, mut errors } = balance(source);
+    let shared = Shared::default();
+    let mut parse = Parse::new(source, base, sink, &shared, done);
+    let result = RecoveringParser::new().parse(&mut parse, Stream::new(source, &shared, &missing));
     if let Err(error) = result {
         shared.parse_error(error);
     }
-    shared.into_errors()
+    errors.extend(shared.into_errors());
+    diagnostics(errors, source, base)
 }

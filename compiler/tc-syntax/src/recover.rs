@@ -67,8 +67,6 @@ pub(crate) struct Shared {
     /// What skipping tokens has cost.
     cost: Cell<u64>,
     broken: Cell<bool>,
-    /// Does the first error end the parse?
-    first_only: bool,
     errors: RefCell<Vec<SyntaxError>>,
 }
 
@@ -79,11 +77,6 @@ impl Shared {
     const MAX_COST: u64 = 1 << 29;
     /// More errors than this are not looked for; most of them are echoes.
     const MAX_FOUND: usize = 8 * MAX_ERRORS;
-
-    /// For a parse that ends at its first error if `first_only`.
-    pub(crate) fn new(first_only: bool) -> Shared {
-        Shared { first_only, ..Shared::default() }
-    }
 
     /// Are so many levels within the limit?
     pub(crate) fn fits(&self, more: usize) -> bool {
@@ -141,7 +134,7 @@ impl Shared {
         }
         let mut errors = self.errors.borrow_mut();
         errors.push(error);
-        if self.first_only || errors.len() >= Shared::MAX_FOUND {
+        if errors.len() >= Shared::MAX_FOUND {
             self.stop.set(true);
         }
     }
@@ -149,6 +142,11 @@ impl Shared {
     /// Was there an error since this was last asked?
     pub(crate) fn take_broken(&self) -> bool {
         self.broken.replace(false)
+    }
+
+    /// Was there any error?
+    pub(crate) fn has_errors(&self) -> bool {
+        !self.errors.borrow().is_empty()
     }
 
     /// The errors.

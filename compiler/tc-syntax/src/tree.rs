@@ -12,6 +12,7 @@
 mod arena;
 mod dump;
 
+pub(crate) use arena::Slot;
 pub use arena::{Id, LeftSpine, List, Tree};
 
 /// A piece of the file's text, as byte offsets from the start of the file.

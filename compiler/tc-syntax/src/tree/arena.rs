@@ -87,6 +87,9 @@ impl<T> fmt::Debug for List<T> {
     }
 }
 
+/// Where a node of an open list stands.
+pub(crate) struct Slot<T>(u32, PhantomData<fn() -> T>);
+
 /// The nodes of one kind, and the lists of them that are still being read.
 ///
 /// A list is read node by node while lists inside its nodes are read too, so open lists form a stack; a list moves
@@ -147,16 +150,12 @@ pub struct Tree {
 
 /// A kind of node that has an arena.
 pub(crate) trait Node: Sized + 'static {
-    fn arena(tree: &Tree) -> &Arena<Self>;
     fn arena_mut(tree: &mut Tree) -> &mut Arena<Self>;
 }
 
 macro_rules! nodes {
     ($($node:ident $field:ident),* $(,)?) => {
         $(impl Node for $node {
-            fn arena(tree: &Tree) -> &Arena<$node> {
-                &tree.$field
-            }
             fn arena_mut(tree: &mut Tree) -> &mut Arena<$node> {
                 &mut tree.$field
             }
@@ -240,9 +239,9 @@ impl Tree {
         LeftSpine { tree: self, at: expr }
     }
 
-    /// An expression, to be changed.
-    pub(crate) fn expr_mut(&mut self, id: ExprId) -> &mut Expr {
-        &mut self.exprs.nodes[id.idx()]
+    /// A node, to be changed.
+    pub(crate) fn node_mut<T: Node>(&mut self, id: Id<T>) -> &mut T {
+        &mut T::arena_mut(self).nodes[id.idx()]
     }
 
     /// Adds a node.
@@ -252,21 +251,16 @@ impl Tree {
         Id::at(nodes.len() - 1)
     }
 
-    /// Opens a list with its first node, and says where it begins.
-    pub(crate) fn open<T: Node>(&mut self, first: T) -> u32 {
+    /// Adds a node to the innermost open list, or opens a list with it.
+    pub(crate) fn open<T: Node>(&mut self, node: T) -> Slot<T> {
         let open = &mut T::arena_mut(self).open;
-        open.push(first);
-        open.len() as u32 - 1
-    }
-
-    /// Adds a node to the innermost open list.
-    pub(crate) fn push<T: Node>(&mut self, node: T) {
-        T::arena_mut(self).open.push(node);
+        open.push(node);
+        Slot(open.len() as u32 - 1, PhantomData)
     }
 
     /// Closes the innermost open list, which begins at `start`; `None` is the empty list.
-    pub(crate) fn close<T: Node>(&mut self, start: Option<u32>) -> List<T> {
-        let Some(start) = start else { return List::EMPTY };
+    pub(crate) fn close<T: Node>(&mut self, start: Option<Slot<T>>) -> List<T> {
+        let Some(Slot(start, _)) = start else { return List::EMPTY };
         let Arena { nodes, open } = T::arena_mut(self);
         // After a syntax error `start` may lie past the end; such a tree is never handed out.
         let start = (start as usize).min(open.len());
