@@ -311,7 +311,7 @@ impl fmt::Display for Target {
 
 /// The target that `name` spells in another common way: `sm90`, `SM_90`, `compute_90`, `9.0`.
 ///
-/// Edit distance would be wrong here: `sm_100` is one edit from `sm_10` and no other name for any target.
+/// Edit distance would be wrong here: `sm_100` is two edits from `sm_70` and another machine altogether.
 fn same_but_spelling(name: &str) -> Option<&'static Target> {
     if name.len() > 32 {
         return None;

@@ -1,1 +1,34 @@
-//! tc-runtime.
+//! Where compiled programs run: arrays and their files, devices, launches and timing.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`array`] | an array on the host; [`npy`] reads and writes it, [`random`] fills it, [`compare`] compares two |
+//! | [`device`] | the [`Device`] trait, programs, and what a run reports |
+//! | [`check`] | do these arguments fit this manifest? |
+//! | [`stats`] | from samples to a median with its confidence interval |
+//! | [`toolkit`], [`nvrtc`] | finding NVIDIA's compiler at run time and calling it; no GPU is needed |
+//! | [`cuda`] | the device that is a GPU |
+//!
+//! No CUDA is needed to build this crate, and none to load it: the driver and the compiler are opened on first use,
+//! and their absence is a diagnostic. This crate knows no IR. Unsafe code is confined to [`nvrtc`] and [`cuda`].
+
+pub mod array;
+pub mod check;
+pub mod compare;
+pub mod cuda;
+pub mod device;
+mod element;
+pub mod npy;
+pub mod nvrtc;
+pub mod random;
+pub mod stats;
+pub mod toolkit;
+
+pub use array::Array;
+pub use compare::{Comparison, compare};
+pub use cuda::CudaDevice;
+pub use device::{BenchOptions, Code, Device, KernelReport, Program, RunOptions, RunReport};
+pub use element::Element;
+pub use random::Fill;
+pub use stats::{L2, Timing};
+pub use tc_target::DType;

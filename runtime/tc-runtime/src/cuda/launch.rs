@@ -1,0 +1,216 @@
+//! A program made ready: loaded, its buffers on the device, its launches bound to them.
+
+use super::CudaDevice;
+use super::error::driver_error;
+use super::module::{Function, Module};
+use crate::array::Array;
+use crate::check::check_launch;
+use crate::device::{Code, KernelReport, Program};
+use crate::nvrtc;
+use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, result, sys};
+use std::ffi::c_void;
+use std::mem;
+use std::sync::Arc;
+use tc_support::{Diagnostic, Location};
+use tc_target::{Access, Buffer, Kernel, Param};
+
+/// The byte that buffers are poisoned with: two or more of them are not-a-number in every float type.
+const POISON: u8 = 0xff;
+
+/// A program with its memory on the device.
+pub(super) struct Prepared {
+    stream: Arc<CudaStream>,
+    /// The buffers among the parameters, with their positions, and then the temporaries.
+    params: Vec<(usize, Access, CudaSlice<u8>)>,
+    _temporaries: Vec<CudaSlice<u8>>,
+    launches: Vec<Launch>,
+}
+
+/// One kernel, and what it is launched with.
+struct Launch {
+    function: Function,
+    kernel: Kernel,
+    /// An address or a scalar for each parameter of the kernel, in the first bytes of a word.
+    words: Vec<u64>,
+}
+
+impl Prepared {
+    /// Checks, compiles, loads, allocates and copies.
+    pub(super) fn new(
+        device: &CudaDevice,
+        program: &Program,
+        args: &[Array],
+        poison: bool,
+    ) -> Result<Prepared, Diagnostic> {
+        check_launch(program, args)?;
+        let (major, minor) = device.capability;
+        if !program.target.runs_on(major, minor) {
+            let message = format!("code for `{}` does not run on {}", program.target, device.describe());
+            return Err(Diagnostic::error("wrong-target", Location::None, message)
+                .help(format!("compile for `{}`", device.target)));
+        }
+        let module = Arc::new(Module::load(&device.context, &image(device, program)?)?);
+        let stream = device.stream.clone();
+        let mut names: Vec<(&str, u64)> = Vec::new();
+        let mut params = Vec::new();
+        for (idx, (param, arg)) in program.manifest.params.iter().zip(args).enumerate() {
+            match param {
+                Param::Scalar(scalar) => names.push((&scalar.name, low_word(arg.bytes()))),
+                Param::Buffer(buffer) => {
+                    let host = (!poison || buffer.access.reads()).then_some(arg.bytes());
+                    let (memory, address) = allocate(&stream, buffer, host)?;
+                    names.push((&buffer.name, address));
+                    params.push((idx, buffer.access, memory));
+                }
+            }
+        }
+        let mut temporaries = Vec::new();
+        for buffer in &program.manifest.temporaries {
+            let (memory, address) = allocate(&stream, buffer, None)?;
+            names.push((&buffer.name, address));
+            temporaries.push(memory);
+        }
+        let mut launches = Vec::new();
+        for kernel in &program.manifest.kernels {
+            let function = module.function(&kernel.name)?;
+            function.allow_shared(kernel.dynamic_shared, device.target.opt_in_above())?;
+            let word = |arg: &String| names.iter().find(|(name, _)| name == arg).map(|&(_, word)| word);
+            let words = kernel.args.iter().map(word).collect::<Option<Vec<u64>>>();
+            // A manifest that was checked names only what exists; nothing is launched with a parameter missing.
+            let words = words.expect("the manifest was checked");
+            launches.push(Launch { function, kernel: kernel.clone(), words });
+        }
+        stream.synchronize().map_err(|error| driver_error("the arguments cannot be copied to the GPU", error))?;
+        Ok(Prepared { stream, params, _temporaries: temporaries, launches })
+    }
+
+    /// Puts all kernels into `stream`, without waiting for them.
+    pub(super) fn enqueue(&self, stream: &CudaStream) -> Result<(), Diagnostic> {
+        self.launches.iter().try_for_each(|launch| launch.enqueue(stream))
+    }
+
+    /// Runs the kernels one by one, so that an error is known by its kernel.
+    pub(super) fn run(&self) -> Result<Vec<KernelReport>, Diagnostic> {
+        let mut reports = Vec::new();
+        for launch in &self.launches {
+            launch.enqueue(&self.stream)?;
+            self.stream
+                .synchronize()
+                .map_err(|error| driver_error(&format!("kernel `{}` failed", launch.kernel.name), error))?;
+            let threads = launch.kernel.threads().expect("the limits of the target were checked");
+            reports.push(launch.function.report(threads, launch.kernel.dynamic_shared)?);
+        }
+        Ok(reports)
+    }
+
+    /// Copies what was written back into `args`.
+    pub(super) fn copy_back(&self, args: &mut [Array]) -> Result<(), Diagnostic> {
+        let failed = |error| driver_error("the results cannot be copied from the GPU", error);
+        for (idx, access, memory) in &self.params {
+            let host = args[*idx].bytes_mut();
+            if access.writes() && !host.is_empty() {
+                self.stream.memcpy_dtoh(&memory.slice(..host.len()), host).map_err(failed)?;
+            }
+        }
+        self.stream.synchronize().map_err(failed)
+    }
+}
+
+impl Launch {
+    fn enqueue(&self, stream: &CudaStream) -> Result<(), Diagnostic> {
+        let narrow = |extents: [u64; 3]| extents.map(|extent| u32::try_from(extent).expect("limits were checked"));
+        let (grid, block, cluster) = (narrow(self.kernel.grid), narrow(self.kernel.block), narrow(self.kernel.cluster));
+        let mut values: Vec<*mut c_void> = self.words.iter().map(|word| std::ptr::from_ref(word) as *mut _).collect();
+        let mut attribute = cluster_attribute(cluster);
+        let has_cluster = cluster != [1, 1, 1];
+        let config = sys::CUlaunchConfig {
+            gridDimX: grid[0],
+            gridDimY: grid[1],
+            gridDimZ: grid[2],
+            blockDimX: block[0],
+            blockDimY: block[1],
+            blockDimZ: block[2],
+            sharedMemBytes: u32::try_from(self.kernel.dynamic_shared).expect("limits were checked"),
+            hStream: stream.cu_stream(),
+            attrs: if has_cluster { &mut attribute } else { std::ptr::null_mut() },
+            numAttrs: u32::from(has_cluster),
+        };
+        // SAFETY: the function is alive with its module, and the stream with the context that is bound here. The driver
+        // reads from `values` one pointer for each parameter of the kernel; the manifest, which its emitter writes with
+        // the kernel, says how many there are and of which sizes, and a word holds any of them. The driver copies the
+        // values and the attribute before it returns. The memory they point to lives as long as `Prepared`, which
+        // waits for the stream before it goes.
+        let launched = unsafe {
+            sys::cuLaunchKernelEx(&config, self.function.raw, values.as_mut_ptr(), std::ptr::null_mut()).result()
+        };
+        launched.map_err(|error| driver_error(&format!("kernel `{}` cannot be launched", self.kernel.name), error))
+    }
+}
+
+impl Drop for Prepared {
+    fn drop(&mut self) {
+        // Freed memory must not be written by a kernel still on its way. An error was, or will be, reported elsewhere.
+        self.stream.synchronize().ok();
+    }
+}
+
+fn cluster_attribute(cluster: [u32; 3]) -> sys::CUlaunchAttribute {
+    // SAFETY: all fields of the attribute are plain data for which zeros are a value.
+    let mut attribute: sys::CUlaunchAttribute = unsafe { mem::zeroed() };
+    attribute.id = sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    attribute.value.clusterDim.x = cluster[0];
+    attribute.value.clusterDim.y = cluster[1];
+    attribute.value.clusterDim.z = cluster[2];
+    attribute
+}
+
+/// What the driver loads: PTX ending in zero, or machine code.
+fn image(device: &CudaDevice, program: &Program) -> Result<Vec<u8>, Diagnostic> {
+    let mut ptx = match &program.code {
+        Code::Cubin(code) if code.starts_with(b"\x7fELF") => return Ok(code.clone()),
+        Code::Cuda(source) => {
+            let options = nvrtc::Options { max_version: Some(device.driver_version), ..Default::default() };
+            let name = format!("{}.cu", program.manifest.function);
+            nvrtc::compile(source, &name, &program.target, &options)?.code
+        }
+        Code::Ptx(text) => text.clone().into_bytes(),
+        other => {
+            let message = format!("{} is not what a GPU runs", other.kind());
+            return Err(Diagnostic::error("wrong-code", Location::None, message));
+        }
+    };
+    ptx.push(0);
+    Ok(ptx)
+}
+
+/// Memory for `buffer`, with `host` in it or poison where that is `None`, and its address.
+fn allocate(
+    stream: &Arc<CudaStream>,
+    buffer: &Buffer,
+    host: Option<&[u8]>,
+) -> Result<(CudaSlice<u8>, u64), Diagnostic> {
+    let failed =
+        |error| driver_error(&format!("buffer `{}` of {} bytes cannot be made", buffer.name, buffer.bytes), error);
+    let n_bytes = usize::try_from(buffer.bytes).unwrap_or(usize::MAX).max(1);
+    // SAFETY: every byte is set below before anything reads it.
+    let mut memory = unsafe { stream.alloc::<u8>(n_bytes) }.map_err(failed)?;
+    let address = memory.device_ptr(stream).0;
+    if !address.is_multiple_of(buffer.alignment) {
+        let message =
+            format!("buffer `{}` lies at {address:#x}, which is no multiple of {}", buffer.name, buffer.alignment);
+        return Err(Diagnostic::error("misaligned-buffer", Location::None, message));
+    }
+    // SAFETY: the address is that of as many bytes, allocated in this stream.
+    unsafe { result::memset_d8_async(address, POISON, n_bytes, stream.cu_stream()) }.map_err(failed)?;
+    if let Some(host) = host.filter(|host| !host.is_empty()) {
+        stream.memcpy_htod(host, &mut memory.slice_mut(..host.len())).map_err(failed)?;
+    }
+    Ok((memory, address))
+}
+
+/// Up to eight bytes, at the start of a word as memory holds it.
+fn low_word(bytes: &[u8]) -> u64 {
+    let mut word = [0; 8];
+    word[..bytes.len()].copy_from_slice(bytes);
+    u64::from_ne_bytes(word)
+}

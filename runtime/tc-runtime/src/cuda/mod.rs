@@ -1,0 +1,138 @@
+//! The device that is an NVIDIA GPU, through the driver that is opened at run time.
+#![expect(unsafe_code, reason = "calls the CUDA driver, a C library")]
+
+mod bench;
+mod error;
+mod launch;
+mod module;
+
+use crate::array::Array;
+use crate::device::{BenchOptions, Device, Program, RunOptions, RunReport};
+use crate::stats::Timing;
+use cudarc::driver::sys::CUdevice_attribute as Attribute;
+use cudarc::driver::{CudaContext, CudaStream, sys};
+use error::driver_error;
+use launch::Prepared;
+use std::sync::Arc;
+use tc_support::{Diagnostic, Diagnostics, Location};
+use tc_target::Target;
+
+/// The oldest CUDA version of a driver that will do, for what is called here exists in all newer ones.
+const OLDEST_DRIVER: (u32, u32) = (12, 0);
+
+/// A GPU.
+pub struct CudaDevice {
+    context: Arc<CudaContext>,
+    stream: Arc<CudaStream>,
+    target: Target,
+    capability: (u32, u32),
+    driver_version: (u32, u32),
+    l2_bytes: usize,
+    n_multiprocessors: usize,
+    name: String,
+}
+
+impl CudaDevice {
+    /// Opens GPU number `ordinal`.
+    pub fn open(ordinal: usize) -> Result<CudaDevice, Diagnostic> {
+        let driver_version = driver_version()?;
+        let count = CudaDevice::count()?;
+        if ordinal >= count {
+            let message = format!("there is no GPU {ordinal}: there are {count}, numbered from 0");
+            return Err(Diagnostic::error("no-gpu", Location::None, message));
+        }
+        let failed = |error| driver_error(&format!("GPU {ordinal} cannot be opened"), error);
+        let context = CudaContext::new(ordinal).map_err(failed)?;
+        // SAFETY: one stream does all the work here, so that no event has to order two; events of cudarc's own would
+        // also end up in captured graphs.
+        unsafe { context.disable_event_tracking() };
+        let (major, minor) = context.compute_capability().map_err(failed)?;
+        let capability = (u32::try_from(major).unwrap_or(0), u32::try_from(minor).unwrap_or(0));
+        let attribute = |attribute| context.attribute(attribute).map(|value| usize::try_from(value).unwrap_or(0));
+        Ok(CudaDevice {
+            stream: context.new_stream().map_err(failed)?,
+            target: Target::for_device(capability.0, capability.1)?,
+            capability,
+            driver_version,
+            l2_bytes: attribute(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE).map_err(failed)?,
+            n_multiprocessors: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT).map_err(failed)?,
+            name: context.name().map_err(failed)?,
+            context,
+        })
+    }
+
+    /// The number of GPUs.
+    pub fn count() -> Result<usize, Diagnostic> {
+        driver_version()?;
+        cudarc::driver::result::init().map_err(|error| driver_error("the CUDA driver does not start", error))?;
+        let count = CudaContext::device_count();
+        count
+            .map(|count| usize::try_from(count).unwrap_or(0))
+            .map_err(|error| driver_error("the GPUs cannot be counted", error))
+    }
+
+    /// The newest CUDA version, major and minor, that the driver knows.
+    pub fn driver_version(&self) -> (u32, u32) {
+        self.driver_version
+    }
+
+    /// Bytes of the second-level cache.
+    pub fn l2_bytes(&self) -> usize {
+        self.l2_bytes
+    }
+
+    /// The number of multiprocessors.
+    pub fn n_multiprocessors(&self) -> usize {
+        self.n_multiprocessors
+    }
+
+    fn describe(&self) -> String {
+        format!("{} (compute capability {}.{})", self.name, self.capability.0, self.capability.1)
+    }
+}
+
+impl Device for CudaDevice {
+    fn name(&self) -> String {
+        format!("cuda:{} {}", self.context.ordinal(), self.name)
+    }
+
+    fn target(&self) -> Option<Target> {
+        Some(self.target)
+    }
+
+    fn run(&mut self, program: &Program, args: &mut [Array], options: &RunOptions) -> Result<RunReport, Diagnostic> {
+        let prepared = Prepared::new(self, program, args, options.poison)?;
+        let kernels = prepared.run()?;
+        prepared.copy_back(args)?;
+        Ok(RunReport { kernels, findings: Diagnostics::new() })
+    }
+
+    fn bench(&mut self, program: &Program, args: &[Array], options: &BenchOptions) -> Result<Timing, Diagnostic> {
+        let prepared = Prepared::new(self, program, args, false)?;
+        // Once by itself: an error is then known by its kernel.
+        prepared.run()?;
+        bench::bench(self, &prepared, options)
+    }
+}
+
+/// Opens the driver and asks for its version. All other calls come after this one, for cudarc panics without it.
+fn driver_version() -> Result<(u32, u32), Diagnostic> {
+    // SAFETY: opening the driver's library runs its initialisers, which have no preconditions.
+    if !unsafe { sys::is_culib_present() } {
+        let message = "no CUDA driver found: `libcuda.so` could not be opened";
+        return Err(Diagnostic::error("no-cuda-driver", Location::None, message)
+            .help("install NVIDIA's driver and see whether `nvidia-smi` runs, or use the device `sim`"));
+    }
+    let mut version = 0;
+    // SAFETY: the pointer is valid for a write; this call needs no initialised driver.
+    unsafe { sys::cuDriverGetVersion(&mut version) }
+        .result()
+        .map_err(|error| driver_error("the CUDA driver does not say its version", error))?;
+    let version = u32::try_from(version).map_or((0, 0), |version| (version / 1000, version % 1000 / 10));
+    if version < OLDEST_DRIVER {
+        let message = format!("the CUDA driver is too old: it knows CUDA {}.{}", version.0, version.1);
+        return Err(Diagnostic::error("old-cuda-driver", Location::None, message)
+            .help(format!("a driver for CUDA {}.{} or newer is needed", OLDEST_DRIVER.0, OLDEST_DRIVER.1)));
+    }
+    Ok(version)
+}
