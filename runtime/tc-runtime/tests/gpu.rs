@@ -1,4 +1,5 @@
-//! The device that is a GPU. Where there is none, each test holds that this is said, and not a panic.
+//! The device that is a GPU. Where there is none, each test holds that this is said, and not a panic; with the variable
+//! `TC_REQUIRE_GPU` set it fails instead.
 
 use tc_runtime::device::{BenchOptions, Code, Device, Program, RunOptions};
 use tc_runtime::{Array, CudaDevice, DType, Element, Fill, L2, compare, random};
@@ -60,6 +61,7 @@ fn device() -> Option<CudaDevice> {
     match CudaDevice::open(0) {
         Ok(device) => Some(device),
         Err(wrong) => {
+            assert!(std::env::var_os("TC_REQUIRE_GPU").is_none(), "{wrong:?}");
             let is_absence = ["no-cuda-driver", "no-gpu", "cuda"].contains(&wrong.code);
             assert!(is_absence && wrong.is_error() && wrong.help.is_some(), "{wrong:?}");
             None

@@ -10,6 +10,7 @@ use crate::nvrtc;
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, result, sys};
 use std::ffi::c_void;
 use std::mem;
+use std::rc::Rc;
 use std::sync::Arc;
 use tc_support::{Diagnostic, Location};
 use tc_target::{Access, Buffer, Kernel, Param};
@@ -49,7 +50,7 @@ impl Prepared {
             return Err(Diagnostic::error("wrong-target", Location::None, message)
                 .help(format!("compile for `{}`", device.target)));
         }
-        let module = Arc::new(Module::load(&device.context, &image(device, program)?)?);
+        let module = Rc::new(Module::load(&device.context, &image(device, program)?)?);
         let stream = device.stream.clone();
         let mut names: Vec<(&str, u64)> = Vec::new();
         let mut params = Vec::new();

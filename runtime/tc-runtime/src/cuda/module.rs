@@ -4,6 +4,7 @@ use super::error::driver_error;
 use crate::device::KernelReport;
 use cudarc::driver::{CudaContext, result, sys};
 use std::ffi::{CString, c_void};
+use std::rc::Rc;
 use std::sync::Arc;
 use sys::CUfunction_attribute as Attribute;
 use tc_support::{Diagnostic, Location};
@@ -45,7 +46,7 @@ impl Module {
     }
 
     /// The kernel named `name`.
-    pub(super) fn function(self: &Arc<Self>, name: &str) -> Result<Function, Diagnostic> {
+    pub(super) fn function(self: &Rc<Self>, name: &str) -> Result<Function, Diagnostic> {
         let c_name = CString::new(name).map_err(|_| {
             Diagnostic::error("bad-manifest", Location::None, "the name of a kernel holds a zero byte".to_string())
         })?;
@@ -69,7 +70,7 @@ impl Drop for Module {
 pub(super) struct Function {
     pub(super) raw: sys::CUfunction,
     pub(super) name: String,
-    _module: Arc<Module>,
+    _module: Rc<Module>,
 }
 
 impl Function {
