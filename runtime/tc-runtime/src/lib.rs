@@ -2,7 +2,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | [`array`] | an array on the host; [`npy`] reads and writes it, [`random`] fills it, [`compare`] compares two |
+//! | [`mod@array`] | an array on the host; [`npy`] reads and writes it, [`random`] fills it, [`mod@compare`] compares two |
 //! | [`device`] | the [`Device`] trait, programs, and what a run reports |
 //! | [`check`] | do these arguments fit this manifest? |
 //! | [`stats`] | from samples to a median with its confidence interval |
