@@ -9,7 +9,9 @@
 //!
 //! [`algebra`] takes index expressions into `tc-arith` and back; [`forms`] says what a program may hold at each stage.
 
+pub mod algebra;
 pub mod arith;
+pub mod forms;
 pub mod gpu;
 pub mod sched;
 pub mod te;

@@ -1,0 +1,513 @@
+//! Index expressions of programs as expressions of the index algebra, and back.
+//!
+//! An SSA value has one meaning wherever it is in scope, so each value that the algebra does not see into becomes a
+//! variable whose number is the value's own. What is converted is remembered, and stays right until the function is
+//! changed.
+//!
+//! `index` and signed integers of 32 and 64 bits do not overflow in a program that is right, so they are the
+//! algebra's integers. Unsigned and narrower ones wrap and are variables of a known range.
+
+use crate::arith::{self, Predicate};
+use crate::tir::{self, LoopKind};
+use rustc_hash::FxHashMap;
+use tc_arith::{Analyzer, BinaryOp, Expr, Node, Var};
+use tc_ir::attrs::{AttrData, BinOp, UnOp};
+use tc_ir::opdef::Role;
+use tc_ir::types::ElemKind;
+use tc_ir::{Attr, Builder, Elem, Func, Op, Region, Scalar, Type, Value, keys};
+
+/// An analyzer, and which expression each value of a function is.
+#[derive(Default)]
+pub struct Algebra {
+    /// Knowledge of the variables, and the pool of all expressions.
+    pub analyzer: Analyzer,
+    known: FxHashMap<Value, Expr>,
+}
+
+impl Algebra {
+    /// Knows nothing.
+    pub fn new() -> Algebra {
+        Algebra { analyzer: Analyzer::new(), known: FxHashMap::default() }
+    }
+
+    /// Knows the ranges and facts of the symbols of `func`.
+    pub fn of_func(func: &Func) -> Algebra {
+        let mut algebra = Algebra::new();
+        algebra.declare_symbols(func);
+        algebra
+    }
+
+    /// Declares the ranges and facts of the symbols of `func`. A symbol without a range is a size: not negative.
+    pub fn declare_symbols(&mut self, func: &Func) {
+        for (nth, symbol) in func.header.symbols.iter().enumerate() {
+            let value = func.region_args(func.body())[nth];
+            let var = self.declare(func, value);
+            match symbol.range {
+                Some((low, high)) => {
+                    let (low, high) = (self.attr(func, low), self.attr(func, high));
+                    let (Some(low), Some(high)) = (low, high) else { continue };
+                    let extent = self.analyzer.pool.sub(high, low);
+                    self.analyzer.bind(var, low, extent);
+                }
+                None => self.analyzer.bind_range(var, Some(0), None),
+            }
+        }
+        for &fact in &func.header.facts {
+            if let Some(condition) = self.attr(func, fact) {
+                self.analyzer.assume_given(condition);
+            }
+        }
+    }
+
+    /// The variable of `value`.
+    pub fn var(value: Value) -> Var {
+        Var(value.as_u32())
+    }
+
+    /// The value of a variable.
+    pub fn value(var: Var) -> Value {
+        Value::from_u32(var.0)
+    }
+
+    /// Makes `value` a variable, printed under its name, whatever defines it.
+    pub fn declare(&mut self, func: &Func, value: Value) -> Var {
+        let var = Algebra::var(value);
+        let name = func.value_text(value);
+        let expr = if name.is_empty() { self.analyzer.pool.var(var) } else { self.analyzer.pool.named_var(var, name) };
+        self.known.insert(value, expr);
+        var
+    }
+
+    /// The expression of a variable as such.
+    pub fn var_expr(&mut self, value: Value) -> Expr {
+        self.analyzer.pool.var(Algebra::var(value))
+    }
+
+    /// Declares the range of the variable of the loop `op`, which must be a `tir.for`.
+    pub fn enter_loop(&mut self, func: &Func, op: Op) {
+        let (lo, hi) = (func.operand(op, 0), func.operand(op, 1));
+        let (lo, hi) = (self.expr(func, lo), self.expr(func, hi));
+        let iv = func.region_args(func.op_regions(op)[0])[0];
+        let var = self.declare(func, iv);
+        let extent = self.analyzer.pool.sub(hi, lo);
+        self.analyzer.bind(var, lo, extent);
+    }
+
+    /// Takes the condition `value` to hold, or not to, until the analyzer's scope ends.
+    pub fn assume(&mut self, func: &Func, value: Value, truth: bool) {
+        let condition = self.expr(func, value);
+        let condition = if truth { condition } else { self.analyzer.pool.not(condition) };
+        self.analyzer.assume_given(condition);
+    }
+
+    /// Declares what is known in `region` beyond what is known around it: the range of a loop's variable, or the
+    /// condition of a branch.
+    pub fn enter_region(&mut self, func: &Func, region: Region) {
+        let Some(op) = func.region_parent(region) else { return };
+        if func.opcode(op) == tir::FOR {
+            self.enter_loop(func, op);
+        } else if func.opcode(op) == tir::IF {
+            self.assume(func, func.operand(op, 0), func.op_regions(op)[0] == region);
+        }
+    }
+
+    /// Declares all that is known where `op` stands, from the outermost region inwards.
+    pub fn enter_place(&mut self, func: &Func, op: Op) {
+        let mut regions: Vec<Region> = Vec::new();
+        let mut at = func.region_of(op);
+        while let Some(region) = at {
+            regions.push(region);
+            at = func.region_parent(region).and_then(|parent| func.region_of(parent));
+        }
+        for &region in regions.iter().rev() {
+            self.enter_region(func, region);
+        }
+    }
+
+    /// The expression of an integer or truth value. What the algebra does not know is a variable.
+    pub fn expr(&mut self, func: &Func, value: Value) -> Expr {
+        // Post-order with a stack of our own: expressions may be deep.
+        let mut pending = vec![value];
+        while let Some(&at) = pending.last() {
+            if self.known.contains_key(&at) {
+                pending.pop();
+                continue;
+            }
+            let missing: Vec<Value> = match steps_into(func, at) {
+                Some(op) => inputs(func, op).into_iter().filter(|input| !self.known.contains_key(input)).collect(),
+                None => Vec::new(),
+            };
+            if missing.is_empty() {
+                let expr = self.convert(func, at);
+                self.known.insert(at, expr);
+                pending.pop();
+            } else {
+                pending.extend(missing);
+            }
+        }
+        self.known[&value]
+    }
+
+    /// The expression of an extent or a condition over symbols; `None` where it is none.
+    pub fn attr(&mut self, func: &Func, attr: Attr) -> Option<Expr> {
+        let pool = &mut self.analyzer.pool;
+        Some(match func.attr_data(attr) {
+            AttrData::Int(value, _) => pool.int(i64::try_from(*value).ok()?),
+            AttrData::Bool(value) => pool.bool(*value),
+            AttrData::Word(name) => {
+                let nth = func.header.symbols.iter().position(|symbol| symbol.name == *name)?;
+                let value = func.region_args(func.body())[nth];
+                self.expr(func, value)
+            }
+            AttrData::Unary(op, arg) => {
+                let arg = self.attr(func, *arg)?;
+                self.unary(*op, arg)
+            }
+            AttrData::Binary(op, lhs, rhs) => {
+                let (lhs, rhs) = (self.attr(func, *lhs)?, self.attr(func, *rhs)?);
+                self.binary(*op, lhs, rhs)
+            }
+            AttrData::Call(name, args) if args.len() == 2 => {
+                let (lhs, rhs) = (self.attr(func, args[0])?, self.attr(func, args[1])?);
+                let op = match func.text(*name) {
+                    "min" => BinaryOp::Min,
+                    "max" => BinaryOp::Max,
+                    "floordiv" => BinaryOp::FloorDiv,
+                    "floormod" => BinaryOp::FloorMod,
+                    "tdiv" => BinaryOp::TruncDiv,
+                    "tmod" => BinaryOp::TruncMod,
+                    _ => return None,
+                };
+                self.analyzer.pool.binary(op, lhs, rhs)
+            }
+            _ => return None,
+        })
+    }
+
+    /// `expr` as text, under the names of the values.
+    pub fn text(&self, expr: Expr) -> String {
+        self.analyzer.pool.display(expr).to_string()
+    }
+
+    fn unary(&mut self, op: UnOp, arg: Expr) -> Expr {
+        let pool = &mut self.analyzer.pool;
+        match op {
+            UnOp::Neg => {
+                let zero = pool.int(0);
+                pool.sub(zero, arg)
+            }
+            UnOp::Not => pool.not(arg),
+        }
+    }
+
+    fn binary(&mut self, op: BinOp, lhs: Expr, rhs: Expr) -> Expr {
+        let pool = &mut self.analyzer.pool;
+        match op {
+            BinOp::OrOr => pool.or(lhs, rhs),
+            BinOp::AndAnd => pool.and(lhs, rhs),
+            BinOp::Eq => pool.eq(lhs, rhs),
+            BinOp::Ne => pool.ne(lhs, rhs),
+            BinOp::Lt => pool.lt(lhs, rhs),
+            BinOp::Le => pool.le(lhs, rhs),
+            BinOp::Gt => pool.gt(lhs, rhs),
+            BinOp::Ge => pool.ge(lhs, rhs),
+            BinOp::BitOr => pool.bit_or(lhs, rhs),
+            BinOp::BitXor => pool.bit_xor(lhs, rhs),
+            BinOp::BitAnd => pool.bit_and(lhs, rhs),
+            BinOp::Shl => pool.shl(lhs, rhs),
+            BinOp::Shr => pool.shr(lhs, rhs),
+            BinOp::Add => pool.add(lhs, rhs),
+            BinOp::Sub => pool.sub(lhs, rhs),
+            BinOp::Mul => pool.mul(lhs, rhs),
+            BinOp::Div => pool.floor_div(lhs, rhs),
+            BinOp::Mod => pool.floor_mod(lhs, rhs),
+        }
+    }
+
+    /// The lazy conditional, which is also the lazy form of `&&` and `||`.
+    fn choice(&mut self, condition: Expr, then: Expr, otherwise: Expr) -> Expr {
+        let pool = &mut self.analyzer.pool;
+        if pool.as_bool(otherwise) == Some(false) {
+            pool.and(condition, then)
+        } else if pool.as_bool(then) == Some(true) {
+            pool.or(condition, otherwise)
+        } else {
+            pool.select(condition, then, otherwise)
+        }
+    }
+
+    /// The expression of `value`, whose inputs are known.
+    fn convert(&mut self, func: &Func, value: Value) -> Expr {
+        let Some(op) = steps_into(func, value) else { return self.opaque(func, value) };
+        let args: Vec<Expr> = inputs(func, op).iter().map(|input| self.known[input]).collect();
+        let opcode = func.opcode(op);
+        match func.role(op) {
+            Role::Constant => match func.attr_of(op, keys::VALUE).map(|attr| func.attr_data(attr)) {
+                Some(AttrData::Bool(value)) => self.analyzer.pool.bool(*value),
+                Some(AttrData::Int(int, _)) => match i64::try_from(*int) {
+                    Ok(int) => self.analyzer.pool.int(int),
+                    Err(_) => self.opaque(func, value),
+                },
+                _ => self.opaque(func, value),
+            },
+            Role::Binary(binary) => self.binary(binary, args[0], args[1]),
+            Role::Unary(unary) => self.unary(unary, args[0]),
+            Role::Compare => match Predicate::of(func, op) {
+                Some(predicate) => self.binary(comparison(predicate), args[0], args[1]),
+                None => self.opaque(func, value),
+            },
+            Role::Cast => self.cast(func, value, args[0]),
+            Role::If => self.choice(args[0], args[1], args[2]),
+            _ if opcode == arith::SELECT => self.analyzer.pool.select(args[0], args[1], args[2]),
+            _ if opcode == arith::LIKELY => self.analyzer.pool.likely(args[0]),
+            _ => match named_binary(opcode) {
+                Some(op) => self.analyzer.pool.binary(op, args[0], args[1]),
+                None => self.opaque(func, value),
+            },
+        }
+    }
+
+    /// A cast to a type that holds all of the operand's keeps the number. One that may wrap is a variable: where it does
+    /// not wrap depends on the place, and what is remembered must hold everywhere.
+    fn cast(&mut self, func: &Func, value: Value, arg: Expr) -> Expr {
+        let elem = |value: Value| func.value_scalar(value).and_then(|scalar| scalar.elem.int_range());
+        let source = func.def_op(value).map(|op| func.operand(op, 0));
+        match (source.and_then(elem), elem(value)) {
+            (Some((lo, hi)), Some((min, max))) if lo >= min && hi <= max => arg,
+            _ => self.opaque(func, value),
+        }
+    }
+
+    fn opaque(&mut self, func: &Func, value: Value) -> Expr {
+        let var = self.declare(func, value);
+        let scalar = func.value_scalar(value).filter(|scalar| scalar.lanes == 1);
+        if let Some((min, max)) = scalar.and_then(|scalar| scalar.elem.int_range())
+            && (min, max) != (i64::MIN.into(), i64::MAX.into())
+        {
+            self.analyzer.bind_range(var, i64::try_from(min).ok(), i64::try_from(max).ok());
+        }
+        self.known[&value]
+    }
+}
+
+/// Is a scalar of this type an integer or truth value of the algebra?
+fn is_exact(scalar: Scalar) -> bool {
+    scalar.lanes == 1 && matches!(scalar.elem, Elem::Bool | Elem::Index | Elem::I32 | Elem::I64)
+}
+
+/// The op behind `value`, if the algebra sees into it.
+fn steps_into(func: &Func, value: Value) -> Option<Op> {
+    let op = func.def_op(value)?;
+    let scalar = func.value_scalar(value)?;
+    if !is_exact(scalar) {
+        return None;
+    }
+    let opcode = func.opcode(op);
+    let operands_fit = || func.operands(op).iter().all(|&arg| func.value_scalar(arg).is_some_and(is_exact));
+    let sees = match func.role(op) {
+        Role::Constant => true,
+        Role::Cast => func.value_scalar(func.operand(op, 0)).is_some_and(|from| {
+            from.lanes == 1
+                && from.elem != Elem::Bool
+                && matches!(from.elem.kind(), ElemKind::Signed | ElemKind::Unsigned)
+        }),
+        // The lazy form of `a && b`, and conditionals that only compute.
+        Role::If => {
+            opcode == tir::IF
+                && func.n_results(op) == 1
+                && func.op_regions(op).len() == 2
+                && func
+                    .op_regions(op)
+                    .iter()
+                    .all(|&region| func.ops(region).all(|inner| func.row(inner).terminator || is_plain(func, inner)))
+        }
+        Role::Binary(_) | Role::Unary(_) | Role::Compare => operands_fit(),
+        _ => (opcode == arith::SELECT || opcode == arith::LIKELY || named_binary(opcode).is_some()) && operands_fit(),
+    };
+    sees.then_some(op)
+}
+
+/// Arithmetic of the algebra, so that nothing inside a conditional becomes a variable there.
+fn is_plain(func: &Func, op: Op) -> bool {
+    let known = matches!(func.role(op), Role::Constant | Role::Binary(_) | Role::Unary(_) | Role::Compare)
+        || matches!(func.opcode(op), arith::SELECT | arith::LIKELY)
+        || named_binary(func.opcode(op)).is_some();
+    known && func.result(op).is_some_and(|result| steps_into(func, result) == Some(op))
+}
+
+/// What the expression of `value` is made of.
+fn inputs(func: &Func, op: Op) -> Vec<Value> {
+    match func.role(op) {
+        Role::If => {
+            let yields = func.op_regions(op).iter().map(|&region| func.yielded(region)[0]);
+            std::iter::once(func.operand(op, 0)).chain(yields).collect()
+        }
+        _ => func.operands(op).to_vec(),
+    }
+}
+
+fn named_binary(opcode: tc_ir::Opcode) -> Option<BinaryOp> {
+    Some(match opcode {
+        arith::MIN => BinaryOp::Min,
+        arith::MAX => BinaryOp::Max,
+        arith::TDIV => BinaryOp::TruncDiv,
+        arith::TMOD => BinaryOp::TruncMod,
+        _ => return None,
+    })
+}
+
+fn comparison(predicate: Predicate) -> BinOp {
+    match predicate {
+        Predicate::Eq => BinOp::Eq,
+        Predicate::Ne => BinOp::Ne,
+        Predicate::Lt => BinOp::Lt,
+        Predicate::Le => BinOp::Le,
+        Predicate::Gt => BinOp::Gt,
+        Predicate::Ge => BinOp::Ge,
+    }
+}
+
+/// Makes the ops of `expr` at the place of `b`, integers as `elem`. A variable of another integer type is cast.
+/// Every variable must be a value that is in scope there.
+pub fn build(b: &mut Builder<'_>, algebra: &Algebra, expr: Expr, elem: Elem) -> Value {
+    build_with(b, algebra, expr, elem, &mut FxHashMap::default())
+}
+
+/// [`build`], which finds in `made` what it has made before at this place.
+pub fn build_with(
+    b: &mut Builder<'_>,
+    algebra: &Algebra,
+    expr: Expr,
+    elem: Elem,
+    made: &mut FxHashMap<Expr, Value>,
+) -> Value {
+    let pool = &algebra.analyzer.pool;
+    let mut pending = vec![expr];
+    while let Some(&at) = pending.last() {
+        if made.contains_key(&at) {
+            pending.pop();
+            continue;
+        }
+        let parts: Vec<Expr> = match pool.node(at) {
+            Node::Const(_) | Node::Bool(_) | Node::Var(_) => Vec::new(),
+            Node::Not(a) | Node::Likely(a) => vec![a],
+            Node::Binary(_, x, y) => vec![x, y],
+            Node::Select(c, x, y) => vec![c, x, y],
+        };
+        // Reversed, so that operands are made from left to right.
+        let missing: Vec<Expr> = parts.iter().rev().copied().filter(|part| !made.contains_key(part)).collect();
+        if !missing.is_empty() {
+            pending.extend(missing);
+            continue;
+        }
+        let args: Vec<Value> = parts.iter().map(|part| made[part]).collect();
+        let value = match pool.node(at) {
+            Node::Const(int) => b.int(int, elem),
+            Node::Bool(truth) => b.bool(truth),
+            Node::Var(var) => as_elem(b, Algebra::value(var), elem),
+            Node::Not(_) => b.value(arith::NOT, &args, &[]),
+            Node::Likely(_) => b.value(arith::LIKELY, &args, &[]),
+            Node::Select(..) => b.value(arith::SELECT, &args, &[]),
+            Node::Binary(op, ..) => build_binary(b, op, &args),
+        };
+        made.insert(at, value);
+        pending.pop();
+    }
+    made[&expr]
+}
+
+/// `value`, cast where it is an integer of another type than `elem`.
+fn as_elem(b: &mut Builder<'_>, value: Value, elem: Elem) -> Value {
+    let ty: Type = b.func.elem_ty(elem);
+    if b.func.value_type(value) == ty || b.func.value_type(value) == b.func.bool_ty() {
+        return value;
+    }
+    let op = arith::Cast::build(b, value, &[], &[ty]);
+    b.func.result(op).expect("a cast has one result")
+}
+
+fn build_binary(b: &mut Builder<'_>, op: BinaryOp, args: &[Value]) -> Value {
+    let opcode = match op {
+        BinaryOp::Add => arith::ADD,
+        BinaryOp::Sub => arith::SUB,
+        BinaryOp::Mul => arith::MUL,
+        BinaryOp::FloorDiv => arith::DIV,
+        BinaryOp::FloorMod => arith::MOD,
+        BinaryOp::TruncDiv => arith::TDIV,
+        BinaryOp::TruncMod => arith::TMOD,
+        BinaryOp::Min => arith::MIN,
+        BinaryOp::Max => arith::MAX,
+        BinaryOp::And => arith::AND,
+        BinaryOp::Or => arith::OR,
+        BinaryOp::Shl => arith::SHL,
+        BinaryOp::Shr => arith::SHR,
+        BinaryOp::BitAnd => arith::BITAND,
+        BinaryOp::BitOr => arith::BITOR,
+        BinaryOp::BitXor => arith::BITXOR,
+        BinaryOp::Eq | BinaryOp::Ne | BinaryOp::Lt | BinaryOp::Le => {
+            let word = match op {
+                BinaryOp::Eq => "eq",
+                BinaryOp::Ne => "ne",
+                BinaryOp::Lt => "lt",
+                _ => "le",
+            };
+            let word = b.func.word_attr(word);
+            return b.value(arith::CMP, args, &[(keys::PREDICATE, word)]);
+        }
+    };
+    b.value(opcode, args, &[])
+}
+
+/// The constant extent of the loop `op`, where its bounds are literals.
+pub fn const_extent(func: &Func, op: Op) -> Option<i64> {
+    let (lo, hi) = (func.const_int(func.operand(op, 0))?, func.const_int(func.operand(op, 1))?);
+    hi.checked_sub(lo).map(|extent| extent.max(0))
+}
+
+/// Is `op` a loop that names a launch coordinate?
+pub fn is_launch(func: &Func, op: Op) -> bool {
+    func.opcode(op) == tir::FOR && matches!(tir::loop_kind(func, op), Some(LoopKind::Launch(_)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_expression_goes_over_and_comes_back() {
+        let mut func = Func::new(crate::shared_registry(), tir::FUNC, "f");
+        let index = func.index_ty();
+        let body = func.body();
+        let i = func.push_arg(body, index, Some("i"));
+        let mut b = Builder::at_end(&mut func, body);
+        let (four, one) = (b.index(4), b.index(1));
+        let scaled = b.value(arith::MUL, &[i, four], &[]);
+        let sum = b.value(arith::ADD, &[scaled, one], &[]);
+        let quotient = b.value(arith::DIV, &[sum, four], &[]);
+        let mut algebra = Algebra::new();
+        algebra.declare(&func, i);
+        let expr = algebra.expr(&func, quotient);
+        assert_eq!(algebra.text(expr), "(i * 4 + 1) / 4");
+        let simple = algebra.analyzer.simplify(expr);
+        let mut b = Builder::at_end(&mut func, body);
+        assert_eq!(build(&mut b, &algebra, simple, Elem::Index), i);
+        let narrow = build(&mut b, &algebra, simple, Elem::I32);
+        assert_eq!(func.role(func.def_op(narrow).expect("an op")), Role::Cast);
+    }
+
+    #[test]
+    fn what_wraps_is_a_variable_of_a_known_range() {
+        let mut func = Func::new(crate::shared_registry(), tir::FUNC, "f");
+        let u8_ty = func.elem_ty(Elem::U8);
+        let body = func.body();
+        let x = func.push_arg(body, u8_ty, Some("x"));
+        let mut b = Builder::at_end(&mut func, body);
+        let twice = b.value(arith::ADD, &[x, x], &[]);
+        let index = b.func.index_ty();
+        let wide = arith::Cast::build(&mut b, twice, &[], &[index]);
+        let wide = func.result(wide).expect("a cast has one result");
+        let mut algebra = Algebra::new();
+        let expr = algebra.expr(&func, wide);
+        assert_eq!(algebra.analyzer.bounds(expr), tc_arith::Interval::new(0, 255));
+    }
+}

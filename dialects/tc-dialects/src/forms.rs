@@ -1,0 +1,255 @@
+//! What a program may hold at each stage of the pipeline.
+//!
+//! [`SCHEDULED`] is what `schedule` makes; [`FLAT`] is established by `storage-flatten`, [`HOISTED`] by `hoist-alloc`,
+//! [`THREADED`] by `thread-sync`, and [`DEVICE`] is what an emitter of kernels accepts. [`MULTI_DIMENSIONAL`] is the
+//! other side of [`FLAT`]: what must run before buffers are flattened.
+
+use crate::tir::{self, LoopKind};
+use crate::{arith, sched, te};
+use tc_ir::form::{Form, Rule};
+use tc_ir::types::ElemKind;
+use tc_ir::verify::{has_flag, is_threaded};
+use tc_ir::walk::ancestors;
+use tc_ir::{AttrData, Func, Op, Opcode, TypeData, Value, keys};
+
+/// A program of loops: no operators and no directives in it.
+pub static SCHEDULED: Form = Form {
+    name: "scheduled",
+    summary: "A program of loops, in which nothing of an operator or a schedule is left.",
+    rules: &[NO_OPERATORS],
+};
+
+/// A program whose buffers are still addressed by several indices, or never were.
+pub static MULTI_DIMENSIONAL: Form = Form {
+    name: "multi-dimensional",
+    summary: "A program of loops that is not divided into host and kernels yet, and so has its buffers' shapes.",
+    rules: &[NO_OPERATORS, NO_DEVICE],
+};
+
+/// A program whose buffers all have one dimension.
+pub static FLAT: Form = Form {
+    name: "flat",
+    summary: "A program whose buffers all have one dimension, compact, with references to elements only.",
+    rules: &[NO_OPERATORS, ONE_DIMENSION, FLAT_REFERENCES],
+};
+
+/// A program whose on-chip buffers stand at the head of their kernel.
+pub static HOISTED: Form = Form {
+    name: "hoisted",
+    summary: "A program whose on-chip buffers stand at the head of their launch nest and whose others at the top.",
+    rules: &[NO_OPERATORS, ALLOCS_AT_HEAD],
+};
+
+/// A program in which only barriers order threads.
+pub static THREADED: Form = Form {
+    name: "threaded",
+    summary: "A program whose threads are independent and ordered by barriers only.",
+    rules: &[NO_OPERATORS, IS_THREADED],
+};
+
+/// What an emitter of kernels accepts.
+pub static DEVICE: Form = Form {
+    name: "device",
+    summary: "A program that can be written down for a GPU as it stands.",
+    rules: &[
+        NO_OPERATORS,
+        ONE_DIMENSION,
+        FLAT_REFERENCES,
+        KNOWN_OPS,
+        NO_INDEX,
+        NO_LIKELY,
+        LOOPS_RUN_IN_ORDER,
+        STATIC_ALLOCS,
+        NO_FLOOR_DIVISION,
+    ],
+};
+
+/// All forms, in the order in which a pipeline passes through them.
+pub static ALL: &[&Form] = &[&SCHEDULED, &MULTI_DIMENSIONAL, &FLAT, &HOISTED, &THREADED, &DEVICE];
+
+const fn op_rule(name: &'static str, summary: &'static str, ask: fn(&Func, Op) -> Option<String>) -> Rule {
+    Rule { name, summary, op: Some(ask), func: None }
+}
+
+const fn func_rule(name: &'static str, summary: &'static str, ask: fn(&Func) -> Option<String>) -> Rule {
+    Rule { name, summary, op: None, func: Some(ask) }
+}
+
+const NO_OPERATORS: Rule = op_rule("no-operators", "Nothing of an operator or a schedule is left.", |func, op| {
+    let dialect = func.opcode(op).dialect();
+    (dialect == te::FUNC.dialect() || dialect == sched::SCHEDULE.dialect())
+        .then(|| format!("`{}` is not part of a program", func.op_name(op)))
+});
+
+const NO_DEVICE: Rule = func_rule("no-device", "The function is no kernel on its own.", |func| {
+    is_device(func).then(|| format!("`@{}` is a kernel already", func.symbol()))
+});
+
+const ONE_DIMENSION: Rule = Rule {
+    name: "one-dimension",
+    summary: "Every buffer has one dimension and no strides.",
+    op: Some(|func, op| func.results(op).find_map(|value| many_dimensions(func, value))),
+    func: Some(|func| func.params().iter().find_map(|&value| many_dimensions(func, value))),
+};
+
+const FLAT_REFERENCES: Rule =
+    op_rule("flat-references", "References are to elements, or to a stretch of a buffer.", |func, op| {
+        let ty = func.value_type(func.result(op)?);
+        match func.type_data(ty) {
+            TypeData::Ref { shape, .. } if shape.len() > 1 => {
+                Some(format!("the reference `{}` has {} dimensions", func.show_type(ty), shape.len()))
+            }
+            _ => None,
+        }
+    });
+
+const ALLOCS_AT_HEAD: Rule = op_rule(
+    "allocs-at-head",
+    "A buffer is made at the head of its launch nest, a global one at the top.",
+    |func, op| {
+        if func.opcode(op) != tir::ALLOC {
+            return None;
+        }
+        let outermost = ancestors(func, op).last();
+        let name = func.value_text(func.result(op)?);
+        if is_global(func, func.result(op)?) {
+            return outermost.map(|_| format!("`{name}` is in global memory and made inside a loop"));
+        }
+        let launch = ancestors(func, op).filter(|&outer| crate::algebra::is_launch(func, outer)).last();
+        let at_head = match launch {
+            Some(launch) => func.region_of(op) == func.op_regions(launch).first().copied(),
+            None => outermost.is_none(),
+        };
+        (!at_head).then(|| format!("`{name}` is made inside a loop"))
+    },
+);
+
+const IS_THREADED: Rule = func_rule("threaded", "`thread-sync` has run.", |func| {
+    (!is_threaded(func)).then(|| format!("the threads of `@{}` are not synchronised yet", func.symbol()))
+});
+
+const KNOWN_OPS: Rule =
+    op_rule("known-ops", "Every op has a row, and calls are those of kernels by the host.", |func, op| {
+        if func.opcode(op) == Opcode::UNKNOWN {
+            return Some(format!("nobody knows what `{}` does", func.op_name(op)));
+        }
+        (is_device(func) && func.opcode(op) == tir::CALL).then(|| "a kernel cannot call a function".to_string())
+    });
+
+const NO_INDEX: Rule = op_rule("no-index", "Integers of a kernel have a width.", |func, op| {
+    if !is_device(func) {
+        return None;
+    }
+    let mut values: Vec<Value> = func.results(op).collect();
+    values.extend(func.op_regions(op).iter().flat_map(|&region| func.region_args(region)));
+    values
+        .into_iter()
+        .find(|&value| func.value_scalar(value).is_some_and(|scalar| scalar.elem == tc_ir::Elem::Index))
+        .map(|_| format!("the `index` that `{}` makes has no width in a kernel", func.op_name(op)))
+});
+
+const NO_LIKELY: Rule = op_rule("no-likely", "No hint of `likely` is left.", |func, op| {
+    (is_device(func) && func.opcode(op) == arith::LIKELY).then(|| "a hint `likely` is left over".to_string())
+});
+
+const LOOPS_RUN_IN_ORDER: Rule =
+    op_rule("loops-run-in-order", "No loop waits for a pass that never came.", |func, op| {
+        if func.opcode(op) != tir::FOR || !is_device(func) {
+            return None;
+        }
+        match tir::loop_kind(func, op)? {
+            LoopKind::Vectorize => Some("the directive `vectorize` of this loop was not carried out".to_string()),
+            LoopKind::Vthread => Some("the directive `bind(vthread)` of this loop was not carried out".to_string()),
+            LoopKind::Serial | LoopKind::Unroll(_) | LoopKind::Launch(_) => None,
+        }
+    });
+
+const STATIC_ALLOCS: Rule =
+    op_rule("static-allocs", "On-chip buffers have a constant size; a kernel makes no global ones.", |func, op| {
+        if func.opcode(op) != tir::ALLOC || !is_device(func) {
+            return None;
+        }
+        let value = func.result(op)?;
+        let (_, shape, _) = func.as_shaped(func.value_type(value))?;
+        let name = func.value_text(value);
+        if is_global(func, value) {
+            return Some(format!("a kernel cannot make `{name}` in global memory"));
+        }
+        shape
+            .iter()
+            .any(|&dim| !matches!(func.attr_data(dim), AttrData::Int(..)))
+            .then(|| format!("the size of `{name}` is not constant"))
+    });
+
+const NO_FLOOR_DIVISION: Rule =
+    op_rule("no-floor-division", "Integers are divided by `tdiv` and `tmod`.", |func, op| {
+        if !is_device(func) || !matches!(func.opcode(op), arith::DIV | arith::MOD) {
+            return None;
+        }
+        let scalar = func.value_scalar(func.operand(op, 0))?;
+        (scalar.elem.kind() != ElemKind::Float).then(|| "a division that rounds down is left over".to_string())
+    });
+
+/// Is `func` a kernel?
+pub fn is_device(func: &Func) -> bool {
+    has_flag(func, func.header.attrs, keys::DEVICE)
+}
+
+/// Does the buffer `value` lie in global memory?
+pub fn is_global(func: &Func, value: Value) -> bool {
+    func.as_shaped(func.value_type(value)).is_some_and(|(_, _, scope)| scope.is_none_or(|scope| scope == keys::GLOBAL))
+}
+
+fn many_dimensions(func: &Func, value: Value) -> Option<String> {
+    let ty = func.value_type(value);
+    let (_, shape, _) = func.as_shaped(ty)?;
+    let name = func.value_text(value);
+    if shape.len() != 1 {
+        return Some(format!("the buffer `{name}: {}` has {} dimensions", func.show_type(ty), shape.len()));
+    }
+    func.buffer_attr(value, keys::STRIDES).map(|_| format!("the buffer `{name}` has strides"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tc_ir::{Builder, Elem, Name};
+
+    /// `for tx in 0..4 bind(threadIdx.x) { alloc X: f32[shape] in scope }`
+    fn program(scope: Name, shape: &[i64]) -> Func {
+        let mut func = Func::new(crate::shared_registry(), tir::FUNC, "f");
+        let shape = shape.iter().map(|&extent| func.int_attr(extent)).collect();
+        let elem = func.elem_ty(Elem::F32);
+        let ty = func.ty(TypeData::Shaped { elem, shape, scope: Some(scope) });
+        let body = func.body();
+        let mut b = Builder::at_end(&mut func, body);
+        let (lo, hi) = (b.index(0), b.index(4));
+        let (bind, axis) = (b.func.word_attr("bind"), b.func.str_attr("threadIdx.x"));
+        let launch = tir::For::build(&mut b, lo, hi, &[], &[(keys::KIND, bind), (keys::AXIS, axis)], &[]);
+        let region = b.func.op_regions(launch)[0];
+        let index = b.func.index_ty();
+        b.arg(region, index, Some("tx"));
+        b.within(region, |b| tir::Alloc::build(b, &[], &[ty]));
+        func
+    }
+
+    #[test]
+    fn forms_tell_dimensions_places_and_threads() {
+        let func = program(keys::SHARED, &[4, 4]);
+        assert!(SCHEDULED.holds(&func) && MULTI_DIMENSIONAL.holds(&func) && HOISTED.holds(&func));
+        assert!(!FLAT.holds(&func) && !THREADED.holds(&func));
+        assert!(FLAT.holds(&program(keys::SHARED, &[16])));
+        // A global buffer has no place inside a loop.
+        assert!(!HOISTED.holds(&program(keys::GLOBAL, &[16])));
+    }
+
+    #[test]
+    fn a_kernel_holds_no_index() {
+        let mut func = program(keys::LOCAL, &[16]);
+        assert!(DEVICE.holds(&func), "the rules on integers are for kernels only");
+        let unit = func.attr(AttrData::Unit);
+        func.header.attrs = func.with_entry(func.header.attrs, keys::DEVICE, unit);
+        let found = DEVICE.check(&func);
+        assert!(found.iter().all(|finding| finding.message.contains("`index`")) && found.len() == 3, "{found:?}");
+    }
+}
