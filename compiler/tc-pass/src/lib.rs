@@ -3,11 +3,18 @@
 //! - [`pass`]: the traits and the row that declares a pass.
 //! - [`options`]: typed options; an unknown key or a bad value is an error with its place in the pipeline string.
 //! - [`table`]: the passes and named pipelines that a run knows.
+//! - [`pipeline`]: the text of pipelines.
+//! - [`manager`]: runs a pipeline, with all checks around each pass; [`report`]: its record as tables.
 
+pub mod manager;
 pub mod options;
 pub mod pass;
+pub mod pipeline;
+pub mod report;
 pub mod table;
 
+pub use manager::{Instrument, Manager, PassAt, PassRecord, Report, RunOptions};
 pub use options::{OptionError, OptionInfo, OptionValue, RawOption};
 pub use pass::{FuncPass, ModulePass, PassCx, PassInfo, PassKind, Stats};
+pub use pipeline::{Pipeline, Planned, parse_pipeline};
 pub use table::{PassTable, PipelineInfo, Step};

@@ -106,6 +106,9 @@ pub struct PassInfo {
 }
 
 impl PassInfo {
+    /// The anchor of a pass over the whole module.
+    pub const MODULE: &'static str = "module";
+
     /// The page: the text at the head of the pass's file.
     pub fn page(&self) -> String {
         let lines = self.source.lines().take_while(|line| line.starts_with("//!"));

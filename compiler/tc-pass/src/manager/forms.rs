@@ -1,0 +1,67 @@
+//! Checks of the forms that passes declare.
+
+use crate::pass::PassInfo;
+use crate::table::PassTable;
+use tc_ir::form::Form;
+use tc_ir::opdef::Context;
+use tc_ir::{Func, Module};
+use tc_support::{Diagnostic, Diagnostics};
+
+/// What a pass is about to run on.
+#[derive(Clone, Copy)]
+pub(super) enum Checked<'c> {
+    Func(&'c Func),
+    Module(&'c Module),
+}
+
+/// What keeps the pass `info` from running: for each form that it requires and a function lacks, one finding.
+///
+/// Of a module the programs are asked; forms say nothing about operators and schedules.
+pub(super) fn check_required(table: &PassTable, info: &PassInfo, checked: Checked<'_>) -> Diagnostics {
+    let mut found = Diagnostics::new();
+    for form in info.requires {
+        match checked {
+            Checked::Func(func) => found.append(missing(table, info, form, func)),
+            Checked::Module(module) => {
+                for func in module.items.iter().filter(|item| item.context() == Context::Tir) {
+                    found.append(missing(table, info, form, func));
+                }
+            }
+        }
+    }
+    found
+}
+
+fn missing(table: &PassTable, info: &PassInfo, form: &Form, func: &Func) -> Diagnostics {
+    if form.holds(func) {
+        return Diagnostics::new();
+    }
+    let reasons = form.check(func);
+    let Some(first) = reasons.iter().next() else { return Diagnostics::new() };
+    let message = format!("`{}` needs the form `{}`, which `@{}` is not in", info.name, form.name, func.symbol());
+    let mut diagnostic = Diagnostic::assumption("missing-form", first.location.clone(), message);
+    diagnostic = diagnostic.note(first.message.clone());
+    diagnostic.notes.extend(first.notes.iter().cloned());
+    if reasons.len() > 1 {
+        diagnostic = diagnostic.note(format!("there are {} such places", reasons.len()));
+    }
+    let makers: Vec<String> = table.establishing(form).map(|info| format!("`{}`", info.name)).collect();
+    if !makers.is_empty() {
+        diagnostic = diagnostic.help(format!("run {} first, which establishes it", makers.join(" or ")));
+    }
+    diagnostic.into()
+}
+
+/// What the pass `info` has failed to establish in `func`: a bug of the pass.
+pub(super) fn check_established(info: &PassInfo, func: &Func) -> Diagnostics {
+    let mut found = Diagnostics::new();
+    for form in info.establishes.iter().filter(|form| !form.holds(func)) {
+        for reason in form.check(func) {
+            let message = format!("`{}` left `@{}` out of the form `{}`", info.name, func.symbol(), form.name);
+            let mut diagnostic = Diagnostic::bug("form-not-established", reason.location, message).note(reason.message);
+            diagnostic.notes.extend(reason.notes);
+            found.push(diagnostic);
+        }
+    }
+    found
+}

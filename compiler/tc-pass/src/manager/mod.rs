@@ -1,0 +1,143 @@
+//! Runs a pipeline over a module.
+//!
+//! Around each pass the manager checks the forms that the pass requires and establishes, verifies what changed,
+//! lets instruments look, and keeps the record that timing and statistics are printed from. An error-severity
+//! finding always fails the pass that made it; the error says which pass of how many that was, and on which
+//! function. A panic in a pass becomes a finding too.
+//!
+//! Functions of a func pass run in parallel. What comes out does not depend on the number of threads: each function
+//! owns its storage, and findings and counters are put together in the order of the functions.
+
+mod forms;
+mod run;
+
+use crate::options::RawOption;
+use crate::pass::Stats;
+use crate::pipeline::{Pipeline, Planned};
+use crate::table::PassTable;
+use std::any::Any;
+use std::sync::Arc;
+use std::time::Duration;
+use tc_ir::Module;
+use tc_support::Diagnostics;
+
+/// How a pipeline is run.
+#[derive(Clone)]
+pub struct RunOptions {
+    /// How many functions run at a time; 0 stands for as many as the machine has cores.
+    pub threads: usize,
+    /// Verify the module at first, and what a pass changed after it.
+    pub verify: bool,
+    /// What passes can ask the run for, by type: a target, an oracle.
+    pub extensions: Vec<Arc<dyn Any + Send + Sync>>,
+}
+
+impl Default for RunOptions {
+    fn default() -> RunOptions {
+        RunOptions { threads: 0, verify: true, extensions: Vec::new() }
+    }
+}
+
+/// A pass at its place in a run.
+#[derive(Clone, Copy)]
+pub struct PassAt<'p> {
+    /// Its number, from 1.
+    pub number: usize,
+    /// How many passes the pipeline has.
+    pub total: usize,
+    /// Its name.
+    pub name: &'static str,
+    /// What it runs on: `module`, or an item keyword.
+    pub anchor: &'static str,
+    /// Its options as they were given.
+    pub options: &'p [RawOption],
+}
+
+impl<'p> PassAt<'p> {
+    fn new(pipeline: &'p Pipeline, idx: usize) -> PassAt<'p> {
+        let Planned { info, options, .. } = &pipeline.passes[idx];
+        PassAt { number: idx + 1, total: pipeline.passes.len(), name: info.name, anchor: info.anchor, options }
+    }
+}
+
+/// What a pass did.
+#[derive(Clone, Debug)]
+pub struct PassRecord {
+    /// Its name.
+    pub name: &'static str,
+    /// What it ran on: `module`, or an item keyword.
+    pub anchor: &'static str,
+    /// How many items it was given: functions, or one module.
+    pub n_items: usize,
+    /// Did it change anything?
+    pub changed: bool,
+    /// Its counters, summed over the functions.
+    pub stats: Stats,
+    /// How long it took.
+    pub time: Duration,
+    /// How long checks of forms and the verifier took.
+    pub verify_time: Duration,
+}
+
+/// Looks on while a pipeline runs. What it reports is added to the findings of the run; an error ends it.
+pub trait Instrument {
+    /// Before a pass.
+    fn before_pass(&mut self, at: &PassAt<'_>, module: &Module) -> Diagnostics {
+        let _ = (at, module);
+        Diagnostics::new()
+    }
+
+    /// After a pass that did not fail.
+    fn after_pass(&mut self, at: &PassAt<'_>, module: &Module, record: &PassRecord) -> Diagnostics {
+        let _ = (at, module, record);
+        Diagnostics::new()
+    }
+}
+
+/// What came of a run.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// All findings. If one is an error, the module is as the failing pass left it, and good for nothing.
+    pub diagnostics: Diagnostics,
+    /// What the passes did, as far as they ran.
+    pub records: Vec<PassRecord>,
+    /// The index of the pass that failed.
+    pub failed: Option<usize>,
+}
+
+impl Report {
+    /// Did everything go well?
+    pub fn is_ok(&self) -> bool {
+        !self.diagnostics.has_errors()
+    }
+}
+
+/// What a run does not change.
+struct Settings<'m> {
+    table: &'m PassTable,
+    options: RunOptions,
+}
+
+/// Runs pipelines.
+pub struct Manager<'m> {
+    settings: Settings<'m>,
+    instruments: Vec<Box<dyn Instrument + 'm>>,
+}
+
+impl<'m> Manager<'m> {
+    /// A manager without instruments. `table` is asked which pass establishes a form that another one misses.
+    pub fn new(table: &'m PassTable, options: RunOptions) -> Manager<'m> {
+        Manager { settings: Settings { table, options }, instruments: Vec::new() }
+    }
+
+    /// Adds an instrument; they are asked in the order in which they were added.
+    pub fn instrument(&mut self, instrument: impl Instrument + 'm) -> &mut Manager<'m> {
+        self.instruments.push(Box::new(instrument));
+        self
+    }
+
+    /// Runs `pipeline` over `module`.
+    pub fn run(&mut self, pipeline: &Pipeline, module: &mut Module) -> Report {
+        run::run(&self.settings, &mut self.instruments, pipeline, module)
+    }
+}

@@ -1,0 +1,62 @@
+//! The record of a run as tables: time and statistics.
+
+use crate::manager::PassRecord;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+/// How long each pass took, as a table: milliseconds, percent of the whole, checks apart.
+pub fn timing_text(records: &[PassRecord]) -> String {
+    let total: Duration = records.iter().map(|record| record.time + record.verify_time).sum();
+    let checks: Duration = records.iter().map(|record| record.verify_time).sum();
+    let mut out = format!("{:>10}  {:>6}  {:>10}  pass\n", "time (ms)", "%", "check (ms)");
+    for record in records {
+        let share = percent(record.time + record.verify_time, total);
+        let (time, check) = (millis(record.time), millis(record.verify_time));
+        let _ = writeln!(out, "{time:>10.3}  {share:>6.1}  {check:>10.3}  {} ({})", record.name, record.anchor);
+    }
+    let _ = writeln!(out, "{:>10.3}  {:>6.1}  {:>10.3}  total", millis(total - checks), 100.0, millis(checks));
+    out
+}
+
+/// The same as JSON: a list with an object for each pass.
+pub fn timing_json(records: &[PassRecord]) -> serde_json::Value {
+    let row = |record: &PassRecord| {
+        serde_json::json!({
+            "pass": record.name, "anchor": record.anchor, "items": record.n_items, "changed": record.changed,
+            "ms": millis(record.time), "check_ms": millis(record.verify_time),
+        })
+    };
+    records.iter().map(row).collect()
+}
+
+/// What the passes counted, as a table. A pass that counted nothing is left out.
+pub fn stats_text(records: &[PassRecord]) -> String {
+    let mut out = String::new();
+    for (nth, record) in records.iter().enumerate() {
+        for (name, n) in record.stats.iter() {
+            let _ = writeln!(out, "{n:>10}  {}. {}: {name}", nth + 1, record.name);
+        }
+    }
+    if out.is_empty() {
+        out.push_str("no pass counted anything\n");
+    }
+    out
+}
+
+/// The same as JSON: a list with an object for each pass.
+pub fn stats_json(records: &[PassRecord]) -> serde_json::Value {
+    let row = |record: &PassRecord| {
+        let counters: serde_json::Map<String, serde_json::Value> =
+            record.stats.iter().map(|(name, n)| (name.to_string(), n.into())).collect();
+        serde_json::json!({ "pass": record.name, "counters": counters })
+    };
+    records.iter().map(row).collect()
+}
+
+fn millis(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+fn percent(part: Duration, whole: Duration) -> f64 {
+    if whole.is_zero() { 0.0 } else { 100.0 * part.as_secs_f64() / whole.as_secs_f64() }
+}
