@@ -1,0 +1,262 @@
+//! The analyzer: an expression pool, what is known of its variables, and scopes in which more is known.
+
+use rustc_hash::FxHashMap;
+
+use crate::expr::{Expr, Node, Var};
+use crate::facts::Fact;
+use crate::interval::Interval;
+use crate::linear::Part;
+use crate::modular::ModularSet;
+use crate::pool::Pool;
+use crate::rules::Rule;
+
+/// Results that hold in one context, by expression.
+#[derive(Default)]
+pub(crate) struct Memo<T> {
+    slots: Vec<(u32, T)>,
+}
+
+impl<T: Copy + Default> Memo<T> {
+    pub(crate) fn get(&self, e: Expr, context: u32) -> Option<T> {
+        self.slots.get(e.index()).filter(|slot| slot.0 == context).map(|slot| slot.1)
+    }
+
+    pub(crate) fn set(&mut self, e: Expr, context: u32, value: T) {
+        if self.slots.len() <= e.index() {
+            // No context has the number 0.
+            self.slots.resize(e.index() + 1, (0, T::default()));
+        }
+        self.slots[e.index()] = (context, value);
+    }
+}
+
+/// A change to undo when a scope ends.
+enum Undo {
+    Range(Var, Option<Interval>),
+    Definition(Var, Option<Expr>),
+}
+
+/// A state of knowledge to return to; see [`Analyzer::mark`].
+#[derive(Clone, Copy, Debug)]
+pub struct Mark {
+    facts: usize,
+    residues: usize,
+    literals: usize,
+    assumed: usize,
+    undo: usize,
+    context: u32,
+}
+
+/// One application of a rule, for tests and for explanations.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// The rule that was applied.
+    pub rule: &'static Rule,
+    /// What it was applied to.
+    pub before: Expr,
+    /// What it made of it.
+    pub after: Expr,
+    /// The conditions taken to hold at the time.
+    pub under: Vec<Expr>,
+}
+
+/// Knowledge about variables, and the questions that can be asked of it. See the crate's documentation.
+#[derive(Default)]
+pub struct Analyzer {
+    /// The expressions.
+    pub pool: Pool,
+    ranges: FxHashMap<Var, Interval>,
+    pub(crate) definitions: FxHashMap<Var, Expr>,
+    pub(crate) facts: Vec<Fact>,
+    /// Modular sets of expressions, by key.
+    pub(crate) residues: Vec<(Expr, ModularSet)>,
+    /// Truth values of conditions that are not comparisons, by key.
+    pub(crate) literals: Vec<(Expr, bool)>,
+    /// The conditions as they were given, for enumeration and for traces.
+    pub(crate) assumed: Vec<Expr>,
+    undo: Vec<Undo>,
+    marks: Vec<Mark>,
+    /// Distinguishes states of knowledge; memoised results belong to one.
+    pub(crate) context: u32,
+    last_context: u32,
+    pub(crate) simplified: Memo<Expr>,
+    pub(crate) bounds: Memo<Interval>,
+    pub(crate) moduli: Memo<ModularSet>,
+    /// See [`Analyzer::key`]; holds in every context.
+    pub(crate) keys: Vec<Option<Expr>>,
+    pub(crate) part_stack: Vec<Part>,
+    /// How many nodes the query at hand may still visit.
+    pub(crate) fuel: u32,
+    /// How deep the recursion of the query at hand is.
+    pub(crate) nest: u32,
+    /// How many conditions the query at hand has entered.
+    pub(crate) branches: u32,
+    /// Whether the query at hand hit a limit, so that its results are not the final word.
+    pub(crate) gave_up: bool,
+    pub(crate) trace: Option<Vec<Step>>,
+}
+
+impl Analyzer {
+    /// An analyzer that knows nothing, with an empty pool.
+    pub fn new() -> Analyzer {
+        Analyzer::with_pool(Pool::new())
+    }
+
+    /// An analyzer that knows nothing, over the expressions of a pool.
+    pub fn with_pool(pool: Pool) -> Analyzer {
+        Analyzer { pool, context: 1, last_context: 1, ..Analyzer::default() }
+    }
+
+    /// Declares that `var` runs over `min .. min + extent`. Both may use variables that were bound before.
+    pub fn bind(&mut self, var: Var, min: Expr, extent: Expr) {
+        let (low, size) = (self.bounds(min), self.bounds(extent));
+        let last = low.add(size).add(Interval::point(-1)).max();
+        self.bind_range(var, low.min(), last);
+        let v = self.pool.var(var);
+        if self.pool.as_const(min).is_none() {
+            let condition = self.pool.le(min, v);
+            self.assume_given(condition);
+        }
+        if self.pool.as_const(min).is_none() || self.pool.as_const(extent).is_none() {
+            let end = self.pool.add(min, extent);
+            let condition = self.pool.lt(v, end);
+            self.assume_given(condition);
+        }
+    }
+
+    /// Declares that `var` lies between two integers, both included. A missing one is no bound.
+    pub fn bind_range(&mut self, var: Var, min: Option<i64>, max: Option<i64>) {
+        let old = self.ranges.insert(var, Interval::from_ends(min, max));
+        self.undo.push(Undo::Range(var, old));
+        self.fresh_context();
+    }
+
+    /// Declares that `var` is another name of `value`, which does not use it. Proofs see through the name; `simplify`
+    /// keeps it unless the value is a constant or a variable.
+    pub fn define(&mut self, var: Var, value: Expr) {
+        let value = self.expand(value);
+        let value = self.simplify(value);
+        if self.pool.uses(value, var) {
+            return;
+        }
+        let old = self.definitions.insert(var, value);
+        self.undo.push(Undo::Definition(var, old));
+        self.fresh_context();
+    }
+
+    /// The declared range of a variable.
+    pub fn range(&self, var: Var) -> Interval {
+        self.ranges.get(&var).copied().unwrap_or_default()
+    }
+
+    /// Takes `condition` to hold until [`Analyzer::pop_constraint`], or until the scope around ends.
+    pub fn push_constraint(&mut self, condition: Expr) {
+        let mark = self.mark();
+        self.marks.push(mark);
+        self.assume_given(condition);
+    }
+
+    /// Forgets the constraint that was pushed last, and everything declared since. Without one, does nothing.
+    pub fn pop_constraint(&mut self) {
+        if let Some(mark) = self.marks.pop() {
+            self.rollback(mark);
+        }
+    }
+
+    /// Takes `condition` to hold until the scope around ends.
+    pub fn assume_given(&mut self, condition: Expr) {
+        let condition = self.pool.to_bool(condition);
+        let condition = self.expand(condition);
+        let simplified = self.simplify(condition);
+        self.assume(simplified, true);
+    }
+
+    /// The state of knowledge, to return to with [`Analyzer::rollback`].
+    pub fn mark(&self) -> Mark {
+        Mark {
+            facts: self.facts.len(),
+            residues: self.residues.len(),
+            literals: self.literals.len(),
+            assumed: self.assumed.len(),
+            undo: self.undo.len(),
+            context: self.context,
+        }
+    }
+
+    /// Forgets what was declared and assumed since the mark. Marks are returned to in reverse order.
+    pub fn rollback(&mut self, mark: Mark) {
+        self.facts.truncate(mark.facts);
+        self.residues.truncate(mark.residues);
+        self.literals.truncate(mark.literals);
+        self.assumed.truncate(mark.assumed);
+        while self.undo.len() > mark.undo {
+            match self.undo.pop() {
+                Some(Undo::Range(var, Some(old))) => drop(self.ranges.insert(var, old)),
+                Some(Undo::Range(var, None)) => drop(self.ranges.remove(&var)),
+                Some(Undo::Definition(var, Some(old))) => drop(self.definitions.insert(var, old)),
+                Some(Undo::Definition(var, None)) => drop(self.definitions.remove(&var)),
+                None => break,
+            }
+        }
+        self.context = mark.context;
+    }
+
+    /// Runs `body` and then forgets what it declared and assumed.
+    pub fn scope<T>(&mut self, body: impl FnOnce(&mut Analyzer) -> T) -> T {
+        let mark = self.mark();
+        let depth = self.marks.len();
+        let result = body(self);
+        self.marks.truncate(depth);
+        self.rollback(mark);
+        result
+    }
+
+    /// The expression with defined variables replaced by what they stand for.
+    pub fn expand(&mut self, e: Expr) -> Expr {
+        if self.definitions.is_empty() {
+            return e;
+        }
+        // Definitions are expanded when they are made, so one round is enough.
+        self.pool.subst_with(e, &|v| self.definitions.get(&v).copied())
+    }
+
+    /// Starts or stops recording each application of a rule; returns what was recorded so far.
+    pub fn record_steps(&mut self, on: bool) -> Vec<Step> {
+        std::mem::replace(&mut self.trace, on.then(Vec::new)).unwrap_or_default()
+    }
+
+    /// Drops remembered results. They are never wrong; this makes the next query do all of its work.
+    pub fn forget(&mut self) {
+        self.fresh_context();
+    }
+
+    /// Whether the last query hit the limit on depth, terms or work, so that a stronger answer may exist.
+    pub fn gave_up(&self) -> bool {
+        self.gave_up
+    }
+
+    pub(crate) fn fresh_context(&mut self) {
+        // Four thousand million contexts would have to pass before a number came back; then the memos start afresh.
+        self.last_context = self.last_context.checked_add(1).unwrap_or_else(|| {
+            self.simplified = Memo::default();
+            self.bounds = Memo::default();
+            self.moduli = Memo::default();
+            1
+        });
+        self.context = self.last_context;
+    }
+
+    /// The value of a defined variable.
+    pub(crate) fn definition(&self, e: Expr) -> Option<Expr> {
+        if self.definitions.is_empty() {
+            return None;
+        }
+        if let Node::Var(v) = self.pool.node(e) { self.definitions.get(&v).copied() } else { None }
+    }
+
+    pub(crate) fn note(&mut self, rule: &'static Rule, before: Expr, after: Expr) {
+        if let Some(trace) = &mut self.trace {
+            trace.push(Step { rule, before, after, under: self.assumed.clone() });
+        }
+    }
+}

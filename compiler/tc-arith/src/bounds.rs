@@ -1,0 +1,230 @@
+//! Constant bounds and modular sets of expressions, from ranges, definitions and the facts of the place.
+
+use crate::analyzer::Analyzer;
+use crate::expr::{BinaryOp, Expr, Node};
+use crate::interval::Interval;
+use crate::linear::Linear;
+use crate::modular::ModularSet;
+use crate::simplify::MAX_DEPTH;
+
+/// How many facts may be combined to bound one form.
+const FACTS_COMBINED: u32 = 2;
+/// Of the facts that share a variable with a form, how many are tried.
+const FACTS_TRIED: usize = 12;
+
+impl Analyzer {
+    /// The least interval that can be told to hold every value of the expression.
+    pub fn bounds(&mut self, e: Expr) -> Interval {
+        let expanded = self.expand(e);
+        let simplified = self.simplify(expanded);
+        let interval = self.bound_of(simplified);
+        let Some(form) = self.linear_of(simplified) else { return interval };
+        self.on_grid(&form, interval)
+    }
+
+    /// A modular set that holds every value of the expression.
+    pub fn modular(&mut self, e: Expr) -> ModularSet {
+        let expanded = self.expand(e);
+        let simplified = self.simplify(expanded);
+        match self.bound_of(simplified).as_point() {
+            Some(value) => ModularSet::point(value),
+            None => self.modular_of(simplified),
+        }
+    }
+
+    /// Draws the ends of an interval of `form` in to values of its modular set.
+    pub(crate) fn on_grid(&mut self, form: &Linear, interval: Interval) -> Interval {
+        let set = self.modular_of_form(form);
+        if set.coeff() < 2 {
+            return interval;
+        }
+        let coeff = i128::from(set.coeff());
+        let away = |end: i64| (i128::from(set.base()) - i128::from(end)).rem_euclid(coeff);
+        let min = interval.min().map(|lo| i128::from(lo) + away(lo));
+        let max = interval.max().map(|hi| i128::from(hi) - (coeff - away(hi)) % coeff);
+        // An end that leaves the range of numbers leaves no value at all: the place is never reached.
+        let narrow = |end: Option<i128>| end.map(|end| i64::try_from(end).ok());
+        match (narrow(min), narrow(max)) {
+            (Some(None), _) | (_, Some(None)) => interval,
+            (min, max) => interval.narrowed(Interval::from_ends(min.flatten(), max.flatten())),
+        }
+    }
+
+    /// [`Analyzer::bounds`] of an expression that is taken as it stands.
+    pub(crate) fn bound_of(&mut self, e: Expr) -> Interval {
+        match self.pool.node(e) {
+            Node::Const(value) => return Interval::point(value),
+            Node::Bool(value) => return Interval::point(i64::from(value)),
+            _ => {}
+        }
+        if let Some(known) = self.bounds.get(e, self.context) {
+            return known;
+        }
+        if self.pool.depth(e) > MAX_DEPTH {
+            return if self.pool.is_bool(e) { Interval::BOOL } else { Interval::FULL };
+        }
+        // While the bound of `e` is being found, whoever asks for it learns only what is plain; a fact may lead back.
+        self.bounds.set(e, self.context, self.plain_bound(e));
+        let form = if self.pool.is_bool(e) { None } else { self.linear_of(e) };
+        let interval = match form {
+            Some(form) if form.as_atom() != Some(e) => self.form_bounds(&form),
+            Some(form) => {
+                let own = self.structural_bound(e);
+                self.bounds.set(e, self.context, own);
+                self.form_bounds(&form).narrowed(own)
+            }
+            None => self.structural_bound(e),
+        };
+        self.bounds.set(e, self.context, interval);
+        interval
+    }
+
+    fn plain_bound(&self, e: Expr) -> Interval {
+        match self.pool.node(e) {
+            Node::Var(v) => self.range(v),
+            _ if self.pool.is_bool(e) => Interval::BOOL,
+            _ => Interval::FULL,
+        }
+    }
+
+    /// The interval of an atom from its operands.
+    fn structural_bound(&mut self, e: Expr) -> Interval {
+        match self.pool.node(e) {
+            Node::Var(v) => match self.definitions.get(&v).copied() {
+                Some(value) => self.bound_of(value).narrowed(self.range(v)),
+                None => self.range(v),
+            },
+            Node::Binary(op, a, b) => {
+                let (a, b) = (self.bound_of(a), self.bound_of(b));
+                Interval::apply(op, a, b)
+            }
+            Node::Select(_, a, b) => {
+                let (a, b) = (self.bound_of(a), self.bound_of(b));
+                a.union(b)
+            }
+            _ => self.plain_bound(e),
+        }
+    }
+
+    /// The interval of a linear form: from its atoms, and from facts about forms that share atoms with it.
+    pub(crate) fn form_bounds(&mut self, form: &Linear) -> Interval {
+        self.form_bounds_within(form, FACTS_COMBINED)
+    }
+
+    fn form_bounds_within(&mut self, form: &Linear, combine: u32) -> Interval {
+        let mut interval = self.box_bounds(form);
+        if combine == 0 || self.facts.is_empty() || form.terms.is_empty() {
+            return interval;
+        }
+        let mask = form.mask(&self.pool);
+        let mut tried = 0;
+        for i in (0..self.facts.len()).rev() {
+            if self.facts[i].mask & mask == 0 {
+                continue;
+            }
+            tried += 1;
+            if tried > FACTS_TRIED {
+                break;
+            }
+            if let Some((rest, factor)) = self.without_fact(form, i) {
+                let range = self.facts[i].range.scale(factor);
+                interval = interval.narrowed(self.form_bounds_within(&rest, combine - 1).add(range));
+            }
+        }
+        self.shave(form, interval)
+    }
+
+    /// `form` less a multiple of a fact's form that takes an atom away, and the multiple.
+    fn without_fact(&self, form: &Linear, fact: usize) -> Option<(Linear, i64)> {
+        let fact = &self.facts[fact].form;
+        fact.terms.iter().find_map(|term| {
+            let here = form.coef_of(term.key);
+            if here == 0 || here.checked_rem(term.coef)? != 0 {
+                return None;
+            }
+            let factor = here.checked_div(term.coef)?;
+            Some((form.plus(&self.pool, fact, factor.checked_neg()?)?, factor))
+        })
+    }
+
+    /// Draws an end in by one where facts exclude it.
+    fn shave(&mut self, form: &Linear, interval: Interval) -> Interval {
+        if form.constant != 0 || self.facts.iter().all(|fact| fact.excluded.is_none()) {
+            return interval;
+        }
+        let mut interval = interval;
+        if let Some(lo) = interval.min().filter(|&lo| self.excludes(form, lo)) {
+            interval = interval.narrowed(Interval::at_least(lo.saturating_add(1)));
+        }
+        if let Some(hi) = interval.max().filter(|&hi| self.excludes(form, hi)) {
+            interval = interval.narrowed(Interval::at_most(hi.saturating_sub(1)));
+        }
+        interval
+    }
+
+    /// [`Analyzer::modular`] of an expression that is taken as it stands.
+    pub(crate) fn modular_of(&mut self, e: Expr) -> ModularSet {
+        match self.pool.node(e) {
+            Node::Const(value) => return ModularSet::point(value),
+            Node::Bool(value) => return ModularSet::point(i64::from(value)),
+            _ => {}
+        }
+        if let Some(known) = self.moduli.get(e, self.context) {
+            return known;
+        }
+        if self.pool.depth(e) > MAX_DEPTH || self.pool.is_bool(e) {
+            return ModularSet::ALL;
+        }
+        let set = match self.linear_of(e) {
+            Some(form) if form.as_atom() != Some(e) => self.modular_of_form(&form),
+            Some(_) => self.structural_set(e),
+            None => ModularSet::ALL,
+        };
+        let set = self.with_residues(e, set);
+        self.moduli.set(e, self.context, set);
+        set
+    }
+
+    pub(crate) fn modular_of_form(&mut self, form: &Linear) -> ModularSet {
+        let mut total = ModularSet::point(form.constant);
+        for term in &form.terms {
+            if total.coeff() == 1 {
+                break;
+            }
+            total = total.add(self.modular_of(term.atom).scale(term.coef));
+        }
+        total
+    }
+
+    fn structural_set(&mut self, e: Expr) -> ModularSet {
+        match self.pool.node(e) {
+            Node::Var(v) => match self.definitions.get(&v).copied() {
+                Some(value) => self.modular_of(value),
+                None => self.range(v).as_point().map_or(ModularSet::ALL, ModularSet::point),
+            },
+            Node::Binary(BinaryOp::Mul, a, b) => {
+                let (a, b) = (self.modular_of(a), self.modular_of(b));
+                a.mul(b)
+            }
+            Node::Binary(BinaryOp::Min | BinaryOp::Max, a, b) | Node::Select(_, a, b) => {
+                let (a, b) = (self.modular_of(a), self.modular_of(b));
+                a.union(b)
+            }
+            Node::Binary(op @ (BinaryOp::FloorDiv | BinaryOp::FloorMod), a, b) => {
+                let Some(divisor) = self.pool.as_const(b) else { return ModularSet::ALL };
+                let a = self.modular_of(a);
+                if op == BinaryOp::FloorDiv { a.floor_div(divisor) } else { a.floor_mod(divisor) }
+            }
+            _ => ModularSet::ALL,
+        }
+    }
+
+    fn with_residues(&mut self, e: Expr, set: ModularSet) -> ModularSet {
+        if self.residues.is_empty() {
+            return set;
+        }
+        let key = self.key(e);
+        let known = self.residues.iter().filter(|(of, _)| *of == key);
+        known.fold(set, |set, &(_, more)| set.narrowed(more))
+    }
+}

@@ -1,0 +1,136 @@
+//! Printing with the fewest parentheses, in the operators of the language.
+
+use std::fmt;
+
+use crate::expr::{BinaryOp, Expr, Node};
+use crate::pool::Pool;
+
+/// An expression that can be printed; see [`Pool::display`].
+pub struct Display<'a> {
+    pool: &'a Pool,
+    expr: Expr,
+}
+
+impl Pool {
+    /// The expression as text. A variable without a name prints as `v` and its number.
+    pub fn display(&self, expr: Expr) -> Display<'_> {
+        Display { pool: self, expr }
+    }
+}
+
+/// How tightly a form binds; a tighter one stands in a looser one without parentheses.
+const LOOSEST: u8 = 0;
+const UNARY: u8 = 10;
+const ATOM: u8 = 11;
+
+fn precedence(op: BinaryOp) -> u8 {
+    use BinaryOp::*;
+    match op {
+        Or => 1,
+        And => 2,
+        Eq | Ne | Lt | Le => 3,
+        BitOr => 4,
+        BitXor => 5,
+        BitAnd => 6,
+        Shl | Shr => 7,
+        Add | Sub => 8,
+        Mul | FloorDiv | FloorMod => 9,
+        TruncDiv | TruncMod | Min | Max => ATOM,
+    }
+}
+
+fn symbol(op: BinaryOp) -> &'static str {
+    use BinaryOp::*;
+    match op {
+        Add => " + ",
+        Sub => " - ",
+        Mul => " * ",
+        FloorDiv => " / ",
+        FloorMod => " % ",
+        TruncDiv => "tdiv(",
+        TruncMod => "tmod(",
+        Min => "min(",
+        Max => "max(",
+        Eq => " == ",
+        Ne => " != ",
+        Lt => " < ",
+        Le => " <= ",
+        And => " && ",
+        Or => " || ",
+        Shl => " << ",
+        Shr => " >> ",
+        BitAnd => " & ",
+        BitOr => " | ",
+        BitXor => " ^ ",
+    }
+}
+
+/// What is still to be printed. An explicit stack, so that depth costs no stack.
+enum Piece {
+    Text(&'static str),
+    /// An expression in a place that takes this precedence or a tighter one.
+    Expr(Expr, u8),
+}
+
+impl fmt::Display for Display<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut stack = vec![Piece::Expr(self.expr, LOOSEST)];
+        while let Some(piece) = stack.pop() {
+            match piece {
+                Piece::Text(text) => f.write_str(text)?,
+                Piece::Expr(e, place) => self.write(f, e, place, &mut stack)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Display<'_> {
+    fn write(&self, f: &mut fmt::Formatter<'_>, e: Expr, place: u8, stack: &mut Vec<Piece>) -> fmt::Result {
+        use Piece::{Expr as Sub, Text};
+        let pieces: Vec<Piece>;
+        let own = match self.pool.node(e) {
+            Node::Const(value) => return write!(f, "{value}"),
+            Node::Bool(value) => return write!(f, "{value}"),
+            Node::Var(v) => {
+                return match self.pool.name(v) {
+                    Some(name) => f.write_str(name),
+                    None => write!(f, "v{}", v.0),
+                };
+            }
+            Node::Not(a) => {
+                pieces = vec![Text("!"), Sub(a, ATOM)];
+                UNARY
+            }
+            Node::Likely(a) => {
+                pieces = vec![Text("likely("), Sub(a, LOOSEST), Text(")")];
+                ATOM
+            }
+            Node::Select(c, a, b) => {
+                let [c, a, b] = [c, a, b].map(|e| Sub(e, LOOSEST));
+                pieces = vec![Text("select("), c, Text(", "), a, Text(", "), b, Text(")")];
+                ATOM
+            }
+            Node::Binary(BinaryOp::Sub, zero, a) if self.pool.as_const(zero) == Some(0) => {
+                pieces = vec![Text("-"), Sub(a, ATOM)];
+                UNARY
+            }
+            Node::Binary(op, a, b) => {
+                let own = precedence(op);
+                pieces = if own == ATOM {
+                    vec![Text(symbol(op)), Sub(a, LOOSEST), Text(", "), Sub(b, LOOSEST), Text(")")]
+                } else {
+                    vec![Sub(a, own + u8::from(op.is_comparison())), Text(symbol(op)), Sub(b, own + 1)]
+                };
+                own
+            }
+        };
+        let enclose = own < place;
+        if enclose {
+            f.write_str("(")?;
+            stack.push(Text(")"));
+        }
+        stack.extend(pieces.into_iter().rev());
+        Ok(())
+    }
+}

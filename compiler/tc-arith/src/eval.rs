@@ -1,0 +1,178 @@
+//! Evaluation on numbers, the variables of an expression, and substitution.
+//!
+//! Everything here walks a graph of nodes in the order of their ids, operands first, so depth costs no stack and a
+//! shared operand is visited once. Evaluating both sides of `&&` and both branches of `select` is no loss: an error
+//! in the side that is not taken is dropped with it.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::expr::{BinaryOp, EvalError, Expr, Node, Var};
+use crate::pool::Pool;
+
+type Value = Result<i64, EvalError>;
+
+/// An operation whose operands are positions of earlier operations.
+#[derive(Clone, Copy)]
+enum Step {
+    Const(i64),
+    /// The position of a variable in the list of variables.
+    Var(usize),
+    Binary(BinaryOp, usize, usize),
+    Not(usize),
+    Copy(usize),
+    Select(usize, usize, usize),
+}
+
+/// Expressions made ready to be evaluated at many points.
+pub(crate) struct Program {
+    steps: Vec<Step>,
+    /// The variables, in the order in which values are given.
+    pub(crate) vars: Vec<Var>,
+    /// Where the result of each root stands.
+    roots: Vec<usize>,
+    values: Vec<Value>,
+}
+
+impl Program {
+    pub(crate) fn new(pool: &Pool, roots: &[Expr]) -> Program {
+        let order = pool.reachable(roots);
+        let position = |e: Expr| order.binary_search(&e).expect("operands are reachable");
+        let mut vars = Vec::new();
+        let mut steps = Vec::with_capacity(order.len());
+        for &e in &order {
+            steps.push(match pool.node(e) {
+                Node::Const(value) => Step::Const(value),
+                Node::Bool(value) => Step::Const(i64::from(value)),
+                Node::Var(v) => {
+                    vars.push(v);
+                    Step::Var(vars.len() - 1)
+                }
+                Node::Binary(op, a, b) => Step::Binary(op, position(a), position(b)),
+                Node::Not(a) => Step::Not(position(a)),
+                Node::Likely(a) => Step::Copy(position(a)),
+                Node::Select(c, a, b) => Step::Select(position(c), position(a), position(b)),
+            });
+        }
+        let roots = roots.iter().map(|&e| position(e)).collect();
+        Program { values: Vec::with_capacity(steps.len()), steps, vars, roots }
+    }
+
+    /// How many operations one run takes.
+    pub(crate) fn len(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// Computes every operation at one point; `point` follows the order of `vars`.
+    pub(crate) fn run(&mut self, point: &[i64]) {
+        self.values.clear();
+        for &step in &self.steps {
+            let at = |i: usize| self.values[i];
+            let value = match step {
+                Step::Const(value) => Ok(value),
+                Step::Var(i) => Ok(point[i]),
+                Step::Binary(op, a, b) => binary(op, at(a), at(b)),
+                Step::Not(a) => at(a).map(|x| i64::from(x == 0)),
+                Step::Copy(a) => at(a),
+                Step::Select(c, a, b) => at(c).and_then(|c| if c != 0 { at(a) } else { at(b) }),
+            };
+            self.values.push(value);
+        }
+    }
+
+    /// The value of the `i`th root after a run.
+    pub(crate) fn value(&self, i: usize) -> Value {
+        self.values[self.roots[i]]
+    }
+}
+
+fn binary(op: BinaryOp, a: Value, b: Value) -> Value {
+    match (op, a?) {
+        (BinaryOp::And, 0) => Ok(0),
+        (BinaryOp::Or, x) if x != 0 => Ok(1),
+        (_, x) => op.apply(x, b?),
+    }
+}
+
+impl Pool {
+    /// The value where variables have the given values; `None` on overflow or division by zero.
+    pub fn eval(&self, e: Expr, value_of: &dyn Fn(Var) -> i64) -> Option<i64> {
+        self.eval_checked(e, value_of).ok()
+    }
+
+    /// The value where variables have the given values, or why there is none.
+    pub fn eval_checked(&self, e: Expr, value_of: &dyn Fn(Var) -> i64) -> Result<i64, EvalError> {
+        let mut program = Program::new(self, &[e]);
+        let point: Vec<i64> = program.vars.iter().map(|&v| value_of(v)).collect();
+        program.run(&point);
+        program.value(0)
+    }
+
+    /// Every expression under the given ones, themselves included, in ascending order of ids.
+    pub(crate) fn reachable(&self, roots: &[Expr]) -> Vec<Expr> {
+        let mut seen = FxHashSet::default();
+        let mut stack = roots.to_vec();
+        let mut order = Vec::new();
+        while let Some(e) = stack.pop() {
+            if !seen.insert(e) {
+                continue;
+            }
+            order.push(e);
+            match self.node(e) {
+                Node::Const(_) | Node::Bool(_) | Node::Var(_) => {}
+                Node::Not(a) | Node::Likely(a) => stack.push(a),
+                Node::Binary(_, a, b) => stack.extend([a, b]),
+                Node::Select(c, a, b) => stack.extend([c, a, b]),
+            }
+        }
+        order.sort_unstable();
+        order
+    }
+
+    /// The variables of an expression, in the order in which the pool first met them.
+    pub fn vars(&self, e: Expr) -> Vec<Var> {
+        let reachable = self.reachable(&[e]);
+        reachable.into_iter().filter_map(|e| if let Node::Var(v) = self.node(e) { Some(v) } else { None }).collect()
+    }
+
+    /// Whether the variable occurs.
+    pub fn uses(&self, e: Expr, v: Var) -> bool {
+        self.uses_any(e, &[v])
+    }
+
+    /// Whether one of the variables occurs.
+    pub fn uses_any(&self, e: Expr, vars: &[Var]) -> bool {
+        if self.mask(e) == 0 || vars.is_empty() {
+            return false;
+        }
+        match self.node(e) {
+            Node::Var(v) => vars.contains(&v),
+            _ => self.vars(e).iter().any(|v| vars.contains(v)),
+        }
+    }
+
+    /// The expression with variables replaced at once: replacements are not searched again.
+    pub fn subst(&mut self, e: Expr, replacements: &[(Var, Expr)]) -> Expr {
+        self.subst_with(e, &|v| replacements.iter().find(|(from, _)| *from == v).map(|&(_, to)| to))
+    }
+
+    /// [`Pool::subst`] with the replacements given as a function.
+    pub fn subst_with(&mut self, e: Expr, replacement: &dyn Fn(Var) -> Option<Expr>) -> Expr {
+        let mut done: FxHashMap<Expr, Expr> = FxHashMap::default();
+        for old in self.reachable(&[e]) {
+            let at = |e: Expr| done.get(&e).copied().unwrap_or(e);
+            let new = match self.node(old) {
+                Node::Const(_) | Node::Bool(_) => old,
+                Node::Var(v) => replacement(v).unwrap_or(old),
+                Node::Binary(_, a, b) if at(a) == a && at(b) == b => old,
+                Node::Binary(op, a, b) => self.binary(op, at(a), at(b)),
+                Node::Not(a) => self.not(at(a)),
+                Node::Likely(a) => self.likely(at(a)),
+                Node::Select(c, a, b) => self.select(at(c), at(a), at(b)),
+            };
+            if new != old {
+                done.insert(old, new);
+            }
+        }
+        done.get(&e).copied().unwrap_or(e)
+    }
+}

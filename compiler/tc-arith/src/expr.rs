@@ -1,0 +1,169 @@
+//! Expressions of the index algebra: what a node is, and what each operator means on numbers.
+//!
+//! Values are mathematical integers that fit in 64 bits; truth is 1 and falsehood 0. An operation whose result does not
+//! fit, and a division by zero, is an [`EvalError`]. `&&` and `||` go from left to right and stop early; `select`
+//! evaluates the branch it takes.
+
+/// An expression of one [`Pool`](crate::Pool). Two expressions of a pool are structurally equal exactly when their ids are.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
+pub struct Expr(pub(crate) u32);
+
+impl Expr {
+    /// The position of the expression in its pool, for side tables.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A variable; the number is the caller's choice.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Var(pub u32);
+
+/// One node of an expression.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Node {
+    /// An integer.
+    Const(i64),
+    /// A truth value.
+    Bool(bool),
+    /// A variable.
+    Var(Var),
+    /// An operator of two operands.
+    Binary(BinaryOp, Expr, Expr),
+    /// Negation of a truth value.
+    Not(Expr),
+    /// A truth value that is marked as nearly always true. It means its operand.
+    Likely(Expr),
+    /// `select(condition, then, else)`.
+    Select(Expr, Expr, Expr),
+}
+
+/// The operators of two operands. `>` and `>=` are written by exchanging operands.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum BinaryOp {
+    /// `a + b`.
+    Add,
+    /// `a - b`.
+    Sub,
+    /// `a * b`.
+    Mul,
+    /// `a / b`, rounded towards minus infinity.
+    FloorDiv,
+    /// `a % b`, of the sign of `b`.
+    FloorMod,
+    /// `tdiv(a, b)`, rounded towards zero.
+    TruncDiv,
+    /// `tmod(a, b)`, of the sign of `a`.
+    TruncMod,
+    /// `min(a, b)`.
+    Min,
+    /// `max(a, b)`.
+    Max,
+    /// `a == b`.
+    Eq,
+    /// `a != b`.
+    Ne,
+    /// `a < b`.
+    Lt,
+    /// `a <= b`.
+    Le,
+    /// `a && b`.
+    And,
+    /// `a || b`.
+    Or,
+    /// `a << b`: `a` times two to the power of `b`, `b` from 0 to 62.
+    Shl,
+    /// `a >> b`, arithmetic, `b` from 0 to 63.
+    Shr,
+    /// `a & b` in two's complement.
+    BitAnd,
+    /// `a | b` in two's complement.
+    BitOr,
+    /// `a ^ b` in two's complement.
+    BitXor,
+}
+
+/// Why an expression has no value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EvalError {
+    /// A result does not fit in 64 bits.
+    Overflow,
+    /// A division or remainder by zero.
+    DivisionByZero,
+}
+
+impl BinaryOp {
+    /// Whether the operator compares two integers.
+    pub fn is_comparison(self) -> bool {
+        matches!(self, BinaryOp::Eq | BinaryOp::Ne | BinaryOp::Lt | BinaryOp::Le)
+    }
+
+    /// Whether the operator yields a truth value.
+    pub fn is_boolean(self) -> bool {
+        self.is_comparison() || matches!(self, BinaryOp::And | BinaryOp::Or)
+    }
+
+    /// Whether the operator divides, and so has no value where its right operand is zero.
+    pub fn is_division(self) -> bool {
+        matches!(self, BinaryOp::FloorDiv | BinaryOp::FloorMod | BinaryOp::TruncDiv | BinaryOp::TruncMod)
+    }
+
+    /// Whether exchanging the operands keeps the value where both have one.
+    pub fn is_commutative(self) -> bool {
+        use BinaryOp::*;
+        matches!(self, Add | Mul | Min | Max | Eq | Ne | And | Or | BitAnd | BitOr | BitXor)
+    }
+
+    /// The value on two numbers.
+    pub fn apply(self, a: i64, b: i64) -> Result<i64, EvalError> {
+        use BinaryOp::*;
+        if self.is_division() && b == 0 {
+            return Err(EvalError::DivisionByZero);
+        }
+        let value = match self {
+            Add => a.checked_add(b),
+            Sub => a.checked_sub(b),
+            Mul => a.checked_mul(b),
+            FloorDiv => floor_div(a, b),
+            FloorMod => Some(floor_mod(a, b)),
+            TruncDiv => a.checked_div(b),
+            TruncMod => Some(a.wrapping_rem(b)),
+            Min => Some(a.min(b)),
+            Max => Some(a.max(b)),
+            Eq => Some(i64::from(a == b)),
+            Ne => Some(i64::from(a != b)),
+            Lt => Some(i64::from(a < b)),
+            Le => Some(i64::from(a <= b)),
+            And => Some(i64::from(a != 0 && b != 0)),
+            Or => Some(i64::from(a != 0 || b != 0)),
+            Shl => (0..63).contains(&b).then(|| a.checked_mul(1 << b)).flatten(),
+            Shr => (0..64).contains(&b).then(|| a >> b),
+            BitAnd => Some(a & b),
+            BitOr => Some(a | b),
+            BitXor => Some(a ^ b),
+        };
+        value.ok_or(EvalError::Overflow)
+    }
+}
+
+/// `a / b` rounded towards minus infinity; `None` where it does not fit. `b` is not zero.
+pub(crate) fn floor_div(a: i64, b: i64) -> Option<i64> {
+    let quotient = a.checked_div(b)?;
+    let inexact = a.wrapping_rem(b) != 0 && (a < 0) != (b < 0);
+    Some(quotient - i64::from(inexact))
+}
+
+/// The remainder that belongs to [`floor_div`]. `b` is not zero.
+pub(crate) fn floor_mod(a: i64, b: i64) -> i64 {
+    let remainder = a.wrapping_rem(b);
+    if remainder != 0 && (remainder < 0) != (b < 0) { remainder + b } else { remainder }
+}
+
+/// The greatest common divisor of two magnitudes; 0 only for two zeros.
+pub(crate) fn gcd(a: u64, b: u64) -> u64 {
+    let (mut a, mut b) = (a, b);
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}

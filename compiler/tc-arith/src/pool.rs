@@ -1,0 +1,328 @@
+//! The pool that owns expressions: hash-consing, and constructors that fold what can be folded locally.
+//!
+//! A constructor never drops an operand that may divide by zero, so every expression it returns fails exactly where
+//! the one that was asked for fails.
+
+use rustc_hash::FxHashMap;
+
+use crate::expr::{BinaryOp, Expr, Node, Var};
+
+/// What is known of a node from its form alone.
+#[derive(Clone, Copy)]
+struct Info {
+    /// The height of the tree.
+    depth: u32,
+    /// A superset of the variables, one bit for a class of variables.
+    mask: u64,
+    /// Yields a truth value.
+    boolean: bool,
+    /// Holds a division whose divisor is not a non-zero constant.
+    may_fail: bool,
+}
+
+/// Owns expressions. Ids grow from operands to results, so an operand's id is below its user's.
+#[derive(Clone, Default)]
+pub struct Pool {
+    nodes: Vec<Node>,
+    info: Vec<Info>,
+    index: FxHashMap<Node, Expr>,
+    names: FxHashMap<Var, Box<str>>,
+}
+
+impl Pool {
+    /// An empty pool.
+    pub fn new() -> Pool {
+        Pool::default()
+    }
+
+    /// How many distinct expressions there are.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Whether there is no expression yet.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// The node of an expression.
+    pub fn node(&self, e: Expr) -> Node {
+        self.nodes[e.index()]
+    }
+
+    /// The height of the expression's tree; a leaf has 1.
+    pub fn depth(&self, e: Expr) -> u32 {
+        self.info[e.index()].depth
+    }
+
+    /// Whether the expression yields a truth value.
+    pub fn is_bool(&self, e: Expr) -> bool {
+        self.info[e.index()].boolean
+    }
+
+    /// Whether the expression holds a division that is not, by its form, safe from a zero divisor.
+    pub fn may_fail(&self, e: Expr) -> bool {
+        self.info[e.index()].may_fail
+    }
+
+    /// A superset of the variables as a set of 64 classes: disjoint masks mean disjoint variables.
+    pub(crate) fn mask(&self, e: Expr) -> u64 {
+        self.info[e.index()].mask
+    }
+
+    /// The integer, if the expression is a literal.
+    pub fn as_const(&self, e: Expr) -> Option<i64> {
+        if let Node::Const(value) = self.node(e) { Some(value) } else { None }
+    }
+
+    /// The truth value, if the expression is a literal.
+    pub fn as_bool(&self, e: Expr) -> Option<bool> {
+        if let Node::Bool(value) = self.node(e) { Some(value) } else { None }
+    }
+
+    /// The expression of a node as it stands, with no folding.
+    pub(crate) fn intern(&mut self, node: Node) -> Expr {
+        if let Some(&e) = self.index.get(&node) {
+            return e;
+        }
+        let e = Expr(u32::try_from(self.nodes.len()).expect("four thousand million nodes do not fit in memory"));
+        self.info.push(self.describe(node));
+        self.nodes.push(node);
+        self.index.insert(node, e);
+        e
+    }
+
+    fn describe(&self, node: Node) -> Info {
+        let leaf = |mask, boolean| Info { depth: 1, mask, boolean, may_fail: false };
+        let join = |a: Info, b: Info| Info {
+            depth: a.depth.max(b.depth),
+            mask: a.mask | b.mask,
+            boolean: a.boolean && b.boolean,
+            may_fail: a.may_fail || b.may_fail,
+        };
+        let of = |e: Expr| self.info[e.index()];
+        let mut info = match node {
+            Node::Const(_) => return leaf(0, false),
+            Node::Bool(_) => return leaf(0, true),
+            Node::Var(v) => return leaf(1 << (v.0.wrapping_mul(0x9E37_79B9) >> 26), false),
+            Node::Not(a) | Node::Likely(a) => of(a),
+            Node::Binary(op, a, b) => {
+                let unsafe_divisor = op.is_division() && !matches!(self.node(b), Node::Const(c) if c != 0);
+                let both = join(of(a), of(b));
+                Info { boolean: op.is_boolean(), may_fail: both.may_fail || unsafe_divisor, ..both }
+            }
+            Node::Select(c, a, b) => {
+                let branches = join(of(a), of(b));
+                Info { boolean: branches.boolean, ..join(of(c), branches) }
+            }
+        };
+        info.depth = info.depth.saturating_add(1);
+        info
+    }
+
+    /// An integer literal.
+    pub fn int(&mut self, value: i64) -> Expr {
+        self.intern(Node::Const(value))
+    }
+
+    /// A truth literal.
+    pub fn bool(&mut self, value: bool) -> Expr {
+        self.intern(Node::Bool(value))
+    }
+
+    /// A variable.
+    pub fn var(&mut self, v: Var) -> Expr {
+        self.intern(Node::Var(v))
+    }
+
+    /// A variable that is printed under a name.
+    pub fn named_var(&mut self, v: Var, name: &str) -> Expr {
+        self.names.insert(v, name.into());
+        self.var(v)
+    }
+
+    /// The name a variable is printed under, if it was given one.
+    pub fn name(&self, v: Var) -> Option<&str> {
+        self.names.get(&v).map(|name| &**name)
+    }
+
+    /// The expression of an operator, folded where that is plain to see.
+    pub fn binary(&mut self, op: BinaryOp, a: Expr, b: Expr) -> Expr {
+        if matches!(op, BinaryOp::And | BinaryOp::Or) {
+            let (a, b) = (self.to_bool(a), self.to_bool(b));
+            return self.clause(op == BinaryOp::And, a, b);
+        }
+        let (mut a, mut b) = (self.to_int(a), self.to_int(b));
+        if op == BinaryOp::Mul && self.as_const(a).is_some() {
+            (a, b) = (b, a);
+        }
+        if let (Some(x), Some(y)) = (self.as_const(a), self.as_const(b)) {
+            if let Ok(value) = op.apply(x, y) {
+                return if op.is_boolean() { self.bool(value != 0) } else { self.int(value) };
+            }
+        } else if let Some(folded) = self.fold_identity(op, a, b) {
+            return folded;
+        }
+        self.intern(Node::Binary(op, a, b))
+    }
+
+    /// `x + 0`, `x * 1`, `x - x` and their like.
+    fn fold_identity(&mut self, op: BinaryOp, a: Expr, b: Expr) -> Option<Expr> {
+        use BinaryOp::*;
+        let (left, right) = (self.as_const(a), self.as_const(b));
+        let same = a == b && !self.may_fail(a);
+        match (op, left, right) {
+            (Add | Sub | Shl | Shr, _, Some(0)) | (Mul | FloorDiv | TruncDiv, _, Some(1)) => Some(a),
+            (Add, Some(0), _) => Some(b),
+            (Mul, _, Some(0)) if !self.may_fail(a) => Some(b),
+            (FloorMod | TruncMod, _, Some(1)) if !self.may_fail(a) => Some(self.int(0)),
+            (Min | Max, ..) if a == b => Some(a),
+            (Sub, ..) if same => Some(self.int(0)),
+            (Eq | Le, ..) if same => Some(self.bool(true)),
+            (Ne | Lt, ..) if same => Some(self.bool(false)),
+            (Eq, _, Some(1)) | (Ne, _, Some(0)) if self.is_bool(a) => Some(a),
+            (Eq, _, Some(0)) | (Ne, _, Some(1)) if self.is_bool(a) => Some(self.not(a)),
+            _ => None,
+        }
+    }
+
+    /// `a && b` or `a || b` of two truth values. What stands on the left is evaluated in any case.
+    fn clause(&mut self, and: bool, a: Expr, b: Expr) -> Expr {
+        let stops = |known: Option<bool>| known == Some(!and);
+        let (left, right) = (self.as_bool(a), self.as_bool(b));
+        if a == b || stops(left) || right == Some(and) {
+            a
+        } else if left == Some(and) || (stops(right) && !self.may_fail(a)) {
+            b
+        } else {
+            self.intern(Node::Binary(if and { BinaryOp::And } else { BinaryOp::Or }, a, b))
+        }
+    }
+
+    /// The expression read as a truth value: an integer means "is not zero".
+    pub fn to_bool(&mut self, e: Expr) -> Expr {
+        if self.is_bool(e) {
+            return e;
+        }
+        let zero = self.int(0);
+        self.binary(BinaryOp::Ne, e, zero)
+    }
+
+    fn to_int(&mut self, e: Expr) -> Expr {
+        if let Node::Bool(value) = self.node(e) { self.int(i64::from(value)) } else { e }
+    }
+
+    /// `!a`; comparisons are turned round.
+    pub fn not(&mut self, a: Expr) -> Expr {
+        let a = self.to_bool(a);
+        match self.node(a) {
+            Node::Bool(value) => self.bool(!value),
+            Node::Not(inner) => inner,
+            Node::Likely(inner) => self.not(inner),
+            Node::Binary(BinaryOp::Lt, x, y) => self.le(y, x),
+            Node::Binary(BinaryOp::Le, x, y) => self.lt(y, x),
+            Node::Binary(BinaryOp::Eq, x, y) => self.ne(x, y),
+            Node::Binary(BinaryOp::Ne, x, y) => self.eq(x, y),
+            _ => self.intern(Node::Not(a)),
+        }
+    }
+
+    /// `likely(a)`.
+    pub fn likely(&mut self, a: Expr) -> Expr {
+        let a = self.to_bool(a);
+        match self.node(a) {
+            Node::Bool(_) | Node::Likely(_) => a,
+            _ => self.intern(Node::Likely(a)),
+        }
+    }
+
+    /// `select(condition, then, otherwise)`.
+    pub fn select(&mut self, condition: Expr, then: Expr, otherwise: Expr) -> Expr {
+        let condition = self.to_bool(condition);
+        let (mut then, mut otherwise) = (then, otherwise);
+        if self.is_bool(then) != self.is_bool(otherwise) {
+            (then, otherwise) = (self.to_int(then), self.to_int(otherwise));
+        }
+        match self.as_bool(condition) {
+            Some(true) if !self.may_fail(otherwise) => then,
+            Some(false) if !self.may_fail(then) => otherwise,
+            None if then == otherwise && !self.may_fail(condition) => then,
+            _ => self.intern(Node::Select(condition, then, otherwise)),
+        }
+    }
+
+    /// The conjunction of several truth values; `true` for none.
+    pub fn all(&mut self, clauses: &[Expr]) -> Expr {
+        let mut result = self.bool(true);
+        for &clause in clauses {
+            result = self.and(result, clause);
+        }
+        result
+    }
+}
+
+/// One method an operator.
+macro_rules! operators {
+    ($($(#[$doc:meta])* $name:ident = $op:ident;)*) => {
+        impl Pool {
+            $($(#[$doc])* pub fn $name(&mut self, a: Expr, b: Expr) -> Expr {
+                self.binary(BinaryOp::$op, a, b)
+            })*
+        }
+    };
+}
+
+operators! {
+    /// `a + b`.
+    add = Add;
+    /// `a - b`.
+    sub = Sub;
+    /// `a * b`.
+    mul = Mul;
+    /// `a / b`, floored.
+    floor_div = FloorDiv;
+    /// `a % b`, floored.
+    floor_mod = FloorMod;
+    /// `tdiv(a, b)`, truncated.
+    trunc_div = TruncDiv;
+    /// `tmod(a, b)`, truncated.
+    trunc_mod = TruncMod;
+    /// `min(a, b)`.
+    min = Min;
+    /// `max(a, b)`.
+    max = Max;
+    /// `a == b`.
+    eq = Eq;
+    /// `a != b`.
+    ne = Ne;
+    /// `a < b`.
+    lt = Lt;
+    /// `a <= b`.
+    le = Le;
+    /// `a && b`.
+    and = And;
+    /// `a || b`.
+    or = Or;
+    /// `a << b`.
+    shl = Shl;
+    /// `a >> b`.
+    shr = Shr;
+    /// `a & b`.
+    bit_and = BitAnd;
+    /// `a | b`.
+    bit_or = BitOr;
+    /// `a ^ b`.
+    bit_xor = BitXor;
+}
+
+impl Pool {
+    /// `a > b`, kept as `b < a`.
+    pub fn gt(&mut self, a: Expr, b: Expr) -> Expr {
+        self.lt(b, a)
+    }
+
+    /// `a >= b`, kept as `b <= a`.
+    pub fn ge(&mut self, a: Expr, b: Expr) -> Expr {
+        self.le(b, a)
+    }
+}

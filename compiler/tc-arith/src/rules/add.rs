@@ -1,0 +1,181 @@
+//! Rules for variables, sums and products.
+
+use super::{Apply, Rule};
+use crate::analyzer::Analyzer;
+use crate::expr::{BinaryOp, Expr, Node};
+use crate::linear::{Linear, Term};
+
+/// The normal forms of sums and of products.
+pub(crate) static FORMS: &[Rule] = &[
+    Rule {
+        name: "sum-form",
+        law: "x*a + y + x*b + c -> x*(a+b) + y + c, terms in order of first occurrence, the constant last",
+        apply: Apply::Form,
+    },
+    Rule {
+        name: "product-form",
+        law: "(x + y) * (z + c) -> x*z + x*c + y*z + y*c if there are at most 16 products",
+        apply: Apply::Form,
+    },
+];
+
+pub(crate) static VARIABLES: &[Rule] = &[
+    Rule {
+        name: "variable-definition",
+        law: "v -> e if v is defined as e, a constant or a variable",
+        apply: Apply::Node(variable_definition),
+    },
+    Rule { name: "variable-point", law: "v -> c if c <= v <= c", apply: Apply::Node(variable_point) },
+];
+
+pub(crate) static SUMS: &[Rule] = &[
+    Rule { name: "sum-point", law: "x + y -> c if c <= x + y <= c", apply: Apply::Sum(sum_point) },
+    Rule { name: "div-times-plus-mod", law: "x/c*c + x%c -> x if c > 0", apply: Apply::Sum(div_times_plus_mod) },
+    Rule { name: "minus-mod", law: "x - x%c -> x/c*c if c > 0", apply: Apply::Sum(minus_mod) },
+    Rule { name: "digits", law: "(x/c%m)*c + x%c -> x%(c*m) if c > 0, m > 0", apply: Apply::Sum(digits) },
+    Rule { name: "min-plus-max", law: "min(x, y) + max(x, y) -> x + y", apply: Apply::Sum(min_plus_max) },
+    Rule {
+        name: "minmax-absorb",
+        law: "min(x + c, y) - x -> min(y - x, c), likewise for max and for -min",
+        apply: Apply::Sum(minmax_absorb),
+    },
+];
+
+fn variable_definition(az: &mut Analyzer, e: Expr) -> Option<Expr> {
+    let value = az.definition(e)?;
+    matches!(az.pool.node(value), Node::Const(_) | Node::Var(_)).then_some(value)
+}
+
+fn variable_point(az: &mut Analyzer, e: Expr) -> Option<Expr> {
+    let value = az.bound_of(e).as_point()?;
+    Some(az.pool.int(value))
+}
+
+fn sum_point(az: &mut Analyzer, form: &Linear) -> Option<Linear> {
+    // Without facts a sum has one value only when its atoms have, and those are constants by now.
+    if az.facts.is_empty() || form.terms.is_empty() || form.may_fail(&az.pool) {
+        return None;
+    }
+    az.form_bounds(form).as_point().map(Linear::constant)
+}
+
+/// The parts of `op(x, c)` with a constant `c > 0`.
+fn by_constant(az: &Analyzer, e: Expr, op: BinaryOp) -> Option<(Expr, i64)> {
+    match az.pool.node(e) {
+        Node::Binary(found, x, c) if found == op => Some((x, az.pool.as_const(c).filter(|&c| c > 0)?)),
+        _ => None,
+    }
+}
+
+/// Whether another term of the sum may have a part in common with this one.
+fn has_partner(az: &Analyzer, form: &Linear, term: &Term) -> bool {
+    let mask = az.pool.mask(term.atom);
+    form.terms.iter().any(|other| other.key != term.key && az.pool.mask(other.atom) & mask != 0)
+}
+
+/// `form` with `term` taken out.
+fn without(az: &Analyzer, form: &Linear, term: &Term) -> Option<Linear> {
+    form.plus(&az.pool, &Linear { terms: vec![*term], constant: 0 }, -1)
+}
+
+/// A replacement that is worth while: it makes the sum lighter, so replacing comes to an end.
+fn if_lighter(az: &Analyzer, form: &Linear, next: Option<Linear>) -> Option<Linear> {
+    next.filter(|next| next.weight(&az.pool) < form.weight(&az.pool))
+}
+
+fn div_times_plus_mod(az: &mut Analyzer, form: &Linear) -> Option<Linear> {
+    form.terms.iter().find_map(|term| {
+        let (x, c) = by_constant(az, term.atom, BinaryOp::FloorDiv)?;
+        if term.coef % c != 0 || (!has_partner(az, form, term) && az.modular_of(x).residue(c).is_none()) {
+            return None;
+        }
+        let times = term.coef / c;
+        let rest = remainder_form(az, x, c)?;
+        let x = az.linear_of(x)?;
+        let next = without(az, form, term)?.plus(&az.pool, &rest, times.checked_neg()?)?.plus(&az.pool, &x, times);
+        if_lighter(az, form, next)
+    })
+}
+
+/// `x % c` as a sum.
+fn remainder_form(az: &mut Analyzer, x: Expr, c: i64) -> Option<Linear> {
+    let modulus = az.pool.int(c);
+    let remainder = az.pool.floor_mod(x, modulus);
+    let remainder = az.simp(remainder);
+    az.linear_of(remainder)
+}
+
+fn minus_mod(az: &mut Analyzer, form: &Linear) -> Option<Linear> {
+    form.terms.iter().find_map(|term| {
+        let (x, c) = by_constant(az, term.atom, BinaryOp::FloorMod)?;
+        if !has_partner(az, form, term) {
+            return None;
+        }
+        let divisor = az.pool.int(c);
+        let quotient = az.pool.floor_div(x, divisor);
+        let quotient = az.simp(quotient);
+        let quotient = az.linear_of(quotient)?;
+        let x = az.linear_of(x)?;
+        let factor = term.coef.checked_mul(c)?.checked_neg()?;
+        let next = without(az, form, term)?.plus(&az.pool, &x, term.coef)?.plus(&az.pool, &quotient, factor);
+        if_lighter(az, form, next)
+    })
+}
+
+fn digits(az: &mut Analyzer, form: &Linear) -> Option<Linear> {
+    form.terms.iter().find_map(|term| {
+        let (z, m) = by_constant(az, term.atom, BinaryOp::FloorMod)?;
+        if !has_partner(az, form, term) {
+            return None;
+        }
+        let z = az.linear_of(z)?;
+        z.terms.iter().filter(|inner| inner.coef == 1).find_map(|inner| {
+            let (x, c) = by_constant(az, inner.atom, BinaryOp::FloorDiv)?;
+            if term.coef % c != 0 {
+                return None;
+            }
+            // z = x/c + more = (x + c*more) / c, and x + c*more leaves the remainder of x by c.
+            let times = term.coef / c;
+            let low = remainder_form(az, x, c)?;
+            let more = without(az, &z, inner)?;
+            let whole = az.linear_of(x)?.plus(&az.pool, &more, c)?.build(&mut az.pool);
+            let whole = remainder_form(az, whole, c.checked_mul(m)?)?;
+            let next = without(az, form, term)?.plus(&az.pool, &low, times.checked_neg()?)?;
+            let next = next.plus(&az.pool, &whole, times);
+            if_lighter(az, form, next)
+        })
+    })
+}
+
+fn min_plus_max(az: &mut Analyzer, form: &Linear) -> Option<Linear> {
+    form.terms.iter().find_map(|low| {
+        let Node::Binary(BinaryOp::Min, a, b) = az.pool.node(low.atom) else { return None };
+        let high = az.pool.max(a, b);
+        let high = az.key(high);
+        let high = form.terms.iter().find(|term| term.key == high && term.coef == low.coef)?;
+        let (a, b) = (az.linear_of(a)?, az.linear_of(b)?);
+        let rest = without(az, &without(az, form, low)?, high)?;
+        rest.plus(&az.pool, &a, low.coef)?.plus(&az.pool, &b, low.coef)
+    })
+}
+
+fn minmax_absorb(az: &mut Analyzer, form: &Linear) -> Option<Linear> {
+    form.terms.iter().find_map(|term| {
+        let Node::Binary(op @ (BinaryOp::Min | BinaryOp::Max), a, b) = az.pool.node(term.atom) else { return None };
+        let rest = without(az, form, term)?;
+        if rest.terms.is_empty() || rest.may_fail(&az.pool) {
+            return None;
+        }
+        let (a, b) = (az.linear_of(a)?, az.linear_of(b)?);
+        let (a, b) = (rest.plus(&az.pool, &a, term.coef)?, rest.plus(&az.pool, &b, term.coef)?);
+        if !(a.terms.is_empty() || b.terms.is_empty()) || !(az.fits(&a) && az.fits(&b)) {
+            return None;
+        }
+        let turned = if op == BinaryOp::Min { BinaryOp::Max } else { BinaryOp::Min };
+        let op = if term.coef > 0 { op } else { turned };
+        let (a, b) = (a.build(&mut az.pool), b.build(&mut az.pool));
+        let joined = az.pool.binary(op, a, b);
+        let joined = az.simp(joined);
+        az.linear_of(joined)
+    })
+}

@@ -1,0 +1,286 @@
+//! Rules for comparisons, on `form <= bound`, `form == bound` and `form != bound` with a linear form on the left.
+
+use super::{Apply, Outcome, Rule};
+use crate::analyzer::Analyzer;
+use crate::expr::{BinaryOp, Expr, Node, floor_div};
+use crate::facts::{Comparison, Relation};
+use crate::interval::Interval;
+use crate::linear::{Linear, Term};
+
+/// The normal form of a comparison; see [`Comparison::build`].
+pub(crate) static FORMS: &[Rule] = &[Rule {
+    name: "compare-form",
+    law: "x + a < x + y + b -> a - y < b, constants on the right; c <= x and x < c where one side is constant",
+    apply: Apply::Form,
+}];
+
+pub(crate) static ROWS: &[Rule] = &[
+    Rule {
+        name: "compare-range",
+        law: "x <= c -> true if max x <= c, false if min x > c; likewise ==, !=, and by remainders",
+        apply: Apply::Comparison(compare_range),
+    },
+    Rule {
+        name: "compare-common-factor",
+        law: "g*x <= c -> x <= c/g if g > 0; g*x == c -> x == c/g, or false if g does not divide c",
+        apply: Apply::Comparison(compare_common_factor),
+    },
+    Rule {
+        name: "compare-divide",
+        law: "d*x + y <= c -> x <= k if d > 0 and (c - y)/d = k for every y",
+        apply: Apply::Comparison(compare_divide),
+    },
+    Rule {
+        name: "compare-quotient",
+        law: "x/c <= k -> x < c*k + c and k <= x/c -> c*k <= x if c > 0",
+        apply: Apply::Comparison(compare_quotient),
+    },
+    Rule {
+        name: "equal-quotient",
+        law: "x/c == k -> x < c*k + c if c*k <= x, and c*k <= x if x < c*k + c; likewise !=",
+        apply: Apply::Comparison(equal_quotient),
+    },
+    Rule {
+        name: "compare-minmax",
+        law: "min(x, y) <= c -> x <= c if y > c, true if y <= c; likewise max, and sums with them",
+        apply: Apply::Comparison(compare_minmax),
+    },
+    Rule {
+        name: "compare-select",
+        law: "select(p, x, y) <= c -> p or !p if x <= c and y <= c are decided",
+        apply: Apply::Comparison(compare_select),
+    },
+    Rule {
+        name: "compare-definition",
+        law: "p(v) -> true or false if v is defined as e and p(e) is decided",
+        apply: Apply::Comparison(compare_definition),
+    },
+];
+
+impl Comparison {
+    /// The comparison as an expression. Terms stay on the side on which they were written and constants go right. A
+    /// side without a positive term is moved over. With all terms on one side the first of them is positive, and the
+    /// constant is where it reads best: `x < c`, `c <= x`, `x == c`.
+    pub(crate) fn build(&self, az: &mut Analyzer) -> Expr {
+        let (right, left) = self.form.partition(|term| term.right);
+        let right = right.scaled(-1).unwrap_or_default();
+        let positive = |side: &Linear| side.terms.iter().any(|term| term.coef > 0);
+        if right.terms.is_empty() != (left.terms.len() == self.form.terms.len()) {
+            // A coefficient had no opposite.
+            return self.one_sided(az);
+        }
+        if positive(&left) && positive(&right) {
+            return self.two_sided(az, left, right);
+        }
+        match (left.scaled(-1), right.scaled(-1)) {
+            (Some(left), Some(right)) if positive(&left) && positive(&right) => self.two_sided(az, right, left),
+            _ => self.one_sided(az),
+        }
+    }
+
+    fn two_sided(&self, az: &mut Analyzer, left: Linear, mut right: Linear) -> Expr {
+        let left = left.build(&mut az.pool);
+        let op = match self.relation {
+            Relation::Eq => BinaryOp::Eq,
+            Relation::Ne => BinaryOp::Ne,
+            Relation::Le if self.bound == 0 || self.bound == i64::MAX => BinaryOp::Le,
+            Relation::Le => BinaryOp::Lt,
+        };
+        right.constant = self.bound + i64::from(op == BinaryOp::Lt);
+        let right = right.build(&mut az.pool);
+        az.pool.binary(op, left, right)
+    }
+
+    fn one_sided(&self, az: &mut Analyzer) -> Expr {
+        let backwards = self.form.terms.first().is_some_and(|term| term.coef < 0);
+        let turned = if backwards { self.form.scaled(-1).zip(self.bound.checked_neg()) } else { None };
+        let (form, bound) = turned.clone().unwrap_or_else(|| (self.form.clone(), self.bound));
+        let form = form.build(&mut az.pool);
+        let constant = az.pool.int(bound);
+        match self.relation {
+            Relation::Eq => az.pool.eq(form, constant),
+            Relation::Ne => az.pool.ne(form, constant),
+            Relation::Le if turned.is_some() => az.pool.le(constant, form),
+            Relation::Le => match bound.checked_add(1) {
+                Some(above) => {
+                    let above = az.pool.int(above);
+                    az.pool.lt(form, above)
+                }
+                None => az.pool.le(form, constant),
+            },
+        }
+    }
+
+    fn less_or_equal(form: Linear, bound: i64) -> Option<Outcome> {
+        let mut form = form;
+        let bound = bound.checked_sub(form.constant)?;
+        form.constant = 0;
+        Some(Outcome::Changed(Comparison { relation: Relation::Le, form, bound }))
+    }
+
+    /// What the relation says of a form whose values all lie in an interval.
+    fn decide(&self, range: Interval) -> Option<bool> {
+        let (equal, apart) = (range.as_point() == Some(self.bound), !range.contains(self.bound));
+        match self.relation {
+            Relation::Le if range.all_at_most(self.bound) => Some(true),
+            Relation::Le => range.min().is_some_and(|min| min > self.bound).then_some(false),
+            Relation::Eq => (equal || apart).then_some(equal),
+            Relation::Ne => (equal || apart).then_some(apart),
+        }
+    }
+}
+
+fn compare_range(az: &mut Analyzer, c: &Comparison) -> Option<Outcome> {
+    let range = az.form_bounds(&c.form);
+    let range = az.on_grid(&c.form, range);
+    if let Some(value) = c.decide(range) {
+        return Some(Outcome::Decided(value));
+    }
+    let impossible = c.relation != Relation::Le
+        && (!az.modular_of_form(&c.form).contains(c.bound) || az.excludes(&c.form, c.bound));
+    impossible.then_some(Outcome::Decided(c.relation == Relation::Ne))
+}
+
+fn compare_common_factor(_: &mut Analyzer, c: &Comparison) -> Option<Outcome> {
+    let factor = i64::try_from(c.form.gcd()).ok().filter(|&factor| factor > 1)?;
+    if c.relation != Relation::Le && c.bound % factor != 0 {
+        return Some(Outcome::Decided(c.relation == Relation::Ne));
+    }
+    let form = divided(&c.form, factor);
+    Some(Outcome::Changed(Comparison { form, bound: floor_div(c.bound, factor)?, ..*c }))
+}
+
+fn divided(form: &Linear, factor: i64) -> Linear {
+    let terms = form.terms.iter().map(|term| Term { coef: term.coef / factor, ..*term }).collect();
+    Linear { terms, constant: 0 }
+}
+
+/// Drops terms that cannot matter. `d*x <= c - y` is the same as `x <= (c - y)/d`; where that quotient has one value
+/// for all `y`, the terms in `y` go. Bounding `y` by its magnitude alone would be wrong: `2*x + y < 8` with `y = -1`
+/// allows `x = 4`.
+fn compare_divide(az: &mut Analyzer, c: &Comparison) -> Option<Outcome> {
+    if c.relation != Relation::Le || c.form.terms.len() < 2 {
+        return None;
+    }
+    let mut factors: Vec<i64> = c.form.terms.iter().filter_map(|term| term.coef.checked_abs()).collect();
+    factors.sort_unstable_by(|a, b| b.cmp(a));
+    factors.dedup();
+    factors.into_iter().filter(|&factor| factor > 1).find_map(|factor| {
+        let (kept, dropped) = c.form.partition(|term| term.coef % factor == 0);
+        if dropped.terms.is_empty() {
+            return None;
+        }
+        let room = Interval::point(c.bound).add(az.form_bounds(&dropped).neg());
+        let bound = Interval::apply(BinaryOp::FloorDiv, room, Interval::point(factor)).as_point()?;
+        Some(Outcome::Changed(Comparison { relation: Relation::Le, form: divided(&kept, factor), bound }))
+    })
+}
+
+/// The only term as `x / c` with a constant `c > 0`: the term, `x` as a sum, and `c`.
+fn only_quotient(az: &mut Analyzer, form: &Linear) -> Option<(Term, Linear, i64)> {
+    let term = form.single().filter(|term| matches!(term.coef, 1 | -1))?;
+    let Node::Binary(BinaryOp::FloorDiv, x, c) = az.pool.node(term.atom) else { return None };
+    let c = az.pool.as_const(c).filter(|&c| c > 0)?;
+    let mut x = az.linear_of(x)?;
+    for inner in &mut x.terms {
+        inner.right = term.right;
+    }
+    Some((term, x, c))
+}
+
+fn compare_quotient(az: &mut Analyzer, c: &Comparison) -> Option<Outcome> {
+    if c.relation != Relation::Le {
+        return None;
+    }
+    let (term, x, by) = only_quotient(az, &c.form)?;
+    let scaled = c.bound.checked_mul(by)?;
+    if term.coef > 0 {
+        Comparison::less_or_equal(x, scaled.checked_add(by - 1)?)
+    } else {
+        Comparison::less_or_equal(x.scaled(-1)?, scaled)
+    }
+}
+
+fn equal_quotient(az: &mut Analyzer, c: &Comparison) -> Option<Outcome> {
+    if c.relation == Relation::Le {
+        return None;
+    }
+    let (term, x, by) = only_quotient(az, &c.form)?;
+    let first = c.bound.checked_mul(term.coef)?.checked_mul(by)?;
+    let last = first.checked_add(by - 1)?;
+    let range = az.form_bounds(&x);
+    let equal = c.relation == Relation::Eq;
+    if range.all_at_least(first) {
+        if equal { Comparison::less_or_equal(x, last) } else { at_least(x, last.checked_add(1)?) }
+    } else if range.all_at_most(last) {
+        if equal { at_least(x, first) } else { Comparison::less_or_equal(x, first.checked_sub(1)?) }
+    } else {
+        None
+    }
+}
+
+/// `bound <= form`.
+fn at_least(form: Linear, bound: i64) -> Option<Outcome> {
+    Comparison::less_or_equal(form.scaled(-1)?, bound.checked_neg()?)
+}
+
+/// What the comparison says when `term` is replaced by `value`, as far as bounds tell; and the form with it.
+fn replaced(az: &mut Analyzer, c: &Comparison, term: &Term, value: Expr) -> Option<(Option<bool>, Comparison)> {
+    let mut form = c.form.clone();
+    form.terms.retain(|other| other.key != term.key);
+    let mut value = az.linear_of(value)?;
+    for inner in &mut value.terms {
+        inner.right = term.right;
+    }
+    form.add_scaled(&az.pool, &value, term.coef)?;
+    let bound = c.bound.checked_sub(form.constant)?;
+    form.constant = 0;
+    let range = az.form_bounds(&form);
+    let replaced = Comparison { form, bound, ..*c };
+    Some((replaced.decide(range), replaced))
+}
+
+fn compare_minmax(az: &mut Analyzer, c: &Comparison) -> Option<Outcome> {
+    if c.relation != Relation::Le {
+        return None;
+    }
+    c.form.terms.iter().find_map(|term| {
+        let Node::Binary(op @ (BinaryOp::Min | BinaryOp::Max), x, y) = az.pool.node(term.atom) else { return None };
+        let (x, x_form) = replaced(az, c, term, x)?;
+        let (y, y_form) = replaced(az, c, term, y)?;
+        // The least of the two sums is within the bound when one is, the greatest when both are.
+        let any = (op == BinaryOp::Min) == (term.coef > 0);
+        match (x, y) {
+            (Some(x), _) if x == any => Some(Outcome::Decided(any)),
+            (_, Some(y)) if y == any => Some(Outcome::Decided(any)),
+            (Some(_), _) => Some(Outcome::Changed(y_form)),
+            (_, Some(_)) => Some(Outcome::Changed(x_form)),
+            _ => None,
+        }
+    })
+}
+
+fn compare_select(az: &mut Analyzer, c: &Comparison) -> Option<Outcome> {
+    c.form.terms.iter().find_map(|term| {
+        let Node::Select(condition, x, y) = az.pool.node(term.atom) else { return None };
+        let (x, y) = (replaced(az, c, term, x)?.0?, replaced(az, c, term, y)?.0?);
+        Some(match (x, y) {
+            (true, false) => Outcome::Into(condition),
+            (false, true) => Outcome::Into(az.pool.not(condition)),
+            _ => Outcome::Decided(x),
+        })
+    })
+}
+
+fn compare_definition(az: &mut Analyzer, c: &Comparison) -> Option<Outcome> {
+    if az.definitions.is_empty() {
+        return None;
+    }
+    let own = c.build(az);
+    let expanded = az.expand(own);
+    if expanded == own {
+        return None;
+    }
+    let simplified = az.simp(expanded);
+    az.pool.as_bool(simplified).map(Outcome::Decided)
+}

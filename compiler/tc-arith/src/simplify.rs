@@ -1,0 +1,358 @@
+//! The simplifier: a walk from operands to results that brings each node to its normal form and applies the rules of
+//! its kind until none applies. Results are remembered until more, or less, is known.
+
+use crate::analyzer::Analyzer;
+use crate::expr::{BinaryOp, Expr, Node};
+use crate::facts::Comparison;
+use crate::linear::{Linear, Part, Term};
+use crate::rules::{self, Apply, Division, Outcome, Rule};
+
+/// A deeper expression is returned as it stands.
+pub const MAX_DEPTH: u32 = 200;
+/// How many nodes one query may visit, counting a node again for each condition under which it is seen.
+pub const WORK_BUDGET: u32 = 20_000;
+/// How deep the recursion of one query may go, rewriting included.
+const MAX_NEST: u32 = 260;
+/// How many conditions of `&&`, `||` and `select` around a place are taken into account.
+const MAX_BRANCHES: u32 = 8;
+/// How many rules may be applied to one sum or comparison.
+const MAX_ROUNDS: usize = 24;
+/// How many products a product of sums may be multiplied out to.
+const MAX_PRODUCTS: usize = 16;
+/// A conjunction or disjunction of more clauses is simplified clause by clause.
+const MAX_CLAUSES: usize = 64;
+
+impl Analyzer {
+    /// An expression that is equal to `e` under all that is known, in normal form. Simplifying the result again
+    /// changes nothing.
+    pub fn simplify(&mut self, e: Expr) -> Expr {
+        self.start_query();
+        self.simp(e)
+    }
+
+    pub(crate) fn start_query(&mut self) {
+        self.fuel = WORK_BUDGET;
+        self.nest = 0;
+        self.branches = 0;
+        self.gave_up = false;
+    }
+
+    /// [`Analyzer::simplify`] as part of a query.
+    pub(crate) fn simp(&mut self, e: Expr) -> Expr {
+        if matches!(self.pool.node(e), Node::Const(_) | Node::Bool(_)) {
+            return e;
+        }
+        if let Some(known) = self.simplified.get(e, self.context) {
+            return known;
+        }
+        if self.pool.depth(e) > MAX_DEPTH || self.nest >= MAX_NEST || self.fuel == 0 {
+            self.gave_up = true;
+            return e;
+        }
+        self.fuel -= 1;
+        self.nest += 1;
+        let result = self.simp_node(e);
+        self.nest -= 1;
+        if !self.gave_up {
+            self.simplified.set(e, self.context, result);
+            self.simplified.set(result, self.context, result);
+        }
+        result
+    }
+
+    fn simp_node(&mut self, e: Expr) -> Expr {
+        use BinaryOp::*;
+        let result = match self.pool.node(e) {
+            Node::Const(_) | Node::Bool(_) => e,
+            Node::Var(_) => self.apply_rules(rules::add::VARIABLES, e),
+            Node::Binary(Mul, a, b) if self.pool.as_const(a).or(self.pool.as_const(b)).is_none() => {
+                self.simp_product(e, a, b)
+            }
+            Node::Binary(Add | Sub | Mul, ..) => self.simp_sum(e),
+            Node::Binary(op @ (FloorDiv | FloorMod), a, b) => self.simp_division(op, a, b),
+            Node::Binary(Eq | Ne | Lt | Le, ..) => self.simp_comparison(e),
+            Node::Binary(op @ (And | Or), ..) => self.simp_clauses(e, op == And),
+            Node::Select(c, a, b) => self.simp_select(e, c, a, b),
+            Node::Binary(op, ..) => {
+                let table = match op {
+                    Min | Max => rules::minmax::ROWS,
+                    TruncDiv | TruncMod => rules::truncate::DIVISIONS,
+                    _ => &[],
+                };
+                let rebuilt = self.rebuild(e);
+                self.apply_rules(table, rebuilt)
+            }
+            Node::Not(_) => {
+                let rebuilt = self.rebuild(e);
+                self.apply_rules(rules::boolean::NOTS, rebuilt)
+            }
+            Node::Likely(_) => self.rebuild(e),
+        };
+        if !self.literals.is_empty() && self.pool.is_bool(result) {
+            return self.apply_rules(rules::boolean::KNOWN, result);
+        }
+        result
+    }
+
+    /// The node with simplified operands, and nothing else done.
+    fn rebuild(&mut self, e: Expr) -> Expr {
+        match self.pool.node(e) {
+            Node::Const(_) | Node::Bool(_) | Node::Var(_) => e,
+            Node::Not(a) => {
+                let a = self.simp(a);
+                self.pool.not(a)
+            }
+            Node::Likely(a) => {
+                let a = self.simp(a);
+                self.pool.likely(a)
+            }
+            Node::Binary(op, a, b) => {
+                let (a, b) = (self.simp(a), self.simp(b));
+                self.pool.binary(op, a, b)
+            }
+            Node::Select(c, a, b) => {
+                let (c, a, b) = (self.simp(c), self.simp(a), self.simp(b));
+                self.pool.select(c, a, b)
+            }
+        }
+    }
+
+    /// Applies the first rule of a table that fires, and simplifies what comes out. `e` has simplified operands.
+    fn apply_rules(&mut self, table: &'static [Rule], e: Expr) -> Expr {
+        for rule in table {
+            let Apply::Node(apply) = rule.apply else { continue };
+            if let Some(result) = apply(self, e)
+                && result != e
+            {
+                self.note(rule, e, result);
+                return self.simp(result);
+            }
+        }
+        e
+    }
+
+    fn note_form(&mut self, rule: &'static Rule, before: Expr, form: &Linear) {
+        if self.trace.is_some() {
+            let after = form.build(&mut self.pool);
+            if after != before {
+                self.note(rule, before, after);
+            }
+        }
+    }
+
+    fn simp_sum(&mut self, e: Expr) -> Expr {
+        let mut form = Linear::default();
+        let whole = Part { expr: e, factor: 1, settle: true, right: false };
+        if self.gather(&mut form, whole).is_none() || !self.fits(&form) {
+            return if self.gave_up { e } else { self.rebuild(e) };
+        }
+        self.note_form(&rules::add::FORMS[0], e, &form);
+        self.finish_sum(form)
+    }
+
+    /// Applies the rules of sums until none fires.
+    fn finish_sum(&mut self, mut form: Linear) -> Expr {
+        if self.facts.is_empty() && !form.has_compound(&self.pool) {
+            return form.build(&mut self.pool);
+        }
+        for _ in 0..MAX_ROUNDS {
+            let fired = rules::add::SUMS.iter().find_map(|rule| {
+                let Apply::Sum(apply) = rule.apply else { return None };
+                let next = apply(self, &form)?;
+                self.fits(&next).then_some((rule, next))
+            });
+            let Some((rule, next)) = fired else { break };
+            if self.trace.is_some() {
+                let before = form.build(&mut self.pool);
+                self.note_form(rule, before, &next);
+            }
+            form = next;
+        }
+        form.build(&mut self.pool)
+    }
+
+    /// A product of two expressions neither of which is a literal.
+    fn simp_product(&mut self, e: Expr, a: Expr, b: Expr) -> Expr {
+        let (a, b) = (self.simp(a), self.simp(b));
+        if self.pool.as_const(a).or(self.pool.as_const(b)).is_some() {
+            let product = self.pool.mul(a, b);
+            return self.simp(product);
+        }
+        let Some(form) = self.multiply(a, b) else { return self.pool.mul(a, b) };
+        self.note_form(&rules::add::FORMS[1], e, &form);
+        self.finish_sum(form)
+    }
+
+    fn multiply(&mut self, a: Expr, b: Expr) -> Option<Linear> {
+        let (a, b) = (self.linear_of(a)?, self.linear_of(b)?);
+        if (a.terms.len() + 1) * (b.terms.len() + 1) > MAX_PRODUCTS + 1 {
+            return None;
+        }
+        let mut product = Linear::constant(a.constant.checked_mul(b.constant)?);
+        for x in &a.terms {
+            for y in &b.terms {
+                let mut factors = self.pool.factors(x.atom);
+                factors.extend(self.pool.factors(y.atom));
+                let atom = self.pool.product(&factors);
+                let (key, coef) = (self.key(atom), x.coef.checked_mul(y.coef)?);
+                product.add_term(&self.pool, Term { atom, key, coef, right: false })?;
+            }
+            self.add_multiple(&mut product, x, b.constant)?;
+        }
+        for y in &b.terms {
+            self.add_multiple(&mut product, y, a.constant)?;
+        }
+        self.fits(&product).then_some(product)
+    }
+
+    fn add_multiple(&self, sum: &mut Linear, term: &Term, factor: i64) -> Option<()> {
+        // Dropping `0 * x` would hide a failure of `x`; but the product of the other parts holds `x` already.
+        if factor == 0 { Some(()) } else { sum.add_term(&self.pool, Term { coef: term.coef.checked_mul(factor)?, ..*term }) }
+    }
+
+    fn simp_division(&mut self, op: BinaryOp, a: Expr, b: Expr) -> Expr {
+        let (num, den) = (self.simp(a), self.simp(b));
+        let e = self.pool.binary(op, num, den);
+        // The constructor may have folded it to an operand or to a literal.
+        let (num, den) = match self.pool.node(e) {
+            Node::Binary(found, x, n) if found == op && (x, n) == (num, den) => (x, n),
+            _ => return self.simp(e),
+        };
+        match self.pool.as_const(den) {
+            Some(0) => e,
+            Some(by) => self.simp_division_by(e, op, num, by),
+            None => self.apply_rules(rules::symbolic::DIVISIONS, e),
+        }
+    }
+
+    fn simp_division_by(&mut self, e: Expr, op: BinaryOp, num: Expr, by: i64) -> Expr {
+        let Some(form) = self.linear_of(num) else { return e };
+        let division = Division { num, form, by };
+        let table = if op == BinaryOp::FloorDiv { rules::divide::QUOTIENTS } else { rules::divide::REMAINDERS };
+        for rule in table {
+            let Apply::Division(apply) = rule.apply else { continue };
+            if let Some(result) = apply(self, &division)
+                && result != e
+            {
+                self.note(rule, e, result);
+                return self.simp(result);
+            }
+        }
+        e
+    }
+
+    fn simp_comparison(&mut self, e: Expr) -> Expr {
+        let Node::Binary(op, a, b) = self.pool.node(e) else { return e };
+        let Some(mut comparison) = self.comparison(op, a, b, true) else {
+            return if self.gave_up { e } else { self.rebuild(e) };
+        };
+        if self.form_may_fail(&comparison.form) || !self.comparison_fits(&comparison) {
+            return self.rebuild(e);
+        }
+        if self.trace.is_some() {
+            let after = comparison.build(self);
+            self.note(&rules::compare::FORMS[0], e, after);
+        }
+        for _ in 0..MAX_ROUNDS {
+            let fired = rules::compare::ROWS.iter().find_map(|rule| {
+                let Apply::Comparison(apply) = rule.apply else { return None };
+                match apply(self, &comparison)? {
+                    Outcome::Changed(next) if !self.comparison_fits(&next) => None,
+                    outcome => Some((rule, outcome)),
+                }
+            });
+            let Some((rule, outcome)) = fired else { break };
+            let before = if self.trace.is_some() { comparison.build(self) } else { e };
+            let result = match outcome {
+                Outcome::Decided(value) => self.pool.bool(value),
+                Outcome::Into(result) => result,
+                Outcome::Changed(next) => {
+                    comparison = next;
+                    if self.trace.is_some() {
+                        let after = comparison.build(self);
+                        self.note(rule, before, after);
+                    }
+                    continue;
+                }
+            };
+            self.note(rule, before, result);
+            return self.simp(result);
+        }
+        comparison.build(self)
+    }
+
+    fn comparison_fits(&mut self, comparison: &Comparison) -> bool {
+        self.fits(&comparison.form)
+    }
+
+    fn form_may_fail(&mut self, form: &Linear) -> bool {
+        form.terms.iter().any(|term| self.may_divide_by_zero(term.atom))
+    }
+
+    /// Whether some division in the expression is not known to have a divisor other than zero.
+    pub(crate) fn may_divide_by_zero(&mut self, e: Expr) -> bool {
+        self.pool.may_fail(e)
+            && self.pool.reachable(&[e]).into_iter().any(|inner| match self.pool.node(inner) {
+                Node::Binary(op, _, divisor) if op.is_division() => self.bound_of(divisor).contains(0),
+                _ => false,
+            })
+    }
+
+    fn simp_clauses(&mut self, e: Expr, and: bool) -> Expr {
+        let clauses = self.clauses(and, e);
+        if clauses.len() > MAX_CLAUSES || self.branches >= MAX_BRANCHES {
+            let clauses: Vec<Expr> = clauses.into_iter().map(|clause| self.simp(clause)).collect();
+            return self.join_clauses(and, &clauses);
+        }
+        self.branches += 1;
+        let mut clauses = clauses;
+        for rule in rules::boolean::CLAUSES {
+            let Apply::Clauses(apply) = rule.apply else { continue };
+            for _ in 0..MAX_ROUNDS {
+                let Some(next) = apply(self, and, &clauses) else { break };
+                if self.trace.is_some() {
+                    let (before, after) = (self.join_clauses(and, &clauses), self.join_clauses(and, &next));
+                    self.note(rule, before, after);
+                }
+                clauses = next;
+                if self.gave_up {
+                    break;
+                }
+            }
+        }
+        self.branches -= 1;
+        self.join_clauses(and, &clauses)
+    }
+
+    fn simp_select(&mut self, e: Expr, c: Expr, a: Expr, b: Expr) -> Expr {
+        let c = self.simp(c);
+        let settled = self.pool.select(c, a, b);
+        if settled != e && !matches!(self.pool.node(settled), Node::Select(..)) {
+            return self.simp(settled);
+        }
+        let (x, y) = (self.simp_under(c, true, a), self.simp_under(c, false, b));
+        let rebuilt = self.pool.select(c, x, y);
+        if rebuilt != e {
+            self.note(&rules::select::FORMS[0], e, rebuilt);
+        }
+        if matches!(self.pool.node(rebuilt), Node::Select(..)) {
+            self.apply_rules(rules::select::ROWS, rebuilt)
+        } else {
+            self.simp(rebuilt)
+        }
+    }
+
+    /// Simplifies what is evaluated only where `condition` has the given truth.
+    fn simp_under(&mut self, condition: Expr, truth: bool, e: Expr) -> Expr {
+        if self.branches >= MAX_BRANCHES || self.pool.mask(condition) & self.pool.mask(e) == 0 {
+            return self.simp(e);
+        }
+        let mark = self.mark();
+        self.branches += 1;
+        self.assume(condition, truth);
+        let result = self.simp(e);
+        self.branches -= 1;
+        self.rollback(mark);
+        result
+    }
+}
