@@ -114,6 +114,13 @@ impl<'c> Parse<'c> {
         self.tree.open(Stmt { range: TextRange::new(start, end), tail, kind })
     }
 
+    /// Attributes that do not parse.
+    pub(crate) fn broken_attributes(&mut self, error: Recovered) -> List<Attr> {
+        self.shared.syntax_error(error);
+        self.broken = true;
+        List::EMPTY
+    }
+
     /// A name. Its range is all there is to it.
     pub(crate) fn name(&mut self, range: TextRange) -> TextRange {
         self.shared.idle.set(0);

@@ -2,6 +2,7 @@
 
 mod actions;
 mod balance;
+pub mod literal;
 mod parse;
 mod recover;
 mod stream;

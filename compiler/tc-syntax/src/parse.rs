@@ -29,5 +29,5 @@ pub fn parse(source: &str, base: Pos, sink: &mut dyn FnMut(&Tree, &Item)) -> Dia
         shared.parse_error(error);
     }
     errors.extend(shared.into_errors());
-    diagnostics(errors, source, base)
+    diagnostics(errors, source, base, &missing)
 }

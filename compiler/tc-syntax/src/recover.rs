@@ -7,7 +7,7 @@
 use crate::actions::Recovered;
 use crate::token::Token;
 use crate::tree::TextRange;
-use crate::wording::{self, Context, TokenSet};
+use crate::wording::{self, Context, TokenSet, Told};
 use crate::{MAX_DEPTH, MAX_ERRORS};
 use lalrpop_util::ParseError;
 use logos::Logos;
@@ -155,18 +155,40 @@ impl Shared {
     }
 }
 
-/// The diagnostics for `errors`: in the order of the text, one a line, at most [`MAX_ERRORS`].
-pub(crate) fn diagnostics(mut errors: Vec<SyntaxError>, source: &str, base: Pos) -> Diagnostics {
+/// The diagnostics for `errors`: in the order of the text, one a line, at most [`MAX_ERRORS`]. `missing` are the
+/// brackets that were put in.
+pub(crate) fn diagnostics(
+    mut errors: Vec<SyntaxError>,
+    source: &str,
+    base: Pos,
+    missing: &[(u32, Token)],
+) -> Diagnostics {
     errors.sort_by_key(|error| error.range.start);
-    let mut walk = Walk::new(source);
+    let mut walk = Walk::new(source, missing);
     let mut told: Vec<(u32, Diagnostic)> = Vec::new();
+    let mut was_astray = false;
     for error in errors {
         let context = walk.context(error.range.start);
-        let (range, line, finding) = place(error, &context, source);
+        let range = error.range;
+        // The attributes that this brace closes had an error, and were given up.
+        let closes_attributes = matches!(error.kind, ErrorKind::Unexpected(Some(Token::DictClose), expected)
+            if expected.ends_block());
+        let Told { range, line, finding, outside, astray } = match error.kind {
+            ErrorKind::Told(finding) => Told { range, line: context.line, finding, outside: false, astray: false },
+            ErrorKind::Unexpected(found, expected) => {
+                // Brackets that were put in have no text. They stand at the end of the file, or where an item begins.
+                let found = found.filter(|_| !range.is_empty());
+                wording::unexpected(found, range, expected, &context, source)
+            }
+        };
         // Blaming the line before may bring two errors out of order by one line.
-        if told.iter().rev().take(2).any(|(other, _)| *other == line) {
+        let is_same_line = told.iter().rev().take(2).any(|(other, _)| *other == line);
+        // Recovery took a brace for the end of the item.
+        let is_inside = outside && (context.n_open > 0 || range.is_empty() && !told.is_empty());
+        if is_same_line || is_inside || closes_attributes || (astray && was_astray) {
             continue;
         }
+        was_astray |= astray;
         let diagnostic = diagnostic(range, finding, base);
         if told.len() == MAX_ERRORS {
             let message = format!("too many errors: the first {MAX_ERRORS} are shown");
@@ -176,23 +198,6 @@ pub(crate) fn diagnostics(mut errors: Vec<SyntaxError>, source: &str, base: Pos)
         told.push((line, diagnostic));
     }
     told.into_iter().map(|(_, diagnostic)| diagnostic).collect()
-}
-
-/// Where an error is told, on which line, and what it says.
-fn place(error: SyntaxError, context: &Context, source: &str) -> (TextRange, u32, Finding) {
-    match error.kind {
-        ErrorKind::Told(finding) => (error.range, context.line, finding),
-        ErrorKind::Unexpected(found, expected) => {
-            let early = context.opens_line && expected.is_unfinished();
-            let finding = wording::unexpected(found, error.range, &expected, early, context, source);
-            match context.previous {
-                Some((_, previous)) if early => {
-                    (TextRange::new(previous.end, previous.end), context.previous_line, finding)
-                }
-                _ => (error.range, context.line, finding),
-            }
-        }
-    }
 }
 
 fn diagnostic(range: TextRange, finding: Finding, base: Pos) -> Diagnostic {
@@ -213,12 +218,14 @@ struct Walk<'s> {
     source: &'s str,
     lexer: logos::Lexer<'s, Token>,
     next: Option<(Token, TextRange)>,
+    missing: &'s [(u32, Token)],
     context: Context,
 }
 
 impl<'s> Walk<'s> {
-    fn new(source: &'s str) -> Walk<'s> {
-        let mut walk = Walk { source, lexer: Token::lexer(source), next: None, context: Context::default() };
+    fn new(source: &'s str, missing: &'s [(u32, Token)]) -> Walk<'s> {
+        let context = Context::default();
+        let mut walk = Walk { source, lexer: Token::lexer(source), next: None, missing, context };
         walk.next = walk.read();
         walk
     }
@@ -239,10 +246,22 @@ impl<'s> Walk<'s> {
             && range.start < at
         {
             self.next = self.read();
+            self.put_in(range.start);
             self.context.step(token, range, self.source);
         }
+        self.put_in(at);
         let mut context = self.context;
         context.look(at, self.source);
         context
+    }
+
+    /// Puts in the brackets that are missing up to `at`.
+    fn put_in(&mut self, at: u32) {
+        while let Some((&(start, bracket), rest)) = self.missing.split_first()
+            && start <= at
+        {
+            self.missing = rest;
+            self.context.brace(bracket);
+        }
     }
 }

@@ -10,14 +10,22 @@ use logos::{Lexer, Logos};
 type Spanned = (u32, Token, u32);
 
 /// What is open around the next token.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct Frame {
+    /// The bracket that opened inside of this.
+    opening: Token,
     /// Unary operators whose operand is being read.
     unary: u32,
     /// `else` branches of the chain of conditionals that is being read.
     chain: u32,
     /// Type arguments that are being read.
     angles: u32,
+}
+
+impl Default for Frame {
+    fn default() -> Frame {
+        Frame { opening: Token::LBrace, unary: 0, chain: 0, angles: 0 }
+    }
 }
 
 /// The tokens of a file.
@@ -51,7 +59,7 @@ impl<'s> Stream<'s> {
         }
         let mut token = self.waiting.take();
         while token.is_none() {
-            let result = self.lexer.next()?;
+            let Some(result) = self.lexer.next() else { return self.missing_at_end() };
             let span = self.lexer.span();
             let range = TextRange::new(span.start as u32, span.end as u32);
             token = match result {
@@ -78,8 +86,15 @@ impl<'s> Stream<'s> {
         token
     }
 
-    /// Keeps account of what is open around the tokens. Most tokens open and close nothing.
-    fn nest(&mut self, start: u32, token: Token, end: u32) {
+    /// The brackets that are missing at the end of the text.
+    fn missing_at_end(&mut self) -> Option<Spanned> {
+        let (&(at, bracket), rest) = self.missing.split_first()?;
+        self.missing = rest;
+        Some((at, bracket, at))
+    }
+
+    /// Keeps account of what is open around the tokens; most open and close nothing. Tells apart the two kinds of braces.
+    fn nest(&mut self, start: u32, mut token: Token, end: u32) -> Token {
         let previous = std::mem::replace(&mut self.previous, token);
         if self.frame.unary > 0 && previous.ends_operand() && !matches!(token, Token::LParen | Token::LBracket) {
             self.leave(self.frame.unary);
@@ -92,14 +107,28 @@ impl<'s> Stream<'s> {
         match token {
             Token::LParen | Token::LBracket | Token::LBrace => {
                 self.frame.angles = self.shared.angles.replace(0);
+                self.frame.opening = token;
+                if token == Token::LBrace && previous.opens_attributes() {
+                    token = Token::DictOpen;
+                    self.frame.opening = token;
+                }
                 self.frames.push(std::mem::take(&mut self.frame));
                 self.enter(start, end);
             }
             Token::RParen | Token::RBracket | Token::RBrace => {
-                let Some(frame) = self.frames.pop() else { return };
-                self.leave(self.frame.unary + self.frame.chain + 1);
-                self.frame = frame;
-                self.shared.angles.set(frame.angles);
+                // In a text with errors a brace may close what is open inside it.
+                while let Some(frame) = self.frames.pop() {
+                    self.leave(self.frame.unary + self.frame.chain + 1);
+                    self.frame = frame;
+                    self.shared.angles.set(frame.angles);
+                    if token == Token::RBrace && frame.opening == Token::DictOpen {
+                        token = Token::DictClose;
+                    }
+                    if token != Token::RBrace || frame.opening == Token::LBrace {
+                        break;
+                    }
+                }
+                self.previous = token;
             }
             Token::Minus | Token::Bang if !previous.ends_operand() => {
                 self.frame.unary += 1;
@@ -111,6 +140,7 @@ impl<'s> Stream<'s> {
             }
             _ => {}
         }
+        token
     }
 
     fn enter(&mut self, start: u32, end: u32) {
@@ -140,6 +170,9 @@ impl<'s> Stream<'s> {
     fn bad_string(&mut self, range: TextRange) -> Token {
         let source = self.lexer.source();
         let finding = match source.as_bytes().get(range.end as usize) {
+            Some(b'"') => {
+                Finding::new("a malformed location").help("a location is written `#12:5` or `#\"f.tir\":12:5`")
+            }
             Some(&byte) if byte != b'\n' && byte != b'\r' => control(byte, "in a string"),
             _ => Finding::new("this string is not closed on its line").help("write a line break as `\\n`"),
         };
@@ -192,7 +225,7 @@ impl Iterator for Stream<'_> {
             self.half = Some((start + 1, rest, end));
             (token, end) = (Token::Gt, start + 1);
         }
-        self.nest(start, token, end);
+        token = self.nest(start, token, end);
         if self.shared.is_stopped() {
             return None;
         }

@@ -131,6 +131,10 @@ pub(crate) enum Token {
     #[token("!")]
     Bang,
 
+    // What the lexer's caller makes of the braces round attributes. To recovery they are not the braces of a block.
+    DictOpen,
+    DictClose,
+
     // What is never right: the lexer's caller reports these, the grammar does not know them.
     /// A number with letters in it that mean nothing.
     #[regex(r"[0-9][0-9A-Za-z_]*(\.[0-9][0-9A-Za-z_]*)?", priority = 5)]
@@ -141,14 +145,14 @@ pub(crate) enum Token {
 }
 
 impl Token {
-    /// Is it a name or a reserved word?
-    pub(crate) fn is_word(self) -> bool {
-        self <= Token::Ident
-    }
-
     /// Is it a reserved word?
     pub(crate) fn is_reserved(self) -> bool {
         self < Token::Ident
+    }
+
+    /// Is a brace after it that of attributes? No block stands there.
+    pub(crate) fn opens_attributes(self) -> bool {
+        matches!(self, Token::Attributes | Token::Assign | Token::Comma | Token::LParen | Token::LBracket)
     }
 
     /// Can an expression end with it? What follows such a token is never a unary operator.
@@ -169,6 +173,7 @@ impl Token {
                 | Token::RParen
                 | Token::RBracket
                 | Token::RBrace
+                | Token::DictClose
         )
     }
 }
