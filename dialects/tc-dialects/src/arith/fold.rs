@@ -131,10 +131,10 @@ pub(super) fn unary(func: &mut Func, op: Op) -> Option<Folded> {
     let elem = result_elem(func, op)?;
     let value = match (func.role(op), literal(func, func.operand(op, 0))?) {
         (Role::Unary(UnOp::Not), Number::Bool(value)) => Number::Bool(!value),
-        (Role::Unary(UnOp::Neg), Number::Int(value)) => Number::Int(eval::fit_int(-value, elem)?),
+        (Role::Unary(UnOp::Neg), Number::Int(value)) => Number::Int(elem.fit(-value)?),
         (Role::Unary(UnOp::Neg), Number::Float(value)) => Number::Float(-value),
         _ if func.opcode(op) == super::ABS => match literal(func, func.operand(op, 0))? {
-            Number::Int(value) => Number::Int(eval::fit_int(value.abs(), elem)?),
+            Number::Int(value) => Number::Int(elem.fit(value.abs())?),
             Number::Float(value) => Number::Float(value.abs()),
             Number::Bool(_) => return None,
         },
@@ -156,9 +156,9 @@ pub(super) fn cast(func: &mut Func, op: Op) -> Option<Folded> {
     }
     let elem = result_elem(func, op)?;
     let value = match literal(func, operand)? {
-        Number::Int(value) if elem.is_int() => Number::Int(eval::wrap_int(value, elem)),
-        Number::Int(value) if elem.is_float() => Number::Float(eval::round_float(value as f64, elem)),
-        Number::Float(value) if elem.is_float() => Number::Float(eval::round_float(value, elem)),
+        Number::Int(value) if elem.is_int() => Number::Int(elem.wrap(value)),
+        Number::Int(value) if elem.is_float() => Number::Float(elem.round(value as f64)),
+        Number::Float(value) if elem.is_float() => Number::Float(elem.round(value)),
         Number::Float(value) if elem.is_int() => Number::Int(eval::float_to_int(value, elem)?),
         Number::Bool(value) if elem.is_int() => Number::Int(i128::from(value)),
         Number::Bool(value) if elem.is_float() => Number::Float(f64::from(u8::from(value))),

@@ -99,7 +99,12 @@ fn same(func: &Func, op: Op, found: &mut Diagnostics, what: &str, accepts: fn(El
         }
         if ty != first {
             let (lhs, rhs) = (func.show_type(first), func.show_type(ty));
-            return error(func, op, found, format!("`{}` takes operands of one type, not `{lhs}` and `{rhs}`", func.op_name(op)));
+            return error(
+                func,
+                op,
+                found,
+                format!("`{}` takes operands of one type, not `{lhs}` and `{rhs}`", func.op_name(op)),
+            );
         }
     }
     // A ramp's result has more lanes than its operands.
@@ -156,7 +161,12 @@ pub(super) fn select(func: &Func, op: Op, found: &mut Diagnostics) {
     let (lhs, rhs) = (func.value_type(func.operand(op, 1)), func.value_type(func.operand(op, 2)));
     let lanes = func.as_scalar(lhs).map_or(1, |scalar| scalar.lanes);
     if !func.as_scalar(condition).is_some_and(|c| c.elem == Elem::Bool && (c.lanes == 1 || c.lanes == lanes)) {
-        error(func, op, found, format!("the condition of `select` must be `bool`, not `{}`", func.show_type(condition)));
+        error(
+            func,
+            op,
+            found,
+            format!("the condition of `select` must be `bool`, not `{}`", func.show_type(condition)),
+        );
     } else if lhs != rhs || func.as_scalar(lhs).is_none() {
         let (lhs, rhs) = (func.show_type(lhs), func.show_type(rhs));
         error(func, op, found, format!("the arms of `select` have types `{lhs}` and `{rhs}`"));

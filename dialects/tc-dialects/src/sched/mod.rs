@@ -10,7 +10,8 @@ use tc_ir::opdef::{Context, Effect, Infer, ItemDef, RegionDef, Results, Role, Sy
 
 pub use verify::{axis_type, stage_type};
 
-const BRANCHES: &[RegionDef] = &[RegionDef { name: "then", optional: false }, RegionDef { name: "else", optional: true }];
+const BRANCHES: &[RegionDef] =
+    &[RegionDef { name: "then", optional: false }, RegionDef { name: "else", optional: true }];
 const MAP: &[RegionDef] = &[RegionDef { name: "map", optional: false }];
 const AXIS: Infer = Infer::By(verify::infer_axis);
 const STAGE: Infer = Infer::By(verify::infer_stage);

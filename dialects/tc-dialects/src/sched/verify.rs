@@ -44,7 +44,8 @@ fn want(func: &Func, op: Op, value: Value, path: &str, found: &mut Diagnostics) 
         let shown = func.value_text(value);
         let shown = if shown.is_empty() { "this".to_string() } else { format!("`{}`", suggest::shorten(shown)) };
         let have = func.show_type(func.value_type(value));
-        let text = format!("`{name}` takes {article} {what} here, and {shown} is `{}`", have.trim_start_matches("sched."));
+        let text =
+            format!("`{name}` takes {article} {what} here, and {shown} is `{}`", have.trim_start_matches("sched."));
         found.push(Diagnostic::error("schedule-type", func.op_location(op), text));
     }
 }

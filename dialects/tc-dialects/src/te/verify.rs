@@ -47,7 +47,8 @@ pub(super) fn compute(func: &Func, op: Op, found: &mut Diagnostics) {
     let body = func.op_regions(op)[0];
     let axes = func.region_args(body);
     if bounds.len() != axes.len() * 2 {
-        let text = format!("`te.compute` over {} axes takes {} bounds, not {}", axes.len(), axes.len() * 2, bounds.len());
+        let text =
+            format!("`te.compute` over {} axes takes {} bounds, not {}", axes.len(), axes.len() * 2, bounds.len());
         return found.push(error(func, op, "axes", text));
     }
     check_bounds(func, op, bounds, found);
@@ -69,13 +70,19 @@ pub(super) fn compute(func: &Func, op: Op, found: &mut Diagnostics) {
         let rank_and_elem = func.as_shaped(func.value_type(result)).map(|(elem, shape, _)| (shape.len(), elem));
         if rank_and_elem != Some((axes.len(), func.value_type(value))) {
             let (ty, value) = (func.show_type(func.value_type(result)), func.show_type(func.value_type(value)));
-            found.push(error(func, op, "type", format!("`te.compute` over {} axes of `{value}` cannot be `{ty}`", axes.len())));
+            found.push(error(
+                func,
+                op,
+                "type",
+                format!("`te.compute` over {} axes of `{value}` cannot be `{ty}`", axes.len()),
+            ));
         }
     }
     // A reduction is the whole of what is computed: it has no place inside an expression or a conditional.
     for inner in ops_under(func, body) {
         if func.role(inner) == Role::Reduce {
-            let at_top = func.region_of(inner) == Some(body) && func.results(inner).all(|value| yielded.contains(&value));
+            let at_top =
+                func.region_of(inner) == Some(body) && func.results(inner).all(|value| yielded.contains(&value));
             let whole = yielded.iter().all(|&value| func.def_op(value) == Some(inner));
             if !at_top || !whole {
                 let help = "compute the reduction as a tensor of its own, and use that";
@@ -97,12 +104,22 @@ pub(super) fn reduce(func: &Func, op: Op, found: &mut Diagnostics) {
     check_bounds(func, op, bounds, found);
     let n_results = func.n_results(op);
     if !inits.is_empty() && inits.len() != n_results {
-        found.push(error(func, op, "init", format!("{n_results} results take {n_results} initial values, not {}", inits.len())));
+        found.push(error(
+            func,
+            op,
+            "init",
+            format!("{n_results} results take {n_results} initial values, not {}", inits.len()),
+        ));
     }
     let has_where = func.attr_of(op, keys::HAS_WHERE).is_some();
     let yielded = func.yielded(body);
     if yielded.len() != n_results + usize::from(has_where) {
-        return found.push(error(func, op, "results", format!("a reduction of {n_results} results yields {}", yielded.len())));
+        return found.push(error(
+            func,
+            op,
+            "results",
+            format!("a reduction of {n_results} results yields {}", yielded.len()),
+        ));
     }
     for (result, &value) in func.results(op).zip(yielded) {
         let (want, have) = (func.value_type(result), func.value_type(value));

@@ -13,7 +13,8 @@ pub(crate) use verify::SCOPES;
 pub use kind::{Coordinate, LoopKind, loop_kind};
 
 const BODY: &[RegionDef] = &[RegionDef { name: "body", optional: false }];
-const BRANCHES: &[RegionDef] = &[RegionDef { name: "then", optional: false }, RegionDef { name: "else", optional: true }];
+const BRANCHES: &[RegionDef] =
+    &[RegionDef { name: "then", optional: false }, RegionDef { name: "else", optional: true }];
 
 tc_ir::dialect! {
     /// The rows of `tir`.

@@ -104,7 +104,9 @@ fn access(func: &Func, op: Op, buffer: Value, indices: &[Value], value: Value, f
     let mut lanes = 1;
     for (nth, &index) in indices.iter().enumerate() {
         match func.value_scalar(index) {
-            Some(scalar) if scalar.elem.is_int() && (scalar.lanes == 1 || nth + 1 == indices.len()) => lanes = scalar.lanes,
+            Some(scalar) if scalar.elem.is_int() && (scalar.lanes == 1 || nth + 1 == indices.len()) => {
+                lanes = scalar.lanes
+            }
             _ => {
                 let ty = func.show_type(func.value_type(index));
                 found.push(error(func, op, "type", format!("an index must be an integer, not `{ty}`")));
@@ -134,12 +136,18 @@ pub(super) fn for_loop(func: &Func, op: Op, found: &mut Diagnostics) {
     let is_int = func.as_scalar(bounds).is_some_and(|scalar| scalar.elem.is_int() && scalar.lanes == 1);
     if !is_int || bounds != func.value_type(hi) {
         let (lo, hi) = (func.show_type(bounds), func.show_type(func.value_type(hi)));
-        found.push(error(func, op, "type", format!("the bounds of a loop must be integers of one type, not `{lo}` and `{hi}`")));
+        found.push(error(
+            func,
+            op,
+            "type",
+            format!("the bounds of a loop must be integers of one type, not `{lo}` and `{hi}`"),
+        ));
     }
     let body = func.op_regions(op)[0];
     let args = func.region_args(body);
     if args.len() != inits.len() + 1 || func.n_results(op) != inits.len() || func.yielded(body).len() != inits.len() {
-        let text = format!("a loop that carries {} values takes {} arguments, yields and returns", inits.len(), inits.len());
+        let text =
+            format!("a loop that carries {} values takes {} arguments, yields and returns", inits.len(), inits.len());
         found.push(error(func, op, "carry", text));
         return;
     }
@@ -149,7 +157,8 @@ pub(super) fn for_loop(func: &Func, op: Op, found: &mut Diagnostics) {
     }
     for (nth, result) in func.results(op).enumerate() {
         let ty = func.value_type(inits[nth]);
-        let same = [args[nth + 1], func.yielded(body)[nth], result].into_iter().all(|value| func.value_type(value) == ty);
+        let same =
+            [args[nth + 1], func.yielded(body)[nth], result].into_iter().all(|value| func.value_type(value) == ty);
         if !same {
             let what = func.value_text(args[nth + 1]);
             found.push(error(func, op, "type", format!("carried value `{what}` changes its type")));
@@ -164,7 +173,9 @@ pub(super) fn for_loop(func: &Func, op: Op, found: &mut Diagnostics) {
                 _ => format!("there is no kind of loop `{}`", suggest::shorten(kind)),
             };
             let names: &[&str] = match kind {
-                "bind" => &["blockIdx.x", "blockIdx.y", "blockIdx.z", "threadIdx.x", "threadIdx.y", "threadIdx.z", "vthread"],
+                "bind" => {
+                    &["blockIdx.x", "blockIdx.y", "blockIdx.z", "threadIdx.x", "threadIdx.y", "threadIdx.z", "vthread"]
+                }
                 _ => &["serial", "unroll", "vectorize", "bind"],
             };
             let asked = if kind == "bind" { axis } else { kind };
@@ -264,7 +275,11 @@ pub(super) fn func(func: &Func, _: Op, found: &mut Diagnostics) {
         let location = func.location(func.header.loc);
         let scope = scope.map_or("global", |scope| func.text(scope));
         if !SCOPES.contains(&scope) {
-            let mut diagnostic = Diagnostic::error("scope", location.clone(), format!("there is no scope `{}`", suggest::shorten(scope)));
+            let mut diagnostic = Diagnostic::error(
+                "scope",
+                location.clone(),
+                format!("there is no scope `{}`", suggest::shorten(scope)),
+            );
             diagnostic.help = suggest::did_you_mean(scope, SCOPES);
             found.push(diagnostic);
         }
