@@ -4,8 +4,10 @@
 //! - [`options`]: typed options; an unknown key or a bad value is an error with its place in the pipeline string.
 //! - [`table`]: the passes and named pipelines that a run knows.
 //! - [`pipeline`]: the text of pipelines.
-//! - [`manager`]: runs a pipeline, with all checks around each pass; [`report`]: its record as tables.
+//! - [`manager`]: runs a pipeline, with all checks around each pass; [`report`]: its record as tables;
+//!   [`instruments`]: the program between passes.
 
+pub mod instruments;
 pub mod manager;
 pub mod options;
 pub mod pass;

@@ -5,6 +5,7 @@ mod common;
 use common::{module, table};
 use tc_ir::Module;
 use tc_ir::walk::n_ops;
+use tc_pass::instruments::{DumpDir, PrintIr, PrintPoints, Select};
 use tc_pass::{Instrument, Manager, PassAt, PassRecord, Report, RunOptions, parse_pipeline};
 use tc_support::{Diagnostics, Fault, Sources, render};
 
@@ -126,4 +127,45 @@ fn instruments_see_every_pass_that_did_not_fail() {
     let want =
         ["before 1/3 touch 1", "after touch 1 false", "before 2/3 over 1", "after over 2 true", "before 3/3 refuse 2"];
     assert_eq!(seen, want);
+}
+
+fn watched<'i>(text: &str, instrument: impl Instrument + 'i) -> Report {
+    let table = table();
+    let mut module = module(&["a"]);
+    let pipeline = parse_pipeline(text, &table, &module.registry, &mut module.sources);
+    let mut manager = Manager::new(&table, RunOptions::default());
+    manager.instrument(instrument).run(&pipeline.map_err(|_| "right").expect("right"), &mut module)
+}
+
+#[test]
+fn programs_are_printed_where_asked() {
+    let printed = |points: PrintPoints| {
+        let mut text = String::new();
+        let print = Box::new(|module: &Module| format!("{} items\n", module.items.len()));
+        watched("touch{never},over", PrintIr::new(points, print, |piece| text.push_str(piece)));
+        text
+    };
+    let points = PrintPoints::default;
+    assert_eq!(printed(points()), "");
+    let named = |name: &str| Select::Named(vec![name.to_string()]);
+    let text = printed(PrintPoints { before: named("over"), after: named("over"), ..points() });
+    assert_eq!(text, "// before `over` (2 of 2)\n1 items\n// after `over` (2 of 2)\n2 items\n");
+    let text = printed(PrintPoints { after_change: true, ..points() });
+    assert_eq!(text, "// after `over` (2 of 2)\n2 items\n");
+    assert_eq!(printed(PrintPoints { after: Select::All, ..points() }).matches("// after").count(), 2);
+}
+
+#[test]
+fn programs_are_dumped_into_a_folder() {
+    let folder = std::env::temp_dir().join(format!("tc-pass-dump-{}", std::process::id()));
+    let mut dump = DumpDir::new(&folder, Box::new(|module| format!("{} items", module.items.len()))).expect("writable");
+    assert!(dump.parsed(&module(&["a"])).is_empty());
+    assert!(watched("touch,over", dump).is_ok());
+    let read = |name: &str| std::fs::read_to_string(folder.join(name)).expect("written");
+    assert_eq!([read("00-parse.tir"), read("01-touch.tir"), read("02-over.tir")], ["1 items", "1 items", "2 items"]);
+    let dump = DumpDir::new(&folder, Box::new(|_| String::new())).expect("writable");
+    std::fs::remove_dir_all(&folder).expect("ours");
+    let report = watched("touch,over", dump);
+    assert!(report.is_ok());
+    assert_eq!(report.diagnostics.iter().filter(|found| found.code == "dump").count(), 1);
 }
