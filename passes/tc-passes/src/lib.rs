@@ -1,1 +1,3 @@
-//! tc-passes.
+//! The passes, one file each; [`table`] lists them.
+
+pub mod table;
