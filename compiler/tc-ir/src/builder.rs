@@ -223,6 +223,16 @@ impl Func {
         value
     }
 
+    /// Sets the type of `value`, where it is known only after the op was made.
+    pub fn set_value_type(&mut self, value: Value, ty: Type) {
+        self.values[value].ty = ty;
+    }
+
+    /// Sets where `op` comes from in the operator's text.
+    pub fn set_source_loc(&mut self, op: Op, loc: crate::Loc) {
+        self.ops[op].locs.source = loc;
+    }
+
     /// Sets or takes away the name of `value`.
     pub fn set_value_name(&mut self, value: Value, name: Option<Name>) {
         self.values[value].name = name.into();

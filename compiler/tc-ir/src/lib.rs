@@ -23,6 +23,7 @@ pub mod func;
 pub mod locs;
 pub mod module;
 pub mod names;
+pub mod number;
 pub mod opdef;
 pub mod print;
 pub mod registry;

@@ -1,8 +1,9 @@
-//! The language as text: tokens, grammar, syntax tree, recovery from syntax errors.
+//! The language as text: tokens, grammar, syntax tree, recovery from syntax errors, and from the tree to IR.
 
 mod actions;
 mod balance;
 pub mod literal;
+mod lower;
 mod parse;
 mod recover;
 mod stream;
@@ -10,6 +11,7 @@ mod token;
 pub mod tree;
 mod wording;
 
+pub use lower::{ParseOptions, parse_file, parse_module};
 pub use parse::parse;
 
 /// How deep brackets, blocks, runs of unary operators, `else if` chains and nested types together may go.

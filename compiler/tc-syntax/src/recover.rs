@@ -74,7 +74,7 @@ impl Shared {
     /// More tokens than this between two actions are tokens that recovery skips.
     const MAX_IDLE: u32 = 64;
     /// Looking for a place to go on takes time with the square of the depth, for each skipped token.
-    const MAX_COST: u64 = 1 << 29;
+    const MAX_COST: u64 = 1 << 26;
     /// More errors than this are not looked for; most of them are echoes.
     const MAX_FOUND: usize = 8 * MAX_ERRORS;
 
@@ -137,6 +137,11 @@ impl Shared {
         if errors.len() >= Shared::MAX_FOUND {
             self.stop.set(true);
         }
+    }
+
+    /// Notes that the item at hand has an error, which is told elsewhere.
+    pub(crate) fn break_item(&self) {
+        self.broken.set(true);
     }
 
     /// Was there an error since this was last asked?

@@ -80,6 +80,7 @@ impl<'s> Stream<'s> {
             && start >= at
         {
             self.missing = &self.missing[1..];
+            self.shared.break_item();
             self.waiting = token;
             return Some((at, bracket, at));
         }
@@ -90,6 +91,7 @@ impl<'s> Stream<'s> {
     fn missing_at_end(&mut self) -> Option<Spanned> {
         let (&(at, bracket), rest) = self.missing.split_first()?;
         self.missing = rest;
+        self.shared.break_item();
         Some((at, bracket, at))
     }
 

@@ -1,8 +1,8 @@
 //! Attributes and types.
 
+use super::decode;
 use super::expr::bin_op;
 use super::state::Lower;
-use crate::literal;
 use crate::tree::{self, ExprId, ExprKind, Id, List, TextRange, TypeArg, UnaryOp};
 use tc_ir::attrs::{AttrData, UnOp};
 use tc_ir::types::{TypeData, TypeParam};
@@ -57,13 +57,13 @@ impl<'a> Lower<'a> {
             ExprKind::Bool(value) => AttrData::Bool(value),
             ExprKind::Int => self.attr_int(node.range, false)?,
             ExprKind::Float => self.attr_float(node.range, false)?,
-            ExprKind::Str => match literal::string(text) {
+            ExprKind::Str => match decode::string(text) {
                 Ok(text) => AttrData::Str(text.into()),
-                Err(reason) => return self.refuse(node.range, reason.to_string()),
+                Err(reason) => return self.refuse(node.range, reason),
             },
-            ExprKind::Sym => match literal::symbol(text) {
+            ExprKind::Sym => match decode::symbol(text) {
                 Ok(name) => AttrData::Symbol(name.into()),
-                Err(reason) => return self.refuse(node.range, reason.to_string()),
+                Err(reason) => return self.refuse(node.range, reason),
             },
             ExprKind::List(list) => {
                 let mut values = Vec::with_capacity(list.len());
@@ -119,19 +119,19 @@ impl<'a> Lower<'a> {
     }
 
     fn attr_int(&mut self, range: TextRange, negative: bool) -> Option<AttrData> {
-        match literal::int(self.text(range)) {
+        match decode::int(self.text(range)) {
             Ok(int) => Some(AttrData::Int(if negative { -int.value } else { int.value }, int.elem)),
-            Err(reason) => self.refuse(range, reason.to_string()),
+            Err(reason) => self.refuse(range, reason),
         }
     }
 
     fn attr_float(&mut self, range: TextRange, negative: bool) -> Option<AttrData> {
-        match literal::float(self.text(range)) {
+        match decode::float(self.text(range)) {
             Ok(float) => {
                 let value = if negative { -float.value } else { float.value };
                 Some(AttrData::Float(value.to_bits(), float.elem))
             }
-            Err(reason) => self.refuse(range, reason.to_string()),
+            Err(reason) => self.refuse(range, reason),
         }
     }
 
@@ -167,13 +167,13 @@ impl<'a> Lower<'a> {
         for &arg in node.args.map_or(&[][..], |args| &self.tree[args]) {
             params.push(match arg {
                 TypeArg::Type(ty) => TypeParam::Type(self.buffer_type(ty, None)?),
-                TypeArg::Int(range) => match literal::int(self.text(range)).map(|int| i64::try_from(int.value)) {
+                TypeArg::Int(range) => match decode::int(self.text(range)).map(|int| i64::try_from(int.value)) {
                     Ok(Ok(value)) => TypeParam::Int(value),
                     _ => return self.refuse(range, "this number is too large for a type".to_string()),
                 },
-                TypeArg::Str(range) => match literal::string(self.text(range)) {
+                TypeArg::Str(range) => match decode::string(self.text(range)) {
                     Ok(text) => TypeParam::Str(text.into()),
-                    Err(reason) => return self.refuse(range, reason.to_string()),
+                    Err(reason) => return self.refuse(range, reason),
                 },
             });
         }
@@ -198,13 +198,13 @@ impl<'a> Lower<'a> {
 
     /// A location that the text writes: `#12:5`, `#"f.tir":12:5`.
     pub(super) fn written_loc(&mut self, range: TextRange) -> Loc {
-        match literal::location(self.text(range)) {
+        match crate::literal::location(self.text(range)) {
             Ok(place) => {
-                let at = LineCol { line: place.line, col: place.column };
+                let at = LineCol { line: place.line, col: place.col };
                 self.func.named_loc(place.file.as_deref(), at)
             }
             Err(reason) => {
-                self.error(range, "location", reason.to_string());
+                self.error(range, "location", reason.message);
                 Loc::NONE
             }
         }

@@ -1,8 +1,8 @@
 //! Calls: arguments go to the parameters that the op's row declares.
 
+use super::decode;
 use super::infer::operand_group;
 use super::state::Lower;
-use crate::literal;
 use crate::tree::{self, Arg, ExprId, ExprKind, List, TextRange, Value as TreeValue};
 use tc_ir::attrs::AttrData;
 use tc_ir::builder::OpSpec;
@@ -358,10 +358,10 @@ impl<'a> Lower<'a> {
 
     /// `@f(a, b, key = value)`.
     fn symbol_call(&mut self, call: ExprId, name_range: TextRange, args: List<Arg>, written: Written<'_>) -> Option<Op> {
-        let callee = match literal::symbol(self.text(name_range)) {
-            Ok(name) => name.to_string(),
+        let callee = match decode::symbol(self.text(name_range)) {
+            Ok(name) => name,
             Err(reason) => {
-                self.error(name_range, "symbol", reason.to_string());
+                self.error(name_range, "symbol", reason);
                 return None;
             }
         };

@@ -1,7 +1,7 @@
 //! Expressions.
 
+use super::decode;
 use super::state::Lower;
-use crate::literal;
 use crate::tree::{Arg, BinaryOp, ExprId, ExprKind, List, TextRange, UnaryOp, Value as TreeValue};
 use tc_ir::attrs::{AttrData, BinOp, UnOp};
 use tc_ir::builder::OpSpec;
@@ -109,10 +109,10 @@ impl<'a> Lower<'a> {
     }
 
     fn int_literal(&mut self, range: TextRange, at: TextRange, negative: bool, expected: Option<Type>) -> Option<Value> {
-        let decoded = match literal::int(self.text(range)) {
+        let decoded = match decode::int(self.text(range)) {
             Ok(decoded) => decoded,
             Err(reason) => {
-                self.error(at, "literal", reason.to_string());
+                self.error(at, "literal", reason);
                 return None;
             }
         };
@@ -146,14 +146,13 @@ impl<'a> Lower<'a> {
     }
 
     fn float_literal(&mut self, range: TextRange, at: TextRange, negative: bool, expected: Option<Type>) -> Option<Value> {
-        let decoded = match literal::float(self.text(range)) {
+        let decoded = match decode::float(self.text(range)) {
             Ok(decoded) => decoded,
             Err(reason) => {
-                self.error(at, "literal", reason.to_string());
+                self.error(at, "literal", reason);
                 return None;
             }
         };
-        let value = if negative { -decoded.value } else { decoded.value };
         let elem = match (decoded.elem, expected.and_then(|ty| self.func.as_scalar(ty))) {
             (Some(elem), _) => elem,
             (None, Some(Scalar { elem, .. })) if elem.is_float() => elem,
@@ -163,7 +162,8 @@ impl<'a> Lower<'a> {
             }
             (None, None) => Elem::F32,
         };
-        self.typed_float(at, value, elem)
+        let value = decoded.rounded(elem);
+        self.typed_float(at, if negative { -value } else { value }, elem)
     }
 
     fn typed_float(&mut self, at: TextRange, value: f64, elem: Elem) -> Option<Value> {

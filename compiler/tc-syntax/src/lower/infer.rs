@@ -4,12 +4,12 @@
 //! expression has whatever its context, or `None` if everything in it is free. The printer asks the same question
 //! of ops when it decides whether a literal needs its suffix.
 
+use super::decode;
 use super::state::Lower;
-use crate::literal;
 use crate::tree::{Arg, BinaryOp, ExprId, ExprKind, List, UnaryOp, Value};
 use tc_ir::opdef::{Infer, OpDef};
 use tc_ir::types::TypeData;
-use tc_ir::{Elem, Scalar, Type};
+use tc_ir::{Scalar, Type};
 
 impl<'a> Lower<'a> {
     /// Can `expr` be free? A quick no for what cannot.
@@ -27,8 +27,8 @@ impl<'a> Lower<'a> {
                 let text = self.text(self.tree[expr].range);
                 self.scopes.get(text).map(|value| self.func.value_type(value))
             }
-            ExprKind::Int => literal::int(self.text(self.tree[expr].range)).ok()?.elem.map(|elem| self.func.elem_ty(elem)),
-            ExprKind::Float => literal::float(self.text(self.tree[expr].range)).ok()?.elem.map(|elem| self.func.elem_ty(elem)),
+            ExprKind::Int => decode::int(self.text(self.tree[expr].range)).ok()?.elem.map(|elem| self.func.elem_ty(elem)),
+            ExprKind::Float => decode::float(self.text(self.tree[expr].range)).ok()?.elem.map(|elem| self.func.elem_ty(elem)),
             ExprKind::Bool(_) => Some(self.func.bool_ty()),
             ExprKind::Unary { op: UnaryOp::Not, .. } => Some(self.func.bool_ty()),
             ExprKind::Unary { op: UnaryOp::Neg, value } => self.peek(value),
@@ -91,7 +91,7 @@ impl<'a> Lower<'a> {
             Infer::By(_) if row.params.last().is_some_and(|param| param.name == "lanes") => {
                 let elem = ty.and_then(|ty| self.func.as_scalar(ty))?.elem;
                 let last = self.positional(args).last()?;
-                let lanes = u16::try_from(literal::int(self.text(self.tree[last].range)).ok()?.value).ok()?;
+                let lanes = u16::try_from(decode::int(self.text(self.tree[last].range)).ok()?.value).ok()?;
                 Some(self.func.scalar_ty(Scalar { elem, lanes }))
             }
             Infer::By(_) | Infer::Written => None,
@@ -115,16 +115,6 @@ impl<'a> Lower<'a> {
     /// The scalar type of a value that is expected, without its lanes.
     pub(super) fn scalar_of(&self, ty: Option<Type>) -> Option<Type> {
         self.func.as_scalar(ty?).map(|scalar| self.func.elem_ty(scalar.elem))
-    }
-
-    /// The type that a free integer literal takes where nothing is expected.
-    pub(super) fn default_int(&self) -> Type {
-        self.func.index_ty()
-    }
-
-    /// The type that a free float literal takes where nothing is expected.
-    pub(super) fn default_float(&self) -> Type {
-        self.func.elem_ty(Elem::F32)
     }
 }
 

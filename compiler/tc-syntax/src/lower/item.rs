@@ -1,8 +1,8 @@
 //! Items: their headers and bodies, and a whole file of them.
 
+use super::decode;
 use super::scope::Scopes;
 use super::state::{Lower, Sugar};
-use crate::literal;
 use crate::tree::{Item, Param, Tree};
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
@@ -63,9 +63,9 @@ fn lower_item(tree: &Tree, item: &Item, source: &str, base: Pos, registry: &Arc<
         diagnostic.help = suggest::did_you_mean(keyword, registry.item_keywords());
         return (None, diagnostic.into());
     };
-    let symbol = match literal::symbol(item.name.of(source)) {
-        Ok(symbol) => symbol.to_string(),
-        Err(reason) => return (None, Diagnostic::error("symbol", tree.span(item.name), reason.to_string()).into()),
+    let symbol = match decode::symbol(item.name.of(source)) {
+        Ok(symbol) => symbol,
+        Err(reason) => return (None, Diagnostic::error("symbol", tree.span(item.name), reason).into()),
     };
     let func = Func::new(registry.clone(), opcode, symbol);
     let region = func.body();
@@ -105,9 +105,9 @@ impl<'a> Lower<'a> {
     fn header(&mut self, item: &Item) {
         self.func.header.loc = self.loc(item.range);
         for &target in &self.tree[item.targets] {
-            match literal::symbol(self.text(target)) {
-                Ok(name) => self.func.header.targets.push(name.to_string()),
-                Err(reason) => self.error(target, "symbol", reason.to_string()),
+            match decode::symbol(self.text(target)) {
+                Ok(name) => self.func.header.targets.push(name),
+                Err(reason) => self.error(target, "symbol", reason),
             }
         }
         if self.context == Context::Sched && item.targets.is_empty() {

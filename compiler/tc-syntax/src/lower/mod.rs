@@ -15,6 +15,7 @@
 
 mod attr;
 mod call;
+mod decode;
 mod expr;
 mod flow;
 mod infer;

@@ -23,13 +23,6 @@ pub(super) struct Scopes<'a> {
 }
 
 impl<'a> Scopes<'a> {
-    /// Forgets everything.
-    pub(super) fn clear(&mut self) {
-        self.names.clear();
-        self.order.clear();
-        self.marks.clear();
-    }
-
     /// Opens a scope.
     pub(super) fn open(&mut self) {
         self.marks.push(self.order.len());

@@ -85,7 +85,8 @@ impl<'a> Lower<'a> {
             None => None,
         };
         // In an operator a `let` names an index expression.
-        let outer = std::mem::replace(&mut self.mixing, self.mixing || self.context == Context::Te);
+        let outer = self.mixing;
+        self.mixing |= self.context == Context::Te;
         let lowered = self.expr(value, expected);
         self.mixing = outer;
         let Some(lowered) = lowered else { return self.bind_missing(name) };

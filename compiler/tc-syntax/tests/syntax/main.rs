@@ -1,6 +1,9 @@
 //! The parser as its callers see it: trees, errors, and what it does with texts that mean harm.
 
+mod dump;
 mod errors;
+mod hostile;
+mod random;
 
 use std::path::PathBuf;
 use tc_support::{Location, Sources};
