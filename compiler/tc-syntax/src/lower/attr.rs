@@ -96,7 +96,11 @@ impl<'a> Lower<'a> {
                 }
                 AttrData::Call(name, values.into())
             }
-            ExprKind::Call { .. } | ExprKind::Index { .. } | ExprKind::Reduce(_) | ExprKind::Cast { .. } | ExprKind::Ref(_) => {
+            ExprKind::Call { .. }
+            | ExprKind::Index { .. }
+            | ExprKind::Reduce(_)
+            | ExprKind::Cast { .. }
+            | ExprKind::Ref(_) => {
                 return self.refuse(node.range, "this is no attribute: it would have to be computed".to_string());
             }
         };
@@ -107,7 +111,10 @@ impl<'a> Lower<'a> {
         let mut spine = self.tree.left_spine(expr);
         let mut steps: Vec<_> = spine.by_ref().take(MAX_CHAIN + 1).collect();
         if steps.len() > MAX_CHAIN {
-            return self.refuse(self.tree[expr].range, format!("an expression here has at most {MAX_CHAIN} operators in a row"));
+            return self.refuse(
+                self.tree[expr].range,
+                format!("an expression here has at most {MAX_CHAIN} operators in a row"),
+            );
         }
         steps.reverse();
         let mut acc = self.attr_expr(spine.first())?;

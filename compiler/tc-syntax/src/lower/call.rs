@@ -139,14 +139,22 @@ impl<'a> Lower<'a> {
         ))
     }
 
-    fn arguments(&mut self, call: ExprId, row: &'static OpDef, args: List<Arg>, expected: Option<Type>) -> Option<Arguments> {
+    fn arguments(
+        &mut self,
+        call: ExprId,
+        row: &'static OpDef,
+        args: List<Arg>,
+        expected: Option<Type>,
+    ) -> Option<Arguments> {
         let mut result = Arguments::default();
         let mut keyed_operands: Vec<(usize, Vec<Value>)> = Vec::new();
         let mut given: Vec<usize> = Vec::with_capacity(row.params.len());
-        let positional: Vec<TreeValue> = self.tree[args].iter().filter(|arg| arg.key.is_none()).map(|arg| arg.value).collect();
+        let positional: Vec<TreeValue> =
+            self.tree[args].iter().filter(|arg| arg.key.is_none()).map(|arg| arg.value).collect();
         let group = self.group_type(row, args, expected);
-        let n_required =
-            |from: usize| row.params[from..].iter().filter(|p| !p.keyed && !p.optional && !p.kind.is_variadic()).count();
+        let n_required = |from: usize| {
+            row.params[from..].iter().filter(|p| !p.keyed && !p.optional && !p.kind.is_variadic()).count()
+        };
         let mut next = 0;
         let mut nth_operand = 0;
         for (idx, param) in row.params.iter().enumerate().filter(|(_, param)| !param.keyed) {
@@ -211,13 +219,20 @@ impl<'a> Lower<'a> {
                         result.attrs.push((key, attr));
                     }
                 }
-                _ if row.open_attrs || key_text.contains('.') || row.context == tc_ir::opdef::Context::Any && row.role == Role::Call => {
+                _ if row.open_attrs
+                    || key_text.contains('.')
+                    || row.context == tc_ir::opdef::Context::Any && row.role == Role::Call =>
+                {
                     let attr = self.attr_value(arg.value)?;
                     let key = self.func.name(key_text);
                     result.attrs.push((key, attr));
                 }
                 _ => {
-                    let keys = row.params.iter().filter(|param| param.keyed || !param.kind.is_operand()).map(|param| param.name);
+                    let keys = row
+                        .params
+                        .iter()
+                        .filter(|param| param.keyed || !param.kind.is_operand())
+                        .map(|param| param.name);
                     let help = suggest::did_you_mean(key_text, keys);
                     let text = format!("`{}` has no argument `{}`", shown(row), suggest::shorten(key_text));
                     self.error_with(key_range, "arguments", text, help);
@@ -234,9 +249,11 @@ impl<'a> Lower<'a> {
             }
         }
         result.operands.extend(keyed_operands.into_iter().flat_map(|(_, values)| values));
-        let missing = row.params.iter().enumerate().find(|(idx, param)| {
-            !param.optional && !param.kind.is_variadic() && !given.contains(idx)
-        });
+        let missing = row
+            .params
+            .iter()
+            .enumerate()
+            .find(|(idx, param)| !param.optional && !param.kind.is_variadic() && !given.contains(idx));
         if let Some((_, param)) = missing {
             let how = if param.keyed { format!("`{} = …`", param.name) } else { format!("`{}`", param.name) };
             self.error(self.tree[call].range, "arguments", format!("`{}` lacks its argument {how}", shown(row)));
@@ -265,7 +282,14 @@ impl<'a> Lower<'a> {
         Some((from, ty))
     }
 
-    fn operand(&mut self, row: &OpDef, kind: ParamKind, nth: usize, value: TreeValue, group: Option<(usize, Option<Type>)>) -> Option<Value> {
+    fn operand(
+        &mut self,
+        row: &OpDef,
+        kind: ParamKind,
+        nth: usize,
+        value: TreeValue,
+        group: Option<(usize, Option<Type>)>,
+    ) -> Option<Value> {
         let expr = self.value_expr(value)?;
         if matches!(kind, ParamKind::Place(_)) {
             return self.place_operand(expr);
@@ -357,7 +381,13 @@ impl<'a> Lower<'a> {
     }
 
     /// `@f(a, b, key = value)`.
-    fn symbol_call(&mut self, call: ExprId, name_range: TextRange, args: List<Arg>, written: Written<'_>) -> Option<Op> {
+    fn symbol_call(
+        &mut self,
+        call: ExprId,
+        name_range: TextRange,
+        args: List<Arg>,
+        written: Written<'_>,
+    ) -> Option<Op> {
         let callee = match decode::symbol(self.text(name_range)) {
             Ok(name) => name,
             Err(reason) => {
@@ -373,7 +403,10 @@ impl<'a> Lower<'a> {
         let unknown = vec![self.unknown_type(); written.n_names];
         let results = written.types.unwrap_or(&unknown).to_vec();
         let loc = self.expr_loc(call);
-        Some(self.emit(loc, OpSpec { opcode, operands: &operands, keyed: 0, attrs, results: &results, n_regions: written.n_regions }))
+        Some(self.emit(
+            loc,
+            OpSpec { opcode, operands: &operands, keyed: 0, attrs, results: &results, n_regions: written.n_regions },
+        ))
     }
 
     /// The type of what comes out of something that declares no types.
@@ -395,7 +428,14 @@ impl<'a> Lower<'a> {
         let loc = self.expr_loc(call);
         Some(self.emit(
             loc,
-            OpSpec { opcode: Opcode::UNKNOWN, operands: &operands, keyed: 0, attrs, results: &results, n_regions: written.n_regions },
+            OpSpec {
+                opcode: Opcode::UNKNOWN,
+                operands: &operands,
+                keyed: 0,
+                attrs,
+                results: &results,
+                n_regions: written.n_regions,
+            },
         ))
     }
 
@@ -418,7 +458,11 @@ impl<'a> Lower<'a> {
                     let attr = self.attr_value(value)?;
                     let key = self.func.name(self.text(range));
                     if entries.iter().any(|(name, _)| *name == key) {
-                        self.error(range, "arguments", format!("`{}` is given twice", suggest::shorten(self.text(range))));
+                        self.error(
+                            range,
+                            "arguments",
+                            format!("`{}` is given twice", suggest::shorten(self.text(range))),
+                        );
                         return None;
                     }
                     entries.push((key, attr));

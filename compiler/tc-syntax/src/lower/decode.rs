@@ -26,7 +26,9 @@ impl Float {
 
 fn suffix(suffix: Option<&str>) -> Result<Option<Elem>, String> {
     let Some(text) = suffix else { return Ok(None) };
-    Elem::parse(text).map(Some).ok_or_else(|| format!("there is no number type `{}`", tc_support::suggest::shorten(text)))
+    Elem::parse(text)
+        .map(Some)
+        .ok_or_else(|| format!("there is no number type `{}`", tc_support::suggest::shorten(text)))
 }
 
 fn message(error: LiteralError) -> String {

@@ -108,7 +108,13 @@ impl<'a> Lower<'a> {
         self.schedule_path(range)
     }
 
-    fn int_literal(&mut self, range: TextRange, at: TextRange, negative: bool, expected: Option<Type>) -> Option<Value> {
+    fn int_literal(
+        &mut self,
+        range: TextRange,
+        at: TextRange,
+        negative: bool,
+        expected: Option<Type>,
+    ) -> Option<Value> {
         let decoded = match decode::int(self.text(range)) {
             Ok(decoded) => decoded,
             Err(reason) => {
@@ -145,7 +151,13 @@ impl<'a> Lower<'a> {
         Some(self.literal(loc, attr, ty))
     }
 
-    fn float_literal(&mut self, range: TextRange, at: TextRange, negative: bool, expected: Option<Type>) -> Option<Value> {
+    fn float_literal(
+        &mut self,
+        range: TextRange,
+        at: TextRange,
+        negative: bool,
+        expected: Option<Type>,
+    ) -> Option<Value> {
         let decoded = match decode::float(self.text(range)) {
             Ok(decoded) => decoded,
             Err(reason) => {
@@ -231,7 +243,12 @@ impl<'a> Lower<'a> {
     }
 
     /// The type that the leftmost operand of a chain takes if it is free.
-    fn type_for_first(&mut self, first: ExprId, steps: &[(ExprId, BinaryOp, ExprId)], expected: Option<Type>) -> Option<Type> {
+    fn type_for_first(
+        &mut self,
+        first: ExprId,
+        steps: &[(ExprId, BinaryOp, ExprId)],
+        expected: Option<Type>,
+    ) -> Option<Type> {
         if let Some(ty) = self.peek(first) {
             return Some(ty);
         }
@@ -263,7 +280,8 @@ impl<'a> Lower<'a> {
         let (lhs_ty, rhs_ty) = (self.func.value_type(lhs), self.func.value_type(rhs_value));
         if lhs_ty != rhs_ty || self.func.as_scalar(lhs_ty).is_none() {
             let (lhs, rhs) = (self.func.show_type(lhs_ty), self.func.show_type(rhs_ty));
-            let help = (lhs != rhs && self.func.as_scalar(rhs_ty).is_some()).then(|| format!("convert one: `cast<{lhs}>(…)`"));
+            let help =
+                (lhs != rhs && self.func.as_scalar(rhs_ty).is_some()).then(|| format!("convert one: `cast<{lhs}>(…)`"));
             let text = format!("`{}` takes two numbers of one type, not `{lhs}` and `{rhs}`", op.text());
             self.error_with(self.tree[node].range, "type", text, help);
             return None;
@@ -280,7 +298,9 @@ impl<'a> Lower<'a> {
 
     /// Inside brackets and bounds, converts an integer to `index` where it meets one.
     fn unify(&mut self, loc: Loc, lhs: Value, rhs: Value) -> (Value, Value) {
-        let (Some(left), Some(right)) = (self.func.value_scalar(lhs), self.func.value_scalar(rhs)) else { return (lhs, rhs) };
+        let (Some(left), Some(right)) = (self.func.value_scalar(lhs), self.func.value_scalar(rhs)) else {
+            return (lhs, rhs);
+        };
         if !self.mixing || left == right || left.lanes != right.lanes || !left.elem.is_int() || !right.elem.is_int() {
             return (lhs, rhs);
         }
@@ -313,7 +333,14 @@ impl<'a> Lower<'a> {
         }
         let branch = self.emit(
             loc,
-            OpSpec { opcode: self.sugar.branch, operands: &[lhs], keyed: 0, attrs: Attrs::EMPTY, results: &[bool_ty], n_regions: 2 },
+            OpSpec {
+                opcode: self.sugar.branch,
+                operands: &[lhs],
+                keyed: 0,
+                attrs: Attrs::EMPTY,
+                results: &[bool_ty],
+                n_regions: 2,
+            },
         );
         let &[then, otherwise] = self.func.op_regions(branch) else { return None };
         let (lazy, known) = if op == BinaryOp::And { (then, otherwise) } else { (otherwise, then) };

@@ -56,6 +56,14 @@ impl<'a> Lower<'a> {
     fn bounds(&mut self, low: ExprId, high: ExprId) -> Option<(Value, Value)> {
         let expected = self.func.index_ty();
         let ty = self.common_type(&[low, high], Some(expected));
+        if let Some(ty) = ty
+            && !self.func.as_scalar(ty).is_some_and(|scalar| scalar.elem.is_int())
+        {
+            let have = self.func.show_type(ty);
+            let range = self.tree[low].range.to(self.tree[high].range);
+            self.error(range, "type", format!("the bounds of a loop must be integers, not `{have}`"));
+            return None;
+        }
         let lo = self.mixing(|lower| lower.expr(low, ty))?;
         let hi = self.mixing(|lower| lower.expr(high, ty))?;
         let (lo_ty, hi_ty) = (self.func.value_type(lo), self.func.value_type(hi));
@@ -161,12 +169,17 @@ impl<'a> Lower<'a> {
         let n_regions = if matches!(node.otherwise, Else::None) { 1 } else { 2 };
         let placeholder = vec![self.func.bool_ty(); n_results];
         let opcode = self.sugar.branch;
-        let op = self.emit(loc, OpSpec { opcode, operands: &[condition], keyed: 0, attrs, results: &placeholder, n_regions });
+        let op = self
+            .emit(loc, OpSpec { opcode, operands: &[condition], keyed: 0, attrs, results: &placeholder, n_regions });
         let then = self.func.op_regions(op)[0];
         self.inside(then, |lower| lower.block(node.then, known));
         let types: Vec<Type> = self.func.yielded(then).iter().map(|&value| self.func.value_type(value)).collect();
         if types.len() != n_results {
-            self.error(node.range, "branch", format!("a branch yields {} values where {n_results} are wanted", types.len()));
+            self.error(
+                node.range,
+                "branch",
+                format!("a branch yields {} values where {n_results} are wanted", types.len()),
+            );
             return None;
         }
         for (value, &ty) in self.func.results(op).zip(&types) {

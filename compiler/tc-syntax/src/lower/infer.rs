@@ -27,8 +27,12 @@ impl<'a> Lower<'a> {
                 let text = self.text(self.tree[expr].range);
                 self.scopes.get(text).map(|value| self.func.value_type(value))
             }
-            ExprKind::Int => decode::int(self.text(self.tree[expr].range)).ok()?.elem.map(|elem| self.func.elem_ty(elem)),
-            ExprKind::Float => decode::float(self.text(self.tree[expr].range)).ok()?.elem.map(|elem| self.func.elem_ty(elem)),
+            ExprKind::Int => {
+                decode::int(self.text(self.tree[expr].range)).ok()?.elem.map(|elem| self.func.elem_ty(elem))
+            }
+            ExprKind::Float => {
+                decode::float(self.text(self.tree[expr].range)).ok()?.elem.map(|elem| self.func.elem_ty(elem))
+            }
             ExprKind::Bool(_) => Some(self.func.bool_ty()),
             ExprKind::Unary { op: UnaryOp::Not, .. } => Some(self.func.bool_ty()),
             ExprKind::Unary { op: UnaryOp::Neg, value } => self.peek(value),
@@ -55,7 +59,12 @@ impl<'a> Lower<'a> {
                 self.peek_call(row, args)
             }
             ExprKind::Binary { .. } => self.peek_chain(expr),
-            ExprKind::Call { .. } | ExprKind::Str | ExprKind::Sym | ExprKind::Reduce(_) | ExprKind::Ref(_) | ExprKind::List(_) => None,
+            ExprKind::Call { .. }
+            | ExprKind::Str
+            | ExprKind::Sym
+            | ExprKind::Reduce(_)
+            | ExprKind::Ref(_)
+            | ExprKind::List(_) => None,
         }
     }
 

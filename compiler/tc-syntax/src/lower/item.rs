@@ -55,7 +55,14 @@ pub fn parse_file(module: &mut Module, file: FileId, options: &ParseOptions) -> 
     all.into_iter().collect()
 }
 
-fn lower_item(tree: &Tree, item: &Item, source: &str, base: Pos, registry: &Arc<Registry>, options: &ParseOptions) -> (Option<Func>, Diagnostics) {
+fn lower_item(
+    tree: &Tree,
+    item: &Item,
+    source: &str,
+    base: Pos,
+    registry: &Arc<Registry>,
+    options: &ParseOptions,
+) -> (Option<Func>, Diagnostics) {
     let keyword = item.kind.of(source);
     let Some((row, opcode)) = registry.item(keyword) else {
         let text = format!("a file holds no `{}`", suggest::shorten(keyword));
@@ -111,7 +118,12 @@ impl<'a> Lower<'a> {
             }
         }
         if self.context == Context::Sched && item.targets.is_empty() {
-            self.error_with(item.name, "schedule-target", "a schedule is for an operator".to_string(), Some("write `schedule @s for @f { … }`".to_string()));
+            self.error_with(
+                item.name,
+                "schedule-target",
+                "a schedule is for an operator".to_string(),
+                Some("write `schedule @s for @f { … }`".to_string()),
+            );
         }
         self.symbols(item);
         for &param in item.params.map_or(&[][..], |params| &self.tree[params]) {
@@ -139,7 +151,12 @@ impl<'a> Lower<'a> {
         {
             let end = self.tree[block].range;
             let brace = crate::tree::TextRange::new(end.end.saturating_sub(1), end.end);
-            self.error_with(brace, "no-return", "an operator returns its results".to_string(), Some("write `return B`".to_string()));
+            self.error_with(
+                brace,
+                "no-return",
+                "an operator returns its results".to_string(),
+                Some("write `return B`".to_string()),
+            );
         }
     }
 
@@ -170,7 +187,12 @@ impl<'a> Lower<'a> {
         }
         let Some(ty) = param.ty else {
             let text = self.text(param.name);
-            return self.error_with(param.range, "type", format!("parameter `{}` has no type", suggest::shorten(text)), Some("write `A: f32[16]`".to_string()));
+            return self.error_with(
+                param.range,
+                "type",
+                format!("parameter `{}` has no type", suggest::shorten(text)),
+                Some("write `A: f32[16]`".to_string()),
+            );
         };
         let range = self.tree[ty].range;
         let Some(ty) = self.buffer_type(ty, scope) else { return };
@@ -211,7 +233,12 @@ impl<'a> Lower<'a> {
                         if sizes.is_empty() {
                             help = Some(format!("declare it: `@{}<{text} = 1024>`", self.func.symbol()));
                         }
-                        self.error_with(range, "extent", format!("no size is called `{}`", suggest::shorten(&text)), help);
+                        self.error_with(
+                            range,
+                            "extent",
+                            format!("no size is called `{}`", suggest::shorten(&text)),
+                            help,
+                        );
                     }
                 }
                 AttrData::Unary(_, arg) => pending.push(arg),

@@ -13,13 +13,27 @@ const MAX_EXTENT_DEPTH: usize = 64;
 
 impl<'a> Lower<'a> {
     /// `compute V, I[i: n] = argmax[k: m](…)`.
-    pub(super) fn compute(&mut self, range: TextRange, names: List<TextRange>, axes: List<Axis>, value: ExprId, tail: Option<Tail>) {
+    pub(super) fn compute(
+        &mut self,
+        range: TextRange,
+        names: List<TextRange>,
+        axes: List<Axis>,
+        value: ExprId,
+        tail: Option<Tail>,
+    ) {
         if self.compute_op(range, names, axes, value, tail).is_none() {
             self.bind_all(range, names, None);
         }
     }
 
-    fn compute_op(&mut self, range: TextRange, names: List<TextRange>, axes: List<Axis>, value: ExprId, tail: Option<Tail>) -> Option<()> {
+    fn compute_op(
+        &mut self,
+        range: TextRange,
+        names: List<TextRange>,
+        axes: List<Axis>,
+        value: ExprId,
+        tail: Option<Tail>,
+    ) -> Option<()> {
         if self.context != Context::Te {
             self.error(range, "context", "only an operator says `compute`");
             return None;
@@ -39,7 +53,8 @@ impl<'a> Lower<'a> {
         let (attrs, loc) = self.tail(tail, range);
         // The types of the tensors follow from what is computed, which comes next.
         let placeholder = vec![self.func.bool_ty(); names.len()];
-        let op = self.emit(loc, OpSpec { opcode, operands: &bounds, keyed: 0, attrs, results: &placeholder, n_regions: 1 });
+        let op =
+            self.emit(loc, OpSpec { opcode, operands: &bounds, keyed: 0, attrs, results: &placeholder, n_regions: 1 });
         let body = self.func.op_regions(op)[0];
         let values = self.inside(body, |lower| {
             lower.push_axes(body, axes);
@@ -147,7 +162,11 @@ impl<'a> Lower<'a> {
         let ExprKind::Reduce(reduce) = self.tree[expr].kind else { return None };
         let results = self.reduction(expr, reduce)?;
         if results.len() != 1 {
-            self.error(self.tree[expr].range, "results", format!("this reduction has {} results, not one", results.len()));
+            self.error(
+                self.tree[expr].range,
+                "results",
+                format!("this reduction has {} results, not one", results.len()),
+            );
             return None;
         }
         results.first().copied()
@@ -191,12 +210,19 @@ impl<'a> Lower<'a> {
         let attrs: Attrs = self.func.dict(&attrs);
         let placeholder = vec![self.func.bool_ty(); exprs.len()];
         let loc = self.expr_loc(expr);
-        let op = self.emit(loc, OpSpec { opcode, operands: &operands, keyed: 0, attrs, results: &placeholder, n_regions: 1 });
+        let op = self
+            .emit(loc, OpSpec { opcode, operands: &operands, keyed: 0, attrs, results: &placeholder, n_regions: 1 });
         self.reduction_body(op, &axes, &exprs, condition)?;
         Some(self.func.results(op).collect())
     }
 
-    fn reduction_body(&mut self, op: Op, axes: &[(TextRange, Value, Value)], exprs: &[ExprId], condition: Option<ExprId>) -> Option<()> {
+    fn reduction_body(
+        &mut self,
+        op: Op,
+        axes: &[(TextRange, Value, Value)],
+        exprs: &[ExprId],
+        condition: Option<ExprId>,
+    ) -> Option<()> {
         let body = self.func.op_regions(op)[0];
         let loc = self.func.op_locs(op).source;
         let types: Vec<Type> = self.inside(body, |lower| {
@@ -244,7 +270,12 @@ impl<'a> Lower<'a> {
                 },
                 Some((key, range)) => {
                     let help = suggest::did_you_mean(key, ["where", "init"]);
-                    self.error_with(range, "arguments", format!("a reduction has no argument `{}`", suggest::shorten(key)), help);
+                    self.error_with(
+                        range,
+                        "arguments",
+                        format!("a reduction has no argument `{}`", suggest::shorten(key)),
+                        help,
+                    );
                     return None;
                 }
             }

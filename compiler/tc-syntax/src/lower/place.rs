@@ -58,7 +58,11 @@ impl<'a> Lower<'a> {
             TypeData::Shaped { scope, .. } => *scope,
             _ => None,
         };
-        let opcode = if self.context == Context::Te && (scope.is_none() || self.in_compute()) { self.sugar.read } else { self.sugar.load };
+        let opcode = if self.context == Context::Te && (scope.is_none() || self.in_compute()) {
+            self.sugar.read
+        } else {
+            self.sugar.load
+        };
         let loc = self.expr_loc(expr);
         match self.func.infer_types(opcode, &operands, Attrs::EMPTY) {
             Ok(types) => Some(self.emit_value(loc, opcode, &operands, Attrs::EMPTY, types[0])),
@@ -154,6 +158,19 @@ impl<'a> Lower<'a> {
             return None;
         }
         let indices = self.indices(slices)?;
+        let rank = match self.func.type_data(self.func.value_type(buffer)) {
+            TypeData::Shaped { shape, .. } | TypeData::Ref { shape, .. } => shape.len(),
+            _ => indices.len(),
+        };
+        if rank != indices.len() {
+            let name = suggest::shorten(self.func.value_text(buffer));
+            self.error(
+                self.tree[place].range,
+                "rank",
+                format!("`{name}` has {rank} dimensions, not {}", indices.len()),
+            );
+            return None;
+        }
         let expected = self.stored_type(buffer, &indices);
         let value = self.expr(value, expected)?;
         let mut operands = vec![buffer];
@@ -191,7 +208,14 @@ impl<'a> Lower<'a> {
     }
 
     /// `alloc A: f32[64] in shared`.
-    pub(super) fn alloc(&mut self, range: TextRange, name: TextRange, ty: crate::tree::Id<crate::tree::Type>, scope: TextRange, tail: Option<Tail>) -> Option<()> {
+    pub(super) fn alloc(
+        &mut self,
+        range: TextRange,
+        name: TextRange,
+        ty: crate::tree::Id<crate::tree::Type>,
+        scope: TextRange,
+        tail: Option<Tail>,
+    ) -> Option<()> {
         let opcode = self.opcode_for(Role::Alloc, range)?;
         let scope = self.func.name(self.text(scope));
         let ty = self.buffer_type(ty, Some(scope))?;
@@ -210,7 +234,11 @@ impl<'a> Lower<'a> {
 
     /// The op behind `role` here.
     pub(super) fn opcode_for(&mut self, role: Role, range: TextRange) -> Option<Opcode> {
-        let found = self.func.registry().by_role(self.context, role).or_else(|| self.func.registry().by_role(Context::Tir, role));
+        let found = self
+            .func
+            .registry()
+            .by_role(self.context, role)
+            .or_else(|| self.func.registry().by_role(Context::Tir, role));
         if found.is_none() {
             self.error(range, "context", "this cannot stand here");
         }

@@ -41,7 +41,14 @@ impl<'a> Lower<'a> {
         self.named_op(opcode, &[], name, loc, range)
     }
 
-    fn named_op(&mut self, opcode: tc_ir::Opcode, operands: &[Value], name: &str, loc: Loc, range: TextRange) -> Option<Value> {
+    fn named_op(
+        &mut self,
+        opcode: tc_ir::Opcode,
+        operands: &[Value],
+        name: &str,
+        loc: Loc,
+        range: TextRange,
+    ) -> Option<Value> {
         let attr = self.func.attr(AttrData::Str(name.into()));
         let attrs = self.func.dict(&[(keys::NAME, attr)]);
         match self.func.infer_types(opcode, operands, attrs) {
@@ -137,7 +144,8 @@ impl<'a> Lower<'a> {
     }
 
     fn undefined(&mut self, loc: Loc, ty: Type) -> Value {
-        let opcode = self.func.registry().by_role(Context::Sched, Role::Undefined).expect("a dialect of schedules has one");
+        let opcode =
+            self.func.registry().by_role(Context::Sched, Role::Undefined).expect("a dialect of schedules has one");
         self.emit_value(loc, opcode, &[], Attrs::EMPTY, ty)
     }
 }

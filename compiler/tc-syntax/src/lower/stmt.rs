@@ -2,7 +2,9 @@
 
 use super::call::Written;
 use super::state::Lower;
-use crate::tree::{Block, ExprId, ExprKind, Id, List, Region as TreeRegion, Stmt, StmtKind, Terminator, TerminatorKind, TextRange};
+use crate::tree::{
+    Block, ExprId, ExprKind, Id, List, Region as TreeRegion, Stmt, StmtKind, Terminator, TerminatorKind, TextRange,
+};
 use tc_ir::builder::OpSpec;
 use tc_ir::opdef::{Context, Role};
 use tc_ir::{Attrs, Opcode, Region, Type, Value};
@@ -76,7 +78,13 @@ impl<'a> Lower<'a> {
         }
     }
 
-    fn let_stmt(&mut self, name: TextRange, ty: Option<Id<crate::tree::Type>>, value: ExprId, tail: Option<crate::tree::Tail>) {
+    fn let_stmt(
+        &mut self,
+        name: TextRange,
+        ty: Option<Id<crate::tree::Type>>,
+        value: ExprId,
+        tail: Option<crate::tree::Tail>,
+    ) {
         let expected = match ty {
             Some(ty) => match self.buffer_type(ty, None) {
                 Some(ty) => Some(ty),
@@ -94,7 +102,11 @@ impl<'a> Lower<'a> {
             && self.func.value_type(lowered) != expected
         {
             let (want, have) = (self.func.show_type(expected), self.func.show_type(self.func.value_type(lowered)));
-            self.error(self.tree[value].range, "type", format!("`{}` is declared `{want}`, not `{have}`", self.text(name)));
+            self.error(
+                self.tree[value].range,
+                "type",
+                format!("`{}` is declared `{want}`, not `{have}`", self.text(name)),
+            );
         }
         if let Some(tail) = tail
             && let Some(op) = self.func.def_op(lowered)
@@ -201,7 +213,8 @@ impl<'a> Lower<'a> {
         let expected: Vec<Type> = self.func.results(op).map(|value| self.func.value_type(value)).collect();
         self.inside(target, |lower| {
             for &param in &lower.tree[region.params] {
-                let scope = param.within.map(|scope| lower.tree[scope].range).map(|range| lower.func.name(lower.text(range)));
+                let scope =
+                    param.within.map(|scope| lower.tree[scope].range).map(|range| lower.func.name(lower.text(range)));
                 let ty = match param.ty {
                     Some(ty) => lower.buffer_type(ty, scope),
                     None => Some(lower.func.index_ty()),
