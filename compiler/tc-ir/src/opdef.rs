@@ -231,6 +231,9 @@ pub enum Results {
     Many,
 }
 
+/// Types of results from operands and attributes; refuses with a reason.
+pub type InferTypes = fn(&mut Func, &[Value], Attrs) -> Result<Vec<Type>, String>;
+
 /// How the types of the results follow, where the text does not write them.
 #[derive(Clone, Copy)]
 pub enum Infer {
@@ -240,8 +243,8 @@ pub enum Infer {
     Same(usize),
     /// `bool`, with the lanes of operand 0.
     Predicate,
-    /// As the function says; it refuses with a reason.
-    By(fn(&mut Func, &[Value], Attrs) -> Result<Vec<Type>, String>),
+    /// As the function says.
+    By(InferTypes),
 }
 
 /// A region of an op.

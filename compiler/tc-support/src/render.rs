@@ -7,6 +7,9 @@ use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 /// Lines longer than this are not shown: a minified or hostile file would fill the screen.
 const MAX_SHOWN_LINE: usize = 400;
 
+/// The start of a file, and what is to be marked in it.
+type Annotated<'a> = (Pos, Vec<(AnnotationKind, Span, &'a str)>);
+
 /// Renders all of `diagnostics` as text, each followed by an empty line; `colour` asks for ANSI colours.
 pub fn text(diagnostics: &Diagnostics, sources: &Sources, colour: bool) -> String {
     let mut out = String::new();
@@ -31,7 +34,7 @@ pub fn one(diagnostic: &Diagnostic, sources: &Sources, colour: bool) -> String {
     let places = std::iter::once((AnnotationKind::Primary, &diagnostic.location, ""))
         .chain(diagnostic.labels.iter().map(|label| (AnnotationKind::Context, &label.location, label.text.as_str())));
     // Annotations of one file go into one snippet.
-    let mut snippets: Vec<(Pos, Vec<(AnnotationKind, Span, &str)>)> = Vec::new();
+    let mut snippets: Vec<Annotated<'_>> = Vec::new();
     for (kind, location, label) in places {
         match location {
             Location::None if label.is_empty() => {}

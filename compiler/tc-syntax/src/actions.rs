@@ -97,6 +97,7 @@ impl<'c> Parse<'c> {
         self.tree.clear();
         self.shared.take_broken();
         self.shared.angles.set(0);
+        self.shared.peak.set(self.shared.depth.get());
     }
 
     /// A statement that does not parse. The node that stands for it is never seen: its item is not handed out.

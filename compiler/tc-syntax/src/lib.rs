@@ -23,6 +23,8 @@ pub const MAX_ERRORS: usize = 100;
 /// The generated parsers.
 #[allow(
     clippy::all,
+    clippy::allow_attributes_without_reason,
+    clippy::allow_attributes_without_reason,
     missing_docs,
     unreachable_pub,
     unused_lifetimes,

@@ -60,6 +60,8 @@ pub(crate) struct Shared {
     pub(crate) stop: Cell<bool>,
     /// How deep the tokens are nested.
     pub(crate) depth: Cell<u32>,
+    /// How deep they have been nested in this item, which bounds what the parser holds open.
+    pub(crate) peak: Cell<u32>,
     /// How many lists of type arguments are open since the last open bracket.
     pub(crate) angles: Cell<u32>,
     /// How many tokens were read since an action last ran.
@@ -88,7 +90,7 @@ impl Shared {
         let idle = self.idle.get() + 1;
         self.idle.set(idle);
         if idle > Shared::MAX_IDLE {
-            let depth = u64::from(self.depth.get()) + 1;
+            let depth = u64::from(self.peak.get()) + 1;
             self.cost.set(self.cost.get() + depth * depth);
             if self.cost.get() > Shared::MAX_COST {
                 self.stop.set(true);

@@ -146,7 +146,9 @@ impl<'s> Stream<'s> {
     }
 
     fn enter(&mut self, start: u32, end: u32) {
-        self.shared.depth.set(self.shared.depth.get() + 1);
+        let depth = self.shared.depth.get() + 1;
+        self.shared.depth.set(depth);
+        self.shared.peak.set(self.shared.peak.get().max(depth));
         if !self.shared.fits(0) {
             self.shared.too_deep(TextRange::new(start, end));
         }
