@@ -86,9 +86,9 @@ impl Balance<'_> {
 
     /// An item begins with `word`, or the file ends.
     fn item(&mut self, word: TextRange) {
-        let braces = self.open.iter().filter(|open| open.token == Token::LBrace);
+        let mut braces = self.open.iter().filter(|open| open.token == Token::LBrace);
         let n_missing = braces.clone().count();
-        if let Some(innermost) = braces.last() {
+        if let Some(innermost) = braces.next_back() {
             let range = self.suspect.unwrap_or(innermost.range);
             let place = match word.of(self.source) {
                 "" => "the file ends here",

@@ -24,7 +24,9 @@ pub const MAX_ERRORS: usize = 100;
 #[allow(
     clippy::all,
     clippy::allow_attributes_without_reason,
+    clippy::unwrap_used,
     clippy::allow_attributes_without_reason,
+    clippy::unwrap_used,
     missing_docs,
     unreachable_pub,
     unused_lifetimes,

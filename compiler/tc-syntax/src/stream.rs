@@ -61,16 +61,7 @@ impl<'s> Stream<'s> {
         while token.is_none() {
             let Some(result) = self.lexer.next() else { return self.missing_at_end() };
             let span = self.lexer.span();
-            let range = TextRange::new(span.start as u32, span.end as u32);
-            token = match result {
-                Ok(token) if token < Token::BadNumber => Some((range.start, token, range.end)),
-                Ok(Token::BadNumber) => Some((range.start, self.bad_number(range), range.end)),
-                Ok(_) => Some((range.start, self.bad_string(range), range.end)),
-                Err(()) => {
-                    self.stray(range);
-                    None
-                }
-            };
+            token = self.judge(result, TextRange::new(span.start as u32, span.end as u32));
             if self.shared.stop.get() {
                 return None;
             }
@@ -85,6 +76,20 @@ impl<'s> Stream<'s> {
             return Some((at, bracket, at));
         }
         token
+    }
+
+    /// What the lexer has read, made a token. What begins no token is left out.
+    fn judge(&mut self, result: Result<Token, ()>, range: TextRange) -> Option<Spanned> {
+        let token = match result {
+            Ok(Token::BadNumber) => self.bad_number(range),
+            Ok(Token::BadStr) => self.bad_string(range),
+            Ok(token) => token,
+            Err(()) => {
+                self.stray(range);
+                return None;
+            }
+        };
+        Some((range.start, token, range.end))
     }
 
     /// The brackets that are missing at the end of the text.
@@ -218,11 +223,10 @@ fn control(byte: u8, place: &str) -> Finding {
     }
 }
 
-impl Iterator for Stream<'_> {
-    type Item = Spanned;
-
-    fn next(&mut self) -> Option<Spanned> {
-        let (start, mut token, mut end) = self.read()?;
+impl Stream<'_> {
+    /// The next token, with what it does to the nesting.
+    fn step(&mut self, read: Option<Spanned>) -> Option<Spanned> {
+        let (start, mut token, mut end) = read?;
         if matches!(token, Token::Shr | Token::Ge) && self.shared.angles.get() > 0 {
             // Inside type arguments the `>` is a bracket, whatever follows it.
             let rest = if token == Token::Shr { Token::Gt } else { Token::Assign };
@@ -230,10 +234,37 @@ impl Iterator for Stream<'_> {
             (token, end) = (Token::Gt, start + 1);
         }
         token = self.nest(start, token, end);
-        if self.shared.is_stopped() {
-            return None;
-        }
         Some((start, token, end))
+    }
+}
+
+impl Iterator for Stream<'_> {
+    type Item = Spanned;
+
+    #[inline]
+    fn next(&mut self) -> Option<Spanned> {
+        let is_flat = self.frame.unary | self.frame.chain == 0;
+        let token = if self.half.is_none() && self.missing.is_empty() && self.waiting.is_none() {
+            // Most tokens come this way: there is nothing to be said of them.
+            let result = self.lexer.next();
+            let span = self.lexer.span();
+            match result {
+                Some(Ok(token)) if token.is_plain() && is_flat => {
+                    self.previous = token;
+                    Some((span.start as u32, token, span.end as u32))
+                }
+                Some(result) => {
+                    let read = self.judge(result, TextRange::new(span.start as u32, span.end as u32));
+                    let read = read.or_else(|| self.read());
+                    self.step(read)
+                }
+                None => None,
+            }
+        } else {
+            let read = self.read();
+            self.step(read)
+        };
+        if self.shared.is_stopped() { None } else { token }
     }
 }
 

@@ -4,7 +4,8 @@ use logos::Logos;
 
 /// A token's kind.
 ///
-/// Words that are reserved stand before `Ident`, so that [`Token::is_word`] is one comparison.
+/// They stand in the order in which the grammar lists them, so that a token's number is the parser's number for it.
+/// Words that are reserved come before `Ident`.
 #[derive(Logos, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[logos(skip r"[ \t\r\n\x0c\u{feff}]+")]
 #[logos(skip(r"//[^\n]*", allow_greedy = true))]
@@ -82,6 +83,9 @@ pub(crate) enum Token {
     LBrace,
     #[token("}")]
     RBrace,
+    // What the lexer's caller makes of the braces round attributes. To recovery they are not the braces of a block.
+    DictOpen,
+    DictClose,
     #[token(",")]
     Comma,
     #[token(":")]
@@ -131,10 +135,6 @@ pub(crate) enum Token {
     #[token("!")]
     Bang,
 
-    // What the lexer's caller makes of the braces round attributes. To recovery they are not the braces of a block.
-    DictOpen,
-    DictClose,
-
     // What is never right: the lexer's caller reports these, the grammar does not know them.
     /// A number with letters in it that mean nothing.
     #[regex(r"[0-9][0-9A-Za-z_]*(\.[0-9][0-9A-Za-z_]*)?", priority = 5)]
@@ -148,6 +148,11 @@ impl Token {
     /// Is it a reserved word?
     pub(crate) fn is_reserved(self) -> bool {
         self < Token::Ident
+    }
+
+    /// Is it a token that neither opens nor closes anything, and is what it seems to be?
+    pub(crate) fn is_plain(self) -> bool {
+        self < Token::LParen && self != Token::Else || (self > Token::DictClose && self < Token::Ge)
     }
 
     /// Is a brace after it that of attributes? No block stands there.
