@@ -189,6 +189,11 @@ impl Algebra {
         self.analyzer.pool.display(expr).to_string()
     }
 
+    /// The name of a variable.
+    pub fn text_of_var(&self, var: Var) -> String {
+        self.analyzer.pool.name(var).map_or_else(|| format!("v{}", var.0), str::to_string)
+    }
+
     fn unary(&mut self, op: UnOp, arg: Expr) -> Expr {
         let pool = &mut self.analyzer.pool;
         match op {

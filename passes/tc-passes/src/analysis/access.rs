@@ -1,0 +1,213 @@
+//! Accesses to memory that several threads can reach, with their indices as linear forms.
+
+use super::launch::Nest;
+use super::uniform::{Uniform, is_global};
+use rustc_hash::FxHashMap;
+use tc_arith::{BinaryOp, Expr, Interval, Node, Pool, Var};
+use tc_dialects::algebra::Algebra;
+use tc_dialects::tir::{self, Coordinate};
+use tc_dialects::{arith, tir::LoopKind};
+use tc_ir::opdef::Role;
+use tc_ir::verify::has_flag;
+use tc_ir::{Func, Op, Value, effects, keys};
+
+/// `sum of coef * atom + constant`, and how far a vector reaches beyond it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Form {
+    pub(crate) terms: Vec<(Expr, i64)>,
+    pub(crate) constant: i64,
+    /// The access covers `stride * lane` for all lanes below this, beside the sum.
+    pub(crate) lanes: i64,
+    pub(crate) stride: i64,
+}
+
+/// One access of one op.
+#[derive(Clone, Debug)]
+pub(crate) struct Access {
+    pub(crate) op: Op,
+    /// The buffer behind the place, or the class of buffers that may be one another.
+    pub(crate) buffer: Value,
+    /// For the reader of a message.
+    pub(crate) root: Value,
+    /// One form a dimension; `None` where the cell is not known.
+    pub(crate) index: Option<Vec<Form>>,
+    pub(crate) writes: bool,
+    pub(crate) global: bool,
+}
+
+/// What is asked again and again of one launch nest.
+pub(crate) struct NestFacts<'f> {
+    pub(crate) func: &'f Func,
+    pub(crate) nest: Nest,
+    pub(crate) uniform: Uniform,
+    pub(crate) algebra: Algebra,
+    /// The variable that stands for a coordinate, whichever loop names it.
+    pub(crate) coordinate_vars: [Option<Var>; 6],
+    substitutes: FxHashMap<Var, Expr>,
+    noalias: bool,
+}
+
+impl<'f> NestFacts<'f> {
+    /// Collects the facts of the nest whose outermost launch loop is `op`.
+    pub(crate) fn new(func: &'f Func, op: Op) -> NestFacts<'f> {
+        let nest = Nest::of(func, op);
+        let uniform = Uniform::of(func, &nest);
+        let mut facts = NestFacts {
+            func,
+            uniform,
+            algebra: Algebra::of_func(func),
+            coordinate_vars: [None; 6],
+            substitutes: FxHashMap::default(),
+            noalias: has_flag(func, func.header.attrs, keys::NOALIAS),
+            nest,
+        };
+        facts.declare_loops();
+        facts
+    }
+
+    fn declare_loops(&mut self) {
+        let func = self.func;
+        self.algebra.enter_place(func, self.nest.op);
+        let inner = func.op_regions(self.nest.op).iter().flat_map(|&region| tc_ir::walk::ops_under(func, region));
+        for op in std::iter::once(self.nest.op).chain(inner) {
+            if func.opcode(op) != tir::FOR {
+                continue;
+            }
+            self.algebra.enter_loop(func, op);
+            let Some(LoopKind::Launch(coordinate)) = tir::loop_kind(func, op) else { continue };
+            // Loops that start elsewhere are not the coordinate itself.
+            if func.const_int(func.operand(op, 0)) != Some(0) {
+                continue;
+            }
+            let var = Algebra::var(super::launch::loop_var(func, op));
+            match self.coordinate_vars[coordinate.index()] {
+                None => self.coordinate_vars[coordinate.index()] = Some(var),
+                Some(first) => {
+                    let first = self.algebra.analyzer.pool.var(first);
+                    self.substitutes.insert(var, first);
+                }
+            }
+        }
+    }
+
+    /// The coordinate that `var` stands for.
+    pub(crate) fn coordinate_of(&self, var: Var) -> Option<Coordinate> {
+        Coordinate::ALL.into_iter().find(|coordinate| self.coordinate_vars[coordinate.index()] == Some(var))
+    }
+
+    /// The expression of `value`, in which one variable stands for each coordinate.
+    pub(crate) fn expr(&mut self, value: Value) -> Expr {
+        let expr = self.algebra.expr(self.func, value);
+        if self.substitutes.is_empty() {
+            return expr;
+        }
+        let substitutes = &self.substitutes;
+        self.algebra.analyzer.pool.subst_with(expr, &|var| substitutes.get(&var).copied())
+    }
+
+    /// The interval of `expr` by the ranges of loops and coordinates.
+    pub(crate) fn bounds(&mut self, expr: Expr) -> Interval {
+        self.algebra.analyzer.bounds(expr)
+    }
+
+    /// The accesses of `op` itself to memory that more than one thread can reach.
+    pub(crate) fn accesses(&mut self, op: Op) -> Vec<Access> {
+        let func = self.func;
+        let mut list = Vec::new();
+        for (place, access) in effects::accesses(func, op) {
+            let root = effects::root_buffer(func, place);
+            let Some((_, _, scope)) = func.as_shaped(func.value_type(root)) else { continue };
+            let private = scope.is_some_and(|scope| scope == keys::LOCAL || func.text(scope).starts_with("wmma."));
+            if private {
+                continue;
+            }
+            let index = if root == place { self.index(op) } else { self.ref_index(op, place) };
+            let global = is_global(func, root);
+            let buffer = if global && !self.noalias { self.alias_class(root) } else { root };
+            // Indices of buffers that may be one another say nothing.
+            let index = index.filter(|_| buffer == root);
+            list.push(Access { op, buffer, root, index, writes: access.writes(), global });
+        }
+        list
+    }
+
+    /// Parameters may be one buffer unless the function says that they are not; what it allocates is its own.
+    fn alias_class(&self, root: Value) -> Value {
+        if self.func.def_op(root).is_some() {
+            return root;
+        }
+        let global = self.func.params().iter().find(|&&param| is_global(self.func, param));
+        let only = self.func.params().iter().filter(|&&param| is_global(self.func, param)).count() == 1;
+        if only { root } else { *global.unwrap_or(&root) }
+    }
+
+    fn index(&mut self, op: Op) -> Option<Vec<Form>> {
+        let operands = self.func.operands(op);
+        let indices = match self.func.role(op) {
+            Role::Load => &operands[1..],
+            Role::Store => &operands[1..operands.len() - 1],
+            _ => return None,
+        };
+        indices.iter().map(|&index| self.form(index)).collect()
+    }
+
+    /// An op may reach beyond the element that a reference names, unless it is a load or a store.
+    fn ref_index(&mut self, op: Op, place: Value) -> Option<Vec<Form>> {
+        let func = self.func;
+        let element = func.def_op(place).filter(|&def| func.opcode(def) == tir::REF)?;
+        let direct = matches!(func.role(op), Role::Load | Role::Store) && effects::root_buffer(func, place) == func.operand(element, 0);
+        if !direct {
+            return None;
+        }
+        let mut forms = Vec::new();
+        for &index in &func.operands(element)[1..] {
+            forms.push(self.form(index)?);
+        }
+        forms.extend(self.index(op)?);
+        Some(forms)
+    }
+
+    /// The index `value`, which may be a vector.
+    pub(crate) fn form(&mut self, value: Value) -> Option<Form> {
+        let func = self.func;
+        let scalar = func.value_scalar(value)?;
+        if scalar.lanes == 1 {
+            let expr = self.expr(value);
+            return Some(self.form_of(expr, 1, 0));
+        }
+        let op = func.def_op(value).filter(|&op| func.opcode(op) == arith::RAMP)?;
+        let stride = func.const_int(func.operand(op, 1))?;
+        let base = self.expr(func.operand(op, 0));
+        Some(self.form_of(base, i64::from(scalar.lanes), stride))
+    }
+
+    fn form_of(&mut self, expr: Expr, lanes: i64, stride: i64) -> Form {
+        let expr = self.algebra.analyzer.simplify(expr);
+        let mut form = Form { terms: Vec::new(), constant: 0, lanes, stride };
+        if linear(&self.algebra.analyzer.pool, expr, 1, &mut form).is_none() {
+            form = Form { terms: vec![(expr, 1)], constant: 0, lanes, stride };
+        }
+        form
+    }
+}
+
+/// Adds `factor * expr` to `form`; `None` on overflow.
+fn linear(pool: &Pool, expr: Expr, factor: i64, form: &mut Form) -> Option<()> {
+    let mut pending = vec![(expr, factor)];
+    while let Some((expr, factor)) = pending.pop() {
+        match pool.node(expr) {
+            Node::Const(value) => form.constant = form.constant.checked_add(value.checked_mul(factor)?)?,
+            Node::Binary(BinaryOp::Add, a, b) => pending.extend([(b, factor), (a, factor)]),
+            Node::Binary(BinaryOp::Sub, a, b) => pending.extend([(b, factor.checked_neg()?), (a, factor)]),
+            Node::Binary(BinaryOp::Mul, a, b) if pool.as_const(b).is_some() => {
+                pending.push((a, factor.checked_mul(pool.as_const(b)?)?));
+            }
+            _ => match form.terms.iter_mut().find(|(atom, _)| *atom == expr) {
+                Some((_, coef)) => *coef = coef.checked_add(factor)?,
+                None => form.terms.push((expr, factor)),
+            },
+        }
+    }
+    form.terms.retain(|&(_, coef)| coef != 0);
+    Some(())
+}

@@ -1,0 +1,261 @@
+//! Can two threads touch one cell? Proofs over the difference of two indices.
+//!
+//! Two accesses of threads T and T' meet where the difference of their indices is zero. The difference is a sum of
+//! terms `coef * d`, where `d` is the difference of one variable between the two sides (or a variable that only one side
+//! has). Two proofs are tried:
+//!
+//! - the sum cannot be zero: by its interval, or because a common divisor of the coefficients does not divide the rest;
+//! - the sum is zero only where certain `d` are: sorted by coefficient, a term whose coefficient exceeds all that the
+//!   smaller ones can come to must vanish on its own. Where the thread's coordinates vanish so, T is T' and there is no
+//!   conflict. This is injectivity in all coordinates, in mixed radix.
+//!
+//! What is not proved is taken to be a conflict.
+
+use super::access::{Access, Form, NestFacts};
+use rustc_hash::FxHashSet;
+use tc_arith::{BinaryOp, Expr, Interval, Node, Var};
+use tc_dialects::tir::Coordinate;
+
+/// How the two accesses lie to one another.
+pub(crate) struct Relation<'a> {
+    /// Does the variable have one value on both sides?
+    pub(crate) same: &'a dyn Fn(&NestFacts<'_>, Var) -> bool,
+    /// The loop variable that is greater on the side of the second access.
+    pub(crate) carried: Option<Var>,
+    /// The coordinates in which two threads may differ; where all are equal it is one thread.
+    pub(crate) between: &'a [Coordinate],
+}
+
+/// One coefficient of the difference, with all terms that have it.
+struct Group {
+    coef: i128,
+    /// The greatest magnitude of the terms' sum; `None` without a bound.
+    reach: Option<i128>,
+    /// The only term, if there is just one and both sides have it.
+    pair: Option<Expr>,
+    n_terms: usize,
+}
+
+/// May two threads that `relation` tells apart touch one cell by `first` and `second`, at least one writing?
+pub(crate) fn may_conflict(facts: &mut NestFacts<'_>, first: &Access, second: &Access, relation: &Relation<'_>) -> bool {
+    if first.buffer != second.buffer || !(first.writes || second.writes) {
+        return false;
+    }
+    let between: Vec<Coordinate> =
+        relation.between.iter().copied().filter(|&coordinate| facts.nest.varies(coordinate)).collect();
+    if between.is_empty() {
+        return false;
+    }
+    let (Some(lhs), Some(rhs)) = (&first.index, &second.index) else { return true };
+    if lhs.len() != rhs.len() {
+        return true;
+    }
+    let mut equal: FxHashSet<Expr> = FxHashSet::default();
+    for (lhs, rhs) in lhs.iter().zip(rhs) {
+        if !dimension(facts, lhs, rhs, relation, &mut equal) {
+            return false;
+        }
+    }
+    if let Some(var) = relation.carried {
+        let var = facts.algebra.analyzer.pool.var(var);
+        if equal.contains(&var) {
+            return false;
+        }
+    }
+    !between.into_iter().all(|coordinate| coordinate_is_equal(facts, coordinate, &equal))
+}
+
+/// Is the coordinate equal on both sides, itself or by its quotient and remainder?
+fn coordinate_is_equal(facts: &mut NestFacts<'_>, coordinate: Coordinate, equal: &FxHashSet<Expr>) -> bool {
+    let Some(var) = facts.coordinate_vars[coordinate.index()] else { return false };
+    let pool = &mut facts.algebra.analyzer.pool;
+    let var = pool.var(var);
+    if equal.contains(&var) {
+        return true;
+    }
+    // The order in which the set gives its members does not matter: the answer is whether one of them fits.
+    let mut members: Vec<Expr> = equal.iter().copied().collect();
+    members.sort_unstable();
+    members.into_iter().any(|atom| match pool.node(atom) {
+        Node::Binary(BinaryOp::FloorDiv, x, c) if x == var && pool.as_const(c).is_some() => {
+            let rest = pool.floor_mod(var, c);
+            equal.contains(&rest)
+        }
+        _ => false,
+    })
+}
+
+/// Looks at one dimension: `false` if the indices cannot be equal; else adds to `equal` what must be equal if they are.
+fn dimension(
+    facts: &mut NestFacts<'_>,
+    lhs: &Form,
+    rhs: &Form,
+    relation: &Relation<'_>,
+    equal: &mut FxHashSet<Expr>,
+) -> bool {
+    let mut sum = Sum::default();
+    sum.constant = i128::from(lhs.constant) - i128::from(rhs.constant);
+    let mut atoms: Vec<Expr> = lhs.terms.iter().map(|&(atom, _)| atom).collect();
+    atoms.extend(rhs.terms.iter().map(|&(atom, _)| atom).filter(|atom| lhs.terms.iter().all(|(seen, _)| seen != atom)));
+    for atom in atoms {
+        let coef = |form: &Form| form.terms.iter().find(|(other, _)| *other == atom).map_or(0, |&(_, coef)| coef);
+        let (left, right) = (i128::from(coef(lhs)), i128::from(coef(rhs)));
+        let bounds = facts.bounds(atom);
+        let vars = facts.algebra.analyzer.pool.vars(atom);
+        if vars.iter().all(|&var| (relation.same)(facts, var)) {
+            sum.term(left - right, ends(bounds), None);
+        } else if left == right {
+            let carried = relation.carried.is_some_and(|var| facts.algebra.analyzer.pool.node(atom) == Node::Var(var));
+            sum.term(left, difference(bounds, carried), Some(atom));
+        } else {
+            sum.term(left, ends(bounds), None);
+            sum.term(-right, ends(bounds), None);
+        }
+    }
+    for (form, sign) in [(lhs, 1), (rhs, -1)] {
+        sum.term(sign * i128::from(form.stride), (Some(0), Some(i128::from(form.lanes) - 1)), None);
+    }
+    if sum.cannot_vanish() {
+        return false;
+    }
+    sum.separate(equal);
+    true
+}
+
+type Ends = (Option<i128>, Option<i128>);
+
+fn ends(interval: Interval) -> Ends {
+    (interval.min().map(i128::from), interval.max().map(i128::from))
+}
+
+/// What `x - x'` runs over while both run over `interval`; where `x'` is the later value of a loop, below zero.
+fn difference(interval: Interval, carried: bool) -> Ends {
+    let width = match ends(interval) {
+        (Some(lo), Some(hi)) => Some(hi - lo),
+        _ => None,
+    };
+    if carried { (width.map(|width| -width), Some(-1)) } else { (width.map(|width| -width), width) }
+}
+
+/// The difference of two indices.
+#[derive(Default)]
+struct Sum {
+    constant: i128,
+    groups: Vec<Group>,
+    lo: Bound,
+    hi: Bound,
+}
+
+/// A finite sum, or none.
+#[derive(Clone, Copy)]
+struct Bound(Option<i128>);
+
+impl Default for Bound {
+    fn default() -> Bound {
+        Bound(Some(0))
+    }
+}
+
+impl Sum {
+    fn term(&mut self, coef: i128, (lo, hi): Ends, pair: Option<Expr>) {
+        if coef == 0 || (lo, hi) == (Some(0), Some(0)) {
+            return;
+        }
+        let scaled = |end: Option<i128>| end.and_then(|end| end.checked_mul(coef));
+        let (low, high) = if coef > 0 { (scaled(lo), scaled(hi)) } else { (scaled(hi), scaled(lo)) };
+        let add = |sum: Bound, end: Option<i128>| Bound(sum.0.zip(end).and_then(|(sum, end)| sum.checked_add(end)));
+        (self.lo, self.hi) = (add(self.lo, low), add(self.hi, high));
+        let reach = lo.zip(hi).map(|(lo, hi)| lo.abs().max(hi.abs()));
+        match self.groups.iter_mut().find(|group| group.coef == coef.abs()) {
+            Some(group) => {
+                group.reach = group.reach.zip(reach).and_then(|(sum, reach)| sum.checked_add(reach));
+                group.pair = None;
+                group.n_terms += 1;
+            }
+            None => self.groups.push(Group { coef: coef.abs(), reach, pair, n_terms: 1 }),
+        }
+    }
+
+    /// Is the sum different from zero in any case?
+    fn cannot_vanish(&self) -> bool {
+        let above = self.lo.0.is_some_and(|lo| lo.saturating_add(self.constant) > 0);
+        let below = self.hi.0.is_some_and(|hi| hi.saturating_add(self.constant) < 0);
+        let divisor = self.groups.iter().fold(0, |g, group| gcd(g, group.coef));
+        above || below || if divisor == 0 { self.constant != 0 } else { self.constant % divisor != 0 }
+    }
+
+    /// Adds to `equal` the pairs whose difference must be zero where the sum is.
+    fn separate(mut self, equal: &mut FxHashSet<Expr>) {
+        self.groups.sort_by_key(|group| group.coef);
+        // What the groups below come to at the most, the constant included.
+        let mut below = Vec::with_capacity(self.groups.len());
+        let mut reach = Some(self.constant.abs());
+        for group in &self.groups {
+            below.push(reach);
+            let most = group.reach.and_then(|reach| reach.checked_mul(group.coef));
+            reach = reach.zip(most).and_then(|(sum, most)| sum.checked_add(most));
+        }
+        for (group, below) in self.groups.iter().zip(below).rev() {
+            if below.is_none_or(|below| below >= group.coef) {
+                break;
+            }
+            if let (Some(atom), 1) = (group.pair, group.n_terms) {
+                equal.insert(atom);
+            }
+        }
+    }
+}
+
+fn gcd(a: i128, b: i128) -> i128 {
+    let (mut a, mut b) = (a.abs(), b.abs());
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tc_arith::Pool;
+
+    /// Is every difference in `terms`, given as coefficient and extent, zero wherever the sum is?
+    fn separated(constant: i128, terms: &[(i128, i128)]) -> Vec<bool> {
+        let mut pool = Pool::new();
+        let mut sum = Sum { constant, ..Sum::default() };
+        let atoms: Vec<Expr> = (0..terms.len()).map(|nth| pool.var(Var(nth as u32))).collect();
+        for (&(coef, extent), &atom) in terms.iter().zip(&atoms) {
+            sum.term(coef, (Some(1 - extent), Some(extent - 1)), Some(atom));
+        }
+        let mut equal = FxHashSet::default();
+        sum.separate(&mut equal);
+        atoms.iter().map(|atom| equal.contains(atom)).collect()
+    }
+
+    #[test]
+    fn mixed_radix_is_injective_and_its_neighbours_are_not() {
+        assert_eq!(separated(0, &[(32, 8), (1, 32)]), [true, true]);
+        assert_eq!(separated(0, &[(31, 8), (1, 32)]), [false, false]);
+        assert_eq!(separated(1, &[(1, 32)]), [false]);
+        assert_eq!(separated(0, &[(3072, 4), (1536, 2), (512, 3), (256, 2), (32, 8), (1, 32)]), [true; 6]);
+    }
+
+    /// The proof agrees with counting on every small sum.
+    #[test]
+    fn what_is_separated_vanishes_on_every_small_sum() {
+        for (a, b, k) in (1..7).flat_map(|a| (1..7).flat_map(move |b| (-3..4).map(move |k| (a, b, k)))) {
+            for (n, m) in (1..5).flat_map(|n| (1..5).map(move |m| (n, m))) {
+                let claim = separated(k, &[(a, n), (b, m)]);
+                let mut sum = Sum { constant: k, ..Sum::default() };
+                sum.term(a, (Some(1 - n), Some(n - 1)), None);
+                sum.term(b, (Some(1 - m), Some(m - 1)), None);
+                for (x, y) in (1 - n..n).flat_map(|x| (1 - m..m).map(move |y| (x, y))) {
+                    if a * x + b * y + k == 0 {
+                        assert!(!sum.cannot_vanish(), "{a}*{x} + {b}*{y} + {k}");
+                        assert!((!claim[0] || x == 0) && (!claim[1] || y == 0), "{a}*{x} + {b}*{y} + {k}");
+                    }
+                }
+            }
+        }
+    }
+}

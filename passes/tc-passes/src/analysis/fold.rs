@@ -1,0 +1,61 @@
+//! Folding of ops that a pass has just made, by the folders of their rows.
+
+use tc_ir::opdef::Folded;
+use tc_ir::rewrite::rewrite_ops;
+use tc_ir::walk::all_ops;
+use tc_ir::{Func, Op, Rewriter, effects};
+
+/// Ops with at least this number were made since; see [`mark`].
+#[derive(Clone, Copy)]
+pub(crate) struct Mark(u32);
+
+impl Mark {
+    /// Every op counts as new.
+    pub(crate) const ALL: Mark = Mark(0);
+}
+
+/// Ops made from here on are new.
+pub(crate) fn mark(func: &Func) -> Mark {
+    Mark(func.n_op_ids() as u32)
+}
+
+/// Folds new ops as far as literals allow, and takes out new ops that nothing uses.
+pub(crate) fn fold_new(func: &mut Func, since: Mark) {
+    rewrite_ops(func, |rw, op| {
+        if op.as_u32() >= since.0 {
+            fold_op(rw, op);
+        }
+    });
+    erase_unused(func, since);
+}
+
+/// Folds `op`, whose operands are up to date, if its row can.
+pub(crate) fn fold_op(rw: &mut Rewriter<'_>, op: Op) {
+    let Some(fold) = rw.func().row(op).fold else { return };
+    let Some(result) = rw.func().result(op) else { return };
+    let value = match fold(rw.func_mut(), op) {
+        Some(Folded::Value(value)) => value,
+        Some(Folded::Constant(attr)) => {
+            let ty = rw.func().value_type(result);
+            rw.before(op).constant(attr, ty)
+        }
+        None => return,
+    };
+    if rw.current(value) != rw.current(result) {
+        rw.replace_op(op, &[value]);
+    }
+}
+
+/// Takes out new ops without effects whose results nothing uses.
+pub(crate) fn erase_unused(func: &mut Func, since: Mark) {
+    let ops: Vec<Op> = all_ops(func).filter(|op| op.as_u32() >= since.0).collect();
+    let mut rw = Rewriter::new(func);
+    // Users stand after what they use, so one round from the end is enough.
+    for op in ops.into_iter().rev() {
+        let func = rw.func();
+        let unused = func.region_of(op).is_some() && func.results(op).all(|value| func.n_uses(value) == 0);
+        if unused && func.op_regions(op).is_empty() && func.n_results(op) > 0 && effects::summary(func, op).is_pure() {
+            rw.erase(op);
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Launch nests: which loops name the coordinates of a launch, and how far each coordinate runs.
+
+use tc_dialects::algebra::{const_extent, is_launch};
+use tc_dialects::tir::{self, Coordinate, LoopKind};
+use tc_ir::walk::{ancestors, ops_under};
+use tc_ir::{Def, Func, Op, Value};
+
+/// The outermost launch loops of `func`, in the order of the text. Each is a kernel to be.
+pub(crate) fn nests(func: &Func) -> Vec<Op> {
+    let mut found = Vec::new();
+    let mut pending: Vec<Op> = func.first_op(func.body()).into_iter().collect();
+    while let Some(op) = pending.pop() {
+        pending.extend(func.next_op(op));
+        if is_launch(func, op) {
+            found.push(op);
+        } else {
+            pending.extend(func.op_regions(op).iter().rev().filter_map(|&region| func.first_op(region)));
+        }
+    }
+    found
+}
+
+/// The launch loop around `op` that stands outermost.
+pub(crate) fn nest_of(func: &Func, op: Op) -> Option<Op> {
+    ancestors(func, op).filter(|&outer| is_launch(func, outer)).last()
+}
+
+/// The coordinate that the loop `op` names.
+pub(crate) fn coordinate(func: &Func, op: Op) -> Option<Coordinate> {
+    match tir::loop_kind(func, op) {
+        Some(LoopKind::Launch(coordinate)) if func.opcode(op) == tir::FOR => Some(coordinate),
+        _ => None,
+    }
+}
+
+/// The loop whose variable `value` is.
+pub(crate) fn loop_of_var(func: &Func, value: Value) -> Option<Op> {
+    match func.def(value) {
+        Def::Arg(region, 0) => func.region_parent(region).filter(|&op| func.opcode(op) == tir::FOR),
+        _ => None,
+    }
+}
+
+/// The variable of the loop `op`.
+pub(crate) fn loop_var(func: &Func, op: Op) -> Value {
+    func.region_args(func.op_regions(op)[0])[0]
+}
+
+/// How far a coordinate of a nest runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Extent {
+    /// No loop names it.
+    One,
+    /// A constant.
+    Const(i64),
+    /// An expression.
+    Symbolic,
+}
+
+/// A launch nest: a kernel to be.
+pub(crate) struct Nest {
+    /// The outermost launch loop.
+    pub(crate) op: Op,
+    /// All launch loops, in the order of the text.
+    pub(crate) loops: Vec<(Op, Coordinate)>,
+    /// How far each coordinate runs, by [`Coordinate::index`].
+    pub(crate) extents: [Extent; 6],
+}
+
+impl Nest {
+    /// The nest whose outermost launch loop is `op`.
+    pub(crate) fn of(func: &Func, op: Op) -> Nest {
+        let mut loops = Vec::new();
+        let mut extents = [Extent::One; 6];
+        let inner = func.op_regions(op).iter().flat_map(|&region| ops_under(func, region));
+        for op in std::iter::once(op).chain(inner) {
+            let Some(coordinate) = coordinate(func, op) else { continue };
+            loops.push((op, coordinate));
+            let extent = &mut extents[coordinate.index()];
+            *extent = match (const_extent(func, op), *extent) {
+                (Some(new), Extent::Const(old)) => Extent::Const(old.max(new)),
+                (Some(new), Extent::One) => Extent::Const(new),
+                _ => Extent::Symbolic,
+            };
+        }
+        Nest { op, loops, extents }
+    }
+
+    /// Does the coordinate have more than one value, as far as is known?
+    pub(crate) fn varies(&self, coordinate: Coordinate) -> bool {
+        !matches!(self.extents[coordinate.index()], Extent::One | Extent::Const(..=1))
+    }
+
+    /// The number of threads in a block, if it is constant.
+    pub(crate) fn n_threads(&self) -> Option<i64> {
+        let threads = Coordinate::ALL.into_iter().filter(|coordinate| coordinate.is_thread());
+        threads.map(|coordinate| self.extents[coordinate.index()]).try_fold(1i64, |product, extent| match extent {
+            Extent::One => Some(product),
+            Extent::Const(extent) => product.checked_mul(extent),
+            Extent::Symbolic => None,
+        })
+    }
+}

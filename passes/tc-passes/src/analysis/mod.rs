@@ -1,0 +1,11 @@
+//! Facts that several passes ask for. A pass never imports another pass; what they share stands here.
+
+pub(crate) mod access;
+pub(crate) mod conflict;
+pub(crate) mod dead;
+pub(crate) mod fold;
+pub(crate) mod launch;
+pub(crate) mod places;
+pub(crate) mod structure;
+pub(crate) mod sync;
+pub(crate) mod uniform;

@@ -1,0 +1,102 @@
+//! Which values are the same for all threads of a block that reach them together.
+
+use super::launch::Nest;
+use rustc_hash::FxHashSet;
+use tc_dialects::tir;
+use tc_ir::effects;
+use tc_ir::walk::ops_under;
+use tc_ir::{Func, Op, TypeData, Value, keys};
+
+/// The values of a launch nest that may differ between threads of one block.
+pub(crate) struct Uniform {
+    divergent: FxHashSet<Value>,
+}
+
+impl Uniform {
+    /// Looks at everything in `nest`.
+    pub(crate) fn of(func: &Func, nest: &Nest) -> Uniform {
+        let written = written_buffers(func, nest.op);
+        let mut uniform = Uniform { divergent: FxHashSet::default() };
+        for &(op, coordinate) in &nest.loops {
+            if coordinate.is_thread() && nest.varies(coordinate) {
+                uniform.divergent.insert(super::launch::loop_var(func, op));
+            }
+        }
+        for op in ops_under(func, func.op_regions(nest.op)[0]) {
+            uniform.visit(func, op, &written);
+        }
+        uniform
+    }
+
+    /// Is `value` the same for all threads of a block?
+    pub(crate) fn is(&self, value: Value) -> bool {
+        !self.divergent.contains(&value)
+    }
+
+    fn visit(&mut self, func: &Func, op: Op, written: &FxHashSet<Value>) {
+        let opcode = func.opcode(op);
+        if opcode == tir::FOR {
+            // Each thread counts from its own start; the end only tells how long.
+            if !self.is(func.operand(op, 0)) {
+                self.divergent.extend(func.region_args(func.op_regions(op)[0]).first());
+            }
+            // What a loop carries would take a fixpoint to tell.
+            self.divergent.extend(func.region_args(func.op_regions(op)[0]).iter().skip(1));
+            self.divergent.extend(func.results(op));
+        } else if opcode == tir::IF {
+            if !self.is(func.operand(op, 0)) {
+                self.divergent.extend(func.results(op));
+            }
+        } else if func.row(op).terminator {
+            let Some(parent) = func.parent_op(op).filter(|&parent| func.opcode(parent) == tir::IF) else { return };
+            for (result, &value) in func.results(parent).zip(func.operands(op)) {
+                if !self.is(value) {
+                    self.divergent.insert(result);
+                }
+            }
+        } else {
+            let same = func.operands(op).iter().all(|&operand| self.is(operand)) && self.gives_one_value(func, op, written);
+            if !same {
+                self.divergent.extend(func.results(op));
+            }
+        }
+    }
+
+    /// Do equal operands give equal results?
+    fn gives_one_value(&self, func: &Func, op: Op, written: &FxHashSet<Value>) -> bool {
+        let summary = effects::summary(func, op);
+        if summary.unknown || !func.op_regions(op).is_empty() {
+            return false;
+        }
+        effects::accesses(func, op).iter().all(|&(place, _)| {
+            let root = effects::root_buffer(func, place);
+            is_global(func, root) && !written.contains(&root)
+        })
+    }
+}
+
+/// The buffers that something under `nest` writes, by their roots; those whose writer nobody knows are not among them.
+pub(crate) fn written_buffers(func: &Func, nest: Op) -> FxHashSet<Value> {
+    let mut written = FxHashSet::default();
+    for op in func.op_regions(nest).iter().flat_map(|&region| ops_under(func, region)) {
+        for (place, access) in effects::accesses(func, op) {
+            if access.writes() {
+                written.insert(effects::root_buffer(func, place));
+            }
+        }
+        if func.row(op).effect.unknown {
+            let buffers = func.operands(op).iter().filter(|&&operand| is_place(func, operand));
+            written.extend(buffers.map(|&operand| effects::root_buffer(func, operand)));
+        }
+    }
+    written
+}
+
+fn is_place(func: &Func, value: Value) -> bool {
+    matches!(func.type_data(func.value_type(value)), TypeData::Shaped { .. } | TypeData::Ref { .. })
+}
+
+/// Does the buffer lie in global memory?
+pub(crate) fn is_global(func: &Func, buffer: Value) -> bool {
+    func.as_shaped(func.value_type(buffer)).is_some_and(|(_, _, scope)| scope.is_none_or(|scope| scope == keys::GLOBAL))
+}

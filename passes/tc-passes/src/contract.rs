@@ -1,0 +1,116 @@
+//! Makes fused multiply-adds: `a * b + c`, rounded once.
+//!
+//! Nothing else in tc contracts: emitters tell the CUDA compiler not to. So whether a program rounds once or twice can be
+//! read in its text.
+//!
+//! # Input form
+//!
+//! Any program.
+//!
+//! # Output form
+//!
+//! As it came; a float sum with a product that nothing else uses is an `fma`.
+//!
+//! # Example
+//!
+//! ```tir
+//! BL[0] = BL[0] + A[i] * WS[r]
+//! ->
+//! BL[0] = fma(A[i], WS[r], BL[0])
+//! ```
+//!
+//! # Algorithm
+//!
+//! Each `arith.add` of floats looks for a product among its operands, the right one first, and each `arith.sub` for one on
+//! its left. The product must stand in the same block and have no name and no other use: a name is the author's word that
+//! the value itself matters.
+//!
+//! # Limits
+//!
+//! Of `f32`, `f64`, `f16` and `bf16`. A product on the right of a difference stays: it would take a negation.
+//!
+//! # References
+//!
+//! IEEE 754-2019, section 5.4.1, `fusedMultiplyAdd`.
+
+use tc_dialects::{arith, tir};
+use tc_ir::rewrite::rewrite_ops;
+use tc_ir::{Elem, Func, Op, Rewriter, Value};
+use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
+
+tc_pass::options! {
+    /// `contract` has no options.
+    pub struct Options {}
+}
+
+/// The row.
+pub const INFO: PassInfo = PassInfo {
+    name: "contract",
+    source: include_str!("contract.rs"),
+    anchor: "tir.func",
+    options: Options::INFO,
+    requires: &[],
+    establishes: &[],
+    make: |raw| Options::read(raw).map(|_| PassKind::Func(tir::FUNC, Box::new(Contract))),
+};
+
+/// The pass.
+pub struct Contract;
+
+/// A product to be taken in, and what is added to it.
+struct Plan {
+    product: Op,
+    addend: Value,
+    negate: bool,
+}
+
+impl FuncPass for Contract {
+    fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
+        let mut n_fused = 0;
+        let changed = rewrite_ops(func, |rw, op| {
+            if let Some(plan) = find(rw.func(), op) {
+                fuse(rw, op, &plan);
+                n_fused += 1;
+            }
+        });
+        cx.count("products fused", n_fused);
+        changed
+    }
+}
+
+fn find(func: &Func, op: Op) -> Option<Plan> {
+    let opcode = func.opcode(op);
+    if opcode != arith::ADD && opcode != arith::SUB {
+        return None;
+    }
+    let result = func.value_scalar(func.result(op)?)?;
+    if !matches!(result.elem, Elem::F32 | Elem::F64 | Elem::F16 | Elem::BF16) {
+        return None;
+    }
+    let (lhs, rhs) = (func.operand(op, 0), func.operand(op, 1));
+    if opcode == arith::SUB {
+        return product(func, op, lhs).map(|product| Plan { product, addend: rhs, negate: true });
+    }
+    if let Some(product) = product(func, op, rhs) {
+        return Some(Plan { product, addend: lhs, negate: false });
+    }
+    product(func, op, lhs).map(|product| Plan { product, addend: rhs, negate: false })
+}
+
+fn product(func: &Func, user: Op, value: Value) -> Option<Op> {
+    let op = func.def_op(value)?;
+    let fits = func.opcode(op) == arith::MUL
+        && func.n_uses(value) == 1
+        && func.value_name(value).is_none()
+        && func.region_of(op) == func.region_of(user);
+    fits.then_some(op)
+}
+
+fn fuse(rw: &mut Rewriter<'_>, op: Op, plan: &Plan) {
+    let (a, b) = (rw.func().operand(plan.product, 0), rw.func().operand(plan.product, 1));
+    let mut builder = rw.before(op);
+    let addend = if plan.negate { builder.value(arith::NEG, &[plan.addend], &[]) } else { plan.addend };
+    let fused = builder.value(arith::FMA, &[a, b, addend], &[]);
+    rw.replace_op(op, &[fused]);
+    rw.erase(plan.product);
+}

@@ -1,0 +1,168 @@
+//! Lets one op stand for all that compute the same: common subexpression elimination.
+//!
+//! # Input form
+//!
+//! Any program.
+//!
+//! # Output form
+//!
+//! As it came; no two ops without effects in scope of each other have the same opcode, operands, attributes and types. An op
+//! that reads memory, has regions or may not be repeated is left alone. Literals are ops too.
+//!
+//! # Example
+//!
+//! ```tir
+//! A[i * 4 + 1] = B[i * 4] + C[i * 4]
+//! ->
+//! let $1 = i * 4
+//! A[$1 + 1] = B[$1] + C[$1]
+//! ```
+//!
+//! # Algorithm
+//!
+//! A walk in the order of the text with a table of the ops in scope, keyed by a hash of opcode, operands, attributes and
+//! type; operands of a commutative op count in either order. Leaving a region takes its ops out of the table: dominance
+//! is scope.
+//!
+//! # Limits
+//!
+//! Two equal expressions in two branches, neither in scope of the other, stay; nothing is hoisted.
+//!
+//! # References
+//!
+//! Cocke (1970), "Global common subexpression elimination"; the scoped table as in Cooper and Torczon, Engineering a
+//! Compiler (2011), section 8.4.1.
+
+use rustc_hash::{FxHashMap, FxHasher};
+use std::hash::{Hash, Hasher};
+use tc_dialects::tir;
+use tc_ir::{Func, Op, Opcode, Region, Rewriter, Value, effects};
+use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
+
+tc_pass::options! {
+    /// `cse` has no options.
+    pub struct Options {}
+}
+
+/// The row.
+pub const INFO: PassInfo = PassInfo {
+    name: "cse",
+    source: include_str!("cse.rs"),
+    anchor: "tir.func",
+    options: Options::INFO,
+    requires: &[],
+    establishes: &[],
+    make: |raw| Options::read(raw).map(|_| PassKind::Func(tir::FUNC, Box::new(Cse))),
+};
+
+/// The pass.
+pub struct Cse;
+
+impl FuncPass for Cse {
+    fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
+        let mut table = Table { rw: Rewriter::new(func), known: FxHashMap::default(), undo: Vec::new(), n_merged: 0 };
+        table.walk();
+        cx.count("ops merged", table.n_merged);
+        table.n_merged > 0
+    }
+}
+
+/// What is in scope, by hash: the op, and the entry that it hides.
+struct Table<'f> {
+    rw: Rewriter<'f>,
+    known: FxHashMap<u64, Op>,
+    undo: Vec<(u64, Option<Op>)>,
+    n_merged: u64,
+}
+
+/// What is left to do: an op and those after it, or the end of a region.
+enum Step {
+    Ops(Op),
+    Leave(usize),
+}
+
+impl Table<'_> {
+    fn walk(&mut self) {
+        let body = self.rw.func().body();
+        let mut pending: Vec<Step> = self.rw.func().first_op(body).map(Step::Ops).into_iter().collect();
+        while let Some(step) = pending.pop() {
+            match step {
+                Step::Leave(mark) => self.leave(mark),
+                Step::Ops(op) => {
+                    pending.extend(self.rw.func().next_op(op).map(Step::Ops));
+                    self.rw.refresh(op);
+                    if self.visit(op) {
+                        continue;
+                    }
+                    let regions: Vec<Region> = self.rw.func().op_regions(op).to_vec();
+                    for &region in regions.iter().rev() {
+                        // A region starts with what is known here: what it adds is gone before the next one starts.
+                        pending.push(Step::Leave(self.undo.len()));
+                        pending.extend(self.rw.func().first_op(region).map(Step::Ops));
+                    }
+                }
+            }
+        }
+    }
+
+    fn leave(&mut self, mark: usize) {
+        for (hash, hidden) in self.undo.drain(mark..).rev() {
+            match hidden {
+                Some(op) => self.known.insert(hash, op),
+                None => self.known.remove(&hash),
+            };
+        }
+    }
+
+    /// Merges `op` into an equal one, or makes it known. Was it merged?
+    fn visit(&mut self, op: Op) -> bool {
+        let func = self.rw.func();
+        let row = func.row(op);
+        let eligible = func.n_results(op) == 1
+            && row.regions.is_empty()
+            && func.opcode(op) != Opcode::UNKNOWN
+            && effects::summary(func, op).is_pure();
+        if !eligible {
+            return false;
+        }
+        let hash = hash_of(func, op, row.commutative);
+        match self.known.get(&hash).copied() {
+            Some(earlier) if same(func, earlier, op, row.commutative) => {
+                let value = func.result(earlier).expect("only ops with one result are known");
+                self.rw.replace_op(op, &[value]);
+                self.n_merged += 1;
+                true
+            }
+            hidden => {
+                self.known.insert(hash, op);
+                self.undo.push((hash, hidden));
+                false
+            }
+        }
+    }
+}
+
+/// The operands, those of a commutative op in one order.
+fn ordered(operands: &[Value], commutative: bool) -> (Option<(Value, Value)>, &[Value]) {
+    match operands {
+        [lhs, rhs, rest @ ..] if commutative => (Some((*lhs.min(rhs), *lhs.max(rhs))), rest),
+        all => (None, all),
+    }
+}
+
+fn hash_of(func: &Func, op: Op, commutative: bool) -> u64 {
+    let mut hasher = FxHasher::default();
+    func.opcode(op).hash(&mut hasher);
+    ordered(func.operands(op), commutative).hash(&mut hasher);
+    func.op_attrs(op).hash(&mut hasher);
+    func.result(op).map(|value| func.value_type(value)).hash(&mut hasher);
+    hasher.finish()
+}
+
+fn same(func: &Func, a: Op, b: Op, commutative: bool) -> bool {
+    func.opcode(a) == func.opcode(b)
+        && func.op_attrs(a) == func.op_attrs(b)
+        && func.keyed_mask(a) == func.keyed_mask(b)
+        && ordered(func.operands(a), commutative) == ordered(func.operands(b), commutative)
+        && func.result(a).map(|value| func.value_type(value)) == func.result(b).map(|value| func.value_type(value))
+}

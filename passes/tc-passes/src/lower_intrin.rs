@@ -1,0 +1,259 @@
+//! Writes out what a kernel has no instruction for: division that rounds down, `sigmoid`, the hint `likely`.
+//!
+//! # Input form
+//!
+//! `scheduled`.
+//!
+//! # Output form
+//!
+//! No `likely`, no `sigmoid`, and no division or remainder of integers that rounds down: `tdiv` and `tmod`, shifts and
+//! masks stand in their place. Floats keep `/`.
+//!
+//! # Example
+//!
+//! ```tir
+//! A[i / 8] = B[i % 5]
+//! ->
+//! A[i >> 3] = B[tmod(i, 5)]
+//! ```
+//!
+//! # Algorithm
+//!
+//! 1. Find the divisions of integers, and prove under the loop ranges and conditions of the place which of them have
+//!    nothing negative in them.
+//! 2. Rewrite each by the first line that fits:
+//!    - unsigned: `tdiv`, `tmod`;
+//!    - a divisor of 2^k: `a >> k`, `a & (2^k - 1)`, right for negative numbers too, as a shift rounds down;
+//!    - nothing negative: `tdiv(a, b)`, `tmod(a, b)`;
+//!    - else with `r = tmod(a, b)`: where `r` is not zero and its sign is not that of `b`, the quotient is one less and the
+//!      remainder `r + b`. Nothing here overflows unless the division itself does.
+//! 3. `sigmoid(x)` becomes `1 / (1 + exp(-x))`, computed in f32 for narrower types; `likely(c)` becomes `c`.
+//!
+//! # Limits
+//!
+//! The remainder of floats is left to the emitter.
+//!
+//! # References
+//!
+//! TVM 0.16, `src/tir/transforms/lower_intrin.cc`; its shift by a multiple of the divisor overflows (TVM #18694) and is
+//! not used.
+
+use crate::analysis::places::walk_places;
+use indexmap::IndexMap;
+use tc_arith::Interval;
+use tc_dialects::algebra::Algebra;
+use tc_dialects::{arith, forms, tir};
+use tc_ir::attrs::AttrData;
+use tc_ir::rewrite::rewrite_ops;
+use tc_ir::types::ElemKind;
+use tc_ir::walk::all_ops;
+use tc_ir::{Builder, Elem, Func, Op, Opcode, Rewriter, Scalar, Type, Value, keys};
+use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
+
+tc_pass::options! {
+    /// `lower-intrin` has no options.
+    pub struct Options {}
+}
+
+/// The row.
+pub const INFO: PassInfo = PassInfo {
+    name: "lower-intrin",
+    source: include_str!("lower_intrin.rs"),
+    anchor: "tir.func",
+    options: Options::INFO,
+    requires: &[&forms::SCHEDULED],
+    establishes: &[],
+    make: |raw| Options::read(raw).map(|_| PassKind::Func(tir::FUNC, Box::new(LowerIntrin))),
+};
+
+/// The pass.
+pub struct LowerIntrin;
+
+impl FuncPass for LowerIntrin {
+    fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
+        let signs = signs_of_divisions(func);
+        rewrite_ops(func, |rw, op| {
+            let counter = match rw.func().opcode(op) {
+                arith::DIV | arith::MOD => {
+                    let sign = signs.get(&op).copied();
+                    let Some(sign) = sign else { return };
+                    divide(rw, op, sign);
+                    "divisions lowered"
+                }
+                arith::SIGMOID => {
+                    sigmoid(rw, op);
+                    "functions lowered"
+                }
+                arith::LIKELY => {
+                    let condition = rw.func().operand(op, 0);
+                    rw.replace_op(op, &[condition]);
+                    "hints removed"
+                }
+                _ => return,
+            };
+            cx.count(counter, 1);
+        })
+    }
+}
+
+/// How a division of integers may be written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Sign {
+    /// Neither operand is ever negative, or their type has no sign.
+    Positive,
+    /// The divisor is positive.
+    PositiveDivisor,
+    Any,
+}
+
+/// The divisions of integers, in order, and what is proved of each where it stands.
+fn signs_of_divisions(func: &Func) -> IndexMap<Op, Sign> {
+    let mut found = IndexMap::new();
+    if !all_ops(func).any(|op| is_division(func, op)) {
+        return found;
+    }
+    walk_places(func, |algebra, op| {
+        if is_division(func, op) {
+            found.insert(op, sign(func, algebra, op));
+        }
+    });
+    found
+}
+
+fn is_division(func: &Func, op: Op) -> bool {
+    matches!(func.opcode(op), arith::DIV | arith::MOD)
+        && func.value_scalar(func.operand(op, 0)).is_some_and(|scalar| scalar.elem.is_int())
+}
+
+fn sign(func: &Func, algebra: &mut Algebra, op: Op) -> Sign {
+    let scalar = func.value_scalar(func.operand(op, 0)).expect("a division is of numbers");
+    if scalar.elem.kind() == ElemKind::Unsigned {
+        return Sign::Positive;
+    }
+    let mut bounds = |value: Value| -> Interval {
+        match scalar.lanes {
+            1 => {
+                let expr = algebra.expr(func, value);
+                algebra.analyzer.bounds(expr)
+            }
+            _ => splat(func, value).map_or(Interval::FULL, Interval::point),
+        }
+    };
+    let (lhs, rhs) = (bounds(func.operand(op, 0)), bounds(func.operand(op, 1)));
+    match (lhs.all_at_least(0), rhs.all_at_least(1)) {
+        (true, true) => Sign::Positive,
+        (_, true) => Sign::PositiveDivisor,
+        _ => Sign::Any,
+    }
+}
+
+/// The number that every lane of `value` is.
+fn splat(func: &Func, value: Value) -> Option<i64> {
+    let op = func.def_op(value)?;
+    if func.opcode(op) == arith::BROADCAST { func.const_int(func.operand(op, 0)) } else { func.const_int(value) }
+}
+
+/// Makes ops for values of one type.
+struct Make<'b, 'f> {
+    b: &'b mut Builder<'f>,
+    scalar: Scalar,
+}
+
+impl Make<'_, '_> {
+    fn number(&mut self, value: i64) -> Value {
+        let number = self.b.int(value, self.scalar.elem);
+        self.spread(number)
+    }
+
+    fn spread(&mut self, number: Value) -> Value {
+        if self.scalar.lanes == 1 {
+            return number;
+        }
+        let lanes = self.b.func.int_attr(i64::from(self.scalar.lanes));
+        self.b.value(arith::BROADCAST, &[number], &[(keys::LANES, lanes)])
+    }
+
+    fn op(&mut self, opcode: Opcode, operands: &[Value]) -> Value {
+        self.b.value(opcode, operands, &[])
+    }
+
+    fn compare(&mut self, predicate: &str, lhs: Value, rhs: Value) -> Value {
+        let word = self.b.func.word_attr(predicate);
+        self.b.value(arith::CMP, &[lhs, rhs], &[(keys::PREDICATE, word)])
+    }
+}
+
+fn divide(rw: &mut Rewriter<'_>, op: Op, sign: Sign) {
+    let func = rw.func();
+    let quotient = func.opcode(op) == arith::DIV;
+    let (lhs, rhs) = (func.operand(op, 0), func.operand(op, 1));
+    let scalar = func.value_scalar(lhs).expect("a division is of numbers");
+    let power = splat(func, rhs).filter(|&divisor| divisor > 0 && divisor.count_ones() == 1);
+    let mut b = rw.before(op);
+    let mut make = Make { b: &mut b, scalar };
+    let value = match power {
+        Some(1) if quotient => lhs,
+        Some(divisor) if quotient => {
+            let count = make.number(i64::from(divisor.trailing_zeros()));
+            make.op(arith::SHR, &[lhs, count])
+        }
+        Some(divisor) => {
+            let mask = make.number(divisor - 1);
+            make.op(arith::BITAND, &[lhs, mask])
+        }
+        None if sign == Sign::Positive => make.op(if quotient { arith::TDIV } else { arith::TMOD }, &[lhs, rhs]),
+        None => floor(&mut make, lhs, rhs, quotient, sign),
+    };
+    rw.replace_op(op, &[value]);
+}
+
+/// The quotient rounded down, or its remainder, by what truncates.
+fn floor(make: &mut Make<'_, '_>, lhs: Value, rhs: Value, quotient: bool, sign: Sign) -> Value {
+    let zero = make.number(0);
+    let rest = make.op(arith::TMOD, &[lhs, rhs]);
+    let off = if sign == Sign::PositiveDivisor {
+        make.compare("lt", rest, zero)
+    } else {
+        // The signs differ, and the remainder is not zero.
+        let some = make.compare("ne", rest, zero);
+        let mixed = make.op(arith::BITXOR, &[rest, rhs]);
+        let differ = make.compare("lt", mixed, zero);
+        make.op(arith::AND, &[some, differ])
+    };
+    if quotient {
+        let (one, truncated) = (make.number(1), make.op(arith::TDIV, &[lhs, rhs]));
+        let correction = make.op(arith::SELECT, &[off, one, zero]);
+        make.op(arith::SUB, &[truncated, correction])
+    } else {
+        let correction = make.op(arith::SELECT, &[off, rhs, zero]);
+        make.op(arith::ADD, &[rest, correction])
+    }
+}
+
+/// `1 / (1 + exp(-x))`, in f32 for types that hold less.
+fn sigmoid(rw: &mut Rewriter<'_>, op: Op) {
+    let operand = rw.func().operand(op, 0);
+    let scalar = rw.func().value_scalar(operand).expect("`sigmoid` takes a float");
+    let wide = if scalar.elem.bits() < 32 { Elem::F32 } else { scalar.elem };
+    let mut b = rw.before(op);
+    let (own, wide_ty) = (b.func.value_type(operand), b.func.scalar_ty(Scalar { elem: wide, ..scalar }));
+    let x = cast(&mut b, operand, wide_ty);
+    let one = b.func.attr(AttrData::float(1.0));
+    let elem_ty = b.func.elem_ty(wide);
+    let one = b.constant(one, elem_ty);
+    let one = Make { b: &mut b, scalar }.spread(one);
+    let negated = b.value(arith::NEG, &[x], &[]);
+    let power = b.value(arith::EXP, &[negated], &[]);
+    let sum = b.value(arith::ADD, &[one, power], &[]);
+    let value = b.value(arith::DIV, &[one, sum], &[]);
+    let value = cast(&mut b, value, own);
+    rw.replace_op(op, &[value]);
+}
+
+fn cast(b: &mut Builder<'_>, value: Value, ty: Type) -> Value {
+    if b.func.value_type(value) == ty {
+        return value;
+    }
+    let op = arith::Cast::build(b, value, &[], &[ty]);
+    b.func.result(op).expect("a cast has one result")
+}

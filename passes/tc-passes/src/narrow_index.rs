@@ -1,0 +1,247 @@
+//! Gives every `index` a width: 32 bits where they are proved to suffice, else 64.
+//!
+//! # Input form
+//!
+//! Programs whose sizes are constant.
+//!
+//! # Output form
+//!
+//! No value of type `index` is left. Values that must have one type, because an op takes both, have one.
+//!
+//! # Example
+//!
+//! ```tir
+//! for i in 0..513 bind(blockIdx.x) {
+//!   A[i * 32] = 0.0
+//! }
+//! ->
+//! for i in 0..513i32 bind(blockIdx.x) {
+//!   A[i * 32] = 0.0
+//! }
+//! ```
+//!
+//! # Algorithm
+//!
+//! 1. Join values of type `index` that an op ties to each other into classes (union-find, Tarjan 1975).
+//! 2. Bound every value by the ranges of the loops around it. A class all of whose values lie in 32 bits becomes `i32`, any
+//!    other `i64`.
+//! 3. Set the types; casts between integers of equal type are left to be folded.
+//!
+//! # Limits
+//!
+//! A function with sizes that are not constant is left alone. Bounds come from loop ranges, not from conditions: an index
+//! that only a condition keeps small becomes 64 bits wide.
+//!
+//! # References
+//!
+//! TVM 0.16, `src/tir/transforms/narrow_datatype.cc`, without its rule that an index inherits the width of what it loads.
+
+use crate::analysis::fold::fold_op;
+use tc_dialects::algebra::Algebra;
+use tc_dialects::{arith, tir};
+use tc_ir::opdef::{Infer, Role};
+use tc_ir::rewrite::rewrite_ops;
+use tc_ir::walk::all_ops;
+use tc_ir::{Elem, Func, Op, Region, Rewriter, Scalar, Type, Value};
+use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
+
+tc_pass::options! {
+    /// `narrow-index` has no options.
+    pub struct Options {}
+}
+
+/// The row.
+pub const INFO: PassInfo = PassInfo {
+    name: "narrow-index",
+    source: include_str!("narrow_index.rs"),
+    anchor: "tir.func",
+    options: Options::INFO,
+    requires: &[],
+    establishes: &[],
+    make: |raw| Options::read(raw).map(|_| PassKind::Func(tir::FUNC, Box::new(NarrowIndex))),
+};
+
+/// The pass.
+pub struct NarrowIndex;
+
+impl FuncPass for NarrowIndex {
+    fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
+        if !func.header.symbols.is_empty() || !has_index(func) {
+            return false;
+        }
+        let mut classes = Classes::new(func.n_value_ids());
+        for op in all_ops(func) {
+            tie(func, op, &mut classes);
+        }
+        bound_all(func, &mut classes);
+        set_types(func, &mut classes, cx);
+        rewrite_ops(func, |rw, op| {
+            if rw.func().opcode(op) == arith::CAST {
+                fold_op(rw, op);
+            }
+        });
+        true
+    }
+}
+
+fn index_lanes(func: &Func, value: Value) -> Option<u16> {
+    func.value_scalar(value).filter(|scalar| scalar.elem == Elem::Index).map(|scalar| scalar.lanes)
+}
+
+fn values_of(func: &Func, op: Op) -> impl Iterator<Item = Value> + '_ {
+    let args = func.op_regions(op).iter().flat_map(|&region| func.region_args(region).iter().copied());
+    func.results(op).chain(args)
+}
+
+fn has_index(func: &Func) -> bool {
+    let params = func.params().iter().any(|&value| index_lanes(func, value).is_some());
+    params || all_ops(func).any(|op| values_of(func, op).any(|value| index_lanes(func, value).is_some()))
+}
+
+/// Classes of values that must have one width.
+struct Classes {
+    parent: Vec<u32>,
+    is_wide: Vec<bool>,
+}
+
+impl Classes {
+    fn new(n: usize) -> Classes {
+        Classes { parent: (0..n as u32).collect(), is_wide: vec![false; n] }
+    }
+
+    fn root(&mut self, value: Value) -> usize {
+        let mut at = value.as_u32();
+        while self.parent[at as usize] != at {
+            let next = self.parent[at as usize];
+            self.parent[at as usize] = self.parent[next as usize];
+            at = next;
+        }
+        at as usize
+    }
+
+    fn join(&mut self, a: Value, b: Value) {
+        let (a, b) = (self.root(a), self.root(b));
+        self.parent[a.max(b)] = a.min(b) as u32;
+    }
+}
+
+/// Joins the values that `op` wants to be of one type.
+fn tie(func: &Func, op: Op, classes: &mut Classes) {
+    let mut group: Vec<Value> = Vec::new();
+    match func.role(op) {
+        Role::For => {
+            let body = func.op_regions(op)[0];
+            let args = func.region_args(body);
+            group.extend([func.operand(op, 0), func.operand(op, 1), args[0]]);
+            for (nth, result) in func.results(op).enumerate() {
+                for other in [func.operand(op, nth + 2), args[nth + 1], func.yielded(body)[nth]] {
+                    classes.join(result, other);
+                }
+            }
+        }
+        Role::If => {
+            for &region in func.op_regions(op) {
+                for (result, &value) in func.results(op).zip(func.yielded(region)) {
+                    classes.join(result, value);
+                }
+            }
+        }
+        // A cast is where widths meet; accesses take any.
+        Role::Cast | Role::Load | Role::Store | Role::RefElement | Role::RefRegion | Role::Constant => {}
+        _ => match func.row(op).infer {
+            Infer::Same(from) => {
+                group.extend(func.operands(op)[from..].iter().copied());
+                group.extend(func.result(op));
+            }
+            _ => {
+                group.extend(func.operands(op).iter().copied());
+                group.extend(func.results(op));
+            }
+        },
+    }
+    group.retain(|&value| index_lanes(func, value).is_some());
+    if let Some((&first, rest)) = group.split_first() {
+        rest.iter().for_each(|&value| classes.join(first, value));
+    }
+}
+
+/// Marks the classes in which a value may leave 32 bits.
+fn bound_all(func: &Func, classes: &mut Classes) {
+    let mut algebra = Algebra::of_func(func);
+    bound_region(func, func.body(), &mut algebra, classes);
+    for &param in func.params() {
+        if index_lanes(func, param).is_some() {
+            let root = classes.root(param);
+            classes.is_wide[root] = true;
+        }
+    }
+}
+
+fn bound_region(func: &Func, region: Region, algebra: &mut Algebra, classes: &mut Classes) {
+    for op in func.ops(region) {
+        for value in func.results(op) {
+            bound(func, value, algebra, classes);
+        }
+        for &inner in func.op_regions(op) {
+            let mark = algebra.analyzer.mark();
+            if func.opcode(op) == tir::FOR {
+                algebra.enter_loop(func, op);
+            }
+            for &arg in func.region_args(inner) {
+                bound(func, arg, algebra, classes);
+            }
+            bound_region(func, inner, algebra, classes);
+            algebra.analyzer.rollback(mark);
+        }
+    }
+}
+
+fn bound(func: &Func, value: Value, algebra: &mut Algebra, classes: &mut Classes) {
+    let Some(lanes) = index_lanes(func, value) else { return };
+    let interval = if lanes == 1 {
+        let expr = algebra.expr(func, value);
+        algebra.analyzer.bounds(expr)
+    } else {
+        vector_bounds(func, value, algebra)
+    };
+    let fits = interval.min().is_some_and(|min| min >= i64::from(i32::MIN))
+        && interval.max().is_some_and(|max| max <= i64::from(i32::MAX));
+    if !fits {
+        let root = classes.root(value);
+        classes.is_wide[root] = true;
+    }
+}
+
+/// The bounds of a ramp or a broadcast; of any other vector nothing is known.
+fn vector_bounds(func: &Func, value: Value, algebra: &mut Algebra) -> tc_arith::Interval {
+    let Some(op) = func.def_op(value) else { return tc_arith::Interval::default() };
+    let base = |algebra: &mut Algebra| {
+        let expr = algebra.expr(func, func.operand(op, 0));
+        algebra.analyzer.bounds(expr)
+    };
+    if func.opcode(op) == arith::BROADCAST {
+        return base(algebra);
+    }
+    let (true, Some(stride)) = (func.opcode(op) == arith::RAMP, func.const_int(func.operand(op, 1))) else {
+        return tc_arith::Interval::default();
+    };
+    let lanes = func.value_scalar(value).map_or(1, |scalar| i64::from(scalar.lanes));
+    let span = stride.saturating_mul(lanes - 1);
+    base(algebra).add(tc_arith::Interval::new(span.min(0), span.max(0)))
+}
+
+fn set_types(func: &mut Func, classes: &mut Classes, cx: &mut PassCx) {
+    let ops: Vec<Op> = all_ops(func).collect();
+    let mut values: Vec<Value> = func.params().to_vec();
+    for &op in &ops {
+        values.extend(values_of(func, op));
+    }
+    for value in values {
+        let Some(lanes) = index_lanes(func, value) else { continue };
+        let root = classes.root(value);
+        let elem = if classes.is_wide[root] { Elem::I64 } else { Elem::I32 };
+        cx.count(if elem == Elem::I32 { "values of 32 bits" } else { "values of 64 bits" }, 1);
+        let ty: Type = func.scalar_ty(Scalar { elem, lanes });
+        Rewriter::new(func).set_type(value, ty);
+    }
+}

@@ -1,0 +1,238 @@
+//! Rewrites index arithmetic and conditions to a normal form, under what is known where they stand.
+//!
+//! Known are the ranges of the loops around, the extents of launch coordinates, the conditions of the branches around,
+//! and what named values stand for.
+//!
+//! # Input form
+//!
+//! Any program.
+//!
+//! # Output form
+//!
+//! As it came; every integer and truth value that something other than arithmetic uses is in the normal form of the index
+//! algebra. A conditional whose condition is proved goes, so does a loop that runs never or once. Named values keep their
+//! names: expressions are simplified up to them, not through them.
+//!
+//! # Example
+//!
+//! ```tir
+//! for i in 0..8 {
+//!   if i * 4 + 3 < 32 {
+//!     A[(i * 4 + 3) / 4] = 0.0
+//!   }
+//! }
+//! ->
+//! for i in 0..8 {
+//!   A[i] = 0.0
+//! }
+//! ```
+//!
+//! # Algorithm
+//!
+//! A walk in the order of the text that takes the analyzer along: entering a region declares its loop or assumes its
+//! condition, leaving it forgets them. At each op the expressions behind its operands are simplified and, where that
+//! changed them, made anew in front of it. What nothing uses any more is taken out in the end.
+//!
+//! # Limits
+//!
+//! Floats are folded only where that is exact. What memory holds is not known.
+//!
+//! # References
+//!
+//! The rules are those of `tc-arith`, each a named row; TVM 0.16, `src/tir/transforms/simplify.cc`, for what such a pass
+//! is to do, without the two unsound rules of its canonical `<`.
+
+use crate::analysis::dead::erase_dead;
+use crate::analysis::fold::fold_op;
+use crate::analysis::structure::{collapse_branch, collapse_loop};
+use rustc_hash::FxHashMap;
+use tc_arith::Expr;
+use tc_dialects::algebra::{Algebra, build_with};
+use tc_dialects::tir;
+use tc_ir::attrs::AttrData;
+use tc_ir::opdef::Role;
+use tc_ir::{Elem, Func, Op, Region, Rewriter, Scalar, Value};
+use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
+
+tc_pass::options! {
+    /// `simplify` has no options.
+    pub struct Options {}
+}
+
+/// The row.
+pub const INFO: PassInfo = PassInfo {
+    name: "simplify",
+    source: include_str!("simplify.rs"),
+    anchor: "tir.func",
+    options: Options::INFO,
+    requires: &[],
+    establishes: &[],
+    make: |raw| Options::read(raw).map(|_| PassKind::Func(tir::FUNC, Box::new(Simplify))),
+};
+
+/// The pass.
+pub struct Simplify;
+
+impl FuncPass for Simplify {
+    fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
+        let algebra = Algebra::of_func(func);
+        let mut state = State { rw: Rewriter::new(func), algebra, n_rewritten: 0, n_collapsed: 0 };
+        let body = state.rw.func().body();
+        state.region(body);
+        let (changed, n_rewritten, n_collapsed) = (state.rw.changed(), state.n_rewritten, state.n_collapsed);
+        drop(state);
+        cx.count("expressions rewritten", n_rewritten);
+        cx.count("loops and conditionals collapsed", n_collapsed);
+        (erase_dead(func) > 0) | changed
+    }
+}
+
+struct State<'f> {
+    rw: Rewriter<'f>,
+    algebra: Algebra,
+    n_rewritten: u64,
+    n_collapsed: u64,
+}
+
+impl State<'_> {
+    fn region(&mut self, region: Region) {
+        let mut at = self.rw.func().first_op(region);
+        while let Some(op) = at {
+            let before = self.rw.func().prev_op(op);
+            self.rw.refresh(op);
+            self.op(op);
+            at = if self.rw.func().region_of(op).is_some() {
+                self.regions(op);
+                self.rw.func().next_op(op)
+            } else {
+                // The op gave way to others, which are yet to be seen.
+                match before {
+                    Some(before) => self.rw.func().next_op(before),
+                    None => self.rw.func().first_op(region),
+                }
+            };
+        }
+    }
+
+    fn regions(&mut self, op: Op) {
+        for region in self.rw.func().op_regions(op).to_vec() {
+            let mark = self.algebra.analyzer.mark();
+            self.algebra.enter_region(self.rw.func(), region);
+            self.region(region);
+            self.algebra.analyzer.rollback(mark);
+        }
+    }
+
+    fn op(&mut self, op: Op) {
+        let func = self.rw.func();
+        let role = func.role(op);
+        if role == Role::Constant {
+            return;
+        }
+        if let Some(result) = func.result(op)
+            && sees(func, result)
+            && func.op_regions(op).is_empty()
+        {
+            // Unnamed arithmetic is looked at where something uses it.
+            if func.value_name(result).is_some() {
+                self.definition(op, result);
+            }
+            return;
+        }
+        let mut made = FxHashMap::default();
+        for idx in 0..self.rw.func().operands(op).len() {
+            let operand = self.rw.func().operand(op, idx);
+            if let Some(simple) = self.simplified(operand) {
+                let value = self.make(op, simple, operand, &mut made);
+                self.rw.set_operand(op, idx, value);
+            }
+        }
+        self.collapse(op, role);
+    }
+
+    fn collapse(&mut self, op: Op, role: Role) {
+        let func = self.rw.func();
+        match role {
+            Role::If => {
+                let condition = func.operand(op, 0);
+                if let Some(AttrData::Bool(truth)) = func.constant(condition).map(|attr| func.attr_data(attr)) {
+                    let truth = *truth;
+                    collapse_branch(&mut self.rw, op, truth);
+                    self.n_collapsed += 1;
+                }
+            }
+            Role::For => {
+                collapse_loop(&mut self.rw, op);
+                self.n_collapsed += u64::from(self.rw.func().region_of(op).is_none());
+            }
+            _ => fold_op(&mut self.rw, op),
+        }
+    }
+
+    /// A named value: its own expression is simplified, and from here on it is a name.
+    fn definition(&mut self, op: Op, value: Value) {
+        let mut value = value;
+        let given = self.algebra.expr(self.rw.func(), value);
+        let simple = self.algebra.analyzer.simplify(given);
+        if simple != given {
+            let mut made = FxHashMap::default();
+            let new = self.make(op, simple, value, &mut made);
+            self.rw.replace_op(op, &[new]);
+            value = new;
+        }
+        let func = self.rw.func();
+        if func.value_name(value).is_some() && func.def_op(value).is_some() {
+            let var = self.algebra.declare(func, value);
+            self.algebra.analyzer.define(var, simple);
+        }
+    }
+
+    /// The simpler expression of `value`, if there is one.
+    fn simplified(&mut self, value: Value) -> Option<Expr> {
+        let func = self.rw.func();
+        if !sees(func, value) || func.constant(value).is_some() || func.value_name(value).is_some() {
+            return None;
+        }
+        let given = self.algebra.expr(func, value);
+        let simple = self.algebra.analyzer.simplify(given);
+        (simple != given).then_some(simple)
+    }
+
+    /// Makes `expr`, of the type of `like`, in front of `op`.
+    fn make(&mut self, op: Op, expr: Expr, like: Value, made: &mut FxHashMap<Expr, Value>) -> Value {
+        let elem = match self.rw.func().value_scalar(like).map(|scalar| scalar.elem) {
+            // What a condition compares is of one type; a literal or a variable inside tells which.
+            Some(Elem::Bool) | None => self.compared(like),
+            Some(elem) => elem,
+        };
+        self.n_rewritten += 1;
+        self.rw.set_changed();
+        build_with(&mut self.rw.before(op), &self.algebra, expr, elem, made)
+    }
+
+    /// The integer type that the comparisons behind the truth value `value` compare.
+    fn compared(&self, value: Value) -> Elem {
+        let func = self.rw.func();
+        let mut pending = vec![value];
+        while let Some(value) = pending.pop() {
+            match func.value_scalar(value) {
+                Some(Scalar { elem, lanes: 1 }) if elem.is_int() => return elem,
+                _ => {}
+            }
+            let Some(op) = func.def_op(value) else { continue };
+            pending.extend(func.operands(op).iter().rev());
+            for &region in func.op_regions(op) {
+                pending.extend_from_slice(func.yielded(region));
+            }
+        }
+        Elem::Index
+    }
+}
+
+/// Is `value` a number or a truth value of the algebra?
+fn sees(func: &Func, value: Value) -> bool {
+    matches!(
+        func.value_scalar(value),
+        Some(Scalar { elem: Elem::Bool | Elem::Index | Elem::I32 | Elem::I64, lanes: 1 })
+    ) && func.def_op(value).is_none_or(|op| func.role(op) != Role::Load)
+}

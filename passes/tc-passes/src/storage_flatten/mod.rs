@@ -1,0 +1,91 @@
+//! Gives every buffer one dimension and computes the position of each element.
+//!
+//! # Input form
+//!
+//! `scheduled`.
+//!
+//! # Output form
+//!
+//! `flat`: buffers and parameters have one dimension; elements lie in row-major order, or by the `strides` of the buffer,
+//! which are taken off. A scalar buffer `f32[]` becomes `f32[1]`.
+//!
+//! # Example
+//!
+//! ```tir
+//! tir.func @f(A: f32[16, 8]) {
+//!   for i in 0..16 {
+//!     for j in 0..8 {
+//!       A[i, j] = 0.0
+//!     }
+//!   }
+//! }
+//! ->
+//! tir.func @f(A: f32[128]) {
+//!   for i in 0..16 {
+//!     for j in 0..8 {
+//!       A[i * 8 + j] = 0.0
+//!     }
+//!   }
+//! }
+//! ```
+//!
+//! # Algorithm
+//!
+//! 1. For each parameter, alloc and view compute strides and the number of elements; refuse what cannot be flattened.
+//! 2. Rewrite each access and each reference to an element with the sum of indices times strides. A reference to a region
+//!    whose elements lie side by side becomes one to a stretch of the flat buffer.
+//! 3. Set the new types. Between 2 and 3 indices and types do not fit one another.
+//!
+//! # Limits
+//!
+//! Layouts (`layout = …`) are refused. A reference to a region with gaps is refused. Indices of several dimensions become
+//! `index` arithmetic even where they were narrower.
+//!
+//! # References
+//!
+//! TVM 0.16, `src/tir/transforms/storage_flatten.cc` and `flatten_buffer.cc`.
+
+mod rewrite;
+mod strides;
+
+use tc_dialects::{forms, tir};
+use tc_ir::Func;
+use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
+
+tc_pass::options! {
+    /// `storage-flatten` has no options.
+    pub struct Options {}
+}
+
+/// The row.
+pub const INFO: PassInfo = PassInfo {
+    name: "storage-flatten",
+    source: include_str!("mod.rs"),
+    anchor: "tir.func",
+    options: Options::INFO,
+    requires: &[&forms::SCHEDULED],
+    establishes: &[&forms::FLAT],
+    make: |raw| Options::read(raw).map(|_| PassKind::Func(tir::FUNC, Box::new(StorageFlatten))),
+};
+
+/// The pass.
+pub struct StorageFlatten;
+
+impl FuncPass for StorageFlatten {
+    fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
+        let plan = match strides::plan(func) {
+            Ok(plan) => plan,
+            Err(found) => {
+                cx.diagnostics.append(found);
+                return false;
+            }
+        };
+        if plan.buffers.is_empty() {
+            return false;
+        }
+        cx.count("buffers flattened", plan.buffers.len() as u64);
+        cx.count("accesses rewritten", rewrite::accesses(func, &plan));
+        rewrite::types(func, &plan);
+        true
+    }
+}

@@ -1,0 +1,197 @@
+//! The rewriting: indices, references, types.
+
+use super::strides::{Flat, Plan};
+use tc_dialects::{arith, tir};
+use tc_ir::attrs::{AttrData, BinOp};
+use tc_ir::opdef::Role;
+use tc_ir::walk::all_ops;
+use tc_ir::{Attr, Builder, Func, Op, Opcode, Rewriter, TypeData, Value, keys};
+
+/// Rewrites all accesses; gives their number.
+pub(super) fn accesses(func: &mut Func, plan: &Plan) -> u64 {
+    let ops: Vec<Op> = all_ops(func)
+        .filter(|&op| matches!(func.opcode(op), tir::LOAD | tir::STORE | tir::REF | tir::REGION))
+        .filter(|&op| plan.buffers.contains_key(&func.operand(op, 0)))
+        .collect();
+    let mut rw = Rewriter::new(func);
+    for &op in &ops {
+        access(&mut rw, op, plan);
+    }
+    ops.len() as u64
+}
+
+fn access(rw: &mut Rewriter<'_>, op: Op, plan: &Plan) {
+    let func = rw.func();
+    let operands = func.operands(op).to_vec();
+    let n_indices = operands.len() - 1 - usize::from(func.role(op) == Role::Store);
+    let flat = &plan.buffers[&operands[0]];
+    let at = position(&mut rw.before(op), &operands[1..=n_indices], flat);
+    if let Some(&length) = plan.stretches.get(&op) {
+        return refer_to_stretch(rw, op, at, length);
+    }
+    let mut new = vec![operands[0], at];
+    new.extend_from_slice(&operands[1 + n_indices..]);
+    rw.set_operands(op, &new);
+}
+
+/// Puts a reference to a stretch of the flat buffer in the place of `op`.
+fn refer_to_stretch(rw: &mut Rewriter<'_>, op: Op, at: Value, length: Attr) {
+    let buffer = rw.func().operand(op, 0);
+    let func = rw.func_mut();
+    let Some((elem, _, scope)) = func.as_shaped(func.value_type(buffer)) else { return };
+    let ty = func.ty(TypeData::Ref { elem, shape: [length].into(), scope });
+    let list = func.attr(AttrData::List([length].into()));
+    let key = func.name("lengths");
+    let mut b = rw.before(op);
+    let new = tir::RegionRef::build(&mut b, buffer, &[at], &[(key, list)], &[ty]);
+    let result = rw.func().result(new).expect("the row has one result");
+    rw.replace_op(op, &[result]);
+}
+
+/// The position of an element: `i * 2048 + j * 512 + k`, constants last. The last index may be a vector.
+fn position(b: &mut Builder<'_>, indices: &[Value], flat: &Flat) -> Value {
+    let lanes = indices.last().and_then(|&last| b.func.value_scalar(last)).map_or(1, |scalar| scalar.lanes);
+    let (scalars, vector) = if lanes > 1 { indices.split_at(indices.len() - 1) } else { (indices, &indices[..0]) };
+    let mut sum = Sum { value: None, constant: 0 };
+    for (&index, &stride) in scalars.iter().zip(&flat.strides) {
+        sum.add(b, index, stride);
+    }
+    let Some((&vector, &stride)) = vector.first().zip(flat.strides.last()) else { return sum.finish(b) };
+    let ramp = b.func.def_op(vector).filter(|&op| b.func.opcode(op) == arith::RAMP);
+    let lanes = b.func.int_attr(i64::from(lanes));
+    if let Some(ramp) = ramp {
+        let (base, step) = (b.func.operand(ramp, 0), b.func.operand(ramp, 1));
+        sum.add(b, base, stride);
+        let start = sum.finish(b);
+        let mut step_sum = Sum { value: None, constant: 0 };
+        step_sum.add(b, step, stride);
+        let step = step_sum.finish(b);
+        return b.value(arith::RAMP, &[start, step], &[(keys::LANES, lanes)]);
+    }
+    // A gather: every lane has its own index.
+    let start = sum.finish(b);
+    let start = b.value(arith::BROADCAST, &[start], &[(keys::LANES, lanes)]);
+    let factor = attr_value(b, stride);
+    let factor = b.value(arith::BROADCAST, &[factor], &[(keys::LANES, lanes)]);
+    let wide = b.func.value_type(factor);
+    let vector = cast(b, vector, wide);
+    let scaled = b.value(arith::MUL, &[vector, factor], &[]);
+    b.value(arith::ADD, &[start, scaled], &[])
+}
+
+/// A sum in the making.
+struct Sum {
+    value: Option<Value>,
+    constant: i64,
+}
+
+impl Sum {
+    /// Adds `index * stride`.
+    fn add(&mut self, b: &mut Builder<'_>, index: Value, stride: Attr) {
+        let number = b.func.as_int(stride);
+        if let (Some(index), Some(stride)) = (b.func.const_int(index), number)
+            && let Some(constant) = index.checked_mul(stride).and_then(|product| product.checked_add(self.constant))
+        {
+            self.constant = constant;
+            return;
+        }
+        let ty = b.func.index_ty();
+        let index = cast(b, index, ty);
+        let term = match number {
+            Some(1) => index,
+            _ => {
+                let stride = attr_value(b, stride);
+                b.value(arith::MUL, &[index, stride], &[])
+            }
+        };
+        self.value = Some(match self.value {
+            Some(sum) => b.value(arith::ADD, &[sum, term], &[]),
+            None => term,
+        });
+    }
+
+    fn finish(self, b: &mut Builder<'_>) -> Value {
+        match (self.value, self.constant) {
+            (Some(value), 0) => value,
+            (None, constant) => b.index(constant),
+            (Some(value), constant) => {
+                // `p - 33` reads better than `p + -33`.
+                let (opcode, magnitude) = match constant.checked_neg() {
+                    Some(positive) if constant < 0 => (arith::SUB, positive),
+                    _ => (arith::ADD, constant),
+                };
+                let constant = b.index(magnitude);
+                b.value(opcode, &[value, constant], &[])
+            }
+        }
+    }
+}
+
+fn cast(b: &mut Builder<'_>, value: Value, ty: tc_ir::Type) -> Value {
+    if b.func.value_type(value) == ty {
+        return value;
+    }
+    let op = arith::Cast::build(b, value, &[], &[ty]);
+    b.func.result(op).expect("a cast has one result")
+}
+
+/// The `index` value of an expression over symbols, which the plan has found computable.
+fn attr_value(b: &mut Builder<'_>, attr: Attr) -> Value {
+    match b.func.attr_data(attr).clone() {
+        AttrData::Int(value, _) => b.index(i64::try_from(value).expect("the plan refuses what does not fit")),
+        AttrData::Word(name) => {
+            let nth = b.func.header.symbols.iter().position(|symbol| symbol.name == name);
+            b.func.region_args(b.func.body())[nth.expect("the plan refuses unknown names")]
+        }
+        AttrData::Unary(_, arg) => {
+            let arg = attr_value(b, arg);
+            b.value(arith::NEG, &[arg], &[])
+        }
+        AttrData::Binary(op, lhs, rhs) => {
+            let (lhs, rhs) = (attr_value(b, lhs), attr_value(b, rhs));
+            b.value(opcode(op), &[lhs, rhs], &[])
+        }
+        AttrData::Call(name, args) => {
+            let args: Vec<Value> = args.iter().map(|&arg| attr_value(b, arg)).collect();
+            let opcode = match b.func.text(name) {
+                "min" => arith::MIN,
+                "max" => arith::MAX,
+                "floordiv" => arith::DIV,
+                "floormod" => arith::MOD,
+                "tdiv" => arith::TDIV,
+                _ => arith::TMOD,
+            };
+            b.value(opcode, &args, &[])
+        }
+        _ => unreachable!("the plan refuses what cannot be computed"),
+    }
+}
+
+fn opcode(op: BinOp) -> Opcode {
+    match op {
+        BinOp::Add => arith::ADD,
+        BinOp::Sub => arith::SUB,
+        BinOp::Div => arith::DIV,
+        BinOp::Mod => arith::MOD,
+        _ => arith::MUL,
+    }
+}
+
+/// Sets the types of buffers and of references into them, and takes strides off.
+pub(super) fn types(func: &mut Func, plan: &Plan) {
+    for nth in 0..func.header.params.len() {
+        if plan.buffers.contains_key(&func.params()[nth]) {
+            let attrs = func.header.params[nth].attrs;
+            func.header.params[nth].attrs = func.without_entry(attrs, keys::STRIDES);
+        }
+    }
+    let mut rw = Rewriter::new(func);
+    for (&buffer, flat) in &plan.buffers {
+        rw.set_type(buffer, flat.ty);
+        if let Some(op) = rw.func().def_op(buffer) {
+            let attrs = rw.func().op_attrs(op);
+            let attrs = rw.func_mut().without_entry(attrs, keys::STRIDES);
+            rw.set_attrs(op, attrs);
+        }
+    }
+}

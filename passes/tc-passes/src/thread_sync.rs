@@ -1,0 +1,143 @@
+//! Makes the threads of a block independent, ordered by barriers where they touch one cell.
+//!
+//! Before it a function is *phased*: all threads finish an op before one begins the next. After it the function carries
+//! the attribute `threaded`: threads run at their own pace and wait for one another at `gpu.barrier` only.
+//!
+//! # Input form
+//!
+//! `scheduled`. Flat and multi-dimensional buffers both do. No op whose effect is unknown inside a launch nest.
+//!
+//! # Output form
+//!
+//! `threaded`. Nothing but barriers is added.
+//!
+//! # Example
+//!
+//! ```tir
+//! for tx in 0..32 bind(threadIdx.x) {
+//!   alloc S: f32[32] in shared
+//!   for k in 0..4 {
+//!     S[tx] = A[k * 32 + tx]
+//!     B[k * 32 + tx] = S[31 - tx]
+//!   }
+//! }
+//! ->
+//! for tx in 0..32 bind(threadIdx.x) {
+//!   alloc S: f32[32] in shared
+//!   for k in 0..4 {
+//!     gpu.barrier(shared)
+//!     S[tx] = A[k * 32 + tx]
+//!     gpu.barrier(shared)
+//!     B[k * 32 + tx] = S[31 - tx]
+//!   }
+//! }
+//! ```
+//!
+//! # Algorithm
+//!
+//! 1. Collect the accesses to memory that several threads of a block reach: shared, warp and global. Two accesses
+//!    conflict if one of them writes, unless it is proved that they meet only in one thread: their indices are injective
+//!    in all launched thread coordinates, or never equal. (The reference looks at the innermost coordinate only and so
+//!    loses barriers in blocks of two dimensions.)
+//! 2. Walk each region in order, from the inside out, and plan a barrier before the first statement that conflicts with
+//!    what came since the last one; then hold the end of a loop's body against its beginning.
+//! 3. A barrier goes where all threads of a block come: never under a condition or a loop bound that may differ between
+//!    them. A conflict within such a place is an error.
+//!
+//! # Limits
+//!
+//! A conflict inside a divergent condition is refused: the condition has to be divided by hand into the part before the
+//! barrier and the part after it. Conditions do not narrow the threads that are considered.
+//!
+//! # References
+//!
+//! TVM 0.16, `src/tir/transforms/thread_storage_sync.cc`.
+
+use crate::analysis::access::Access;
+use crate::analysis::launch::nests;
+use crate::analysis::sync::{Conflict, Plan, plan};
+use tc_dialects::{forms, gpu, tir};
+use tc_ir::verify::is_threaded;
+use tc_ir::{AttrData, Builder, Func, Op, keys};
+use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
+use tc_support::Diagnostic;
+
+tc_pass::options! {
+    /// `thread-sync` has no options.
+    pub struct Options {}
+}
+
+/// The row.
+pub const INFO: PassInfo = PassInfo {
+    name: "thread-sync",
+    source: include_str!("thread_sync.rs"),
+    anchor: "tir.func",
+    options: Options::INFO,
+    requires: &[&forms::SCHEDULED],
+    establishes: &[&forms::THREADED],
+    make: |raw| Options::read(raw).map(|_| PassKind::Func(tir::FUNC, Box::new(ThreadSync))),
+};
+
+/// The pass.
+pub struct ThreadSync;
+
+impl FuncPass for ThreadSync {
+    fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
+        if is_threaded(func) {
+            return false;
+        }
+        let plans: Vec<Plan> = nests(func).into_iter().map(|nest| plan(func, nest)).collect();
+        let n_errors = plans.iter().map(|plan| report(func, plan, cx)).sum::<usize>();
+        if n_errors > 0 {
+            return false;
+        }
+        for plan in &plans {
+            cx.count("barriers inserted", plan.barriers.len() as u64);
+            for (&op, conflict) in &plan.barriers {
+                insert(func, op, conflict);
+            }
+        }
+        let unit = func.attr(AttrData::Unit);
+        func.header.attrs = func.with_entry(func.header.attrs, keys::THREADED, unit);
+        true
+    }
+}
+
+fn insert(func: &mut Func, op: Op, conflict: &Conflict) {
+    let scope = if conflict.first.global { keys::GLOBAL } else { keys::SHARED };
+    let scope = func.attr(AttrData::Word(scope));
+    gpu::Barrier::build(&mut Builder::before(func, op), &[(keys::SCOPE, scope)], &[]);
+}
+
+/// Reports what keeps `plan` from being carried out; gives the number of errors.
+fn report(func: &Func, plan: &Plan, cx: &mut PassCx) -> usize {
+    for &op in &plan.unknown {
+        let text = format!("nobody knows what memory `{}` touches, so threads cannot be synchronised", func.op_name(op));
+        let help = "give the op a row that declares its effects, or inline the call";
+        cx.report(Diagnostic::error("unknown-effect", func.op_location(op), text).help(help));
+    }
+    for &op in &plan.divergent {
+        let text = "not all threads of the block reach this barrier";
+        let help = "move it out of the condition or loop that differs between threads";
+        cx.report(Diagnostic::error("divergent-barrier", func.op_location(op), text).help(help));
+    }
+    for conflict in &plan.stuck {
+        cx.report(stuck(func, conflict));
+    }
+    plan.unknown.len() + plan.divergent.len() + plan.stuck.len()
+}
+
+fn stuck(func: &Func, conflict: &Conflict) -> Diagnostic {
+    let name = func.value_text(conflict.second.root);
+    let text = format!("`{name}` is {} here by one thread and {} by another, under a condition that differs between threads",
+        done(&conflict.second), done(&conflict.first));
+    let when = if conflict.carried.is_some() { " in the iteration before" } else { "" };
+    Diagnostic::error("divergent-sync", func.op_location(conflict.second.op), text)
+        .label(func.op_location(conflict.first.op), format!("{}{when}", done(&conflict.first)))
+        .note("a barrier is needed between the two, and may stand only where all threads of the block come")
+        .help("divide the condition, or the loop, into the part before the barrier and the part after it")
+}
+
+fn done(access: &Access) -> &'static str {
+    if access.writes { "written" } else { "read" }
+}

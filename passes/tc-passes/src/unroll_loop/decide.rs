@@ -1,0 +1,224 @@
+//! Which loops are unrolled, and how.
+
+use super::Options;
+use tc_dialects::algebra::const_extent;
+use tc_dialects::tir::{self, LoopKind};
+use tc_ir::opdef::Role;
+use tc_ir::{AttrData, Func, Op, Region, effects};
+use tc_support::{Diagnostic, Diagnostics};
+
+/// An unrolled function has at most this many ops.
+const MAX_OPS: u64 = 1_000_000;
+
+/// What is done to a loop.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Action {
+    /// Its body is copied this many times, or once for each value.
+    Copy(Option<i64>),
+    /// It gets the kind `unroll`.
+    Mark,
+    /// Only its attributes for this pass are taken off.
+    Clean,
+}
+
+/// One loop, and what is done to it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step {
+    pub(super) op: Op,
+    pub(super) action: Action,
+}
+
+/// What is known of a piece of the program.
+#[derive(Clone, Copy, Default)]
+struct Size {
+    /// Stores and other effects, unrolled.
+    steps: u64,
+    /// How deep unrolled loops are nested in it.
+    depth: u64,
+    /// Is a loop left in it?
+    has_loop: bool,
+    /// Ops, unrolled.
+    ops: u64,
+}
+
+/// The steps, inner loops first.
+pub(super) fn decide(func: &Func, options: &Options) -> Result<Vec<Step>, Diagnostics> {
+    let mut state = Decide { func, steps: Vec::new(), found: Diagnostics::new() };
+    let settings = Settings { max_step: options.auto_max_step, explicit: options.explicit_unroll };
+    state.walk(options, settings);
+    if state.found.is_empty() { Ok(state.steps) } else { Err(state.found) }
+}
+
+/// What holds within a loop.
+#[derive(Clone, Copy)]
+struct Settings {
+    max_step: i64,
+    explicit: bool,
+}
+
+struct Decide<'f> {
+    func: &'f Func,
+    steps: Vec<Step>,
+    found: Diagnostics,
+}
+
+/// A region whose ops are being counted.
+struct Frame {
+    next: Option<Op>,
+    size: Size,
+    /// The op whose region it is, with its regions still to come and what those before came to.
+    owner: Option<(Op, Vec<Region>, Size)>,
+    settings: Settings,
+}
+
+impl Decide<'_> {
+    /// Walks without recursion: programs may be nested deeply.
+    fn walk(&mut self, options: &Options, settings: Settings) {
+        let func = self.func;
+        let mut stack = vec![Frame { next: func.first_op(func.body()), size: Size::default(), owner: None, settings }];
+        while let Some(frame) = stack.last_mut() {
+            let Some(op) = frame.next else {
+                let Some(done) = stack.pop() else { return };
+                let Some((op, mut rest, so_far)) = done.owner else { return };
+                let sum = so_far.and(done.size);
+                let Some(outer) = stack.last_mut() else { return };
+                if let Some(region) = rest.pop() {
+                    let next = func.first_op(region);
+                    let owner = Some((op, rest, sum));
+                    stack.push(Frame { next, size: Size::default(), owner, settings: done.settings });
+                } else {
+                    let settings = done.settings;
+                    let size = self.leave(op, sum, options, settings);
+                    outer.size = outer.size.and(size);
+                }
+                continue;
+            };
+            frame.next = func.next_op(op);
+            let mut regions = func.op_regions(op).to_vec();
+            regions.reverse();
+            match regions.pop() {
+                None => frame.size = frame.size.and(leaf(func, op)),
+                Some(first) => {
+                    let settings = within(func, op, frame.settings);
+                    let owner = Some((op, regions, Size::default()));
+                    stack.push(Frame { next: func.first_op(first), size: Size::default(), owner, settings });
+                }
+            }
+        }
+    }
+
+    /// What `op` comes to, whose regions came to `body`.
+    fn leave(&mut self, op: Op, body: Size, options: &Options, settings: Settings) -> Size {
+        let func = self.func;
+        if func.opcode(op) != tir::FOR {
+            return Size { ops: body.ops.saturating_add(1), ..body };
+        }
+        let extent = const_extent(func, op).and_then(|extent| u64::try_from(extent).ok());
+        let kept = Size { has_loop: true, ops: body.ops.saturating_add(3), ..body };
+        match tir::loop_kind(func, op) {
+            Some(LoopKind::Unroll(factor)) => self.unroll(op, body, extent, factor, settings).unwrap_or(kept),
+            Some(LoopKind::Serial) => match extent {
+                Some(extent) if qualifies(body, extent, options, settings) => {
+                    self.unroll(op, body, Some(extent), None, settings).unwrap_or(kept)
+                }
+                _ => {
+                    self.clean(op);
+                    kept
+                }
+            },
+            // A launch loop is no loop of the thread.
+            Some(LoopKind::Launch(_)) => {
+                self.clean(op);
+                Size { ops: body.ops.saturating_add(3), ..body }
+            }
+            _ => {
+                self.clean(op);
+                kept
+            }
+        }
+    }
+
+    fn clean(&mut self, op: Op) {
+        if pragmas(self.func, op) {
+            self.steps.push(Step { op, action: Action::Clean });
+        }
+    }
+
+    fn unroll(&mut self, op: Op, body: Size, extent: Option<u64>, factor: Option<i64>, settings: Settings) -> Option<Size> {
+        let func = self.func;
+        let size = |n: u64| Size {
+            steps: body.steps.saturating_mul(n),
+            depth: body.depth + 1,
+            has_loop: body.has_loop,
+            ops: body.ops.saturating_mul(n),
+        };
+        if !settings.explicit {
+            let marked = matches!(tir::loop_kind(func, op), Some(LoopKind::Unroll(_)));
+            self.steps.push(Step { op, action: if marked { Action::Clean } else { Action::Mark } });
+            // It stays one loop in the text, but counts as unrolled.
+            return Some(Size { ops: body.ops.saturating_add(3), ..size(extent.unwrap_or(1)) });
+        }
+        let Some(copies) = (match factor {
+            Some(factor) => u64::try_from(factor).ok().map(|factor| extent.map_or(factor, |extent| extent.min(2 * factor))),
+            None => extent,
+        }) else {
+            let var = func.value_text(super::copy::var(func, op));
+            let text = format!("the bounds of the loop `{var}` are not constant, so it cannot be unrolled");
+            let help = format!("unroll it by a factor: `for {var} in … unroll(factor = 4)`");
+            self.found.push(Diagnostic::error("unroll-bounds", func.op_location(op), text).help(help));
+            return None;
+        };
+        let grown = size(copies);
+        if grown.ops > MAX_OPS {
+            let var = func.value_text(super::copy::var(func, op));
+            let text = format!("unrolling the loop `{var}` makes more than {MAX_OPS} ops: {copies} copies of {}", body.ops);
+            let help = "unroll an inner loop only, or by a factor";
+            self.found.push(Diagnostic::error("unroll-size", func.op_location(op), text).help(help));
+            return None;
+        }
+        self.steps.push(Step { op, action: Action::Copy(factor) });
+        Some(Size { has_loop: body.has_loop || factor.is_some(), ..grown })
+    }
+}
+
+impl Size {
+    fn and(self, other: Size) -> Size {
+        Size {
+            steps: self.steps.saturating_add(other.steps),
+            depth: self.depth.max(other.depth),
+            has_loop: self.has_loop || other.has_loop,
+            ops: self.ops.saturating_add(other.ops),
+        }
+    }
+}
+
+fn leaf(func: &Func, op: Op) -> Size {
+    let writes = effects::accesses(func, op).iter().any(|(_, access)| access.writes());
+    let effect = func.row(op).effect;
+    let step = writes || effect.unknown || effect.synchronises;
+    Size { steps: u64::from(step), ops: u64::from(func.role(op) != Role::Constant), ..Size::default() }
+}
+
+fn qualifies(body: Size, extent: u64, options: &Options, settings: Settings) -> bool {
+    let limit = |value: i64| u64::try_from(value).unwrap_or(0);
+    let few_steps = body.steps.checked_mul(extent).is_some_and(|steps| steps <= limit(settings.max_step));
+    let few_times = extent <= limit(options.auto_max_extent);
+    let by_steps = settings.max_step > 0 && few_steps && body.depth <= limit(options.auto_max_depth);
+    !body.has_loop && extent > 0 && (by_steps || (options.auto_max_extent > 0 && few_times))
+}
+
+/// The settings inside `op`, by its attributes.
+fn within(func: &Func, op: Op, outer: Settings) -> Settings {
+    let max_step = func.attr_named(op, "auto_unroll_max_step").and_then(|attr| func.as_int(attr));
+    let explicit = func.attr_named(op, "unroll_explicit").map(|attr| match func.attr_data(attr) {
+        AttrData::Bool(value) => *value,
+        AttrData::Int(value, _) => *value != 0,
+        _ => true,
+    });
+    Settings { max_step: max_step.unwrap_or(outer.max_step), explicit: explicit.unwrap_or(outer.explicit) }
+}
+
+/// Does the loop carry attributes for this pass?
+fn pragmas(func: &Func, op: Op) -> bool {
+    ["auto_unroll_max_step", "unroll_explicit"].iter().any(|key| func.attr_named(op, key).is_some())
+}

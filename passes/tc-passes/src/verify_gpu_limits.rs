@@ -1,0 +1,185 @@
+//! Refuses a program that the target cannot launch: too many threads, blocks, or bytes of shared memory.
+//!
+//! # Input form
+//!
+//! `scheduled`.
+//!
+//! # Output form
+//!
+//! The same program.
+//!
+//! # Example
+//!
+//! ```tir
+//! for tx in 0..2048 bind(threadIdx.x) {
+//! }
+//! ->
+//! error: a block of 2048 threads is too large for `sm_90`, which allows 1024
+//! ```
+//!
+//! # Algorithm
+//!
+//! For each launch nest compare the extents of coordinates, their product over the threads of a block, and the bytes of
+//! all shared buffers with the limits of the target, which the run gives (`sm_90` where it does not). Static and dynamic
+//! shared memory count together. A message on shared memory lists every buffer.
+//!
+//! # Limits
+//!
+//! Extents that are not constant are left to the launch. Registers are not counted.
+//!
+//! # References
+//!
+//! CUDA C++ Programming Guide 12.9, section 17.2.
+
+use crate::analysis::launch::{Extent, Nest, nests};
+use tc_dialects::tir::{self, Coordinate};
+use tc_dialects::forms;
+use tc_ir::walk::{all_ops, is_inside};
+use tc_ir::{AttrData, Func, Op, Value, keys};
+use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
+use tc_support::Diagnostic;
+use tc_target::Target;
+
+tc_pass::options! {
+    /// `verify-gpu-limits` has no options.
+    pub struct Options {}
+}
+
+/// The row.
+pub const INFO: PassInfo = PassInfo {
+    name: "verify-gpu-limits",
+    source: include_str!("verify_gpu_limits.rs"),
+    anchor: "tir.func",
+    options: Options::INFO,
+    requires: &[&forms::SCHEDULED],
+    establishes: &[],
+    make: |raw| Options::read(raw).map(|_| PassKind::Func(tir::FUNC, Box::new(VerifyGpuLimits))),
+};
+
+/// The target where a run names none.
+const DEFAULT_TARGET: &str = "sm_90";
+
+/// The pass.
+pub struct VerifyGpuLimits;
+
+impl FuncPass for VerifyGpuLimits {
+    fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
+        let target = match cx.get::<Target>().copied().map_or_else(|| Target::parse(DEFAULT_TARGET), Ok) {
+            Ok(target) => target,
+            Err(diagnostic) => {
+                cx.report(diagnostic);
+                return false;
+            }
+        };
+        for op in nests(func) {
+            let nest = Nest::of(func, op);
+            let extents = extents(func, &nest, &target);
+            let shared = shared_memory(func, &nest, &target);
+            extents.into_iter().chain(threads(func, &nest, &target)).chain(shared).for_each(|found| cx.report(found));
+        }
+        false
+    }
+}
+
+fn extents(func: &Func, nest: &Nest, target: &Target) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    for coordinate in Coordinate::ALL {
+        let Extent::Const(extent) = nest.extents[coordinate.index()] else { continue };
+        let limits = if coordinate.is_thread() { &target.max_block } else { &target.max_grid };
+        let limit = limits[coordinate.dim()];
+        if u64::try_from(extent).is_ok_and(|extent| extent <= limit) {
+            continue;
+        }
+        let op = nest.loops.iter().find(|(_, other)| *other == coordinate).map_or(nest.op, |&(op, _)| op);
+        let text = format!("`{}` runs to {extent}, and `{target}` allows {limit}", coordinate.name());
+        let help = if coordinate.dim() == 0 { "split the axis" } else { "split the axis, or bind it to `.x`" };
+        found.push(Diagnostic::error("launch-extent", func.op_location(op), text).help(help));
+    }
+    found
+}
+
+fn threads(func: &Func, nest: &Nest, target: &Target) -> Option<Diagnostic> {
+    let extent = |coordinate: &Coordinate| match nest.extents[coordinate.index()] {
+        Extent::Const(extent) => i128::from(extent),
+        Extent::One | Extent::Symbolic => 1,
+    };
+    let dims: Vec<Coordinate> = Coordinate::ALL.into_iter().filter(|coordinate| coordinate.is_thread()).collect();
+    let n_threads = dims.iter().map(extent).fold(1i128, i128::saturating_mul);
+    if n_threads <= i128::from(target.max_threads_per_block) {
+        return None;
+    }
+    let (op, _) = *nest.loops.iter().find(|(_, coordinate)| coordinate.is_thread())?;
+    let limit = target.max_threads_per_block;
+    let text = format!("a block of {n_threads} threads is too large for `{target}`, which allows {limit}");
+    let parts = dims.iter().filter(|dim| extent(dim) > 1).map(|dim| format!("`{}`: {}", dim.name(), extent(dim)));
+    let note = parts.collect::<Vec<_>>().join(", ");
+    Some(Diagnostic::error("block-size", func.op_location(op), text).note(note).help("bind smaller axes to threads"))
+}
+
+/// A buffer in shared memory, with its bytes where they are constant.
+struct Shared {
+    op: Op,
+    buffer: Value,
+    bytes: Option<u64>,
+}
+
+fn shared_memory(func: &Func, nest: &Nest, target: &Target) -> Option<Diagnostic> {
+    let buffers: Vec<Shared> = all_ops(func)
+        .filter(|&op| func.opcode(op) == tir::ALLOC && is_inside(func, op, nest.op))
+        .filter_map(|op| Some(Shared { op, buffer: func.result(op)?, bytes: None }))
+        .filter(|shared| is_shared(func, shared.buffer))
+        .map(|shared| Shared { bytes: bytes(func, shared.buffer), ..shared })
+        .collect();
+    let total = buffers.iter().filter_map(|shared| shared.bytes).fold(0u64, u64::saturating_add);
+    let limit = target.max_shared_per_block;
+    if total <= limit {
+        return None;
+    }
+    let largest = buffers.iter().max_by_key(|shared| shared.bytes)?;
+    let text = format!("a block needs {} bytes of shared memory, and `{target}` has {}", thousands(total), thousands(limit));
+    let mut diagnostic = Diagnostic::error("shared-memory", func.op_location(largest.op), text);
+    for shared in &buffers {
+        let (name, ty) = (func.value_text(shared.buffer), func.show_type(func.value_type(shared.buffer)));
+        let size = shared.bytes.map_or("not constant".to_string(), |bytes| format!("{} bytes", thousands(bytes)));
+        diagnostic = diagnostic.note(format!("`{name}: {ty}`: {size}"));
+    }
+    Some(diagnostic.help("copy less at a time: attach the copy deeper, or split by a smaller factor"))
+}
+
+fn is_shared(func: &Func, buffer: Value) -> bool {
+    func.as_shaped(func.value_type(buffer))
+        .and_then(|(_, _, scope)| scope)
+        .is_some_and(|scope| scope == keys::SHARED || scope == keys::SHARED_DYN)
+}
+
+/// The bytes of a buffer with padding; `None` where its size is not constant.
+fn bytes(func: &Func, buffer: Value) -> Option<u64> {
+    let (elem, shape, _) = func.as_shaped(func.value_type(buffer))?;
+    let element = u64::from(func.as_scalar(elem)?.bytes());
+    let extents = shape.iter().map(|&dim| func.as_int(dim)).collect::<Option<Vec<i64>>>()?;
+    let strides = func.buffer_attr(buffer, keys::STRIDES).and_then(|attr| match func.attr_data(attr) {
+        AttrData::List(list) => list.iter().map(|&stride| func.as_int(stride)).collect::<Option<Vec<i64>>>(),
+        _ => None,
+    });
+    let elements = match strides {
+        Some(strides) if strides.len() == extents.len() => {
+            let reach = extents.iter().zip(&strides).map(|(&extent, &stride)| extent.saturating_mul(stride));
+            reach.chain([1]).max()?
+        }
+        _ => extents.iter().fold(1i64, |product, &extent| product.saturating_mul(extent)),
+    };
+    Some(u64::try_from(elements).ok()?.saturating_mul(element))
+}
+
+/// `61440` as `61,440`.
+fn thousands(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::new();
+    for (nth, digit) in digits.chars().enumerate() {
+        if nth > 0 && (digits.len() - nth).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}

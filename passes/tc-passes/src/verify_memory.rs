@@ -1,0 +1,103 @@
+//! Refuses a program for a GPU that touches global memory outside every launch nest.
+//!
+//! # Input form
+//!
+//! `scheduled`.
+//!
+//! # Output form
+//!
+//! The same program.
+//!
+//! # Example
+//!
+//! ```tir
+//! tir.func @f(A: f32[16]) {
+//!   for i in 0..16 {
+//!     A[i] = 0.0
+//!   }
+//! }
+//! ->
+//! error: `A` is written by the host
+//! ```
+//!
+//! # Algorithm
+//!
+//! Every op that reads or writes a buffer of global memory must stand under a loop that is bound to a launch coordinate.
+//! The host may allocate, launch and decide.
+//!
+//! # Limits
+//!
+//! It says nothing about where in the buffer; that is `check-bounds`.
+//!
+//! # References
+//!
+//! TVM 0.16, `src/tir/analysis/verify_memory.cc`.
+
+use crate::analysis::launch::nests;
+use tc_dialects::algebra::is_launch;
+use tc_dialects::{forms, tir};
+use tc_ir::effects::{accesses, root_buffer};
+use tc_ir::{Func, Op};
+use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
+use tc_support::Diagnostic;
+
+tc_pass::options! {
+    /// `verify-memory` has no options.
+    pub struct Options {}
+}
+
+/// The row.
+pub const INFO: PassInfo = PassInfo {
+    name: "verify-memory",
+    source: include_str!("verify_memory.rs"),
+    anchor: "tir.func",
+    options: Options::INFO,
+    requires: &[&forms::SCHEDULED],
+    establishes: &[],
+    make: |raw| Options::read(raw).map(|_| PassKind::Func(tir::FUNC, Box::new(VerifyMemory))),
+};
+
+/// The pass.
+pub struct VerifyMemory;
+
+impl FuncPass for VerifyMemory {
+    fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
+        let bound = !nests(func).is_empty();
+        for op in host_ops(func) {
+            let Some((place, access)) =
+                accesses(func, op).into_iter().find(|&(place, _)| forms::is_global(func, root_buffer(func, place)))
+            else {
+                continue;
+            };
+            let name = func.value_text(root_buffer(func, place));
+            let done = if access.writes() { "written" } else { "read" };
+            let text = if bound {
+                format!("`{name}` is {done} outside every launch nest, where there is no thread to do it")
+            } else {
+                format!("nothing binds a loop of `@{}` to a launch coordinate, so there is no kernel to access `{name}`", func.symbol())
+            };
+            let diagnostic = Diagnostic::error("host-access", func.op_location(op), text)
+                .help("bind a loop around it: `bind(axis, blockIdx.x)` in the schedule, or `for i in 0..n bind(blockIdx.x)`");
+            cx.report(diagnostic);
+            // One finding tells it all where nothing is bound.
+            if !bound {
+                break;
+            }
+        }
+        false
+    }
+}
+
+/// The ops under no launch loop, in order.
+fn host_ops(func: &Func) -> Vec<Op> {
+    let mut found = Vec::new();
+    let mut pending: Vec<Op> = func.first_op(func.body()).into_iter().collect();
+    while let Some(op) = pending.pop() {
+        pending.extend(func.next_op(op));
+        found.push(op);
+        if !is_launch(func, op) {
+            pending.extend(func.op_regions(op).iter().rev().filter_map(|&region| func.first_op(region)));
+        }
+    }
+    found
+}
