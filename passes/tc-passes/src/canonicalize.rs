@@ -83,7 +83,9 @@ impl FuncPass for Canonicalize {
 fn canonicalize_op(rw: &mut Rewriter<'_>, op: Op) {
     let opcode = rw.func().opcode(op);
     if opcode == tir::IF {
-        if let Some(AttrData::Bool(truth)) = rw.func().constant(rw.func().operand(op, 0)).map(|attr| rw.func().attr_data(attr)) {
+        if let Some(AttrData::Bool(truth)) =
+            rw.func().constant(rw.func().operand(op, 0)).map(|attr| rw.func().attr_data(attr))
+        {
             let truth = *truth;
             collapse_branch(rw, op, truth);
         }

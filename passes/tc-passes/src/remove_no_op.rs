@@ -118,6 +118,5 @@ fn stores_itself(func: &Func, store: Op) -> bool {
 fn is_never_read(func: &Func, uses: &Uses, store: Op) -> bool {
     let buffer = func.operand(store, 0);
     let made_here = func.def_op(buffer).is_some_and(|op| func.opcode(op) == tir::ALLOC);
-    made_here
-        && uses.of_value(buffer).iter().all(|user| func.opcode(user.op) == tir::STORE && user.idx == 0)
+    made_here && uses.of_value(buffer).iter().all(|user| func.opcode(user.op) == tir::STORE && user.idx == 0)
 }
