@@ -1,10 +1,12 @@
-//! Types and attributes as text.
+//! Types, attributes, literals and locations as text.
 
-use crate::attrs::{AttrData, BinOp, UnOp};
-use crate::entity::{Attr, Attrs, Name, Type};
+use super::words::{as_path, is_key, is_path, push_u64};
+use crate::attrs::{AttrData, BinOp};
+use crate::entity::{Attr, Attrs, Loc, Name, Type};
 use crate::func::Func;
-use crate::types::{Elem, TypeData, TypeParam};
+use crate::types::{Elem, Scalar, TypeData, TypeParam};
 use std::fmt::Write;
+use tc_support::{Pos, Sources};
 
 impl Func {
     /// `ty` as text, without the scope of a buffer.
@@ -25,9 +27,7 @@ impl Func {
 /// Writes `ty` without the scope of a buffer.
 pub fn write_type(out: &mut String, func: &Func, ty: Type) {
     match func.type_data(ty) {
-        TypeData::Scalar(scalar) => {
-            let _ = write!(out, "{scalar}");
-        }
+        TypeData::Scalar(scalar) => write_scalar(out, *scalar),
         TypeData::Shaped { elem, shape, .. } => {
             write_type(out, func, *elem);
             write_list(out, func, '[', shape, ']');
@@ -41,7 +41,7 @@ pub fn write_type(out: &mut String, func: &Func, ty: Type) {
             out.push('>');
         }
         TypeData::Opaque { path, params } => {
-            out.push_str(func.text(*path));
+            write_path(out, func.text(*path));
             if !params.is_empty() {
                 out.push('<');
                 for (nth, param) in params.iter().enumerate() {
@@ -50,9 +50,7 @@ pub fn write_type(out: &mut String, func: &Func, ty: Type) {
                     }
                     match param {
                         TypeParam::Type(ty) => write_type(out, func, *ty),
-                        TypeParam::Int(value) => {
-                            let _ = write!(out, "{value}");
-                        }
+                        TypeParam::Int(value) => write_int(out, i128::from(*value), None),
                         TypeParam::Str(text) => write_str(out, text),
                     }
                 }
@@ -62,7 +60,19 @@ pub fn write_type(out: &mut String, func: &Func, ty: Type) {
     }
 }
 
-/// Writes the scope of a buffer type, if it has one.
+fn write_scalar(out: &mut String, scalar: Scalar) {
+    out.push_str(scalar.elem.name());
+    if scalar.lanes != 1 {
+        out.push('x');
+        push_u64(out, u64::from(scalar.lanes));
+    }
+}
+
+fn write_path(out: &mut String, text: &str) {
+    if is_path(text) { out.push_str(text) } else { out.push_str(&as_path(text)) }
+}
+
+/// The scope of a buffer type, if it has one.
 pub fn scope_of(func: &Func, ty: Type) -> Option<Name> {
     match func.type_data(ty) {
         TypeData::Shaped { scope, .. } | TypeData::Ref { scope, .. } => *scope,
@@ -98,7 +108,12 @@ pub fn write_entries(out: &mut String, func: &Func, entries: impl Iterator<Item 
         if nth > 0 {
             out.push_str(", ");
         }
-        out.push_str(func.text(key));
+        let text = func.text(key);
+        if is_key(text) {
+            out.push_str(text)
+        } else {
+            out.push_str(&as_path(text))
+        }
         if *func.attr_data(value) != AttrData::Unit {
             out.push_str(" = ");
             write_attr(out, func, value);
@@ -107,57 +122,79 @@ pub fn write_entries(out: &mut String, func: &Func, entries: impl Iterator<Item 
     out.push('}');
 }
 
-/// Precedence of prefix operators: tighter than every infix one.
-const UNARY: u8 = 10;
+/// How tightly the operand of a prefix operator binds.
+pub(super) const PREFIX: u8 = 10;
 
-fn write_prec(out: &mut String, func: &Func, attr: Attr, outer: u8) {
+/// Writes `attr`; operators that bind more loosely than `outer` are put in parentheses.
+pub(super) fn write_prec(out: &mut String, func: &Func, attr: Attr, outer: u8) {
     match func.attr_data(attr) {
-        AttrData::Unit => {}
+        AttrData::Unit => out.push_str("true"),
         AttrData::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
         AttrData::Int(value, elem) => write_int(out, *value, *elem),
         AttrData::Float(bits, elem) => write_float(out, f64::from_bits(*bits), elem.unwrap_or(Elem::F64), *elem),
         AttrData::Str(text) => write_str(out, text),
         AttrData::Symbol(name) => write_symbol(out, name),
+        // Among values the grammar has no types of dialects.
+        AttrData::Type(ty) if matches!(func.type_data(*ty), TypeData::Opaque { params, .. } if !params.is_empty()) => {
+            write_str(out, &func.show_type(*ty));
+        }
         AttrData::Type(ty) => write_type(out, func, *ty),
-        AttrData::Word(name) => out.push_str(func.text(*name)),
+        // A word that would be read as something else, or as nothing, is no word but a string.
+        AttrData::Word(name) if is_path(func.text(*name)) => out.push_str(func.text(*name)),
+        AttrData::Word(name) => write_str(out, func.text(*name)),
         AttrData::List(list) => write_list(out, func, '[', list, ']'),
         AttrData::Dict(attrs) => write_dict(out, func, *attrs),
         AttrData::Unary(op, arg) => {
-            if outer > UNARY {
-                out.push('(');
-            }
-            out.push_str(match op {
-                UnOp::Neg => "-",
-                UnOp::Not => "!",
-            });
-            write_prec(out, func, *arg, UNARY);
-            if outer > UNARY {
-                out.push(')');
-            }
+            out.push_str(op.text());
+            write_prec(out, func, *arg, PREFIX);
         }
-        AttrData::Binary(op, lhs, rhs) => {
-            let own = op.precedence();
-            if own < outer {
-                out.push('(');
-            }
-            // Comparisons do not chain; everything else associates to the left.
-            write_prec(out, func, *lhs, if op.is_comparison() { own + 1 } else { own });
-            let _ = write!(out, " {} ", BinOp::text(*op));
-            write_prec(out, func, *rhs, own + 1);
-            if own < outer {
-                out.push(')');
-            }
-        }
+        AttrData::Binary(..) => write_chain(out, func, attr, outer),
         AttrData::Call(name, args) => {
-            out.push_str(func.text(*name));
+            write_path(out, func.text(*name));
             write_list(out, func, '(', args, ')');
+        }
+    }
+}
+
+/// Writes operators that lean to the left, however many there are.
+fn write_chain(out: &mut String, func: &Func, attr: Attr, outer: u8) {
+    let (mut at, mut need) = (attr, outer);
+    let mut links: Vec<(BinOp, Attr, bool)> = Vec::new();
+    while let AttrData::Binary(op, lhs, rhs) = func.attr_data(at) {
+        let parens = op.precedence() < need;
+        if parens {
+            out.push('(');
+        }
+        links.push((*op, *rhs, parens));
+        // Comparisons do not chain; everything else associates to the left.
+        need = op.precedence() + u8::from(op.is_comparison());
+        at = *lhs;
+    }
+    write_prec(out, func, at, need);
+    for (op, rhs, parens) in links.into_iter().rev() {
+        out.push(' ');
+        out.push_str(op.text());
+        out.push(' ');
+        write_prec(out, func, rhs, op.precedence() + 1);
+        if parens {
+            out.push(')');
         }
     }
 }
 
 /// Writes an integer literal, with its type where `elem` asks for it.
 pub fn write_int(out: &mut String, value: i128, elem: Option<Elem>) {
-    let _ = write!(out, "{value}");
+    match u64::try_from(value.unsigned_abs()) {
+        Ok(digits) => {
+            if value < 0 {
+                out.push('-');
+            }
+            push_u64(out, digits);
+        }
+        Err(_) => {
+            let _ = write!(out, "{value}");
+        }
+    }
     if let Some(elem) = elem {
         out.push_str(elem.name());
     }
@@ -166,10 +203,11 @@ pub fn write_int(out: &mut String, value: i128, elem: Option<Elem>) {
 /// Writes the shortest literal that reads back as `value`, a number of type `elem`; its type follows if
 /// `suffix` asks for it.
 pub fn write_float(out: &mut String, value: f64, elem: Elem, suffix: Option<Elem>) {
-    let start = out.len();
     if value.is_nan() {
         out.push_str("nan");
     } else if value.is_infinite() {
+        out.push_str(if value > 0.0 { "inf" } else { "-inf" });
+    } else if elem != Elem::F64 && (value as f32).is_infinite() {
         out.push_str(if value > 0.0 { "inf" } else { "-inf" });
     } else if elem == Elem::F64 {
         let _ = write!(out, "{value:?}");
@@ -177,8 +215,6 @@ pub fn write_float(out: &mut String, value: f64, elem: Elem, suffix: Option<Elem
         // Narrower types are read by way of f64 and rounded once, so f32's shortest digits do for all of them.
         let _ = write!(out, "{:?}", value as f32);
     }
-    // Rust writes 1e20 for what the grammar wants with digits on both sides of a point or an exponent: both do.
-    debug_assert!(out.len() > start);
     if let Some(elem) = suffix {
         out.push_str(elem.name());
     }
@@ -210,4 +246,21 @@ pub fn write_symbol(out: &mut String, name: &str) {
     let plain = chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
         && chars.all(|c| c.is_ascii_alphanumeric() || c == '_');
     if plain { out.push_str(name) } else { write_str(out, name) }
+}
+
+/// Writes ` #12:5`, or ` #"f.tir":12:5` where the file is not the first of `sources`; nothing where `loc` is none.
+pub(super) fn write_loc(out: &mut String, func: &Func, sources: &Sources, loc: Loc) {
+    let Some((file, at)) = func.file_line_col(loc, sources) else { return };
+    // Position 1 is the first byte of the first file.
+    let own = sources.file_of(Pos(1)).map(|file| file.name.as_str());
+    out.push_str(" #");
+    if let Some(file) = file.as_deref()
+        && own != Some(file)
+    {
+        write_str(out, file);
+        out.push(':');
+    }
+    push_u64(out, u64::from(at.line));
+    out.push(':');
+    push_u64(out, u64::from(at.col));
 }

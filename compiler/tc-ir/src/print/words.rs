@@ -1,0 +1,150 @@
+//! What the lexer reads as a name, and numbers written fast.
+
+use crate::types::Elem;
+
+/// The words that no name may be.
+const RESERVED: [&str; 14] = [
+    "for",
+    "in",
+    "if",
+    "else",
+    "let",
+    "alloc",
+    "return",
+    "yield",
+    "where",
+    "attributes",
+    "cast",
+    "compute",
+    "true",
+    "false",
+];
+
+/// Is `text` a word: a letter or `_`, then letters, digits and `_`, then perhaps `$` and digits?
+pub(super) fn is_word(text: &str) -> bool {
+    let (stem, number) = text.split_once('$').map_or((text, None), |(stem, number)| (stem, Some(number)));
+    let mut bytes = stem.bytes();
+    bytes.next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_')
+        && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        && number.is_none_or(is_digits)
+}
+
+fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Does the lexer read the word `text` as something else than a name: a reserved word, a type, `inf`, `nan`?
+pub(super) fn is_taken(text: &str) -> bool {
+    // No such word is longer than an element type with its lanes; most names end here.
+    if !matches!(text.as_bytes().first(), Some(b'a'..=b'y')) {
+        return false;
+    }
+    RESERVED.contains(&text) || is_dtype(text) || is_inf_nan(text)
+}
+
+fn is_dtype(text: &str) -> bool {
+    let elem = match text.rsplit_once('x') {
+        Some((elem, lanes)) if is_digits(lanes) => elem,
+        _ => text,
+    };
+    Elem::parse(elem).is_some()
+}
+
+fn is_inf_nan(text: &str) -> bool {
+    let rest = text.strip_prefix("inf").or_else(|| text.strip_prefix("nan"));
+    rest.is_some_and(|rest| rest.is_empty() || Elem::parse(rest).is_some_and(Elem::is_float))
+}
+
+/// Is `text` a name that an author may give: a word that is not taken, without `$`, and not `_`?
+pub(super) fn is_name(text: &str) -> bool {
+    is_word(text) && !text.contains('$') && text != "_" && !is_taken(text)
+}
+
+/// Is `text` a path: a word that is not taken, or words with dots between?
+pub(super) fn is_path(text: &str) -> bool {
+    match text.contains('.') {
+        true => text.split('.').all(is_word),
+        false => is_word(text) && !is_taken(text),
+    }
+}
+
+/// Is `text` a key: any word, or words with dots between?
+pub(super) fn is_key(text: &str) -> bool {
+    text.split('.').all(is_word)
+}
+
+/// A name made of `text`, which is none.
+pub(super) fn as_name(text: &str) -> String {
+    // A number behind `$` is the printer's, whoever wrote it.
+    if let Some((stem, number)) = text.split_once('$')
+        && is_name(stem)
+        && is_digits(number)
+    {
+        return stem.to_string();
+    }
+    let keep = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' };
+    std::iter::once('x').chain(text.chars().map(keep)).collect()
+}
+
+/// A path made of `text`, which is none.
+pub(super) fn as_path(text: &str) -> String {
+    let parts: Vec<String> = text
+        .split('.')
+        .map(|part| if is_word(part) && !is_taken(part) { part.to_string() } else { as_name(part) })
+        .collect();
+    parts.join(".")
+}
+
+/// Appends `value` in decimal digits.
+pub(super) fn push_u64(out: &mut String, mut value: u64) {
+    let mut digits = [0u8; 20];
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (value % 10) as u8;
+        value /= 10;
+        if value == 0 {
+            break;
+        }
+    }
+    out.push_str(std::str::from_utf8(&digits[at..]).expect("digits are ASCII"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_what_the_lexer_reads_as_names() {
+        for text in ["a", "_x", "fort", "info", "nanx", "f33", "f32x", "xfor", "Index", "i7"] {
+            assert!(is_name(text), "{text}");
+        }
+        for text in ["", "_", "for", "f32", "f32x4", "boolx99", "inf", "nanbf16", "a$1", "$1", "1a", "a b", "a.b", "é"]
+        {
+            assert!(!is_name(text), "{text}");
+        }
+        assert!(is_path("blockIdx.x") && is_path("a.for.f32") && is_path("x$1.yy$2") && is_path("shared"));
+        assert!(!is_path("for") && !is_path("a.") && !is_path(".a") && !is_path("a..b") && !is_path("1.a"));
+        assert!(is_key("for") && is_key("f32") && is_key("x.note") && !is_key("a b"));
+    }
+
+    #[test]
+    fn every_text_can_be_made_a_name() {
+        for (text, name) in
+            [("for", "xfor"), ("1a", "x1a"), ("a.b", "xa_b"), ("x$12", "x"), ("$3", "x_3"), ("", "x"), ("é!", "x__")]
+        {
+            assert_eq!(as_name(text), name);
+            assert!(is_name(&as_name(text)));
+        }
+        assert_eq!(as_path("a b.for"), "xa_b.xfor");
+    }
+
+    #[test]
+    fn numbers_are_written_in_full() {
+        for value in [0, 7, 10, 1_000_000, u64::MAX] {
+            let mut out = String::new();
+            push_u64(&mut out, value);
+            assert_eq!(out, value.to_string());
+        }
+    }
+}
