@@ -3,8 +3,8 @@
 use crate::recover::{Finding, Shared};
 use crate::token::Token;
 use crate::tree::{
-    Arg, Attr, BinaryOp, Block, Expr, ExprId, ExprKind, Id, If, Item, List, Op, Param, Reduce, Region, ResultType,
-    Slice, Slot, Stmt, StmtKind, SymbolParam, Tail, TextRange, Tree, Type, TypeArg,
+    Arg, Attr, BinaryOp, Block, Dict, Expr, ExprId, ExprKind, Id, If, Item, List, Op, Param, Reduce, Region,
+    ResultType, Slice, Slot, Stmt, StmtKind, SymbolParam, Tail, Terminator, TextRange, Tree, Type, TypeArg, Value,
 };
 use lalrpop_util::ErrorRecovery;
 use tc_support::Pos;
@@ -122,10 +122,29 @@ impl<'c> Parse<'c> {
         List::EMPTY
     }
 
-    /// A name. Its range is all there is to it.
-    pub(crate) fn name(&mut self, range: TextRange) -> TextRange {
+    /// A token of which the tree keeps the text.
+    pub(crate) fn text(&mut self, start: u32, end: u32) -> TextRange {
         self.shared.idle.set(0);
-        range
+        TextRange::new(start, end)
+    }
+
+    /// A block.
+    pub(crate) fn block(
+        &mut self,
+        start: u32,
+        end: u32,
+        stmts: Option<Slot<Stmt>>,
+        terminator: Option<Id<Terminator>>,
+    ) -> Id<Block> {
+        let stmts = self.tree.close(stmts);
+        let range = self.text(start, end);
+        self.tree.add(Block { range, stmts, end: terminator })
+    }
+
+    /// A dictionary.
+    pub(crate) fn dict(&mut self, start: u32, end: u32, attrs: List<Attr>) -> Value {
+        let range = self.text(start, end);
+        Value::Dict(self.tree.add(Dict { range, attrs }))
     }
 
     /// An expression.

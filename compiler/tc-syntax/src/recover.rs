@@ -58,6 +58,8 @@ pub(crate) enum ErrorKind {
 pub(crate) struct Shared {
     /// No further token is read.
     pub(crate) stop: Cell<bool>,
+    /// No further error is noted.
+    deaf: Cell<bool>,
     /// How deep the tokens are nested.
     pub(crate) depth: Cell<u32>,
     /// How deep they have been nested in this item, which bounds what the parser holds open.
@@ -73,10 +75,11 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// More tokens than this between two actions are tokens that recovery skips.
-    const MAX_IDLE: u32 = 64;
+    /// More tokens than this between two actions are tokens that recovery skips: without it, brackets that open or
+    /// close, each with a comma, make the longest run.
+    const MAX_IDLE: u32 = 4 * MAX_DEPTH;
     /// Looking for a place to go on takes time with the square of the depth, for each skipped token.
-    const MAX_COST: u64 = 1 << 26;
+    const MAX_COST: u64 = 1 << 30;
     /// More errors than this are not looked for; most of them are echoes.
     const MAX_FOUND: usize = 8 * MAX_ERRORS;
 
@@ -89,14 +92,17 @@ impl Shared {
     pub(crate) fn is_stopped(&self) -> bool {
         let idle = self.idle.get() + 1;
         self.idle.set(idle);
-        if idle > Shared::MAX_IDLE {
-            let depth = u64::from(self.peak.get()) + 1;
-            self.cost.set(self.cost.get() + depth * depth);
-            if self.cost.get() > Shared::MAX_COST {
-                self.stop.set(true);
-            }
+        if idle > Shared::MAX_IDLE && self.is_too_costly(1) {
+            self.stop.set(true);
         }
         self.stop.get()
+    }
+
+    /// Recovery has skipped so many tokens. Is that too much by now?
+    fn is_too_costly(&self, n_tokens: usize) -> bool {
+        let depth = u64::from(self.peak.get()) + 1;
+        self.cost.set(self.cost.get() + depth * depth * n_tokens as u64);
+        self.cost.get() > Shared::MAX_COST
     }
 
     /// Notes an error.
@@ -107,12 +113,15 @@ impl Shared {
     /// Notes that the text is nested too deeply, and ends the parse.
     pub(crate) fn too_deep(&self, range: TextRange) {
         self.report(range, Finding::new(format!("nested too deeply (the limit is {MAX_DEPTH})")));
-        self.stop.set(true);
+        self.give_up();
     }
 
     /// Notes what the parser found.
     pub(crate) fn syntax_error(&self, recovered: Recovered) {
         self.parse_error(recovered.error);
+        if self.is_too_costly(recovered.dropped_tokens.len()) {
+            self.give_up();
+        }
     }
 
     /// Notes what the parser found, or gave up on.
@@ -121,6 +130,8 @@ impl Shared {
             ParseError::UnrecognizedToken { token: (start, token, end), expected } => {
                 (TextRange::new(start, end), Some(token), expected)
             }
+            // The end at which a stopped parse arrives is not the file's.
+            ParseError::UnrecognizedEof { .. } if self.stop.get() => return self.break_item(),
             ParseError::UnrecognizedEof { location, expected } => (TextRange::new(location, location), None, expected),
             // The grammar's start rule takes every token, no action fails, and the stream has no errors of its own.
             ParseError::ExtraToken { .. } | ParseError::InvalidToken { .. } | ParseError::User { .. } => return,
@@ -130,15 +141,20 @@ impl Shared {
 
     fn note(&self, error: SyntaxError) {
         self.broken.set(true);
-        // The end at which a stopped parse arrives is not the file's.
-        if self.stop.get() {
+        if self.deaf.get() {
             return;
         }
         let mut errors = self.errors.borrow_mut();
         errors.push(error);
         if errors.len() >= Shared::MAX_FOUND {
-            self.stop.set(true);
+            self.give_up();
         }
+    }
+
+    /// Ends the parse. What it still finds comes from its sudden end.
+    fn give_up(&self) {
+        self.stop.set(true);
+        self.deaf.set(true);
     }
 
     /// Notes that the item at hand has an error, which is told elsewhere.
@@ -163,7 +179,7 @@ impl Shared {
 }
 
 /// The diagnostics for `errors`: in the order of the text, one a line, at most [`MAX_ERRORS`]. `missing` are the
-/// brackets that were put in.
+/// brackets that were put in. There is always one at least: only a text that does not parse comes here.
 pub(crate) fn diagnostics(
     mut errors: Vec<SyntaxError>,
     source: &str,
@@ -171,6 +187,17 @@ pub(crate) fn diagnostics(
     missing: &[(u32, Token)],
 ) -> Diagnostics {
     errors.sort_by_key(|error| error.range.start);
+    let mut told = tell(errors, source, base, missing);
+    if told.is_empty() {
+        // Each of them was taken for an echo. That must not pass for a text without errors.
+        let end = source.len() as u32;
+        told.push(diagnostic(TextRange::new(end, end), Finding::new("this text does not parse to its end"), base));
+    }
+    told.into_iter().collect()
+}
+
+/// Tells those of the sorted `errors` that are worth telling.
+fn tell(errors: Vec<SyntaxError>, source: &str, base: Pos, missing: &[(u32, Token)]) -> Vec<Diagnostic> {
     let mut walk = Walk::new(source, missing);
     let mut told: Vec<(u32, Diagnostic)> = Vec::new();
     let mut was_astray = false;

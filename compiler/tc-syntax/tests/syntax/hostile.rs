@@ -132,6 +132,11 @@ fn recovery_in_the_depth_ends_soon() {
         let told = errors(&inside(&format!("{deep} = {}", rest.repeat(1_000_000))));
         assert!(!told.is_empty() && told.len() <= MAX_ERRORS + 1, "{rest:?}");
     }
+    for n in [10, 1000, 3000] {
+        let line = format!("\nx = = {}", ")".repeat(n));
+        let told = errors(&inside(&format!("{}{}", "init { ".repeat(250), line.repeat(1000))));
+        assert!(!told.is_empty() && told.len() <= MAX_ERRORS + 1, "{n}");
+    }
 }
 
 #[test]
