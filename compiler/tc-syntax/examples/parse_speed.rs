@@ -14,7 +14,7 @@ fn main() -> std::io::Result<()> {
         measure(&path, &std::fs::read_to_string(&path)?);
         return Ok(());
     }
-    measure("concise", &concise(N_OPS / 40));
+    measure("concise", &concise(N_OPS / 80));
     measure("generic", &generic(N_OPS / 10, true));
     measure("one item", &generic(N_OPS / 10, false));
     Ok(())
@@ -37,7 +37,7 @@ fn measure(name: &str, text: &str) {
     }
 }
 
-/// Functions of about 40 ops each.
+/// Functions of 80 ops each, constants not counted.
 fn concise(n_functions: usize) -> String {
     let mut text = String::from("tir 1\n\n");
     for idx in 0..n_functions {
