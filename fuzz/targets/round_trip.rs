@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tc::ir::print::{PrintOptions, print_module_with};
+use tc::ir::print::{PrintOptions, print_module};
 use tc::syntax::{ParseOptions, parse_module};
 
 fuzz_target!(|bytes: &[u8]| {
@@ -16,9 +16,9 @@ fuzz_target!(|bytes: &[u8]| {
     }
     for generic in [false, true] {
         let print = PrintOptions { generic, ..PrintOptions::default() };
-        let first = print_module_with(&module, &print);
+        let first = print_module(&module, &print);
         let (again, found) = parse_module("printed.tir", &first, &registry, &options);
         assert!(!found.has_errors(), "{first}\n{}", tc::support::render::text(&found, &again.sources, false));
-        assert_eq!(print_module_with(&again, &print), first);
+        assert_eq!(print_module(&again, &print), first);
     }
 });

@@ -1,1 +1,43 @@
-//! tc.
+//! The compiler as a library: read a text, run a pipeline over it, print it, emit CUDA.
+//!
+//! ```
+//! let text = "tir 1
+//!
+//! tir.func @double(A: f32[8]) {
+//!   for i in 0..8 {
+//!     A[i] = A[i] * 2.0
+//!   }
+//! }
+//! ";
+//! let compiler = tc::Compiler::new();
+//! let module = compiler.parse("double.tir", text)?.module;
+//! assert_eq!(compiler.print(&module), text);
+//! # Ok::<(), tc::Failure>(())
+//! ```
+//!
+//! [`Compiler`] holds what a run knows: dialects, passes, named pipelines, a target. An embedder adds rows and passes
+//! of its own to it, builds modules with [`ir::Builder`] instead of text where it likes, and gets all findings as
+//! data: a [`Failure`] carries the diagnostics and the sources that they point into. Nothing here writes to a stream.
+//!
+//! The crates of the compiler are re-exported as modules, so that an embedder depends on this one only.
+
+mod compiler;
+mod failure;
+mod load;
+
+pub use compiler::{Compiler, Parsed};
+pub use failure::Failure;
+pub use load::{LoadError, decode, load};
+
+pub use tc_arith as arith;
+pub use tc_cuda as cuda;
+pub use tc_dialects as dialects;
+pub use tc_ir as ir;
+pub use tc_pass as pass;
+pub use tc_passes as passes;
+pub use tc_runtime as runtime;
+pub use tc_schedule as schedule;
+pub use tc_sim as sim;
+pub use tc_support as support;
+pub use tc_syntax as syntax;
+pub use tc_target as target;

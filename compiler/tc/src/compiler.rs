@@ -1,0 +1,131 @@
+//! What a run knows, and its steps.
+
+use crate::failure::Failure;
+use std::sync::Arc;
+use tc_ir::{Module, Registry};
+use tc_pass::instruments::DumpDir;
+use tc_pass::{Manager, PassTable, Pipeline, Report, RunOptions, parse_pipeline};
+use tc_support::{Diagnostic, Diagnostics, Location};
+use tc_syntax::ParseOptions;
+use tc_target::Target;
+
+/// A text that was read.
+#[derive(Clone, Debug)]
+pub struct Parsed {
+    /// The module.
+    pub module: Module,
+    /// Findings that are no errors.
+    pub warnings: Diagnostics,
+}
+
+/// What a run knows: dialects, passes, named pipelines, a target.
+#[derive(Clone)]
+pub struct Compiler {
+    /// The dialects. Add one by `Arc::make_mut`, before anything is parsed.
+    pub registry: Arc<Registry>,
+    /// The passes and named pipelines.
+    pub passes: PassTable,
+    /// The target that passes and emitters ask.
+    pub target: Target,
+    /// How many functions a pass runs on at a time; 0 stands for as many as the machine has cores.
+    pub threads: usize,
+}
+
+impl Default for Compiler {
+    fn default() -> Compiler {
+        Compiler::new()
+    }
+}
+
+impl Compiler {
+    /// The name of the target that is compiled for where none is named.
+    pub const DEFAULT_TARGET: &'static str = "sm_80";
+
+    /// The dialects, passes and pipelines of this repository, and the default target.
+    pub fn new() -> Compiler {
+        Compiler {
+            registry: tc_dialects::shared_registry(),
+            passes: pass_table(),
+            target: Target::parse(Compiler::DEFAULT_TARGET).expect("the default target is one of the targets"),
+            threads: 0,
+        }
+    }
+
+    /// Reads a text; `name` is what messages call it.
+    pub fn parse(&self, name: &str, text: &str) -> Result<Parsed, Failure> {
+        self.parse_with(name, text, &ParseOptions::default())
+    }
+
+    /// Reads a text, told how.
+    pub fn parse_with(&self, name: &str, text: &str, options: &ParseOptions) -> Result<Parsed, Failure> {
+        let (module, mut found) = tc_syntax::parse_module(name, text, &self.registry, options);
+        if !found.has_errors() {
+            module.items.iter().for_each(|item| found.append(tc_ir::verify::verify(item)));
+        }
+        if found.has_errors() {
+            return Err(Failure { diagnostics: found, sources: module.sources });
+        }
+        Ok(Parsed { module, warnings: found })
+    }
+
+    /// The text of a module.
+    pub fn print(&self, module: &Module) -> String {
+        module.to_string()
+    }
+
+    /// Reads a pipeline string. It becomes a file of the module's sources, which diagnostics of the run point into.
+    pub fn pipeline(&self, text: &str, module: &mut Module) -> Result<Pipeline, Failure> {
+        parse_pipeline(text, &self.passes, &self.registry, &mut module.sources)
+            .map_err(|diagnostics| Failure { diagnostics, sources: module.sources.clone() })
+    }
+
+    /// A manager that knows this compiler's passes and lends them its target.
+    pub fn manager(&self) -> Manager<'_> {
+        Manager::new(&self.passes, self.run_options())
+    }
+
+    /// How this compiler runs passes.
+    pub fn run_options(&self) -> RunOptions {
+        RunOptions { threads: self.threads, verify: true, extensions: vec![Arc::new(self.target)] }
+    }
+
+    /// Runs the pipeline that `text` names. On failure the module is as the failing pass left it.
+    ///
+    /// Where the environment variable `TC_DUMP_IR` names a folder, the program after each pass is written there.
+    pub fn run(&self, module: &mut Module, text: &str) -> Result<Report, Failure> {
+        let pipeline = self.pipeline(text, module)?;
+        let mut manager = self.manager();
+        let mut found = Diagnostics::new();
+        if let Some(folder) = DumpDir::folder_of_environment() {
+            match DumpDir::new(&folder, Box::new(Module::to_string)) {
+                Ok(mut dump) => {
+                    found.append(dump.parsed(module));
+                    manager.instrument(dump);
+                }
+                Err(error) => {
+                    let message = format!("cannot dump into `{}`: {error}", folder.display());
+                    found.push(Diagnostic::warning("dump", Location::None, message));
+                }
+            }
+        }
+        let mut report = manager.run(&pipeline, module);
+        found.append(std::mem::take(&mut report.diagnostics));
+        report.diagnostics = found;
+        if report.is_ok() {
+            return Ok(report);
+        }
+        Err(Failure { diagnostics: report.diagnostics, sources: module.sources.clone() })
+    }
+}
+
+/// The passes and named pipelines of this repository.
+fn pass_table() -> PassTable {
+    let mut table = PassTable::new();
+    for info in tc_passes::table::PASSES {
+        table.add_pass(info).expect("names in the table differ");
+    }
+    for info in tc_passes::table::PIPELINES {
+        table.add_pipeline(info).expect("names in the table differ");
+    }
+    table
+}

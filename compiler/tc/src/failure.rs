@@ -1,0 +1,33 @@
+//! What is returned where something failed.
+
+use std::fmt;
+use tc_support::{Diagnostics, Fault, Sources, render};
+
+/// The findings of a step that failed, with the sources that they point into.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// The findings; at least one is an error.
+    pub diagnostics: Diagnostics,
+    /// The files.
+    pub sources: Sources,
+}
+
+impl Failure {
+    /// The findings as text, with the lines that they point at.
+    pub fn text(&self) -> String {
+        render::text(&self.diagnostics, &self.sources, false)
+    }
+
+    /// Is one of the errors a defect of the compiler?
+    pub fn is_bug(&self) -> bool {
+        self.diagnostics.iter().any(|found| found.is_error() && found.fault == Fault::Bug)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.text().trim_end())
+    }
+}
+
+impl std::error::Error for Failure {}

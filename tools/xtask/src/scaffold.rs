@@ -1,0 +1,175 @@
+//! What a new pass consists of, to be filled in.
+
+use std::path::Path;
+
+/// Writes the file, the row and the corpus folder of the pass `name`; what went wrong.
+pub fn new_pass(root: &Path, name: &str) -> Vec<String> {
+    match try_new_pass(root, name) {
+        Ok(()) => Vec::new(),
+        Err(why) => vec![why],
+    }
+}
+
+fn try_new_pass(root: &Path, name: &str) -> Result<(), String> {
+    let part = |part: &str| {
+        part.starts_with(|c: char| c.is_ascii_lowercase())
+            && part.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit())
+    };
+    if !name.split('-').all(part) {
+        return Err(format!("`{name}` is no name in kebab case, such as `rotate-loop`"));
+    }
+    let snake = name.replace('-', "_");
+    let source = root.join("passes/tc-passes/src");
+    let file = source.join(&snake).with_extension("rs");
+    if file.exists() || source.join(&snake).exists() {
+        return Err(format!("there is a pass `{name}` already"));
+    }
+    write(&file, &template(name, &camel(name)))?;
+    edit(&source.join("lib.rs"), |text| with_module(text, &snake))?;
+    edit(&source.join("table.rs"), |text| with_row(text, &snake))?;
+    let corpus = root.join("filecheck-tests/passes").join(name);
+    std::fs::create_dir_all(&corpus).map_err(|error| format!("{}: {error}", corpus.display()))?;
+    write(&corpus.join("basic.tir"), &corpus_template(name))
+}
+
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+fn edit(path: &Path, change: impl Fn(&str) -> Option<String>) -> Result<(), String> {
+    let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let changed = change(&text).ok_or_else(|| format!("{}: there is no place for the new pass", path.display()))?;
+    write(path, &changed)
+}
+
+/// Adds a module, in the order of the names where they are sorted.
+fn with_module(text: &str, snake: &str) -> Option<String> {
+    let line = format!("pub mod {snake};\n");
+    let mods = |text: &str| text.match_indices("pub mod ").map(|(at, _)| at).collect::<Vec<_>>();
+    let places = mods(text);
+    let after = places.iter().find(|&&at| text[at..] > *line.as_str()).copied();
+    let at = match after {
+        Some(at) => at,
+        None => {
+            let last = *places.last()?;
+            last + text[last..].find('\n')? + 1
+        }
+    };
+    Some(format!("{}{line}{}", &text[..at], &text[at..]))
+}
+
+/// Adds a row at the end of the table of passes.
+fn with_row(text: &str, snake: &str) -> Option<String> {
+    let start = text.find("PASSES: &[&PassInfo] = &[")? + "PASSES: &[&PassInfo] = &[".len();
+    let end = start + text[start..].find("];")?;
+    let (head, tail) = (&text[..end], &text[end..]);
+    let open = if head.ends_with('[') { "\n" } else { "" };
+    Some(format!("{}{open}    &crate::{snake}::INFO,\n{tail}", head.trim_end_matches(' ')))
+}
+
+fn camel(name: &str) -> String {
+    let word = |word: &str| word[..1].to_uppercase() + &word[1..];
+    name.split('-').map(word).collect()
+}
+
+fn corpus_template(name: &str) -> String {
+    format!(
+        "// RUN: tc-opt %s --pass-pipeline='module(tir.func({name}))' | FileCheck %s\n\
+         // What `{name}` does, on the smallest program.\n\n\
+         // CHECK: tir.func @f(A: f32[8])\n\
+         tir.func @f(A: f32[8]) {{\n  for i in 0..8 {{\n    A[i] = 1.0\n  }}\n}}\n"
+    )
+}
+
+fn template(name: &str, camel: &str) -> String {
+    const TEMPLATE: &str = r#"//! Says in one sentence what it does.
+//!
+//! # Input form
+//!
+//! Which ops it needs, which it refuses.
+//!
+//! # Output form
+//!
+//! What holds afterwards.
+//!
+//! # Example
+//!
+//! ```tir
+//! for i in 0..8 { A[i] = 1.0 }
+//! ->
+//! for i in 0..8 { A[i] = 1.0 }
+//! ```
+//!
+//! # Algorithm
+//!
+//! 1. Find the sites. 2. Rewrite them.
+//!
+//! # Limits
+//!
+//! What it does not do.
+
+use tc_dialects::tir;
+use tc_ir::{Func, Op, walk};
+use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
+
+tc_pass::options! {
+    /// What `NAME` can be told.
+    pub struct Options {}
+}
+
+/// The row.
+pub const INFO: PassInfo = PassInfo {
+    name: "NAME",
+    source: include_str!("SNAKE.rs"),
+    anchor: "tir.func",
+    options: Options::INFO,
+    requires: &[],
+    establishes: &[],
+    make: |raw| {
+        Options::read(raw)?;
+        Ok(PassKind::Func(tir::FUNC, Box::new(CAMEL)))
+    },
+};
+
+/// The pass.
+pub struct CAMEL;
+
+impl FuncPass for CAMEL {
+    fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
+        let sites = find_sites(func);
+        cx.count("sites found", sites.len() as u64);
+        false
+    }
+}
+
+/// The loops that can be rewritten.
+fn find_sites(func: &Func) -> Vec<Op> {
+    walk::all_ops(func).filter(|&op| tir::For::of(func, op).is_some()).collect()
+}
+"#;
+    TEMPLATE.replace("NAME", name).replace("SNAKE", &name.replace('-', "_")).replace("CAMEL", camel)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pass_gets_its_file_row_and_folder() {
+        let root = std::env::temp_dir().join(format!("xtask-scaffold-{}", std::process::id()));
+        let source = root.join("passes/tc-passes/src");
+        std::fs::create_dir_all(&source).expect("writable");
+        let write = |name: &str, text: &str| std::fs::write(source.join(name), text).expect("writable");
+        write("lib.rs", "//! Passes.\n\npub mod cse;\npub mod table;\n");
+        write("table.rs", "pub static PASSES: &[&PassInfo] = &[\n    &crate::cse::INFO,\n];\n");
+        assert!(new_pass(&root, "rotate-loop").is_empty());
+        let read = |name: &str| std::fs::read_to_string(root.join(name)).expect("written");
+        assert!(read("passes/tc-passes/src/rotate_loop.rs").contains("name: \"rotate-loop\""));
+        assert!(read("passes/tc-passes/src/lib.rs").contains("cse;\npub mod rotate_loop;\npub mod table;"));
+        assert!(read("passes/tc-passes/src/table.rs").contains("cse::INFO,\n    &crate::rotate_loop::INFO,\n];"));
+        assert!(read("filecheck-tests/passes/rotate-loop/basic.tir").starts_with("// RUN: tc-opt"));
+        assert_eq!(new_pass(&root, "rotate-loop").len(), 1);
+        assert_eq!(new_pass(&root, "Rotate Loop").len(), 1);
+        std::fs::remove_dir_all(&root).expect("ours");
+    }
+}
