@@ -141,3 +141,44 @@ schedule @u for @f {
 ",
     );
 }
+
+#[test]
+fn the_examples_read_back_as_they_print() {
+    use tc_ir::print::{PrintOptions, print_module};
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../filecheck-tests/parse/examples");
+    let registry = tc_dialects::shared_registry();
+    let options = ParseOptions { allow_unknown_ops: true };
+    for entry in std::fs::read_dir(folder).expect("the folder is there") {
+        let path = entry.expect("readable").path();
+        if path.extension().is_none_or(|ext| ext != "tir") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).expect("readable");
+        for generic in [false, true] {
+            let print = PrintOptions { generic, ..PrintOptions::default() };
+            let (module, found) = parse_module("test.tir", &text, &registry, &options);
+            assert!(!found.has_errors());
+            let first = print_module(&module, &print);
+            let (again, found) = parse_module("printed.tir", &first, &registry, &options);
+            assert!(found.is_empty(), "{}\n{first}\n{}", path.display(), render::text(&found, &again.sources, false));
+            for func in &again.items {
+                let found = verify(func);
+                assert!(
+                    found.is_empty(),
+                    "{}\n{first}\n{}",
+                    path.display(),
+                    render::text(&found, &again.sources, false)
+                );
+            }
+            let second = print_module(&again, &print);
+            assert!(second == first, "{}\n{}", path.display(), difference(&first, &second));
+        }
+    }
+}
+
+/// The first lines in which two texts differ.
+fn difference(a: &str, b: &str) -> String {
+    let at = a.lines().zip(b.lines()).take_while(|(a, b)| a == b).count();
+    let show = |text: &str| text.lines().skip(at.saturating_sub(2)).take(6).collect::<Vec<_>>().join("\n");
+    format!("line {}\n{}\n---\n{}", at + 1, show(a), show(b))
+}

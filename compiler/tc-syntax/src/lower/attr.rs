@@ -150,6 +150,9 @@ impl<'a> Lower<'a> {
     /// A type, with the scope of a buffer.
     pub(super) fn buffer_type(&mut self, ty: Id<tree::Type>, scope: Option<Name>) -> Option<Type> {
         let node = self.tree[ty];
+        if !node.element && self.text(node.name) == "ref" {
+            return self.ref_type(node, scope);
+        }
         let elem = self.elem_type(node)?;
         let Some(shape) = node.shape else { return Some(elem) };
         let mut dims = Vec::with_capacity(shape.len());
@@ -166,9 +169,6 @@ impl<'a> Lower<'a> {
                 return self.refuse(node.name, format!("there is no type `{}`", suggest::shorten(text)));
             };
             return Some(self.func.scalar_ty(scalar));
-        }
-        if text == "ref" {
-            return self.ref_type(node);
         }
         let mut params = Vec::new();
         for &arg in node.args.map_or(&[][..], |args| &self.tree[args]) {
@@ -189,7 +189,7 @@ impl<'a> Lower<'a> {
     }
 
     /// `ref<f32[4]>`, the type of a reference.
-    fn ref_type(&mut self, node: tree::Type) -> Option<Type> {
+    fn ref_type(&mut self, node: tree::Type, scope: Option<Name>) -> Option<Type> {
         let args = node.args.map_or(&[][..], |args| &self.tree[args]);
         let &[TypeArg::Type(inner)] = args else {
             return self.refuse(node.range, "a reference is `ref<f32>` or `ref<f32[4]>`".to_string());
@@ -200,7 +200,7 @@ impl<'a> Lower<'a> {
         for &dim in inner.shape.map_or(&[][..], |shape| &self.tree[shape]) {
             shape.push(self.attr_expr(dim)?);
         }
-        Some(self.func.ty(TypeData::Ref { elem, shape: shape.into(), scope: None }))
+        Some(self.func.ty(TypeData::Ref { elem, shape: shape.into(), scope }))
     }
 
     /// A location that the text writes: `#12:5`, `#"f.tir":12:5`.

@@ -446,7 +446,7 @@ impl<'a> Lower<'a> {
                 (None, TreeValue::Expr(expr)) if self.is_attr_only(expr) => {
                     // A list, a string or a symbol by position is an attribute named by its place.
                     let attr = self.attr_expr(expr)?;
-                    let key = self.func.name(&format!("arg.{}", operands.len() + entries.len()));
+                    let key = self.func.name(&format!("arg.p{}", operands.len() + entries.len()));
                     entries.push((key, attr));
                 }
                 (None, value) => {

@@ -8,7 +8,7 @@ use rustc_hash::FxHashSet;
 use std::sync::Arc;
 use tc_ir::attrs::AttrData;
 use tc_ir::func::{ParamDecl, ResultDecl, SymbolDecl};
-use tc_ir::opdef::Context;
+use tc_ir::opdef::{Context, Role};
 use tc_ir::{Func, Module, Registry, Type, TypeData, keys};
 use tc_support::{Diagnostic, Diagnostics, FileId, Pos, Sources, suggest};
 
@@ -95,6 +95,9 @@ fn lower_item(
     if !lower.found.has_errors() {
         let expected: Vec<Type> = lower.scalar_results();
         lower.block(item.block, &expected);
+        if !lower.found.has_errors() {
+            lower.check_return(item);
+        }
     }
     let Lower { mut func, found, .. } = lower;
     func.shrink();
@@ -144,19 +147,17 @@ impl<'a> Lower<'a> {
                 self.func.header.loc = self.written_loc(self.tree[loc]);
             }
         }
-        if let Some(block) = Some(item.block)
-            && self.context == Context::Te
-            && self.func.item_row().item.is_some_and(|row| row.keyword == "te.func")
-            && !matches!(self.tree[block].end.map(|end| self.tree[end].kind), Some(crate::tree::TerminatorKind::Return))
-        {
-            let end = self.tree[block].range;
+    }
+
+    /// An operator ends by returning its results, in sugar or in the generic form.
+    fn check_return(&mut self, item: &Item) {
+        let is_operator = self.func.item_row().item.is_some_and(|row| row.keyword == "te.func");
+        let end = self.func.terminator(self.func.body());
+        if is_operator && end.is_none_or(|end| self.func.role(end) != Role::Return) {
+            let end = self.tree[item.block].range;
             let brace = crate::tree::TextRange::new(end.end.saturating_sub(1), end.end);
-            self.error_with(
-                brace,
-                "no-return",
-                "an operator returns its results".to_string(),
-                Some("write `return B`".to_string()),
-            );
+            let help = Some("write `return B`".to_string());
+            self.error_with(brace, "no-return", "an operator returns its results".to_string(), help);
         }
     }
 

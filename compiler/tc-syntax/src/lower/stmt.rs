@@ -141,7 +141,18 @@ impl<'a> Lower<'a> {
                 self.func.results(op).collect()
             })
         } else {
-            self.expr(value, None).map(|value| vec![value])
+            let n_before = self.func.n_op_ids();
+            let result = self.expr(value, None);
+            // A second name for what was there before leaves that where it was.
+            if let Some(tail) = stmt.tail.map(|tail| self.tree[tail])
+                && tail.loc.is_some()
+                && let Some(op) = result.and_then(|value| self.func.def_op(value))
+                && op.as_u32() as usize >= n_before
+            {
+                let (_, loc) = self.tail(Some(tail), stmt.range);
+                self.func.set_source_loc(op, loc);
+            }
+            result.map(|value| vec![value])
         };
         self.bind_all(stmt.range, names, results);
     }

@@ -1,0 +1,36 @@
+//! One schedule candidate: from the parsed module to CUDA text.
+//!
+//! TVM cannot run here; its times are those of TVM 0.16, lower and build, compiled -O1, on two shared cores.
+
+use crate::{median, report};
+use std::time::Instant;
+
+/// An example, a schedule of it, and TVM's milliseconds for the same.
+const CASES: &[(&str, &str, &str, f64)] = &[
+    ("conv1d v5", include_str!("../../examples/conv1d.tir"), "cuda{schedule=v5}", 46.7),
+    ("depthwise2d v4", include_str!("../../examples/depthwise2d.tir"), "cuda{schedule=v4}", 29.8),
+];
+const N_RUNS: usize = 200;
+
+pub(crate) fn run() -> Result<(), String> {
+    report(&format!("\none candidate, parsed module to CUDA text; medians of {N_RUNS}, one thread\n\n"));
+    report(&format!("{:<18}{:>12}{:>14}{:>10}\n", "", "tc", "TVM 0.16", "ratio"));
+    for &(name, text, pipeline, peer_ms) in CASES {
+        let compiler = tc::Compiler { threads: 1, ..tc::Compiler::new() };
+        let module = compiler.parse("bench.tir", text).map_err(|failure| failure.text())?.module;
+        let mut times = Vec::with_capacity(N_RUNS);
+        for _ in 0..N_RUNS {
+            let mut candidate = module.clone();
+            let start = Instant::now();
+            compiler.run(&mut candidate, pipeline).map_err(|failure| failure.text())?;
+            let programs = compiler.emit_cuda(&candidate).map_err(|failure| failure.text())?;
+            times.push(start.elapsed().as_secs_f64());
+            if programs.is_empty() {
+                return Err(format!("{name}: nothing was emitted"));
+            }
+        }
+        let ms = median(times) * 1e3;
+        report(&format!("{name:<18}{:>9.3} ms{:>11.1} ms{:>9.0}x\n", ms, peer_ms, peer_ms / ms));
+    }
+    Ok(())
+}
