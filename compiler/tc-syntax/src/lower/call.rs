@@ -18,6 +18,9 @@ pub(super) struct Arguments {
     attrs: Vec<(Name, Attr)>,
 }
 
+/// The arguments of a call without a row: operands, then attributes.
+type Loose = (Vec<Value>, Vec<(Name, Attr)>);
+
 /// What a statement says of the op's results.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Written<'t> {
@@ -307,12 +310,12 @@ impl<'a> Lower<'a> {
             && self.mixing
             && row.short.is_some()
         {
-            return Some(self.to_index(expr, value, ty));
+            return Some(self.as_index(expr, value, ty));
         }
         Some(value)
     }
 
-    fn to_index(&mut self, expr: ExprId, value: Value, ty: Type) -> Value {
+    fn as_index(&mut self, expr: ExprId, value: Value, ty: Type) -> Value {
         let is_int = self.func.value_scalar(value).is_some_and(|scalar| scalar.elem.is_int() && scalar.lanes == 1);
         if ty == self.func.index_ty() && is_int && self.func.value_type(value) != ty {
             let loc = self.expr_loc(expr);
@@ -439,8 +442,8 @@ impl<'a> Lower<'a> {
         ))
     }
 
-    fn loose_arguments(&mut self, args: List<Arg>) -> Option<(Vec<Value>, Vec<(Name, Attr)>)> {
-        let (mut operands, mut entries): (Vec<Value>, Vec<(Name, Attr)>) = (Vec::new(), Vec::new());
+    fn loose_arguments(&mut self, args: List<Arg>) -> Option<Loose> {
+        let (mut operands, mut entries): Loose = (Vec::new(), Vec::new());
         for &arg in &self.tree[args] {
             match (arg.key, arg.value) {
                 (None, TreeValue::Expr(expr)) if self.is_attr_only(expr) => {

@@ -114,7 +114,7 @@ impl<'a> Lower<'a> {
                 let word = self.func.word_attr(name);
                 attrs.push((keys::KIND, word));
                 for &arg in &self.tree[args] {
-                    if !arg.key.is_some_and(|key| self.text(self.tree[key]) == "factor") {
+                    if arg.key.is_none_or(|key| self.text(self.tree[key]) != "factor") {
                         self.error(range, "loop-kind", "`unroll` takes `factor = n`");
                         return None;
                     }
