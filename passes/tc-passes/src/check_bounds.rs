@@ -133,7 +133,8 @@ fn indices(func: &Func, op: Op) -> Vec<Index> {
         _ => Vec::new(),
     };
     let dims = values.iter().zip(shape.iter()).enumerate();
-    dims.map(|(dim, (&value, &extent))| Index { buffer, dim, value, length: lengths.get(dim).copied(), extent }).collect()
+    dims.map(|(dim, (&value, &extent))| Index { buffer, dim, value, length: lengths.get(dim).copied(), extent })
+        .collect()
 }
 
 fn check(func: &Func, algebra: &mut Algebra, op: Op, index: &Index) -> Verdict {

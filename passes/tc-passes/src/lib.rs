@@ -1,15 +1,15 @@
 //! The passes over programs, one file each, and the table that lists them.
 //!
-//! `table` has every pass and the named pipelines. A pass never imports another pass; facts that several ask for stand
+//! [`table`] has every pass and the named pipelines. A pass never imports another pass; facts that several ask for stand
 //! in `analysis`.
 
 mod analysis;
 pub mod canonicalize;
 pub mod check_bounds;
+pub mod check_races;
 pub mod contract;
 pub mod cse;
 pub mod dce;
-pub mod check_races;
 pub mod hoist_alloc;
 pub mod inline;
 pub mod loop_partition;

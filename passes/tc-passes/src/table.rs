@@ -1,34 +1,138 @@
 //! The one list of passes and named pipelines.
+//!
+//! The order of [`PASSES`] is that of the documents: operators, algebra, loops, storage, hardware, checks. [`PIPELINES`]
+//! holds the named pipelines; [`cuda`] is the default one, with the reason why each line stands where it does.
 
-use tc_pass::{PassInfo, PipelineInfo};
+use crate::*;
+use tc_pass::pipeline::quote_value;
+use tc_pass::{OptionError, PassInfo, PipelineInfo, RawOption, Step};
 
 /// The passes, in the order in which the documents list them.
 pub static PASSES: &[&PassInfo] = &[
     // Operators.
-    &crate::inline::INFO,
+    &inline::INFO,
     // Algebra.
-    &crate::simplify::INFO,
-    &crate::canonicalize::INFO,
-    &crate::cse::INFO,
-    &crate::dce::INFO,
-    &crate::remove_no_op::INFO,
-    &crate::narrow_index::INFO,
-    &crate::contract::INFO,
+    &simplify::INFO,
+    &canonicalize::INFO,
+    &cse::INFO,
+    &dce::INFO,
+    &remove_no_op::INFO,
+    &narrow_index::INFO,
+    &contract::INFO,
     // Loops.
-    &crate::loop_partition::INFO,
-    &crate::unroll_loop::INFO,
+    &loop_partition::INFO,
+    &unroll_loop::INFO,
     // Storage.
-    &crate::storage_flatten::INFO,
-    &crate::hoist_alloc::INFO,
+    &storage_flatten::INFO,
+    &hoist_alloc::INFO,
     // Hardware.
-    &crate::thread_sync::INFO,
-    &crate::lower_intrin::INFO,
-    &crate::split_host_device::INFO,
+    &thread_sync::INFO,
+    &lower_intrin::INFO,
+    &split_host_device::INFO,
     // Checks.
-    &crate::verify_memory::INFO,
-    &crate::verify_gpu_limits::INFO,
-    &crate::check_bounds::INFO,
+    &verify_memory::INFO,
+    &verify_gpu_limits::INFO,
+    &check_bounds::INFO,
+    &check_races::INFO,
 ];
 
 /// The named pipelines.
-pub static PIPELINES: &[&PipelineInfo] = &[];
+pub static PIPELINES: &[&PipelineInfo] = &[&CUDA];
+
+tc_pass::options! {
+    /// What the pipeline `cuda` can be told; each is passed on to the pass that it belongs to.
+    pub struct CudaOptions {
+        /// The schedule to apply, where an operator has several.
+        schedule: String = String::new(),
+        /// The operator to schedule; without it, all.
+        func: String = String::new(),
+        /// Values for the schedule's parameters and the operator's sizes: `block=64 lanes=8`.
+        param: String = String::new(),
+        /// Keep the operators beside the programs.
+        keep: bool = false,
+        /// Divide loops with constant bounds at their guards too.
+        partition_const_loop: bool = false,
+        /// Copy the bodies of unrolled loops; otherwise the CUDA compiler is asked to.
+        explicit_unroll: bool = true,
+        /// Unroll serial loops up to this many stores.
+        auto_max_step: i64 = 0,
+    }
+}
+
+/// The row of `cuda`.
+pub static CUDA: PipelineInfo = PipelineInfo {
+    name: "cuda",
+    summary: "From an operator and its schedule, or a program, to a host function and kernels that the CUDA emitter accepts.",
+    options: CudaOptions::INFO,
+    steps: |raw| cuda(raw),
+};
+
+/// The lines of `cuda`.
+pub fn cuda(raw: &[RawOption]) -> Result<Vec<Step>, OptionError> {
+    let options = CudaOptions::read(raw)?;
+    let on = |text: &str| format!("tir.func({text})");
+    Ok(vec![
+        Step::new("inline{calls}", "Calls go first, so that all that follows sees whole kernels."),
+        Step::new(on("verify-memory"), "A program that binds nothing has no kernel; it is cheapest to say so at once."),
+        Step::new(
+            on("simplify"),
+            "Guards that loop ranges prove go, and the rest reaches loop-partition in normal form.",
+        ),
+        Step::new(
+            on(&format!("loop-partition{{partition-const-loop={}}}", options.partition_const_loop)),
+            "It needs `likely`, and loops that are not copied yet; after it no pass meets `likely`.",
+        ),
+        Step::new(
+            on("check-bounds"),
+            "While each dimension has its own extent; flat, an index may stray into the next row.",
+        ),
+        Step::new(on("storage-flatten"), "The passes below share and fold position arithmetic, so it has to be there."),
+        Step::new(
+            on("hoist-alloc"),
+            "Before thread-sync, which must see a buffer's accesses in all iterations of the loop it was made in.",
+        ),
+        Step::new(
+            on("verify-gpu-limits"),
+            "Sizes are final, and unrolling, the first pass that may cost time, has not run.",
+        ),
+        Step::new(on(&unroll(&options)), "After storage-flatten, so that positions in the copies fold to literals."),
+        Step::new(on("simplify"), "Folds the copies and the positions, and drops conditions that a copy settles."),
+        Step::new(on("canonicalize"), "One spelling for what is equal, which cse then finds."),
+        Step::new(on("cse"), "Copies and flat positions compute much twice."),
+        Step::new(on("remove-no-op"), "Loops and branches that the above left empty would cost barriers."),
+        Step::new(on("dce"), "What nothing uses any more, buffers included, so that thread-sync does not guard it."),
+        Step::new(on("thread-sync"), "The last to look at accesses: nothing after it moves, adds or removes one."),
+        Step::new(
+            "split-host-device",
+            "Kernels get functions of their own; what follows treats integers as kernels do.",
+        ),
+        Step::new(
+            on("narrow-index"),
+            "By proof over launch extents, which stand in the kernel; before lower-intrin, which makes narrow ops then.",
+        ),
+        Step::new(on("lower-intrin"), "Division goes late: the algebra understands `/` and `%`, not shifts and masks."),
+        Step::new(on("contract"), "Products and sums are final; the emitter contracts nothing on its own."),
+        Step::new(on("cse"), "What lower-intrin wrote out twice."),
+        Step::new(on("dce"), "And what it left unused."),
+    ])
+}
+
+fn unroll(options: &CudaOptions) -> String {
+    let (explicit, step) = (options.explicit_unroll, options.auto_max_step);
+    format!("unroll-loop{{explicit-unroll={explicit} auto-max-step={step}}}")
+}
+
+/// The line that schedules, with what it is told.
+#[allow(dead_code, reason = "until `schedule` stands in the table")]
+fn schedule(options: &CudaOptions) -> String {
+    let mut told = Vec::new();
+    for (key, value) in [("name", &options.schedule), ("func", &options.func), ("param", &options.param)] {
+        if !value.is_empty() {
+            told.push(format!("{key}={}", quote_value(value)));
+        }
+    }
+    if options.keep {
+        told.push("keep".to_string());
+    }
+    if told.is_empty() { "schedule".to_string() } else { format!("schedule{{{}}}", told.join(" ")) }
+}

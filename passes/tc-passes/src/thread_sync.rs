@@ -112,7 +112,8 @@ fn insert(func: &mut Func, op: Op, conflict: &Conflict) {
 /// Reports what keeps `plan` from being carried out; gives the number of errors.
 fn report(func: &Func, plan: &Plan, cx: &mut PassCx) -> usize {
     for &op in &plan.unknown {
-        let text = format!("nobody knows what memory `{}` touches, so threads cannot be synchronised", func.op_name(op));
+        let text =
+            format!("nobody knows what memory `{}` touches, so threads cannot be synchronised", func.op_name(op));
         let help = "give the op a row that declares its effects, or inline the call";
         cx.report(Diagnostic::error("unknown-effect", func.op_location(op), text).help(help));
     }
@@ -129,8 +130,11 @@ fn report(func: &Func, plan: &Plan, cx: &mut PassCx) -> usize {
 
 fn stuck(func: &Func, conflict: &Conflict) -> Diagnostic {
     let name = func.value_text(conflict.second.root);
-    let text = format!("`{name}` is {} here by one thread and {} by another, under a condition that differs between threads",
-        done(&conflict.second), done(&conflict.first));
+    let text = format!(
+        "`{name}` is {} here by one thread and {} by another, under a condition that differs between threads",
+        done(&conflict.second),
+        done(&conflict.first)
+    );
     let when = if conflict.carried.is_some() { " in the iteration before" } else { "" };
     Diagnostic::error("divergent-sync", func.op_location(conflict.second.op), text)
         .label(func.op_location(conflict.first.op), format!("{}{when}", done(&conflict.first)))

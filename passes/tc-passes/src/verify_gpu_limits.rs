@@ -32,8 +32,8 @@
 //! CUDA C++ Programming Guide 12.9, section 17.2.
 
 use crate::analysis::launch::{Extent, Nest, nests};
-use tc_dialects::tir::{self, Coordinate};
 use tc_dialects::forms;
+use tc_dialects::tir::{self, Coordinate};
 use tc_ir::walk::{all_ops, is_inside};
 use tc_ir::{AttrData, Func, Op, Value, keys};
 use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
@@ -136,7 +136,8 @@ fn shared_memory(func: &Func, nest: &Nest, target: &Target) -> Option<Diagnostic
         return None;
     }
     let largest = buffers.iter().max_by_key(|shared| shared.bytes)?;
-    let text = format!("a block needs {} bytes of shared memory, and `{target}` has {}", thousands(total), thousands(limit));
+    let text =
+        format!("a block needs {} bytes of shared memory, and `{target}` has {}", thousands(total), thousands(limit));
     let mut diagnostic = Diagnostic::error("shared-memory", func.op_location(largest.op), text);
     for shared in &buffers {
         let (name, ty) = (func.value_text(shared.buffer), func.show_type(func.value_type(shared.buffer)));

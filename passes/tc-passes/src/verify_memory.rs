@@ -74,10 +74,14 @@ impl FuncPass for VerifyMemory {
             let text = if bound {
                 format!("`{name}` is {done} outside every launch nest, where there is no thread to do it")
             } else {
-                format!("nothing binds a loop of `@{}` to a launch coordinate, so there is no kernel to access `{name}`", func.symbol())
+                format!(
+                    "nothing binds a loop of `@{}` to a launch coordinate, so there is no kernel to access `{name}`",
+                    func.symbol()
+                )
             };
-            let diagnostic = Diagnostic::error("host-access", func.op_location(op), text)
-                .help("bind a loop around it: `bind(axis, blockIdx.x)` in the schedule, or `for i in 0..n bind(blockIdx.x)`");
+            let diagnostic = Diagnostic::error("host-access", func.op_location(op), text).help(
+                "bind a loop around it: `bind(axis, blockIdx.x)` in the schedule, or `for i in 0..n bind(blockIdx.x)`",
+            );
             cx.report(diagnostic);
             // One finding tells it all where nothing is bound.
             if !bound {

@@ -5,8 +5,8 @@ use super::uniform::{Uniform, is_global};
 use rustc_hash::FxHashMap;
 use tc_arith::{BinaryOp, Expr, Interval, Node, Pool, Var};
 use tc_dialects::algebra::Algebra;
-use tc_dialects::tir::{self, Coordinate};
-use tc_dialects::{arith, tir::LoopKind};
+use tc_dialects::arith;
+use tc_dialects::tir::{self, LoopKind};
 use tc_ir::opdef::Role;
 use tc_ir::verify::has_flag;
 use tc_ir::{Func, Op, Value, effects, keys};
@@ -90,11 +90,6 @@ impl<'f> NestFacts<'f> {
         }
     }
 
-    /// The coordinate that `var` stands for.
-    pub(crate) fn coordinate_of(&self, var: Var) -> Option<Coordinate> {
-        Coordinate::ALL.into_iter().find(|coordinate| self.coordinate_vars[coordinate.index()] == Some(var))
-    }
-
     /// The expression of `value`, in which one variable stands for each coordinate.
     pub(crate) fn expr(&mut self, value: Value) -> Expr {
         let expr = self.algebra.expr(self.func, value);
@@ -155,7 +150,8 @@ impl<'f> NestFacts<'f> {
     fn ref_index(&mut self, op: Op, place: Value) -> Option<Vec<Form>> {
         let func = self.func;
         let element = func.def_op(place).filter(|&def| func.opcode(def) == tir::REF)?;
-        let direct = matches!(func.role(op), Role::Load | Role::Store) && effects::root_buffer(func, place) == func.operand(element, 0);
+        let direct = matches!(func.role(op), Role::Load | Role::Store)
+            && effects::root_buffer(func, place) == func.operand(element, 0);
         if !direct {
             return None;
         }

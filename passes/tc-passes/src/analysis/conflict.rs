@@ -37,7 +37,12 @@ struct Group {
 }
 
 /// May two threads that `relation` tells apart touch one cell by `first` and `second`, at least one writing?
-pub(crate) fn may_conflict(facts: &mut NestFacts<'_>, first: &Access, second: &Access, relation: &Relation<'_>) -> bool {
+pub(crate) fn may_conflict(
+    facts: &mut NestFacts<'_>,
+    first: &Access,
+    second: &Access,
+    relation: &Relation<'_>,
+) -> bool {
     if first.buffer != second.buffer || !(first.writes || second.writes) {
         return false;
     }

@@ -1,9 +1,11 @@
 //! Folding of ops that a pass has just made, by the folders of their rows.
 
+use super::structure::collapse_branch;
+use tc_dialects::tir;
 use tc_ir::opdef::Folded;
 use tc_ir::rewrite::rewrite_ops;
 use tc_ir::walk::all_ops;
-use tc_ir::{Func, Op, Rewriter, effects};
+use tc_ir::{AttrData, Func, Op, Rewriter, effects};
 
 /// Ops with at least this number were made since; see [`mark`].
 #[derive(Clone, Copy)]
@@ -57,5 +59,26 @@ pub(crate) fn erase_unused(func: &mut Func, since: Mark) {
         if unused && func.op_regions(op).is_empty() && func.n_results(op) > 0 && effects::summary(func, op).is_pure() {
             rw.erase(op);
         }
+    }
+}
+
+/// Puts the branch that is taken in the place of each conditional on a literal.
+pub(crate) fn settle_branches(func: &mut Func) {
+    let branches: Vec<Op> =
+        all_ops(func).filter(|&op| func.opcode(op) == tir::IF && truth(func, op).is_some()).collect();
+    let mut rw = Rewriter::new(func);
+    // Inner ones first, so that an outer one takes what is left of them.
+    for op in branches.into_iter().rev() {
+        if let Some(truth) = truth(rw.func(), op) {
+            collapse_branch(&mut rw, op, truth);
+        }
+    }
+}
+
+/// The literal that `op` branches on.
+fn truth(func: &Func, op: Op) -> Option<bool> {
+    match func.attr_data(func.constant(func.operand(op, 0))?) {
+        AttrData::Bool(value) => Some(*value),
+        _ => None,
     }
 }

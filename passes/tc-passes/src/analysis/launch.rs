@@ -3,7 +3,7 @@
 use tc_dialects::algebra::{const_extent, is_launch};
 use tc_dialects::tir::{self, Coordinate, LoopKind};
 use tc_ir::walk::{ancestors, ops_under};
-use tc_ir::{Def, Func, Op, Value};
+use tc_ir::{Func, Op, Value};
 
 /// The outermost launch loops of `func`, in the order of the text. Each is a kernel to be.
 pub(crate) fn nests(func: &Func) -> Vec<Op> {
@@ -29,14 +29,6 @@ pub(crate) fn nest_of(func: &Func, op: Op) -> Option<Op> {
 pub(crate) fn coordinate(func: &Func, op: Op) -> Option<Coordinate> {
     match tir::loop_kind(func, op) {
         Some(LoopKind::Launch(coordinate)) if func.opcode(op) == tir::FOR => Some(coordinate),
-        _ => None,
-    }
-}
-
-/// The loop whose variable `value` is.
-pub(crate) fn loop_of_var(func: &Func, value: Value) -> Option<Op> {
-    match func.def(value) {
-        Def::Arg(region, 0) => func.region_parent(region).filter(|&op| func.opcode(op) == tir::FOR),
         _ => None,
     }
 }
@@ -89,15 +81,5 @@ impl Nest {
     /// Does the coordinate have more than one value, as far as is known?
     pub(crate) fn varies(&self, coordinate: Coordinate) -> bool {
         !matches!(self.extents[coordinate.index()], Extent::One | Extent::Const(..=1))
-    }
-
-    /// The number of threads in a block, if it is constant.
-    pub(crate) fn n_threads(&self) -> Option<i64> {
-        let threads = Coordinate::ALL.into_iter().filter(|coordinate| coordinate.is_thread());
-        threads.map(|coordinate| self.extents[coordinate.index()]).try_fold(1i64, |product, extent| match extent {
-            Extent::One => Some(product),
-            Extent::Const(extent) => product.checked_mul(extent),
-            Extent::Symbolic => None,
-        })
     }
 }

@@ -15,8 +15,8 @@ use indexmap::IndexMap;
 use rustc_hash::FxHashMap;
 use tc_arith::Var;
 use tc_dialects::algebra::{Algebra, const_extent};
-use tc_dialects::tir::{self, Coordinate};
 use tc_dialects::gpu;
+use tc_dialects::tir::{self, Coordinate};
 use tc_ir::effects::{accesses, summary};
 use tc_ir::{Def, Func, Op, Region};
 
@@ -200,7 +200,13 @@ impl Planner<'_> {
     }
 
     /// The first pair of `pending` and `next` that conflicts.
-    fn conflict(&mut self, pending: &[Access], next: &[Access], region: Region, carried: Option<Op>) -> Option<Conflict> {
+    fn conflict(
+        &mut self,
+        pending: &[Access],
+        next: &[Access],
+        region: Region,
+        carried: Option<Op>,
+    ) -> Option<Conflict> {
         if pending.is_empty() || next.is_empty() {
             return None;
         }
@@ -270,4 +276,3 @@ fn statement_start(func: &Func, op: Op, conflict: &Conflict) -> Op {
     }
     start
 }
-

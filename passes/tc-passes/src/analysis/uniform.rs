@@ -55,7 +55,8 @@ impl Uniform {
                 }
             }
         } else {
-            let same = func.operands(op).iter().all(|&operand| self.is(operand)) && self.gives_one_value(func, op, written);
+            let same =
+                func.operands(op).iter().all(|&operand| self.is(operand)) && self.gives_one_value(func, op, written);
             if !same {
                 self.divergent.extend(func.results(op));
             }

@@ -34,7 +34,9 @@ pub(super) fn plan(func: &mut Func) -> Result<Plan, Diagnostics> {
     for (buffer, location) in buffers {
         if func.buffer_attr(buffer, keys::LAYOUT).is_some() {
             let text = format!("the layout of `{}` cannot be applied", func.value_text(buffer));
-            found.push(Diagnostic::error("layout", location, text).help("give the buffer `strides`, or write the indices out"));
+            found.push(
+                Diagnostic::error("layout", location, text).help("give the buffer `strides`, or write the indices out"),
+            );
             continue;
         }
         match flatten(func, buffer) {
@@ -105,8 +107,11 @@ fn row_major(func: &mut Func, shape: &[Attr]) -> (Vec<Attr>, Attr) {
 /// As many elements as the outermost dimension's stride asks for where strides are constant and in order, which keeps
 /// the padding of the last row; else up to the last element that there is.
 fn strided_size(func: &mut Func, shape: &[Attr], strides: &[Attr]) -> Attr {
-    let constant: Option<Vec<(i64, i64)>> =
-        shape.iter().zip(strides).map(|(&extent, &stride)| Some((func.as_int(extent)?, func.as_int(stride)?))).collect();
+    let constant: Option<Vec<(i64, i64)>> = shape
+        .iter()
+        .zip(strides)
+        .map(|(&extent, &stride)| Some((func.as_int(extent)?, func.as_int(stride)?)))
+        .collect();
     if let Some(dims) = constant {
         let products = dims.iter().map(|&(extent, stride)| i128::from(extent) * i128::from(stride));
         let size = products.chain([1]).max().unwrap_or(1);
@@ -189,7 +194,8 @@ fn gaps(func: &Func, op: Op, why: &str) -> Diagnostic {
 fn is_indexed(func: &Func, uses: &Uses, op: Op) -> bool {
     let Some(result) = func.result(op) else { return false };
     let many = matches!(func.type_data(func.value_type(result)), TypeData::Ref { shape, .. } if shape.len() > 1);
-    let taken = |user: &Use| user.idx == 0 && matches!(func.opcode(user.op), tir::LOAD | tir::STORE | tir::REF | tir::REGION);
+    let taken =
+        |user: &Use| user.idx == 0 && matches!(func.opcode(user.op), tir::LOAD | tir::STORE | tir::REF | tir::REGION);
     many && uses.of_value(result).iter().any(taken)
 }
 

@@ -144,7 +144,14 @@ impl Decide<'_> {
         }
     }
 
-    fn unroll(&mut self, op: Op, body: Size, extent: Option<u64>, factor: Option<i64>, settings: Settings) -> Option<Size> {
+    fn unroll(
+        &mut self,
+        op: Op,
+        body: Size,
+        extent: Option<u64>,
+        factor: Option<i64>,
+        settings: Settings,
+    ) -> Option<Size> {
         let func = self.func;
         let size = |n: u64| Size {
             steps: body.steps.saturating_mul(n),
@@ -159,7 +166,9 @@ impl Decide<'_> {
             return Some(Size { ops: body.ops.saturating_add(3), ..size(extent.unwrap_or(1)) });
         }
         let Some(copies) = (match factor {
-            Some(factor) => u64::try_from(factor).ok().map(|factor| extent.map_or(factor, |extent| extent.min(2 * factor))),
+            Some(factor) => {
+                u64::try_from(factor).ok().map(|factor| extent.map_or(factor, |extent| extent.min(2 * factor)))
+            }
             None => extent,
         }) else {
             let var = func.value_text(super::copy::var(func, op));
@@ -171,7 +180,8 @@ impl Decide<'_> {
         let grown = size(copies);
         if grown.ops > MAX_OPS {
             let var = func.value_text(super::copy::var(func, op));
-            let text = format!("unrolling the loop `{var}` makes more than {MAX_OPS} ops: {copies} copies of {}", body.ops);
+            let text =
+                format!("unrolling the loop `{var}` makes more than {MAX_OPS} ops: {copies} copies of {}", body.ops);
             let help = "unroll an inner loop only, or by a factor";
             self.found.push(Diagnostic::error("unroll-size", func.op_location(op), text).help(help));
             return None;

@@ -1,0 +1,244 @@
+//! Looks for two threads that touch one cell with nothing to order them, by proof first and by execution where that ends.
+//!
+//! # Input form
+//!
+//! `scheduled`.
+//!
+//! # Output form
+//!
+//! The same program.
+//!
+//! # Example
+//!
+//! ```tir
+//! tir.func @f(A: f32[4]) {
+//!   for tx in 0..32 bind(threadIdx.x) {
+//!     A[tx / 8] = cast<f32>(tx)
+//!   }
+//! }
+//! ->
+//! remark: cannot prove that no two threads write different values to one cell of `A`
+//! ```
+//!
+//! # Algorithm
+//!
+//! For each launch nest, static proofs of:
+//!
+//! 1. no op writes one cell by two threads of a block; where all of them write the same value it is told as a remark;
+//! 2. no cell of global memory is touched by two blocks if one of them writes it;
+//! 3. in a threaded program, a barrier stands between any two accesses of two threads that need one.
+//!
+//! A function for which one of these is open is given to the oracle of the run, which executes it; without an oracle what
+//! is open is told as a remark.
+//!
+//! # Limits
+//!
+//! The oracle's word holds for the inputs that it ran.
+//!
+//! # References
+//!
+//! None.
+
+use crate::analysis::access::{Access, NestFacts};
+use crate::analysis::conflict::{Relation, may_conflict};
+use crate::analysis::launch::nests;
+use crate::analysis::sync::plan;
+use std::sync::Arc;
+use tc_arith::Var;
+use tc_dialects::algebra::Algebra;
+use tc_dialects::tir::{self, Coordinate};
+use tc_ir::opdef::Role;
+use tc_ir::verify::is_threaded;
+use tc_ir::walk::{is_inside, ops_under};
+use tc_ir::{Def, Func, Module, Op, Value};
+use tc_pass::{ModulePass, PassCx, PassInfo, PassKind};
+use tc_support::{Diagnostic, Diagnostics};
+
+tc_pass::options! {
+    /// What `check-races` can be told.
+    pub struct Options {
+        /// Take what is neither proved nor executed for an error.
+        strict: bool = false,
+    }
+}
+
+/// The row.
+pub const INFO: PassInfo = PassInfo {
+    name: "check-races",
+    source: include_str!("check_races.rs"),
+    anchor: PassInfo::MODULE,
+    options: Options::INFO,
+    requires: &[],
+    establishes: &[],
+    make: |raw| Options::read(raw).map(|options| PassKind::Module(Box::new(CheckRaces { options }))),
+};
+
+/// What an oracle found by executing a function.
+#[derive(Clone, Debug)]
+pub enum Verdict {
+    /// No race on the inputs that it ran.
+    Clean,
+    /// Threads wrote one cell, but the same value; each finding has both accesses.
+    SameValue(Diagnostics),
+    /// A race; each finding has both accesses, their threads and their lines.
+    Race(Diagnostics),
+    /// It could not tell, for this reason.
+    Unknown(String),
+}
+
+/// Executes programs to find races. A run that has one lends it as an [`Oracle`].
+pub trait RaceOracle: Send + Sync {
+    /// Executes the function `symbol` of `module` on inputs of its choice.
+    fn races(&self, module: &Module, symbol: &str) -> Verdict;
+}
+
+/// The extension by which a run lends its oracle to this pass.
+#[derive(Clone)]
+pub struct Oracle(pub Arc<dyn RaceOracle>);
+
+/// The pass.
+pub struct CheckRaces {
+    /// What it was told.
+    pub options: Options,
+}
+
+impl ModulePass for CheckRaces {
+    fn run(&self, module: &mut Module, cx: &mut PassCx) -> bool {
+        let oracle = cx.get::<Oracle>().cloned();
+        for func in module.items.iter().filter(|item| item.header.opcode == tir::FUNC) {
+            let found: Vec<Open> = nests(func).into_iter().flat_map(|nest| open_questions(func, nest)).collect();
+            let (same, open): (Vec<Open>, Vec<Open>) = found.into_iter().partition(|open| open.same_value);
+            cx.count("same-value races", same.len() as u64);
+            cx.count("accesses not proved free of races", open.len() as u64);
+            same.into_iter().for_each(|open| cx.report(open.finding));
+            if open.is_empty() {
+                continue;
+            }
+            match oracle.as_ref().map(|oracle| oracle.0.races(module, func.symbol())) {
+                Some(Verdict::Clean) => {}
+                Some(Verdict::SameValue(found)) => cx.diagnostics.append(found),
+                Some(Verdict::Race(found)) => cx.diagnostics.append(as_errors(found)),
+                Some(Verdict::Unknown(reason)) => self.tell(open, Some(&reason), cx),
+                None => self.tell(open, None, cx),
+            }
+        }
+        false
+    }
+}
+
+impl CheckRaces {
+    fn tell(&self, open: Vec<Open>, reason: Option<&str>, cx: &mut PassCx) {
+        for Open { mut finding, .. } in open {
+            if self.options.strict {
+                finding.severity = tc_support::Severity::Error;
+            }
+            finding.notes.extend(reason.map(|reason| format!("it could not be executed either: {reason}")));
+            cx.report(finding);
+        }
+    }
+}
+
+/// What a race is at the end, whatever the oracle called it.
+fn as_errors(found: Diagnostics) -> Diagnostics {
+    let raise = |mut diagnostic: Diagnostic| {
+        diagnostic.severity = tc_support::Severity::Error;
+        diagnostic
+    };
+    found.into_iter().map(raise).collect()
+}
+
+/// What is not proved.
+struct Open {
+    finding: Diagnostic,
+    /// Only one value can be written.
+    same_value: bool,
+}
+
+const BLOCKS: [Coordinate; 3] = [Coordinate::BlockX, Coordinate::BlockY, Coordinate::BlockZ];
+const THREADS: [Coordinate; 3] = [Coordinate::ThreadX, Coordinate::ThreadY, Coordinate::ThreadZ];
+
+fn open_questions(func: &Func, nest: Op) -> Vec<Open> {
+    let mut facts = NestFacts::new(func, nest);
+    let ops = func.op_regions(nest).iter().flat_map(|&region| ops_under(func, region));
+    let accesses: Vec<Access> = ops.flat_map(|op| facts.accesses(op)).collect();
+    let mut open = Vec::new();
+    for access in accesses.iter().filter(|access| access.writes) {
+        open.extend(within_block(&mut facts, access));
+        if access.global {
+            open.extend(between_blocks(&mut facts, access, &accesses, nest));
+        }
+    }
+    if is_threaded(func) {
+        let plan = plan(func, nest);
+        for conflict in plan.barriers.values().chain(&plan.stuck) {
+            let name = func.value_text(conflict.second.root);
+            let text = format!("no barrier keeps two threads from touching one cell of `{name}`");
+            open.push(unproved(func, text, &conflict.second, &conflict.first));
+        }
+    }
+    open
+}
+
+fn unproved(func: &Func, text: String, at: &Access, other: &Access) -> Open {
+    let done = |access: &Access| if access.writes { "written" } else { "read" };
+    let mut finding = Diagnostic::remark("race", func.op_location(at.op), text);
+    if other.op != at.op {
+        finding = finding.label(func.op_location(other.op), format!("{} here", done(other)));
+    }
+    Open { finding, same_value: false }
+}
+
+/// One op, two threads of a block.
+fn within_block(facts: &mut NestFacts<'_>, access: &Access) -> Option<Open> {
+    let func = facts.func;
+    let same = |facts: &NestFacts<'_>, var: Var| {
+        let value = Algebra::value(var);
+        facts.uniform.is(value) && is_visible(facts.func, value, access.op)
+    };
+    let relation = Relation { same: &same, carried: None, between: &THREADS };
+    if !may_conflict(facts, access, access, &relation) {
+        return None;
+    }
+    let name = func.value_text(access.root);
+    let stored = (func.role(access.op) == Role::Store).then(|| func.operands(access.op).last().copied()).flatten();
+    if stored.is_some_and(|value| facts.uniform.is(value)) {
+        let text = format!("several threads write the same value to one cell of `{name}`");
+        let finding = Diagnostic::remark("same-value-race", func.op_location(access.op), text);
+        return Some(Open { finding, same_value: true });
+    }
+    let text = format!("cannot prove that no two threads write different values to one cell of `{name}`");
+    Some(unproved(func, text, access, access))
+}
+
+/// Two blocks: barriers do not help. One finding an access is enough.
+fn between_blocks(facts: &mut NestFacts<'_>, access: &Access, all: &[Access], nest: Op) -> Option<Open> {
+    let func = facts.func;
+    let same = |facts: &NestFacts<'_>, var: Var| is_outside(facts.func, Algebra::value(var), nest);
+    let relation = Relation { same: &same, carried: None, between: &BLOCKS };
+    let other = all.iter().find(|other| may_conflict(facts, access, other, &relation))?;
+    let name = func.value_text(access.root);
+    let text = format!("cannot prove that no two blocks touch one cell of `{name}`");
+    Some(unproved(func, text, access, other))
+}
+
+/// Is `value` defined in a region around `op`, or in its own?
+fn is_visible(func: &Func, value: Value, op: Op) -> bool {
+    let region = match func.def(value) {
+        Def::Arg(region, _) => Some(region),
+        Def::Result(def, _) => func.region_of(def),
+    };
+    region.is_some_and(|region| {
+        region == func.body()
+            || func.region_of(op) == Some(region)
+            || func.region_parent(region).is_some_and(|parent| is_inside(func, op, parent))
+    })
+}
+
+fn is_outside(func: &Func, value: Value, nest: Op) -> bool {
+    match func.def(value) {
+        Def::Arg(region, _) => {
+            func.region_parent(region).is_none_or(|parent| parent != nest && !is_inside(func, parent, nest))
+        }
+        Def::Result(def, _) => !is_inside(func, def, nest),
+    }
+}

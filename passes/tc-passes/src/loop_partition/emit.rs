@@ -1,0 +1,193 @@
+//! Making the parts.
+
+use super::Options;
+use super::find::Division;
+use crate::analysis::fold;
+use crate::analysis::launch::coordinate;
+use tc_arith::Expr;
+use tc_dialects::algebra::{self, Algebra};
+use tc_dialects::{arith, tir};
+use tc_ir::clone::{ValueMap, clone_body, clone_op, clone_ops};
+use tc_ir::walk::ops_under;
+use tc_ir::{Builder, Elem, Func, Op, Region, Rewriter, Value, keys};
+
+/// Divides `op`; gives the loops that stand for it now.
+pub(super) fn emit(func: &mut Func, op: Op, division: Division, options: &Options) -> Vec<Op> {
+    if coordinate(func, op).is_none() {
+        return parts(func, op, &division, options);
+    }
+    choose(func, op, &division);
+    vec![op]
+}
+
+/// Lets a hinted loop that cannot be divided be unrolled instead.
+pub(super) fn unroll(func: &mut Func, op: Op) {
+    let kind = func.word_attr("unroll");
+    Rewriter::new(func).set_attr(op, keys::KIND, kind);
+}
+
+fn elem_of(func: &Func, value: Value) -> Elem {
+    func.value_scalar(value).map_or(Elem::Index, |scalar| scalar.elem)
+}
+
+/// Up to three loops in a row in the place of one; what is carried goes through them.
+fn parts(func: &mut Func, op: Op, division: &Division, options: &Options) -> Vec<Op> {
+    let (lo, hi) = (func.operand(op, 0), func.operand(op, 1));
+    let elem = elem_of(func, lo);
+    let mut b = Builder::before(func, op);
+    let begin =
+        if division.has_parts[0] { algebra::build(&mut b, &division.algebra, division.begin, elem) } else { lo };
+    let end = if division.has_parts[1] { algebra::build(&mut b, &division.algebra, division.end, elem) } else { hi };
+    let mut carried = func.operands(op)[2..].to_vec();
+    let ranges =
+        [(lo, begin, false, division.has_parts[0]), (begin, end, true, true), (end, hi, false, division.has_parts[1])];
+    let mut made = Vec::new();
+    for (from, to, middle, wanted) in ranges {
+        if wanted {
+            let (values, part) = one_part(func, op, (from, to), &carried, options);
+            let division = middle.then_some(division);
+            carried = match division {
+                Some(division) => settle(func, division, &part.map, values),
+                None => values,
+            };
+            made.extend(part.op);
+        }
+    }
+    Rewriter::new(func).replace_op(op, &carried);
+    made
+}
+
+/// One part of a loop: the loop, unless it has only one iteration, and which value of it stands for which of the old one.
+struct Part {
+    op: Option<Op>,
+    map: ValueMap,
+}
+
+/// A copy of the loop over another range, with what it carries out.
+fn one_part(
+    func: &mut Func,
+    op: Op,
+    (from, to): (Value, Value),
+    carried: &[Value],
+    options: &Options,
+) -> (Vec<Value>, Part) {
+    let extent = func.const_int(from).zip(func.const_int(to)).and_then(|(from, to)| to.checked_sub(from));
+    let body = func.op_regions(op)[0];
+    let mut map = ValueMap::default();
+    let mut b = Builder::before(func, op);
+    if extent == Some(1) && !options.no_unroll_loop_with_extent_one {
+        let args = b.func.region_args(body).to_vec();
+        map.insert(args[0], from);
+        map.extend(args[1..].iter().copied().zip(carried.iter().copied()));
+        let values = clone_body(&mut b, body, &mut map);
+        return (values, Part { op: None, map });
+    }
+    let copy = copy_loop(&mut b, op, (from, to), carried, &mut map);
+    (func.results(copy).collect(), Part { op: Some(copy), map })
+}
+
+fn copy_loop(b: &mut Builder<'_>, op: Op, (from, to): (Value, Value), carried: &[Value], map: &mut ValueMap) -> Op {
+    let types: Vec<_> = carried.iter().map(|&value| b.func.value_type(value)).collect();
+    let copy = tir::For::build(b, from, to, carried, &[], &types);
+    let attrs = b.func.op_attrs(op);
+    Rewriter::new(b.func).set_attrs(copy, attrs);
+    let (body, target) = (b.func.op_regions(op)[0], b.func.op_regions(copy)[0]);
+    for old in b.func.region_args(body).to_vec() {
+        let (ty, name) = (b.func.value_type(old), b.func.value_name(old));
+        let new = b.func.push_arg(target, ty, None);
+        b.func.set_value_name(new, name);
+        map.insert(old, new);
+    }
+    b.within(target, |b| clone_ops(b, body, map));
+    copy
+}
+
+/// Replaces the copies of the settled conditions by constants, and conditionals on them by their branches.
+fn settle(func: &mut Func, division: &Division, map: &ValueMap, values: Vec<Value>) -> Vec<Value> {
+    let mut rw = Rewriter::new(func);
+    for old in &division.settled {
+        let Some(&copy) = map.get(old) else { continue };
+        let Some(def) = rw.func().def_op(copy) else { continue };
+        let truth = rw.before(def).bool(division.truth);
+        rw.replace_value(copy, truth);
+    }
+    let values: Vec<Value> = values.into_iter().map(|value| rw.current(value)).collect();
+    drop(rw);
+    fold::settle_branches(func);
+    values
+}
+
+/// The loop names a block: all threads of the block take one of two bodies.
+fn choose(func: &mut Func, op: Op, division: &Division) {
+    let place = innermost_launch(func, op);
+    hoist_allocs(func, place);
+    let iv = func.region_args(func.op_regions(op)[0])[0];
+    let elem = elem_of(func, iv);
+    let Some(first) = func.ops(place).find(|&op| func.opcode(op) != tir::ALLOC) else { return };
+    let moved: Vec<Op> = std::iter::successors(Some(first), |&op| func.next_op(op)).collect();
+    let mut b = Builder::before(func, first);
+    let condition = within(&mut b, &division.algebra, iv, division, elem);
+    let Some(condition) = condition else { return replace_in_place(func, division) };
+    let branch = tir::If::build(&mut b, condition, &[], &[]);
+    let [then, other] = [0, 1].map(|nth| func.op_regions(branch)[nth]);
+    let mut map = ValueMap::default();
+    let mut b = Builder::at_end(func, then);
+    for &op in &moved {
+        clone_op(&mut b, op, &mut map);
+    }
+    let mut rw = Rewriter::new(func);
+    for op in moved {
+        rw.move_to_end(op, other);
+    }
+    drop(rw);
+    settle(func, division, &map, Vec::new());
+}
+
+/// `begin <= iv && iv < end`, as far as that is not certain; `None` where it is.
+fn within(b: &mut Builder<'_>, algebra: &Algebra, iv: Value, division: &Division, elem: Elem) -> Option<Value> {
+    let bound = |b: &mut Builder<'_>, expr: Expr, lower: bool| {
+        let end = algebra::build(b, algebra, expr, elem);
+        let word = b.func.word_attr(if lower { "le" } else { "lt" });
+        let operands = if lower { [end, iv] } else { [iv, end] };
+        b.value(arith::CMP, &operands, &[(keys::PREDICATE, word)])
+    };
+    let low = division.has_parts[0].then(|| bound(b, division.begin, true));
+    let high = division.has_parts[1].then(|| bound(b, division.end, false));
+    match (low, high) {
+        (Some(low), Some(high)) => Some(b.value(arith::AND, &[low, high], &[])),
+        (low, high) => low.or(high),
+    }
+}
+
+/// The conditions are settled for all blocks.
+fn replace_in_place(func: &mut Func, division: &Division) {
+    let map: ValueMap = division.settled.iter().map(|&value| (value, value)).collect();
+    settle(func, division, &map, Vec::new());
+}
+
+/// The body of the innermost launch loop that stands alone in the one around it.
+fn innermost_launch(func: &Func, op: Op) -> Region {
+    let mut region = func.op_regions(op)[0];
+    loop {
+        let mut inner = func.ops(region).filter(|&op| !func.op_regions(op).is_empty());
+        let only = inner.next().filter(|_| inner.next().is_none());
+        let writes_nothing = |op: Op| func.opcode(op) == tir::ALLOC || tc_ir::effects::summary(func, op).is_pure();
+        let Some(next) = only.filter(|&op| coordinate(func, op).is_some()) else { return region };
+        if !func.ops(region).all(|op| op == next || writes_nothing(op)) {
+            return region;
+        }
+        region = func.op_regions(next)[0];
+    }
+}
+
+/// Moves every alloc under `region` to its head, so that both bodies share the buffers.
+fn hoist_allocs(func: &mut Func, region: Region) {
+    let allocs: Vec<Op> = ops_under(func, region).filter(|&op| func.opcode(op) == tir::ALLOC).collect();
+    let mut rw = Rewriter::new(func);
+    for op in allocs.into_iter().rev() {
+        match rw.func().first_op(region) {
+            Some(first) if first != op => rw.move_before(op, first),
+            _ => {}
+        }
+    }
+}

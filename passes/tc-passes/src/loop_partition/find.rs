@@ -1,0 +1,216 @@
+//! Which loops qualify, and on which interval their conditions are settled.
+
+use super::{HINT, Options};
+use tc_arith::{Expr, SymInterval, Var};
+use tc_dialects::algebra::{Algebra, const_extent};
+use tc_dialects::arith;
+use tc_dialects::tir::{self, LoopKind};
+use tc_ir::walk::{is_inside, ops_under};
+use tc_ir::{AttrData, Def, Func, Op, Value};
+
+/// Where a loop is divided.
+pub(super) struct Division {
+    pub(super) algebra: Algebra,
+    /// The first value of the middle part.
+    pub(super) begin: Expr,
+    /// The first value after it.
+    pub(super) end: Expr,
+    /// Does a part come before the middle, and one after it?
+    pub(super) has_parts: [bool; 2],
+    /// The conditions that are settled in the middle, as results of ops in the body.
+    pub(super) settled: Vec<Value>,
+    /// What they are there.
+    pub(super) truth: bool,
+}
+
+/// Does the author ask for it?
+pub(super) fn is_hinted(func: &Func, op: Op) -> bool {
+    func.attr_named(op, HINT).is_some_and(|attr| match func.attr_data(attr) {
+        AttrData::Bool(value) => *value,
+        AttrData::Int(value, _) => *value != 0,
+        _ => true,
+    })
+}
+
+/// Is `op` a loop that may be divided?
+pub(super) fn is_candidate(func: &Func, op: Op, options: &Options) -> bool {
+    if func.opcode(op) != tir::FOR {
+        return false;
+    }
+    let divisible = match tir::loop_kind(func, op) {
+        Some(LoopKind::Serial | LoopKind::Unroll(None)) => true,
+        Some(LoopKind::Launch(coordinate)) => !coordinate.is_thread(),
+        _ => false,
+    };
+    let hinted = is_hinted(func, op);
+    divisible
+        && (hinted || options.partition_const_loop || const_extent(func, op).is_none())
+        && !conditions(func, op, hinted).is_empty()
+}
+
+/// The conditions under the loop that may be settled: each a result of an op in the body that is only used as a truth
+/// value.
+fn conditions(func: &Func, op: Op, hinted: bool) -> Vec<Value> {
+    let mut found = Vec::new();
+    for inner in ops_under(func, func.op_regions(op)[0]) {
+        let value = match func.opcode(inner) {
+            arith::LIKELY => func.result(inner),
+            // A condition computed outside does not depend on the loop.
+            tir::IF if hinted => Some(func.operand(inner, 0)),
+            _ => None,
+        };
+        let Some(value) = value else { continue };
+        let is_likely_too =
+            func.def_op(value).is_some_and(|def| func.opcode(def) == arith::LIKELY) && func.opcode(inner) == tir::IF;
+        if !is_likely_too && func.def_op(value).is_some_and(|def| is_inside(func, def, op)) && !found.contains(&value) {
+            found.push(value);
+        }
+    }
+    found
+}
+
+/// Finds the interval on which all conditions hold, or all fail.
+pub(super) fn divide(func: &Func, op: Op) -> Option<Division> {
+    let mut algebra = Algebra::of_func(func);
+    algebra.enter_place(func, op);
+    let iv = func.region_args(func.op_regions(op)[0])[0];
+    let var = algebra.declare(func, iv);
+    let (lo, hi) = (algebra.expr(func, func.operand(op, 0)), algebra.expr(func, func.operand(op, 1)));
+    let conditions: Vec<Value> = conditions(func, op, is_hinted(func, op))
+        .into_iter()
+        .filter(|&value| {
+            let expr = algebra.expr(func, value);
+            algebra.analyzer.pool.uses(expr, var)
+        })
+        .collect();
+    [true, false].into_iter().find_map(|truth| {
+        let (settled, interval) = settle(func, &mut algebra, op, var, &conditions, truth);
+        let (begin, end) = clamp(&mut algebra, lo, hi, interval);
+        let pool = &mut algebra.analyzer.pool;
+        let (empty, before, after) = (pool.le(end, begin), pool.le(begin, lo), pool.le(hi, end));
+        if settled.is_empty() || algebra.analyzer.can_prove(empty) {
+            return None;
+        }
+        let has_parts = [before, after].map(|missing| !algebra.analyzer.can_prove(missing));
+        // Where it is not known that the middle is ever run, nothing is gained for certain, but nothing is lost.
+        Some(Division { algebra: std::mem::take(&mut algebra), begin, end, has_parts, settled, truth })
+    })
+}
+
+/// The conditions that can be solved, and the interval on which all of them are `truth`.
+fn settle(
+    func: &Func,
+    algebra: &mut Algebra,
+    op: Op,
+    var: Var,
+    conditions: &[Value],
+    truth: bool,
+) -> (Vec<Value>, SymInterval) {
+    let (mut settled, mut interval) = (Vec::new(), SymInterval::FULL);
+    for &value in conditions {
+        let expr = algebra.expr(func, value);
+        let wanted = if truth { expr } else { algebra.analyzer.pool.not(expr) };
+        let Some(relaxed) = relaxed(func, algebra, op, var, wanted) else { continue };
+        let Some(found) = algebra.analyzer.deduce_bound(var, wanted, &relaxed) else { continue };
+        let ends = [found.min, found.max];
+        if !ends.iter().flatten().all(|&end| is_outside(func, algebra, op, end)) {
+            continue;
+        }
+        interval = intersection(algebra, interval, found);
+        settled.push(value);
+    }
+    (settled, interval)
+}
+
+fn intersection(algebra: &mut Algebra, a: SymInterval, b: SymInterval) -> SymInterval {
+    let pool = &mut algebra.analyzer.pool;
+    let min = match (a.min, b.min) {
+        (Some(a), Some(b)) => Some(pool.max(a, b)),
+        (a, b) => a.or(b),
+    };
+    let max = match (a.max, b.max) {
+        (Some(a), Some(b)) => Some(pool.min(a, b)),
+        (a, b) => a.or(b),
+    };
+    SymInterval { min, max }
+}
+
+/// The variables of `condition` for whose every value it must be settled: those of loops inside, and threads.
+fn relaxed(func: &Func, algebra: &mut Algebra, op: Op, var: Var, condition: Expr) -> Option<Vec<(Var, SymInterval)>> {
+    let mut found: Vec<(Var, SymInterval)> = Vec::new();
+    for other in algebra.analyzer.pool.vars(condition) {
+        if other == var {
+            continue;
+        }
+        let value = Algebra::value(other);
+        let looped = loop_of(func, value);
+        let inside = looped.is_some_and(|inner| is_inside(func, inner, op));
+        let thread = looped.is_some_and(|inner| match tir::loop_kind(func, inner) {
+            Some(LoopKind::Launch(coordinate)) => coordinate.is_thread(),
+            _ => false,
+        });
+        if inside || thread {
+            let inner = looped?;
+            let (lo, hi) = (algebra.expr(func, func.operand(inner, 0)), algebra.expr(func, func.operand(inner, 1)));
+            // Bounds that move with the loop, or with one inside it, are beyond this.
+            if !is_outside(func, algebra, op, lo) || !is_outside(func, algebra, op, hi) {
+                return None;
+            }
+            let one = algebra.analyzer.pool.int(1);
+            let last = algebra.analyzer.pool.sub(hi, one);
+            found.push((other, SymInterval::new(lo, last)));
+        } else if !is_visible(func, value, op) {
+            return None;
+        }
+    }
+    Some(found)
+}
+
+/// Are all variables of `expr` in scope before `op`, and none of them a thread?
+fn is_outside(func: &Func, algebra: &Algebra, op: Op, expr: Expr) -> bool {
+    algebra.analyzer.pool.vars(expr).into_iter().all(|var| is_visible(func, Algebra::value(var), op))
+}
+
+/// Is `value` in scope before `op`?
+fn is_visible(func: &Func, value: Value, op: Op) -> bool {
+    match func.def(value) {
+        Def::Arg(region, _) => {
+            region == func.body() || func.region_parent(region).is_some_and(|parent| is_inside(func, op, parent))
+        }
+        // A definition around the loop comes before it, for it is used inside.
+        Def::Result(def, _) => def != op && !is_inside(func, def, op),
+    }
+}
+
+fn loop_of(func: &Func, value: Value) -> Option<Op> {
+    match func.def(value) {
+        Def::Arg(region, 0) => func.region_parent(region).filter(|&op| func.opcode(op) == tir::FOR),
+        _ => None,
+    }
+}
+
+/// The ends of the middle part, drawn into `lo .. hi` as far as that is not certain anyway.
+fn clamp(algebra: &mut Algebra, lo: Expr, hi: Expr, interval: SymInterval) -> (Expr, Expr) {
+    let begin = match interval.min {
+        None => lo,
+        Some(min) => between(algebra, min, lo, hi),
+    };
+    let end = match interval.max {
+        None => hi,
+        Some(max) => {
+            let one = algebra.analyzer.pool.int(1);
+            let past = algebra.analyzer.pool.add(max, one);
+            between(algebra, past, begin, hi)
+        }
+    };
+    (begin, end)
+}
+
+/// `min(max(at, lo), hi)`, where `lo <= hi` or the loop does not run.
+fn between(algebra: &mut Algebra, at: Expr, lo: Expr, hi: Expr) -> Expr {
+    let above = algebra.analyzer.pool.le(lo, at);
+    let at = if algebra.analyzer.can_prove(above) { at } else { algebra.analyzer.pool.max(at, lo) };
+    let below = algebra.analyzer.pool.le(at, hi);
+    let at = if algebra.analyzer.can_prove(below) { at } else { algebra.analyzer.pool.min(at, hi) };
+    algebra.analyzer.simplify(at)
+}

@@ -1,0 +1,155 @@
+//! Divides loops where a `likely` condition begins or ceases to hold, so that most iterations run without it.
+//!
+//! # Input form
+//!
+//! `scheduled`.
+//!
+//! # Output form
+//!
+//! The same, without `likely` and without `loop_partition_hint`.
+//!
+//! # Example
+//!
+//! ```tir
+//! for i in 0..(n + 31) / 32 {
+//!   for j in 0..32 {
+//!     if likely(i * 32 + j < n) {
+//!       A[i * 32 + j] = 0.0
+//!     }
+//!   }
+//! }
+//! ->
+//! for i in 0..n / 32 {
+//!   for j in 0..32 {
+//!     A[i * 32 + j] = 0.0
+//!   }
+//! }
+//! for i in n / 32..(n + 31) / 32 {
+//!   for j in 0..32 {
+//!     if i * 32 + j < n {
+//!       A[i * 32 + j] = 0.0
+//!     }
+//!   }
+//! }
+//! ```
+//!
+//! # Algorithm
+//!
+//! 1. A candidate is a serial or unrolled loop with bounds that are not constant (or any, with `partition-const-loop` or the
+//!    attribute `loop_partition_hint`) whose variable occurs in a `likely` condition under it; with the hint, in any
+//!    condition. A loop bound to `blockIdx` qualifies in the same way, one bound to `threadIdx` never does.
+//! 2. Solve each condition for the loop's variable so that it holds for all values of the loops inside and of all
+//!    threads; intersect. Where nothing is left, try the values for which all conditions fail.
+//! 3. The loop becomes up to three: before, within and after the interval; within, the conditions are constants. A loop
+//!    over `blockIdx` stays one, and a condition on it alone, the same for all threads of a block, chooses between two
+//!    bodies.
+//! 4. Take off every `likely` and every hint that is left.
+//!
+//! # Limits
+//!
+//! Conditions are conjunctions of comparisons that are linear in the variable. Once a function has grown to 100,000 ops no
+//! more loops are divided.
+//!
+//! # References
+//!
+//! TVM 0.16, `src/tir/transforms/loop_partition.cc` and `src/arith/bound_deducer.cc`.
+
+mod emit;
+mod find;
+
+use crate::analysis::fold;
+use indexmap::IndexSet;
+use tc_dialects::{arith, forms, tir};
+use tc_ir::rewrite::rewrite_ops;
+use tc_ir::walk::{all_ops, n_ops};
+use tc_ir::{Func, Op};
+use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
+
+tc_pass::options! {
+    /// What `loop-partition` can be told.
+    pub struct Options {
+        /// Divide loops with constant bounds too.
+        partition_const_loop: bool = false,
+        /// Keep loops that come out with one iteration.
+        no_unroll_loop_with_extent_one: bool = false,
+        /// Unroll a hinted loop that cannot be divided.
+        unroll_loop_with_partition_hint_no_interval: bool = false,
+    }
+}
+
+/// The row.
+pub const INFO: PassInfo = PassInfo {
+    name: "loop-partition",
+    source: include_str!("mod.rs"),
+    anchor: "tir.func",
+    options: Options::INFO,
+    requires: &[&forms::SCHEDULED],
+    establishes: &[],
+    make: |raw| Options::read(raw).map(|options| PassKind::Func(tir::FUNC, Box::new(LoopPartition { options }))),
+};
+
+/// A function that has grown to this many ops is not divided further.
+const MAX_OPS: usize = 100_000;
+
+/// The attribute by which an author asks for a loop to be divided.
+pub(crate) const HINT: &str = "loop_partition_hint";
+
+/// The pass.
+pub struct LoopPartition {
+    /// What it was told.
+    pub options: Options,
+}
+
+impl FuncPass for LoopPartition {
+    fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
+        let mut changed = false;
+        let mut seen: IndexSet<Op> = IndexSet::new();
+        while let Some(op) = next_candidate(func, &self.options, &mut seen) {
+            if n_ops(func) > MAX_OPS {
+                break;
+            }
+            let hinted = find::is_hinted(func, op);
+            match find::divide(func, op) {
+                Some(division) => {
+                    let new = fold::mark(func);
+                    // The parts of a loop are not divided again; loops in them may be.
+                    seen.extend(emit::emit(func, op, division, &self.options));
+                    fold::fold_new(func, new);
+                    cx.count("loops divided", 1);
+                    changed = true;
+                }
+                None if hinted && self.options.unroll_loop_with_partition_hint_no_interval => {
+                    emit::unroll(func, op);
+                    changed = true;
+                }
+                None => {}
+            }
+        }
+        strip(func) || changed
+    }
+}
+
+/// The next loop to look at, in the order of the text: outer loops before inner ones, copies as they come.
+fn next_candidate(func: &Func, options: &Options, seen: &mut IndexSet<Op>) -> Option<Op> {
+    let op = all_ops(func).find(|&op| !seen.contains(&op) && find::is_candidate(func, op, options))?;
+    seen.insert(op);
+    Some(op)
+}
+
+/// Takes off every `likely` and every hint.
+fn strip(func: &mut Func) -> bool {
+    let hint = func.find_name(HINT);
+    rewrite_ops(func, |rw, op| {
+        if rw.func().opcode(op) == arith::LIKELY {
+            let condition = rw.func().operand(op, 0);
+            rw.replace_op(op, &[condition]);
+        } else if let Some(hint) = hint
+            && rw.func().opcode(op) == tir::FOR
+            && rw.func().attr_of(op, hint).is_some()
+        {
+            let attrs = rw.func().op_attrs(op);
+            let attrs = rw.func_mut().without_entry(attrs, hint);
+            rw.set_attrs(op, attrs);
+        }
+    })
+}

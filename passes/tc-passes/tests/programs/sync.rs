@@ -1,0 +1,225 @@
+//! `thread-sync`: a barrier where one is needed, none where it is not, and never in divergent control.
+
+use crate::{becomes, refuses};
+
+/// The body of a launch nest of one block, before and after.
+#[track_caller]
+fn syncs(threads: &str, before: &str, after: &str) {
+    let nest = |body: &str, attrs: &str| {
+        let open: Vec<&str> = threads.split(' ').collect();
+        let loops: String = open
+            .iter()
+            .map(|entry| {
+                let (dim, extent) = entry.split_once('=').unwrap();
+                format!("for t{dim} in 0..{extent} bind(threadIdx.{dim}) {{\n")
+            })
+            .collect();
+        format!(
+            "tir.func @f(A: f32[1024], B: f32[1024]) attributes {{noalias{attrs}}} {{
+              {loops}
+              alloc S: f32[1024] in shared
+              {body}
+              {}
+            }}",
+            "}".repeat(open.len())
+        )
+    };
+    becomes("thread-sync", &nest(before, ""), &nest(after, ", threaded"));
+}
+
+#[test]
+fn a_copy_that_all_threads_make_is_fenced_on_both_sides() {
+    syncs(
+        "x=32",
+        "alloc L: f32[1] in local
+        for ro in 0..4 {
+          for ax0 in 0..8 {
+            S[ax0] = B[ro * 8 + ax0]
+          }
+          for ri in 0..8 {
+            L[0] = L[0] + A[tx + ri] * S[ri]
+          }
+        }",
+        "alloc L: f32[1] in local
+        for ro in 0..4 {
+          gpu.barrier(shared)
+          for ax0 in 0..8 {
+            S[ax0] = B[ro * 8 + ax0]
+          }
+          gpu.barrier(shared)
+          for ri in 0..8 {
+            L[0] = L[0] + A[tx + ri] * S[ri]
+          }
+        }",
+    );
+}
+
+#[test]
+fn what_a_thread_keeps_to_itself_needs_no_barrier() {
+    syncs(
+        "y=4 x=32",
+        "S[ty * 32 + tx] = A[ty * 32 + tx]\nB[ty * 32 + tx] = S[ty * 32 + tx]",
+        "S[ty * 32 + tx] = A[ty * 32 + tx]\nB[ty * 32 + tx] = S[ty * 32 + tx]",
+    );
+    syncs(
+        "x=32",
+        "for k in 0..4 {\nS[tx * 4 + k] = A[tx]\nB[tx] = S[tx * 4 + k]\n}",
+        "for k in 0..4 {\nS[tx * 4 + k] = A[tx]\nB[tx] = S[tx * 4 + k]\n}",
+    );
+    // Quotient and remainder of a coordinate together tell which thread it is.
+    syncs(
+        "x=32",
+        "S[tx / 8 * 64 + tx % 8] = A[tx]\nB[tx] = S[tx / 8 * 64 + tx % 8]",
+        "S[tx / 8 * 64 + tx % 8] = A[tx]\nB[tx] = S[tx / 8 * 64 + tx % 8]",
+    );
+}
+
+/// The reference compares the innermost coordinate only and would leave this one out.
+#[test]
+fn one_coordinate_of_two_does_not_tell_a_thread() {
+    syncs(
+        "y=4 x=32",
+        "if ty == 0 {
+          S[tx] = A[tx]
+        }
+        B[ty * 32 + tx] = S[tx]",
+        "if ty == 0 {
+          S[tx] = A[tx]
+        }
+        gpu.barrier(shared)
+        B[ty * 32 + tx] = S[tx]",
+    );
+}
+
+#[test]
+fn an_index_that_overlaps_its_neighbour_is_no_thread_of_its_own() {
+    syncs(
+        "y=4 x=32",
+        "S[ty * 16 + tx] = A[tx]\nB[tx] = S[ty * 16 + tx]",
+        "S[ty * 16 + tx] = A[tx]\ngpu.barrier(shared)\nB[tx] = S[ty * 16 + tx]",
+    );
+}
+
+#[test]
+fn a_read_and_a_write_of_one_statement_are_kept_apart() {
+    syncs("x=32", "S[tx] = S[31 - tx]", "let x = S[31 - tx]\ngpu.barrier(shared)\nS[tx] = x");
+}
+
+#[test]
+fn a_conflict_with_the_next_iteration_is_found() {
+    syncs(
+        "x=32",
+        "S[tx] = 0.0
+        for k in 0..4 {
+          B[tx] = S[(tx + k) % 32]
+          gpu.barrier(shared)
+          S[tx] = A[k]
+        }",
+        "S[tx] = 0.0
+        for k in 0..4 {
+          gpu.barrier(shared)
+          B[tx] = S[(tx + k) % 32]
+          gpu.barrier(shared)
+          S[tx] = A[k]
+        }",
+    );
+}
+
+#[test]
+fn two_halves_of_a_buffer_do_not_meet() {
+    syncs("x=32", "S[tx] = A[tx]\nB[tx] = S[63 - tx]", "S[tx] = A[tx]\nB[tx] = S[63 - tx]");
+    syncs("x=32", "S[2 * tx] = A[tx]\nB[tx] = S[63 - 2 * tx]", "S[2 * tx] = A[tx]\nB[tx] = S[63 - 2 * tx]");
+}
+
+#[test]
+fn a_uniform_condition_may_hold_a_barrier_and_a_divergent_one_may_not() {
+    syncs(
+        "x=32",
+        "for k in 0..4 {
+          if k < 2 {
+            S[tx] = A[tx]
+            B[tx] = S[31 - tx]
+          }
+        }",
+        "for k in 0..4 {
+          if k < 2 {
+            gpu.barrier(shared)
+            S[tx] = A[tx]
+            gpu.barrier(shared)
+            B[tx] = S[31 - tx]
+          }
+        }",
+    );
+    refuses(
+        "thread-sync",
+        "tir.func @f(A: f32[32], B: f32[32]) {
+          for tx in 0..32 bind(threadIdx.x) {
+            alloc S: f32[32] in shared
+            if tx < 16 {
+              S[tx] = A[tx]
+              B[tx] = S[15 - tx]
+            }
+          }
+        }",
+        "under a condition that differs between threads",
+    );
+}
+
+#[test]
+fn coordinates_that_two_loops_name_are_one() {
+    syncs(
+        "y=4",
+        "for k in 0..4 {
+          for tx in 0..32 bind(threadIdx.x) {
+            S[ty * 32 + tx] = A[k]
+          }
+          for u in 0..32 bind(threadIdx.x) {
+            B[ty * 32 + u] = S[ty * 32 + u]
+          }
+        }",
+        "for k in 0..4 {
+          for tx in 0..32 bind(threadIdx.x) {
+            S[ty * 32 + tx] = A[k]
+          }
+          for u in 0..32 bind(threadIdx.x) {
+            B[ty * 32 + u] = S[ty * 32 + u]
+          }
+        }",
+    );
+}
+
+#[test]
+fn threads_meet_in_global_memory_too() {
+    becomes(
+        "thread-sync",
+        "tir.func @f(A: f32[32], B: f32[32]) attributes {noalias} {
+          for tx in 0..32 bind(threadIdx.x) {
+            A[tx] = 1.0
+            B[tx] = A[31 - tx]
+          }
+        }",
+        "tir.func @f(A: f32[32], B: f32[32]) attributes {noalias, threaded} {
+          for tx in 0..32 bind(threadIdx.x) {
+            A[tx] = 1.0
+            gpu.barrier(global)
+            B[tx] = A[31 - tx]
+          }
+        }",
+    );
+}
+
+#[test]
+fn a_call_that_nobody_knows_is_refused() {
+    refuses(
+        "thread-sync",
+        "tir.func @g(A: f32[32]) {
+          A[0] = 0.0
+        }
+        tir.func @f(A: f32[32]) {
+          for tx in 0..32 bind(threadIdx.x) {
+            tir.call(A, callee = @g)
+          }
+        }",
+        "nobody knows what memory",
+    );
+}
