@@ -1,1 +1,123 @@
-//! tc-schedule.
+//! Schedules: from an operator and a list of directives to a program.
+//!
+//! Reading order:
+//!
+//! - [`graph`]: the stages of an operator, their axes and loops, as plain data.
+//! - [`params`]: the points of a schedule that has parameters.
+//! - [`primitives()`]: the directives, one file each.
+//! - [`bounds`]: which part of each tensor a stage computes, and how long each loop is, before there is any program.
+//! - [`lower()`]: the program.
+//!
+//! Sizes are fixed before anything else: an operator over symbols is scheduled at their defaults, or at the values that
+//! the caller defines.
+
+mod apply;
+mod body;
+pub mod bounds;
+mod check;
+mod combine;
+mod directive;
+pub mod graph;
+mod inline;
+mod launch;
+mod lower;
+mod operator;
+pub mod params;
+mod plan;
+mod primitives;
+mod scope;
+mod value;
+
+pub use bounds::Bounds;
+pub use graph::Graph;
+pub use inline::inline_into_consumers;
+pub use launch::OverLimit;
+pub use operator::Define;
+pub use params::{Point, Points};
+pub use primitives::{PrimitiveInfo, primitives};
+pub use scope::Scope;
+
+use operator::Operator;
+use tc_dialects::sched;
+use tc_ir::{Func, Loc, Module, Op};
+use tc_support::{Diagnostic, Diagnostics, Location, suggest};
+
+/// How to lower.
+#[derive(Clone, Default, Debug)]
+pub struct Options {
+    /// Values of the operator's sizes and of the schedule's parameters, by name; a truth value is 0 or 1.
+    pub defines: Vec<Define>,
+}
+
+/// The names that [`Options::defines`] may give a value: the operator's sizes and the schedule's parameters.
+pub fn definable<'a>(te: &'a Func, schedule: Option<&'a Func>) -> Vec<&'a str> {
+    let sizes = te.header.symbols.iter().map(|symbol| te.text(symbol.name));
+    let params = schedule.into_iter().flat_map(|sched| sched.params().iter().map(|&param| sched.value_text(param)));
+    sizes.chain(params).collect()
+}
+
+fn prepare<'a>(te: &'a Func, schedule: Option<&Func>, options: &Options) -> Result<Operator<'a>, Diagnostics> {
+    if let Some(sched) = schedule
+        && sched.header.opcode != sched::ScheduleItem::OPCODE
+    {
+        let text = format!("`@{}` is no schedule", sched.symbol());
+        return Err(Diagnostic::error("not-a-schedule", sched.location(sched.header.loc), text).into());
+    }
+    let names = definable(te, schedule);
+    for (name, _) in &options.defines {
+        if !names.contains(&name.as_str()) {
+            let text = format!("`@{}` has no size or parameter `{}`", te.symbol(), suggest::shorten(name));
+            let mut diagnostic = Diagnostic::error("unknown-define", Location::None, text);
+            diagnostic.help = suggest::did_you_mean(name, names.iter().copied());
+            return Err(diagnostic.into());
+        }
+    }
+    Operator::new(te, &options.defines)
+}
+
+/// The program of `te` under `schedule`; without one, every stage is computed at the root by plain loops.
+///
+/// `module` is where combiners are looked up.
+pub fn lower(te: &Func, schedule: Option<&Func>, module: Option<&Module>, options: &Options) -> Result<Func, Diagnostics> {
+    let operator = prepare(te, schedule, options)?;
+    let graph = apply::apply(&operator, schedule, &options.defines, None)?;
+    program(&operator, schedule, module, graph)
+}
+
+fn program(operator: &Operator<'_>, schedule: Option<&Func>, module: Option<&Module>, graph: Graph) -> Result<Func, Diagnostics> {
+    let mut bounds = bounds::infer(operator, schedule, graph)?;
+    let plan = plan::plan(operator, &mut bounds);
+    Ok(lower::emit(operator, schedule, module, &bounds, &plan)?)
+}
+
+/// The bounds of `te` under `schedule`: all that is known of the program before there is one.
+pub fn infer_bounds(te: &Func, schedule: Option<&Func>, options: &Options) -> Result<Bounds, Diagnostics> {
+    let operator = prepare(te, schedule, options)?;
+    let graph = apply::apply(&operator, schedule, &options.defines, None)?;
+    bounds::infer(&operator, schedule, graph)
+}
+
+/// A schedule's program after one of its directives.
+#[derive(Clone, Debug)]
+pub struct Traced {
+    /// The directive, in the schedule.
+    pub directive: Op,
+    /// Where it stands.
+    pub loc: Loc,
+    /// The program if the schedule ended there, or why there is none yet.
+    pub program: Result<Func, Diagnostics>,
+}
+
+/// The program after each directive of `schedule`. A directive may leave the schedule in a state that only a later one
+/// makes right, such as a cache that is not attached yet; then the finding stands in the place of the program.
+pub fn trace(te: &Func, schedule: &Func, module: Option<&Module>, options: &Options) -> Result<Vec<Traced>, Diagnostics> {
+    let operator = prepare(te, Some(schedule), options)?;
+    let mut steps: Vec<Traced> = Vec::new();
+    let mut observe = |graph: &Graph, directive: Op| {
+        let loc = schedule.op_locs(directive).source;
+        let program = program(&operator, Some(schedule), module, graph.clone());
+        steps.push(Traced { directive, loc, program });
+    };
+    apply::apply(&operator, Some(schedule), &options.defines, Some(&mut observe))?;
+    Ok(steps)
+}

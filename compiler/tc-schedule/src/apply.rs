@@ -1,0 +1,231 @@
+//! Runs a schedule: evaluates its parameters' expressions, takes the branches they choose, applies its directives.
+
+use crate::directive::{Cx, Item, Refused, code_list};
+use crate::graph::{AxisId, Graph, TensorRef};
+use crate::operator::{Define, Operator};
+use crate::params;
+use crate::primitives;
+use crate::value::eval_op;
+use tc_dialects::sched;
+use tc_ir::opdef::Role;
+use tc_ir::{Func, Op, Region, Value, keys};
+use tc_support::{Diagnostic, Diagnostics, suggest};
+
+/// How many directives a schedule may run.
+const MAX_DIRECTIVES: usize = 100_000;
+
+/// Is called after each directive with the graph as it stands.
+pub(crate) type Observer<'o> = &'o mut dyn FnMut(&Graph, Op);
+
+/// The graph of `operator` under `schedule`, all directives applied. All findings are reported, not just the first.
+pub(crate) fn apply(
+    operator: &Operator<'_>,
+    schedule: Option<&Func>,
+    defines: &[Define],
+    observe: Option<Observer<'_>>,
+) -> Result<Graph, Diagnostics> {
+    let graph = operator.graph()?;
+    let Some(sched) = schedule else { return Ok(graph) };
+    let point = params::point(sched, defines)?;
+    let mut env = vec![Item::Unset; sched.n_value_ids()];
+    for (&param, &value) in sched.params().iter().zip(&point.values) {
+        env[param.as_u32() as usize] = Item::Int(value);
+    }
+    let mut run = Run { operator, graph, sched, env, found: Diagnostics::new(), observe, entered: Vec::new() };
+    run.body();
+    let Run { graph, found, .. } = run;
+    if found.has_errors() { Err(found) } else { Ok(graph) }
+}
+
+struct Run<'a, 'o> {
+    operator: &'a Operator<'a>,
+    graph: Graph,
+    sched: &'a Func,
+    env: Vec<Item>,
+    found: Diagnostics,
+    observe: Option<Observer<'o>>,
+    /// The conditionals whose branch is being run.
+    entered: Vec<Op>,
+}
+
+impl Run<'_, '_> {
+    /// Runs the body with a stack of its own: branches may be deep.
+    fn body(&mut self) {
+        let mut pending: Vec<Option<Op>> = vec![self.sched.first_op(self.sched.body())];
+        let mut n_directives = 0;
+        while let Some(at) = pending.pop() {
+            let Some(op) = at else { continue };
+            if self.sched.opcode(op) == sched::If::OPCODE {
+                pending.push(Some(op));
+                if let Some(region) = self.branch(op) {
+                    // The conditional comes up again when its branch is done, and then hands on what that yields.
+                    self.entered.push(op);
+                    pending.push(self.sched.first_op(region));
+                } else {
+                    pending.pop();
+                    pending.push(self.sched.next_op(op));
+                }
+                continue;
+            }
+            pending.push(self.sched.next_op(op));
+            n_directives += 1;
+            if n_directives > MAX_DIRECTIVES {
+                let text = format!("a schedule runs at most {MAX_DIRECTIVES} directives");
+                self.found.push(Diagnostic::error("schedule-size", self.sched.op_location(op), text));
+                return;
+            }
+            self.step(op);
+        }
+    }
+
+    /// The branch of `op` to run next; `None` when it has been run, its results being set.
+    fn branch(&mut self, op: Op) -> Option<Region> {
+        let condition = self.sched.operand(op, 0);
+        let taken = match self.item(condition) {
+            Item::Int(value) => usize::from(value == 0),
+            _ => {
+                self.set_results(op, &[]);
+                return None;
+            }
+        };
+        let region = self.sched.op_regions(op).get(taken).copied();
+        // Branches nest, so the one that was entered last is the first to end.
+        let done = self.entered.pop_if(|last| *last == op).is_some();
+        match region {
+            Some(region) if !done && self.sched.first_op(region).is_some() => Some(region),
+            Some(region) => {
+                let items: Vec<Item> = self.sched.yielded(region).iter().map(|&value| self.item(value)).collect();
+                self.set_results(op, &items);
+                None
+            }
+            None => {
+                self.set_results(op, &vec![Item::Undefined; self.sched.n_results(op)]);
+                None
+            }
+        }
+    }
+
+    fn item(&self, value: Value) -> Item {
+        self.env[value.as_u32() as usize]
+    }
+
+    /// Sets what the results of `op` stand for; those without an item are in error.
+    fn set_results(&mut self, op: Op, items: &[Item]) {
+        for (nth, value) in self.sched.results(op).enumerate() {
+            self.env[value.as_u32() as usize] = items.get(nth).copied().unwrap_or(Item::Poison);
+        }
+    }
+
+    fn step(&mut self, op: Op) {
+        let sched = self.sched;
+        match sched.role(op) {
+            Role::Stage => match self.stage(op) {
+                Ok(tensor) => self.set_results(op, &[Item::Tensor(tensor)]),
+                Err(diagnostic) => self.refuse(op, diagnostic),
+            },
+            Role::Axis => match self.item(sched.operand(op, 0)) {
+                Item::Tensor(tensor) => match self.axis(op, tensor) {
+                    Ok(axis) => self.set_results(op, &[Item::Axis(axis)]),
+                    Err(diagnostic) => self.refuse(op, diagnostic),
+                },
+                Item::Undefined => self.set_results(op, &[Item::Undefined]),
+                _ => self.set_results(op, &[]),
+            },
+            Role::Undefined => self.set_results(op, &[Item::Undefined]),
+            Role::Yield => {}
+            _ => match primitives::find(sched.opcode(op), sched.row(op).short.filter(|_| is_directive(sched, op))) {
+                Some((by, apply)) => self.directive(op, by, apply),
+                None => self.number(op),
+            },
+        }
+    }
+
+    fn directive(&mut self, op: Op, by: &'static str, apply: fn(&mut Cx<'_>) -> Result<(), Refused>) {
+        let mut cx = Cx {
+            graph: &mut self.graph,
+            sched: self.sched,
+            at: op,
+            by,
+            env: &self.env,
+            results: Vec::new(),
+        };
+        let done = apply(&mut cx);
+        let results = std::mem::take(&mut cx.results);
+        match done {
+            Ok(()) => {
+                self.set_results(op, &results);
+                if let Some(observe) = &mut self.observe {
+                    observe(&self.graph, op);
+                }
+            }
+            Err(Refused::Silently) => self.set_results(op, &[]),
+            Err(Refused::With(diagnostic)) => self.refuse(op, *diagnostic),
+        }
+    }
+
+    fn refuse(&mut self, op: Op, diagnostic: Diagnostic) {
+        self.found.push(diagnostic);
+        self.set_results(op, &[]);
+    }
+
+    /// An op over numbers: the parameters' arithmetic.
+    fn number(&mut self, op: Op) {
+        let sched = self.sched;
+        let items: Vec<Item> = sched.operands(op).iter().map(|&value| self.item(value)).collect();
+        let ints: Option<Vec<i64>> = items.iter().map(|item| if let Item::Int(int) = item { Some(*int) } else { None }).collect();
+        match ints.and_then(|ints| eval_op(sched, op, &ints)) {
+            Some(value) => self.set_results(op, &[Item::Int(value)]),
+            None if items.contains(&Item::Poison) => self.set_results(op, &[]),
+            None => {
+                let text = format!("`{}` has no value here: it overflows, divides by zero, or is no arithmetic", sched.op_name(op));
+                self.refuse(op, Diagnostic::error("schedule-number", sched.op_location(op), text));
+            }
+        }
+    }
+
+    fn stage(&self, op: Op) -> Result<TensorRef, Diagnostic> {
+        let sched = self.sched;
+        let name = sched.word_of(op, keys::NAME).unwrap_or("");
+        self.graph.tensor_named(name).ok_or_else(|| {
+            let text = format!("`@{}` has no stage `{}`", self.operator.te.symbol(), suggest::shorten(name));
+            let mut diagnostic = Diagnostic::error("unknown-stage", sched.op_location(op), text);
+            diagnostic.help = suggest::did_you_mean(name, self.graph.tensor_names());
+            diagnostic
+        })
+    }
+
+    fn axis(&self, op: Op, tensor: TensorRef) -> Result<AxisId, Diagnostic> {
+        let sched = self.sched;
+        let name = sched.word_of(op, keys::NAME).unwrap_or("");
+        let stage = &self.graph[tensor.stage];
+        let named = |&axis: &AxisId| &*self.graph[axis].name == name;
+        if let Some(axis) = stage.roots().find(named) {
+            return Ok(axis);
+        }
+        // An axis that went elsewhere, such as the reduction that `cache_write` took: whoever uses it is told where.
+        let went = (0..self.graph.axes.len() as u32).map(AxisId).find(|axis| {
+            let data = &self.graph[*axis];
+            data.stage == tensor.stage && data.domain.is_some() && named(axis)
+        });
+        if let Some(axis) = went {
+            return Ok(axis);
+        }
+        let text = format!("`{}` has no axis `{}`", stage.name, suggest::shorten(name));
+        let mut diagnostic = Diagnostic::error("unknown-axis", sched.op_location(op), text);
+        let roots: Vec<&str> = stage.roots().map(|axis| &*self.graph[axis].name).collect();
+        let made = stage.leaves.iter().copied().find(named);
+        diagnostic.help = match made {
+            Some(_) => Some(format!("`{}` is made by a directive: write it without `{}.`", suggest::shorten(name), stage.name)),
+            None => suggest::nearest(name, roots.iter().copied()).map(|near| format!("did you mean `{}.{near}`?", stage.name)),
+        };
+        let note = match roots[..] {
+            [] => format!("`{}` has no axes", stage.name),
+            _ => format!("the axes of `{}` are {}", stage.name, code_list(&roots)),
+        };
+        Err(diagnostic.note(note))
+    }
+}
+
+fn is_directive(sched: &Func, op: Op) -> bool {
+    sched.opcode(op).dialect() == sched::Stage::OPCODE.dialect()
+}

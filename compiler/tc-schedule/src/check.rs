@@ -1,0 +1,114 @@
+//! What must hold of a graph once the whole schedule is read.
+//!
+//! A directive that nothing consumes is an error: about the loops or the buffer of a stage that is inlined, about a
+//! stage that nothing needs.
+
+use crate::directive::one_of;
+use crate::graph::{Attach, AxisId, Graph, StageId};
+use crate::operator::Operator;
+use crate::scope::Scope;
+use tc_ir::{Func, Loc};
+use tc_support::{Diagnostic, Diagnostics, Location};
+
+/// How deep stages may be attached within one another.
+const MAX_NEST: usize = 200;
+
+struct Check<'a> {
+    operator: &'a Operator<'a>,
+    sched: Option<&'a Func>,
+    graph: &'a Graph,
+    found: Diagnostics,
+}
+
+pub(crate) fn check(operator: &Operator<'_>, sched: Option<&Func>, graph: &Graph) -> Result<(), Diagnostics> {
+    let mut check = Check { operator, sched, graph, found: Diagnostics::new() };
+    let live = graph.live();
+    for &stage in &graph.order {
+        if graph[stage].is_arg() {
+            continue;
+        }
+        if !live[stage.idx()] {
+            check.dead(stage);
+            continue;
+        }
+        match graph[stage].attach {
+            Attach::Inline => check.inlined(stage),
+            Attach::At(axis) => check.attached(stage, graph.leaf_of(axis)),
+            Attach::Root => check.at_root(stage),
+        }
+    }
+    if check.found.has_errors() { Err(check.found) } else { Ok(()) }
+}
+
+impl Check<'_> {
+    fn location(&self, loc: Loc) -> Location {
+        self.sched.map_or(Location::None, |sched| sched.location(loc))
+    }
+
+    /// A stage that nothing needs is left out; what a schedule says of it would be lost.
+    fn dead(&mut self, stage: StageId) {
+        let data = &self.graph[stage];
+        let said = data.touched.map(|(loc, _)| loc).into_iter().chain([data.attach_loc, data.made_by]).find(|loc| *loc != Loc::NONE);
+        if let Some(loc) = said {
+            let text = format!("nothing reads `{}`, so nothing consumes this directive", data.name);
+            self.found.push(Diagnostic::error("directive-unused", self.location(loc), text).help("leave it out"));
+        }
+    }
+
+    fn inlined(&mut self, stage: StageId) {
+        let data = &self.graph[stage];
+        if let Some((loc, by)) = data.touched {
+            let text = format!("`{}` is inlined, so nothing consumes this `{by}`", data.name);
+            let diagnostic = Diagnostic::error("directive-unused", self.location(loc), text);
+            let place = self.location(data.attach_loc);
+            self.found.push(diagnostic.label(place, "it is inlined here").help("leave out one of the two"));
+        }
+    }
+
+    fn attached(&mut self, stage: StageId, leaf: AxisId) {
+        let graph = self.graph;
+        let (data, owner) = (&graph[stage], &graph[graph[leaf].stage]);
+        if owner.attach == Attach::Inline {
+            let text = format!("`{}` is computed at `{}` of `{}`, which is inlined and has no loops", data.name, graph[leaf].name, owner.name);
+            let diagnostic = Diagnostic::error("attach-inlined", self.location(data.attach_loc), text);
+            let readers: Vec<&str> = graph.consumers(graph[leaf].stage).map(|reader| &*graph[reader].name).collect();
+            let place = self.location(owner.attach_loc);
+            self.found.push(diagnostic.label(place, "it is inlined here").help(format!("compute it at a loop of {}", one_of(&readers))));
+        }
+        let mut at = stage;
+        for depth in 0.. {
+            let Attach::At(axis) = graph[at].attach else { break };
+            at = graph[graph.leaf_of(axis)].stage;
+            if depth > MAX_NEST {
+                let text = format!("`{}` stands inside more than {MAX_NEST} other stages", data.name);
+                self.found.push(Diagnostic::error("attach-depth", self.location(data.attach_loc), text));
+                break;
+            }
+        }
+    }
+
+    /// A buffer that dies with its kernel cannot be filled outside of it.
+    fn at_root(&mut self, stage: StageId) {
+        let graph = self.graph;
+        let data = &graph[stage];
+        let Some(scope) = data.scope.filter(|&scope| scope != Scope::Global) else { return };
+        let launched = |stage: StageId| {
+            let nest = graph.nest_of(stage);
+            graph.order.iter().any(|&other| {
+                graph.nest_of(other) == nest && graph[other].leaves.iter().any(|&leaf| matches!(graph[leaf].kind, crate::graph::Kind::Launch(_)))
+            })
+        };
+        let Some(reader) = graph.consumers(stage).find(|&reader| launched(reader)) else {
+            return;
+        };
+        let name = &data.name;
+        let loops: Vec<&str> = graph[reader].leaves.iter().map(|&leaf| &*graph[leaf].name).collect();
+        let text = format!("`{name}` lies in {} memory, but is computed at the root, outside the kernel of `{}` that reads it", scope.name(), graph[reader].name);
+        let said = [data.attach_loc, data.made_by, data.touched.map_or(Loc::NONE, |(loc, _)| loc)];
+        let loc = said.into_iter().find(|loc| *loc != Loc::NONE).unwrap_or(Loc::NONE);
+        let diagnostic = Diagnostic::error("scope-root", self.location(loc), text);
+        let place = self.operator.te.location(graph[reader].loc);
+        let diagnostic = diagnostic.label(place, format!("`{}` reads it here", graph[reader].name));
+        self.found.push(diagnostic.help(format!("`compute_at({name}, …)` a loop of `{}`: {}", graph[reader].name, one_of(&loops))));
+    }
+}

@@ -1,0 +1,126 @@
+//! Launches: the extents of the coordinates of each nest, and what a target allows.
+
+use crate::bounds::{Bounds, Launch};
+use crate::graph::{Attach, AxisId, Kind, StageId};
+use crate::operator::Operator;
+use tc_dialects::tir::Coordinate;
+use tc_ir::{Func, Loc};
+use tc_support::{Diagnostic, Diagnostics, Location};
+use tc_target::Target;
+
+/// Finds the extent of each coordinate of each nest: the greatest of the loops that are bound to it.
+pub(crate) fn infer(operator: &Operator<'_>, sched: Option<&Func>, bounds: &mut Bounds) -> Result<(), Diagnostics> {
+    let mut found = Diagnostics::new();
+    let mut launches: Vec<(Launch, AxisId)> = Vec::new();
+    for &stage in &bounds.graph.order {
+        if bounds.stage(stage).is_none() {
+            continue;
+        }
+        let nest = bounds.graph.nest_of(stage);
+        for &leaf in &bounds.graph[stage].leaves {
+            let Kind::Launch(coordinate) = bounds.graph[leaf].kind else { continue };
+            let extent = bounds.extents[leaf.idx()];
+            match launches.iter_mut().find(|(launch, _)| launch.nest == nest && launch.coordinate == coordinate) {
+                Some((launch, by)) if extent > launch.extent => {
+                    launch.extent = extent;
+                    *by = leaf;
+                }
+                Some(_) => {}
+                None => launches.push((Launch { nest, coordinate, extent }, leaf)),
+            }
+        }
+    }
+    for &stage in &bounds.graph.order {
+        if bounds.stage(stage).is_none() {
+            continue;
+        }
+        let nest = bounds.graph.nest_of(stage);
+        for &leaf in &bounds.graph[stage].leaves {
+            let launch = launches.iter().find(|(launch, _)| launch.nest == nest && bounds.graph[leaf].kind == Kind::Launch(launch.coordinate));
+            if let Some(&(launch, by)) = launch
+                && bounds.extents[leaf.idx()] < launch.extent
+                && launch.coordinate.is_thread()
+                && let Some(inner) = shared_inside(bounds, leaf)
+            {
+                found.push(disagree(operator, sched, bounds, (leaf, by), inner));
+            }
+        }
+    }
+    let mut launches: Vec<Launch> = launches.into_iter().map(|(launch, _)| launch).collect();
+    let place = |nest: StageId| bounds.graph.order.iter().position(|&stage| stage == nest);
+    launches.sort_by_key(|launch| (place(launch.nest), launch.coordinate.index()));
+    bounds.launches = launches;
+    if found.has_errors() { Err(found) } else { Ok(()) }
+}
+
+/// A stage in shared memory that is filled inside the loop of `leaf`: all threads must meet there, so the loop cannot
+/// be guarded.
+fn shared_inside(bounds: &Bounds, leaf: AxisId) -> Option<StageId> {
+    bounds.graph.order.iter().copied().find(|&stage| {
+        bounds.stage(stage).is_some_and(|bounds| bounds.scope.is_shared())
+            && matches!(bounds.graph[stage].attach, Attach::At(_))
+            && bounds.graph.path(stage).contains(&leaf)
+    })
+}
+
+fn disagree(operator: &Operator<'_>, sched: Option<&Func>, bounds: &Bounds, (leaf, by): (AxisId, AxisId), inner: StageId) -> Diagnostic {
+    let graph = &bounds.graph;
+    let location = |loc: Loc| sched.map_or(Location::None, |sched| sched.location(loc));
+    let name = match graph[leaf].kind {
+        Kind::Launch(coordinate) => coordinate.name(),
+        _ => "",
+    };
+    let (small, large) = (bounds.extents[leaf.idx()], bounds.extents[by.idx()]);
+    let (mine, other) = (crate::directive::show_axis(graph, leaf), crate::directive::show_axis(graph, by));
+    let text = format!("`{name}` has {small} threads in `{mine}` and {large} in `{other}`, and `{}`, which all threads fill, stands inside the smaller loop", graph[inner].name);
+    let diagnostic = Diagnostic::error("bind-extents", location(graph[leaf].kind_loc), text);
+    diagnostic
+        .label(location(graph[by].kind_loc), format!("bound to {large} here"))
+        .label(operator.te.location(graph[graph[leaf].stage].loc), format!("`{}`", graph[graph[leaf].stage].name))
+        .help(format!("split by {large} in both, or compute `{}` further outside", graph[inner].name))
+}
+
+/// A limit of the target that a program would break.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OverLimit {
+    /// The stage at the root of the nest.
+    pub nest: StageId,
+    /// What there is too much of: `threads`, `shared`, `grid` or `block`.
+    pub what: &'static str,
+    /// How much the program needs.
+    pub needed: i64,
+    /// How much there is.
+    pub limit: i64,
+}
+
+impl std::fmt::Display for OverLimit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {} > {}", self.what, self.needed, self.limit)
+    }
+}
+
+impl Bounds {
+    /// The limits of `target` that the program would break, found before there is a program.
+    pub fn limits(&self, target: &Target) -> Vec<OverLimit> {
+        let mut over = Vec::new();
+        let signed = |limit: u64| i64::try_from(limit).unwrap_or(i64::MAX);
+        let mut nests: Vec<StageId> = self.launches.iter().map(|launch| launch.nest).collect();
+        nests.dedup();
+        for nest in nests {
+            let mut check = |what: &'static str, needed: i64, limit: i64| {
+                if needed > limit {
+                    over.push(OverLimit { nest, what, needed, limit });
+                }
+            };
+            let threads = Coordinate::ALL.into_iter().filter(|coordinate| coordinate.is_thread());
+            let threads = threads.fold(1i64, |product, coordinate| product.saturating_mul(self.launch_extent(nest, coordinate)));
+            check("threads", threads, signed(target.max_threads_per_block));
+            check("shared", self.shared_bytes(nest), signed(target.max_shared_per_block));
+            for launch in self.launches.iter().filter(|launch| launch.nest == nest) {
+                let (what, limits) = if launch.coordinate.is_thread() { ("block", target.max_block) } else { ("grid", target.max_grid) };
+                check(what, launch.extent, signed(limits[launch.coordinate.dim()]));
+            }
+        }
+        over
+    }
+}

@@ -1,0 +1,93 @@
+//! Binds a loop to a coordinate of the launch, or to virtual threads.
+//!
+//! # Arguments
+//!
+//! `bind(axis, blockIdx.x)`, also `.y` and `.z`, and `threadIdx`; or `bind(axis, vthread)`: threads that one thread
+//! plays, which a later pass interleaves.
+//!
+//! # Legality
+//!
+//! - `axis` is a loop of its stage of which no directive has said how it runs.
+//! - A coordinate is bound once in a stage.
+//! - Loops of one kernel that are bound to one coordinate have equal extents; where one is shorter, what it runs is
+//!   guarded. That cannot be done where shared memory is filled inside it: then both directives are named.
+//! - An axis of a reduction takes `vthread` alone: a reduction across threads is not supported yet.
+//!
+//! # Rewrite
+//!
+//! ```tir
+//! for i in 0..128 { A[i] = 0.0 }
+//! ->
+//! for i in 0..128 bind(threadIdx.x) { A[i] = 0.0 }
+//! ```
+//!
+//! # Known elsewhere as
+//!
+//! `bind` (TVM), `gpu_blocks` and `gpu_threads` (Halide), mapping to `gpu.block` and `gpu.thread` (MLIR).
+
+use crate::directive::{Cx, Done};
+use crate::graph::{AxisId, Kind};
+use tc_dialects::tir::Coordinate;
+
+pub(super) fn apply(cx: &mut Cx<'_>) -> Done<()> {
+    let (axis, kind) = legality(cx)?;
+    set_kind(cx, axis, kind);
+    Ok(())
+}
+
+fn legality(cx: &Cx<'_>) -> Done<(AxisId, Kind)> {
+    let axis = cx.leaf(cx.sched.operand(cx.at, 0))?;
+    let word = cx.sched.attr_named(cx.at, "thread").and_then(|attr| cx.sched.as_word(attr)).unwrap_or("");
+    let kind = match Coordinate::parse(word) {
+        Some(coordinate) => Kind::Launch(coordinate),
+        None if word == "vthread" => Kind::Vthread,
+        None => return Err(cx.error("launch-coordinate", format!("there is no launch coordinate `{word}`")).into()),
+    };
+    check_unsaid(cx, axis)?;
+    if let Kind::Launch(coordinate) = kind {
+        let stage = cx.graph[axis].stage;
+        if let Some(&other) = cx.graph[stage].leaves.iter().find(|&&leaf| cx.graph[leaf].kind == kind) {
+            let name = coordinate.name();
+            let text = format!("`{name}` is bound twice in `{}`: to `{}` and to `{}`", cx.graph[stage].name, cx.graph[other].name, cx.graph[axis].name);
+            let place = cx.location(cx.graph[other].kind_loc);
+            let free: Vec<&str> = Coordinate::ALL
+                .into_iter()
+                .filter(|free| free.is_thread() == coordinate.is_thread())
+                .filter(|&free| !cx.graph[stage].leaves.iter().any(|&leaf| cx.graph[leaf].kind == Kind::Launch(free)))
+                .map(Coordinate::name)
+                .collect();
+            let help = match free[..] {
+                [] => "`fuse` the loops, and bind the one that results".to_string(),
+                _ => format!("free are {}; or `fuse` the loops", crate::directive::code_list(&free)),
+            };
+            return Err(cx.error("bound-twice", text).label(place, format!("`{name}` is bound here")).help(help).into());
+        }
+        if cx.graph[axis].reduce {
+            let text = format!("a reduction across threads is not supported yet: `{}` is an axis of a reduction", cx.show(axis));
+            let help = "bind an axis of the data; the reduction then runs in each thread";
+            return Err(cx.error("not-supported", text).help(help).into());
+        }
+    }
+    Ok((axis, kind))
+}
+
+/// Refuses a loop of which a directive has said how it runs.
+pub(super) fn check_unsaid(cx: &Cx<'_>, axis: AxisId) -> Done<()> {
+    let data = &cx.graph[axis];
+    if data.kind == Kind::Serial {
+        return Ok(());
+    }
+    let text = format!("how `{}` runs was said before", cx.show(axis));
+    let place = cx.location(data.kind_loc);
+    Err(cx.error("said-twice", text).label(place, "here").help("leave out one of the two").into())
+}
+
+/// Says how the loop of `axis` runs.
+pub(super) fn set_kind(cx: &mut Cx<'_>, axis: AxisId, kind: Kind) {
+    let loc = cx.loc();
+    let data = &mut cx.graph[axis];
+    data.kind = kind;
+    data.kind_loc = loc;
+    let stage = data.stage;
+    cx.touch(stage);
+}

@@ -1,0 +1,48 @@
+//! Sets where a stage's buffer lies.
+//!
+//! # Arguments
+//!
+//! `set_scope(STAGE, scope)`, where `scope` is one of `global`, `shared`, `shared.dyn`, `warp`, `local`,
+//! `wmma.matrix_a`, `wmma.matrix_b`, `wmma.accumulator`. Without it a stage lies in registers inside loops over
+//! threads, in shared memory inside loops over blocks, and in global memory elsewhere.
+//!
+//! # Legality
+//!
+//! - The stage is computed and is not inlined; the scope exists.
+//! - A result of the operator lies in global memory.
+//!
+//! # Rewrite
+//!
+//! ```tir
+//! alloc T: f32[4] in shared
+//! ->
+//! alloc T: f32[4] in local
+//! ```
+//!
+//! # Known elsewhere as
+//!
+//! `set_scope` (TVM), `store_in` (Halide).
+
+use crate::directive::{Cx, Done};
+use crate::graph::StageId;
+use crate::scope::Scope;
+
+pub(super) fn apply(cx: &mut Cx<'_>) -> Done<()> {
+    let (stage, scope) = legality(cx)?;
+    cx.graph[stage].scope = Some(scope);
+    cx.touch(stage);
+    Ok(())
+}
+
+fn legality(cx: &Cx<'_>) -> Done<(StageId, Scope)> {
+    let stage = cx.stage(cx.sched.operand(cx.at, 0))?;
+    cx.check_computed(stage)?;
+    let scope = cx.scope()?;
+    let data = &cx.graph[stage];
+    if data.output && scope != Scope::Global {
+        let text = format!("`{}` is a result of the operator, which lies in global memory", data.name);
+        let help = format!("`cache_write({}, {})` computes it there and copies it out", data.name, scope.name());
+        return Err(cx.error("scope-output", text).help(help).into());
+    }
+    Ok((stage, scope))
+}
