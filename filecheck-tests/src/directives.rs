@@ -60,6 +60,8 @@ pub fn check(text: &str, commands: &[Vec<Command>]) -> Vec<String> {
         }
         match read.iter().position(|prefix| is_check(word, prefix)) {
             Some(nth) => used[nth] = true,
+            // `// A: the input` is prose.
+            None if word.len() == 1 => {}
             None => wrong.push(format!("line {}: nothing reads the directive `{word}:`", idx + 1)),
         }
     }
@@ -78,7 +80,7 @@ pub fn check(text: &str, commands: &[Vec<Command>]) -> Vec<String> {
 fn directive(line: &str) -> Option<&str> {
     let (word, _) = line.trim_start().strip_prefix("//")?.trim_start().split_once(':')?;
     let good = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
-    let is_word = word.len() > 1 && word.starts_with(|c: char| c.is_ascii_uppercase()) && word.chars().all(good);
+    let is_word = word.starts_with(|c: char| c.is_ascii_uppercase()) && word.chars().all(good);
     is_word.then_some(word)
 }
 

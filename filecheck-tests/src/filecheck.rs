@@ -2,7 +2,7 @@
 
 use crate::Outcome;
 use clap::Parser;
-use litcheck_filecheck::litcheck::diagnostics::{FileName, SourceLanguage, SourceManager, SourceManagerExt};
+use litcheck_filecheck::litcheck::diagnostics::{FileName, SourceLanguage, SourceManager};
 use litcheck_filecheck::{Config, Options, Test};
 
 /// Checks `input` against the directives in `text`, the file `name`; `flags` are FileCheck's.
