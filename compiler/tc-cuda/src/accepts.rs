@@ -1,0 +1,140 @@
+//! What can be written as CUDA C++, and what cannot: everything at once, each at its place.
+//!
+//! A kernel is in the form `device`. Its ops have an emitter, its numbers a type, its buffers a scope that a kernel
+//! can declare, its launch constant extents that the target allows.
+
+use crate::facts::{Facts, scope_name};
+use crate::{stmt, types};
+use tc_dialects::forms::DEVICE;
+use tc_dialects::{arith as ops, tir};
+use tc_ir::types::ElemKind;
+use tc_ir::verify::verify;
+use tc_ir::walk::all_ops;
+use tc_ir::{Elem, Func, Op, Opcode, Type, TypeData, Value};
+use tc_support::{Diagnostic, Diagnostics};
+use tc_target::{Feature, Target};
+
+/// Regions within regions that are written without running out of stack.
+const MAX_DEPTH: u32 = 128;
+
+/// What keeps the kernel `func` from being written, and the facts that were found on the way.
+pub(crate) fn kernel(func: &Func, target: &Target, found: &mut Diagnostics) -> Option<Facts> {
+    let before = found.len();
+    found.append(verify(func));
+    // Rows say what an op has; without that, nothing more can be asked of it.
+    if found.iter().skip(before).any(Diagnostic::is_error) {
+        return None;
+    }
+    for mut finding in DEVICE.check(func) {
+        finding.help.get_or_insert_with(|| "run the pipeline `cuda`, which ends in the form `device`".to_string());
+        found.push(finding);
+    }
+    params(func, found);
+    let mut depths = vec![0u32; func.n_op_ids()];
+    for op in all_ops(func) {
+        if func.opcode(op) != Opcode::UNKNOWN {
+            check(func, op, target, found);
+        }
+        let depth = func.parent_op(op).map_or(0, |parent| depths[parent.as_u32() as usize] + 1);
+        depths[op.as_u32() as usize] = depth;
+        if depth > MAX_DEPTH {
+            let text = format!("more than {MAX_DEPTH} loops and conditionals inside one another");
+            found.push(Diagnostic::error("too-deep", func.op_location(op), text));
+            break;
+        }
+    }
+    let facts = Facts::new(func, target, found);
+    (!found.iter().skip(before).any(Diagnostic::is_error)).then_some(facts)
+}
+
+fn params(func: &Func, found: &mut Diagnostics) {
+    let location = func.location(func.header.loc);
+    let mut refuse = |text: String| found.push(Diagnostic::error("no-emitter", location.clone(), text));
+    if !func.header.symbols.is_empty() {
+        refuse(format!("the sizes of `@{}` are symbols", func.symbol()));
+    }
+    for &param in func.params() {
+        if let Some(reason) = unwritable(func, param) {
+            refuse(reason);
+        }
+        let scope = scope_name(func, param);
+        if scope != "global" {
+            refuse(format!("the parameter `{}` lies in `{scope}`, and a kernel is given global memory", func.value_text(param)));
+        }
+    }
+}
+
+/// Why `value` cannot be declared.
+fn unwritable(func: &Func, value: Value) -> Option<String> {
+    let ty = func.value_type(value);
+    let name = func.value_text(value);
+    let shown = func.show_type(ty);
+    let elem = match func.type_data(ty) {
+        TypeData::Scalar(scalar) => Some(scalar.elem),
+        TypeData::Shaped { elem, .. } => func.as_scalar(*elem).map(|scalar| scalar.elem),
+        TypeData::Ref { .. } | TypeData::Opaque { .. } => None,
+    };
+    let of = if name.is_empty() { String::new() } else { format!(" of `{name}`") };
+    match elem {
+        None => Some(format!("the type `{shown}`{of} cannot be written in CUDA yet")),
+        // The form `device` says so of everything but parameters.
+        Some(Elem::Index) => func
+            .params()
+            .contains(&value)
+            .then(|| format!("the `index`{of} has no width in a kernel")),
+        Some(elem) => types::number(elem).is_none().then(|| format!("a kernel holds no `{}`{of}", elem.name())),
+    }
+}
+
+fn check(func: &Func, op: Op, target: &Target, found: &mut Diagnostics) {
+    let mut refuse = |text: String| found.push(Diagnostic::error("no-emitter", func.op_location(op), text));
+    let opcode = func.opcode(op);
+    // The form `device` has said so of these.
+    let told = matches!(opcode, ops::LIKELY | tir::CALL);
+    if !told && !stmt::has_emitter(opcode) {
+        return refuse(format!("there is no CUDA for `{}`", func.op_name(op)));
+    }
+    let args = func.op_regions(op).iter().flat_map(|&region| func.region_args(region).iter().copied());
+    for value in func.results(op).chain(args) {
+        if let Some(reason) = unwritable(func, value) {
+            refuse(reason);
+        }
+    }
+    if let Some(reason) = unwritable_op(func, op, target) {
+        refuse(reason);
+    }
+}
+
+/// What else an op asks for.
+fn unwritable_op(func: &Func, op: Op, target: &Target) -> Option<String> {
+    match func.opcode(op) {
+        tir::ALLOC => {
+            let buffer = func.result(op)?;
+            let scope = scope_name(func, buffer);
+            let known = matches!(scope, "shared" | "shared.dyn" | "local" | "global");
+            (!known).then(|| format!("a kernel cannot declare `{}` in `{scope}`", func.value_text(buffer)))
+        }
+        tir::LOAD | tir::STORE => {
+            let is_buffer = matches!(func.type_data(func.value_type(func.operand(op, 0))), TypeData::Shaped { .. });
+            (!is_buffer).then(|| format!("`{}` through a reference cannot be written in CUDA yet", func.op_name(op)))
+        }
+        tir::VIEW => {
+            let is_buffer = |ty: Type| matches!(func.type_data(ty), TypeData::Shaped { .. });
+            let buffers = is_buffer(func.value_type(func.operand(op, 0)))
+                && func.result(op).is_some_and(|view| is_buffer(func.value_type(view)));
+            let scopes = func.result(op).map(|view| scope_name(func, view)) == Some(scope_name(func, func.operand(op, 0)));
+            (!buffers || !scopes).then(|| "a view is of a buffer, and lies in its scope".to_string())
+        }
+        ops::FMA => {
+            let elem = func.value_scalar(func.operand(op, 0))?.elem;
+            (elem == Elem::BF16 && !target.has(Feature::Bf16))
+                .then(|| format!("`{target}` has no `fma` on bf16 that rounds once"))
+        }
+        opcode if opcode.dialect() == ops::ADD.dialect() => {
+            let elem = func.value_scalar(*func.operands(op).first()?)?.elem;
+            let is_narrow_pow = opcode == ops::POPCOUNT && elem.kind() == ElemKind::Bool;
+            is_narrow_pow.then(|| "truth values have no bits to count".to_string())
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,244 @@
+//! What is known of a kernel before it is written: the extents of its launch, its shared memory, what it does to
+//! each buffer.
+
+use crate::types;
+use tc_dialects::tir::{self, Coordinate, LoopKind};
+use tc_ir::effects::{accesses, root_buffer};
+use tc_ir::walk::all_ops;
+use tc_ir::{Func, Op, TypeData, Value, keys};
+use tc_support::{Diagnostic, Diagnostics};
+use tc_target::Target;
+
+/// The alignment that buffers in shared memory and parameters have where none is declared.
+pub(crate) const DEFAULT_ALIGNMENT: u64 = 16;
+
+/// Facts about one kernel.
+pub(crate) struct Facts {
+    /// Blocks by x, y, z.
+    pub(crate) grid: [u64; 3],
+    /// Threads of a block by x, y, z.
+    pub(crate) block: [u64; 3],
+    /// Bytes of shared memory declared with a fixed size, with the gaps that alignment needs.
+    pub(crate) static_shared: u64,
+    /// Bytes of dynamic shared memory.
+    pub(crate) dynamic_shared: u64,
+    read: Vec<bool>,
+    written: Vec<bool>,
+    aligned: Vec<u64>,
+}
+
+impl Facts {
+    /// Facts about `func`; what `target` does not allow is found.
+    pub(crate) fn new(func: &Func, target: &Target, found: &mut Diagnostics) -> Facts {
+        let n_values = func.n_value_ids();
+        let mut facts = Facts {
+            grid: [1; 3],
+            block: [1; 3],
+            static_shared: 0,
+            dynamic_shared: 0,
+            read: vec![false; n_values],
+            written: vec![false; n_values],
+            aligned: vec![0; n_values],
+        };
+        let mut extents: [Option<(u64, Op)>; 6] = [None; 6];
+        let mut dynamic: Option<Op> = None;
+        for op in all_ops(func) {
+            facts.accesses(func, op);
+            if func.opcode(op) == tir::FOR
+                && let Some(LoopKind::Launch(coordinate)) = tir::loop_kind(func, op)
+            {
+                launch(func, op, coordinate, &mut extents, found);
+            }
+            if func.opcode(op) == tir::ALLOC {
+                facts.alloc(func, op, target, &mut dynamic, found);
+            }
+        }
+        for (coordinate, extent) in Coordinate::ALL.into_iter().zip(extents) {
+            let Some((extent, op)) = extent else { continue };
+            let (extents, most) = if coordinate.is_thread() {
+                (&mut facts.block, target.max_block[coordinate.dim()])
+            } else {
+                (&mut facts.grid, target.max_grid[coordinate.dim()])
+            };
+            extents[coordinate.dim()] = extent;
+            if extent > most {
+                let text =
+                    format!("an extent of {extent} along `{}`, where `{target}` allows {most}", coordinate.name());
+                found.push(Diagnostic::error("over-limit", func.op_location(op), text));
+            }
+        }
+        facts.threads(func, target, &extents, found);
+        facts
+    }
+
+    /// Threads of a block.
+    pub(crate) fn n_threads(&self) -> u64 {
+        self.block.iter().fold(1u64, |product, &extent| product.saturating_mul(extent))
+    }
+
+    /// Is the buffer behind `place` read?
+    pub(crate) fn is_read(&self, func: &Func, place: Value) -> bool {
+        self.read[root_buffer(func, place).as_u32() as usize]
+    }
+
+    /// Is the buffer behind `place` written?
+    pub(crate) fn is_written(&self, func: &Func, place: Value) -> bool {
+        self.written[root_buffer(func, place).as_u32() as usize]
+    }
+
+    /// The alignment in bytes that accesses to the buffer behind `place` count on; 0 if none do.
+    pub(crate) fn alignment(&self, func: &Func, place: Value) -> u64 {
+        self.aligned[root_buffer(func, place).as_u32() as usize]
+    }
+
+    fn accesses(&mut self, func: &Func, op: Op) {
+        for (place, access) in accesses(func, op) {
+            let root = root_buffer(func, place).as_u32() as usize;
+            self.read[root] |= access.reads();
+            self.written[root] |= access.writes();
+            let aligned = func.int_of(op, keys::ALIGNED).and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or(0);
+            self.aligned[root] = self.aligned[root].max(aligned.min(DEFAULT_ALIGNMENT));
+        }
+    }
+
+    fn alloc(
+        &mut self,
+        func: &Func,
+        op: Op,
+        target: &Target,
+        dynamic: &mut Option<Op>,
+        found: &mut Diagnostics,
+    ) {
+        let Some(buffer) = func.result(op) else { return };
+        let scope = scope_name(func, buffer);
+        let Some(bytes) = buffer_bytes(func, buffer) else { return };
+        match scope {
+            "shared" => {
+                let align = alignment_of(func, buffer);
+                let before = self.static_shared;
+                self.static_shared = before.div_ceil(align).saturating_mul(align).saturating_add(bytes);
+                let most = target.static_shared_per_block;
+                if before <= most && self.static_shared > most {
+                    let text = format!(
+                        "with `{}` the kernel has {} bytes of shared memory of fixed size, where `{target}` allows {most}",
+                        func.value_text(buffer),
+                        self.static_shared
+                    );
+                    let help = "make the buffers smaller, or put one into the scope `shared.dyn`";
+                    found.push(Diagnostic::error("over-limit", func.op_location(op), text).help(help));
+                }
+            }
+            "shared.dyn" => {
+                if let Some(first) = *dynamic {
+                    let text = "a kernel has one buffer in `shared.dyn`, and this is another";
+                    found.push(
+                        Diagnostic::error("no-emitter", func.op_location(op), text)
+                            .label(func.op_location(first), "the first one")
+                            .help("make views into one buffer of the size of all"),
+                    );
+                }
+                *dynamic = Some(op);
+                self.dynamic_shared = self.dynamic_shared.saturating_add(bytes);
+                let most = target.max_shared_per_block;
+                if self.dynamic_shared > most {
+                    let text = format!("{} bytes of shared memory, where `{target}` allows {most}", self.dynamic_shared);
+                    found.push(Diagnostic::error("over-limit", func.op_location(op), text));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn threads(
+        &self,
+        func: &Func,
+        target: &Target,
+        extents: &[Option<(u64, Op)>; 6],
+        found: &mut Diagnostics,
+    ) {
+        let most = target.max_threads_per_block;
+        if self.n_threads() > most {
+            let innermost = extents.iter().flatten().next_back().map(|(_, op)| func.op_location(*op));
+            let [x, y, z] = self.block;
+            let text = format!("a block has {x} x {y} x {z} threads, where `{target}` allows {most} in all");
+            found.push(Diagnostic::error("over-limit", innermost.unwrap_or_default(), text));
+        }
+        let all = self.static_shared.saturating_add(self.dynamic_shared);
+        if self.dynamic_shared <= target.max_shared_per_block
+            && self.static_shared <= target.static_shared_per_block
+            && all > target.max_shared_per_block
+        {
+            let text = format!("the kernel has {all} bytes of shared memory, where `{target}` allows {}", target.max_shared_per_block);
+            found.push(Diagnostic::error("over-limit", func.location(func.header.loc), text));
+        }
+    }
+}
+
+/// Notes the extent of the launch loop `op`.
+fn launch(
+    func: &Func,
+    op: Op,
+    coordinate: Coordinate,
+    extents: &mut [Option<(u64, Op)>; 6],
+    found: &mut Diagnostics,
+) {
+    let (lo, hi) = (func.const_int(func.operand(op, 0)), func.const_int(func.operand(op, 1)));
+    let (Some(lo), Some(hi)) = (lo, hi) else {
+        let text = format!("the extent of the launch along `{}` is not constant", coordinate.name());
+        found.push(Diagnostic::error("no-emitter", func.op_location(op), text));
+        return;
+    };
+    let extent = i128::from(hi) - i128::from(lo);
+    let Ok(extent) = u64::try_from(extent.max(0)) else { return };
+    if extent == 0 {
+        let text = format!("nothing is launched: `{}` runs from {lo} to {hi}", coordinate.name());
+        found.push(Diagnostic::error("empty-launch", func.op_location(op), text));
+    }
+    let slot = &mut extents[coordinate.index()];
+    match slot {
+        Some((other, first)) if *other != extent => {
+            let text = format!("two loops over `{}` have extents {other} and {extent}", coordinate.name());
+            found.push(
+                Diagnostic::error("launch-extent", func.op_location(op), text)
+                    .label(func.op_location(*first), format!("this one has {other}")),
+            );
+        }
+        Some(_) => {}
+        None => *slot = Some((extent, op)),
+    }
+}
+
+/// The scope of the buffer `value`; parameters are `global`.
+pub(crate) fn scope_name(func: &Func, value: Value) -> &str {
+    match func.type_data(func.value_type(value)) {
+        TypeData::Shaped { scope: Some(scope), .. } => func.text(*scope),
+        _ => "global",
+    }
+}
+
+/// The number of elements of the buffer `value`, if its extents are constant.
+pub(crate) fn n_elements(func: &Func, value: Value) -> Option<u64> {
+    let (_, shape, _) = func.as_shaped(func.value_type(value))?;
+    shape.iter().try_fold(1u64, |product, &extent| {
+        product.checked_mul(func.as_int(extent).and_then(|extent| u64::try_from(extent).ok())?)
+    })
+}
+
+/// The bytes of the buffer `value`, if its extents are constant.
+pub(crate) fn buffer_bytes(func: &Func, value: Value) -> Option<u64> {
+    let elem = crate::access::element(func, func.value_type(value))?;
+    n_elements(func, value)?.checked_mul(elem.bytes().into())
+}
+
+/// The alignment of a buffer in shared memory, or of a parameter.
+pub(crate) fn alignment_of(func: &Func, value: Value) -> u64 {
+    declared_alignment(func, value).max(DEFAULT_ALIGNMENT)
+}
+
+/// The alignment that the buffer `value` declares, or that of its elements.
+pub(crate) fn declared_alignment(func: &Func, value: Value) -> u64 {
+    let declared = func.buffer_attr(value, keys::ALIGN).and_then(|attr| func.as_int(attr));
+    let declared = declared.and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or(1);
+    let elem = crate::access::element(func, func.value_type(value)).map_or(1, types::alignment);
+    declared.max(elem.into())
+}

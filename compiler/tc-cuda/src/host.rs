@@ -1,0 +1,147 @@
+//! The host's side of a function: which kernels it launches, in which order, with what.
+
+use crate::facts::scope_name;
+use tc_dialects::forms::is_device;
+use tc_dialects::tir;
+use tc_ir::func::Def;
+use tc_ir::{AttrData, Func, Module, Op, Role, Value, keys};
+use tc_support::{Diagnostic, Diagnostics, suggest};
+
+/// One launch of a kernel.
+pub(crate) struct Launch<'m> {
+    /// The kernel.
+    pub(crate) kernel: &'m Func,
+    /// What it is given: parameters and buffers of the host function.
+    pub(crate) args: Vec<Value>,
+}
+
+/// A host function, taken apart.
+pub(crate) struct Host<'m> {
+    /// The function.
+    pub(crate) func: &'m Func,
+    /// The buffers that it makes in global memory.
+    pub(crate) temporaries: Vec<Value>,
+    /// The launches, in order.
+    pub(crate) launches: Vec<Launch<'m>>,
+}
+
+/// Is `func` a function of the host, which launches kernels?
+pub(crate) fn is_host(func: &Func) -> bool {
+    func.header.opcode == tir::FUNC && !is_device(func)
+}
+
+/// The function of the host called `symbol`.
+pub(crate) fn find<'m>(module: &'m Module, symbol: &str) -> Result<&'m Func, Diagnostic> {
+    let shown = suggest::shorten(symbol);
+    match module.function(symbol) {
+        Some(func) if is_host(func) => Ok(func),
+        Some(func) if is_device(func) => {
+            let text = format!("`@{shown}` is a kernel, and what is emitted is a function that launches kernels");
+            let wrong = Diagnostic::error("no-function", func.location(func.header.loc), text);
+            let callers = module.items.iter().filter(|item| is_host(item) && calls(item, symbol));
+            Err(match callers.map(Func::symbol).next() {
+                Some(caller) => wrong.help(format!("emit `@{}`, which launches it", suggest::shorten(caller))),
+                None => wrong.help("write a function that calls it"),
+            })
+        }
+        Some(func) => {
+            let text = format!("`@{shown}` is no program yet");
+            let help = "run the pipeline `cuda` on it first";
+            Err(Diagnostic::assumption("no-function", func.location(func.header.loc), text).help(help))
+        }
+        None => {
+            let text = format!("there is no function `@{shown}`");
+            let mut wrong = Diagnostic::error("no-function", tc_support::Location::None, text);
+            wrong.help = suggest::did_you_mean(symbol, module.items.iter().filter(|item| is_host(item)).map(Func::symbol));
+            Err(wrong)
+        }
+    }
+}
+
+fn calls(func: &Func, symbol: &str) -> bool {
+    func.ops(func.body()).any(|op| callee(func, op) == Some(symbol))
+}
+
+fn callee(func: &Func, op: Op) -> Option<&str> {
+    match func.attr_data(func.attr_of(op, keys::CALLEE)?) {
+        AttrData::Symbol(name) => Some(name),
+        _ => None,
+    }
+}
+
+/// Takes `func` apart. What is no launch is found.
+pub(crate) fn read<'m>(module: &'m Module, func: &'m Func, found: &mut Diagnostics) -> Host<'m> {
+    let mut host = Host { func, temporaries: Vec::new(), launches: Vec::new() };
+    if !func.header.symbols.is_empty() {
+        let text = format!("the sizes of `@{}` are symbols", func.symbol());
+        let help = "give each of them a number before the program is emitted";
+        found.push(Diagnostic::error("no-emitter", func.location(func.header.loc), text).help(help));
+    }
+    let undivided = all_on_host(func, found);
+    for op in func.ops(func.body()).filter(|_| !undivided) {
+        match func.opcode(op) {
+            tir::ALLOC => host.temporaries.extend(func.result(op)),
+            tir::CALL => host.launches.extend(launch(module, func, op, found)),
+            _ => {}
+        }
+    }
+    host
+}
+
+/// Finds what runs on the host but is no alloc and no call. Tells whether there is any.
+fn all_on_host(func: &Func, found: &mut Diagnostics) -> bool {
+    let stray = func.ops(func.body()).filter(|&op| {
+        let harmless = func.role(op) == Role::Constant || matches!(func.opcode(op), tir::ALLOC | tir::CALL);
+        !harmless && !func.row(op).terminator
+    });
+    let before = found.len();
+    for op in stray {
+        let text = format!("`{}` is left for the host, which only launches kernels", func.op_name(op));
+        let help = "run the pass `split-host-device` first; the pipeline `cuda` does";
+        found.push(Diagnostic::assumption("no-emitter", func.op_location(op), text).help(help));
+    }
+    for op in func.ops(func.body()).filter(|&op| func.opcode(op) == tir::ALLOC) {
+        let Some(buffer) = func.result(op) else { continue };
+        let scope = scope_name(func, buffer);
+        if scope != "global" {
+            let text = format!("the host cannot make `{}` in `{scope}`", func.value_text(buffer));
+            found.push(Diagnostic::error("no-emitter", func.op_location(op), text));
+        }
+    }
+    found.len() > before
+}
+
+fn launch<'m>(module: &'m Module, func: &Func, op: Op, found: &mut Diagnostics) -> Option<Launch<'m>> {
+    let symbol = callee(func, op)?;
+    let shown = suggest::shorten(symbol);
+    let mut refuse = |text: String| found.push(Diagnostic::error("no-kernel", func.op_location(op), text));
+    let Some(kernel) = module.function(symbol) else {
+        refuse(format!("there is no kernel `@{shown}`"));
+        return None;
+    };
+    if !is_device(kernel) {
+        refuse(format!("`@{shown}` is no kernel: it lacks the attribute `device`"));
+        return None;
+    }
+    let args = func.operands(op);
+    let params = kernel.params();
+    if args.len() != params.len() {
+        refuse(format!("`@{shown}` takes {} arguments, not {}", params.len(), args.len()));
+        return None;
+    }
+    for (&arg, &param) in args.iter().zip(params) {
+        let name = kernel.value_text(param);
+        let have = func.show_type(func.value_type(arg));
+        let want = kernel.show_type(kernel.value_type(param));
+        if have != want {
+            refuse(format!("the parameter `{name}` of `@{shown}` is `{want}`, not `{have}`"));
+            return None;
+        }
+        let is_alloc = func.def_op(arg).is_some_and(|op| func.opcode(op) == tir::ALLOC);
+        if !is_alloc && !matches!(func.def(arg), Def::Arg(..)) {
+            refuse(format!("what is given for `{name}` is neither a parameter nor a buffer"));
+            return None;
+        }
+    }
+    Some(Launch { kernel, args: args.to_vec() })
+}

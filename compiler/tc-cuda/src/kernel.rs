@@ -1,0 +1,208 @@
+//! One kernel: its head and what is declared in it.
+
+use crate::expr::Expr;
+use crate::facts::{self, Facts};
+use crate::names::Names;
+use crate::plan::Plan;
+use crate::preamble::Needs;
+use crate::writer::{Writer, line_directive};
+use std::rc::Rc;
+use tc_ir::effects::root_buffer;
+use tc_ir::func::Def;
+use tc_ir::verify::has_flag;
+use tc_ir::walk::all_ops;
+use tc_ir::{Func, Op, Value, keys};
+use tc_support::{Diagnostic, Diagnostics, Sources};
+
+/// Longer heads are broken after the name.
+const MAX_HEAD: usize = 110;
+
+/// The state of writing one kernel.
+pub(crate) struct Kernel<'m> {
+    pub(crate) func: &'m Func,
+    pub(crate) facts: &'m Facts,
+    pub(crate) plan: Plan,
+    pub(crate) needs: &'m mut Needs,
+    pub(crate) names: Names,
+    pub(crate) out: Writer,
+    /// The files that `#line` names, where it is asked for.
+    pub(crate) lines: Option<&'m Sources>,
+    bound: Vec<Option<Rc<str>>>,
+    found: Diagnostics,
+}
+
+/// Writes the kernel `func` under the name `name`. Findings are defects: what cannot be written was refused before.
+pub(crate) fn write(
+    func: &Func,
+    facts: &Facts,
+    name: &str,
+    needs: &mut Needs,
+    lines: Option<&Sources>,
+) -> Result<String, Diagnostics> {
+    let values = all_ops(func).flat_map(|op| {
+        let args = func.op_regions(op).iter().flat_map(|&region| func.region_args(region).iter().copied());
+        func.results(op).chain(args)
+    });
+    let authors = func.params().iter().copied().chain(values).map(|value| func.value_text(value));
+    let mut kernel = Kernel {
+        func,
+        facts,
+        plan: Plan::new(func),
+        needs,
+        names: Names::new(authors),
+        out: Writer::default(),
+        lines,
+        bound: vec![None; func.n_value_ids()],
+        found: Diagnostics::new(),
+    };
+    kernel.head(name);
+    kernel.region(func.body());
+    kernel.out.close();
+    if kernel.found.is_empty() { Ok(kernel.out.finish()) } else { Err(kernel.found) }
+}
+
+impl Kernel<'_> {
+    fn head(&mut self, name: &str) {
+        let params: Vec<String> = self.func.params().iter().map(|&param| self.param(param)).collect();
+        let params = params.join(", ");
+        let bounds = self.facts.n_threads();
+        let opening = format!("extern \"C\" __global__ void __launch_bounds__({bounds}) {name}(");
+        if opening.len() + params.len() > MAX_HEAD && !params.is_empty() {
+            self.out.line(&opening);
+            self.out.open(&format!("    {params}) {{"));
+        } else {
+            self.out.open(&format!("{opening}{params}) {{"));
+        }
+    }
+
+    fn param(&mut self, param: Value) -> String {
+        let func = self.func;
+        let name = self.declare(param, "arg");
+        if let Some(scalar) = func.value_scalar(param) {
+            return format!("{} {name}", self.needs.type_name(scalar));
+        }
+        let ty = self.pointer(param);
+        let restrict = if has_flag(func, func.header.attrs, keys::NOALIAS) { " __restrict__" } else { "" };
+        format!("{ty}{restrict} {name}")
+    }
+
+    /// The type of a pointer to the elements of `buffer`.
+    fn pointer(&mut self, buffer: Value) -> String {
+        let elem = crate::access::element(self.func, self.func.value_type(buffer));
+        let ty = match elem {
+            Some(elem) => self.needs.type_name(elem),
+            None => self.stray("a buffer of something that is no number").text,
+        };
+        format!("{}{ty}*", if self.is_const(buffer) { "const " } else { "" })
+    }
+
+    /// Is the buffer a parameter, or inside one, that is only read?
+    pub(crate) fn is_const(&self, buffer: Value) -> bool {
+        let root = root_buffer(self.func, buffer);
+        matches!(self.func.def(root), Def::Arg(..)) && !self.facts.is_written(self.func, root)
+    }
+
+    /// Declares the buffer that the alloc `op` makes.
+    pub(crate) fn alloc(&mut self, op: Op) {
+        let func = self.func;
+        let Some(buffer) = func.result(op) else { return };
+        let (Some(elem), Some(n)) = (crate::access::element(func, func.value_type(buffer)), facts::n_elements(func, buffer))
+        else {
+            self.stray("an alloc without a size");
+            return;
+        };
+        // C++ has no arrays without elements.
+        let n = n.max(1);
+        let ty = self.needs.type_name(elem);
+        let scope = facts::scope_name(func, buffer);
+        if scope == "shared.dyn" {
+            let align = facts::alignment_of(func, buffer);
+            self.out.line(&format!("extern __shared__ __align__({align}) unsigned char dyn_shared[];"));
+            let name = self.declare(buffer, "buf");
+            self.out.line(&format!("{ty}* const {name} = reinterpret_cast<{ty}*>(dyn_shared);"));
+            return;
+        }
+        let unread = if self.facts.is_read(func, buffer) { "" } else { "[[maybe_unused]] " };
+        let name = self.declare(buffer, "buf");
+        if scope == "shared" {
+            let align = facts::alignment_of(func, buffer);
+            self.out.line(&format!("{unread}__shared__ __align__({align}) {ty} {name}[{n}];"));
+            return;
+        }
+        let natural = u64::from(crate::types::alignment(elem));
+        let align = facts::declared_alignment(func, buffer).max(self.facts.alignment(func, buffer));
+        let align = if align > natural { format!("__align__({align}) ") } else { String::new() };
+        self.out.line(&format!("{unread}{align}{ty} {name}[{n}];"));
+    }
+
+    /// Declares the buffer inside another one that `op` makes.
+    pub(crate) fn view(&mut self, op: Op) {
+        let func = self.func;
+        let (Some(view), &[outer, offset]) = (func.result(op), func.operands(op)) else { return };
+        let constant = if self.is_const(outer) { "const " } else { "" };
+        let outer = self.buffer(outer);
+        let start = match func.const_int(offset) {
+            Some(0) => outer.to_string(),
+            _ => {
+                let offset = self.lane(offset, 0).at(crate::expr::prec::MUL);
+                format!("reinterpret_cast<{constant}unsigned char*>({outer}) + {offset}")
+            }
+        };
+        let ty = self.pointer(view);
+        let name = self.declare(view, "buf");
+        self.out.line(&format!("{ty} const {name} = reinterpret_cast<{ty}>({start});"));
+    }
+
+    /// Declares a name for `value`: its author's, or one made from `fallback`.
+    pub(crate) fn declare(&mut self, value: Value, fallback: &str) -> Rc<str> {
+        let name: Rc<str> = self.names.declare(self.func.value_text(value), fallback).into();
+        self.bind(value, name.clone());
+        name
+    }
+
+    /// Declares a name for `value`: its author's, or a numbered one.
+    pub(crate) fn declare_or_number(&mut self, value: Value) -> Rc<str> {
+        if self.func.value_name(value).is_some() {
+            return self.declare(value, "v");
+        }
+        let name: Rc<str> = self.names.temporary().into();
+        self.bind(value, name.clone());
+        name
+    }
+
+    /// From now on `value` is called `name`.
+    pub(crate) fn bind(&mut self, value: Value, name: Rc<str>) {
+        self.bound[value.as_u32() as usize] = Some(name);
+    }
+
+    /// What `value` is called.
+    pub(crate) fn name_of(&self, value: Value) -> Option<Rc<str>> {
+        self.bound[value.as_u32() as usize].clone()
+    }
+
+    /// What the buffer `value` is called.
+    pub(crate) fn buffer(&mut self, value: Value) -> Rc<str> {
+        match self.name_of(value) {
+            Some(name) => name,
+            None => self.stray("a buffer that was not declared").text.into(),
+        }
+    }
+
+    /// Notes where the next statement comes from.
+    pub(crate) fn at(&mut self, op: Op) {
+        let Some(sources) = self.lines else { return };
+        let loc = self.func.op_locs(op).source;
+        if let Some((file, at)) = self.func.file_line_col(loc, sources)
+            && (1..=i32::MAX as u32).contains(&at.line)
+        {
+            self.out.directive(&line_directive(at.line, file.as_deref()));
+        }
+    }
+
+    /// What should have been refused has come up.
+    pub(crate) fn stray(&mut self, what: &str) -> Expr {
+        let text = format!("the emitter met {what} in `@{}`", self.func.symbol());
+        self.found.push(Diagnostic::bug("emitter", self.func.location(self.func.header.loc), text));
+        Expr::name("0")
+    }
+}

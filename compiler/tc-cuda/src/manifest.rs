@@ -1,0 +1,128 @@
+//! The kernel manifest: what a runtime needs to launch the kernels of a host function.
+
+use crate::facts::{Facts, buffer_bytes};
+use crate::host::Host;
+use rustc_hash::{FxHashMap, FxHashSet};
+use tc_ir::{AttrData, Elem, Func, Value, keys};
+use tc_support::Diagnostic;
+use tc_target::{Access, Buffer, DType, Kernel, KernelManifest, Param, Scalar, Target};
+
+/// A kernel that was written.
+pub(crate) struct Written<'m> {
+    /// Its facts.
+    pub(crate) facts: &'m Facts,
+    /// Its name in the text.
+    pub(crate) name: &'m str,
+}
+
+/// The element type `elem` as memory holds it. `None` for an `index`, which has no width.
+fn dtype(elem: Elem) -> Option<DType> {
+    DType::parse(elem.name())
+}
+
+/// The manifest of `host`, whose launches were written as `kernels`, in order.
+pub(crate) fn build(host: &Host<'_>, kernels: &[Written<'_>], target: &Target) -> Result<KernelManifest, Diagnostic> {
+    let func = host.func;
+    let mut names = Names::default();
+    let params = func.params().iter().map(|&param| {
+        let name = names.add(func, param, "arg");
+        match func.value_scalar(param) {
+            Some(scalar) => Ok(Param::Scalar(Scalar { name, dtype: dtype(scalar.elem).unwrap_or(DType::I64) })),
+            None => Ok(Param::Buffer(buffer(host, kernels, param, name)?)),
+        }
+    });
+    let params = params.collect::<Result<Vec<Param>, Diagnostic>>()?;
+    let temporaries = host.temporaries.iter().map(|&value| {
+        let name = names.add(func, value, "tmp");
+        buffer(host, kernels, value, name)
+    });
+    let temporaries = temporaries.collect::<Result<Vec<Buffer>, Diagnostic>>()?;
+    let kernels = host.launches.iter().zip(kernels).map(|(launch, written)| Kernel {
+        name: written.name.to_string(),
+        args: launch.args.iter().map(|arg| names.of.get(arg).cloned().unwrap_or_default()).collect(),
+        grid: written.facts.grid,
+        block: written.facts.block,
+        cluster: [1; 3],
+        dynamic_shared: written.facts.dynamic_shared,
+        static_shared: written.facts.static_shared,
+    });
+    let manifest = KernelManifest {
+        function: func.symbol().to_string(),
+        target: target.name.to_string(),
+        params,
+        kernels: kernels.collect(),
+        temporaries,
+    };
+    manifest.validate()?;
+    Ok(manifest)
+}
+
+/// Names of parameters and temporaries, each its own.
+#[derive(Default)]
+struct Names {
+    of: FxHashMap<Value, String>,
+    taken: FxHashSet<String>,
+}
+
+impl Names {
+    fn add(&mut self, func: &Func, value: Value, fallback: &str) -> String {
+        let base = match func.value_text(value) {
+            "" => fallback,
+            name => name,
+        };
+        let mut name = base.to_string();
+        let mut nth = 0;
+        while !self.taken.insert(name.clone()) {
+            nth += 1;
+            name = format!("{base}_{nth}");
+        }
+        self.of.insert(value, name.clone());
+        name
+    }
+}
+
+/// The buffer `value` of the host function.
+fn buffer(host: &Host<'_>, kernels: &[Written<'_>], value: Value, name: String) -> Result<Buffer, Diagnostic> {
+    let func = host.func;
+    let unknown = |what: &str| {
+        let text = format!("the {what} of `{}` is not known when the program is emitted", func.value_text(value));
+        Diagnostic::error("no-emitter", func.location(func.header.loc), text)
+    };
+    let (elem, shape, _) = func.as_shaped(func.value_type(value)).ok_or_else(|| unknown("shape"))?;
+    let scalar = func.as_scalar(elem).ok_or_else(|| unknown("element type"))?;
+    let dtype = dtype(scalar.elem).ok_or_else(|| unknown("element type"))?;
+    let extent = |attr| match func.attr_data(attr) {
+        AttrData::Int(extent, _) => u64::try_from(*extent).ok(),
+        _ => None,
+    };
+    let mut shape = shape.iter().map(|&attr| extent(attr)).collect::<Option<Vec<u64>>>().ok_or_else(|| unknown("shape"))?;
+    if scalar.lanes > 1 {
+        shape.push(scalar.lanes.into());
+    }
+    buffer_bytes(func, value).ok_or_else(|| unknown("size"))?;
+    let mut buffer = Buffer::new(name, dtype, shape, access(host, kernels, value))?;
+    let declared = func.buffer_attr(value, keys::ALIGN).and_then(|attr| func.as_int(attr));
+    if let Some(align) = declared.and_then(|align| u64::try_from(align).ok()) {
+        buffer.alignment = align;
+    }
+    Ok(buffer)
+}
+
+/// What the kernels do to the buffer `value`. One that is written and never read counts as written whole: that no
+/// cell is left out is for the simulator to say.
+fn access(host: &Host<'_>, kernels: &[Written<'_>], value: Value) -> Access {
+    let (mut reads, mut writes) = (false, false);
+    for (launch, written) in host.launches.iter().zip(kernels) {
+        for (&arg, &param) in launch.args.iter().zip(launch.kernel.params()) {
+            if arg == value {
+                reads |= written.facts.is_read(launch.kernel, param);
+                writes |= written.facts.is_written(launch.kernel, param);
+            }
+        }
+    }
+    match (reads, writes) {
+        (_, false) => Access::Read,
+        (false, true) => Access::Write,
+        (true, true) => Access::ReadWrite,
+    }
+}

@@ -1,0 +1,322 @@
+//! Which ops are printed inside the op that uses them, which as statements of their own, and which not at all.
+//!
+//! An op goes inside its user if it has one result, one use and no name of the author's, its user stands in the same
+//! region, and it is pure, or a read with no write, synchronisation or unknown effect between it and the statement
+//! that it lands in. Three kinds of op go inside all their users: literals, and `ramp` and `broadcast`, which CUDA
+//! has no values for; their operands are therefore names or short sums.
+//!
+//! Long expressions are cut: what has more than [`MAX_SIZE`] ops becomes a statement. What nothing needs is left out.
+
+use crate::access;
+use tc_dialects::tir::LoopKind;
+use tc_dialects::{arith, tir};
+use tc_ir::opdef::ParamKind;
+use tc_ir::types::ElemKind;
+use tc_ir::walk::all_ops;
+use tc_ir::{Func, Op, Opcode, Region, Role, Value};
+
+/// The most ops that are printed as one expression, lanes counted one by one.
+const MAX_SIZE: u32 = 40;
+
+/// The same for an expression that is printed once a lane.
+const MAX_REPEATED: u32 = 6;
+
+const READS: u8 = 1;
+/// Writes, synchronises, allocates, or nobody knows.
+const ACTS: u8 = 2;
+
+/// Where an inlined op is printed.
+#[derive(Clone, Copy)]
+struct Landing {
+    /// The statement.
+    op: Op,
+    /// It is evaluated again and again there: the bound of a loop.
+    repeated: bool,
+    /// It is printed once a lane there.
+    copied: bool,
+}
+
+/// How the ops of a kernel are printed.
+pub(crate) struct Plan {
+    inline: Vec<bool>,
+    live: Vec<bool>,
+    effects: Vec<u8>,
+}
+
+impl Plan {
+    /// The plan for `func`.
+    pub(crate) fn new(func: &Func) -> Plan {
+        let mut planner = Planner {
+            func,
+            inline: vec![false; func.n_op_ids()],
+            effects: vec![0; func.n_op_ids()],
+            users: vec![None; func.n_value_ids()],
+            landings: vec![None; func.n_op_ids()],
+            epochs: vec![0; func.n_op_ids()],
+            sizes: vec![1; func.n_op_ids()],
+        };
+        let ops: Vec<Op> = all_ops(func).collect();
+        planner.collect(&ops);
+        planner.region(func.body());
+        let live = liveness(func, &ops, &planner.effects);
+        Plan { inline: planner.inline, live, effects: planner.effects }
+    }
+
+    /// Is `op` printed inside its users?
+    pub(crate) fn is_inline(&self, op: Op) -> bool {
+        self.inline[op.as_u32() as usize]
+    }
+
+    /// Does anything need `value`?
+    pub(crate) fn is_live(&self, value: Value) -> bool {
+        self.live[value.as_u32() as usize]
+    }
+
+    /// Is `op` printed as a statement?
+    pub(crate) fn is_statement(&self, func: &Func, op: Op) -> bool {
+        !self.is_inline(op)
+            && !func.row(op).terminator
+            && (self.effects[op.as_u32() as usize] & ACTS != 0 || func.results(op).any(|value| self.is_live(value)))
+    }
+
+    /// Can the conditional `op` be printed as `c ? a : b`?
+    pub(crate) fn is_expression(&self, func: &Func, op: Op) -> bool {
+        is_expression(func, op, &self.inline, &self.effects)
+    }
+}
+
+fn is_expression(func: &Func, op: Op, inline: &[bool], effects: &[u8]) -> bool {
+    func.opcode(op) == tir::IF
+        && effects[op.as_u32() as usize] & ACTS == 0
+        && func.result(op).and_then(|value| func.value_scalar(value)).is_some_and(|scalar| scalar.lanes == 1)
+        && func
+            .op_regions(op)
+            .iter()
+            .flat_map(|&region| func.ops(region))
+            .all(|inner| inline[inner.as_u32() as usize] || func.row(inner).terminator)
+}
+
+/// Literals, ramps and broadcasts go into all their users.
+fn goes_everywhere(func: &Func, op: Op) -> bool {
+    match func.opcode(op) {
+        arith::CONSTANT => func.result(op).is_some_and(|value| func.value_name(value).is_none()),
+        arith::RAMP | arith::BROADCAST => true,
+        _ => false,
+    }
+}
+
+struct Planner<'f> {
+    func: &'f Func,
+    inline: Vec<bool>,
+    effects: Vec<u8>,
+    /// The last op that uses a value: the only one, where there is one use.
+    users: Vec<Option<(Op, usize)>>,
+    landings: Vec<Option<Landing>>,
+    /// How many ops that act stand before an op in its region.
+    epochs: Vec<u32>,
+    /// How many ops are printed with an op, itself included.
+    sizes: Vec<u32>,
+}
+
+impl Planner<'_> {
+    fn collect(&mut self, ops: &[Op]) {
+        // An op stands before those in its regions, so that backwards they add up.
+        for &op in ops.iter().rev() {
+            let idx = op.as_u32() as usize;
+            self.effects[idx] |= own_effects(self.func, op);
+            if let Some(parent) = self.func.parent_op(op) {
+                self.effects[parent.as_u32() as usize] |= self.effects[idx];
+            }
+            for (nth, &operand) in self.func.operands(op).iter().enumerate() {
+                self.users[operand.as_u32() as usize] = Some((op, nth));
+            }
+        }
+    }
+
+    fn region(&mut self, region: Region) {
+        let func = self.func;
+        let mut epoch = 0;
+        for op in func.ops(region) {
+            for &inner in func.op_regions(op) {
+                self.region(inner);
+            }
+            let idx = op.as_u32() as usize;
+            self.epochs[idx] = epoch;
+            epoch += u32::from(self.effects[idx] & ACTS != 0);
+        }
+        let mut op = func.last_op(region);
+        while let Some(at) = op {
+            self.decide(at);
+            op = func.prev_op(at);
+        }
+        for op in func.ops(region) {
+            self.measure(op);
+        }
+    }
+
+    /// Users are decided before what they use.
+    fn decide(&mut self, op: Op) {
+        let idx = op.as_u32() as usize;
+        if goes_everywhere(self.func, op) {
+            self.inline[idx] = true;
+            return;
+        }
+        let Some(landing) = self.landing(op) else { return };
+        let reads = self.effects[idx] & READS != 0;
+        if reads && (landing.repeated || landing.copied || self.epochs[idx] != self.epochs[landing.op.as_u32() as usize])
+        {
+            return;
+        }
+        if landing.copied && !is_cheap(self.func, op) {
+            return;
+        }
+        self.inline[idx] = true;
+        self.landings[idx] = Some(landing);
+    }
+
+    /// Where `op` would be printed, if it may go inside its user at all.
+    fn landing(&self, op: Op) -> Option<Landing> {
+        let func = self.func;
+        let result = func.result(op)?;
+        let scalar = func.value_scalar(result)?;
+        if func.n_uses(result) != 1 || func.value_name(result).is_some() || !self.may_move(op, scalar.lanes) {
+            return None;
+        }
+        let (user, operand) = self.users[result.as_u32() as usize]?;
+        if func.region_of(user) != func.region_of(op) {
+            return None;
+        }
+        if goes_everywhere(func, user) {
+            return Some(self.through_vector(user));
+        }
+        if func.opcode(op) == tir::LOAD && scalar.lanes > 1 {
+            // A vector is read whole only to be written whole.
+            let copies = func.opcode(user) == tir::STORE && access::form(func, user).is_whole();
+            return copies.then_some(Landing { op: user, repeated: false, copied: false });
+        }
+        let user_lanes = func.result(user).and_then(|value| func.value_scalar(value)).map_or(1, |scalar| scalar.lanes);
+        let mut landing = match self.landings[user.as_u32() as usize] {
+            Some(landing) if self.inline[user.as_u32() as usize] => landing,
+            _ => Landing { op: user, repeated: false, copied: false },
+        };
+        landing.repeated |= func.opcode(user) == tir::FOR && operand == 1;
+        landing.copied |= scalar.lanes == 1 && user_lanes > 1 && func.opcode(user).dialect() == arith::ADD.dialect();
+        Some(landing)
+    }
+
+    /// Where an operand of a ramp or broadcast is printed.
+    fn through_vector(&self, vector: Op) -> Landing {
+        let func = self.func;
+        let everywhere = Landing { op: vector, repeated: false, copied: true };
+        let Some(result) = func.result(vector).filter(|&result| func.n_uses(result) == 1) else { return everywhere };
+        let Some((user, _)) = self.users[result.as_u32() as usize] else { return everywhere };
+        let is_access = matches!(func.opcode(user), tir::LOAD | tir::STORE) && access::form(func, user).is_whole();
+        if !is_access || func.region_of(user) != func.region_of(vector) {
+            return everywhere;
+        }
+        match self.landings[user.as_u32() as usize] {
+            Some(landing) if self.inline[user.as_u32() as usize] => landing,
+            _ => Landing { op: user, repeated: false, copied: false },
+        }
+    }
+
+    /// Is `op` of a kind that is an expression?
+    fn may_move(&self, op: Op, lanes: u16) -> bool {
+        let func = self.func;
+        if func.opcode(op) == tir::IF {
+            return lanes == 1 && is_expression(func, op, &self.inline, &self.effects);
+        }
+        func.opcode(op) == tir::LOAD
+            || (func.op_regions(op).is_empty() && func.opcode(op).dialect() == arith::ADD.dialect())
+    }
+
+    /// Operands are measured before what uses them.
+    fn measure(&mut self, op: Op) {
+        let func = self.func;
+        let idx = op.as_u32() as usize;
+        let mut size = func.result(op).and_then(|value| func.value_scalar(value)).map_or(1, |scalar| scalar.lanes.into());
+        for &operand in func.operands(op) {
+            if let Some(def) = func.def_op(operand)
+                && func.opcode(def) != arith::CONSTANT
+                && self.inline[def.as_u32() as usize]
+            {
+                size = u32::saturating_add(size, self.sizes[def.as_u32() as usize]);
+            }
+        }
+        if func.opcode(op) == tir::IF {
+            for inner in func.op_regions(op).iter().flat_map(|&region| func.terminator(region)) {
+                size = size.saturating_add(self.sizes[inner.as_u32() as usize]);
+            }
+        }
+        self.sizes[idx] = size;
+        let Some(landing) = self.landings[idx].filter(|_| self.inline[idx]) else { return };
+        // An arm may have been cut since this was decided.
+        let broken = func.opcode(op) == tir::IF && !is_expression(func, op, &self.inline, &self.effects);
+        if broken || size > if landing.copied { MAX_REPEATED } else { MAX_SIZE } {
+            self.inline[idx] = false;
+            self.sizes[idx] = 1;
+        }
+    }
+}
+
+/// What `op` does apart from its regions.
+fn own_effects(func: &Func, op: Op) -> u8 {
+    let row = func.row(op);
+    let mut effects = 0;
+    for param in row.params {
+        if let ParamKind::Place(access) = param.kind {
+            effects |= if access.reads() { READS } else { 0 } | if access.writes() { ACTS } else { 0 };
+        }
+    }
+    let effect = row.effect;
+    let acts = effect.synchronises || effect.unknown || effect.convergent || func.opcode(op) == Opcode::UNKNOWN;
+    effects | if acts { ACTS } else { 0 }
+}
+
+/// May `op` be printed several times without a loss? Sums and products of integers may.
+fn is_cheap(func: &Func, op: Op) -> bool {
+    matches!(func.opcode(op), arith::ADD | arith::SUB | arith::MUL | arith::SHL)
+        && func.value_scalar(func.operand(op, 0)).is_some_and(|scalar| {
+            matches!(scalar.elem.kind(), ElemKind::Signed | ElemKind::Unsigned) && scalar.lanes == 1
+        })
+}
+
+/// Which values are needed, for each one.
+fn liveness(func: &Func, ops: &[Op], effects: &[u8]) -> Vec<bool> {
+    let mut live = vec![false; func.n_value_ids()];
+    // Backwards, all uses of a result come before the op; of an op that has regions, after those.
+    for &op in ops.iter().rev() {
+        let needed = if func.role(op) == Role::Yield {
+            let Some(parent) = func.parent_op(op) else { continue };
+            for (nth, &value) in func.operands(op).iter().enumerate() {
+                live[value.as_u32() as usize] |= carries(func, parent, nth, &live);
+            }
+            continue;
+        } else {
+            effects[op.as_u32() as usize] & ACTS != 0 || func.results(op).any(|value| live[value.as_u32() as usize])
+        };
+        if !needed {
+            continue;
+        }
+        let n_fixed = if func.opcode(op) == tir::FOR { 2 } else { usize::MAX };
+        for (nth, &operand) in func.operands(op).iter().enumerate() {
+            live[operand.as_u32() as usize] |= nth < n_fixed || carries(func, op, nth - n_fixed, &live);
+        }
+        if func.opcode(op) == tir::FOR && !matches!(tir::loop_kind(func, op), Some(LoopKind::Launch(_))) {
+            // The variable counts.
+            if let Some(&var) = func.region_args(func.op_regions(op)[0]).first() {
+                live[var.as_u32() as usize] = true;
+            }
+        }
+    }
+    live
+}
+
+/// Is the `nth` value that `op`, a loop or conditional, hands on needed?
+fn carries(func: &Func, op: Op, nth: usize, live: &[bool]) -> bool {
+    let result = func.results(op).nth(nth).is_some_and(|value| live[value.as_u32() as usize]);
+    // Within a loop, a use that itself is not needed is rare; it costs a variable.
+    result
+        || (func.opcode(op) == tir::FOR
+            && func.region_args(func.op_regions(op)[0]).get(nth + 1).is_some_and(|&arg| func.n_uses(arg) > 0))
+}

@@ -1,0 +1,388 @@
+//! Statements: loops, conditionals, stores, barriers, declared values.
+
+use crate::access::{self, Form};
+use crate::expr::{self, Expr, prec};
+use crate::kernel::Kernel;
+use std::rc::Rc;
+use tc_dialects::tir::{self, Coordinate, LoopKind};
+use tc_dialects::{arith, gpu};
+use tc_ir::attrs::BinOp;
+use tc_ir::types::ElemKind;
+use tc_ir::walk::ops_under;
+use tc_ir::{Elem, Op, Region, Scalar, Value};
+
+impl Kernel<'_> {
+    /// Writes the statements of `region`. What it yields is left to the op around it.
+    pub(crate) fn region(&mut self, region: Region) {
+        let func = self.func;
+        for op in func.ops(region) {
+            if self.plan.is_statement(func, op) {
+                self.statement(op);
+            }
+        }
+    }
+
+    /// The statements of `region`, in a block of names of its own.
+    fn block(&mut self, region: Region, rest: impl FnOnce(&mut Self)) {
+        let mark = self.names.enter();
+        self.region(region);
+        rest(self);
+        self.names.leave(mark);
+    }
+
+    fn statement(&mut self, op: Op) {
+        let func = self.func;
+        match func.opcode(op) {
+            tir::FOR => match tir::loop_kind(func, op) {
+                Some(LoopKind::Launch(coordinate)) => self.launch(op, coordinate),
+                kind => self.for_loop(op, kind),
+            },
+            tir::IF if !self.plan.is_expression(func, op) || func.n_results(op) == 0 => self.branch(op),
+            tir::STORE => self.store(op),
+            tir::ALLOC => {
+                self.at(op);
+                self.alloc(op);
+            }
+            tir::VIEW => {
+                self.at(op);
+                self.view(op);
+            }
+            gpu::BARRIER => {
+                self.at(op);
+                // `__syncthreads` orders memory of the whole block, global memory included.
+                let is_warp = func.word_of(op, tc_ir::keys::SCOPE) == Some("warp");
+                self.out.line(if is_warp { "__syncwarp();" } else { "__syncthreads();" });
+            }
+            _ => self.define(op),
+        }
+    }
+
+    /// `const int i = …;`
+    fn define(&mut self, op: Op) {
+        let func = self.func;
+        let Some((result, scalar)) = func.result(op).and_then(|value| Some((value, func.value_scalar(value)?))) else {
+            self.stray("an op without a value");
+            return;
+        };
+        let value = if func.opcode(op) == tir::LOAD
+            && let Form::Pieces { base, lanes, whole: false } = access::form(func, op)
+        {
+            self.load_pieces(op, base, lanes, scalar)
+        } else {
+            self.computed(op)
+        };
+        self.at(op);
+        self.constant(result, scalar, value);
+    }
+
+    fn constant(&mut self, result: Value, scalar: Scalar, value: Expr) {
+        let ty = self.needs.type_name(scalar);
+        let name = self.declare_or_number(result);
+        self.out.line(&format!("const {ty} {name} = {};", value.text));
+    }
+
+    /// Reads neighbours in vectors of `lanes` each.
+    fn load_pieces(&mut self, op: Op, base: Value, lanes: u16, scalar: Scalar) -> Expr {
+        let piece = Scalar { elem: scalar.elem, lanes };
+        let ty = self.needs.type_name(piece);
+        let mut all = Vec::new();
+        for first in (0..usize::from(scalar.lanes)).step_by(usize::from(lanes)) {
+            let value = self.piece(self.func.operand(op, 0), base, first, piece);
+            let name = self.names.temporary();
+            self.at(op);
+            self.out.line(&format!("const {ty} {name} = {};", value.text));
+            all.extend((0..usize::from(lanes)).map(|lane| {
+                Expr::new(format!("{name}{}", crate::types::member(piece, lane)), prec::POSTFIX)
+            }));
+        }
+        self.vector_of(scalar, &all)
+    }
+
+    fn store(&mut self, op: Op) {
+        let func = self.func;
+        let (Some(index), Some(&value)) = (access::index(func, op), func.operands(op).last()) else {
+            self.stray("a store without an index");
+            return;
+        };
+        let buffer = func.operand(op, 0);
+        let lanes = func.value_scalar(value).map_or(1, |scalar| usize::from(scalar.lanes));
+        match access::form(func, op) {
+            Form::Element => {
+                let index = self.lane(index, 0);
+                let place = self.element(buffer, index);
+                let value = self.value(value);
+                self.assign(op, place, value);
+            }
+            Form::Pieces { base, whole: true, .. } => {
+                let scalar = func.value_scalar(value).unwrap_or(Scalar::of(Elem::F32));
+                let place = self.piece(buffer, base, 0, scalar);
+                let value = self.value(value);
+                self.assign(op, place, value);
+            }
+            Form::Pieces { base, lanes: of_piece, .. } => {
+                let elem = func.value_scalar(value).map_or(Elem::F32, |scalar| scalar.elem);
+                let piece = Scalar { elem, lanes: of_piece };
+                for first in (0..lanes).step_by(usize::from(of_piece)) {
+                    let place = self.piece(buffer, base, first, piece);
+                    let parts: Vec<Expr> =
+                        (first..first + usize::from(of_piece)).map(|lane| self.lane(value, lane)).collect();
+                    let part = self.vector_of(piece, &parts);
+                    self.assign(op, place, part);
+                }
+            }
+            Form::Lanes => {
+                for lane in 0..lanes {
+                    let index = self.lane(index, lane);
+                    let place = self.element(buffer, index);
+                    let value = self.lane(value, lane);
+                    self.assign(op, place, value);
+                }
+            }
+        }
+    }
+
+    fn assign(&mut self, op: Op, place: Expr, value: Expr) {
+        self.at(op);
+        self.out.line(&format!("{} = {};", place.text, value.text));
+    }
+
+    /// A loop over a launch coordinate: its variable is the coordinate.
+    fn launch(&mut self, op: Op, coordinate: Coordinate) {
+        let func = self.func;
+        let body = func.op_regions(op)[0];
+        // The last statement of a region needs no block: nothing follows that its names could meet.
+        let mut after = std::iter::successors(func.next_op(op), |&op| func.next_op(op));
+        let is_last = !after.any(|op| self.plan.is_statement(func, op));
+        let mark = self.names.enter();
+        if !is_last {
+            self.out.open("{");
+        }
+        self.coordinate(op, coordinate, body);
+        self.region(body);
+        if !is_last {
+            self.out.close();
+        }
+        self.names.leave(mark);
+    }
+
+    fn coordinate(&mut self, op: Op, coordinate: Coordinate, body: Region) {
+        let func = self.func;
+        let Some(&var) = func.region_args(body).first() else { return };
+        if !self.plan.is_live(var) {
+            return;
+        }
+        let Some(scalar) = func.value_scalar(var) else { return };
+        let ty = self.needs.type_name(scalar);
+        let value = match func.const_int(func.operand(op, 0)) {
+            Some(0) => coordinate.name().to_string(),
+            _ => {
+                let start = self.lane(func.operand(op, 0), 0);
+                expr::binary(BinOp::Add, start, expr::cast(&ty, Expr::name(coordinate.name()))).text
+            }
+        };
+        self.at(op);
+        let name = self.declare(var, default_name(coordinate));
+        self.out.line(&format!("const {ty} {name} = {value};"));
+    }
+
+    fn for_loop(&mut self, op: Op, kind: Option<LoopKind>) {
+        let func = self.func;
+        let body = func.op_regions(op)[0];
+        let Some((&var, carried)) = func.region_args(body).split_first() else { return };
+        let inits = &func.operands(op)[2..];
+        let results: Vec<Value> = func.results(op).collect();
+        let mut kept = Vec::new();
+        for (nth, (&arg, &init)) in carried.iter().zip(inits).enumerate() {
+            if self.plan.is_live(results[nth]) || func.n_uses(arg) > 0 {
+                let init = self.value(init);
+                self.carry(op, arg, results[nth], init);
+                kept.push(nth);
+            }
+        }
+        let scalar = func.value_scalar(var).unwrap_or(Scalar::of(Elem::I32));
+        let lo = self.lane(func.operand(op, 0), 0);
+        let hi = self.lane(func.operand(op, 1), 0);
+        match kind {
+            Some(LoopKind::Unroll(None)) => self.out.line("#pragma unroll"),
+            Some(LoopKind::Unroll(Some(factor))) => {
+                self.out.line(&format!("#pragma unroll {}", factor.clamp(1, i32::MAX.into())));
+            }
+            _ => {}
+        }
+        let mark = self.names.enter();
+        let ty = self.needs.type_name(scalar);
+        self.at(op);
+        let name = self.declare(var, "i");
+        // NVRTC warns of a number below none.
+        let never = scalar.elem.kind() == ElemKind::Unsigned && func.const_int(func.operand(op, 1)) == Some(0);
+        let goes_on = if never { Expr::name("false") } else { expr::binary(BinOp::Lt, Expr::name(&name), hi) };
+        self.out.open(&format!("for ({ty} {name} = {}; {}; ++{name}) {{", lo.text, goes_on.text));
+        self.region(body);
+        self.hand_on(op, body, carried, &kept);
+        self.out.close();
+        self.names.leave(mark);
+        for nth in kept {
+            self.result(op, carried[nth], results[nth]);
+        }
+    }
+
+    /// Declares the variable that goes round a loop.
+    fn carry(&mut self, op: Op, arg: Value, result: Value, init: Expr) {
+        let func = self.func;
+        let Some(scalar) = func.value_scalar(arg) else { return };
+        let ty = self.needs.type_name(scalar);
+        let named = if func.value_name(arg).is_some() { arg } else { result };
+        let name = self.declare_or_number(named);
+        self.bind(arg, name.clone());
+        let unread = if func.n_uses(arg) == 0 && !self.plan.is_live(result) { "[[maybe_unused]] " } else { "" };
+        self.at(op);
+        self.out.line(&format!("{unread}{ty} {name} = {};", init.text));
+    }
+
+    /// After a loop, its result is the variable that went round.
+    fn result(&mut self, op: Op, arg: Value, result: Value) {
+        let func = self.func;
+        let Some(name) = self.name_of(arg) else { return };
+        let renamed = func.value_name(result).is_some() && func.value_name(result) != func.value_name(arg);
+        if renamed && func.value_name(arg).is_some() && self.plan.is_live(result) {
+            let scalar = func.value_scalar(result).unwrap_or(Scalar::of(Elem::I32));
+            self.at(op);
+            self.constant(result, scalar, Expr::name(&name));
+        } else {
+            self.bind(result, name);
+        }
+    }
+
+    /// Assigns what a loop's body yields to the variables that go round, as if at once.
+    fn hand_on(&mut self, op: Op, body: Region, carried: &[Value], kept: &[usize]) {
+        let func = self.func;
+        let yielded = func.yielded(body);
+        let moves: Vec<(Value, Value)> =
+            kept.iter().map(|&nth| (carried[nth], yielded[nth])).filter(|(arg, value)| arg != value).collect();
+        let mut assignments: Vec<(Rc<str>, Expr)> = Vec::new();
+        for (nth, &(arg, value)) in moves.iter().enumerate() {
+            let earlier: Vec<Value> = moves[..nth].iter().map(|(arg, _)| *arg).collect();
+            let Some(name) = self.name_of(arg) else { continue };
+            let mut next = self.value(value);
+            if !earlier.is_empty() && self.mentions(value, &earlier) {
+                // It is computed from a variable that an assignment before it changes.
+                let scalar = func.value_scalar(value).unwrap_or(Scalar::of(Elem::I32));
+                let ty = self.needs.type_name(scalar);
+                let saved = self.names.temporary();
+                self.at(op);
+                self.out.line(&format!("const {ty} {saved} = {};", next.text));
+                next = Expr::name(&saved);
+            }
+            assignments.push((name, next));
+        }
+        for (name, value) in assignments {
+            self.at(op);
+            self.out.line(&format!("{name} = {};", value.text));
+        }
+    }
+
+    /// Is one of `args` printed where `value` is?
+    fn mentions(&self, value: Value, args: &[Value]) -> bool {
+        let func = self.func;
+        let mut pending = vec![value];
+        while let Some(value) = pending.pop() {
+            if args.contains(&value) {
+                return true;
+            }
+            if self.name_of(value).is_some() {
+                continue;
+            }
+            if let Some(op) = func.def_op(value) {
+                pending.extend(func.operands(op));
+                let inner = func.op_regions(op).iter().flat_map(|&region| ops_under(func, region));
+                pending.extend(inner.flat_map(|op| func.operands(op)));
+            }
+        }
+        false
+    }
+
+    /// A conditional as a statement; its results are variables that both branches assign.
+    fn branch(&mut self, op: Op) {
+        let func = self.func;
+        let results: Vec<Value> = func.results(op).collect();
+        let kept: Vec<usize> = (0..results.len()).filter(|&nth| self.plan.is_live(results[nth])).collect();
+        let condition = self.lane(func.operand(op, 0), 0);
+        for &nth in &kept {
+            let Some(scalar) = func.value_scalar(results[nth]) else { continue };
+            let ty = self.needs.type_name(scalar);
+            let name = self.declare_or_number(results[nth]);
+            self.at(op);
+            self.out.line(&format!("{ty} {name};"));
+        }
+        self.at(op);
+        self.out.open(&format!("if ({}) {{", condition.text));
+        self.branches(op, &results, &kept);
+    }
+
+    /// What follows the condition of `op`.
+    fn branches(&mut self, op: Op, results: &[Value], kept: &[usize]) {
+        let func = self.func;
+        let mut at = op;
+        loop {
+            let regions = func.op_regions(at);
+            self.arm(op, regions[0], results, kept);
+            let Some(&otherwise) = regions.get(1) else { break };
+            let mut rest = func.ops(otherwise).filter(|&op| self.plan.is_statement(func, op));
+            let (first, second) = (rest.next(), rest.next());
+            if first.is_none() && kept.is_empty() {
+                break;
+            }
+            match first {
+                Some(inner)
+                    if second.is_none()
+                        && kept.is_empty()
+                        && func.opcode(inner) == tir::IF
+                        && func.results(inner).all(|value| !self.plan.is_live(value)) =>
+                {
+                    let condition = self.lane(func.operand(inner, 0), 0);
+                    self.out.between(&format!("}} else if ({}) {{", condition.text));
+                    at = inner;
+                }
+                _ => {
+                    self.out.between("} else {");
+                    self.arm(op, otherwise, results, kept);
+                    break;
+                }
+            }
+        }
+        self.out.close();
+    }
+
+    fn arm(&mut self, op: Op, region: Region, results: &[Value], kept: &[usize]) {
+        let func = self.func;
+        self.block(region, |this| {
+            for &nth in kept {
+                let (Some(name), Some(&value)) = (this.name_of(results[nth]), func.yielded(region).get(nth)) else {
+                    continue;
+                };
+                let value = this.value(value);
+                this.at(func.terminator(region).unwrap_or(op));
+                this.out.line(&format!("{name} = {};", value.text));
+            }
+        });
+    }
+}
+
+/// What an unnamed coordinate is called.
+fn default_name(coordinate: Coordinate) -> &'static str {
+    match coordinate {
+        Coordinate::BlockX => "bx",
+        Coordinate::BlockY => "by",
+        Coordinate::BlockZ => "bz",
+        Coordinate::ThreadX => "tx",
+        Coordinate::ThreadY => "ty",
+        Coordinate::ThreadZ => "tz",
+    }
+}
+
+/// Is `opcode` one of the statements that are written here?
+pub(crate) fn has_emitter(opcode: tc_ir::Opcode) -> bool {
+    const STATEMENTS: &[tc_ir::Opcode] =
+        &[tir::FOR, tir::IF, tir::YIELD, tir::LOAD, tir::STORE, tir::ALLOC, tir::VIEW, gpu::BARRIER];
+    STATEMENTS.contains(&opcode) || opcode.dialect() == arith::ADD.dialect() && crate::arith::has_emitter(opcode)
+}

@@ -1,0 +1,8 @@
+//! From text to CUDA, and through NVIDIA's compiler: no warning, nothing contracted, the same bytes twice.
+
+mod support;
+
+mod exact;
+mod ops;
+mod refusals;
+mod texts;
