@@ -1,1 +1,53 @@
-//! tc-sim.
+//! The simulator: what programs mean, executed.
+//!
+//! - [`run`](mod@run): a program on given arguments, with everything that was found on the way.
+//! - [`define`]: an operator by definition, whole or at chosen cells.
+//! - [`check`]: a program against the definition of its operator.
+//! - [`agree`](mod@agree): two versions of a function against each other, for whoever rewrites programs.
+//!
+//! Inside: `compile` turns a function into flat code over registers, `exec` runs that code for groups of threads,
+//! `memory` holds buffers and what is noted of each cell, `race` tells which accesses nothing orders, `magnitude` and
+//! [`tolerance`] say how far rounding may carry two orders of evaluation apart.
+//!
+//! # What a run reports
+//!
+//! Accesses out of bounds, reads of what nobody wrote, misaligned accesses, races with both lines, barriers in divergent
+//! code, overflow and division by zero, cells of outputs that nobody wrote. It goes on after each of them, with 0 for
+//! what could not be read, and ends only where a limit is reached.
+//!
+//! # Threads
+//!
+//! A phased program is run in lockstep: each op by all threads of the block before the next. Races are two values
+//! written to one cell by one op, and accesses of two blocks. A threaded program is run warp by warp from barrier to
+//! barrier; races are found by happens-before, so the order of the warps does not matter.
+
+pub mod agree;
+mod cell;
+pub mod check;
+mod code;
+mod compile;
+pub mod define;
+mod exec;
+pub mod finding;
+mod inputs;
+mod lanes;
+pub mod limits;
+mod magnitude;
+mod math;
+mod memory;
+mod race;
+pub mod run;
+pub mod tensor;
+pub mod tolerance;
+
+pub use agree::{AgreeReport, agree};
+pub use check::{CheckOptions, CheckReport, Difference, check_against_definition};
+pub use compile::sizes::Sizes;
+pub use define::{Definition, Evaluation, Signature};
+pub use finding::{Finding, FindingKind, Findings};
+pub use limits::Limits;
+pub use run::{Arg, RunOptions, RunReport, run};
+pub use tensor::Tensor;
+
+/// A run, or the reason why there was none.
+pub type Result<T> = std::result::Result<T, Box<tc_support::Diagnostic>>;

@@ -1,0 +1,280 @@
+//! Two versions of a function: do they mean the same?
+
+use crate::cell;
+use crate::check::{CheckOptions, Difference, Round, check_against_definition, new_findings};
+use crate::define::{Definition, Signature, show};
+use crate::finding::{Finding, FindingKind};
+use crate::memory::Global;
+use crate::run::{Arg, Execution, RunOptions, estimate, program_named, shape_of};
+use crate::tensor::{Tensor, unravel};
+use crate::tolerance::{Tolerance, distance, same, with_callees};
+use crate::{Result, Sizes};
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use tc_dialects::te;
+use tc_ir::{Elem, Func, Module};
+use tc_support::Diagnostic;
+
+/// What comparing two versions gave.
+#[derive(Clone, Debug, Default)]
+pub struct AgreeReport {
+    /// Cells compared, over all inputs.
+    pub cells: u64,
+    /// Sets of inputs tried.
+    pub inputs: u32,
+    /// Only some blocks were run.
+    pub sampled: bool,
+    /// The first cell where they differ.
+    pub difference: Option<Difference>,
+    /// Findings of the second version, of kinds that the first has none of.
+    pub new_findings: Vec<Finding>,
+}
+
+impl AgreeReport {
+    /// Nothing speaks against it.
+    pub fn agrees(&self) -> bool {
+        self.difference.is_none() && self.new_findings.is_empty()
+    }
+}
+
+impl fmt::Display for AgreeReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(difference) = &self.difference {
+            return write!(f, "disagreed: {difference}");
+        }
+        if let Some(finding) = self.new_findings.first() {
+            return write!(f, "a new finding: {}", finding.diagnostic.message);
+        }
+        write!(f, "agreed on {} cells of {} inputs", self.cells, self.inputs)?;
+        if self.sampled { write!(f, ", blocks sampled") } else { Ok(()) }
+    }
+}
+
+/// Runs `@name` of both modules on the same inputs and compares all outputs.
+///
+/// Each may be an operator or a program at any stage. On integers whose sums are exact the outputs must be equal
+/// (zeros of either sign are), on reals within the bound that [`crate::tolerance`] states.
+pub fn agree(before: &Module, after: &Module, name: &str, options: &CheckOptions) -> Result<AgreeReport> {
+    let is_operator = |module: &Module| module.function(name).is_some_and(|func| func.header.opcode == te::FUNC);
+    match (is_operator(before), is_operator(after)) {
+        (true, true) => operators(before, after, name, options),
+        (true, false) => {
+            let report = check_against_definition((before, name), (after, name), options)?;
+            let errors = report.findings.iter().filter(|finding| finding.kind.is_error());
+            Ok(AgreeReport {
+                cells: report.cells,
+                inputs: report.inputs,
+                sampled: report.sampled,
+                difference: report.difference.clone(),
+                new_findings: errors.cloned().collect(),
+            })
+        }
+        _ => programs(before, after, name, options),
+    }
+}
+
+fn operators(before: &Module, after: &Module, name: &str, options: &CheckOptions) -> Result<AgreeReport> {
+    let mut first = Definition::new(before, name, &options.sizes, options.limits)?;
+    let mut second = Definition::new(after, name, &options.sizes, options.limits)?;
+    let (inputs, outputs) = (first.inputs(), first.outputs());
+    let shapes =
+        |list: Vec<Signature>| list.into_iter().map(|signature| (signature.elem, signature.shape)).collect::<Vec<_>>();
+    if (shapes(second.inputs()), shapes(second.outputs())) != (shapes(inputs.clone()), shapes(outputs.clone())) {
+        return Err(signature_changed(second.func()));
+    }
+    let funcs = with_callees(before, first.func()).into_iter().chain(with_callees(after, second.func()));
+    let tolerance = Tolerance::of(funcs, first.n_terms().max(second.n_terms()));
+    let mut report = AgreeReport::default();
+    for round in Round::all(options, tolerance) {
+        let tensors = round.inputs(&inputs);
+        let one = first.evaluate_with(&tensors, None, true)?;
+        let other = second.evaluate_with(&tensors, None, false)?;
+        report.new_findings.extend(new_findings(&one.findings, &other.findings));
+        report.inputs += 1;
+        for (nth, output) in outputs.iter().enumerate() {
+            let mags = one.mags.get(nth).map(|mags| &mags[..]);
+            let pairs = one.values[nth].iter().copied().zip(other.values[nth].iter().copied()).enumerate();
+            compare(
+                &mut report,
+                output,
+                pairs,
+                |position| mags.map_or(0.0, |mags| mags[position]),
+                (tolerance, &round),
+            );
+        }
+    }
+    Ok(report)
+}
+
+fn signature_changed(func: &Func) -> Box<Diagnostic> {
+    let text = format!("`@{}` has changed what it takes or gives", func.symbol());
+    Box::new(Diagnostic::error("signature", func.location(func.header.loc), text))
+}
+
+fn compare(
+    report: &mut AgreeReport,
+    output: &Signature,
+    pairs: impl Iterator<Item = (usize, (u64, u64))>,
+    mag: impl Fn(usize) -> f64,
+    (tolerance, round): (Tolerance, &Round),
+) {
+    for (position, (expected, found)) in pairs {
+        report.cells += 1;
+        if report.difference.is_some() || same(output.elem, expected, found) {
+            continue;
+        }
+        let is_float = output.elem.is_float();
+        let allowed = if is_float { tolerance.bound(mag(position), round.is_integers()) } else { 0.0 };
+        if distance(output.elem, expected, found) > allowed {
+            report.difference = Some(Difference {
+                buffer: output.name.clone(),
+                index: unravel(position as u64, &output.shape),
+                expected: show(output.elem, expected),
+                found: show(output.elem, found),
+                allowed,
+                inputs: round.name(),
+            });
+        }
+    }
+}
+
+fn programs(before: &Module, after: &Module, name: &str, options: &CheckOptions) -> Result<AgreeReport> {
+    let (first, second) = (program_named(before, name)?, program_named(after, name)?);
+    if first.params().len() != second.params().len() {
+        return Err(signature_changed(second));
+    }
+    let params = Params::of(before, first, options)?;
+    let funcs: Vec<&Func> = with_callees(before, first).into_iter().chain(with_callees(after, second)).collect();
+    let tolerance = Tolerance::of(funcs, params.n_terms);
+    let mut report = AgreeReport::default();
+    for round in Round::all(options, tolerance) {
+        let args = params.args(&round);
+        let run_options = options.run_options(&round);
+        let one = Execution::of(before, first, &args, &run_options, false, options.sampling())?;
+        let other = Execution::of(after, second, &args, &run_options, false, options.sampling())?;
+        report.new_findings.extend(new_findings(&one.findings, &other.findings));
+        report.inputs += 1;
+        report.sampled |= one.sampled || other.sampled;
+        if one.aborted || other.aborted {
+            let limits =
+                one.findings.iter().chain(other.findings.iter()).find(|finding| finding.kind == FindingKind::Limit);
+            return Err(
+                limits.map_or_else(|| signature_changed(second), |finding| Box::new(finding.diagnostic.clone()))
+            );
+        }
+        compare_runs(&mut report, &params, (&one, &other), (tolerance, &round), || {
+            Execution::of(before, first, &args, &run_options, true, options.sampling())
+        })?;
+    }
+    Ok(report)
+}
+
+fn compare_runs(
+    report: &mut AgreeReport,
+    params: &Params,
+    (one, other): (&Execution, &Execution),
+    (tolerance, round): (Tolerance, &Round),
+    run_with_mags: impl Fn() -> Result<Execution>,
+) -> Result<()> {
+    let mut with_mags = None;
+    for (nth, param) in params.list.iter().enumerate().filter(|(_, param)| param.written) {
+        let (Some(first), Some(second)) = (one.param(nth), other.param(nth)) else { continue };
+        if first.cells.len() != second.cells.len() || first.elem != second.elem {
+            let text = format!("parameter `{}` has changed its type", param.signature.name);
+            return Err(Box::new(Diagnostic::error("signature", tc_support::Location::None, text)));
+        }
+        let pairs = || {
+            let both = |&idx: &usize| first.is_written(idx) && second.is_written(idx);
+            let cells = |global: &Arc<Global>, idx: usize| global.cells[idx].load(Relaxed);
+            (0..first.cells.len()).filter(both).map(move |idx| (idx, (cells(first, idx), cells(second, idx))))
+        };
+        let differs = pairs().any(|(_, (a, b))| !same(param.signature.elem, a, b));
+        if differs && with_mags.is_none() {
+            with_mags = Some(run_with_mags()?);
+        }
+        let mags =
+            with_mags.as_ref().and_then(|execution| execution.param(nth)).and_then(|global| global.mags.as_ref());
+        let mag = |idx: usize| mags.map_or(0.0, |plane| f64::from_bits(plane[idx].load(Relaxed)));
+        compare(report, &param.signature, pairs(), mag, (tolerance, round));
+    }
+    Ok(())
+}
+
+/// What a program takes and fills, told by what it does.
+struct Params {
+    list: Vec<Param>,
+    n_terms: u64,
+}
+
+struct Param {
+    signature: Signature,
+    written: bool,
+    /// It is read before it is written, or never written.
+    is_input: bool,
+    /// The value of a scalar.
+    scalar: Option<Tensor>,
+}
+
+impl Params {
+    /// Looks at the program, and runs it once to see which of the buffers that it writes it reads before.
+    fn of(module: &Module, func: &Func, options: &CheckOptions) -> Result<Params> {
+        let mut scalars = std::collections::BTreeMap::new();
+        let mut list = Vec::new();
+        for (nth, &param) in func.params().iter().enumerate() {
+            let name = func.value_text(param).to_string();
+            let scalar = func.value_scalar(param).map(|scalar| scalar_value(scalar.elem, &name, &options.sizes));
+            if let Some(value) = &scalar {
+                scalars.insert(nth, value.cell(0));
+            }
+            let elem = scalar.as_ref().map_or(Elem::F32, |tensor| tensor.elem);
+            list.push(Param {
+                signature: Signature { name, elem, shape: Vec::new() },
+                written: false,
+                is_input: true,
+                scalar,
+            });
+        }
+        let request = crate::compile::function::Request { sizes: &options.sizes, scalars: &scalars, mags: false };
+        let program = crate::compile::function::compile(module, func, request)?;
+        for info in &program.globals {
+            let Some(param) = info.param else { continue };
+            let decl = &program.declarations.list[info.decl];
+            list[param].signature = Signature { name: decl.name.clone(), elem: decl.elem, shape: shape_of(decl) };
+            list[param].written = info.written;
+            list[param].is_input = !info.written;
+        }
+        let n_terms = program.kernels.iter().map(estimate).max().unwrap_or(1);
+        let mut params = Params { list, n_terms };
+        if params.list.iter().any(|param| param.written) {
+            let round = Round { fill: crate::inputs::Fill::Integers { max: 2, keep: 1 << 16 }, seed: options.seed };
+            let trial = RunOptions { serial: true, ..options.run_options(&round) };
+            let sampling = crate::run::Sampling { budget: options.sample_above / 16, seed: options.seed };
+            let execution = Execution::of(module, func, &params.args(&round), &trial, false, Some(sampling))?;
+            for finding in execution.findings.iter().filter(|finding| finding.kind == FindingKind::Uninitialised) {
+                for param in
+                    params.list.iter_mut().filter(|param| Some(&param.signature.name) == finding.buffer.as_ref())
+                {
+                    param.is_input = true;
+                }
+            }
+        }
+        Ok(params)
+    }
+
+    fn args(&self, round: &Round) -> Vec<Arg> {
+        let of = |(param, stream): (&Param, u64)| match &param.scalar {
+            Some(value) => Arg::Input(value.clone()),
+            None if param.is_input => Arg::Input(crate::inputs::fill(&param.signature, round.seed, stream, round.fill)),
+            None => Arg::Output,
+        };
+        self.list.iter().zip(0..).map(of).collect()
+    }
+}
+
+/// A scalar argument: as given by name, or a small number.
+fn scalar_value(elem: Elem, name: &str, sizes: &Sizes) -> Tensor {
+    let value = sizes.get(name).copied().unwrap_or(if elem == Elem::Bool { 1 } else { 3 });
+    let cell = if elem.is_float() { cell::of_float(elem, value as f64) } else { cell::of_int(value.into()) };
+    Tensor::from_cells(elem, Vec::new(), std::iter::once(cell))
+}

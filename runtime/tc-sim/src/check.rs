@@ -1,0 +1,346 @@
+//! A program against the definition of its operator.
+
+use crate::cell;
+use crate::define::{CellList, Definition, Evaluation, Signature, is_sound, show};
+use crate::finding::{Finding, FindingKind, Findings};
+use crate::inputs::{self, Fill, SplitMix, exact_integers};
+use crate::limits::Limits;
+use crate::run::{Arg, Execution, RunOptions, Sampling, program_named};
+use crate::tensor::{Tensor, show_index, unravel};
+use crate::tolerance::{Tolerance, distance, same, with_callees};
+use crate::{Result, Sizes};
+use std::fmt;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+use tc_ir::Module;
+use tc_support::Diagnostic;
+
+/// How two functions are compared.
+#[derive(Clone, Debug)]
+pub struct CheckOptions {
+    /// Values of symbols, and of integer parameters; those not given have their defaults.
+    pub sizes: Sizes,
+    /// Where inputs come from.
+    pub seed: u64,
+    /// Sets of small integers that are tried.
+    pub integer_inputs: u32,
+    /// Sets of reals that are tried.
+    pub real_inputs: u32,
+    /// What one run may cost.
+    pub limits: Limits,
+    /// Steps past which a launch is run by some of its blocks only.
+    pub sample_above: u64,
+    /// All on one core.
+    pub serial: bool,
+}
+
+impl Default for CheckOptions {
+    fn default() -> CheckOptions {
+        CheckOptions {
+            sizes: Sizes::new(),
+            seed: 0,
+            integer_inputs: 1,
+            real_inputs: 1,
+            limits: Limits::default(),
+            sample_above: 400_000_000,
+            serial: false,
+        }
+    }
+}
+
+/// A cell where two functions differ.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Difference {
+    /// The output.
+    pub buffer: String,
+    /// The cell.
+    pub index: Vec<u64>,
+    /// What is expected there.
+    pub expected: String,
+    /// What is there.
+    pub found: String,
+    /// The difference that would be allowed.
+    pub allowed: f64,
+    /// "integers" or "reals": what the inputs were.
+    pub inputs: &'static str,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Difference { buffer, index, expected, found, allowed, inputs } = self;
+        write!(f, "`{buffer}{}` is {found}, expected {expected} (inputs: {inputs}", show_index(index))?;
+        if *allowed > 0.0 { write!(f, "; {allowed:.1e} allowed)") } else { write!(f, "; nothing allowed)") }
+    }
+}
+
+/// What a comparison with the definition gave.
+#[derive(Clone, Debug)]
+pub struct CheckReport {
+    /// Cells compared, over all inputs.
+    pub cells: u64,
+    /// Sets of inputs tried.
+    pub inputs: u32,
+    /// The greatest absolute difference.
+    pub max_abs_err: f64,
+    /// The greatest difference relative to what is expected, where that is not 0.
+    pub max_rel_err: f64,
+    /// Cells that differ by more than is allowed.
+    pub n_different: u64,
+    /// The first of them.
+    pub difference: Option<Difference>,
+    /// Races found.
+    pub races: u64,
+    /// Races found in which every order gives the same values.
+    pub same_value_races: u64,
+    /// All that was found.
+    pub findings: Findings,
+    /// Only some blocks were run, or only some cells compared.
+    pub sampled: bool,
+    /// Steps done, the definition's included.
+    pub steps: u64,
+    /// The time it took.
+    pub wall_time: Duration,
+}
+
+impl CheckReport {
+    /// Nothing is wrong.
+    pub fn is_ok(&self) -> bool {
+        self.difference.is_none() && !self.findings.has_errors()
+    }
+
+    /// What is wrong, as diagnostics; remarks included.
+    pub fn diagnostics(&self) -> Vec<Diagnostic> {
+        let mut list: Vec<Diagnostic> = self.findings.diagnostics().collect();
+        if let Some(difference) = &self.difference {
+            let text = format!("the program does not compute the operator: {difference}");
+            let note = format!("{} cells of {} differ", self.n_different, self.cells);
+            list.push(Diagnostic::error("wrong-result", tc_support::Location::None, text).note(note));
+        }
+        list
+    }
+}
+
+/// The inputs of one round.
+pub(crate) struct Round {
+    pub(crate) fill: Fill,
+    pub(crate) seed: u64,
+}
+
+impl Round {
+    /// Integers first, whose sums are exact, then reals.
+    pub(crate) fn all(options: &CheckOptions, tolerance: Tolerance) -> Vec<Round> {
+        let integers = exact_integers(tolerance.n_terms, tolerance.bits);
+        let fills = std::iter::repeat_n(integers, options.integer_inputs as usize)
+            .chain(std::iter::repeat_n(Fill::Reals, options.real_inputs as usize));
+        let mut seeds = SplitMix::new(options.seed);
+        fills.map(|fill| Round { fill, seed: seeds.next() }).collect()
+    }
+
+    pub(crate) fn is_integers(&self) -> bool {
+        self.fill != Fill::Reals
+    }
+
+    pub(crate) fn name(&self) -> &'static str {
+        if self.is_integers() { "integers" } else { "reals" }
+    }
+
+    pub(crate) fn inputs(&self, signatures: &[Signature]) -> Vec<Tensor> {
+        signatures
+            .iter()
+            .zip(0..)
+            .map(|(signature, stream)| inputs::fill(signature, self.seed, stream, self.fill))
+            .collect()
+    }
+}
+
+impl CheckOptions {
+    pub(crate) fn run_options(&self, round: &Round) -> RunOptions {
+        RunOptions {
+            sizes: self.sizes.clone(),
+            limits: self.limits,
+            descending: !round.is_integers(),
+            serial: self.serial,
+        }
+    }
+
+    pub(crate) fn sampling(&self) -> Option<Sampling> {
+        Some(Sampling { budget: self.sample_above, seed: self.seed })
+    }
+}
+
+/// Runs program `@program` of `module` and compares what it writes with operator `@operator` of `definition`.
+///
+/// The program's parameters are the operator's, then its results. The two modules may be the same.
+pub fn check_against_definition(
+    (definition, operator): (&Module, &str),
+    (module, program): (&Module, &str),
+    options: &CheckOptions,
+) -> Result<CheckReport> {
+    let start = Instant::now();
+    let mut defined = Definition::new(definition, operator, &options.sizes, options.limits)?;
+    let func = program_named(module, program)?;
+    let (inputs, outputs) = (defined.inputs(), defined.outputs());
+    if func.params().len() != inputs.len() + outputs.len() {
+        let n = inputs.len() + outputs.len();
+        let text = format!("`@{program}` takes {} arguments, and `@{operator}` has {n} tensors", func.params().len());
+        return Err(Box::new(Diagnostic::error("signature", func.location(func.header.loc), text)));
+    }
+    let funcs = with_callees(definition, defined.func()).into_iter().chain(with_callees(module, func));
+    let tolerance = Tolerance::of(funcs, defined.n_terms());
+    let mut report = CheckReport::new();
+    for round in Round::all(options, tolerance) {
+        let tensors = round.inputs(&inputs);
+        let args: Vec<Arg> =
+            tensors.iter().cloned().map(Arg::Input).chain(outputs.iter().map(|_| Arg::Output)).collect();
+        let mut execution =
+            Execution::of(module, func, &args, &options.run_options(&round), false, options.sampling())?;
+        let findings = std::mem::take(&mut execution.findings);
+        report.add_run(findings, execution.steps, execution.sampled, options);
+        if execution.aborted {
+            break;
+        }
+        let cells = cells_to_compare(&defined, &execution, options);
+        report.sampled |= cells.is_some();
+        let evaluation = defined.evaluate_with(&tensors, cells.as_deref(), !round.is_integers())?;
+        report.steps += evaluation.steps;
+        if !is_sound(&evaluation.findings) {
+            report.findings.merge(evaluation.findings, options.limits.findings);
+            break;
+        }
+        let mut comparison = Comparison { round: &round, tolerance, cells: cells.as_deref(), tensors: &tensors };
+        comparison.compare(&mut defined, &execution, &evaluation, &mut report)?;
+    }
+    report.wall_time = start.elapsed();
+    Ok(report)
+}
+
+/// The cells that the program wrote and the definition is asked for; `None` for all.
+fn cells_to_compare(defined: &Definition<'_>, execution: &Execution, options: &CheckOptions) -> Option<Vec<CellList>> {
+    let outputs = defined.outputs();
+    let n_inputs = defined.inputs().len();
+    let total: u64 = outputs.iter().map(|output| output.shape.iter().product::<u64>()).sum();
+    let is_costly = defined.estimate() > options.sample_above.saturating_mul(2);
+    if !execution.sampled && !is_costly {
+        return None;
+    }
+    // As many cells as the budget allows, evenly spread where there are too many.
+    let per_cell = (defined.estimate() / total.max(1)).max(1);
+    let most = (options.sample_above / per_cell).clamp(16, 1 << 20);
+    let of = |(nth, output): (usize, &Signature)| {
+        let Some(global) = execution.param(n_inputs + nth) else { return Vec::new() };
+        let written: Vec<u64> =
+            (0..global.cells.len()).filter(|&idx| global.is_written(idx)).map(|idx| idx as u64).collect();
+        let step = (written.len() as u64).div_ceil(most).max(1) as usize;
+        written.into_iter().step_by(step).map(|idx| unravel(idx, &output.shape)).collect()
+    };
+    Some(outputs.iter().enumerate().map(of).collect())
+}
+
+struct Comparison<'a> {
+    round: &'a Round,
+    tolerance: Tolerance,
+    cells: Option<&'a [CellList]>,
+    tensors: &'a [Tensor],
+}
+
+impl Comparison<'_> {
+    fn compare(
+        &mut self,
+        defined: &mut Definition<'_>,
+        execution: &Execution,
+        evaluation: &Evaluation,
+        report: &mut CheckReport,
+    ) -> Result<()> {
+        let n_inputs = defined.inputs().len();
+        let mut with_mags = None;
+        for (nth, output) in defined.outputs().into_iter().enumerate() {
+            let Some(global) = execution.param(n_inputs + nth) else { continue };
+            if global.cells.len() as u64 != output.shape.iter().product::<u64>() || global.elem != output.elem {
+                let text =
+                    format!("result `{}` of the program has another type than that of the operator", output.name);
+                return Err(Box::new(Diagnostic::error("signature", tc_support::Location::None, text)));
+            }
+            let list = self.cells.map(|cells| &cells[nth]);
+            for (position, &expected) in evaluation.values[nth].iter().enumerate() {
+                let flat = list.map_or(position, |list| flat(&list[position], &output.shape));
+                let found = global.cells[flat].load(Relaxed);
+                report.cells += 1;
+                if same(output.elem, expected, found) {
+                    continue;
+                }
+                if evaluation.mags.is_empty() && with_mags.is_none() && output.elem.is_float() {
+                    with_mags = Some(defined.evaluate_with(self.tensors, self.cells, true)?);
+                }
+                let mags = with_mags.as_ref().unwrap_or(evaluation);
+                let mag = mags.mags.get(nth).map_or(0.0, |mags| mags[position]);
+                let allowed =
+                    if output.elem.is_float() { self.tolerance.bound(mag, self.round.is_integers()) } else { 0.0 };
+                report.add_error(
+                    distance(output.elem, expected, found),
+                    cell::number_of(output.elem, expected),
+                    allowed,
+                    || Difference {
+                        buffer: output.name.clone(),
+                        index: unravel(flat as u64, &output.shape),
+                        expected: show(output.elem, expected),
+                        found: show(output.elem, found),
+                        allowed,
+                        inputs: self.round.name(),
+                    },
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+fn flat(index: &[u64], shape: &[u64]) -> usize {
+    index.iter().zip(shape).fold(0u64, |flat, (&idx, &extent)| flat * extent + idx) as usize
+}
+
+impl CheckReport {
+    fn new() -> CheckReport {
+        CheckReport {
+            cells: 0,
+            inputs: 0,
+            max_abs_err: 0.0,
+            max_rel_err: 0.0,
+            n_different: 0,
+            difference: None,
+            races: 0,
+            same_value_races: 0,
+            findings: Findings::default(),
+            sampled: false,
+            steps: 0,
+            wall_time: Duration::ZERO,
+        }
+    }
+
+    fn add_run(&mut self, findings: Findings, steps: u64, sampled: bool, options: &CheckOptions) {
+        self.inputs += 1;
+        self.races += findings.count(FindingKind::Race);
+        self.same_value_races += findings.count(FindingKind::SameValueRace);
+        self.findings.merge(findings, options.limits.findings);
+        self.steps += steps;
+        self.sampled |= sampled;
+    }
+
+    fn add_error(&mut self, error: f64, expected: f64, allowed: f64, describe: impl FnOnce() -> Difference) {
+        self.max_abs_err = self.max_abs_err.max(error);
+        if expected != 0.0 && !expected.is_nan() {
+            self.max_rel_err = self.max_rel_err.max(error / expected.abs());
+        }
+        if error > allowed {
+            self.n_different += 1;
+            if self.difference.is_none() {
+                self.difference = Some(describe());
+            }
+        }
+    }
+}
+
+/// Findings of `after` of kinds that `before` has none of.
+pub(crate) fn new_findings(before: &Findings, after: &Findings) -> Vec<Finding> {
+    let is_new = |finding: &&Finding| finding.kind.is_error() && before.count(finding.kind) == 0;
+    after.iter().filter(is_new).cloned().collect()
+}

@@ -1,0 +1,397 @@
+//! The executable form: flat code over registers, made once from a function and run for every group of threads.
+//!
+//! A register holds one cell for each lane of the group, or a single cell where the value is the same for all
+//! (*uniform*). A vector value holds its components one after the other, each with all lanes. Control is flat: the
+//! lanes that take part are a mask, and a stack of masks remembers those that wait, so that a group can stop at a
+//! barrier and go on later.
+
+use tc_dialects::arith::Predicate;
+use tc_dialects::tir::Coordinate;
+use tc_ir::Elem;
+use tc_support::Location;
+
+/// A register.
+pub(crate) type Reg = u32;
+/// A place in the code.
+pub(crate) type Pc = u32;
+/// A number that stands for an op's location.
+pub(crate) type Site = u32;
+/// A buffer of a kernel.
+pub(crate) type BufId = u32;
+
+/// No register.
+pub(crate) const NO_REG: Reg = Reg::MAX;
+/// No site.
+pub(crate) const NO_SITE: Site = Site::MAX;
+
+/// Operations on integers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum IntOp {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Mod,
+    TruncDiv,
+    TruncMod,
+    And,
+    Or,
+    Xor,
+    Shl,
+    Shr,
+    Min,
+    Max,
+}
+
+/// Operations on two floats.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum FloatOp {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Mod,
+    Min,
+    Max,
+    Pow,
+}
+
+/// Functions of one number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum UnaryOp {
+    Neg,
+    Abs,
+    Popcount,
+    Exp,
+    Exp2,
+    Log,
+    Log2,
+    Sqrt,
+    Rsqrt,
+    Tanh,
+    Sin,
+    Cos,
+    Tan,
+    Erf,
+    Floor,
+    Ceil,
+    Round,
+    Trunc,
+    Sigmoid,
+}
+
+/// How a magnitude follows from those of the operands; see [`crate::magnitude`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum MagRule {
+    /// That of the value itself.
+    Own,
+    Binary(FloatOp),
+    Unary(UnaryOp),
+    Fma,
+}
+
+/// An access to an element of a buffer, or to several by a vector.
+#[derive(Clone, Debug)]
+pub(crate) struct Access {
+    pub(crate) buf: BufId,
+    /// One register for each dimension.
+    pub(crate) indices: Vec<Reg>,
+    /// The lanes of the last index.
+    pub(crate) index_lanes: u16,
+    /// The register loaded to or stored from.
+    pub(crate) value: Reg,
+    /// The register of the value's magnitude, or `NO_REG`.
+    pub(crate) mag: Reg,
+    /// The bytes that the access is said to be aligned to, or 0.
+    pub(crate) aligned: u32,
+    pub(crate) site: Site,
+    /// In an operator: out of range is poison. The indices that may themselves be poison.
+    pub(crate) poison: Option<Vec<Reg>>,
+}
+
+/// One instruction.
+#[derive(Clone, Debug)]
+pub(crate) enum Instr {
+    Int {
+        op: IntOp,
+        elem: Elem,
+        dst: Reg,
+        a: Reg,
+        b: Reg,
+        site: Site,
+    },
+    Float {
+        op: FloatOp,
+        elem: Elem,
+        dst: Reg,
+        a: Reg,
+        b: Reg,
+    },
+    And {
+        dst: Reg,
+        a: Reg,
+        b: Reg,
+    },
+    Or {
+        dst: Reg,
+        a: Reg,
+        b: Reg,
+    },
+    Not {
+        dst: Reg,
+        a: Reg,
+    },
+    Unary {
+        op: UnaryOp,
+        elem: Elem,
+        dst: Reg,
+        a: Reg,
+        site: Site,
+    },
+    Fma {
+        elem: Elem,
+        dst: Reg,
+        a: Reg,
+        b: Reg,
+        c: Reg,
+    },
+    Cmp {
+        predicate: Predicate,
+        elem: Elem,
+        dst: Reg,
+        a: Reg,
+        b: Reg,
+    },
+    Select {
+        dst: Reg,
+        cond: Reg,
+        a: Reg,
+        b: Reg,
+    },
+    Cast {
+        from: Elem,
+        to: Elem,
+        dst: Reg,
+        a: Reg,
+        site: Site,
+    },
+    Ramp {
+        elem: Elem,
+        dst: Reg,
+        base: Reg,
+        stride: Reg,
+        lanes: u16,
+        site: Site,
+    },
+    Broadcast {
+        dst: Reg,
+        a: Reg,
+    },
+    Mag {
+        rule: MagRule,
+        elem: Elem,
+        dst: Reg,
+        value: Reg,
+        args: [Reg; 3],
+        mags: [Reg; 3],
+    },
+    /// `dst := src` in the lanes that take part.
+    Copy {
+        dst: Reg,
+        src: Reg,
+    },
+    Load(Box<Access>),
+    Store(Box<Access>),
+    Alloc {
+        buf: BufId,
+    },
+    /// Poison of `dst` from that of the sources.
+    Poison {
+        dst: Reg,
+        srcs: Box<[Reg]>,
+    },
+    /// The same for `select`, which uses one arm only.
+    PoisonSelect {
+        dst: Reg,
+        cond: Reg,
+        arms: [Reg; 3],
+    },
+    /// The same for a copy in the lanes that take part.
+    PoisonCopy {
+        dst: Reg,
+        src: Reg,
+    },
+    /// The lanes that take part are poison.
+    PoisonSet {
+        dst: Reg,
+        site: Site,
+    },
+    /// A branch by `cond`: poison is an error.
+    PoisonUse {
+        cond: Reg,
+        site: Site,
+    },
+    /// A branch that lanes take differently.
+    If {
+        cond: Reg,
+        otherwise: Pc,
+        site: Site,
+    },
+    Else {
+        end: Pc,
+    },
+    EndIf,
+    /// A branch that all lanes take alike.
+    JumpIfNot {
+        cond: Reg,
+        to: Pc,
+    },
+    Jump {
+        to: Pc,
+    },
+    LoopUniform {
+        iv: Reg,
+        lo: Reg,
+        hi: Reg,
+        end: Pc,
+        site: Site,
+    },
+    NextUniform {
+        iv: Reg,
+        hi: Reg,
+        body: Pc,
+        site: Site,
+    },
+    LoopVarying {
+        iv: Reg,
+        lo: Reg,
+        hi: Reg,
+        end: Pc,
+        site: Site,
+    },
+    NextVarying {
+        iv: Reg,
+        hi: Reg,
+        body: Pc,
+        site: Site,
+    },
+    Barrier {
+        scope: BarrierScope,
+        site: Site,
+    },
+    End,
+}
+
+/// What a barrier orders; each includes those before it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum BarrierScope {
+    Warp,
+    Shared,
+    Global,
+}
+
+/// Where a buffer lies, and its number there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Space {
+    /// One in all.
+    Global(usize),
+    /// One a block.
+    Shared(usize),
+    /// One a thread.
+    Local(usize),
+}
+
+/// A buffer that a kernel knows.
+#[derive(Clone, Debug)]
+pub(crate) struct BufDecl {
+    pub(crate) name: String,
+    pub(crate) elem: Elem,
+    /// The lanes of one element.
+    pub(crate) lanes: u16,
+    pub(crate) shape: Vec<u64>,
+    /// In elements.
+    pub(crate) strides: Vec<i64>,
+    /// Cells: elements times lanes.
+    pub(crate) cells: usize,
+    pub(crate) space: Space,
+    /// Where it is made.
+    pub(crate) location: Location,
+}
+
+/// What fills a register before a group starts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Preload {
+    /// The same cell for all lanes.
+    Const(u64),
+    /// A coordinate of the launch.
+    Coordinate(Coordinate),
+    /// An axis of a stage of an operator.
+    Axis(usize),
+    /// A scalar that the function computed before the launch; the number of its slot.
+    Host(usize),
+    /// The magnitude of such a scalar.
+    HostMag(usize, Elem),
+}
+
+/// Code that a launch runs, with all it needs to know.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Kernel {
+    pub(crate) code: Vec<Instr>,
+    /// Cells of each register: 0 for a uniform one, else the components of its value.
+    pub(crate) regs: Vec<u16>,
+    /// Registers whose lanes may be poison.
+    pub(crate) poisoned: Vec<bool>,
+    pub(crate) preloads: Vec<(Reg, Preload)>,
+    pub(crate) buffers: Vec<BufDecl>,
+    /// Cells of the buffers that are one a block, and one a thread.
+    pub(crate) shared: Vec<BufId>,
+    pub(crate) local: Vec<BufId>,
+    /// Globals that the code reads, and writes.
+    pub(crate) reads: Vec<bool>,
+    pub(crate) writes: Vec<bool>,
+    pub(crate) grid: [u64; 3],
+    pub(crate) block: [u64; 3],
+    /// Blocks that one group runs side by side.
+    pub(crate) batch: u32,
+    pub(crate) threaded: bool,
+    /// Scalars that later kernels use; their components take the next host slots.
+    pub(crate) exports: Vec<Reg>,
+    /// The locations of this kernel's sites, whose numbers start at `site_base`.
+    pub(crate) sites: Vec<Location>,
+    pub(crate) site_base: Site,
+    /// Which of them write.
+    pub(crate) stores: Vec<bool>,
+    pub(crate) location: Location,
+}
+
+impl Kernel {
+    pub(crate) fn threads(&self) -> u64 {
+        self.block.iter().product()
+    }
+
+    pub(crate) fn blocks(&self) -> u64 {
+        self.grid.iter().product()
+    }
+
+    pub(crate) fn at(&self, site: Site) -> Location {
+        self.sites.get(site.wrapping_sub(self.site_base) as usize).cloned().unwrap_or(Location::None)
+    }
+
+    pub(crate) fn is_store(&self, site: Site) -> bool {
+        self.stores.get(site.wrapping_sub(self.site_base) as usize).is_some_and(|&is_store| is_store)
+    }
+
+    /// "thread 3 of block 1", as precise as the launch needs; nothing where there is one thread in all.
+    pub(crate) fn who(&self, block: u64, thread: u64) -> String {
+        let part = |word: &str, linear: u64, dims: [u64; 3]| match dims {
+            [_, 1, 1] => format!("{word} {linear}"),
+            [x, y, _] => format!("{word} ({}, {}, {})", linear % x, linear / x % y, linear / (x * y)),
+        };
+        match (self.threads(), self.blocks()) {
+            (1, 1) => "the only thread".to_string(),
+            (1, _) => part("block", block, self.grid),
+            (_, 1) => part("thread", thread, self.block),
+            _ => format!("{} of {}", part("thread", thread, self.block), part("block", block, self.grid)),
+        }
+    }
+}

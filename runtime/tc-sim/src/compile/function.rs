@@ -1,0 +1,415 @@
+//! The top of a program: launch nests, what stands between them, calls of kernels.
+
+use super::Result;
+use super::body::{Binding, Compiler, Declarations, Frame};
+use super::control::{bind_sizes, callee_of};
+use super::kernel::KernelBuilder;
+use super::place::declare;
+use super::sizes::{Sizes, bind_symbols};
+use crate::cell::Cell;
+use crate::code::{Instr, Kernel, Site, Space};
+use crate::limits::{MAX_BLOCKS, MAX_THREADS};
+use std::collections::BTreeMap;
+use tc_dialects::arith;
+use tc_dialects::tir::{self, Coordinate, LoopKind, loop_kind};
+use tc_ir::attrs::{AttrData, BinOp};
+use tc_ir::opdef::Role;
+use tc_ir::verify::is_threaded;
+use tc_ir::walk::ops_under;
+use tc_ir::{Elem, Func, Module, Op, Value};
+use tc_support::Diagnostic;
+
+/// Lanes that a group of small blocks is filled up to.
+const GROUP_LANES: u64 = 128;
+
+/// How deep an expression over sizes may be.
+const MAX_EXPR_DEPTH: usize = 100;
+
+/// How deep functions that launch may call each other.
+const MAX_CALLS: usize = 32;
+
+/// A buffer that is one in all.
+#[derive(Clone, Debug)]
+pub(crate) struct GlobalInfo {
+    /// The parameter it is, if it is one.
+    pub(crate) param: Option<usize>,
+    /// Its first declaration.
+    pub(crate) decl: usize,
+    pub(crate) read: bool,
+    pub(crate) written: bool,
+}
+
+/// A program, ready to be run with any arguments whose scalars are those it was compiled with.
+#[derive(Clone, Debug)]
+pub(crate) struct Program {
+    pub(crate) kernels: Vec<Kernel>,
+    pub(crate) declarations: Declarations,
+    pub(crate) globals: Vec<GlobalInfo>,
+    pub(crate) n_host: usize,
+}
+
+/// What a program is compiled for.
+#[derive(Clone, Copy)]
+pub(crate) struct Request<'a> {
+    pub(crate) sizes: &'a Sizes,
+    /// The cells of scalar parameters, by their number.
+    pub(crate) scalars: &'a BTreeMap<usize, Cell>,
+    /// Magnitudes run beside values.
+    pub(crate) mags: bool,
+}
+
+/// Compiles a program.
+pub(crate) fn compile(module: &Module, func: &Func, request: Request<'_>) -> Result<Program> {
+    let mut top = Top {
+        module,
+        request,
+        declarations: Declarations::default(),
+        params: BTreeMap::new(),
+        kernels: Vec::new(),
+        n_host: 0,
+        n_sites: 0,
+        calls: Vec::new(),
+    };
+    let sizes = bind_symbols(func, request.sizes)?;
+    let mut frame = Frame::new(func, sizes)?;
+    bind_sizes(&mut frame);
+    for (nth, &param) in func.params().iter().enumerate() {
+        let ty = func.value_type(param);
+        if func.as_shaped(ty).is_some() {
+            let at = func.location(func.header.loc);
+            let decl = declare(func, (ty, func.value_text(param)), &frame.sizes, at.clone())
+                .map_err(|text| Box::new(Diagnostic::error("unsupported", at.clone(), text)))?;
+            if !matches!(decl.space, Space::Global(_)) {
+                let text = format!("parameter `{}` does not lie in global memory", func.value_text(param));
+                return Err(Box::new(Diagnostic::error("unsupported", at, text)));
+            }
+            let decl = top.declarations.add(decl);
+            top.params.insert(top.declarations.n_globals - 1, nth);
+            frame.bind(param, Binding::Global(decl));
+        } else if let (Some(scalar), Some(&cell)) = (func.as_scalar(ty), request.scalars.get(&nth)) {
+            frame.bind(param, Binding::Known(scalar.elem, cell));
+        }
+    }
+    top.function(frame)?;
+    Ok(top.finish())
+}
+
+impl Declarations {
+    /// Adds a buffer that is one in all; its place in the list.
+    pub(crate) fn add(&mut self, mut decl: crate::code::BufDecl) -> usize {
+        decl.space = Space::Global(self.n_globals);
+        self.n_globals += 1;
+        self.list.push(decl);
+        self.list.len() - 1
+    }
+}
+
+struct Top<'m, 'a> {
+    module: &'m Module,
+    request: Request<'a>,
+    declarations: Declarations,
+    params: BTreeMap<usize, usize>,
+    kernels: Vec<Kernel>,
+    n_host: usize,
+    n_sites: Site,
+    calls: Vec<&'m Func>,
+}
+
+impl<'m> Top<'m, '_> {
+    fn function(&mut self, mut frame: Frame<'m>) -> Result<()> {
+        let func = frame.func;
+        if self.calls.len() > MAX_CALLS || self.calls.iter().any(|&caller| std::ptr::eq(caller, func)) {
+            let text = format!("`@{}` calls itself", func.symbol());
+            return Err(Box::new(Diagnostic::error("recursion", func.location(func.header.loc), text)));
+        }
+        self.calls.push(func);
+        let mut pending: Vec<Op> = Vec::new();
+        for op in func.ops(func.body()) {
+            match func.opcode(op) {
+                arith::CONSTANT => {}
+                tir::ALLOC => self.alloc(&mut frame, op)?,
+                tir::CALL if callee_of(self.module, func, op).is_some_and(launches) => {
+                    frame = self.host_part(frame, &mut pending)?;
+                    frame = self.launching_call(frame, op)?;
+                }
+                _ if is_nest(func, op) => {
+                    frame = self.host_part(frame, &mut pending)?;
+                    let (grid, block) = extents(&mut frame, op)?;
+                    let kernel = self.new_kernel(func, op, grid, block);
+                    frame = self.kernel(frame, kernel, &[op])?;
+                }
+                _ => pending.push(op),
+            }
+        }
+        self.host_part(frame, &mut pending)?;
+        self.calls.pop();
+        Ok(())
+    }
+
+    fn alloc(&mut self, frame: &mut Frame<'m>, op: Op) -> Result<()> {
+        let func = frame.func;
+        let Some(result) = func.results(op).next() else { return Ok(()) };
+        let at = func.op_location(op);
+        let decl = declare(func, (func.value_type(result), func.value_text(result)), &frame.sizes, at.clone())
+            .map_err(|text| Box::new(Diagnostic::error("unsupported", at, text)))?;
+        let binding = match decl.space {
+            Space::Global(_) => Binding::Global(self.declarations.add(decl)),
+            _ => Binding::Deferred(op),
+        };
+        frame.bind(result, binding);
+        Ok(())
+    }
+
+    /// What stands between launches: one thread does it.
+    fn host_part(&mut self, frame: Frame<'m>, pending: &mut Vec<Op>) -> Result<Frame<'m>> {
+        let ops = std::mem::take(pending);
+        let Some(&first) = ops.first() else { return Ok(frame) };
+        let mut kernel = self.new_kernel(frame.func, first, [1; 3], [1; 3]);
+        kernel.threaded = false;
+        self.kernel(frame, kernel, &ops)
+    }
+
+    fn new_kernel(&self, func: &Func, op: Op, grid: [u64; 3], block: [u64; 3]) -> Kernel {
+        let (threads, blocks): (u64, u64) = (block.iter().product(), grid.iter().product());
+        let threaded = is_threaded(func);
+        let fits = if threaded && threads > 32 { 1 } else { GROUP_LANES / threads.max(1) };
+        Kernel {
+            grid,
+            block,
+            // Small launches are better spread over the cores.
+            batch: fits.min(blocks / 64).max(1) as u32,
+            threaded,
+            site_base: self.n_sites,
+            location: func.op_location(op),
+            ..Kernel::default()
+        }
+    }
+
+    /// Compiles ops of the function's top into one kernel.
+    fn kernel(&mut self, frame: Frame<'m>, kernel: Kernel, ops: &[Op]) -> Result<Frame<'m>> {
+        let func = frame.func;
+        let k = KernelBuilder::new(kernel, self.request.mags, false);
+        let mut compiler =
+            Compiler { module: self.module, k, frames: vec![frame], declarations: &mut self.declarations };
+        let deferred: Vec<(Value, Op)> = func
+            .ops(func.body())
+            .flat_map(|op| func.results(op))
+            .filter_map(|value| match compiler.frame().binding(value) {
+                Binding::Deferred(op) => Some((value, op)),
+                _ => None,
+            })
+            .collect();
+        for &(_, op) in &deferred {
+            compiler.alloc(op)?;
+        }
+        let mut exports = Vec::new();
+        for &op in ops {
+            compiler.op(op)?;
+            for result in func.results(op) {
+                if let Binding::Value(val) = compiler.frame().binding(result) {
+                    exports.push((result, val));
+                }
+            }
+        }
+        compiler.k.emit(Instr::End);
+        let Compiler { k, mut frames, .. } = compiler;
+        let mut frame = frames.pop().expect("a compiler has a function");
+        let mut kernel = k.kernel;
+        for (value, val) in exports.into_iter().filter(|(_, val)| val.ty.lanes == 1) {
+            kernel.exports.push(val.reg);
+            frame.bind(value, Binding::Host(self.n_host, val.ty.elem));
+            self.n_host += 1;
+        }
+        for (value, op) in deferred {
+            frame.bind(value, Binding::Deferred(op));
+        }
+        self.n_sites += kernel.sites.len() as Site;
+        self.kernels.push(kernel);
+        Ok(frame)
+    }
+
+    /// A call of a function that launches: its kernels come next.
+    fn launching_call(&mut self, mut frame: Frame<'m>, op: Op) -> Result<Frame<'m>> {
+        let func = frame.func;
+        let Some(callee) = callee_of(self.module, func, op) else { return Ok(frame) };
+        let refuse = |text: String| Box::new(Diagnostic::error("arguments", func.op_location(op), text));
+        if callee.params().len() != func.operands(op).len() || func.n_results(op) > 0 {
+            let n = callee.params().len();
+            return Err(refuse(format!("`@{}` takes {n} arguments and has no results", callee.symbol())));
+        }
+        let sizes = bind_symbols(callee, &frame.sizes)?;
+        let mut inner = Frame::new(callee, sizes)?;
+        bind_sizes(&mut inner);
+        for (&param, &arg) in callee.params().iter().zip(func.operands(op)) {
+            let binding = match frame.binding(arg) {
+                Binding::Global(decl) => {
+                    let own = &self.declarations.list[decl];
+                    let name = callee.value_text(param);
+                    let mut seen =
+                        declare(callee, (callee.value_type(param), name), &inner.sizes, own.location.clone())
+                            .map_err(&refuse)?;
+                    if seen.elem != own.elem || seen.cells > own.cells {
+                        return Err(refuse(format!(
+                            "argument `{name}` of `@{}` does not fit its parameter",
+                            callee.symbol()
+                        )));
+                    }
+                    seen.space = own.space;
+                    self.declarations.list.push(seen);
+                    Binding::Global(self.declarations.list.len() - 1)
+                }
+                Binding::Unset => match known_int(&mut frame, arg, 0).zip(callee.value_scalar(param)) {
+                    Some((value, scalar)) if scalar.elem.is_int() => {
+                        Binding::Known(scalar.elem, crate::cell::of_int(value))
+                    }
+                    _ => match func.def_op(arg).filter(|&def| func.opcode(def) == arith::CONSTANT) {
+                        Some(def) => self.literal(func, def),
+                        None => Binding::Unset,
+                    },
+                },
+                other => other,
+            };
+            inner.bind(param, binding);
+        }
+        self.function(inner)?;
+        Ok(frame)
+    }
+
+    fn literal(&self, func: &Func, op: Op) -> Binding {
+        let elem = func.results(op).next().and_then(|value| func.value_scalar(value)).map_or(Elem::F32, |ty| ty.elem);
+        match func.attr_of(op, tc_ir::keys::VALUE).map(|attr| func.attr_data(attr)) {
+            Some(AttrData::Float(bits, _)) => Binding::Known(elem, crate::cell::of_float(elem, f64::from_bits(*bits))),
+            Some(AttrData::Bool(value)) => Binding::Known(elem, u64::from(*value)),
+            _ => Binding::Unset,
+        }
+    }
+
+    fn finish(self) -> Program {
+        let mut globals: Vec<GlobalInfo> = Vec::new();
+        for (decl, entry) in self.declarations.list.iter().enumerate() {
+            let Space::Global(idx) = entry.space else { continue };
+            if idx == globals.len() {
+                globals.push(GlobalInfo { param: self.params.get(&idx).copied(), decl, read: false, written: false });
+            }
+        }
+        let mut kernels = self.kernels;
+        for kernel in &mut kernels {
+            kernel.reads.resize(globals.len(), false);
+            kernel.writes.resize(globals.len(), false);
+            for (idx, global) in globals.iter_mut().enumerate() {
+                global.read |= kernel.reads[idx];
+                global.written |= kernel.writes[idx];
+            }
+        }
+        Program { kernels, declarations: self.declarations, globals, n_host: self.n_host }
+    }
+}
+
+/// Does `op` name a coordinate of a launch, or hold an op that does?
+fn is_nest(func: &Func, op: Op) -> bool {
+    let names =
+        |op: Op| matches!(func.opcode(op), tir::FOR) && matches!(loop_kind(func, op), Some(LoopKind::Launch(_)));
+    names(op) || func.op_regions(op).iter().any(|&region| ops_under(func, region).any(names))
+}
+
+/// Does the function launch anything? A kernel without bound axes does not.
+fn launches(func: &Func) -> bool {
+    func.ops(func.body()).any(|op| is_nest(func, op) || func.opcode(op) == tir::CALL)
+}
+
+/// The extents of the launch that `nest` stands for: blocks, then threads.
+fn extents(frame: &mut Frame<'_>, nest: Op) -> Result<([u64; 3], [u64; 3])> {
+    let func = frame.func;
+    let mut found: [Option<(u64, Op)>; 6] = [None; 6];
+    let inner: Vec<Op> = func.op_regions(nest).iter().flat_map(|&region| ops_under(func, region)).collect();
+    for op in std::iter::once(nest).chain(inner) {
+        if func.opcode(op) != tir::FOR {
+            continue;
+        }
+        let Some(LoopKind::Launch(coordinate)) = loop_kind(func, op) else { continue };
+        let extent = loop_extent(frame, op)?;
+        match found[coordinate.index()] {
+            Some((other, first)) if other != extent => {
+                let text =
+                    format!("loops bound to `{}` have different extents, {other} and {extent}", coordinate.name());
+                return Err(Box::new(
+                    Diagnostic::error("launch-extent", func.op_location(op), text)
+                        .label(func.op_location(first), format!("this one has {other}"))
+                        .help("guard the smaller one"),
+                ));
+            }
+            Some(_) => {}
+            None => found[coordinate.index()] = Some((extent, op)),
+        }
+    }
+    let dims = |of_threads: bool| {
+        let mut dims = [1; 3];
+        for coordinate in Coordinate::ALL.into_iter().filter(|coordinate| coordinate.is_thread() == of_threads) {
+            dims[coordinate.dim()] = found[coordinate.index()].map_or(1, |(extent, _)| extent);
+        }
+        dims
+    };
+    let (grid, block) = (dims(false), dims(true));
+    let product = |dims: [u64; 3]| dims.iter().try_fold(1u64, |product, &extent| product.checked_mul(extent));
+    for (dims, limit, what) in [(grid, MAX_BLOCKS, "blocks"), (block, MAX_THREADS, "threads of a block")] {
+        if product(dims).is_none_or(|n| n > limit) {
+            let text =
+                format!("a launch of {} × {} × {} {what} is more than the simulator runs", dims[0], dims[1], dims[2]);
+            return Err(Box::new(Diagnostic::error("limit", func.op_location(nest), text)));
+        }
+    }
+    Ok((grid, block))
+}
+
+fn loop_extent(frame: &mut Frame<'_>, op: Op) -> Result<u64> {
+    let func = frame.func;
+    let (lo, hi) = (func.operands(op)[0], func.operands(op)[1]);
+    let ends = known_int(frame, lo, 0).zip(known_int(frame, hi, 0));
+    let Some((lo, hi)) = ends else {
+        let text = "the extent of a launch coordinate must be known before the launch".to_string();
+        return Err(Box::new(Diagnostic::error("launch-extent", func.op_location(op), text)));
+    };
+    Ok(u64::try_from(hi.saturating_sub(lo)).unwrap_or(0))
+}
+
+/// The value of an integer expression over literals, sizes and scalar arguments.
+pub(crate) fn known_int(frame: &mut Frame<'_>, value: Value, depth: usize) -> Option<i128> {
+    if let Some(&known) = frame.known.get(&value) {
+        return known;
+    }
+    let found = compute_known(frame, value, depth);
+    frame.known.insert(value, found);
+    found
+}
+
+fn compute_known(frame: &mut Frame<'_>, value: Value, depth: usize) -> Option<i128> {
+    let func = frame.func;
+    if let Binding::Known(elem, cell) = frame.binding(value) {
+        return elem.is_int().then(|| crate::cell::int_of(elem, cell));
+    }
+    if let Some(attr) = func.constant(value) {
+        return match func.attr_data(attr) {
+            AttrData::Int(value, _) => Some(*value),
+            _ => None,
+        };
+    }
+    let op = func.def_op(value)?;
+    if depth > MAX_EXPR_DEPTH || func.opcode(op).dialect() != arith::ADD.dialect() {
+        return None;
+    }
+    let elem = func.value_scalar(value).filter(|scalar| scalar.lanes == 1)?.elem;
+    let mut args = Vec::with_capacity(2);
+    for &operand in func.operands(op) {
+        args.push(known_int(frame, operand, depth + 1)?);
+    }
+    match (func.role(op), func.opcode(op), &args[..]) {
+        (Role::Binary(BinOp::AndAnd | BinOp::OrOr), _, _) => None,
+        (Role::Binary(op), _, &[lhs, rhs]) => arith::eval::int_binary(op, lhs, rhs, elem),
+        (_, opcode @ (arith::TDIV | arith::TMOD), &[lhs, rhs]) => arith::eval::int_trunc(opcode, lhs, rhs, elem),
+        (_, arith::MIN, &[lhs, rhs]) => Some(lhs.min(rhs)),
+        (_, arith::MAX, &[lhs, rhs]) => Some(lhs.max(rhs)),
+        (_, arith::NEG, &[value]) => elem.fit(-value),
+        (_, arith::CAST, &[value]) => elem.fit(value),
+        _ => None,
+    }
+}

@@ -1,0 +1,199 @@
+//! A kernel in the making: registers, constants, sites, buffers.
+
+use crate::cell::{self, Cell};
+use crate::code::{BufDecl, BufId, Instr, Kernel, NO_REG, Pc, Preload, Reg, Site, Space};
+use std::collections::BTreeMap;
+use tc_dialects::tir::Coordinate;
+use tc_ir::{Elem, Scalar};
+use tc_support::Location;
+
+/// Where a value is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Val {
+    pub(crate) reg: Reg,
+    /// The register of its magnitude, or `NO_REG`.
+    pub(crate) mag: Reg,
+    pub(crate) ty: Scalar,
+    /// Not the same in all lanes, as far as is known.
+    pub(crate) varying: bool,
+    /// May come from a read out of range.
+    pub(crate) poison: bool,
+    /// The register is this value's alone, and is free after its last use.
+    pub(crate) owned: bool,
+}
+
+/// A kernel in the making.
+pub(crate) struct KernelBuilder {
+    pub(crate) kernel: Kernel,
+    /// Magnitudes are kept.
+    pub(crate) mags: bool,
+    /// An operator is evaluated: poison is followed.
+    pub(crate) is_te: bool,
+    /// Free registers of each class.
+    free: BTreeMap<(bool, u16, bool), Vec<Reg>>,
+    constants: BTreeMap<Cell, Reg>,
+    coordinates: [Option<Val>; 6],
+    host: BTreeMap<usize, Val>,
+    globals: BTreeMap<usize, BufId>,
+}
+
+impl KernelBuilder {
+    pub(crate) fn new(kernel: Kernel, mags: bool, is_te: bool) -> KernelBuilder {
+        KernelBuilder {
+            kernel,
+            mags,
+            is_te,
+            free: BTreeMap::new(),
+            constants: BTreeMap::new(),
+            coordinates: [None; 6],
+            host: BTreeMap::new(),
+            globals: BTreeMap::new(),
+        }
+    }
+
+    pub(crate) fn emit(&mut self, instr: Instr) -> Pc {
+        self.kernel.code.push(instr);
+        self.kernel.code.len() as Pc - 1
+    }
+
+    pub(crate) fn pc(&self) -> Pc {
+        self.kernel.code.len() as Pc
+    }
+
+    pub(crate) fn site(&mut self, location: Location, is_store: bool) -> Site {
+        self.kernel.sites.push(location);
+        self.kernel.stores.push(is_store);
+        self.kernel.site_base + self.kernel.sites.len() as Site - 1
+    }
+
+    pub(crate) fn reg(&mut self, varying: bool, lanes: u16, poison: bool) -> Reg {
+        if let Some(reg) = self.free.get_mut(&(varying, lanes, poison)).and_then(Vec::pop) {
+            return reg;
+        }
+        self.kernel.regs.push(if varying { lanes } else { 0 });
+        self.kernel.poisoned.push(poison);
+        self.kernel.regs.len() as Reg - 1
+    }
+
+    /// A fresh value. Only a plain number can be uniform.
+    pub(crate) fn value(&mut self, ty: Scalar, varying: bool, poison: bool) -> Val {
+        let varying = varying || ty.lanes > 1;
+        let reg = self.reg(varying, ty.lanes, poison);
+        let mag = if self.mags && ty.elem.is_float() { self.reg(varying, ty.lanes, false) } else { NO_REG };
+        Val { reg, mag, ty, varying, poison, owned: true }
+    }
+
+    pub(crate) fn release(&mut self, value: Val) {
+        if value.owned {
+            self.free.entry((value.varying, value.ty.lanes, value.poison)).or_default().push(value.reg);
+            if value.mag != NO_REG {
+                self.free.entry((value.varying, value.ty.lanes, false)).or_default().push(value.mag);
+            }
+        }
+    }
+
+    fn preloaded(&mut self, preload: Preload, varying: bool) -> Reg {
+        self.kernel.regs.push(u16::from(varying));
+        self.kernel.poisoned.push(false);
+        let reg = self.kernel.regs.len() as Reg - 1;
+        self.kernel.preloads.push((reg, preload));
+        reg
+    }
+
+    /// The literal `cell` of type `elem`.
+    pub(crate) fn constant(&mut self, elem: Elem, cell: Cell) -> Val {
+        let reg = self.constant_reg(cell);
+        let mag = if self.mags && elem.is_float() {
+            self.constant_reg(cell::float_of(elem, cell).abs().to_bits())
+        } else {
+            NO_REG
+        };
+        Val { reg, mag, ty: Scalar::of(elem), varying: false, poison: false, owned: false }
+    }
+
+    fn constant_reg(&mut self, cell: Cell) -> Reg {
+        if let Some(&reg) = self.constants.get(&cell) {
+            return reg;
+        }
+        let reg = self.preloaded(Preload::Const(cell), false);
+        self.constants.insert(cell, reg);
+        reg
+    }
+
+    /// A coordinate of the launch, counted from 0.
+    pub(crate) fn coordinate(&mut self, coordinate: Coordinate) -> Val {
+        if let Some(known) = self.coordinates[coordinate.index()] {
+            return known;
+        }
+        let dims = if coordinate.is_thread() { self.kernel.block } else { self.kernel.grid };
+        let value = if dims[coordinate.dim()] <= 1 {
+            self.constant(Elem::Index, 0)
+        } else {
+            let varying = coordinate.is_thread() || self.kernel.batch > 1;
+            let reg = self.preloaded(Preload::Coordinate(coordinate), varying);
+            Val { reg, mag: NO_REG, ty: Scalar::of(Elem::Index), varying, poison: false, owned: false }
+        };
+        self.coordinates[coordinate.index()] = Some(value);
+        value
+    }
+
+    /// An axis of a stage of an operator.
+    pub(crate) fn axis(&mut self, axis: usize) -> Val {
+        let reg = self.preloaded(Preload::Axis(axis), true);
+        Val { reg, mag: NO_REG, ty: Scalar::of(Elem::Index), varying: true, poison: false, owned: false }
+    }
+
+    /// A scalar that was computed before the launch.
+    pub(crate) fn host_value(&mut self, slot: usize, elem: Elem) -> Val {
+        if let Some(&known) = self.host.get(&slot) {
+            return known;
+        }
+        let reg = self.preloaded(Preload::Host(slot), false);
+        let mut value = Val { reg, mag: NO_REG, ty: Scalar::of(elem), varying: false, poison: false, owned: false };
+        if self.mags && elem.is_float() {
+            value.mag = self.preloaded(Preload::HostMag(slot, elem), false);
+        }
+        self.host.insert(slot, value);
+        value
+    }
+
+    /// The buffer of this kernel that stands for the function's global number `idx`.
+    pub(crate) fn global(&mut self, idx: usize, decl: &BufDecl) -> BufId {
+        if let Some(&known) = self.globals.get(&idx) {
+            return known;
+        }
+        self.kernel.buffers.push(decl.clone());
+        let buf = self.kernel.buffers.len() as BufId - 1;
+        self.globals.insert(idx, buf);
+        buf
+    }
+
+    /// A buffer that is one a block or one a thread.
+    pub(crate) fn on_chip(&mut self, mut decl: BufDecl) -> BufId {
+        let buf = self.kernel.buffers.len() as BufId;
+        let list = match decl.space {
+            Space::Shared(_) => &mut self.kernel.shared,
+            _ => &mut self.kernel.local,
+        };
+        match &mut decl.space {
+            Space::Shared(idx) | Space::Local(idx) | Space::Global(idx) => *idx = list.len(),
+        }
+        list.push(buf);
+        self.kernel.buffers.push(decl);
+        buf
+    }
+
+    /// Sets the target of a jump to the next instruction.
+    pub(crate) fn land(&mut self, at: Pc) {
+        let here = self.pc();
+        match &mut self.kernel.code[at as usize] {
+            Instr::If { otherwise: to, .. }
+            | Instr::Else { end: to }
+            | Instr::JumpIfNot { to, .. }
+            | Instr::Jump { to }
+            | Instr::LoopUniform { end: to, .. }
+            | Instr::LoopVarying { end: to, .. } => *to = here,
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Buffers, and accesses to them.
+
+use super::Result;
+use super::body::{Binding, Compiler};
+use super::kernel::Val;
+use super::sizes::{Sizes, eval_shape};
+use crate::code::{Access, BufDecl, BufId, Instr, Space};
+use tc_ir::{Func, Op, Scalar, Type, Value, keys};
+use tc_support::Location;
+
+/// Which kind of space a scope is.
+pub(super) fn space_of(scope: &str) -> Option<Space> {
+    Some(match scope {
+        "global" => Space::Global(0),
+        "shared" | "shared.dyn" => Space::Shared(0),
+        "local" => Space::Local(0),
+        _ => return None,
+    })
+}
+
+/// The declaration of a buffer of type `ty`, whose scope is `global` unless the type says another.
+pub(super) fn declare(
+    func: &Func,
+    (ty, name): (Type, &str),
+    sizes: &Sizes,
+    location: Location,
+) -> std::result::Result<BufDecl, String> {
+    let Some((elem, shape, scope)) = func.as_shaped(ty) else {
+        return Err(format!("`{}` is no buffer", func.show_type(ty)));
+    };
+    let scope = scope.map_or("global", |scope| func.text(scope));
+    let space = space_of(scope).ok_or_else(|| format!("memory `{scope}` cannot be executed yet by the simulator"))?;
+    let Some(Scalar { elem, lanes }) = func.as_scalar(elem) else {
+        return Err(format!("a buffer of `{}` cannot be executed yet by the simulator", func.show_type(elem)));
+    };
+    let shape = eval_shape(func, shape, sizes)?;
+    let cells = crate::tensor::n_elements(&shape)
+        .and_then(|n| n.checked_mul(u64::from(lanes)))
+        .filter(|&n| n < 1 << 40)
+        .ok_or_else(|| format!("`{name}` is too large for the simulator"))?;
+    let mut strides = vec![1i64; shape.len()];
+    for dim in (1..shape.len()).rev() {
+        strides[dim - 1] = strides[dim].saturating_mul(shape[dim] as i64);
+    }
+    let name = if name.is_empty() { "a buffer".to_string() } else { name.to_string() };
+    Ok(BufDecl { name, elem, lanes, shape, strides, cells: cells as usize, space, location })
+}
+
+impl Compiler<'_, '_> {
+    /// The buffer behind a place.
+    pub(super) fn buffer(&mut self, place: Value, user: Op) -> Result<BufId> {
+        match self.frame().binding(place) {
+            Binding::Buffer(buf) => Ok(buf),
+            Binding::Global(decl) => Ok(self.k.global(decl, &self.declarations.list[decl])),
+            _ => Err(self.unsupported(user, &format!("the place `{}`", self.func().value_text(place)))),
+        }
+    }
+
+    /// A buffer as a function called with it declares it.
+    pub(super) fn seen_as(&mut self, callee: &Func, param: Value, buf: BufId, sizes: &Sizes, op: Op) -> Result<BufId> {
+        let own = &self.k.kernel.buffers[buf as usize];
+        let location = own.location.clone();
+        let (space, elem, cells) = (own.space, own.elem, own.cells);
+        let name = callee.value_text(param);
+        let mut decl = declare(callee, (callee.value_type(param), name), sizes, location)
+            .map_err(|text| self.error(op, "unsupported", text))?;
+        if decl.elem != elem || decl.cells > cells {
+            let text = format!("argument `{name}` of `@{}` does not fit its parameter", callee.symbol());
+            return Err(self.error(op, "arguments", text));
+        }
+        decl.space = space;
+        self.k.kernel.buffers.push(decl);
+        Ok(self.k.kernel.buffers.len() as BufId - 1)
+    }
+
+    pub(super) fn alloc(&mut self, op: Op) -> Result<()> {
+        let func = self.func();
+        let Some(result) = func.results(op).next() else { return Err(self.unsupported(op, "this alloc")) };
+        let location = func.op_location(op);
+        let sizes = self.frame().sizes.clone();
+        let decl = declare(func, (func.value_type(result), func.value_text(result)), &sizes, location)
+            .map_err(|text| self.error(op, "unsupported", text))?;
+        let buf = match decl.space {
+            Space::Global(_) => {
+                let decl_id = self.declarations.add(decl);
+                self.k.global(decl_id, &self.declarations.list[decl_id])
+            }
+            _ => {
+                let buf = self.k.on_chip(decl);
+                self.k.emit(Instr::Alloc { buf });
+                buf
+            }
+        };
+        self.frame().bind(result, Binding::Buffer(buf));
+        Ok(())
+    }
+
+    pub(super) fn load(&mut self, op: Op) -> Result<()> {
+        let func = self.func();
+        let Some((&place, indices)) = func.operands(op).split_first() else {
+            return Err(self.unsupported(op, "this load"));
+        };
+        let buf = self.buffer(place, op)?;
+        let indices = self.vals(indices, op)?;
+        let value = self.k.value(self.result_type(op)?, true, false);
+        let access = self.access(op, buf, &indices, value, false)?;
+        self.k.emit(Instr::Load(Box::new(access)));
+        self.bind_result(op, value);
+        Ok(())
+    }
+
+    pub(super) fn store(&mut self, op: Op) -> Result<()> {
+        let func = self.func();
+        let operands = func.operands(op);
+        let (Some((&place, rest)), Some(&value)) = (operands.split_first(), operands.last()) else {
+            return Err(self.unsupported(op, "this store"));
+        };
+        let buf = self.buffer(place, op)?;
+        let indices = self.vals(&rest[..rest.len() - 1], op)?;
+        let value = self.val(value, op)?;
+        let access = self.access(op, buf, &indices, value, true)?;
+        self.k.emit(Instr::Store(Box::new(access)));
+        Ok(())
+    }
+
+    pub(super) fn access(&mut self, op: Op, buf: BufId, indices: &[Val], value: Val, is_store: bool) -> Result<Access> {
+        let decl = &self.k.kernel.buffers[buf as usize];
+        let index_lanes = indices.last().map_or(1, |index| index.ty.lanes);
+        let lanes = decl.lanes.max(index_lanes);
+        if indices.len() != decl.shape.len() || value.ty.lanes != lanes || value.ty.elem != decl.elem {
+            return Err(self.unsupported(op, &format!("this access to `{}`", self.k.kernel.buffers[buf as usize].name)));
+        }
+        if let Space::Global(idx) = decl.space {
+            let list = if is_store { &mut self.k.kernel.writes } else { &mut self.k.kernel.reads };
+            list.resize(list.len().max(idx + 1), false);
+            list[idx] = true;
+        }
+        let aligned = self.func().int_of(op, keys::ALIGNED).and_then(|n| u32::try_from(n).ok()).unwrap_or(0);
+        Ok(Access {
+            buf,
+            indices: indices.iter().map(|index| index.reg).collect(),
+            index_lanes,
+            value: value.reg,
+            mag: value.mag,
+            aligned,
+            site: self.site(op, is_store),
+            poison: None,
+        })
+    }
+}

@@ -1,0 +1,357 @@
+//! Operators by definition.
+//!
+//! A stage is evaluated cell by cell, reductions in the order of their axes from their identity. Where only some
+//! cells of the results are asked for, a stage that they read is evaluated as a whole if that is cheaper, and
+//! where it is read otherwise.
+
+use crate::cell::{self, Cell};
+use crate::compile::operator::Operator;
+use crate::exec::{Cells, Launch, launch};
+use crate::finding::{FindingKind, Findings};
+use crate::limits::Limits;
+use crate::memory::{Global, GlobalSpec, Role};
+use crate::run::{shape_of, too_large};
+use crate::tensor::{Tensor, show_index};
+use crate::{Result, Sizes};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use tc_dialects::te;
+use tc_ir::{Elem, Func, Module, Opcode};
+use tc_support::{Diagnostic, Location, suggest};
+
+/// A tensor that an operator takes or gives.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Signature {
+    /// The name.
+    pub name: String,
+    /// The type of an element.
+    pub elem: Elem,
+    /// The extents.
+    pub shape: Vec<u64>,
+}
+
+/// An operator with its sizes put in, ready to be evaluated.
+pub struct Definition<'m> {
+    operator: Operator<'m>,
+    limits: Limits,
+}
+
+/// Results of an operator.
+pub struct Evaluation {
+    /// Values of the results' cells, by result; all cells, or those that were asked for.
+    pub(crate) values: Vec<Vec<Cell>>,
+    /// Their magnitudes, if they were asked for.
+    pub(crate) mags: Vec<Vec<f64>>,
+    /// Reads out of range that are used, arithmetic that fails, limits.
+    pub findings: Findings,
+    /// Steps done.
+    pub steps: u64,
+    signatures: Vec<Signature>,
+}
+
+impl Evaluation {
+    /// The results as arrays; of an evaluation at chosen cells, one-dimensional.
+    pub fn tensors(&self) -> Vec<Tensor> {
+        let tensor = |(signature, values): (&Signature, &Vec<Cell>)| {
+            let n: u64 = signature.shape.iter().product();
+            let shape = if n == values.len() as u64 { signature.shape.clone() } else { vec![values.len() as u64] };
+            Tensor::from_cells(signature.elem, shape, values.iter().copied())
+        };
+        self.signatures.iter().zip(&self.values).map(tensor).collect()
+    }
+}
+
+/// Cells of one result, by their index.
+pub type CellList = Vec<Vec<u64>>;
+
+impl<'m> Definition<'m> {
+    /// The operator `@name` of `module`.
+    pub fn new(module: &'m Module, name: &str, sizes: &Sizes, limits: Limits) -> Result<Definition<'m>> {
+        let func = operator_named(module, name)?;
+        let operator = Operator::new(module, func, sizes)?;
+        Ok(Definition { operator, limits })
+    }
+
+    /// The tensors that it takes.
+    pub fn inputs(&self) -> Vec<Signature> {
+        (0..self.operator.n_params).map(|number| self.signature(number)).collect()
+    }
+
+    /// The tensors that it gives.
+    pub fn outputs(&self) -> Vec<Signature> {
+        self.operator.outputs.iter().map(|&number| self.signature(number)).collect()
+    }
+
+    /// The most terms that a cell of the results is summed from, stages that feed each other multiplied.
+    pub(crate) fn n_terms(&self) -> u64 {
+        let stages = &self.operator.stages;
+        let mut terms = vec![1u64; stages.len()];
+        for (number, stage) in stages.iter().enumerate() {
+            let below = stage.reads.iter().map(|&read| terms[read]).max().unwrap_or(1);
+            terms[number] = stage.terms.saturating_mul(below);
+        }
+        terms.into_iter().max().unwrap_or(1)
+    }
+
+    pub(crate) fn func(&self) -> &'m Func {
+        self.operator.func
+    }
+
+    /// Steps of evaluating all cells.
+    pub(crate) fn estimate(&self) -> u64 {
+        let of = |stage: &crate::compile::operator::Stage| stage.n_cells().saturating_mul(stage.steps);
+        self.operator.stages.iter().fold(0, |sum: u64, stage| sum.saturating_add(of(stage)))
+    }
+
+    fn signature(&self, number: usize) -> Signature {
+        let decl = &self.operator.declarations.list[number];
+        Signature { name: decl.name.clone(), elem: decl.elem, shape: shape_of(decl) }
+    }
+
+    /// Evaluates all cells of the results.
+    pub fn evaluate(&mut self, inputs: &[Tensor]) -> Result<Evaluation> {
+        self.evaluate_with(inputs, None, false)
+    }
+
+    /// Evaluates the given cells of each result.
+    pub fn evaluate_at(&mut self, inputs: &[Tensor], cells: &[CellList]) -> Result<Evaluation> {
+        self.evaluate_with(inputs, Some(cells), false)
+    }
+
+    pub(crate) fn evaluate_with(
+        &mut self,
+        inputs: &[Tensor],
+        cells: Option<&[CellList]>,
+        mags: bool,
+    ) -> Result<Evaluation> {
+        self.check_inputs(inputs, cells)?;
+        let plan = self.plan(cells);
+        let globals = self.make_tensors(inputs, &plan, mags)?;
+        let steps = AtomicU64::new(0);
+        let mut findings = Findings::default();
+        let mut site_base = 0;
+        for stage in plan.steps {
+            let kernel = self.operator.compile(stage.number, &stage.inline, mags, site_base)?;
+            site_base += kernel.sites.len() as u32;
+            let outcome = launch(&Launch {
+                kernel: &kernel,
+                globals: &globals,
+                host: &[],
+                cells: Some(&stage.cells),
+                mags,
+                limits: self.limits,
+                steps: &steps,
+                parallel: true,
+                descending: false,
+                blocks: None,
+            });
+            findings.merge(outcome.findings, self.limits.findings);
+            if outcome.aborted {
+                break;
+            }
+        }
+        let mut evaluation = Evaluation {
+            values: Vec::new(),
+            mags: Vec::new(),
+            findings,
+            steps: steps.load(Relaxed),
+            signatures: self.outputs(),
+        };
+        for (nth, &number) in self.operator.outputs.iter().enumerate() {
+            let global = &globals[number];
+            let at: Vec<usize> = match cells.and_then(|cells| cells.get(nth)) {
+                Some(list) => list.iter().map(|index| flat(index, &global.shape)).collect(),
+                None => (0..global.cells.len()).collect(),
+            };
+            evaluation.values.push(at.iter().map(|&idx| global.cells[idx].load(Relaxed)).collect());
+            if let Some(plane) = &global.mags {
+                evaluation.mags.push(at.iter().map(|&idx| f64::from_bits(plane[idx].load(Relaxed))).collect());
+            }
+        }
+        Ok(evaluation)
+    }
+
+    fn check_inputs(&self, inputs: &[Tensor], cells: Option<&[CellList]>) -> Result<()> {
+        let func = self.operator.func;
+        let refuse =
+            |text: String| Err(Box::new(Diagnostic::error("bad-argument", func.location(func.header.loc), text)));
+        let wanted = self.inputs();
+        if inputs.len() != wanted.len() {
+            return refuse(format!("`@{}` takes {} tensors, not {}", func.symbol(), wanted.len(), inputs.len()));
+        }
+        for (input, want) in inputs.iter().zip(&wanted) {
+            if input.elem != want.elem || input.shape != want.shape {
+                let (want_shape, have) = (show_index(&want.shape), show_index(&input.shape));
+                let (want_elem, elem) = (want.elem.name(), input.elem.name());
+                return refuse(format!(
+                    "argument `{}` must be `{want_elem}{want_shape}`, not `{elem}{have}`",
+                    want.name
+                ));
+            }
+        }
+        for (list, output) in cells.unwrap_or(&[]).iter().zip(self.outputs()) {
+            let fits = |index: &Vec<u64>| {
+                index.len() == output.shape.len() && index.iter().zip(&output.shape).all(|(idx, extent)| idx < extent)
+            };
+            if let Some(index) = list.iter().find(|index| !fits(index)) {
+                return refuse(format!("`{}` has no cell {}", output.name, show_index(index)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Which stages are evaluated, at which cells, and which of them where they are read.
+    fn plan(&self, cells: Option<&[CellList]>) -> Plan {
+        let stages = &self.operator.stages;
+        let n = stages.len();
+        // Steps of all that a stage needs, if every stage below were evaluated where it is read.
+        let mut deep = vec![0u64; n];
+        for number in 0..n {
+            let below = stages[number].reads.iter().fold(1u64, |sum, &read| sum.saturating_add(deep[read]));
+            deep[number] = stages[number].steps.saturating_mul(below);
+        }
+        let mut wanted: Vec<Option<Cells>> = vec![None; n];
+        let mut inline = BTreeSet::new();
+        for (nth, &tensor) in self.operator.outputs.iter().enumerate() {
+            let Some(number) = stages.iter().position(|stage| stage.tensors.contains(&tensor)) else { continue };
+            wanted[number] = Some(match cells.and_then(|cells| cells.get(nth)) {
+                Some(list) => Cells::List(list.iter().map(|index| index_of(index, &stages[number].lows)).collect()),
+                None => dense(self, number),
+            });
+        }
+        for number in (0..n).rev() {
+            let Some(at) = wanted[number].clone() else { continue };
+            for &read in &stages[number].reads {
+                if matches!(wanted[read], Some(Cells::Dense { .. })) {
+                    continue;
+                }
+                let n_cells = match &at {
+                    Cells::List(list) => list.len() as u64,
+                    Cells::Dense { .. } => u64::MAX,
+                };
+                let here = n_cells.saturating_mul(stages[number].steps).saturating_mul(deep[read]);
+                let whole = stages[read].n_cells().saturating_mul(stages[read].steps);
+                // A stage computed where it is read takes the stages that it reads along.
+                if here < whole {
+                    self.take_along(read, &mut inline);
+                } else {
+                    wanted[read] = Some(dense(self, read));
+                }
+            }
+        }
+        let steps = (0..n).filter_map(|number| {
+            let cells = wanted[number].clone()?;
+            let own = if matches!(cells, Cells::List(_)) { inline.clone() } else { BTreeSet::new() };
+            Some(PlanStep { number, cells, inline: own })
+        });
+        // A stage evaluated as a whole reads others as a whole.
+        let mut plan = Plan { steps: steps.collect() };
+        self.complete(&mut plan);
+        plan
+    }
+
+    fn take_along(&self, number: usize, inline: &mut BTreeSet<usize>) {
+        if inline.insert(number) {
+            for &read in &self.operator.stages[number].reads {
+                self.take_along(read, inline);
+            }
+        }
+    }
+
+    /// Adds the stages that those evaluated as a whole read.
+    fn complete(&self, plan: &mut Plan) {
+        let mut whole: BTreeSet<usize> = BTreeSet::new();
+        for step in plan.steps.iter().filter(|step| matches!(step.cells, Cells::Dense { .. })) {
+            self.take_along(step.number, &mut whole);
+        }
+        for number in whole {
+            match plan.steps.iter_mut().find(|step| step.number == number) {
+                Some(step) => step.inline.clear(),
+                None => plan.steps.push(PlanStep { number, cells: dense(self, number), inline: BTreeSet::new() }),
+            }
+        }
+        plan.steps.sort_by_key(|step| step.number);
+    }
+
+    fn make_tensors(&self, inputs: &[Tensor], plan: &Plan, mags: bool) -> Result<Vec<Arc<Global>>> {
+        let mut total = 0u64;
+        let mut globals = Vec::new();
+        for (number, decl) in self.operator.declarations.list.iter().enumerate() {
+            let is_input = number < self.operator.n_params;
+            let made = plan.steps.iter().any(|step| self.operator.stages[step.number].tensors.contains(&number));
+            let spec = GlobalSpec { mags, poison: !is_input, writable: false, readable: false };
+            let cells = if is_input || made { decl.cells as u64 } else { 0 };
+            total = total.saturating_add(cells.saturating_mul(spec.bytes_per_cell()));
+            if total > self.limits.memory {
+                return Err(too_large(&decl.name, decl.location.clone(), self.limits.memory));
+            }
+            let shape = if cells > 0 { shape_of(decl) } else { vec![0] };
+            let role = if is_input { Role::Input } else { Role::Temporary };
+            let global = Global::new(decl.elem, shape, role, spec);
+            if let Some(input) = inputs.get(number).filter(|_| is_input) {
+                global.fill(input);
+            }
+            globals.push(Arc::new(global));
+        }
+        Ok(globals)
+    }
+}
+
+struct Plan {
+    steps: Vec<PlanStep>,
+}
+
+struct PlanStep {
+    number: usize,
+    cells: Cells,
+    inline: BTreeSet<usize>,
+}
+
+fn dense(definition: &Definition<'_>, number: usize) -> Cells {
+    let stage = &definition.operator.stages[number];
+    Cells::Dense { lows: stage.lows.clone(), extents: stage.extents.clone() }
+}
+
+fn index_of(index: &[u64], lows: &[i64]) -> Vec<i64> {
+    index.iter().zip(lows).map(|(&idx, &low)| low.wrapping_add(idx as i64)).collect()
+}
+
+fn flat(index: &[u64], shape: &[u64]) -> usize {
+    index.iter().zip(shape).fold(0u64, |flat, (&idx, &extent)| flat * extent + idx) as usize
+}
+
+/// The te.func called `name`.
+pub(crate) fn operator_named<'m>(module: &'m Module, name: &str) -> Result<&'m Func> {
+    match module.function(name) {
+        Some(func) if func.header.opcode == te::FUNC => Ok(func),
+        Some(func) => {
+            let at = func.location(func.header.loc);
+            Err(Box::new(Diagnostic::error("not-an-operator", at, format!("`@{name}` is no `te.func`"))))
+        }
+        None => {
+            let names = module.items.iter().filter(|item| is_operator(item.header.opcode)).map(Func::symbol);
+            let names: Vec<&str> = names.collect();
+            let text = format!("there is no operator `@{}`", suggest::shorten(name));
+            let mut diagnostic = Diagnostic::error("unknown-function", Location::None, text);
+            diagnostic.help = suggest::did_you_mean(name, names.iter().copied());
+            Err(Box::new(diagnostic))
+        }
+    }
+}
+
+fn is_operator(opcode: Opcode) -> bool {
+    opcode == te::FUNC
+}
+
+/// Did evaluating the definition itself go wrong?
+pub(crate) fn is_sound(findings: &Findings) -> bool {
+    !findings
+        .iter()
+        .any(|finding| matches!(finding.kind, FindingKind::Poison | FindingKind::Arithmetic | FindingKind::Limit))
+}
+
+/// The value of a cell, for messages.
+pub(crate) fn show(elem: Elem, value: Cell) -> String {
+    cell::show(elem, value)
+}

@@ -1,0 +1,321 @@
+//! Blocks: phased or threaded, one after another on a core, side by side on several.
+
+use super::group::{Event, Group};
+use crate::cell::Cell;
+use crate::code::{BarrierScope, Kernel, NO_SITE, Site};
+use crate::finding::{FindingKind, Findings};
+use crate::limits::Limits;
+use crate::memory::{CellMap, Global, Shared};
+use crate::race::{CellShadow, Now, WriterSets};
+use rayon::prelude::*;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use tc_support::Diagnostic;
+
+/// Threads of a warp.
+pub(crate) const WARP: usize = 32;
+
+/// Lanes of a group that evaluates an operator.
+const CELL_LANES: usize = 256;
+
+/// Parts that a launch is cut into; fixed, so that what is found does not depend on the number of cores.
+const N_PARTS: usize = 64;
+
+/// Steps between two looks at the common count.
+const STEPS_BETWEEN_LOOKS: u64 = 1 << 18;
+
+/// The cells of a stage that are asked for.
+#[derive(Clone, Debug)]
+pub(crate) enum Cells {
+    /// All of them, row-major, from the axes' low ends on.
+    Dense { lows: Vec<i64>, extents: Vec<u64> },
+    /// These.
+    List(Vec<Vec<i64>>),
+}
+
+impl Cells {
+    fn len(&self) -> u64 {
+        match self {
+            Cells::Dense { extents, .. } => extents.iter().product(),
+            Cells::List(list) => list.len() as u64,
+        }
+    }
+}
+
+/// One launch of a kernel.
+#[derive(Clone, Copy)]
+pub(crate) struct Launch<'r> {
+    pub(crate) kernel: &'r Kernel,
+    pub(crate) globals: &'r [Arc<Global>],
+    pub(crate) host: &'r [Cell],
+    /// Set for a stage of an operator: its cells take the place of threads.
+    pub(crate) cells: Option<&'r Cells>,
+    /// Magnitudes run beside values.
+    pub(crate) mags: bool,
+    pub(crate) limits: Limits,
+    /// The steps of the whole run so far.
+    pub(crate) steps: &'r AtomicU64,
+    pub(crate) parallel: bool,
+    /// Warps are run last to first between barriers.
+    pub(crate) descending: bool,
+    /// The blocks to run; all of them if not given.
+    pub(crate) blocks: Option<&'r [u64]>,
+}
+
+/// What a launch gave.
+#[derive(Default)]
+pub(crate) struct Outcome {
+    pub(crate) findings: Findings,
+    /// Blocks raced with each other: what exactly was found may depend on who came first.
+    pub(crate) blocks_raced: bool,
+    pub(crate) aborted: bool,
+    /// The values of the kernel's exports.
+    pub(crate) exports: Vec<Cell>,
+}
+
+/// What the groups of a block share.
+pub(crate) struct BlockState {
+    pub(crate) warps: usize,
+    /// The blocks that run side by side; of an operator, the first cell.
+    pub(crate) blocks: Vec<u64>,
+    pub(crate) shared: Vec<Shared>,
+    sets: WriterSets,
+    /// Cells of global buffers that this block accessed, in threaded programs.
+    global_map: CellMap,
+    global_shadow: Vec<CellShadow>,
+    /// Barriers passed plus one, by block: those that order shared memory, and those that order all.
+    epochs: Vec<[u32; 2]>,
+    pub(crate) findings: Findings,
+    pub(crate) steps: u64,
+    flushed: u64,
+    /// The cells that one store wrote.
+    pub(crate) duplicates: CellMap,
+    pub(crate) blocks_raced: bool,
+    aborted: bool,
+}
+
+impl BlockState {
+    fn new(launch: &Launch<'_>, warps: usize, batch: usize) -> BlockState {
+        let kernel = launch.kernel;
+        let shared = kernel
+            .shared
+            .iter()
+            .map(|&buf| Shared::new(kernel.buffers[buf as usize].cells, batch, launch.mags, kernel.threaded));
+        BlockState {
+            warps,
+            blocks: Vec::new(),
+            shared: shared.collect(),
+            sets: WriterSets::new(kernel.threads() as usize),
+            global_map: CellMap::default(),
+            global_shadow: Vec::new(),
+            epochs: vec![[1, 1]; batch],
+            findings: Findings::default(),
+            steps: 0,
+            flushed: 0,
+            duplicates: CellMap::default(),
+            blocks_raced: false,
+            aborted: false,
+        }
+    }
+
+    fn reset(&mut self) {
+        self.shared.iter_mut().for_each(Shared::reset);
+        self.sets.reset();
+        self.global_map.clear();
+        self.global_shadow.clear();
+        self.epochs.fill([1, 1]);
+    }
+
+    pub(crate) fn pass_barrier(&mut self, slot: usize, scope: BarrierScope) {
+        self.epochs[slot][0] += 1;
+        if scope == BarrierScope::Global {
+            self.epochs[slot][1] += 1;
+        }
+    }
+
+    /// Adds to the common count of steps, and ends the run where it is over the limit.
+    pub(crate) fn over_limit(&mut self, launch: &Launch<'_>, site: Site) -> bool {
+        if self.steps - self.flushed < STEPS_BETWEEN_LOOKS {
+            return false;
+        }
+        self.flush(launch, site)
+    }
+
+    fn flush(&mut self, launch: &Launch<'_>, site: Site) -> bool {
+        let fresh = self.steps - self.flushed;
+        self.flushed = self.steps;
+        let limit = launch.limits.steps;
+        if launch.steps.fetch_add(fresh, Relaxed).saturating_add(fresh) <= limit {
+            return false;
+        }
+        self.aborted = true;
+        let at = if site == NO_SITE { launch.kernel.location.clone() } else { launch.kernel.at(site) };
+        self.findings.add(FindingKind::Limit, (NO_SITE, NO_SITE), launch.limits.findings, || {
+            let text = format!("the program needs more than {limit} steps");
+            (None, Diagnostic::error("limit", at, text).help("raise `--step-limit`, or run it at a smaller size"))
+        });
+        true
+    }
+
+    fn now(&self, level: usize, slot: usize, thread: u32, site: Site, warp_epoch: u32) -> Now {
+        Now { thread, site, epoch: self.epochs[slot][level], warp_epoch }
+    }
+
+    /// The shadow of a shared cell, and when it is accessed.
+    pub(crate) fn shared_shadow(
+        &mut self,
+        idx: usize,
+        slot: usize,
+        cell: usize,
+        who: (u32, Site, u32),
+    ) -> (&mut CellShadow, Now, &mut WriterSets) {
+        let now = self.now(0, slot, who.0, who.1, who.2);
+        let shared = &mut self.shared[idx];
+        (&mut shared.shadow[slot * shared.n + cell], now, &mut self.sets)
+    }
+
+    /// The same for a cell of a global buffer, as far as this block is concerned.
+    pub(crate) fn global_shadow(
+        &mut self,
+        idx: usize,
+        slot: usize,
+        cell: usize,
+        who: (u32, Site, u32),
+    ) -> (&mut CellShadow, Now, &mut WriterSets) {
+        let now = self.now(1, slot, who.0, who.1, who.2);
+        let key = (idx as u64) << 52 | (slot as u64) << 40 | cell as u64;
+        let at = self.global_map.get_or_insert(key, self.global_shadow.len() as u32) as usize;
+        if at == self.global_shadow.len() {
+            self.global_shadow.push(CellShadow::default());
+        }
+        (&mut self.global_shadow[at], now, &mut self.sets)
+    }
+}
+
+/// Runs a launch.
+pub(crate) fn launch(launch: &Launch<'_>) -> Outcome {
+    let n_blocks = match (launch.cells, launch.blocks) {
+        (Some(cells), _) => cells.len(),
+        (None, Some(list)) => list.len() as u64,
+        (None, None) => launch.kernel.blocks(),
+    };
+    let batch = if launch.cells.is_some() { CELL_LANES as u64 } else { u64::from(launch.kernel.batch) };
+    let n_batches = n_blocks.div_ceil(batch);
+    let per_part = n_batches.div_ceil(N_PARTS as u64).max(1);
+    let parts: Vec<(u64, u64)> = (0..n_batches.div_ceil(per_part))
+        .map(|part| (part * per_part * batch, ((part + 1) * per_part * batch).min(n_blocks)))
+        .collect();
+    let run = |&(from, to): &(u64, u64)| Part::new(launch).run(launch, from, to);
+    let parts: Vec<Outcome> = if launch.parallel && launch.cells.is_none_or(|cells| cells.len() > 4096) {
+        parts.par_iter().map(run).collect()
+    } else {
+        parts.iter().map(run).collect()
+    };
+    let mut outcome = Outcome::default();
+    for part in parts {
+        outcome.findings.merge(part.findings, launch.limits.findings);
+        outcome.blocks_raced |= part.blocks_raced;
+        outcome.aborted |= part.aborted;
+        outcome.exports = part.exports;
+    }
+    outcome
+}
+
+/// A core's share of a launch: the groups of one batch of blocks, used for one batch after another.
+struct Part {
+    block: BlockState,
+    groups: Vec<Group>,
+}
+
+impl Part {
+    fn new(launch: &Launch<'_>) -> Part {
+        let kernel = launch.kernel;
+        let threads = kernel.threads() as usize;
+        let batch = kernel.batch as usize;
+        let warps = if kernel.threaded && launch.cells.is_none() { threads.div_ceil(WARP) } else { 1 };
+        let groups = if launch.cells.is_some() {
+            vec![Group::new(launch, 0, CELL_LANES, 1)]
+        } else if warps > 1 {
+            (0..warps).map(|warp| Group::new(launch, (warp * WARP) as u32, WARP, 1)).collect()
+        } else {
+            vec![Group::new(launch, 0, threads, batch)]
+        };
+        Part { block: BlockState::new(launch, warps, batch), groups }
+    }
+
+    fn run(mut self, launch: &Launch<'_>, from: u64, to: u64) -> Outcome {
+        let batch = if launch.cells.is_some() { CELL_LANES as u64 } else { u64::from(launch.kernel.batch) };
+        let mut at = from;
+        while at < to && !self.block.aborted {
+            let n = batch.min(to - at);
+            self.block.blocks.clear();
+            match launch.blocks {
+                _ if launch.cells.is_some() => self.block.blocks.push(at),
+                Some(list) => self.block.blocks.extend_from_slice(&list[at as usize..(at + n) as usize]),
+                None => self.block.blocks.extend(at..at + n),
+            }
+            self.batch(launch, n as usize);
+            if !self.block.aborted {
+                self.block.flush(launch, NO_SITE);
+            }
+            at += n;
+        }
+        let exports = self.groups[0].exports(launch.kernel);
+        let BlockState { findings, blocks_raced, aborted, .. } = self.block;
+        Outcome { findings, blocks_raced, aborted, exports }
+    }
+
+    /// Runs one batch of blocks, or of cells.
+    fn batch(&mut self, launch: &Launch<'_>, n: usize) {
+        self.block.reset();
+        let threads = launch.kernel.threads() as usize;
+        for (warp, group) in self.groups.iter_mut().enumerate() {
+            let n_active = match launch.cells {
+                Some(_) => n,
+                None if self.block.warps > 1 => (threads - warp * WARP).min(WARP),
+                None => threads * n,
+            };
+            group.start(launch, &self.block.blocks, n_active);
+        }
+        if self.block.warps == 1 {
+            self.groups[0].run(launch, &mut self.block);
+            return;
+        }
+        self.warps(launch);
+    }
+
+    /// Runs the warps of a block, each from barrier to barrier.
+    fn warps(&mut self, launch: &Launch<'_>) {
+        let n_warps = self.groups.len();
+        let mut events: Vec<Option<Event>> = vec![None; n_warps];
+        loop {
+            for nth in 0..n_warps {
+                let warp = if launch.descending { n_warps - 1 - nth } else { nth };
+                if events[warp] == Some(Event::Done) {
+                    continue;
+                }
+                let event = self.groups[warp].run(launch, &mut self.block);
+                if event == Event::Abort {
+                    return;
+                }
+                events[warp] = Some(event);
+            }
+            let waiting = events.iter().position(|event| matches!(event, Some(Event::Barrier(..))));
+            let Some(waiting) = waiting else { return };
+            let Some(Event::Barrier(scope, site)) = events[waiting] else { return };
+            if let Some(other) = events.iter().position(|event| *event != Some(Event::Barrier(scope, site))) {
+                let elsewhere = match events[other] {
+                    Some(Event::Barrier(_, site)) => Some(site),
+                    _ => None,
+                };
+                self.block.report_warps_apart(launch, site, [waiting * WARP, other * WARP], elsewhere);
+            }
+            let scopes = events.iter().filter_map(|event| match event {
+                Some(Event::Barrier(scope, _)) => Some(*scope),
+                _ => None,
+            });
+            let scope = scopes.max().unwrap_or(scope);
+            self.block.pass_barrier(0, scope);
+        }
+    }
+}

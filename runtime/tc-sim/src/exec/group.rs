@@ -1,0 +1,545 @@
+//! A group of threads that run the same instruction at the same time: the block where the program is phased, a
+//! warp where it is threaded; small blocks run side by side in one group.
+
+use super::block::{BlockState, Cells, Launch};
+use crate::cell::{Cell, float_of};
+use crate::code::{BarrierScope, Instr, Kernel, Pc, Preload, Reg, Site, Space};
+use crate::lanes;
+use crate::magnitude;
+use crate::memory::Local;
+use std::mem;
+
+/// Lanes that take part, a bit each.
+pub(crate) type Mask = Vec<u64>;
+
+pub(crate) fn for_lanes(mask: &[u64], mut visit: impl FnMut(usize)) {
+    for (word, &bits) in mask.iter().enumerate() {
+        let mut left = bits;
+        while left != 0 {
+            visit(word * 64 + left.trailing_zeros() as usize);
+            left &= left - 1;
+        }
+    }
+}
+
+pub(crate) fn first_lane(mask: &[u64]) -> Option<usize> {
+    let word = mask.iter().position(|&bits| bits != 0)?;
+    Some(word * 64 + mask[word].trailing_zeros() as usize)
+}
+
+/// Why a group stopped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Event {
+    /// It is through.
+    Done,
+    /// It waits at a barrier over the whole block.
+    Barrier(BarrierScope, Site),
+    /// The run costs too much.
+    Abort,
+}
+
+/// Lanes that wait for a branch or a loop to end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Frame {
+    pub(crate) site: Site,
+    is_branch: bool,
+}
+
+/// A group and where it stands.
+pub(crate) struct Group {
+    pub(crate) n: usize,
+    pub(crate) words: usize,
+    /// The thread of lane 0 within its block.
+    pub(crate) thread0: u32,
+    /// Threads of a block in this group.
+    pub(crate) per_block: usize,
+    pub(crate) regs: Vec<Vec<Cell>>,
+    pub(crate) poison: Vec<Vec<u64>>,
+    pub(crate) mask: Mask,
+    /// All lanes that exist.
+    pub(crate) all: Mask,
+    /// Masks that wait, and the branches and loops they wait for.
+    saved: Vec<u64>,
+    pub(crate) frames: Vec<Frame>,
+    pc: Pc,
+    pub(crate) locals: Vec<Local>,
+    /// How often each shared buffer was made by this group.
+    n_made: Vec<u64>,
+    /// Barriers that the warp alone has passed, by block.
+    pub(crate) warp_epochs: Vec<u32>,
+    /// Work space: the cells that the lanes access, and the lanes that may.
+    pub(crate) addrs: Vec<usize>,
+    pub(crate) live: Mask,
+    /// In an operator: the read that made a lane's poison.
+    pub(crate) culprits: Vec<Site>,
+    scratch: Mask,
+}
+
+impl Group {
+    pub(crate) fn new(launch: &Launch<'_>, thread0: u32, per_block: usize, blocks: usize) -> Group {
+        let kernel = launch.kernel;
+        let n = per_block * blocks;
+        let words = n.div_ceil(64);
+        let poison = |&is_poison: &bool| vec![0; if is_poison { words } else { 0 }];
+        Group {
+            n,
+            words,
+            thread0,
+            per_block,
+            regs: kernel.regs.iter().map(|&comps| vec![0; (n * usize::from(comps)).max(1)]).collect(),
+            poison: kernel.poisoned.iter().map(poison).collect(),
+            mask: vec![0; words],
+            all: vec![0; words],
+            saved: Vec::new(),
+            frames: Vec::new(),
+            pc: 0,
+            locals: kernel
+                .local
+                .iter()
+                .map(|&buf| Local::new(kernel.buffers[buf as usize].cells, n, launch.mags))
+                .collect(),
+            n_made: vec![0; kernel.shared.len()],
+            warp_epochs: vec![0; blocks],
+            addrs: vec![0; n],
+            live: vec![0; words],
+            culprits: vec![0; if launch.cells.is_some() { n } else { 0 }],
+            scratch: vec![0; words],
+        }
+    }
+
+    /// Makes it ready to run from the start with its first `n_active` lanes.
+    pub(crate) fn start(&mut self, launch: &Launch<'_>, blocks: &[u64], n_active: usize) {
+        for (word, bits) in self.all.iter_mut().enumerate() {
+            let left = n_active.saturating_sub(word * 64).min(64);
+            *bits = if left == 64 { u64::MAX } else { (1 << left) - 1 };
+        }
+        self.mask.copy_from_slice(&self.all);
+        self.pc = 0;
+        self.saved.clear();
+        self.frames.clear();
+        self.n_made.fill(0);
+        self.warp_epochs.fill(0);
+        for local in &mut self.locals {
+            local.written.fill(0);
+        }
+        for &(reg, preload) in &launch.kernel.preloads {
+            let mut cells = mem::take(&mut self.regs[reg as usize]);
+            self.preload(launch, blocks, preload, &mut cells);
+            self.regs[reg as usize] = cells;
+        }
+    }
+
+    fn preload(&self, launch: &Launch<'_>, blocks: &[u64], preload: Preload, cells: &mut [Cell]) {
+        match preload {
+            Preload::Const(value) => cells.fill(value),
+            Preload::Host(slot) => cells.fill(launch.host[slot]),
+            Preload::HostMag(slot, elem) => cells.fill(float_of(elem, launch.host[slot]).abs().to_bits()),
+            Preload::Coordinate(coordinate) => {
+                let kernel = launch.kernel;
+                let dims = if coordinate.is_thread() { kernel.block } else { kernel.grid };
+                let below: u64 = dims[..coordinate.dim()].iter().product();
+                for (lane, cell) in cells.iter_mut().enumerate() {
+                    let linear = if coordinate.is_thread() {
+                        u64::from(self.thread_of(lane))
+                    } else {
+                        blocks.get(lane / self.per_block).copied().unwrap_or(0)
+                    };
+                    *cell = linear / below % dims[coordinate.dim()];
+                }
+            }
+            Preload::Axis(axis) => match launch.cells {
+                Some(Cells::Dense { lows, extents }) => {
+                    let below: u64 = extents[axis + 1..].iter().product();
+                    for (lane, cell) in cells.iter_mut().enumerate() {
+                        let position = (blocks[0] + lane as u64) / below.max(1) % extents[axis].max(1);
+                        *cell = lows[axis].wrapping_add(position as i64) as u64;
+                    }
+                }
+                Some(Cells::List(list)) => {
+                    for (lane, cell) in cells.iter_mut().enumerate() {
+                        *cell = list.get(blocks[0] as usize + lane).map_or(0, |index| index[axis] as u64);
+                    }
+                }
+                None => {}
+            },
+        }
+    }
+
+    /// The values of the kernel's exports, which the first lane holds.
+    pub(crate) fn exports(&self, kernel: &Kernel) -> Vec<Cell> {
+        let comps = |reg: Reg| usize::from(kernel.regs[reg as usize]).max(1);
+        let cells = |reg: Reg| (0..comps(reg)).map(move |comp| self.regs[reg as usize][comp * self.n]);
+        kernel.exports.iter().flat_map(|&reg| cells(reg)).collect()
+    }
+
+    pub(crate) fn thread_of(&self, lane: usize) -> u32 {
+        self.thread0 + (lane % self.per_block) as u32
+    }
+
+    pub(crate) fn slot_of(&self, lane: usize) -> usize {
+        lane / self.per_block
+    }
+
+    /// Runs until something stops it.
+    pub(crate) fn run(&mut self, launch: &Launch<'_>, block: &mut BlockState) -> Event {
+        let code = &launch.kernel.code[..];
+        loop {
+            let instr = &code[self.pc as usize];
+            self.pc += 1;
+            block.steps += self.n as u64;
+            match instr {
+                Instr::If { .. }
+                | Instr::Else { .. }
+                | Instr::EndIf
+                | Instr::JumpIfNot { .. }
+                | Instr::Jump { .. }
+                | Instr::LoopUniform { .. }
+                | Instr::NextUniform { .. }
+                | Instr::LoopVarying { .. }
+                | Instr::NextVarying { .. } => {
+                    if self.control(instr, launch, block) {
+                        return Event::Abort;
+                    }
+                }
+                Instr::Load(access) => self.load(access, launch, block),
+                Instr::Store(access) => self.store(access, launch, block),
+                Instr::Alloc { buf } => self.alloc(launch.kernel.buffers[*buf as usize].space, block),
+                Instr::Barrier { scope, site } => {
+                    if let Some(event) = self.barrier(*scope, *site, launch, block) {
+                        return event;
+                    }
+                }
+                Instr::End => return Event::Done,
+                Instr::PoisonUse { cond, site } => self.poison_use(*cond, *site, launch, block),
+                Instr::Poison { .. }
+                | Instr::PoisonSelect { .. }
+                | Instr::PoisonCopy { .. }
+                | Instr::PoisonSet { .. } => {
+                    self.spread(instr);
+                }
+                _ => self.compute(instr, launch, block),
+            }
+        }
+    }
+
+    /// Arithmetic.
+    fn compute(&mut self, instr: &Instr, launch: &Launch<'_>, block: &mut BlockState) {
+        let dst_reg = match *instr {
+            Instr::Int { dst, .. }
+            | Instr::Float { dst, .. }
+            | Instr::And { dst, .. }
+            | Instr::Or { dst, .. }
+            | Instr::Not { dst, .. }
+            | Instr::Unary { dst, .. }
+            | Instr::Fma { dst, .. }
+            | Instr::Cmp { dst, .. }
+            | Instr::Select { dst, .. }
+            | Instr::Cast { dst, .. }
+            | Instr::Ramp { dst, .. }
+            | Instr::Broadcast { dst, .. }
+            | Instr::Mag { dst, .. }
+            | Instr::Copy { dst, .. } => dst,
+            _ => return,
+        };
+        // The compiler gives no op a result in the register of one of its operands.
+        let mut taken = mem::take(&mut self.regs[dst_reg as usize]);
+        let dst = &mut taken[..];
+        let reg = |reg: Reg| &self.regs[reg as usize][..];
+        let mut bad = false;
+        match *instr {
+            Instr::Int { op, elem, a, b, .. } => bad = lanes::int(op, elem, dst, reg(a), reg(b)),
+            Instr::Float { op, elem, a, b, .. } => lanes::float(op, elem, dst, reg(a), reg(b)),
+            Instr::And { a, b, .. } => lanes::map2(dst, reg(a), reg(b), |a, b| a & b),
+            Instr::Or { a, b, .. } => lanes::map2(dst, reg(a), reg(b), |a, b| a | b),
+            Instr::Not { a, .. } => lanes::map1(dst, reg(a), |a| a ^ 1),
+            Instr::Unary { op, elem, a, .. } => bad = lanes::unary(op, elem, dst, reg(a)),
+            Instr::Fma { elem, a, b, c, .. } => {
+                let at = |cells: &[Cell], lane: usize| if cells.len() == 1 { cells[0] } else { cells[lane] };
+                for (lane, d) in dst.iter_mut().enumerate() {
+                    *d = lanes::fma_one(elem, at(reg(a), lane), at(reg(b), lane), at(reg(c), lane));
+                }
+            }
+            Instr::Cmp { predicate, elem, a, b, .. } => lanes::cmp(predicate, elem, dst, reg(a), reg(b)),
+            Instr::Select { cond, a, b, .. } => select(dst, reg(cond), reg(a), reg(b)),
+            Instr::Cast { from, to, a, .. } => bad = lanes::cast(from, to, dst, reg(a)),
+            Instr::Ramp { elem, base, stride, lanes: n_lanes, .. } => {
+                bad = ramp(elem, usize::from(n_lanes), dst, reg(base), reg(stride));
+            }
+            Instr::Broadcast { a, .. } => {
+                let a = reg(a);
+                dst.chunks_mut(a.len()).for_each(|part| part.copy_from_slice(a));
+            }
+            Instr::Mag { rule, elem, value, args, mags, .. } => {
+                magnitude::apply(
+                    rule,
+                    elem,
+                    dst,
+                    reg(value),
+                    args.map(|arg| self.optional(arg)),
+                    mags.map(|mag| self.optional(mag)),
+                );
+            }
+            Instr::Copy { src, .. } => self.copy(dst, reg(src)),
+            _ => {}
+        }
+        self.regs[dst_reg as usize] = taken;
+        if bad {
+            self.report_arithmetic(instr, launch, block);
+        }
+    }
+
+    fn optional(&self, reg: Reg) -> &[Cell] {
+        self.regs.get(reg as usize).map_or(&[], |cells| &cells[..])
+    }
+
+    /// A copy in the lanes that take part.
+    fn copy(&self, dst: &mut [Cell], src: &[Cell]) {
+        if self.mask == self.all {
+            return lanes::map1(dst, src, |a| a);
+        }
+        if dst.len() == 1 {
+            dst[0] = src[0];
+            return;
+        }
+        for part in 0..dst.len() / self.n {
+            let start = part * self.n;
+            for_lanes(&self.mask, |lane| dst[start + lane] = if src.len() == 1 { src[0] } else { src[start + lane] });
+        }
+    }
+
+    fn bits_of(&self, cond: Reg, bits: &mut [u64]) {
+        let cells = &self.regs[cond as usize];
+        if cells.len() == 1 {
+            return bits.fill(if cells[0] != 0 { u64::MAX } else { 0 });
+        }
+        for (word, chunk) in bits.iter_mut().zip(cells.chunks(64)) {
+            *word = chunk.iter().enumerate().fold(0, |bits, (lane, &cell)| bits | u64::from(cell != 0) << lane);
+        }
+    }
+
+    /// Branches and loops. Tells whether the run is over its limit.
+    fn control(&mut self, instr: &Instr, launch: &Launch<'_>, block: &mut BlockState) -> bool {
+        match *instr {
+            Instr::JumpIfNot { cond, to } => {
+                if self.regs[cond as usize][0] == 0 {
+                    self.pc = to;
+                }
+            }
+            Instr::Jump { to } => self.pc = to,
+            Instr::If { cond, otherwise, site } => {
+                let mut bits = mem::take(&mut self.scratch);
+                self.bits_of(cond, &mut bits);
+                self.saved.extend_from_slice(&self.mask);
+                self.frames.push(Frame { site, is_branch: true });
+                for (mask, &bits) in self.mask.iter_mut().zip(&bits) {
+                    self.saved.push(*mask & !bits);
+                    *mask &= bits;
+                }
+                self.scratch = bits;
+                if first_lane(&self.mask).is_none() {
+                    self.pc = otherwise;
+                }
+            }
+            Instr::Else { end } => {
+                let at = self.saved.len() - self.words;
+                self.mask.copy_from_slice(&self.saved[at..]);
+                if first_lane(&self.mask).is_none() {
+                    self.pc = end;
+                }
+            }
+            Instr::EndIf => self.restore(),
+            Instr::LoopUniform { iv, lo, hi, end, .. } => {
+                let (from, to) = (self.regs[lo as usize][0], self.regs[hi as usize][0]);
+                self.regs[iv as usize][0] = from;
+                if from as i64 >= to as i64 {
+                    self.pc = end;
+                }
+            }
+            Instr::NextUniform { iv, hi, body, site } => {
+                let next = (self.regs[iv as usize][0] as i64).wrapping_add(1);
+                self.regs[iv as usize][0] = next as u64;
+                if next < self.regs[hi as usize][0] as i64 {
+                    self.pc = body;
+                    return block.over_limit(launch, site);
+                }
+            }
+            Instr::LoopVarying { iv, lo, hi, end, site } => {
+                let mut cells = mem::take(&mut self.regs[iv as usize]);
+                lanes::map1(&mut cells, &self.regs[lo as usize], |lo| lo);
+                self.regs[iv as usize] = cells;
+                self.saved.extend_from_slice(&self.mask);
+                self.frames.push(Frame { site, is_branch: false });
+                self.keep_below(iv, hi);
+                if first_lane(&self.mask).is_none() {
+                    self.restore();
+                    self.pc = end;
+                }
+            }
+            Instr::NextVarying { iv, hi, body, site } => {
+                self.regs[iv as usize].iter_mut().for_each(|cell| *cell = cell.wrapping_add(1));
+                self.keep_below(iv, hi);
+                if first_lane(&self.mask).is_some() {
+                    self.pc = body;
+                    return block.over_limit(launch, site);
+                }
+                self.restore();
+            }
+            _ => {}
+        }
+        false
+    }
+
+    /// Lanes whose loop variable has come to its end leave.
+    fn keep_below(&mut self, iv: Reg, hi: Reg) {
+        let (iv, hi) = (&self.regs[iv as usize], &self.regs[hi as usize]);
+        for (word, mask) in self.mask.iter_mut().enumerate() {
+            let mut left = *mask;
+            while left != 0 {
+                let bit = left.trailing_zeros() as usize;
+                let lane = word * 64 + bit;
+                let end = if hi.len() == 1 { hi[0] } else { hi[lane] };
+                if iv[lane] as i64 >= end as i64 {
+                    *mask &= !(1 << bit);
+                }
+                left &= left - 1;
+            }
+        }
+    }
+
+    fn restore(&mut self) {
+        let Some(frame) = self.frames.pop() else { return };
+        let n = if frame.is_branch { 2 * self.words } else { self.words };
+        let at = self.saved.len() - n;
+        self.mask.copy_from_slice(&self.saved[at..at + self.words]);
+        self.saved.truncate(at);
+    }
+
+    fn alloc(&mut self, space: Space, block: &mut BlockState) {
+        match space {
+            // One in all: made before the launch.
+            Space::Global(_) => {}
+            Space::Local(idx) => {
+                let words = self.words;
+                for written in self.locals[idx].written.chunks_mut(words) {
+                    written.iter_mut().zip(&self.mask).for_each(|(written, &mask)| *written &= !mask);
+                }
+            }
+            Space::Shared(idx) => {
+                self.n_made[idx] += 1;
+                let shared = &mut block.shared[idx];
+                let n_slots = shared.written.len() / shared.n.max(1);
+                if n_slots == 1 {
+                    // Warps come here one after another, and the first makes it for all.
+                    if self.n_made[idx] > shared.n_made {
+                        shared.n_made = self.n_made[idx];
+                        shared.written.fill(false);
+                    }
+                    return;
+                }
+                for slot in 0..n_slots {
+                    let lanes = slot * self.per_block..(slot + 1) * self.per_block;
+                    if lanes.into_iter().any(|lane| self.mask[lane / 64] >> (lane % 64) & 1 == 1) {
+                        shared.written[slot * shared.n..(slot + 1) * shared.n].fill(false);
+                    }
+                }
+            }
+        }
+    }
+
+    fn barrier(
+        &mut self,
+        scope: BarrierScope,
+        site: Site,
+        launch: &Launch<'_>,
+        block: &mut BlockState,
+    ) -> Option<Event> {
+        let missing = |lanes: std::ops::Range<usize>, mask: &Mask, all: &Mask| {
+            let is_in = |mask: &Mask, lane: usize| mask[lane / 64] >> (lane % 64) & 1 == 1;
+            let there = lanes.clone().find(|&lane| is_in(mask, lane));
+            let absent = lanes.into_iter().find(|&lane| is_in(all, lane) && !is_in(mask, lane));
+            there.zip(absent)
+        };
+        if block.warps > 1 && scope != BarrierScope::Warp {
+            if let Some((there, absent)) = missing(0..self.n, &self.mask, &self.all) {
+                self.report_divergent(site, there, absent, launch, block);
+            }
+            return Some(Event::Barrier(scope, site));
+        }
+        for slot in 0..self.n / self.per_block {
+            let lanes = slot * self.per_block..(slot + 1) * self.per_block;
+            if let Some((there, absent)) = missing(lanes.clone(), &self.mask, &self.all) {
+                self.report_divergent(site, there, absent, launch, block);
+            }
+            if !lanes.into_iter().any(|lane| self.mask[lane / 64] >> (lane % 64) & 1 == 1) {
+                continue;
+            }
+            match scope {
+                BarrierScope::Warp => self.warp_epochs[slot] += 1,
+                _ => block.pass_barrier(slot, scope),
+            }
+        }
+        None
+    }
+
+    /// Poison of results from that of operands.
+    fn spread(&mut self, instr: &Instr) {
+        let dst = match *instr {
+            Instr::Poison { dst, .. } | Instr::PoisonSelect { dst, .. } => dst,
+            Instr::PoisonCopy { dst, .. } | Instr::PoisonSet { dst, .. } => dst,
+            _ => return,
+        };
+        if let Instr::PoisonSet { site, .. } = *instr {
+            for_lanes(&self.mask, |lane| self.culprits[lane] = site);
+        }
+        let mut bits = mem::take(&mut self.poison[dst as usize]);
+        let word_of =
+            |reg: Reg, word: usize| self.poison.get(reg as usize).and_then(|bits| bits.get(word)).copied().unwrap_or(0);
+        match instr {
+            Instr::Poison { srcs, .. } => {
+                for (word, bits) in bits.iter_mut().enumerate() {
+                    *bits = srcs.iter().fold(0, |all, &src| all | word_of(src, word));
+                }
+            }
+            Instr::PoisonSelect { cond, arms: [of_cond, on_true, on_false], .. } => {
+                let mut taken = vec![0; self.words];
+                self.bits_of(*cond, &mut taken);
+                for (word, bits) in bits.iter_mut().enumerate() {
+                    let arm = taken[word] & word_of(*on_true, word) | !taken[word] & word_of(*on_false, word);
+                    *bits = word_of(*of_cond, word) | arm;
+                }
+            }
+            Instr::PoisonSet { .. } => bits.iter_mut().zip(&self.mask).for_each(|(bits, &mask)| *bits |= mask),
+            Instr::PoisonCopy { src, .. } => {
+                for (word, bits) in bits.iter_mut().enumerate() {
+                    *bits = *bits & !self.mask[word] | word_of(*src, word) & self.mask[word];
+                }
+            }
+            _ => {}
+        }
+        self.poison[dst as usize] = bits;
+    }
+}
+
+fn select(dst: &mut [Cell], cond: &[Cell], a: &[Cell], b: &[Cell]) {
+    let at = |cells: &[Cell], lane: usize| if cells.len() == 1 { cells[0] } else { cells[lane] };
+    // A condition of one lane chooses all components of a vector.
+    let n = cond.len();
+    for (lane, d) in dst.iter_mut().enumerate() {
+        *d = if cond[lane % n] != 0 { at(a, lane) } else { at(b, lane) };
+    }
+}
+
+fn ramp(elem: tc_ir::Elem, n_lanes: usize, dst: &mut [Cell], base: &[Cell], stride: &[Cell]) -> bool {
+    let n = dst.len() / n_lanes;
+    let mut bad = false;
+    for (comp, part) in dst.chunks_mut(n).enumerate() {
+        for (lane, d) in part.iter_mut().enumerate() {
+            let at = |cells: &[Cell]| if cells.len() == 1 { cells[0] } else { cells[lane] };
+            match lanes::ramp_one(elem, at(base), at(stride), comp) {
+                Some(value) => *d = value,
+                None => (*d, bad) = (0, true),
+            }
+        }
+    }
+    bad
+}

@@ -1,0 +1,354 @@
+//! What is told of a finding: who, what, where, and the other line involved.
+
+use super::access::At;
+use super::block::{BlockState, Launch};
+use super::group::{Group, for_lanes};
+use crate::cell;
+use crate::code::{Instr, IntOp, NO_SITE, Reg, Site};
+use crate::finding::FindingKind;
+use crate::lanes;
+use crate::memory::Record;
+use crate::race::Conflict;
+use tc_ir::Elem;
+use tc_support::Diagnostic;
+
+impl BlockState {
+    fn find(
+        &mut self,
+        launch: &Launch<'_>,
+        kind: FindingKind,
+        sites: (Site, Site),
+        build: impl FnOnce() -> (Option<String>, Diagnostic),
+    ) {
+        self.findings.add(kind, sites, launch.limits.findings, build);
+    }
+
+    /// Warps of one block that did not meet at one barrier.
+    pub(crate) fn report_warps_apart(
+        &mut self,
+        launch: &Launch<'_>,
+        site: Site,
+        threads: [usize; 2],
+        elsewhere: Option<Site>,
+    ) {
+        let kernel = launch.kernel;
+        let block = self.blocks[0];
+        self.find(launch, FindingKind::DivergentBarrier, (site, elsewhere.unwrap_or(NO_SITE)), || {
+            let [here, there] = threads.map(|thread| kernel.who(block, thread as u64));
+            let text = format!("barrier in divergent code: {here} waits here, and {there} does not come");
+            let mut diagnostic = Diagnostic::error(FindingKind::DivergentBarrier.code(), kernel.at(site), text);
+            diagnostic = match elsewhere {
+                Some(other) => diagnostic.label(kernel.at(other), format!("{there} waits at this barrier")),
+                None => diagnostic.note(format!("{there} has come to the end of the program")),
+            };
+            (None, diagnostic.help("all threads of a block must reach the same barriers; move it out of the branch"))
+        });
+    }
+}
+
+impl Group {
+    fn who(&self, lane: usize, launch: &Launch<'_>, block: &BlockState) -> String {
+        let of = block.blocks.get(self.slot_of(lane)).copied().unwrap_or(0);
+        if launch.cells.is_some() {
+            return self.cell_of(lane, launch);
+        }
+        launch.kernel.who(of, u64::from(self.thread_of(lane)))
+    }
+
+    /// "cell [1, 2]", of a stage of an operator.
+    fn cell_of(&self, lane: usize, launch: &Launch<'_>) -> String {
+        let axes = launch.kernel.preloads.iter().filter_map(|&(reg, preload)| match preload {
+            crate::code::Preload::Axis(axis) => Some((axis, reg)),
+            _ => None,
+        });
+        let mut axes: Vec<(usize, Reg)> = axes.collect();
+        axes.sort_unstable();
+        let index: Vec<String> =
+            axes.iter().map(|&(_, reg)| (self.regs[reg as usize][lane] as i64).to_string()).collect();
+        format!("cell [{}]", index.join(", "))
+    }
+
+    /// `WS[3, 4]`, as the lane indexes it.
+    fn place(&self, at: At<'_>, lane: usize) -> String {
+        let index: Vec<String> =
+            (0..at.access.indices.len()).map(|dim| self.index(at, dim, lane).to_string()).collect();
+        format!("{}[{}]", at.decl.name, index.join(", "))
+    }
+
+    pub(crate) fn report_out_of_bounds(&self, at: At<'_>, lane: usize, launch: &Launch<'_>, block: &mut BlockState) {
+        let (who, site) = (self.who(lane, launch, block), at.access.site);
+        let is_store = launch.kernel.is_store(site);
+        block.find(launch, FindingKind::OutOfBounds, (site, NO_SITE), || {
+            let verb = if is_store { "writes" } else { "reads" };
+            let shape: Vec<String> = at.decl.shape.iter().map(u64::to_string).collect();
+            let text = format!("{who} {verb} `{}` out of bounds", self.place(at, lane));
+            let note = format!("`{}` has shape [{}]", at.decl.name, shape.join(", "));
+            let diagnostic =
+                Diagnostic::error(FindingKind::OutOfBounds.code(), launch.kernel.at(site), text).note(note);
+            (Some(at.decl.name.clone()), diagnostic.label(at.decl.location.clone(), "the buffer"))
+        });
+    }
+
+    /// A finding about one access: a read of what nobody wrote.
+    pub(crate) fn report_access(
+        &self,
+        kind: FindingKind,
+        at: At<'_>,
+        lane: usize,
+        launch: &Launch<'_>,
+        block: &mut BlockState,
+    ) {
+        let (who, site) = (self.who(lane, launch, block), at.access.site);
+        block.find(launch, kind, (site, NO_SITE), || {
+            let text = format!("{who} reads `{}`, which nobody wrote", self.place(at, lane));
+            let diagnostic = Diagnostic::error(kind.code(), launch.kernel.at(site), text);
+            (Some(at.decl.name.clone()), diagnostic.label(at.decl.location.clone(), "the buffer is made here"))
+        });
+    }
+
+    pub(crate) fn report_misaligned(
+        &self,
+        at: At<'_>,
+        lane: usize,
+        byte: usize,
+        launch: &Launch<'_>,
+        block: &mut BlockState,
+    ) {
+        let (who, site) = (self.who(lane, launch, block), at.access.site);
+        block.find(launch, FindingKind::Misaligned, (site, NO_SITE), || {
+            let aligned = at.access.aligned;
+            let text =
+                format!("{who} accesses `{}` at byte {byte}, which is no multiple of {aligned}", self.place(at, lane));
+            let diagnostic = Diagnostic::error(FindingKind::Misaligned.code(), launch.kernel.at(site), text);
+            (Some(at.decl.name.clone()), diagnostic.note(format!("the access says `aligned = {aligned}`")))
+        });
+    }
+
+    pub(crate) fn report_gap(&self, at: At<'_>, lane: usize, launch: &Launch<'_>, block: &mut BlockState) {
+        let (who, site) = (self.who(lane, launch, block), at.access.site);
+        block.find(launch, FindingKind::Misaligned, (site, site), || {
+            let text = format!("{who} accesses `{}` with gaps, and the access says `aligned`", self.place(at, lane));
+            let diagnostic = Diagnostic::error(FindingKind::Misaligned.code(), launch.kernel.at(site), text);
+            (Some(at.decl.name.clone()), diagnostic.note("the lanes of an aligned access lie one after another"))
+        });
+    }
+
+    /// Two threads of a block that no barrier orders.
+    pub(crate) fn report_conflict(
+        &self,
+        at: At<'_>,
+        lane: usize,
+        conflict: Conflict,
+        writes: bool,
+        launch: &Launch<'_>,
+        block: &mut BlockState,
+    ) {
+        let of = block.blocks[self.slot_of(lane)];
+        let other =
+            (conflict.other.site, launch.kernel.who(of, u64::from(conflict.other.thread)), conflict.other_wrote);
+        self.report_race(
+            at,
+            lane,
+            (other, writes, conflict.benign),
+            "no barrier stands between the two",
+            launch,
+            block,
+        );
+    }
+
+    /// Two blocks that access one cell.
+    pub(crate) fn report_blocks(
+        &self,
+        at: At<'_>,
+        lane: usize,
+        other: Record,
+        (other_wrote, same): (bool, bool),
+        launch: &Launch<'_>,
+        block: &mut BlockState,
+    ) {
+        block.blocks_raced = true;
+        let kernel = launch.kernel;
+        let who = kernel.who(other.block(), u64::from(other.thread()));
+        let other = (other.site() + kernel.site_base, who, other_wrote);
+        let writes = kernel.is_store(at.access.site);
+        self.report_race(at, lane, (other, writes, same), "nothing orders the blocks of a launch", launch, block);
+    }
+
+    /// Two threads that one op makes write one cell.
+    pub(crate) fn report_one_op(
+        &self,
+        at: At<'_>,
+        [first, lane]: [usize; 2],
+        same: bool,
+        launch: &Launch<'_>,
+        block: &mut BlockState,
+    ) {
+        let other = (at.access.site, self.who(first, launch, block), true);
+        self.report_race(at, lane, (other, true, same), "one op makes both do so", launch, block);
+    }
+
+    fn report_race(
+        &self,
+        at: At<'_>,
+        lane: usize,
+        (other, writes, same): ((Site, String, bool), bool, bool),
+        why: &str,
+        launch: &Launch<'_>,
+        block: &mut BlockState,
+    ) {
+        let kind = if same { FindingKind::SameValueRace } else { FindingKind::Race };
+        let (who, site) = (self.who(lane, launch, block), at.access.site);
+        let (other_site, other_who, other_wrote) = other;
+        block.find(launch, kind, (site, other_site), || {
+            let verb = |writes: bool| if writes { "writes" } else { "reads" };
+            let place = self.place(at, lane);
+            let what = if same { "harmless race on" } else { "race on" };
+            let text = format!("{what} `{place}`: {other_who} {}, {who} {}", verb(other_wrote), verb(writes));
+            let kernel = launch.kernel;
+            let diagnostic = Diagnostic::error(kind.code(), kernel.at(site), text)
+                .label(kernel.at(other_site), format!("{other_who} {} `{}` here", verb(other_wrote), at.decl.name))
+                .note(if same { format!("{why}; every order gives the same values") } else { why.to_string() });
+            (Some(at.decl.name.clone()), diagnostic)
+        });
+    }
+
+    pub(crate) fn report_overwrite(
+        &self,
+        at: At<'_>,
+        lane: usize,
+        other: Record,
+        launch: &Launch<'_>,
+        block: &mut BlockState,
+    ) {
+        let (who, site) = (self.who(lane, launch, block), at.access.site);
+        let kernel = launch.kernel;
+        let other_site = other.site() + kernel.site_base;
+        block.find(launch, FindingKind::DoubleWrite, (site, other_site), || {
+            let other_who = kernel.who(other.block(), u64::from(other.thread()));
+            let text = format!("{who} overwrites `{}`, which {other_who} wrote and nobody read", self.place(at, lane));
+            let diagnostic = Diagnostic::error(FindingKind::DoubleWrite.code(), kernel.at(site), text);
+            (Some(at.decl.name.clone()), diagnostic.label(kernel.at(other_site), "written here first"))
+        });
+    }
+
+    /// A barrier that not all threads of the block reach.
+    pub(crate) fn report_divergent(
+        &self,
+        site: Site,
+        there: usize,
+        absent: usize,
+        launch: &Launch<'_>,
+        block: &mut BlockState,
+    ) {
+        let branch = self.frames.last().map_or(NO_SITE, |frame| frame.site);
+        let (here, absent) = (self.who(there, launch, block), self.who(absent, launch, block));
+        let kernel = launch.kernel;
+        block.find(launch, FindingKind::DivergentBarrier, (site, branch), || {
+            let text = format!("barrier in divergent code: {here} is here, and {absent} is not");
+            let diagnostic = Diagnostic::error(FindingKind::DivergentBarrier.code(), kernel.at(site), text)
+                .label(kernel.at(branch), format!("{absent} goes another way here"))
+                .help("all threads of a block must reach the same barriers; move it out of the branch");
+            (None, diagnostic)
+        });
+    }
+
+    /// Looks for the lanes in which `instr` really failed: those that take part and hold no poison.
+    pub(crate) fn report_arithmetic(&self, instr: &Instr, launch: &Launch<'_>, block: &mut BlockState) {
+        let cell = |reg: Reg, lane: usize| {
+            let cells = &self.regs[reg as usize];
+            if cells.len() == 1 { cells[0] } else { cells[lane] }
+        };
+        let (site, n_comps, srcs) = match *instr {
+            Instr::Int { dst, a, b, site, .. } => (site, self.comps(dst), [a, b]),
+            Instr::Unary { dst, a, site, .. } | Instr::Cast { dst, a, site, .. } => (site, self.comps(dst), [a, a]),
+            Instr::Ramp { base, stride, lanes, site, .. } => (site, usize::from(lanes), [base, stride]),
+            _ => return,
+        };
+        let fails = |comp: usize, lane: usize| {
+            let at = comp * self.n + lane;
+            match *instr {
+                Instr::Int { op, elem, a, b, .. } => lanes::int_one(op, elem, cell(a, at), cell(b, at)).is_none(),
+                Instr::Unary { op, elem, a, .. } => lanes::unary_int(op, elem, cell(a, at)).is_none(),
+                Instr::Cast { from, to, a, .. } => lanes::cast_one(from, to, cell(a, at)).is_none(),
+                Instr::Ramp { elem, base, stride, .. } => {
+                    lanes::ramp_one(elem, cell(base, lane), cell(stride, lane), comp).is_none()
+                }
+                _ => false,
+            }
+        };
+        let is_poison = |reg: Reg, lane: usize| {
+            self.poison[reg as usize].get(lane / 64).is_some_and(|bits| bits >> (lane % 64) & 1 == 1)
+        };
+        for comp in 0..n_comps {
+            for_lanes(&self.mask, |lane| {
+                if srcs.iter().any(|&src| is_poison(src, lane)) || !fails(comp, lane) {
+                    return;
+                }
+                let who = self.who(lane, launch, block);
+                block.find(launch, FindingKind::Arithmetic, (site, NO_SITE), || {
+                    let at = comp * self.n + lane;
+                    let what = describe(instr, |reg| cell(reg, if self.comps(reg) > 1 { at } else { lane }));
+                    let text = format!("{what}, in {who}");
+                    (None, Diagnostic::error(FindingKind::Arithmetic.code(), launch.kernel.at(site), text))
+                });
+            });
+        }
+    }
+
+    fn comps(&self, reg: Reg) -> usize {
+        (self.regs[reg as usize].len() / self.n).max(1)
+    }
+
+    /// Is what a branch depends on poison?
+    pub(crate) fn poison_use(&self, cond: Reg, site: Site, launch: &Launch<'_>, block: &mut BlockState) {
+        let bits = &self.poison[cond as usize];
+        // A register that cannot hold poison has no bits.
+        let used: Vec<u64> = bits.iter().zip(&self.mask).map(|(bits, mask)| bits & mask).collect();
+        for_lanes(&used, |lane| {
+            let culprit = self.culprits[lane];
+            let who = self.who(lane, launch, block);
+            block.find(launch, FindingKind::Poison, (culprit, site), || {
+                let kernel = launch.kernel;
+                let text = format!("{who} uses what is read out of range");
+                let diagnostic = Diagnostic::error(FindingKind::Poison.code(), kernel.at(culprit), text);
+                (None, diagnostic.label(kernel.at(site), "used here"))
+            });
+        });
+    }
+}
+
+fn describe(instr: &Instr, cell_of: impl Fn(Reg) -> u64) -> String {
+    let show = |elem: Elem, reg: Reg| cell::show(elem, cell_of(reg));
+    match *instr {
+        Instr::Int { op, elem, a, b, .. } => {
+            let (lhs, rhs) = (show(elem, a), show(elem, b));
+            let name = elem.name();
+            match op {
+                IntOp::Div | IntOp::Mod | IntOp::TruncDiv | IntOp::TruncMod if cell_of(b) == 0 => {
+                    format!("division of {lhs} by zero")
+                }
+                IntOp::Shl | IntOp::Shr if cell_of(b) >= u64::from(elem.bits()) => {
+                    format!("shift of an `{name}` by {rhs}, outside 0 to {}", elem.bits() - 1)
+                }
+                _ => {
+                    let sign = match op {
+                        IntOp::Add => "+",
+                        IntOp::Sub => "-",
+                        IntOp::Mul => "*",
+                        IntOp::Shl => "<<",
+                        _ => "/",
+                    };
+                    format!("overflow: {lhs} {sign} {rhs} does not fit `{name}`")
+                }
+            }
+        }
+        Instr::Unary { elem, a, .. } => {
+            format!("overflow: the negative of {} does not fit `{}`", show(elem, a), elem.name())
+        }
+        Instr::Cast { from, to, a, .. } => format!("{} does not fit `{}`", show(from, a), to.name()),
+        Instr::Ramp { elem, base, stride, .. } => {
+            format!("overflow: `ramp({}, {}, …)` does not fit `{}`", show(elem, base), show(elem, stride), elem.name())
+        }
+        _ => "the op failed".to_string(),
+    }
+}

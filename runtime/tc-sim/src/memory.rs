@@ -1,0 +1,300 @@
+//! Buffers: one in all, one a block, one a thread; and what is noted of each cell.
+
+use crate::cell::Cell;
+use crate::race::CellShadow;
+use crate::tensor::{Tensor, n_elements};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
+use tc_ir::Elem;
+
+/// What a buffer that is one in all is to the function.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Role {
+    /// An argument that holds values when the function starts.
+    Input,
+    /// An argument that the function has to fill.
+    Output,
+    /// An alloc.
+    Temporary,
+}
+
+/// Who accessed a cell: the op's site within its kernel, the thread, the block. 0 is nobody.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Record(pub(crate) u64);
+
+impl Record {
+    const SITE_BITS: u32 = 18;
+
+    pub(crate) fn new(site: u32, thread: u32, block: u64) -> Record {
+        let site = u64::from(site.min((1 << Record::SITE_BITS) - 2)) + 1;
+        Record(site << 46 | u64::from(thread) << 32 | block)
+    }
+
+    pub(crate) fn is_somebody(self) -> bool {
+        self.0 != 0
+    }
+
+    /// The site, counted from the kernel's first.
+    pub(crate) fn site(self) -> u32 {
+        (self.0 >> 46) as u32 - 1
+    }
+
+    pub(crate) fn thread(self) -> u32 {
+        (self.0 >> 32) as u32 & ((1 << 14) - 1)
+    }
+
+    pub(crate) fn block(self) -> u64 {
+        self.0 & u64::from(u32::MAX)
+    }
+}
+
+/// A plane of cells that blocks share.
+pub(crate) type Plane = Vec<AtomicU64>;
+
+fn plane(n: usize) -> Plane {
+    (0..n).map(|_| AtomicU64::new(0)).collect()
+}
+
+/// What is noted of the cells of a buffer that the run writes.
+#[derive(Debug)]
+pub(crate) struct Notes {
+    /// Cells written before this launch.
+    written: Vec<AtomicU8>,
+    /// The last writer of this launch.
+    pub(crate) writer: Plane,
+    /// Readers since then: the first, and one of another block.
+    pub(crate) readers: Option<[Plane; 2]>,
+}
+
+/// A buffer that is one in all.
+#[derive(Debug)]
+pub(crate) struct Global {
+    pub(crate) elem: Elem,
+    /// The extents, the lanes of a vector last.
+    pub(crate) shape: Vec<u64>,
+    pub(crate) role: Role,
+    pub(crate) cells: Plane,
+    pub(crate) mags: Option<Plane>,
+    /// In an operator: cells whose value came from a read out of range.
+    pub(crate) poison: Option<Vec<AtomicU8>>,
+    pub(crate) notes: Option<Notes>,
+}
+
+/// What a buffer is made with.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct GlobalSpec {
+    /// Magnitudes beside the values.
+    pub(crate) mags: bool,
+    /// Poison marks.
+    pub(crate) poison: bool,
+    /// The run writes it.
+    pub(crate) writable: bool,
+    /// A launch both reads and writes it.
+    pub(crate) readable: bool,
+}
+
+impl GlobalSpec {
+    /// The bytes that a cell takes.
+    pub(crate) fn bytes_per_cell(self) -> u64 {
+        let notes = if self.writable { 9 + if self.readable { 16 } else { 0 } } else { 0 };
+        8 + u64::from(self.mags) * 8 + u64::from(self.poison) + notes
+    }
+}
+
+impl Global {
+    pub(crate) fn new(elem: Elem, shape: Vec<u64>, role: Role, spec: GlobalSpec) -> Global {
+        // The caller has compared the size with the limit.
+        let n = n_elements(&shape).unwrap_or(0) as usize;
+        let bytes = |n: usize| (0..n).map(|_| AtomicU8::new(0)).collect::<Vec<_>>();
+        let notes = spec.writable.then(|| Notes {
+            written: bytes(n),
+            writer: plane(n),
+            readers: spec.readable.then(|| [plane(n), plane(n)]),
+        });
+        Global {
+            elem,
+            shape,
+            role,
+            cells: plane(n),
+            mags: spec.mags.then(|| plane(n)),
+            poison: spec.poison.then(|| bytes(n)),
+            notes,
+        }
+    }
+
+    /// Fills it from an array of as many elements.
+    pub(crate) fn fill(&self, tensor: &Tensor) {
+        for (place, cell) in self.cells.iter().zip(tensor.cells()) {
+            place.store(cell, Relaxed);
+        }
+        if let Some(mags) = &self.mags {
+            for (place, cell) in mags.iter().zip(tensor.cells()) {
+                place.store(crate::cell::number_of(self.elem, cell).abs().to_bits(), Relaxed);
+            }
+        }
+        if let Some(notes) = &self.notes {
+            notes.written.iter().for_each(|written| written.store(1, Relaxed));
+        }
+    }
+
+    pub(crate) fn tensor(&self) -> Tensor {
+        Tensor::from_cells(self.elem, self.shape.clone(), self.cells.iter().map(|cell| cell.load(Relaxed)))
+    }
+
+    /// Was the cell written, by whomever?
+    pub(crate) fn is_written(&self, idx: usize) -> bool {
+        self.notes.as_ref().is_none_or(|notes| notes.is_written(idx))
+    }
+
+    /// A launch is over: all it wrote is there for the next one, which races with nothing before it.
+    pub(crate) fn end_launch(&self) {
+        let Some(notes) = &self.notes else { return };
+        for (written, writer) in notes.written.iter().zip(&notes.writer) {
+            if writer.load(Relaxed) != 0 {
+                written.store(1, Relaxed);
+                writer.store(0, Relaxed);
+            }
+        }
+        for reader in notes.readers.iter().flatten().flatten() {
+            reader.store(0, Relaxed);
+        }
+    }
+}
+
+impl Notes {
+    pub(crate) fn is_written(&self, idx: usize) -> bool {
+        self.written[idx].load(Relaxed) != 0 || self.writer[idx].load(Relaxed) != 0
+    }
+}
+
+/// A buffer that is one a block, for the blocks that a group runs side by side.
+#[derive(Clone, Debug)]
+pub(crate) struct Shared {
+    /// Cells of one block.
+    pub(crate) n: usize,
+    pub(crate) cells: Vec<Cell>,
+    pub(crate) mags: Vec<Cell>,
+    pub(crate) written: Vec<bool>,
+    /// In threaded programs.
+    pub(crate) shadow: Vec<CellShadow>,
+    /// How often it was made anew, for warps that come to its alloc one after another.
+    pub(crate) n_made: u64,
+}
+
+impl Shared {
+    pub(crate) fn new(n: usize, blocks: usize, mags: bool, shadow: bool) -> Shared {
+        let all = n * blocks;
+        Shared {
+            n,
+            cells: vec![0; all],
+            mags: vec![0; if mags { all } else { 0 }],
+            written: vec![false; all],
+            shadow: vec![CellShadow::default(); if shadow { all } else { 0 }],
+            n_made: 0,
+        }
+    }
+
+    /// As it is for a block that has not run.
+    pub(crate) fn reset(&mut self) {
+        self.written.fill(false);
+        self.shadow.fill(CellShadow::default());
+        self.n_made = 0;
+    }
+}
+
+/// A buffer that is one a thread: all lanes of cell 0, then of cell 1, and so on.
+#[derive(Clone, Debug)]
+pub(crate) struct Local {
+    pub(crate) cells: Vec<Cell>,
+    pub(crate) mags: Vec<Cell>,
+    /// A bit for each lane of each cell.
+    pub(crate) written: Vec<u64>,
+}
+
+impl Local {
+    pub(crate) fn new(n: usize, lanes: usize, mags: bool) -> Local {
+        Local {
+            cells: vec![0; n * lanes],
+            mags: vec![0; if mags { n * lanes } else { 0 }],
+            written: vec![0; n * lanes.div_ceil(64)],
+        }
+    }
+}
+
+/// A map from cells to small numbers that is emptied at no cost.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct CellMap {
+    slots: Vec<(u64, u32, u32)>,
+    generation: u32,
+    len: usize,
+}
+
+impl CellMap {
+    pub(crate) fn clear(&mut self) {
+        self.len = 0;
+        self.generation = self.generation.wrapping_add(1);
+        if self.generation == 0 {
+            self.slots.fill((0, 0, 0));
+            self.generation = 1;
+        }
+    }
+
+    /// The number at `key`; `value` is put there if there is none.
+    pub(crate) fn get_or_insert(&mut self, key: u64, value: u32) -> u32 {
+        if self.generation == 0 {
+            self.clear();
+        }
+        if self.len * 2 >= self.slots.len() {
+            self.grow();
+        }
+        let at = self.find(key);
+        if self.slots[at].1 != self.generation {
+            self.slots[at] = (key, self.generation, value);
+            self.len += 1;
+        }
+        self.slots[at].2
+    }
+
+    fn find(&self, key: u64) -> usize {
+        let mask = self.slots.len() - 1;
+        // The multiplier is 2^64 divided by the golden ratio (Knuth, volume 3, 6.4).
+        let mut at = (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & mask;
+        while self.slots[at].1 == self.generation && self.slots[at].0 != key {
+            at = (at + 1) & mask;
+        }
+        at
+    }
+
+    fn grow(&mut self) {
+        let old = std::mem::take(&mut self.slots);
+        self.slots = vec![(0, 0, 0); (old.len() * 2).max(64)];
+        for entry in old.into_iter().filter(|entry| entry.1 == self.generation) {
+            let at = self.find(entry.0);
+            self.slots[at] = entry;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_tells_who_it_was() {
+        let record = Record::new(70_000, 1023, u64::from(u32::MAX) - 1);
+        assert_eq!((record.site(), record.thread(), record.block()), (70_000, 1023, u64::from(u32::MAX) - 1));
+        assert!(Record::new(0, 0, 0).is_somebody());
+        assert!(!Record(0).is_somebody());
+    }
+
+    #[test]
+    fn a_cell_map_keeps_the_first_and_forgets_all_at_once() {
+        let mut map = CellMap::default();
+        for round in 0..3 {
+            map.clear();
+            for key in 0..1000u64 {
+                assert_eq!(map.get_or_insert(key * 7919, key as u32 + round), key as u32 + round);
+                assert_eq!(map.get_or_insert(key * 7919, 5), key as u32 + round);
+            }
+        }
+    }
+}

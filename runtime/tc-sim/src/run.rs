@@ -1,0 +1,362 @@
+//! Runs programs.
+
+use crate::cell::Cell;
+use crate::code::{Instr, Kernel, NO_SITE, Preload, Reg};
+use crate::compile::function::{Program, Request, compile};
+use crate::exec::{Launch, launch};
+use crate::finding::{FindingKind, Findings};
+use crate::inputs::SplitMix;
+use crate::limits::Limits;
+use crate::memory::{Global, GlobalSpec, Role};
+use crate::tensor::{Tensor, show_index, unravel};
+use crate::{Result, Sizes};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use tc_dialects::tir;
+use tc_ir::{Func, Module};
+use tc_support::{Diagnostic, Location, suggest};
+
+/// An argument of a program.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Arg {
+    /// Holds values when the program starts; a scalar is an array without dimensions.
+    Input(Tensor),
+    /// A buffer that the program fills: its cells count as unwritten.
+    Output,
+}
+
+/// How a program is run.
+#[derive(Clone, Debug, Default)]
+pub struct RunOptions {
+    /// Values of symbols; those not given have their defaults.
+    pub sizes: Sizes,
+    /// What the run may cost.
+    pub limits: Limits,
+    /// Warps run last to first between barriers, not first to last.
+    pub descending: bool,
+    /// All on one core.
+    pub serial: bool,
+}
+
+/// What a run gave.
+#[derive(Clone, Debug)]
+pub struct RunReport {
+    /// The buffers after the run, by parameter; `None` for scalars.
+    pub outputs: Vec<Option<Tensor>>,
+    /// What was found.
+    pub findings: Findings,
+    /// Steps done: ops times threads.
+    pub steps: u64,
+}
+
+/// Runs the program `@name` of `module`.
+pub fn run(module: &Module, name: &str, args: &[Arg], options: &RunOptions) -> Result<RunReport> {
+    let func = program_named(module, name)?;
+    let execution = Execution::of(module, func, args, options, false, None)?;
+    let outputs = execution.outputs(func.params().len());
+    Ok(RunReport { outputs, findings: execution.findings, steps: execution.steps })
+}
+
+/// The tir.func called `name`.
+pub(crate) fn program_named<'m>(module: &'m Module, name: &str) -> Result<&'m Func> {
+    match module.function(name) {
+        Some(func) if func.header.opcode == tir::FUNC => Ok(func),
+        Some(func) => {
+            let at = func.location(func.header.loc);
+            Err(Box::new(Diagnostic::error("not-a-program", at, format!("`@{name}` is no `tir.func`"))))
+        }
+        None => {
+            let names: Vec<&str> = module.items.iter().map(Func::symbol).collect();
+            let mut diagnostic = Diagnostic::error(
+                "unknown-function",
+                Location::None,
+                format!("there is no function `@{}`", suggest::shorten(name)),
+            );
+            diagnostic.help = suggest::did_you_mean(name, names.iter().copied());
+            Err(Box::new(diagnostic))
+        }
+    }
+}
+
+/// Which blocks of a large last launch are run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sampling {
+    /// Steps past which a launch is sampled, and that the sample may take.
+    pub(crate) budget: u64,
+    pub(crate) seed: u64,
+}
+
+/// A program that has run.
+pub(crate) struct Execution {
+    pub(crate) program: Program,
+    pub(crate) globals: Vec<Arc<Global>>,
+    pub(crate) findings: Findings,
+    pub(crate) steps: u64,
+    /// Only some blocks of the last launch were run.
+    pub(crate) sampled: bool,
+    pub(crate) aborted: bool,
+}
+
+impl Execution {
+    pub(crate) fn of(
+        module: &Module,
+        func: &Func,
+        args: &[Arg],
+        options: &RunOptions,
+        mags: bool,
+        sampling: Option<Sampling>,
+    ) -> Result<Execution> {
+        check_args(func, args)?;
+        let mut scalars = BTreeMap::new();
+        for (nth, (arg, &param)) in args.iter().zip(func.params()).enumerate() {
+            if let (Arg::Input(tensor), None) = (arg, func.as_shaped(func.value_type(param))) {
+                scalars.insert(nth, tensor.cell(0));
+            }
+        }
+        let program = compile(module, func, Request { sizes: &options.sizes, scalars: &scalars, mags })?;
+        check_memory(&program, options, mags)?;
+        let once = |serial: bool| once(&program, args, options, mags, sampling, serial);
+        let mut done = once(options.serial)?;
+        if done.blocks_raced && !options.serial {
+            // Which of two blocks came first is chance; told is what happens in order.
+            done = once(true)?;
+        }
+        let Done { globals, findings, steps, sampled, aborted, .. } = done;
+        Ok(Execution { program, globals, findings, steps, sampled, aborted })
+    }
+
+    /// The buffers after the run, by parameter.
+    pub(crate) fn outputs(&self, n_params: usize) -> Vec<Option<Tensor>> {
+        let mut outputs = vec![None; n_params];
+        for (info, global) in self.program.globals.iter().zip(&self.globals) {
+            if let Some(param) = info.param {
+                outputs[param] = Some(global.tensor());
+            }
+        }
+        outputs
+    }
+
+    /// The global that is parameter `param`.
+    pub(crate) fn param(&self, param: usize) -> Option<&Arc<Global>> {
+        let idx = self.program.globals.iter().position(|info| info.param == Some(param))?;
+        Some(&self.globals[idx])
+    }
+}
+
+struct Done {
+    globals: Vec<Arc<Global>>,
+    findings: Findings,
+    steps: u64,
+    sampled: bool,
+    aborted: bool,
+    blocks_raced: bool,
+}
+
+fn once(
+    program: &Program,
+    args: &[Arg],
+    options: &RunOptions,
+    mags: bool,
+    sampling: Option<Sampling>,
+    serial: bool,
+) -> Result<Done> {
+    let globals = make_globals(program, args, mags)?;
+    let steps = AtomicU64::new(0);
+    let mut host: Vec<Cell> = Vec::with_capacity(program.n_host);
+    let mut done =
+        Done { globals, findings: Findings::default(), steps: 0, sampled: false, aborted: false, blocks_raced: false };
+    for (nth, kernel) in program.kernels.iter().enumerate() {
+        let is_last = nth + 1 == program.kernels.len();
+        let sample = sampling.filter(|_| is_last).and_then(|sampling| sample(kernel, sampling));
+        done.sampled |= sample.is_some();
+        let outcome = launch(&Launch {
+            kernel,
+            globals: &done.globals,
+            host: &host,
+            cells: None,
+            mags,
+            limits: options.limits,
+            steps: &steps,
+            parallel: !serial,
+            descending: options.descending,
+            blocks: sample.as_deref(),
+        });
+        host.extend(outcome.exports);
+        done.findings.merge(outcome.findings, options.limits.findings);
+        done.blocks_raced |= outcome.blocks_raced;
+        done.aborted |= outcome.aborted;
+        if done.aborted {
+            break;
+        }
+        done.globals.iter().for_each(|global| global.end_launch());
+    }
+    done.steps = steps.load(Relaxed);
+    if !done.aborted && !done.sampled {
+        report_unwritten(program, &done.globals, &mut done.findings, options.limits.findings);
+    }
+    Ok(done)
+}
+
+fn check_args(func: &Func, args: &[Arg]) -> Result<()> {
+    let refuse = |text: String| Err(Box::new(Diagnostic::error("bad-argument", func.location(func.header.loc), text)));
+    if args.len() != func.params().len() {
+        return refuse(format!("`@{}` takes {} arguments, not {}", func.symbol(), func.params().len(), args.len()));
+    }
+    for (arg, &param) in args.iter().zip(func.params()) {
+        if let Some(scalar) = func.value_scalar(param) {
+            let fits = matches!(arg, Arg::Input(tensor) if tensor.elem == scalar.elem && tensor.len() == 1);
+            if !fits || scalar.lanes != 1 {
+                return refuse(format!(
+                    "argument `{}` of `@{}` must be one `{scalar}`",
+                    func.value_text(param),
+                    func.symbol()
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn make_globals(program: &Program, args: &[Arg], mags: bool) -> Result<Vec<Arc<Global>>> {
+    let mut globals = Vec::with_capacity(program.globals.len());
+    for info in &program.globals {
+        let decl = &program.declarations.list[info.decl];
+        let arg = info.param.and_then(|param| args.get(param));
+        let role = match arg {
+            Some(Arg::Input(_)) => Role::Input,
+            Some(Arg::Output) => Role::Output,
+            None => Role::Temporary,
+        };
+        let spec = GlobalSpec {
+            mags,
+            poison: false,
+            writable: info.written || role != Role::Input,
+            readable: info.written && info.read,
+        };
+        let global = Global::new(decl.elem, shape_of(decl), role, spec);
+        if let Some(Arg::Input(tensor)) = arg {
+            if tensor.elem != decl.elem || tensor.len() != decl.cells {
+                let text = format!(
+                    "argument `{}` must have shape {} of `{}`, not {} of `{}`",
+                    decl.name,
+                    show_index(&shape_of(decl)),
+                    decl.elem.name(),
+                    show_index(&tensor.shape),
+                    tensor.elem.name()
+                );
+                return Err(Box::new(Diagnostic::error("bad-argument", decl.location.clone(), text)));
+            }
+            global.fill(tensor);
+        }
+        globals.push(Arc::new(global));
+    }
+    Ok(globals)
+}
+
+/// The shape of a buffer, the lanes of its vectors last.
+pub(crate) fn shape_of(decl: &crate::code::BufDecl) -> Vec<u64> {
+    let lanes = (decl.lanes > 1).then_some(u64::from(decl.lanes));
+    decl.shape.iter().copied().chain(lanes).collect()
+}
+
+/// Sizes are compared with the limit before anything is made.
+fn check_memory(program: &Program, options: &RunOptions, mags: bool) -> Result<()> {
+    let limit = options.limits.memory;
+    let mut total = 0u64;
+    for info in &program.globals {
+        let decl = &program.declarations.list[info.decl];
+        let spec = GlobalSpec { mags, poison: false, writable: true, readable: true };
+        total = total.saturating_add((decl.cells as u64).saturating_mul(spec.bytes_per_cell()));
+        if total > limit {
+            return Err(too_large(&decl.name, decl.location.clone(), limit));
+        }
+    }
+    let cores = rayon::current_num_threads() as u64;
+    for kernel in &program.kernels {
+        let lanes = kernel.threads().saturating_mul(u64::from(kernel.batch));
+        let regs: u64 = kernel.regs.iter().map(|&comps| 8 * u64::from(comps) * lanes).sum();
+        let mut on_chip = regs;
+        for (list, copies, bytes) in [(&kernel.shared, u64::from(kernel.batch), 120), (&kernel.local, lanes, 17)] {
+            for &buf in list {
+                let decl = &kernel.buffers[buf as usize];
+                on_chip = on_chip.saturating_add((decl.cells as u64).saturating_mul(copies).saturating_mul(bytes));
+                if total.saturating_add(on_chip.saturating_mul(cores)) > limit {
+                    return Err(too_large(&decl.name, decl.location.clone(), limit));
+                }
+            }
+        }
+        if total.saturating_add(on_chip.saturating_mul(cores)) > limit {
+            return Err(too_large("the program", kernel.location.clone(), limit));
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn too_large(what: &str, at: Location, limit: u64) -> Box<Diagnostic> {
+    let text = format!("with `{what}` the program needs more than {limit} bytes");
+    Box::new(Diagnostic::error("limit", at, text).help("raise `--memory-limit`, or run it at a smaller size"))
+}
+
+fn report_unwritten(program: &Program, globals: &[Arc<Global>], findings: &mut Findings, cap: usize) {
+    for (info, global) in program.globals.iter().zip(globals).filter(|(_, global)| global.role == Role::Output) {
+        let mut missing = (0..global.cells.len()).filter(|&idx| !global.is_written(idx));
+        let Some(first) = missing.next() else { continue };
+        let n = missing.count() + 1;
+        let decl = &program.declarations.list[info.decl];
+        findings.add(FindingKind::Unwritten, (NO_SITE, info.decl as u32), cap, || {
+            let place = format!("{}{}", decl.name, show_index(&unravel(first as u64, &global.shape)));
+            let text = format!("nobody writes `{place}`, a cell of the output");
+            let note = format!("{n} of {} cells of `{}` are not written", global.cells.len(), decl.name);
+            let diagnostic = Diagnostic::error(FindingKind::Unwritten.code(), decl.location.clone(), text).note(note);
+            (Some(decl.name.clone()), diagnostic)
+        });
+    }
+}
+
+/// The blocks to run of a launch that costs more than the budget: the corners of the grid, and random ones.
+fn sample(kernel: &Kernel, sampling: Sampling) -> Option<Vec<u64>> {
+    let per_block = estimate(kernel).saturating_mul(kernel.threads()).max(1);
+    let n_blocks = kernel.blocks();
+    if per_block.saturating_mul(n_blocks) <= sampling.budget || n_blocks <= 16 {
+        return None;
+    }
+    let [x, y, z] = kernel.grid;
+    let mut blocks = Vec::new();
+    for corner in 0..8u64 {
+        let pick = |bit: u64, extent: u64| if corner >> bit & 1 == 1 { extent - 1 } else { 0 };
+        blocks.push(pick(0, x) + x * (pick(1, y) + y * pick(2, z)));
+    }
+    let n = (sampling.budget / per_block).clamp(16, 4096).min(n_blocks);
+    let mut random = SplitMix::new(sampling.seed);
+    while (blocks.len() as u64) < n {
+        blocks.push(random.below(n_blocks));
+    }
+    blocks.sort_unstable();
+    blocks.dedup();
+    Some(blocks)
+}
+
+/// Steps of one thread, as far as the code tells: loops whose extent is unknown count as 8 rounds.
+pub(crate) fn estimate(kernel: &Kernel) -> u64 {
+    let mut known = BTreeMap::<Reg, i64>::new();
+    for &(reg, preload) in &kernel.preloads {
+        if let Preload::Const(value) = preload {
+            known.insert(reg, value as i64);
+        }
+    }
+    let (mut total, mut rounds, mut stack) = (0u64, 1u64, Vec::new());
+    for instr in &kernel.code {
+        total = total.saturating_add(rounds);
+        match instr {
+            Instr::LoopUniform { lo, hi, .. } | Instr::LoopVarying { lo, hi, .. } => {
+                let extent = known.get(lo).zip(known.get(hi)).map(|(lo, hi)| hi.saturating_sub(*lo).max(0));
+                stack.push(rounds);
+                rounds = rounds.saturating_mul(extent.unwrap_or(8) as u64);
+            }
+            Instr::NextUniform { .. } | Instr::NextVarying { .. } => rounds = stack.pop().unwrap_or(1),
+            _ => {}
+        }
+    }
+    total
+}

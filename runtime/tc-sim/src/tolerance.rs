@@ -1,0 +1,125 @@
+//! How far two results may be apart.
+//!
+//! Two programs that do the same sums in different orders differ by rounding. With `m` the magnitude of a cell (see
+//! [`crate::magnitude`]; for a sum of products it is `sum |a * b|`), `u` the unit roundoff of the coarsest float
+//! type that either computes in, and `n` the terms that a cell is summed from, they may differ by
+//!
+//! ```text
+//! K(n) * u * m,    K(n) = 8 * (1 + sqrt(n))
+//! ```
+//!
+//! The worst case grows with `n`, rounding errors as they come with `sqrt(n)` (Higham and Mary 2019, "A new approach to
+//! probabilistic rounding error analysis"). Where only integers come in and the program only adds, multiplies and
+//! compares, every order gives the same as long as `m` is an integer that the type holds: then nothing is allowed.
+
+use crate::cell::{self, Cell};
+use crate::inputs::mantissa;
+use tc_dialects::{arith, te, tir};
+use tc_ir::walk::all_ops;
+use tc_ir::{AttrData, Elem, Func, Module, Opcode, keys};
+
+/// What is allowed between two functions.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tolerance {
+    /// The significand bits of the coarsest float type computed in.
+    pub(crate) bits: u32,
+    /// Sums, products and comparisons only.
+    pub(crate) is_integral: bool,
+    /// The terms that a cell is summed from.
+    pub(crate) n_terms: u64,
+}
+
+impl Tolerance {
+    /// For functions that compute as these and those they call do.
+    pub(crate) fn of<'f>(funcs: impl IntoIterator<Item = &'f Func>, n_terms: u64) -> Tolerance {
+        let mut tolerance = Tolerance { bits: 53, is_integral: true, n_terms };
+        for func in funcs {
+            for op in all_ops(func) {
+                let computes = func.opcode(op).dialect() == arith::ADD.dialect() && func.opcode(op) != arith::CONSTANT;
+                for value in func.results(op) {
+                    let float = func.value_scalar(value).map(|scalar| scalar.elem).filter(|elem| elem.is_float());
+                    if let (Some(elem), true) = (float, computes || func.opcode(op) == te::REDUCE) {
+                        tolerance.bits = tolerance.bits.min(mantissa(elem));
+                    }
+                    tolerance.is_integral &= float.is_none() || keeps_integers(func, op, func.opcode(op));
+                }
+            }
+        }
+        tolerance
+    }
+
+    /// The allowed difference for a cell of magnitude `mag`; integers came in if `integers` says so.
+    pub(crate) fn bound(&self, mag: f64, integers: bool) -> f64 {
+        let u = 0.5f64.powi(self.bits as i32);
+        if integers && self.is_integral && mag <= 2f64.powi(self.bits as i32) {
+            return 0.0;
+        }
+        let bound = 8.0 * (1.0 + (self.n_terms as f64).sqrt()) * u * mag;
+        if bound.is_nan() { f64::INFINITY } else { bound }
+    }
+}
+
+/// Is the result an integer wherever the operands are?
+fn keeps_integers(func: &Func, op: tc_ir::Op, opcode: Opcode) -> bool {
+    match opcode {
+        arith::CONSTANT => match func.attr_of(op, keys::VALUE).map(|attr| func.attr_data(attr)) {
+            Some(AttrData::Float(bits, _)) => {
+                let value = f64::from_bits(*bits);
+                value.is_infinite() || value.fract() == 0.0
+            }
+            _ => true,
+        },
+        arith::ADD | arith::SUB | arith::MUL | arith::FMA | arith::NEG | arith::ABS | arith::MIN | arith::MAX => true,
+        arith::SELECT | arith::CAST | arith::BROADCAST => true,
+        arith::FLOOR | arith::CEIL | arith::ROUND | arith::TRUNC => true,
+        opcode => opcode.dialect() != arith::ADD.dialect(),
+    }
+}
+
+/// `func` and all functions of `module` that it may call.
+pub(crate) fn with_callees<'m>(module: &'m Module, func: &'m Func) -> Vec<&'m Func> {
+    let mut list = vec![func];
+    let mut at = 0;
+    while at < list.len() {
+        for op in all_ops(list[at]) {
+            let callee = match list[at].opcode(op) {
+                tir::CALL => list[at].attr_of(op, keys::CALLEE).and_then(|attr| match list[at].attr_data(attr) {
+                    AttrData::Symbol(name) => module.function(name),
+                    _ => None,
+                }),
+                te::REDUCE => list[at].word_of(op, keys::COMBINER).and_then(|name| module.function(name)),
+                _ => None,
+            };
+            if let Some(callee) = callee
+                && !list.iter().any(|&known| std::ptr::eq(known, callee))
+            {
+                list.push(callee);
+            }
+        }
+        at += 1;
+    }
+    list
+}
+
+/// Are the two the same number? Zeros of either sign are, and NaNs.
+pub(crate) fn same(elem: Elem, a: Cell, b: Cell) -> bool {
+    if a == b || !elem.is_float() {
+        return a == b;
+    }
+    let (a, b) = (cell::float_of(elem, a), cell::float_of(elem, b));
+    a == b || (a.is_nan() && b.is_nan())
+}
+
+/// How far apart two numbers are; infinitely far where one of them is none.
+pub(crate) fn distance(elem: Elem, a: Cell, b: Cell) -> f64 {
+    if same(elem, a, b) {
+        return 0.0;
+    }
+    let error = (cell::number_of(elem, a) - cell::number_of(elem, b)).abs();
+    match error {
+        error if error.is_nan() => f64::INFINITY,
+        // Integers of 64 bits may differ where their nearest floats do not.
+        0.0 => 1.0,
+        error => error,
+    }
+}
