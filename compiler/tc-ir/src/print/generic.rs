@@ -5,9 +5,9 @@ use super::style::Style;
 use super::types::{scope_of, write_attr, write_str, write_type};
 use super::words::{as_path, is_key, is_path};
 use crate::attrs::AttrData;
-use crate::entity::{Attr, Op, Region, Type, Value};
+use crate::entity::{Attr, Name, Op, Region, Type, Value};
 use crate::names::keys;
-use crate::opdef::{Infer, Opcode, Param, ParamKind, Results, Role};
+use crate::opdef::{Context, Infer, Opcode, Param, ParamKind, Results, Role};
 use crate::types::TypeData;
 
 /// Where the operands of a parameter stand among those of the op.
@@ -19,9 +19,11 @@ impl Body<'_> {
         let func = self.func;
         let style = self.style(op);
         self.results(op);
-        let name =
-            if func.opcode(op) == Opcode::UNKNOWN || self.options.generic { func.op_name(op) } else { style.call };
-        self.path(name);
+        if func.opcode(op) == Opcode::UNKNOWN {
+            self.path(func.op_name(op));
+        } else {
+            self.out.push_str(if self.options.generic { style.row.name } else { style.call });
+        }
         self.arguments(op, style, None);
         self.result_types(op, style);
     }
@@ -54,7 +56,7 @@ impl Body<'_> {
     /// Schedules discard what they do not use.
     fn is_discarded(&self, result: Value) -> bool {
         let func = self.func;
-        self.context() == crate::opdef::Context::Sched
+        self.context() == Context::Sched
             && func.n_uses(result) == 0
             && func.value_name(result).is_none()
             && !self.names.shares(result)
@@ -107,8 +109,12 @@ impl Body<'_> {
             }
             self.names.give(func, arg);
             self.name(arg);
-            self.out.push_str(": ");
             let ty = func.value_type(arg);
+            // The maps of schedules are over indices, which need not be said.
+            if !self.options.generic && self.context() == Context::Sched && ty == func.index_ty() {
+                continue;
+            }
+            self.out.push_str(": ");
             write_type(&mut self.out, func, ty);
             self.scope(ty);
         }
@@ -122,21 +128,45 @@ impl Body<'_> {
         let attrs = func.entries(func.op_attrs(op));
         self.out.push('(');
         let mut list = Commas::default();
-        if style.plain_args || func.opcode(op) == Opcode::UNKNOWN {
-            // A row of nothing but operands by position; only a list of them tells their parameter.
+        if func.opcode(op) == Opcode::UNKNOWN {
+            self.loose_arguments(op, keys::OP_NAME, &mut list);
+            return self.out.push(')');
+        }
+        if style.is_simple {
             let mut params = style.row.params.iter().map(|param| param.kind);
             for (nth, &value) in func.operands(op).iter().enumerate() {
+                // Behind a parameter that takes any number of values only their types tell places from others.
                 let kind = params.next().unwrap_or(ParamKind::Value);
                 list.next(&mut self.out);
                 self.operand(style, kind, nth, value, group);
             }
+            if !attrs.is_empty() {
+                self.declared_attrs(op, style, &mut list);
+            }
         } else {
             self.declared(op, style, group, &mut list);
         }
-        if attrs.len() > 0 {
+        if !attrs.is_empty() {
             self.undeclared(op, style, &mut list);
         }
         self.out.push(')');
+    }
+
+    /// The attributes that a row declares whose operands come first.
+    fn declared_attrs(&mut self, op: Op, style: &Style, list: &mut Commas) {
+        let mut by_position = !self.options.generic || style.has_values;
+        for param in style.row.params.iter().filter(|param| !param.kind.is_operand()) {
+            let Some(attr) = self.func.attr_named(op, param.name) else {
+                by_position &= param.keyed;
+                continue;
+            };
+            list.next(&mut self.out);
+            if param.keyed || !by_position {
+                self.out.push_str(param.name);
+                self.out.push_str(" = ");
+            }
+            self.attr_argument(param.kind, attr);
+        }
     }
 
     /// The arguments that the row declares: by position first, then by key.
@@ -241,14 +271,44 @@ impl Body<'_> {
         if self.options.generic { self.name(value) } else { self.expr(value, 0, None) }
     }
 
+    /// The arguments of an op of which no row says what stands where, but for the attribute `name`. The parser keeps
+    /// what can only be an attribute, but came by position, under a key that says where it stood.
+    pub(super) fn loose_arguments(&mut self, op: Op, name: Name, list: &mut Commas) {
+        let func = self.func;
+        let mut keyed: Vec<(Name, Attr)> =
+            func.entries(func.op_attrs(op)).iter().copied().filter(|(key, _)| *key != name).collect();
+        let mut operands = func.operands(op).iter();
+        for nth in 0.. {
+            let placed = keyed.iter().position(|&(key, attr)| {
+                let at = func.text(key).strip_prefix("arg.p").and_then(|at| at.parse::<usize>().ok());
+                at == Some(nth)
+                    && matches!(func.attr_data(attr), AttrData::List(_) | AttrData::Str(_) | AttrData::Symbol(_))
+            });
+            if let Some(idx) = placed {
+                let (_, attr) = keyed.remove(idx);
+                list.next(&mut self.out);
+                self.attr_value(attr);
+            } else if let Some(&operand) = operands.next() {
+                list.next(&mut self.out);
+                self.free_operand(operand);
+            } else {
+                break;
+            }
+        }
+        for (key, attr) in keyed {
+            list.next(&mut self.out);
+            self.key(func.text(key));
+            self.out.push_str(" = ");
+            self.attr_value(attr);
+        }
+    }
+
     /// The attributes that the row does not declare.
     fn undeclared(&mut self, op: Op, style: &Style, list: &mut Commas) {
         let func = self.func;
         for &(key, attr) in func.entries(func.op_attrs(op)) {
             let text = func.text(key);
-            let declared = style.row.params.iter().any(|param| !param.kind.is_operand() && param.name == text);
-            let is_name = key == keys::OP_NAME && func.opcode(op) == Opcode::UNKNOWN;
-            if declared || is_name {
+            if style.row.params.iter().any(|param| !param.kind.is_operand() && param.name == text) {
                 continue;
             }
             list.next(&mut self.out);
@@ -271,7 +331,7 @@ impl Body<'_> {
         }
     }
 
-    pub(super) fn attr_argument(&mut self, kind: ParamKind, attr: Attr) {
+    fn attr_argument(&mut self, kind: ParamKind, attr: Attr) {
         let func = self.func;
         match (kind, func.as_word(attr)) {
             (ParamKind::Word, Some(text)) if is_path(text) => self.out.push_str(text),

@@ -118,7 +118,7 @@ impl<'m> Printer<'m> {
     /// Prints a whole module: the version, then its items with an empty line before each.
     pub fn module(&mut self, module: &Module) {
         let n_ops: usize = module.items.iter().map(Func::n_op_ids).sum();
-        self.out.reserve(n_ops * 32);
+        self.out.reserve(n_ops * if self.options.generic { 48 } else { 16 });
         self.out.push_str("tir ");
         words::push_u64(&mut self.out, u64::from(Module::VERSION));
         self.out.push('\n');

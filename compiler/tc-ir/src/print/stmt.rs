@@ -9,9 +9,9 @@ use super::names::Mark;
 use super::types::{write_attr, write_entries, write_symbol, write_type};
 use super::words::is_path;
 use crate::attrs::AttrData;
-use crate::entity::{Attr, Name, Op, Region, Type, Value};
+use crate::entity::{Name, Op, Region, Type, Value};
 use crate::names::keys;
-use crate::opdef::{Context, ParamKind, Role};
+use crate::opdef::{Context, Role};
 use crate::types::TypeData;
 
 /// Past this many levels lines are indented no further: the parser takes fewer, and what is built deeper shall not
@@ -423,18 +423,7 @@ impl Body<'_> {
             write_symbol(&mut self.out, callee);
         }
         self.out.push('(');
-        let mut list = Commas::default();
-        for &operand in func.operands(op) {
-            list.next(&mut self.out);
-            self.expr(operand, 0, None);
-        }
-        let entries: &[(Name, Attr)] = func.entries(func.op_attrs(op));
-        for &(key, attr) in entries.iter().filter(|(key, _)| *key != keys::CALLEE) {
-            list.next(&mut self.out);
-            self.key(func.text(key));
-            self.out.push_str(" = ");
-            self.attr_argument(ParamKind::Any, attr);
-        }
+        self.loose_arguments(op, keys::CALLEE, &mut Commas::default());
         self.out.push(')');
         let style = self.style(op);
         self.result_types(op, style);

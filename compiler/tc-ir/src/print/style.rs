@@ -19,8 +19,10 @@ pub(super) struct Style {
     pub(super) blocks: bool,
     /// Is a call of it an expression: one result, whose type follows, and no effect beyond reading?
     pub(super) is_expr: bool,
-    /// Are all its arguments operands by position, none of them optional or a list?
-    pub(super) plain_args: bool,
+    /// Do its operands come first, by position, none of them optional or a list?
+    pub(super) is_simple: bool,
+    /// Is there a parameter that takes any number of values?
+    pub(super) has_values: bool,
     /// From which operand on free literals take the type of the others.
     pub(super) group: Option<usize>,
     /// Is the result wider than the operands (`ramp`, `broadcast`)?
@@ -54,9 +56,11 @@ impl Style {
                 && !blocks
                 && !effect.allocates
                 && !row.terminator,
-            plain_args: row.params.iter().all(|param| {
-                !param.keyed && !param.optional && param.kind.is_operand() && param.kind != ParamKind::List
-            }),
+            is_simple: row.params.iter().all(|param| {
+                let is_plain = !param.keyed && !param.optional && param.kind != ParamKind::List;
+                !param.kind.is_operand() || is_plain
+            }) && (row.params.is_sorted_by_key(|param| !param.kind.is_operand())),
+            has_values: row.params.iter().any(|param| param.kind == ParamKind::Values),
             group: match row.infer {
                 Infer::Same(from) => Some(from),
                 Infer::Predicate => Some(0),

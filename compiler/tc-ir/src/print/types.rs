@@ -203,17 +203,16 @@ pub fn write_int(out: &mut String, value: i128, elem: Option<Elem>) {
 /// Writes the shortest literal that reads back as `value`, a number of type `elem`; its type follows if
 /// `suffix` asks for it.
 pub fn write_float(out: &mut String, value: f64, elem: Elem, suffix: Option<Elem>) {
+    // Narrower types are read by way of f64 and rounded once, so f32's shortest digits do for all of them.
+    let single = value as f32;
     if value.is_nan() {
         out.push_str("nan");
-    } else if value.is_infinite() {
-        out.push_str(if value > 0.0 { "inf" } else { "-inf" });
-    } else if elem != Elem::F64 && (value as f32).is_infinite() {
+    } else if value.is_infinite() || elem != Elem::F64 && single.is_infinite() {
         out.push_str(if value > 0.0 { "inf" } else { "-inf" });
     } else if elem == Elem::F64 {
         let _ = write!(out, "{value:?}");
     } else {
-        // Narrower types are read by way of f64 and rounded once, so f32's shortest digits do for all of them.
-        let _ = write!(out, "{:?}", value as f32);
+        let _ = write!(out, "{single:?}");
     }
     if let Some(elem) = suffix {
         out.push_str(elem.name());

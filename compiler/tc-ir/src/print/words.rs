@@ -20,13 +20,39 @@ const RESERVED: [&str; 14] = [
     "false",
 ];
 
+/// What a text is to the lexer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    /// Letters, digits and `_`, then perhaps `$` and digits.
+    Word,
+    /// Words with dots between.
+    Dotted,
+    Other,
+}
+
+fn shape(text: &str) -> Shape {
+    let mut shape = Shape::Word;
+    // Are we at the start of a word; in the digits behind a `$`, and is there one?
+    let (mut at_start, mut behind, mut has_digit) = (true, false, false);
+    for byte in text.bytes() {
+        match byte {
+            b'0'..=b'9' if behind => has_digit = true,
+            b'0'..=b'9' if !at_start => {}
+            b'a'..=b'z' | b'A'..=b'Z' | b'_' if !behind => at_start = false,
+            b'$' if !at_start && !behind => behind = true,
+            b'.' if !at_start && behind == has_digit => {
+                shape = Shape::Dotted;
+                (at_start, behind, has_digit) = (true, false, false);
+            }
+            _ => return Shape::Other,
+        }
+    }
+    if at_start || behind != has_digit { Shape::Other } else { shape }
+}
+
 /// Is `text` a word: a letter or `_`, then letters, digits and `_`, then perhaps `$` and digits?
 pub(super) fn is_word(text: &str) -> bool {
-    let (stem, number) = text.split_once('$').map_or((text, None), |(stem, number)| (stem, Some(number)));
-    let mut bytes = stem.bytes();
-    bytes.next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_')
-        && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-        && number.is_none_or(is_digits)
+    shape(text) == Shape::Word
 }
 
 fn is_digits(text: &str) -> bool {
@@ -62,15 +88,16 @@ pub(super) fn is_name(text: &str) -> bool {
 
 /// Is `text` a path: a word that is not taken, or words with dots between?
 pub(super) fn is_path(text: &str) -> bool {
-    match text.contains('.') {
-        true => text.split('.').all(is_word),
-        false => is_word(text) && !is_taken(text),
+    match shape(text) {
+        Shape::Word => !is_taken(text),
+        Shape::Dotted => true,
+        Shape::Other => false,
     }
 }
 
 /// Is `text` a key: any word, or words with dots between?
 pub(super) fn is_key(text: &str) -> bool {
-    text.split('.').all(is_word)
+    shape(text) != Shape::Other
 }
 
 /// A name made of `text`, which is none.
@@ -97,6 +124,9 @@ pub(super) fn as_path(text: &str) -> String {
 
 /// Appends `value` in decimal digits.
 pub(super) fn push_u64(out: &mut String, mut value: u64) {
+    if value < 10 {
+        return out.push((b'0' + value as u8) as char);
+    }
     let mut digits = [0u8; 20];
     let mut at = digits.len();
     loop {
