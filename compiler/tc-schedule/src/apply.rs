@@ -141,14 +141,7 @@ impl Run<'_, '_> {
     }
 
     fn directive(&mut self, op: Op, by: &'static str, apply: fn(&mut Cx<'_>) -> Result<(), Refused>) {
-        let mut cx = Cx {
-            graph: &mut self.graph,
-            sched: self.sched,
-            at: op,
-            by,
-            env: &self.env,
-            results: Vec::new(),
-        };
+        let mut cx = Cx { graph: &mut self.graph, sched: self.sched, at: op, by, env: &self.env, results: Vec::new() };
         let done = apply(&mut cx);
         let results = std::mem::take(&mut cx.results);
         match done {
@@ -172,12 +165,16 @@ impl Run<'_, '_> {
     fn number(&mut self, op: Op) {
         let sched = self.sched;
         let items: Vec<Item> = sched.operands(op).iter().map(|&value| self.item(value)).collect();
-        let ints: Option<Vec<i64>> = items.iter().map(|item| if let Item::Int(int) = item { Some(*int) } else { None }).collect();
+        let ints: Option<Vec<i64>> =
+            items.iter().map(|item| if let Item::Int(int) = item { Some(*int) } else { None }).collect();
         match ints.and_then(|ints| eval_op(sched, op, &ints)) {
             Some(value) => self.set_results(op, &[Item::Int(value)]),
             None if items.contains(&Item::Poison) => self.set_results(op, &[]),
             None => {
-                let text = format!("`{}` has no value here: it overflows, divides by zero, or is no arithmetic", sched.op_name(op));
+                let text = format!(
+                    "`{}` has no value here: it overflows, divides by zero, or is no arithmetic",
+                    sched.op_name(op)
+                );
                 self.refuse(op, Diagnostic::error("schedule-number", sched.op_location(op), text));
             }
         }
@@ -215,8 +212,11 @@ impl Run<'_, '_> {
         let roots: Vec<&str> = stage.roots().map(|axis| &*self.graph[axis].name).collect();
         let made = stage.leaves.iter().copied().find(named);
         diagnostic.help = match made {
-            Some(_) => Some(format!("`{}` is made by a directive: write it without `{}.`", suggest::shorten(name), stage.name)),
-            None => suggest::nearest(name, roots.iter().copied()).map(|near| format!("did you mean `{}.{near}`?", stage.name)),
+            Some(_) => {
+                Some(format!("`{}` is made by a directive: write it without `{}.`", suggest::shorten(name), stage.name))
+            }
+            None => suggest::nearest(name, roots.iter().copied())
+                .map(|near| format!("did you mean `{}.{near}`?", stage.name)),
         };
         let note = match roots[..] {
             [] => format!("`{}` has no axes", stage.name),

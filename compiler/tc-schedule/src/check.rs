@@ -48,7 +48,12 @@ impl Check<'_> {
     /// A stage that nothing needs is left out; what a schedule says of it would be lost.
     fn dead(&mut self, stage: StageId) {
         let data = &self.graph[stage];
-        let said = data.touched.map(|(loc, _)| loc).into_iter().chain([data.attach_loc, data.made_by]).find(|loc| *loc != Loc::NONE);
+        let said = data
+            .touched
+            .map(|(loc, _)| loc)
+            .into_iter()
+            .chain([data.attach_loc, data.made_by])
+            .find(|loc| *loc != Loc::NONE);
         if let Some(loc) = said {
             let text = format!("nothing reads `{}`, so nothing consumes this directive", data.name);
             self.found.push(Diagnostic::error("directive-unused", self.location(loc), text).help("leave it out"));
@@ -69,11 +74,18 @@ impl Check<'_> {
         let graph = self.graph;
         let (data, owner) = (&graph[stage], &graph[graph[leaf].stage]);
         if owner.attach == Attach::Inline {
-            let text = format!("`{}` is computed at `{}` of `{}`, which is inlined and has no loops", data.name, graph[leaf].name, owner.name);
+            let text = format!(
+                "`{}` is computed at `{}` of `{}`, which is inlined and has no loops",
+                data.name, graph[leaf].name, owner.name
+            );
             let diagnostic = Diagnostic::error("attach-inlined", self.location(data.attach_loc), text);
             let readers: Vec<&str> = graph.consumers(graph[leaf].stage).map(|reader| &*graph[reader].name).collect();
             let place = self.location(owner.attach_loc);
-            self.found.push(diagnostic.label(place, "it is inlined here").help(format!("compute it at a loop of {}", one_of(&readers))));
+            self.found.push(
+                diagnostic
+                    .label(place, "it is inlined here")
+                    .help(format!("compute it at a loop of {}", one_of(&readers))),
+            );
         }
         let mut at = stage;
         for depth in 0.. {
@@ -95,7 +107,8 @@ impl Check<'_> {
         let launched = |stage: StageId| {
             let nest = graph.nest_of(stage);
             graph.order.iter().any(|&other| {
-                graph.nest_of(other) == nest && graph[other].leaves.iter().any(|&leaf| matches!(graph[leaf].kind, crate::graph::Kind::Launch(_)))
+                graph.nest_of(other) == nest
+                    && graph[other].leaves.iter().any(|&leaf| matches!(graph[leaf].kind, crate::graph::Kind::Launch(_)))
             })
         };
         let Some(reader) = graph.consumers(stage).find(|&reader| launched(reader)) else {
@@ -103,12 +116,20 @@ impl Check<'_> {
         };
         let name = &data.name;
         let loops: Vec<&str> = graph[reader].leaves.iter().map(|&leaf| &*graph[leaf].name).collect();
-        let text = format!("`{name}` lies in {} memory, but is computed at the root, outside the kernel of `{}` that reads it", scope.name(), graph[reader].name);
+        let text = format!(
+            "`{name}` lies in {} memory, but is computed at the root, outside the kernel of `{}` that reads it",
+            scope.name(),
+            graph[reader].name
+        );
         let said = [data.attach_loc, data.made_by, data.touched.map_or(Loc::NONE, |(loc, _)| loc)];
         let loc = said.into_iter().find(|loc| *loc != Loc::NONE).unwrap_or(Loc::NONE);
         let diagnostic = Diagnostic::error("scope-root", self.location(loc), text);
         let place = self.operator.te.location(graph[reader].loc);
         let diagnostic = diagnostic.label(place, format!("`{}` reads it here", graph[reader].name));
-        self.found.push(diagnostic.help(format!("`compute_at({name}, …)` a loop of `{}`: {}", graph[reader].name, one_of(&loops))));
+        self.found.push(diagnostic.help(format!(
+            "`compute_at({name}, …)` a loop of `{}`: {}",
+            graph[reader].name,
+            one_of(&loops)
+        )));
     }
 }

@@ -164,7 +164,12 @@ impl Cx<'_> {
             };
             let became: Vec<String> = consumed.into.iter().map(name).collect();
             let became: Vec<&str> = became.iter().map(String::as_str).collect();
-            let text = format!("`{}` is no loop any more: `{}` made {} of it", self.show(axis), consumed.by, code_list(&became));
+            let text = format!(
+                "`{}` is no loop any more: `{}` made {} of it",
+                self.show(axis),
+                consumed.by,
+                code_list(&became)
+            );
             let place = self.location(consumed.loc);
             let diagnostic = self.error("axis-consumed", text).label(place, format!("`{}` takes it here", consumed.by));
             return Err(diagnostic.help(format!("use {}", one_of(&became))).into());
@@ -193,7 +198,11 @@ impl Cx<'_> {
         if data.kind == crate::graph::Kind::Serial && data.pragmas.is_empty() {
             return Ok(());
         }
-        let text = format!("`{}` takes `{}`, of whose loop a directive has spoken; nothing would consume that directive", self.by, self.show(axis));
+        let text = format!(
+            "`{}` takes `{}`, of whose loop a directive has spoken; nothing would consume that directive",
+            self.by,
+            self.show(axis)
+        );
         let place = self.location(data.kind_loc);
         let diagnostic = self.error("directive-unused", text).label(place, "this directive would be lost");
         Err(diagnostic.help(format!("write `{}` first", self.by)).into())
@@ -206,8 +215,14 @@ impl Cx<'_> {
             return Ok(());
         }
         let text = format!("`{}` is an argument of the operator: nothing computes it", data.name);
-        let computed: Vec<&str> =
-            self.graph.order.iter().map(|&stage| &self.graph[stage]).filter(|stage| !stage.is_arg()).map(|stage| &*stage.name).collect();
+        let computed: Vec<&str> = self
+            .graph
+            .order
+            .iter()
+            .map(|&stage| &self.graph[stage])
+            .filter(|stage| !stage.is_arg())
+            .map(|stage| &*stage.name)
+            .collect();
         Err(self.error("not-computed", text).help(format!("the stages are {}", code_list(&computed))).into())
     }
 

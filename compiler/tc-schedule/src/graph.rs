@@ -272,7 +272,14 @@ impl std::ops::IndexMut<AxisId> for Graph {
 
 impl Graph {
     /// Adds an axis; it is not a leaf yet.
-    pub fn add_axis(&mut self, stage: StageId, name: &str, reduce: bool, domain: Option<(i64, i64)>, made_by: Loc) -> AxisId {
+    pub fn add_axis(
+        &mut self,
+        stage: StageId,
+        name: &str,
+        reduce: bool,
+        domain: Option<(i64, i64)>,
+        made_by: Loc,
+    ) -> AxisId {
         let id = AxisId(self.axes.len() as u32);
         self.axes.push(Axis {
             name: name.into(),

@@ -15,11 +15,9 @@ mod apply;
 mod body;
 pub mod bounds;
 mod check;
-mod combine;
 mod directive;
 pub mod graph;
 mod inline;
-mod launch;
 mod lower;
 mod operator;
 pub mod params;
@@ -28,10 +26,9 @@ mod primitives;
 mod scope;
 mod value;
 
-pub use bounds::Bounds;
+pub use bounds::{Bounds, OverLimit};
 pub use graph::Graph;
 pub use inline::inline_into_consumers;
-pub use launch::OverLimit;
 pub use operator::Define;
 pub use params::{Point, Points};
 pub use primitives::{PrimitiveInfo, primitives};
@@ -78,13 +75,23 @@ fn prepare<'a>(te: &'a Func, schedule: Option<&Func>, options: &Options) -> Resu
 /// The program of `te` under `schedule`; without one, every stage is computed at the root by plain loops.
 ///
 /// `module` is where combiners are looked up.
-pub fn lower(te: &Func, schedule: Option<&Func>, module: Option<&Module>, options: &Options) -> Result<Func, Diagnostics> {
+pub fn lower(
+    te: &Func,
+    schedule: Option<&Func>,
+    module: Option<&Module>,
+    options: &Options,
+) -> Result<Func, Diagnostics> {
     let operator = prepare(te, schedule, options)?;
     let graph = apply::apply(&operator, schedule, &options.defines, None)?;
     program(&operator, schedule, module, graph)
 }
 
-fn program(operator: &Operator<'_>, schedule: Option<&Func>, module: Option<&Module>, graph: Graph) -> Result<Func, Diagnostics> {
+fn program(
+    operator: &Operator<'_>,
+    schedule: Option<&Func>,
+    module: Option<&Module>,
+    graph: Graph,
+) -> Result<Func, Diagnostics> {
     let mut bounds = bounds::infer(operator, schedule, graph)?;
     let plan = plan::plan(operator, &mut bounds);
     Ok(lower::emit(operator, schedule, module, &bounds, &plan)?)
@@ -110,7 +117,12 @@ pub struct Traced {
 
 /// The program after each directive of `schedule`. A directive may leave the schedule in a state that only a later one
 /// makes right, such as a cache that is not attached yet; then the finding stands in the place of the program.
-pub fn trace(te: &Func, schedule: &Func, module: Option<&Module>, options: &Options) -> Result<Vec<Traced>, Diagnostics> {
+pub fn trace(
+    te: &Func,
+    schedule: &Func,
+    module: Option<&Module>,
+    options: &Options,
+) -> Result<Vec<Traced>, Diagnostics> {
     let operator = prepare(te, Some(schedule), options)?;
     let mut steps: Vec<Traced> = Vec::new();
     let mut observe = |graph: &Graph, directive: Op| {

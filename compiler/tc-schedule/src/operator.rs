@@ -46,7 +46,10 @@ impl<'a> Operator<'a> {
             let given = defines.iter().find(|(name, _)| name == text).map(|&(_, value)| value);
             let value = given.or_else(|| eval_attr(te, symbol.default?, &names));
             let Some(value) = value else {
-                let message = format!("the size `{text}` of `@{}` has no value, and programs are made for fixed sizes", te.symbol());
+                let message = format!(
+                    "the size `{text}` of `@{}` has no value, and programs are made for fixed sizes",
+                    te.symbol()
+                );
                 let help = format!("give it a default, `<{text} = 1024>`, or define it, `-D {text}=1024`");
                 return Err(Diagnostic::error("size-unknown", location, message).help(help).into());
             };
@@ -63,7 +66,8 @@ impl<'a> Operator<'a> {
         let names = |name: Name| known.iter().find(|(of, _)| *of == name).map(|&(_, value)| value);
         for &fact in &te.header.facts {
             if eval_attr(te, fact, &names) == Some(0) {
-                let sizes: Vec<String> = known.iter().map(|&(name, value)| format!("{} = {value}", te.text(name))).collect();
+                let sizes: Vec<String> =
+                    known.iter().map(|&(name, value)| format!("{} = {value}", te.text(name))).collect();
                 let message = format!("`{}` does not hold with {}", te.show_attr(fact), sizes.join(", "));
                 return Err(Diagnostic::error("size-fact", location, message).into());
             }
@@ -169,11 +173,16 @@ impl<'a> Operator<'a> {
         };
         for &value in te.operands(end) {
             let Some(&tensor) = tensors.get(&value) else {
-                let text = format!("`{}` is no tensor that this operator computes", suggest::shorten(te.value_text(value)));
+                let text =
+                    format!("`{}` is no tensor that this operator computes", suggest::shorten(te.value_text(value)));
                 return Err(Diagnostic::error("result", te.op_location(end), text).into());
             };
             if graph[tensor.stage].is_arg() || graph.outputs.contains(&tensor) {
-                let why = if graph.outputs.contains(&tensor) { "is returned twice" } else { "is an argument, and is returned as it came" };
+                let why = if graph.outputs.contains(&tensor) {
+                    "is returned twice"
+                } else {
+                    "is an argument, and is returned as it came"
+                };
                 let text = format!("`{}` {why}", te.value_text(value));
                 let help = "compute the result as a tensor of its own";
                 return Err(Diagnostic::error("result", te.op_location(end), text).help(help).into());
@@ -181,10 +190,17 @@ impl<'a> Operator<'a> {
             graph[tensor.stage].output = true;
             graph.outputs.push(tensor);
         }
+        sort_depth_first(&mut graph);
         Ok(graph)
     }
 
-    fn add_arg(&self, graph: &mut Graph, tensors: &mut FxHashMap<Value, TensorRef>, param: Value, elem: Type) -> Result<(), Diagnostic> {
+    fn add_arg(
+        &self,
+        graph: &mut Graph,
+        tensors: &mut FxHashMap<Value, TensorRef>,
+        param: Value,
+        elem: Type,
+    ) -> Result<(), Diagnostic> {
         let te = self.te;
         let name = te.value_text(param);
         let Some(shape) = self.shape(te.value_type(param)) else {
@@ -196,12 +212,16 @@ impl<'a> Operator<'a> {
             let axis = graph.add_axis(stage, &format!("ax{nth}"), false, Some((0, extent)), Loc::NONE);
             graph[stage].data.push(axis);
         }
-        graph.order.push(stage);
         tensors.insert(param, TensorRef { stage, result: 0 });
         Ok(())
     }
 
-    fn add_compute(&self, graph: &mut Graph, tensors: &mut FxHashMap<Value, TensorRef>, compute: te::Compute) -> Result<(), Diagnostic> {
+    fn add_compute(
+        &self,
+        graph: &mut Graph,
+        tensors: &mut FxHashMap<Value, TensorRef>,
+        compute: te::Compute,
+    ) -> Result<(), Diagnostic> {
         let te = self.te;
         let loc = te.op_locs(compute.0).source;
         let results = te.results(compute.0).map(|value| {
@@ -215,7 +235,6 @@ impl<'a> Operator<'a> {
         let stage = graph.add_stage(&name, Source::Compute(compute.0), results, loc);
         self.add_axes(graph, stage, compute)?;
         graph[stage].reads = self.reads_of(compute.0, tensors);
-        graph.order.push(stage);
         for (result, value) in te.results(compute.0).enumerate() {
             tensors.insert(value, TensorRef { stage, result: result as u32 });
         }
@@ -270,12 +289,36 @@ impl<'a> Operator<'a> {
         let te = self.te;
         match te.role(op) {
             Role::If => true,
-            _ => {
-                te.opcode(op) == tc_dialects::arith::SELECT
-                    && te.operands(op)[1..].iter().any(|&arm| self.reads(arm))
+            _ => te.opcode(op) == tc_dialects::arith::SELECT && te.operands(op)[1..].iter().any(|&arm| self.reads(arm)),
+        }
+    }
+}
+
+/// Puts the stages in the order in which a walk from the results leaves them, each after what it reads, in the order in
+/// which it reads that. Stages that nothing needs come last, in the order of the text.
+fn sort_depth_first(graph: &mut Graph) {
+    let mut seen = vec![false; graph.stages.len()];
+    let mut order = Vec::with_capacity(graph.stages.len());
+    let results = graph.outputs.iter().map(|output| output.stage);
+    let starts: Vec<StageId> = results.chain((0..graph.stages.len() as u32).map(StageId)).collect();
+    for start in starts {
+        let mut pending = vec![(start, 0)];
+        if std::mem::replace(&mut seen[start.idx()], true) {
+            continue;
+        }
+        while let Some((stage, at)) = pending.pop() {
+            match graph[stage].reads.get(at) {
+                Some(read) => {
+                    pending.push((stage, at + 1));
+                    if !std::mem::replace(&mut seen[read.from.stage.idx()], true) {
+                        pending.push((read.from.stage, 0));
+                    }
+                }
+                None => order.push(stage),
             }
         }
     }
+    graph.order = order;
 }
 
 impl Operator<'_> {

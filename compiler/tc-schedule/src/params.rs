@@ -204,7 +204,8 @@ pub fn point(sched: &Func, defines: &[Define]) -> Result<Point, Diagnostics> {
         return Err(failed.into());
     }
     found.ok_or_else(|| {
-        let facts: Vec<String> = sched.header.facts.iter().map(|&fact| format!("`{}`", sched.show_attr(fact))).collect();
+        let facts: Vec<String> =
+            sched.header.facts.iter().map(|&fact| format!("`{}`", sched.show_attr(fact))).collect();
         let text = format!("no values of the parameters of `@{}` satisfy {}", sched.symbol(), facts.join(", "));
         Diagnostic::error("parameter-none", sched.location(sched.header.loc), text).into()
     })

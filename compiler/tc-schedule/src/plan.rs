@@ -93,7 +93,8 @@ struct Planner<'a> {
 }
 
 pub(crate) fn plan(operator: &Operator<'_>, bounds: &mut Bounds) -> Plan {
-    let taken: Vec<&str> = bounds.graph.axes.iter().map(|axis| &*axis.name).chain(bounds.graph.tensor_names()).collect();
+    let taken: Vec<&str> =
+        bounds.graph.axes.iter().map(|axis| &*axis.name).chain(bounds.graph.tensor_names()).collect();
     let fresh = ["k", "j", "p", "q", "x", "y"].into_iter().filter(|name| !taken.contains(name)).collect();
     let mut planner = Planner {
         operator,
@@ -235,28 +236,20 @@ impl Planner<'_> {
         size
     }
 
-    /// The shorter way to write `e` less `offset`; the offset is over counters.
+    /// The shorter way to write `e`; less `offset`, which is over counters, it is written over these alone.
     fn write(&mut self, e: Expr, offset: Option<Expr>) -> Expr {
         let full = &self.full;
         let az = &mut self.bounds.analyzer;
         let expanded = az.pool.subst_with(e, &|var| full.get(&var).copied());
-        let expanded = match offset {
-            Some(offset) => az.pool.sub(expanded, offset),
-            None => expanded,
-        };
+        if let Some(offset) = offset {
+            let difference = az.pool.sub(expanded, offset);
+            return az.simplify(difference);
+        }
         let expanded = az.simplify(expanded);
-        let Some(short) = self.short(e) else { return expanded };
-        let short = match offset {
-            Some(offset) => {
-                let named = self.by_value.get(&offset).copied().filter(|&var| self.keeps(var));
-                let az = &mut self.bounds.analyzer;
-                let offset = named.map_or(offset, |var| az.pool.var(var));
-                let difference = az.pool.sub(short, offset);
-                az.simplify(difference)
-            }
-            None => short,
-        };
-        if self.size(short) <= self.size(expanded) { short } else { expanded }
+        match self.short(e) {
+            Some(short) if self.size(short) <= self.size(expanded) => short,
+            _ => expanded,
+        }
     }
 
     /// Where the buffer of `tensor` starts in dimension `nth`, in coordinates of the tensor; `None` at 0.
@@ -339,7 +332,11 @@ impl Planner<'_> {
         // What a reduction stores to is what it loads; it counts once.
         statement.place.iter().for_each(|&e| note(e));
         for block in statement.condition.iter().chain(&statement.block) {
-            block.all_args().for_each(|arg| if let Arg::Index(e) = arg { note(*e) });
+            block.all_args().for_each(|arg| {
+                if let Arg::Index(e) = arg {
+                    note(*e)
+                }
+            });
         }
         if self.counting {
             self.count(&indices, &statement.guards);
@@ -364,7 +361,9 @@ impl Planner<'_> {
     fn name(&mut self, stage: StageId, statement: &mut Statement, indices: &[(Expr, u32)]) {
         let mut wanted: Vec<Var> = Vec::new();
         for &(e, _) in indices {
-            wanted.extend(self.bounds.analyzer.pool.vars(e).into_iter().filter(|var| self.bounds.vars.extra(*var).is_some()));
+            wanted.extend(
+                self.bounds.analyzer.pool.vars(e).into_iter().filter(|var| self.bounds.vars.extra(*var).is_some()),
+            );
         }
         let inlined: Vec<(Var, Box<str>, Expr)> = self
             .bounds
@@ -398,7 +397,12 @@ impl Planner<'_> {
     }
 
     fn is_opaque(&self, e: Expr) -> bool {
-        self.bounds.analyzer.pool.vars(e).into_iter().any(|var| matches!(self.bounds.vars.extra(var), Some((_, _, Extra::Opaque(_)))))
+        self.bounds
+            .analyzer
+            .pool
+            .vars(e)
+            .into_iter()
+            .any(|var| matches!(self.bounds.vars.extra(var), Some((_, _, Extra::Opaque(_)))))
     }
 
     /// The guards of `stage`: tails of splits, and unless `init`, what reaches past the tensor.

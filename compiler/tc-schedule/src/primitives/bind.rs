@@ -48,7 +48,10 @@ fn legality(cx: &Cx<'_>) -> Done<(AxisId, Kind)> {
         let stage = cx.graph[axis].stage;
         if let Some(&other) = cx.graph[stage].leaves.iter().find(|&&leaf| cx.graph[leaf].kind == kind) {
             let name = coordinate.name();
-            let text = format!("`{name}` is bound twice in `{}`: to `{}` and to `{}`", cx.graph[stage].name, cx.graph[other].name, cx.graph[axis].name);
+            let text = format!(
+                "`{name}` is bound twice in `{}`: to `{}` and to `{}`",
+                cx.graph[stage].name, cx.graph[other].name, cx.graph[axis].name
+            );
             let place = cx.location(cx.graph[other].kind_loc);
             let free: Vec<&str> = Coordinate::ALL
                 .into_iter()
@@ -60,10 +63,17 @@ fn legality(cx: &Cx<'_>) -> Done<(AxisId, Kind)> {
                 [] => "`fuse` the loops, and bind the one that results".to_string(),
                 _ => format!("free are {}; or `fuse` the loops", crate::directive::code_list(&free)),
             };
-            return Err(cx.error("bound-twice", text).label(place, format!("`{name}` is bound here")).help(help).into());
+            return Err(cx
+                .error("bound-twice", text)
+                .label(place, format!("`{name}` is bound here"))
+                .help(help)
+                .into());
         }
         if cx.graph[axis].reduce {
-            let text = format!("a reduction across threads is not supported yet: `{}` is an axis of a reduction", cx.show(axis));
+            let text = format!(
+                "a reduction across threads is not supported yet: `{}` is an axis of a reduction",
+                cx.show(axis)
+            );
             let help = "bind an axis of the data; the reduction then runs in each thread";
             return Err(cx.error("not-supported", text).help(help).into());
         }

@@ -47,7 +47,8 @@ fn legality(cx: &Cx<'_>) -> Done<(StageId, Scope)> {
         return Err(cx.error("cache-inlined", text).label(place, "it is inlined here").into());
     }
     if let Some((loc, by)) = data.touched {
-        let text = format!("`cache_write` gives the loops of `{}` to the copy, and `{by}` has spoken of them", data.name);
+        let text =
+            format!("`cache_write` gives the loops of `{}` to the copy, and `{by}` has spoken of them", data.name);
         let diagnostic = cx.error("cache-late", text).label(cx.location(loc), "this directive stands before it");
         return Err(diagnostic.help("write `cache_write` before the other directives of the stage").into());
     }

@@ -56,7 +56,10 @@ fn legality(cx: &Cx<'_>) -> Done<(StageId, AxisId)> {
     }
     cx.check_leaf(axis)?;
     if !cx.graph.depends_on(owner, stage) {
-        let text = format!("`{}` does not read `{name}`, so `{name}` cannot be computed in its loop `{}`", cx.graph[owner].name, cx.graph[axis].name);
+        let text = format!(
+            "`{}` does not read `{name}`, so `{name}` cannot be computed in its loop `{}`",
+            cx.graph[owner].name, cx.graph[axis].name
+        );
         return Err(cx.error("attach-no-consumer", text).help(consumers(cx, stage)).into());
     }
     Ok((stage, axis))

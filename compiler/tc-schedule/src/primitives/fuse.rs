@@ -57,7 +57,11 @@ fn legality(cx: &Cx<'_>) -> Done<Vec<AxisId>> {
         return Err(cx.error("not-adjacent", text).note(note).help("`reorder` them first").into());
     }
     if let Some(&other) = axes.iter().find(|&&axis| cx.graph[axis].reduce != cx.graph[first].reduce) {
-        let text = format!("`fuse` does not mix an axis of the data with one of the reduction: `{}` and `{}`", cx.show(first), cx.show(other));
+        let text = format!(
+            "`fuse` does not mix an axis of the data with one of the reduction: `{}` and `{}`",
+            cx.show(first),
+            cx.show(other)
+        );
         return Err(cx.error("fuse-mixed", text).into());
     }
     Ok(axes)

@@ -46,7 +46,8 @@ fn legality(cx: &Cx<'_>) -> Done<StageId> {
     }
     if !data.reduce.is_empty() {
         let axes: Vec<&str> = data.reduce.iter().map(|&axis| &*cx.graph[axis].name).collect();
-        let text = format!("`{name}` is a reduction over {}, and cannot be inlined", crate::directive::code_list(&axes));
+        let text =
+            format!("`{name}` is a reduction over {}, and cannot be inlined", crate::directive::code_list(&axes));
         let help = format!("`compute_at({name}, …)` computes it inside a loop of its consumer");
         return Err(cx.error("inline-reduction", text).help(help).into());
     }

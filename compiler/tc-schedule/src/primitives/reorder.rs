@@ -44,7 +44,8 @@ pub(super) fn check_list(cx: &Cx<'_>, axes: &[AxisId]) -> Done<()> {
             return Err(cx.error("axis-twice", text).into());
         }
         if cx.graph[axis].stage != cx.graph[axes[0]].stage {
-            let text = format!("`{}` takes loops of one stage, not `{}` and `{}`", cx.by, cx.show(axes[0]), cx.show(axis));
+            let text =
+                format!("`{}` takes loops of one stage, not `{}` and `{}`", cx.by, cx.show(axes[0]), cx.show(axis));
             let help = cx.loops_of(cx.graph[axes[0]].stage);
             return Err(cx.error("axes-of-two-stages", text).help(help).into());
         }

@@ -38,7 +38,10 @@ fn legality(cx: &Cx<'_>) -> Done<AxisId> {
         let stage = &cx.graph[cx.graph[axis].stage];
         let data: Vec<&str> =
             stage.leaves.iter().filter(|&&leaf| !cx.graph[leaf].reduce).map(|&leaf| &*cx.graph[leaf].name).collect();
-        return Err(cx.error("vectorized-reduction", text).help(format!("loops over the data are {}", crate::directive::code_list(&data))).into());
+        return Err(cx
+            .error("vectorized-reduction", text)
+            .help(format!("loops over the data are {}", crate::directive::code_list(&data)))
+            .into());
     }
     Ok(axis)
 }

@@ -1,6 +1,6 @@
 //! Combiners: what a reduction starts from, and how it takes a value in.
 
-use crate::lower::Emitter;
+use super::Emitter;
 use tc_dialects::{arith, te};
 use tc_ir::attrs::AttrData;
 use tc_ir::clone::Importer;
@@ -9,7 +9,7 @@ use tc_ir::{Elem, Func, Module, Op, Opcode, Region, Type, Value, keys};
 use tc_support::{Diagnostic, suggest};
 
 /// How a reduction combines.
-pub(crate) enum Combiner<'a> {
+pub(super) enum Combiner<'a> {
     /// By an op of two operands.
     Op(Opcode),
     /// As a `te.combiner` says.
@@ -18,7 +18,7 @@ pub(crate) enum Combiner<'a> {
 
 impl<'a> Combiner<'a> {
     /// The combiner of `reduce`.
-    pub(crate) fn of(te: &Func, reduce: te::Reduce, module: Option<&'a Module>) -> Result<Combiner<'a>, Diagnostic> {
+    pub(super) fn of(te: &Func, reduce: te::Reduce, module: Option<&'a Module>) -> Result<Combiner<'a>, Diagnostic> {
         let word = te.word_of(reduce.0, keys::COMBINER).unwrap_or("");
         let opcode = match word {
             "sum" => arith::ADD,
@@ -43,7 +43,7 @@ impl<'a> Combiner<'a> {
     }
 
     /// Writes what the reduction starts from. `elems` are types of the operator's function.
-    pub(crate) fn identity(&self, emitter: &mut Emitter<'_>, elems: &[Type]) -> Result<Vec<Value>, Diagnostic> {
+    pub(super) fn identity(&self, emitter: &mut Emitter<'_>, elems: &[Type]) -> Result<Vec<Value>, Diagnostic> {
         match *self {
             Combiner::Op(opcode) => {
                 let te = emitter.operator.te;
@@ -67,7 +67,12 @@ impl<'a> Combiner<'a> {
     }
 
     /// Writes what the values so far and the new ones come to.
-    pub(crate) fn combine(&self, emitter: &mut Emitter<'_>, so_far: &[Value], new: &[Value]) -> Result<Vec<Value>, Diagnostic> {
+    pub(super) fn combine(
+        &self,
+        emitter: &mut Emitter<'_>,
+        so_far: &[Value],
+        new: &[Value],
+    ) -> Result<Vec<Value>, Diagnostic> {
         match *self {
             Combiner::Op(opcode) => Ok(vec![emitter.builder().value(opcode, &[so_far[0], new[0]], &[])]),
             Combiner::User(combiner) => {
@@ -84,11 +89,21 @@ fn missing(combiner: &Func, what: &str) -> Diagnostic {
 }
 
 /// Copies what `region` of the combiner computes, its parameters being `args`.
-fn expand(emitter: &mut Emitter<'_>, combiner: &Func, region: Region, args: &[Value]) -> Result<Vec<Value>, Diagnostic> {
+fn expand(
+    emitter: &mut Emitter<'_>,
+    combiner: &Func,
+    region: Region,
+    args: &[Value],
+) -> Result<Vec<Value>, Diagnostic> {
     let mut importer = Importer::new(combiner);
     if !args.is_empty() {
         if combiner.params().len() != args.len() {
-            let text = format!("the combiner `@{}` takes {} values, not {}", combiner.symbol(), combiner.params().len(), args.len());
+            let text = format!(
+                "the combiner `@{}` takes {} values, not {}",
+                combiner.symbol(),
+                combiner.params().len(),
+                args.len()
+            );
             return Err(Diagnostic::error("combiner", combiner.location(combiner.header.loc), text));
         }
         importer.values.extend(combiner.params().iter().copied().zip(args.iter().copied()));

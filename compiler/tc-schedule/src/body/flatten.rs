@@ -1,9 +1,6 @@
-//! What a stage computes, as straight-line code over its axes.
-//!
-//! The text of a `te.compute` becomes a list of instructions: reads of inlined stages are replaced by what those
-//! compute, integers are expressions of the index algebra over the variables of the stage's axes, and a `select` whose
-//! arms read becomes a conditional. Bound inference looks at the loads; lowering makes ops of the whole.
+//! From the text of a `te.compute` to a block.
 
+use super::{Arg, Block, Body, Extra, InstKind, Vars};
 use crate::graph::{Attach, Graph, Source, StageId, TensorRef};
 use crate::operator::Operator;
 use rustc_hash::FxHashMap;
@@ -16,146 +13,6 @@ use tc_support::Diagnostic;
 
 /// How many instructions a stage may come to; inlining can multiply without end.
 const MAX_INSTS: usize = 1 << 18;
-
-/// An operand.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Arg {
-    /// The result of an instruction.
-    Value(u32),
-    /// An `index`, as an expression.
-    Index(Expr),
-    /// A value of the operator's top level that is no tensor: an argument, or computed of arguments.
-    Outer(Value),
-}
-
-/// What an instruction does.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum InstKind {
-    /// What the op does, on other operands.
-    Plain,
-    /// Reads a tensor.
-    Load(TensorRef),
-    /// Makes an `index` of another integer.
-    ToIndex,
-    /// Opens a conditional: what follows is evaluated only if the operand holds.
-    If,
-    /// Ends the first arm, which gives the operands, and opens the second.
-    Else,
-    /// Ends the second arm, which gives the operands. The results are the conditional's.
-    End,
-}
-
-/// An instruction.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Inst {
-    pub(crate) kind: InstKind,
-    /// The op of the operator that it comes from; a copy has none.
-    pub(crate) op: Option<Op>,
-    /// Where its operands start, and how many they are.
-    args: (u32, u32),
-    /// The number of its first result, and how many there are.
-    pub(crate) results: (u32, u32),
-}
-
-/// Instructions, and what they give.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Block {
-    pub(crate) insts: Vec<Inst>,
-    args: Vec<Arg>,
-    /// How many results its instructions have together.
-    pub(crate) n_values: u32,
-    /// What the block gives.
-    pub(crate) yields: Vec<Arg>,
-}
-
-impl Block {
-    pub(crate) fn args(&self, inst: &Inst) -> &[Arg] {
-        &self.args[inst.args.0 as usize..(inst.args.0 + inst.args.1) as usize]
-    }
-
-    pub(crate) fn arg_mut(&mut self, inst: &Inst, nth: usize) -> &mut Arg {
-        &mut self.args[inst.args.0 as usize + nth]
-    }
-
-    pub(crate) fn all_args(&self) -> impl Iterator<Item = &Arg> {
-        self.args.iter().chain(&self.yields)
-    }
-
-    fn push(&mut self, kind: InstKind, op: Option<Op>, args: &[Arg], n_results: u32) -> u32 {
-        let first = self.n_values;
-        self.insts.push(Inst { kind, op, args: (self.args.len() as u32, args.len() as u32), results: (first, n_results) });
-        self.args.extend_from_slice(args);
-        self.n_values += n_results;
-        first
-    }
-}
-
-/// What a stage computes.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Body {
-    /// What a reduction starts from, where the operator says so; otherwise the combiner's identity.
-    pub(crate) init: Option<Block>,
-    /// The value, or what is combined with the value so far.
-    pub(crate) update: Block,
-    /// The condition under which a reduction takes the value; it is evaluated first.
-    pub(crate) condition: Option<Block>,
-}
-
-/// A variable that a body introduces.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Extra {
-    /// The axis of an inlined stage: what it stands for, over other variables.
-    Inlined(Expr),
-    /// An integer that the algebra does not see into: the result of an instruction, by its number.
-    Opaque(u32),
-}
-
-/// The variables of a program.
-///
-/// Axis `a` has two: number `2a` is its value, number `2a + 1` its loop's counter, which starts at 0. Further ones are
-/// introduced by bodies.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Vars {
-    n_axes: u32,
-    /// The name, the stage whose body it belongs to, and what it is.
-    extra: Vec<(Box<str>, StageId, Extra)>,
-}
-
-impl Vars {
-    pub(crate) fn new(graph: &Graph) -> Vars {
-        Vars { n_axes: graph.axes.len() as u32, extra: Vec::new() }
-    }
-
-    /// The value of an axis, where it may start anywhere.
-    pub(crate) fn value(axis: crate::graph::AxisId) -> Var {
-        Var(2 * axis.0)
-    }
-
-    /// The counter of a leaf's loop.
-    pub(crate) fn counter(axis: crate::graph::AxisId) -> Var {
-        Var(2 * axis.0 + 1)
-    }
-
-    /// The axis whose value `var` is.
-    pub(crate) fn as_value(&self, var: Var) -> Option<crate::graph::AxisId> {
-        (var.0 < 2 * self.n_axes && var.0.is_multiple_of(2)).then_some(crate::graph::AxisId(var.0 / 2))
-    }
-
-    fn add(&mut self, name: &str, stage: StageId, extra: Extra) -> Var {
-        let var = Var(2 * self.n_axes + self.extra.len() as u32);
-        self.extra.push((name.into(), stage, extra));
-        var
-    }
-
-    pub(crate) fn extra(&self, var: Var) -> Option<&(Box<str>, StageId, Extra)> {
-        self.extra.get(var.0.checked_sub(2 * self.n_axes)? as usize)
-    }
-
-    /// The variables that bodies introduced.
-    pub(crate) fn extras(&self) -> impl Iterator<Item = (Var, &(Box<str>, StageId, Extra))> {
-        self.extra.iter().enumerate().map(|(nth, extra)| (Var(2 * self.n_axes + nth as u32), extra))
-    }
-}
 
 /// Flattens what `stage` computes.
 pub(crate) fn flatten(
@@ -180,7 +37,7 @@ pub(crate) fn flatten(
     };
     match data.source {
         Source::Arg(_) => Ok(Body::default()),
-        Source::Copy => Ok(flat.copy(stage)),
+        Source::Copy => flat.copy(stage),
         Source::Compute(op) => {
             let reduce = operator.reduction(data.source);
             let Some(reduce) = reduce else {
@@ -281,32 +138,48 @@ impl<'a> Flattener<'a> {
     }
 
     /// A body that reads each tensor at the stage's own coordinates.
-    fn copy(&mut self, stage: StageId) -> Body {
+    fn copy(&mut self, stage: StageId) -> Result<Body, Diagnostic> {
         let data = &self.graph[stage];
         let mut indices = Vec::with_capacity(data.data.len());
         for &axis in &data.data {
             let var = self.pool.named_var(Vars::value(axis), &self.graph[axis].name);
             let lo = self.graph[axis].domain.map_or(0, |(lo, _)| lo);
             let lo = self.pool.int(lo);
-            indices.push(Arg::Index(self.pool.sub(var, lo)));
+            indices.push(self.pool.sub(var, lo));
         }
         for read in &data.reads {
-            let value = self.out.push(InstKind::Load(read.from), None, &indices, 1);
-            self.out.yields.push(Arg::Value(value));
+            let from = self.through_copies(read.from);
+            let arg = if self.graph[from.stage].attach == Attach::Inline {
+                let value = self.enter(from, &indices)?;
+                self.run_all(vec![Task::Eval(value)])?;
+                let arg = self.known(value);
+                self.frames.pop();
+                arg
+            } else {
+                let args: Vec<Arg> = indices.iter().copied().map(Arg::Index).collect();
+                Arg::Value(self.out.push(InstKind::Load(from), None, &args, 1))
+            };
+            self.out.yields.push(arg);
         }
-        Body { init: None, update: std::mem::take(&mut self.out), condition: None }
+        Ok(Body { init: None, update: std::mem::take(&mut self.out), condition: None })
     }
 
-    fn block(&mut self, roots: &[Value]) -> Result<Block, Diagnostic> {
-        let mut tasks: Vec<Task> = roots.iter().rev().map(|&root| Task::Eval(root)).collect();
+    fn run_all(&mut self, mut tasks: Vec<Task>) -> Result<(), Diagnostic> {
         while let Some(task) = tasks.pop() {
             if self.out.insts.len() > MAX_INSTS {
-                let text = format!("`{}` comes to more than {MAX_INSTS} operations with all that is inlined", self.graph[self.home].name);
+                let name = &self.graph[self.home].name;
+                let text = format!("`{name}` comes to more than {MAX_INSTS} operations with all that is inlined");
                 let help = "compute an inlined stage as a tensor of its own: leave out its `inline`";
-                return Err(Diagnostic::error("inline-size", self.te.location(self.graph[self.home].loc), text).help(help));
+                let location = self.te.location(self.graph[self.home].loc);
+                return Err(Diagnostic::error("inline-size", location, text).help(help));
             }
             self.run(task, &mut tasks)?;
         }
+        Ok(())
+    }
+
+    fn block(&mut self, roots: &[Value]) -> Result<Block, Diagnostic> {
+        self.run_all(roots.iter().rev().map(|&root| Task::Eval(root)).collect())?;
         let yields = roots.iter().map(|&root| self.known(root)).collect();
         let mut block = std::mem::take(&mut self.out);
         block.yields = yields;
@@ -355,7 +228,14 @@ impl<'a> Flattener<'a> {
                 self.bind_results(op, first);
                 Ok(())
             }
-            Task::Enter(op, tensor) => self.enter(op, tensor, tasks),
+            Task::Enter(op, tensor) => {
+                let indices: Vec<Expr> =
+                    (1..te.operands(op).len()).map(|nth| self.index(te.operand(op, nth))).collect();
+                let value = self.enter(tensor, &indices)?;
+                tasks.push(Task::Leave(op, value));
+                tasks.push(Task::Eval(value));
+                Ok(())
+            }
             Task::Leave(op, value) => {
                 let arg = self.known(value);
                 self.frames.pop();
@@ -446,40 +326,41 @@ impl<'a> Flattener<'a> {
         let tensor = self.te.operand(op, 0);
         let stage = self.frame().stage;
         let read = self.graph[stage].reads.iter().find(|read| read.of == Some(tensor));
-        let Some(mut from) = read.map(|read| read.from) else {
+        let Some(from) = read.map(|read| read.from) else {
             let text = format!("`{}` is no tensor", self.te.value_text(tensor));
             return Err(Diagnostic::error("type", self.te.op_location(op), text));
         };
-        // A copy that is inlined reads what it copies.
+        Ok(self.through_copies(from))
+    }
+
+    /// The tensor behind `from`: a copy that is inlined reads what it copies.
+    fn through_copies(&self, mut from: TensorRef) -> TensorRef {
         while self.graph[from.stage].attach == Attach::Inline && self.graph[from.stage].source == Source::Copy {
             match self.graph[from.stage].reads.get(from.result as usize) {
                 Some(read) => from = read.from,
                 None => break,
             }
         }
-        Ok(from)
+        from
     }
 
-    fn enter(&mut self, op: Op, tensor: TensorRef, tasks: &mut Vec<Task>) -> Result<(), Diagnostic> {
+    /// Opens a frame of the inlined stage that computes `tensor`, at `indices`, and gives the value to evaluate there.
+    fn enter(&mut self, tensor: TensorRef, indices: &[Expr]) -> Result<Value, Diagnostic> {
         let te = self.te;
         let producer = &self.graph[tensor.stage];
         let Source::Compute(compute) = producer.source else {
             let text = format!("`{}` is inlined, but there is nothing to inline", producer.name);
-            return Err(Diagnostic::bug("inline", te.op_location(op), text));
+            return Err(Diagnostic::bug("inline", te.location(producer.loc), text));
         };
         let region = te.op_regions(compute)[0];
         let mut known = FxHashMap::default();
-        for (nth, (&arg, &axis)) in te.region_args(region).iter().zip(&producer.data).enumerate() {
-            let index = self.index(te.operand(op, nth + 1));
+        for ((&arg, &axis), &index) in te.region_args(region).iter().zip(&producer.data).zip(indices) {
             let lo = self.pool.int(self.graph[axis].domain.map_or(0, |(lo, _)| lo));
             let value = self.pool.add(index, lo);
             known.insert(arg, Arg::Index(self.inlined_axis(arg, value)));
         }
         self.frames.push(Frame { stage: tensor.stage, known });
-        let value = te.yielded(region)[tensor.result as usize];
-        tasks.push(Task::Leave(op, value));
-        tasks.push(Task::Eval(value));
-        Ok(())
+        Ok(te.yielded(region)[tensor.result as usize])
     }
 
     /// The variable for an axis of an inlined stage; what is as short as a name stands for itself.
@@ -589,7 +470,9 @@ impl<'a> Flattener<'a> {
         }
         match (binary, role, &args[..]) {
             // A division that may fail stays where the operator has it.
-            (Some(binary), _, &[_, rhs]) if binary.is_division() && self.pool.as_const(rhs).is_none_or(|c| c == 0) => None,
+            (Some(binary), _, &[_, rhs]) if binary.is_division() && self.pool.as_const(rhs).is_none_or(|c| c == 0) => {
+                None
+            }
             (Some(binary), _, &[lhs, rhs]) => Some(self.pool.binary(binary, lhs, rhs)),
             (None, Role::Unary(UnOp::Neg), &[arg]) => {
                 let zero = self.pool.int(0);

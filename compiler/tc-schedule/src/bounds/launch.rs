@@ -1,6 +1,6 @@
 //! Launches: the extents of the coordinates of each nest, and what a target allows.
 
-use crate::bounds::{Bounds, Launch};
+use super::{Bounds, Launch};
 use crate::graph::{Attach, AxisId, Kind, StageId};
 use crate::operator::Operator;
 use tc_dialects::tir::Coordinate;
@@ -9,7 +9,7 @@ use tc_support::{Diagnostic, Diagnostics, Location};
 use tc_target::Target;
 
 /// Finds the extent of each coordinate of each nest: the greatest of the loops that are bound to it.
-pub(crate) fn infer(operator: &Operator<'_>, sched: Option<&Func>, bounds: &mut Bounds) -> Result<(), Diagnostics> {
+pub(super) fn infer(operator: &Operator<'_>, sched: Option<&Func>, bounds: &mut Bounds) -> Result<(), Diagnostics> {
     let mut found = Diagnostics::new();
     let mut launches: Vec<(Launch, AxisId)> = Vec::new();
     for &stage in &bounds.graph.order {
@@ -36,7 +36,9 @@ pub(crate) fn infer(operator: &Operator<'_>, sched: Option<&Func>, bounds: &mut 
         }
         let nest = bounds.graph.nest_of(stage);
         for &leaf in &bounds.graph[stage].leaves {
-            let launch = launches.iter().find(|(launch, _)| launch.nest == nest && bounds.graph[leaf].kind == Kind::Launch(launch.coordinate));
+            let launch = launches
+                .iter()
+                .find(|(launch, _)| launch.nest == nest && bounds.graph[leaf].kind == Kind::Launch(launch.coordinate));
             if let Some(&(launch, by)) = launch
                 && bounds.extents[leaf.idx()] < launch.extent
                 && launch.coordinate.is_thread()
@@ -63,7 +65,13 @@ fn shared_inside(bounds: &Bounds, leaf: AxisId) -> Option<StageId> {
     })
 }
 
-fn disagree(operator: &Operator<'_>, sched: Option<&Func>, bounds: &Bounds, (leaf, by): (AxisId, AxisId), inner: StageId) -> Diagnostic {
+fn disagree(
+    operator: &Operator<'_>,
+    sched: Option<&Func>,
+    bounds: &Bounds,
+    (leaf, by): (AxisId, AxisId),
+    inner: StageId,
+) -> Diagnostic {
     let graph = &bounds.graph;
     let location = |loc: Loc| sched.map_or(Location::None, |sched| sched.location(loc));
     let name = match graph[leaf].kind {
@@ -72,7 +80,10 @@ fn disagree(operator: &Operator<'_>, sched: Option<&Func>, bounds: &Bounds, (lea
     };
     let (small, large) = (bounds.extents[leaf.idx()], bounds.extents[by.idx()]);
     let (mine, other) = (crate::directive::show_axis(graph, leaf), crate::directive::show_axis(graph, by));
-    let text = format!("`{name}` has {small} threads in `{mine}` and {large} in `{other}`, and `{}`, which all threads fill, stands inside the smaller loop", graph[inner].name);
+    let text = format!(
+        "`{name}` has {small} threads in `{mine}` and {large} in `{other}`, and `{}`, which all threads fill, stands inside the smaller loop",
+        graph[inner].name
+    );
     let diagnostic = Diagnostic::error("bind-extents", location(graph[leaf].kind_loc), text);
     diagnostic
         .label(location(graph[by].kind_loc), format!("bound to {large} here"))
@@ -113,11 +124,13 @@ impl Bounds {
                 }
             };
             let threads = Coordinate::ALL.into_iter().filter(|coordinate| coordinate.is_thread());
-            let threads = threads.fold(1i64, |product, coordinate| product.saturating_mul(self.launch_extent(nest, coordinate)));
+            let threads =
+                threads.fold(1i64, |product, coordinate| product.saturating_mul(self.launch_extent(nest, coordinate)));
             check("threads", threads, signed(target.max_threads_per_block));
             check("shared", self.shared_bytes(nest), signed(target.max_shared_per_block));
             for launch in self.launches.iter().filter(|launch| launch.nest == nest) {
-                let (what, limits) = if launch.coordinate.is_thread() { ("block", target.max_block) } else { ("grid", target.max_grid) };
+                let (what, limits) =
+                    if launch.coordinate.is_thread() { ("block", target.max_block) } else { ("grid", target.max_grid) };
                 check(what, launch.extent, signed(limits[launch.coordinate.dim()]));
             }
         }

@@ -1,0 +1,158 @@
+//! What a stage computes, as straight-line code over its axes.
+//!
+//! The text of a `te.compute` becomes a list of instructions: reads of inlined stages are replaced by what those
+//! compute, integers are expressions of the index algebra over the variables of the stage's axes, and a `select` whose
+//! arms read becomes a conditional. Bound inference looks at the loads; lowering makes ops of the whole.
+
+mod flatten;
+
+pub(crate) use flatten::flatten;
+
+use crate::graph::{AxisId, Graph, StageId, TensorRef};
+use tc_arith::{Expr, Var};
+use tc_ir::{Op, Value};
+
+/// An operand.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Arg {
+    /// The result of an instruction.
+    Value(u32),
+    /// An `index`, as an expression.
+    Index(Expr),
+    /// A value of the operator's top level that is no tensor: an argument, or computed of arguments.
+    Outer(Value),
+}
+
+/// What an instruction does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum InstKind {
+    /// What the op does, on other operands.
+    Plain,
+    /// Reads a tensor.
+    Load(TensorRef),
+    /// Makes an `index` of another integer.
+    ToIndex,
+    /// Opens a conditional: what follows is evaluated only if the operand holds.
+    If,
+    /// Ends the first arm, which gives the operands, and opens the second.
+    Else,
+    /// Ends the second arm, which gives the operands. The results are the conditional's.
+    End,
+}
+
+/// An instruction.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Inst {
+    pub(crate) kind: InstKind,
+    /// The op of the operator that it comes from; a copy has none.
+    pub(crate) op: Option<Op>,
+    /// Where its operands start, and how many they are.
+    args: (u32, u32),
+    /// The number of its first result, and how many there are.
+    pub(crate) results: (u32, u32),
+}
+
+/// Instructions, and what they give.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Block {
+    pub(crate) insts: Vec<Inst>,
+    args: Vec<Arg>,
+    /// How many results its instructions have together.
+    pub(crate) n_values: u32,
+    /// What the block gives.
+    pub(crate) yields: Vec<Arg>,
+}
+
+impl Block {
+    pub(crate) fn args(&self, inst: &Inst) -> &[Arg] {
+        &self.args[inst.args.0 as usize..(inst.args.0 + inst.args.1) as usize]
+    }
+
+    pub(crate) fn arg_mut(&mut self, inst: &Inst, nth: usize) -> &mut Arg {
+        &mut self.args[inst.args.0 as usize + nth]
+    }
+
+    pub(crate) fn all_args(&self) -> impl Iterator<Item = &Arg> {
+        self.args.iter().chain(&self.yields)
+    }
+
+    pub(super) fn push(&mut self, kind: InstKind, op: Option<Op>, args: &[Arg], n_results: u32) -> u32 {
+        let first = self.n_values;
+        self.insts.push(Inst {
+            kind,
+            op,
+            args: (self.args.len() as u32, args.len() as u32),
+            results: (first, n_results),
+        });
+        self.args.extend_from_slice(args);
+        self.n_values += n_results;
+        first
+    }
+}
+
+/// What a stage computes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Body {
+    /// What a reduction starts from, where the operator says so; otherwise the combiner's identity.
+    pub(crate) init: Option<Block>,
+    /// The value, or what is combined with the value so far.
+    pub(crate) update: Block,
+    /// The condition under which a reduction takes the value; it is evaluated first.
+    pub(crate) condition: Option<Block>,
+}
+
+/// A variable that a body introduces.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Extra {
+    /// The axis of an inlined stage: what it stands for, over other variables.
+    Inlined(Expr),
+    /// An integer that the algebra does not see into: the result of an instruction, by its number.
+    Opaque(u32),
+}
+
+/// The variables of a program.
+///
+/// Axis `a` has two: number `2a` is its value, number `2a + 1` its loop's counter, which starts at 0. Further ones are
+/// introduced by bodies.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Vars {
+    n_axes: u32,
+    /// The name, the stage whose body it belongs to, and what it is.
+    extra: Vec<(Box<str>, StageId, Extra)>,
+}
+
+impl Vars {
+    pub(crate) fn new(graph: &Graph) -> Vars {
+        Vars { n_axes: graph.axes.len() as u32, extra: Vec::new() }
+    }
+
+    /// The value of an axis, where it may start anywhere.
+    pub(crate) fn value(axis: AxisId) -> Var {
+        Var(2 * axis.0)
+    }
+
+    /// The counter of a leaf's loop.
+    pub(crate) fn counter(axis: AxisId) -> Var {
+        Var(2 * axis.0 + 1)
+    }
+
+    /// The axis whose value `var` is.
+    pub(crate) fn as_value(&self, var: Var) -> Option<AxisId> {
+        (var.0 < 2 * self.n_axes && var.0.is_multiple_of(2)).then_some(AxisId(var.0 / 2))
+    }
+
+    pub(super) fn add(&mut self, name: &str, stage: StageId, extra: Extra) -> Var {
+        let var = Var(2 * self.n_axes + self.extra.len() as u32);
+        self.extra.push((name.into(), stage, extra));
+        var
+    }
+
+    pub(crate) fn extra(&self, var: Var) -> Option<&(Box<str>, StageId, Extra)> {
+        self.extra.get(var.0.checked_sub(2 * self.n_axes)? as usize)
+    }
+
+    /// The variables that bodies introduced.
+    pub(crate) fn extras(&self) -> impl Iterator<Item = (Var, &(Box<str>, StageId, Extra))> {
+        self.extra.iter().enumerate().map(|(nth, extra)| (Var(2 * self.n_axes + nth as u32), extra))
+    }
+}

@@ -1,0 +1,190 @@
+//! The inference itself, a stage at a time, consumers first.
+
+use super::{Bounds, Demand};
+use crate::body::{Arg, Body, Extra, InstKind, Vars, flatten};
+use crate::graph::{Attach, AxisId, Graph, Kind, StageId};
+use crate::operator::Operator;
+use crate::scope::Scope;
+use rustc_hash::FxHashMap;
+use tc_arith::{Analyzer, Expr, SymInterval, Var};
+use tc_dialects::tir::Coordinate;
+use tc_ir::{Func, Loc};
+use tc_support::{Diagnostic, Diagnostics};
+
+/// Infers the bounds of `graph`, all of whose directives are applied.
+pub(crate) fn infer(operator: &Operator<'_>, sched: Option<&Func>, graph: Graph) -> Result<Bounds, Diagnostics> {
+    crate::check::check(operator, sched, &graph)?;
+    let n_axes = graph.axes.len();
+    let n_stages = graph.stages.len();
+    let vars = Vars::new(&graph);
+    let bounds = Bounds {
+        graph,
+        analyzer: Analyzer::new(),
+        stages: vec![None; n_stages],
+        extents: vec![1; n_axes],
+        launches: Vec::new(),
+        relative: vec![None; n_axes],
+        own: vec![None; n_axes],
+        bodies: vec![Body::default(); n_stages],
+        vars,
+    };
+    let mut inference =
+        Inference { operator, sched, bounds, expansions: FxHashMap::default(), sets: vec![None; n_axes] };
+    inference.run()?;
+    let mut bounds = inference.bounds;
+    super::launch::infer(operator, sched, &mut bounds)?;
+    Ok(bounds)
+}
+
+/// What an axis runs over, relative to where it starts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Set {
+    pub(super) min: Expr,
+    pub(super) max: Expr,
+    /// Is it all that the axis has?
+    pub(super) full: bool,
+}
+
+pub(super) struct Inference<'a> {
+    pub(super) operator: &'a Operator<'a>,
+    pub(super) sched: Option<&'a Func>,
+    pub(super) bounds: Bounds,
+    /// What the axes of inlined stages stand for, over axes of stages that are not.
+    pub(super) expansions: FxHashMap<Var, Expr>,
+    /// By axis; for one consumer and one producer at a time.
+    pub(super) sets: Vec<Option<Set>>,
+}
+
+impl Inference<'_> {
+    fn run(&mut self) -> Result<(), Diagnostics> {
+        let live = self.bounds.graph.live();
+        for stage in self.bounds.graph.order.clone().into_iter().rev() {
+            let data = &self.bounds.graph[stage];
+            if data.is_arg() || data.attach == Attach::Inline || !live[stage.idx()] {
+                continue;
+            }
+            let Bounds { graph, analyzer, vars, .. } = &mut self.bounds;
+            let body = flatten(self.operator, graph, stage, &mut analyzer.pool, vars)?;
+            self.bounds.bodies[stage.idx()] = body;
+            self.expand_inlined(stage);
+            let demands = self.demands(stage)?;
+            let ranges = self.ranges(stage, &demands)?;
+            self.extents(stage, &ranges)?;
+            self.values(stage, &ranges);
+            let stage_bounds = self.describe(stage, ranges, demands)?;
+            self.bounds.stages[stage.idx()] = Some(stage_bounds);
+        }
+        Ok(())
+    }
+
+    /// Notes what the variables that the body of `stage` introduced stand for.
+    fn expand_inlined(&mut self, stage: StageId) {
+        let Bounds { analyzer, vars, .. } = &mut self.bounds;
+        for (var, (_, home, extra)) in vars.extras() {
+            if *home == stage
+                && let Extra::Inlined(value) = extra
+            {
+                let expansions = &self.expansions;
+                let value = analyzer.pool.subst_with(*value, &|v| expansions.get(&v).copied());
+                self.expansions.insert(var, value);
+            }
+        }
+    }
+
+    /// What each consumer reads of `stage`.
+    fn demands(&mut self, stage: StageId) -> Result<Vec<Demand>, Diagnostic> {
+        let mut demands = Vec::new();
+        for consumer in self.bounds.graph.order.clone() {
+            if self.bounds.stages[consumer.idx()].is_none() {
+                continue;
+            }
+            let loads = self.loads(consumer, stage);
+            if loads.is_empty() {
+                continue;
+            }
+            let relaxed = self.domain(consumer, stage)?;
+            for (loc, indices) in loads {
+                let ends = indices.into_iter().map(|index| self.bounds.analyzer.eval_set(index, &relaxed)).collect();
+                let demand = Demand { consumer, loc, ends };
+                if !demands.iter().any(|other: &Demand| other.consumer == consumer && other.ends == demand.ends) {
+                    demands.push(demand);
+                }
+            }
+        }
+        Ok(demands)
+    }
+
+    /// The indices at which `consumer` reads `stage`.
+    fn loads(&mut self, consumer: StageId, stage: StageId) -> Vec<(Loc, Vec<Expr>)> {
+        let te = self.operator.te;
+        let mut loads: Vec<(Loc, Vec<Expr>)> = Vec::new();
+        let body = &self.bounds.bodies[consumer.idx()];
+        let blocks = body.init.iter().chain(&body.condition).chain([&body.update]);
+        let home = self.bounds.graph[consumer].loc;
+        for block in blocks {
+            for inst in
+                block.insts.iter().filter(|inst| matches!(inst.kind, InstKind::Load(from) if from.stage == stage))
+            {
+                let loc = inst.op.map_or(home, |op| te.op_locs(op).source);
+                let indices = block
+                    .args(inst)
+                    .iter()
+                    .filter_map(|arg| if let Arg::Index(expr) = arg { Some(*expr) } else { None });
+                loads.push((loc, indices.collect()));
+            }
+        }
+        let expansions = &self.expansions;
+        for index in loads.iter_mut().flat_map(|(_, indices)| indices) {
+            *index = self.bounds.analyzer.pool.subst_with(*index, &|v| expansions.get(&v).copied());
+        }
+        loads
+    }
+
+    /// Does the loop of `leaf` run, as `stage` sees it from inside?
+    fn relaxes(&self, leaf: AxisId, inside: bool, scope: Scope) -> bool {
+        match self.bounds.graph[leaf].kind {
+            Kind::Launch(Coordinate::ThreadX) if scope == Scope::Warp => true,
+            kind => match kind.thread_rank() {
+                Some(rank) => scope.rank() <= rank,
+                None => inside,
+            },
+        }
+    }
+
+    /// What the root axes of `consumer` run over while one part of `stage` is computed.
+    fn domain(&mut self, consumer: StageId, stage: StageId) -> Result<Vec<(Var, SymInterval)>, Diagnostic> {
+        let scope = self.bounds.graph.scope_of(stage);
+        let attach = match self.bounds.graph[stage].attach {
+            Attach::At(axis) => Some(self.bounds.graph.leaf_of(axis)),
+            _ => None,
+        };
+        let mut found = false;
+        for leaf in self.bounds.graph[consumer].leaves.clone().into_iter().rev() {
+            found |= attach == Some(leaf);
+            let (last, counter) = self.counter(leaf);
+            let zero = self.bounds.analyzer.pool.int(0);
+            let set = if self.bounds.extents[leaf.idx()] == 1 || self.relaxes(leaf, !found, scope) {
+                Set { min: zero, max: last, full: true }
+            } else {
+                Set { min: counter, max: counter, full: false }
+            };
+            self.sets[leaf.idx()] = Some(set);
+        }
+        let mut running: Vec<(Var, SymInterval)> = Vec::new();
+        for leaf in self.bounds.graph.path(consumer) {
+            found |= attach == Some(leaf);
+            if self.bounds.extents[leaf.idx()] != 1 && self.relaxes(leaf, !found, scope) {
+                let (last, _) = self.counter(leaf);
+                let zero = self.bounds.analyzer.pool.int(0);
+                running.push((Vars::counter(leaf), SymInterval::new(zero, last)));
+            }
+        }
+        if let Some(attach) = attach
+            && !found
+        {
+            return Err(self.not_inside(stage, consumer, attach));
+        }
+        self.pass_up(consumer);
+        Ok(self.root_sets(consumer, &running))
+    }
+}

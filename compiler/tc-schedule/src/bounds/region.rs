@@ -1,0 +1,230 @@
+//! The region that a stage computes, and what follows: extents of loops, values of axes, sizes of buffers.
+
+use super::infer::Inference;
+use super::{Bounds, Demand, Range, StageBounds};
+use crate::body::Vars;
+use crate::graph::{AxisId, Graph, Kind, Relation, StageId};
+use crate::scope::Scope;
+use tc_arith::{Analyzer, BinaryOp, Expr, Interval, SymInterval};
+use tc_dialects::tir::Coordinate;
+use tc_support::Diagnostic;
+
+impl Inference<'_> {
+    /// The values of the root axes that `stage` computes: the hull of what is demanded; of a result, all.
+    pub(super) fn ranges(&mut self, stage: StageId, demands: &[Demand]) -> Result<Vec<Range>, Diagnostic> {
+        let data = &self.bounds.graph[stage];
+        let (whole, n_data) = (data.output, data.data.len());
+        let roots: Vec<AxisId> = data.roots().collect();
+        let mut ranges = Vec::with_capacity(roots.len());
+        for (nth, axis) in roots.into_iter().enumerate() {
+            let (lo, extent) = self.bounds.graph[axis].domain.unwrap_or((0, 1));
+            let declared = Range { min: self.bounds.analyzer.pool.int(lo), extent };
+            let range = if whole || nth >= n_data { declared } else { self.hull(nth, declared, lo, demands) };
+            ranges.push(range);
+        }
+        self.check_visible(stage, &ranges)?;
+        Ok(ranges)
+    }
+
+    pub(super) fn hull(&mut self, nth: usize, declared: Range, lo: i64, demands: &[Demand]) -> Range {
+        let mut hull: Option<(Expr, Expr)> = None;
+        for demand in demands {
+            let Some(&ends) = demand.ends.get(nth) else { continue };
+            let Some((min, max)) = self.cut(ends, declared.extent) else { return declared };
+            hull = Some(match hull {
+                None => (min, max),
+                Some((least, greatest)) => {
+                    (self.pick(BinaryOp::Min, least, min), self.pick(BinaryOp::Max, greatest, max))
+                }
+            });
+        }
+        let Some((min, max)) = hull else { return declared };
+        let az = &mut self.bounds.analyzer;
+        let width = az.pool.sub(max, min);
+        let width = az.simplify(width);
+        let extent = match az.pool.as_const(width) {
+            Some(width) => width.checked_add(1),
+            // The region's size varies: a buffer takes the greatest; more than the tensor it never needs.
+            None => {
+                az.bounds(width).max().and_then(|width| width.checked_add(1)).filter(|&extent| extent < declared.extent)
+            }
+        };
+        let Some(extent) = extent.filter(|&extent| extent >= 0) else { return declared };
+        let lo = az.pool.int(lo);
+        let min = az.pool.add(min, lo);
+        Range { min: az.simplify(min), extent }
+    }
+
+    /// The interval, or the whole dimension where both ends are known to lie on or outside it; `None` where an end is
+    /// not known.
+    pub(super) fn cut(&mut self, ends: SymInterval, extent: i64) -> Option<(Expr, Expr)> {
+        let (min, max) = (ends.min?, ends.max?);
+        let az = &mut self.bounds.analyzer;
+        let (low, high): (Interval, Interval) = (az.bounds(min), az.bounds(max));
+        if low.all_at_most(0) && high.all_at_least(extent - 1) {
+            return Some((az.pool.int(0), az.pool.int(extent - 1)));
+        }
+        Some((min, max))
+    }
+
+    /// The lesser or the greater of two ends.
+    pub(super) fn pick(&mut self, op: BinaryOp, a: Expr, b: Expr) -> Expr {
+        if a == b {
+            return a;
+        }
+        let az = &mut self.bounds.analyzer;
+        let difference = az.pool.sub(a, b);
+        let interval = az.bounds(difference);
+        let (a_is_less, b_is_less) = (interval.all_at_most(0), interval.all_at_least(0));
+        match op {
+            BinaryOp::Min if a_is_less => a,
+            BinaryOp::Min if b_is_less => b,
+            BinaryOp::Max if a_is_less => b,
+            BinaryOp::Max if b_is_less => a,
+            _ => {
+                let end = az.pool.binary(op, a, b);
+                az.simplify(end)
+            }
+        }
+    }
+
+    /// From the extents of the root axes to those of the leaves.
+    pub(super) fn extents(&mut self, stage: StageId, ranges: &[Range]) -> Result<(), Diagnostic> {
+        let Bounds { graph, extents, .. } = &mut self.bounds;
+        let data = &graph[stage];
+        for (axis, range) in data.roots().zip(ranges) {
+            extents[axis.idx()] = range.extent;
+        }
+        let bound = bound_below(graph, stage);
+        for relation in &data.relations {
+            match *relation {
+                Relation::Split { parent, outer, inner, factor, nparts, .. } => {
+                    let extent = extents[parent.idx()];
+                    let (given, other) = if nparts { (outer, inner) } else { (inner, outer) };
+                    // A launch has the extent that was asked for, so that stages agree on it.
+                    let keeps = extent == 0 || bound.contains(&given);
+                    extents[given.idx()] = if keeps { factor } else { factor.min(extent) };
+                    extents[other.idx()] = extent / factor + i64::from(extent % factor != 0);
+                }
+                Relation::Fuse { outer, inner, fused } => {
+                    let product = extents[outer.idx()].checked_mul(extents[inner.idx()]);
+                    extents[fused.idx()] = product.ok_or_else(|| self.operator.overflow(data, "the fused loop"))?;
+                }
+            }
+        }
+        let total = data.leaves.iter().try_fold(1i64, |total, leaf| total.checked_mul(extents[leaf.idx()].max(1)));
+        total.ok_or_else(|| self.operator.overflow(data, "the loops")).map(drop)
+    }
+
+    /// Declares the ranges of the counters of `stage`, and finds the axes' values over them.
+    pub(super) fn values(&mut self, stage: StageId, ranges: &[Range]) {
+        let scope = self.bounds.graph.scope_of(stage);
+        let Bounds { graph, analyzer, extents, relative, own, .. } = &mut self.bounds;
+        let data = &graph[stage];
+        for &leaf in &data.leaves {
+            let extent = extents[leaf.idx()];
+            if extent > 1 {
+                analyzer.bind_range(Vars::counter(leaf), Some(0), Some(extent - 1));
+            }
+        }
+        let mut differs = false;
+        for &leaf in &data.leaves {
+            let counter = analyzer.pool.named_var(Vars::counter(leaf), &graph[leaf].name);
+            let zero = analyzer.pool.int(0);
+            let value = if extents[leaf.idx()] <= 1 { zero } else { counter };
+            let hidden = graph[leaf].kind.thread_rank().is_some_and(|rank| scope.rank() > rank)
+                && !(scope == Scope::Warp && graph[leaf].kind == Kind::Launch(Coordinate::ThreadX));
+            relative[leaf.idx()] = Some(value);
+            own[leaf.idx()] = Some(if hidden { zero } else { value });
+            differs |= hidden && value != zero;
+        }
+        up_values(analyzer, graph, stage, extents, relative);
+        if differs {
+            up_values(analyzer, graph, stage, extents, own);
+        } else {
+            for axis in data.roots().chain(data.relations.iter().flat_map(|relation| relation.axes())) {
+                own[axis.idx()] = relative[axis.idx()];
+            }
+        }
+        for (axis, range) in data.roots().zip(ranges) {
+            let relative = relative[axis.idx()].unwrap_or(range.min);
+            let value = analyzer.pool.add(range.min, relative);
+            let interval = analyzer.bounds(value);
+            analyzer.bind_range(Vars::value(axis), interval.min(), interval.max());
+        }
+    }
+
+    pub(super) fn describe(
+        &self,
+        stage: StageId,
+        ranges: Vec<Range>,
+        demands: Vec<Demand>,
+    ) -> Result<StageBounds, Diagnostic> {
+        let data = &self.bounds.graph[stage];
+        let shape: Vec<i64> = ranges[..data.data.len()].iter().map(|range| range.extent).collect();
+        let strides = crate::lower::strides(&self.bounds.graph, stage, &shape);
+        let n_elems = match (&strides, shape.first()) {
+            (Some(strides), Some(&first)) => strides.first().and_then(|stride| stride.checked_mul(first)),
+            _ => shape.iter().try_fold(1i64, |product, &extent| product.checked_mul(extent)),
+        };
+        let te = self.operator.te;
+        let bytes = data.tensors.iter().try_fold(0i64, |sum, tensor| {
+            let each = te.as_scalar(tensor.elem).map_or(1, |scalar| i64::from(scalar.bytes()));
+            n_elems?.checked_mul(each)?.checked_add(sum)
+        });
+        let bytes = bytes.ok_or_else(|| self.operator.overflow(data, "the buffer"))?;
+        Ok(StageBounds { ranges, demands, scope: self.bounds.graph.scope_of(stage), shape, bytes })
+    }
+}
+
+impl Relation {
+    /// The axes that it relates.
+    pub(super) fn axes(&self) -> [AxisId; 3] {
+        match *self {
+            Relation::Split { parent, outer, inner, .. } => [parent, outer, inner],
+            Relation::Fuse { outer, inner, fused } => [outer, inner, fused],
+        }
+    }
+}
+
+/// The axes of `stage` of which something is bound to a launch coordinate or to virtual threads.
+fn bound_below(graph: &Graph, stage: StageId) -> Vec<AxisId> {
+    let data = &graph[stage];
+    let mut bound: Vec<AxisId> =
+        data.leaves.iter().copied().filter(|&leaf| graph[leaf].kind.thread_rank().is_some()).collect();
+    if bound.is_empty() {
+        return bound;
+    }
+    for relation in data.relations.iter().rev() {
+        match *relation {
+            Relation::Split { parent, outer, inner, .. } if bound.contains(&outer) || bound.contains(&inner) => {
+                bound.push(parent)
+            }
+            Relation::Fuse { outer, inner, fused } if bound.contains(&fused) => bound.extend([outer, inner]),
+            _ => {}
+        }
+    }
+    bound
+}
+
+/// From the values of the leaves of `stage` to those of the axes that they were made of.
+fn up_values(az: &mut Analyzer, graph: &Graph, stage: StageId, extents: &[i64], values: &mut [Option<Expr>]) {
+    for relation in graph[stage].relations.iter().rev() {
+        match *relation {
+            Relation::Split { parent, outer, inner, .. } => {
+                let (Some(o), Some(i)) = (values[outer.idx()], values[inner.idx()]) else { continue };
+                let factor = az.pool.int(extents[inner.idx()]);
+                let scaled = az.pool.mul(o, factor);
+                let sum = az.pool.add(scaled, i);
+                values[parent.idx()] = Some(az.simplify(sum));
+            }
+            Relation::Fuse { outer, inner, fused } => {
+                let Some(value) = values[fused.idx()] else { continue };
+                let row = az.pool.int(extents[inner.idx()].max(1));
+                let (quotient, remainder) = (az.pool.floor_div(value, row), az.pool.floor_mod(value, row));
+                values[outer.idx()] = Some(az.simplify(quotient));
+                values[inner.idx()] = Some(az.simplify(remainder));
+            }
+        }
+    }
+}

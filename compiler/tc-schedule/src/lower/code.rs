@@ -1,0 +1,278 @@
+//! The code of a statement: instructions, and expressions of the index algebra.
+
+use super::{Emitter, Open};
+use crate::body::{Arg, Block, Extra, Inst, InstKind};
+use rustc_hash::FxHashMap;
+use tc_arith::{BinaryOp, Expr, Node, Var};
+use tc_dialects::{arith, tir};
+use tc_ir::builder::OpSpec;
+use tc_ir::func::Locs;
+use tc_ir::{Attrs, Loc, Op, Type, Value, keys};
+use tc_support::Diagnostic;
+
+impl<'a> Emitter<'a> {
+    /// Writes `block`, and gives what it gives.
+    pub(super) fn block(&mut self, block: &Block) -> Result<Vec<Value>, Diagnostic> {
+        let mut results: Vec<Option<Value>> = vec![None; block.n_values as usize];
+        let mut conditionals: Vec<Op> = Vec::new();
+        let base = self.locs;
+        for inst in &block.insts {
+            let source = inst.op.map_or(Loc::NONE, |op| self.operator.te.op_locs(op).source);
+            self.locs = if source == Loc::NONE { base } else { Locs { source: self.source(source), ..base } };
+            self.inst(block, inst, &mut results, &mut conditionals)?;
+        }
+        self.locs = base;
+        block.yields.iter().map(|&arg| self.arg(arg, &results)).collect()
+    }
+
+    pub(super) fn arg(&mut self, arg: Arg, results: &[Option<Value>]) -> Result<Value, Diagnostic> {
+        match arg {
+            Arg::Value(number) => Ok(results[number as usize].expect("an instruction comes before its uses")),
+            Arg::Index(e) => {
+                self.opaque(e, results);
+                Ok(self.expr(e))
+            }
+            Arg::Outer(value) => self.outer.get(&value).copied().ok_or_else(|| {
+                let te = self.operator.te;
+                let text = format!("`{}` is not known outside the operator", te.value_text(value));
+                Diagnostic::bug("outer-value", te.location(te.header.loc), text)
+            }),
+        }
+    }
+
+    /// Lets the variables of `e` that stand for results of instructions be those.
+    pub(super) fn opaque(&mut self, e: Expr, results: &[Option<Value>]) {
+        for var in self.bounds.analyzer.pool.vars(e) {
+            if let Some((_, _, Extra::Opaque(number))) = self.bounds.vars.extra(var)
+                && let Some(value) = results[*number as usize]
+            {
+                self.values.insert(var, value);
+            }
+        }
+    }
+
+    pub(super) fn inst(
+        &mut self,
+        block: &Block,
+        inst: &Inst,
+        results: &mut [Option<Value>],
+        conditionals: &mut Vec<Op>,
+    ) -> Result<(), Diagnostic> {
+        let mut args = Vec::with_capacity(4);
+        if let InstKind::Load(tensor) = inst.kind {
+            args.push(self.buffers[tensor.stage.idx()][tensor.result as usize]);
+        }
+        for &arg in block.args(inst) {
+            args.push(self.arg(arg, results)?);
+        }
+        let op = match inst.kind {
+            InstKind::Load(_) => {
+                let value = self.builder().value(tir::Load::OPCODE, &args, &[]);
+                results[inst.results.0 as usize] = Some(value);
+                return Ok(());
+            }
+            InstKind::ToIndex => {
+                let index = self.func.index_ty();
+                arith::Cast::build(&mut self.builder(), args[0], &[], &[index])
+            }
+            InstKind::Plain => self.plain(inst, &args),
+            InstKind::If => {
+                let op = self.conditional(inst, args[0]);
+                conditionals.push(op);
+                return Ok(());
+            }
+            InstKind::Else | InstKind::End => {
+                let mut builder = self.builder();
+                tir::Yield::build(&mut builder, &args, &[], &[]);
+                self.open.pop();
+                let op = *conditionals.last().expect("an arm ends inside a conditional");
+                if inst.kind == InstKind::Else {
+                    let region = self.func.op_regions(op)[1];
+                    self.open.push(Open { region, counter: None, last_let: None, named: Vec::new() });
+                    return Ok(());
+                }
+                conditionals.pop();
+                op
+            }
+        };
+        for (nth, value) in self.func.results(op).enumerate() {
+            results[inst.results.0 as usize + nth] = Some(value);
+        }
+        Ok(())
+    }
+
+    /// A copy of the op behind `inst`, on other operands.
+    pub(super) fn plain(&mut self, inst: &Inst, args: &[Value]) -> Op {
+        let te = self.operator.te;
+        let op = inst.op.expect("only a load has no op behind it");
+        let attrs = self.te.dict(&mut self.func, te.op_attrs(op));
+        let types: Vec<Type> = te.results(op).map(|value| self.te.ty(&mut self.func, te.value_type(value))).collect();
+        let spec = OpSpec {
+            opcode: te.opcode(op),
+            operands: args,
+            keyed: te.keyed_mask(op),
+            attrs,
+            results: &types,
+            n_regions: 0,
+        };
+        let copy = self.builder().op(spec);
+        for (old, new) in te.results(op).zip(self.func.results(copy)) {
+            let name = te.value_name(old).map(|name| self.te.name(&mut self.func, name));
+            self.func.set_value_name(new, name);
+        }
+        copy
+    }
+
+    /// Opens the first arm of the conditional behind `inst`.
+    pub(super) fn conditional(&mut self, inst: &Inst, condition: Value) -> Op {
+        let te = self.operator.te;
+        let op = inst.op.expect("a conditional has an op behind it");
+        let types: Vec<Type> = te.results(op).map(|value| self.te.ty(&mut self.func, te.value_type(value))).collect();
+        let spec = OpSpec {
+            opcode: tir::If::OPCODE,
+            operands: &[condition],
+            keyed: 0,
+            attrs: Attrs::EMPTY,
+            results: &types,
+            n_regions: 2,
+        };
+        let copy = self.builder().op(spec);
+        for (old, new) in te.results(op).zip(self.func.results(copy)) {
+            let name = te.value_name(old).map(|name| self.te.name(&mut self.func, name));
+            self.func.set_value_name(new, name);
+        }
+        let region = self.func.op_regions(copy)[0];
+        self.open.push(Open { region, counter: None, last_let: None, named: Vec::new() });
+        copy
+    }
+
+    /// Writes `e`, and gives its value.
+    pub(super) fn expr(&mut self, e: Expr) -> Value {
+        let pool = &self.bounds.analyzer.pool;
+        // A counter or a number costs no stack.
+        match pool.node(e) {
+            Node::Const(int) => return self.builder().index(int),
+            Node::Var(var) if !self.locals.contains_key(&e) => return self.var(var),
+            _ => {}
+        }
+        enum Step {
+            Visit(Expr),
+            Make(Expr),
+        }
+        let mut steps = vec![Step::Visit(e)];
+        let mut made: Vec<Value> = Vec::new();
+        // An expression that is too deep to be read may share parts without end: each is written once.
+        let shares = pool.depth(e) > 40;
+        let mut known: FxHashMap<Expr, Value> = FxHashMap::default();
+        while let Some(step) = steps.pop() {
+            match step {
+                Step::Visit(e) => {
+                    if let Some(&value) = self.locals.get(&e).or_else(|| known.get(&e)) {
+                        made.push(value);
+                        continue;
+                    }
+                    match self.bounds.analyzer.pool.node(e) {
+                        Node::Const(int) => made.push(self.builder().index(int)),
+                        Node::Bool(truth) => made.push(self.builder().bool(truth)),
+                        Node::Var(var) => made.push(self.var(var)),
+                        Node::Not(a) | Node::Likely(a) => steps.extend([Step::Make(e), Step::Visit(a)]),
+                        Node::Binary(_, a, b) => steps.extend([Step::Make(e), Step::Visit(b), Step::Visit(a)]),
+                        Node::Select(c, a, b) => {
+                            steps.extend([Step::Make(e), Step::Visit(b), Step::Visit(a), Step::Visit(c)])
+                        }
+                    }
+                }
+                Step::Make(e) => {
+                    let value = self.make(e, &mut made);
+                    if shares {
+                        known.insert(e, value);
+                    }
+                    made.push(value);
+                }
+            }
+        }
+        made.pop().expect("the expression itself was made last")
+    }
+
+    /// The op of `e` on the operands made last.
+    pub(super) fn make(&mut self, e: Expr, made: &mut Vec<Value>) -> Value {
+        let node = self.bounds.analyzer.pool.node(e);
+        let n_args = match node {
+            Node::Not(_) | Node::Likely(_) => 1,
+            Node::Select(..) => 3,
+            _ => 2,
+        };
+        let args = made.split_off(made.len().saturating_sub(n_args));
+        let opcode = match node {
+            Node::Not(_) => arith::NOT,
+            Node::Likely(_) => arith::LIKELY,
+            Node::Select(..) => arith::SELECT,
+            Node::Binary(op, ..) => match op {
+                BinaryOp::Add => arith::ADD,
+                BinaryOp::Sub => arith::SUB,
+                BinaryOp::Mul => arith::MUL,
+                BinaryOp::FloorDiv => arith::DIV,
+                BinaryOp::FloorMod => arith::MOD,
+                BinaryOp::TruncDiv => arith::TDIV,
+                BinaryOp::TruncMod => arith::TMOD,
+                BinaryOp::Min => arith::MIN,
+                BinaryOp::Max => arith::MAX,
+                BinaryOp::And => arith::AND,
+                BinaryOp::Or => arith::OR,
+                BinaryOp::Shl => arith::SHL,
+                BinaryOp::Shr => arith::SHR,
+                BinaryOp::BitAnd => arith::BITAND,
+                BinaryOp::BitOr => arith::BITOR,
+                BinaryOp::BitXor => arith::BITXOR,
+                BinaryOp::Eq => return self.compare("eq", &args),
+                BinaryOp::Ne => return self.compare("ne", &args),
+                BinaryOp::Lt => return self.compare("lt", &args),
+                BinaryOp::Le => return self.compare("le", &args),
+            },
+            Node::Const(_) | Node::Bool(_) | Node::Var(_) => unreachable!("leaves are made where they are visited"),
+        };
+        self.builder().value(opcode, &args, &[])
+    }
+
+    pub(super) fn compare(&mut self, predicate: &str, args: &[Value]) -> Value {
+        let word = self.func.word_attr(predicate);
+        self.builder().value(arith::CMP, args, &[(keys::PREDICATE, word)])
+    }
+
+    /// The value of a variable: a counter, or the value of an axis, which gets its name where its loops are open.
+    pub(super) fn var(&mut self, var: Var) -> Value {
+        if let Some(&value) = self.values.get(&var) {
+            return value;
+        }
+        let Some(&(axis, value)) = self.plan.named.get(&var) else {
+            // A counter of a loop that has one iteration, or none.
+            return self.builder().index(0);
+        };
+        let vars = self.bounds.analyzer.pool.vars(value);
+        let home =
+            self.open.iter().rposition(|open| open.counter.is_some_and(|counter| vars.contains(&counter))).unwrap_or(0);
+        let rest = self.open.split_off(home + 1);
+        // Names stand at the start of their loop, in the order in which they were asked for.
+        let (region, after) = (self.open[home].region, self.open[home].last_let);
+        let tail: Vec<Op> = match after {
+            Some(op) => std::iter::successors(self.func.next_op(op), |&op| self.func.next_op(op)).collect(),
+            None => self.func.ops(region).collect(),
+        };
+        let locals = std::mem::take(&mut self.locals);
+        let named = self.expr(value);
+        self.locals = locals;
+        let name: &'a str = &self.graph()[axis].name;
+        self.builder().name(named, name);
+        if !tail.is_empty() {
+            let mut rewriter = tc_ir::Rewriter::new(&mut self.func);
+            for op in tail {
+                rewriter.move_to_end(op, region);
+            }
+        }
+        self.open[home].last_let = self.func.def_op(named);
+        self.open[home].named.push(var);
+        self.open.extend(rest);
+        self.values.insert(var, named);
+        named
+    }
+}

@@ -1,0 +1,256 @@
+//! Loops, attached stages, guards and statements.
+
+use super::combine::Combiner;
+use super::{Emitter, Open};
+use crate::body::Vars;
+use crate::graph::{AxisId, Graph, Kind, PragmaValue, StageId, TensorRef};
+use crate::plan::{End, Guard, Plan, StagePlan, Statement};
+use tc_arith::Expr;
+use tc_dialects::{arith, te, tir};
+use tc_ir::attrs::AttrData;
+use tc_ir::builder::OpSpec;
+use tc_ir::func::Locs;
+use tc_ir::{Attr, Attrs, Loc, Name, Type, Value, keys};
+use tc_support::Diagnostic;
+
+impl<'a> Emitter<'a> {
+    /// Writes the nest of `stage`, its buffers being there.
+    pub(super) fn stage(&mut self, stage: StageId) -> Result<(), Diagnostic> {
+        let data = &self.graph()[stage];
+        let (graph, plan): (&'a Graph, &'a Plan) = (self.graph(), self.plan);
+        let Some(StagePlan { init, update }) = &plan.stages[stage.idx()] else { return Ok(()) };
+        let depth = self.open.len();
+        let n_common = data.leaves.iter().position(|&leaf| self.graph()[leaf].reduce).unwrap_or(data.leaves.len());
+        let (common, rest) = data.leaves.split_at(n_common);
+        for &leaf in common {
+            self.enter_leaf(stage, leaf)?;
+        }
+        if let Some(init) = init {
+            let inner = self.open.len();
+            for &leaf in rest.iter().filter(|&&leaf| !graph[leaf].reduce) {
+                self.open_loop(stage, leaf);
+            }
+            self.statement(stage, init, true)?;
+            self.close(inner);
+        }
+        for &leaf in rest {
+            self.enter_leaf(stage, leaf)?;
+        }
+        self.statement(stage, update, false)?;
+        self.close(depth);
+        Ok(())
+    }
+
+    /// Opens the loop of `leaf`, and writes the stages that are attached there.
+    pub(super) fn enter_leaf(&mut self, stage: StageId, leaf: AxisId) -> Result<(), Diagnostic> {
+        self.open_loop(stage, leaf);
+        for producer in self.attached.get(&leaf).cloned().unwrap_or_default() {
+            self.alloc(producer);
+            self.stage(producer)?;
+        }
+        Ok(())
+    }
+
+    /// Opens the loop of `leaf`; one of a single iteration needs none, unless it is a launch or carries a hint.
+    pub(super) fn open_loop(&mut self, stage: StageId, leaf: AxisId) {
+        let data = &self.graph()[leaf];
+        let own = self.bounds.extents[leaf.idx()];
+        let extent = match data.kind {
+            Kind::Launch(coordinate) => self.bounds.launch_extent(self.graph().nest_of(stage), coordinate),
+            _ => own,
+        };
+        let counter = Vars::counter(leaf);
+        if extent == 1 && !matches!(data.kind, Kind::Launch(_)) && data.pragmas.is_empty() {
+            return;
+        }
+        let loc = [data.kind_loc, data.made_by].into_iter().find(|loc| *loc != Loc::NONE).unwrap_or(Loc::NONE);
+        let source = self.source(self.graph()[stage].loc);
+        let directive = self.directive(loc);
+        self.locs = Locs { source, directive };
+        let attrs = self.loop_attrs(leaf);
+        let mut builder = self.builder();
+        let (lo, hi) = (builder.index(0), builder.index(extent));
+        let op = tir::For::build(&mut builder, lo, hi, &[], &attrs, &[]);
+        let region = builder.func.op_regions(op)[0];
+        let index = builder.func.index_ty();
+        let value = builder.arg(region, index, Some(&data.name));
+        self.values.insert(counter, value);
+        self.open.push(Open { region, counter: Some(counter), last_let: None, named: Vec::new() });
+        if own < extent {
+            // The other loops that are bound to this coordinate run longer.
+            self.open_guard(|emitter| {
+                let bound = emitter.builder().index(own);
+                (value, "lt", bound)
+            });
+        }
+    }
+
+    pub(super) fn loop_attrs(&mut self, leaf: AxisId) -> Vec<(Name, Attr)> {
+        let data = &self.graph()[leaf];
+        let mut attrs = Vec::new();
+        let (kind, axis) = match data.kind {
+            Kind::Serial => (None, None),
+            Kind::Unroll => (Some(keys::UNROLL), None),
+            Kind::Vectorize => (Some(keys::VECTORIZE), None),
+            Kind::Launch(coordinate) => (Some(keys::BIND), Some(coordinate.name())),
+            Kind::Vthread => (Some(keys::BIND), Some("vthread")),
+        };
+        if let Some(kind) = kind {
+            attrs.push((keys::KIND, self.func.attr(AttrData::Word(kind))));
+        }
+        if let Some(axis) = axis {
+            attrs.push((keys::AXIS, self.func.word_attr(axis)));
+        }
+        for &(key, value) in &data.pragmas {
+            let value = match value {
+                PragmaValue::Bool(value) => AttrData::Bool(value),
+                PragmaValue::Int(value) => AttrData::int(value),
+            };
+            attrs.push((self.func.name(key), self.func.attr(value)));
+        }
+        attrs
+    }
+
+    /// Closes all but the outermost `depth` regions.
+    pub(super) fn close(&mut self, depth: usize) {
+        for open in self.open.drain(depth..) {
+            for var in open.named.into_iter().chain(open.counter) {
+                self.values.remove(&var);
+            }
+        }
+    }
+
+    /// Opens `if likely(lhs predicate rhs)`.
+    pub(super) fn open_guard(&mut self, comparison: impl FnOnce(&mut Self) -> (Value, &'static str, Value)) {
+        let (lhs, predicate, rhs) = comparison(self);
+        let word = self.func.word_attr(predicate);
+        let mut builder = self.builder();
+        let condition = builder.value(arith::CMP, &[lhs, rhs], &[(keys::PREDICATE, word)]);
+        let likely = builder.value(arith::LIKELY, &[condition], &[]);
+        self.open_if(likely);
+    }
+
+    /// Opens a conditional without results and without an `else`.
+    pub(super) fn open_if(&mut self, condition: Value) {
+        let spec = OpSpec {
+            opcode: tir::If::OPCODE,
+            operands: &[condition],
+            keyed: 0,
+            attrs: Attrs::EMPTY,
+            results: &[],
+            n_regions: 1,
+        };
+        let op = self.builder().op(spec);
+        let region = self.func.op_regions(op)[0];
+        self.open.push(Open { region, counter: None, last_let: None, named: Vec::new() });
+    }
+
+    // Statements.
+
+    pub(super) fn guard(&mut self, guard: &Guard) {
+        let directive = self.directive(guard.loc);
+        self.locs.directive = directive;
+        self.open_guard(|emitter| match guard.end {
+            End::High => {
+                let value = emitter.expr(guard.value);
+                let bound = emitter.builder().index(guard.bound);
+                (value, "lt", bound)
+            }
+            End::Low => {
+                let bound = emitter.builder().index(guard.bound);
+                let value = emitter.expr(guard.value);
+                (bound, "le", value)
+            }
+        });
+    }
+
+    pub(super) fn statement(&mut self, stage: StageId, statement: &Statement, init: bool) -> Result<(), Diagnostic> {
+        let depth = self.open.len();
+        let data = &self.graph()[stage];
+        let source = self.source(data.loc);
+        let made_by = self.directive(data.made_by);
+        self.locs = Locs { source, directive: made_by };
+        for guard in &statement.guards {
+            self.guard(guard);
+        }
+        self.locs = Locs { source, directive: made_by };
+        for local in &statement.locals {
+            let value = self.expr(local.value);
+            self.builder().name(value, &local.name);
+            self.locals.insert(local.what, value);
+        }
+        if let Some(condition) = &statement.condition {
+            let values = self.block(condition)?;
+            self.locs = Locs { source, directive: made_by };
+            if let Some(&condition) = values.first() {
+                self.open_if(condition);
+            }
+        }
+        match self.operator.reduction(data.source) {
+            Some(reduce) => self.reduction(stage, statement, reduce, init)?,
+            None => {
+                if let Some(block) = &statement.block {
+                    let values = self.block(block)?;
+                    self.locs = Locs { source, directive: made_by };
+                    self.store(stage, &values, &statement.place);
+                }
+            }
+        }
+        self.locals.clear();
+        self.close(depth);
+        Ok(())
+    }
+
+    pub(super) fn reduction(
+        &mut self,
+        stage: StageId,
+        statement: &Statement,
+        reduce: te::Reduce,
+        init: bool,
+    ) -> Result<(), Diagnostic> {
+        let te = self.operator.te;
+        let combiner = Combiner::of(te, reduce, self.module)?;
+        let locs = self.locs;
+        let source = self.source(te.op_locs(reduce.0).source);
+        if init {
+            let values = match &statement.block {
+                Some(block) => self.block(block)?,
+                None => {
+                    let elems: Vec<Type> = self.graph()[stage].tensors.iter().map(|tensor| tensor.elem).collect();
+                    combiner.identity(self, &elems)?
+                }
+            };
+            self.locs = locs;
+            self.store(stage, &values, &statement.place);
+            return Ok(());
+        }
+        let Some(block) = &statement.block else { return Ok(()) };
+        let so_far: Vec<Value> = (0..self.graph()[stage].tensors.len())
+            .map(|nth| self.load(TensorRef { stage, result: nth as u32 }, &statement.place))
+            .collect();
+        let new = self.block(block)?;
+        self.locs = Locs { source, ..locs };
+        let values = combiner.combine(self, &so_far, &new)?;
+        self.locs = locs;
+        self.store(stage, &values, &statement.place);
+        Ok(())
+    }
+
+    pub(super) fn load(&mut self, tensor: TensorRef, place: &[Expr]) -> Value {
+        let mut operands = vec![self.buffers[tensor.stage.idx()][tensor.result as usize]];
+        for &index in place {
+            operands.push(self.expr(index));
+        }
+        self.builder().value(tir::Load::OPCODE, &operands, &[])
+    }
+
+    pub(super) fn store(&mut self, stage: StageId, values: &[Value], place: &[Expr]) {
+        for (nth, &value) in values.iter().enumerate() {
+            let indices: Vec<Value> = place.iter().map(|&index| self.expr(index)).collect();
+            let buffer = self.buffers[stage.idx()][nth];
+            tir::Store::build(&mut self.builder(), buffer, &indices, value, &[], &[]);
+        }
+    }
+
+    // Code.
+}
