@@ -16,6 +16,7 @@ pub mod loop_partition;
 pub mod lower_intrin;
 pub mod narrow_index;
 pub mod remove_no_op;
+pub mod schedule;
 pub mod simplify;
 pub mod split_host_device;
 pub mod storage_flatten;

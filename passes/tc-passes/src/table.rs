@@ -3,13 +3,18 @@
 //! The order of [`PASSES`] is that of the documents: operators, algebra, loops, storage, hardware, checks. [`PIPELINES`]
 //! holds the named pipelines; [`cuda`] is the default one, with the reason why each line stands where it does.
 
-use crate::*;
+use crate::{
+    canonicalize, check_bounds, check_races, contract, cse, dce, hoist_alloc, inline, loop_partition, lower_intrin,
+    narrow_index, remove_no_op, schedule, simplify, split_host_device, storage_flatten, thread_sync, unroll_loop,
+    verify_gpu_limits, verify_memory,
+};
 use tc_pass::pipeline::quote_value;
 use tc_pass::{OptionError, PassInfo, PipelineInfo, RawOption, Step};
 
 /// The passes, in the order in which the documents list them.
 pub static PASSES: &[&PassInfo] = &[
     // Operators.
+    &schedule::INFO,
     &inline::INFO,
     // Algebra.
     &simplify::INFO,
@@ -72,7 +77,8 @@ pub fn cuda(raw: &[RawOption]) -> Result<Vec<Step>, OptionError> {
     let options = CudaOptions::read(raw)?;
     let on = |text: &str| format!("tir.func({text})");
     Ok(vec![
-        Step::new("inline{calls}", "Calls go first, so that all that follows sees whole kernels."),
+        Step::new(schedule_line(&options), "Operators become loops; what follows knows programs only."),
+        Step::new("inline{calls}", "Calls go next, so that all that follows sees whole kernels."),
         Step::new(on("verify-memory"), "A program that binds nothing has no kernel; it is cheapest to say so at once."),
         Step::new(
             on("simplify"),
@@ -123,8 +129,7 @@ fn unroll(options: &CudaOptions) -> String {
 }
 
 /// The line that schedules, with what it is told.
-#[allow(dead_code, reason = "until `schedule` stands in the table")]
-fn schedule(options: &CudaOptions) -> String {
+fn schedule_line(options: &CudaOptions) -> String {
     let mut told = Vec::new();
     for (key, value) in [("name", &options.schedule), ("func", &options.func), ("param", &options.param)] {
         if !value.is_empty() {

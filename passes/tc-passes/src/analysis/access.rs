@@ -45,6 +45,8 @@ pub(crate) struct NestFacts<'f> {
     pub(crate) coordinate_vars: [Option<Var>; 6],
     substitutes: FxHashMap<Var, Expr>,
     noalias: bool,
+    /// Which lists of expressions tell points of which coordinates apart, as far as it was asked.
+    pub(crate) injective: FxHashMap<(Vec<Expr>, Vec<Var>), bool>,
 }
 
 impl<'f> NestFacts<'f> {
@@ -59,6 +61,7 @@ impl<'f> NestFacts<'f> {
             coordinate_vars: [None; 6],
             substitutes: FxHashMap::default(),
             noalias: has_flag(func, func.header.attrs, keys::NOALIAS),
+            injective: FxHashMap::default(),
             nest,
         };
         facts.declare_loops();
@@ -183,7 +186,44 @@ impl<'f> NestFacts<'f> {
         if linear(&self.algebra.analyzer.pool, expr, 1, &mut form).is_none() {
             form = Form { terms: vec![(expr, 1)], constant: 0, lanes, stride };
         }
+        self.join_threads(&mut form);
         form
+    }
+
+    /// Joins terms over the same coordinates, where one of them is no plain multiple: `tx + tx / 8 * 56` tells the
+    /// thread as a whole and not term by term.
+    fn join_threads(&mut self, form: &mut Form) {
+        let pool = &mut self.algebra.analyzer.pool;
+        let of_threads = |pool: &Pool, atom: Expr| {
+            let vars = pool.vars(atom);
+            (!vars.is_empty() && vars.iter().all(|&var| self.coordinate_vars.contains(&Some(var)))).then_some(vars)
+        };
+        let Some(at) = form
+            .terms
+            .iter()
+            .position(|&(atom, _)| !matches!(pool.node(atom), Node::Var(_)) && of_threads(pool, atom).is_some())
+        else {
+            return;
+        };
+        let vars = of_threads(pool, form.terms[at].0).unwrap_or_default();
+        let fits = |pool: &Pool, atom: Expr| {
+            of_threads(pool, atom).is_some_and(|own| own.iter().all(|var| vars.contains(var)))
+        };
+        let (mut joined, rest): (Vec<_>, Vec<_>) = form.terms.iter().copied().partition(|&(atom, _)| fits(pool, atom));
+        if joined.len() < 2 {
+            return;
+        }
+        // In one order, so that two forms that have the same terms get one expression.
+        joined.sort_unstable();
+        let divisor = joined.iter().fold(0i64, |g, &(_, coef)| gcd(g, coef)).max(1);
+        let mut sum = pool.int(0);
+        for (atom, coef) in joined {
+            let factor = pool.int(coef / divisor);
+            let term = pool.mul(atom, factor);
+            sum = pool.add(sum, term);
+        }
+        form.terms = rest;
+        form.terms.push((sum, divisor));
     }
 }
 
@@ -206,4 +246,12 @@ fn linear(pool: &Pool, expr: Expr, factor: i64, form: &mut Form) -> Option<()> {
     }
     form.terms.retain(|&(_, coef)| coef != 0);
     Some(())
+}
+
+fn gcd(a: i64, b: i64) -> i64 {
+    let (mut a, mut b) = (a.unsigned_abs(), b.unsigned_abs());
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    i64::try_from(a).unwrap_or(1)
 }

@@ -13,7 +13,7 @@
 
 use super::access::{Access, Form, NestFacts};
 use rustc_hash::FxHashSet;
-use tc_arith::{BinaryOp, Expr, Interval, Node, Var};
+use tc_arith::{Expr, Interval, Node, Var};
 use tc_dialects::tir::Coordinate;
 
 /// How the two accesses lie to one another.
@@ -67,26 +67,61 @@ pub(crate) fn may_conflict(
             return false;
         }
     }
-    !between.into_iter().all(|coordinate| coordinate_is_equal(facts, coordinate, &equal))
+    !is_one_thread(facts, &between, equal)
 }
 
-/// Is the coordinate equal on both sides, itself or by its quotient and remainder?
-fn coordinate_is_equal(facts: &mut NestFacts<'_>, coordinate: Coordinate, equal: &FxHashSet<Expr>) -> bool {
-    let Some(var) = facts.coordinate_vars[coordinate.index()] else { return false };
-    let pool = &mut facts.algebra.analyzer.pool;
-    let var = pool.var(var);
-    if equal.contains(&var) {
+/// Are all coordinates equal on both sides, given what is? Those that are not themselves may be told by the expressions
+/// that are: `tx / 8` and `tx % 8` tell `tx`. That is decided by trying all points.
+fn is_one_thread(facts: &mut NestFacts<'_>, between: &[Coordinate], equal: FxHashSet<Expr>) -> bool {
+    let mut open: Vec<Var> = Vec::new();
+    for coordinate in between {
+        let Some(var) = facts.coordinate_vars[coordinate.index()] else { return false };
+        let expr = facts.algebra.analyzer.pool.var(var);
+        if !equal.contains(&expr) {
+            open.push(var);
+        }
+    }
+    if open.is_empty() {
         return true;
     }
-    // The order in which the set gives its members does not matter: the answer is whether one of them fits.
-    let mut members: Vec<Expr> = equal.iter().copied().collect();
-    members.sort_unstable();
-    members.into_iter().any(|atom| match pool.node(atom) {
-        Node::Binary(BinaryOp::FloorDiv, x, c) if x == var && pool.as_const(c).is_some() => {
-            let rest = pool.floor_mod(var, c);
-            equal.contains(&rest)
+    let pool = &facts.algebra.analyzer.pool;
+    let mut told: Vec<Expr> =
+        equal.into_iter().filter(|&expr| pool.vars(expr).iter().all(|var| open.contains(var))).collect();
+    told.sort_unstable();
+    if told.is_empty() {
+        return false;
+    }
+    let key = (told, open);
+    if let Some(&known) = facts.injective.get(&key) {
+        return known;
+    }
+    let injective = is_injective(facts, &key.0, &key.1);
+    facts.injective.insert(key, injective);
+    injective
+}
+
+/// At most this many points are tried.
+const MAX_POINTS: i64 = 4096;
+
+/// Do different points of `vars` differ in one of `exprs`?
+fn is_injective(facts: &mut NestFacts<'_>, exprs: &[Expr], vars: &[Var]) -> bool {
+    let mut points: Vec<Vec<i64>> = vec![Vec::new()];
+    for &var in vars {
+        let range = facts.algebra.analyzer.range(var);
+        let (Some(lo), Some(hi)) = (range.min(), range.max()) else { return false };
+        let count = hi.checked_sub(lo).and_then(|width| width.checked_add(1)?.checked_mul(points.len() as i64));
+        if count.is_none_or(|count| count > MAX_POINTS) {
+            return false;
         }
-        _ => false,
+        points = points.iter().flat_map(|point| (lo..=hi).map(|at| [point.as_slice(), &[at]].concat())).collect();
+    }
+    let pool = &facts.algebra.analyzer.pool;
+    let mut seen: FxHashSet<Vec<i64>> = FxHashSet::default();
+    points.iter().all(|point| {
+        let value_of =
+            |var: Var| vars.iter().zip(point).find(|(other, _)| **other == var).map_or(0, |(_, &value)| value);
+        let values: Option<Vec<i64>> = exprs.iter().map(|&expr| pool.eval(expr, &value_of)).collect();
+        values.is_some_and(|values| seen.insert(values))
     })
 }
 

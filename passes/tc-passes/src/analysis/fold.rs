@@ -14,6 +14,11 @@ pub(crate) struct Mark(u32);
 impl Mark {
     /// Every op counts as new.
     pub(crate) const ALL: Mark = Mark(0);
+
+    /// Was `op` made since?
+    pub(crate) fn is_new(self, op: Op) -> bool {
+        op.as_u32() >= self.0
+    }
 }
 
 /// Ops made from here on are new.

@@ -3,10 +3,13 @@
 use indexmap::IndexSet;
 use tc_dialects::{forms, tir};
 use tc_ir::clone::Importer;
-use tc_ir::walk::all_ops;
+use tc_ir::walk::{all_ops, n_ops};
 use tc_ir::{AttrData, Builder, Func, Module, Op, Rewriter, keys};
 use tc_pass::PassCx;
 use tc_support::Diagnostic;
+
+/// A function does not grow beyond this many ops.
+const MAX_OPS: usize = 1_000_000;
 
 /// Inlines every call of a program that is no kernel.
 pub(super) fn inline(module: &mut Module, keep: bool, cx: &mut PassCx) -> bool {
@@ -106,6 +109,9 @@ fn obstacle(caller: &mut Func, call: Op, callee: &Func) -> Option<String> {
     }
     if caller.n_results(call) > 0 || !callee.header.results.is_empty() {
         return Some("it has results".to_string());
+    }
+    if n_ops(caller).saturating_add(n_ops(callee)) > MAX_OPS {
+        return Some(format!("`@{}` would come to more than {MAX_OPS} ops", caller.symbol()));
     }
     let args = caller.operands(call).to_vec();
     if args.len() != callee.params().len() {

@@ -35,21 +35,21 @@ fn parts(func: &mut Func, op: Op, division: &Division, options: &Options) -> Vec
     let (lo, hi) = (func.operand(op, 0), func.operand(op, 1));
     let elem = elem_of(func, lo);
     let mut b = Builder::before(func, op);
-    let begin =
-        if division.has_parts[0] { algebra::build(&mut b, &division.algebra, division.begin, elem) } else { lo };
-    let end = if division.has_parts[1] { algebra::build(&mut b, &division.algebra, division.end, elem) } else { hi };
+    // Written out for each loop that has it for a bound: what they share is for `cse` to find.
+    let mut bounds = |wanted: bool, expr: Expr, otherwise: Value| match wanted {
+        true => [expr, expr].map(|expr| algebra::build(&mut b, &division.algebra, expr, elem)),
+        false => [otherwise; 2],
+    };
+    let [before, after] = division.has_parts;
+    let begins = bounds(before, division.begin, lo);
+    let ends = bounds(after, division.end, hi);
     let mut carried = func.operands(op)[2..].to_vec();
-    let ranges =
-        [(lo, begin, false, division.has_parts[0]), (begin, end, true, true), (end, hi, false, division.has_parts[1])];
+    let ranges = [(lo, begins[0], false, before), (begins[1], ends[0], true, true), (ends[1], hi, false, after)];
     let mut made = Vec::new();
     for (from, to, middle, wanted) in ranges {
         if wanted {
             let (values, part) = one_part(func, op, (from, to), &carried, options);
-            let division = middle.then_some(division);
-            carried = match division {
-                Some(division) => settle(func, division, &part.map, values),
-                None => values,
-            };
+            carried = if middle { settle(func, division, &part.map, values) } else { values };
             made.extend(part.op);
         }
     }

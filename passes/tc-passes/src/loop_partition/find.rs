@@ -1,7 +1,7 @@
 //! Which loops qualify, and on which interval their conditions are settled.
 
 use super::{HINT, Options};
-use tc_arith::{Expr, SymInterval, Var};
+use tc_arith::{BinaryOp, Expr, Node, SymInterval, Var};
 use tc_dialects::algebra::{Algebra, const_extent};
 use tc_dialects::arith;
 use tc_dialects::tir::{self, LoopKind};
@@ -208,9 +208,25 @@ fn clamp(algebra: &mut Algebra, lo: Expr, hi: Expr, interval: SymInterval) -> (E
 
 /// `min(max(at, lo), hi)`, where `lo <= hi` or the loop does not run.
 fn between(algebra: &mut Algebra, at: Expr, lo: Expr, hi: Expr) -> Expr {
-    let above = algebra.analyzer.pool.le(lo, at);
-    let at = if algebra.analyzer.can_prove(above) { at } else { algebra.analyzer.pool.max(at, lo) };
-    let below = algebra.analyzer.pool.le(at, hi);
-    let at = if algebra.analyzer.can_prove(below) { at } else { algebra.analyzer.pool.min(at, hi) };
+    let at = if is_at_most(algebra, lo, at) { at } else { algebra.analyzer.pool.max(at, lo) };
+    let at = if is_at_most(algebra, at, hi) { at } else { algebra.analyzer.pool.min(at, hi) };
     algebra.analyzer.simplify(at)
+}
+
+/// Is `a <= b` proved? Of quotients by one number the numerators decide.
+fn is_at_most(algebra: &mut Algebra, a: Expr, b: Expr) -> bool {
+    let (a, b) = (algebra.analyzer.simplify(a), algebra.analyzer.simplify(b));
+    let pool = &mut algebra.analyzer.pool;
+    if let (Node::Binary(BinaryOp::FloorDiv, x, c), Node::Binary(BinaryOp::FloorDiv, y, d)) =
+        (pool.node(a), pool.node(b))
+        && c == d
+        && pool.as_const(c).is_some_and(|c| c > 0)
+    {
+        let numerators = pool.le(x, y);
+        if algebra.analyzer.can_prove(numerators) {
+            return true;
+        }
+    }
+    let condition = algebra.analyzer.pool.le(a, b);
+    algebra.analyzer.can_prove(condition)
 }

@@ -5,7 +5,7 @@ use tc_dialects::{arith, tir};
 use tc_ir::attrs::{AttrData, BinOp};
 use tc_ir::opdef::Role;
 use tc_ir::walk::all_ops;
-use tc_ir::{Attr, Builder, Func, Op, Opcode, Rewriter, TypeData, Value, keys};
+use tc_ir::{Attr, Builder, Func, Op, Opcode, Rewriter, TypeData, Value, effects, keys};
 
 /// Rewrites all accesses; gives their number.
 pub(super) fn accesses(func: &mut Func, plan: &Plan) -> u64 {
@@ -14,8 +14,18 @@ pub(super) fn accesses(func: &mut Func, plan: &Plan) -> u64 {
         .filter(|&op| plan.buffers.contains_key(&func.operand(op, 0)))
         .collect();
     let mut rw = Rewriter::new(func);
+    let mut old_indices = Vec::new();
     for &op in &ops {
+        old_indices.extend_from_slice(&rw.func().operands(op)[1..]);
         access(&mut rw, op, plan);
+    }
+    // A vector of indices that was taken apart, and the like.
+    for value in old_indices {
+        let Some(def) = rw.func().def_op(value).filter(|&def| rw.func().region_of(def).is_some()) else { continue };
+        let unused = rw.func().results(def).all(|value| rw.func().n_uses(value) == 0);
+        if unused && rw.func().value_name(value).is_none() && effects::summary(rw.func(), def).is_pure() {
+            rw.erase(def);
+        }
     }
     ops.len() as u64
 }

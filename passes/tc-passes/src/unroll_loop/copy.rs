@@ -105,12 +105,12 @@ fn main_loop(func: &mut Func, op: Op, factor: i64, carried: &[Value]) -> Vec<Val
     let trips = b.value(arith::DIV, &[distance, width], &[]);
     serial_loop(&mut b, op, zero, trips, carried, |b, region| {
         let args = b.func.region_args(region).to_vec();
-        let width = b.int(factor, elem);
-        let scaled = b.value(arith::MUL, &[args[0], width], &[]);
-        let base = b.value(arith::ADD, &[scaled, lo], &[]);
         let mut values = args[1..].to_vec();
         for nth in 0..factor {
-            let offset = b.int(nth, elem);
+            // Written out in each copy: what copies share is for `cse` to find.
+            let (width, offset) = (b.int(factor, elem), b.int(nth, elem));
+            let scaled = b.value(arith::MUL, &[args[0], width], &[]);
+            let base = b.value(arith::ADD, &[scaled, lo], &[]);
             let value = b.value(arith::ADD, &[base, offset], &[]);
             values = one_copy(b, body, value, &values);
         }

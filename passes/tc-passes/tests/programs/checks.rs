@@ -56,7 +56,7 @@ fn shared_memory_is_told_buffer_by_buffer() {
     run_on(&mut module, "verify-gpu-limits", &mut cx);
     let finding = cx.diagnostics.iter().next().expect("a finding");
     assert_eq!(finding.message, "a block needs 114,816 bytes of shared memory, and `sm_75` has 65,536");
-    assert_eq!(finding.notes, ["`X: f32[128, 64] in shared`: 34,816 bytes", "`Y: f16[40000] in shared`: 80,000 bytes"]);
+    assert_eq!(finding.notes, ["`X: f32[128, 64]`: 34,816 bytes", "`Y: f16[40000]`: 80,000 bytes"]);
     let (_, found) = run("verify-gpu-limits", text);
     assert!(found.is_empty(), "sm_90 has room: {found:#?}");
 }

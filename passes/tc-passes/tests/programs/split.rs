@@ -51,7 +51,7 @@ fn a_loop_of_the_host_hands_its_variable_over() {
         }",
     );
     assert!(found.is_empty(), "{found:#?}");
-    assert!(text.contains("tir.call(A, s, callee = @f_kernel_1)"), "{text}");
+    assert!(text.contains("@f_kernel_1(A, s)"), "{text}");
     assert!(text.contains("tir.func @f_kernel_1(A: f32[64], s: index)"), "{text}");
 }
 
@@ -72,14 +72,9 @@ fn division_goes_the_cheapest_right_way() {
             A[(i >> 3) + (i & 7)] = (k >> 3) + (k & 15)
             A[tdiv(i, 5)] = cast<i32>(tdiv(u, 7u32))
             A[tmod(i, 5)] = tdiv(k, 5) - select(tmod(k, 5) < 0, 1, 0)
-            let r = tmod(k, 5)
-            A[i] = r + select(r < 0, 5, 0)
+            let $1 = tmod(k, 5)
+            A[i] = $1 + select($1 < 0, 5, 0)
           }
-        }"
-        .replace(
-            "let r = tmod(k, 5)\n            A[i] = r + select(r < 0, 5, 0)",
-            "A[i] = tmod(k, 5) + select(tmod(k, 5) < 0, 5, 0)",
-        )
-        .as_str(),
+        }",
     );
 }

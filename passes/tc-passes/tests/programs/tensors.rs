@@ -66,6 +66,6 @@ fn calls_are_inlined_callees_first() {
         tir.func @f(A: f32[8]) {
           tir.call(A, callee = @g)
         }",
-        "its parameter `X` is `f32[4] in global`",
+        "its parameter `X` is `f32[4]`, and `f32[8]` is given",
     );
 }

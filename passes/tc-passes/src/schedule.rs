@@ -1,0 +1,256 @@
+//! Makes programs of operators, as their schedules say.
+//!
+//! # Input form
+//!
+//! Any. Programs that stand beside the operators are left alone.
+//!
+//! # Output form
+//!
+//! Each `te.func` that is scheduled and all its schedules are replaced by a `tir.func` of the same name, in the form
+//! `scheduled`. With `keep` they stay, and the program is called `@operator_schedule` and carries `implements`.
+//!
+//! # Example
+//!
+//! ```tir
+//! te.func @f(A: f32[64]) -> f32[64] {
+//!   compute B[i: 64] = A[i] + 1.0
+//!   return B
+//! }
+//! schedule @s for @f {
+//!   bind(B.i, threadIdx.x)
+//! }
+//! ->
+//! tir.func @f(A: f32[64], B: f32[64]) attributes {noalias} {
+//!   for i in 0..64 bind(threadIdx.x) {
+//!     B[i] = A[i] + 1.0
+//!   }
+//! }
+//! ```
+//!
+//! # Algorithm
+//!
+//! 1. For each operator (or the one that `func` names) choose the schedule called `name`; without a name the only one there
+//!    is, and plain loops where there is none.
+//! 2. Lower it: apply the directives to the graph of stages, infer bounds, make loops, guard.
+//! 3. Take out what was scheduled, and schedules that no operator is left for.
+//!
+//! # Limits
+//!
+//! An operator with several schedules needs a name. Symbolic sizes are fixed at their defaults or at what `param` says.
+//!
+//! # References
+//!
+//! TVM 0.16, `src/te/schedule`.
+
+use indexmap::IndexMap;
+use tc_dialects::{sched, te};
+use tc_ir::opdef::SymbolTable;
+use tc_ir::{AttrData, Func, Module, keys};
+use tc_pass::{ModulePass, PassCx, PassInfo, PassKind};
+use tc_schedule::Define;
+use tc_support::{Diagnostic, Diagnostics, Location, suggest};
+
+tc_pass::options! {
+    /// What `schedule` can be told.
+    pub struct Options {
+        /// The schedule; without it, the only one of the operator.
+        name: String = String::new(),
+        /// The operator; without it, every one.
+        func: String = String::new(),
+        /// Values for sizes and parameters, separated by spaces: `block=64 cached=true`.
+        param: String = String::new(),
+        /// Keep operators and schedules beside the programs.
+        keep: bool = false,
+    }
+}
+
+/// The row.
+pub const INFO: PassInfo = PassInfo {
+    name: "schedule",
+    source: include_str!("schedule.rs"),
+    anchor: PassInfo::MODULE,
+    options: Options::INFO,
+    requires: &[],
+    establishes: &[],
+    make: |raw| {
+        let options = Options::read(raw)?;
+        let defines = read_defines(&options.param).map_err(|message| tc_pass::OptionError {
+            message,
+            help: Some("write `param=\"block=64 cached=true\"`".to_string()),
+            at: raw.iter().find(|option| option.key == "param").map_or(0..0, |option| option.value_at.clone()),
+        })?;
+        Ok(PassKind::Module(Box::new(Schedule { options, defines })))
+    },
+};
+
+/// The pass.
+pub struct Schedule {
+    /// What it was told.
+    pub options: Options,
+    /// The values that `param` gives.
+    pub defines: Vec<Define>,
+}
+
+impl ModulePass for Schedule {
+    fn run(&self, module: &mut Module, cx: &mut PassCx) -> bool {
+        let programs = match self.programs(module) {
+            Ok(programs) => programs,
+            Err(found) => {
+                cx.diagnostics.append(found);
+                return false;
+            }
+        };
+        if programs.is_empty() {
+            return false;
+        }
+        cx.count("operators scheduled", programs.len() as u64);
+        if self.options.keep { keep(module, programs, cx) } else { replace(module, programs) }
+    }
+}
+
+/// The program of the operator at an index, and the name of its schedule.
+type Programs = IndexMap<usize, (Func, Option<String>)>;
+
+impl Schedule {
+    fn programs(&self, module: &Module) -> Result<Programs, Diagnostics> {
+        let wanted = symbol(&self.options.func);
+        let operators: Vec<usize> = (0..module.items.len())
+            .filter(|&idx| module.items[idx].header.opcode == te::FUNC)
+            .filter(|&idx| wanted.is_empty() || module.items[idx].symbol() == wanted)
+            .collect();
+        if operators.is_empty() && !wanted.is_empty() {
+            return Err(unknown_operator(module, wanted).into());
+        }
+        let (mut programs, mut found) = (Programs::new(), Diagnostics::new());
+        let mut named = 0;
+        for idx in operators {
+            let choice = match self.choose(module, idx) {
+                Ok(choice) => choice,
+                Err(diagnostic) => {
+                    found.push(diagnostic);
+                    continue;
+                }
+            };
+            // A name is given: operators that have no schedule of that name are not meant.
+            if choice.is_none() && !self.options.name.is_empty() {
+                continue;
+            }
+            named += 1;
+            let schedule = choice.map(|schedule| &module.items[schedule]);
+            let options = tc_schedule::Options { defines: self.defines.clone() };
+            match tc_schedule::lower(&module.items[idx], schedule, Some(module), &options) {
+                Ok(program) => drop(programs.insert(idx, (program, schedule.map(|item| item.symbol().to_string())))),
+                Err(more) => found.append(more),
+            }
+        }
+        if named == 0 && found.is_empty() && !self.options.name.is_empty() {
+            found.push(unknown_schedule(module, symbol(&self.options.name), wanted));
+        }
+        if found.has_errors() { Err(found) } else { Ok(programs) }
+    }
+
+    /// The schedule for the operator `idx`.
+    fn choose(&self, module: &Module, idx: usize) -> Result<Option<usize>, Diagnostic> {
+        let operator = &module.items[idx];
+        let schedules: Vec<usize> = module.schedules_for(operator.symbol()).collect();
+        let name = symbol(&self.options.name);
+        if !name.is_empty() {
+            return Ok(schedules.into_iter().find(|&schedule| module.items[schedule].symbol() == name));
+        }
+        match schedules[..] {
+            [] => Ok(None),
+            [only] => Ok(Some(only)),
+            _ => {
+                let names: Vec<String> =
+                    schedules.iter().map(|&schedule| format!("`{}`", module.items[schedule].symbol())).collect();
+                let text = format!("`@{}` has {} schedules: {}", operator.symbol(), names.len(), names.join(", "));
+                let first = module.items[schedules[0]].symbol();
+                let help = format!("choose one: `schedule{{name={first}}}`");
+                Err(Diagnostic::error("which-schedule", operator.location(operator.header.loc), text).help(help))
+            }
+        }
+    }
+}
+
+/// A symbol may be given with its `@`.
+fn symbol(text: &str) -> &str {
+    text.strip_prefix('@').unwrap_or(text)
+}
+
+fn unknown_operator(module: &Module, wanted: &str) -> Diagnostic {
+    let names: Vec<&str> = operators(module).map(Func::symbol).collect();
+    let text = format!("there is no operator `@{}`", suggest::shorten(wanted));
+    let mut diagnostic = Diagnostic::error("unknown-operator", Location::None, text);
+    diagnostic.help = suggest::did_you_mean(wanted, names);
+    diagnostic
+}
+
+fn unknown_schedule(module: &Module, name: &str, operator: &str) -> Diagnostic {
+    let names: Vec<&str> = operators(module)
+        .filter(|func| operator.is_empty() || func.symbol() == operator)
+        .flat_map(|func| module.schedules_for(func.symbol()))
+        .map(|schedule| module.items[schedule].symbol())
+        .collect();
+    let of = if operator.is_empty() { "no operator".to_string() } else { format!("`@{operator}`") };
+    let verb = if operator.is_empty() { "has a" } else { "has no" };
+    let text = format!("{of} {verb} schedule `{}`", suggest::shorten(name));
+    let mut diagnostic = Diagnostic::error("unknown-schedule", Location::None, text);
+    diagnostic.help = suggest::did_you_mean(name, names);
+    diagnostic
+}
+
+fn operators(module: &Module) -> impl Iterator<Item = &Func> {
+    module.items.iter().filter(|item| item.header.opcode == te::FUNC)
+}
+
+/// Puts programs in the places of operators, and takes out schedules that no operator is left for.
+fn replace(module: &mut Module, programs: Programs) -> bool {
+    for (idx, (program, _)) in programs {
+        module.items[idx] = program;
+    }
+    let left: Vec<String> = operators(module).map(|func| func.symbol().to_string()).collect();
+    module.items.retain(|item| {
+        item.header.opcode != sched::SCHEDULE || item.header.targets.iter().any(|target| left.contains(target))
+    });
+    true
+}
+
+/// Adds programs behind their operators, each under a name of its own.
+fn keep(module: &mut Module, programs: Programs, cx: &mut PassCx) -> bool {
+    let mut changed = false;
+    for (idx, (mut program, schedule)) in programs.into_iter().rev() {
+        let operator = module.items[idx].symbol().to_string();
+        let name = format!("{operator}_{}", schedule.as_deref().unwrap_or("default"));
+        if module.find(SymbolTable::Functions, &name).is_some() {
+            let text = format!("there is a function `@{name}` already");
+            let location = module.items[idx].location(module.items[idx].header.loc);
+            cx.report(Diagnostic::error("symbol-taken", location, text));
+            continue;
+        }
+        program.header.symbol = name;
+        let implements = program.attr(AttrData::Symbol(operator.into()));
+        program.header.attrs = program.with_entry(program.header.attrs, keys::IMPLEMENTS, implements);
+        module.items.insert(idx + 1, program);
+        changed = true;
+    }
+    changed
+}
+
+/// `block=64 cached=true`
+fn read_defines(text: &str) -> Result<Vec<Define>, String> {
+    let pairs = text.split([' ', ',', ';']).filter(|pair| !pair.is_empty());
+    pairs
+        .map(|pair| {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let number = match value.trim() {
+                "true" => Some(1),
+                "false" => Some(0),
+                digits => digits.parse().ok(),
+            };
+            match number {
+                Some(number) if !name.is_empty() => Ok((name.trim().to_string(), number)),
+                _ => Err(format!("`{}` gives no value to a parameter", suggest::shorten(pair))),
+            }
+        })
+        .collect()
+}
