@@ -9,6 +9,7 @@ use crate::linear::Part;
 use crate::modular::ModularSet;
 use crate::pool::Pool;
 use crate::rules::Rule;
+use crate::set::SymInterval;
 
 /// Results that hold in one context, by expression.
 #[derive(Default)]
@@ -84,9 +85,13 @@ pub struct Analyzer {
     pub(crate) moduli: Memo<ModularSet>,
     /// See [`Analyzer::key`]; holds in every context.
     pub(crate) keys: Vec<Option<Expr>>,
+    /// The sets found by the query at hand.
+    pub(crate) sets: FxHashMap<Expr, SymInterval>,
     pub(crate) part_stack: Vec<Part>,
     /// How many nodes the query at hand may still visit.
     pub(crate) fuel: u32,
+    /// How many bounds the query at hand may still compute.
+    pub(crate) bound_fuel: u32,
     /// How deep the recursion of the query at hand is.
     pub(crate) nest: u32,
     /// How many conditions the query at hand has entered.
@@ -110,7 +115,7 @@ impl Analyzer {
     /// Declares that `var` runs over `min .. min + extent`. Both may use variables that were bound before.
     pub fn bind(&mut self, var: Var, min: Expr, extent: Expr) {
         let (low, size) = (self.bounds(min), self.bounds(extent));
-        let last = low.add(size).add(Interval::point(-1)).max();
+        let last = (low + size + Interval::point(-1)).max();
         self.bind_range(var, low.min(), last);
         let v = self.pool.var(var);
         if self.pool.as_const(min).is_none() {
@@ -165,7 +170,7 @@ impl Analyzer {
 
     /// Takes `condition` to hold until the scope around ends.
     pub fn assume_given(&mut self, condition: Expr) {
-        let condition = self.pool.to_bool(condition);
+        let condition = self.pool.truth_of(condition);
         let condition = self.expand(condition);
         let simplified = self.simplify(condition);
         self.assume(simplified, true);
@@ -252,6 +257,11 @@ impl Analyzer {
             return None;
         }
         if let Node::Var(v) = self.pool.node(e) { self.definitions.get(&v).copied() } else { None }
+    }
+
+    /// Whether expressions with these masks may have a variable in common; a defined variable may hide any.
+    pub(crate) fn may_share(&self, a: u64, b: u64) -> bool {
+        a & b != 0 || !self.definitions.is_empty()
     }
 
     pub(crate) fn note(&mut self, rule: &'static Rule, before: Expr, after: Expr) {

@@ -2,11 +2,14 @@
 
 use crate::analyzer::Analyzer;
 use crate::expr::{BinaryOp, Expr, Node};
+use crate::facts::Fact;
 use crate::interval::Interval;
-use crate::linear::Linear;
+use crate::linear::{Linear, Term};
 use crate::modular::ModularSet;
 use crate::simplify::MAX_DEPTH;
 
+/// How many levels of operators are looked through where facts are not asked.
+const PLAIN_LEVELS: u32 = 4;
 /// How many facts may be combined to bound one form.
 const FACTS_COMBINED: u32 = 2;
 /// Of the facts that share a variable with a form, how many are tried.
@@ -63,28 +66,35 @@ impl Analyzer {
         if self.pool.depth(e) > MAX_DEPTH {
             return if self.pool.is_bool(e) { Interval::BOOL } else { Interval::FULL };
         }
-        // While the bound of `e` is being found, whoever asks for it learns only what is plain; a fact may lead back.
-        self.bounds.set(e, self.context, self.plain_bound(e));
-        let form = if self.pool.is_bool(e) { None } else { self.linear_of(e) };
-        let interval = match form {
-            Some(form) if form.as_atom() != Some(e) => self.form_bounds(&form),
-            Some(form) => {
+        if self.bound_fuel == 0 {
+            self.gave_up = true;
+            return if self.pool.is_bool(e) { Interval::BOOL } else { Interval::FULL };
+        }
+        self.bound_fuel -= 1;
+        let interval = match self.sum_of(e) {
+            Some(form) => self.form_bounds(&form),
+            None if self.facts.is_empty() || self.pool.is_bool(e) => self.structural_bound(e),
+            None => {
                 let own = self.structural_bound(e);
-                self.bounds.set(e, self.context, own);
-                self.form_bounds(&form).narrowed(own)
+                let form =
+                    Linear { terms: vec![Term { atom: e, key: self.key(e), coef: 1, right: false }], constant: 0 };
+                self.narrowed_by_facts(&form, own, FACTS_COMBINED)
             }
-            None => self.structural_bound(e),
         };
-        self.bounds.set(e, self.context, interval);
+        if !self.gave_up {
+            self.bounds.set(e, self.context, interval);
+        }
         interval
     }
 
-    fn plain_bound(&self, e: Expr) -> Interval {
-        match self.pool.node(e) {
-            Node::Var(v) => self.range(v),
-            _ if self.pool.is_bool(e) => Interval::BOOL,
-            _ => Interval::FULL,
-        }
+    /// The linear form of an expression that is not an atom.
+    fn sum_of(&mut self, e: Expr) -> Option<Linear> {
+        let sum = match self.pool.node(e) {
+            Node::Binary(BinaryOp::Add | BinaryOp::Sub, ..) => true,
+            Node::Binary(BinaryOp::Mul, _, factor) => self.pool.as_const(factor).is_some(),
+            _ => false,
+        };
+        if sum { self.linear_of(e) } else { None }
     }
 
     /// The interval of an atom from its operands.
@@ -102,20 +112,45 @@ impl Analyzer {
                 let (a, b) = (self.bound_of(a), self.bound_of(b));
                 a.union(b)
             }
-            _ => self.plain_bound(e),
+            _ if self.pool.is_bool(e) => Interval::BOOL,
+            _ => Interval::FULL,
+        }
+    }
+
+    /// The interval of an atom by its form and by what is said of it directly: what facts tie it to is not asked, for
+    /// that may lead back here.
+    fn plain_bound(&self, term: &Term) -> Interval {
+        let own = self.plain_structural(term.atom, PLAIN_LEVELS);
+        let single = |fact: &&Fact| fact.form.terms.len() == 1 && fact.form.coef_of(term.key) == 1;
+        let facts = self.facts.iter().rev().filter(single).take(FACTS_TRIED);
+        facts.fold(own, |interval, fact| interval.narrowed(fact.range))
+    }
+
+    fn plain_structural(&self, e: Expr, levels: u32) -> Interval {
+        match self.pool.node(e) {
+            Node::Const(value) => Interval::point(value),
+            Node::Var(v) => self.range(v),
+            _ if self.pool.is_bool(e) => Interval::BOOL,
+            Node::Binary(op, a, b) if levels > 0 => {
+                Interval::apply(op, self.plain_structural(a, levels - 1), self.plain_structural(b, levels - 1))
+            }
+            _ => Interval::FULL,
         }
     }
 
     /// The interval of a linear form: from its atoms, and from facts about forms that share atoms with it.
     pub(crate) fn form_bounds(&mut self, form: &Linear) -> Interval {
-        self.form_bounds_within(form, FACTS_COMBINED)
+        let interval = self.box_bounds(form);
+        self.narrowed_by_facts(form, interval, FACTS_COMBINED)
     }
 
-    fn form_bounds_within(&mut self, form: &Linear, combine: u32) -> Interval {
-        let mut interval = self.box_bounds(form);
+    /// Narrows an interval of `form` by what is left of it when a fact accounts for a part, and by a further fact for
+    /// what is left then.
+    fn narrowed_by_facts(&mut self, form: &Linear, interval: Interval, combine: u32) -> Interval {
         if combine == 0 || self.facts.is_empty() || form.terms.is_empty() {
             return interval;
         }
+        let mut interval = interval;
         let mask = form.mask(&self.pool);
         let mut tried = 0;
         for i in (0..self.facts.len()).rev() {
@@ -128,7 +163,12 @@ impl Analyzer {
             }
             if let Some((rest, factor)) = self.without_fact(form, i) {
                 let range = self.facts[i].range.scale(factor);
-                interval = interval.narrowed(self.form_bounds_within(&rest, combine - 1).add(range));
+                let mut left = Interval::point(rest.constant);
+                for term in &rest.terms {
+                    left = left + self.plain_bound(term).scale(term.coef);
+                }
+                let left = self.narrowed_by_facts(&rest, left, combine - 1);
+                interval = interval.narrowed(left + range);
             }
         }
         self.shave(form, interval)
@@ -191,7 +231,7 @@ impl Analyzer {
             if total.coeff() == 1 {
                 break;
             }
-            total = total.add(self.modular_of(term.atom).scale(term.coef));
+            total = total + self.modular_of(term.atom).scale(term.coef);
         }
         total
     }
@@ -204,7 +244,7 @@ impl Analyzer {
             },
             Node::Binary(BinaryOp::Mul, a, b) => {
                 let (a, b) = (self.modular_of(a), self.modular_of(b));
-                a.mul(b)
+                a * b
             }
             Node::Binary(BinaryOp::Min | BinaryOp::Max, a, b) | Node::Select(_, a, b) => {
                 let (a, b) = (self.modular_of(a), self.modular_of(b));

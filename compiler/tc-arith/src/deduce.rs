@@ -5,6 +5,7 @@ use crate::expr::{BinaryOp, Expr, Node, Var};
 use crate::facts::{Comparison, Relation};
 use crate::linear::{Linear, Term};
 use crate::set::{Relaxed, SymInterval};
+use crate::simplify::MAX_DEPTH;
 
 /// `coeffs[0]*vars[0] + coeffs[1]*vars[1] + ... + constant`; neither coefficients nor constant use the variables.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -27,7 +28,8 @@ pub struct ConstLinearForm {
 impl Analyzer {
     /// The expression as a linear form in the variables, if it is one.
     pub fn linear(&mut self, e: Expr, vars: &[Var]) -> Option<LinearForm> {
-        let e = self.simplify(e);
+        self.start_query();
+        let e = self.simp(e);
         let form = self.linear_of(e)?;
         let mut coeffs = vec![Linear::default(); vars.len()];
         let mut constant = Linear::constant(form.constant);
@@ -83,13 +85,21 @@ impl Analyzer {
         if relaxed.iter().any(|&(v, _)| v == var) {
             return None;
         }
-        let condition = self.pool.to_bool(condition);
+        let condition = self.pool.truth_of(condition);
         let condition = self.expand(condition);
-        let simplified = self.simplify(condition);
+        self.start_query();
+        let simplified = self.simp(condition);
+        if self.pool.depth(simplified) > MAX_DEPTH || self.may_divide_by_zero(simplified) {
+            return None;
+        }
         let mut result = Some(SymInterval::FULL);
         for clause in self.clauses(true, simplified) {
             result = result.and_then(|known| {
                 let next = self.deduce_clause(var, clause, relaxed)?;
+                // An end that is lost to a division that may fail would let every value in.
+                if self.total(next) != next {
+                    return None;
+                }
                 Some(self.intersection(known, next))
             });
         }
@@ -100,7 +110,7 @@ impl Analyzer {
         let mut pick = |op, a: Option<Expr>, b: Option<Expr>| match (a, b) {
             (Some(a), Some(b)) => {
                 let end = self.pool.binary(op, a, b);
-                Some(self.simplify(end))
+                Some(self.simp(end))
             }
             (a, b) => a.or(b),
         };
@@ -142,13 +152,13 @@ impl Analyzer {
         let room = self.eval_set(room, relaxed).min?;
         let factor = self.pool.int(factor);
         let quotient = self.pool.floor_div(room, factor);
-        let quotient = self.simplify(quotient);
+        let quotient = self.simp(quotient);
         if term.coef > 0 {
             self.solve_atom(var, term.atom, SymInterval { min: None, max: Some(quotient) }, relaxed)
         } else {
             let zero = self.pool.int(0);
             let least = self.pool.sub(zero, quotient);
-            let least = self.simplify(least);
+            let least = self.simp(least);
             self.solve_atom(var, term.atom, SymInterval { min: Some(least), max: None }, relaxed)
         }
     }
@@ -186,6 +196,6 @@ impl Analyzer {
         if relaxed.iter().any(|&(v, _)| self.pool.uses(value, v)) {
             return None;
         }
-        Some(SymInterval::point(self.simplify(value)))
+        Some(SymInterval::point(self.simp(value)))
     }
 }

@@ -12,11 +12,14 @@ pub struct Display<'a> {
 }
 
 impl Pool {
-    /// The expression as text. A variable without a name prints as `v` and its number.
+    /// The expression as text, cut off where it would become very long. A variable without a name prints as `v` and its number.
     pub fn display(&self, expr: Expr) -> Display<'_> {
         Display { pool: self, expr }
     }
 }
+
+/// A small graph of shared nodes can be an astronomical tree; its text ends with `…` after so many pieces.
+const MAX_PIECES: u32 = 50_000;
 
 /// How tightly a form binds; a tighter one stands in a looser one without parentheses.
 const LOOSEST: u8 = 0;
@@ -75,7 +78,11 @@ enum Piece {
 impl fmt::Display for Display<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut stack = vec![Piece::Expr(self.expr, LOOSEST)];
-        while let Some(piece) = stack.pop() {
+        for printed in 0.. {
+            let Some(piece) = stack.pop() else { break };
+            if printed >= MAX_PIECES {
+                return f.write_str("…");
+            }
             match piece {
                 Piece::Text(text) => f.write_str(text)?,
                 Piece::Expr(e, place) => self.write(f, e, place, &mut stack)?,

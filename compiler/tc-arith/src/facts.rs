@@ -16,6 +16,9 @@ pub(crate) struct Fact {
     pub(crate) mask: u64,
 }
 
+/// How many parts of one condition are looked at.
+const MAX_PARTS: usize = 256;
+
 /// How a comparison relates a linear form to a constant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Relation {
@@ -75,7 +78,9 @@ impl Analyzer {
         let given = if truth { condition } else { self.pool.not(condition) };
         self.assumed.push(given);
         let mut stack = vec![(condition, truth)];
-        while let Some((e, truth)) = stack.pop() {
+        // Beyond this a conjunction goes on being true, but nothing is learnt from it.
+        for _ in 0..MAX_PARTS {
+            let Some((e, truth)) = stack.pop() else { break };
             match (self.pool.node(e), truth) {
                 (Node::Binary(BinaryOp::And, a, b), true) | (Node::Binary(BinaryOp::Or, a, b), false) => {
                     stack.extend([(b, truth), (a, truth)]);

@@ -3,6 +3,7 @@
 //! Arithmetic is done in 128 bits and saturates to "no bound", so it is sound as long as the values themselves fit.
 
 use std::fmt;
+use std::ops::{Add, Neg};
 
 use crate::expr::BinaryOp;
 
@@ -134,18 +135,6 @@ impl Interval {
         Interval::from_wide(lo, hi)
     }
 
-    /// The values of `a + b`.
-    pub fn add(self, other: Interval) -> Interval {
-        let ((a, b), (c, d)) = (self.ends(), other.ends());
-        Interval::from_wide(saturate(a + c), saturate(b + d))
-    }
-
-    /// The values of `-a`.
-    pub fn neg(self) -> Interval {
-        let (lo, hi) = self.ends();
-        Interval::from_wide(-hi, -lo)
-    }
-
     /// The values of `a * factor`.
     pub fn scale(self, factor: i64) -> Interval {
         self.corners(Interval::point(factor), mul_wide)
@@ -155,8 +144,8 @@ impl Interval {
     pub fn apply(op: BinaryOp, a: Interval, b: Interval) -> Interval {
         use BinaryOp::*;
         match op {
-            Add => a.add(b),
-            Sub => a.add(b.neg()),
+            Add => a + b,
+            Sub => a + -b,
             Mul => a.corners(b, mul_wide),
             Min => Interval { lo: a.lo.min(b.lo), hi: a.hi.min(b.hi) },
             Max => Interval { lo: a.lo.max(b.lo), hi: a.hi.max(b.hi) },
@@ -171,6 +160,26 @@ impl Interval {
             BitAnd => bit_and(a, b),
             BitOr | BitXor => bit_or(a, b),
         }
+    }
+}
+
+impl Add for Interval {
+    type Output = Interval;
+
+    /// The values of `a + b`.
+    fn add(self, other: Interval) -> Interval {
+        let ((a, b), (c, d)) = (self.ends(), other.ends());
+        Interval::from_wide(saturate(a + c), saturate(b + d))
+    }
+}
+
+impl Neg for Interval {
+    type Output = Interval;
+
+    /// The values of `-a`.
+    fn neg(self) -> Interval {
+        let (lo, hi) = self.ends();
+        Interval::from_wide(-hi, -lo)
     }
 }
 

@@ -29,6 +29,9 @@ pub(crate) struct Linear {
 /// A sum of more terms is left as it stands.
 pub(crate) const MAX_TERMS: usize = 128;
 
+/// A product of more factors is an atom.
+const MAX_FACTORS: usize = 16;
+
 /// Headroom that a variable without bounds is taken to have: it may be multiplied by factors up to this.
 const UNBOUNDED_FACTOR: u64 = 1 << 31;
 
@@ -257,17 +260,28 @@ impl Analyzer {
             match self.bound_of(term.atom).magnitude() {
                 Some(magnitude) => total += u128::from(magnitude) * u128::from(factor),
                 None if factor > UNBOUNDED_FACTOR => return false,
-                None => {}
+                None => {
+                    let factors = self.pool.factors(term.atom);
+                    if !self.product_fits(&factors) {
+                        return false;
+                    }
+                }
             }
         }
         total <= i64::MAX as u128
+    }
+
+    /// Whether the factors can be multiplied in any order without overflow, as far as their bounds tell.
+    pub(crate) fn product_fits(&mut self, factors: &[Expr]) -> bool {
+        let sizes = factors.iter().map(|&factor| self.bound_of(factor).magnitude().unwrap_or(1).max(1));
+        sizes.fold(1, |product: u128, size| product.saturating_mul(u128::from(size))) <= i64::MAX as u128
     }
 
     /// The interval of a sum from the intervals of its atoms alone.
     pub(crate) fn box_bounds(&mut self, sum: &Linear) -> Interval {
         let mut total = Interval::point(sum.constant);
         for term in &sum.terms {
-            total = total.add(self.bound_of(term.atom).scale(term.coef));
+            total = total + self.bound_of(term.atom).scale(term.coef);
         }
         total
     }
@@ -304,8 +318,11 @@ impl Analyzer {
                 sum.terms.sort_unstable_by_key(|term| term.key);
                 sum.build(&mut self.pool)
             }
-            Node::Binary(BinaryOp::Mul, ..) => {
+            Node::Binary(BinaryOp::Mul, a, b) => {
                 let mut factors = self.pool.factors(e);
+                if factors.len() == 1 {
+                    factors = vec![a, b];
+                }
                 for factor in &mut factors {
                     *factor = self.key(*factor);
                 }
@@ -331,14 +348,17 @@ impl Analyzer {
 }
 
 impl Pool {
-    /// The factors of a product, from left to right.
-    pub(crate) fn factors(&self, e: Expr) -> Vec<Expr> {
-        let mut stack = vec![e];
+    /// The factors of a product, from left to right; a product of too many counts as one.
+    pub(crate) fn factors(&self, product: Expr) -> Vec<Expr> {
+        let mut stack = vec![product];
         let mut factors = Vec::new();
         while let Some(e) = stack.pop() {
             match self.node(e) {
                 Node::Binary(BinaryOp::Mul, a, b) => stack.extend([b, a]),
                 _ => factors.push(e),
+            }
+            if stack.len() + factors.len() > MAX_FACTORS {
+                return vec![product];
             }
         }
         factors

@@ -1,6 +1,7 @@
 //! Modular sets: the integers that leave one remainder by one modulus.
 
 use std::fmt;
+use std::ops::{Add, Mul};
 
 use crate::expr::{floor_mod, gcd};
 
@@ -68,22 +69,9 @@ impl ModularSet {
         (u128::from(self.coeff.unsigned_abs()), i128::from(self.base))
     }
 
-    /// The values of `a + b`.
-    pub fn add(self, other: ModularSet) -> ModularSet {
-        let ((c, x), (d, y)) = (self.wide(), other.wide());
-        ModularSet::from_wide(gcd_wide(c, d), x + y)
-    }
-
-    /// The values of `a * b`.
-    pub fn mul(self, other: ModularSet) -> ModularSet {
-        let ((c, x), (d, y)) = (self.wide(), other.wide());
-        let cross = gcd_wide(c * y.unsigned_abs(), d * x.unsigned_abs());
-        ModularSet::from_wide(gcd_wide(c * d, cross), x * y)
-    }
-
     /// The values of `a * factor`.
     pub fn scale(self, factor: i64) -> ModularSet {
-        self.mul(ModularSet::point(factor))
+        self * ModularSet::point(factor)
     }
 
     /// The values of `a / divisor`, floored, for `divisor > 0`.
@@ -133,6 +121,27 @@ impl ModularSet {
     }
 }
 
+impl Add for ModularSet {
+    type Output = ModularSet;
+
+    /// The values of `a + b`.
+    fn add(self, other: ModularSet) -> ModularSet {
+        let ((c, x), (d, y)) = (self.wide(), other.wide());
+        ModularSet::from_wide(gcd_wide(c, d), x + y)
+    }
+}
+
+impl Mul for ModularSet {
+    type Output = ModularSet;
+
+    /// The values of `a * b`.
+    fn mul(self, other: ModularSet) -> ModularSet {
+        let ((c, x), (d, y)) = (self.wide(), other.wide());
+        let cross = gcd_wide(c * y.unsigned_abs(), d * x.unsigned_abs());
+        ModularSet::from_wide(gcd_wide(c * d, cross), x * y)
+    }
+}
+
 fn gcd_wide(a: u128, b: u128) -> u128 {
     let (mut a, mut b) = (a, b);
     while b != 0 {
@@ -164,7 +173,7 @@ mod tests {
     fn operations_hold_every_value_of_small_sets() {
         let sets = small_sets();
         for (a, b) in sets.iter().flat_map(|&a| sets.iter().map(move |&b| (a, b))) {
-            let (sum, product, union, both) = (a.add(b), a.mul(b), a.union(b), a.narrowed(b));
+            let (sum, product, union, both) = (a + b, a * b, a.union(b), a.narrowed(b));
             for (x, y) in (-13..=13).flat_map(|x| (-13..=13).map(move |y| (x, y))) {
                 if a.contains(x) && b.contains(y) {
                     assert!(sum.contains(x + y), "{x} + {y} outside {sum}");
@@ -192,6 +201,6 @@ mod tests {
     #[test]
     fn joins_two_moduli() {
         assert_eq!(ModularSet::new(4, 1).narrowed(ModularSet::new(6, 3)), ModularSet::new(12, 9));
-        assert_eq!(ModularSet::new(i64::MAX, 5).mul(ModularSet::new(i64::MAX, 3)), ModularSet::new(i64::MAX, 15));
+        assert_eq!(ModularSet::new(i64::MAX, 5) * ModularSet::new(i64::MAX, 3), ModularSet::new(i64::MAX, 15));
     }
 }

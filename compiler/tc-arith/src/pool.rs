@@ -149,10 +149,10 @@ impl Pool {
     /// The expression of an operator, folded where that is plain to see.
     pub fn binary(&mut self, op: BinaryOp, a: Expr, b: Expr) -> Expr {
         if matches!(op, BinaryOp::And | BinaryOp::Or) {
-            let (a, b) = (self.to_bool(a), self.to_bool(b));
+            let (a, b) = (self.truth_of(a), self.truth_of(b));
             return self.clause(op == BinaryOp::And, a, b);
         }
-        let (mut a, mut b) = (self.to_int(a), self.to_int(b));
+        let (mut a, mut b) = (self.number_of(a), self.number_of(b));
         if op == BinaryOp::Mul && self.as_const(a).is_some() {
             (a, b) = (b, a);
         }
@@ -200,7 +200,7 @@ impl Pool {
     }
 
     /// The expression read as a truth value: an integer means "is not zero".
-    pub fn to_bool(&mut self, e: Expr) -> Expr {
+    pub fn truth_of(&mut self, e: Expr) -> Expr {
         if self.is_bool(e) {
             return e;
         }
@@ -208,13 +208,13 @@ impl Pool {
         self.binary(BinaryOp::Ne, e, zero)
     }
 
-    fn to_int(&mut self, e: Expr) -> Expr {
+    fn number_of(&mut self, e: Expr) -> Expr {
         if let Node::Bool(value) = self.node(e) { self.int(i64::from(value)) } else { e }
     }
 
     /// `!a`; comparisons are turned round.
     pub fn not(&mut self, a: Expr) -> Expr {
-        let a = self.to_bool(a);
+        let a = self.truth_of(a);
         match self.node(a) {
             Node::Bool(value) => self.bool(!value),
             Node::Not(inner) => inner,
@@ -229,7 +229,7 @@ impl Pool {
 
     /// `likely(a)`.
     pub fn likely(&mut self, a: Expr) -> Expr {
-        let a = self.to_bool(a);
+        let a = self.truth_of(a);
         match self.node(a) {
             Node::Bool(_) | Node::Likely(_) => a,
             _ => self.intern(Node::Likely(a)),
@@ -238,10 +238,10 @@ impl Pool {
 
     /// `select(condition, then, otherwise)`.
     pub fn select(&mut self, condition: Expr, then: Expr, otherwise: Expr) -> Expr {
-        let condition = self.to_bool(condition);
+        let condition = self.truth_of(condition);
         let (mut then, mut otherwise) = (then, otherwise);
         if self.is_bool(then) != self.is_bool(otherwise) {
-            (then, otherwise) = (self.to_int(then), self.to_int(otherwise));
+            (then, otherwise) = (self.number_of(then), self.number_of(otherwise));
         }
         match self.as_bool(condition) {
             Some(true) if !self.may_fail(otherwise) => then,

@@ -3,6 +3,7 @@
 use crate::analyzer::Analyzer;
 use crate::eval::Program;
 use crate::expr::{BinaryOp, Expr, Node, Var};
+use crate::simplify::MAX_DEPTH;
 
 /// How many points [`Analyzer::prove`] tries at most.
 pub const ENUMERATION_BUDGET: u64 = 4096;
@@ -31,7 +32,7 @@ impl From<bool> for Verdict {
 impl Analyzer {
     /// Whether `condition` holds wherever all that is known holds.
     pub fn prove(&mut self, condition: Expr) -> Verdict {
-        let condition = self.pool.to_bool(condition);
+        let condition = self.pool.truth_of(condition);
         let condition = self.expand(condition);
         let simplified = self.simplify(condition);
         self.prove_simplified(simplified)
@@ -51,6 +52,9 @@ impl Analyzer {
     fn prove_simplified(&mut self, e: Expr) -> Verdict {
         if let Some(value) = self.pool.as_bool(e) {
             return value.into();
+        }
+        if self.pool.depth(e) > MAX_DEPTH {
+            return Verdict::Unknown;
         }
         if let Node::Likely(inner) = self.pool.node(e) {
             return self.prove_simplified(inner);
@@ -104,7 +108,7 @@ impl Analyzer {
     /// Tries every point of the ranges of the variables in `condition`, if there are at most `budget`, leaving out
     /// those at which a known condition fails. A point at which the condition has no value settles nothing.
     pub fn prove_by_enumeration(&mut self, condition: Expr, budget: u64) -> Verdict {
-        let condition = self.pool.to_bool(condition);
+        let condition = self.pool.truth_of(condition);
         let condition = self.expand(condition);
         let vars = self.pool.vars(condition);
         let Some(ranges) = self.finite_ranges(&vars, budget) else { return Verdict::Unknown };

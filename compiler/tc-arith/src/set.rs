@@ -5,6 +5,7 @@ use crate::expr::{BinaryOp, Expr, Node, Var};
 use crate::facts::Relation;
 use crate::interval::Interval;
 use crate::linear::Linear;
+use crate::simplify::MAX_DEPTH;
 
 /// The integers from `min` to `max`, both included; a missing end is no bound.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -43,43 +44,49 @@ impl Analyzer {
     /// The ends do not use the relaxed variables. Exact for sums of multiples of variables; otherwise it may be wider.
     pub fn eval_set(&mut self, e: Expr, relaxed: Relaxed<'_>) -> SymInterval {
         let mark = self.mark();
-        for &(v, set) in relaxed {
-            self.bind_relaxed(v, set);
-        }
+        self.start_set(relaxed);
         let e = self.expand(e);
-        let simplified = self.simplify(e);
+        let simplified = self.simp(e);
         let set = self.set_of(simplified, relaxed);
+        let set = self.total(set);
         self.rollback(mark);
         set
+    }
+
+    /// The set without an end that may divide by zero: ends are computed where the expression itself is not.
+    pub(crate) fn total(&mut self, set: SymInterval) -> SymInterval {
+        let [min, max] = [set.min, set.max].map(|end| end.filter(|&end| !self.may_divide_by_zero(end)));
+        SymInterval { min, max }
     }
 
     /// [`Analyzer::eval_set`] of the points at which `condition` holds as well. Comparisons that bound `e` itself, up
     /// to terms that stand still, draw the ends in.
     pub fn eval_set_under(&mut self, e: Expr, relaxed: Relaxed<'_>, condition: Expr) -> SymInterval {
         let mark = self.mark();
-        for &(v, set) in relaxed {
-            self.bind_relaxed(v, set);
-        }
-        let condition = self.pool.to_bool(condition);
+        self.start_set(relaxed);
+        let condition = self.pool.truth_of(condition);
         let condition = self.expand(condition);
-        let condition = self.simplify(condition);
+        let condition = self.simp(condition);
         // Ends are stated for the place outside, where the condition is not known.
         let e = self.expand(e);
-        let simplified = self.simplify(e);
+        let simplified = self.simp(e);
         let mut set = self.set_of(simplified, relaxed);
         for clause in self.clauses(true, condition) {
             set = self.drawn_in(set, simplified, relaxed, clause);
         }
+        let set = self.total(set);
         self.rollback(mark);
         set
     }
 
     /// The hull of two sets.
     pub fn union(&mut self, a: SymInterval, b: SymInterval) -> SymInterval {
-        SymInterval {
-            min: self.both(BinaryOp::Min, a.min, b.min),
-            max: self.both(BinaryOp::Max, a.max, b.max),
-        }
+        self.start_query();
+        self.hull(a, b)
+    }
+
+    fn hull(&mut self, a: SymInterval, b: SymInterval) -> SymInterval {
+        SymInterval { min: self.both(BinaryOp::Min, a.min, b.min), max: self.both(BinaryOp::Max, a.max, b.max) }
     }
 
     /// The hull of several sets; everything for none.
@@ -93,7 +100,18 @@ impl Analyzer {
         let one = self.pool.int(1);
         let width = self.pool.sub(set.max?, set.min?);
         let extent = self.pool.add(width, one);
-        Some(self.simplify(extent))
+        self.start_query();
+        Some(self.simp(extent))
+    }
+
+    /// Lets each relaxed variable have the constant bounds of its set.
+    fn start_set(&mut self, relaxed: Relaxed<'_>) {
+        self.sets.clear();
+        for &(v, set) in relaxed {
+            self.bind_relaxed(v, set);
+        }
+        // One budget for all the parts.
+        self.start_query();
     }
 
     /// Lets `v` have the constant bounds of its set, as far as it has none of its own.
@@ -110,10 +128,18 @@ impl Analyzer {
         if !self.moves(e, relaxed) {
             return SymInterval::point(e);
         }
-        match self.linear_of(e) {
+        if self.pool.depth(e) > MAX_DEPTH {
+            return SymInterval::FULL;
+        }
+        if let Some(&known) = self.sets.get(&e) {
+            return known;
+        }
+        let set = match self.linear_of(e) {
             Some(form) if form.as_atom() != Some(e) => self.set_of_sum(&form, relaxed),
             _ => self.set_of_atom(e, relaxed),
-        }
+        };
+        self.sets.insert(e, set);
+        set
     }
 
     fn moves(&self, e: Expr, relaxed: Relaxed<'_>) -> bool {
@@ -138,7 +164,7 @@ impl Analyzer {
         }
         let [min, max] = ends.map(|end| {
             let end = end.filter(|end| self.fits(end))?.build(&mut self.pool);
-            Some(self.simplify(end))
+            Some(self.simp(end))
         });
         SymInterval { min, max }
     }
@@ -165,7 +191,7 @@ impl Analyzer {
             Node::Select(c, a, b) => {
                 let moves = self.moves(c, relaxed);
                 let (a, b) = (self.set_of(a, relaxed), self.set_of(b, relaxed));
-                Some(if moves { self.union(a, b) } else { self.select_ends(c, a, b) })
+                Some(if moves { self.hull(a, b) } else { self.select_ends(c, a, b) })
             }
             _ => None,
         };
@@ -180,7 +206,7 @@ impl Analyzer {
     fn select_ends(&mut self, c: Expr, a: SymInterval, b: SymInterval) -> SymInterval {
         let [min, max] = [(a.min, b.min), (a.max, b.max)].map(|(a, b)| {
             let end = a.zip(b).map(|(a, b)| self.pool.select(c, a, b))?;
-            Some(self.simplify(end))
+            Some(self.simp(end))
         });
         SymInterval { min, max }
     }
@@ -188,12 +214,12 @@ impl Analyzer {
     /// `min` or `max` of two ends.
     fn both(&mut self, op: BinaryOp, a: Option<Expr>, b: Option<Expr>) -> Option<Expr> {
         let end = self.pool.binary(op, a?, b?);
-        Some(self.simplify(end))
+        Some(self.simp(end))
     }
 
     fn divided(&mut self, op: BinaryOp, x: Expr, c: Expr) -> Expr {
         let e = self.pool.binary(op, x, c);
-        self.simplify(e)
+        self.simp(e)
     }
 
     fn set_of_division(&mut self, op: BinaryOp, x: Expr, c: Expr, relaxed: Relaxed<'_>) -> Option<SymInterval> {
@@ -205,7 +231,9 @@ impl Analyzer {
         }
         // Within one period a remainder rises with its dividend.
         let ((first, last), (min, max)) = (ends[0].zip(ends[1])?, x.min.zip(x.max)?);
-        if !self.can_prove_equal(first, last) {
+        let same = self.pool.eq(first, last);
+        let same = self.simp(same);
+        if self.pool.as_bool(same) != Some(true) {
             return None;
         }
         Some(SymInterval::new(self.divided(BinaryOp::FloorMod, min, c), self.divided(BinaryOp::FloorMod, max, c)))
@@ -235,7 +263,7 @@ impl Analyzer {
     fn times(&mut self, factors: Option<(Expr, Expr)>) -> Option<Expr> {
         let (a, b) = factors?;
         let product = self.pool.mul(a, b);
-        Some(self.simplify(product))
+        Some(self.simp(product))
     }
 
     /// The set of `e` where a clause holds too.
@@ -263,17 +291,25 @@ impl Analyzer {
         let mut set = set;
         if ratio > 0 || equal {
             let end = self.shifted(rest.max, bound);
-            set.max = if set.max.is_none() || end.is_none() { set.max.or(end) } else { self.both(BinaryOp::Min, set.max, end) };
+            set.max = if set.max.is_none() || end.is_none() {
+                set.max.or(end)
+            } else {
+                self.both(BinaryOp::Min, set.max, end)
+            };
         }
         if ratio < 0 || equal {
             let end = self.shifted(rest.min, bound);
-            set.min = if set.min.is_none() || end.is_none() { set.min.or(end) } else { self.both(BinaryOp::Max, set.min, end) };
+            set.min = if set.min.is_none() || end.is_none() {
+                set.min.or(end)
+            } else {
+                self.both(BinaryOp::Max, set.min, end)
+            };
         }
         set
     }
 
     fn shifted(&mut self, end: Option<Expr>, by: i64) -> Option<Expr> {
         let end = crate::linear::add_constant(&mut self.pool, end?, by);
-        Some(self.simplify(end))
+        Some(self.simp(end))
     }
 }

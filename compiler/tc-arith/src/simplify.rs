@@ -10,7 +10,9 @@ use crate::rules::{self, Apply, Division, Outcome, Rule};
 /// A deeper expression is returned as it stands.
 pub const MAX_DEPTH: u32 = 200;
 /// How many nodes one query may visit, counting a node again for each condition under which it is seen.
-pub const WORK_BUDGET: u32 = 20_000;
+pub const WORK_BUDGET: u32 = 5_000;
+/// How many bounds one query may compute, counting an expression again for each condition under which it is seen.
+const BOUND_BUDGET: u32 = 20_000;
 /// How deep the recursion of one query may go, rewriting included.
 const MAX_NEST: u32 = 260;
 /// How many conditions of `&&`, `||` and `select` around a place are taken into account.
@@ -32,6 +34,7 @@ impl Analyzer {
 
     pub(crate) fn start_query(&mut self) {
         self.fuel = WORK_BUDGET;
+        self.bound_fuel = BOUND_BUDGET;
         self.nest = 0;
         self.branches = 0;
         self.gave_up = false;
@@ -73,48 +76,52 @@ impl Analyzer {
             Node::Binary(Eq | Ne | Lt | Le, ..) => self.simp_comparison(e),
             Node::Binary(op @ (And | Or), ..) => self.simp_clauses(e, op == And),
             Node::Select(c, a, b) => self.simp_select(e, c, a, b),
-            Node::Binary(op, ..) => {
-                let table = match op {
-                    Min | Max => rules::minmax::ROWS,
-                    TruncDiv | TruncMod => rules::truncate::DIVISIONS,
-                    _ => &[],
-                };
-                let rebuilt = self.rebuild(e);
-                self.apply_rules(table, rebuilt)
-            }
-            Node::Not(_) => {
-                let rebuilt = self.rebuild(e);
-                self.apply_rules(rules::boolean::NOTS, rebuilt)
-            }
-            Node::Likely(_) => self.rebuild(e),
+            Node::Binary(Min | Max, ..) => self.rebuild_and_apply(rules::minmax::ROWS, e),
+            Node::Binary(TruncDiv | TruncMod, ..) => self.rebuild_and_apply(rules::truncate::DIVISIONS, e),
+            Node::Not(_) => self.rebuild_and_apply(rules::boolean::NOTS, e),
+            Node::Binary(..) | Node::Likely(_) => self.rebuild(e),
         };
-        if !self.literals.is_empty() && self.pool.is_bool(result) {
-            return self.apply_rules(rules::boolean::KNOWN, result);
+        match self.pool.is_bool(result) {
+            true if !self.literals.is_empty() => self.apply_rules(rules::boolean::KNOWN, result),
+            false if !self.facts.is_empty() && self.pool.as_const(result).is_none() => {
+                self.apply_rules(rules::add::KNOWN, result)
+            }
+            _ => result,
         }
-        result
     }
 
-    /// The node with simplified operands, and nothing else done.
+    /// The node with simplified operands, and nothing else done to it. Where its constructor makes something else of
+    /// the operands, that is simplified.
     fn rebuild(&mut self, e: Expr) -> Expr {
-        match self.pool.node(e) {
-            Node::Const(_) | Node::Bool(_) | Node::Var(_) => e,
+        let (built, same_kind) = match self.pool.node(e) {
+            Node::Const(_) | Node::Bool(_) | Node::Var(_) => (e, true),
             Node::Not(a) => {
                 let a = self.simp(a);
-                self.pool.not(a)
+                let built = self.pool.not(a);
+                (built, matches!(self.pool.node(built), Node::Not(_)))
             }
             Node::Likely(a) => {
                 let a = self.simp(a);
-                self.pool.likely(a)
+                let built = self.pool.likely(a);
+                (built, matches!(self.pool.node(built), Node::Likely(_)))
             }
             Node::Binary(op, a, b) => {
                 let (a, b) = (self.simp(a), self.simp(b));
-                self.pool.binary(op, a, b)
+                let built = self.pool.binary(op, a, b);
+                (built, matches!(self.pool.node(built), Node::Binary(found, ..) if found == op))
             }
             Node::Select(c, a, b) => {
                 let (c, a, b) = (self.simp(c), self.simp(a), self.simp(b));
-                self.pool.select(c, a, b)
+                let built = self.pool.select(c, a, b);
+                (built, matches!(self.pool.node(built), Node::Select(..)))
             }
-        }
+        };
+        if same_kind { built } else { self.simp(built) }
+    }
+
+    fn rebuild_and_apply(&mut self, table: &'static [Rule], e: Expr) -> Expr {
+        let rebuilt = self.rebuild(e);
+        self.apply_rules(table, rebuilt)
     }
 
     /// Applies the first rule of a table that fires, and simplifies what comes out. `e` has simplified operands.
@@ -152,7 +159,7 @@ impl Analyzer {
 
     /// Applies the rules of sums until none fires.
     fn finish_sum(&mut self, mut form: Linear) -> Expr {
-        if self.facts.is_empty() && !form.has_compound(&self.pool) {
+        if !form.has_compound(&self.pool) {
             return form.build(&mut self.pool);
         }
         for _ in 0..MAX_ROUNDS {
@@ -193,6 +200,9 @@ impl Analyzer {
             for y in &b.terms {
                 let mut factors = self.pool.factors(x.atom);
                 factors.extend(self.pool.factors(y.atom));
+                if !self.product_fits(&factors) {
+                    return None;
+                }
                 let atom = self.pool.product(&factors);
                 let (key, coef) = (self.key(atom), x.coef.checked_mul(y.coef)?);
                 product.add_term(&self.pool, Term { atom, key, coef, right: false })?;
@@ -207,7 +217,11 @@ impl Analyzer {
 
     fn add_multiple(&self, sum: &mut Linear, term: &Term, factor: i64) -> Option<()> {
         // Dropping `0 * x` would hide a failure of `x`; but the product of the other parts holds `x` already.
-        if factor == 0 { Some(()) } else { sum.add_term(&self.pool, Term { coef: term.coef.checked_mul(factor)?, ..*term }) }
+        if factor == 0 {
+            Some(())
+        } else {
+            sum.add_term(&self.pool, Term { coef: term.coef.checked_mul(factor)?, ..*term })
+        }
     }
 
     fn simp_division(&mut self, op: BinaryOp, a: Expr, b: Expr) -> Expr {
@@ -344,7 +358,7 @@ impl Analyzer {
 
     /// Simplifies what is evaluated only where `condition` has the given truth.
     fn simp_under(&mut self, condition: Expr, truth: bool, e: Expr) -> Expr {
-        if self.branches >= MAX_BRANCHES || self.pool.mask(condition) & self.pool.mask(e) == 0 {
+        if self.branches >= MAX_BRANCHES || !self.may_share(self.pool.mask(condition), self.pool.mask(e)) {
             return self.simp(e);
         }
         let mark = self.mark();

@@ -82,7 +82,7 @@ fn under_earlier(az: &mut Analyzer, and: bool, clauses: &[Expr]) -> Option<Vec<E
             if !out.contains(&part) {
                 out.push(part);
             }
-            if az.pool.mask(part) & later != 0 {
+            if az.may_share(az.pool.mask(part), later) {
                 az.assume(part, and);
             }
         }
@@ -100,7 +100,7 @@ fn implied(az: &mut Analyzer, and: bool, clauses: &[Expr]) -> Option<Vec<Expr>> 
         let clause = clauses[at];
         let mask = az.pool.mask(clause);
         let others: Vec<Expr> = clauses.iter().copied().filter(|&other| other != clause).collect();
-        if others.iter().all(|&other| az.pool.mask(other) & mask == 0) {
+        if !others.iter().any(|&other| az.may_share(az.pool.mask(other), mask)) {
             return None;
         }
         let mark = az.mark();

@@ -32,7 +32,7 @@ pub(crate) static ROWS: &[Rule] = &[
     },
     Rule {
         name: "compare-quotient",
-        law: "x/c <= k -> x < c*k + c and k <= x/c -> c*k <= x if c > 0",
+        law: "x/c + y <= k -> x + c*y < c*k + c and k <= x/c + y -> c*k <= x + c*y if c > 0",
         apply: Apply::Comparison(compare_quotient),
     },
     Rule {
@@ -136,8 +136,8 @@ fn compare_range(az: &mut Analyzer, c: &Comparison) -> Option<Outcome> {
     if let Some(value) = c.decide(range) {
         return Some(Outcome::Decided(value));
     }
-    let impossible = c.relation != Relation::Le
-        && (!az.modular_of_form(&c.form).contains(c.bound) || az.excludes(&c.form, c.bound));
+    let impossible =
+        c.relation != Relation::Le && (!az.modular_of_form(&c.form).contains(c.bound) || az.excludes(&c.form, c.bound));
     impossible.then_some(Outcome::Decided(c.relation == Relation::Ne))
 }
 
@@ -170,42 +170,42 @@ fn compare_divide(az: &mut Analyzer, c: &Comparison) -> Option<Outcome> {
         if dropped.terms.is_empty() {
             return None;
         }
-        let room = Interval::point(c.bound).add(az.form_bounds(&dropped).neg());
+        let room = Interval::point(c.bound) + -az.form_bounds(&dropped);
         let bound = Interval::apply(BinaryOp::FloorDiv, room, Interval::point(factor)).as_point()?;
         Some(Outcome::Changed(Comparison { relation: Relation::Le, form: divided(&kept, factor), bound }))
     })
 }
 
-/// The only term as `x / c` with a constant `c > 0`: the term, `x` as a sum, and `c`.
-fn only_quotient(az: &mut Analyzer, form: &Linear) -> Option<(Term, Linear, i64)> {
-    let term = form.single().filter(|term| matches!(term.coef, 1 | -1))?;
+/// The term as `x / c` with a constant `c > 0` and coefficient 1 or -1: `x` as a sum, and `c`.
+fn as_quotient(az: &mut Analyzer, term: &Term) -> Option<(Linear, i64)> {
     let Node::Binary(BinaryOp::FloorDiv, x, c) = az.pool.node(term.atom) else { return None };
-    let c = az.pool.as_const(c).filter(|&c| c > 0)?;
+    let c = az.pool.as_const(c).filter(|&c| c > 0 && matches!(term.coef, 1 | -1))?;
     let mut x = az.linear_of(x)?;
     for inner in &mut x.terms {
         inner.right = term.right;
     }
-    Some((term, x, c))
+    Some((x, c))
 }
 
+/// A sum of a quotient and variables is itself a quotient, `x/c + y = (x + c*y)/c`, and the division can go.
 fn compare_quotient(az: &mut Analyzer, c: &Comparison) -> Option<Outcome> {
     if c.relation != Relation::Le {
         return None;
     }
-    let (term, x, by) = only_quotient(az, &c.form)?;
-    let scaled = c.bound.checked_mul(by)?;
-    if term.coef > 0 {
-        Comparison::less_or_equal(x, scaled.checked_add(by - 1)?)
-    } else {
-        Comparison::less_or_equal(x.scaled(-1)?, scaled)
-    }
+    let (others, compound) = c.form.partition(|term| matches!(az.pool.node(term.atom), Node::Var(_)));
+    let term = compound.single()?;
+    let (x, by) = as_quotient(az, &term)?;
+    let whole = Linear::default().plus(&az.pool, &x, term.coef)?.plus(&az.pool, &others, by)?;
+    let bound = c.bound.checked_mul(by)?;
+    Comparison::less_or_equal(whole, if term.coef > 0 { bound.checked_add(by - 1)? } else { bound })
 }
 
 fn equal_quotient(az: &mut Analyzer, c: &Comparison) -> Option<Outcome> {
     if c.relation == Relation::Le {
         return None;
     }
-    let (term, x, by) = only_quotient(az, &c.form)?;
+    let term = c.form.single()?;
+    let (x, by) = as_quotient(az, &term)?;
     let first = c.bound.checked_mul(term.coef)?.checked_mul(by)?;
     let last = first.checked_add(by - 1)?;
     let range = az.form_bounds(&x);

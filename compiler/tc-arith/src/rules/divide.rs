@@ -39,6 +39,7 @@ pub(crate) static QUOTIENTS: &[Rule] = &[
 pub(crate) static REMAINDERS: &[Rule] = &[
     Rule { name: "mod-negative", law: "x % -c -> -(-x % c) if c > 0", apply: Apply::Division(mod_negative) },
     Rule { name: "mod-range", law: "x % c -> x - c*k if c*k <= x < c*k + c", apply: Apply::Division(mod_range) },
+    Rule { name: "mod-known", law: "x % c -> r if x is r modulo c", apply: Apply::Division(mod_known) },
     Rule { name: "mod-split", law: "(c*x + y + k) % c -> (y + k%c) % c if c > 0", apply: Apply::Division(mod_split) },
     Rule {
         name: "mod-residue",
@@ -121,6 +122,9 @@ fn split(d: &Division, by: i64) -> Option<(Linear, Linear)> {
 fn div_split(az: &mut Analyzer, d: &Division) -> Option<Expr> {
     let by = d.positive()?;
     let (whole, rest) = split(d, by)?;
+    if !az.fits(&rest) {
+        return None;
+    }
     let rest = quotient(az, &rest, by);
     let head = Linear { constant: 0, ..whole.clone() }.build(&mut az.pool);
     let sum = az.pool.add(head, rest);
@@ -130,10 +134,15 @@ fn div_split(az: &mut Analyzer, d: &Division) -> Option<Expr> {
 fn mod_split(az: &mut Analyzer, d: &Division) -> Option<Expr> {
     let by = d.positive()?;
     let (whole, rest) = split(d, by)?;
-    if whole.may_fail(&az.pool) {
+    if whole.may_fail(&az.pool) || !az.fits(&rest) {
         return None;
     }
     Some(remainder(az, &rest, by))
+}
+
+fn mod_known(az: &mut Analyzer, d: &Division) -> Option<Expr> {
+    let residue = az.modular_of_form(&d.form).residue(d.positive()?)?;
+    (!az.pool.may_fail(d.num)).then(|| az.pool.int(residue))
 }
 
 /// The remainder that is known of the numerator by a divisor of `by`, where the numerator's constant covers it.

@@ -63,10 +63,11 @@ pub(crate) enum Apply {
 
 /// Every rule, by theme.
 pub fn all() -> impl Iterator<Item = &'static Rule> {
-    let tables: [&'static [Rule]; 15] = [
+    let tables: [&'static [Rule]; 16] = [
         add::FORMS,
         add::VARIABLES,
         add::SUMS,
+        add::KNOWN,
         divide::QUOTIENTS,
         divide::REMAINDERS,
         symbolic::DIVISIONS,

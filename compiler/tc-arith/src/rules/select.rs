@@ -13,11 +13,7 @@ pub(crate) static FORMS: &[Rule] = &[Rule {
 }];
 
 pub(crate) static ROWS: &[Rule] = &[
-    Rule {
-        name: "select-not",
-        law: "select(!p, x, y) -> select(p, y, x)",
-        apply: Apply::Node(select_not),
-    },
+    Rule { name: "select-not", law: "select(!p, x, y) -> select(p, y, x)", apply: Apply::Node(select_not) },
     Rule {
         name: "select-truth",
         law: "select(p, x, false) -> p && x and select(p, true, y) -> p || y, likewise with !p",

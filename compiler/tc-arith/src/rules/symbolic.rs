@@ -12,11 +12,7 @@ pub(crate) static DIVISIONS: &[Rule] = &[
         law: "x / n -> k if n is not 0 and k <= x / n <= k",
         apply: Apply::Node(symbolic_range),
     },
-    Rule {
-        name: "symbolic-below",
-        law: "x / n -> 0 and x % n -> x if 0 <= x < n",
-        apply: Apply::Node(symbolic_below),
-    },
+    Rule { name: "symbolic-below", law: "x / n -> 0 and x % n -> x if 0 <= x < n", apply: Apply::Node(symbolic_below) },
     Rule {
         name: "symbolic-split",
         law: "(x*n + y) / n -> x + y/n and (x*n + y) % n -> y%n",

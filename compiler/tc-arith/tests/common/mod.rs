@@ -18,7 +18,7 @@ impl Random {
 
     /// From `lo` to `hi`, both included.
     pub(crate) fn range(&mut self, lo: i64, hi: i64) -> i64 {
-        lo + (self.next() % (hi - lo + 1) as u64) as i64
+        lo.wrapping_add_unsigned(self.next() % (hi.abs_diff(lo) + 1))
     }
 
     pub(crate) fn chance(&mut self, one_in: u64) -> bool {
@@ -68,13 +68,24 @@ impl Case {
             }
             ranges.push((lo, hi));
         }
-        let mut case = Case { az, random, ranges, definition: None, assumed: Vec::new(), tied: None, conditions: Vec::new() };
+        let mut case =
+            Case { az, random, ranges, definition: None, assumed: Vec::new(), tied: None, conditions: Vec::new() };
         if case.random.chance(4) {
             let value = if case.random.chance(3) { case.leaf() } else { case.affine() };
             case.az.define(DEFINED, value);
             case.definition = Some(value);
         }
         case
+    }
+
+    /// A case whose variables have the given ranges, and nothing else known.
+    pub(crate) fn with_ranges(seed: u64, ranges: Vec<(i64, i64)>) -> Case {
+        let mut az = Analyzer::new();
+        for (v, &(lo, hi)) in (0..).zip(&ranges) {
+            az.bind_range(Var(v), Some(lo), Some(hi));
+        }
+        let (assumed, conditions) = (Vec::new(), Vec::new());
+        Case { az, random: Random(seed), ranges, definition: None, assumed, tied: None, conditions }
     }
 
     /// Assumes a few random conditions.
@@ -109,7 +120,8 @@ impl Case {
 
     /// A random point of the ranges, with the value of the defined variable last.
     pub(crate) fn point(&mut self) -> Vec<i64> {
-        let mut point: Vec<i64> = self.ranges.iter().map(|&(lo, hi)| (lo, hi)).map(|(lo, hi)| self.random.range(lo, hi)).collect();
+        let mut point: Vec<i64> =
+            self.ranges.iter().map(|&(lo, hi)| (lo, hi)).map(|(lo, hi)| self.random.range(lo, hi)).collect();
         let defined = self.definition_value(&point);
         point.push(defined);
         point
@@ -300,6 +312,13 @@ impl Case {
 
     pub(crate) fn comparison(&mut self, depth: u32) -> Expr {
         use BinaryOp::*;
+        if self.random.chance(16) {
+            // `x/c == 0`, for a variable that is often known not to be negative.
+            let (x, c, op) = (self.variable(), self.small(), self.random.pick(&[Eq, Ne]));
+            let (c, zero) = (self.az.pool.int(c), self.az.pool.int(0));
+            let quotient = self.az.pool.floor_div(x, c);
+            return self.az.pool.binary(op, quotient, zero);
+        }
         let op = self.random.pick(&[Lt, Lt, Le, Le, Eq, Ne]);
         let a = match self.random.next() % 8 {
             0 => {
