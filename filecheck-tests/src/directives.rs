@@ -50,7 +50,9 @@ pub fn prefixes(command: &Command) -> Vec<String> {
 /// What is wrong with the directives of a file whose `RUN` lines are `commands`.
 pub fn check(text: &str, commands: &[Vec<Command>]) -> Vec<String> {
     let all = || commands.iter().flatten();
-    let read: Vec<String> = all().filter(|command| command.tool == "FileCheck").flat_map(prefixes).collect();
+    let mut read: Vec<String> = all().filter(|command| command.tool == "FileCheck").flat_map(prefixes).collect();
+    read.sort();
+    read.dedup();
     let mut wrong = Vec::new();
     let mut used = vec![false; read.len()];
     for (idx, line) in text.lines().enumerate() {

@@ -1,10 +1,13 @@
 //! What a run knows, and its steps.
 
 use crate::failure::Failure;
+use crate::semantics::race_oracle;
 use std::sync::Arc;
+use tc_cuda::{CudaModule, EmitOptions};
 use tc_ir::{Module, Registry};
 use tc_pass::instruments::DumpDir;
 use tc_pass::{Manager, PassTable, Pipeline, Report, RunOptions, parse_pipeline};
+use tc_sim::CheckOptions;
 use tc_support::{Diagnostic, Diagnostics, Location};
 use tc_syntax::ParseOptions;
 use tc_target::Target;
@@ -73,6 +76,19 @@ impl Compiler {
         module.to_string()
     }
 
+    /// The CUDA C++ of all programs of a module that went through the pipeline `cuda`, and how they are launched.
+    pub fn emit_cuda(&self, module: &Module) -> Result<CudaModule, Failure> {
+        tc_cuda::emit_module(module, &self.target, &EmitOptions::default())
+            .map_err(|diagnostics| Failure { diagnostics, sources: module.sources.clone() })
+    }
+
+    /// From text to CUDA in one call: reads, runs `pipeline`, emits.
+    pub fn compile(&self, name: &str, text: &str, pipeline: &str) -> Result<CudaModule, Failure> {
+        let mut module = self.parse(name, text)?.module;
+        self.run(&mut module, pipeline)?;
+        self.emit_cuda(&module)
+    }
+
     /// Reads a pipeline string. It becomes a file of the module's sources, which diagnostics of the run point into.
     pub fn pipeline(&self, text: &str, module: &mut Module) -> Result<Pipeline, Failure> {
         parse_pipeline(text, &self.passes, &self.registry, &mut module.sources)
@@ -84,9 +100,10 @@ impl Compiler {
         Manager::new(&self.passes, self.run_options())
     }
 
-    /// How this compiler runs passes.
+    /// How this compiler runs passes: it lends them its target, and the simulator to find races.
     pub fn run_options(&self) -> RunOptions {
-        RunOptions { threads: self.threads, verify: true, extensions: vec![Arc::new(self.target)] }
+        let oracle = race_oracle(CheckOptions::default());
+        RunOptions { threads: self.threads, verify: true, extensions: vec![Arc::new(self.target), Arc::new(oracle)] }
     }
 
     /// Runs the pipeline that `text` names. On failure the module is as the failing pass left it.

@@ -24,10 +24,12 @@
 mod compiler;
 mod failure;
 mod load;
+mod semantics;
 
 pub use compiler::{Compiler, Parsed};
 pub use failure::Failure;
 pub use load::{LoadError, decode, load};
+pub use semantics::{SemanticsCheck, race_oracle};
 
 pub use tc_arith as arith;
 pub use tc_cuda as cuda;

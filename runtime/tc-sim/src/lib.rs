@@ -3,7 +3,9 @@
 //! - [`run`](mod@run): a program on given arguments, with everything that was found on the way.
 //! - [`define`]: an operator by definition, whole or at chosen cells.
 //! - [`check`]: a program against the definition of its operator.
+//! - [`oracle`]: the definition as the judge of results that come from elsewhere.
 //! - [`agree`](mod@agree): two versions of a function against each other, for whoever rewrites programs.
+//! - [`probe`](mod@probe): a program on inputs of the simulator's choice, for what can be found that way.
 //!
 //! Inside: `compile` turns a function into flat code over registers, `exec` runs that code for groups of threads,
 //! `memory` holds buffers and what is noted of each cell, `race` tells which accesses nothing orders, `magnitude` and
@@ -35,6 +37,8 @@ pub mod limits;
 mod magnitude;
 mod math;
 mod memory;
+pub mod oracle;
+pub mod probe;
 mod race;
 pub mod run;
 pub mod tensor;
@@ -46,6 +50,8 @@ pub use compile::sizes::Sizes;
 pub use define::{Definition, Evaluation, Signature};
 pub use finding::{Finding, FindingKind, Findings};
 pub use limits::Limits;
+pub use oracle::{Oracle, Parameter, Trial, exercise, parameters};
+pub use probe::probe;
 pub use run::{Arg, RunOptions, RunReport, run};
 pub use tensor::Tensor;
 

@@ -211,6 +211,9 @@ impl Tool<'_, '_> {
         if *job.points != PrintPoints::default() {
             manager.instrument(PrintIr::new(job.points.clone(), print(), |text| self.print(text)));
         }
+        if self.args.verify_each == VerifyEach::Semantics {
+            manager.instrument(tc::SemanticsCheck::new(tc::sim::CheckOptions::default()));
+        }
         let report = manager.run(job.pipeline, module);
         drop(manager);
         if self.args.timing {
@@ -225,7 +228,13 @@ impl Tool<'_, '_> {
         }
         Ok(match self.args.emit {
             Emit::Tir => (found, Some(self.text(module))),
-            Emit::Cuda => (found, None),
+            Emit::Cuda => match job.compiler.emit_cuda(module) {
+                Ok(cuda) => (found, Some(cuda.source)),
+                Err(failure) => {
+                    found.append(failure.diagnostics);
+                    (found, None)
+                }
+            },
         })
     }
 

@@ -143,7 +143,11 @@ fn expected_diagnostics_are_compared() {
     let ran = run(&["-", "--verify-diagnostics"], text);
     assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
     let ran = run(&["-", "--verify-diagnostics"], &text.replace("= b", "= 1.0"));
-    assert!(ran.status == 1 && ran.stderr.contains("expected error `nothing is called `b`` on line 3"), "{}", ran.stderr);
+    assert!(
+        ran.status == 1 && ran.stderr.contains("expected error `nothing is called `b`` on line 3"),
+        "{}",
+        ran.stderr
+    );
     let ran = run(&["-", "--verify-diagnostics"], &text.replace("expected-error@+1", ""));
     assert!(ran.status == 1 && ran.stderr.contains("not expected: "), "{}", ran.stderr);
 }

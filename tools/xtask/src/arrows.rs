@@ -24,6 +24,7 @@ pub const ARROWS: &[(&str, &[&str])] = &[
     ("tc-run", &["tc"]),
     // The runner calls the tools in process.
     ("tc-filetest", &["tc", "tc-opt", "tc-run"]),
+    ("tc-bench", &["tc"]),
     ("xtask", &["tc"]),
 ];
 

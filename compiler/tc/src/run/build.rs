@@ -1,0 +1,132 @@
+//! From a case to a program that a device takes.
+//!
+//! A schedule is lowered and goes through the pipeline `cuda`, so that what is checked is what is emitted: a host
+//! function and its kernels. Two kinds of program stay as they are on the simulator: those that bind no axis, which
+//! have no kernels, and those that are threaded already, whose barriers are the author's.
+
+use super::cases::{Case, calls, is_operator};
+use crate::compiler::Compiler;
+use crate::failure::Failure;
+use tc_dialects::{algebra, forms};
+use tc_ir::verify::is_threaded;
+use tc_ir::walk::all_ops;
+use tc_ir::{Func, Module};
+use tc_runtime::{Code, Program};
+use tc_sim::Sizes;
+use tc_support::Diagnostics;
+
+/// What a name is defined to be: a size of an operator, or a parameter of a schedule; a truth value is 0 or 1.
+pub type Define = (String, i64);
+
+/// A case that is ready to run.
+#[derive(Clone, Debug)]
+pub struct Built {
+    /// The program with all that it calls.
+    pub module: Module,
+    /// The function to run.
+    pub name: String,
+    /// The point of the schedule's space that was taken.
+    pub point: Vec<Define>,
+    /// What was defined: the values of the sizes and numbers that the program still has.
+    pub sizes: Sizes,
+    /// Findings that are no errors.
+    pub remarks: Diagnostics,
+}
+
+/// The names that `-D` may give a value for `case`.
+pub fn definable(module: &Module, case: &Case) -> Vec<String> {
+    let item = &module.items[case.func];
+    if is_operator(item) {
+        let schedule = case.schedule.map(|schedule| &module.items[schedule]);
+        return tc_schedule::definable(item, schedule).into_iter().map(str::to_string).collect();
+    }
+    let symbols = item.header.symbols.iter().map(|symbol| item.text(symbol.name).to_string());
+    let scalars = item.params().iter().filter(|&&param| item.value_scalar(param).is_some());
+    symbols.chain(scalars.map(|&param| item.value_text(param).to_string())).collect()
+}
+
+/// Those of `defines` that `case` knows.
+pub fn known(module: &Module, case: &Case, defines: &[Define]) -> Vec<Define> {
+    let names = definable(module, case);
+    defines.iter().filter(|(name, _)| names.contains(name)).cloned().collect()
+}
+
+impl Compiler {
+    /// Builds `case` of `module` for the simulator, or for a GPU.
+    pub fn build(&self, module: &Module, case: &Case, defines: &[Define], gpu: bool) -> Result<Built, Failure> {
+        let failed = |diagnostics| Failure { diagnostics, sources: module.sources.clone() };
+        let item = &module.items[case.func];
+        let defines = known(module, case, defines);
+        let mut built = Built {
+            module: Module { registry: module.registry.clone(), sources: module.sources.clone(), items: Vec::new() },
+            name: item.symbol().to_string(),
+            point: Vec::new(),
+            sizes: defines.iter().cloned().collect(),
+            remarks: Diagnostics::new(),
+        };
+        if is_operator(item) {
+            let schedule = case.schedule.map(|schedule| &module.items[schedule]);
+            built.point = point(schedule, &defines).map_err(failed)?;
+            let options = tc_schedule::Options { defines };
+            let program = tc_schedule::lower(item, schedule, Some(module), &options).map_err(failed)?;
+            built.module.items.push(program);
+        } else {
+            built.module.items.push(item.clone());
+        }
+        add_callees(module, &mut built.module);
+        if let Some(pipeline) = self.rest(&built.module, gpu)? {
+            let report = self.run(&mut built.module, &pipeline)?;
+            built.remarks = report.diagnostics;
+        }
+        Ok(built)
+    }
+
+    /// The passes that are still to run before the program of `module` can be launched.
+    fn rest(&self, module: &Module, gpu: bool) -> Result<Option<String>, Failure> {
+        let program = &module.items[0];
+        let has_kernels = module.items.iter().any(forms::is_device);
+        let has_launch = module.items.iter().any(|item| all_ops(item).any(|op| algebra::is_launch(item, op)));
+        if has_kernels || (!gpu && (is_threaded(program) || !has_launch)) {
+            return Ok(None);
+        }
+        if !is_threaded(program) {
+            return Ok(Some("module(cuda)".to_string()));
+        }
+        // The barriers are the author's: `thread-sync` would put in those that were left out.
+        let steps = tc_passes::table::cuda(&[]).unwrap_or_default();
+        let texts: Vec<&str> = steps.iter().map(|step| &*step.text).filter(|text| !text.contains("thread-sync")).collect();
+        Ok(Some(format!("module({})", texts.join(","))))
+    }
+
+    /// `built` as CUDA C++, which a GPU compiles when it loads it.
+    pub fn emit_cuda(&self, built: &Built) -> Result<Program, Failure> {
+        let options = tc_cuda::EmitOptions::default();
+        let emitted = tc_cuda::emit(&built.module, &built.name, &self.target, &options)
+            .map_err(|diagnostics| Failure { diagnostics, sources: built.module.sources.clone() })?;
+        Ok(Program { manifest: emitted.manifest, target: self.target, code: Code::Cuda(emitted.source) })
+    }
+}
+
+/// The values that the parameters of `schedule` have.
+fn point(schedule: Option<&Func>, defines: &[Define]) -> Result<Vec<Define>, Diagnostics> {
+    let Some(schedule) = schedule else { return Ok(Vec::new()) };
+    let names = schedule.params().iter().map(|&param| schedule.value_text(param).to_string());
+    let point = tc_schedule::params::point(schedule, defines)?;
+    Ok(names.zip(point.values).collect())
+}
+
+/// Adds the programs that those in `built` call.
+fn add_callees(module: &Module, built: &mut Module) {
+    let mut at = 0;
+    while at < built.items.len() {
+        let callees: Vec<String> = calls(&built.items[at]).map(str::to_string).collect();
+        for callee in callees {
+            if built.function(&callee).is_none()
+                && let Some(func) = module.function(&callee)
+            {
+                built.items.push(func.clone());
+            }
+        }
+        at += 1;
+    }
+}

@@ -1,0 +1,354 @@
+//! A case against the definition of its operator, on the simulator or on another device.
+//!
+//! Inputs are small integers first, whose sums are exact, so that results are compared bit for bit; then reals, whose
+//! results may differ by what rounding explains. Where the definition or the program costs too much, some blocks are
+//! run and some cells are compared; which, the seed decides.
+
+use super::arrays::{reshaped, to_tensor};
+use super::build::{Built, Define, known};
+use super::cases::Case;
+use crate::compiler::Compiler;
+use crate::failure::Failure;
+use std::time::{Duration, Instant};
+use tc_ir::Module;
+use tc_runtime::{Array, Device, Program, RunOptions};
+use tc_sim::{Arg, CheckReport, FindingKind, Findings, Oracle, Parameter, Signature, Tensor, Trial};
+use tc_support::{Diagnostic, Diagnostics, Location, Severity, Sources};
+use tc_target::Param;
+
+/// Where a case runs.
+pub enum Machine<'d> {
+    /// The simulator, which sees every access.
+    Simulator,
+    /// A GPU: results are compared, and accesses are not seen.
+    Device(&'d mut dyn Device),
+}
+
+impl Machine<'_> {
+    /// Is it a GPU?
+    pub fn is_device(&self) -> bool {
+        matches!(self, Machine::Device(_))
+    }
+}
+
+/// How a case is checked.
+#[derive(Clone, Default, Debug)]
+pub struct CheckOptions {
+    /// Where inputs come from that are not given.
+    pub seed: u64,
+    /// Values of sizes and of parameters of schedules.
+    pub defines: Vec<Define>,
+    /// Inputs by name. Without any, integers and reals are drawn.
+    pub inputs: Vec<(String, Array)>,
+}
+
+/// What a kind of findings came to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// None.
+    Clean,
+    /// So many races in which every order gives the same values.
+    SameValue(u64),
+    /// So many.
+    Found(u64),
+}
+
+/// What checking a case gave.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    /// Nothing is wrong.
+    pub ok: bool,
+    /// The point of the schedule's space that was checked.
+    pub point: Vec<Define>,
+    /// Cells compared for each set of inputs; `None` where there is no operator to compare with.
+    pub cells: Option<u64>,
+    /// Sets of inputs.
+    pub inputs: u32,
+    /// Not all blocks were run, or not all cells compared.
+    pub sampled: bool,
+    /// The greatest absolute difference from the definition.
+    pub max_abs_err: f64,
+    /// The greatest relative one, where the definition gives something else than 0.
+    pub max_rel_err: f64,
+    /// Races and divergent barriers; `None` where accesses are not seen.
+    pub races: Option<Verdict>,
+    /// Accesses out of bounds, misaligned, or of what nobody wrote; `None` where accesses are not seen.
+    pub bounds: Option<Verdict>,
+    /// What was found.
+    pub diagnostics: Diagnostics,
+    /// The files that it points into.
+    pub sources: Sources,
+    /// How long it took, building included.
+    pub time: Duration,
+}
+
+/// Builds `case` of `module`, runs it on `machine` and compares what comes out with the definition.
+///
+/// What is wrong with the program is data; a [`Failure`] says that there was nothing to check.
+pub fn check(
+    compiler: &Compiler,
+    module: &Module,
+    case: &Case,
+    machine: &mut Machine<'_>,
+    options: &CheckOptions,
+) -> Result<Checked, Failure> {
+    let start = Instant::now();
+    let built = compiler.build(module, case, &options.defines, machine.is_device())?;
+    let job = Job {
+        compiler,
+        built: &built,
+        definition: case.definition.map(|operator| (module, module.items[operator].symbol())),
+        options,
+        sim: tc_sim::CheckOptions {
+            sizes: known(module, case, &options.defines).into_iter().collect(),
+            seed: options.seed,
+            ..tc_sim::CheckOptions::default()
+        },
+    };
+    let report = match machine {
+        Machine::Simulator if options.inputs.is_empty() => job.simulate(),
+        Machine::Simulator => job.simulate_given(),
+        Machine::Device(device) => job.launch(&mut **device),
+    };
+    let report = report.map_err(|diagnostics| Failure { diagnostics, sources: built.module.sources.clone() })?;
+    let mut checked = summary(&report, job.definition.is_some(), !machine.is_device());
+    let worth_telling = |found: &Diagnostic| found.severity != Severity::Remark;
+    checked.diagnostics = built.remarks.iter().filter(|found| worth_telling(found)).cloned().collect();
+    checked.diagnostics.append(findings(&report));
+    checked.point = built.point;
+    checked.sources = built.module.sources;
+    checked.time = start.elapsed();
+    Ok(checked)
+}
+
+fn summary(report: &CheckReport, compared: bool, sees_accesses: bool) -> Checked {
+    let count = |kinds: &[FindingKind]| kinds.iter().map(|&kind| report.findings.count(kind)).sum::<u64>();
+    let races = match (count(&[FindingKind::Race, FindingKind::DivergentBarrier]), report.same_value_races) {
+        (0, 0) => Verdict::Clean,
+        (0, n) => Verdict::SameValue(n),
+        (n, _) => Verdict::Found(n),
+    };
+    let bounds = match count(&[FindingKind::OutOfBounds, FindingKind::Uninitialised, FindingKind::Misaligned]) {
+        0 => Verdict::Clean,
+        n => Verdict::Found(n),
+    };
+    Checked {
+        ok: report.is_ok(),
+        point: Vec::new(),
+        cells: compared.then(|| report.cells / u64::from(report.inputs.max(1))),
+        inputs: report.inputs,
+        sampled: report.sampled,
+        max_abs_err: report.max_abs_err,
+        max_rel_err: report.max_rel_err,
+        races: sees_accesses.then_some(races),
+        bounds: sees_accesses.then_some(bounds),
+        diagnostics: Diagnostics::new(),
+        sources: Sources::new(),
+        time: Duration::ZERO,
+    }
+}
+
+/// What was found, the worst first. A race in which nothing can go wrong is still worth a warning; remarks are not
+/// repeated here.
+fn findings(report: &CheckReport) -> Diagnostics {
+    let mut list = report.diagnostics();
+    for found in &mut list {
+        if found.code == FindingKind::SameValueRace.code() {
+            found.severity = Severity::Warning;
+        }
+    }
+    list.retain(|found| found.severity != Severity::Remark);
+    list.sort_by_key(|found| std::cmp::Reverse(found.severity));
+    list.into_iter().collect()
+}
+
+/// The results of a run, with what was found on the way.
+pub(super) type Results = Result<(Vec<Option<Tensor>>, Findings), Diagnostics>;
+
+struct Job<'j> {
+    compiler: &'j Compiler,
+    built: &'j Built,
+    definition: Option<(&'j Module, &'j str)>,
+    options: &'j CheckOptions,
+    sim: tc_sim::CheckOptions,
+}
+
+impl Job<'_> {
+    fn program(&self) -> (&Module, &str) {
+        (&self.built.module, &self.built.name)
+    }
+
+    fn simulate(&self) -> Result<CheckReport, Diagnostics> {
+        let (module, name) = self.program();
+        let report = match self.definition {
+            Some(definition) => tc_sim::check_against_definition(definition, (module, name), &self.sim),
+            None => tc_sim::exercise(module, name, &self.sim),
+        };
+        report.map_err(single)
+    }
+
+    /// On the simulator, with the inputs that the caller brought.
+    fn simulate_given(&self) -> Result<CheckReport, Diagnostics> {
+        let Some(mut oracle) = self.oracle()? else { return self.simulate() };
+        let trial = Trial::given(self.fill_up(&oracle)?);
+        let n_inputs = trial.inputs.len();
+        let (results, findings) = run_on_simulator(self.built, &args(&trial.inputs, &oracle.outputs()), &self.sim)?;
+        if !findings.has_errors() {
+            oracle.judge(&trial, &results_of(results, n_inputs)).map_err(single)?;
+        }
+        let mut report = oracle.finish();
+        report.races = findings.count(FindingKind::Race);
+        report.same_value_races = findings.count(FindingKind::SameValueRace);
+        report.add_findings(findings);
+        Ok(report)
+    }
+
+    fn launch(&self, device: &mut dyn Device) -> Result<CheckReport, Diagnostics> {
+        let program = self.compiler.emit_cuda(self.built).map_err(|failure| failure.diagnostics)?;
+        let Some(mut oracle) = self.oracle()? else { return self.launch_alone(device, &program) };
+        let trials =
+            if self.options.inputs.is_empty() { oracle.trials() } else { vec![Trial::given(self.fill_up(&oracle)?)] };
+        for trial in trials {
+            let n_inputs = trial.inputs.len();
+            let results = run_on_device(device, &program, &args(&trial.inputs, &oracle.outputs()), &oracle.outputs())?;
+            oracle.judge(&trial, &results_of(results, n_inputs)).map_err(single)?;
+        }
+        Ok(oracle.finish())
+    }
+
+    /// A program that implements no operator: all that can be said is that it ran.
+    fn launch_alone(&self, device: &mut dyn Device, program: &Program) -> Result<CheckReport, Diagnostics> {
+        let (module, name) = self.program();
+        let parameters = tc_sim::parameters(module, name, &self.sim).map_err(single)?;
+        let (args, outputs) = arguments(&parameters, &self.options.inputs, self.options.seed)?;
+        run_on_device(device, program, &args, &outputs)?;
+        let mut report = CheckReport::empty();
+        report.inputs = 1;
+        Ok(report)
+    }
+
+    fn oracle(&self) -> Result<Option<Oracle<'_>>, Diagnostics> {
+        let of = |definition| Oracle::new(definition, self.program(), &self.sim).map_err(single);
+        self.definition.map(of).transpose()
+    }
+
+    /// The inputs that the caller brought, and for the others reals.
+    fn fill_up(&self, oracle: &Oracle<'_>) -> Result<Vec<Tensor>, Diagnostics> {
+        let of = |(stream, signature): (usize, &Signature)| {
+            input(signature, &self.options.inputs, (self.options.seed, stream as u64))
+        };
+        oracle.inputs().iter().enumerate().map(of).collect()
+    }
+}
+
+fn single(wrong: Box<Diagnostic>) -> Diagnostics {
+    Diagnostics::from(*wrong)
+}
+
+fn args(inputs: &[Tensor], outputs: &[Signature]) -> Vec<Arg> {
+    inputs.iter().cloned().map(Arg::Input).chain(outputs.iter().map(|_| Arg::Output)).collect()
+}
+
+/// The tensors after the inputs.
+fn results_of(results: Vec<Option<Tensor>>, n_inputs: usize) -> Vec<Tensor> {
+    results.into_iter().skip(n_inputs).flatten().collect()
+}
+
+/// The array that `given` has for `signature`, or one drawn from a seed.
+pub(super) fn input(
+    signature: &Signature,
+    given: &[(String, Array)],
+    (seed, stream): (u64, u64),
+) -> Result<Tensor, Diagnostics> {
+    if let Some((_, array)) = given.iter().find(|(name, _)| *name == signature.name) {
+        return to_tensor(array, signature).map_err(single);
+    }
+    let dtype = super::arrays::dtype_of(signature.elem);
+    let mut array = Array::zeros(dtype, &signature.shape).map_err(Diagnostics::from)?;
+    tc_runtime::random::fill(&mut array, seed, stream, tc_runtime::Fill::Uniform);
+    to_tensor(&array, signature).map_err(single)
+}
+
+/// Arguments for a program that implements no operator, and the signatures of the ones without contents.
+pub(super) fn arguments(
+    parameters: &[Parameter],
+    given: &[(String, Array)],
+    seed: u64,
+) -> Result<(Vec<Arg>, Vec<Signature>), Diagnostics> {
+    let mut outputs = Vec::new();
+    let mut args = Vec::new();
+    for (stream, parameter) in parameters.iter().enumerate() {
+        let signature = &parameter.signature;
+        let is_given = given.iter().any(|(name, _)| *name == signature.name);
+        args.push(match &parameter.scalar {
+            Some(value) if !is_given => Arg::Input(value.clone()),
+            None if !parameter.is_input && !is_given => {
+                outputs.push(signature.clone());
+                Arg::Output
+            }
+            _ => Arg::Input(input(signature, given, (seed, stream as u64))?),
+        });
+    }
+    Ok((args, outputs))
+}
+
+pub(super) fn run_on_simulator(built: &Built, args: &[Arg], options: &tc_sim::CheckOptions) -> Results {
+    let options = tc_sim::RunOptions { sizes: built.sizes.clone(), limits: options.limits, ..Default::default() };
+    let report = tc_sim::run(&built.module, &built.name, args, &options).map_err(single)?;
+    Ok((report.outputs, report.findings))
+}
+
+/// Runs `program` on `device`; `outputs` are the signatures of the arguments without contents, in order.
+pub(super) fn run_on_device(
+    device: &mut dyn Device,
+    program: &Program,
+    args: &[Arg],
+    outputs: &[Signature],
+) -> Result<Vec<Option<Tensor>>, Diagnostics> {
+    let (mut arrays, signatures) = device_arrays(program, args, outputs)?;
+    device.run(program, &mut arrays, &RunOptions::default()).map_err(Diagnostics::from)?;
+    let tensor = |((param, array), (elem, shape)): ((&Param, &Array), (tc_ir::Elem, Vec<u64>))| match param {
+        Param::Scalar(_) => Ok(None),
+        Param::Buffer(_) => Tensor::new(elem, shape, array.bytes().to_vec()).map(Some).map_err(single),
+    };
+    program.manifest.params.iter().zip(&arrays).zip(signatures).map(tensor).collect()
+}
+
+type Shapes = Vec<(tc_ir::Elem, Vec<u64>)>;
+
+/// The arguments as the kernels take them, and the element types and shapes that they have for the program.
+pub(super) fn device_arrays(
+    program: &Program,
+    args: &[Arg],
+    outputs: &[Signature],
+) -> Result<(Vec<Array>, Shapes), Diagnostics> {
+    let params = &program.manifest.params;
+    if params.len() != args.len() {
+        let text = format!("`{}` takes {} arguments, not {}", program.manifest.function, params.len(), args.len());
+        return Err(Diagnostic::error("signature", Location::None, text).into());
+    }
+    let mut outputs = outputs.iter();
+    let (mut arrays, mut shapes) = (Vec::new(), Vec::new());
+    for (param, arg) in params.iter().zip(args) {
+        let shape: &[u64] = match param {
+            Param::Buffer(buffer) => &buffer.shape,
+            Param::Scalar(_) => &[],
+        };
+        match (arg, outputs.as_slice().first()) {
+            (Arg::Input(tensor), _) => {
+                arrays.push(reshaped(tensor, param.dtype(), shape).map_err(single)?);
+                shapes.push((tensor.elem, tensor.shape.clone()));
+            }
+            (Arg::Output, Some(signature)) => {
+                outputs.next();
+                arrays.push(Array::zeros(param.dtype(), shape).map_err(Diagnostics::from)?);
+                shapes.push((signature.elem, signature.shape.clone()));
+            }
+            (Arg::Output, None) => {
+                let text = format!("nothing says what `{}` is", param.name());
+                return Err(Diagnostic::bug("signature", Location::None, text).into());
+            }
+        }
+    }
+    Ok((arrays, shapes))
+}

@@ -1,0 +1,196 @@
+//! The results of a case on given inputs.
+
+use super::arrays::to_array;
+use super::build::{Built, Define, known};
+use super::cases::Case;
+use super::check::{CheckOptions, Machine, arguments, device_arrays, input, run_on_device, run_on_simulator};
+use crate::compiler::Compiler;
+use crate::failure::Failure;
+use std::time::{Duration, Instant};
+use tc_ir::Module;
+use tc_runtime::{Array, BenchOptions, Device, Timing};
+use tc_sim::{Arg, Definition, Findings, Limits, Signature, Sizes, Tensor};
+use tc_support::{Diagnostic, Diagnostics, Severity, Sources};
+
+/// An argument of a case after it has run.
+#[derive(Clone, Debug)]
+pub struct Argument {
+    /// The name.
+    pub name: String,
+    /// The caller brought it; the others were drawn from the seed, or are results.
+    pub given: bool,
+    /// It went in.
+    pub is_input: bool,
+    /// It came out.
+    pub is_output: bool,
+    /// What is in it at the end.
+    pub array: Array,
+}
+
+/// What evaluating a case gave.
+#[derive(Clone, Debug)]
+pub struct Evaluated {
+    /// Nothing is wrong.
+    pub ok: bool,
+    /// The point of the schedule's space that was taken.
+    pub point: Vec<Define>,
+    /// All arguments, in order.
+    pub arguments: Vec<Argument>,
+    /// What was found.
+    pub diagnostics: Diagnostics,
+    /// The files that it points into.
+    pub sources: Sources,
+    /// How long it took, building included.
+    pub time: Duration,
+}
+
+/// Runs `case` of `module` on `machine` and returns what comes out.
+pub fn evaluate(
+    compiler: &Compiler,
+    module: &Module,
+    case: &Case,
+    machine: &mut Machine<'_>,
+    options: &CheckOptions,
+) -> Result<Evaluated, Failure> {
+    let start = Instant::now();
+    let failed = |diagnostics| Failure { diagnostics, sources: module.sources.clone() };
+    let mut evaluated = if case.is_definition() && !machine.is_device() {
+        by_definition(module, case, options).map_err(failed)?
+    } else {
+        let built = compiler.build(module, case, &options.defines, machine.is_device())?;
+        let failed = |diagnostics| Failure { diagnostics, sources: built.module.sources.clone() };
+        let prepared = prepare(module, case, &built, options).map_err(failed)?;
+        let (results, findings) = match machine {
+            Machine::Simulator => run_on_simulator(&built, &prepared.args, &sim_options(&built.sizes)).map_err(failed)?,
+            Machine::Device(device) => {
+                let program = compiler.emit_cuda(&built)?;
+                let results = run_on_device(&mut **device, &program, &prepared.args, &prepared.outputs).map_err(failed)?;
+                (results, Findings::default())
+            }
+        };
+        let arguments = prepared.arguments(results, options).map_err(failed)?;
+        let mut evaluated = finish(arguments, &findings);
+        evaluated.point = built.point;
+        evaluated.sources = built.module.sources;
+        evaluated
+    };
+    if evaluated.sources.is_empty() {
+        evaluated.sources = module.sources.clone();
+    }
+    evaluated.time = start.elapsed();
+    Ok(evaluated)
+}
+
+/// Measures one run of `case` on `machine`, on inputs drawn from the seed where none are given.
+pub fn bench(
+    compiler: &Compiler,
+    module: &Module,
+    case: &Case,
+    machine: &mut Machine<'_>,
+    (options, how): (&CheckOptions, &BenchOptions),
+) -> Result<Timing, Failure> {
+    let built = compiler.build(module, case, &options.defines, machine.is_device())?;
+    let failed = |diagnostics| Failure { diagnostics, sources: built.module.sources.clone() };
+    let prepared = prepare(module, case, &built, options).map_err(failed)?;
+    let mut simulator = super::Simulator::default();
+    let (device, program): (&mut dyn Device, _) = match machine {
+        Machine::Device(device) => (&mut **device, compiler.emit_cuda(&built)?),
+        Machine::Simulator => {
+            let program = simulator.program(&built, compiler.target).map_err(|wrong| failed((*wrong).into()))?;
+            (&mut simulator, program)
+        }
+    };
+    let (arrays, _) = device_arrays(&program, &prepared.args, &prepared.outputs).map_err(failed)?;
+    device.bench(&program, &arrays, how).map_err(|wrong| failed(wrong.into()))
+}
+
+fn sim_options(sizes: &Sizes) -> tc_sim::CheckOptions {
+    tc_sim::CheckOptions { sizes: sizes.clone(), ..tc_sim::CheckOptions::default() }
+}
+
+/// The arguments of a program before it runs.
+struct Prepared {
+    names: Vec<String>,
+    args: Vec<Arg>,
+    /// What the arguments without contents are.
+    outputs: Vec<Signature>,
+    /// Which are written.
+    written: Vec<bool>,
+}
+
+fn prepare(module: &Module, case: &Case, built: &Built, options: &CheckOptions) -> Result<Prepared, Diagnostics> {
+    let Some(operator) = case.definition else {
+        let parameters = tc_sim::parameters(&built.module, &built.name, &sim_options(&built.sizes));
+        let parameters = parameters.map_err(|wrong| Diagnostics::from(*wrong))?;
+        let (args, outputs) = arguments(&parameters, &options.inputs, options.seed)?;
+        let names = parameters.iter().map(|parameter| parameter.signature.name.clone()).collect();
+        return Ok(Prepared { names, args, outputs, written: parameters.iter().map(|param| param.is_output).collect() });
+    };
+    let definition = define(module, operator, &known(module, case, &options.defines))?;
+    let (inputs, outputs) = (definition.inputs(), definition.outputs());
+    let mut args = Vec::new();
+    for (stream, signature) in inputs.iter().enumerate() {
+        args.push(Arg::Input(input(signature, &options.inputs, (options.seed, stream as u64))?));
+    }
+    args.extend(outputs.iter().map(|_| Arg::Output));
+    let names = inputs.iter().chain(&outputs).map(|signature| signature.name.clone()).collect();
+    let written = inputs.iter().map(|_| false).chain(outputs.iter().map(|_| true)).collect();
+    Ok(Prepared { names, args, outputs, written })
+}
+
+impl Prepared {
+    /// The arguments with what came out of the run.
+    fn arguments(self, results: Vec<Option<Tensor>>, options: &CheckOptions) -> Result<Vec<Argument>, Diagnostics> {
+        let mut arguments = Vec::new();
+        for (((name, arg), result), written) in self.names.into_iter().zip(self.args).zip(results).zip(self.written) {
+            let is_input = matches!(arg, Arg::Input(_));
+            let Some(tensor) = result.or(match arg {
+                Arg::Input(tensor) => Some(tensor),
+                Arg::Output => None,
+            }) else {
+                continue;
+            };
+            let given = options.inputs.iter().any(|(of, _)| *of == name);
+            let array = to_array(&tensor).map_err(|wrong| Diagnostics::from(*wrong))?;
+            arguments.push(Argument { name, given, is_input, is_output: written, array });
+        }
+        Ok(arguments)
+    }
+}
+
+fn define<'m>(module: &'m Module, operator: usize, defines: &[Define]) -> Result<Definition<'m>, Diagnostics> {
+    let sizes: Sizes = defines.iter().cloned().collect();
+    Definition::new(module, module.items[operator].symbol(), &sizes, Limits::default())
+        .map_err(|wrong| Diagnostics::from(*wrong))
+}
+
+fn by_definition(module: &Module, case: &Case, options: &CheckOptions) -> Result<Evaluated, Diagnostics> {
+    let mut definition = define(module, case.func, &known(module, case, &options.defines))?;
+    let signatures = definition.inputs();
+    let mut inputs = Vec::new();
+    for (stream, signature) in signatures.iter().enumerate() {
+        inputs.push(input(signature, &options.inputs, (options.seed, stream as u64))?);
+    }
+    let evaluation = definition.evaluate(&inputs).map_err(|wrong| Diagnostics::from(*wrong))?;
+    let mut arguments = Vec::new();
+    let tensors = signatures.into_iter().zip(inputs).map(|pair| (pair, true));
+    let results = definition.outputs().into_iter().zip(evaluation.tensors()).map(|pair| (pair, false));
+    for ((signature, tensor), is_input) in tensors.chain(results) {
+        let given = is_input && options.inputs.iter().any(|(of, _)| *of == signature.name);
+        let array = to_array(&tensor).map_err(|wrong| Diagnostics::from(*wrong))?;
+        arguments.push(Argument { name: signature.name, given, is_input, is_output: !is_input, array });
+    }
+    Ok(finish(arguments, &evaluation.findings))
+}
+
+fn finish(arguments: Vec<Argument>, findings: &Findings) -> Evaluated {
+    let worth_telling = |found: &Diagnostic| found.severity != Severity::Remark;
+    Evaluated {
+        ok: !findings.has_errors(),
+        point: Vec::new(),
+        arguments,
+        diagnostics: findings.diagnostics().filter(worth_telling).collect(),
+        sources: Sources::new(),
+        time: Duration::ZERO,
+    }
+}

@@ -1,0 +1,124 @@
+//! The simulator as an oracle: does a pass keep what a program means, and does a program race?
+
+use std::sync::Arc;
+use tc_dialects::{te, tir};
+use tc_ir::verify::has_flag;
+use tc_ir::{Attr, AttrData, Func, Module, keys};
+use tc_pass::{Instrument, PassAt, PassRecord};
+use tc_passes::check_races::{Oracle, RaceOracle, Verdict};
+use tc_sim::{AgreeReport, CheckOptions, FindingKind, agree, check_against_definition, probe};
+use tc_support::{Diagnostic, Diagnostics};
+
+/// Executes every function before and after each pass that changed something, on the same inputs. A pass that changed
+/// what a function computes, or made it do what is an error, is a bug.
+///
+/// What it compared it tells in remarks: "agreed on N cells of M inputs", which is no proof.
+pub struct SemanticsCheck {
+    options: CheckOptions,
+    before: Option<Module>,
+}
+
+impl SemanticsCheck {
+    /// Compares as `options` say.
+    pub fn new(options: CheckOptions) -> SemanticsCheck {
+        SemanticsCheck { options, before: None }
+    }
+
+    fn compare(&self, at: &PassAt<'_>, before: &Module, after: &Module, func: &Func) -> Option<Diagnostic> {
+        let name = func.symbol();
+        let place = func.location(func.header.loc);
+        let compared = if before.function(name).is_some_and(is_executed) {
+            agree(before, after, name, &self.options)
+        } else {
+            // A program that was made beside its operator is compared with that.
+            let operator = implemented(func)?;
+            before.function(operator).filter(|func| func.header.opcode == te::FUNC)?;
+            check_against_definition((before, operator), (after, name), &self.options).map(|report| AgreeReport {
+                cells: report.cells,
+                inputs: report.inputs,
+                sampled: report.sampled,
+                difference: report.difference,
+                new_findings: report.findings.iter().filter(|finding| finding.kind.is_error()).cloned().collect(),
+            })
+        };
+        Some(match compared {
+            Ok(report) if report.agrees() => {
+                Diagnostic::remark("semantics", place, format!("`{}`: `@{name}` {report}", at.name))
+            }
+            Ok(report) => {
+                let mut diagnostic = Diagnostic::bug(
+                    "semantics",
+                    place,
+                    format!("`{}` changed the meaning of `@{name}`: {report}", at.name),
+                );
+                for finding in report.new_findings {
+                    diagnostic.labels.extend(finding.diagnostic.labels);
+                }
+                diagnostic
+            }
+            Err(why) => {
+                let message = format!("`{}`: `@{name}` could not be compared: {}", at.name, why.message);
+                Diagnostic::remark("semantics", place, message)
+            }
+        })
+    }
+}
+
+impl Instrument for SemanticsCheck {
+    fn before_pass(&mut self, _: &PassAt<'_>, module: &Module) -> Diagnostics {
+        self.before = Some(module.clone());
+        Diagnostics::new()
+    }
+
+    fn after_pass(&mut self, at: &PassAt<'_>, module: &Module, record: &PassRecord) -> Diagnostics {
+        let before = self.before.take().filter(|_| record.changed);
+        let Some(before) = before else { return Diagnostics::new() };
+        let funcs = module.items.iter().filter(|func| is_executed(func));
+        funcs.filter_map(|func| self.compare(at, &before, module, func)).collect()
+    }
+}
+
+/// Is `func` an operator, or a program that is no kernel? Kernels are run by those that call them.
+fn is_executed(func: &Func) -> bool {
+    let opcode = func.header.opcode;
+    opcode == te::FUNC || (opcode == tir::FUNC && !has_flag(func, func.header.attrs, keys::DEVICE))
+}
+
+/// The operator that `func` says it implements.
+fn implemented(func: &Func) -> Option<&str> {
+    let attr: Attr = func.entry(func.header.attrs, keys::IMPLEMENTS)?;
+    match func.attr_data(attr) {
+        AttrData::Symbol(name) => Some(name),
+        _ => None,
+    }
+}
+
+/// The oracle that `check-races` asks where it cannot prove.
+pub fn race_oracle(options: CheckOptions) -> Oracle {
+    Oracle(Arc::new(Races { options }))
+}
+
+struct Races {
+    options: CheckOptions,
+}
+
+impl RaceOracle for Races {
+    fn races(&self, module: &Module, symbol: &str) -> Verdict {
+        let found = match probe(module, symbol, &self.options) {
+            Ok(found) => found,
+            Err(why) => return Verdict::Unknown(why.message),
+        };
+        if found.count(FindingKind::Limit) > 0 {
+            return Verdict::Unknown("running it costs too much".to_string());
+        }
+        let of_kind = |kind: FindingKind| -> Diagnostics {
+            found.iter().filter(|finding| finding.kind == kind).map(|finding| finding.diagnostic.clone()).collect()
+        };
+        let races = of_kind(FindingKind::Race);
+        if !races.is_empty() {
+            return Verdict::Race(races);
+        }
+        let same = of_kind(FindingKind::SameValueRace);
+        if same.is_empty() { Verdict::Clean } else { Verdict::SameValue(same) }
+    }
+}
