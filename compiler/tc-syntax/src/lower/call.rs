@@ -198,6 +198,13 @@ impl<'a> Lower<'a> {
             self.error(self.value_range(positional[next]), "arguments", text);
             return None;
         }
+        if let Some((from, _)) = group
+            && self.mixing
+            && row.short.is_some()
+            && let Some(operands) = result.operands.get_mut(from..)
+        {
+            self.mix(call, operands);
+        }
         for &arg in &self.tree[args] {
             let Some(key) = arg.key else { continue };
             let key_range = self.tree[key];
@@ -303,25 +310,23 @@ impl<'a> Lower<'a> {
             Some(_) => Some(self.func.bool_ty()),
             None => None,
         };
-        let value = self.expr(expr, expected)?;
-        // `index` and other integers mix inside brackets, also as operands of `min` and the like.
-        if let Some((from, Some(ty))) = group
-            && nth >= from
-            && self.mixing
-            && row.short.is_some()
-        {
-            return Some(self.as_index(expr, value, ty));
-        }
-        Some(value)
+        self.expr(expr, expected)
     }
 
-    fn as_index(&mut self, expr: ExprId, value: Value, ty: Type) -> Value {
-        let is_int = self.func.value_scalar(value).is_some_and(|scalar| scalar.elem.is_int() && scalar.lanes == 1);
-        if ty == self.func.index_ty() && is_int && self.func.value_type(value) != ty {
-            let loc = self.expr_loc(expr);
-            return self.emit_value(loc, self.sugar.cast, &[value], Attrs::EMPTY, ty);
+    /// Inside brackets `index` and other integers mix, also as operands of `min` and the like: where one is `index`,
+    /// the others are made so.
+    fn mix(&mut self, call: ExprId, operands: &mut [Value]) {
+        let index = self.func.index_ty();
+        if !operands.iter().any(|&value| self.func.value_type(value) == index) {
+            return;
         }
-        value
+        let loc = self.expr_loc(call);
+        for value in operands {
+            let is_int = self.func.value_scalar(*value).is_some_and(|scalar| scalar.elem.is_int() && scalar.lanes == 1);
+            if is_int && self.func.value_type(*value) != index {
+                *value = self.emit_value(loc, self.sugar.cast, &[*value], Attrs::EMPTY, index);
+            }
+        }
     }
 
     fn keyed_operand(&mut self, kind: ParamKind, value: TreeValue) -> Option<Value> {
