@@ -60,8 +60,10 @@ pub struct Cse;
 
 impl FuncPass for Cse {
     fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
-        let mut table = Table { rw: Rewriter::new(func), known: FxHashMap::default(), undo: Vec::new(), n_merged: 0 };
+        let known = FxHashMap::with_capacity_and_hasher(func.n_op_ids(), Default::default());
+        let mut table = Table { rw: Rewriter::new(func), known, undo: Vec::new(), n_merged: 0 };
         table.walk();
+        table.rw.settle();
         cx.count("ops merged", table.n_merged);
         table.n_merged > 0
     }

@@ -227,7 +227,7 @@ fn vector_bounds(func: &Func, value: Value, algebra: &mut Algebra) -> tc_arith::
     };
     let lanes = func.value_scalar(value).map_or(1, |scalar| i64::from(scalar.lanes));
     let span = stride.saturating_mul(lanes - 1);
-    base(algebra).add(tc_arith::Interval::new(span.min(0), span.max(0)))
+    base(algebra) + tc_arith::Interval::new(span.min(0), span.max(0))
 }
 
 fn set_types(func: &mut Func, classes: &mut Classes, cx: &mut PassCx) {

@@ -2,6 +2,7 @@
 
 mod checks;
 mod loops;
+mod pipeline;
 mod split;
 mod storage;
 mod sync;
