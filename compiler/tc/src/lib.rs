@@ -19,16 +19,20 @@
 //! of its own to it, builds modules with [`ir::Builder`] instead of text where it likes, and gets all findings as
 //! data: a [`Failure`] carries the diagnostics and the sources that they point into. Nothing here writes to a stream.
 //!
+//! [`run`] runs and checks what a file holds, on the simulator or on a GPU.
+//!
 //! The crates of the compiler are re-exported as modules, so that an embedder depends on this one only.
 
 mod compiler;
 mod failure;
 mod load;
+pub mod run;
 mod semantics;
 
 pub use compiler::{Compiler, Parsed};
 pub use failure::Failure;
 pub use load::{LoadError, decode, load};
+pub use run::check;
 pub use semantics::{SemanticsCheck, race_oracle};
 
 pub use tc_arith as arith;

@@ -5,7 +5,7 @@ use crate::check::{CheckOptions, Difference, Round, check_against_definition, ne
 use crate::define::{Definition, Signature, show};
 use crate::finding::{Finding, FindingKind};
 use crate::memory::Global;
-use crate::run::{Arg, Execution, RunOptions, estimate, program_named, shape_of};
+use crate::run::{Arg, Execution, RunOptions, program_named, shape_of, work};
 use crate::tensor::{Tensor, unravel};
 use crate::tolerance::{Tolerance, distance, same, with_callees};
 use crate::{Result, Sizes};
@@ -83,8 +83,8 @@ fn operators(before: &Module, after: &Module, name: &str, options: &CheckOptions
     if (shapes(second.inputs()), shapes(second.outputs())) != (shapes(inputs.clone()), shapes(outputs.clone())) {
         return Err(signature_changed(second.func()));
     }
-    let funcs = with_callees(before, first.func()).into_iter().chain(with_callees(after, second.func()));
-    let tolerance = Tolerance::of(funcs, first.n_terms().max(second.n_terms()));
+    let (expected, found) = (with_callees(before, first.func()), with_callees(after, second.func()));
+    let tolerance = Tolerance::of(&expected, &found, first.n_terms().max(second.n_terms()));
     let mut report = AgreeReport::default();
     for round in Round::all(options, tolerance) {
         let tensors = round.inputs(&inputs);
@@ -145,8 +145,7 @@ fn programs(before: &Module, after: &Module, name: &str, options: &CheckOptions)
         return Err(signature_changed(second));
     }
     let params = Params::of(before, first, options)?;
-    let funcs: Vec<&Func> = with_callees(before, first).into_iter().chain(with_callees(after, second)).collect();
-    let tolerance = Tolerance::of(funcs, params.n_terms);
+    let tolerance = Tolerance::of(&with_callees(before, first), &with_callees(after, second), params.n_terms);
     let mut report = AgreeReport::default();
     for round in Round::all(options, tolerance) {
         let args = params.args(&round);
@@ -202,23 +201,23 @@ fn compare_runs(
 }
 
 /// What a program takes and fills, told by what it does.
-struct Params {
-    list: Vec<Param>,
-    n_terms: u64,
+pub(crate) struct Params {
+    pub(crate) list: Vec<Param>,
+    pub(crate) n_terms: u64,
 }
 
-struct Param {
-    signature: Signature,
-    written: bool,
+pub(crate) struct Param {
+    pub(crate) signature: Signature,
+    pub(crate) written: bool,
     /// It is read before it is written, or never written.
-    is_input: bool,
+    pub(crate) is_input: bool,
     /// The value of a scalar.
-    scalar: Option<Tensor>,
+    pub(crate) scalar: Option<Tensor>,
 }
 
 impl Params {
     /// Looks at the program, and runs it once to see which of the buffers that it writes it reads before.
-    fn of(module: &Module, func: &Func, options: &CheckOptions) -> Result<Params> {
+    pub(crate) fn of(module: &Module, func: &Func, options: &CheckOptions) -> Result<Params> {
         let mut scalars = std::collections::BTreeMap::new();
         let mut list = Vec::new();
         for (nth, &param) in func.params().iter().enumerate() {
@@ -244,7 +243,7 @@ impl Params {
             list[param].written = info.written;
             list[param].is_input = !info.written;
         }
-        let n_terms = program.kernels.iter().map(estimate).max().unwrap_or(1);
+        let n_terms = program.kernels.iter().map(|kernel| work(kernel).rounds).max().unwrap_or(1);
         let mut params = Params { list, n_terms };
         if params.list.iter().any(|param| param.written) {
             let round = Round { fill: crate::inputs::Fill::Integers { max: 2, keep: 1 << 16 }, seed: options.seed };
@@ -262,7 +261,7 @@ impl Params {
         Ok(params)
     }
 
-    fn args(&self, round: &Round) -> Vec<Arg> {
+    pub(crate) fn args(&self, round: &Round) -> Vec<Arg> {
         let of = |(param, stream): (&Param, u64)| match &param.scalar {
             Some(value) => Arg::Input(value.clone()),
             None if param.is_input => Arg::Input(crate::inputs::fill(&param.signature, round.seed, stream, round.fill)),

@@ -74,7 +74,7 @@ impl fmt::Display for Difference {
 }
 
 /// What a comparison with the definition gave.
-#[derive(Clone, Debug)]
+#[derive(Clone, Default, Debug)]
 pub struct CheckReport {
     /// Cells compared, over all inputs.
     pub cells: u64,
@@ -185,9 +185,9 @@ pub fn check_against_definition(
         let text = format!("`@{program}` takes {} arguments, and `@{operator}` has {n} tensors", func.params().len());
         return Err(Box::new(Diagnostic::error("signature", func.location(func.header.loc), text)));
     }
-    let funcs = with_callees(definition, defined.func()).into_iter().chain(with_callees(module, func));
-    let tolerance = Tolerance::of(funcs, defined.n_terms());
-    let mut report = CheckReport::new();
+    let expected = with_callees(definition, defined.func());
+    let tolerance = Tolerance::of(&expected, &with_callees(module, func), defined.n_terms());
+    let mut report = CheckReport::default();
     for round in Round::all(options, tolerance) {
         let tensors = round.inputs(&inputs);
         let args: Vec<Arg> =
@@ -299,24 +299,7 @@ fn flat(index: &[u64], shape: &[u64]) -> usize {
 }
 
 impl CheckReport {
-    fn new() -> CheckReport {
-        CheckReport {
-            cells: 0,
-            inputs: 0,
-            max_abs_err: 0.0,
-            max_rel_err: 0.0,
-            n_different: 0,
-            difference: None,
-            races: 0,
-            same_value_races: 0,
-            findings: Findings::default(),
-            sampled: false,
-            steps: 0,
-            wall_time: Duration::ZERO,
-        }
-    }
-
-    fn add_run(&mut self, findings: Findings, steps: u64, sampled: bool, options: &CheckOptions) {
+    pub(crate) fn add_run(&mut self, findings: Findings, steps: u64, sampled: bool, options: &CheckOptions) {
         self.inputs += 1;
         self.races += findings.count(FindingKind::Race);
         self.same_value_races += findings.count(FindingKind::SameValueRace);
@@ -325,7 +308,7 @@ impl CheckReport {
         self.sampled |= sampled;
     }
 
-    fn add_error(&mut self, error: f64, expected: f64, allowed: f64, describe: impl FnOnce() -> Difference) {
+    pub(crate) fn add_error(&mut self, error: f64, expected: f64, allowed: f64, describe: impl FnOnce() -> Difference) {
         self.max_abs_err = self.max_abs_err.max(error);
         if expected != 0.0 && !expected.is_nan() {
             self.max_rel_err = self.max_rel_err.max(error / expected.abs());

@@ -316,7 +316,7 @@ fn report_unwritten(program: &Program, globals: &[Arc<Global>], findings: &mut F
 
 /// The blocks to run of a launch that costs more than the budget: the corners of the grid, and random ones.
 fn sample(kernel: &Kernel, sampling: Sampling) -> Option<Vec<u64>> {
-    let per_block = estimate(kernel).saturating_mul(kernel.threads()).max(1);
+    let per_block = work(kernel).steps.saturating_mul(kernel.threads()).max(1);
     let n_blocks = kernel.blocks();
     if per_block.saturating_mul(n_blocks) <= sampling.budget || n_blocks <= 16 {
         return None;
@@ -337,26 +337,35 @@ fn sample(kernel: &Kernel, sampling: Sampling) -> Option<Vec<u64>> {
     Some(blocks)
 }
 
-/// Steps of one thread, as far as the code tells: loops whose extent is unknown count as 8 rounds.
-pub(crate) fn estimate(kernel: &Kernel) -> u64 {
+/// What one thread of a kernel does, as far as the code tells: loops whose extent is unknown count as 8 rounds.
+pub(crate) struct Work {
+    /// Ops.
+    pub(crate) steps: u64,
+    /// Rounds of the innermost loop, the most there are.
+    pub(crate) rounds: u64,
+}
+
+pub(crate) fn work(kernel: &Kernel) -> Work {
     let mut known = BTreeMap::<Reg, i64>::new();
     for &(reg, preload) in &kernel.preloads {
         if let Preload::Const(value) = preload {
             known.insert(reg, value as i64);
         }
     }
-    let (mut total, mut rounds, mut stack) = (0u64, 1u64, Vec::new());
+    let mut work = Work { steps: 0, rounds: 1 };
+    let (mut rounds, mut stack) = (1u64, Vec::new());
     for instr in &kernel.code {
-        total = total.saturating_add(rounds);
+        work.steps = work.steps.saturating_add(rounds);
         match instr {
             Instr::LoopUniform { lo, hi, .. } | Instr::LoopVarying { lo, hi, .. } => {
                 let extent = known.get(lo).zip(known.get(hi)).map(|(lo, hi)| hi.saturating_sub(*lo).max(0));
                 stack.push(rounds);
                 rounds = rounds.saturating_mul(extent.unwrap_or(8) as u64);
+                work.rounds = work.rounds.max(rounds);
             }
             Instr::NextUniform { .. } | Instr::NextVarying { .. } => rounds = stack.pop().unwrap_or(1),
             _ => {}
         }
     }
-    total
+    work
 }

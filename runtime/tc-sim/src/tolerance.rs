@@ -2,7 +2,7 @@
 //!
 //! Two programs that do the same sums in different orders differ by rounding. With `m` the magnitude of a cell (see
 //! [`crate::magnitude`]; for a sum of products it is `sum |a * b|`), `u` the unit roundoff of the coarsest float
-//! type that either computes in, and `n` the terms that a cell is summed from, they may differ by
+//! type that the first computes in, and `n` the terms that a cell is summed from, they may differ by
 //!
 //! ```text
 //! K(n) * u * m,    K(n) = 8 * (1 + sqrt(n))
@@ -30,15 +30,15 @@ pub(crate) struct Tolerance {
 }
 
 impl Tolerance {
-    /// For functions that compute as these and those they call do.
-    pub(crate) fn of<'f>(funcs: impl IntoIterator<Item = &'f Func>, n_terms: u64) -> Tolerance {
+    /// Between what is expected and what is found. Only what is expected says how coarse rounding may be.
+    pub(crate) fn of(expected: &[&Func], found: &[&Func], n_terms: u64) -> Tolerance {
         let mut tolerance = Tolerance { bits: 53, is_integral: true, n_terms };
-        for func in funcs {
+        for (func, counts) in expected.iter().map(|func| (func, true)).chain(found.iter().map(|func| (func, false))) {
             for op in all_ops(func) {
                 let computes = func.opcode(op).dialect() == arith::ADD.dialect() && func.opcode(op) != arith::CONSTANT;
                 for value in func.results(op) {
                     let float = func.value_scalar(value).map(|scalar| scalar.elem).filter(|elem| elem.is_float());
-                    if let (Some(elem), true) = (float, computes || func.opcode(op) == te::REDUCE) {
+                    if let (Some(elem), true) = (float, counts && (computes || func.opcode(op) == te::REDUCE)) {
                         tolerance.bits = tolerance.bits.min(mantissa(elem));
                     }
                     tolerance.is_integral &= float.is_none() || keeps_integers(func, op, func.opcode(op));

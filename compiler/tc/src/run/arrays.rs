@@ -40,7 +40,7 @@ pub fn to_tensor(array: &Array, signature: &Signature) -> Result<Tensor, Box<Dia
         let text = format!("`{}` must be `{}`, not `{have}`", signature.name, describe(signature));
         return Err(Box::new(Diagnostic::error("bad-argument", Location::None, text)));
     }
-    Tensor::new(signature.elem, signature.shape.clone(), array.bytes().to_vec())
+    Tensor::new(signature.elem, signature.shape.clone(), array.bytes().to_vec()).map_err(Box::new)
 }
 
 /// `tensor` as an array.

@@ -94,12 +94,13 @@ impl Compiler {
         }
         // The barriers are the author's: `thread-sync` would put in those that were left out.
         let steps = tc_passes::table::cuda(&[]).unwrap_or_default();
-        let texts: Vec<&str> = steps.iter().map(|step| &*step.text).filter(|text| !text.contains("thread-sync")).collect();
+        let texts: Vec<&str> =
+            steps.iter().map(|step| &*step.text).filter(|text| !text.contains("thread-sync")).collect();
         Ok(Some(format!("module({})", texts.join(","))))
     }
 
     /// `built` as CUDA C++, which a GPU compiles when it loads it.
-    pub fn emit_cuda(&self, built: &Built) -> Result<Program, Failure> {
+    pub fn cuda_program(&self, built: &Built) -> Result<Program, Failure> {
         let options = tc_cuda::EmitOptions::default();
         let emitted = tc_cuda::emit(&built.module, &built.name, &self.target, &options)
             .map_err(|diagnostics| Failure { diagnostics, sources: built.module.sources.clone() })?;

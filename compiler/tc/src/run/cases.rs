@@ -134,7 +134,11 @@ fn functions(module: &Module, choice: Choice<'_>) -> Result<Vec<usize>, Refused>
     let Some(name) = choice.func else {
         let chosen: Vec<usize> = all().map(|(func, _)| func).collect();
         if chosen.is_empty() {
-            return Err(input("nothing-to-run", "the file holds no operator and no program", "write a `te.func` or a `tir.func`"));
+            return Err(input(
+                "nothing-to-run",
+                "the file holds no operator and no program",
+                "write a `te.func` or a `tir.func`",
+            ));
         }
         return Ok(chosen);
     };
@@ -143,7 +147,11 @@ fn functions(module: &Module, choice: Choice<'_>) -> Result<Vec<usize>, Refused>
     }
     let shown = suggest::shorten(name);
     if let Some(item) = module.items.iter().find(|item| item.symbol() == name) {
-        let what = if forms::is_device(item) { "kernel".to_string() } else { format!("`{}`", item.item_row().keyword()) };
+        let what = if forms::is_device(item) {
+            "kernel".to_string()
+        } else {
+            format!("`{}`", item.item_row().item.map_or("item", |item| item.keyword))
+        };
         return Err(call(format!("`@{shown}` is a {what}, which does not run on its own"), None));
     }
     let names: Vec<&str> = all().map(|(_, item)| item.symbol()).collect();
@@ -187,7 +195,10 @@ fn require_schedule(module: &Module, chosen: &[usize], choice: Choice<'_>) -> Re
 /// Is `item` called by another program, and implements nothing by itself?
 fn is_part(module: &Module, item: &Func) -> bool {
     implements(item).is_none()
-        && module.items.iter().any(|caller| !std::ptr::eq(caller, item) && calls(caller).any(|callee| callee == item.symbol()))
+        && module
+            .items
+            .iter()
+            .any(|caller| !std::ptr::eq(caller, item) && calls(caller).any(|callee| callee == item.symbol()))
 }
 
 /// The functions that `func` calls.
@@ -213,7 +224,8 @@ fn definition(module: &Module, func: usize) -> Result<Option<usize>, Refused> {
     if let Some(operator) = found.filter(|&operator| is_operator(&module.items[operator])) {
         return Ok(Some(operator));
     }
-    let text = format!("`@{}` implements `@{}`, which is no operator of the file", item.symbol(), suggest::shorten(name));
+    let text =
+        format!("`@{}` implements `@{}`, which is no operator of the file", item.symbol(), suggest::shorten(name));
     let mut diagnostic = Diagnostic::error("implements", item.location(item.header.loc), text);
     let operators: Vec<&str> = module.items.iter().filter(|item| is_operator(item)).map(Func::symbol).collect();
     diagnostic.help = at_signs(name, &operators);
@@ -266,7 +278,8 @@ tir.func @by_hand(A: f32[8], B: f32[8]) attributes {implements = @g} {
         assert_eq!(checked(Some("g"), None), ["g @one", "by_hand"]);
         assert_eq!(checked(Some("by_hand"), None), ["by_hand"]);
         assert_eq!(checked(None, Some("one")), ["f @one", "g @one"]);
-        let evaluated = |func, schedule| names(&module, to_evaluate(&module, Choice { func, schedule }).expect("cases"));
+        let evaluated =
+            |func, schedule| names(&module, to_evaluate(&module, Choice { func, schedule }).expect("cases"));
         assert_eq!(evaluated(None, None), ["f", "g", "by_hand"]);
         assert_eq!(evaluated(Some("f"), Some("two")), ["f @two"]);
         let by_hand = to_check(&module, Choice { func: Some("by_hand"), schedule: None }).expect("a case")[0];
@@ -292,7 +305,10 @@ tir.func @by_hand(A: f32[8], B: f32[8]) attributes {implements = @g} {
     #[test]
     fn a_file_without_anything_to_do_is_at_fault() {
         let none = Choice::default();
-        assert_eq!(refused(to_check(&module(""), none)).1, "the file holds no items; write a `te.func` or a `tir.func`");
+        assert_eq!(
+            refused(to_check(&module(""), none)).1,
+            "the file holds no items; write a `te.func` or a `tir.func`"
+        );
         let bare = module("te.func @f(A: f32[8]) -> f32[8] { compute B[i: 8] = A[i] return B }");
         let (is_call, text) = refused(to_check(&bare, none));
         assert!(!is_call && text.starts_with("there is nothing to check"), "{text}");

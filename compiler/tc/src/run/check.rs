@@ -196,15 +196,12 @@ impl Job<'_> {
         if !findings.has_errors() {
             oracle.judge(&trial, &results_of(results, n_inputs)).map_err(single)?;
         }
-        let mut report = oracle.finish();
-        report.races = findings.count(FindingKind::Race);
-        report.same_value_races = findings.count(FindingKind::SameValueRace);
-        report.add_findings(findings);
-        Ok(report)
+        oracle.add_findings(findings);
+        Ok(oracle.finish())
     }
 
     fn launch(&self, device: &mut dyn Device) -> Result<CheckReport, Diagnostics> {
-        let program = self.compiler.emit_cuda(self.built).map_err(|failure| failure.diagnostics)?;
+        let program = self.compiler.cuda_program(self.built).map_err(|failure| failure.diagnostics)?;
         let Some(mut oracle) = self.oracle()? else { return self.launch_alone(device, &program) };
         let trials =
             if self.options.inputs.is_empty() { oracle.trials() } else { vec![Trial::given(self.fill_up(&oracle)?)] };
@@ -222,9 +219,7 @@ impl Job<'_> {
         let parameters = tc_sim::parameters(module, name, &self.sim).map_err(single)?;
         let (args, outputs) = arguments(&parameters, &self.options.inputs, self.options.seed)?;
         run_on_device(device, program, &args, &outputs)?;
-        let mut report = CheckReport::empty();
-        report.inputs = 1;
-        Ok(report)
+        Ok(CheckReport { inputs: 1, ..CheckReport::default() })
     }
 
     fn oracle(&self) -> Result<Option<Oracle<'_>>, Diagnostics> {
@@ -309,7 +304,7 @@ pub(super) fn run_on_device(
     device.run(program, &mut arrays, &RunOptions::default()).map_err(Diagnostics::from)?;
     let tensor = |((param, array), (elem, shape)): ((&Param, &Array), (tc_ir::Elem, Vec<u64>))| match param {
         Param::Scalar(_) => Ok(None),
-        Param::Buffer(_) => Tensor::new(elem, shape, array.bytes().to_vec()).map(Some).map_err(single),
+        Param::Buffer(_) => Tensor::new(elem, shape, array.bytes().to_vec()).map(Some).map_err(Diagnostics::from),
     };
     program.manifest.params.iter().zip(&arrays).zip(signatures).map(tensor).collect()
 }

@@ -55,16 +55,21 @@ pub fn evaluate(
     let start = Instant::now();
     let failed = |diagnostics| Failure { diagnostics, sources: module.sources.clone() };
     let mut evaluated = if case.is_definition() && !machine.is_device() {
-        by_definition(module, case, options).map_err(failed)?
+        let mut evaluated = by_definition(module, case, options).map_err(failed)?;
+        evaluated.sources = module.sources.clone();
+        evaluated
     } else {
         let built = compiler.build(module, case, &options.defines, machine.is_device())?;
         let failed = |diagnostics| Failure { diagnostics, sources: built.module.sources.clone() };
         let prepared = prepare(module, case, &built, options).map_err(failed)?;
         let (results, findings) = match machine {
-            Machine::Simulator => run_on_simulator(&built, &prepared.args, &sim_options(&built.sizes)).map_err(failed)?,
+            Machine::Simulator => {
+                run_on_simulator(&built, &prepared.args, &sim_options(&built.sizes)).map_err(failed)?
+            }
             Machine::Device(device) => {
-                let program = compiler.emit_cuda(&built)?;
-                let results = run_on_device(&mut **device, &program, &prepared.args, &prepared.outputs).map_err(failed)?;
+                let program = compiler.cuda_program(&built)?;
+                let results =
+                    run_on_device(&mut **device, &program, &prepared.args, &prepared.outputs).map_err(failed)?;
                 (results, Findings::default())
             }
         };
@@ -74,9 +79,6 @@ pub fn evaluate(
         evaluated.sources = built.module.sources;
         evaluated
     };
-    if evaluated.sources.is_empty() {
-        evaluated.sources = module.sources.clone();
-    }
     evaluated.time = start.elapsed();
     Ok(evaluated)
 }
@@ -94,7 +96,7 @@ pub fn bench(
     let prepared = prepare(module, case, &built, options).map_err(failed)?;
     let mut simulator = super::Simulator::default();
     let (device, program): (&mut dyn Device, _) = match machine {
-        Machine::Device(device) => (&mut **device, compiler.emit_cuda(&built)?),
+        Machine::Device(device) => (&mut **device, compiler.cuda_program(&built)?),
         Machine::Simulator => {
             let program = simulator.program(&built, compiler.target).map_err(|wrong| failed((*wrong).into()))?;
             (&mut simulator, program)
@@ -124,7 +126,12 @@ fn prepare(module: &Module, case: &Case, built: &Built, options: &CheckOptions) 
         let parameters = parameters.map_err(|wrong| Diagnostics::from(*wrong))?;
         let (args, outputs) = arguments(&parameters, &options.inputs, options.seed)?;
         let names = parameters.iter().map(|parameter| parameter.signature.name.clone()).collect();
-        return Ok(Prepared { names, args, outputs, written: parameters.iter().map(|param| param.is_output).collect() });
+        return Ok(Prepared {
+            names,
+            args,
+            outputs,
+            written: parameters.iter().map(|param| param.is_output).collect(),
+        });
     };
     let definition = define(module, operator, &known(module, case, &options.defines))?;
     let (inputs, outputs) = (definition.inputs(), definition.outputs());
