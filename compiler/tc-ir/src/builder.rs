@@ -140,7 +140,8 @@ impl<'f> Builder<'f> {
             }
         }
         let inferred;
-        let results = if results.is_empty() && row.results != Results::Count(0) && !matches!(row.infer, Infer::Written) {
+        let results = if results.is_empty() && row.results != Results::Count(0) && !matches!(row.infer, Infer::Written)
+        {
             inferred = self
                 .func
                 .infer_types(opcode, &operands, attrs)
@@ -155,11 +156,10 @@ impl<'f> Builder<'f> {
     /// Makes an op whose operands are all by position and whose result is inferred; gives that result.
     pub fn value(&mut self, opcode: Opcode, operands: &[Value], attrs: &[(Name, Attr)]) -> Value {
         let attrs = self.func.dict(attrs);
-        let types = self
-            .func
-            .infer_types(opcode, operands, attrs)
-            .unwrap_or_else(|reason| panic!("built an ill-typed `{}`: {reason}", self.func.registry().row(opcode).name));
-        let op = self.op(OpSpec { opcode, operands, keyed: 0, attrs, results: &types, n_regions: 0 });
+        let ty = self.func.infer_type(opcode, operands, attrs).unwrap_or_else(|reason| {
+            panic!("built an ill-typed `{}`: {reason}", self.func.registry().row(opcode).name)
+        });
+        let op = self.op(OpSpec { opcode, operands, keyed: 0, attrs, results: &[ty], n_regions: 0 });
         self.func.result(op).expect("the row has one result")
     }
 
@@ -241,16 +241,26 @@ impl Func {
     /// The types that the row `opcode` gives its results.
     pub fn infer_types(&mut self, opcode: Opcode, operands: &[Value], attrs: Attrs) -> Result<Vec<Type>, String> {
         let row = self.registry().row(opcode);
-        let operand = |idx: usize| operands.get(idx).copied().ok_or_else(|| format!("`{}` lacks an operand", row.name));
         match row.infer {
             _ if row.results == Results::Count(0) => Ok(Vec::new()),
+            Infer::All(infer) => infer(self, operands, attrs),
+            _ => self.infer_type(opcode, operands, attrs).map(|ty| vec![ty]),
+        }
+    }
+
+    /// The type that the row `opcode` gives its one result.
+    pub fn infer_type(&mut self, opcode: Opcode, operands: &[Value], attrs: Attrs) -> Result<Type, String> {
+        let row = self.registry().row(opcode);
+        let operand = |idx: usize| operands.get(idx).copied().ok_or_else(|| format!("`{}` lacks an operand", row.name));
+        match row.infer {
             Infer::Written => Err(format!("the types of the results of `{}` must be written", row.name)),
-            Infer::Same(idx) => Ok(vec![self.value_type(operand(idx)?)]),
+            Infer::Same(idx) => Ok(self.value_type(operand(idx)?)),
             Infer::Predicate => {
                 let lanes = self.value_scalar(operand(0)?).map_or(1, |scalar| scalar.lanes);
-                Ok(vec![self.scalar_ty(crate::Scalar { elem: Elem::Bool, lanes })])
+                Ok(self.scalar_ty(crate::Scalar { elem: Elem::Bool, lanes }))
             }
             Infer::By(infer) => infer(self, operands, attrs),
+            Infer::All(_) => Err(format!("`{}` has several results", row.name)),
         }
     }
 

@@ -88,8 +88,9 @@ pub fn accesses(func: &Func, op: Op) -> Vec<(Value, Access)> {
 pub fn root_buffer(func: &Func, mut place: Value) -> Value {
     // References never pass through region arguments or results, so the chain ends at a definition.
     while let Some(op) = func.def_op(place) {
-        let is_step = matches!(func.row(op).params.first().map(|param| param.kind), Some(ParamKind::Place(Access::None)))
-            && matches!(func.type_data(func.value_type(place)), TypeData::Ref { .. } | TypeData::Shaped { .. });
+        let is_step =
+            matches!(func.row(op).params.first().map(|param| param.kind), Some(ParamKind::Place(Access::None)))
+                && matches!(func.type_data(func.value_type(place)), TypeData::Ref { .. } | TypeData::Shaped { .. });
         if !is_step {
             break;
         }

@@ -216,6 +216,9 @@ impl Func {
         self.places.shrink_to_fit();
         self.values.shrink_to_fit();
         self.regions.shrink_to_fit();
+        // A pool has no way to shrink, but its copy is exact.
+        self.value_lists = self.value_lists.clone();
+        self.region_lists = self.region_lists.clone();
         self.types.shrink();
         self.attrs.shrink();
         self.names.shrink();
@@ -245,6 +248,11 @@ impl Func {
     /// The text of `name`.
     pub fn text(&self, name: Name) -> &str {
         self.names.text(name)
+    }
+
+    /// The number of names known here; ids are below it.
+    pub fn n_names(&self) -> usize {
+        self.names.len()
     }
 
     /// The type with this data.

@@ -2,8 +2,9 @@
 
 use crate::entity::Name;
 use cranelift_entity::EntityRef;
-use indexmap::IndexSet;
-use rustc_hash::FxBuildHasher;
+use hashbrown::HashTable;
+use rustc_hash::FxHasher;
+use std::hash::Hasher;
 
 macro_rules! known_keys {
     ($($const:ident = $text:literal),* $(,)?) => {
@@ -65,35 +66,66 @@ known_keys! {
     N_AXES = "n_axes",
 }
 
-/// The names of one function.
+/// The names of one function, in one piece of text: a name costs its letters, an offset and a place in the index.
 #[derive(Clone, Debug)]
 pub(crate) struct NameTable {
-    set: IndexSet<Box<str>, FxBuildHasher>,
+    text: String,
+    /// Where each name ends; it starts where the one before it ends.
+    ends: Vec<u32>,
+    index: HashTable<u32>,
+}
+
+fn hash_of(text: &str) -> u64 {
+    let mut hasher = FxHasher::default();
+    hasher.write(text.as_bytes());
+    hasher.finish()
+}
+
+/// The text of name number `idx`.
+fn slice<'t>(text: &'t str, ends: &[u32], idx: usize) -> &'t str {
+    let start = if idx == 0 { 0 } else { ends[idx - 1] };
+    &text[start as usize..ends[idx] as usize]
 }
 
 impl NameTable {
     pub(crate) fn new() -> NameTable {
-        let mut set = IndexSet::with_capacity_and_hasher(KNOWN.len() + 16, FxBuildHasher);
-        set.extend(KNOWN.iter().map(|&text| Box::from(text)));
-        NameTable { set }
+        let mut table = NameTable { text: String::new(), ends: Vec::new(), index: HashTable::new() };
+        for text in KNOWN {
+            table.intern(text);
+        }
+        table
     }
 
     pub(crate) fn intern(&mut self, text: &str) -> Name {
-        if let Some(idx) = self.set.get_index_of(text) {
-            return Name::new(idx);
+        let hash = hash_of(text);
+        let NameTable { text: all, ends, index } = self;
+        if let Some(&idx) = index.find(hash, |&idx| slice(all, ends, idx as usize) == text) {
+            return Name::from_u32(idx);
         }
-        Name::new(self.set.insert_full(text.into()).0)
+        let idx = ends.len() as u32;
+        all.push_str(text);
+        ends.push(all.len() as u32);
+        index.insert_unique(hash, idx, |&idx| hash_of(slice(all, ends, idx as usize)));
+        Name::from_u32(idx)
     }
 
     pub(crate) fn find(&self, text: &str) -> Option<Name> {
-        self.set.get_index_of(text).map(Name::new)
+        let found = self.index.find(hash_of(text), |&idx| slice(&self.text, &self.ends, idx as usize) == text);
+        found.copied().map(Name::from_u32)
     }
 
     pub(crate) fn text(&self, name: Name) -> &str {
-        &self.set[name.index()]
+        slice(&self.text, &self.ends, name.index())
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
     }
 
     pub(crate) fn shrink(&mut self) {
-        self.set.shrink_to_fit();
+        self.text.shrink_to_fit();
+        self.ends.shrink_to_fit();
+        let NameTable { text, ends, index } = self;
+        index.shrink_to_fit(|&idx| hash_of(slice(text, ends, idx as usize)));
     }
 }

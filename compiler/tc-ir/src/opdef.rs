@@ -231,7 +231,10 @@ pub enum Results {
     Many,
 }
 
-/// Types of results from operands and attributes; refuses with a reason.
+/// The type of the one result from operands and attributes; refuses with a reason.
+pub type InferType = fn(&mut Func, &[Value], Attrs) -> Result<Type, String>;
+
+/// The types of several results.
 pub type InferTypes = fn(&mut Func, &[Value], Attrs) -> Result<Vec<Type>, String>;
 
 /// How the types of the results follow, where the text does not write them.
@@ -243,8 +246,10 @@ pub enum Infer {
     Same(usize),
     /// `bool`, with the lanes of operand 0.
     Predicate,
-    /// As the function says.
-    By(InferTypes),
+    /// Of the one result, as the function says.
+    By(InferType),
+    /// Of several results, as the function says.
+    All(InferTypes),
 }
 
 /// A region of an op.

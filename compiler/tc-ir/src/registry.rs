@@ -86,7 +86,9 @@ impl Registry {
 
     /// The row of `opcode`; the row of unknown ops if there is none.
     pub fn row(&self, opcode: Opcode) -> &'static OpDef {
-        self.by_number[opcode.dialect() as usize].and_then(|rows| rows.get(opcode.row() as usize)).unwrap_or(&OpDef::UNKNOWN)
+        self.by_number[opcode.dialect() as usize]
+            .and_then(|rows| rows.get(opcode.row() as usize))
+            .unwrap_or(&OpDef::UNKNOWN)
     }
 
     /// The op with this dotted name.

@@ -8,18 +8,21 @@ use crate::builder::Builder;
 use crate::entity::{Attr, Attrs, Name, Op, Region, Type, Value};
 use crate::func::{Func, Locs};
 use crate::opdef::Opcode;
-use rustc_hash::FxHashMap;
+use cranelift_entity::SecondaryMap;
+use cranelift_entity::packed_option::PackedOption;
 
 /// Edits a function. Dropping it brings all operands up to date.
 pub struct Rewriter<'f> {
     func: &'f mut Func,
-    replaced: FxHashMap<Value, Value>,
+    replaced: SecondaryMap<Value, PackedOption<Value>>,
+    /// Are operands out of date, for all that the rewriter knows?
+    pending: bool,
     changed: bool,
 }
 
 impl Drop for Rewriter<'_> {
     fn drop(&mut self) {
-        if self.replaced.is_empty() {
+        if !self.pending {
             return;
         }
         let mut pending = vec![self.func.body()];
@@ -37,7 +40,7 @@ impl Drop for Rewriter<'_> {
 impl<'f> Rewriter<'f> {
     /// Starts to edit `func`.
     pub fn new(func: &'f mut Func) -> Rewriter<'f> {
-        Rewriter { func, replaced: FxHashMap::default(), changed: false }
+        Rewriter { func, replaced: SecondaryMap::new(), pending: false, changed: false }
     }
 
     /// The function as it stands.
@@ -62,7 +65,7 @@ impl<'f> Rewriter<'f> {
 
     /// What stands for `value` now.
     pub fn current(&self, mut value: Value) -> Value {
-        while let Some(&next) = self.replaced.get(&value) {
+        while let Some(next) = self.replaced[value].expand() {
             value = next;
         }
         value
@@ -70,7 +73,7 @@ impl<'f> Rewriter<'f> {
 
     /// Brings the operands of `op` up to date. A walk does so before it shows an op.
     pub fn refresh(&mut self, op: Op) {
-        if self.replaced.is_empty() {
+        if !self.pending {
             return;
         }
         for idx in 0..self.func.operands(op).len() {
@@ -81,6 +84,12 @@ impl<'f> Rewriter<'f> {
                 func.ops[op].operands.as_mut_slice(&mut func.value_lists)[idx] = current;
             }
         }
+    }
+
+    /// Tells that every op that stands in the function was refreshed after the last replacement: a walk in the order of
+    /// the text that refreshes each op, and replaces only results of the op it is at, has seen all users.
+    pub fn settle(&mut self) {
+        self.pending = false;
     }
 
     /// A builder that makes ops before `op`, with its locations.
@@ -116,7 +125,8 @@ impl<'f> Rewriter<'f> {
             let name = self.func.values[old].name;
             self.func.values[new].name = name;
         }
-        self.replaced.insert(old, new);
+        self.replaced[old] = Some(new).into();
+        self.pending = true;
         self.changed = true;
     }
 
@@ -132,7 +142,7 @@ impl<'f> Rewriter<'f> {
     /// Takes out `op` and all in its regions. Its results must be without uses.
     pub fn erase(&mut self, op: Op) {
         debug_assert!(
-            self.func.results(op).all(|value| self.func.n_uses(value) == 0 || self.replaced.contains_key(&value)),
+            self.func.results(op).all(|value| self.func.n_uses(value) == 0 || self.replaced[value].is_some()),
             "erased an op that is used"
         );
         self.func.unlink(op);
@@ -239,7 +249,10 @@ impl<'f> Rewriter<'f> {
     /// Takes argument `idx` out of `region`. It must be without uses.
     pub fn remove_arg(&mut self, region: Region, idx: usize) {
         let value = self.func.region_args(region)[idx];
-        debug_assert!(self.func.n_uses(value) == 0 || self.replaced.contains_key(&value), "removed an argument that is used");
+        debug_assert!(
+            self.func.n_uses(value) == 0 || self.replaced[value].is_some(),
+            "removed an argument that is used"
+        );
         let func = &mut *self.func;
         func.regions[region].args.remove(idx, &mut func.value_lists);
         for (idx, arg) in func.region_args(region).to_vec().into_iter().enumerate() {
@@ -260,7 +273,8 @@ pub fn rewrite_ops(func: &mut Func, mut visit: impl FnMut(&mut Rewriter<'_>, Op)
         rw.refresh(op);
         visit(&mut rw, op);
         if rw.func.region_of(op).is_some() {
-            let firsts: Vec<Op> = rw.func.op_regions(op).iter().rev().filter_map(|&region| rw.func.first_op(region)).collect();
+            let firsts: Vec<Op> =
+                rw.func.op_regions(op).iter().rev().filter_map(|&region| rw.func.first_op(region)).collect();
             pending.extend(firsts);
         }
     }

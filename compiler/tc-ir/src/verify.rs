@@ -198,7 +198,10 @@ impl Verifier<'_> {
             for value in self.func.results(op) {
                 if self.func.n_uses(value) != self.n_uses[value] as usize && !self.found.has_errors() {
                     let (kept, real) = (self.func.n_uses(value), self.n_uses[value]);
-                    let text = format!("{value:?} of `{}` is used {real} times, but {kept} are on record", self.func.op_name(op));
+                    let text = format!(
+                        "{value:?} of `{}` is used {real} times, but {kept} are on record",
+                        self.func.op_name(op)
+                    );
                     self.found.push(Diagnostic::bug("use-count", self.func.op_location(op), text));
                 }
             }

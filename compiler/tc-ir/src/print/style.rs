@@ -65,7 +65,7 @@ impl Style {
                 Infer::Same(from) => Some(from),
                 Infer::Predicate => Some(0),
                 Infer::By(_) if widens => Some(0),
-                Infer::By(_) | Infer::Written => None,
+                Infer::By(_) | Infer::All(_) | Infer::Written => None,
             },
             widens,
             is_predicate: matches!(row.infer, Infer::Predicate),

@@ -165,7 +165,7 @@ impl<'a> Lower<'a> {
             if param.kind == ParamKind::Values {
                 let take = left.saturating_sub(n_required(idx + 1));
                 for &value in &positional[next..next + take] {
-                    let operand = self.operand(row, param.kind, nth_operand, value, group)?;
+                    let operand = self.operand(param.kind, nth_operand, value, group)?;
                     result.operands.push(operand);
                     nth_operand += 1;
                 }
@@ -184,7 +184,7 @@ impl<'a> Lower<'a> {
                 let list = self.operand_list(value)?;
                 result.operands.extend(list);
             } else if param.kind.is_operand() {
-                let operand = self.operand(row, param.kind, nth_operand, value, group)?;
+                let operand = self.operand(param.kind, nth_operand, value, group)?;
                 result.operands.push(operand);
                 nth_operand += 1;
             } else {
@@ -294,7 +294,6 @@ impl<'a> Lower<'a> {
 
     fn operand(
         &mut self,
-        row: &OpDef,
         kind: ParamKind,
         nth: usize,
         value: TreeValue,

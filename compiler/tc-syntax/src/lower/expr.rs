@@ -102,7 +102,7 @@ impl<'a> Lower<'a> {
 
     fn path(&mut self, range: TextRange) -> Option<Value> {
         let text = self.text(range);
-        if let Some(value) = self.scopes.get(text) {
+        if let Some(value) = self.lookup(text) {
             return Some(value);
         }
         self.schedule_path(range)

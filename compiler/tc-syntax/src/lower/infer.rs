@@ -25,7 +25,7 @@ impl<'a> Lower<'a> {
         match self.tree[expr].kind {
             ExprKind::Path => {
                 let text = self.text(self.tree[expr].range);
-                self.scopes.get(text).map(|value| self.func.value_type(value))
+                self.lookup(text).map(|value| self.func.value_type(value))
             }
             ExprKind::Int => {
                 decode::int(self.text(self.tree[expr].range)).ok()?.elem.map(|elem| self.func.elem_ty(elem))
@@ -42,7 +42,7 @@ impl<'a> Lower<'a> {
             }
             ExprKind::Index { slices, .. } => {
                 let name = self.text(self.tree.name(expr));
-                let place = self.scopes.get(name)?;
+                let place = self.lookup(name)?;
                 let elem = match self.func.type_data(self.func.value_type(place)) {
                     TypeData::Shaped { elem, .. } | TypeData::Ref { elem, .. } => *elem,
                     _ => return None,
@@ -103,7 +103,7 @@ impl<'a> Lower<'a> {
                 let lanes = u16::try_from(decode::int(self.text(self.tree[last].range)).ok()?.value).ok()?;
                 Some(self.func.scalar_ty(Scalar { elem, lanes }))
             }
-            Infer::By(_) | Infer::Written => None,
+            Infer::By(_) | Infer::All(_) | Infer::Written => None,
         }
     }
 
@@ -133,6 +133,6 @@ pub(super) fn operand_group(row: &OpDef) -> Option<usize> {
         Infer::Same(from) => Some(from),
         Infer::Predicate => Some(0),
         Infer::By(_) if row.params.last().is_some_and(|param| param.name == "lanes") => Some(0),
-        Infer::By(_) | Infer::Written => None,
+        Infer::By(_) | Infer::All(_) | Infer::Written => None,
     }
 }

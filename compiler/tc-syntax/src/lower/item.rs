@@ -228,10 +228,9 @@ impl<'a> Lower<'a> {
                 AttrData::Int(value, _) => self.error(range, "extent", format!("an extent cannot be {value}")),
                 AttrData::Word(name) => {
                     let text = self.func.text(name).to_string();
-                    if self.scopes.get(&text).is_none() {
-                        let sizes: Vec<&str> = self.scopes.names().collect();
-                        let mut help = suggest::did_you_mean(&text, sizes.iter().copied());
-                        if sizes.is_empty() {
+                    if self.lookup(&text).is_none() {
+                        let mut help = suggest::did_you_mean(&text, self.visible_names());
+                        if self.visible_names().next().is_none() {
                             help = Some(format!("declare it: `@{}<{text} = 1024>`", self.func.symbol()));
                         }
                         self.error_with(

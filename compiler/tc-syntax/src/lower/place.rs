@@ -12,7 +12,7 @@ impl<'a> Lower<'a> {
     /// The tensor, buffer or reference called by the name at `range`.
     fn place_named(&mut self, range: TextRange) -> Option<Value> {
         let name = self.text(range);
-        let Some(value) = self.scopes.get(name) else {
+        let Some(value) = self.lookup(name) else {
             self.unknown_name(range, name);
             return None;
         };
@@ -64,8 +64,8 @@ impl<'a> Lower<'a> {
             self.sugar.load
         };
         let loc = self.expr_loc(expr);
-        match self.func.infer_types(opcode, &operands, Attrs::EMPTY) {
-            Ok(types) => Some(self.emit_value(loc, opcode, &operands, Attrs::EMPTY, types[0])),
+        match self.func.infer_type(opcode, &operands, Attrs::EMPTY) {
+            Ok(ty) => Some(self.emit_value(loc, opcode, &operands, Attrs::EMPTY, ty)),
             Err(reason) => {
                 self.error(self.tree[expr].range, "type", reason);
                 None
@@ -122,8 +122,8 @@ impl<'a> Lower<'a> {
         } else {
             operands.extend(self.indices(slices)?);
         }
-        match self.func.infer_types(opcode, &operands, attrs) {
-            Ok(types) => Some(self.emit_value(loc, opcode, &operands, attrs, types[0])),
+        match self.func.infer_type(opcode, &operands, attrs) {
+            Ok(ty) => Some(self.emit_value(loc, opcode, &operands, attrs, ty)),
             Err(reason) => {
                 self.error(range, "type", reason);
                 None

@@ -5,10 +5,10 @@ use crate::tree::{Block, Else, Id, If, List, TextRange};
 use tc_ir::attrs::AttrData;
 use tc_ir::builder::OpSpec;
 use tc_ir::opdef::{Context, Role};
-use tc_ir::{Attrs, Loc, Op, Region, Rewriter, Type, Value, keys};
+use tc_ir::{Attrs, Loc, Name, Op, Region, Rewriter, Type, Value, keys};
 
 /// A name that a branch bound, and what to.
-type Export<'a> = (&'a str, TextRange, Value);
+type Export = (Name, TextRange, Value);
 
 impl<'a> Lower<'a> {
     /// A path that is no name in scope: in a schedule a stage (`B`), or an axis (`B.i`, `BL.r`).
@@ -23,7 +23,7 @@ impl<'a> Lower<'a> {
             None => self.stage_named(range, text, loc),
             Some((stage, axis)) => {
                 let head = TextRange::new(range.start, range.start + stage.len() as u32);
-                let stage = match self.scopes.get(stage) {
+                let stage = match self.lookup(stage) {
                     Some(value) => value,
                     None => self.stage_named(head, stage, loc)?,
                 };
@@ -51,8 +51,8 @@ impl<'a> Lower<'a> {
     ) -> Option<Value> {
         let attr = self.func.attr(AttrData::Str(name.into()));
         let attrs = self.func.dict(&[(keys::NAME, attr)]);
-        match self.func.infer_types(opcode, operands, attrs) {
-            Ok(types) => Some(self.emit_value(loc, opcode, operands, attrs, types[0])),
+        match self.func.infer_type(opcode, operands, attrs) {
+            Ok(ty) => Some(self.emit_value(loc, opcode, operands, attrs, ty)),
             Err(reason) => {
                 self.error(range, "type", reason);
                 None
@@ -92,7 +92,7 @@ impl<'a> Lower<'a> {
         self.emit(loc, OpSpec { opcode, operands: &[condition], keyed: 0, attrs: Attrs::EMPTY, results, n_regions: 2 })
     }
 
-    fn branch(&mut self, region: Region, body: impl FnOnce(&mut Lower<'a>)) -> Vec<Export<'a>> {
+    fn branch(&mut self, region: Region, body: impl FnOnce(&mut Lower<'a>)) -> Vec<Export> {
         let outer = std::mem::replace(&mut self.region, region);
         self.scopes.open();
         body(self);
@@ -102,8 +102,8 @@ impl<'a> Lower<'a> {
     }
 
     /// Puts in place of `draft` a conditional whose results are what its branches bound.
-    fn export(&mut self, loc: Loc, condition: Value, draft: Op, first: Vec<Export<'a>>, second: Vec<Export<'a>>) {
-        let mut all: Vec<(Export<'a>, Option<Value>, Option<Value>)> =
+    fn export(&mut self, loc: Loc, condition: Value, draft: Op, first: Vec<Export>, second: Vec<Export>) {
+        let mut all: Vec<(Export, Option<Value>, Option<Value>)> =
             first.into_iter().map(|export| (export, Some(export.2), None)).collect();
         for export in second {
             match all.iter_mut().find(|((name, _, _), _, _)| *name == export.0) {

@@ -65,7 +65,7 @@ pub(super) struct Lower<'a> {
     pub(super) func: Func,
     pub(super) context: Context,
     pub(super) sugar: Sugar,
-    pub(super) scopes: Scopes<'a>,
+    pub(super) scopes: Scopes,
     /// Names whose definition failed: their uses are not reported as well.
     pub(super) missing: FxHashSet<&'a str>,
     pub(super) region: Region,
@@ -181,7 +181,8 @@ impl<'a> Lower<'a> {
     /// Binds the name at `range` to `value`, whose own name stays.
     pub(super) fn bind_only(&mut self, range: TextRange, value: Value) {
         let text = self.text(range);
-        if let Err(earlier) = self.scopes.bind(text, Binding { value, at: range }) {
+        let name = self.func.name(text);
+        if let Err(earlier) = self.scopes.bind(name, Binding { value, at: range }) {
             let shown = suggest::shorten(text);
             let diagnostic = Diagnostic::error("rebound", self.tree.span(range), format!("`{shown}` is bound twice"))
                 .label(self.tree.span(earlier.at), "it was bound here")
@@ -190,12 +191,22 @@ impl<'a> Lower<'a> {
         }
     }
 
+    /// What the name `text` stands for.
+    pub(super) fn lookup(&self, text: &str) -> Option<Value> {
+        self.scopes.get(self.func.find_name(text)?)
+    }
+
+    /// The texts of the names that can be seen.
+    pub(super) fn visible_names(&self) -> impl Iterator<Item = &str> + Clone + '_ {
+        self.scopes.names().map(|name| self.func.text(name))
+    }
+
     /// Reports that nothing is called `name`.
     pub(super) fn unknown_name(&mut self, range: TextRange, name: &str) {
         if self.missing.contains(name) {
             return;
         }
-        let help = suggest::nearest(name, self.scopes.names()).map(|near| format!("did you mean `{near}`?"));
+        let help = suggest::nearest(name, self.visible_names()).map(|near| format!("did you mean `{near}`?"));
         self.error_with(range, "unknown-name", format!("nothing is called `{}` here", suggest::shorten(name)), help);
     }
 }

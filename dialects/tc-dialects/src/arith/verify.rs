@@ -173,19 +173,19 @@ pub(super) fn select(func: &Func, op: Op, found: &mut Diagnostics) {
     }
 }
 
-pub(super) fn infer_ramp(func: &mut Func, operands: &[Value], attrs: Attrs) -> Result<Vec<Type>, String> {
+pub(super) fn infer_ramp(func: &mut Func, operands: &[Value], attrs: Attrs) -> Result<Type, String> {
     widen(func, operands, attrs, "ramp")
 }
 
-pub(super) fn infer_broadcast(func: &mut Func, operands: &[Value], attrs: Attrs) -> Result<Vec<Type>, String> {
+pub(super) fn infer_broadcast(func: &mut Func, operands: &[Value], attrs: Attrs) -> Result<Type, String> {
     widen(func, operands, attrs, "broadcast")
 }
 
-fn widen(func: &mut Func, operands: &[Value], attrs: Attrs, name: &str) -> Result<Vec<Type>, String> {
+fn widen(func: &mut Func, operands: &[Value], attrs: Attrs, name: &str) -> Result<Type, String> {
     let lanes = func.entry(attrs, keys::LANES).and_then(|attr| func.as_int(attr));
     let lanes = lanes.filter(|lanes| (2..=MAX_LANES).contains(lanes));
     let lanes = lanes.ok_or_else(|| format!("`{name}` takes a number of lanes from 2 to {MAX_LANES}"))?;
     let base = operands.first().and_then(|&base| func.value_scalar(base));
     let base = base.filter(|base| base.lanes == 1).ok_or_else(|| format!("`{name}` starts from a number"))?;
-    Ok(vec![func.scalar_ty(Scalar { elem: base.elem, lanes: lanes as u16 })])
+    Ok(func.scalar_ty(Scalar { elem: base.elem, lanes: lanes as u16 }))
 }

@@ -15,8 +15,8 @@ const BRANCHES: &[RegionDef] =
 const MAP: &[RegionDef] = &[RegionDef { name: "map", optional: false }];
 const AXIS: Infer = Infer::By(verify::infer_axis);
 const STAGE: Infer = Infer::By(verify::infer_stage);
-const TWO_AXES: Infer = Infer::By(verify::infer_two_axes);
-const FOUR_AXES: Infer = Infer::By(verify::infer_four_axes);
+const TWO_AXES: Infer = Infer::All(verify::infer_two_axes);
+const FOUR_AXES: Infer = Infer::All(verify::infer_four_axes);
 
 tc_ir::dialect! {
     /// The rows of `sched`.

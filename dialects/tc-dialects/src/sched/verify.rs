@@ -16,8 +16,8 @@ pub fn axis_type(func: &mut Func) -> Type {
     func.ty(TypeData::Opaque { path, params: [].into() })
 }
 
-pub(super) fn infer_axis(func: &mut Func, _: &[Value], _: Attrs) -> Result<Vec<Type>, String> {
-    Ok(vec![axis_type(func)])
+pub(super) fn infer_axis(func: &mut Func, _: &[Value], _: Attrs) -> Result<Type, String> {
+    Ok(axis_type(func))
 }
 
 pub(super) fn infer_two_axes(func: &mut Func, _: &[Value], _: Attrs) -> Result<Vec<Type>, String> {
@@ -28,8 +28,8 @@ pub(super) fn infer_four_axes(func: &mut Func, _: &[Value], _: Attrs) -> Result<
     Ok(vec![axis_type(func); 4])
 }
 
-pub(super) fn infer_stage(func: &mut Func, _: &[Value], _: Attrs) -> Result<Vec<Type>, String> {
-    Ok(vec![stage_type(func)])
+pub(super) fn infer_stage(func: &mut Func, _: &[Value], _: Attrs) -> Result<Type, String> {
+    Ok(stage_type(func))
 }
 
 fn is(func: &Func, value: Value, path: &str) -> bool {

@@ -9,7 +9,7 @@ fn error(func: &Func, op: Op, code: &'static str, message: String) -> Diagnostic
     Diagnostic::error(code, func.op_location(op), message)
 }
 
-pub(super) fn infer_read(func: &mut Func, operands: &[Value], _: Attrs) -> Result<Vec<Type>, String> {
+pub(super) fn infer_read(func: &mut Func, operands: &[Value], _: Attrs) -> Result<Type, String> {
     let (&tensor, indices) = operands.split_first().ok_or("a read takes a tensor")?;
     let Some((elem, shape, _)) = func.as_shaped(func.value_type(tensor)) else {
         return Err(format!("`{}` is no tensor", func.show_type(func.value_type(tensor))));
@@ -22,7 +22,7 @@ pub(super) fn infer_read(func: &mut Func, operands: &[Value], _: Attrs) -> Resul
             return Err(format!("an index must be an integer, not `{}`", func.show_type(func.value_type(index))));
         }
     }
-    Ok(vec![elem])
+    Ok(elem)
 }
 
 fn check_bounds(func: &Func, op: Op, bounds: &[Value], found: &mut Diagnostics) {

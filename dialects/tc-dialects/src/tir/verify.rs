@@ -48,12 +48,12 @@ fn accessed(func: &mut Func, buffer: Value, indices: &[Value]) -> Result<Type, S
     }
 }
 
-pub(super) fn infer_load(func: &mut Func, operands: &[Value], _: Attrs) -> Result<Vec<Type>, String> {
+pub(super) fn infer_load(func: &mut Func, operands: &[Value], _: Attrs) -> Result<Type, String> {
     let (&buffer, indices) = operands.split_first().ok_or("a load takes a buffer")?;
-    accessed(func, buffer, indices).map(|ty| vec![ty])
+    accessed(func, buffer, indices)
 }
 
-pub(super) fn infer_ref(func: &mut Func, operands: &[Value], _: Attrs) -> Result<Vec<Type>, String> {
+pub(super) fn infer_ref(func: &mut Func, operands: &[Value], _: Attrs) -> Result<Type, String> {
     let (&buffer, indices) = operands.split_first().ok_or("a reference takes a buffer")?;
     let Some((elem, shape, scope)) = place(func, buffer) else {
         return Err(format!("`{}` is no buffer", func.show_type(func.value_type(buffer))));
@@ -62,10 +62,10 @@ pub(super) fn infer_ref(func: &mut Func, operands: &[Value], _: Attrs) -> Result
         return Err(format!("`{}` has {} dimensions, not {}", func.value_text(buffer), shape.len(), indices.len()));
     }
     let shape = shape[indices.len()..].into();
-    Ok(vec![func.ty(TypeData::Ref { elem, shape, scope })])
+    Ok(func.ty(TypeData::Ref { elem, shape, scope }))
 }
 
-pub(super) fn infer_region(func: &mut Func, operands: &[Value], attrs: Attrs) -> Result<Vec<Type>, String> {
+pub(super) fn infer_region(func: &mut Func, operands: &[Value], attrs: Attrs) -> Result<Type, String> {
     let (&buffer, starts) = operands.split_first().ok_or("a reference takes a buffer")?;
     let lengths = func.find_name("lengths").and_then(|key| func.entry(attrs, key));
     let Some((elem, shape, scope)) = place(func, buffer) else {
@@ -78,7 +78,7 @@ pub(super) fn infer_region(func: &mut Func, operands: &[Value], attrs: Attrs) ->
     if starts.len() != shape.len() || lengths.len() != shape.len() {
         return Err(format!("`{}` has {} dimensions, not {}", func.value_text(buffer), shape.len(), starts.len()));
     }
-    Ok(vec![func.ty(TypeData::Ref { elem, shape: lengths, scope })])
+    Ok(func.ty(TypeData::Ref { elem, shape: lengths, scope }))
 }
 
 pub(super) fn load(func: &Func, op: Op, found: &mut Diagnostics) {
