@@ -105,7 +105,7 @@ impl Group {
         };
         for_lanes(&self.live, |lane| {
             let addr = addr_of(lane);
-            if at.comp == 0 && addr * bytes % aligned != 0 {
+            if at.comp == 0 && !(addr * bytes).is_multiple_of(aligned) {
                 self.report_misaligned(at, lane, addr * bytes, launch, block);
             } else if at.comp > 0 && addr != first[lane] + at.comp {
                 self.report_gap(at, lane, launch, block);

@@ -320,11 +320,7 @@ impl Group {
     /// Branches and loops. Tells whether the run is over its limit.
     fn control(&mut self, instr: &Instr, launch: &Launch<'_>, block: &mut BlockState) -> bool {
         match *instr {
-            Instr::JumpIfNot { cond, to } => {
-                if self.regs[cond as usize][0] == 0 {
-                    self.pc = to;
-                }
-            }
+            Instr::JumpIfNot { cond, to } if self.regs[cond as usize][0] == 0 => self.pc = to,
             Instr::Jump { to } => self.pc = to,
             Instr::If { cond, otherwise, site } => {
                 let mut bits = mem::take(&mut self.scratch);
