@@ -11,6 +11,9 @@ use crate::pool::Pool;
 use crate::rules::Rule;
 use crate::set::SymInterval;
 
+/// The number that no context has.
+const NO_CONTEXT: u32 = u32::MAX;
+
 /// Results that hold in one context, by expression.
 #[derive(Default)]
 pub(crate) struct Memo<T> {
@@ -24,8 +27,7 @@ impl<T: Copy + Default> Memo<T> {
 
     pub(crate) fn set(&mut self, e: Expr, context: u32, value: T) {
         if self.slots.len() <= e.index() {
-            // No context has the number 0.
-            self.slots.resize(e.index() + 1, (0, T::default()));
+            self.slots.resize(e.index() + 1, (NO_CONTEXT, T::default()));
         }
         self.slots[e.index()] = (context, value);
     }
@@ -109,7 +111,7 @@ impl Analyzer {
 
     /// An analyzer that knows nothing, over the expressions of a pool.
     pub fn with_pool(pool: Pool) -> Analyzer {
-        Analyzer { pool, context: 1, last_context: 1, ..Analyzer::default() }
+        Analyzer { pool, ..Analyzer::default() }
     }
 
     /// Declares that `var` runs over `min .. min + extent`. Both may use variables that were bound before.
@@ -120,12 +122,12 @@ impl Analyzer {
         let v = self.pool.var(var);
         if self.pool.as_const(min).is_none() {
             let condition = self.pool.le(min, v);
-            self.assume_given(condition);
+            self.constrain(condition);
         }
         if self.pool.as_const(min).is_none() || self.pool.as_const(extent).is_none() {
             let end = self.pool.add(min, extent);
             let condition = self.pool.lt(v, end);
-            self.assume_given(condition);
+            self.constrain(condition);
         }
     }
 
@@ -158,7 +160,7 @@ impl Analyzer {
     pub fn push_constraint(&mut self, condition: Expr) {
         let mark = self.mark();
         self.marks.push(mark);
-        self.assume_given(condition);
+        self.constrain(condition);
     }
 
     /// Forgets the constraint that was pushed last, and everything declared since. Without one, does nothing.
@@ -169,7 +171,7 @@ impl Analyzer {
     }
 
     /// Takes `condition` to hold until the scope around ends.
-    pub fn assume_given(&mut self, condition: Expr) {
+    pub fn constrain(&mut self, condition: Expr) {
         let condition = self.pool.truth_of(condition);
         let condition = self.expand(condition);
         let simplified = self.simplify(condition);
@@ -241,13 +243,14 @@ impl Analyzer {
     }
 
     pub(crate) fn fresh_context(&mut self) {
-        // Four thousand million contexts would have to pass before a number came back; then the memos start afresh.
-        self.last_context = self.last_context.checked_add(1).unwrap_or_else(|| {
+        self.last_context += 1;
+        if self.last_context == NO_CONTEXT {
+            // The numbers start again, and nothing may be remembered under them.
+            self.last_context = 0;
             self.simplified = Memo::default();
             self.bounds = Memo::default();
             self.moduli = Memo::default();
-            1
-        });
+        }
         self.context = self.last_context;
     }
 

@@ -19,6 +19,26 @@
 //! | [`Analyzer::linear`], [`Analyzer::linear_const`] | coefficients of variables |
 //! | [`Analyzer::floor_is_trunc`] | whether `/` and `%` may become the machine's division |
 //!
+//! ```
+//! use tc_arith::{Analyzer, Var};
+//!
+//! let mut az = Analyzer::new();
+//! let (block, thread) = (az.pool.named_var(Var(0), "bx"), az.pool.named_var(Var(1), "tx"));
+//! let [zero, width, blocks] = [0, 32, 513].map(|c| az.pool.int(c));
+//! az.bind(Var(0), zero, blocks);
+//! az.bind(Var(1), zero, width);
+//!
+//! let start = az.pool.mul(block, width);
+//! let index = az.pool.add(start, thread);
+//! let row = az.pool.floor_div(index, width);
+//! assert_eq!(az.simplify(row), block);
+//!
+//! let end = az.pool.int(16384);
+//! let guard = az.pool.lt(index, end);
+//! let guard = az.simplify(guard);
+//! assert_eq!(az.pool.display(guard).to_string(), "bx < 512");
+//! ```
+//!
 //! # Meaning
 //!
 //! Values are integers. `/` and `%` floor, `tdiv` and `tmod` truncate; `&&` and `||` stop early; `select` evaluates

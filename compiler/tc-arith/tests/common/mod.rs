@@ -293,7 +293,10 @@ impl Case {
                 p.binary(choose, nested, m_expr)
             }
             14 => {
-                let less = p.lt(x, y);
+                // Of the offsets only some make this a minimum.
+                let offset = p.int(m % 5 - 2);
+                let end = p.add(y, offset);
+                let less = if c % 3 == 0 { p.le(x, end) } else { p.lt(x, end) };
                 if m % 2 == 0 { p.select(less, x, y) } else { p.select(less, y, x) }
             }
             15 => {
