@@ -277,7 +277,11 @@ fn check_memory(program: &Program, options: &RunOptions, mags: bool) -> Result<(
         let lanes = kernel.threads().saturating_mul(u64::from(kernel.batch));
         let regs: u64 = kernel.regs.iter().map(|&comps| 8 * u64::from(comps) * lanes).sum();
         let mut on_chip = regs;
-        for (list, copies, bytes) in [(&kernel.shared, u64::from(kernel.batch), 120), (&kernel.local, lanes, 17)] {
+        // A shared cell of a threaded program has a shadow, and a set of threads.
+        let shared_bytes = 18 + if kernel.threaded { 128 + kernel.threads() / 8 } else { 0 };
+        for (list, copies, bytes) in
+            [(&kernel.shared, u64::from(kernel.batch), shared_bytes), (&kernel.local, lanes, 17)]
+        {
             for &buf in list {
                 let decl = &kernel.buffers[buf as usize];
                 on_chip = on_chip.saturating_add((decl.cells as u64).saturating_mul(copies).saturating_mul(bytes));

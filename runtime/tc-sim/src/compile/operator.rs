@@ -34,7 +34,7 @@ pub(crate) struct Stage {
 
 impl Stage {
     pub(crate) fn n_cells(&self) -> u64 {
-        self.extents.iter().product()
+        self.extents.iter().fold(1, |product, &extent| product.saturating_mul(extent))
     }
 }
 

@@ -319,8 +319,8 @@ impl Group {
             }
             if launch.kernel.threaded && self.per_block * block.warps > 1 {
                 let who = (self.thread_of(lane), at.access.site, self.warp_epochs[slot]);
-                let (shadow, now, sets) = block.global_shadow(idx, slot, cell, who);
-                if let Some(conflict) = shadow.read(now, found, sets) {
+                let shadow = block.global_shadow((idx, slot, cell), who, launch);
+                if let Some(conflict) = shadow.and_then(|(shadow, now, sets)| shadow.read(now, found, sets)) {
                     self.report_conflict(at, lane, conflict, false, launch, block);
                 }
             }
@@ -334,7 +334,13 @@ impl Group {
         let is_index = access.indices.contains(&access.value);
         let place = &mut self.regs[access.value as usize];
         let value = if is_index { place.clone() } else { mem::take(place) };
-        let mag = if access.mag == NO_REG { Vec::new() } else { mem::take(&mut self.regs[access.mag as usize]) };
+        // A literal 0 is its own magnitude, and may be an index too.
+        let mag = match access.mag {
+            NO_REG => Vec::new(),
+            reg if reg == access.value => value.clone(),
+            reg if access.indices.contains(&reg) => self.regs[reg as usize].clone(),
+            reg => mem::take(&mut self.regs[reg as usize]),
+        };
         let mut first = Vec::new();
         block.duplicates.clear();
         for comp in 0..at.n_comps {
@@ -550,8 +556,9 @@ impl Group {
             }
             if launch.kernel.threaded && threads > 1 {
                 let who = (thread, at.access.site, self.warp_epochs[slot]);
-                let (shadow, now, sets) = block.global_shadow(idx, slot, cell, who);
-                if let Some(conflict) = shadow.write(now, was_written.then_some(old), new, sets) {
+                let shadow = block.global_shadow((idx, slot, cell), who, launch);
+                let old = was_written.then_some(old);
+                if let Some(conflict) = shadow.and_then(|(shadow, now, sets)| shadow.write(now, old, new, sets)) {
                     return self.report_conflict(at, lane, conflict, true, launch, block);
                 }
             }

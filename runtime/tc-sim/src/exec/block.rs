@@ -21,6 +21,9 @@ const CELL_LANES: usize = 256;
 /// Parts that a launch is cut into; fixed, so that what is found does not depend on the number of cores.
 const N_PARTS: usize = 64;
 
+/// What it takes to follow one cell.
+const SHADOW_BYTES: u64 = 128;
+
 /// Steps between two looks at the common count.
 const STEPS_BETWEEN_LOOKS: u64 = 1 << 18;
 
@@ -36,7 +39,7 @@ pub(crate) enum Cells {
 impl Cells {
     fn len(&self) -> u64 {
         match self {
-            Cells::Dense { extents, .. } => extents.iter().product(),
+            Cells::Dense { extents, .. } => extents.iter().fold(1, |product, &extent| product.saturating_mul(extent)),
             Cells::List(list) => list.len() as u64,
         }
     }
@@ -174,26 +177,37 @@ impl BlockState {
         (&mut shared.shadow[slot * shared.n + cell], now, &mut self.sets)
     }
 
-    /// The same for a cell of a global buffer, as far as this block is concerned.
+    /// The same for a cell of a global buffer, as far as this block is concerned. `None` where there are too many.
     pub(crate) fn global_shadow(
         &mut self,
-        idx: usize,
-        slot: usize,
-        cell: usize,
+        (idx, slot, cell): (usize, usize, usize),
         who: (u32, Site, u32),
-    ) -> (&mut CellShadow, Now, &mut WriterSets) {
+        launch: &Launch<'_>,
+    ) -> Option<(&mut CellShadow, Now, &mut WriterSets)> {
         let now = self.now(1, slot, who.0, who.1, who.2);
         let key = (idx as u64) << 52 | (slot as u64) << 40 | cell as u64;
-        let at = self.global_map.get_or_insert(key, self.global_shadow.len() as u32) as usize;
-        if at == self.global_shadow.len() {
+        let n = self.global_shadow.len();
+        if n as u64 * SHADOW_BYTES > launch.limits.memory / 4 {
+            self.findings.add(FindingKind::Limit, (who.1, NO_SITE), launch.limits.findings, || {
+                let text = "a block accesses more cells of global memory than races can be looked for in";
+                let diagnostic = Diagnostic::error("limit", launch.kernel.at(who.1), text);
+                (None, diagnostic.help("raise `--memory-limit`, or run it at a smaller size"))
+            });
+            return None;
+        }
+        let at = self.global_map.get_or_insert(key, n as u32) as usize;
+        if at == n {
             self.global_shadow.push(CellShadow::default());
         }
-        (&mut self.global_shadow[at], now, &mut self.sets)
+        Some((&mut self.global_shadow[at], now, &mut self.sets))
     }
 }
 
 /// Runs a launch.
 pub(crate) fn launch(launch: &Launch<'_>) -> Outcome {
+    if launch.kernel.threads() == 0 || launch.kernel.blocks() == 0 {
+        return Outcome::default();
+    }
     let n_blocks = match (launch.cells, launch.blocks) {
         (Some(cells), _) => cells.len(),
         (None, Some(list)) => list.len() as u64,

@@ -12,15 +12,33 @@ use crate::race::Conflict;
 use tc_ir::Elem;
 use tc_support::Diagnostic;
 
+/// An access that was made before.
+struct Side {
+    site: Site,
+    block: u64,
+    thread: u32,
+    writes: bool,
+}
+
+/// The access at hand against an earlier one.
+struct Clash {
+    other: Side,
+    writes: bool,
+    same: bool,
+    why: &'static str,
+}
+
 impl BlockState {
     fn find(
         &mut self,
         launch: &Launch<'_>,
         kind: FindingKind,
         sites: (Site, Site),
-        build: impl FnOnce() -> (Option<String>, Diagnostic),
+        build: impl FnOnce(&[u64]) -> (Option<String>, Diagnostic),
     ) {
-        self.findings.add(kind, sites, launch.limits.findings, build);
+        // Texts are made for the first finding at its lines only: there may be millions.
+        let blocks = &self.blocks;
+        self.findings.add(kind, sites, launch.limits.findings, || build(blocks));
     }
 
     /// Warps of one block that did not meet at one barrier.
@@ -32,9 +50,8 @@ impl BlockState {
         elsewhere: Option<Site>,
     ) {
         let kernel = launch.kernel;
-        let block = self.blocks[0];
-        self.find(launch, FindingKind::DivergentBarrier, (site, elsewhere.unwrap_or(NO_SITE)), || {
-            let [here, there] = threads.map(|thread| kernel.who(block, thread as u64));
+        self.find(launch, FindingKind::DivergentBarrier, (site, elsewhere.unwrap_or(NO_SITE)), |blocks| {
+            let [here, there] = threads.map(|thread| kernel.who(blocks[0], thread as u64));
             let text = format!("barrier in divergent code: {here} waits here, and {there} does not come");
             let mut diagnostic = Diagnostic::error(FindingKind::DivergentBarrier.code(), kernel.at(site), text);
             diagnostic = match elsewhere {
@@ -47,8 +64,8 @@ impl BlockState {
 }
 
 impl Group {
-    fn who(&self, lane: usize, launch: &Launch<'_>, block: &BlockState) -> String {
-        let of = block.blocks.get(self.slot_of(lane)).copied().unwrap_or(0);
+    fn who(&self, lane: usize, launch: &Launch<'_>, blocks: &[u64]) -> String {
+        let of = blocks.get(self.slot_of(lane)).copied().unwrap_or(0);
         if launch.cells.is_some() {
             return self.cell_of(lane, launch);
         }
@@ -76,9 +93,10 @@ impl Group {
     }
 
     pub(crate) fn report_out_of_bounds(&self, at: At<'_>, lane: usize, launch: &Launch<'_>, block: &mut BlockState) {
-        let (who, site) = (self.who(lane, launch, block), at.access.site);
+        let site = at.access.site;
         let is_store = launch.kernel.is_store(site);
-        block.find(launch, FindingKind::OutOfBounds, (site, NO_SITE), || {
+        block.find(launch, FindingKind::OutOfBounds, (site, NO_SITE), |blocks| {
+            let who = self.who(lane, launch, blocks);
             let verb = if is_store { "writes" } else { "reads" };
             let shape: Vec<String> = at.decl.shape.iter().map(u64::to_string).collect();
             let text = format!("{who} {verb} `{}` out of bounds", self.place(at, lane));
@@ -98,8 +116,9 @@ impl Group {
         launch: &Launch<'_>,
         block: &mut BlockState,
     ) {
-        let (who, site) = (self.who(lane, launch, block), at.access.site);
-        block.find(launch, kind, (site, NO_SITE), || {
+        let site = at.access.site;
+        block.find(launch, kind, (site, NO_SITE), |blocks| {
+            let who = self.who(lane, launch, blocks);
             let text = format!("{who} reads `{}`, which nobody wrote", self.place(at, lane));
             let diagnostic = Diagnostic::error(kind.code(), launch.kernel.at(site), text);
             (Some(at.decl.name.clone()), diagnostic.label(at.decl.location.clone(), "the buffer is made here"))
@@ -114,8 +133,9 @@ impl Group {
         launch: &Launch<'_>,
         block: &mut BlockState,
     ) {
-        let (who, site) = (self.who(lane, launch, block), at.access.site);
-        block.find(launch, FindingKind::Misaligned, (site, NO_SITE), || {
+        let site = at.access.site;
+        block.find(launch, FindingKind::Misaligned, (site, NO_SITE), |blocks| {
+            let who = self.who(lane, launch, blocks);
             let aligned = at.access.aligned;
             let text =
                 format!("{who} accesses `{}` at byte {byte}, which is no multiple of {aligned}", self.place(at, lane));
@@ -125,8 +145,9 @@ impl Group {
     }
 
     pub(crate) fn report_gap(&self, at: At<'_>, lane: usize, launch: &Launch<'_>, block: &mut BlockState) {
-        let (who, site) = (self.who(lane, launch, block), at.access.site);
-        block.find(launch, FindingKind::Misaligned, (site, site), || {
+        let site = at.access.site;
+        block.find(launch, FindingKind::Misaligned, (site, site), |blocks| {
+            let who = self.who(lane, launch, blocks);
             let text = format!("{who} accesses `{}` with gaps, and the access says `aligned`", self.place(at, lane));
             let diagnostic = Diagnostic::error(FindingKind::Misaligned.code(), launch.kernel.at(site), text);
             (Some(at.decl.name.clone()), diagnostic.note("the lanes of an aligned access lie one after another"))
@@ -143,17 +164,11 @@ impl Group {
         launch: &Launch<'_>,
         block: &mut BlockState,
     ) {
+        let Conflict { other, other_wrote, benign } = conflict;
         let of = block.blocks[self.slot_of(lane)];
-        let other =
-            (conflict.other.site, launch.kernel.who(of, u64::from(conflict.other.thread)), conflict.other_wrote);
-        self.report_race(
-            at,
-            lane,
-            (other, writes, conflict.benign),
-            "no barrier stands between the two",
-            launch,
-            block,
-        );
+        let other = Side { site: other.site, block: of, thread: other.thread, writes: other_wrote };
+        let why = "no barrier stands between the two";
+        self.report_race(at, lane, Clash { other, writes, same: benign, why }, launch, block);
     }
 
     /// Two blocks that access one cell.
@@ -168,10 +183,11 @@ impl Group {
     ) {
         block.blocks_raced = true;
         let kernel = launch.kernel;
-        let who = kernel.who(other.block(), u64::from(other.thread()));
-        let other = (other.site() + kernel.site_base, who, other_wrote);
+        let site = other.site() + kernel.site_base;
+        let other = Side { site, block: other.block(), thread: other.thread(), writes: other_wrote };
         let writes = kernel.is_store(at.access.site);
-        self.report_race(at, lane, (other, writes, same), "nothing orders the blocks of a launch", launch, block);
+        let why = "nothing orders the blocks of a launch";
+        self.report_race(at, lane, Clash { other, writes, same, why }, launch, block);
     }
 
     /// Two threads that one op makes write one cell.
@@ -183,30 +199,26 @@ impl Group {
         launch: &Launch<'_>,
         block: &mut BlockState,
     ) {
-        let other = (at.access.site, self.who(first, launch, block), true);
-        self.report_race(at, lane, (other, true, same), "one op makes both do so", launch, block);
+        let of = block.blocks[self.slot_of(first)];
+        let other = Side { site: at.access.site, block: of, thread: self.thread_of(first), writes: true };
+        let clash = Clash { other, writes: true, same, why: "one op makes both do so" };
+        self.report_race(at, lane, clash, launch, block);
     }
 
-    fn report_race(
-        &self,
-        at: At<'_>,
-        lane: usize,
-        (other, writes, same): ((Site, String, bool), bool, bool),
-        why: &str,
-        launch: &Launch<'_>,
-        block: &mut BlockState,
-    ) {
+    fn report_race(&self, at: At<'_>, lane: usize, clash: Clash, launch: &Launch<'_>, block: &mut BlockState) {
+        let Clash { other, writes, same, why } = clash;
         let kind = if same { FindingKind::SameValueRace } else { FindingKind::Race };
-        let (who, site) = (self.who(lane, launch, block), at.access.site);
-        let (other_site, other_who, other_wrote) = other;
-        block.find(launch, kind, (site, other_site), || {
+        let site = at.access.site;
+        block.find(launch, kind, (site, other.site), |blocks| {
+            let kernel = launch.kernel;
+            let who = self.who(lane, launch, blocks);
+            let other_who = kernel.who(other.block, u64::from(other.thread));
             let verb = |writes: bool| if writes { "writes" } else { "reads" };
             let place = self.place(at, lane);
             let what = if same { "harmless race on" } else { "race on" };
-            let text = format!("{what} `{place}`: {other_who} {}, {who} {}", verb(other_wrote), verb(writes));
-            let kernel = launch.kernel;
+            let text = format!("{what} `{place}`: {other_who} {}, {who} {}", verb(other.writes), verb(writes));
             let diagnostic = Diagnostic::error(kind.code(), kernel.at(site), text)
-                .label(kernel.at(other_site), format!("{other_who} {} `{}` here", verb(other_wrote), at.decl.name))
+                .label(kernel.at(other.site), format!("{other_who} {} `{}` here", verb(other.writes), at.decl.name))
                 .note(if same { format!("{why}; every order gives the same values") } else { why.to_string() });
             (Some(at.decl.name.clone()), diagnostic)
         });
@@ -220,10 +232,11 @@ impl Group {
         launch: &Launch<'_>,
         block: &mut BlockState,
     ) {
-        let (who, site) = (self.who(lane, launch, block), at.access.site);
+        let site = at.access.site;
         let kernel = launch.kernel;
         let other_site = other.site() + kernel.site_base;
-        block.find(launch, FindingKind::DoubleWrite, (site, other_site), || {
+        block.find(launch, FindingKind::DoubleWrite, (site, other_site), |blocks| {
+            let who = self.who(lane, launch, blocks);
             let other_who = kernel.who(other.block(), u64::from(other.thread()));
             let text = format!("{who} overwrites `{}`, which {other_who} wrote and nobody read", self.place(at, lane));
             let diagnostic = Diagnostic::error(FindingKind::DoubleWrite.code(), kernel.at(site), text);
@@ -241,9 +254,9 @@ impl Group {
         block: &mut BlockState,
     ) {
         let branch = self.frames.last().map_or(NO_SITE, |frame| frame.site);
-        let (here, absent) = (self.who(there, launch, block), self.who(absent, launch, block));
         let kernel = launch.kernel;
-        block.find(launch, FindingKind::DivergentBarrier, (site, branch), || {
+        block.find(launch, FindingKind::DivergentBarrier, (site, branch), |blocks| {
+            let (here, absent) = (self.who(there, launch, blocks), self.who(absent, launch, blocks));
             let text = format!("barrier in divergent code: {here} is here, and {absent} is not");
             let diagnostic = Diagnostic::error(FindingKind::DivergentBarrier.code(), kernel.at(site), text)
                 .label(kernel.at(branch), format!("{absent} goes another way here"))
@@ -284,8 +297,8 @@ impl Group {
                 if srcs.iter().any(|&src| is_poison(src, lane)) || !fails(comp, lane) {
                     return;
                 }
-                let who = self.who(lane, launch, block);
-                block.find(launch, FindingKind::Arithmetic, (site, NO_SITE), || {
+                block.find(launch, FindingKind::Arithmetic, (site, NO_SITE), |blocks| {
+                    let who = self.who(lane, launch, blocks);
                     let at = comp * self.n + lane;
                     let what = describe(instr, |reg| cell(reg, if self.comps(reg) > 1 { at } else { lane }));
                     let text = format!("{what}, in {who}");
@@ -306,8 +319,8 @@ impl Group {
         let used: Vec<u64> = bits.iter().zip(&self.mask).map(|(bits, mask)| bits & mask).collect();
         for_lanes(&used, |lane| {
             let culprit = self.culprits[lane];
-            let who = self.who(lane, launch, block);
-            block.find(launch, FindingKind::Poison, (culprit, site), || {
+            block.find(launch, FindingKind::Poison, (culprit, site), |blocks| {
+                let who = self.who(lane, launch, blocks);
                 let kernel = launch.kernel;
                 let text = format!("{who} uses what is read out of range");
                 let diagnostic = Diagnostic::error(FindingKind::Poison.code(), kernel.at(culprit), text);
