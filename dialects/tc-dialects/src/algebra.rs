@@ -54,7 +54,7 @@ impl Algebra {
         }
         for &fact in &func.header.facts {
             if let Some(condition) = self.attr(func, fact) {
-                self.analyzer.assume_given(condition);
+                self.analyzer.constrain(condition);
             }
         }
     }
@@ -97,7 +97,7 @@ impl Algebra {
     pub fn assume(&mut self, func: &Func, value: Value, truth: bool) {
         let condition = self.expr(func, value);
         let condition = if truth { condition } else { self.analyzer.pool.not(condition) };
-        self.analyzer.assume_given(condition);
+        self.analyzer.constrain(condition);
     }
 
     /// Declares what is known in `region` beyond what is known around it: the range of a loop's variable, or the
