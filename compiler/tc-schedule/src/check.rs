@@ -40,6 +40,25 @@ pub(crate) fn check(operator: &Operator<'_>, sched: Option<&Func>, graph: &Graph
     if check.found.has_errors() { Err(check.found) } else { Ok(()) }
 }
 
+/// The stages that read `stage`, through those that are inlined.
+fn readers(graph: &Graph, stage: StageId) -> Vec<StageId> {
+    let mut found = Vec::new();
+    let mut seen = vec![false; graph.stages.len()];
+    let mut pending = vec![stage];
+    while let Some(at) = pending.pop() {
+        for reader in graph.consumers(at) {
+            if std::mem::replace(&mut seen[reader.idx()], true) {
+                continue;
+            }
+            match graph[reader].attach {
+                Attach::Inline => pending.push(reader),
+                _ => found.push(reader),
+            }
+        }
+    }
+    found
+}
+
 impl Check<'_> {
     fn location(&self, loc: Loc) -> Location {
         self.sched.map_or(Location::None, |sched| sched.location(loc))
@@ -111,7 +130,7 @@ impl Check<'_> {
                     && graph[other].leaves.iter().any(|&leaf| matches!(graph[leaf].kind, crate::graph::Kind::Launch(_)))
             })
         };
-        let Some(reader) = graph.consumers(stage).find(|&reader| launched(reader)) else {
+        let Some(reader) = readers(graph, stage).into_iter().find(|&reader| launched(reader)) else {
             return;
         };
         let name = &data.name;

@@ -308,12 +308,14 @@ impl Planner<'_> {
         let body = std::mem::take(&mut self.bounds.bodies[stage.idx()]);
         let is_reduction = self.operator.reduction(self.bounds.graph[stage].source).is_some();
         let init = is_reduction.then(|| {
-            let guards = self.guards(stage, true);
+            // An initial value that is read may not be read past the tensor it comes from.
+            let reads = body.init.as_ref().is_some_and(Block::loads);
+            let guards = self.guards(stage, true, !reads);
             let block = body.init.as_ref().map(|block| self.block(block));
             let place = self.place(stage);
             self.statement(stage, Statement { guards, locals: Vec::new(), condition: None, block, place })
         });
-        let guards = self.guards(stage, false);
+        let guards = self.guards(stage, false, false);
         let condition = body.condition.as_ref().map(|block| self.block(block));
         let block = Some(self.block(&body.update));
         let place = self.place(stage);
@@ -351,8 +353,10 @@ impl Planner<'_> {
         for (e, times) in indices.iter().copied().chain(guards) {
             for var in self.bounds.analyzer.pool.vars(e) {
                 // The axes of inlined stages count each time: they are named within the statement. Those of stages
-                // count once for each index, which may get a name itself.
-                let times = if self.bounds.vars.as_value(var).is_some() { 1 } else { times };
+                // count once in an index that is more than they are, since that may get a name itself.
+                let is_axis = self.bounds.vars.as_value(var).is_some();
+                let is_plain = self.bounds.analyzer.pool.node(e) == Node::Var(var);
+                let times = if is_axis && !is_plain { 1 } else { times };
                 *self.uses.entry(var).or_default() += times;
             }
         }
@@ -405,15 +409,16 @@ impl Planner<'_> {
             .any(|var| matches!(self.bounds.vars.extra(var), Some((_, _, Extra::Opaque(_)))))
     }
 
-    /// The guards of `stage`: tails of splits, and unless `init`, what reaches past the tensor.
-    fn guards(&mut self, stage: StageId, init: bool) -> Vec<Guard> {
+    /// The guards of `stage`: tails of splits, of `init` those of the data alone; and unless it is `bare`, what reaches
+    /// past the tensor.
+    fn guards(&mut self, stage: StageId, init: bool, bare: bool) -> Vec<Guard> {
         let mut guards = Vec::new();
         for (axis, loc) in self.tails(stage) {
             if !(init && self.bounds.graph[axis].reduce) {
                 self.tail_guard(stage, axis, loc, &mut guards);
             }
         }
-        if !init && !self.bounds.graph[stage].output {
+        if !bare && !self.bounds.graph[stage].output {
             for axis in self.bounds.graph[stage].data.clone() {
                 self.domain_guard(stage, axis, &mut guards);
             }

@@ -72,6 +72,11 @@ impl Block {
         &mut self.args[inst.args.0 as usize + nth]
     }
 
+    /// Does it read a tensor?
+    pub(crate) fn loads(&self) -> bool {
+        self.insts.iter().any(|inst| matches!(inst.kind, InstKind::Load(_)))
+    }
+
     pub(crate) fn all_args(&self) -> impl Iterator<Item = &Arg> {
         self.args.iter().chain(&self.yields)
     }
@@ -134,6 +139,11 @@ impl Vars {
     /// The counter of a leaf's loop.
     pub(crate) fn counter(axis: AxisId) -> Var {
         Var(2 * axis.0 + 1)
+    }
+
+    /// The leaf whose counter `var` is, if it is one; variables that bodies introduce are not asked about.
+    pub(crate) fn as_counter(var: Var) -> Option<AxisId> {
+        (var.0 % 2 == 1).then_some(AxisId(var.0 / 2))
     }
 
     /// The axis whose value `var` is.

@@ -70,7 +70,7 @@ impl Inference<'_> {
             let demands = self.demands(stage)?;
             let ranges = self.ranges(stage, &demands)?;
             self.extents(stage, &ranges)?;
-            self.values(stage, &ranges);
+            self.values(stage, &ranges)?;
             let stage_bounds = self.describe(stage, ranges, demands)?;
             self.bounds.stages[stage.idx()] = Some(stage_bounds);
         }
@@ -102,6 +102,7 @@ impl Inference<'_> {
             if loads.is_empty() {
                 continue;
             }
+            self.check_init(consumer, stage)?;
             let relaxed = self.domain(consumer, stage)?;
             for (loc, indices) in loads {
                 let ends = indices.into_iter().map(|index| self.bounds.analyzer.eval_set(index, &relaxed)).collect();
@@ -144,6 +145,8 @@ impl Inference<'_> {
     fn relaxes(&self, leaf: AxisId, inside: bool, scope: Scope) -> bool {
         match self.bounds.graph[leaf].kind {
             Kind::Launch(Coordinate::ThreadX) if scope == Scope::Warp => true,
+            // One thread plays them one after the other, so a buffer of its own serves those inside.
+            Kind::Vthread if inside => true,
             kind => match kind.thread_rank() {
                 Some(rank) => scope.rank() <= rank,
                 None => inside,

@@ -48,6 +48,13 @@ pub(super) fn infer(operator: &Operator<'_>, sched: Option<&Func>, bounds: &mut 
             }
         }
     }
+    for &stage in &bounds.graph.order {
+        if let Some((launch, by)) =
+            launches.iter().find(|(launch, _)| is_shared_reduction(operator, bounds, stage, launch))
+        {
+            found.push(shared_reduction(operator, sched, bounds, stage, (launch, *by)));
+        }
+    }
     let mut launches: Vec<Launch> = launches.into_iter().map(|(launch, _)| launch).collect();
     let place = |nest: StageId| bounds.graph.order.iter().position(|&stage| stage == nest);
     launches.sort_by_key(|launch| (place(launch.nest), launch.coordinate.index()));
@@ -63,6 +70,49 @@ fn shared_inside(bounds: &Bounds, leaf: AxisId) -> Option<StageId> {
             && matches!(bounds.graph[stage].attach, Attach::At(_))
             && bounds.graph.path(stage).contains(&leaf)
     })
+}
+
+/// Do all threads of a coordinate run the whole reduction of `stage`, each adding to the same buffer?
+fn is_shared_reduction(operator: &Operator<'_>, bounds: &Bounds, stage: StageId, launch: &Launch) -> bool {
+    let graph = &bounds.graph;
+    let Some(data) = bounds.stage(stage) else { return false };
+    let bound = |leaf: &AxisId| graph[*leaf].kind == Kind::Launch(launch.coordinate);
+    launch.extent > 1
+        && launch.nest == graph.nest_of(stage)
+        && data.scope.rank() <= u8::from(launch.coordinate.is_thread())
+        && operator.reduction(graph[stage].source).is_some()
+        && !graph[stage].leaves.iter().any(bound)
+        && !graph.path(stage).iter().any(bound)
+}
+
+fn shared_reduction(
+    operator: &Operator<'_>,
+    sched: Option<&Func>,
+    bounds: &Bounds,
+    stage: StageId,
+    (launch, by): (&Launch, AxisId),
+) -> Diagnostic {
+    let graph = &bounds.graph;
+    let (data, name) = (&graph[stage], launch.coordinate.name());
+    let scope = graph.scope_of(stage);
+    let location = |loc: Loc| sched.map_or(Location::None, |sched| sched.location(loc));
+    let said = [data.attach_loc, data.made_by, data.touched.map_or(Loc::NONE, |(loc, _)| loc)];
+    let place = said.into_iter().find(|loc| *loc != Loc::NONE).map_or(operator.te.location(data.loc), location);
+    let text = format!(
+        "each of the {} of `{name}` runs the whole reduction of `{}`, and all add to the same buffer in {} memory",
+        launch.extent,
+        data.name,
+        scope.name()
+    );
+    let own: Vec<&str> =
+        data.leaves.iter().filter(|&&leaf| !graph[leaf].reduce).map(|&leaf| &*graph[leaf].name).collect();
+    let help = match own[..] {
+        [] => format!("let `{}` lie in local memory", data.name),
+        _ => format!("bind {} to `{name}`, or let `{}` lie in local memory", crate::directive::one_of(&own), data.name),
+    };
+    Diagnostic::error("reduction-shared", place, text)
+        .label(location(graph[by].kind_loc), format!("`{name}` is bound here"))
+        .help(help)
 }
 
 fn disagree(

@@ -2,9 +2,9 @@
 
 use super::Range;
 use super::infer::Inference;
-use crate::body::Vars;
+use crate::body::{InstKind, Vars};
 use crate::directive::{code_list, loops_of, one_of};
-use crate::graph::{AxisId, StageId};
+use crate::graph::{Attach, AxisId, Kind, StageId};
 use tc_ir::Loc;
 use tc_support::Diagnostic;
 
@@ -14,18 +14,56 @@ impl Inference<'_> {
         let graph = &self.bounds.graph;
         let around = graph.path(stage);
         for range in ranges {
-            for var in self.bounds.analyzer.pool.vars(range.min) {
-                if around.iter().any(|&leaf| Vars::counter(leaf) == var) {
-                    continue;
+            for leaf in self.bounds.analyzer.pool.vars(range.min).into_iter().filter_map(Vars::as_counter) {
+                // A thread's number is the same in every loop that is bound to it.
+                let kind = graph[leaf].kind;
+                let same = |&other: &AxisId| matches!(kind, Kind::Launch(_)) && graph[other].kind == kind;
+                if !around.contains(&leaf) && !around.iter().any(same) && !graph[stage].leaves.iter().any(same) {
+                    return Err(self.not_visible(stage, leaf));
                 }
-                let Some(leaf) = (0..graph.axes.len() as u32).map(AxisId).find(|&axis| Vars::counter(axis) == var)
-                else {
-                    continue;
-                };
-                return Err(self.not_visible(stage, leaf));
             }
         }
         Ok(())
+    }
+
+    /// Refuses a loop over threads of a stage that each thread needs all of.
+    pub(super) fn private_loop(&self, stage: StageId, leaf: AxisId) -> Diagnostic {
+        let graph = &self.bounds.graph;
+        let (data, scope) = (&graph[stage], graph.scope_of(stage).name());
+        let Kind::Launch(coordinate) = graph[leaf].kind else { unreachable!("a launch coordinate is bound to it") };
+        let (name, what) = (&data.name, if coordinate.is_thread() { "thread" } else { "block" });
+        let text = format!(
+            "`{name}` lies in {scope} memory, so each {what} computes all that it needs of it; its loop `{}` cannot be \
+             shared out among them",
+            graph[leaf].name
+        );
+        let help = format!("leave `{}` unbound, or let `{name}` lie in a wider scope", graph[leaf].name);
+        Diagnostic::error("scope-too-narrow", self.location(graph[leaf].kind_loc), text).help(help)
+    }
+
+    /// Refuses a stage that is computed inside the loops of a reduction and read by what that starts from.
+    pub(super) fn check_init(&self, consumer: StageId, stage: StageId) -> Result<(), Diagnostic> {
+        let graph = &self.bounds.graph;
+        let Attach::At(axis) = graph[stage].attach else { return Ok(()) };
+        let leaf = graph.leaf_of(axis);
+        let Some(init) = &self.bounds.bodies[consumer.idx()].init else { return Ok(()) };
+        let reads = init.insts.iter().any(|inst| matches!(inst.kind, InstKind::Load(from) if from.stage == stage));
+        let leaves = &graph[consumer].leaves;
+        let n_common = leaves.iter().position(|&leaf| graph[leaf].reduce).unwrap_or(leaves.len());
+        if !reads || !leaves[n_common..].contains(&leaf) {
+            return Ok(());
+        }
+        let (name, reader) = (&graph[stage].name, &graph[consumer].name);
+        let text = format!(
+            "`{name}` is computed at `{}`, inside the reduction of `{reader}`, and the initial value of that reads it before",
+            graph[leaf].name
+        );
+        let outside: Vec<&str> = leaves[..n_common].iter().map(|&leaf| &*graph[leaf].name).collect();
+        let help = match outside[..] {
+            [] => format!("`compute_root({name})`"),
+            _ => format!("compute it at {}", one_of(&outside)),
+        };
+        Err(Diagnostic::error("attach-outside", self.location(graph[stage].attach_loc), text).help(help))
     }
 
     pub(super) fn location(&self, loc: Loc) -> tc_support::Location {

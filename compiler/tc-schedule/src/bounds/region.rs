@@ -5,6 +5,7 @@ use super::{Bounds, Demand, Range, StageBounds};
 use crate::body::Vars;
 use crate::graph::{AxisId, Graph, Kind, Relation, StageId};
 use crate::scope::Scope;
+use rustc_hash::FxHashMap;
 use tc_arith::{Analyzer, BinaryOp, Expr, Interval, SymInterval};
 use tc_dialects::tir::Coordinate;
 use tc_support::Diagnostic;
@@ -117,8 +118,9 @@ impl Inference<'_> {
     }
 
     /// Declares the ranges of the counters of `stage`, and finds the axes' values over them.
-    pub(super) fn values(&mut self, stage: StageId, ranges: &[Range]) {
+    pub(super) fn values(&mut self, stage: StageId, ranges: &[Range]) -> Result<(), Diagnostic> {
         let scope = self.bounds.graph.scope_of(stage);
+        let hidden = self.hidden(stage, scope, ranges)?;
         let Bounds { graph, analyzer, extents, relative, own, .. } = &mut self.bounds;
         let data = &graph[stage];
         for &leaf in &data.leaves {
@@ -132,8 +134,7 @@ impl Inference<'_> {
             let counter = analyzer.pool.named_var(Vars::counter(leaf), &graph[leaf].name);
             let zero = analyzer.pool.int(0);
             let value = if extents[leaf.idx()] <= 1 { zero } else { counter };
-            let hidden = graph[leaf].kind.thread_rank().is_some_and(|rank| scope.rank() > rank)
-                && !(scope == Scope::Warp && graph[leaf].kind == Kind::Launch(Coordinate::ThreadX));
+            let hidden = hidden.contains(&leaf);
             relative[leaf.idx()] = Some(value);
             own[leaf.idx()] = Some(if hidden { zero } else { value });
             differs |= hidden && value != zero;
@@ -152,6 +153,29 @@ impl Inference<'_> {
             let interval = analyzer.bounds(value);
             analyzer.bind_range(Vars::value(axis), interval.min(), interval.max());
         }
+        Ok(())
+    }
+
+    /// The leaves of `stage` that do not count in its own code: a loop over threads of a stage of which each thread has
+    /// its own part, where a thread needs no more than one of the loop's iterations.
+    pub(super) fn hidden(&self, stage: StageId, scope: Scope, ranges: &[Range]) -> Result<Vec<AxisId>, Diagnostic> {
+        let graph = &self.bounds.graph;
+        let mut hidden = Vec::new();
+        let mut tight = None;
+        for &leaf in &graph[stage].leaves {
+            let Kind::Launch(coordinate) = graph[leaf].kind else { continue };
+            let is_private = scope.rank() > u8::from(coordinate.is_thread())
+                && !(scope == Scope::Warp && coordinate == Coordinate::ThreadX);
+            if !is_private || self.bounds.extents[leaf.idx()] == 1 {
+                continue;
+            }
+            let tight = tight.get_or_insert_with(|| tight_extents(graph, stage, ranges));
+            if tight.get(&leaf) != Some(&1) {
+                return Err(self.private_loop(stage, leaf));
+            }
+            hidden.push(leaf);
+        }
+        Ok(hidden)
     }
 
     pub(super) fn describe(
@@ -205,6 +229,26 @@ fn bound_below(graph: &Graph, stage: StageId) -> Vec<AxisId> {
         }
     }
     bound
+}
+
+/// The extents of the axes of `stage` if nothing were bound: what its part of the work takes.
+fn tight_extents(graph: &Graph, stage: StageId, ranges: &[Range]) -> FxHashMap<AxisId, i64> {
+    let mut tight: FxHashMap<AxisId, i64> = graph[stage].roots().zip(ranges.iter().map(|range| range.extent)).collect();
+    for relation in &graph[stage].relations {
+        match *relation {
+            Relation::Split { parent, outer, inner, factor, nparts, .. } => {
+                let extent = tight.get(&parent).copied().unwrap_or(1);
+                let (given, other) = if nparts { (outer, inner) } else { (inner, outer) };
+                tight.insert(given, factor.min(extent));
+                tight.insert(other, extent / factor + i64::from(extent % factor != 0));
+            }
+            Relation::Fuse { outer, inner, fused } => {
+                let [outer, inner] = [outer, inner].map(|axis| tight.get(&axis).copied().unwrap_or(1));
+                tight.insert(fused, outer.saturating_mul(inner));
+            }
+        }
+    }
+    tight
 }
 
 /// From the values of the leaves of `stage` to those of the axes that they were made of.

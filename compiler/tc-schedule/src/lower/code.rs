@@ -1,7 +1,8 @@
 //! The code of a statement: instructions, and expressions of the index algebra.
 
 use super::{Emitter, Open};
-use crate::body::{Arg, Block, Extra, Inst, InstKind};
+use crate::body::{Arg, Block, Extra, Inst, InstKind, Vars};
+use crate::graph::Kind;
 use rustc_hash::FxHashMap;
 use tc_arith::{BinaryOp, Expr, Node, Var};
 use tc_dialects::{arith, tir};
@@ -245,12 +246,15 @@ impl<'a> Emitter<'a> {
             return value;
         }
         let Some(&(axis, value)) = self.plan.named.get(&var) else {
-            // A counter of a loop that has one iteration, or none.
-            return self.builder().index(0);
+            // Another loop is bound to the same coordinate; or it is the counter of a loop that runs once at most.
+            let counter = self.home(var).and_then(|home| self.open[home].counter);
+            return match counter.and_then(|counter| self.values.get(&counter)) {
+                Some(&value) => value,
+                None => self.builder().index(0),
+            };
         };
         let vars = self.bounds.analyzer.pool.vars(value);
-        let home =
-            self.open.iter().rposition(|open| open.counter.is_some_and(|counter| vars.contains(&counter))).unwrap_or(0);
+        let home = vars.iter().filter_map(|&var| self.home(var)).max().unwrap_or(0);
         let rest = self.open.split_off(home + 1);
         // Names stand at the start of their loop, in the order in which they were asked for.
         let (region, after) = (self.open[home].region, self.open[home].last_let);
@@ -274,5 +278,16 @@ impl<'a> Emitter<'a> {
         self.open.extend(rest);
         self.values.insert(var, named);
         named
+    }
+
+    /// The open region that the counter `var` belongs to: that of its loop, or of one bound to the same coordinate.
+    fn home(&self, var: Var) -> Option<usize> {
+        if let Some(at) = self.open.iter().rposition(|open| open.counter == Some(var)) {
+            return Some(at);
+        }
+        let graph = &self.bounds.graph;
+        let kind = graph.axes.get(Vars::as_counter(var)?.idx())?.kind;
+        let same = |counter: Var| Vars::as_counter(counter).is_some_and(|leaf| graph[leaf].kind == kind);
+        matches!(kind, Kind::Launch(_)).then(|| self.open.iter().rposition(|open| open.counter.is_some_and(same)))?
     }
 }
