@@ -59,7 +59,10 @@ fn params(func: &Func, found: &mut Diagnostics) {
         }
         let scope = scope_name(func, param);
         if scope != "global" {
-            refuse(format!("the parameter `{}` lies in `{scope}`, and a kernel is given global memory", func.value_text(param)));
+            refuse(format!(
+                "the parameter `{}` lies in `{scope}`, and a kernel is given global memory",
+                func.value_text(param)
+            ));
         }
     }
 }
@@ -78,10 +81,9 @@ fn unwritable(func: &Func, value: Value) -> Option<String> {
     match elem {
         None => Some(format!("the type `{shown}`{of} cannot be written in CUDA yet")),
         // The form `device` says so of everything but parameters.
-        Some(Elem::Index) => func
-            .params()
-            .contains(&value)
-            .then(|| format!("the `index`{of} has no width in a kernel")),
+        Some(Elem::Index) => {
+            func.params().contains(&value).then(|| format!("the `index`{of} has no width in a kernel"))
+        }
         Some(elem) => types::number(elem).is_none().then(|| format!("a kernel holds no `{}`{of}", elem.name())),
     }
 }
@@ -122,7 +124,8 @@ fn unwritable_op(func: &Func, op: Op, target: &Target) -> Option<String> {
             let is_buffer = |ty: Type| matches!(func.type_data(ty), TypeData::Shaped { .. });
             let buffers = is_buffer(func.value_type(func.operand(op, 0)))
                 && func.result(op).is_some_and(|view| is_buffer(func.value_type(view)));
-            let scopes = func.result(op).map(|view| scope_name(func, view)) == Some(scope_name(func, func.operand(op, 0)));
+            let scopes =
+                func.result(op).map(|view| scope_name(func, view)) == Some(scope_name(func, func.operand(op, 0)));
             (!buffers || !scopes).then(|| "a view is of a buffer, and lies in its scope".to_string())
         }
         ops::FMA => {

@@ -197,9 +197,7 @@ impl Kernel<'_> {
         }
         let is_unsigned = elem.kind() == ElemKind::Unsigned;
         match opcode {
-            arith::NEG if is_unsigned && elem.bits() >= 32 => {
-                expr::binary(BinOp::Sub, literals::int(0, elem), last)
-            }
+            arith::NEG if is_unsigned && elem.bits() >= 32 => expr::binary(BinOp::Sub, literals::int(0, elem), last),
             arith::NEG => self.fit(elem, expr::prefix('-', last)),
             arith::ABS if is_unsigned => last,
             arith::ABS => {
@@ -238,7 +236,7 @@ impl Kernel<'_> {
         if opcode == arith::FMA && is_small_float(elem) {
             // A product and a sum of 8-bit floats do not fit f32.
             let operands = self.as_doubles(op, elem, lane);
-            return self.from_double(elem, expr::call("fma", &operands));
+            return self.round_double(elem, expr::call("fma", &operands));
         }
         let operands: Vec<Expr> = func.operands(op).iter().map(|&operand| self.wide(operand, lane)).collect();
         let value = self.native(op, elem == Elem::F64, operands);
@@ -278,7 +276,7 @@ impl Kernel<'_> {
     fn float_mod(&mut self, op: Op, elem: Elem, lane: usize) -> Expr {
         let operands = self.as_doubles(op, elem, lane);
         let value = expr::call(&self.needs.helper(Helper::FloorMod), &operands);
-        self.from_double(elem, value)
+        self.round_double(elem, value)
     }
 
     fn compare(&mut self, op: Op, elem: Elem, lane: usize) -> Expr {
@@ -358,7 +356,7 @@ impl Kernel<'_> {
     }
 
     /// The f64 `value` as a float of type `elem`, rounded once.
-    fn from_double(&mut self, elem: Elem, value: Expr) -> Expr {
+    fn round_double(&mut self, elem: Elem, value: Expr) -> Expr {
         self.needs.elem(elem);
         match elem {
             Elem::F16 => expr::call("__double2half", &[value]),
@@ -383,7 +381,7 @@ impl Kernel<'_> {
         match (from.kind(), to.kind()) {
             (ElemKind::Float, ElemKind::Float) if from == Elem::F64 => {
                 let value = self.lane(operand, lane);
-                self.from_double(to, value)
+                self.round_double(to, value)
             }
             (_, ElemKind::Bool) => {
                 let value = self.wide(operand, lane);
@@ -435,20 +433,31 @@ impl Kernel<'_> {
         match func.const_int(stride) {
             Some(stride) => self.offset(base, elem, i128::from(stride) * lane as i128),
             None => {
-                let stride = self.lane(stride, 0);
-                let step = expr::binary(BinOp::Mul, stride, literals::int(lane as i128, elem));
                 let base = self.lane(base, 0);
-                if lane == 0 { base } else { self.int_binary(BinOp::Add, elem, base, step) }
+                let stride = self.lane(stride, 0);
+                let step = match lane {
+                    0 => return base,
+                    1 => stride,
+                    _ => expr::binary(BinOp::Mul, stride, literals::int(lane as i128, elem)),
+                };
+                self.int_binary(BinOp::Add, elem, base, step)
             }
         }
     }
 
-    /// `base + by`
+    /// `base + by`; a literal that `base` ends in is added to `by`.
     pub(crate) fn offset(&mut self, base: Value, elem: Elem, by: i128) -> Expr {
-        if let Some(base) = self.func.const_int(base)
+        let func = self.func;
+        if let Some(base) = func.const_int(base)
             && let Some(sum) = elem.fit(i128::from(base) + by)
         {
             return literals::int(sum, elem);
+        }
+        if let Some(op) = func.def_op(base).filter(|&op| func.opcode(op) == arith::ADD && self.plan.is_inline(op))
+            && let Some(last) = func.const_int(func.operand(op, 1))
+            && let Some(sum) = elem.fit(i128::from(last) + by)
+        {
+            return self.offset(func.operand(op, 0), elem, sum);
         }
         let base = self.lane(base, 0);
         match by {

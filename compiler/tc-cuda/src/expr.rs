@@ -85,6 +85,10 @@ pub(crate) fn binary(op: BinOp, lhs: Expr, rhs: Expr) -> Expr {
         BinOp::Shl | BinOp::Shr | BinOp::BitAnd | BinOp::BitOr | BinOp::BitXor => {
             (if lhs.prec == own { own } else { prec::UNARY }, prec::UNARY)
         }
+        BinOp::OrOr => {
+            let side = |expr: &Expr| if expr.prec == prec::AND { prec::BIT_OR } else { own };
+            (side(&lhs), side(&rhs).max(own + 1))
+        }
         _ => (own, own + 1),
     };
     let (lhs, rhs) = (lhs.at(left), rhs.at(right));
@@ -133,6 +137,9 @@ mod tests {
         assert_eq!(binary(BinOp::Eq, less.clone(), Expr::name("d")).text, "(a + b < c) == d");
         let shifted = binary(BinOp::Shl, Expr::name("a"), Expr::name("b"));
         assert_eq!(binary(BinOp::Shl, shifted.clone(), shifted).text, "a << b << (a << b)");
+        let both = binary(BinOp::AndAnd, Expr::name("a"), Expr::name("b"));
+        let either = binary(BinOp::OrOr, both.clone(), both);
+        assert_eq!(binary(BinOp::OrOr, either, Expr::name("c")).text, "(a && b) || (a && b) || c");
         assert_eq!(prefix('-', sum()).text, "-(a + b)");
         assert_eq!(prefix('-', prefix('-', Expr::name("x"))).text, "-(-x)");
         assert_eq!(cast("int", sum()).text, "(int)(a + b)");

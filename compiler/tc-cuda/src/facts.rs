@@ -101,14 +101,7 @@ impl Facts {
         }
     }
 
-    fn alloc(
-        &mut self,
-        func: &Func,
-        op: Op,
-        target: &Target,
-        dynamic: &mut Option<Op>,
-        found: &mut Diagnostics,
-    ) {
+    fn alloc(&mut self, func: &Func, op: Op, target: &Target, dynamic: &mut Option<Op>, found: &mut Diagnostics) {
         let Some(buffer) = func.result(op) else { return };
         let scope = scope_name(func, buffer);
         let Some(bytes) = buffer_bytes(func, buffer) else { return };
@@ -141,7 +134,8 @@ impl Facts {
                 self.dynamic_shared = self.dynamic_shared.saturating_add(bytes);
                 let most = target.max_shared_per_block;
                 if self.dynamic_shared > most {
-                    let text = format!("{} bytes of shared memory, where `{target}` allows {most}", self.dynamic_shared);
+                    let text =
+                        format!("{} bytes of shared memory, where `{target}` allows {most}", self.dynamic_shared);
                     found.push(Diagnostic::error("over-limit", func.op_location(op), text));
                 }
             }
@@ -149,13 +143,7 @@ impl Facts {
         }
     }
 
-    fn threads(
-        &self,
-        func: &Func,
-        target: &Target,
-        extents: &[Option<(u64, Op)>; 6],
-        found: &mut Diagnostics,
-    ) {
+    fn threads(&self, func: &Func, target: &Target, extents: &[Option<(u64, Op)>; 6], found: &mut Diagnostics) {
         let most = target.max_threads_per_block;
         if self.n_threads() > most {
             let innermost = extents.iter().flatten().next_back().map(|(_, op)| func.op_location(*op));
@@ -168,20 +156,17 @@ impl Facts {
             && self.static_shared <= target.static_shared_per_block
             && all > target.max_shared_per_block
         {
-            let text = format!("the kernel has {all} bytes of shared memory, where `{target}` allows {}", target.max_shared_per_block);
+            let text = format!(
+                "the kernel has {all} bytes of shared memory, where `{target}` allows {}",
+                target.max_shared_per_block
+            );
             found.push(Diagnostic::error("over-limit", func.location(func.header.loc), text));
         }
     }
 }
 
 /// Notes the extent of the launch loop `op`.
-fn launch(
-    func: &Func,
-    op: Op,
-    coordinate: Coordinate,
-    extents: &mut [Option<(u64, Op)>; 6],
-    found: &mut Diagnostics,
-) {
+fn launch(func: &Func, op: Op, coordinate: Coordinate, extents: &mut [Option<(u64, Op)>; 6], found: &mut Diagnostics) {
     let (lo, hi) = (func.const_int(func.operand(op, 0)), func.const_int(func.operand(op, 1)));
     let (Some(lo), Some(hi)) = (lo, hi) else {
         let text = format!("the extent of the launch along `{}` is not constant", coordinate.name());

@@ -52,7 +52,8 @@ pub(crate) fn find<'m>(module: &'m Module, symbol: &str) -> Result<&'m Func, Dia
         None => {
             let text = format!("there is no function `@{shown}`");
             let mut wrong = Diagnostic::error("no-function", tc_support::Location::None, text);
-            wrong.help = suggest::did_you_mean(symbol, module.items.iter().filter(|item| is_host(item)).map(Func::symbol));
+            wrong.help =
+                suggest::did_you_mean(symbol, module.items.iter().filter(|item| is_host(item)).map(Func::symbol));
             Err(wrong)
         }
     }

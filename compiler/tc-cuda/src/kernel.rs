@@ -14,8 +14,8 @@ use tc_ir::walk::all_ops;
 use tc_ir::{Func, Op, Value, keys};
 use tc_support::{Diagnostic, Diagnostics, Sources};
 
-/// Longer heads are broken after the name.
-const MAX_HEAD: usize = 110;
+/// Longer heads are broken after the name, and then between parameters.
+const MAX_LINE: usize = 110;
 
 /// The state of writing one kernel.
 pub(crate) struct Kernel<'m> {
@@ -64,15 +64,26 @@ pub(crate) fn write(
 impl Kernel<'_> {
     fn head(&mut self, name: &str) {
         let params: Vec<String> = self.func.params().iter().map(|&param| self.param(param)).collect();
-        let params = params.join(", ");
         let bounds = self.facts.n_threads();
         let opening = format!("extern \"C\" __global__ void __launch_bounds__({bounds}) {name}(");
-        if opening.len() + params.len() > MAX_HEAD && !params.is_empty() {
-            self.out.line(&opening);
-            self.out.open(&format!("    {params}) {{"));
-        } else {
-            self.out.open(&format!("{opening}{params}) {{"));
+        let whole = format!("{opening}{}) {{", params.join(", "));
+        if whole.len() <= MAX_LINE || params.is_empty() {
+            self.out.open(&whole);
+            return;
         }
+        self.out.line(&opening);
+        let mut line = "   ".to_string();
+        for (nth, param) in params.iter().enumerate() {
+            let end = if nth + 1 == params.len() { ") {" } else { "," };
+            if line.len() + param.len() + end.len() >= MAX_LINE && !line.trim().is_empty() {
+                self.out.line(&line);
+                line = "   ".to_string();
+            }
+            line.push(' ');
+            line.push_str(param);
+            line.push_str(end);
+        }
+        self.out.open(&line);
     }
 
     fn param(&mut self, param: Value) -> String {
@@ -106,7 +117,8 @@ impl Kernel<'_> {
     pub(crate) fn alloc(&mut self, op: Op) {
         let func = self.func;
         let Some(buffer) = func.result(op) else { return };
-        let (Some(elem), Some(n)) = (crate::access::element(func, func.value_type(buffer)), facts::n_elements(func, buffer))
+        let (Some(elem), Some(n)) =
+            (crate::access::element(func, func.value_type(buffer)), facts::n_elements(func, buffer))
         else {
             self.stray("an alloc without a size");
             return;

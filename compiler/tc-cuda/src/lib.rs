@@ -78,9 +78,10 @@ pub fn emit(
 ) -> Result<CudaProgram, Diagnostics> {
     let func = host::find(module, function)?;
     let mut emitted = emit_hosts(module, &[func], target, options)?;
-    let manifest = emitted.manifests.pop().ok_or_else(|| {
-        Diagnostic::bug("emitter", Location::None, "a function was emitted without a manifest")
-    })?;
+    let manifest = emitted
+        .manifests
+        .pop()
+        .ok_or_else(|| Diagnostic::bug("emitter", Location::None, "a function was emitted without a manifest"))?;
     Ok(CudaProgram { source: emitted.source, manifest })
 }
 

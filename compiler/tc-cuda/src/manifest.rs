@@ -95,7 +95,8 @@ fn buffer(host: &Host<'_>, kernels: &[Written<'_>], value: Value, name: String) 
         AttrData::Int(extent, _) => u64::try_from(*extent).ok(),
         _ => None,
     };
-    let mut shape = shape.iter().map(|&attr| extent(attr)).collect::<Option<Vec<u64>>>().ok_or_else(|| unknown("shape"))?;
+    let mut shape =
+        shape.iter().map(|&attr| extent(attr)).collect::<Option<Vec<u64>>>().ok_or_else(|| unknown("shape"))?;
     if scalar.lanes > 1 {
         shape.push(scalar.lanes.into());
     }

@@ -163,7 +163,8 @@ impl Planner<'_> {
         }
         let Some(landing) = self.landing(op) else { return };
         let reads = self.effects[idx] & READS != 0;
-        if reads && (landing.repeated || landing.copied || self.epochs[idx] != self.epochs[landing.op.as_u32() as usize])
+        if reads
+            && (landing.repeated || landing.copied || self.epochs[idx] != self.epochs[landing.op.as_u32() as usize])
         {
             return;
         }
@@ -234,7 +235,8 @@ impl Planner<'_> {
     fn measure(&mut self, op: Op) {
         let func = self.func;
         let idx = op.as_u32() as usize;
-        let mut size = func.result(op).and_then(|value| func.value_scalar(value)).map_or(1, |scalar| scalar.lanes.into());
+        let mut size =
+            func.result(op).and_then(|value| func.value_scalar(value)).map_or(1, |scalar| scalar.lanes.into());
         for &operand in func.operands(op) {
             if let Some(def) = func.def_op(operand)
                 && func.opcode(def) != arith::CONSTANT

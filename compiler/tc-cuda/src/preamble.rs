@@ -36,7 +36,10 @@ impl Helper {
             )
         };
         match self {
-            Helper::FloorMod => "static __device__ inline double tc_floormod(double a, double b) {\n  return a - floor(a / b) * b;\n}\n".into(),
+            Helper::FloorMod => {
+                "static __device__ inline double tc_floormod(double a, double b) {\n  return a - floor(a / b) * b;\n}\n"
+                    .into()
+            }
             Helper::ToF8(elem) => to_f8(elem, "float"),
             Helper::F64ToF8(elem) => to_f8(elem, "double"),
         }

@@ -91,9 +91,10 @@ impl Kernel<'_> {
             let name = self.names.temporary();
             self.at(op);
             self.out.line(&format!("const {ty} {name} = {};", value.text));
-            all.extend((0..usize::from(lanes)).map(|lane| {
-                Expr::new(format!("{name}{}", crate::types::member(piece, lane)), prec::POSTFIX)
-            }));
+            all.extend(
+                (0..usize::from(lanes))
+                    .map(|lane| Expr::new(format!("{name}{}", crate::types::member(piece, lane)), prec::POSTFIX)),
+            );
         }
         self.vector_of(scalar, &all)
     }

@@ -64,7 +64,8 @@ pub(crate) fn compile(source: &str, target_name: &str) -> String {
     let made = nvrtc::compile(source, "test.cu", &target(target_name), &nvrtc::Options::default());
     let made = made.unwrap_or_else(|wrong| panic!("{}\n{source}", explain(&wrong)));
     // CUDA 12.9 says of every compilation for it that sm_70 will go.
-    let log: Vec<&str> = made.log.lines().filter(|line| !line.contains("Architectures prior to") && !line.is_empty()).collect();
+    let log: Vec<&str> =
+        made.log.lines().filter(|line| !line.contains("Architectures prior to") && !line.is_empty()).collect();
     assert!(log.is_empty(), "{target_name}: {}\n{source}", log.join("\n"));
     made.text()
 }
