@@ -5,7 +5,8 @@
 //! parser asks of a text: has it a type of its own, whatever its context?
 
 use super::Body;
-use super::inline::{Form, left_precedence, lengths, name_of};
+use super::form::{Form, lengths, name_of};
+use super::inline::left_precedence;
 use super::style::Style;
 use super::types::{write_attr, write_float, write_int, write_type};
 use crate::attrs::{AttrData, BinOp, UnOp};

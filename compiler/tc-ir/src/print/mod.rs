@@ -3,19 +3,23 @@
 //! What prints parses, and prints the same again, byte for byte. The pretty form puts ops inside each other where a
 //! reader expects it and uses all sugar; the generic form has one op a line, each in the same shape.
 //!
-//! - [`types`](self::types): types, attributes, literals.
+//! - [`types`]: types, attributes, literals.
 //! - `words`: what the lexer reads as a name.
 //! - `style`: how each row prints, looked up once.
 //! - `names`: the names that values print under.
+//! - `form`: the sugar that an op stands behind.
 //! - `inline`: which ops print inside the op that uses them.
-//! - `expr`, `stmt`, `item`: expressions, statements with their regions, headers.
+//! - `expr`: expressions; `stmt`, `branch`, `operator`: statements and their regions; `item`: headers.
 //! - `generic`: arguments of calls, and the one shape of all ops.
 
+mod branch;
 mod expr;
+mod form;
 mod generic;
 mod inline;
 mod item;
 mod names;
+mod operator;
 mod stmt;
 mod style;
 pub mod types;

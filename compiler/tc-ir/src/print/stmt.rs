@@ -3,15 +3,15 @@
 //! Regions are printed from a stack of our own, so that no nesting is too deep.
 
 use super::Body;
+use super::form::Form;
 use super::generic::Commas;
-use super::inline::Form;
 use super::names::Mark;
 use super::types::{write_attr, write_entries, write_symbol, write_type};
 use super::words::is_path;
 use crate::attrs::AttrData;
 use crate::entity::{Name, Op, Region, Type, Value};
 use crate::names::keys;
-use crate::opdef::{Context, Role};
+use crate::opdef::Role;
 use crate::types::TypeData;
 
 /// Past this many levels lines are indented no further: the parser takes fewer, and what is built deeper shall not
@@ -22,22 +22,22 @@ const BLANKS: &str = "                                                          
 /// A region that is being printed.
 pub(super) struct Frame {
     /// The next op.
-    next: Option<Op>,
+    pub(super) next: Option<Op>,
     /// The op that the region belongs to; `None` for the body.
-    op: Option<Op>,
+    pub(super) op: Option<Op>,
     /// The region's index.
-    idx: usize,
+    pub(super) idx: usize,
     /// The names to go back to at the end, where the region is a scope.
-    mark: Option<Mark>,
+    pub(super) mark: Option<Mark>,
     /// What is expected of the values that the region hands on.
-    expected: Expected,
+    pub(super) expected: Expected,
     /// Is it the `else` region of an `else if`, of which nothing shows?
-    hidden: bool,
+    pub(super) hidden: bool,
 }
 
 /// The types that are expected of what a region hands on.
 #[derive(Clone, Copy)]
-enum Expected {
+pub(super) enum Expected {
     Nothing,
     /// Those of the results of the op it belongs to.
     Results,
@@ -64,13 +64,13 @@ impl Body<'_> {
         }
     }
 
-    fn enter(&mut self, op: Option<Op>, idx: usize, region: Region, expected: Expected) {
+    pub(super) fn enter(&mut self, op: Option<Op>, idx: usize, region: Region, expected: Expected) {
         let mark = self.names.mark();
         self.enter_marked(op, idx, region, expected, mark);
     }
 
     /// Opens a region whose first names were given after `mark`.
-    fn enter_marked(&mut self, op: Option<Op>, idx: usize, region: Region, expected: Expected, mark: Mark) {
+    pub(super) fn enter_marked(&mut self, op: Option<Op>, idx: usize, region: Region, expected: Expected, mark: Mark) {
         self.out.push_str("{\n");
         self.indent += 1;
         if !self.options.generic && self.ready != Some(region) {
@@ -85,10 +85,6 @@ impl Body<'_> {
             self.share_exports(op, region);
         }
         self.frames.push(Frame { next: self.func.first_op(region), op, idx, mark, expected, hidden: false });
-    }
-
-    fn is_sched_if(&self, op: Op) -> bool {
-        !self.options.generic && self.context() == Context::Sched && self.state(op).form == Form::If
     }
 
     /// Closes the innermost region, and goes on with the op it belongs to.
@@ -116,14 +112,14 @@ impl Body<'_> {
     }
 
     /// What follows the last region of `op`.
-    fn close(&mut self, op: Op) {
+    pub(super) fn close(&mut self, op: Op) {
         if self.options.generic || self.state(op).form == Form::Statement {
             self.loc(op);
         }
         self.out.push('\n');
     }
 
-    fn blanks(&mut self) {
+    pub(super) fn blanks(&mut self) {
         let mut left = 2 * self.indent.min(MAX_INDENT);
         while left > 0 {
             let n = left.min(BLANKS.len());
@@ -178,7 +174,7 @@ impl Body<'_> {
     }
 
     /// `let x = e`; a stage or an axis of a schedule needs no `let`.
-    fn definition(&mut self, op: Op, name: Value) {
+    pub(super) fn definition(&mut self, op: Op, name: Value) {
         if !matches!(self.state(op).form, Form::Stage | Form::Axis) {
             self.out.push_str("let ");
         }
@@ -253,7 +249,7 @@ impl Body<'_> {
         self.expr(hi, 0, if both { Some(func.index_ty()) } else { expected });
     }
 
-    fn is_literal(&self, value: Value) -> bool {
+    pub(super) fn is_literal(&self, value: Value) -> bool {
         self.inline_op(value).is_some_and(|op| self.state(op).form == Form::Literal)
     }
 
@@ -289,97 +285,13 @@ impl Body<'_> {
     }
 
     /// Writes `attributes {…}` for what `op` carries but for the keys that were said already.
-    fn attributes(&mut self, op: Op, said: &[Name]) {
+    pub(super) fn attributes(&mut self, op: Op, said: &[Name]) {
         let func = self.func;
         let entries = func.entries(func.op_attrs(op));
         let rest = || entries.iter().copied().filter(|(key, _)| !said.contains(key));
         if rest().next().is_some() {
             self.out.push_str(" attributes ");
             write_entries(&mut self.out, func, rest());
-        }
-    }
-
-    fn if_stmt(&mut self, op: Op) {
-        let func = self.func;
-        if self.context() == Context::Sched {
-            func.results(op).for_each(|result| self.names.give(func, result));
-        } else {
-            self.results(op);
-        }
-        self.branch(op, Expected::Nothing);
-    }
-
-    /// `if c {`
-    fn branch(&mut self, op: Op, expected: Expected) {
-        self.out.push_str("if ");
-        self.expr(self.func.operand(op, 0), 0, Some(self.func.bool_ty()));
-        self.attributes(op, &[]);
-        if self.context() != Context::Sched {
-            self.loc(op);
-        }
-        self.out.push(' ');
-        self.enter(Some(op), 0, self.func.op_regions(op)[0], expected);
-    }
-
-    /// `else { … }`, `else if … { … }`, or nothing if there is nothing in it.
-    fn otherwise(&mut self, op: Op, region: Region) {
-        let func = self.func;
-        self.analyse(region);
-        self.ready = Some(region);
-        if self.context() == Context::Sched {
-            self.share_exports(op, region);
-        }
-        let mut shown = func.ops(region).filter(|&inner| self.shows(inner));
-        let (first, second) = (shown.next(), shown.next());
-        match first {
-            None => self.close(op),
-            Some(inner) if self.is_chain(op, inner, second) => {
-                self.out.push_str(" else ");
-                let is_scope = self.context() != Context::Sched;
-                let mark = is_scope.then(|| self.names.mark());
-                let hidden =
-                    Frame { next: None, op: Some(op), idx: 1, mark, expected: Expected::Nothing, hidden: true };
-                self.frames.push(hidden);
-                if !is_scope {
-                    func.results(inner).for_each(|result| self.names.give(func, result));
-                }
-                self.branch(inner, Expected::Results);
-            }
-            Some(_) => {
-                self.out.push_str(" else ");
-                self.enter(Some(op), 1, region, Expected::Results);
-            }
-        }
-    }
-
-    /// Does `op` print something on a line of its own?
-    fn shows(&self, op: Op) -> bool {
-        let state = self.state(op);
-        match state.form {
-            _ if state.is_inline() => false,
-            Form::Hidden => false,
-            Form::Exports => self.aliases(op).next().is_some(),
-            _ => true,
-        }
-    }
-
-    /// Is `inner`, which `end` may follow, all that there is in the `else` region of `op`?
-    fn is_chain(&self, op: Op, inner: Op, end: Option<Op>) -> bool {
-        let func = self.func;
-        if self.state(inner).form != Form::If {
-            return false;
-        }
-        if self.context() == Context::Sched {
-            return end.is_none();
-        }
-        let passes_on = |value: Value| func.n_uses(value) == 1 && func.value_name(value).is_none();
-        match end {
-            None => func.n_results(op) == 0 && func.n_results(inner) == 0,
-            Some(end) => {
-                self.state(end).form == Form::End
-                    && func.results(inner).eq(func.operands(end).iter().copied())
-                    && func.results(inner).all(passes_on)
-            }
         }
     }
 
@@ -431,90 +343,6 @@ impl Body<'_> {
         self.out.push('\n');
     }
 
-    /// `compute B[i: n] = e`, `compute B[i: n] = sum[r: m](e, where = c, init = e0)`
-    fn compute(&mut self, op: Op, form: Form) {
-        let func = self.func;
-        self.out.push_str("compute ");
-        let mut list = Commas::default();
-        for result in func.results(op) {
-            list.next(&mut self.out);
-            self.names.give(func, result);
-            self.name(result);
-        }
-        let body = func.op_regions(op)[0];
-        let mark = self.names.mark();
-        self.axes(func.region_args(body), func.operands(op));
-        self.out.push_str(" = ");
-        let value = func.yielded(body)[0];
-        match func.def_op(value) {
-            Some(reduce) if form == Form::Reduction => self.reduction(reduce),
-            _ => self.expr(value, 0, None),
-        }
-        self.names.restore(mark);
-        self.attributes(op, &[]);
-        self.loc(op);
-        self.out.push('\n');
-    }
-
-    /// `[i: n, j: lo..hi]`
-    fn axes(&mut self, axes: &[Value], bounds: &[Value]) {
-        let func = self.func;
-        self.out.push('[');
-        let mut list = Commas::default();
-        for (&axis, pair) in axes.iter().zip(bounds.chunks_exact(2)) {
-            list.next(&mut self.out);
-            self.names.give(func, axis);
-            self.name(axis);
-            self.out.push_str(": ");
-            if !(self.is_literal(pair[0]) && func.const_int(pair[0]) == Some(0)) {
-                self.expr(pair[0], 0, Some(func.index_ty()));
-                self.out.push_str("..");
-            }
-            self.expr(pair[1], 0, Some(func.index_ty()));
-        }
-        self.out.push(']');
-    }
-
-    fn reduction(&mut self, op: Op) {
-        let func = self.func;
-        let body = func.op_regions(op)[0];
-        let axes = func.region_args(body);
-        let (bounds, inits) = func.operands(op).split_at(2 * axes.len());
-        self.out.push_str(func.word_of(op, keys::COMBINER).unwrap_or(""));
-        let mark = self.names.mark();
-        self.axes(axes, bounds);
-        self.out.push('(');
-        let (values, condition) = func.yielded(body).split_at(func.n_results(op));
-        let mut list = Commas::default();
-        for &value in values {
-            list.next(&mut self.out);
-            self.expr(value, 0, None);
-        }
-        for &condition in condition {
-            self.out.push_str(", where = ");
-            self.expr(condition, 0, Some(func.bool_ty()));
-        }
-        let expected = self.common_type(&values[..1], None);
-        match inits {
-            [] => {}
-            &[init] => {
-                self.out.push_str(", init = ");
-                self.expr(init, 0, expected);
-            }
-            inits => {
-                self.out.push_str(", init = [");
-                let mut list = Commas::default();
-                for &init in inits {
-                    list.next(&mut self.out);
-                    self.expr(init, 0, expected);
-                }
-                self.out.push(']');
-            }
-        }
-        self.names.restore(mark);
-        self.out.push(')');
-    }
-
     /// `yield a, b`, `return a, b`
     fn end(&mut self, op: Op) {
         let func = self.func;
@@ -533,49 +361,6 @@ impl Body<'_> {
             Expected::Nothing => None,
             Expected::Results => self.func.results(frame.op?).nth(nth).map(|result| self.func.value_type(result)),
             Expected::Item => self.func.header.results.get(nth).map(|result| result.ty),
-        }
-    }
-
-    // Branches of a schedule.
-
-    /// Lets what the branch `region` of `op` names print under the names of the results of `op`.
-    fn share_exports(&mut self, op: Op, region: Region) {
-        let func = self.func;
-        for (result, &value) in func.results(op).zip(func.yielded(region)) {
-            let Some(def) = func.def_op(value).filter(|&def| func.region_of(def) == Some(region)) else { continue };
-            let name = func.value_name(value);
-            let state = self.state(def);
-            let is_same = name.is_none() || name == func.value_name(result);
-            if is_same && !state.is_inline() && state.form != Form::Hidden && !self.names.shares(value) {
-                self.names.share(value, result);
-            }
-        }
-    }
-
-    /// What the end `op` of a branch of a schedule hands on that goes by another name so far, with the results that
-    /// it becomes.
-    fn aliases(&self, op: Op) -> impl Iterator<Item = (Value, Value)> + '_ {
-        let func = self.func;
-        let results = func.parent_op(op).into_iter().flat_map(|parent| func.results(parent));
-        results.zip(func.operands(op).iter().copied()).filter(|&(result, value)| {
-            let hidden = func.def_op(value).is_some_and(|def| self.state(def).form == Form::Hidden);
-            !hidden && !self.names.share_one(value, result)
-        })
-    }
-
-    fn exports(&mut self, op: Op) {
-        let aliases: Vec<(Value, Value)> = self.aliases(op).collect();
-        for (result, value) in aliases {
-            self.blanks();
-            match self.inline_op(value) {
-                Some(def) => self.definition(def, result),
-                None => {
-                    self.name(result);
-                    self.out.push_str(" = ");
-                    self.name(value);
-                }
-            }
-            self.out.push('\n');
         }
     }
 }
