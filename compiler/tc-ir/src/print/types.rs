@@ -209,6 +209,13 @@ pub fn write_float(out: &mut String, value: f64, elem: Elem, suffix: Option<Elem
         out.push_str("nan");
     } else if value.is_infinite() || elem != Elem::F64 && single.is_infinite() {
         out.push_str(if value > 0.0 { "inf" } else { "-inf" });
+    } else if value.abs() < 1e7 && value.fract() == 0.0 {
+        // Most floats of a program are small and whole.
+        if value.is_sign_negative() {
+            out.push('-');
+        }
+        push_u64(out, value.abs() as u64);
+        out.push_str(".0");
     } else if elem == Elem::F64 {
         let _ = write!(out, "{value:?}");
     } else {
@@ -262,4 +269,43 @@ pub(super) fn write_loc(out: &mut String, func: &Func, sources: &Sources, loc: L
     push_u64(out, u64::from(at.line));
     out.push(':');
     push_u64(out, u64::from(at.col));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn float(value: f64, elem: Elem) -> String {
+        let mut out = String::new();
+        write_float(&mut out, value, elem, None);
+        out
+    }
+
+    #[test]
+    fn floats_are_the_shortest_that_read_back() {
+        let values = [0.0, -0.0, 1.0, -7.0, 9_999_999.0, 1e7, 12_345_678.0, 0.1, 1e-30, 3.0e38, 5e-324, f64::MAX];
+        for value in values {
+            assert_eq!(float(value, Elem::F64), format!("{value:?}"));
+            assert_eq!(float(value, Elem::F64).parse(), Ok(value));
+            let single = value as f32;
+            if single.is_finite() {
+                assert_eq!(float(single.into(), Elem::F32), format!("{single:?}"));
+            }
+        }
+        assert_eq!(float(0.1f32.into(), Elem::F32), "0.1");
+        assert_eq!(float(1e300, Elem::F32), "inf");
+        assert_eq!(float(f64::NEG_INFINITY, Elem::F64), "-inf");
+        assert_eq!(float(f64::NAN, Elem::F16), "nan");
+    }
+
+    #[test]
+    fn symbols_that_are_no_names_are_quoted() {
+        for (name, text) in
+            [("f", "@f"), ("for", "@for"), ("f$1", "@\"f$1\""), ("", "@\"\""), ("a\"b\u{1}", "@\"a\\\"b\\u{1}\"")]
+        {
+            let mut out = String::new();
+            write_symbol(&mut out, name);
+            assert_eq!(out, text);
+        }
+    }
 }

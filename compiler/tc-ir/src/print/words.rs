@@ -122,22 +122,37 @@ pub(super) fn as_path(text: &str) -> String {
     parts.join(".")
 }
 
+const THOUSAND_BYTES: [u8; 3000] = {
+    let mut digits = [b'0'; 3000];
+    let mut at = 0;
+    while at < 1000 {
+        digits[3 * at] += (at / 100) as u8;
+        digits[3 * at + 1] += (at / 10 % 10) as u8;
+        digits[3 * at + 2] += (at % 10) as u8;
+        at += 1;
+    }
+    digits
+};
+
+/// The numbers from 000 to 999, one after the other.
+static THOUSAND: &str = match std::str::from_utf8(&THOUSAND_BYTES) {
+    Ok(text) => text,
+    Err(_) => panic!("digits are ASCII"),
+};
+
 /// Appends `value` in decimal digits.
-pub(super) fn push_u64(out: &mut String, mut value: u64) {
-    if value < 10 {
-        return out.push((b'0' + value as u8) as char);
-    }
-    let mut digits = [0u8; 20];
-    let mut at = digits.len();
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (value % 10) as u8;
-        value /= 10;
-        if value == 0 {
-            break;
+pub(super) fn push_u64(out: &mut String, value: u64) {
+    let skip = match value {
+        0..10 => 2,
+        10..100 => 1,
+        100..1000 => 0,
+        _ => {
+            push_u64(out, value / 1000);
+            0
         }
-    }
-    out.push_str(std::str::from_utf8(&digits[at..]).expect("digits are ASCII"));
+    };
+    let at = 3 * (value % 1000) as usize;
+    out.push_str(&THOUSAND[at + skip..at + 3]);
 }
 
 #[cfg(test)]
@@ -171,7 +186,7 @@ mod tests {
 
     #[test]
     fn numbers_are_written_in_full() {
-        for value in [0, 7, 10, 1_000_000, u64::MAX] {
+        for value in [0, 7, 10, 99, 100, 999, 1000, 1001, 20_034, 1_000_000, u64::MAX] {
             let mut out = String::new();
             push_u64(&mut out, value);
             assert_eq!(out, value.to_string());
