@@ -5,6 +5,7 @@ use crate::check::{CheckOptions, Difference, Round, check_against_definition, ne
 use crate::define::{Definition, Signature, show};
 use crate::finding::{Finding, FindingKind};
 use crate::memory::Global;
+use crate::oracle::cells_to_judge;
 use crate::run::{Arg, Execution, RunOptions, program_named, shape_of, work};
 use crate::tensor::{Tensor, unravel};
 use crate::tolerance::{Tolerance, distance, same, with_callees};
@@ -85,23 +86,32 @@ fn operators(before: &Module, after: &Module, name: &str, options: &CheckOptions
     }
     let (expected, found) = (with_callees(before, first.func()), with_callees(after, second.func()));
     let tolerance = Tolerance::of(&expected, &found, first.n_terms().max(second.n_terms()));
-    let mut report = AgreeReport::default();
+    // This is asked around every pass: it may cost a part of what a check may.
+    let less = CheckOptions { sample_above: options.sample_above / 8, ..options.clone() };
+    let cells = cells_to_judge(&first, &less);
+    let mut report = AgreeReport { sampled: cells.is_some(), ..AgreeReport::default() };
     for round in Round::all(options, tolerance) {
         let tensors = round.inputs(&inputs);
-        let one = first.evaluate_with(&tensors, None, true)?;
-        let other = second.evaluate_with(&tensors, None, false)?;
+        let one = first.evaluate_with(&tensors, cells.as_deref(), !round.is_integers())?;
+        let other = second.evaluate_with(&tensors, cells.as_deref(), false)?;
         report.new_findings.extend(new_findings(&one.findings, &other.findings));
         report.inputs += 1;
+        let differs = one.values.iter().zip(&other.values).zip(&outputs).any(|((one, other), output)| {
+            one.iter().zip(other).any(|(&expected, &found)| !same(output.elem, expected, found))
+        });
+        let with_mags = match differs && one.mags.is_empty() {
+            true => Some(first.evaluate_with(&tensors, cells.as_deref(), true)?),
+            false => None,
+        };
+        let mags = &with_mags.as_ref().unwrap_or(&one).mags;
         for (nth, output) in outputs.iter().enumerate() {
-            let mags = one.mags.get(nth).map(|mags| &mags[..]);
+            let at = |position: usize| match &cells {
+                Some(cells) => cells[nth][position].clone(),
+                None => unravel(position as u64, &output.shape),
+            };
             let pairs = one.values[nth].iter().copied().zip(other.values[nth].iter().copied()).enumerate();
-            compare(
-                &mut report,
-                output,
-                pairs,
-                |position| mags.map_or(0.0, |mags| mags[position]),
-                (tolerance, &round),
-            );
+            let mag = |position: usize| mags.get(nth).map_or(0.0, |mags| mags[position]);
+            compare(&mut report, (output, &at), pairs, mag, (tolerance, &round));
         }
     }
     Ok(report)
@@ -114,7 +124,7 @@ fn signature_changed(func: &Func) -> Box<Diagnostic> {
 
 fn compare(
     report: &mut AgreeReport,
-    output: &Signature,
+    (output, index_of): (&Signature, &dyn Fn(usize) -> Vec<u64>),
     pairs: impl Iterator<Item = (usize, (u64, u64))>,
     mag: impl Fn(usize) -> f64,
     (tolerance, round): (Tolerance, &Round),
@@ -129,7 +139,7 @@ fn compare(
         if distance(output.elem, expected, found) > allowed {
             report.difference = Some(Difference {
                 buffer: output.name.clone(),
-                index: unravel(position as u64, &output.shape),
+                index: index_of(position),
                 expected: show(output.elem, expected),
                 found: show(output.elem, found),
                 allowed,
@@ -195,7 +205,20 @@ fn compare_runs(
         let mags =
             with_mags.as_ref().and_then(|execution| execution.param(nth)).and_then(|global| global.mags.as_ref());
         let mag = |idx: usize| mags.map_or(0.0, |plane| f64::from_bits(plane[idx].load(Relaxed)));
-        compare(report, &param.signature, pairs(), mag, (tolerance, round));
+        let index_of = |idx: usize| unravel(idx as u64, &param.signature.shape);
+        compare(report, (&param.signature, &index_of), pairs(), mag, (tolerance, round));
+        // Of a launch that is sampled, either version may have run blocks that the other has not.
+        let is_lost = |&idx: &usize| first.is_written(idx) && !second.is_written(idx);
+        if !one.sampled && !other.sampled && report.difference.is_none() {
+            report.difference = (0..first.cells.len()).find(is_lost).map(|idx| Difference {
+                buffer: param.signature.name.clone(),
+                index: index_of(idx),
+                expected: show(first.elem, first.cells[idx].load(Relaxed)),
+                found: "not written".to_string(),
+                allowed: 0.0,
+                inputs: round.name(),
+            });
+        }
     }
     Ok(())
 }

@@ -42,7 +42,7 @@ impl Default for CheckOptions {
             integer_inputs: 1,
             real_inputs: 1,
             limits: Limits::default(),
-            sample_above: 400_000_000,
+            sample_above: 200_000_000,
             serial: false,
         }
     }

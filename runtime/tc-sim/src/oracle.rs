@@ -144,7 +144,7 @@ fn flat(index: &[u64], shape: &[u64]) -> usize {
 
 /// The cells that the definition is asked for; `None` for all, where that does not cost too much. Otherwise the
 /// corners of each result, and random cells.
-fn cells_to_judge(defined: &Definition<'_>, options: &CheckOptions) -> Option<Vec<CellList>> {
+pub(crate) fn cells_to_judge(defined: &Definition<'_>, options: &CheckOptions) -> Option<Vec<CellList>> {
     if defined.estimate() <= options.sample_above.saturating_mul(2) {
         return None;
     }

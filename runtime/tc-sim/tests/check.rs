@@ -235,3 +235,30 @@ fn the_same_findings_come_with_one_core_and_with_many() {
     };
     assert_eq!(text(true), text(false));
 }
+
+#[test]
+fn a_cell_that_only_the_first_version_writes_is_a_difference() {
+    // Neither version writes all cells, so that a cell nobody writes is nothing new.
+    let text = |n: u32| format!("tir.func @f(B: f32[8]) {{\nfor t in 0..{n} bind(threadIdx.x) {{\nB[t] = 1.0\n}}\n}}");
+    let report = agree(&parse(&text(6)), &parse(&text(5)), "f", &CheckOptions::default()).expect("runs");
+    let difference = report.difference.expect("cell 5 is lost");
+    assert_eq!((difference.index, difference.found.as_str()), (vec![5], "not written"));
+    assert!(agree(&parse(&text(6)), &parse(&text(6)), "f", &CheckOptions::default()).expect("runs").agrees());
+}
+
+#[test]
+fn large_operators_are_compared_at_some_of_their_cells() {
+    let text = |order: &str| {
+        format!(
+            "te.func @f(A: f32[1024, 1024], B: f32[1024, 1024]) -> f32[1024, 1024] {{
+               compute C[i: 1024, j: 1024] = sum[k: 1024](A[i, {order}] * B[{order}, j])
+               return C
+             }}"
+        )
+    };
+    let options = CheckOptions { sample_above: 4_000_000, ..CheckOptions::default() };
+    let report = agree(&parse(&text("k")), &parse(&text("1023 - k")), "f", &options).expect("runs");
+    assert!(report.agrees() && report.sampled, "{report}");
+    let report = agree(&parse(&text("k")), &parse(&text("max(k, 1)")), "f", &options).expect("runs");
+    assert!(!report.agrees());
+}
