@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use tc_dialects::{te, tir};
 use tc_ir::verify::has_flag;
+use tc_ir::walk::all_ops;
 use tc_ir::{Attr, AttrData, Func, Module, keys};
 use tc_pass::{Instrument, PassAt, PassRecord};
 use tc_passes::check_races::{Oracle, RaceOracle, Verdict};
@@ -19,12 +20,26 @@ pub struct SemanticsCheck {
 }
 
 impl SemanticsCheck {
-    /// Compares as `options` say.
+    /// Steps past which a launch is run by some of its blocks only: this is asked around every pass.
+    const SAMPLE_ABOVE: u64 = 20_000_000;
+
+    /// Compares as `options` say, within what can be spent around every pass.
     pub fn new(options: CheckOptions) -> SemanticsCheck {
-        SemanticsCheck { options, before: None }
+        let sample_above = options.sample_above.min(SemanticsCheck::SAMPLE_ABOVE);
+        SemanticsCheck { options: CheckOptions { sample_above, ..options }, before: None }
+    }
+
+    /// Is `func` what it was, so that running it twice would tell nothing?
+    fn is_unchanged(before: &Module, func: &Func) -> bool {
+        let print = |func: &Func| tc_ir::print::print_func(func, &tc_ir::print::PrintOptions::default());
+        let calls = tc_ir::walk::all_ops(func).any(|op| func.opcode(op) == tir::CALL);
+        !calls && before.function(func.symbol()).is_some_and(|earlier| print(earlier) == print(func))
     }
 
     fn compare(&self, at: &PassAt<'_>, before: &Module, after: &Module, func: &Func) -> Option<Diagnostic> {
+        if SemanticsCheck::is_unchanged(before, func) {
+            return None;
+        }
         let name = func.symbol();
         let place = func.location(func.header.loc);
         let compared = if before.function(name).is_some_and(is_executed) {
@@ -73,9 +88,21 @@ impl Instrument for SemanticsCheck {
     fn after_pass(&mut self, at: &PassAt<'_>, module: &Module, record: &PassRecord) -> Diagnostics {
         let before = self.before.take().filter(|_| record.changed);
         let Some(before) = before else { return Diagnostics::new() };
+        // What reads the same and calls what reads the same means the same.
+        let same = |func: &Func| {
+            before
+                .function(func.symbol())
+                .is_some_and(|old| old.header.opcode == func.header.opcode && old.to_string() == func.to_string())
+        };
+        let kernels_same = module.items.iter().filter(|func| !is_executed(func)).all(same);
         let funcs = module.items.iter().filter(|func| is_executed(func));
-        funcs.filter_map(|func| self.compare(at, &before, module, func)).collect()
+        let changed = funcs.filter(|func| !same(func) || (!kernels_same && calls(func)));
+        changed.filter_map(|func| self.compare(at, &before, module, func)).collect()
     }
+}
+
+fn calls(func: &Func) -> bool {
+    all_ops(func).any(|op| func.opcode(op) == tir::CALL)
 }
 
 /// Is `func` an operator, or a program that is no kernel? Kernels are run by those that call them.

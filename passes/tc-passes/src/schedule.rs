@@ -43,12 +43,13 @@
 //! TVM 0.16, `src/te/schedule`.
 
 use indexmap::IndexMap;
+use std::sync::{Arc, Mutex};
 use tc_dialects::{sched, te};
 use tc_ir::opdef::SymbolTable;
-use tc_ir::{AttrData, Func, Module, keys};
+use tc_ir::{AttrData, Func, Loc, Module, keys};
 use tc_pass::{ModulePass, PassCx, PassInfo, PassKind};
 use tc_schedule::Define;
-use tc_support::{Diagnostic, Diagnostics, Location, suggest};
+use tc_support::{Diagnostic, Diagnostics, Location, Sources, suggest};
 
 tc_pass::options! {
     /// What `schedule` can be told.
@@ -83,6 +84,11 @@ pub const INFO: PassInfo = PassInfo {
     },
 };
 
+/// The extension by which a run asks for the program after each line of the schedules that are applied: the text is
+/// added here.
+#[derive(Clone, Default)]
+pub struct Trace(pub Arc<Mutex<String>>);
+
 /// The pass.
 pub struct Schedule {
     /// What it was told.
@@ -93,6 +99,11 @@ pub struct Schedule {
 
 impl ModulePass for Schedule {
     fn run(&self, module: &mut Module, cx: &mut PassCx) -> bool {
+        if let Some(Trace(text)) = cx.get::<Trace>()
+            && let Ok(mut text) = text.lock()
+        {
+            self.trace(module, &mut text);
+        }
         let programs = match self.programs(module) {
             Ok(programs) => programs,
             Err(found) => {
@@ -149,6 +160,30 @@ impl Schedule {
         if found.has_errors() { Err(found) } else { Ok(programs) }
     }
 
+    /// Writes the program after each directive. What cannot be scheduled is told by the pass itself.
+    fn trace(&self, module: &Module, text: &mut String) {
+        let wanted = symbol(&self.options.func);
+        for (idx, operator) in module.items.iter().enumerate() {
+            if operator.header.opcode != te::FUNC || !(wanted.is_empty() || operator.symbol() == wanted) {
+                continue;
+            }
+            let Ok(Some(schedule)) = self.choose(module, idx) else { continue };
+            let schedule = &module.items[schedule];
+            let options = tc_schedule::Options { defines: self.defines.clone() };
+            let Ok(steps) = tc_schedule::trace(operator, schedule, Some(module), &options) else { continue };
+            for step in steps {
+                text.push_str(&title(schedule, step.loc, &module.sources));
+                match step.program {
+                    Ok(program) => text.push_str(&program.to_string()),
+                    Err(found) => {
+                        let why = found.iter().next().map_or("", |first| first.message.as_str());
+                        text.push_str(&format!("// no program yet: {why}\n"));
+                    }
+                }
+            }
+        }
+    }
+
     /// The schedule for the operator `idx`.
     fn choose(&self, module: &Module, idx: usize) -> Result<Option<usize>, Diagnostic> {
         let operator = &module.items[idx];
@@ -169,6 +204,18 @@ impl Schedule {
                 Err(Diagnostic::error("which-schedule", operator.location(operator.header.loc), text).help(help))
             }
         }
+    }
+}
+
+/// The comment over the program after the directive at `loc`.
+fn title(schedule: &Func, loc: Loc, sources: &Sources) -> String {
+    match schedule.location(loc) {
+        Location::Span(span) => match sources.line_col(span.start) {
+            Some((file, at)) => format!("// after line {}: {}\n", at.line, file.line(at.line).trim()),
+            None => "// after a directive\n".to_string(),
+        },
+        Location::Point { at, .. } => format!("// after line {}\n", at.line),
+        Location::None => "// after a directive\n".to_string(),
     }
 }
 

@@ -6,10 +6,12 @@ use crate::{BUG, CALL, FINE, INPUT, expect, help, split};
 use std::cell::RefCell;
 use std::io::Read;
 use std::path::Path;
+use std::sync::Arc;
 use tc::ir::print::PrintOptions;
 use tc::ir::{Module, print};
 use tc::pass::instruments::{DumpDir, PrintIr, PrintPoints, Select};
 use tc::pass::{Pipeline, parse_pipeline, report};
+use tc::passes::schedule::Trace;
 use tc::support::{Diagnostic, Diagnostics, Fault, FileId, Sources, render, suggest};
 use tc::{Compiler, LoadError};
 
@@ -202,7 +204,12 @@ impl Tool<'_, '_> {
         if found.has_errors() {
             return Ok((found, None));
         }
-        let mut manager = tc::pass::Manager::new(&job.compiler.passes, self.run_options(job.compiler));
+        let trace = Trace::default();
+        let mut options = self.run_options(job.compiler);
+        if self.args.trace_schedule {
+            options.extensions.push(Arc::new(trace.clone()));
+        }
+        let mut manager = tc::pass::Manager::new(&job.compiler.passes, options);
         if let Some(mut dump) = self.dump(job)? {
             found.append(dump.parsed(module));
             manager.instrument(dump);
@@ -216,6 +223,9 @@ impl Tool<'_, '_> {
         }
         let report = manager.run(job.pipeline, module);
         drop(manager);
+        if let Ok(text) = trace.0.lock() {
+            self.print(&text);
+        }
         if self.args.timing {
             self.stderr.borrow_mut().write(&report::timing_text(&report.records));
         }
