@@ -26,8 +26,8 @@
 //!
 //! 1. prove that its least value is not negative and its greatest, lanes and region lengths included, is below the
 //!    extent;
-//! 2. where that fails, look for a point of the loops around, at the corners of their ranges, at which all conditions hold
-//!    and the index is out: that is an error, and the message has the point;
+//! 2. where that fails, look for a point of the loops around, at the corners of their ranges as conditions draw them in, at
+//!    which all conditions hold and the index is out: that is an error, and the message has the point;
 //! 3. what is neither is told as a remark, with the inequality that was not proved.
 //!
 //! # Limits
@@ -187,10 +187,13 @@ fn counterexample(func: &Func, algebra: &mut Algebra, op: Op, low: Expr, high: E
     for outer in ancestors(func, op) {
         match func.opcode(outer) {
             tir::FOR => {
-                let lo = func.const_int(func.operand(outer, 0))?;
-                let extent = const_extent(func, outer).filter(|&extent| extent > 0)?;
-                let var = Algebra::var(func.region_args(func.op_regions(outer)[0])[0]);
-                loops.push((var, lo, lo.checked_add(extent - 1)?));
+                func.const_int(func.operand(outer, 0))?;
+                const_extent(func, outer).filter(|&extent| extent > 0)?;
+                let value = func.region_args(func.op_regions(outer)[0])[0];
+                // The range as the conditions of the place draw it in.
+                let var = algebra.var_expr(value);
+                let range = algebra.analyzer.bounds(var);
+                loops.push((Algebra::var(value), range.min()?, range.max()?));
             }
             tir::IF => {
                 let condition = algebra.expr(func, func.operand(outer, 0));

@@ -38,6 +38,7 @@
 //! TVM 0.16, `src/tir/transforms/lower_intrin.cc`; its shift by a multiple of the divisor overflows (TVM #18694) and is
 //! not used.
 
+use crate::analysis::order;
 use crate::analysis::places::walk_places;
 use indexmap::IndexMap;
 use tc_arith::Interval;
@@ -72,7 +73,7 @@ pub struct LowerIntrin;
 impl FuncPass for LowerIntrin {
     fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
         let signs = signs_of_divisions(func);
-        rewrite_ops(func, |rw, op| {
+        let changed = rewrite_ops(func, |rw, op| {
             let counter = match rw.func().opcode(op) {
                 arith::DIV | arith::MOD => {
                     let sign = signs.get(&op).copied();
@@ -92,7 +93,11 @@ impl FuncPass for LowerIntrin {
                 _ => return,
             };
             cx.count(counter, 1);
-        })
+        });
+        if changed {
+            order::settle(func);
+        }
+        changed
     }
 }
 

@@ -5,6 +5,7 @@ pub(crate) mod conflict;
 pub(crate) mod dead;
 pub(crate) mod fold;
 pub(crate) mod launch;
+pub(crate) mod order;
 pub(crate) mod places;
 pub(crate) mod structure;
 pub(crate) mod sync;

@@ -48,6 +48,7 @@
 mod rewrite;
 mod strides;
 
+use crate::analysis::order;
 use tc_dialects::{forms, tir};
 use tc_ir::Func;
 use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
@@ -86,6 +87,7 @@ impl FuncPass for StorageFlatten {
         cx.count("buffers flattened", plan.buffers.len() as u64);
         cx.count("accesses rewritten", rewrite::accesses(func, &plan));
         rewrite::types(func, &plan);
+        order::settle(func);
         true
     }
 }
