@@ -239,7 +239,7 @@ pub(crate) struct Param {
 }
 
 impl Params {
-    /// Looks at the program, and runs it once to see which of the buffers that it writes it reads before.
+    /// Looks at the program, and runs it once to see which of the buffers that it writes and reads it reads before.
     pub(crate) fn of(module: &Module, func: &Func, options: &CheckOptions) -> Result<Params> {
         let mut scalars = std::collections::BTreeMap::new();
         let mut list = Vec::new();
@@ -259,16 +259,18 @@ impl Params {
         }
         let request = crate::compile::function::Request { sizes: &options.sizes, scalars: &scalars, mags: false };
         let program = crate::compile::function::compile(module, func, request)?;
+        let mut in_doubt = false;
         for info in &program.globals {
             let Some(param) = info.param else { continue };
             let decl = &program.declarations.list[info.decl];
             list[param].signature = Signature { name: decl.name.clone(), elem: decl.elem, shape: shape_of(decl) };
             list[param].written = info.written;
             list[param].is_input = !info.written;
+            in_doubt |= info.written && info.read;
         }
         let n_terms = program.kernels.iter().map(|kernel| work(kernel).rounds).max().unwrap_or(1);
         let mut params = Params { list, n_terms };
-        if params.list.iter().any(|param| param.written) {
+        if in_doubt {
             let round = Round { fill: crate::inputs::Fill::Integers { max: 2, keep: 1 << 16 }, seed: options.seed };
             let trial = RunOptions { serial: true, ..options.run_options(&round) };
             let sampling = crate::run::Sampling { budget: options.sample_above / 16, seed: options.seed };

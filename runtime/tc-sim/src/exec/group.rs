@@ -3,7 +3,7 @@
 
 use super::block::{BlockState, Cells, Launch};
 use crate::cell::{Cell, float_of};
-use crate::code::{BarrierScope, Instr, Kernel, Pc, Preload, Reg, Site, Space};
+use crate::code::{BarrierScope, Instr, Kernel, Pc, Preload, Reg, Site};
 use crate::lanes;
 use crate::magnitude;
 use crate::memory::Local;
@@ -42,7 +42,7 @@ pub(crate) enum Event {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Frame {
     pub(crate) site: Site,
-    is_branch: bool,
+    pub(super) is_branch: bool,
 }
 
 /// A group and where it stands.
@@ -59,12 +59,12 @@ pub(crate) struct Group {
     /// All lanes that exist.
     pub(crate) all: Mask,
     /// Masks that wait, and the branches and loops they wait for.
-    saved: Vec<u64>,
+    pub(super) saved: Vec<u64>,
     pub(crate) frames: Vec<Frame>,
-    pc: Pc,
+    pub(super) pc: Pc,
     pub(crate) locals: Vec<Local>,
     /// How often each shared buffer was made by this group.
-    n_made: Vec<u64>,
+    pub(super) n_made: Vec<u64>,
     /// Barriers that the warp alone has passed, by block.
     pub(crate) warp_epochs: Vec<u32>,
     /// Work space: the cells that the lanes access, and the lanes that may.
@@ -72,7 +72,7 @@ pub(crate) struct Group {
     pub(crate) live: Mask,
     /// In an operator: the read that made a lane's poison.
     pub(crate) culprits: Vec<Site>,
-    scratch: Mask,
+    pub(super) scratch: Mask,
 }
 
 impl Group {
@@ -305,214 +305,6 @@ impl Group {
             let start = part * self.n;
             for_lanes(&self.mask, |lane| dst[start + lane] = if src.len() == 1 { src[0] } else { src[start + lane] });
         }
-    }
-
-    fn bits_of(&self, cond: Reg, bits: &mut [u64]) {
-        let cells = &self.regs[cond as usize];
-        if cells.len() == 1 {
-            return bits.fill(if cells[0] != 0 { u64::MAX } else { 0 });
-        }
-        for (word, chunk) in bits.iter_mut().zip(cells.chunks(64)) {
-            *word = chunk.iter().enumerate().fold(0, |bits, (lane, &cell)| bits | u64::from(cell != 0) << lane);
-        }
-    }
-
-    /// Branches and loops. Tells whether the run is over its limit.
-    fn control(&mut self, instr: &Instr, launch: &Launch<'_>, block: &mut BlockState) -> bool {
-        match *instr {
-            Instr::JumpIfNot { cond, to } if self.regs[cond as usize][0] == 0 => self.pc = to,
-            Instr::Jump { to } => self.pc = to,
-            Instr::If { cond, otherwise, site } => {
-                let mut bits = mem::take(&mut self.scratch);
-                self.bits_of(cond, &mut bits);
-                self.saved.extend_from_slice(&self.mask);
-                self.frames.push(Frame { site, is_branch: true });
-                for (mask, &bits) in self.mask.iter_mut().zip(&bits) {
-                    self.saved.push(*mask & !bits);
-                    *mask &= bits;
-                }
-                self.scratch = bits;
-                if first_lane(&self.mask).is_none() {
-                    self.pc = otherwise;
-                }
-            }
-            Instr::Else { end } => {
-                let at = self.saved.len() - self.words;
-                self.mask.copy_from_slice(&self.saved[at..]);
-                if first_lane(&self.mask).is_none() {
-                    self.pc = end;
-                }
-            }
-            Instr::EndIf => self.restore(),
-            Instr::LoopUniform { iv, lo, hi, end, .. } => {
-                let (from, to) = (self.regs[lo as usize][0], self.regs[hi as usize][0]);
-                self.regs[iv as usize][0] = from;
-                if from as i64 >= to as i64 {
-                    self.pc = end;
-                }
-            }
-            Instr::NextUniform { iv, hi, body, site } => {
-                let next = (self.regs[iv as usize][0] as i64).wrapping_add(1);
-                self.regs[iv as usize][0] = next as u64;
-                if next < self.regs[hi as usize][0] as i64 {
-                    self.pc = body;
-                    return block.over_limit(launch, site);
-                }
-            }
-            Instr::LoopVarying { iv, lo, hi, end, site } => {
-                let mut cells = mem::take(&mut self.regs[iv as usize]);
-                lanes::map1(&mut cells, &self.regs[lo as usize], |lo| lo);
-                self.regs[iv as usize] = cells;
-                self.saved.extend_from_slice(&self.mask);
-                self.frames.push(Frame { site, is_branch: false });
-                self.keep_below(iv, hi);
-                if first_lane(&self.mask).is_none() {
-                    self.restore();
-                    self.pc = end;
-                }
-            }
-            Instr::NextVarying { iv, hi, body, site } => {
-                self.regs[iv as usize].iter_mut().for_each(|cell| *cell = cell.wrapping_add(1));
-                self.keep_below(iv, hi);
-                if first_lane(&self.mask).is_some() {
-                    self.pc = body;
-                    return block.over_limit(launch, site);
-                }
-                self.restore();
-            }
-            _ => {}
-        }
-        false
-    }
-
-    /// Lanes whose loop variable has come to its end leave.
-    fn keep_below(&mut self, iv: Reg, hi: Reg) {
-        let (iv, hi) = (&self.regs[iv as usize], &self.regs[hi as usize]);
-        for (word, mask) in self.mask.iter_mut().enumerate() {
-            let mut left = *mask;
-            while left != 0 {
-                let bit = left.trailing_zeros() as usize;
-                let lane = word * 64 + bit;
-                let end = if hi.len() == 1 { hi[0] } else { hi[lane] };
-                if iv[lane] as i64 >= end as i64 {
-                    *mask &= !(1 << bit);
-                }
-                left &= left - 1;
-            }
-        }
-    }
-
-    fn restore(&mut self) {
-        let Some(frame) = self.frames.pop() else { return };
-        let n = if frame.is_branch { 2 * self.words } else { self.words };
-        let at = self.saved.len() - n;
-        self.mask.copy_from_slice(&self.saved[at..at + self.words]);
-        self.saved.truncate(at);
-    }
-
-    fn alloc(&mut self, space: Space, block: &mut BlockState) {
-        match space {
-            // One in all: made before the launch.
-            Space::Global(_) => {}
-            Space::Local(idx) => {
-                let words = self.words;
-                for written in self.locals[idx].written.chunks_mut(words) {
-                    written.iter_mut().zip(&self.mask).for_each(|(written, &mask)| *written &= !mask);
-                }
-            }
-            Space::Shared(idx) => {
-                self.n_made[idx] += 1;
-                let shared = &mut block.shared[idx];
-                let n_slots = shared.written.len() / shared.n.max(1);
-                if n_slots == 1 {
-                    // Warps come here one after another, and the first makes it for all.
-                    if self.n_made[idx] > shared.n_made {
-                        shared.n_made = self.n_made[idx];
-                        shared.written.fill(false);
-                    }
-                    return;
-                }
-                for slot in 0..n_slots {
-                    let lanes = slot * self.per_block..(slot + 1) * self.per_block;
-                    if lanes.into_iter().any(|lane| self.mask[lane / 64] >> (lane % 64) & 1 == 1) {
-                        shared.written[slot * shared.n..(slot + 1) * shared.n].fill(false);
-                    }
-                }
-            }
-        }
-    }
-
-    fn barrier(
-        &mut self,
-        scope: BarrierScope,
-        site: Site,
-        launch: &Launch<'_>,
-        block: &mut BlockState,
-    ) -> Option<Event> {
-        let missing = |lanes: std::ops::Range<usize>, mask: &Mask, all: &Mask| {
-            let is_in = |mask: &Mask, lane: usize| mask[lane / 64] >> (lane % 64) & 1 == 1;
-            let there = lanes.clone().find(|&lane| is_in(mask, lane));
-            let absent = lanes.into_iter().find(|&lane| is_in(all, lane) && !is_in(mask, lane));
-            there.zip(absent)
-        };
-        if block.warps > 1 && scope != BarrierScope::Warp {
-            if let Some((there, absent)) = missing(0..self.n, &self.mask, &self.all) {
-                self.report_divergent(site, there, absent, launch, block);
-            }
-            return Some(Event::Barrier(scope, site));
-        }
-        for slot in 0..self.n / self.per_block {
-            let lanes = slot * self.per_block..(slot + 1) * self.per_block;
-            if let Some((there, absent)) = missing(lanes.clone(), &self.mask, &self.all) {
-                self.report_divergent(site, there, absent, launch, block);
-            }
-            if !lanes.into_iter().any(|lane| self.mask[lane / 64] >> (lane % 64) & 1 == 1) {
-                continue;
-            }
-            match scope {
-                BarrierScope::Warp => self.warp_epochs[slot] += 1,
-                _ => block.pass_barrier(slot, scope),
-            }
-        }
-        None
-    }
-
-    /// Poison of results from that of operands.
-    fn spread(&mut self, instr: &Instr) {
-        let dst = match *instr {
-            Instr::Poison { dst, .. } | Instr::PoisonSelect { dst, .. } => dst,
-            Instr::PoisonCopy { dst, .. } | Instr::PoisonSet { dst, .. } => dst,
-            _ => return,
-        };
-        if let Instr::PoisonSet { site, .. } = *instr {
-            for_lanes(&self.mask, |lane| self.culprits[lane] = site);
-        }
-        let mut bits = mem::take(&mut self.poison[dst as usize]);
-        let word_of =
-            |reg: Reg, word: usize| self.poison.get(reg as usize).and_then(|bits| bits.get(word)).copied().unwrap_or(0);
-        match instr {
-            Instr::Poison { srcs, .. } => {
-                for (word, bits) in bits.iter_mut().enumerate() {
-                    *bits = srcs.iter().fold(0, |all, &src| all | word_of(src, word));
-                }
-            }
-            Instr::PoisonSelect { cond, arms: [of_cond, on_true, on_false], .. } => {
-                let mut taken = vec![0; self.words];
-                self.bits_of(*cond, &mut taken);
-                for (word, bits) in bits.iter_mut().enumerate() {
-                    let arm = taken[word] & word_of(*on_true, word) | !taken[word] & word_of(*on_false, word);
-                    *bits = word_of(*of_cond, word) | arm;
-                }
-            }
-            Instr::PoisonSet { .. } => bits.iter_mut().zip(&self.mask).for_each(|(bits, &mask)| *bits |= mask),
-            Instr::PoisonCopy { src, .. } => {
-                for (word, bits) in bits.iter_mut().enumerate() {
-                    *bits = *bits & !self.mask[word] | word_of(*src, word) & self.mask[word];
-                }
-            }
-            _ => {}
-        }
-        self.poison[dst as usize] = bits;
     }
 }
 

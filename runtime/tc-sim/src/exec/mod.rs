@@ -1,13 +1,16 @@
 //! Runs compiled kernels.
 //!
-//! - [`group`]: a group of threads and its control: masks, loops, branches.
-//! - [`access`]: loads and stores, with their checks.
+//! - [`group`]: a group of threads, and its arithmetic. [`control`]: its masks, loops, branches, barriers.
+//! - [`access`]: what loads and stores have in common. [`load`], [`store`]: the two, with their checks.
 //! - [`report`]: what is told of a finding.
 //! - [`block`]: blocks, phased and threaded, and launches of many.
 
 mod access;
 mod block;
+mod control;
 mod group;
+mod load;
 mod report;
+mod store;
 
 pub(crate) use block::{Cells, Launch, launch};

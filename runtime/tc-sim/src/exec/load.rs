@@ -1,0 +1,215 @@
+//! Loads: who wrote what is read, and what orders the two.
+
+use super::access::{Addr, At};
+use super::block::{BlockState, Launch};
+use super::group::{Group, first_lane, for_lanes};
+use crate::cell::Cell;
+use crate::code::{Access, NO_REG, Space};
+use crate::finding::FindingKind;
+use crate::memory::{Global, Record};
+use std::mem;
+use std::sync::atomic::Ordering::Relaxed;
+
+impl Group {
+    pub(crate) fn load(&mut self, access: &Access, launch: &Launch<'_>, block: &mut BlockState) {
+        let mut at = self.at(access, launch);
+        let mut value = mem::take(&mut self.regs[access.value as usize]);
+        let mut mag = if access.mag == NO_REG { Vec::new() } else { mem::take(&mut self.regs[access.mag as usize]) };
+        let mut first = Vec::new();
+        for comp in 0..at.n_comps {
+            at.comp = comp;
+            let addr = self.address(at, launch, block);
+            if access.aligned > 0 {
+                self.check_aligned(at, addr, &first, launch, block);
+                if comp == 0 {
+                    first = self.spelled_out(addr);
+                }
+            }
+            let part = comp * self.n..(comp + 1) * self.n;
+            if self.live != self.mask {
+                value[part.clone()].fill(0);
+            }
+            let mags = if mag.is_empty() { &mut [][..] } else { &mut mag[part.clone()] };
+            match at.decl.space {
+                Space::Local(idx) => self.load_local(at, idx, addr, (&mut value[part], mags), launch, block),
+                Space::Shared(idx) => self.load_shared(at, idx, addr, (&mut value[part], mags), launch, block),
+                Space::Global(idx) if launch.cells.is_some() => {
+                    self.load_tensor(at, &launch.globals[idx], addr, (&mut value[part], mags));
+                }
+                Space::Global(idx) => self.load_global(at, idx, addr, (&mut value[part], mags), launch, block),
+            }
+        }
+        self.regs[access.value as usize] = value;
+        if access.mag != NO_REG {
+            self.regs[access.mag as usize] = mag;
+        }
+    }
+
+    fn load_local(
+        &mut self,
+        at: At<'_>,
+        idx: usize,
+        addr: Addr,
+        (value, mags): (&mut [Cell], &mut [Cell]),
+        launch: &Launch<'_>,
+        block: &mut BlockState,
+    ) {
+        let (n, words) = (self.n, self.words);
+        let local = &self.locals[idx];
+        let mut missing = None;
+        if first_lane(&self.live).is_none() {
+            return;
+        }
+        match addr {
+            Addr::One(cell) => {
+                let written = &local.written[cell * words..(cell + 1) * words];
+                let unwritten: Vec<u64> =
+                    self.live.iter().zip(written).map(|(live, written)| live & !written).collect();
+                missing = first_lane(&unwritten);
+                value.copy_from_slice(&local.cells[cell * n..(cell + 1) * n]);
+                if !mags.is_empty() {
+                    mags.copy_from_slice(&local.mags[cell * n..(cell + 1) * n]);
+                }
+            }
+            Addr::Each => for_lanes(&self.live, |lane| {
+                let cell = self.addrs[lane];
+                if local.written[cell * words + lane / 64] >> (lane % 64) & 1 == 0 {
+                    missing.get_or_insert(lane);
+                }
+                value[lane] = local.cells[cell * n + lane];
+                if !mags.is_empty() {
+                    mags[lane] = local.mags[cell * n + lane];
+                }
+            }),
+        }
+        if let Some(lane) = missing {
+            self.report_access(FindingKind::Uninitialised, at, lane, launch, block);
+        }
+    }
+
+    fn load_shared(
+        &mut self,
+        at: At<'_>,
+        idx: usize,
+        addr: Addr,
+        (value, mags): (&mut [Cell], &mut [Cell]),
+        launch: &Launch<'_>,
+        block: &mut BlockState,
+    ) {
+        let live = mem::take(&mut self.live);
+        for_lanes(&live, |lane| {
+            let slot = self.slot_of(lane);
+            let shared = &block.shared[idx];
+            let cell = match addr {
+                Addr::One(cell) => cell,
+                Addr::Each => self.addrs[lane],
+            };
+            let place = slot * shared.n + cell;
+            let found = shared.cells[place];
+            value[lane] = found;
+            if !mags.is_empty() {
+                mags[lane] = shared.mags[place];
+            }
+            if !shared.written[place] {
+                self.report_access(FindingKind::Uninitialised, at, lane, launch, block);
+            }
+            if launch.kernel.threaded {
+                let who = (self.thread_of(lane), at.access.site, self.warp_epochs[slot]);
+                let (shadow, now, sets) = block.shared_shadow(idx, slot, cell, who);
+                if let Some(conflict) = shadow.read(now, found, sets) {
+                    self.report_conflict(at, lane, conflict, false, launch, block);
+                }
+            }
+        });
+        self.live = live;
+    }
+
+    /// A read of a tensor of an operator: out of range is poison.
+    fn load_tensor(&mut self, at: At<'_>, tensor: &Global, addr: Addr, (value, mags): (&mut [Cell], &mut [Cell])) {
+        let access = at.access;
+        let mut poison = mem::take(&mut self.poison[access.value as usize]);
+        for (word, bits) in poison.iter_mut().enumerate() {
+            *bits = self.mask[word] & !self.live[word];
+        }
+        for &index in access.poison.iter().flatten() {
+            poison.iter_mut().zip(&self.poison[index as usize]).for_each(|(bits, of_index)| *bits |= of_index);
+        }
+        for_lanes(&self.mask, |lane| {
+            let bit = 1 << (lane % 64);
+            if self.live[lane / 64] & bit == 0 {
+                value[lane] = 0;
+                self.culprits[lane] = access.site;
+                return;
+            }
+            let cell = match addr {
+                Addr::One(cell) => cell,
+                Addr::Each => self.addrs[lane],
+            };
+            value[lane] = tensor.cells[cell].load(Relaxed);
+            if let (Some(plane), false) = (&tensor.mags, mags.is_empty()) {
+                mags[lane] = plane[cell].load(Relaxed);
+            }
+            if tensor.poison.as_ref().is_some_and(|marks| marks[cell].load(Relaxed) != 0) {
+                poison[lane / 64] |= bit;
+                self.culprits[lane] = access.site;
+            }
+        });
+        self.poison[access.value as usize] = poison;
+    }
+
+    fn load_global(
+        &mut self,
+        at: At<'_>,
+        idx: usize,
+        addr: Addr,
+        (value, mags): (&mut [Cell], &mut [Cell]),
+        launch: &Launch<'_>,
+        block: &mut BlockState,
+    ) {
+        let global = &launch.globals[idx];
+        let live = mem::take(&mut self.live);
+        let written_here = launch.kernel.writes[idx];
+        let local_site = at.access.site - launch.kernel.site_base;
+        for_lanes(&live, |lane| {
+            let cell = match addr {
+                Addr::One(cell) => cell,
+                Addr::Each => self.addrs[lane],
+            };
+            let found = global.cells[cell].load(Relaxed);
+            value[lane] = found;
+            if let (Some(plane), false) = (&global.mags, mags.is_empty()) {
+                mags[lane] = plane[cell].load(Relaxed);
+            }
+            let Some(notes) = &global.notes else { return };
+            if !notes.is_written(cell) {
+                self.report_access(FindingKind::Uninitialised, at, lane, launch, block);
+            }
+            if !written_here {
+                return;
+            }
+            let slot = self.slot_of(lane);
+            let own = block.blocks[slot];
+            let writer = Record(notes.writer[cell].load(Relaxed));
+            if writer.is_somebody() && writer.block() != own {
+                self.report_blocks(at, lane, writer, (true, false), launch, block);
+            }
+            if let Some([first, second]) = &notes.readers {
+                let record = Record::new(local_site, self.thread_of(lane), own);
+                let seen = Record(first[cell].load(Relaxed));
+                if !seen.is_somebody() {
+                    first[cell].store(record.0, Relaxed);
+                } else if seen.block() != own {
+                    second[cell].store(record.0, Relaxed);
+                }
+            }
+            if launch.kernel.threaded && self.per_block * block.warps > 1 {
+                let who = (self.thread_of(lane), at.access.site, self.warp_epochs[slot]);
+                let shadow = block.global_shadow((idx, slot, cell), who, launch);
+                if let Some(conflict) = shadow.and_then(|(shadow, now, sets)| shadow.read(now, found, sets)) {
+                    self.report_conflict(at, lane, conflict, false, launch, block);
+                }
+            }
+        });
+        self.live = live;
+    }
+}

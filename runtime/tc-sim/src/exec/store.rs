@@ -1,0 +1,249 @@
+//! Stores: who else wrote or read the cell, and what orders them.
+
+use super::access::{Addr, At};
+use super::block::{BlockState, Launch};
+use super::group::{Group, for_lanes};
+use crate::cell::Cell;
+use crate::code::{Access, NO_REG, Space};
+use crate::memory::{Global, Record, Role};
+use std::mem;
+use std::sync::atomic::Ordering::Relaxed;
+
+impl Group {
+    pub(crate) fn store(&mut self, access: &Access, launch: &Launch<'_>, block: &mut BlockState) {
+        let mut at = self.at(access, launch);
+        // What is stored may be an index as well.
+        let is_index = access.indices.contains(&access.value);
+        let place = &mut self.regs[access.value as usize];
+        let value = if is_index { place.clone() } else { mem::take(place) };
+        // A literal 0 is its own magnitude, and may be an index too.
+        let mag = match access.mag {
+            NO_REG => Vec::new(),
+            reg if reg == access.value => value.clone(),
+            reg if access.indices.contains(&reg) => self.regs[reg as usize].clone(),
+            reg => mem::take(&mut self.regs[reg as usize]),
+        };
+        let mut first = Vec::new();
+        block.duplicates.clear();
+        for comp in 0..at.n_comps {
+            at.comp = comp;
+            let addr = self.address(at, launch, block);
+            if access.aligned > 0 {
+                self.check_aligned(at, addr, &first, launch, block);
+                if comp == 0 {
+                    first = self.spelled_out(addr);
+                }
+            }
+            let part = |cells: &'_ [Cell]| -> (usize, usize) {
+                if cells.len() == 1 { (0, cells.len()) } else { (comp * self.n, (comp + 1) * self.n) }
+            };
+            let (from, to) = part(&value);
+            let value = &value[from..to];
+            let (from, to) = part(&mag);
+            let mags = if mag.is_empty() { &mag[..] } else { &mag[from..to] };
+            match at.decl.space {
+                Space::Local(idx) => self.store_local(idx, addr, (value, mags)),
+                Space::Shared(idx) => self.store_shared(at, idx, addr, (value, mags), launch, block),
+                Space::Global(idx) if launch.cells.is_some() => {
+                    self.store_tensor(at, &launch.globals[idx], addr, (value, mags), launch, block)
+                }
+                Space::Global(idx) => self.store_global(at, idx, addr, (value, mags), launch, block),
+            }
+        }
+        self.regs[access.value as usize] = value;
+        if access.mag != NO_REG {
+            self.regs[access.mag as usize] = mag;
+        }
+    }
+
+    fn store_local(&mut self, idx: usize, addr: Addr, (value, mags): (&[Cell], &[Cell])) {
+        let (n, words) = (self.n, self.words);
+        let local = &mut self.locals[idx];
+        let of = |cells: &[Cell], lane: usize| if cells.len() == 1 { cells[0] } else { cells[lane] };
+        if let (Addr::One(cell), true, true) = (addr, self.live == self.all, value.len() == n) {
+            local.cells[cell * n..(cell + 1) * n].copy_from_slice(value);
+            if !mags.is_empty() {
+                let place = &mut local.mags[cell * n..(cell + 1) * n];
+                place.iter_mut().enumerate().for_each(|(lane, place)| *place = of(mags, lane));
+            }
+            local.written[cell * words..(cell + 1) * words].copy_from_slice(&self.all);
+            return;
+        }
+        for_lanes(&self.live, |lane| {
+            let cell = match addr {
+                Addr::One(cell) => cell,
+                Addr::Each => self.addrs[lane],
+            };
+            local.cells[cell * n + lane] = of(value, lane);
+            if !mags.is_empty() {
+                local.mags[cell * n + lane] = of(mags, lane);
+            }
+            local.written[cell * words + lane / 64] |= 1 << (lane % 64);
+        });
+    }
+
+    fn store_shared(
+        &mut self,
+        at: At<'_>,
+        idx: usize,
+        addr: Addr,
+        (value, mags): (&[Cell], &[Cell]),
+        launch: &Launch<'_>,
+        block: &mut BlockState,
+    ) {
+        let live = mem::take(&mut self.live);
+        let look_for_duplicates = !launch.kernel.threaded && self.may_repeat(at, addr);
+        for_lanes(&live, |lane| {
+            let slot = self.slot_of(lane);
+            let cell = match addr {
+                Addr::One(cell) => cell,
+                Addr::Each => self.addrs[lane],
+            };
+            let new = if value.len() == 1 { value[0] } else { value[lane] };
+            let shared = &mut block.shared[idx];
+            let place = slot * shared.n + cell;
+            let old = shared.cells[place];
+            let was_written = mem::replace(&mut shared.written[place], true);
+            shared.cells[place] = new;
+            if !mags.is_empty() {
+                shared.mags[place] = if mags.len() == 1 { mags[0] } else { mags[lane] };
+            }
+            if look_for_duplicates {
+                self.check_duplicate(at, lane, place as u64, (old, new), launch, block);
+            }
+            if launch.kernel.threaded {
+                let who = (self.thread_of(lane), at.access.site, self.warp_epochs[slot]);
+                let (shadow, now, sets) = block.shared_shadow(idx, slot, cell, who);
+                if let Some(conflict) = shadow.write(now, was_written.then_some(old), new, sets) {
+                    self.report_conflict(at, lane, conflict, true, launch, block);
+                }
+            }
+        });
+        self.live = live;
+    }
+
+    /// Can two lanes write one cell? Cells in rising order are all different.
+    fn may_repeat(&self, at: At<'_>, addr: Addr) -> bool {
+        if addr != Addr::Each || at.n_comps > 1 {
+            return true;
+        }
+        let mut last = None;
+        let mut rises = true;
+        for_lanes(&self.mask, |lane| {
+            let place = (self.slot_of(lane), self.addrs[lane]);
+            rises &= last.is_none_or(|last| last < place);
+            last = Some(place);
+        });
+        !rises
+    }
+
+    /// In a phased program, two threads that write one cell by one op race if they write different values.
+    fn check_duplicate(
+        &self,
+        at: At<'_>,
+        lane: usize,
+        key: u64,
+        (old, new): (Cell, Cell),
+        launch: &Launch<'_>,
+        block: &mut BlockState,
+    ) {
+        let other = block.duplicates.get_or_insert(key, lane as u32) as usize;
+        if other != lane {
+            self.report_one_op(at, [other, lane], old == new, launch, block);
+        }
+    }
+
+    /// A cell of an operator's tensor: nobody else writes it.
+    fn store_tensor(
+        &mut self,
+        at: At<'_>,
+        tensor: &Global,
+        addr: Addr,
+        (value, mags): (&[Cell], &[Cell]),
+        launch: &Launch<'_>,
+        block: &mut BlockState,
+    ) {
+        if at.access.poison.is_some() {
+            self.poison_use(at.access.value, at.access.site, launch, block);
+        }
+        let of = |cells: &[Cell], lane: usize| if cells.len() == 1 { cells[0] } else { cells[lane] };
+        let poison = &self.poison[at.access.value as usize];
+        for_lanes(&self.live, |lane| {
+            let cell = match addr {
+                Addr::One(cell) => cell,
+                Addr::Each => self.addrs[lane],
+            };
+            tensor.cells[cell].store(of(value, lane), Relaxed);
+            if let (Some(plane), false) = (&tensor.mags, mags.is_empty()) {
+                plane[cell].store(of(mags, lane), Relaxed);
+            }
+            if let Some(marks) = &tensor.poison {
+                let is_poison = poison.get(lane / 64).is_some_and(|bits| bits >> (lane % 64) & 1 == 1);
+                marks[cell].store(u8::from(is_poison), Relaxed);
+            }
+        });
+    }
+
+    fn store_global(
+        &mut self,
+        at: At<'_>,
+        idx: usize,
+        addr: Addr,
+        (value, mags): (&[Cell], &[Cell]),
+        launch: &Launch<'_>,
+        block: &mut BlockState,
+    ) {
+        let global = &launch.globals[idx];
+        let live = mem::take(&mut self.live);
+        let threads = self.per_block * block.warps;
+        let look_for_duplicates = !launch.kernel.threaded && threads > 1 && self.may_repeat(at, addr);
+        let local_site = at.access.site - launch.kernel.site_base;
+        for_lanes(&live, |lane| {
+            let cell = match addr {
+                Addr::One(cell) => cell,
+                Addr::Each => self.addrs[lane],
+            };
+            let slot = self.slot_of(lane);
+            let new = if value.len() == 1 { value[0] } else { value[lane] };
+            let Some(notes) = &global.notes else { return };
+            let was_written = notes.is_written(cell);
+            let old = global.cells[cell].load(Relaxed);
+            global.cells[cell].store(new, Relaxed);
+            if let (Some(plane), false) = (&global.mags, mags.is_empty()) {
+                plane[cell].store(if mags.len() == 1 { mags[0] } else { mags[lane] }, Relaxed);
+            }
+            let (own, thread) = (block.blocks[slot], self.thread_of(lane));
+            let before = Record(notes.writer[cell].swap(Record::new(local_site, thread, own).0, Relaxed));
+            let readers =
+                notes.readers.as_ref().map(|readers| [0, 1].map(|nth| Record(readers[nth][cell].swap(0, Relaxed))));
+            let foreign = |record: &Record| record.is_somebody() && record.block() != own;
+            if foreign(&before) {
+                return self.report_blocks(at, lane, before, (true, old == new), launch, block);
+            }
+            if let Some(&reader) = readers.iter().flatten().find(|record| foreign(record)) {
+                return self.report_blocks(at, lane, reader, (false, old == new), launch, block);
+            }
+            if look_for_duplicates {
+                let key = (slot as u64) << 48 | cell as u64;
+                let other = block.duplicates.get_or_insert(key, lane as u32) as usize;
+                if other != lane {
+                    return self.report_one_op(at, [other, lane], old == new, launch, block);
+                }
+            }
+            if launch.kernel.threaded && threads > 1 {
+                let who = (thread, at.access.site, self.warp_epochs[slot]);
+                let shadow = block.global_shadow((idx, slot, cell), who, launch);
+                let old = was_written.then_some(old);
+                if let Some(conflict) = shadow.and_then(|(shadow, now, sets)| shadow.write(now, old, new, sets)) {
+                    return self.report_conflict(at, lane, conflict, true, launch, block);
+                }
+            }
+            let was_read = readers.iter().flatten().any(|record| record.is_somebody());
+            let overwrites = before.is_somebody() && before.thread() != thread && old != new;
+            if overwrites && !was_read && global.role == Role::Output {
+                self.report_overwrite(at, lane, before, launch, block);
+            }
+        });
+        self.live = live;
+    }
+}
