@@ -133,8 +133,7 @@ fn dimension(
     relation: &Relation<'_>,
     equal: &mut FxHashSet<Expr>,
 ) -> bool {
-    let mut sum = Sum::default();
-    sum.constant = i128::from(lhs.constant) - i128::from(rhs.constant);
+    let mut sum = Sum { constant: i128::from(lhs.constant) - i128::from(rhs.constant), ..Sum::default() };
     let mut atoms: Vec<Expr> = lhs.terms.iter().map(|&(atom, _)| atom).collect();
     atoms.extend(rhs.terms.iter().map(|&(atom, _)| atom).filter(|atom| lhs.terms.iter().all(|(seen, _)| seen != atom)));
     for atom in atoms {

@@ -10,7 +10,7 @@ fn syncs(threads: &str, before: &str, after: &str) {
         let loops: String = open
             .iter()
             .map(|entry| {
-                let (dim, extent) = entry.split_once('=').unwrap();
+                let (dim, extent) = entry.split_once('=').expect("a dimension and its extent");
                 format!("for t{dim} in 0..{extent} bind(threadIdx.{dim}) {{\n")
             })
             .collect();
