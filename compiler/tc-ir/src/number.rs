@@ -8,8 +8,8 @@ impl Elem {
     pub fn round(self, value: f64) -> f64 {
         match self {
             Elem::F32 => f64::from(value as f32),
-            Elem::F16 => f16::from_f64(value).to_f64(),
-            Elem::BF16 => bf16::from_f64(value).to_f64(),
+            Elem::F16 => f16::from_f32(to_odd(value)).to_f64(),
+            Elem::BF16 => bf16::from_f32(to_odd(value)).to_f64(),
             // The tensor cores' 19-bit format: an f32 whose mantissa keeps 10 bits.
             Elem::TF32 => f64::from(round_mantissa(value as f32, 13)),
             Elem::F8E4M3 => round_small(value, 3, -6, 448.0, false),
@@ -35,6 +35,18 @@ impl Elem {
         let wraps = self.kind() == ElemKind::Unsigned || self.bits() < 32;
         wraps.then(|| self.wrap(value))
     }
+}
+
+/// `value` as an f32; where it is between two, the one whose last bit is set. Rounded from there to a type with at
+/// least two bits less, it comes out as if it had been rounded once (Boldo and Melquiond 2008, "Emulation of FMA and
+/// correctly rounded sums: proved algorithms using rounding to odd").
+fn to_odd(value: f64) -> f32 {
+    let near = value as f32;
+    if f64::from(near) == value || near.is_nan() {
+        return near;
+    }
+    let towards_zero = near.to_bits() - u32::from(f64::from(near).abs() > value.abs());
+    f32::from_bits(towards_zero | 1)
 }
 
 fn round_mantissa(value: f32, drop: u32) -> f32 {
@@ -82,6 +94,26 @@ mod tests {
         assert_eq!(Elem::F8E5M2.round(61440.0), f64::INFINITY);
         assert_eq!(Elem::F8E4M3.round(0.001953125), 0.001953125);
         assert_eq!(Elem::TF32.round(1.0 + 1.0 / 4096.0), 1.0);
+    }
+
+    #[test]
+    fn what_lies_next_to_a_tie_is_rounded_once() {
+        // Halfway between two f16s, and just beyond it on either side; f32 does not tell these three apart.
+        let tie = 2.5 + 1.0 / 1024.0;
+        assert_eq!(Elem::F16.round(tie), 2.5);
+        assert_eq!(Elem::F16.round(tie + 1e-12), 2.501953125);
+        assert_eq!(Elem::F16.round(-tie - 1e-12), -2.501953125);
+        assert_eq!(Elem::F16.round(tie - 1e-12), 2.5);
+        let tie = 1.0 + 1.0 / 256.0;
+        assert_eq!(Elem::BF16.round(tie), 1.0);
+        assert_eq!(Elem::BF16.round(tie + 1e-12), 1.0078125);
+        assert_eq!(Elem::BF16.round(1e300), f64::INFINITY);
+        assert!(Elem::F16.round(-1e-300) == 0.0 && Elem::F16.round(-1e-300).is_sign_negative());
+        // Every f16 is its own rounding.
+        for bits in 0..=u16::MAX {
+            let value = f16::from_bits(bits).to_f64();
+            assert!(value.is_nan() || Elem::F16.round(value) == value, "{value}");
+        }
     }
 
     #[test]

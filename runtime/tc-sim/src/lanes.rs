@@ -207,13 +207,32 @@ pub(crate) fn float_one(op: FloatOp, a: f64, b: f64) -> f64 {
     }
 }
 
+/// `a + b`; where it lies between two numbers, the one whose last bit is set (Boldo and Melquiond 2008, "Emulation
+/// of FMA and correctly rounded sums: proved algorithms using rounding to odd").
+fn sum_to_odd(a: f64, b: f64) -> f64 {
+    let sum = a + b;
+    // What was rounded away (Knuth's TwoSum); NaN where the sum is no number.
+    let b_seen = sum - a;
+    let error = (a - (sum - b_seen)) + (b - b_seen);
+    match error {
+        _ if sum.to_bits() & 1 == 1 => sum,
+        error if error > 0.0 => sum.next_up(),
+        error if error < 0.0 => sum.next_down(),
+        _ => sum,
+    }
+}
+
 /// `a * b + c`, rounded once.
 pub(crate) fn fma_one(elem: Elem, a: Cell, b: Cell, c: Cell) -> Cell {
     if elem == Elem::F32 {
         let f = |cell: Cell| f32::from_bits(cell as u32);
         return u64::from(f(a).mul_add(f(b), f(c)).to_bits());
     }
-    of_float(elem, float_of(elem, a).mul_add(float_of(elem, b), float_of(elem, c)))
+    if elem == Elem::F64 {
+        return float_of(elem, a).mul_add(float_of(elem, b), float_of(elem, c)).to_bits();
+    }
+    // Of the narrower types the product is exact in f64, and the sum, rounded to odd, is as good as exact.
+    of_float(elem, sum_to_odd(float_of(elem, a) * float_of(elem, b), float_of(elem, c)))
 }
 
 /// A function of one number in all lanes. Tells whether it may have failed in one.
@@ -356,6 +375,17 @@ pub(crate) fn cast_one(from: Elem, to: Elem, a: Cell) -> Option<Cell> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_fused_product_and_sum_is_rounded_once() {
+        // The product is halfway between two bf16s, and the sum lies just beyond it; f64 does not tell.
+        let cell = |value: f64| of_float(Elem::BF16, value);
+        let fused = |c: f64| float_of(Elem::BF16, fma_one(Elem::BF16, cell(14.5), cell(2.25), cell(c)));
+        assert_eq!(fused(0.0), 32.5);
+        assert_eq!(fused(2f64.powi(-100)), 32.75);
+        assert_eq!(fused(-2f64.powi(-100)), 32.5);
+        assert!(fused(f64::NAN).is_nan() && fused(f64::INFINITY) == f64::INFINITY);
+    }
 
     #[test]
     fn fast_integer_lanes_agree_with_the_definition() {

@@ -9,7 +9,8 @@ pub fn int_binary(op: BinOp, lhs: i128, rhs: i128, elem: Elem) -> Option<i128> {
     let raw = match op {
         BinOp::Add => lhs + rhs,
         BinOp::Sub => lhs - rhs,
-        BinOp::Mul => lhs.checked_mul(rhs)?,
+        // Two unsigned numbers of 64 bits may overflow even this; modulo 2^64, nothing is lost.
+        BinOp::Mul => lhs.wrapping_mul(rhs),
         BinOp::Div => floor_div(lhs, rhs)?,
         BinOp::Mod => lhs - floor_div(lhs, rhs)?.checked_mul(rhs)?,
         BinOp::BitAnd => lhs & rhs,
@@ -95,5 +96,7 @@ mod tests {
         assert_eq!(int_binary(BinOp::Add, 127, 1, Elem::I8), Some(-128));
         assert_eq!(int_binary(BinOp::Sub, 0, 1, Elem::U32), Some(i128::from(u32::MAX)));
         assert_eq!(int_binary(BinOp::Mul, i128::from(i64::MAX), i128::from(i64::MAX), Elem::Index), None);
+        let greatest = i128::from(u64::MAX);
+        assert_eq!(int_binary(BinOp::Mul, greatest, greatest, Elem::U64), Some(1));
     }
 }
