@@ -10,7 +10,6 @@ use crate::tensor::{Tensor, show_index, unravel};
 use crate::tolerance::{Tolerance, distance, same, with_callees};
 use crate::{Result, Sizes};
 use std::fmt;
-use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 use tc_ir::Module;
 use tc_support::Diagnostic;
@@ -229,7 +228,7 @@ fn cells_to_compare(defined: &Definition<'_>, execution: &Execution, options: &C
     let of = |(nth, output): (usize, &Signature)| {
         let Some(global) = execution.param(n_inputs + nth) else { return Vec::new() };
         let written: Vec<u64> =
-            (0..global.cells.len()).filter(|&idx| global.is_written(idx)).map(|idx| idx as u64).collect();
+            (0..global.n_elements()).filter(|&idx| global.is_written(idx)).map(|idx| idx as u64).collect();
         let step = (written.len() as u64).div_ceil(most).max(1) as usize;
         written.into_iter().step_by(step).map(|idx| unravel(idx, &output.shape)).collect()
     };
@@ -255,7 +254,7 @@ impl Comparison<'_> {
         let mut with_mags = None;
         for (nth, output) in defined.outputs().into_iter().enumerate() {
             let Some(global) = execution.param(n_inputs + nth) else { continue };
-            if global.cells.len() as u64 != output.shape.iter().product::<u64>() || global.elem != output.elem {
+            if global.n_elements() as u64 != output.shape.iter().product::<u64>() || global.elem != output.elem {
                 let text =
                     format!("result `{}` of the program has another type than that of the operator", output.name);
                 return Err(Box::new(Diagnostic::error("signature", tc_support::Location::None, text)));
@@ -263,7 +262,7 @@ impl Comparison<'_> {
             let list = self.cells.map(|cells| &cells[nth]);
             for (position, &expected) in evaluation.values[nth].iter().enumerate() {
                 let flat = list.map_or(position, |list| flat(&list[position], &output.shape));
-                let found = global.cells[flat].load(Relaxed);
+                let found = global.value(flat);
                 report.cells += 1;
                 if same(output.elem, expected, found) {
                     continue;

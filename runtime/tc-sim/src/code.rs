@@ -318,6 +318,29 @@ pub(crate) struct BufDecl {
     pub(crate) location: Location,
 }
 
+impl BufDecl {
+    /// Where the elements of an array of this shape lie, row-major; `None` where they lie one after another.
+    pub(crate) fn places(&self) -> Option<Vec<usize>> {
+        let n: u64 = self.shape.iter().product();
+        let lanes = usize::from(self.lanes);
+        let mut row_major = 1;
+        let is_dense = self.shape.iter().zip(&self.strides).rev().all(|(&extent, &stride)| {
+            let fits = stride as u64 == row_major || extent <= 1;
+            row_major = row_major.saturating_mul(extent);
+            fits
+        });
+        if is_dense {
+            return None;
+        }
+        let place = |flat: u64| {
+            let index = crate::tensor::unravel(flat, &self.shape);
+            let element: u64 = index.iter().zip(&self.strides).map(|(&idx, &stride)| idx * stride as u64).sum();
+            (0..lanes).map(move |lane| element as usize * lanes + lane)
+        };
+        Some((0..n).flat_map(place).collect())
+    }
+}
+
 /// What fills a register before a group starts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Preload {

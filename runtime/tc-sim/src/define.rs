@@ -70,6 +70,14 @@ impl<'m> Definition<'m> {
     pub fn new(module: &'m Module, name: &str, sizes: &Sizes, limits: Limits) -> Result<Definition<'m>> {
         let func = operator_named(module, name)?;
         let operator = Operator::new(module, func, sizes)?;
+        let mut total = 0u64;
+        for &number in (0..operator.n_params).collect::<Vec<_>>().iter().chain(&operator.outputs) {
+            let decl = &operator.declarations.list[number];
+            total = total.saturating_add((decl.cells as u64).saturating_mul(9));
+            if total > limits.memory {
+                return Err(too_large(&decl.name, decl.location.clone(), limits.memory));
+            }
+        }
         Ok(Definition { operator, limits })
     }
 
@@ -288,7 +296,7 @@ impl<'m> Definition<'m> {
             }
             let shape = if cells > 0 { shape_of(decl) } else { vec![0] };
             let role = if is_input { Role::Input } else { Role::Temporary };
-            let global = Global::new(decl.elem, shape, role, spec);
+            let global = Global::new((decl.elem, cells as usize), shape, role, spec);
             if let Some(input) = inputs.get(number).filter(|_| is_input) {
                 global.fill(input);
             }

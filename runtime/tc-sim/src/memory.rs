@@ -2,7 +2,7 @@
 
 use crate::cell::Cell;
 use crate::race::CellShadow;
-use crate::tensor::{Tensor, n_elements};
+use crate::tensor::Tensor;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 use tc_ir::Elem;
 
@@ -72,7 +72,10 @@ pub(crate) struct Global {
     /// The extents, the lanes of a vector last.
     pub(crate) shape: Vec<u64>,
     pub(crate) role: Role,
+    /// The cells, those between elements that lie apart included.
     pub(crate) cells: Plane,
+    /// Where the elements lie, if not one after another.
+    pub(crate) places: Option<Vec<usize>>,
     pub(crate) mags: Option<Plane>,
     /// In an operator: cells whose value came from a read out of range.
     pub(crate) poison: Option<Vec<AtomicU8>>,
@@ -101,9 +104,8 @@ impl GlobalSpec {
 }
 
 impl Global {
-    pub(crate) fn new(elem: Elem, shape: Vec<u64>, role: Role, spec: GlobalSpec) -> Global {
-        // The caller has compared the size with the limit.
-        let n = n_elements(&shape).unwrap_or(0) as usize;
+    /// A buffer of `n` cells; the caller has compared their number with the limit.
+    pub(crate) fn new((elem, n): (Elem, usize), shape: Vec<u64>, role: Role, spec: GlobalSpec) -> Global {
         let bytes = |n: usize| (0..n).map(|_| AtomicU8::new(0)).collect::<Vec<_>>();
         let notes = spec.writable.then(|| Notes {
             written: bytes(n),
@@ -115,34 +117,49 @@ impl Global {
             shape,
             role,
             cells: plane(n),
+            places: None,
             mags: spec.mags.then(|| plane(n)),
             poison: spec.poison.then(|| bytes(n)),
             notes,
         }
     }
 
+    /// The number of elements, the lanes of vectors counted.
+    pub(crate) fn n_elements(&self) -> usize {
+        self.places.as_ref().map_or(self.cells.len(), Vec::len)
+    }
+
+    /// The cell of an element.
+    pub(crate) fn place(&self, idx: usize) -> usize {
+        self.places.as_ref().map_or(idx, |places| places[idx])
+    }
+
+    /// The value of an element.
+    pub(crate) fn value(&self, idx: usize) -> Cell {
+        self.cells[self.place(idx)].load(Relaxed)
+    }
+
     /// Fills it from an array of as many elements.
     pub(crate) fn fill(&self, tensor: &Tensor) {
-        for (place, cell) in self.cells.iter().zip(tensor.cells()) {
-            place.store(cell, Relaxed);
-        }
-        if let Some(mags) = &self.mags {
-            for (place, cell) in mags.iter().zip(tensor.cells()) {
-                place.store(crate::cell::number_of(self.elem, cell).abs().to_bits(), Relaxed);
+        for (idx, cell) in tensor.cells().enumerate().take(self.n_elements()) {
+            let place = self.place(idx);
+            self.cells[place].store(cell, Relaxed);
+            if let Some(mags) = &self.mags {
+                mags[place].store(crate::cell::number_of(self.elem, cell).abs().to_bits(), Relaxed);
             }
-        }
-        if let Some(notes) = &self.notes {
-            notes.written.iter().for_each(|written| written.store(1, Relaxed));
+            if let Some(notes) = &self.notes {
+                notes.written[place].store(1, Relaxed);
+            }
         }
     }
 
     pub(crate) fn tensor(&self) -> Tensor {
-        Tensor::from_cells(self.elem, self.shape.clone(), self.cells.iter().map(|cell| cell.load(Relaxed)))
+        Tensor::from_cells(self.elem, self.shape.clone(), (0..self.n_elements()).map(|idx| self.value(idx)))
     }
 
-    /// Was the cell written, by whomever?
+    /// Was the element written, by whomever?
     pub(crate) fn is_written(&self, idx: usize) -> bool {
-        self.notes.as_ref().is_none_or(|notes| notes.is_written(idx))
+        self.notes.as_ref().is_none_or(|notes| notes.is_written(self.place(idx)))
     }
 
     /// A launch is over: all it wrote is there for the next one, which races with nothing before it.

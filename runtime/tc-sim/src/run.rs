@@ -234,9 +234,10 @@ fn make_globals(program: &Program, args: &[Arg], mags: bool) -> Result<Vec<Arc<G
             writable: info.written || role != Role::Input,
             readable: info.written && info.read,
         };
-        let global = Global::new(decl.elem, shape_of(decl), role, spec);
+        let mut global = Global::new((decl.elem, decl.cells), shape_of(decl), role, spec);
+        global.places = decl.places();
         if let Some(Arg::Input(tensor)) = arg {
-            if tensor.elem != decl.elem || tensor.len() != decl.cells {
+            if tensor.elem != decl.elem || tensor.len() != global.n_elements() {
                 let text = format!(
                     "argument `{}` must have shape {} of `{}`, not {} of `{}`",
                     decl.name,
@@ -261,7 +262,7 @@ pub(crate) fn shape_of(decl: &crate::code::BufDecl) -> Vec<u64> {
 }
 
 /// Sizes are compared with the limit before anything is made.
-fn check_memory(program: &Program, options: &RunOptions, mags: bool) -> Result<()> {
+pub(crate) fn check_memory(program: &Program, options: &RunOptions, mags: bool) -> Result<()> {
     let limit = options.limits.memory;
     let mut total = 0u64;
     for info in &program.globals {
@@ -304,14 +305,14 @@ pub(crate) fn too_large(what: &str, at: Location, limit: u64) -> Box<Diagnostic>
 
 fn report_unwritten(program: &Program, globals: &[Arc<Global>], findings: &mut Findings, cap: usize) {
     for (info, global) in program.globals.iter().zip(globals).filter(|(_, global)| global.role == Role::Output) {
-        let mut missing = (0..global.cells.len()).filter(|&idx| !global.is_written(idx));
+        let mut missing = (0..global.n_elements()).filter(|&idx| !global.is_written(idx));
         let Some(first) = missing.next() else { continue };
         let n = missing.count() + 1;
         let decl = &program.declarations.list[info.decl];
         findings.add(FindingKind::Unwritten, (NO_SITE, info.decl as u32), cap, || {
             let place = format!("{}{}", decl.name, show_index(&unravel(first as u64, &global.shape)));
             let text = format!("nobody writes `{place}`, a cell of the output");
-            let note = format!("{n} of {} cells of `{}` are not written", global.cells.len(), decl.name);
+            let note = format!("{n} of {} cells of `{}` are not written", global.n_elements(), decl.name);
             let diagnostic = Diagnostic::error(FindingKind::Unwritten.code(), decl.location.clone(), text).note(note);
             (Some(decl.name.clone()), diagnostic)
         });

@@ -262,3 +262,30 @@ fn large_operators_are_compared_at_some_of_their_cells() {
     let report = agree(&parse(&text("k")), &parse(&text("max(k, 1)")), "f", &options).expect("runs");
     assert!(!report.agrees());
 }
+
+#[test]
+fn strides_that_were_flattened_are_no_change() {
+    let before = parse(
+        "tir.func @f(A: f32[8, 16] attributes {strides = [17, 1]}, B: f32[8, 16] attributes {strides = [1, 9]}) {
+           for i in 0..8 bind(blockIdx.x) {
+             for j in 0..16 bind(threadIdx.x) {
+               B[i, j] = A[i, j] + 1.0
+             }
+           }
+         }",
+    );
+    let flat = |stride: u32| {
+        parse(&format!(
+            "tir.func @f(A: f32[136], B: f32[144]) {{
+               for i in 0..8 bind(blockIdx.x) {{
+                 for j in 0..16 bind(threadIdx.x) {{
+                   B[i + j * 9] = A[i * {stride} + j] + 1.0
+                 }}
+               }}
+             }}"
+        ))
+    };
+    let report = agree(&before, &flat(17), "f", &CheckOptions::default()).expect("runs");
+    assert!(report.agrees() && report.cells == 256, "{report}");
+    assert!(!agree(&before, &flat(16), "f", &CheckOptions::default()).expect("runs").agrees());
+}

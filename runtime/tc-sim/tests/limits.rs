@@ -93,3 +93,24 @@ fn a_chain_of_doublings_over_sizes_is_looked_at_once() {
     let report = run(&module, "f", &[Arg::Output], &RunOptions::default()).expect("runs");
     assert!(report.findings.is_empty(), "{:?}", report.findings);
 }
+
+#[test]
+fn huge_inputs_are_refused_before_they_are_made() {
+    let check = tc_sim::CheckOptions::default();
+    let module = parse("tir.func @f(A: f32[1000000, 1000000], B: f32[1]) {\nB[0] = A[0, 0]\n}");
+    let error = tc_sim::agree(&module, &module, "f", &check).expect_err("too large");
+    assert_eq!(error.code, "limit", "{error:?}");
+    let module = parse("te.func @f(A: f32[1000000, 1000000]) -> f32[1] {\ncompute B[i: 1] = A[i, i]\nreturn B\n}");
+    let error = tc_sim::agree(&module, &module, "f", &check).expect_err("too large");
+    assert_eq!(error.code, "limit", "{error:?}");
+}
+
+#[test]
+fn an_endless_reduction_ends_at_the_step_limit() {
+    let module = parse("te.func @f(A: f32[1]) -> f32[1] {\ncompute B[i: 1] = sum[k: 1000000000000](A[0])\nreturn B\n}");
+    let limits = Limits { steps: 1_000_000, ..Limits::default() };
+    let mut definition = tc_sim::Definition::new(&module, "f", &tc_sim::Sizes::new(), limits).expect("compiles");
+    let one = tc_sim::Tensor::from_f64s(tc_ir::Elem::F32, &[1], &[1.0]).expect("fits");
+    let evaluation = definition.evaluate(&[one]).expect("it starts");
+    assert!(evaluation.findings.iter().any(|finding| finding.kind == FindingKind::Limit));
+}

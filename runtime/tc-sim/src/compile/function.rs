@@ -77,7 +77,7 @@ pub(crate) fn compile(module: &Module, func: &Func, request: Request<'_>) -> Res
         let ty = func.value_type(param);
         if func.as_shaped(ty).is_some() {
             let at = func.location(func.header.loc);
-            let decl = declare(func, (ty, func.value_text(param)), &frame.sizes, at.clone())
+            let decl = declare(func, param, &frame.sizes, at.clone())
                 .map_err(|text| Box::new(Diagnostic::error("unsupported", at.clone(), text)))?;
             if !matches!(decl.space, Space::Global(_)) {
                 let text = format!("parameter `{}` does not lie in global memory", func.value_text(param));
@@ -150,7 +150,7 @@ impl<'m> Top<'m, '_> {
         let func = frame.func;
         let Some(result) = func.results(op).next() else { return Ok(()) };
         let at = func.op_location(op);
-        let decl = declare(func, (func.value_type(result), func.value_text(result)), &frame.sizes, at.clone())
+        let decl = declare(func, result, &frame.sizes, at.clone())
             .map_err(|text| Box::new(Diagnostic::error("unsupported", at, text)))?;
         let binding = match decl.space {
             Space::Global(_) => Binding::Global(self.declarations.add(decl)),
@@ -245,9 +245,7 @@ impl<'m> Top<'m, '_> {
                 Binding::Global(decl) => {
                     let own = &self.declarations.list[decl];
                     let name = callee.value_text(param);
-                    let mut seen =
-                        declare(callee, (callee.value_type(param), name), &inner.sizes, own.location.clone())
-                            .map_err(&refuse)?;
+                    let mut seen = declare(callee, param, &inner.sizes, own.location.clone()).map_err(&refuse)?;
                     if seen.elem != own.elem || seen.cells > own.cells {
                         return Err(refuse(format!(
                             "argument `{name}` of `@{}` does not fit its parameter",

@@ -91,7 +91,7 @@ impl<'m> Operator<'m> {
 
     fn tensor(&mut self, value: Value, at: tc_support::Location) -> Result<usize> {
         let func = self.func;
-        let decl = declare(func, (func.value_type(value), func.value_text(value)), &self.sizes, at.clone())
+        let decl = declare(func, value, &self.sizes, at.clone())
             .map_err(|text| Box::new(Diagnostic::error("unsupported", at, text)))?;
         self.tensors.push(value);
         Ok(self.declarations.add(decl))

@@ -3,9 +3,9 @@
 use super::Result;
 use super::body::{Binding, Compiler};
 use super::kernel::Val;
-use super::sizes::{Sizes, eval_shape};
+use super::sizes::{Sizes, eval_attr, eval_shape};
 use crate::code::{Access, BufDecl, BufId, Instr, Space};
-use tc_ir::{Func, Op, Scalar, Type, Value, keys};
+use tc_ir::{AttrData, Func, Op, Scalar, Value, keys};
 use tc_support::Location;
 
 /// Which kind of space a scope is.
@@ -18,13 +18,14 @@ pub(super) fn space_of(scope: &str) -> Option<Space> {
     })
 }
 
-/// The declaration of a buffer of type `ty`, whose scope is `global` unless the type says another.
+/// The declaration of `buffer`, whose scope is `global` unless its type says another.
 pub(super) fn declare(
     func: &Func,
-    (ty, name): (Type, &str),
+    buffer: Value,
     sizes: &Sizes,
     location: Location,
 ) -> std::result::Result<BufDecl, String> {
+    let (ty, name) = (func.value_type(buffer), func.value_text(buffer));
     let Some((elem, shape, scope)) = func.as_shaped(ty) else {
         return Err(format!("`{}` is no buffer", func.show_type(ty)));
     };
@@ -34,16 +35,35 @@ pub(super) fn declare(
         return Err(format!("a buffer of `{}` cannot be executed yet by the simulator", func.show_type(elem)));
     };
     let shape = eval_shape(func, shape, sizes)?;
-    let cells = crate::tensor::n_elements(&shape)
+    let strides = eval_strides(func, buffer, sizes, &shape)?;
+    // Elements that lie apart take the space between them along, as `storage-flatten` counts it.
+    let mut reach = shape.iter().zip(&strides).map(|(&extent, &stride)| extent.checked_mul(stride as u64));
+    let most = reach.try_fold(1, |most: u64, n| Some(most.max(n?)));
+    let n_elements = if shape.contains(&0) { Some(0) } else { most };
+    let cells = n_elements
         .and_then(|n| n.checked_mul(u64::from(lanes)))
         .filter(|&n| n < 1 << 40)
         .ok_or_else(|| format!("`{name}` is too large for the simulator"))?;
-    let mut strides = vec![1i64; shape.len()];
-    for dim in (1..shape.len()).rev() {
-        strides[dim - 1] = strides[dim].saturating_mul(shape[dim] as i64);
-    }
     let name = if name.is_empty() { "a buffer".to_string() } else { name.to_string() };
     Ok(BufDecl { name, elem, lanes, shape, strides, cells: cells as usize, space, location })
+}
+
+/// How far apart neighbours lie in each dimension: as the buffer says, else row-major.
+fn eval_strides(func: &Func, buffer: Value, sizes: &Sizes, shape: &[u64]) -> std::result::Result<Vec<i64>, String> {
+    if let Some(attr) = func.buffer_attr(buffer, keys::STRIDES)
+        && let AttrData::List(list) = func.attr_data(attr)
+    {
+        let known = list.iter().map(|&stride| eval_attr(func, stride, sizes).filter(|&stride| stride >= 0));
+        let strides: Option<Vec<i64>> = known.collect();
+        return strides
+            .filter(|strides| strides.len() == shape.len())
+            .ok_or_else(|| format!("the strides {} have no value for the simulator", func.show_attr(attr)));
+    }
+    let mut strides = vec![1i64; shape.len()];
+    for dim in (1..shape.len()).rev() {
+        strides[dim - 1] = strides[dim].saturating_mul(i64::try_from(shape[dim]).unwrap_or(i64::MAX));
+    }
+    Ok(strides)
 }
 
 impl Compiler<'_, '_> {
@@ -62,8 +82,7 @@ impl Compiler<'_, '_> {
         let location = own.location.clone();
         let (space, elem, cells) = (own.space, own.elem, own.cells);
         let name = callee.value_text(param);
-        let mut decl = declare(callee, (callee.value_type(param), name), sizes, location)
-            .map_err(|text| self.error(op, "unsupported", text))?;
+        let mut decl = declare(callee, param, sizes, location).map_err(|text| self.error(op, "unsupported", text))?;
         if decl.elem != elem || decl.cells > cells {
             let text = format!("argument `{name}` of `@{}` does not fit its parameter", callee.symbol());
             return Err(self.error(op, "arguments", text));
@@ -78,8 +97,7 @@ impl Compiler<'_, '_> {
         let Some(result) = func.results(op).next() else { return Err(self.unsupported(op, "this alloc")) };
         let location = func.op_location(op);
         let sizes = self.frame().sizes.clone();
-        let decl = declare(func, (func.value_type(result), func.value_text(result)), &sizes, location)
-            .map_err(|text| self.error(op, "unsupported", text))?;
+        let decl = declare(func, result, &sizes, location).map_err(|text| self.error(op, "unsupported", text))?;
         let buf = match decl.space {
             Space::Global(_) => {
                 let decl_id = self.declarations.add(decl);
