@@ -3,6 +3,7 @@
 mod checks;
 mod loops;
 mod pipeline;
+mod random;
 mod split;
 mod storage;
 mod sync;
