@@ -211,9 +211,13 @@ fn compare_runs(
         if differs && with_mags.is_none() {
             with_mags = Some(run_with_mags()?);
         }
-        let mags =
-            with_mags.as_ref().and_then(|execution| execution.param(nth)).and_then(|global| global.mags.as_ref());
-        let mag = |idx: usize| mags.map_or(0.0, |plane| f64::from_bits(plane[first.place(idx)].load(Relaxed)));
+        let with_mags = with_mags.as_ref().and_then(|execution| execution.param(nth));
+        let mag = |idx: usize| match with_mags.and_then(|global| Some((global, global.mags.as_ref()?))) {
+            None => 0.0,
+            // Magnitudes make a run dearer, so of a launch that is sampled it may have run other blocks.
+            Some((global, _)) if !global.is_written(idx) => f64::INFINITY,
+            Some((global, plane)) => f64::from_bits(plane[global.place(idx)].load(Relaxed)),
+        };
         let index_of = |idx: usize| unravel(idx as u64, &param.signature.shape);
         compare(report, (&param.signature, &index_of), pairs(), mag, (tolerance, round));
         // Of a launch that is sampled, either version may have run blocks that the other has not.

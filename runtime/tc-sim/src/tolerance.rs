@@ -1,7 +1,7 @@
 //! How far two results may be apart.
 //!
 //! Two programs that do the same sums in different orders differ by rounding. With `m` the magnitude of a cell (see
-//! [`crate::magnitude`]; for a sum of products it is `sum |a * b|`), `u` the unit roundoff of the coarsest float
+//! the module `magnitude`; for a sum of products it is `sum |a * b|`), `u` the unit roundoff of the coarsest float
 //! type that the first computes in, and `n` the terms that a cell is summed from, they may differ by
 //!
 //! ```text
