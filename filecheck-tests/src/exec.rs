@@ -86,6 +86,7 @@ impl Case {
         }
         let mut ended = match command.tool.as_str() {
             "tc-opt" => tc_opt(command, input),
+            "tc-run" => tc_run(command, input),
             "cat" => cat(command)?,
             tool => return Err(format!("unknown tool `{tool}` in a RUN line")),
         };
@@ -111,7 +112,8 @@ impl Case {
         }
         let want = if must_fail { "1 or 2" } else { "0" };
         let shown = command.args.join(" ");
-        Err(format!("`{} {shown}` ended with status {}, not {want}\n{}", command.tool, ended.status, ended.stderr))
+        let said = if command.tool == "tc-run" { ended.stdout.clone() + &ended.stderr } else { ended.stderr.clone() };
+        Err(format!("`{} {shown}` ended with status {}, not {want}\n{said}", command.tool, ended.status))
     }
 
     fn filecheck(&self, command: &Command, input: &str) -> Outcome {
@@ -135,6 +137,23 @@ fn tc_opt(command: &Command, input: String) -> Ended {
     let mut stdin = input.as_bytes();
     let io = tc_opt::Io { stdin: &mut stdin, stdout: &mut stdout, stderr: &mut stderr, colour: false };
     let status = tc_opt::run(args, io);
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    Ended { status, stdout: text(stdout), stderr: text(stderr) }
+}
+
+fn tc_run(command: &Command, input: String) -> Ended {
+    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+    let args = std::iter::once("tc-run".into()).chain(command.args.iter().map(Into::into));
+    let mut stdin = input.as_bytes();
+    let io = tc_run::Io {
+        stdin: &mut stdin,
+        stdout: &mut stdout,
+        stderr: &mut stderr,
+        colour_stdout: false,
+        colour_stderr: false,
+        progress: false,
+    };
+    let status = tc_run::run(args, io);
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
     Ended { status, stdout: text(stdout), stderr: text(stderr) }
 }

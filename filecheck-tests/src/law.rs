@@ -4,18 +4,20 @@
 //! - `p(parse(print(m)))` prints the same as `p(m)`: for each pass of the pipeline, and for every other pass over
 //!   functions.
 //! - A pass that says that it changed nothing changed nothing.
-//! - One, two and eight threads give the same program and the same findings.
+//! - No pass changes what a program computes, as far as the simulator can tell.
+//! - One, two and eight threads give the same program, the same findings and the same CUDA text.
 
 use crate::Outcome;
 use crate::exec::Case;
 use clap::Parser;
 use similar::TextDiff;
-use tc::Compiler;
 use tc::ir::Module;
 use tc::ir::print::{PrintOptions, print_module};
 use tc::pass::{Manager, PassKind, Pipeline, Planned, parse_pipeline};
+use tc::sim::{CheckOptions, Limits};
 use tc::support::{Diagnostics, Fault, Sources, Span, render};
 use tc::syntax::{ParseOptions, parse_module};
+use tc::{Compiler, SemanticsCheck};
 use tc_opt::Args;
 
 /// Checks the law for every text and every `tc-opt` line of a file.
@@ -96,10 +98,16 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn run(&self, mut module: Module, pipeline: &Pipeline, threads: usize) -> Ran {
+    /// Runs passes; `executed` asks the simulator for its opinion.
+    fn run(&self, mut module: Module, pipeline: &Pipeline, threads: usize, executed: bool) -> Ran {
         let mut options = self.compiler.run_options();
         options.threads = threads;
-        let report = Manager::new(&self.compiler.passes, options).run(pipeline, &mut module);
+        let mut manager = Manager::new(&self.compiler.passes, options);
+        if executed {
+            manager.instrument(SemanticsCheck::new(check_options()));
+        }
+        let report = manager.run(pipeline, &mut module);
+        drop(manager);
         let changed = report.records.iter().any(|record| record.changed);
         Ran { module, found: report.diagnostics, changed }
     }
@@ -108,8 +116,8 @@ impl Reader<'_> {
     fn commutes(&self, module: &Module, pass: Pipeline, stage: &str) -> Result<Option<Module>, String> {
         let text = print(module, false);
         let again = self.read(&text).map_err(|why| format!("what is printed before {stage} does not parse:\n{why}"))?;
-        let direct = self.run(module.clone(), &pass, 1);
-        let by_text = self.run(again, &pass, 1);
+        let direct = self.run(module.clone(), &pass, 1, true);
+        let by_text = self.run(again, &pass, 1, false);
         for ran in [&direct, &by_text] {
             if ran.found.iter().any(|one| one.is_error() && one.fault == Fault::Bug) {
                 let shown = render::text(&ran.found, &ran.module.sources, false);
@@ -149,10 +157,14 @@ impl Reader<'_> {
 
     fn any_number_of_threads(&self, module: &Module, pipeline: &Pipeline) -> Outcome {
         let shown = |threads| {
-            let ran = self.run(module.clone(), pipeline, threads);
+            let ran = self.run(module.clone(), pipeline, threads, false);
             let found = render::text(&ran.found, &ran.module.sources, false);
             // What a failing pass leaves behind is no program, and may not even print.
-            if ran.found.has_errors() { found } else { print(&ran.module, false) + &found }
+            if ran.found.has_errors() {
+                return found;
+            }
+            let cuda = self.compiler.emit_cuda(&ran.module).map_or_else(|failure| failure.text(), |cuda| cuda.source);
+            print(&ran.module, false) + &found + &cuda
         };
         let one = shown(1);
         for threads in [1, 2, 8] {
@@ -160,6 +172,12 @@ impl Reader<'_> {
         }
         Ok(())
     }
+}
+
+/// What the simulator may do for one comparison: tests are many, and their programs small.
+fn check_options() -> CheckOptions {
+    let limits = Limits { steps: 50_000_000, ..Limits::default() };
+    CheckOptions { limits, sample_above: 500_000, ..CheckOptions::default() }
 }
 
 fn print(module: &Module, generic: bool) -> String {

@@ -1,7 +1,7 @@
 //! Passes: what one is, how its options are typed, the text of pipelines, and how they run.
 //!
 //! - [`pass`]: the traits and the row that declares a pass.
-//! - [`options`]: typed options; an unknown key or a bad value is an error with its place in the pipeline string.
+//! - [`options`](mod@options): typed options; an unknown key or a bad value is an error with its place in the pipeline string.
 //! - [`table`]: the passes and named pipelines that a run knows.
 //! - [`pipeline`]: the text of pipelines.
 //! - [`manager`]: runs a pipeline, with all checks around each pass; [`report`]: its record as tables;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use tc::ir::print::PrintOptions;
 use tc::ir::{Module, print};
 use tc::pass::instruments::{DumpDir, PrintIr, PrintPoints, Select};
-use tc::pass::{Pipeline, parse_pipeline, report};
+use tc::pass::{PassRecord, Pipeline, parse_pipeline, report};
 use tc::passes::schedule::Trace;
 use tc::support::{Diagnostic, Diagnostics, Fault, FileId, Sources, render, suggest};
 use tc::{Compiler, LoadError};
@@ -226,12 +226,7 @@ impl Tool<'_, '_> {
         if let Ok(text) = trace.0.lock() {
             self.print(&text);
         }
-        if self.args.timing {
-            self.stderr.borrow_mut().write(&report::timing_text(&report.records));
-        }
-        if self.args.stats {
-            self.stderr.borrow_mut().write(&report::stats_text(&report.records));
-        }
+        self.tell_records(&report.records);
         found.append(report.diagnostics);
         if found.has_errors() {
             return Ok((found, None));
@@ -246,6 +241,20 @@ impl Tool<'_, '_> {
                 }
             },
         })
+    }
+
+    /// Tells time and statistics, where asked for.
+    fn tell_records(&self, records: &[PassRecord]) {
+        let mut text = String::new();
+        if self.args.timing {
+            let json = || format!("{}\n", report::timing_json(records));
+            text += &if self.args.json { json() } else { report::timing_text(records) };
+        }
+        if self.args.stats {
+            let json = || format!("{}\n", report::stats_json(records));
+            text += &if self.args.json { json() } else { report::stats_text(records) };
+        }
+        self.stderr.borrow_mut().write(&text);
     }
 
     fn run_options(&self, compiler: &Compiler) -> tc::pass::RunOptions {
