@@ -195,6 +195,12 @@ impl From<Diagnostic> for Diagnostics {
     }
 }
 
+impl From<Box<Diagnostic>> for Diagnostics {
+    fn from(diagnostic: Box<Diagnostic>) -> Diagnostics {
+        Diagnostics::from(*diagnostic)
+    }
+}
+
 impl FromIterator<Diagnostic> for Diagnostics {
     fn from_iter<I: IntoIterator<Item = Diagnostic>>(iter: I) -> Diagnostics {
         Diagnostics { list: iter.into_iter().collect() }

@@ -78,7 +78,22 @@ impl Compiler {
             let report = self.run(&mut built.module, &pipeline)?;
             built.remarks = report.diagnostics;
         }
+        if is_operator(item)
+            && let Some(module) = self.read_back(&built.module, &format!("<{}>", case.name(module)))
+        {
+            built.module = module;
+        }
         Ok(built)
+    }
+
+    /// The program of `module` as it reads back from its own text, so that findings point at its lines: in the text
+    /// of the operator, all accesses of a stage and of its caches stand in one line.
+    fn read_back(&self, module: &Module, name: &str) -> Option<Module> {
+        let mut sources = module.sources.clone();
+        let file = sources.add(name, self.print(module)).ok()?;
+        let mut read = Module { registry: module.registry.clone(), sources, items: Vec::new() };
+        let found = tc_syntax::parse_file(&mut read, file, &tc_syntax::ParseOptions::default());
+        (!found.has_errors() && read.items.len() == module.items.len()).then_some(read)
     }
 
     /// The passes that are still to run before the program of `module` can be launched.

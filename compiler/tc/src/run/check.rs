@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use std::time::{Duration, Instant};
 use tc_ir::Module;
 use tc_runtime::{Array, Device, Program, RunOptions};
-use tc_sim::{Arg, CheckReport, FindingKind, Findings, Oracle, Parameter, Signature, Tensor, Trial};
+use tc_sim::{Arg, CheckReport, FindingKind, Findings, Limits, Oracle, Parameter, Signature, Tensor, Trial};
 use tc_support::{Diagnostic, Diagnostics, Location, Severity, Sources};
 use tc_target::Param;
 
@@ -40,6 +40,8 @@ pub struct CheckOptions {
     pub defines: Vec<Define>,
     /// Inputs by name. Without any, integers and reals are drawn.
     pub inputs: Vec<(String, Array)>,
+    /// What one run on the simulator may cost.
+    pub limits: Limits,
 }
 
 /// What a kind of findings came to.
@@ -102,6 +104,7 @@ pub fn check(
         sim: tc_sim::CheckOptions {
             sizes: known(module, case, &options.defines).into_iter().collect(),
             seed: options.seed,
+            limits: options.limits,
             ..tc_sim::CheckOptions::default()
         },
     };
@@ -114,7 +117,8 @@ pub fn check(
     let mut checked = summary(&report, job.definition.is_some(), !machine.is_device());
     let worth_telling = |found: &Diagnostic| found.severity != Severity::Remark;
     checked.diagnostics = built.remarks.iter().filter(|found| worth_telling(found)).cloned().collect();
-    checked.diagnostics.append(findings(&report));
+    let item = &module.items[case.schedule.unwrap_or(case.func)];
+    checked.diagnostics.append(findings(&report, &item.location(item.header.loc)));
     checked.point = built.point;
     checked.sources = built.module.sources;
     checked.time = start.elapsed();
@@ -148,17 +152,26 @@ fn summary(report: &CheckReport, compared: bool, sees_accesses: bool) -> Checked
     }
 }
 
+/// Findings from the cause to what follows of it: without a barrier threads read what nobody wrote yet, and compute
+/// something else.
+const CAUSES_FIRST: [FindingKind; 4] =
+    [FindingKind::DivergentBarrier, FindingKind::OutOfBounds, FindingKind::Misaligned, FindingKind::Race];
+
 /// What was found, the worst first. A race in which nothing can go wrong is still worth a warning; remarks are not
-/// repeated here.
-fn findings(report: &CheckReport) -> Diagnostics {
+/// repeated here. What has no place of its own is shown `at` the program.
+fn findings(report: &CheckReport, at: &Location) -> Diagnostics {
     let mut list = report.diagnostics();
     for found in &mut list {
         if found.code == FindingKind::SameValueRace.code() {
             found.severity = Severity::Warning;
         }
+        if found.location == Location::None {
+            found.location = at.clone();
+        }
     }
     list.retain(|found| found.severity != Severity::Remark);
-    list.sort_by_key(|found| std::cmp::Reverse(found.severity));
+    let rank = |found: &Diagnostic| CAUSES_FIRST.iter().position(|kind| kind.code() == found.code);
+    list.sort_by_key(|found| (std::cmp::Reverse(found.severity), rank(found).unwrap_or(CAUSES_FIRST.len())));
     list.into_iter().collect()
 }
 
@@ -184,7 +197,7 @@ impl Job<'_> {
             Some(definition) => tc_sim::check_against_definition(definition, (module, name), &self.sim),
             None => tc_sim::exercise(module, name, &self.sim),
         };
-        report.map_err(single)
+        report.map_err(Diagnostics::from)
     }
 
     /// On the simulator, with the inputs that the caller brought.
@@ -194,7 +207,7 @@ impl Job<'_> {
         let n_inputs = trial.inputs.len();
         let (results, findings) = run_on_simulator(self.built, &args(&trial.inputs, &oracle.outputs()), &self.sim)?;
         if !findings.has_errors() {
-            oracle.judge(&trial, &results_of(results, n_inputs)).map_err(single)?;
+            oracle.judge(&trial, &results_of(results, n_inputs)).map_err(Diagnostics::from)?;
         }
         oracle.add_findings(findings);
         Ok(oracle.finish())
@@ -208,7 +221,7 @@ impl Job<'_> {
         for trial in trials {
             let n_inputs = trial.inputs.len();
             let results = run_on_device(device, &program, &args(&trial.inputs, &oracle.outputs()), &oracle.outputs())?;
-            oracle.judge(&trial, &results_of(results, n_inputs)).map_err(single)?;
+            oracle.judge(&trial, &results_of(results, n_inputs)).map_err(Diagnostics::from)?;
         }
         Ok(oracle.finish())
     }
@@ -216,14 +229,14 @@ impl Job<'_> {
     /// A program that implements no operator: all that can be said is that it ran.
     fn launch_alone(&self, device: &mut dyn Device, program: &Program) -> Result<CheckReport, Diagnostics> {
         let (module, name) = self.program();
-        let parameters = tc_sim::parameters(module, name, &self.sim).map_err(single)?;
+        let parameters = tc_sim::parameters(module, name, &self.sim).map_err(Diagnostics::from)?;
         let (args, outputs) = arguments(&parameters, &self.options.inputs, self.options.seed)?;
         run_on_device(device, program, &args, &outputs)?;
         Ok(CheckReport { inputs: 1, ..CheckReport::default() })
     }
 
     fn oracle(&self) -> Result<Option<Oracle<'_>>, Diagnostics> {
-        let of = |definition| Oracle::new(definition, self.program(), &self.sim).map_err(single);
+        let of = |definition| Oracle::new(definition, self.program(), &self.sim).map_err(Diagnostics::from);
         self.definition.map(of).transpose()
     }
 
@@ -234,10 +247,6 @@ impl Job<'_> {
         };
         oracle.inputs().iter().enumerate().map(of).collect()
     }
-}
-
-fn single(wrong: Box<Diagnostic>) -> Diagnostics {
-    Diagnostics::from(*wrong)
 }
 
 fn args(inputs: &[Tensor], outputs: &[Signature]) -> Vec<Arg> {
@@ -256,12 +265,12 @@ pub(super) fn input(
     (seed, stream): (u64, u64),
 ) -> Result<Tensor, Diagnostics> {
     if let Some((_, array)) = given.iter().find(|(name, _)| *name == signature.name) {
-        return to_tensor(array, signature).map_err(single);
+        return to_tensor(array, signature).map_err(Diagnostics::from);
     }
     let dtype = super::arrays::dtype_of(signature.elem);
     let mut array = Array::zeros(dtype, &signature.shape).map_err(Diagnostics::from)?;
     tc_runtime::random::fill(&mut array, seed, stream, tc_runtime::Fill::Uniform);
-    to_tensor(&array, signature).map_err(single)
+    to_tensor(&array, signature).map_err(Diagnostics::from)
 }
 
 /// Arguments for a program that implements no operator, and the signatures of the ones without contents.
@@ -289,7 +298,7 @@ pub(super) fn arguments(
 
 pub(super) fn run_on_simulator(built: &Built, args: &[Arg], options: &tc_sim::CheckOptions) -> Results {
     let options = tc_sim::RunOptions { sizes: built.sizes.clone(), limits: options.limits, ..Default::default() };
-    let report = tc_sim::run(&built.module, &built.name, args, &options).map_err(single)?;
+    let report = tc_sim::run(&built.module, &built.name, args, &options).map_err(Diagnostics::from)?;
     Ok((report.outputs, report.findings))
 }
 
@@ -331,7 +340,7 @@ pub(super) fn device_arrays(
         };
         match (arg, outputs.as_slice().first()) {
             (Arg::Input(tensor), _) => {
-                arrays.push(reshaped(tensor, param.dtype(), shape).map_err(single)?);
+                arrays.push(reshaped(tensor, param.dtype(), shape).map_err(Diagnostics::from)?);
                 shapes.push((tensor.elem, tensor.shape.clone()));
             }
             (Arg::Output, Some(signature)) => {

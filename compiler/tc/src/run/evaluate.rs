@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use std::time::{Duration, Instant};
 use tc_ir::Module;
 use tc_runtime::{Array, BenchOptions, Device, Timing};
-use tc_sim::{Arg, Definition, Findings, Limits, Signature, Sizes, Tensor};
+use tc_sim::{Arg, Definition, Findings, Signature, Sizes, Tensor};
 use tc_support::{Diagnostic, Diagnostics, Severity, Sources};
 
 /// An argument of a case after it has run.
@@ -64,7 +64,7 @@ pub fn evaluate(
         let prepared = prepare(module, case, &built, options).map_err(failed)?;
         let (results, findings) = match machine {
             Machine::Simulator => {
-                run_on_simulator(&built, &prepared.args, &sim_options(&built.sizes)).map_err(failed)?
+                run_on_simulator(&built, &prepared.args, &sim_options(&built, options)).map_err(failed)?
             }
             Machine::Device(device) => {
                 let program = compiler.cuda_program(&built)?;
@@ -83,6 +83,15 @@ pub fn evaluate(
     Ok(evaluated)
 }
 
+/// How long a case takes.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// The point of the schedule's space that was taken.
+    pub point: Vec<Define>,
+    /// The time of one run, all kernels together.
+    pub timing: Timing,
+}
+
 /// Measures one run of `case` on `machine`, on inputs drawn from the seed where none are given.
 pub fn bench(
     compiler: &Compiler,
@@ -90,24 +99,25 @@ pub fn bench(
     case: &Case,
     machine: &mut Machine<'_>,
     (options, how): (&CheckOptions, &BenchOptions),
-) -> Result<Timing, Failure> {
+) -> Result<Measured, Failure> {
     let built = compiler.build(module, case, &options.defines, machine.is_device())?;
     let failed = |diagnostics| Failure { diagnostics, sources: built.module.sources.clone() };
     let prepared = prepare(module, case, &built, options).map_err(failed)?;
-    let mut simulator = super::Simulator::default();
+    let mut simulator = super::Simulator { limits: options.limits };
     let (device, program): (&mut dyn Device, _) = match machine {
         Machine::Device(device) => (&mut **device, compiler.cuda_program(&built)?),
         Machine::Simulator => {
-            let program = simulator.program(&built, compiler.target).map_err(|wrong| failed((*wrong).into()))?;
+            let program = simulator.program(&built, compiler.target).map_err(|wrong| failed(wrong.into()))?;
             (&mut simulator, program)
         }
     };
     let (arrays, _) = device_arrays(&program, &prepared.args, &prepared.outputs).map_err(failed)?;
-    device.bench(&program, &arrays, how).map_err(|wrong| failed(wrong.into()))
+    let timing = device.bench(&program, &arrays, how).map_err(|wrong| failed(wrong.into()))?;
+    Ok(Measured { point: built.point, timing })
 }
 
-fn sim_options(sizes: &Sizes) -> tc_sim::CheckOptions {
-    tc_sim::CheckOptions { sizes: sizes.clone(), ..tc_sim::CheckOptions::default() }
+fn sim_options(built: &Built, options: &CheckOptions) -> tc_sim::CheckOptions {
+    tc_sim::CheckOptions { sizes: built.sizes.clone(), limits: options.limits, ..tc_sim::CheckOptions::default() }
 }
 
 /// The arguments of a program before it runs.
@@ -122,8 +132,8 @@ struct Prepared {
 
 fn prepare(module: &Module, case: &Case, built: &Built, options: &CheckOptions) -> Result<Prepared, Diagnostics> {
     let Some(operator) = case.definition else {
-        let parameters = tc_sim::parameters(&built.module, &built.name, &sim_options(&built.sizes));
-        let parameters = parameters.map_err(|wrong| Diagnostics::from(*wrong))?;
+        let parameters = tc_sim::parameters(&built.module, &built.name, &sim_options(built, options));
+        let parameters = parameters.map_err(Diagnostics::from)?;
         let (args, outputs) = arguments(&parameters, &options.inputs, options.seed)?;
         let names = parameters.iter().map(|parameter| parameter.signature.name.clone()).collect();
         return Ok(Prepared {
@@ -133,7 +143,7 @@ fn prepare(module: &Module, case: &Case, built: &Built, options: &CheckOptions) 
             written: parameters.iter().map(|param| param.is_output).collect(),
         });
     };
-    let definition = define(module, operator, &known(module, case, &options.defines))?;
+    let definition = define(module, case, operator, options)?;
     let (inputs, outputs) = (definition.inputs(), definition.outputs());
     let mut args = Vec::new();
     for (stream, signature) in inputs.iter().enumerate() {
@@ -158,33 +168,38 @@ impl Prepared {
                 continue;
             };
             let given = options.inputs.iter().any(|(of, _)| *of == name);
-            let array = to_array(&tensor).map_err(|wrong| Diagnostics::from(*wrong))?;
+            let array = to_array(&tensor).map_err(Diagnostics::from)?;
             arguments.push(Argument { name, given, is_input, is_output: written, array });
         }
         Ok(arguments)
     }
 }
 
-fn define<'m>(module: &'m Module, operator: usize, defines: &[Define]) -> Result<Definition<'m>, Diagnostics> {
-    let sizes: Sizes = defines.iter().cloned().collect();
-    Definition::new(module, module.items[operator].symbol(), &sizes, Limits::default())
-        .map_err(|wrong| Diagnostics::from(*wrong))
+/// The operator `operator` with the sizes that the caller gave.
+fn define<'m>(
+    module: &'m Module,
+    case: &Case,
+    operator: usize,
+    options: &CheckOptions,
+) -> Result<Definition<'m>, Diagnostics> {
+    let sizes: Sizes = known(module, case, &options.defines).into_iter().collect();
+    Definition::new(module, module.items[operator].symbol(), &sizes, options.limits).map_err(Diagnostics::from)
 }
 
 fn by_definition(module: &Module, case: &Case, options: &CheckOptions) -> Result<Evaluated, Diagnostics> {
-    let mut definition = define(module, case.func, &known(module, case, &options.defines))?;
+    let mut definition = define(module, case, case.func, options)?;
     let signatures = definition.inputs();
     let mut inputs = Vec::new();
     for (stream, signature) in signatures.iter().enumerate() {
         inputs.push(input(signature, &options.inputs, (options.seed, stream as u64))?);
     }
-    let evaluation = definition.evaluate(&inputs).map_err(|wrong| Diagnostics::from(*wrong))?;
+    let evaluation = definition.evaluate(&inputs).map_err(Diagnostics::from)?;
     let mut arguments = Vec::new();
     let tensors = signatures.into_iter().zip(inputs).map(|pair| (pair, true));
     let results = definition.outputs().into_iter().zip(evaluation.tensors()).map(|pair| (pair, false));
     for ((signature, tensor), is_input) in tensors.chain(results) {
         let given = is_input && options.inputs.iter().any(|(of, _)| *of == signature.name);
-        let array = to_array(&tensor).map_err(|wrong| Diagnostics::from(*wrong))?;
+        let array = to_array(&tensor).map_err(Diagnostics::from)?;
         arguments.push(Argument { name: signature.name, given, is_input, is_output: !is_input, array });
     }
     Ok(finish(arguments, &evaluation.findings))

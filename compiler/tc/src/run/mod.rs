@@ -17,5 +17,5 @@ pub mod simulator;
 pub use build::{Built, Define};
 pub use cases::{Case, Choice, Refused};
 pub use check::{CheckOptions, Checked, Machine, Verdict, check};
-pub use evaluate::{Argument, Evaluated, evaluate};
+pub use evaluate::{Argument, Evaluated, Measured, bench, evaluate};
 pub use simulator::{SimCode, Simulator};

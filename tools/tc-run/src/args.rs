@@ -1,0 +1,178 @@
+//! The command line.
+
+use clap::Parser;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::str::FromStr;
+use tc::sim::Limits;
+
+/// Where things run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DeviceName {
+    /// The simulator.
+    Sim,
+    /// The GPU with this number.
+    Cuda(usize),
+}
+
+impl FromStr for DeviceName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<DeviceName, String> {
+        let ordinal = text.strip_prefix("cuda").and_then(|rest| match rest.strip_prefix(':') {
+            Some(ordinal) => ordinal.parse().ok(),
+            None => rest.is_empty().then_some(0),
+        });
+        match (text, ordinal) {
+            ("sim", _) => Ok(DeviceName::Sim),
+            (_, Some(ordinal)) => Ok(DeviceName::Cuda(ordinal)),
+            _ => Err("there is `sim`, `cuda`, and `cuda:N` for the GPU with number N".to_string()),
+        }
+    }
+}
+
+/// A name and what it stands for: `NAME=VALUE`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Pair<T> {
+    /// The name.
+    pub name: String,
+    /// What it stands for.
+    pub value: T,
+}
+
+fn pair<T>(text: &str, what: &str, value: impl Fn(&str) -> Option<T>) -> Result<Pair<T>, String> {
+    let (name, given) = text.split_once('=').ok_or_else(|| format!("expected {what}"))?;
+    let value = value(given).filter(|_| !name.is_empty()).ok_or_else(|| format!("expected {what}"))?;
+    Ok(Pair { name: name.to_string(), value })
+}
+
+fn define(text: &str) -> Result<Pair<i64>, String> {
+    pair(text, "NAME=VALUE, the value an integer, `true` or `false`", |value| match value {
+        "true" => Some(1),
+        "false" => Some(0),
+        value => value.parse().ok(),
+    })
+}
+
+fn file(text: &str) -> Result<Pair<PathBuf>, String> {
+    pair(text, "NAME=FILE.npy", |value| (!value.is_empty()).then(|| PathBuf::from(value)))
+}
+
+/// A symbol, with or without `@`.
+fn symbol(text: &str) -> Result<String, String> {
+    let name = text.strip_prefix('@').unwrap_or(text);
+    if name.is_empty() { Err("a name is missing".to_string()) } else { Ok(name.to_string()) }
+}
+
+/// Runs what a file holds, checks it against the operators' definitions, times it.
+///
+/// Without --check and --bench it evaluates an operator by its definition, or under the schedule that is named.
+#[derive(Clone, Parser, Debug)]
+#[command(name = "tc-run", version, max_term_width = 120)]
+#[command(after_help = "Exit status: 0 fine, 1 the input is at fault, 2 the call is at fault, 3 a bug of tc.")]
+pub struct Args {
+    /// The file to read; `-` is the standard input
+    #[arg(value_name = "FILE")]
+    pub file: OsString,
+
+    /// The operator or program to run; without it, all of the file
+    #[arg(long, value_name = "@NAME", value_parser = symbol)]
+    pub func: Option<String>,
+
+    /// The schedule to run; without it, --check and --bench take all
+    #[arg(long, value_name = "@NAME", value_parser = symbol)]
+    pub schedule: Option<String>,
+
+    /// A value for a size of an operator or a parameter of a schedule
+    #[arg(short = 'D', long = "define", value_name = "NAME=VALUE", value_parser = define, allow_hyphen_values = true)]
+    pub defines: Vec<Pair<i64>>,
+
+    /// Where to run: `sim`, `cuda` or `cuda:N`
+    #[arg(long, value_name = "NAME", default_value = "sim")]
+    pub device: DeviceName,
+
+    /// The GPU to compile for; without it, the one that is there
+    #[arg(long, value_name = "NAME")]
+    pub target: Option<String>,
+
+    /// Read an input from a file; those not named are drawn from the seed
+    #[arg(long = "input", value_name = "NAME=FILE", value_parser = file)]
+    pub inputs: Vec<Pair<PathBuf>>,
+
+    /// Write a result to a file; it is only touched if all went well
+    #[arg(long = "output", value_name = "NAME=FILE", value_parser = file, conflicts_with_all = ["check", "bench"])]
+    pub outputs: Vec<Pair<PathBuf>>,
+
+    /// Compare with the operator's definition, and look for races and bad accesses
+    #[arg(long)]
+    pub check: bool,
+
+    /// Measure how long one run takes
+    #[arg(long)]
+    pub bench: bool,
+
+    /// Write results as one JSON document, errors as one object a line
+    #[arg(long)]
+    pub json: bool,
+
+    /// Steps that one run on the simulator may take: one is one op done by one thread; without it 4e9 for --check,
+    /// which samples what is large, and 2e10 otherwise
+    #[arg(long, value_name = "N")]
+    pub step_limit: Option<u64>,
+
+    /// Bytes that one run on the simulator may take
+    #[arg(long, value_name = "N", default_value_t = Limits::default().memory)]
+    pub memory_limit: u64,
+
+    /// Where inputs that are not given, and samples, come from
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+}
+
+/// Steps that a check may take: it samples blocks and cells well before, so that only a single long thread gets there.
+const CHECK_STEPS: u64 = 4_000_000_000;
+
+impl Args {
+    /// What one run on the simulator may cost.
+    pub fn limits(&self) -> Limits {
+        let steps = if self.check { CHECK_STEPS } else { Limits::default().steps };
+        Limits { steps: self.step_limit.unwrap_or(steps), memory: self.memory_limit, ..Limits::default() }
+    }
+
+    /// What the file is called in messages.
+    pub fn file_name(&self) -> String {
+        if self.file == "-" { "<stdin>".to_string() } else { self.file.to_string_lossy().into_owned() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(args: &[&str]) -> Result<Args, String> {
+        let args = ["tc-run", "f.tir"].iter().chain(args);
+        Args::try_parse_from(args).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn names_and_values_are_read() {
+        let args = parse(&["--func", "@f", "--schedule=v5", "-D", "n=-3", "-Dc=true", "--input", "A=a=b.npy"]);
+        let args = args.expect("a good call");
+        assert_eq!((args.func.as_deref(), args.schedule.as_deref()), (Some("f"), Some("v5")));
+        assert_eq!(args.defines[0], Pair { name: "n".into(), value: -3 });
+        assert_eq!(args.defines[1], Pair { name: "c".into(), value: 1 });
+        assert_eq!(args.inputs[0], Pair { name: "A".into(), value: PathBuf::from("a=b.npy") });
+        assert_eq!(parse(&["--device=cuda:3"]).expect("a good call").device, DeviceName::Cuda(3));
+        assert_eq!(parse(&["--device=cuda"]).expect("a good call").device, DeviceName::Cuda(0));
+    }
+
+    #[test]
+    fn what_is_malformed_is_refused() {
+        for args in [["-D", "n"], ["-D", "n=x"], ["-D", "=3"], ["--input", "A="], ["--device", "gpu"], ["--func", "@"]]
+        {
+            assert!(parse(&args).is_err(), "{args:?}");
+        }
+        assert!(parse(&["--device", "cuda:x"]).expect_err("no number").contains("cuda:N"));
+        assert!(parse(&["--check", "--output", "B=b.npy"]).is_err());
+    }
+}
