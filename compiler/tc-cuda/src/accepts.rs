@@ -8,7 +8,7 @@ use crate::{stmt, types};
 use tc_dialects::forms::DEVICE;
 use tc_dialects::{arith as ops, tir};
 use tc_ir::types::ElemKind;
-use tc_ir::verify::verify;
+use tc_ir::verify::{is_threaded, verify};
 use tc_ir::walk::all_ops;
 use tc_ir::{Elem, Func, Op, Opcode, Type, TypeData, Value};
 use tc_support::{Diagnostic, Diagnostics};
@@ -28,6 +28,11 @@ pub(crate) fn kernel(func: &Func, target: &Target, found: &mut Diagnostics) -> O
     for mut finding in DEVICE.check(func) {
         finding.help.get_or_insert_with(|| "run the pipeline `cuda`, which ends in the form `device`".to_string());
         found.push(finding);
+    }
+    if !is_threaded(func) {
+        let text = format!("the threads of `@{}` are not synchronised yet", func.symbol());
+        let help = "run the pass `thread-sync` before `split-host-device`; the pipeline `cuda` does";
+        found.push(Diagnostic::assumption("form", func.location(func.header.loc), text).help(help));
     }
     params(func, found);
     let mut depths = vec![0u32; func.n_op_ids()];

@@ -296,7 +296,7 @@ impl Kernel<'_> {
             let operands = self.lanes_of_operands(op, lane);
             return expr::call(function, &operands);
         }
-        let is_zero = |value: Value| func.const_int(value) == Some(0);
+        let is_zero = |value: Value| self.bare_int(value) == Some(0);
         if elem.kind() == ElemKind::Unsigned {
             // NVRTC warns of comparisons that cannot come out otherwise.
             match predicate {
@@ -327,7 +327,9 @@ impl Kernel<'_> {
             return self.lane(value, lane);
         }
         // What the narrow type holds, f32 holds too.
-        if let Some(AttrData::Float(bits, _)) = func.constant(value).map(|attr| func.attr_data(attr)) {
+        if self.name_of(value).is_none()
+            && let Some(AttrData::Float(bits, _)) = func.constant(value).map(|attr| func.attr_data(attr))
+        {
             return literals::float(elem.round(f64::from_bits(*bits)));
         }
         let value = self.lane(value, lane);
@@ -445,16 +447,21 @@ impl Kernel<'_> {
         }
     }
 
+    /// The integer that `value` is a literal of, if it is printed as one and not by a name.
+    pub(crate) fn bare_int(&self, value: Value) -> Option<i64> {
+        self.func.const_int(value).filter(|_| self.name_of(value).is_none())
+    }
+
     /// `base + by`; a literal that `base` ends in is added to `by`.
     pub(crate) fn offset(&mut self, base: Value, elem: Elem, by: i128) -> Expr {
         let func = self.func;
-        if let Some(base) = func.const_int(base)
+        if let Some(base) = self.bare_int(base)
             && let Some(sum) = elem.fit(i128::from(base) + by)
         {
             return literals::int(sum, elem);
         }
         if let Some(op) = func.def_op(base).filter(|&op| func.opcode(op) == arith::ADD && self.plan.is_inline(op))
-            && let Some(last) = func.const_int(func.operand(op, 1))
+            && let Some(last) = self.bare_int(func.operand(op, 1))
             && let Some(sum) = elem.fit(i128::from(last) + by)
         {
             return self.offset(func.operand(op, 0), elem, sum);

@@ -11,8 +11,11 @@ use tc_ir::effects::root_buffer;
 use tc_ir::func::Def;
 use tc_ir::verify::has_flag;
 use tc_ir::walk::all_ops;
-use tc_ir::{Func, Op, Value, keys};
+use tc_ir::{Elem, Func, Op, Scalar, Value, keys};
 use tc_support::{Diagnostic, Diagnostics, Sources};
+
+/// The type of a byte.
+const BYTE: &str = "unsigned char";
 
 /// Longer heads are broken after the name, and then between parameters.
 const MAX_LINE: usize = 110;
@@ -129,9 +132,11 @@ impl Kernel<'_> {
         let scope = facts::scope_name(func, buffer);
         if scope == "shared.dyn" {
             let align = facts::alignment_of(func, buffer);
-            self.out.line(&format!("extern __shared__ __align__({align}) unsigned char dyn_shared[];"));
+            self.out.line(&format!("extern __shared__ __align__({align}) {BYTE} dyn_shared[];"));
             let name = self.declare(buffer, "buf");
-            self.out.line(&format!("{ty}* const {name} = reinterpret_cast<{ty}*>(dyn_shared);"));
+            let start =
+                if ty == BYTE { "dyn_shared".to_string() } else { format!("reinterpret_cast<{ty}*>(dyn_shared)") };
+            self.out.line(&format!("{ty}* const {name} = {start};"));
             return;
         }
         let unread = if self.facts.is_read(func, buffer) { "" } else { "[[maybe_unused]] " };
@@ -152,13 +157,12 @@ impl Kernel<'_> {
         let func = self.func;
         let (Some(view), &[outer, offset]) = (func.result(op), func.operands(op)) else { return };
         let constant = if self.is_const(outer) { "const " } else { "" };
+        let is_bytes = crate::access::element(func, func.value_type(outer)) == Some(Scalar::of(Elem::U8));
         let outer = self.buffer(outer);
-        let start = match func.const_int(offset) {
+        let bytes = if is_bytes { outer.to_string() } else { format!("reinterpret_cast<{constant}{BYTE}*>({outer})") };
+        let start = match self.bare_int(offset) {
             Some(0) => outer.to_string(),
-            _ => {
-                let offset = self.lane(offset, 0).at(crate::expr::prec::MUL);
-                format!("reinterpret_cast<{constant}unsigned char*>({outer}) + {offset}")
-            }
+            _ => format!("{bytes} + {}", self.lane(offset, 0).at(crate::expr::prec::MUL)),
         };
         let ty = self.pointer(view);
         let name = self.declare(view, "buf");

@@ -302,7 +302,9 @@ fn liveness(func: &Func, ops: &[Op], effects: &[u8]) -> Vec<bool> {
         }
         let n_fixed = if func.opcode(op) == tir::FOR { 2 } else { usize::MAX };
         for (nth, &operand) in func.operands(op).iter().enumerate() {
-            live[operand.as_u32() as usize] |= nth < n_fixed || carries(func, op, nth - n_fixed, &live);
+            let needed =
+                if nth < n_fixed { is_printed(func, op, nth) } else { carries(func, op, nth - n_fixed, &live) };
+            live[operand.as_u32() as usize] |= needed;
         }
         if func.opcode(op) == tir::FOR && !matches!(tir::loop_kind(func, op), Some(LoopKind::Launch(_))) {
             // The variable counts.
@@ -312,6 +314,15 @@ fn liveness(func: &Func, ops: &[Op], effects: &[u8]) -> Vec<bool> {
         }
     }
     live
+}
+
+/// Is operand number `nth` of `op` printed where it is used? The numbers of a launch and of a ramp are not.
+fn is_printed(func: &Func, op: Op, nth: usize) -> bool {
+    match func.opcode(op) {
+        tir::FOR => !matches!(tir::loop_kind(func, op), Some(LoopKind::Launch(_))),
+        arith::RAMP => nth == 0 || func.const_int(func.operand(op, 1)).is_none(),
+        _ => true,
+    }
 }
 
 /// Is the `nth` value that `op`, a loop or conditional, hands on needed?

@@ -3,6 +3,7 @@
 use crate::access::{self, Form};
 use crate::expr::{self, Expr, prec};
 use crate::kernel::Kernel;
+use crate::literals;
 use std::rc::Rc;
 use tc_dialects::tir::{self, Coordinate, LoopKind};
 use tc_dialects::{arith, gpu};
@@ -175,9 +176,9 @@ impl Kernel<'_> {
         let Some(scalar) = func.value_scalar(var) else { return };
         let ty = self.needs.type_name(scalar);
         let value = match func.const_int(func.operand(op, 0)) {
-            Some(0) => coordinate.name().to_string(),
-            _ => {
-                let start = self.lane(func.operand(op, 0), 0);
+            Some(0) | None => coordinate.name().to_string(),
+            Some(start) => {
+                let start = literals::int(start.into(), scalar.elem);
                 expr::binary(BinOp::Add, start, expr::cast(&ty, Expr::name(coordinate.name()))).text
             }
         };
@@ -215,7 +216,7 @@ impl Kernel<'_> {
         self.at(op);
         let name = self.declare(var, "i");
         // NVRTC warns of a number below none.
-        let never = scalar.elem.kind() == ElemKind::Unsigned && func.const_int(func.operand(op, 1)) == Some(0);
+        let never = scalar.elem.kind() == ElemKind::Unsigned && self.bare_int(func.operand(op, 1)) == Some(0);
         let goes_on = if never { Expr::name("false") } else { expr::binary(BinOp::Lt, Expr::name(&name), hi) };
         self.out.open(&format!("for ({ty} {name} = {}; {}; ++{name}) {{", lo.text, goes_on.text));
         self.region(body);

@@ -124,16 +124,17 @@ impl Kernel<'_> {
         let regions = func.op_regions(op);
         let arm = |nth: usize| regions.get(nth).and_then(|&region| func.yielded(region).first().copied());
         let (Some(on_true), Some(on_false)) = (arm(0), arm(1)) else { return self.stray("a conditional without arms") };
-        let condition = self.lane(func.operand(op, 0), 0);
         let truth = |value: Value| match func.constant(value).map(|attr| func.attr_data(attr)) {
-            Some(AttrData::Bool(value)) => Some(*value),
+            Some(AttrData::Bool(truth)) if self.name_of(value).is_none() => Some(*truth),
             _ => None,
         };
-        if truth(on_false) == Some(false) {
+        let (is_and, is_or) = (truth(on_false) == Some(false), truth(on_true) == Some(true));
+        let condition = self.lane(func.operand(op, 0), 0);
+        if is_and {
             let rest = self.lane(on_true, 0);
             return expr::binary(BinOp::AndAnd, condition, rest);
         }
-        if truth(on_true) == Some(true) {
+        if is_or {
             let rest = self.lane(on_false, 0);
             return expr::binary(BinOp::OrOr, condition, rest);
         }

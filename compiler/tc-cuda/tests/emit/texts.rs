@@ -215,3 +215,25 @@ fn what_nothing_needs_is_left_out() {
         assert!(!text.contains(absent), "{absent} in {text}");
     }
 }
+
+#[test]
+fn names_of_numbers_are_used_where_they_are_declared() {
+    let body = "    let first = 8i32
+    let one = 1i32
+    let half = 0.5f16
+    let no = false
+    let none = 0u32
+    for i in none..U[tx] {
+      H[ramp(first, one, 2)] = exp(H[ramp(first, one, 2)])
+    }
+    H[tx] = exp(half) + H[first + one]
+    let both = if_then_else(U[tx] > none, tx < first, no)
+    H[tx + 8] = if_then_else(both, half, 1.0)";
+    let made = emit(&one_kernel("H: f16[64], U: u32[64]", "H, U", body));
+    let text = kernels(&made.source);
+    for kept in
+        ["const int first = 8;", "= none; i < t", "expf(__half2float(half))", "H[first + one]", "H[first + 1]", ": no;"]
+    {
+        assert!(text.contains(kept), "{kept} in {text}");
+    }
+}
