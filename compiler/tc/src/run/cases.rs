@@ -291,8 +291,8 @@ tir.func @by_hand(A: f32[8], B: f32[8]) attributes {implements = @g} {
     fn what_is_not_there_is_the_callers_fault() {
         let module = module(FILE);
         let check = |func, schedule| refused(to_check(&module, Choice { func, schedule }));
-        let text = "there is no operator or program `@h` in the file; there is `@f`, `@g`, `@by_hand`";
-        assert_eq!(check(Some("h"), None), (true, text.to_string()));
+        let text = "there is no operator or program `@zzz` in the file; there is `@f`, `@g`, `@by_hand`";
+        assert_eq!(check(Some("zzz"), None), (true, text.to_string()));
         assert!(check(Some("by_hnd"), None).1.ends_with("did you mean `@by_hand`?"));
         assert!(check(Some("one"), None).1.starts_with("`@one` is a `schedule`"));
         let text = "there is no schedule `@twoo` for `@f`; did you mean `@two`?";
