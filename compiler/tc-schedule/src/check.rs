@@ -4,7 +4,7 @@
 //! stage that nothing needs.
 
 use crate::directive::one_of;
-use crate::graph::{Attach, AxisId, Graph, StageId};
+use crate::graph::{Attach, AxisId, Graph, Kind, StageId};
 use crate::operator::Operator;
 use crate::scope::Scope;
 use tc_ir::{Func, Loc};
@@ -38,6 +38,13 @@ pub(crate) fn check(operator: &Operator<'_>, sched: Option<&Func>, graph: &Graph
         }
     }
     if check.found.has_errors() { Err(check.found) } else { Ok(()) }
+}
+
+/// Is something in the nest of `stage` bound to a launch coordinate?
+fn is_launched(graph: &Graph, stage: StageId) -> bool {
+    let nest = graph.nest_of(stage);
+    let bound = |&leaf: &AxisId| matches!(graph[leaf].kind, Kind::Launch(_));
+    graph.order.iter().any(|&other| graph.nest_of(other) == nest && graph[other].leaves.iter().any(bound))
 }
 
 /// The stages that read `stage`, through those that are inlined.
@@ -106,6 +113,7 @@ impl Check<'_> {
                     .help(format!("compute it at a loop of {}", one_of(&readers))),
             );
         }
+        self.outside_the_kernel(stage, leaf);
         let mut at = stage;
         for depth in 0.. {
             let Attach::At(axis) = graph[at].attach else { break };
@@ -118,19 +126,39 @@ impl Check<'_> {
         }
     }
 
+    /// A buffer that dies with its kernel is no use in a loop around the kernel.
+    fn outside_the_kernel(&mut self, stage: StageId, leaf: AxisId) {
+        let graph = self.graph;
+        let scope = graph.scope_of(stage);
+        let path = graph.path(stage);
+        let is_launch = |leaf: AxisId| matches!(graph[leaf].kind, Kind::Launch(_));
+        if scope == Scope::Global || path.iter().any(|&leaf| is_launch(leaf)) || !is_launched(graph, stage) {
+            return;
+        }
+        let (data, owner) = (&graph[stage], &graph[graph[leaf].stage]);
+        let text = format!(
+            "`{}` lies in {} memory, but the loop `{}` of `{}` that it is computed at stands outside the kernel",
+            data.name,
+            scope.name(),
+            graph[leaf].name,
+            owner.name
+        );
+        let inside: Vec<&str> =
+            owner.leaves.iter().skip_while(|&&leaf| !is_launch(leaf)).map(|&leaf| &*graph[leaf].name).collect();
+        let mut diagnostic = Diagnostic::error("scope-root", self.location(data.attach_loc), text);
+        if !inside.is_empty() {
+            diagnostic = diagnostic.help(format!("compute it at {}", one_of(&inside)));
+        }
+        self.found.push(diagnostic);
+    }
+
     /// A buffer that dies with its kernel cannot be filled outside of it.
     fn at_root(&mut self, stage: StageId) {
         let graph = self.graph;
         let data = &graph[stage];
         let Some(scope) = data.scope.filter(|&scope| scope != Scope::Global) else { return };
-        let launched = |stage: StageId| {
-            let nest = graph.nest_of(stage);
-            graph.order.iter().any(|&other| {
-                graph.nest_of(other) == nest
-                    && graph[other].leaves.iter().any(|&leaf| matches!(graph[leaf].kind, crate::graph::Kind::Launch(_)))
-            })
-        };
-        let Some(reader) = readers(graph, stage).into_iter().find(|&reader| launched(reader)) else {
+        let own = is_launched(graph, stage);
+        let Some(reader) = readers(graph, stage).into_iter().find(|&reader| own || is_launched(graph, reader)) else {
             return;
         };
         let name = &data.name;

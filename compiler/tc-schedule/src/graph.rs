@@ -436,6 +436,14 @@ impl Graph {
         }
     }
 
+    /// Is `leaf` a loop over threads, or blocks, of which each has a buffer of its own for what the stage computes?
+    pub fn is_private(&self, leaf: AxisId) -> bool {
+        let Kind::Launch(coordinate) = self[leaf].kind else { return false };
+        let scope = self.scope_of(self[leaf].stage);
+        let shared_by_warp = scope == Scope::Warp && coordinate == Coordinate::ThreadX;
+        scope.rank() > u8::from(coordinate.is_thread()) && !shared_by_warp
+    }
+
     /// `stage` is touched by the directive `by`, which would be lost if the stage were inlined.
     pub fn touch(&mut self, stage: StageId, loc: Loc, by: &'static str) {
         self[stage].touched.get_or_insert((loc, by));

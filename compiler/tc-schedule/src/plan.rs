@@ -139,7 +139,7 @@ impl Planner<'_> {
         let mins: Vec<Expr> = bounds.ranges.iter().map(|range| range.min).collect();
         let roots: Vec<AxisId> = self.bounds.graph[stage].roots().collect();
         for (axis, min) in roots.into_iter().zip(mins) {
-            let Some(relative) = self.bounds.own[axis.idx()] else { continue };
+            let Some(relative) = self.bounds.relative[axis.idx()] else { continue };
             let az = &mut self.bounds.analyzer;
             let sum = az.pool.add(min, relative);
             let value = az.simplify(sum);
@@ -461,7 +461,7 @@ impl Planner<'_> {
 
     fn tail_guard(&mut self, stage: StageId, axis: AxisId, loc: Loc, guards: &mut Vec<Guard>) {
         let extent = self.bounds.extents[axis.idx()];
-        let Some(relative) = self.bounds.own[axis.idx()] else { return };
+        let Some(relative) = self.bounds.relative[axis.idx()] else { return };
         if self.bounds.analyzer.bounds(relative).all_at_most(extent - 1) {
             return;
         }

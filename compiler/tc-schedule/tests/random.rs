@@ -169,19 +169,16 @@ impl Schedule<'_> {
     }
 
     fn annotate(&mut self, loops: &mut [Loop]) {
-        for at in 0..loops.len() {
-            if loops[at].taken {
-                continue;
-            }
-            let name = loops[at].name.clone();
+        for one in loops.iter_mut().filter(|one| !one.taken) {
+            let name = &one.name;
             match self.rng.below(12) {
                 0 => self.line(format!("unroll({name})")),
-                1 if !loops[at].reduce => self.line(format!("vectorize({name})")),
+                1 if !one.reduce => self.line(format!("vectorize({name})")),
                 2 => self.line(format!("pragma({name}, auto_unroll_max_step = 8)")),
                 3 => self.line(format!("bind({name}, vthread)")),
                 _ => continue,
             }
-            loops[at].taken = true;
+            one.taken = true;
         }
     }
 }

@@ -24,7 +24,6 @@ pub(crate) fn infer(operator: &Operator<'_>, sched: Option<&Func>, graph: Graph)
         extents: vec![1; n_axes],
         launches: Vec::new(),
         relative: vec![None; n_axes],
-        own: vec![None; n_axes],
         bodies: vec![Body::default(); n_stages],
         vars,
     };
@@ -154,6 +153,19 @@ impl Inference<'_> {
         }
     }
 
+    /// The loops that the regions of `stage` may depend on: those around it, innermost first, then others that are bound
+    /// to a coordinate of the launch, which has the same number everywhere.
+    fn around(&self, stage: StageId, path: &[AxisId]) -> Vec<AxisId> {
+        let mut around = path.to_vec();
+        let ranges = self.bounds.stages[stage.idx()].iter().flat_map(|bounds| &bounds.ranges);
+        for leaf in ranges.flat_map(|range| self.bounds.analyzer.pool.vars(range.min)).filter_map(Vars::as_counter) {
+            if !around.contains(&leaf) {
+                around.push(leaf);
+            }
+        }
+        around
+    }
+
     /// What the root axes of `consumer` run over while one part of `stage` is computed.
     fn domain(&mut self, consumer: StageId, stage: StageId) -> Result<Vec<(Var, SymInterval)>, Diagnostic> {
         let scope = self.bounds.graph.scope_of(stage);
@@ -174,8 +186,9 @@ impl Inference<'_> {
             self.sets[leaf.idx()] = Some(set);
         }
         let mut running: Vec<(Var, SymInterval)> = Vec::new();
-        for leaf in self.bounds.graph.path(consumer) {
-            found |= attach == Some(leaf);
+        let path = self.bounds.graph.path(consumer);
+        for leaf in self.around(consumer, &path) {
+            found |= attach == Some(leaf) && path.contains(&leaf);
             if self.bounds.extents[leaf.idx()] != 1 && self.relaxes(leaf, !found, scope) {
                 let (last, _) = self.counter(leaf);
                 let zero = self.bounds.analyzer.pool.int(0);

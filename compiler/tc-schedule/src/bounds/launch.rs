@@ -1,8 +1,10 @@
 //! Launches: the extents of the coordinates of each nest, and what a target allows.
 
 use super::{Bounds, Launch};
+use crate::body::Vars;
 use crate::graph::{Attach, AxisId, Kind, StageId};
 use crate::operator::Operator;
+use crate::scope::Scope;
 use tc_dialects::tir::Coordinate;
 use tc_ir::{Func, Loc};
 use tc_support::{Diagnostic, Diagnostics, Location};
@@ -53,6 +55,16 @@ pub(super) fn infer(operator: &Operator<'_>, sched: Option<&Func>, bounds: &mut 
             launches.iter().find(|(launch, _)| is_shared_reduction(operator, bounds, stage, launch))
         {
             found.push(shared_reduction(operator, sched, bounds, stage, (launch, *by)));
+        }
+    }
+    for &stage in &bounds.graph.order {
+        for (launch, by) in &launches {
+            if let Some(leaf) = shorter_elsewhere(bounds, stage, launch) {
+                found.push(borrowed(sched, bounds, stage, (leaf, launch, *by)));
+            }
+        }
+        if let Some((launch, by)) = launches.iter().find(|(launch, _)| is_blocks_own(bounds, stage, launch)) {
+            found.push(blocks_share(sched, bounds, stage, (launch, *by)));
         }
     }
     let mut launches: Vec<Launch> = launches.into_iter().map(|(launch, _)| launch).collect();
@@ -113,6 +125,72 @@ fn shared_reduction(
     Diagnostic::error("reduction-shared", place, text)
         .label(location(graph[by].kind_loc), format!("`{name}` is bound here"))
         .help(help)
+}
+
+/// Do blocks write what other blocks read of `stage`, or write it again with other values? Nothing orders blocks.
+fn is_blocks_own(bounds: &Bounds, stage: StageId, launch: &Launch) -> bool {
+    let graph = &bounds.graph;
+    let Some(data) = bounds.stage(stage) else { return false };
+    let is_it = |leaf: &AxisId| graph[*leaf].kind == Kind::Launch(launch.coordinate);
+    let changes = |leaf: &AxisId| graph[*leaf].kind.thread_rank() != Some(0) && bounds.extents[leaf.idx()] > 1;
+    launch.extent > 1
+        && !launch.coordinate.is_thread()
+        && launch.nest == graph.nest_of(stage)
+        && data.scope == Scope::Global
+        && matches!(graph[stage].attach, Attach::At(_))
+        && (graph[stage].leaves.iter().any(is_it) || graph.path(stage).iter().any(changes))
+}
+
+fn blocks_share(sched: Option<&Func>, bounds: &Bounds, stage: StageId, (launch, by): (&Launch, AxisId)) -> Diagnostic {
+    let graph = &bounds.graph;
+    let (data, name) = (&graph[stage], launch.coordinate.name());
+    let location = |loc: Loc| sched.map_or(Location::None, |sched| sched.location(loc));
+    let text = format!(
+        "`{}` is computed inside a kernel and lies in global memory, which its {} blocks of `{name}` share; nothing orders \
+         what they write and read there",
+        data.name, launch.extent
+    );
+    let help = format!("compute it inside the loop that is bound to `{name}`, in shared memory, or at the root");
+    Diagnostic::error("global-in-kernel", location(data.attach_loc), text)
+        .label(location(graph[by].kind_loc), format!("`{name}` is bound here"))
+        .help(help)
+}
+
+/// A loop of fewer threads than the launch has, whose number chooses the part of `stage` that is computed outside of it.
+fn shorter_elsewhere(bounds: &Bounds, stage: StageId, launch: &Launch) -> Option<AxisId> {
+    let graph = &bounds.graph;
+    if launch.nest != graph.nest_of(stage) {
+        return None;
+    }
+    let mins = bounds.stage(stage)?.ranges.iter().map(|range| range.min);
+    let mut counters = mins.flat_map(|min| bounds.analyzer.pool.vars(min)).filter_map(Vars::as_counter);
+    counters.find(|&leaf| {
+        graph[leaf].kind == Kind::Launch(launch.coordinate)
+            && bounds.extents[leaf.idx()] < launch.extent
+            && !graph.path(stage).contains(&leaf)
+    })
+}
+
+fn borrowed(
+    sched: Option<&Func>,
+    bounds: &Bounds,
+    stage: StageId,
+    (leaf, launch, by): (AxisId, &Launch, AxisId),
+) -> Diagnostic {
+    let graph = &bounds.graph;
+    let location = |loc: Loc| sched.map_or(Location::None, |sched| sched.location(loc));
+    let (name, owner) = (&graph[stage].name, &graph[graph[leaf].stage].name);
+    let text = format!(
+        "`{name}` is computed outside the loop `{}` of `{owner}`, which chooses the part of each thread and has {} threads \
+         where the launch has {}",
+        graph[leaf].name,
+        bounds.extents[leaf.idx()],
+        launch.extent
+    );
+    Diagnostic::error("bind-extents", location(graph[stage].attach_loc), text)
+        .label(location(graph[leaf].kind_loc), format!("bound to {} here", bounds.extents[leaf.idx()]))
+        .label(location(graph[by].kind_loc), format!("bound to {} here", launch.extent))
+        .help(format!("compute it at `{}` or further inside", graph[leaf].name))
 }
 
 fn disagree(

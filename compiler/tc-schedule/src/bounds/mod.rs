@@ -90,8 +90,6 @@ pub struct Bounds {
     pub launches: Vec<Launch>,
     /// By axis: its value relative to where it starts, over the counters of loops.
     pub(crate) relative: Vec<Option<Expr>>,
-    /// The same as the stage's own code sees it: a thread's number does not count where each thread has a buffer.
-    pub(crate) own: Vec<Option<Expr>>,
     pub(crate) bodies: Vec<Body>,
     pub(crate) vars: Vars,
 }

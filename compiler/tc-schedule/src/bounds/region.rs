@@ -3,11 +3,8 @@
 use super::infer::Inference;
 use super::{Bounds, Demand, Range, StageBounds};
 use crate::body::Vars;
-use crate::graph::{AxisId, Graph, Kind, Relation, StageId};
-use crate::scope::Scope;
-use rustc_hash::FxHashMap;
+use crate::graph::{AxisId, Graph, Relation, StageId};
 use tc_arith::{Analyzer, BinaryOp, Expr, Interval, SymInterval};
-use tc_dialects::tir::Coordinate;
 use tc_support::Diagnostic;
 
 impl Inference<'_> {
@@ -119,9 +116,8 @@ impl Inference<'_> {
 
     /// Declares the ranges of the counters of `stage`, and finds the axes' values over them.
     pub(super) fn values(&mut self, stage: StageId, ranges: &[Range]) -> Result<(), Diagnostic> {
-        let scope = self.bounds.graph.scope_of(stage);
-        let hidden = self.hidden(stage, scope, ranges)?;
-        let Bounds { graph, analyzer, extents, relative, own, .. } = &mut self.bounds;
+        self.check_private(stage)?;
+        let Bounds { graph, analyzer, extents, relative, .. } = &mut self.bounds;
         let data = &graph[stage];
         for &leaf in &data.leaves {
             let extent = extents[leaf.idx()];
@@ -129,24 +125,12 @@ impl Inference<'_> {
                 analyzer.bind_range(Vars::counter(leaf), Some(0), Some(extent - 1));
             }
         }
-        let mut differs = false;
         for &leaf in &data.leaves {
             let counter = analyzer.pool.named_var(Vars::counter(leaf), &graph[leaf].name);
             let zero = analyzer.pool.int(0);
-            let value = if extents[leaf.idx()] <= 1 { zero } else { counter };
-            let hidden = hidden.contains(&leaf);
-            relative[leaf.idx()] = Some(value);
-            own[leaf.idx()] = Some(if hidden { zero } else { value });
-            differs |= hidden && value != zero;
+            relative[leaf.idx()] = Some(if extents[leaf.idx()] <= 1 { zero } else { counter });
         }
         up_values(analyzer, graph, stage, extents, relative);
-        if differs {
-            up_values(analyzer, graph, stage, extents, own);
-        } else {
-            for axis in data.roots().chain(data.relations.iter().flat_map(|relation| relation.axes())) {
-                own[axis.idx()] = relative[axis.idx()];
-            }
-        }
         for (axis, range) in data.roots().zip(ranges) {
             let relative = relative[axis.idx()].unwrap_or(range.min);
             let value = analyzer.pool.add(range.min, relative);
@@ -156,26 +140,14 @@ impl Inference<'_> {
         Ok(())
     }
 
-    /// The leaves of `stage` that do not count in its own code: a loop over threads of a stage of which each thread has
-    /// its own part, where a thread needs no more than one of the loop's iterations.
-    pub(super) fn hidden(&self, stage: StageId, scope: Scope, ranges: &[Range]) -> Result<Vec<AxisId>, Diagnostic> {
+    /// Refuses a loop over threads of a stage of which each thread needs more than one of its iterations for itself.
+    fn check_private(&self, stage: StageId) -> Result<(), Diagnostic> {
         let graph = &self.bounds.graph;
-        let mut hidden = Vec::new();
-        let mut tight = None;
-        for &leaf in &graph[stage].leaves {
-            let Kind::Launch(coordinate) = graph[leaf].kind else { continue };
-            let is_private = scope.rank() > u8::from(coordinate.is_thread())
-                && !(scope == Scope::Warp && coordinate == Coordinate::ThreadX);
-            if !is_private || self.bounds.extents[leaf.idx()] == 1 {
-                continue;
-            }
-            let tight = tight.get_or_insert_with(|| tight_extents(graph, stage, ranges));
-            if tight.get(&leaf) != Some(&1) {
-                return Err(self.private_loop(stage, leaf));
-            }
-            hidden.push(leaf);
+        let mut leaves = graph[stage].leaves.iter().copied();
+        match leaves.find(|&leaf| self.bounds.extents[leaf.idx()] > 1 && graph.is_private(leaf)) {
+            Some(leaf) => Err(self.private_loop(stage, leaf)),
+            None => Ok(()),
         }
-        Ok(hidden)
     }
 
     pub(super) fn describe(
@@ -201,21 +173,16 @@ impl Inference<'_> {
     }
 }
 
-impl Relation {
-    /// The axes that it relates.
-    pub(super) fn axes(&self) -> [AxisId; 3] {
-        match *self {
-            Relation::Split { parent, outer, inner, .. } => [parent, outer, inner],
-            Relation::Fuse { outer, inner, fused } => [outer, inner, fused],
-        }
-    }
-}
-
-/// The axes of `stage` of which something is bound to a launch coordinate or to virtual threads.
+/// The axes of `stage` of which something is bound to threads that share the work. Where each has a part of its own,
+/// a loop is as long as that part needs it.
 fn bound_below(graph: &Graph, stage: StageId) -> Vec<AxisId> {
     let data = &graph[stage];
-    let mut bound: Vec<AxisId> =
-        data.leaves.iter().copied().filter(|&leaf| graph[leaf].kind.thread_rank().is_some()).collect();
+    let mut bound: Vec<AxisId> = data
+        .leaves
+        .iter()
+        .copied()
+        .filter(|&leaf| graph[leaf].kind.thread_rank().is_some() && !graph.is_private(leaf))
+        .collect();
     if bound.is_empty() {
         return bound;
     }
@@ -229,26 +196,6 @@ fn bound_below(graph: &Graph, stage: StageId) -> Vec<AxisId> {
         }
     }
     bound
-}
-
-/// The extents of the axes of `stage` if nothing were bound: what its part of the work takes.
-fn tight_extents(graph: &Graph, stage: StageId, ranges: &[Range]) -> FxHashMap<AxisId, i64> {
-    let mut tight: FxHashMap<AxisId, i64> = graph[stage].roots().zip(ranges.iter().map(|range| range.extent)).collect();
-    for relation in &graph[stage].relations {
-        match *relation {
-            Relation::Split { parent, outer, inner, factor, nparts, .. } => {
-                let extent = tight.get(&parent).copied().unwrap_or(1);
-                let (given, other) = if nparts { (outer, inner) } else { (inner, outer) };
-                tight.insert(given, factor.min(extent));
-                tight.insert(other, extent / factor + i64::from(extent % factor != 0));
-            }
-            Relation::Fuse { outer, inner, fused } => {
-                let [outer, inner] = [outer, inner].map(|axis| tight.get(&axis).copied().unwrap_or(1));
-                tight.insert(fused, outer.saturating_mul(inner));
-            }
-        }
-    }
-    tight
 }
 
 /// From the values of the leaves of `stage` to those of the axes that they were made of.

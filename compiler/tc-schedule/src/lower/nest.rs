@@ -76,9 +76,7 @@ impl<'a> Emitter<'a> {
         let value = builder.arg(region, index, Some(&data.name));
         self.values.insert(counter, value);
         self.open.push(Open { region, counter: Some(counter), last_let: None, named: Vec::new() });
-        let scope = self.graph().scope_of(stage);
-        let is_private = data.kind.thread_rank().is_some_and(|rank| scope.rank() > rank);
-        if own < extent && !is_private {
+        if own < extent && !self.graph().is_private(leaf) {
             // The other loops that are bound to this coordinate run longer. A stage of which each thread has its own
             // part is computed by all of them.
             self.open_guard(|emitter| {

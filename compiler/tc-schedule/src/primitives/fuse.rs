@@ -80,7 +80,7 @@ fn edit(cx: &mut Cx<'_>, axes: &[AxisId]) -> AxisId {
         cx.graph[stage].relations.push(Relation::Fuse { outer, inner, fused });
         outer = fused;
     }
-    let fused = cx.derived_axis(outer, 0, &cx.graph[last].name.to_string());
+    let fused = cx.derived_axis(outer, 0, &cx.graph[last].name.clone());
     cx.graph[stage].relations.push(Relation::Fuse { outer, inner: last, fused });
     for &axis in axes {
         cx.consume(axis, vec![fused]);

@@ -32,8 +32,11 @@ pub struct PrimitiveInfo {
     pub source: &'static str,
     /// The op that stands for it.
     pub opcode: Opcode,
-    pub(crate) apply: fn(&mut Cx<'_>) -> Done<()>,
+    pub(crate) apply: Apply,
 }
+
+/// Checks a directive and applies it.
+pub(crate) type Apply = fn(&mut Cx<'_>) -> Done<()>;
 
 impl PrimitiveInfo {
     /// The page: the text at the head of the primitive's file.
@@ -84,9 +87,9 @@ pub fn primitives() -> &'static [PrimitiveInfo] {
 }
 
 /// The name of the directive `opcode`, and what applies it.
-pub(crate) fn find(opcode: Opcode, short: Option<&'static str>) -> Option<(&'static str, fn(&mut Cx<'_>) -> Done<()>)> {
+pub(crate) fn find(opcode: Opcode, short: Option<&'static str>) -> Option<(&'static str, Apply)> {
     match TABLE.iter().find(|info| info.opcode == opcode) {
         Some(info) => Some((info.name, info.apply)),
-        None => short.map(|name| (name, later::apply as fn(&mut Cx<'_>) -> Done<()>)),
+        None => short.map(|name| (name, later::apply as Apply)),
     }
 }
