@@ -60,6 +60,10 @@ impl SemanticsCheck {
             Ok(report) if report.agrees() => {
                 Diagnostic::remark("semantics", place, format!("`{}`: `@{name}` {report}", at.name))
             }
+            Ok(report) if is_only_costly(&report) => {
+                let message = format!("`{}`: `@{name}` could not be compared: running it costs too much", at.name);
+                Diagnostic::remark("semantics", place, message)
+            }
             Ok(report) => {
                 let mut diagnostic = Diagnostic::bug(
                     "semantics",
@@ -103,6 +107,11 @@ impl Instrument for SemanticsCheck {
 
 fn calls(func: &Func) -> bool {
     all_ops(func).any(|op| func.opcode(op) == tir::CALL)
+}
+
+/// Did running come to its limit, and is nothing else wrong? That says nothing of the pass.
+fn is_only_costly(report: &AgreeReport) -> bool {
+    report.difference.is_none() && report.new_findings.iter().all(|finding| finding.kind == FindingKind::Limit)
 }
 
 /// Is `func` an operator, or a program that is no kernel? Kernels are run by those that call them.
