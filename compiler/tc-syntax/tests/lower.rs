@@ -85,6 +85,7 @@ fn every_error_of_a_file_is_found_in_one_run_at_its_line() {
   n[0] = 1.0                      // ! `n` is `i32`, which has no elements
   A[B[0, 0]] = 1.0                // ! an index must be an integer, not `f16`
   gpu.barier(shared)              // ! unknown op `gpu.barier`
+  let m = A[0] attributes {aligned = 16} // ! a `let` has no attributes
 }
 ",
     );

@@ -46,7 +46,7 @@ use crate::analysis::dead::erase_dead;
 use crate::analysis::fold::fold_op;
 use crate::analysis::structure::{collapse_branch, collapse_loop};
 use rustc_hash::FxHashMap;
-use tc_arith::Expr;
+use tc_arith::{Expr, Node};
 use tc_dialects::algebra::{Algebra, build_with};
 use tc_dialects::tir;
 use tc_ir::attrs::AttrData;
@@ -173,7 +173,10 @@ impl State<'_> {
     fn definition(&mut self, op: Op, value: Value) {
         let mut value = value;
         let given = self.algebra.expr(self.rw.func(), value);
-        let simple = self.algebra.analyzer.simplify(given);
+        let mut simple = self.algebra.analyzer.simplify(given);
+        if simple != given && !self.fits(simple, self.elem_of(value)) {
+            simple = given;
+        }
         if simple != given {
             let mut made = FxHashMap::default();
             let new = self.make(op, simple, value, &mut made);
@@ -195,16 +198,60 @@ impl State<'_> {
         }
         let given = self.algebra.expr(func, value);
         let simple = self.algebra.analyzer.simplify(given);
-        (simple != given).then_some(simple)
+        (simple != given && self.fits(simple, self.elem_of(value))).then_some(simple)
+    }
+
+    /// Can `expr` be computed in integers of type `elem`? The algebra counts in 64 bits: what it has put into another
+    /// order may pass through numbers that a narrower type does not hold.
+    fn fits(&mut self, expr: Expr, elem: Elem) -> bool {
+        let Some((min, max)) = elem.int_range().filter(|_| elem == Elem::I32) else { return true };
+        let mut pending = vec![expr];
+        while let Some(at) = pending.pop() {
+            let is_leaf = match self.algebra.analyzer.pool.node(at) {
+                Node::Const(value) => {
+                    if !(min..=max).contains(&i128::from(value)) {
+                        return false;
+                    }
+                    true
+                }
+                Node::Bool(_) | Node::Var(_) => true,
+                Node::Not(a) | Node::Likely(a) => {
+                    pending.push(a);
+                    false
+                }
+                Node::Binary(_, a, b) => {
+                    pending.extend([a, b]);
+                    false
+                }
+                Node::Select(c, a, b) => {
+                    pending.extend([c, a, b]);
+                    false
+                }
+            };
+            if is_leaf || self.algebra.analyzer.pool.is_bool(at) {
+                continue;
+            }
+            let bounds = self.algebra.analyzer.bounds(at);
+            let inside = |end: Option<i64>| end.is_some_and(|end| (min..=max).contains(&i128::from(end)));
+            if !inside(bounds.min()) || !inside(bounds.max()) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// The type of the integers behind `value`.
+    fn elem_of(&self, value: Value) -> Elem {
+        match self.rw.func().value_scalar(value).map(|scalar| scalar.elem) {
+            // What a condition compares is of one type; a literal or a variable inside tells which.
+            Some(Elem::Bool) | None => self.compared(value),
+            Some(elem) => elem,
+        }
     }
 
     /// Makes `expr`, of the type of `like`, in front of `op`.
     fn make(&mut self, op: Op, expr: Expr, like: Value, made: &mut FxHashMap<Expr, Value>) -> Value {
-        let elem = match self.rw.func().value_scalar(like).map(|scalar| scalar.elem) {
-            // What a condition compares is of one type; a literal or a variable inside tells which.
-            Some(Elem::Bool) | None => self.compared(like),
-            Some(elem) => elem,
-        };
+        let elem = self.elem_of(like);
         self.n_rewritten += 1;
         self.rw.set_changed();
         build_with(&mut self.rw.before(op), &self.algebra, expr, elem, made)

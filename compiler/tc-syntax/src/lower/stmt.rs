@@ -109,6 +109,12 @@ impl<'a> Lower<'a> {
             );
         }
         if let Some(tail) = tail
+            && let Some(first) = self.tree[tail.attrs].first()
+        {
+            let help = "write the op as a call: `x = tir.load(A, i, aligned = 16)`".to_string();
+            self.error_with(first.key, "attribute", "a `let` has no attributes".to_string(), Some(help));
+        }
+        if let Some(tail) = tail
             && let Some(op) = self.func.def_op(lowered)
             && tail.loc.is_some()
         {
