@@ -33,7 +33,8 @@
 //!
 //! # Limits
 //!
-//! The oracle's word holds for the inputs that it ran.
+//! The oracle's word holds for the inputs that it ran. Of a nest with more than 512 different accesses of global memory nothing
+//! is proved between blocks.
 //!
 //! # References
 //!
@@ -157,16 +158,18 @@ struct Open {
 const BLOCKS: [Coordinate; 3] = [Coordinate::BlockX, Coordinate::BlockY, Coordinate::BlockZ];
 const THREADS: [Coordinate; 3] = [Coordinate::ThreadX, Coordinate::ThreadY, Coordinate::ThreadZ];
 
+/// Pairs of at most this many accesses are looked at; of more nothing is proved.
+const MAX_PAIRED: usize = 512;
+
 fn open_questions(func: &Func, nest: Op) -> Vec<Open> {
     let mut facts = NestFacts::new(func, nest);
     let ops = func.op_regions(nest).iter().flat_map(|&region| ops_under(func, region));
     let accesses: Vec<Access> = ops.flat_map(|op| facts.accesses(op)).collect();
-    let mut open = Vec::new();
-    for access in accesses.iter().filter(|access| access.writes) {
-        open.extend(within_block(&mut facts, access));
-        if access.global {
-            open.extend(between_blocks(&mut facts, access, &accesses, nest));
-        }
+    let mut open: Vec<Open> =
+        accesses.iter().filter(|access| access.writes).filter_map(|access| within_block(&mut facts, access)).collect();
+    let distinct = distinct_global(&accesses);
+    for access in distinct.iter().filter(|access| access.writes) {
+        open.extend(between_blocks(&mut facts, access, &distinct, nest));
     }
     if is_threaded(func) {
         let plan = plan(func, nest);
@@ -210,12 +213,29 @@ fn within_block(facts: &mut NestFacts<'_>, access: &Access) -> Option<Open> {
     Some(unproved(func, text, access, access))
 }
 
+/// The accesses of global memory, of those that touch the same cells in the same way only the first.
+fn distinct_global(accesses: &[Access]) -> Vec<Access> {
+    let mut distinct: Vec<Access> = Vec::new();
+    for access in accesses.iter().filter(|access| access.global) {
+        let alike =
+            |old: &Access| old.buffer == access.buffer && old.writes == access.writes && old.index == access.index;
+        if distinct.len() <= MAX_PAIRED && !distinct.iter().any(alike) {
+            distinct.push(access.clone());
+        }
+    }
+    distinct
+}
+
 /// Two blocks: barriers do not help. One finding an access is enough.
 fn between_blocks(facts: &mut NestFacts<'_>, access: &Access, all: &[Access], nest: Op) -> Option<Open> {
+    if !BLOCKS.into_iter().any(|coordinate| facts.nest.varies(coordinate)) {
+        return None;
+    }
     let func = facts.func;
     let same = |facts: &NestFacts<'_>, var: Var| is_outside(facts.func, Algebra::value(var), nest);
     let relation = Relation { same: &same, carried: None, between: &BLOCKS };
-    let other = all.iter().find(|other| may_conflict(facts, access, other, &relation))?;
+    let many = all.len() > MAX_PAIRED;
+    let other = all.iter().find(|other| many || may_conflict(facts, access, other, &relation))?;
     let name = func.value_text(access.root);
     let text = format!("cannot prove that no two blocks touch one cell of `{name}`");
     Some(unproved(func, text, access, other))

@@ -6,7 +6,9 @@
 //! its tail is held against the head of the next iteration, and what conflicts there gets a barrier inside the body.
 //! Statements are summarised from the inside out, so a barrier stands in the outermost place where it suffices.
 //!
-//! A barrier may stand only where all threads of the block come: under conditions and loop bounds that are uniform.
+//! A barrier may stand only where all threads of the block come: under conditions and loop bounds that are uniform. One
+//! over shared memory orders nothing else, one over global memory orders all; so the two kinds of memory are followed
+//! apart.
 
 use super::access::{Access, NestFacts};
 use super::conflict::{Relation, may_conflict};
@@ -18,7 +20,7 @@ use tc_dialects::algebra::{Algebra, const_extent};
 use tc_dialects::gpu;
 use tc_dialects::tir::{self, Coordinate};
 use tc_ir::effects::{accesses, summary};
-use tc_ir::{Def, Func, Op, Region};
+use tc_ir::{Def, Func, Op, Region, Value, keys};
 
 const THREADS: [Coordinate; 3] = [Coordinate::ThreadX, Coordinate::ThreadY, Coordinate::ThreadZ];
 
@@ -32,6 +34,8 @@ pub(crate) struct Conflict {
     pub(crate) second: Access,
     /// The loop whose next iteration holds the second access.
     pub(crate) carried: Option<Op>,
+    /// The buffers whose accesses the barrier has to keep apart: it does not move before a read of one.
+    roots: Vec<Value>,
 }
 
 /// What a launch nest needs.
@@ -51,7 +55,42 @@ pub(crate) struct Plan {
 struct Summary {
     head: Vec<Access>,
     tail: Vec<Access>,
-    synced: bool,
+    synced: Synced,
+}
+
+/// Which memory every way through has a barrier for.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+struct Synced {
+    shared: bool,
+    global: bool,
+}
+
+impl Synced {
+    const ALL: Synced = Synced { shared: true, global: true };
+
+    /// What a barrier over global, or else over shared memory orders.
+    fn by(global: bool) -> Synced {
+        Synced { shared: true, global }
+    }
+
+    fn covers(self, access: &Access) -> bool {
+        if access.global { self.global } else { self.shared }
+    }
+
+    fn or(self, other: Synced) -> Synced {
+        Synced { shared: self.shared || other.shared, global: self.global || other.global }
+    }
+
+    fn and(self, other: Synced) -> Synced {
+        Synced { shared: self.shared && other.shared, global: self.global && other.global }
+    }
+}
+
+impl Conflict {
+    /// What the barrier that it asks for orders.
+    fn barrier(&self) -> Synced {
+        Synced::by(self.first.global)
+    }
 }
 
 /// Plans the barriers of the nest whose outermost launch loop is `nest`. Those that are there count.
@@ -79,7 +118,12 @@ impl Planner<'_> {
             if !open {
                 self.plan.divergent.push(op);
             }
-            return Summary { synced: true, ..Summary::default() };
+            let synced = match func.word_of(op, keys::SCOPE) {
+                Some("global") => Synced::by(true),
+                Some("shared") => Synced::by(false),
+                _ => Synced::default(),
+            };
+            return Summary { synced, ..Summary::default() };
         }
         if func.row(op).effect.unknown {
             self.plan.unknown.push(op);
@@ -89,18 +133,18 @@ impl Planner<'_> {
             return self.for_loop(op, open);
         }
         let own = self.facts.accesses(op);
-        let mut sum = Summary { head: own.clone(), tail: own, synced: false };
+        let mut sum = Summary { head: own.clone(), tail: own, synced: Synced::default() };
         let regions = func.op_regions(op).to_vec();
         if regions.is_empty() {
             return sum;
         }
         let inner_open = open && (opcode != tir::IF || self.facts.uniform.is(func.operand(op, 0)));
-        let mut all_synced = opcode != tir::IF || regions.len() == 2;
+        let mut all_synced = if opcode != tir::IF || regions.len() == 2 { Synced::ALL } else { Synced::default() };
         for region in regions {
             let inner = self.region(region, inner_open, None);
             self.merge(&mut sum.head, inner.head);
             self.merge(&mut sum.tail, inner.tail);
-            all_synced &= inner.synced;
+            all_synced = all_synced.and(inner.synced);
         }
         sum.synced = all_synced;
         sum
@@ -116,7 +160,9 @@ impl Planner<'_> {
         let extent = const_extent(func, op);
         let carried = (extent.is_none_or(|extent| extent > 1)).then_some(op);
         let mut sum = self.region(body, open && uniform, carried);
-        sum.synced &= extent.is_some_and(|extent| extent > 0);
+        if extent.is_none_or(|extent| extent <= 0) {
+            sum.synced = Synced::default();
+        }
         sum
     }
 
@@ -126,10 +172,10 @@ impl Planner<'_> {
         let items: Vec<(Op, Summary)> = ops.into_iter().map(|op| (op, self.statement(op, open))).collect();
         let mut sum = self.pass(region, &items, open);
         let Some(looped) = carried else { return sum };
-        // Each round plans one barrier, which shortens the head; so there are at most as many rounds as items.
-        for _ in 0..items.len() {
+        // Each round plans or widens one barrier, which shortens the head; so there are at most twice as many as items.
+        for _ in 0..2 * items.len() {
             let Some((nth, conflict)) = self.carried_conflict(looped, &items, &sum) else { break };
-            if !self.add(&items, nth, open, conflict) {
+            if self.add(&items, nth, open, conflict).is_none() {
                 break;
             }
             sum = self.pass(region, &items, open);
@@ -140,33 +186,25 @@ impl Planner<'_> {
     /// Goes through the items in order, planning what conflicts within one run of the region.
     fn pass(&mut self, region: Region, items: &[(Op, Summary)], open: bool) -> Summary {
         let mut sum = Summary::default();
-        let mut nth = 0;
-        while nth < items.len() {
-            let (op, item) = &items[nth];
-            if self.plan.barriers.contains_key(op) {
-                sum.tail.clear();
-                sum.synced = true;
-            } else if let Some(conflict) = self.conflict(&sum.tail, &item.head, region, None)
-                && self.add(items, nth, open, conflict)
-            {
-                // The barrier may stand before reads that belong to the same statement: go on from there.
-                let at = (0..=nth).rev().find(|&at| self.plan.barriers.contains_key(&items[at].0)).unwrap_or(nth);
-                sum.tail.clear();
-                sum.synced = true;
-                for (_, read) in &items[at..nth] {
-                    self.merge(&mut sum.tail, read.tail.clone());
+        for (nth, (op, item)) in items.iter().enumerate() {
+            if let Some(planned) = self.plan.barriers.get(op) {
+                pass_barrier(&mut sum, planned.barrier());
+            }
+            if let Some(conflict) = self.conflict(&sum.tail, &item.head, region, None) {
+                let conflict = self.widen(conflict, &items[nth + 1..], &sum.tail, region, None);
+                let barrier = conflict.barrier();
+                if let Some(at) = self.add(items, nth, open, conflict) {
+                    pass_barrier(&mut sum, barrier);
+                    // The barrier may stand before reads that belong to the same statement.
+                    for (_, read) in &items[at..nth] {
+                        self.merge(&mut sum.tail, read.tail.clone());
+                    }
                 }
             }
-            if !sum.synced {
-                self.merge(&mut sum.head, item.head.clone());
-            }
-            if item.synced {
-                sum.tail = item.tail.clone();
-                sum.synced = true;
-            } else {
-                self.merge(&mut sum.tail, item.tail.clone());
-            }
-            nth += 1;
+            let head = item.head.iter().filter(|access| !sum.synced.covers(access)).cloned().collect();
+            self.merge(&mut sum.head, head);
+            pass_barrier(&mut sum, item.synced);
+            self.merge(&mut sum.tail, item.tail.clone());
         }
         sum
     }
@@ -174,29 +212,62 @@ impl Planner<'_> {
     /// The first item of the body that conflicts with what the iteration before left pending.
     fn carried_conflict(&mut self, looped: Op, items: &[(Op, Summary)], sum: &Summary) -> Option<(usize, Conflict)> {
         let region = self.func.region_of(looped)?;
+        let mut before = Summary { tail: sum.tail.clone(), ..Summary::default() };
         for (nth, (op, item)) in items.iter().enumerate() {
-            if self.plan.barriers.contains_key(op) {
-                return None;
+            if let Some(planned) = self.plan.barriers.get(op) {
+                pass_barrier(&mut before, planned.barrier());
             }
-            if let Some(conflict) = self.conflict(&sum.tail, &item.head, region, Some(looped)) {
-                return Some((nth, conflict));
+            if let Some(conflict) = self.conflict(&before.tail, &item.head, region, Some(looped)) {
+                return Some((nth, self.widen(conflict, &items[nth + 1..], &before.tail, region, Some(looped))));
             }
-            if item.synced {
-                return None;
-            }
+            pass_barrier(&mut before, item.synced);
         }
         None
     }
 
-    /// Plans a barrier before item `nth`; `false` if none may stand there.
-    fn add(&mut self, items: &[(Op, Summary)], nth: usize, open: bool, conflict: Conflict) -> bool {
+    /// The conflict in global memory that `rest` will have with what is pending, if `conflict` is in shared memory: one
+    /// barrier then does for both.
+    fn widen(
+        &mut self,
+        conflict: Conflict,
+        rest: &[(Op, Summary)],
+        pending: &[Access],
+        region: Region,
+        carried: Option<Op>,
+    ) -> Conflict {
+        let global: Vec<Access> = pending.iter().filter(|access| access.global).cloned().collect();
+        if conflict.barrier().global || global.is_empty() {
+            return conflict;
+        }
+        for (op, item) in rest {
+            if self.plan.barriers.get(op).is_some_and(|planned| planned.barrier().global) {
+                break;
+            }
+            if let Some(mut wider) = self.conflict(&global, &item.head, region, carried) {
+                wider.roots.extend(conflict.roots);
+                return wider;
+            }
+            if item.synced.global {
+                break;
+            }
+        }
+        conflict
+    }
+
+    /// Plans a barrier before item `nth`; gives the item it stands before, or `None` if none may stand there.
+    fn add(&mut self, items: &[(Op, Summary)], nth: usize, open: bool, conflict: Conflict) -> Option<usize> {
         if !open {
             self.plan.stuck.push(conflict);
-            return false;
+            return None;
         }
-        let at = statement_start(self.func, items[nth].0, &conflict);
-        self.plan.barriers.insert(at, conflict);
-        true
+        let op = statement_start(self.func, items[nth].0, &conflict);
+        match self.plan.barriers.get_mut(&op) {
+            // One barrier does for both; it keeps the wider reason.
+            Some(planned) if planned.barrier().global => {}
+            Some(planned) => *planned = conflict,
+            None => drop(self.plan.barriers.insert(op, conflict)),
+        }
+        items[..=nth].iter().rposition(|(other, _)| *other == op).or(Some(nth))
     }
 
     /// The first pair of `pending` and `next` that conflicts.
@@ -218,11 +289,17 @@ impl Planner<'_> {
         };
         let carried_var = carried.map(|op| Algebra::var(super::launch::loop_var(func, op)));
         let relation = Relation { same: &same, carried: carried_var, between: &THREADS };
-        for second in next {
-            for first in pending {
-                if may_conflict(&mut self.facts, first, second, &relation) {
-                    return Some(Conflict { first: first.clone(), second: second.clone(), carried });
-                }
+        // A conflict in global memory asks for more, so it is looked for first.
+        let pairs = [true, false].into_iter().flat_map(|global| {
+            let of_kind = move |access: &&Access| access.global == global;
+            next.iter()
+                .filter(of_kind)
+                .flat_map(move |second| pending.iter().filter(of_kind).map(move |first| (first, second)))
+        });
+        for (first, second) in pairs {
+            if may_conflict(&mut self.facts, first, second, &relation) {
+                let roots = vec![first.root, second.root];
+                return Some(Conflict { first: first.clone(), second: second.clone(), carried, roots });
             }
         }
         None
@@ -245,12 +322,18 @@ impl Planner<'_> {
     }
 }
 
+/// What is pending is ordered by the barrier, as far as it reaches.
+fn pass_barrier(sum: &mut Summary, barrier: Synced) {
+    sum.tail.retain(|access| !barrier.covers(access));
+    sum.synced = sum.synced.or(barrier);
+}
+
 fn regions_around(func: &Func, region: Region) -> Vec<Region> {
     let parents = |region: &Region| func.region_parent(*region).and_then(|op| func.region_of(op));
     std::iter::successors(Some(region), parents).collect()
 }
 
-fn region_of_value(func: &Func, value: tc_ir::Value) -> Region {
+fn region_of_value(func: &Func, value: Value) -> Region {
     match func.def(value) {
         Def::Arg(region, _) => region,
         // The results of an op that was taken out are nobody's operands.
@@ -264,10 +347,9 @@ fn statement_start(func: &Func, op: Op, conflict: &Conflict) -> Op {
     let mut start = op;
     while let Some(prev) = func.prev_op(start) {
         let sum = summary(func, prev);
-        let reads_it = accesses(func, prev).iter().any(|&(place, _)| {
-            let root = tc_ir::effects::root_buffer(func, place);
-            root == conflict.first.root || root == conflict.second.root
-        });
+        let reads_it = accesses(func, prev)
+            .iter()
+            .any(|&(place, _)| conflict.roots.contains(&tc_ir::effects::root_buffer(func, place)));
         let named = func.results(prev).any(|value| func.value_name(value).is_some());
         if !sum.only_reads() || named || reads_it || !func.op_regions(prev).is_empty() {
             break;

@@ -24,11 +24,19 @@ impl Random {
 }
 
 /// Indices that no two of the 16 threads share, into the 32 cells of `S`.
-const OWN: &[&str] = &["ty * 4 + tx", "tx * 4 + ty", "15 - (ty * 4 + tx)", "(ty * 4 + tx) * 2", "tx / 2 * 8 + tx % 2 + ty * 2", "ty * 4 + tx + 16"];
+const OWN: &[&str] = &[
+    "ty * 4 + tx",
+    "tx * 4 + ty",
+    "15 - (ty * 4 + tx)",
+    "(ty * 4 + tx) * 2",
+    "tx / 2 * 8 + tx % 2 + ty * 2",
+    "ty * 4 + tx + 16",
+];
 /// Indices that all threads share.
 const SHARED: &[&str] = &["0", "3", "17"];
 /// Any index.
-const ANY: &[&str] = &["ty * 4 + tx", "tx", "ty", "(tx + 1) % 4", "15 - (ty * 4 + tx)", "tx * 8 + ty", "5", "ty * 4 + tx + 16"];
+const ANY: &[&str] =
+    &["ty * 4 + tx", "tx", "ty", "(tx + 1) % 4", "15 - (ty * 4 + tx)", "tx * 8 + ty", "5", "ty * 4 + tx + 16"];
 
 struct Program {
     text: String,
@@ -42,12 +50,12 @@ impl Program {
     fn new(seed: u64) -> String {
         let mut program = Program { text: String::new(), random: Random(seed), loops: Vec::new(), n_loops: 0 };
         program.text.push_str(
-            "tir.func @f(A: f32[64], B: f32[32]) attributes {noalias} {
+            "tir.func @f(A: f32[64], B: f32[32], C: f32[64]) attributes {noalias} {
   for bx in 0..2 bind(blockIdx.x) {
+    alloc L: f32[1] in local
+    alloc S: f32[2, 16] in shared
     for ty in 0..4 bind(threadIdx.y) {
       for tx in 0..4 bind(threadIdx.x) {
-        alloc L: f32[1] in local
-        alloc S: f32[2, 16] in shared
         L[0] = 0.0
         S[0, ty * 4 + tx] = A[ty * 4 + tx]
         S[1, tx * 4 + ty] = A[bx * 16 + ty]
@@ -58,14 +66,18 @@ impl Program {
         program.text
     }
 
-    /// A cell of `S`, given by its flat index.
+    /// A cell of `S` or `C`, given by its flat index.
     fn cell(&mut self, list: &[&str]) -> String {
         let index = self.random.pick(list);
         let index = match self.loops.last() {
             Some(var) if self.random.below(3) == 0 && list != OWN => var.clone(),
             _ => index.to_string(),
         };
-        format!("S[({index}) / 16, ({index}) % 16]")
+        // What threads of a block share lies in shared memory, and sometimes in global memory.
+        match self.random.below(5) {
+            0 => format!("C[bx * 32 + ({index})]"),
+            _ => format!("S[({index}) / 16, ({index}) % 16]"),
+        }
     }
 
     fn block(&mut self, depth: usize) {
@@ -111,7 +123,8 @@ impl Program {
                 self.text.push_str("}\n");
             }
             _ => {
-                let (to, from, guard) = (self.cell(OWN), self.cell(ANY), self.random.pick(&["tx < 2", "ty == 1", "tx + ty < 5"]));
+                let (to, from, guard) =
+                    (self.cell(OWN), self.cell(ANY), self.random.pick(&["tx < 2", "ty == 1", "tx + ty < 5"]));
                 let inner = match self.random.below(2) {
                     0 => format!("L[0] = L[0] + {from}"),
                     _ => format!("{to} = A[ty]"),
@@ -141,7 +154,7 @@ fn all_agree(passes: &[&str], seeds: std::ops::Range<u64>) {
 
 #[test]
 fn threads_are_synchronised_where_they_meet() {
-    all_agree(&["thread-sync", "split-host-device"], 0..150);
+    all_agree(&["thread-sync", "split-host-device"], 0..300);
 }
 
 #[test]
@@ -172,7 +185,8 @@ fn a_barrier_that_is_taken_out_is_missed() {
         let before = module.clone();
         run_on(&mut module, "thread-sync", &mut PassCx::default());
         let text = module.items[0].to_string();
-        for (at, barrier) in text.match_indices("gpu.barrier(shared)") {
+        let shared = text.match_indices("gpu.barrier(shared)");
+        for (at, barrier) in shared.chain(text.match_indices("gpu.barrier(global)")) {
             let without = format!("{}{}", &text[..at], &text[at + barrier.len()..]);
             let options = CheckOptions { serial: true, ..CheckOptions::default() };
             let report = agree(&before, &parse(&without), "f", &options).expect("both run");
@@ -182,4 +196,61 @@ fn a_barrier_that_is_taken_out_is_missed() {
     }
     assert!(n_barriers > 100, "{n_barriers} barriers");
     assert!(n_missed * 4 > n_barriers * 3, "of {n_barriers} barriers {n_missed} are missed");
+}
+
+/// A function of one size, through a pass, at sizes around the places where it changes.
+#[track_caller]
+fn agrees_at_sizes(passes: &[&str], text: &str) {
+    let before = parse(text);
+    let mut after = before.clone();
+    let mut cx = PassCx::default();
+    passes.iter().for_each(|pass| run_on(&mut after, pass, &mut cx));
+    assert!(cx.diagnostics.is_empty() && before.items[0].to_string() != after.items[0].to_string());
+    for n in [1, 2, 7, 8, 9, 15, 16, 17, 40] {
+        let options = CheckOptions { sizes: [("n".to_string(), n)].into(), serial: true, ..CheckOptions::default() };
+        let report =
+            agree(&before, &after, "f", &options).unwrap_or_else(|diagnostic| panic!("n = {n}: {diagnostic:#?}"));
+        assert!(report.agrees() && report.cells > 0, "n = {n}: {report}\n{}", after.items[0]);
+    }
+}
+
+#[test]
+fn symbolic_loops_are_divided_and_unrolled_at_every_size() {
+    let tail = "tir.func @f<n>(A: f32[n], B: f32[n]) attributes {noalias} {
+          for i in 0..(n + 7) / 8 {
+            for j in 0..8 {
+              if likely(i * 8 + j < n) {
+                B[i * 8 + j] = A[i * 8 + j] + 1.0
+              }
+            }
+          }
+        }";
+    agrees_at_sizes(&["loop-partition"], tail);
+    agrees_at_sizes(&["loop-partition", "simplify", "storage-flatten", "lower-intrin"], tail);
+    agrees_at_sizes(&["loop-partition partition-const-loop=true"], tail);
+    let blocks = tail.replace("8 {\n", "8 bind(blockIdx.x) {\n");
+    agrees_at_sizes(&["loop-partition"], &blocks.replacen("0..8 bind(blockIdx.x)", "0..8 bind(threadIdx.x)", 1));
+    // Both ends: the condition begins to hold late and ceases early.
+    agrees_at_sizes(
+        &["loop-partition"],
+        "tir.func @f<n>(A: f32[n], B: f32[n]) attributes {noalias} {
+          for i in 0..n {
+            B[i] = 0.0
+            if likely(3 <= i && i < n - 4) {
+              B[i] = A[i - 3] + A[i + 4]
+            }
+          }
+        }",
+    );
+    agrees_at_sizes(
+        &["unroll-loop", "simplify"],
+        "tir.func @f<n>(A: f32[n], B: f32[n]) attributes {noalias} {
+          for i in 2..n unroll(factor = 3) {
+            B[i] = A[i - 2]
+          }
+          for i in 0..min(2, n) {
+            B[i] = 1.0
+          }
+        }",
+    );
 }

@@ -7,17 +7,18 @@ use crate::{becomes, refuses, run};
 fn syncs(threads: &str, before: &str, after: &str) {
     let nest = |body: &str, attrs: &str| {
         let open: Vec<&str> = threads.split(' ').collect();
-        let loops: String = open
+        let loops: Vec<String> = open
             .iter()
             .map(|entry| {
                 let (dim, extent) = entry.split_once('=').expect("a dimension and its extent");
                 format!("for t{dim} in 0..{extent} bind(threadIdx.{dim}) {{\n")
             })
             .collect();
+        let allocs = "alloc S: f32[1024] in shared\nalloc L: f32[1] in local\n";
+        let loops = loops.join("").replacen("{\n", &format!("{{\n{allocs}"), 1);
         format!(
             "tir.func @f(A: f32[1024], B: f32[1024]) attributes {{noalias{attrs}}} {{
               {loops}
-              alloc S: f32[1024] in shared
               {body}
               {}
             }}",
@@ -31,8 +32,7 @@ fn syncs(threads: &str, before: &str, after: &str) {
 fn a_copy_that_all_threads_make_is_fenced_on_both_sides() {
     syncs(
         "x=32",
-        "alloc L: f32[1] in local
-        for ro in 0..4 {
+        "for ro in 0..4 {
           for ax0 in 0..8 {
             S[ax0] = B[ro * 8 + ax0]
           }
@@ -40,8 +40,7 @@ fn a_copy_that_all_threads_make_is_fenced_on_both_sides() {
             L[0] = L[0] + A[tx + ri] * S[ri]
           }
         }",
-        "alloc L: f32[1] in local
-        for ro in 0..4 {
+        "for ro in 0..4 {
           gpu.barrier(shared)
           for ax0 in 0..8 {
             S[ax0] = B[ro * 8 + ax0]
@@ -205,6 +204,34 @@ fn threads_meet_in_global_memory_too() {
             B[tx] = A[31 - tx]
           }
         }",
+    );
+}
+
+/// A barrier over shared memory orders nothing else; one over global memory orders both.
+#[test]
+fn one_barrier_over_global_memory_does_for_both() {
+    let program = |first: &str, second: &str, threaded: &str| {
+        format!(
+            "tir.func @f(A: f32[64], B: f32[32]) attributes {{noalias{threaded}}} {{
+              for tx in 0..32 bind(threadIdx.x) {{
+                alloc S: f32[32] in shared
+                for k in 0..2 {{
+                  {second}
+                  S[tx] = B[tx]
+                  A[tx] = B[tx]
+                  {first}
+                  B[tx] = S[31 - tx] + A[31 - tx]
+                }}
+              }}
+            }}"
+        )
+    };
+    becomes("thread-sync", &program("", "", ""), &program("gpu.barrier(global)", "gpu.barrier(global)", ", threaded"));
+    // A barrier that is there but orders shared memory only does not do.
+    becomes(
+        "thread-sync",
+        &program("gpu.barrier(shared)", "gpu.barrier(global)", ""),
+        &program("gpu.barrier(shared)\ngpu.barrier(global)", "gpu.barrier(global)", ", threaded"),
     );
 }
 
