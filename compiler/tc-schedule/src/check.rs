@@ -20,7 +20,21 @@ struct Check<'a> {
     found: Diagnostics,
 }
 
-pub(crate) fn check(operator: &Operator<'_>, sched: Option<&Func>, graph: &Graph) -> Result<(), Diagnostics> {
+/// How far the schedule has been read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Extent {
+    /// To its end.
+    Whole,
+    /// To a directive: a cache may still lie at the root, waiting for the directive that attaches it.
+    Partial,
+}
+
+pub(crate) fn check(
+    operator: &Operator<'_>,
+    sched: Option<&Func>,
+    graph: &Graph,
+    extent: Extent,
+) -> Result<(), Diagnostics> {
     let mut check = Check { operator, sched, graph, found: Diagnostics::new() };
     let live = graph.live();
     for &stage in &graph.order {
@@ -34,7 +48,8 @@ pub(crate) fn check(operator: &Operator<'_>, sched: Option<&Func>, graph: &Graph
         match graph[stage].attach {
             Attach::Inline => check.inlined(stage),
             Attach::At(axis) => check.attached(stage, graph.leaf_of(axis)),
-            Attach::Root => check.at_root(stage),
+            Attach::Root if extent == Extent::Whole => check.at_root(stage),
+            Attach::Root => {}
         }
     }
     if check.found.has_errors() { Err(check.found) } else { Ok(()) }

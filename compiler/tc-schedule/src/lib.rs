@@ -34,6 +34,7 @@ pub use params::{Point, Points};
 pub use primitives::{PrimitiveInfo, primitives};
 pub use scope::Scope;
 
+use check::Extent;
 use operator::Operator;
 use tc_dialects::sched;
 use tc_ir::{Func, Loc, Module, Op};
@@ -83,7 +84,7 @@ pub fn lower(
 ) -> Result<Func, Diagnostics> {
     let operator = prepare(te, schedule, options)?;
     let graph = apply::apply(&operator, schedule, &options.defines, None)?;
-    program(&operator, schedule, module, graph)
+    program(&operator, schedule, module, graph, Extent::Whole)
 }
 
 fn program(
@@ -91,8 +92,9 @@ fn program(
     schedule: Option<&Func>,
     module: Option<&Module>,
     graph: Graph,
+    extent: Extent,
 ) -> Result<Func, Diagnostics> {
-    let mut bounds = bounds::infer(operator, schedule, graph)?;
+    let mut bounds = bounds::infer(operator, schedule, graph, extent)?;
     let plan = plan::plan(operator, &mut bounds);
     Ok(lower::emit(operator, schedule, module, &bounds, &plan)?)
 }
@@ -101,7 +103,7 @@ fn program(
 pub fn infer_bounds(te: &Func, schedule: Option<&Func>, options: &Options) -> Result<Bounds, Diagnostics> {
     let operator = prepare(te, schedule, options)?;
     let graph = apply::apply(&operator, schedule, &options.defines, None)?;
-    bounds::infer(&operator, schedule, graph)
+    bounds::infer(&operator, schedule, graph, Extent::Whole)
 }
 
 /// A schedule's program after one of its directives.
@@ -115,8 +117,9 @@ pub struct Traced {
     pub program: Result<Func, Diagnostics>,
 }
 
-/// The program after each directive of `schedule`. A directive may leave the schedule in a state that only a later one
-/// makes right, such as a cache that is not attached yet; then the finding stands in the place of the program.
+/// The program after each directive of `schedule`. A cache that is not attached yet is computed whole, before its
+/// consumers, although its buffer would not outlive a kernel. Where a directive leaves the schedule in a state that only
+/// a later one makes right, the finding stands in the place of the program.
 pub fn trace(
     te: &Func,
     schedule: &Func,
@@ -127,7 +130,7 @@ pub fn trace(
     let mut steps: Vec<Traced> = Vec::new();
     let mut observe = |graph: &Graph, directive: Op| {
         let loc = schedule.op_locs(directive).source;
-        let program = program(&operator, Some(schedule), module, graph.clone());
+        let program = program(&operator, Some(schedule), module, graph.clone(), Extent::Partial);
         steps.push(Traced { directive, loc, program });
     };
     apply::apply(&operator, Some(schedule), &options.defines, Some(&mut observe))?;

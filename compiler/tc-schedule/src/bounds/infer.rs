@@ -2,6 +2,7 @@
 
 use super::{Bounds, Demand};
 use crate::body::{Arg, Body, Extra, InstKind, Vars, flatten};
+use crate::check::{Extent, check};
 use crate::graph::{Attach, AxisId, Graph, Kind, StageId};
 use crate::operator::Operator;
 use crate::scope::Scope;
@@ -11,9 +12,14 @@ use tc_dialects::tir::Coordinate;
 use tc_ir::{Func, Loc};
 use tc_support::{Diagnostic, Diagnostics};
 
-/// Infers the bounds of `graph`, all of whose directives are applied.
-pub(crate) fn infer(operator: &Operator<'_>, sched: Option<&Func>, graph: Graph) -> Result<Bounds, Diagnostics> {
-    crate::check::check(operator, sched, &graph)?;
+/// Infers the bounds of `graph`, all of whose directives are applied, or as many as `extent` says.
+pub(crate) fn infer(
+    operator: &Operator<'_>,
+    sched: Option<&Func>,
+    graph: Graph,
+    extent: Extent,
+) -> Result<Bounds, Diagnostics> {
+    check(operator, sched, &graph, extent)?;
     let n_axes = graph.axes.len();
     let n_stages = graph.stages.len();
     let vars = Vars::new(&graph);
@@ -168,10 +174,10 @@ impl Inference<'_> {
 
     /// What the root axes of `consumer` run over while one part of `stage` is computed.
     fn domain(&mut self, consumer: StageId, stage: StageId) -> Result<Vec<(Var, SymInterval)>, Diagnostic> {
-        let scope = self.bounds.graph.scope_of(stage);
-        let attach = match self.bounds.graph[stage].attach {
-            Attach::At(axis) => Some(self.bounds.graph.leaf_of(axis)),
-            _ => None,
+        // What is computed at the root is computed whole, wherever it lies.
+        let (scope, attach) = match self.bounds.graph[stage].attach {
+            Attach::At(axis) => (self.bounds.graph.scope_of(stage), Some(self.bounds.graph.leaf_of(axis))),
+            _ => (Scope::Global, None),
         };
         let mut found = false;
         for leaf in self.bounds.graph[consumer].leaves.clone().into_iter().rev() {
