@@ -1,7 +1,7 @@
 //! One nest: what it takes from outside, its kernel, and the call in its place.
 
 use indexmap::IndexSet;
-use tc_dialects::{arith, tir};
+use tc_dialects::{arith, forms, tir};
 use tc_ir::clone::Importer;
 use tc_ir::func::{ParamDecl, SymbolDecl};
 use tc_ir::walk::{all_ops, is_inside, ops_under};
@@ -43,6 +43,7 @@ pub(super) fn inputs(func: &Func, nest: Op) -> Result<Inputs, Diagnostic> {
         }
         let fits = match func.type_data(func.value_type(value)) {
             TypeData::Scalar(scalar) => scalar.lanes == 1,
+            TypeData::Shaped { .. } if !forms::is_global(func, value) => return Err(on_chip(func, nest, value)),
             TypeData::Shaped { .. } => true,
             _ => false,
         };
@@ -59,6 +60,14 @@ pub(super) fn inputs(func: &Func, nest: Op) -> Result<Inputs, Diagnostic> {
     args.sort_by_key(|value| (!is_param(value), value.as_u32()));
     let again: Vec<Op> = all_ops(func).filter(|op| again.contains(op)).collect();
     Ok(Inputs { args, again })
+}
+
+fn on_chip(func: &Func, nest: Op, value: Value) -> Diagnostic {
+    let text = format!("`{}` lies on the chip and is made outside the kernel that uses it", func.value_text(value));
+    let at = func.def_op(value).unwrap_or(nest);
+    Diagnostic::error("kernel-argument", func.op_location(at), text)
+        .label(func.op_location(nest), "this nest becomes the kernel")
+        .help("run `hoist-alloc` before")
 }
 
 fn defined_in(func: &Func, value: Value, nest: Op) -> bool {
