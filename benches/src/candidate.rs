@@ -25,7 +25,7 @@ pub(crate) fn run() -> Result<(), String> {
             compiler.run(&mut candidate, pipeline).map_err(|failure| failure.text())?;
             let programs = compiler.emit_cuda(&candidate).map_err(|failure| failure.text())?;
             times.push(start.elapsed().as_secs_f64());
-            if programs.is_empty() {
+            if programs.manifests.is_empty() {
                 return Err(format!("{name}: nothing was emitted"));
             }
         }
