@@ -24,7 +24,9 @@ struct Times {
 }
 
 pub(crate) fn run() -> Result<(), String> {
-    report(&format!("a module of {N_FUNCS} functions, {N_GROUPS} groups of 8 ops each, one thread; medians of {N_RUNS}\n\n"));
+    report(&format!(
+        "a module of {N_FUNCS} functions, {N_GROUPS} groups of 8 ops each, one thread; medians of {N_RUNS}\n\n"
+    ));
     let text = program::tc(N_FUNCS, N_GROUPS);
     let ours = ours(&text)?;
     row("tc", &ours);
@@ -163,7 +165,9 @@ fn timing(report: &str, what: &str) -> Result<f64, String> {
 /// the whole in one function.
 fn linear_growth() -> Result<(), String> {
     report("\nparse, by size (ns an op)\n");
-    for (n_funcs, n_groups) in [(N_FUNCS / 4, N_GROUPS), (N_FUNCS / 2, N_GROUPS), (N_FUNCS, N_GROUPS), (1, N_FUNCS * N_GROUPS)] {
+    for (n_funcs, n_groups) in
+        [(N_FUNCS / 4, N_GROUPS), (N_FUNCS / 2, N_GROUPS), (N_FUNCS, N_GROUPS), (1, N_FUNCS * N_GROUPS)]
+    {
         let text = program::tc(n_funcs, n_groups);
         let start = Instant::now();
         let module = parse(&text)?;

@@ -139,7 +139,8 @@ mod tests {
         let file = sources.add("f.tir", "schedule @s for @f {\n  splt(x)\n}\n").expect("small");
         let start = Pos(sources.file(file).start().0 + 23);
         let span = Span::new(start, Pos(start.0 + 4));
-        let diagnostic = Diagnostic::error("unknown-op", span, "unknown primitive `splt`").help("did you mean `split`?");
+        let diagnostic =
+            Diagnostic::error("unknown-op", span, "unknown primitive `splt`").help("did you mean `split`?");
         let shown = one(&diagnostic, &sources, false);
         assert_eq!(
             shown,

@@ -93,7 +93,7 @@ fn extents(func: &Func, nest: &Nest, target: &Target) -> Vec<Diagnostic> {
         let op = nest.loops.iter().find(|(_, other)| *other == coordinate).map_or(nest.op, |&(op, _)| op);
         let text = format!("`{}` runs to {extent}, and `{target}` allows {limit}", coordinate.name());
         let help = if coordinate.dim() == 0 { "split the axis" } else { "split the axis, or bind it to `.x`" };
-        found.push(Diagnostic::error("launch-extent", func.op_location(op), text).help(help));
+        found.push(blamed(func, op, Diagnostic::error("launch-extent", func.op_location(op), text).help(help)));
     }
     found
 }
@@ -113,7 +113,18 @@ fn threads(func: &Func, nest: &Nest, target: &Target) -> Option<Diagnostic> {
     let text = format!("a block of {n_threads} threads is too large for `{target}`, which allows {limit}");
     let parts = dims.iter().filter(|dim| extent(dim) > 1).map(|dim| format!("`{}`: {}", dim.name(), extent(dim)));
     let note = parts.collect::<Vec<_>>().join(", ");
-    Some(Diagnostic::error("block-size", func.op_location(op), text).note(note).help("bind smaller axes to threads"))
+    let diagnostic = Diagnostic::error("block-size", func.op_location(op), text);
+    Some(blamed(func, op, diagnostic.note(note).help("bind smaller axes to threads")))
+}
+
+/// `diagnostic`, with the directive of the schedule that made `op`.
+fn blamed(func: &Func, op: Op, diagnostic: Diagnostic) -> Diagnostic {
+    let directive = func.op_locs(op).directive;
+    if directive.is_none() {
+        diagnostic
+    } else {
+        diagnostic.label(func.location(directive), "this directive made it so")
+    }
 }
 
 /// A buffer in shared memory, with its bytes where they are constant.
@@ -138,7 +149,8 @@ fn shared_memory(func: &Func, nest: &Nest, target: &Target) -> Option<Diagnostic
     let largest = buffers.iter().max_by_key(|shared| shared.bytes)?;
     let text =
         format!("a block needs {} bytes of shared memory, and `{target}` has {}", thousands(total), thousands(limit));
-    let mut diagnostic = Diagnostic::error("shared-memory", func.op_location(largest.op), text);
+    let mut diagnostic =
+        blamed(func, largest.op, Diagnostic::error("shared-memory", func.op_location(largest.op), text));
     for shared in &buffers {
         let (name, ty) = (func.value_text(shared.buffer), func.show_type(func.value_type(shared.buffer)));
         let size = shared.bytes.map_or("not constant".to_string(), |bytes| format!("{} bytes", thousands(bytes)));

@@ -181,10 +181,17 @@ impl<'f> NestFacts<'f> {
     }
 
     fn form_of(&mut self, expr: Expr, lanes: i64, stride: i64) -> Form {
-        let expr = self.algebra.analyzer.simplify(expr);
-        let mut form = Form { terms: Vec::new(), constant: 0, lanes, stride };
-        if linear(&self.algebra.analyzer.pool, expr, 1, &mut form).is_none() {
-            form = Form { terms: vec![(expr, 1)], constant: 0, lanes, stride };
+        let blank = Form { terms: Vec::new(), constant: 0, lanes, stride };
+        let (mut form, pool) = (blank.clone(), &self.algebra.analyzer.pool);
+        let plain = linear(pool, expr, 1, &mut form).is_some()
+            && form.terms.iter().all(|&(atom, _)| matches!(pool.node(atom), Node::Var(_)));
+        // Multiples of variables are as plain as they get.
+        if !plain {
+            let expr = self.algebra.analyzer.simplify(expr);
+            form = blank.clone();
+            if linear(&self.algebra.analyzer.pool, expr, 1, &mut form).is_none() {
+                form = Form { terms: vec![(expr, 1)], ..blank };
+            }
         }
         self.join_threads(&mut form);
         form
