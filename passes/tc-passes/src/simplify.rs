@@ -116,10 +116,23 @@ impl State<'_> {
 
     fn regions(&mut self, op: Op) {
         for region in self.rw.func().op_regions(op).to_vec() {
+            // What is learnt on the way in costs more than looking whether anybody asks.
+            if is_plain(self.rw.func(), region) {
+                self.refresh_all(region);
+                continue;
+            }
             let mark = self.algebra.analyzer.mark();
             self.algebra.enter_region(self.rw.func(), region);
             self.region(region);
             self.algebra.analyzer.rollback(mark);
+        }
+    }
+
+    fn refresh_all(&mut self, region: Region) {
+        let mut at = self.rw.func().first_op(region);
+        while let Some(op) = at {
+            self.rw.refresh(op);
+            at = self.rw.func().next_op(op);
         }
     }
 
@@ -274,6 +287,22 @@ impl State<'_> {
         }
         Elem::Index
     }
+}
+
+/// Does `region` hold nothing but literals, reads at literals and names, and its end: nothing to be simplified?
+fn is_plain(func: &Func, region: Region) -> bool {
+    let is_settled = |&value: &Value| {
+        func.value_name(value).is_some() || func.def_op(value).is_none() || func.constant(value).is_some()
+    };
+    func.ops(region).all(|op| match func.role(op) {
+        Role::Constant => true,
+        Role::Load => func.operands(op).iter().all(is_settled),
+        Role::Yield => func
+            .operands(op)
+            .iter()
+            .all(|value| is_settled(value) || func.def_op(*value).is_some_and(|op| func.role(op) == Role::Load)),
+        _ => false,
+    })
 }
 
 /// Is `value` a number or a truth value of the algebra?
