@@ -225,6 +225,7 @@ fn costly_programs_end_at_their_limits() {
     };
     limited(&["-", "--step-limit=3"], "raise `--step-limit`");
     limited(&["-", "--check", "--step-limit=3"], "raise `--step-limit`");
+    limited(&["-", "--check", "--step-limit=3"], "-      -");
     limited(&["-", "--check", "--memory-limit=10"], "raise `--memory-limit`");
 }
 

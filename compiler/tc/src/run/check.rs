@@ -105,6 +105,7 @@ pub fn check(
             sizes: known(module, case, &options.defines).into_iter().collect(),
             seed: options.seed,
             limits: options.limits,
+            sample_above: tc_sim::CheckOptions::default().sample_above.min(options.limits.steps / 4),
             ..tc_sim::CheckOptions::default()
         },
     };
@@ -136,6 +137,10 @@ fn summary(report: &CheckReport, compared: bool, sees_accesses: bool) -> Checked
         0 => Verdict::Clean,
         n => Verdict::Found(n),
     };
+    // A run that was ended did not see all accesses.
+    let ended = report.findings.count(FindingKind::Limit) > 0;
+    let seen =
+        |verdict: Verdict| Some(verdict).filter(|&verdict| sees_accesses && !(ended && verdict == Verdict::Clean));
     Checked {
         ok: report.is_ok(),
         point: Vec::new(),
@@ -144,8 +149,8 @@ fn summary(report: &CheckReport, compared: bool, sees_accesses: bool) -> Checked
         sampled: report.sampled,
         max_abs_err: report.max_abs_err,
         max_rel_err: report.max_rel_err,
-        races: sees_accesses.then_some(races),
-        bounds: sees_accesses.then_some(bounds),
+        races: seen(races),
+        bounds: seen(bounds),
         diagnostics: Diagnostics::new(),
         sources: Sources::new(),
         time: Duration::ZERO,
