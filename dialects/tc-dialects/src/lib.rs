@@ -1,11 +1,11 @@
 //! The dialects of tc: one folder each, holding the rows and what the rows lean on.
 //!
-//! - [`arith`]: numbers.
-//! - [`tir`]: loops, conditionals, buffers, references.
-//! - [`te`]: operators.
-//! - [`sched`]: schedules.
-//! - [`gpu`]: barriers and what else a group of threads does together.
-//! - [`wmma`]: matrix fragments.
+//! - [`arith`] has numbers.
+//! - [`tir`] has loops, conditionals, buffers, references.
+//! - [`te`] has operators.
+//! - [`sched`] has schedules.
+//! - [`gpu`] has barriers and what else a group of threads does together.
+//! - [`wmma`] has matrix fragments.
 //!
 //! [`algebra`] takes index expressions into `tc-arith` and back; [`forms`] says what a program may hold at each stage.
 
