@@ -29,6 +29,9 @@ const NOT_PASSES: &[&str] = &["lib", "table", "analysis", "util"];
 /// Files among the primitives that are none.
 const NOT_PRIMITIVES: &[&str] = &["mod", "later"];
 
+/// Folders of the corpus of schedules that are about more than one primitive.
+const TOPICS: &[&str] = &["documents", "names"];
+
 /// All that is wrong in the repository at `root`.
 pub fn check(root: &Path) -> Vec<String> {
     let mut wrong = arrows::check(root);
@@ -68,7 +71,14 @@ pub fn files(root: &Path) -> Vec<String> {
 fn passes(root: &Path) -> Vec<String> {
     let rows: Vec<(String, String)> =
         tc::passes::table::PASSES.iter().map(|info| (info.name.to_string(), info.page())).collect();
-    let mut wrong = both_ways(root, "pass", &rows, "passes/tc-passes/src", NOT_PASSES, "filecheck-tests/passes");
+    let layout = Layout {
+        kind: "pass",
+        source: "passes/tc-passes/src",
+        other_files: NOT_PASSES,
+        corpus: "filecheck-tests/passes",
+        other_folders: Vec::new(),
+    };
+    let mut wrong = both_ways(root, &rows, &layout);
     wrong.extend(headings("pass", &rows, PASS_HEADINGS));
     wrong
 }
@@ -77,10 +87,31 @@ fn passes(root: &Path) -> Vec<String> {
 fn primitives(root: &Path) -> Vec<String> {
     let rows: Vec<(String, String)> =
         tc::schedule::primitives().iter().map(|info| (info.name.to_string(), info.page())).collect();
-    let source = "compiler/tc-schedule/src/primitives";
-    let mut wrong = both_ways(root, "primitive", &rows, source, NOT_PRIMITIVES, "filecheck-tests/schedule");
+    // A directive that is read and refused has its refusals in a folder too.
+    let directives = tc::dialects::sched::ROWS.iter().filter_map(|row| row.short).map(str::to_string);
+    let layout = Layout {
+        kind: "primitive",
+        source: "compiler/tc-schedule/src/primitives",
+        other_files: NOT_PRIMITIVES,
+        corpus: "filecheck-tests/schedule",
+        other_folders: directives.chain(TOPICS.iter().map(|topic| topic.to_string())).collect(),
+    };
+    let mut wrong = both_ways(root, &rows, &layout);
     wrong.extend(headings("primitive", &rows, PRIMITIVE_HEADINGS));
     wrong
+}
+
+/// Where rows of a kind have their files.
+struct Layout {
+    kind: &'static str,
+    /// The folder of the source files.
+    source: &'static str,
+    /// Files there that belong to no row.
+    other_files: &'static [&'static str],
+    /// The folder of the corpus folders.
+    corpus: &'static str,
+    /// Folders there that belong to no row.
+    other_folders: Vec<String>,
 }
 
 fn headings(kind: &str, rows: &[(String, String)], wanted: &[&str]) -> Vec<String> {
@@ -94,14 +125,8 @@ fn headings(kind: &str, rows: &[(String, String)], wanted: &[&str]) -> Vec<Strin
 }
 
 /// Compares rows with source files and corpus folders, both ways.
-fn both_ways(
-    root: &Path,
-    kind: &str,
-    rows: &[(String, String)],
-    source: &str,
-    others: &[&str],
-    corpus: &str,
-) -> Vec<String> {
+fn both_ways(root: &Path, rows: &[(String, String)], layout: &Layout) -> Vec<String> {
+    let &Layout { kind, source, other_files, corpus, .. } = layout;
     let mut wrong = Vec::new();
     let snake = |name: &str| name.replace('-', "_");
     for (name, _) in rows {
@@ -116,12 +141,15 @@ fn both_ways(
     }
     for stem in entries(&root.join(source)) {
         let stem = stem.trim_end_matches(".rs");
-        if !others.contains(&stem) && !rows.iter().any(|(name, _)| snake(name) == stem) {
+        if !other_files.contains(&stem) && !rows.iter().any(|(name, _)| snake(name) == stem) {
             wrong.push(format!("`{source}/{stem}` is the file of a {kind} that has no row"));
         }
     }
     for folder in entries(&root.join(corpus)).iter().filter(|folder| root.join(corpus).join(folder).is_dir()) {
-        if folder != "snapshots" && !rows.iter().any(|(name, _)| name == folder) {
+        if folder != "snapshots"
+            && !layout.other_folders.contains(folder)
+            && !rows.iter().any(|(name, _)| name == folder)
+        {
             wrong.push(format!("`{corpus}/{folder}` is the folder of a {kind} that has no row"));
         }
     }
@@ -179,14 +207,16 @@ mod tests {
     #[test]
     fn rows_files_and_folders_are_compared_both_ways() {
         let root = std::env::temp_dir().join(format!("xtask-rows-{}", std::process::id()));
-        for folder in ["src", "tests/one-thing", "tests/stray"] {
+        for folder in ["src", "tests/one-thing", "tests/stray", "tests/topic"] {
             std::fs::create_dir_all(root.join(folder)).expect("writable");
         }
         for file in ["src/one_thing.rs", "src/lib.rs", "src/other.rs", "tests/one-thing/basic.tir"] {
             std::fs::write(root.join(file), "//! X.\n").expect("writable");
         }
         let rows = [("one-thing".to_string(), String::new()), ("lost".to_string(), String::new())];
-        let wrong = both_ways(&root, "pass", &rows, "src", &["lib"], "tests");
+        let other_folders = vec!["topic".to_string()];
+        let layout = Layout { kind: "pass", source: "src", other_files: &["lib"], corpus: "tests", other_folders };
+        let wrong = both_ways(&root, &rows, &layout);
         std::fs::remove_dir_all(&root).expect("ours");
         let want = [
             "the pass `lost` has no file `src/lost.rs`",
