@@ -227,7 +227,7 @@ fn symbol(text: &str) -> &str {
 fn unknown_operator(module: &Module, wanted: &str) -> Diagnostic {
     let names: Vec<&str> = operators(module).map(Func::symbol).collect();
     let text = format!("there is no operator `@{}`", suggest::shorten(wanted));
-    let mut diagnostic = Diagnostic::error("unknown-operator", Location::None, text);
+    let mut diagnostic = Diagnostic::assumption("unknown-operator", Location::None, text);
     diagnostic.help = suggest::did_you_mean(wanted, names);
     diagnostic
 }
@@ -241,7 +241,7 @@ fn unknown_schedule(module: &Module, name: &str, operator: &str) -> Diagnostic {
     let of = if operator.is_empty() { "no operator".to_string() } else { format!("`@{operator}`") };
     let verb = if operator.is_empty() { "has a" } else { "has no" };
     let text = format!("{of} {verb} schedule `{}`", suggest::shorten(name));
-    let mut diagnostic = Diagnostic::error("unknown-schedule", Location::None, text);
+    let mut diagnostic = Diagnostic::assumption("unknown-schedule", Location::None, text);
     diagnostic.help = suggest::did_you_mean(name, names);
     diagnostic
 }

@@ -90,7 +90,11 @@ impl Run<'_> {
         };
         let time = start.elapsed().saturating_sub(outcome.verify_time);
         let good = !outcome.diagnostics.has_errors();
-        self.report.diagnostics.append(outcome.diagnostics);
+        let mut found = outcome.diagnostics;
+        // What is wrong with the pipeline, and nowhere in the program, is shown where the pass is named.
+        let placeless = |one: &&mut Diagnostic| one.fault == Fault::PassAssumption && one.location == Location::None;
+        found.iter_mut().filter(placeless).for_each(|one| one.location = planned.span.into());
+        self.report.diagnostics.append(found);
         let record = PassRecord {
             name: at.name,
             anchor: at.anchor,

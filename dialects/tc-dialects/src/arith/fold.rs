@@ -103,11 +103,13 @@ fn identity(role: Role, lhs: (Value, Option<Number>), rhs: (Value, Option<Number
         (BinOp::OrOr, Some(Number::Bool(false))) => true,
         _ => false,
     };
-    let absorbs = |number: Option<Number>| match (op, number) {
-        (BinOp::Mul | BinOp::BitAnd, Some(Number::Int(0))) => true,
-        (BinOp::AndAnd, Some(Number::Bool(false))) => true,
-        (BinOp::OrOr, Some(Number::Bool(true))) => true,
-        _ => false,
+    let absorbs = |number: Option<Number>| {
+        matches!(
+            (op, number),
+            (BinOp::Mul | BinOp::BitAnd, Some(Number::Int(0)))
+                | (BinOp::AndAnd, Some(Number::Bool(false)))
+                | (BinOp::OrOr, Some(Number::Bool(true)))
+        )
     };
     if keeps(rhs.1, false) || absorbs(lhs.1) {
         return Some(Folded::Value(lhs.0));
