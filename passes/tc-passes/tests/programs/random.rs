@@ -47,7 +47,7 @@ struct Program {
 }
 
 impl Program {
-    fn new(seed: u64) -> String {
+    fn generate(seed: u64) -> String {
         let mut program = Program { text: String::new(), random: Random(seed), loops: Vec::new(), n_loops: 0 };
         program.text.push_str(
             "tir.func @f(A: f32[64], B: f32[32], C: f32[64]) attributes {noalias} {
@@ -138,7 +138,7 @@ impl Program {
 /// Runs the passes one by one on many programs, comparing after each.
 fn all_agree(passes: &[&str], seeds: std::ops::Range<u64>) {
     for seed in seeds {
-        let text = Program::new(seed);
+        let text = Program::generate(seed);
         let mut module = parse(&text);
         for pass in passes {
             let before = module.clone();
@@ -181,7 +181,7 @@ fn loops_and_storage_are_rewritten_without_a_change_of_meaning() {
 fn a_barrier_that_is_taken_out_is_missed() {
     let (mut n_barriers, mut n_missed) = (0, 0);
     for seed in 0..40 {
-        let mut module = parse(&Program::new(seed));
+        let mut module = parse(&Program::generate(seed));
         let before = module.clone();
         run_on(&mut module, "thread-sync", &mut PassCx::default());
         let text = module.items[0].to_string();
