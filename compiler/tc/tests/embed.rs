@@ -1,8 +1,9 @@
 //! The facade as another compiler uses it.
 
-use tc::Compiler;
-use tc::ir::{Func, walk};
+use tc::ir::{AttrData, Func, Rewriter, keys, walk};
 use tc::pass::{FuncPass, PassCx, PassInfo, PassKind};
+use tc::sim::CheckOptions;
+use tc::{Compiler, SemanticsCheck};
 
 const TEXT: &str = "tir.func @f(A: f32[8]) {\n  for i in 0..8 {\n    A[i] = 1.0\n  }\n}\n";
 
@@ -57,4 +58,46 @@ fn every_named_pipeline_reads_with_its_defaults() {
         let again = compiler.pipeline(&pipeline.to_string(), &mut module).expect("what is printed reads");
         assert_eq!(again.to_string(), pipeline.to_string());
     }
+}
+
+/// Makes every float literal a 3.
+struct Spoil;
+
+impl FuncPass for Spoil {
+    fn run(&self, func: &mut Func, _: &mut PassCx) -> bool {
+        let ops: Vec<_> = walk::all_ops(func).collect();
+        let mut rewriter = Rewriter::new(func);
+        let three = rewriter.func_mut().attr(AttrData::float(3.0));
+        for op in ops {
+            let value = rewriter.func().attr_of(op, keys::VALUE);
+            if value.is_some_and(|value| matches!(rewriter.func().attr_data(value), AttrData::Float(..))) {
+                rewriter.set_attr(op, keys::VALUE, three);
+            }
+        }
+        rewriter.changed()
+    }
+}
+
+static SPOIL: PassInfo = PassInfo {
+    name: "spoil",
+    source: "//! Spoils.\n",
+    make: |_| Ok(PassKind::Func(tc::dialects::tir::FUNC, Box::new(Spoil))),
+    ..COUNT_OPS
+};
+
+#[test]
+fn a_pass_that_changes_the_meaning_is_named() {
+    let mut compiler = Compiler::new();
+    compiler.passes.add_pass(&SPOIL).expect("the name is free");
+    let mut module = compiler.parse("f.tir", TEXT).expect("right").module;
+    let pipeline = compiler.pipeline("cse,spoil,dce", &mut module).expect("right");
+    let mut manager = compiler.manager();
+    manager.instrument(SemanticsCheck::new(CheckOptions::default()));
+    let report = manager.run(&pipeline, &mut module);
+    drop(manager);
+    assert_eq!(report.failed, Some(1));
+    let failure = tc::Failure { diagnostics: report.diagnostics, sources: module.sources };
+    let text = failure.text();
+    assert!(failure.is_bug() && text.contains("`spoil` changed the meaning of `@f`: disagreed: `A[0]` is 3"), "{text}");
+    assert!(text.contains("while running pass 2 of 3, `spoil`"), "{text}");
 }
