@@ -214,16 +214,12 @@ impl Cursor<'_> {
         let start = self.at;
         match self.peek() {
             Some(quote @ ('"' | '\'')) => self.quoted(quote),
-            Some('{') => {
-                self.bare(open)?;
-                Ok((self.text[start + 1..self.at - 1].trim().to_string(), start..self.at))
-            }
             _ => {
                 self.bare(open)?;
                 if self.at == start {
                     return Err(self.expected(&format!("the value of option `{}`", shorten(key))));
                 }
-                Ok((self.text[start..self.at].to_string(), start..self.at))
+                Ok((unbraced(&self.text[start..self.at]).to_string(), start..self.at))
             }
         }
     }
@@ -280,6 +276,22 @@ fn is_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.')
 }
 
+/// What stands in the braces of a value that is one pair of braces as a whole; any other value as it is.
+fn unbraced(value: &str) -> &str {
+    let Some(inner) = value.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) else { return value };
+    let mut depth = 0usize;
+    for c in inner.chars() {
+        match c {
+            '{' => depth += 1,
+            // The first brace ends before the value does.
+            '}' if depth == 0 => return value,
+            '}' => depth -= 1,
+            _ => {}
+        }
+    }
+    inner.trim()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -287,6 +299,15 @@ mod tests {
     fn refused(text: &str) -> (String, Range<usize>) {
         let error = parse(text).expect_err("refused");
         (error.message, error.at)
+    }
+
+    #[test]
+    fn braces_are_taken_off_a_value_that_they_enclose() {
+        let values = |text: &str| -> Vec<String> {
+            let list = parse(text).expect("right");
+            list[0].options.iter().map(|option| option.value.clone()).collect()
+        };
+        assert_eq!(values("a{x={k=1} y={n}{m} z={n}7ᘘ w={{}}}"), ["k=1", "{n}{m}", "{n}7ᘘ", "{}"]);
     }
 
     #[test]
