@@ -1,6 +1,6 @@
 //! A function: an item of a module, which owns all that its body refers to.
 //!
-//! What an op *is* ([`OpData`]) is apart from *where* it stands ([`Place`]). Both are reached through ids, and
+//! What an op *is* (`OpData`) is apart from *where* it stands (`Place`). Both are reached through ids, and
 //! changed only by [`crate::Builder`] and [`crate::Rewriter`].
 
 use crate::attrs::{AttrData, AttrTable};
