@@ -46,84 +46,8 @@ impl TextRange {
     }
 }
 
-/// A binary operator.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[allow(missing_docs, reason = "the spelling says it all; see `BinaryOp::text`")]
-pub enum BinaryOp {
-    Or,
-    And,
-    Eq,
-    Ne,
-    Lt,
-    Le,
-    Gt,
-    Ge,
-    BitOr,
-    BitXor,
-    BitAnd,
-    Shl,
-    Shr,
-    Add,
-    Sub,
-    Mul,
-    Div,
-    Rem,
-}
-
-impl BinaryOp {
-    /// How it is written.
-    pub fn text(self) -> &'static str {
-        match self {
-            BinaryOp::Or => "||",
-            BinaryOp::And => "&&",
-            BinaryOp::Eq => "==",
-            BinaryOp::Ne => "!=",
-            BinaryOp::Lt => "<",
-            BinaryOp::Le => "<=",
-            BinaryOp::Gt => ">",
-            BinaryOp::Ge => ">=",
-            BinaryOp::BitOr => "|",
-            BinaryOp::BitXor => "^",
-            BinaryOp::BitAnd => "&",
-            BinaryOp::Shl => "<<",
-            BinaryOp::Shr => ">>",
-            BinaryOp::Add => "+",
-            BinaryOp::Sub => "-",
-            BinaryOp::Mul => "*",
-            BinaryOp::Div => "/",
-            BinaryOp::Rem => "%",
-        }
-    }
-
-    /// How tightly it binds; a larger number binds tighter.
-    pub fn precedence(self) -> u8 {
-        match self {
-            BinaryOp::Or => 1,
-            BinaryOp::And => 2,
-            BinaryOp::Eq | BinaryOp::Ne | BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge => 3,
-            BinaryOp::BitOr => 4,
-            BinaryOp::BitXor => 5,
-            BinaryOp::BitAnd => 6,
-            BinaryOp::Shl | BinaryOp::Shr => 7,
-            BinaryOp::Add | BinaryOp::Sub => 8,
-            BinaryOp::Mul | BinaryOp::Div | BinaryOp::Rem => 9,
-        }
-    }
-
-    /// Is it a comparison? Comparisons do not chain.
-    pub fn is_comparison(self) -> bool {
-        self.precedence() == 3
-    }
-}
-
-/// A unary operator.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum UnaryOp {
-    /// `-`
-    Neg,
-    /// `!`
-    Not,
-}
+/// Operators are those of the IR: text and program have one table of them.
+pub use tc_ir::attrs::{BinOp as BinaryOp, UnOp as UnaryOp};
 
 /// The id of an expression.
 pub type ExprId = Id<Expr>;

@@ -1,10 +1,9 @@
 //! Attributes and types.
 
 use super::decode;
-use super::expr::bin_op;
 use super::state::Lower;
 use crate::tree::{self, ExprId, ExprKind, Id, List, TextRange, TypeArg, UnaryOp};
-use tc_ir::attrs::{AttrData, UnOp};
+use tc_ir::attrs::AttrData;
 use tc_ir::types::{TypeData, TypeParam};
 use tc_ir::{Attr, Attrs, Loc, Name, Scalar, Type};
 use tc_support::{LineCol, suggest};
@@ -78,10 +77,7 @@ impl<'a> Lower<'a> {
                 match (op, inner.kind) {
                     (UnaryOp::Neg, ExprKind::Int) if direct => self.attr_int(inner.range, true)?,
                     (UnaryOp::Neg, ExprKind::Float) if direct => self.attr_float(inner.range, true)?,
-                    _ => {
-                        let op = if op == UnaryOp::Neg { UnOp::Neg } else { UnOp::Not };
-                        AttrData::Unary(op, self.attr_expr(value)?)
-                    }
+                    _ => AttrData::Unary(op, self.attr_expr(value)?),
                 }
             }
             ExprKind::Binary { .. } => return self.attr_chain(expr),
@@ -120,7 +116,7 @@ impl<'a> Lower<'a> {
         let mut acc = self.attr_expr(spine.first())?;
         for (_, op, rhs) in steps {
             let rhs = self.attr_expr(rhs)?;
-            acc = self.func.attr(AttrData::Binary(bin_op(op), acc, rhs));
+            acc = self.func.attr(AttrData::Binary(op, acc, rhs));
         }
         Some(acc)
     }

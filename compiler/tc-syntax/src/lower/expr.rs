@@ -3,34 +3,10 @@
 use super::decode;
 use super::state::Lower;
 use crate::tree::{Arg, BinaryOp, ExprId, ExprKind, List, TextRange, UnaryOp, Value as TreeValue};
-use tc_ir::attrs::{AttrData, BinOp, UnOp};
+use tc_ir::attrs::AttrData;
 use tc_ir::builder::OpSpec;
 use tc_ir::{Attrs, Elem, Func, Loc, Op, Rewriter, Scalar, Type, Value, effects, keys};
 use tc_support::suggest;
-
-/// The operator of the IR that `op` of the tree is.
-pub(super) fn bin_op(op: BinaryOp) -> BinOp {
-    match op {
-        BinaryOp::Or => BinOp::OrOr,
-        BinaryOp::And => BinOp::AndAnd,
-        BinaryOp::Eq => BinOp::Eq,
-        BinaryOp::Ne => BinOp::Ne,
-        BinaryOp::Lt => BinOp::Lt,
-        BinaryOp::Le => BinOp::Le,
-        BinaryOp::Gt => BinOp::Gt,
-        BinaryOp::Ge => BinOp::Ge,
-        BinaryOp::BitOr => BinOp::BitOr,
-        BinaryOp::BitXor => BinOp::BitXor,
-        BinaryOp::BitAnd => BinOp::BitAnd,
-        BinaryOp::Shl => BinOp::Shl,
-        BinaryOp::Shr => BinOp::Shr,
-        BinaryOp::Add => BinOp::Add,
-        BinaryOp::Sub => BinOp::Sub,
-        BinaryOp::Mul => BinOp::Mul,
-        BinaryOp::Div => BinOp::Div,
-        BinaryOp::Rem => BinOp::Mod,
-    }
-}
 
 fn predicate(op: BinaryOp) -> &'static str {
     match op {
@@ -213,10 +189,7 @@ impl<'a> Lower<'a> {
                 _ => {}
             }
         }
-        let (op, expected) = match op {
-            UnaryOp::Neg => (UnOp::Neg, expected),
-            UnaryOp::Not => (UnOp::Not, Some(self.func.bool_ty())),
-        };
+        let expected = if op == UnaryOp::Not { Some(self.func.bool_ty()) } else { expected };
         let operand = self.expr(value, expected)?;
         let ty = self.func.value_type(operand);
         let loc = self.loc(range);
@@ -238,7 +211,7 @@ impl<'a> Lower<'a> {
     }
 
     fn lazy_start(&mut self, steps: &[(ExprId, BinaryOp, ExprId)], first: ExprId, left: Option<Type>) -> Option<Value> {
-        let is_logical = matches!(steps.first(), Some((_, BinaryOp::And | BinaryOp::Or, _)));
+        let is_logical = matches!(steps.first(), Some((_, BinaryOp::AndAnd | BinaryOp::OrOr, _)));
         if is_logical { self.condition(first) } else { self.expr(first, left) }
     }
 
@@ -254,7 +227,7 @@ impl<'a> Lower<'a> {
         }
         for &(_, op, rhs) in steps {
             match op {
-                BinaryOp::And | BinaryOp::Or => return Some(self.func.bool_ty()),
+                BinaryOp::AndAnd | BinaryOp::OrOr => return Some(self.func.bool_ty()),
                 _ => {
                     if let Some(ty) = self.peek(rhs) {
                         return Some(ty);
@@ -271,7 +244,7 @@ impl<'a> Lower<'a> {
 
     fn step(&mut self, node: ExprId, op: BinaryOp, lhs: Value, rhs: ExprId) -> Option<Value> {
         let loc = self.expr_loc(node);
-        if matches!(op, BinaryOp::And | BinaryOp::Or) {
+        if matches!(op, BinaryOp::AndAnd | BinaryOp::OrOr) {
             return self.logical(node, op, lhs, rhs);
         }
         let ty = self.func.value_type(lhs);
@@ -293,7 +266,7 @@ impl<'a> Lower<'a> {
             let ty = self.func.scalar_ty(Scalar { elem: Elem::Bool, lanes });
             return Some(self.emit_value(loc, self.sugar.compare, &[lhs, rhs_value], attrs, ty));
         }
-        Some(self.emit_value(loc, self.sugar.binary(bin_op(op)), &[lhs, rhs_value], Attrs::EMPTY, lhs_ty))
+        Some(self.emit_value(loc, self.sugar.binary(op), &[lhs, rhs_value], Attrs::EMPTY, lhs_ty))
     }
 
     /// Inside brackets and bounds, converts an integer to `index` where it meets one.
@@ -329,7 +302,7 @@ impl<'a> Lower<'a> {
         let rhs = self.condition(rhs)?;
         let made = ops_after(&self.func, self.region, mark);
         if made.iter().all(|&op| effects::summary(&self.func, op).speculatable) {
-            return Some(self.emit_value(loc, self.sugar.binary(bin_op(op)), &[lhs, rhs], Attrs::EMPTY, bool_ty));
+            return Some(self.emit_value(loc, self.sugar.binary(op), &[lhs, rhs], Attrs::EMPTY, bool_ty));
         }
         let branch = self.emit(
             loc,
@@ -343,7 +316,7 @@ impl<'a> Lower<'a> {
             },
         );
         let &[then, otherwise] = self.func.op_regions(branch) else { return None };
-        let (lazy, known) = if op == BinaryOp::And { (then, otherwise) } else { (otherwise, then) };
+        let (lazy, known) = if op == BinaryOp::AndAnd { (then, otherwise) } else { (otherwise, then) };
         let mut rw = Rewriter::new(&mut self.func);
         for op in made {
             rw.move_to_end(op, lazy);
@@ -351,7 +324,7 @@ impl<'a> Lower<'a> {
         drop(rw);
         self.inside(lazy, |lower| lower.emit_yield(loc, &[rhs]));
         self.inside(known, |lower| {
-            let attr = lower.func.attr(AttrData::Bool(op == BinaryOp::Or));
+            let attr = lower.func.attr(AttrData::Bool(op == BinaryOp::OrOr));
             let value = lower.literal(loc, attr, bool_ty);
             lower.emit_yield(loc, &[value]);
         });

@@ -74,7 +74,7 @@ impl<'a> Lower<'a> {
         let mut chain = Vec::new();
         for (_, op, rhs) in spine.by_ref() {
             // Whatever is left of a comparison or a logical operator, its result is a truth value.
-            if op.is_comparison() || matches!(op, BinaryOp::And | BinaryOp::Or) {
+            if op.is_comparison() || matches!(op, BinaryOp::AndAnd | BinaryOp::OrOr) {
                 return Some(self.func.bool_ty());
             }
             chain.push(rhs);
