@@ -64,6 +64,10 @@ known_keys! {
     EXPLICIT = "explicit",
     HAS_WHERE = "has_where",
     N_AXES = "n_axes",
+    STAGES = "stages",
+    AXES = "axes",
+    MODE = "mode",
+    WIDTH = "width",
 }
 
 /// The names of one function, in one piece of text: a name costs its letters, an offset and a place in the index.

@@ -1,6 +1,16 @@
 //! What a group of threads does together.
+//!
+//! A warp is 32 threads whose numbers follow each other, the number of a thread being
+//! `threadIdx.x + threadIdx.y * extent of x + threadIdx.z * extent of x * extent of y`.
 
-use tc_ir::opdef::Effect;
+mod verify;
+
+use tc_ir::opdef::{Effect, Infer, RegionDef, Results};
+
+pub use verify::reduced_axes;
+
+const COMBINE: &[RegionDef] = &[RegionDef { name: "combine", optional: false }];
+const TOGETHER: Effect = Effect { synchronises: true, convergent: true, ..Effect::PINNED };
 
 tc_ir::dialect! {
     /// The rows of `gpu`.
@@ -8,13 +18,13 @@ tc_ir::dialect! {
 
     /// Waits until all threads of the block are here; what they wrote to memory of the scope is then seen by all.
     Barrier BARRIER "barrier" (scope: word)
-    { effect: Effect { synchronises: true, convergent: true, ..Effect::PINNED }, verify: Some(verify_barrier) }
-}
+    { effect: TOGETHER, verify: Some(verify::barrier) }
 
-fn verify_barrier(func: &tc_ir::Func, op: tc_ir::Op, found: &mut tc_support::Diagnostics) {
-    let scope = func.word_of(op, tc_ir::keys::SCOPE).unwrap_or("");
-    if !matches!(scope, "shared" | "global" | "warp") {
-        let text = format!("there is no barrier over `{scope}`; there are shared, global, warp");
-        found.push(tc_support::Diagnostic::error("scope", func.op_location(op), text));
-    }
+    /// Combines the values of all threads of a block that differ in the coordinates `axes` alone, and hands each of them the result; the region takes two sets of values and yields one. The order is not told, so the combiner must be associative and commutative.
+    AllReduce ALL_REDUCE "all_reduce" (values: values, axes: any key)
+    { results: Results::Many, infer: Infer::All(verify::infer_all_reduce), regions: COMBINE, effect: TOGETHER, verify: Some(verify::all_reduce) }
+
+    /// The value that another lane of the warp holds: that of lane number `lane` (`idx`), of the lane so many further on (`down`) or back (`up`), or of the one whose number is the own one `xor` it; past the end of the group of `width` lanes, 32 where it is left out, the own value.
+    Shuffle SHUFFLE "shuffle" (value: value, lane: value, mode: word, width: int key opt)
+    { results: Results::Count(1), infer: Infer::Same(0), effect: Effect { convergent: true, ..Effect::PINNED }, verify: Some(verify::shuffle) }
 }

@@ -57,8 +57,8 @@ tc_ir::dialect! {
     View VIEW "view" (buffer: place(None), offset: value)
     { open_attrs: true, results: Results::Count(1) }
 
-    /// Makes a buffer; its scope says how many there are. Fresh at each entry of the serial loop around it.
-    Alloc ALLOC "alloc" (align: int key opt)
+    /// Makes a buffer; its scope says how many there are. Fresh at each entry of the serial loop around it; `stages` asks for the buffers of so many iterations at once, so that what fills it may run ahead.
+    Alloc ALLOC "alloc" (align: int key opt, stages: int key opt)
     { open_attrs: true, results: Results::Count(1), effect: Effect { allocates: true, ..Effect::PINNED }, role: Role::Alloc, verify: Some(verify::alloc) }
 
     /// Calls a function.

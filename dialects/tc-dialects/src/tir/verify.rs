@@ -9,6 +9,9 @@ use tc_support::{Diagnostic, Diagnostics, suggest};
 pub(crate) const SCOPES: [&str; 8] =
     ["global", "shared", "shared.dyn", "warp", "local", "wmma.matrix_a", "wmma.matrix_b", "wmma.accumulator"];
 
+/// How many iterations of a loop may be in flight.
+const MAX_STAGES: i64 = 64;
+
 fn error(func: &Func, op: Op, code: &'static str, message: String) -> Diagnostic {
     Diagnostic::error(code, func.op_location(op), message)
 }
@@ -240,6 +243,12 @@ pub(super) fn alloc(func: &Func, op: Op, found: &mut Diagnostics) {
     check_shape(func, op, shape, elem, found);
     if let Some(align) = func.attr_of(op, keys::ALIGN) {
         check_align(func, func.op_location(op), align, found);
+    }
+    if let Some(stages) = func.int_of(op, keys::STAGES)
+        && !(1..=MAX_STAGES).contains(&stages)
+    {
+        let text = format!("a buffer is kept for 1 to {MAX_STAGES} iterations, not {stages}");
+        found.push(error(func, op, "stages", text));
     }
 }
 
