@@ -412,8 +412,11 @@ pub fn build_with(
             Node::Var(var) => as_elem(b, Algebra::value(var), elem),
             Node::Not(_) => b.value(arith::NOT, &args, &[]),
             Node::Likely(_) => b.value(arith::LIKELY, &args, &[]),
-            Node::Select(..) => b.value(arith::SELECT, &args, &[]),
-            Node::Binary(op, ..) => build_binary(b, op, &args),
+            Node::Select(..) => {
+                let arms = alike(b, &args[1..], elem);
+                b.value(arith::SELECT, &[args[0], arms[0], arms[1]], &[])
+            }
+            Node::Binary(op, ..) => build_binary(b, op, &args, elem),
         };
         made.insert(at, value);
         pending.pop();
@@ -431,7 +434,52 @@ fn as_elem(b: &mut Builder<'_>, value: Value, elem: Elem) -> Value {
     b.func.result(op).expect("a cast has one result")
 }
 
-fn build_binary(b: &mut Builder<'_>, op: BinaryOp, args: &[Value]) -> Value {
+/// Is `value` a truth value?
+fn is_truth(b: &Builder<'_>, value: Value) -> bool {
+    b.func.value_type(value) == b.func.bool_ty()
+}
+
+/// The values `args`, of one type: the algebra does not tell a variable that is a truth value from a number.
+fn alike(b: &mut Builder<'_>, args: &[Value], elem: Elem) -> Vec<Value> {
+    let n_truths = args.iter().filter(|&&arg| is_truth(b, arg)).count();
+    if n_truths == 0 || n_truths == args.len() {
+        return args.to_vec();
+    }
+    let is_bit = |&arg: &Value| is_truth(b, arg) || matches!(b.func.const_int(arg), Some(0 | 1));
+    let all_bits = args.iter().all(is_bit);
+    let mut alike = Vec::with_capacity(args.len());
+    for &arg in args {
+        alike.push(match b.func.const_int(arg) {
+            Some(bit) if all_bits => b.bool(bit == 1),
+            None if is_truth(b, arg) && !all_bits => {
+                let ty = b.func.elem_ty(elem);
+                let op = arith::Cast::build(b, arg, &[], &[ty]);
+                b.func.result(op).expect("a cast has one result")
+            }
+            _ => arg,
+        });
+    }
+    alike
+}
+
+/// `v == 0`, `v != 0` and their like of a truth value `v`: it, or its opposite.
+fn truth_itself(b: &mut Builder<'_>, op: BinaryOp, args: &[Value]) -> Option<Value> {
+    let &[value, number] = args else { return None };
+    if !is_truth(b, value) {
+        return None;
+    }
+    match (op, b.func.const_int(number)?) {
+        (BinaryOp::Ne, 0) | (BinaryOp::Eq, 1) => Some(value),
+        (BinaryOp::Eq, 0) | (BinaryOp::Ne, 1) => Some(b.value(arith::NOT, &[value], &[])),
+        _ => None,
+    }
+}
+
+fn build_binary(b: &mut Builder<'_>, op: BinaryOp, args: &[Value], elem: Elem) -> Value {
+    if let Some(value) = truth_itself(b, op, args) {
+        return value;
+    }
+    let args = &alike(b, args, elem)[..];
     let opcode = match op {
         BinaryOp::Add => arith::ADD,
         BinaryOp::Sub => arith::SUB,
