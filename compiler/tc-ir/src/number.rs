@@ -2,6 +2,7 @@
 
 use crate::types::{Elem, ElemKind};
 use half::{bf16, f16};
+use tc_support::rounding::to_odd;
 
 impl Elem {
     /// `value` rounded to the nearest number of this float type, ties to even.
@@ -35,18 +36,6 @@ impl Elem {
         let wraps = self.kind() == ElemKind::Unsigned || self.bits() < 32;
         wraps.then(|| self.wrap(value))
     }
-}
-
-/// `value` as an f32; where it is between two, the one whose last bit is set. Rounded from there to a type with at
-/// least two bits less, it comes out as if it had been rounded once (Boldo and Melquiond 2008, "Emulation of FMA and
-/// correctly rounded sums: proved algorithms using rounding to odd").
-fn to_odd(value: f64) -> f32 {
-    let near = value as f32;
-    if f64::from(near) == value || near.is_nan() {
-        return near;
-    }
-    let towards_zero = near.to_bits() - u32::from(f64::from(near).abs() > value.abs());
-    f32::from_bits(towards_zero | 1)
 }
 
 fn round_mantissa(value: f32, drop: u32) -> f32 {

@@ -1,6 +1,7 @@
 //! Single elements: from bytes to numbers and back, rounding as the hardware does.
 
 use half::{bf16, f16};
+use tc_support::rounding::{int_to_odd, to_odd};
 use tc_target::DType;
 
 /// The value of one element.
@@ -56,10 +57,14 @@ pub(crate) fn encode(dtype: DType, value: Element) -> u64 {
         };
         return if dtype == DType::Bool { u64::from(int != 0) } else { int as u64 };
     }
-    let float = value.to_f64();
+    // `half` goes from f64 through a rounded f32; what is rounded to odd on the way is rounded once.
+    let float = match value {
+        Element::Int(int) if dtype != DType::F64 => int_to_odd(int),
+        _ => value.to_f64(),
+    };
     match dtype {
-        DType::F16 => u64::from(f16::from_f64(float).to_bits()),
-        DType::BF16 => u64::from(bf16::from_f64(float).to_bits()),
+        DType::F16 => u64::from(f16::from_f32(to_odd(float)).to_bits()),
+        DType::BF16 => u64::from(bf16::from_f32(to_odd(float)).to_bits()),
         DType::TF32 => u64::from(round_tf32(float as f32).to_bits()),
         DType::F64 => float.to_bits(),
         DType::F8E4M3 => u64::from(E4M3.encode(float)),
@@ -140,6 +145,26 @@ mod tests {
         assert_eq!((E4M3.decode(0x7e), E5M2.decode(0x7b)), (448.0, 57344.0));
         assert_eq!((E4M3.decode(0x01), E5M2.decode(0x01)), (f64::powi(2.0, -9), f64::powi(2.0, -16)));
         assert!(E4M3.decode(0x7f).is_nan() && E5M2.decode(0x7c).is_infinite());
+    }
+
+    #[test]
+    fn what_lies_next_to_a_tie_is_rounded_once() {
+        let round = |dtype: DType, value: Element| decode(dtype, &encode(dtype, value).to_le_bytes()[..2]).to_f64();
+        // Half way between two f16s, and just beyond it on either side; f32 does not tell these three apart.
+        let tie = 2.5 + 1.0 / 1024.0;
+        assert_eq!(round(DType::F16, Element::Float(tie)), 2.5);
+        assert_eq!(round(DType::F16, Element::Float(tie + 1e-12)), 2.501953125);
+        assert_eq!(round(DType::F16, Element::Float(-tie - 1e-12)), -2.501953125);
+        assert_eq!(round(DType::F16, Element::Float(tie - 1e-12)), 2.5);
+        let tie = 1.0 + 1.0 / 256.0;
+        assert_eq!(round(DType::BF16, Element::Float(tie)), 1.0);
+        assert_eq!(round(DType::BF16, Element::Float(tie + 1e-12)), 1.0078125);
+        assert_eq!(round(DType::BF16, Element::Float(1e300)), f64::INFINITY);
+        assert_eq!(round(DType::F16, Element::Float(f64::NEG_INFINITY)), f64::NEG_INFINITY);
+        // An integer that f64 does not hold, next to a tie of bf16.
+        let tie = (1i128 << 62) + (1i128 << 54);
+        assert_eq!(round(DType::BF16, Element::Int(tie)), f64::powi(2.0, 62));
+        assert_eq!(round(DType::BF16, Element::Int(tie + 1)), f64::powi(2.0, 62) + f64::powi(2.0, 55));
     }
 
     #[test]

@@ -10,6 +10,7 @@ use tc_dialects::arith::{self, Predicate, eval};
 use tc_ir::Elem;
 use tc_ir::attrs::BinOp;
 use tc_ir::types::ElemKind;
+use tc_support::rounding::int_to_odd;
 
 #[inline(always)]
 pub(crate) fn map1(dst: &mut [Cell], a: &[Cell], f: impl Fn(Cell) -> Cell) {
@@ -365,7 +366,8 @@ pub(crate) fn cast_one(from: Elem, to: Elem, a: Cell) -> Option<Cell> {
         (ElemKind::Float, _) => of_int(eval::float_to_int(float_of(from, a), to)?),
         // Through f64 an integer of 64 bits would be rounded twice; `as` rounds once.
         (_, ElemKind::Float) if to == Elem::F32 => u64::from((int_of(from, a) as f32).to_bits()),
-        (_, ElemKind::Float) => of_float(to, int_of(from, a) as f64),
+        (_, ElemKind::Float) if to == Elem::F64 => (int_of(from, a) as f64).to_bits(),
+        (_, ElemKind::Float) => of_float(to, int_to_odd(int_of(from, a))),
         (_, ElemKind::Bool) => u64::from(a != 0),
         // Integers to narrower ones wrap, as the row says.
         _ => of_int(to.wrap(int_of(from, a))),
@@ -441,5 +443,9 @@ mod tests {
         assert_eq!(cast_one(Elem::F32, Elem::I8, of_float(Elem::F32, 300.0)), None);
         assert_eq!(cast_one(Elem::F32, Elem::I8, of_float(Elem::F32, -2.7)), Some(-2i64 as u64));
         assert_eq!(cast_one(Elem::F32, Elem::I32, of_float(Elem::F32, f64::NAN)), None);
+        // Just beyond a tie of bf16, where f64 has it on the tie.
+        let beyond = (1i64 << 62) + (1 << 54) + 1;
+        let want = 2f64.powi(62) + 2f64.powi(55);
+        assert_eq!(cast_one(Elem::I64, Elem::BF16, beyond as u64), Some(of_float(Elem::BF16, want)));
     }
 }
