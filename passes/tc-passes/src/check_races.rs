@@ -217,8 +217,12 @@ fn within_block(facts: &mut NestFacts<'_>, access: &Access) -> Option<Open> {
 fn distinct_global(accesses: &[Access]) -> Vec<Access> {
     let mut distinct: Vec<Access> = Vec::new();
     for access in accesses.iter().filter(|access| access.global) {
-        let alike =
-            |old: &Access| old.buffer == access.buffer && old.writes == access.writes && old.index == access.index;
+        let alike = |old: &Access| {
+            old.buffer == access.buffer
+                && old.window == access.window
+                && old.writes == access.writes
+                && old.index == access.index
+        };
         if distinct.len() <= MAX_PAIRED && !distinct.iter().any(alike) {
             distinct.push(access.clone());
         }

@@ -5,12 +5,14 @@
 
 mod kind;
 mod verify;
+mod view;
 
 use tc_ir::opdef::{Context, Effect, Infer, ItemDef, RegionDef, Results, Role, SymbolTable};
 
 pub(crate) use verify::SCOPES;
 
 pub use kind::{Coordinate, LoopKind, loop_kind};
+pub use view::view_bytes;
 
 const BODY: &[RegionDef] = &[RegionDef { name: "body", optional: false }];
 const BRANCHES: &[RegionDef] =
@@ -55,7 +57,7 @@ tc_ir::dialect! {
 
     /// A buffer inside another one, from a byte offset on.
     View VIEW "view" (buffer: place(None), offset: value)
-    { open_attrs: true, results: Results::Count(1) }
+    { open_attrs: true, results: Results::Count(1), verify: Some(view::verify) }
 
     /// Makes a buffer; its scope says how many there are. Fresh at each entry of the serial loop around it; `stages` asks for the buffers of so many iterations at once, so that what fills it may run ahead.
     Alloc ALLOC "alloc" (align: int key opt, stages: int key opt)

@@ -9,7 +9,7 @@ use tc_dialects::arith;
 use tc_dialects::tir::{self, LoopKind};
 use tc_ir::opdef::Role;
 use tc_ir::verify::has_flag;
-use tc_ir::{Func, Op, Value, effects, keys};
+use tc_ir::{Attr, Func, Op, Type, Value, effects, keys};
 
 /// `sum of coef * atom + constant`, and how far a vector reaches beyond it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -29,10 +29,56 @@ pub(crate) struct Access {
     pub(crate) buffer: Value,
     /// For the reader of a message.
     pub(crate) root: Value,
+    /// The part of the buffer that the place is, where it is a view.
+    pub(crate) window: Option<Window>,
     /// One form a dimension; `None` where the cell is not known.
     pub(crate) index: Option<Vec<Form>>,
     pub(crate) writes: bool,
     pub(crate) global: bool,
+}
+
+/// A view: which bytes of its base it covers, and how its indices are meant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Window {
+    start: i64,
+    /// Past the last byte; `None` where the size is not constant.
+    end: Option<i64>,
+    ty: Type,
+    strides: Option<Attr>,
+}
+
+impl Window {
+    /// The window that `place` is, seen from the buffer behind it; `None` where it is that buffer.
+    fn of(func: &Func, place: Value) -> Option<Window> {
+        let (mut at, mut first, mut start) = (place, None, Some(0i64));
+        while let Some(op) = func.def_op(at) {
+            if func.opcode(op) == tir::VIEW {
+                first = first.or(Some(at));
+                let offset = func.const_int(func.operand(op, 1));
+                start = start.zip(offset).and_then(|(sum, offset)| sum.checked_add(offset));
+            } else if !matches!(func.opcode(op), tir::REF | tir::REGION) {
+                break;
+            }
+            at = func.operand(op, 0);
+        }
+        let view = first?;
+        let size = tir::view_bytes(func, view);
+        // Of a view that starts nobody knows where, only that it lies somewhere is known.
+        let end = start.zip(size).and_then(|(start, size)| start.checked_add(size));
+        let strides = func.buffer_attr(view, keys::STRIDES);
+        Some(Window { start: start.unwrap_or(0), end, ty: func.value_type(view), strides })
+    }
+
+    /// Have the two no byte in common?
+    pub(crate) fn is_apart(self, other: Window) -> bool {
+        let before = |a: Window, b: Window| a.end.is_some_and(|end| end <= b.start) && b.end.is_some();
+        before(self, other) || before(other, self)
+    }
+
+    /// Do equal indices name equal bytes, and different ones different bytes?
+    pub(crate) fn is_alike(self, other: Window) -> bool {
+        self == other && self.end.is_some()
+    }
 }
 
 /// What is asked again and again of one launch nest.
@@ -47,6 +93,23 @@ pub(crate) struct NestFacts<'f> {
     noalias: bool,
     /// Which lists of expressions tell points of which coordinates apart, as far as it was asked.
     pub(crate) injective: FxHashMap<(Vec<Expr>, Vec<Var>), bool>,
+}
+
+impl Access {
+    /// Do the two touch memory of one buffer, as far as the place alone tells?
+    pub(crate) fn may_meet(&self, other: &Access) -> bool {
+        self.buffer == other.buffer
+            && self.window.zip(other.window).is_none_or(|(window, others)| !window.is_apart(others))
+    }
+
+    /// Do equal indices of the two name one cell, and different ones different cells?
+    pub(crate) fn is_comparable(&self, other: &Access) -> bool {
+        match (self.window, other.window) {
+            (None, None) => true,
+            (Some(window), Some(others)) => window.is_alike(others),
+            _ => false,
+        }
+    }
 }
 
 impl<'f> NestFacts<'f> {
@@ -119,12 +182,14 @@ impl<'f> NestFacts<'f> {
             if private {
                 continue;
             }
-            let index = if root == place { self.index(op) } else { self.ref_index(op, place) };
+            let window = Window::of(func, place);
+            let is_buffer = func.as_shaped(func.value_type(place)).is_some();
+            let index = if is_buffer { self.index(op) } else { self.ref_index(op, place) };
             let global = is_global(func, root);
             let buffer = if global && !self.noalias { self.alias_class(root) } else { root };
             // Indices of buffers that may be one another say nothing.
             let index = index.filter(|_| buffer == root);
-            list.push(Access { op, buffer, root, index, writes: access.writes(), global });
+            list.push(Access { op, buffer, root, window, index, writes: access.writes(), global });
         }
         list
     }
@@ -154,7 +219,7 @@ impl<'f> NestFacts<'f> {
         let func = self.func;
         let element = func.def_op(place).filter(|&def| func.opcode(def) == tir::REF)?;
         let direct = matches!(func.role(op), Role::Load | Role::Store)
-            && effects::root_buffer(func, place) == func.operand(element, 0);
+            && func.as_shaped(func.value_type(func.operand(element, 0))).is_some();
         if !direct {
             return None;
         }

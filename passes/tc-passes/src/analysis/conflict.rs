@@ -4,7 +4,8 @@
 //! terms `coef * d`, where `d` is the difference of one variable between the two sides (or a variable that only one side
 //! has). Two proofs are tried:
 //!
-//! - the sum cannot be zero: by its interval, or because a common divisor of the coefficients does not divide the rest;
+//! - the sum cannot be zero: by its interval, or because a common divisor of the coefficients does not divide the rest
+//!   (for the remainders `i % n` and `(i + k) % n`, which name versions of a buffer, in each of the two cases there are);
 //! - the sum is zero only where certain `d` are: sorted by coefficient, a term whose coefficient exceeds all that the
 //!   smaller ones can come to must vanish on its own. Where the thread's coordinates vanish so, T is T' and there is no
 //!   conflict. This is injectivity in all coordinates, in mixed radix.
@@ -13,7 +14,7 @@
 
 use super::access::{Access, Form, NestFacts};
 use rustc_hash::FxHashSet;
-use tc_arith::{Expr, Interval, Node, Var};
+use tc_arith::{BinaryOp, Expr, Interval, Node, Var};
 use tc_dialects::tir::Coordinate;
 
 /// How the two accesses lie to one another.
@@ -43,7 +44,7 @@ pub(crate) fn may_conflict(
     second: &Access,
     relation: &Relation<'_>,
 ) -> bool {
-    if first.buffer != second.buffer || !(first.writes || second.writes) {
+    if !first.may_meet(second) || !(first.writes || second.writes) {
         return false;
     }
     let between: Vec<Coordinate> =
@@ -52,7 +53,7 @@ pub(crate) fn may_conflict(
         return false;
     }
     let (Some(lhs), Some(rhs)) = (&first.index, &second.index) else { return true };
-    if lhs.len() != rhs.len() {
+    if lhs.len() != rhs.len() || !first.is_comparable(second) {
         return true;
     }
     let mut equal: FxHashSet<Expr> = FxHashSet::default();
@@ -133,7 +134,72 @@ fn dimension(
     relation: &Relation<'_>,
     equal: &mut FxHashSet<Expr>,
 ) -> bool {
-    let mut sum = Sum { constant: i128::from(lhs.constant) - i128::from(rhs.constant), ..Sum::default() };
+    let constant = i128::from(lhs.constant) - i128::from(rhs.constant);
+    if let Some(versions) = versions(facts, lhs, rhs, relation) {
+        let without = |form: &Form, atom: Expr| {
+            let terms = form.terms.iter().copied().filter(|&(other, _)| other != atom).collect();
+            Form { terms, ..form.clone() }
+        };
+        let (lhs, rhs) = (without(lhs, versions.lhs), without(rhs, versions.rhs));
+        // Of a remainder less another one that is some steps on there are two values, and none of them is zero.
+        let both = versions.differences.map(|difference| {
+            let difference = constant + i128::from(versions.coef) * i128::from(difference);
+            difference_of(facts, &lhs, &rhs, difference, relation).cannot_vanish()
+        });
+        if both == [true; 2] {
+            return false;
+        }
+    }
+    let sum = difference_of(facts, lhs, rhs, constant, relation);
+    if sum.cannot_vanish() {
+        return false;
+    }
+    sum.separate(equal);
+    true
+}
+
+/// Two remainders by one divisor, one in either index, of numbers a fixed distance apart: `i % 2` and `(i + 1) % 2`.
+struct Versions {
+    lhs: Expr,
+    rhs: Expr,
+    coef: i64,
+    /// What the first less the second comes to, either way.
+    differences: [i64; 2],
+}
+
+/// The versions of a buffer that the two indices name, if they name two that are never the same.
+fn versions(facts: &mut NestFacts<'_>, lhs: &Form, rhs: &Form, relation: &Relation<'_>) -> Option<Versions> {
+    for &(left, coef) in &lhs.terms {
+        let Node::Binary(BinaryOp::FloorMod, number, divisor) = facts.algebra.analyzer.pool.node(left) else {
+            continue;
+        };
+        let n = facts.algebra.analyzer.pool.as_const(divisor).filter(|&n| n > 1);
+        let Some(n) = n else { continue };
+        let vars = facts.algebra.analyzer.pool.vars(number);
+        if !vars.iter().all(|&var| (relation.same)(facts, var)) {
+            continue;
+        }
+        for &(right, _) in rhs.terms.iter().filter(|&&(atom, other)| atom != left && other == coef) {
+            let Node::Binary(BinaryOp::FloorMod, other, other_divisor) = facts.algebra.analyzer.pool.node(right) else {
+                continue;
+            };
+            if facts.algebra.analyzer.pool.as_const(other_divisor) != Some(n) {
+                continue;
+            }
+            let distance = facts.algebra.analyzer.pool.sub(number, other);
+            let distance = facts.algebra.analyzer.simplify(distance);
+            let distance = facts.algebra.analyzer.pool.as_const(distance).map(|distance| distance.rem_euclid(n));
+            if let Some(distance) = distance.filter(|&distance| distance != 0) {
+                return Some(Versions { lhs: left, rhs: right, coef, differences: [distance, distance - n] });
+            }
+        }
+    }
+    None
+}
+
+/// The difference of two indices whose constants differ by `constant`.
+fn difference_of(facts: &mut NestFacts<'_>, lhs: &Form, rhs: &Form, constant: i128, relation: &Relation<'_>) -> Sum {
+    let mut sum = Sum { constant, ..Sum::default() };
     let mut atoms: Vec<Expr> = lhs.terms.iter().map(|&(atom, _)| atom).collect();
     atoms.extend(rhs.terms.iter().map(|&(atom, _)| atom).filter(|atom| lhs.terms.iter().all(|(seen, _)| seen != atom)));
     for atom in atoms {
@@ -154,11 +220,7 @@ fn dimension(
     for (form, sign) in [(lhs, 1), (rhs, -1)] {
         sum.term(sign * i128::from(form.stride), (Some(0), Some(i128::from(form.lanes) - 1)), None);
     }
-    if sum.cannot_vanish() {
-        return false;
-    }
-    sum.separate(equal);
-    true
+    sum
 }
 
 type Ends = (Option<i128>, Option<i128>);

@@ -308,7 +308,9 @@ impl Planner<'_> {
     /// Adds what is not there yet. An access that equals another but for its op conflicts with the same ones.
     fn merge(&mut self, into: &mut Vec<Access>, more: Vec<Access>) {
         for access in more {
-            let alike = |old: &Access| old.buffer == access.buffer && old.writes == access.writes;
+            let alike = |old: &Access| {
+                old.buffer == access.buffer && old.window == access.window && old.writes == access.writes
+            };
             if into.iter().any(|old| alike(old) && (old.index.is_none() || old.index == access.index)) {
                 continue;
             }
