@@ -4,6 +4,7 @@
 //! in `analysis`.
 
 mod analysis;
+pub mod auto_inline;
 pub mod canonicalize;
 pub mod check_bounds;
 pub mod check_races;
@@ -11,9 +12,11 @@ pub mod contract;
 pub mod cse;
 pub mod dce;
 pub mod hoist_alloc;
+pub mod hoist_if;
 pub mod inline;
 pub mod loop_partition;
 pub mod lower_intrin;
+pub mod lower_thread_allreduce;
 pub mod narrow_index;
 pub mod remove_no_op;
 pub mod schedule;

@@ -4,9 +4,9 @@
 //! holds the named pipelines; [`cuda`] is the default one, with the reason why each line stands where it does.
 
 use crate::{
-    canonicalize, check_bounds, check_races, contract, cse, dce, hoist_alloc, inline, loop_partition, lower_intrin,
-    narrow_index, remove_no_op, schedule, simplify, split_host_device, storage_flatten, thread_sync, unroll_loop,
-    verify_gpu_limits, verify_memory,
+    auto_inline, canonicalize, check_bounds, check_races, contract, cse, dce, hoist_alloc, hoist_if, inline,
+    loop_partition, lower_intrin, lower_thread_allreduce, narrow_index, remove_no_op, schedule, simplify,
+    split_host_device, storage_flatten, thread_sync, unroll_loop, verify_gpu_limits, verify_memory,
 };
 use tc_pass::pipeline::quote_value;
 use tc_pass::{OptionError, PassInfo, PipelineInfo, RawOption, Step};
@@ -16,6 +16,7 @@ pub static PASSES: &[&PassInfo] = &[
     // Operators.
     &schedule::INFO,
     &inline::INFO,
+    &auto_inline::INFO,
     // Algebra.
     &simplify::INFO,
     &canonicalize::INFO,
@@ -26,11 +27,13 @@ pub static PASSES: &[&PassInfo] = &[
     &contract::INFO,
     // Loops.
     &loop_partition::INFO,
+    &hoist_if::INFO,
     &unroll_loop::INFO,
     // Storage.
     &storage_flatten::INFO,
     &hoist_alloc::INFO,
     // Hardware.
+    &lower_thread_allreduce::INFO,
     &thread_sync::INFO,
     &lower_intrin::INFO,
     &split_host_device::INFO,

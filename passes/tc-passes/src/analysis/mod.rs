@@ -4,6 +4,8 @@ pub(crate) mod access;
 pub(crate) mod conflict;
 pub(crate) mod dead;
 pub(crate) mod fold;
+pub(crate) mod inlining;
+pub(crate) mod invariant;
 pub(crate) mod launch;
 pub(crate) mod order;
 pub(crate) mod places;

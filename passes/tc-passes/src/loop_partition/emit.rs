@@ -1,29 +1,42 @@
 //! Making the parts.
 
 use super::Options;
-use super::find::Division;
+use super::find::{Division, is_staged};
 use crate::analysis::fold;
 use crate::analysis::launch::coordinate;
 use tc_arith::Expr;
-use tc_dialects::algebra::{self, Algebra};
-use tc_dialects::{arith, tir};
+use tc_dialects::algebra::{self, Algebra, const_extent};
+use tc_dialects::arith;
+use tc_dialects::tir::{self, LoopKind};
 use tc_ir::clone::{ValueMap, clone_body, clone_op, clone_ops};
-use tc_ir::walk::ops_under;
+use tc_ir::walk::{ancestors, ops_under};
 use tc_ir::{Builder, Elem, Func, Op, Region, Rewriter, Value, keys};
 
+/// A loop that stands for another one now.
+pub(super) struct Made {
+    pub(super) op: Op,
+    /// The conditions in it that are settled elsewhere; `None` where they are settled here.
+    pub(super) open: Option<Vec<Value>>,
+}
+
 /// Divides `op`; gives the loops that stand for it now.
-pub(super) fn emit(func: &mut Func, op: Op, division: Division, options: &Options) -> Vec<Op> {
+pub(super) fn emit(func: &mut Func, op: Op, division: Division, options: &Options) -> Vec<Made> {
     if coordinate(func, op).is_none() {
         return parts(func, op, &division, options);
     }
     choose(func, op, &division);
-    vec![op]
+    vec![Made { op, open: None }]
 }
 
-/// Lets a hinted loop that cannot be divided be unrolled instead.
-pub(super) fn unroll(func: &mut Func, op: Op) {
+/// Lets a hinted loop that cannot be divided be unrolled instead, if that can be done.
+pub(super) fn unroll(func: &mut Func, op: Op) -> bool {
+    let runs_in_order = tir::loop_kind(func, op) == Some(LoopKind::Serial);
+    if !runs_in_order || const_extent(func, op).is_none() {
+        return false;
+    }
     let kind = func.word_attr("unroll");
     Rewriter::new(func).set_attr(op, keys::KIND, kind);
+    true
 }
 
 fn elem_of(func: &Func, value: Value) -> Elem {
@@ -31,7 +44,11 @@ fn elem_of(func: &Func, value: Value) -> Elem {
 }
 
 /// Up to three loops in a row in the place of one; what is carried goes through them.
-fn parts(func: &mut Func, op: Op, division: &Division, options: &Options) -> Vec<Op> {
+fn parts(func: &mut Func, op: Op, division: &Division, options: &Options) -> Vec<Made> {
+    if division.has_parts != [false; 2] {
+        // All parts share the buffers.
+        move_allocs(func, func.op_regions(op)[0], |_| Some(op));
+    }
     let (lo, hi) = (func.operand(op, 0), func.operand(op, 1));
     let elem = elem_of(func, lo);
     let mut b = Builder::before(func, op);
@@ -49,8 +66,9 @@ fn parts(func: &mut Func, op: Op, division: &Division, options: &Options) -> Vec
     for (from, to, middle, wanted) in ranges {
         if wanted {
             let (values, part) = one_part(func, op, (from, to), &carried, options);
+            let open = division.settled.iter().filter_map(|value| part.map.get(value).copied()).collect();
+            made.extend(part.op.map(|op| Made { op, open: (!middle).then_some(open) }));
             carried = if middle { settle(func, division, &part.map, values) } else { values };
-            made.extend(part.op);
         }
     }
     Rewriter::new(func).replace_op(op, &carried);
@@ -120,7 +138,7 @@ fn settle(func: &mut Func, division: &Division, map: &ValueMap, values: Vec<Valu
 /// The loop names a block: all threads of the block take one of two bodies.
 fn choose(func: &mut Func, op: Op, division: &Division) {
     let place = innermost_launch(func, op);
-    hoist_allocs(func, place);
+    move_allocs(func, place, |func| func.ops(place).find(|&op| func.opcode(op) != tir::ALLOC));
     let iv = func.region_args(func.op_regions(op)[0])[0];
     let elem = elem_of(func, iv);
     let Some(first) = func.ops(place).find(|&op| func.opcode(op) != tir::ALLOC) else { return };
@@ -165,14 +183,18 @@ fn replace_in_place(func: &mut Func, division: &Division) {
     settle(func, division, &map, Vec::new());
 }
 
-/// The body of the innermost launch loop that stands alone in the one around it.
+/// The body of the innermost loop over launch coordinates or virtual threads that stands alone in the one around it.
 fn innermost_launch(func: &Func, op: Op) -> Region {
     let mut region = func.op_regions(op)[0];
     loop {
         let mut inner = func.ops(region).filter(|&op| !func.op_regions(op).is_empty());
         let only = inner.next().filter(|_| inner.next().is_none());
         let writes_nothing = |op: Op| func.opcode(op) == tir::ALLOC || tc_ir::effects::summary(func, op).is_pure();
-        let Some(next) = only.filter(|&op| coordinate(func, op).is_some()) else { return region };
+        let names_threads = |op: Op| {
+            coordinate(func, op).is_some()
+                || (func.opcode(op) == tir::FOR && tir::loop_kind(func, op) == Some(LoopKind::Vthread))
+        };
+        let Some(next) = only.filter(|&op| names_threads(op)) else { return region };
         if !func.ops(region).all(|op| op == next || writes_nothing(op)) {
             return region;
         }
@@ -180,13 +202,22 @@ fn innermost_launch(func: &Func, op: Op) -> Region {
     }
 }
 
-/// Moves every alloc under `region` to its head, so that both bodies share the buffers.
-fn hoist_allocs(func: &mut Func, region: Region) {
-    let allocs: Vec<Op> = ops_under(func, region).filter(|&op| func.opcode(op) == tir::ALLOC).collect();
+/// Moves the allocs under `region` to stand before what `place` tells, so that all copies share the buffers. One that is
+/// filled ahead keeps its loop, and one that each virtual thread has of its own keeps that.
+fn move_allocs(func: &mut Func, region: Region, place: impl Fn(&Func) -> Option<Op>) {
+    let own_loop = |func: &Func, op: Op| {
+        let parent = func.region_parent(region);
+        ancestors(func, op)
+            .take_while(|&outer| Some(outer) != parent)
+            .any(|outer| func.opcode(outer) == tir::FOR && tir::loop_kind(func, outer) == Some(LoopKind::Vthread))
+    };
+    let allocs: Vec<Op> = ops_under(func, region)
+        .filter(|&op| func.opcode(op) == tir::ALLOC && !is_staged(func, op) && !own_loop(func, op))
+        .collect();
     let mut rw = Rewriter::new(func);
-    for op in allocs.into_iter().rev() {
-        match rw.func().first_op(region) {
-            Some(first) if first != op => rw.move_before(op, first),
+    for op in allocs {
+        match place(rw.func()) {
+            Some(place) if place != op => rw.move_before(op, place),
             _ => {}
         }
     }

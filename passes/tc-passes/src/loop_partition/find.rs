@@ -1,12 +1,15 @@
 //! Which loops qualify, and on which interval their conditions are settled.
 
 use super::{HINT, Options};
+use crate::analysis::launch::{Nest, nest_of};
+use crate::analysis::uniform::Uniform;
+use indexmap::IndexSet;
 use tc_arith::{BinaryOp, Expr, Node, SymInterval, Var};
 use tc_dialects::algebra::{Algebra, const_extent};
 use tc_dialects::arith;
 use tc_dialects::tir::{self, LoopKind};
 use tc_ir::walk::{is_inside, ops_under};
-use tc_ir::{AttrData, Def, Func, Op, Value};
+use tc_ir::{AttrData, Def, Func, Op, Value, keys};
 
 /// Where a loop is divided.
 pub(super) struct Division {
@@ -42,84 +45,138 @@ pub(super) fn is_candidate(func: &Func, op: Op, options: &Options) -> bool {
         Some(LoopKind::Launch(coordinate)) => !coordinate.is_thread(),
         _ => false,
     };
-    let hinted = is_hinted(func, op);
-    divisible
-        && (hinted || options.partition_const_loop || const_extent(func, op).is_none())
-        && !conditions(func, op, hinted).is_empty()
+    if !divisible || is_hinted(func, op) {
+        return divisible;
+    }
+    (options.partition_const_loop || const_extent(func, op).is_none())
+        && !conditions(func, op, false).is_empty()
+        && !fills_ahead(func, op)
 }
 
-/// The conditions under the loop that may be settled: each a result of an op in the body that is only used as a truth
-/// value.
-fn conditions(func: &Func, op: Op, hinted: bool) -> Vec<Value> {
-    let mut found = Vec::new();
+/// Is a buffer made under the loop of which several iterations' copies are wanted? In parts of a loop they would be made
+/// anew for each.
+fn fills_ahead(func: &Func, op: Op) -> bool {
+    ops_under(func, func.op_regions(op)[0]).any(|inner| is_staged(func, inner))
+}
+
+/// Is `op` an alloc of which several iterations' copies are wanted?
+pub(super) fn is_staged(func: &Func, op: Op) -> bool {
+    func.opcode(op) == tir::ALLOC && func.int_of(op, keys::STAGES).is_some_and(|stages| stages > 1)
+}
+
+/// The conditions under the loop that may be settled: each a result of an op in the body. Those of `likely`, and with the
+/// hint every comparison and all that a conditional asks.
+fn conditions(func: &Func, op: Op, hinted: bool) -> IndexSet<Value> {
+    let mut found = IndexSet::new();
     for inner in ops_under(func, func.op_regions(op)[0]) {
         let value = match func.opcode(inner) {
             arith::LIKELY => func.result(inner),
+            arith::CMP if hinted => func.result(inner),
             // A condition computed outside does not depend on the loop.
             tir::IF if hinted => Some(func.operand(inner, 0)),
             _ => None,
         };
-        let Some(value) = value else { continue };
-        let is_likely_too =
-            func.def_op(value).is_some_and(|def| func.opcode(def) == arith::LIKELY) && func.opcode(inner) == tir::IF;
-        if !is_likely_too && func.def_op(value).is_some_and(|def| is_inside(func, def, op)) && !found.contains(&value) {
-            found.push(value);
-        }
+        let is_own = |value: &Value| func.def_op(*value).is_some_and(|def| is_inside(func, def, op));
+        let is_truth = |value: &Value| func.value_type(*value) == func.bool_ty();
+        found.extend(value.filter(|value| is_own(value) && is_truth(value)));
     }
     found
 }
 
-/// Finds the interval on which all conditions hold, or all fail.
-pub(super) fn divide(func: &Func, op: Op) -> Option<Division> {
+/// Finds the interval on which all conditions hold, or all fail; those of `excluded` are left alone.
+pub(super) fn divide(func: &Func, op: Op, excluded: &[Value]) -> Option<Division> {
     let mut algebra = Algebra::of_func(func);
     algebra.enter_place(func, op);
+    let hinted = is_hinted(func, op);
     let iv = func.region_args(func.op_regions(op)[0])[0];
     let var = algebra.declare(func, iv);
-    let (lo, hi) = (algebra.expr(func, func.operand(op, 0)), algebra.expr(func, func.operand(op, 1)));
-    let conditions: Vec<Value> = conditions(func, op, is_hinted(func, op))
+    let range = (algebra.expr(func, func.operand(op, 0)), algebra.expr(func, func.operand(op, 1)));
+    let conditions: Vec<Value> = conditions(func, op, hinted)
         .into_iter()
+        .filter(|value| !excluded.contains(value))
         .filter(|&value| {
             let expr = algebra.expr(func, value);
             algebra.analyzer.pool.uses(expr, var)
         })
         .collect();
-    [true, false].into_iter().find_map(|truth| {
-        let (settled, interval) = settle(func, &mut algebra, op, var, &conditions, truth);
-        let (begin, end) = clamp(&mut algebra, lo, hi, interval);
-        let pool = &mut algebra.analyzer.pool;
-        let (empty, before, after) = (pool.le(end, begin), pool.le(begin, lo), pool.le(hi, end));
-        if settled.is_empty() || algebra.analyzer.can_prove(empty) {
-            return None;
-        }
-        let has_parts = [before, after].map(|missing| !algebra.analyzer.can_prove(missing));
-        // Where it is not known that the middle is ever run, nothing is gained for certain, but nothing is lost.
-        Some(Division { algebra: std::mem::take(&mut algebra), begin, end, has_parts, settled, truth })
-    })
+    if conditions.is_empty() || !is_uniform(func, &algebra, op, &[range.0]) {
+        // Threads that begin at different values would be at different parts at one time.
+        return None;
+    }
+    let mut search = Search { func, algebra: &mut algebra, op, var, range, greedy: hinted };
+    let found = [true, false].into_iter().find_map(|truth| Some((truth, search.settle(&conditions, truth)?)));
+    let (truth, Settled { values, begin, end }) = found?;
+    let (lo, hi) = range;
+    let pool = &mut algebra.analyzer.pool;
+    let (before, after) = (pool.le(begin, lo), pool.le(hi, end));
+    // Where it is not known that the middle is ever run, nothing is gained for certain, but nothing is lost.
+    let has_parts = [before, after].map(|missing| !algebra.analyzer.can_prove(missing));
+    Some(Division { algebra, begin, end, has_parts, settled: values, truth })
 }
 
-/// The conditions that can be solved, and the interval on which all of them are `truth`.
-fn settle(
-    func: &Func,
-    algebra: &mut Algebra,
+/// Conditions that are settled from `begin` to before `end`.
+struct Settled {
+    values: Vec<Value>,
+    begin: Expr,
+    end: Expr,
+}
+
+/// The search for an interval.
+struct Search<'s> {
+    func: &'s Func,
+    algebra: &'s mut Algebra,
     op: Op,
     var: Var,
-    conditions: &[Value],
-    truth: bool,
-) -> (Vec<Value>, SymInterval) {
-    let (mut settled, mut interval) = (Vec::new(), SymInterval::FULL);
-    for &value in conditions {
-        let expr = algebra.expr(func, value);
-        let wanted = if truth { expr } else { algebra.analyzer.pool.not(expr) };
-        let Some(relaxed) = relaxed(func, algebra, op, var, wanted) else { continue };
-        let Some(found) = algebra.analyzer.deduce_bound(var, wanted, &relaxed) else { continue };
-        let ends = [found.min, found.max];
-        if !ends.iter().flatten().all(|&end| is_outside(func, algebra, op, end)) {
-            continue;
+    range: (Expr, Expr),
+    /// Leave out a condition that leaves nothing of the interval; otherwise nothing is found then.
+    greedy: bool,
+}
+
+impl Search<'_> {
+    /// The conditions that can be solved, and the interval on which all of them are `truth`.
+    fn settle(&mut self, conditions: &[Value], truth: bool) -> Option<Settled> {
+        let (lo, hi) = self.range;
+        let (mut values, mut interval) = (Vec::new(), SymInterval::FULL);
+        for &value in conditions {
+            let Some(found) = self.solve(value, truth) else { continue };
+            let narrowed = intersection(self.algebra, interval, found);
+            if self.greedy {
+                let (begin, end) = clamp(self.algebra, lo, hi, narrowed);
+                if self.is_empty(begin, end) {
+                    continue;
+                }
+            }
+            interval = narrowed;
+            values.push(value);
         }
-        interval = intersection(algebra, interval, found);
-        settled.push(value);
+        let (begin, end) = clamp(self.algebra, lo, hi, interval);
+        (!values.is_empty() && !self.is_empty(begin, end)).then_some(Settled { values, begin, end })
     }
-    (settled, interval)
+
+    fn is_empty(&mut self, begin: Expr, end: Expr) -> bool {
+        let empty = self.algebra.analyzer.pool.le(end, begin);
+        self.algebra.analyzer.can_prove(empty)
+    }
+
+    /// Where `condition` is `truth`, whatever the loops inside and the threads do.
+    fn solve(&mut self, condition: Value, truth: bool) -> Option<SymInterval> {
+        let (func, op) = (self.func, self.op);
+        let expr = self.algebra.expr(func, condition);
+        let wanted = if truth { expr } else { self.algebra.analyzer.pool.not(expr) };
+        let relaxed = relaxed(func, self.algebra, op, self.var, wanted)?;
+        let found = self.algebra.analyzer.deduce_bound(self.var, wanted, &relaxed)?;
+        let ends: Vec<Expr> = [found.min, found.max].into_iter().flatten().collect();
+        let outside = ends.iter().all(|&end| is_outside(func, self.algebra, op, end));
+        (outside && is_uniform(func, self.algebra, op, &ends)).then_some(found)
+    }
+}
+
+/// Is each of `exprs` the same for all threads of a block? Only then do they go through the parts together.
+fn is_uniform(func: &Func, algebra: &Algebra, op: Op, exprs: &[Expr]) -> bool {
+    let vars: Vec<Var> = exprs.iter().flat_map(|&expr| algebra.analyzer.pool.vars(expr)).collect();
+    let Some(nest) = nest_of(func, op).filter(|_| !vars.is_empty()) else { return true };
+    let uniform = Uniform::of(func, &Nest::of(func, nest));
+    vars.into_iter().all(|var| uniform.is(Algebra::value(var)))
 }
 
 fn intersection(algebra: &mut Algebra, a: SymInterval, b: SymInterval) -> SymInterval {
@@ -147,6 +204,7 @@ fn relaxed(func: &Func, algebra: &mut Algebra, op: Op, var: Var, condition: Expr
         let inside = looped.is_some_and(|inner| is_inside(func, inner, op));
         let thread = looped.is_some_and(|inner| match tir::loop_kind(func, inner) {
             Some(LoopKind::Launch(coordinate)) => coordinate.is_thread(),
+            Some(LoopKind::Vthread) => true,
             _ => false,
         });
         if inside || thread {
@@ -166,7 +224,7 @@ fn relaxed(func: &Func, algebra: &mut Algebra, op: Op, var: Var, condition: Expr
     Some(found)
 }
 
-/// Are all variables of `expr` in scope before `op`, and none of them a thread?
+/// Are all variables of `expr` in scope before `op`?
 fn is_outside(func: &Func, algebra: &Algebra, op: Op, expr: Expr) -> bool {
     algebra.analyzer.pool.vars(expr).into_iter().all(|var| is_visible(func, Algebra::value(var), op))
 }

@@ -37,18 +37,22 @@
 //!
 //! 1. A candidate is a serial or unrolled loop with bounds that are not constant (or any, with `partition-const-loop` or the
 //!    attribute `loop_partition_hint`) whose variable occurs in a `likely` condition under it; with the hint, in any
-//!    condition. A loop bound to `blockIdx` qualifies in the same way, one bound to `threadIdx` never does.
-//! 2. Solve each condition for the loop's variable so that it holds for all values of the loops inside and of all
-//!    threads; intersect. Where nothing is left, try the values for which all conditions fail.
-//! 3. The loop becomes up to three: before, within and after the interval; within, the conditions are constants. A loop
-//!    over `blockIdx` stays one, and a condition on it alone, the same for all threads of a block, chooses between two
-//!    bodies.
-//! 4. Take off every `likely` and every hint that is left.
+//!    comparison or condition. A loop bound to `blockIdx` qualifies in the same way, one bound to `threadIdx` never does.
+//! 2. Solve each condition for the loop's variable so that it holds for all values of the loops inside, of all threads
+//!    and virtual threads, and intersect; with the hint, a condition that would leave nothing is passed over. Where
+//!    nothing is left, try the values for which all conditions fail. The ends are the same for all threads of a
+//!    block, so that no barrier comes into divergent control.
+//! 3. The loop becomes up to three: before, within and after the interval; within, the conditions are constants. They share
+//!    the buffers that were made in the loop. A loop over `blockIdx` stays one, and a condition on it alone, the same
+//!    for all threads of a block, chooses between two bodies inside the innermost loop over threads.
+//! 4. The parts before and after are divided in turn, by the conditions that were passed over.
+//! 5. Take off every `likely` and every hint that is left.
 //!
 //! # Limits
 //!
-//! Conditions are conjunctions of comparisons that are linear in the variable. Once a function has grown to 100,000 ops no
-//! more loops are divided.
+//! Conditions are conjunctions of comparisons that are linear in the variable. A loop that threads begin at different values
+//! is left, and without a hint one in which a buffer is made for several iterations at once. Once a function has grown to
+//! 100,000 ops no more loops are divided.
 //!
 //! # References
 //!
@@ -59,10 +63,11 @@ mod find;
 
 use crate::analysis::fold;
 use indexmap::IndexSet;
+use rustc_hash::FxHashMap;
 use tc_dialects::{arith, forms, tir};
 use tc_ir::rewrite::rewrite_ops;
 use tc_ir::walk::{all_ops, n_ops};
-use tc_ir::{Func, Op};
+use tc_ir::{Func, Op, Value};
 use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
 
 tc_pass::options! {
@@ -104,24 +109,28 @@ impl FuncPass for LoopPartition {
     fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
         let mut changed = false;
         let mut seen: IndexSet<Op> = IndexSet::new();
+        // Parts of loops that may be divided once more, with the conditions that are settled in another part.
+        let mut open: FxHashMap<Op, Vec<Value>> = FxHashMap::default();
         while let Some(op) = next_candidate(func, &self.options, &mut seen) {
             if n_ops(func) > MAX_OPS {
                 break;
             }
-            let hinted = find::is_hinted(func, op);
-            match find::divide(func, op) {
+            let is_part = open.contains_key(&op);
+            match find::divide(func, op, open.get(&op).map_or(&[], Vec::as_slice)) {
                 Some(division) => {
                     let new = fold::mark(func);
-                    // The parts of a loop are not divided again; loops in them may be.
-                    seen.extend(emit::emit(func, op, division, &self.options));
+                    for made in emit::emit(func, op, division, &self.options) {
+                        // A middle part is not divided again; loops in it may be.
+                        match made.open {
+                            Some(settled) => drop(open.insert(made.op, settled)),
+                            None => drop(seen.insert(made.op)),
+                        }
+                    }
                     fold::fold_new(func, new);
                     cx.count("loops divided", 1);
                     changed = true;
                 }
-                None if hinted && self.options.unroll_loop_with_partition_hint_no_interval => {
-                    emit::unroll(func, op);
-                    changed = true;
-                }
+                None if self.options.unroll_loop_with_partition_hint_no_interval && !is_part && find::is_hinted(func, op) => changed |= emit::unroll(func, op),
                 None => {}
             }
         }
@@ -131,9 +140,9 @@ impl FuncPass for LoopPartition {
 
 /// The next loop to look at, in the order of the text: outer loops before inner ones, copies as they come.
 fn next_candidate(func: &Func, options: &Options, seen: &mut IndexSet<Op>) -> Option<Op> {
-    let op = all_ops(func).find(|&op| !seen.contains(&op) && find::is_candidate(func, op, options))?;
-    seen.insert(op);
-    Some(op)
+    all_ops(func)
+        .filter(|&op| func.opcode(op) == tir::FOR)
+        .find(|&op| seen.insert(op) && find::is_candidate(func, op, options))
 }
 
 /// Takes off every `likely` and every hint.

@@ -1,0 +1,166 @@
+//! Puts simple stages of an operator in the place of their reads.
+//!
+//! # Input form
+//!
+//! Any; operators are looked at together with the schedules for them.
+//!
+//! # Output form
+//!
+//! As it came, with fewer stages in the operators.
+//!
+//! # Example
+//!
+//! ```tir
+//! te.func @f(A: f32[16, 8], b: f32[8]) -> f32[16, 8] {
+//!   compute Sum[i: 16, j: 8] = A[i, j] + b[j]
+//!   compute C[i: 16, j: 8] = max(Sum[i, j], 0.0)
+//!   return C
+//! }
+//! ->
+//! te.func @f(A: f32[16, 8], b: f32[8]) -> f32[16, 8] {
+//!   compute C[i: 16, j: 8] = max(A[i, j] + b[j], 0.0)
+//!   return C
+//! }
+//! ```
+//!
+//! # Algorithm
+//!
+//! 1. Collect the stages that a schedule for the operator names; those stay.
+//! 2. Tell of what kind each other stage is that reduces nothing, gives one tensor, starts at 0, and is read but not
+//!    returned: *elementwise* where each index of each read is the axis of that number, and all axes are used;
+//!    *broadcast* where the indices of each read are some of the axes in their order, or literals; *injective* otherwise.
+//! 3. Put stages of the kinds that are asked for in the place of their reads, in the order of the text, so that what
+//!    is read through several of them ends up in the last.
+//!
+//! # Limits
+//!
+//! A stage that is read often is computed as often. One that would make the operator too large stays. Of a stage computed
+//! together with another none is moved.
+//!
+//! # References
+//!
+//! TVM 0.16, `src/te/schedule/auto_inline_elem_wise.cc`, which goes by the tags of operators; here the reads tell.
+
+use crate::analysis::inlining::{into_reads, obstacle};
+use indexmap::IndexSet;
+use tc_dialects::{sched, te};
+use tc_ir::walk::{all_ops, ops_under};
+use tc_ir::{AttrData, Func, Module, Op, Value};
+use tc_pass::{ModulePass, PassCx, PassInfo, PassKind};
+
+tc_pass::options! {
+    /// What `auto-inline` can be told.
+    pub struct Options {
+        /// Stages whose reads are all of the element that is computed.
+        elementwise: bool = true,
+        /// Stages whose reads leave out axes.
+        broadcast: bool = true,
+        /// All other stages that reduce nothing.
+        injective: bool = false,
+    }
+}
+
+/// The row.
+pub const INFO: PassInfo = PassInfo {
+    name: "auto-inline",
+    source: include_str!("auto_inline.rs"),
+    anchor: PassInfo::MODULE,
+    options: Options::INFO,
+    requires: &[],
+    establishes: &[],
+    make: |raw| Options::read(raw).map(|options| PassKind::Module(Box::new(AutoInline { options }))),
+};
+
+/// The pass.
+pub struct AutoInline {
+    /// What it was told.
+    pub options: Options,
+}
+
+/// How a stage reads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    Elementwise,
+    Broadcast,
+    Injective,
+}
+
+impl ModulePass for AutoInline {
+    fn run(&self, module: &mut Module, cx: &mut PassCx) -> bool {
+        let named = named_stages(module);
+        let mut changed = false;
+        for func in module.items.iter_mut().filter(|item| item.header.opcode == te::FUNC) {
+            changed |= self.operator(func, &named, cx);
+        }
+        changed
+    }
+}
+
+impl AutoInline {
+    fn operator(&self, func: &mut Func, named: &IndexSet<(String, String)>, cx: &mut PassCx) -> bool {
+        let stages: Vec<Op> = func.ops(func.body()).filter(|&op| func.opcode(op) == te::COMPUTE).collect();
+        let mut changed = false;
+        for op in stages {
+            let is_named = func
+                .results(op)
+                .any(|tensor| named.contains(&(func.symbol().to_string(), func.value_text(tensor).to_string())));
+            if is_named || obstacle(func, op).is_some() || !self.takes(kind(func, op)) {
+                continue;
+            }
+            if into_reads(func, op) {
+                cx.count("stages inlined", 1);
+                changed = true;
+            }
+        }
+        changed
+    }
+
+    fn takes(&self, kind: Kind) -> bool {
+        match kind {
+            Kind::Elementwise => self.options.elementwise,
+            Kind::Broadcast => self.options.broadcast,
+            Kind::Injective => self.options.injective,
+        }
+    }
+}
+
+/// The stages that schedules name, each after its operator.
+fn named_stages(module: &Module) -> IndexSet<(String, String)> {
+    let mut found = IndexSet::new();
+    for schedule in module.items.iter().filter(|item| item.header.opcode == sched::SCHEDULE) {
+        let stages = all_ops(schedule).filter(|&op| schedule.opcode(op) == sched::STAGE_OP);
+        let names = stages.filter_map(|op| match schedule.attr_data(schedule.attr_named(op, "name")?) {
+            AttrData::Str(name) => Some(name.to_string()),
+            _ => None,
+        });
+        for name in names {
+            let targets = schedule.header.targets.iter();
+            found.extend(targets.map(|target| (target.clone(), name.clone())));
+        }
+    }
+    found
+}
+
+/// How the stage `op` reads. One that reads nothing is elementwise.
+fn kind(func: &Func, op: Op) -> Kind {
+    let body = func.op_regions(op)[0];
+    let axes = func.region_args(body);
+    let mut kind = Kind::Elementwise;
+    for read in ops_under(func, body).filter(|&inner| func.opcode(inner) == te::READ) {
+        let indices = &func.operands(read)[1..];
+        if indices == axes {
+            continue;
+        }
+        if !is_some_of(func, indices, axes) {
+            return Kind::Injective;
+        }
+        kind = Kind::Broadcast;
+    }
+    kind
+}
+
+/// Are the indices some of the axes in their order, or literals?
+fn is_some_of(func: &Func, indices: &[Value], axes: &[Value]) -> bool {
+    let mut rest = axes.iter();
+    indices.iter().all(|index| func.constant(*index).is_some() || rest.any(|axis| axis == index))
+}

@@ -1,0 +1,64 @@
+//! Loops that only some threads of a block may enter.
+
+use crate::analysis::launch::{Nest, nest_of};
+use crate::analysis::sync;
+use crate::analysis::uniform::Uniform;
+use rustc_hash::FxHashMap;
+use tc_dialects::tir;
+use tc_ir::walk::{is_inside, ops_under};
+use tc_ir::{Func, Op, Value, effects, keys};
+
+/// Where threads have to wait for one another, as far as it was asked.
+#[derive(Default)]
+pub(super) struct Barriers {
+    /// For each launch nest the ops in or before which a barrier has to stand; `None` where that is not known.
+    planned: FxHashMap<Op, Option<Vec<Op>>>,
+}
+
+impl Barriers {
+    /// May the loop `op` be entered by those threads alone for which `condition` gives one answer?
+    pub(super) fn allow(&mut self, func: &Func, op: Op, condition: Value) -> bool {
+        let Some(nest) = nest_of(func, op) else { return true };
+        if Uniform::of(func, &Nest::of(func, nest)).is(condition) {
+            return true;
+        }
+        let body = func.op_regions(op)[0];
+        if ops_under(func, body).any(|inner| is_together(func, inner)) {
+            return false;
+        }
+        match self.planned.entry(nest).or_insert_with(|| planned(func, nest)) {
+            Some(ops) => !ops.iter().any(|&inner| is_inside(func, inner, op)),
+            None => false,
+        }
+    }
+
+    /// Ops were copied, so that what is known does not cover all.
+    pub(super) fn forget(&mut self) {
+        self.planned.clear();
+    }
+}
+
+/// Does `op` need all threads, or make a buffer for more than one of them?
+fn is_together(func: &Func, op: Op) -> bool {
+    let effect = func.row(op).effect;
+    let shares = func.opcode(op) == tir::ALLOC
+        && func
+            .result(op)
+            .and_then(|buffer| func.as_shaped(func.value_type(buffer)))
+            .is_none_or(|(_, _, scope)| scope != Some(keys::LOCAL));
+    effect.convergent || effect.synchronises || effect.unknown || shares
+}
+
+fn planned(func: &Func, nest: Op) -> Option<Vec<Op>> {
+    let plan = sync::plan(func, nest);
+    if !plan.unknown.is_empty() {
+        return None;
+    }
+    let stuck = plan.stuck.iter().flat_map(|conflict| [conflict.first.op, conflict.second.op]);
+    Some(plan.barriers.keys().copied().chain(stuck).collect())
+}
+
+/// Does `op` do nothing beyond reading, so that a conditional beside it guards all that is done?
+pub(super) fn is_quiet(func: &Func, op: Op) -> bool {
+    func.row(op).terminator || effects::summary(func, op).only_reads()
+}

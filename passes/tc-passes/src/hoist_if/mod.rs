@@ -1,0 +1,116 @@
+//! Moves conditions out of the loops that they do not depend on.
+//!
+//! A condition that is asked in each iteration, with the same answer each time, is asked once instead.
+//!
+//! # Input form
+//!
+//! `scheduled`.
+//!
+//! # Output form
+//!
+//! As it came.
+//!
+//! # Example
+//!
+//! ```tir
+//! for i in 0..n {
+//!   for k in 0..8 {
+//!     if i < 60 {
+//!       B[i] = B[i] + A[i * 8 + k]
+//!     }
+//!   }
+//! }
+//! ->
+//! for i in 0..n {
+//!   if i < 60 {
+//!     for k in 0..8 {
+//!       B[i] = B[i] + A[i * 8 + k]
+//!     }
+//!   }
+//! }
+//! ```
+//!
+//! # Algorithm
+//!
+//! For each loop, inner ones first:
+//!
+//! 1. Find the conditionals that guard all of its body: beside one of them the body, and between two of them a branch,
+//!    holds nothing but computations and reads. A conditional with an `else` ends the chain.
+//! 2. Keep those whose condition is computed from what stands outside the loop, by ops that read nothing and fail for no
+//!    operands, so that it may be asked where the loop does not run at all. Loops over launch coordinates are never left.
+//!    A condition on launch coordinates alone stays, unless `support-block-scope-hoisting`.
+//! 3. The loop goes into a conditional on that condition, and is what the inner one guarded. Only an `else` makes a second
+//!    loop, of what the `else` held.
+//! 4. With `hoist-expressions`, the conditions of `if_then_else` and of the lazy `&&` and `||` go the same way: the loop
+//!    stands once for either answer.
+//!
+//! # Limits
+//!
+//! A loop that carries values is left. Where threads of a block may part at the condition, a loop is left that holds a
+//! convergent op, or whose iterations need a barrier between them: it could not stand inside. A condition is not merged
+//! with an equal one beside it. Once a function has grown to 100,000 ops no loop is copied any more.
+//!
+//! # References
+//!
+//! TVM 0.16, `src/tir/transforms/hoist_expression.cc`. Hoisting out of a value is loop unswitching (Allen and Cocke 1971, "A
+//! catalogue of optimizing transformations").
+
+mod barriers;
+mod emit;
+mod find;
+
+use crate::analysis::order;
+use tc_dialects::{forms, tir};
+use tc_ir::walk::all_ops;
+use tc_ir::{Func, Op};
+use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
+
+tc_pass::options! {
+    /// What `hoist-if` can be told.
+    pub struct Options {
+        /// Move conditions on launch coordinates alone too.
+        support_block_scope_hoisting: bool = false,
+        /// Move the conditions of lazy values too, which makes a copy of the loop.
+        hoist_expressions: bool = false,
+    }
+}
+
+/// The row.
+pub const INFO: PassInfo = PassInfo {
+    name: "hoist-if",
+    source: include_str!("mod.rs"),
+    anchor: "tir.func",
+    options: Options::INFO,
+    requires: &[&forms::SCHEDULED],
+    establishes: &[],
+    make: |raw| Options::read(raw).map(|options| PassKind::Func(tir::FUNC, Box::new(HoistIf { options }))),
+};
+
+/// The pass.
+pub struct HoistIf {
+    /// What it was told.
+    pub options: Options,
+}
+
+impl FuncPass for HoistIf {
+    fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
+        let loops: Vec<Op> = all_ops(func).filter(|&op| find::is_candidate(func, op)).collect();
+        let mut barriers = barriers::Barriers::default();
+        let mut changed = false;
+        // Inner ones first: what leaves one loop may leave the next.
+        for op in loops.into_iter().rev() {
+            while let Some(hoist) = find::next(func, op, &self.options, &mut barriers) {
+                emit::emit(func, op, &hoist);
+                if hoist.copies {
+                    barriers.forget();
+                }
+                cx.count("conditions moved", 1);
+                changed = true;
+            }
+        }
+        if changed {
+            order::settle(func);
+        }
+        changed
+    }
+}
