@@ -3,8 +3,9 @@
 use crate::directive::{Cx, Item, Refused, code_list};
 use crate::graph::{AxisId, Graph, TensorRef};
 use crate::operator::{Define, Operator};
-use crate::params;
+use crate::params::Point;
 use crate::primitives;
+use crate::space::Domain;
 use crate::value::eval_op;
 use tc_dialects::sched;
 use tc_ir::opdef::Role;
@@ -24,17 +25,37 @@ pub(crate) fn apply(
     defines: &[Define],
     observe: Option<Observer<'_>>,
 ) -> Result<Graph, Diagnostics> {
+    let Some(sched) = schedule else { return operator.graph() };
+    let point = Domain::of(operator, sched, defines)?.first()?;
+    apply_at(operator, sched, &point, observe).map(|applied| applied.graph)
+}
+
+/// What applying a schedule gave.
+pub(crate) struct Applied {
+    pub(crate) graph: Graph,
+    /// What each value of the schedule stands for.
+    pub(crate) env: Vec<Item>,
+    /// The directives that were applied, in order.
+    pub(crate) directives: Vec<Op>,
+}
+
+/// The same at a point of the schedule's space.
+pub(crate) fn apply_at(
+    operator: &Operator<'_>,
+    sched: &Func,
+    point: &Point,
+    observe: Option<Observer<'_>>,
+) -> Result<Applied, Diagnostics> {
     let graph = operator.graph()?;
-    let Some(sched) = schedule else { return Ok(graph) };
-    let point = params::point(sched, defines)?;
     let mut env = vec![Item::Unset; sched.n_value_ids()];
     for (&param, &value) in sched.params().iter().zip(&point.values) {
         env[param.as_u32() as usize] = Item::Int(value);
     }
-    let mut run = Run { operator, graph, sched, env, found: Diagnostics::new(), observe, entered: Vec::new() };
+    let (found, directives, entered) = (Diagnostics::new(), Vec::new(), Vec::new());
+    let mut run = Run { operator, graph, sched, env, found, observe, entered, directives };
     run.body();
-    let Run { graph, found, .. } = run;
-    if found.has_errors() { Err(found) } else { Ok(graph) }
+    let Run { graph, env, directives, found, .. } = run;
+    if found.has_errors() { Err(found) } else { Ok(Applied { graph, env, directives }) }
 }
 
 struct Run<'a, 'o> {
@@ -46,6 +67,7 @@ struct Run<'a, 'o> {
     observe: Option<Observer<'o>>,
     /// The conditionals whose branch is being run.
     entered: Vec<Op>,
+    directives: Vec<Op>,
 }
 
 impl Run<'_, '_> {
@@ -141,12 +163,21 @@ impl Run<'_, '_> {
     }
 
     fn directive(&mut self, op: Op, by: &'static str, apply: fn(&mut Cx<'_>) -> Result<(), Refused>) {
-        let mut cx = Cx { graph: &mut self.graph, sched: self.sched, at: op, by, env: &self.env, results: Vec::new() };
+        let mut cx = Cx {
+            operator: self.operator,
+            graph: &mut self.graph,
+            sched: self.sched,
+            at: op,
+            by,
+            env: &self.env,
+            results: Vec::new(),
+        };
         let done = apply(&mut cx);
         let results = std::mem::take(&mut cx.results);
         match done {
             Ok(()) => {
                 self.set_results(op, &results);
+                self.directives.push(op);
                 if let Some(observe) = &mut self.observe {
                     observe(&self.graph, op);
                 }

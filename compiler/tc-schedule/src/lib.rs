@@ -3,7 +3,7 @@
 //! Reading order:
 //!
 //! - [`graph`]: the stages of an operator, their axes and loops, as plain data.
-//! - [`params`]: the points of a schedule that has parameters.
+//! - [`space`]: the points of a schedule that has parameters.
 //! - [`primitives()`]: the directives, one file each.
 //! - [`bounds`]: which part of each tensor a stage computes, and how long each loop is, before there is any program.
 //! - [`lower()`]: the program.
@@ -15,24 +15,30 @@ mod apply;
 mod body;
 pub mod bounds;
 mod check;
+mod choices;
 mod directive;
 pub mod graph;
 mod inline;
+mod layout;
 mod lower;
 mod operator;
-pub mod params;
+mod origin;
+mod params;
 mod plan;
+mod predicate;
 mod primitives;
 mod scope;
+pub mod space;
 mod value;
 
 pub use bounds::{Bounds, OverLimit};
 pub use graph::Graph;
 pub use inline::inline_into_consumers;
 pub use operator::Define;
-pub use params::{Point, Points};
+pub use params::{Param, Point};
 pub use primitives::{PrimitiveInfo, primitives};
 pub use scope::Scope;
+pub use space::Space;
 
 use check::Extent;
 use operator::Operator;

@@ -1,97 +1,339 @@
-//! The parameters of a schedule: what each may be, the default point, and all points in order.
+//! The parameters of a schedule: what each may be, and a walk over the points that `where` admits.
 //!
-//! A parameter's choices may depend on those before it. Points are tried in the order of the text, the last parameter
-//! running fastest; the first point that the `where` admits is the default.
+//! Choices may be expressions over earlier parameters and the operator's sizes. Points are tried in the order of the
+//! text, the last parameter running fastest; nothing is listed that is not asked for. A condition is looked at as soon
+//! as all of its parameters have a value, and never before the conditions that stand before it, so that
+//! `where p != 0, q % p == 0` divides by no zero.
 
-use crate::operator::Define;
-use crate::value::eval_attr;
+use crate::choices::{Choices, Divisors, NoChoices, choices};
+use crate::value::{NoValue, eval_or_why};
 use tc_ir::attrs::AttrData;
-use tc_ir::{Attr, Func, Name};
-use tc_support::{Diagnostic, Diagnostics, suggest};
-
-/// How many choices one parameter may have.
-const MAX_CHOICES: i64 = 1 << 20;
-/// How many points in a row are tried before the search for one that is admitted ends.
-const MAX_TRIED: usize = 1 << 20;
+use tc_ir::{Attr, Elem, Func, Name};
+use tc_support::{Diagnostic, suggest};
 
 /// One value for each parameter, in order; truth values count as 0 and 1.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Point {
     /// The values.
     pub values: Vec<i64>,
 }
 
-/// The points of a schedule's space that its `where` admits, in order. What cannot be evaluated ends the iteration
-/// with a finding.
-pub struct Points<'a> {
-    sched: &'a Func,
-    names: Vec<Name>,
-    /// For each parameter chosen so far: what it may be, and which is taken.
-    stack: Vec<(Vec<i64>, usize)>,
-    values: Vec<i64>,
-    /// A value that the caller has fixed, by parameter.
-    fixed: Vec<Option<i64>>,
-    started: bool,
-    failed: Option<Diagnostic>,
-    tried: usize,
+/// A parameter.
+#[derive(Clone, Debug)]
+pub struct Param {
+    /// The name.
+    pub name: String,
+    /// The type: an integer or `bool`.
+    pub elem: Elem,
+    choices: Option<Attr>,
+    /// How many of the parameters before it its choices need.
+    needs: usize,
 }
 
-impl<'a> Points<'a> {
-    /// All points of the schedule `sched`.
-    pub fn new(sched: &'a Func) -> Points<'a> {
-        let params = sched.params();
-        let names = params.iter().filter_map(|&param| sched.value_name(param)).collect();
-        Points {
-            sched,
-            names,
-            stack: Vec::new(),
-            values: Vec::new(),
-            fixed: vec![None; params.len()],
-            started: false,
-            failed: None,
-            tried: 0,
+impl Param {
+    /// Is `value` one of the type?
+    fn fits(&self, value: i64) -> bool {
+        match self.elem {
+            Elem::Bool => matches!(value, 0 | 1),
+            elem => elem.wrap(value.into()) == i128::from(value),
         }
     }
 
-    /// Why the iteration ended, if not for want of points.
-    pub fn failed(&self) -> Option<&Diagnostic> {
-        self.failed.as_ref()
+    /// `value` as it is written.
+    pub fn show(&self, value: i64) -> String {
+        match (self.elem, value) {
+            (Elem::Bool, 0) => "false".to_string(),
+            (Elem::Bool, _) => "true".to_string(),
+            _ => value.to_string(),
+        }
     }
+}
 
-    fn fail(&mut self, code: &'static str, text: String) {
-        let location = self.sched.location(self.sched.header.loc);
-        self.failed = Some(Diagnostic::error(code, location, text));
-    }
+/// What a name in the header of a schedule stands for.
+#[derive(Clone, Copy, Debug)]
+enum Slot {
+    Param(usize),
+    Size(i64),
+}
 
-    fn name_of(&self, nth: usize) -> &str {
-        self.names.get(nth).map_or("", |&name| self.sched.text(name))
-    }
+/// The parameters of a schedule and its conditions.
+#[derive(Clone, Debug)]
+pub(crate) struct Params<'a> {
+    sched: &'a Func,
+    pub(crate) list: Vec<Param>,
+    slots: Vec<(Name, Slot)>,
+    /// The conditions, each with the number of parameters that must have a value before it is looked at.
+    facts: Vec<(Attr, usize)>,
+    /// From this parameter on nothing depends on what the others are: the rest of the space is a product.
+    pub(crate) free: usize,
+}
 
-    /// Opens parameter `nth`: finds its choices and takes the first. `false` if there is none, or on failure.
-    fn open(&mut self, nth: usize) -> bool {
-        let choices = match self.fixed[nth] {
-            Some(value) => Some(vec![value]),
-            None => {
-                let lookup = |name: Name| {
-                    let at = self.names[..nth.min(self.names.len())].iter().position(|&other| other == name)?;
-                    self.values.get(at).copied()
-                };
-                let decl = self.sched.header.params.get(nth).and_then(|param| param.choices);
-                decl.and_then(|attr| choices(self.sched, attr, &lookup))
+impl<'a> Params<'a> {
+    /// The parameters of `sched` for an operator with these sizes.
+    pub(crate) fn of(sched: &'a Func, sizes: &[(&str, i64)]) -> Result<Params<'a>, Diagnostic> {
+        let mut params = Params { sched, list: Vec::new(), slots: Vec::new(), facts: Vec::new(), free: 0 };
+        for (nth, &value) in sched.params().iter().enumerate() {
+            let name = sched.value_text(value).to_string();
+            let Some(elem) = sched.value_scalar(value).filter(|scalar| scalar.lanes == 1).map(|scalar| scalar.elem)
+            else {
+                return Err(params.wrong("parameter-type", format!("`{name}` is no integer and no `bool`")));
+            };
+            if !elem.is_int() && elem != Elem::Bool {
+                return Err(params.wrong("parameter-type", format!("`{name}` is no integer and no `bool`")));
             }
+            if let Some(name) = sched.value_name(value) {
+                params.slots.push((name, Slot::Param(nth)));
+            }
+            let choices = sched.header.params.get(nth).and_then(|param| param.choices);
+            params.list.push(Param { name, elem, choices, needs: 0 });
+        }
+        params.resolve(sizes);
+        Ok(params)
+    }
+
+    /// Finds what names stand for, and what needs which parameters.
+    fn resolve(&mut self, sizes: &[(&str, i64)]) {
+        let mut level = 0;
+        for &fact in &self.sched.header.facts {
+            level = level.max(self.needs(fact, sizes));
+            self.facts.push((fact, level));
+        }
+        for nth in 0..self.list.len() {
+            self.list[nth].needs = self.list[nth].choices.map_or(0, |choices| self.needs(choices, sizes));
+        }
+        self.free = level;
+        // What the rest needs must lie before it.
+        while let Some(needs) = self.list[self.free..].iter().map(|param| param.needs).find(|&needs| needs > self.free)
+        {
+            self.free = needs;
+        }
+    }
+
+    /// How many parameters must have a value before `attr` has one.
+    fn needs(&mut self, attr: Attr, sizes: &[(&str, i64)]) -> usize {
+        let (sched, mut needs, mut pending) = (self.sched, 0, vec![attr]);
+        while let Some(attr) = pending.pop() {
+            match sched.attr_data(attr) {
+                AttrData::Word(name) => {
+                    let slot = self.slots.iter().find(|(other, _)| other == name).map(|&(_, slot)| slot);
+                    match slot {
+                        Some(Slot::Param(nth)) => needs = needs.max(nth + 1),
+                        Some(Slot::Size(_)) => {}
+                        None => {
+                            let size = sizes.iter().find(|(size, _)| *size == sched.text(*name));
+                            self.slots.extend(size.map(|&(_, value)| (*name, Slot::Size(value))));
+                        }
+                    }
+                }
+                AttrData::Unary(_, arg) => pending.push(*arg),
+                AttrData::Binary(_, lhs, rhs) => pending.extend([*lhs, *rhs]),
+                AttrData::Call(_, args) | AttrData::List(args) => pending.extend(args.iter().copied()),
+                _ => {}
+            }
+        }
+        needs
+    }
+
+    fn lookup(&self, name: Name, values: &[i64]) -> Option<i64> {
+        let (_, slot) = self.slots.iter().find(|(other, _)| *other == name)?;
+        match *slot {
+            Slot::Param(nth) => values.get(nth).copied(),
+            Slot::Size(value) => Some(value),
+        }
+    }
+
+    pub(crate) fn wrong(&self, code: &'static str, text: String) -> Diagnostic {
+        Diagnostic::error(code, self.sched.location(self.sched.header.loc), text)
+    }
+
+    /// `p = 8, q = 4`
+    pub(crate) fn show(&self, values: &[i64]) -> String {
+        let shown = self.list.iter().zip(values);
+        let shown: Vec<String> =
+            shown.map(|(param, &value)| format!("{} = {}", param.name, param.show(value))).collect();
+        shown.join(", ")
+    }
+
+    /// ` with p = 8, q = 4`; nothing where there are no values.
+    pub(crate) fn with(&self, values: &[i64]) -> String {
+        if values.is_empty() { String::new() } else { format!(" with {}", self.show(values)) }
+    }
+
+    /// Do the choices of parameter `nth` depend on others?
+    pub(crate) fn needs_others(&self, nth: usize) -> bool {
+        self.list[nth].needs > 0
+    }
+
+    /// The choices of parameter `nth` as they are written.
+    pub(crate) fn choices_text(&self, nth: usize) -> String {
+        self.list[nth].choices.map_or("any".to_string(), |attr| self.sched.show_attr(attr))
+    }
+
+    /// The text of condition `nth`.
+    pub(crate) fn fact(&self, nth: usize) -> String {
+        self.facts.get(nth).map_or(String::new(), |&(fact, _)| self.sched.show_attr(fact))
+    }
+
+    pub(crate) fn n_facts(&self) -> usize {
+        self.facts.len()
+    }
+
+    /// Why an expression of the header has no value.
+    fn no_value(&self, code: &'static str, of: &str, why: NoValue, values: &[i64]) -> Diagnostic {
+        let show = |attr: Attr| self.sched.show_attr(attr);
+        match why {
+            NoValue::Name(name) => {
+                let name = self.sched.text(name);
+                let shown = suggest::shorten(name);
+                if self.list.iter().any(|param| param.name == name) {
+                    let text = format!("{of}: `{shown}` has no value there; it does not stand before");
+                    return self.wrong(code, text).help(format!("declare `{shown}` first"));
+                }
+                let text = format!("{of}: there is no parameter and no size `{shown}`");
+                let mut diagnostic = self.wrong(code, text);
+                diagnostic.help = suggest::did_you_mean(name, self.list.iter().map(|param| param.name.as_str()));
+                diagnostic
+            }
+            NoValue::Zero(attr) => {
+                let text = format!("{of}: `{}` divides by zero{}", show(attr), self.with(values));
+                self.wrong(code, text).help("rule that out before it: `b != 0 && a % b == 0`")
+            }
+            NoValue::Overflow(attr) => {
+                self.wrong(code, format!("{of}: `{}` overflows{}", show(attr), self.with(values)))
+            }
+            NoValue::Other(attr) => self.wrong(code, format!("{of}: `{}` is no number", show(attr))),
+        }
+    }
+
+    /// What parameter `values.len()` may be after `values`, and the steps that finding it took.
+    pub(crate) fn choices(
+        &self,
+        values: &[i64],
+        divisors: &mut Divisors,
+    ) -> Result<Option<(Choices, u64)>, Diagnostic> {
+        let param = &self.list[values.len()];
+        let Some(attr) = param.choices else { return Ok(None) };
+        let found =
+            choices(self.sched, attr, &|name| self.lookup(name, values), divisors).map_err(|why| match why {
+                NoChoices::Value(why) => {
+                    let of = format!("the choices of `{}` cannot be listed", param.name);
+                    self.no_value("parameter-choices", &of, why, values)
+                }
+                NoChoices::List(text) => {
+                    self.wrong("parameter-choices", format!("the choices of `{}` cannot be listed: {text}", param.name))
+                }
+            })?;
+        let outside = |value: &i64| !param.fits(*value);
+        let outside = match &found.0 {
+            Choices::List(list) => list.iter().copied().find(outside),
+            range => [0, range.len().saturating_sub(1)].into_iter().filter_map(|at| range.get(at)).find(outside),
         };
-        match choices {
-            Some(choices) if choices.is_empty() => false,
-            Some(choices) => {
-                self.values.push(choices[0]);
-                self.stack.push((choices, 0));
-                true
+        match outside {
+            None => Ok(Some(found)),
+            Some(value) => {
+                let text = format!("`{}` is a `{}`, which cannot be {value}", param.name, param.elem.name());
+                Err(self.wrong("parameter-choices", text))
             }
-            None => {
-                let text = format!("the choices of `{}` cannot be listed", self.name_of(nth));
-                self.fail("parameter-choices", text);
-                false
+        }
+    }
+
+    /// The first condition that `values` break, of those that are looked at when so many have a value.
+    fn broken(&self, values: &[i64]) -> Result<Option<usize>, Diagnostic> {
+        for (nth, &(fact, level)) in self.facts.iter().enumerate() {
+            if level != values.len() {
+                continue;
             }
+            match eval_or_why(self.sched, fact, &|name| self.lookup(name, values)) {
+                Ok(0) => return Ok(Some(nth)),
+                Ok(_) => {}
+                Err(why) => {
+                    let of = format!("the condition `{}` has no value", self.sched.show_attr(fact));
+                    return Err(self.no_value("parameter-condition", &of, why, values));
+                }
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Why points were not admitted.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Rejected {
+    /// How often each condition failed.
+    pub(crate) facts: Vec<u64>,
+    /// By parameter: was there ever a choice?
+    pub(crate) opened: Vec<bool>,
+    /// The last time that a parameter had no choice, or not the fixed value: the values before it, and its choices.
+    pub(crate) closed: Option<(Vec<i64>, Choices)>,
+}
+
+/// What a step of a walk came to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Step {
+    /// A point; its values are those of the walk.
+    Point,
+    /// There are no more.
+    End,
+    /// The work that was allowed is done.
+    Limit,
+}
+
+/// A walk over the points, or over the values of the first few parameters.
+#[derive(Clone, Debug)]
+pub(crate) struct Walk<'p> {
+    params: &'p Params<'p>,
+    /// The values that the caller has fixed, by parameter.
+    fixed: &'p [Option<i64>],
+    /// How many parameters get a value.
+    depth: usize,
+    stack: Vec<(Choices, u64)>,
+    pub(crate) values: Vec<i64>,
+    started: bool,
+    /// Steps done, and how many may be.
+    pub(crate) work: u64,
+    pub(crate) limit: u64,
+    divisors: Divisors,
+    pub(crate) rejected: Rejected,
+}
+
+impl<'p> Walk<'p> {
+    pub(crate) fn new(params: &'p Params<'p>, fixed: &'p [Option<i64>], depth: usize, limit: u64) -> Walk<'p> {
+        let rejected =
+            Rejected { facts: vec![0; params.facts.len()], opened: vec![false; params.list.len()], closed: None };
+        Walk {
+            params,
+            fixed,
+            depth,
+            stack: Vec::new(),
+            values: Vec::new(),
+            started: false,
+            work: 0,
+            limit,
+            divisors: Divisors::default(),
+            rejected,
+        }
+    }
+
+    /// Goes to the next point.
+    pub(crate) fn step(&mut self) -> Result<Step, Diagnostic> {
+        let mut go_back = std::mem::replace(&mut self.started, true);
+        loop {
+            if go_back && !self.advance() {
+                return Ok(Step::End);
+            }
+            self.work += 1;
+            if self.work > self.limit {
+                return Ok(Step::Limit);
+            }
+            if let Some(nth) = self.params.broken(&self.values)? {
+                self.rejected.facts[nth] += 1;
+                go_back = true;
+                continue;
+            }
+            if self.values.len() == self.depth {
+                return Ok(Step::Point);
+            }
+            go_back = !self.open()?;
         }
     }
 
@@ -100,7 +342,7 @@ impl<'a> Points<'a> {
         while let Some((choices, at)) = self.stack.last_mut() {
             self.values.pop();
             *at += 1;
-            if let Some(&value) = choices.get(*at) {
+            if let Some(value) = choices.get(*at) {
                 self.values.push(value);
                 return true;
             }
@@ -109,130 +351,74 @@ impl<'a> Points<'a> {
         false
     }
 
-    /// Completes the point: opens the parameters that are not open yet. `false` at the end of the space.
-    fn complete(&mut self) -> bool {
-        while self.stack.len() < self.fixed.len() {
-            if !self.open(self.stack.len()) && (self.failed.is_some() || !self.advance()) {
-                return false;
+    /// Opens the next parameter: finds its choices and takes the first. `false` if there is none.
+    fn open(&mut self) -> Result<bool, Diagnostic> {
+        let choices = self.choices()?;
+        match choices.get(0) {
+            Some(first) => {
+                self.rejected.opened[self.values.len()] = true;
+                self.values.push(first);
+                self.stack.push((choices, 0));
+                Ok(true)
             }
+            None => Ok(false),
         }
-        true
     }
 
-    fn admitted(&mut self) -> Option<bool> {
-        for &fact in &self.sched.header.facts {
-            let lookup = |name: Name| {
-                let at = self.names.iter().position(|&other| other == name)?;
-                self.values.get(at).copied()
-            };
-            match eval_attr(self.sched, fact, &lookup) {
-                Some(0) => return Some(false),
-                Some(_) => {}
-                None => {
-                    let text = format!("the condition `{}` has no value", self.sched.show_attr(fact));
-                    self.fail("parameter-condition", text);
-                    return None;
-                }
-            }
-        }
-        Some(true)
+    /// What the last parameter that has a value may be.
+    pub(crate) fn choices_of_last(&self) -> Option<&Choices> {
+        self.stack.last().map(|(choices, _)| choices)
     }
-}
 
-impl Iterator for Points<'_> {
-    type Item = Point;
-
-    fn next(&mut self) -> Option<Point> {
-        loop {
-            if self.failed.is_some() {
-                return None;
+    /// What the next parameter may be: its choices, or of these the one that is fixed.
+    pub(crate) fn choices(&mut self) -> Result<Choices, Diagnostic> {
+        let nth = self.values.len();
+        let param = &self.params.list[nth];
+        let found = self.params.choices(&self.values, &mut self.divisors)?;
+        let all = match (found, self.fixed[nth]) {
+            (Some((choices, steps)), _) => {
+                self.work = self.work.saturating_add(steps);
+                choices
             }
-            let first = !std::mem::replace(&mut self.started, true);
-            if !first && !self.advance() {
-                return None;
+            (None, Some(value)) if param.fits(value) => Choices::only(value),
+            (None, Some(value)) => {
+                let text = format!("`{}` is a `{}`, which cannot be {value}", param.name, param.elem.name());
+                return Err(self.params.wrong("parameter-value", text));
             }
-            if !self.complete() {
-                return None;
+            (None, None) => {
+                let text = format!("`{}` has no choices, and is given no value", param.name);
+                let help = format!(
+                    "list them, `{0}: {1} in [8, 16]`, or define it, `-D {0}=8`",
+                    param.name,
+                    param.elem.name()
+                );
+                return Err(self.params.wrong("parameter-choices", text).help(help));
             }
-            if self.admitted()? {
-                self.tried = 0;
-                return Some(Point { values: self.values.clone() });
-            }
-            self.tried += 1;
-            if self.tried > MAX_TRIED {
-                self.fail("parameter-none", format!("{MAX_TRIED} points in a row do not satisfy the condition"));
+        };
+        match self.fixed[nth] {
+            Some(value) if all.contains(value) => Ok(Choices::only(value)),
+            None if all.len() > 0 => Ok(all),
+            _ => {
+                self.rejected.closed = Some((self.values.clone(), all));
+                Ok(Choices::List([].into()))
             }
         }
     }
-}
 
-/// The values that `attr` lists: `[8, 16]`, `divisors(n)`, `range(low, high)`.
-fn choices(sched: &Func, attr: Attr, names: &dyn Fn(Name) -> Option<i64>) -> Option<Vec<i64>> {
-    match sched.attr_data(attr) {
-        AttrData::List(list) => list.iter().map(|&choice| eval_attr(sched, choice, names)).collect(),
-        AttrData::Call(name, args) => {
-            let args: Option<Vec<i64>> = args.iter().map(|&arg| eval_attr(sched, arg, names)).collect();
-            match (sched.text(*name), &args?[..]) {
-                ("divisors", &[n]) if (1..=MAX_CHOICES * MAX_CHOICES).contains(&n) => Some(divisors(n)),
-                ("range", &[low, high]) if high.checked_sub(low)? <= MAX_CHOICES => Some((low..high).collect()),
-                _ => None,
-            }
+    /// Takes a value of the next parameter, chosen among its choices by `pick`, which is told how many there are.
+    /// `false` where there is none, or a condition fails.
+    pub(crate) fn choose(&mut self, pick: &mut dyn FnMut(u64) -> u64) -> Result<bool, Diagnostic> {
+        self.work += 1;
+        let choices = self.choices()?;
+        if choices.len() == 0 {
+            return Ok(false);
         }
-        _ => None,
+        self.values.extend(choices.get(pick(choices.len())));
+        Ok(self.params.broken(&self.values)?.is_none())
     }
-}
 
-/// The divisors of `n`, ascending.
-fn divisors(n: i64) -> Vec<i64> {
-    let small: Vec<i64> = (1..).take_while(|d| d * d <= n).filter(|d| n % d == 0).collect();
-    let large = small.iter().rev().map(|d| n / d).filter(|d| d * d > n);
-    small.iter().copied().chain(large).collect()
-}
-
-/// The point that `defines` ask for: the first admitted one that has the values they give.
-pub fn point(sched: &Func, defines: &[Define]) -> Result<Point, Diagnostics> {
-    let mut points = Points::new(sched);
-    for (nth, &param) in sched.params().iter().enumerate() {
-        let name = sched.value_text(param);
-        if let Some(&(_, value)) = defines.iter().find(|(of, _)| of == name) {
-            check_choice(sched, nth, name, value)?;
-            points.fixed[nth] = Some(value);
-        }
-    }
-    let found = points.next();
-    if let Some(failed) = points.failed {
-        return Err(failed.into());
-    }
-    found.ok_or_else(|| {
-        let facts: Vec<String> =
-            sched.header.facts.iter().map(|&fact| format!("`{}`", sched.show_attr(fact))).collect();
-        let text = format!("no values of the parameters of `@{}` satisfy {}", sched.symbol(), facts.join(", "));
-        Diagnostic::error("parameter-none", sched.location(sched.header.loc), text).into()
-    })
-}
-
-/// Refuses a value that is no choice of its parameter, where that can be told without the other parameters.
-fn check_choice(sched: &Func, nth: usize, name: &str, value: i64) -> Result<(), Diagnostics> {
-    let decl = sched.header.params.get(nth).and_then(|param| param.choices);
-    let Some(choices) = decl.and_then(|attr| choices(sched, attr, &|_| None)) else { return Ok(()) };
-    if choices.contains(&value) {
-        return Ok(());
-    }
-    let listed: Vec<String> = choices.iter().take(24).map(i64::to_string).collect();
-    let text = format!("`{}` cannot be {value}", suggest::shorten(name));
-    let diagnostic = Diagnostic::error("parameter-value", sched.location(sched.header.loc), text);
-    Err(diagnostic.help(format!("its choices are {}", listed.join(", "))).into())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn divisors_ascend_and_are_all_there() {
-        assert_eq!(divisors(1), [1]);
-        assert_eq!(divisors(12), [1, 2, 3, 4, 6, 12]);
-        assert_eq!(divisors(36), [1, 2, 3, 4, 6, 9, 12, 18, 36]);
-        assert_eq!(divisors(97), [1, 97]);
+    /// Do the conditions over sizes alone hold?
+    pub(crate) fn may_start(&self) -> Result<bool, Diagnostic> {
+        Ok(self.params.broken(&[])?.is_none())
     }
 }

@@ -45,34 +45,65 @@ fn call(name: &str, args: &[i64]) -> Option<i64> {
     }
 }
 
+/// Why an expression of a header has no value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum NoValue {
+    /// This name stands for nothing.
+    Name(Name),
+    /// This expression divides by zero.
+    Zero(Attr),
+    /// This one overflows.
+    Overflow(Attr),
+    /// This one is no arithmetic.
+    Other(Attr),
+}
+
 /// The integer that `attr` is; `None` where it is none, uses an unknown name, overflows or divides by zero.
 pub(crate) fn eval_attr(func: &Func, attr: Attr, names: Names<'_>) -> Option<i64> {
+    eval_or_why(func, attr, names).ok()
+}
+
+/// The integer that `attr` is, or why it is none.
+pub(crate) fn eval_or_why(func: &Func, attr: Attr, names: Names<'_>) -> Result<i64, NoValue> {
     eval_deep(func, attr, names, MAX_DEPTH)
 }
 
-fn eval_deep(func: &Func, attr: Attr, names: Names<'_>, depth: usize) -> Option<i64> {
-    let depth = depth.checked_sub(1)?;
+fn eval_deep(func: &Func, attr: Attr, names: Names<'_>, depth: usize) -> Result<i64, NoValue> {
+    let depth = depth.checked_sub(1).ok_or(NoValue::Other(attr))?;
+    let overflow = |value: Option<i64>| value.ok_or(NoValue::Overflow(attr));
     match func.attr_data(attr) {
-        AttrData::Int(value, _) => i64::try_from(*value).ok(),
-        AttrData::Bool(value) => Some(truth(*value)),
-        AttrData::Word(name) => names(*name),
-        AttrData::Unary(UnOp::Neg, arg) => eval_deep(func, *arg, names, depth)?.checked_neg(),
-        AttrData::Unary(UnOp::Not, arg) => Some(truth(eval_deep(func, *arg, names, depth)? == 0)),
+        AttrData::Int(value, _) => overflow(i64::try_from(*value).ok()),
+        AttrData::Bool(value) => Ok(truth(*value)),
+        AttrData::Word(name) => names(*name).ok_or(NoValue::Name(*name)),
+        AttrData::Unary(UnOp::Neg, arg) => overflow(eval_deep(func, *arg, names, depth)?.checked_neg()),
+        AttrData::Unary(UnOp::Not, arg) => Ok(truth(eval_deep(func, *arg, names, depth)? == 0)),
         AttrData::Binary(op, lhs, rhs) => {
             let lhs = eval_deep(func, *lhs, names, depth)?;
             // `b != 0 && a % b == 0` has a value where `b` is zero.
             match op {
-                BinOp::AndAnd if lhs == 0 => return Some(0),
-                BinOp::OrOr if lhs != 0 => return Some(1),
+                BinOp::AndAnd if lhs == 0 => return Ok(0),
+                BinOp::OrOr if lhs != 0 => return Ok(1),
                 _ => {}
             }
-            binary(*op, lhs, eval_deep(func, *rhs, names, depth)?, Elem::I64)
+            let rhs = eval_deep(func, *rhs, names, depth)?;
+            if rhs == 0 && matches!(op, BinOp::Div | BinOp::Mod) {
+                return Err(NoValue::Zero(attr));
+            }
+            overflow(binary(*op, lhs, rhs, Elem::I64))
         }
         AttrData::Call(name, args) => {
-            let args: Option<Vec<i64>> = args.iter().map(|&arg| eval_deep(func, arg, names, depth)).collect();
-            call(func.text(*name), &args?)
+            let args: Result<Vec<i64>, NoValue> =
+                args.iter().map(|&arg| eval_deep(func, arg, names, depth)).collect();
+            let (name, args) = (func.text(*name), args?);
+            match (name, &args[..]) {
+                ("floordiv" | "floormod" | "tdiv" | "tmod", &[_, 0]) => Err(NoValue::Zero(attr)),
+                ("min" | "max" | "floordiv" | "floormod" | "tdiv" | "tmod", &[_, _]) | ("abs", &[_]) => {
+                    overflow(call(name, &args))
+                }
+                _ => Err(NoValue::Other(attr)),
+            }
         }
-        _ => None,
+        _ => Err(NoValue::Other(attr)),
     }
 }
 

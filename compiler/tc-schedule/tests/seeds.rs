@@ -4,7 +4,7 @@ mod common;
 
 use common::{lower, pair, parse, show, wrong};
 use tc_dialects::tir::Coordinate;
-use tc_schedule::{Options, Points, Scope, infer_bounds};
+use tc_schedule::{Options, Point, Scope, Space, infer_bounds};
 
 const CONV1D: &str = include_str!("../../../filecheck-tests/parse/examples/002_conv1d.tir");
 const DEPTHWISE: &str = include_str!("../../../filecheck-tests/parse/examples/003_depthwise2d.tir");
@@ -125,10 +125,10 @@ schedule @s for @f {
 #[test]
 fn parameters_span_a_space_in_the_order_of_the_text() {
     let module = parse(DEPTHWISE);
-    let (_, sched) = pair(&module, "depthwise2d", "autotvm");
-    let mut points = Points::new(sched);
-    let all: Vec<Vec<i64>> = points.by_ref().map(|point| point.values).collect();
-    assert!(points.failed().is_none());
+    let (te, sched) = pair(&module, "depthwise2d", "autotvm");
+    let space = Space::of(te, sched, &[]).expect("the parameters are right");
+    let all: Result<Vec<Point>, _> = space.points().collect();
+    let all: Vec<Vec<i64>> = all.expect("all can be listed").into_iter().map(|point| point.values).collect();
     assert_eq!(all.len(), 2880);
     assert_eq!(all[0], [1, 1, 0, 1, 0, 0, 0]);
     assert_eq!(all[1], [1, 1, 0, 1, 0, 0, 16]);
@@ -139,11 +139,11 @@ fn parameters_span_a_space_in_the_order_of_the_text() {
 fn every_point_of_a_space_lowers_or_says_why() {
     let module = parse(CONV1D);
     let (te, sched) = pair(&module, "conv1d", "autotvm");
-    let names: Vec<String> = sched.params().iter().map(|&param| sched.value_text(param).to_string()).collect();
+    let space = Space::of(te, sched, &[]).expect("the parameters are right");
     let (mut n_points, mut n_lowered) = (0, 0);
-    for point in Points::new(sched) {
+    for point in space.points() {
         n_points += 1;
-        let options = Options { defines: names.iter().cloned().zip(point.values).collect() };
+        let options = Options { defines: space.defines(&point.expect("it can be evaluated")) };
         match tc_schedule::lower(te, Some(sched), Some(&module), &options) {
             Ok(program) => {
                 n_lowered += 1;

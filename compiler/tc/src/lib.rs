@@ -19,7 +19,8 @@
 //! of its own to it, builds modules with [`ir::Builder`] instead of text where it likes, and gets all findings as
 //! data: a [`Failure`] carries the diagnostics and the sources that they point into. Nothing here writes to a stream.
 //!
-//! [`run`] runs and checks what a file holds, on the simulator or on a GPU.
+//! [`run`] runs and checks what a file holds, on the simulator or on a GPU; [`space`] tells which points of a search
+//! space a target allows.
 //!
 //! The crates of the compiler are re-exported as modules, so that an embedder depends on this one only.
 
@@ -28,6 +29,7 @@ mod failure;
 mod load;
 pub mod run;
 mod semantics;
+pub mod space;
 
 pub use compiler::{Compiler, Parsed};
 pub use failure::Failure;

@@ -66,7 +66,7 @@ impl Compiler {
         };
         if is_operator(item) {
             let schedule = case.schedule.map(|schedule| &module.items[schedule]);
-            built.point = point(schedule, &defines).map_err(failed)?;
+            built.point = point(item, schedule, &defines).map_err(failed)?;
             let options = tc_schedule::Options { defines };
             let program = tc_schedule::lower(item, schedule, Some(module), &options).map_err(failed)?;
             built.module.items.push(program);
@@ -124,11 +124,11 @@ impl Compiler {
 }
 
 /// The values that the parameters of `schedule` have.
-fn point(schedule: Option<&Func>, defines: &[Define]) -> Result<Vec<Define>, Diagnostics> {
+fn point(te: &Func, schedule: Option<&Func>, defines: &[Define]) -> Result<Vec<Define>, Diagnostics> {
     let Some(schedule) = schedule else { return Ok(Vec::new()) };
-    let names = schedule.params().iter().map(|&param| schedule.value_text(param).to_string());
-    let point = tc_schedule::params::point(schedule, defines)?;
-    Ok(names.zip(point.values).collect())
+    let space = tc_schedule::Space::of(te, schedule, defines)?;
+    let point = space.first()?;
+    Ok(space.params().iter().map(|param| param.name.clone()).zip(point.values).collect())
 }
 
 /// Adds the programs that those in `built` call.

@@ -1,0 +1,124 @@
+//! A whole search space at once: how many of its points a target allows, why it does not allow the others, and points
+//! to try.
+//!
+//! Points are judged in parallel and told in order, so that the answer is the same on any number of cores. Nothing is
+//! lowered: bounds say enough.
+
+use rayon::prelude::*;
+use tc_ir::{Func, Module};
+use tc_schedule::space::{Count, Reject, Rejections};
+use tc_schedule::{Point, Space};
+use tc_support::Diagnostic;
+use tc_target::Target;
+
+/// How many points are judged at a time.
+const CHUNK: usize = 4096;
+/// How deep the stack of a worker is: bounds of hostile operators nest.
+const STACK: usize = 64 << 20;
+/// Steps that counting a space may take.
+const COUNTING: u64 = 1 << 24;
+/// How many points are drawn, at most, in the search for valid ones.
+const DRAWN: usize = 1 << 16;
+
+/// What is known of a space.
+#[derive(Clone, Debug)]
+pub struct Survey {
+    /// How many points there are.
+    pub count: Count,
+    /// How many of them were judged, from the first on.
+    pub judged: u64,
+    /// How many of these the target allows.
+    pub valid: u64,
+    /// Why it does not allow the others.
+    pub rejections: Rejections,
+}
+
+impl Survey {
+    /// Was every point judged?
+    pub fn is_complete(&self) -> bool {
+        self.count == Count::Exactly(self.judged.into())
+    }
+}
+
+/// Judges points on several cores.
+pub struct Judge<'s> {
+    space: &'s Space<'s>,
+    target: Target,
+    pool: Option<rayon::ThreadPool>,
+}
+
+impl<'s> Judge<'s> {
+    /// For `target`, on so many threads; 0 stands for as many as there are cores.
+    pub fn new(space: &'s Space<'s>, target: Target, threads: usize) -> Judge<'s> {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).stack_size(STACK).build().ok();
+        Judge { space, target, pool }
+    }
+
+    /// What is wrong with each of `points`, if anything.
+    fn judge(&self, points: &[Point]) -> Vec<Option<Reject>> {
+        let one = |point: &Point| self.space.judge(point, &self.target).err();
+        match &self.pool {
+            Some(pool) => pool.install(|| points.par_iter().map(one).collect()),
+            None => points.iter().map(one).collect(),
+        }
+    }
+
+    /// Judges the points from the first on, at most `limit`, and hands those that are valid to `valid`.
+    pub fn survey(&self, limit: u64, mut valid: impl FnMut(&Point)) -> Result<Survey, Diagnostic> {
+        let count = self.space.count(COUNTING)?;
+        let mut survey = Survey { count, judged: 0, valid: 0, rejections: Rejections::default() };
+        let mut points = self.space.points().take(usize::try_from(limit).unwrap_or(usize::MAX));
+        loop {
+            let chunk: Result<Vec<Point>, Diagnostic> = points.by_ref().take(CHUNK).collect();
+            let chunk = chunk?;
+            if chunk.is_empty() {
+                return Ok(survey);
+            }
+            for (point, rejected) in chunk.iter().zip(self.judge(&chunk)) {
+                survey.judged += 1;
+                match rejected {
+                    None => {
+                        survey.valid += 1;
+                        valid(point);
+                    }
+                    Some(why) => survey.rejections.add(point, &why),
+                }
+            }
+        }
+    }
+
+    /// `n` different valid points that `seed` chooses; fewer where there are fewer, or where none of the many that were
+    /// drawn is valid.
+    pub fn sample(&self, n: usize, seed: u64) -> Result<Vec<Point>, Diagnostic> {
+        let mut drawn = n;
+        loop {
+            let points = self.space.sample(drawn, seed)?;
+            let rejected = self.judge(&points);
+            let is_all = points.len() < drawn || drawn >= DRAWN;
+            let mut valid: Vec<Point> =
+                points.into_iter().zip(rejected).filter(|(_, why)| why.is_none()).map(|(point, _)| point).collect();
+            if valid.len() >= n || is_all {
+                // Evenly over what was drawn, which is in the order of the space.
+                let step = |at: usize| at * valid.len() / n;
+                if valid.len() > n {
+                    valid = (0..n).map(|at| valid[step(at)].clone()).collect();
+                }
+                return Ok(valid);
+            }
+            drawn = (drawn * 4).min(DRAWN);
+        }
+    }
+}
+
+/// The schedules of `module` that have parameters, with their operators: numbers of items.
+pub fn spaces(module: &Module) -> Vec<(usize, usize)> {
+    let is_space = |item: &Func| !item.params().is_empty();
+    let mut found = Vec::new();
+    for (func, item) in module.items.iter().enumerate() {
+        if super::run::cases::is_operator(item) {
+            let schedules = module.schedules_for(item.symbol());
+            found.extend(schedules.filter(|&at| is_space(&module.items[at])).map(|at| (func, at)));
+        }
+    }
+    found
+}
