@@ -38,7 +38,7 @@
 
 use crate::analysis::fold::fold_op;
 use tc_dialects::algebra::Algebra;
-use tc_dialects::{arith, tir};
+use tc_dialects::{arith, gpu, tir};
 use tc_ir::opdef::{Infer, Role};
 use tc_ir::rewrite::rewrite_ops;
 use tc_ir::walk::all_ops;
@@ -143,6 +143,16 @@ fn tie(func: &Func, op: Op, classes: &mut Classes) {
             for &region in func.op_regions(op) {
                 for (result, &value) in func.results(op).zip(func.yielded(region)) {
                     classes.join(result, value);
+                }
+            }
+        }
+        // Of a reduction, each value has its own two arguments of the combiner.
+        _ if func.opcode(op) == gpu::ALL_REDUCE => {
+            let body = func.op_regions(op)[0];
+            let args = func.region_args(body);
+            for (nth, result) in func.results(op).enumerate() {
+                for other in [func.operand(op, nth), args[nth], args[nth + args.len() / 2], func.yielded(body)[nth]] {
+                    classes.join(result, other);
                 }
             }
         }

@@ -41,6 +41,7 @@
 //!    loses barriers in blocks of two dimensions.)
 //! 2. Walk each region in order, from the inside out, and plan a barrier before the first statement that conflicts with
 //!    what came since the last one; then hold the end of a loop's body against its beginning.
+//!    A reduction across threads counts as a barrier.
 //! 3. A barrier goes where all threads of a block come: never under a condition or a loop bound that may differ between
 //!    them. A conflict within such a place is an error.
 //!
@@ -118,7 +119,12 @@ fn report(func: &Func, plan: &Plan, cx: &mut PassCx) -> usize {
         cx.report(Diagnostic::error("unknown-effect", func.op_location(op), text).help(help));
     }
     for &op in &plan.divergent {
-        let text = "not all threads of the block reach this barrier";
+        let what = match func.opcode(op) {
+            gpu::ALL_REDUCE => "reduction",
+            gpu::SHUFFLE => "shuffle",
+            _ => "barrier",
+        };
+        let text = format!("not all threads of the block reach this {what}");
         let help = "move it out of the condition or loop that differs between threads";
         cx.report(Diagnostic::error("divergent-barrier", func.op_location(op), text).help(help));
     }

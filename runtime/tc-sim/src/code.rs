@@ -279,7 +279,44 @@ pub(crate) enum Instr {
         scope: BarrierScope,
         site: Site,
     },
+    Shuffle(Box<Shuffle>),
+    /// The threads of a block wait for one another and lay these values out for all of them.
+    Offer {
+        values: Box<[Reg]>,
+        site: Site,
+    },
+    /// `values := ` what was laid out by the member number `nth` of the own group: the threads that differ in the
+    /// coordinates `axes` alone, `x` counted first.
+    Take {
+        values: Box<[Reg]>,
+        nth: Reg,
+        axes: [bool; 3],
+    },
     End,
+}
+
+/// Which lane a shuffle reads from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ShuffleMode {
+    Down,
+    Up,
+    Xor,
+    Idx,
+}
+
+/// An exchange within a warp.
+#[derive(Clone, Debug)]
+pub(crate) struct Shuffle {
+    pub(crate) mode: ShuffleMode,
+    /// The lanes of a group.
+    pub(crate) width: u32,
+    pub(crate) lane: Reg,
+    pub(crate) dst: Reg,
+    pub(crate) value: Reg,
+    /// The same for magnitudes, or `NO_REG`.
+    pub(crate) mag_dst: Reg,
+    pub(crate) mag: Reg,
+    pub(crate) site: Site,
 }
 
 /// What a barrier orders; each includes those before it.
@@ -288,6 +325,8 @@ pub(crate) enum BarrierScope {
     Warp,
     Shared,
     Global,
+    /// A reduction across threads, at which all threads of a block meet as at a barrier.
+    Reduction,
 }
 
 /// Where a buffer lies, and its number there.
@@ -377,6 +416,8 @@ pub(crate) struct Kernel {
     /// Blocks that one group runs side by side.
     pub(crate) batch: u32,
     pub(crate) threaded: bool,
+    /// The values that a thread lays out for others at once, at the most.
+    pub(crate) offered: usize,
     /// Scalars that later kernels use; their components take the next host slots.
     pub(crate) exports: Vec<Reg>,
     /// The locations of this kernel's sites, whose numbers start at `site_base`.

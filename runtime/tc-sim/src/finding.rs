@@ -16,8 +16,10 @@ pub enum FindingKind {
     Race,
     /// The same, but every order gives the same values.
     SameValueRace,
-    /// A barrier that only some threads of the block reach.
+    /// A barrier, or a reduction across threads, that only some threads of the block reach.
     DivergentBarrier,
+    /// A shuffle that only some threads of the warp reach.
+    DivergentShuffle,
     /// A cell of an output that one thread wrote and another overwrote with a different value, unread.
     DoubleWrite,
     /// A cell of an output that nobody wrote.
@@ -40,6 +42,7 @@ impl FindingKind {
             FindingKind::Race => "race",
             FindingKind::SameValueRace => "same-value-race",
             FindingKind::DivergentBarrier => "divergent-barrier",
+            FindingKind::DivergentShuffle => "divergent-shuffle",
             FindingKind::DoubleWrite => "written-twice",
             FindingKind::Unwritten => "never-written",
             FindingKind::Arithmetic => "arithmetic",

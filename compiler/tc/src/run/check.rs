@@ -128,7 +128,10 @@ pub fn check(
 
 fn summary(report: &CheckReport, compared: bool, sees_accesses: bool) -> Checked {
     let count = |kinds: &[FindingKind]| kinds.iter().map(|&kind| report.findings.count(kind)).sum::<u64>();
-    let races = match (count(&[FindingKind::Race, FindingKind::DivergentBarrier]), report.same_value_races) {
+    let races = match (
+        count(&[FindingKind::Race, FindingKind::DivergentBarrier, FindingKind::DivergentShuffle]),
+        report.same_value_races,
+    ) {
         (0, 0) => Verdict::Clean,
         (0, n) => Verdict::SameValue(n),
         (n, _) => Verdict::Found(n),
@@ -159,8 +162,13 @@ fn summary(report: &CheckReport, compared: bool, sees_accesses: bool) -> Checked
 
 /// Findings from the cause to what follows of it: without a barrier threads read what nobody wrote yet, and compute
 /// something else.
-const CAUSES_FIRST: [FindingKind; 4] =
-    [FindingKind::DivergentBarrier, FindingKind::OutOfBounds, FindingKind::Misaligned, FindingKind::Race];
+const CAUSES_FIRST: [FindingKind; 5] = [
+    FindingKind::DivergentBarrier,
+    FindingKind::DivergentShuffle,
+    FindingKind::OutOfBounds,
+    FindingKind::Misaligned,
+    FindingKind::Race,
+];
 
 /// What was found, the worst first. A race in which nothing can go wrong is still worth a warning; remarks are not
 /// repeated here. What has no place of its own is shown `at` the program.

@@ -20,11 +20,11 @@ tc_ir::dialect! {
     Barrier BARRIER "barrier" (scope: word)
     { effect: TOGETHER, verify: Some(verify::barrier) }
 
-    /// Combines the values of all threads of a block that differ in the coordinates `axes` alone, and hands each of them the result; the region takes two sets of values and yields one. The order is not told, so the combiner must be associative and commutative.
+    /// Combines the values of all threads of a block that differ in the coordinates `axes` alone, and hands each of them the result; the region takes two sets of values, those of the lower threads first, and yields one. How they are grouped is not told, so the combiner must be associative. All threads of the block meet here, as at a barrier.
     AllReduce ALL_REDUCE "all_reduce" (values: values, axes: any key)
     { results: Results::Many, infer: Infer::All(verify::infer_all_reduce), regions: COMBINE, effect: TOGETHER, verify: Some(verify::all_reduce) }
 
-    /// The value that another lane of the warp holds: that of lane number `lane` (`idx`), of the lane so many further on (`down`) or back (`up`), or of the one whose number is the own one `xor` it; past the end of the group of `width` lanes, 32 where it is left out, the own value.
+    /// The value that another lane of the warp holds: that of lane number `lane` (`idx`), of the lane so many further on (`down`) or back (`up`), or of the one whose number is the own one `xor` it. Lanes are counted within groups of `width`, 32 where it is left out, and `lane` is below that; where the group or the block ends before, it is the own value.
     Shuffle SHUFFLE "shuffle" (value: value, lane: value, mode: word, width: int key opt)
     { results: Results::Count(1), infer: Infer::Same(0), effect: Effect { convergent: true, ..Effect::PINNED }, verify: Some(verify::shuffle) }
 }

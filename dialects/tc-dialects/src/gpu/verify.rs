@@ -1,6 +1,7 @@
 //! Types and words of what threads do together.
 
 use crate::tir::Coordinate;
+use tc_ir::effects::summary;
 use tc_ir::{AttrData, Attrs, Func, Op, Type, Value, keys};
 use tc_support::{Diagnostic, Diagnostics};
 
@@ -57,6 +58,12 @@ pub(super) fn all_reduce(func: &Func, op: Op, found: &mut Diagnostics) {
             found.push(error(func, op, "type", format!("value {nth} of a reduction across threads must be a number")));
         }
     }
+    // How often the combiner runs, and in which threads, is not told.
+    if let Some(stray) = func.ops(body).find(|&inner| !func.row(inner).terminator && !summary(func, inner).is_pure()) {
+        let text = format!("a combiner only computes, and `{}` does more", func.op_name(stray));
+        let help = "take it out of the reduction; what it gives may be used inside";
+        found.push(error(func, stray, "effect", text).help(help));
+    }
 }
 
 pub(super) fn shuffle(func: &Func, op: Op, found: &mut Diagnostics) {
@@ -75,6 +82,13 @@ pub(super) fn shuffle(func: &Func, op: Op, found: &mut Diagnostics) {
     if func.value_scalar(lane).is_none_or(|scalar| !scalar.elem.is_int() || scalar.lanes != 1) {
         let text = format!("the lane is an integer, not `{}`", func.show_type(func.value_type(lane)));
         found.push(error(func, op, "type", text));
+    }
+    let width = func.int_of(op, keys::WIDTH).unwrap_or(32);
+    if let Some(number) = func.const_int(lane)
+        && !(0..width).contains(&number)
+    {
+        let text = format!("a lane of a group of {width} is told by 0 to {}, not {number}", width - 1);
+        found.push(error(func, op, "shuffle", text));
     }
     if func.value_scalar(value).is_none_or(|scalar| scalar.lanes != 1) {
         let text = format!("lanes exchange numbers, not `{}`", func.show_type(func.value_type(value)));

@@ -47,7 +47,7 @@ pub(crate) struct Plan {
     pub(crate) stuck: Vec<Conflict>,
     /// Ops whose effect nobody knows.
     pub(crate) unknown: Vec<Op>,
-    /// Barriers that not all threads of a block may reach.
+    /// Barriers, reductions and shuffles that not all threads of a block may reach.
     pub(crate) divergent: Vec<Op>,
 }
 
@@ -123,6 +123,14 @@ impl Planner<'_> {
                 Some("shared") => Synced::by(false),
                 _ => Synced::default(),
             };
+            return Summary { synced, ..Summary::default() };
+        }
+        if matches!(opcode, gpu::ALL_REDUCE | gpu::SHUFFLE) {
+            if !open {
+                self.plan.divergent.push(op);
+            }
+            // Threads that hand one another values by a reduction wait for one another; those of a shuffle do not.
+            let synced = if opcode == gpu::ALL_REDUCE { Synced::ALL } else { Synced::default() };
             return Summary { synced, ..Summary::default() };
         }
         if func.row(op).effect.unknown {

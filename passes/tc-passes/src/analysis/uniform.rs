@@ -1,10 +1,10 @@
 //! Which values are the same for all threads of a block that reach them together.
 
-use super::launch::Nest;
+use super::launch::{Nest, coordinate};
 use rustc_hash::FxHashSet;
 use tc_dialects::tir;
 use tc_ir::effects;
-use tc_ir::walk::ops_under;
+use tc_ir::walk::{ancestors, ops_under};
 use tc_ir::{Func, Op, TypeData, Value, keys};
 
 /// The values of a launch nest that may differ between threads of one block.
@@ -74,6 +74,17 @@ impl Uniform {
             is_global(func, root) && !written.contains(&root)
         })
     }
+}
+
+/// The conditional or loop around `op`, within the nest `nest`, through which threads of one block may go differently.
+pub(crate) fn parting(func: &Func, uniform: &Uniform, nest: Op, op: Op) -> Option<Op> {
+    let inside = ancestors(func, op).take_while(|&outer| outer != nest);
+    inside.into_iter().find(|&outer| match func.opcode(outer) {
+        tir::IF => !uniform.is(func.operand(outer, 0)),
+        tir::FOR if coordinate(func, outer).is_some() => false,
+        tir::FOR => func.operands(outer)[..2].iter().any(|&bound| !uniform.is(bound)),
+        _ => false,
+    })
 }
 
 /// The buffers that something under `nest` writes, by their roots; those whose writer nobody knows are not among them.

@@ -6,8 +6,8 @@ use crate::analysis::uniform::Uniform;
 use indexmap::IndexSet;
 use tc_arith::{BinaryOp, Expr, Node, SymInterval, Var};
 use tc_dialects::algebra::{Algebra, const_extent};
-use tc_dialects::arith;
 use tc_dialects::tir::{self, LoopKind};
+use tc_dialects::{arith, gpu};
 use tc_ir::walk::{is_inside, ops_under};
 use tc_ir::{AttrData, Def, Func, Op, Value, keys};
 
@@ -45,12 +45,18 @@ pub(super) fn is_candidate(func: &Func, op: Op, options: &Options) -> bool {
         Some(LoopKind::Launch(coordinate)) => !coordinate.is_thread(),
         _ => false,
     };
+    let divisible = divisible && !reduces_across(func, op);
     if !divisible || is_hinted(func, op) {
         return divisible;
     }
     (options.partition_const_loop || const_extent(func, op).is_none())
         && !conditions(func, op, false).is_empty()
         && !fills_ahead(func, op)
+}
+
+/// Do threads meet at a reduction under the loop? They do so in one place, whatever part of the loop they are in.
+fn reduces_across(func: &Func, op: Op) -> bool {
+    ops_under(func, func.op_regions(op)[0]).any(|inner| func.opcode(inner) == gpu::ALL_REDUCE)
 }
 
 /// Is a buffer made under the loop of which several iterations' copies are wanted? In parts of a loop they would be made

@@ -51,8 +51,8 @@
 //! # Limits
 //!
 //! Conditions are conjunctions of comparisons that are linear in the variable. A loop that threads begin at different values
-//! is left, and without a hint one in which a buffer is made for several iterations at once. Once a function has grown to
-//! 100,000 ops no more loops are divided.
+//! is left, one under which threads meet at a reduction, and without a hint one in which a buffer is made for several
+//! iterations at once. Once a function has grown to 100,000 ops no more loops are divided.
 //!
 //! # References
 //!

@@ -214,6 +214,8 @@ impl<'m> Compiler<'m, '_> {
             tir::ALLOC => self.alloc(op),
             tir::CALL => self.call(op),
             gpu::BARRIER => self.barrier(op),
+            gpu::SHUFFLE => self.shuffle(op),
+            gpu::ALL_REDUCE => self.all_reduce(op),
             te::READ => self.read(op),
             te::REDUCE => self.reduce(op),
             Opcode::UNKNOWN => Err(self.unsupported(op, &format!("the unknown op `{}`", func.op_name(op)))),

@@ -9,6 +9,7 @@
 
 mod body;
 mod control;
+mod exchange;
 pub(crate) mod function;
 mod kernel;
 mod liveness;

@@ -88,6 +88,9 @@ pub(crate) struct BlockState {
     global_shadow: Vec<CellShadow>,
     /// Barriers passed plus one, by block: those that order shared memory, and those that order all.
     epochs: Vec<[u32; 2]>,
+    /// What threads lay out for one another. There are two tables, used in turn: a warp may come to the next meeting
+    /// before another has taken what it wants from this one, but not further.
+    pub(crate) offers: [Vec<Cell>; 2],
     pub(crate) findings: Findings,
     pub(crate) steps: u64,
     flushed: u64,
@@ -112,6 +115,7 @@ impl BlockState {
             global_map: CellMap::default(),
             global_shadow: Vec::new(),
             epochs: vec![[1, 1]; batch],
+            offers: [(); 2].map(|()| vec![0; kernel.offered * kernel.threads() as usize * batch]),
             findings: Findings::default(),
             steps: 0,
             flushed: 0,
@@ -131,7 +135,7 @@ impl BlockState {
 
     pub(crate) fn pass_barrier(&mut self, slot: usize, scope: BarrierScope) {
         self.epochs[slot][0] += 1;
-        if scope == BarrierScope::Global {
+        if scope >= BarrierScope::Global {
             self.epochs[slot][1] += 1;
         }
     }
@@ -322,7 +326,7 @@ impl Part {
                     Some(Event::Barrier(_, site)) => Some(site),
                     _ => None,
                 };
-                self.block.report_warps_apart(launch, site, [waiting * WARP, other * WARP], elsewhere);
+                self.block.report_warps_apart(launch, (scope, site), [waiting * WARP, other * WARP], elsewhere);
             }
             let scopes = events.iter().filter_map(|event| match event {
                 Some(Event::Barrier(scope, _)) => Some(*scope),

@@ -157,14 +157,14 @@ impl Group {
         };
         if block.warps > 1 && scope != BarrierScope::Warp {
             if let Some((there, absent)) = missing(0..self.n, &self.mask, &self.all) {
-                self.report_divergent(site, there, absent, launch, block);
+                self.report_divergent((scope, site), there, absent, launch, block);
             }
             return Some(Event::Barrier(scope, site));
         }
         for slot in 0..self.n / self.per_block {
             let lanes = slot * self.per_block..(slot + 1) * self.per_block;
             if let Some((there, absent)) = missing(lanes.clone(), &self.mask, &self.all) {
-                self.report_divergent(site, there, absent, launch, block);
+                self.report_divergent((scope, site), there, absent, launch, block);
             }
             if !lanes.into_iter().any(|lane| self.mask[lane / 64] >> (lane % 64) & 1 == 1) {
                 continue;

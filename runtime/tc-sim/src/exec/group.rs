@@ -65,6 +65,8 @@ pub(crate) struct Group {
     pub(crate) locals: Vec<Local>,
     /// How often each shared buffer was made by this group.
     pub(super) n_made: Vec<u64>,
+    /// How often this group has come to a reduction across threads.
+    pub(super) n_met: usize,
     /// Barriers that the warp alone has passed, by block.
     pub(crate) warp_epochs: Vec<u32>,
     /// Work space: the cells that the lanes access, and the lanes that may.
@@ -99,6 +101,7 @@ impl Group {
                 .map(|&buf| Local::new(kernel.buffers[buf as usize].cells, n, launch.mags))
                 .collect(),
             n_made: vec![0; kernel.shared.len()],
+            n_met: 0,
             warp_epochs: vec![0; blocks],
             addrs: vec![0; n],
             live: vec![0; words],
@@ -118,6 +121,7 @@ impl Group {
         self.saved.clear();
         self.frames.clear();
         self.n_made.fill(0);
+        self.n_met = 0;
         self.warp_epochs.fill(0);
         for local in &mut self.locals {
             local.written.fill(0);
@@ -209,6 +213,14 @@ impl Group {
                         return event;
                     }
                 }
+                Instr::Shuffle(shuffle) => self.shuffle(shuffle, launch, block),
+                Instr::Offer { values, site } => {
+                    self.offer(values, launch, block);
+                    if let Some(event) = self.barrier(BarrierScope::Reduction, *site, launch, block) {
+                        return event;
+                    }
+                }
+                Instr::Take { values, nth, axes } => self.take(values, *nth, *axes, launch, block),
                 Instr::End => return Event::Done,
                 Instr::PoisonUse { cond, site } => self.poison_use(*cond, *site, launch, block),
                 Instr::Poison { .. }

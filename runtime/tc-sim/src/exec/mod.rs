@@ -1,6 +1,7 @@
 //! Runs compiled kernels.
 //!
 //! - [`group`]: a group of threads, and its arithmetic. [`control`]: its masks, loops, branches, barriers.
+//! - [`exchange`]: values that threads hand one another, by shuffles and reductions.
 //! - [`access`]: what loads and stores have in common. [`load`], [`store`]: the two, with their checks.
 //! - [`report`]: what is told of a finding.
 //! - [`block`]: blocks, phased and threaded, and launches of many.
@@ -8,6 +9,7 @@
 mod access;
 mod block;
 mod control;
+mod exchange;
 mod group;
 mod load;
 mod report;

@@ -4,7 +4,7 @@ use super::access::At;
 use super::block::{BlockState, Launch};
 use super::group::{Group, for_lanes};
 use crate::cell;
-use crate::code::{Instr, IntOp, NO_SITE, Reg, Site};
+use crate::code::{BarrierScope, Instr, IntOp, NO_SITE, Reg, Site};
 use crate::finding::FindingKind;
 use crate::lanes;
 use crate::memory::Record;
@@ -45,20 +45,21 @@ impl BlockState {
     pub(crate) fn report_warps_apart(
         &mut self,
         launch: &Launch<'_>,
-        site: Site,
+        (scope, site): (BarrierScope, Site),
         threads: [usize; 2],
         elsewhere: Option<Site>,
     ) {
         let kernel = launch.kernel;
         self.find(launch, FindingKind::DivergentBarrier, (site, elsewhere.unwrap_or(NO_SITE)), |blocks| {
             let [here, there] = threads.map(|thread| kernel.who(blocks[0], thread as u64));
-            let text = format!("barrier in divergent code: {here} waits here, and {there} does not come");
+            let what = meeting(scope);
+            let text = format!("{what} in divergent code: {here} waits here, and {there} does not come");
             let mut diagnostic = Diagnostic::error(FindingKind::DivergentBarrier.code(), kernel.at(site), text);
             diagnostic = match elsewhere {
                 Some(other) => diagnostic.label(kernel.at(other), format!("{there} waits at this barrier")),
                 None => diagnostic.note(format!("{there} has come to the end of the program")),
             };
-            (None, diagnostic.help("all threads of a block must reach the same barriers; move it out of the branch"))
+            (None, diagnostic.help(same_meetings(scope)))
         });
     }
 }
@@ -247,7 +248,7 @@ impl Group {
     /// A barrier that not all threads of the block reach.
     pub(crate) fn report_divergent(
         &self,
-        site: Site,
+        (scope, site): (BarrierScope, Site),
         there: usize,
         absent: usize,
         launch: &Launch<'_>,
@@ -257,11 +258,49 @@ impl Group {
         let kernel = launch.kernel;
         block.find(launch, FindingKind::DivergentBarrier, (site, branch), |blocks| {
             let (here, absent) = (self.who(there, launch, blocks), self.who(absent, launch, blocks));
-            let text = format!("barrier in divergent code: {here} is here, and {absent} is not");
+            let text = format!("{} in divergent code: {here} is here, and {absent} is not", meeting(scope));
             let diagnostic = Diagnostic::error(FindingKind::DivergentBarrier.code(), kernel.at(site), text)
                 .label(kernel.at(branch), format!("{absent} goes another way here"))
-                .help("all threads of a block must reach the same barriers; move it out of the branch");
+                .help(same_meetings(scope));
             (None, diagnostic)
+        });
+    }
+
+    /// Lane `there` shuffles, and lane `absent` of its warp does not.
+    pub(crate) fn report_shuffle(
+        &self,
+        site: Site,
+        there: usize,
+        absent: usize,
+        launch: &Launch<'_>,
+        block: &mut BlockState,
+    ) {
+        let branch = self.frames.last().map_or(NO_SITE, |frame| frame.site);
+        let kernel = launch.kernel;
+        block.find(launch, FindingKind::DivergentShuffle, (site, branch), |blocks| {
+            let (here, absent) = (self.who(there, launch, blocks), self.who(absent, launch, blocks));
+            let text = format!("shuffle in divergent code: {here} is here, and {absent} of its warp is not");
+            let diagnostic = Diagnostic::error(FindingKind::DivergentShuffle.code(), kernel.at(site), text)
+                .label(kernel.at(branch), format!("{absent} goes another way here"))
+                .help("all threads of a warp must reach the same shuffles; move it out of the branch");
+            (None, diagnostic)
+        });
+    }
+
+    /// Lane `lane` asks for lane number `asked` of a group of `width`.
+    pub(crate) fn report_lane(
+        &self,
+        site: Site,
+        lane: usize,
+        (asked, width): (i64, u32),
+        launch: &Launch<'_>,
+        block: &mut BlockState,
+    ) {
+        block.find(launch, FindingKind::Arithmetic, (site, NO_SITE), |blocks| {
+            let who = self.who(lane, launch, blocks);
+            let text =
+                format!("a shuffle by {asked} within groups of {width} lanes, outside 0 to {}, in {who}", width - 1);
+            (None, Diagnostic::error(FindingKind::Arithmetic.code(), launch.kernel.at(site), text))
         });
     }
 
@@ -327,6 +366,19 @@ impl Group {
                 (None, diagnostic.label(kernel.at(site), "used here"))
             });
         });
+    }
+}
+
+/// What threads meet at.
+fn meeting(scope: BarrierScope) -> &'static str {
+    if scope == BarrierScope::Reduction { "reduction across threads" } else { "barrier" }
+}
+
+fn same_meetings(scope: BarrierScope) -> &'static str {
+    if scope == BarrierScope::Reduction {
+        "all threads of a block must reach the same reductions; move it out of the branch"
+    } else {
+        "all threads of a block must reach the same barriers; move it out of the branch"
     }
 }
 
