@@ -51,6 +51,11 @@ pub(crate) fn check(
             Attach::Root if extent == Extent::Whole => check.at_root(stage),
             Attach::Root => {}
         }
+        if extent == Extent::Whole {
+            check.kept(stage);
+            check.pipelines(stage);
+        }
+        check.reduced_by_threads(stage);
     }
     if check.found.has_errors() { Err(check.found) } else { Ok(()) }
 }
@@ -138,6 +143,65 @@ impl Check<'_> {
                 self.found.push(Diagnostic::error("attach-depth", self.location(data.attach_loc), text));
                 break;
             }
+        }
+    }
+
+    /// Several buffers serve the iterations of a loop that runs in order.
+    fn kept(&mut self, stage: StageId) {
+        let graph = self.graph;
+        let data = &graph[stage];
+        let Some((_, loc)) = data.stages else { return };
+        let name = &data.name;
+        let Attach::At(axis) = data.attach else {
+            let text = format!("`{name}` is not computed inside a loop, so it has no next part to compute ahead");
+            let diagnostic = Diagnostic::error("stages-loop", self.location(loc), text);
+            self.found.push(diagnostic.help(format!("`compute_at({name}, …)` a loop of what reads it")));
+            return;
+        };
+        let leaf = graph.leaf_of(axis);
+        if graph[leaf].kind != Kind::Serial {
+            let text = format!(
+                "`{name}` is computed at `{}` of `{}`, which does not run in order, so there is no next part",
+                graph[leaf].name, graph[graph[leaf].stage].name
+            );
+            let diagnostic = Diagnostic::error("stages-loop", self.location(loc), text);
+            let place = self.location(graph[leaf].kind_loc);
+            self.found.push(diagnostic.label(place, "this directive says how it runs").help("compute it at a loop that runs in order"));
+        }
+    }
+
+    /// A pipeline needs stages that run ahead.
+    fn pipelines(&mut self, stage: StageId) {
+        let graph = self.graph;
+        for &leaf in &graph[stage].leaves {
+            let Some((_, loc)) = graph[leaf].pipeline else { continue };
+            let attached = |&other: &StageId| matches!(graph[other].attach, Attach::At(axis) if graph.leaf_of(axis) == leaf);
+            if !graph.order.iter().any(attached) {
+                let text = format!(
+                    "no stage is computed at `{}` of `{}`, so nothing can run ahead",
+                    graph[leaf].name, graph[stage].name
+                );
+                let help = format!("`compute_at(…, {})` the copies that should", graph[leaf].name);
+                self.found.push(Diagnostic::error("stages-loop", self.location(loc), text).help(help));
+            }
+        }
+    }
+
+    /// What threads reduce together is one element at a time: no loop over data inside the loops of the reduction.
+    fn reduced_by_threads(&mut self, stage: StageId) {
+        let graph = self.graph;
+        let Some(thread) = graph.reduced_by_threads(stage).next() else { return };
+        let leaves = &graph[stage].leaves;
+        let first = leaves.iter().position(|&leaf| graph[leaf].reduce).unwrap_or(0);
+        if let Some(&inside) = leaves[first..].iter().find(|&&leaf| !graph[leaf].reduce) {
+            let text = format!(
+                "`{}` is reduced by threads over `{}`, and its loop `{}` over data stands inside the reduction",
+                graph[stage].name, graph[thread].name, graph[inside].name
+            );
+            let (data, reduce): (Vec<AxisId>, Vec<AxisId>) = leaves.iter().partition(|&&leaf| !graph[leaf].reduce);
+            let order: Vec<&str> = data.iter().chain(&reduce).map(|&leaf| &*graph[leaf].name).collect();
+            let diagnostic = Diagnostic::error("reduction-order", self.location(graph[thread].kind_loc), text);
+            self.found.push(diagnostic.help(format!("`reorder({})`", order.join(", "))));
         }
     }
 

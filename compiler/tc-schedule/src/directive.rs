@@ -4,6 +4,7 @@
 //! have been legal.
 
 use crate::graph::{Axis, AxisId, Graph, StageId, TensorRef};
+use crate::operator::Operator;
 use tc_ir::attrs::AttrData;
 use tc_ir::{Func, Loc, Name, Op, Value, keys};
 use tc_support::{Diagnostic, Location, suggest};
@@ -39,6 +40,7 @@ pub(crate) type Done<T> = Result<T, Refused>;
 
 /// A directive on its way into the graph.
 pub(crate) struct Cx<'a> {
+    pub(crate) operator: &'a Operator<'a>,
     pub(crate) graph: &'a mut Graph,
     pub(crate) sched: &'a Func,
     /// The directive.

@@ -4,6 +4,9 @@
 //! fusions make new axes of old ones; the leaves, in order, are its loops. The graph is plain data: a primitive
 //! changes it, bound inference and lowering read it.
 
+use crate::layout::Layout;
+use crate::origin::Origin;
+use crate::predicate::Predicate;
 use crate::scope::Scope;
 use tc_dialects::tir::Coordinate;
 use tc_ir::{Loc, Op, Type, Value};
@@ -57,8 +60,27 @@ pub enum Source {
     Arg(Value),
     /// What a `te.compute` says.
     Compute(Op),
+    /// A part of the reduction that a `te.compute` says, started from the combiner's identity.
+    Partial(Op),
+    /// What a `te.compute` reduces, from parts: result k combines the tensor that its k-th read is served from.
+    Merge {
+        /// The `te.compute`.
+        op: Op,
+        /// The dimension of the parts that is reduced.
+        at: u32,
+    },
     /// Copies: result k is a copy of the tensor that its k-th read is served from.
     Copy,
+}
+
+impl Source {
+    /// The `te.compute` that says what is computed.
+    pub fn op(self) -> Option<Op> {
+        match self {
+            Source::Compute(op) | Source::Partial(op) | Source::Merge { op, .. } => Some(op),
+            Source::Arg(_) | Source::Copy => None,
+        }
+    }
 }
 
 /// Where a stage is computed.
@@ -140,6 +162,8 @@ pub struct Axis {
     pub consumed: Option<Consumed>,
     /// What `pragma` says of its loop.
     pub pragmas: Vec<(&'static str, PragmaValue)>,
+    /// For how many iterations the buffers made in its loop are kept, and the directive that says so.
+    pub pipeline: Option<(i64, Loc)>,
 }
 
 /// How axes of a stage were made of others. Relations stand in the order in which they were made.
@@ -215,6 +239,14 @@ pub struct Stage {
     pub touched: Option<(Loc, &'static str)>,
     /// Paddings of strides: the root axis, the factor and the offset.
     pub aligns: Vec<(AxisId, i64, i64)>,
+    /// For how many iterations of the loop around it its buffer is kept, and the directive that says so.
+    pub stages: Option<(i64, Loc)>,
+    /// The condition under which it stores.
+    pub predicate: Option<Predicate>,
+    /// How the indices of its buffer are mapped.
+    pub layout: Option<Layout>,
+    /// How the axes that its `te.compute` declares come from its root axes, where they are not these.
+    pub origin: Option<Origin>,
 }
 
 impl Stage {
@@ -291,6 +323,7 @@ impl Graph {
             made_by,
             consumed: None,
             pragmas: Vec::new(),
+            pipeline: None,
         });
         id
     }
@@ -315,6 +348,10 @@ impl Graph {
             made_by: Loc::NONE,
             touched: None,
             aligns: Vec::new(),
+            stages: None,
+            predicate: None,
+            layout: None,
+            origin: None,
         });
         id
     }
@@ -436,12 +473,32 @@ impl Graph {
         }
     }
 
-    /// Is `leaf` a loop over threads, or blocks, of which each has a buffer of its own for what the stage computes?
+    /// Is `leaf` a loop over threads, or blocks, of which each has a buffer of its own for what the stage computes? A
+    /// reduction across threads hands each of them the result, so the work is shared all the same.
     pub fn is_private(&self, leaf: AxisId) -> bool {
         let Kind::Launch(coordinate) = self[leaf].kind else { return false };
+        if self[leaf].reduce {
+            return false;
+        }
         let scope = self.scope_of(self[leaf].stage);
         let shared_by_warp = scope == Scope::Warp && coordinate == Coordinate::ThreadX;
         scope.rank() > u8::from(coordinate.is_thread()) && !shared_by_warp
+    }
+
+    /// The axes of the reduction of `stage` that are bound to threads.
+    pub fn reduced_by_threads(&self, stage: StageId) -> impl Iterator<Item = AxisId> + '_ {
+        let is_it = |leaf: &AxisId| self[*leaf].reduce && matches!(self[*leaf].kind, Kind::Launch(_));
+        self[stage].leaves.iter().copied().filter(is_it)
+    }
+
+    /// For how many iterations of the loop around it the buffer of `stage` is kept.
+    pub fn stages_of(&self, stage: StageId) -> i64 {
+        let data = &self[stage];
+        let of_loop = || match data.attach {
+            Attach::At(axis) => self[self.leaf_of(axis)].pipeline,
+            _ => None,
+        };
+        data.stages.or_else(of_loop).map_or(1, |(stages, _)| stages)
     }
 
     /// `stage` is touched by the directive `by`, which would be lost if the stage were inlined.

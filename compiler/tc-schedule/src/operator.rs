@@ -278,10 +278,15 @@ impl<'a> Operator<'a> {
 
     /// The reduction at the top of what `stage` computes.
     pub(crate) fn reduction(&self, source: Source) -> Option<te::Reduce> {
-        match source {
-            Source::Compute(op) => te::top_reduce(self.te, te::Compute::of(self.te, op)?),
-            _ => None,
-        }
+        te::top_reduce(self.te, te::Compute::of(self.te, source.op()?)?)
+    }
+
+    /// Does the reduction of `op`, a `te.compute`, start from values that it reads from tensors?
+    pub(crate) fn starts_from_values(&self, op: Op) -> bool {
+        let te = self.te;
+        let Some(reduce) = te::Compute::of(te, op).and_then(|compute| te::top_reduce(te, compute)) else { return false };
+        let n_axes = te.region_args(te.op_regions(reduce.0)[0]).len();
+        te.operands(reduce.0).iter().skip(2 * n_axes).any(|&init| self.reads(init))
     }
 
     /// Is `op` a conditional with results, or a choice of two values of which one must not be evaluated?

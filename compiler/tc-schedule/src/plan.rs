@@ -9,6 +9,7 @@ use crate::body::{Arg, Block, Extra, InstKind, Vars};
 use crate::bounds::Bounds;
 use crate::graph::{AxisId, Relation, StageId, TensorRef};
 use crate::operator::Operator;
+use crate::origin;
 use rustc_hash::FxHashMap;
 use tc_arith::{Expr, Node, Var};
 use tc_ir::Loc;
@@ -418,6 +419,9 @@ impl Planner<'_> {
                 self.tail_guard(stage, axis, loc, &mut guards);
             }
         }
+        if !init {
+            self.origin_guards(stage, &mut guards);
+        }
         if !bare && !self.bounds.graph[stage].output {
             for axis in self.bounds.graph[stage].data.clone() {
                 self.domain_guard(stage, axis, &mut guards);
@@ -457,6 +461,25 @@ impl Planner<'_> {
         let position = |axis: AxisId| data.roots().position(|root| root == axis).unwrap_or(usize::MAX);
         open.sort_by_key(|&(axis, _)| (position(axis), axis));
         open
+    }
+
+    /// The guards of splits of axes that are declared, but are no axes of the stage.
+    fn origin_guards(&mut self, stage: StageId, guards: &mut Vec<Guard>) {
+        let tails = origin::tails(&self.bounds.graph, stage);
+        if tails.is_empty() {
+            return;
+        }
+        let values = origin::values(&self.bounds.graph, stage, &mut self.bounds.analyzer.pool);
+        for (axis, extent, loc) in tails {
+            let Some(&value) = values.get(&axis) else { continue };
+            let full = &self.full;
+            let az = &mut self.bounds.analyzer;
+            let expanded = az.pool.subst_with(value, &|var| full.get(&var).copied());
+            let expanded = az.simplify(expanded);
+            if !az.bounds(expanded).all_at_most(extent - 1) {
+                self.push_guard(value, End::High, extent, loc, guards);
+            }
+        }
     }
 
     fn tail_guard(&mut self, stage: StageId, axis: AxisId, loc: Loc, guards: &mut Vec<Guard>) {

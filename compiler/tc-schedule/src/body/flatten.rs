@@ -1,8 +1,9 @@
 //! From the text of a `te.compute` to a block.
 
 use super::{Arg, Block, Body, Extra, InstKind, Vars};
-use crate::graph::{Attach, Graph, Source, StageId, TensorRef};
+use crate::graph::{Attach, AxisId, Graph, Source, StageId, TensorRef};
 use crate::operator::Operator;
+use crate::origin;
 use rustc_hash::FxHashMap;
 use tc_arith::{BinaryOp, Expr, Node, Pool, Var};
 use tc_dialects::{arith, te};
@@ -38,7 +39,8 @@ pub(crate) fn flatten(
     match data.source {
         Source::Arg(_) => Ok(Body::default()),
         Source::Copy => flat.copy(stage),
-        Source::Compute(op) => {
+        Source::Merge { op, at } => flat.merge(stage, op, at as usize),
+        Source::Compute(op) | Source::Partial(op) => {
             let reduce = operator.reduction(data.source);
             let Some(reduce) = reduce else {
                 let body = flat.te.op_regions(op)[0];
@@ -48,8 +50,9 @@ pub(crate) fn flatten(
                 return Ok(Body { init: None, update, condition: None });
             };
             let te = flat.te;
-            let inits = &te.operands(reduce.0)[2 * data.reduce.len()..];
-            let init = if inits.is_empty() {
+            let inits = inits(te, reduce);
+            // A part starts from the identity; the stage that merges the parts takes the initial value.
+            let init = if inits.is_empty() || matches!(data.source, Source::Partial(_)) {
                 None
             } else {
                 let frame = flat.own_frame(stage, op, None);
@@ -75,6 +78,12 @@ pub(crate) fn flatten(
             Ok(Body { init, update, condition })
         }
     }
+}
+
+/// The values that `reduce` starts from, where the operator says so.
+fn inits(te: &Func, reduce: te::Reduce) -> &[Value] {
+    let n_axes = te.region_args(te.op_regions(reduce.0)[0]).len();
+    te.operands(reduce.0).get(2 * n_axes..).unwrap_or(&[])
 }
 
 /// An instance of a stage's text: the stage itself, or one that is inlined.
@@ -125,9 +134,20 @@ impl<'a> Flattener<'a> {
         let args = te.region_args(te.op_regions(op)[0]);
         let reduce_args = reduce.map_or(&[][..], |reduce| te.region_args(te.op_regions(reduce.0)[0]));
         let data = &self.graph[stage];
-        for (&arg, &axis) in args.iter().zip(&data.data).chain(reduce_args.iter().zip(&data.reduce)) {
-            let var = self.pool.named_var(Vars::value(axis), &self.graph[axis].name);
-            known.insert(arg, Arg::Index(var));
+        let values = origin::values(self.graph, stage, self.pool);
+        let declared: Vec<AxisId> = match &data.origin {
+            Some(origin) => origin.declared.clone(),
+            None => data.roots().collect(),
+        };
+        for (&arg, axis) in args.iter().chain(reduce_args).zip(declared) {
+            let value = match values.get(&axis) {
+                Some(&relative) if !data.roots().any(|root| root == axis) => {
+                    let lo = self.pool.int(self.graph[axis].domain.map_or(0, |(lo, _)| lo));
+                    self.pool.add(relative, lo)
+                }
+                _ => self.pool.named_var(Vars::value(axis), &self.graph[axis].name),
+            };
+            known.insert(arg, Arg::Index(value));
         }
         Frame { stage, known }
     }
@@ -162,6 +182,37 @@ impl<'a> Flattener<'a> {
             self.out.yields.push(arg);
         }
         Ok(Body { init: None, update: std::mem::take(&mut self.out), condition: None })
+    }
+
+    /// A body that reads the parts of a reduction, dimension `at` of which is the stage's reduction.
+    fn merge(&mut self, stage: StageId, op: Op, at: usize) -> Result<Body, Diagnostic> {
+        let data = &self.graph[stage];
+        let inits = self.operator.reduction(data.source).map_or(&[][..], |reduce| inits(self.te, reduce));
+        let init = if inits.is_empty() {
+            None
+        } else {
+            let frame = self.own_frame(stage, op, None);
+            self.frames.push(frame);
+            let block = self.block(inits)?;
+            self.reset();
+            Some(block)
+        };
+        let mut axes = data.data.clone();
+        axes.splice(at..at, data.reduce.iter().copied());
+        let mut indices = Vec::with_capacity(axes.len());
+        for axis in axes {
+            let var = self.pool.named_var(Vars::value(axis), &self.graph[axis].name);
+            let lo = self.pool.int(self.graph[axis].domain.map_or(0, |(lo, _)| lo));
+            indices.push(Arg::Index(self.pool.sub(var, lo)));
+        }
+        for read in &data.reads {
+            if read.of.is_none() {
+                let from = self.through_copies(read.from);
+                let value = Arg::Value(self.out.push(InstKind::Load(from), None, &indices, 1));
+                self.out.yields.push(value);
+            }
+        }
+        Ok(Body { init, update: std::mem::take(&mut self.out), condition: None })
     }
 
     fn run_all(&mut self, mut tasks: Vec<Task>) -> Result<(), Diagnostic> {

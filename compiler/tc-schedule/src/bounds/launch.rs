@@ -44,7 +44,7 @@ pub(super) fn infer(operator: &Operator<'_>, sched: Option<&Func>, bounds: &mut 
             if let Some(&(launch, by)) = launch
                 && bounds.extents[leaf.idx()] < launch.extent
                 && launch.coordinate.is_thread()
-                && let Some(inner) = shared_inside(bounds, leaf)
+                && let Some(inner) = met_inside(bounds, leaf)
             {
                 found.push(disagree(operator, sched, bounds, (leaf, by), inner));
             }
@@ -74,13 +74,16 @@ pub(super) fn infer(operator: &Operator<'_>, sched: Option<&Func>, bounds: &mut 
     if found.has_errors() { Err(found) } else { Ok(()) }
 }
 
-/// A stage in shared memory that is filled inside the loop of `leaf`: all threads must meet there, so the loop cannot
-/// be guarded.
-fn shared_inside(bounds: &Bounds, leaf: AxisId) -> Option<StageId> {
-    bounds.graph.order.iter().copied().find(|&stage| {
-        bounds.stage(stage).is_some_and(|bounds| bounds.scope.is_shared())
-            && matches!(bounds.graph[stage].attach, Attach::At(_))
-            && bounds.graph.path(stage).contains(&leaf)
+/// A stage in shared memory that is filled inside the loop of `leaf`, or one that is reduced by threads there: all threads
+/// must meet there, so the loop cannot be guarded.
+fn met_inside(bounds: &Bounds, leaf: AxisId) -> Option<StageId> {
+    let graph = &bounds.graph;
+    graph.order.iter().copied().find(|&stage| {
+        let Some(data) = bounds.stage(stage) else { return false };
+        let inside = || graph.path(stage).contains(&leaf);
+        let filled = data.scope.is_shared() && matches!(graph[stage].attach, Attach::At(_));
+        let reduced = graph.reduced_by_threads(stage).next().is_some();
+        (filled && inside()) || (reduced && (graph[stage].leaves.contains(&leaf) || inside()))
     })
 }
 
@@ -209,7 +212,7 @@ fn disagree(
     let (small, large) = (bounds.extents[leaf.idx()], bounds.extents[by.idx()]);
     let (mine, other) = (crate::directive::show_axis(graph, leaf), crate::directive::show_axis(graph, by));
     let text = format!(
-        "`{name}` has {small} threads in `{mine}` and {large} in `{other}`, and `{}`, which all threads fill, stands inside the smaller loop",
+        "`{name}` has {small} threads in `{mine}` and {large} in `{other}`, and `{}`, for which all threads meet, stands inside the smaller loop",
         graph[inner].name
     );
     let diagnostic = Diagnostic::error("bind-extents", location(graph[leaf].kind_loc), text);

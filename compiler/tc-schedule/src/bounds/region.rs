@@ -157,7 +157,10 @@ impl Inference<'_> {
         demands: Vec<Demand>,
     ) -> Result<StageBounds, Diagnostic> {
         let data = &self.bounds.graph[stage];
-        let shape: Vec<i64> = ranges[..data.data.len()].iter().map(|range| range.extent).collect();
+        let mut shape: Vec<i64> = ranges[..data.data.len()].iter().map(|range| range.extent).collect();
+        if let (Some(layout), Some(sched)) = (&data.layout, self.sched) {
+            shape = layout.shape(sched, &data.name, &shape)?;
+        }
         let strides = crate::lower::strides(&self.bounds.graph, stage, &shape);
         let n_elems = match (&strides, shape.first()) {
             (Some(strides), Some(&first)) => strides.first().and_then(|stride| stride.checked_mul(first)),
@@ -166,7 +169,7 @@ impl Inference<'_> {
         let te = self.operator.te;
         let bytes = data.tensors.iter().try_fold(0i64, |sum, tensor| {
             let each = te.as_scalar(tensor.elem).map_or(1, |scalar| i64::from(scalar.bytes()));
-            n_elems?.checked_mul(each)?.checked_add(sum)
+            n_elems?.checked_mul(each)?.checked_mul(self.bounds.graph.stages_of(stage))?.checked_add(sum)
         });
         let bytes = bytes.ok_or_else(|| self.operator.overflow(data, "the buffer"))?;
         Ok(StageBounds { ranges, demands, scope: self.bounds.graph.scope_of(stage), shape, bytes })

@@ -1,6 +1,6 @@
 //! The code of a statement: instructions, and expressions of the index algebra.
 
-use super::{Emitter, Open};
+use super::Emitter;
 use crate::body::{Arg, Block, Extra, Inst, InstKind, Vars};
 use crate::graph::Kind;
 use rustc_hash::FxHashMap;
@@ -67,7 +67,9 @@ impl<'a> Emitter<'a> {
             args.push(self.arg(arg, results)?);
         }
         let op = match inst.kind {
-            InstKind::Load(_) => {
+            InstKind::Load(tensor) => {
+                let indices = self.laid_out(tensor.stage, args.split_off(1));
+                args.extend(indices);
                 let value = self.builder().value(tir::Load::OPCODE, &args, &[]);
                 results[inst.results.0 as usize] = Some(value);
                 return Ok(());
@@ -89,7 +91,7 @@ impl<'a> Emitter<'a> {
                 let op = *conditionals.last().expect("an arm ends inside a conditional");
                 if inst.kind == InstKind::Else {
                     let region = self.func.op_regions(op)[1];
-                    self.open.push(Open { region, counter: None, last_let: None, named: Vec::new() });
+                    self.open_region(region);
                     return Ok(());
                 }
                 conditionals.pop();
@@ -143,7 +145,7 @@ impl<'a> Emitter<'a> {
             self.func.set_value_name(new, name);
         }
         let region = self.func.op_regions(copy)[0];
-        self.open.push(Open { region, counter: None, last_let: None, named: Vec::new() });
+        self.open_region(region);
         copy
     }
 

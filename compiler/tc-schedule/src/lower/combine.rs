@@ -28,6 +28,9 @@ impl<'a> Combiner<'a> {
             _ => {
                 let found = module.and_then(|module| module.function(word));
                 let found = found.filter(|func| func.header.opcode == te::CombinerItem::OPCODE);
+                if let Some(misfit) = found.and_then(|combiner| te::misfit(te, reduce.0, combiner)) {
+                    return Err(misfit);
+                }
                 return found.map(Combiner::User).ok_or_else(|| {
                     let text = format!("there is no combiner `{}`", suggest::shorten(word));
                     let known = module.into_iter().flat_map(|module| &module.items);
@@ -123,18 +126,11 @@ fn expand(
 
 /// What combining by `opcode` leaves alone.
 fn identity_of(opcode: Opcode, elem: Elem) -> AttrData {
-    let range = elem.int_range();
-    match opcode {
-        arith::ADD if elem.is_float() => AttrData::float(0.0),
-        arith::ADD => AttrData::int(0),
-        arith::MUL if elem.is_float() => AttrData::float(1.0),
-        arith::MUL => AttrData::int(1),
-        arith::MIN => range.map_or(AttrData::float(greatest(elem)), |(_, max)| AttrData::int(max)),
-        _ => range.map_or(AttrData::float(-greatest(elem)), |(min, _)| AttrData::int(min)),
-    }
-}
-
-/// The greatest value of a float type: infinity, where there is one.
-fn greatest(elem: Elem) -> f64 {
-    if elem == Elem::F8E4M3 { 448.0 } else { f64::INFINITY }
+    let word = match opcode {
+        arith::ADD => "sum",
+        arith::MUL => "prod",
+        arith::MIN => "min",
+        _ => "max",
+    };
+    te::identity_of(word, elem).expect("each of these words combines")
 }

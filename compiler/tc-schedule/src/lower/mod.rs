@@ -1,8 +1,10 @@
 //! From bounds and plan to a program: loops, attached stages, initialisations, guards, buffers.
 
+mod across;
 mod code;
 mod combine;
 mod nest;
+mod store;
 
 use crate::body::{Arg, Block};
 use crate::bounds::Bounds;
@@ -64,6 +66,8 @@ struct Emitter<'a> {
     locals: FxHashMap<Expr, Value>,
     /// By stage.
     buffers: Vec<Vec<Value>>,
+    /// The stage whose values so far are kept by each thread for itself, and where.
+    parts: Option<(StageId, Vec<Value>)>,
     outer: FxHashMap<Value, Value>,
     /// The stages attached at each axis.
     attached: FxHashMap<AxisId, Vec<StageId>>,
@@ -95,6 +99,7 @@ pub(crate) fn emit<'a>(
         values: FxHashMap::default(),
         locals: FxHashMap::default(),
         buffers: vec![Vec::new(); bounds.graph.stages.len()],
+        parts: None,
         outer: FxHashMap::default(),
         attached: FxHashMap::default(),
         locs: Locs::default(),
@@ -261,6 +266,14 @@ impl<'a> Emitter<'a> {
         }
     }
 
+    /// For how many iterations of the loop around it the buffer of `stage` is kept, where that is more than one and there
+    /// is such a loop.
+    fn kept_for(&self, stage: StageId) -> Option<i64> {
+        let Attach::At(axis) = self.graph()[stage].attach else { return None };
+        let stages = self.graph().stages_of(stage);
+        (stages > 1 && self.bounds.extents[self.graph().leaf_of(axis).idx()] > 1).then_some(stages)
+    }
+
     /// Makes the buffers of `stage` that are not the program's arguments.
     fn alloc(&mut self, stage: StageId) {
         let data = &self.graph()[stage];
@@ -277,6 +290,9 @@ impl<'a> Emitter<'a> {
             }
             let ty = self.buffer_type(tensor.elem, &bounds.shape, scope);
             let mut attrs = Vec::new();
+            if let Some(stages) = self.kept_for(stage) {
+                attrs.push((keys::STAGES, self.func.int_attr(stages)));
+            }
             if let Some(strides) = &strides {
                 let list: Vec<Attr> = strides.iter().map(|&stride| self.func.int_attr(stride)).collect();
                 attrs.push((keys::STRIDES, self.func.attr(AttrData::List(list.into()))));

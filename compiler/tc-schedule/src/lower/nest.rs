@@ -3,14 +3,13 @@
 use super::combine::Combiner;
 use super::{Emitter, Open};
 use crate::body::Vars;
-use crate::graph::{AxisId, Graph, Kind, PragmaValue, StageId, TensorRef};
+use crate::graph::{AxisId, Graph, Kind, PragmaValue, StageId};
 use crate::plan::{End, Guard, Plan, StagePlan, Statement};
-use tc_arith::Expr;
 use tc_dialects::{arith, te, tir};
 use tc_ir::attrs::AttrData;
 use tc_ir::builder::OpSpec;
 use tc_ir::func::Locs;
-use tc_ir::{Attr, Attrs, Loc, Name, Type, Value, keys};
+use tc_ir::{Attr, Attrs, Loc, Name, Region, Type, Value, keys};
 use tc_support::Diagnostic;
 
 impl<'a> Emitter<'a> {
@@ -20,6 +19,11 @@ impl<'a> Emitter<'a> {
         let (graph, plan): (&'a Graph, &'a Plan) = (self.graph(), self.plan);
         let Some(StagePlan { init, update }) = &plan.stages[stage.idx()] else { return Ok(()) };
         let depth = self.open.len();
+        if graph.reduced_by_threads(stage).next().is_some()
+            && let Some(init) = init
+        {
+            return self.across_threads(stage, init, update);
+        }
         let n_common = data.leaves.iter().position(|&leaf| self.graph()[leaf].reduce).unwrap_or(data.leaves.len());
         let (common, rest) = data.leaves.split_at(n_common);
         for &leaf in common {
@@ -143,6 +147,11 @@ impl<'a> Emitter<'a> {
         };
         let op = self.builder().op(spec);
         let region = self.func.op_regions(op)[0];
+        self.open_region(region);
+    }
+
+    /// What follows goes into `region`, which is no loop's.
+    pub(super) fn open_region(&mut self, region: Region) {
         self.open.push(Open { region, counter: None, last_let: None, named: Vec::new() });
     }
 
@@ -165,34 +174,44 @@ impl<'a> Emitter<'a> {
         });
     }
 
-    pub(super) fn statement(&mut self, stage: StageId, statement: &Statement, init: bool) -> Result<(), Diagnostic> {
-        let depth = self.open.len();
+    /// Opens the guards of `statement` and writes its names; gives the locations of what follows.
+    pub(super) fn open_statement(&mut self, stage: StageId, statement: &Statement) -> Locs {
         let data = &self.graph()[stage];
-        let source = self.source(data.loc);
-        let made_by = self.directive(data.made_by);
-        self.locs = Locs { source, directive: made_by };
+        let locs = Locs { source: self.source(data.loc), directive: self.directive(data.made_by) };
+        self.locs = locs;
         for guard in &statement.guards {
             self.guard(guard);
         }
-        self.locs = Locs { source, directive: made_by };
+        self.locs = locs;
         for local in &statement.locals {
             let value = self.expr(local.value);
             self.builder().name(value, &local.name);
             self.locals.insert(local.what, value);
         }
+        locs
+    }
+
+    pub(super) fn statement(&mut self, stage: StageId, statement: &Statement, init: bool) -> Result<(), Diagnostic> {
+        let depth = self.open.len();
+        let data = &self.graph()[stage];
+        let locs = self.open_statement(stage, statement);
         if let Some(condition) = &statement.condition {
             let values = self.block(condition)?;
-            self.locs = Locs { source, directive: made_by };
+            self.locs = locs;
             if let Some(&condition) = values.first() {
                 self.open_if(condition);
             }
+        }
+        // A part is stored by the thread that it belongs to; the predicate is about the result.
+        if self.parts.is_none() {
+            self.open_predicate(stage)?;
         }
         match self.operator.reduction(data.source) {
             Some(reduce) => self.reduction(stage, statement, reduce, init)?,
             None => {
                 if let Some(block) = &statement.block {
                     let values = self.block(block)?;
-                    self.locs = Locs { source, directive: made_by };
+                    self.locs = locs;
                     self.store(stage, &values, &statement.place);
                 }
             }
@@ -200,6 +219,12 @@ impl<'a> Emitter<'a> {
         self.locals.clear();
         self.close(depth);
         Ok(())
+    }
+
+    /// What the reduction of `stage` starts from, where the operator does not say.
+    pub(super) fn identity(&mut self, stage: StageId, combiner: &Combiner<'_>) -> Result<Vec<Value>, Diagnostic> {
+        let elems: Vec<Type> = self.graph()[stage].tensors.iter().map(|tensor| tensor.elem).collect();
+        combiner.identity(self, &elems)
     }
 
     pub(super) fn reduction(
@@ -216,19 +241,14 @@ impl<'a> Emitter<'a> {
         if init {
             let values = match &statement.block {
                 Some(block) => self.block(block)?,
-                None => {
-                    let elems: Vec<Type> = self.graph()[stage].tensors.iter().map(|tensor| tensor.elem).collect();
-                    combiner.identity(self, &elems)?
-                }
+                None => self.identity(stage, &combiner)?,
             };
             self.locs = locs;
             self.store(stage, &values, &statement.place);
             return Ok(());
         }
         let Some(block) = &statement.block else { return Ok(()) };
-        let so_far: Vec<Value> = (0..self.graph()[stage].tensors.len())
-            .map(|nth| self.load(TensorRef { stage, result: nth as u32 }, &statement.place))
-            .collect();
+        let so_far = self.load(stage, &statement.place);
         let new = self.block(block)?;
         self.locs = Locs { source, ..locs };
         let values = combiner.combine(self, &so_far, &new)?;
@@ -236,22 +256,4 @@ impl<'a> Emitter<'a> {
         self.store(stage, &values, &statement.place);
         Ok(())
     }
-
-    pub(super) fn load(&mut self, tensor: TensorRef, place: &[Expr]) -> Value {
-        let mut operands = vec![self.buffers[tensor.stage.idx()][tensor.result as usize]];
-        for &index in place {
-            operands.push(self.expr(index));
-        }
-        self.builder().value(tir::Load::OPCODE, &operands, &[])
-    }
-
-    pub(super) fn store(&mut self, stage: StageId, values: &[Value], place: &[Expr]) {
-        for (nth, &value) in values.iter().enumerate() {
-            let indices: Vec<Value> = place.iter().map(|&index| self.expr(index)).collect();
-            let buffer = self.buffers[stage.idx()][nth];
-            tir::Store::build(&mut self.builder(), buffer, &indices, value, &[], &[]);
-        }
-    }
-
-    // Code.
 }

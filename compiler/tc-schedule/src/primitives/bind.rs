@@ -11,7 +11,8 @@
 //! - A coordinate is bound once in a stage.
 //! - Loops of one kernel that are bound to one coordinate have equal extents; where one is shorter, what it runs is
 //!   guarded. That cannot be done where shared memory is filled inside it: then both directives are named.
-//! - An axis of a reduction takes `vthread` alone: a reduction across threads is not supported yet.
+//! - An axis of a reduction takes threads, which then reduce together, but no blocks: nothing orders these. No loop over
+//!   data may stand inside a loop of such a reduction, and all its loops over threads are as long as the launch.
 //!
 //! # Rewrite
 //!
@@ -69,13 +70,13 @@ fn legality(cx: &Cx<'_>) -> Done<(AxisId, Kind)> {
                 .help(help)
                 .into());
         }
-        if cx.graph[axis].reduce {
+        if cx.graph[axis].reduce && !coordinate.is_thread() {
             let text = format!(
-                "a reduction across threads is not supported yet: `{}` is an axis of a reduction",
+                "`{}` is an axis of a reduction, and nothing orders the blocks that would add to one element",
                 cx.show(axis)
             );
-            let help = "bind an axis of the data; the reduction then runs in each thread";
-            return Err(cx.error("not-supported", text).help(help).into());
+            let help = "bind it to threads, or `rfactor` it and bind the axis of the parts";
+            return Err(cx.error("bind-reduction", text).help(help).into());
         }
     }
     Ok((axis, kind))

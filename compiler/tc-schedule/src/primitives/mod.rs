@@ -8,15 +8,20 @@ mod cache_read;
 mod cache_write;
 mod compute_at;
 mod compute_root;
+mod double_buffer;
 mod fuse;
 mod inline;
 mod later;
+mod pipeline;
 mod pragma;
 mod reorder;
+mod rfactor;
 mod set_scope;
+mod set_store_predicate;
 mod split;
 mod storage_align;
 mod tile;
+mod transform_layout;
 mod unroll;
 mod vectorize;
 
@@ -78,6 +83,11 @@ table! {
     "compute_root" compute_root ComputeRoot;
     "set_scope" set_scope SetScope;
     "storage_align" storage_align StorageAlign;
+    "transform_layout" transform_layout TransformLayout;
+    "double_buffer" double_buffer DoubleBuffer;
+    "pipeline" pipeline Pipeline;
+    "rfactor" rfactor Rfactor;
+    "set_store_predicate" set_store_predicate SetStorePredicate;
 }
 
 /// Every primitive that this crate applies, in the order of the documents. The rows of `sched` that are not among them

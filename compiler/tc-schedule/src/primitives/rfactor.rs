@@ -1,0 +1,246 @@
+//! Makes a loop of a reduction an axis of a new tensor, which the reduction then combines.
+//!
+//! # Arguments
+//!
+//! `STAGE = rfactor(TENSOR, axis, factor_axis = 0)`: the new stage computes a part of the reduction for each value of
+//! `axis`, which becomes its data axis number `factor_axis` (negative ones count from the end). The old stage keeps its
+//! data axes, and reduces the parts over one axis of the name of `axis`.
+//!
+//! # Legality
+//!
+//! - `TENSOR` is a reduction that the operator declares, and `axis` is a loop of it.
+//! - No directive has spoken of the loops over its data: they would be lost.
+//! - Splits of the reduction's axes stand before. Where one does not divide, the parts are guarded.
+//!
+//! # Rewrite
+//!
+//! ```tir
+//! for i in 0..4 { B[i] = 0.0  for ko in 0..8 { for ki in 0..2 { B[i] = B[i] + A[i, ko * 2 + ki] } } }
+//! -> BF = rfactor(B, ki)
+//! for ki in 0..2 { for i in 0..4 { BF[ki, i] = 0.0  for ko in 0..8 { BF[ki, i] = BF[ki, i] + A[i, ko * 2 + ki] } } }
+//! for i in 0..4 { B[i] = 0.0  for ki in 0..2 { B[i] = B[i] + BF[ki, i] } }
+//! ```
+//!
+//! # Known elsewhere as
+//!
+//! `rfactor` (TVM; Suriana, Adams, Kamil 2017, in Halide), `transform.structured.split_reduction` (MLIR).
+
+use super::cache_write::new_stage;
+use crate::directive::{Cx, Done, Item, code_list};
+use crate::graph::{AxisId, Kind, Read, Relation, Source, StageId, TensorRef};
+use crate::origin::Origin;
+use crate::scope::Scope;
+use rustc_hash::FxHashMap;
+use tc_ir::{Op, Type};
+
+struct Plan {
+    stage: StageId,
+    /// The `te.compute`.
+    op: Op,
+    /// The loop that becomes an axis.
+    axis: AxisId,
+    /// Which one.
+    at: usize,
+    /// The extents of the reduction's axes and loops.
+    extents: FxHashMap<AxisId, i64>,
+}
+
+pub(super) fn apply(cx: &mut Cx<'_>) -> Done<()> {
+    let plan = legality(cx)?;
+    let stage = edit(cx, &plan);
+    cx.results = vec![Item::Tensor(TensorRef { stage, result: 0 })];
+    Ok(())
+}
+
+fn legality(cx: &Cx<'_>) -> Done<Plan> {
+    let stage = cx.stage(cx.sched.operand(cx.at, 0))?;
+    cx.check_computed(stage)?;
+    let axis = cx.leaf(cx.sched.operand(cx.at, 1))?;
+    let data = &cx.graph[stage];
+    let name = &data.name;
+    let Source::Compute(op) = data.source else {
+        let text = format!("`{name}` is no reduction that the operator declares");
+        let declared = |&&stage: &&StageId| !cx.graph[stage].reduce.is_empty() && matches!(cx.graph[stage].source, Source::Compute(_));
+        let names: Vec<&str> = cx.graph.order.iter().filter(declared).map(|&stage| &*cx.graph[stage].name).collect();
+        return Err(cx.error("rfactor-reduction", text).help(format!("reductions are {}", code_list(&names))).into());
+    };
+    if cx.graph[axis].stage != stage || !cx.graph[axis].reduce {
+        let loops: Vec<&str> =
+            data.leaves.iter().filter(|&&leaf| cx.graph[leaf].reduce).map(|&leaf| &*cx.graph[leaf].name).collect();
+        let text = format!("`{}` is no loop of a reduction of `{name}`", cx.show(axis));
+        let diagnostic = cx.error("rfactor-axis", text);
+        return Err(match loops[..] {
+            [] => diagnostic.help(format!("`{name}` reduces nothing")).into(),
+            _ => diagnostic.help(format!("its loops over the reduction are {}", code_list(&loops))).into(),
+        });
+    }
+    check_untouched(cx, stage)?;
+    cx.check_plain(axis)?;
+    let rank = data.data.len() as i64;
+    let given = cx.sched.attr_named(cx.at, "factor_axis").and_then(|attr| cx.sched.as_int(attr)).unwrap_or(0);
+    let at = if given < 0 { given + rank + 1 } else { given };
+    if !(0..=rank).contains(&at) {
+        let text = format!("`factor_axis` is {given}, and `{name}` has {rank} dimensions");
+        let help = format!("it is {} to {rank}", -rank - 1);
+        return Err(cx.error("rfactor-axis", text).help(help).into());
+    }
+    Ok(Plan { stage, op, axis, at: at as usize, extents: extents(cx, stage)? })
+}
+
+/// Refuses a stage of whose loops over data a directive has spoken, or of whose reduction something but splits and
+/// fusions.
+fn check_untouched(cx: &Cx<'_>, stage: StageId) -> Done<()> {
+    let data = &cx.graph[stage];
+    let spoken = |&axis: &AxisId| {
+        let axis = &cx.graph[axis];
+        axis.consumed.as_ref().map(|consumed| consumed.loc).or_else(|| {
+            (axis.kind != Kind::Serial || !axis.pragmas.is_empty() || axis.pipeline.is_some()).then_some(axis.kind_loc)
+        })
+    };
+    let said = data.data.iter().find_map(spoken);
+    let said = said.or_else(|| data.leaves.iter().filter(|&&leaf| cx.graph[leaf].reduce).find_map(spoken));
+    if let Some(loc) = said {
+        let text = format!("`rfactor` makes the loops of `{}` anew, and a directive has spoken of them", data.name);
+        let diagnostic = cx.error("rfactor-late", text).label(cx.location(loc), "this directive would be lost");
+        return Err(diagnostic.help("split the reduction's axes, write `rfactor`, then the other directives").into());
+    }
+    Ok(())
+}
+
+/// The extents of the axes of the reduction of `stage`, from those that the operator declares down to the loops.
+fn extents(cx: &Cx<'_>, stage: StageId) -> Done<FxHashMap<AxisId, i64>> {
+    let data = &cx.graph[stage];
+    let mut extents: FxHashMap<AxisId, i64> = FxHashMap::default();
+    for &axis in &data.reduce {
+        extents.insert(axis, cx.graph[axis].domain.map_or(1, |(_, extent)| extent));
+    }
+    for relation in &data.relations {
+        match *relation {
+            Relation::Split { parent, outer, inner, factor, nparts, .. } => {
+                let Some(&extent) = extents.get(&parent) else { continue };
+                let (given, other) = if nparts { (outer, inner) } else { (inner, outer) };
+                extents.insert(given, if extent == 0 { factor } else { factor.min(extent) });
+                extents.insert(other, extent / factor + i64::from(extent % factor != 0));
+            }
+            Relation::Fuse { outer, inner, fused } => {
+                let (Some(&o), Some(&i)) = (extents.get(&outer), extents.get(&inner)) else { continue };
+                let product = o.checked_mul(i);
+                extents.insert(fused, product.ok_or_else(|| cx.operator.overflow(data, "the fused loop"))?);
+            }
+        }
+    }
+    Ok(extents)
+}
+
+fn edit(cx: &mut Cx<'_>, plan: &Plan) -> StageId {
+    let &Plan { stage, op, axis, at, .. } = plan;
+    let elems: Vec<Type> = cx.graph[stage].tensors.iter().map(|tensor| tensor.elem).collect();
+    let fallback = format!("{}_rf", cx.graph[stage].name);
+    let loc = cx.graph[stage].loc;
+    let parts = new_stage(cx, Source::Partial(op), loc, &elems, &fallback, Scope::Global);
+    cx.graph[parts].scope = None;
+    let made_by = cx.loc();
+    let add = |cx: &mut Cx<'_>, to: StageId, like: AxisId, reduce: bool, domain: Option<(i64, i64)>| {
+        let name = cx.graph[like].name.clone();
+        cx.graph.add_axis(to, &name, reduce, domain, made_by)
+    };
+    let domain = |plan: &Plan, leaf: AxisId| Some((0, plan.extents.get(&leaf).copied().unwrap_or(1)));
+    // What stands for the old axes in the new stage.
+    let mut now: FxHashMap<AxisId, AxisId> = FxHashMap::default();
+    let mut declared = Vec::new();
+    for old in cx.graph[stage].data.clone() {
+        let copy = add(cx, parts, old, false, cx.graph[old].domain);
+        cx.graph[parts].data.push(copy);
+        declared.push(copy);
+    }
+    let factor = add(cx, parts, axis, false, domain(plan, axis));
+    cx.graph[parts].data.insert(at, factor);
+    now.insert(axis, factor);
+    let loops: Vec<AxisId> = cx.graph[stage].leaves.iter().copied().filter(|&leaf| cx.graph[leaf].reduce).collect();
+    for leaf in loops.into_iter().filter(|&leaf| leaf != axis) {
+        let copy = add(cx, parts, leaf, true, domain(plan, leaf));
+        cx.graph[parts].reduce.push(copy);
+        cx.consume(leaf, vec![copy]);
+        now.insert(leaf, copy);
+    }
+    if cx.graph[parts].reduce.is_empty() {
+        // Each part takes one value in.
+        let one = cx.graph.add_axis(parts, "one", true, Some((0, 1)), made_by);
+        cx.graph[parts].reduce.push(one);
+    }
+    cx.graph[parts].leaves = cx.graph[parts].roots().collect();
+    let origin = origin(cx, plan, parts, declared, now);
+    cx.graph[parts].origin = Some(origin);
+    let merge = reduce_parts(cx, plan, parts);
+    cx.consume(axis, vec![merge]);
+    cx.graph.insert_in_order(parts, stage, false);
+    parts
+}
+
+/// How the reduction's declared axes come from the axes of `parts`.
+fn origin(
+    cx: &mut Cx<'_>,
+    plan: &Plan,
+    parts: StageId,
+    mut declared: Vec<AxisId>,
+    mut now: FxHashMap<AxisId, AxisId>,
+) -> Origin {
+    let made_by = cx.loc();
+    let mut of = |cx: &mut Cx<'_>, old: AxisId| {
+        *now.entry(old).or_insert_with(|| {
+            let (name, domain) = (cx.graph[old].name.clone(), cx.graph[old].domain);
+            cx.graph.add_axis(parts, &name, true, domain, made_by)
+        })
+    };
+    let mut extents = FxHashMap::default();
+    let mut relations = Vec::new();
+    for relation in cx.graph[plan.stage].relations.clone() {
+        let mapped = match relation {
+            Relation::Split { parent, .. } if !plan.extents.contains_key(&parent) => continue,
+            Relation::Fuse { fused, .. } if !plan.extents.contains_key(&fused) => continue,
+            Relation::Split { parent, outer, inner, factor, nparts, loc } => {
+                let (parent, outer, inner) = (of(cx, parent), of(cx, outer), of(cx, inner));
+                Relation::Split { parent, outer, inner, factor, nparts, loc }
+            }
+            Relation::Fuse { outer, inner, fused } => {
+                let (outer, inner, fused) = (of(cx, outer), of(cx, inner), of(cx, fused));
+                Relation::Fuse { outer, inner, fused }
+            }
+        };
+        relations.push(mapped);
+    }
+    for old in cx.graph[plan.stage].reduce.clone() {
+        declared.push(of(cx, old));
+    }
+    for (&old, &extent) in &plan.extents {
+        if let Some(&new) = now.get(&old) {
+            extents.insert(new, extent);
+        }
+    }
+    Origin { declared, relations, extents }
+}
+
+/// Lets the old stage reduce the parts; gives the axis over them.
+fn reduce_parts(cx: &mut Cx<'_>, plan: &Plan, parts: StageId) -> AxisId {
+    let &Plan { stage, op, axis, at, .. } = plan;
+    let (made_by, name) = (cx.loc(), cx.graph[axis].name.clone());
+    let extent = plan.extents.get(&axis).copied().unwrap_or(1);
+    let merge = cx.graph.add_axis(stage, &name, true, Some((0, extent)), made_by);
+    let n_results = cx.graph[stage].tensors.len() as u32;
+    let reads: Vec<Read> =
+        (0..n_results).map(|result| Read { of: None, from: TensorRef { stage: parts, result } }).collect();
+    let starts_from_values = cx.operator.starts_from_values(op);
+    let data = &mut cx.graph[stage];
+    data.source = Source::Merge { op, at: at as u32 };
+    data.reduce = vec![merge];
+    data.relations.clear();
+    data.leaves = data.roots().collect();
+    data.touched = None;
+    let old = std::mem::replace(&mut data.reads, reads);
+    if starts_from_values {
+        // The initial values may read what the reduction reads.
+        data.reads.extend(old.iter().copied());
+    }
+    cx.graph[parts].reads = old;
+    merge
+}
