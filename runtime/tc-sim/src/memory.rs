@@ -190,11 +190,10 @@ pub(crate) struct Shared {
     pub(crate) n: usize,
     pub(crate) cells: Vec<Cell>,
     pub(crate) mags: Vec<Cell>,
-    pub(crate) written: Vec<bool>,
+    /// By cell: 0, or the [stamp](Shared::stamp) of the group that wrote it last.
+    pub(crate) written: Vec<u64>,
     /// In threaded programs.
     pub(crate) shadow: Vec<CellShadow>,
-    /// How often it was made anew, for warps that come to its alloc one after another.
-    pub(crate) n_made: u64,
 }
 
 impl Shared {
@@ -204,17 +203,22 @@ impl Shared {
             n,
             cells: vec![0; all],
             mags: vec![0; if mags { all } else { 0 }],
-            written: vec![false; all],
+            written: vec![0; all],
             shadow: vec![CellShadow::default(); if shadow { all } else { 0 }],
-            n_made: 0,
         }
+    }
+
+    /// Which of the buffers that the alloc has made a group sees that has come to it `n_made` times. Warps come there one
+    /// after another, and one that lags behind still reads what was written before. Where a group runs several blocks,
+    /// each alloc empties those of its blocks, and there is one stamp.
+    pub(crate) fn stamp(&self, n_made: u64) -> u64 {
+        if self.written.len() == self.n { n_made + 1 } else { 1 }
     }
 
     /// As it is for a block that has not run.
     pub(crate) fn reset(&mut self) {
-        self.written.fill(false);
+        self.written.fill(0);
         self.shadow.fill(CellShadow::default());
-        self.n_made = 0;
     }
 }
 

@@ -125,17 +125,13 @@ impl Group {
                 let shared = &mut block.shared[idx];
                 let n_slots = shared.written.len() / shared.n.max(1);
                 if n_slots == 1 {
-                    // Warps come here one after another, and the first makes it for all.
-                    if self.n_made[idx] > shared.n_made {
-                        shared.n_made = self.n_made[idx];
-                        shared.written.fill(false);
-                    }
+                    // The stamp of what this group writes and reads has changed.
                     return;
                 }
                 for slot in 0..n_slots {
                     let lanes = slot * self.per_block..(slot + 1) * self.per_block;
                     if lanes.into_iter().any(|lane| self.mask[lane / 64] >> (lane % 64) & 1 == 1) {
-                        shared.written[slot * shared.n..(slot + 1) * shared.n].fill(false);
+                        shared.written[slot * shared.n..(slot + 1) * shared.n].fill(0);
                     }
                 }
             }

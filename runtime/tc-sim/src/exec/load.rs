@@ -110,7 +110,7 @@ impl Group {
             if !mags.is_empty() {
                 mags[lane] = shared.mags[place];
             }
-            if !shared.written[place] {
+            if shared.written[place] < shared.stamp(self.n_made[idx]) {
                 self.report_access(FindingKind::Uninitialised, at, lane, launch, block);
             }
             if launch.kernel.threaded {

@@ -103,7 +103,8 @@ impl Group {
             let shared = &mut block.shared[idx];
             let place = slot * shared.n + cell;
             let old = shared.cells[place];
-            let was_written = mem::replace(&mut shared.written[place], true);
+            let stamp = shared.stamp(self.n_made[idx]);
+            let was_written = mem::replace(&mut shared.written[place], stamp) >= stamp;
             shared.cells[place] = new;
             if !mags.is_empty() {
                 shared.mags[place] = if mags.len() == 1 { mags[0] } else { mags[lane] };
