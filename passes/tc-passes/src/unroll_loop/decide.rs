@@ -1,10 +1,11 @@
 //! Which loops are unrolled, and how.
 
-use super::Options;
+use super::{Options, local};
+use rustc_hash::FxHashSet;
 use tc_dialects::algebra::const_extent;
 use tc_dialects::tir::{self, LoopKind};
 use tc_ir::opdef::Role;
-use tc_ir::{AttrData, Func, Op, Region, effects};
+use tc_ir::{AttrData, Func, Op, Region, Value, effects};
 use tc_support::{Diagnostic, Diagnostics};
 
 /// An unrolled function has at most this many ops.
@@ -43,7 +44,8 @@ struct Size {
 
 /// The steps, inner loops first.
 pub(super) fn decide(func: &Func, options: &Options) -> Result<Vec<Step>, Diagnostics> {
-    let mut state = Decide { func, steps: Vec::new(), found: Diagnostics::new() };
+    let local = if options.unroll_local_access { local::vars(func) } else { FxHashSet::default() };
+    let mut state = Decide { func, local, steps: Vec::new(), found: Diagnostics::new() };
     let settings = Settings { max_step: options.auto_max_step, explicit: options.explicit_unroll };
     state.walk(options, settings);
     if state.found.is_empty() { Ok(state.steps) } else { Err(state.found) }
@@ -58,6 +60,8 @@ struct Settings {
 
 struct Decide<'f> {
     func: &'f Func,
+    /// The loop variables that index what each thread has of its own, where that counts.
+    local: FxHashSet<Value>,
     steps: Vec<Step>,
     found: Diagnostics,
 }
@@ -118,7 +122,7 @@ impl Decide<'_> {
         match tir::loop_kind(func, op) {
             Some(LoopKind::Unroll(factor)) => self.unroll(op, body, extent, factor, settings).unwrap_or(kept),
             Some(LoopKind::Serial) => match extent {
-                Some(extent) if qualifies(body, extent, options, settings) => {
+                Some(extent) if self.qualifies(op, body, extent, options, settings) => {
                     self.unroll(op, body, Some(extent), None, settings).unwrap_or(kept)
                 }
                 _ => {
@@ -136,6 +140,16 @@ impl Decide<'_> {
                 kept
             }
         }
+    }
+
+    /// Is a serial loop of this extent to be unrolled though it does not say so?
+    fn qualifies(&self, op: Op, body: Size, extent: u64, options: &Options, settings: Settings) -> bool {
+        let limit = |value: i64| u64::try_from(value).unwrap_or(0);
+        let few_steps = settings.max_step > 0
+            && body.steps.checked_mul(extent).is_some_and(|steps| steps <= limit(settings.max_step));
+        let few_times = extent <= limit(options.auto_max_extent);
+        let small = !body.has_loop && body.depth <= limit(options.auto_max_depth) && (few_steps || few_times);
+        extent > 0 && (small || self.local.contains(&super::copy::var(self.func, op)))
     }
 
     fn clean(&mut self, op: Op) {
@@ -179,6 +193,11 @@ impl Decide<'_> {
         };
         let grown = size(copies);
         if grown.ops > MAX_OPS {
+            if tir::loop_kind(func, op) == Some(LoopKind::Serial) {
+                // Nobody asked for this one.
+                self.clean(op);
+                return None;
+            }
             let var = func.value_text(super::copy::var(func, op));
             let text =
                 format!("unrolling the loop `{var}` makes more than {MAX_OPS} ops: {copies} copies of {}", body.ops);
@@ -207,14 +226,6 @@ fn leaf(func: &Func, op: Op) -> Size {
     let effect = func.row(op).effect;
     let step = writes || effect.unknown || effect.synchronises;
     Size { steps: u64::from(step), ops: u64::from(func.role(op) != Role::Constant), ..Size::default() }
-}
-
-fn qualifies(body: Size, extent: u64, options: &Options, settings: Settings) -> bool {
-    let limit = |value: i64| u64::try_from(value).unwrap_or(0);
-    let few_steps = body.steps.checked_mul(extent).is_some_and(|steps| steps <= limit(settings.max_step));
-    let few_times = extent <= limit(options.auto_max_extent);
-    let by_steps = settings.max_step > 0 && few_steps && body.depth <= limit(options.auto_max_depth);
-    !body.has_loop && extent > 0 && (by_steps || (options.auto_max_extent > 0 && few_times))
 }
 
 /// The settings inside `op`, by its attributes.

@@ -23,10 +23,11 @@
 //! # Algorithm
 //!
 //! 1. From the inside out decide for each loop. A loop of kind `unroll` is unrolled, by its `factor` or as a whole. A
-//!    serial loop of constant extent with no loop left inside is, if at most `auto-max-depth` loops inside it were and
-//!    its extent times the stores of its body is at most `auto-max-step`, or its extent is at most `auto-max-extent`.
-//!    `auto_unroll_max_step` and `unroll_explicit` on a loop hold within it.
-//! 2. Refuse what would make more than a million ops.
+//!    serial loop of constant extent is, if no loop is left inside, loops that were unrolled are nested in it at most
+//!    `auto-max-depth` deep, and its extent times the stores of its body is at most `auto-max-step` or its extent is at
+//!    most `auto-max-extent`; or, with `unroll-local-access`, if its variable indexes a buffer in `local`.
+//!    `auto_unroll_max_step` and `unroll_explicit` on a loop hold for it and within it, in the place of the options.
+//! 2. Refuse a loop of kind `unroll` that would make more than a million ops; a serial one is left then.
 //! 3. Copy bodies, inner loops first, with the variable replaced; values that are carried pass from copy to copy. What
 //!    literals allow is folded.
 //!
@@ -41,6 +42,7 @@
 
 mod copy;
 mod decide;
+mod local;
 
 use crate::analysis::fold;
 use tc_dialects::{forms, tir};
@@ -52,10 +54,12 @@ tc_pass::options! {
     pub struct Options {
         /// Serial loops are unrolled up to this many stores, extent times stores of the body.
         auto_max_step: i64 = 0,
-        /// Serial loops are unrolled around at most this many unrolled ones.
+        /// Serial loops are unrolled around loops that were unrolled, nested at most this deep.
         auto_max_depth: i64 = 8,
         /// Serial loops are unrolled up to this extent, whatever they hold.
         auto_max_extent: i64 = 0,
+        /// Unroll serial loops of constant extent that index memory in the scope `local`, whatever they hold.
+        unroll_local_access: bool = false,
         /// Make copies; otherwise leave it to the emitter, which writes `#pragma unroll`.
         explicit_unroll: bool = true,
     }
