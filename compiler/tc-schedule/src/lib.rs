@@ -7,6 +7,7 @@
 //! - [`primitives()`]: the directives, one file each.
 //! - [`bounds`]: which part of each tensor a stage computes, and how long each loop is, before there is any program.
 //! - [`lower()`]: the program.
+//! - [`explain`]: why bounds are what they are.
 //!
 //! Sizes are fixed before anything else: an operator over symbols is scheduled at their defaults, or at the values that
 //! the caller defines.
@@ -17,6 +18,7 @@ pub mod bounds;
 mod check;
 mod choices;
 mod directive;
+pub mod explain;
 pub mod graph;
 mod inline;
 mod layout;
@@ -110,6 +112,19 @@ pub fn infer_bounds(te: &Func, schedule: Option<&Func>, options: &Options) -> Re
     let operator = prepare(te, schedule, options)?;
     let graph = apply::apply(&operator, schedule, &options.defines, None)?;
     bounds::infer(&operator, schedule, graph, Extent::Whole)
+}
+
+/// Why each stage computes what it does, results first; `defines` as for [`lower`].
+pub fn explain_bounds(
+    te: &Func,
+    schedule: Option<&Func>,
+    options: &Options,
+) -> Result<Vec<explain::StageWhy>, Diagnostics> {
+    let operator = prepare(te, schedule, options)?;
+    let graph = apply::apply(&operator, schedule, &options.defines, None)?;
+    let mut bounds = bounds::infer(&operator, schedule, graph, Extent::Whole)?;
+    let plan = plan::plan(&operator, &mut bounds);
+    Ok(explain::explain(&operator, schedule, &mut bounds, &plan))
 }
 
 /// A schedule's program after one of its directives.

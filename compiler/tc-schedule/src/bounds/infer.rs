@@ -1,6 +1,6 @@
 //! The inference itself, a stage at a time, consumers first.
 
-use super::{Bounds, Demand};
+use super::{Bounds, Demand, Taken};
 use crate::body::{Arg, Body, Extra, InstKind, Vars, flatten};
 use crate::check::{Extent, check};
 use crate::graph::{Attach, AxisId, Graph, Kind, StageId};
@@ -49,6 +49,9 @@ pub(super) struct Set {
     /// Is it all that the axis has?
     pub(super) full: bool,
 }
+
+/// What the root axes of a consumer run over, and how the loops around it were taken.
+type Domain = (Vec<(Var, SymInterval)>, Vec<(AxisId, Taken)>);
 
 pub(super) struct Inference<'a> {
     pub(super) operator: &'a Operator<'a>,
@@ -108,10 +111,10 @@ impl Inference<'_> {
                 continue;
             }
             self.check_init(consumer, stage)?;
-            let relaxed = self.domain(consumer, stage)?;
+            let (relaxed, loops) = self.domain(consumer, stage)?;
             for (loc, indices) in loads {
                 let ends = indices.into_iter().map(|index| self.bounds.analyzer.eval_set(index, &relaxed)).collect();
-                let demand = Demand { consumer, loc, ends };
+                let demand = Demand { consumer, loc, ends, loops: loops.clone() };
                 if !demands.iter().any(|other: &Demand| other.consumer == consumer && other.ends == demand.ends) {
                     demands.push(demand);
                 }
@@ -146,15 +149,19 @@ impl Inference<'_> {
         loads
     }
 
-    /// Does the loop of `leaf` run, as `stage` sees it from inside?
-    fn relaxes(&self, leaf: AxisId, inside: bool, scope: Scope) -> bool {
+    /// How the loop of `leaf` is taken, as `stage` sees it, from inside or not.
+    fn taken(&self, leaf: AxisId, inside: bool, scope: Scope) -> Taken {
+        if self.bounds.extents[leaf.idx()] == 1 {
+            return Taken::Point;
+        }
         match self.bounds.graph[leaf].kind {
-            Kind::Launch(Coordinate::ThreadX) if scope == Scope::Warp => true,
+            Kind::Launch(Coordinate::ThreadX) if scope == Scope::Warp => Taken::Shared,
             // One thread plays them one after the other, so a buffer of its own serves those inside.
-            Kind::Vthread if inside => true,
+            Kind::Vthread if inside => Taken::Inside,
             kind => match kind.thread_rank() {
-                Some(rank) => scope.rank() <= rank,
-                None => inside,
+                Some(rank) if scope.rank() <= rank => Taken::Shared,
+                None if inside => Taken::Inside,
+                _ => Taken::Fixed,
             },
         }
     }
@@ -173,18 +180,21 @@ impl Inference<'_> {
     }
 
     /// What the root axes of `consumer` run over while one part of `stage` is computed.
-    fn domain(&mut self, consumer: StageId, stage: StageId) -> Result<Vec<(Var, SymInterval)>, Diagnostic> {
+    fn domain(&mut self, consumer: StageId, stage: StageId) -> Result<Domain, Diagnostic> {
         // What is computed at the root is computed whole, wherever it lies.
         let (scope, attach) = match self.bounds.graph[stage].attach {
             Attach::At(axis) => (self.bounds.graph.scope_of(stage), Some(self.bounds.graph.leaf_of(axis))),
             _ => (Scope::Global, None),
         };
         let mut found = false;
+        let mut loops = Vec::new();
         for leaf in self.bounds.graph[consumer].leaves.clone().into_iter().rev() {
             found |= attach == Some(leaf);
             let (last, counter) = self.counter(leaf);
             let zero = self.bounds.analyzer.pool.int(0);
-            let set = if self.bounds.extents[leaf.idx()] == 1 || self.relaxes(leaf, !found, scope) {
+            let taken = self.taken(leaf, !found, scope);
+            loops.push((leaf, taken));
+            let set = if taken != Taken::Fixed {
                 Set { min: zero, max: last, full: true }
             } else {
                 Set { min: counter, max: counter, full: false }
@@ -195,7 +205,9 @@ impl Inference<'_> {
         let path = self.bounds.graph.path(consumer);
         for leaf in self.around(consumer, &path) {
             found |= attach == Some(leaf) && path.contains(&leaf);
-            if self.bounds.extents[leaf.idx()] != 1 && self.relaxes(leaf, !found, scope) {
+            let taken = self.taken(leaf, !found, scope);
+            loops.push((leaf, taken));
+            if taken.runs() {
                 let (last, _) = self.counter(leaf);
                 let zero = self.bounds.analyzer.pool.int(0);
                 running.push((Vars::counter(leaf), SymInterval::new(zero, last)));
@@ -207,6 +219,6 @@ impl Inference<'_> {
             return Err(self.not_inside(stage, consumer, attach));
         }
         self.pass_up(consumer);
-        Ok(self.root_sets(consumer, &running))
+        Ok((self.root_sets(consumer, &running), loops))
     }
 }

@@ -24,7 +24,7 @@ pub(crate) use infer::infer;
 pub use launch::OverLimit;
 
 use crate::body::{Body, Vars};
-use crate::graph::{Graph, StageId};
+use crate::graph::{AxisId, Graph, StageId};
 use crate::scope::Scope;
 use tc_arith::{Analyzer, Expr, SymInterval};
 use tc_dialects::tir::Coordinate;
@@ -48,6 +48,28 @@ pub struct Demand {
     pub loc: Loc,
     /// What is read, by dimension, in coordinates of the tensor; an end that is missing is not known.
     pub ends: Vec<SymInterval>,
+    /// The loops around the read, innermost first, and how they were taken.
+    pub loops: Vec<(AxisId, Taken)>,
+}
+
+/// How a loop around a read was taken while the region of one part of a stage was inferred.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Taken {
+    /// It has one iteration.
+    Point,
+    /// It runs: it stands inside the attach point.
+    Inside,
+    /// It runs: its threads, or blocks, share the buffer.
+    Shared,
+    /// It stands still: it is the attach point's, or stands outside.
+    Fixed,
+}
+
+impl Taken {
+    /// Does the loop run?
+    pub fn runs(self) -> bool {
+        matches!(self, Taken::Inside | Taken::Shared)
+    }
 }
 
 /// What is known of one stage.
