@@ -106,10 +106,16 @@ fn lower_item(
 }
 
 impl<'a> Lower<'a> {
-    /// The results of a combiner, which are numbers; those of an operator are tensors, and expected of nothing.
-    fn scalar_results(&self) -> Vec<Type> {
-        let results: Vec<Type> = self.func.header.results.iter().map(|result| result.ty).collect();
-        if results.iter().all(|&ty| self.func.as_scalar(ty).is_some()) { results } else { Vec::new() }
+    /// The results of a combiner, and of its identity, which are numbers: those that it declares, or else the values so
+    /// far, the first half of what it takes. The results of an operator are tensors, and expected of nothing.
+    pub(super) fn scalar_results(&self) -> Vec<Type> {
+        let func = &self.func;
+        let mut results: Vec<Type> = func.header.results.iter().map(|result| result.ty).collect();
+        if results.is_empty() && self.context == Context::Te {
+            let params = func.params();
+            results.extend(params[..params.len() / 2].iter().map(|&param| func.value_type(param)));
+        }
+        if results.iter().all(|&ty| func.as_scalar(ty).is_some()) { results } else { Vec::new() }
     }
 
     fn header(&mut self, item: &Item) {

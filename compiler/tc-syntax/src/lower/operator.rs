@@ -196,8 +196,8 @@ impl<'a> Lower<'a> {
         }
         let (exprs, condition, init) = self.reduction_args(node.args)?;
         let mut operands: Vec<Value> = axes.iter().flat_map(|&(_, lo, hi)| [lo, hi]).collect();
-        for init in init {
-            let elem = exprs.first().and_then(|&expr| self.peek(expr));
+        for (nth, init) in init.into_iter().enumerate() {
+            let elem = exprs.get(nth).and_then(|&expr| self.peek(expr));
             operands.push(self.expr(init, elem)?);
         }
         let combiner = self.func.word_attr(self.text(self.tree.name(expr)));

@@ -267,12 +267,7 @@ impl<'a> Lower<'a> {
         let loc = self.loc(name);
         let op = self.emit(loc, OpSpec { opcode, operands: &[], keyed: 0, attrs, results: &[], n_regions: 1 });
         let region = self.func.op_regions(op)[0];
-        let expected = self.identity_types();
+        let expected = self.scalar_results();
         self.inside(region, |lower| lower.block(block, &expected));
-    }
-
-    /// The result types of the item, which its identity has too.
-    fn identity_types(&self) -> Vec<Type> {
-        self.func.header.results.iter().map(|result| result.ty).collect()
     }
 }

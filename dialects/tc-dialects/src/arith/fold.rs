@@ -7,6 +7,7 @@ use super::{CAST, Predicate, TDIV, TMOD};
 use tc_ir::attrs::{AttrData, BinOp, UnOp};
 use tc_ir::opdef::{Folded, Role};
 use tc_ir::{Elem, Func, Op, Opcode, Scalar, Value};
+use tc_support::rounding::int_to_odd;
 
 /// A literal's value.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -159,7 +160,8 @@ pub(super) fn cast(func: &mut Func, op: Op) -> Option<Folded> {
     let elem = result_elem(func, op)?;
     let value = match literal(func, operand)? {
         Number::Int(value) if elem.is_int() => Number::Int(elem.wrap(value)),
-        Number::Int(value) if elem.is_float() => Number::Float(elem.round(value as f64)),
+        Number::Int(value) if elem == Elem::F64 => Number::Float(value as f64),
+        Number::Int(value) if elem.is_float() => Number::Float(elem.round(int_to_odd(value))),
         Number::Float(value) if elem.is_float() => Number::Float(elem.round(value)),
         Number::Float(value) if elem.is_int() => Number::Int(eval::float_to_int(value, elem)?),
         Number::Bool(value) if elem.is_int() => Number::Int(i128::from(value)),

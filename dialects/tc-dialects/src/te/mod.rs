@@ -5,7 +5,10 @@
 
 mod verify;
 
+use tc_ir::attrs::AttrData;
 use tc_ir::opdef::{Context, Effect, Infer, ItemDef, RegionDef, Results, Role, SymbolTable};
+use tc_ir::{Elem, Func, Op};
+use tc_support::Diagnostic;
 
 const BODY: &[RegionDef] = &[RegionDef { name: "body", optional: false }];
 
@@ -15,12 +18,12 @@ tc_ir::dialect! {
 
     /// An operator.
     FuncItem FUNC "func" ()
-    { open_attrs: true, effect: Effect::UNKNOWN,
+    { open_attrs: true, effect: Effect::UNKNOWN, verify: Some(verify::operator),
       item: Some(ItemDef { keyword: "te.func", context: Context::Te, table: SymbolTable::Functions }) }
 
     /// A combiner of reductions: from the values so far and the new ones, the next; its identity stands in `identity`.
     CombinerItem COMBINER "combiner" ()
-    { open_attrs: true, effect: Effect::UNKNOWN,
+    { open_attrs: true, effect: Effect::UNKNOWN, verify: Some(verify::combiner),
       item: Some(ItemDef { keyword: "te.combiner", context: Context::Te, table: SymbolTable::Functions }) }
 
     /// A tensor intrinsic: what it computes, and the program that stands for it.
@@ -61,8 +64,37 @@ tc_ir::dialect! {
     { context: Context::Te, effect: Effect::REGIONS, regions: BODY, role: Role::Block, short: Some("update") }
 }
 
+/// What the combiner `word`, one of those that need no `te.combiner`, leaves alone among numbers of type `elem`.
+pub fn identity_of(word: &str, elem: Elem) -> Option<AttrData> {
+    let range = elem.int_range();
+    // A type without an infinity has a greatest number.
+    let greatest = if elem == Elem::F8E4M3 { 448.0 } else { f64::INFINITY };
+    let number = |int: i128, float: f64| if range.is_some() { AttrData::int(int) } else { AttrData::float(float) };
+    Some(match word {
+        "sum" => number(0, 0.0),
+        "prod" => number(1, 1.0),
+        "min" => number(range.map_or(0, |(_, max)| max), greatest),
+        "max" => number(range.map_or(0, |(min, _)| min), -greatest),
+        _ => return None,
+    })
+}
+
+/// Why `combiner` cannot serve the reduction `reduce` of `te`, if it cannot: it combines numbers of other types.
+pub fn misfit(te: &Func, reduce: Op, combiner: &Func) -> Option<Diagnostic> {
+    let params = combiner.params();
+    let combined: Vec<String> =
+        params[..params.len() / 2].iter().map(|&param| combiner.show_type(combiner.value_type(param))).collect();
+    let reduced: Vec<String> = te.results(reduce).map(|result| te.show_type(te.value_type(result))).collect();
+    (combined != reduced).then(|| {
+        let show = |types: &[String]| types.iter().map(|ty| format!("`{ty}`")).collect::<Vec<_>>().join(", ");
+        let text = format!("`@{}` combines {}, not {}", combiner.symbol(), show(&combined), show(&reduced));
+        let help = "convert what is reduced, `cast<…>(…)`, or write a combiner of these types";
+        Diagnostic::error("combiner", te.op_location(reduce), text).help(help)
+    })
+}
+
 /// The reduction at the top of a `te.compute`: the op behind everything its region yields.
-pub fn top_reduce(func: &tc_ir::Func, compute: Compute) -> Option<Reduce> {
+pub fn top_reduce(func: &Func, compute: Compute) -> Option<Reduce> {
     let body = *func.op_regions(compute.0).first()?;
     let &first = func.yielded(body).first()?;
     Reduce::of(func, func.def_op(first)?)

@@ -1,7 +1,8 @@
 //! Types of operators.
 
+use crate::arith;
 use tc_ir::opdef::Role;
-use tc_ir::walk::ops_under;
+use tc_ir::walk::{all_ops, ops_under};
 use tc_ir::{Attrs, Elem, Func, Op, Scalar, Type, TypeData, Value, keys};
 use tc_support::{Diagnostic, Diagnostics};
 
@@ -108,8 +109,15 @@ pub(super) fn reduce(func: &Func, op: Op, found: &mut Diagnostics) {
             func,
             op,
             "init",
-            format!("{n_results} results take {n_results} initial values, not {}", inits.len()),
+            format!("a reduction starts from as many values as it gives: {n_results}, not {}", inits.len()),
         ));
+    }
+    for (result, &init) in func.results(op).zip(inits) {
+        let (want, have) = (func.value_type(result), func.value_type(init));
+        if want != have {
+            let (want, have) = (func.show_type(want), func.show_type(have));
+            found.push(error(func, op, "type", format!("a reduction to `{want}` starts from `{have}`")));
+        }
     }
     let has_where = func.attr_of(op, keys::HAS_WHERE).is_some();
     let yielded = func.yielded(body);
@@ -139,5 +147,57 @@ pub(super) fn reduce(func: &Func, op: Op, found: &mut Diagnostics) {
     }
     if has_where && yielded.last().is_some_and(|&cond| func.value_type(cond) != func.bool_ty()) {
         found.push(error(func, op, "type", "the `where` of a reduction must be `bool`".to_string()));
+    }
+}
+
+/// No division by a literal zero: no place of an operator that may be evaluated has one.
+pub(super) fn operator(func: &Func, _: Op, found: &mut Diagnostics) {
+    for op in all_ops(func) {
+        let divides = matches!(func.opcode(op), arith::DIV | arith::MOD | arith::TDIV | arith::TMOD);
+        if divides
+            && let Some(&divisor) = func.operands(op).get(1)
+            && func.const_int(divisor) == Some(0)
+        {
+            let help = "divide by what is not zero; a divisor that may be is guarded: `if_then_else(n != 0, a / n, 0)`";
+            found.push(error(func, op, "division", "division by zero".to_string()).help(help));
+        }
+    }
+}
+
+/// A combiner takes the values so far and as many new ones of the same types, and yields the next; so does its identity,
+/// of nothing.
+pub(super) fn combiner(func: &Func, _: Op, found: &mut Diagnostics) {
+    let params: Vec<Type> = func.params().iter().map(|&param| func.value_type(param)).collect();
+    let (so_far, new) = params.split_at(params.len() / 2);
+    let mut refuse = |location, text: String, help: String| {
+        found.push(Diagnostic::error("combiner", location, text).help(help));
+    };
+    let at = func.location(func.header.loc);
+    let symbol = func.symbol();
+    let show = |types: &[Type]| {
+        let types: Vec<String> = types.iter().map(|&ty| format!("`{}`", func.show_type(ty))).collect();
+        if types.is_empty() { "nothing".to_string() } else { types.join(", ") }
+    };
+    if so_far.is_empty() || so_far != new || !params.iter().all(|&ty| func.as_scalar(ty).is_some()) {
+        let text = format!("`@{symbol}` combines {}, and cannot", show(&params));
+        let help = "a combiner takes the numbers so far and as many new ones of the same types: `(a: f32, b: f32)`";
+        return refuse(at, text, help.to_string());
+    }
+    let declared: Vec<Type> = func.header.results.iter().map(|result| result.ty).collect();
+    if !declared.is_empty() && declared != so_far {
+        let text = format!("`@{symbol}` combines {}, and declares {}", show(so_far), show(&declared));
+        return refuse(at, text, "leave out its results, or declare those types".to_string());
+    }
+    let mut blocks = vec![(func.body(), at.clone(), "")];
+    let identity = func.ops(func.body()).find(|&op| func.opcode(op) == super::IDENTITY);
+    if let Some(op) = identity {
+        blocks.push((func.op_regions(op)[0], func.op_location(op), "the identity of "));
+    }
+    for (region, location, what) in blocks {
+        let types: Vec<Type> = func.yielded(region).iter().map(|&value| func.value_type(value)).collect();
+        if types != so_far {
+            let text = format!("{what}`@{symbol}` yields {}, not {}", show(&types), show(so_far));
+            refuse(location, text, format!("end it with `yield` of {}", show(so_far)));
+        }
     }
 }

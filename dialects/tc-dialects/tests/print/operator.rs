@@ -232,8 +232,8 @@ te.func @rowmax(A: f32[4, 8]) -> (f32[4], i32[4]) {
 #[test]
 fn a_combiner() {
     let mut func = item(te::COMBINER, "argmax");
-    let [lv, rv] = ["lv", "rv"].map(|name| number(&mut func, name, Elem::F32));
-    let [li, ri] = ["li", "ri"].map(|name| number(&mut func, name, Elem::I32));
+    let [lv, li, rv, ri] = [("lv", Elem::F32), ("li", Elem::I32), ("rv", Elem::F32), ("ri", Elem::I32)]
+        .map(|(name, elem)| number(&mut func, name, elem));
     for elem in [Elem::F32, Elem::I32] {
         let ty = func.elem_ty(elem);
         func.header.results.push(ResultDecl { name: None, ty, attrs: Attrs::EMPTY });
@@ -251,7 +251,7 @@ fn a_combiner() {
     let at = b.value(arith::SELECT, &[second, li, ri], &[]);
     yields(b, &[value, at]);
     let expected = "\
-te.combiner @argmax(lv: f32, rv: f32, li: i32, ri: i32) -> (f32, i32) {
+te.combiner @argmax(lv: f32, li: i32, rv: f32, ri: i32) -> (f32, i32) {
   identity {
     yield -inf, -1
   }

@@ -12,6 +12,7 @@ use crate::code::{FloatOp, Instr, IntOp, Kernel, MagRule, Site};
 use std::collections::BTreeSet;
 use tc_dialects::arith::Predicate;
 use tc_dialects::te;
+use tc_ir::attrs::AttrData;
 use tc_ir::walk::ops_under;
 use tc_ir::{Elem, Func, Module, Op, Scalar, Value, keys};
 use tc_support::Diagnostic;
@@ -394,10 +395,9 @@ impl<'m> Compiler<'m, '_> {
 
     fn combiner(&self, op: Op, word: &str) -> Result<&'m Func> {
         let module: &'m Module = self.module;
-        module
-            .function(word)
-            .filter(|func| func.header.opcode == te::COMBINER)
-            .ok_or_else(|| self.error(op, "combiner", format!("there is no combiner `@{word}`")))
+        let found = module.function(word).filter(|func| func.header.opcode == te::COMBINER);
+        let combiner = found.ok_or_else(|| self.error(op, "combiner", format!("there is no combiner `@{word}`")))?;
+        te::misfit(self.func(), op, combiner).map_or(Ok(combiner), |misfit| Err(Box::new(misfit)))
     }
 
     /// One step of a reduction: the accumulators and the values at hand give the next accumulators.
@@ -455,16 +455,9 @@ impl<'m> Compiler<'m, '_> {
 
 /// What a reduction starts from.
 fn identity(combiner: &str, elem: Elem) -> Option<u64> {
-    let float = |value: f64| cell::of_float(elem, value);
-    match (combiner, elem.int_range()) {
-        ("sum", None) => Some(float(0.0)),
-        ("prod", None) => Some(float(1.0)),
-        ("min", None) => Some(float(f64::INFINITY)),
-        ("max", None) => Some(float(f64::NEG_INFINITY)),
-        ("sum", Some(_)) => Some(0),
-        ("prod", Some(_)) => Some(1),
-        ("min", Some((_, greatest))) => Some(cell::of_int(greatest)),
-        ("max", Some((least, _))) => Some(cell::of_int(least)),
-        _ => None,
-    }
+    Some(match te::identity_of(combiner, elem)? {
+        AttrData::Float(bits, _) => cell::of_float(elem, f64::from_bits(bits)),
+        AttrData::Int(value, _) => cell::of_int(value),
+        _ => return None,
+    })
 }
