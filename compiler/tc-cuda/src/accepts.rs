@@ -4,9 +4,9 @@
 //! can declare, its launch constant extents that the target allows.
 
 use crate::facts::{Facts, scope_name};
-use crate::{stmt, types};
+use crate::{shuffle, stmt, types};
 use tc_dialects::forms::DEVICE;
-use tc_dialects::{arith as ops, tir};
+use tc_dialects::{arith as ops, gpu, tir};
 use tc_ir::types::ElemKind;
 use tc_ir::verify::{is_threaded, verify};
 use tc_ir::walk::all_ops;
@@ -99,7 +99,13 @@ fn check(func: &Func, op: Op, target: &Target, found: &mut Diagnostics) {
     // The form `device` has said so of these.
     let told = matches!(opcode, ops::LIKELY | tir::CALL);
     if !told && !stmt::has_emitter(opcode) {
-        return refuse(format!("there is no CUDA for `{}`", func.op_name(op)));
+        let text = format!("there is no CUDA for `{}`", func.op_name(op));
+        let mut finding = Diagnostic::error("no-emitter", func.op_location(op), text);
+        if opcode == gpu::ALL_REDUCE {
+            finding =
+                finding.help("run the pass `lower-thread-allreduce` before `thread-sync`; the pipeline `cuda` does");
+        }
+        return found.push(finding);
     }
     let args = func.op_regions(op).iter().flat_map(|&region| func.region_args(region).iter().copied());
     for value in func.results(op).chain(args) {
@@ -137,6 +143,10 @@ fn unwritable_op(func: &Func, op: Op, target: &Target) -> Option<String> {
             let elem = func.value_scalar(func.operand(op, 0))?.elem;
             (elem == Elem::BF16 && !target.has(Feature::Bf16))
                 .then(|| format!("`{target}` has no `fma` on bf16 that rounds once"))
+        }
+        gpu::SHUFFLE => {
+            let elem = func.value_scalar(func.operand(op, 0))?.elem;
+            (!shuffle::has_emitter(elem)).then(|| format!("lanes exchange no `{}` in CUDA", elem.name()))
         }
         opcode if opcode.dialect() == ops::ADD.dialect() => {
             let elem = func.value_scalar(*func.operands(op).first()?)?.elem;

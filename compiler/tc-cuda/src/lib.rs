@@ -28,6 +28,7 @@ mod manifest;
 mod names;
 mod plan;
 mod preamble;
+mod shuffle;
 mod stmt;
 mod types;
 mod value;

@@ -123,6 +123,11 @@ const CUDA: &[&str] = &[
     "tc_to_f8e5m2",
     "tc_f64_to_f8e4m3",
     "tc_f64_to_f8e5m2",
+    "tc_lane",
+    "tc_lanes",
+    "tc_shuffle_down",
+    "tc_shuffle_idx",
+    "tc_shuffle_xor",
 ];
 
 /// Functions of the C library that NVRTC declares at the outermost level, where kernels stand. Those that the

@@ -14,6 +14,59 @@ pub(crate) enum Helper {
     ToF8(Elem),
     /// The same from an f64, rounded once.
     F64ToF8(Elem),
+    /// The number of the own lane within its warp.
+    Lane,
+    /// The lanes of the own warp that there are in a block of so many threads.
+    Lanes,
+    /// A shuffle that gives the own value where the other lane is not there.
+    Shuffle(ShuffleMode),
+}
+
+/// Which lane a shuffle reads from.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum ShuffleMode {
+    Down,
+    Up,
+    Xor,
+    Idx,
+}
+
+impl ShuffleMode {
+    /// The mode called `word`.
+    pub(crate) fn parse(word: &str) -> Option<ShuffleMode> {
+        [ShuffleMode::Down, ShuffleMode::Up, ShuffleMode::Xor, ShuffleMode::Idx]
+            .into_iter()
+            .find(|mode| mode.word() == word)
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            ShuffleMode::Down => "down",
+            ShuffleMode::Up => "up",
+            ShuffleMode::Xor => "xor",
+            ShuffleMode::Idx => "idx",
+        }
+    }
+
+    /// CUDA's function.
+    pub(crate) fn intrinsic(self) -> &'static str {
+        match self {
+            ShuffleMode::Down => "__shfl_down_sync",
+            ShuffleMode::Up => "__shfl_up_sync",
+            ShuffleMode::Xor => "__shfl_xor_sync",
+            ShuffleMode::Idx => "__shfl_sync",
+        }
+    }
+
+    /// The lane that is read, of those of the warp.
+    fn source(self) -> &'static str {
+        match self {
+            ShuffleMode::Down => "tc_lane() + lane",
+            ShuffleMode::Up => "tc_lane() - lane",
+            ShuffleMode::Xor => "tc_lane() ^ lane",
+            ShuffleMode::Idx => "(tc_lane() & -width) + lane",
+        }
+    }
 }
 
 impl Helper {
@@ -23,6 +76,9 @@ impl Helper {
             Helper::FloorMod => "tc_floormod".into(),
             Helper::ToF8(elem) => format!("tc_to_{}", elem.name()),
             Helper::F64ToF8(elem) => format!("tc_f64_to_{}", elem.name()),
+            Helper::Lane => "tc_lane".into(),
+            Helper::Lanes => "tc_lanes".into(),
+            Helper::Shuffle(mode) => format!("tc_shuffle_{}", mode.word()),
         }
     }
 
@@ -42,6 +98,20 @@ impl Helper {
             }
             Helper::ToF8(elem) => to_f8(elem, "float"),
             Helper::F64ToF8(elem) => to_f8(elem, "double"),
+            Helper::Lane => {
+                "static __device__ inline int tc_lane() {\n  return ((threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x) & 31;\n}\n"
+                    .into()
+            }
+            Helper::Lanes => {
+                "static __device__ inline unsigned int tc_lanes(int n) {\n  const int first = ((threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x) & ~31;\n  return n - first < 32 ? (1u << (n - first)) - 1u : 0xffffffffu;\n}\n"
+                    .into()
+            }
+            Helper::Shuffle(mode) => {
+                let (name, intrinsic, source) = (self.name(), mode.intrinsic(), mode.source());
+                format!(
+                    "template <typename T>\nstatic __device__ inline T {name}(unsigned int lanes, T value, int lane, int width) {{\n  const int from = {source};\n  const T other = {intrinsic}(lanes, value, lane, width);\n  return from < 32 && (lanes >> from & 1u) != 0u ? other : value;\n}}\n"
+                )
+            }
         }
     }
 }
@@ -81,6 +151,9 @@ impl Needs {
     pub(crate) fn helper(&mut self, helper: Helper) -> String {
         if let Helper::ToF8(elem) | Helper::F64ToF8(elem) = helper {
             self.elems.insert(elem);
+        }
+        if let Helper::Shuffle(_) = helper {
+            self.helpers.insert(Helper::Lane);
         }
         self.helpers.insert(helper);
         helper.name()

@@ -54,6 +54,11 @@ impl Kernel<'_> {
                 let is_warp = func.word_of(op, tc_ir::keys::SCOPE) == Some("warp");
                 self.out.line(if is_warp { "__syncwarp();" } else { "__syncthreads();" });
             }
+            gpu::SHUFFLE if func.result(op).is_some_and(|value| !self.plan.is_live(value)) => {
+                let call = self.shuffle(op);
+                self.at(op);
+                self.out.line(&format!("{};", call.text));
+            }
             _ => self.define(op),
         }
     }
@@ -385,6 +390,6 @@ fn default_name(coordinate: Coordinate) -> &'static str {
 /// Is `opcode` one of the statements that are written here?
 pub(crate) fn has_emitter(opcode: tc_ir::Opcode) -> bool {
     const STATEMENTS: &[tc_ir::Opcode] =
-        &[tir::FOR, tir::IF, tir::YIELD, tir::LOAD, tir::STORE, tir::ALLOC, tir::VIEW, gpu::BARRIER];
+        &[tir::FOR, tir::IF, tir::YIELD, tir::LOAD, tir::STORE, tir::ALLOC, tir::VIEW, gpu::BARRIER, gpu::SHUFFLE];
     STATEMENTS.contains(&opcode) || opcode.dialect() == arith::ADD.dialect() && crate::arith::has_emitter(opcode)
 }

@@ -4,7 +4,7 @@ use crate::access::{self, Form};
 use crate::expr::{self, Expr, prec};
 use crate::kernel::Kernel;
 use crate::types;
-use tc_dialects::{arith, tir};
+use tc_dialects::{arith, gpu, tir};
 use tc_ir::attrs::{AttrData, BinOp};
 use tc_ir::{Elem, Op, Scalar, Value};
 
@@ -60,6 +60,7 @@ impl Kernel<'_> {
         match func.opcode(op) {
             tir::LOAD => self.load(op),
             tir::IF => self.conditional(op),
+            gpu::SHUFFLE => self.shuffle(op),
             arith::CONSTANT => match func.result(op).and_then(|value| func.constant(value)) {
                 Some(attr) => self.literal(func.attr_data(attr), scalar.elem),
                 None => self.stray("a literal without a value"),

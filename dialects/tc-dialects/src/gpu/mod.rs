@@ -26,5 +26,5 @@ tc_ir::dialect! {
 
     /// The value that another lane of the warp holds: that of lane number `lane` (`idx`), of the lane so many further on (`down`) or back (`up`), or of the one whose number is the own one `xor` it. Lanes are counted within groups of `width`, 32 where it is left out, and `lane` is below that; where the group or the block ends before, it is the own value.
     Shuffle SHUFFLE "shuffle" (value: value, lane: value, mode: word, width: int key opt)
-    { results: Results::Count(1), infer: Infer::Same(0), effect: Effect { convergent: true, ..Effect::PINNED }, verify: Some(verify::shuffle) }
+    { results: Results::Count(1), infer: Infer::By(verify::infer_shuffle), effect: Effect { convergent: true, ..Effect::PINNED }, verify: Some(verify::shuffle) }
 }

@@ -21,6 +21,11 @@ pub(super) fn infer_all_reduce(func: &mut Func, values: &[Value], _: Attrs) -> R
     Ok(values.iter().map(|&value| func.value_type(value)).collect())
 }
 
+/// What a lane holds has nothing to do with the number of the lane.
+pub(super) fn infer_shuffle(func: &mut Func, operands: &[Value], _: Attrs) -> Result<Type, String> {
+    operands.first().map(|&value| func.value_type(value)).ok_or_else(|| "a value is missing".to_string())
+}
+
 /// The thread coordinates that `op`, an `all_reduce`, reduces over; `None` where its list is no list of them.
 pub fn reduced_axes(func: &Func, op: Op) -> Option<Vec<Coordinate>> {
     let AttrData::List(axes) = func.attr_data(func.attr_of(op, keys::AXES)?) else { return None };

@@ -65,8 +65,10 @@ pub(super) fn n_warps(plan: &Plan) -> i64 {
 /// Halves the number of values until every thread can combine the last two.
 fn through_shared(b: &mut Builder<'_>, plan: &Plan, mut values: Vec<Value>, buffers: &[Vec<Value>]) -> Vec<Value> {
     let combine = combiner(b.func, plan.op);
-    let (rank, base) = (rank(b, plan), base(b, plan, plan.n));
-    let own = add(b, base, rank);
+    let rank = rank(b, plan);
+    let (base, step) = layout(b, plan);
+    let offset = scale(b, rank, step);
+    let own = add(b, base, offset);
     let (mut left, mut at) = (plan.n, 0);
     store(b, &buffers[at], own, &values);
     while left > 2 {
@@ -81,25 +83,42 @@ fn through_shared(b: &mut Builder<'_>, plan: &Plan, mut values: Vec<Value>, buff
                 is_met,
                 &types,
                 |b| {
-                    let half = b.index(half);
-                    let other = add(b, own, half);
+                    let further = b.index(half * step);
+                    let other = add(b, own, further);
                     let others = load(b, from, other, &types);
                     join(b, combine, &values, &others)
                 },
                 |_| values.clone(),
             )
         } else {
-            neighbours(b, plan, &values, from, (rank, base), left)
+            neighbours(b, plan, &values, from, (rank, base, step), left)
         };
         (left, at) = (half, 1 - at);
         store(b, &buffers[at], own, &values);
     }
     let types = types(b.func, &values);
-    let one = b.index(1);
-    let second = add(b, base, one);
+    let step = b.index(step);
+    let second = add(b, base, step);
     let lower = load(b, &buffers[at], base, &types);
     let upper = load(b, &buffers[at], second, &types);
     join(b, combine, &lower, &upper)
+}
+
+/// Where the values of a group lie: the first one, and how far it is from one to the next. They lie in the order of the
+/// threads, so that those of a warp have neighbours, unless a coordinate between the reduced ones keeps them apart.
+fn layout(b: &mut Builder<'_>, plan: &Plan) -> (Value, i64) {
+    let is_reduced = |digit: &&Digit| digit.reduced;
+    let below = plan.digits.iter().take_while(|digit| !digit.reduced).count();
+    let n_reduced = plan.digits.iter().filter(is_reduced).count();
+    let together = plan.digits[below..].iter().take_while(is_reduced).count() == n_reduced;
+    if !together {
+        return (base(b, plan, plan.n), 1);
+    }
+    let step: i64 = plan.digits[..below].iter().map(|digit| digit.extent).product();
+    let (low, high) = plan.digits.split_at(below);
+    let low = number(b, low, |digit| !digit.reduced, 1);
+    let high = number(b, high, |digit| !digit.reduced, step * plan.n);
+    (add(b, low, high), step)
 }
 
 /// One round in order: thread `r` combines the values number `2 * r` and `2 * r + 1` of the `left` there are.
@@ -108,12 +127,12 @@ fn neighbours(
     plan: &Plan,
     values: &[Value],
     from: &[Value],
-    (rank, base): (Value, Value),
+    (rank, base, step): (Value, Value, i64),
     left: i64,
 ) -> Vec<Value> {
     let combine = combiner(b.func, plan.op);
     let types = types(b.func, values);
-    let twice = scale(b, rank, 2);
+    let twice = scale(b, rank, 2 * step);
     let first = add(b, base, twice);
     let has_two = less(b, rank, left / 2);
     branch(
@@ -121,8 +140,8 @@ fn neighbours(
         has_two,
         &types,
         |b| {
-            let one = b.index(1);
-            let second = add(b, first, one);
+            let step = b.index(step);
+            let second = add(b, first, step);
             let lower = load(b, from, first, &types);
             let upper = load(b, from, second, &types);
             join(b, combine, &lower, &upper)
@@ -211,17 +230,18 @@ fn cast(b: &mut Builder<'_>, value: Value, elem: Elem) -> Value {
 
 /// The place of a thread within its group: of the reduced coordinates, `x` counted first.
 pub(super) fn rank(b: &mut Builder<'_>, plan: &Plan) -> Value {
-    number(b, plan, |digit| digit.reduced, 1)
+    number(b, &plan.digits, |digit| digit.reduced, 1)
 }
 
 /// The number of a group, times `cells`.
 pub(super) fn base(b: &mut Builder<'_>, plan: &Plan, cells: i64) -> Value {
-    number(b, plan, |digit| !digit.reduced, cells)
+    number(b, &plan.digits, |digit| !digit.reduced, cells)
 }
 
-fn number(b: &mut Builder<'_>, plan: &Plan, counts: impl Fn(&Digit) -> bool, unit: i64) -> Value {
+/// The number that the digits which count spell, times `unit`.
+fn number(b: &mut Builder<'_>, digits: &[Digit], counts: impl Fn(&Digit) -> bool, unit: i64) -> Value {
     let (mut sum, mut below) = (None, unit);
-    for digit in plan.digits.iter().filter(|digit| counts(digit)) {
+    for digit in digits.iter().filter(|digit| counts(digit)) {
         // A coordinate without a variable was refused.
         if let Some((var, start)) = digit.var {
             let mut value = cast(b, var, Elem::Index);
@@ -240,6 +260,9 @@ fn number(b: &mut Builder<'_>, plan: &Plan, counts: impl Fn(&Digit) -> bool, uni
 pub(super) fn add(b: &mut Builder<'_>, lhs: Value, rhs: Value) -> Value {
     if b.func.const_int(lhs) == Some(0) {
         return rhs;
+    }
+    if b.func.const_int(rhs) == Some(0) {
+        return lhs;
     }
     b.value(arith::ADD, &[lhs, rhs], &[])
 }

@@ -24,15 +24,15 @@
 //! ->
 //! for tx in 0..32 bind(threadIdx.x) {
 //!   let $1 = A[tx]
-//!   let $2 = gpu.shuffle($1, 16, xor)
+//!   $2 = gpu.shuffle($1, 16, xor)
 //!   let $3 = $1 + $2
-//!   let $4 = gpu.shuffle($3, 8, xor)
+//!   $4 = gpu.shuffle($3, 8, xor)
 //!   let $5 = $3 + $4
-//!   let $6 = gpu.shuffle($5, 4, xor)
+//!   $6 = gpu.shuffle($5, 4, xor)
 //!   let $7 = $5 + $6
-//!   let $8 = gpu.shuffle($7, 2, xor)
+//!   $8 = gpu.shuffle($7, 2, xor)
 //!   let $9 = $7 + $8
-//!   let $10 = gpu.shuffle($9, 1, xor)
+//!   $10 = gpu.shuffle($9, 1, xor)
 //!   B[tx] = $9 + $10
 //! }
 //! ```
