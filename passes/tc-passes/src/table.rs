@@ -97,6 +97,10 @@ pub fn cuda(raw: &[RawOption]) -> Result<Vec<Step>, OptionError> {
         ),
         Step::new(on("storage-flatten"), "The passes below share and fold position arithmetic, so it has to be there."),
         Step::new(
+            on("lower-thread-allreduce"),
+            "It makes buffers, which hoist-alloc places, and accesses to them, which thread-sync keeps apart.",
+        ),
+        Step::new(
             on("hoist-alloc"),
             "Before thread-sync, which must see a buffer's accesses in all iterations of the loop it was made in.",
         ),
