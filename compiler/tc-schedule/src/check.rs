@@ -166,7 +166,11 @@ impl Check<'_> {
             );
             let diagnostic = Diagnostic::error("stages-loop", self.location(loc), text);
             let place = self.location(graph[leaf].kind_loc);
-            self.found.push(diagnostic.label(place, "this directive says how it runs").help("compute it at a loop that runs in order"));
+            self.found.push(
+                diagnostic
+                    .label(place, "this directive says how it runs")
+                    .help("compute it at a loop that runs in order"),
+            );
         }
     }
 
@@ -175,7 +179,8 @@ impl Check<'_> {
         let graph = self.graph;
         for &leaf in &graph[stage].leaves {
             let Some((_, loc)) = graph[leaf].pipeline else { continue };
-            let attached = |&other: &StageId| matches!(graph[other].attach, Attach::At(axis) if graph.leaf_of(axis) == leaf);
+            let attached =
+                |&other: &StageId| matches!(graph[other].attach, Attach::At(axis) if graph.leaf_of(axis) == leaf);
             if !graph.order.iter().any(attached) {
                 let text = format!(
                     "no stage is computed at `{}` of `{}`, so nothing can run ahead",

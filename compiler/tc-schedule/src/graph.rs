@@ -247,6 +247,8 @@ pub struct Stage {
     pub layout: Option<Layout>,
     /// How the axes that its `te.compute` declares come from its root axes, where they are not these.
     pub origin: Option<Origin>,
+    /// Of a copy: how the axes of what it copies are made of its own, where they are not these.
+    pub through: Option<Origin>,
 }
 
 impl Stage {
@@ -352,6 +354,7 @@ impl Graph {
             predicate: None,
             layout: None,
             origin: None,
+            through: None,
         });
         id
     }

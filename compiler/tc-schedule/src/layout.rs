@@ -107,11 +107,15 @@ impl Layout {
             product.checked_mul(usize::try_from(extent).ok()?).filter(|&product| product <= 16 * MAX_ELEMENTS)
         });
         let Some(size) = size else {
-            return Err(error(format!("the map spreads `{name}` over {extents:?}, more than {} places", 16 * MAX_ELEMENTS)));
+            return Err(error(format!(
+                "the map spreads `{name}` over {extents:?}, more than {} places",
+                16 * MAX_ELEMENTS
+            )));
         };
         let mut taken = vec![u32::MAX; size];
         for (nth, place) in places.chunks(extents.len()).enumerate() {
-            let flat = place.iter().zip(extents).fold(0usize, |flat, (&at, &extent)| flat * extent as usize + at as usize);
+            let flat =
+                place.iter().zip(extents).fold(0usize, |flat, (&at, &extent)| flat * extent as usize + at as usize);
             let before = std::mem::replace(&mut taken[flat], nth as u32);
             if before != u32::MAX {
                 let (a, b) = (unflatten(before as usize, shape), unflatten(nth, shape));

@@ -419,7 +419,7 @@ impl Planner<'_> {
                 self.tail_guard(stage, axis, loc, &mut guards);
             }
         }
-        if !init {
+        if !bare {
             self.origin_guards(stage, &mut guards);
         }
         if !bare && !self.bounds.graph[stage].output {

@@ -99,7 +99,8 @@ fn word(cx: &Cx<'_>, stage: StageId, name: &str) -> Done<Term> {
         return Ok(Term::Counter(leaf));
     }
     let names: Vec<&str> = leaves.iter().map(|&leaf| &*cx.graph[leaf].name).collect();
-    let text = format!("`{}` is neither a loop of `{}` nor a launch coordinate", suggest::shorten(name), cx.graph[stage].name);
+    let text =
+        format!("`{}` is neither a loop of `{}` nor a launch coordinate", suggest::shorten(name), cx.graph[stage].name);
     let mut diagnostic = cx.error("predicate", text).note(cx.loops_of(stage));
     diagnostic.help = suggest::did_you_mean(name, names);
     Err(diagnostic.into())

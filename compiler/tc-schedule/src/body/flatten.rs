@@ -167,6 +167,9 @@ impl<'a> Flattener<'a> {
             let lo = self.pool.int(lo);
             indices.push(self.pool.sub(var, lo));
         }
+        if let Some(through) = &data.through {
+            indices = origin::indices_through(self.graph, stage, through, self.pool);
+        }
         for read in &data.reads {
             let from = self.through_copies(read.from);
             let arg = if self.graph[from.stage].attach == Attach::Inline {

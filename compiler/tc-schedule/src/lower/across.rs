@@ -70,7 +70,8 @@ impl<'a> Emitter<'a> {
 
     /// Does a launch coordinate's loop stand around what is written now?
     fn in_kernel(&self) -> bool {
-        let launches = |var| Vars::as_counter(var).is_some_and(|leaf| matches!(self.graph()[leaf].kind, Kind::Launch(_)));
+        let launches =
+            |var| Vars::as_counter(var).is_some_and(|leaf| matches!(self.graph()[leaf].kind, Kind::Launch(_)));
         self.open.iter().filter_map(|open| open.counter).any(launches)
     }
 
@@ -107,14 +108,8 @@ impl<'a> Emitter<'a> {
         let axes = self.func.attr(AttrData::List(axes.into()));
         let attrs = self.func.dict(&[(keys::AXES, axes)]);
         let types: Vec<Type> = mine.iter().map(|&value| self.func.value_type(value)).collect();
-        let spec = OpSpec {
-            opcode: gpu::AllReduce::OPCODE,
-            operands: mine,
-            keyed: 0,
-            attrs,
-            results: &types,
-            n_regions: 1,
-        };
+        let spec =
+            OpSpec { opcode: gpu::AllReduce::OPCODE, operands: mine, keyed: 0, attrs, results: &types, n_regions: 1 };
         let op = self.builder().op(spec);
         let region = self.func.op_regions(op)[0];
         let mut args = Vec::with_capacity(2 * types.len());

@@ -111,7 +111,8 @@ impl<'a> Emitter<'a> {
             }
             Term::Counter(leaf) => (self.values.get(&Vars::counter(leaf)).copied(), graph[leaf].name.to_string()),
             Term::Coordinate(coordinate) => {
-                let bound = |var| Vars::as_counter(var).is_some_and(|leaf| graph[leaf].kind == Kind::Launch(coordinate));
+                let bound =
+                    |var| Vars::as_counter(var).is_some_and(|leaf| graph[leaf].kind == Kind::Launch(coordinate));
                 let open = self.open.iter().rev().filter_map(|open| open.counter).find(|&var| bound(var));
                 (open.and_then(|var| self.values.get(&var).copied()), coordinate.name().to_string())
             }
@@ -123,8 +124,12 @@ impl<'a> Emitter<'a> {
                 None => Location::None,
             };
             let text = format!("`{name}` is no loop around the store of `{}`", graph[stage].name);
-            let open: Vec<AxisName<'_>> =
-                self.open.iter().filter_map(|open| Vars::as_counter(open.counter?)).map(|leaf| &*graph[leaf].name).collect();
+            let open: Vec<AxisName<'_>> = self
+                .open
+                .iter()
+                .filter_map(|open| Vars::as_counter(open.counter?))
+                .map(|leaf| &*graph[leaf].name)
+                .collect();
             let help = format!("around it are {}", crate::directive::code_list(&open));
             Diagnostic::error("predicate", location, text).help(help)
         })

@@ -58,7 +58,10 @@ fn legality(cx: &Cx<'_>) -> Done<(AxisId, i64)> {
     }
     if !cx.sched.param_operands(cx.at, 2).is_empty() {
         let text = "asynchronous copies are not supported yet";
-        return Err(cx.error("not-supported", text).help("leave out `async_copies`: the copies run ahead all the same").into());
+        return Err(cx
+            .error("not-supported", text)
+            .help("leave out `async_copies`: the copies run ahead all the same")
+            .into());
     }
     Ok((axis, stages))
 }

@@ -27,8 +27,8 @@
 
 use super::cache_write::new_stage;
 use crate::directive::{Cx, Done, Item, code_list};
-use crate::graph::{AxisId, Kind, Read, Relation, Source, StageId, TensorRef};
-use crate::origin::Origin;
+use crate::graph::{AxisId, Kind, Read, Source, StageId, TensorRef};
+use crate::origin::{self, Origin};
 use crate::scope::Scope;
 use rustc_hash::FxHashMap;
 use tc_ir::{Op, Type};
@@ -60,7 +60,9 @@ fn legality(cx: &Cx<'_>) -> Done<Plan> {
     let name = &data.name;
     let Source::Compute(op) = data.source else {
         let text = format!("`{name}` is no reduction that the operator declares");
-        let declared = |&&stage: &&StageId| !cx.graph[stage].reduce.is_empty() && matches!(cx.graph[stage].source, Source::Compute(_));
+        let declared = |&&stage: &&StageId| {
+            !cx.graph[stage].reduce.is_empty() && matches!(cx.graph[stage].source, Source::Compute(_))
+        };
         let names: Vec<&str> = cx.graph.order.iter().filter(declared).map(|&stage| &*cx.graph[stage].name).collect();
         return Err(cx.error("rfactor-reduction", text).help(format!("reductions are {}", code_list(&names))).into());
     };
@@ -84,7 +86,9 @@ fn legality(cx: &Cx<'_>) -> Done<Plan> {
         let help = format!("it is {} to {rank}", -rank - 1);
         return Err(cx.error("rfactor-axis", text).help(help).into());
     }
-    Ok(Plan { stage, op, axis, at: at as usize, extents: extents(cx, stage)? })
+    let extents = origin::extents(cx.graph, stage, &cx.graph[stage].reduce);
+    let extents = extents.ok_or_else(|| cx.operator.overflow(&cx.graph[stage], "the fused loops"))?;
+    Ok(Plan { stage, op, axis, at: at as usize, extents })
 }
 
 /// Refuses a stage of whose loops over data a directive has spoken, or of whose reduction something but splits and
@@ -105,31 +109,6 @@ fn check_untouched(cx: &Cx<'_>, stage: StageId) -> Done<()> {
         return Err(diagnostic.help("split the reduction's axes, write `rfactor`, then the other directives").into());
     }
     Ok(())
-}
-
-/// The extents of the axes of the reduction of `stage`, from those that the operator declares down to the loops.
-fn extents(cx: &Cx<'_>, stage: StageId) -> Done<FxHashMap<AxisId, i64>> {
-    let data = &cx.graph[stage];
-    let mut extents: FxHashMap<AxisId, i64> = FxHashMap::default();
-    for &axis in &data.reduce {
-        extents.insert(axis, cx.graph[axis].domain.map_or(1, |(_, extent)| extent));
-    }
-    for relation in &data.relations {
-        match *relation {
-            Relation::Split { parent, outer, inner, factor, nparts, .. } => {
-                let Some(&extent) = extents.get(&parent) else { continue };
-                let (given, other) = if nparts { (outer, inner) } else { (inner, outer) };
-                extents.insert(given, if extent == 0 { factor } else { factor.min(extent) });
-                extents.insert(other, extent / factor + i64::from(extent % factor != 0));
-            }
-            Relation::Fuse { outer, inner, fused } => {
-                let (Some(&o), Some(&i)) = (extents.get(&outer), extents.get(&inner)) else { continue };
-                let product = o.checked_mul(i);
-                extents.insert(fused, product.ok_or_else(|| cx.operator.overflow(data, "the fused loop"))?);
-            }
-        }
-    }
-    Ok(extents)
 }
 
 fn edit(cx: &mut Cx<'_>, plan: &Plan) -> StageId {
@@ -192,31 +171,12 @@ fn origin(
             cx.graph.add_axis(parts, &name, true, domain, made_by)
         })
     };
-    let mut extents = FxHashMap::default();
-    let mut relations = Vec::new();
-    for relation in cx.graph[plan.stage].relations.clone() {
-        let mapped = match relation {
-            Relation::Split { parent, .. } if !plan.extents.contains_key(&parent) => continue,
-            Relation::Fuse { fused, .. } if !plan.extents.contains_key(&fused) => continue,
-            Relation::Split { parent, outer, inner, factor, nparts, loc } => {
-                let (parent, outer, inner) = (of(cx, parent), of(cx, outer), of(cx, inner));
-                Relation::Split { parent, outer, inner, factor, nparts, loc }
-            }
-            Relation::Fuse { outer, inner, fused } => {
-                let (outer, inner, fused) = (of(cx, outer), of(cx, inner), of(cx, fused));
-                Relation::Fuse { outer, inner, fused }
-            }
-        };
-        relations.push(mapped);
-    }
+    let (old, _) = origin::about(cx.graph, plan.stage, &plan.extents);
+    let relations = origin::map_relations(&old, |axis| of(cx, axis));
     for old in cx.graph[plan.stage].reduce.clone() {
         declared.push(of(cx, old));
     }
-    for (&old, &extent) in &plan.extents {
-        if let Some(&new) = now.get(&old) {
-            extents.insert(new, extent);
-        }
-    }
+    let extents = now.iter().filter_map(|(old, &new)| Some((new, *plan.extents.get(old)?))).collect();
     Origin { declared, relations, extents }
 }
 

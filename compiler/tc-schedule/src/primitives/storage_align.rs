@@ -50,7 +50,8 @@ fn legality(cx: &Cx<'_>) -> Done<(AxisId, i64, i64)> {
         return Err(cx.error("align-output", text).into());
     }
     if data.layout.is_some() {
-        let text = format!("the layout of `{}` is mapped by `transform_layout`, and so has no strides to pad", data.name);
+        let text =
+            format!("the layout of `{}` is mapped by `transform_layout`, and so has no strides to pad", data.name);
         return Err(cx.error("layout-strides", text).help("leave out one of the two").into());
     }
     let (Some(factor), Some(offset)) = (cx.param(1), cx.param(2)) else {
