@@ -49,6 +49,7 @@ use tc_ir::opdef::SymbolTable;
 use tc_ir::{AttrData, Func, Loc, Module, keys};
 use tc_pass::{ModulePass, PassCx, PassInfo, PassKind};
 use tc_schedule::Define;
+use tc_schedule::explain::StageWhy;
 use tc_support::{Diagnostic, Diagnostics, Location, Sources, suggest};
 
 tc_pass::options! {
@@ -89,6 +90,21 @@ pub const INFO: PassInfo = PassInfo {
 #[derive(Clone, Default)]
 pub struct Trace(pub Arc<Mutex<String>>);
 
+/// The extension by which a run asks why the stages of what is scheduled compute what they do: it is added here.
+#[derive(Clone, Default)]
+pub struct Explain(pub Arc<Mutex<Vec<Explained>>>);
+
+/// The stages of one operator under its schedule.
+#[derive(Clone, Debug)]
+pub struct Explained {
+    /// The operator.
+    pub operator: String,
+    /// The schedule.
+    pub schedule: Option<String>,
+    /// Why each stage computes what it does, results first.
+    pub stages: Vec<StageWhy>,
+}
+
 /// The pass.
 pub struct Schedule {
     /// What it was told.
@@ -103,6 +119,11 @@ impl ModulePass for Schedule {
             && let Ok(mut text) = text.lock()
         {
             self.trace(module, &mut text);
+        }
+        if let Some(Explain(explained)) = cx.get::<Explain>()
+            && let Ok(mut explained) = explained.lock()
+        {
+            self.explain(module, &mut explained);
         }
         let programs = match self.programs(module) {
             Ok(programs) => programs,
@@ -181,6 +202,25 @@ impl Schedule {
                     }
                 }
             }
+        }
+    }
+
+    /// Explains the bounds of what is scheduled. What cannot be is told by the pass itself.
+    fn explain(&self, module: &Module, explained: &mut Vec<Explained>) {
+        let wanted = symbol(&self.options.func);
+        for (idx, operator) in module.items.iter().enumerate() {
+            if operator.header.opcode != te::FUNC || !(wanted.is_empty() || operator.symbol() == wanted) {
+                continue;
+            }
+            let Ok(choice) = self.choose(module, idx) else { continue };
+            if choice.is_none() && !self.options.name.is_empty() {
+                continue;
+            }
+            let schedule = choice.map(|schedule| &module.items[schedule]);
+            let options = tc_schedule::Options { defines: self.defines.clone() };
+            let Ok(stages) = tc_schedule::explain_bounds(operator, schedule, &options) else { continue };
+            let schedule = schedule.map(|schedule| schedule.symbol().to_string());
+            explained.push(Explained { operator: operator.symbol().to_string(), schedule, stages });
         }
     }
 

@@ -2,8 +2,9 @@
 
 use crate::args::{Args, Emit, VerifyEach};
 use crate::output::{Out, write_whole};
-use crate::{BUG, CALL, FINE, INPUT, expect, help, split};
-use std::cell::RefCell;
+use crate::space::{self, Ask};
+use crate::{BUG, CALL, FINE, INPUT, expect, explain, help, split};
+use std::cell::{Cell, RefCell};
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use tc::ir::print::PrintOptions;
 use tc::ir::{Module, print};
 use tc::pass::instruments::{DumpDir, PrintIr, PrintPoints, Select};
 use tc::pass::{PassRecord, Pipeline, parse_pipeline, report};
-use tc::passes::schedule::Trace;
+use tc::passes::schedule::{Explain, Trace};
 use tc::support::{Diagnostic, Diagnostics, Fault, FileId, Sources, render, suggest};
 use tc::{Compiler, LoadError};
 
@@ -23,7 +24,8 @@ pub(crate) fn drive<'w>(
     stderr: &mut Out<'w>,
     colour: bool,
 ) -> u8 {
-    let tool = Tool { args, stdout: RefCell::new(stdout), stderr: RefCell::new(stderr), colour };
+    let (stdout, stderr) = (RefCell::new(stdout), RefCell::new(stderr));
+    let tool = Tool { args, stdout, stderr, colour, no_member: Cell::new(false) };
     tool.run(stdin).unwrap_or_else(|status| status)
 }
 
@@ -32,6 +34,8 @@ struct Tool<'t, 'w> {
     stdout: RefCell<&'t mut Out<'w>>,
     stderr: RefCell<&'t mut Out<'w>>,
     colour: bool,
+    /// Was a schedule no point of the space that it was asked to be one of?
+    no_member: Cell<bool>,
 }
 
 /// What came of one text.
@@ -75,6 +79,9 @@ impl Tool<'_, '_> {
             let done = self.one(&job, sources.clone(), text)?;
             status = status.max(done.status);
             outputs.extend(done.output);
+        }
+        if self.no_member.get() {
+            status = status.max(INPUT);
         }
         self.write(&outputs.join(&format!("{}\n", split::MARKER)), status)
     }
@@ -204,10 +211,17 @@ impl Tool<'_, '_> {
         if found.has_errors() {
             return Ok((found, None));
         }
+        if self.args.asks_about_space() {
+            return self.space(job.compiler, module, found);
+        }
         let trace = Trace::default();
         let mut options = self.run_options(job.compiler);
         if self.args.trace_schedule {
             options.extensions.push(Arc::new(trace.clone()));
+        }
+        let explanation = Explain::default();
+        if self.args.explain_bounds.is_some() {
+            options.extensions.push(Arc::new(explanation.clone()));
         }
         let mut manager = tc::pass::Manager::new(&job.compiler.passes, options);
         if let Some(mut dump) = self.dump(job)? {
@@ -231,6 +245,10 @@ impl Tool<'_, '_> {
         if found.has_errors() {
             return Ok((found, None));
         }
+        if let Some(stage) = &self.args.explain_bounds {
+            let text = self.explanation(&explanation, stage, module)?;
+            return Ok((found, Some(text)));
+        }
         Ok(match self.args.emit {
             Emit::Tir => (found, Some(self.text(module))),
             Emit::Cuda => match job.compiler.emit_cuda(module) {
@@ -241,6 +259,65 @@ impl Tool<'_, '_> {
                 }
             },
         })
+    }
+
+    /// Why stages compute what they do.
+    fn explanation(&self, Explain(explained): &Explain, stage: &str, module: &Module) -> Result<String, u8> {
+        let all = explained.lock().map_or(Vec::new(), |all| all.clone());
+        let text = if self.args.json {
+            explain::document(&all, stage, &module.sources).map(|document| format!("{document:#}\n"))
+        } else {
+            explain::text(&all, stage, &module.sources)
+        };
+        text.ok_or_else(|| {
+            if all.is_empty() {
+                return self.refuse("nothing was scheduled: `--explain-bounds` wants a pipeline with `schedule`");
+            }
+            let help =
+                suggest::did_you_mean(stage, explain::names(&all)).map_or(String::new(), |help| format!("; {help}"));
+            self.refuse(&format!("there is no stage `{}`{help}", suggest::shorten(stage)))
+        })
+    }
+
+    /// Answers what is asked about a space.
+    fn space(
+        &self,
+        compiler: &Compiler,
+        module: &Module,
+        mut found: Diagnostics,
+    ) -> Result<(Diagnostics, Option<String>), u8> {
+        module.items.iter().for_each(|item| found.append(tc::ir::verify::verify(item)));
+        if found.has_errors() {
+            return Ok((found, None));
+        }
+        let args = self.args;
+        let ask = Ask {
+            module,
+            defines: &args.defines,
+            target: &compiler.target,
+            threads: args.threads,
+            limit: args.space_limit,
+            json: args.json,
+        };
+        let answer = if let Some(name) = &args.list_space {
+            ask.list(name)
+        } else if let Some(name) = &args.list_space_points {
+            ask.points(name, &mut |line| self.print(line)).map(|()| String::new())
+        } else {
+            let name = args.member_of.as_deref().unwrap_or("");
+            ask.members(name, args.member.as_deref()).map(|(text, all)| {
+                self.no_member.set(!all);
+                text
+            })
+        };
+        match answer {
+            Ok(text) => Ok((found, Some(text))),
+            Err(space::Refused::Call(message)) => Err(self.refuse(&message)),
+            Err(space::Refused::Input(more)) => {
+                found.append(more);
+                Ok((found, None))
+            }
+        }
     }
 
     /// Tells time and statistics, where asked for.

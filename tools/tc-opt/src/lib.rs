@@ -6,8 +6,10 @@
 mod args;
 mod drive;
 mod expect;
+mod explain;
 mod help;
 mod output;
+mod space;
 mod split;
 
 pub use args::{Args, Emit, VerifyEach};

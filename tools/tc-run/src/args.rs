@@ -107,6 +107,10 @@ pub struct Args {
     #[arg(long)]
     pub check: bool,
 
+    /// Of a schedule with parameters, check so many valid points that the seed chooses, instead of the first
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub points: Option<u32>,
+
     /// Measure how long one run takes
     #[arg(long)]
     pub bench: bool,

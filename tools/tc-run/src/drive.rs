@@ -76,6 +76,11 @@ impl Tool<'_, '_, '_> {
         let mut rows = Vec::new();
         for (nth, case) in cases.iter().enumerate() {
             self.progress(&format!("[{}/{}] {} on {}", nth + 1, cases.len(), case.name(&module), job.device));
+            if let (Some(n), Some(_), true) = (args.points, case.schedule, args.check || args.bench) {
+                let started = (nth + 1, cases.len());
+                rows.extend(self.points(&job, case, &mut machine, (n as usize, started)));
+                continue;
+            }
             rows.push(if args.check || args.bench {
                 measure(&job, case, &mut machine, args)
             } else {
@@ -86,6 +91,41 @@ impl Tool<'_, '_, '_> {
         let written = if args.check || args.bench { FINE } else { self.write_outputs(&rows)? };
         self.show(&rows, &job.device);
         Ok(rows.iter().map(status_of).max().unwrap_or(FINE).max(written))
+    }
+
+    /// A row for each of `n` valid points of a case; one row for a schedule without parameters.
+    fn points(
+        &mut self,
+        job: &Job<'_>,
+        case: &Case,
+        machine: &mut Machine<'_>,
+        (n, (nth, of)): (usize, (usize, usize)),
+    ) -> Vec<Row> {
+        let args = self.args;
+        let points = match tc::run::points(job.compiler, job.module, case, &job.options, n) {
+            Ok(points) if points.is_empty() => return vec![measure(job, case, machine, args)],
+            Ok(points) => points,
+            Err(failure) => {
+                let mut row = row(job, case);
+                row.fail(failure);
+                return vec![row];
+            }
+        };
+        let mut rows = Vec::new();
+        for (at, point) in points.iter().enumerate() {
+            let name = format!("{} {}", case.name(job.module), table::values(point));
+            self.progress(&format!("[{nth}/{of}] {}/{} {name} on {}", at + 1, points.len(), job.device));
+            let mut defines = job.options.defines.clone();
+            defines.retain(|(name, _)| point.iter().all(|(other, _)| other != name));
+            defines.extend(point.iter().cloned());
+            let options = CheckOptions { defines, ..job.options.clone() };
+            let job = Job { compiler: job.compiler, module: job.module, options, device: job.device.clone() };
+            let mut row = measure(&job, case, machine, args);
+            row.point.clone_from(point);
+            row.case = name;
+            rows.push(row);
+        }
+        rows
     }
 
     fn read(&mut self, stdin: &mut (dyn Read + Send)) -> Result<String, u8> {

@@ -72,10 +72,17 @@ pub(crate) fn render(rows: &[Row], device: &str, check: bool, bench: bool) -> St
     text
 }
 
-/// The values of the schedule's parameters, as a line.
+/// The values of the schedule's parameters, as a line; none where they stand in the case's name.
 fn point(row: &Row) -> Option<String> {
     let values: Vec<String> = row.point.iter().map(|(name, value)| format!("{name} = {value}")).collect();
-    (!values.is_empty()).then(|| format!("{} is at {}\n", row.case, values.join(", ")))
+    let told = values.is_empty() || row.case.ends_with(&format!(" {}", self::values(&row.point)));
+    (!told).then(|| format!("{} is at {}\n", row.case, values.join(", ")))
+}
+
+/// `num_thread_y=8 num_thread_x=32`
+pub(crate) fn values(point: &[(String, i64)]) -> String {
+    let values: Vec<String> = point.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    values.join(" ")
 }
 
 fn checked_cells(checked: &Checked) -> [String; 4] {

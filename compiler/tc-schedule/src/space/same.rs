@@ -12,7 +12,7 @@ use crate::scope::Scope;
 use rustc_hash::FxHashMap;
 use std::fmt::Write as _;
 use tc_ir::walk::ops_under;
-use tc_ir::{Func, Op, Value};
+use tc_ir::{Func, Loc, Op, Value};
 
 /// The directives that the stages, loops and attachments of a graph show entirely.
 const SHOWN: [&str; 13] = [
@@ -158,10 +158,11 @@ pub(super) fn spoken(sched: &Func, applied: &Applied) -> Vec<Spoken> {
     applied.directives.iter().map(|&op| writer.directive(op)).collect()
 }
 
-/// Stages and axes as text that does not depend on their names: `2.0` is the first root axis of the third stage, `2.0/8`
-/// what a split by 8 leaves outside, `2.0%8` the inside.
+/// Numbers for stages and axes that do not depend on what a schedule calls them, nor on what else it says: a stage of
+/// the operator is known by the operator's name for it, a cache by what it copies and where to, an axis by how it was
+/// made.
 struct Names {
-    place: Vec<Option<u32>>,
+    stages: Vec<u64>,
     axes: Vec<Option<u64>>,
 }
 
@@ -169,6 +170,7 @@ impl Names {
     fn new(graph: &Graph) -> Names {
         let mut forms = Forms::default();
         let canon = Canon::new(graph, &mut forms);
+        let stages = stage_numbers(graph);
         // The numbers of forms depend on the graph; a hash of how each was made does not.
         let mut by_number: Vec<(u32, Form)> = forms.known.iter().map(|(&form, &number)| (number, form)).collect();
         by_number.sort_unstable_by_key(|&(number, _)| number);
@@ -176,7 +178,7 @@ impl Names {
         for (_, form) in by_number {
             let of = |number: u32| hashes[number as usize];
             let hash = match form {
-                Form::Root { stage, nth } => mix([1, stage.into(), nth.into()]),
+                Form::Root { stage, nth } => mix([1, stages[canon.stages[stage as usize].idx()], nth.into()]),
                 Form::Outer { of: parent, factor, nparts } => mix([2 + u64::from(nparts), of(parent), factor as u64]),
                 Form::Inner { of: parent, factor, nparts } => mix([4 + u64::from(nparts), of(parent), factor as u64]),
                 Form::Fused { outer, inner } => mix([6, of(outer), of(inner)]),
@@ -184,8 +186,24 @@ impl Names {
             hashes.push(hash);
         }
         let axes = canon.forms.iter().map(|form| form.map(|number| hashes[number as usize])).collect();
-        Names { place: canon.place, axes }
+        Names { stages, axes }
     }
+}
+
+fn stage_numbers(graph: &Graph) -> Vec<u64> {
+    let mut numbers = vec![0; graph.stages.len()];
+    // Producers stand first.
+    for &stage in &graph.order {
+        let data = &graph[stage];
+        numbers[stage.idx()] = if data.made_by == Loc::NONE {
+            data.name.bytes().fold(7, |hash, byte| mix([8, hash, byte.into()]))
+        } else {
+            let kind = u64::from(data.source == Source::Copy);
+            let read = data.reads.iter().fold(kind, |hash, read| mix([9, hash, numbers[read.from.stage.idx()]]));
+            mix([10, read, data.scope.map_or(0, |scope| scope.rank().into())])
+        };
+    }
+    numbers
 }
 
 fn mix(parts: [u64; 3]) -> u64 {
@@ -263,10 +281,7 @@ impl Writer<'_> {
     fn key(&self, value: Value) -> String {
         match self.item(value) {
             Item::Int(int) => int.to_string(),
-            Item::Tensor(tensor) => match self.names.place[tensor.stage.idx()] {
-                Some(place) => format!("t{place}.{}", tensor.result),
-                None => "t?".to_string(),
-            },
+            Item::Tensor(tensor) => format!("t{:x}.{}", self.names.stages[tensor.stage.idx()], tensor.result),
             Item::Axis(axis) => self.axis_key(axis),
             _ => "?".to_string(),
         }

@@ -13,7 +13,7 @@ use tc_ir::walk::all_ops;
 use tc_ir::{Func, Module};
 use tc_runtime::{Code, Program};
 use tc_sim::Sizes;
-use tc_support::Diagnostics;
+use tc_support::{Diagnostic, Diagnostics};
 
 /// What a name is defined to be: a size of an operator, or a parameter of a schedule; a truth value is 0 or 1.
 pub type Define = (String, i64);
@@ -121,6 +121,38 @@ impl Compiler {
             .map_err(|diagnostics| Failure { diagnostics, sources: built.module.sources.clone() })?;
         Ok(Program { manifest: emitted.manifest, target: self.target, code: Code::Cuda(emitted.source) })
     }
+}
+
+/// `n` valid points of the space of `case` that the seed chooses, each as values of all its parameters; none where it
+/// has no parameters. That no point is valid is an error.
+pub fn points(
+    compiler: &Compiler,
+    module: &Module,
+    case: &Case,
+    options: &super::CheckOptions,
+    n: usize,
+) -> Result<Vec<Vec<Define>>, Failure> {
+    let failed = |diagnostics| Failure { diagnostics, sources: module.sources.clone() };
+    let (te, Some(schedule)) = (&module.items[case.func], case.schedule) else { return Ok(Vec::new()) };
+    let schedule = &module.items[schedule];
+    if schedule.params().is_empty() || !is_operator(te) {
+        return Ok(Vec::new());
+    }
+    let defines = known(module, case, &options.defines);
+    let space = tc_schedule::Space::of(te, schedule, &defines).map_err(failed)?;
+    let judge = crate::space::Judge::new(&space, compiler.target, compiler.threads);
+    let points = judge.sample(n, options.seed).map_err(|found| failed(found.into()))?;
+    if points.is_empty() {
+        let first = space.first().map_err(|found| failed(found.into()))?;
+        let why = space.judge(&first, &compiler.target).err().map_or(String::new(), |why| why.message());
+        let text = format!("no point of `@{}` that was drawn is valid on {}", schedule.symbol(), compiler.target.name);
+        let location = schedule.location(schedule.header.loc);
+        let found = Diagnostic::error("parameter-none", location, text);
+        return Err(failed(found.note(format!("`{}`: {why}", space.show(&first))).into()));
+    }
+    let names =
+        |point: tc_schedule::Point| space.params().iter().map(|param| param.name.clone()).zip(point.values).collect();
+    Ok(points.into_iter().map(names).collect())
 }
 
 /// The values that the parameters of `schedule` have.

@@ -14,7 +14,7 @@ pub mod check;
 pub mod evaluate;
 pub mod simulator;
 
-pub use build::{Built, Define};
+pub use build::{Built, Define, points};
 pub use cases::{Case, Choice, Refused};
 pub use check::{CheckOptions, Checked, Machine, Verdict, check};
 pub use evaluate::{Argument, Evaluated, Measured, bench, evaluate};

@@ -1,0 +1,279 @@
+//! `--list-space`, `--list-space-points` and `--member-of`: what a schedule with parameters spans.
+
+use serde_json::{Map, Value, json};
+use std::fmt::Write as _;
+use tc::ir::{Func, Module};
+use tc::schedule::space::{Differs, Directive, Member};
+use tc::schedule::{Param, Point, Space};
+use tc::space::{Judge, Survey, spaces};
+use tc::support::{Diagnostics, Location, Sources, suggest};
+use tc::target::Target;
+
+/// What is asked of a space.
+pub(crate) struct Ask<'a> {
+    pub(crate) module: &'a Module,
+    pub(crate) defines: &'a [(String, i64)],
+    pub(crate) target: &'a Target,
+    pub(crate) threads: usize,
+    /// How many points are judged or compared at most.
+    pub(crate) limit: u64,
+    pub(crate) json: bool,
+}
+
+/// Why there is no answer.
+pub(crate) enum Refused {
+    /// The caller asked for what is not there.
+    Call(String),
+    /// The file is at fault.
+    Input(Diagnostics),
+}
+
+impl From<Diagnostics> for Refused {
+    fn from(found: Diagnostics) -> Refused {
+        Refused::Input(found)
+    }
+}
+
+impl From<tc::support::Diagnostic> for Refused {
+    fn from(found: tc::support::Diagnostic) -> Refused {
+        Refused::Input(found.into())
+    }
+}
+
+impl Ask<'_> {
+    /// The spaces called `name`, or all: operator and schedule.
+    fn chosen(&self, name: &str) -> Result<Vec<(&Func, &Func)>, Refused> {
+        let name = name.strip_prefix('@').unwrap_or(name);
+        let all: Vec<(&Func, &Func)> = spaces(self.module)
+            .into_iter()
+            .map(|(func, schedule)| (&self.module.items[func], &self.module.items[schedule]))
+            .collect();
+        let chosen: Vec<(&Func, &Func)> =
+            all.iter().copied().filter(|(_, schedule)| name.is_empty() || schedule.symbol() == name).collect();
+        if chosen.is_empty() {
+            let names = all.iter().map(|(_, schedule)| schedule.symbol());
+            return Err(Refused::Call(match name {
+                "" => "no schedule of the file has parameters".to_string(),
+                _ => {
+                    let help = suggest::did_you_mean(name, names).map_or(String::new(), |help| format!("; {help}"));
+                    format!("no schedule `@{}` has parameters{help}", suggest::shorten(name))
+                }
+            }));
+        }
+        Ok(chosen)
+    }
+
+    fn space<'s>(&self, te: &'s Func, schedule: &'s Func) -> Result<Space<'s>, Refused> {
+        Ok(Space::of(te, schedule, &self.known(te, schedule))?)
+    }
+
+    /// What of the defines `te` and `schedule` know.
+    fn known(&self, te: &Func, schedule: &Func) -> Vec<(String, i64)> {
+        let names = tc::schedule::definable(te, Some(schedule));
+        self.defines.iter().filter(|(name, _)| names.contains(&name.as_str())).cloned().collect()
+    }
+
+    /// Every name that is defined must be known to one of `chosen`.
+    fn check_defines(&self, chosen: &[(&Func, &Func)]) -> Result<(), Refused> {
+        let names: Vec<&str> =
+            chosen.iter().flat_map(|(te, schedule)| tc::schedule::definable(te, Some(schedule))).collect();
+        for (name, _) in self.defines {
+            if !names.contains(&name.as_str()) {
+                let help = suggest::did_you_mean(name, names.iter().copied());
+                let help = help.map_or(String::new(), |help| format!("; {help}"));
+                return Err(Refused::Call(format!(
+                    "there is no size and no parameter `{}`{help}",
+                    suggest::shorten(name)
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells what the spaces called `name` hold.
+    pub(crate) fn list(&self, name: &str) -> Result<String, Refused> {
+        let chosen = self.chosen(name)?;
+        self.check_defines(&chosen)?;
+        let mut out = String::new();
+        for (te, schedule) in chosen {
+            let space = self.space(te, schedule)?;
+            let survey = Judge::new(&space, *self.target, self.threads).survey(self.limit, |_| {})?;
+            if self.json {
+                let _ = writeln!(out, "{}", survey_json(&space, te, &survey));
+            } else {
+                survey_text(&mut out, &space, te, &survey, self.target);
+            }
+        }
+        Ok(out)
+    }
+
+    /// The valid points of the space called `name`, one a line.
+    pub(crate) fn points(&self, name: &str, print: &mut dyn FnMut(&str)) -> Result<(), Refused> {
+        let chosen = self.chosen(name)?;
+        let [(te, schedule)] = chosen[..] else {
+            let names: Vec<String> = chosen.iter().map(|(_, schedule)| format!("`@{}`", schedule.symbol())).collect();
+            return Err(Refused::Call(format!(
+                "choose the space whose points are wanted, `--list-space-points=…`: there is {}",
+                names.join(", ")
+            )));
+        };
+        self.check_defines(&chosen)?;
+        let space = self.space(te, schedule)?;
+        Judge::new(&space, *self.target, self.threads).survey(self.limit, |point| {
+            let line = if self.json { point_json(&space, point).to_string() } else { space.show(point) };
+            print(&(line + "\n"));
+        })?;
+        Ok(())
+    }
+
+    /// Tells which point of the space `name` each schedule without parameters is, or the one called `of`; and whether
+    /// all are one.
+    pub(crate) fn members(&self, name: &str, of: Option<&str>) -> Result<(String, bool), Refused> {
+        let (mut out, mut all, mut asked) = (String::new(), true, false);
+        let chosen = self.chosen(name)?;
+        self.check_defines(&chosen)?;
+        for (te, schedule) in chosen {
+            let space = self.space(te, schedule)?;
+            for at in self.module.schedules_for(te.symbol()) {
+                let concrete = &self.module.items[at];
+                let wanted = of
+                    .map_or(concrete.params().is_empty(), |of| concrete.symbol() == of.strip_prefix('@').unwrap_or(of));
+                if !wanted {
+                    continue;
+                }
+                asked = true;
+                let one = self.space(te, concrete)?;
+                let member = space.member(&one, self.limit)?;
+                all &= matches!(member, Member::Is(_));
+                if self.json {
+                    let _ = writeln!(out, "{}", member_json(&space, &one, &member, &self.module.sources));
+                } else {
+                    member_text(&mut out, &space, &one, &member, &self.module.sources);
+                }
+            }
+        }
+        if !asked {
+            let what = of.map_or("without parameters".to_string(), |of| format!("`{}`", suggest::shorten(of)));
+            return Err(Refused::Call(format!("the operator of `{}` has no schedule {what}", suggest::shorten(name))));
+        }
+        Ok((out, all))
+    }
+}
+
+fn type_of(param: &Param) -> &'static str {
+    param.elem.name()
+}
+
+fn facts(space: &Space<'_>) -> Vec<String> {
+    let schedule = space.schedule();
+    schedule.header.facts.iter().map(|&fact| schedule.show_attr(fact)).collect()
+}
+
+fn survey_text(out: &mut String, space: &Space<'_>, te: &Func, survey: &Survey, target: &Target) {
+    let name = space.schedule().symbol();
+    let _ = writeln!(out, "@{name} for @{}: {} points", te.symbol(), survey.count);
+    for (nth, param) in space.params().iter().enumerate() {
+        let _ = writeln!(out, "  {}: {} in {}", param.name, type_of(param), space.choices(nth));
+    }
+    for fact in facts(space) {
+        let _ = writeln!(out, "  where {fact}");
+    }
+    let first = if survey.is_complete() { String::new() } else { format!(" of the first {}", survey.judged) };
+    let _ = writeln!(out, "  valid on {}{first}: {}", target.name, survey.valid);
+    for (reason, why) in survey.rejections.iter() {
+        let _ =
+            writeln!(out, "  rejected, {reason}: {}, such as {}: {}", why.count, space.show(&why.example), why.message);
+    }
+}
+
+fn point_json(space: &Space<'_>, point: &Point) -> Value {
+    let value = |param: &Param, value: i64| match param.elem {
+        tc::ir::Elem::Bool => json!(value != 0),
+        _ => json!(value),
+    };
+    let values = space.params().iter().zip(&point.values);
+    let values: Map<String, Value> = values.map(|(param, &v)| (param.name.clone(), value(param, v))).collect();
+    Value::Object(values)
+}
+
+fn survey_json(space: &Space<'_>, te: &Func, survey: &Survey) -> Value {
+    let params: Vec<Value> = space
+        .params()
+        .iter()
+        .enumerate()
+        .map(|(nth, param)| json!({"name": param.name, "type": type_of(param), "choices": space.choices(nth)}))
+        .collect();
+    let rejected: Vec<Value> = survey
+        .rejections
+        .iter()
+        .map(|(reason, why)| {
+            let example = point_json(space, &why.example);
+            json!({"reason": reason, "count": why.count, "example": example, "message": why.message})
+        })
+        .collect();
+    json!({
+        "schedule": space.schedule().symbol(),
+        "operator": te.symbol(),
+        "params": params,
+        "where": facts(space),
+        // Numbers beyond 64 bits are text.
+        "count": u64::try_from(survey.count.number()).map_or_else(|_| json!(survey.count.number().to_string()), Value::from),
+        "exact": matches!(survey.count, tc::schedule::space::Count::Exactly(_)),
+        "judged": survey.judged,
+        "valid": survey.valid,
+        "rejected": rejected,
+    })
+}
+
+fn member_text(out: &mut String, space: &Space<'_>, one: &Space<'_>, member: &Member, sources: &Sources) {
+    let (name, of) = (one.schedule().symbol(), space.schedule().symbol());
+    match member {
+        Member::Is(point) => drop(writeln!(out, "@{name} is the point {} of @{of}", space.show(point))),
+        Member::Not { nearest, compared, all } => {
+            let points = if *all { format!("all {compared}") } else { format!("the first {compared}") };
+            let _ = writeln!(out, "@{name} is no point of @{of}: {points} points differ");
+            let Some((point, Differs { here, there })) = nearest else { return };
+            let _ = writeln!(out, "  nearest is {}", space.show(point));
+            for (directive, whose) in [(here, name), (there, of)] {
+                if let Some(directive) = directive {
+                    let line = line(directive, sources).map_or(String::new(), |line| format!(" (line {line})"));
+                    let _ = writeln!(out, "  only @{whose} has `{}`{line}", directive.text);
+                }
+            }
+            if here.is_none() && there.is_none() {
+                let _ = writeln!(out, "  they have the same directives, in an order that matters");
+            }
+        }
+    }
+}
+
+fn line(directive: &Directive, sources: &Sources) -> Option<u32> {
+    match &directive.location {
+        Location::None => None,
+        Location::Point { at, .. } => Some(at.line),
+        Location::Span(span) => sources.line_col(span.start).map(|(_, at)| at.line),
+    }
+}
+
+fn member_json(space: &Space<'_>, one: &Space<'_>, member: &Member, sources: &Sources) -> Value {
+    let directive = |directive: &Option<Directive>| {
+        directive.as_ref().map(|one| json!({"text": one.text, "line": line(one, sources)}))
+    };
+    let mut value = json!({"schedule": one.schedule().symbol(), "space": space.schedule().symbol()});
+    match member {
+        Member::Is(point) => value["point"] = point_json(space, point),
+        Member::Not { nearest, compared, all } => {
+            value["point"] = Value::Null;
+            value["compared"] = json!(compared);
+            value["all"] = json!(all);
+            if let Some((point, differs)) = nearest {
+                value["nearest"] = json!({
+                    "point": point_json(space, point),
+                    "only_here": directive(&differs.here),
+                    "only_there": directive(&differs.there),
+                });
+            }
+        }
+    }
+    value
+}
