@@ -31,12 +31,24 @@ impl<T: Copy + Default> Memo<T> {
         }
         self.slots[e.index()] = (context, value);
     }
+
+    /// Forgets what is known of expressions from number `index` on.
+    fn truncate(&mut self, index: usize) {
+        self.slots.truncate(index);
+    }
+
+    /// Is nothing known of expressions from number `index` on?
+    fn ends_before(&self, index: usize) -> bool {
+        self.slots.len() <= index
+    }
 }
 
 /// A change to undo when a scope ends.
 enum Undo {
     Range(Var, Option<Interval>),
     Definition(Var, Option<Expr>),
+    /// What is remembered of expressions from this number on may rest on what is undone.
+    Remembered(usize),
 }
 
 /// A state of knowledge to return to; see [`Analyzer::mark`].
@@ -133,14 +145,16 @@ impl Analyzer {
 
     /// Declares that `var` lies between two integers, both included. A missing one is no bound.
     pub fn bind_range(&mut self, var: Var, min: Option<i64>, max: Option<i64>) {
+        let newest = self.newest(var);
         let old = self.ranges.insert(var, Interval::from_ends(min, max));
         self.undo.push(Undo::Range(var, old));
-        self.fresh_context();
+        self.learnt(newest);
     }
 
     /// Declares that `var` is another name of `value`, which does not use it. Proofs see through the name; `simplify`
     /// keeps it unless the value is a constant or a variable.
     pub fn define(&mut self, var: Var, value: Expr) {
+        let newest = self.newest(var);
         let value = self.expand(value);
         let value = self.simplify(value);
         if self.pool.uses(value, var) {
@@ -148,7 +162,25 @@ impl Analyzer {
         }
         let old = self.definitions.insert(var, value);
         self.undo.push(Undo::Definition(var, old));
-        self.fresh_context();
+        self.learnt(newest);
+    }
+
+    /// The number from which on expressions may use `var`, if nothing is remembered of these: operands have lower numbers
+    /// than what they are operands of. A program's names come up one by one, each before its first use, so what is learnt
+    /// of the next one changes nothing that was found before.
+    fn newest(&mut self, var: Var) -> Option<usize> {
+        let index = self.pool.var(var).index();
+        let unknown =
+            self.simplified.ends_before(index) && self.bounds.ends_before(index) && self.moduli.ends_before(index);
+        unknown.then_some(index)
+    }
+
+    /// Something was learnt of a variable, the [`newest`](Analyzer::newest) or another one.
+    fn learnt(&mut self, newest: Option<usize>) {
+        match newest {
+            Some(index) => self.undo.push(Undo::Remembered(index)),
+            None => self.fresh_context(),
+        }
     }
 
     /// The declared range of a variable.
@@ -202,6 +234,11 @@ impl Analyzer {
                 Some(Undo::Range(var, None)) => drop(self.ranges.remove(&var)),
                 Some(Undo::Definition(var, Some(old))) => drop(self.definitions.insert(var, old)),
                 Some(Undo::Definition(var, None)) => drop(self.definitions.remove(&var)),
+                Some(Undo::Remembered(index)) => {
+                    self.simplified.truncate(index);
+                    self.bounds.truncate(index);
+                    self.moduli.truncate(index);
+                }
                 None => break,
             }
         }
