@@ -61,7 +61,7 @@
 mod emit;
 mod find;
 
-use crate::analysis::fold;
+use crate::analysis::{fold, order};
 use indexmap::IndexSet;
 use rustc_hash::FxHashMap;
 use tc_dialects::{arith, forms, tir};
@@ -130,11 +130,20 @@ impl FuncPass for LoopPartition {
                     cx.count("loops divided", 1);
                     changed = true;
                 }
-                None if self.options.unroll_loop_with_partition_hint_no_interval && !is_part && find::is_hinted(func, op) => changed |= emit::unroll(func, op),
+                None if self.options.unroll_loop_with_partition_hint_no_interval
+                    && !is_part
+                    && find::is_hinted(func, op) =>
+                {
+                    changed |= emit::unroll(func, op)
+                }
                 None => {}
             }
         }
-        strip(func) || changed
+        changed |= strip(func);
+        if changed {
+            order::settle(func);
+        }
+        changed
     }
 }
 
