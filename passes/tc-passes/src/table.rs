@@ -4,9 +4,10 @@
 //! holds the named pipelines; [`cuda`] is the default one, with the reason why each line stands where it does.
 
 use crate::{
-    auto_inline, canonicalize, check_bounds, check_races, contract, cse, dce, hoist_alloc, hoist_if, inline,
-    loop_partition, lower_intrin, lower_thread_allreduce, narrow_index, remove_no_op, schedule, simplify,
-    split_host_device, storage_flatten, thread_sync, unroll_loop, verify_gpu_limits, verify_memory,
+    auto_inline, canonicalize, check_bounds, check_races, contract, cse, dce, hoist_alloc, hoist_if,
+    inject_virtual_thread, inline, legalize_dtype, loop_partition, lower_intrin, lower_thread_allreduce, narrow_index,
+    remove_no_op, schedule, simplify, split_host_device, storage_flatten, thread_sync, unroll_loop, vectorize_loop,
+    verify_gpu_limits, verify_memory,
 };
 use tc_pass::pipeline::quote_value;
 use tc_pass::{OptionError, PassInfo, PipelineInfo, RawOption, Step};
@@ -28,10 +29,13 @@ pub static PASSES: &[&PassInfo] = &[
     // Loops.
     &loop_partition::INFO,
     &hoist_if::INFO,
+    &vectorize_loop::INFO,
+    &inject_virtual_thread::INFO,
     &unroll_loop::INFO,
     // Storage.
     &storage_flatten::INFO,
     &hoist_alloc::INFO,
+    &legalize_dtype::INFO,
     // Hardware.
     &lower_thread_allreduce::INFO,
     &thread_sync::INFO,
@@ -97,6 +101,14 @@ pub fn cuda(raw: &[RawOption]) -> Result<Vec<Step>, OptionError> {
         ),
         Step::new(on("storage-flatten"), "The passes below share and fold position arithmetic, so it has to be there."),
         Step::new(
+            on("vectorize-loop"),
+            "Flat, neighbours are told by one index; while each statement stands once, it is widened once.",
+        ),
+        Step::new(
+            on("inject-virtual-thread"),
+            "Before allocs are moved and loops copied: what is made inside a virtual thread belongs to it.",
+        ),
+        Step::new(
             on("lower-thread-allreduce"),
             "It makes buffers, which hoist-alloc places, and accesses to them, which thread-sync keeps apart.",
         ),
@@ -107,6 +119,10 @@ pub fn cuda(raw: &[RawOption]) -> Result<Vec<Step>, OptionError> {
         Step::new(
             on("verify-gpu-limits"),
             "Sizes are final, and unrolling, the first pass that may cost time, has not run.",
+        ),
+        Step::new(
+            on("hoist-if{support-block-scope-hoisting}"),
+            "After virtual threads, whose copies would stand in the way; before loops are copied, and conditions with them.",
         ),
         Step::new(on(&unroll(&options)), "After storage-flatten, so that positions in the copies fold to literals."),
         Step::new(on("simplify"), "Folds the copies and the positions, and drops conditions that a copy settles."),
@@ -125,7 +141,14 @@ pub fn cuda(raw: &[RawOption]) -> Result<Vec<Step>, OptionError> {
         ),
         Step::new(on("lower-intrin"), "Division goes late: the algebra understands `/` and `%`, not shifts and masks."),
         Step::new(on("contract"), "Products and sums are final; the emitter contracts nothing on its own."),
-        Step::new(on("cse"), "What lower-intrin wrote out twice."),
+        Step::new(
+            on("legalize-dtype"),
+            "After all that makes arithmetic; after contract, so that a narrow product and sum are one op where the target has it.",
+        ),
+        Step::new(
+            on("cse"),
+            "What lower-intrin wrote out twice, and values that legalize-dtype casts for several users.",
+        ),
         Step::new(on("dce"), "And what it left unused."),
     ])
 }
