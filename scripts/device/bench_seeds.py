@@ -140,10 +140,55 @@ def depthwise2d(torch):
     return work, expected
 
 
-CASES = {"conv1d": conv1d, "depthwise2d": depthwise2d}
+def conv2d(torch):
+    """Convolution of 256 images of 256 channels of 14x14 by 512 filters of 3x3, padded to the same size, in IEEE f32.
+
+    The layout is PyTorch's own, NCHW, not the document's HWCN. The check is against 8 of the images.
+    """
+    image = torch.rand(256, 256, 14, 14, device="cuda") - 0.5
+    kernel = torch.rand(512, 256, 3, 3, device="cuda") - 0.5
+
+    def work():
+        return torch.nn.functional.conv2d(image, kernel, padding=1)
+
+    expected = torch.nn.functional.conv2d(image[:8].double(), kernel.double(), padding=1)
+    return work, expected
 
 
-def bench_torch():
+def depthwise(hw, k, multiplier, fused=False):
+    """Depthwise convolution of one image of 256 channels, padded to the same size; with `fused`, scale_shift and relu."""
+
+    def make(torch):
+        image = torch.rand(1, 256, hw, hw, device="cuda") - 0.5
+        kernel = torch.rand(256 * multiplier, 1, k, k, device="cuda") - 0.5
+        scale = torch.rand(1, 256 * multiplier, 1, 1, device="cuda") - 0.5
+        shift = torch.rand(1, 256 * multiplier, 1, 1, device="cuda") - 0.5
+
+        def whole(image, kernel, scale, shift):
+            result = torch.nn.functional.conv2d(image, kernel, padding=k // 2, groups=256)
+            return torch.relu(result * scale + shift) if fused else result
+
+        expected = whole(image.double(), kernel.double(), scale.double(), shift.double())
+        return lambda: whole(image, kernel, scale, shift), expected
+
+    return make
+
+
+CASES = {
+    "conv1d": conv1d,
+    "depthwise2d": depthwise2d,
+    "conv2d": conv2d,
+    "depthwise-32-3-1": depthwise(32, 3, 1),
+    "depthwise-64-3-1": depthwise(64, 3, 1),
+    "depthwise-96-3-1": depthwise(96, 3, 1),
+    "depthwise-96-5-1": depthwise(96, 5, 1),
+    "depthwise-96-3-2": depthwise(96, 3, 2),
+    "depthwise-96-5-2": depthwise(96, 5, 2),
+    "depthwise-fused": depthwise(96, 3, 1, fused=True),
+}
+
+
+def bench_torch(names):
     import torch
 
     torch.manual_seed(0)
@@ -152,9 +197,11 @@ def bench_torch():
     torch.backends.cuda.matmul.allow_tf32 = False
     results = {}
     with torch.no_grad():
-        for name, make in CASES.items():
+        for name in names:
+            make = CASES[name]
             work, expected = make(torch)
-            error = (work().double().flatten() - expected.flatten()).abs().max() / expected.abs().max()
+            found = work().double().flatten()[: expected.numel()]
+            error = (found - expected.flatten()).abs().max() / expected.abs().max()
             if not error < 1e-5:
                 sys.exit(f"bench_seeds: PyTorch's {name} is not the operator meant: relative error {error:.2e}")
             results[name] = time_with_graph(torch, work)
@@ -229,7 +276,7 @@ def main():
     options = parser.parse_args()
     if options.list:
         for name, make in CASES.items():
-            print(f"{name}: {make.__doc__}")
+            print(f"{name}: {make.__doc__ or depthwise.__doc__}")
         return 0
     commands = []
     for ours in options.ours:
@@ -240,7 +287,7 @@ def main():
     env = environment()
     if options.gpu_tests:
         subprocess.run([options.gpu_tests], env={**env, "TC_REQUIRE_GPU": "1"}, check=True, timeout=options.timeout)
-    about, theirs = ("", {}) if options.no_torch else bench_torch()
+    about, theirs = ("", {}) if options.no_torch else bench_torch(list(dict.fromkeys(case for case, _ in commands)) or list(CASES))
     rows, document = [], {"bench_seeds": 1, "peer": about, "torch": theirs, "ours": []}
     for case, command in commands:
         device, results = bench_ours(command, env, options.timeout)
