@@ -4,6 +4,7 @@ mod checks;
 mod loops;
 mod pipeline;
 mod random;
+mod reductions;
 mod split;
 mod storage;
 mod sync;

@@ -7,10 +7,15 @@ use tc_pass::PassCx;
 use tc_sim::{CheckOptions, agree};
 
 /// Numbers that are the same in every run (Steele, Lea and Flood 2014, "Fast splittable pseudorandom number generators").
-struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
-    fn below(&mut self, n: u64) -> u64 {
+    /// Starts from `seed`.
+    pub(crate) fn new(seed: u64) -> Random {
+        Random(seed)
+    }
+
+    pub(crate) fn below(&mut self, n: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
