@@ -27,7 +27,7 @@
 //!
 //! # Limits
 //!
-//! Of `f32`, `f64`, `f16` and `bf16`. A product on the right of a difference stays: it would take a negation.
+//! Of `f32`, `f64`, `f16`, and of `bf16` where the target has the instruction, from sm_80 on. A product on the right of a difference stays: it would take a negation.
 //!
 //! # References
 //!
@@ -37,6 +37,7 @@ use tc_dialects::{arith, tir};
 use tc_ir::rewrite::rewrite_ops;
 use tc_ir::{Elem, Func, Op, Rewriter, Value};
 use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
+use tc_target::{Feature, Target};
 
 tc_pass::options! {
     /// `contract` has no options.
@@ -66,9 +67,10 @@ struct Plan {
 
 impl FuncPass for Contract {
     fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
+        let has_bf16 = cx.get::<Target>().is_none_or(|target| target.has(Feature::Bf16));
         let mut n_fused = 0;
         let changed = rewrite_ops(func, |rw, op| {
-            if let Some(plan) = find(rw.func(), op) {
+            if let Some(plan) = find(rw.func(), op, has_bf16) {
                 fuse(rw, op, &plan);
                 n_fused += 1;
             }
@@ -78,13 +80,18 @@ impl FuncPass for Contract {
     }
 }
 
-fn find(func: &Func, op: Op) -> Option<Plan> {
+fn find(func: &Func, op: Op, has_bf16: bool) -> Option<Plan> {
     let opcode = func.opcode(op);
     if opcode != arith::ADD && opcode != arith::SUB {
         return None;
     }
     let result = func.value_scalar(func.result(op)?)?;
-    if !matches!(result.elem, Elem::F32 | Elem::F64 | Elem::F16 | Elem::BF16) {
+    let has_instruction = match result.elem {
+        Elem::F32 | Elem::F64 | Elem::F16 => true,
+        Elem::BF16 => has_bf16,
+        _ => false,
+    };
+    if !has_instruction {
         return None;
     }
     let (lhs, rhs) = (func.operand(op, 0), func.operand(op, 1));

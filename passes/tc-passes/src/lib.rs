@@ -14,6 +14,7 @@ pub mod dce;
 pub mod hoist_alloc;
 pub mod hoist_if;
 pub mod inline;
+pub mod legalize_dtype;
 pub mod loop_partition;
 pub mod lower_intrin;
 pub mod lower_thread_allreduce;

@@ -1,0 +1,228 @@
+//! Computes in f32 what the target does not compute in a narrower float type, and rounds each result back.
+//!
+//! A program says in which type it computes; a GPU has instructions for some of these types only. Here the conversions
+//! that the others cost become ops, which are shared and folded like any.
+//!
+//! # Input form
+//!
+//! Any program.
+//!
+//! # Output form
+//!
+//! Arithmetic on `f16` and `bf16` is what the target has instructions for: sums, differences, products, `fma`, `min`,
+//! `max`, `abs` and negation, of `bf16` from sm_80 on. `f16` is compared as it is. Every other op on floats narrower than
+//! f32 has become one on `f32`, or on `f64` where f32 does not hold what must be rounded once, between casts. What memory
+//! holds is as it was, unless `widen-local` is given.
+//!
+//! # Example
+//!
+//! ```tir
+//! C[i] = A[i] / B[i]
+//! ->
+//! C[i] = cast<f16>(cast<f32>(A[i]) / cast<f32>(B[i]))
+//! ```
+//!
+//! # Algorithm
+//!
+//! 1. With `widen-local`: find the buffers to be widened.
+//! 2. Each op that the target lacks is made anew on operands that are cast, literals converted, and its result is cast
+//!    back. A sum, difference, product, quotient or square root of operands of at most 11 bits, rounded to the 24 of f32
+//!    and then to the narrow type, comes out as if it had been rounded once (Figueroa 1995: 24 >= 2 * 11 + 2). `floor`,
+//!    `ceil`, `round`, `trunc`, `min`, `max`, `abs`, negation and comparisons are exact. A remainder, and `fma` of 8-bit
+//!    floats, are computed in f64. Functions such as `exp` are as good as those of f32.
+//! 3. With `widen-local`: the buffers hold f32, and the casts between a computation and such a buffer go. In between, the
+//!    new casts disagree with the old buffers in nothing: each buffer changes together with all its accesses.
+//!
+//! # Limits
+//!
+//! `fma` of `bf16` stays on every target: no wider type holds a product and a sum of these, and below sm_80 the emitter
+//! writes it out. `widen-local` rounds less often than the program says, so it is off unless asked for; it takes buffers
+//! in `local` that are read and written element by element and that something computed is stored to.
+//!
+//! # References
+//!
+//! Samuel A. Figueroa 1995, "When is double rounding innocuous?". TVM 0.16,
+//! `src/tir/transforms/unsupported_dtype_legalize.cc`, whose compute passes always widen local buffers; its storage passes
+//! have no counterpart, as all types have a representation in memory here.
+
+mod widen;
+
+use crate::analysis::order;
+use tc_dialects::{arith, tir};
+use tc_ir::attrs::AttrData;
+use tc_ir::rewrite::rewrite_ops;
+use tc_ir::{Attr, Builder, Elem, Func, Name, Op, Opcode, Rewriter, Scalar, Value};
+use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
+use tc_target::{Feature, Target};
+
+tc_pass::options! {
+    /// What `legalize-dtype` can be told.
+    pub struct Options {
+        /// Leave alone what the target has instructions for; otherwise all is computed in f32.
+        native: bool = true,
+        /// Keep in f32 what is computed into local buffers, and round it once in the end.
+        widen_local: bool = false,
+    }
+}
+
+/// The row.
+pub const INFO: PassInfo = PassInfo {
+    name: "legalize-dtype",
+    source: include_str!("mod.rs"),
+    anchor: "tir.func",
+    options: Options::INFO,
+    requires: &[],
+    establishes: &[],
+    make: |raw| {
+        let options = Options::read(raw)?;
+        Ok(PassKind::Func(tir::FUNC, Box::new(LegalizeDtype { options })))
+    },
+};
+
+/// The pass.
+pub struct LegalizeDtype {
+    options: Options,
+}
+
+impl FuncPass for LegalizeDtype {
+    fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
+        let has_bf16 = cx.get::<Target>().is_none_or(|target| target.has(Feature::Bf16));
+        let native = Native { f16: self.options.native, bf16: self.options.native && has_bf16 };
+        let to_widen = if self.options.widen_local { widen::find(func) } else { Vec::new() };
+        let mut n_promoted = 0;
+        let mut changed = rewrite_ops(func, |rw, op| {
+            if let Some(wide) = computed_in(rw.func(), op, native) {
+                promote(rw, op, wide);
+                n_promoted += 1;
+            }
+        });
+        cx.count("ops promoted", n_promoted);
+        cx.count("buffers widened", to_widen.len() as u64);
+        if !to_widen.is_empty() {
+            widen::apply(func, &to_widen);
+            changed = true;
+        }
+        if changed {
+            order::settle(func);
+        }
+        changed
+    }
+}
+
+/// The narrow types that the target computes in.
+#[derive(Clone, Copy)]
+struct Native {
+    f16: bool,
+    bf16: bool,
+}
+
+impl Native {
+    /// Does the target have an instruction for `opcode` on `elem`?
+    fn has(self, elem: Elem, opcode: Opcode) -> bool {
+        let is_common = matches!(
+            opcode,
+            arith::ADD | arith::SUB | arith::MUL | arith::FMA | arith::MIN | arith::MAX | arith::NEG | arith::ABS
+        );
+        match elem {
+            Elem::F16 => self.f16 && (is_common || opcode == arith::CMP),
+            Elem::BF16 => self.bf16 && is_common,
+            _ => false,
+        }
+    }
+}
+
+/// Is `opcode` arithmetic, whose result is rounded to the type of its operands, or a comparison?
+fn is_arithmetic(opcode: Opcode) -> bool {
+    matches!(
+        opcode,
+        arith::ADD
+            | arith::SUB
+            | arith::MUL
+            | arith::DIV
+            | arith::MOD
+            | arith::CMP
+            | arith::NEG
+            | arith::MIN
+            | arith::MAX
+            | arith::POW
+            | arith::FMA
+            | arith::EXP
+            | arith::EXP2
+            | arith::LOG
+            | arith::LOG2
+            | arith::SQRT
+            | arith::RSQRT
+            | arith::TANH
+            | arith::SIN
+            | arith::COS
+            | arith::TAN
+            | arith::ERF
+            | arith::FLOOR
+            | arith::CEIL
+            | arith::ROUND
+            | arith::TRUNC
+            | arith::SIGMOID
+            | arith::ABS
+    )
+}
+
+/// Is `elem` a float that f32 holds all numbers of, and that memory holds?
+fn is_narrow(elem: Elem) -> bool {
+    matches!(elem, Elem::F16 | Elem::BF16 | Elem::F8E4M3 | Elem::F8E5M2)
+}
+
+/// The type that `op` is to be computed in, where it is not its own.
+fn computed_in(func: &Func, op: Op, native: Native) -> Option<Elem> {
+    let opcode = func.opcode(op);
+    if !is_arithmetic(opcode) {
+        return None;
+    }
+    let elem = func.value_scalar(*func.operands(op).first()?)?.elem;
+    if !is_narrow(elem) || native.has(elem, opcode) {
+        return None;
+    }
+    match opcode {
+        arith::MOD => Some(Elem::F64),
+        // f64 holds each product and sum of 8-bit floats.
+        arith::FMA => match elem {
+            Elem::F8E4M3 | Elem::F8E5M2 => Some(Elem::F64),
+            _ => None,
+        },
+        _ => Some(Elem::F32),
+    }
+}
+
+/// Makes `op` anew in `wide`.
+fn promote(rw: &mut Rewriter<'_>, op: Op, wide: Elem) {
+    let func = rw.func();
+    let opcode = func.opcode(op);
+    let operands = func.operands(op).to_vec();
+    let attrs: Vec<(Name, Attr)> = func.entries(func.op_attrs(op)).to_vec();
+    let own = func.value_scalar(operands[0]).expect("arithmetic is of numbers");
+    let mut b = rw.before(op);
+    let operands: Vec<Value> = operands.iter().map(|&operand| widened(&mut b, operand, wide)).collect();
+    let mut value = b.value(opcode, &operands, &attrs);
+    if opcode != arith::CMP {
+        value = cast(&mut b, value, own);
+    }
+    rw.replace_op(op, &[value]);
+}
+
+/// `value` in `wide`, which holds all that its own type holds.
+fn widened(b: &mut Builder<'_>, value: Value, wide: Elem) -> Value {
+    let scalar = b.func.value_scalar(value).expect("arithmetic is of numbers");
+    let literal = b.func.constant(value).and_then(|attr| match b.func.attr_data(attr) {
+        AttrData::Float(bits, _) => Some(scalar.elem.round(f64::from_bits(*bits))),
+        _ => None,
+    });
+    match literal {
+        Some(number) if scalar.lanes == 1 => b.float(number, wide),
+        _ => cast(b, value, Scalar { elem: wide, ..scalar }),
+    }
+}
+
+fn cast(b: &mut Builder<'_>, value: Value, to: Scalar) -> Value {
+    let ty = b.func.scalar_ty(to);
+    let op = arith::Cast::build(b, value, &[], &[ty]);
+    b.func.result(op).expect("a cast has one result")
+}
