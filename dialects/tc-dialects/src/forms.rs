@@ -60,6 +60,7 @@ pub static DEVICE: Form = Form {
         NO_LIKELY,
         LOOPS_RUN_IN_ORDER,
         STATIC_ALLOCS,
+        NO_STAGES,
         NO_FLOOR_DIVISION,
     ],
 };
@@ -180,6 +181,15 @@ const STATIC_ALLOCS: Rule =
             .any(|&dim| !matches!(func.attr_data(dim), AttrData::Int(..)))
             .then(|| format!("the size of `{name}` is not constant"))
     });
+
+const NO_STAGES: Rule = op_rule("no-stages", "No buffer waits for copies that were to run ahead.", |func, op| {
+    if func.opcode(op) != tir::ALLOC || !is_device(func) {
+        return None;
+    }
+    let stages = func.int_of(op, keys::STAGES)?;
+    let name = func.value_text(func.result(op)?);
+    Some(format!("the {stages} stages of `{name}` were not carried out"))
+});
 
 const NO_FLOOR_DIVISION: Rule =
     op_rule("no-floor-division", "Integers are divided by `tdiv` and `tmod`.", |func, op| {

@@ -22,6 +22,7 @@ pub mod narrow_index;
 pub mod remove_no_op;
 pub mod schedule;
 pub mod simplify;
+pub mod software_pipeline;
 pub mod split_host_device;
 pub mod storage_flatten;
 pub mod table;

@@ -6,8 +6,8 @@
 use crate::{
     auto_inline, canonicalize, check_bounds, check_races, contract, cse, dce, hoist_alloc, hoist_if,
     inject_virtual_thread, inline, legalize_dtype, loop_partition, lower_intrin, lower_thread_allreduce, narrow_index,
-    remove_no_op, schedule, simplify, split_host_device, storage_flatten, thread_sync, unroll_loop, vectorize_loop,
-    verify_gpu_limits, verify_memory,
+    remove_no_op, schedule, simplify, software_pipeline, split_host_device, storage_flatten, thread_sync, unroll_loop,
+    vectorize_loop, verify_gpu_limits, verify_memory,
 };
 use tc_pass::pipeline::quote_value;
 use tc_pass::{OptionError, PassInfo, PipelineInfo, RawOption, Step};
@@ -32,6 +32,7 @@ pub static PASSES: &[&PassInfo] = &[
     &vectorize_loop::INFO,
     &inject_virtual_thread::INFO,
     &unroll_loop::INFO,
+    &software_pipeline::INFO,
     // Storage.
     &storage_flatten::INFO,
     &hoist_alloc::INFO,
@@ -107,6 +108,10 @@ pub fn cuda(raw: &[RawOption]) -> Result<Vec<Step>, OptionError> {
         Step::new(
             on("inject-virtual-thread"),
             "Before allocs are moved and loops copied: what is made inside a virtual thread belongs to it.",
+        ),
+        Step::new(
+            on("software-pipeline"),
+            "While a buffer's alloc still tells which loop it is filled in, and before barriers, which copies cannot cross.",
         ),
         Step::new(
             on("lower-thread-allreduce"),

@@ -1,0 +1,269 @@
+//! Building the prologue, the steady loop and the epilogue.
+
+use super::divide::Division;
+use super::registers::{Part, Registers};
+use tc_dialects::{arith, tir};
+use tc_ir::clone::{ValueMap, clone_op};
+use tc_ir::types::Scalar;
+use tc_ir::walk::ops_under;
+use tc_ir::{AttrData, Builder, Elem, Func, Op, Region, Rewriter, TypeData, Value, keys};
+
+/// Puts the pipelined loop in the place of the loop.
+pub(super) fn emit(func: &mut Func, division: &Division, registers: Option<&Registers>, peel: bool) {
+    let looped = division.looped;
+    make_versions(func, division);
+    let registers = registers.map(|registers| registers.allocate(func, division));
+    let (lo, hi) = (func.operand(looped, 0), func.operand(looped, 1));
+    let carried = func.operands(looped)[2..].to_vec();
+    let elem = func.value_scalar(lo).map_or(Elem::Index, |scalar| scalar.elem);
+    let mut pipeline = Pipeline { division, registers, lo, hi, elem, guard: !peel };
+    pipeline.prologue(func);
+    let results = if peel {
+        let mut b = Builder::before(func, looped);
+        let end = pipeline.bound(&mut b, hi, -pipeline.ahead(), lo, arith::MAX);
+        let carried = pipeline.part(func, (lo, end), &carried, true);
+        pipeline.part(func, (end, hi), &carried, false)
+    } else {
+        pipeline.part(func, (lo, hi), &carried, true)
+    };
+    Rewriter::new(func).replace_op(looped, &results);
+}
+
+/// Moves the allocs of the body before the loop, those of staged buffers with room for all versions.
+fn make_versions(func: &mut Func, division: &Division) {
+    let body = func.op_regions(division.looped)[0];
+    let allocs: Vec<Op> = ops_under(func, body).filter(|&op| func.opcode(op) == tir::ALLOC).collect();
+    for &op in &allocs {
+        Rewriter::new(func).move_before(op, division.looped);
+    }
+    for staged in &division.buffers {
+        let Some((elem, _, scope)) = func.as_shaped(func.value_type(staged.buffer)) else { continue };
+        let size = i128::from(staged.distance) * i128::from(division.stages);
+        let extent = func.attr(AttrData::Int(size, None));
+        let ty = func.ty(TypeData::Shaped { elem, shape: [extent].into(), scope });
+        let attrs = func.op_attrs(staged.alloc);
+        let attrs = func.without_entry(attrs, keys::STAGES);
+        let mut rw = Rewriter::new(func);
+        rw.set_type(staged.buffer, ty);
+        rw.set_attrs(staged.alloc, attrs);
+    }
+}
+
+/// A loop on its way to being pipelined.
+struct Pipeline<'d> {
+    division: &'d Division,
+    registers: Option<super::registers::Allocated<'d>>,
+    lo: Value,
+    hi: Value,
+    elem: Elem,
+    /// The steady loop runs to the end, and produces what there is to produce.
+    guard: bool,
+}
+
+impl Pipeline<'_> {
+    /// How many iterations the producer is ahead.
+    fn ahead(&self) -> i64 {
+        self.division.stages - 1
+    }
+
+    /// `min(from + steps, limit)`, or `max`, as a literal where it is one.
+    fn bound(&self, b: &mut Builder<'_>, from: Value, steps: i64, limit: Value, opcode: tc_ir::Opcode) -> Value {
+        if let (Some(start), Some(end)) = (b.func.const_int(from), b.func.const_int(limit)) {
+            let moved = start.saturating_add(steps);
+            return b.int(if opcode == arith::MIN { moved.min(end) } else { moved.max(end) }, self.elem);
+        }
+        let moved = self.moved(b, from, steps);
+        b.value(opcode, &[moved, limit], &[])
+    }
+
+    /// `from + steps`.
+    fn moved(&self, b: &mut Builder<'_>, from: Value, steps: i64) -> Value {
+        let magnitude = b.int(steps.saturating_abs(), self.elem);
+        b.value(if steps < 0 { arith::SUB } else { arith::ADD }, &[from, magnitude], &[])
+    }
+
+    /// How far the iteration is from the first one.
+    fn distance(&self, b: &mut Builder<'_>, iteration: Value) -> Value {
+        match b.func.const_int(self.lo) {
+            Some(0) => iteration,
+            _ => b.value(arith::SUB, &[iteration, self.lo], &[]),
+        }
+    }
+
+    /// The version that the iteration is in.
+    fn version(&self, b: &mut Builder<'_>, iteration: Value) -> Value {
+        let distance = self.distance(b, iteration);
+        let n = b.int(self.division.stages, self.elem);
+        b.value(arith::MOD, &[distance, n], &[])
+    }
+
+    /// The producer of the first iterations.
+    fn prologue(&self, func: &mut Func) {
+        let looped = self.division.looped;
+        let mut b = Builder::before(func, looped);
+        let constant = b.func.const_int(self.lo).zip(b.func.const_int(self.hi)).is_some();
+        if self.ahead() == 1 && !constant {
+            let region = self.condition(&mut b, self.lo);
+            return b.within(region, |b| {
+                let version = b.int(0, self.elem);
+                self.produce(b, self.lo, version, None);
+            });
+        }
+        let end = self.bound(&mut b, self.lo, self.ahead(), self.hi, arith::MIN);
+        self.serial_loop(&mut b, (self.lo, end), &[], |b, args| {
+            let version = self.distance(b, args[0]);
+            self.produce(b, args[0], version, None);
+            Vec::new()
+        });
+    }
+
+    /// The loop over a part of the iterations, which consumes and, if `produces`, fills what later ones consume.
+    fn part(&mut self, func: &mut Func, range: (Value, Value), carried: &[Value], produces: bool) -> Vec<Value> {
+        let mut b = Builder::before(func, self.division.looped);
+        self.serial_loop(&mut b, range, carried, |b, args| {
+            if !produces {
+                return self.consume(b, args);
+            }
+            let later = self.moved(b, args[0], self.ahead());
+            let version = self.version(b, later);
+            if self.registers.is_none() {
+                self.guarded(b, later, |b| self.produce(b, later, version, None));
+                return self.consume(b, args);
+            }
+            self.guarded(b, later, |b| self.produce(b, later, version, Some(Part::Load)));
+            let values = self.consume(b, args);
+            self.guarded(b, later, |b| self.produce(b, later, version, Some(Part::Store)));
+            values
+        })
+    }
+
+    /// `if iteration < hi`.
+    fn condition(&self, b: &mut Builder<'_>, iteration: Value) -> Region {
+        let word = b.func.word_attr("lt");
+        let condition = b.value(arith::CMP, &[iteration, self.hi], &[(keys::PREDICATE, word)]);
+        let branch = tir::If::build(b, condition, &[], &[]);
+        b.func.op_regions(branch)[0]
+    }
+
+    fn guarded(&self, b: &mut Builder<'_>, iteration: Value, build: impl FnOnce(&mut Builder<'_>)) {
+        if !self.guard {
+            return build(b);
+        }
+        let region = self.condition(b, iteration);
+        b.within(region, build);
+    }
+
+    /// What fills the buffers of `iteration`, or a part of it.
+    fn produce(&self, b: &mut Builder<'_>, iteration: Value, version: Value, part: Option<Part>) {
+        let old = b.func.region_args(b.func.op_regions(self.division.looped)[0])[0];
+        let mut map = ValueMap::default();
+        map.insert(old, iteration);
+        let starts = self.starts(b, version);
+        let mut nth = 0;
+        for &op in &self.division.producer {
+            let copy = clone_op(b, op, &mut map);
+            if let (Some(part), Some(registers), true) = (part, &self.registers, self.division.writers.contains(&op)) {
+                registers.redirect(b.func, copy, part, &mut nth);
+            }
+            shift(b.func, copy, &starts);
+        }
+    }
+
+    /// The rest of an iteration; gives what it carries on.
+    fn consume(&self, b: &mut Builder<'_>, args: &[Value]) -> Vec<Value> {
+        let body = b.func.op_regions(self.division.looped)[0];
+        let mut map: ValueMap = b.func.region_args(body).iter().copied().zip(args.iter().copied()).collect();
+        let version = self.version(b, args[0]);
+        let starts = self.starts(b, version);
+        for &op in &self.division.consumer {
+            let copy = clone_op(b, op, &mut map);
+            shift(b.func, copy, &starts);
+        }
+        b.func.yielded(body).iter().map(|value| *map.get(value).unwrap_or(value)).collect()
+    }
+
+    /// The first element of a version of each buffer.
+    fn starts(&self, b: &mut Builder<'_>, version: Value) -> Vec<(Value, Value)> {
+        let start = |staged: &super::divide::Staged| {
+            let distance = b.int(staged.distance, self.elem);
+            (staged.buffer, b.value(arith::MUL, &[version, distance], &[]))
+        };
+        self.division.buffers.iter().map(start).collect()
+    }
+
+    /// Builds a serial loop like the one that is divided, over another range.
+    fn serial_loop(
+        &self,
+        b: &mut Builder<'_>,
+        (lo, hi): (Value, Value),
+        carried: &[Value],
+        fill: impl FnOnce(&mut Builder<'_>, &[Value]) -> Vec<Value>,
+    ) -> Vec<Value> {
+        let like = self.division.looped;
+        let types: Vec<_> = carried.iter().map(|&value| b.func.value_type(value)).collect();
+        let op = tir::For::build(b, lo, hi, carried, &[], &types);
+        let attrs = b.func.op_attrs(like);
+        Rewriter::new(b.func).set_attrs(op, attrs);
+        let region = b.func.op_regions(op)[0];
+        let old = b.func.region_args(b.func.op_regions(like)[0])[..=carried.len()].to_vec();
+        for old in old {
+            let (ty, name) = (b.func.value_type(old), b.func.value_name(old));
+            let new = b.arg(region, ty, None);
+            b.func.set_value_name(new, name);
+        }
+        b.within(region, |b| {
+            let args = b.func.region_args(region).to_vec();
+            let values = fill(b, &args);
+            if !values.is_empty() {
+                tir::Yield::build(b, &values, &[], &[]);
+            }
+        });
+        b.func.results(op).collect()
+    }
+}
+
+/// Lets the accesses under `root` to a buffer with versions go to the one that starts at its element.
+fn shift(func: &mut Func, root: Op, starts: &[(Value, Value)]) {
+    let inner = func.op_regions(root).to_vec();
+    let mut ops = vec![root];
+    for region in inner {
+        ops.extend(ops_under(func, region));
+    }
+    for op in ops {
+        if !matches!(func.opcode(op), tir::LOAD | tir::STORE | tir::REF | tir::REGION) {
+            continue;
+        }
+        let Some(&(_, start)) = starts.iter().find(|(buffer, _)| *buffer == func.operand(op, 0)) else { continue };
+        // A flat buffer has one index; a reference to all of it has none and was refused by the form.
+        let Some(&index) = func.operands(op).get(1) else { continue };
+        let mut b = Builder::before(func, op);
+        let index = add(&mut b, start, index);
+        Rewriter::new(func).set_operand(op, 1, index);
+    }
+}
+
+/// `start + index`, where the index may be a vector.
+fn add(b: &mut Builder<'_>, start: Value, index: Value) -> Value {
+    let scalar = b.func.value_scalar(index).unwrap_or(Scalar::of(Elem::Index));
+    let start = cast(b, start, scalar.elem);
+    if scalar.lanes == 1 {
+        return b.value(arith::ADD, &[start, index], &[]);
+    }
+    let lanes = b.func.int_attr(i64::from(scalar.lanes));
+    if let Some(ramp) = b.func.def_op(index).filter(|&op| b.func.opcode(op) == arith::RAMP) {
+        let (base, step) = (b.func.operand(ramp, 0), b.func.operand(ramp, 1));
+        let base = b.value(arith::ADD, &[start, base], &[]);
+        return b.value(arith::RAMP, &[base, step], &[(keys::LANES, lanes)]);
+    }
+    let start = b.value(arith::BROADCAST, &[start], &[(keys::LANES, lanes)]);
+    b.value(arith::ADD, &[start, index], &[])
+}
+
+fn cast(b: &mut Builder<'_>, value: Value, elem: Elem) -> Value {
+    if b.func.value_scalar(value).is_none_or(|scalar| scalar.elem == elem) {
+        return value;
+    }
+    let ty = b.func.elem_ty(elem);
+    let op = arith::Cast::build(b, value, &[], &[ty]);
+    b.func.result(op).unwrap_or(value)
+}

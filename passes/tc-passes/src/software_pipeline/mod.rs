@@ -1,0 +1,175 @@
+//! Lets what fills a buffer run ahead of the loop that reads it: software pipelining, of which double buffering is the
+//! case of two stages.
+//!
+//! An alloc with `stages = n` in the body of a serial loop asks for the buffers of `n` iterations at once. The statements
+//! that fill such buffers (the producer) then run `n - 1` iterations ahead of all others (the consumer), each iteration in
+//! a version of its own. While the copy of the next tile is under way, this one is computed with; and `thread-sync` needs
+//! one barrier an iteration instead of two.
+//!
+//! # Input form
+//!
+//! `flat`, and not `threaded`: before `thread-sync`. An alloc with `stages` stands directly in the body of a serial loop.
+//!
+//! # Output form
+//!
+//! No `stages` is left, and buffers and loops are otherwise as they came. The allocs of a loop that was pipelined stand
+//! before it.
+//!
+//! # Example
+//!
+//! ```tir
+//! for i in 0..8 {
+//!   alloc S: f32[32] in shared attributes {stages = 2}
+//!   S[tx] = A[i * 32 + tx]
+//!   C[i * 32 + tx] = S[31 - tx]
+//! }
+//! ->
+//! alloc S: f32[64] in shared
+//! S[tx] = A[tx]
+//! for i in 0..7 {
+//!   S[(i + 1) % 2 * 32 + tx] = A[(i + 1) * 32 + tx]
+//!   C[i * 32 + tx] = S[i % 2 * 32 + (31 - tx)]
+//! }
+//! C[tx + 224] = S[63 - tx]
+//! ```
+//!
+//! # Algorithm
+//!
+//! 1. Take the loops with such allocs from the inside out. Divide the statements of a body: the producer are those that
+//!    write a buffer with `stages`, with what fills the buffers that only they read, and with the values that they take.
+//! 2. Refuse what must not run ahead: a producer that reads what the consumer writes or computes, or that writes something
+//!    else as well.
+//! 3. Give each buffer `n` versions one after another, each as aligned as a buffer of its own, and move the allocs of the
+//!    body before the loop.
+//! 4. Build the producer of the first `n - 1` iterations (of those that there are); the steady loop, which in iteration `i`
+//!    produces `i + n - 1` into version `(i + n - 1) % n` and consumes `i` from version `i % n`; and the consumer of the
+//!    last `n - 1` iterations. Without `peel` the steady loop runs to the end, and produces under a condition.
+//! 5. With `register-stage`, where the producer copies from global to shared memory and each thread copies a known, small
+//!    number of elements: the steady loop loads them into registers before the consumer and stores them to the buffer after
+//!    it. Loads are under way during the computation then, and nothing waits for them before it.
+//!
+//! # Limits
+//!
+//! Buffers of one loop have the same number of stages (or one). Copies are synchronous. What the producer and the consumer
+//! do in one statement is not divided. A loop whose trip count is 1 and that was taken off before is a loop no more, and
+//! its `stages` are refused.
+//!
+//! # References
+//!
+//! Lam (1988), "Software pipelining: an effective scheduling technique for VLIW machines". TVM 0.16,
+//! `src/tir/transforms/inject_double_buffer.cc` and `inject_software_pipeline.cc`.
+
+mod divide;
+mod emit;
+mod registers;
+
+use crate::analysis::{fold, order, structure};
+use tc_dialects::{forms, tir};
+use tc_ir::verify::is_threaded;
+use tc_ir::walk::{all_ops, ancestors};
+use tc_ir::{Func, Op, Rewriter, keys};
+use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
+use tc_support::Diagnostic;
+
+tc_pass::options! {
+    /// What `software-pipeline` can be told.
+    pub struct Options {
+        /// Give the last iterations a loop of their own, which produces nothing; otherwise the producer gets a condition.
+        peel: bool = true,
+        /// Load into registers before the consumer and store to shared memory after it, where that can be done.
+        register_stage: bool = true,
+    }
+}
+
+/// The row.
+pub const INFO: PassInfo = PassInfo {
+    name: "software-pipeline",
+    source: include_str!("mod.rs"),
+    anchor: "tir.func",
+    options: Options::INFO,
+    requires: &[&forms::FLAT],
+    establishes: &[],
+    make: |raw| Options::read(raw).map(|options| PassKind::Func(tir::FUNC, Box::new(SoftwarePipeline { options }))),
+};
+
+/// The pass.
+pub struct SoftwarePipeline {
+    /// What it was told.
+    pub options: Options,
+}
+
+impl FuncPass for SoftwarePipeline {
+    fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
+        let staged: Vec<Op> = all_ops(func).filter(|&op| stages(func, op).is_some()).collect();
+        let Some(&first) = staged.first() else { return false };
+        if is_threaded(func) {
+            let text = "the threads of this program are synchronised already, and its copies cannot run ahead any more";
+            let help = "run `software-pipeline` before `thread-sync`";
+            cx.report(Diagnostic::error("threaded", func.op_location(first), text).help(help));
+            return false;
+        }
+        let misplaced =
+            staged.iter().filter(|&&op| stages(func, op) > Some(1)).filter_map(|&op| divide::misplaced(func, op));
+        let misplaced: Vec<Diagnostic> = misplaced.collect();
+        if !misplaced.is_empty() {
+            misplaced.into_iter().for_each(|found| cx.report(found));
+            return false;
+        }
+        // A refusal leaves the program as it was.
+        let before = func.clone();
+        let new = fold::mark(func);
+        drop_single_stages(func, &staged);
+        while let Some(looped) = innermost(func) {
+            match divide::divide(func, looped) {
+                Ok(division) => {
+                    cx.count("loops pipelined", 1);
+                    let staged = if self.options.register_stage { registers::plan(func, &division) } else { None };
+                    cx.count("loops that copy through registers", u64::from(staged.is_some()));
+                    emit::emit(func, &division, staged.as_ref(), self.options.peel);
+                }
+                Err(found) => {
+                    found.into_iter().for_each(|found| cx.report(found));
+                    *func = before;
+                    return false;
+                }
+            }
+        }
+        fold::fold_new(func, new);
+        collapse_loops(func, new);
+        fold::fold_new(func, new);
+        order::settle(func);
+        true
+    }
+}
+
+/// The number of iterations whose buffers are wanted at once.
+fn stages(func: &Func, op: Op) -> Option<i64> {
+    if func.opcode(op) == tir::ALLOC { func.int_of(op, keys::STAGES) } else { None }
+}
+
+/// A buffer of one stage is a buffer.
+fn drop_single_stages(func: &mut Func, staged: &[Op]) {
+    for &op in staged.iter().filter(|&&op| stages(func, op).is_some_and(|n| n <= 1)).collect::<Vec<_>>() {
+        let attrs = func.op_attrs(op);
+        let attrs = func.without_entry(attrs, keys::STAGES);
+        Rewriter::new(func).set_attrs(op, attrs);
+    }
+}
+
+/// The first of the loops with staged buffers that hold no other.
+fn innermost(func: &Func) -> Option<Op> {
+    let parents = all_ops(func).filter(|&op| stages(func, op).is_some()).filter_map(|op| func.parent_op(op));
+    // Of loops of one depth the first one; the depth grows on the way in.
+    parents
+        .map(|op| (ancestors(func, op).count(), op))
+        .reduce(|best, next| if next.0 > best.0 { next } else { best })
+        .map(|(_, op)| op)
+}
+
+/// Puts the body in the place of the loops made since that run never or once.
+fn collapse_loops(func: &mut Func, since: fold::Mark) {
+    let loops: Vec<Op> = all_ops(func).filter(|&op| func.opcode(op) == tir::FOR && since.is_new(op)).collect();
+    for op in loops.into_iter().rev() {
+        structure::collapse_loop(&mut Rewriter::new(func), op);
+    }
+}
