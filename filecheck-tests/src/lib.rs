@@ -5,6 +5,7 @@
 //! - [`command`]: a `RUN` line as commands; [`exec`]: running them in process.
 //! - [`snapshot`]: exact outputs, and that none is left over.
 //! - [`law`]: what holds of every file and every pass, whatever the file asks for.
+//! - [`random`]: random operators, schedules and pipelines; the tool `tc-random` and a test run them.
 //!
 //! A `RUN` line is `tc-opt %s …`, perhaps led by `not`, perhaps followed by `| FileCheck %s`. Without FileCheck and
 //! without `--verify-diagnostics` its output is compared with a snapshot.
@@ -15,6 +16,7 @@ pub mod directives;
 pub mod exec;
 pub mod filecheck;
 pub mod law;
+pub mod random;
 pub mod snapshot;
 
 /// Why a test failed, as a text for people.

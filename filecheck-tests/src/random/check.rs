@@ -1,0 +1,242 @@
+//! One case through the whole compiler: what is refused is dropped, what is accepted has to be right.
+
+use super::Case;
+use super::passes;
+use super::tally::Tally;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use tc::ir::Module;
+use tc::pass::Manager;
+use tc::sim::{CheckOptions, Limits, check_against_definition};
+use tc::support::{Diagnostic, Diagnostics, Fault, Location, Sources, render};
+use tc::{Compiler, SemanticsCheck};
+
+/// What is wrong with a case.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// What stays the same while the case shrinks: the pass, the code and the shape of the message.
+    pub key: String,
+    /// All that is to be told.
+    pub text: String,
+}
+
+/// Where something was refused.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// At a directive, by its number.
+    Directive(usize),
+    /// By a pass, by its number.
+    Pass(usize),
+}
+
+/// What came of running a case as it stands.
+#[derive(Debug)]
+pub enum End {
+    /// All is right; what was counted on the way.
+    Passed(Box<Tally>),
+    /// The compiler refuses something, with a message for the author.
+    Refused(Place, &'static str),
+    /// The compiler is wrong, or the generator.
+    Failed(Failure),
+}
+
+/// Passes of `cuda` that may refuse what the schedule asks for.
+const MAY_REFUSE: &[&str] = &["verify-memory", "verify-gpu-limits"];
+
+/// Runs `case`; what the compiler refuses leaves the case and is counted.
+pub fn settle(compiler: &Compiler, case: &mut Case, tally: &mut Tally) -> Result<(), Failure> {
+    tally.cases += 1;
+    // Whether the schedule is accepted is found out before anything is executed.
+    loop {
+        let mut short = case.clone();
+        short.passes.retain(|pass| pass.name == "schedule");
+        let End::Refused(Place::Directive(at), code) = run(compiler, &short, false) else { break };
+        let kind = case.schedule.directives[at].kind.clone();
+        *tally.directives.entry(kind).or_default().refused.entry(code.to_string()).or_default() += 1;
+        case.schedule = case.schedule.without(at).without_unused_params();
+    }
+    loop {
+        match run(compiler, case, true) {
+            End::Passed(counted) => {
+                tally.add(&counted);
+                for shape in &case.operator.shapes {
+                    *tally.shapes.entry(shape).or_default() += 1;
+                }
+                for directive in &case.schedule.directives {
+                    tally.directives.entry(directive.kind.clone()).or_default().applied += 1;
+                }
+                return Ok(());
+            }
+            End::Failed(failure) => return Err(failure),
+            End::Refused(Place::Directive(at), code) => {
+                let kind = case.schedule.directives[at].kind.clone();
+                *tally.directives.entry(kind).or_default().refused.entry(code.to_string()).or_default() += 1;
+                case.schedule = case.schedule.without(at).without_unused_params();
+            }
+            End::Refused(Place::Pass(at), code) => {
+                let gone = case.passes.remove(at);
+                let added = if gone.added { "added " } else { "" };
+                *tally.refused_passes.entry(format!("{added}{}: {code}", gone.name)).or_default() += 1;
+            }
+        }
+    }
+}
+
+/// Runs `case` as it stands; `executed` compares what programs mean, and emits.
+pub fn run(compiler: &Compiler, case: &Case, executed: bool) -> End {
+    catch_unwind(AssertUnwindSafe(|| attempt(compiler, case, executed))).unwrap_or_else(|payload| {
+        let text = payload.downcast_ref::<&str>().map(|text| text.to_string());
+        let text = text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_default();
+        End::Failed(Failure { key: format!("panic: {}", shape(&text)), text: format!("a panic: {text}") })
+    })
+}
+
+fn attempt(compiler: &Compiler, case: &Case, executed: bool) -> End {
+    let text = case.text();
+    let before = match compiler.parse("case.tir", &text) {
+        Ok(parsed) => parsed.module,
+        Err(failure) => return refused(case, &failure.diagnostics, &failure.sources, "parse", 0),
+    };
+    let mut module = before.clone();
+    let pipeline = match compiler.pipeline(&passes::text(&case.passes), &mut module) {
+        Ok(pipeline) => pipeline,
+        Err(failure) => return refused(case, &failure.diagnostics, &failure.sources, "pipeline", 0),
+    };
+    let mut manager = Manager::new(&compiler.passes, compiler.run_options());
+    if executed {
+        manager.instrument(SemanticsCheck::new(options()));
+    }
+    let report = manager.run(&pipeline, &mut module);
+    drop(manager);
+    if !report.is_ok() {
+        let at = report.failed.unwrap_or(0);
+        let name = case.passes.get(at).map_or("verify", |pass| &*pass.name);
+        return refused(case, &report.diagnostics, &module.sources, name, at);
+    }
+    let mut tally = Tally::default();
+    for record in &report.records {
+        let count = tally.passes.entry(record.name.to_string()).or_default();
+        *count = (count.0 + 1, count.1 + u64::from(record.changed));
+    }
+    let uncompared = |found: &&Diagnostic| found.code == "semantics" && found.message.contains("could not be compared");
+    for found in report.diagnostics.iter().filter(uncompared) {
+        *tally.uncompared.entry(shape(&found.message)).or_default() += 1;
+    }
+    if !executed {
+        return End::Passed(Box::new(tally));
+    }
+    match final_checks(compiler, case, &before, &module, &mut tally) {
+        Ok(()) => End::Passed(Box::new(tally)),
+        Err(failure) => End::Failed(failure),
+    }
+}
+
+/// What holds of the program that all passes made of the operator.
+fn final_checks(
+    compiler: &Compiler,
+    case: &Case,
+    before: &Module,
+    after: &Module,
+    tally: &mut Tally,
+) -> Result<(), Failure> {
+    let fail = |step: &str, text: String| Failure { key: format!("{step}: {}", shape(&text)), text };
+    let report = check_against_definition((before, "op"), (after, "op"), &options())
+        .map_err(|why| fail("definition", why.message.clone()))?;
+    tally.cells += report.cells;
+    if !report.is_ok() {
+        let found: Diagnostics = report.diagnostics().into_iter().collect();
+        let first = found.iter().find(|found| found.is_error()).map_or("", |found| found.code);
+        let text = render::text(&found, &after.sources, false);
+        return Err(Failure { key: format!("definition: {first}"), text });
+    }
+    let printed = compiler.print(after);
+    let again = compiler.parse("printed.tir", &printed).map_err(|failure| fail("print", failure.text()))?;
+    if compiler.print(&again.module) != printed {
+        return Err(fail("print", "the program prints otherwise once parsed".to_string()));
+    }
+    if MAY_REFUSE.iter().all(|name| case.passes.iter().any(|pass| pass.name == *name)) {
+        let cuda = compiler.emit_cuda(after).map_err(|failure| {
+            let code = failure.diagnostics.iter().find(|found| found.is_error()).map_or("", |found| found.code);
+            Failure { key: format!("emit: {code}"), text: failure.text() }
+        })?;
+        if cuda.source.is_empty() {
+            return Err(fail("emit", "no text came out".to_string()));
+        }
+        tally.emitted += 1;
+    }
+    Ok(())
+}
+
+/// An error of step `at`: whose is it?
+fn refused(case: &Case, found: &Diagnostics, sources: &Sources, name: &str, at: usize) -> End {
+    let fail = |error: &Diagnostic| {
+        let key = format!("{name}: {}: {}", error.code, shape(&error.message));
+        End::Failed(Failure { key, text: render::text(&errors(found), sources, false) })
+    };
+    let Some(error) = found.iter().find(|found| found.is_error()) else {
+        return End::Failed(Failure { key: format!("{name}: no error"), text: "failed without an error".to_string() });
+    };
+    if error.fault == Fault::Bug {
+        return fail(error);
+    }
+    if matches!(name, "schedule" | "parse" | "verify") {
+        let places = std::iter::once(&error.location).chain(error.labels.iter().map(|label| &label.location));
+        let directive = places.filter_map(|place| directive_at(case, place, sources)).next();
+        return directive.map_or_else(|| fail(error), |at| End::Refused(Place::Directive(at), error.code));
+    }
+    let Some(pass) = case.passes.get(at) else { return fail(error) };
+    if pass.added || MAY_REFUSE.contains(&name) {
+        return End::Refused(Place::Pass(at), error.code);
+    }
+    // What stands before may have made of the program what the pass does not take.
+    match case.passes[..at].iter().rposition(|pass| pass.added) {
+        Some(added) => End::Refused(Place::Pass(added), error.code),
+        None => fail(error),
+    }
+}
+
+fn errors(found: &Diagnostics) -> Diagnostics {
+    found.iter().filter(|found| found.is_error()).cloned().collect()
+}
+
+/// The directive that stands at a place.
+fn directive_at(case: &Case, place: &Location, sources: &Sources) -> Option<usize> {
+    let Location::Span(span) = place else { return None };
+    let (file, at) = sources.line_col(span.start)?;
+    let line = usize::try_from(at.line).ok().filter(|_| file.name == "case.tir")?;
+    let nth = line.checked_sub(case.first_directive_line())?;
+    (nth < case.schedule.directives.len()).then_some(nth)
+}
+
+/// What the simulator may do for one comparison.
+fn options() -> CheckOptions {
+    let limits = Limits { steps: 40_000_000, memory: 256 << 20, ..Limits::default() };
+    CheckOptions { limits, serial: true, ..CheckOptions::default() }
+}
+
+/// A message without the names and numbers in it.
+pub fn shape(message: &str) -> String {
+    let mut out = String::new();
+    let mut in_code = false;
+    for c in message.lines().next().unwrap_or("").chars() {
+        match c {
+            '`' => {
+                in_code = !in_code;
+                if in_code {
+                    out.push('`');
+                }
+            }
+            _ if in_code => {}
+            c if c.is_ascii_digit() => {
+                if !out.ends_with('0') {
+                    out.push('0');
+                }
+            }
+            c => out.push(c),
+        }
+    }
+    // What is found and what is expected are numbers, however they are written.
+    match out.find(" is ").filter(|_| out.contains("disagreed")) {
+        Some(at) => out[..at].to_string(),
+        None => out,
+    }
+}
