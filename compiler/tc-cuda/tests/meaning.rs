@@ -77,6 +77,17 @@ const FLOATS: &[(&str, Error)] = &[
     ("pow(abs(A), B)", Function),
 ];
 
+const SHUFFLES: &[(&str, Error)] = &[
+    ("gpu.shuffle(A, 5i32, down)", Exact),
+    ("gpu.shuffle(A, 5i32, up)", Exact),
+    ("gpu.shuffle(A, 5i32, xor)", Exact),
+    ("gpu.shuffle(A, 31i32 - (tx & 31i32), idx)", Exact),
+    ("gpu.shuffle(A, 3i32, down, width = 8)", Exact),
+    ("gpu.shuffle(A, tx & 7i32, up, width = 8)", Exact),
+    ("gpu.shuffle(A, tx & 7i32, xor, width = 8)", Exact),
+    ("gpu.shuffle(A, 7i32, idx, width = 8)", Exact),
+];
+
 fn elems() -> impl Iterator<Item = Elem> {
     Elem::ALL.iter().copied().filter(|elem| !matches!(elem, Elem::Index | Elem::TF32))
 }
@@ -256,6 +267,15 @@ fn conversions_are_those_of_the_simulator() {
                 |value: f64| range.is_none_or(|(min, max)| value.trunc() >= min as f64 && value.trunc() < max as f64);
             wrong.extend(compare(from, to, &[expression], counts));
         }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn shuffles_are_those_of_the_simulator() {
+    let mut wrong = Vec::new();
+    for elem in elems().filter(|elem| !matches!(elem, Elem::F8E4M3 | Elem::F8E5M2)) {
+        wrong.extend(compare(elem, elem, &on_operands(SHUFFLES), |_| true));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -164,3 +164,31 @@ fn buffers_of_vectors_hold_them_whole() {
         }
     }
 }
+
+#[test]
+fn shuffles_of_every_type_in_blocks_of_any_size() {
+    let exchanged = |elem: &Elem| !matches!(elem, Elem::Index | Elem::TF32 | Elem::F8E4M3 | Elem::F8E5M2);
+    for elem in Elem::ALL.iter().copied().filter(exchanged) {
+        let elem = elem.name();
+        for n in [1, 20, 64, 100] {
+            let params = format!("A: {elem}[{n}], B: {elem}[{n}], L: i64[{n}]");
+            let mut text = format!(
+                "tir.func @f({params}) attributes {{noalias}} {{
+  @f_kernel(A, B, L)
+}}
+tir.func @f_kernel({params}) attributes {{device, noalias, threaded}} {{
+  for tx in 0i32..{n}i32 bind(threadIdx.x) {{
+    let v = A[tx]
+"
+            );
+            for (nth, mode) in ["down", "up", "xor", "idx"].into_iter().enumerate() {
+                text += &format!("    B[tx] = gpu.shuffle(v, {nth}i32, {mode})\n");
+                text += &format!("    B[tx] = gpu.shuffle(v, tx & 3i32, {mode}, width = 4)\n");
+                text += &format!("    B[tx] = gpu.shuffle(v, L[tx], {mode})\n");
+            }
+            let program = emit(&(text + "  }\n}\n"));
+            assert_eq!(program.source.contains("tc_lanes(100)"), n == 100, "{}", program.source);
+            assert_eq!(program.source.contains("tc_shuffle_xor"), n != 64, "{}", program.source);
+        }
+    }
+}
