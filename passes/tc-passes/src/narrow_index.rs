@@ -37,12 +37,14 @@
 //! TVM 0.16, `src/tir/transforms/narrow_datatype.cc`, without its rule that an index inherits the width of what it loads.
 
 use crate::analysis::fold::fold_op;
+use rustc_hash::FxHashMap;
+use tc_arith::{BinaryOp, Interval};
 use tc_dialects::algebra::Algebra;
 use tc_dialects::{arith, gpu, tir};
 use tc_ir::opdef::{Infer, Role};
 use tc_ir::rewrite::rewrite_ops;
 use tc_ir::walk::all_ops;
-use tc_ir::{Elem, Func, Op, Region, Rewriter, Scalar, Type, Value};
+use tc_ir::{Elem, Func, Op, Opcode, Region, Rewriter, Scalar, Type, Value};
 use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
 
 tc_pass::options! {
@@ -102,11 +104,13 @@ fn has_index(func: &Func) -> bool {
 struct Classes {
     parent: Vec<u32>,
     is_wide: Vec<bool>,
+    /// The bounds of vectors, which the algebra does not see into.
+    vectors: FxHashMap<Value, Interval>,
 }
 
 impl Classes {
     fn new(n: usize) -> Classes {
-        Classes { parent: (0..n as u32).collect(), is_wide: vec![false; n] }
+        Classes { parent: (0..n as u32).collect(), is_wide: vec![false; n], vectors: FxHashMap::default() }
     }
 
     fn root(&mut self, value: Value) -> usize {
@@ -208,36 +212,70 @@ fn bound_region(func: &Func, region: Region, algebra: &mut Algebra, classes: &mu
 
 fn bound(func: &Func, value: Value, algebra: &mut Algebra, classes: &mut Classes) {
     let Some(lanes) = index_lanes(func, value) else { return };
-    let interval = if lanes == 1 {
+    let fits = if lanes == 1 {
         let expr = algebra.expr(func, value);
-        algebra.analyzer.bounds(expr)
+        // Most values are small by their operands' ranges alone.
+        is_narrow(algebra.analyzer.quick_bounds(expr)) || is_narrow(algebra.analyzer.bounds(expr))
     } else {
-        vector_bounds(func, value, algebra)
+        is_narrow(vector_bounds(func, value, algebra, classes))
     };
-    let fits = interval.min().is_some_and(|min| min >= i64::from(i32::MIN))
-        && interval.max().is_some_and(|max| max <= i64::from(i32::MAX));
     if !fits {
         let root = classes.root(value);
         classes.is_wide[root] = true;
     }
 }
 
-/// The bounds of a ramp or a broadcast; of any other vector nothing is known.
-fn vector_bounds(func: &Func, value: Value, algebra: &mut Algebra) -> tc_arith::Interval {
-    let Some(op) = func.def_op(value) else { return tc_arith::Interval::default() };
-    let base = |algebra: &mut Algebra| {
-        let expr = algebra.expr(func, func.operand(op, 0));
-        algebra.analyzer.bounds(expr)
+/// Do 32 bits hold all of it?
+fn is_narrow(interval: Interval) -> bool {
+    interval.min().is_some_and(|min| min >= i64::from(i32::MIN))
+        && interval.max().is_some_and(|max| max <= i64::from(i32::MAX))
+}
+
+/// The bounds of all lanes of a vector.
+fn vector_bounds(func: &Func, value: Value, algebra: &mut Algebra, classes: &mut Classes) -> Interval {
+    let Some(op) = func.def_op(value) else { return Interval::default() };
+    let mut of = |nth: usize| {
+        let operand = func.operand(op, nth);
+        match func.value_scalar(operand) {
+            Some(Scalar { lanes: 1, .. }) => {
+                let expr = algebra.expr(func, operand);
+                algebra.analyzer.bounds(expr)
+            }
+            // Operands stand before their users.
+            Some(_) => classes.vectors.get(&operand).copied().unwrap_or_default(),
+            None => Interval::default(),
+        }
     };
-    if func.opcode(op) == arith::BROADCAST {
-        return base(algebra);
-    }
-    let (true, Some(stride)) = (func.opcode(op) == arith::RAMP, func.const_int(func.operand(op, 1))) else {
-        return tc_arith::Interval::default();
+    let bounds = match func.opcode(op) {
+        arith::BROADCAST => of(0),
+        arith::RAMP => {
+            let steps = func.value_scalar(value).map_or(0, |scalar| i64::from(scalar.lanes) - 1);
+            of(0) + Interval::apply(BinaryOp::Mul, of(1), Interval::new(0, steps))
+        }
+        arith::SELECT => of(1).union(of(2)),
+        arith::NEG => Interval::apply(BinaryOp::Sub, Interval::point(0), of(0)),
+        opcode => match binary(opcode) {
+            Some(binary) => Interval::apply(binary, of(0), of(1)),
+            None => Interval::default(),
+        },
     };
-    let lanes = func.value_scalar(value).map_or(1, |scalar| i64::from(scalar.lanes));
-    let span = stride.saturating_mul(lanes - 1);
-    base(algebra) + tc_arith::Interval::new(span.min(0), span.max(0))
+    classes.vectors.insert(value, bounds);
+    bounds
+}
+
+fn binary(opcode: Opcode) -> Option<BinaryOp> {
+    Some(match opcode {
+        arith::ADD => BinaryOp::Add,
+        arith::SUB => BinaryOp::Sub,
+        arith::MUL => BinaryOp::Mul,
+        arith::DIV => BinaryOp::FloorDiv,
+        arith::MOD => BinaryOp::FloorMod,
+        arith::TDIV => BinaryOp::TruncDiv,
+        arith::TMOD => BinaryOp::TruncMod,
+        arith::MIN => BinaryOp::Min,
+        arith::MAX => BinaryOp::Max,
+        _ => return None,
+    })
 }
 
 fn set_types(func: &mut Func, classes: &mut Classes, cx: &mut PassCx) {

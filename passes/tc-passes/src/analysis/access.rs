@@ -156,6 +156,11 @@ impl<'f> NestFacts<'f> {
         }
     }
 
+    /// Are no two parameters one buffer?
+    pub(crate) fn is_noalias(&self) -> bool {
+        self.noalias
+    }
+
     /// The expression of `value`, in which one variable stands for each coordinate.
     pub(crate) fn expr(&mut self, value: Value) -> Expr {
         let expr = self.algebra.expr(self.func, value);
@@ -173,13 +178,20 @@ impl<'f> NestFacts<'f> {
 
     /// The accesses of `op` itself to memory that more than one thread can reach.
     pub(crate) fn accesses(&mut self, op: Op) -> Vec<Access> {
+        self.collect(op, false)
+    }
+
+    /// The accesses of `op` itself, those to what belongs to one thread included.
+    pub(crate) fn all_accesses(&mut self, op: Op) -> Vec<Access> {
+        self.collect(op, true)
+    }
+
+    fn collect(&mut self, op: Op, with_private: bool) -> Vec<Access> {
         let func = self.func;
         let mut list = Vec::new();
         for (place, access) in effects::accesses(func, op) {
             let root = effects::root_buffer(func, place);
-            let Some((_, _, scope)) = func.as_shaped(func.value_type(root)) else { continue };
-            let private = scope.is_some_and(|scope| scope == keys::LOCAL || func.text(scope).starts_with("wmma."));
-            if private {
+            if func.as_shaped(func.value_type(root)).is_none() || (!with_private && is_private(func, root)) {
                 continue;
             }
             let window = Window::of(func, place);
@@ -297,6 +309,12 @@ impl<'f> NestFacts<'f> {
         form.terms = rest;
         form.terms.push((sum, divisor));
     }
+}
+
+/// Does each thread have a buffer of its own, or a part of one?
+pub(crate) fn is_private(func: &Func, buffer: Value) -> bool {
+    let scope = func.as_shaped(func.value_type(buffer)).and_then(|(_, _, scope)| scope);
+    scope.is_some_and(|scope| scope == keys::LOCAL || func.text(scope).starts_with("wmma."))
 }
 
 /// Adds `factor * expr` to `form`; `None` on overflow.

@@ -30,8 +30,8 @@ pub(crate) struct Relation<'a> {
 /// One coefficient of the difference, with all terms that have it.
 struct Group {
     coef: i128,
-    /// The greatest magnitude of the terms' sum; `None` without a bound.
-    reach: Option<i128>,
+    /// What the terms' sum runs over.
+    ends: Ends,
     /// The only term, if there is just one and both sides have it.
     pair: Option<Expr>,
     n_terms: usize,
@@ -101,6 +101,21 @@ fn is_one_thread(facts: &mut NestFacts<'_>, between: &[Coordinate], equal: FxHas
     injective
 }
 
+/// Do the expressions, if they are equal on both sides, tell that `var` is too?
+pub(crate) fn tells(facts: &mut NestFacts<'_>, equal: &FxHashSet<Expr>, var: Var) -> bool {
+    let expr = facts.algebra.analyzer.pool.var(var);
+    if equal.contains(&expr) {
+        return true;
+    }
+    let pool = &facts.algebra.analyzer.pool;
+    let mut told: Vec<Expr> = equal.iter().copied().filter(|&expr| pool.uses(expr, var)).collect();
+    told.sort_unstable();
+    let mut vars: Vec<Var> = told.iter().flat_map(|&expr| pool.vars(expr)).collect();
+    vars.sort_unstable();
+    vars.dedup();
+    !told.is_empty() && is_injective(facts, &told, &vars)
+}
+
 /// At most this many points are tried.
 const MAX_POINTS: i64 = 4096;
 
@@ -127,7 +142,7 @@ fn is_injective(facts: &mut NestFacts<'_>, exprs: &[Expr], vars: &[Var]) -> bool
 }
 
 /// Looks at one dimension: `false` if the indices cannot be equal; else adds to `equal` what must be equal if they are.
-fn dimension(
+pub(crate) fn dimension(
     facts: &mut NestFacts<'_>,
     lhs: &Form,
     rhs: &Form,
@@ -150,7 +165,7 @@ fn dimension(
             return false;
         }
     }
-    let sum = difference_of(facts, lhs, rhs, constant, relation);
+    let mut sum = difference_of(facts, lhs, rhs, constant, relation);
     if sum.cannot_vanish() {
         return false;
     }
@@ -243,18 +258,6 @@ fn difference(interval: Interval, carried: bool) -> Ends {
 struct Sum {
     constant: i128,
     groups: Vec<Group>,
-    lo: Bound,
-    hi: Bound,
-}
-
-/// A finite sum, or none.
-#[derive(Clone, Copy)]
-struct Bound(Option<i128>);
-
-impl Default for Bound {
-    fn default() -> Bound {
-        Bound(Some(0))
-    }
 }
 
 impl Sum {
@@ -262,49 +265,71 @@ impl Sum {
         if coef == 0 || (lo, hi) == (Some(0), Some(0)) {
             return;
         }
-        let scaled = |end: Option<i128>| end.and_then(|end| end.checked_mul(coef));
-        let (low, high) = if coef > 0 { (scaled(lo), scaled(hi)) } else { (scaled(hi), scaled(lo)) };
-        let add = |sum: Bound, end: Option<i128>| Bound(sum.0.zip(end).and_then(|(sum, end)| sum.checked_add(end)));
-        (self.lo, self.hi) = (add(self.lo, low), add(self.hi, high));
-        let reach = lo.zip(hi).map(|(lo, hi)| lo.abs().max(hi.abs()));
+        let minus = |end: Option<i128>| end.and_then(i128::checked_neg);
+        let (lo, hi) = if coef > 0 { (lo, hi) } else { (minus(hi), minus(lo)) };
         match self.groups.iter_mut().find(|group| group.coef == coef.abs()) {
             Some(group) => {
-                group.reach = group.reach.zip(reach).and_then(|(sum, reach)| sum.checked_add(reach));
+                group.ends = add(group.ends, (lo, hi), 1);
                 group.pair = None;
                 group.n_terms += 1;
             }
-            None => self.groups.push(Group { coef: coef.abs(), reach, pair, n_terms: 1 }),
+            None => self.groups.push(Group { coef: coef.abs(), ends: (lo, hi), pair, n_terms: 1 }),
         }
     }
 
+    /// Sorts the groups by their coefficients; gives what the constant and those below each come to, and all of them.
+    fn sorted(&mut self) -> Vec<Ends> {
+        self.groups.sort_by_key(|group| group.coef);
+        let mut sums = vec![(Some(self.constant), Some(self.constant))];
+        for group in &self.groups {
+            sums.extend(sums.last().map(|&below| add(below, group.ends, group.coef)));
+        }
+        sums
+    }
+
+    /// The groups that must vanish on their own where the sum is zero: what is below is less than their coefficient.
+    fn n_separate(&self, sums: &[Ends]) -> usize {
+        let small = |&(group, below): &(&Group, &Ends)| reach(*below).is_some_and(|reach| reach < group.coef);
+        self.groups.iter().zip(sums).rev().take_while(small).count()
+    }
+
     /// Is the sum different from zero in any case?
-    fn cannot_vanish(&self) -> bool {
-        let above = self.lo.0.is_some_and(|lo| lo.saturating_add(self.constant) > 0);
-        let below = self.hi.0.is_some_and(|hi| hi.saturating_add(self.constant) < 0);
-        let divisor = self.groups.iter().fold(0, |g, group| gcd(g, group.coef));
-        above || below || if divisor == 0 { self.constant != 0 } else { self.constant % divisor != 0 }
+    fn cannot_vanish(&mut self) -> bool {
+        let sums = self.sorted();
+        let n_rest = self.groups.len() - self.n_separate(&sums);
+        let is_off = |(lo, hi): Ends| lo.is_some_and(|lo| lo > 0) || hi.is_some_and(|hi| hi < 0);
+        let (rest, apart) = self.groups.split_at(n_rest);
+        let divisor = rest.iter().fold(0, |g, group| gcd(g, group.coef));
+        let has_remainder = if divisor == 0 { self.constant != 0 } else { self.constant % divisor != 0 };
+        has_remainder
+            || is_off(sums[n_rest])
+            || sums.last().is_some_and(|&all| is_off(all))
+            || apart.iter().any(|group| is_off(group.ends))
     }
 
     /// Adds to `equal` the pairs whose difference must be zero where the sum is.
     fn separate(mut self, equal: &mut FxHashSet<Expr>) {
-        self.groups.sort_by_key(|group| group.coef);
-        // What the groups below come to at the most, the constant included.
-        let mut below = Vec::with_capacity(self.groups.len());
-        let mut reach = Some(self.constant.abs());
-        for group in &self.groups {
-            below.push(reach);
-            let most = group.reach.and_then(|reach| reach.checked_mul(group.coef));
-            reach = reach.zip(most).and_then(|(sum, most)| sum.checked_add(most));
-        }
-        for (group, below) in self.groups.iter().zip(below).rev() {
-            if below.is_none_or(|below| below >= group.coef) {
-                break;
-            }
+        let sums = self.sorted();
+        let n_separate = self.n_separate(&sums);
+        for group in self.groups.iter().rev().take(n_separate) {
             if let (Some(atom), 1) = (group.pair, group.n_terms) {
                 equal.insert(atom);
             }
         }
     }
+}
+
+/// `sum + coef * ends`, for a coefficient that is not negative.
+fn add(sum: Ends, ends: Ends, coef: i128) -> Ends {
+    let end = |sum: Option<i128>, end: Option<i128>| {
+        sum.zip(end).and_then(|(sum, end)| sum.checked_add(end.checked_mul(coef)?))
+    };
+    (end(sum.0, ends.0), end(sum.1, ends.1))
+}
+
+/// The greatest magnitude between two ends.
+fn reach((lo, hi): Ends) -> Option<i128> {
+    lo.zip(hi).map(|(lo, hi)| lo.abs().max(hi.abs()))
 }
 
 fn gcd(a: i128, b: i128) -> i128 {

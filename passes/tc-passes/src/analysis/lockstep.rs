@@ -1,0 +1,107 @@
+//! May the iterations of a loop run in step, each statement for all of them before the next?
+//!
+//! They may if no two iterations touch one cell that one of them writes. Buffers that the loop makes are made for each
+//! iteration, so only those from outside count. In memory that threads share, another thread's iteration counts as well:
+//! it runs between two of this one's.
+
+use super::access::{Access, NestFacts, is_private};
+use super::conflict::{Relation, dimension, tells};
+use super::launch::loop_var;
+use rustc_hash::FxHashSet;
+use tc_arith::Var;
+use tc_dialects::algebra::Algebra;
+use tc_dialects::tir;
+use tc_ir::effects::root_buffer;
+use tc_ir::walk::ops_under;
+use tc_ir::{Func, Op, Value};
+
+/// What keeps iterations apart.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Obstacle {
+    /// Nobody knows what the op does.
+    Unknown(Op),
+    /// Two ops, in two iterations, may touch one cell of the buffer, and the first writes it.
+    Meet(Op, Op, Value),
+}
+
+/// What keeps the iterations of the loop `op` from running in step.
+pub(crate) fn obstacle(facts: &mut NestFacts<'_>, op: Op) -> Option<Obstacle> {
+    let func = facts.func;
+    let body = func.op_regions(op)[0];
+    let mut inside: FxHashSet<Value> = func.region_args(body).iter().copied().collect();
+    let mut list: Vec<Access> = Vec::new();
+    for inner in ops_under(func, body) {
+        if func.row(inner).effect.unknown {
+            return Some(Obstacle::Unknown(inner));
+        }
+        inside.extend(func.results(inner));
+        inside.extend(func.op_regions(inner).iter().flat_map(|&region| func.region_args(region)));
+        for access in facts.all_accesses(inner) {
+            let alike =
+                |old: &Access| old.writes == access.writes && old.index == access.index && old.window == access.window;
+            if !list.iter().any(|old| old.buffer == access.buffer && old.root == access.root && alike(old)) {
+                list.push(access);
+            }
+        }
+    }
+    list.retain(|access| !inside.contains(&access.root));
+    let var = loop_var(func, op);
+    let writes: Vec<&Access> = list.iter().filter(|access| access.writes).collect();
+    for write in writes {
+        for other in list.iter().filter(|other| write.may_meet(other)) {
+            if meet(facts, write, other, var, &inside) {
+                return Some(Obstacle::Meet(write.op, other.op, write.root));
+            }
+        }
+    }
+    None
+}
+
+/// May the two touch one cell in two iterations of the loop over `var`?
+fn meet(facts: &mut NestFacts<'_>, first: &Access, second: &Access, var: Value, inside: &FxHashSet<Value>) -> bool {
+    let (Some(lhs), Some(rhs)) = (&first.index, &second.index) else { return true };
+    if lhs.len() != rhs.len() || !first.is_comparable(second) {
+        return true;
+    }
+    let private = is_private(facts.func, first.root);
+    let own = Algebra::var(var);
+    let same = |facts: &NestFacts<'_>, other: Var| {
+        if other == own {
+            return false;
+        }
+        if let Some(nth) = facts.coordinate_vars.iter().position(|&coordinate| coordinate == Some(other)) {
+            // Accesses of two blocks are never ordered.
+            return private || nth < 3;
+        }
+        let value = Algebra::value(other);
+        !inside.contains(&value) && (private || facts.uniform.is(value))
+    };
+    let relation = Relation { same: &same, carried: None, between: &[] };
+    let mut equal = FxHashSet::default();
+    for (lhs, rhs) in lhs.iter().zip(rhs) {
+        if !dimension(facts, lhs, rhs, &relation, &mut equal) {
+            return false;
+        }
+    }
+    !tells(facts, &equal, own)
+}
+
+/// The obstacle in words, the op to point at, and what to say there.
+pub(crate) fn reason(func: &Func, obstacle: Obstacle) -> (String, Op, String) {
+    match obstacle {
+        Obstacle::Unknown(op) => {
+            (format!("nobody knows what `{}` does", func.op_name(op)), op, "it may touch anything".to_string())
+        }
+        Obstacle::Meet(first, second, buffer) => {
+            let name = func.value_text(root_buffer(func, buffer));
+            let label =
+                if first == second { "written here by each".to_string() } else { "and touched here".to_string() };
+            (format!("two iterations may touch one element of `{name}`"), second, label)
+        }
+    }
+}
+
+/// The outermost loop around `op`, or `op`: what facts about `op` are collected for.
+pub(crate) fn outermost(func: &Func, op: Op) -> Op {
+    tc_ir::walk::ancestors(func, op).filter(|&outer| func.opcode(outer) == tir::FOR).last().unwrap_or(op)
+}

@@ -1,0 +1,137 @@
+//! The copies.
+
+use super::decide::{Step, remark};
+use crate::analysis::launch::loop_var;
+use crate::analysis::privatize::{Place, candidates, privatize};
+use crate::analysis::remake::as_loop;
+use crate::analysis::structure::run_once;
+use crate::analysis::touched::Touched;
+use rustc_hash::FxHashSet;
+use std::collections::VecDeque;
+use tc_dialects::algebra::const_extent;
+use tc_dialects::tir;
+use tc_ir::clone::{ValueMap, clone_op};
+use tc_ir::effects::summary;
+use tc_ir::walk::{is_inside, ops_under};
+use tc_ir::{Builder, Elem, Func, Op, Rewriter, keys};
+use tc_support::Diagnostic;
+
+/// From this many on, copies go into a loop.
+const MANY: i64 = 16;
+
+/// The first of the pending loops that must be carried out before `step`: it lies in a statement that is copied.
+pub(super) fn inner_first(func: &Func, step: &Step, pending: &VecDeque<Step>) -> Option<usize> {
+    if step.kept.is_some() {
+        return None;
+    }
+    let inner = pending.iter().position(|other| is_inside(func, other.op, step.op))?;
+    let touched = Touched::by(func, step.op);
+    (inner..pending.len()).find(|&nth| touched.op(pending[nth].op))
+}
+
+/// Gives each iteration of the loop `op` its part of the buffers that are made inside; or says why the loop stays one.
+pub(super) fn share_out(func: &mut Func, op: Op) -> Result<(), Diagnostic> {
+    let n = const_extent(func, op).unwrap_or(0);
+    if n <= 1 {
+        return Ok(());
+    }
+    let touched = Touched::by(func, op);
+    match allocs(func, op, &touched, n) {
+        Ok(allocs) => {
+            allocs.into_iter().for_each(|alloc| privatize(func, op, alloc, Place::Outermost));
+            Ok(())
+        }
+        Err((at, reason)) => Err(remark(func, op, &reason).label(func.op_location(at), "here")),
+    }
+}
+
+/// Lets the iterations of the loop `op` run in step.
+pub(super) fn in_step(func: &mut Func, op: Op) {
+    let (lo, n) = (func.const_int(func.operand(op, 0)).unwrap_or(0), const_extent(func, op).unwrap_or(0));
+    if n == 0 {
+        return Rewriter::new(func).erase(op);
+    }
+    if n == 1 {
+        let lo = func.operand(op, 0);
+        return run_once(&mut Rewriter::new(func), op, lo);
+    }
+    let body = func.op_regions(op)[0];
+    let touched = Touched::by(func, op);
+    let groups = touched.groups(func, body);
+    let tied = touched.tied(func, &groups);
+    let mut maps = start(func, op, lo, n);
+    for (group, tied) in groups.iter().zip(tied) {
+        if n >= MANY && group.iter().all(|&op| summary(func, op).is_pure()) && !tied {
+            // Computed where it is used.
+            continue;
+        }
+        if !tied && (n >= MANY || holds_loop(func, group)) {
+            as_loop(func, op, group, &touched, &[]);
+            // What others use of it can be computed apart.
+            let apart: Vec<Op> =
+                group.iter().copied().filter(|&op| n < MANY && touched.computed_again(func, op)).collect();
+            maps.iter_mut().for_each(|map| copy(func, &apart, map));
+        } else {
+            maps.iter_mut().for_each(|map| copy(func, group, map));
+        }
+    }
+    let members: FxHashSet<Op> = groups.into_iter().flatten().collect();
+    let originals: Vec<Op> = ops_under(func, body).filter(|op| members.contains(op)).collect();
+    let mut rw = Rewriter::new(func);
+    for original in originals.into_iter().rev() {
+        rw.erase(original);
+    }
+    let lo = rw.func().operand(op, 0);
+    run_once(&mut rw, op, lo);
+}
+
+/// The allocs to be shared out, or what keeps the loop a loop.
+fn allocs(func: &Func, op: Op, touched: &Touched, n: i64) -> Result<Vec<Op>, (Op, String)> {
+    let allocs = candidates(func, op, touched, Place::Outermost)?;
+    if n >= MANY {
+        let groups = touched.groups(func, func.op_regions(op)[0]);
+        let tied = touched.tied(func, &groups);
+        if let Some(at) = groups.iter().zip(tied).find_map(|(group, tied)| group.last().filter(|_| tied)) {
+            return Err((*at, format!("statements hand values on, and there are {n} threads")));
+        }
+    }
+    Ok(allocs)
+}
+
+/// What the variable stands for in each copy.
+fn start(func: &mut Func, op: Op, lo: i64, n: i64) -> Vec<ValueMap> {
+    let var = loop_var(func, op);
+    let elem = func.value_scalar(var).map_or(Elem::Index, |scalar| scalar.elem);
+    let values = lo..lo.saturating_add(n.min(MANY));
+    let mut b = Builder::before(func, op);
+    values
+        .map(|value| {
+            let mut map = ValueMap::default();
+            map.insert(var, b.int(value, elem));
+            map
+        })
+        .collect()
+}
+
+fn copy(func: &mut Func, group: &[Op], map: &mut ValueMap) {
+    let Some(&anchor) = group.last() else { return };
+    let mut b = Builder::before(func, anchor);
+    for &op in group {
+        clone_op(&mut b, op, map);
+    }
+}
+
+fn holds_loop(func: &Func, group: &[Op]) -> bool {
+    group.iter().any(|&op| {
+        let mut under = func.op_regions(op).iter().flat_map(|&region| ops_under(func, region));
+        func.opcode(op) == tir::FOR || under.any(|inner| func.opcode(inner) == tir::FOR)
+    })
+}
+
+/// Takes the binding off the loop `op`.
+pub(super) fn make_serial(func: &mut Func, op: Op) {
+    let attrs = func.op_attrs(op);
+    let attrs = func.without_entry(attrs, keys::KIND);
+    let attrs = func.without_entry(attrs, keys::AXIS);
+    Rewriter::new(func).set_attrs(op, attrs);
+}

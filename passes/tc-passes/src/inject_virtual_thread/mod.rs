@@ -1,0 +1,124 @@
+//! Lets one thread play several: copies what depends on a virtual thread, statement by statement.
+//!
+//! A loop bound to `vthread` is a thread of the schedule that gets no thread of the GPU. Its iterations run in step, so
+//! that a statement's copies stand side by side: independent work, on values that are loaded once for all of them.
+//!
+//! # Input form
+//!
+//! `scheduled`; after `vectorize-loop` and `storage-flatten`, and before the passes that move allocs or copy loops.
+//!
+//! # Output form
+//!
+//! No loop bound to `vthread` is left. One whose iterations cannot run in step is a serial loop.
+//!
+//! # Example
+//!
+//! ```tir
+//! for vx in 0..2 bind(vthread) {
+//!   alloc T: f32[4] in local
+//!   for i in 0..4 {
+//!     T[i] = A[vx * 16 + i]
+//!     B[vx * 16 + i] = T[i] * W[0]
+//!   }
+//! }
+//! ->
+//! alloc T: f32[8] in local
+//! for i in 0..4 {
+//!   T[i] = A[i]
+//!   T[i + 4] = A[16 + i]
+//!   B[i] = T[i] * W[0]
+//!   B[16 + i] = T[i + 4] * W[0]
+//! }
+//! ```
+//!
+//! # Algorithm
+//!
+//! 1. For each loop decide whether its iterations may run in step: no two of them may touch one element, written by one
+//!    of them, of a buffer that was made outside. In memory that threads share this is asked across threads.
+//! 2. Find what depends on the variable: values, what is stored by them or at indices of them, and what reads such a
+//!    buffer. A buffer that is made inside and whose content depends on it gets a part for each iteration, outermost; all
+//!    others stay one, and what fills them runs once.
+//! 3. Outer loops first, make each statement that depends on the variable once for each iteration, in its place: loops and conditionals around
+//!    it stay. One that holds a loop, or that there would be 16 copies of, goes into a serial loop over the iterations. A
+//!    loop whose bounds, or a conditional whose condition, depend on the variable counts as one statement; virtual threads
+//!    under it are made first.
+//! 4. Take the originals out and put the body in the place of the loop. Between 3 and 4 the program does its work twice.
+//!
+//! # Limits
+//!
+//! The bounds must be constant. Statements that hand values on are copied even where they hold a loop. A loop that cannot
+//! run in step, or whose buffers cannot be shared out, stays a serial one, and a remark says why.
+//!
+//! # References
+//!
+//! TVM 0.16, `src/tir/transforms/inject_virtual_thread.cc`.
+
+mod copy;
+mod decide;
+
+use crate::analysis::{fold, order};
+use std::collections::VecDeque;
+use tc_dialects::{forms, tir};
+use tc_ir::Func;
+use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
+
+tc_pass::options! {
+    /// `inject-virtual-thread` has no options.
+    pub struct Options {}
+}
+
+/// The row.
+pub const INFO: PassInfo = PassInfo {
+    name: "inject-virtual-thread",
+    source: include_str!("mod.rs"),
+    anchor: "tir.func",
+    options: Options::INFO,
+    requires: &[&forms::SCHEDULED],
+    establishes: &[],
+    make: |raw| Options::read(raw).map(|_| PassKind::Func(tir::FUNC, Box::new(InjectVirtualThread))),
+};
+
+/// The pass.
+pub struct InjectVirtualThread;
+
+impl FuncPass for InjectVirtualThread {
+    fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
+        let plan = match decide::decide(func) {
+            Ok(plan) => plan,
+            Err(found) => {
+                cx.diagnostics.append(found);
+                return false;
+            }
+        };
+        if plan.is_empty() {
+            return false;
+        }
+        let new = fold::mark(func);
+        let mut plan = plan;
+        // Inner loops first, so that the parts of a buffer lie in the order of the iterations.
+        for step in plan.iter_mut().rev().filter(|step| step.kept.is_none()) {
+            step.kept = copy::share_out(func, step.op).err();
+        }
+        let mut pending = VecDeque::from(plan);
+        // Outer loops first, so that copies stand in the order of the iterations.
+        while let Some(step) = pending.pop_front() {
+            if let Some(inner) = copy::inner_first(func, &step, &pending).and_then(|nth| pending.remove(nth)) {
+                pending.push_front(step);
+                pending.push_front(inner);
+                continue;
+            }
+            let kept = step.kept.is_some();
+            cx.count(if kept { "virtual threads left serial" } else { "virtual threads injected" }, 1);
+            match step.kept {
+                None => copy::in_step(func, step.op),
+                Some(remark) => {
+                    copy::make_serial(func, step.op);
+                    cx.report(remark);
+                }
+            }
+        }
+        fold::fold_new(func, new);
+        order::settle(func);
+        true
+    }
+}

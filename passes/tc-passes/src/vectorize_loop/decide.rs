@@ -1,0 +1,116 @@
+//! Which loops become vectors, and of how many lanes.
+
+use crate::analysis::access::NestFacts;
+use crate::analysis::launch::loop_var;
+use crate::analysis::lockstep;
+use crate::analysis::touched::Touched;
+use tc_dialects::algebra::const_extent;
+use tc_dialects::tir::{self, LoopKind};
+use tc_ir::walk::{all_ops, ancestors, ops_under};
+use tc_ir::{Func, Op, TypeData};
+use tc_support::{Diagnostic, Diagnostics};
+
+/// The most bytes that one access touches.
+const ACCESS_BYTES: i64 = 16;
+
+/// A loop of kind `vectorize`.
+pub(super) struct Step {
+    pub(super) op: Op,
+    pub(super) verdict: Verdict,
+}
+
+/// What becomes of it.
+pub(super) enum Verdict {
+    /// A serial loop, for the reason told.
+    Serial(Diagnostic),
+    /// Vectors of so many lanes; one lane stands for a loop that runs once or never.
+    Lanes(i64),
+}
+
+/// The loops, in the order of the text.
+pub(super) fn decide(func: &Func) -> Result<Vec<Step>, Diagnostics> {
+    let loops: Vec<Op> = all_ops(func).filter(|&op| is_vectorized(func, op)).collect();
+    let mut found = Diagnostics::new();
+    for &op in &loops {
+        if const_extent(func, op).is_none() {
+            let var = func.value_text(loop_var(func, op));
+            let text = format!("the bounds of the loop `{var}` are not constant, so it cannot be vectorized");
+            let help = "split it by a constant factor and vectorize the inner axis";
+            found.push(Diagnostic::error("vectorize-bounds", func.op_location(op), text).help(help));
+        }
+    }
+    if !found.is_empty() {
+        return Err(found);
+    }
+    let mut steps = Vec::new();
+    let mut facts: Option<(Op, NestFacts<'_>)> = None;
+    for op in loops {
+        let home = lockstep::outermost(func, op);
+        let known = match facts.take() {
+            Some((nest, known)) if nest == home => known,
+            _ => NestFacts::new(func, home),
+        };
+        let (_, known) = facts.insert((home, known));
+        steps.push(Step { op, verdict: verdict(func, op, known) });
+    }
+    Ok(steps)
+}
+
+fn is_vectorized(func: &Func, op: Op) -> bool {
+    func.opcode(op) == tir::FOR && tir::loop_kind(func, op) == Some(LoopKind::Vectorize)
+}
+
+fn verdict(func: &Func, op: Op, facts: &mut NestFacts<'_>) -> Verdict {
+    if let Some(outer) = ancestors(func, op).find(|&outer| is_vectorized(func, outer)) {
+        let name = func.value_text(loop_var(func, outer));
+        let found = remark(func, op, &format!("the loop `{name}` around it is vectorized"))
+            .help("vectorize the inner loop alone; lanes are those of one loop");
+        return Verdict::Serial(found);
+    }
+    let extent = const_extent(func, op).unwrap_or(0);
+    if extent <= 1 {
+        return Verdict::Lanes(1);
+    }
+    let lanes = lanes(func, op, extent);
+    if lanes < 2 {
+        let found = remark(func, op, &format!("no vector of 2, 4, 8 or 16 lanes divides its extent of {extent}"))
+            .help("split the axis by a power of two, and vectorize the inner part");
+        return Verdict::Serial(found);
+    }
+    if let Some(obstacle) = lockstep::obstacle(facts, op) {
+        let (reason, at, label) = lockstep::reason(func, obstacle);
+        let mut found = remark(func, op, &reason).label(func.op_location(at), label);
+        if !facts.is_noalias() {
+            found = found.help("if no two parameters are one buffer, say so: `attributes {noalias}`");
+        }
+        return Verdict::Serial(found);
+    }
+    Verdict::Lanes(lanes)
+}
+
+/// The largest power of two that divides `extent` and of which one access holds the narrowest elements.
+fn lanes(func: &Func, op: Op, extent: i64) -> i64 {
+    let touched = Touched::by(func, op);
+    let accesses = ops_under(func, func.op_regions(op)[0])
+        .filter(|&inner| matches!(func.opcode(inner), tir::LOAD | tir::STORE))
+        .filter(|&inner| func.operands(inner)[1..].iter().any(|&operand| touched.value(operand)));
+    let narrowest = accesses.filter_map(|inner| element_bytes(func, inner)).min().unwrap_or(4);
+    let power = 1i64 << extent.trailing_zeros().min(62);
+    power.min(ACCESS_BYTES / narrowest.clamp(1, ACCESS_BYTES))
+}
+
+fn element_bytes(func: &Func, access: Op) -> Option<i64> {
+    match func.type_data(func.value_type(func.operand(access, 0))) {
+        TypeData::Shaped { elem, .. } | TypeData::Ref { elem, .. } => {
+            func.as_scalar(*elem).map(|scalar| i64::from(scalar.bytes()))
+        }
+        _ => None,
+    }
+}
+
+/// Says that the loop `op` stays scalar.
+pub(super) fn remark(func: &Func, op: Op, reason: &str) -> Diagnostic {
+    let var = func.value_text(loop_var(func, op));
+    let text = format!("the loop `{var}` is not vectorized: {reason}");
+    Diagnostic::remark("not-vectorized", func.op_location(op), text)
+}
