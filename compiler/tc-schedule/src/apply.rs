@@ -5,10 +5,12 @@ use crate::graph::{AxisId, Graph, TensorRef};
 use crate::operator::{Define, Operator};
 use crate::params::Point;
 use crate::primitives;
+use crate::remedy::{Change, Patch};
 use crate::space::Domain;
 use crate::value::eval_op;
 use tc_dialects::sched;
 use tc_ir::opdef::Role;
+use tc_ir::func::Def;
 use tc_ir::{Func, Op, Region, Value, keys};
 use tc_support::{Diagnostic, Diagnostics, suggest};
 
@@ -46,16 +48,40 @@ pub(crate) fn apply_at(
     point: &Point,
     observe: Option<Observer<'_>>,
 ) -> Result<Applied, Diagnostics> {
-    let graph = operator.graph()?;
-    let mut env = vec![Item::Unset; sched.n_value_ids()];
-    for (&param, &value) in sched.params().iter().zip(&point.values) {
-        env[param.as_u32() as usize] = Item::Int(value);
-    }
-    let (found, directives, entered) = (Diagnostics::new(), Vec::new(), Vec::new());
-    let mut run = Run { operator, graph, sched, env, found, observe, entered, directives };
+    let mut run = Run::new(operator, sched, point)?;
+    run.observe = observe;
     run.body();
-    let Run { graph, env, directives, found, .. } = run;
-    if found.has_errors() { Err(found) } else { Ok(Applied { graph, env, directives }) }
+    run.end()
+}
+
+/// The same with a change to the schedule.
+pub(crate) fn apply_changed(
+    operator: &Operator<'_>,
+    sched: &Func,
+    point: &Point,
+    patch: &Patch,
+) -> Result<Applied, Diagnostics> {
+    let mut run = Run::new(operator, sched, point)?;
+    run.patch = Some(patch);
+    run.body();
+    if let Change::AtEnd(edit) = &patch.change {
+        edit.apply(&mut run.graph);
+    }
+    run.end()
+}
+
+/// What stands before each of the directives `at`: the graph, and what values stand for. Directives that are in error
+/// do not end the run.
+pub(crate) fn before(operator: &Operator<'_>, sched: &Func, point: &Point, at: &[Op]) -> Vec<(Op, Graph, Vec<Item>)> {
+    let Ok(mut run) = Run::new(operator, sched, point) else { return Vec::new() };
+    run.watched = at;
+    run.body();
+    let mut seen = run.seen;
+    // A directive that was not reached is looked at with all others applied.
+    let missing = at.iter().filter(|op| !seen.iter().any(|(other, _, _)| other == *op));
+    let missing: Vec<Op> = missing.copied().collect();
+    seen.extend(missing.into_iter().map(|op| (op, run.graph.clone(), run.env.clone())));
+    seen
 }
 
 struct Run<'a, 'o> {
@@ -68,6 +94,38 @@ struct Run<'a, 'o> {
     /// The conditionals whose branch is being run.
     entered: Vec<Op>,
     directives: Vec<Op>,
+    /// What is changed of the schedule.
+    patch: Option<&'a Patch>,
+    /// The directives before which the state is kept, and what was.
+    watched: &'a [Op],
+    seen: Vec<(Op, Graph, Vec<Item>)>,
+}
+
+impl<'a, 'o> Run<'a, 'o> {
+    fn new(operator: &'a Operator<'a>, sched: &'a Func, point: &Point) -> Result<Run<'a, 'o>, Diagnostics> {
+        let mut env = vec![Item::Unset; sched.n_value_ids()];
+        for (&param, &value) in sched.params().iter().zip(&point.values) {
+            env[param.as_u32() as usize] = Item::Int(value);
+        }
+        Ok(Run {
+            operator,
+            graph: operator.graph()?,
+            sched,
+            env,
+            found: Diagnostics::new(),
+            observe: None,
+            entered: Vec::new(),
+            directives: Vec::new(),
+            patch: None,
+            watched: &[],
+            seen: Vec::new(),
+        })
+    }
+
+    fn end(self) -> Result<Applied, Diagnostics> {
+        let Run { graph, env, directives, found, .. } = self;
+        if found.has_errors() { Err(found) } else { Ok(Applied { graph, env, directives }) }
+    }
 }
 
 impl Run<'_, '_> {
@@ -139,6 +197,55 @@ impl Run<'_, '_> {
     }
 
     fn step(&mut self, op: Op) {
+        if self.watched.contains(&op) {
+            self.seen.push((op, self.graph.clone(), self.env.clone()));
+        }
+        match self.patch {
+            Some(patch) => self.step_changed(op, patch),
+            None => self.step_as_written(op),
+        }
+    }
+
+    fn step_changed(&mut self, op: Op, patch: &Patch) {
+        match &patch.change {
+            // Moved here, with the stages that it names.
+            Change::Hoist { before } if *before == op => {
+                for &value in self.sched.operands(patch.at) {
+                    if let Def::Result(def, _) = self.sched.def(value) {
+                        self.step_as_written(def);
+                    }
+                }
+                self.step_as_written(patch.at);
+                self.step_as_written(op);
+            }
+            _ if patch.at != op => self.step_as_written(op),
+            Change::Hoist { .. } => {}
+            Change::LeaveOut => self.set_results(op, &vec![Item::Undefined; self.sched.n_results(op)]),
+            Change::Results(items) => self.set_results(op, items),
+            Change::Instead(edit) => {
+                edit.apply(&mut self.graph);
+                self.set_results(op, &vec![Item::Undefined; self.sched.n_results(op)]);
+            }
+            Change::Before(edit) => {
+                edit.apply(&mut self.graph);
+                self.step_as_written(op);
+            }
+            Change::Operands(operands) => {
+                let env = self.env.clone();
+                for &(value, item) in operands {
+                    self.env[value.as_u32() as usize] = item;
+                }
+                self.step_as_written(op);
+                // Others that use the same values mean what is written.
+                for &(value, _) in operands {
+                    self.env[value.as_u32() as usize] = env[value.as_u32() as usize];
+                }
+            }
+            Change::AtEnd(_) => self.step_as_written(op),
+        }
+    }
+
+    fn step_as_written(&mut self, op: Op) {
         let sched = self.sched;
         match sched.role(op) {
             Role::Stage => match self.stage(op) {

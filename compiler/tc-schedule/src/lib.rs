@@ -29,9 +29,11 @@ mod params;
 mod plan;
 mod predicate;
 mod primitives;
+mod remedy;
 mod scope;
 pub mod space;
 mod value;
+mod written;
 
 pub use bounds::{Bounds, OverLimit};
 pub use graph::Graph;
@@ -91,8 +93,12 @@ pub fn lower(
     options: &Options,
 ) -> Result<Func, Diagnostics> {
     let operator = prepare(te, schedule, options)?;
-    let graph = apply::apply(&operator, schedule, &options.defines, None)?;
-    program(&operator, schedule, module, graph, Extent::Whole)
+    let Some(sched) = schedule else { return program(&operator, None, module, operator.graph()?, Extent::Whole) };
+    let point = space::Domain::of(&operator, sched, &options.defines)?.first()?;
+    let lowered = apply::apply_at(&operator, sched, &point, None)
+        .and_then(|applied| program(&operator, schedule, module, applied.graph, Extent::Whole));
+    // Helps are tried where somebody reads them; a search over points asks for bounds.
+    lowered.map_err(|found| remedy::Remedy { operator: &operator, sched, module, point: &point }.apply(found))
 }
 
 fn program(

@@ -43,7 +43,7 @@ impl Param {
     pub fn show(&self, value: i64) -> String {
         match (self.elem, value) {
             (Elem::Bool, 0) => "false".to_string(),
-            (Elem::Bool, _) => "true".to_string(),
+            (Elem::Bool, 1) => "true".to_string(),
             _ => value.to_string(),
         }
     }

@@ -6,9 +6,10 @@
 
 use super::member::Directive;
 use crate::apply::Applied;
-use crate::directive::{Item, show_axis};
+use crate::directive::Item;
 use crate::graph::{Attach, AxisId, Graph, Kind, Relation, Source, StageId};
 use crate::scope::Scope;
+use crate::written;
 use rustc_hash::FxHashMap;
 use std::fmt::Write as _;
 use tc_ir::walk::ops_under;
@@ -198,9 +199,12 @@ fn stage_numbers(graph: &Graph) -> Vec<u64> {
         numbers[stage.idx()] = if data.made_by == Loc::NONE {
             data.name.bytes().fold(7, |hash, byte| mix([8, hash, byte.into()]))
         } else {
-            let kind = u64::from(data.source == Source::Copy);
-            let read = data.reads.iter().fold(kind, |hash, read| mix([9, hash, numbers[read.from.stage.idx()]]));
-            mix([10, read, data.scope.map_or(0, |scope| scope.rank().into())])
+            let what = match data.source {
+                Source::Copy => data.reads.iter().fold(1, |hash, read| mix([9, hash, numbers[read.from.stage.idx()]])),
+                // It computes what a stage of the operator did, whatever serves its reads.
+                source => format!("{source:?}").bytes().fold(2, |hash, byte| mix([9, hash, byte.into()])),
+            };
+            mix([10, what, data.scope.map_or(0, |scope| scope.rank().into())])
         };
     }
     numbers
@@ -221,26 +225,17 @@ impl Writer<'_> {
         let sched = self.sched;
         let row = sched.row(op);
         let name = row.short.unwrap_or(row.name).to_string();
-        let (mut key, mut parts) = (name.clone(), Vec::new());
-        for (nth, param) in row.params.iter().enumerate() {
-            let operands = sched.param_operands(op, nth);
-            let shown: Vec<String> = operands.iter().map(|&value| self.show(value)).collect();
-            if !shown.is_empty() {
-                let by_key = if param.keyed { format!("{} = ", param.name) } else { String::new() };
-                parts.push(format!("{by_key}{}", shown.join(", ")));
-            }
-            let keys: Vec<String> = operands.iter().map(|&value| self.key(value)).collect();
+        let mut key = name.clone();
+        for nth in 0..row.params.len() {
+            let keys: Vec<String> = sched.param_operands(op, nth).iter().map(|&value| self.key(value)).collect();
             let _ = write!(key, "|{}", keys.join(","));
         }
-        for &(attr_name, attr) in sched.entries(sched.op_attrs(op)) {
-            let (word, text) = (sched.text(attr_name), sched.show_attr(attr));
-            let _ = write!(key, "|{word}={text}");
-            let by_position = row.params.iter().any(|param| param.name == word && !param.keyed);
-            parts.push(if by_position { text } else { format!("{word} = {text}") });
+        for &(word, attr) in sched.entries(sched.op_attrs(op)) {
+            let _ = write!(key, "|{}={}", sched.text(word), sched.show_attr(attr));
         }
         self.regions(op, &mut key);
         let loc = sched.op_locs(op).source;
-        let text = format!("{name}({})", parts.join(", "));
+        let text = written::call(sched, op, &|value| self.show(value));
         let shown = SHOWN.contains(&name.as_str());
         Spoken { key, shown, directive: Directive { name, text, location: sched.location(loc), loc, op } }
     }
@@ -294,13 +289,13 @@ impl Writer<'_> {
         }
     }
 
-    /// `Conv.i`, `32`
+    /// `Conv.i`, `tx`, `32`
     fn show(&self, value: Value) -> String {
         let graph = &self.applied.graph;
         match self.item(value) {
             Item::Int(int) => int.to_string(),
             Item::Tensor(tensor) => graph[tensor.stage].tensors[tensor.result as usize].name.to_string(),
-            Item::Axis(axis) => show_axis(graph, axis),
+            Item::Axis(axis) => written::axis(graph, axis),
             _ => self.sched.value_text(value).to_string(),
         }
     }
