@@ -96,6 +96,7 @@ pub struct Analyzer {
     last_context: u32,
     pub(crate) simplified: Memo<Expr>,
     pub(crate) bounds: Memo<Interval>,
+    pub(crate) quick: Memo<Interval>,
     pub(crate) moduli: Memo<ModularSet>,
     /// See [`Analyzer::key`]; holds in every context.
     pub(crate) keys: Vec<Option<Expr>>,
@@ -170,8 +171,10 @@ impl Analyzer {
     /// of the next one changes nothing that was found before.
     fn newest(&mut self, var: Var) -> Option<usize> {
         let index = self.pool.var(var).index();
-        let unknown =
-            self.simplified.ends_before(index) && self.bounds.ends_before(index) && self.moduli.ends_before(index);
+        let unknown = self.simplified.ends_before(index)
+            && self.bounds.ends_before(index)
+            && self.quick.ends_before(index)
+            && self.moduli.ends_before(index);
         unknown.then_some(index)
     }
 
@@ -237,6 +240,7 @@ impl Analyzer {
                 Some(Undo::Remembered(index)) => {
                     self.simplified.truncate(index);
                     self.bounds.truncate(index);
+                    self.quick.truncate(index);
                     self.moduli.truncate(index);
                 }
                 None => break,
@@ -286,6 +290,7 @@ impl Analyzer {
             self.last_context = 0;
             self.simplified = Memo::default();
             self.bounds = Memo::default();
+            self.quick = Memo::default();
             self.moduli = Memo::default();
         }
         self.context = self.last_context;

@@ -39,7 +39,7 @@
 //!
 //! None.
 
-use crate::analysis::places::walk_places;
+use crate::analysis::places::{Places, walk_places};
 use tc_arith::{Expr, Var};
 use tc_dialects::algebra::{Algebra, const_extent};
 use tc_dialects::{arith, forms, tir};
@@ -80,9 +80,13 @@ pub struct CheckBounds {
 impl FuncPass for CheckBounds {
     fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
         let (func, strict) = (&*func, self.options.strict);
-        walk_places(func, |algebra, op| {
+        walk_places(func, |places, op| {
             for index in indices(func, op) {
-                match check(func, algebra, op, &index) {
+                let verdict = match is_plainly_within(func, places, &index) {
+                    true => Verdict::Within,
+                    false => check(func, places.algebra(), op, &index),
+                };
+                match verdict {
                     Verdict::Within => cx.count("indices proved in range", 1),
                     Verdict::Out(diagnostic) => cx.report(diagnostic),
                     Verdict::Unknown(text) => {
@@ -135,6 +139,18 @@ fn indices(func: &Func, op: Op) -> Vec<Index> {
     let dims = values.iter().zip(shape.iter()).enumerate();
     dims.map(|(dim, (&value, &extent))| Index { buffer, dim, value, length: lengths.get(dim).copied(), extent })
         .collect()
+}
+
+/// Do the ranges of the loops alone keep the index within a constant extent?
+fn is_plainly_within(func: &Func, places: &mut Places<'_>, index: &Index) -> bool {
+    let is_number = func.value_scalar(index.value).is_some_and(|scalar| scalar.lanes == 1);
+    match func.as_int(index.extent) {
+        Some(extent) if is_number && index.length.is_none() => {
+            let interval = places.quick_bounds(index.value);
+            interval.all_at_least(0) && interval.all_at_most(extent.saturating_sub(1))
+        }
+        _ => false,
+    }
 }
 
 fn check(func: &Func, algebra: &mut Algebra, op: Op, index: &Index) -> Verdict {

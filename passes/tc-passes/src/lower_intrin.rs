@@ -39,10 +39,8 @@
 //! not used.
 
 use crate::analysis::order;
-use crate::analysis::places::walk_places;
+use crate::analysis::places::{Places, walk_places};
 use indexmap::IndexMap;
-use tc_arith::Interval;
-use tc_dialects::algebra::Algebra;
 use tc_dialects::{arith, forms, tir};
 use tc_ir::attrs::AttrData;
 use tc_ir::rewrite::rewrite_ops;
@@ -76,9 +74,11 @@ impl FuncPass for LowerIntrin {
         let changed = rewrite_ops(func, |rw, op| {
             let counter = match rw.func().opcode(op) {
                 arith::DIV | arith::MOD => {
-                    let sign = signs.get(&op).copied();
-                    let Some(sign) = sign else { return };
-                    divide(rw, op, sign);
+                    let is_int = |scalar: Scalar| scalar.elem.is_int();
+                    if !rw.func().value_scalar(rw.func().operand(op, 0)).is_some_and(is_int) {
+                        return;
+                    }
+                    divide(rw, op, signs.get(&op).copied().unwrap_or(Sign::Any));
                     "divisions lowered"
                 }
                 arith::SIGMOID => {
@@ -111,41 +111,49 @@ enum Sign {
     Any,
 }
 
-/// The divisions of integers, in order, and what is proved of each where it stands.
+/// The divisions of integers that shifts and masks do not do, in order, and what is proved of each where it stands.
 fn signs_of_divisions(func: &Func) -> IndexMap<Op, Sign> {
     let mut found = IndexMap::new();
-    if !all_ops(func).any(|op| is_division(func, op)) {
+    if !all_ops(func).any(|op| needs_sign(func, op)) {
         return found;
     }
-    walk_places(func, |algebra, op| {
-        if is_division(func, op) {
-            found.insert(op, sign(func, algebra, op));
+    walk_places(func, |places, op| {
+        if needs_sign(func, op) {
+            found.insert(op, sign(func, places, op));
         }
     });
     found
 }
 
-fn is_division(func: &Func, op: Op) -> bool {
+fn needs_sign(func: &Func, op: Op) -> bool {
     matches!(func.opcode(op), arith::DIV | arith::MOD)
         && func.value_scalar(func.operand(op, 0)).is_some_and(|scalar| scalar.elem.is_int())
+        && power_of_two(func, func.operand(op, 1)).is_none()
 }
 
-fn sign(func: &Func, algebra: &mut Algebra, op: Op) -> Sign {
+/// The power of two that every lane of `value` is.
+fn power_of_two(func: &Func, value: Value) -> Option<i64> {
+    splat(func, value).filter(|&divisor| divisor > 0 && divisor.count_ones() == 1)
+}
+
+fn sign(func: &Func, places: &mut Places<'_>, op: Op) -> Sign {
     let scalar = func.value_scalar(func.operand(op, 0)).expect("a division is of numbers");
     if scalar.elem.kind() == ElemKind::Unsigned {
         return Sign::Positive;
     }
-    let mut bounds = |value: Value| -> Interval {
+    let mut at_least = |value: Value, least: i64| -> bool {
         match scalar.lanes {
             1 => {
-                let expr = algebra.expr(func, value);
-                algebra.analyzer.bounds(expr)
+                places.quick_bounds(value).all_at_least(least) || {
+                    let algebra = places.algebra();
+                    let expr = algebra.expr(func, value);
+                    algebra.analyzer.bounds(expr).all_at_least(least)
+                }
             }
-            _ => splat(func, value).map_or(Interval::FULL, Interval::point),
+            _ => splat(func, value).is_some_and(|value| value >= least),
         }
     };
-    let (lhs, rhs) = (bounds(func.operand(op, 0)), bounds(func.operand(op, 1)));
-    match (lhs.all_at_least(0), rhs.all_at_least(1)) {
+    match (at_least(func.operand(op, 0), 0), at_least(func.operand(op, 1), 1)) {
         (true, true) => Sign::Positive,
         (_, true) => Sign::PositiveDivisor,
         _ => Sign::Any,
@@ -193,7 +201,7 @@ fn divide(rw: &mut Rewriter<'_>, op: Op, sign: Sign) {
     let quotient = func.opcode(op) == arith::DIV;
     let (lhs, rhs) = (func.operand(op, 0), func.operand(op, 1));
     let scalar = func.value_scalar(lhs).expect("a division is of numbers");
-    let power = splat(func, rhs).filter(|&divisor| divisor > 0 && divisor.count_ones() == 1);
+    let power = power_of_two(func, rhs);
     let mut b = rw.before(op);
     let mut make = Make { b: &mut b, scalar };
     let value = match power {

@@ -16,9 +16,9 @@ pub(super) fn declare(func: &mut Func) -> u64 {
         return 0;
     }
     let mut found: Vec<(Op, u64)> = Vec::new();
-    walk_places(func, |algebra, op| {
+    walk_places(func, |places, op| {
         let Some((base, elem)) = neighbours(func, op) else { return };
-        let aligned = proved(func, algebra, op, base, elem);
+        let aligned = proved(func, places.algebra(), op, base, elem);
         let declared = func.int_of(op, keys::ALIGNED).and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or(0);
         if aligned >= 2 * u64::from(elem.bytes()) && aligned > declared {
             found.push((op, aligned));
