@@ -18,7 +18,7 @@ const MAX_THREADS: i64 = 1 << 16;
 /// How a reduction is written out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Path {
-    /// There is nothing to combine.
+    /// There is nothing to combine, or nobody asks for the result.
     Copy,
     /// A group lies within a warp.
     Warp,
@@ -32,7 +32,7 @@ impl Path {
     /// What the pass counts.
     pub(super) fn name(self) -> &'static str {
         match self {
-            Path::Copy => "reductions of one thread",
+            Path::Copy => "reductions of nothing",
             Path::Warp => "reductions within a warp",
             Path::Warps => "reductions across warps",
             Path::Shared => "reductions through shared memory",
@@ -167,8 +167,11 @@ fn path(func: &Func, plan: &Plan, shuffles: bool) -> Path {
         func.value_scalar(value).is_some_and(|scalar| !matches!(scalar.elem, Elem::F8E4M3 | Elem::F8E5M2 | Elem::TF32))
     };
     let exchange = shuffles && contiguous && func.operands(plan.op).iter().all(exchanged);
+    // What nobody asks for is not computed: in a phased program the reduction does nothing else.
+    let is_used = func.results(plan.op).any(|value| func.n_uses(value) > 0);
     match n {
         1 => Path::Copy,
+        _ if !is_used => Path::Copy,
         _ if exchange && (WARP % n == 0 || total <= WARP) => Path::Warp,
         _ if exchange && (n % WARP == 0 || n == total) => Path::Warps,
         _ => Path::Shared,
