@@ -287,3 +287,39 @@ fn a_lane_outside_its_group_is_found() {
         assert_eq!((line(&module, &found.diagnostic.location), found.count), (3, 3));
     }
 }
+
+/// The sum of 32 threads by a reduction, less that by shuffles of which the last goes `last` lanes far.
+fn difference(last: u32) -> String {
+    let mut text = "tir.func @f(A: f32[32], B: f32[32]) {
+       for t in 0..32 bind(threadIdx.x) {
+         total = gpu.all_reduce(A[t], axes = [threadIdx.x]) (a: f32, b: f32) {
+           yield a + b
+         }
+         let s0 = A[t]
+"
+    .to_string();
+    for (nth, bit) in [16, 8, 4, 2, last].into_iter().enumerate() {
+        text += &format!("let s{} = s{nth} + gpu.shuffle(s{nth}, {bit}, xor)\n", nth + 1);
+    }
+    text + "B[t] = total - s5\n}\n}"
+}
+
+#[test]
+fn rounding_is_told_from_error_where_threads_exchange_values() {
+    let zero = "tir.func @f(A: f32[32], B: f32[32]) {
+       for t in 0..32 bind(threadIdx.x) {
+         B[t] = A[t] - A[t]
+       }
+     }";
+    let agree = |before: &str, after: &str| {
+        tc_sim::agree(&parse(before), &parse(after), "f", &tc_sim::CheckOptions::default()).expect("both run")
+    };
+    // The two sums are rounded differently, and what is left is nothing next to what was summed.
+    let report = agree(&difference(1), &difference(1).replace("total - s5", "s5 - total"));
+    assert!(report.agrees(), "{report}");
+    let report = agree(&difference(1), zero);
+    assert!(report.agrees(), "{report}");
+    // Half of the values twice is something else.
+    let report = agree(&difference(2), zero);
+    assert!(!report.agrees(), "{report}");
+}
