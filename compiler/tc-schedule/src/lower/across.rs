@@ -32,11 +32,12 @@ impl<'a> Emitter<'a> {
         for &leaf in outer {
             self.enter_leaf(stage, leaf)?;
         }
+        // A loop over threads is not iterated, so it may as well stand outside of those that are: what threads do together
+        // then has their numbers. Where a stage is attached at it, it stands where the schedule has it too.
         let later: Vec<AxisId> = inner.iter().copied().filter(is_thread).collect();
-        if !self.in_kernel()
-            && let Some(&first) = later.first()
-        {
-            self.open_loop(stage, first);
+        let twice = later.iter().any(|leaf| self.attached.contains_key(leaf));
+        for &leaf in &later {
+            self.open_loop(stage, leaf);
         }
         let within = self.open.len();
         let reduce = self.operator.reduction(graph[stage].source).expect("a stage with such an axis reduces");
@@ -47,7 +48,7 @@ impl<'a> Emitter<'a> {
         for (&part, value) in parts.iter().zip(identity) {
             self.store_at(part, &zero, value);
         }
-        for &leaf in inner {
+        for &leaf in inner.iter().filter(|leaf| twice || !is_thread(leaf)) {
             self.enter_leaf(stage, leaf)?;
         }
         self.parts = Some((stage, parts.clone()));
@@ -66,13 +67,6 @@ impl<'a> Emitter<'a> {
         self.write_back(stage, init, &combiner, reduced)?;
         self.close(depth);
         Ok(())
-    }
-
-    /// Does a launch coordinate's loop stand around what is written now?
-    fn in_kernel(&self) -> bool {
-        let launches =
-            |var| Vars::as_counter(var).is_some_and(|leaf| matches!(self.graph()[leaf].kind, Kind::Launch(_)));
-        self.open.iter().filter_map(|open| open.counter).any(launches)
     }
 
     /// A variable of each thread for each result of `stage`.
