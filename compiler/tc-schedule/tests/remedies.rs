@@ -84,3 +84,14 @@ fn a_finding_beside_others_gets_its_help_all_the_same() {
     let told: Vec<(&str, Option<&str>)> = found.iter().map(|one| (one.code, one.help.as_deref())).collect();
     assert_eq!(told, [("vectorized-reduction", Some("`vectorize(S.i)`")), ("factor", None)]);
 }
+
+#[test]
+fn a_schedule_of_too_many_directives_is_refused_where_they_end() {
+    let mut text = format!("{OPERATOR}schedule @s for @f {{\n");
+    (0..100_001).for_each(|_| text += "  pragma(B.i, auto_unroll_max_step = 1)\n");
+    text += "}\n";
+    let module = parse(&text);
+    let found = lower(&module, "f", "s").expect_err("it is refused");
+    let told: Vec<(&str, &str)> = found.iter().map(|one| (one.code, one.message.as_str())).collect();
+    assert_eq!(told, [("schedule-size", "a schedule runs at most 100000 directives")]);
+}
