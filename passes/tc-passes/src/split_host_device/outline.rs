@@ -1,11 +1,12 @@
 //! One nest: what it takes from outside, its kernel, and the call in its place.
 
+use crate::analysis::invariant::runs_anywhere;
 use indexmap::IndexSet;
-use tc_dialects::{arith, forms, tir};
+use tc_dialects::{forms, tir};
 use tc_ir::clone::Importer;
 use tc_ir::func::{ParamDecl, SymbolDecl};
 use tc_ir::walk::{all_ops, is_inside, ops_under};
-use tc_ir::{Attr, AttrData, Attrs, Builder, Def, Func, Locs, Name, Op, Rewriter, TypeData, Value, effects, keys};
+use tc_ir::{Attr, AttrData, Attrs, Builder, Def, Func, Locs, Name, Op, Rewriter, TypeData, Value, keys};
 use tc_support::Diagnostic;
 
 /// What a nest takes from outside.
@@ -81,12 +82,8 @@ fn defined_in(func: &Func, value: Value, nest: Op) -> bool {
 
 /// Arithmetic that may run anywhere and so is not worth a parameter.
 fn is_cheap(func: &Func, op: Op) -> bool {
-    let summary = effects::summary(func, op);
-    // A division by a literal that is not zero fails nowhere.
-    let divides = matches!(func.opcode(op), arith::DIV | arith::MOD | arith::TDIV | arith::TMOD)
-        && func.const_int(func.operand(op, 1)).is_some_and(|divisor| divisor > 0);
     let number = func.result(op).is_some_and(|value| func.value_scalar(value).is_some());
-    number && func.op_regions(op).is_empty() && summary.is_pure() && (summary.speculatable || divides)
+    number && func.op_regions(op).is_empty() && runs_anywhere(func, op)
 }
 
 /// The kernel of `nest`.

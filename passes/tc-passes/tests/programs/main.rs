@@ -1,6 +1,7 @@
 //! Passes over programs, from text to text.
 
 mod checks;
+mod guards;
 mod loops;
 mod pipeline;
 mod random;
