@@ -122,10 +122,10 @@ fn plan(func: &Func, op: Op, around: Option<&(Nest, Uniform)>, shuffles: bool) -
         digits(func, nest, &mut plan)?;
     }
     plan.path = path(func, &plan, shuffles);
-    for digit in plan.digits.iter().filter(|digit| digit.var.is_none() && asks_for(&plan, digit)) {
-        return Err(Box::new(unnamed(func, op, digit)));
+    match plan.digits.iter().find(|digit| digit.var.is_none() && asks_for(&plan, digit)) {
+        Some(digit) => Err(Box::new(unnamed(func, op, digit))),
+        None => Ok(plan),
     }
-    Ok(plan)
 }
 
 fn digits(func: &Func, nest: &Nest, plan: &mut Plan) -> Result<(), Box<Diagnostic>> {

@@ -33,7 +33,8 @@
 //!   $8 = gpu.shuffle($7, 2, xor)
 //!   let $9 = $7 + $8
 //!   $10 = gpu.shuffle($9, 1, xor)
-//!   B[tx] = $9 + $10
+//!   let total = $9 + $10
+//!   B[tx] = total
 //! }
 //! ```
 //!
