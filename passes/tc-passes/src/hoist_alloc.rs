@@ -11,7 +11,8 @@
 //! # Output form
 //!
 //! `hoisted`: on-chip allocs stand in the outermost launch loop, above everything else there, in the order of their first
-//! use; global ones stand at the top of the function. Without a launch nest all stand at the top.
+//! use; global ones stand at the top of the function. Without a launch nest all stand at the top. A view stands where it
+//! was, or moves along behind its base.
 //!
 //! # Example
 //!
@@ -84,11 +85,20 @@ impl FuncPass for HoistAlloc {
                 continue;
             }
             cx.count("allocs moved", allocs.len() as u64);
+            let uses = Uses::of(func);
             let mut rw = Rewriter::new(func);
             for op in allocs.into_iter().rev() {
                 match rw.func().first_op(region) {
                     Some(first) if first != op => rw.move_before(op, first),
                     _ => {}
+                }
+                // Views that stood outside the nest stay with their base.
+                for view in views(rw.func(), &uses, op).into_iter().rev() {
+                    if let (Some(nest), Some(next)) = (home, rw.func().next_op(op))
+                        && nest_of(rw.func(), view) != Some(nest)
+                    {
+                        rw.move_before(view, next);
+                    }
                 }
             }
             changed = true;
@@ -111,7 +121,10 @@ fn find_homes(func: &Func, cx: &mut PassCx) -> Option<IndexMap<Option<Op>, Vec<O
     let mut failed = false;
     for alloc in all_ops(func).filter(|&op| func.opcode(op) == tir::ALLOC) {
         let buffer = func.result(alloc).expect("the row has one result");
-        let users: Vec<Op> = uses.of_value(buffer).iter().map(|user| user.op).collect();
+        let views = views(func, &uses, alloc);
+        let places = std::iter::once(buffer).chain(views.iter().flat_map(|&view| func.results(view)));
+        let users = places.flat_map(|place| uses.of_value(place)).map(|user| user.op);
+        let users: Vec<Op> = users.filter(|user| !views.contains(user)).collect();
         let home = if forms::is_global(func, buffer) {
             None
         } else {
@@ -137,6 +150,21 @@ fn find_homes(func: &Func, cx: &mut PassCx) -> Option<IndexMap<Option<Op>, Vec<O
         (home, allocs.into_iter().map(|(_, op)| op).collect())
     });
     Some(sorted.collect())
+}
+
+/// The views of the buffer that `alloc` makes, and those of these; a base comes before its views.
+fn views(func: &Func, uses: &Uses, alloc: Op) -> Vec<Op> {
+    let mut found: Vec<Op> = Vec::new();
+    let mut pending = vec![alloc];
+    while let Some(op) = pending.pop() {
+        for user in func.results(op).flat_map(|place| uses.of_value(place)) {
+            if user.idx == 0 && func.opcode(user.op) == tir::VIEW {
+                found.push(user.op);
+                pending.push(user.op);
+            }
+        }
+    }
+    found
 }
 
 fn two_kernels(func: &Func, alloc: Op, stray: Op) -> Diagnostic {

@@ -19,6 +19,7 @@ pub mod legalize_dtype;
 pub mod loop_partition;
 pub mod lower_intrin;
 pub mod lower_thread_allreduce;
+pub mod merge_shared_memory;
 pub mod narrow_index;
 pub mod remove_no_op;
 pub mod schedule;

@@ -5,9 +5,9 @@
 
 use crate::{
     auto_inline, canonicalize, check_bounds, check_races, contract, cse, dce, hoist_alloc, hoist_if,
-    inject_virtual_thread, inline, legalize_dtype, loop_partition, lower_intrin, lower_thread_allreduce, narrow_index,
-    remove_no_op, schedule, simplify, software_pipeline, split_host_device, storage_flatten, thread_sync, unroll_loop,
-    vectorize_loop, verify_gpu_limits, verify_memory,
+    inject_virtual_thread, inline, legalize_dtype, loop_partition, lower_intrin, lower_thread_allreduce,
+    merge_shared_memory, narrow_index, remove_no_op, schedule, simplify, software_pipeline, split_host_device,
+    storage_flatten, thread_sync, unroll_loop, vectorize_loop, verify_gpu_limits, verify_memory,
 };
 use tc_pass::pipeline::quote_value;
 use tc_pass::{OptionError, PassInfo, PipelineInfo, RawOption, Step};
@@ -36,6 +36,7 @@ pub static PASSES: &[&PassInfo] = &[
     // Storage.
     &storage_flatten::INFO,
     &hoist_alloc::INFO,
+    &merge_shared_memory::INFO,
     &legalize_dtype::INFO,
     // Hardware.
     &lower_thread_allreduce::INFO,
@@ -120,6 +121,10 @@ pub fn cuda(raw: &[RawOption]) -> Result<Vec<Step>, OptionError> {
         Step::new(
             on("hoist-alloc"),
             "Before thread-sync, which must see a buffer's accesses in all iterations of the loop it was made in.",
+        ),
+        Step::new(
+            on("merge-shared-memory"),
+            "Before limits are looked at, and long before thread-sync: buffers that follow each other need a barrier between.",
         ),
         Step::new(
             on("verify-gpu-limits"),

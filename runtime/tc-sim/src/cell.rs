@@ -78,16 +78,20 @@ pub(crate) fn decode(elem: Elem, bytes: &[u8]) -> Cell {
 
 /// Appends the little-endian bytes of an element.
 pub(crate) fn encode(elem: Elem, cell: Cell, bytes: &mut Vec<u8>) {
+    bytes.extend_from_slice(&bits_of(elem, cell).to_le_bytes()[..elem.bytes() as usize]);
+}
+
+/// The bits of an element as memory holds them; those past its width say nothing.
+pub(crate) fn bits_of(elem: Elem, cell: Cell) -> u64 {
     let float = || f32::from_bits(cell as u32);
-    let raw = match elem {
+    match elem {
         Elem::F16 => u64::from(f16::from_f32(float()).to_bits()),
         Elem::BF16 => u64::from(bf16::from_f32(float()).to_bits()),
         // An E5M2 is the upper half of a binary16, which holds each of its values.
         Elem::F8E5M2 => u64::from(f16::from_f32(float()).to_bits() >> 8),
         Elem::F8E4M3 => u64::from(encode_e4m3(float())),
         _ => cell,
-    };
-    bytes.extend_from_slice(&raw.to_le_bytes()[..elem.bytes() as usize]);
+    }
 }
 
 /// Sign, 4 exponent bits with bias 7, 3 fraction bits; all ones are NaN.

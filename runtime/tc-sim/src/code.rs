@@ -340,6 +340,20 @@ pub(crate) enum Space {
     Local(usize),
 }
 
+/// How a buffer that shares memory with others lies in it: its cells hold bits, of as many bytes as all of them can be
+/// divided into.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Window {
+    /// The byte it starts at.
+    pub(crate) start_byte: usize,
+    /// The cell it starts at.
+    pub(crate) start: usize,
+    /// The bytes that a cell holds.
+    pub(crate) cell_bytes: usize,
+    /// The cells that a component of an element takes.
+    pub(crate) n_cells: usize,
+}
+
 /// A buffer that a kernel knows.
 #[derive(Clone, Debug)]
 pub(crate) struct BufDecl {
@@ -353,11 +367,18 @@ pub(crate) struct BufDecl {
     /// Cells: elements times lanes.
     pub(crate) cells: usize,
     pub(crate) space: Space,
+    /// Set where it shares memory with other buffers.
+    pub(crate) window: Option<Window>,
     /// Where it is made.
     pub(crate) location: Location,
 }
 
 impl BufDecl {
+    /// The bytes of all its cells.
+    pub(crate) fn bytes(&self) -> usize {
+        self.cells * self.elem.bytes() as usize
+    }
+
     /// Where the elements of an array of this shape lie, row-major; `None` where they lie one after another.
     pub(crate) fn places(&self) -> Option<Vec<usize>> {
         let n: u64 = self.shape.iter().product();

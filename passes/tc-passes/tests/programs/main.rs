@@ -4,6 +4,7 @@ mod checks;
 mod guards;
 mod loops;
 mod pipeline;
+mod pipelined;
 mod random;
 mod reductions;
 mod split;

@@ -212,6 +212,7 @@ impl<'m> Compiler<'m, '_> {
             tir::LOAD => self.load(op),
             tir::STORE => self.store(op),
             tir::ALLOC => self.alloc(op),
+            tir::VIEW => self.view(op),
             tir::CALL => self.call(op),
             gpu::BARRIER => self.barrier(op),
             gpu::SHUFFLE => self.shuffle(op),

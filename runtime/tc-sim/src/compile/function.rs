@@ -128,6 +128,7 @@ impl<'m> Top<'m, '_> {
             match func.opcode(op) {
                 arith::CONSTANT => {}
                 tir::ALLOC => self.alloc(&mut frame, op)?,
+                tir::VIEW => view(&mut frame, op),
                 tir::CALL if callee_of(self.module, func, op).is_some_and(launches) => {
                     frame = self.host_part(frame, &mut pending)?;
                     frame = self.launching_call(frame, op)?;
@@ -200,7 +201,10 @@ impl<'m> Top<'m, '_> {
             })
             .collect();
         for &(_, op) in &deferred {
-            compiler.alloc(op)?;
+            match func.opcode(op) {
+                tir::VIEW => compiler.view(op)?,
+                _ => compiler.alloc(op)?,
+            }
         }
         let mut exports = Vec::new();
         for &op in ops {
@@ -212,6 +216,7 @@ impl<'m> Top<'m, '_> {
             }
         }
         compiler.k.emit(Instr::End);
+        compiler.k.settle_windows();
         let Compiler { k, mut frames, .. } = compiler;
         let mut frame = frames.pop().expect("a compiler has a function");
         let mut kernel = k.kernel;
@@ -300,6 +305,18 @@ impl<'m> Top<'m, '_> {
             }
         }
         Program { kernels, declarations: self.declarations, globals, n_host: self.n_host }
+    }
+}
+
+/// A view of a buffer that each kernel makes is made by each kernel too.
+fn view(frame: &mut Frame<'_>, op: Op) {
+    let func = frame.func;
+    if let Some(result) = func.result(op) {
+        let binding = match frame.binding(func.operand(op, 0)) {
+            Binding::Deferred(_) => Binding::Deferred(op),
+            other => other,
+        };
+        frame.bind(result, binding);
     }
 }
 

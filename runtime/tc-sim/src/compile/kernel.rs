@@ -1,7 +1,7 @@
 //! A kernel in the making: registers, constants, sites, buffers.
 
 use crate::cell::{self, Cell};
-use crate::code::{BufDecl, BufId, Instr, Kernel, NO_REG, Pc, Preload, Reg, Site, Space};
+use crate::code::{BufDecl, BufId, Instr, Kernel, NO_REG, Pc, Preload, Reg, Site, Space, Window};
 use std::collections::BTreeMap;
 use tc_dialects::tir::Coordinate;
 use tc_ir::{Elem, Scalar};
@@ -183,6 +183,39 @@ impl KernelBuilder {
         buf
     }
 
+    /// Divides the memory of buffers that lie inside one another into cells that all elements are made of.
+    pub(crate) fn settle_windows(&mut self) {
+        let kernel = &mut self.kernel;
+        let mut accessed = vec![false; kernel.buffers.len()];
+        for instr in &kernel.code {
+            if let Instr::Load(access) | Instr::Store(access) = instr {
+                accessed[access.buf as usize] = true;
+            }
+        }
+        for list in [&kernel.shared, &kernel.local] {
+            for &base in list {
+                let space = kernel.buffers[base as usize].space;
+                let inside = |decl: &BufDecl| decl.space == space;
+                if !kernel.buffers.iter().any(|decl| inside(decl) && decl.window.is_some()) {
+                    continue;
+                }
+                let mut cell_bytes = 0;
+                for (decl, _) in kernel.buffers.iter().zip(&accessed).filter(|(decl, used)| **used && inside(decl)) {
+                    let start = decl.window.map_or(0, |window| window.start_byte);
+                    cell_bytes = gcd(gcd(cell_bytes, decl.elem.bytes() as usize), start);
+                }
+                let cell_bytes = cell_bytes.max(1);
+                for decl in kernel.buffers.iter_mut().filter(|decl| decl.space == space) {
+                    let start_byte = decl.window.map_or(0, |window| window.start_byte);
+                    let n_cells = decl.elem.bytes() as usize / cell_bytes;
+                    decl.window = Some(Window { start_byte, start: start_byte / cell_bytes, cell_bytes, n_cells });
+                }
+                let base = &mut kernel.buffers[base as usize];
+                base.cells = base.bytes().div_ceil(cell_bytes);
+            }
+        }
+    }
+
     /// Sets the target of a jump to the next instruction.
     pub(crate) fn land(&mut self, at: Pc) {
         let here = self.pc();
@@ -196,4 +229,12 @@ impl KernelBuilder {
             _ => {}
         }
     }
+}
+
+fn gcd(a: usize, b: usize) -> usize {
+    let (mut a, mut b) = (a, b);
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
 }

@@ -4,7 +4,7 @@ use super::Result;
 use super::body::{Binding, Compiler};
 use super::kernel::Val;
 use super::sizes::{Sizes, eval_attr, eval_shape};
-use crate::code::{Access, BufDecl, BufId, Instr, Space};
+use crate::code::{Access, BufDecl, BufId, Instr, Space, Window};
 use tc_ir::{AttrData, Func, Op, Scalar, Value, keys};
 use tc_support::Location;
 
@@ -45,7 +45,7 @@ pub(super) fn declare(
         .filter(|&n| n < 1 << 40)
         .ok_or_else(|| format!("`{name}` is too large for the simulator"))?;
     let name = if name.is_empty() { "a buffer".to_string() } else { name.to_string() };
-    Ok(BufDecl { name, elem, lanes, shape, strides, cells: cells as usize, space, location })
+    Ok(BufDecl { name, elem, lanes, shape, strides, cells: cells as usize, space, window: None, location })
 }
 
 /// How far apart neighbours lie in each dimension: as the buffer says, else row-major.
@@ -80,14 +80,14 @@ impl Compiler<'_, '_> {
     pub(super) fn seen_as(&mut self, callee: &Func, param: Value, buf: BufId, sizes: &Sizes, op: Op) -> Result<BufId> {
         let own = &self.k.kernel.buffers[buf as usize];
         let location = own.location.clone();
-        let (space, elem, cells) = (own.space, own.elem, own.cells);
+        let (space, elem, cells, window) = (own.space, own.elem, own.cells, own.window);
         let name = callee.value_text(param);
         let mut decl = declare(callee, param, sizes, location).map_err(|text| self.error(op, "unsupported", text))?;
         if decl.elem != elem || decl.cells > cells {
             let text = format!("argument `{name}` of `@{}` does not fit its parameter", callee.symbol());
             return Err(self.error(op, "arguments", text));
         }
-        decl.space = space;
+        (decl.space, decl.window) = (space, window);
         self.k.kernel.buffers.push(decl);
         Ok(self.k.kernel.buffers.len() as BufId - 1)
     }
@@ -109,6 +109,34 @@ impl Compiler<'_, '_> {
                 buf
             }
         };
+        self.frame().bind(result, Binding::Buffer(buf));
+        Ok(())
+    }
+
+    /// A buffer inside another one: it lies where that does, from a byte on.
+    pub(super) fn view(&mut self, op: Op) -> Result<()> {
+        let func = self.func();
+        let (Some(result), &[base, offset]) = (func.result(op), func.operands(op)) else {
+            return Err(self.unsupported(op, "this view"));
+        };
+        let base = self.buffer(base, op)?;
+        let sizes = self.frame().sizes.clone();
+        let location = func.op_location(op);
+        let mut decl = declare(func, result, &sizes, location).map_err(|text| self.error(op, "unsupported", text))?;
+        let own = &self.k.kernel.buffers[base as usize];
+        if let Space::Global(_) = own.space {
+            return Err(self.unsupported(op, "a view of global memory"));
+        }
+        let start = func.const_int(offset).and_then(|offset| usize::try_from(offset).ok());
+        let start_byte = start.and_then(|start| start.checked_add(own.window.map_or(0, |window| window.start_byte)));
+        let fits = |end: usize| end <= own.window.map_or(0, |window| window.start_byte) + own.bytes();
+        let Some(start_byte) = start_byte.filter(|start| start.checked_add(decl.bytes()).is_some_and(fits)) else {
+            return Err(self.error(op, "unsupported", "a view that is not inside its base cannot be executed"));
+        };
+        decl.space = own.space;
+        decl.window = Some(Window { start_byte, start: 0, cell_bytes: 0, n_cells: 0 });
+        self.k.kernel.buffers.push(decl);
+        let buf = self.k.kernel.buffers.len() as BufId - 1;
         self.frame().bind(result, Binding::Buffer(buf));
         Ok(())
     }

@@ -102,14 +102,15 @@ impl Group {
     ) {
         let bytes = at.decl.elem.bytes() as usize;
         let aligned = at.access.aligned as usize;
+        let start = at.decl.window.map_or(0, |window| window.start_byte);
         let addr_of = |lane: usize| match addr {
             Addr::One(addr) => addr,
             Addr::Each => self.addrs[lane],
         };
         for_lanes(&self.live, |lane| {
             let addr = addr_of(lane);
-            if at.comp == 0 && !(addr * bytes).is_multiple_of(aligned) {
-                self.report_misaligned(at, lane, addr * bytes, launch, block);
+            if at.comp == 0 && !(start + addr * bytes).is_multiple_of(aligned) {
+                self.report_misaligned(at, lane, start + addr * bytes, launch, block);
             } else if at.comp > 0 && addr != first[lane] + at.comp {
                 self.report_gap(at, lane, launch, block);
             }

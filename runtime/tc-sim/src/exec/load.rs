@@ -30,6 +30,10 @@ impl Group {
                 value[part.clone()].fill(0);
             }
             let mags = if mag.is_empty() { &mut [][..] } else { &mut mag[part.clone()] };
+            if let Some(window) = at.decl.window {
+                self.load_window(at, window, addr, (&mut value[part], mags), launch, block);
+                continue;
+            }
             match at.decl.space {
                 Space::Local(idx) => self.load_local(at, idx, addr, (&mut value[part], mags), launch, block),
                 Space::Shared(idx) => self.load_shared(at, idx, addr, (&mut value[part], mags), launch, block),

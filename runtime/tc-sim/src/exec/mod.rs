@@ -3,6 +3,7 @@
 //! - [`group`]: a group of threads, and its arithmetic. [`control`]: its masks, loops, branches, barriers.
 //! - [`exchange`]: values that threads hand one another, by shuffles and reductions.
 //! - [`access`]: what loads and stores have in common. [`load`], [`store`]: the two, with their checks.
+//! - [`window`]: those to buffers that lie inside one another.
 //! - [`report`]: what is told of a finding.
 //! - [`block`]: blocks, phased and threaded, and launches of many.
 
@@ -14,5 +15,6 @@ mod group;
 mod load;
 mod report;
 mod store;
+mod window;
 
 pub(crate) use block::{Cells, Launch, launch};

@@ -41,6 +41,10 @@ impl Group {
             let value = &value[from..to];
             let (from, to) = part(&mag);
             let mags = if mag.is_empty() { &mag[..] } else { &mag[from..to] };
+            if let Some(window) = at.decl.window {
+                self.store_window(at, window, addr, (value, mags), launch, block);
+                continue;
+            }
             match at.decl.space {
                 Space::Local(idx) => self.store_local(idx, addr, (value, mags)),
                 Space::Shared(idx) => self.store_shared(at, idx, addr, (value, mags), launch, block),

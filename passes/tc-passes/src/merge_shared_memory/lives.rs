@@ -1,0 +1,77 @@
+//! From where to where a buffer is in use.
+
+use super::Buffer;
+use crate::analysis::launch::Nest;
+use crate::analysis::uniform::Uniform;
+use rustc_hash::FxHashMap;
+use tc_dialects::algebra::is_launch;
+use tc_dialects::tir;
+use tc_ir::uses::Uses;
+use tc_ir::walk::{ancestors, ops_under};
+use tc_ir::{Func, Op, Value};
+
+/// A stretch of the program, by the numbers of its ops; `None` where the buffer is not used.
+pub(super) type Life = Option<(usize, usize)>;
+
+/// Do the two meet?
+pub(super) fn meet(a: Life, b: Life) -> bool {
+    matches!((a, b), (Some((a_from, a_to)), Some((b_from, b_to))) if a_from <= b_to && b_from <= a_to)
+}
+
+/// The lives of `buffers` within `nest`.
+pub(super) fn of(func: &Func, nest: Op, buffers: &[Buffer]) -> Vec<Life> {
+    let uniform = Uniform::of(func, &Nest::of(func, nest));
+    let uses = Uses::of(func);
+    let mut stretches: FxHashMap<Op, (usize, usize)> = FxHashMap::default();
+    // An op comes before those in its regions, so its end is known when the next one outside is reached.
+    let ops: Vec<Op> = func.op_regions(nest).iter().flat_map(|&region| ops_under(func, region)).collect();
+    for (nth, &op) in ops.iter().enumerate() {
+        stretches.insert(op, (nth, nth));
+        for outer in ancestors(func, op).take_while(|&outer| outer != nest) {
+            if let Some((_, end)) = stretches.get_mut(&outer) {
+                *end = nth;
+            }
+        }
+    }
+    let life = |buffer: &Buffer| {
+        let mut life: Life = None;
+        for user in users(func, &uses, buffer.value) {
+            let whole = ancestors(func, user)
+                .take_while(|&outer| outer != nest)
+                .filter(|&outer| !is_passed_by_all(func, &uniform, outer))
+                .last()
+                .unwrap_or(user);
+            let Some(&(from, to)) = stretches.get(&whole) else { continue };
+            life = Some(life.map_or((from, to), |(first, last)| (first.min(from), last.max(to))));
+        }
+        life
+    };
+    buffers.iter().map(life).collect()
+}
+
+/// Do the threads of a block go through `op` together and once, so that a barrier may stand inside it?
+fn is_passed_by_all(func: &Func, uniform: &Uniform, op: Op) -> bool {
+    is_launch(func, op) || (func.opcode(op) == tir::IF && uniform.is(func.operand(op, 0)))
+}
+
+/// The references to `buffer` and the views of it, and those of these.
+pub(super) fn places_in(func: &Func, uses: &Uses, buffer: Value) -> Vec<Op> {
+    let (mut found, mut pending) = (Vec::new(), vec![buffer]);
+    while let Some(place) = pending.pop() {
+        for user in uses.of_value(place) {
+            if user.idx == 0 && matches!(func.opcode(user.op), tir::VIEW | tir::REF | tir::REGION) {
+                found.push(user.op);
+                pending.extend(func.results(user.op));
+            }
+        }
+    }
+    found
+}
+
+/// The ops that access `buffer`, through references and views too.
+fn users(func: &Func, uses: &Uses, buffer: Value) -> Vec<Op> {
+    let places = places_in(func, uses, buffer);
+    let values = std::iter::once(buffer).chain(places.iter().flat_map(|&op| func.results(op)));
+    let all = values.flat_map(|value| uses.of_value(value)).map(|user| user.op);
+    all.filter(|op| !places.contains(op)).collect()
+}

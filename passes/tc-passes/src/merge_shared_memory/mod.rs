@@ -1,0 +1,224 @@
+//! Puts the shared buffers of a kernel into one, and lets those whose lives do not meet have the same bytes.
+//!
+//! A kernel has one array of dynamic shared memory, whose size the launch gives, and only that may be larger than 48 KiB.
+//! The buffers in `shared.dyn` become views of one pool of bytes. Those in `shared` join them where they come to more than
+//! a kernel may have of fixed size, or where they are asked to.
+//!
+//! # Input form
+//!
+//! `flat` and `hoisted`, and not `threaded`: buffers that follow each other in one place need a barrier between, which is
+//! for `thread-sync` to put. (The reference merges after that, and loses barriers.)
+//!
+//! # Output form
+//!
+//! The same. A kernel has at most one alloc in `shared.dyn`.
+//!
+//! # Example
+//!
+//! ```tir
+//! alloc S: f32[32] in shared.dyn
+//! alloc T: i32[64] in shared.dyn
+//! S[tx] = A[tx]
+//! B[tx] = S[31 - tx]
+//! T[tx] = I[tx]
+//! J[tx] = T[31 - tx]
+//! ->
+//! alloc pool: u8[256] in shared.dyn
+//! S = tir.view(pool, 0) : f32[32] in shared.dyn
+//! T = tir.view(pool, 0) : i32[64] in shared.dyn
+//! S[tx] = A[tx]
+//! B[tx] = S[31 - tx]
+//! T[tx] = I[tx]
+//! J[tx] = T[31 - tx]
+//! ```
+//!
+//! # Algorithm
+//!
+//! 1. Of each launch nest take the buffers in `shared.dyn`; and those in `shared` if `merge-static` says so, or if they are
+//!    too many bytes for memory of fixed size. Where there is one buffer only and it may stay, nothing is done.
+//! 2. The life of a buffer goes from its first access to its last one. An access in a loop, or under a condition that
+//!    differs between threads, counts for all of that loop or conditional: the next iteration may read what this one wrote,
+//!    and no barrier can stand inside.
+//! 3. Take the buffers by size, the largest first, and give each the smallest gap that it fits into, among the buffers
+//!    placed already whose lives meet its own. Each starts at a multiple of its alignment, 16 bytes at least.
+//! 4. Make the pool, in `shared` if that suffices and no buffer asks for `shared.dyn`, and views in the place of the
+//!    allocs.
+//!
+//! # Limits
+//!
+//! What is dead between two accesses in one loop is not seen: buffers that take turns within a loop keep their own bytes.
+//! Buffers whose size is not constant are left to the emitter, which refuses them.
+//!
+//! # References
+//!
+//! Pisarchyk and Lee (2020), "Efficient memory management for deep neural net inference" (greedy by size). TVM 0.16,
+//! `src/tir/transforms/merge_shared_memory_allocations.cc`.
+
+mod lives;
+mod place;
+
+use crate::analysis::launch::nests;
+use lives::Life;
+use tc_dialects::{forms, tir};
+use tc_ir::uses::Uses;
+use tc_ir::verify::is_threaded;
+use tc_ir::walk::{all_ops, is_inside};
+use tc_ir::{AttrData, Builder, Elem, Func, Name, Op, Rewriter, Type, TypeData, Value, keys};
+use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
+use tc_support::Diagnostic;
+use tc_target::Target;
+
+tc_pass::options! {
+    /// What `merge-shared-memory` can be told.
+    pub struct Options {
+        /// Merge the buffers in `shared` too, whatever their size.
+        merge_static: bool = false,
+    }
+}
+
+/// The row.
+pub const INFO: PassInfo = PassInfo {
+    name: "merge-shared-memory",
+    source: include_str!("mod.rs"),
+    anchor: "tir.func",
+    options: Options::INFO,
+    requires: &[&forms::FLAT, &forms::HOISTED],
+    establishes: &[],
+    make: |raw| Options::read(raw).map(|options| PassKind::Func(tir::FUNC, Box::new(MergeSharedMemory { options }))),
+};
+
+/// The target where a run names none.
+const DEFAULT_TARGET: &str = "sm_90";
+
+/// The alignment in bytes that buffers have unless they say otherwise.
+const DEFAULT_ALIGNMENT: u64 = 16;
+
+/// The pass.
+pub struct MergeSharedMemory {
+    /// What it was told.
+    pub options: Options,
+}
+
+impl FuncPass for MergeSharedMemory {
+    fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
+        let target = match cx.get::<Target>().copied().map_or_else(|| Target::parse(DEFAULT_TARGET), Ok) {
+            Ok(target) => target,
+            Err(diagnostic) => {
+                cx.report(diagnostic);
+                return false;
+            }
+        };
+        let mut changed = false;
+        for nest in nests(func) {
+            let Some(chosen) = self.choose(func, nest, target.static_shared_per_block) else { continue };
+            if is_threaded(func) {
+                let text =
+                    "the threads of this program are synchronised already, and its buffers cannot share bytes any more";
+                let help = "run `merge-shared-memory` before `thread-sync`";
+                cx.report(Diagnostic::error("threaded", func.op_location(nest), text).help(help));
+                return false;
+            }
+            let lives = lives::of(func, nest, &chosen);
+            let (offsets, size) = place::place(&chosen, &lives);
+            let apart = chosen.iter().map(|buffer| buffer.bytes).fold(0u64, u64::saturating_add);
+            cx.count("buffers merged", chosen.len() as u64);
+            cx.count("bytes saved", apart.saturating_sub(size));
+            let dynamic = chosen.iter().any(|buffer| buffer.dynamic) || size > target.static_shared_per_block;
+            let scope = if dynamic { keys::SHARED_DYN } else { keys::SHARED };
+            make_pool(func, &chosen, &offsets, size, scope);
+            changed = true;
+        }
+        changed
+    }
+}
+
+/// A buffer that gets a place in the pool.
+struct Buffer {
+    alloc: Op,
+    value: Value,
+    bytes: u64,
+    align: u64,
+    /// It lies in `shared.dyn`.
+    dynamic: bool,
+}
+
+impl MergeSharedMemory {
+    /// The buffers of the nest to be merged, in the order of the text; `None` where there is nothing to do.
+    fn choose(&self, func: &Func, nest: Op, most_static: u64) -> Option<Vec<Buffer>> {
+        let allocs = all_ops(func).filter(|&op| func.opcode(op) == tir::ALLOC && is_inside(func, op, nest));
+        let mut buffers: Vec<Buffer> = Vec::new();
+        for alloc in allocs {
+            let value = func.result(alloc)?;
+            let (elem, _, scope) = func.as_shaped(func.value_type(value))?;
+            let dynamic = match scope {
+                Some(keys::SHARED) => false,
+                Some(keys::SHARED_DYN) => true,
+                _ => continue,
+            };
+            let bytes = u64::try_from(tir::view_bytes(func, value)?).ok()?;
+            let natural = func.as_scalar(elem).map_or(1, |scalar| u64::from(scalar.bytes()).next_power_of_two());
+            let declared = func.int_of(alloc, keys::ALIGN).and_then(|align| u64::try_from(align).ok()).unwrap_or(1);
+            let align = natural.max(declared).max(DEFAULT_ALIGNMENT);
+            buffers.push(Buffer { alloc, value, bytes, align, dynamic });
+        }
+        let fixed = buffers.iter().filter(|buffer| !buffer.dynamic);
+        let fixed = fixed.fold(0u64, |sum, buffer| {
+            sum.div_ceil(buffer.align).saturating_mul(buffer.align).saturating_add(buffer.bytes)
+        });
+        let too_large = fixed > most_static;
+        if !too_large && !self.options.merge_static {
+            buffers.retain(|buffer| buffer.dynamic);
+        }
+        // One buffer is merged with nothing, but may have to leave the memory of fixed size.
+        let alone = buffers.len() < 2 && !(too_large && buffers.iter().any(|buffer| !buffer.dynamic));
+        (!alone).then_some(buffers)
+    }
+}
+
+/// Makes the pool before the first of the buffers, and views in their places.
+fn make_pool(func: &mut Func, buffers: &[Buffer], offsets: &[u64], size: u64, scope: Name) {
+    let Some(first) = buffers.first() else { return };
+    let align = buffers.iter().map(|buffer| buffer.align).fold(DEFAULT_ALIGNMENT, u64::max);
+    let elem = func.elem_ty(Elem::U8);
+    let extent = func.attr(AttrData::Int(i128::from(size), None));
+    let ty = func.ty(TypeData::Shaped { elem, shape: [extent].into(), scope: Some(scope) });
+    let align_attr = func.attr(AttrData::Int(i128::from(align), None));
+    let attrs: &[_] = if align > DEFAULT_ALIGNMENT { &[(keys::ALIGN, align_attr)] } else { &[] };
+    let pool = tir::Alloc::build(&mut Builder::before(func, first.alloc), attrs, &[ty]);
+    let Some(pool) = func.result(pool) else { return };
+    let name = func.name("pool");
+    func.set_value_name(pool, Some(name));
+    for (buffer, &offset) in buffers.iter().zip(offsets) {
+        let ty = in_scope(func, func.value_type(buffer.value), scope);
+        let attrs = func.op_attrs(buffer.alloc);
+        let mut b = Builder::before(func, buffer.alloc);
+        let offset = b.index(i64::try_from(offset).unwrap_or(i64::MAX));
+        let view = tir::View::build(&mut b, pool, offset, &[], &[ty]);
+        let Some(result) = func.result(view) else { continue };
+        let mut rw = Rewriter::new(func);
+        rw.set_attrs(view, attrs);
+        rw.replace_op(buffer.alloc, &[result]);
+        drop(rw);
+        move_references(func, result, scope);
+    }
+}
+
+/// The type of a buffer or a reference, in another scope.
+fn in_scope(func: &mut Func, ty: Type, scope: Name) -> Type {
+    match func.type_data(ty).clone() {
+        TypeData::Shaped { elem, shape, .. } => func.ty(TypeData::Shaped { elem, shape, scope: Some(scope) }),
+        TypeData::Ref { elem, shape, .. } => func.ty(TypeData::Ref { elem, shape, scope: Some(scope) }),
+        _ => ty,
+    }
+}
+
+/// References to a buffer that moved, and views of it, say where it lies.
+fn move_references(func: &mut Func, buffer: Value, scope: Name) {
+    let uses = Uses::of(func);
+    for op in lives::places_in(func, &uses, buffer) {
+        for result in func.results(op).collect::<Vec<_>>() {
+            let ty = in_scope(func, func.value_type(result), scope);
+            Rewriter::new(func).set_type(result, ty);
+        }
+    }
+}
