@@ -12,7 +12,7 @@ use tc_ir::verify::{is_threaded, verify};
 use tc_ir::walk::all_ops;
 use tc_ir::{Elem, Func, Op, Opcode, Type, TypeData, Value};
 use tc_support::{Diagnostic, Diagnostics};
-use tc_target::{Feature, Target};
+use tc_target::Target;
 
 /// Regions within regions that are written without running out of stack.
 const MAX_DEPTH: u32 = 128;
@@ -38,7 +38,7 @@ pub(crate) fn kernel(func: &Func, target: &Target, found: &mut Diagnostics) -> O
     let mut depths = vec![0u32; func.n_op_ids()];
     for op in all_ops(func) {
         if func.opcode(op) != Opcode::UNKNOWN {
-            check(func, op, target, found);
+            check(func, op, found);
         }
         let depth = func.parent_op(op).map_or(0, |parent| depths[parent.as_u32() as usize] + 1);
         depths[op.as_u32() as usize] = depth;
@@ -93,7 +93,7 @@ fn unwritable(func: &Func, value: Value) -> Option<String> {
     }
 }
 
-fn check(func: &Func, op: Op, target: &Target, found: &mut Diagnostics) {
+fn check(func: &Func, op: Op, found: &mut Diagnostics) {
     let mut refuse = |text: String| found.push(Diagnostic::error("no-emitter", func.op_location(op), text));
     let opcode = func.opcode(op);
     // The form `device` has said so of these.
@@ -113,13 +113,13 @@ fn check(func: &Func, op: Op, target: &Target, found: &mut Diagnostics) {
             refuse(reason);
         }
     }
-    if let Some(reason) = unwritable_op(func, op, target) {
+    if let Some(reason) = unwritable_op(func, op) {
         refuse(reason);
     }
 }
 
 /// What else an op asks for.
-fn unwritable_op(func: &Func, op: Op, target: &Target) -> Option<String> {
+fn unwritable_op(func: &Func, op: Op) -> Option<String> {
     match func.opcode(op) {
         tir::ALLOC => {
             let buffer = func.result(op)?;
@@ -138,11 +138,6 @@ fn unwritable_op(func: &Func, op: Op, target: &Target) -> Option<String> {
             let scopes =
                 func.result(op).map(|view| scope_name(func, view)) == Some(scope_name(func, func.operand(op, 0)));
             (!buffers || !scopes).then(|| "a view is of a buffer, and lies in its scope".to_string())
-        }
-        ops::FMA => {
-            let elem = func.value_scalar(func.operand(op, 0))?.elem;
-            (elem == Elem::BF16 && !target.has(Feature::Bf16))
-                .then(|| format!("`{target}` has no `fma` on bf16 that rounds once"))
         }
         gpu::SHUFFLE => {
             let elem = func.value_scalar(func.operand(op, 0))?.elem;

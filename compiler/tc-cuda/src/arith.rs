@@ -2,9 +2,10 @@
 //!
 //! - Integers of 8 and 16 bits are computed as `int` and cut back; 32 and 64 bits must not overflow if signed.
 //! - f32 and f64 use C's operators, and never a fast variant of a function.
-//! - f16 uses the `_rn` intrinsics, which no compiler contracts. bf16 and 8-bit floats are computed in f32 and
-//!   rounded once more: for sums, differences, products, quotients and square roots that is the correctly rounded
-//!   result (Figueroa 1995: 24 >= 2 * 11 + 2). Where an f16 operation has no intrinsic, the same holds of it.
+//! - f16, and bf16 from sm_80 on, use the `_rn` intrinsics, which no compiler contracts. 8-bit floats, and what of the other two has no
+//!   intrinsic, are computed in f32 and rounded once more: for sums, differences, products, quotients and square roots
+//!   that is the correctly rounded result (Figueroa 1995: 24 >= 2 * 11 + 2). The pass `legalize-dtype` leaves less of it
+//!   to be done here.
 //! - A fused multiply-add stands only where the program has one.
 
 use crate::expr::{self, Expr, prec};
@@ -16,6 +17,7 @@ use tc_dialects::arith::{self, Predicate};
 use tc_ir::attrs::{AttrData, BinOp};
 use tc_ir::types::ElemKind;
 use tc_ir::{Elem, Op, Opcode, Role, Value};
+use tc_target::Feature;
 
 /// Functions of floats: the op, and the C function of doubles, to which `f` is added for floats.
 const FUNCTIONS: &[(Opcode, &str)] = &[
@@ -41,12 +43,12 @@ const FUNCTIONS: &[(Opcode, &str)] = &[
     (arith::ABS, "fabs"),
 ];
 
-/// What CUDA has for halves.
+/// What CUDA has for halves of both kinds.
 const HALF_FUNCTIONS: &[(Opcode, &str)] = &[
+    (arith::FMA, "__hfma"),
     (arith::ADD, "__hadd_rn"),
     (arith::SUB, "__hsub_rn"),
     (arith::MUL, "__hmul_rn"),
-    (arith::FMA, "__hfma"),
     (arith::MIN, "__hmin"),
     (arith::MAX, "__hmax"),
     (arith::NEG, "__hneg"),
@@ -227,11 +229,18 @@ impl Kernel<'_> {
         if opcode == arith::MOD {
             return self.float_mod(op, elem, lane);
         }
-        let half = if elem == Elem::F16 { named(HALF_FUNCTIONS, opcode) } else { None };
-        let fused = (elem == Elem::BF16 && opcode == arith::FMA).then_some("__hfma");
-        if let Some(function) = half.or(fused) {
+        let has_instructions = match elem {
+            Elem::F16 => true,
+            Elem::BF16 => self.target.has(Feature::Bf16),
+            _ => false,
+        };
+        if has_instructions && let Some(function) = named(HALF_FUNCTIONS, opcode) {
             let operands = self.lanes_of_operands(op, lane);
             return expr::call(function, &operands);
+        }
+        if opcode == arith::FMA && elem == Elem::BF16 {
+            let operands = self.lanes_of_operands(op, lane);
+            return expr::call(&self.needs.helper(Helper::Bf16Fma), &operands);
         }
         if opcode == arith::FMA && is_small_float(elem) {
             // A product and a sum of 8-bit floats do not fit f32.

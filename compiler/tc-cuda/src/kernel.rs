@@ -13,6 +13,7 @@ use tc_ir::verify::has_flag;
 use tc_ir::walk::all_ops;
 use tc_ir::{Elem, Func, Op, Scalar, Value, keys};
 use tc_support::{Diagnostic, Diagnostics, Sources};
+use tc_target::Target;
 
 /// The type of a byte.
 const BYTE: &str = "unsigned char";
@@ -26,6 +27,8 @@ pub(crate) struct Kernel<'m> {
     pub(crate) facts: &'m Facts,
     pub(crate) plan: Plan,
     pub(crate) needs: &'m mut Needs,
+    /// What is compiled for.
+    pub(crate) target: &'m Target,
     pub(crate) names: Names,
     pub(crate) out: Writer,
     /// The files that `#line` names, where it is asked for.
@@ -39,6 +42,7 @@ pub(crate) fn write(
     func: &Func,
     facts: &Facts,
     name: &str,
+    target: &Target,
     needs: &mut Needs,
     lines: Option<&Sources>,
 ) -> Result<String, Diagnostics> {
@@ -52,6 +56,7 @@ pub(crate) fn write(
         facts,
         plan: Plan::new(func),
         needs,
+        target,
         names: Names::new(authors),
         out: Writer::default(),
         lines,

@@ -162,7 +162,7 @@ fn emit_hosts(
             Diagnostic::bug("emitter", func.location(func.header.loc), "a kernel was refused without a reason")
         })?;
         let name = globals.declare(func.symbol());
-        texts.push(kernel::write(func, facts, &name, &mut needs, lines)?);
+        texts.push(kernel::write(func, facts, &name, target, &mut needs, lines)?);
         written.push((facts, name));
     }
     let mut manifests = Vec::new();

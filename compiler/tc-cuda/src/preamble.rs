@@ -14,6 +14,9 @@ pub(crate) enum Helper {
     ToF8(Elem),
     /// The same from an f64, rounded once.
     F64ToF8(Elem),
+    /// `a * b + c` of bf16, rounded once, where there is no instruction: the product is exact in f64, and the sum, rounded
+    /// to odd, is as good as exact (Boldo and Melquiond 2008).
+    Bf16Fma,
     /// The number of the own lane within its warp.
     Lane,
     /// The lanes of the own warp that there are in a block of so many threads.
@@ -76,6 +79,7 @@ impl Helper {
             Helper::FloorMod => "tc_floormod".into(),
             Helper::ToF8(elem) => format!("tc_to_{}", elem.name()),
             Helper::F64ToF8(elem) => format!("tc_f64_to_{}", elem.name()),
+            Helper::Bf16Fma => "tc_bf16_fma".into(),
             Helper::Lane => "tc_lane".into(),
             Helper::Lanes => "tc_lanes".into(),
             Helper::Shuffle(mode) => format!("tc_shuffle_{}", mode.word()),
@@ -98,6 +102,7 @@ impl Helper {
             }
             Helper::ToF8(elem) => to_f8(elem, "float"),
             Helper::F64ToF8(elem) => to_f8(elem, "double"),
+            Helper::Bf16Fma => BF16_FMA.into(),
             Helper::Lane => {
                 "static __device__ inline int tc_lane() {\n  return ((threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x) & 31;\n}\n"
                     .into()
@@ -115,6 +120,22 @@ impl Helper {
         }
     }
 }
+
+/// The text of [`Helper::Bf16Fma`]. What a sum rounds away is told by Knuth's TwoSum.
+const BF16_FMA: &str =
+    "static __device__ inline __nv_bfloat16 tc_bf16_fma(__nv_bfloat16 a, __nv_bfloat16 b, __nv_bfloat16 c) {
+  const double product = (double)__bfloat162float(a) * (double)__bfloat162float(b);
+  const double addend = (double)__bfloat162float(c);
+  const double sum = product + addend;
+  const double seen = sum - product;
+  const double error = (product - (sum - seen)) + (addend - seen);
+  long long bits = __double_as_longlong(sum);
+  if ((bits & 1) == 0 && (error > 0.0 || error < 0.0)) {
+    bits += (error > 0.0) == (sum > 0.0) ? 1 : -1;
+  }
+  return __double2bfloat16(__longlong_as_double(bits));
+}
+";
 
 /// What the kernels use.
 #[derive(Default)]
@@ -149,8 +170,10 @@ impl Needs {
 
     /// The name of `helper`, which is then declared.
     pub(crate) fn helper(&mut self, helper: Helper) -> String {
-        if let Helper::ToF8(elem) | Helper::F64ToF8(elem) = helper {
-            self.elems.insert(elem);
+        match helper {
+            Helper::ToF8(elem) | Helper::F64ToF8(elem) => self.elem(elem),
+            Helper::Bf16Fma => self.elem(Elem::BF16),
+            _ => {}
         }
         if let Helper::Shuffle(_) = helper {
             self.helpers.insert(Helper::Lane);

@@ -49,8 +49,11 @@ pub(crate) fn emit(text: &str) -> CudaProgram {
     for name in TARGETS {
         let program = try_emit(&module, name).unwrap_or_else(|found| panic!("{}", shown(&found, &module.sources)));
         let ptx = compile(&program.source, name);
+        // On sm_80 a sum of bf16 is `fma` with the factor 1, a product one with the addend -0: CUDA's header says so in
+        // assembly, which no compiler contracts.
+        let is_contracted = ptx.lines().any(|line| line.contains("fma.") && !line.contains("fma.rn.bf16"));
         assert!(
-            FUSED.iter().any(|used| text.contains(used)) || !ptx.contains("fma."),
+            FUSED.iter().any(|used| text.contains(used)) || !is_contracted,
             "{name}: contracted:\n{}\n{ptx}",
             program.source
         );

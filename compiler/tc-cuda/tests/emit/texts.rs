@@ -30,8 +30,6 @@ fn the_corpus_compiles_for_every_target_with_and_without_lines() {
                         let ptx = compile(&made.source, target_name);
                         n_compiled += usize::from(ptx.contains(".entry"));
                     }
-                    // bf16 has no fused multiply-add there.
-                    Err(_) if target_name == "sm_70" && name == "half-floats.tir" => {}
                     Err(found) => panic!("{name} for {target_name}: {}", shown(&found, &module.sources)),
                 }
             }
