@@ -1,32 +1,92 @@
-//! Every hand-written schedule of the examples as CUDA: it compiles for three generations of GPUs, and the same input
-//! gives the same bytes.
+//! Every schedule of every example: it is right on the simulator, compiles for three generations of GPUs, and the same
+//! input gives the same bytes.
 
-use tc::Compiler;
+use std::path::Path;
+use tc::ir::Module;
+use tc::run::{Case, CheckOptions, Choice, Machine, cases, check};
 use tc::runtime::nvrtc;
 use tc::target::Target;
+use tc::{Compiler, Failure};
 
-const EXAMPLES: &[(&str, &str, &[&str])] = &[
-    ("conv1d.tir", include_str!("../../../examples/conv1d.tir"), &["naive", "v1", "v2", "v3", "v4", "v5"]),
-    ("depthwise2d.tir", include_str!("../../../examples/depthwise2d.tir"), &["naive", "v1", "v2", "v3", "v4"]),
-];
+/// An example: its file, its text, and its schedules.
+struct Example {
+    file: String,
+    text: String,
+    module: Module,
+    cases: Vec<Case>,
+}
 
-#[test]
-fn every_schedule_compiles_for_three_targets_and_is_emitted_alike_twice() {
-    let mut n_compiled = 0;
-    for name in ["sm_70", "sm_80", "sm_90"] {
-        let target = Target::parse(name).expect("one of the targets");
-        let compiler = Compiler { target, ..Compiler::new() };
-        for &(file, text, schedules) in EXAMPLES {
-            for schedule in schedules {
-                let pipeline = format!("cuda{{schedule={schedule}}}");
-                let emit = || compiler.compile(file, text, &pipeline).unwrap_or_else(|why| panic!("{schedule}: {why}"));
-                let source = emit().source;
-                assert_eq!(source, emit().source, "{file} {schedule} for {name}");
-                let compiled = nvrtc::compile(&source, file, &target, &nvrtc::Options::default());
-                assert!(compiled.is_ok(), "{file} {schedule} for {name}: {:?}\n{source}", compiled.err());
-                n_compiled += 1;
-            }
+/// Examples that take the simulator half a minute and more, even if only some blocks are run.
+const LARGE: &[&str] = &["depthwise_nchw.tir", "conv2d"];
+
+/// All examples, in the order of their names.
+fn examples(compiler: &Compiler) -> Vec<Example> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let entries = std::fs::read_dir(&folder).expect("the examples are there");
+    let mut files: Vec<String> = entries
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter(|name| name.ends_with(".tir"))
+        .collect();
+    files.sort();
+    let read = |file: String| {
+        let text = std::fs::read_to_string(folder.join(&file)).expect("an example can be read");
+        let module = compiler.parse(&file, &text).unwrap_or_else(|why| panic!("{file}: {why}")).module;
+        let mut found = cases::to_check(&module, Choice::default()).expect("an example has something to check");
+        found.retain(|case| case.schedule.is_some());
+        assert!(!found.is_empty(), "{file} has no schedule");
+        Example { file, text, module, cases: found }
+    };
+    let found: Vec<Example> = files.into_iter().map(read).collect();
+    assert!(found.len() >= 13, "{} examples", found.len());
+    found
+}
+
+fn compiles_for(target: &str) {
+    let target = Target::parse(target).expect("one of the targets");
+    let compiler = Compiler { target, ..Compiler::new() };
+    for example in examples(&compiler) {
+        for case in &example.cases {
+            let name = format!("{} of {} for {target}", case.name(&example.module), example.file);
+            let symbol = |item: usize| example.module.items[item].symbol();
+            let schedule = case.schedule.map_or("", symbol);
+            let pipeline = format!("cuda{{func={} schedule={schedule}}}", symbol(case.func));
+            let emit =
+                || -> Result<String, Failure> { Ok(compiler.compile(&example.file, &example.text, &pipeline)?.source) };
+            let source = emit().unwrap_or_else(|why| panic!("{name}: {why}"));
+            assert_eq!(Some(&source), emit().ok().as_ref(), "{name}");
+            let compiled = nvrtc::compile(&source, &example.file, &target, &nvrtc::Options::default());
+            assert!(compiled.is_ok(), "{name}: {:?}\n{source}", compiled.err());
         }
     }
-    assert_eq!(n_compiled, 33);
+}
+
+#[test]
+fn every_schedule_compiles_for_sm_70_and_is_emitted_alike_twice() {
+    compiles_for("sm_70");
+}
+
+#[test]
+fn every_schedule_compiles_for_sm_80_and_is_emitted_alike_twice() {
+    compiles_for("sm_80");
+}
+
+#[test]
+fn every_schedule_compiles_for_sm_90_and_is_emitted_alike_twice() {
+    compiles_for("sm_90");
+}
+
+#[test]
+fn every_schedule_is_right_on_the_simulator() {
+    let compiler = Compiler::new();
+    let options = CheckOptions::default();
+    let is_small = |example: &Example| !LARGE.iter().any(|large| example.file.starts_with(large));
+    for example in examples(&compiler).into_iter().filter(is_small) {
+        for case in &example.cases {
+            let name = format!("{} of {}", case.name(&example.module), example.file);
+            let checked = check(&compiler, &example.module, case, &mut Machine::Simulator, &options);
+            let checked = checked.unwrap_or_else(|why| panic!("{name}: {why}"));
+            assert!(checked.ok, "{name}: {:?}", checked.diagnostics);
+            assert!(checked.cells.is_some_and(|cells| cells > 0), "{name} compares nothing");
+        }
+    }
 }
