@@ -44,6 +44,7 @@
 
 use crate::analysis::dead::erase_dead;
 use crate::analysis::fold::fold_op;
+use crate::analysis::order;
 use crate::analysis::structure::{collapse_branch, collapse_loop};
 use rustc_hash::FxHashMap;
 use tc_arith::{Expr, Node};
@@ -83,7 +84,11 @@ impl FuncPass for Simplify {
         drop(state);
         cx.count("expressions rewritten", n_rewritten);
         cx.count("loops and conditionals collapsed", n_collapsed);
-        (erase_dead(func) > 0) | changed
+        let changed = (erase_dead(func) > 0) | changed;
+        if changed {
+            order::settle(func);
+        }
+        changed
     }
 }
 
