@@ -6,7 +6,7 @@ use super::tally::Tally;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tc::ir::Module;
 use tc::pass::Manager;
-use tc::sim::{CheckOptions, Limits, check_against_definition};
+use tc::sim::{CheckOptions, FindingKind, Limits, check_against_definition};
 use tc::support::{Diagnostic, Diagnostics, Fault, Location, Sources, render};
 use tc::{Compiler, SemanticsCheck};
 
@@ -39,8 +39,16 @@ pub enum End {
     Failed(Failure),
 }
 
-/// Passes of `cuda` that may refuse what the schedule asks for.
-const MAY_REFUSE: &[&str] = &["verify-memory", "verify-gpu-limits"];
+/// Passes of `cuda` that may refuse what the schedule asks for, and the code of the refusal.
+const MAY_REFUSE: &[(&str, &str)] = &[
+    ("verify-memory", "host-access"),
+    ("verify-memory", "launch-in-loop"),
+    ("verify-gpu-limits", ""),
+    // What threads share under a condition is not always told from what is a thread's own.
+    ("thread-sync", "divergent-sync"),
+];
+/// Without these nothing is emitted.
+const FOR_KERNELS: &[&str] = &["verify-memory", "verify-gpu-limits", "thread-sync", "split-host-device"];
 
 /// Runs `case`; what the compiler refuses leaves the case and is counted.
 pub fn settle(compiler: &Compiler, case: &mut Case, tally: &mut Tally) -> Result<(), Failure> {
@@ -73,7 +81,19 @@ pub fn settle(compiler: &Compiler, case: &mut Case, tally: &mut Tally) -> Result
                 case.schedule = case.schedule.without(at).without_unused_params();
             }
             End::Refused(Place::Pass(at), code) => {
-                let gone = case.passes.remove(at);
+                let gone = case.passes[at].clone();
+                match gone.name.as_str() {
+                    // There is no kernel, or none that can be launched: what makes kernels has nothing to do.
+                    "verify-memory" => {
+                        let end = case.passes.iter().position(|pass| pass.name == "thread-sync" && !pass.added);
+                        case.passes.truncate(end.unwrap_or(at));
+                        case.passes.remove(at);
+                    }
+                    "thread-sync" => case.passes.truncate(at),
+                    _ => {
+                        case.passes.remove(at);
+                    }
+                }
                 let added = if gone.added { "added " } else { "" };
                 *tally.refused_passes.entry(format!("{added}{}: {code}", gone.name)).or_default() += 1;
             }
@@ -142,7 +162,9 @@ fn final_checks(
     let report = check_against_definition((before, "op"), (after, "op"), &options())
         .map_err(|why| fail("definition", why.message.clone()))?;
     tally.cells += report.cells;
-    if !report.is_ok() {
+    if report.findings.count(FindingKind::Limit) > 0 {
+        *tally.uncompared.entry("definition: running it costs too much".to_string()).or_default() += 1;
+    } else if !report.is_ok() {
         let found: Diagnostics = report.diagnostics().into_iter().collect();
         let first = found.iter().find(|found| found.is_error()).map_or("", |found| found.code);
         let text = render::text(&found, &after.sources, false);
@@ -153,7 +175,7 @@ fn final_checks(
     if compiler.print(&again.module) != printed {
         return Err(fail("print", "the program prints otherwise once parsed".to_string()));
     }
-    if MAY_REFUSE.iter().all(|name| case.passes.iter().any(|pass| pass.name == *name)) {
+    if FOR_KERNELS.iter().all(|name| case.passes.iter().any(|pass| pass.name == *name)) {
         let cuda = compiler.emit_cuda(after).map_err(|failure| {
             let code = failure.diagnostics.iter().find(|found| found.is_error()).map_or("", |found| found.code);
             Failure { key: format!("emit: {code}"), text: failure.text() }
@@ -183,15 +205,25 @@ fn refused(case: &Case, found: &Diagnostics, sources: &Sources, name: &str, at: 
         let directive = places.filter_map(|place| directive_at(case, place, sources)).next();
         return directive.map_or_else(|| fail(error), |at| End::Refused(Place::Directive(at), error.code));
     }
+    // A pipeline that cannot be is the schedule's wish.
+    if name == "software-pipeline" && error.code == "stages" {
+        let asks = |kind: &str| kind == "pipeline" || kind == "double_buffer";
+        let asked = case.schedule.directives.iter().rposition(|directive| asks(&directive.kind));
+        return asked.map_or_else(|| fail(error), |at| End::Refused(Place::Directive(at), error.code));
+    }
     let Some(pass) = case.passes.get(at) else { return fail(error) };
-    if pass.added || MAY_REFUSE.contains(&name) {
+    if pass.added {
+        return End::Refused(Place::Pass(at), error.code);
+    }
+    let may = MAY_REFUSE.iter().any(|&(pass, code)| pass == name && (code.is_empty() || code == error.code));
+    if may && name != "thread-sync" {
         return End::Refused(Place::Pass(at), error.code);
     }
     // What stands before may have made of the program what the pass does not take.
-    match case.passes[..at].iter().rposition(|pass| pass.added) {
-        Some(added) => End::Refused(Place::Pass(added), error.code),
-        None => fail(error),
+    if let Some(added) = case.passes[..at].iter().rposition(|pass| pass.added) {
+        return End::Refused(Place::Pass(added), error.code);
     }
+    if may { End::Refused(Place::Pass(at), error.code) } else { fail(error) }
 }
 
 fn errors(found: &Diagnostics) -> Diagnostics {
@@ -209,7 +241,7 @@ fn directive_at(case: &Case, place: &Location, sources: &Sources) -> Option<usiz
 
 /// What the simulator may do for one comparison.
 fn options() -> CheckOptions {
-    let limits = Limits { steps: 40_000_000, memory: 256 << 20, ..Limits::default() };
+    let limits = Limits { steps: 5_000_000, memory: 256 << 20, ..Limits::default() };
     CheckOptions { limits, serial: true, ..CheckOptions::default() }
 }
 

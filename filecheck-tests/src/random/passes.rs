@@ -48,7 +48,8 @@ pub fn passes(table: &PassTable, rng: &mut Rng) -> Vec<Pass> {
         let told = options(info.options, rng, 35);
         let told: Vec<String> =
             told.iter().map(|option| format!("{}={}", option.key, quote_value(&option.value))).collect();
-        let named = if told.is_empty() { info.name.to_string() } else { format!("{}{{{}}}", info.name, told.join(" ")) };
+        let named =
+            if told.is_empty() { info.name.to_string() } else { format!("{}{{{}}}", info.name, told.join(" ")) };
         let text = if info.anchor == PassInfo::MODULE { named } else { format!("{}({named})", info.anchor) };
         list.insert(at, Pass { text, name: info.name.to_string(), added: true });
     }

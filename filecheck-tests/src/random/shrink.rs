@@ -65,7 +65,12 @@ impl Shrinker<'_> {
                 break;
             }
         }
+        // What a pass refuses depends on those of `cuda` that stand before it.
+        let all = self.key.contains("semantics") || self.key.contains("panic");
         for at in (1..self.case.passes.len()).rev() {
+            if !all && !self.case.passes[at].added {
+                continue;
+            }
             let mut candidate = self.case.clone();
             candidate.passes.remove(at);
             helped |= self.accept(candidate);
@@ -192,7 +197,9 @@ impl Shrinker<'_> {
         let mut helped = false;
         for at in 0..self.case.schedule.directives.len() {
             let text = self.case.schedule.directives[at].text.clone();
-            let Some((before, number)) = text.rsplit_once("= ").filter(|(_, rest)| rest.ends_with(')')) else { continue };
+            let Some((before, number)) = text.rsplit_once("= ").filter(|(_, rest)| rest.ends_with(')')) else {
+                continue;
+            };
             let Ok(number) = number.trim_end_matches(')').parse::<i64>() else { continue };
             for smaller in [1, 2, 3, number / 2] {
                 if smaller >= 1 && smaller < number {
@@ -213,9 +220,8 @@ impl Shrinker<'_> {
 fn without_unused(mut case: Case) -> Case {
     loop {
         let op = &case.operator;
-        let needed = |name: &String| {
-            op.outputs.contains(name) || op.stages.iter().any(|stage| stage.reads().contains(name))
-        };
+        let needed =
+            |name: &String| op.outputs.contains(name) || op.stages.iter().any(|stage| stage.reads().contains(name));
         let stage = op.stages.iter().position(|stage| !stage.results.iter().any(|(name, _)| needed(name)));
         let param = op.params.iter().position(|param| !needed(&param.name));
         let mut gone: Vec<String> = Vec::new();

@@ -22,8 +22,8 @@
 //!
 //! # Algorithm
 //!
-//! Every op that reads or writes a buffer of global memory must stand under a loop that is bound to a launch coordinate.
-//! The host may allocate, launch and decide.
+//! Every op that reads or writes a buffer of global memory must stand under a loop that is bound to a launch coordinate,
+//! and no launch nest under a loop that runs in order: the host allocates and launches, each kernel once.
 //!
 //! # Limits
 //!
@@ -33,10 +33,11 @@
 //!
 //! TVM 0.16, `src/tir/analysis/verify_memory.cc`.
 
-use crate::analysis::launch::nests;
-use tc_dialects::algebra::is_launch;
+use crate::analysis::launch::{loop_var, nests};
+use tc_dialects::algebra::{const_extent, is_launch};
 use tc_dialects::{forms, tir};
 use tc_ir::effects::{accesses, root_buffer};
+use tc_ir::walk::ancestors;
 use tc_ir::{Func, Op};
 use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
 use tc_support::Diagnostic;
@@ -62,7 +63,13 @@ pub struct VerifyMemory;
 
 impl FuncPass for VerifyMemory {
     fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
-        let bound = !nests(func).is_empty();
+        let nests = nests(func);
+        for &nest in &nests {
+            if let Some(outer) = ancestors(func, nest).find(|&outer| repeats(func, outer)) {
+                cx.report(repeated(func, nest, outer));
+            }
+        }
+        let bound = !nests.is_empty();
         for op in host_ops(func) {
             let Some((place, access)) =
                 accesses(func, op).into_iter().find(|&(place, _)| forms::is_global(func, root_buffer(func, place)))
@@ -90,6 +97,23 @@ impl FuncPass for VerifyMemory {
         }
         false
     }
+}
+
+/// Is `op` a loop that runs in order, several times, and that no pass makes copies of?
+fn repeats(func: &Func, op: Op) -> bool {
+    let plain = func.opcode(op) == tir::FOR && tir::loop_kind(func, op).is_none();
+    plain && const_extent(func, op) != Some(1)
+}
+
+fn repeated(func: &Func, nest: Op, outer: Op) -> Diagnostic {
+    let (inner, outer_name) = (func.value_text(loop_var(func, nest)), func.value_text(loop_var(func, outer)));
+    let text =
+        format!("the launch nest `{inner}` stands in the loop `{outer_name}`, and the host launches each kernel once");
+    Diagnostic::error("launch-in-loop", func.op_location(nest), text)
+        .label(func.op_location(outer), "the loop around it")
+        .help(format!(
+            "bind `{outer_name}` to a coordinate of blocks, bring `{inner}` outside of it by `reorder`, or `unroll` it"
+        ))
 }
 
 /// The ops under no launch loop, in order.

@@ -35,6 +35,9 @@ impl Maker<'_> {
         }
         let mut draft = self.draft(source)?;
         let elem = self.elem_of(source);
+        if elem == "bool" && !draft.reduced.is_empty() {
+            return None;
+        }
         let mut main = self.converted(source, elem, std::mem::replace(&mut draft.main, Expr::Int(0)));
         if let Some(guard) = draft.guard.take() {
             let how = if self.rng.chance(60) { "if_then_else" } else { "select" };
@@ -217,7 +220,10 @@ impl Maker<'_> {
         if is_integer(elem) && !source.small && by == "prod" {
             return None;
         }
-        let condition = if self.rng.chance(15) { Some(self.condition(&draft.axes, &draft.reduced)) } else { None };
+        // Where no term counts, the identity of `min` and `max` is too great for arithmetic on integers.
+        let counts_none = !(is_integer(elem) && (by == "min" || by == "max"));
+        let condition =
+            if counts_none && self.rng.chance(15) { Some(self.condition(&draft.axes, &draft.reduced)) } else { None };
         let init = if self.rng.chance(12) { Some(self.init(elem, draft)) } else { None };
         Some(Reduce { by, axes: draft.reduced.clone(), condition, init })
     }
@@ -243,10 +249,7 @@ impl Maker<'_> {
         index[at] = Expr::Name("r".into());
         let nth = self.op.stages.len();
         let results = vec![(format!("T{nth}"), "f32"), (format!("T{nth}i"), "i32")];
-        let body = vec![
-            Expr::Read(source.name.clone(), index),
-            Expr::Cast("i32", Box::new(Expr::Name("r".into()))),
-        ];
+        let body = vec![Expr::Read(source.name.clone(), index), Expr::Cast("i32", Box::new(Expr::Name("r".into())))];
         self.op.shapes.push("argmax");
         let reduce = Some(Reduce { by: "argmax", axes: vec![reduced], condition: None, init: None });
         self.push(Stage { results, axes, reduce, body }, true, false);

@@ -37,11 +37,9 @@ impl Maker<'_> {
     pub(super) fn with_term(&mut self, body: Expr, elem: &'static str, draft: &Draft) -> Expr {
         let call = |name, args| Expr::Call(name, args);
         match (elem, self.rng.below(12)) {
-            ("bool", 0..=5) => Expr::Call("select", vec![
-                self.condition(&draft.axes, &draft.reduced),
-                body,
-                literal(elem, 0, false),
-            ]),
+            ("bool", 0..=5) => {
+                Expr::Call("select", vec![self.condition(&draft.axes, &draft.reduced), body, literal(elem, 0, false)])
+            }
             ("bool", _) => body,
             (_, 0) => call("max", vec![body, literal(elem, 0, false)]),
             (_, 1) => call("min", vec![body, literal(elem, 3, false)]),

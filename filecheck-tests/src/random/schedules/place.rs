@@ -78,25 +78,41 @@ impl Maker<'_> {
         }
         let n_blocks = self.rng.pick(&[1, 1, 1, 2, 3]);
         let n_threads = self.rng.pick(&[0, 1, 1, 1, 2, 2, 3]);
-        let mut threads = 1;
-        for nth in 0..n_blocks {
-            let Some(&at) = data(self).first() else { break };
-            if nth == 0 || data(self).len() > n_threads {
-                self.bind(node, at, BLOCKS[nth]);
-            }
+        if self.rng.chance(90) {
+            self.data_outside(node);
         }
-        for to in &THREADS[..n_threads] {
+        let (mut threads, mut nth) = (1, 0);
+        for to in BLOCKS[..n_blocks].iter().chain(&THREADS[..n_threads]) {
             let free = data(self);
-            if free.is_empty() {
-                break;
+            // Blocks leave loops for threads.
+            if free.is_empty() || (nth > 0 && !is_thread(to) && free.len() <= n_threads) {
+                continue;
             }
-            let at = self.rng.pick(&free);
+            let at = if self.rng.chance(90) { free[0] } else { self.rng.pick(&free) };
             let extent = self.graph.nodes[node].loops[at].extent;
-            if threads * extent <= 256 && extent <= MOST_THREADS {
+            if !is_thread(to) {
+                nth += 1;
+                self.bind(node, at, to);
+            } else if threads * extent <= 256 && extent <= MOST_THREADS {
                 threads *= extent;
                 self.bind(node, at, to);
             }
         }
+    }
+
+    /// Brings the loops over data outside of those over a reduction, as launches need it.
+    fn data_outside(&mut self, node: NodeId) {
+        let loops = self.graph.nodes[node].loops.clone();
+        let last_data = loops.iter().rposition(|one| !one.reduce);
+        let first_reduced = loops.iter().position(|one| one.reduce);
+        if last_data.zip(first_reduced).is_none_or(|(data, reduced)| data < reduced) {
+            return;
+        }
+        let mut sorted = loops;
+        sorted.sort_by_key(|one| one.reduce);
+        let names: Vec<String> = sorted.iter().map(|one| one.name.clone()).collect();
+        self.graph.nodes[node].loops = sorted;
+        self.line("reorder", format!("({})", names.join(", ")));
     }
 
     /// A reduction that the threads of a block do together.

@@ -11,7 +11,13 @@ impl Maker<'_> {
             return;
         }
         if of.scope.is_none() && self.rng.chance(22) {
-            let usual = if of.in_threads { "local" } else if of.in_blocks { "shared" } else { "global" };
+            let usual = if of.in_threads {
+                "local"
+            } else if of.in_blocks {
+                "shared"
+            } else {
+                "global"
+            };
             let scope = self.rng.pick(&[usual, usual, usual, "shared", "local", "global"]);
             self.line("set_scope", format!("({}, {scope})", of.name));
         }
@@ -36,11 +42,7 @@ impl Maker<'_> {
     fn layout(&mut self, rank: usize) -> Option<&'static str> {
         let maps: &[&'static str] = match rank {
             1 => &["(a) { yield a / 4, a % 4 }", "(a) { yield a % 2, a / 2 }", "(a) { yield a * 2 + 1 }"],
-            2 => &[
-                "(a, b) { yield b, a }",
-                "(a, b) { yield b / 4, a, b % 4 }",
-                "(a, b) { yield a, b ^ (a & 3) }",
-            ],
+            2 => &["(a, b) { yield b, a }", "(a, b) { yield b / 4, a, b % 4 }", "(a, b) { yield a, b ^ (a & 3) }"],
             3 => &["(a, b, c) { yield c, a, b }", "(a, b, c) { yield a, b % 2, c, b / 2 }"],
             _ => return None,
         };

@@ -5,7 +5,8 @@ use super::graph::{Node, NodeId, loops, node, plain};
 
 impl Maker<'_> {
     pub(super) fn structure(&mut self) {
-        let stages: Vec<NodeId> = self.graph.order.iter().copied().filter(|&id| self.graph.nodes[id].is_scheduled()).collect();
+        let stages: Vec<NodeId> =
+            self.graph.order.iter().copied().filter(|&id| self.graph.nodes[id].is_scheduled()).collect();
         for &id in &stages {
             let node = &self.graph.nodes[id];
             let plain = !node.output && !node.reduces() && node.n_results == 1;
@@ -70,10 +71,8 @@ impl Maker<'_> {
         self.schedule.add("rfactor", &[&name], format!("({}, {}{told})", of.name, axis.name));
         let mut data = of.data.clone();
         data.insert(place, (short.clone(), axis.extent));
-        let rest: Vec<(String, i64)> = reduced
-            .iter()
-            .map(|one| (one.name.split('.').next_back().unwrap_or("").to_string(), one.extent))
-            .collect();
+        let rest: Vec<(String, i64)> =
+            reduced.iter().map(|one| (one.name.split('.').next_back().unwrap_or("").to_string(), one.extent)).collect();
         let mut parts = Node { reads: of.reads.clone(), ..node(&name, data.clone()) };
         parts.n_results = of.n_results;
         parts.loops = [loops(&name, &data, false), loops(&name, &rest, true)].concat();

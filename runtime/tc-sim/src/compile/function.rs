@@ -165,6 +165,14 @@ impl<'m> Top<'m, '_> {
     fn host_part(&mut self, frame: Frame<'m>, pending: &mut Vec<Op>) -> Result<Frame<'m>> {
         let ops = std::mem::take(pending);
         let Some(&first) = ops.first() else { return Ok(frame) };
+        // One thread does this part, so what it calls must launch nothing.
+        let regions = ops.iter().flat_map(|&op| frame.func.op_regions(op));
+        let inside = regions.flat_map(|&region| ops_under(frame.func, region));
+        let mut calls = inside.filter(|&op| frame.func.opcode(op) == tir::CALL);
+        if let Some(call) = calls.find(|&op| callee_of(self.module, frame.func, op).is_some_and(launches)) {
+            let text = "a launch inside a loop or a condition of the host".to_string();
+            return Err(Box::new(Diagnostic::error("unsupported", frame.func.op_location(call), text)));
+        }
         let mut kernel = self.new_kernel(frame.func, first, [1; 3], [1; 3]);
         kernel.threaded = false;
         self.kernel(frame, kernel, &ops)
