@@ -26,7 +26,7 @@ const FILES: &[&str] = &[
 /// Every element type in arithmetic, choices, casts and gathers of vectors, at all widths that a loop can get.
 fn of_type(elem: &str, extent: usize) -> String {
     format!(
-        "tir.func @f(A: {elem}[1024], B: {elem}[1024], C: f32[1024], I: i32[1024]) attributes {{noalias}} {{
+        "tir.func @f(A: {elem}[1025], B: {elem}[1024], C: f32[1024], I: i32[1024]) attributes {{noalias}} {{
   for tx in 0..32 bind(threadIdx.x) {{
     for i in 0..{extent} vectorize {{
       let p = tx * {extent} + i
