@@ -15,6 +15,14 @@ pub(super) fn var(func: &Func, op: Op) -> Value {
 pub(super) fn carry_out(func: &mut Func, step: &Step) {
     match step.action {
         Action::Clean => clean(func, step.op),
+        Action::Serial => {
+            for key in [keys::KIND, keys::FACTOR] {
+                let attrs = func.op_attrs(step.op);
+                let attrs = func.without_entry(attrs, key);
+                Rewriter::new(func).set_attrs(step.op, attrs);
+            }
+            clean(func, step.op);
+        }
         Action::Mark => {
             let unroll = func.word_attr("unroll");
             Rewriter::new(func).set_attr(step.op, keys::KIND, unroll);

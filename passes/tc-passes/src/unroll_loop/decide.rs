@@ -1,6 +1,8 @@
 //! Which loops are unrolled, and how.
 
 use super::{Options, local};
+use crate::analysis::launch::{Nest, nest_of};
+use crate::analysis::uniform::Uniform;
 use rustc_hash::FxHashSet;
 use tc_dialects::algebra::const_extent;
 use tc_dialects::tir::{self, LoopKind};
@@ -18,6 +20,8 @@ pub(super) enum Action {
     Copy(Option<i64>),
     /// It gets the kind `unroll`.
     Mark,
+    /// It gets the kind `serial`.
+    Serial,
     /// Only its attributes for this pass are taken off.
     Clean,
 }
@@ -120,6 +124,10 @@ impl Decide<'_> {
         let extent = const_extent(func, op).and_then(|extent| u64::try_from(extent).ok());
         let kept = Size { has_loop: true, ops: body.ops.saturating_add(3), ..body };
         match tir::loop_kind(func, op) {
+            Some(LoopKind::Unroll(Some(_))) if settings.explicit && extent.is_none() && !is_uniform(func, op) => {
+                self.steps.push(Step { op, action: Action::Serial });
+                kept
+            }
             Some(LoopKind::Unroll(factor)) => self.unroll(op, body, extent, factor, settings).unwrap_or(kept),
             Some(LoopKind::Serial) => match extent {
                 Some(extent) if self.qualifies(op, body, extent, options, settings) => {
@@ -219,6 +227,14 @@ impl Size {
             ops: self.ops.saturating_add(other.ops),
         }
     }
+}
+
+/// Do all threads of a block run the loop from one value to one value? Otherwise some would be in its rounds while others
+/// are in what is left over.
+fn is_uniform(func: &Func, op: Op) -> bool {
+    let Some(nest) = nest_of(func, op) else { return true };
+    let uniform = Uniform::of(func, &Nest::of(func, nest));
+    func.operands(op)[..2].iter().all(|&bound| uniform.is(bound))
 }
 
 fn leaf(func: &Func, op: Op) -> Size {

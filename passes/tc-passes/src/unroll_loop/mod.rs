@@ -34,7 +34,8 @@
 //! # Limits
 //!
 //! A loop that is to be unrolled whole must have constant bounds. What a factor leaves over is copied where the bounds
-//! are constant and is a loop of its own where not.
+//! are constant and is a loop of its own where not; a loop that threads of a block begin or end at different values is not
+//! unrolled by a factor but becomes serial, for they would part between the two.
 //!
 //! # References
 //!
@@ -99,7 +100,7 @@ impl FuncPass for UnrollLoop {
             match step.action {
                 decide::Action::Copy(_) => cx.count("loops unrolled", 1),
                 decide::Action::Mark => cx.count("loops marked", 1),
-                decide::Action::Clean => {}
+                decide::Action::Clean | decide::Action::Serial => {}
             }
             copy::carry_out(func, step);
         }
