@@ -224,8 +224,11 @@ schedule @tiled for @mm (t: i32 in [8, 16], step: i32 in [4, 8], hint: i32 in [1
 }
 ";
 
-/// What `@mine`, whose body is `body`, is in the space `@tiled`.
-fn member(body: &str) -> (Option<Vec<i64>>, Option<(String, Option<String>, Option<String>)>) {
+/// The nearest point, and the directives that only one of the two has.
+type Nearest = (String, Option<String>, Option<String>);
+
+/// What `@mine`, whose body is `body`, is in the space `@tiled`: a point, or else where the nearest one differs.
+fn member(body: &str) -> (Option<Vec<i64>>, Option<Nearest>) {
     let module = parse(&format!("{MATMUL}schedule @mine for @mm {{\n{body}\n}}\n"));
     let (te, tiled) = pair(&module, "mm", "tiled");
     let space = Space::of(te, tiled, &[]).expect("a space");

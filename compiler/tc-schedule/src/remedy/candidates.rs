@@ -55,7 +55,7 @@ impl Proposing<'_> {
             "axis-twice" => self.once(),
             "cache-late" => self.hoist(places),
             "said-twice" | "directive-unused" | "inline-results" | "inline-output" | "scope-output"
-            | "align-output" => {
+            | "align-output" | "stages-loop" | "stages-output" | "layout-output" => {
                 self.leave_out(places.first());
             }
             "bound-twice" if is_first => self.other_coordinate(),

@@ -159,8 +159,9 @@ fn apply_last(operator: &Operator<'_>, sched: &Func, point: &Point) -> Option<Gr
     crate::apply::apply_at(operator, sched, point, None).ok().map(|applied| applied.graph)
 }
 
-/// Codes whose help says what there is; that of the others proposes a change, and gives way to what was tried.
-const FACTS: [&str; 8] = [
+/// Codes whose help says what there is, or what kind of thing is missing; it becomes a note. That of the others proposes
+/// a change, and gives way to what was tried.
+const FACTS: [&str; 10] = [
     "not-computed",
     "axes-of-two-stages",
     "attach-cycle",
@@ -169,6 +170,8 @@ const FACTS: [&str; 8] = [
     "not-a-dimension",
     "no-reader",
     "cache-late",
+    "stages-loop",
+    "stages-output",
 ];
 
 fn tell(one: &mut Diagnostic, tried: bool, passed: &[String]) {

@@ -190,20 +190,20 @@ impl SplitMix {
     pub(super) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
     }
 
     /// A number below `n`, which is at least 1.
     fn below(&mut self, n: u64) -> u64 {
-        (u128::from(self.next()) * u128::from(n) >> 64) as u64
+        ((u128::from(self.next()) * u128::from(n)) >> 64) as u64
     }
 
     fn below_wide(&mut self, n: u128) -> u128 {
         match u64::try_from(n) {
             Ok(n) => self.below(n).into(),
-            Err(_) => (u128::from(self.next()) << 64 | u128::from(self.next())) % n,
+            Err(_) => ((u128::from(self.next()) << 64) | u128::from(self.next())) % n,
         }
     }
 }
