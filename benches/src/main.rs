@@ -2,9 +2,11 @@
 //!
 //! - [`throughput`]: parse, print and cse of a module of a million ops against `mlir-opt-22` on the same program.
 //! - [`candidate`]: one schedule candidate from parsed module to CUDA text, against TVM's recorded time.
+//! - [`space`]: a thousand candidates of a search space, on two threads.
 
 mod candidate;
 mod program;
+mod space;
 mod throughput;
 
 use std::process::ExitCode;
@@ -14,8 +16,9 @@ fn main() -> ExitCode {
     let done = match which.as_str() {
         "throughput" => throughput::run(),
         "candidate" => candidate::run(),
-        "" => throughput::run().and_then(|()| candidate::run()),
-        other => Err(format!("there is no benchmark `{other}`; there are throughput, candidate")),
+        "space" => space::run(),
+        "" => throughput::run().and_then(|()| candidate::run()).and_then(|()| space::run()),
+        other => Err(format!("there is no benchmark `{other}`; there are throughput, candidate, space")),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -4,7 +4,8 @@ use crate::entity::{Op, Value};
 use crate::func::Func;
 use crate::opdef::{Access, ParamKind};
 use crate::types::TypeData;
-use crate::walk::ops_under;
+use crate::walk::{all_ops, ops_under};
+use cranelift_entity::SecondaryMap;
 
 /// What an op does, its regions included.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -31,6 +32,16 @@ impl Summary {
         !self.reads && self.only_reads()
     }
 
+    fn join(&mut self, other: Summary) {
+        self.reads |= other.reads;
+        self.writes |= other.writes;
+        self.allocates |= other.allocates;
+        self.synchronises |= other.synchronises;
+        self.unknown |= other.unknown;
+        self.convergent |= other.convergent;
+        self.speculatable &= other.speculatable;
+    }
+
     /// Nothing beyond reading?
     pub fn only_reads(self) -> bool {
         !(self.writes || self.allocates || self.synchronises || self.unknown || self.convergent)
@@ -47,6 +58,35 @@ pub fn summary(func: &Func, op: Op) -> Summary {
         }
     }
     sum
+}
+
+/// What each op of a function does, all in its regions included; made in one walk over all of them.
+pub struct Summaries(SecondaryMap<Op, Summary>);
+
+impl Summaries {
+    /// The summaries of all ops of `func`.
+    pub fn of(func: &Func) -> Summaries {
+        let start = Summary { speculatable: true, ..Summary::default() };
+        let mut sums = SecondaryMap::with_default(start);
+        let ops: Vec<Op> = all_ops(func).collect();
+        // What stands in an op comes after it.
+        for &op in ops.iter().rev() {
+            add(func, op, &mut sums[op]);
+            if let Some(outer) = func.parent_op(op) {
+                let inner = sums[op];
+                sums[outer].join(inner);
+            }
+        }
+        Summaries(sums)
+    }
+}
+
+impl std::ops::Index<Op> for Summaries {
+    type Output = Summary;
+
+    fn index(&self, op: Op) -> &Summary {
+        &self.0[op]
+    }
 }
 
 fn add(func: &Func, op: Op, sum: &mut Summary) {

@@ -32,6 +32,9 @@ pub struct Compiler {
     pub target: Target,
     /// How many functions a pass runs on at a time; 0 stands for as many as the machine has cores.
     pub threads: usize,
+    /// Verify what a pass has changed. Whoever runs one pipeline on thousands of candidates may do without, and verify
+    /// those that are kept.
+    pub verify: bool,
 }
 
 impl Default for Compiler {
@@ -51,6 +54,7 @@ impl Compiler {
             passes: pass_table(),
             target: Target::parse(Compiler::DEFAULT_TARGET).expect("the default target is one of the targets"),
             threads: 0,
+            verify: true,
         }
     }
 
@@ -103,7 +107,11 @@ impl Compiler {
     /// How this compiler runs passes: it lends them its target, and the simulator to find races.
     pub fn run_options(&self) -> RunOptions {
         let oracle = race_oracle(CheckOptions::default());
-        RunOptions { threads: self.threads, verify: true, extensions: vec![Arc::new(self.target), Arc::new(oracle)] }
+        RunOptions {
+            threads: self.threads,
+            verify: self.verify,
+            extensions: vec![Arc::new(self.target), Arc::new(oracle)],
+        }
     }
 
     /// Runs the pipeline that `text` names. On failure the module is as the failing pass left it.

@@ -5,7 +5,7 @@
 //! text but not in the order of ops, and a pass that takes the first of equal ops would then tell the two apart.
 
 use rustc_hash::FxHashMap;
-use tc_ir::effects::summary;
+use tc_ir::effects::Summaries;
 use tc_ir::opdef::Role;
 use tc_ir::walk::all_ops;
 use tc_ir::{Func, Op, Region, Rewriter, Value};
@@ -16,11 +16,12 @@ pub(crate) fn settle(func: &mut Func) {
         .chain(all_ops(func).flat_map(|op| func.op_regions(op).to_vec()).collect::<Vec<_>>())
         .collect();
     let users = only_users(func);
+    let effects = Summaries::of(func);
     let orders: Vec<(Region, Vec<Op>)> = regions
         .into_iter()
         .filter_map(|region| {
             let now: Vec<Op> = func.ops(region).collect();
-            let wanted = text_order(func, &now, &users);
+            let wanted = text_order(func, &now, &users, &effects);
             (now != wanted).then_some((region, wanted))
         })
         .collect();
@@ -45,15 +46,17 @@ fn only_users(func: &Func) -> FxHashMap<Value, Op> {
     users
 }
 
-fn text_order(func: &Func, ops: &[Op], users: &FxHashMap<Value, Op>) -> Vec<Op> {
+fn text_order(func: &Func, ops: &[Op], users: &FxHashMap<Value, Op>, effects: &Summaries) -> Vec<Op> {
     let positions: FxHashMap<Op, usize> = ops.iter().enumerate().map(|(nth, &op)| (op, nth)).collect();
-    let writes: Vec<bool> = ops.iter().map(|&op| !summary(func, op).only_reads()).collect();
+    let writes: Vec<bool> = ops.iter().map(|&op| !effects[op].only_reads()).collect();
     // From the end, so that the statement a user lands in is known before what it uses.
     let mut lands: Vec<usize> = (0..ops.len()).collect();
     for nth in (0..ops.len()).rev() {
-        let Some(user) = inlined_into(func, ops[nth], users).and_then(|user| positions.get(&user)) else { continue };
+        let Some(user) = inlined_into(func, ops[nth], users, effects).and_then(|user| positions.get(&user)) else {
+            continue;
+        };
         let statement = lands[*user];
-        let is_read = !summary(func, ops[nth]).is_pure();
+        let is_read = !effects[ops[nth]].is_pure();
         if !is_read || !writes[nth..statement].iter().any(|&writes| writes) {
             lands[nth] = statement;
         }
@@ -87,9 +90,9 @@ fn emit(func: &Func, root: Op, positions: &FxHashMap<Op, usize>, lands: &[usize]
 }
 
 /// The op that `op` prints inside, as far as that does not depend on what stands between.
-fn inlined_into(func: &Func, op: Op, users: &FxHashMap<Value, Op>) -> Option<Op> {
+fn inlined_into(func: &Func, op: Op, users: &FxHashMap<Value, Op>, effects: &Summaries) -> Option<Op> {
     let result = func.result(op)?;
-    let is_expression = summary(func, op).only_reads() && !func.row(op).terminator;
+    let is_expression = effects[op].only_reads() && !func.row(op).terminator;
     let named = func.value_name(result).is_some();
     let conditional = func.role(op) == Role::If;
     if !is_expression || named || (!func.op_regions(op).is_empty() && !conditional) {
