@@ -69,7 +69,9 @@ impl<'m> Operator<'m> {
         for &param in func.params() {
             if func.as_shaped(func.value_type(param)).is_none() {
                 let text = format!("parameter `{}` of an operator is no tensor", func.value_text(param));
-                return Err(Box::new(Diagnostic::error("unsupported", func.location(func.header.loc), text)));
+                let help = "make it a tensor without axes: `s: f32[]`, read as `s[]`";
+                let found = Diagnostic::error("unsupported", func.location(func.header.loc), text).help(help);
+                return Err(Box::new(found));
             }
             operator.tensor(param, func.location(func.header.loc))?;
         }
