@@ -270,7 +270,9 @@ def main():
     parser.add_argument("--ours", action="append", default=[], metavar="CASE=COMMAND", help="a command of ours to time")
     parser.add_argument("--json", metavar="FILE", help="where the numbers go")
     parser.add_argument("--no-torch", action="store_true", help="leave PyTorch's side out")
-    parser.add_argument("--gpu-tests", metavar="PROGRAM", help="run these tests first, and stop if they fail")
+    parser.add_argument(
+        "--gpu-tests", action="append", default=[], metavar="PROGRAM", help="run these tests first, and stop if they fail"
+    )
     parser.add_argument("--timeout", type=float, default=120, metavar="S", help="seconds that one command may take")
     parser.add_argument("--list", action="store_true", help="list the cases")
     options = parser.parse_args()
@@ -285,8 +287,8 @@ def main():
             parser.error(f"`{ours}` is not CASE=COMMAND with a case of {', '.join(CASES)}")
         commands.append((case, command))
     env = environment()
-    if options.gpu_tests:
-        subprocess.run([options.gpu_tests], env={**env, "TC_REQUIRE_GPU": "1"}, check=True, timeout=options.timeout)
+    for program in options.gpu_tests:
+        subprocess.run([program], env={**env, "TC_REQUIRE_GPU": "1"}, check=True, timeout=options.timeout)
     about, theirs = ("", {}) if options.no_torch else bench_torch(list(dict.fromkeys(case for case, _ in commands)) or list(CASES))
     rows, document = [], {"bench_seeds": 1, "peer": about, "torch": theirs, "ours": []}
     for case, command in commands:
