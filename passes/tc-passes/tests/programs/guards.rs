@@ -42,7 +42,7 @@ impl Program {
         program.text.push_str("tir.func @f<n: 1..24 = 13>(A: f32[64], B: f32[256]) attributes {noalias} {\n");
         if threads {
             let hint = program.hint();
-            write!(program.text, "for bx in 0..4 bind(blockIdx.x){hint} {{\n").expect("a string takes text");
+            writeln!(program.text, "for bx in 0..4 bind(blockIdx.x){hint} {{").expect("a string takes text");
             program.text.push_str("alloc S: f32[64] in shared\nfor tx in 0..4 bind(threadIdx.x) {\n");
             program.text.push_str("for z in 0..16 {\nS[z * 4 + tx] = A[tx]\n}\n");
             if program.random.below(4) == 0 {
