@@ -67,7 +67,7 @@ fn operators(elem: Elem) -> String {
         "none_chosen",
         &rows,
         &result,
-        &format!("compute B[i: 20] = max[k: 6](A[i, k], where = A[i, k] != A[i, k])"),
+        "compute B[i: 20] = max[k: 6](A[i, k], where = A[i, k] != A[i, k])",
     );
     if elem.bits() < 64 {
         let sum = if elem.is_float() { "f32" } else { "i64" };
