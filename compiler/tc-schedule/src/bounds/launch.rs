@@ -130,22 +130,16 @@ fn shared_reduction(
         .help(help)
 }
 
-/// Do blocks write what other blocks read of `stage`, or write it again with other values? Nothing orders blocks.
+/// Is `stage` computed inside a kernel, into memory that its blocks share? Each of them writes all of it, and nothing
+/// orders what one writes and another reads, or writes again.
 fn is_blocks_own(bounds: &Bounds, stage: StageId, launch: &Launch) -> bool {
     let graph = &bounds.graph;
     let Some(data) = bounds.stage(stage) else { return false };
-    let is_it = |leaf: &AxisId| graph[*leaf].kind == Kind::Launch(launch.coordinate);
-    let changes = |leaf: &AxisId| graph[*leaf].kind.thread_rank() != Some(0) && bounds.extents[leaf.idx()] > 1;
-    let mins = data.ranges.iter().map(|range| range.min);
-    let mut counters = mins.flat_map(|min| bounds.analyzer.pool.vars(min)).filter_map(Vars::as_counter);
     launch.extent > 1
         && !launch.coordinate.is_thread()
         && launch.nest == graph.nest_of(stage)
         && data.scope == Scope::Global
         && matches!(graph[stage].attach, Attach::At(_))
-        && (graph[stage].leaves.iter().any(is_it)
-            || graph.path(stage).iter().any(changes)
-            || counters.any(|leaf| is_it(&leaf)))
 }
 
 fn blocks_share(sched: Option<&Func>, bounds: &Bounds, stage: StageId, (launch, by): (&Launch, AxisId)) -> Diagnostic {
