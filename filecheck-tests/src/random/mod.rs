@@ -62,7 +62,7 @@ impl Case {
     /// The file as one of the corpus: it says how it is run.
     pub fn corpus_text(&self, about: &str) -> String {
         let pipeline = passes::text(&self.passes);
-        let run = format!("// RUN: tc-opt %s --pass-pipeline='{pipeline}' --verify-each=semantics -o %t");
-        format!("{run}\n// {about}\n\n{}", self.text())
+        let run = format!("// RUN: tc-opt %s --pass-pipeline='{pipeline}' --verify-each=semantics | FileCheck %s");
+        format!("{run}\n// {about}\n\n// CHECK: tir.func @op\n\n{}", self.text())
     }
 }

@@ -35,7 +35,8 @@
 
 use crate::analysis::launch::{loop_var, nests};
 use tc_dialects::algebra::{const_extent, is_launch};
-use tc_dialects::{forms, tir};
+use tc_dialects::forms;
+use tc_dialects::tir::{self, LoopKind};
 use tc_ir::effects::{accesses, root_buffer};
 use tc_ir::walk::ancestors;
 use tc_ir::{Func, Op};
@@ -101,7 +102,7 @@ impl FuncPass for VerifyMemory {
 
 /// Is `op` a loop that runs in order, several times, and that no pass makes copies of?
 fn repeats(func: &Func, op: Op) -> bool {
-    let plain = func.opcode(op) == tir::FOR && tir::loop_kind(func, op).is_none();
+    let plain = func.opcode(op) == tir::FOR && tir::loop_kind(func, op) == Some(LoopKind::Serial);
     plain && const_extent(func, op) != Some(1)
 }
 

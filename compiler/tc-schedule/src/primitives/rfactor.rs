@@ -123,7 +123,12 @@ fn edit(cx: &mut Cx<'_>, plan: &Plan) -> StageId {
         let name = cx.graph[like].name.clone();
         cx.graph.add_axis(to, &name, reduce, domain, made_by)
     };
-    let domain = |plan: &Plan, leaf: AxisId| Some((0, plan.extents.get(&leaf).copied().unwrap_or(1)));
+    // A loop that no split made starts where the operator says.
+    let starts: FxHashMap<AxisId, i64> =
+        plan.extents.keys().map(|&leaf| (leaf, cx.graph[leaf].domain.map_or(0, |(low, _)| low))).collect();
+    let domain = |plan: &Plan, leaf: AxisId| {
+        Some((starts.get(&leaf).copied().unwrap_or(0), plan.extents.get(&leaf).copied().unwrap_or(1)))
+    };
     // What stands for the old axes in the new stage.
     let mut now: FxHashMap<AxisId, AxisId> = FxHashMap::default();
     let mut declared = Vec::new();

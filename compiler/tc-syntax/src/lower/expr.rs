@@ -293,6 +293,19 @@ impl<'a> Lower<'a> {
     fn logical(&mut self, node: ExprId, op: BinaryOp, lhs: Value, rhs: ExprId) -> Option<Value> {
         let loc = self.expr_loc(node);
         let bool_ty = self.func.bool_ty();
+        let lanes = self.func.value_scalar(lhs).filter(|scalar| scalar.elem == Elem::Bool && scalar.lanes > 1);
+        if lanes.is_some() {
+            // Lanes are no conditions: both sides are evaluated, each lane on its own.
+            let ty = self.func.value_type(lhs);
+            let rhs = self.expr(rhs, Some(ty))?;
+            if self.func.value_type(rhs) != ty {
+                let [lhs, rhs] = [lhs, rhs].map(|value| self.func.show_type(self.func.value_type(value)));
+                let text = format!("`{}` takes two of one type, not `{lhs}` and `{rhs}`", op.text());
+                self.error(self.tree[node].range, "type", text);
+                return None;
+            }
+            return Some(self.emit_value(loc, self.sugar.binary(op), &[lhs, rhs], Attrs::EMPTY, ty));
+        }
         if self.func.value_type(lhs) != bool_ty {
             let have = self.func.show_type(self.func.value_type(lhs));
             self.error(self.tree[node].range, "type", format!("`{}` takes truth values, not `{have}`", op.text()));

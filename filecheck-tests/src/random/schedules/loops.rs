@@ -7,7 +7,7 @@ impl Maker<'_> {
     /// Splits loop `at` of `node` into two.
     pub(super) fn split(&mut self, node: NodeId, at: usize, (text, by): (String, i64), nparts: bool) {
         let whole = self.graph.nodes[node].loops[at].clone();
-        let (outer, inner) = (self.name("o"), self.name("i"));
+        let (outer, inner) = (self.name("outer"), self.name("inner"));
         let how = if nparts { "nparts" } else { "factor" };
         self.schedule.add(&format!("split {how}"), &[&outer, &inner], format!("({}, {how} = {text})", whole.name));
         let rest = (whole.extent + by - 1) / by.max(1);
@@ -18,7 +18,7 @@ impl Maker<'_> {
 
     /// Fuses loops `at` and `at + 1`.
     pub(super) fn fuse(&mut self, node: NodeId, at: usize) {
-        let fused = self.name("f");
+        let fused = self.name("fused");
         let loops = &self.graph.nodes[node].loops;
         let (a, b) = (loops[at].clone(), loops[at + 1].clone());
         self.schedule.add("fuse", &[&fused], format!("({}, {})", a.name, b.name));

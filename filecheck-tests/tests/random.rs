@@ -1,0 +1,22 @@
+//! Random operators, schedules and pipelines through the whole compiler; the tool `tc-random` runs many more.
+
+use tc_filetest::random::run::{Failed, Plan, run};
+
+fn tell(failed: &Failed) {
+    let about = format!("Case {}: {}", failed.number, failed.failure.key);
+    eprintln!("{about}\n{}\n{}", failed.failure.text, failed.case.corpus_text(&about));
+}
+
+#[test]
+fn programs_of_random_schedules_and_pipelines_compute_their_operators() {
+    let plan = Plan { seed: 3, first: 0, count: 240, jobs: 2 };
+    let outcome = run(plan, tell);
+    let tally = &outcome.tally;
+    assert!(outcome.kinds.is_empty(), "{:#?}\n{tally}", outcome.kinds);
+    assert_eq!(tally.cases, plan.count);
+    assert!(tally.emitted > plan.count / 2, "only {} cases were emitted", tally.emitted);
+    assert!(tally.cells > 10_000, "only {} cells were compared", tally.cells);
+    let missed: Vec<&str> =
+        tc::schedule::primitives().iter().map(|info| info.name).filter(|name| !tally.has_applied(name)).collect();
+    assert!(missed.is_empty(), "never applied: {missed:?}\n{tally}");
+}
