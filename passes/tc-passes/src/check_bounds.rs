@@ -33,7 +33,8 @@
 //! # Limits
 //!
 //! Only corners are tried in step 2, and only where bounds are constant and conditions are made of loop variables; what it
-//! misses the simulator finds. Views are not followed.
+//! misses the simulator finds. An access through a view is held against the view; that the view lies inside its base is
+//! for the verifier to see.
 //!
 //! # References
 //!
