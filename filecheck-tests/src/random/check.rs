@@ -60,7 +60,7 @@ pub fn settle(compiler: &Compiler, case: &mut Case, tally: &mut Tally) -> Result
         let End::Refused(Place::Directive(at), code) = run(compiler, &short, false) else { break };
         let kind = case.schedule.directives[at].kind.clone();
         *tally.directives.entry(kind).or_default().refused.entry(code.to_string()).or_default() += 1;
-        case.schedule = case.schedule.without(at).without_unused_params();
+        case.schedule = case.schedule.refuse(at);
     }
     loop {
         match run(compiler, case, true) {
@@ -78,7 +78,7 @@ pub fn settle(compiler: &Compiler, case: &mut Case, tally: &mut Tally) -> Result
             End::Refused(Place::Directive(at), code) => {
                 let kind = case.schedule.directives[at].kind.clone();
                 *tally.directives.entry(kind).or_default().refused.entry(code.to_string()).or_default() += 1;
-                case.schedule = case.schedule.without(at).without_unused_params();
+                case.schedule = case.schedule.refuse(at);
             }
             End::Refused(Place::Pass(at), code) => {
                 let gone = case.passes[at].clone();

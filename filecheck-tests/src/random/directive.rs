@@ -66,6 +66,17 @@ impl Schedule {
         Schedule { params: self.params.clone(), directives: kept }
     }
 
+    /// The schedule without directive `at`, which was refused. A cache that cannot stand where it should is none.
+    pub fn refuse(&self, at: usize) -> Schedule {
+        let refused = &self.directives[at];
+        let stage = words(&refused.text).nth(1).unwrap_or("");
+        let makes = |directive: &Directive| {
+            directive.kind.starts_with("cache_") && directive.defines.iter().any(|name| name == stage)
+        };
+        let maker = self.directives.iter().position(makes).filter(|_| refused.kind == "compute_at");
+        self.without(maker.unwrap_or(at)).without_unused_params()
+    }
+
     /// The schedule without parameters that nothing names.
     pub fn without_unused_params(mut self) -> Schedule {
         let used = |param: &String| {
@@ -98,5 +109,7 @@ mod tests {
         let lines: Vec<_> = schedule.without(0).directives.iter().map(|directive| directive.text.clone()).collect();
         assert_eq!(lines, ["unroll(B.i)"]);
         assert_eq!(schedule.without(1).directives.len(), 2);
+        schedule.add("compute_at", &[], "(AS, B.i)".into());
+        assert_eq!(schedule.refuse(4).directives.len(), 1);
     }
 }

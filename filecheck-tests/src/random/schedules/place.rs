@@ -11,7 +11,14 @@ const MOST_THREADS: i64 = 64;
 impl Maker<'_> {
     /// Attaches a stage, or leaves it at the root; then makes its loops.
     pub(super) fn place(&mut self, node: NodeId) {
-        let attached = !self.graph.nodes[node].output && self.rng.chance(80) && self.attach(node);
+        // Global memory in kernels, and one place for several readers, are mostly refused.
+        let percent = match (self.graph.nodes[node].scope, self.graph.readers(node).len()) {
+            (Some("global"), _) if self.bound => 20,
+            (Some(_), _) => 97,
+            (None, n) if n > 1 => 45,
+            (None, _) => 80,
+        };
+        let attached = !self.graph.nodes[node].output && self.rng.chance(percent) && self.attach(node);
         if !attached && !self.graph.nodes[node].output && self.rng.chance(10) {
             let name = self.graph.nodes[node].name.clone();
             self.line("compute_root", format!("({name})"));
