@@ -7,6 +7,7 @@ use crate::interval::Interval;
 use crate::linear::{Linear, Term};
 use crate::modular::ModularSet;
 use crate::simplify::MAX_DEPTH;
+use smallvec::smallvec;
 
 /// How many levels of operators are looked through where facts are not asked.
 const PLAIN_LEVELS: u32 = 4;
@@ -118,7 +119,7 @@ impl Analyzer {
             None => {
                 let own = self.structural_bound(e);
                 let form =
-                    Linear { terms: vec![Term { atom: e, key: self.key(e), coef: 1, right: false }], constant: 0 };
+                    Linear { terms: smallvec![Term { atom: e, key: self.key(e), coef: 1, right: false }], constant: 0 };
                 self.narrowed_by_facts(&form, own, FACTS_COMBINED)
             }
         };

@@ -5,6 +5,7 @@
 //! in the side that is not taken is dropped with it.
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 
 use crate::expr::{BinaryOp, EvalError, Expr, Node, Var};
 use crate::pool::Pool;
@@ -109,12 +110,23 @@ impl Pool {
 
     /// Every expression under the given ones, themselves included, in ascending order of ids.
     pub(crate) fn reachable(&self, roots: &[Expr]) -> Vec<Expr> {
-        let mut seen = FxHashSet::default();
-        let mut stack = roots.to_vec();
-        let mut order = Vec::new();
+        // Few are looked up faster one by one than in a set.
+        const FEW: usize = 24;
+        let mut seen: FxHashSet<Expr> = FxHashSet::default();
+        let mut stack: SmallVec<[Expr; 16]> = SmallVec::from_slice(roots);
+        let mut order: Vec<Expr> = Vec::with_capacity(16);
         while let Some(e) = stack.pop() {
-            if !seen.insert(e) {
-                continue;
+            if order.len() < FEW {
+                if order.contains(&e) {
+                    continue;
+                }
+            } else {
+                if order.len() == FEW && seen.is_empty() {
+                    seen.extend(&order);
+                }
+                if !seen.insert(e) {
+                    continue;
+                }
             }
             order.push(e);
             match self.node(e) {

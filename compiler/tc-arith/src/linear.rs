@@ -7,6 +7,7 @@ use crate::analyzer::Analyzer;
 use crate::expr::{BinaryOp, Expr, Node};
 use crate::interval::Interval;
 use crate::pool::Pool;
+use smallvec::SmallVec;
 
 /// `coef * atom`.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +23,7 @@ pub(crate) struct Term {
 /// The sum of the terms and the constant. No coefficient is zero and no key occurs twice.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Linear {
-    pub(crate) terms: Vec<Term>,
+    pub(crate) terms: SmallVec<[Term; 4]>,
     pub(crate) constant: i64,
 }
 
@@ -37,7 +38,7 @@ const UNBOUNDED_FACTOR: u64 = 1 << 31;
 
 impl Linear {
     pub(crate) fn constant(constant: i64) -> Linear {
-        Linear { terms: Vec::new(), constant }
+        Linear { terms: SmallVec::new(), constant }
     }
 
     /// Adds `term`. `None` on overflow, and when terms that may divide by zero would vanish.
@@ -90,7 +91,7 @@ impl Linear {
 
     /// The terms that satisfy `keep`, and the others; both without the constant.
     pub(crate) fn partition(&self, keep: impl Fn(&Term) -> bool) -> (Linear, Linear) {
-        let (yes, no) = self.terms.iter().partition(|term| keep(term));
+        let (yes, no) = self.terms.iter().copied().partition(|term| keep(term));
         (Linear { terms: yes, constant: 0 }, Linear { terms: no, constant: 0 })
     }
 

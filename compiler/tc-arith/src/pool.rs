@@ -21,7 +21,7 @@ struct Info {
 }
 
 /// Owns expressions. Ids grow from operands to results, so an operand's id is below its user's.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Pool {
     nodes: Vec<Node>,
     info: Vec<Info>,
@@ -29,10 +29,24 @@ pub struct Pool {
     names: FxHashMap<Var, Box<str>>,
 }
 
+impl Default for Pool {
+    fn default() -> Pool {
+        Pool::new()
+    }
+}
+
+/// Room for as many expressions as a kernel of some loops makes.
+const USUAL: usize = 256;
+
 impl Pool {
     /// An empty pool.
     pub fn new() -> Pool {
-        Pool::default()
+        Pool {
+            nodes: Vec::with_capacity(USUAL),
+            info: Vec::with_capacity(USUAL),
+            index: FxHashMap::with_capacity_and_hasher(USUAL, Default::default()),
+            names: FxHashMap::default(),
+        }
     }
 
     /// How many distinct expressions there are.

@@ -21,13 +21,31 @@ use tc_ir::{Attr, Builder, Elem, Func, Op, Region, Scalar, Type, Value, keys};
 pub struct Algebra {
     /// Knowledge of the variables, and the pool of all expressions.
     pub analyzer: Analyzer,
-    known: FxHashMap<Value, Expr>,
+    known: Known,
+}
+
+/// The expressions of values, by the values' numbers.
+#[derive(Default)]
+struct Known(Vec<Option<Expr>>);
+
+impl Known {
+    fn get(&self, value: Value) -> Option<Expr> {
+        self.0.get(value.as_u32() as usize).copied().flatten()
+    }
+
+    fn insert(&mut self, value: Value, expr: Expr) {
+        let at = value.as_u32() as usize;
+        if self.0.len() <= at {
+            self.0.resize(at + 1, None);
+        }
+        self.0[at] = Some(expr);
+    }
 }
 
 impl Algebra {
     /// Knows nothing.
     pub fn new() -> Algebra {
-        Algebra { analyzer: Analyzer::new(), known: FxHashMap::default() }
+        Algebra::default()
     }
 
     /// Knows the ranges and facts of the symbols of `func`.
@@ -126,26 +144,32 @@ impl Algebra {
 
     /// The expression of an integer or truth value. What the algebra does not know is a variable.
     pub fn expr(&mut self, func: &Func, value: Value) -> Expr {
+        if let Some(known) = self.known.get(value) {
+            return known;
+        }
         // Post-order with a stack of our own: expressions may be deep.
         let mut pending = vec![value];
         while let Some(&at) = pending.last() {
-            if self.known.contains_key(&at) {
+            if self.known.get(at).is_some() {
                 pending.pop();
                 continue;
             }
-            let missing: Vec<Value> = match steps_into(func, at) {
-                Some(op) => inputs(func, op).into_iter().filter(|input| !self.known.contains_key(input)).collect(),
-                None => Vec::new(),
-            };
-            if missing.is_empty() {
+            let above = pending.len();
+            if let Some(op) = steps_into(func, at) {
+                pending.extend(inputs(func, op).filter(|&input| self.known.get(input).is_none()));
+            }
+            if pending.len() == above {
                 let expr = self.convert(func, at);
                 self.known.insert(at, expr);
                 pending.pop();
-            } else {
-                pending.extend(missing);
             }
         }
-        self.known[&value]
+        self.input(value)
+    }
+
+    /// The expression of `value`, which was converted before.
+    fn input(&self, value: Value) -> Expr {
+        self.known.get(value).expect("inputs are converted first")
     }
 
     /// The expression of an extent or a condition over symbols; `None` where it is none.
@@ -244,7 +268,11 @@ impl Algebra {
     /// The expression of `value`, whose inputs are known.
     fn convert(&mut self, func: &Func, value: Value) -> Expr {
         let Some(op) = steps_into(func, value) else { return self.opaque(func, value) };
-        let args: Vec<Expr> = inputs(func, op).iter().map(|input| self.known[input]).collect();
+        // What the algebra sees into has three inputs at most.
+        let mut args = [Expr::default(); 3];
+        for (arg, input) in args.iter_mut().zip(inputs(func, op)) {
+            *arg = self.input(input);
+        }
         let opcode = func.opcode(op);
         match func.role(op) {
             Role::Constant => match func.attr_of(op, keys::VALUE).map(|attr| func.attr_data(attr)) {
@@ -291,7 +319,7 @@ impl Algebra {
         {
             self.analyzer.bind_range(var, i64::try_from(min).ok(), i64::try_from(max).ok());
         }
-        self.known[&value]
+        self.input(value)
     }
 }
 
@@ -340,15 +368,13 @@ fn is_plain(func: &Func, op: Op) -> bool {
     known && func.result(op).is_some_and(|result| steps_into(func, result) == Some(op))
 }
 
-/// What the expression of `value` is made of.
-fn inputs(func: &Func, op: Op) -> Vec<Value> {
-    match func.role(op) {
-        Role::If => {
-            let yields = func.op_regions(op).iter().map(|&region| func.yielded(region)[0]);
-            std::iter::once(func.operand(op, 0)).chain(yields).collect()
-        }
-        _ => func.operands(op).to_vec(),
-    }
+/// What the expression of the result of `op` is made of.
+fn inputs(func: &Func, op: Op) -> impl Iterator<Item = Value> + '_ {
+    let (operands, regions) = match func.role(op) {
+        Role::If => (&func.operands(op)[..1], func.op_regions(op)),
+        _ => (func.operands(op), &[][..]),
+    };
+    operands.iter().copied().chain(regions.iter().map(|&region| func.yielded(region)[0]))
 }
 
 fn named_binary(opcode: tc_ir::Opcode) -> Option<BinaryOp> {

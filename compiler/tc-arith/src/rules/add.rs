@@ -4,6 +4,7 @@ use super::{Apply, Rule};
 use crate::analyzer::Analyzer;
 use crate::expr::{BinaryOp, Expr, Node};
 use crate::linear::{Linear, Term};
+use smallvec::smallvec;
 
 /// The normal forms of sums and of products.
 pub(crate) static FORMS: &[Rule] = &[
@@ -75,7 +76,7 @@ fn has_partner(az: &Analyzer, form: &Linear, term: &Term) -> bool {
 
 /// `form` with `term` taken out.
 fn without(az: &Analyzer, form: &Linear, term: &Term) -> Option<Linear> {
-    form.plus(&az.pool, &Linear { terms: vec![*term], constant: 0 }, -1)
+    form.plus(&az.pool, &Linear { terms: smallvec![*term], constant: 0 }, -1)
 }
 
 /// A replacement that is worth while: it makes the sum lighter, so replacing comes to an end.
