@@ -117,6 +117,12 @@ pub(super) fn divide(func: &Func, op: Op, excluded: &[Value]) -> Option<Division
     let (before, after) = (pool.le(begin, lo), pool.le(hi, end));
     // Where it is not known that the middle is ever run, nothing is gained for certain, but nothing is lost.
     let has_parts = [before, after].map(|missing| !algebra.analyzer.can_prove(missing));
+    // Parts of a loop that is to be copied are loops to be copied: how often, has to be known.
+    let copied = tir::loop_kind(func, op) == Some(LoopKind::Unroll(None)) && const_extent(func, op).is_some();
+    let is_known = |end: Expr| algebra.analyzer.pool.as_const(end).is_some();
+    if copied && ((has_parts[0] && !is_known(begin)) || (has_parts[1] && !is_known(end))) {
+        return None;
+    }
     Some(Division { algebra, begin, end, has_parts, settled: values, truth })
 }
 
