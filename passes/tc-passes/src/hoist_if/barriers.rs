@@ -5,6 +5,7 @@ use crate::analysis::sync;
 use crate::analysis::uniform::Uniform;
 use rustc_hash::FxHashMap;
 use tc_dialects::tir;
+use tc_ir::verify::has_flag;
 use tc_ir::walk::{is_inside, ops_under};
 use tc_ir::{Func, Op, Value, effects, keys};
 
@@ -26,6 +27,9 @@ impl Barriers {
         if ops_under(func, body).any(|inner| is_together(func, inner)) {
             return false;
         }
+        if !touches_what_threads_share(func, nest, op) {
+            return true;
+        }
         match self.planned.entry(nest).or_insert_with(|| planned(func, nest)) {
             Some(ops) => !ops.iter().any(|&inner| is_inside(func, inner, op)),
             None => false,
@@ -36,6 +40,35 @@ impl Barriers {
     pub(super) fn forget(&mut self) {
         self.planned.clear();
     }
+}
+
+/// Does `op` hold an access to memory that threads share and some op of `nest` writes? Without one no barrier has to
+/// stand inside, and to know that is cheaper than to plan them all.
+fn touches_what_threads_share(func: &Func, nest: Op, op: Op) -> bool {
+    let is_own = |buffer: Value| {
+        func.as_shaped(func.value_type(buffer)).is_some_and(|(_, _, scope)| scope == Some(keys::LOCAL))
+    };
+    let mut shared: Vec<Value> = Vec::new();
+    for inner in ops_under(func, func.op_regions(op)[0]) {
+        for (place, _) in effects::accesses(func, inner) {
+            let buffer = effects::root_buffer(func, place);
+            if !is_own(buffer) && !shared.contains(&buffer) {
+                shared.push(buffer);
+            }
+        }
+    }
+    !shared.is_empty()
+        && ops_under(func, func.op_regions(nest)[0]).any(|inner| {
+            let writes = effects::accesses(func, inner).into_iter().filter(|(_, access)| access.writes());
+            let mut buffers = writes.map(|(place, _)| effects::root_buffer(func, place));
+            buffers.any(|buffer| shared.iter().any(|&other| may_be_one(func, buffer, other)))
+        })
+}
+
+/// May two buffers be the same memory?
+fn may_be_one(func: &Func, a: Value, b: Value) -> bool {
+    let is_param = |buffer: Value| func.def_op(buffer).is_none();
+    a == b || (!has_flag(func, func.header.attrs, keys::NOALIAS) && is_param(a) && is_param(b))
 }
 
 /// Does `op` need all threads, or make a buffer for more than one of them?
