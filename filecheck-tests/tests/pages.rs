@@ -1,0 +1,114 @@
+//! The sessions of docs/tools.md: each command answers what the page shows, times aside.
+//!
+//! A block that begins with `// NAME.tir` is a file. A block `console` is a session: `$ COMMAND`, its output up to a line
+//! `…` if one stands there, and `$ echo $?` with the exit status where it is not 0.
+
+use std::path::PathBuf;
+use tc_filetest::command::{Command, Names, parse};
+
+const PAGE: &str = include_str!("../../docs/tools.md");
+
+/// A command of a session, and what it has to answer.
+struct Shown {
+    command: String,
+    output: String,
+    status: u8,
+}
+
+/// The fenced blocks of the page: the word behind the fence, and the text.
+fn blocks() -> impl Iterator<Item = (&'static str, &'static str)> {
+    PAGE.split("```").skip(1).step_by(2).filter_map(|block| block.split_once('\n'))
+}
+
+fn session(text: &str) -> Vec<Shown> {
+    let mut list: Vec<Shown> = Vec::new();
+    let mut is_status = false;
+    for line in text.lines() {
+        match (line.strip_prefix("$ "), list.last_mut()) {
+            (Some("echo $?"), Some(_)) => is_status = true,
+            (Some(command), _) => {
+                is_status = false;
+                list.push(Shown { command: command.to_string(), output: String::new(), status: 0 });
+            }
+            (None, Some(last)) if is_status => last.status = line.parse().expect("a status"),
+            (None, Some(last)) => last.output += &format!("{line}\n"),
+            (None, None) => panic!("a session begins with a command: {line}"),
+        }
+    }
+    list
+}
+
+fn run(Command { tool, args, .. }: Command) -> (u8, String) {
+    let args: Vec<_> = std::iter::once(tool.clone()).chain(args).map(Into::into).collect();
+    let (mut stdin, mut stdout, mut stderr) = (&b""[..], Vec::new(), Vec::new());
+    let status = match tool.as_str() {
+        "tc-opt" => {
+            let io = tc_opt::Io { stdin: &mut stdin, stdout: &mut stdout, stderr: &mut stderr, colour: false };
+            tc_opt::run(args, io)
+        }
+        "tc-run" => {
+            let io = tc_run::Io {
+                stdin: &mut stdin,
+                stdout: &mut stdout,
+                stderr: &mut stderr,
+                colour_stdout: false,
+                colour_stderr: false,
+                progress: false,
+            };
+            tc_run::run(args, io)
+        }
+        tool => panic!("unknown tool `{tool}`"),
+    };
+    stdout.extend(stderr);
+    (status, String::from_utf8(stdout).expect("the tools write UTF-8"))
+}
+
+/// The words of each line, without times, and without the widths of columns, which hang on them.
+fn steady(text: &str) -> Vec<String> {
+    let line = |line: &str| {
+        let mut words: Vec<&str> = line.split_whitespace().collect();
+        for nth in 1..words.len() {
+            let unit = words[nth].trim_end_matches([',', ':']);
+            if matches!(unit, "us" | "ms" | "s") && words[nth - 1].parse::<f64>().is_ok() {
+                (words[nth - 1], words[nth]) = ("TIME", "UNIT");
+            }
+        }
+        let is_rule = words.iter().all(|word| word.chars().all(|c| c == '-'));
+        if is_rule { words.len().to_string() } else { words.join(" ") }
+    };
+    text.trim_end().lines().map(line).collect()
+}
+
+#[test]
+fn the_tools_answer_what_their_page_shows() {
+    let folder: PathBuf = std::env::temp_dir().join(format!("tc-pages-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a temporary folder");
+    std::env::set_current_dir(&folder).expect("the folder is there");
+    let names = Names { file: "%s".into(), folder: "%S".into(), temporary: "%t".into() };
+    let (mut commands, mut wrong) = (0, String::new());
+    for (kind, text) in blocks() {
+        if let Some(name) = text.strip_prefix("// ").and_then(|rest| rest.split(':').next()) {
+            std::fs::write(name, text).expect("the file can be written");
+        }
+        if kind != "console" {
+            continue;
+        }
+        for Shown { command, output, status } in session(text) {
+            commands += 1;
+            let parsed = parse(&command, &names).expect("a command").remove(0);
+            let (ended, said) = run(parsed);
+            let (head, is_cut) = output.split_once("…\n").map_or((output.as_str(), false), |(head, _)| (head, true));
+            let (shown, mut said_lines) = (steady(head), steady(&said));
+            if is_cut {
+                said_lines.truncate(shown.len());
+            }
+            if (ended, &said_lines) != (status, &shown) {
+                wrong += &format!("---- {command}\nended with {ended}, said\n{said}\nbut the page shows\n{output}\n");
+            }
+        }
+    }
+    // Best effort: what is left in the temporary folder hurts nobody.
+    let _ = std::fs::remove_dir_all(&folder);
+    assert!(wrong.is_empty(), "{wrong}");
+    assert!(commands >= 9, "only {commands} commands were found");
+}
