@@ -1,7 +1,7 @@
 //! A thousand candidates of a search space, from parsed modules to CUDA text.
 //!
-//! The space is that of the depthwise document: its two schedules with parameters, at the sizes of its table. TVM's time is
-//! that of one candidate of TVM 0.16, lower and build, on two shared cores.
+//! The space is that of `examples/depthwise_nchw.tir`: schedules with parameters, at several sizes of the operator. TVM's
+//! time is that of one candidate of TVM 0.16, lower and build, on two shared cores.
 
 use crate::report;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,7 +10,7 @@ use std::time::Instant;
 const TEXT: &str = include_str!("../../examples/depthwise_nchw.tir");
 const N_CANDIDATES: usize = 1000;
 const N_THREADS: usize = 2;
-/// What the document's table varies: the size of a channel, of the filter, and the multiplier.
+/// What varies: the size of a channel, of the filter, and the multiplier.
 const SIZES: &[(i64, i64, i64)] = &[(32, 3, 1), (64, 3, 1), (96, 3, 1), (96, 5, 1), (96, 3, 2), (96, 5, 2)];
 const TVM_MS: f64 = 57.0;
 

@@ -143,7 +143,7 @@ def depthwise2d(torch):
 def conv2d(torch):
     """Convolution of 256 images of 256 channels of 14x14 by 512 filters of 3x3, padded to the same size, in IEEE f32.
 
-    The layout is PyTorch's own, NCHW, not the document's HWCN. The check is against 8 of the images.
+    The layout is PyTorch's own, NCHW, not the operator's HWCN. The check is against 8 of the images.
     """
     image = torch.rand(256, 256, 14, 14, device="cuda") - 0.5
     kernel = torch.rand(512, 256, 3, 3, device="cuda") - 0.5
