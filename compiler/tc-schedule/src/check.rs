@@ -241,15 +241,17 @@ impl Check<'_> {
         let graph = self.graph;
         let data = &graph[stage];
         let Some(scope) = data.scope.filter(|&scope| scope != Scope::Global) else { return };
-        let own = is_launched(graph, stage);
-        let Some(reader) = readers(graph, stage).into_iter().find(|&reader| own || is_launched(graph, reader)) else {
-            return;
-        };
+        // What several kernels and the host do in turn outlives each of them.
+        let launched = graph.order.iter().any(|&other| is_launched(graph, other));
+        let all = readers(graph, stage);
+        let in_kernel = all.iter().copied().find(|&reader| is_launched(graph, reader));
+        let Some(reader) = in_kernel.or_else(|| all.first().copied().filter(|_| launched)) else { return };
         let name = &data.name;
         let loops: Vec<&str> = graph[reader].leaves.iter().map(|&leaf| &*graph[leaf].name).collect();
         let text = format!(
-            "`{name}` lies in {} memory, but is computed at the root, outside the kernel of `{}` that reads it",
+            "`{name}` lies in {} memory, but is computed at the root, outside the {} of `{}` that reads it",
             scope.name(),
+            if is_launched(graph, reader) { "kernel" } else { "loops" },
             graph[reader].name
         );
         let said = [data.attach_loc, data.made_by, data.touched.map_or(Loc::NONE, |(loc, _)| loc)];

@@ -30,7 +30,7 @@ impl Maker<'_> {
     }
 
     fn cache_write(&mut self, id: NodeId) {
-        let scope = self.rng.pick(&["local", "local", "shared", "global"]);
+        let scope = self.rng.pick(&["local", "local", "shared", "shared.dyn", "global"]);
         let name = self.name("C");
         let of = self.graph.nodes[id].clone();
         self.schedule.add("cache_write", &[&name], format!("({}, {scope})", of.name));
@@ -89,7 +89,7 @@ impl Maker<'_> {
         if readers.is_empty() {
             return;
         }
-        let scope = self.rng.pick(&["shared", "shared", "local", "global"]);
+        let scope = self.rng.pick(&["shared", "shared", "shared.dyn", "local", "global"]);
         let of = self.graph.nodes[id].clone();
         let name = self.name("R");
         let only = if self.rng.chance(35) { Some(self.rng.pick(&readers)) } else { None };
@@ -102,7 +102,7 @@ impl Maker<'_> {
             let reads = &mut self.graph.nodes[reader].reads;
             reads.iter_mut().filter(|read| **read == id).for_each(|read| *read = cache);
         }
-        if scope == "shared" && self.rng.chance(30) {
+        if scope.starts_with("shared") && self.rng.chance(30) {
             let inner = self.name("L");
             self.schedule.add("cache_read chain", &[&inner], format!("({name}, local)"));
             let mut copy = Node { reads: vec![cache], scope: Some("local"), ..node(&inner, of.data.clone()) };
