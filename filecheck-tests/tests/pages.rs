@@ -1,12 +1,12 @@
-//! The sessions of docs/tools.md: each command answers what the page shows, times aside.
+//! What pages show of files and sessions: each file is read, each command answers what stands there, times aside.
 //!
-//! A block that begins with `// NAME.tir` is a file. A block `console` is a session: `$ COMMAND`, its output up to a line
+//! A block that begins with `// NAME.tir` is a file; if it holds schedules, they are right. A block `console` is a session: `$ COMMAND`, its output up to a line
 //! `…` if one stands there, and `$ echo $?` with the exit status where it is not 0.
 
 use std::path::PathBuf;
 use tc_filetest::command::{Command, Names, parse};
 
-const PAGE: &str = include_str!("../../docs/tools.md");
+const PAGES: [&str; 2] = [include_str!("../../docs/ir.md"), include_str!("../../docs/tools.md")];
 
 /// A command of a session, and what it has to answer.
 struct Shown {
@@ -15,9 +15,9 @@ struct Shown {
     status: u8,
 }
 
-/// The fenced blocks of the page: the word behind the fence, and the text.
+/// The fenced blocks of the pages: the word behind the fence, and the text.
 fn blocks() -> impl Iterator<Item = (&'static str, &'static str)> {
-    PAGE.split("```").skip(1).step_by(2).filter_map(|block| block.split_once('\n'))
+    PAGES.iter().flat_map(|page| page.split("```").skip(1).step_by(2)).filter_map(|block| block.split_once('\n'))
 }
 
 fn session(text: &str) -> Vec<Shown> {
@@ -80,15 +80,21 @@ fn steady(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_tools_answer_what_their_page_shows() {
+fn the_tools_answer_what_pages_show() {
     let folder: PathBuf = std::env::temp_dir().join(format!("tc-pages-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a temporary folder");
     std::env::set_current_dir(&folder).expect("the folder is there");
     let names = Names { file: "%s".into(), folder: "%S".into(), temporary: "%t".into() };
-    let (mut commands, mut wrong) = (0, String::new());
+    let (mut files, mut commands, mut wrong) = (0, 0, String::new());
     for (kind, text) in blocks() {
         if let Some(name) = text.strip_prefix("// ").and_then(|rest| rest.split(':').next()) {
             std::fs::write(name, text).expect("the file can be written");
+            files += 1;
+            let command = if text.contains("schedule @") { "tc-run --check" } else { "tc-opt" };
+            let (ended, said) = run(parse(&format!("{command} {name}"), &names).expect("a command").remove(0));
+            if ended != 0 {
+                wrong += &format!("---- {name}\nended with {ended}, said\n{said}\n");
+            }
         }
         if kind != "console" {
             continue;
@@ -110,5 +116,5 @@ fn the_tools_answer_what_their_page_shows() {
     // Best effort: what is left in the temporary folder hurts nobody.
     let _ = std::fs::remove_dir_all(&folder);
     assert!(wrong.is_empty(), "{wrong}");
-    assert!(commands >= 9, "only {commands} commands were found");
+    assert!(files >= 3 && commands >= 9, "only {files} files and {commands} commands were found");
 }
