@@ -1,5 +1,7 @@
 //! Random operators, schedules and pipelines through the whole compiler; the tool `tc-random` runs many more.
 
+#![expect(clippy::print_stderr, reason = "a case that fails is shown while others still run")]
+
 use tc_filetest::random::run::{Failed, Plan, run};
 
 fn tell(failed: &Failed) {

@@ -1,5 +1,7 @@
 //! `tc-random`: random operators, schedules and pipelines through the whole compiler.
 
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a tool talks to its user")]
+
 use clap::Parser;
 use std::path::PathBuf;
 use std::process::ExitCode;
