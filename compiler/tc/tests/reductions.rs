@@ -108,8 +108,10 @@ fn reductions_across_threads_give_what_the_simulator_does() {
                 assert!(!want.findings.has_errors(), "{:#?}", want.findings);
                 let program = compiler.compile("f.tir", &text, "cuda").unwrap_or_else(|why| panic!("{why}"));
                 let dtype = DType::parse(combiner.0.name()).expect("memory holds it");
-                let mut arrays = vec![Array::from_bytes(dtype, &a.shape, a.data.clone()).expect("of this size")];
-                arrays.resize_with(1 + n_results, || Array::zeros(dtype, &a.shape).expect("a small array"));
+                // The host's buffers have one dimension by then.
+                let flat = [a.shape.iter().product()];
+                let mut arrays = vec![Array::from_bytes(dtype, &flat, a.data.clone()).expect("of this size")];
+                arrays.resize_with(1 + n_results, || Array::zeros(dtype, &flat).expect("a small array"));
                 let manifest = program.manifests.first().expect("one function").clone();
                 let program = Program { manifest, target, code: Code::Cuda(program.source) };
                 device.run(&program, &mut arrays, &RunOptions::default()).expect("the program runs");
