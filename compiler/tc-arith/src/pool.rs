@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use crate::expr::{BinaryOp, Expr, Node, Var};
 
 /// What is known of a node from its form alone.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Info {
     /// The height of the tree.
     depth: u32,
@@ -21,7 +21,7 @@ struct Info {
 }
 
 /// Owns expressions. Ids grow from operands to results, so an operand's id is below its user's.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Pool {
     nodes: Vec<Node>,
     info: Vec<Info>,

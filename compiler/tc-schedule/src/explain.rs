@@ -8,9 +8,29 @@ use crate::directive::show_axis;
 use crate::graph::{Attach, AxisId, Graph, Kind, Relation, StageId};
 use crate::operator::Operator;
 use crate::plan::{End, Guard, Plan};
+use crate::size::Size;
+use std::fmt;
 use tc_arith::{Expr, SymInterval};
 use tc_ir::{Func, Loc};
 use tc_support::Location;
+
+/// A number, or the text of an expression over sizes that stay open.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Extent {
+    /// A number.
+    Int(i64),
+    /// An expression.
+    Text(String),
+}
+
+impl fmt::Display for Extent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Extent::Int(int) => write!(f, "{int}"),
+            Extent::Text(text) => f.write_str(text),
+        }
+    }
+}
 
 /// Why a stage computes what it does.
 #[derive(Clone, PartialEq, Debug)]
@@ -24,7 +44,7 @@ pub struct StageWhy {
     /// The directive that said so, or made the stage; else the operator's text.
     pub location: Location,
     /// The extents of its buffers.
-    pub shape: Vec<i64>,
+    pub shape: Vec<Extent>,
     /// The bytes of its buffers, padding included.
     pub bytes: i64,
     /// Who reads it.
@@ -56,11 +76,11 @@ pub struct DimWhy {
     /// The axis.
     pub axis: String,
     /// Its declared range: the first value and how many there are.
-    pub declared: (i64, i64),
+    pub declared: (i64, Extent),
     /// The first value that is computed.
     pub min: String,
     /// How many are.
-    pub extent: i64,
+    pub extent: Extent,
     /// The rule that gave it.
     pub rule: Rule,
 }
@@ -118,7 +138,7 @@ pub struct LoopWhy {
     /// Its name.
     pub name: String,
     /// How many iterations it has.
-    pub extent: i64,
+    pub extent: Extent,
     /// How it came about: `the inner part of i, split by 32`.
     pub made: String,
     /// The directive that made it, if one did.
@@ -154,7 +174,7 @@ pub(crate) fn explain(
             scope: known.scope.name(),
             at,
             location,
-            shape: known.shape,
+            shape: known.shape.iter().map(|&extent| explainer.show(extent)).collect(),
             bytes: known.bytes,
             reads,
             dims,
@@ -174,6 +194,13 @@ struct Explainer<'a> {
 impl Explainer<'_> {
     fn graph(&self) -> &Graph {
         &self.bounds.graph
+    }
+
+    fn show(&self, size: Size) -> Extent {
+        match size {
+            Size::Int(int) => Extent::Int(int),
+            Size::Expr(expr) => Extent::Text(self.bounds.show(expr)),
+        }
     }
 
     fn directive(&self, loc: Loc) -> Location {
@@ -212,7 +239,7 @@ impl Explainer<'_> {
         let n_data = self.graph()[stage].data.len();
         let mut dims = Vec::with_capacity(roots.len());
         for (nth, (axis, &range)) in roots.into_iter().zip(ranges).enumerate() {
-            let declared = self.graph()[axis].domain.unwrap_or((0, 1));
+            let declared = self.graph()[axis].domain.unwrap_or((0, Size::Int(1)));
             let rule = if nth >= n_data {
                 Rule::Reduction
             } else if self.graph()[stage].output {
@@ -221,7 +248,8 @@ impl Explainer<'_> {
                 self.rule(range, declared, demands.iter().map(|demand| demand.ends.get(nth).copied()))
             };
             let axis = self.graph()[axis].name.to_string();
-            dims.push(DimWhy { axis, declared, min: self.bounds.show(range.min), extent: range.extent, rule });
+            let (min, extent) = (self.bounds.show(range.min), self.show(range.extent));
+            dims.push(DimWhy { axis, declared: (declared.0, self.show(declared.1)), min, extent, rule });
         }
         dims
     }
@@ -229,14 +257,17 @@ impl Explainer<'_> {
     fn rule(
         &mut self,
         range: Range,
-        (low, extent): (i64, i64),
+        (low, extent): (i64, Size),
         ends: impl Iterator<Item = Option<SymInterval>>,
     ) -> Rule {
         let known: Option<Vec<(Expr, Expr)>> = ends.map(|ends| ends.and_then(|ends| ends.min.zip(ends.max))).collect();
         let Some(known) = known.filter(|known| !known.is_empty()) else { return Rule::Unknown };
-        let pool = &mut self.bounds.analyzer.pool;
+        let last = match extent {
+            Size::Int(extent) => self.bounds.analyzer.pool.int(extent.saturating_sub(1)),
+            Size::Expr(_) => extent.last(&mut self.bounds.analyzer),
+        };
+        let pool = &self.bounds.analyzer.pool;
         let whole = range.extent == extent && pool.as_const(range.min) == Some(low);
-        let last = pool.int(extent.saturating_sub(1));
         let exact = known.iter().all(|&(min, max)| pool.as_const(min) == Some(0) && max == last);
         let alike = known.iter().all(|ends| *ends == known[0]);
         let (min, max) = known[0];
@@ -263,7 +294,7 @@ impl Explainer<'_> {
             };
             LoopWhy {
                 name: graph[leaf].name.to_string(),
-                extent: self.bounds.extents[leaf.idx()],
+                extent: self.show(self.bounds.extents[leaf.idx()]),
                 made: made.unwrap_or_else(|| "the axis itself".to_string()) + &bound,
                 location: self.directive(graph[leaf].made_by),
             }
@@ -274,7 +305,7 @@ impl Explainer<'_> {
     /// How `axis` came of others, if `relation` says so.
     fn made(&self, relation: &Relation, axis: AxisId) -> Option<String> {
         let name = |axis: AxisId| &self.graph()[axis].name;
-        let extent = |axis: AxisId| self.bounds.extents[axis.idx()];
+        let extent = |axis: AxisId| self.show(self.bounds.extents[axis.idx()]);
         match *relation {
             Relation::Split { parent, outer, inner, factor, nparts, .. } if outer == axis || inner == axis => {
                 let (part, how) = (if outer == axis { "outer" } else { "inner" }, if nparts { "into" } else { "by" });
@@ -296,7 +327,7 @@ impl Explainer<'_> {
                 End::Low => ">=",
                 End::High => "<",
             };
-            let condition = format!("{} {op} {}", self.bounds.show(guard.value), guard.bound);
+            let condition = format!("{} {op} {}", self.bounds.show(guard.value), self.show(guard.bound));
             GuardWhy { condition, location: self.directive(guard.loc) }
         };
         planned.update.guards.iter().map(of).collect()

@@ -8,6 +8,8 @@ use crate::layout::Layout;
 use crate::origin::Origin;
 use crate::predicate::Predicate;
 use crate::scope::Scope;
+use crate::size::Size;
+use tc_arith::Pool;
 use tc_dialects::tir::Coordinate;
 use tc_ir::{Loc, Op, Type, Value};
 
@@ -151,7 +153,7 @@ pub struct Axis {
     /// Is it an axis of a reduction?
     pub reduce: bool,
     /// The declared range of a root axis: where it starts and how long it is.
-    pub domain: Option<(i64, i64)>,
+    pub domain: Option<(i64, Size)>,
     /// How its loop runs.
     pub kind: Kind,
     /// The directive that said so.
@@ -274,6 +276,8 @@ pub struct Graph {
     pub axes: Vec<Axis>,
     /// The results of the operator, in its order.
     pub outputs: Vec<TensorRef>,
+    /// The expressions of the extents that depend on sizes which stay open.
+    pub(crate) pool: Pool,
 }
 
 impl std::ops::Index<StageId> for Graph {
@@ -311,7 +315,7 @@ impl Graph {
         stage: StageId,
         name: &str,
         reduce: bool,
-        domain: Option<(i64, i64)>,
+        domain: Option<(i64, Size)>,
         made_by: Loc,
     ) -> AxisId {
         let id = AxisId(self.axes.len() as u32);

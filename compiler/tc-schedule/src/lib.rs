@@ -9,8 +9,8 @@
 //! - [`lower()`]: the program.
 //! - [`explain`]: why bounds are what they are.
 //!
-//! Sizes are fixed before anything else: an operator over symbols is scheduled at their defaults, or at the values that
-//! the caller defines.
+//! Sizes come before anything else: those of an operator over symbols are fixed at the values that the caller defines, or
+//! at their defaults; the others stay open, and the program is made for all their values.
 
 mod apply;
 mod body;
@@ -31,6 +31,7 @@ mod predicate;
 mod primitives;
 mod remedy;
 mod scope;
+mod size;
 pub mod space;
 mod value;
 mod written;
@@ -42,6 +43,7 @@ pub use operator::Define;
 pub use params::{Param, Point};
 pub use primitives::{PrimitiveInfo, primitives};
 pub use scope::Scope;
+pub use size::Size;
 pub use space::Space;
 
 use check::Extent;
@@ -55,6 +57,8 @@ use tc_support::{Diagnostic, Diagnostics, Location, suggest};
 pub struct Options {
     /// Values of the operator's sizes and of the schedule's parameters, by name; a truth value is 0 or 1.
     pub defines: Vec<Define>,
+    /// Sizes that have a default and no value in [`Options::defines`] stay open too, as those without a default do.
+    pub symbolic: bool,
 }
 
 /// The names that [`Options::defines`] may give a value: the operator's sizes and the schedule's parameters.
@@ -80,7 +84,7 @@ fn prepare<'a>(te: &'a Func, schedule: Option<&Func>, options: &Options) -> Resu
             return Err(diagnostic.into());
         }
     }
-    Operator::new(te, &options.defines)
+    Operator::new(te, &options.defines, options.symbolic)
 }
 
 /// The program of `te` under `schedule`; without one, every stage is computed at the root by plain loops.

@@ -1,78 +1,147 @@
-//! The operator that is scheduled: its sizes as numbers, and what is worth knowing of its text.
+//! The operator that is scheduled: its sizes, and what is worth knowing of its text.
 //!
-//! Symbolic sizes are fixed here, at their defaults or at what the caller defines: the program is made for these
-//! sizes alone.
+//! Symbolic sizes are fixed here, at what the caller defines or at their defaults: the program is made for these sizes
+//! alone. A size that has neither stays open, and so does one with a default where the caller asks for it: the program
+//! is made for all its values.
 
+use crate::body::Vars;
 use crate::graph::{Graph, Read, Source, StageId, Tensor, TensorRef};
+use crate::size::{Size, Symbol, Symbols, binary_of};
 use crate::value::{eval_attr, eval_op};
 use rustc_hash::FxHashMap;
+use tc_arith::Expr;
 use tc_dialects::te;
 use tc_ir::opdef::Role;
 use tc_ir::walk::{all_ops, ops_under};
-use tc_ir::{Func, Loc, Name, Op, Type, Value};
+use tc_ir::{Attr, Func, Loc, Name, Op, Type, Value};
 use tc_support::{Diagnostic, Diagnostics, suggest};
 
 /// What a name is defined to be: a size of the operator, or a parameter of the schedule.
 pub type Define = (String, i64);
 
-/// An operator with its sizes fixed.
+/// An operator whose sizes are fixed or known to stay open.
 pub(crate) struct Operator<'a> {
     pub(crate) te: &'a Func,
-    /// The integers that follow from the sizes alone.
+    /// The integers that follow from the fixed sizes alone.
     ints: FxHashMap<Value, i64>,
+    /// The sizes that stay open.
+    pub(crate) symbols: Symbols,
+    /// What follows from sizes of which some stay open.
+    exprs: FxHashMap<Value, Expr>,
+    /// The extents of arguments that depend on sizes that stay open.
+    shapes: FxHashMap<Type, Vec<Size>>,
     /// Whether evaluating a value reads a tensor, by the value's number.
     reads: Vec<bool>,
 }
 
 impl<'a> Operator<'a> {
-    pub(crate) fn new(te: &'a Func, defines: &[Define]) -> Result<Operator<'a>, Diagnostics> {
+    pub(crate) fn new(te: &'a Func, defines: &[Define], symbolic: bool) -> Result<Operator<'a>, Diagnostics> {
         if te.header.opcode != te::FuncItem::OPCODE {
             let text = format!("`@{}` is a `{}`, not an operator", te.symbol(), te.item_row().name);
             return Err(Diagnostic::error("not-an-operator", te.location(te.header.loc), text).into());
         }
-        let mut operator = Operator { te, ints: FxHashMap::default(), reads: vec![false; te.n_value_ids()] };
-        operator.fix_symbols(defines)?;
+        let mut operator = Operator {
+            te,
+            ints: FxHashMap::default(),
+            symbols: Symbols::default(),
+            exprs: FxHashMap::default(),
+            shapes: FxHashMap::default(),
+            reads: vec![false; te.n_value_ids()],
+        };
+        operator.fix_symbols(defines, symbolic)?;
         operator.walk();
+        operator.open_shapes();
         Ok(operator)
     }
 
-    fn fix_symbols(&mut self, defines: &[Define]) -> Result<(), Diagnostics> {
+    fn fix_symbols(&mut self, defines: &[Define], symbolic: bool) -> Result<(), Diagnostics> {
         let te = self.te;
-        let mut known: Vec<(Name, i64)> = Vec::new();
+        let mut known: Vec<(Name, Size)> = Vec::new();
         let location = te.location(te.header.loc);
         for (nth, symbol) in te.header.symbols.iter().enumerate() {
             let text = te.text(symbol.name);
-            let names = |name: Name| known.iter().find(|(of, _)| *of == name).map(|&(_, value)| value);
+            let sizes = |name: Name| known.iter().find(|(of, _)| *of == name).map(|&(_, size)| size);
+            let names = |name: Name| sizes(name)?.int();
             let given = defines.iter().find(|(name, _)| name == text).map(|&(_, value)| value);
-            let value = given.or_else(|| eval_attr(te, symbol.default?, &names));
-            let Some(value) = value else {
-                let message = format!(
-                    "the size `{text}` of `@{}` has no value, and programs are made for fixed sizes",
-                    te.symbol()
-                );
-                let help = format!("give it a default, `<{text} = 1024>`, or define it, `-D {text}=1024`");
-                return Err(Diagnostic::error("size-unknown", location, message).help(help).into());
+            let default = || symbol.default.filter(|_| !symbolic);
+            let Some(value) = given.or_else(|| eval_attr(te, default()?, &names)) else {
+                let size = self.leave_open(nth, &sizes);
+                known.push((symbol.name, size));
+                continue;
             };
             if let Some((low, high)) = symbol.range
                 && let (Some(low), Some(high)) = (eval_attr(te, low, &names), eval_attr(te, high, &names))
-                && !(low..=high).contains(&value)
+                && !(low..high).contains(&value)
             {
                 let message = format!("`{text}` is {value}, outside its range {low}..{high}");
                 return Err(Diagnostic::error("size-range", location, message).into());
             }
-            known.push((symbol.name, value));
+            known.push((symbol.name, Size::Int(value)));
             self.ints.insert(te.region_args(te.body())[nth], value);
         }
-        let names = |name: Name| known.iter().find(|(of, _)| *of == name).map(|&(_, value)| value);
+        let sizes = |name: Name| known.iter().find(|(of, _)| *of == name).map(|&(_, size)| size);
+        let names = |name: Name| sizes(name)?.int();
         for &fact in &te.header.facts {
-            if eval_attr(te, fact, &names) == Some(0) {
-                let sizes: Vec<String> =
-                    known.iter().map(|&(name, value)| format!("{} = {value}", te.text(name))).collect();
-                let message = format!("`{}` does not hold with {}", te.show_attr(fact), sizes.join(", "));
-                return Err(Diagnostic::error("size-fact", location, message).into());
+            match eval_attr(te, fact, &names) {
+                Some(0) => {
+                    let fixed = known.iter().filter_map(|&(name, size)| Some((name, size.int()?)));
+                    let fixed: Vec<String> =
+                        fixed.map(|(name, value)| format!("{} = {value}", te.text(name))).collect();
+                    let message = format!("`{}` does not hold with {}", te.show_attr(fact), fixed.join(", "));
+                    return Err(Diagnostic::error("size-fact", location, message).into());
+                }
+                Some(_) => {}
+                None if self.symbols.list.is_empty() => {}
+                None => {
+                    let condition = self.symbols.attr(te, fact, &sizes);
+                    self.symbols.facts.push((fact, condition));
+                }
             }
         }
         Ok(())
+    }
+
+    /// Makes the size `nth` of the header a variable.
+    fn leave_open(&mut self, nth: usize, sizes: &dyn Fn(Name) -> Option<Size>) -> Size {
+        let te = self.te;
+        let decl = &te.header.symbols[nth];
+        let symbols = &mut self.symbols;
+        let var = Vars::size(symbols.list.len());
+        let expr = symbols.pool.named_var(var, te.text(decl.name));
+        let mut of = |attr: Attr| symbols.attr(te, attr, sizes);
+        let (low, high) = decl.range.map_or((None, None), |(low, high)| (of(low), of(high)));
+        let default = decl.default.and_then(of);
+        symbols.list.push(Symbol { nth, var, low, high, default });
+        self.exprs.insert(te.region_args(te.body())[nth], expr);
+        Size::Expr(expr)
+    }
+
+    /// Finds the extents of the arguments that depend on sizes that stay open.
+    fn open_shapes(&mut self) {
+        let te = self.te;
+        if self.symbols.list.is_empty() {
+            return;
+        }
+        for &param in te.params() {
+            let ty = te.value_type(param);
+            let Some((_, shape, _)) = te.as_shaped(ty) else { continue };
+            let names = |name: Name| {
+                let nth = te.header.symbols.iter().position(|symbol| symbol.name == name)?;
+                let value = te.region_args(te.body())[nth];
+                self.ints
+                    .get(&value)
+                    .map(|&int| Size::Int(int))
+                    .or_else(|| self.exprs.get(&value).map(|&e| Size::Expr(e)))
+            };
+            let symbols = &mut self.symbols;
+            let extents = shape.iter().map(|&dim| {
+                let extent = symbols.attr(te, dim, &names)?;
+                Some(Size::of(&symbols.pool, extent))
+            });
+            if let Some(extents) = extents.collect() {
+                self.shapes.insert(ty, extents);
+            }
+        }
     }
 
     /// Evaluates what can be, and finds what reads.
@@ -91,8 +160,23 @@ impl<'a> Operator<'a> {
                     && let Some(value) = eval_op(te, op, &args)
                 {
                     self.ints.insert(result, value);
+                } else if !self.exprs.is_empty() {
+                    self.follow(op);
                 }
             }
+        }
+    }
+
+    /// Notes what `op` computes of sizes of which some stay open.
+    fn follow(&mut self, op: Op) {
+        let te = self.te;
+        let (Some(result), &[lhs, rhs]) = (te.result(op), te.operands(op)) else { return };
+        let Some(binary) = binary_of(te, op).filter(|_| te.value_type(result) == te.index_ty()) else { return };
+        let (Some(lhs), Some(rhs)) = (self.size(lhs), self.size(rhs)) else { return };
+        let pool = &mut self.symbols.pool;
+        let (lhs, rhs) = (lhs.expr(pool), rhs.expr(pool));
+        if let Some(expr) = self.symbols.binary(binary, lhs, rhs) {
+            self.exprs.insert(result, expr);
         }
     }
 
@@ -116,36 +200,56 @@ impl<'a> Operator<'a> {
         self.ints.get(&value).copied()
     }
 
+    /// The size that `value` is, if it follows from the sizes alone.
+    pub(crate) fn size(&self, value: Value) -> Option<Size> {
+        self.int(value).map(Size::Int).or_else(|| self.exprs.get(&value).map(|&expr| Size::Expr(expr)))
+    }
+
     /// Does evaluating `value` read a tensor?
     pub(crate) fn reads(&self, value: Value) -> bool {
         self.reads[value.as_u32() as usize]
     }
 
     /// The extents of a tensor's type.
-    pub(crate) fn shape(&self, ty: Type) -> Option<Vec<i64>> {
+    pub(crate) fn shape(&self, ty: Type) -> Option<Vec<Size>> {
         let te = self.te;
+        if let Some(shape) = self.shapes.get(&ty) {
+            return Some(shape.clone());
+        }
         let (_, shape, _) = te.as_shaped(ty)?;
         let names = |name: Name| {
             let nth = te.header.symbols.iter().position(|symbol| symbol.name == name)?;
             self.int(te.region_args(te.body())[nth])
         };
-        shape.iter().map(|&dim| eval_attr(te, dim, &names)).collect()
+        shape.iter().map(|&dim| eval_attr(te, dim, &names).map(Size::Int)).collect()
     }
 
     /// Low end and extent of the axes whose bounds are `bounds`.
-    fn domains(&self, bounds: &[Value], loc: Loc) -> Result<Vec<(i64, i64)>, Diagnostic> {
+    fn domains(&self, bounds: &[Value], loc: Loc) -> Result<Vec<(i64, Size)>, Diagnostic> {
         let mut domains = Vec::with_capacity(bounds.len() / 2);
+        let error = |text: String| Diagnostic::error("extent", self.te.location(loc), text);
         for pair in bounds.chunks_exact(2) {
-            let ends = self.int(pair[0]).zip(self.int(pair[1]));
-            match ends.and_then(|(lo, hi)| Some((lo, hi.checked_sub(lo)?))) {
-                Some((lo, extent)) if extent >= 0 => domains.push((lo, extent)),
-                Some((lo, extent)) => {
-                    let text = format!("the axis {lo}..{} runs backwards", lo + extent);
-                    return Err(Diagnostic::error("extent", self.te.location(loc), text));
+            match (self.size(pair[0]), self.size(pair[1])) {
+                (Some(Size::Int(lo)), Some(Size::Int(hi))) => match hi.checked_sub(lo) {
+                    Some(extent) if extent >= 0 => domains.push((lo, Size::Int(extent))),
+                    _ => return Err(error(format!("the axis {lo}..{hi} runs backwards"))),
+                },
+                // Where an axis starts at 0 its extent is its end, as it stands.
+                (Some(Size::Int(0)), Some(end)) => domains.push((0, end)),
+                (Some(lo), Some(hi)) => {
+                    let pool = &self.symbols.pool;
+                    let text = format!("the axis {}..{} does not start at 0", lo.show(pool), hi.show(pool));
+                    let help = "let an axis whose size stays open start at 0, and add the start in what it computes";
+                    return Err(error(text).help(help));
                 }
-                None => {
-                    let text = "the bounds of an axis must be numbers once the sizes are; this one depends on data";
-                    return Err(Diagnostic::error("extent", self.te.location(loc), text));
+                _ => {
+                    let text = match self.symbols.list.is_empty() {
+                        true => "the bounds of an axis must be numbers once the sizes are; this one depends on data",
+                        false => {
+                            "the bounds of an axis must follow from the sizes; this one depends on data, or divides by a size"
+                        }
+                    };
+                    return Err(error(text.to_string()));
                 }
             }
         }
@@ -155,7 +259,7 @@ impl<'a> Operator<'a> {
     /// The graph of the operator before any directive: every stage at the root.
     pub(crate) fn graph(&self) -> Result<Graph, Diagnostics> {
         let te = self.te;
-        let mut graph = Graph::default();
+        let mut graph = Graph { pool: self.symbols.pool.clone(), ..Graph::default() };
         let mut tensors: FxHashMap<Value, TensorRef> = FxHashMap::default();
         for &param in te.params() {
             if let Some((elem, _, _)) = te.as_shaped(te.value_type(param)) {
@@ -284,7 +388,9 @@ impl<'a> Operator<'a> {
     /// Does the reduction of `op`, a `te.compute`, start from values that it reads from tensors?
     pub(crate) fn starts_from_values(&self, op: Op) -> bool {
         let te = self.te;
-        let Some(reduce) = te::Compute::of(te, op).and_then(|compute| te::top_reduce(te, compute)) else { return false };
+        let Some(reduce) = te::Compute::of(te, op).and_then(|compute| te::top_reduce(te, compute)) else {
+            return false;
+        };
         let n_axes = te.region_args(te.op_regions(reduce.0)[0]).len();
         te.operands(reduce.0).iter().skip(2 * n_axes).any(|&init| self.reads(init))
     }

@@ -6,6 +6,7 @@
 
 use crate::body::Vars;
 use crate::graph::{AxisId, Graph, Relation, StageId};
+use crate::size::Size;
 use rustc_hash::FxHashMap;
 use tc_arith::{Expr, Pool};
 use tc_ir::Loc;
@@ -20,29 +21,30 @@ pub struct Origin {
     /// The relations from the declared axes down to root axes, in the order in which they were made.
     pub relations: Vec<Relation>,
     /// The extents of the axes that occur in the relations.
-    pub extents: FxHashMap<AxisId, i64>,
+    pub extents: FxHashMap<AxisId, Size>,
 }
 
-/// The extents of `roots`, root axes of `stage` at their declared extents, and of all that was made of them; `None` where
-/// they overflow.
-pub(crate) fn extents(graph: &Graph, stage: StageId, roots: &[AxisId]) -> Option<FxHashMap<AxisId, i64>> {
-    let domain = |&axis: &AxisId| (axis, graph[axis].domain.map_or(1, |(_, extent)| extent));
-    let mut extents: FxHashMap<AxisId, i64> = roots.iter().map(domain).collect();
+/// The extents of `roots`, root axes of `stage` at their declared extents, and of all that was made of them, with the pool
+/// of their expressions; `None` where they overflow.
+pub(crate) fn extents(graph: &Graph, stage: StageId, roots: &[AxisId]) -> Option<(FxHashMap<AxisId, Size>, Pool)> {
+    let mut pool = graph.pool.clone();
+    let domain = |&axis: &AxisId| (axis, graph[axis].domain.map_or(Size::Int(1), |(_, extent)| extent));
+    let mut extents: FxHashMap<AxisId, Size> = roots.iter().map(domain).collect();
     for relation in &graph[stage].relations {
         match *relation {
             Relation::Split { parent, outer, inner, factor, nparts, .. } => {
                 let Some(&extent) = extents.get(&parent) else { continue };
                 let (given, other) = if nparts { (outer, inner) } else { (inner, outer) };
-                extents.insert(given, if extent == 0 { factor } else { factor.min(extent) });
-                extents.insert(other, extent / factor + i64::from(extent % factor != 0));
+                extents.insert(given, extent.at_most(factor));
+                extents.insert(other, extent.parts_of(&mut pool, factor));
             }
             Relation::Fuse { outer, inner, fused } => {
                 let (Some(&o), Some(&i)) = (extents.get(&outer), extents.get(&inner)) else { continue };
-                extents.insert(fused, o.checked_mul(i)?);
+                extents.insert(fused, o.product(&mut pool, i)?);
             }
         }
     }
-    Some(extents)
+    Some((extents, pool))
 }
 
 /// `relations` with every axis replaced.
@@ -59,7 +61,7 @@ pub(crate) fn map_relations(relations: &[Relation], mut of: impl FnMut(AxisId) -
 }
 
 /// The relations of `stage` that are about the axes in `known`, and those that are not.
-pub(crate) fn about(graph: &Graph, stage: StageId, known: &FxHashMap<AxisId, i64>) -> (Vec<Relation>, Vec<Relation>) {
+pub(crate) fn about(graph: &Graph, stage: StageId, known: &FxHashMap<AxisId, Size>) -> (Vec<Relation>, Vec<Relation>) {
     graph[stage].relations.iter().partition(|relation| match relation {
         Relation::Split { parent, .. } => known.contains_key(parent),
         Relation::Fuse { fused, .. } => known.contains_key(fused),
@@ -76,18 +78,18 @@ pub(crate) fn values(graph: &Graph, stage: StageId, pool: &mut Pool) -> FxHashMa
         let lo = pool.int(graph[axis].domain.map_or(0, |(lo, _)| lo));
         values.insert(axis, pool.sub(value, lo));
     }
-    let extent = |axis: AxisId| origin.extents.get(&axis).copied().unwrap_or(1).max(1);
+    let extent = |axis: AxisId| origin.extents.get(&axis).map_or(Size::Int(1), |extent| extent.at_least_one());
     for relation in origin.relations.iter().rev() {
         match *relation {
             Relation::Split { parent, outer, inner, .. } => {
                 let (Some(&o), Some(&i)) = (values.get(&outer), values.get(&inner)) else { continue };
-                let factor = pool.int(extent(inner));
+                let factor = extent(inner).expr(pool);
                 let scaled = pool.mul(o, factor);
                 values.insert(parent, pool.add(scaled, i));
             }
             Relation::Fuse { outer, inner, fused } => {
                 let Some(&value) = values.get(&fused) else { continue };
-                let row = pool.int(extent(inner));
+                let row = extent(inner).expr(pool);
                 let (quotient, remainder) = (pool.floor_div(value, row), pool.floor_mod(value, row));
                 values.insert(outer, quotient);
                 values.insert(inner, remainder);
@@ -106,17 +108,18 @@ pub(crate) fn indices_through(graph: &Graph, stage: StageId, through: &Origin, p
         values.insert(axis, pool.sub(value, lo));
     }
     let zero = pool.int(0);
+    let extent = |axis: AxisId| through.extents.get(&axis).map_or(Size::Int(1), |extent| extent.at_least_one());
     for relation in &through.relations {
         match *relation {
             Relation::Split { parent, outer, inner, .. } => {
                 let value = values.get(&parent).copied().unwrap_or(zero);
-                let factor = pool.int(through.extents.get(&inner).copied().unwrap_or(1).max(1));
+                let factor = extent(inner).expr(pool);
                 values.insert(outer, pool.floor_div(value, factor));
                 values.insert(inner, pool.floor_mod(value, factor));
             }
             Relation::Fuse { outer, inner, fused } => {
                 let (o, i) = [outer, inner].map(|axis| values.get(&axis).copied().unwrap_or(zero)).into();
-                let row = pool.int(through.extents.get(&inner).copied().unwrap_or(1).max(1));
+                let row = extent(inner).expr(pool);
                 let scaled = pool.mul(o, row);
                 values.insert(fused, pool.add(scaled, i));
             }
@@ -125,15 +128,17 @@ pub(crate) fn indices_through(graph: &Graph, stage: StageId, through: &Origin, p
     through.declared.iter().map(|axis| values.get(axis).copied().unwrap_or(zero)).collect()
 }
 
-/// The axes of the origin of `stage` of which its loops make more values than there are: the extent of each, and the
+/// The axes of the origin of `stage` of which its loops may make more values than there are: the extent of each, and the
 /// directive that split it.
-pub(crate) fn tails(graph: &Graph, stage: StageId) -> Vec<(AxisId, i64, Loc)> {
+pub(crate) fn tails(graph: &Graph, stage: StageId) -> Vec<(AxisId, Size, Loc)> {
     let Some(origin) = &graph[stage].origin else { return Vec::new() };
-    let extent = |axis: AxisId| origin.extents.get(&axis).copied().unwrap_or(1);
+    let extent = |axis: AxisId| origin.extents.get(&axis).copied().unwrap_or(Size::Int(1));
     let tail = |relation: &Relation| match *relation {
         Relation::Split { parent, outer, inner, loc, .. } => {
-            let covered = extent(outer).checked_mul(extent(inner));
-            (covered != Some(extent(parent))).then_some((parent, extent(parent), loc))
+            // Whether parts of a size that stays open cover it, their values tell.
+            let covered = extent(outer).int().zip(extent(inner).int()).and_then(|(o, i)| o.checked_mul(i));
+            let covers = covered.is_some_and(|covered| extent(parent) == covered);
+            (!covers).then_some((parent, extent(parent), loc))
         }
         Relation::Fuse { .. } => None,
     };

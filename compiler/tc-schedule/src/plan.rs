@@ -10,6 +10,7 @@ use crate::bounds::Bounds;
 use crate::graph::{AxisId, Relation, StageId, TensorRef};
 use crate::operator::Operator;
 use crate::origin;
+use crate::size::Size;
 use rustc_hash::FxHashMap;
 use tc_arith::{Expr, Node, Var};
 use tc_ir::Loc;
@@ -33,7 +34,7 @@ pub(crate) enum End {
 pub(crate) struct Guard {
     pub(crate) value: Expr,
     pub(crate) end: End,
-    pub(crate) bound: i64,
+    pub(crate) bound: Size,
     /// The directive that made it necessary.
     pub(crate) loc: Loc,
 }
@@ -434,17 +435,18 @@ impl Planner<'_> {
     ///
     /// Past the end of an outer part lies past the end of what was split, so the check goes up to that; so it does from
     /// a fusion to its outer axis. An inner part is checked itself: past its end begins the next block.
-    fn tails(&self, stage: StageId) -> Vec<(AxisId, Loc)> {
-        let data = &self.bounds.graph[stage];
-        let extents = &self.bounds.extents;
+    fn tails(&mut self, stage: StageId) -> Vec<(AxisId, Loc)> {
+        let Bounds { graph, extents, analyzer, .. } = &mut *self.bounds;
+        let data = &graph[stage];
         let mut open: Vec<(AxisId, Loc)> = Vec::new();
         let find = |open: &[(AxisId, Loc)], axis: AxisId| open.iter().position(|&(of, _)| of == axis);
         for relation in data.relations.iter().rev() {
             match *relation {
                 Relation::Split { parent, outer, inner, loc, .. } => {
-                    let covered = extents[outer.idx()].checked_mul(extents[inner.idx()]);
+                    let covered = extents[outer.idx()].times(analyzer, extents[inner.idx()]);
+                    let covers = covered.is_some_and(|covered| covered.is_equal(analyzer, extents[parent.idx()]));
                     let from_outer = find(&open, outer).map(|at| open.remove(at).1);
-                    if covered != Some(extents[parent.idx()]) {
+                    if !covers {
                         open.push((parent, loc));
                     } else if let Some(loc) = from_outer {
                         open.push((parent, loc));
@@ -476,7 +478,7 @@ impl Planner<'_> {
             let az = &mut self.bounds.analyzer;
             let expanded = az.pool.subst_with(value, &|var| full.get(&var).copied());
             let expanded = az.simplify(expanded);
-            if !az.bounds(expanded).all_at_most(extent - 1) {
+            if !extent.is_above(az, expanded) {
                 self.push_guard(value, End::High, extent, loc, guards);
             }
         }
@@ -485,7 +487,7 @@ impl Planner<'_> {
     fn tail_guard(&mut self, stage: StageId, axis: AxisId, loc: Loc, guards: &mut Vec<Guard>) {
         let extent = self.bounds.extents[axis.idx()];
         let Some(relative) = self.bounds.relative[axis.idx()] else { return };
-        if self.bounds.analyzer.bounds(relative).all_at_most(extent - 1) {
+        if extent.is_above(&mut self.bounds.analyzer, relative) {
             return;
         }
         // Where the axis starts at a number, its value is compared.
@@ -494,7 +496,7 @@ impl Planner<'_> {
             let range = self.bounds.stages[stage.idx()].as_ref()?.ranges[nth];
             self.bounds.analyzer.pool.as_const(range.min)
         });
-        let (value, bound) = match min.and_then(|min| min.checked_add(extent)) {
+        let (value, bound) = match min.and_then(|min| extent.after(&mut self.bounds.analyzer, min)) {
             Some(bound) => (self.bounds.analyzer.pool.var(Vars::value(axis)), bound),
             None => (relative, extent),
         };
@@ -505,19 +507,23 @@ impl Planner<'_> {
         let Some((lo, extent)) = self.bounds.graph[axis].domain else { return };
         let Some(&value) = self.full.get(&Vars::value(axis)) else { return };
         let interval = self.bounds.analyzer.bounds(value);
-        let Some(hi) = lo.checked_add(extent) else { return };
+        let Some(hi) = extent.after(&mut self.bounds.analyzer, lo) else { return };
+        let below = match hi {
+            Size::Int(hi) => interval.all_at_most(hi - 1),
+            Size::Expr(_) => hi.is_above(&mut self.bounds.analyzer, value),
+        };
         let data = &self.bounds.graph[stage];
         let loc = [data.attach_loc, data.made_by].into_iter().find(|loc| *loc != Loc::NONE).unwrap_or(Loc::NONE);
         let var = self.bounds.analyzer.pool.var(Vars::value(axis));
         if !interval.all_at_least(lo) {
-            self.push_guard(var, End::Low, lo, loc, guards);
+            self.push_guard(var, End::Low, Size::Int(lo), loc, guards);
         }
-        if !interval.all_at_most(hi - 1) {
+        if !below {
             self.push_guard(var, End::High, hi, loc, guards);
         }
     }
 
-    fn push_guard(&mut self, value: Expr, end: End, bound: i64, loc: Loc, guards: &mut Vec<Guard>) {
+    fn push_guard(&mut self, value: Expr, end: End, bound: Size, loc: Loc, guards: &mut Vec<Guard>) {
         let value = self.write(value, None);
         if !guards.iter().any(|guard| (guard.value, guard.end, guard.bound) == (value, end, bound)) {
             guards.push(Guard { value, end, bound, loc });

@@ -92,8 +92,7 @@ fn eval_deep(func: &Func, attr: Attr, names: Names<'_>, depth: usize) -> Result<
             overflow(binary(*op, lhs, rhs, Elem::I64))
         }
         AttrData::Call(name, args) => {
-            let args: Result<Vec<i64>, NoValue> =
-                args.iter().map(|&arg| eval_deep(func, arg, names, depth)).collect();
+            let args: Result<Vec<i64>, NoValue> = args.iter().map(|&arg| eval_deep(func, arg, names, depth)).collect();
             let (name, args) = (func.text(*name), args?);
             match (name, &args[..]) {
                 ("floordiv" | "floormod" | "tdiv" | "tmod", &[_, 0]) => Err(NoValue::Zero(attr)),

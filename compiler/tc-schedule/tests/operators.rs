@@ -138,13 +138,20 @@ te.func @g<n>(A: f32[n]) -> f32[n] {
 }";
     let module = parse(text);
     let f = module.function("f").expect("there");
-    let with = |n: i64| tc_schedule::lower(f, None, None, &Options { defines: vec![("n".to_string(), n)] });
+    let with = |n: i64| {
+        let defines = vec![("n".to_string(), n)];
+        tc_schedule::lower(f, None, None, &Options { defines, ..Options::default() })
+    };
     assert!(show(&with(6).expect("fits")).contains("B: f32[12]"));
     let code = |n: i64| with(n).expect_err("refused").iter().next().expect("a finding").code;
     assert_eq!((code(5), code(100)), ("size-fact", "size-range"));
     let g = module.function("g").expect("there");
-    let found = tc_schedule::lower(g, None, None, &Options::default()).expect_err("no value");
-    assert_eq!(found.iter().next().expect("a finding").code, "size-unknown");
+    let open = show(&tc_schedule::lower(g, None, None, &Options::default()).expect("for all sizes"));
+    assert!(open.contains("@g<n>(A: f32[n], B: f32[n])"), "{open}");
+    let symbolic = Options { symbolic: true, ..Options::default() };
+    let open = show(&tc_schedule::lower(f, None, None, &symbolic).expect("for all sizes"));
+    assert!(open.contains("@f<n: 1..64 = 4>(A: f32[n], B: f32[n * 2]) where n % 2 == 0"), "{open}");
+    assert!(open.contains("for i in 0..n * 2 {"), "{open}");
 }
 
 #[test]

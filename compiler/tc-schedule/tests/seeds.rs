@@ -4,7 +4,7 @@ mod common;
 
 use common::{lower, pair, parse, show, wrong};
 use tc_dialects::tir::Coordinate;
-use tc_schedule::{Options, Point, Scope, Space, infer_bounds};
+use tc_schedule::{Options, Point, Scope, Size, Space, infer_bounds};
 
 const CONV1D: &str = include_str!("../../../filecheck-tests/parse/examples/002_conv1d.tir");
 const DEPTHWISE: &str = include_str!("../../../filecheck-tests/parse/examples/003_depthwise2d.tir");
@@ -87,11 +87,11 @@ fn bounds_are_known_before_there_is_a_program() {
         let bounds = infer_bounds(te, Some(sched), &Options::default()).expect("the schedule is legal");
         let stage = |name: &str| bounds.graph.tensor_named(name).expect("the stage is there").stage;
         let (bl, ws) = (bounds.stage(stage("BL")).expect("computed"), bounds.stage(stage("WS")).expect("computed"));
-        assert_eq!((bl.scope, &bl.shape[..]), (Scope::Local, &[1][..]));
-        assert_eq!((ws.scope, &ws.shape[..], ws.bytes), (Scope::Shared, &[weights][..], 4 * weights));
+        assert_eq!((bl.scope, &bl.shape[..]), (Scope::Local, &[Size::Int(1)][..]));
+        assert_eq!((ws.scope, &ws.shape[..], ws.bytes), (Scope::Shared, &[Size::Int(weights)][..], 4 * weights));
         let nest = stage("B");
         assert_eq!(bounds.launch_extent(nest, Coordinate::BlockX), 513);
-        let of = |coordinate| bounds.launch_extent(nest, coordinate);
+        let of = |coordinate| bounds.launch_extent(nest, coordinate).int().expect("a number");
         assert_eq!(of(Coordinate::ThreadX) * of(Coordinate::ThreadY), threads);
         assert_eq!(bounds.shared_bytes(nest), 4 * weights);
         // Who demands the weights, and which: the accumulator's loop, from `ro * factor` on.
@@ -143,7 +143,8 @@ fn every_point_of_a_space_lowers_or_says_why() {
     let (mut n_points, mut n_lowered) = (0, 0);
     for point in space.points() {
         n_points += 1;
-        let options = Options { defines: space.defines(&point.expect("it can be evaluated")) };
+        let defines = space.defines(&point.expect("it can be evaluated"));
+        let options = Options { defines, ..Options::default() };
         match tc_schedule::lower(te, Some(sched), Some(&module), &options) {
             Ok(program) => {
                 n_lowered += 1;
@@ -162,7 +163,8 @@ fn a_parameter_chooses_directives_and_its_value_is_checked() {
     let (te, sched) = pair(&module, "conv1d", "autotvm");
     let with = |defines: &[(&str, i64)]| {
         let defines = defines.iter().map(|&(name, value)| (name.to_string(), value)).collect();
-        tc_schedule::lower(te, Some(sched), Some(&module), &Options { defines }).map(|program| show(&program))
+        tc_schedule::lower(te, Some(sched), Some(&module), &Options { defines, ..Options::default() })
+            .map(|program| show(&program))
     };
     let bare = with(&[("use_local", 0), ("step", 8)]).expect("a point of the space");
     assert!(!bare.contains("alloc"), "{bare}");

@@ -36,7 +36,9 @@
 //!
 //! # Limits
 //!
-//! An operator with several schedules needs a name. Symbolic sizes are fixed at their defaults or at what `param` says.
+//! An operator with several schedules needs a name. Symbolic sizes are fixed at what `param` says or at their defaults; those
+//! that have neither stay open, and with `symbolic` those with a default do too. Then extents of threads, of vectors and of
+//! unrolled loops must be numbers all the same, and so must buffers on the chip or a bound of theirs.
 //!
 //! # References
 //!
@@ -61,6 +63,8 @@ tc_pass::options! {
         func: String = String::new(),
         /// Values for sizes and parameters, separated by spaces: `block=64 cached=true`.
         param: String = String::new(),
+        /// Leave sizes with a default open, as those without one are: the program is made for all their values.
+        symbolic: bool = false,
         /// Keep operators and schedules beside the programs.
         keep: bool = false,
     }
@@ -169,7 +173,7 @@ impl Schedule {
             }
             named += 1;
             let schedule = choice.map(|schedule| &module.items[schedule]);
-            let options = tc_schedule::Options { defines: self.defines.clone() };
+            let options = self.lowering();
             match tc_schedule::lower(&module.items[idx], schedule, Some(module), &options) {
                 Ok(program) => drop(programs.insert(idx, (program, schedule.map(|item| item.symbol().to_string())))),
                 Err(more) => found.append(more),
@@ -190,7 +194,7 @@ impl Schedule {
             }
             let Ok(Some(schedule)) = self.choose(module, idx) else { continue };
             let schedule = &module.items[schedule];
-            let options = tc_schedule::Options { defines: self.defines.clone() };
+            let options = self.lowering();
             let Ok(steps) = tc_schedule::trace(operator, schedule, Some(module), &options) else { continue };
             for step in steps {
                 text.push_str(&title(schedule, step.loc, &module.sources));
@@ -217,11 +221,15 @@ impl Schedule {
                 continue;
             }
             let schedule = choice.map(|schedule| &module.items[schedule]);
-            let options = tc_schedule::Options { defines: self.defines.clone() };
+            let options = self.lowering();
             let Ok(stages) = tc_schedule::explain_bounds(operator, schedule, &options) else { continue };
             let schedule = schedule.map(|schedule| schedule.symbol().to_string());
             explained.push(Explained { operator: operator.symbol().to_string(), schedule, stages });
         }
+    }
+
+    fn lowering(&self) -> tc_schedule::Options {
+        tc_schedule::Options { defines: self.defines.clone(), symbolic: self.options.symbolic }
     }
 
     /// The schedule for the operator `idx`.

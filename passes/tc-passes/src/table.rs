@@ -62,6 +62,8 @@ tc_pass::options! {
         func: String = String::new(),
         /// Values for the schedule's parameters and the operator's sizes: `block=64 lanes=8`.
         param: String = String::new(),
+        /// Leave sizes with a default open, as those without one are.
+        symbolic: bool = false,
         /// Keep the operators beside the programs.
         keep: bool = false,
         /// Divide loops with constant bounds at their guards too.
@@ -176,8 +178,10 @@ fn schedule_line(options: &CudaOptions) -> String {
             told.push(format!("{key}={}", quote_value(value)));
         }
     }
-    if options.keep {
-        told.push("keep".to_string());
+    for (flag, is_on) in [("symbolic", options.symbolic), ("keep", options.keep)] {
+        if is_on {
+            told.push(flag.to_string());
+        }
     }
     if told.is_empty() { "schedule".to_string() } else { format!("schedule{{{}}}", told.join(" ")) }
 }

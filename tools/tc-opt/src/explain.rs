@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use std::fmt::Write as _;
 use tc::passes::schedule::Explained;
 use tc::schedule::bounds::Taken;
-use tc::schedule::explain::{ReadWhy, StageWhy};
+use tc::schedule::explain::{Extent, ReadWhy, StageWhy};
 use tc::support::{Location, Sources};
 
 /// The explanations of the stages called `wanted`, or of all; `None` where no stage has that name.
@@ -51,7 +51,7 @@ fn stage(text: &mut String, why: &StageWhy, sources: &Sources) {
     let at = why.at.as_ref().map_or("at the root".to_string(), |(axis, of)| format!("at `{axis}` of `{of}`"));
     let place = line(&why.location, sources);
     let _ = writeln!(text, "\n`{}`, in {} memory, computed {at}{place}", why.name, why.scope);
-    let shape: Vec<String> = why.shape.iter().map(i64::to_string).collect();
+    let shape: Vec<String> = why.shape.iter().map(Extent::to_string).collect();
     let _ = writeln!(text, "  buffer: [{}], {} bytes", shape.join(", "), why.bytes);
     for (nth, read) in why.reads.iter().enumerate() {
         let place = line(&read.location, sources);
@@ -75,8 +75,12 @@ fn stage(text: &mut String, why: &StageWhy, sources: &Sources) {
         }
     }
     for (nth, dim) in why.dims.iter().enumerate() {
-        let (low, extent) = dim.declared;
-        let last = i128::from(low) + i128::from(extent);
+        let low = dim.declared.0;
+        // An axis whose end stays open starts at 0.
+        let last = match &dim.declared.1 {
+            Extent::Int(extent) => (i128::from(low) + i128::from(*extent)).to_string(),
+            Extent::Text(text) => text.clone(),
+        };
         let _ = writeln!(text, "  `{}`, of {low}..{last}: {} from {}", dim.axis, dim.extent, dim.min);
         for (at, read) in why.reads.iter().enumerate() {
             match read.ends.get(nth) {
@@ -109,6 +113,14 @@ pub(crate) fn document(all: &[Explained], wanted: &str, sources: &Sources) -> Op
     (!found.is_empty()).then(|| json!({"explain-bounds": found}))
 }
 
+/// A number, or the text of an expression over sizes.
+fn number(extent: &Extent) -> Value {
+    match extent {
+        Extent::Int(int) => json!(int),
+        Extent::Text(text) => json!(text),
+    }
+}
+
 fn stage_json(why: &StageWhy, sources: &Sources) -> Value {
     let line = |location: &Location| line_of(location, sources);
     let dims: Vec<Value> = why
@@ -116,15 +128,15 @@ fn stage_json(why: &StageWhy, sources: &Sources) -> Value {
         .iter()
         .map(|dim| {
             json!({
-                "axis": dim.axis, "low": dim.declared.0, "declared": dim.declared.1,
-                "min": dim.min, "extent": dim.extent, "rule": dim.rule.name(),
+                "axis": dim.axis, "low": dim.declared.0, "declared": number(&dim.declared.1),
+                "min": dim.min, "extent": number(&dim.extent), "rule": dim.rule.name(),
             })
         })
         .collect();
     let loops: Vec<Value> = why
         .loops
         .iter()
-        .map(|one| json!({"name": one.name, "extent": one.extent, "made": one.made, "line": line(&one.location)}))
+        .map(|one| json!({"name": one.name, "extent": number(&one.extent), "made": one.made, "line": line(&one.location)}))
         .collect();
     let guards: Vec<Value> =
         why.guards.iter().map(|guard| json!({"condition": guard.condition, "line": line(&guard.location)})).collect();
@@ -133,7 +145,7 @@ fn stage_json(why: &StageWhy, sources: &Sources) -> Value {
         "scope": why.scope,
         "at": why.at.as_ref().map(|(axis, of)| json!({"axis": axis, "stage": of})),
         "line": line(&why.location),
-        "shape": why.shape,
+        "shape": why.shape.iter().map(number).collect::<Vec<_>>(),
         "bytes": why.bytes,
         "reads": why.reads.iter().map(|read| read_json(read, sources)).collect::<Vec<_>>(),
         "dims": dims,

@@ -4,10 +4,11 @@ use super::{Arg, Block, Body, Extra, InstKind, Vars};
 use crate::graph::{Attach, AxisId, Graph, Source, StageId, TensorRef};
 use crate::operator::Operator;
 use crate::origin;
+use crate::size::binary_of;
 use rustc_hash::FxHashMap;
-use tc_arith::{BinaryOp, Expr, Node, Pool, Var};
-use tc_dialects::{arith, te};
-use tc_ir::attrs::{BinOp, UnOp};
+use tc_arith::{Expr, Node, Pool, Var};
+use tc_dialects::te;
+use tc_ir::attrs::UnOp;
 use tc_ir::opdef::Role;
 use tc_ir::{Func, Op, Region, Value, keys};
 use tc_support::Diagnostic;
@@ -369,8 +370,8 @@ impl<'a> Flattener<'a> {
         if region != te.body() {
             return None;
         }
-        match self.operator.int(value) {
-            Some(int) if te.value_type(value) == te.index_ty() => Some(Arg::Index(self.pool.int(int))),
+        match self.operator.size(value) {
+            Some(size) if te.value_type(value) == te.index_ty() => Some(Arg::Index(size.expr(self.pool))),
             _ => Some(Arg::Outer(value)),
         }
     }
@@ -501,20 +502,7 @@ impl<'a> Flattener<'a> {
             let int = te.as_int(te.attr_of(op, keys::VALUE)?)?;
             return Some(self.pool.int(int));
         }
-        let binary = match role {
-            Role::Binary(BinOp::Add) => Some(BinaryOp::Add),
-            Role::Binary(BinOp::Sub) => Some(BinaryOp::Sub),
-            Role::Binary(BinOp::Mul) => Some(BinaryOp::Mul),
-            Role::Binary(BinOp::Div) => Some(BinaryOp::FloorDiv),
-            Role::Binary(BinOp::Mod) => Some(BinaryOp::FloorMod),
-            _ => match te.opcode(op) {
-                arith::MIN => Some(BinaryOp::Min),
-                arith::MAX => Some(BinaryOp::Max),
-                arith::TDIV => Some(BinaryOp::TruncDiv),
-                arith::TMOD => Some(BinaryOp::TruncMod),
-                _ => None,
-            },
-        };
+        let binary = binary_of(te, op);
         let mut args = Vec::with_capacity(2);
         for nth in 0..te.operands(op).len() {
             match self.known(te.operand(op, nth)) {

@@ -115,10 +115,13 @@ pub(crate) enum Extra {
     Opaque(u32),
 }
 
+/// The number of the first variable that is a size: above those of axes and bodies.
+const FIRST_SIZE: u32 = 1 << 31;
+
 /// The variables of a program.
 ///
 /// Axis `a` has two: number `2a` is its value, number `2a + 1` its loop's counter, which starts at 0. Further ones are
-/// introduced by bodies.
+/// introduced by bodies. The operator's sizes that stay open are numbered from [`Vars::size`] of 0 on.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Vars {
     n_axes: u32,
@@ -141,9 +144,19 @@ impl Vars {
         Var(2 * axis.0 + 1)
     }
 
+    /// A size of the operator that stays open.
+    pub(crate) fn size(nth: usize) -> Var {
+        Var(FIRST_SIZE.saturating_add(nth as u32))
+    }
+
+    /// Is `var` a size of the operator?
+    pub(crate) fn is_size(var: Var) -> bool {
+        var.0 >= FIRST_SIZE
+    }
+
     /// The leaf whose counter `var` is, if it is one; variables that bodies introduce are not asked about.
     pub(crate) fn as_counter(var: Var) -> Option<AxisId> {
-        (var.0 % 2 == 1).then_some(AxisId(var.0 / 2))
+        (var.0 % 2 == 1 && !Vars::is_size(var)).then_some(AxisId(var.0 / 2))
     }
 
     /// The axis whose value `var` is.

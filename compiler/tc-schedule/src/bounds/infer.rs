@@ -6,8 +6,9 @@ use crate::check::{Extent, check};
 use crate::graph::{Attach, AxisId, Graph, Kind, StageId};
 use crate::operator::Operator;
 use crate::scope::Scope;
+use crate::size::Size;
 use rustc_hash::FxHashMap;
-use tc_arith::{Analyzer, Expr, SymInterval, Var};
+use tc_arith::{Expr, SymInterval, Var};
 use tc_dialects::tir::Coordinate;
 use tc_ir::{Func, Loc};
 use tc_support::{Diagnostic, Diagnostics};
@@ -23,11 +24,12 @@ pub(crate) fn infer(
     let n_axes = graph.axes.len();
     let n_stages = graph.stages.len();
     let vars = Vars::new(&graph);
+    let analyzer = operator.symbols.analyzer(&graph.pool);
     let bounds = Bounds {
         graph,
-        analyzer: Analyzer::new(),
+        analyzer,
         stages: vec![None; n_stages],
-        extents: vec![1; n_axes],
+        extents: vec![Size::Int(1); n_axes],
         launches: Vec::new(),
         relative: vec![None; n_axes],
         bodies: vec![Body::default(); n_stages],
@@ -37,6 +39,7 @@ pub(crate) fn infer(
         Inference { operator, sched, bounds, expansions: FxHashMap::default(), sets: vec![None; n_axes] };
     inference.run()?;
     let mut bounds = inference.bounds;
+    super::symbolic::check(operator, sched, &bounds)?;
     super::launch::infer(operator, sched, &mut bounds)?;
     Ok(bounds)
 }

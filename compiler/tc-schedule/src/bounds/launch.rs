@@ -5,6 +5,8 @@ use crate::body::Vars;
 use crate::graph::{Attach, AxisId, Kind, StageId};
 use crate::operator::Operator;
 use crate::scope::Scope;
+use crate::size::Size;
+use tc_arith::Analyzer;
 use tc_dialects::tir::Coordinate;
 use tc_ir::{Func, Loc};
 use tc_support::{Diagnostic, Diagnostics, Location};
@@ -23,8 +25,8 @@ pub(super) fn infer(operator: &Operator<'_>, sched: Option<&Func>, bounds: &mut 
             let Kind::Launch(coordinate) = bounds.graph[leaf].kind else { continue };
             let extent = bounds.extents[leaf.idx()];
             match launches.iter_mut().find(|(launch, _)| launch.nest == nest && launch.coordinate == coordinate) {
-                Some((launch, by)) if extent > launch.extent => {
-                    launch.extent = extent;
+                Some((launch, by)) if launch.extent.may_be_below(extent) => {
+                    launch.extent = greater(&mut bounds.analyzer, launch.extent, extent);
                     *by = leaf;
                 }
                 Some(_) => {}
@@ -42,7 +44,7 @@ pub(super) fn infer(operator: &Operator<'_>, sched: Option<&Func>, bounds: &mut 
                 .iter()
                 .find(|(launch, _)| launch.nest == nest && bounds.graph[leaf].kind == Kind::Launch(launch.coordinate));
             if let Some(&(launch, by)) = launch
-                && bounds.extents[leaf.idx()] < launch.extent
+                && bounds.extents[leaf.idx()].may_be_below(launch.extent)
                 && launch.coordinate.is_thread()
                 && let Some(inner) = met_inside(bounds, leaf)
             {
@@ -74,6 +76,16 @@ pub(super) fn infer(operator: &Operator<'_>, sched: Option<&Func>, bounds: &mut 
     if found.has_errors() { Err(found) } else { Ok(()) }
 }
 
+/// The greater of two extents.
+fn greater(az: &mut Analyzer, a: Size, b: Size) -> Size {
+    if let (Size::Int(_), Size::Int(_)) = (a, b) {
+        return b;
+    }
+    let (a, b) = (a.expr(&mut az.pool), b.expr(&mut az.pool));
+    let greater = az.pool.max(a, b);
+    Size::simplified(az, greater)
+}
+
 /// A stage in shared memory that is filled inside the loop of `leaf`, or one that is reduced by threads there: all threads
 /// must meet there, so the loop cannot be guarded.
 fn met_inside(bounds: &Bounds, leaf: AxisId) -> Option<StageId> {
@@ -92,7 +104,7 @@ fn is_shared_reduction(operator: &Operator<'_>, bounds: &Bounds, stage: StageId,
     let graph = &bounds.graph;
     let Some(data) = bounds.stage(stage) else { return false };
     let bound = |leaf: &AxisId| graph[*leaf].kind == Kind::Launch(launch.coordinate);
-    launch.extent > 1
+    launch.extent.is_several()
         && launch.nest == graph.nest_of(stage)
         && data.scope.rank() <= u8::from(launch.coordinate.is_thread())
         && operator.reduction(graph[stage].source).is_some()
@@ -115,7 +127,7 @@ fn shared_reduction(
     let place = said.into_iter().find(|loc| *loc != Loc::NONE).map_or(operator.te.location(data.loc), location);
     let text = format!(
         "each of the {} of `{name}` runs the whole reduction of `{}`, and all add to the same buffer in {} memory",
-        launch.extent,
+        bounds.show_size(launch.extent),
         data.name,
         scope.name()
     );
@@ -135,7 +147,7 @@ fn shared_reduction(
 fn is_blocks_own(bounds: &Bounds, stage: StageId, launch: &Launch) -> bool {
     let graph = &bounds.graph;
     let Some(data) = bounds.stage(stage) else { return false };
-    launch.extent > 1
+    launch.extent.is_several()
         && !launch.coordinate.is_thread()
         && launch.nest == graph.nest_of(stage)
         && data.scope == Scope::Global
@@ -149,7 +161,8 @@ fn blocks_share(sched: Option<&Func>, bounds: &Bounds, stage: StageId, (launch, 
     let text = format!(
         "`{}` is computed inside a kernel and lies in global memory, which its {} blocks of `{name}` share; nothing orders \
          what they write and read there",
-        data.name, launch.extent
+        data.name,
+        bounds.show_size(launch.extent)
     );
     let help = format!("compute it inside the loop that is bound to `{name}`, in shared memory, or at the root");
     Diagnostic::error("global-in-kernel", location(data.attach_loc), text)
@@ -167,7 +180,7 @@ fn shorter_elsewhere(bounds: &Bounds, stage: StageId, launch: &Launch) -> Option
     let mut counters = mins.flat_map(|min| bounds.analyzer.pool.vars(min)).filter_map(Vars::as_counter);
     counters.find(|&leaf| {
         graph[leaf].kind == Kind::Launch(launch.coordinate)
-            && bounds.extents[leaf.idx()] < launch.extent
+            && bounds.extents[leaf.idx()].may_be_below(launch.extent)
             && !graph.path(stage).contains(&leaf)
     })
 }
@@ -185,12 +198,15 @@ fn borrowed(
         "`{name}` is computed outside the loop `{}` of `{owner}`, which chooses the part of each thread and has {} threads \
          where the launch has {}",
         graph[leaf].name,
-        bounds.extents[leaf.idx()],
-        launch.extent
+        bounds.show_size(bounds.extents[leaf.idx()]),
+        bounds.show_size(launch.extent)
     );
     Diagnostic::error("bind-extents", location(graph[stage].attach_loc), text)
-        .label(location(graph[leaf].kind_loc), format!("bound to {} here", bounds.extents[leaf.idx()]))
-        .label(location(graph[by].kind_loc), format!("bound to {} here", launch.extent))
+        .label(
+            location(graph[leaf].kind_loc),
+            format!("bound to {} here", bounds.show_size(bounds.extents[leaf.idx()])),
+        )
+        .label(location(graph[by].kind_loc), format!("bound to {} here", bounds.show_size(launch.extent)))
         .help(format!("compute it at `{}` or further inside", graph[leaf].name))
 }
 
@@ -207,7 +223,7 @@ fn disagree(
         Kind::Launch(coordinate) => coordinate.name(),
         _ => "",
     };
-    let (small, large) = (bounds.extents[leaf.idx()], bounds.extents[by.idx()]);
+    let [small, large] = [leaf, by].map(|leaf| bounds.show_size(bounds.extents[leaf.idx()]));
     let (mine, other) = (crate::directive::show_axis(graph, leaf), crate::directive::show_axis(graph, by));
     let text = format!(
         "`{name}` has {small} threads in `{mine}` and {large} in `{other}`, and `{}`, for which all threads meet, stands inside the smaller loop",
@@ -253,14 +269,18 @@ impl Bounds {
                 }
             };
             let threads = Coordinate::ALL.into_iter().filter(|coordinate| coordinate.is_thread());
-            let threads =
-                threads.fold(1i64, |product, coordinate| product.saturating_mul(self.launch_extent(nest, coordinate)));
+            let threads = threads
+                .filter_map(|coordinate| self.launch_extent(nest, coordinate).int())
+                .fold(1, i64::saturating_mul);
             check("threads", threads, signed(target.max_threads_per_block));
             check("shared", self.shared_bytes(nest), signed(target.max_shared_per_block));
             for launch in self.launches.iter().filter(|launch| launch.nest == nest) {
                 let (what, limits) =
                     if launch.coordinate.is_thread() { ("block", target.max_block) } else { ("grid", target.max_grid) };
-                check(what, launch.extent, signed(limits[launch.coordinate.dim()]));
+                // A grid whose extent stays open is left to the launch.
+                if let Some(extent) = launch.extent.int() {
+                    check(what, extent, signed(limits[launch.coordinate.dim()]));
+                }
             }
         }
         over

@@ -11,6 +11,7 @@
 //!   the axis' end: that is where guards come from.
 //! - An axis under a fusion is tight while the fusion does not cross a row, and whole otherwise.
 //! - A region is cut to the tensor only where both ends are known to lie outside.
+//! - A split by a factor has inner parts of that extent where the extent of what is split is not known.
 //!
 //! The result is plain data: nothing here makes IR.
 
@@ -19,6 +20,7 @@ mod launch;
 mod refuse;
 mod region;
 mod sets;
+mod symbolic;
 
 pub(crate) use infer::infer;
 pub use launch::OverLimit;
@@ -26,6 +28,7 @@ pub use launch::OverLimit;
 use crate::body::{Body, Vars};
 use crate::graph::{AxisId, Graph, StageId};
 use crate::scope::Scope;
+use crate::size::Size;
 use tc_arith::{Analyzer, Expr, SymInterval};
 use tc_dialects::tir::Coordinate;
 use tc_ir::Loc;
@@ -36,7 +39,7 @@ pub struct Range {
     /// The least one, over the counters of the loops around the stage.
     pub min: Expr,
     /// How many there are.
-    pub extent: i64,
+    pub extent: Size,
 }
 
 /// Why a stage computes what it does: one consumer's read of it.
@@ -81,9 +84,9 @@ pub struct StageBounds {
     pub demands: Vec<Demand>,
     /// Where its buffers lie.
     pub scope: Scope,
-    /// The extents of its buffers.
-    pub shape: Vec<i64>,
-    /// The bytes of its buffers, padding included.
+    /// The extents of its buffers; numbers but in global memory.
+    pub shape: Vec<Size>,
+    /// The bytes of its buffers, padding included; of buffers whose size stays open the most there may be.
     pub bytes: i64,
 }
 
@@ -94,8 +97,8 @@ pub struct Launch {
     pub nest: StageId,
     /// The coordinate.
     pub coordinate: Coordinate,
-    /// Its extent.
-    pub extent: i64,
+    /// Its extent; that of threads is a number.
+    pub extent: Size,
 }
 
 /// The bounds of a scheduled operator.
@@ -107,7 +110,7 @@ pub struct Bounds {
     /// By stage; nothing for arguments, inlined stages and those that nothing needs.
     pub stages: Vec<Option<StageBounds>>,
     /// By axis: how many values it has.
-    pub extents: Vec<i64>,
+    pub extents: Vec<Size>,
     /// The launches, by nest in the order in which they run, then by coordinate.
     pub launches: Vec<Launch>,
     /// By axis: its value relative to where it starts, over the counters of loops.
@@ -127,6 +130,11 @@ impl Bounds {
         self.analyzer.pool.display(expr).to_string()
     }
 
+    /// `size` as text.
+    pub fn show_size(&self, size: Size) -> String {
+        size.show(&self.analyzer.pool)
+    }
+
     /// The bytes of shared memory that a block of the nest `nest` needs.
     pub fn shared_bytes(&self, nest: StageId) -> i64 {
         let of = |stage: StageId| {
@@ -137,8 +145,8 @@ impl Bounds {
     }
 
     /// The extent that a launch coordinate has in the nest of `nest`; 1 if nothing is bound to it.
-    pub fn launch_extent(&self, nest: StageId, coordinate: Coordinate) -> i64 {
+    pub fn launch_extent(&self, nest: StageId, coordinate: Coordinate) -> Size {
         let launch = self.launches.iter().find(|launch| launch.nest == nest && launch.coordinate == coordinate);
-        launch.map_or(1, |launch| launch.extent)
+        launch.map_or(Size::Int(1), |launch| launch.extent)
     }
 }

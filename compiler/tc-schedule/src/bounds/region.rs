@@ -4,6 +4,7 @@ use super::infer::Inference;
 use super::{Bounds, Demand, Range, StageBounds};
 use crate::body::Vars;
 use crate::graph::{AxisId, Graph, Relation, StageId};
+use crate::size::Size;
 use tc_arith::{Analyzer, BinaryOp, Expr, Interval, SymInterval};
 use tc_support::Diagnostic;
 
@@ -15,7 +16,7 @@ impl Inference<'_> {
         let roots: Vec<AxisId> = data.roots().collect();
         let mut ranges = Vec::with_capacity(roots.len());
         for (nth, axis) in roots.into_iter().enumerate() {
-            let (lo, extent) = self.bounds.graph[axis].domain.unwrap_or((0, 1));
+            let (lo, extent) = self.bounds.graph[axis].domain.unwrap_or((0, Size::Int(1)));
             let declared = Range { min: self.bounds.analyzer.pool.int(lo), extent };
             let range = if whole || nth >= n_data { declared } else { self.hull(nth, declared, lo, demands) };
             ranges.push(range);
@@ -41,13 +42,12 @@ impl Inference<'_> {
         let width = az.pool.sub(max, min);
         let width = az.simplify(width);
         let extent = match az.pool.as_const(width) {
-            Some(width) => width.checked_add(1),
+            Some(width) => width.checked_add(1).map(Size::Int),
             // The region's size varies: a buffer takes the greatest; more than the tensor it never needs.
-            None => {
-                az.bounds(width).max().and_then(|width| width.checked_add(1)).filter(|&extent| extent < declared.extent)
-            }
+            None => super::symbolic::greatest(az, width, declared.extent),
         };
-        let Some(extent) = extent.filter(|&extent| extent >= 0) else { return declared };
+        let extent = extent.filter(|&extent| !matches!(extent, Size::Int(..0)));
+        let Some(extent) = extent else { return declared };
         let lo = az.pool.int(lo);
         let min = az.pool.add(min, lo);
         Range { min: az.simplify(min), extent }
@@ -55,12 +55,20 @@ impl Inference<'_> {
 
     /// The interval, or the whole dimension where both ends are known to lie on or outside it; `None` where an end is
     /// not known.
-    pub(super) fn cut(&mut self, ends: SymInterval, extent: i64) -> Option<(Expr, Expr)> {
+    pub(super) fn cut(&mut self, ends: SymInterval, extent: Size) -> Option<(Expr, Expr)> {
         let (min, max) = (ends.min?, ends.max?);
         let az = &mut self.bounds.analyzer;
-        let (low, high): (Interval, Interval) = (az.bounds(min), az.bounds(max));
-        if low.all_at_most(0) && high.all_at_least(extent - 1) {
-            return Some((az.pool.int(0), az.pool.int(extent - 1)));
+        let low: Interval = az.bounds(min);
+        let whole = match extent {
+            Size::Int(extent) => low.all_at_most(0) && az.bounds(max).all_at_least(extent - 1),
+            Size::Expr(_) => low.all_at_most(0) && super::symbolic::reaches_end(az, max, extent),
+        };
+        if whole {
+            let last = match extent {
+                Size::Int(extent) => az.pool.int(extent - 1),
+                Size::Expr(_) => extent.last(az),
+            };
+            return Some((az.pool.int(0), last));
         }
         Some((min, max))
     }
@@ -88,7 +96,7 @@ impl Inference<'_> {
 
     /// From the extents of the root axes to those of the leaves.
     pub(super) fn extents(&mut self, stage: StageId, ranges: &[Range]) -> Result<(), Diagnostic> {
-        let Bounds { graph, extents, .. } = &mut self.bounds;
+        let Bounds { graph, extents, analyzer, .. } = &mut self.bounds;
         let data = &graph[stage];
         for (axis, range) in data.roots().zip(ranges) {
             extents[axis.idx()] = range.extent;
@@ -101,16 +109,17 @@ impl Inference<'_> {
                     let (given, other) = if nparts { (outer, inner) } else { (inner, outer) };
                     // A launch has the extent that was asked for, so that stages agree on it.
                     let keeps = extent == 0 || bound.contains(&given);
-                    extents[given.idx()] = if keeps { factor } else { factor.min(extent) };
-                    extents[other.idx()] = extent / factor + i64::from(extent % factor != 0);
+                    extents[given.idx()] = if keeps { Size::Int(factor) } else { extent.at_most(factor) };
+                    extents[other.idx()] = extent.div_ceil(analyzer, factor);
                 }
                 Relation::Fuse { outer, inner, fused } => {
-                    let product = extents[outer.idx()].checked_mul(extents[inner.idx()]);
+                    let product = extents[outer.idx()].times(analyzer, extents[inner.idx()]);
                     extents[fused.idx()] = product.ok_or_else(|| self.operator.overflow(data, "the fused loop"))?;
                 }
             }
         }
-        let total = data.leaves.iter().try_fold(1i64, |total, leaf| total.checked_mul(extents[leaf.idx()].max(1)));
+        let mut known = data.leaves.iter().filter_map(|leaf| extents[leaf.idx()].int());
+        let total = known.try_fold(1i64, |total, extent| total.checked_mul(extent.max(1)));
         total.ok_or_else(|| self.operator.overflow(data, "the loops")).map(drop)
     }
 
@@ -120,15 +129,19 @@ impl Inference<'_> {
         let Bounds { graph, analyzer, extents, relative, .. } = &mut self.bounds;
         let data = &graph[stage];
         for &leaf in &data.leaves {
-            let extent = extents[leaf.idx()];
-            if extent > 1 {
-                analyzer.bind_range(Vars::counter(leaf), Some(0), Some(extent - 1));
+            match extents[leaf.idx()] {
+                Size::Int(extent) if extent > 1 => analyzer.bind_range(Vars::counter(leaf), Some(0), Some(extent - 1)),
+                Size::Int(_) => {}
+                Size::Expr(extent) => {
+                    let zero = analyzer.pool.int(0);
+                    analyzer.bind(Vars::counter(leaf), zero, extent);
+                }
             }
         }
         for &leaf in &data.leaves {
             let counter = analyzer.pool.named_var(Vars::counter(leaf), &graph[leaf].name);
             let zero = analyzer.pool.int(0);
-            relative[leaf.idx()] = Some(if extents[leaf.idx()] <= 1 { zero } else { counter });
+            relative[leaf.idx()] = Some(if extents[leaf.idx()].is_several() { counter } else { zero });
         }
         up_values(analyzer, graph, stage, extents, relative);
         for (axis, range) in data.roots().zip(ranges) {
@@ -144,34 +157,46 @@ impl Inference<'_> {
     fn check_private(&self, stage: StageId) -> Result<(), Diagnostic> {
         let graph = &self.bounds.graph;
         let mut leaves = graph[stage].leaves.iter().copied();
-        match leaves.find(|&leaf| self.bounds.extents[leaf.idx()] > 1 && graph.is_private(leaf)) {
+        match leaves.find(|&leaf| self.bounds.extents[leaf.idx()].is_several() && graph.is_private(leaf)) {
             Some(leaf) => Err(self.private_loop(stage, leaf)),
             None => Ok(()),
         }
     }
 
     pub(super) fn describe(
-        &self,
+        &mut self,
         stage: StageId,
         ranges: Vec<Range>,
         demands: Vec<Demand>,
     ) -> Result<StageBounds, Diagnostic> {
+        let mut shape = self.shape(stage, &ranges)?;
         let data = &self.bounds.graph[stage];
-        let mut shape: Vec<i64> = ranges[..data.data.len()].iter().map(|range| range.extent).collect();
-        if let (Some(layout), Some(sched)) = (&data.layout, self.sched) {
-            shape = layout.shape(sched, &data.name, &shape)?;
+        if let (Some(layout), Some(sched)) = (&data.layout, self.sched)
+            && let Some(numbers) = shape.iter().map(|extent| extent.int()).collect::<Option<Vec<i64>>>()
+        {
+            shape = layout.shape(sched, &data.name, &numbers)?.into_iter().map(Size::Int).collect();
         }
-        let strides = crate::lower::strides(&self.bounds.graph, stage, &shape);
-        let n_elems = match (&strides, shape.first()) {
+        let mut is_open = false;
+        let mut most = Vec::with_capacity(shape.len());
+        for extent in &shape {
+            is_open |= extent.int().is_none();
+            most.push(extent.most(&mut self.bounds.analyzer).unwrap_or(i64::MAX));
+        }
+        let data = &self.bounds.graph[stage];
+        let strides = crate::lower::strides(&self.bounds.graph, stage, &most);
+        let n_elems = match (&strides, most.first()) {
             (Some(strides), Some(&first)) => strides.first().and_then(|stride| stride.checked_mul(first)),
-            _ => shape.iter().try_fold(1i64, |product, &extent| product.checked_mul(extent)),
+            _ => most.iter().try_fold(1i64, |product, &extent| product.checked_mul(extent)),
         };
         let te = self.operator.te;
         let bytes = data.tensors.iter().try_fold(0i64, |sum, tensor| {
             let each = te.as_scalar(tensor.elem).map_or(1, |scalar| i64::from(scalar.bytes()));
             n_elems?.checked_mul(each)?.checked_mul(self.bounds.graph.stages_of(stage))?.checked_add(sum)
         });
-        let bytes = bytes.ok_or_else(|| self.operator.overflow(data, "the buffer"))?;
+        let bytes = match bytes {
+            None if is_open => i64::MAX,
+            _ => bytes.ok_or_else(|| self.operator.overflow(data, "the buffer"))?,
+        };
         Ok(StageBounds { ranges, demands, scope: self.bounds.graph.scope_of(stage), shape, bytes })
     }
 }
@@ -202,19 +227,19 @@ fn bound_below(graph: &Graph, stage: StageId) -> Vec<AxisId> {
 }
 
 /// From the values of the leaves of `stage` to those of the axes that they were made of.
-fn up_values(az: &mut Analyzer, graph: &Graph, stage: StageId, extents: &[i64], values: &mut [Option<Expr>]) {
+fn up_values(az: &mut Analyzer, graph: &Graph, stage: StageId, extents: &[Size], values: &mut [Option<Expr>]) {
     for relation in graph[stage].relations.iter().rev() {
         match *relation {
             Relation::Split { parent, outer, inner, .. } => {
                 let (Some(o), Some(i)) = (values[outer.idx()], values[inner.idx()]) else { continue };
-                let factor = az.pool.int(extents[inner.idx()]);
+                let factor = extents[inner.idx()].expr(&mut az.pool);
                 let scaled = az.pool.mul(o, factor);
                 let sum = az.pool.add(scaled, i);
                 values[parent.idx()] = Some(az.simplify(sum));
             }
             Relation::Fuse { outer, inner, fused } => {
                 let Some(value) = values[fused.idx()] else { continue };
-                let row = az.pool.int(extents[inner.idx()].max(1));
+                let row = extents[inner.idx()].at_least_one().expr(&mut az.pool);
                 let (quotient, remainder) = (az.pool.floor_div(value, row), az.pool.floor_mod(value, row));
                 values[outer.idx()] = Some(az.simplify(quotient));
                 values[inner.idx()] = Some(az.simplify(remainder));

@@ -3,14 +3,15 @@
 use super::infer::{Inference, Set};
 use crate::body::{Extra, Vars};
 use crate::graph::{AxisId, Relation, StageId};
+use crate::size::Size;
 use tc_arith::{Analyzer, Expr, SymInterval, Var};
 
 impl Inference<'_> {
     /// The last value of the counter of `leaf`, and the counter.
     pub(super) fn counter(&mut self, leaf: AxisId) -> (Expr, Expr) {
-        let extent = self.bounds.extents[leaf.idx()];
+        let last = self.bounds.extents[leaf.idx()].last(&mut self.bounds.analyzer);
         let pool = &mut self.bounds.analyzer.pool;
-        (pool.int((extent - 1).max(0)), pool.named_var(Vars::counter(leaf), &self.bounds.graph[leaf].name))
+        (last, pool.named_var(Vars::counter(leaf), &self.bounds.graph[leaf].name))
     }
 
     /// From the sets of the leaves of `stage` to those of its root axes.
@@ -32,9 +33,8 @@ impl Inference<'_> {
     }
 
     pub(super) fn full_set(&mut self, axis: AxisId) -> Set {
-        let extent = self.bounds.extents[axis.idx()];
-        let pool = &mut self.bounds.analyzer.pool;
-        Set { min: pool.int(0), max: pool.int((extent - 1).max(0)), full: true }
+        let max = self.bounds.extents[axis.idx()].last(&mut self.bounds.analyzer);
+        Set { min: self.bounds.analyzer.pool.int(0), max, full: true }
     }
 
     pub(super) fn split_set(&mut self, parent: AxisId, inner: AxisId, o: Set, i: Set) -> Set {
@@ -43,7 +43,7 @@ impl Inference<'_> {
         }
         let factor = self.bounds.extents[inner.idx()];
         let az = &mut self.bounds.analyzer;
-        let factor = az.pool.int(factor);
+        let factor = factor.expr(&mut az.pool);
         let [min, max] = [(o.min, i.min), (o.max, i.max)].map(|(o, i)| {
             let scaled = az.pool.mul(o, factor);
             let sum = az.pool.add(scaled, i);
@@ -56,10 +56,10 @@ impl Inference<'_> {
         if set.full {
             return (self.full_set(outer), self.full_set(inner));
         }
-        let row = self.bounds.extents[inner.idx()].max(1);
+        let row = self.bounds.extents[inner.idx()].at_least_one();
         let whole = self.full_set(inner);
         let az = &mut self.bounds.analyzer;
-        let by = az.pool.int(row);
+        let by = row.expr(&mut az.pool);
         let [first, last] = [set.min, set.max].map(|end| {
             let quotient = az.pool.floor_div(end, by);
             az.simplify(quotient)
@@ -77,7 +77,13 @@ impl Inference<'_> {
         let width = az.pool.sub(set.max, set.min);
         let width = az.simplify(width);
         let length = az.pool.as_const(width).and_then(|width| width.checked_add(1)).filter(|&length| length > 0);
-        let aligned = length.is_some_and(|length| row % length == 0 && az.modular(set.min).residue(length) == Some(0));
+        let aligned = length.is_some_and(|length| {
+            let divides = match row {
+                Size::Int(row) => row % length == 0,
+                Size::Expr(row) => az.modular(row).residue(length) == Some(0),
+            };
+            divides && az.modular(set.min).residue(length) == Some(0)
+        });
         if !aligned {
             return (outer, whole);
         }

@@ -8,6 +8,7 @@ use super::combine::Combiner;
 use crate::body::Vars;
 use crate::graph::{AxisId, Kind, StageId};
 use crate::plan::Statement;
+use crate::size::Size;
 use tc_dialects::{arith, gpu, tir};
 use tc_ir::attrs::AttrData;
 use tc_ir::builder::OpSpec;
@@ -42,7 +43,7 @@ impl<'a> Emitter<'a> {
         let within = self.open.len();
         let reduce = self.operator.reduction(graph[stage].source).expect("a stage with such an axis reduces");
         let combiner = Combiner::of(self.operator.te, reduce, self.module)?;
-        let parts = self.part_buffers(stage);
+        let parts = self.part_buffers(stage)?;
         let identity = self.identity(stage, &combiner)?;
         let zero = [self.builder().index(0)];
         for (&part, value) in parts.iter().zip(identity) {
@@ -70,17 +71,17 @@ impl<'a> Emitter<'a> {
     }
 
     /// A variable of each thread for each result of `stage`.
-    fn part_buffers(&mut self, stage: StageId) -> Vec<Value> {
+    fn part_buffers(&mut self, stage: StageId) -> Result<Vec<Value>, Diagnostic> {
         let graph = self.graph();
         let tensors = graph[stage].tensors.iter();
         tensors
             .map(|tensor| {
-                let ty = self.buffer_type(tensor.elem, &[1], keys::LOCAL);
+                let ty = self.buffer_type(tensor.elem, &[Size::Int(1)], keys::LOCAL)?;
                 let mut builder = self.builder();
                 let op = tir::Alloc::build(&mut builder, &[], &[ty]);
                 let part = builder.func.result(op).expect("an alloc has one result");
                 builder.name(part, &format!("{}_part", tensor.name));
-                part
+                Ok(part)
             })
             .collect()
     }

@@ -3,6 +3,7 @@
 use super::Emitter;
 use crate::body::{Arg, Block, Extra, Inst, InstKind, Vars};
 use crate::graph::Kind;
+use crate::size::Size;
 use rustc_hash::FxHashMap;
 use tc_arith::{BinaryOp, Expr, Node, Var};
 use tc_dialects::{arith, tir};
@@ -147,6 +148,14 @@ impl<'a> Emitter<'a> {
         let region = self.func.op_regions(copy)[0];
         self.open_region(region);
         copy
+    }
+
+    /// Writes `size`, and gives its value.
+    pub(super) fn size(&mut self, size: Size) -> Value {
+        match size {
+            Size::Int(int) => self.builder().index(int),
+            Size::Expr(expr) => self.expr(expr),
+        }
     }
 
     /// Writes `e`, and gives its value.

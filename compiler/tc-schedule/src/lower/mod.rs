@@ -5,12 +5,14 @@ mod code;
 mod combine;
 mod nest;
 mod store;
+mod symbols;
 
 use crate::body::{Arg, Block};
 use crate::bounds::Bounds;
 use crate::graph::{Attach, AxisId, Graph, Source, StageId, TensorRef};
 use crate::operator::Operator;
 use crate::plan::Plan;
+use crate::size::Size;
 use rustc_hash::FxHashMap;
 use tc_arith::{Expr, Var};
 use tc_dialects::tir;
@@ -104,7 +106,7 @@ pub(crate) fn emit<'a>(
         attached: FxHashMap::default(),
         locs: Locs::default(),
     };
-    emitter.header();
+    emitter.header()?;
     emitter.program()?;
     Ok(emitter.func)
 }
@@ -136,11 +138,12 @@ impl<'a> Emitter<'a> {
 
     // The header.
 
-    fn header(&mut self) {
+    fn header(&mut self) -> Result<(), Diagnostic> {
         let te = self.operator.te;
         let attrs = self.te.dict(&mut self.func, te.header.attrs);
         let unit = self.func.attr(AttrData::Unit);
         self.func.header.attrs = self.func.with_entry(attrs, keys::NOALIAS, unit);
+        self.open_sizes()?;
         let body = self.func.body();
         for (nth, &param) in te.params().iter().enumerate() {
             let attrs = te.header.params.get(nth).map_or(Attrs::EMPTY, |decl| decl.attrs);
@@ -149,7 +152,7 @@ impl<'a> Emitter<'a> {
                 Some((elem, _, scope)) => {
                     let shape = self.operator.shape(te.value_type(param)).unwrap_or_default();
                     let scope = scope.map_or(keys::GLOBAL, |scope| self.te.name(&mut self.func, scope));
-                    self.buffer_type(elem, &shape, scope)
+                    self.buffer_type(elem, &shape, scope)?
                 }
                 None => self.te.ty(&mut self.func, te.value_type(param)),
             };
@@ -163,17 +166,18 @@ impl<'a> Emitter<'a> {
             }
         }
         for nth in 0..self.graph().outputs.len() {
-            self.output(nth, body);
+            self.output(nth, body)?;
         }
+        Ok(())
     }
 
-    fn output(&mut self, nth: usize, body: Region) {
+    fn output(&mut self, nth: usize, body: Region) -> Result<(), Diagnostic> {
         let TensorRef { stage, result } = self.graph().outputs[nth];
         let data = &self.graph()[stage];
         let tensor = &data.tensors[result as usize];
-        let shape: Vec<i64> =
-            data.data.iter().map(|&axis| self.graph()[axis].domain.map_or(1, |(_, extent)| extent)).collect();
-        let ty = self.buffer_type(tensor.elem, &shape, keys::GLOBAL);
+        let extent = |axis: AxisId| self.graph()[axis].domain.map_or(Size::Int(1), |(_, extent)| extent);
+        let shape: Vec<Size> = data.data.iter().map(|&axis| extent(axis)).collect();
+        let ty = self.buffer_type(tensor.elem, &shape, keys::GLOBAL)?;
         let attrs = self.operator.te.header.results.get(nth).map_or(Attrs::EMPTY, |decl| decl.attrs);
         let attrs = self.te.dict(&mut self.func, attrs);
         self.func.header.params.push(ParamDecl { attrs, choices: None });
@@ -181,12 +185,13 @@ impl<'a> Emitter<'a> {
         let buffers = &mut self.buffers[stage.idx()];
         buffers.resize(data.tensors.len(), value);
         buffers[result as usize] = value;
+        Ok(())
     }
 
-    fn buffer_type(&mut self, elem: Type, shape: &[i64], scope: Name) -> Type {
+    fn buffer_type(&mut self, elem: Type, shape: &[Size], scope: Name) -> Result<Type, Diagnostic> {
         let elem = self.te.ty(&mut self.func, elem);
-        let shape: Vec<Attr> = shape.iter().map(|&extent| self.func.int_attr(extent)).collect();
-        self.func.ty(TypeData::Shaped { elem, shape: shape.into(), scope: Some(scope) })
+        let shape = shape.iter().map(|&extent| self.extent(extent)).collect::<Result<Vec<Attr>, Diagnostic>>()?;
+        Ok(self.func.ty(TypeData::Shaped { elem, shape: shape.into(), scope: Some(scope) }))
     }
 
     // Stages.
@@ -207,7 +212,7 @@ impl<'a> Emitter<'a> {
             }
         }
         for &stage in &roots {
-            self.alloc(stage);
+            self.alloc(stage)?;
         }
         for stage in roots {
             self.stage(stage)?;
@@ -253,14 +258,14 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// The sizes among the operands of `op`, which are numbers now.
+    /// The sizes among the operands of `op`: numbers now, or what follows from those that stay open.
     fn symbols(&mut self, op: Op) {
         let te = self.operator.te;
         for &operand in te.operands(op) {
             if !self.te.values.contains_key(&operand)
-                && let Some(int) = self.operator.int(operand)
+                && let Some(size) = self.operator.size(operand)
             {
-                let value = self.builder().index(int);
+                let value = self.size(size);
                 self.te.values.insert(operand, value);
             }
         }
@@ -271,24 +276,26 @@ impl<'a> Emitter<'a> {
     fn kept_for(&self, stage: StageId) -> Option<i64> {
         let Attach::At(axis) = self.graph()[stage].attach else { return None };
         let stages = self.graph().stages_of(stage);
-        (stages > 1 && self.bounds.extents[self.graph().leaf_of(axis).idx()] > 1).then_some(stages)
+        (stages > 1 && self.bounds.extents[self.graph().leaf_of(axis).idx()].is_several()).then_some(stages)
     }
 
     /// Makes the buffers of `stage` that are not the program's arguments.
-    fn alloc(&mut self, stage: StageId) {
+    fn alloc(&mut self, stage: StageId) -> Result<(), Diagnostic> {
         let data = &self.graph()[stage];
-        let Some(bounds) = self.bounds.stage(stage) else { return };
+        let Some(bounds) = self.bounds.stage(stage) else { return Ok(()) };
         let source = self.source(data.loc);
         let directive = self.directive(if data.attach_loc == Loc::NONE { data.made_by } else { data.attach_loc });
         self.locs = Locs { source, directive };
         let scope = self.func.name(bounds.scope.name());
-        let strides = strides(self.graph(), stage, &bounds.shape);
+        // Where a stride would depend on a size, bound inference has refused to pad it.
+        let numbers = bounds.shape.iter().map(|extent| extent.int()).collect::<Option<Vec<i64>>>();
+        let strides = numbers.and_then(|shape| strides(self.graph(), stage, &shape));
         for (nth, tensor) in data.tensors.iter().enumerate() {
             let result = TensorRef { stage, result: nth as u32 };
             if self.graph().outputs.contains(&result) {
                 continue;
             }
-            let ty = self.buffer_type(tensor.elem, &bounds.shape, scope);
+            let ty = self.buffer_type(tensor.elem, &bounds.shape, scope)?;
             let mut attrs = Vec::new();
             if let Some(stages) = self.kept_for(stage) {
                 attrs.push((keys::STAGES, self.func.int_attr(stages)));
@@ -305,5 +312,6 @@ impl<'a> Emitter<'a> {
             buffers.resize(buffers.len().max(nth + 1), value);
             buffers[nth] = value;
         }
+        Ok(())
     }
 }

@@ -49,7 +49,7 @@ impl<'a> Emitter<'a> {
     pub(super) fn enter_leaf(&mut self, stage: StageId, leaf: AxisId) -> Result<(), Diagnostic> {
         self.open_loop(stage, leaf);
         for producer in self.attached.get(&leaf).cloned().unwrap_or_default() {
-            self.alloc(producer);
+            self.alloc(producer)?;
             self.stage(producer)?;
         }
         Ok(())
@@ -72,19 +72,19 @@ impl<'a> Emitter<'a> {
         let directive = self.directive(loc);
         self.locs = Locs { source, directive };
         let attrs = self.loop_attrs(leaf);
+        let (lo, hi) = (self.builder().index(0), self.size(extent));
         let mut builder = self.builder();
-        let (lo, hi) = (builder.index(0), builder.index(extent));
         let op = tir::For::build(&mut builder, lo, hi, &[], &attrs, &[]);
         let region = builder.func.op_regions(op)[0];
         let index = builder.func.index_ty();
         let value = builder.arg(region, index, Some(&data.name));
         self.values.insert(counter, value);
         self.open.push(Open { region, counter: Some(counter), last_let: None, named: Vec::new() });
-        if own < extent && !self.graph().is_private(leaf) {
+        if own.may_be_below(extent) && !self.graph().is_private(leaf) {
             // The other loops that are bound to this coordinate run longer. A stage of which each thread has its own
             // part is computed by all of them.
             self.open_guard(|emitter| {
-                let bound = emitter.builder().index(own);
+                let bound = emitter.size(own);
                 (value, "lt", bound)
             });
         }
@@ -163,11 +163,11 @@ impl<'a> Emitter<'a> {
         self.open_guard(|emitter| match guard.end {
             End::High => {
                 let value = emitter.expr(guard.value);
-                let bound = emitter.builder().index(guard.bound);
+                let bound = emitter.size(guard.bound);
                 (value, "lt", bound)
             }
             End::Low => {
-                let bound = emitter.builder().index(guard.bound);
+                let bound = emitter.size(guard.bound);
                 let value = emitter.expr(guard.value);
                 (bound, "le", value)
             }

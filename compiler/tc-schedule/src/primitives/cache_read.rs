@@ -92,7 +92,7 @@ fn edit(cx: &mut Cx<'_>, plan: &Plan) -> StageId {
     for (nth, axis) in axes.into_iter().enumerate() {
         let data = &cx.graph[axis];
         // The copy's coordinates are the tensor's, which start at 0.
-        let (_, extent) = data.domain.unwrap_or((0, 0));
+        let (_, extent) = data.domain.unwrap_or((0, 0.into()));
         let name = if cx.graph[origin].is_arg() { format!("ax{nth}") } else { data.name.to_string() };
         let copy = cx.graph.add_axis(stage, &name, false, Some((0, extent)), made_by);
         cx.graph[stage].data.push(copy);

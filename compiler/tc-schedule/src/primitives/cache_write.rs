@@ -31,6 +31,7 @@ use crate::directive::{Cx, Done, Item};
 use crate::graph::{Attach, AxisId, Kind, Read, Source, StageId, Tensor, TensorRef};
 use crate::origin::{self, Origin};
 use crate::scope::Scope;
+use crate::size::Size;
 use rustc_hash::FxHashMap;
 use tc_ir::{Loc, Type};
 
@@ -126,7 +127,7 @@ fn edit(cx: &mut Cx<'_>, stage: StageId, scope: Scope) -> StageId {
 }
 
 /// A copy of `axis`, one of the stage `cache`.
-fn copy_axis(cx: &mut Cx<'_>, cache: StageId, axis: AxisId, domain: Option<(i64, i64)>) -> AxisId {
+fn copy_axis(cx: &mut Cx<'_>, cache: StageId, axis: AxisId, domain: Option<(i64, Size)>) -> AxisId {
     let (made_by, data) = (cx.loc(), &cx.graph[axis]);
     let (name, reduce) = (data.name.clone(), data.reduce);
     cx.graph.add_axis(cache, &name, reduce, domain, made_by)
@@ -150,7 +151,8 @@ fn give_axes(cx: &mut Cx<'_>, stage: StageId, cache: StageId) {
 fn give_loops(cx: &mut Cx<'_>, stage: StageId, cache: StageId) {
     let roots = cx.graph[stage].data.clone();
     // Extents that overflow were found when the axes were declared: those of parts are no greater.
-    let extents = origin::extents(cx.graph, stage, &roots).unwrap_or_default();
+    let (extents, pool) = origin::extents(cx.graph, stage, &roots).unwrap_or_default();
+    cx.graph.pool = pool;
     let (of_data, of_reduction) = origin::about(cx.graph, stage, &extents);
     let mut now: FxHashMap<AxisId, AxisId> = FxHashMap::default();
     let leaves = cx.graph[stage].leaves.clone();

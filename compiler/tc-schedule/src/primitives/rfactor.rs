@@ -30,7 +30,9 @@ use crate::directive::{Cx, Done, Item, code_list};
 use crate::graph::{AxisId, Kind, Read, Source, StageId, TensorRef};
 use crate::origin::{self, Origin};
 use crate::scope::Scope;
+use crate::size::Size;
 use rustc_hash::FxHashMap;
+use tc_arith::Pool;
 use tc_ir::{Op, Type};
 
 struct Plan {
@@ -42,7 +44,9 @@ struct Plan {
     /// Which one.
     at: usize,
     /// The extents of the reduction's axes and loops.
-    extents: FxHashMap<AxisId, i64>,
+    extents: FxHashMap<AxisId, Size>,
+    /// The pool of those that depend on sizes which stay open.
+    pool: Pool,
 }
 
 pub(super) fn apply(cx: &mut Cx<'_>) -> Done<()> {
@@ -87,8 +91,8 @@ fn legality(cx: &Cx<'_>) -> Done<Plan> {
         return Err(cx.error("rfactor-axis", text).help(help).into());
     }
     let extents = origin::extents(cx.graph, stage, &cx.graph[stage].reduce);
-    let extents = extents.ok_or_else(|| cx.operator.overflow(&cx.graph[stage], "the fused loops"))?;
-    Ok(Plan { stage, op, axis, at: at as usize, extents })
+    let (extents, pool) = extents.ok_or_else(|| cx.operator.overflow(&cx.graph[stage], "the fused loops"))?;
+    Ok(Plan { stage, op, axis, at: at as usize, extents, pool })
 }
 
 /// Refuses a stage of whose loops over data a directive has spoken, or of whose reduction something but splits and
@@ -113,13 +117,14 @@ fn check_untouched(cx: &Cx<'_>, stage: StageId) -> Done<()> {
 
 fn edit(cx: &mut Cx<'_>, plan: &Plan) -> StageId {
     let &Plan { stage, op, axis, at, .. } = plan;
+    cx.graph.pool = plan.pool.clone();
     let elems: Vec<Type> = cx.graph[stage].tensors.iter().map(|tensor| tensor.elem).collect();
     let fallback = format!("{}_rf", cx.graph[stage].name);
     let loc = cx.graph[stage].loc;
     let parts = new_stage(cx, Source::Partial(op), loc, &elems, &fallback, Scope::Global);
     cx.graph[parts].scope = None;
     let made_by = cx.loc();
-    let add = |cx: &mut Cx<'_>, to: StageId, like: AxisId, reduce: bool, domain: Option<(i64, i64)>| {
+    let add = |cx: &mut Cx<'_>, to: StageId, like: AxisId, reduce: bool, domain: Option<(i64, Size)>| {
         let name = cx.graph[like].name.clone();
         cx.graph.add_axis(to, &name, reduce, domain, made_by)
     };
@@ -127,7 +132,8 @@ fn edit(cx: &mut Cx<'_>, plan: &Plan) -> StageId {
     let starts: FxHashMap<AxisId, i64> =
         plan.extents.keys().map(|&leaf| (leaf, cx.graph[leaf].domain.map_or(0, |(low, _)| low))).collect();
     let domain = |plan: &Plan, leaf: AxisId| {
-        Some((starts.get(&leaf).copied().unwrap_or(0), plan.extents.get(&leaf).copied().unwrap_or(1)))
+        let extent = plan.extents.get(&leaf).copied().unwrap_or(Size::Int(1));
+        Some((starts.get(&leaf).copied().unwrap_or(0), extent))
     };
     // What stands for the old axes in the new stage.
     let mut now: FxHashMap<AxisId, AxisId> = FxHashMap::default();
@@ -149,7 +155,7 @@ fn edit(cx: &mut Cx<'_>, plan: &Plan) -> StageId {
     }
     if cx.graph[parts].reduce.is_empty() {
         // Each part takes one value in.
-        let one = cx.graph.add_axis(parts, "one", true, Some((0, 1)), made_by);
+        let one = cx.graph.add_axis(parts, "one", true, Some((0, Size::Int(1))), made_by);
         cx.graph[parts].reduce.push(one);
     }
     cx.graph[parts].leaves = cx.graph[parts].roots().collect();
@@ -189,7 +195,7 @@ fn origin(
 fn reduce_parts(cx: &mut Cx<'_>, plan: &Plan, parts: StageId) -> AxisId {
     let &Plan { stage, op, axis, at, .. } = plan;
     let (made_by, name) = (cx.loc(), cx.graph[axis].name.clone());
-    let extent = plan.extents.get(&axis).copied().unwrap_or(1);
+    let extent = plan.extents.get(&axis).copied().unwrap_or(Size::Int(1));
     let merge = cx.graph.add_axis(stage, &name, true, Some((0, extent)), made_by);
     let n_results = cx.graph[stage].tensors.len() as u32;
     let reads: Vec<Read> =

@@ -77,7 +77,7 @@ impl<'a> Space<'a> {
     /// The space of the schedule `sched` for the operator `te`. `defines` give sizes a value, and parameters: the space
     /// is then the part in which they have it.
     pub fn of(te: &'a Func, sched: &'a Func, defines: &[Define]) -> Result<Space<'a>, Diagnostics> {
-        let operator = prepare(te, Some(sched), &Options { defines: defines.to_vec() })?;
+        let operator = prepare(te, Some(sched), &Options { defines: defines.to_vec(), ..Options::default() })?;
         let domain = Domain::of(&operator, sched, defines)?;
         Ok(Space { operator, domain })
     }
@@ -115,7 +115,8 @@ impl<'a> Space<'a> {
     /// The names and values of `point`, to be given to [`crate::Options::defines`]; the sizes stand first.
     pub fn defines(&self, point: &Point) -> Vec<Define> {
         let sizes = first::sizes(&self.operator).into_iter().map(|(name, value)| (name.to_string(), value));
-        let params = self.domain.params.list.iter().zip(&point.values).map(|(param, &value)| (param.name.clone(), value));
+        let params =
+            self.domain.params.list.iter().zip(&point.values).map(|(param, &value)| (param.name.clone(), value));
         sizes.chain(params).collect()
     }
 
@@ -176,4 +177,3 @@ impl<'a> Space<'a> {
         crate::program(&self.operator, Some(self.domain.sched), module, graph, Extent::Whole)
     }
 }
-

@@ -67,7 +67,7 @@ impl Compiler {
         if is_operator(item) {
             let schedule = case.schedule.map(|schedule| &module.items[schedule]);
             built.point = point(item, schedule, &defines).map_err(failed)?;
-            let options = tc_schedule::Options { defines };
+            let options = tc_schedule::Options { defines, ..Default::default() };
             let program = tc_schedule::lower(item, schedule, Some(module), &options).map_err(failed)?;
             built.module.items.push(program);
         } else {

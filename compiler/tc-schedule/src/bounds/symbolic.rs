@@ -1,0 +1,151 @@
+//! What sizes that stay open ask for: regions without a number, and what must be a number all the same.
+
+use super::infer::Inference;
+use super::{Bounds, Range};
+use crate::body::Vars;
+use crate::directive::code_list;
+use crate::graph::{AxisId, Kind, StageId};
+use crate::operator::Operator;
+use crate::scope::Scope;
+use crate::size::Size;
+use tc_arith::{Analyzer, Expr};
+use tc_ir::{Func, Loc};
+use tc_support::{Diagnostic, Diagnostics, Location};
+
+/// The greatest extent of a region that is `width + 1` wide, where it is less than what is declared. One that follows from
+/// sizes alone is exact.
+pub(super) fn greatest(az: &mut Analyzer, width: Expr, declared: Size) -> Option<Size> {
+    let open = az.pool.vars(width).into_iter().all(Vars::is_size);
+    if open && az.bounds(width).all_at_least(-1) {
+        let (one, declared) = (az.pool.int(1), declared.expr(&mut az.pool));
+        let extent = az.pool.add(width, one);
+        let extent = az.simplify(extent);
+        let fits = az.pool.le(extent, declared);
+        if az.can_prove(fits) {
+            return Some(Size::Expr(extent));
+        }
+    }
+    let most = az.bounds(width).max().and_then(|width| width.checked_add(1))?;
+    let is_less = match declared {
+        Size::Int(declared) => most < declared,
+        Size::Expr(_) => declared.most(az).is_none_or(|declared| most < declared),
+    };
+    is_less.then_some(Size::Int(most))
+}
+
+/// Is `max` at least the last of `extent` values?
+pub(super) fn reaches_end(az: &mut Analyzer, max: Expr, extent: Size) -> bool {
+    let last = extent.last(az);
+    let more = az.pool.sub(max, last);
+    let more = az.simplify(more);
+    az.bounds(more).all_at_least(0)
+}
+
+/// `n`, or `n`, `m`.
+fn sizes(operator: &Operator<'_>, bounds: &Bounds, size: Size) -> String {
+    let names = operator.names_in(&bounds.analyzer.pool, size);
+    code_list(&names.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+/// Refuses threads and copied loops whose number stays open.
+pub(super) fn check(operator: &Operator<'_>, sched: Option<&Func>, bounds: &Bounds) -> Result<(), Diagnostics> {
+    let mut found = Diagnostics::new();
+    if operator.symbols.list.is_empty() {
+        return Ok(());
+    }
+    let graph = &bounds.graph;
+    for &stage in graph.order.iter().filter(|&&stage| bounds.stage(stage).is_some()) {
+        for &leaf in &graph[stage].leaves {
+            let extent = bounds.extents[leaf.idx()];
+            if extent.int().is_none()
+                && let Some(what) = wants_number(graph[leaf].kind)
+            {
+                found.push(not_a_number(operator, sched, bounds, (leaf, &what)));
+            }
+        }
+    }
+    if found.has_errors() { Err(found) } else { Ok(()) }
+}
+
+/// What a loop of this kind makes of its iterations, if it must know how many there are.
+fn wants_number(kind: Kind) -> Option<String> {
+    match kind {
+        Kind::Launch(coordinate) if coordinate.is_thread() => Some(format!("`{}` has", coordinate.name())),
+        Kind::Vthread => Some("`vthread` has".to_string()),
+        Kind::Unroll => Some("an unrolled loop makes".to_string()),
+        Kind::Vectorize => Some("a vector has".to_string()),
+        Kind::Launch(_) | Kind::Serial => None,
+    }
+}
+
+fn not_a_number(
+    operator: &Operator<'_>,
+    sched: Option<&Func>,
+    bounds: &Bounds,
+    (leaf, what): (AxisId, &str),
+) -> Diagnostic {
+    let graph = &bounds.graph;
+    let (axis, extent) = (&graph[leaf], bounds.extents[leaf.idx()]);
+    let location = sched.map_or(Location::None, |sched| sched.location(axis.kind_loc));
+    let shown = crate::directive::show_axis(graph, leaf);
+    let text = format!(
+        "`{shown}` runs {} times, which depends on {}, and {what} a number of iterations that is known when the program is \
+         made",
+        extent.show(&bounds.analyzer.pool),
+        sizes(operator, bounds, extent)
+    );
+    let help = format!(
+        "`split({}, factor = …)` and take the inner part, or give {} a value",
+        axis.name,
+        sizes(operator, bounds, extent)
+    );
+    Diagnostic::error("size-open", location, text).help(help)
+}
+
+impl Inference<'_> {
+    /// The extents of the buffers of `stage`: what it computes; on the chip the most that it may compute.
+    pub(super) fn shape(&mut self, stage: StageId, ranges: &[Range]) -> Result<Vec<Size>, Diagnostic> {
+        let n_data = self.bounds.graph[stage].data.len();
+        let mut shape: Vec<Size> = ranges[..n_data].iter().map(|range| range.extent).collect();
+        if shape.iter().all(|extent| extent.int().is_some()) {
+            return Ok(shape);
+        }
+        let scope = self.bounds.graph.scope_of(stage);
+        let data = &self.bounds.graph[stage];
+        let padded = !data.aligns.is_empty() || data.layout.is_some();
+        for extent in &mut shape {
+            if scope == Scope::Global && !padded {
+                continue;
+            }
+            *extent = match extent.most(&mut self.bounds.analyzer) {
+                Some(most) if scope != Scope::Global => Size::Int(most),
+                _ if extent.int().is_some() => continue,
+                _ => return Err(self.open_buffer(stage, *extent, scope)),
+            };
+        }
+        Ok(shape)
+    }
+
+    fn open_buffer(&self, stage: StageId, extent: Size, scope: Scope) -> Diagnostic {
+        let data = &self.bounds.graph[stage];
+        let names = sizes(self.operator, &self.bounds, extent);
+        let (name, extent) = (&data.name, extent.show(&self.bounds.analyzer.pool));
+        let said = [data.attach_loc, data.made_by, data.touched.map_or(Loc::NONE, |(loc, _)| loc)];
+        let loc = said.into_iter().find(|loc| *loc != Loc::NONE);
+        let location = loc.map_or(self.operator.te.location(data.loc), |loc| self.location(loc));
+        if scope == Scope::Global {
+            let by = if data.layout.is_some() { "transform_layout" } else { "storage_align" };
+            let text =
+                format!("the size of `{name}` depends on {names}, and `{by}` makes a buffer of a size that is known");
+            return Diagnostic::error("size-open", location, text).help(format!("give {names} a value"));
+        }
+        let text = format!(
+            "the size of `{name}` in {} memory depends on {names}: a dimension is {extent}, which has no upper end",
+            scope.name()
+        );
+        let help = format!(
+            "compute it at a loop inside a split by a factor, so that it holds a part, or give {names} a range or a value"
+        );
+        Diagnostic::error("size-open", location, text).help(help)
+    }
+}
