@@ -1,10 +1,11 @@
 //! What can be written as CUDA C++, and what cannot: everything at once, each at its place.
 //!
 //! A kernel is in the form `device`. Its ops have an emitter, its numbers a type, its buffers a scope that a kernel
-//! can declare, its launch constant extents that the target allows.
+//! can declare, its launch extents that the target allows: constant ones for threads, for blocks also such as follow from
+//! sizes.
 
 use crate::facts::{Facts, scope_name};
-use crate::{shuffle, stmt, types};
+use crate::{shuffle, sizes, stmt, types};
 use tc_dialects::forms::DEVICE;
 use tc_dialects::{arith as ops, gpu, tir};
 use tc_ir::types::ElemKind;
@@ -35,6 +36,11 @@ pub(crate) fn kernel(func: &Func, target: &Target, found: &mut Diagnostics) -> O
         found.push(Diagnostic::assumption("form", func.location(func.header.loc), text).help(help));
     }
     params(func, found);
+    if let Some(op) = sizes::strays(func) {
+        let text = format!("a size of `@{}` has no width here", func.symbol());
+        let help = "run the pass `narrow-index` after `split-host-device`; the pipeline `cuda` does";
+        found.push(Diagnostic::assumption("no-emitter", func.op_location(op), text).help(help));
+    }
     let mut depths = vec![0u32; func.n_op_ids()];
     for op in all_ops(func) {
         if func.opcode(op) != Opcode::UNKNOWN {
@@ -55,9 +61,6 @@ pub(crate) fn kernel(func: &Func, target: &Target, found: &mut Diagnostics) -> O
 fn params(func: &Func, found: &mut Diagnostics) {
     let location = func.location(func.header.loc);
     let mut refuse = |text: String| found.push(Diagnostic::error("no-emitter", location.clone(), text));
-    if !func.header.symbols.is_empty() {
-        refuse(format!("the sizes of `@{}` are symbols", func.symbol()));
-    }
     for &param in func.params() {
         if let Some(reason) = unwritable(func, param) {
             refuse(reason);

@@ -1,21 +1,23 @@
 //! What is known of a kernel before it is written: the extents of its launch, its shared memory, what it does to
 //! each buffer.
 
-use crate::types;
+use crate::{sizes, types};
 use tc_dialects::tir::{self, Coordinate, LoopKind};
 use tc_ir::effects::{accesses, root_buffer};
 use tc_ir::walk::all_ops;
 use tc_ir::{Func, Op, TypeData, Value, keys};
 use tc_support::{Diagnostic, Diagnostics};
-use tc_target::Target;
+use tc_target::{Formula, Target};
 
 /// The alignment that buffers in shared memory and parameters have where none is declared.
 pub(crate) const DEFAULT_ALIGNMENT: u64 = 16;
 
 /// Facts about one kernel.
 pub(crate) struct Facts {
-    /// Blocks by x, y, z.
+    /// Blocks by x, y, z; 1 where they follow from sizes.
     pub(crate) grid: [u64; 3],
+    /// How blocks by x, y, z follow from sizes, where they do.
+    pub(crate) formulas: [Option<Formula>; 3],
     /// Threads of a block by x, y, z.
     pub(crate) block: [u64; 3],
     /// Bytes of shared memory declared with a fixed size, with the gaps that alignment needs.
@@ -33,6 +35,7 @@ impl Facts {
         let n_values = func.n_value_ids();
         let mut facts = Facts {
             grid: [1; 3],
+            formulas: [const { None }; 3],
             block: [1; 3],
             static_shared: 0,
             dynamic_shared: 0,
@@ -47,7 +50,7 @@ impl Facts {
             if func.opcode(op) == tir::FOR
                 && let Some(LoopKind::Launch(coordinate)) = tir::loop_kind(func, op)
             {
-                launch(func, op, coordinate, &mut extents, found);
+                launch(func, op, coordinate, (&mut extents, &mut facts.formulas), found);
             }
             if func.opcode(op) == tir::ALLOC {
                 facts.alloc(func, op, target, &mut dynamic, found);
@@ -166,11 +169,31 @@ impl Facts {
 }
 
 /// Notes the extent of the launch loop `op`.
-fn launch(func: &Func, op: Op, coordinate: Coordinate, extents: &mut [Option<(u64, Op)>; 6], found: &mut Diagnostics) {
+fn launch(
+    func: &Func,
+    op: Op,
+    coordinate: Coordinate,
+    (extents, formulas): (&mut [Option<(u64, Op)>; 6], &mut [Option<Formula>; 3]),
+    found: &mut Diagnostics,
+) {
     let (lo, hi) = (func.const_int(func.operand(op, 0)), func.const_int(func.operand(op, 1)));
+    let slot = &mut extents[coordinate.index()];
     let (Some(lo), Some(hi)) = (lo, hi) else {
-        let text = format!("the extent of the launch along `{}` is not constant", coordinate.name());
-        found.push(Diagnostic::error("no-emitter", func.op_location(op), text));
+        let formula = sizes::extent(func, op).filter(|_| !coordinate.is_thread());
+        let Some(formula) = formula else {
+            let text = format!("the extent of the launch along `{}` is not constant", coordinate.name());
+            found.push(Diagnostic::error("no-emitter", func.op_location(op), text));
+            return;
+        };
+        let known = &mut formulas[coordinate.dim()];
+        match (slot, &known) {
+            (None, None) => *known = Some(formula),
+            (None, Some(other)) if *other == formula => {}
+            _ => {
+                let text = format!("two loops over `{}` have different extents", coordinate.name());
+                found.push(Diagnostic::error("launch-extent", func.op_location(op), text));
+            }
+        }
         return;
     };
     let extent = i128::from(hi) - i128::from(lo);
@@ -179,7 +202,10 @@ fn launch(func: &Func, op: Op, coordinate: Coordinate, extents: &mut [Option<(u6
         let text = format!("nothing is launched: `{}` runs from {lo} to {hi}", coordinate.name());
         found.push(Diagnostic::error("empty-launch", func.op_location(op), text));
     }
-    let slot = &mut extents[coordinate.index()];
+    if !coordinate.is_thread() && formulas[coordinate.dim()].is_some() {
+        let text = format!("two loops over `{}` have different extents", coordinate.name());
+        found.push(Diagnostic::error("launch-extent", func.op_location(op), text));
+    }
     match slot {
         Some((other, first)) if *other != extent => {
             let text = format!("two loops over `{}` have extents {other} and {extent}", coordinate.name());

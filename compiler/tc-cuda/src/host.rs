@@ -73,11 +73,6 @@ fn callee(func: &Func, op: Op) -> Option<&str> {
 /// Takes `func` apart. What is no launch is found.
 pub(crate) fn read<'m>(module: &'m Module, func: &'m Func, found: &mut Diagnostics) -> Host<'m> {
     let mut host = Host { func, temporaries: Vec::new(), launches: Vec::new() };
-    if !func.header.symbols.is_empty() {
-        let text = format!("the sizes of `@{}` are symbols", func.symbol());
-        let help = "give each of them a number before the program is emitted";
-        found.push(Diagnostic::error("no-emitter", func.location(func.header.loc), text).help(help));
-    }
     let undivided = all_on_host(func, found);
     for op in func.ops(func.body()).filter(|_| !undivided) {
         match func.opcode(op) {
@@ -128,6 +123,13 @@ fn launch<'m>(module: &'m Module, func: &Func, op: Op, found: &mut Diagnostics) 
     let params = kernel.params();
     if args.len() != params.len() {
         refuse(format!("`@{shown}` takes {} arguments, not {}", params.len(), args.len()));
+        return None;
+    }
+    let sizes = |func: &Func| -> Vec<String> {
+        func.header.symbols.iter().map(|symbol| func.text(symbol.name).to_string()).collect()
+    };
+    if let Some(stray) = sizes(kernel).iter().find(|name| !sizes(func).contains(name)) {
+        refuse(format!("the size `{stray}` of `@{shown}` is no size of `@{}`", func.symbol()));
         return None;
     }
     for (&arg, &param) in args.iter().zip(params) {

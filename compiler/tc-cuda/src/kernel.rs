@@ -5,8 +5,10 @@ use crate::facts::{self, Facts};
 use crate::names::Names;
 use crate::plan::Plan;
 use crate::preamble::Needs;
+use crate::sizes;
 use crate::writer::{Writer, line_directive};
 use std::rc::Rc;
+use tc_dialects::arith;
 use tc_ir::effects::root_buffer;
 use tc_ir::func::Def;
 use tc_ir::verify::has_flag;
@@ -37,6 +39,13 @@ pub(crate) struct Kernel<'m> {
     found: Diagnostics,
 }
 
+/// A kernel that was written.
+pub(crate) struct Text {
+    pub(crate) text: String,
+    /// The sizes that it takes after its parameters, by name.
+    pub(crate) sizes: Vec<String>,
+}
+
 /// Writes the kernel `func` under the name `name`. Findings are defects: what cannot be written was refused before.
 pub(crate) fn write(
     func: &Func,
@@ -45,12 +54,12 @@ pub(crate) fn write(
     target: &Target,
     needs: &mut Needs,
     lines: Option<&Sources>,
-) -> Result<String, Diagnostics> {
+) -> Result<Text, Diagnostics> {
     let values = all_ops(func).flat_map(|op| {
         let args = func.op_regions(op).iter().flat_map(|&region| func.region_args(region).iter().copied());
         func.results(op).chain(args)
     });
-    let authors = func.params().iter().copied().chain(values).map(|value| func.value_text(value));
+    let authors = func.region_args(func.body()).iter().copied().chain(values).map(|value| func.value_text(value));
     let mut kernel = Kernel {
         func,
         facts,
@@ -63,15 +72,18 @@ pub(crate) fn write(
         bound: vec![None; func.n_value_ids()],
         found: Diagnostics::new(),
     };
-    kernel.head(name);
+    let sizes: Vec<Value> = sizes::symbols(func).iter().copied().filter(|&size| kernel.plan.is_live(size)).collect();
+    kernel.head(name, &sizes);
     kernel.region(func.body());
     kernel.out.close();
-    if kernel.found.is_empty() { Ok(kernel.out.finish()) } else { Err(kernel.found) }
+    let sizes = sizes.into_iter().map(|size| func.value_text(size).to_string()).collect();
+    if kernel.found.is_empty() { Ok(Text { text: kernel.out.finish(), sizes }) } else { Err(kernel.found) }
 }
 
 impl Kernel<'_> {
-    fn head(&mut self, name: &str) {
-        let params: Vec<String> = self.func.params().iter().map(|&param| self.param(param)).collect();
+    fn head(&mut self, name: &str, sizes: &[Value]) {
+        let mut params: Vec<String> = self.func.params().iter().map(|&param| self.param(param)).collect();
+        params.extend(sizes.iter().map(|&size| self.size(size)));
         let bounds = self.facts.n_threads();
         let opening = format!("extern \"C\" __global__ void __launch_bounds__({bounds}) {name}(");
         let whole = format!("{opening}{}) {{", params.join(", "));
@@ -103,6 +115,20 @@ impl Kernel<'_> {
         let ty = self.pointer(param);
         let restrict = if has_flag(func, func.header.attrs, keys::NOALIAS) { " __restrict__" } else { "" };
         format!("{ty}{restrict} {name}")
+    }
+
+    /// A size that the program leaves open. Where it is converted to the type that it has here, it is used as it is.
+    fn size(&mut self, size: Value) -> String {
+        let func = self.func;
+        let name = self.declare(size, "size");
+        for op in all_ops(func).filter(|&op| func.opcode(op) == arith::CAST && func.operand(op, 0) == size) {
+            if sizes::is_taken_as(func, op)
+                && let Some(result) = func.result(op)
+            {
+                self.bind(result, name.clone());
+            }
+        }
+        format!("{} {name}", self.needs.type_name(Scalar::of(sizes::elem(func, size))))
     }
 
     /// The type of a pointer to the elements of `buffer`.

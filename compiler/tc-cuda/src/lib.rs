@@ -9,7 +9,7 @@
 //! - `plan` says which ops are printed inside the op that uses them; `access` how a load or store touches memory.
 //! - `kernel`, `stmt`, `value`, `arith` write heads, statements, values and arithmetic; `expr`, `types`, `literals`,
 //!   `names`, `preamble`, `writer` are what they write with.
-//! - `manifest` builds the manifest.
+//! - `manifest` builds the manifest; `sizes` says what in it follows from sizes that the program leaves open.
 //!
 //! The text is meant to be read: it keeps the author's names, and an op that has one use and no name stands where it
 //! is used. It is meant to be exact: literals read back as the numbers they stand for, nothing is contracted (compile
@@ -29,6 +29,7 @@ mod names;
 mod plan;
 mod preamble;
 mod shuffle;
+mod sizes;
 mod stmt;
 mod types;
 mod value;
@@ -43,7 +44,7 @@ use std::fmt::Write;
 use tc_ir::verify::verify;
 use tc_ir::{Func, Module};
 use tc_support::{Diagnostic, Diagnostics, Location};
-use tc_target::{KernelManifest, Target};
+use tc_target::{KernelManifest, Slot, Target};
 
 /// How to write.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -162,8 +163,9 @@ fn emit_hosts(
             Diagnostic::bug("emitter", func.location(func.header.loc), "a kernel was refused without a reason")
         })?;
         let name = globals.declare(func.symbol());
-        texts.push(kernel::write(func, facts, &name, target, &mut needs, lines)?);
-        written.push((facts, name));
+        let kernel::Text { text, sizes } = kernel::write(func, facts, &name, target, &mut needs, lines)?;
+        texts.push(text);
+        written.push((facts, name, sizes));
     }
     let mut manifests = Vec::new();
     for host in &job.hosts {
@@ -171,7 +173,7 @@ fn emit_hosts(
             .launches
             .iter()
             .filter_map(|launch| job.kernel_idx(launch.kernel))
-            .map(|idx| Written { facts: written[idx].0, name: &written[idx].1 })
+            .map(|idx| Written { facts: written[idx].0, name: &written[idx].1, sizes: &written[idx].2 })
             .collect();
         manifests.push(manifest::build(host, &kernels, target)?);
     }
@@ -188,8 +190,12 @@ fn header(manifests: &[KernelManifest], target: &Target) -> String {
     for manifest in manifests {
         // A backslash at its end would make the next line part of the comment.
         let _ = writeln!(out, "// @{}:", shown(&manifest.function).replace('\\', "?"));
-        for kernel in &manifest.kernels {
-            let ([gx, gy, gz], [bx, by, bz]) = (kernel.grid, kernel.block);
+        for (nth, kernel) in manifest.kernels.iter().enumerate() {
+            let grid = |dim: usize| match manifest.formula(&Slot::Grid { kernel: nth, dim }) {
+                Some(formula) => formula.to_string(),
+                None => kernel.grid[dim].to_string(),
+            };
+            let ([gx, gy, gz], [bx, by, bz]) = ([0, 1, 2].map(grid), kernel.block);
             let _ = write!(out, "//   {}: grid ({gx}, {gy}, {gz}), block ({bx}, {by}, {bz})", kernel.name);
             let shared = kernel.static_shared.saturating_add(kernel.dynamic_shared);
             if shared > 0 {

@@ -2,10 +2,11 @@
 
 use crate::facts::{Facts, buffer_bytes};
 use crate::host::Host;
+use crate::sizes;
 use rustc_hash::{FxHashMap, FxHashSet};
 use tc_ir::{AttrData, Elem, Func, Value, keys};
 use tc_support::Diagnostic;
-use tc_target::{Access, Buffer, DType, Kernel, KernelManifest, Param, Scalar, Target};
+use tc_target::{Access, Buffer, DType, Follows, Formula, Kernel, KernelManifest, Param, Scalar, Slot, Target};
 
 /// A kernel that was written.
 pub(crate) struct Written<'m> {
@@ -13,6 +14,8 @@ pub(crate) struct Written<'m> {
     pub(crate) facts: &'m Facts,
     /// Its name in the text.
     pub(crate) name: &'m str,
+    /// The sizes that it takes after its parameters.
+    pub(crate) sizes: &'m [String],
 }
 
 /// The element type `elem` as memory holds it. `None` for an `index`, which has no width.
@@ -24,35 +27,60 @@ fn dtype(elem: Elem) -> Option<DType> {
 pub(crate) fn build(host: &Host<'_>, kernels: &[Written<'_>], target: &Target) -> Result<KernelManifest, Diagnostic> {
     let func = host.func;
     let mut names = Names::default();
+    let mut formulas = Vec::new();
+    let facts: Vec<Formula> = func.header.facts.iter().filter_map(|&fact| sizes::of_attr(func, fact)).collect();
+    if facts.len() < func.header.facts.len() {
+        let text = format!("a fact of `@{}` cannot be checked when it is launched", func.symbol());
+        let help = "say it by `+ - * / %`, `min`, `max` and comparisons";
+        return Err(Diagnostic::error("no-emitter", func.location(func.header.loc), text).help(help));
+    }
+    let open = sizes::open(func, &facts)?;
+    open.iter().for_each(|size| names.reserve(&size.name));
     let params = func.params().iter().map(|&param| {
         let name = names.add(func, param, "arg");
         match func.value_scalar(param) {
             Some(scalar) => Ok(Param::Scalar(Scalar { name, dtype: dtype(scalar.elem).unwrap_or(DType::I64) })),
-            None => Ok(Param::Buffer(buffer(host, kernels, param, name)?)),
+            None => Ok(Param::Buffer(buffer(host, kernels, param, name, &mut formulas)?)),
         }
     });
     let params = params.collect::<Result<Vec<Param>, Diagnostic>>()?;
     let temporaries = host.temporaries.iter().map(|&value| {
         let name = names.add(func, value, "tmp");
-        buffer(host, kernels, value, name)
+        buffer(host, kernels, value, name, &mut formulas)
     });
     let temporaries = temporaries.collect::<Result<Vec<Buffer>, Diagnostic>>()?;
+    for (kernel, written) in kernels.iter().enumerate() {
+        for (dim, formula) in written.facts.formulas.iter().enumerate() {
+            if let Some(formula) = formula.clone() {
+                formulas.push(Follows { slot: Slot::Grid { kernel, dim }, formula });
+            }
+        }
+    }
     let kernels = host.launches.iter().zip(kernels).map(|(launch, written)| Kernel {
         name: written.name.to_string(),
-        args: launch.args.iter().map(|arg| names.of.get(arg).cloned().unwrap_or_default()).collect(),
+        args: launch
+            .args
+            .iter()
+            .map(|arg| names.of.get(arg).cloned().unwrap_or_default())
+            .chain(written.sizes.iter().cloned())
+            .collect(),
         grid: written.facts.grid,
         block: written.facts.block,
         cluster: [1; 3],
         dynamic_shared: written.facts.dynamic_shared,
         static_shared: written.facts.static_shared,
     });
-    let manifest = KernelManifest {
+    let mut manifest = KernelManifest {
         function: func.symbol().to_string(),
         target: target.name.to_string(),
         params,
         kernels: kernels.collect(),
         temporaries,
+        sizes: open,
+        formulas,
+        facts,
     };
+    manifest.set_sizes(&[])?;
     manifest.validate()?;
     Ok(manifest)
 }
@@ -65,6 +93,11 @@ struct Names {
 }
 
 impl Names {
+    /// Keeps a name for a size.
+    fn reserve(&mut self, name: &str) {
+        self.taken.insert(name.to_string());
+    }
+
     fn add(&mut self, func: &Func, value: Value, fallback: &str) -> String {
         let base = match func.value_text(value) {
             "" => fallback,
@@ -82,7 +115,13 @@ impl Names {
 }
 
 /// The buffer `value` of the host function.
-fn buffer(host: &Host<'_>, kernels: &[Written<'_>], value: Value, name: String) -> Result<Buffer, Diagnostic> {
+fn buffer(
+    host: &Host<'_>,
+    kernels: &[Written<'_>],
+    value: Value,
+    name: String,
+    formulas: &mut Vec<Follows>,
+) -> Result<Buffer, Diagnostic> {
     let func = host.func;
     let unknown = |what: &str| {
         let text = format!("the {what} of `{}` is not known when the program is emitted", func.value_text(value));
@@ -91,16 +130,25 @@ fn buffer(host: &Host<'_>, kernels: &[Written<'_>], value: Value, name: String) 
     let (elem, shape, _) = func.as_shaped(func.value_type(value)).ok_or_else(|| unknown("shape"))?;
     let scalar = func.as_scalar(elem).ok_or_else(|| unknown("element type"))?;
     let dtype = dtype(scalar.elem).ok_or_else(|| unknown("element type"))?;
-    let extent = |attr| match func.attr_data(attr) {
-        AttrData::Int(extent, _) => u64::try_from(*extent).ok(),
-        _ => None,
-    };
-    let mut shape =
-        shape.iter().map(|&attr| extent(attr)).collect::<Option<Vec<u64>>>().ok_or_else(|| unknown("shape"))?;
+    let n_fixed = formulas.len();
+    let mut extents = Vec::with_capacity(shape.len() + 1);
+    for (dim, &attr) in shape.iter().enumerate() {
+        extents.push(match func.attr_data(attr) {
+            AttrData::Int(extent, _) => u64::try_from(*extent).map_err(|_| unknown("shape"))?,
+            _ => {
+                let formula = sizes::of_attr(func, attr).ok_or_else(|| unknown("shape"))?;
+                formulas.push(Follows { slot: Slot::Shape { buffer: name.clone(), dim }, formula });
+                0
+            }
+        });
+    }
+    let mut shape = extents;
     if scalar.lanes > 1 {
         shape.push(scalar.lanes.into());
     }
-    buffer_bytes(func, value).ok_or_else(|| unknown("size"))?;
+    if formulas.len() == n_fixed {
+        buffer_bytes(func, value).ok_or_else(|| unknown("size"))?;
+    }
     let mut buffer = Buffer::new(name, dtype, shape, access(host, kernels, value))?;
     let declared = func.buffer_attr(value, keys::ALIGN).and_then(|attr| func.as_int(attr));
     if let Some(align) = declared.and_then(|align| u64::try_from(align).ok()) {

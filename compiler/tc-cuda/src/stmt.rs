@@ -70,6 +70,10 @@ impl Kernel<'_> {
             self.stray("an op without a value");
             return;
         };
+        // A size as the kernel takes it is one of its parameters.
+        if self.name_of(result).is_some() {
+            return;
+        }
         let value = if func.opcode(op) == tir::LOAD
             && let Form::Pieces { base, lanes, whole: false } = access::form(func, op)
         {

@@ -2,21 +2,48 @@
 
 use crate::dtype::DType;
 use crate::manifest::{Access, Buffer, Kernel, KernelManifest, Param, Scalar, VERSION, wrong};
+use crate::sizes::{Follows, Formula, FormulaOp, MAX_FORMULA_DEPTH, OpenSize, Slot};
 use serde_json::{Map, Value, json};
 use tc_support::Diagnostic;
 use tc_support::suggest::{did_you_mean, shorten};
 
 impl KernelManifest {
-    /// The manifest as a JSON object whose `manifest` is the version of the form.
+    /// The manifest as a JSON object whose `manifest` is the version of the form. A number that follows from sizes is
+    /// written as its formula: a size's name, or an object of one operator and its two operands.
     pub fn to_json(&self) -> Value {
-        json!({
+        let mut value = json!({
             "manifest": VERSION,
             "function": self.function,
             "target": self.target,
             "params": self.params.iter().map(param_to_json).collect::<Vec<_>>(),
             "temporaries": self.temporaries.iter().map(buffer_to_json).collect::<Vec<_>>(),
             "kernels": self.kernels.iter().map(kernel_to_json).collect::<Vec<_>>(),
-        })
+        });
+        if !self.sizes.is_empty() {
+            value["sizes"] = self.sizes.iter().map(size_to_json).collect();
+        }
+        if !self.facts.is_empty() {
+            value["where"] = self.facts.iter().map(|fact| formula_to_json(fact, MAX_FORMULA_DEPTH)).collect();
+        }
+        for Follows { slot, formula } in &self.formulas {
+            let place = match slot {
+                Slot::Grid { kernel, dim } => &mut value["kernels"][*kernel]["grid"][*dim],
+                Slot::Shape { buffer, dim } => {
+                    let param = self.params.iter().position(|param| param.name() == buffer);
+                    let temporary = self.temporaries.iter().position(|temporary| temporary.name == *buffer);
+                    let buffer = match (param, temporary) {
+                        (Some(idx), _) => &mut value["params"][idx],
+                        (None, Some(idx)) => &mut value["temporaries"][idx],
+                        (None, None) => continue,
+                    };
+                    // The bytes follow from the shape.
+                    buffer["bytes"] = Value::Null;
+                    &mut buffer["shape"][*dim]
+                }
+            };
+            *place = formula_to_json(formula, MAX_FORMULA_DEPTH);
+        }
+        value
     }
 
     /// Reads what [`KernelManifest::to_json`] wrote, and checks it.
@@ -26,14 +53,29 @@ impl KernelManifest {
         if version != VERSION {
             return Err(wrong(format!("the manifest has version {version}, and this build reads version {VERSION}")));
         }
-        node.only(&["manifest", "function", "target", "params", "temporaries", "kernels"])?;
-        let manifest = KernelManifest {
+        node.only(&["manifest", "function", "target", "params", "temporaries", "kernels", "sizes", "where"])?;
+        let mut formulas = Vec::new();
+        let mut manifest = KernelManifest {
             function: node.field("function")?.string()?,
             target: node.field("target")?.string()?,
-            params: node.field("params")?.list(param_from_json)?,
-            temporaries: node.field("temporaries")?.list(|node| buffer_from_json(node, &BUFFER_KEYS))?,
-            kernels: node.field("kernels")?.list(kernel_from_json)?,
+            params: node.field("params")?.list(|node| param_from_json(node, &mut formulas))?,
+            temporaries: node.field("temporaries")?.list(|node| buffer_from_json(node, &BUFFER_KEYS, &mut formulas))?,
+            kernels: Vec::new(),
+            sizes: match node.object()?.contains_key("sizes") {
+                true => node.field("sizes")?.list(size_from_json)?,
+                false => Vec::new(),
+            },
+            formulas: Vec::new(),
+            facts: match node.object()?.contains_key("where") {
+                true => node.field("where")?.list(|node| node.formula(MAX_FORMULA_DEPTH))?,
+                false => Vec::new(),
+            },
         };
+        let mut nth = 0..;
+        manifest.kernels =
+            node.field("kernels")?.list(|node| kernel_from_json(node, nth.next().unwrap_or(0), &mut formulas))?;
+        manifest.formulas = formulas;
+        manifest.evaluate()?;
         manifest.validate()?;
         Ok(manifest)
     }
@@ -82,9 +124,43 @@ fn kernel_to_json(kernel: &Kernel) -> Value {
     })
 }
 
-fn param_from_json(node: &Node<'_>) -> Result<Param, Diagnostic> {
+fn size_to_json(size: &OpenSize) -> Value {
+    json!({
+        "name": size.name,
+        "dtype": size.dtype.name(),
+        "low": size.low,
+        "high": size.high,
+        "value": size.value,
+    })
+}
+
+fn size_from_json(node: &Node<'_>) -> Result<OpenSize, Diagnostic> {
+    node.only(&["name", "dtype", "low", "high", "value"])?;
+    let high = node.field("high")?;
+    Ok(OpenSize {
+        name: node.field("name")?.string()?,
+        dtype: node.field("dtype")?.dtype()?,
+        low: node.field("low")?.i64()?,
+        high: if high.value.is_null() { None } else { Some(high.i64()?) },
+        value: node.field("value")?.i64()?,
+    })
+}
+
+fn formula_to_json(formula: &Formula, depth: usize) -> Value {
+    match (formula, depth.checked_sub(1)) {
+        (Formula::Int(int), _) => json!(int),
+        (Formula::Size(name), _) => json!(name),
+        (Formula::Op(op, args), Some(depth)) => {
+            json!({op.name(): [formula_to_json(&args.0, depth), formula_to_json(&args.1, depth)]})
+        }
+        // Deeper ones are not evaluated either.
+        (Formula::Op(..), None) => Value::Null,
+    }
+}
+
+fn param_from_json(node: &Node<'_>, formulas: &mut Vec<Follows>) -> Result<Param, Diagnostic> {
     match node.field("kind")?.string()?.as_str() {
-        "buffer" => Ok(Param::Buffer(buffer_from_json(node, &BUFFER_PARAM_KEYS)?)),
+        "buffer" => Ok(Param::Buffer(buffer_from_json(node, &BUFFER_PARAM_KEYS, formulas)?)),
         "scalar" => {
             node.only(&["kind", "name", "dtype"])?;
             Ok(Param::Scalar(Scalar { name: node.field("name")?.string()?, dtype: node.field("dtype")?.dtype()? }))
@@ -93,15 +169,20 @@ fn param_from_json(node: &Node<'_>) -> Result<Param, Diagnostic> {
     }
 }
 
-fn buffer_from_json(node: &Node<'_>, keys: &[&str]) -> Result<Buffer, Diagnostic> {
+fn buffer_from_json(node: &Node<'_>, keys: &[&str], formulas: &mut Vec<Follows>) -> Result<Buffer, Diagnostic> {
     node.only(keys)?;
+    let name = node.field("name")?.string()?;
+    let slot = |dim: usize| Slot::Shape { buffer: name.clone(), dim };
+    let n_fixed = formulas.len();
+    let shape = node.field("shape")?.extents(formulas, slot)?;
+    let is_open = formulas.len() > n_fixed;
     let access = node.field("access")?;
     let access_name = access.string()?;
     Ok(Buffer {
-        name: node.field("name")?.string()?,
+        name,
         dtype: node.field("dtype")?.dtype()?,
-        shape: node.field("shape")?.list(Node::u64)?,
-        bytes: node.field("bytes")?.u64()?,
+        shape,
+        bytes: if is_open { 0 } else { node.field("bytes")?.u64()? },
         alignment: node.field("alignment")?.u64()?,
         access: Access::ALL
             .into_iter()
@@ -110,14 +191,15 @@ fn buffer_from_json(node: &Node<'_>, keys: &[&str]) -> Result<Buffer, Diagnostic
     })
 }
 
-fn kernel_from_json(node: &Node<'_>) -> Result<Kernel, Diagnostic> {
+fn kernel_from_json(node: &Node<'_>, kernel: usize, formulas: &mut Vec<Follows>) -> Result<Kernel, Diagnostic> {
     node.only(&["name", "args", "grid", "block", "cluster", "dynamic_shared", "static_shared"])?;
+    let grid = node.field("grid")?;
     Ok(Kernel {
         name: node.field("name")?.string()?,
         args: node.field("args")?.list(Node::string)?,
-        grid: node.field("grid")?.extents()?,
-        block: node.field("block")?.extents()?,
-        cluster: node.field("cluster")?.extents()?,
+        grid: grid.three(node.field("grid")?.extents(formulas, |dim| Slot::Grid { kernel, dim })?)?,
+        block: node.field("block")?.numbers()?,
+        cluster: node.field("cluster")?.numbers()?,
         dynamic_shared: node.field("dynamic_shared")?.u64()?,
         static_shared: node.field("static_shared")?.u64()?,
     })
@@ -181,14 +263,58 @@ impl<'a> Node<'a> {
         DType::parse(&name).ok_or_else(|| self.one_of(&name, &DType::ALL.map(DType::name)))
     }
 
-    fn list<T>(&self, item: impl Fn(&Node<'a>) -> Result<T, Diagnostic>) -> Result<Vec<T>, Diagnostic> {
+    fn list<T>(&self, item: impl FnMut(&Node<'a>) -> Result<T, Diagnostic>) -> Result<Vec<T>, Diagnostic> {
         let values = self.value.as_array().ok_or_else(|| self.expected("a list"))?;
         let nodes = values.iter().enumerate().map(|(idx, value)| Node { value, path: format!("{}[{idx}]", self.path) });
+        let mut item = item;
         nodes.map(|node| item(&node)).collect()
     }
 
-    fn extents(&self) -> Result<[u64; 3], Diagnostic> {
-        self.list(Node::u64)?.try_into().map_err(|_| self.expected("a list of three integers"))
+    fn i64(&self) -> Result<i64, Diagnostic> {
+        self.value.as_i64().ok_or_else(|| self.expected("an integer of 64 bits"))
+    }
+
+    fn numbers(&self) -> Result<[u64; 3], Diagnostic> {
+        self.three(self.list(Node::u64)?)
+    }
+
+    fn three(&self, extents: Vec<u64>) -> Result<[u64; 3], Diagnostic> {
+        extents.try_into().map_err(|_| self.expected("a list of three integers"))
+    }
+
+    /// Numbers, or formulas, which are noted for the slot of their position and stand for 0 until they are evaluated.
+    fn extents(&self, formulas: &mut Vec<Follows>, slot: impl Fn(usize) -> Slot) -> Result<Vec<u64>, Diagnostic> {
+        let mut dims = 0..;
+        self.list(|node| {
+            let dim = dims.next().unwrap_or(0);
+            if !node.value.is_object() && !node.value.is_string() {
+                return node.u64();
+            }
+            formulas.push(Follows { slot: slot(dim), formula: node.formula(MAX_FORMULA_DEPTH)? });
+            Ok(0)
+        })
+    }
+
+    fn formula(&self, depth: usize) -> Result<Formula, Diagnostic> {
+        let Some(depth) = depth.checked_sub(1) else { return Err(self.expected("a formula that is less deep")) };
+        match self.value {
+            Value::String(name) => Ok(Formula::Size(name.clone())),
+            Value::Object(object) => {
+                let Some(name) = object.keys().next().filter(|_| object.len() == 1) else {
+                    return Err(self.expected("an operator with its operands"));
+                };
+                let op = FormulaOp::ALL.into_iter().find(|op| op.name() == name);
+                let op = op.ok_or_else(|| self.one_of(name, &FormulaOp::ALL.map(FormulaOp::name)))?;
+                let operands = self.field(name)?;
+                let args: [Formula; 2] = operands
+                    .list(|node| node.formula(depth))?
+                    .try_into()
+                    .map_err(|_| operands.expected("a list of two operands"))?;
+                let [lhs, rhs] = args;
+                Ok(Formula::op(op, lhs, rhs))
+            }
+            _ => self.i64().map(Formula::Int),
+        }
     }
 }
 
@@ -203,6 +329,28 @@ mod tests {
         let text = manifest.to_json().to_string();
         assert_eq!(KernelManifest::from_json_text(&text), Ok(manifest));
         assert!(text.starts_with(r#"{"function":"conv1d","#), "{text}");
+    }
+
+    #[test]
+    fn formulas_stand_where_numbers_would() {
+        let manifest = crate::sizes::tests::open();
+        let value = manifest.to_json();
+        assert_eq!(value["kernels"][0]["grid"].to_string(), r#"[{"div":[{"add":["n",31]},32]},1,1]"#);
+        assert_eq!(value["params"][0]["shape"], json!(["n"]));
+        assert_eq!(KernelManifest::from_json(&value), Ok(manifest));
+        let refused = |formula: Value| {
+            let mut value = crate::sizes::tests::open().to_json();
+            value["kernels"][0]["grid"][0] = formula;
+            KernelManifest::from_json(&value).expect_err("changed for the worse").message
+        };
+        assert_eq!(refused(json!({"ad": [1, 2]})), "`manifest.kernels[0].grid[0]`: `ad` is not known here");
+        assert_eq!(refused(json!("m")), "`m` gives no extent for these sizes");
+        assert_eq!(
+            refused(json!({"add": [1]})),
+            "`manifest.kernels[0].grid[0].add`: expected a list of two operands, found a list"
+        );
+        let deep = (0..100).fold(json!("n"), |inner, _| json!({"add": [inner, 0]}));
+        assert!(refused(deep).contains("less deep"));
     }
 
     #[test]

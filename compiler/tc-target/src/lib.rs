@@ -6,8 +6,10 @@
 pub mod dtype;
 mod json;
 pub mod manifest;
+pub mod sizes;
 pub mod target;
 
 pub use dtype::DType;
 pub use manifest::{Access, Buffer, Kernel, KernelManifest, Param, Scalar};
+pub use sizes::{Follows, Formula, FormulaOp, OpenSize, Slot};
 pub use target::{Feature, Target};

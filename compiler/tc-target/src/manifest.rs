@@ -6,6 +6,7 @@
 //! its own parameter list.
 
 use crate::dtype::DType;
+use crate::sizes::{Follows, Formula, OpenSize, Slot};
 use crate::target::Target;
 use std::collections::BTreeSet;
 use tc_support::{Diagnostic, Diagnostics, Location};
@@ -26,6 +27,12 @@ pub struct KernelManifest {
     pub temporaries: Vec<Buffer>,
     /// The kernels, in the order of their launches.
     pub kernels: Vec<Kernel>,
+    /// The sizes that the program leaves open, with the values that all numbers here are for.
+    pub sizes: Vec<OpenSize>,
+    /// The numbers here that follow from sizes.
+    pub formulas: Vec<Follows>,
+    /// What holds of the sizes: each is not 0.
+    pub facts: Vec<Formula>,
 }
 
 /// What a kernel does to a buffer.
@@ -155,6 +162,11 @@ impl Kernel {
     pub fn threads(&self) -> Option<u64> {
         self.block.iter().try_fold(1u64, |product, &extent| product.checked_mul(extent))
     }
+
+    /// Is there nothing to launch?
+    pub fn is_empty(&self) -> bool {
+        self.grid.contains(&0)
+    }
 }
 
 impl KernelManifest {
@@ -180,7 +192,16 @@ impl KernelManifest {
         for temporary in &self.temporaries {
             add_name(&mut names, &temporary.name)?;
         }
-        for kernel in &self.kernels {
+        for size in &self.sizes {
+            if !matches!(size.dtype, DType::I32 | DType::I64) {
+                return Err(wrong(format!("the size `{}` is no `i32` and no `i64`", size.name)));
+            }
+            if size.dtype == DType::I32 && size.high.is_none_or(|high| high > i32::MAX.into()) {
+                return Err(wrong(format!("the size `{}` may not fit an `i32`", size.name)));
+            }
+            add_name(&mut names, &size.name)?;
+        }
+        for (idx, kernel) in self.kernels.iter().enumerate() {
             if kernel.name.is_empty() || !kernel.name.bytes().all(|byte| byte.is_ascii_graphic()) {
                 return Err(wrong(format!("`{}` is no name of a kernel", kernel.name)));
             }
@@ -191,8 +212,13 @@ impl KernelManifest {
                     None => wrong,
                 });
             }
-            let extents = [kernel.grid, kernel.block, kernel.cluster];
-            if extents.iter().flatten().any(|&extent| extent == 0) {
+            // A grid that follows from sizes may be empty for some: then there is nothing to launch.
+            let is_open = |dim: usize| self.formula(&Slot::Grid { kernel: idx, dim }).is_some();
+            let mut grid = kernel.grid.into_iter().enumerate();
+            let extents = [kernel.block, kernel.cluster];
+            if extents.iter().flatten().any(|&extent| extent == 0)
+                || grid.any(|(dim, extent)| extent == 0 && !is_open(dim))
+            {
                 return Err(wrong(format!("kernel `{}` has an extent of 0", kernel.name)));
             }
         }
@@ -292,6 +318,9 @@ pub(crate) mod tests {
             ],
             temporaries: vec![buffer("T", &[2, 16415], Access::ReadWrite)],
             kernels: vec![kernel("conv1d_0", &["A", "n", "T"]), kernel("conv1d_1", &["T", "B"])],
+            sizes: Vec::new(),
+            formulas: Vec::new(),
+            facts: Vec::new(),
         }
     }
 

@@ -14,7 +14,7 @@ use tc_arith::{Analyzer, BinaryOp, Expr, Node, Var};
 use tc_ir::attrs::{AttrData, BinOp, UnOp};
 use tc_ir::opdef::Role;
 use tc_ir::types::ElemKind;
-use tc_ir::{Attr, Builder, Elem, Func, Op, Region, Scalar, Type, Value, keys};
+use tc_ir::{Attr, Builder, Def, Elem, Func, Op, Region, Scalar, Type, Value, keys};
 
 /// An analyzer, and which expression each value of a function is.
 #[derive(Default)]
@@ -307,6 +307,13 @@ impl Algebra {
         let source = func.def_op(value).map(|op| func.operand(op, 0));
         match (source.and_then(elem), elem(value)) {
             (Some((lo, hi)), Some((min, max))) if lo >= min && hi <= max => arg,
+            // What a size may be is declared, and holds everywhere.
+            (_, Some((min, max))) if source.is_some_and(|source| is_symbol(func, source)) => {
+                let range = self.analyzer.bounds(arg);
+                let fits = range.min().is_some_and(|low| i128::from(low) >= min)
+                    && range.max().is_some_and(|high| i128::from(high) <= max);
+                if fits { arg } else { self.opaque(func, value) }
+            }
             _ => self.opaque(func, value),
         }
     }
@@ -321,6 +328,11 @@ impl Algebra {
         }
         self.input(value)
     }
+}
+
+/// Is `value` a size of the function?
+pub fn is_symbol(func: &Func, value: Value) -> bool {
+    matches!(func.def(value), Def::Arg(region, idx) if region == func.body() && idx < func.header.symbols.len())
 }
 
 /// Is a scalar of this type an integer or truth value of the algebra?

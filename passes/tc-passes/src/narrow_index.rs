@@ -2,11 +2,12 @@
 //!
 //! # Input form
 //!
-//! Programs whose sizes are constant.
+//! Any program.
 //!
 //! # Output form
 //!
-//! No value of type `index` is left. Values that must have one type, because an op takes both, have one.
+//! No value of type `index` is left but the function's sizes, which are converted at the head where they are used. Values
+//! that must have one type, because an op takes both, have one.
 //!
 //! # Example
 //!
@@ -22,14 +23,15 @@
 //!
 //! # Algorithm
 //!
-//! 1. Join values of type `index` that an op ties to each other into classes (union-find, Tarjan 1975).
-//! 2. Bound every value by the ranges of the loops around it. A class all of whose values lie in 32 bits becomes `i32`, any
+//! 1. Convert the sizes that are used, and use the results.
+//! 2. Join values of type `index` that an op ties to each other into classes (union-find, Tarjan 1975).
+//! 3. Bound every value by the ranges of sizes, and by the ranges of the loops around it. A class all of whose values lie in 32 bits becomes `i32`, any
 //!    other `i64`.
-//! 3. Set the types; casts between integers of equal type are left to be folded.
+//! 4. Set the types; casts between integers of equal type are left to be folded.
 //!
 //! # Limits
 //!
-//! A function with sizes that are not constant is left alone. Bounds come from loop ranges, not from conditions: an index
+//! A size without an upper end, and all that is computed of it, is 64 bits wide. Bounds come from loop ranges, not from conditions: an index
 //! that only a condition keeps small becomes 64 bits wide.
 //!
 //! # References
@@ -44,7 +46,7 @@ use tc_dialects::{arith, gpu, tir};
 use tc_ir::opdef::{Infer, Role};
 use tc_ir::rewrite::rewrite_ops;
 use tc_ir::walk::all_ops;
-use tc_ir::{Elem, Func, Op, Opcode, Region, Rewriter, Scalar, Type, Value};
+use tc_ir::{Builder, Elem, Func, Op, Opcode, Region, Rewriter, Scalar, Type, Value};
 use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
 
 tc_pass::options! {
@@ -68,9 +70,10 @@ pub struct NarrowIndex;
 
 impl FuncPass for NarrowIndex {
     fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
-        if !func.header.symbols.is_empty() || !has_index(func) {
+        if !has_index(func) {
             return false;
         }
+        convert_sizes(func);
         let mut classes = Classes::new(func.n_value_ids());
         for op in all_ops(func) {
             tie(func, op, &mut classes);
@@ -83,6 +86,29 @@ impl FuncPass for NarrowIndex {
             }
         });
         true
+    }
+}
+
+/// Puts a conversion at the head for each size that is computed with, so that only that has a width: the size itself
+/// stays what the types of buffers speak of.
+fn convert_sizes(func: &mut Func) {
+    let body = func.body();
+    let sizes: Vec<Value> = func.region_args(body)[..func.header.symbols.len()].to_vec();
+    let ops: Vec<Op> = all_ops(func).collect();
+    for size in sizes.into_iter().rev().filter(|&size| func.n_uses(size) > 0).collect::<Vec<_>>() {
+        let (index, name) = (func.index_ty(), func.value_name(size));
+        let mut b = Builder::at_start(func, body);
+        let cast = arith::Cast::build(&mut b, size, &[], &[index]);
+        let Some(width) = b.func.result(cast) else { continue };
+        b.func.set_value_name(width, name);
+        let mut rw = Rewriter::new(func);
+        for &op in &ops {
+            for idx in 0..rw.func().operands(op).len() {
+                if rw.func().operand(op, idx) == size {
+                    rw.set_operand(op, idx, width);
+                }
+            }
+        }
     }
 }
 

@@ -65,6 +65,9 @@ mod tests {
             ],
             temporaries: vec![],
             kernels: vec![],
+            sizes: vec![],
+            formulas: vec![],
+            facts: vec![],
         }
     }
 

@@ -39,6 +39,9 @@ impl Simulator {
             params,
             temporaries: Vec::new(),
             kernels: Vec::new(),
+            sizes: Vec::new(),
+            formulas: Vec::new(),
+            facts: Vec::new(),
         };
         let code = SimCode {
             module: built.module.clone(),

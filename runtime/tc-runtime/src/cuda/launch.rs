@@ -13,7 +13,7 @@ use std::mem;
 use std::rc::Rc;
 use std::sync::Arc;
 use tc_support::{Diagnostic, Location};
-use tc_target::{Access, Buffer, Kernel, Param};
+use tc_target::{Access, Buffer, DType, Kernel, Param};
 
 /// The byte that buffers are poisoned with: two or more of them are not-a-number in every float type.
 const POISON: u8 = 0xff;
@@ -64,6 +64,14 @@ impl Prepared {
                     params.push((idx, buffer.access, memory));
                 }
             }
+        }
+        for size in &program.manifest.sizes {
+            // The check of the manifest has seen that it fits.
+            let word = match size.dtype {
+                DType::I32 => low_word(&(size.value as i32).to_ne_bytes()),
+                _ => low_word(&size.value.to_ne_bytes()),
+            };
+            names.push((&size.name, word));
         }
         let mut temporaries = Vec::new();
         for buffer in &program.manifest.temporaries {
@@ -119,6 +127,9 @@ impl Prepared {
 
 impl Launch {
     fn enqueue(&self, stream: &CudaStream) -> Result<(), Diagnostic> {
+        if self.kernel.is_empty() {
+            return Ok(());
+        }
         let narrow = |extents: [u64; 3]| extents.map(|extent| u32::try_from(extent).expect("limits were checked"));
         let (grid, block, cluster) = (narrow(self.kernel.grid), narrow(self.kernel.block), narrow(self.kernel.cluster));
         let mut values: Vec<*mut c_void> = self.words.iter().map(|word| std::ptr::from_ref(word) as *mut _).collect();

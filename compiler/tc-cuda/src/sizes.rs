@@ -1,0 +1,191 @@
+//! Sizes that a program leaves open: the type that kernels take them under, and formulas for what follows from them.
+
+use tc_dialects::algebra::{Algebra, is_symbol};
+use tc_dialects::{arith, tir};
+use tc_ir::attrs::{AttrData, BinOp, UnOp};
+use tc_ir::opdef::Role;
+use tc_ir::walk::all_ops;
+use tc_ir::{Attr, Elem, Func, Op, Value};
+use tc_support::Diagnostic;
+use tc_target::sizes::MAX_FORMULA_DEPTH;
+use tc_target::{DType, Formula, FormulaOp, OpenSize};
+
+/// How many values of sizes are tried to find some for which the facts hold.
+const MAX_TRIED: i64 = 4096;
+
+/// The least and the greatest that the size `value` of `func` may be.
+fn range(func: &Func, value: Value) -> (Option<i64>, Option<i64>) {
+    let mut algebra = Algebra::of_func(func);
+    let size = algebra.expr(func, value);
+    let range = algebra.analyzer.bounds(size);
+    (range.min(), range.max())
+}
+
+/// The type under which a kernel takes the size `value` of `func`.
+pub(crate) fn elem(func: &Func, value: Value) -> Elem {
+    let (_, most) = range(func, value);
+    if most.is_some_and(|most| most <= i32::MAX.into()) { Elem::I32 } else { Elem::I64 }
+}
+
+/// The sizes of `func`.
+pub(crate) fn symbols(func: &Func) -> &[Value] {
+    &func.region_args(func.body())[..func.header.symbols.len()]
+}
+
+/// Is `op` a conversion of a size to the type under which the kernel takes it?
+pub(crate) fn is_taken_as(func: &Func, op: Op) -> bool {
+    func.opcode(op) == arith::CAST
+        && is_symbol(func, func.operand(op, 0))
+        && func
+            .result(op)
+            .and_then(|value| func.value_scalar(value))
+            .is_some_and(|to| to.lanes == 1 && to.elem == elem(func, func.operand(op, 0)))
+}
+
+/// Does a size of the kernel reach an op that does anything but convert it?
+pub(crate) fn strays(func: &Func) -> Option<Op> {
+    let uses = |op: &Op| func.operands(*op).iter().any(|&operand| is_symbol(func, operand));
+    all_ops(func).find(|op| uses(op) && func.opcode(*op) != arith::CAST)
+}
+
+/// The open sizes of the host function `func`, at their defaults; where they have none, at the least for which the facts
+/// hold.
+pub(crate) fn open(func: &Func, facts: &[Formula]) -> Result<Vec<OpenSize>, Diagnostic> {
+    let mut sizes: Vec<OpenSize> = Vec::new();
+    let mut has_default = Vec::new();
+    for (symbol, &value) in func.header.symbols.iter().zip(symbols(func)) {
+        let (low, high) = range(func, value);
+        let low = low.unwrap_or(0);
+        let known = |name: &str| sizes.iter().find(|size| size.name == name).map(|size| size.value);
+        let default =
+            symbol.default.and_then(|default| of_attr(func, default)).and_then(|default| default.eval(&known));
+        has_default.push(default.is_some());
+        let dtype = if elem(func, value) == Elem::I32 { DType::I32 } else { DType::I64 };
+        let name = func.text(symbol.name).to_string();
+        sizes.push(OpenSize { name, dtype, low, high, value: default.unwrap_or(low) });
+    }
+    for more in 0..MAX_TRIED {
+        for (size, &fixed) in sizes.iter_mut().zip(&has_default) {
+            if !fixed {
+                let value = size.low.saturating_add(more);
+                size.value = size.high.map_or(value, |high| value.min(high));
+            }
+        }
+        let known = |name: &str| sizes.iter().find(|size| size.name == name).map(|size| size.value);
+        if facts.iter().all(|fact| fact.eval(&known) != Some(0)) {
+            return Ok(sizes);
+        }
+    }
+    let text = format!("no sizes were found for which the facts of `@{}` hold", func.symbol());
+    let help = "give the sizes defaults";
+    Err(Diagnostic::error("size-fact", func.location(func.header.loc), text).help(help))
+}
+
+/// The formula of an extent or a fact; `None` where it is none.
+pub(crate) fn of_attr(func: &Func, attr: Attr) -> Option<Formula> {
+    attr_at(func, attr, MAX_FORMULA_DEPTH)
+}
+
+fn attr_at(func: &Func, attr: Attr, depth: usize) -> Option<Formula> {
+    let depth = depth.checked_sub(1)?;
+    let pair = |lhs: Attr, rhs: Attr| Some((attr_at(func, lhs, depth)?, attr_at(func, rhs, depth)?));
+    match func.attr_data(attr) {
+        AttrData::Int(value, _) => Some(Formula::Int(i64::try_from(*value).ok()?)),
+        AttrData::Bool(value) => Some(Formula::Int(i64::from(*value))),
+        AttrData::Word(name) => Some(Formula::Size(func.text(*name).to_string())),
+        AttrData::Unary(UnOp::Neg, arg) => {
+            Some(Formula::op(FormulaOp::Sub, Formula::Int(0), attr_at(func, *arg, depth)?))
+        }
+        AttrData::Unary(UnOp::Not, arg) => {
+            Some(Formula::op(FormulaOp::Eq, attr_at(func, *arg, depth)?, Formula::Int(0)))
+        }
+        AttrData::Binary(op, lhs, rhs) => {
+            let (lhs, rhs) = pair(*lhs, *rhs)?;
+            binary(*op, lhs, rhs)
+        }
+        AttrData::Call(name, args) => {
+            let &[lhs, rhs] = &args[..] else { return None };
+            let (lhs, rhs) = pair(lhs, rhs)?;
+            let op = match func.text(*name) {
+                "min" => FormulaOp::Min,
+                "max" => FormulaOp::Max,
+                "floordiv" => FormulaOp::Div,
+                "floormod" => FormulaOp::Mod,
+                _ => return None,
+            };
+            Some(Formula::op(op, lhs, rhs))
+        }
+        _ => None,
+    }
+}
+
+fn binary(op: BinOp, lhs: Formula, rhs: Formula) -> Option<Formula> {
+    let op = match op {
+        BinOp::Add => FormulaOp::Add,
+        BinOp::Sub => FormulaOp::Sub,
+        BinOp::Mul => FormulaOp::Mul,
+        BinOp::Div => FormulaOp::Div,
+        BinOp::Mod => FormulaOp::Mod,
+        BinOp::Eq => FormulaOp::Eq,
+        BinOp::Ne => FormulaOp::Ne,
+        BinOp::Lt => FormulaOp::Lt,
+        BinOp::Le => FormulaOp::Le,
+        BinOp::Gt => return Some(Formula::op(FormulaOp::Lt, rhs, lhs)),
+        BinOp::Ge => return Some(Formula::op(FormulaOp::Le, rhs, lhs)),
+        BinOp::AndAnd => FormulaOp::And,
+        BinOp::OrOr => FormulaOp::Or,
+        // What a division by a power of two was made.
+        BinOp::Shr => {
+            let Formula::Int(bits @ 0..=62) = rhs else { return None };
+            return Some(Formula::op(FormulaOp::Div, lhs, Formula::Int(1 << bits)));
+        }
+        BinOp::Shl => {
+            let Formula::Int(bits @ 0..=62) = rhs else { return None };
+            return Some(Formula::op(FormulaOp::Mul, lhs, Formula::Int(1 << bits)));
+        }
+        BinOp::BitAnd => {
+            let Formula::Int(mask @ 0..) = rhs else { return None };
+            let times = mask.checked_add(1).filter(|times| times.count_ones() == 1)?;
+            return Some(Formula::op(FormulaOp::Mod, lhs, Formula::Int(times)));
+        }
+        BinOp::BitOr | BinOp::BitXor => return None,
+    };
+    Some(Formula::op(op, lhs, rhs))
+}
+
+/// The formula of the integer `value` of a kernel; `None` where it does not follow from sizes alone.
+pub(crate) fn of_value(func: &Func, value: Value) -> Option<Formula> {
+    value_at(func, value, MAX_FORMULA_DEPTH)
+}
+
+fn value_at(func: &Func, value: Value, depth: usize) -> Option<Formula> {
+    let depth = depth.checked_sub(1)?;
+    if is_symbol(func, value) {
+        return Some(Formula::Size(func.value_text(value).to_string()));
+    }
+    if let Some(int) = func.const_int(value) {
+        return Some(Formula::Int(int));
+    }
+    let op = func.def_op(value)?;
+    let of = |idx: usize| value_at(func, func.operand(op, idx), depth);
+    match (func.role(op), func.opcode(op)) {
+        (Role::Cast, _) => of(0),
+        (Role::Binary(binary_op), _) => binary(binary_op, of(0)?, of(1)?),
+        (_, arith::MIN) => Some(Formula::op(FormulaOp::Min, of(0)?, of(1)?)),
+        (_, arith::MAX) => Some(Formula::op(FormulaOp::Max, of(0)?, of(1)?)),
+        // An extent is not negative, nor is what it is divided of.
+        (_, arith::TDIV) => Some(Formula::op(FormulaOp::Div, of(0)?, of(1)?)),
+        (_, arith::TMOD) => Some(Formula::op(FormulaOp::Mod, of(0)?, of(1)?)),
+        _ => None,
+    }
+}
+
+/// The formula of the extent of the launch loop `op`.
+pub(crate) fn extent(func: &Func, op: Op) -> Option<Formula> {
+    debug_assert!(func.opcode(op) == tir::FOR);
+    let (lo, hi) = (of_value(func, func.operand(op, 0))?, of_value(func, func.operand(op, 1))?);
+    Some(match lo {
+        Formula::Int(0) => hi,
+        _ => Formula::op(FormulaOp::Sub, hi, lo),
+    })
+}

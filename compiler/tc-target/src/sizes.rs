@@ -1,0 +1,373 @@
+//! Sizes that a program leaves open: what they may be, and what of a manifest follows from them.
+//!
+//! A manifest always says how to launch for one set of sizes. Where the program was made for all sizes, it also has
+//! formulas: [`KernelManifest::set_sizes`] takes other sizes and evaluates them, which is all that a launch needs.
+
+use crate::dtype::DType;
+use crate::manifest::{Buffer, KernelManifest, Param, wrong};
+use std::fmt;
+use tc_support::Diagnostic;
+use tc_support::suggest::{did_you_mean, shorten};
+
+/// How deep a formula may be.
+pub const MAX_FORMULA_DEPTH: usize = 64;
+
+/// An operator of formulas.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs, reason = "the operators name themselves")]
+pub enum FormulaOp {
+    Add,
+    Sub,
+    Mul,
+    /// Rounds down.
+    Div,
+    /// The remainder of the quotient that is rounded down.
+    Mod,
+    Min,
+    Max,
+    /// Comparisons give 1 or 0.
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    /// 1 where both are not 0.
+    And,
+    /// 1 where one is not 0.
+    Or,
+}
+
+impl FormulaOp {
+    /// All of them.
+    pub const ALL: [FormulaOp; 13] = [
+        FormulaOp::Add,
+        FormulaOp::Sub,
+        FormulaOp::Mul,
+        FormulaOp::Div,
+        FormulaOp::Mod,
+        FormulaOp::Min,
+        FormulaOp::Max,
+        FormulaOp::Eq,
+        FormulaOp::Ne,
+        FormulaOp::Lt,
+        FormulaOp::Le,
+        FormulaOp::And,
+        FormulaOp::Or,
+    ];
+
+    /// The name in the JSON form.
+    pub const fn name(self) -> &'static str {
+        match self {
+            FormulaOp::Add => "add",
+            FormulaOp::Sub => "sub",
+            FormulaOp::Mul => "mul",
+            FormulaOp::Div => "div",
+            FormulaOp::Mod => "mod",
+            FormulaOp::Min => "min",
+            FormulaOp::Max => "max",
+            FormulaOp::Eq => "eq",
+            FormulaOp::Ne => "ne",
+            FormulaOp::Lt => "lt",
+            FormulaOp::Le => "le",
+            FormulaOp::And => "and",
+            FormulaOp::Or => "or",
+        }
+    }
+
+    fn apply(self, a: i64, b: i64) -> Option<i64> {
+        match self {
+            FormulaOp::Add => a.checked_add(b),
+            FormulaOp::Sub => a.checked_sub(b),
+            FormulaOp::Mul => a.checked_mul(b),
+            FormulaOp::Div => {
+                let quotient = a.checked_div(b)?;
+                Some(if a % b != 0 && (a < 0) != (b < 0) { quotient - 1 } else { quotient })
+            }
+            FormulaOp::Mod => {
+                let remainder = a.checked_rem(b)?;
+                Some(if remainder != 0 && (remainder < 0) != (b < 0) { remainder + b } else { remainder })
+            }
+            FormulaOp::Min => Some(a.min(b)),
+            FormulaOp::Max => Some(a.max(b)),
+            FormulaOp::Eq => Some(i64::from(a == b)),
+            FormulaOp::Ne => Some(i64::from(a != b)),
+            FormulaOp::Lt => Some(i64::from(a < b)),
+            FormulaOp::Le => Some(i64::from(a <= b)),
+            FormulaOp::And => Some(i64::from(a != 0 && b != 0)),
+            FormulaOp::Or => Some(i64::from(a != 0 || b != 0)),
+        }
+    }
+}
+
+/// A number that follows from sizes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Formula {
+    /// A number.
+    Int(i64),
+    /// A size, by its name.
+    Size(String),
+    /// An operator on two numbers.
+    Op(FormulaOp, Box<(Formula, Formula)>),
+}
+
+impl Formula {
+    /// `lhs op rhs`.
+    pub fn op(op: FormulaOp, lhs: Formula, rhs: Formula) -> Formula {
+        Formula::Op(op, Box::new((lhs, rhs)))
+    }
+
+    /// The number, with sizes as `sizes` says; `None` where a size is unknown, on overflow and division by zero, and for
+    /// formulas deeper than [`MAX_FORMULA_DEPTH`].
+    pub fn eval(&self, sizes: &dyn Fn(&str) -> Option<i64>) -> Option<i64> {
+        self.eval_at(sizes, MAX_FORMULA_DEPTH)
+    }
+
+    fn eval_at(&self, sizes: &dyn Fn(&str) -> Option<i64>, depth: usize) -> Option<i64> {
+        let depth = depth.checked_sub(1)?;
+        match self {
+            Formula::Int(int) => Some(*int),
+            Formula::Size(name) => sizes(name),
+            Formula::Op(op, args) => op.apply(args.0.eval_at(sizes, depth)?, args.1.eval_at(sizes, depth)?),
+        }
+    }
+
+    fn write(&self, f: &mut fmt::Formatter<'_>, around: u8) -> fmt::Result {
+        match self {
+            Formula::Int(int) => write!(f, "{int}"),
+            Formula::Size(name) => f.write_str(name),
+            Formula::Op(op @ (FormulaOp::Min | FormulaOp::Max), args) => {
+                write!(f, "{}(", op.name())?;
+                args.0.write(f, 0)?;
+                f.write_str(", ")?;
+                args.1.write(f, 0)?;
+                f.write_str(")")
+            }
+            Formula::Op(op, args) => {
+                let (text, binds) = match op {
+                    FormulaOp::Or => ("||", 1),
+                    FormulaOp::And => ("&&", 2),
+                    FormulaOp::Eq => ("==", 3),
+                    FormulaOp::Ne => ("!=", 3),
+                    FormulaOp::Lt => ("<", 3),
+                    FormulaOp::Le => ("<=", 3),
+                    FormulaOp::Add => ("+", 4),
+                    FormulaOp::Sub => ("-", 4),
+                    FormulaOp::Mul => ("*", 5),
+                    FormulaOp::Div => ("/", 5),
+                    _ => ("%", 5),
+                };
+                let (open, close) = if around > binds { ("(", ")") } else { ("", "") };
+                f.write_str(open)?;
+                args.0.write(f, binds)?;
+                write!(f, " {text} ")?;
+                args.1.write(f, binds + 1)?;
+                f.write_str(close)
+            }
+        }
+    }
+}
+
+impl fmt::Display for Formula {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write(f, 0)
+    }
+}
+
+/// A size that the program leaves open.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OpenSize {
+    /// Its name.
+    pub name: String,
+    /// The type under which kernels take it.
+    pub dtype: DType,
+    /// The least that it may be.
+    pub low: i64,
+    /// The greatest that it may be, where there is one.
+    pub high: Option<i64>,
+    /// What it is: what the manifest's numbers are for.
+    pub value: i64,
+}
+
+/// A number of the manifest that follows from sizes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Slot {
+    /// The blocks of a kernel, by its number, along a dimension.
+    Grid {
+        /// The kernel.
+        kernel: usize,
+        /// The dimension: x, y, z.
+        dim: usize,
+    },
+    /// An extent of a buffer, by its name. Its bytes follow.
+    Shape {
+        /// The buffer.
+        buffer: String,
+        /// The dimension.
+        dim: usize,
+    },
+}
+
+/// A number of the manifest, and how it follows from sizes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Follows {
+    /// The number.
+    pub slot: Slot,
+    /// How it follows.
+    pub formula: Formula,
+}
+
+impl KernelManifest {
+    /// The size called `name`.
+    pub fn size(&self, name: &str) -> Option<&OpenSize> {
+        self.sizes.iter().find(|size| size.name == name)
+    }
+
+    /// The formula of a number, if it has one.
+    pub fn formula(&self, slot: &Slot) -> Option<&Formula> {
+        self.formulas.iter().find(|follows| follows.slot == *slot).map(|follows| &follows.formula)
+    }
+
+    /// Makes the manifest one for other sizes; those not given keep what they are. A size that the manifest does not
+    /// have, or that is outside its range, facts that do not hold, and an extent that does not fit are errors.
+    pub fn set_sizes(&mut self, sizes: &[(String, i64)]) -> Result<(), Diagnostic> {
+        for (name, value) in sizes {
+            let Some(size) = self.sizes.iter_mut().find(|size| size.name == *name) else {
+                let message = format!("`{}` has no size `{}`", self.function, shorten(name));
+                let names: Vec<&str> = self.sizes.iter().map(|size| &*size.name).collect();
+                let mut diagnostic = wrong(message);
+                diagnostic.help = did_you_mean(name, names);
+                return Err(diagnostic);
+            };
+            size.value = *value;
+        }
+        self.evaluate()
+    }
+
+    /// Sets all numbers that follow from sizes.
+    pub(crate) fn evaluate(&mut self) -> Result<(), Diagnostic> {
+        for size in &self.sizes {
+            if size.value < size.low || size.high.is_some_and(|high| size.value > high) {
+                let high = size.high.map_or(String::new(), |high| format!(", and at most {high}"));
+                let message =
+                    format!("the size `{}` is {}, and must be at least {}{high}", size.name, size.value, size.low);
+                return Err(wrong(message));
+            }
+        }
+        for fact in &self.facts {
+            if fact.eval(&|name| self.size(name).map(|size| size.value)) == Some(0) {
+                let have = self.sizes.iter().map(|size| format!("{} = {}", size.name, size.value));
+                let message = format!("`{fact}` does not hold with {}", have.collect::<Vec<_>>().join(", "));
+                return Err(wrong(message));
+            }
+        }
+        for follows in std::mem::take(&mut self.formulas) {
+            let value = follows.formula.eval(&|name| self.size(name).map(|size| size.value));
+            let value = value.and_then(|value| u64::try_from(value).ok());
+            let place = value.zip(self.place(&follows.slot));
+            let Some((value, place)) = place else {
+                return Err(wrong(format!("`{}` gives no extent for these sizes", follows.formula)));
+            };
+            *place = value;
+            self.formulas.push(follows);
+        }
+        let bytes = |buffer: &Buffer| {
+            let bytes = buffer.dtype.bytes_of(&buffer.shape);
+            bytes.ok_or_else(|| wrong(format!("the size of buffer `{}` does not fit 63 bits", buffer.name)))
+        };
+        let open: Vec<String> = self
+            .formulas
+            .iter()
+            .filter_map(|follows| match &follows.slot {
+                Slot::Shape { buffer, .. } => Some(buffer.clone()),
+                Slot::Grid { .. } => None,
+            })
+            .collect();
+        for name in open {
+            if let Some(buffer) = self.buffer_mut(&name) {
+                buffer.bytes = bytes(buffer)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn buffer_mut(&mut self, name: &str) -> Option<&mut Buffer> {
+        let params = self.params.iter_mut().filter_map(|param| match param {
+            Param::Buffer(buffer) => Some(buffer),
+            Param::Scalar(_) => None,
+        });
+        params.chain(&mut self.temporaries).find(|buffer| buffer.name == name)
+    }
+
+    fn place(&mut self, slot: &Slot) -> Option<&mut u64> {
+        match slot {
+            Slot::Grid { kernel, dim } => self.kernels.get_mut(*kernel)?.grid.get_mut(*dim),
+            Slot::Shape { buffer, dim } => self.buffer_mut(buffer)?.shape.get_mut(*dim),
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::manifest::tests::example;
+
+    /// `(n + 31) / 32`
+    fn blocks() -> Formula {
+        let sum = Formula::op(FormulaOp::Add, Formula::Size("n".into()), Formula::Int(31));
+        Formula::op(FormulaOp::Div, sum, Formula::Int(32))
+    }
+
+    pub(crate) fn open() -> KernelManifest {
+        let mut manifest = example();
+        manifest.params.remove(1);
+        manifest.sizes =
+            vec![OpenSize { name: "n".into(), dtype: DType::I32, low: 1, high: Some(1 << 20), value: 16384 }];
+        manifest.formulas = vec![
+            Follows { slot: Slot::Shape { buffer: "A".into(), dim: 0 }, formula: Formula::Size("n".into()) },
+            Follows { slot: Slot::Grid { kernel: 0, dim: 0 }, formula: blocks() },
+        ];
+        manifest.facts = vec![Formula::op(FormulaOp::Le, Formula::Int(1), Formula::Size("n".into()))];
+        manifest.set_sizes(&[]).expect("the sizes fit");
+        manifest
+    }
+
+    #[test]
+    fn formulas_follow_the_sizes() {
+        let mut manifest = open();
+        assert_eq!(manifest.validate(), Ok(()));
+        assert_eq!(manifest.kernels[0].grid, [512, 1, 1]);
+        manifest.set_sizes(&[("n".into(), 33)]).expect("it fits");
+        assert_eq!(manifest.kernels[0].grid, [2, 1, 1]);
+        let a = manifest.buffer("A").expect("there");
+        assert_eq!((&a.shape[..], a.bytes), (&[33][..], 132));
+        assert_eq!(blocks().to_string(), "(n + 31) / 32");
+    }
+
+    #[test]
+    fn sizes_that_do_not_fit_are_refused() {
+        let refused = |name: &str, value: i64| {
+            let wrong = open().set_sizes(&[(name.to_string(), value)]).expect_err("refused");
+            (wrong.message, wrong.help)
+        };
+        assert_eq!(refused("n", 0).0, "the size `n` is 0, and must be at least 1, and at most 1048576");
+        let help = Some("did you mean `n`?".to_string());
+        assert_eq!(refused("m", 3), ("`conv1d` has no size `m`".to_string(), help));
+        let mut manifest = open();
+        manifest.formulas[1].formula = Formula::op(
+            FormulaOp::Div,
+            Formula::Size("n".into()),
+            Formula::Op(FormulaOp::Sub, Box::new((Formula::Size("n".into()), Formula::Size("n".into())))),
+        );
+        assert_eq!(
+            manifest.set_sizes(&[]).expect_err("refused").message,
+            "`n / (n - n)` gives no extent for these sizes"
+        );
+    }
+
+    #[test]
+    fn division_rounds_down() {
+        let at = |op: FormulaOp, a: i64, b: i64| Formula::op(op, Formula::Int(a), Formula::Int(b)).eval(&|_| None);
+        assert_eq!((at(FormulaOp::Div, -7, 2), at(FormulaOp::Mod, -7, 2)), (Some(-4), Some(1)));
+        assert_eq!((at(FormulaOp::Div, 7, -2), at(FormulaOp::Mod, 7, -2)), (Some(-4), Some(-1)));
+        assert_eq!((at(FormulaOp::Div, 1, 0), at(FormulaOp::Div, i64::MIN, -1)), (None, None));
+    }
+}
