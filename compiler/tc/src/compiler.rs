@@ -35,6 +35,9 @@ pub struct Compiler {
     /// Verify what a pass has changed. Whoever runs one pipeline on thousands of candidates may do without, and verify
     /// those that are kept.
     pub verify: bool,
+    /// Programs that are built of operators leave sizes open that have a default and no value, as they do those without a
+    /// default.
+    pub symbolic: bool,
 }
 
 impl Default for Compiler {
@@ -55,6 +58,7 @@ impl Compiler {
             target: Target::parse(Compiler::DEFAULT_TARGET).expect("the default target is one of the targets"),
             threads: 0,
             verify: true,
+            symbolic: false,
         }
     }
 

@@ -7,8 +7,11 @@ use tc_ir::walk::all_ops;
 use tc_ir::{Attr, AttrData, Func, Module, keys};
 use tc_pass::{Instrument, PassAt, PassRecord};
 use tc_passes::check_races::{Oracle, RaceOracle, Verdict};
-use tc_sim::{AgreeReport, CheckOptions, FindingKind, agree, check_against_definition, probe};
+use tc_sim::{AgreeReport, CheckOptions, FindingKind, Sizes, agree, check_against_definition, probe, sizes_to_try};
 use tc_support::{Diagnostic, Diagnostics};
+
+/// Around a pass a program that leaves sizes open is run at so many sets of sizes.
+const MAX_SIZES: usize = 3;
 
 /// Executes every function before and after each pass that changed something, on the same inputs. A pass that changed
 /// what a function computes, or made it do what is an error, is a bug.
@@ -42,20 +45,32 @@ impl SemanticsCheck {
         }
         let name = func.symbol();
         let place = func.location(func.header.loc);
-        let compared = if before.function(name).is_some_and(is_executed) {
-            agree(before, after, name, &self.options)
-        } else {
-            // A program that was made beside its operator is compared with that.
-            let operator = implemented(func)?;
-            before.function(operator).filter(|func| func.header.opcode == te::FUNC)?;
-            check_against_definition((before, operator), (after, name), &self.options).map(|report| AgreeReport {
-                cells: report.cells,
-                inputs: report.inputs,
-                sampled: report.sampled,
-                difference: report.difference,
-                new_findings: report.findings.iter().filter(|finding| finding.kind.is_error()).cloned().collect(),
-            })
+        // A program that was made beside its operator is compared with that.
+        let operator = match before.function(name).is_some_and(is_executed) {
+            true => None,
+            false => {
+                let operator = implemented(func)?;
+                before.function(operator).filter(|func| func.header.opcode == te::FUNC)?;
+                Some(operator)
+            }
         };
+        let mut compared: tc_sim::Result<AgreeReport> = Ok(AgreeReport::default());
+        let mut with = String::new();
+        for sizes in sizes_to_try(after, name, &self.options.sizes).into_iter().take(MAX_SIZES) {
+            with = show_sizes(func, &sizes);
+            let options = CheckOptions { sizes, ..self.options.clone() };
+            let here = match operator {
+                None => agree(before, after, name, &options),
+                Some(operator) => by_definition((before, operator), (after, name), &options),
+            };
+            compared = compared.and_then(|mut all| {
+                all.merge(here?);
+                Ok(all)
+            });
+            if !compared.as_ref().is_ok_and(AgreeReport::agrees) {
+                break;
+            }
+        }
         Some(match compared {
             Ok(report) if report.agrees() => {
                 Diagnostic::remark("semantics", place, format!("`{}`: `@{name}` {report}", at.name))
@@ -68,7 +83,7 @@ impl SemanticsCheck {
                 let mut diagnostic = Diagnostic::bug(
                     "semantics",
                     place,
-                    format!("`{}` changed the meaning of `@{name}`: {report}", at.name),
+                    format!("`{}` changed the meaning of `@{name}`{with}: {report}", at.name),
                 );
                 for finding in report.new_findings {
                     diagnostic.labels.extend(finding.diagnostic.labels);
@@ -107,6 +122,29 @@ impl Instrument for SemanticsCheck {
 
 fn calls(func: &Func) -> bool {
     all_ops(func).any(|op| func.opcode(op) == tir::CALL)
+}
+
+/// `func` against the definition of the operator that it implements.
+fn by_definition(
+    definition: (&Module, &str),
+    program: (&Module, &str),
+    options: &CheckOptions,
+) -> tc_sim::Result<AgreeReport> {
+    let report = check_against_definition(definition, program, options)?;
+    Ok(AgreeReport {
+        cells: report.cells,
+        inputs: report.inputs,
+        sampled: report.sampled,
+        difference: report.difference,
+        new_findings: report.findings.iter().filter(|finding| finding.kind.is_error()).cloned().collect(),
+    })
+}
+
+/// ` with n = 33, m = 1`, of the sizes that `func` leaves open.
+pub(crate) fn show_sizes(func: &Func, sizes: &Sizes) -> String {
+    let symbols = func.header.symbols.iter().map(|symbol| func.text(symbol.name));
+    let shown: Vec<String> = symbols.filter_map(|name| Some(format!("{name} = {}", sizes.get(name)?))).collect();
+    if shown.is_empty() { String::new() } else { format!(" with {}", shown.join(", ")) }
 }
 
 /// Did running come to its limit, and is nothing else wrong? That says nothing of the pass.

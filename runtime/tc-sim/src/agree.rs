@@ -37,6 +37,15 @@ impl AgreeReport {
     pub fn agrees(&self) -> bool {
         self.difference.is_none() && self.new_findings.is_empty()
     }
+
+    /// Adds what comparing at other sizes gave.
+    pub fn merge(&mut self, other: AgreeReport) {
+        self.cells += other.cells;
+        self.inputs += other.inputs;
+        self.sampled |= other.sampled;
+        self.difference = self.difference.take().or(other.difference);
+        self.new_findings.extend(other.new_findings);
+    }
 }
 
 impl fmt::Display for AgreeReport {

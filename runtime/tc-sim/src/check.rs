@@ -107,6 +107,22 @@ impl CheckReport {
         self.difference.is_none() && !self.findings.has_errors()
     }
 
+    /// Adds what running at other sizes gave.
+    pub fn merge(&mut self, other: CheckReport, limits: Limits) {
+        self.cells += other.cells;
+        self.inputs += other.inputs;
+        self.max_abs_err = self.max_abs_err.max(other.max_abs_err);
+        self.max_rel_err = self.max_rel_err.max(other.max_rel_err);
+        self.n_different += other.n_different;
+        self.difference = self.difference.take().or(other.difference);
+        self.races += other.races;
+        self.same_value_races += other.same_value_races;
+        self.findings.merge(other.findings, limits.findings);
+        self.sampled |= other.sampled;
+        self.steps += other.steps;
+        self.wall_time += other.wall_time;
+    }
+
     /// What is wrong, as diagnostics; remarks included.
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
         let mut list: Vec<Diagnostic> = self.findings.diagnostics().collect();

@@ -5,6 +5,7 @@
 //! - [`check`]: a program against the definition of its operator.
 //! - [`oracle`]: the definition as the judge of results that come from elsewhere.
 //! - [`agree`](mod@agree): two versions of a function against each other, for whoever rewrites programs.
+//! - [`trials`]: the sizes at which a program that leaves some open is tried.
 //! - [`probe`](mod@probe): a program on inputs of the simulator's choice, for what can be found that way.
 //!
 //! Inside: `compile` turns a function into flat code over registers, `exec` runs that code for groups of threads,
@@ -43,6 +44,7 @@ mod race;
 pub mod run;
 pub mod tensor;
 pub mod tolerance;
+pub mod trials;
 
 pub use agree::{AgreeReport, agree};
 pub use check::{CheckOptions, CheckReport, Difference, check_against_definition};
@@ -54,6 +56,7 @@ pub use oracle::{Oracle, Parameter, Trial, exercise, parameters};
 pub use probe::probe;
 pub use run::{Arg, RunOptions, RunReport, run};
 pub use tensor::Tensor;
+pub use trials::sizes_to_try;
 
 /// A run, or the reason why there was none.
 pub type Result<T> = std::result::Result<T, Box<tc_support::Diagnostic>>;

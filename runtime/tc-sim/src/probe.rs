@@ -2,11 +2,17 @@
 
 use crate::check::CheckOptions;
 use crate::oracle::exercise;
+use crate::trials::sizes_to_try;
 use crate::{Findings, Result};
 use tc_ir::Module;
 
 /// Runs the program `@name` of `module` on integers and on reals, and tells what was found. Arguments are filled as
-/// for [`crate::agree()`]; a large launch is run by some of its blocks.
+/// for [`crate::agree()`]; a large launch is run by some of its blocks. Where sizes are open, several are tried.
 pub fn probe(module: &Module, name: &str, options: &CheckOptions) -> Result<Findings> {
-    exercise(module, name, options).map(|report| report.findings)
+    let mut findings = Findings::default();
+    for sizes in sizes_to_try(module, name, &options.sizes) {
+        let options = CheckOptions { sizes, ..options.clone() };
+        findings.merge(exercise(module, name, &options)?.findings, options.limits.findings);
+    }
+    Ok(findings)
 }

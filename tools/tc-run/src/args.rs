@@ -87,6 +87,10 @@ pub struct Args {
     #[arg(short = 'D', long = "define", value_name = "NAME=VALUE", value_parser = define, allow_hyphen_values = true)]
     pub defines: Vec<Pair<i64>>,
 
+    /// Leave the sizes open that have a default and no value; --check tries several values of those that are
+    #[arg(long)]
+    pub symbolic: bool,
+
     /// Where to run: `sim`, `cuda` or `cuda:N`
     #[arg(long, value_name = "NAME", default_value = "sim")]
     pub device: DeviceName,

@@ -49,6 +49,7 @@ impl Tool<'_, '_, '_> {
         if let Some(name) = &args.target {
             compiler.target = tc::target::Target::parse(name).map_err(|wrong| self.refuse_with(&wrong))?;
         }
+        compiler.symbolic = args.symbolic;
         let text = self.read(stdin)?;
         let parsed = compiler.parse(&args.file_name(), &text).map_err(|failure| self.failure(&failure))?;
         let module = parsed.module;

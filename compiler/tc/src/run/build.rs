@@ -10,8 +10,8 @@ use crate::failure::Failure;
 use tc_dialects::{algebra, forms};
 use tc_ir::verify::is_threaded;
 use tc_ir::walk::all_ops;
-use tc_ir::{Func, Module};
-use tc_runtime::{Code, Program};
+use tc_ir::{AttrData, Func, Module};
+use tc_runtime::{Array, Code, Program};
 use tc_sim::Sizes;
 use tc_support::{Diagnostic, Diagnostics};
 
@@ -51,7 +51,53 @@ pub fn known(module: &Module, case: &Case, defines: &[Define]) -> Vec<Define> {
     defines.iter().filter(|(name, _)| names.contains(name)).cloned().collect()
 }
 
+/// The sizes that the shapes of `inputs` give, of those that `defines` does not: an argument `A: f32[n, 4]` with an array
+/// of 6 rows says that `n` is 6.
+fn sizes_of(item: &Func, inputs: &[(String, Array)], defines: &[Define]) -> Vec<Define> {
+    let mut sizes: Vec<Define> = Vec::new();
+    for &param in item.params() {
+        let array = inputs.iter().find(|(name, _)| name == item.value_text(param));
+        let (Some((_, array)), Some((_, shape, _))) = (array, item.as_shaped(item.value_type(param))) else { continue };
+        for (&dim, &extent) in shape.iter().zip(array.shape()) {
+            let AttrData::Word(name) = item.attr_data(dim) else { continue };
+            let name = item.text(*name);
+            let known = |list: &[Define]| list.iter().any(|(other, _)| other == name);
+            if let Ok(extent) = i64::try_from(extent)
+                && !known(defines)
+                && !known(&sizes)
+            {
+                sizes.push((name.to_string(), extent));
+            }
+        }
+    }
+    sizes
+}
+
 impl Compiler {
+    /// Builds `case` for arrays `inputs`, whose shapes give values to sizes, and tells all values that are known: the ones
+    /// defined, and those of the shapes.
+    pub(super) fn build_for(
+        &self,
+        module: &Module,
+        case: &Case,
+        (defines, inputs): (&[Define], &[(String, Array)]),
+        gpu: bool,
+    ) -> Result<(Built, Vec<Define>), Failure> {
+        let item = &module.items[case.definition.unwrap_or(case.func)];
+        let shapes = sizes_of(item, inputs, defines);
+        // A size that stays open is given its value when the program is run.
+        let is_open = |name: &str| {
+            let symbol = item.header.symbols.iter().find(|symbol| item.text(symbol.name) == name);
+            self.symbolic || symbol.is_some_and(|symbol| symbol.default.is_none())
+        };
+        let fixed = shapes.iter().filter(|(name, _)| !is_open(name)).cloned();
+        let fixed: Vec<Define> = defines.iter().cloned().chain(fixed).collect();
+        let mut built = self.build(module, case, &fixed, gpu)?;
+        let all: Vec<Define> = defines.iter().cloned().chain(shapes).collect();
+        built.sizes = all.iter().cloned().collect();
+        Ok((built, all))
+    }
+
     /// Builds `case` of `module` for the simulator, or for a GPU.
     pub fn build(&self, module: &Module, case: &Case, defines: &[Define], gpu: bool) -> Result<Built, Failure> {
         let failed = |diagnostics| Failure { diagnostics, sources: module.sources.clone() };
@@ -67,7 +113,7 @@ impl Compiler {
         if is_operator(item) {
             let schedule = case.schedule.map(|schedule| &module.items[schedule]);
             built.point = point(item, schedule, &defines).map_err(failed)?;
-            let options = tc_schedule::Options { defines, ..Default::default() };
+            let options = tc_schedule::Options { defines, symbolic: self.symbolic };
             let program = tc_schedule::lower(item, schedule, Some(module), &options).map_err(failed)?;
             built.module.items.push(program);
         } else {
@@ -117,9 +163,13 @@ impl Compiler {
     /// `built` as CUDA C++, which a GPU compiles when it loads it.
     pub fn cuda_program(&self, built: &Built) -> Result<Program, Failure> {
         let options = tc_cuda::EmitOptions::default();
-        let emitted = tc_cuda::emit(&built.module, &built.name, &self.target, &options)
-            .map_err(|diagnostics| Failure { diagnostics, sources: built.module.sources.clone() })?;
-        Ok(Program { manifest: emitted.manifest, target: self.target, code: Code::Cuda(emitted.source) })
+        let failed = |diagnostics| Failure { diagnostics, sources: built.module.sources.clone() };
+        let emitted = tc_cuda::emit(&built.module, &built.name, &self.target, &options).map_err(failed)?;
+        let mut manifest = emitted.manifest;
+        let sizes = built.sizes.iter().filter(|(name, _)| manifest.size(name).is_some());
+        let sizes: Vec<Define> = sizes.map(|(name, &value)| (name.clone(), value)).collect();
+        manifest.set_sizes(&sizes).map_err(|wrong| failed(wrong.into()))?;
+        Ok(Program { manifest, target: self.target, code: Code::Cuda(emitted.source) })
     }
 }
 

@@ -5,14 +5,15 @@
 //! run and some cells are compared; which, the seed decides.
 
 use super::arrays::{reshaped, to_tensor};
-use super::build::{Built, Define, known};
+use super::build::{Built, Define};
 use super::cases::Case;
 use crate::compiler::Compiler;
 use crate::failure::Failure;
+use crate::semantics::show_sizes;
 use std::time::{Duration, Instant};
 use tc_ir::Module;
 use tc_runtime::{Array, Device, Program, RunOptions};
-use tc_sim::{Arg, CheckReport, FindingKind, Findings, Limits, Oracle, Parameter, Signature, Tensor, Trial};
+use tc_sim::{Arg, CheckReport, FindingKind, Findings, Limits, Oracle, Parameter, Signature, Sizes, Tensor, Trial};
 use tc_support::{Diagnostic, Diagnostics, Location, Severity, Sources};
 use tc_target::Param;
 
@@ -95,31 +96,53 @@ pub fn check(
     options: &CheckOptions,
 ) -> Result<Checked, Failure> {
     let start = Instant::now();
-    let built = compiler.build(module, case, &options.defines, machine.is_device())?;
-    let job = Job {
-        compiler,
-        built: &built,
-        definition: case.definition.map(|operator| (module, module.items[operator].symbol())),
-        options,
-        sim: tc_sim::CheckOptions {
-            sizes: known(module, case, &options.defines).into_iter().collect(),
-            seed: options.seed,
-            limits: options.limits,
-            sample_above: tc_sim::CheckOptions::default().sample_above.min(options.limits.steps / 4),
-            ..tc_sim::CheckOptions::default()
-        },
+    let (mut built, given) =
+        compiler.build_for(module, case, (&options.defines, &options.inputs), machine.is_device())?;
+    let given: Sizes = given.into_iter().collect();
+    let trials = match options.inputs.is_empty() {
+        true => tc_sim::sizes_to_try(&built.module, &built.name, &given),
+        false => vec![given],
     };
-    let report = match machine {
-        Machine::Simulator if options.inputs.is_empty() => job.simulate(),
-        Machine::Simulator => job.simulate_given(),
-        Machine::Device(device) => job.launch(&mut **device),
-    };
-    let report = report.map_err(|diagnostics| Failure { diagnostics, sources: built.module.sources.clone() })?;
-    let mut checked = summary(&report, job.definition.is_some(), !machine.is_device());
+    let mut report = CheckReport::default();
+    let mut with = String::new();
+    for sizes in trials {
+        with = built.module.function(&built.name).map_or(String::new(), |func| show_sizes(func, &sizes));
+        built.sizes = sizes.clone();
+        let job = Job {
+            compiler,
+            built: &built,
+            definition: case.definition.map(|operator| (module, module.items[operator].symbol())),
+            options,
+            sim: tc_sim::CheckOptions {
+                sizes,
+                seed: options.seed,
+                limits: options.limits,
+                sample_above: tc_sim::CheckOptions::default().sample_above.min(options.limits.steps / 4),
+                ..tc_sim::CheckOptions::default()
+            },
+        };
+        let here = match machine {
+            Machine::Simulator if options.inputs.is_empty() => job.simulate(),
+            Machine::Simulator => job.simulate_given(),
+            Machine::Device(device) => job.launch(&mut **device),
+        };
+        let here = here.map_err(|diagnostics| Failure { diagnostics, sources: built.module.sources.clone() })?;
+        report.merge(here, options.limits);
+        if !report.is_ok() {
+            break;
+        }
+    }
+    if report.inputs == 0 {
+        let func = &module.items[case.func];
+        let text = format!("no sizes were found for which the facts of `@{}` hold", func.symbol());
+        let wrong = Diagnostic::error("size", func.location(func.header.loc), text).help("give them, `-D n=…`");
+        return Err(Failure { diagnostics: wrong.into(), sources: module.sources.clone() });
+    }
+    let mut checked = summary(&report, case.definition.is_some(), !machine.is_device());
     let worth_telling = |found: &Diagnostic| found.severity != Severity::Remark;
     checked.diagnostics = built.remarks.iter().filter(|found| worth_telling(found)).cloned().collect();
     let item = &module.items[case.schedule.unwrap_or(case.func)];
-    checked.diagnostics.append(findings(&report, &item.location(item.header.loc)));
+    checked.diagnostics.append(findings(&report, &item.location(item.header.loc), &with));
     checked.point = built.point;
     checked.sources = built.module.sources;
     checked.time = start.elapsed();
@@ -171,8 +194,8 @@ const CAUSES_FIRST: [FindingKind; 5] = [
 ];
 
 /// What was found, the worst first. A race in which nothing can go wrong is still worth a warning; remarks are not
-/// repeated here. What has no place of its own is shown `at` the program.
-fn findings(report: &CheckReport, at: &Location) -> Diagnostics {
+/// repeated here. What has no place of its own is shown `at` the program; `with` tells the sizes that it was run at.
+fn findings(report: &CheckReport, at: &Location, with: &str) -> Diagnostics {
     let mut list = report.diagnostics();
     for found in &mut list {
         if found.code == FindingKind::SameValueRace.code() {
@@ -180,6 +203,9 @@ fn findings(report: &CheckReport, at: &Location) -> Diagnostics {
         }
         if found.location == Location::None {
             found.location = at.clone();
+        }
+        if !with.is_empty() {
+            found.notes.push(format!("found{with}"));
         }
     }
     list.retain(|found| found.severity != Severity::Remark);

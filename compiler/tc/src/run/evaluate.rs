@@ -59,7 +59,9 @@ pub fn evaluate(
         evaluated.sources = module.sources.clone();
         evaluated
     } else {
-        let built = compiler.build(module, case, &options.defines, machine.is_device())?;
+        let (built, defines) =
+            compiler.build_for(module, case, (&options.defines, &options.inputs), machine.is_device())?;
+        let options = &CheckOptions { defines, ..options.clone() };
         let failed = |diagnostics| Failure { diagnostics, sources: built.module.sources.clone() };
         let prepared = prepare(module, case, &built, options).map_err(failed)?;
         let (results, findings) = match machine {
@@ -100,7 +102,9 @@ pub fn bench(
     machine: &mut Machine<'_>,
     (options, how): (&CheckOptions, &BenchOptions),
 ) -> Result<Measured, Failure> {
-    let built = compiler.build(module, case, &options.defines, machine.is_device())?;
+    let (built, defines) =
+        compiler.build_for(module, case, (&options.defines, &options.inputs), machine.is_device())?;
+    let options = &CheckOptions { defines, ..options.clone() };
     let failed = |diagnostics| Failure { diagnostics, sources: built.module.sources.clone() };
     let prepared = prepare(module, case, &built, options).map_err(failed)?;
     let mut simulator = super::Simulator { limits: options.limits };
