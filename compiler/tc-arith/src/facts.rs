@@ -87,7 +87,10 @@ impl Analyzer {
                 }
                 (Node::Not(a), _) => stack.push((a, !truth)),
                 (Node::Likely(a), _) => stack.push((a, truth)),
-                (Node::Binary(op, a, b), _) if op.is_comparison() => self.assume_comparison(op, a, b, truth),
+                (Node::Binary(op, a, b), _) if op.is_comparison() => {
+                    stack.extend(self.both_of_minmax(op, a, b, truth).into_iter().map(|part| (part, true)));
+                    self.assume_comparison(op, a, b, truth);
+                }
                 (Node::Const(_) | Node::Bool(_) | Node::Var(_), _) => {}
                 _ => {
                     let key = self.key(e);
@@ -95,6 +98,35 @@ impl Analyzer {
                 }
             }
         }
+    }
+
+    /// What is below `min(x, y)` is below both; likewise what both of `max(x, y)` are below.
+    fn both_of_minmax(&mut self, op: BinaryOp, a: Expr, b: Expr, truth: bool) -> Vec<Expr> {
+        // Most comparisons hold neither, and are not worth a closer look.
+        let is_minmax = |e: Expr| matches!(self.pool.node(e), Node::Binary(BinaryOp::Min | BinaryOp::Max, ..));
+        if !is_minmax(a) && !is_minmax(b) {
+            return Vec::new();
+        }
+        let Some(comparison) = self.comparison(op, a, b, false) else { return Vec::new() };
+        let comparison = if truth { Some(comparison) } else { comparison.negated() };
+        let Some(comparison) = comparison.filter(|comparison| comparison.relation == Relation::Le) else {
+            return Vec::new();
+        };
+        let parts = comparison.form.terms.iter().find_map(|term| match (self.pool.node(term.atom), term.coef > 0) {
+            (Node::Binary(BinaryOp::Min, x, y), false) | (Node::Binary(BinaryOp::Max, x, y), true) => {
+                Some((*term, [x, y]))
+            }
+            _ => None,
+        });
+        let Some((term, parts)) = parts else { return Vec::new() };
+        let mut both = Vec::with_capacity(2);
+        for part in parts {
+            if let Some((_, part)) = crate::rules::compare::replaced(self, &comparison, &term, part) {
+                let part = part.build(self);
+                both.push(self.simplify(part));
+            }
+        }
+        both
     }
 
     fn assume_comparison(&mut self, op: BinaryOp, a: Expr, b: Expr, truth: bool) {

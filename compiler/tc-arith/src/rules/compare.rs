@@ -225,7 +225,12 @@ fn at_least(form: Linear, bound: i64) -> Option<Outcome> {
 }
 
 /// What the comparison says when `term` is replaced by `value`, as far as bounds tell; and the form with it.
-fn replaced(az: &mut Analyzer, c: &Comparison, term: &Term, value: Expr) -> Option<(Option<bool>, Comparison)> {
+pub(crate) fn replaced(
+    az: &mut Analyzer,
+    c: &Comparison,
+    term: &Term,
+    value: Expr,
+) -> Option<(Option<bool>, Comparison)> {
     let mut form = c.form.clone();
     form.terms.retain(|other| other.key != term.key);
     let mut value = az.linear_of(value)?;

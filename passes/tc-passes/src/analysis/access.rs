@@ -1,6 +1,7 @@
 //! Accesses to memory that several threads can reach, with their indices as linear forms.
 
 use super::launch::Nest;
+use super::rows::by_rows;
 use super::uniform::{Uniform, is_global};
 use rustc_hash::FxHashMap;
 use tc_arith::{BinaryOp, Expr, Interval, Node, Pool, Var};
@@ -19,6 +20,8 @@ pub(crate) struct Form {
     /// The access covers `stride * lane` for all lanes below this, beside the sum.
     pub(crate) lanes: i64,
     pub(crate) stride: i64,
+    /// The length of the rows in which this is a column: the dimension before says which row.
+    pub(crate) row: Option<Expr>,
 }
 
 /// One access of one op.
@@ -104,11 +107,15 @@ impl Access {
 
     /// Do equal indices of the two name one cell, and different ones different cells?
     pub(crate) fn is_comparable(&self, other: &Access) -> bool {
-        match (self.window, other.window) {
-            (None, None) => true,
-            (Some(window), Some(others)) => window.is_alike(others),
-            _ => false,
-        }
+        let rows =
+            |access: &Access| -> Vec<Option<Expr>> { access.index.iter().flatten().map(|form| form.row).collect() };
+        let of_one_length = rows(self) == rows(other);
+        of_one_length
+            && match (self.window, other.window) {
+                (None, None) => true,
+                (Some(window), Some(others)) => window.is_alike(others),
+                _ => false,
+            }
     }
 }
 
@@ -200,7 +207,7 @@ impl<'f> NestFacts<'f> {
             let global = is_global(func, root);
             let buffer = if global && !self.noalias { self.alias_class(root) } else { root };
             // Indices of buffers that may be one another say nothing.
-            let index = index.filter(|_| buffer == root);
+            let index = index.filter(|_| buffer == root).map(|forms| by_rows(self, op, forms));
             list.push(Access { op, buffer, root, window, index, writes: access.writes(), global });
         }
         list
@@ -258,7 +265,7 @@ impl<'f> NestFacts<'f> {
     }
 
     fn form_of(&mut self, expr: Expr, lanes: i64, stride: i64) -> Form {
-        let blank = Form { terms: Vec::new(), constant: 0, lanes, stride };
+        let blank = Form { terms: Vec::new(), constant: 0, lanes, stride, row: None };
         let (mut form, pool) = (blank.clone(), &self.algebra.analyzer.pool);
         let plain = linear(pool, expr, 1, &mut form).is_some()
             && form.terms.iter().all(|&(atom, _)| matches!(pool.node(atom), Node::Var(_)));

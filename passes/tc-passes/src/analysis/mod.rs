@@ -12,6 +12,7 @@ pub(crate) mod order;
 pub(crate) mod places;
 pub(crate) mod privatize;
 pub(crate) mod remake;
+mod rows;
 pub(crate) mod structure;
 pub(crate) mod sync;
 pub(crate) mod touched;
