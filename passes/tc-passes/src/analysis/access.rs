@@ -325,7 +325,7 @@ pub(crate) fn is_private(func: &Func, buffer: Value) -> bool {
 }
 
 /// Adds `factor * expr` to `form`; `None` on overflow.
-fn linear(pool: &Pool, expr: Expr, factor: i64, form: &mut Form) -> Option<()> {
+pub(super) fn linear(pool: &Pool, expr: Expr, factor: i64, form: &mut Form) -> Option<()> {
     let mut pending = vec![(expr, factor)];
     while let Some((expr, factor)) = pending.pop() {
         match pool.node(expr) {

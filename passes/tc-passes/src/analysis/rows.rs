@@ -4,7 +4,7 @@
 //! Two flat indices over one row length are equal where rows and columns are, so the proofs over differences, which know
 //! constant coefficients only, can look at each on its own.
 
-use super::access::{Form, NestFacts};
+use super::access::{Form, NestFacts, linear};
 use tc_arith::{BinaryOp, Expr, Node, Pool};
 use tc_dialects::tir;
 use tc_ir::Op;
@@ -20,7 +20,8 @@ pub(super) fn by_rows(facts: &mut NestFacts<'_>, op: Op, mut forms: Vec<Form>) -
     if facts.func.header.symbols.is_empty() || forms.len() != 1 {
         return forms;
     }
-    let Some(mut outer) = forms.pop() else { return forms };
+    let Some(outer) = forms.pop() else { return forms };
+    let mut outer = rejoined(&mut facts.algebra.analyzer.pool, outer);
     let mark = facts.algebra.analyzer.mark();
     assume_conditions(facts, op);
     while forms.len() < MAX_ROWS
@@ -33,6 +34,25 @@ pub(super) fn by_rows(facts: &mut NestFacts<'_>, op: Op, mut forms: Vec<Form>) -
     forms.push(outer);
     forms.reverse();
     forms
+}
+
+/// `form` with `x / n * n + x % n` as what it is: `x`.
+fn rejoined(pool: &mut Pool, mut form: Form) -> Form {
+    let mut nth = 0;
+    while let Some(&(atom, coef)) = form.terms.get(nth) {
+        nth += 1;
+        let Node::Binary(BinaryOp::FloorMod, number, divisor) = pool.node(atom) else { continue };
+        let quotient = pool.floor_div(number, divisor);
+        let mut whole = |&(other, of): &(Expr, i64)| of == coef && without(pool, other, divisor) == Some(quotient);
+        let Some(at) = form.terms.iter().position(&mut whole) else { continue };
+        let mut joined = form.clone();
+        joined.terms.retain(|&(other, _)| other != atom && other != form.terms[at].0);
+        if linear(pool, number, coef, &mut joined).is_some() {
+            form = joined;
+            nth = 0;
+        }
+    }
+    form
 }
 
 /// Takes the conditions around `op` to hold, over the variables that stand for coordinates.
