@@ -60,20 +60,20 @@ pub(super) fn check(operator: &Operator<'_>, sched: Option<&Func>, bounds: &Boun
             if extent.int().is_none()
                 && let Some(what) = wants_number(graph[leaf].kind)
             {
-                found.push(not_a_number(operator, sched, bounds, (leaf, &what)));
+                found.push(not_a_number(operator, sched, bounds, leaf, what));
             }
         }
     }
     if found.has_errors() { Err(found) } else { Ok(()) }
 }
 
-/// What a loop of this kind makes of its iterations, if it must know how many there are.
-fn wants_number(kind: Kind) -> Option<String> {
+/// What the iterations of a loop of this kind are, if it must be known how many there are.
+fn wants_number(kind: Kind) -> Option<(&'static str, &'static str)> {
     match kind {
-        Kind::Launch(coordinate) if coordinate.is_thread() => Some(format!("`{}` has", coordinate.name())),
-        Kind::Vthread => Some("`vthread` has".to_string()),
-        Kind::Unroll => Some("an unrolled loop makes".to_string()),
-        Kind::Vectorize => Some("a vector has".to_string()),
+        Kind::Launch(coordinate) if coordinate.is_thread() => Some((coordinate.name(), "threads")),
+        Kind::Vthread => Some(("vthread", "virtual threads")),
+        Kind::Unroll => Some(("unroll", "copies")),
+        Kind::Vectorize => Some(("vectorize", "lanes")),
         Kind::Launch(_) | Kind::Serial => None,
     }
 }
@@ -82,23 +82,19 @@ fn not_a_number(
     operator: &Operator<'_>,
     sched: Option<&Func>,
     bounds: &Bounds,
-    (leaf, what): (AxisId, &str),
+    leaf: AxisId,
+    (by, what): (&str, &str),
 ) -> Diagnostic {
     let graph = &bounds.graph;
     let (axis, extent) = (&graph[leaf], bounds.extents[leaf.idx()]);
     let location = sched.map_or(Location::None, |sched| sched.location(axis.kind_loc));
-    let shown = crate::directive::show_axis(graph, leaf);
     let text = format!(
-        "`{shown}` runs {} times, which depends on {}, and {what} a number of iterations that is known when the program is \
-         made",
+        "`{}` runs `{}` times, and the number of {what} of `{by}` must be known when the program is made",
+        crate::directive::show_axis(graph, leaf),
         extent.show(&bounds.analyzer.pool),
-        sizes(operator, bounds, extent)
     );
-    let help = format!(
-        "`split({}, factor = …)` and take the inner part, or give {} a value",
-        axis.name,
-        sizes(operator, bounds, extent)
-    );
+    let names = sizes(operator, bounds, extent);
+    let help = format!("split `{}` by a factor and take the inner part, or give {names} a value", axis.name);
     Diagnostic::error("size-open", location, text).help(help)
 }
 
@@ -140,7 +136,7 @@ impl Inference<'_> {
             return Diagnostic::error("size-open", location, text).help(format!("give {names} a value"));
         }
         let text = format!(
-            "the size of `{name}` in {} memory depends on {names}: a dimension is {extent}, which has no upper end",
+            "the size of `{name}` in {} memory depends on {names}: a dimension is `{extent}`, which has no upper end",
             scope.name()
         );
         let help = format!(

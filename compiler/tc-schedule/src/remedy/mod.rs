@@ -142,12 +142,14 @@ impl Remedy<'_> {
 
     /// Does the schedule lower with the change, but for what else was found?
     fn passes(&self, patch: &Patch, all: &[(&'static str, Location)], nth: usize) -> bool {
-        let lowered = apply_changed(self.operator, self.sched, self.point, patch)
-            .and_then(|applied| crate::program(self.operator, Some(self.sched), self.module, applied.graph, Extent::Whole));
+        let lowered = apply_changed(self.operator, self.sched, self.point, patch).and_then(|applied| {
+            crate::program(self.operator, Some(self.sched), self.module, applied.graph, Extent::Whole)
+        });
         match lowered {
             Ok(_) => true,
             Err(left) => left.iter().filter(|one| one.is_error()).all(|one| {
-                let is_it = |(code, location): &(&'static str, Location)| *code == one.code && *location == one.location;
+                let is_it =
+                    |(code, location): &(&'static str, Location)| *code == one.code && *location == one.location;
                 all.iter().position(is_it).is_some_and(|at| at != nth)
             }),
         }
@@ -161,7 +163,7 @@ fn apply_last(operator: &Operator<'_>, sched: &Func, point: &Point) -> Option<Gr
 
 /// Codes whose help says what there is, or what kind of thing is missing; it becomes a note. That of the others proposes
 /// a change, and gives way to what was tried.
-const FACTS: [&str; 10] = [
+const FACTS: [&str; 11] = [
     "not-computed",
     "axes-of-two-stages",
     "attach-cycle",
@@ -172,6 +174,7 @@ const FACTS: [&str; 10] = [
     "cache-late",
     "stages-loop",
     "stages-output",
+    "size-open",
 ];
 
 fn tell(one: &mut Diagnostic, tried: bool, passed: &[String]) {
