@@ -51,6 +51,7 @@ impl<'a> Operator<'a> {
         operator.fix_symbols(defines, symbolic)?;
         operator.walk();
         operator.open_shapes();
+        operator.settle();
         Ok(operator)
     }
 
@@ -144,6 +145,21 @@ impl<'a> Operator<'a> {
         }
     }
 
+    /// Simplifies what follows from sizes that stay open.
+    fn settle(&mut self) {
+        if self.symbols.list.is_empty() {
+            return;
+        }
+        let mut az = self.symbols.analyzer(&self.symbols.pool);
+        self.exprs.values_mut().for_each(|expr| *expr = az.simplify(*expr));
+        for extent in self.shapes.values_mut().flatten() {
+            if let Size::Expr(expr) = *extent {
+                *extent = Size::simplified(&mut az, expr);
+            }
+        }
+        self.symbols.pool = az.pool;
+    }
+
     /// Evaluates what can be, and finds what reads.
     fn walk(&mut self) {
         let te = self.te;
@@ -202,7 +218,8 @@ impl<'a> Operator<'a> {
 
     /// The size that `value` is, if it follows from the sizes alone.
     pub(crate) fn size(&self, value: Value) -> Option<Size> {
-        self.int(value).map(Size::Int).or_else(|| self.exprs.get(&value).map(|&expr| Size::Expr(expr)))
+        let open = || self.exprs.get(&value).map(|&expr| Size::of(&self.symbols.pool, expr));
+        self.int(value).map(Size::Int).or_else(open)
     }
 
     /// Does evaluating `value` read a tensor?
