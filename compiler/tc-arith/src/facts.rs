@@ -123,7 +123,7 @@ impl Analyzer {
         for part in parts {
             if let Some((_, part)) = crate::rules::compare::replaced(self, &comparison, &term, part) {
                 let part = part.build(self);
-                both.push(self.simplify(part));
+                both.push(self.simp(part));
             }
         }
         both

@@ -117,7 +117,39 @@ schedule @shared for @blur {
   bind(ti, threadIdx.x)
 }";
 
-const ALL: [(&str, &str); 4] = [("add", ADD), ("mm", MATMUL), ("rows", ROWS), ("blur", BLUR)];
+/// A size without a range: its kernel counts in 64 bits.
+const RELU: &str = "te.func @relu<n>(A: f32[n * 4]) -> f32[n * 4] {
+  compute B[i: n * 4] = max(A[i], 0.0)
+  return B
+}
+schedule @threads for @relu {
+  bx, tx = split(B.i, factor = 128)
+  bind(bx, blockIdx.x)
+  bind(tx, threadIdx.x)
+}";
+
+const CONV2D: &str = include_str!("../../../examples/conv2d_hwcn.tir");
+
+const ALL: [(&str, &str); 5] = [("add", ADD), ("mm", MATMUL), ("rows", ROWS), ("blur", BLUR), ("relu", RELU)];
+
+#[test]
+fn a_convolution_stays_open_in_its_batch() {
+    let compiler = Compiler { symbolic: true, ..Compiler::new() };
+    let module = compiler.parse("conv2d_hwcn.tir", CONV2D).expect("a module").module;
+    let choice = Choice { func: Some("conv2d_hwcn_sym"), schedule: Some("tutorial") };
+    let case = to_check(&module, choice).expect("the schedule is there")[0];
+    let sizes = [("size", 2), ("ic", 8), ("oc", 64), ("kernel", 3), ("pad", 1), ("stride", 1)];
+    let defines: Vec<(String, i64)> = sizes.iter().map(|&(name, value)| (name.to_string(), value)).collect();
+    let options = CheckOptions { defines: defines.clone(), ..CheckOptions::default() };
+    let checked = tc::check(&compiler, &module, &case, &mut Machine::Simulator, &options);
+    let checked = checked.unwrap_or_else(|why| panic!("{why}"));
+    assert!(checked.ok && checked.inputs >= 8, "{} inputs: {:?}", checked.inputs, checked.diagnostics);
+    let built = compiler.build(&module, &case, &defines, true).expect("it can be built");
+    let program = compiler.cuda_program(&built).expect("it is emitted");
+    let grid = program.manifest.formula(&tc::target::Slot::Grid { kernel: 0, dim: 0 }).map(ToString::to_string);
+    assert_eq!(grid.as_deref(), Some("(batch + 63) / 64"));
+    assert!(program.manifest.kernels[0].static_shared >= 2 * 8 * 64 * 4);
+}
 
 #[test]
 fn programs_for_all_sizes_compute_the_operator_at_those_that_are_tried() {
@@ -126,16 +158,15 @@ fn programs_for_all_sizes_compute_the_operator_at_those_that_are_tried() {
     for (name, text) in ALL {
         let module = compiler.parse(name, text).expect("a module").module;
         for case in to_check(&module, Choice::default()).expect("there are schedules") {
-            let checked =
-                tc::check(&compiler, &module, &case, &mut Machine::Simulator, &CheckOptions::default())
-                    .unwrap_or_else(|why| panic!("{}: {why}", case.name(&module)));
+            let checked = tc::check(&compiler, &module, &case, &mut Machine::Simulator, &CheckOptions::default())
+                .unwrap_or_else(|why| panic!("{}: {why}", case.name(&module)));
             assert!(checked.ok, "{}: {:?}", case.name(&module), checked.diagnostics);
             // Integers and reals, at several sizes.
             assert!(checked.inputs >= 8, "{}: {} inputs", case.name(&module), checked.inputs);
             n_cases += 1;
         }
     }
-    assert_eq!(n_cases, 10);
+    assert_eq!(n_cases, 11);
 }
 
 #[test]
@@ -151,12 +182,18 @@ fn their_kernels_compile() {
                 let program = tc::cuda::emit(&built.module, &built.name, &target, &tc::cuda::EmitOptions::default());
                 let program = program.unwrap_or_else(|why| panic!("{}: {why:?}", case.name(&module)));
                 let compiled = nvrtc::compile(&program.source, file, &target, &nvrtc::Options::default());
-                assert!(compiled.is_ok(), "{} for {name}: {:?}\n{}", case.name(&module), compiled.err(), program.source);
+                assert!(
+                    compiled.is_ok(),
+                    "{} for {name}: {:?}\n{}",
+                    case.name(&module),
+                    compiled.err(),
+                    program.source
+                );
                 n_kernels += program.manifest.kernels.len();
             }
         }
     }
-    assert_eq!(n_kernels, 3 * 11);
+    assert_eq!(n_kernels, 3 * 12);
 }
 
 #[test]
@@ -196,8 +233,7 @@ fn shapes_of_arrays_say_what_sizes_are() {
         inputs: vec![("A".to_string(), array(37)), ("B".to_string(), array(b))],
         ..CheckOptions::default()
     };
-    let evaluate =
-        |b: u64| tc::run::evaluate(&compiler, &module, &case, &mut Machine::Simulator, &options(b));
+    let evaluate = |b: u64| tc::run::evaluate(&compiler, &module, &case, &mut Machine::Simulator, &options(b));
     let evaluated = evaluate(37).expect("the shapes agree");
     let result = evaluated.arguments.iter().find(|argument| argument.name == "C").expect("a result");
     assert_eq!(result.array.shape(), [37]);

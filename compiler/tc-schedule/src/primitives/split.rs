@@ -12,7 +12,7 @@
 //!
 //! Where `e` does not divide the extent, the tail is guarded: `if likely(…)` around what the stage initialises and
 //! what it computes. An inner extent greater than the axis' shrinks to it, unless a launch coordinate is bound to it
-//! or to what is made of it.
+//! or to what is made of it, or the axis' extent depends on a size that stays open.
 //!
 //! # Rewrite
 //!
