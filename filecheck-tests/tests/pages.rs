@@ -1,14 +1,15 @@
-//! What pages show of files and sessions: each file is read, each command answers what stands there, times aside.
+//! What pages show of files and commands: each file is read, each command answers what stands there, times aside.
 //!
-//! A block that begins with `// NAME.tir` is a file; if it holds schedules, they are right. A block `console` is a session: `$ COMMAND`, its output up to a line
-//! `…` if one stands there, and `$ echo $?` with the exit status where it is not 0.
+//! A block that begins with `// NAME.tir` is a file; if it holds schedules, they are right. A block `console` is what a
+//! shell shows: `$ COMMAND`, its output up to a line `…` if one stands there, and `$ echo $?` with the exit status where it
+//! is not 0.
 
 use std::path::PathBuf;
 use tc_filetest::command::{Command, Names, parse};
 
 const PAGES: [&str; 2] = [include_str!("../../docs/ir.md"), include_str!("../../docs/tools.md")];
 
-/// A command of a session, and what it has to answer.
+/// A command, and what it has to answer.
 struct Shown {
     command: String,
     output: String,
@@ -20,7 +21,8 @@ fn blocks() -> impl Iterator<Item = (&'static str, &'static str)> {
     PAGES.iter().flat_map(|page| page.split("```").skip(1).step_by(2)).filter_map(|block| block.split_once('\n'))
 }
 
-fn session(text: &str) -> Vec<Shown> {
+/// The commands of a block.
+fn commands(text: &str) -> Vec<Shown> {
     let mut list: Vec<Shown> = Vec::new();
     let mut is_status = false;
     for line in text.lines() {
@@ -32,7 +34,7 @@ fn session(text: &str) -> Vec<Shown> {
             }
             (None, Some(last)) if is_status => last.status = line.parse().expect("a status"),
             (None, Some(last)) => last.output += &format!("{line}\n"),
-            (None, None) => panic!("a session begins with a command: {line}"),
+            (None, None) => panic!("a block begins with a command: {line}"),
         }
     }
     list
@@ -85,11 +87,11 @@ fn the_tools_answer_what_pages_show() {
     std::fs::create_dir_all(&folder).expect("a temporary folder");
     std::env::set_current_dir(&folder).expect("the folder is there");
     let names = Names { file: "%s".into(), folder: "%S".into(), temporary: "%t".into() };
-    let (mut files, mut commands, mut wrong) = (0, 0, String::new());
+    let (mut n_files, mut n_commands, mut wrong) = (0, 0, String::new());
     for (kind, text) in blocks() {
         if let Some(name) = text.strip_prefix("// ").and_then(|rest| rest.split(':').next()) {
             std::fs::write(name, text).expect("the file can be written");
-            files += 1;
+            n_files += 1;
             let command = if text.contains("schedule @") { "tc-run --check" } else { "tc-opt" };
             let (ended, said) = run(parse(&format!("{command} {name}"), &names).expect("a command").remove(0));
             if ended != 0 {
@@ -99,8 +101,8 @@ fn the_tools_answer_what_pages_show() {
         if kind != "console" {
             continue;
         }
-        for Shown { command, output, status } in session(text) {
-            commands += 1;
+        for Shown { command, output, status } in commands(text) {
+            n_commands += 1;
             let parsed = parse(&command, &names).expect("a command").remove(0);
             let (ended, said) = run(parsed);
             let (head, is_cut) = output.split_once("…\n").map_or((output.as_str(), false), |(head, _)| (head, true));
@@ -116,5 +118,5 @@ fn the_tools_answer_what_pages_show() {
     // Best effort: what is left in the temporary folder hurts nobody.
     let _ = std::fs::remove_dir_all(&folder);
     assert!(wrong.is_empty(), "{wrong}");
-    assert!(files >= 3 && commands >= 9, "only {files} files and {commands} commands were found");
+    assert!(n_files >= 3 && n_commands >= 9, "only {n_files} files and {n_commands} commands were found");
 }

@@ -2,10 +2,10 @@
 //!
 //! - Integers of 8 and 16 bits are computed as `int` and cut back; 32 and 64 bits must not overflow if signed.
 //! - f32 and f64 use C's operators, and never a fast variant of a function.
-//! - f16, and bf16 from sm_80 on, use the `_rn` intrinsics, which no compiler contracts. 8-bit floats, and what of the other two has no
-//!   intrinsic, are computed in f32 and rounded once more: for sums, differences, products, quotients and square roots
-//!   that is the correctly rounded result (Figueroa 1995: 24 >= 2 * 11 + 2). The pass `legalize-dtype` leaves less of it
-//!   to be done here.
+//! - f16, and bf16 from sm_80 on, use the `_rn` intrinsics, which no compiler contracts. 8-bit floats, and what of the
+//!   other two has no intrinsic, are computed in f32 and rounded once more: for sums, differences, products, quotients
+//!   and square roots that is the correctly rounded result (Figueroa 1995: 24 >= 2 * 11 + 2). The pass `legalize-dtype`
+//!   leaves less of it to be done here.
 //! - A fused multiply-add stands only where the program has one.
 
 use crate::expr::{self, Expr, prec};

@@ -33,8 +33,8 @@
 //!
 //! # Limits
 //!
-//! The oracle's word holds for the inputs that it ran. Of a nest with more than 512 different accesses of global memory nothing
-//! is proved between blocks.
+//! The oracle's word holds for the inputs that it ran. Of a nest with more than 512 different accesses of global memory
+//! nothing is proved between blocks.
 //!
 //! # References
 //!

@@ -27,7 +27,8 @@
 //!
 //! # Limits
 //!
-//! Of `f32`, `f64`, `f16`, and of `bf16` where the target has the instruction, from sm_80 on. A product on the right of a difference stays: it would take a negation.
+//! Of `f32`, `f64`, `f16`, and of `bf16` where the target has the instruction, from sm_80 on. A product on the right of
+//! a difference stays: it would take a negation.
 //!
 //! # References
 //!

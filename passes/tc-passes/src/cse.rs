@@ -6,8 +6,8 @@
 //!
 //! # Output form
 //!
-//! As it came; no two ops without effects in scope of each other have the same opcode, operands, attributes and types. An op
-//! that reads memory, has regions or may not be repeated is left alone. Literals are ops too.
+//! As it came; no two ops without effects in scope of each other have the same opcode, operands, attributes and types.
+//! An op that reads memory, has regions or may not be repeated is left alone. Literals are ops too.
 //!
 //! # Example
 //!

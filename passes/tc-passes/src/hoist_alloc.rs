@@ -41,7 +41,7 @@
 //! # Limits
 //!
 //! An on-chip buffer that two launch nests use is refused: it does not outlive a kernel. Buffers whose lives do not meet
-//! keep their own memory.
+//! keep their own memory; `merge-shared-memory` lets shared ones take turns.
 //!
 //! # References
 //!

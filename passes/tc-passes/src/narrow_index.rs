@@ -25,14 +25,14 @@
 //!
 //! 1. Convert the sizes that are used, and use the results.
 //! 2. Join values of type `index` that an op ties to each other into classes (union-find, Tarjan 1975).
-//! 3. Bound every value by the ranges of sizes, and by the ranges of the loops around it. A class all of whose values lie in 32 bits becomes `i32`, any
-//!    other `i64`.
+//! 3. Bound every value by the ranges of sizes, and by the ranges of the loops around it. A class all of whose values
+//!    lie in 32 bits becomes `i32`, any other `i64`.
 //! 4. Set the types; casts between integers of equal type are left to be folded.
 //!
 //! # Limits
 //!
-//! A size without an upper end, and all that is computed of it, is 64 bits wide. Bounds come from loop ranges, not from conditions: an index
-//! that only a condition keeps small becomes 64 bits wide.
+//! A size without an upper end, and all that is computed of it, is 64 bits wide. Bounds come from loop ranges, not from
+//! conditions: an index that only a condition keeps small becomes 64 bits wide.
 //!
 //! # References
 //!

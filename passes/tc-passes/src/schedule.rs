@@ -36,9 +36,9 @@
 //!
 //! # Limits
 //!
-//! An operator with several schedules needs a name. Symbolic sizes are fixed at what `param` says or at their defaults; those
-//! that have neither stay open, and with `symbolic` those with a default do too. Then extents of threads, of vectors and of
-//! unrolled loops must be numbers all the same, and so must buffers on the chip or a bound of theirs.
+//! An operator with several schedules needs a name. Symbolic sizes are fixed at what `param` says or at their defaults;
+//! those that have neither stay open, and with `symbolic` those with a default do too. Then extents of threads, of
+//! vectors and of unrolled loops must be numbers all the same, and so must buffers on the chip or a bound of theirs.
 //!
 //! # References
 //!

@@ -37,7 +37,7 @@
 //!
 //! 1. Collect the accesses to memory that several threads of a block reach: shared, warp and global. Two accesses
 //!    conflict if one of them writes, unless it is proved that they meet only in one thread: their indices are injective
-//!    in all launched thread coordinates, or never equal. (The reference looks at the innermost coordinate only and so
+//!    in all launched thread coordinates, or never equal. (TVM 0.16 looks at the innermost coordinate only and so
 //!    loses barriers in blocks of two dimensions.)
 //! 2. Walk each region in order, from the inside out, and plan a barrier before the first statement that conflicts with
 //!    what came since the last one; then hold the end of a loop's body against its beginning.

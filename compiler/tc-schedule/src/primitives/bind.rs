@@ -3,7 +3,7 @@
 //! # Arguments
 //!
 //! `bind(axis, blockIdx.x)`, also `.y` and `.z`, and `threadIdx`; or `bind(axis, vthread)`: threads that one thread
-//! plays, which a later pass interleaves.
+//! plays, statement by statement (the pass `inject-virtual-thread`).
 //!
 //! # Legality
 //!

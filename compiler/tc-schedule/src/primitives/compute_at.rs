@@ -10,8 +10,9 @@
 //! - `axis` is a loop of a stage that depends on it.
 //! - Every stage that reads it stands inside that loop: at it, or attached to it.
 //! - A buffer that each thread has its own of (`local`) is computed inside the loops over the threads that read it.
+//! - Inside a kernel of several blocks it does not lie in global memory, which the blocks share unordered.
 //!
-//! The last two are checked when the whole schedule is read. If the loop is split afterwards, the stage goes to the
+//! The last three are checked when the whole schedule is read. If the loop is split afterwards, the stage goes to the
 //! inner part; if it is fused, to the fusion.
 //!
 //! # Rewrite

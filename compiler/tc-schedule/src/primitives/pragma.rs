@@ -4,9 +4,10 @@
 //!
 //! `pragma(axis, auto_unroll_max_step = 16, unroll_explicit = true, loop_partition_hint = true)`:
 //!
-//! - `auto_unroll_max_step`: inside the loop, unroll what comes to at most so many statements;
+//! - `auto_unroll_max_step`: inside the loop, unroll what comes to at most so many stores (`unroll-loop`);
 //! - `unroll_explicit`: unroll by copies; `false` leaves it to the compiler of the emitted code;
-//! - `loop_partition_hint`: split the loop where a guard becomes certain, even if its extent is constant.
+//! - `loop_partition_hint`: divide the loop where a guard becomes certain, even if its extent is constant
+//!   (`loop-partition`).
 //!
 //! # Legality
 //!

@@ -10,6 +10,7 @@
 //!
 //! - The stage is computed and is not inlined; the scope exists.
 //! - A result of the operator lies in global memory.
+//! - What lies on the chip is computed inside the kernel that reads it: checked when the whole schedule is read.
 //!
 //! # Rewrite
 //!

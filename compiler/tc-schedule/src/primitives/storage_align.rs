@@ -3,7 +3,7 @@
 //! # Arguments
 //!
 //! `storage_align(STAGE.axis, factor = e, offset = o)`: the stride of that dimension becomes the least number of
-//! elements that is not below what it was and leaves `o` by `e`.
+//! elements that is not below what it was and, divided by `e`, leaves the remainder `o`.
 //!
 //! # Legality
 //!

@@ -2,7 +2,7 @@
 //!
 //! # Arguments
 //!
-//! `vectorize(axis)`: a later pass makes vector accesses of it, and a loop again of what cannot be one.
+//! `vectorize(axis)`: the pass `vectorize-loop` makes vector accesses of it, and a loop again of what cannot be one.
 //!
 //! # Legality
 //!

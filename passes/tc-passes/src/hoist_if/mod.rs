@@ -52,8 +52,8 @@
 //!
 //! # References
 //!
-//! TVM 0.16, `src/tir/transforms/hoist_expression.cc`. Hoisting out of a value is loop unswitching (Allen and Cocke 1971, "A
-//! catalogue of optimizing transformations").
+//! TVM 0.16, `src/tir/transforms/hoist_expression.cc`. Hoisting out of a value is loop unswitching (Allen and Cocke
+//! 1971, "A catalogue of optimizing transformations").
 
 mod barriers;
 mod emit;

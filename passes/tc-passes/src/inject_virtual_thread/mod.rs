@@ -38,10 +38,10 @@
 //! 2. Find what depends on the variable: values, what is stored by them or at indices of them, and what reads such a
 //!    buffer. A buffer that is made inside and whose content depends on it gets a part for each iteration, outermost; all
 //!    others stay one, and what fills them runs once.
-//! 3. Outer loops first, make each statement that depends on the variable once for each iteration, in its place: loops and conditionals around
-//!    it stay. One that holds a loop, or that there would be 16 copies of, goes into a serial loop over the iterations. A
-//!    loop whose bounds, or a conditional whose condition, depend on the variable counts as one statement; virtual threads
-//!    under it are made first.
+//! 3. Outer loops first, make each statement that depends on the variable once for each iteration, in its place: loops
+//!    and conditionals around it stay. One that holds a loop, or that there would be 16 copies of, goes into a serial
+//!    loop over the iterations. A loop whose bounds, or a conditional whose condition, depend on the variable counts as
+//!    one statement; virtual threads under it are made first.
 //! 4. Take the originals out and put the body in the place of the loop. Between 3 and 4 the program does its work twice.
 //!
 //! # Limits

@@ -32,9 +32,10 @@
 //!
 //! # Limits
 //!
-//! Schedules that name an inlined tensor no longer apply. Named in `tensors`, a reduction, a tensor that is returned, one
-//! that is computed together with another or does not start at 0 is refused. A call that would make more than a million ops, a function that calls itself, has
-//! symbols, or takes a buffer of another type than it is given is refused.
+//! Schedules that name an inlined tensor no longer apply. Named in `tensors`, a reduction, a tensor that is returned,
+//! one that is computed together with another or does not start at 0 is refused. A call that would make more than a
+//! million ops, a function that calls itself, has symbols, or takes a buffer of another type than it is given is
+//! refused.
 //!
 //! # References
 //!

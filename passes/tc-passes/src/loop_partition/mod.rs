@@ -35,9 +35,10 @@
 //!
 //! # Algorithm
 //!
-//! 1. A candidate is a serial or unrolled loop with bounds that are not constant (or any, with `partition-const-loop` or the
-//!    attribute `loop_partition_hint`) whose variable occurs in a `likely` condition under it; with the hint, in any
-//!    comparison or condition. A loop bound to `blockIdx` qualifies in the same way, one bound to `threadIdx` never does.
+//! 1. A candidate is a serial or unrolled loop with bounds that are not constant (or any, with `partition-const-loop`
+//!    or the attribute `loop_partition_hint`) whose variable occurs in a `likely` condition under it; with the hint, in
+//!    any comparison or condition. A loop bound to `blockIdx` qualifies in the same way, one bound to `threadIdx` never
+//!    does.
 //! 2. Solve each condition for the loop's variable so that it holds for all values of the loops inside, of all threads
 //!    and virtual threads, and intersect; with the hint, a condition that would leave nothing is passed over. Where
 //!    nothing is left, try the values for which all conditions fail. The ends are the same for all threads of a
@@ -50,9 +51,9 @@
 //!
 //! # Limits
 //!
-//! Conditions are conjunctions of comparisons that are linear in the variable. A loop that threads begin at different values
-//! is left, one under which threads meet at a reduction, and without a hint one in which a buffer is made for several
-//! iterations at once. Once a function has grown to 100,000 ops no more loops are divided.
+//! Conditions are conjunctions of comparisons that are linear in the variable. A loop that threads begin at different
+//! values is left, one under which threads meet at a reduction, and without a hint one in which a buffer is made for
+//! several iterations at once. Once a function has grown to 100,000 ops no more loops are divided.
 //!
 //! # References
 //!

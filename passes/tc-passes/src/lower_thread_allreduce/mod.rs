@@ -42,7 +42,7 @@
 //!
 //! Threads that differ in the reduced coordinates alone are a *group*; its extent decides the path.
 //!
-//! 1. A group of one thread, or a result that nothing uses: the value itself.
+//! 1. A group of one thread: the value itself. A result that nothing uses is not computed.
 //! 2. Groups that lie within a warp, their threads next to each other: shuffles. If the combiner commutes and the extent
 //!    is a power of two, each lane exchanges with the one whose number differs in one bit, and all have the result. Else
 //!    lanes take over from those further on, as far as there are some, and the first lane hands the result out.

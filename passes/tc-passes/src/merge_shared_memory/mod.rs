@@ -7,7 +7,7 @@
 //! # Input form
 //!
 //! `flat` and `hoisted`, and not `threaded`: buffers that follow each other in one place need a barrier between, which is
-//! for `thread-sync` to put. (The reference merges after that, and loses barriers.)
+//! for `thread-sync` to put.
 //!
 //! # Output form
 //!
@@ -52,7 +52,7 @@
 //! # References
 //!
 //! Pisarchyk and Lee (2020), "Efficient memory management for deep neural net inference" (greedy by size). TVM 0.16,
-//! `src/tir/transforms/merge_shared_memory_allocations.cc`.
+//! `src/tir/transforms/merge_shared_memory_allocations.cc`, which runs after its barriers are placed.
 
 mod lives;
 mod place;
