@@ -43,7 +43,7 @@ impl Facts {
             written: vec![false; n_values],
             aligned: vec![0; n_values],
         };
-        let mut extents: [Option<(u64, Op)>; 6] = [None; 6];
+        let mut extents: Extents = [None; 6];
         let mut dynamic: Option<Op> = None;
         for op in all_ops(func) {
             facts.accesses(func, op);
@@ -146,7 +146,7 @@ impl Facts {
         }
     }
 
-    fn threads(&self, func: &Func, target: &Target, extents: &[Option<(u64, Op)>; 6], found: &mut Diagnostics) {
+    fn threads(&self, func: &Func, target: &Target, extents: &Extents, found: &mut Diagnostics) {
         let most = target.max_threads_per_block;
         if self.n_threads() > most {
             let innermost = extents.iter().flatten().next_back().map(|(_, op)| func.op_location(*op));
@@ -168,12 +168,15 @@ impl Facts {
     }
 }
 
+/// The extent of each coordinate of the launch, and the loop that says so.
+type Extents = [Option<(u64, Op)>; 6];
+
 /// Notes the extent of the launch loop `op`.
 fn launch(
     func: &Func,
     op: Op,
     coordinate: Coordinate,
-    (extents, formulas): (&mut [Option<(u64, Op)>; 6], &mut [Option<Formula>; 3]),
+    (extents, formulas): (&mut Extents, &mut [Option<Formula>; 3]),
     found: &mut Diagnostics,
 ) {
     let (lo, hi) = (func.const_int(func.operand(op, 0)), func.const_int(func.operand(op, 1)));
