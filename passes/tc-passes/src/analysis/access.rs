@@ -1,16 +1,18 @@
 //! Accesses to memory that several threads can reach, with their indices as linear forms.
 
+use super::caps::Cap;
 use super::launch::Nest;
 use super::rows::by_rows;
 use super::uniform::{Uniform, is_global};
 use rustc_hash::FxHashMap;
+use std::rc::Rc;
 use tc_arith::{BinaryOp, Expr, Interval, Node, Pool, Var};
 use tc_dialects::algebra::Algebra;
 use tc_dialects::arith;
 use tc_dialects::tir::{self, LoopKind};
 use tc_ir::opdef::Role;
 use tc_ir::verify::has_flag;
-use tc_ir::{Attr, Func, Op, Type, Value, effects, keys};
+use tc_ir::{Attr, Func, Op, Region, Type, Value, effects, keys};
 
 /// `sum of coef * atom + constant`, and how far a vector reaches beyond it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -22,6 +24,8 @@ pub(crate) struct Form {
     pub(crate) stride: i64,
     /// The length of the rows in which this is a column: the dimension before says which row.
     pub(crate) row: Option<Expr>,
+    /// What the conditions around the access say of parts of the sum.
+    pub(crate) caps: Rc<[Cap]>,
 }
 
 /// One access of one op.
@@ -96,6 +100,8 @@ pub(crate) struct NestFacts<'f> {
     noalias: bool,
     /// Which lists of expressions tell points of which coordinates apart, as far as it was asked.
     pub(crate) injective: FxHashMap<(Vec<Expr>, Vec<Var>), bool>,
+    /// What the conditions around a region say, as far as it was asked.
+    pub(super) caps: FxHashMap<Region, Rc<[Cap]>>,
 }
 
 impl Access {
@@ -132,6 +138,7 @@ impl<'f> NestFacts<'f> {
             substitutes: FxHashMap::default(),
             noalias: has_flag(func, func.header.attrs, keys::NOALIAS),
             injective: FxHashMap::default(),
+            caps: FxHashMap::default(),
             nest,
         };
         facts.declare_loops();
@@ -207,7 +214,10 @@ impl<'f> NestFacts<'f> {
             let global = is_global(func, root);
             let buffer = if global && !self.noalias { self.alias_class(root) } else { root };
             // Indices of buffers that may be one another say nothing.
-            let index = index.filter(|_| buffer == root).map(|forms| by_rows(self, op, forms));
+            let mut index = index.filter(|_| buffer == root).map(|forms| by_rows(self, op, forms));
+            for form in index.iter_mut().flatten() {
+                form.caps = self.caps_of(op, form);
+            }
             list.push(Access { op, buffer, root, window, index, writes: access.writes(), global });
         }
         list
@@ -264,8 +274,8 @@ impl<'f> NestFacts<'f> {
         Some(self.form_of(base, i64::from(scalar.lanes), stride))
     }
 
-    fn form_of(&mut self, expr: Expr, lanes: i64, stride: i64) -> Form {
-        let blank = Form { terms: Vec::new(), constant: 0, lanes, stride, row: None };
+    pub(super) fn form_of(&mut self, expr: Expr, lanes: i64, stride: i64) -> Form {
+        let blank = Form { terms: Vec::new(), constant: 0, lanes, stride, row: None, caps: Rc::default() };
         let (mut form, pool) = (blank.clone(), &self.algebra.analyzer.pool);
         let plain = linear(pool, expr, 1, &mut form).is_some()
             && form.terms.iter().all(|&(atom, _)| matches!(pool.node(atom), Node::Var(_)));

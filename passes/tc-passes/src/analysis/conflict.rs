@@ -8,7 +8,8 @@
 //!   (for the remainders `i % n` and `(i + k) % n`, which name versions of a buffer, in each of the two cases there are);
 //! - the sum is zero only where certain `d` are: sorted by coefficient, a term whose coefficient exceeds all that the
 //!   smaller ones can come to must vanish on its own. Where the thread's coordinates vanish so, T is T' and there is no
-//!   conflict. This is injectivity in all coordinates, in mixed radix.
+//!   conflict. This is injectivity in all coordinates, in mixed radix. What the smaller ones can come to is told by the
+//!   ranges of variables, or by the conditions around the accesses where these say more.
 //!
 //! What is not proved is taken to be a conflict.
 
@@ -235,7 +236,44 @@ fn difference_of(facts: &mut NestFacts<'_>, lhs: &Form, rhs: &Form, constant: i1
     for (form, sign) in [(lhs, 1), (rhs, -1)] {
         sum.term(sign * i128::from(form.stride), (Some(0), Some(i128::from(form.lanes) - 1)), None);
     }
+    cap(facts, lhs, rhs, &mut sum);
     sum
+}
+
+/// Notes where conditions keep what lies below a coefficient closer together than the ranges of variables do.
+fn cap(facts: &mut NestFacts<'_>, lhs: &Form, rhs: &Form, sum: &mut Sum) {
+    if lhs.caps.is_empty() && rhs.caps.is_empty() {
+        return;
+    }
+    // A term that partly cancels lies in another group than in either index.
+    let shifts = |a: &Form, b: &Form| {
+        let other = |atom: Expr| b.terms.iter().find(|(other, _)| *other == atom);
+        a.terms.iter().any(|&(atom, coef)| other(atom).is_some_and(|&(_, other)| other != coef))
+    };
+    if shifts(lhs, rhs) {
+        return;
+    }
+    let limits: Vec<i128> = sum.groups.iter().map(|group| group.coef).chain([i128::MAX]).collect();
+    for limit in limits {
+        let mut range: Ends = (Some(0), Some(0));
+        for (form, sign) in [(lhs, 1), (rhs, -1)] {
+            let is_below = |&&(_, coef): &&(Expr, i64)| i128::from(coef).abs() < limit;
+            let terms: Vec<(Expr, i64)> = form.terms.iter().filter(is_below).copied().collect();
+            let own = facts.sum_bounds(&terms);
+            let capped = form.caps.iter().filter_map(|cap| cap.interval_of(&terms)).fold(own, Interval::narrowed);
+            range = add(range, signed(ends(capped), sign), 1);
+            if i128::from(form.stride).abs() < limit {
+                let reach = i128::from(form.stride) * (i128::from(form.lanes) - 1);
+                range = add(range, signed((Some(reach.min(0)), Some(reach.max(0))), sign), 1);
+            }
+        }
+        sum.caps.push((limit, range));
+    }
+}
+
+fn signed((lo, hi): Ends, sign: i32) -> Ends {
+    let minus = |end: Option<i128>| end.and_then(i128::checked_neg);
+    if sign > 0 { (lo, hi) } else { (minus(hi), minus(lo)) }
 }
 
 type Ends = (Option<i128>, Option<i128>);
@@ -258,6 +296,8 @@ fn difference(interval: Interval, carried: bool) -> Ends {
 struct Sum {
     constant: i128,
     groups: Vec<Group>,
+    /// What the terms whose coefficient is below a limit come to together, as far as conditions tell.
+    caps: Vec<(i128, Ends)>,
 }
 
 impl Sum {
@@ -267,6 +307,7 @@ impl Sum {
         }
         let minus = |end: Option<i128>| end.and_then(i128::checked_neg);
         let (lo, hi) = if coef > 0 { (lo, hi) } else { (minus(hi), minus(lo)) };
+        debug_assert!(self.caps.is_empty(), "caps are taken of all terms");
         match self.groups.iter_mut().find(|group| group.coef == coef.abs()) {
             Some(group) => {
                 group.ends = add(group.ends, (lo, hi), 1);
@@ -280,9 +321,14 @@ impl Sum {
     /// Sorts the groups by their coefficients; gives what the constant and those below each come to, and all of them.
     fn sorted(&mut self) -> Vec<Ends> {
         self.groups.sort_by_key(|group| group.coef);
-        let mut sums = vec![(Some(self.constant), Some(self.constant))];
-        for group in &self.groups {
-            sums.extend(sums.last().map(|&below| add(below, group.ends, group.coef)));
+        let constant = (Some(self.constant), Some(self.constant));
+        let mut sums = vec![constant];
+        for (nth, group) in self.groups.iter().enumerate() {
+            let below = sums[nth];
+            let plain = add(below, group.ends, group.coef);
+            let limit = self.groups.get(nth + 1).map_or(i128::MAX, |next| next.coef);
+            let capped = self.caps.iter().find(|cap| cap.0 == limit).map(|cap| add(constant, cap.1, 1));
+            sums.push(capped.map_or(plain, |capped| narrower(plain, capped)));
         }
         sums
     }
@@ -325,6 +371,19 @@ fn add(sum: Ends, ends: Ends, coef: i128) -> Ends {
         sum.zip(end).and_then(|(sum, end)| sum.checked_add(end.checked_mul(coef)?))
     };
     (end(sum.0, ends.0), end(sum.1, ends.1))
+}
+
+/// What lies in both.
+fn narrower(a: Ends, b: Ends) -> Ends {
+    let lo = match (a.0, b.0) {
+        (Some(a), Some(b)) => Some(a.max(b)),
+        (a, b) => a.or(b),
+    };
+    let hi = match (a.1, b.1) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    };
+    (lo, hi)
 }
 
 /// The greatest magnitude between two ends.

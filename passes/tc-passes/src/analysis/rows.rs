@@ -5,6 +5,7 @@
 //! constant coefficients only, can look at each on its own.
 
 use super::access::{Form, NestFacts, linear};
+use std::rc::Rc;
 use tc_arith::{BinaryOp, Expr, Node, Pool};
 use tc_dialects::tir;
 use tc_ir::Op;
@@ -82,7 +83,7 @@ fn split(facts: &mut NestFacts<'_>, form: &Form) -> Option<(Form, Form)> {
 
 fn split_by(facts: &mut NestFacts<'_>, form: &Form, size: Expr) -> Option<(Form, Form)> {
     let pool = &mut facts.algebra.analyzer.pool;
-    let mut row = Form { terms: Vec::new(), constant: 0, lanes: 1, stride: 0, row: form.row };
+    let mut row = Form { terms: Vec::new(), constant: 0, lanes: 1, stride: 0, row: form.row, caps: Rc::default() };
     let mut column = Form { terms: Vec::new(), ..form.clone() };
     for &(atom, coef) in &form.terms {
         match without(pool, atom, size) {
