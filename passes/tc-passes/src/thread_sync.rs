@@ -48,7 +48,7 @@
 //! # Limits
 //!
 //! A conflict inside a divergent condition is refused: the condition has to be divided by hand into the part before the
-//! barrier and the part after it. Conditions do not narrow the threads that are considered. A shuffle, at which a warp
+//! barrier and the part after it. Of conditions only those count that bound a part of an index. A shuffle, at which a warp
 //! has to meet, is refused where not all threads of the block come.
 //!
 //! # References
