@@ -101,8 +101,28 @@ impl Algebra {
         self.analyzer.pool.var(Algebra::var(value))
     }
 
-    /// Declares the range of the variable of the loop `op`, which must be a `tir.for`.
+    /// Declares the range of the variable of the loop `op`, a `tir.for`, whether what is asked lies inside of it or
+    /// not. Where the loop may not run, that there is such a variable says nothing of the sizes in its bounds: only what
+    /// these can be at all is taken from them.
     pub fn enter_loop(&mut self, func: &Func, op: Op) {
+        let (lo, hi) = (func.operand(op, 0), func.operand(op, 1));
+        let (lo, hi) = (self.expr(func, lo), self.expr(func, hi));
+        // A launch of no threads runs nothing at all.
+        let launches = matches!(tir::loop_kind(func, op), Some(LoopKind::Launch(_)));
+        let (start, end) = (self.analyzer.pool.as_const(lo), self.analyzer.pool.as_const(hi));
+        let runs = self.analyzer.pool.lt(lo, hi);
+        if launches || start.zip(end).is_some() || self.analyzer.can_prove(runs) {
+            return self.enter_body(func, op);
+        }
+        let (start, end) = (self.analyzer.bounds(lo), self.analyzer.bounds(hi));
+        // The range is not empty where the bounds are: what is asked of an empty one may be answered in any way.
+        let last = end.max().map(|end| end.saturating_sub(1).max(start.min().unwrap_or(i64::MIN)));
+        let var = self.declare(func, func.region_args(func.op_regions(op)[0])[0]);
+        self.analyzer.bind_range(var, start.min(), last);
+    }
+
+    /// Declares what holds in the body of the loop `op`, a `tir.for`: its variable lies between its bounds.
+    fn enter_body(&mut self, func: &Func, op: Op) {
         let (lo, hi) = (func.operand(op, 0), func.operand(op, 1));
         let (lo, hi) = (self.expr(func, lo), self.expr(func, hi));
         let iv = func.region_args(func.op_regions(op)[0])[0];
@@ -123,7 +143,7 @@ impl Algebra {
     pub fn enter_region(&mut self, func: &Func, region: Region) {
         let Some(op) = func.region_parent(region) else { return };
         if func.opcode(op) == tir::FOR {
-            self.enter_loop(func, op);
+            self.enter_body(func, op);
         } else if func.opcode(op) == tir::IF {
             self.assume(func, func.operand(op, 0), func.op_regions(op)[0] == region);
         }

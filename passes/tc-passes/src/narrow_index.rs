@@ -225,7 +225,7 @@ fn bound_region(func: &Func, region: Region, algebra: &mut Algebra, classes: &mu
         for &inner in func.op_regions(op) {
             let mark = algebra.analyzer.mark();
             if func.opcode(op) == tir::FOR {
-                algebra.enter_loop(func, op);
+                algebra.enter_region(func, inner);
             }
             for &arg in func.region_args(inner) {
                 bound(func, arg, algebra, classes);

@@ -43,8 +43,8 @@ impl Places<'_> {
 
     fn enter(&mut self, region: Region) {
         self.around.push(region);
-        if let Some(op) = self.func.region_parent(region).filter(|&op| self.func.opcode(op) == tir::FOR) {
-            self.ranges.enter_loop(self.func, op);
+        if self.func.region_parent(region).is_some_and(|op| self.func.opcode(op) == tir::FOR) {
+            self.ranges.enter_region(self.func, region);
         }
     }
 
