@@ -410,9 +410,9 @@ pub(crate) enum Preload {
     Coordinate(Coordinate),
     /// An axis of a stage of an operator.
     Axis(usize),
-    /// A scalar that the function computed before the launch; the number of its slot.
+    /// What the function computed before the launch; the number of its first slot. Each lane of a vector has one.
     Host(usize),
-    /// The magnitude of such a scalar.
+    /// The magnitudes of such a value.
     HostMag(usize, Elem),
 }
 
@@ -439,7 +439,7 @@ pub(crate) struct Kernel {
     pub(crate) threaded: bool,
     /// The values that a thread lays out for others at once, at the most.
     pub(crate) offered: usize,
-    /// Scalars that later kernels use; their components take the next host slots.
+    /// Values that later kernels may use; their components take the next host slots.
     pub(crate) exports: Vec<Reg>,
     /// The locations of this kernel's sites, whose numbers start at `site_base`.
     pub(crate) sites: Vec<Location>,

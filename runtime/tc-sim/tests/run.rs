@@ -141,6 +141,23 @@ fn values_computed_between_launches_reach_the_next() {
 }
 
 #[test]
+fn vectors_computed_between_launches_reach_the_next() {
+    let module = parse(
+        "tir.func @f(A: f32[4], B: f32[16]) {
+           let scale = A[1] + A[2]
+           let lanes = A[ramp(0, 1, 4)]
+           let twice = lanes + lanes
+           for t in 0..4 bind(threadIdx.x) {
+             B[ramp(t * 4, 1, 4)] = lanes + twice * broadcast(scale, 4)
+           }
+         }",
+    );
+    let report = run_f(&module, &[floats(&[1.0, 2.0, 3.0, 4.0]), Arg::Output]);
+    assert!(report.findings.is_empty(), "{:?}", report.findings);
+    assert_eq!(output(&report, 1), [11.0, 22.0, 33.0, 44.0].repeat(4));
+}
+
+#[test]
 fn shared_memory_is_one_a_block_and_local_memory_one_a_thread() {
     let module = parse(
         "tir.func @f(A: f32[128], B: f32[128]) {

@@ -22,8 +22,8 @@ pub(crate) enum Binding {
     Buffer(BufId),
     /// A number that was known before compiling.
     Known(Elem, u64),
-    /// A number that an earlier part of the program computes.
-    Host(usize, Elem),
+    /// A number or a vector that an earlier part of the program computes; the first of its slots.
+    Host(usize, Scalar),
     /// A buffer that is one in all; the number of its declaration.
     Global(usize),
     /// An on-chip buffer made at the top of the function: each kernel makes its own.
@@ -102,7 +102,7 @@ impl<'m> Compiler<'m, '_> {
         match self.frame().binding(value) {
             Binding::Value(val) => Ok(val),
             Binding::Known(elem, cell) => Ok(self.k.constant(elem, cell)),
-            Binding::Host(slot, elem) => Ok(self.k.host_value(slot, elem)),
+            Binding::Host(slot, ty) => Ok(self.k.host_value(slot, ty)),
             _ => match func.def_op(value) {
                 Some(op) if func.opcode(op) == arith::CONSTANT => self.literal(op),
                 _ => {

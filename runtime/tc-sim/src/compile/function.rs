@@ -228,10 +228,10 @@ impl<'m> Top<'m, '_> {
         let Compiler { k, mut frames, .. } = compiler;
         let mut frame = frames.pop().expect("a compiler has a function");
         let mut kernel = k.kernel;
-        for (value, val) in exports.into_iter().filter(|(_, val)| val.ty.lanes == 1) {
+        for (value, val) in exports {
             kernel.exports.push(val.reg);
-            frame.bind(value, Binding::Host(self.n_host, val.ty.elem));
-            self.n_host += 1;
+            frame.bind(value, Binding::Host(self.n_host, val.ty));
+            self.n_host += usize::from(val.ty.lanes.max(1));
         }
         for (value, op) in deferred {
             frame.bind(value, Binding::Deferred(op));

@@ -93,7 +93,12 @@ impl KernelBuilder {
     }
 
     fn preloaded(&mut self, preload: Preload, varying: bool) -> Reg {
-        self.kernel.regs.push(u16::from(varying));
+        self.preloaded_lanes(preload, u16::from(varying))
+    }
+
+    /// A register of `comps` components, or a uniform one for 0.
+    fn preloaded_lanes(&mut self, preload: Preload, comps: u16) -> Reg {
+        self.kernel.regs.push(comps);
         self.kernel.poisoned.push(false);
         let reg = self.kernel.regs.len() as Reg - 1;
         self.kernel.preloads.push((reg, preload));
@@ -143,15 +148,18 @@ impl KernelBuilder {
         Val { reg, mag: NO_REG, ty: Scalar::of(Elem::Index), varying: true, poison: false, owned: false }
     }
 
-    /// A scalar that was computed before the launch.
-    pub(crate) fn host_value(&mut self, slot: usize, elem: Elem) -> Val {
+    /// A number or a vector that was computed before the launch.
+    pub(crate) fn host_value(&mut self, slot: usize, ty: Scalar) -> Val {
         if let Some(&known) = self.host.get(&slot) {
             return known;
         }
-        let reg = self.preloaded(Preload::Host(slot), false);
-        let mut value = Val { reg, mag: NO_REG, ty: Scalar::of(elem), varying: false, poison: false, owned: false };
-        if self.mags && elem.is_float() {
-            value.mag = self.preloaded(Preload::HostMag(slot, elem), false);
+        // Only a plain number can be uniform.
+        let varying = ty.lanes > 1;
+        let comps = if varying { ty.lanes } else { 0 };
+        let reg = self.preloaded_lanes(Preload::Host(slot), comps);
+        let mut value = Val { reg, mag: NO_REG, ty, varying, poison: false, owned: false };
+        if self.mags && ty.elem.is_float() {
+            value.mag = self.preloaded_lanes(Preload::HostMag(slot, ty.elem), comps);
         }
         self.host.insert(slot, value);
         value

@@ -136,8 +136,10 @@ impl Group {
     fn preload(&self, launch: &Launch<'_>, blocks: &[u64], preload: Preload, cells: &mut [Cell]) {
         match preload {
             Preload::Const(value) => cells.fill(value),
-            Preload::Host(slot) => cells.fill(launch.host[slot]),
-            Preload::HostMag(slot, elem) => cells.fill(float_of(elem, launch.host[slot]).abs().to_bits()),
+            Preload::Host(slot) => self.fill_components(cells, |comp| launch.host[slot + comp]),
+            Preload::HostMag(slot, elem) => {
+                self.fill_components(cells, |comp| float_of(elem, launch.host[slot + comp]).abs().to_bits());
+            }
             Preload::Coordinate(coordinate) => {
                 let kernel = launch.kernel;
                 let dims = if coordinate.is_thread() { kernel.block } else { kernel.grid };
@@ -166,6 +168,13 @@ impl Group {
                 }
                 None => {}
             },
+        }
+    }
+
+    /// Gives each component of a value, which all lanes share, what `cell` says.
+    fn fill_components(&self, cells: &mut [Cell], cell: impl Fn(usize) -> Cell) {
+        for (comp, cells) in cells.chunks_mut(self.n).enumerate() {
+            cells.fill(cell(comp));
         }
     }
 
