@@ -1,6 +1,8 @@
 //! `thread-sync`: a barrier where one is needed, none where it is not, and never in divergent control.
 
-use crate::{becomes, refuses, run};
+use crate::{becomes, parse, refuses, run, run_on};
+use tc_pass::PassCx;
+use tc_sim::{CheckOptions, agree};
 
 /// The body of a launch nest of one block, before and after.
 #[track_caller]
@@ -249,4 +251,103 @@ fn a_call_that_nobody_knows_is_refused() {
         }",
     );
     assert!(found.iter().any(|finding| finding.message.contains("nobody knows what memory")), "{found:#?}");
+}
+
+/// A loop that runs zero times proves nothing: neither does its barrier order what surrounds it, nor are the sizes in
+/// its bounds such that it runs.
+#[test]
+fn a_loop_that_may_not_run_proves_nothing() {
+    // Were `k` below 1, as it is where the loop over `u` runs, the two halves would not meet.
+    let halves = |before: &str, between: &str| {
+        format!(
+            "for k in 0..2 {{
+              for u in 0..1 - k {{
+                B[tx] = A[tx]
+              }}
+              {before}
+              S[k * 32 + tx] = A[tx]
+              {between}
+              B[32 + tx] = S[63 - tx]
+            }}"
+        )
+    };
+    syncs("x=32", &halves("", ""), &halves("gpu.barrier(shared)", "gpu.barrier(shared)"));
+    // The barrier in the loop is there for its own iterations.
+    let inner = |around: &str, inside: &str| {
+        format!(
+            "for k in 0..2 {{
+              S[tx] = A[tx]
+              for u in 0..k {{
+                {inside}
+                for v in 0..8 {{
+                  S[32 + v] = A[v]
+                }}
+              }}
+              {around}
+              B[tx] = S[31 - tx] + S[63 - tx]
+            }}"
+        )
+    };
+    let (text, found) = run("thread-sync", &nest_of_32(&inner("", "")));
+    assert!(found.is_empty(), "{found:#?}");
+    let after_loop = text.rfind("gpu.barrier(shared)").expect("a barrier");
+    assert!(after_loop > text.find("for v").expect("the loop"), "{text}");
+}
+
+fn nest_of_32(body: &str) -> String {
+    format!(
+        "tir.func @f(A: f32[1024], B: f32[1024]) attributes {{noalias}} {{
+          for tx in 0..32 bind(threadIdx.x) {{
+            alloc S: f32[1024] in shared
+            {body}
+          }}
+        }}"
+    )
+}
+
+/// Whatever stands before, in and after a loop that may run zero times, at every size: the threaded program is the
+/// phased one, and no thread races another.
+#[test]
+fn barriers_suffice_around_loops_of_zero_iterations() {
+    let bounds = ["0..n", "0..n - k", "k..n", "0..1 - k", "0..(1 - k) / 2 + n - 1", "0..min(k, n) - 1"];
+    let cells = ["tx", "7 - tx", "k * 8 + tx", "15 - tx", "n * 8 + tx", "u * 8 + 7 - tx"];
+    for nth in 0..bounds.len() * cells.len() * cells.len() {
+        let (bound, first) = (bounds[nth % bounds.len()], cells[nth / bounds.len() % cells.len()]);
+        let second = cells[nth / bounds.len() / cells.len()];
+        // Where `u` is not in scope, its place is its first value's.
+        let (outer, third) = (first.replace("u *", "0 *"), second.replace("u *", "1 *"));
+        let text = format!(
+            "tir.func @f<n: 0..3 = 0>(A: f32[64], B: f32[64]) attributes {{noalias}} {{
+              for tx in 0..8 bind(threadIdx.x) {{
+                alloc S: f32[64] in shared
+                alloc L: f32[1] in local
+                L[0] = 0.0
+                for i in 0..8 {{
+                  S[tx * 8 + i] = A[tx * 8 + i]
+                }}
+                for k in 0..3 {{
+                  S[{outer}] = A[tx] + cast<f32>(k)
+                  for u in {bound} {{
+                    L[0] = L[0] + S[{second}]
+                    S[{first}] = A[tx + 8]
+                  }}
+                  L[0] = L[0] + S[{third}] * 2.0
+                }}
+                B[tx] = L[0]
+              }}
+            }}"
+        );
+        let before = parse(&text);
+        let mut after = before.clone();
+        let mut cx = PassCx::default();
+        run_on(&mut after, "thread-sync", &mut cx);
+        assert!(!cx.diagnostics.has_errors(), "{:#?}\n{text}", cx.diagnostics);
+        for n in 0..3 {
+            let options =
+                CheckOptions { sizes: [("n".to_string(), n)].into(), serial: true, ..CheckOptions::default() };
+            let report = agree(&before, &after, "f", &options);
+            let report = report.unwrap_or_else(|diagnostic| panic!("n = {n}: {diagnostic:#?}\n{text}"));
+            assert!(report.agrees(), "n = {n}: {report}\n{}", after.items[0]);
+        }
+    }
 }
