@@ -150,8 +150,9 @@ pub(super) fn reduce(func: &Func, op: Op, found: &mut Diagnostics) {
     }
 }
 
-/// No division by a literal zero: no place of an operator that may be evaluated has one.
+/// An operator returns what it declares, and divides by no literal zero: no place of it that may be evaluated does.
 pub(super) fn operator(func: &Func, _: Op, found: &mut Diagnostics) {
+    declared_results(func, found);
     for op in all_ops(func) {
         let divides = matches!(func.opcode(op), arith::DIV | arith::MOD | arith::TDIV | arith::TMOD);
         if divides
@@ -162,6 +163,37 @@ pub(super) fn operator(func: &Func, _: Op, found: &mut Diagnostics) {
             found.push(error(func, op, "division", "division by zero".to_string()).help(help));
         }
     }
+}
+
+/// What is returned has the element types and extents that the header declares, if it does. Extents over sizes may be
+/// written in many ways and are compared where both are integers.
+fn declared_results(func: &Func, found: &mut Diagnostics) {
+    let declared = &func.header.results;
+    let end = func.terminator(func.body()).filter(|&end| func.role(end) == Role::Return);
+    let Some(end) = end.filter(|_| !declared.is_empty()) else { return };
+    let returned = func.operands(end);
+    if returned.len() != declared.len() {
+        let text = format!("`@{}` declares {} results and returns {}", func.symbol(), declared.len(), returned.len());
+        return found.push(error(func, end, "results", text).help("a header names the type of each tensor returned"));
+    }
+    for (result, &value) in declared.iter().zip(returned) {
+        let (want, have) = (result.ty, func.value_type(value));
+        if is_alike(func, want, have) {
+            continue;
+        }
+        let (want, have, name) = (func.show_type(want), func.show_type(have), func.value_text(value));
+        let text = format!("`@{}` declares `{want}`, and returns `{name}`, which is `{have}`", func.symbol());
+        let help = format!("declare `{have}`, or compute a tensor of that type; `cast<…>` converts elements");
+        found.push(error(func, end, "type", text).help(help));
+    }
+}
+
+/// Have the two types of tensors one element type, and extents that are not known to differ?
+fn is_alike(func: &Func, a: Type, b: Type) -> bool {
+    let parts = |ty| func.as_shaped(ty).map_or((ty, &[][..]), |(elem, shape, _)| (elem, shape));
+    let ((a, extents), (b, others)) = (parts(a), parts(b));
+    let differs = |(&a, &b)| func.as_int(a).zip(func.as_int(b)).is_some_and(|(a, b)| a != b);
+    a == b && extents.len() == others.len() && !extents.iter().zip(others).any(differs)
 }
 
 /// A combiner takes the values so far and as many new ones of the same types, and yields the next; so does its identity,
