@@ -2,7 +2,7 @@
 //!
 //! # Input form
 //!
-//! Any program.
+//! A program whose buffers hold no `index`: elements in memory have the width that the operator gives them.
 //!
 //! # Output form
 //!
@@ -48,6 +48,7 @@ use tc_ir::rewrite::rewrite_ops;
 use tc_ir::walk::all_ops;
 use tc_ir::{Builder, Elem, Func, Op, Opcode, Region, Rewriter, Scalar, Type, Value};
 use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
+use tc_support::Diagnostic;
 
 tc_pass::options! {
     /// `narrow-index` has no options.
@@ -70,7 +71,7 @@ pub struct NarrowIndex;
 
 impl FuncPass for NarrowIndex {
     fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
-        if !has_index(func) {
+        if refuse_buffers(func, cx) || !has_index(func) {
             return false;
         }
         convert_sizes(func);
@@ -87,6 +88,24 @@ impl FuncPass for NarrowIndex {
         });
         true
     }
+}
+
+/// What lies in memory has a width that everybody who reads it knows: a buffer of `index` has none.
+fn refuse_buffers(func: &Func, cx: &mut PassCx) -> bool {
+    let of_ops = all_ops(func).flat_map(|op| func.results(op).map(move |value| (value, func.op_location(op))));
+    let of_params = func.params().iter().map(|&param| (param, func.location(func.header.loc)));
+    let mut refused = false;
+    for (buffer, at) in of_params.chain(of_ops) {
+        let elem = func.as_shaped(func.value_type(buffer)).and_then(|(elem, _, _)| func.as_scalar(elem));
+        if elem.is_some_and(|elem| elem.elem == Elem::Index) {
+            let text =
+                format!("`{}` holds elements of `index`, which have no width in memory", func.value_text(buffer));
+            let help = "compute elements of `i32` or `i64`: `cast<i32>(…)`";
+            cx.report(Diagnostic::error("index-in-memory", at, text).help(help));
+            refused = true;
+        }
+    }
+    refused
 }
 
 /// Puts a conversion at the head for each size that is computed with, so that only that has a width: the size itself
