@@ -14,7 +14,7 @@ const COMBINERS: &[(Elem, &[&str], &str)] = &[
     (Elem::F32, &["V"], "yield a0 + b0"),
     (Elem::F64, &["V"], "yield max(a0, b0)"),
     (Elem::F16, &["V"], "yield min(a0, b0)"),
-    (Elem::BF16, &["V", "V"], "let keep = a0 >= b0\nyield select(keep, a0, b0), select(keep, b1, a1)"),
+    (Elem::BF16, &["V", "cast<bf16>(t % 7)"], "let keep = a0 >= b0\nyield select(keep, a0, b0), select(keep, a1, b1)"),
     (Elem::I8, &["V"], "yield b0"),
     (Elem::U16, &["V"], "yield a0 ^ b0"),
     (Elem::I64, &["V"], "yield a0 + b0"),
