@@ -14,8 +14,8 @@ use tc_ir::{AttrData, Func, Module, keys};
 
 /// Trials at most.
 const MAX_TRIALS: usize = 6;
-/// A loop of more iterations is no tile.
-const MAX_TILE: i64 = 128;
+/// A loop of more iterations is no tile: a block has no more threads.
+const MAX_TILE: i64 = 1024;
 /// Sizes are halved until their product is no more than this.
 const MAX_PRODUCT: i64 = 1 << 20;
 /// How far a size is moved to where the facts hold.

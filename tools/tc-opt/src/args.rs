@@ -156,10 +156,13 @@ pub struct Args {
 
     /// With --member-of, ask about this schedule alone
     #[arg(long, value_name = "SCHEDULE", require_equals = true, requires = "member_of")]
+    #[arg(conflicts_with_all = ["list_space", "list_space_points"])]
     pub member: Option<String>,
 
-    /// A value for a size or a parameter, with --list-space, --list-space-points and --member-of
+    /// A value for a size or a parameter, with --list-space, --list-space-points and --member-of; a pipeline is told by
+    /// `schedule{param="NAME=VALUE"}`
     #[arg(short = 'D', long = "define", value_name = "NAME=VALUE", value_parser = define, allow_hyphen_values = true)]
+    #[arg(conflicts_with = "pass_pipeline")]
     pub defines: Vec<(String, i64)>,
 
     /// How many points of a space are judged or compared, from the first on

@@ -69,6 +69,7 @@ fn symbol(text: &str) -> Result<String, String> {
 /// Without --check and --bench it evaluates an operator by its definition, or under the schedule that is named.
 #[derive(Clone, Parser, Debug)]
 #[command(name = "tc-run", version, max_term_width = 120)]
+#[command(group = clap::ArgGroup::new("measured").args(["check", "bench"]).multiple(true))]
 #[command(after_help = "Exit status: 0 fine, 1 the input is at fault, 2 the call is at fault, 3 a bug of tc.")]
 pub struct Args {
     /// The file to read; `-` is the standard input
@@ -111,8 +112,8 @@ pub struct Args {
     #[arg(long)]
     pub check: bool,
 
-    /// Of a schedule with parameters, check so many valid points that the seed chooses, instead of the first
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    /// Of a schedule with parameters, check or time so many valid points that the seed chooses, instead of the first
+    #[arg(long, value_name = "N", requires = "measured", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub points: Option<u32>,
 
     /// Measure how long one run takes
@@ -182,5 +183,6 @@ mod tests {
         }
         assert!(parse(&["--device", "cuda:x"]).expect_err("no number").contains("cuda:N"));
         assert!(parse(&["--check", "--output", "B=b.npy"]).is_err());
+        assert!(parse(&["--points", "3"]).is_err() && parse(&["--points", "3", "--bench"]).is_ok());
     }
 }
