@@ -131,6 +131,9 @@ fn by_definition(
     options: &CheckOptions,
 ) -> tc_sim::Result<AgreeReport> {
     let report = check_against_definition(definition, program, options)?;
+    if let Some(why) = report.at_fault() {
+        return Err(why);
+    }
     Ok(AgreeReport {
         cells: report.cells,
         inputs: report.inputs,

@@ -90,6 +90,8 @@ pub fn settle(compiler: &Compiler, case: &mut Case, tally: &mut Tally) -> Result
                         case.passes.remove(at);
                     }
                     "thread-sync" => case.passes.truncate(at),
+                    // Sizes that may not stay open are fixed.
+                    "schedule" => case.passes[at].text = gone.name.clone(),
                     "hoist-alloc" if !gone.added => case.passes.truncate(at),
                     _ => {
                         case.passes.remove(at);
@@ -176,6 +178,8 @@ fn final_checks(
     tally.cells += report.cells;
     if report.findings.count(FindingKind::Limit) > 0 {
         *tally.uncompared.entry("definition: running it costs too much".to_string()).or_default() += 1;
+    } else if report.at_fault().is_some() {
+        *tally.uncompared.entry("definition: the operator is at fault".to_string()).or_default() += 1;
     } else if !report.is_ok() {
         let found: Diagnostics = report.diagnostics().into_iter().collect();
         let first = found.iter().find(|found| found.is_error()).map_or("", |found| found.code);
@@ -215,7 +219,15 @@ fn refused(case: &Case, found: &Diagnostics, sources: &Sources, name: &str, at: 
     if matches!(name, "schedule" | "parse" | "verify") {
         let places = std::iter::once(&error.location).chain(error.labels.iter().map(|label| &label.location));
         let directive = places.filter_map(|place| directive_at(case, place, sources)).next();
-        return directive.map_or_else(|| fail(error), |at| End::Refused(Place::Directive(at), error.code));
+        // An axis of an open size starts at 0.
+        let is_open = case.passes.get(at).is_some_and(|pass| pass.text.contains("symbolic"));
+        return match directive {
+            Some(at) => End::Refused(Place::Directive(at), error.code),
+            None if name == "schedule" && is_open && error.code == "extent" => {
+                End::Refused(Place::Pass(at), error.code)
+            }
+            None => fail(error),
+        };
     }
     // A pipeline that cannot be is the schedule's wish.
     if name == "software-pipeline" && error.code == "stages" {

@@ -64,13 +64,17 @@ impl fmt::Display for AgreeReport {
 /// Runs `@name` of both modules on the same inputs and compares all outputs.
 ///
 /// Each may be an operator or a program at any stage. On integers whose sums are exact the outputs must be equal
-/// (zeros of either sign are), on reals within the bound that [`crate::tolerance`] states.
+/// (zeros of either sign are), on reals within the bound that [`crate::tolerance`] states. An operator that is at fault
+/// on the inputs, by what it reads or computes, is compared with no program: that is an error, which says so.
 pub fn agree(before: &Module, after: &Module, name: &str, options: &CheckOptions) -> Result<AgreeReport> {
     let is_operator = |module: &Module| module.function(name).is_some_and(|func| func.header.opcode == te::FUNC);
     match (is_operator(before), is_operator(after)) {
         (true, true) => operators(before, after, name, options),
         (true, false) => {
             let report = check_against_definition((before, name), (after, name), options)?;
+            if let Some(why) = report.at_fault() {
+                return Err(why);
+            }
             let errors = report.findings.iter().filter(|finding| finding.kind.is_error());
             Ok(AgreeReport {
                 cells: report.cells,

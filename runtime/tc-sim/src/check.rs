@@ -93,6 +93,8 @@ pub struct CheckReport {
     pub same_value_races: u64,
     /// All that was found.
     pub findings: Findings,
+    /// Where the definition itself is at fault on some input: what the program does there says nothing of it.
+    pub undefined: Option<Box<Diagnostic>>,
     /// Only some blocks were run, or only some cells compared.
     pub sampled: bool,
     /// Steps done, the definition's included.
@@ -118,9 +120,18 @@ impl CheckReport {
         self.races += other.races;
         self.same_value_races += other.same_value_races;
         self.findings.merge(other.findings, limits.findings);
+        self.undefined = self.undefined.take().or(other.undefined);
         self.sampled |= other.sampled;
         self.steps += other.steps;
         self.wall_time += other.wall_time;
+    }
+
+    /// Why nothing can be said of the program: its operator is at fault on inputs that were tried. A race, or a cell that
+    /// differs, says something in any case.
+    pub fn at_fault(&self) -> Option<Box<Diagnostic>> {
+        let why = self.undefined.as_deref().filter(|_| self.races == 0 && self.difference.is_none())?;
+        let text = format!("the operator is at fault: {}", why.message);
+        Some(Box::new(Diagnostic::error(why.code, why.location.clone(), text)))
     }
 
     /// What is wrong, as diagnostics; remarks included.
@@ -219,6 +230,8 @@ pub fn check_against_definition(
         let evaluation = defined.evaluate_with(&tensors, cells.as_deref(), !round.is_integers())?;
         report.steps += evaluation.steps;
         if !is_sound(&evaluation.findings) {
+            let fault = evaluation.findings.iter().find(|finding| finding.kind != FindingKind::Limit);
+            report.undefined = fault.map(|finding| Box::new(finding.diagnostic.clone()));
             report.findings.merge(evaluation.findings, options.limits.findings);
             break;
         }
