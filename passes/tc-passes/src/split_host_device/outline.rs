@@ -1,9 +1,9 @@
 //! One nest: what it takes from outside, its kernel, and the call in its place.
 
-use crate::analysis::invariant::runs_anywhere;
 use indexmap::IndexSet;
 use tc_dialects::{forms, tir};
 use tc_ir::clone::Importer;
+use tc_ir::effects;
 use tc_ir::func::{ParamDecl, SymbolDecl};
 use tc_ir::walk::{all_ops, is_inside, ops_under};
 use tc_ir::{Attr, AttrData, Attrs, Builder, Def, Func, Locs, Name, Op, Rewriter, TypeData, Value, keys};
@@ -80,10 +80,11 @@ fn defined_in(func: &Func, value: Value, nest: Op) -> bool {
     }
 }
 
-/// Arithmetic that may run anywhere and so is not worth a parameter.
+/// Arithmetic, which is not worth a parameter. The host has come by it, so a kernel that computes it again does not fail
+/// where the program would not.
 fn is_cheap(func: &Func, op: Op) -> bool {
     let number = func.result(op).is_some_and(|value| func.value_scalar(value).is_some());
-    number && func.op_regions(op).is_empty() && runs_anywhere(func, op)
+    number && func.op_regions(op).is_empty() && effects::summary(func, op).is_pure()
 }
 
 /// The kernel of `nest`.

@@ -269,15 +269,17 @@ impl<'m> Top<'m, '_> {
                     self.declarations.list.push(seen);
                     Binding::Global(self.declarations.list.len() - 1)
                 }
-                Binding::Unset => match known_int(&mut frame, arg, 0).zip(callee.value_scalar(param)) {
-                    Some((value, scalar)) if scalar.elem.is_int() => {
-                        Binding::Known(scalar.elem, crate::cell::of_int(value))
+                // The extents of launches are known before the program runs, what the host computes of sizes included.
+                other @ (Binding::Unset | Binding::Host(..)) => {
+                    let def = func.def_op(arg).filter(|&def| func.opcode(def) == arith::CONSTANT);
+                    match (known_int(&mut frame, arg, 0).zip(callee.value_scalar(param)), def) {
+                        (Some((value, scalar)), _) if scalar.elem.is_int() => {
+                            Binding::Known(scalar.elem, crate::cell::of_int(value))
+                        }
+                        (_, Some(def)) => self.literal(func, def),
+                        _ => other,
                     }
-                    _ => match func.def_op(arg).filter(|&def| func.opcode(def) == arith::CONSTANT) {
-                        Some(def) => self.literal(func, def),
-                        None => Binding::Unset,
-                    },
-                },
+                }
                 other => other,
             };
             inner.bind(param, binding);
