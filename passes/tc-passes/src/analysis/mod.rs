@@ -4,6 +4,7 @@ pub(crate) mod access;
 mod caps;
 pub(crate) mod conflict;
 pub(crate) mod dead;
+mod difference;
 pub(crate) mod fold;
 pub(crate) mod inlining;
 pub(crate) mod invariant;
