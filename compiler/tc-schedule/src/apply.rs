@@ -9,8 +9,8 @@ use crate::remedy::{Change, Patch};
 use crate::space::Domain;
 use crate::value::eval_op;
 use tc_dialects::sched;
-use tc_ir::opdef::Role;
 use tc_ir::func::Def;
+use tc_ir::opdef::Role;
 use tc_ir::{Func, Op, Region, Value, keys};
 use tc_support::{Diagnostic, Diagnostics, suggest};
 

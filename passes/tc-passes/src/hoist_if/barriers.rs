@@ -45,9 +45,8 @@ impl Barriers {
 /// Does `op` hold an access to memory that threads share and some op of `nest` writes? Without one no barrier has to
 /// stand inside, and to know that is cheaper than to plan them all.
 fn touches_what_threads_share(func: &Func, nest: Op, op: Op) -> bool {
-    let is_own = |buffer: Value| {
-        func.as_shaped(func.value_type(buffer)).is_some_and(|(_, _, scope)| scope == Some(keys::LOCAL))
-    };
+    let is_own =
+        |buffer: Value| func.as_shaped(func.value_type(buffer)).is_some_and(|(_, _, scope)| scope == Some(keys::LOCAL));
     let mut shared: Vec<Value> = Vec::new();
     for inner in ops_under(func, func.op_regions(op)[0]) {
         for (place, _) in effects::accesses(func, inner) {
