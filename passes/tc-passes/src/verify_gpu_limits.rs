@@ -32,6 +32,7 @@
 //! CUDA C++ Programming Guide 12.9, section 17.2.
 
 use crate::analysis::launch::{Extent, Nest, nests};
+use crate::analysis::target;
 use tc_dialects::forms;
 use tc_dialects::tir::{self, Coordinate};
 use tc_ir::walk::{all_ops, is_inside};
@@ -56,21 +57,12 @@ pub const INFO: PassInfo = PassInfo {
     make: |raw| Options::read(raw).map(|_| PassKind::Func(tir::FUNC, Box::new(VerifyGpuLimits))),
 };
 
-/// The target where a run names none.
-const DEFAULT_TARGET: &str = "sm_90";
-
 /// The pass.
 pub struct VerifyGpuLimits;
 
 impl FuncPass for VerifyGpuLimits {
     fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
-        let target = match cx.get::<Target>().copied().map_or_else(|| Target::parse(DEFAULT_TARGET), Ok) {
-            Ok(target) => target,
-            Err(diagnostic) => {
-                cx.report(diagnostic);
-                return false;
-            }
-        };
+        let target = target::of_run(cx);
         for op in nests(func) {
             let nest = Nest::of(func, op);
             let extents = extents(func, &nest, &target);

@@ -101,7 +101,30 @@ pub(crate) fn reason(func: &Func, obstacle: Obstacle) -> (String, Op, String) {
     }
 }
 
+/// The facts of one launch nest after another: loops come in the order of the text, so those of one nest come together.
+pub(crate) struct NestByNest<'f> {
+    func: &'f Func,
+    known: Option<(Op, NestFacts<'f>)>,
+}
+
+impl<'f> NestByNest<'f> {
+    /// Knows nothing yet of the nests of `func`.
+    pub(crate) fn new(func: &'f Func) -> NestByNest<'f> {
+        NestByNest { func, known: None }
+    }
+
+    /// The facts of the nest that `op` stands in.
+    pub(crate) fn facts(&mut self, op: Op) -> &mut NestFacts<'f> {
+        let home = outermost(self.func, op);
+        let facts = match self.known.take() {
+            Some((nest, facts)) if nest == home => facts,
+            _ => NestFacts::new(self.func, home),
+        };
+        &mut self.known.insert((home, facts)).1
+    }
+}
+
 /// The outermost loop around `op`, or `op`: what facts about `op` are collected for.
-pub(crate) fn outermost(func: &Func, op: Op) -> Op {
+fn outermost(func: &Func, op: Op) -> Op {
     tc_ir::walk::ancestors(func, op).filter(|&outer| func.opcode(outer) == tir::FOR).last().unwrap_or(op)
 }

@@ -17,5 +17,6 @@ pub(crate) mod remake;
 mod rows;
 pub(crate) mod structure;
 pub(crate) mod sync;
+pub(crate) mod target;
 pub(crate) mod touched;
 pub(crate) mod uniform;

@@ -1,8 +1,7 @@
 //! Which loops run in step.
 
-use crate::analysis::access::NestFacts;
 use crate::analysis::launch::loop_var;
-use crate::analysis::lockstep;
+use crate::analysis::lockstep::{self, NestByNest};
 use tc_dialects::algebra::const_extent;
 use tc_dialects::tir::{self, LoopKind};
 use tc_ir::walk::all_ops;
@@ -37,14 +36,9 @@ pub(super) fn decide(func: &Func) -> Result<Vec<Step>, Diagnostics> {
         return Err(found);
     }
     let mut steps = Vec::new();
-    let mut facts: Option<(Op, NestFacts<'_>)> = None;
+    let mut nests = NestByNest::new(func);
     for op in loops {
-        let home = lockstep::outermost(func, op);
-        let known = match facts.take() {
-            Some((nest, known)) if nest == home => known,
-            _ => NestFacts::new(func, home),
-        };
-        let (_, known) = facts.insert((home, known));
+        let known = nests.facts(op);
         let extent = const_extent(func, op).unwrap_or(0);
         let kept = if extent > MAX_THREADS {
             let reason = format!("there are {extent} of them, more than {MAX_THREADS}");

@@ -58,6 +58,7 @@ mod lives;
 mod place;
 
 use crate::analysis::launch::nests;
+use crate::analysis::target;
 use lives::Life;
 use tc_dialects::{forms, tir};
 use tc_ir::uses::Uses;
@@ -66,7 +67,6 @@ use tc_ir::walk::{all_ops, is_inside};
 use tc_ir::{AttrData, Builder, Elem, Func, Name, Op, Rewriter, Type, TypeData, Value, keys};
 use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
 use tc_support::Diagnostic;
-use tc_target::Target;
 
 tc_pass::options! {
     /// What `merge-shared-memory` can be told.
@@ -87,9 +87,6 @@ pub const INFO: PassInfo = PassInfo {
     make: |raw| Options::read(raw).map(|options| PassKind::Func(tir::FUNC, Box::new(MergeSharedMemory { options }))),
 };
 
-/// The target where a run names none.
-const DEFAULT_TARGET: &str = "sm_90";
-
 /// The alignment in bytes that buffers have unless they say otherwise.
 const DEFAULT_ALIGNMENT: u64 = 16;
 
@@ -101,13 +98,7 @@ pub struct MergeSharedMemory {
 
 impl FuncPass for MergeSharedMemory {
     fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
-        let target = match cx.get::<Target>().copied().map_or_else(|| Target::parse(DEFAULT_TARGET), Ok) {
-            Ok(target) => target,
-            Err(diagnostic) => {
-                cx.report(diagnostic);
-                return false;
-            }
-        };
+        let target = target::of_run(cx);
         let mut changed = false;
         for nest in nests(func) {
             let Some(chosen) = self.choose(func, nest, target.static_shared_per_block) else { continue };

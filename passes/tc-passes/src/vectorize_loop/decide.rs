@@ -2,7 +2,7 @@
 
 use crate::analysis::access::NestFacts;
 use crate::analysis::launch::loop_var;
-use crate::analysis::lockstep;
+use crate::analysis::lockstep::{self, NestByNest};
 use crate::analysis::touched::Touched;
 use tc_dialects::algebra::const_extent;
 use tc_dialects::tir::{self, LoopKind};
@@ -43,14 +43,9 @@ pub(super) fn decide(func: &Func) -> Result<Vec<Step>, Diagnostics> {
         return Err(found);
     }
     let mut steps = Vec::new();
-    let mut facts: Option<(Op, NestFacts<'_>)> = None;
+    let mut nests = NestByNest::new(func);
     for op in loops {
-        let home = lockstep::outermost(func, op);
-        let known = match facts.take() {
-            Some((nest, known)) if nest == home => known,
-            _ => NestFacts::new(func, home),
-        };
-        let (_, known) = facts.insert((home, known));
+        let known = nests.facts(op);
         steps.push(Step { op, verdict: verdict(func, op, known) });
     }
     Ok(steps)
