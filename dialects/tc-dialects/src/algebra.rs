@@ -9,7 +9,7 @@
 
 mod build;
 
-pub use build::{build, build_with};
+pub use build::{build, build_op, build_with};
 
 use crate::arith::{self, Predicate};
 use crate::tir::{self, LoopKind};

@@ -5,7 +5,8 @@ use crate::body::{Arg, Block, Extra, Inst, InstKind, Vars};
 use crate::graph::Kind;
 use crate::size::Size;
 use rustc_hash::FxHashMap;
-use tc_arith::{BinaryOp, Expr, Node, Var};
+use tc_arith::{Expr, Node, Var};
+use tc_dialects::algebra::build_op;
 use tc_dialects::{arith, tir};
 use tc_ir::builder::OpSpec;
 use tc_ir::func::Locs;
@@ -219,28 +220,7 @@ impl<'a> Emitter<'a> {
             Node::Not(_) => arith::NOT,
             Node::Likely(_) => arith::LIKELY,
             Node::Select(..) => arith::SELECT,
-            Node::Binary(op, ..) => match op {
-                BinaryOp::Add => arith::ADD,
-                BinaryOp::Sub => arith::SUB,
-                BinaryOp::Mul => arith::MUL,
-                BinaryOp::FloorDiv => arith::DIV,
-                BinaryOp::FloorMod => arith::MOD,
-                BinaryOp::TruncDiv => arith::TDIV,
-                BinaryOp::TruncMod => arith::TMOD,
-                BinaryOp::Min => arith::MIN,
-                BinaryOp::Max => arith::MAX,
-                BinaryOp::And => arith::AND,
-                BinaryOp::Or => arith::OR,
-                BinaryOp::Shl => arith::SHL,
-                BinaryOp::Shr => arith::SHR,
-                BinaryOp::BitAnd => arith::BITAND,
-                BinaryOp::BitOr => arith::BITOR,
-                BinaryOp::BitXor => arith::BITXOR,
-                BinaryOp::Eq => return self.compare("eq", &args),
-                BinaryOp::Ne => return self.compare("ne", &args),
-                BinaryOp::Lt => return self.compare("lt", &args),
-                BinaryOp::Le => return self.compare("le", &args),
-            },
+            Node::Binary(op, ..) => return build_op(&mut self.builder(), op, &args),
             Node::Const(_) | Node::Bool(_) | Node::Var(_) => unreachable!("leaves are made where they are visited"),
         };
         self.builder().value(opcode, &args, &[])

@@ -113,7 +113,12 @@ fn build_binary(b: &mut Builder<'_>, op: BinaryOp, args: &[Value], elem: Elem) -
     if let Some(value) = truth_itself(b, op, args) {
         return value;
     }
-    let args = &alike(b, args, elem)[..];
+    let args = alike(b, args, elem);
+    build_op(b, op, &args)
+}
+
+/// Makes the op of `op` on two operands of one type.
+pub fn build_op(b: &mut Builder<'_>, op: BinaryOp, args: &[Value]) -> Value {
     let opcode = match op {
         BinaryOp::Add => arith::ADD,
         BinaryOp::Sub => arith::SUB,
