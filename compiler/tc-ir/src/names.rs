@@ -68,6 +68,20 @@ known_keys! {
     AXES = "axes",
     MODE = "mode",
     WIDTH = "width",
+    TENSORIZE = "tensorize",
+    ASYNC = "async",
+    SWIZZLE = "swizzle",
+    SWIZZLED = "swizzled",
+    STRIDE = "stride",
+    TRANSPOSED = "transposed",
+    A_LAYOUT = "a_layout",
+    B_LAYOUT = "b_layout",
+    WHEN = "when",
+    PENDING = "pending",
+    ROW_MAJOR = "row_major",
+    COL_MAJOR = "col_major",
+    NUMERICS = "numerics",
+    OFFSET_FACTOR = "offset_factor",
 }
 
 /// The names of one function, in one piece of text: a name costs its letters, an offset and a place in the index.

@@ -12,11 +12,14 @@ pub enum Scope {
     WmmaA,
     WmmaB,
     WmmaAccumulator,
+    MmaA,
+    MmaB,
+    MmaAccumulator,
 }
 
 impl Scope {
     /// All of them, from the widest to the narrowest.
-    pub const ALL: [Scope; 8] = [
+    pub const ALL: [Scope; 11] = [
         Scope::Global,
         Scope::Shared,
         Scope::SharedDyn,
@@ -25,6 +28,9 @@ impl Scope {
         Scope::WmmaA,
         Scope::WmmaB,
         Scope::WmmaAccumulator,
+        Scope::MmaA,
+        Scope::MmaB,
+        Scope::MmaAccumulator,
     ];
 
     /// The name in text.
@@ -38,6 +44,9 @@ impl Scope {
             Scope::WmmaA => "wmma.matrix_a",
             Scope::WmmaB => "wmma.matrix_b",
             Scope::WmmaAccumulator => "wmma.accumulator",
+            Scope::MmaA => "mma.matrix_a",
+            Scope::MmaB => "mma.matrix_b",
+            Scope::MmaAccumulator => "mma.accumulator",
         }
     }
 
@@ -54,9 +63,9 @@ impl Scope {
             Scope::Shared | Scope::SharedDyn => 1,
             Scope::Warp => 2,
             Scope::Local => 3,
-            Scope::WmmaA => 4,
-            Scope::WmmaB => 5,
-            Scope::WmmaAccumulator => 6,
+            Scope::WmmaA | Scope::MmaA => 4,
+            Scope::WmmaB | Scope::MmaB => 5,
+            Scope::WmmaAccumulator | Scope::MmaAccumulator => 6,
         }
     }
 

@@ -5,14 +5,17 @@
 //! - [`te`] has operators.
 //! - [`sched`] has schedules.
 //! - [`gpu`] has barriers and what else a group of threads does together.
-//! - [`wmma`] has matrix fragments.
+//! - [`wmma`] has matrix fragments of a warp, [`mma`] tiles of which is known which thread holds what.
 //!
-//! [`algebra`] takes index expressions into `tc-arith` and back; [`forms`] says what a program may hold at each stage.
+//! [`algebra`] takes index expressions into `tc-arith` and back; [`forms`] says what a program may hold at each stage;
+//! [`fragment`] has what `wmma` and `mma` share.
 
 pub mod algebra;
 pub mod arith;
 pub mod forms;
+pub mod fragment;
 pub mod gpu;
+pub mod mma;
 pub mod sched;
 pub mod te;
 pub mod tir;
@@ -24,7 +27,9 @@ use tc_ir::Registry;
 /// A registry with all dialects of this crate.
 pub fn registry() -> Registry {
     let mut registry = Registry::new();
-    for dialect in [arith::DIALECT, tir::DIALECT, te::DIALECT, sched::DIALECT, gpu::DIALECT, wmma::DIALECT] {
+    for dialect in
+        [arith::DIALECT, tir::DIALECT, te::DIALECT, sched::DIALECT, gpu::DIALECT, wmma::DIALECT, mma::DIALECT]
+    {
         registry.register(dialect).expect("names and numbers of the built-in dialects differ");
     }
     registry

@@ -3,13 +3,17 @@
 //! A warp is 32 threads whose numbers follow each other, the number of a thread being
 //! `threadIdx.x + threadIdx.y * extent of x + threadIdx.z * extent of x * extent of y`.
 
+mod copies;
 mod verify;
 
 use tc_ir::opdef::{Effect, Infer, RegionDef, Results};
 
+pub use copies::copied_bytes;
 pub use verify::reduced_axes;
 
 const COMBINE: &[RegionDef] = &[RegionDef { name: "combine", optional: false }];
+/// Of one thread, but nothing that accesses memory moves across it.
+const ORDERED: Effect = Effect { synchronises: true, ..Effect::PINNED };
 const TOGETHER: Effect = Effect { synchronises: true, convergent: true, ..Effect::PINNED };
 
 tc_ir::dialect! {
@@ -27,4 +31,16 @@ tc_ir::dialect! {
     /// The value that another lane of the warp holds: that of lane number `lane` (`idx`), of the lane so many further on (`down`) or back (`up`), or of the one whose number is the own one `xor` it. Lanes are counted within groups of `width`, 32 where it is left out, and `lane` is below that; where the group or the block ends before, it is the own value.
     Shuffle SHUFFLE "shuffle" (value: value, lane: value, mode: word, width: int key opt)
     { results: Results::Count(1), infer: Infer::By(verify::infer_shuffle), effect: Effect { convergent: true, ..Effect::PINNED }, verify: Some(verify::shuffle) }
+
+    /// Begins to copy elements that lie side by side, 4, 8 or 16 bytes of them, from global to shared memory, and goes on at once; where `when` does not hold it reads nothing and writes zeros. Until the thread has waited for the group that the copy belongs to, what is copied to may be neither read nor written, and what is copied from may not be written.
+    CopyAsync COPY_ASYNC "copy_async" (to: place(Write), from: place(Read), when: value key opt)
+    { effect: Effect::PINNED, verify: Some(copies::copy_async) }
+
+    /// Makes one group of the asynchronous copies that the thread has begun since the last group.
+    CommitGroup COMMIT_GROUP "commit_group" ()
+    { effect: ORDERED }
+
+    /// Waits until at most `pending` of the thread's youngest groups are under way; what the others copied is then there for this thread, and after a barrier for the block.
+    WaitGroup WAIT_GROUP "wait_group" (pending: int key)
+    { effect: ORDERED, verify: Some(copies::wait_group) }
 }

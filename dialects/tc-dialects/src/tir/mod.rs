@@ -10,6 +10,7 @@ mod view;
 use tc_ir::opdef::{Context, Effect, Infer, ItemDef, RegionDef, Results, Role, SymbolTable};
 
 pub(crate) use verify::SCOPES;
+pub use verify::place_type;
 
 pub use kind::{Coordinate, LoopKind, loop_kind};
 pub use view::view_bytes;

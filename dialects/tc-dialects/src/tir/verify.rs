@@ -6,8 +6,19 @@ use tc_ir::{Attr, Attrs, Elem, Func, Name, Op, Scalar, Type, TypeData, Value, ke
 use tc_support::{Diagnostic, Diagnostics, suggest};
 
 /// The scopes that a buffer may lie in.
-pub(crate) const SCOPES: [&str; 8] =
-    ["global", "shared", "shared.dyn", "warp", "local", "wmma.matrix_a", "wmma.matrix_b", "wmma.accumulator"];
+pub(crate) const SCOPES: [&str; 11] = [
+    "global",
+    "shared",
+    "shared.dyn",
+    "warp",
+    "local",
+    "wmma.matrix_a",
+    "wmma.matrix_b",
+    "wmma.accumulator",
+    "mma.matrix_a",
+    "mma.matrix_b",
+    "mma.accumulator",
+];
 
 /// How many iterations of a loop may be in flight.
 const MAX_STAGES: i64 = 64;
@@ -17,7 +28,7 @@ fn error(func: &Func, op: Op, code: &'static str, message: String) -> Diagnostic
 }
 
 /// Element type, extents and scope of the place `place`: a buffer, or what a reference refers to.
-fn place(func: &Func, place: Value) -> Option<(Type, &[Attr], Option<Name>)> {
+pub fn place_type(func: &Func, place: Value) -> Option<(Type, &[Attr], Option<Name>)> {
     match func.type_data(func.value_type(place)) {
         TypeData::Shaped { elem, shape, scope } | TypeData::Ref { elem, shape, scope } => Some((*elem, shape, *scope)),
         _ => None,
@@ -26,7 +37,7 @@ fn place(func: &Func, place: Value) -> Option<(Type, &[Attr], Option<Name>)> {
 
 /// The type of an access to `buffer`: the element, widened by a vector for the last index.
 fn accessed(func: &mut Func, buffer: Value, indices: &[Value]) -> Result<Type, String> {
-    let Some((elem, shape, _)) = place(func, buffer) else {
+    let Some((elem, shape, _)) = place_type(func, buffer) else {
         return Err(format!("`{}` is no buffer", func.show_type(func.value_type(buffer))));
     };
     if shape.len() != indices.len() {
@@ -58,7 +69,7 @@ pub(super) fn infer_load(func: &mut Func, operands: &[Value], _: Attrs) -> Resul
 
 pub(super) fn infer_ref(func: &mut Func, operands: &[Value], _: Attrs) -> Result<Type, String> {
     let (&buffer, indices) = operands.split_first().ok_or("a reference takes a buffer")?;
-    let Some((elem, shape, scope)) = place(func, buffer) else {
+    let Some((elem, shape, scope)) = place_type(func, buffer) else {
         return Err(format!("`{}` is no buffer", func.show_type(func.value_type(buffer))));
     };
     if indices.len() > shape.len() {
@@ -71,7 +82,7 @@ pub(super) fn infer_ref(func: &mut Func, operands: &[Value], _: Attrs) -> Result
 pub(super) fn infer_region(func: &mut Func, operands: &[Value], attrs: Attrs) -> Result<Type, String> {
     let (&buffer, starts) = operands.split_first().ok_or("a reference takes a buffer")?;
     let lengths = func.find_name("lengths").and_then(|key| func.entry(attrs, key));
-    let Some((elem, shape, scope)) = place(func, buffer) else {
+    let Some((elem, shape, scope)) = place_type(func, buffer) else {
         return Err(format!("`{}` is no buffer", func.show_type(func.value_type(buffer))));
     };
     let lengths: Box<[Attr]> = match lengths.map(|attr| func.attr_data(attr)) {
@@ -96,7 +107,7 @@ pub(super) fn store(func: &Func, op: Op, found: &mut Diagnostics) {
 }
 
 fn access(func: &Func, op: Op, buffer: Value, indices: &[Value], value: Value, found: &mut Diagnostics) {
-    let Some((elem, shape, _)) = place(func, buffer) else {
+    let Some((elem, shape, _)) = place_type(func, buffer) else {
         found.push(error(func, op, "type", format!("`{}` is no buffer", func.show_type(func.value_type(buffer)))));
         return;
     };

@@ -1,27 +1,33 @@
-//! Matrix fragments of a warp. An op here is one a warp does as a whole; `fill`, `load` and `store` move a tile,
-//! `mma` multiplies two and adds.
+//! Matrix fragments of a warp, whose inside is unknown. An op here is one that a warp does as a whole; `fill`, `load`
+//! and `store` move a tile, `mma` multiplies two and adds.
+//!
+//! A tile stands in its buffer as it lies in memory (see [`fragment`](crate::fragment)): `load` and `store` copy, and
+//! `layout` names the order; `mma` is told by `a_layout` and `b_layout` which of its factors are transposed.
+
+pub(crate) mod verify;
 
 use tc_ir::opdef::Effect;
 
-const WARP: Effect = Effect { convergent: true, ..Effect::PINNED };
+/// What the threads of one warp do together.
+pub(crate) const WARP: Effect = Effect { convergent: true, ..Effect::PINNED };
 
 tc_ir::dialect! {
     /// The rows of `wmma`.
     dialect "wmma" = 6;
 
-    /// Sets every element of a fragment.
+    /// Sets every element of a tile.
     Fill FILL "fill" (fragment: place(Write), value: value)
-    { effect: WARP }
+    { effect: WARP, verify: Some(verify::fill) }
 
-    /// Loads a fragment from a tile whose rows (or columns) are `stride` elements apart.
+    /// Loads a tile whose rows (or columns, with `col_major`) are `stride` elements apart.
     Load LOAD "load" (fragment: place(Write), tile: place(Read), stride: value key, layout: word key)
-    { effect: WARP }
+    { effect: WARP, verify: Some(verify::load) }
 
-    /// Stores a fragment to a tile whose rows (or columns) are `stride` elements apart.
+    /// Stores a tile to one whose rows (or columns, with `col_major`) are `stride` elements apart.
     Store STORE "store" (tile: place(Write), fragment: place(Read), stride: value key, layout: word key)
-    { effect: WARP }
+    { effect: WARP, verify: Some(verify::store) }
 
-    /// Adds the product of two fragments to an accumulator.
-    Mma MMA "mma" (accumulator: place(ReadWrite), a: place(Read), b: place(Read))
-    { effect: WARP }
+    /// Adds the product of two tiles to an accumulator; a factor whose layout is `col_major` stands transposed.
+    Mma MMA "mma" (accumulator: place(ReadWrite), a: place(Read), b: place(Read), a_layout: word key opt, b_layout: word key opt)
+    { effect: WARP, verify: Some(verify::mma) }
 }

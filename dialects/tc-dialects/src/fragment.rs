@@ -1,0 +1,295 @@
+//! Tiles that a warp holds together, and which of its threads holds what.
+//!
+//! A buffer in a scope `wmma.…` or `mma.…` is an array of tiles, one array a warp. While its elements are numbers, the
+//! last two dimensions are those of a tile, in the order in which the tile lies in memory (its *image*); so a tile of
+//! `matrix_a` may be m x k or, with the layout `col_major`, k x m. In `wmma` such a buffer becomes one of fragments,
+//! of which nobody knows which thread holds what. In `mma` that is known ([`element`]).
+
+use crate::tir::place_type;
+use tc_ir::types::TypeParam;
+use tc_ir::{Elem, Func, Scalar, Type, TypeData, Value};
+
+/// The two families of matrix ops.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Family {
+    /// Fragments whose inside is unknown.
+    Wmma,
+    /// Tiles whose elements lie in known registers of known threads.
+    Mma,
+}
+
+/// What a tile is in a product.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Use {
+    /// The left factor, m x k.
+    A,
+    /// The right factor, k x n.
+    B,
+    /// The sum, m x n.
+    Accumulator,
+}
+
+impl Use {
+    /// The word in types and scopes.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Use::A => "matrix_a",
+            Use::B => "matrix_b",
+            Use::Accumulator => "accumulator",
+        }
+    }
+
+    fn parse(word: &str) -> Option<Use> {
+        [Use::A, Use::B, Use::Accumulator].into_iter().find(|part| part.name() == word)
+    }
+}
+
+/// The order in which a tile lies in memory.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Layout {
+    /// Rows one after another.
+    #[default]
+    RowMajor,
+    /// Columns one after another.
+    ColMajor,
+}
+
+impl Layout {
+    /// The word in text.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Layout::RowMajor => "row_major",
+            Layout::ColMajor => "col_major",
+        }
+    }
+
+    /// The layout called `word`.
+    pub fn parse(word: &str) -> Option<Layout> {
+        [Layout::RowMajor, Layout::ColMajor].into_iter().find(|layout| layout.name() == word)
+    }
+}
+
+/// The family and use that the scope `scope` is for.
+pub fn scope_use(scope: &str) -> Option<(Family, Use)> {
+    let (family, part) = scope.split_once('.')?;
+    let family = match family {
+        "wmma" => Family::Wmma,
+        "mma" => Family::Mma,
+        _ => return None,
+    };
+    Some((family, Use::parse(part)?))
+}
+
+/// A type `wmma.fragment<use, m, n, k, elem, layout>`; accumulators have no layout.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Fragment {
+    /// What it is in a product.
+    pub part: Use,
+    /// The extents of the product: m, n, k.
+    pub shape: [i64; 3],
+    /// The type of an element.
+    pub elem: Elem,
+    /// The layout of a factor.
+    pub layout: Option<Layout>,
+}
+
+/// The name of the fragment type.
+pub const FRAGMENT: &str = "wmma.fragment";
+
+impl Fragment {
+    /// What the type `ty` says, if it is that of a fragment and well formed.
+    pub fn of(func: &Func, ty: Type) -> Option<Fragment> {
+        let TypeData::Opaque { path, params } = func.type_data(ty) else { return None };
+        if func.text(*path) != FRAGMENT {
+            return None;
+        }
+        let word = |param: &TypeParam| match param {
+            TypeParam::Type(ty) => match func.type_data(*ty) {
+                TypeData::Opaque { path, params } if params.is_empty() => Some(func.text(*path)),
+                _ => None,
+            },
+            _ => None,
+        };
+        let int = |param: &TypeParam| if let TypeParam::Int(n) = param { Some(*n) } else { None };
+        let [part, m, n, k, elem, rest @ ..] = &params[..] else { return None };
+        let TypeParam::Type(elem) = elem else { return None };
+        let Scalar { elem, lanes: 1 } = func.as_scalar(*elem)? else { return None };
+        let part = Use::parse(word(part)?)?;
+        let layout = match rest {
+            [] => None,
+            [layout] => Some(Layout::parse(word(layout)?)?),
+            _ => return None,
+        };
+        let fragment = Fragment { part, shape: [int(m)?, int(n)?, int(k)?], elem, layout };
+        (layout.is_some() == (part != Use::Accumulator)).then_some(fragment)
+    }
+
+    /// The type.
+    pub fn ty(self, func: &mut Func) -> Type {
+        let mut word = |text: &str| {
+            let path = func.name(text);
+            TypeParam::Type(func.ty(TypeData::Opaque { path, params: [].into() }))
+        };
+        let part = word(self.part.name());
+        let layout = self.layout.map(|layout| word(layout.name()));
+        let elem = TypeParam::Type(func.scalar_ty(Scalar::of(self.elem)));
+        let [m, n, k] = self.shape.map(TypeParam::Int);
+        let params = [part, m, n, k, elem].into_iter().chain(layout).collect();
+        let path = func.name(FRAGMENT);
+        func.ty(TypeData::Opaque { path, params })
+    }
+
+    /// Rows and columns of the matrix: m x k, k x n or m x n.
+    pub fn extents(self) -> (i64, i64) {
+        let [m, n, k] = self.shape;
+        match self.part {
+            Use::A => (m, k),
+            Use::B => (k, n),
+            Use::Accumulator => (m, n),
+        }
+    }
+
+    /// Rows and columns of its image in memory: of a `col_major` factor, those of the transposed matrix.
+    pub fn image(self) -> (i64, i64) {
+        let (rows, cols) = self.extents();
+        if self.layout == Some(Layout::ColMajor) { (cols, rows) } else { (rows, cols) }
+    }
+}
+
+/// One tile that a place refers to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Tile {
+    /// The family that its scope is of.
+    pub family: Family,
+    /// What its scope is for.
+    pub part: Use,
+    /// The type of an element.
+    pub elem: Elem,
+    /// Rows and columns of its image.
+    pub image: (i64, i64),
+    /// The fragment type, where the buffer is one of fragments.
+    pub fragment: Option<Fragment>,
+}
+
+/// The tile that `place` refers to: a region (or buffer) of numbers in a scope of tiles of which all but the last two
+/// extents are 1, or one fragment.
+pub fn tile(func: &Func, place: Value) -> Option<Tile> {
+    let (elem, shape, scope) = place_type(func, place)?;
+    let (family, part) = scope_use(func.text(scope?))?;
+    let extents: Vec<i64> = shape.iter().map(|&dim| func.as_int(dim)).collect::<Option<_>>()?;
+    if let Some(fragment) = Fragment::of(func, elem) {
+        let is_one = extents.iter().all(|&extent| extent == 1) && fragment.part == part;
+        return is_one.then_some(Tile {
+            family,
+            part,
+            elem: fragment.elem,
+            image: fragment.image(),
+            fragment: Some(fragment),
+        });
+    }
+    let Scalar { elem, lanes: 1 } = func.as_scalar(elem)? else { return None };
+    let (&[rows, cols], leading) = extents.split_last_chunk::<2>().map(|(leading, last)| (last, leading))?;
+    leading.iter().all(|&extent| extent == 1).then_some(Tile {
+        family,
+        part,
+        elem,
+        image: (rows, cols),
+        fragment: None,
+    })
+}
+
+/// How many elements of an `mma` tile of `elements` numbers one thread holds.
+pub const fn per_lane(elements: i64) -> i64 {
+    elements / 32
+}
+
+/// The extent k of an `mma` product of factors whose elements take `bytes`: 8, 16, 32 for 4, 2, 1.
+pub const fn mma_k(bytes: u32) -> i64 {
+    32 / bytes as i64
+}
+
+/// The row and column, in the matrix, of the element that lane `lane` of a warp holds as its `nth` of an `mma` tile;
+/// elements take `bytes` bytes. (PTX ISA 8, "Matrix fragments for mma.m16n8k16" and its siblings; a tile with n = 16 is
+/// two with n = 8 side by side.)
+pub const fn element(part: Use, bytes: u32, lane: i64, nth: i64) -> (i64, i64) {
+    let (group, member) = (lane / 4, lane % 4);
+    if let Use::Accumulator = part {
+        return (group + nth / 2 % 2 * 8, member * 2 + nth % 2 + nth / 4 * 8);
+    }
+    let packed = 4 / bytes as i64;
+    let (word, inner) = (nth / packed, member * packed + nth % packed);
+    match part {
+        Use::A => (group + word % 2 * 8, inner + word / 2 * 4 * packed),
+        _ => (inner + word % 2 * 4 * packed, group + word / 2 * 8),
+    }
+}
+
+/// Which element types may be multiplied into which, and by which shapes.
+pub struct Product {
+    /// The family.
+    pub family: Family,
+    /// Of both factors.
+    pub factors: Elem,
+    /// Of the sum.
+    pub sums: &'static [Elem],
+    /// The shapes: m, n, k.
+    pub shapes: &'static [[i64; 3]],
+}
+
+const WMMA_SHAPES: &[[i64; 3]] = &[[16, 16, 16], [32, 8, 16], [8, 32, 16]];
+
+/// The products that the hardware has.
+pub const PRODUCTS: &[Product] = &[
+    Product { family: Family::Wmma, factors: Elem::F16, sums: &[Elem::F32, Elem::F16], shapes: WMMA_SHAPES },
+    Product { family: Family::Wmma, factors: Elem::BF16, sums: &[Elem::F32], shapes: WMMA_SHAPES },
+    Product { family: Family::Wmma, factors: Elem::I8, sums: &[Elem::I32], shapes: WMMA_SHAPES },
+    Product { family: Family::Wmma, factors: Elem::U8, sums: &[Elem::I32], shapes: WMMA_SHAPES },
+    Product { family: Family::Wmma, factors: Elem::TF32, sums: &[Elem::F32], shapes: &[[16, 16, 8]] },
+    Product {
+        family: Family::Mma,
+        factors: Elem::F16,
+        sums: &[Elem::F32, Elem::F16],
+        shapes: &[[16, 8, 16], [16, 16, 16]],
+    },
+    Product { family: Family::Mma, factors: Elem::BF16, sums: &[Elem::F32], shapes: &[[16, 8, 16], [16, 16, 16]] },
+    Product { family: Family::Mma, factors: Elem::F32, sums: &[Elem::F32], shapes: &[[16, 8, 8], [16, 16, 8]] },
+    Product { family: Family::Mma, factors: Elem::I8, sums: &[Elem::I32], shapes: &[[16, 8, 32], [16, 16, 32]] },
+    Product { family: Family::Mma, factors: Elem::U8, sums: &[Elem::I32], shapes: &[[16, 8, 32], [16, 16, 32]] },
+];
+
+/// The product of `family` of such elements, if the hardware has it. Numbers of 32 bits as factors of `wmma` are
+/// rounded to tf32.
+pub fn product(family: Family, factors: Elem) -> Option<&'static Product> {
+    let factors = if family == Family::Wmma && factors == Elem::F32 { Elem::TF32 } else { factors };
+    PRODUCTS.iter().find(|product| product.family == family && product.factors == factors)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_element_of_a_tile_is_held_once() {
+        for (part, bytes, rows, cols) in [
+            (Use::A, 2, 16, 16),
+            (Use::A, 4, 16, 8),
+            (Use::A, 1, 16, 32),
+            (Use::B, 2, 16, 16),
+            (Use::B, 2, 16, 8),
+            (Use::B, 4, 8, 16),
+            (Use::B, 1, 32, 16),
+            (Use::Accumulator, 4, 16, 8),
+            (Use::Accumulator, 4, 16, 16),
+        ] {
+            let mut seen = vec![false; (rows * cols) as usize];
+            for lane in 0..32 {
+                for nth in 0..per_lane(rows * cols) {
+                    let (row, col) = element(part, bytes, lane, nth);
+                    assert!(row < rows && col < cols, "{part:?} {bytes}: {row}, {col}");
+                    assert!(!std::mem::replace(&mut seen[(row * cols + col) as usize], true));
+                }
+            }
+            assert!(seen.into_iter().all(|seen| seen));
+        }
+    }
+}
