@@ -155,6 +155,38 @@ def conv2d(torch):
     return work, expected
 
 
+def conv2d_f16(channels_last):
+    """The convolution of `conv2d` from f16 to f16; `channels_last` is NHWC. PyTorch has none from f16 to f32."""
+
+    def make(torch):
+        image = (torch.rand(256, 256, 14, 14, device="cuda") - 0.5).half()
+        kernel = (torch.rand(512, 256, 3, 3, device="cuda") - 0.5).half()
+        if channels_last:
+            image, kernel = (x.to(memory_format=torch.channels_last) for x in (image, kernel))
+
+        def work():
+            return torch.nn.functional.conv2d(image, kernel, padding=1)
+
+        return work, torch.nn.functional.conv2d(image[:8].double(), kernel.double(), padding=1).contiguous()
+
+    return make
+
+
+def matmul(dtype, n):
+    """The product of two square matrices; i8 into i32, the others into their own type."""
+
+    def make(torch):
+        kind = getattr(torch, dtype)
+        if dtype == "int8":
+            a, b = (torch.randint(-8, 8, (n, n), device="cuda", dtype=torch.int8) for _ in range(2))
+            b = b.t()
+            return lambda: torch._int_mm(a, b), (a.double() @ b.double())
+        a, b = ((torch.rand(n, n, device="cuda") - 0.5).to(kind) for _ in range(2))
+        return lambda: a @ b, a.double() @ b.double()
+
+    return make
+
+
 def depthwise(hw, k, multiplier, fused=False):
     """Depthwise convolution of one image of 256 channels, padded to the same size; with `fused`, scale_shift and relu."""
 
@@ -178,6 +210,12 @@ CASES = {
     "conv1d": conv1d,
     "depthwise2d": depthwise2d,
     "conv2d": conv2d,
+    "conv2d-f16-nchw": conv2d_f16(channels_last=False),
+    "conv2d-f16-nhwc": conv2d_f16(channels_last=True),
+    "matmul-f16": matmul("float16", 4096),
+    "matmul-bf16": matmul("bfloat16", 4096),
+    "matmul-i8": matmul("int8", 4096),
+    "matmul-f32": matmul("float32", 4096),
     "depthwise-32-3-1": depthwise(32, 3, 1),
     "depthwise-64-3-1": depthwise(64, 3, 1),
     "depthwise-96-3-1": depthwise(96, 3, 1),
@@ -200,9 +238,10 @@ def bench_torch(names):
         for name in names:
             make = CASES[name]
             work, expected = make(torch)
-            found = work().double().flatten()[: expected.numel()]
+            result = work()
+            found = result.double().flatten()[: expected.numel()]
             error = (found - expected.flatten()).abs().max() / expected.abs().max()
-            if not error < 1e-5:
+            if not error < (1e-5 if result.dtype in (torch.float32, torch.int32) else 1e-2):
                 sys.exit(f"bench_seeds: PyTorch's {name} is not the operator meant: relative error {error:.2e}")
             results[name] = time_with_graph(torch, work)
     about = f"PyTorch {torch.__version__}, cuDNN {torch.backends.cudnn.version()}, {torch.cuda.get_device_name()}"
@@ -278,7 +317,7 @@ def main():
     options = parser.parse_args()
     if options.list:
         for name, make in CASES.items():
-            print(f"{name}: {make.__doc__ or depthwise.__doc__}")
+            print(f"{name}: {make.__doc__ or make.__qualname__.split('.')[0]}")
         return 0
     commands = []
     for ours in options.ours:

@@ -4,10 +4,10 @@
 //! holds the named pipelines; [`cuda`] is the default one, with the reason why each line stands where it does.
 
 use crate::{
-    auto_inline, canonicalize, check_bounds, check_races, contract, cse, dce, hoist_alloc, hoist_if,
-    inject_virtual_thread, inline, legalize_dtype, loop_partition, lower_intrin, lower_thread_allreduce,
+    auto_inline, canonicalize, check_bounds, check_races, contract, cse, dce, hoist_alloc, hoist_if, hoist_invariant,
+    infer_fragment, inject_virtual_thread, inline, legalize_dtype, loop_partition, lower_intrin, lower_thread_allreduce,
     merge_shared_memory, narrow_index, remove_no_op, schedule, simplify, software_pipeline, split_host_device,
-    storage_flatten, thread_sync, unroll_loop, vectorize_loop, verify_gpu_limits, verify_memory,
+    storage_flatten, thread_sync, unify_launch, unroll_loop, vectorize_loop, verify_gpu_limits, verify_memory,
 };
 use tc_pass::pipeline::quote_value;
 use tc_pass::{OptionError, PassInfo, PipelineInfo, RawOption, Step};
@@ -29,6 +29,7 @@ pub static PASSES: &[&PassInfo] = &[
     // Loops.
     &loop_partition::INFO,
     &hoist_if::INFO,
+    &hoist_invariant::INFO,
     &vectorize_loop::INFO,
     &inject_virtual_thread::INFO,
     &unroll_loop::INFO,
@@ -39,8 +40,10 @@ pub static PASSES: &[&PassInfo] = &[
     &merge_shared_memory::INFO,
     &legalize_dtype::INFO,
     // Hardware.
+    &infer_fragment::INFO,
     &lower_thread_allreduce::INFO,
     &thread_sync::INFO,
+    &unify_launch::INFO,
     &lower_intrin::INFO,
     &split_host_device::INFO,
     // Checks.
@@ -146,6 +149,14 @@ pub fn cuda(raw: &[RawOption]) -> Result<Vec<Step>, OptionError> {
         Step::new(
             "split-host-device",
             "Kernels get functions of their own; what follows treats integers as kernels do.",
+        ),
+        Step::new(
+            on("unify-launch"),
+            "Once nothing asks any more which statement runs for which threads; a kernel is one nest now.",
+        ),
+        Step::new(
+            on("hoist-invariant"),
+            "After thread-sync, to which sums in another order would be harder to compare; on `index`, so that parts of sums are narrowed with it.",
         ),
         Step::new(
             on("narrow-index"),

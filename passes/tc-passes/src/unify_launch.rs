@@ -1,0 +1,181 @@
+//! Puts one loop for each launch coordinate around a launch nest, in the place of the many inside of it.
+//!
+//! A launch loop is not iterated: it names a coordinate. So where it stands tells nothing, and all loops of one coordinate
+//! give the same number. Around the nest, that number is known in all of it, and what is computed from it does not have
+//! to be computed anew in each iteration of a serial loop.
+//!
+//! # Input form
+//!
+//! Any program.
+//!
+//! # Output form
+//!
+//! As it came; between the outermost launch loop of a nest and its others stand only allocs and further launch loops, and
+//! there is one for each coordinate.
+//!
+//! # Example
+//!
+//! ```tir
+//! for bx in 0..64 bind(blockIdx.x) {
+//!   alloc S: f32[32] in shared
+//!   for k in 0..4 {
+//!     for tx in 0..32 bind(threadIdx.x) {
+//!       S[tx] = A[k * 32 + tx]
+//!     }
+//!     for ty in 0..32 bind(threadIdx.x) {
+//!       B[k * 32 + ty] = S[31 - ty]
+//!     }
+//!   }
+//! }
+//! ->
+//! for bx in 0..64 bind(blockIdx.x) {
+//!   for tx in 0..32 bind(threadIdx.x) {
+//!     alloc S: f32[32] in shared
+//!     for k in 0..4 {
+//!       S[tx] = A[k * 32 + tx]
+//!       B[k * 32 + tx] = S[31 - tx]
+//!     }
+//!   }
+//! }
+//! ```
+//!
+//! # Algorithm
+//!
+//! Of each nest whose launch loops are not outermost already: make a loop for each coordinate, in the order of the text, and
+//! put the nest inside; then put the body of each old loop in its place, with the new variable for its own.
+//!
+//! # Limits
+//!
+//! A nest in which two loops of one coordinate are not of one extent, or in which an extent is computed inside the nest, is
+//! left alone.
+//!
+//! # References
+//!
+//! TVM 0.16, `src/tir/transforms/unify_thread_binding.cc`.
+
+use crate::analysis::launch::{Nest, loop_var, nests};
+use crate::analysis::structure::run_once;
+use tc_dialects::algebra::is_launch;
+use tc_dialects::tir::{self, Coordinate};
+use tc_ir::walk::{ancestors, is_inside};
+use tc_ir::{Func, Op, Rewriter, Value};
+use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
+
+tc_pass::options! {
+    /// `unify-launch` has no options.
+    pub struct Options {}
+}
+
+/// The row.
+pub const INFO: PassInfo = PassInfo {
+    name: "unify-launch",
+    source: include_str!("unify_launch.rs"),
+    anchor: "tir.func",
+    options: Options::INFO,
+    requires: &[],
+    establishes: &[],
+    make: |raw| Options::read(raw).map(|_| PassKind::Func(tir::FUNC, Box::new(UnifyLaunch))),
+};
+
+/// The pass.
+pub struct UnifyLaunch;
+
+impl FuncPass for UnifyLaunch {
+    fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
+        let mut changed = false;
+        for op in nests(func) {
+            let nest = Nest::of(func, op);
+            let Some(first) = first_of_each(func, &nest) else { continue };
+            if stands_outermost(func, &nest, first.len()) {
+                continue;
+            }
+            cx.count("launch loops unified", nest.loops.len() as u64);
+            unify(func, &nest, &first);
+            changed = true;
+        }
+        changed
+    }
+}
+
+/// The first loop of each coordinate; `None` where the loops of one differ, or an extent is computed inside.
+fn first_of_each(func: &Func, nest: &Nest) -> Option<Vec<(Op, Coordinate)>> {
+    let mut first: Vec<(Op, Coordinate)> = Vec::new();
+    for &(op, coordinate) in &nest.loops {
+        let bounds = &func.operands(op)[..2];
+        if func.const_int(bounds[0]) != Some(0) {
+            return None;
+        }
+        match first.iter().find(|(_, known)| *known == coordinate) {
+            Some((earlier, _)) if !is_same(func, func.operand(*earlier, 1), bounds[1]) => return None,
+            Some(_) => {}
+            None if func.const_int(bounds[1]).is_none() && is_made_inside(func, bounds[1], nest.op) => return None,
+            None => first.push((op, coordinate)),
+        }
+    }
+    Some(first)
+}
+
+fn is_same(func: &Func, a: Value, b: Value) -> bool {
+    a == b || func.const_int(a).is_some_and(|a| func.const_int(b) == Some(a))
+}
+
+fn is_made_inside(func: &Func, value: Value, nest: Op) -> bool {
+    match func.def(value) {
+        tc_ir::Def::Result(op, _) => is_inside(func, op, nest),
+        tc_ir::Def::Arg(region, _) => {
+            func.region_parent(region).is_some_and(|op| op == nest || is_inside(func, op, nest))
+        }
+    }
+}
+
+/// Is there one loop a coordinate, and nothing but launch loops around each?
+fn stands_outermost(func: &Func, nest: &Nest, n_coordinates: usize) -> bool {
+    nest.loops.len() == n_coordinates
+        && nest.loops.iter().all(|&(op, _)| {
+            ancestors(func, op)
+                .take_while(|&outer| outer == nest.op || is_inside(func, outer, nest.op))
+                .all(|outer| is_launch(func, outer))
+        })
+}
+
+fn unify(func: &mut Func, nest: &Nest, first: &[(Op, Coordinate)]) {
+    let mut rw = Rewriter::new(func);
+    let mut vars: Vec<(Coordinate, Value)> = Vec::new();
+    let mut innermost = None;
+    for &(op, coordinate) in first {
+        let old = rw.func();
+        let (hi, attrs) = (old.operand(op, 1), old.entries(old.op_attrs(op)).to_vec());
+        let ty = old.value_type(loop_var(old, op));
+        let (name, locs, extent) = (old.value_name(loop_var(old, op)), old.op_locs(op), old.const_int(hi));
+        let mut b = match innermost {
+            None => rw.before(nest.op),
+            Some(region) => rw.at_start(region),
+        };
+        let hi = match extent {
+            Some(extent) => int_like(&mut b, extent, ty),
+            None => hi,
+        };
+        let lo = int_like(&mut b, 0, ty);
+        let made = tir::For::build(&mut b, lo, hi, &[], &attrs, &[]);
+        let region = b.func.op_regions(made)[0];
+        let var = b.arg(region, ty, None);
+        b.func.set_value_name(var, name);
+        rw.set_locs(made, locs);
+        vars.push((coordinate, var));
+        innermost = Some(region);
+    }
+    let Some(region) = innermost else { return };
+    rw.move_to_end(nest.op, region);
+    for &(op, coordinate) in &nest.loops {
+        if let Some(&(_, var)) = vars.iter().find(|(known, _)| *known == coordinate) {
+            run_once(&mut rw, op, var);
+        }
+    }
+    rw.settle();
+}
+
+/// A literal of the integer type `ty`.
+fn int_like(b: &mut tc_ir::Builder<'_>, value: i64, ty: tc_ir::Type) -> Value {
+    let value = b.func.int_attr(value);
+    b.constant(value, ty)
+}
