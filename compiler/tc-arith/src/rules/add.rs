@@ -118,8 +118,9 @@ fn minus_mod(az: &mut Analyzer, form: &Linear) -> Option<Linear> {
         let quotient = az.linear_of(quotient)?;
         let x = az.linear_of(x)?;
         let factor = term.coef.checked_mul(c)?.checked_neg()?;
-        let next = without(az, form, term)?.plus(&az.pool, &x, term.coef)?.plus(&az.pool, &quotient, factor);
-        if_lighter(az, form, next)
+        let next = without(az, form, term)?.plus(&az.pool, &x, term.coef)?.plus(&az.pool, &quotient, factor)?;
+        // Where `x` was not there to go, the sum would hold it and the quotient in the place of two digits of it.
+        (next.terms.len() < form.terms.len()).then_some(next)
     })
 }
 

@@ -33,20 +33,29 @@
 //!
 //! 1. For each parameter, alloc and view compute strides and the number of elements; refuse what cannot be flattened.
 //! 2. Rewrite each access and each reference to an element with the sum of indices times strides. A reference to a region
-//!    whose elements lie side by side becomes one to a stretch of the flat buffer.
+//!    whose elements lie side by side becomes one to a stretch of the flat buffer: `&R[n : 1, 0 : 8]` is `&R[n * 8 : 8]`.
+//!    What `wmma.load` and `wmma.store` take in memory becomes a reference to the first element of the tile, whose rows
+//!    must be `stride` apart in the buffer too.
 //! 3. Set the new types. Between 2 and 3 indices and types do not fit one another.
+//! 4. A buffer with `swizzle = [bits, base, shift]` has bits `base` to `base + bits` of each position `p` XORed with those
+//!    `shift` higher:
+//!    `p / 2^(base+bits) * 2^(base+bits) + (p / 2^base % 2^bits ^ p / 2^(base+shift) % 2^bits) * 2^base + p % 2^base`,
+//!    simplified under what holds at the place. The buffer then says `swizzled`, a note that nothing is computed from.
 //!
 //! # Limits
 //!
-//! Layouts (`layout = …`) are refused. A reference to a region with gaps is refused. Indices of several dimensions become
+//! Layouts (`layout = …`) are refused. A reference to a region with gaps is refused, as is one to more elements of a
+//! swizzled buffer than are proved to stay side by side, and a tile of such a buffer as `wmma` takes it. Indices of several dimensions become
 //! `index` arithmetic even where they were narrower.
 //!
 //! # References
 //!
 //! TVM 0.16, `src/tir/transforms/storage_flatten.cc` and `flatten_buffer.cc`.
 
+mod references;
 mod rewrite;
 mod strides;
+mod swizzle;
 
 use crate::analysis::order;
 use tc_dialects::{forms, tir};
@@ -81,12 +90,16 @@ impl FuncPass for StorageFlatten {
                 return false;
             }
         };
-        if plan.buffers.is_empty() {
+        if plan.is_empty() {
             return false;
         }
         cx.count("buffers flattened", plan.buffers.len() as u64);
         cx.count("accesses rewritten", rewrite::accesses(func, &plan));
         rewrite::types(func, &plan);
+        match swizzle::apply(func, &plan) {
+            Ok(n_mixed) => cx.count("positions swizzled", n_mixed),
+            Err(found) => cx.diagnostics.append(found),
+        }
         order::settle(func);
         true
     }

@@ -1,6 +1,6 @@
 //! The rewriting: indices, references, types.
 
-use super::strides::{Flat, Plan};
+use super::strides::Plan;
 use tc_dialects::{arith, tir};
 use tc_ir::attrs::{AttrData, BinOp};
 use tc_ir::opdef::Role;
@@ -11,7 +11,7 @@ use tc_ir::{Attr, Builder, Func, Op, Opcode, Rewriter, TypeData, Value, effects,
 pub(super) fn accesses(func: &mut Func, plan: &Plan) -> u64 {
     let ops: Vec<Op> = all_ops(func)
         .filter(|&op| matches!(func.opcode(op), tir::LOAD | tir::STORE | tir::REF | tir::REGION))
-        .filter(|&op| plan.buffers.contains_key(&func.operand(op, 0)))
+        .filter(|op| plan.buffers.contains_key(&func.operand(*op, 0)) || plan.references.firsts.contains_key(op))
         .collect();
     let mut rw = Rewriter::new(func);
     let mut old_indices = Vec::new();
@@ -19,29 +19,66 @@ pub(super) fn accesses(func: &mut Func, plan: &Plan) -> u64 {
         old_indices.extend_from_slice(&rw.func().operands(op)[1..]);
         access(&mut rw, op, plan);
     }
-    // A vector of indices that was taken apart, and the like.
-    for value in old_indices {
-        let Some(def) = rw.func().def_op(value).filter(|&def| rw.func().region_of(def).is_some()) else { continue };
-        let unused = rw.func().results(def).all(|value| rw.func().n_uses(value) == 0);
-        if unused && rw.func().value_name(value).is_none() && effects::summary(rw.func(), def).is_pure() {
-            rw.erase(def);
-        }
+    for &(op, idx) in &plan.references.buffers {
+        let buffer = rw.func().operand(op, idx);
+        let mut b = rw.before(op);
+        let start = b.index(0);
+        let Some(first) = refer_to_element(&mut b, buffer, start) else { continue };
+        rw.set_operand(op, idx, first);
     }
+    // A vector of indices that was taken apart, and the like.
+    erase_unused(&mut rw, old_indices);
     ops.len() as u64
 }
 
+/// Takes out what `values` are computed from and nothing else uses.
+pub(super) fn erase_unused(rw: &mut Rewriter<'_>, values: Vec<Value>) {
+    let mut pending = values;
+    while let Some(value) = pending.pop() {
+        let func = rw.func();
+        let Some(def) = func.def_op(value).filter(|&def| func.region_of(def).is_some()) else { continue };
+        let unused = func.results(def).all(|value| func.n_uses(value) == 0);
+        if unused && func.value_name(value).is_none() && effects::summary(func, def).is_pure() {
+            pending.extend_from_slice(func.operands(def));
+            rw.erase(def);
+        }
+    }
+}
+
 fn access(rw: &mut Rewriter<'_>, op: Op, plan: &Plan) {
-    let func = rw.func();
+    let func = rw.func_mut();
     let operands = func.operands(op).to_vec();
     let n_indices = operands.len() - 1 - usize::from(func.role(op) == Role::Store);
-    let flat = &plan.buffers[&operands[0]];
-    let at = position(&mut rw.before(op), &operands[1..=n_indices], flat);
-    if let Some(&length) = plan.stretches.get(&op) {
+    let strides = plan.strides(func, operands[0]);
+    let at = position(&mut rw.before(op), &operands[1..=n_indices], &strides);
+    if let Some(users) = plan.references.firsts.get(&op)
+        && let Some(first) = refer_to_element(&mut rw.before(op), operands[0], at)
+    {
+        for user in users {
+            rw.set_operand(user.op, user.idx, first);
+        }
+        if rw.func().results(op).all(|result| rw.func().n_uses(result) == 0) {
+            rw.erase(op);
+            return;
+        }
+    }
+    if let Some(&length) = plan.references.stretches.get(&op) {
         return refer_to_stretch(rw, op, at, length);
+    }
+    if !plan.buffers.contains_key(&operands[0]) {
+        return;
     }
     let mut new = vec![operands[0], at];
     new.extend_from_slice(&operands[1 + n_indices..]);
     rw.set_operands(op, &new);
+}
+
+/// A reference to the element at `at` of the flat buffer; the type of `buffer` may be the old one yet.
+fn refer_to_element(b: &mut Builder<'_>, buffer: Value, at: Value) -> Option<Value> {
+    let (elem, _, scope) = tir::place_type(b.func, buffer)?;
+    let ty = b.func.ty(TypeData::Ref { elem, shape: [].into(), scope });
+    let op = tir::ElementRef::build(b, buffer, &[at], &[], &[ty]);
+    b.func.result(op)
 }
 
 /// Puts a reference to a stretch of the flat buffer in the place of `op`.
@@ -59,14 +96,14 @@ fn refer_to_stretch(rw: &mut Rewriter<'_>, op: Op, at: Value, length: Attr) {
 }
 
 /// The position of an element: `i * 2048 + j * 512 + k`, constants last. The last index may be a vector.
-fn position(b: &mut Builder<'_>, indices: &[Value], flat: &Flat) -> Value {
+fn position(b: &mut Builder<'_>, indices: &[Value], strides: &[Attr]) -> Value {
     let lanes = indices.last().and_then(|&last| b.func.value_scalar(last)).map_or(1, |scalar| scalar.lanes);
     let (scalars, vector) = if lanes > 1 { indices.split_at(indices.len() - 1) } else { (indices, &indices[..0]) };
     let mut sum = Sum { value: None, constant: 0 };
-    for (&index, &stride) in scalars.iter().zip(&flat.strides) {
+    for (&index, &stride) in scalars.iter().zip(strides) {
         sum.add(b, index, stride);
     }
-    let Some((&vector, &stride)) = vector.first().zip(flat.strides.last()) else { return sum.finish(b) };
+    let Some((&vector, &stride)) = vector.first().zip(strides.last()) else { return sum.finish(b) };
     let ramp = b.func.def_op(vector).filter(|&op| b.func.opcode(op) == arith::RAMP);
     let lanes = b.func.int_attr(i64::from(lanes));
     if let Some(ramp) = ramp {
@@ -187,7 +224,7 @@ fn opcode(op: BinOp) -> Opcode {
     }
 }
 
-/// Sets the types of buffers and of references into them, and takes strides off.
+/// Sets the types of buffers and of references into them, takes strides off, and notes that positions are mixed.
 pub(super) fn types(func: &mut Func, plan: &Plan) {
     for nth in 0..func.header.params.len() {
         if plan.buffers.contains_key(&func.params()[nth]) {
@@ -200,7 +237,12 @@ pub(super) fn types(func: &mut Func, plan: &Plan) {
         rw.set_type(buffer, flat.ty);
         if let Some(op) = rw.func().def_op(buffer) {
             let attrs = rw.func().op_attrs(op);
-            let attrs = rw.func_mut().without_entry(attrs, keys::STRIDES);
+            let func = rw.func_mut();
+            let mut attrs = func.without_entry(attrs, keys::STRIDES);
+            if let Some(mixed) = func.entry(attrs, keys::SWIZZLE).filter(|_| flat.swizzle.is_some()) {
+                attrs = func.without_entry(attrs, keys::SWIZZLE);
+                attrs = func.with_entry(attrs, keys::SWIZZLED, mixed);
+            }
             rw.set_attrs(op, attrs);
         }
     }

@@ -1,8 +1,10 @@
-//! How far apart the elements of each dimension lie, and which references can be flattened.
+//! How far apart the elements of each dimension lie, and how many there are.
 
+use super::references::{self, Plan as References};
+use super::swizzle::{self, Swizzle};
 use indexmap::IndexMap;
 use tc_dialects::tir;
-use tc_ir::uses::{Use, Uses};
+use tc_ir::uses::Uses;
 use tc_ir::walk::all_ops;
 use tc_ir::{Attr, AttrData, BinOp, Func, Op, Type, TypeData, UnOp, Value, keys};
 use tc_support::{Diagnostic, Diagnostics, Location};
@@ -13,15 +15,32 @@ pub(super) struct Flat {
     pub(super) strides: Vec<Attr>,
     /// The type afterwards.
     pub(super) ty: Type,
+    /// Which bits of a position are mixed into which.
+    pub(super) swizzle: Option<Swizzle>,
 }
 
 /// What is to be done.
 #[derive(Default)]
 pub(super) struct Plan {
-    /// The buffers whose type changes.
+    /// The buffers whose type or order of elements changes.
     pub(super) buffers: IndexMap<Value, Flat>,
-    /// References to regions that become stretches, with their lengths.
-    pub(super) stretches: IndexMap<Op, Attr>,
+    /// What becomes of references to more than an element.
+    pub(super) references: References,
+}
+
+impl Plan {
+    /// Is there nothing to do?
+    pub(super) fn is_empty(&self) -> bool {
+        self.buffers.is_empty() && self.references.firsts.is_empty() && self.references.buffers.is_empty()
+    }
+
+    /// The distance of neighbours in each dimension of `buffer`, which may have been flat before.
+    pub(super) fn strides(&self, func: &mut Func, buffer: Value) -> Vec<Attr> {
+        match self.buffers.get(&buffer) {
+            Some(flat) => flat.strides.clone(),
+            None => vec![func.int_attr(1)],
+        }
+    }
 }
 
 /// Computes strides and refuses what cannot be flattened.
@@ -39,34 +58,33 @@ pub(super) fn plan(func: &mut Func) -> Result<Plan, Diagnostics> {
             );
             continue;
         }
-        match flatten(func, buffer) {
+        let swizzle = match swizzle::of(func, buffer) {
+            Ok(swizzle) => swizzle,
+            Err(reason) => {
+                let help =
+                    "write `swizzle = [bits, base, shift]` on an alloc in shared memory, `shift` not below `bits`";
+                found.push(Diagnostic::error("swizzle", location, reason).help(help));
+                continue;
+            }
+        };
+        match flatten(func, buffer, swizzle) {
             Ok(Some(flat)) => drop(plan.buffers.insert(buffer, flat)),
             Ok(None) => {}
             Err(reason) => found.push(Diagnostic::error("strides", location, reason)),
         }
     }
     let uses = Uses::of(func);
-    let refs: Vec<Op> = all_ops(func).filter(|&op| matches!(func.opcode(op), tir::REF | tir::REGION)).collect();
-    for op in refs {
-        if !plan.buffers.contains_key(&func.operand(op, 0)) {
-            continue;
-        }
-        match stretch(func, op, &plan) {
-            Ok(Some(_)) if is_indexed(func, &uses, op) => found.push(gaps(func, op, "is indexed further")),
-            Ok(Some(length)) => drop(plan.stretches.insert(op, length)),
-            Ok(None) => {}
-            Err(diagnostic) => found.push(diagnostic),
-        }
-    }
+    references::plan(func, &uses, &mut plan, &mut found);
+    swizzle::check_uses(func, &uses, &plan, &mut found);
     if found.is_empty() { Ok(plan) } else { Err(found) }
 }
 
-/// `None` where the buffer has one dimension and no strides already.
-fn flatten(func: &mut Func, buffer: Value) -> Result<Option<Flat>, String> {
+/// `None` where the buffer has one dimension already, no strides, and its elements in order.
+fn flatten(func: &mut Func, buffer: Value, swizzle: Option<Swizzle>) -> Result<Option<Flat>, String> {
     let Some((elem, shape, scope)) = func.as_shaped(func.value_type(buffer)) else { return Ok(None) };
     let (shape, name) = (shape.to_vec(), func.value_text(buffer).to_string());
     let given = func.buffer_attr(buffer, keys::STRIDES);
-    if shape.len() == 1 && given.is_none() {
+    if shape.len() == 1 && given.is_none() && swizzle.is_none() {
         return Ok(None);
     }
     let (strides, size) = match given {
@@ -90,8 +108,17 @@ fn flatten(func: &mut Func, buffer: Value) -> Result<Option<Flat>, String> {
     if let Some(&odd) = strides.iter().chain([&size]).find(|&&attr| !is_computable(func, attr)) {
         return Err(format!("the extents of `{name}` hold `{}`, which cannot be computed", func.show_attr(odd)));
     }
+    let size = match swizzle {
+        Some(swizzle) => {
+            let Some(whole) = func.as_int(size).and_then(|size| swizzle.rounded(size)) else {
+                return Err(format!("`{name}` has no constant size, and its `swizzle` mixes the bits of positions"));
+            };
+            func.int_attr(whole)
+        }
+        None => size,
+    };
     let ty = func.ty(TypeData::Shaped { elem, shape: [size].into(), scope });
-    Ok(Some(Flat { strides, ty }))
+    Ok(Some(Flat { strides, ty, swizzle }))
 }
 
 fn row_major(func: &mut Func, shape: &[Attr]) -> (Vec<Attr>, Attr) {
@@ -143,60 +170,6 @@ pub(super) fn mul(func: &mut Func, lhs: Attr, rhs: Attr) -> Attr {
         (None, Some(1)) => lhs,
         _ => func.attr(AttrData::Binary(BinOp::Mul, lhs, rhs)),
     }
-}
-
-/// The length of the stretch that a reference to more than an element becomes; `None` for one to an element.
-fn stretch(func: &mut Func, op: Op, plan: &Plan) -> Result<Option<Attr>, Diagnostic> {
-    let buffer = func.operand(op, 0);
-    let strides = plan.buffers[&buffer].strides.clone();
-    let Some((_, shape, _)) = func.as_shaped(func.value_type(buffer)) else { return Ok(None) };
-    let shape = shape.to_vec();
-    let one = func.int_attr(1);
-    let lengths = if func.opcode(op) == tir::REF {
-        let n_indices = func.operands(op).len() - 1;
-        if n_indices == shape.len() {
-            return Ok(None);
-        }
-        let mut lengths = vec![one; n_indices];
-        lengths.extend_from_slice(&shape[n_indices..]);
-        lengths
-    } else {
-        match func.attr_named(op, "lengths").map(|attr| func.attr_data(attr)) {
-            Some(AttrData::List(list)) => list.to_vec(),
-            _ => return Ok(None),
-        }
-    };
-    // Inside out: while a dimension is covered whole and lies close, the next one may have any length; after that, one.
-    let mut length = one;
-    let mut close = true;
-    for dim in (0..shape.len()).rev() {
-        if lengths[dim] == one {
-            close &= shape[dim] == one;
-            continue;
-        }
-        if !close || strides[dim] != length {
-            return Err(gaps(func, op, "has gaps"));
-        }
-        close = lengths[dim] == shape[dim];
-        length = mul(func, length, lengths[dim]);
-    }
-    Ok(Some(length))
-}
-
-fn gaps(func: &Func, op: Op, why: &str) -> Diagnostic {
-    let name = func.value_text(func.operand(op, 0));
-    let text = format!("this region of `{name}` {why}, and `{name}` is to have one dimension");
-    let help = "refer to its first element, and give the distance of rows to the op that takes it";
-    Diagnostic::error("region", func.op_location(op), text).help(help)
-}
-
-/// Is the reference that `op` makes to several dimensions, and taken for a buffer by an access?
-fn is_indexed(func: &Func, uses: &Uses, op: Op) -> bool {
-    let Some(result) = func.result(op) else { return false };
-    let many = matches!(func.type_data(func.value_type(result)), TypeData::Ref { shape, .. } if shape.len() > 1);
-    let taken =
-        |user: &Use| user.idx == 0 && matches!(func.opcode(user.op), tir::LOAD | tir::STORE | tir::REF | tir::REGION);
-    many && uses.of_value(result).iter().any(taken)
 }
 
 /// Is `attr` made of numbers, symbols and what is computed with them?
