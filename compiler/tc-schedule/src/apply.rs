@@ -262,7 +262,7 @@ impl Run<'_, '_> {
             },
             Role::Undefined => self.set_results(op, &[Item::Undefined]),
             Role::Yield => {}
-            _ => match primitives::find(sched.opcode(op), sched.row(op).short.filter(|_| is_directive(sched, op))) {
+            _ => match primitives::find(sched.opcode(op)) {
                 Some((by, apply)) => self.directive(op, by, apply),
                 None => self.number(op),
             },
@@ -362,8 +362,4 @@ impl Run<'_, '_> {
         };
         Err(diagnostic.note(note))
     }
-}
-
-fn is_directive(sched: &Func, op: Op) -> bool {
-    sched.opcode(op).dialect() == sched::Stage::OPCODE.dialect()
 }

@@ -197,7 +197,7 @@ impl Cx<'_> {
     /// Refuses to take the loop of `axis` apart once a directive has said how it runs.
     pub(crate) fn check_plain(&self, axis: AxisId) -> Done<()> {
         let data = &self.graph[axis];
-        if data.kind == crate::graph::Kind::Serial && data.pragmas.is_empty() {
+        if data.is_plain() {
             return Ok(());
         }
         let text = format!(

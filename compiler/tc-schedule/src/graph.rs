@@ -166,6 +166,15 @@ pub struct Axis {
     pub pragmas: Vec<(&'static str, PragmaValue)>,
     /// For how many iterations the buffers made in its loop are kept, and the directive that says so.
     pub pipeline: Option<(i64, Loc)>,
+    /// The tensor intrinsic that its loop and those inside are replaced by, and the directive that says so.
+    pub tensorize: Option<(Box<str>, Loc)>,
+}
+
+impl Axis {
+    /// Has no directive spoken of its loop?
+    pub fn is_plain(&self) -> bool {
+        self.kind == Kind::Serial && self.pragmas.is_empty() && self.pipeline.is_none() && self.tensorize.is_none()
+    }
 }
 
 /// How axes of a stage were made of others. Relations stand in the order in which they were made.
@@ -195,6 +204,18 @@ pub enum Relation {
         /// What became of both.
         fused: AxisId,
     },
+}
+
+/// Which bits of a position in a buffer, counted in elements, are changed: `bits` of them from bit `base` on are XORed by
+/// as many that stand `shift` bits above.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Swizzle {
+    /// How many bits.
+    pub bits: i64,
+    /// The lowest of them; what is below stays where it is.
+    pub base: i64,
+    /// How far above the bits stand that they are XORed by.
+    pub shift: i64,
 }
 
 /// A read that a stage's definition makes, and the tensor that it is served from.
@@ -243,6 +264,10 @@ pub struct Stage {
     pub aligns: Vec<(AxisId, i64, i64)>,
     /// For how many iterations of the loop around it its buffer is kept, and the directive that says so.
     pub stages: Option<(i64, Loc)>,
+    /// Is it copied asynchronously? Then the loop that is pipelined with it, and the directive that says so.
+    pub asynchronous: Option<(AxisId, Loc)>,
+    /// Which bits of the positions in its buffer are changed, and the directive that says so.
+    pub swizzle: Option<(Swizzle, Loc)>,
     /// The condition under which it stores.
     pub predicate: Option<Predicate>,
     /// How the indices of its buffer are mapped.
@@ -330,6 +355,7 @@ impl Graph {
             consumed: None,
             pragmas: Vec::new(),
             pipeline: None,
+            tensorize: None,
         });
         id
     }
@@ -355,6 +381,8 @@ impl Graph {
             touched: None,
             aligns: Vec::new(),
             stages: None,
+            asynchronous: None,
+            swizzle: None,
             predicate: None,
             layout: None,
             origin: None,
@@ -488,8 +516,13 @@ impl Graph {
             return false;
         }
         let scope = self.scope_of(self[leaf].stage);
-        let shared_by_warp = scope == Scope::Warp && coordinate == Coordinate::ThreadX;
+        let shared_by_warp = scope.is_per_warp() && coordinate == Coordinate::ThreadX;
         scope.rank() > u8::from(coordinate.is_thread()) && !shared_by_warp
+    }
+
+    /// The place among the leaves of `stage` of the loop that a tensor intrinsic stands for, with all loops inside it.
+    pub fn tensorized(&self, stage: StageId) -> Option<usize> {
+        self[stage].leaves.iter().position(|&leaf| self[leaf].tensorize.is_some())
     }
 
     /// The axes of the reduction of `stage` that are bound to threads.

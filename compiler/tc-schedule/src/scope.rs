@@ -69,6 +69,19 @@ impl Scope {
         }
     }
 
+    /// Does each warp have one buffer, whose elements its threads hold together?
+    pub const fn is_per_warp(self) -> bool {
+        matches!(self, Scope::Warp) || self.is_tile()
+    }
+
+    /// Is it for the tiles of matrix ops? Then which thread of the warp holds which element is not the schedule's to say.
+    pub const fn is_tile(self) -> bool {
+        matches!(
+            self,
+            Scope::WmmaA | Scope::WmmaB | Scope::WmmaAccumulator | Scope::MmaA | Scope::MmaB | Scope::MmaAccumulator
+        )
+    }
+
     /// Is it shared memory?
     pub const fn is_shared(self) -> bool {
         matches!(self, Scope::Shared | Scope::SharedDyn)

@@ -158,7 +158,7 @@ impl Inference<'_> {
             return Taken::Point;
         }
         match self.bounds.graph[leaf].kind {
-            Kind::Launch(Coordinate::ThreadX) if scope == Scope::Warp => Taken::Shared,
+            Kind::Launch(Coordinate::ThreadX) if scope.is_per_warp() => Taken::Shared,
             // One thread plays them one after the other, so a buffer of its own serves those inside.
             Kind::Vthread if inside => Taken::Inside,
             kind => match kind.thread_rank() {

@@ -69,6 +69,7 @@ pub(super) fn infer(operator: &Operator<'_>, sched: Option<&Func>, bounds: &mut 
             found.push(blocks_share(sched, bounds, stage, (launch, *by)));
         }
     }
+    super::warps::check(sched, bounds, &launches, &mut found);
     let mut launches: Vec<Launch> = launches.into_iter().map(|(launch, _)| launch).collect();
     let place = |nest: StageId| bounds.graph.order.iter().position(|&stage| stage == nest);
     launches.sort_by_key(|launch| (place(launch.nest), launch.coordinate.index()));

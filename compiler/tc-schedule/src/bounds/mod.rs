@@ -5,7 +5,8 @@
 //! the stage computes. The rules are those of TVM 0.16, whose schedules users know:
 //!
 //! - A loop inside the attach point runs, that of the attach point and those outside are fixed. A loop over threads
-//!   runs if the stage's buffer is shared among them, wherever the attach point is.
+//!   runs if the stage's buffer is shared among them, wherever the attach point is. What a warp holds together is shared
+//!   among the threads of `threadIdx.x`.
 //! - A loop of one iteration is a point.
 //! - A split axis runs whole if both parts do; otherwise it is `outer * extent of inner + inner`, which may reach past
 //!   the axis' end: that is where guards come from.
@@ -21,6 +22,7 @@ mod refuse;
 mod region;
 mod sets;
 mod symbolic;
+mod warps;
 
 pub(crate) use infer::infer;
 pub use launch::OverLimit;

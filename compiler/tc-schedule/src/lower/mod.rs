@@ -300,6 +300,13 @@ impl<'a> Emitter<'a> {
             if let Some(stages) = self.kept_for(stage) {
                 attrs.push((keys::STAGES, self.func.int_attr(stages)));
             }
+            if data.asynchronous.is_some() {
+                attrs.push((keys::ASYNC, self.func.attr(AttrData::Bool(true))));
+            }
+            if let Some((swizzle, _)) = data.swizzle {
+                let list = [swizzle.bits, swizzle.base, swizzle.shift].map(|number| self.func.int_attr(number));
+                attrs.push((keys::SWIZZLE, self.func.attr(AttrData::List(list.into()))));
+            }
             if let Some(strides) = &strides {
                 let list: Vec<Attr> = strides.iter().map(|&stride| self.func.int_attr(stride)).collect();
                 attrs.push((keys::STRIDES, self.func.attr(AttrData::List(list.into()))));

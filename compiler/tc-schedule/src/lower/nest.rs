@@ -32,7 +32,7 @@ impl<'a> Emitter<'a> {
         if let Some(init) = init {
             let inner = self.open.len();
             for &leaf in rest.iter().filter(|&&leaf| !graph[leaf].reduce) {
-                self.open_loop(stage, leaf);
+                self.open_marked(stage, leaf, init_mark(graph, stage, leaf));
             }
             self.statement(stage, init, true)?;
             self.close(inner);
@@ -55,8 +55,14 @@ impl<'a> Emitter<'a> {
         Ok(())
     }
 
-    /// Opens the loop of `leaf`; one of a single iteration needs none, unless it is a launch or carries a hint.
     pub(super) fn open_loop(&mut self, stage: StageId, leaf: AxisId) {
+        let mark = self.graph()[leaf].tensorize.as_ref();
+        self.open_marked(stage, leaf, mark.map(|(intrinsic, _)| &**intrinsic));
+    }
+
+    /// Opens the loop of `leaf`, for which, with all that is inside, the tensor intrinsic `mark` stands. A loop of a single
+    /// iteration is not written, unless it is a launch, carries a hint or is marked.
+    fn open_marked(&mut self, stage: StageId, leaf: AxisId, mark: Option<&str>) {
         let data = &self.graph()[leaf];
         let own = self.bounds.extents[leaf.idx()];
         let extent = match data.kind {
@@ -64,14 +70,17 @@ impl<'a> Emitter<'a> {
             _ => own,
         };
         let counter = Vars::counter(leaf);
-        if extent == 1 && !matches!(data.kind, Kind::Launch(_)) && data.pragmas.is_empty() {
+        if extent == 1 && !matches!(data.kind, Kind::Launch(_)) && data.pragmas.is_empty() && mark.is_none() {
             return;
         }
         let loc = [data.kind_loc, data.made_by].into_iter().find(|loc| *loc != Loc::NONE).unwrap_or(Loc::NONE);
         let source = self.source(self.graph()[stage].loc);
         let directive = self.directive(loc);
         self.locs = Locs { source, directive };
-        let attrs = self.loop_attrs(leaf);
+        let mut attrs = self.loop_attrs(leaf);
+        if let Some(intrinsic) = mark {
+            attrs.push((keys::TENSORIZE, self.func.attr(AttrData::Symbol(intrinsic.into()))));
+        }
         let (lo, hi) = (self.builder().index(0), self.size(extent));
         let mut builder = self.builder();
         let op = tir::For::build(&mut builder, lo, hi, &[], &attrs, &[]);
@@ -256,4 +265,13 @@ impl<'a> Emitter<'a> {
         self.store(stage, &values, &statement.place);
         Ok(())
     }
+}
+
+/// The intrinsic that the loop of `leaf` is marked with in the initialisation of `stage`: the outermost one there of those
+/// that the intrinsic stands for.
+fn init_mark(graph: &Graph, stage: StageId, leaf: AxisId) -> Option<&str> {
+    let leaves = &graph[stage].leaves[graph.tensorized(stage)?..];
+    let (intrinsic, _) = graph[leaves[0]].tensorize.as_ref()?;
+    let outermost = leaves.iter().find(|&&leaf| !graph[leaf].reduce)?;
+    (*outermost == leaf).then_some(intrinsic)
 }

@@ -28,7 +28,7 @@
 //! `cache_write` (TVM), `in()` with the roles exchanged (Halide).
 
 use crate::directive::{Cx, Done, Item};
-use crate::graph::{Attach, AxisId, Kind, Read, Source, StageId, Tensor, TensorRef};
+use crate::graph::{Attach, AxisId, Read, Source, StageId, Tensor, TensorRef};
 use crate::origin::{self, Origin};
 use crate::scope::Scope;
 use crate::size::Size;
@@ -53,10 +53,7 @@ fn legality(cx: &Cx<'_>) -> Done<(StageId, Scope)> {
         return Err(cx.error("cache-inlined", text).label(place, "it is inlined here").into());
     }
     let rearranged = is_rearranged(cx, stage);
-    let plain = |axis: &AxisId| {
-        let axis = &cx.graph[*axis];
-        axis.kind == Kind::Serial && axis.pragmas.is_empty() && axis.pipeline.is_none()
-    };
+    let plain = |axis: &AxisId| cx.graph[*axis].is_plain();
     let only_rearranged = rearranged
         && matches!(data.source, Source::Compute(_))
         && data.origin.is_none()

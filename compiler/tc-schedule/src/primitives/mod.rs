@@ -11,7 +11,6 @@ mod compute_root;
 mod double_buffer;
 mod fuse;
 mod inline;
-mod later;
 mod pipeline;
 mod pragma;
 mod reorder;
@@ -20,6 +19,8 @@ mod set_scope;
 mod set_store_predicate;
 mod split;
 mod storage_align;
+mod swizzle;
+mod tensorize;
 mod tile;
 mod transform_layout;
 mod unroll;
@@ -75,6 +76,7 @@ table! {
     "bind" bind Bind;
     "vectorize" vectorize Vectorize;
     "unroll" unroll Unroll;
+    "tensorize" tensorize Tensorize;
     "pragma" pragma Pragma;
     "cache_read" cache_read CacheRead;
     "cache_write" cache_write CacheWrite;
@@ -83,6 +85,7 @@ table! {
     "compute_root" compute_root ComputeRoot;
     "set_scope" set_scope SetScope;
     "storage_align" storage_align StorageAlign;
+    "swizzle" swizzle Swizzle;
     "transform_layout" transform_layout TransformLayout;
     "double_buffer" double_buffer DoubleBuffer;
     "pipeline" pipeline Pipeline;
@@ -90,16 +93,12 @@ table! {
     "set_store_predicate" set_store_predicate SetStorePredicate;
 }
 
-/// Every primitive that this crate applies, in the order of the documents. The rows of `sched` that are not among them
-/// are refused with a diagnostic that says so.
+/// Every primitive, in the order of the documents.
 pub fn primitives() -> &'static [PrimitiveInfo] {
     TABLE
 }
 
 /// The name of the directive `opcode`, and what applies it.
-pub(crate) fn find(opcode: Opcode, short: Option<&'static str>) -> Option<(&'static str, Apply)> {
-    match TABLE.iter().find(|info| info.opcode == opcode) {
-        Some(info) => Some((info.name, info.apply)),
-        None => short.map(|name| (name, later::apply as Apply)),
-    }
+pub(crate) fn find(opcode: Opcode) -> Option<(&'static str, Apply)> {
+    TABLE.iter().find(|info| info.opcode == opcode).map(|info| (info.name, info.apply))
 }

@@ -27,7 +27,7 @@
 
 use super::cache_write::new_stage;
 use crate::directive::{Cx, Done, Item, code_list};
-use crate::graph::{AxisId, Kind, Read, Source, StageId, TensorRef};
+use crate::graph::{AxisId, Read, Source, StageId, TensorRef};
 use crate::origin::{self, Origin};
 use crate::scope::Scope;
 use crate::size::Size;
@@ -102,7 +102,7 @@ fn check_untouched(cx: &Cx<'_>, stage: StageId) -> Done<()> {
     let spoken = |&axis: &AxisId| {
         let axis = &cx.graph[axis];
         axis.consumed.as_ref().map(|consumed| consumed.loc).or_else(|| {
-            (axis.kind != Kind::Serial || !axis.pragmas.is_empty() || axis.pipeline.is_some()).then_some(axis.kind_loc)
+            (!axis.is_plain()).then_some(axis.kind_loc)
         })
     };
     let said = data.data.iter().find_map(spoken);

@@ -107,6 +107,10 @@ tc_ir::dialect! {
     StorageAlign STORAGE_ALIGN "storage_align" (axis: value, factor: value key, offset: value key)
     { context: Context::Sched, effect: Effect::UNKNOWN, short: Some("storage_align"), verify: Some(verify::axis_first) }
 
+    /// XORs bits of the positions in a stage's buffer by higher ones, so that the rows of a tile fall into different banks.
+    Swizzle SWIZZLE "swizzle" (stage: value, bits: value key, base: value key, shift: value key)
+    { context: Context::Sched, effect: Effect::UNKNOWN, short: Some("swizzle"), verify: Some(verify::swizzle) }
+
     /// Stores a stage's buffer by other indices.
     TransformLayout TRANSFORM_LAYOUT "transform_layout" (stage: value)
     { context: Context::Sched, regions: MAP, effect: Effect::UNKNOWN, short: Some("transform_layout"), verify: Some(verify::stage_first) }
@@ -117,7 +121,7 @@ tc_ir::dialect! {
 
     /// Lets the copies attached at a loop run ahead of it.
     Pipeline PIPELINE "pipeline" (axis: value, stages: value key, async_copies: list key opt)
-    { context: Context::Sched, effect: Effect::UNKNOWN, short: Some("pipeline"), verify: Some(verify::axis_first) }
+    { context: Context::Sched, effect: Effect::UNKNOWN, short: Some("pipeline"), verify: Some(verify::pipeline) }
 
     /// Makes a reduction axis a data axis of a new stage, which the old one then reduces.
     Rfactor RFACTOR "rfactor" (stage: value, axis: value, factor_axis: int key opt)

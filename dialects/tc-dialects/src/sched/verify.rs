@@ -110,6 +110,23 @@ pub(super) fn stage_first(func: &Func, op: Op, found: &mut Diagnostics) {
     want(func, op, func.operand(op, 0), "sched.stage", found);
 }
 
+pub(super) fn swizzle(func: &Func, op: Op, found: &mut Diagnostics) {
+    stage_first(func, op, found);
+    for &number in &func.operands(op)[1..] {
+        want_number(func, op, number, found);
+    }
+}
+
+pub(super) fn pipeline(func: &Func, op: Op, found: &mut Diagnostics) {
+    axis_first(func, op, found);
+    for &number in func.param_operands(op, 1) {
+        want_number(func, op, number, found);
+    }
+    for &stage in func.param_operands(op, 2) {
+        want(func, op, stage, "sched.stage", found);
+    }
+}
+
 pub(super) fn compute_at(func: &Func, op: Op, found: &mut Diagnostics) {
     stage_first(func, op, found);
     want(func, op, func.operand(op, 1), "sched.axis", found);

@@ -3,6 +3,10 @@
 //! A directive that nothing consumes is an error: about the loops or the buffer of a stage that is inlined, about a
 //! stage that nothing needs.
 
+mod copies;
+mod tensorize;
+mod tiles;
+
 use crate::directive::one_of;
 use crate::graph::{Attach, AxisId, Graph, Kind, StageId};
 use crate::operator::Operator;
@@ -54,8 +58,12 @@ pub(crate) fn check(
         if extent == Extent::Whole {
             check.kept(stage);
             check.pipelines(stage);
+            check.asynchronous(stage);
+            check.swizzled(stage);
         }
         check.reduced_by_threads(stage);
+        check.tensorized(stage);
+        check.held_by_a_warp(stage);
     }
     if check.found.has_errors() { Err(check.found) } else { Ok(()) }
 }
@@ -179,6 +187,16 @@ impl Check<'_> {
         let graph = self.graph;
         for &leaf in &graph[stage].leaves {
             let Some((_, loc)) = graph[leaf].pipeline else { continue };
+            if graph[leaf].kind != Kind::Serial {
+                let text = format!(
+                    "`{}` of `{}` does not run in order, so nothing can run ahead of it",
+                    graph[leaf].name, graph[stage].name
+                );
+                let diagnostic = Diagnostic::error("stages-loop", self.location(loc), text);
+                let place = self.location(graph[leaf].kind_loc);
+                self.found
+                    .push(diagnostic.label(place, "this directive says how it runs").help("leave out one of the two"));
+            }
             let attached =
                 |&other: &StageId| matches!(graph[other].attach, Attach::At(axis) if graph.leaf_of(axis) == leaf);
             if !graph.order.iter().any(attached) {
