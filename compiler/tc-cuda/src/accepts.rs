@@ -4,9 +4,10 @@
 //! can declare, its launch extents that the target allows: constant ones for threads, for blocks also such as follow from
 //! sizes.
 
-use crate::facts::{Facts, scope_name};
-use crate::{shuffle, sizes, stmt, types};
+use crate::facts::{self, Facts, scope_name};
+use crate::{matrix, mma, place, shuffle, sizes, stmt, types, wmma};
 use tc_dialects::forms::DEVICE;
+use tc_dialects::fragment::{Family, scope_use};
 use tc_dialects::{arith as ops, gpu, tir};
 use tc_ir::types::ElemKind;
 use tc_ir::verify::{is_threaded, verify};
@@ -55,6 +56,7 @@ pub(crate) fn kernel(func: &Func, target: &Target, found: &mut Diagnostics) -> O
         }
     }
     let facts = Facts::new(func, target, found);
+    matrix::check(func, &facts, target, found);
     (!found.iter().skip(before).any(Diagnostic::is_error)).then_some(facts)
 }
 
@@ -82,8 +84,11 @@ fn unwritable(func: &Func, value: Value) -> Option<String> {
     let shown = func.show_type(ty);
     let elem = match func.type_data(ty) {
         TypeData::Scalar(scalar) => Some(scalar.elem),
+        TypeData::Shaped { elem, .. } if func.as_scalar(*elem).is_none() => return wmma::unwritable(func, *elem),
         TypeData::Shaped { elem, .. } => func.as_scalar(*elem).map(|scalar| scalar.elem),
-        TypeData::Ref { .. } | TypeData::Opaque { .. } => None,
+        // It stands where it is used; the buffer behind it is asked by itself.
+        TypeData::Ref { .. } => return None,
+        TypeData::Opaque { .. } => None,
     };
     let of = if name.is_empty() { String::new() } else { format!(" of `{name}`") };
     match elem {
@@ -119,6 +124,15 @@ fn check(func: &Func, op: Op, found: &mut Diagnostics) {
     if let Some(reason) = unwritable_op(func, op) {
         refuse(reason);
     }
+    let with_help = match opcode {
+        _ if wmma::has_emitter(opcode) => wmma::unwritable_op(func, op),
+        _ if mma::has_emitter(opcode) => mma::unwritable_op(func, op),
+        tir::ALLOC => unwritable_tiles(func, op),
+        _ => None,
+    };
+    if let Some((text, help)) = with_help {
+        found.push(Diagnostic::error("no-emitter", func.op_location(op), text).help(help));
+    }
 }
 
 /// What else an op asks for.
@@ -128,8 +142,10 @@ fn unwritable_op(func: &Func, op: Op) -> Option<String> {
             let buffer = func.result(op)?;
             let scope = scope_name(func, buffer);
             let known = matches!(scope, "shared" | "shared.dyn" | "local" | "global");
-            (!known).then(|| format!("a kernel cannot declare `{}` in `{scope}`", func.value_text(buffer)))
+            (!known && scope_use(scope).is_none())
+                .then(|| format!("a kernel cannot declare `{}` in `{scope}`", func.value_text(buffer)))
         }
+        tir::REF | tir::REGION => place::unwritable(func, op),
         tir::LOAD | tir::STORE => {
             let is_buffer = matches!(func.type_data(func.value_type(func.operand(op, 0))), TypeData::Shaped { .. });
             (!is_buffer).then(|| format!("`{}` through a reference cannot be written in CUDA yet", func.op_name(op)))
@@ -152,5 +168,28 @@ fn unwritable_op(func: &Func, op: Op) -> Option<String> {
             is_narrow_pow.then(|| "truth values have no bits to count".to_string())
         }
         _ => None,
+    }
+}
+
+/// What is wrong with the buffer of tiles that the alloc `op` makes: the message, and the way out.
+fn unwritable_tiles(func: &Func, op: Op) -> Option<(String, &'static str)> {
+    let buffer = func.result(op)?;
+    let name = func.value_text(buffer);
+    let scope = scope_name(func, buffer);
+    match (scope_use(scope), facts::fragment_of(func, buffer)) {
+        (Some((Family::Mma, _)), _) => {
+            let text = format!("the tiles of `{name}` are not shared out among the threads of a warp yet");
+            Some((text, "run the pass `distribute-fragments` first; the pipeline `cuda` does"))
+        }
+        (Some((Family::Wmma, _)), None) => {
+            let text = format!("`{name}` lies in `{scope}`, and is no buffer of fragments yet");
+            Some((text, "run the pass `infer-fragment` first; the pipeline `cuda` does"))
+        }
+        (Some((Family::Wmma, part)), Some(fragment)) if part == fragment.part => None,
+        (_, Some(fragment)) => {
+            let text = format!("fragments for `{}` do not lie in `{scope}`", fragment.part.name());
+            Some((text, "set the scope of the buffer to what it is used for"))
+        }
+        (None, None) => None,
     }
 }

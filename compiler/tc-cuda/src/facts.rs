@@ -1,7 +1,8 @@
 //! What is known of a kernel before it is written: the extents of its launch, its shared memory, what it does to
 //! each buffer.
 
-use crate::{sizes, types};
+use crate::{matrix, sizes, types};
+use tc_dialects::fragment::Fragment;
 use tc_dialects::tir::{self, Coordinate, LoopKind};
 use tc_ir::effects::{accesses, root_buffer};
 use tc_ir::walk::all_ops;
@@ -27,6 +28,7 @@ pub(crate) struct Facts {
     read: Vec<bool>,
     written: Vec<bool>,
     aligned: Vec<u64>,
+    unrolled: Vec<bool>,
 }
 
 impl Facts {
@@ -42,11 +44,12 @@ impl Facts {
             read: vec![false; n_values],
             written: vec![false; n_values],
             aligned: vec![0; n_values],
+            unrolled: matrix::register_loops(func),
         };
+        all_ops(func).for_each(|op| facts.accesses(func, op));
         let mut extents: Extents = [None; 6];
         let mut dynamic: Option<Op> = None;
         for op in all_ops(func) {
-            facts.accesses(func, op);
             if func.opcode(op) == tir::FOR
                 && let Some(LoopKind::Launch(coordinate)) = tir::loop_kind(func, op)
             {
@@ -94,13 +97,24 @@ impl Facts {
         self.aligned[root_buffer(func, place).as_u32() as usize]
     }
 
+    /// Does the variable of the loop `op` pick registers? Those have no addresses, so that the loop must be unrolled.
+    pub(crate) fn picks_registers(&self, op: Op) -> bool {
+        self.unrolled[op.as_u32() as usize]
+    }
+
+    /// The alignment of the buffer `buffer` in shared memory.
+    pub(crate) fn shared_alignment(&self, func: &Func, buffer: Value) -> u64 {
+        alignment_of(func, buffer).max(self.alignment(func, buffer))
+    }
+
     fn accesses(&mut self, func: &Func, op: Op) {
         for (place, access) in accesses(func, op) {
             let root = root_buffer(func, place).as_u32() as usize;
             self.read[root] |= access.reads();
             self.written[root] |= access.writes();
             let aligned = func.int_of(op, keys::ALIGNED).and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or(0);
-            self.aligned[root] = self.aligned[root].max(aligned.min(DEFAULT_ALIGNMENT));
+            let aligned = aligned.min(DEFAULT_ALIGNMENT).max(matrix::alignment(func, op, place));
+            self.aligned[root] = self.aligned[root].max(aligned);
         }
     }
 
@@ -110,7 +124,7 @@ impl Facts {
         let Some(bytes) = buffer_bytes(func, buffer) else { return };
         match scope {
             "shared" => {
-                let align = alignment_of(func, buffer);
+                let align = self.shared_alignment(func, buffer);
                 let before = self.static_shared;
                 self.static_shared = before.div_ceil(align).saturating_mul(align).saturating_add(bytes);
                 let most = target.static_shared_per_block;
@@ -228,6 +242,12 @@ pub(crate) fn scope_name(func: &Func, value: Value) -> &str {
         TypeData::Shaped { scope: Some(scope), .. } => func.text(*scope),
         _ => "global",
     }
+}
+
+/// The type of the fragments in the buffer `value`, if it is one of fragments.
+pub(crate) fn fragment_of(func: &Func, value: Value) -> Option<Fragment> {
+    let (elem, _, _) = func.as_shaped(func.value_type(value))?;
+    Fragment::of(func, elem)
 }
 
 /// The number of elements of the buffer `value`, if its extents are constant.

@@ -9,6 +9,7 @@ use crate::sizes;
 use crate::writer::{Writer, line_directive};
 use std::rc::Rc;
 use tc_dialects::arith;
+use tc_dialects::fragment::Fragment;
 use tc_ir::effects::root_buffer;
 use tc_ir::func::Def;
 use tc_ir::verify::has_flag;
@@ -151,6 +152,9 @@ impl Kernel<'_> {
     pub(crate) fn alloc(&mut self, op: Op) {
         let func = self.func;
         let Some(buffer) = func.result(op) else { return };
+        if let Some(fragment) = facts::fragment_of(func, buffer) {
+            return self.fragments(buffer, fragment);
+        }
         let (Some(elem), Some(n)) =
             (crate::access::element(func, func.value_type(buffer)), facts::n_elements(func, buffer))
         else {
@@ -162,7 +166,7 @@ impl Kernel<'_> {
         let ty = self.needs.type_name(elem);
         let scope = facts::scope_name(func, buffer);
         if scope == "shared.dyn" {
-            let align = facts::alignment_of(func, buffer);
+            let align = self.facts.shared_alignment(func, buffer);
             self.out.line(&format!("extern __shared__ __align__({align}) {BYTE} dyn_shared[];"));
             let name = self.declare(buffer, "buf");
             let start =
@@ -173,7 +177,7 @@ impl Kernel<'_> {
         let unread = if self.facts.is_read(func, buffer) { "" } else { "[[maybe_unused]] " };
         let name = self.declare(buffer, "buf");
         if scope == "shared" {
-            let align = facts::alignment_of(func, buffer);
+            let align = self.facts.shared_alignment(func, buffer);
             self.out.line(&format!("{unread}__shared__ __align__({align}) {ty} {name}[{n}];"));
             return;
         }
@@ -181,6 +185,15 @@ impl Kernel<'_> {
         let align = facts::declared_alignment(func, buffer).max(self.facts.alignment(func, buffer));
         let align = if align > natural { format!("__align__({align}) ") } else { String::new() };
         self.out.line(&format!("{unread}{align}{ty} {name}[{n}];"));
+    }
+
+    /// Declares the buffer `buffer` of fragments.
+    fn fragments(&mut self, buffer: Value, fragment: Fragment) {
+        let n = facts::n_elements(self.func, buffer).unwrap_or(1).max(1);
+        let ty = crate::wmma::fragment_type(fragment, self.needs);
+        let unread = if self.facts.is_read(self.func, buffer) { "" } else { "[[maybe_unused]] " };
+        let name = self.declare(buffer, "buf");
+        self.out.line(&format!("{unread}{ty} {name}[{n}];"));
     }
 
     /// Declares the buffer inside another one that `op` makes.

@@ -7,8 +7,9 @@
 //! - [`accepts`]: what can be written. `facts` is what is known of a kernel before it is written: launch, shared
 //!   memory, accesses. `host` takes a function of the host apart.
 //! - `plan` says which ops are printed inside the op that uses them; `access` how a load or store touches memory.
-//! - `kernel`, `stmt`, `value`, `arith` write heads, statements, values and arithmetic; `expr`, `types`, `literals`,
-//!   `names`, `preamble`, `writer` are what they write with.
+//! - `kernel`, `stmt`, `value`, `arith` write heads, statements, values and arithmetic; `place` references; `wmma`,
+//!   `mma` matrix products and asynchronous copies, and `matrix` says what these ask of a kernel. `expr`, `types`,
+//!   `literals`, `names`, `preamble`, `ptx`, `writer` are what they write with.
 //! - `manifest` builds the manifest; `sizes` says what in it follows from sizes that the program leaves open.
 //!
 //! The text is meant to be read: it keeps the author's names, and an op that has one use and no name stands where it
@@ -25,14 +26,19 @@ mod host;
 mod kernel;
 mod literals;
 mod manifest;
+mod matrix;
+mod mma;
 mod names;
+mod place;
 mod plan;
 mod preamble;
+mod ptx;
 mod shuffle;
 mod sizes;
 mod stmt;
 mod types;
 mod value;
+mod wmma;
 mod writer;
 
 use facts::Facts;

@@ -154,7 +154,22 @@ fn buffer(
     if let Some(align) = declared.and_then(|align| u64::try_from(align).ok()) {
         buffer.alignment = align;
     }
+    // Tiles may count on more than buffers have unless said otherwise.
+    buffer.alignment = buffer.alignment.max(alignment(host, kernels, value));
     Ok(buffer)
+}
+
+/// The alignment that the kernels count on; 0 if they count on none.
+fn alignment(host: &Host<'_>, kernels: &[Written<'_>], value: Value) -> u64 {
+    let mut most = 0;
+    for (launch, written) in host.launches.iter().zip(kernels) {
+        for (&arg, &param) in launch.args.iter().zip(launch.kernel.params()) {
+            if arg == value {
+                most = most.max(written.facts.alignment(launch.kernel, param));
+            }
+        }
+    }
+    most
 }
 
 /// What the kernels do to the buffer `value`. One that is written and never read counts as written whole: that no

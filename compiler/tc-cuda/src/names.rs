@@ -107,28 +107,11 @@ const KEYWORDS: &[&str] = &[
 ];
 
 /// What CUDA declares and the emitted text uses, and macros.
-const CUDA: &[&str] = &[
-    "NULL",
-    "threadIdx",
-    "blockIdx",
-    "blockDim",
-    "gridDim",
-    "warpSize",
-    "min",
-    "max",
-    "abs",
-    "dyn_shared",
-    "tc_floormod",
-    "tc_to_f8e4m3",
-    "tc_to_f8e5m2",
-    "tc_f64_to_f8e4m3",
-    "tc_f64_to_f8e5m2",
-    "tc_lane",
-    "tc_lanes",
-    "tc_shuffle_down",
-    "tc_shuffle_idx",
-    "tc_shuffle_xor",
-];
+const CUDA: &[&str] =
+    &["NULL", "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "min", "max", "abs", "dyn_shared", "nvcuda"];
+
+/// What the functions of the preamble begin with.
+const OURS: &str = "tc_";
 
 /// Functions of the C library that NVRTC declares at the outermost level, where kernels stand. Those that the
 /// emitted text calls are taken inside kernels too.
@@ -226,7 +209,8 @@ const VECTORS: &[&str] =
 fn is_reserved(name: &str) -> bool {
     let implementations = name.starts_with("__")
         || name.strip_prefix('_').is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_uppercase()));
-    implementations || KEYWORDS.contains(&name) || CUDA.contains(&name) || is_library(name) || is_vector(name)
+    let taken = implementations || name.starts_with(OURS);
+    taken || KEYWORDS.contains(&name) || CUDA.contains(&name) || is_library(name) || is_vector(name)
 }
 
 fn is_library(name: &str) -> bool {
@@ -388,6 +372,7 @@ mod tests {
             ("float4", "float4_"),
             ("make_int2", "make_int2_"),
             ("i$1", "i_1"),
+            ("tc_lane", "tc_lane_"),
             ("ünder", "_nder"),
             ("", "v"),
             ("4th", "v4th"),

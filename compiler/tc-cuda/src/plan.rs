@@ -5,9 +5,12 @@
 //! that it lands in. Three kinds of op go inside all their users: literals, and `ramp` and `broadcast`, which CUDA
 //! has no values for; their operands are therefore names or short sums.
 //!
+//! References have no variables either: they stand where they are used.
+//!
 //! Long expressions are cut: what has more than [`MAX_SIZE`] ops becomes a statement. What nothing needs is left out.
 
 use crate::access;
+use crate::place;
 use tc_dialects::tir::LoopKind;
 use tc_dialects::{arith, tir};
 use tc_ir::opdef::ParamKind;
@@ -161,6 +164,11 @@ impl Planner<'_> {
             self.inline[idx] = true;
             return;
         }
+        if place::is_reference(self.func, op) {
+            self.inline[idx] = true;
+            self.landings[idx] = self.landing(op);
+            return;
+        }
         let Some(landing) = self.landing(op) else { return };
         let reads = self.effects[idx] & READS != 0;
         if reads
@@ -179,18 +187,23 @@ impl Planner<'_> {
     fn landing(&self, op: Op) -> Option<Landing> {
         let func = self.func;
         let result = func.result(op)?;
-        let scalar = func.value_scalar(result)?;
-        if func.n_uses(result) != 1 || func.value_name(result).is_some() || !self.may_move(op, scalar.lanes) {
+        let is_reference = place::is_reference(func, op);
+        let lanes = func.value_scalar(result).map(|scalar| scalar.lanes).or(is_reference.then_some(1))?;
+        if func.n_uses(result) != 1 || func.value_name(result).is_some() || !self.may_move(op, lanes) {
             return None;
         }
         let (user, operand) = self.users[result.as_u32() as usize]?;
         if func.region_of(user) != func.region_of(op) {
             return None;
         }
+        if place::is_reference(func, user) {
+            let everywhere = Landing { op: user, repeated: false, copied: true };
+            return Some(self.landings[user.as_u32() as usize].unwrap_or(everywhere));
+        }
         if goes_everywhere(func, user) {
             return Some(self.through_vector(user));
         }
-        if func.opcode(op) == tir::LOAD && scalar.lanes > 1 {
+        if func.opcode(op) == tir::LOAD && lanes > 1 {
             // A vector is read whole only to be written whole.
             let copies = func.opcode(user) == tir::STORE && access::form(func, user).is_whole();
             return copies.then_some(Landing { op: user, repeated: false, copied: false });
@@ -201,7 +214,7 @@ impl Planner<'_> {
             _ => Landing { op: user, repeated: false, copied: false },
         };
         landing.repeated |= func.opcode(user) == tir::FOR && operand == 1;
-        landing.copied |= scalar.lanes == 1 && user_lanes > 1 && func.opcode(user).dialect() == arith::ADD.dialect();
+        landing.copied |= lanes == 1 && user_lanes > 1 && func.opcode(user).dialect() == arith::ADD.dialect();
         Some(landing)
     }
 
@@ -228,6 +241,7 @@ impl Planner<'_> {
             return lanes == 1 && is_expression(func, op, &self.inline, &self.effects);
         }
         func.opcode(op) == tir::LOAD
+            || place::is_reference(func, op)
             || (func.op_regions(op).is_empty() && func.opcode(op).dialect() == arith::ADD.dialect())
     }
 
@@ -251,6 +265,9 @@ impl Planner<'_> {
             }
         }
         self.sizes[idx] = size;
+        if place::is_reference(func, op) {
+            return;
+        }
         let Some(landing) = self.landings[idx].filter(|_| self.inline[idx]) else { return };
         // An arm may have been cut since this was decided.
         let broken = func.opcode(op) == tir::IF && !is_expression(func, op, &self.inline, &self.effects);

@@ -1,5 +1,6 @@
 //! What stands before the kernels: only the headers, structs and functions that they use.
 
+use crate::ptx::Ptx;
 use crate::types;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -23,6 +24,10 @@ pub(crate) enum Helper {
     Lanes,
     /// A shuffle that gives the own value where the other lane is not there.
     Shuffle(ShuffleMode),
+    /// Rounds the elements of a tf32 fragment.
+    RoundTf32,
+    /// An instruction.
+    Ptx(Ptx),
 }
 
 /// Which lane a shuffle reads from.
@@ -83,6 +88,8 @@ impl Helper {
             Helper::Lane => "tc_lane".into(),
             Helper::Lanes => "tc_lanes".into(),
             Helper::Shuffle(mode) => format!("tc_shuffle_{}", mode.word()),
+            Helper::RoundTf32 => "tc_round_tf32".into(),
+            Helper::Ptx(ptx) => ptx.name(),
         }
     }
 
@@ -111,6 +118,11 @@ impl Helper {
                 "static __device__ inline unsigned int tc_lanes(int n) {\n  const int first = ((threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x) & ~31;\n  return n - first < 32 ? (1u << (n - first)) - 1u : 0xffffffffu;\n}\n"
                     .into()
             }
+            Helper::RoundTf32 => {
+                "template <typename F>\nstatic __device__ __forceinline__ void tc_round_tf32(F& fragment) {\n  #pragma unroll\n  for (int i = 0; i < fragment.num_elements; ++i) {\n    fragment.x[i] = nvcuda::wmma::__float_to_tf32(fragment.x[i]);\n  }\n}\n"
+                    .into()
+            }
+            Helper::Ptx(ptx) => ptx.text(|elem| types::number(elem).unwrap_or("int")),
             Helper::Shuffle(mode) => {
                 let (name, intrinsic, source) = (self.name(), mode.intrinsic(), mode.source());
                 format!(
@@ -143,6 +155,7 @@ pub(crate) struct Needs {
     elems: BTreeSet<Elem>,
     structs: BTreeSet<Scalar>,
     helpers: BTreeSet<Helper>,
+    fragments: bool,
 }
 
 impl Needs {
@@ -168,11 +181,25 @@ impl Needs {
         self.elems.insert(elem);
     }
 
+    /// Fragments are used.
+    pub(crate) fn fragments(&mut self) {
+        self.fragments = true;
+    }
+
     /// The name of `helper`, which is then declared.
     pub(crate) fn helper(&mut self, helper: Helper) -> String {
         match helper {
             Helper::ToF8(elem) | Helper::F64ToF8(elem) => self.elem(elem),
             Helper::Bf16Fma => self.elem(Elem::BF16),
+            Helper::Ptx(ptx) => {
+                if let Ptx::Mma { factors, sums, .. } = ptx {
+                    self.elem(factors);
+                    self.elem(sums);
+                }
+                if let Some(part) = ptx.part() {
+                    self.helper(Helper::Ptx(part));
+                }
+            }
             _ => {}
         }
         if let Helper::Shuffle(_) = helper {
@@ -194,6 +221,9 @@ impl Needs {
             if elems.iter().any(|elem| self.elems.contains(elem)) {
                 let _ = writeln!(out, "#include <{header}>");
             }
+        }
+        if self.fragments {
+            out.push_str("#include <mma.h>\n");
         }
         if out.len() > start {
             out.push('\n');

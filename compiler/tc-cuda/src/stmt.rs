@@ -54,6 +54,8 @@ impl Kernel<'_> {
                 let is_warp = func.word_of(op, tc_ir::keys::SCOPE) == Some("warp");
                 self.out.line(if is_warp { "__syncwarp();" } else { "__syncthreads();" });
             }
+            opcode if crate::wmma::has_emitter(opcode) => self.wmma(op),
+            opcode if crate::mma::has_emitter(opcode) => self.ptx_call(op),
             gpu::SHUFFLE if func.result(op).is_some_and(|value| !self.plan.is_live(value)) => {
                 let call = self.shuffle(op);
                 self.at(op);
@@ -218,6 +220,7 @@ impl Kernel<'_> {
             Some(LoopKind::Unroll(Some(factor))) => {
                 self.out.line(&format!("#pragma unroll {}", factor.clamp(1, i32::MAX.into())));
             }
+            _ if self.facts.picks_registers(op) => self.out.line("#pragma unroll"),
             _ => {}
         }
         let mark = self.names.enter();
@@ -395,5 +398,10 @@ fn default_name(coordinate: Coordinate) -> &'static str {
 pub(crate) fn has_emitter(opcode: tc_ir::Opcode) -> bool {
     const STATEMENTS: &[tc_ir::Opcode] =
         &[tir::FOR, tir::IF, tir::YIELD, tir::LOAD, tir::STORE, tir::ALLOC, tir::VIEW, gpu::BARRIER, gpu::SHUFFLE];
-    STATEMENTS.contains(&opcode) || opcode.dialect() == arith::ADD.dialect() && crate::arith::has_emitter(opcode)
+    let is_reference = matches!(opcode, tir::REF | tir::REGION);
+    let is_matrix = crate::wmma::has_emitter(opcode) || crate::mma::has_emitter(opcode);
+    STATEMENTS.contains(&opcode)
+        || is_reference
+        || is_matrix
+        || opcode.dialect() == arith::ADD.dialect() && crate::arith::has_emitter(opcode)
 }

@@ -6,6 +6,7 @@
 pub mod dtype;
 mod json;
 pub mod manifest;
+pub mod matrix;
 pub mod sizes;
 pub mod target;
 

@@ -19,6 +19,8 @@ pub enum Feature {
     MmaM16N8K8,
     /// `mma.m16n8k16` on f16.
     MmaM16N8K16,
+    /// `mma.m16n8k32` on 8-bit integers.
+    MmaM16N8K32,
     /// Loads of 8x8 tiles from shared memory into fragments (`ldmatrix`).
     Ldmatrix,
     /// Stores of 8x8 tiles from fragments into shared memory (`stmatrix`).
@@ -49,12 +51,13 @@ pub enum Feature {
 
 impl Feature {
     /// All features, in the order in which targets got them.
-    pub const ALL: [Feature; 17] = [
+    pub const ALL: [Feature; 18] = [
         Feature::Wmma,
         Feature::WmmaInt8,
         Feature::MmaM16N8K8,
         Feature::Ldmatrix,
         Feature::MmaM16N8K16,
+        Feature::MmaM16N8K32,
         Feature::Bf16,
         Feature::Tf32,
         Feature::MmaF64,
@@ -76,6 +79,7 @@ impl Feature {
             Feature::WmmaInt8 => "wmma.int8",
             Feature::MmaM16N8K8 => "mma.m16n8k8",
             Feature::MmaM16N8K16 => "mma.m16n8k16",
+            Feature::MmaM16N8K32 => "mma.m16n8k32",
             Feature::Ldmatrix => "ldmatrix",
             Feature::Stmatrix => "stmatrix",
             Feature::Bf16 => "bf16",
@@ -97,8 +101,10 @@ impl Feature {
     fn since(self) -> (u32, bool) {
         match self {
             Feature::Wmma => (70, false),
-            Feature::WmmaInt8 | Feature::MmaM16N8K8 | Feature::Ldmatrix => (75, false),
+            Feature::WmmaInt8 => (72, false),
+            Feature::MmaM16N8K8 | Feature::Ldmatrix => (75, false),
             Feature::MmaM16N8K16
+            | Feature::MmaM16N8K32
             | Feature::Bf16
             | Feature::Tf32
             | Feature::MmaF64
@@ -290,6 +296,11 @@ impl Target {
     pub fn has(&self, feature: Feature) -> bool {
         let (since, arch_specific) = feature.since();
         self.capability.0 * 10 + self.capability.1 >= since && (self.arch_specific || !arch_specific)
+    }
+
+    /// The oldest target that has `feature`.
+    pub fn first_with(feature: Feature) -> Option<&'static Target> {
+        TARGETS.iter().find(|target| target.has(feature))
     }
 
     /// All features that this target has.

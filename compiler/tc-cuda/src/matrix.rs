@@ -1,0 +1,139 @@
+//! What matrix products and asynchronous copies ask of a kernel: a target that has them, whole warps, alignment, and
+//! registers that are told by literals.
+
+use crate::facts::Facts;
+use crate::mma;
+use tc_dialects::fragment::{Fragment, Use, scope_use};
+use tc_dialects::tir::{self, place_type};
+use tc_dialects::{gpu, wmma};
+use tc_ir::effects::{accesses, root_buffer};
+use tc_ir::func::Def;
+use tc_ir::walk::all_ops;
+use tc_ir::{Elem, Func, Op, TypeData, Value};
+use tc_support::{Diagnostic, Diagnostics};
+use tc_target::{DType, Target, matrix};
+
+/// The alignment of a tile that `wmma` loads or stores ("CUDA C++ Programming Guide" 12.9, section 10.24: 256 bits).
+const TILE_ALIGNMENT: u64 = 32;
+
+/// The alignment of what a thread holds of a tile, so that it is taken by words, and of a row of `ldmatrix`.
+const WORDS_ALIGNMENT: u64 = 16;
+
+/// Loops with more iterations are not unrolled for what they index.
+const MAX_UNROLLED: i64 = 1024;
+
+/// Finds what the target does not have, each once, and blocks that are not made of whole warps.
+pub(crate) fn check(func: &Func, facts: &Facts, target: &Target, found: &mut Diagnostics) {
+    let mut told = Vec::new();
+    let mut is_whole = facts.n_threads().is_multiple_of(target.warp_size);
+    for op in all_ops(func) {
+        let name = func.op_name(op);
+        if let Some(feature) = matrix::needs(name, elem(func, op))
+            && !target.has(feature)
+            && !told.contains(&feature)
+        {
+            told.push(feature);
+            let text = format!("`{name}` needs `{feature}`, which `{target}` does not have");
+            let mut finding = Diagnostic::error("target-feature", func.op_location(op), text);
+            if let Some(first) = Target::first_with(feature) {
+                finding = finding.help(format!("compile for `{first}` or newer"));
+            }
+            found.push(finding);
+        }
+        if matrix::takes_warp(name) && !is_whole {
+            is_whole = true;
+            let text = format!(
+                "`{name}` is done by a whole warp, and the block has {} threads, which no warps of {} make up",
+                facts.n_threads(),
+                target.warp_size
+            );
+            let help = "bind an axis of extent 32 to `threadIdx.x`";
+            found.push(Diagnostic::error("whole-warps", func.op_location(op), text).help(help));
+        }
+    }
+}
+
+/// The type of the factors that `op` multiplies, or of the tile that it moves; `None` for sums.
+fn elem(func: &Func, op: Op) -> Option<DType> {
+    let place = match func.opcode(op) {
+        wmma::STORE => func.operand(op, 1),
+        tc_dialects::mma::SYNC | wmma::MMA => func.operand(op, 1),
+        _ => *func.operands(op).first()?,
+    };
+    let (ty, _, scope) = place_type(func, place)?;
+    let is_sum = scope.and_then(|scope| scope_use(func.text(scope))).is_some_and(|(_, part)| part == Use::Accumulator);
+    let elem: Elem = match Fragment::of(func, ty) {
+        Some(fragment) => fragment.elem,
+        None => func.as_scalar(ty)?.elem,
+    };
+    if is_sum { None } else { DType::parse(elem.name()) }
+}
+
+/// The alignment that `op` counts on where it accesses `place`, beyond what is declared; 0 if none.
+pub(crate) fn alignment(func: &Func, op: Op, place: Value) -> u64 {
+    let is_fragment = place_type(func, place).is_some_and(|(elem, _, _)| Fragment::of(func, elem).is_some());
+    match func.opcode(op) {
+        wmma::LOAD | wmma::STORE if !is_fragment => TILE_ALIGNMENT,
+        tc_dialects::mma::SYNC | tc_dialects::mma::LDMATRIX => WORDS_ALIGNMENT,
+        gpu::COPY_ASYNC => gpu::copied_bytes(func, op).and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or(0),
+        _ => 0,
+    }
+}
+
+/// For each op, whether it is a loop of few iterations whose variable picks registers: fragments, or elements of an array
+/// that a matrix op takes.
+pub(crate) fn register_loops(func: &Func) -> Vec<bool> {
+    let mut is_registers = vec![false; func.n_value_ids()];
+    for op in all_ops(func) {
+        for &place in mma::tiles(func, op) {
+            is_registers[root_buffer(func, place).as_u32() as usize] = true;
+        }
+        if let Some(buffer) = func.result(op).filter(|_| func.opcode(op) == tir::ALLOC)
+            && crate::facts::fragment_of(func, buffer).is_some()
+        {
+            is_registers[buffer.as_u32() as usize] = true;
+        }
+    }
+    let mut unrolled = vec![false; func.n_op_ids()];
+    let mut seen = vec![false; func.n_value_ids()];
+    let mut pending = Vec::new();
+    for op in all_ops(func) {
+        for (place, _) in accesses(func, op) {
+            if is_registers[root_buffer(func, place).as_u32() as usize] {
+                pending.extend(indices(func, op, place));
+            }
+        }
+    }
+    while let Some(value) = pending.pop() {
+        if std::mem::replace(&mut seen[value.as_u32() as usize], true) {
+            continue;
+        }
+        match func.def(value) {
+            Def::Arg(region, 0) => {
+                let Some(op) = func.region_parent(region).filter(|&op| func.opcode(op) == tir::FOR) else { continue };
+                unrolled[op.as_u32() as usize] = is_short(func, op);
+            }
+            _ => pending.extend(func.def_op(value).into_iter().flat_map(|op| func.operands(op).iter().copied())),
+        }
+    }
+    unrolled
+}
+
+/// The numbers that say which element of `place` the op `op` accesses.
+fn indices(func: &Func, op: Op, place: Value) -> Vec<Value> {
+    let mut found = Vec::new();
+    for reference in crate::place::references(func, place) {
+        found.extend(func.operands(reference).iter().skip(1));
+    }
+    if matches!(func.opcode(op), tir::LOAD | tir::STORE) {
+        found.extend(crate::access::index(func, op));
+    }
+    found.retain(|&value| matches!(func.type_data(func.value_type(value)), TypeData::Scalar(_)));
+    found
+}
+
+/// Has the loop `op` a constant and small number of iterations?
+fn is_short(func: &Func, op: Op) -> bool {
+    let bound = |nth| func.const_int(func.operand(op, nth)).map(i128::from);
+    bound(0).zip(bound(1)).is_some_and(|(lo, hi)| hi - lo <= i128::from(MAX_UNROLLED))
+}

@@ -1,0 +1,82 @@
+//! Places that ops are told of by reference: `&A[i]`, `&A[i : 8]`, or a whole buffer.
+//!
+//! A reference has no variable of its own; it stands where it is used, as a position in the buffer behind it.
+
+use crate::expr::{self, Expr, prec};
+use crate::kernel::Kernel;
+use tc_dialects::tir;
+use tc_ir::attrs::BinOp;
+use tc_ir::{Func, Op, TypeData, Value};
+
+/// Is `op` one that makes a reference?
+pub(crate) fn is_reference(func: &Func, op: Op) -> bool {
+    matches!(func.opcode(op), tir::REF | tir::REGION)
+}
+
+/// The references that `place` goes through, the outermost first.
+pub(crate) fn references(func: &Func, place: Value) -> Vec<Op> {
+    let mut found = Vec::new();
+    let mut at = place;
+    while let Some(op) = func.def_op(at).filter(|&op| is_reference(func, op)) {
+        found.push(op);
+        at = func.operand(op, 0);
+    }
+    found
+}
+
+/// The buffer (or view) behind the references of `place`.
+pub(crate) fn buffer_of(func: &Func, place: Value) -> Value {
+    references(func, place).last().map_or(place, |&op| func.operand(op, 0))
+}
+
+/// Why the reference `op` cannot be written.
+pub(crate) fn unwritable(func: &Func, op: Op) -> Option<String> {
+    let (&buffer, indices) = func.operands(op).split_first()?;
+    let is_place = matches!(func.type_data(func.value_type(buffer)), TypeData::Shaped { .. } | TypeData::Ref { .. });
+    let is_int =
+        |value: Value| func.value_scalar(value).is_some_and(|scalar| scalar.elem.is_int() && scalar.lanes == 1);
+    if !is_place {
+        return Some(format!("`{}` is no buffer", func.show_type(func.value_type(buffer))));
+    }
+    let stray = indices.iter().find(|&&index| !is_int(index))?;
+    Some(format!("a reference is to a number of an element, not `{}`", func.show_type(func.value_type(*stray))))
+}
+
+impl Kernel<'_> {
+    /// The position of `place` in the buffer behind it; `None` for its start.
+    fn position(&mut self, place: Value) -> Option<Expr> {
+        let func = self.func;
+        let mut sum: Option<Expr> = None;
+        for op in references(func, place) {
+            // Buffers have one dimension; a reference to all of one has no index.
+            let Some(&index) = func.operands(op).get(1) else { continue };
+            if self.bare_int(index) == Some(0) {
+                continue;
+            }
+            let index = self.lane(index, 0);
+            sum = Some(match sum {
+                Some(sum) => expr::binary(BinOp::Add, index, sum),
+                None => index,
+            });
+        }
+        sum
+    }
+
+    /// The element that `place` refers to: `AF[i]`.
+    pub(crate) fn element_at(&mut self, place: Value) -> Expr {
+        let index = self.position(place).unwrap_or_else(|| Expr::name("0"));
+        self.element(buffer_of(self.func, place), index)
+    }
+
+    /// The address of `place`: `&AS[i]`, or the buffer where it starts there.
+    pub(crate) fn address(&mut self, place: Value) -> Expr {
+        let buffer = buffer_of(self.func, place);
+        match self.position(place) {
+            Some(index) => {
+                let element = self.element(buffer, index);
+                Expr::new(format!("&{}", element.text), prec::UNARY)
+            }
+            None => Expr::name(&self.buffer(buffer)),
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Fragments as `nvcuda::wmma` of `mma.h` has them.
+//!
+//! Every op of `wmma` is one call. Elements of tf32 fragments are f32 in memory and rounded once they are loaded, for
+//! the tensor cores would cut their lower bits off.
+
+use crate::expr::Expr;
+use crate::kernel::Kernel;
+use crate::preamble::{Helper, Needs};
+use crate::types;
+use tc_dialects::fragment::{Family, Fragment, Layout, PRODUCTS, Tile, Use, tile};
+use tc_dialects::wmma;
+use tc_ir::{Elem, Func, Name, Op, Type, keys};
+
+/// Is `op` one of those that are written here?
+pub(crate) fn has_emitter(opcode: tc_ir::Opcode) -> bool {
+    [wmma::FILL, wmma::LOAD, wmma::STORE, wmma::MMA].contains(&opcode)
+}
+
+/// Why fragments of type `ty` cannot be declared.
+pub(crate) fn unwritable(func: &Func, ty: Type) -> Option<String> {
+    let shown = func.show_type(ty);
+    let Some(fragment) = Fragment::of(func, ty) else {
+        return Some(format!("the type `{shown}` cannot be written in CUDA yet"));
+    };
+    let known = PRODUCTS.iter().filter(|known| known.family == Family::Wmma).any(|known| {
+        let elem = match fragment.part {
+            Use::Accumulator => known.sums.contains(&fragment.elem),
+            Use::A | Use::B => known.factors == fragment.elem,
+        };
+        elem && known.shapes.contains(&fragment.shape)
+    });
+    (!known).then(|| format!("`nvcuda::wmma` has no `{shown}`"))
+}
+
+/// What is wrong with the op `op` of `wmma`, beyond what its row asks for: the message, and the way out.
+pub(crate) fn unwritable_op(func: &Func, op: Op) -> Option<(String, &'static str)> {
+    let name = func.op_name(op);
+    let places: &[usize] = match func.opcode(op) {
+        wmma::MMA => &[0, 1, 2],
+        wmma::STORE => &[1],
+        _ => &[0],
+    };
+    for &nth in places {
+        if tile(func, func.operand(op, nth)).is_none_or(|tile| tile.fragment.is_none()) {
+            let have = func.show_type(func.value_type(func.operand(op, nth)));
+            let text = format!("`{name}` is written for fragments, and this is `{have}`");
+            return Some((text, "run the pass `infer-fragment` first; the pipeline `cuda` does"));
+        }
+    }
+    if func.opcode(op) != wmma::MMA {
+        return stride(func, op);
+    }
+    for (nth, key) in [(1, keys::A_LAYOUT), (2, keys::B_LAYOUT)] {
+        let has = tile(func, func.operand(op, nth)).and_then(|tile| tile.fragment).and_then(|fragment| fragment.layout);
+        let told = layout(func, op, key);
+        if let Some(has) = has.filter(|&has| has != told) {
+            let text = format!("the fragment is {}, and is multiplied as {}", has.name(), told.name());
+            return Some((text, "give the fragment the layout in which the product takes it"));
+        }
+    }
+    None
+}
+
+/// Rows of a tile are apart by a multiple of 16 bytes.
+fn stride(func: &Func, op: Op) -> Option<(String, &'static str)> {
+    if func.opcode(op) == wmma::FILL {
+        return None;
+    }
+    let place = if func.opcode(op) == wmma::LOAD { 1 } else { 0 };
+    let (elem, _, _) = tc_dialects::tir::place_type(func, func.operand(op, place))?;
+    let elem = func.as_scalar(elem)?.elem;
+    let stride = func.const_int(func.operand(op, 2))?;
+    let bytes = i128::from(stride) * i128::from(elem.bytes());
+    (stride <= 0 || bytes % 16 != 0).then(|| {
+        let text = format!("rows that are {stride} of `{}` apart are not apart by a multiple of 16 bytes", elem.name());
+        (text, "pad the rows: `storage_align`, or a copy in shared memory with longer rows")
+    })
+}
+
+fn layout(func: &Func, op: Op, key: Name) -> Layout {
+    func.word_of(op, key).and_then(Layout::parse).unwrap_or_default()
+}
+
+/// `nvcuda::wmma::fragment<…>`
+pub(crate) fn fragment_type(fragment: Fragment, needs: &mut Needs) -> String {
+    needs.fragments();
+    let Fragment { part, shape: [m, n, k], elem, layout } = fragment;
+    let elem = match elem {
+        Elem::TF32 => "nvcuda::wmma::precision::tf32",
+        _ => {
+            needs.elem(elem);
+            types::number(elem).unwrap_or("int")
+        }
+    };
+    let layout = layout.map_or(String::new(), |layout| format!(", nvcuda::wmma::{}", layout.name()));
+    format!("nvcuda::wmma::fragment<nvcuda::wmma::{}, {m}, {n}, {k}, {elem}{layout}>", part.name())
+}
+
+impl Kernel<'_> {
+    /// The call that stands for the op `op` of `wmma`.
+    pub(crate) fn wmma(&mut self, op: Op) {
+        let func = self.func;
+        let order = match layout(func, op, keys::LAYOUT) {
+            Layout::RowMajor => "nvcuda::wmma::mem_row_major",
+            Layout::ColMajor => "nvcuda::wmma::mem_col_major",
+        };
+        let (first, second) = (func.operand(op, 0), func.operand(op, 1));
+        let is_tf32 = |tile: Option<Tile>| tile.is_some_and(|tile| tile.elem == Elem::TF32);
+        match func.opcode(op) {
+            wmma::FILL => {
+                let to = self.element_at(first);
+                let mut value = self.lane(second, 0);
+                if is_tf32(tile(func, first)) {
+                    value = crate::expr::call("nvcuda::wmma::__float_to_tf32", &[value]);
+                }
+                self.call(op, "nvcuda::wmma::fill_fragment", &[to, value]);
+            }
+            wmma::LOAD => {
+                let (to, from) = (self.element_at(first), self.address(second));
+                let stride = self.lane(func.operand(op, 2), 0);
+                let of = tile(func, first);
+                let mut args = vec![to.clone(), from, stride];
+                // The layout of a factor is part of its type.
+                if of.is_some_and(|tile| tile.part == Use::Accumulator) {
+                    args.push(Expr::name(order));
+                }
+                self.call(op, "nvcuda::wmma::load_matrix_sync", &args);
+                if is_tf32(of) {
+                    let round = self.needs.helper(Helper::RoundTf32);
+                    self.call(op, &round, &[to]);
+                }
+            }
+            wmma::STORE => {
+                let (to, from) = (self.address(first), self.element_at(second));
+                let stride = self.lane(func.operand(op, 2), 0);
+                self.call(op, "nvcuda::wmma::store_matrix_sync", &[to, from, stride, Expr::name(order)]);
+            }
+            _ => {
+                let [sum, a, b] = [0, 1, 2].map(|nth| self.element_at(func.operand(op, nth)));
+                self.call(op, "nvcuda::wmma::mma_sync", &[sum.clone(), a, b, sum]);
+            }
+        }
+    }
+
+    /// `function(args);`
+    pub(crate) fn call(&mut self, op: Op, function: &str, args: &[Expr]) {
+        let call = crate::expr::call(function, args);
+        self.at(op);
+        self.out.line(&format!("{};", call.text));
+    }
+}

@@ -1,0 +1,82 @@
+//! What matrix products and the copies that feed them ask of a target, by the name of the op.
+//!
+//! The shapes are those of the language: `wmma` of 16x16x16, 32x8x16 and 8x32x16 (16x16x8 for tf32), `mma.sync` of
+//! m16n8 with the k that fills 32 bytes. Which target has what is from the PTX ISA 8.8, sections 9.7.14 ("Warp Level
+//! Matrix Multiply-Accumulate Instructions", target notes of each) and 9.7.9.25 (`cp.async`).
+
+use crate::dtype::DType;
+use crate::target::Feature;
+
+/// One op on elements of one type, and what it needs.
+struct Row {
+    op: &'static str,
+    elem: Option<DType>,
+    needs: Feature,
+}
+
+const fn row(op: &'static str, elem: DType, needs: Feature) -> Row {
+    Row { op, elem: Some(elem), needs }
+}
+
+const fn any(op: &'static str, needs: Feature) -> Row {
+    Row { op, elem: None, needs }
+}
+
+/// The table. A row without an element type is for all that no row before it names.
+static TABLE: &[Row] = &[
+    row("wmma.mma", DType::I8, Feature::WmmaInt8),
+    row("wmma.mma", DType::U8, Feature::WmmaInt8),
+    row("wmma.mma", DType::BF16, Feature::Bf16),
+    row("wmma.mma", DType::TF32, Feature::Tf32),
+    row("wmma.mma", DType::F32, Feature::Tf32),
+    any("wmma.mma", Feature::Wmma),
+    row("mma.sync", DType::F16, Feature::MmaM16N8K16),
+    row("mma.sync", DType::BF16, Feature::Bf16),
+    row("mma.sync", DType::F32, Feature::Tf32),
+    row("mma.sync", DType::TF32, Feature::Tf32),
+    any("mma.sync", Feature::MmaM16N8K32),
+    any("mma.ldmatrix", Feature::Ldmatrix),
+    any("gpu.copy_async", Feature::CpAsync),
+    any("gpu.commit_group", Feature::CpAsync),
+    any("gpu.wait_group", Feature::CpAsync),
+];
+
+/// What the op called `op` needs, where its factors (for a tile that is moved: its elements) are of type `elem`;
+/// `None` where every target has it. Tiles of `wmma` that are filled, loaded or stored need what their product does.
+pub fn needs(op: &str, elem: Option<DType>) -> Option<Feature> {
+    let op = match op {
+        "wmma.fill" | "wmma.load" | "wmma.store" => "wmma.mma",
+        other => other,
+    };
+    TABLE.iter().find(|row| row.op == op && (row.elem.is_none() || row.elem == elem)).map(|row| row.needs)
+}
+
+/// Does the op called `op` take a whole warp, all of whose threads do it together?
+pub fn takes_warp(op: &str) -> bool {
+    op.starts_with("wmma.") || op.starts_with("mma.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::target::Target;
+
+    #[test]
+    fn each_op_has_its_first_target() {
+        let first = |op, elem| {
+            let feature = needs(op, elem).expect("a matrix op");
+            Target::first_with(feature).expect("a target has it").name
+        };
+        assert_eq!(first("wmma.mma", Some(DType::F16)), "sm_70");
+        assert_eq!(first("wmma.fill", Some(DType::I32)), "sm_70");
+        assert_eq!(first("wmma.load", Some(DType::U8)), "sm_75");
+        assert_eq!(first("wmma.mma", Some(DType::BF16)), "sm_80");
+        assert_eq!(first("wmma.load", Some(DType::TF32)), "sm_80");
+        for elem in [DType::F16, DType::BF16, DType::F32, DType::I8, DType::U8] {
+            assert_eq!(first("mma.sync", Some(elem)), "sm_80");
+        }
+        assert_eq!(first("mma.ldmatrix", Some(DType::F16)), "sm_75");
+        assert_eq!(first("gpu.copy_async", None), "sm_80");
+        assert_eq!(needs("gpu.barrier", None), None);
+    }
+}
