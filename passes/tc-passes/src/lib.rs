@@ -11,6 +11,7 @@ pub mod check_races;
 pub mod contract;
 pub mod cse;
 pub mod dce;
+pub mod distribute_fragments;
 pub mod hoist_alloc;
 pub mod hoist_if;
 pub mod hoist_invariant;

@@ -4,10 +4,11 @@
 //! holds the named pipelines; [`cuda`] is the default one, with the reason why each line stands where it does.
 
 use crate::{
-    auto_inline, canonicalize, check_bounds, check_races, contract, cse, dce, hoist_alloc, hoist_if, hoist_invariant,
-    infer_fragment, inject_virtual_thread, inline, legalize_dtype, loop_partition, lower_intrin, lower_thread_allreduce,
-    merge_shared_memory, narrow_index, remove_no_op, schedule, simplify, software_pipeline, split_host_device,
-    storage_flatten, thread_sync, unify_launch, unroll_loop, vectorize_loop, verify_gpu_limits, verify_memory,
+    auto_inline, canonicalize, check_bounds, check_races, contract, cse, dce, distribute_fragments, hoist_alloc,
+    hoist_if, hoist_invariant, infer_fragment, inject_virtual_thread, inline, legalize_dtype, loop_partition,
+    lower_intrin, lower_thread_allreduce, merge_shared_memory, narrow_index, remove_no_op, schedule, simplify,
+    software_pipeline, split_host_device, storage_flatten, thread_sync, unify_launch, unroll_loop, vectorize_loop,
+    verify_gpu_limits, verify_memory,
 };
 use tc_pass::pipeline::quote_value;
 use tc_pass::{OptionError, PassInfo, PipelineInfo, RawOption, Step};
@@ -41,6 +42,7 @@ pub static PASSES: &[&PassInfo] = &[
     &legalize_dtype::INFO,
     // Hardware.
     &infer_fragment::INFO,
+    &distribute_fragments::INFO,
     &lower_thread_allreduce::INFO,
     &thread_sync::INFO,
     &unify_launch::INFO,
@@ -97,6 +99,14 @@ pub fn cuda(raw: &[RawOption]) -> Result<Vec<Step>, OptionError> {
         Step::new(
             on("simplify"),
             "Guards that loop ranges prove go, and the rest reaches loop-partition in normal form.",
+        ),
+        Step::new(
+            on("infer-fragment"),
+            "Right after the ops are there: what a fragment is follows from them, while each tile has its own indices.",
+        ),
+        Step::new(
+            on("distribute-fragments"),
+            "As early, for loops over elements must be whole; what follows knows registers and threads, and no tiles.",
         ),
         Step::new(
             on(&format!("loop-partition{{partition-const-loop={}}}", options.partition_const_loop)),

@@ -115,8 +115,13 @@ pub(super) fn store(func: &Func, op: Op, found: &mut Diagnostics) {
 pub(crate) fn check_product(func: &Func, op: Op, tiles: [Tile; 3], found: &mut Diagnostics) -> Option<[i64; 3]> {
     let [sum, a, b] = tiles;
     let (a_layout, b_layout) = (layout(func, op, keys::A_LAYOUT, found)?, layout(func, op, keys::B_LAYOUT, found)?);
-    let turn = |(rows, cols): (i64, i64), layout| if layout == Layout::ColMajor { (cols, rows) } else { (rows, cols) };
-    let ((m, n), (am, ak), (bk, bn)) = (sum.image, turn(a.image, a_layout), turn(b.image, b_layout));
+    // A fragment knows how it lies; of a tile in a buffer of numbers the op says so.
+    let matrix = |tile: Tile, layout| match (tile.fragment, layout) {
+        (Some(fragment), _) => fragment.extents(),
+        (None, Layout::RowMajor) => tile.image,
+        (None, Layout::ColMajor) => (tile.image.1, tile.image.0),
+    };
+    let ((m, n), (am, ak), (bk, bn)) = (sum.image, matrix(a, a_layout), matrix(b, b_layout));
     if am != m || bn != n || ak != bk {
         let text = format!("a product of {am} x {ak} and {bk} x {bn} is not added to {m} x {n}");
         let help = "a factor that stands transposed says so: `a_layout = col_major`, `b_layout = col_major`";

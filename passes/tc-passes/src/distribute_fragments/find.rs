@@ -1,0 +1,115 @@
+//! The buffers of tiles, and how the matrix ops that take them want them to lie.
+
+use super::layout::Layout;
+use crate::analysis::tiles::{self, Tiles};
+use tc_dialects::fragment::{Family, Layout as Order, Use, mma_k};
+use tc_dialects::mma;
+use tc_ir::{Func, Op, keys};
+use tc_support::Diagnostic;
+
+/// A buffer of tiles, and how it lies in registers.
+pub(super) struct Buffer {
+    pub(super) tiles: Tiles,
+    /// What the first op that takes a tile of it says; `None` until the elements tell, where none does.
+    pub(super) layout: Option<Layout>,
+    /// The order in which a tile lies in memory.
+    pub(super) order: Order,
+    /// The op that tells the layout.
+    pub(super) told: Op,
+}
+
+impl Buffer {
+    /// How many tiles there are in each of the last two dimensions.
+    pub(super) fn counts(&self, layout: Layout) -> [i64; 2] {
+        let last = self.tiles.last_two();
+        [last[0] / layout.tile[0], last[1] / layout.tile[1]]
+    }
+}
+
+/// What one op says of the tile that it takes.
+struct Word {
+    op: Op,
+    image: [i64; 2],
+    order: Order,
+}
+
+/// All buffers in scopes `mma.…`, with what products and loads say of them.
+pub(super) fn find(func: &Func) -> Result<Vec<Buffer>, Vec<Diagnostic>> {
+    let (mut buffers, mut found) = (Vec::new(), Vec::new());
+    for tiles in tiles::collect(func, Family::Mma)? {
+        match buffer(func, tiles) {
+            Ok(buffer) => buffers.push(buffer),
+            Err(diagnostic) => found.push(diagnostic),
+        }
+    }
+    if found.is_empty() { Ok(buffers) } else { Err(found) }
+}
+
+fn buffer(func: &Func, tiles: Tiles) -> Result<Buffer, Diagnostic> {
+    let (products, loads) = words(func, &tiles);
+    let name = func.value_text(tiles.buffer);
+    let Some(first) = products.first().or(loads.first()) else {
+        let told = tiles.alloc;
+        return Ok(Buffer { tiles, layout: None, order: Order::RowMajor, told });
+    };
+    let n_told = if products.is_empty() { &loads } else { &products };
+    if let Some(other) = n_told.iter().find(|word| word.image != first.image) {
+        let ([rows, cols], [other_rows, other_cols]) = (first.image, other.image);
+        let text =
+            format!("a tile of `{name}` has {other_rows} x {other_cols} elements here, and {rows} x {cols} elsewhere");
+        return Err(Diagnostic::error("shape", func.op_location(other.op), text)
+            .label(func.op_location(first.op), format!("{rows} x {cols} here"))
+            .help("give each shape a buffer of its own"));
+    }
+    if let Some(other) = products.iter().chain(&loads).find(|word| word.order != first.order) {
+        let text = format!("a tile of `{name}` is {} here, and {} elsewhere", other.order.name(), first.order.name());
+        return Err(Diagnostic::error("layout", func.op_location(other.op), text)
+            .label(func.op_location(first.op), format!("{} here", first.order.name()))
+            .help("name one layout at the loads of a tile and at the products that it goes into"));
+    }
+    let layout = Layout::of(tiles.part, tiles.elem.bytes(), first.image, first.order);
+    let last = tiles.last_two();
+    let Some(layout) = layout.filter(|layout| last[0] % layout.tile[0] == 0 && last[1] % layout.tile[1] == 0) else {
+        let [rows, cols] = first.image;
+        let text =
+            format!("`{name}` ends in {} x {} elements, which are no tiles of {rows} x {cols}", last[0], last[1]);
+        return Err(Diagnostic::error("extent", func.op_location(first.op), text)
+            .label(func.op_location(tiles.alloc), "made here")
+            .help("let the extents be multiples of the tile's: split the axes by them"));
+    };
+    let (order, told) = (first.order, first.op);
+    Ok(Buffer { tiles, layout: Some(layout), order, told })
+}
+
+/// What products say, and what loads say.
+fn words(func: &Func, tiles: &Tiles) -> (Vec<Word>, Vec<Word>) {
+    let (mut products, mut loads) = (Vec::new(), Vec::new());
+    for reference in &tiles.references {
+        let n = tiles.n_leading();
+        let image = [reference.lengths[n], reference.lengths[n + 1]];
+        for user in &reference.users {
+            let op = user.op;
+            let order = |key| func.word_of(op, key).and_then(Order::parse).unwrap_or_default();
+            match (func.opcode(op), user.idx) {
+                (mma::SYNC, 1) => products.push(Word { op, image, order: order(keys::A_LAYOUT) }),
+                (mma::SYNC, 2) => products.push(Word { op, image, order: order(keys::B_LAYOUT) }),
+                (mma::SYNC, _) => products.push(Word { op, image, order: Order::RowMajor }),
+                _ => loads.push(Word { op, image, order: order(keys::LAYOUT) }),
+            }
+        }
+    }
+    (products, loads)
+}
+
+/// The layout of a buffer that no matrix op takes, by its scope.
+pub(super) fn by_scope(tiles: &Tiles) -> Option<Layout> {
+    let last = tiles.last_two();
+    let k = mma_k(tiles.elem.bytes().max(1));
+    let images = match tiles.part {
+        Use::Accumulator => [[16, 16], [16, 8]],
+        Use::A => [[16, k]; 2],
+        Use::B => [[k, 16], [k, 8]],
+    };
+    let image = images.into_iter().find(|image| last[0] % image[0] == 0 && last[1] % image[1] == 0)?;
+    Layout::of(tiles.part, tiles.elem.bytes(), image, Order::RowMajor)
+}

@@ -1,0 +1,157 @@
+//! How the elements of a tile lie in the registers of a warp.
+//!
+//! All tiles of `mma` are made of one pattern. One dimension of a tile is divided by eights: the place within an eight is
+//! the *group* of a lane, `lane / 4`. The other one is divided by four times a *width*: a lane holds as many neighbours as
+//! the width says, and which ones is told by its number in the group, `lane % 4`. So a piece of 8 by `4 * width` elements
+//! gives every lane `width` of them, and a tile is made of such pieces.
+
+use tc_dialects::fragment::{Layout as Order, Use, element, per_lane};
+
+/// Which lanes hold which elements, wherever in their registers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Spread {
+    /// The dimension of a tile's image whose indices, modulo 8, are the groups of lanes.
+    pub(super) group: usize,
+    /// How many neighbours in the other dimension a lane holds.
+    pub(super) width: i64,
+}
+
+impl Spread {
+    /// The extent of a piece in dimension `dim`.
+    pub(super) fn piece(self, dim: usize) -> i64 {
+        if dim == self.group { 8 } else { 4 * self.width }
+    }
+}
+
+/// How the tiles of a buffer lie in registers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Layout {
+    /// Which lanes hold what.
+    pub(super) spread: Spread,
+    /// The extents of the image of a tile.
+    pub(super) tile: [i64; 2],
+    /// How far apart in the registers of a lane neighbouring pieces are, in each dimension.
+    pub(super) strides: [i64; 2],
+}
+
+impl Layout {
+    /// The layout of a tile of the given image whose elements take `bytes` bytes, if it is made of pieces.
+    pub(super) fn of(part: Use, bytes: u32, image: [i64; 2], order: Order) -> Option<Layout> {
+        let (rows, cols) = if order == Order::ColMajor { (1, 0) } else { (0, 1) };
+        let packed = 4 / i64::from(bytes).max(1);
+        let (group, width) = match part {
+            Use::A => (rows, packed),
+            Use::B => (cols, packed),
+            Use::Accumulator => (rows, 2),
+        };
+        // The rows of a tile run faster through the registers than its columns.
+        Layout::made_of(Spread { group, width }, image, rows)
+    }
+
+    /// The layout of a tile whose pieces in dimension `fast` follow each other in the registers of a lane.
+    pub(super) fn made_of(spread: Spread, tile: [i64; 2], fast: usize) -> Option<Layout> {
+        let fits = |dim: usize| tile[dim] > 0 && tile[dim] % spread.piece(dim) == 0;
+        if spread.width < 1 || !fits(0) || !fits(1) {
+            return None;
+        }
+        let mut strides = [spread.width; 2];
+        strides[1 - fast] = spread.width * (tile[fast] / spread.piece(fast));
+        Some(Layout { spread, tile, strides })
+    }
+
+    /// How many elements of a tile a lane holds.
+    pub(super) fn held(self) -> i64 {
+        per_lane(self.tile[0] * self.tile[1])
+    }
+
+    /// Which lane holds the element at `at` of an image, and in which of the registers of which tile.
+    fn place(self, at: [i64; 2]) -> (i64, [i64; 2], i64) {
+        let (group, member) = (self.spread.group, 1 - self.spread.group);
+        let width = self.spread.width;
+        let lane = at[group] % 8 * 4 + at[member] % (4 * width) / width;
+        let piece = |dim: usize| at[dim] % self.tile[dim] / self.spread.piece(dim);
+        let nth = at[member] % width + self.strides[0] * piece(0) + self.strides[1] * piece(1);
+        (lane, [at[0] / self.tile[0], at[1] / self.tile[1]], nth)
+    }
+
+    /// Where, in the registers of a lane, the elements of a region lie that a matrix op takes, in its order: the first one,
+    /// counted through the tiles of a row. `None` where they do not follow each other. The region starts at `start`, and
+    /// has the image `image`, of a `part` whose elements take `bytes` bytes.
+    pub(super) fn stretch(
+        self,
+        part: Use,
+        bytes: u32,
+        order: Order,
+        start: [i64; 2],
+        image: [i64; 2],
+        tiles_in_a_row: i64,
+    ) -> Option<i64> {
+        let mut first = None;
+        for lane in 0..32 {
+            for nth in 0..per_lane(image[0] * image[1]) {
+                let (row, col) = element(part, bytes, lane, nth);
+                let at = if order == Order::ColMajor { [col, row] } else { [row, col] };
+                let (holder, tile, of_tile) = self.place([start[0] + at[0], start[1] + at[1]]);
+                let position = (tile[0] * tiles_in_a_row + tile[1]) * self.held() + of_tile;
+                if holder != lane
+                    || at[0] >= image[0]
+                    || at[1] >= image[1]
+                    || *first.get_or_insert(position - nth) != position - nth
+                {
+                    return None;
+                }
+            }
+        }
+        first
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TILES: [(Use, u32, i64, i64); 10] = [
+        (Use::A, 2, 16, 16),
+        (Use::A, 4, 16, 8),
+        (Use::A, 1, 16, 32),
+        (Use::B, 2, 16, 16),
+        (Use::B, 2, 16, 8),
+        (Use::B, 4, 8, 16),
+        (Use::B, 1, 32, 16),
+        (Use::Accumulator, 4, 16, 8),
+        (Use::Accumulator, 4, 16, 16),
+        (Use::Accumulator, 2, 16, 16),
+    ];
+
+    #[test]
+    fn pieces_make_the_tiles_of_the_hardware() {
+        for (part, bytes, rows, cols) in TILES {
+            for (order, image) in [(Order::RowMajor, [rows, cols]), (Order::ColMajor, [cols, rows])] {
+                if part == Use::Accumulator && order == Order::ColMajor {
+                    continue;
+                }
+                let layout = Layout::of(part, bytes, image, order).expect("a tile is made of pieces");
+                assert_eq!(layout.held(), per_lane(rows * cols));
+                assert_eq!(layout.stretch(part, bytes, order, [0, 0], image, 1), Some(0), "{part:?} {bytes} {image:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn half_a_tile_is_a_stretch_where_its_registers_follow_each_other() {
+        let b = Layout::of(Use::B, 2, [16, 16], Order::RowMajor).expect("a tile");
+        assert_eq!(b.stretch(Use::B, 2, Order::RowMajor, [0, 8], [16, 8], 1), Some(4));
+        let a = Layout::of(Use::A, 2, [16, 16], Order::RowMajor).expect("a tile");
+        assert_eq!(a.stretch(Use::A, 2, Order::RowMajor, [0, 8], [16, 8], 1), Some(4));
+        assert_eq!(a.stretch(Use::A, 2, Order::RowMajor, [8, 0], [8, 16], 1), None);
+    }
+
+    #[test]
+    fn two_tiles_side_by_side_are_a_stretch() {
+        let b = Layout::of(Use::B, 2, [16, 8], Order::RowMajor).expect("a tile");
+        assert_eq!(b.stretch(Use::B, 2, Order::RowMajor, [0, 16], [16, 16], 4), Some(8));
+        let turned = Layout::of(Use::B, 2, [8, 16], Order::ColMajor).expect("a tile");
+        assert_eq!(turned.stretch(Use::B, 2, Order::ColMajor, [8, 0], [16, 16], 1), Some(4));
+        assert_eq!(turned.stretch(Use::B, 2, Order::ColMajor, [8, 0], [16, 16], 2), None);
+    }
+}

@@ -1,0 +1,168 @@
+//! Divides the tiles of `mma` among the threads of a warp.
+//!
+//! A buffer in a scope `mma.…` is one for a warp, and as long as its tiles lie in it as they do in memory, plain loops can
+//! set them, compute with them and copy them. On the hardware each of 32 threads holds some elements of a tile in its
+//! registers, and the instruction says which. This pass gives every thread what it holds, and of each loop over elements
+//! the iterations that it can do.
+//!
+//! # Input form
+//!
+//! `multi-dimensional`; after `tensorize-to-wmma`, before `storage-flatten` and `thread-sync`.
+//!
+//! # Output form
+//!
+//! No buffer is in a scope `mma.…`; those that were lie in `local`, aligned to 16 bytes. The ops of `mma` take stretches of
+//! these, name no layouts, and stand in a loop bound to `threadIdx.x`, of extent 32.
+//!
+//! # Example
+//!
+//! ```tir
+//! alloc CF: f32[16, 8] in mma.accumulator
+//! mma.sync(&CF[0 : 16, 0 : 8], &AF[0 : 16, 0 : 16], &BF[0 : 16, 0 : 8])
+//! for i in 0..16 {
+//!   for j in 0..8 {
+//!     C[i, j] = max(CF[i, j], 0.0)
+//!   }
+//! }
+//! ->
+//! alloc CF: f32[4] in local attributes {align = 16}
+//! for lane in 0..32 bind(threadIdx.x) {
+//!   mma.sync(&CF[0 : 4], &AF[0 : 8], &BF[0 : 4])
+//! }
+//! for lane in 0..32 bind(threadIdx.x) {
+//!   for i_piece in 0..2 unroll {
+//!     let i = i_piece * 8 + lane / 4
+//!     for j_next in 0..2 vectorize {
+//!       let j = lane % 4 * 2 + j_next
+//!       C[i, j] = max(CF[i_piece * 2 + j_next], 0.0)
+//!     }
+//!   }
+//! }
+//! ```
+//!
+//! # Algorithm
+//!
+//! 1. Find the buffers. `mma.sync` tells the extents and the layout of the tiles that it takes, and so which thread holds
+//!    what; where there is none, `mma.ldmatrix` does. What else is done to them is refused.
+//! 2. Find the pair of loops that each load or store of an element runs with: one along the last but one dimension, one
+//!    along the last, in either order, with other loops between or around. A buffer that no matrix op takes lies as those
+//!    do that it exchanges elements with; else as its scope wants it.
+//! 3. Give every such loop its part: along one dimension of a tile `lane / 4` tells the element within eight, along the
+//!    other `lane % 4` tells the neighbours within four times as many. A loop that would need two parts is refused: no
+//!    thread holds both elements.
+//! 4. Check that the iterations of a nest can be divided: they do not depend on one another, nor on the thread that does
+//!    them, and leave nothing behind in memory that each thread has for itself.
+//! 5. Put two loops in the place of each, over pieces and over neighbours. Where neighbours lie side by side in another
+//!    buffer that the nest accesses, theirs is a `vectorize` loop. A nest and a matrix op get a loop over lanes around them,
+//!    or use the one that is there.
+//! 6. Give accesses, references and buffers their registers. Between 5 and 6 they do not fit one another.
+//! 7. Give serial loops whose variables choose a register the kind `unroll`: registers have no addresses.
+//!
+//! # Limits
+//!
+//! A transposed read of a tile, a sum over its rows, and an element alone need what other threads hold: bring the tile to
+//! shared memory for these. The loops over a tile have constant extents. Lane loops side by side are not joined.
+//!
+//! # References
+//!
+//! PTX ISA 8.7, "Matrix Fragments for mma.m16n8k16" and its siblings, `ldmatrix`. TVM 0.16, `src/tir/transforms/
+//! lower_warp_memory.cc`, for the idea of memory that a warp has together.
+
+mod check;
+mod find;
+mod lanes;
+mod layout;
+mod nests;
+mod registers;
+mod spread;
+
+use crate::analysis::{fold, order, tiles};
+use rustc_hash::FxHashSet;
+use tc_dialects::{forms, tir};
+use tc_ir::{Func, Op, Value};
+use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
+use tc_support::Diagnostic;
+
+tc_pass::options! {
+    /// `distribute-fragments` has no options.
+    pub struct Options {}
+}
+
+/// The row.
+pub const INFO: PassInfo = PassInfo {
+    name: "distribute-fragments",
+    source: include_str!("mod.rs"),
+    anchor: "tir.func",
+    options: Options::INFO,
+    requires: &[&forms::MULTI_DIMENSIONAL],
+    establishes: &[],
+    make: |raw| Options::read(raw).map(|_| PassKind::Func(tir::FUNC, Box::new(DistributeFragments))),
+};
+
+/// The pass.
+pub struct DistributeFragments;
+
+impl FuncPass for DistributeFragments {
+    fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
+        let plan = match plan(func) {
+            Ok(plan) => plan,
+            Err(found) => {
+                found.into_iter().for_each(|diagnostic| cx.report(diagnostic));
+                return false;
+            }
+        };
+        if plan.buffers.is_empty() {
+            return false;
+        }
+        cx.count("buffers distributed", plan.buffers.len() as u64);
+        cx.count("nests distributed", plan.nests.roots(func).len() as u64);
+        let buffers: FxHashSet<Value> = plan.buffers.iter().map(|buffer| buffer.tiles.buffer).collect();
+        rewrite(func, plan);
+        cx.count("loops unrolled", tiles::unroll_loops_over(func, &buffers));
+        order::settle(func);
+        true
+    }
+}
+
+/// What is to be done.
+struct Plan {
+    buffers: Vec<find::Buffer>,
+    nests: nests::Nests,
+    /// For each buffer, the stretches that its references become.
+    stretches: Vec<Vec<registers::Stretch>>,
+}
+
+fn plan(func: &Func) -> Result<Plan, Vec<Diagnostic>> {
+    let mut buffers = find::find(func)?;
+    let mut nests = nests::find(func, &mut buffers)?;
+    let (mut stretches, mut found) = (Vec::new(), Vec::new());
+    for buffer in &buffers {
+        match registers::stretches(func, &mut nests.algebra, buffer) {
+            Ok(list) => stretches.push(list),
+            Err(diagnostic) => found.push(diagnostic),
+        }
+    }
+    found.extend(check::nests(func, &buffers, &nests));
+    let mut warps: Vec<Op> = registers::users(&buffers).into_iter().collect();
+    warps.extend(nests.roots(func));
+    found.extend(lanes::check(func, &warps));
+    if found.is_empty() { Ok(Plan { buffers, nests, stretches }) } else { Err(found) }
+}
+
+fn rewrite(func: &mut Func, plan: Plan) {
+    let Plan { buffers, mut nests, stretches } = plan;
+    let new = fold::mark(func);
+    let pieces = spread::spread(func, &mut nests);
+    registers::accesses(func, &buffers, &mut nests, &pieces);
+    for buffer in &buffers {
+        registers::retype(func, buffer);
+    }
+    for op in registers::users(&buffers) {
+        lanes::enter(func, op);
+        registers::drop_layouts(func, op);
+    }
+    for (buffer, stretches) in buffers.iter().zip(&stretches) {
+        registers::references(func, &nests.algebra, buffer, stretches);
+    }
+    fold::fold_new(func, new);
+}

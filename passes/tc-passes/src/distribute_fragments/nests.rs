@@ -1,0 +1,252 @@
+//! The loops over the elements of tiles: which dimension each runs along, and what part of a lane's number it becomes.
+
+use super::find::{Buffer, by_scope};
+use super::layout::{Layout, Spread};
+use crate::analysis::launch::loop_var;
+use indexmap::IndexMap;
+use tc_arith::Expr;
+use tc_dialects::algebra::{Algebra, const_extent};
+use tc_dialects::tir::{self, LoopKind};
+use tc_ir::walk::ancestors;
+use tc_ir::{Func, Op, Value};
+use tc_support::Diagnostic;
+
+/// A load or store of one element of a tile.
+pub(super) struct Access {
+    pub(super) op: Op,
+    /// The number of the buffer.
+    pub(super) buffer: usize,
+    /// What its last two indices are.
+    pub(super) axes: [Axis; 2],
+}
+
+/// An index that is `base` plus the variable of a loop.
+#[derive(Clone, Copy)]
+pub(super) struct Axis {
+    pub(super) looped: Op,
+    pub(super) base: Expr,
+}
+
+/// What a loop over a dimension of tiles becomes.
+#[derive(Clone, Copy)]
+pub(super) struct Role {
+    /// The dimension is that of the groups of lanes; otherwise the one that the lanes of a group divide.
+    pub(super) is_group: bool,
+    /// The neighbours that a lane holds.
+    pub(super) width: i64,
+    /// The access that says so.
+    by: Op,
+}
+
+impl Role {
+    /// How many iterations all lanes do together.
+    pub(super) fn piece(self) -> i64 {
+        if self.is_group { 8 } else { 4 * self.width }
+    }
+}
+
+/// All loops over elements of tiles.
+pub(super) struct Nests {
+    pub(super) accesses: Vec<Access>,
+    /// The loops, in the order in which they were found.
+    pub(super) roles: IndexMap<Op, Role>,
+    pub(super) algebra: Algebra,
+}
+
+impl Nests {
+    /// The outermost loops over elements, in the order of the text of what they hold.
+    pub(super) fn roots(&self, func: &Func) -> Vec<Op> {
+        let mut roots: Vec<Op> = Vec::new();
+        for &op in self.roles.keys() {
+            let outer = ancestors(func, op).filter(|outer| self.roles.contains_key(outer)).last();
+            let root = outer.unwrap_or(op);
+            if !roots.contains(&root) {
+                roots.push(root);
+            }
+        }
+        roots
+    }
+}
+
+/// Finds the loops, and gives every buffer a layout; or says which element a lane cannot reach.
+pub(super) fn find(func: &Func, buffers: &mut [Buffer]) -> Result<Nests, Vec<Diagnostic>> {
+    let (mut accesses, mut found) = (Vec::new(), Vec::new());
+    let mut algebra = Algebra::of_func(func);
+    for (nth, buffer) in buffers.iter().enumerate() {
+        for &op in &buffer.tiles.elements {
+            match axes(func, &mut algebra, buffer, op) {
+                Ok(axes) => accesses.push(Access { op, buffer: nth, axes }),
+                Err(diagnostic) => found.push(diagnostic),
+            }
+        }
+    }
+    if !found.is_empty() {
+        return Err(found);
+    }
+    settle_layouts(func, buffers, &accesses).map_err(|diagnostic| vec![diagnostic])?;
+    let mut nests = Nests { accesses, roles: IndexMap::new(), algebra };
+    for nth in 0..nests.accesses.len() {
+        if let Err(diagnostic) = assign(func, buffers, &mut nests, nth) {
+            found.push(diagnostic);
+        }
+    }
+    // One finding a loop is enough: what follows from it is told with it.
+    found.truncate(8);
+    if found.is_empty() { Ok(nests) } else { Err(found) }
+}
+
+/// The loops that the last two indices of `op` run with.
+fn axes(func: &Func, algebra: &mut Algebra, buffer: &Buffer, op: Op) -> Result<[Axis; 2], Diagnostic> {
+    let n = buffer.tiles.n_leading();
+    let indices = &func.operands(op)[1..];
+    let (rows, cols) = (indices[n], indices[n + 1]);
+    let axes = axis(func, algebra, op, rows).zip(axis(func, algebra, op, cols)).map(|(row, col)| [row, col]);
+    axes.filter(|[row, col]| row.looped != col.looped).ok_or_else(|| {
+        let name = func.value_text(buffer.tiles.buffer);
+        let what = if func.opcode(op) == tir::LOAD { "read" } else { "written" };
+        let text = format!(
+            "an element of `{name}` is {what} outside of a nest over its rows and columns: thread t does not hold that \
+             element for every t"
+        );
+        let help = "let two loops of constant extent run along the last two dimensions, one each; or bring the tile to \
+                    shared memory, and take the element from there";
+        Diagnostic::error("element", func.op_location(op), text)
+            .label(func.op_location(buffer.tiles.alloc), "the elements lie in the registers of 32 threads")
+            .help(help)
+    })
+}
+
+/// The loop around `op` whose variable `index` is, up to what does not change with it.
+fn axis(func: &Func, algebra: &mut Algebra, op: Op, index: Value) -> Option<Axis> {
+    let expr = algebra.expr(func, index);
+    let mut best: Option<(i64, Axis)> = None;
+    for looped in ancestors(func, op).filter(|&outer| func.opcode(outer) == tir::FOR) {
+        let var = Algebra::var(loop_var(func, looped));
+        if !algebra.analyzer.pool.uses(expr, var) {
+            continue;
+        }
+        let in_order =
+            matches!(tir::loop_kind(func, looped), Some(LoopKind::Serial | LoopKind::Unroll(_) | LoopKind::Vectorize));
+        let Some(extent) = const_extent(func, looped).filter(|_| in_order) else { continue };
+        let Some(form) = algebra.analyzer.linear(expr, &[var]) else { continue };
+        let is_step = algebra.analyzer.pool.as_const(form.coeffs[0]) == Some(1);
+        if is_step && best.is_none_or(|(most, _)| extent > most) {
+            best = Some((extent, Axis { looped, base: form.constant }));
+        }
+    }
+    best.map(|(_, axis)| axis)
+}
+
+/// Buffers that no matrix op takes lie as those do that they exchange elements with, or as their scope wants it.
+fn settle_layouts(func: &Func, buffers: &mut [Buffer], accesses: &[Access]) -> Result<(), Diagnostic> {
+    loop {
+        let next = accesses.iter().filter(|access| buffers[access.buffer].layout.is_none()).find_map(|access| {
+            let loops = access.axes.map(|axis| axis.looped);
+            let like = accesses.iter().find_map(|other| alike(buffers, other, loops))?;
+            Some((access.buffer, like.0, like.1))
+        });
+        let Some((nth, spread, told)) = next else { break };
+        let last = buffers[nth].tiles.last_two();
+        // Which pieces follow each other is of no matter where no matrix op looks.
+        let tile = [0, 1].map(|dim| if last[dim] % 16 == 0 { 16.max(spread.piece(dim)) } else { spread.piece(dim) });
+        let layout = Layout::made_of(spread, tile, spread.group);
+        let fits = |layout: &Layout| last[0] % layout.tile[0] == 0 && last[1] % layout.tile[1] == 0;
+        let Some(layout) = layout.filter(fits).or_else(|| Layout::made_of(spread, last, spread.group)) else {
+            return Err(no_tiles(func, &buffers[nth]));
+        };
+        (buffers[nth].layout, buffers[nth].told) = (Some(layout), told);
+    }
+    for buffer in buffers.iter_mut().filter(|buffer| buffer.layout.is_none()) {
+        buffer.layout = Some(by_scope(&buffer.tiles).ok_or_else(|| no_tiles(func, buffer))?);
+    }
+    Ok(())
+}
+
+/// How a buffer lies that `loops` run over, if `other` tells it.
+fn alike(buffers: &[Buffer], other: &Access, loops: [Op; 2]) -> Option<(Spread, Op)> {
+    let spread = buffers[other.buffer].layout?.spread;
+    let theirs = other.axes.map(|axis| axis.looped);
+    if theirs == loops {
+        Some((spread, other.op))
+    } else if theirs == [loops[1], loops[0]] {
+        Some((Spread { group: 1 - spread.group, ..spread }, other.op))
+    } else {
+        None
+    }
+}
+
+fn no_tiles(func: &Func, buffer: &Buffer) -> Diagnostic {
+    let [rows, cols] = buffer.tiles.last_two();
+    let text = format!(
+        "the last two extents of `{}`, {rows} x {cols}, are those of no tiles of `{}`",
+        func.value_text(buffer.tiles.buffer),
+        buffer.tiles.elem.name()
+    );
+    Diagnostic::error("extent", func.op_location(buffer.tiles.alloc), text)
+        .help("an accumulator is made of tiles of 16 x 8 elements; let the extents be multiples of that")
+}
+
+/// Gives the loops of an access their roles.
+fn assign(func: &Func, buffers: &[Buffer], nests: &mut Nests, nth: usize) -> Result<(), Diagnostic> {
+    let access = &nests.accesses[nth];
+    let (op, axes, buffer) = (access.op, access.axes, &buffers[access.buffer]);
+    let Some(layout) = buffer.layout else { return Ok(()) };
+    for (dim, axis) in axes.into_iter().enumerate() {
+        let role = Role { is_group: dim == layout.spread.group, width: layout.spread.width, by: op };
+        match nests.roles.get(&axis.looped) {
+            Some(known) if known.is_group != role.is_group || known.width != role.width => {
+                return Err(other_lanes(func, buffer, op, known.by));
+            }
+            Some(_) => {}
+            None => drop(nests.roles.insert(axis.looped, role)),
+        }
+        starts_at_a_piece(func, &mut nests.algebra, buffer, op, axis, role)?;
+    }
+    Ok(())
+}
+
+fn other_lanes(func: &Func, buffer: &Buffer, op: Op, by: Op) -> Diagnostic {
+    let name = func.value_text(buffer.tiles.buffer);
+    let other = func.value_text(func.operand(by, 0));
+    let text = if name == other {
+        format!("two elements of `{name}` meet here, and thread t does not hold that element for every t")
+    } else {
+        format!("elements of `{name}` and `{other}` meet here, and thread t does not hold that element of both")
+    };
+    let mut found = Diagnostic::error("element", func.op_location(op), text);
+    if by != op {
+        found = found.label(func.op_location(by), format!("here thread t holds its element of `{other}`"));
+    }
+    found.help("bring the tile to shared memory, and take it from there in the other order; or let a product do it")
+}
+
+/// The loop covers whole pieces, from where one begins.
+fn starts_at_a_piece(
+    func: &Func,
+    algebra: &mut Algebra,
+    buffer: &Buffer,
+    op: Op,
+    axis: Axis,
+    role: Role,
+) -> Result<(), Diagnostic> {
+    let (name, var) = (func.value_text(buffer.tiles.buffer), func.value_text(loop_var(func, axis.looped)));
+    let piece = role.piece();
+    let extent = const_extent(func, axis.looped).unwrap_or(0);
+    if extent % piece != 0 {
+        let text = format!(
+            "the loop `{var}` runs over {extent} elements of tiles of `{name}`, and not over whole pieces of {piece}"
+        );
+        return Err(Diagnostic::error("extent", func.op_location(axis.looped), text)
+            .label(func.op_location(op), "the element is accessed here")
+            .help("let one loop run over the whole dimension of a tile; it is divided by threads here"));
+    }
+    let start = algebra.expr(func, func.operand(axis.looped, 0));
+    let start = algebra.analyzer.pool.add(axis.base, start);
+    if crate::analysis::tiles::in_units(algebra, start, piece).is_none() {
+        let text = format!("the loop `{var}` starts within a tile of `{name}`: at no multiple of {piece}");
+        return Err(Diagnostic::error("extent", func.op_location(op), text)
+            .label(func.op_location(axis.looped), "the loop")
+            .help("let the loop begin where a tile does"));
+    }
+    Ok(())
+}

@@ -1,0 +1,244 @@
+//! Buffers in the registers of each thread for buffers of tiles: types, accesses, references.
+
+use super::find::Buffer;
+use super::lanes;
+use super::layout::Layout;
+use super::nests::{Access, Nests};
+use super::spread::Piece;
+use crate::analysis::tiles::{Reference, as_index};
+use indexmap::{IndexMap, IndexSet};
+use tc_arith::Expr;
+use tc_dialects::algebra::{Algebra, build};
+use tc_dialects::tir;
+use tc_ir::opdef::Role;
+use tc_ir::{AttrData, Builder, Elem, Func, Op, Rewriter, TypeData, Value, effects, keys};
+use tc_support::Diagnostic;
+
+/// A stretch of what a thread holds, for a reference to a region of tiles.
+pub(super) struct Stretch {
+    /// The numbers of the first tile, where there are more than one.
+    numbers: Vec<Expr>,
+    /// Where it starts in the tile.
+    start: Expr,
+    /// The numbers of tiles, where there are more than one, and the elements of each.
+    lengths: Vec<i64>,
+}
+
+/// The stretches of all references to `buffer`, in their order.
+pub(super) fn stretches(func: &Func, algebra: &mut Algebra, buffer: &Buffer) -> Result<Vec<Stretch>, Diagnostic> {
+    let Some(layout) = buffer.layout else { return Ok(Vec::new()) };
+    buffer.tiles.references.iter().map(|reference| stretch(func, algebra, buffer, layout, reference)).collect()
+}
+
+fn stretch(
+    func: &Func,
+    algebra: &mut Algebra,
+    buffer: &Buffer,
+    layout: Layout,
+    reference: &Reference,
+) -> Result<Stretch, Diagnostic> {
+    let n = buffer.tiles.n_leading();
+    let lengths = [reference.lengths[n], reference.lengths[n + 1]];
+    let name = func.value_text(buffer.tiles.buffer);
+    let refuse = |text: String, help: &str| {
+        let at = reference.at().unwrap_or(buffer.tiles.alloc);
+        let mut found = Diagnostic::error("tile", func.op_location(at), text).help(help.to_string());
+        if at != buffer.told {
+            found = found.label(func.op_location(buffer.told), "the tiles are told here");
+        }
+        Err(found)
+    };
+    let counts = buffer.counts(layout);
+    let (part, bytes) = (buffer.tiles.part, buffer.tiles.elem.bytes());
+    let lies_together = layout.stretch(part, bytes, buffer.order, [0, 0], lengths, counts[1]) == Some(0);
+    let is_whole = [0, 1].map(|dim| lengths[dim] % layout.tile[dim] == 0);
+    let is_part = [0, 1].map(|dim| layout.tile[dim] % lengths[dim].max(1) == 0);
+    let whole = is_whole == [true; 2];
+    if !lies_together || !(whole || is_part == [true; 2]) {
+        let text = format!(
+            "the {} x {} elements of `{name}` do not lie in registers that follow each other",
+            lengths[0], lengths[1]
+        );
+        return refuse(text, "take a whole tile; or half of one, along the columns of the matrix");
+    }
+    let (mut numbers, mut start) = (Vec::new(), algebra.analyzer.pool.int(0));
+    for dim in [0, 1] {
+        // Where a part of a tile starts, a part of that length starts.
+        let unit = lengths[dim].min(layout.tile[dim]);
+        let at = match reference.starts[n + dim] {
+            Some(at) => algebra.expr(func, at),
+            None => algebra.analyzer.pool.int(0),
+        };
+        if crate::analysis::tiles::in_units(algebra, at, unit).is_none() {
+            let text = format!("a tile of `{name}` starts at a multiple of {unit}");
+            return refuse(text, "take whole tiles: one begins where the one before it ends");
+        }
+        let (number, of_tile) = place(algebra, layout, at, dim);
+        numbers.push(number);
+        start = algebra.analyzer.pool.add(start, of_tile);
+    }
+    let start = algebra.analyzer.simplify(start);
+    let held = if whole { layout.held() } else { lengths[0] * lengths[1] / lanes::LANES };
+    let mut new = Vec::new();
+    if counts == [1, 1] {
+        numbers.clear();
+    } else {
+        new.extend([0, 1].map(|dim| (lengths[dim] / layout.tile[dim]).max(1)));
+    }
+    new.push(held);
+    Ok(Stretch { numbers, start, lengths: new })
+}
+
+/// The number of the tile that `at` is in, along `dim`, and where the piece at `at` lies in the registers of that tile.
+fn place(algebra: &mut Algebra, layout: Layout, at: Expr, dim: usize) -> (Expr, Expr) {
+    let pool = &mut algebra.analyzer.pool;
+    let tile = pool.int(layout.tile[dim]);
+    let number = pool.floor_div(at, tile);
+    let inside = pool.floor_mod(at, tile);
+    let piece = pool.int(layout.spread.piece(dim));
+    let piece = pool.floor_div(inside, piece);
+    let stride = pool.int(layout.strides[dim]);
+    let position = pool.mul(piece, stride);
+    (algebra.analyzer.simplify(number), algebra.analyzer.simplify(position))
+}
+
+/// Rewrites the accesses of elements; `pieces` tells where a lane is in each loop.
+pub(super) fn accesses(func: &mut Func, buffers: &[Buffer], nests: &mut Nests, pieces: &IndexMap<Op, Piece>) {
+    let mut old: Vec<Value> = Vec::new();
+    let Nests { accesses, algebra, .. } = nests;
+    for access in accesses.iter() {
+        let buffer = &buffers[access.buffer];
+        if let Some(layout) = buffer.layout {
+            old.extend_from_slice(&func.operands(access.op)[1..]);
+            element(func, algebra, buffer, layout, access, pieces);
+        }
+    }
+    erase_unused(func, old);
+}
+
+fn element(
+    func: &mut Func,
+    algebra: &mut Algebra,
+    buffer: &Buffer,
+    layout: Layout,
+    access: &Access,
+    pieces: &IndexMap<Op, Piece>,
+) {
+    let n = buffer.tiles.n_leading();
+    let (mut numbers, mut position) = (Vec::new(), algebra.analyzer.pool.int(0));
+    for (dim, axis) in access.axes.iter().enumerate() {
+        let Some(piece) = pieces.get(&axis.looped) else { return };
+        let at = algebra.analyzer.pool.add(axis.base, piece.start);
+        let (number, of_tile) = place(algebra, layout, at, dim);
+        numbers.push(number);
+        position = algebra.analyzer.pool.add(position, of_tile);
+        if let Some(neighbour) = piece.neighbour {
+            let neighbour = algebra.analyzer.pool.var(Algebra::var(neighbour));
+            position = algebra.analyzer.pool.add(position, neighbour);
+        }
+    }
+    if buffer.counts(layout) == [1, 1] {
+        numbers.clear();
+    }
+    numbers.push(algebra.analyzer.simplify(position));
+    let operands = func.operands(access.op).to_vec();
+    let mut rw = Rewriter::new(func);
+    let mut b = rw.before(access.op);
+    let mut new = operands[..=n].to_vec();
+    new.extend(numbers.into_iter().map(|number| build(&mut b, algebra, number, Elem::Index)));
+    if b.func.role(access.op) == Role::Store {
+        new.extend(operands.last());
+    }
+    // The types of the other indices were checked before; one type for all of them reads best.
+    for index in new.iter_mut().skip(1).take(n) {
+        *index = as_index(&mut b, Some(*index));
+    }
+    rw.set_operands(access.op, &new);
+}
+
+/// Gives the buffer its new type, in registers that matrix ops can take by words.
+pub(super) fn retype(func: &mut Func, buffer: &Buffer) {
+    let Some(layout) = buffer.layout else { return };
+    let value = buffer.tiles.buffer;
+    let Some((elem, ..)) = func.as_shaped(func.value_type(value)) else { return };
+    let mut extents = buffer.tiles.extents[..buffer.tiles.n_leading()].to_vec();
+    let counts = buffer.counts(layout);
+    if counts != [1, 1] {
+        extents.extend(counts);
+    }
+    extents.push(layout.held());
+    let shape = extents.into_iter().map(|extent| func.int_attr(extent)).collect();
+    let ty = func.ty(TypeData::Shaped { elem, shape, scope: Some(keys::LOCAL) });
+    let alloc = buffer.tiles.alloc;
+    let align = func.int_of(alloc, keys::ALIGN).unwrap_or(0).max(16);
+    let align = func.int_attr(align);
+    let mut attrs = func.op_attrs(alloc);
+    for key in [keys::STRIDES, keys::OFFSET_FACTOR] {
+        attrs = func.without_entry(attrs, key);
+    }
+    let attrs = func.with_entry(attrs, keys::ALIGN, align);
+    let mut rw = Rewriter::new(func);
+    rw.set_type(value, ty);
+    rw.set_attrs(alloc, attrs);
+}
+
+/// Puts references to stretches in the place of those to regions.
+pub(super) fn references(func: &mut Func, algebra: &Algebra, buffer: &Buffer, stretches: &[Stretch]) {
+    for (reference, stretch) in buffer.tiles.references.iter().zip(stretches) {
+        for user in &reference.users {
+            // Each op gets a reference of its own, where it stands.
+            let place = refer(&mut Builder::before(func, user.op), algebra, buffer, reference, stretch);
+            let mut rw = Rewriter::new(func);
+            rw.set_operand(user.op, user.idx, place);
+        }
+        if let Some(maker) = reference.maker {
+            let old = func.operands(maker)[1..].to_vec();
+            Rewriter::new(func).erase(maker);
+            erase_unused(func, old);
+        }
+    }
+}
+
+fn refer(b: &mut Builder<'_>, algebra: &Algebra, buffer: &Buffer, reference: &Reference, stretch: &Stretch) -> Value {
+    let n = buffer.tiles.n_leading();
+    let mut starts: Vec<Value> = reference.starts[..n].iter().map(|&start| as_index(b, start)).collect();
+    for &number in stretch.numbers.iter().chain([&stretch.start]) {
+        starts.push(build(b, algebra, number, Elem::Index));
+    }
+    let lengths: Vec<i64> = reference.lengths[..n].iter().chain(&stretch.lengths).copied().collect();
+    let lengths = lengths.into_iter().map(|length| b.func.int_attr(length)).collect();
+    let list = b.func.attr(AttrData::List(lengths));
+    let key = b.func.name("lengths");
+    let op = tir::RegionRef::build(b, buffer.tiles.buffer, &starts, &[(key, list)], &[]);
+    b.func.result(op).expect("the row has one result")
+}
+
+/// Takes out what computed old indices, and what that was computed from, where nothing else uses it.
+fn erase_unused(func: &mut Func, values: Vec<Value>) {
+    let mut pending = values;
+    let mut rw = Rewriter::new(func);
+    while let Some(value) = pending.pop() {
+        let func = rw.func();
+        let Some(def) = func.def_op(rw.current(value)).filter(|&def| func.region_of(def).is_some()) else { continue };
+        let unused = func.results(def).all(|result| func.n_uses(result) == 0 && func.value_name(result).is_none());
+        if unused && func.op_regions(def).is_empty() && effects::summary(func, def).is_pure() {
+            pending.extend_from_slice(func.operands(def));
+            rw.erase(def);
+        }
+    }
+}
+
+/// The matrix ops that take tiles of `buffers`, each once.
+pub(super) fn users(buffers: &[Buffer]) -> IndexSet<Op> {
+    let references = buffers.iter().flat_map(|buffer| &buffer.tiles.references);
+    references.flat_map(|reference| &reference.users).map(|user| user.op).collect()
+}
+
+/// Which thread holds what is told by registers now, and not by layouts.
+pub(super) fn drop_layouts(func: &mut Func, op: Op) {
+    let mut attrs = func.op_attrs(op);
+    for key in [keys::A_LAYOUT, keys::B_LAYOUT, keys::LAYOUT] {
+        attrs = func.without_entry(attrs, key);
+    }
+    Rewriter::new(func).set_attrs(op, attrs);
+}

@@ -1,0 +1,99 @@
+//! Makes buffers of fragments out of buffers of tiles, by what the matrix ops say of them.
+//!
+//! `schedule` and tensor intrinsics know a tile of `wmma` as a piece of a buffer of numbers, in the order in which it lies
+//! in memory. The hardware has fragments: what a fragment is depends on the shape of the product that it has a part in, on
+//! the type and the order of its elements, and which thread holds what is not told.
+//!
+//! # Input form
+//!
+//! `multi-dimensional`; after `tensorize-to-wmma`, before `storage-flatten`.
+//!
+//! # Output form
+//!
+//! No buffer in a scope `wmma.…` holds numbers. `wmma.mma` names no layouts: its fragments have them.
+//!
+//! # Example
+//!
+//! ```tir
+//! alloc AF: f16[2, 16, 16] in wmma.matrix_a
+//! for n in 0..2 {
+//!   wmma.load(&AF[n : 1, 0 : 16, 0 : 16], &AS[n : 1, 0 : 16, 0 : 16], stride = 16, layout = row_major)
+//! }
+//! wmma.mma(&CF[0 : 1, 0 : 16, 0 : 16], &AF[1 : 1, 0 : 16, 0 : 16], &WF[0 : 1, 0 : 16, 0 : 16])
+//! ->
+//! alloc AF: wmma.fragment<matrix_a, 16, 16, 16, f16, row_major>[2] in wmma.matrix_a
+//! for n in 0..2 unroll {
+//!   wmma.load(&AF[n], &AS[n : 1, 0 : 16, 0 : 16], stride = 16, layout = row_major)
+//! }
+//! wmma.mma(&CF[0], &AF[1], &WF[0])
+//! ```
+//!
+//! # Algorithm
+//!
+//! 1. For each buffer in a scope `wmma.…` collect the ops that take tiles of it; refuse what else is done to it.
+//! 2. Take its fragment from the products: their shape, its layout there. A buffer that is in no product takes the one
+//!    shape that its tiles fit, and the layout that they are loaded with. Factors of `f32` become `tf32`.
+//! 3. Hold every op against that, and prove that each tile starts at a multiple of its extents.
+//! 4. Give the buffers their new types: the leading dimensions stay, and the last two count tiles, or go away where there
+//!    is one. References become those to elements. Between types and references they do not fit one another.
+//! 5. Give serial loops whose variables choose a fragment the kind `unroll`: registers have no addresses.
+//!
+//! # Limits
+//!
+//! A fragment has one shape: a buffer whose tiles go into products of two shapes is refused. Elements of a fragment are
+//! reached by no load and no store, so elementwise stages want the scopes `mma.…`. An accumulator lies row by row.
+//!
+//! # References
+//!
+//! TVM 0.16, `src/tir/transforms/tensorcore_infer_fragment.cc`. CUDA C++ Programming Guide, "Warp Matrix Functions".
+
+mod infer;
+mod rewrite;
+
+use crate::analysis::{order, tiles};
+use rustc_hash::FxHashSet;
+use tc_dialects::fragment::Family;
+use tc_dialects::{forms, tir};
+use tc_ir::{Func, Value};
+use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
+
+tc_pass::options! {
+    /// `infer-fragment` has no options.
+    pub struct Options {}
+}
+
+/// The row.
+pub const INFO: PassInfo = PassInfo {
+    name: "infer-fragment",
+    source: include_str!("mod.rs"),
+    anchor: "tir.func",
+    options: Options::INFO,
+    requires: &[&forms::MULTI_DIMENSIONAL],
+    establishes: &[],
+    make: |raw| Options::read(raw).map(|_| PassKind::Func(tir::FUNC, Box::new(InferFragment))),
+};
+
+/// The pass.
+pub struct InferFragment;
+
+impl FuncPass for InferFragment {
+    fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
+        let plans = tiles::collect(func, Family::Wmma).and_then(|list| infer::infer(func, list));
+        let plans = match plans {
+            Ok(plans) => plans,
+            Err(found) => {
+                found.into_iter().for_each(|diagnostic| cx.report(diagnostic));
+                return false;
+            }
+        };
+        if plans.is_empty() {
+            return false;
+        }
+        cx.count("buffers of fragments", plans.len() as u64);
+        rewrite::rewrite(func, &plans);
+        let buffers: FxHashSet<Value> = plans.iter().map(|plan| plan.tiles.buffer).collect();
+        cx.count("loops unrolled", tiles::unroll_loops_over(func, &buffers));
+        order::settle(func);
+        true
+    }
+}
