@@ -18,5 +18,6 @@ mod rows;
 pub(crate) mod structure;
 pub(crate) mod sync;
 pub(crate) mod target;
+pub(crate) mod tiles;
 pub(crate) mod touched;
 pub(crate) mod uniform;
