@@ -171,7 +171,6 @@ fn unify(func: &mut Func, nest: &Nest, first: &[(Op, Coordinate)]) {
             run_once(&mut rw, op, var);
         }
     }
-    rw.settle();
 }
 
 /// A literal of the integer type `ty`.
