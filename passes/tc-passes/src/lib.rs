@@ -31,6 +31,7 @@ pub mod software_pipeline;
 pub mod split_host_device;
 pub mod storage_flatten;
 pub mod table;
+pub mod tensorize_to_wmma;
 pub mod thread_sync;
 pub mod unify_launch;
 pub mod unroll_loop;

@@ -7,8 +7,8 @@ use crate::{
     auto_inline, canonicalize, check_bounds, check_races, contract, cse, dce, distribute_fragments, hoist_alloc,
     hoist_if, hoist_invariant, infer_fragment, inject_virtual_thread, inline, legalize_dtype, loop_partition,
     lower_intrin, lower_thread_allreduce, merge_shared_memory, narrow_index, remove_no_op, schedule, simplify,
-    software_pipeline, split_host_device, storage_flatten, thread_sync, unify_launch, unroll_loop, vectorize_loop,
-    verify_gpu_limits, verify_memory,
+    software_pipeline, split_host_device, storage_flatten, tensorize_to_wmma, thread_sync, unify_launch, unroll_loop,
+    vectorize_loop, verify_gpu_limits, verify_memory,
 };
 use tc_pass::pipeline::quote_value;
 use tc_pass::{OptionError, PassInfo, PipelineInfo, RawOption, Step};
@@ -41,6 +41,7 @@ pub static PASSES: &[&PassInfo] = &[
     &merge_shared_memory::INFO,
     &legalize_dtype::INFO,
     // Hardware.
+    &tensorize_to_wmma::INFO,
     &infer_fragment::INFO,
     &distribute_fragments::INFO,
     &lower_thread_allreduce::INFO,
@@ -99,6 +100,10 @@ pub fn cuda(raw: &[RawOption]) -> Result<Vec<Step>, OptionError> {
         Step::new(
             on("simplify"),
             "Guards that loop ranges prove go, and the rest reaches loop-partition in normal form.",
+        ),
+        Step::new(
+            "tensorize-to-wmma",
+            "In normal form indices can be compared; loops that become ops must not be divided or copied first.",
         ),
         Step::new(
             on("infer-fragment"),

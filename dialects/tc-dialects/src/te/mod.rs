@@ -3,12 +3,16 @@
 //! A `te.compute` gives a tensor element by element. Its operands are the bounds of its axes, its region's
 //! arguments are the axes. A reduction (`te.reduce`) stands at the top of that region.
 
+mod intrinsic;
 mod verify;
+mod verify_intrinsic;
 
 use tc_ir::attrs::AttrData;
 use tc_ir::opdef::{Context, Effect, Infer, ItemDef, RegionDef, Results, Role, SymbolTable};
 use tc_ir::{Elem, Func, Op};
 use tc_support::Diagnostic;
+
+pub use intrinsic::{Axis, Intrinsic, Reduction};
 
 const BODY: &[RegionDef] = &[RegionDef { name: "body", optional: false }];
 
@@ -28,7 +32,7 @@ tc_ir::dialect! {
 
     /// A tensor intrinsic: what it computes, and the program that stands for it.
     IntrinItem INTRIN "intrin" ()
-    { open_attrs: true, effect: Effect::UNKNOWN,
+    { open_attrs: true, effect: Effect::UNKNOWN, verify: Some(verify_intrinsic::intrinsic),
       item: Some(ItemDef { keyword: "te.intrin", context: Context::Te, table: SymbolTable::Intrinsics }) }
 
     /// The element of a tensor; out of range it is poison, an error only if it is used.

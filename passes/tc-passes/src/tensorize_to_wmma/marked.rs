@@ -1,0 +1,123 @@
+//! Loops that a schedule marked.
+
+use super::find::{self, Nest, Obstacle};
+use super::fit;
+use super::library::Shelves;
+use super::matching::{Difference, Step, unify};
+use super::site::Site;
+use super::substitute::{Plan, substitute};
+use crate::analysis::launch::loop_var;
+use tc_dialects::te::Intrinsic;
+use tc_ir::walk::is_inside;
+use tc_ir::{Func, Op};
+use tc_pass::PassCx;
+use tc_support::{Diagnostic, suggest};
+
+/// Puts the intrinsics that marks name in the place of the loops that carry them; returns whether there were any.
+pub(super) fn run(func: &mut Func, shelves: &Shelves, cx: &mut PassCx) -> bool {
+    let marked = find::marked(func);
+    let mut changed = false;
+    for (nth, &root) in marked.iter().enumerate() {
+        if let Some(&outer) = marked[..nth].iter().find(|&&outer| is_inside(func, root, outer)) {
+            cx.report(inside_another(func, root, outer));
+            continue;
+        }
+        // What stood in another marked loop went away with it.
+        if func.region_of(root).is_none() {
+            continue;
+        }
+        match replace(func, root, shelves) {
+            Ok(step) => {
+                cx.count(counter(step), 1);
+                changed = true;
+            }
+            Err(found) => cx.report(*found),
+        }
+    }
+    changed
+}
+
+/// The counter of loops that `step` of an intrinsic stood for.
+pub(super) fn counter(step: Step) -> &'static str {
+    match step {
+        Step::Whole => "copies tensorized",
+        Step::First => "first steps tensorized",
+        Step::Further | Step::Both => "reductions tensorized",
+    }
+}
+
+fn inside_another(func: &Func, root: Op, outer: Op) -> Diagnostic {
+    let name = |op| func.value_text(loop_var(func, op));
+    let text = format!("the loop `{}` is marked inside of `{}`, which is marked too", name(root), name(outer));
+    Diagnostic::error("tensorize", func.op_location(root), text)
+        .label(func.op_location(outer), "the outer mark")
+        .help("one intrinsic stands for a whole loop: mark one of the two")
+}
+
+fn replace(func: &mut Func, root: Op, shelves: &Shelves) -> Result<Step, Box<Diagnostic>> {
+    let symbol = find::mark(func, root).unwrap_or_default().to_string();
+    let name = func.value_text(loop_var(func, root)).to_string();
+    let Some(item) = shelves.find(&symbol) else { return Err(Box::new(unknown(func, root, &symbol, shelves))) };
+    let Some(intrinsic) = Intrinsic::of(item) else {
+        let text = format!("`@{symbol}` is no intrinsic that loops can be compared with");
+        return Err(Box::new(
+            Diagnostic::error("tensorize", func.op_location(root), text)
+                .label(item.location(item.header.loc), "the intrinsic")
+                .help("give it one `compute` of constant extents, and a block that stands for it"),
+        ));
+    };
+    let nest = find::nest(func, root).map_err(|found| Box::new(obstacle(func, root, &symbol, found)))?;
+    let plan = plan(func, nest, &intrinsic, &name)?;
+    let step = plan.matched.step;
+    substitute(func, &intrinsic, &plan);
+    Ok(step)
+}
+
+/// What puts `intrinsic` in the place of `nest`, the loop `name`.
+fn plan(func: &Func, nest: Nest, intrinsic: &Intrinsic<'_>, name: &str) -> Result<Plan, Box<Diagnostic>> {
+    let (matched, fit, algebra) = {
+        let mut site = Site::new(func, &nest);
+        let matched = unify(&mut site, intrinsic, true).map_err(|found| Box::new(differs(name, intrinsic, found)))?;
+        if matched.step == Step::Further && intrinsic.update.is_none() {
+            return Err(Box::new(no_update(func, nest.root, name, intrinsic)));
+        }
+        if matched.step == Step::First && intrinsic.body.is_some() {
+            return Err(Box::new(no_update(func, nest.root, name, intrinsic)));
+        }
+        let fit = fit::fit(&mut site, intrinsic, &matched).map_err(|found| Box::new(found.told(name, intrinsic)))?;
+        (matched, fit, site.algebra)
+    };
+    Ok(Plan { nest, matched, fit, algebra })
+}
+
+fn unknown(func: &Func, root: Op, symbol: &str, shelves: &Shelves) -> Diagnostic {
+    let text = format!("there is no intrinsic `@{}`", suggest::shorten(symbol));
+    let names = shelves.names();
+    let near = suggest::did_you_mean(symbol, names.iter().copied());
+    let help = "write it as a `te.intrin` in the file, or take one of docs/intrinsics.md".to_string();
+    Diagnostic::error("tensorize", func.op_location(root), text).help(near.unwrap_or(help))
+}
+
+fn obstacle(func: &Func, root: Op, symbol: &str, found: Obstacle) -> Diagnostic {
+    let name = func.value_text(loop_var(func, root));
+    let text = format!("`@{symbol}` cannot stand for the loop `{name}`: {}", found.text);
+    Diagnostic::error("tensorize", func.op_location(root), text).label(found.at, found.label).help(found.help)
+}
+
+fn differs(name: &str, intrinsic: &Intrinsic<'_>, found: Difference) -> Diagnostic {
+    let symbol = intrinsic.func.symbol();
+    let text = format!("the loop `{name}` is not what `@{symbol}` computes: {}", found.text);
+    let diagnostic = Diagnostic::error("tensorize", found.ours.0.clone(), text)
+        .label(found.ours.0, format!("here `{}`", found.ours.1))
+        .label(found.theirs.0, format!("there `{}`", found.theirs.1));
+    let map = if found.map.is_empty() { "no axis was told yet".to_string() } else { format!("with {}", found.map) };
+    diagnostic.note(map).help("mark the loops that an intrinsic computes, or write an intrinsic of what they compute")
+}
+
+fn no_update(func: &Func, root: Op, name: &str, intrinsic: &Intrinsic<'_>) -> Diagnostic {
+    let symbol = intrinsic.func.symbol();
+    let text = format!("the loop `{name}` is one step of the reduction that `@{symbol}` does as a whole");
+    Diagnostic::error("tensorize", func.op_location(root), text)
+        .label(intrinsic.func.location(intrinsic.func.header.loc), format!("`@{symbol}`"))
+        .help("give the intrinsic an `init` and an `update`, or mark a loop that holds all of the reduction")
+}
