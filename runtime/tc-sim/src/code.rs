@@ -5,6 +5,7 @@
 //! lanes that take part are a mask, and a stack of masks remembers those that wait, so that a group can stop at a
 //! barrier and go on later.
 
+use crate::warp::{AsyncCopy, WarpInstr};
 use tc_dialects::arith::Predicate;
 use tc_dialects::tir::Coordinate;
 use tc_ir::Elem;
@@ -280,6 +281,15 @@ pub(crate) enum Instr {
         site: Site,
     },
     Shuffle(Box<Shuffle>),
+    /// What a warp does as a whole.
+    Warp(Box<WarpInstr>),
+    AsyncCopy(Box<AsyncCopy>),
+    /// The copies that a thread has begun since the last group are one.
+    CommitGroup,
+    /// Waits for all but the youngest `pending` groups.
+    WaitGroup {
+        pending: u32,
+    },
     /// The threads of a block wait for one another and lay these values out for all of them.
     Offer {
         values: Box<[Reg]>,
@@ -336,6 +346,8 @@ pub(crate) enum Space {
     Global(usize),
     /// One a block.
     Shared(usize),
+    /// One a warp.
+    Warp(usize),
     /// One a thread.
     Local(usize),
 }
@@ -359,7 +371,7 @@ pub(crate) struct Window {
 pub(crate) struct BufDecl {
     pub(crate) name: String,
     pub(crate) elem: Elem,
-    /// The lanes of one element.
+    /// The lanes of one element; of a fragment, its numbers.
     pub(crate) lanes: u16,
     pub(crate) shape: Vec<u64>,
     /// In elements.
@@ -377,6 +389,27 @@ impl BufDecl {
     /// The bytes of all its cells.
     pub(crate) fn bytes(&self) -> usize {
         self.cells * self.elem.bytes() as usize
+    }
+
+    /// The elements, those between elements that lie apart included.
+    pub(crate) fn elements(&self) -> usize {
+        if self.shape.contains(&0) {
+            return 0;
+        }
+        let last = |(&extent, &stride): (&u64, &i64)| (extent as usize - 1).saturating_mul(stride as usize);
+        self.shape.iter().zip(&self.strides).map(last).fold(1, usize::saturating_add)
+    }
+
+    /// `WS[3, 4]`, the element that lies so many elements after the first.
+    pub(crate) fn element(&self, flat: usize) -> String {
+        let mut left = flat as u64;
+        let mut index = Vec::with_capacity(self.shape.len());
+        for (&extent, &stride) in self.shape.iter().zip(&self.strides) {
+            let position = left.checked_div(stride.max(0) as u64).unwrap_or(0).min(extent.saturating_sub(1));
+            left -= position * stride.max(0) as u64;
+            index.push(position);
+        }
+        format!("{}{}", self.name, crate::tensor::show_index(&index))
     }
 
     /// Where the elements of an array of this shape lie, row-major; `None` where they lie one after another.
@@ -426,8 +459,9 @@ pub(crate) struct Kernel {
     pub(crate) poisoned: Vec<bool>,
     pub(crate) preloads: Vec<(Reg, Preload)>,
     pub(crate) buffers: Vec<BufDecl>,
-    /// Cells of the buffers that are one a block, and one a thread.
+    /// The buffers that are one a block, one a warp, and one a thread.
     pub(crate) shared: Vec<BufId>,
+    pub(crate) tiles: Vec<BufId>,
     pub(crate) local: Vec<BufId>,
     /// Globals that the code reads, and writes.
     pub(crate) reads: Vec<bool>,

@@ -20,6 +20,12 @@ pub enum FindingKind {
     DivergentBarrier,
     /// A shuffle that only some threads of the warp reach.
     DivergentShuffle,
+    /// An op of a whole warp that only some of its threads reach, or in whose operands they differ.
+    DivergentWarp,
+    /// A cell that an asynchronous copy is under way to is read or written, or one that it copies from is written.
+    UnderWay,
+    /// An asynchronous copy that its thread never waits for. Nothing can read what it copies, so it is only a waste.
+    NotAwaited,
     /// A cell of an output that one thread wrote and another overwrote with a different value, unread.
     DoubleWrite,
     /// A cell of an output that nobody wrote.
@@ -43,6 +49,9 @@ impl FindingKind {
             FindingKind::SameValueRace => "same-value-race",
             FindingKind::DivergentBarrier => "divergent-barrier",
             FindingKind::DivergentShuffle => "divergent-shuffle",
+            FindingKind::DivergentWarp => "divergent-warp",
+            FindingKind::UnderWay => "copy-under-way",
+            FindingKind::NotAwaited => "copy-not-awaited",
             FindingKind::DoubleWrite => "written-twice",
             FindingKind::Unwritten => "never-written",
             FindingKind::Arithmetic => "arithmetic",
@@ -53,7 +62,7 @@ impl FindingKind {
 
     /// Does it make the program wrong? The others are remarks.
     pub const fn is_error(self) -> bool {
-        !matches!(self, FindingKind::SameValueRace | FindingKind::DoubleWrite)
+        !matches!(self, FindingKind::SameValueRace | FindingKind::DoubleWrite | FindingKind::NotAwaited)
     }
 }
 

@@ -45,6 +45,7 @@ pub mod run;
 pub mod tensor;
 pub mod tolerance;
 pub mod trials;
+mod warp;
 
 pub use agree::{AgreeReport, agree};
 pub use check::{CheckOptions, CheckReport, Difference, check_against_definition};

@@ -1,6 +1,7 @@
 //! Buffers: one in all, one a block, one a thread; and what is noted of each cell.
 
 use crate::cell::Cell;
+use crate::code::Site;
 use crate::race::CellShadow;
 use crate::tensor::Tensor;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
@@ -194,6 +195,8 @@ pub(crate) struct Shared {
     pub(crate) written: Vec<u64>,
     /// In threaded programs.
     pub(crate) shadow: Vec<CellShadow>,
+    /// By cell: 0, or the site of the asynchronous copy that is under way to it, plus one; empty until there is a copy.
+    pub(crate) copies: Vec<Site>,
 }
 
 impl Shared {
@@ -205,7 +208,13 @@ impl Shared {
             mags: vec![0; if mags { all } else { 0 }],
             written: vec![0; all],
             shadow: vec![CellShadow::default(); if shadow { all } else { 0 }],
+            copies: Vec::new(),
         }
+    }
+
+    /// The copy that is under way to a cell.
+    pub(crate) fn under_way(&self, place: usize) -> Option<Site> {
+        self.copies.get(place).and_then(|site| site.checked_sub(1))
     }
 
     /// Which of the buffers that the alloc has made a group sees that has come to it `n_made` times. Warps come there one
@@ -219,6 +228,24 @@ impl Shared {
     pub(crate) fn reset(&mut self) {
         self.written.fill(0);
         self.shadow.fill(CellShadow::default());
+        self.copies.fill(0);
+    }
+}
+
+/// A buffer that is one a warp, for the warps of a group: all cells of one warp after those of another.
+#[derive(Clone, Debug)]
+pub(crate) struct Tiles {
+    /// Cells of one warp.
+    pub(crate) n: usize,
+    pub(crate) cells: Vec<Cell>,
+    pub(crate) mags: Vec<Cell>,
+    pub(crate) written: Vec<bool>,
+}
+
+impl Tiles {
+    pub(crate) fn new(n: usize, warps: usize, mags: bool) -> Tiles {
+        let all = n * warps;
+        Tiles { n, cells: vec![0; all], mags: vec![0; if mags { all } else { 0 }], written: vec![false; all] }
     }
 }
 

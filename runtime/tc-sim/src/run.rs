@@ -279,10 +279,13 @@ pub(crate) fn check_memory(program: &Program, options: &RunOptions, mags: bool) 
         let regs: u64 = kernel.regs.iter().map(|&comps| 8 * u64::from(comps) * lanes).sum();
         let mut on_chip = regs;
         // A shared cell of a threaded program has a shadow, and a set of threads.
-        let shared_bytes = 18 + if kernel.threaded { 128 + kernel.threads() / 8 } else { 0 };
-        for (list, copies, bytes) in
-            [(&kernel.shared, u64::from(kernel.batch), shared_bytes), (&kernel.local, lanes, 17)]
-        {
+        let warps = kernel.threads().div_ceil(32).saturating_mul(u64::from(kernel.batch));
+        let shared_bytes = 22 + if kernel.threaded { 128 + kernel.threads() / 8 } else { 0 };
+        for (list, copies, bytes) in [
+            (&kernel.shared, u64::from(kernel.batch), shared_bytes),
+            (&kernel.tiles, warps, 17),
+            (&kernel.local, lanes, 17),
+        ] {
             for &buf in list {
                 let decl = &kernel.buffers[buf as usize];
                 on_chip = on_chip.saturating_add((decl.cells as u64).saturating_mul(copies).saturating_mul(bytes));
@@ -369,6 +372,10 @@ pub(crate) fn work(kernel: &Kernel) -> Work {
                 work.rounds = work.rounds.max(rounds);
             }
             Instr::NextUniform { .. } | Instr::NextVarying { .. } => rounds = stack.pop().unwrap_or(1),
+            Instr::Warp(warp) => {
+                work.steps = work.steps.saturating_add(rounds.saturating_mul(warp.steps()));
+                work.rounds = work.rounds.max(rounds.saturating_mul(warp.terms()));
+            }
             _ => {}
         }
     }

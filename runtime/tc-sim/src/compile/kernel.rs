@@ -181,10 +181,11 @@ impl KernelBuilder {
         let buf = self.kernel.buffers.len() as BufId;
         let list = match decl.space {
             Space::Shared(_) => &mut self.kernel.shared,
+            Space::Warp(_) => &mut self.kernel.tiles,
             _ => &mut self.kernel.local,
         };
         match &mut decl.space {
-            Space::Shared(idx) | Space::Local(idx) | Space::Global(idx) => *idx = list.len(),
+            Space::Shared(idx) | Space::Warp(idx) | Space::Local(idx) | Space::Global(idx) => *idx = list.len(),
         }
         list.push(buf);
         self.kernel.buffers.push(decl);
@@ -196,8 +197,15 @@ impl KernelBuilder {
         let kernel = &mut self.kernel;
         let mut accessed = vec![false; kernel.buffers.len()];
         for instr in &kernel.code {
-            if let Instr::Load(access) | Instr::Store(access) = instr {
-                accessed[access.buf as usize] = true;
+            match instr {
+                Instr::Load(access) | Instr::Store(access) => accessed[access.buf as usize] = true,
+                Instr::Warp(warp) => {
+                    warp.regions().into_iter().for_each(|region| accessed[region.access.buf as usize] = true);
+                }
+                Instr::AsyncCopy(copy) => {
+                    [&copy.to, &copy.from].into_iter().for_each(|region| accessed[region.access.buf as usize] = true);
+                }
+                _ => {}
             }
         }
         for list in [&kernel.shared, &kernel.local] {

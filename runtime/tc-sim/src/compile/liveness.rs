@@ -1,5 +1,6 @@
 //! Where values are used last, so that their registers can be used again.
 
+use super::region::makes_reference;
 use crate::limits::MAX_DEPTH;
 use tc_ir::func::Def;
 use tc_ir::walk::all_ops;
@@ -26,7 +27,11 @@ impl Liveness {
             for value in func.results(op) {
                 last[value.as_u32() as usize] = Some(op);
             }
-            for &operand in func.operands(op) {
+            let of_references = func.operands(op).iter().filter_map(|&operand| func.def_op(operand));
+            let of_references = of_references.filter(|&def| makes_reference(func.opcode(def)));
+            // What a reference was made from lives as long as the reference.
+            let indices = of_references.flat_map(|def| func.operands(def));
+            for &operand in func.operands(op).iter().chain(indices) {
                 // Arguments of regions live as long as their op.
                 if let Def::Result(def, _) = func.def(operand)
                     && let Some(region) = func.region_of(def)

@@ -5,10 +5,13 @@
 //! - [`kernel`]: a kernel in the making.
 //! - [`function`]: the top of a program: launches, what stands between them, arguments.
 //! - [`body`]: ops of a region. [`ops`]: arithmetic. [`control`]: loops and branches. [`place`]: buffers and accesses.
+//! - [`region`]: references to parts of buffers. [`tiles`], [`copies`]: what a warp does as a whole, and asynchronous
+//!   copies, which take them.
 //! - [`operator`]: stages of an operator.
 
 mod body;
 mod control;
+mod copies;
 mod exchange;
 pub(crate) mod function;
 mod kernel;
@@ -16,7 +19,9 @@ mod liveness;
 pub(crate) mod operator;
 mod ops;
 mod place;
+mod region;
 pub(crate) mod sizes;
+mod tiles;
 
 use tc_support::Diagnostic;
 

@@ -5,6 +5,7 @@ use super::body::{Binding, Compiler};
 use super::kernel::Val;
 use super::sizes::{Sizes, eval_attr, eval_shape};
 use crate::code::{Access, BufDecl, BufId, Instr, Space, Window};
+use tc_dialects::fragment::{self, Fragment};
 use tc_ir::{AttrData, Func, Op, Scalar, Value, keys};
 use tc_support::Location;
 
@@ -14,6 +15,7 @@ pub(super) fn space_of(scope: &str) -> Option<Space> {
         "global" => Space::Global(0),
         "shared" | "shared.dyn" => Space::Shared(0),
         "local" => Space::Local(0),
+        scope if fragment::scope_use(scope).is_some() => Space::Warp(0),
         _ => return None,
     })
 }
@@ -31,7 +33,8 @@ pub(super) fn declare(
     };
     let scope = scope.map_or("global", |scope| func.text(scope));
     let space = space_of(scope).ok_or_else(|| format!("memory `{scope}` cannot be executed yet by the simulator"))?;
-    let Some(Scalar { elem, lanes }) = func.as_scalar(elem) else {
+    let Some(Scalar { elem, lanes }) = func.as_scalar(elem).or_else(|| numbers(Fragment::of(func, elem)?, space))
+    else {
         return Err(format!("a buffer of `{}` cannot be executed yet by the simulator", func.show_type(elem)));
     };
     let shape = eval_shape(func, shape, sizes)?;
@@ -46,6 +49,13 @@ pub(super) fn declare(
         .ok_or_else(|| format!("`{name}` is too large for the simulator"))?;
     let name = if name.is_empty() { "a buffer".to_string() } else { name.to_string() };
     Ok(BufDecl { name, elem, lanes, shape, strides, cells: cells as usize, space, window: None, location })
+}
+
+/// The numbers of a fragment, which are kept as one element is.
+fn numbers(fragment: Fragment, space: Space) -> Option<Scalar> {
+    let (rows, cols) = fragment.extents();
+    let lanes = u16::try_from(rows.checked_mul(cols)?).ok().filter(|&lanes| lanes > 0 && rows > 0)?;
+    matches!(space, Space::Warp(_)).then_some(Scalar { elem: fragment.elem, lanes })
 }
 
 /// How far apart neighbours lie in each dimension: as the buffer says, else row-major.
@@ -124,8 +134,10 @@ impl Compiler<'_, '_> {
         let location = func.op_location(op);
         let mut decl = declare(func, result, &sizes, location).map_err(|text| self.error(op, "unsupported", text))?;
         let own = &self.k.kernel.buffers[base as usize];
-        if let Space::Global(_) = own.space {
-            return Err(self.unsupported(op, "a view of global memory"));
+        match own.space {
+            Space::Global(_) => return Err(self.unsupported(op, "a view of global memory")),
+            Space::Warp(_) => return Err(self.unsupported(op, "a view of a tile")),
+            _ => {}
         }
         let start = func.const_int(offset).and_then(|offset| usize::try_from(offset).ok());
         let start_byte = start.and_then(|start| start.checked_add(own.window.map_or(0, |window| window.start_byte)));

@@ -14,6 +14,16 @@ pub(super) enum Addr {
     Each,
 }
 
+impl Addr {
+    /// The cell of a lane, whose own are in `addrs`.
+    pub(super) fn of(self, addrs: &[usize], lane: usize) -> usize {
+        match self {
+            Addr::One(cell) => cell,
+            Addr::Each => addrs[lane],
+        }
+    }
+}
+
 /// An access in progress: the op, its buffer, the component at hand.
 #[derive(Clone, Copy)]
 pub(crate) struct At<'a> {
@@ -21,12 +31,14 @@ pub(crate) struct At<'a> {
     pub(crate) decl: &'a BufDecl,
     pub(crate) comp: usize,
     pub(crate) n_comps: usize,
+    /// The cells are told by `Group::addrs`, not by the indices.
+    pub(crate) spelled: bool,
 }
 
 impl Group {
     pub(super) fn at<'a>(&self, access: &'a Access, launch: &Launch<'a>) -> At<'a> {
         let decl = &launch.kernel.buffers[access.buf as usize];
-        At { access, decl, comp: 0, n_comps: usize::from(access.index_lanes.max(decl.lanes)) }
+        At { access, decl, comp: 0, n_comps: usize::from(access.index_lanes.max(decl.lanes)), spelled: false }
     }
 
     /// The index in dimension `dim` of a lane.

@@ -8,6 +8,7 @@ use crate::limits::Limits;
 use crate::memory::{CellMap, Global, Shared};
 use crate::race::{CellShadow, Now, WriterSets};
 use rayon::prelude::*;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use tc_support::Diagnostic;
@@ -76,6 +77,9 @@ pub(crate) struct Outcome {
     pub(crate) exports: Vec<Cell>,
 }
 
+/// A global buffer, a block by its place in the group, a cell.
+type SourceCell = (usize, usize, usize);
+
 /// What the groups of a block share.
 pub(crate) struct BlockState {
     pub(crate) warps: usize,
@@ -86,6 +90,8 @@ pub(crate) struct BlockState {
     /// Cells of global buffers that this block accessed, in threaded programs.
     global_map: CellMap,
     global_shadow: Vec<CellShadow>,
+    /// Cells of global buffers that asynchronous copies read, of those that the kernel writes: the copy, and how many.
+    sources: BTreeMap<SourceCell, (Site, u32)>,
     /// Barriers passed plus one, by block: those that order shared memory, and those that order all.
     epochs: Vec<[u32; 2]>,
     /// What threads lay out for one another. There are two tables, used in turn: a warp may come to the next meeting
@@ -114,6 +120,7 @@ impl BlockState {
             sets: WriterSets::new(kernel.threads() as usize),
             global_map: CellMap::default(),
             global_shadow: Vec::new(),
+            sources: BTreeMap::new(),
             epochs: vec![[1, 1]; batch],
             offers: [(); 2].map(|()| vec![0; kernel.offered * kernel.threads() as usize * batch]),
             findings: Findings::default(),
@@ -130,7 +137,27 @@ impl BlockState {
         self.sets.reset();
         self.global_map.clear();
         self.global_shadow.clear();
+        self.sources.clear();
         self.epochs.fill([1, 1]);
+    }
+
+    /// A copy reads a cell until it is waited for.
+    pub(super) fn begin_reading(&mut self, cell: SourceCell, copy: Site) {
+        self.sources.entry(cell).or_insert((copy, 0)).1 += 1;
+    }
+
+    pub(super) fn end_reading(&mut self, cell: SourceCell) {
+        if let Some(entry) = self.sources.get_mut(&cell) {
+            entry.1 -= 1;
+            if entry.1 == 0 {
+                self.sources.remove(&cell);
+            }
+        }
+    }
+
+    /// The copy that still reads a cell of a global buffer.
+    pub(super) fn copied_from(&self, idx: usize, slot: usize, cell: usize) -> Option<Site> {
+        if self.sources.is_empty() { None } else { self.sources.get(&(idx, slot, cell)).map(|entry| entry.0) }
     }
 
     pub(crate) fn pass_barrier(&mut self, slot: usize, scope: BarrierScope) {

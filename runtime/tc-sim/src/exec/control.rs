@@ -120,6 +120,14 @@ impl Group {
                     written.iter_mut().zip(&self.mask).for_each(|(written, &mask)| *written &= !mask);
                 }
             }
+            Space::Warp(idx) => {
+                let mut came: Vec<usize> = Vec::new();
+                for_lanes(&self.mask, |lane| {
+                    came.extend(Some(self.warp_of(lane)).filter(|warp| came.last() != Some(warp)))
+                });
+                let tiles = &mut self.tiles[idx];
+                came.into_iter().for_each(|warp| tiles.written[warp * tiles.n..(warp + 1) * tiles.n].fill(false));
+            }
             Space::Shared(idx) => {
                 self.n_made[idx] += 1;
                 let shared = &mut block.shared[idx];

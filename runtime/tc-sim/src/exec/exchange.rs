@@ -14,7 +14,7 @@ impl Group {
         mask[lane / 64] >> (lane % 64) & 1 == 1
     }
 
-    fn cell(&self, reg: Reg, lane: usize) -> Cell {
+    pub(super) fn cell(&self, reg: Reg, lane: usize) -> Cell {
         let cells = &self.regs[reg as usize];
         if cells.len() == 1 { cells[0] } else { cells[lane] }
     }

@@ -1,12 +1,13 @@
 //! A group of threads that run the same instruction at the same time: the block where the program is phased, a
 //! warp where it is threaded; small blocks run side by side in one group.
 
-use super::block::{BlockState, Cells, Launch};
+use super::async_copy::Copies;
+use super::block::{BlockState, Cells, Launch, WARP};
 use crate::cell::{Cell, float_of};
 use crate::code::{BarrierScope, Instr, Kernel, Pc, Preload, Reg, Site};
 use crate::lanes;
 use crate::magnitude;
-use crate::memory::Local;
+use crate::memory::{Local, Tiles};
 use std::mem;
 
 /// Lanes that take part, a bit each.
@@ -63,6 +64,8 @@ pub(crate) struct Group {
     pub(crate) frames: Vec<Frame>,
     pub(super) pc: Pc,
     pub(crate) locals: Vec<Local>,
+    pub(crate) tiles: Vec<Tiles>,
+    pub(super) copies: Copies,
     /// How often each shared buffer was made by this group.
     pub(super) n_made: Vec<u64>,
     /// How often this group has come to a reduction across threads.
@@ -100,6 +103,14 @@ impl Group {
                 .iter()
                 .map(|&buf| Local::new(kernel.buffers[buf as usize].cells, n, launch.mags))
                 .collect(),
+            tiles: kernel
+                .tiles
+                .iter()
+                .map(|&buf| {
+                    Tiles::new(kernel.buffers[buf as usize].cells, blocks * per_block.div_ceil(WARP), launch.mags)
+                })
+                .collect(),
+            copies: Copies::new(n),
             n_made: vec![0; kernel.shared.len()],
             n_met: 0,
             warp_epochs: vec![0; blocks],
@@ -126,6 +137,8 @@ impl Group {
         for local in &mut self.locals {
             local.written.fill(0);
         }
+        self.tiles.iter_mut().for_each(|tiles| tiles.written.fill(false));
+        self.copies.reset();
         for &(reg, preload) in &launch.kernel.preloads {
             let mut cells = mem::take(&mut self.regs[reg as usize]);
             self.preload(launch, blocks, preload, &mut cells);
@@ -189,6 +202,11 @@ impl Group {
         self.thread0 + (lane % self.per_block) as u32
     }
 
+    /// The warps of this group, those that lack lanes included.
+    pub(super) fn n_warps(&self) -> usize {
+        self.n / self.per_block * self.per_block.div_ceil(WARP)
+    }
+
     pub(crate) fn slot_of(&self, lane: usize) -> usize {
         lane / self.per_block
     }
@@ -223,6 +241,10 @@ impl Group {
                     }
                 }
                 Instr::Shuffle(shuffle) => self.shuffle(shuffle, launch, block),
+                Instr::Warp(instr) => self.warp_instr(instr, launch, block),
+                Instr::AsyncCopy(copy) => self.async_copy(copy, launch, block),
+                Instr::CommitGroup => self.commit_group(),
+                Instr::WaitGroup { pending } => self.wait_group(*pending, launch, block),
                 Instr::Offer { values, site } => {
                     self.offer(values, launch, block);
                     if let Some(event) = self.barrier(BarrierScope::Reduction, *site, launch, block) {
@@ -230,7 +252,10 @@ impl Group {
                     }
                 }
                 Instr::Take { values, nth, axes } => self.take(values, *nth, *axes, launch, block),
-                Instr::End => return Event::Done,
+                Instr::End => {
+                    self.report_unawaited(launch, block);
+                    return Event::Done;
+                }
                 Instr::PoisonUse { cond, site } => self.poison_use(*cond, *site, launch, block),
                 Instr::Poison { .. }
                 | Instr::PoisonSelect { .. }

@@ -30,22 +30,34 @@ impl Group {
                 value[part.clone()].fill(0);
             }
             let mags = if mag.is_empty() { &mut [][..] } else { &mut mag[part.clone()] };
-            if let Some(window) = at.decl.window {
-                self.load_window(at, window, addr, (&mut value[part], mags), launch, block);
-                continue;
-            }
-            match at.decl.space {
-                Space::Local(idx) => self.load_local(at, idx, addr, (&mut value[part], mags), launch, block),
-                Space::Shared(idx) => self.load_shared(at, idx, addr, (&mut value[part], mags), launch, block),
-                Space::Global(idx) if launch.cells.is_some() => {
-                    self.load_tensor(at, &launch.globals[idx], addr, (&mut value[part], mags));
-                }
-                Space::Global(idx) => self.load_global(at, idx, addr, (&mut value[part], mags), launch, block),
-            }
+            self.load_cells(at, addr, (&mut value[part], mags), launch, block);
         }
         self.regs[access.value as usize] = value;
         if access.mag != NO_REG {
             self.regs[access.mag as usize] = mag;
+        }
+    }
+
+    /// Loads one component in the lanes of `self.live`.
+    pub(super) fn load_cells(
+        &mut self,
+        at: At<'_>,
+        addr: Addr,
+        (value, mags): (&mut [Cell], &mut [Cell]),
+        launch: &Launch<'_>,
+        block: &mut BlockState,
+    ) {
+        if let Some(window) = at.decl.window {
+            return self.load_window(at, window, addr, (value, mags), launch, block);
+        }
+        match at.decl.space {
+            Space::Local(idx) => self.load_local(at, idx, addr, (value, mags), launch, block),
+            Space::Warp(idx) => self.load_tiles(at, idx, addr, (value, mags), launch, block),
+            Space::Shared(idx) => self.load_shared(at, idx, addr, (value, mags), launch, block),
+            Space::Global(idx) if launch.cells.is_some() => {
+                self.load_tensor(at, &launch.globals[idx], addr, (value, mags));
+            }
+            Space::Global(idx) => self.load_global(at, idx, addr, (value, mags), launch, block),
         }
     }
 
@@ -114,8 +126,13 @@ impl Group {
             if !mags.is_empty() {
                 mags[lane] = shared.mags[place];
             }
-            if shared.written[place] < shared.stamp(self.n_made[idx]) {
+            let (under_way, is_written) =
+                (shared.under_way(place), shared.written[place] >= shared.stamp(self.n_made[idx]));
+            if !is_written {
                 self.report_access(FindingKind::Uninitialised, at, lane, launch, block);
+            }
+            if let Some(copy) = under_way {
+                return self.report_under_way(at, lane, (copy, false), launch, block);
             }
             if launch.kernel.threaded {
                 let who = (self.thread_of(lane), at.access.site, self.warp_epochs[slot]);

@@ -4,17 +4,24 @@
 //! - [`exchange`]: values that threads hand one another, by shuffles and reductions.
 //! - [`access`]: what loads and stores have in common. [`load`], [`store`]: the two, with their checks.
 //! - [`window`]: those to buffers that lie inside one another.
-//! - [`report`]: what is told of a finding.
+//! - [`warp`]: what ops of whole warps have in common; [`tiles`]: matrices that warps hold; [`product`]: their products.
+//! - [`async_copy`]: asynchronous copies.
+//! - [`report`], [`warp_report`]: what is told of a finding.
 //! - [`block`]: blocks, phased and threaded, and launches of many.
 
 mod access;
+mod async_copy;
 mod block;
 mod control;
 mod exchange;
 mod group;
 mod load;
+mod product;
 mod report;
 mod store;
+mod tiles;
+mod warp;
+mod warp_report;
 mod window;
 
 pub(crate) use block::{Cells, Launch, launch};

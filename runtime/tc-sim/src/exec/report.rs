@@ -29,7 +29,7 @@ struct Clash {
 }
 
 impl BlockState {
-    fn find(
+    pub(super) fn find(
         &mut self,
         launch: &Launch<'_>,
         kind: FindingKind,
@@ -65,7 +65,7 @@ impl BlockState {
 }
 
 impl Group {
-    fn who(&self, lane: usize, launch: &Launch<'_>, blocks: &[u64]) -> String {
+    pub(super) fn who(&self, lane: usize, launch: &Launch<'_>, blocks: &[u64]) -> String {
         let of = blocks.get(self.slot_of(lane)).copied().unwrap_or(0);
         if launch.cells.is_some() {
             return self.cell_of(lane, launch);
@@ -87,7 +87,10 @@ impl Group {
     }
 
     /// `WS[3, 4]`, as the lane indexes it.
-    fn place(&self, at: At<'_>, lane: usize) -> String {
+    pub(super) fn place(&self, at: At<'_>, lane: usize) -> String {
+        if at.spelled {
+            return at.decl.element(self.addrs[lane] / usize::from(at.decl.lanes.max(1)));
+        }
         let index: Vec<String> =
             (0..at.access.indices.len()).map(|dim| self.index(at, dim, lane).to_string()).collect();
         format!("{}[{}]", at.decl.name, index.join(", "))

@@ -41,22 +41,34 @@ impl Group {
             let value = &value[from..to];
             let (from, to) = part(&mag);
             let mags = if mag.is_empty() { &mag[..] } else { &mag[from..to] };
-            if let Some(window) = at.decl.window {
-                self.store_window(at, window, addr, (value, mags), launch, block);
-                continue;
-            }
-            match at.decl.space {
-                Space::Local(idx) => self.store_local(idx, addr, (value, mags)),
-                Space::Shared(idx) => self.store_shared(at, idx, addr, (value, mags), launch, block),
-                Space::Global(idx) if launch.cells.is_some() => {
-                    self.store_tensor(at, &launch.globals[idx], addr, (value, mags), launch, block)
-                }
-                Space::Global(idx) => self.store_global(at, idx, addr, (value, mags), launch, block),
-            }
+            self.store_cells(at, addr, (value, mags), launch, block);
         }
         self.regs[access.value as usize] = value;
         if access.mag != NO_REG {
             self.regs[access.mag as usize] = mag;
+        }
+    }
+
+    /// Stores one component in the lanes of `self.live`.
+    pub(super) fn store_cells(
+        &mut self,
+        at: At<'_>,
+        addr: Addr,
+        (value, mags): (&[Cell], &[Cell]),
+        launch: &Launch<'_>,
+        block: &mut BlockState,
+    ) {
+        if let Some(window) = at.decl.window {
+            return self.store_window(at, window, addr, (value, mags), launch, block);
+        }
+        match at.decl.space {
+            Space::Local(idx) => self.store_local(idx, addr, (value, mags)),
+            Space::Warp(idx) => self.store_tiles(at, idx, addr, (value, mags), launch, block),
+            Space::Shared(idx) => self.store_shared(at, idx, addr, (value, mags), launch, block),
+            Space::Global(idx) if launch.cells.is_some() => {
+                self.store_tensor(at, &launch.globals[idx], addr, (value, mags), launch, block)
+            }
+            Space::Global(idx) => self.store_global(at, idx, addr, (value, mags), launch, block),
         }
     }
 
@@ -112,6 +124,9 @@ impl Group {
             shared.cells[place] = new;
             if !mags.is_empty() {
                 shared.mags[place] = if mags.len() == 1 { mags[0] } else { mags[lane] };
+            }
+            if let Some(copy) = shared.under_way(place) {
+                return self.report_under_way(at, lane, (copy, true), launch, block);
             }
             if look_for_duplicates {
                 self.check_duplicate(at, lane, place as u64, (old, new), launch, block);
@@ -211,6 +226,9 @@ impl Group {
             let slot = self.slot_of(lane);
             let new = if value.len() == 1 { value[0] } else { value[lane] };
             let Some(notes) = &global.notes else { return };
+            if let Some(copy) = block.copied_from(idx, slot, cell) {
+                self.report_source_changed(at, lane, copy, launch, block);
+            }
             let was_written = notes.is_written(cell);
             let old = global.cells[cell].load(Relaxed);
             global.cells[cell].store(new, Relaxed);

@@ -4,7 +4,7 @@ use super::access::{Addr, At};
 use super::block::{BlockState, Launch};
 use super::group::{Group, for_lanes};
 use crate::cell::{Cell, bits_of, decode};
-use crate::code::{Space, Window};
+use crate::code::{Site, Space, Window};
 use crate::finding::FindingKind;
 use std::mem;
 
@@ -47,7 +47,9 @@ impl Group {
             if !written {
                 self.report_access(FindingKind::Uninitialised, at, lane, launch, block);
             }
-            if let Some(conflict) = conflict {
+            if let Some(copy) = self.window_under_way(at, lane, (first, window), block) {
+                self.report_under_way(at, lane, (copy, false), launch, block);
+            } else if let Some(conflict) = conflict {
                 self.report_conflict(at, lane, conflict, false, launch, block);
             }
         });
@@ -71,6 +73,9 @@ impl Group {
             let bits = bits_of(at.decl.elem, of(value, lane));
             let mag = if mags.is_empty() { 0 } else { of(mags, lane) };
             let (mut conflict, mut duplicate) = (None, None);
+            if let Some(copy) = self.window_under_way(at, lane, (first, window), block) {
+                self.report_under_way(at, lane, (copy, true), launch, block);
+            }
             for nth in 0..window.n_cells {
                 let cell = first + nth;
                 let mask = u64::MAX >> (64 - 8 * window.cell_bytes);
@@ -103,7 +108,21 @@ impl Group {
         self.live = live;
     }
 
-    fn first_cell(&self, window: Window, addr: Addr, lane: usize) -> usize {
+    /// The copy that is under way to one of the cells of a component.
+    fn window_under_way(
+        &self,
+        at: At<'_>,
+        lane: usize,
+        (first, window): (usize, Window),
+        block: &BlockState,
+    ) -> Option<Site> {
+        let Space::Shared(idx) = at.decl.space else { return None };
+        let shared = &block.shared[idx];
+        let place = self.slot_of(lane) * shared.n + first;
+        (place..place + window.n_cells).find_map(|place| shared.under_way(place))
+    }
+
+    pub(super) fn first_cell(&self, window: Window, addr: Addr, lane: usize) -> usize {
         let component = match addr {
             Addr::One(component) => component,
             Addr::Each => self.addrs[lane],
@@ -126,7 +145,7 @@ impl Group {
                 let written = local.written[cell * self.words + lane / 64] >> (lane % 64) & 1 == 1;
                 (local.cells[place], local.mags.get(place).copied().unwrap_or(0), written)
             }
-            Space::Global(_) => (0, 0, true),
+            Space::Global(_) | Space::Warp(_) => (0, 0, true),
         }
     }
 
@@ -151,7 +170,7 @@ impl Group {
                 local.written[cell * words + lane / 64] |= 1 << (lane % 64);
                 (&mut local.cells[cell * n + lane], &mut local.mags, cell * n + lane)
             }
-            Space::Global(_) => return,
+            Space::Global(_) | Space::Warp(_) => return,
         };
         *place = new;
         if let Some(place) = mags.get_mut(place_of_mag) {

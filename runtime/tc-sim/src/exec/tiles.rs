@@ -1,0 +1,453 @@
+//! Matrices that warps hold, moved between where they stand and where they are worked on.
+
+use super::access::{Addr, At};
+use super::block::{BlockState, Launch};
+use super::group::{Group, for_lanes};
+use super::warp::{Crew, Starts};
+use crate::cell::Cell;
+use crate::code::{NO_REG, Space};
+use crate::finding::FindingKind;
+use crate::memory::Tiles;
+use crate::warp::{Memory, Operand, WarpInstr, WarpOp};
+use std::mem;
+
+/// Pointers to tiles in memory start at multiples of so many bytes.
+const TILE_BYTES: usize = 32;
+/// Rows of tiles in memory do, counted from the first.
+const STRIDE_BYTES: u64 = 16;
+
+/// An element of a tile in memory, the lane that accesses it, and its place among the matrices of all warps.
+#[derive(Clone, Copy)]
+struct Aimed {
+    lane: usize,
+    cell: usize,
+    place: usize,
+}
+
+/// One matrix a warp, those of the group's warps one after another.
+pub(super) struct Matrices {
+    pub(super) cells: Vec<Cell>,
+    /// Their magnitudes, if they are kept.
+    pub(super) mags: Vec<Cell>,
+}
+
+impl Matrices {
+    fn new(n: usize, mags: bool) -> Matrices {
+        Matrices { cells: vec![0; n], mags: vec![0; if mags { n } else { 0 }] }
+    }
+}
+
+impl Group {
+    /// An op that warps do as a whole.
+    pub(super) fn warp_instr(&mut self, instr: &WarpInstr, launch: &Launch<'_>, block: &mut BlockState) {
+        block.steps += (instr.steps() - 1) * self.n as u64;
+        block.duplicates.clear();
+        let crews = self.crews(instr, launch, block);
+        match &instr.op {
+            WarpOp::Fill { tile, value, mag } => {
+                let mut filled = self.matrices(tile, launch);
+                for (warp, &crew) in crews.iter().enumerate() {
+                    let part = warp * tile.size..(warp + 1) * tile.size;
+                    let value = self.uniform((*value, "value"), crew, instr, launch, block);
+                    filled.cells[part.clone()].fill(value);
+                    if let (false, true, Some(lane)) = (filled.mags.is_empty(), *mag != NO_REG, crew.speaker()) {
+                        filled.mags[part].fill(self.cell(*mag, lane));
+                    }
+                }
+                self.scatter(tile, &filled, (&crews, instr), launch, block);
+            }
+            WarpOp::Load { tile, from } => {
+                let loaded = self.load_memory(from, tile, (&crews, instr), launch, block);
+                self.scatter(tile, &loaded, (&crews, instr), launch, block);
+            }
+            WarpOp::Store { to, tile } => {
+                let stored = self.gather(tile, (&crews, instr), launch, block);
+                self.store_memory(to, &stored, (&crews, instr), launch, block);
+            }
+            WarpOp::LoadMatrix { tile, row, row_len, transposed } => {
+                let loaded = self.load_rows(tile, (row, *row_len, *transposed), (&crews, instr), launch, block);
+                self.scatter(tile, &loaded, (&crews, instr), launch, block);
+            }
+            WarpOp::Product { sum, a, b, shape, factors, total } => {
+                let mut sums = self.gather(sum, (&crews, instr), launch, block);
+                let left = self.gather(a, (&crews, instr), launch, block);
+                let right = self.gather(b, (&crews, instr), launch, block);
+                super::product::add_products(&mut sums, &left, &right, *shape, (*factors, *total));
+                self.scatter(sum, &sums, (&crews, instr), launch, block);
+            }
+        }
+    }
+
+    /// Matrices of zeros, of the extents of `operand`.
+    pub(super) fn matrices(&self, operand: &Operand, launch: &Launch<'_>) -> Matrices {
+        let is_float = launch.kernel.buffers[operand.region.access.buf as usize].elem.is_float();
+        Matrices::new(self.n_warps() * operand.size, launch.mags && is_float)
+    }
+
+    /// What the warps hold.
+    fn gather(
+        &mut self,
+        operand: &Operand,
+        (crews, instr): (&[Crew], &WarpInstr),
+        launch: &Launch<'_>,
+        block: &mut BlockState,
+    ) -> Matrices {
+        let lanes = self.mask.clone();
+        let starts = self.starts(&operand.region, &lanes, launch, block);
+        self.check_same_start(&starts, (crews, &operand.region), instr, launch, block);
+        let at = self.at_region(&operand.region, launch);
+        let mut found = self.matrices(operand, launch);
+        match (&operand.held, at.decl.space) {
+            (Some(held), _) => self.gather_held(at, (operand, held), &starts, (crews, &mut found), launch, block),
+            (None, Space::Warp(idx)) => {
+                for (warp, crew) in crews.iter().enumerate() {
+                    let Some(lane) = crew.speaker() else { continue };
+                    let Some(start) = starts.of(lane) else { continue };
+                    let (tiles, start) = (&self.tiles[idx], start * usize::from(at.decl.lanes));
+                    if let Some(missing) = read_tile(tiles, (warp, start), operand, &mut found) {
+                        self.addrs[lane] = missing;
+                        self.report_access(FindingKind::Uninitialised, at, lane, launch, block);
+                    }
+                }
+            }
+            _ => {}
+        }
+        found
+    }
+
+    fn gather_held(
+        &mut self,
+        at: At<'_>,
+        (operand, held): (&Operand, &[u32]),
+        starts: &Starts,
+        (crews, found): (&[Crew], &mut Matrices),
+        launch: &Launch<'_>,
+        block: &mut BlockState,
+    ) {
+        let mut value = vec![0; self.n];
+        let mut mags = vec![0; if found.mags.is_empty() { 0 } else { self.n }];
+        for (nth, &cell) in held.iter().enumerate() {
+            self.live.copy_from_slice(&starts.inside);
+            for_lanes(&starts.inside, |lane| self.addrs[lane] = starts.at[lane] + cell as usize);
+            self.load_cells(at, Addr::Each, (&mut value, &mut mags), launch, block);
+            for (warp, crew) in crews.iter().enumerate() {
+                for (number, lane) in crew.lanes().filter(|&(_, lane)| starts.of(lane).is_some()) {
+                    let place = warp * operand.size + operand.at[number * held.len() + nth] as usize;
+                    found.cells[place] = value[lane];
+                    if !mags.is_empty() {
+                        found.mags[place] = mags[lane];
+                    }
+                }
+            }
+        }
+    }
+
+    /// Puts matrices where the warps hold them.
+    fn scatter(
+        &mut self,
+        operand: &Operand,
+        matrices: &Matrices,
+        (crews, instr): (&[Crew], &WarpInstr),
+        launch: &Launch<'_>,
+        block: &mut BlockState,
+    ) {
+        let lanes = self.mask.clone();
+        let starts = self.starts(&operand.region, &lanes, launch, block);
+        self.check_same_start(&starts, (crews, &operand.region), instr, launch, block);
+        let at = self.at_region(&operand.region, launch);
+        match (&operand.held, at.decl.space) {
+            (Some(held), _) => self.scatter_held(at, (operand, held), &starts, (crews, matrices), launch, block),
+            (None, Space::Warp(idx)) => {
+                for (warp, crew) in crews.iter().enumerate() {
+                    let start = crew.speaker().and_then(|lane| starts.of(lane));
+                    let Some(start) = start else { continue };
+                    let start = start * usize::from(at.decl.lanes);
+                    write_tile(&mut self.tiles[idx], (warp, start), operand, matrices);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn scatter_held(
+        &mut self,
+        at: At<'_>,
+        (operand, held): (&Operand, &[u32]),
+        starts: &Starts,
+        (crews, matrices): (&[Crew], &Matrices),
+        launch: &Launch<'_>,
+        block: &mut BlockState,
+    ) {
+        let mut value = vec![0; self.n];
+        let mut mags = vec![0; if matrices.mags.is_empty() { 0 } else { self.n }];
+        for (nth, &cell) in held.iter().enumerate() {
+            for (warp, crew) in crews.iter().enumerate() {
+                for (number, lane) in crew.lanes() {
+                    let place = warp * operand.size + operand.at[number * held.len() + nth] as usize;
+                    value[lane] = matrices.cells[place];
+                    if !mags.is_empty() {
+                        mags[lane] = matrices.mags[place];
+                    }
+                }
+            }
+            self.live.copy_from_slice(&starts.inside);
+            for_lanes(&starts.inside, |lane| self.addrs[lane] = starts.at[lane] + cell as usize);
+            self.store_cells(at, Addr::Each, (&value, &mags), launch, block);
+        }
+    }
+
+    /// The elements of a tile in memory, dealt out to the lanes of each warp: one a lane in each round.
+    fn rounds(
+        &mut self,
+        memory: &Memory,
+        (crews, instr): (&[Crew], &WarpInstr),
+        launch: &Launch<'_>,
+        block: &mut BlockState,
+    ) -> Vec<Vec<Aimed>> {
+        let Memory { region, stride, rows, cols } = memory;
+        let (rows, cols) = (*rows, *cols);
+        let lanes = self.mask.clone();
+        let starts = self.starts(region, &lanes, launch, block);
+        self.check_same_start(&starts, (crews, region), instr, launch, block);
+        let at = self.at_region(region, launch);
+        let bytes = at.decl.elem.bytes() as usize;
+        let base = at.decl.window.map_or(0, |window| window.start_byte);
+        let mut all: Vec<Vec<Aimed>> = Vec::new();
+        for (warp, &crew) in crews.iter().enumerate() {
+            let Some(speaker) = crew.speaker() else { continue };
+            let stride = self.uniform((*stride, "stride"), crew, instr, launch, block) as i64;
+            let Some(start) = starts.of(speaker) else { continue };
+            let reach = usize::try_from(stride)
+                .ok()
+                .and_then(|stride| stride.checked_mul(rows - 1)?.checked_add(start + cols))
+                .filter(|&end| end <= at.decl.elements());
+            if reach.is_none() {
+                self.addrs[speaker] = start;
+                self.report_reach(at, (speaker, stride), [rows, cols], launch, block);
+                continue;
+            }
+            if !(base + start * bytes).is_multiple_of(TILE_BYTES) {
+                let what = format!("a tile of `{}` starts at a multiple of {TILE_BYTES} bytes", instr.name);
+                self.addrs[speaker] = start;
+                self.report_unaligned(at, speaker, (base + start * bytes, TILE_BYTES), &what, launch, block);
+            }
+            if !(stride as u64 * bytes as u64).is_multiple_of(STRIDE_BYTES) {
+                self.report_stride(instr, (stride, stride as u64 * bytes as u64), launch, block);
+            }
+            let lanes: Vec<usize> = crew.lanes().map(|(_, lane)| lane).collect();
+            for nth in 0..rows * cols {
+                let (round, lane) = (nth / lanes.len(), lanes[nth % lanes.len()]);
+                if round == all.len() {
+                    all.push(Vec::with_capacity(self.n));
+                }
+                all[round].push(Aimed {
+                    lane,
+                    cell: start + nth / cols * stride as usize + nth % cols,
+                    place: warp * rows * cols + nth,
+                });
+            }
+        }
+        all
+    }
+
+    fn load_memory(
+        &mut self,
+        from: &Memory,
+        tile: &Operand,
+        (crews, instr): (&[Crew], &WarpInstr),
+        launch: &Launch<'_>,
+        block: &mut BlockState,
+    ) -> Matrices {
+        let mut loaded = self.matrices(tile, launch);
+        let mut value = vec![0; self.n];
+        let mut mags = vec![0; if loaded.mags.is_empty() { 0 } else { self.n }];
+        for round in self.rounds(from, (crews, instr), launch, block) {
+            self.aim(&round);
+            let at = self.at_region(&from.region, launch);
+            self.load_cells(at, Addr::Each, (&mut value, &mut mags), launch, block);
+            for Aimed { lane, place, .. } in round {
+                loaded.cells[place] = value[lane];
+                if !mags.is_empty() {
+                    loaded.mags[place] = mags[lane];
+                }
+            }
+        }
+        loaded
+    }
+
+    fn store_memory(
+        &mut self,
+        to: &Memory,
+        stored: &Matrices,
+        (crews, instr): (&[Crew], &WarpInstr),
+        launch: &Launch<'_>,
+        block: &mut BlockState,
+    ) {
+        let mut value = vec![0; self.n];
+        let mut mags = vec![0; if stored.mags.is_empty() { 0 } else { self.n }];
+        for round in self.rounds(to, (crews, instr), launch, block) {
+            self.aim(&round);
+            for &Aimed { lane, place, .. } in &round {
+                value[lane] = stored.cells[place];
+                if !mags.is_empty() {
+                    mags[lane] = stored.mags[place];
+                }
+            }
+            let at = self.at_region(&to.region, launch);
+            self.store_cells(at, Addr::Each, (&value, &mags), launch, block);
+        }
+    }
+
+    /// Lets the lanes of a round access their cells, and no others.
+    fn aim(&mut self, round: &[Aimed]) {
+        self.live.fill(0);
+        for &Aimed { lane, cell, .. } in round {
+            self.addrs[lane] = cell;
+            self.live[lane / 64] |= 1 << (lane % 64);
+        }
+    }
+
+    /// The rows of 8 x 8 matrices that the lanes name, and what each lane gets of them: an element a cell, those of one
+    /// lane after those of another.
+    fn load_rows(
+        &mut self,
+        tile: &Operand,
+        (row, row_len, transposed): (&crate::warp::Region, usize, bool),
+        (crews, instr): (&[Crew], &WarpInstr),
+        launch: &Launch<'_>,
+        block: &mut BlockState,
+    ) -> Matrices {
+        let n_matrices = tile.size / (8 * row_len);
+        let mut naming = vec![0; self.words];
+        for crew in crews {
+            for (_, lane) in crew.lanes().filter(|&(number, _)| number < 8 * n_matrices) {
+                naming[lane / 64] |= 1 << (lane % 64);
+            }
+        }
+        let starts = self.starts(row, &naming, launch, block);
+        let at = self.at_region(row, launch);
+        let bytes = at.decl.elem.bytes() as usize;
+        let base = at.decl.window.map_or(0, |window| window.start_byte);
+        for_lanes(&starts.inside, |lane| {
+            let byte = base + starts.at[lane] * bytes;
+            if !byte.is_multiple_of(16) {
+                self.addrs[lane] = starts.at[lane];
+                let what = format!("a row of `{}` starts at a multiple of 16 bytes", instr.name);
+                self.report_unaligned(at, lane, (byte, 16), &what, launch, block);
+            }
+        });
+        let mut loaded = self.matrices(tile, launch);
+        let mut value = vec![0; self.n];
+        let mut mags = vec![0; if loaded.mags.is_empty() { 0 } else { self.n }];
+        let (packed, per_lane) = (row_len / 4, tile.size / 32);
+        for nth in 0..row_len {
+            self.live.copy_from_slice(&starts.inside);
+            for_lanes(&starts.inside, |lane| self.addrs[lane] = starts.at[lane] + nth);
+            self.load_cells(at, Addr::Each, (&mut value, &mut mags), launch, block);
+            for (warp, crew) in crews.iter().enumerate() {
+                for (number, lane) in crew.lanes().filter(|&(_, lane)| starts.of(lane).is_some()) {
+                    let (matrix, line) = (number / 8, number % 8);
+                    // The lane that gets this element, and which of those of a word it is.
+                    let (taker, inner) = match transposed {
+                        true => (nth * 4 + line / 2, line % 2),
+                        false => (line * 4 + nth / packed, nth % packed),
+                    };
+                    let place = warp * tile.size + taker * per_lane + matrix * packed + inner;
+                    if number < 8 * n_matrices {
+                        loaded.cells[place] = value[lane];
+                        if !mags.is_empty() {
+                            loaded.mags[place] = mags[lane];
+                        }
+                    }
+                }
+            }
+        }
+        loaded
+    }
+}
+
+/// Copies a tile to a matrix; the first cell of the warp that nobody wrote.
+fn read_tile(tiles: &Tiles, (warp, start): (usize, usize), operand: &Operand, found: &mut Matrices) -> Option<usize> {
+    let mut missing = None;
+    for (nth, &cell) in operand.at.iter().enumerate() {
+        let place = warp * tiles.n + start + cell as usize;
+        if !tiles.written[place] {
+            missing.get_or_insert(start + cell as usize);
+        }
+        found.cells[warp * operand.size + nth] = tiles.cells[place];
+        if !found.mags.is_empty() {
+            found.mags[warp * operand.size + nth] = tiles.mags[place];
+        }
+    }
+    missing
+}
+
+fn write_tile(tiles: &mut Tiles, (warp, start): (usize, usize), operand: &Operand, matrices: &Matrices) {
+    for (nth, &cell) in operand.at.iter().enumerate() {
+        let place = warp * tiles.n + start + cell as usize;
+        tiles.written[place] = true;
+        tiles.cells[place] = matrices.cells[warp * operand.size + nth];
+        if !matrices.mags.is_empty() {
+            tiles.mags[place] = matrices.mags[warp * operand.size + nth];
+        }
+    }
+}
+
+impl Group {
+    /// Loads elements of tiles one by one, as plain loops do.
+    pub(super) fn load_tiles(
+        &mut self,
+        at: At<'_>,
+        idx: usize,
+        addr: Addr,
+        (value, mags): (&mut [Cell], &mut [Cell]),
+        launch: &Launch<'_>,
+        block: &mut BlockState,
+    ) {
+        let live = mem::take(&mut self.live);
+        for_lanes(&live, |lane| {
+            let tiles = &self.tiles[idx];
+            let place = self.warp_of(lane) * tiles.n + addr.of(&self.addrs, lane);
+            value[lane] = tiles.cells[place];
+            if !mags.is_empty() {
+                mags[lane] = tiles.mags[place];
+            }
+            if !tiles.written[place] {
+                self.report_access(FindingKind::Uninitialised, at, lane, launch, block);
+            }
+        });
+        self.live = live;
+    }
+
+    /// Stores elements of tiles one by one. All lanes of a warp that store one element by one op must agree on it.
+    pub(super) fn store_tiles(
+        &mut self,
+        at: At<'_>,
+        idx: usize,
+        addr: Addr,
+        (value, mags): (&[Cell], &[Cell]),
+        launch: &Launch<'_>,
+        block: &mut BlockState,
+    ) {
+        let of = |cells: &[Cell], lane: usize| if cells.len() == 1 { cells[0] } else { cells[lane] };
+        let live = mem::take(&mut self.live);
+        for_lanes(&live, |lane| {
+            let new = of(value, lane);
+            let place = self.warp_of(lane) * self.tiles[idx].n + addr.of(&self.addrs, lane);
+            let tiles = &mut self.tiles[idx];
+            let old = mem::replace(&mut tiles.cells[place], new);
+            tiles.written[place] = true;
+            if !mags.is_empty() {
+                tiles.mags[place] = of(mags, lane);
+            }
+            if value.len() == 1 {
+                return;
+            }
+            let other = block.duplicates.get_or_insert(place as u64, lane as u32) as usize;
+            if other != lane && old != new {
+                self.report_one_op(at, [other, lane], false, launch, block);
+            }
+        });
+        self.live = live;
+    }
+}

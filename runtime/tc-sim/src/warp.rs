@@ -1,0 +1,126 @@
+//! Instructions on parts of buffers: what a warp does as a whole to tiles, and asynchronous copies.
+//!
+//! A matrix is worked on as its elements in one order, whatever holds it. [`Operand::at`] says where each of them is: in
+//! the memory of the warp, where a tile stands as a whole, or in the registers of the lanes.
+
+use crate::code::{Access, Reg, Site};
+use tc_ir::Elem;
+
+/// A part of a buffer that an op names: where it starts, and how long it is in each dimension.
+#[derive(Clone, Debug)]
+pub(crate) struct Region {
+    /// An access to its first element.
+    pub(crate) access: Access,
+    pub(crate) lengths: Vec<u64>,
+}
+
+/// A matrix that a warp holds.
+#[derive(Clone, Debug)]
+pub(crate) struct Operand {
+    pub(crate) region: Region,
+    /// The elements of the matrix.
+    pub(crate) size: usize,
+    /// Of a tile: the cell of each element, counted from the tile's first. Of what lanes hold: the element that each
+    /// cell is, those of one lane after those of another.
+    pub(crate) at: Box<[u32]>,
+    /// Of what lanes hold: the cells of one lane, counted from its first.
+    pub(crate) held: Option<Box<[u32]>>,
+}
+
+/// A tile in global or shared memory.
+#[derive(Clone, Debug)]
+pub(crate) struct Memory {
+    pub(crate) region: Region,
+    /// The elements from one row to the next.
+    pub(crate) stride: Reg,
+    pub(crate) rows: usize,
+    pub(crate) cols: usize,
+}
+
+/// What a warp does.
+#[derive(Clone, Debug)]
+pub(crate) enum WarpOp {
+    Fill {
+        tile: Operand,
+        value: Reg,
+        mag: Reg,
+    },
+    Load {
+        tile: Operand,
+        from: Memory,
+    },
+    Store {
+        to: Memory,
+        tile: Operand,
+    },
+    /// Loads 8 x 8 matrices of 16-bit pieces, whose rows the lanes name.
+    LoadMatrix {
+        tile: Operand,
+        row: Region,
+        /// The elements of a row.
+        row_len: usize,
+        transposed: bool,
+    },
+    Product {
+        sum: Operand,
+        a: Operand,
+        b: Operand,
+        /// m, n, k.
+        shape: [usize; 3],
+        factors: Elem,
+        total: Elem,
+    },
+}
+
+/// An op of a warp.
+#[derive(Clone, Debug)]
+pub(crate) struct WarpInstr {
+    pub(crate) op: WarpOp,
+    /// As it is written.
+    pub(crate) name: &'static str,
+    pub(crate) site: Site,
+}
+
+impl WarpInstr {
+    /// The parts of buffers that it accesses.
+    pub(crate) fn regions(&self) -> Vec<&Region> {
+        match &self.op {
+            WarpOp::Fill { tile, .. } => vec![&tile.region],
+            WarpOp::Load { tile, from: memory } | WarpOp::Store { to: memory, tile } => {
+                vec![&tile.region, &memory.region]
+            }
+            WarpOp::LoadMatrix { tile, row, .. } => vec![&tile.region, row],
+            WarpOp::Product { sum, a, b, .. } => vec![&sum.region, &a.region, &b.region],
+        }
+    }
+
+    /// What it costs, in steps of each of its threads.
+    pub(crate) fn steps(&self) -> u64 {
+        match &self.op {
+            // Dense loops do eight products in the time of an instruction.
+            WarpOp::Product { shape: [m, n, k], .. } => (m * n * k) as u64 / 256 + 1,
+            WarpOp::LoadMatrix { tile, .. }
+            | WarpOp::Fill { tile, .. }
+            | WarpOp::Load { tile, .. }
+            | WarpOp::Store { tile, .. } => tile.size as u64 / 32 + 1,
+        }
+    }
+
+    /// The terms that it adds to an element.
+    pub(crate) fn terms(&self) -> u64 {
+        if let WarpOp::Product { shape: [_, _, k], .. } = self.op { k as u64 } else { 1 }
+    }
+}
+
+/// An asynchronous copy of elements that lie side by side.
+#[derive(Clone, Debug)]
+pub(crate) struct AsyncCopy {
+    pub(crate) to: Region,
+    pub(crate) from: Region,
+    /// The elements.
+    pub(crate) n: usize,
+    /// Of all of them.
+    pub(crate) bytes: usize,
+    /// Zeros are written where this does not hold, if it is a register.
+    pub(crate) when: Reg,
+}
