@@ -16,6 +16,7 @@ pub mod hoist_alloc;
 pub mod hoist_if;
 pub mod hoist_invariant;
 pub mod infer_fragment;
+pub mod inject_async_copy;
 pub mod inject_virtual_thread;
 pub mod inline;
 pub mod legalize_dtype;

@@ -5,10 +5,10 @@
 
 use crate::{
     auto_inline, canonicalize, check_bounds, check_races, contract, cse, dce, distribute_fragments, hoist_alloc,
-    hoist_if, hoist_invariant, infer_fragment, inject_virtual_thread, inline, legalize_dtype, loop_partition,
-    lower_intrin, lower_thread_allreduce, merge_shared_memory, narrow_index, remove_no_op, schedule, simplify,
-    software_pipeline, split_host_device, storage_flatten, tensorize_to_wmma, thread_sync, unify_launch, unroll_loop,
-    vectorize_loop, verify_gpu_limits, verify_memory,
+    hoist_if, hoist_invariant, infer_fragment, inject_async_copy, inject_virtual_thread, inline, legalize_dtype,
+    loop_partition, lower_intrin, lower_thread_allreduce, merge_shared_memory, narrow_index, remove_no_op, schedule,
+    simplify, software_pipeline, split_host_device, storage_flatten, tensorize_to_wmma, thread_sync, unify_launch,
+    unroll_loop, vectorize_loop, verify_gpu_limits, verify_memory,
 };
 use tc_pass::pipeline::quote_value;
 use tc_pass::{OptionError, PassInfo, PipelineInfo, RawOption, Step};
@@ -34,6 +34,7 @@ pub static PASSES: &[&PassInfo] = &[
     &vectorize_loop::INFO,
     &inject_virtual_thread::INFO,
     &unroll_loop::INFO,
+    &inject_async_copy::INFO,
     &software_pipeline::INFO,
     // Storage.
     &storage_flatten::INFO,
@@ -129,6 +130,10 @@ pub fn cuda(raw: &[RawOption]) -> Result<Vec<Step>, OptionError> {
         Step::new(
             on("inject-virtual-thread"),
             "Before allocs are moved and loops copied: what is made inside a virtual thread belongs to it.",
+        ),
+        Step::new(
+            on("inject-async-copy"),
+            "Copies have their final width, and the pipeline has to see which of them can be under way.",
         ),
         Step::new(
             on("software-pipeline"),

@@ -57,7 +57,7 @@
 
 use crate::analysis::access::Access;
 use crate::analysis::launch::nests;
-use crate::analysis::sync::{Conflict, Plan, plan};
+use crate::analysis::sync::{Conflict, Divergent, Plan, plan};
 use tc_dialects::{forms, gpu, tir};
 use tc_ir::verify::is_threaded;
 use tc_ir::{AttrData, Builder, Func, Op, keys};
@@ -119,20 +119,37 @@ fn report(func: &Func, plan: &Plan, cx: &mut PassCx) -> usize {
         let help = "give the op a row that declares its effects, or inline the call";
         cx.report(Diagnostic::error("unknown-effect", func.op_location(op), text).help(help));
     }
-    for &op in &plan.divergent {
-        let what = match func.opcode(op) {
-            gpu::ALL_REDUCE => "reduction",
-            gpu::SHUFFLE => "shuffle",
-            _ => "barrier",
-        };
-        let text = format!("not all threads of the block reach this {what}");
-        let help = "move it out of the condition or loop that differs between threads";
-        cx.report(Diagnostic::error("divergent-barrier", func.op_location(op), text).help(help));
+    for divergent in &plan.divergent {
+        cx.report(left_out(func, divergent));
     }
     for conflict in &plan.stuck {
         cx.report(stuck(func, conflict));
     }
     plan.unknown.len() + plan.divergent.len() + plan.stuck.len()
+}
+
+/// What is said of an op that not all threads come to.
+fn left_out(func: &Func, divergent: &Divergent) -> Diagnostic {
+    let op = divergent.op;
+    let (what, group) = match func.opcode(op) {
+        gpu::ALL_REDUCE => ("reduction".to_string(), "block"),
+        gpu::SHUFFLE => ("shuffle".to_string(), "block"),
+        _ if divergent.by_warp => (format!("`{}`", func.op_name(op)), "warp"),
+        _ => ("barrier".to_string(), "block"),
+    };
+    let text = format!("not all threads of the {group} reach this {what}");
+    let found = Diagnostic::error("divergent-barrier", func.op_location(op), text);
+    let found = match divergent.parting {
+        Some(parting) => found.label(func.op_location(parting), format!("the threads of a {group} part here")),
+        None => found,
+    };
+    if divergent.by_warp {
+        let note = "a warp is 32 threads whose numbers follow each other, and it does such an op as a whole";
+        return found
+            .note(note)
+            .help("let the condition or loop depend on what is the same for a warp, or move the op out of it");
+    }
+    found.help("move it out of the condition or loop that differs between threads")
 }
 
 fn stuck(func: &Func, conflict: &Conflict) -> Diagnostic {

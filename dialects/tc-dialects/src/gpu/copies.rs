@@ -5,7 +5,7 @@ use tc_ir::{AttrData, Func, Op, Value, keys};
 use tc_support::{Diagnostic, Diagnostics};
 
 /// The most groups that a thread may leave under way.
-const MAX_PENDING: i64 = 64;
+pub const MAX_PENDING: i64 = 64;
 
 /// The number of elements that the place `place` covers, a reference to a region or to an element.
 fn elements(func: &Func, place: Value) -> Option<i64> {

@@ -8,7 +8,7 @@ mod verify;
 
 use tc_ir::opdef::{Effect, Infer, RegionDef, Results};
 
-pub use copies::copied_bytes;
+pub use copies::{MAX_PENDING, copied_bytes};
 pub use verify::reduced_axes;
 
 const COMBINE: &[RegionDef] = &[RegionDef { name: "combine", optional: false }];

@@ -8,20 +8,43 @@ use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use tc_arith::{BinaryOp, Expr, Interval, Node, Pool, Var};
 use tc_dialects::algebra::Algebra;
-use tc_dialects::arith;
+use tc_dialects::fragment::{Fragment, Layout, Use, scope_use, tile};
 use tc_dialects::tir::{self, LoopKind};
+use tc_dialects::{arith, wmma};
 use tc_ir::opdef::Role;
 use tc_ir::verify::has_flag;
-use tc_ir::{Attr, Func, Op, Region, Type, Value, effects, keys};
+use tc_ir::{Attr, Func, Op, Region, Type, TypeData, Value, effects, keys};
 
-/// `sum of coef * atom + constant`, and how far a vector reaches beyond it.
+/// What one access covers beside its first element: `step * i` for all `i` below `count`, in up to two directions. A
+/// vector has one, a tile two: its rows, and the elements of a row.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Reach(pub(crate) [(i64, i64); 2]);
+
+impl Reach {
+    /// The first element alone.
+    pub(crate) const NONE: Reach = Reach([(1, 0); 2]);
+
+    /// `count` elements, `step` from one to the next.
+    pub(crate) fn row(count: i64, step: i64) -> Reach {
+        Reach([(count, step), (1, 0)])
+    }
+
+    /// How far it goes below the first element and above it; `None` where that is too far to tell.
+    pub(super) fn span(self) -> Option<(i64, i64)> {
+        self.0.iter().try_fold((0i64, 0i64), |(lo, hi), &(count, step)| {
+            let last = step.checked_mul(count - 1)?;
+            Some((lo.checked_add(last.min(0))?, hi.checked_add(last.max(0))?))
+        })
+    }
+}
+
+/// `sum of coef * atom + constant`, and how far the access reaches beyond it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Form {
     pub(crate) terms: Vec<(Expr, i64)>,
     pub(crate) constant: i64,
-    /// The access covers `stride * lane` for all lanes below this, beside the sum.
-    pub(crate) lanes: i64,
-    pub(crate) stride: i64,
+    /// How far the access goes beyond the sum.
+    pub(crate) reach: Reach,
     /// The length of the rows in which this is a column: the dimension before says which row.
     pub(crate) row: Option<Expr>,
     /// What the conditions around the access say of parts of the sum.
@@ -42,6 +65,10 @@ pub(crate) struct Access {
     pub(crate) index: Option<Vec<Form>>,
     pub(crate) writes: bool,
     pub(crate) global: bool,
+    /// It is done by a warp together: which of its threads touches which cell is not known.
+    pub(crate) by_warp: bool,
+    /// It is a copy that was begun before and is there from here on: the index is that of an earlier iteration.
+    pub(crate) begun_before: bool,
 }
 
 /// A view: which bytes of its base it covers, and how its indices are meant.
@@ -218,7 +245,9 @@ impl<'f> NestFacts<'f> {
             for form in index.iter_mut().flatten() {
                 form.caps = self.caps_of(op, form);
             }
-            list.push(Access { op, buffer, root, window, index, writes: access.writes(), global });
+            let by_warp = func.row(op).effect.convergent;
+            let writes = access.writes();
+            list.push(Access { op, buffer, root, window, index, writes, global, by_warp, begun_before: false });
         }
         list
     }
@@ -243,20 +272,48 @@ impl<'f> NestFacts<'f> {
         indices.iter().map(|&index| self.form(index)).collect()
     }
 
-    /// An op may reach beyond the element that a reference names, unless it is a load or a store.
+    /// What `op` touches by the reference `place`. A region is named as a whole; beyond the element that a reference
+    /// names only those ops reach that are known here.
     fn ref_index(&mut self, op: Op, place: Value) -> Option<Vec<Form>> {
         let func = self.func;
-        let element = func.def_op(place).filter(|&def| func.opcode(def) == tir::REF)?;
-        let direct = matches!(func.role(op), Role::Load | Role::Store)
-            && func.as_shaped(func.value_type(func.operand(element, 0))).is_some();
-        if !direct {
+        let reference = func.def_op(place)?;
+        func.as_shaped(func.value_type(func.operand(reference, 0)))?;
+        let is_access = matches!(func.role(op), Role::Load | Role::Store);
+        let reach = match func.opcode(reference) {
+            tir::REF if is_access => Reach::NONE,
+            tir::REF => reach_of(func, op, place)?,
+            tir::REGION if !is_access && !matches!(func.opcode(op), wmma::LOAD | wmma::STORE) => {
+                return self.region_index(reference);
+            }
+            _ => return None,
+        };
+        let mut forms = Vec::new();
+        for &index in &func.operands(reference)[1..] {
+            forms.push(self.form(index)?);
+        }
+        if let Some(last) = forms.last_mut().filter(|_| reach != Reach::NONE) {
+            last.reach = reach;
+        }
+        if is_access {
+            forms.extend(self.index(op)?);
+        }
+        Some(forms)
+    }
+
+    fn region_index(&mut self, region: Op) -> Option<Vec<Form>> {
+        let func = self.func;
+        let TypeData::Ref { shape, .. } = func.type_data(func.value_type(func.result(region)?)) else { return None };
+        let starts = &func.operands(region)[1..];
+        if starts.len() != shape.len() {
             return None;
         }
         let mut forms = Vec::new();
-        for &index in &func.operands(element)[1..] {
-            forms.push(self.form(index)?);
+        for (&start, &length) in starts.iter().zip(shape) {
+            let length = func.as_int(length).filter(|&length| length > 0)?;
+            let mut form = self.form(start)?;
+            form.reach = Reach::row(length, 1);
+            forms.push(form);
         }
-        forms.extend(self.index(op)?);
         Some(forms)
     }
 
@@ -266,16 +323,16 @@ impl<'f> NestFacts<'f> {
         let scalar = func.value_scalar(value)?;
         if scalar.lanes == 1 {
             let expr = self.expr(value);
-            return Some(self.form_of(expr, 1, 0));
+            return Some(self.form_of(expr, Reach::NONE));
         }
         let op = func.def_op(value).filter(|&op| func.opcode(op) == arith::RAMP)?;
         let stride = func.const_int(func.operand(op, 1))?;
         let base = self.expr(func.operand(op, 0));
-        Some(self.form_of(base, i64::from(scalar.lanes), stride))
+        Some(self.form_of(base, Reach::row(i64::from(scalar.lanes), stride)))
     }
 
-    pub(super) fn form_of(&mut self, expr: Expr, lanes: i64, stride: i64) -> Form {
-        let blank = Form { terms: Vec::new(), constant: 0, lanes, stride, row: None, caps: Rc::default() };
+    pub(super) fn form_of(&mut self, expr: Expr, reach: Reach) -> Form {
+        let blank = Form { terms: Vec::new(), constant: 0, reach, row: None, caps: Rc::default() };
         let (mut form, pool) = (blank.clone(), &self.algebra.analyzer.pool);
         let plain = linear(pool, expr, 1, &mut form).is_some()
             && form.terms.iter().all(|&(atom, _)| matches!(pool.node(atom), Node::Var(_)));
@@ -328,10 +385,31 @@ impl<'f> NestFacts<'f> {
     }
 }
 
-/// Does each thread have a buffer of its own, or a part of one?
+/// Does each thread have a buffer of its own, or each warp, whose threads use it together only?
 pub(crate) fn is_private(func: &Func, buffer: Value) -> bool {
     let scope = func.as_shaped(func.value_type(buffer)).and_then(|(_, _, scope)| scope);
-    scope.is_some_and(|scope| scope == keys::LOCAL || func.text(scope).starts_with("wmma."))
+    scope.is_some_and(|scope| scope == keys::LOCAL || scope_use(func.text(scope)).is_some())
+}
+
+/// How far `op` reaches beyond the element that `place` refers to; `None` where that is not known.
+fn reach_of(func: &Func, op: Op, place: Value) -> Option<Reach> {
+    let (elem, shape, _) = tir::place_type(func, place)?;
+    if shape.is_empty() && Fragment::of(func, elem).is_some() {
+        return Some(Reach::NONE);
+    }
+    // A tile in memory; its rows are found in a flat buffer only.
+    let reference = func.def_op(place).filter(|&def| func.operands(def).len() == 2)?;
+    let (_, dims, _) = func.as_shaped(func.value_type(func.operand(reference, 0)))?;
+    let other = match func.opcode(op) {
+        wmma::LOAD if place == func.operand(op, 1) => func.operand(op, 0),
+        wmma::STORE if place == func.operand(op, 0) => func.operand(op, 1),
+        _ => return None,
+    };
+    let tile = tile(func, other).filter(|_| dims.len() == 1)?;
+    let is_turned = tile.part == Use::Accumulator && func.word_of(op, keys::LAYOUT) == Some(Layout::ColMajor.name());
+    let (rows, cols) = if is_turned { (tile.image.1, tile.image.0) } else { tile.image };
+    let stride = func.const_int(func.operand(op, 2))?;
+    (rows > 0 && cols > 0).then_some(Reach([(rows, stride), (cols, 1)]))
 }
 
 /// Adds `factor * expr` to `form`; `None` on overflow.

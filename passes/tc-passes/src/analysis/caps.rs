@@ -3,7 +3,7 @@
 //! In `if tx * 3 + j < 34 { S[row * 34 + tx * 3 + j] = … }` the condition keeps a row's elements within the row, which the
 //! ranges of `tx` and `j` alone do not. A cap is such a part of a sum, with the interval that the condition draws it into.
 
-use super::access::{Form, NestFacts};
+use super::access::{Form, NestFacts, Reach};
 use std::rc::Rc;
 use tc_arith::{BinaryOp, Expr, Interval, Node};
 use tc_dialects::tir;
@@ -91,7 +91,7 @@ impl NestFacts<'_> {
                 return;
             }
             // The sum and its constant are at most `greatest`.
-            let form = self.form_of(difference, 1, 0);
+            let form = self.form_of(difference, Reach::NONE);
             let Some(greatest) = form.constant.checked_neg().and_then(|rest| rest.checked_add(greatest)) else {
                 continue;
             };

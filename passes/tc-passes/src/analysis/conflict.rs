@@ -54,13 +54,11 @@ pub(crate) fn may_conflict(
             return false;
         }
     }
-    if let Some(var) = relation.carried {
-        let var = facts.algebra.analyzer.pool.var(var);
-        if equal.contains(&var) {
-            return false;
-        }
+    if relation.carried.is_some_and(|var| tells(facts, &equal, var)) {
+        return false;
     }
-    !is_one_thread(facts, &between, equal)
+    // What a warp does together is done by none of its threads alone.
+    first.by_warp || second.by_warp || !is_one_thread(facts, &between, equal)
 }
 
 /// Are all coordinates equal on both sides, given what is? Those that are not themselves may be told by the expressions
@@ -225,14 +223,16 @@ fn difference_of(facts: &mut NestFacts<'_>, lhs: &Form, rhs: &Form, constant: i1
         }
     }
     for (form, sign) in [(lhs, 1), (rhs, -1)] {
-        sum.term(sign * i128::from(form.stride), (Some(0), Some(i128::from(form.lanes) - 1)), None);
+        for (count, step) in form.reach.0 {
+            sum.term(sign * i128::from(step), (Some(0), Some(i128::from(count) - 1)), None);
+        }
     }
-    cap(facts, lhs, rhs, &mut sum);
+    cap(facts, lhs, rhs, relation, &mut sum);
     sum
 }
 
 /// Notes where conditions keep what lies below a coefficient closer together than the ranges of variables do.
-fn cap(facts: &mut NestFacts<'_>, lhs: &Form, rhs: &Form, sum: &mut Sum) {
+fn cap(facts: &mut NestFacts<'_>, lhs: &Form, rhs: &Form, relation: &Relation<'_>, sum: &mut Sum) {
     if lhs.caps.is_empty() && rhs.caps.is_empty() {
         return;
     }
@@ -244,17 +244,23 @@ fn cap(facts: &mut NestFacts<'_>, lhs: &Form, rhs: &Form, sum: &mut Sum) {
     if shifts(lhs, rhs) {
         return;
     }
+    // What both have and is one value takes no part in the difference.
+    let cancels = |&(atom, coef): &(Expr, i64)| {
+        let both = [lhs, rhs].iter().all(|form| form.terms.contains(&(atom, coef)));
+        both && facts.algebra.analyzer.pool.vars(atom).iter().all(|&var| (relation.same)(facts, var))
+    };
+    let gone: Vec<(Expr, i64)> = lhs.terms.iter().copied().filter(cancels).collect();
     let limits: Vec<i128> = sum.groups.iter().map(|group| group.coef).chain([i128::MAX]).collect();
     for limit in limits {
         let mut range: Ends = (Some(0), Some(0));
         for (form, sign) in [(lhs, 1), (rhs, -1)] {
-            let is_below = |&&(_, coef): &&(Expr, i64)| i128::from(coef).abs() < limit;
+            let is_below = |term: &&(Expr, i64)| i128::from(term.1).abs() < limit && !gone.contains(term);
             let terms: Vec<(Expr, i64)> = form.terms.iter().filter(is_below).copied().collect();
             let own = facts.sum_bounds(&terms);
             let capped = form.caps.iter().filter_map(|cap| cap.interval_of(&terms)).fold(own, Interval::narrowed);
             range = add(range, signed(ends(capped), sign), 1);
-            if i128::from(form.stride).abs() < limit {
-                let reach = i128::from(form.stride) * (i128::from(form.lanes) - 1);
+            for (count, step) in form.reach.0.into_iter().filter(|&(_, step)| i128::from(step).abs() < limit) {
+                let reach = i128::from(step) * (i128::from(count) - 1);
                 range = add(range, signed((Some(reach.min(0)), Some(reach.max(0))), sign), 1);
             }
         }

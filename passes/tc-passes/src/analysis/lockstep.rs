@@ -8,7 +8,7 @@ use super::access::{Access, NestFacts, is_private};
 use super::conflict::{Relation, dimension, tells};
 use super::launch::loop_var;
 use rustc_hash::FxHashSet;
-use tc_arith::Var;
+use tc_arith::{Expr, Var};
 use tc_dialects::algebra::Algebra;
 use tc_dialects::tir;
 use tc_ir::effects::root_buffer;
@@ -49,7 +49,7 @@ pub(crate) fn obstacle(facts: &mut NestFacts<'_>, op: Op) -> Option<Obstacle> {
     let writes: Vec<&Access> = list.iter().filter(|access| access.writes).collect();
     for write in writes {
         for other in list.iter().filter(|other| write.may_meet(other)) {
-            if meet(facts, write, other, var, &inside) {
+            if meet(facts, write, other, &[var], &inside) {
                 return Some(Obstacle::Meet(write.op, other.op, write.root));
             }
         }
@@ -57,18 +57,38 @@ pub(crate) fn obstacle(facts: &mut NestFacts<'_>, op: Op) -> Option<Obstacle> {
     None
 }
 
-/// May the two touch one cell in two iterations of the loop over `var`?
-fn meet(facts: &mut NestFacts<'_>, first: &Access, second: &Access, var: Value, inside: &FxHashSet<Value>) -> bool {
-    let (Some(lhs), Some(rhs)) = (&first.index, &second.index) else { return true };
+/// May the two touch one cell in iterations in which one of `vars` differs? Of what differs between iterations of loops
+/// or between threads, `inside` holds the values.
+pub(crate) fn meet(
+    facts: &mut NestFacts<'_>,
+    first: &Access,
+    second: &Access,
+    vars: &[Value],
+    inside: &FxHashSet<Value>,
+) -> bool {
+    let Some(equal) = where_they_meet(facts, first, second, inside) else { return false };
+    equal.is_none_or(|equal| !vars.iter().all(|&var| tells(facts, &equal, Algebra::var(var))))
+}
+
+/// May the two touch one cell at all, in whichever iterations and threads?
+pub(crate) fn overlap(facts: &mut NestFacts<'_>, first: &Access, second: &Access, inside: &FxHashSet<Value>) -> bool {
+    first.may_meet(second) && where_they_meet(facts, first, second, inside).is_some()
+}
+
+/// What is equal on both sides where the two touch one cell: `None` where they never do, `Some(None)` where nothing is
+/// known.
+fn where_they_meet(
+    facts: &mut NestFacts<'_>,
+    first: &Access,
+    second: &Access,
+    inside: &FxHashSet<Value>,
+) -> Option<Option<FxHashSet<Expr>>> {
+    let (Some(lhs), Some(rhs)) = (&first.index, &second.index) else { return Some(None) };
     if lhs.len() != rhs.len() || !first.is_comparable(second) {
-        return true;
+        return Some(None);
     }
     let private = is_private(facts.func, first.root);
-    let own = Algebra::var(var);
     let same = |facts: &NestFacts<'_>, other: Var| {
-        if other == own {
-            return false;
-        }
         if let Some(nth) = facts.coordinate_vars.iter().position(|&coordinate| coordinate == Some(other)) {
             // Accesses of two blocks are never ordered.
             return private || nth < 3;
@@ -80,10 +100,10 @@ fn meet(facts: &mut NestFacts<'_>, first: &Access, second: &Access, var: Value, 
     let mut equal = FxHashSet::default();
     for (lhs, rhs) in lhs.iter().zip(rhs) {
         if !dimension(facts, lhs, rhs, &relation, &mut equal) {
-            return false;
+            return None;
         }
     }
-    !tells(facts, &equal, own)
+    Some(Some(equal))
 }
 
 /// The obstacle in words, the op to point at, and what to say there.

@@ -4,7 +4,7 @@
 //! Two flat indices over one row length are equal where rows and columns are, so the proofs over differences, which know
 //! constant coefficients only, can look at each on its own.
 
-use super::access::{Form, NestFacts, linear};
+use super::access::{Form, NestFacts, Reach, linear};
 use std::rc::Rc;
 use tc_arith::{BinaryOp, Expr, Node, Pool};
 use tc_dialects::tir;
@@ -83,7 +83,7 @@ fn split(facts: &mut NestFacts<'_>, form: &Form) -> Option<(Form, Form)> {
 
 fn split_by(facts: &mut NestFacts<'_>, form: &Form, size: Expr) -> Option<(Form, Form)> {
     let pool = &mut facts.algebra.analyzer.pool;
-    let mut row = Form { terms: Vec::new(), constant: 0, lanes: 1, stride: 0, row: form.row, caps: Rc::default() };
+    let mut row = Form { terms: Vec::new(), constant: 0, reach: Reach::NONE, row: form.row, caps: Rc::default() };
     let mut column = Form { terms: Vec::new(), ..form.clone() };
     for &(atom, coef) in &form.terms {
         match without(pool, atom, size) {
@@ -106,9 +106,10 @@ fn split_by(facts: &mut NestFacts<'_>, form: &Form, size: Expr) -> Option<(Form,
         }
     }
     // The column lies within the row, the lanes of a vector included.
-    let first = sum_of(pool, &column);
-    let (zero, reach) = (pool.int(0), pool.int(column.stride.checked_mul(column.lanes - 1)?));
-    let last = pool.add(first, reach);
+    let start = sum_of(pool, &column);
+    let (below, above) = column.reach.span()?;
+    let (zero, below, above) = (pool.int(0), pool.int(below), pool.int(above));
+    let (first, last) = (pool.add(start, below), pool.add(start, above));
     let starts = [pool.le(zero, first), pool.le(zero, last), pool.lt(first, length), pool.lt(last, length)];
     let within = starts.into_iter().all(|condition| facts.algebra.analyzer.can_prove(condition));
     within.then_some((row, column))

@@ -1,24 +1,37 @@
-//! Which values are the same for all threads of a block that reach them together.
+//! Which values are the same for all threads of a block, or of a warp, that reach them together.
 
 use super::launch::{Nest, coordinate};
+use super::warps::Warps;
 use rustc_hash::FxHashSet;
 use tc_dialects::tir;
 use tc_ir::effects;
 use tc_ir::walk::{ancestors, ops_under};
 use tc_ir::{Func, Op, TypeData, Value, keys};
 
-/// The values of a launch nest that may differ between threads of one block.
+/// The values of a launch nest that may differ between threads of one block, or of one warp.
 pub(crate) struct Uniform {
     divergent: FxHashSet<Value>,
+    /// What the threads of a warp are, where warps are asked about.
+    warps: Option<Warps>,
 }
 
 impl Uniform {
     /// Looks at everything in `nest`.
     pub(crate) fn of(func: &Func, nest: &Nest) -> Uniform {
+        Uniform::between(func, nest, None)
+    }
+
+    /// Looks at everything in `nest`, for the threads of a warp.
+    pub(crate) fn of_warp(func: &Func, nest: &Nest) -> Uniform {
+        Uniform::between(func, nest, Some(Warps::of(func, nest)))
+    }
+
+    fn between(func: &Func, nest: &Nest, warps: Option<Warps>) -> Uniform {
         let written = written_buffers(func, nest.op);
-        let mut uniform = Uniform { divergent: FxHashSet::default() };
+        let mut uniform = Uniform { divergent: FxHashSet::default(), warps };
         for &(op, coordinate) in &nest.loops {
-            if coordinate.is_thread() && nest.varies(coordinate) {
+            let differs = uniform.warps.as_ref().is_none_or(|warps| warps.differs(coordinate));
+            if coordinate.is_thread() && nest.varies(coordinate) && differs {
                 uniform.divergent.insert(super::launch::loop_var(func, op));
             }
         }
@@ -57,7 +70,7 @@ impl Uniform {
         } else {
             let same =
                 func.operands(op).iter().all(|&operand| self.is(operand)) && self.gives_one_value(func, op, written);
-            if !same {
+            if !same && !self.warps.as_mut().is_some_and(|warps| warps.is_one_value(func, op)) {
                 self.divergent.extend(func.results(op));
             }
         }

@@ -1,6 +1,6 @@
 //! Which statements of a loop run ahead, and whether they may.
 
-use super::stages;
+use super::{groups, stages};
 use indexmap::IndexSet;
 use rustc_hash::FxHashSet;
 use tc_dialects::algebra::is_launch;
@@ -30,6 +30,8 @@ pub(super) struct Division {
     pub(super) producer: Vec<Op>,
     /// Of these, the statements that write.
     pub(super) writers: IndexSet<Op>,
+    /// The ops that make groups of the producer's asynchronous copies and wait for them; the pipeline has its own.
+    pub(super) closers: IndexSet<Op>,
     /// All the rest but allocs and the terminator.
     pub(super) consumer: Vec<Op>,
 }
@@ -83,13 +85,14 @@ pub(super) fn divide(func: &Func, looped: Op) -> Result<Division, Diagnostics> {
     let mut found = Diagnostics::new();
     let producer = state.producer(&writers, &mut found);
     state.check(&writers, &producer, &mut found);
+    let closers = groups::closers(func, &state.ops, &writers, &mut found);
     if !found.is_empty() {
         return Err(found);
     }
-    let is_statement = |op: &Op| !writers.contains(op) && func.opcode(*op) != tir::ALLOC;
+    let is_statement = |op: &Op| !writers.contains(op) && !closers.contains(op) && func.opcode(*op) != tir::ALLOC;
     let consumer = state.ops.iter().copied().filter(is_statement).collect();
     let producer = state.ops.iter().copied().filter(|op| producer.contains(op)).collect();
-    Ok(Division { looped, stages, buffers, producer, writers, consumer })
+    Ok(Division { looped, stages, buffers, producer, writers, closers, consumer })
 }
 
 /// The buffers of the body that get versions.

@@ -16,9 +16,16 @@ pub(super) fn emit(func: &mut Func, division: &Division, registers: Option<&Regi
     let (lo, hi) = (func.operand(looped, 0), func.operand(looped, 1));
     let carried = func.operands(looped)[2..].to_vec();
     let elem = func.value_scalar(lo).map_or(Elem::Index, |scalar| scalar.elem);
-    let mut pipeline = Pipeline { division, registers, lo, hi, elem, guard: !peel };
-    pipeline.prologue(func);
-    let results = if peel {
+    let is_async = division.is_async();
+    let mut pipeline = Pipeline { division, registers, lo, hi, elem, guard: !peel || is_async };
+    if is_async {
+        pipeline.prologue_of_groups(func);
+    } else {
+        pipeline.prologue(func);
+    }
+    let results = if is_async {
+        pipeline.steady_loop_of_groups(func, &carried)
+    } else if peel {
         let mut b = Builder::before(func, looped);
         let end = pipeline.bound(&mut b, hi, -pipeline.ahead(), lo, arith::MAX);
         let carried = pipeline.part(func, (lo, end), &carried, true);
@@ -50,19 +57,19 @@ fn make_versions(func: &mut Func, division: &Division) {
 }
 
 /// A loop on its way to being pipelined.
-struct Pipeline<'d> {
-    division: &'d Division,
+pub(super) struct Pipeline<'d> {
+    pub(super) division: &'d Division,
     registers: Option<super::registers::Allocated<'d>>,
-    lo: Value,
-    hi: Value,
-    elem: Elem,
+    pub(super) lo: Value,
+    pub(super) hi: Value,
+    pub(super) elem: Elem,
     /// The steady loop runs to the end, and produces what there is to produce.
     guard: bool,
 }
 
 impl Pipeline<'_> {
     /// How many iterations the producer is ahead.
-    fn ahead(&self) -> i64 {
+    pub(super) fn ahead(&self) -> i64 {
         self.division.stages - 1
     }
 
@@ -77,13 +84,13 @@ impl Pipeline<'_> {
     }
 
     /// `from + steps`.
-    fn moved(&self, b: &mut Builder<'_>, from: Value, steps: i64) -> Value {
+    pub(super) fn moved(&self, b: &mut Builder<'_>, from: Value, steps: i64) -> Value {
         let magnitude = b.int(steps.saturating_abs(), self.elem);
         b.value(if steps < 0 { arith::SUB } else { arith::ADD }, &[from, magnitude], &[])
     }
 
     /// How far the iteration is from the first one.
-    fn distance(&self, b: &mut Builder<'_>, iteration: Value) -> Value {
+    pub(super) fn distance(&self, b: &mut Builder<'_>, iteration: Value) -> Value {
         match b.func.const_int(self.lo) {
             Some(0) => iteration,
             _ => b.value(arith::SUB, &[iteration, self.lo], &[]),
@@ -91,7 +98,7 @@ impl Pipeline<'_> {
     }
 
     /// The version that the iteration is in.
-    fn version(&self, b: &mut Builder<'_>, iteration: Value) -> Value {
+    pub(super) fn version(&self, b: &mut Builder<'_>, iteration: Value) -> Value {
         let distance = self.distance(b, iteration);
         let n = b.int(self.division.stages, self.elem);
         b.value(arith::MOD, &[distance, n], &[])
@@ -145,16 +152,21 @@ impl Pipeline<'_> {
         b.func.op_regions(branch)[0]
     }
 
-    fn guarded(&self, b: &mut Builder<'_>, iteration: Value, build: impl FnOnce(&mut Builder<'_>)) {
-        if !self.guard {
+    pub(super) fn guarded(&self, b: &mut Builder<'_>, iteration: Value, build: impl FnOnce(&mut Builder<'_>)) {
+        if !self.guard || self.is_one(b.func, iteration) {
             return build(b);
         }
         let region = self.condition(b, iteration);
         b.within(region, build);
     }
 
+    /// Is `iteration` known to be one of the loop's?
+    fn is_one(&self, func: &Func, iteration: Value) -> bool {
+        func.const_int(iteration).zip(func.const_int(self.hi)).is_some_and(|(iteration, hi)| iteration < hi)
+    }
+
     /// What fills the buffers of `iteration`, or a part of it.
-    fn produce(&self, b: &mut Builder<'_>, iteration: Value, version: Value, part: Option<Part>) {
+    pub(super) fn produce(&self, b: &mut Builder<'_>, iteration: Value, version: Value, part: Option<Part>) {
         let old = b.func.region_args(b.func.op_regions(self.division.looped)[0])[0];
         let mut map = ValueMap::default();
         map.insert(old, iteration);
@@ -170,7 +182,7 @@ impl Pipeline<'_> {
     }
 
     /// The rest of an iteration; gives what it carries on.
-    fn consume(&self, b: &mut Builder<'_>, args: &[Value]) -> Vec<Value> {
+    pub(super) fn consume(&self, b: &mut Builder<'_>, args: &[Value]) -> Vec<Value> {
         let body = b.func.op_regions(self.division.looped)[0];
         let mut map: ValueMap = b.func.region_args(body).iter().copied().zip(args.iter().copied()).collect();
         let version = self.version(b, args[0]);
@@ -192,7 +204,7 @@ impl Pipeline<'_> {
     }
 
     /// Builds a serial loop like the one that is divided, over another range.
-    fn serial_loop(
+    pub(super) fn serial_loop(
         &self,
         b: &mut Builder<'_>,
         (lo, hi): (Value, Value),

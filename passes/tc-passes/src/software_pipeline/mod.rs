@@ -61,6 +61,7 @@
 
 mod divide;
 mod emit;
+mod groups;
 mod registers;
 
 use crate::analysis::{fold, order, structure};
@@ -123,7 +124,9 @@ impl FuncPass for SoftwarePipeline {
             match divide::divide(func, looped) {
                 Ok(division) => {
                     cx.count("loops pipelined", 1);
-                    let staged = if self.options.register_stage { registers::plan(func, &division) } else { None };
+                    let by_registers = self.options.register_stage && !division.is_async();
+                    let staged = if by_registers { registers::plan(func, &division) } else { None };
+                    cx.count("loops that copy asynchronously", u64::from(division.is_async()));
                     cx.count("loops that copy through registers", u64::from(staged.is_some()));
                     emit::emit(func, &division, staged.as_ref(), self.options.peel);
                 }

@@ -1,0 +1,50 @@
+//! Puts copies in the place of stores.
+
+use super::find::Copy;
+use tc_dialects::{arith, gpu, tir};
+use tc_ir::builder::Part;
+use tc_ir::walk::ops_under;
+use tc_ir::{AttrData, Builder, Func, Op, Rewriter, Value, effects};
+
+/// Makes the copy; gives the op.
+pub(super) fn emit(func: &mut Func, copy: &Copy) -> Op {
+    let Copy { store, .. } = *copy;
+    for &op in &copy.moved {
+        Rewriter::new(func).move_before(op, store);
+    }
+    let inputs = func.operands(store)[1..].to_vec();
+    let mut b = Builder::before(func, store);
+    let (to, from) = (stretch(&mut b, copy.to, copy.n), stretch(&mut b, copy.from, copy.n));
+    let when: Vec<Value> = copy
+        .when
+        .map(|(condition, holds)| if holds { condition } else { b.value(arith::NOT, &[condition], &[]) })
+        .into_iter()
+        .collect();
+    let parts = [Part::One(to), Part::One(from), Part::Many(&when)];
+    let made = b.build_parts(gpu::COPY_ASYNC, &parts, &[], &[]);
+    Rewriter::new(func).erase(store);
+    erase_unused(func, inputs);
+    made
+}
+
+/// The reference to `n` elements from the given one on.
+fn stretch(b: &mut Builder<'_>, (buffer, start): (Value, Value), n: i64) -> Value {
+    let length = b.func.attr(AttrData::Int(n.into(), None));
+    let lengths = b.func.attr(AttrData::List([length].into()));
+    let key = b.func.name("lengths");
+    b.value(tir::REGION, &[buffer, start], &[(key, lengths)])
+}
+
+/// Takes out what computes the values `pending`, as far as nothing else uses it.
+fn erase_unused(func: &mut Func, mut pending: Vec<Value>) {
+    while let Some(value) = pending.pop() {
+        let Some(op) = func.def_op(value).filter(|&op| func.region_of(op).is_some()) else { continue };
+        let used = func.results(op).any(|result| func.n_uses(result) > 0);
+        if used || !effects::summary(func, op).only_reads() {
+            continue;
+        }
+        let inner = func.op_regions(op).iter().flat_map(|&region| ops_under(func, region));
+        pending.extend(std::iter::once(op).chain(inner).flat_map(|op| func.operands(op).to_vec()));
+        Rewriter::new(func).erase(op);
+    }
+}

@@ -1,0 +1,191 @@
+//! Which stores can be asynchronous copies, and what keeps others from it.
+
+use crate::analysis::invariant::runs_anywhere;
+use indexmap::IndexSet;
+use tc_dialects::{arith, forms, tir};
+use tc_ir::walk::is_inside;
+use tc_ir::{AttrData, Func, Op, Region, Value, effects, keys};
+use tc_support::Diagnostic;
+
+/// A copy to be made.
+pub(super) struct Copy {
+    pub(super) store: Op,
+    /// The buffer that is written, and the first element.
+    pub(super) to: (Value, Value),
+    /// The buffer that is read, and the first element.
+    pub(super) from: (Value, Value),
+    /// How many elements.
+    pub(super) n: i64,
+    /// The condition without which there are zeros, and the answer to it that asks for a copy.
+    pub(super) when: Option<(Value, bool)>,
+    /// What computes the position under the condition, in the order of the text.
+    pub(super) moved: Vec<Op>,
+}
+
+/// Why a store is none: in words, and the way out.
+pub(super) struct Obstacle {
+    text: String,
+    help: &'static str,
+}
+
+impl Obstacle {
+    fn new(text: impl Into<String>, help: &'static str) -> Obstacle {
+        Obstacle { text: text.into(), help }
+    }
+
+    /// The remark at the store.
+    pub(super) fn remark(self, func: &Func, store: Op) -> Diagnostic {
+        let name = func.value_text(func.operand(store, 0));
+        let text = format!("`{name}` is not copied asynchronously here: {}", self.text);
+        Diagnostic::remark("not-async", func.op_location(store), text).help(self.help)
+    }
+}
+
+/// The copy that the store `store` is.
+pub(super) fn find(func: &Func, store: Op) -> Result<Copy, Obstacle> {
+    let (buffer, index) = (func.operand(store, 0), func.operand(store, 1));
+    let value = func.operand(store, 2);
+    let source = source(func, value)?;
+    let (load, from) = (source.load, func.operand(source.load, 0));
+    if !forms::is_global(func, from) {
+        let text = format!("`{}` is not in global memory", func.value_text(from));
+        return Err(Obstacle::new(text, "the hardware copies from global to shared memory alone"));
+    }
+    let elem = |buffer: Value| tir::place_type(func, buffer).map(|(elem, _, _)| elem);
+    let width = elem(buffer).and_then(|elem| func.as_scalar(elem)).filter(|scalar| scalar.lanes == 1);
+    let (Some(width), true, true) = (width, elem(buffer) == elem(from), func.operands(load).len() == 2) else {
+        return Err(Obstacle::new("an element changes its type on the way", "cast where the values are used"));
+    };
+    let (width, n) = (i64::from(width.bytes()), func.value_scalar(value).map_or(1, |scalar| i64::from(scalar.lanes)));
+    let (Some(to_start), Some(from_start)) = (start(func, index), start(func, func.operand(load, 1))) else {
+        let help = "vectorize the loop over elements that lie side by side in both buffers";
+        return Err(Obstacle::new("its elements do not lie side by side", help));
+    };
+    let bytes = width * n;
+    if !matches!(bytes, 4 | 8 | 16) {
+        let many =
+            if width == 2 { "vectorize the copy by 2, 4 or 8" } else { "vectorize the copy by 4, 8 or 16 bytes" };
+        return Err(Obstacle::new(format!("one copy is of 4, 8 or 16 bytes, not {bytes}"), many));
+    }
+    for op in [store, load] {
+        let aligned = func.int_of(op, keys::ALIGNED).unwrap_or(width);
+        if aligned < bytes {
+            let name = func.value_text(func.operand(op, 0));
+            let text = format!("it is not proved that it starts at a multiple of {bytes} bytes in `{name}`");
+            let help = "make the rows of both buffers multiples of that, or vectorize by fewer elements";
+            return Err(Obstacle::new(text, help));
+        }
+    }
+    if !is_beside(func, source.outermost, store) {
+        let help = "load the value in the statement that stores it";
+        return Err(Obstacle::new("memory is written between the load and the store", help));
+    }
+    let moved = match source.branch {
+        Some(branch) => movable(func, from_start, branch)?,
+        None => Vec::new(),
+    };
+    let to = (buffer, to_start);
+    Ok(Copy { store, to, from: (from, from_start), n, when: source.when, moved })
+}
+
+/// Where a stored value comes from.
+struct Source {
+    load: Op,
+    when: Option<(Value, bool)>,
+    /// The branch that the load stands in.
+    branch: Option<Region>,
+    /// The load, or the conditional around it.
+    outermost: Op,
+}
+
+fn source(func: &Func, value: Value) -> Result<Source, Obstacle> {
+    let computed =
+        || Obstacle::new("the value is computed", "copy the values as they are, and compute where they are used");
+    let load_of = |value: Value| func.def_op(value).filter(|&op| func.opcode(op) == tir::LOAD);
+    let op = func.def_op(value).ok_or_else(computed)?;
+    match func.opcode(op) {
+        tir::LOAD => Ok(Source { load: op, when: None, branch: None, outermost: op }),
+        tir::IF if func.n_results(op) == 1 && func.op_regions(op).len() == 2 => {
+            let regions = [func.op_regions(op)[0], func.op_regions(op)[1]];
+            let [then, otherwise] = regions.map(|region| func.yielded(region).first().copied());
+            let (Some(then), Some(otherwise)) = (then, otherwise) else { return Err(computed()) };
+            let (load, holds) = either(func, then, otherwise, load_of)?;
+            let branch = regions[usize::from(!holds)];
+            // A load before the conditional is done in any case, and needs nothing moved.
+            let is_under = func.region_of(load) == Some(branch);
+            let outermost = if is_under { op } else { load };
+            let when = Some((func.operand(op, 0), holds));
+            Ok(Source { load, when, branch: is_under.then_some(branch), outermost })
+        }
+        arith::SELECT if func.value_scalar(func.operand(op, 0)).is_some_and(|scalar| scalar.lanes == 1) => {
+            let (load, holds) = either(func, func.operand(op, 1), func.operand(op, 2), load_of)?;
+            Ok(Source { load, when: Some((func.operand(op, 0), holds)), branch: None, outermost: load })
+        }
+        arith::SELECT => {
+            let help = "pad by whole vectors, or vectorize by fewer elements";
+            Err(Obstacle::new("the condition differs between the elements of one copy", help))
+        }
+        _ => Err(computed()),
+    }
+}
+
+/// The load among two values of which the other is zero, and whether it is the first.
+fn either(
+    func: &Func,
+    then: Value,
+    otherwise: Value,
+    load_of: impl Fn(Value) -> Option<Op>,
+) -> Result<(Op, bool), Obstacle> {
+    let help = "copy under one condition, and put zeros where it does not hold";
+    match (load_of(then), load_of(otherwise)) {
+        (Some(load), _) if is_zero(func, otherwise) => Ok((load, true)),
+        (_, Some(load)) if is_zero(func, then) => Ok((load, false)),
+        _ => Err(Obstacle::new("what stands there without a copy is not zero", help)),
+    }
+}
+
+/// Are all bits of the value zero?
+fn is_zero(func: &Func, value: Value) -> bool {
+    let Some(op) = func.def_op(value) else { return false };
+    let scalar = if func.opcode(op) == arith::BROADCAST { func.operand(op, 0) } else { value };
+    match func.constant(scalar).map(|attr| func.attr_data(attr)) {
+        Some(AttrData::Int(value, _)) => *value == 0,
+        Some(AttrData::Float(bits, _)) => *bits == 0,
+        _ => false,
+    }
+}
+
+/// The first of the elements that `index` names side by side.
+fn start(func: &Func, index: Value) -> Option<Value> {
+    if func.value_scalar(index)?.lanes == 1 {
+        return Some(index);
+    }
+    let ramp = func.def_op(index).filter(|&op| func.opcode(op) == arith::RAMP)?;
+    (func.const_int(func.operand(ramp, 1)) == Some(1)).then(|| func.operand(ramp, 0))
+}
+
+/// Does `op` stand in the region of `store`, with nothing between the two that writes or orders memory?
+fn is_beside(func: &Func, op: Op, store: Op) -> bool {
+    if func.region_of(op) != func.region_of(store) {
+        return false;
+    }
+    let between = std::iter::successors(func.next_op(op), |&at| func.next_op(at)).take_while(|&at| at != store);
+    between.into_iter().all(|at| effects::summary(func, at).only_reads() || func.row(at).effect.allocates)
+}
+
+/// What `value` is computed from under the branch; all of that must be able to run without the condition.
+fn movable(func: &Func, value: Value, branch: Region) -> Result<Vec<Op>, Obstacle> {
+    let Some(parent) = func.region_parent(branch) else { return Ok(Vec::new()) };
+    let (mut found, mut pending): (IndexSet<Op>, Vec<Value>) = (IndexSet::new(), vec![value]);
+    while let Some(value) = pending.pop() {
+        let Some(op) = func.def_op(value).filter(|&op| is_inside(func, op, parent)) else { continue };
+        if func.region_of(op) != Some(branch) || !runs_anywhere(func, op) || !func.op_regions(op).is_empty() {
+            let help = "compute the position from values that are there in any case";
+            return Err(Obstacle::new("its position is known only where the condition holds", help));
+        }
+        if found.insert(op) {
+            pending.extend_from_slice(func.operands(op));
+        }
+    }
+    Ok(func.ops(branch).filter(|op| found.contains(op)).collect())
+}

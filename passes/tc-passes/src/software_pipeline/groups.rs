@@ -1,0 +1,124 @@
+//! Producers that are made of asynchronous copies: which groups they make, and the loop in which these run ahead.
+//!
+//! A thread counts its groups, so every iteration makes one, whether or not it copies: the prologue those of the first
+//! `n - 1` iterations, iteration `i` that of `i + n - 1`. At the start of iteration `i` the youngest `n - 2` groups may be
+//! under way, and the one of `i` is there.
+
+use super::divide::Division;
+use super::emit::Pipeline;
+use indexmap::IndexSet;
+use tc_dialects::gpu;
+use tc_ir::walk::ops_under;
+use tc_ir::{Builder, Func, Op, Value, effects, keys};
+use tc_support::{Diagnostic, Diagnostics};
+
+/// The ops of the body `ops` that make groups of the copies of `writers`, and wait for these at once.
+pub(super) fn closers(func: &Func, ops: &[Op], writers: &IndexSet<Op>, found: &mut Diagnostics) -> IndexSet<Op> {
+    let mut closers = IndexSet::new();
+    let (mut ahead, mut other): (Option<Op>, Option<Op>) = (None, None);
+    for (nth, &op) in ops.iter().enumerate() {
+        let is_commit = func.opcode(op) == gpu::COMMIT_GROUP;
+        if let (true, Some(copy), Some(other)) = (is_commit, ahead, other) {
+            found.push(mixed(func, op, copy, other));
+        }
+        if is_commit && ahead.is_some() {
+            closers.insert(op);
+            let mut rest = ops[nth + 1..].iter().copied();
+            let next = rest.find(|&next| !effects::summary(func, next).is_pure());
+            closers.extend(next.filter(|&next| waits_for_all(func, next)));
+        }
+        if is_commit {
+            (ahead, other) = (None, None);
+        } else if under(func, op).any(|inner| func.opcode(inner) == gpu::COMMIT_GROUP) {
+            if let Some(copy) = ahead {
+                found.push(unclear(func, copy, op));
+            }
+            (ahead, other) = (None, None);
+        } else if let Some(copy) = under(func, op).find(|&inner| func.opcode(inner) == gpu::COPY_ASYNC) {
+            let kind = if writers.contains(&op) { &mut ahead } else { &mut other };
+            *kind = kind.or(Some(copy));
+        }
+    }
+    if let Some(copy) = ahead {
+        let text = "this copy runs ahead, and no group is made of it in the iteration";
+        let help = "put `gpu.commit_group()` and `gpu.wait_group(pending = 0)` behind the copies";
+        found.push(Diagnostic::error("stages", func.op_location(copy), text).help(help));
+    }
+    closers
+}
+
+fn under(func: &Func, op: Op) -> impl Iterator<Item = Op> + '_ {
+    std::iter::once(op).chain(func.op_regions(op).iter().flat_map(|&region| ops_under(func, region)))
+}
+
+fn waits_for_all(func: &Func, op: Op) -> bool {
+    func.opcode(op) == gpu::WAIT_GROUP && func.int_of(op, keys::PENDING) == Some(0)
+}
+
+fn mixed(func: &Func, commit: Op, ahead: Op, other: Op) -> Diagnostic {
+    let text = "this group holds copies that run ahead and copies that do not";
+    Diagnostic::error("stages", func.op_location(commit), text)
+        .label(func.op_location(ahead), "this one runs ahead")
+        .label(func.op_location(other), "this one does not")
+        .help("make a group of each, or give the buffers the same number of `stages`")
+}
+
+fn unclear(func: &Func, copy: Op, at: Op) -> Diagnostic {
+    let text = "this copy runs ahead, and its group ends within another statement";
+    Diagnostic::error("stages", func.op_location(copy), text)
+        .label(func.op_location(at), "within this one")
+        .help("put `gpu.commit_group()` directly into the body of the loop, behind the copies")
+}
+
+/// The groups and waits of a division.
+impl Pipeline<'_> {
+    /// The groups of the first iterations.
+    pub(super) fn prologue_of_groups(&self, func: &mut Func) {
+        let mut b = Builder::before(func, self.division.looped);
+        if self.ahead() == 1 {
+            let version = b.int(0, self.elem);
+            return self.group(&mut b, self.lo, version, false);
+        }
+        let bounds = b.func.const_int(self.lo).zip(b.func.const_int(self.hi));
+        let all_there = bounds.is_some_and(|(lo, hi)| hi.saturating_sub(lo) >= self.ahead());
+        let end = match bounds {
+            Some((lo, _)) => b.int(lo.saturating_add(self.ahead()), self.elem),
+            None => self.moved(&mut b, self.lo, self.ahead()),
+        };
+        self.serial_loop(&mut b, (self.lo, end), &[], |b, args| {
+            let version = self.distance(b, args[0]);
+            self.group(b, args[0], version, all_there);
+            Vec::new()
+        });
+    }
+
+    /// The loop over all iterations.
+    pub(super) fn steady_loop_of_groups(&self, func: &mut Func, carried: &[Value]) -> Vec<Value> {
+        let mut b = Builder::before(func, self.division.looped);
+        self.serial_loop(&mut b, (self.lo, self.hi), carried, |b, args| {
+            let pending = b.func.int_attr((self.ahead() - 1).min(gpu::MAX_PENDING));
+            gpu::WaitGroup::build(b, &[(keys::PENDING, pending)], &[]);
+            let later = self.moved(b, args[0], self.ahead());
+            let version = self.version(b, later);
+            self.group(b, later, version, false);
+            self.consume(b, args)
+        })
+    }
+
+    /// The copies for `iteration`, where there is one, as a group; `is_there` says that there is.
+    fn group(&self, b: &mut Builder<'_>, iteration: Value, version: Value, is_there: bool) {
+        if is_there {
+            self.produce(b, iteration, version, None);
+        } else {
+            self.guarded(b, iteration, |b| self.produce(b, iteration, version, None));
+        }
+        gpu::CommitGroup::build(b, &[], &[]);
+    }
+}
+
+impl Division {
+    /// Is the producer made of asynchronous copies?
+    pub(super) fn is_async(&self) -> bool {
+        !self.closers.is_empty()
+    }
+}
