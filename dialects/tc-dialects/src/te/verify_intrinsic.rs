@@ -8,7 +8,7 @@ use super::{BODY_OP, INIT, UPDATE};
 use crate::algebra::Algebra;
 use crate::tir;
 use tc_ir::opdef::Role;
-use tc_ir::walk::{all_ops, ops_under};
+use tc_ir::walk::ops_under;
 use tc_ir::{Attr, AttrData, Func, Op, Opcode, Region, Value, effects, keys};
 use tc_support::{Diagnostic, Diagnostics, Location, suggest};
 
@@ -251,7 +251,9 @@ fn covered(intrinsic: &Intrinsic<'_>, found: &mut Diagnostics) {
         let var = algebra.declare(func, axis.value);
         algebra.analyzer.bind_range(var, Some(0), Some(axis.extent - 1));
     }
-    let reads: Vec<Op> = all_ops(func).filter(|&op| func.opcode(op) == super::READ).collect();
+    // A block may read elements too; what it is given is what the computation reads.
+    let computed = func.op_regions(intrinsic.compute).iter().flat_map(|&region| ops_under(func, region));
+    let reads: Vec<Op> = computed.filter(|&op| func.opcode(op) == super::READ).collect();
     for &param in func.params() {
         let Some(extents) = intrinsic.extents(param) else { continue };
         let name = func.value_text(param);
