@@ -12,7 +12,7 @@ use crate::size::Size;
 use std::fmt;
 use tc_arith::{Expr, SymInterval};
 use tc_ir::{Func, Loc};
-use tc_support::Location;
+use tc_support::{Location, suggest};
 
 /// A number, or the text of an expression over sizes that stay open.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -292,10 +292,14 @@ impl Explainer<'_> {
                 Kind::Vthread => ", bound to vthread".to_string(),
                 _ => String::new(),
             };
+            let stands = graph[leaf].tensorize.as_ref();
+            let stands = stands.map_or(String::new(), |(intrinsic, _)| {
+                format!(", with those inside it tensorized by @{}", suggest::shorten(intrinsic))
+            });
             LoopWhy {
                 name: graph[leaf].name.to_string(),
                 extent: self.show(self.bounds.extents[leaf.idx()]),
-                made: made.unwrap_or_else(|| "the axis itself".to_string()) + &bound,
+                made: made.unwrap_or_else(|| "the axis itself".to_string()) + &bound + &stands,
                 location: self.directive(graph[leaf].made_by),
             }
         };

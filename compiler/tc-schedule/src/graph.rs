@@ -531,11 +531,13 @@ impl Graph {
         self[stage].leaves.iter().copied().filter(is_it)
     }
 
-    /// For how many iterations of the loop around it the buffer of `stage` is kept.
+    /// For how many iterations of the loop around it the buffer of `stage` is kept. Sums that a warp holds are not what
+    /// runs ahead of a loop: they are made of it.
     pub fn stages_of(&self, stage: StageId) -> i64 {
         let data = &self[stage];
+        let is_sum = || matches!(self.scope_of(stage), Scope::WmmaAccumulator | Scope::MmaAccumulator);
         let of_loop = || match data.attach {
-            Attach::At(axis) => self[self.leaf_of(axis)].pipeline,
+            Attach::At(axis) if !is_sum() => self[self.leaf_of(axis)].pipeline,
             _ => None,
         };
         data.stages.or_else(of_loop).map_or(1, |(stages, _)| stages)

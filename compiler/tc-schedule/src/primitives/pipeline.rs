@@ -3,7 +3,8 @@
 //! # Arguments
 //!
 //! `pipeline(axis, stages = n)`: the buffers of the stages attached at the loop are kept for `n` iterations, so that
-//! `n - 1` of them are filled before the first is read. With `n = 1` nothing changes.
+//! `n - 1` of them are filled before the first is read. With `n = 1` nothing changes. Stages in accumulators of a warp are
+//! left out: they are made of what runs ahead.
 //!
 //! `async_copies = [S, T]` names those of the stages that are filled by asynchronous copies: the threads start them and
 //! go on, and wait only where the part is read. Registers hold nothing on the way, so more stages fit.
