@@ -11,7 +11,8 @@
 //!
 //! As it came; every integer and truth value that something other than arithmetic uses is in the normal form of the index
 //! algebra. A conditional whose condition is proved goes, so does a loop that runs never or once. Named values keep their
-//! names: expressions are simplified up to them, not through them.
+//! names: expressions are simplified up to them, not through them. Only a quotient or a remainder that is a variable or a
+//! number, seen through names, becomes that.
 //!
 //! # Example
 //!
@@ -47,7 +48,7 @@ use crate::analysis::fold::fold_op;
 use crate::analysis::order;
 use crate::analysis::structure::{collapse_branch, collapse_loop};
 use rustc_hash::FxHashMap;
-use tc_arith::{Expr, Node};
+use tc_arith::{BinaryOp, Expr, Node};
 use tc_dialects::algebra::{Algebra, build_with};
 use tc_dialects::tir;
 use tc_ir::attrs::AttrData;
@@ -216,7 +217,23 @@ impl State<'_> {
         }
         let given = self.algebra.expr(func, value);
         let simple = self.algebra.analyzer.simplify(given);
+        let simple = self.through_names(simple).unwrap_or(simple);
         (simple != given && self.fits(simple, self.elem_of(value))).then_some(simple)
+    }
+
+    /// The variable or the number that the quotient or remainder `expr` is, seen through names: with `let i = io * 16 +
+    /// ii` the row `i / 16` of a tile is `io`.
+    fn through_names(&mut self, expr: Expr) -> Option<Expr> {
+        let analyzer = &mut self.algebra.analyzer;
+        if !matches!(analyzer.pool.node(expr), Node::Binary(BinaryOp::FloorDiv | BinaryOp::FloorMod, ..)) {
+            return None;
+        }
+        let expanded = analyzer.expand(expr);
+        if expanded == expr {
+            return None;
+        }
+        let simple = analyzer.simplify(expanded);
+        matches!(analyzer.pool.node(simple), Node::Var(_) | Node::Const(_)).then_some(simple)
     }
 
     /// Can `expr` be computed in integers of type `elem`? The algebra counts in 64 bits: what it has put into another
