@@ -9,7 +9,7 @@ use tc_dialects::tir::{self, LoopKind};
 use tc_dialects::{mma, wmma};
 use tc_ir::uses::{Use, Uses};
 use tc_ir::walk::all_ops;
-use tc_ir::{AttrData, Builder, Elem, Func, Op, Rewriter, Value, keys};
+use tc_ir::{AttrData, Builder, Elem, Func, Op, Rewriter, Value, effects, keys};
 use tc_support::Diagnostic;
 
 /// A buffer of numbers in a scope of tiles.
@@ -202,6 +202,21 @@ pub(crate) fn as_index(b: &mut Builder<'_>, value: Option<Value>) -> Value {
     }
     let op = tc_dialects::arith::Cast::build(b, value, &[], &[ty]);
     b.func.result(op).unwrap_or(value)
+}
+
+/// Takes out what computed old indices, and what that was computed from, where nothing else uses it.
+pub(crate) fn erase_unused(func: &mut Func, values: Vec<Value>) {
+    let mut pending = values;
+    let mut rw = Rewriter::new(func);
+    while let Some(value) = pending.pop() {
+        let func = rw.func();
+        let Some(def) = func.def_op(rw.current(value)).filter(|&def| func.region_of(def).is_some()) else { continue };
+        let unused = func.results(def).all(|result| func.n_uses(result) == 0 && func.value_name(result).is_none());
+        if unused && func.op_regions(def).is_empty() && effects::summary(func, def).is_pure() {
+            pending.extend_from_slice(func.operands(def));
+            rw.erase(def);
+        }
+    }
 }
 
 /// Gives the kind `unroll` to the serial loops of constant extent whose variables tell which element of one of `buffers`

@@ -28,11 +28,12 @@ pub(super) fn check(func: &Func, ops: &[Op]) -> Vec<Diagnostic> {
             continue;
         }
         for (looped, of) in Nest::of(func, outer).loops {
-            let is_warp =
-                const_extent(func, looped) == Some(LANES) && func.const_int(func.operand(looped, 0)) == Some(0);
+            let extent = const_extent(func, looped);
+            let is_warp = extent == Some(LANES) && func.const_int(func.operand(looped, 0)) == Some(0);
             if of == Coordinate::ThreadX && !is_warp {
+                let runs = extent.map_or("an open number of threads".to_string(), |n| format!("{n} threads"));
                 let text = format!(
-                    "`{}` numbers the threads of a warp where tiles of `mma` are, and runs from 0 to {LANES}",
+                    "`{}` numbers {runs}, and where tiles of `mma` are, threadIdx.x numbers the {LANES} of a warp",
                     func.value_text(loop_var(func, looped))
                 );
                 let help = "bind a loop of extent 32 to threadIdx.x, and count warps by threadIdx.y and threadIdx.z";

@@ -5,13 +5,13 @@ use super::lanes;
 use super::layout::Layout;
 use super::nests::{Access, Nests};
 use super::spread::Piece;
-use crate::analysis::tiles::{Reference, as_index};
+use crate::analysis::tiles::{Reference, as_index, erase_unused};
 use indexmap::{IndexMap, IndexSet};
 use tc_arith::Expr;
 use tc_dialects::algebra::{Algebra, build};
 use tc_dialects::tir;
 use tc_ir::opdef::Role;
-use tc_ir::{AttrData, Builder, Elem, Func, Op, Rewriter, TypeData, Value, effects, keys};
+use tc_ir::{AttrData, Builder, Elem, Func, Op, Rewriter, TypeData, Value, keys};
 use tc_support::Diagnostic;
 
 /// A stretch of what a thread holds, for a reference to a region of tiles.
@@ -211,21 +211,6 @@ fn refer(b: &mut Builder<'_>, algebra: &Algebra, buffer: &Buffer, reference: &Re
     let key = b.func.name("lengths");
     let op = tir::RegionRef::build(b, buffer.tiles.buffer, &starts, &[(key, list)], &[]);
     b.func.result(op).expect("the row has one result")
-}
-
-/// Takes out what computed old indices, and what that was computed from, where nothing else uses it.
-fn erase_unused(func: &mut Func, values: Vec<Value>) {
-    let mut pending = values;
-    let mut rw = Rewriter::new(func);
-    while let Some(value) = pending.pop() {
-        let func = rw.func();
-        let Some(def) = func.def_op(rw.current(value)).filter(|&def| func.region_of(def).is_some()) else { continue };
-        let unused = func.results(def).all(|result| func.n_uses(result) == 0 && func.value_name(result).is_none());
-        if unused && func.op_regions(def).is_empty() && effects::summary(func, def).is_pure() {
-            pending.extend_from_slice(func.operands(def));
-            rw.erase(def);
-        }
-    }
 }
 
 /// The matrix ops that take tiles of `buffers`, each once.

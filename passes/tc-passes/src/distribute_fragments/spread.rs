@@ -8,6 +8,7 @@ use indexmap::IndexMap;
 use tc_arith::Expr;
 use tc_dialects::algebra::{Algebra, build, const_extent};
 use tc_dialects::tir;
+use tc_ir::opdef::Role::Constant;
 use tc_ir::walk::{ancestors, ops_under};
 use tc_ir::{Builder, Elem, Func, Op, Region, Rewriter, Value, keys};
 
@@ -44,9 +45,10 @@ pub(super) fn spread(func: &mut Func, nests: &mut Nests) -> IndexMap<Op, Piece> 
 /// then. Gives the outermost loop.
 fn turn(func: &mut Func, nests: &Nests, root: Op) -> Op {
     let body = func.op_regions(root)[0];
-    let ops: Vec<Op> = func.ops(body).filter(|&op| !func.row(op).terminator).collect();
+    let is_literal = |op: Op| func.role(op) == Constant;
+    let statements = func.ops(body).filter(|&op| !func.row(op).terminator && !is_literal(op));
     let is_inner = |role: &Role| role.is_group;
-    let [inner] = ops[..] else { return root };
+    let [inner] = statements.collect::<Vec<Op>>()[..] else { return root };
     let turns = nests.roles.get(&root).is_some_and(|role| !role.is_group)
         && nests.roles.get(&inner).is_some_and(is_inner)
         && func.n_results(inner) == 0;
@@ -55,8 +57,11 @@ fn turn(func: &mut Func, nests: &Nests, root: Op) -> Op {
     }
     let inner_body = func.op_regions(inner)[0];
     let statements: Vec<Op> = func.ops(inner_body).filter(|&op| !func.row(op).terminator).collect();
+    let literals: Vec<Op> = func.ops(body).filter(|&op| is_literal(op)).collect();
     let mut rw = Rewriter::new(func);
-    rw.move_before(inner, root);
+    for op in literals.into_iter().chain([inner]) {
+        rw.move_before(op, root);
+    }
     for op in statements {
         match rw.func().terminator(body) {
             Some(end) => rw.move_before(op, end),

@@ -1,7 +1,7 @@
 //! The rewriting: types of buffers, references, products.
 
 use super::infer::Plan;
-use crate::analysis::tiles::as_index;
+use crate::analysis::tiles::{as_index, erase_unused};
 use tc_dialects::algebra::build;
 use tc_dialects::{tir, wmma};
 use tc_ir::walk::all_ops;
@@ -58,7 +58,10 @@ fn references(func: &mut Func, plan: &Plan, elem: Type) {
         match reference.maker {
             Some(maker) => {
                 let place = refer(&mut rw.before(maker), plan, reference.starts.as_slice(), numbers, ty);
+                let old = rw.func().operands(maker)[1..].to_vec();
                 rw.replace_op(maker, &[place]);
+                drop(rw);
+                erase_unused(func, old);
             }
             None => {
                 for user in &reference.users {
