@@ -52,8 +52,9 @@ pub(crate) fn unwritable_op(func: &Func, op: Op) -> Option<(String, &'static str
     }
     for (nth, key) in [(1, keys::A_LAYOUT), (2, keys::B_LAYOUT)] {
         let has = tile(func, func.operand(op, nth)).and_then(|tile| tile.fragment).and_then(|fragment| fragment.layout);
+        // Products of fragments need not name what these know.
         let told = layout(func, op, key);
-        if let Some(has) = has.filter(|&has| has != told) {
+        if let Some(has) = has.filter(|&has| has != told && func.attr_of(op, key).is_some()) {
             let text = format!("the fragment is {}, and is multiplied as {}", has.name(), told.name());
             return Some((text, "give the fragment the layout in which the product takes it"));
         }

@@ -44,9 +44,9 @@ fn check_row(func: &Func, op: Op, place: Value, elem: Elem, found: &mut Diagnost
 pub(super) fn ldmatrix(func: &Func, op: Op, found: &mut Diagnostics) {
     let (place, row) = (func.operand(op, 0), func.operand(op, 1));
     let (elem, elements) = match held(func, place) {
-        Some((elem, n)) => (elem, n * 32),
+        Some((elem, n)) => (elem, n.saturating_mul(32)),
         None => match expect_tile(func, op, place, Family::Mma, None, found) {
-            Some(tile) => (tile.elem, tile.image.0 * tile.image.1),
+            Some(tile) => (tile.elem, tile.image.0.saturating_mul(tile.image.1)),
             None => return,
         },
     };
@@ -55,7 +55,7 @@ pub(super) fn ldmatrix(func: &Func, op: Op, found: &mut Diagnostics) {
     {
         return found.push(error(func, op, "scope", "`mma.ldmatrix` loads factors, not accumulators".to_string()));
     }
-    let bytes = elements * i64::from(elem.bytes());
+    let bytes = elements.saturating_mul(i64::from(elem.bytes()));
     if !matches!(bytes, 128 | 256 | 512) {
         let text = format!("`mma.ldmatrix` loads 1, 2 or 4 matrices of 128 bytes, not {bytes} bytes");
         found.push(error(func, op, "extent", text));

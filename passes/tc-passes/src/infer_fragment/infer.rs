@@ -66,7 +66,8 @@ fn plan(func: &Func, tiles: Tiles) -> Result<Plan, Diagnostic> {
     agree(func, &tiles, &words, fragment)?;
     let (rows, cols) = fragment.image();
     let last = tiles.last_two();
-    if last[0] % rows != 0 || last[1] % cols != 0 {
+    let holds = |all: i64, one: i64| one > 0 && all % one == 0;
+    if !holds(last[0], rows) || !holds(last[1], cols) {
         let text =
             format!("`{name}` ends in {} x {} elements, which are no tiles of {rows} x {cols}", last[0], last[1]);
         let at = words.first().map_or(tiles.alloc, |word| word.op);
