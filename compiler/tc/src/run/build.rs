@@ -7,7 +7,7 @@
 use super::cases::{Case, calls, is_operator};
 use crate::compiler::Compiler;
 use crate::failure::Failure;
-use tc_dialects::{algebra, forms};
+use tc_dialects::{algebra, forms, te};
 use tc_ir::verify::is_threaded;
 use tc_ir::walk::all_ops;
 use tc_ir::{AttrData, Func, Module};
@@ -121,8 +121,12 @@ impl Compiler {
         }
         add_callees(module, &mut built.module);
         if let Some(pipeline) = self.rest(&built.module, gpu)? {
+            let is_intrinsic = |item: &&Func| item.header.opcode == te::INTRIN;
+            built.module.items.extend(module.items.iter().filter(is_intrinsic).cloned());
             let report = self.run(&mut built.module, &pipeline)?;
             built.remarks = report.diagnostics;
+            // What an intrinsic stands for is in the program now.
+            built.module.items.retain(|item| !is_intrinsic(&item));
         }
         if is_operator(item)
             && let Some(module) = self.read_back(&built.module, &format!("<{}>", case.name(module)))
