@@ -138,6 +138,7 @@ fn by_definition(
         cells: report.cells,
         inputs: report.inputs,
         sampled: report.sampled,
+        in_tf32: report.in_tf32,
         difference: report.difference,
         new_findings: report.findings.iter().filter(|finding| finding.kind.is_error()).cloned().collect(),
     })

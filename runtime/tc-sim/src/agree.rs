@@ -26,6 +26,8 @@ pub struct AgreeReport {
     pub inputs: u32,
     /// Only some blocks were run.
     pub sampled: bool,
+    /// Factors are rounded to tf32, by design: so much more was allowed.
+    pub in_tf32: bool,
     /// The first cell where they differ.
     pub difference: Option<Difference>,
     /// Findings of the second version, of kinds that the first has none of.
@@ -43,6 +45,7 @@ impl AgreeReport {
         self.cells += other.cells;
         self.inputs += other.inputs;
         self.sampled |= other.sampled;
+        self.in_tf32 |= other.in_tf32;
         self.difference = self.difference.take().or(other.difference);
         self.new_findings.extend(other.new_findings);
     }
@@ -57,7 +60,10 @@ impl fmt::Display for AgreeReport {
             return write!(f, "a new finding: {}", finding.diagnostic.message);
         }
         write!(f, "agreed on {} cells of {} inputs", self.cells, self.inputs)?;
-        if self.sampled { write!(f, ", blocks sampled") } else { Ok(()) }
+        if self.sampled {
+            write!(f, ", blocks sampled")?;
+        }
+        if self.in_tf32 { write!(f, ", as far as tf32 tells") } else { Ok(()) }
     }
 }
 
@@ -80,6 +86,7 @@ pub fn agree(before: &Module, after: &Module, name: &str, options: &CheckOptions
                 cells: report.cells,
                 inputs: report.inputs,
                 sampled: report.sampled,
+                in_tf32: report.in_tf32,
                 difference: report.difference.clone(),
                 new_findings: errors.cloned().collect(),
             })
@@ -102,7 +109,7 @@ fn operators(before: &Module, after: &Module, name: &str, options: &CheckOptions
     // This is asked around every pass: it may cost a part of what a check may.
     let less = CheckOptions { sample_above: options.sample_above / 8, ..options.clone() };
     let cells = cells_to_judge(&first, &less);
-    let mut report = AgreeReport { sampled: cells.is_some(), ..AgreeReport::default() };
+    let mut report = AgreeReport { sampled: cells.is_some(), in_tf32: tolerance.in_tf32, ..AgreeReport::default() };
     for round in Round::all(options, tolerance) {
         let tensors = round.inputs(&inputs);
         let one = first.evaluate_with(&tensors, cells.as_deref(), !round.is_integers())?;
@@ -169,7 +176,7 @@ fn programs(before: &Module, after: &Module, name: &str, options: &CheckOptions)
     }
     let params = Params::of(before, first, options)?;
     let tolerance = Tolerance::of(&with_callees(before, first), &with_callees(after, second), params.n_terms);
-    let mut report = AgreeReport::default();
+    let mut report = AgreeReport { in_tf32: tolerance.in_tf32, ..AgreeReport::default() };
     for round in Round::all(options, tolerance) {
         let args = params.args(&round);
         let run_options = options.run_options(&round);

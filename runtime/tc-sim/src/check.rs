@@ -97,6 +97,8 @@ pub struct CheckReport {
     pub undefined: Option<Box<Diagnostic>>,
     /// Only some blocks were run, or only some cells compared.
     pub sampled: bool,
+    /// Factors are rounded to tf32, by design: so much more was allowed.
+    pub in_tf32: bool,
     /// Steps done, the definition's included.
     pub steps: u64,
     /// The time it took.
@@ -122,6 +124,7 @@ impl CheckReport {
         self.findings.merge(other.findings, limits.findings);
         self.undefined = self.undefined.take().or(other.undefined);
         self.sampled |= other.sampled;
+        self.in_tf32 |= other.in_tf32;
         self.steps += other.steps;
         self.wall_time += other.wall_time;
     }
@@ -213,7 +216,7 @@ pub fn check_against_definition(
     }
     let expected = with_callees(definition, defined.func());
     let tolerance = Tolerance::of(&expected, &with_callees(module, func), defined.n_terms());
-    let mut report = CheckReport::default();
+    let mut report = CheckReport { in_tf32: tolerance.in_tf32, ..CheckReport::default() };
     for round in Round::all(options, tolerance) {
         let tensors = round.inputs(&inputs);
         let args: Vec<Arg> =

@@ -59,7 +59,7 @@ impl<'m> Oracle<'m> {
         let expected = with_callees(definition, defined.func());
         let tolerance = Tolerance::of(&expected, &with_callees(module, func), defined.n_terms());
         let cells = cells_to_judge(&defined, options);
-        let report = CheckReport { sampled: cells.is_some(), ..CheckReport::default() };
+        let report = CheckReport { sampled: cells.is_some(), in_tf32: tolerance.in_tf32, ..CheckReport::default() };
         Ok(Oracle { defined, tolerance, options: options.clone(), cells, report, start: Instant::now() })
     }
 

@@ -11,10 +11,15 @@
 //! The worst case grows with `n`, rounding errors as they come with `sqrt(n)` (Higham and Mary 2019, "A new approach to
 //! probabilistic rounding error analysis"). Where only integers come in and the program only adds, multiplies and
 //! compares, every order gives the same as long as `m` is an integer that the type holds: then nothing is allowed.
+//!
+//! Where numbers differ by design, because factors are rounded to tf32 in either of the two, each factor is off by
+//! `2^-11` of itself at most, whatever `n` is: `4 * 2^-11 * m` comes on top, enough for two such products in a row.
+//! Integers up to 2^11 are not rounded, and if one above that comes in then `m` is above it as well.
 
 use crate::cell::{self, Cell};
 use crate::inputs::mantissa;
-use tc_dialects::{arith, te, tir};
+use tc_dialects::fragment::Fragment;
+use tc_dialects::{arith, mma, te, tir, wmma};
 use tc_ir::walk::all_ops;
 use tc_ir::{AttrData, Elem, Func, Module, Opcode, keys};
 
@@ -27,18 +32,28 @@ pub(crate) struct Tolerance {
     pub(crate) is_integral: bool,
     /// The terms that a cell is summed from.
     pub(crate) n_terms: u64,
+    /// Factors are rounded to tf32.
+    pub(crate) in_tf32: bool,
 }
 
 impl Tolerance {
     /// Between what is expected and what is found. Only what is expected says how coarse rounding may be.
     pub(crate) fn of(expected: &[&Func], found: &[&Func], n_terms: u64) -> Tolerance {
-        let mut tolerance = Tolerance { bits: 53, is_integral: true, n_terms };
+        let mut tolerance = Tolerance { bits: 53, is_integral: true, n_terms, in_tf32: false };
         for (func, counts) in expected.iter().map(|func| (func, true)).chain(found.iter().map(|func| (func, false))) {
             for op in all_ops(func) {
                 let computes = func.opcode(op).dialect() == arith::ADD.dialect() && func.opcode(op) != arith::CONSTANT;
+                if let Some([sum, factor]) = product_of(func, op) {
+                    tolerance.in_tf32 |= matches!(factor, Elem::F32 | Elem::TF32);
+                    if counts && sum.is_float() {
+                        tolerance.bits = tolerance.bits.min(mantissa(sum));
+                    }
+                }
                 for value in func.results(op) {
                     let float = func.value_scalar(value).map(|scalar| scalar.elem).filter(|elem| elem.is_float());
-                    if let (Some(elem), true) = (float, counts && (computes || func.opcode(op) == te::REDUCE)) {
+                    if float == Some(Elem::TF32) {
+                        tolerance.in_tf32 |= computes;
+                    } else if let (Some(elem), true) = (float, counts && (computes || func.opcode(op) == te::REDUCE)) {
                         tolerance.bits = tolerance.bits.min(mantissa(elem));
                     }
                     tolerance.is_integral &= float.is_none() || keeps_integers(func, op, func.opcode(op));
@@ -51,12 +66,25 @@ impl Tolerance {
     /// The allowed difference for a cell of magnitude `mag`; integers came in if `integers` says so.
     pub(crate) fn bound(&self, mag: f64, integers: bool) -> f64 {
         let u = 0.5f64.powi(self.bits as i32);
-        if integers && self.is_integral && mag <= 2f64.powi(self.bits as i32) {
+        let exact = if self.in_tf32 { self.bits.min(mantissa(Elem::TF32)) } else { self.bits };
+        if integers && self.is_integral && mag <= 2f64.powi(exact as i32) {
             return 0.0;
         }
-        let bound = 8.0 * (1.0 + (self.n_terms as f64).sqrt()) * u * mag;
+        let of_factors = if self.in_tf32 { 4.0 * 0.5f64.powi(mantissa(Elem::TF32) as i32) } else { 0.0 };
+        let bound = (8.0 * (1.0 + (self.n_terms as f64).sqrt()) * u + of_factors) * mag;
         if bound.is_nan() { f64::INFINITY } else { bound }
     }
+}
+
+/// The types of the sum and of the factors, if `op` multiplies tiles.
+fn product_of(func: &Func, op: tc_ir::Op) -> Option<[Elem; 2]> {
+    let &[sum, factor, ..] = func.operands(op) else { return None };
+    let is_product = matches!(func.opcode(op), wmma::MMA | mma::SYNC);
+    let elem = |place| {
+        let (elem, _, _) = tir::place_type(func, place)?;
+        func.as_scalar(elem).map(|scalar| scalar.elem).or_else(|| Some(Fragment::of(func, elem)?.elem))
+    };
+    is_product.then(|| Some([elem(sum)?, elem(factor)?]))?
 }
 
 /// Is the result an integer wherever the operands are?

@@ -38,6 +38,7 @@ fn check(checked: &Checked) -> Value {
         "cells": checked.cells,
         "inputs": checked.inputs,
         "sampled": checked.sampled,
+        "in_tf32": checked.in_tf32,
         // An error that is no number has none in JSON either.
         "max_abs_err": checked.max_abs_err,
         "max_rel_err": checked.max_rel_err,

@@ -67,6 +67,9 @@ pub(crate) fn render(rows: &[Row], device: &str, check: bool, bench: bool) -> St
     if rows.iter().any(|row| row.checked.as_ref().is_some_and(|checked| checked.sampled)) {
         text.push_str("; sampled: too large for all blocks and cells, so some that the seed chooses");
     }
+    if rows.iter().any(|row| row.checked.as_ref().is_some_and(|checked| checked.in_tf32)) {
+        text.push_str("; tf32: factors are rounded to 11 bits, and as much is allowed");
+    }
     text.push('\n');
     text.extend(rows.iter().filter_map(point));
     text
@@ -99,6 +102,7 @@ fn checked_cells(checked: &Checked) -> [String; 4] {
     } else {
         format!("{:.1e}", checked.max_abs_err)
     };
+    let error = if checked.in_tf32 { format!("{error} (tf32)") } else { error };
     [cells, error, verdict(checked.races, "race").to_string(), verdict(checked.bounds, "violated").to_string()]
 }
 
@@ -228,6 +232,7 @@ mod tests {
             cells: Some(64),
             inputs: 2,
             sampled,
+            in_tf32: false,
             max_abs_err: if sampled { 1.25e-7 } else { 0.0 },
             max_rel_err: 0.0,
             races: Some(races),

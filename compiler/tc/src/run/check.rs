@@ -69,11 +69,13 @@ pub struct Checked {
     pub inputs: u32,
     /// Not all blocks were run, or not all cells compared.
     pub sampled: bool,
+    /// Factors are rounded to tf32, by design: so much more was allowed.
+    pub in_tf32: bool,
     /// The greatest absolute difference from the definition.
     pub max_abs_err: f64,
     /// The greatest relative one, where the definition gives something else than 0.
     pub max_rel_err: f64,
-    /// Races and divergent barriers; `None` where accesses are not seen.
+    /// Races, what threads do not do together, and copies under way that are accessed; `None` where accesses are not seen.
     pub races: Option<Verdict>,
     /// Accesses out of bounds, misaligned, or of what nobody wrote; `None` where accesses are not seen.
     pub bounds: Option<Verdict>,
@@ -152,7 +154,13 @@ pub fn check(
 fn summary(report: &CheckReport, compared: bool, sees_accesses: bool) -> Checked {
     let count = |kinds: &[FindingKind]| kinds.iter().map(|&kind| report.findings.count(kind)).sum::<u64>();
     let races = match (
-        count(&[FindingKind::Race, FindingKind::DivergentBarrier, FindingKind::DivergentShuffle]),
+        count(&[
+            FindingKind::Race,
+            FindingKind::UnderWay,
+            FindingKind::DivergentBarrier,
+            FindingKind::DivergentShuffle,
+            FindingKind::DivergentWarp,
+        ]),
         report.same_value_races,
     ) {
         (0, 0) => Verdict::Clean,
@@ -173,6 +181,7 @@ fn summary(report: &CheckReport, compared: bool, sees_accesses: bool) -> Checked
         cells: compared.then(|| report.cells / u64::from(report.inputs.max(1))),
         inputs: report.inputs,
         sampled: report.sampled,
+        in_tf32: report.in_tf32,
         max_abs_err: report.max_abs_err,
         max_rel_err: report.max_rel_err,
         races: seen(races),
@@ -185,20 +194,24 @@ fn summary(report: &CheckReport, compared: bool, sees_accesses: bool) -> Checked
 
 /// Findings from the cause to what follows of it: without a barrier threads read what nobody wrote yet, and compute
 /// something else.
-const CAUSES_FIRST: [FindingKind; 5] = [
+const CAUSES_FIRST: [FindingKind; 7] = [
     FindingKind::DivergentBarrier,
     FindingKind::DivergentShuffle,
+    FindingKind::DivergentWarp,
+    FindingKind::UnderWay,
     FindingKind::OutOfBounds,
     FindingKind::Misaligned,
     FindingKind::Race,
 ];
 
-/// What was found, the worst first. A race in which nothing can go wrong is still worth a warning; remarks are not
-/// repeated here. What has no place of its own is shown `at` the program; `with` tells the sizes that it was run at.
+/// What was found, the worst first. A race in which nothing can go wrong is still worth a warning, and so is a copy that
+/// nobody waits for; remarks are not repeated here. What has no place of its own is shown `at` the program; `with` tells
+/// the sizes that it was run at.
 fn findings(report: &CheckReport, at: &Location, with: &str) -> Diagnostics {
     let mut list = report.diagnostics();
     for found in &mut list {
-        if found.code == FindingKind::SameValueRace.code() {
+        let is_suspicious = [FindingKind::SameValueRace, FindingKind::NotAwaited];
+        if is_suspicious.iter().any(|kind| found.code == kind.code()) {
             found.severity = Severity::Warning;
         }
         if found.location == Location::None {

@@ -14,16 +14,6 @@ pub(super) enum Addr {
     Each,
 }
 
-impl Addr {
-    /// The cell of a lane, whose own are in `addrs`.
-    pub(super) fn of(self, addrs: &[usize], lane: usize) -> usize {
-        match self {
-            Addr::One(cell) => cell,
-            Addr::Each => addrs[lane],
-        }
-    }
-}
-
 /// An access in progress: the op, its buffer, the component at hand.
 #[derive(Clone, Copy)]
 pub(crate) struct At<'a> {

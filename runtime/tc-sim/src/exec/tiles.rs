@@ -9,7 +9,6 @@ use crate::code::{NO_REG, Space};
 use crate::finding::FindingKind;
 use crate::memory::Tiles;
 use crate::warp::{Memory, Operand, WarpInstr, WarpOp};
-use std::mem;
 
 /// Pointers to tiles in memory start at multiples of so many bytes.
 const TILE_BYTES: usize = 32;
@@ -390,64 +389,5 @@ fn write_tile(tiles: &mut Tiles, (warp, start): (usize, usize), operand: &Operan
         if !matrices.mags.is_empty() {
             tiles.mags[place] = matrices.mags[warp * operand.size + nth];
         }
-    }
-}
-
-impl Group {
-    /// Loads elements of tiles one by one, as plain loops do.
-    pub(super) fn load_tiles(
-        &mut self,
-        at: At<'_>,
-        idx: usize,
-        addr: Addr,
-        (value, mags): (&mut [Cell], &mut [Cell]),
-        launch: &Launch<'_>,
-        block: &mut BlockState,
-    ) {
-        let live = mem::take(&mut self.live);
-        for_lanes(&live, |lane| {
-            let tiles = &self.tiles[idx];
-            let place = self.warp_of(lane) * tiles.n + addr.of(&self.addrs, lane);
-            value[lane] = tiles.cells[place];
-            if !mags.is_empty() {
-                mags[lane] = tiles.mags[place];
-            }
-            if !tiles.written[place] {
-                self.report_access(FindingKind::Uninitialised, at, lane, launch, block);
-            }
-        });
-        self.live = live;
-    }
-
-    /// Stores elements of tiles one by one. All lanes of a warp that store one element by one op must agree on it.
-    pub(super) fn store_tiles(
-        &mut self,
-        at: At<'_>,
-        idx: usize,
-        addr: Addr,
-        (value, mags): (&[Cell], &[Cell]),
-        launch: &Launch<'_>,
-        block: &mut BlockState,
-    ) {
-        let of = |cells: &[Cell], lane: usize| if cells.len() == 1 { cells[0] } else { cells[lane] };
-        let live = mem::take(&mut self.live);
-        for_lanes(&live, |lane| {
-            let new = of(value, lane);
-            let place = self.warp_of(lane) * self.tiles[idx].n + addr.of(&self.addrs, lane);
-            let tiles = &mut self.tiles[idx];
-            let old = mem::replace(&mut tiles.cells[place], new);
-            tiles.written[place] = true;
-            if !mags.is_empty() {
-                tiles.mags[place] = of(mags, lane);
-            }
-            if value.len() == 1 {
-                return;
-            }
-            let other = block.duplicates.get_or_insert(place as u64, lane as u32) as usize;
-            if other != lane && old != new {
-                self.report_one_op(at, [other, lane], false, launch, block);
-            }
-        });
-        self.live = live;
     }
 }
