@@ -5,7 +5,7 @@
 //! other side of [`FLAT`]: what must run before buffers are flattened.
 
 use crate::tir::{self, LoopKind};
-use crate::{arith, sched, te};
+use crate::{arith, fragment, sched, te};
 use tc_ir::form::{Form, Rule};
 use tc_ir::types::ElemKind;
 use tc_ir::verify::{has_flag, is_threaded};
@@ -29,8 +29,8 @@ pub static MULTI_DIMENSIONAL: Form = Form {
 /// A program whose buffers all have one dimension.
 pub static FLAT: Form = Form {
     name: "flat",
-    summary: "A program whose buffers all have one dimension, compact, with references to elements only.",
-    rules: &[NO_OPERATORS, ONE_DIMENSION, FLAT_REFERENCES],
+    summary: "A program whose buffers all have one dimension, compact, with references to elements and stretches only.",
+    rules: &[NO_OPERATORS, ONE_DIMENSION, FLAT_REFERENCES, NO_MARKS, NO_SWIZZLE],
 };
 
 /// A program whose on-chip buffers stand at the head of their kernel.
@@ -55,6 +55,9 @@ pub static DEVICE: Form = Form {
         NO_OPERATORS,
         ONE_DIMENSION,
         FLAT_REFERENCES,
+        NO_MARKS,
+        NO_SWIZZLE,
+        NO_TILES,
         KNOWN_OPS,
         NO_INDEX,
         NO_LIKELY,
@@ -186,9 +189,32 @@ const NO_STAGES: Rule = op_rule("no-stages", "No buffer waits for copies that we
     if func.opcode(op) != tir::ALLOC || !is_device(func) {
         return None;
     }
-    let stages = func.int_of(op, keys::STAGES)?;
     let name = func.value_text(func.result(op)?);
+    if func.attr_of(op, keys::ASYNC).is_some() {
+        return Some(format!("the asynchronous copies to `{name}` were not made"));
+    }
+    let stages = func.int_of(op, keys::STAGES)?;
     Some(format!("the {stages} stages of `{name}` were not carried out"))
+});
+
+const NO_MARKS: Rule = op_rule("no-marks", "No loop waits for an intrinsic to take its place.", |func, op| {
+    let mark = func.attr_of(op, keys::TENSORIZE).filter(|_| func.opcode(op) == tir::FOR)?;
+    Some(format!("the directive `tensorize` of this loop, with `{}`, was not carried out", func.show_attr(mark)))
+});
+
+const NO_SWIZZLE: Rule = op_rule("no-swizzle", "No buffer waits for its positions to be mixed.", |func, op| {
+    func.attr_of(op, keys::SWIZZLE).filter(|_| func.opcode(op) == tir::ALLOC)?;
+    Some(format!("the swizzle of `{}` was not carried out", func.value_text(func.result(op)?)))
+});
+
+const NO_TILES: Rule = op_rule("no-tiles", "A tile of a warp is a fragment, or lies in registers.", |func, op| {
+    if func.opcode(op) != tir::ALLOC || !is_device(func) {
+        return None;
+    }
+    let value = func.result(op)?;
+    let (elem, _, scope) = func.as_shaped(func.value_type(value))?;
+    fragment::scope_use(func.text(scope?)).filter(|_| fragment::Fragment::of(func, elem).is_none())?;
+    Some(format!("the tiles of `{}` are still made of numbers", func.value_text(value)))
 });
 
 const NO_FLOOR_DIVISION: Rule =

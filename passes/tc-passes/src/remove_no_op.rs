@@ -7,7 +7,8 @@
 //! # Output form
 //!
 //! As it came, without: loops and conditionals whose bodies do nothing; loops that run never; stores of an element to
-//! itself; stores to a buffer that the function made and nothing reads, with the buffer.
+//! itself; stores to a buffer that the function made and nothing reads, with the buffer. What fills a tile, loads or
+//! copies one, or adds a product to it, is such a store too.
 //!
 //! # Example
 //!
@@ -35,11 +36,12 @@
 
 use crate::analysis::dead::erase_dead;
 use crate::analysis::structure::collapse_loop;
+use rustc_hash::FxHashMap;
 use tc_dialects::tir;
 use tc_ir::rewrite::rewrite_ops;
 use tc_ir::uses::Uses;
 use tc_ir::walk::all_ops;
-use tc_ir::{Func, Op, Rewriter, effects};
+use tc_ir::{Func, Op, Rewriter, Value, effects};
 use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
 
 tc_pass::options! {
@@ -97,8 +99,12 @@ fn collapse_empty(rw: &mut Rewriter<'_>, op: Op) {
 
 fn useless_stores(func: &Func) -> Vec<Op> {
     let uses = Uses::of(func);
+    let mut unread = FxHashMap::default();
     all_ops(func)
-        .filter(|&op| func.opcode(op) == tir::STORE && (stores_itself(func, op) || is_never_read(func, &uses, op)))
+        .filter(|&op| match func.opcode(op) {
+            tir::STORE => stores_itself(func, op) || fills_unread(func, &uses, &mut unread, op),
+            _ => only_writes(func, op) && fills_unread(func, &uses, &mut unread, op),
+        })
         .collect()
 }
 
@@ -114,9 +120,46 @@ fn stores_itself(func: &Func, store: Op) -> bool {
     between.all(|op| effects::summary(func, op).only_reads())
 }
 
-/// Is the stored-to buffer made here, and used by nothing but stores to it?
-fn is_never_read(func: &Func, uses: &Uses, store: Op) -> bool {
-    let buffer = func.operand(store, 0);
-    let made_here = func.def_op(buffer).is_some_and(|op| func.opcode(op) == tir::ALLOC);
-    made_here && uses.of_value(buffer).iter().all(|user| func.opcode(user.op) == tir::STORE && user.idx == 0)
+/// Is all that `op` does to write one place, by what it reads from others or from there?
+fn only_writes(func: &Func, op: Op) -> bool {
+    let effect = func.row(op).effect;
+    let known = !(effect.unknown || effect.synchronises || effect.allocates || func.row(op).terminator);
+    known && func.n_results(op) == 0 && func.op_regions(op).is_empty() && written(func, op).is_some()
+}
+
+/// The one place that `op` writes.
+fn written(func: &Func, op: Op) -> Option<Value> {
+    let places = effects::accesses(func, op);
+    let mut written = places.into_iter().filter(|(_, access)| access.writes()).map(|(place, _)| place);
+    written.next().filter(|_| written.next().is_none())
+}
+
+/// Is the buffer that `op` writes made here, and used by nothing but what only writes it?
+fn fills_unread(func: &Func, uses: &Uses, unread: &mut FxHashMap<Value, bool>, op: Op) -> bool {
+    let Some(place) = written(func, op) else { return false };
+    let buffer = effects::root_buffer(func, place);
+    let is_alloc = func.def_op(buffer).is_some_and(|made| func.opcode(made) == tir::ALLOC);
+    is_alloc && *unread.entry(buffer).or_insert_with(|| is_never_read(func, uses, buffer))
+}
+
+fn is_never_read(func: &Func, uses: &Uses, buffer: Value) -> bool {
+    let mut pending = vec![buffer];
+    while let Some(place) = pending.pop() {
+        for user in uses.of_value(place) {
+            match func.opcode(user.op) {
+                tir::REF | tir::REGION if user.idx == 0 => pending.extend(func.results(user.op)),
+                tir::STORE if user.idx == 0 => {}
+                _ if only_writes(func, user.op) && func.operand(user.op, user.idx) == place => {
+                    // A product adds to what it reads, and reads no other place that is written.
+                    let is_written = written(func, user.op) == Some(place);
+                    let once = func.operands(user.op).iter().filter(|&&operand| operand == place).count() == 1;
+                    if !is_written || !once {
+                        return false;
+                    }
+                }
+                _ => return false,
+            }
+        }
+    }
+    true
 }

@@ -84,6 +84,12 @@ fn if_lighter(az: &Analyzer, form: &Linear, next: Option<Linear>) -> Option<Line
     next.filter(|next| next.weight(&az.pool) < form.weight(&az.pool))
 }
 
+/// A replacement that leaves fewer terms. One that does not would put `x` and one of its digits `x/c` and `x%c` in the
+/// place of both, which say more: they are small, and no multiple of one is a multiple of the other.
+fn if_shorter(form: &Linear, next: Linear) -> Option<Linear> {
+    (next.terms.len() < form.terms.len()).then_some(next)
+}
+
 fn div_times_plus_mod(az: &mut Analyzer, form: &Linear) -> Option<Linear> {
     form.terms.iter().find_map(|term| {
         let (x, c) = by_constant(az, term.atom, BinaryOp::FloorDiv)?;
@@ -93,8 +99,8 @@ fn div_times_plus_mod(az: &mut Analyzer, form: &Linear) -> Option<Linear> {
         let times = term.coef / c;
         let rest = remainder_form(az, x, c)?;
         let x = az.linear_of(x)?;
-        let next = without(az, form, term)?.plus(&az.pool, &rest, times.checked_neg()?)?.plus(&az.pool, &x, times);
-        if_lighter(az, form, next)
+        let next = without(az, form, term)?.plus(&az.pool, &rest, times.checked_neg()?)?.plus(&az.pool, &x, times)?;
+        if_shorter(form, next)
     })
 }
 
@@ -119,8 +125,7 @@ fn minus_mod(az: &mut Analyzer, form: &Linear) -> Option<Linear> {
         let x = az.linear_of(x)?;
         let factor = term.coef.checked_mul(c)?.checked_neg()?;
         let next = without(az, form, term)?.plus(&az.pool, &x, term.coef)?.plus(&az.pool, &quotient, factor)?;
-        // Where `x` was not there to go, the sum would hold it and the quotient in the place of two digits of it.
-        (next.terms.len() < form.terms.len()).then_some(next)
+        if_shorter(form, next)
     })
 }
 

@@ -1,7 +1,7 @@
 //! Control flow that is known: what replaces it.
 
 use tc_dialects::tir::{self, LoopKind};
-use tc_ir::{Func, Op, Rewriter, Value};
+use tc_ir::{Func, Op, Rewriter, Value, keys};
 
 /// Puts the branch that the condition takes in the place of the conditional `op`.
 pub(crate) fn collapse_branch(rw: &mut Rewriter<'_>, op: Op, truth: bool) {
@@ -28,7 +28,13 @@ pub(crate) fn runs_in_order(func: &Func, op: Op) -> bool {
     )
 }
 
-/// Puts what it comes to in the place of a loop with literal bounds that runs never or once.
+/// Does the loop `op` stand for an intrinsic, which a pass is yet to put in its place?
+pub(crate) fn is_marked(func: &Func, op: Op) -> bool {
+    func.opcode(op) == tir::FOR && func.attr_of(op, keys::TENSORIZE).is_some()
+}
+
+/// Puts what it comes to in the place of a loop with literal bounds that runs never or once. A loop that stands for an
+/// intrinsic is kept, though it may run once.
 pub(crate) fn collapse_loop(rw: &mut Rewriter<'_>, op: Op) {
     let func = rw.func();
     let (lo, hi) = (func.operand(op, 0), func.operand(op, 1));
@@ -39,7 +45,7 @@ pub(crate) fn collapse_loop(rw: &mut Rewriter<'_>, op: Op) {
     if first >= end {
         let inits = func.operands(op)[2..].to_vec();
         rw.replace_op(op, &inits);
-    } else if first.checked_add(1) == Some(end) {
+    } else if first.checked_add(1) == Some(end) && !is_marked(func, op) {
         run_once(rw, op, lo);
     }
 }

@@ -2,13 +2,14 @@
 
 use super::{HINT, Options};
 use crate::analysis::launch::{Nest, nest_of};
+use crate::analysis::structure::is_marked;
 use crate::analysis::uniform::Uniform;
 use indexmap::IndexSet;
 use tc_arith::{BinaryOp, Expr, Node, SymInterval, Var};
 use tc_dialects::algebra::{Algebra, const_extent};
 use tc_dialects::tir::{self, LoopKind};
 use tc_dialects::{arith, gpu};
-use tc_ir::walk::{is_inside, ops_under};
+use tc_ir::walk::{ancestors, is_inside, ops_under};
 use tc_ir::{AttrData, Def, Func, Op, Value, keys};
 
 /// Where a loop is divided.
@@ -45,13 +46,18 @@ pub(super) fn is_candidate(func: &Func, op: Op, options: &Options) -> bool {
         Some(LoopKind::Launch(coordinate)) => !coordinate.is_thread(),
         _ => false,
     };
-    let divisible = divisible && !reduces_across(func, op);
+    let divisible = divisible && !reduces_across(func, op) && !is_tied_to_a_mark(func, op);
     if !divisible || is_hinted(func, op) {
         return divisible;
     }
     (options.partition_const_loop || const_extent(func, op).is_none())
         && !conditions(func, op, false).is_empty()
         && !fills_ahead(func, op)
+}
+
+/// Is the loop one that stands for an intrinsic, or inside of one? What is matched against it is the whole nest.
+fn is_tied_to_a_mark(func: &Func, op: Op) -> bool {
+    is_marked(func, op) || ancestors(func, op).any(|outer| is_marked(func, outer))
 }
 
 /// Do threads meet at a reduction under the loop? They do so in one place, whatever part of the loop they are in.

@@ -5,10 +5,10 @@ use crate::analysis::launch::Nest;
 use crate::analysis::uniform::Uniform;
 use rustc_hash::FxHashMap;
 use tc_dialects::algebra::is_launch;
-use tc_dialects::tir;
+use tc_dialects::{gpu, tir};
 use tc_ir::uses::Uses;
 use tc_ir::walk::{ancestors, ops_under};
-use tc_ir::{Func, Op, Value};
+use tc_ir::{Func, Op, Value, keys};
 
 /// A stretch of the program, by the numbers of its ops; `None` where the buffer is not used.
 pub(super) type Life = Option<(usize, usize)>;
@@ -33,20 +33,39 @@ pub(super) fn of(func: &Func, nest: Op, buffers: &[Buffer]) -> Vec<Life> {
             }
         }
     }
+    // All of the loops and conditionals around an access in which no barrier can stand.
+    let whole = |op: Op| {
+        let outer = ancestors(func, op).take_while(|&outer| outer != nest);
+        let whole = outer.filter(|&outer| !is_passed_by_all(func, &uniform, outer)).last().unwrap_or(op);
+        stretches.get(&whole).copied()
+    };
+    let waits: Vec<Op> = ops
+        .iter()
+        .copied()
+        .filter(|&op| func.opcode(op) == gpu::WAIT_GROUP && func.int_of(op, keys::PENDING) == Some(0))
+        .collect();
     let life = |buffer: &Buffer| {
         let mut life: Life = None;
         for user in users(func, &uses, buffer.value) {
-            let whole = ancestors(func, user)
-                .take_while(|&outer| outer != nest)
-                .filter(|&outer| !is_passed_by_all(func, &uniform, outer))
-                .last()
-                .unwrap_or(user);
-            let Some(&(from, to)) = stretches.get(&whole) else { continue };
+            let Some((from, mut to)) = whole(user) else { continue };
+            if func.opcode(user) == gpu::COPY_ASYNC {
+                // What is copied arrives when the thread waits for all, if it does.
+                let arrives =
+                    waits.iter().find(|&&wait| stretches[&wait] > stretches[&user] && follows(func, user, wait));
+                let end = arrives.and_then(|&wait| whole(wait)).map_or(ops.len().saturating_sub(1), |(_, end)| end);
+                to = to.max(end);
+            }
             life = Some(life.map_or((from, to), |(first, last)| (first.min(from), last.max(to))));
         }
         life
     };
     buffers.iter().map(life).collect()
+}
+
+/// Does a thread that runs `op` come to `later` too? It stands behind, in a region around.
+fn follows(func: &Func, op: Op, later: Op) -> bool {
+    let home = func.region_of(later);
+    func.region_of(op) == home || ancestors(func, op).any(|outer| func.region_of(outer) == home)
 }
 
 /// Do the threads of a block go through `op` together and once, so that a barrier may stand inside it?

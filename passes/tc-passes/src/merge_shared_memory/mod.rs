@@ -38,9 +38,10 @@
 //!    too many bytes for memory of fixed size. Where there is one buffer only and it may stay, nothing is done.
 //! 2. The life of a buffer goes from its first access to its last one. An access in a loop, or under a condition that
 //!    differs between threads, counts for all of that loop or conditional: the next iteration may read what this one wrote,
-//!    and no barrier can stand inside.
+//!    and no barrier can stand inside. What an asynchronous copy writes is in use until its thread waits for all copies.
 //! 3. Take the buffers by size, the largest first, and give each the smallest gap that it fits into, among the buffers
-//!    placed already whose lives meet its own. Each starts at a multiple of its alignment, 16 bytes at least.
+//!    placed already whose lives meet its own. Each starts at a multiple of its alignment, 16 bytes at least, 128 where its
+//!    positions are swizzled.
 //! 4. Make the pool, in `shared` if that suffices and no buffer asks for `shared.dyn`, and views in the place of the
 //!    allocs.
 //!
@@ -89,6 +90,10 @@ pub const INFO: PassInfo = PassInfo {
 
 /// The alignment in bytes that buffers have unless they say otherwise.
 const DEFAULT_ALIGNMENT: u64 = 16;
+
+/// The bytes of all banks of shared memory, side by side: a swizzled buffer that starts at a multiple of these has its rows
+/// in the banks that were meant.
+const ALL_BANKS: u64 = 128;
 
 /// The pass.
 pub struct MergeSharedMemory {
@@ -149,7 +154,8 @@ impl MergeSharedMemory {
             let bytes = u64::try_from(tir::view_bytes(func, value)?).ok()?;
             let natural = func.as_scalar(elem).map_or(1, |scalar| u64::from(scalar.bytes()).next_power_of_two());
             let declared = func.int_of(alloc, keys::ALIGN).and_then(|align| u64::try_from(align).ok()).unwrap_or(1);
-            let align = natural.max(declared).max(DEFAULT_ALIGNMENT);
+            let swizzled = func.attr_of(alloc, keys::SWIZZLED).map_or(1, |_| ALL_BANKS);
+            let align = natural.max(declared).max(swizzled).max(DEFAULT_ALIGNMENT);
             buffers.push(Buffer { alloc, value, bytes, align, dynamic });
         }
         let fixed = buffers.iter().filter(|buffer| !buffer.dynamic);

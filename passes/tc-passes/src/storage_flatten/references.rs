@@ -4,9 +4,9 @@
 //! takes it, it names a tile whose rows are `stride` apart, and becomes one to the tile's first element.
 
 use super::strides::{Plan as All, mul};
-use indexmap::{IndexMap, IndexSet};
+use indexmap::IndexMap;
 use tc_dialects::fragment::{self, Fragment, Layout, Use as Part};
-use tc_dialects::{tir, wmma};
+use tc_dialects::{mma, tir, wmma};
 use tc_ir::uses::{Use, Uses};
 use tc_ir::walk::all_ops;
 use tc_ir::{Attr, AttrData, Func, Op, TypeData, keys};
@@ -19,15 +19,24 @@ pub(super) struct Plan {
     pub(super) stretches: IndexMap<Op, Attr>,
     /// Those that some op takes for the first element of what they name; what else takes them is told by `stretches`.
     pub(super) firsts: IndexMap<Op, Vec<Use>>,
-    /// Whole buffers that an op takes for their first element.
-    pub(super) buffers: IndexSet<(Op, usize)>,
+    /// Whole buffers that an op takes for their first element, or for what a thread holds of a tile.
+    pub(super) buffers: IndexMap<(Op, usize), Whole>,
+}
+
+/// What a buffer stands for that is given as it is.
+#[derive(Clone, Copy)]
+pub(super) enum Whole {
+    /// Its first element.
+    First,
+    /// All of its elements.
+    All,
 }
 
 /// Finds what becomes of each, and refuses what cannot be flattened.
 pub(super) fn plan(func: &mut Func, uses: &Uses, plan: &mut All, found: &mut Diagnostics) {
     let ops: Vec<Op> = all_ops(func).collect();
     for op in ops {
-        if func.opcode(op).dialect() == wmma::MMA.dialect() {
+        if [wmma::MMA.dialect(), mma::SYNC.dialect()].contains(&func.opcode(op).dialect()) {
             whole_buffers(func, op, plan, found);
         }
         if !matches!(func.opcode(op), tir::REF | tir::REGION) {
@@ -35,9 +44,11 @@ pub(super) fn plan(func: &mut Func, uses: &Uses, plan: &mut All, found: &mut Dia
         }
         let Some(lengths) = lengths(func, op) else { continue };
         let users: Vec<Use> = func.result(op).map(|result| uses.of_value(result).to_vec()).unwrap_or_default();
-        let (tiles, others): (Vec<Use>, Vec<Use>) = users.into_iter().partition(|user| is_tile(func, user));
+        let is_fragment = is_one_fragment(func, op, &lengths);
+        let (tiles, others): (Vec<Use>, Vec<Use>) =
+            users.into_iter().partition(|user| is_fragment || is_tile(func, user));
         let strides = plan.strides(func, func.operand(op, 0));
-        for user in &tiles {
+        for user in tiles.iter().filter(|_| !is_fragment) {
             if let Err(diagnostic) = check_tile(func, user.op, op, &lengths, &strides) {
                 found.push(diagnostic);
             }
@@ -76,6 +87,12 @@ fn lengths(func: &mut Func, op: Op) -> Option<Vec<Attr>> {
     Some(lengths)
 }
 
+/// Does the reference `op` name one fragment?
+fn is_one_fragment(func: &Func, op: Op, lengths: &[Attr]) -> bool {
+    let elem = tir::place_type(func, func.operand(op, 0)).and_then(|(elem, _, _)| Fragment::of(func, elem));
+    elem.is_some() && lengths.iter().all(|&length| func.as_int(length) == Some(1))
+}
+
 /// The operands of `wmma.load` and `wmma.store` that lie in memory, and that are fragments.
 const fn sides(is_load: bool) -> (usize, usize) {
     if is_load { (1, 0) } else { (0, 1) }
@@ -87,7 +104,7 @@ fn is_tile(func: &Func, user: &Use) -> bool {
     matches!(opcode, wmma::LOAD | wmma::STORE) && user.idx == sides(opcode == wmma::LOAD).0
 }
 
-/// Operands of a matrix op that are buffers, and not references, stand for their first tile.
+/// Operands of a matrix op that are buffers, and not references, stand for their first tile, or for all of one.
 fn whole_buffers(func: &mut Func, op: Op, plan: &mut All, found: &mut Diagnostics) {
     for (idx, &place) in func.operands(op).to_vec().iter().enumerate() {
         let user = Use { op, idx };
@@ -98,10 +115,13 @@ fn whole_buffers(func: &mut Func, op: Op, plan: &mut All, found: &mut Diagnostic
             if let Err(diagnostic) = check_tile(func, op, op, &lengths, &strides) {
                 found.push(diagnostic);
             }
+        } else if func.opcode(op).dialect() == mma::SYNC.dialect() {
+            plan.references.buffers.insert((op, idx), Whole::All);
+            continue;
         } else if Fragment::of(func, elem).is_none() {
             continue;
         }
-        plan.references.buffers.insert((op, idx));
+        plan.references.buffers.insert((op, idx), Whole::First);
     }
 }
 

@@ -1,5 +1,6 @@
 //! The rewriting: indices, references, types.
 
+use super::references::Whole;
 use super::strides::Plan;
 use tc_dialects::{arith, tir};
 use tc_ir::attrs::{AttrData, BinOp};
@@ -19,12 +20,20 @@ pub(super) fn accesses(func: &mut Func, plan: &Plan) -> u64 {
         old_indices.extend_from_slice(&rw.func().operands(op)[1..]);
         access(&mut rw, op, plan);
     }
-    for &(op, idx) in &plan.references.buffers {
+    for (&(op, idx), whole) in &plan.references.buffers {
         let buffer = rw.func().operand(op, idx);
+        let ty = plan.buffers.get(&buffer).map_or(rw.func().value_type(buffer), |flat| flat.ty);
+        let length = rw.func().as_shaped(ty).and_then(|(_, shape, _)| shape.first().copied());
         let mut b = rw.before(op);
         let start = b.index(0);
-        let Some(first) = refer_to_element(&mut b, buffer, start) else { continue };
-        rw.set_operand(op, idx, first);
+        let place = match (whole, length) {
+            (Whole::First, _) => refer_to_element(&mut b, buffer, start),
+            (Whole::All, Some(length)) => refer_to_stretch(&mut b, buffer, start, length),
+            (Whole::All, None) => None,
+        };
+        if let Some(place) = place {
+            rw.set_operand(op, idx, place);
+        }
     }
     // A vector of indices that was taken apart, and the like.
     erase_unused(&mut rw, old_indices);
@@ -63,7 +72,10 @@ fn access(rw: &mut Rewriter<'_>, op: Op, plan: &Plan) {
         }
     }
     if let Some(&length) = plan.references.stretches.get(&op) {
-        return refer_to_stretch(rw, op, at, length);
+        if let Some(stretch) = refer_to_stretch(&mut rw.before(op), operands[0], at, length) {
+            rw.replace_op(op, &[stretch]);
+        }
+        return;
     }
     if !plan.buffers.contains_key(&operands[0]) {
         return;
@@ -81,18 +93,14 @@ fn refer_to_element(b: &mut Builder<'_>, buffer: Value, at: Value) -> Option<Val
     b.func.result(op)
 }
 
-/// Puts a reference to a stretch of the flat buffer in the place of `op`.
-fn refer_to_stretch(rw: &mut Rewriter<'_>, op: Op, at: Value, length: Attr) {
-    let buffer = rw.func().operand(op, 0);
-    let func = rw.func_mut();
-    let Some((elem, _, scope)) = func.as_shaped(func.value_type(buffer)) else { return };
-    let ty = func.ty(TypeData::Ref { elem, shape: [length].into(), scope });
-    let list = func.attr(AttrData::List([length].into()));
-    let key = func.name("lengths");
-    let mut b = rw.before(op);
-    let new = tir::RegionRef::build(&mut b, buffer, &[at], &[(key, list)], &[ty]);
-    let result = rw.func().result(new).expect("the row has one result");
-    rw.replace_op(op, &[result]);
+/// A reference to `length` elements from `at` on of the flat buffer.
+fn refer_to_stretch(b: &mut Builder<'_>, buffer: Value, at: Value, length: Attr) -> Option<Value> {
+    let (elem, _, scope) = tir::place_type(b.func, buffer)?;
+    let ty = b.func.ty(TypeData::Ref { elem, shape: [length].into(), scope });
+    let list = b.func.attr(AttrData::List([length].into()));
+    let key = b.func.name("lengths");
+    let op = tir::RegionRef::build(b, buffer, &[at], &[(key, list)], &[ty]);
+    b.func.result(op)
 }
 
 /// The position of an element: `i * 2048 + j * 512 + k`, constants last. The last index may be a vector.

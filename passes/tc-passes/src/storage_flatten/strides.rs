@@ -2,7 +2,9 @@
 
 use super::references::{self, Plan as References};
 use super::swizzle::{self, Swizzle};
+use crate::analysis::structure::is_marked;
 use indexmap::IndexMap;
+use tc_dialects::fragment::{Fragment, scope_use};
 use tc_dialects::tir;
 use tc_ir::uses::Uses;
 use tc_ir::walk::all_ops;
@@ -50,7 +52,15 @@ pub(super) fn plan(func: &mut Func) -> Result<Plan, Diagnostics> {
         func.params().iter().map(|&param| (param, func.location(func.header.loc))).collect();
     let makers: Vec<Op> = all_ops(func).filter(|&op| matches!(func.opcode(op), tir::ALLOC | tir::VIEW)).collect();
     buffers.extend(makers.into_iter().filter_map(|op| Some((func.result(op)?, func.op_location(op)))));
+    check_marks(func, &mut found);
     for (buffer, location) in buffers {
+        if let Some(scope) = tile_scope(func, buffer) {
+            let name = func.value_text(buffer);
+            let text = format!("`{name}` in `{scope}` is still one of numbers, whose tiles have no order in memory");
+            let help = "run `tensorize-to-wmma`, `infer-fragment` and `distribute-fragments` before";
+            found.push(Diagnostic::error("tiles", location, text).help(help));
+            continue;
+        }
         if func.buffer_attr(buffer, keys::LAYOUT).is_some() {
             let text = format!("the layout of `{}` cannot be applied", func.value_text(buffer));
             found.push(
@@ -77,6 +87,23 @@ pub(super) fn plan(func: &mut Func) -> Result<Plan, Diagnostics> {
     references::plan(func, &uses, &mut plan, &mut found);
     swizzle::check_uses(func, &uses, &plan, &mut found);
     if found.is_empty() { Ok(plan) } else { Err(found) }
+}
+
+/// Loops that were to give way to an intrinsic must have done so: flat, nothing matches one any more.
+fn check_marks(func: &Func, found: &mut Diagnostics) {
+    for op in all_ops(func).filter(|&op| is_marked(func, op)) {
+        let intrinsic = func.attr_of(op, keys::TENSORIZE).map(|attr| func.show_attr(attr)).unwrap_or_default();
+        let text = format!("the directive `tensorize` of this loop, with `{intrinsic}`, was not carried out");
+        let help = "run `tensorize-to-wmma` before `storage-flatten`";
+        found.push(Diagnostic::error("tensorize", func.op_location(op), text).help(help));
+    }
+}
+
+/// The scope of `buffer` where it is one of tiles that nobody has made fragments or registers of.
+fn tile_scope(func: &Func, buffer: Value) -> Option<&str> {
+    let (elem, _, scope) = func.as_shaped(func.value_type(buffer))?;
+    let scope = func.text(scope?);
+    (scope_use(scope).is_some() && Fragment::of(func, elem).is_none()).then_some(scope)
 }
 
 /// `None` where the buffer has one dimension already, no strides, and its elements in order.

@@ -68,6 +68,10 @@ impl<'a> Varying<'a> {
                     return fault(format!("`{}` is a vector already", func.op_name(op)));
                 }
             }
+            tir::REF | tir::REGION => {
+                let name = func.value_text(func.operand(op, 0));
+                return fault(format!("what is referred to of `{name}` differs between lanes"));
+            }
             _ => return fault(format!("`{}` cannot be done for several lanes at once", func.op_name(op))),
         }
         self.values.extend(func.results(op));

@@ -1,0 +1,196 @@
+//! Proves that every access lies within its buffer, and refuses those that certainly do not.
+//!
+//! # Input form
+//!
+//! `scheduled`. Flat and multi-dimensional buffers both do.
+//!
+//! # Output form
+//!
+//! The same program.
+//!
+//! # Example
+//!
+//! ```tir
+//! tir.func @f(A: f32[16]) {
+//!   for i in 0..17 {
+//!     A[i] = 0.0
+//!   }
+//! }
+//! ->
+//! error: `A` has 16 elements, and index `i` reaches 16, where `i` = 16
+//! ```
+//!
+//! # Algorithm
+//!
+//! For each index of each access and of each reference, under the loop ranges, launch extents and conditions around it:
+//!
+//! 1. prove that its least value is not negative and its greatest, lanes and region lengths included, is below the
+//!    extent; of what an asynchronous copy reads that is asked where its `when` holds, and a tile that `wmma.load` or
+//!    `wmma.store` finds by its first element reaches to the last element of its last row, `stride` times the rows on;
+//! 2. where that fails, look for a point of the loops around, at the corners of their ranges as conditions draw them in, at
+//!    which all conditions hold and the index is out: that is an error, and the message has the point;
+//! 3. what is neither is told as a remark, with the inequality that was not proved.
+//!
+//! # Limits
+//!
+//! Only corners are tried in step 2, and only where bounds are constant and conditions are made of loop variables; what it
+//! misses the simulator finds. An access through a view is held against the view; that the view lies inside its base is
+//! for the verifier to see.
+//!
+//! # References
+//!
+//! None.
+
+mod corners;
+mod touched;
+
+use crate::analysis::places::{Places, walk_places};
+use tc_arith::{Expr, Var};
+use tc_dialects::algebra::Algebra;
+use tc_dialects::{forms, tir};
+use tc_ir::uses::Uses;
+use tc_ir::{Func, Op, TypeData, Value};
+use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
+use tc_support::Diagnostic;
+use touched::{At, Index};
+
+tc_pass::options! {
+    /// What `check-bounds` can be told.
+    pub struct Options {
+        /// Take what is not proved for an error.
+        strict: bool = false,
+    }
+}
+
+/// The row.
+pub const INFO: PassInfo = PassInfo {
+    name: "check-bounds",
+    source: include_str!("mod.rs"),
+    anchor: "tir.func",
+    options: Options::INFO,
+    requires: &[&forms::SCHEDULED],
+    establishes: &[],
+    make: |raw| Options::read(raw).map(|options| PassKind::Func(tir::FUNC, Box::new(CheckBounds { options }))),
+};
+
+/// The pass.
+pub struct CheckBounds {
+    /// What it was told.
+    pub options: Options,
+}
+
+impl FuncPass for CheckBounds {
+    fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
+        let (func, strict) = (&*func, self.options.strict);
+        let uses = Uses::of(func);
+        walk_places(func, |places, op| {
+            let under = touched::condition(func, &uses, op);
+            for index in touched::indices(func, &uses, op) {
+                let verdict = match is_plainly_within(func, places, &index) {
+                    true => Verdict::Within,
+                    false => check(func, places.algebra(), op, &index, under),
+                };
+                match verdict {
+                    Verdict::Within => cx.count("indices proved in range", 1),
+                    Verdict::Out(diagnostic) => cx.report(diagnostic),
+                    Verdict::Unknown(text) => {
+                        cx.count("indices not proved in range", 1);
+                        let message = format!("cannot prove `{text}`");
+                        let location = func.op_location(op);
+                        cx.report(match strict {
+                            true => Diagnostic::error("bounds-unproved", location, message),
+                            false => Diagnostic::remark("bounds-unproved", location, message),
+                        });
+                    }
+                }
+            }
+        });
+        false
+    }
+}
+
+enum Verdict {
+    Within,
+    Out(Diagnostic),
+    Unknown(String),
+}
+
+/// Do the ranges of the loops alone keep the index within a constant extent?
+fn is_plainly_within(func: &Func, places: &mut Places<'_>, index: &Index) -> bool {
+    let is_number = |value: Value| func.value_scalar(value).is_some_and(|scalar| scalar.lanes == 1);
+    let (At::Element(value), Some(extent)) = (index.at, func.as_int(index.extent)) else { return false };
+    let length = index.length.map_or(Some(1), |length| func.as_int(length));
+    match length {
+        Some(length) if is_number(value) && length >= 1 => {
+            let interval = places.quick_bounds(value);
+            interval.all_at_least(0) && interval.all_at_most(extent.saturating_sub(length))
+        }
+        _ => false,
+    }
+}
+
+fn check(func: &Func, algebra: &mut Algebra, op: Op, index: &Index, under: Option<Value>) -> Verdict {
+    let mark = algebra.analyzer.mark();
+    if let Some(condition) = under {
+        algebra.assume(func, condition, true);
+    }
+    let verdict = judge(func, algebra, op, index, under);
+    algebra.analyzer.rollback(mark);
+    verdict
+}
+
+fn judge(func: &Func, algebra: &mut Algebra, op: Op, index: &Index, under: Option<Value>) -> Verdict {
+    let Some(extent) = algebra.attr(func, index.extent) else { return Verdict::Within };
+    let Some((least, greatest)) = touched::ends(func, algebra, index) else {
+        let shown = match index.at {
+            At::Element(value) => func.value_text(value),
+            At::Tile { .. } => "",
+        };
+        return Verdict::Unknown(format!("{shown} < {}", algebra.text(extent)));
+    };
+    let zero = algebra.analyzer.pool.int(0);
+    let low = algebra.analyzer.pool.le(zero, least);
+    let high = algebra.analyzer.pool.lt(greatest, extent);
+    let open = [low, high].into_iter().find(|&condition| !algebra.analyzer.can_prove(condition));
+    let Some(open) = open else { return Verdict::Within };
+    if let Some(point) = corners::counterexample(func, algebra, op, under, (low, high)) {
+        return Verdict::Out(out_of_range(func, algebra, op, index, (least, greatest), extent, &point));
+    }
+    let simple = algebra.analyzer.simplify(open);
+    Verdict::Unknown(algebra.text(simple))
+}
+
+fn out_of_range(
+    func: &Func,
+    algebra: &mut Algebra,
+    op: Op,
+    index: &Index,
+    (least, greatest): (Expr, Expr),
+    extent: Expr,
+    point: &[(Var, i64)],
+) -> Diagnostic {
+    let name = func.value_text(index.buffer);
+    let pool = &algebra.analyzer.pool;
+    let value_of = |var: Var| point.iter().find(|(other, _)| *other == var).map_or(0, |&(_, value)| value);
+    let at = |expr: Expr| pool.eval(expr, &value_of).unwrap_or_default();
+    let reached = if at(least) < 0 { at(least) } else { at(greatest) };
+    let shown = algebra.text(if at(least) < 0 { least } else { greatest });
+    let place = if reached < 0 { "falls to" } else { "reaches" };
+    let (size, extent) = (at(extent), algebra.text(extent));
+    let what = match func.type_data(func.value_type(index.buffer)) {
+        TypeData::Shaped { shape, .. } if shape.len() > 1 && matches!(index.at, At::Element(_)) => {
+            format!("dimension {} of `{name}` has {size}", index.dim)
+        }
+        _ => format!("`{name}` has {size}"),
+    };
+    let text = format!("{what} elements, and the index `{shown}` {place} {reached}");
+    let mut diagnostic = Diagnostic::error("out-of-bounds", func.op_location(op), text);
+    if let At::Tile { rows, cols, .. } = index.at {
+        diagnostic = diagnostic.note(format!("it is the last of a tile of {rows} x {cols}"));
+    }
+    if !point.is_empty() {
+        let parts = point.iter().map(|&(var, value)| format!("`{}` = {value}", algebra.text_of_var(var)));
+        diagnostic = diagnostic.note(format!("where {}", parts.collect::<Vec<_>>().join(", ")));
+    }
+    diagnostic.help(format!("guard the access by a condition, or run the loops so that the index stays in 0..{extent}"))
+}
