@@ -52,6 +52,7 @@ mod levels;
 mod motion;
 mod sums;
 
+use crate::analysis::order;
 use tc_dialects::tir;
 use tc_ir::Func;
 use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
@@ -81,6 +82,10 @@ impl FuncPass for HoistInvariant {
         let n_moved = motion::hoist(func);
         cx.count("indices regrouped", n_sums);
         cx.count("ops hoisted", n_moved);
-        n_sums + n_moved > 0
+        let changed = n_sums + n_moved > 0;
+        if changed {
+            order::settle(func);
+        }
+        changed
     }
 }
