@@ -44,6 +44,7 @@ use crate::analysis::access::{Access, NestFacts};
 use crate::analysis::conflict::{Relation, may_conflict};
 use crate::analysis::launch::nests;
 use crate::analysis::sync::plan;
+use crate::analysis::warps;
 use std::sync::Arc;
 use tc_arith::Var;
 use tc_dialects::algebra::Algebra;
@@ -198,8 +199,11 @@ fn within_block(facts: &mut NestFacts<'_>, access: &Access) -> Option<Open> {
         let value = Algebra::value(var);
         facts.uniform.is(value) && is_visible(facts.func, value, access.op)
     };
-    let relation = Relation { same: &same, carried: None, between: &THREADS };
-    if !may_conflict(facts, access, access, &relation) {
+    // The threads of one warp do such an op together.
+    let warps = warps::told_apart_by(&facts.nest).filter(|_| access.by_warp);
+    let own = Access { by_warp: access.by_warp && warps.is_none(), ..access.clone() };
+    let relation = Relation { same: &same, carried: None, between: warps.unwrap_or(&THREADS) };
+    if !may_conflict(facts, &own, &own, &relation) {
         return None;
     }
     let name = func.value_text(access.root);

@@ -127,6 +127,8 @@ pub(crate) struct NestFacts<'f> {
     noalias: bool,
     /// Which lists of expressions tell points of which coordinates apart, as far as it was asked.
     pub(crate) injective: FxHashMap<(Vec<Expr>, Vec<Var>), bool>,
+    /// The value of expressions in each thread of a block, as far as it was asked; `None` where there is no telling.
+    pub(super) at_threads: FxHashMap<Expr, Option<Rc<[i64]>>>,
     /// What the conditions around a region say, as far as it was asked.
     pub(super) caps: FxHashMap<Region, Rc<[Cap]>>,
 }
@@ -165,6 +167,7 @@ impl<'f> NestFacts<'f> {
             substitutes: FxHashMap::default(),
             noalias: has_flag(func, func.header.attrs, keys::NOALIAS),
             injective: FxHashMap::default(),
+            at_threads: FxHashMap::default(),
             caps: FxHashMap::default(),
             nest,
         };
@@ -214,7 +217,8 @@ impl<'f> NestFacts<'f> {
 
     /// The interval of `expr` by the ranges of loops and coordinates.
     pub(crate) fn bounds(&mut self, expr: Expr) -> Interval {
-        self.algebra.analyzer.bounds(expr)
+        let bounds = self.algebra.analyzer.bounds(expr);
+        self.bounds_at_threads(expr).map_or(bounds, |exact| bounds.narrowed(exact))
     }
 
     /// The accesses of `op` itself to memory that more than one thread can reach.
@@ -348,8 +352,8 @@ impl<'f> NestFacts<'f> {
         form
     }
 
-    /// Joins terms over the same coordinates, where one of them is no plain multiple: `tx + tx / 8 * 56` tells the
-    /// thread as a whole and not term by term.
+    /// Joins terms over the same coordinates, where one of them is no plain multiple: `tx + tx / 8 * 16` tells the
+    /// thread as a whole and not term by term, as `tx / 4 * 32 + tx % 4 * 2` does.
     fn join_threads(&mut self, form: &mut Form) {
         let pool = &mut self.algebra.analyzer.pool;
         let of_threads = |pool: &Pool, atom: Expr| {
@@ -371,6 +375,12 @@ impl<'f> NestFacts<'f> {
         if joined.len() < 2 {
             return;
         }
+        if let Some(mut digits) = self.digits(&joined) {
+            form.terms = rest;
+            form.terms.append(&mut digits);
+            return;
+        }
+        let pool = &mut self.algebra.analyzer.pool;
         // In one order, so that two forms that have the same terms get one expression.
         joined.sort_unstable();
         let divisor = joined.iter().fold(0i64, |g, &(_, coef)| gcd(g, coef)).max(1);
@@ -382,6 +392,45 @@ impl<'f> NestFacts<'f> {
         }
         form.terms = rest;
         form.terms.push((sum, divisor));
+    }
+
+    /// The sum as one of digits: `tx * 8 - tx % 4 * 6` is `tx / 4 * 32 + tx % 4 * 2`.
+    fn digits(&mut self, terms: &[(Expr, i64)]) -> Option<Vec<(Expr, i64)>> {
+        if self.are_digits(terms) {
+            return Some(terms.to_vec());
+        }
+        let pool = &self.algebra.analyzer.pool;
+        let (var, factor) = *terms.iter().find(|&&(atom, _)| matches!(pool.node(atom), Node::Var(_)))?;
+        let divided = terms.iter().find_map(|&(atom, _)| match pool.node(atom) {
+            Node::Binary(BinaryOp::FloorMod | BinaryOp::FloorDiv, number, divisor) if number == var => Some(divisor),
+            _ => None,
+        })?;
+        let by = pool.as_const(divided).filter(|&by| by > 0)?;
+        let pool = &mut self.algebra.analyzer.pool;
+        let parts = [(pool.floor_div(var, divided), factor.checked_mul(by)?), (pool.floor_mod(var, divided), factor)];
+        let mut new: Vec<(Expr, i64)> = terms.iter().copied().filter(|&(atom, _)| atom != var).collect();
+        for (atom, coef) in parts {
+            match new.iter_mut().find(|(other, _)| *other == atom) {
+                Some((_, sum)) => *sum = sum.checked_add(coef)?,
+                None => new.push((atom, coef)),
+            }
+        }
+        new.retain(|&(_, coef)| coef != 0);
+        self.are_digits(&new).then_some(new)
+    }
+
+    /// Is each coefficient greater than all that the terms with smaller ones can differ by? Then equal sums have equal
+    /// terms.
+    fn are_digits(&mut self, terms: &[(Expr, i64)]) -> bool {
+        let mut terms = terms.to_vec();
+        terms.sort_by_key(|&(_, coef)| coef.unsigned_abs());
+        let mut below = 0u64;
+        terms.into_iter().all(|(atom, coef)| {
+            let width = self.bounds(atom).count().map(|count| count.saturating_sub(1));
+            let is_above = coef.unsigned_abs() > below;
+            below = width.map_or(u64::MAX, |width| below.saturating_add(width.saturating_mul(coef.unsigned_abs())));
+            is_above
+        })
     }
 }
 

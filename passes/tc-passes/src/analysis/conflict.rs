@@ -11,10 +11,12 @@
 //!   conflict. This is injectivity in all coordinates, in mixed radix. What the smaller ones can come to is told by the
 //!   ranges of variables, or by the conditions around the accesses where these say more.
 //!
-//! What is not proved is taken to be a conflict.
+//! Where indices depend on nothing but the thread, all threads of a block are tried (see [`threads`]). What is not proved
+//! is taken to be a conflict.
 
 use super::access::{Access, Form, NestFacts};
 use super::difference::{Ends, Sum, add};
+use super::threads;
 use rustc_hash::FxHashSet;
 use tc_arith::{BinaryOp, Expr, Interval, Node, Var};
 use tc_dialects::tir::Coordinate;
@@ -58,7 +60,12 @@ pub(crate) fn may_conflict(
         return false;
     }
     // What a warp does together is done by none of its threads alone.
-    first.by_warp || second.by_warp || !is_one_thread(facts, &between, equal)
+    let of_threads = between.iter().any(|coordinate| coordinate.is_thread());
+    let by_warp = of_threads && (first.by_warp || second.by_warp);
+    if !by_warp && is_one_thread(facts, &between, equal) {
+        return false;
+    }
+    !(of_threads && threads::are_apart(facts, first, second, relation) == Some(true))
 }
 
 /// Are all coordinates equal on both sides, given what is? Those that are not themselves may be told by the expressions

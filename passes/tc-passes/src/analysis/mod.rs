@@ -20,6 +20,7 @@ pub(crate) mod structure;
 pub(crate) mod sync;
 pub(crate) mod target;
 pub(crate) mod tiles;
+mod threads;
 pub(crate) mod touched;
 pub(crate) mod uniform;
-mod warps;
+pub(crate) mod warps;

@@ -14,6 +14,23 @@ const MAX_THREADS: i64 = 1024;
 
 const THREADS: [Coordinate; 3] = [Coordinate::ThreadX, Coordinate::ThreadY, Coordinate::ThreadZ];
 
+/// The coordinates in which just those threads differ that are of different warps: those that count slower than the
+/// ones that number the threads of one. `None` where warps are not divided so.
+pub(crate) fn told_apart_by(nest: &Nest) -> Option<&'static [Coordinate]> {
+    let mut inner = 1i64;
+    for (nth, coordinate) in THREADS.iter().enumerate() {
+        inner = inner.checked_mul(match nest.extents[coordinate.index()] {
+            Extent::One => 1,
+            Extent::Const(n) => n,
+            Extent::Symbolic => return None,
+        })?;
+        if inner == WIDTH {
+            return Some(&THREADS[nth + 1..]);
+        }
+    }
+    None
+}
+
 /// The warps of a launch nest.
 pub(super) struct Warps {
     /// How many threads there are along x, y, z, where that is constant.

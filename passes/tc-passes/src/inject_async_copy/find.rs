@@ -54,7 +54,7 @@ pub(super) fn find(func: &Func, store: Op) -> Result<Copy, Obstacle> {
     let elem = |buffer: Value| tir::place_type(func, buffer).map(|(elem, _, _)| elem);
     let width = elem(buffer).and_then(|elem| func.as_scalar(elem)).filter(|scalar| scalar.lanes == 1);
     let (Some(width), true, true) = (width, elem(buffer) == elem(from), func.operands(load).len() == 2) else {
-        return Err(Obstacle::new("an element changes its type on the way", "cast where the values are used"));
+        return Err(converted());
     };
     let (width, n) = (i64::from(width.bytes()), func.value_scalar(value).map_or(1, |scalar| i64::from(scalar.lanes)));
     let (Some(to_start), Some(from_start)) = (start(func, index), start(func, func.operand(load, 1))) else {
@@ -125,8 +125,13 @@ fn source(func: &Func, value: Value) -> Result<Source, Obstacle> {
             let help = "pad by whole vectors, or vectorize by fewer elements";
             Err(Obstacle::new("the condition differs between the elements of one copy", help))
         }
+        arith::CAST => Err(converted()),
         _ => Err(computed()),
     }
+}
+
+fn converted() -> Obstacle {
+    Obstacle::new("an element changes its type on the way", "cast where the values are used")
 }
 
 /// The load among two values of which the other is zero, and whether it is the first.

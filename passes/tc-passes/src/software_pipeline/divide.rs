@@ -89,7 +89,11 @@ pub(super) fn divide(func: &Func, looped: Op) -> Result<Division, Diagnostics> {
     if !found.is_empty() {
         return Err(found);
     }
-    let is_statement = |op: &Op| !writers.contains(op) && !closers.contains(op) && func.opcode(*op) != tir::ALLOC;
+    let used = state.used_by_the_rest(&producer);
+    let is_statement = |op: &Op| {
+        let is_rest = if producer.contains(op) { used.contains(op) } else { !closers.contains(op) };
+        is_rest && !writers.contains(op) && func.opcode(*op) != tir::ALLOC
+    };
     let consumer = state.ops.iter().copied().filter(is_statement).collect();
     let producer = state.ops.iter().copied().filter(|op| producer.contains(op)).collect();
     Ok(Division { looped, stages, buffers, producer, writers, closers, consumer })
@@ -264,6 +268,21 @@ impl Divide<'_> {
             }
         }
         producer
+    }
+
+    /// The ops of the producer that hand values to the rest as well: those that only read. Both compute them.
+    fn used_by_the_rest(&self, producer: &FxHashSet<Op>) -> FxHashSet<Op> {
+        let func = self.func;
+        let mut used = FxHashSet::default();
+        let rest = self.ops.iter().copied().filter(|op| !producer.contains(op));
+        let mut pending: Vec<Op> = rest.chain(func.terminator(func.op_regions(self.looped)[0])).collect();
+        while let Some(op) = pending.pop() {
+            let inner = func.op_regions(op).iter().flat_map(|&region| ops_under(func, region));
+            let operands = std::iter::once(op).chain(inner).flat_map(|user| func.operands(user));
+            let defs = operands.filter_map(|&value| func.def_op(value)).filter(|def| producer.contains(def));
+            pending.extend(defs.filter(|&def| used.insert(def)));
+        }
+        used
     }
 
     fn names(&self) -> String {

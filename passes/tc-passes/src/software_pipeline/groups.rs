@@ -76,8 +76,7 @@ impl Pipeline<'_> {
     pub(super) fn prologue_of_groups(&self, func: &mut Func) {
         let mut b = Builder::before(func, self.division.looped);
         if self.ahead() == 1 {
-            let version = b.int(0, self.elem);
-            return self.group(&mut b, self.lo, version, false);
+            return self.group(&mut b, self.lo, false, |b| b.int(0, self.elem));
         }
         let bounds = b.func.const_int(self.lo).zip(b.func.const_int(self.hi));
         let all_there = bounds.is_some_and(|(lo, hi)| hi.saturating_sub(lo) >= self.ahead());
@@ -86,8 +85,7 @@ impl Pipeline<'_> {
             None => self.moved(&mut b, self.lo, self.ahead()),
         };
         self.serial_loop(&mut b, (self.lo, end), &[], |b, args| {
-            let version = self.distance(b, args[0]);
-            self.group(b, args[0], version, all_there);
+            self.group(b, args[0], all_there, |b| self.distance(b, args[0]));
             Vec::new()
         });
     }
@@ -99,18 +97,27 @@ impl Pipeline<'_> {
             let pending = b.func.int_attr((self.ahead() - 1).min(gpu::MAX_PENDING));
             gpu::WaitGroup::build(b, &[(keys::PENDING, pending)], &[]);
             let later = self.moved(b, args[0], self.ahead());
-            let version = self.version(b, later);
-            self.group(b, later, version, false);
+            self.group(b, later, false, |b| self.version(b, later));
             self.consume(b, args)
         })
     }
 
-    /// The copies for `iteration`, where there is one, as a group; `is_there` says that there is.
-    fn group(&self, b: &mut Builder<'_>, iteration: Value, version: Value, is_there: bool) {
-        if is_there {
+    /// The copies for `iteration` into its version, where there is one, as a group; `is_there` says that there is.
+    fn group(
+        &self,
+        b: &mut Builder<'_>,
+        iteration: Value,
+        is_there: bool,
+        version: impl Fn(&mut Builder<'_>) -> Value,
+    ) {
+        let copies = |b: &mut Builder<'_>| {
+            let version = version(b);
             self.produce(b, iteration, version, None);
+        };
+        if is_there {
+            copies(b);
         } else {
-            self.guarded(b, iteration, |b| self.produce(b, iteration, version, None));
+            self.guarded(b, iteration, copies);
         }
         gpu::CommitGroup::build(b, &[], &[]);
     }

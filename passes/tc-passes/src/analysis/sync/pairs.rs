@@ -1,0 +1,74 @@
+//! Pairs of accesses that conflict.
+
+use super::super::access::{Access, NestFacts};
+use super::super::conflict::{Relation, may_conflict};
+use super::super::launch::{coordinate, loop_var};
+use super::Conflict;
+use super::walk::Planner;
+use tc_arith::Var;
+use tc_dialects::algebra::Algebra;
+use tc_dialects::tir::{self, Coordinate};
+use tc_ir::{Def, Func, Op, Region, Value};
+
+const THREADS: [Coordinate; 3] = [Coordinate::ThreadX, Coordinate::ThreadY, Coordinate::ThreadZ];
+
+impl Planner<'_> {
+    /// The first pair of `pending` and `next` that conflicts.
+    pub(super) fn conflict(
+        &mut self,
+        pending: &[Access],
+        next: &[Access],
+        region: Region,
+        carried: Option<Op>,
+    ) -> Option<Conflict> {
+        if pending.is_empty() || next.is_empty() {
+            return None;
+        }
+        let func = self.func;
+        let around = self.same.entry(region).or_insert_with(|| regions_around(func, region)).clone();
+        let is_same = |facts: &NestFacts<'_>, var: Var, around: &[Region]| {
+            let value = Algebra::value(var);
+            facts.uniform.is(value) && around.contains(&region_of_value(func, value))
+        };
+        let same = |facts: &NestFacts<'_>, var: Var| is_same(facts, var, &around);
+        // A copy that was begun before may be of another iteration of all loops around.
+        let outermost = &around[around.iter().rposition(|&region| repeats(func, region)).map_or(0, |nth| nth + 1)..];
+        let always_same = |facts: &NestFacts<'_>, var: Var| is_same(facts, var, outermost);
+        let carried_var = carried.map(|op| Algebra::var(loop_var(func, op)));
+        let relation = Relation { same: &same, carried: carried_var, between: &THREADS };
+        let of_copies = Relation { same: &always_same, carried: None, ..relation };
+        // A conflict in global memory asks for more, so it is looked for first.
+        let pairs = [true, false].into_iter().flat_map(|global| {
+            let of_kind = move |access: &&Access| access.global == global;
+            next.iter()
+                .filter(of_kind)
+                .flat_map(move |second| pending.iter().filter(of_kind).map(move |first| (first, second)))
+        });
+        for (first, second) in pairs {
+            let relation = if first.begun_before { &of_copies } else { &relation };
+            if may_conflict(&mut self.facts, first, second, relation) {
+                let roots = vec![first.root, second.root];
+                return Some(Conflict { first: first.clone(), second: second.clone(), carried, roots });
+            }
+        }
+        None
+    }
+}
+
+fn regions_around(func: &Func, region: Region) -> Vec<Region> {
+    let parents = |region: &Region| func.region_parent(*region).and_then(|op| func.region_of(op));
+    std::iter::successors(Some(region), parents).collect()
+}
+
+/// Is `region` the body of a loop, which may run again and again?
+fn repeats(func: &Func, region: Region) -> bool {
+    func.region_parent(region).is_some_and(|op| func.opcode(op) == tir::FOR && coordinate(func, op).is_none())
+}
+
+fn region_of_value(func: &Func, value: Value) -> Region {
+    match func.def(value) {
+        Def::Arg(region, _) => region,
+        // The results of an op that was taken out are nobody's operands.
+        Def::Result(op, _) => func.region_of(op).unwrap_or(func.body()),
+    }
+}

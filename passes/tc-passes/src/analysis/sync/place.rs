@@ -1,0 +1,155 @@
+//! Where in a region barriers stand.
+
+use super::super::access::Access;
+use super::Conflict;
+use super::summary::{Summary, merge};
+use super::walk::{Open, Planner};
+use tc_ir::effects::{accesses, summary};
+use tc_ir::{Func, Op, Region};
+
+/// Of the barriers of one loop body, no more than these are tried to be done without.
+const MAX_TRIED: usize = 8;
+
+impl Planner<'_> {
+    /// Goes through the items in order, planning what conflicts within one run of the region.
+    pub(super) fn pass(&mut self, region: Region, items: &[(Op, Summary)], open: Open) -> Summary {
+        let mut sum = Summary::default();
+        for (nth, (op, item)) in items.iter().enumerate() {
+            if let Some(planned) = self.plan.barriers.get(op) {
+                sum.pass_barrier(planned.barrier());
+            }
+            if let Some(conflict) = self.conflict(&sum.tail, &item.head, region, None) {
+                let conflict = self.widen(conflict, &items[nth + 1..], &sum.tail, region, None);
+                let barrier = conflict.barrier();
+                if let Some(at) = self.add(items, nth, open, conflict) {
+                    sum.pass_barrier(barrier);
+                    // The barrier may stand before reads that belong to the same statement.
+                    for (_, read) in &items[at..nth] {
+                        merge(&mut sum.tail, read.tail.clone());
+                    }
+                }
+            }
+            sum.follow(item);
+        }
+        sum
+    }
+
+    /// The first item of the body that conflicts with what the iteration before left pending.
+    pub(super) fn carried_conflict(
+        &mut self,
+        looped: Op,
+        items: &[(Op, Summary)],
+        sum: &Summary,
+    ) -> Option<(usize, Conflict)> {
+        let region = self.func.region_of(looped)?;
+        let mut before = Summary { tail: sum.tail.clone(), ..Summary::default() };
+        for (nth, (op, item)) in items.iter().enumerate() {
+            if let Some(planned) = self.plan.barriers.get(op) {
+                before.pass_barrier(planned.barrier());
+            }
+            if let Some(conflict) = self.conflict(&before.tail, &item.head, region, Some(looped)) {
+                return Some((nth, self.widen(conflict, &items[nth + 1..], &before.tail, region, Some(looped))));
+            }
+            before.pass_barrier(item.synced);
+        }
+        None
+    }
+
+    /// The conflict in global memory that `rest` will have with what is pending, if `conflict` is in shared memory: one
+    /// barrier then does for both.
+    fn widen(
+        &mut self,
+        conflict: Conflict,
+        rest: &[(Op, Summary)],
+        pending: &[Access],
+        region: Region,
+        carried: Option<Op>,
+    ) -> Conflict {
+        let global: Vec<Access> = pending.iter().filter(|access| access.global).cloned().collect();
+        if conflict.barrier().global || global.is_empty() {
+            return conflict;
+        }
+        for (op, item) in rest {
+            if self.plan.barriers.get(op).is_some_and(|planned| planned.barrier().global) {
+                break;
+            }
+            if let Some(mut wider) = self.conflict(&global, &item.head, region, carried) {
+                wider.roots.extend(conflict.roots);
+                return wider;
+            }
+            if item.synced.global {
+                break;
+            }
+        }
+        conflict
+    }
+
+    /// Plans a barrier before item `nth`; gives the item it stands before, or `None` if none may stand there.
+    pub(super) fn add(&mut self, items: &[(Op, Summary)], nth: usize, open: Open, conflict: Conflict) -> Option<usize> {
+        if !open.block {
+            self.plan.stuck.push(conflict);
+            return None;
+        }
+        let op = statement_start(self.func, items[nth].0, &conflict);
+        match self.plan.barriers.get_mut(&op) {
+            // One barrier does for both; it keeps the wider reason.
+            Some(planned) if planned.barrier().global => {}
+            Some(planned) => *planned = conflict,
+            None => drop(self.plan.barriers.insert(op, conflict)),
+        }
+        items[..=nth].iter().rposition(|(other, _)| *other == op).or(Some(nth))
+    }
+
+    /// Takes out barriers of the body of `looped` that those planned later made needless: what they keep apart within an
+    /// iteration, another one keeps apart as well. Gives what the region then comes to, if one was taken out.
+    pub(super) fn drop_needless(&mut self, region: Region, items: &[(Op, Summary)], looped: Op) -> Option<Summary> {
+        let planned: Vec<Op> =
+            items.iter().map(|(op, _)| *op).filter(|op| self.plan.barriers.contains_key(op)).collect();
+        let mut sum = None;
+        if planned.len() < 2 || planned.len() > MAX_TRIED {
+            return sum;
+        }
+        for op in planned.into_iter().rev() {
+            let Some(at) = self.plan.barriers.get_index_of(&op) else { continue };
+            let Some((_, conflict)) = self.plan.barriers.shift_remove_index(at) else { continue };
+            match self.without_conflict(region, items, looped) {
+                Some(settled) => sum = Some(settled),
+                None => drop(self.plan.barriers.shift_insert(at, op, conflict)),
+            }
+        }
+        sum
+    }
+
+    /// What the body of `looped` comes to with the barriers that are planned, if these are enough.
+    fn without_conflict(&mut self, region: Region, items: &[(Op, Summary)], looped: Op) -> Option<Summary> {
+        let mut sum = Summary::default();
+        for (op, item) in items {
+            if let Some(planned) = self.plan.barriers.get(op) {
+                sum.pass_barrier(planned.barrier());
+            }
+            if self.conflict(&sum.tail, &item.head, region, None).is_some() {
+                return None;
+            }
+            sum.follow(item);
+        }
+        self.carried_conflict(looped, items, &sum).is_none().then_some(sum)
+    }
+}
+
+/// Where the statement that `op` belongs to begins: before the arithmetic and the reads that feed it, as far as these
+/// are not what it conflicts with.
+fn statement_start(func: &Func, op: Op, conflict: &Conflict) -> Op {
+    let mut start = op;
+    while let Some(prev) = func.prev_op(start) {
+        let sum = summary(func, prev);
+        let reads_it = accesses(func, prev)
+            .iter()
+            .any(|&(place, _)| conflict.roots.contains(&tc_ir::effects::root_buffer(func, place)));
+        let named = func.results(prev).any(|value| func.value_name(value).is_some());
+        if !sum.only_reads() || named || reads_it || !func.op_regions(prev).is_empty() {
+            break;
+        }
+        start = prev;
+    }
+    start
+}

@@ -1,0 +1,78 @@
+//! What a piece of a program leaves for the barriers around it.
+
+use super::super::access::Access;
+
+/// Of one buffer, this many different accesses are told apart; more are taken as an access of all of it.
+const MAX_ACCESSES: usize = 128;
+
+/// What a region, or an op, comes to.
+#[derive(Clone, Default)]
+pub(super) struct Summary {
+    pub(super) head: Vec<Access>,
+    pub(super) tail: Vec<Access>,
+    pub(super) synced: Synced,
+}
+
+/// Which memory every way through has a barrier for.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(super) struct Synced {
+    shared: bool,
+    pub(super) global: bool,
+}
+
+impl Synced {
+    pub(super) const ALL: Synced = Synced { shared: true, global: true };
+
+    /// What a barrier over global, or else over shared memory orders.
+    pub(super) fn by(global: bool) -> Synced {
+        Synced { shared: true, global }
+    }
+
+    pub(super) fn covers(self, access: &Access) -> bool {
+        if access.global { self.global } else { self.shared }
+    }
+
+    pub(super) fn or(self, other: Synced) -> Synced {
+        Synced { shared: self.shared || other.shared, global: self.global || other.global }
+    }
+
+    pub(super) fn and(self, other: Synced) -> Synced {
+        Synced { shared: self.shared && other.shared, global: self.global && other.global }
+    }
+}
+
+impl Summary {
+    /// Adds `item` behind it, with which it has no conflict.
+    pub(super) fn follow(&mut self, item: &Summary) {
+        let head = item.head.iter().filter(|access| !self.synced.covers(access)).cloned().collect();
+        merge(&mut self.head, head);
+        self.pass_barrier(item.synced);
+        merge(&mut self.tail, item.tail.clone());
+    }
+
+    /// What is pending is ordered by the barrier, as far as it reaches.
+    pub(super) fn pass_barrier(&mut self, barrier: Synced) {
+        self.tail.retain(|access| !barrier.covers(access));
+        self.synced = self.synced.or(barrier);
+    }
+}
+
+/// Adds what is not there yet. An access that equals another but for its op conflicts with the same ones.
+pub(super) fn merge(into: &mut Vec<Access>, more: Vec<Access>) {
+    for access in more {
+        let alike = |old: &Access| {
+            old.buffer == access.buffer
+                && old.window == access.window
+                && (old.writes, old.by_warp, old.begun_before) == (access.writes, access.by_warp, access.begun_before)
+        };
+        if into.iter().any(|old| alike(old) && (old.index.is_none() || old.index == access.index)) {
+            continue;
+        }
+        if into.iter().filter(|old| alike(old)).count() >= MAX_ACCESSES {
+            into.retain(|old| !alike(old));
+            into.push(Access { index: None, ..access });
+            continue;
+        }
+        into.push(access);
+    }
+}

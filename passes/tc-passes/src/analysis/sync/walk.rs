@@ -1,0 +1,148 @@
+//! Statements, from the inside out.
+
+use super::super::access::{Access, NestFacts};
+use super::super::flight::Flights;
+use super::super::launch::coordinate;
+use super::super::uniform::{Uniform, parting};
+use super::summary::{Summary, Synced, merge};
+use super::{Divergent, Plan};
+use rustc_hash::FxHashMap;
+use tc_dialects::algebra::const_extent;
+use tc_dialects::{gpu, mma, tir, wmma};
+use tc_ir::{Func, Op, Region, Value, keys};
+
+/// Which threads come together to a place.
+#[derive(Clone, Copy)]
+pub(super) struct Open {
+    /// All of the block: a barrier may stand there.
+    pub(super) block: bool,
+    /// All of a warp.
+    pub(super) warp: bool,
+}
+
+/// Is `op` one that the threads of a warp do together, on tiles?
+pub(super) fn is_by_warp(func: &Func, op: Op) -> bool {
+    matches!(func.opcode(op), wmma::FILL | wmma::LOAD | wmma::STORE | wmma::MMA | mma::LDMATRIX | mma::SYNC)
+}
+
+pub(super) struct Planner<'f> {
+    pub(super) func: &'f Func,
+    pub(super) facts: NestFacts<'f>,
+    /// What is the same for all threads of a warp, where the nest has ops for warps.
+    pub(super) warps: Option<Uniform>,
+    pub(super) flights: Flights,
+    pub(super) plan: Plan,
+    /// The regions around each region, itself included.
+    pub(super) same: FxHashMap<Region, Vec<Region>>,
+}
+
+impl Planner<'_> {
+    /// Summarises `op`. `open` says that a barrier may stand beside it.
+    pub(super) fn statement(&mut self, op: Op, open: Open) -> Summary {
+        let func = self.func;
+        let opcode = func.opcode(op);
+        if opcode == gpu::BARRIER {
+            self.need(op, open.block, false);
+            let synced = match func.word_of(op, keys::SCOPE) {
+                Some("global") => Synced::by(true),
+                Some("shared") => Synced::by(false),
+                _ => Synced::default(),
+            };
+            return Summary { synced, ..Summary::default() };
+        }
+        if matches!(opcode, gpu::ALL_REDUCE | gpu::SHUFFLE) {
+            self.need(op, open.block, false);
+            // Threads that hand one another values by a reduction wait for one another; those of a shuffle do not.
+            let synced = if opcode == gpu::ALL_REDUCE { Synced::ALL } else { Synced::default() };
+            return Summary { synced, ..Summary::default() };
+        }
+        if func.row(op).effect.unknown {
+            self.plan.unknown.push(op);
+            return Summary::default();
+        }
+        if opcode == tir::FOR {
+            return self.for_loop(op, open);
+        }
+        if opcode == gpu::WAIT_GROUP {
+            return Summary { tail: self.copied_at(op), ..Summary::default() };
+        }
+        if is_by_warp(func, op) {
+            self.need(op, open.warp, true);
+        }
+        let own = self.facts.accesses(op);
+        // What a copy writes is there at the wait.
+        let stays = |access: &&Access| opcode != gpu::COPY_ASYNC || !access.writes;
+        let tail = own.iter().filter(stays).cloned().collect();
+        let mut sum = Summary { head: own, tail, synced: Synced::default() };
+        let regions = func.op_regions(op).to_vec();
+        if regions.is_empty() {
+            return sum;
+        }
+        let inner_open = if opcode == tir::IF { self.under(open, &[func.operand(op, 0)]) } else { open };
+        let mut all_synced = if opcode != tir::IF || regions.len() == 2 { Synced::ALL } else { Synced::default() };
+        for region in regions {
+            let inner = self.region(region, inner_open, None);
+            merge(&mut sum.head, inner.head);
+            merge(&mut sum.tail, inner.tail);
+            all_synced = all_synced.and(inner.synced);
+        }
+        sum.synced = all_synced;
+        sum
+    }
+
+    /// Who comes together under conditions and bounds, where `open` come to the op that has them.
+    fn under(&self, open: Open, values: &[Value]) -> Open {
+        let all = |uniform: &Uniform| values.iter().all(|&value| uniform.is(value));
+        Open { block: open.block && all(&self.facts.uniform), warp: open.warp && self.warps.as_ref().is_none_or(all) }
+    }
+
+    /// Notes that `op` needs threads that do not all come, unless they do.
+    fn need(&mut self, op: Op, all_come: bool, by_warp: bool) {
+        if all_come {
+            return;
+        }
+        let uniform = self.warps.as_ref().filter(|_| by_warp).unwrap_or(&self.facts.uniform);
+        let parting = parting(self.func, uniform, self.facts.nest.op, op);
+        self.plan.divergent.push(Divergent { op, parting, by_warp });
+    }
+
+    /// What is there once `wait` is over, as far as it was begun before.
+    fn copied_at(&mut self, wait: Op) -> Vec<Access> {
+        let copies = self.flights.at(wait).to_vec();
+        let accesses = copies.into_iter().flat_map(|copy| self.facts.accesses(copy));
+        accesses.map(|access| Access { begun_before: true, ..access }).collect()
+    }
+
+    fn for_loop(&mut self, op: Op, open: Open) -> Summary {
+        let func = self.func;
+        let body = func.op_regions(op)[0];
+        if coordinate(func, op).is_some() {
+            return self.region(body, open, None);
+        }
+        let inner_open = self.under(open, &func.operands(op)[..2]);
+        let extent = const_extent(func, op);
+        let carried = (extent.is_none_or(|extent| extent > 1)).then_some(op);
+        let mut sum = self.region(body, inner_open, carried);
+        if extent.is_none_or(|extent| extent <= 0) {
+            sum.synced = Synced::default();
+        }
+        sum
+    }
+
+    /// Plans within `region`; with `carried`, it is the body of that loop, which runs again and again.
+    fn region(&mut self, region: Region, open: Open, carried: Option<Op>) -> Summary {
+        let ops: Vec<Op> = self.func.ops(region).collect();
+        let items: Vec<(Op, Summary)> = ops.into_iter().map(|op| (op, self.statement(op, open))).collect();
+        let mut sum = self.pass(region, &items, open);
+        let Some(looped) = carried else { return sum };
+        // Each round plans or widens one barrier, which shortens the head; so there are at most twice as many as items.
+        for _ in 0..2 * items.len() {
+            let Some((nth, conflict)) = self.carried_conflict(looped, &items, &sum) else { break };
+            if self.add(&items, nth, open, conflict).is_none() {
+                return sum;
+            }
+            sum = self.pass(region, &items, open);
+        }
+        self.drop_needless(region, &items, looped).unwrap_or(sum)
+    }
+}
