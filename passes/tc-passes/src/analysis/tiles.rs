@@ -168,6 +168,15 @@ fn escape(func: &Func, tiles: &Tiles, op: Op) -> Diagnostic {
         .help("copy the tile to a buffer in memory, and take that")
 }
 
+/// Knows the ranges of all loops, so that the numbers of tiles come out simple.
+pub(crate) fn algebra(func: &Func) -> Algebra {
+    let mut algebra = Algebra::of_func(func);
+    for op in all_ops(func).filter(|&op| func.opcode(op) == tir::FOR) {
+        algebra.enter_loop(func, op);
+    }
+    algebra
+}
+
 /// Where a tile starts, in the order of the ops around it, as a number of `unit`s; `None` where it is not known to start
 /// at a multiple of that.
 pub(crate) fn start_in_units(

@@ -3,6 +3,7 @@
 use super::find::{Buffer, by_scope};
 use super::layout::{Layout, Spread};
 use crate::analysis::launch::loop_var;
+use crate::analysis::tiles;
 use indexmap::IndexMap;
 use tc_arith::Expr;
 use tc_dialects::algebra::{Algebra, const_extent};
@@ -71,7 +72,7 @@ impl Nests {
 /// Finds the loops, and gives every buffer a layout; or says which element a lane cannot reach.
 pub(super) fn find(func: &Func, buffers: &mut [Buffer]) -> Result<Nests, Vec<Diagnostic>> {
     let (mut accesses, mut found) = (Vec::new(), Vec::new());
-    let mut algebra = Algebra::of_func(func);
+    let mut algebra = tiles::algebra(func);
     for (nth, buffer) in buffers.iter().enumerate() {
         for &op in &buffer.tiles.elements {
             match axes(func, &mut algebra, buffer, op) {
@@ -242,7 +243,7 @@ fn starts_at_a_piece(
     }
     let start = algebra.expr(func, func.operand(axis.looped, 0));
     let start = algebra.analyzer.pool.add(axis.base, start);
-    if crate::analysis::tiles::in_units(algebra, start, piece).is_none() {
+    if tiles::in_units(algebra, start, piece).is_none() {
         let text = format!("the loop `{var}` starts within a tile of `{name}`: at no multiple of {piece}");
         return Err(Diagnostic::error("extent", func.op_location(op), text)
             .label(func.op_location(axis.looped), "the loop")

@@ -132,10 +132,12 @@ fn element(
         let (number, of_tile) = place(algebra, layout, at, dim);
         numbers.push(number);
         position = algebra.analyzer.pool.add(position, of_tile);
-        if let Some(neighbour) = piece.neighbour {
-            let neighbour = algebra.analyzer.pool.var(Algebra::var(neighbour));
-            position = algebra.analyzer.pool.add(position, neighbour);
-        }
+    }
+    // The neighbour comes last, as in the variables of the loops.
+    let neighbours = access.axes.iter().filter_map(|axis| pieces.get(&axis.looped)?.neighbour);
+    for neighbour in neighbours {
+        let neighbour = algebra.analyzer.pool.var(Algebra::var(neighbour));
+        position = algebra.analyzer.pool.add(position, neighbour);
     }
     if buffer.counts(layout) == [1, 1] {
         numbers.clear();

@@ -74,7 +74,7 @@ fn plan(func: &Func, tiles: Tiles) -> Result<Plan, Diagnostic> {
         let help = "let the extents be multiples of the tile's: split the axes by them";
         return Err(error(func, &tiles, at, "extent", text).help(help));
     }
-    let mut algebra = Algebra::of_func(func);
+    let mut algebra = tiles::algebra(func);
     let mut numbers = Vec::new();
     for reference in &tiles.references {
         let n = tiles.n_leading();
