@@ -13,6 +13,8 @@
 //!   guarded. That cannot be done where shared memory is filled inside it: then both directives are named.
 //! - An axis of a reduction takes threads, which then reduce together, but no blocks: nothing orders these. No loop over
 //!   data may stand inside a loop of such a reduction, and all its loops over threads are as long as the launch.
+//! - A stage in a scope `wmma.…` or `mma.…` has no loop that is bound to `threadIdx.x`: the 32 threads of a warp hold its
+//!   tiles together. Where the kernel around it binds `threadIdx.x`, its extent is a multiple of 32.
 //!
 //! # Rewrite
 //!

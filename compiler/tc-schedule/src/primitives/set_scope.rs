@@ -3,8 +3,12 @@
 //! # Arguments
 //!
 //! `set_scope(STAGE, scope)`, where `scope` is one of `global`, `shared`, `shared.dyn`, `warp`, `local`,
-//! `wmma.matrix_a`, `wmma.matrix_b`, `wmma.accumulator`. Without it a stage lies in registers inside loops over
-//! threads, in shared memory inside loops over blocks, and in global memory elsewhere.
+//! `wmma.matrix_a`, `wmma.matrix_b`, `wmma.accumulator`, `mma.matrix_a`, `mma.matrix_b`, `mma.accumulator`. Without it a
+//! stage lies in registers inside loops over threads, in shared memory inside loops over blocks, and in global memory
+//! elsewhere.
+//!
+//! What lies in the scopes of tensor cores, a warp holds together: a buffer is as large as its 32 threads need it, those
+//! that loops over `threadIdx.x` number. Its last two dimensions are those of a tile.
 //!
 //! # Legality
 //!
