@@ -109,7 +109,7 @@ fn other_threads_need_a_barrier_after_the_wait() {
     let one = one.replace("S[127 - tx]", "S[63 - tx]").replace("    B[64 + tx] = S[63 - tx]\n", "");
     let module = parse(&one);
     let report = run_f(&module, &args());
-    assert_eq!(report.findings.count(FindingKind::Race) > 0, true, "{:#?}", report.findings);
+    assert!(report.findings.count(FindingKind::Race) > 0, "{:#?}", report.findings);
 }
 
 #[test]

@@ -4,8 +4,8 @@
 //! - [`exchange`]: values that threads hand one another, by shuffles and reductions.
 //! - [`access`]: what loads and stores have in common. [`load`], [`store`]: the two, with their checks.
 //! - [`window`]: those to buffers that lie inside one another.
-//! - [`warp`]: what ops of whole warps have in common; [`tiles`], [`elements`]: matrices that warps hold,
-//!   as a whole and one by one; [`product`]: their products.
+//! - [`warp`]: what ops of whole warps have in common; [`tiles`], [`elements`]: matrices that warps hold, as a whole and
+//!   one by one; [`tile_memory`]: where they come from and go to; [`product`]: their products.
 //! - [`async_copy`]: asynchronous copies.
 //! - [`report`], [`warp_report`]: what is told of a finding.
 //! - [`block`]: blocks, phased and threaded, and launches of many.
@@ -21,6 +21,7 @@ mod load;
 mod product;
 mod report;
 mod store;
+mod tile_memory;
 mod tiles;
 mod warp;
 mod warp_report;
