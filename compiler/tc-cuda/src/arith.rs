@@ -92,7 +92,7 @@ pub(crate) fn has_emitter(opcode: Opcode) -> bool {
 
 /// Is an op on `elem` computed in f32?
 fn is_small_float(elem: Elem) -> bool {
-    matches!(elem, Elem::F16 | Elem::BF16 | Elem::F8E4M3 | Elem::F8E5M2)
+    matches!(elem, Elem::F16 | Elem::BF16 | Elem::TF32 | Elem::F8E4M3 | Elem::F8E5M2)
 }
 
 /// The infix operator of an integer op.
@@ -115,7 +115,7 @@ impl Kernel<'_> {
                 let value = elem.round(f64::from_bits(*bits));
                 match elem {
                     Elem::F64 => literals::double(value),
-                    Elem::F32 => literals::float(value),
+                    Elem::F32 | Elem::TF32 => literals::float(value),
                     _ => self.narrow(elem, literals::float(value)),
                 }
             }
@@ -362,6 +362,7 @@ impl Kernel<'_> {
             Elem::F16 => expr::call("__float2half_rn", &[value]),
             Elem::BF16 => expr::call("__float2bfloat16_rn", &[value]),
             Elem::F8E4M3 | Elem::F8E5M2 => expr::call(&self.needs.helper(Helper::ToF8(elem)), &[value]),
+            Elem::TF32 => expr::call(&self.needs.helper(Helper::ToTf32), &[value]),
             _ => value,
         }
     }
@@ -373,6 +374,10 @@ impl Kernel<'_> {
             Elem::F16 => expr::call("__double2half", &[value]),
             Elem::BF16 => expr::call("__double2bfloat16", &[value]),
             Elem::F8E4M3 | Elem::F8E5M2 => expr::call(&self.needs.helper(Helper::F64ToF8(elem)), &[value]),
+            Elem::TF32 => {
+                self.needs.helper(Helper::ToTf32);
+                expr::call(&self.needs.helper(Helper::F64ToTf32), &[value])
+            }
             Elem::F64 => value,
             _ => expr::cast("float", value),
         }
@@ -413,6 +418,11 @@ impl Kernel<'_> {
                 self.needs.elem(to);
                 let value = self.lane(operand, lane);
                 expr::call(function, &[value])
+            }
+            // f64 holds all of 32 bits; those of 64 are rounded to it first.
+            (ElemKind::Signed | ElemKind::Unsigned, ElemKind::Float) if to == Elem::TF32 && from.bits() >= 32 => {
+                let value = self.lane(operand, lane);
+                self.round_double(to, expr::cast("double", value))
             }
             // An integer that f32 does not hold is infinite as f16 or f8, before and after it is rounded to f32.
             _ if is_small_float(to) => {

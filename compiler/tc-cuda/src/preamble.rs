@@ -26,6 +26,10 @@ pub(crate) enum Helper {
     Shuffle(ShuffleMode),
     /// Rounds the elements of a tf32 fragment.
     RoundTf32,
+    /// An f32 as tf32 holds it, rounded to nearest even: the last 13 of its bits are 0.
+    ToTf32,
+    /// The same from an f64. It is rounded to odd first, to 24 bits, so that it counts as rounded once.
+    F64ToTf32,
     /// An instruction.
     Ptx(Ptx),
 }
@@ -89,6 +93,8 @@ impl Helper {
             Helper::Lanes => "tc_lanes".into(),
             Helper::Shuffle(mode) => format!("tc_shuffle_{}", mode.word()),
             Helper::RoundTf32 => "tc_round_tf32".into(),
+            Helper::ToTf32 => "tc_to_tf32".into(),
+            Helper::F64ToTf32 => "tc_f64_to_tf32".into(),
             Helper::Ptx(ptx) => ptx.name(),
         }
     }
@@ -120,6 +126,14 @@ impl Helper {
             }
             Helper::RoundTf32 => {
                 "template <typename F>\nstatic __device__ __forceinline__ void tc_round_tf32(F& fragment) {\n  #pragma unroll\n  for (int i = 0; i < fragment.num_elements; ++i) {\n    fragment.x[i] = nvcuda::wmma::__float_to_tf32(fragment.x[i]);\n  }\n}\n"
+                    .into()
+            }
+            Helper::ToTf32 => {
+                "static __device__ __forceinline__ float tc_to_tf32(float x) {\n  const unsigned int bits = __float_as_uint(x);\n  const unsigned int rounded = (bits + 0xfffu + (bits >> 13 & 1u)) & 0xffffe000u;\n  return (bits & 0x7f800000u) == 0x7f800000u ? x : __uint_as_float(rounded);\n}\n"
+                    .into()
+            }
+            Helper::F64ToTf32 => {
+                "static __device__ inline float tc_f64_to_tf32(double x) {\n  const float cut = __double2float_rz(x);\n  return tc_to_tf32(__uint_as_float(__float_as_uint(cut) | (unsigned int)((double)cut != x)));\n}\n"
                     .into()
             }
             Helper::Ptx(ptx) => ptx.text(|elem| types::number(elem).unwrap_or("int")),

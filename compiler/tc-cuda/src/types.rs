@@ -19,11 +19,12 @@ pub(crate) fn number(elem: Elem) -> Option<&'static str> {
         Elem::U64 => "unsigned long long",
         Elem::F16 => "__half",
         Elem::BF16 => "__nv_bfloat16",
-        Elem::F32 => "float",
+        // Of which 13 bits are 0.
+        Elem::F32 | Elem::TF32 => "float",
         Elem::F64 => "double",
         Elem::F8E4M3 => "__nv_fp8_e4m3",
         Elem::F8E5M2 => "__nv_fp8_e5m2",
-        Elem::Index | Elem::TF32 => return None,
+        Elem::Index => return None,
     })
 }
 
@@ -45,7 +46,7 @@ pub(crate) fn built_in(scalar: Scalar) -> Option<BuiltIn> {
         Elem::U16 => ("ushort", 4),
         Elem::I32 => ("int", 4),
         Elem::U32 => ("uint", 4),
-        Elem::F32 => ("float", 4),
+        Elem::F32 | Elem::TF32 => ("float", 4),
         Elem::I64 => ("longlong", 2),
         Elem::U64 => ("ulonglong", 2),
         Elem::F64 => ("double", 2),

@@ -163,8 +163,6 @@ fn types_that_no_kernel_holds_are_refused() {
 }
 tir.func @k(A: f32[64], n: index) attributes {device, threaded} { // ! the `index` of `n` has no width in a kernel
   for tx in 0i32..32i32 bind(threadIdx.x) {
-    let t = cast<tf32>(A[tx])          // ! a kernel holds no `tf32` of `t`
-    A[tx] = cast<f32>(t)
     if tx < 3 {
       gpu.barrier(shared)
     }
