@@ -176,20 +176,11 @@ fn unwritable_tiles(func: &Func, op: Op) -> Option<(String, &'static str)> {
     let buffer = func.result(op)?;
     let name = func.value_text(buffer);
     let scope = scope_name(func, buffer);
-    match (scope_use(scope), facts::fragment_of(func, buffer)) {
-        (Some((Family::Mma, _)), _) => {
-            let text = format!("the tiles of `{name}` are not shared out among the threads of a warp yet");
-            Some((text, "run the pass `distribute-fragments` first; the pipeline `cuda` does"))
-        }
-        (Some((Family::Wmma, _)), None) => {
-            let text = format!("`{name}` lies in `{scope}`, and is no buffer of fragments yet");
-            Some((text, "run the pass `infer-fragment` first; the pipeline `cuda` does"))
-        }
-        (Some((Family::Wmma, part)), Some(fragment)) if part == fragment.part => None,
-        (_, Some(fragment)) => {
-            let text = format!("fragments for `{}` do not lie in `{scope}`", fragment.part.name());
-            Some((text, "set the scope of the buffer to what it is used for"))
-        }
-        (None, None) => None,
-    }
+    // The form `device` has said so of tiles that are no fragments.
+    let fragment = facts::fragment_of(func, buffer)?;
+    let fits = matches!(scope_use(scope), Some((Family::Wmma, part)) if part == fragment.part);
+    (!fits).then(|| {
+        let text = format!("`{name}` is of fragments for `{}`, and does not lie in `{scope}`", fragment.part.name());
+        (text, "set the scope of the buffer to what it is used for")
+    })
 }

@@ -3,13 +3,13 @@
 
 use crate::facts::Facts;
 use crate::mma;
-use tc_dialects::fragment::{Fragment, Use, scope_use};
+use tc_dialects::fragment::{Fragment, moved};
 use tc_dialects::tir::{self, place_type};
 use tc_dialects::{gpu, wmma};
 use tc_ir::effects::{accesses, root_buffer};
 use tc_ir::func::Def;
 use tc_ir::walk::all_ops;
-use tc_ir::{Elem, Func, Op, TypeData, Value};
+use tc_ir::{Func, Op, TypeData, Value};
 use tc_support::{Diagnostic, Diagnostics};
 use tc_target::{DType, Target, matrix};
 
@@ -28,7 +28,7 @@ pub(crate) fn check(func: &Func, facts: &Facts, target: &Target, found: &mut Dia
     let mut is_whole = facts.n_threads().is_multiple_of(target.warp_size);
     for op in all_ops(func) {
         let name = func.op_name(op);
-        if let Some(feature) = matrix::needs(name, elem(func, op))
+        if let Some(feature) = matrix::needs(name, moved(func, op).and_then(|elem| DType::parse(elem.name())))
             && !target.has(feature)
             && !told.contains(&feature)
         {
@@ -51,22 +51,6 @@ pub(crate) fn check(func: &Func, facts: &Facts, target: &Target, found: &mut Dia
             found.push(Diagnostic::error("whole-warps", func.op_location(op), text).help(help));
         }
     }
-}
-
-/// The type of the factors that `op` multiplies, or of the tile that it moves; `None` for sums.
-fn elem(func: &Func, op: Op) -> Option<DType> {
-    let place = match func.opcode(op) {
-        wmma::STORE => func.operand(op, 1),
-        tc_dialects::mma::SYNC | wmma::MMA => func.operand(op, 1),
-        _ => *func.operands(op).first()?,
-    };
-    let (ty, _, scope) = place_type(func, place)?;
-    let is_sum = scope.and_then(|scope| scope_use(func.text(scope))).is_some_and(|(_, part)| part == Use::Accumulator);
-    let elem: Elem = match Fragment::of(func, ty) {
-        Some(fragment) => fragment.elem,
-        None => func.as_scalar(ty)?.elem,
-    };
-    if is_sum { None } else { DType::parse(elem.name()) }
 }
 
 /// The alignment that `op` counts on where it accesses `place`, beyond what is declared; 0 if none.

@@ -26,13 +26,7 @@ pub(crate) fn tiles(func: &Func, op: Op) -> &[Value] {
 
 /// What is wrong with `op`, beyond what its row asks for: the message, and the way out.
 pub(crate) fn unwritable_op(func: &Func, op: Op) -> Option<(String, &'static str)> {
-    let name = func.op_name(op);
     for &place in tiles(func, op) {
-        if held(func, place).is_none() {
-            let have = func.show_type(func.value_type(place));
-            let text = format!("`{name}` is written for what one thread holds of a tile, and this is `{have}`");
-            return Some((text, "run the pass `distribute-fragments` first; the pipeline `cuda` does"));
-        }
         if let Some(finding) = misaligned(func, place, 4) {
             return Some((finding, "tiles are taken by words of 32 bits: let each start at a multiple of one"));
         }

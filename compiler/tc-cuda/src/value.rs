@@ -67,6 +67,9 @@ impl Kernel<'_> {
             },
             _ if scalar.lanes == 1 => self.arith(op, 0),
             _ => {
+                if let Some(pair) = self.pair_of_halves(op, scalar) {
+                    return pair;
+                }
                 let lanes: Vec<Expr> = (0..usize::from(scalar.lanes)).map(|lane| self.arith(op, lane)).collect();
                 self.vector_of(scalar, &lanes)
             }
@@ -74,8 +77,28 @@ impl Kernel<'_> {
     }
 
     fn all_lanes(&mut self, value: Value, scalar: Scalar) -> Expr {
+        if let Some(op) = self.func.def_op(value).filter(|&op| self.plan.is_inline(op))
+            && let Some(pair) = self.pair_of_halves(op, scalar)
+        {
+            return pair;
+        }
         let lanes: Vec<Expr> = (0..usize::from(scalar.lanes)).map(|lane| self.lane(value, lane)).collect();
         self.vector_of(scalar, &lanes)
+    }
+
+    /// Two f32 that `op` rounds to halves: one instruction from sm_80 on, and everywhere the same numbers as one by one.
+    fn pair_of_halves(&mut self, op: Op, scalar: Scalar) -> Option<Expr> {
+        let func = self.func;
+        let function = match scalar {
+            Scalar { elem: Elem::F16, lanes: 2 } => "__floats2half2_rn",
+            Scalar { elem: Elem::BF16, lanes: 2 } => "__floats2bfloat162_rn",
+            _ => return None,
+        };
+        let from = func.operands(op).first().copied().filter(|_| func.opcode(op) == arith::CAST)?;
+        func.value_scalar(from).filter(|scalar| scalar.elem == Elem::F32)?;
+        self.needs.elem(scalar.elem);
+        let lanes = [0, 1].map(|lane| self.lane(from, lane));
+        Some(expr::call(function, &lanes))
     }
 
     /// `buffer[index]`

@@ -34,19 +34,6 @@ pub(crate) fn unwritable(func: &Func, ty: Type) -> Option<String> {
 
 /// What is wrong with the op `op` of `wmma`, beyond what its row asks for: the message, and the way out.
 pub(crate) fn unwritable_op(func: &Func, op: Op) -> Option<(String, &'static str)> {
-    let name = func.op_name(op);
-    let places: &[usize] = match func.opcode(op) {
-        wmma::MMA => &[0, 1, 2],
-        wmma::STORE => &[1],
-        _ => &[0],
-    };
-    for &nth in places {
-        if tile(func, func.operand(op, nth)).is_none_or(|tile| tile.fragment.is_none()) {
-            let have = func.show_type(func.value_type(func.operand(op, nth)));
-            let text = format!("`{name}` is written for fragments, and this is `{have}`");
-            return Some((text, "run the pass `infer-fragment` first; the pipeline `cuda` does"));
-        }
-    }
     if func.opcode(op) != wmma::MMA {
         return stride(func, op);
     }

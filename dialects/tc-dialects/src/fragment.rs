@@ -6,8 +6,9 @@
 //! of which nobody knows which thread holds what. In `mma` that is known ([`element`]).
 
 use crate::tir::place_type;
+use crate::{mma, wmma};
 use tc_ir::types::TypeParam;
-use tc_ir::{Elem, Func, Scalar, Type, TypeData, Value};
+use tc_ir::{Elem, Func, Op, Scalar, Type, TypeData, Value};
 
 /// The two families of matrix ops.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -196,6 +197,20 @@ pub fn tile(func: &Func, place: Value) -> Option<Tile> {
         image: (rows, cols),
         fragment: None,
     })
+}
+
+/// The type of the factors that the matrix op `op` multiplies, or of the factor that it fills, loads or stores; `None`
+/// for accumulators, and for other ops.
+pub fn moved(func: &Func, op: Op) -> Option<Elem> {
+    let nth = match func.opcode(op) {
+        wmma::MMA | wmma::STORE | mma::SYNC => 1,
+        wmma::FILL | wmma::LOAD | mma::LDMATRIX => 0,
+        _ => return None,
+    };
+    let (elem, _, scope) = place_type(func, func.operand(op, nth))?;
+    let part = scope.and_then(|scope| scope_use(func.text(scope))).map(|(_, part)| part);
+    let number = || Fragment::of(func, elem).map(|of| of.elem).or_else(|| func.as_scalar(elem).map(|of| of.elem));
+    if part == Some(Use::Accumulator) { None } else { number() }
 }
 
 /// How many elements of an `mma` tile of `elements` numbers one thread holds.

@@ -1,4 +1,5 @@
-//! Refuses a program that the target cannot launch: too many threads, blocks, or bytes of shared memory.
+//! Refuses a program that the target cannot launch: too many threads, blocks, or bytes of shared memory, or an
+//! instruction that it does not have.
 //!
 //! # Input form
 //!
@@ -23,13 +24,20 @@
 //! all shared buffers with the limits of the target, which the run gives (`sm_90` where it does not). Static and dynamic
 //! shared memory count together. A message on shared memory lists every buffer.
 //!
+//! A matrix product, a load of its tiles and an asynchronous copy ask for what a table says of them (`wmma` on f16 for
+//! `sm_70`, on 8-bit integers for `sm_72`, on bf16 and tf32 for `sm_80`; `mma.sync` and copies for `sm_80`; `mma.ldmatrix`
+//! for `sm_75`). They are done by warps, so `threadIdx.x` must run to 32. Tiles that a thread has no registers for, 255 of
+//! them or its part of the block's, are a warning.
+//!
 //! # Limits
 //!
-//! Extents that are not constant are left to the launch. Registers are not counted.
+//! Extents that are not constant are left to the launch. Of registers those for tiles are counted, and no others.
 //!
 //! # References
 //!
-//! CUDA C++ Programming Guide 12.9, section 17.2.
+//! CUDA C++ Programming Guide 12.9, section 17.2; PTX ISA 8.8, sections 9.7.9 and 9.7.14.
+
+mod matrix;
 
 use crate::analysis::launch::{Extent, Nest, nests};
 use crate::analysis::target;
@@ -49,7 +57,7 @@ tc_pass::options! {
 /// The row.
 pub const INFO: PassInfo = PassInfo {
     name: "verify-gpu-limits",
-    source: include_str!("verify_gpu_limits.rs"),
+    source: include_str!("mod.rs"),
     anchor: "tir.func",
     options: Options::INFO,
     requires: &[&forms::SCHEDULED],
@@ -67,7 +75,9 @@ impl FuncPass for VerifyGpuLimits {
             let nest = Nest::of(func, op);
             let extents = extents(func, &nest, &target);
             let shared = shared_memory(func, &nest, &target);
-            extents.into_iter().chain(threads(func, &nest, &target)).chain(shared).for_each(|found| cx.report(found));
+            let tiles = matrix::check(func, &nest, &target);
+            let found = extents.into_iter().chain(threads(func, &nest, &target)).chain(shared).chain(tiles);
+            found.for_each(|found| cx.report(found));
         }
         false
     }

@@ -1,0 +1,125 @@
+//! What matrix products and asynchronous copies ask of the target and of the launch.
+
+use super::blamed;
+use crate::analysis::launch::{Extent, Nest};
+use tc_dialects::fragment::{Fragment, moved, per_lane, scope_use};
+use tc_dialects::mma;
+use tc_dialects::tir::{self, Coordinate};
+use tc_ir::effects::root_buffer;
+use tc_ir::walk::{all_ops, is_inside};
+use tc_ir::{Func, Op, Value};
+use tc_support::Diagnostic;
+use tc_target::{DType, Target, matrix};
+
+/// All findings about the nest `nest`.
+pub(super) fn check(func: &Func, nest: &Nest, target: &Target) -> Vec<Diagnostic> {
+    let ops: Vec<Op> = all_ops(func).filter(|&op| is_inside(func, op, nest.op)).collect();
+    let mut found = features(func, &ops, target);
+    found.extend(warps(func, &ops, nest, target));
+    found.extend(registers(func, &ops, nest, target));
+    found
+}
+
+/// What the target does not have, each once, where it is first used.
+fn features(func: &Func, ops: &[Op], target: &Target) -> Vec<Diagnostic> {
+    let mut told = Vec::new();
+    let mut found = Vec::new();
+    for &op in ops {
+        let elem = moved(func, op).and_then(|elem| DType::parse(elem.name()));
+        let Some(feature) = matrix::needs(func.op_name(op), elem) else { continue };
+        if target.has(feature) || told.contains(&feature) {
+            continue;
+        }
+        told.push(feature);
+        let text = format!("`{}` needs `{feature}`, which `{target}` does not have", func.op_name(op));
+        let mut finding = Diagnostic::error("target-feature", func.op_location(op), text);
+        if let Some(first) = Target::first_with(feature) {
+            finding = finding.help(format!("compile for `{first}` or newer, or leave the intrinsic out"));
+        }
+        found.push(blamed(func, op, finding));
+    }
+    found
+}
+
+/// A warp is what `threadIdx.x` numbers: with another extent some warp would hold threads of two rows, or too few.
+fn warps(func: &Func, ops: &[Op], nest: &Nest, target: &Target) -> Option<Diagnostic> {
+    let op = *ops.iter().find(|&&op| matrix::takes_warp(func.op_name(op)))?;
+    let name = func.op_name(op);
+    let runs = match nest.extents[Coordinate::ThreadX.index()] {
+        Extent::Const(extent) if u64::try_from(extent) == Ok(target.warp_size) => return None,
+        Extent::Const(extent) => format!("runs to {extent}"),
+        Extent::One => "is not bound".to_string(),
+        Extent::Symbolic => "runs to no constant".to_string(),
+    };
+    let text = format!(
+        "`{name}` is done by the {} threads that `threadIdx.x` numbers, and here that {runs}",
+        target.warp_size
+    );
+    let mut finding = Diagnostic::error("whole-warps", func.op_location(op), text)
+        .help(format!("bind an axis of extent {} to `threadIdx.x`, and the others to `.y` and `.z`", target.warp_size));
+    if let Some(&(bound, _)) = nest.loops.iter().find(|(_, coordinate)| *coordinate == Coordinate::ThreadX) {
+        finding = finding.label(func.op_location(bound), "it is bound here");
+    }
+    Some(blamed(func, op, finding))
+}
+
+/// Tiles that do not fit the registers of a thread will be kept in memory, which costs what tiles are for.
+fn registers(func: &Func, ops: &[Op], nest: &Nest, target: &Target) -> Option<Diagnostic> {
+    let mut tiles: Vec<(Op, Value, u64)> = Vec::new();
+    for &op in ops.iter().filter(|&&op| func.opcode(op) == tir::ALLOC) {
+        let Some(buffer) = func.result(op) else { continue };
+        if let Some(words) = tile_words(func, buffer, ops) {
+            tiles.push((op, buffer, words));
+        }
+    }
+    let total = tiles.iter().fold(0u64, |total, &(_, _, words)| total.saturating_add(words));
+    let limit = budget(nest, target);
+    let &(largest, _, _) = tiles.iter().max_by_key(|&&(_, _, words)| words)?;
+    if total <= limit {
+        return None;
+    }
+    let text = format!("the tiles take {total} registers of a thread, and `{target}` leaves {limit} to each");
+    let mut finding = Diagnostic::warning("registers", func.op_location(largest), text);
+    for (_, buffer, words) in tiles {
+        let (name, ty) = (func.value_text(buffer), func.show_type(func.value_type(buffer)));
+        finding = finding.note(format!("`{name}: {ty}`: {words} registers"));
+    }
+    let finding = finding.help("let a warp hold fewer tiles: split by a smaller factor, or bind more threads");
+    Some(blamed(func, largest, finding))
+}
+
+/// The registers that a thread of the nest can have.
+fn budget(nest: &Nest, target: &Target) -> u64 {
+    let threads = Coordinate::ALL.into_iter().filter(|coordinate| coordinate.is_thread()).fold(1u64, |product, dim| {
+        match nest.extents[dim.index()] {
+            Extent::Const(extent) => product.saturating_mul(u64::try_from(extent).unwrap_or(1).max(1)),
+            Extent::One | Extent::Symbolic => product,
+        }
+    });
+    target.registers_per_thread.min(target.registers_per_block / threads.max(1))
+}
+
+/// The registers that a thread needs for its part of `buffer`, if that holds tiles.
+fn tile_words(func: &Func, buffer: Value, ops: &[Op]) -> Option<u64> {
+    let (elem, shape, scope) = func.as_shaped(func.value_type(buffer))?;
+    let count =
+        shape.iter().try_fold(1i64, |product, &extent| Some(product.saturating_mul(func.as_int(extent)?.max(0))))?;
+    let words =
+        |elements: i64, bytes: u32| u64::try_from(elements.saturating_mul(bytes.into())).unwrap_or(0).div_ceil(4);
+    if let Some(fragment) = Fragment::of(func, elem) {
+        let (rows, cols) = fragment.extents();
+        let elements = rows.saturating_mul(cols).saturating_mul(count);
+        return Some(words(per_lane(elements), fragment.elem.bytes()));
+    }
+    let bytes = func.as_scalar(elem)?.bytes();
+    let scope = func.text(scope?);
+    if scope_use(scope).is_some() {
+        return Some(words(per_lane(count), bytes));
+    }
+    let is_tile = scope == "local"
+        && ops.iter().any(|&op| {
+            let n_tiles = if func.opcode(op) == mma::SYNC { 3 } else { usize::from(func.opcode(op) == mma::LDMATRIX) };
+            func.operands(op)[..n_tiles].iter().any(|&place| root_buffer(func, place) == buffer)
+        });
+    is_tile.then(|| words(count, bytes))
+}
