@@ -15,8 +15,20 @@
 //! # What a run reports
 //!
 //! Accesses out of bounds, reads of what nobody wrote, misaligned accesses, races with both lines, barriers in divergent
-//! code, overflow and division by zero, cells of outputs that nobody wrote. It goes on after each of them, with 0 for
+//! code, ops of whole warps that come to them in part, cells that an asynchronous copy is under way to, overflow and
+//! division by zero, cells of outputs that nobody wrote. It goes on after each of them, with 0 for
 //! what could not be read, and ends only where a limit is reached.
+//!
+//! # Tensor cores
+//!
+//! A buffer in a scope `wmma.…` or `mma.…` is one a warp, and what a warp does as a whole is done once, on dense matrices
+//! that are gathered from where they stand: from fragments, from tiles of numbers, from what each lane holds. Products are
+//! exact, and added in f32 by rising k: a sum of k terms is off by at most about `k * 2^-24 * (|c| + sum |a * b|)`. All
+//! operands but the rows of `ldmatrix` must be the same in all threads of the warp. Tiles in memory start at multiples of
+//! 32 bytes and their rows of 16, rows of `ldmatrix` at multiples of 16.
+//!
+//! What an asynchronous copy writes is poison until its thread has waited for its group, and for other threads until a
+//! barrier after that. What it reads may not be written by its block meanwhile; other blocks race with the read.
 //!
 //! # Threads
 //!
