@@ -5,6 +5,7 @@ use crate::facts::{self, Facts};
 use crate::names::Names;
 use crate::plan::Plan;
 use crate::preamble::Needs;
+use crate::residency::resident_blocks;
 use crate::sizes;
 use crate::writer::{Writer, line_directive};
 use std::rc::Rc;
@@ -85,7 +86,10 @@ impl Kernel<'_> {
     fn head(&mut self, name: &str, sizes: &[Value]) {
         let mut params: Vec<String> = self.func.params().iter().map(|&param| self.param(param)).collect();
         params.extend(sizes.iter().map(|&size| self.size(size)));
-        let bounds = self.facts.n_threads();
+        let bounds = match resident_blocks(self.func, self.facts, self.target) {
+            Some(blocks) => format!("{}, {blocks}", self.facts.n_threads()),
+            None => self.facts.n_threads().to_string(),
+        };
         let opening = format!("extern \"C\" __global__ void __launch_bounds__({bounds}) {name}(");
         let whole = format!("{opening}{}) {{", params.join(", "));
         if whole.len() <= MAX_LINE || params.is_empty() {

@@ -33,6 +33,7 @@ mod place;
 mod plan;
 mod preamble;
 mod ptx;
+mod residency;
 mod shuffle;
 mod sizes;
 mod stmt;
