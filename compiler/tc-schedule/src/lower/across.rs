@@ -153,6 +153,7 @@ impl<'a> Emitter<'a> {
                 self.open_if(first);
             }
         }
+        let target = self.target_of(stage, &init.place);
         let values = match &init.block {
             Some(block) => {
                 let start = self.block(block)?;
@@ -161,7 +162,7 @@ impl<'a> Emitter<'a> {
             }
             None => reduced,
         };
-        self.store(stage, &values, &init.place);
+        self.store(stage, &values, &init.place, target);
         self.locals.clear();
         self.close(depth);
         Ok(())

@@ -219,9 +219,10 @@ impl<'a> Emitter<'a> {
             Some(reduce) => self.reduction(stage, statement, reduce, init)?,
             None => {
                 if let Some(block) = &statement.block {
+                    let target = self.target_of(stage, &statement.place);
                     let values = self.block(block)?;
                     self.locs = locs;
-                    self.store(stage, &values, &statement.place);
+                    self.store(stage, &values, &statement.place, target);
                 }
             }
         }
@@ -248,21 +249,23 @@ impl<'a> Emitter<'a> {
         let locs = self.locs;
         let source = self.source(te.op_locs(reduce.0).source);
         if init {
+            let target = self.target_of(stage, &statement.place);
             let values = match &statement.block {
                 Some(block) => self.block(block)?,
                 None => self.identity(stage, &combiner)?,
             };
             self.locs = locs;
-            self.store(stage, &values, &statement.place);
+            self.store(stage, &values, &statement.place, target);
             return Ok(());
         }
         let Some(block) = &statement.block else { return Ok(()) };
+        let target = self.target_of(stage, &statement.place);
         let so_far = self.load(stage, &statement.place);
         let new = self.block(block)?;
         self.locs = Locs { source, ..locs };
         let values = combiner.combine(self, &so_far, &new)?;
         self.locs = locs;
-        self.store(stage, &values, &statement.place);
+        self.store(stage, &values, &statement.place, target);
         Ok(())
     }
 }

@@ -10,6 +10,12 @@ use tc_ir::attrs::{BinOp, UnOp};
 use tc_ir::{Opcode, Value};
 use tc_support::{Diagnostic, Location};
 
+/// The buffers of a stage, and the indices of an element in them.
+pub(super) struct Target {
+    buffers: Vec<Value>,
+    indices: Vec<Value>,
+}
+
 impl<'a> Emitter<'a> {
     /// The values that `stage` has at `place`.
     pub(super) fn load(&mut self, stage: StageId, place: &[Expr]) -> Vec<Value> {
@@ -22,10 +28,18 @@ impl<'a> Emitter<'a> {
         self.builder().value(tir::Load::OPCODE, &operands, &[])
     }
 
-    /// Stores what `stage` computes for `place`.
-    pub(super) fn store(&mut self, stage: StageId, values: &[Value], place: &[Expr]) {
+    /// Where `stage` stores its first result: written before what is stored, as text has it, so that a program and its text
+    /// have their ops in one order.
+    pub(super) fn target_of(&mut self, stage: StageId, place: &[Expr]) -> Target {
+        let (buffers, indices) = self.target(stage, place);
+        Target { buffers, indices }
+    }
+
+    /// Stores what `stage` computes for `place`, the first result at `target`.
+    pub(super) fn store(&mut self, stage: StageId, values: &[Value], place: &[Expr], target: Target) {
+        let Target { buffers, indices } = target;
         for (nth, &value) in values.iter().enumerate() {
-            let (buffers, indices) = self.target(stage, place);
+            let indices = if nth == 0 { indices.clone() } else { self.target(stage, place).1 };
             self.store_at(buffers[nth], &indices, value);
         }
     }
