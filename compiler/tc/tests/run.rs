@@ -106,7 +106,8 @@ fn the_simulator_is_a_device() {
     let report = simulator.run(&program, &mut args, &RunOptions::default()).unwrap();
     assert_eq!((args[1].get(5), args[1].get(6)), (Element::Float(3.0), Element::Float(0.0)));
     assert!(report.findings.is_empty());
-    let timing = simulator.bench(&program, &args, &BenchOptions { repetitions: 5, ..Default::default() }).unwrap();
+    let timing =
+        simulator.bench(&program, &args, &BenchOptions { repetitions: 5, ..Default::default() }).unwrap().timing;
     assert!(timing.n == 5 && timing.median_us > 0.0);
     let cuda = Program { code: Code::Cuda(String::new()), ..program };
     assert_eq!(simulator.run(&cuda, &mut args, &RunOptions::default()).unwrap_err().code, "wrong-code");

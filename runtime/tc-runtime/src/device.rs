@@ -94,6 +94,15 @@ pub struct RunReport {
     pub findings: Diagnostics,
 }
 
+/// What a measurement tells.
+#[derive(Clone, PartialEq, Debug)]
+pub struct BenchReport {
+    /// How long one run takes, all kernels together.
+    pub timing: Timing,
+    /// What the device knows of each kernel, in launch order.
+    pub kernels: Vec<KernelReport>,
+}
+
 /// One kernel as the device sees it. What a device does not know is `None`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct KernelReport {
@@ -105,6 +114,8 @@ pub struct KernelReport {
     pub local_bytes: Option<u64>,
     /// Bytes of shared memory with a fixed size.
     pub static_shared: Option<u64>,
+    /// Bytes of shared memory whose size the launch says.
+    pub dynamic_shared: Option<u64>,
     /// Blocks that a multiprocessor holds at once.
     pub blocks_per_sm: Option<u64>,
 }
@@ -123,5 +134,5 @@ pub trait Device {
     fn run(&mut self, program: &Program, args: &mut [Array], options: &RunOptions) -> Result<RunReport, Diagnostic>;
 
     /// Measures one run of `program`, all its kernels together, and leaves `args` as they are.
-    fn bench(&mut self, program: &Program, args: &[Array], options: &BenchOptions) -> Result<Timing, Diagnostic>;
+    fn bench(&mut self, program: &Program, args: &[Array], options: &BenchOptions) -> Result<BenchReport, Diagnostic>;
 }

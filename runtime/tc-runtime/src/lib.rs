@@ -27,7 +27,7 @@ pub mod toolkit;
 pub use array::Array;
 pub use compare::{Comparison, compare};
 pub use cuda::CudaDevice;
-pub use device::{BenchOptions, Code, Device, KernelReport, Program, RunOptions, RunReport};
+pub use device::{BenchOptions, BenchReport, Code, Device, KernelReport, Program, RunOptions, RunReport};
 pub use element::Element;
 pub use random::Fill;
 pub use stats::{L2, Timing};

@@ -1,7 +1,7 @@
 //! The device that is a GPU. Where there is none, each test holds that this is said, and not a panic; with the variable
 //! `TC_REQUIRE_GPU` set it fails instead.
 
-use tc_runtime::device::{BenchOptions, Code, Device, Program, RunOptions};
+use tc_runtime::device::{BenchOptions, BenchReport, Code, Device, Program, RunOptions};
 use tc_runtime::{Array, CudaDevice, DType, Element, Fill, L2, compare, random};
 use tc_target::{Access, Buffer, Kernel, KernelManifest, Param, Scalar};
 
@@ -123,7 +123,10 @@ fn times_are_measured_with_the_cache_kept_and_flushed() {
     let program = program(&device, BLOCK * 4);
     for l2 in [L2::Kept, L2::Flushed] {
         let options = BenchOptions { l2, repetitions: 20, ..BenchOptions::default() };
-        let timing = device.bench(&program, &args(), &options).unwrap();
+        let BenchReport { timing, kernels } = device.bench(&program, &args(), &options).unwrap();
+        assert_eq!(kernels.len(), 2);
+        assert_eq!((kernels[1].local_bytes, kernels[1].dynamic_shared), (Some(0), Some(BLOCK * 4)));
+        assert!(kernels[1].registers.is_some_and(|registers| registers > 0));
         assert_eq!((timing.n, timing.l2), (20, l2));
         assert!(timing.low_us > 0.5 && timing.low_us <= timing.median_us && timing.median_us <= timing.high_us);
         // Two kernels of a few microseconds.

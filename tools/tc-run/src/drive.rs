@@ -274,6 +274,7 @@ fn row(job: &Job<'_>, case: &Case) -> Row {
         ok: false,
         checked: None,
         timing: None,
+        kernels: Vec::new(),
         evaluated: None,
         diagnostics: Diagnostics::new(),
         sources: Sources::new(),
@@ -310,6 +311,7 @@ fn measure(job: &Job<'_>, case: &Case, machine: &mut Machine<'_>, args: &Args) -
             Ok(measured) => {
                 row.point = measured.point;
                 row.timing = Some(measured.timing);
+                row.kernels = measured.kernels;
             }
             Err(failure) => row.fail(failure),
         }

@@ -3,7 +3,7 @@
 use crate::table::{Row, verdict};
 use serde_json::{Map, Value, json};
 use tc::run::{Checked, Evaluated};
-use tc::runtime::{Array, Timing, array};
+use tc::runtime::{Array, KernelReport, Timing, array};
 use tc::support::render;
 
 /// The version of the document.
@@ -24,6 +24,9 @@ fn result(row: &Row) -> Value {
         "timing": row.timing.as_ref().map(Timing::to_json),
         "diagnostics": row.diagnostics.iter().map(|one| render::json(one, &row.sources)).collect::<Vec<_>>(),
     });
+    if !row.kernels.is_empty() {
+        result["kernels"] = row.kernels.iter().map(kernel).collect();
+    }
     if let Some(checked) = &row.checked {
         result["check"] = check(checked);
     }
@@ -31,6 +34,18 @@ fn result(row: &Row) -> Value {
         result["arguments"] = arguments(evaluated);
     }
     result
+}
+
+/// What the device does not know is null.
+fn kernel(kernel: &KernelReport) -> Value {
+    json!({
+        "name": kernel.name,
+        "registers": kernel.registers,
+        "spill_bytes": kernel.local_bytes,
+        "static_shared": kernel.static_shared,
+        "dynamic_shared": kernel.dynamic_shared,
+        "blocks_per_sm": kernel.blocks_per_sm,
+    })
 }
 
 fn check(checked: &Checked) -> Value {
@@ -87,6 +102,7 @@ mod tests {
             point: vec![("block".into(), 64)],
             ok,
             checked: None,
+            kernels: vec![KernelReport { name: "f".into(), registers: Some(40), ..KernelReport::default() }],
             timing: Timing::from_samples(vec![2.0], 7, L2::Kept).filter(|_| ok),
             evaluated: None,
             diagnostics: if ok { Diagnostics::new() } else { Diagnostic::error("c", Location::None, "m").into() },
@@ -100,6 +116,7 @@ mod tests {
             (&json!("f"), &json!("s"), &json!(64))
         );
         assert_eq!((&good["timing"]["median_us"], &good["ok"]), (&json!(2.0), &json!(true)));
+        assert_eq!((&good["kernels"][0]["registers"], &good["kernels"][0]["spill_bytes"]), (&json!(40), &Value::Null));
         assert_eq!((&bad["timing"], &bad["diagnostics"][0]["message"]), (&Value::Null, &json!("m")));
     }
 }

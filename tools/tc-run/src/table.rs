@@ -1,7 +1,7 @@
 //! Tables for people.
 
 use tc::run::{Checked, Evaluated, Verdict};
-use tc::runtime::{DType, Element, Timing, array};
+use tc::runtime::{DType, Element, KernelReport, Timing, array};
 use tc::support::{Diagnostic, Diagnostics, Sources};
 
 /// What came of one case.
@@ -14,6 +14,8 @@ pub(crate) struct Row {
     pub(crate) ok: bool,
     pub(crate) checked: Option<Checked>,
     pub(crate) timing: Option<Timing>,
+    /// What the device knows of the kernels that were measured.
+    pub(crate) kernels: Vec<KernelReport>,
     pub(crate) evaluated: Option<Evaluated>,
     pub(crate) diagnostics: Diagnostics,
     /// The files that they point into.
@@ -42,6 +44,11 @@ pub(crate) fn render(rows: &[Row], device: &str, check: bool, bench: bool) -> St
     if bench {
         header.extend(["median", "95 % interval", "samples"]);
     }
+    // The simulator has no registers.
+    let registers = bench && rows.iter().flat_map(|row| &row.kernels).any(|kernel| kernel.registers.is_some());
+    if registers {
+        header.extend(["regs", "spill"]);
+    }
     header.push(if check { "time" } else { "" });
     header.push("result");
     let mut lines = vec![header.into_iter().map(str::to_string).collect()];
@@ -52,6 +59,10 @@ pub(crate) fn render(rows: &[Row], device: &str, check: bool, bench: bool) -> St
         }
         if bench {
             line.extend(row.timing.as_ref().map_or(["-"; 3].map(str::to_string), timing_cells));
+        }
+        if registers {
+            let of = |ask: fn(&KernelReport) -> Option<u64>| per_kernel(&row.kernels, ask);
+            line.extend([of(|kernel| kernel.registers), of(|kernel| kernel.local_bytes)]);
         }
         line.push(row.checked.as_ref().map_or(String::new(), |checked| seconds(checked.time.as_secs_f64())));
         line.push(row.result());
@@ -119,6 +130,13 @@ pub(crate) fn verdict(verdict: Option<Verdict>, found: &'static str) -> &'static
 fn timing_cells(timing: &Timing) -> [String; 3] {
     let us = |us: f64| if us < 1e4 { format!("{us:.2} us") } else { seconds(us / 1e6) };
     [us(timing.median_us), format!("{} to {}", us(timing.low_us), us(timing.high_us)), timing.n.to_string()]
+}
+
+/// What is known of each kernel, in launch order.
+fn per_kernel(kernels: &[KernelReport], ask: fn(&KernelReport) -> Option<u64>) -> String {
+    let cell = |kernel| ask(kernel).map_or("-".to_string(), |number| number.to_string());
+    let cells: Vec<String> = kernels.iter().map(cell).collect();
+    if cells.is_empty() { "-".to_string() } else { cells.join(" ") }
 }
 
 fn seconds(seconds: f64) -> String {
@@ -219,6 +237,7 @@ mod tests {
             ok: error.is_none(),
             checked,
             timing: None,
+            kernels: Vec::new(),
             evaluated: None,
             diagnostics: error.into_iter().collect(),
             sources: Sources::new(),
@@ -290,5 +309,18 @@ f @s  cuda:0  2.25 us  2.00 us to 2.50 us  3        ok
         assert_eq!(contents(DType::I8, &[Element::Int(-7)]), "-7");
         assert_eq!(contents(DType::F64, &floats(9)), "min 0  max 4  mean 2.000000");
         assert_eq!(contents(DType::F32, &[]), "");
+    }
+
+    #[test]
+    fn registers_are_shown_where_a_device_has_some() {
+        let kernel = |registers, local_bytes| KernelReport { registers, local_bytes, ..KernelReport::default() };
+        let mut known = row("f @s", None, None);
+        known.timing = Timing::from_samples(vec![2.0], 96, L2::Kept);
+        known.kernels = vec![kernel(Some(128), Some(0)), kernel(Some(40), Some(16))];
+        let text = render(&[known], "cuda:0", false, true);
+        assert!(text.contains("regs") && text.contains("128 40  0 16"), "{text}");
+        let mut unknown = row("f @s", None, None);
+        unknown.kernels = vec![kernel(None, None)];
+        assert!(!render(&[unknown], "sim", false, true).contains("regs"));
     }
 }

@@ -166,12 +166,9 @@ tir.func @k(A: f32[64], n: index) attributes {device, threaded} { // ! the `inde
     if tx < 3 {
       gpu.barrier(shared)
     }
-    let r = tir.ref(A, tx)             // ! there is no CUDA for `tir.ref`
   }
 }
-"
-        .replace("let r = tir.ref(A, tx) ", "r = tir.ref(A, tx)     ")
-        .as_str(),
+",
     );
 }
 

@@ -8,7 +8,7 @@ use crate::compiler::Compiler;
 use crate::failure::Failure;
 use std::time::{Duration, Instant};
 use tc_ir::Module;
-use tc_runtime::{Array, BenchOptions, Device, Timing};
+use tc_runtime::{Array, BenchOptions, BenchReport, Device, KernelReport, Timing};
 use tc_sim::{Arg, Definition, Findings, Signature, Sizes, Tensor};
 use tc_support::{Diagnostic, Diagnostics, Severity, Sources};
 
@@ -92,6 +92,8 @@ pub struct Measured {
     pub point: Vec<Define>,
     /// The time of one run, all kernels together.
     pub timing: Timing,
+    /// What the device knows of each kernel, in launch order.
+    pub kernels: Vec<KernelReport>,
 }
 
 /// Measures one run of `case` on `machine`, on inputs drawn from the seed where none are given.
@@ -116,8 +118,8 @@ pub fn bench(
         }
     };
     let (arrays, _) = device_arrays(&program, &prepared.args, &prepared.outputs).map_err(failed)?;
-    let timing = device.bench(&program, &arrays, how).map_err(|wrong| failed(wrong.into()))?;
-    Ok(Measured { point: built.point, timing })
+    let BenchReport { timing, kernels } = device.bench(&program, &arrays, how).map_err(|wrong| failed(wrong.into()))?;
+    Ok(Measured { point: built.point, timing, kernels })
 }
 
 fn sim_options(built: &Built, options: &CheckOptions) -> tc_sim::CheckOptions {

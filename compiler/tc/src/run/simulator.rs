@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::time::Instant;
 use tc_ir::Module;
 use tc_runtime::check::check_args;
-use tc_runtime::{Array, BenchOptions, Code, Device, KernelReport, L2, Program, RunOptions, RunReport, Timing};
+use tc_runtime::{
+    Array, BenchOptions, BenchReport, Code, Device, KernelReport, L2, Program, RunOptions, RunReport, Timing,
+};
 use tc_sim::{Arg, Limits, Parameter, Signature, Sizes};
 use tc_support::{Diagnostic, Location};
 use tc_target::{Access, Buffer, KernelManifest, Param, Scalar, Target};
@@ -85,6 +87,12 @@ fn param(parameter: &Parameter) -> Result<Param, Box<Diagnostic>> {
     Buffer::new(name.clone(), dtype_of(*elem), shape.clone(), access).map(Param::Buffer).map_err(Box::new)
 }
 
+/// The kernels of `program` by name: the simulator knows of no registers.
+fn reports(program: &Program) -> Vec<KernelReport> {
+    let kernels = program.manifest.kernels.iter();
+    kernels.map(|kernel| KernelReport { name: kernel.name.clone(), ..Default::default() }).collect()
+}
+
 impl Device for Simulator {
     fn name(&self) -> String {
         "sim".to_string()
@@ -103,12 +111,11 @@ impl Device for Simulator {
                 *arg = to_array(tensor).map_err(|wrong| *wrong)?;
             }
         }
-        let kernels = program.manifest.kernels.iter();
-        let kernels = kernels.map(|kernel| KernelReport { name: kernel.name.clone(), ..Default::default() }).collect();
+        let kernels = reports(program);
         Ok(RunReport { kernels, findings: report.findings.diagnostics().collect() })
     }
 
-    fn bench(&mut self, program: &Program, args: &[Array], options: &BenchOptions) -> Result<Timing, Diagnostic> {
+    fn bench(&mut self, program: &Program, args: &[Array], options: &BenchOptions) -> Result<BenchReport, Diagnostic> {
         let start = Instant::now();
         let mut samples = Vec::new();
         while samples.len() < options.repetitions.max(1)
@@ -118,7 +125,8 @@ impl Device for Simulator {
             self.execute(program, args).map_err(|wrong| *wrong)?;
             samples.push(before.elapsed().as_secs_f64() * 1e6);
         }
-        Timing::from_samples(samples, 1, L2::Kept)
-            .ok_or_else(|| Diagnostic::error("bench", Location::None, "no samples were taken"))
+        let timing = Timing::from_samples(samples, 1, L2::Kept)
+            .ok_or_else(|| Diagnostic::error("bench", Location::None, "no samples were taken"))?;
+        Ok(BenchReport { timing, kernels: reports(program) })
     }
 }

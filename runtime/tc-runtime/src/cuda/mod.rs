@@ -7,8 +7,7 @@ mod launch;
 mod module;
 
 use crate::array::Array;
-use crate::device::{BenchOptions, Device, Program, RunOptions, RunReport};
-use crate::stats::Timing;
+use crate::device::{BenchOptions, BenchReport, Device, Program, RunOptions, RunReport};
 use cudarc::driver::sys::CUdevice_attribute as Attribute;
 use cudarc::driver::{CudaContext, CudaStream, sys};
 use error::driver_error;
@@ -107,11 +106,11 @@ impl Device for CudaDevice {
         Ok(RunReport { kernels, findings: Diagnostics::new() })
     }
 
-    fn bench(&mut self, program: &Program, args: &[Array], options: &BenchOptions) -> Result<Timing, Diagnostic> {
+    fn bench(&mut self, program: &Program, args: &[Array], options: &BenchOptions) -> Result<BenchReport, Diagnostic> {
         let prepared = Prepared::new(self, program, args, false)?;
         // Once by itself: an error is then known by its kernel.
-        prepared.run()?;
-        bench::bench(self, &prepared, options)
+        let kernels = prepared.run()?;
+        Ok(BenchReport { timing: bench::bench(self, &prepared, options)?, kernels })
     }
 }
 

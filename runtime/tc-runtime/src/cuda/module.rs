@@ -108,6 +108,7 @@ impl Function {
             registers: Some(self.attribute(Attribute::CU_FUNC_ATTRIBUTE_NUM_REGS)?),
             local_bytes: Some(self.attribute(Attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?),
             static_shared: Some(self.attribute(Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?),
+            dynamic_shared: Some(dynamic),
             blocks_per_sm: u64::try_from(blocks).ok(),
         })
     }
