@@ -1,12 +1,14 @@
 //! What a run knows, and its steps.
 
 use crate::failure::Failure;
+use crate::intrinsics;
 use crate::semantics::race_oracle;
 use std::sync::Arc;
 use tc_cuda::{CudaModule, EmitOptions};
 use tc_ir::{Module, Registry};
 use tc_pass::instruments::DumpDir;
 use tc_pass::{Manager, PassTable, Pipeline, Report, RunOptions, parse_pipeline};
+use tc_passes::tensorize_to_wmma::Library;
 use tc_sim::CheckOptions;
 use tc_support::{Diagnostic, Diagnostics, Location};
 use tc_syntax::ParseOptions;
@@ -38,6 +40,8 @@ pub struct Compiler {
     /// Programs that are built of operators leave sizes open that have a default and no value, as they do those without a
     /// default.
     pub symbolic: bool,
+    /// The tensor intrinsics that programs may name beside their own.
+    pub intrinsics: Library,
 }
 
 impl Default for Compiler {
@@ -52,8 +56,10 @@ impl Compiler {
 
     /// The dialects, passes and pipelines of this repository, and the default target.
     pub fn new() -> Compiler {
+        let registry = tc_dialects::shared_registry();
         Compiler {
-            registry: tc_dialects::shared_registry(),
+            intrinsics: intrinsics::library(registry.clone()),
+            registry,
             passes: pass_table(),
             target: Target::parse(Compiler::DEFAULT_TARGET).expect("the default target is one of the targets"),
             threads: 0,
@@ -108,13 +114,13 @@ impl Compiler {
         Manager::new(&self.passes, self.run_options())
     }
 
-    /// How this compiler runs passes: it lends them its target, and the simulator to find races.
+    /// How this compiler runs passes: it lends them its target, the simulator to find races, and its tensor intrinsics.
     pub fn run_options(&self) -> RunOptions {
         let oracle = race_oracle(CheckOptions::default());
         RunOptions {
             threads: self.threads,
             verify: self.verify,
-            extensions: vec![Arc::new(self.target), Arc::new(oracle)],
+            extensions: vec![Arc::new(self.target), Arc::new(oracle), Arc::new(self.intrinsics.clone())],
         }
     }
 

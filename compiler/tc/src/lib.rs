@@ -26,6 +26,7 @@
 
 mod compiler;
 mod failure;
+mod intrinsics;
 mod load;
 pub mod run;
 mod semantics;

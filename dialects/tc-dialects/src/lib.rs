@@ -8,13 +8,14 @@
 //! - [`wmma`] has matrix fragments of a warp, [`mma`] tiles of which is known which thread holds what.
 //!
 //! [`algebra`] takes index expressions into `tc-arith` and back; [`forms`] says what a program may hold at each stage;
-//! [`fragment`] has what `wmma` and `mma` share.
+//! [`fragment`] has what `wmma` and `mma` share; [`intrinsics`] are tensor intrinsics, as text.
 
 pub mod algebra;
 pub mod arith;
 pub mod forms;
 pub mod fragment;
 pub mod gpu;
+pub mod intrinsics;
 pub mod mma;
 pub mod sched;
 pub mod te;

@@ -44,6 +44,7 @@
 //!
 //! TVM 0.16, `src/te/schedule`.
 
+use crate::analysis::order;
 use indexmap::IndexMap;
 use std::sync::{Arc, Mutex};
 use tc_dialects::{sched, te};
@@ -175,7 +176,10 @@ impl Schedule {
             let schedule = choice.map(|schedule| &module.items[schedule]);
             let options = self.lowering();
             match tc_schedule::lower(&module.items[idx], schedule, Some(module), &options) {
-                Ok(program) => drop(programs.insert(idx, (program, schedule.map(|item| item.symbol().to_string())))),
+                Ok(mut program) => {
+                    order::settle(&mut program);
+                    programs.insert(idx, (program, schedule.map(|item| item.symbol().to_string())));
+                }
                 Err(more) => found.append(more),
             }
         }

@@ -155,13 +155,14 @@ impl Body<'_> {
         n_attrs == declared.filter(|param| self.func.attr_named(op, param.name).is_some()).count()
     }
 
-    /// Is `op` what the parser makes of `A[i]`? An operator reads tensors, and in what it computes everything.
+    /// Is `op` what the parser makes of `A[i]`? An operator reads tensors, and in what it computes everything; in what
+    /// stands for an intrinsic its operands are buffers.
     fn is_load(&self, op: Op) -> bool {
         let func = self.func;
         let opcode = func.opcode(op);
         let reads = self.context() == Context::Te && {
             let scope = func.as_shaped(func.value_type(func.operand(op, 0))).and_then(|(_, _, scope)| scope);
-            scope.is_none() || self.is_within(op, Role::Compute)
+            self.is_within(op, Role::Compute) || (scope.is_none() && !self.is_within(op, Role::Block))
         };
         Some(opcode) == if reads { self.styles.read } else { self.styles.load }
     }

@@ -53,16 +53,13 @@ impl<'a> Lower<'a> {
         let place = self.place_named(self.tree.name(expr))?;
         let mut operands = vec![place];
         operands.extend(self.indices(slices)?);
-        // A tensor of an operator has no scope, a buffer has one; so do the operands of an intrinsic.
+        // An operator reads tensors; in what stands for an intrinsic its operands are buffers.
         let scope = match self.func.type_data(self.func.value_type(place)) {
             TypeData::Shaped { scope, .. } => *scope,
             _ => None,
         };
-        let opcode = if self.context == Context::Te && (scope.is_none() || self.in_compute()) {
-            self.sugar.read
-        } else {
-            self.sugar.load
-        };
+        let reads = self.in_compute() || (scope.is_none() && !self.in_program_block());
+        let opcode = if self.context == Context::Te && reads { self.sugar.read } else { self.sugar.load };
         let loc = self.expr_loc(expr);
         match self.func.infer_type(opcode, &operands, Attrs::EMPTY) {
             Ok(ty) => Some(self.emit_value(loc, opcode, &operands, Attrs::EMPTY, ty)),

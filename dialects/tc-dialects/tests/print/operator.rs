@@ -266,6 +266,8 @@ fn an_intrinsic_and_the_program_that_stands_for_it() {
     let mut func = item(te::INTRIN, "gemm");
     let a_ty = shaped(&mut func, Elem::F16, &[16, 16], "wmma.matrix_a");
     let a = param(&mut func, "A", a_ty);
+    let b_ty = shaped(&mut func, Elem::F16, &[16, 16], "wmma.matrix_b");
+    let right = param(&mut func, "B", b_ty);
     let c_ty = shaped(&mut func, Elem::F32, &[16, 16], "wmma.accumulator");
     let align = func.int_attr(32);
     let attrs = func.dict(&[(tc_ir::keys::ALIGN, align)]);
@@ -277,7 +279,7 @@ fn an_intrinsic_and_the_program_that_stands_for_it() {
     let c = compute(b, "C", &[("i", zero, n16), ("j", zero, n16)], c_ty, |b, axes| {
         let n16 = b.index(16);
         reduce(b, "sum", ("k", n16), &[], (&[f32], false), |b, k| {
-            let (left, right) = (read(b, a, &[axes[0], k]), read(b, a, &[k, axes[1]]));
+            let (left, right) = (read(b, a, &[axes[0], k]), read(b, right, &[k, axes[1]]));
             let (left, right) = (cast(b, left, Elem::F32), cast(b, right, Elem::F32));
             vec![mul(b, left, right)]
         })
@@ -291,22 +293,22 @@ fn an_intrinsic_and_the_program_that_stands_for_it() {
     let op = te::Update::build(b, &[], &[]);
     let inside = region(b, op, 0);
     b.within(inside, |b| {
-        wmma::Mma::build(b, c, a, a, &[], &[]);
+        wmma::Mma::build(b, c, a, right, &[], &[]);
         loop_over(b, "i", 2, &[], |b, i| {
-            let value = load(b, a, &[i, i]);
-            store(b, a, &[i, i], value);
+            let value = load(b, c, &[i, i]);
+            store(b, c, &[i, i], value);
         });
     });
     let expected = "\
-te.intrin @gemm(A: f16[16, 16] in wmma.matrix_a) -> (C: f32[16, 16] in wmma.accumulator attributes {align = 32}) {
-  compute C[i: 16, j: 16] = sum[k: 16](cast<f32>(A[i, k]) * cast<f32>(A[k, j]))
+te.intrin @gemm(A: f16[16, 16] in wmma.matrix_a, B: f16[16, 16] in wmma.matrix_b) -> (C: f32[16, 16] in wmma.accumulator attributes {align = 32}) {
+  compute C[i: 16, j: 16] = sum[k: 16](cast<f32>(A[i, k]) * cast<f32>(B[k, j]))
   init {
     wmma.fill(C, 0.0)
   }
   update {
-    wmma.mma(C, A, A)
+    wmma.mma(C, A, B)
     for i in 0..2 {
-      A[i, i] = A[i, i]
+      C[i, i] = C[i, i]
     }
   }
 }

@@ -385,7 +385,7 @@ fn places_and_what_lies_in_them() {
     let b = &mut body(&mut func);
     let t = alloc(b, "T", Elem::F16, &[64, 64], "shared");
     let align = int_attr(b, "align", 128);
-    let ty = shaped(b.func, Elem::F32, &[16], "wmma.accumulator");
+    let ty = shaped(b.func, Elem::F16, &[4, 16, 16], "wmma.matrix_a");
     let op = tir::Alloc::build(b, &[align], &[ty]);
     let c = one(b, op);
     loop_over(b, "i", 4, &[], |b, i| {
@@ -394,14 +394,19 @@ fn places_and_what_lies_in_them() {
         let (n16_attr, n64_attr) = (b.func.int_attr(16), b.func.int_attr(64));
         let list = b.func.attr(AttrData::List([n16_attr, n64_attr].into()));
         let lengths = b.func.name("lengths");
-        let tile = b.value(tir::REGION, &[a, row, zero], &[(lengths, list)]);
+        let rows = b.value(tir::REGION, &[a, row, zero], &[(lengths, list)]);
         let element = b.value(tir::REF, &[t, i, zero], &[]);
         let whole = b.value(tir::REF, &[t], &[]);
+        let tile = b.value(tir::REF, &[c, i], &[]);
         let layout = word(b, "layout", "row_major");
-        wmma::Load::build(b, c, element, n16, &[layout], &[]);
-        wmma::Load::build(b, tile, whole, n16, &[layout], &[]);
-        let one_ = b.float(1.0, Elem::F32);
-        wmma::Fill::build(b, c, one_, &[], &[]);
+        wmma::Load::build(b, tile, element, n16, &[layout], &[]);
+        let first = b.value(tir::REF, &[c, zero], &[]);
+        wmma::Load::build(b, first, whole, n16, &[layout], &[]);
+        let last = b.value(tir::REF, &[c, i], &[]);
+        wmma::Load::build(b, last, rows, n16, &[layout], &[]);
+        let one_ = b.float(1.0, Elem::F16);
+        let filled = b.value(tir::REF, &[c, i], &[]);
+        wmma::Fill::build(b, filled, one_, &[], &[]);
         // A reference that is read through needs a name.
         let row_ref = b.value(tir::REF, &[t, i], &[]);
         let value = load(b, row_ref, &[zero]);
@@ -414,11 +419,12 @@ fn places_and_what_lies_in_them() {
     let text = pretty(&func);
     let expected = [
         "alloc T: f16[64, 64] in shared",
-        "alloc $1: f32[16] in wmma.accumulator attributes {align = 128}",
+        "alloc $1: f16[4, 16, 16] in wmma.matrix_a attributes {align = 128}",
         "for i in 0..4 {",
-        "  wmma.load($1, &T[i, 0], stride = 16, layout = row_major)",
-        "  wmma.load(&A[i * 16 : 16, 0 : 64], &T, stride = 16, layout = row_major)",
-        "  wmma.fill($1, 1.0)",
+        "  wmma.load(&$1[i], &T[i, 0], stride = 16, layout = row_major)",
+        "  wmma.load(&$1[0], &T, stride = 16, layout = row_major)",
+        "  wmma.load(&$1[i], &A[i * 16 : 16, 0 : 64], stride = 16, layout = row_major)",
+        "  wmma.fill(&$1[i], 1.0f16)",
         "  let $2 = &T[i]",
         "  T[i, 0] = $2[0] attributes {aligned = 16}",
         "  let wide = tir.load(T, i, i, aligned = 16)",

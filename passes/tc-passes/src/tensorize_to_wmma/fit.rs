@@ -3,9 +3,12 @@
 use super::matching::Matched;
 use super::site::Site;
 use super::tile::{self, Tile};
+use crate::analysis::launch::{coordinate, loop_var};
 use tc_arith::Expr;
 use tc_dialects::algebra::Algebra;
 use tc_dialects::te::Intrinsic;
+use tc_dialects::tir::Coordinate;
+use tc_ir::walk::{ancestors, ops_under};
 use tc_ir::{AttrData, Def, Func, Value, keys};
 use tc_support::{Diagnostic, Location};
 
@@ -46,6 +49,7 @@ pub(super) fn fit(site: &mut Site<'_>, intrinsic: &Intrinsic<'_>, matched: &Matc
         state.tile(place, tile)?;
     }
     apart(state.site.func, intrinsic, matched)?;
+    alike(state.site, intrinsic, matched)?;
     // A step that leaves a parameter out leaves its symbols open; the block of such a step has no use for them.
     let one = state.site.algebra.analyzer.pool.int(1);
     let symbols: Vec<Expr> = state.symbols.iter().map(|symbol| symbol.unwrap_or(one)).collect();
@@ -117,10 +121,14 @@ impl State<'_, '_, '_> {
         let (rank, n) = (shape.len(), want.len());
         let extents: Vec<Option<i64>> = shape[rank.saturating_sub(n)..].iter().map(|&dim| func.as_int(dim)).collect();
         let last = tile.dims.iter().copied().eq(rank.saturating_sub(n)..rank);
-        let starts = tile.dims.iter().all(|&dim| self.site.algebra.analyzer.pool.as_const(tile.base[dim]) == Some(0));
-        let whole = want.iter().map(|&extent| Some(extent)).eq(extents.iter().copied());
+        let whole = last
+            && want.iter().zip(&extents).all(|(&want, have)| have.is_some_and(|have| have % want.max(1) == 0))
+            && (0..n).all(|nth| {
+                let base = tile.base[tile.dims[nth]];
+                self.is_multiple(base, want[nth])
+            });
         let strided = func.buffer_attr(tile.buffer, keys::STRIDES).is_some();
-        if last && starts && whole && !strided {
+        if whole && !strided {
             return Ok(());
         }
         let name = func.value_text(tile.buffer);
@@ -131,7 +139,9 @@ impl State<'_, '_, '_> {
                 func.show_type(func.value_type(tile.buffer))
             ),
             at: func.op_location(tile.at),
-            help: format!("let the last dimensions of `{name}` be those of a tile: `transform_layout` divides them"),
+            help: format!(
+                "let tiles start at multiples of their extents: `transform_layout` divides `{name}` into them"
+            ),
         })
     }
 
@@ -237,6 +247,42 @@ fn apart(func: &Func, intrinsic: &Intrinsic<'_>, matched: &Matched) -> Result<()
         let help =
             format!("let `{param}` be another buffer than the result; `attributes {{noalias}}` tells of arguments");
         return Err(Misfit { text, at: func.op_location(tile.at), help });
+    }
+    Ok(())
+}
+
+/// What a warp does as a whole all of its threads ask for alike: the place of a tile is the same for the 32 of them.
+fn alike(site: &mut Site<'_>, intrinsic: &Intrinsic<'_>, matched: &Matched) -> Result<(), Misfit> {
+    let func = site.func;
+    let blocks = [intrinsic.body, intrinsic.init, intrinsic.update].into_iter().flatten();
+    let of_warps = blocks.flat_map(|block| ops_under(intrinsic.func, block));
+    if !of_warps.into_iter().any(|op| intrinsic.func.row(op).effect.convergent) {
+        return Ok(());
+    }
+    let lanes: Vec<Value> = ancestors(func, site.nest.root)
+        .filter(|&outer| coordinate(func, outer) == Some(Coordinate::ThreadX))
+        .map(|outer| loop_var(func, outer))
+        .collect();
+    let pool = &mut site.algebra.analyzer.pool;
+    let warp = pool.int(32);
+    let mut first_lane = Vec::new();
+    for &lane in &lanes {
+        let var = pool.var(Algebra::var(lane));
+        let number = pool.floor_div(var, warp);
+        first_lane.push((Algebra::var(lane), pool.mul(number, warp)));
+    }
+    for tile in matched.tiles.values() {
+        for &base in &tile.base {
+            let same = site.algebra.analyzer.pool.subst(base, &first_lane);
+            if !site.algebra.analyzer.can_prove_equal(base, same) {
+                let (name, at) = (func.value_text(tile.buffer), site.algebra.text(base));
+                return Err(Misfit {
+                    text: format!("the threads of a warp name different tiles of `{name}`, at {at}"),
+                    at: func.op_location(tile.at),
+                    help: "bind what chooses a tile to threadIdx.y or .z, or to threadIdx.x / 32".to_string(),
+                });
+            }
+        }
     }
     Ok(())
 }

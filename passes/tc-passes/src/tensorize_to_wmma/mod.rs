@@ -65,11 +65,17 @@
 //! TVM 0.16, `src/te/schedule/tensorize.cc`; Feng et al. 2023, "TensorIR: An Abstraction for Automatic Tensorized Program
 //! Optimization".
 
+mod access;
+mod attempt;
+mod automatic;
+mod expression;
 mod find;
 mod fit;
 mod library;
 mod marked;
 mod matching;
+mod plain;
+mod reduction;
 mod show;
 mod site;
 mod substitute;
@@ -80,7 +86,6 @@ pub use library::Library;
 use crate::analysis::{fold, order};
 use library::Shelves;
 use tc_dialects::{forms, tir};
-use tc_ir::walk::all_ops;
 use tc_ir::{Func, Module};
 use tc_pass::{ModulePass, PassCx, PassInfo, PassKind};
 
@@ -125,12 +130,18 @@ impl ModulePass for TensorizeToWmma {
 impl TensorizeToWmma {
     fn one(&self, func: &mut Func, shelves: &Shelves, cx: &mut PassCx) -> bool {
         let since = fold::mark(func);
-        let changed = marked::run(func, shelves, cx);
+        let mut changed = marked::run(func, shelves, cx);
+        if cx.diagnostics.has_errors() {
+            return changed;
+        }
+        if self.options.auto_plain {
+            changed |= plain::run(func, shelves, cx);
+        }
+        changed |= automatic::run(func, shelves, cx);
         if changed {
             fold::erase_unused(func, since);
             order::settle(func);
         }
-        let _ = all_ops;
         changed
     }
 }

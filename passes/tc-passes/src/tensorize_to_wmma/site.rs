@@ -1,6 +1,7 @@
 //! What is known where a nest stands, and of what an intrinsic computes: both as forms of the index algebra.
 
 use super::find::{Loop, Nest};
+use super::show;
 use tc_arith::{Expr, Var};
 use tc_dialects::algebra::Algebra;
 use tc_dialects::te::{Axis, Intrinsic};
@@ -59,7 +60,8 @@ impl<'f> Site<'f> {
         }
         let base = self.algebra.analyzer.simplify(base);
         if let Some(inner) = self.algebra.analyzer.pool.vars(base).into_iter().find(|&var| self.is_inner(var)) {
-            return Err(format!("depends on `{}`, which the loop computes", self.algebra.text_of_var(inner)));
+            let inner = show::value(self.func, Algebra::value(inner));
+            return Err(format!("depends on `{inner}`, which the loop computes"));
         }
         Ok(Index { coeffs, base })
     }

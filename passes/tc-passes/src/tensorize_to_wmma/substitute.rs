@@ -29,9 +29,16 @@ pub(super) struct Plan {
 struct Standin<'t> {
     value: Value,
     tile: &'t Tile,
-    /// Where the tile starts, in each dimension of the buffer.
-    base: Vec<Value>,
     extents: Vec<i64>,
+    /// Knows where the tile starts.
+    algebra: &'t Algebra,
+}
+
+impl Standin<'_> {
+    /// Where the tile starts, in each dimension of the buffer, computed at the builder's place.
+    fn base(&self, b: &mut Builder<'_>) -> Vec<Value> {
+        self.tile.base.iter().map(|&base| build(b, self.algebra, base)).collect()
+    }
 }
 
 /// Puts the blocks of `intrinsic` that fit in the place of the nest of `plan`.
@@ -111,10 +118,10 @@ fn copy_block(
         let ty = importer.ty(b.func, intrinsic.func.value_type(place));
         let maker = tir::Alloc::build(&mut b, &[], &[ty]);
         let value = b.func.result(maker).expect("an alloc has one result");
-        let base: Vec<Value> = tile.base.iter().map(|&base| build(&mut b, &plan.algebra, base)).collect();
         importer.values.insert(place, value);
         makers.push(maker);
-        standins.push(Standin { value, tile, base, extents: intrinsic.extents(place).unwrap_or_default() });
+        let extents = intrinsic.extents(place).unwrap_or_default();
+        standins.push(Standin { value, tile, extents, algebra: &plan.algebra });
     }
     let copied: Vec<Op> = intrinsic.func.ops(block).map(|op| importer.op(&mut b, op)).collect();
     let mut inner = Vec::new();
@@ -148,7 +155,8 @@ fn settle_op(func: &mut Func, op: Op, standins: &[Standin<'_>]) {
     for (nth, &operand) in operands.iter().enumerate() {
         if let Some(standin) = standin(operand) {
             let mut b = Builder::before(func, op);
-            let whole = region(&mut b, standin, &standin.base.clone(), &standin.extents.clone());
+            let base = standin.base(&mut b);
+            let whole = region(&mut b, standin, &base, &standin.extents);
             Rewriter::new(func).set_operand(op, nth, whole);
         }
     }
@@ -170,9 +178,10 @@ fn on_buffer(func: &mut Func, op: Op, standin: &Standin<'_>) {
     let n_indices = if opcode == tir::STORE { operands.len() - 2 } else { operands.len() - 1 };
     let indices = &operands[1..1 + n_indices];
     let mut b = Builder::before(func, op);
-    let mut places = standin.base.clone();
+    let base = standin.base(&mut b);
+    let mut places = base.clone();
     for (&dim, &index) in standin.tile.dims.iter().zip(indices) {
-        places[dim] = sum(&mut b, standin.base[dim], index);
+        places[dim] = sum(&mut b, base[dim], index);
     }
     if opcode == tir::REGION || n_indices < rank {
         let mut lengths = standin.extents.clone();

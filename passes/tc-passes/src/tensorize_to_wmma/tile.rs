@@ -60,13 +60,13 @@ pub(super) fn same_kind(
     };
     if func.as_scalar(elem).is_none() || func.as_scalar(elem) != intrinsic.func.as_scalar(want) {
         let (have, want) = (func.show_type(elem), intrinsic.func.show_type(want));
-        return Err(format!("`{name}` holds `{have}`, and `{tensor_name}` holds `{want}`"));
+        return Err(format!("`{name}` holds `{have}` here, and `{tensor_name}` holds `{want}` there"));
     }
     let have = scope_of(func, buffer).unwrap_or("global");
     let declared = intrinsic.scope(tensor);
     if scopes && !scope_fits(declared, have) {
         let want = declared.unwrap_or("global or shared");
-        return Err(format!("`{name}` is in `{have}`, and `{tensor_name}` in `{want}`"));
+        return Err(format!("`{name}` is in `{have}` here, and `{tensor_name}` in `{want}` there"));
     }
     Ok(())
 }
