@@ -94,7 +94,9 @@ fn plan(func: &Func, tiles: Tiles) -> Result<Plan, Diagnostic> {
 
 fn error(func: &Func, tiles: &Tiles, op: Op, code: &'static str, text: String) -> Diagnostic {
     let diagnostic = Diagnostic::error(code, func.op_location(op), text);
-    if op == tiles.alloc { diagnostic } else { diagnostic.label(func.op_location(tiles.alloc), "made here") }
+    // What a schedule makes of one stage stands at one place of the text.
+    let made = func.op_location(tiles.alloc);
+    if made == func.op_location(op) { diagnostic } else { diagnostic.label(made, "made here") }
 }
 
 /// What `op` says of the tile that is its operand number `idx`; nothing where it is malformed, which is told elsewhere.
@@ -169,7 +171,9 @@ fn agree(func: &Func, tiles: &Tiles, words: &[Word], fragment: Fragment) -> Resu
     let name = func.value_text(tiles.buffer);
     let first = words.iter().find(|word| word.shape.is_some()).or(words.first());
     let against = |diagnostic: Diagnostic, word: &Word, says: String| match first {
-        Some(first) if first.op != word.op => diagnostic.label(func.op_location(first.op), says),
+        Some(first) if func.op_location(first.op) != func.op_location(word.op) => {
+            diagnostic.label(func.op_location(first.op), says)
+        }
         _ => diagnostic,
     };
     let [m, n, k] = fragment.shape;
