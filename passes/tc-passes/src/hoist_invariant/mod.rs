@@ -23,10 +23,10 @@
 //! }
 //! ->
 //! for tx in 0..32 bind(threadIdx.x) {
-//!   let $1 = tx * 128
-//!   let $2 = tx / 4
+//!   let $1 = tx / 4
+//!   let $2 = tx * 128
 //!   for k in 0..4 {
-//!     B[$1 + k * 32 + 1] = A[$2]
+//!     B[$2 + k * 32 + 1] = A[$1]
 //!   }
 //! }
 //! ```
@@ -37,7 +37,8 @@
 //!    change it. Where there are terms of several kinds, build the sum anew: those of no loop first, then those of one,
 //!    and so on, literals at the end, where a machine has room for them in the access.
 //! 2. In the order of the text, move each integer op that has no effect and cannot fail before the outermost loop that
-//!    does not change it. Nothing leaves a conditional unless it leaves a loop around it too.
+//!    does not change it, but for literals that are added last. Nothing leaves a conditional unless it leaves a loop around it
+//!    too.
 //!
 //! # Limits
 //!

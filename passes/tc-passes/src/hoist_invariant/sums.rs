@@ -41,7 +41,7 @@ pub(super) fn regroup(func: &mut Func) -> u64 {
 }
 
 /// The operands of `op` that are positions.
-fn indices(func: &Func, op: Op) -> std::ops::Range<usize> {
+pub(super) fn indices(func: &Func, op: Op) -> std::ops::Range<usize> {
     let n = func.operands(op).len();
     match func.opcode(op) {
         tir::LOAD | tir::REF | tir::REGION => 1..n,
