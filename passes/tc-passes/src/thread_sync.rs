@@ -37,11 +37,14 @@
 //!
 //! 1. Collect the accesses to memory that several threads of a block reach: shared, warp and global. Two accesses
 //!    conflict if one of them writes, unless it is proved that they meet only in one thread: their indices are injective
-//!    in all launched thread coordinates, or never equal. (TVM 0.16 looks at the innermost coordinate only and so
-//!    loses barriers in blocks of two dimensions.)
+//!    in all launched thread coordinates, or never equal, or depend on nothing but the thread, and all threads were tried.
+//!    (TVM 0.16 looks at the innermost coordinate only and so loses barriers in blocks of two dimensions.)
 //! 2. Walk each region in order, from the inside out, and plan a barrier before the first statement that conflicts with
 //!    what came since the last one; then hold the end of a loop's body against its beginning.
-//!    A reduction across threads counts as a barrier.
+//!    A reduction across threads counts as a barrier. A barrier that one planned later makes needless is taken out again.
+//!    What an asynchronous copy writes conflicts with earlier accesses where it is begun, and with later ones of other
+//!    threads from the wait on that covers it: the barrier for these stands behind the wait. What a warp does together, on
+//!    tiles or by rows that its threads name, is done by none of its threads alone.
 //! 3. A barrier goes where all threads of a block come: never under a condition or a loop bound that may differ between
 //!    them. A conflict within such a place is an error.
 //!
@@ -49,7 +52,8 @@
 //!
 //! A conflict inside a divergent condition is refused: the condition has to be divided by hand into the part before the
 //! barrier and the part after it. Of conditions only those count that bound a part of an index. A shuffle, at which a warp
-//! has to meet, is refused where not all threads of the block come.
+//! has to meet, is refused where not all threads of the block come. So is an op on tiles where not all threads of a warp
+//! come. A use of what is still being copied, before any wait, is not found here; the simulator finds it.
 //!
 //! # References
 //!

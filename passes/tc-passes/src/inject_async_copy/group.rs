@@ -113,10 +113,7 @@ impl Grouping<'_> {
             } else if func.opcode(inner) == tir::FOR && func.n_results(inner) == 0 {
                 let is_many = !is_launch(func, inner) && const_extent(func, inner).is_none_or(|extent| extent > 1);
                 loops.extend(is_many.then_some(inner));
-            } else if !(func.opcode(inner) == tir::IF && func.n_results(inner) == 0)
-                && !func.row(inner).terminator
-                && !effects::summary(func, inner).only_reads()
-            {
+            } else if !is_quiet(func, inner) {
                 return None;
             }
         }
@@ -161,6 +158,12 @@ impl Grouping<'_> {
         new.writes.splice(0..0, open.writes);
         new
     }
+}
+
+/// Does `op` nothing beyond reading, but for what stands in it?
+fn is_quiet(func: &Func, op: Op) -> bool {
+    let is_guard = func.opcode(op) == tir::IF && func.n_results(op) == 0;
+    is_guard || func.row(op).terminator || effects::summary(func, op).only_reads()
 }
 
 /// Do no two copies, and no two iterations of the loops around them, write one cell?

@@ -47,11 +47,18 @@
 //! 5. With `register-stage`, where the producer copies from global to shared memory and each thread copies a known, small
 //!    number of elements: the steady loop loads them into registers before the consumer and stores them to the buffer after
 //!    it. Loads are under way during the computation then, and nothing waits for them before it.
+//! 6. Where the producer is made of asynchronous copies (see `inject-async-copy`), the copies of each iteration are one
+//!    group, and the groups and waits of the body give way to those of the pipeline. The prologue makes the first `n - 1`
+//!    groups. Iteration `i` waits until at most `n - 2` groups are under way, begins the copies of `i + n - 1`, if there is
+//!    such an iteration, makes a group of them in any case, so that counting stays true, and consumes. `thread-sync` then
+//!    puts one barrier behind the wait: it shows what was copied to all threads, and keeps the copies, which go where
+//!    iteration `i - 1` read, behind those reads.
 //!
 //! # Limits
 //!
-//! Buffers of one loop have the same number of stages (or one). Copies are synchronous. What the producer and the consumer
-//! do in one statement is not divided. A loop whose trip count is 1 and that was taken off before is a loop no more, and
+//! Buffers of one loop have the same number of stages (or one). With asynchronous copies the loop is not peeled, whatever
+//! `peel` says, and nothing goes through registers. Versions are told by a remainder, which for numbers that are no power
+//! of two costs a multiplication. What the producer and the consumer do in one statement is not divided. A loop whose trip count is 1 and that was taken off before is a loop no more, and
 //! its `stages` are refused.
 //!
 //! # References
