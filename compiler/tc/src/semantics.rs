@@ -7,7 +7,9 @@ use tc_ir::walk::all_ops;
 use tc_ir::{Attr, AttrData, Func, Module, keys};
 use tc_pass::{Instrument, PassAt, PassRecord};
 use tc_passes::check_races::{Oracle, RaceOracle, Verdict};
-use tc_sim::{AgreeReport, CheckOptions, FindingKind, Sizes, agree, check_against_definition, probe, sizes_to_try};
+use tc_sim::{
+    AgreeReport, CheckOptions, FindingKind, Limits, Sizes, agree, check_against_definition, probe, sizes_to_try,
+};
 use tc_support::{Diagnostic, Diagnostics};
 
 /// Around a pass a program that leaves sizes open is run at so many sets of sizes.
@@ -25,11 +27,15 @@ pub struct SemanticsCheck {
 impl SemanticsCheck {
     /// Steps past which a launch is run by some of its blocks only: this is asked around every pass.
     const SAMPLE_ABOVE: u64 = 20_000_000;
+    /// A run around a pass may take this part of the steps that a run may take: where even a few blocks cost more, as
+    /// loops over large tiles do that all threads of a warp run, that is told soon.
+    const SHARE_OF_STEPS: u64 = 16;
 
     /// Compares as `options` say, within what can be spent around every pass.
     pub fn new(options: CheckOptions) -> SemanticsCheck {
         let sample_above = options.sample_above.min(SemanticsCheck::SAMPLE_ABOVE);
-        SemanticsCheck { options: CheckOptions { sample_above, ..options }, before: None }
+        let limits = Limits { steps: options.limits.steps / SemanticsCheck::SHARE_OF_STEPS, ..options.limits };
+        SemanticsCheck { options: CheckOptions { sample_above, limits, ..options }, before: None }
     }
 
     /// Is `func` what it was, so that running it twice would tell nothing?
