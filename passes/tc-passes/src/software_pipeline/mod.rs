@@ -58,8 +58,8 @@
 //!
 //! Buffers of one loop have the same number of stages (or one). With asynchronous copies the loop is not peeled, whatever
 //! `peel` says, and nothing goes through registers. Versions are told by a remainder, which for numbers that are no power
-//! of two costs a multiplication. What the producer and the consumer do in one statement is not divided. A loop whose trip count is 1 and that was taken off before is a loop no more, and
-//! its `stages` are refused.
+//! of two costs a multiplication. What the producer and the consumer do in one statement is not divided. A loop whose
+//! trip count is 1 and that its `stages` are refused.
 //!
 //! # References
 //!
