@@ -226,3 +226,27 @@ fn torn(func: &Func, op: Op, length: i64, swizzle: Swizzle) -> Diagnostic {
         format!("start at a multiple of {row} and touch at most {row} elements, or swizzle with a higher `base`");
     Diagnostic::error("swizzle", func.op_location(op), text).help(help)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stretches_are_exchanged_and_stay_whole() {
+        for (bits, base, shift) in [(1, 3, 3), (3, 3, 3), (2, 3, 4), (2, 0, 2), (3, 2, 5)] {
+            let swizzle = Swizzle { bits, base, shift };
+            let mut algebra = Algebra::new();
+            let size = 1i64 << (base + shift + bits);
+            let mut seen = vec![false; size as usize];
+            for position in 0..size {
+                let at = algebra.analyzer.pool.int(position);
+                let to = swizzle.apply(&mut algebra, at);
+                let to = algebra.analyzer.pool.as_const(to).expect("a number becomes a number");
+                assert_eq!(to % swizzle.stretch(), position % swizzle.stretch());
+                assert_eq!(to / swizzle.period(), position / swizzle.period());
+                assert!(!std::mem::replace(&mut seen[to as usize], true), "{position} meets another at {to}");
+            }
+            assert!(seen.into_iter().all(|seen| seen));
+        }
+    }
+}
