@@ -5,7 +5,7 @@ use std::path::Path;
 use tc::ir::Module;
 use tc::run::{Case, CheckOptions, Choice, Machine, cases, check};
 use tc::runtime::nvrtc;
-use tc::target::Target;
+use tc::target::{Feature, Target};
 use tc::{Compiler, Failure};
 
 /// An example: its file, its text, and its schedules.
@@ -18,6 +18,17 @@ struct Example {
 
 /// Examples that take the simulator half a minute and more, even if only some blocks are run.
 const LARGE: &[&str] = &["depthwise_nchw.tir", "conv2d"];
+
+/// Examples on tensor cores, which not all targets have: tests/tensorcore.rs runs them at small sizes, and says which
+/// targets are told so.
+const TENSOR_CORES: &[&str] =
+    &["conv2d_f32_t", "conv2d_t", "matmul_bf16", "matmul_f16", "matmul_f32", "matmul_i8", "matmul_tf32"];
+
+impl Example {
+    fn is_one_of(&self, files: &[&str]) -> bool {
+        files.iter().any(|file| self.file.starts_with(file))
+    }
+}
 
 /// All examples, in the order of their names.
 fn examples(compiler: &Compiler) -> Vec<Example> {
@@ -44,7 +55,8 @@ fn examples(compiler: &Compiler) -> Vec<Example> {
 fn compiles_for(target: &str) {
     let target = Target::parse(target).expect("one of the targets");
     let compiler = Compiler { target, ..Compiler::new() };
-    for example in examples(&compiler) {
+    let has_all = target.has(Feature::Bf16);
+    for example in examples(&compiler).into_iter().filter(|example| has_all || !example.is_one_of(TENSOR_CORES)) {
         for case in &example.cases {
             let name = format!("{} of {} for {target}", case.name(&example.module), example.file);
             let symbol = |item: usize| example.module.items[item].symbol();
@@ -79,7 +91,7 @@ fn every_schedule_compiles_for_sm_90_and_is_emitted_alike_twice() {
 fn every_schedule_is_right_on_the_simulator() {
     let compiler = Compiler::new();
     let options = CheckOptions::default();
-    let is_small = |example: &Example| !LARGE.iter().any(|large| example.file.starts_with(large));
+    let is_small = |example: &Example| !example.is_one_of(LARGE) && !example.is_one_of(TENSOR_CORES);
     for example in examples(&compiler).into_iter().filter(is_small) {
         for case in &example.cases {
             let name = format!("{} of {}", case.name(&example.module), example.file);

@@ -1,0 +1,213 @@
+//! Tensor cores, without a GPU: the schedules of the examples are right on the simulator at small sizes, and compile for
+//! every generation that has what they use; one that has not is told so.
+
+use std::path::Path;
+use tc::ir::Module;
+use tc::run::{Case, CheckOptions, Choice, Define, Machine, cases, check};
+use tc::runtime::nvrtc;
+use tc::target::Target;
+use tc::{Compiler, Failure};
+
+/// A schedule of an example, and sizes and parameters at which all of it is checked.
+struct Small {
+    file: &'static str,
+    func: &'static str,
+    schedule: &'static str,
+    defines: &'static [(&'static str, i64)],
+    /// The first target that has what it uses.
+    since: &'static str,
+}
+
+const fn small(
+    file: &'static str,
+    func: &'static str,
+    schedule: &'static str,
+    defines: &'static [(&'static str, i64)],
+    since: &'static str,
+) -> Small {
+    Small { file, func, schedule, defines, since }
+}
+
+/// Two blocks, of small warps, and a reduction of more steps than a pipeline has stages ahead.
+const TILE: &[(&str, i64)] = &[
+    ("m", 64),
+    ("n", 128),
+    ("k", 160),
+    ("row_warps", 2),
+    ("col_warps", 2),
+    ("row_tiles", 2),
+    ("col_tiles", 2),
+    ("chunk", 2),
+];
+/// The same where a warp is to have eight tiles.
+const WIDE: &[(&str, i64)] = &[
+    ("m", 64),
+    ("n", 256),
+    ("k", 160),
+    ("row_warps", 2),
+    ("col_warps", 2),
+    ("row_tiles", 2),
+    ("col_tiles", 4),
+    ("chunk", 2),
+];
+const BYTES: &[(&str, i64)] = &[
+    ("m", 64),
+    ("n", 128),
+    ("k", 320),
+    ("row_warps", 2),
+    ("col_warps", 2),
+    ("row_tiles", 2),
+    ("col_tiles", 4),
+    ("chunk", 2),
+];
+const FUSED: &[(&str, i64)] =
+    &[("m", 64), ("n", 128), ("k", 160), ("row_warps", 2), ("col_warps", 2), ("row_tiles", 2), ("col_tiles", 2)];
+/// Images with borders and a middle.
+const LOOPS: &[(&str, i64)] = &[("size", 3), ("batch", 8), ("ins", 2), ("outs", 8)];
+const WMMA: &[(&str, i64)] = &[
+    ("size", 3),
+    ("batch", 4),
+    ("ins", 2),
+    ("outs", 8),
+    ("block_row_warps", 2),
+    ("block_col_warps", 2),
+    ("warp_row_tiles", 2),
+    ("warp_col_tiles", 4),
+];
+const MMA: &[(&str, i64)] = &[
+    ("size", 3),
+    ("batch", 4),
+    ("ins", 2),
+    ("outs", 4),
+    ("block_row_warps", 1),
+    ("block_col_warps", 2),
+    ("warp_row_tiles", 4),
+    ("warp_col_tiles", 2),
+];
+const PIECES: &[(&str, i64)] = &[
+    ("size", 2),
+    ("batch", 64),
+    ("ic", 32),
+    ("oc", 64),
+    ("row_warps", 2),
+    ("col_warps", 2),
+    ("row_tiles", 2),
+    ("col_tiles", 2),
+    ("chunk", 2),
+];
+
+const ALL: &[Small] = &[
+    small("conv2d_tensorcore", "conv_tensorcore_sym", "loops", LOOPS, "sm_70"),
+    small("conv2d_tensorcore", "conv_tensorcore_sym", "tensorcore", WMMA, "sm_70"),
+    small("conv2d_tensorcore", "conv_tensorcore_sym", "mma", MMA, "sm_80"),
+    small("matmul_f16", "matmul_f16", "wmma", TILE, "sm_70"),
+    small("matmul_f16", "matmul_f16", "mma", WIDE, "sm_80"),
+    small("matmul_f16", "dense_f16", "mma", FUSED, "sm_80"),
+    small("matmul_bf16", "matmul_bf16", "wmma", TILE, "sm_80"),
+    small("matmul_bf16", "matmul_bf16", "mma", WIDE, "sm_80"),
+    small("matmul_i8", "matmul_i8", "wmma", TILE, "sm_72"),
+    small("matmul_i8", "matmul_i8", "mma", BYTES, "sm_80"),
+    small("matmul_tf32", "matmul_tf32", "wmma", TILE, "sm_80"),
+    small("matmul_tf32", "matmul_tf32", "mma", WIDE, "sm_80"),
+    small("matmul_f32_tensorcore", "matmul_f16x3", "mma", TILE, "sm_80"),
+    small("matmul_f32_tensorcore", "matmul_tf32x3", "mma", TILE, "sm_80"),
+    small("conv2d_f32_tensorcore", "conv2d_f32_sym", "mma", PIECES, "sm_80"),
+];
+
+impl Small {
+    fn name(&self) -> String {
+        format!("{}: @{} of @{}", self.file, self.schedule, self.func)
+    }
+
+    fn read(&self, compiler: &Compiler) -> (Module, Case) {
+        let path = format!("{}/../../examples/{}.tir", env!("CARGO_MANIFEST_DIR"), self.file);
+        let text = std::fs::read_to_string(Path::new(&path)).expect("the example is there");
+        let module = compiler.parse(self.file, &text).unwrap_or_else(|why| panic!("{}: {why}", self.file)).module;
+        let choice = Choice { func: Some(self.func), schedule: Some(self.schedule) };
+        let case = cases::to_check(&module, choice).unwrap_or_else(|why| panic!("{}: {why:?}", self.name()))[0];
+        (module, case)
+    }
+
+    fn defines(&self) -> Vec<Define> {
+        self.defines.iter().map(|&(name, value)| (name.to_string(), value)).collect()
+    }
+
+    fn check(&self) {
+        let compiler = Compiler::new();
+        let (module, case) = self.read(&compiler);
+        let options = CheckOptions { defines: self.defines(), ..CheckOptions::default() };
+        let checked = check(&compiler, &module, &case, &mut Machine::Simulator, &options);
+        let checked = checked.unwrap_or_else(|why| panic!("{}: {why}", self.name()));
+        assert!(checked.ok, "{}: {:?}", self.name(), checked.diagnostics);
+        assert!(checked.cells.is_some_and(|cells| cells > 0), "{} compares nothing", self.name());
+    }
+
+    /// The CUDA text for `target`.
+    fn emitted(&self, target: &Target) -> Result<String, Failure> {
+        let compiler = Compiler { target: target.clone(), ..Compiler::new() };
+        let (module, case) = self.read(&compiler);
+        let built = compiler.build(&module, &case, &self.defines(), true)?;
+        tc::cuda::emit(&built.module, &built.name, target, &tc::cuda::EmitOptions::default())
+            .map(|program| program.source)
+            .map_err(|diagnostics| Failure { diagnostics, sources: built.module.sources.clone() })
+    }
+}
+
+fn check_all_of(file: &str) {
+    let chosen: Vec<&Small> = ALL.iter().filter(|small| small.file.starts_with(file)).collect();
+    assert!(!chosen.is_empty());
+    chosen.into_iter().for_each(Small::check);
+}
+
+#[test]
+fn a_convolution_in_f16_is_right() {
+    check_all_of("conv2d_tensorcore");
+}
+
+#[test]
+fn products_in_f16_are_right() {
+    check_all_of("matmul_f16");
+}
+
+#[test]
+fn products_in_bf16_are_right() {
+    check_all_of("matmul_bf16");
+}
+
+#[test]
+fn products_of_integers_are_right() {
+    check_all_of("matmul_i8");
+}
+
+#[test]
+fn products_in_tf32_are_right() {
+    check_all_of("matmul_tf32");
+}
+
+#[test]
+fn products_in_f32_by_pieces_are_right() {
+    check_all_of("matmul_f32");
+}
+
+#[test]
+fn a_convolution_in_f32_by_pieces_is_right() {
+    check_all_of("conv2d_f32");
+}
+
+#[test]
+fn kernels_compile_for_all_targets_that_have_what_they_use() {
+    for name in ["sm_70", "sm_80", "sm_90"] {
+        let target = Target::parse(name).expect("one of the targets");
+        for small in ALL {
+            let emitted = small.emitted(&target);
+            if small.since > name {
+                let why = emitted.err().unwrap_or_else(|| panic!("{} is emitted for {name}", small.name()));
+                assert!(why.to_string().contains(name), "{}: {why}", small.name());
+                continue;
+            }
+            let source = emitted.unwrap_or_else(|why| panic!("{} for {name}: {why}", small.name()));
+            let compiled = nvrtc::compile(&source, small.file, &target, &nvrtc::Options::default());
+            assert!(compiled.is_ok(), "{} for {name}: {:?}\n{source}", small.name(), compiled.err());
+        }
+    }
+}
