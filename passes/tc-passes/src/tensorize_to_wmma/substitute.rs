@@ -161,9 +161,10 @@ fn settle_op(func: &mut Func, op: Op, standins: &[Standin<'_>]) {
         }
     }
     // What refers into a reference lies where that does.
+    let operands_now = func.operands(op).to_vec();
     if matches!(func.row(op).infer, Infer::By(_))
         && let Some(result) = func.result(op)
-        && let Ok(ty) = func.infer_type(opcode, &func.operands(op).to_vec(), func.op_attrs(op))
+        && let Ok(ty) = func.infer_type(opcode, &operands_now, func.op_attrs(op))
         && matches!(func.type_data(ty), TypeData::Ref { .. })
     {
         Rewriter::new(func).set_type(result, ty);
