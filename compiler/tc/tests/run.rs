@@ -2,7 +2,9 @@
 
 use tc::ir::Module;
 use tc::run::{Case, CheckOptions, Choice, Machine, Simulator, Verdict, cases};
-use tc::runtime::{Array, BenchOptions, Code, DType, Device, Element, Program, RunOptions, RunReport, Timing};
+use tc::runtime::{
+    Array, BenchOptions, BenchReport, Code, DType, Device, Element, Program, RunOptions, RunReport, Timing,
+};
 use tc::support::Diagnostic;
 use tc::target::{Access, Param, Target};
 use tc::{Compiler, check};
@@ -55,9 +57,10 @@ impl Device for Multiplier {
         Ok(RunReport::default())
     }
 
-    fn bench(&mut self, _: &Program, args: &[Array], _: &BenchOptions) -> Result<Timing, Diagnostic> {
+    fn bench(&mut self, _: &Program, args: &[Array], _: &BenchOptions) -> Result<BenchReport, Diagnostic> {
         assert_eq!(args.len(), 2);
-        Ok(Timing::from_samples(vec![3.0], 1, tc::runtime::L2::Kept).expect("a sample"))
+        let timing = Timing::from_samples(vec![3.0], 1, tc::runtime::L2::Kept).expect("a sample");
+        Ok(BenchReport { timing, kernels: Vec::new() })
     }
 }
 
