@@ -195,9 +195,22 @@ impl<'f> Rewriter<'f> {
     }
 
     /// Sets the attribute `key` of `op`.
+    ///
+    /// What the row declares stands in front, in its order, as in text in the generic form.
     pub fn set_attr(&mut self, op: Op, key: Name, value: Attr) {
         let attrs = self.func.op_attrs(op);
-        let attrs = self.func.with_entry(attrs, key, value);
+        let params = self.func.row(op).params;
+        let mut entries = self.func.entries(attrs).to_vec();
+        let place = |key: Name| params.iter().position(|param| param.name == self.func.text(key));
+        let attrs = match place(key) {
+            Some(nth) if entries.iter().all(|(name, _)| *name != key) => {
+                let is_later = |&(name, _): &(Name, Attr)| place(name).is_none_or(|other| other > nth);
+                let at = entries.iter().position(is_later).unwrap_or(entries.len());
+                entries.insert(at, (key, value));
+                self.func.dict(&entries)
+            }
+            _ => self.func.with_entry(attrs, key, value),
+        };
         self.set_attrs(op, attrs);
     }
 
