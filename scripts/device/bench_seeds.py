@@ -249,8 +249,13 @@ def bench_torch(names):
 
 
 def environment():
-    """Our programs find NVRTC where PyTorch brought it along, if no other place is named."""
+    """Our programs find NVRTC where PyTorch brought it along, if no other place is named and no toolkit is installed.
+
+    What comes with PyTorch lacks the header that fragments of `wmma` need.
+    """
     env = dict(os.environ)
+    if "TC_CUDA_HOME" not in env and os.path.exists("/usr/local/cuda/include/crt/mma.h"):
+        env["TC_CUDA_HOME"] = "/usr/local/cuda"
     if "TC_CUDA_HOME" not in env:
         folders = [os.path.join(path, "nvidia") for path in sys.path if path]
         found = [folder for folder in folders if glob.glob(os.path.join(folder, "*", "lib", "libnvrtc.so.*"))]
