@@ -84,9 +84,13 @@ fn if_lighter(az: &Analyzer, form: &Linear, next: Option<Linear>) -> Option<Line
     next.filter(|next| next.weight(&az.pool) < form.weight(&az.pool))
 }
 
-/// A replacement that leaves fewer terms. One that does not would put `x` and one of its digits `x/c` and `x%c` in the
-/// place of both, which say more: they are small, and no multiple of one is a multiple of the other.
-fn if_shorter(form: &Linear, next: Linear) -> Option<Linear> {
+/// A replacement of one of the digits `x/c` and `x%c` by `x` and `digit`, the other one. Where that is a number, a lighter
+/// one; else one that leaves fewer terms, for `x` and a digit in the place of both say less: digits are small, and no
+/// multiple of one is a multiple of the other.
+fn if_simpler(az: &Analyzer, form: &Linear, digit: &Linear, next: Linear) -> Option<Linear> {
+    if digit.terms.is_empty() {
+        return if_lighter(az, form, Some(next));
+    }
     (next.terms.len() < form.terms.len()).then_some(next)
 }
 
@@ -100,7 +104,7 @@ fn div_times_plus_mod(az: &mut Analyzer, form: &Linear) -> Option<Linear> {
         let rest = remainder_form(az, x, c)?;
         let x = az.linear_of(x)?;
         let next = without(az, form, term)?.plus(&az.pool, &rest, times.checked_neg()?)?.plus(&az.pool, &x, times)?;
-        if_shorter(form, next)
+        if_simpler(az, form, &rest, next)
     })
 }
 
@@ -125,7 +129,7 @@ fn minus_mod(az: &mut Analyzer, form: &Linear) -> Option<Linear> {
         let x = az.linear_of(x)?;
         let factor = term.coef.checked_mul(c)?.checked_neg()?;
         let next = without(az, form, term)?.plus(&az.pool, &x, term.coef)?.plus(&az.pool, &quotient, factor)?;
-        if_shorter(form, next)
+        if_simpler(az, form, &quotient, next)
     })
 }
 
