@@ -33,10 +33,11 @@
 //!
 //! # Algorithm
 //!
-//! 1. Take each index apart into terms, literals times values that are no sums. Of each find how many loops that are run
+//! 1. Where both sides of `&&` or `||` may be computed anywhere, compute both: such a condition is arithmetic like any other.
+//! 2. Take each index apart into terms, literals times values that are no sums. Of each find how many loops that are run
 //!    change it. Where there are terms of several kinds, build the sum anew: those of no loop first, then those of one,
 //!    and so on, literals at the end, where a machine has room for them in the access.
-//! 2. In the order of the text, move each integer op that has no effect and cannot fail before the outermost loop that
+//! 3. In the order of the text, move each integer op that has no effect and cannot fail before the outermost loop that
 //!    does not change it, but for literals that are added last. Nothing leaves a conditional unless it leaves a loop around it
 //!    too.
 //!
@@ -49,6 +50,7 @@
 //! Aho, Lam, Sethi and Ullman (2006), Compilers, section 9.5 on code motion; Briggs and Cooper (1994), "Effective partial
 //! redundancy elimination", for sums ordered by rank.
 
+mod eager;
 mod levels;
 mod motion;
 mod sums;
@@ -79,11 +81,13 @@ pub struct HoistInvariant;
 
 impl FuncPass for HoistInvariant {
     fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
+        let n_eager = eager::compute_both(func);
         let n_sums = sums::regroup(func);
         let n_moved = motion::hoist(func);
+        cx.count("conditions that compute both sides", n_eager);
         cx.count("indices regrouped", n_sums);
         cx.count("ops hoisted", n_moved);
-        let changed = n_sums + n_moved > 0;
+        let changed = n_eager + n_sums + n_moved > 0;
         if changed {
             order::settle(func);
         }
