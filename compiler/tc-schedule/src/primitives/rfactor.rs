@@ -101,9 +101,7 @@ fn check_untouched(cx: &Cx<'_>, stage: StageId) -> Done<()> {
     let data = &cx.graph[stage];
     let spoken = |&axis: &AxisId| {
         let axis = &cx.graph[axis];
-        axis.consumed.as_ref().map(|consumed| consumed.loc).or_else(|| {
-            (!axis.is_plain()).then_some(axis.kind_loc)
-        })
+        axis.consumed.as_ref().map(|consumed| consumed.loc).or_else(|| (!axis.is_plain()).then_some(axis.kind_loc))
     };
     let said = data.data.iter().find_map(spoken);
     let said = said.or_else(|| data.leaves.iter().filter(|&&leaf| cx.graph[leaf].reduce).find_map(spoken));
