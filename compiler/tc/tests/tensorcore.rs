@@ -144,7 +144,7 @@ impl Small {
 
     /// The CUDA text for `target`.
     fn emitted(&self, target: &Target) -> Result<String, Failure> {
-        let compiler = Compiler { target: target.clone(), ..Compiler::new() };
+        let compiler = Compiler { target: *target, ..Compiler::new() };
         let (module, case) = self.read(&compiler);
         let built = compiler.build(&module, &case, &self.defines(), true)?;
         tc::cuda::emit(&built.module, &built.name, target, &tc::cuda::EmitOptions::default())
