@@ -159,6 +159,16 @@ impl CellShadow {
         conflict
     }
 
+    /// What a copy brought is there from now on. Nobody could see what was there before; but copies of one value, in
+    /// whichever order they come, are as harmless as writes of it.
+    pub(crate) fn land(&mut self, now: Now, value: Cell, sets: &mut WriterSets) {
+        self.enter(now.epoch);
+        let is_first = self.writes[0].thread == u32::MAX;
+        // Accesses until now were found to be to what is under way.
+        let _ = self.write(now, (!is_first).then_some(value), value, sets);
+        self.before = None;
+    }
+
     fn note_writer(&mut self, thread: u32, sets: &mut WriterSets) {
         if self.set == 0 {
             self.set = sets.make();
@@ -214,6 +224,19 @@ mod tests {
         assert_eq!(cell.read(now(0, 1), 5, &sets), None);
         assert!(cell.write(now(1, 1), Some(5), 5, &mut sets).expect("0 read").benign);
         assert!(cell.read(now(2, 1), 5, &sets).expect("1 wrote").benign);
+    }
+
+    #[test]
+    fn copies_of_one_value_are_harmless_to_those_who_copied() {
+        let mut sets = WriterSets::new(128);
+        let mut cell = CellShadow::default();
+        assert_eq!(cell.write(now(0, 1), Some(5), 5, &mut sets), None);
+        cell.land(now(0, 1), 5, &mut sets);
+        assert!(cell.write(now(32, 1), Some(5), 5, &mut sets).expect("0 copied").benign);
+        cell.land(now(32, 1), 5, &mut sets);
+        assert!(cell.read(now(0, 1), 5, &sets).expect("32 copied").benign);
+        assert!(!cell.read(now(64, 1), 5, &sets).expect("others copied").benign, "it could see what was before");
+        assert!(!cell.write(now(64, 1), Some(5), 6, &mut sets).expect("others copied").benign);
     }
 
     #[test]

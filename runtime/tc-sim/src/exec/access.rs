@@ -23,12 +23,21 @@ pub(crate) struct At<'a> {
     pub(crate) n_comps: usize,
     /// The cells are told by `Group::addrs`, not by the indices.
     pub(crate) spelled: bool,
+    /// It is an asynchronous copy that stores.
+    pub(crate) copies: bool,
 }
 
 impl Group {
     pub(super) fn at<'a>(&self, access: &'a Access, launch: &Launch<'a>) -> At<'a> {
         let decl = &launch.kernel.buffers[access.buf as usize];
-        At { access, decl, comp: 0, n_comps: usize::from(access.index_lanes.max(decl.lanes)), spelled: false }
+        At {
+            access,
+            decl,
+            comp: 0,
+            n_comps: usize::from(access.index_lanes.max(decl.lanes)),
+            spelled: false,
+            copies: false,
+        }
     }
 
     /// The index in dimension `dim` of a lane.

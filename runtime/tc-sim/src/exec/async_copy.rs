@@ -5,7 +5,7 @@
 //! once more, so that whoever else reads them needs a barrier after the wait. Writes to what is copied from are looked
 //! for in the block of the copy; those of other blocks race with its read in any case.
 
-use super::access::Addr;
+use super::access::{Addr, At};
 use super::block::{BlockState, Launch};
 use super::group::{Group, for_lanes};
 use crate::code::{NO_REG, Site, Space};
@@ -63,7 +63,8 @@ impl Group {
         for (region, starts) in [(&copy.to, &to), (&copy.from, &from)] {
             self.check_copy_aligned(region, (starts, copy.bytes), launch, block);
         }
-        let (of_to, of_from) = (self.at_region(&copy.to, launch), self.at_region(&copy.from, launch));
+        let of_to = At { copies: true, ..self.at_region(&copy.to, launch) };
+        let of_from = self.at_region(&copy.from, launch);
         let has_mags = launch.mags && of_to.decl.elem.is_float();
         let (mut value, mut mags) = (vec![0; self.n], vec![0; if has_mags { self.n } else { 0 }]);
         for nth in 0..copy.n {
@@ -154,8 +155,7 @@ impl Group {
                 let (value, cell) = (shared.cells[place], place - slot * shared.n);
                 let who = (self.thread_of(flight.lane), flight.site, self.warp_epochs[slot]);
                 let (shadow, now, sets) = block.shared_shadow(flight.shared, slot, cell, who);
-                // Nobody has seen what was there before. Accesses until now were found to be to what is under way.
-                let _ = shadow.write(now, None, value, sets);
+                shadow.land(now, value, sets);
             }
         }
         if let Some((global, start, n)) = flight.from {

@@ -125,7 +125,8 @@ impl Group {
             if !mags.is_empty() {
                 shared.mags[place] = if mags.len() == 1 { mags[0] } else { mags[lane] };
             }
-            if let Some(copy) = shared.under_way(place) {
+            // Two copies of one value may be under way at once, in whichever order they arrive.
+            if let Some(copy) = shared.under_way(place).filter(|_| !(at.copies && old == new)) {
                 return self.report_under_way(at, lane, (copy, true), launch, block);
             }
             if look_for_duplicates {
