@@ -179,7 +179,8 @@ impl Decide<'_> {
             steps: body.steps.saturating_mul(n),
             depth: body.depth + 1,
             has_loop: body.has_loop,
-            ops: body.ops.saturating_mul(n),
+            // Making a copy costs something even where there is nothing in it.
+            ops: body.ops.max(1).saturating_mul(n),
         };
         if !settings.explicit {
             let marked = matches!(tir::loop_kind(func, op), Some(LoopKind::Unroll(_)));
