@@ -45,6 +45,7 @@ mod corners;
 mod touched;
 
 use crate::analysis::places::{Places, walk_places};
+use rustc_hash::FxHashSet;
 use tc_arith::{Expr, Var};
 use tc_dialects::algebra::Algebra;
 use tc_dialects::{forms, tir};
@@ -107,6 +108,26 @@ impl FuncPass for CheckBounds {
         });
         false
     }
+}
+
+/// The accesses of `buffers`, and the references to parts of them, that certainly do not lie within: what a pass asks that
+/// gives these buffers other dimensions, in which that would no longer be seen.
+pub(crate) fn certainly_out(func: &Func, buffers: &FxHashSet<Value>) -> Vec<Diagnostic> {
+    let uses = Uses::of(func);
+    let mut found = Vec::new();
+    walk_places(func, |places, op| {
+        if !func.operands(op).first().is_some_and(|place| buffers.contains(place)) {
+            return;
+        }
+        for index in touched::indices(func, &uses, op) {
+            if !is_plainly_within(func, places, &index)
+                && let Verdict::Out(diagnostic) = check(func, places.algebra(), op, &index, None)
+            {
+                found.push(diagnostic);
+            }
+        }
+    });
+    found
 }
 
 enum Verdict {

@@ -77,6 +77,7 @@ mod registers;
 mod spread;
 
 use crate::analysis::{fold, order, tiles};
+use crate::check_bounds;
 use rustc_hash::FxHashSet;
 use tc_dialects::{forms, tir};
 use tc_ir::{Func, Op, Value};
@@ -134,6 +135,11 @@ struct Plan {
 
 fn plan(func: &Func) -> Result<Plan, Vec<Diagnostic>> {
     let mut buffers = find::find(func)?;
+    let held: FxHashSet<Value> = buffers.iter().map(|buffer| buffer.tiles.buffer).collect();
+    let out = if held.is_empty() { Vec::new() } else { check_bounds::certainly_out(func, &held) };
+    if !out.is_empty() {
+        return Err(out);
+    }
     let mut nests = nests::find(func, &mut buffers)?;
     let (mut stretches, mut found) = (Vec::new(), Vec::new());
     for buffer in &buffers {

@@ -50,12 +50,15 @@
 mod infer;
 mod rewrite;
 
+use crate::analysis::tiles::Tiles;
 use crate::analysis::{order, tiles};
+use crate::check_bounds;
 use rustc_hash::FxHashSet;
 use tc_dialects::fragment::Family;
 use tc_dialects::{forms, tir};
 use tc_ir::{Func, Value};
 use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
+use tc_support::Diagnostic;
 
 tc_pass::options! {
     /// `infer-fragment` has no options.
@@ -78,7 +81,8 @@ pub struct InferFragment;
 
 impl FuncPass for InferFragment {
     fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
-        let plans = tiles::collect(func, Family::Wmma).and_then(|list| infer::infer(func, list));
+        let plans = tiles::collect(func, Family::Wmma).and_then(|list| within(func, list));
+        let plans = plans.and_then(|list| infer::infer(func, list));
         let plans = match plans {
             Ok(plans) => plans,
             Err(found) => {
@@ -96,4 +100,12 @@ impl FuncPass for InferFragment {
         order::settle(func);
         true
     }
+}
+
+/// The buffers, if no reference to their tiles certainly reaches beyond them: of one that becomes a single fragment nobody
+/// would see that.
+fn within(func: &Func, list: Vec<Tiles>) -> Result<Vec<Tiles>, Vec<Diagnostic>> {
+    let buffers: FxHashSet<Value> = list.iter().map(|tiles| tiles.buffer).collect();
+    let out = if buffers.is_empty() { Vec::new() } else { check_bounds::certainly_out(func, &buffers) };
+    if out.is_empty() { Ok(list) } else { Err(out) }
 }
