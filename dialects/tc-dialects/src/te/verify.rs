@@ -152,6 +152,7 @@ pub(super) fn reduce(func: &Func, op: Op, found: &mut Diagnostics) {
 
 /// An operator returns what it declares, and divides by no literal zero: no place of it that may be evaluated does.
 pub(super) fn operator(func: &Func, _: Op, found: &mut Diagnostics) {
+    arguments(func, found);
     declared_results(func, found);
     for op in all_ops(func) {
         let divides = matches!(func.opcode(op), arith::DIV | arith::MOD | arith::TDIV | arith::TMOD);
@@ -161,6 +162,20 @@ pub(super) fn operator(func: &Func, _: Op, found: &mut Diagnostics) {
         {
             let help = "divide by what is not zero; a divisor that may be is guarded: `if_then_else(n != 0, a / n, 0)`";
             found.push(error(func, op, "division", "division by zero".to_string()).help(help));
+        }
+    }
+}
+
+/// The extents of arguments make no tensor that is greater than memory can be.
+fn arguments(func: &Func, found: &mut Diagnostics) {
+    for &param in func.params() {
+        let Some((elem, shape, _)) = func.as_shaped(func.value_type(param)) else { continue };
+        let of_elem = func.as_scalar(elem).map_or(1, |scalar| i128::from(scalar.bytes()));
+        let extents = shape.iter().filter_map(|&dim| func.as_int(dim)).map(i128::from);
+        if extents.fold(of_elem, i128::saturating_mul) > i128::from(i64::MAX) {
+            let text = format!("the extents of `{}` overflow: it has more than 2^63 bytes", func.value_text(param));
+            let help = "give it smaller extents; sizes that are not known yet are symbols: `@f<n>(A: f32[n])`";
+            found.push(Diagnostic::error("extent", func.location(func.header.loc), text).help(help));
         }
     }
 }
