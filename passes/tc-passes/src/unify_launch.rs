@@ -54,6 +54,7 @@
 //! TVM 0.16, `src/tir/transforms/unify_thread_binding.cc`.
 
 use crate::analysis::launch::{Nest, loop_var, nests};
+use crate::analysis::order;
 use crate::analysis::structure::run_once;
 use tc_dialects::algebra::is_launch;
 use tc_dialects::tir::{self, Coordinate};
@@ -92,6 +93,10 @@ impl FuncPass for UnifyLaunch {
             cx.count("launch loops unified", nest.loops.len() as u64);
             unify(func, &nest, &first);
             changed = true;
+        }
+        // What stood outside of a loop that is gone may print inside of what uses it now.
+        if changed {
+            order::settle(func);
         }
         changed
     }
