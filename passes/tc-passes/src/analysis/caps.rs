@@ -28,10 +28,11 @@ impl Cap {
         let mut factor = None;
         for &(atom, coef) in terms {
             let &(_, own) = self.terms.iter().find(|(other, _)| *other == atom)?;
-            if coef % own != 0 || factor.is_some_and(|factor| factor != coef / own) {
+            let quotient = coef.checked_div(own)?;
+            if coef.checked_rem(own)? != 0 || factor.is_some_and(|factor| factor != quotient) {
                 return None;
             }
-            factor = Some(coef / own);
+            factor = Some(quotient);
         }
         Some(Interval::apply(BinaryOp::Mul, self.interval, Interval::point(factor?)))
     }
