@@ -46,8 +46,8 @@
 //!
 //! # Limits
 //!
-//! A nest in which two loops of one coordinate are not of one extent, or in which an extent is computed inside the nest, is
-//! left alone.
+//! A nest in which two loops of one coordinate are not of one extent or their variables not of one type, or in which an
+//! extent is computed inside the nest, is left alone.
 //!
 //! # References
 //!
@@ -112,12 +112,18 @@ fn first_of_each(func: &Func, nest: &Nest) -> Option<Vec<(Op, Coordinate)>> {
         }
         match first.iter().find(|(_, known)| *known == coordinate) {
             Some((earlier, _)) if !is_same(func, func.operand(*earlier, 1), bounds[1]) => return None,
+            // One variable has one type.
+            Some((earlier, _)) if type_of_var(func, *earlier) != type_of_var(func, op) => return None,
             Some(_) => {}
             None if func.const_int(bounds[1]).is_none() && is_made_inside(func, bounds[1], nest.op) => return None,
             None => first.push((op, coordinate)),
         }
     }
     Some(first)
+}
+
+fn type_of_var(func: &Func, looped: Op) -> tc_ir::Type {
+    func.value_type(loop_var(func, looped))
 }
 
 fn is_same(func: &Func, a: Value, b: Value) -> bool {
