@@ -122,7 +122,7 @@ impl Group {
             let addr = addr_of(lane);
             if at.comp == 0 && !(start + addr * bytes).is_multiple_of(aligned) {
                 self.report_misaligned(at, lane, start + addr * bytes, launch, block);
-            } else if at.comp > 0 && addr != first[lane] + at.comp {
+            } else if at.comp > 0 && addr != first[lane].wrapping_add(at.comp) {
                 self.report_gap(at, lane, launch, block);
             }
         });
