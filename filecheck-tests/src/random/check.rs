@@ -44,6 +44,9 @@ const MAY_REFUSE: &[(&str, &str)] = &[
     ("verify-memory", "host-access"),
     ("verify-memory", "launch-in-loop"),
     ("verify-gpu-limits", ""),
+    ("storage-flatten", "swizzle"),
+    // Intrinsics copy: a copy under a condition, of other numbers or of a row that something else was made of, is not what they do.
+    ("tensorize-to-wmma", "tensorize"),
     // What threads share under a condition is not always told from what is a thread's own.
     ("thread-sync", "divergent-sync"),
 ];
@@ -82,6 +85,12 @@ pub fn settle(compiler: &Compiler, case: &mut Case, tally: &mut Tally) -> Result
             }
             End::Refused(Place::Pass(at), code) => {
                 let gone = case.passes[at].clone();
+                if let Some(directive) = case.schedule.carried_out_by(&gone.name) {
+                    let kind = case.schedule.directives[directive].kind.clone();
+                    *tally.directives.entry(kind).or_default().refused.entry(code.to_string()).or_default() += 1;
+                    case.schedule = case.schedule.refuse(directive);
+                    continue;
+                }
                 match gone.name.as_str() {
                     // There is no kernel, or none that can be launched: what makes kernels has nothing to do.
                     "verify-memory" => {

@@ -1,5 +1,8 @@
 //! Schedules as lists of directives, and their text.
 
+/// How many numbers an intrinsic copies: `@copy4` copies four.
+pub const COPIED: [i64; 3] = [1, 2, 4];
+
 /// A line of a schedule.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Directive {
@@ -52,6 +55,22 @@ impl Schedule {
         out
     }
 
+    /// The intrinsics that it names.
+    pub fn intrinsics(&self) -> String {
+        let named = |n: &i64| self.directives.iter().any(|directive| directive.text.ends_with(&format!(", @copy{n})")));
+        COPIED.iter().filter(|n| named(n)).map(copy).collect()
+    }
+
+    /// The last directive that `pass` carries out.
+    pub fn carried_out_by(&self, pass: &str) -> Option<usize> {
+        let kind = match pass {
+            "tensorize-to-wmma" => "tensorize",
+            "storage-flatten" => "swizzle",
+            _ => return None,
+        };
+        self.directives.iter().rposition(|directive| directive.kind == kind)
+    }
+
     /// The schedule without directive `at`, and without those that use what it binds.
     pub fn without(&self, at: usize) -> Schedule {
         let mut gone: Vec<&str> = Vec::new();
@@ -87,6 +106,14 @@ impl Schedule {
         self.params = params;
         self
     }
+}
+
+/// The intrinsic that copies `n` numbers.
+fn copy(n: &i64) -> String {
+    format!(
+        "\nte.intrin @copy{n}(From: f32[{n}]) -> (To: f32[{n}]) {{\n  compute To[i: {n}] = From[i]\n  body {{\n    \
+         for i in 0..{n} {{\n      To[i] = From[i]\n    }}\n  }}\n}}\n"
+    )
 }
 
 /// The names in a text; of `A.i` it is `A`.

@@ -51,7 +51,7 @@ impl Case {
 
     /// The file.
     pub fn text(&self) -> String {
-        format!("{}\n{}", self.operator.text(), self.schedule.text())
+        format!("{}\n{}{}", self.operator.text(), self.schedule.text(), self.schedule.intrinsics())
     }
 
     /// The line of the first directive in the file, from 1.

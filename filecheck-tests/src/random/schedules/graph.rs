@@ -26,6 +26,8 @@ pub(super) struct Node {
     pub(super) argument: bool,
     pub(super) output: bool,
     pub(super) inlined: bool,
+    /// It holds what another one does, element by element.
+    pub(super) copy: bool,
     pub(super) n_results: usize,
     /// The names and extents of the axes over data.
     pub(super) data: Vec<(String, i64)>,
@@ -137,6 +139,7 @@ pub(super) fn node(name: &str, data: Vec<(String, i64)>) -> Node {
         argument: false,
         output: false,
         inlined: false,
+        copy: false,
         n_results: 1,
         data,
         reads: Vec::new(),

@@ -2,6 +2,7 @@
 
 use super::Maker;
 use super::graph::{Loop, NodeId, plain};
+use crate::random::directive::COPIED;
 
 impl Maker<'_> {
     /// Splits loop `at` of `node` into two.
@@ -96,8 +97,22 @@ impl Maker<'_> {
         self.graph.nodes[node].loops[at].bound = Some(to);
     }
 
+    /// The innermost loop of a copy, or a part of it, is what an intrinsic does.
+    fn tensorize(&mut self, node: NodeId) {
+        let Some(last) = self.graph.nodes[node].loops.len().checked_sub(1) else { return };
+        if self.graph.nodes[node].loops[last].said {
+            return;
+        }
+        let n = self.rng.pick(&COPIED);
+        self.split(node, last, (n.to_string(), n), false);
+        self.say(node, last + 1, "tensorize", &format!(", @copy{n}"));
+    }
+
     /// What is said of the loops that run on no thread.
     pub(super) fn annotate(&mut self, node: NodeId) {
+        if self.graph.nodes[node].copy && self.rng.chance(40) {
+            self.tensorize(node);
+        }
         let n = self.graph.nodes[node].loops.len();
         if n > 0 && self.rng.chance(22) {
             // Lanes: the innermost loop over data, or a part of it.

@@ -33,6 +33,11 @@ impl Maker<'_> {
                     self.line("transform_layout", format!("({}) {map}", of.name));
                 }
             }
+            3 if of.scope.is_some_and(|scope| scope.starts_with("shared")) => {
+                let (bits, base) = (self.rng.pick(&[1, 1, 2]), self.rng.pick(&[0, 2, 2, 3]));
+                let shift = self.rng.pick(&[bits, 2, 3]);
+                self.line("swizzle", format!("({}, bits = {bits}, base = {base}, shift = {shift})", of.name));
+            }
             2 if of.attached.is_some() => self.line("double_buffer", format!("({})", of.name)),
             _ => {}
         }

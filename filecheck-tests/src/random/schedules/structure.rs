@@ -95,7 +95,7 @@ impl Maker<'_> {
         let only = if self.rng.chance(35) { Some(self.rng.pick(&readers)) } else { None };
         let list = only.map_or(String::new(), |reader| format!(", [{}]", self.graph.nodes[reader].name));
         self.schedule.add("cache_read", &[&name], format!("({}, {scope}{list})", of.name));
-        let mut cache = Node { reads: vec![id], scope: Some(scope), ..node(&name, of.data.clone()) };
+        let mut cache = Node { reads: vec![id], copy: true, scope: Some(scope), ..node(&name, of.data.clone()) };
         cache.loops = loops(&name, &of.data, false);
         let cache = self.graph.insert(cache, id, true);
         for reader in readers.into_iter().filter(|&reader| only.is_none_or(|only| only == reader)) {
@@ -105,7 +105,8 @@ impl Maker<'_> {
         if scope.starts_with("shared") && self.rng.chance(30) {
             let inner = self.name("L");
             self.schedule.add("cache_read chain", &[&inner], format!("({name}, local)"));
-            let mut copy = Node { reads: vec![cache], scope: Some("local"), ..node(&inner, of.data.clone()) };
+            let mut copy =
+                Node { reads: vec![cache], copy: true, scope: Some("local"), ..node(&inner, of.data.clone()) };
             copy.loops = loops(&inner, &of.data, false);
             let readers = self.graph.direct_readers(cache);
             let copy = self.graph.insert(copy, cache, true);
