@@ -74,6 +74,16 @@ pub(super) fn misplaced(func: &Func, alloc: Op) -> Option<Diagnostic> {
     }
 }
 
+/// The error of a loop whose variable is so narrow that a later iteration, or where a version starts, may not fit it.
+fn narrow(func: &Func, looped: Op) -> Option<Diagnostic> {
+    let lo = func.operand(looped, 0);
+    func.value_scalar(lo).filter(|scalar| scalar.elem.bytes() < 4)?;
+    let text =
+        format!("a loop over `{}` cannot be pipelined: it counts past its end", func.show_type(func.value_type(lo)));
+    let help = "let it count in `index` or `i32`, and convert its variable where it is used";
+    Some(Diagnostic::error("stages", func.op_location(looped), text).help(help))
+}
+
 /// Divides the statements of the loop `looped`, or tells why not.
 pub(super) fn divide(func: &Func, looped: Op) -> Result<Division, Diagnostics> {
     let body = func.op_regions(looped)[0];
@@ -83,6 +93,9 @@ pub(super) fn divide(func: &Func, looped: Op) -> Result<Division, Diagnostics> {
     let mut state = Divide { func, looped, ops, staged: buffers.iter().map(|staged| staged.buffer).collect() };
     let writers = state.writers();
     let mut found = Diagnostics::new();
+    if let Some(diagnostic) = narrow(func, looped) {
+        found.push(diagnostic);
+    }
     let producer = state.producer(&writers, &mut found);
     state.check(&writers, &producer, &mut found);
     let closers = groups::closers(func, &state.ops, &writers, &mut found);
