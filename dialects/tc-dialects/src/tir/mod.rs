@@ -4,6 +4,7 @@
 //! with an `axis`: a launch coordinate, or `vthread`.
 
 mod kind;
+mod strides;
 mod verify;
 mod view;
 

@@ -1,6 +1,7 @@
 //! Types of loops, accesses and references.
 
 use super::kind::{LoopKind, loop_kind};
+use super::strides;
 use tc_ir::attrs::AttrData;
 use tc_ir::{Attr, Attrs, Elem, Func, Name, Op, Scalar, Type, TypeData, Value, keys};
 use tc_support::{Diagnostic, Diagnostics, suggest};
@@ -252,6 +253,7 @@ pub(super) fn alloc(func: &Func, op: Op, found: &mut Diagnostics) {
         found.push(error(func, op, "type", "`tf32` is a number format of tensor cores, not of memory".to_string()));
     }
     check_shape(func, op, shape, elem, found);
+    strides::check(func, op, shape, found);
     if let Some(align) = func.attr_of(op, keys::ALIGN) {
         check_align(func, func.op_location(op), align, found);
     }
