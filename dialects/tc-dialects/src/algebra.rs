@@ -252,7 +252,8 @@ impl Algebra {
         }
     }
 
-    fn binary(&mut self, op: BinOp, lhs: Expr, rhs: Expr) -> Expr {
+    /// The expression `lhs op rhs`, as an attribute writes it.
+    pub fn binary(&mut self, op: BinOp, lhs: Expr, rhs: Expr) -> Expr {
         let pool = &mut self.analyzer.pool;
         match op {
             BinOp::OrOr => pool.or(lhs, rhs),

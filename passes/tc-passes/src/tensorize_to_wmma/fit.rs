@@ -319,29 +319,8 @@ fn condition(site: &mut Site<'_>, func: &Func, attr: tc_ir::Attr, symbols: &[Exp
         AttrData::Word(name) => symbols[func.header.symbols.iter().position(|symbol| symbol.name == *name)?],
         AttrData::Binary(op, lhs, rhs) => {
             let (lhs, rhs) = (condition(site, func, *lhs, symbols)?, condition(site, func, *rhs, symbols)?);
-            binary(&mut site.algebra, *op, lhs, rhs)?
+            site.algebra.binary(*op, lhs, rhs)
         }
-        _ => return None,
-    })
-}
-
-fn binary(algebra: &mut Algebra, op: tc_ir::BinOp, lhs: Expr, rhs: Expr) -> Option<Expr> {
-    use tc_ir::BinOp;
-    let pool = &mut algebra.analyzer.pool;
-    Some(match op {
-        BinOp::OrOr => pool.or(lhs, rhs),
-        BinOp::AndAnd => pool.and(lhs, rhs),
-        BinOp::Eq => pool.eq(lhs, rhs),
-        BinOp::Ne => pool.ne(lhs, rhs),
-        BinOp::Lt => pool.lt(lhs, rhs),
-        BinOp::Le => pool.le(lhs, rhs),
-        BinOp::Gt => pool.gt(lhs, rhs),
-        BinOp::Ge => pool.ge(lhs, rhs),
-        BinOp::Add => pool.add(lhs, rhs),
-        BinOp::Sub => pool.sub(lhs, rhs),
-        BinOp::Mul => pool.mul(lhs, rhs),
-        BinOp::Div => pool.floor_div(lhs, rhs),
-        BinOp::Mod => pool.floor_mod(lhs, rhs),
         _ => return None,
     })
 }
