@@ -16,16 +16,23 @@ pub const ARROWS: &[(&str, &[&str])] = &[
     ("tc-dialects", &["tc-ir", "tc-arith"]),
     ("tc-schedule", &["tc-dialects", "tc-arith", "tc-target"]),
     ("tc-passes", &["tc-dialects", "tc-pass", "tc-arith", "tc-schedule", "tc-target"]),
-    ("tc-cuda", &["tc-dialects", "tc-target"]),
+    ("tc-kernel", &["tc-dialects", "tc-target"]),
+    ("tc-cuda", &["tc-kernel"]),
+    ("tc-mlir", &["tc-kernel"]),
+    ("tc-report", &["tc-pass", "tc-target"]),
+    ("tc-debug", &["tc-pass", "tc-syntax"]),
     ("tc-sim", &["tc-dialects", "tc-target"]),
     ("tc-runtime", &["tc-support", "tc-target"]),
-    ("tc", &["tc-syntax", "tc-passes", "tc-cuda", "tc-sim", "tc-runtime"]),
-    ("tc-opt", &["tc"]),
-    ("tc-run", &["tc"]),
+    ("tc", &["tc-syntax", "tc-passes", "tc-cuda", "tc-mlir", "tc-report", "tc-debug", "tc-sim", "tc-runtime"]),
+    ("tc-capi", &["tc"]),
+    ("tc-cli", &["tc"]),
+    ("tc-opt", &["tc-cli"]),
+    ("tc-run", &["tc-cli"]),
     // The runner calls the tools in process.
     ("tc-filetest", &["tc", "tc-opt", "tc-run"]),
     ("tc-bench", &["tc"]),
     ("xtask", &["tc"]),
+    ("einsum-embed", &["tc"]),
 ];
 
 /// What is wrong with the dependencies of the workspace at `root`.

@@ -1,0 +1,1 @@
+//! A failing run made small: reproducers, reduction of the input, bisection of the pipeline.

@@ -1,0 +1,1 @@
+//! What all emitters ask of a device program: launches, facts of a kernel, sizes left open, the manifest.
