@@ -15,7 +15,7 @@ pub mod pipeline;
 pub mod report;
 pub mod table;
 
-pub use manager::{Instrument, Manager, PassAt, PassRecord, Report, RunOptions};
+pub use manager::{Instrument, Manager, OpCounts, PassAt, PassRecord, Report, RunOptions};
 pub use options::{OptionError, OptionInfo, OptionValue, RawOption};
 pub use pass::{FuncPass, ModulePass, PassCx, PassInfo, PassKind, Stats};
 pub use pipeline::{Pipeline, Planned, parse_pipeline};

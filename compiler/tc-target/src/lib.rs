@@ -1,5 +1,6 @@
 //! What is known of a GPU without having one: element types as memory holds them, the limits and features of
-//! each target, and the manifest that says how the kernels of a compiled function are launched.
+//! each target, how many blocks of a kernel fit on one of its multiprocessors, and the manifest that says how the
+//! kernels of a compiled function are launched.
 //!
 //! Everything here is plain data. This crate knows no IR, so that emitters and the runtime can share it.
 
@@ -7,6 +8,7 @@ pub mod dtype;
 mod json;
 pub mod manifest;
 pub mod matrix;
+pub mod occupancy;
 pub mod sizes;
 pub mod target;
 

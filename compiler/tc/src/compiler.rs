@@ -1,16 +1,18 @@
 //! What a run knows, and its steps.
 
 use crate::failure::Failure;
+use crate::guard::guarded;
 use crate::intrinsics;
 use crate::semantics::race_oracle;
 use std::sync::Arc;
 use tc_cuda::{CudaModule, EmitOptions};
+use tc_ir::registry::{Dialect, RegisterError};
 use tc_ir::{Module, Registry};
 use tc_pass::instruments::DumpDir;
 use tc_pass::{Manager, PassTable, Pipeline, Report, RunOptions, parse_pipeline};
 use tc_passes::tensorize_to_wmma::Library;
 use tc_sim::CheckOptions;
-use tc_support::{Diagnostic, Diagnostics, Location};
+use tc_support::{Diagnostic, Diagnostics, Location, Sources};
 use tc_syntax::ParseOptions;
 use tc_target::Target;
 
@@ -26,7 +28,7 @@ pub struct Parsed {
 /// What a run knows: dialects, passes, named pipelines, a target.
 #[derive(Clone)]
 pub struct Compiler {
-    /// The dialects. Add one by `Arc::make_mut`, before anything is parsed.
+    /// The dialects. [`Compiler::add_dialect`] adds one.
     pub registry: Arc<Registry>,
     /// The passes and named pipelines.
     pub passes: PassTable,
@@ -68,6 +70,28 @@ impl Compiler {
         }
     }
 
+    /// Adds a dialect of one's own, before anything is parsed or built. Its number is one of 64 to 254.
+    pub fn add_dialect(&mut self, dialect: Dialect) -> Result<(), RegisterError> {
+        Arc::make_mut(&mut self.registry).register(dialect)
+    }
+
+    /// A module without items, for those who build it.
+    pub fn module(&self) -> Module {
+        Module::new(self.registry.clone())
+    }
+
+    /// Checks a module that was built: what it says must be what the rows of its ops allow. What is returned are
+    /// findings that are no errors.
+    pub fn verify(&self, module: &Module) -> Result<Diagnostics, Failure> {
+        guarded("verifying", &module.sources, || {
+            let found: Diagnostics = module.items.iter().flat_map(tc_ir::verify::verify).collect();
+            if found.has_errors() {
+                return Err(Failure { diagnostics: found, sources: module.sources.clone() });
+            }
+            Ok(found)
+        })
+    }
+
     /// Reads a text; `name` is what messages call it.
     pub fn parse(&self, name: &str, text: &str) -> Result<Parsed, Failure> {
         self.parse_with(name, text, &ParseOptions::default())
@@ -75,41 +99,51 @@ impl Compiler {
 
     /// Reads a text, told how.
     pub fn parse_with(&self, name: &str, text: &str, options: &ParseOptions) -> Result<Parsed, Failure> {
-        let (module, mut found) = tc_syntax::parse_module(name, text, &self.registry, options);
-        if !found.has_errors() {
-            module.items.iter().for_each(|item| found.append(tc_ir::verify::verify(item)));
-        }
-        if found.has_errors() {
-            return Err(Failure { diagnostics: found, sources: module.sources });
-        }
-        Ok(Parsed { module, warnings: found })
+        guarded(&format!("reading `{name}`"), &Sources::new(), || {
+            let (module, mut found) = tc_syntax::parse_module(name, text, &self.registry, options);
+            if !found.has_errors() {
+                module.items.iter().for_each(|item| found.append(tc_ir::verify::verify(item)));
+            }
+            if found.has_errors() {
+                return Err(Failure { diagnostics: found, sources: module.sources });
+            }
+            Ok(Parsed { module, warnings: found })
+        })
     }
 
     /// The text of a module.
-    pub fn print(&self, module: &Module) -> String {
-        module.to_string()
+    pub fn print(&self, module: &Module) -> Result<String, Failure> {
+        guarded("printing", &module.sources, || Ok(module.to_string()))
     }
 
     /// The CUDA C++ of all programs of a module that went through the pipeline `cuda`, and how they are launched.
     pub fn emit_cuda(&self, module: &Module) -> Result<CudaModule, Failure> {
-        tc_cuda::emit_module(module, &self.target, &EmitOptions::default())
-            .map_err(|diagnostics| Failure { diagnostics, sources: module.sources.clone() })
+        guarded("emitting CUDA", &module.sources, || {
+            tc_cuda::emit_module(module, &self.target, &EmitOptions::default())
+                .map_err(|diagnostics| Failure { diagnostics, sources: module.sources.clone() })
+        })
     }
 
     /// From text to CUDA in one call: reads, runs `pipeline`, emits.
     pub fn compile(&self, name: &str, text: &str, pipeline: &str) -> Result<CudaModule, Failure> {
-        let mut module = self.parse(name, text)?.module;
-        self.run(&mut module, pipeline)?;
-        self.emit_cuda(&module)
+        guarded(&format!("compiling `{name}`"), &Sources::new(), || {
+            let mut module = self.parse(name, text)?.module;
+            self.run(&mut module, pipeline)?;
+            self.emit_cuda(&module)
+        })
     }
 
     /// Reads a pipeline string. It becomes a file of the module's sources, which diagnostics of the run point into.
     pub fn pipeline(&self, text: &str, module: &mut Module) -> Result<Pipeline, Failure> {
-        parse_pipeline(text, &self.passes, &self.registry, &mut module.sources)
-            .map_err(|diagnostics| Failure { diagnostics, sources: module.sources.clone() })
+        let sources = module.sources.clone();
+        guarded("reading a pipeline", &sources, || {
+            parse_pipeline(text, &self.passes, &self.registry, &mut module.sources)
+                .map_err(|diagnostics| Failure { diagnostics, sources: module.sources.clone() })
+        })
     }
 
-    /// A manager that knows this compiler's passes and lends them its target.
+    /// A manager that knows this compiler's passes and lends them its target, for those who put instruments into it. It
+    /// runs on the stack of whoever calls it: [`on_big_stack`](crate::on_big_stack) has one that is deep enough.
     pub fn manager(&self) -> Manager<'_> {
         Manager::new(&self.passes, self.run_options())
     }
@@ -121,6 +155,7 @@ impl Compiler {
             threads: self.threads,
             verify: self.verify,
             extensions: vec![Arc::new(self.target), Arc::new(oracle), Arc::new(self.intrinsics.clone())],
+            ..RunOptions::default()
         }
     }
 
@@ -128,6 +163,11 @@ impl Compiler {
     ///
     /// Where the environment variable `TC_DUMP_IR` names a folder, the program after each pass is written there.
     pub fn run(&self, module: &mut Module, text: &str) -> Result<Report, Failure> {
+        let sources = module.sources.clone();
+        guarded("running a pipeline", &sources, || self.run_here(module, text))
+    }
+
+    fn run_here(&self, module: &mut Module, text: &str) -> Result<Report, Failure> {
         let pipeline = self.pipeline(text, module)?;
         let mut manager = self.manager();
         let mut found = Diagnostics::new();

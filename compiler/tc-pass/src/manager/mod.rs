@@ -30,11 +30,13 @@ pub struct RunOptions {
     pub verify: bool,
     /// What passes can ask the run for, by type: a target, an oracle.
     pub extensions: Vec<Arc<dyn Any + Send + Sync>>,
+    /// Count the ops before and after each pass, for its record. It costs a walk over what has changed.
+    pub count_ops: bool,
 }
 
 impl Default for RunOptions {
     fn default() -> RunOptions {
-        RunOptions { threads: 0, verify: true, extensions: Vec::new() }
+        RunOptions { threads: 0, verify: true, extensions: Vec::new(), count_ops: false }
     }
 }
 
@@ -73,10 +75,23 @@ pub struct PassRecord {
     pub changed: bool,
     /// Its counters, summed over the functions.
     pub stats: Stats,
-    /// How long it took.
+    /// When it began, counted from the beginning of the run.
+    pub start: Duration,
+    /// How long it took. Functions that ran side by side count once: this is the time that was waited.
     pub time: Duration,
     /// How long checks of forms and the verifier took.
     pub verify_time: Duration,
+    /// The ops of the module before and after it, where [`RunOptions::count_ops`] asks for them.
+    pub ops: Option<OpCounts>,
+}
+
+/// How many ops a module had before a pass and after it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OpCounts {
+    /// Before.
+    pub before: usize,
+    /// After; of a pass that failed, as it left them.
+    pub after: usize,
 }
 
 /// Looks on while a pipeline runs. What it reports is added to the findings of the run; an error ends it.
@@ -91,6 +106,12 @@ pub trait Instrument {
     fn after_pass(&mut self, at: &PassAt<'_>, module: &Module, record: &PassRecord) -> Diagnostics {
         let _ = (at, module, record);
         Diagnostics::new()
+    }
+
+    /// After a pass that failed, or that an instrument found fault with. The module is as the pass left it: it may break
+    /// rules that the verifier checks. `found` is what was found.
+    fn pass_failed(&mut self, at: &PassAt<'_>, module: &Module, found: &Diagnostics) {
+        let _ = (at, module, found);
     }
 }
 

@@ -1,7 +1,7 @@
 //! The run itself.
 
 use super::forms::{Checked, check_established, check_required};
-use super::{Instrument, PassAt, PassRecord, Report, Settings};
+use super::{Instrument, OpCounts, PassAt, PassRecord, Report, Settings};
 use crate::pass::{FuncPass, ModulePass, PassCx, PassInfo, PassKind, Stats};
 use crate::pipeline::{Pipeline, Planned};
 use rayon::prelude::*;
@@ -27,6 +27,8 @@ pub(super) fn run(
         report: Report { diagnostics: Diagnostics::new(), records: Vec::new(), failed: None },
         pool: None,
         warned: Vec::new(),
+        begin: Instant::now(),
+        n_ops: 0,
     };
     if settings.options.verify {
         for item in &module.items {
@@ -36,6 +38,7 @@ pub(super) fn run(
             return run.report;
         }
     }
+    run.n_ops = run.count(module);
     for (idx, planned) in pipeline.passes.iter().enumerate() {
         let at = PassAt::new(pipeline, idx);
         if !run.step(instruments, &at, planned, module) {
@@ -52,6 +55,9 @@ struct Run<'r> {
     pool: Option<rayon::ThreadPool>,
     /// Item keywords that a warning has said the module has none of.
     warned: Vec<&'static str>,
+    begin: Instant,
+    /// The ops of the module, where they are counted.
+    n_ops: usize,
 }
 
 /// What a pass did to one item or to the module.
@@ -94,27 +100,52 @@ impl Run<'_> {
         // What is wrong with the pipeline, and nowhere in the program, is shown where the pass is named.
         let placeless = |one: &&mut Diagnostic| one.fault == Fault::PassAssumption && one.location == Location::None;
         found.iter_mut().filter(placeless).for_each(|one| one.location = planned.span.into());
-        self.report.diagnostics.append(found);
+        let before = self.n_ops;
+        if outcome.changed {
+            self.n_ops = self.count(module);
+        }
         let record = PassRecord {
             name: at.name,
             anchor: at.anchor,
             n_items,
             changed: outcome.changed,
             stats: outcome.stats,
+            start: start.duration_since(self.begin),
             time,
             verify_time: outcome.verify_time,
+            ops: self.settings.options.count_ops.then_some(OpCounts { before, after: self.n_ops }),
         };
+        let mut failed = (!good).then(|| found.clone());
+        self.report.diagnostics.append(found);
         if good {
-            for instrument in instruments.iter_mut() {
-                let found = instrument.after_pass(at, module, &record);
-                if !self.report(found, at) {
-                    self.report.records.push(record);
-                    return false;
-                }
-            }
+            failed = self.after(instruments, at, module, &record);
+        }
+        if let Some(found) = &failed {
+            instruments.iter_mut().for_each(|instrument| instrument.pass_failed(at, module, found));
         }
         self.report.records.push(record);
-        good
+        failed.is_none()
+    }
+
+    /// Lets instruments look after a pass; returns what the one found that ends the run.
+    fn after(
+        &mut self,
+        instruments: &mut Instruments<'_>,
+        at: &PassAt<'_>,
+        module: &Module,
+        record: &PassRecord,
+    ) -> Option<Diagnostics> {
+        instruments.iter_mut().find_map(|instrument| {
+            let mut found = instrument.after_pass(at, module, record);
+            note_place(&mut found, at, None);
+            let wrong = found.has_errors().then(|| found.clone());
+            self.report.diagnostics.append(found);
+            wrong
+        })
+    }
+
+    fn count(&self, module: &Module) -> usize {
+        if self.settings.options.count_ops { module.items.iter().map(tc_ir::walk::n_ops).sum() } else { 0 }
     }
 
     /// Takes in findings; returns whether none is an error.
