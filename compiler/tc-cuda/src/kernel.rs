@@ -1,12 +1,8 @@
 //! One kernel: its head and what is declared in it.
 
 use crate::expr::Expr;
-use crate::facts::{self, Facts};
-use crate::names::Names;
 use crate::plan::Plan;
 use crate::preamble::Needs;
-use crate::residency::resident_blocks;
-use crate::sizes;
 use crate::writer::{Writer, line_directive};
 use std::rc::Rc;
 use tc_dialects::arith;
@@ -16,6 +12,12 @@ use tc_ir::func::Def;
 use tc_ir::verify::has_flag;
 use tc_ir::walk::all_ops;
 use tc_ir::{Elem, Func, Op, Scalar, Value, keys};
+use tc_kernel::access::{alignment, element};
+use tc_kernel::facts::{self, Facts};
+use tc_kernel::job::Text;
+use tc_kernel::names::Names;
+use tc_kernel::residency::resident_blocks;
+use tc_kernel::{reserved, sizes};
 use tc_support::{Diagnostic, Diagnostics, Sources};
 use tc_target::Target;
 
@@ -41,13 +43,6 @@ pub(crate) struct Kernel<'m> {
     found: Diagnostics,
 }
 
-/// A kernel that was written.
-pub(crate) struct Text {
-    pub(crate) text: String,
-    /// The sizes that it takes after its parameters, by name.
-    pub(crate) sizes: Vec<String>,
-}
-
 /// Writes the kernel `func` under the name `name`. Findings are defects: what cannot be written was refused before.
 pub(crate) fn write(
     func: &Func,
@@ -68,7 +63,7 @@ pub(crate) fn write(
         plan: Plan::new(func),
         needs,
         target,
-        names: Names::new(authors),
+        names: Names::new(reserved::safe, authors),
         out: Writer::default(),
         lines,
         bound: vec![None; func.n_value_ids()],
@@ -138,7 +133,7 @@ impl Kernel<'_> {
 
     /// The type of a pointer to the elements of `buffer`.
     fn pointer(&mut self, buffer: Value) -> String {
-        let elem = crate::access::element(self.func, self.func.value_type(buffer));
+        let elem = element(self.func, self.func.value_type(buffer));
         let ty = match elem {
             Some(elem) => self.needs.type_name(elem),
             None => self.stray("a buffer of something that is no number").text,
@@ -159,9 +154,7 @@ impl Kernel<'_> {
         if let Some(fragment) = facts::fragment_of(func, buffer) {
             return self.fragments(buffer, fragment);
         }
-        let (Some(elem), Some(n)) =
-            (crate::access::element(func, func.value_type(buffer)), facts::n_elements(func, buffer))
-        else {
+        let (Some(elem), Some(n)) = (element(func, func.value_type(buffer)), facts::n_elements(func, buffer)) else {
             self.stray("an alloc without a size");
             return;
         };
@@ -185,7 +178,7 @@ impl Kernel<'_> {
             self.out.line(&format!("{unread}__shared__ __align__({align}) {ty} {name}[{n}];"));
             return;
         }
-        let natural = u64::from(crate::types::alignment(elem));
+        let natural = u64::from(alignment(elem));
         let align = facts::declared_alignment(func, buffer).max(self.facts.alignment(func, buffer));
         let align = if align > natural { format!("__align__({align}) ") } else { String::new() };
         self.out.line(&format!("{unread}{align}{ty} {name}[{n}];"));
@@ -205,7 +198,7 @@ impl Kernel<'_> {
         let func = self.func;
         let (Some(view), &[outer, offset]) = (func.result(op), func.operands(op)) else { return };
         let constant = if self.is_const(outer) { "const " } else { "" };
-        let is_bytes = crate::access::element(func, func.value_type(outer)) == Some(Scalar::of(Elem::U8));
+        let is_bytes = element(func, func.value_type(outer)) == Some(Scalar::of(Elem::U8));
         let outer = self.buffer(outer);
         let bytes = if is_bytes { outer.to_string() } else { format!("reinterpret_cast<{constant}{BYTE}*>({outer})") };
         let start = match self.bare_int(offset) {

@@ -9,24 +9,18 @@
 //!
 //! Long expressions are cut: what has more than [`MAX_SIZE`] ops becomes a statement. What nothing needs is left out.
 
-use crate::access;
-use crate::place;
-use tc_dialects::tir::LoopKind;
 use tc_dialects::{arith, tir};
-use tc_ir::opdef::ParamKind;
 use tc_ir::types::ElemKind;
 use tc_ir::walk::all_ops;
-use tc_ir::{Func, Op, Opcode, Region, Role, Value};
+use tc_ir::{Func, Op, Region, Value};
+use tc_kernel::live::{self, ACTS, READS};
+use tc_kernel::{access, place};
 
 /// The most ops that are printed as one expression, lanes counted one by one.
 const MAX_SIZE: u32 = 40;
 
 /// The same for an expression that is printed once a lane.
 const MAX_REPEATED: u32 = 6;
-
-const READS: u8 = 1;
-/// Writes, synchronises, allocates, or nobody knows.
-const ACTS: u8 = 2;
 
 /// Where an inlined op is printed.
 #[derive(Clone, Copy)]
@@ -49,19 +43,19 @@ pub(crate) struct Plan {
 impl Plan {
     /// The plan for `func`.
     pub(crate) fn new(func: &Func) -> Plan {
+        let ops: Vec<Op> = all_ops(func).collect();
         let mut planner = Planner {
             func,
             inline: vec![false; func.n_op_ids()],
-            effects: vec![0; func.n_op_ids()],
+            effects: live::effects(func, &ops),
             users: vec![None; func.n_value_ids()],
             landings: vec![None; func.n_op_ids()],
             epochs: vec![0; func.n_op_ids()],
             sizes: vec![1; func.n_op_ids()],
         };
-        let ops: Vec<Op> = all_ops(func).collect();
         planner.collect(&ops);
         planner.region(func.body());
-        let live = liveness(func, &ops, &planner.effects);
+        let live = live::values(func, &ops, &planner.effects);
         Plan { inline: planner.inline, live, effects: planner.effects }
     }
 
@@ -123,13 +117,7 @@ struct Planner<'f> {
 
 impl Planner<'_> {
     fn collect(&mut self, ops: &[Op]) {
-        // An op stands before those in its regions, so that backwards they add up.
         for &op in ops.iter().rev() {
-            let idx = op.as_u32() as usize;
-            self.effects[idx] |= own_effects(self.func, op);
-            if let Some(parent) = self.func.parent_op(op) {
-                self.effects[parent.as_u32() as usize] |= self.effects[idx];
-            }
             for (nth, &operand) in self.func.operands(op).iter().enumerate() {
                 self.users[operand.as_u32() as usize] = Some((op, nth));
             }
@@ -278,75 +266,10 @@ impl Planner<'_> {
     }
 }
 
-/// What `op` does apart from its regions.
-fn own_effects(func: &Func, op: Op) -> u8 {
-    let row = func.row(op);
-    let mut effects = 0;
-    for param in row.params {
-        if let ParamKind::Place(access) = param.kind {
-            effects |= if access.reads() { READS } else { 0 } | if access.writes() { ACTS } else { 0 };
-        }
-    }
-    let effect = row.effect;
-    let acts = effect.synchronises || effect.unknown || effect.convergent || func.opcode(op) == Opcode::UNKNOWN;
-    effects | if acts { ACTS } else { 0 }
-}
-
 /// May `op` be printed several times without a loss? Sums and products of integers may.
 fn is_cheap(func: &Func, op: Op) -> bool {
     matches!(func.opcode(op), arith::ADD | arith::SUB | arith::MUL | arith::SHL)
         && func.value_scalar(func.operand(op, 0)).is_some_and(|scalar| {
             matches!(scalar.elem.kind(), ElemKind::Signed | ElemKind::Unsigned) && scalar.lanes == 1
         })
-}
-
-/// Which values are needed, for each one.
-fn liveness(func: &Func, ops: &[Op], effects: &[u8]) -> Vec<bool> {
-    let mut live = vec![false; func.n_value_ids()];
-    // Backwards, all uses of a result come before the op; of an op that has regions, after those.
-    for &op in ops.iter().rev() {
-        let needed = if func.role(op) == Role::Yield {
-            let Some(parent) = func.parent_op(op) else { continue };
-            for (nth, &value) in func.operands(op).iter().enumerate() {
-                live[value.as_u32() as usize] |= carries(func, parent, nth, &live);
-            }
-            continue;
-        } else {
-            effects[op.as_u32() as usize] & ACTS != 0 || func.results(op).any(|value| live[value.as_u32() as usize])
-        };
-        if !needed {
-            continue;
-        }
-        let n_fixed = if func.opcode(op) == tir::FOR { 2 } else { usize::MAX };
-        for (nth, &operand) in func.operands(op).iter().enumerate() {
-            let needed =
-                if nth < n_fixed { is_printed(func, op, nth) } else { carries(func, op, nth - n_fixed, &live) };
-            live[operand.as_u32() as usize] |= needed;
-        }
-        if func.opcode(op) == tir::FOR && !matches!(tir::loop_kind(func, op), Some(LoopKind::Launch(_))) {
-            // The variable counts.
-            if let Some(&var) = func.region_args(func.op_regions(op)[0]).first() {
-                live[var.as_u32() as usize] = true;
-            }
-        }
-    }
-    live
-}
-
-/// Is operand number `nth` of `op` printed where it is used? The numbers of a launch and of a ramp are not.
-fn is_printed(func: &Func, op: Op, nth: usize) -> bool {
-    match func.opcode(op) {
-        tir::FOR => !matches!(tir::loop_kind(func, op), Some(LoopKind::Launch(_))),
-        arith::RAMP => nth == 0 || func.const_int(func.operand(op, 1)).is_none(),
-        _ => true,
-    }
-}
-
-/// Is the `nth` value that `op`, a loop or conditional, hands on needed?
-fn carries(func: &Func, op: Op, nth: usize, live: &[bool]) -> bool {
-    let result = func.results(op).nth(nth).is_some_and(|value| live[value.as_u32() as usize]);
-    // Within a loop, a use that itself is not needed is rare; it costs a variable.
-    result
-        || (func.opcode(op) == tir::FOR
-            && func.region_args(func.op_regions(op)[0]).get(nth + 1).is_some_and(|&arg| func.n_uses(arg) > 0))
 }

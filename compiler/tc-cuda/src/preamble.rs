@@ -5,6 +5,7 @@ use crate::types;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use tc_ir::{Elem, Scalar};
+use tc_kernel::access::alignment;
 
 /// A function that the emitted text declares.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -244,7 +245,7 @@ impl Needs {
         }
         for &scalar in &self.structs {
             let Some(number) = types::number(scalar.elem) else { continue };
-            let align = types::alignment(scalar);
+            let align = alignment(scalar);
             let _ = writeln!(out, "struct __align__({align}) {scalar} {{ {number} lane[{}]; }};", scalar.lanes);
         }
         if !self.structs.is_empty() {

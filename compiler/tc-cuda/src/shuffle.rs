@@ -14,11 +14,6 @@ use tc_ir::{Elem, Op, Scalar, keys};
 /// Lanes of a warp.
 const WARP: u64 = 32;
 
-/// Do lanes exchange numbers of this type?
-pub(crate) fn has_emitter(elem: Elem) -> bool {
-    !matches!(elem, Elem::F8E4M3 | Elem::F8E5M2 | Elem::TF32)
-}
-
 impl Kernel<'_> {
     /// The call that stands for the shuffle `op`.
     pub(crate) fn shuffle(&mut self, op: Op) -> Expr {

@@ -1,6 +1,5 @@
 //! Statements: loops, conditionals, stores, barriers, declared values.
 
-use crate::access::{self, Form};
 use crate::expr::{self, Expr, prec};
 use crate::kernel::Kernel;
 use crate::literals;
@@ -11,6 +10,8 @@ use tc_ir::attrs::BinOp;
 use tc_ir::types::ElemKind;
 use tc_ir::walk::ops_under;
 use tc_ir::{Elem, Op, Region, Scalar, Value};
+use tc_kernel::access::{self, Form};
+use tc_kernel::{mma, wmma};
 
 impl Kernel<'_> {
     /// Writes the statements of `region`. What it yields is left to the op around it.
@@ -54,8 +55,8 @@ impl Kernel<'_> {
                 let is_warp = func.word_of(op, tc_ir::keys::SCOPE) == Some("warp");
                 self.out.line(if is_warp { "__syncwarp();" } else { "__syncthreads();" });
             }
-            opcode if crate::wmma::has_emitter(opcode) => self.wmma(op),
-            opcode if crate::mma::has_emitter(opcode) => self.ptx_call(op),
+            opcode if wmma::has_emitter(opcode) => self.wmma(op),
+            opcode if mma::has_emitter(opcode) => self.ptx_call(op),
             gpu::SHUFFLE if func.result(op).is_some_and(|value| !self.plan.is_live(value)) => {
                 let call = self.shuffle(op);
                 self.at(op);
@@ -399,7 +400,7 @@ pub(crate) fn has_emitter(opcode: tc_ir::Opcode) -> bool {
     const STATEMENTS: &[tc_ir::Opcode] =
         &[tir::FOR, tir::IF, tir::YIELD, tir::LOAD, tir::STORE, tir::ALLOC, tir::VIEW, gpu::BARRIER, gpu::SHUFFLE];
     let is_reference = matches!(opcode, tir::REF | tir::REGION);
-    let is_matrix = crate::wmma::has_emitter(opcode) || crate::mma::has_emitter(opcode);
+    let is_matrix = wmma::has_emitter(opcode) || mma::has_emitter(opcode);
     STATEMENTS.contains(&opcode)
         || is_reference
         || is_matrix

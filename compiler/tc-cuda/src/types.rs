@@ -62,12 +62,6 @@ pub(crate) fn built_in(scalar: Scalar) -> Option<BuiltIn> {
     (2..=most).contains(&scalar.lanes).then(|| BuiltIn { make: format!("make_{name}"), name })
 }
 
-/// The alignment of `scalar` in memory: that of one access, at most 16 bytes.
-pub(crate) fn alignment(scalar: Scalar) -> u32 {
-    let bytes = scalar.bytes().max(1);
-    (bytes & bytes.wrapping_neg()).min(16)
-}
-
 /// The member that holds lane number `lane` of a value of type `scalar`.
 pub(crate) fn member(scalar: Scalar, lane: usize) -> String {
     match built_in(scalar) {
@@ -79,6 +73,7 @@ pub(crate) fn member(scalar: Scalar, lane: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tc_kernel::access::alignment;
 
     #[test]
     fn vectors_have_cudas_types_where_there_are_some() {

@@ -1,12 +1,12 @@
 //! Values: what is written where one is used.
 
-use crate::access::{self, Form};
 use crate::expr::{self, Expr, prec};
 use crate::kernel::Kernel;
 use crate::types;
 use tc_dialects::{arith, gpu, tir};
 use tc_ir::attrs::{AttrData, BinOp};
 use tc_ir::{Elem, Op, Scalar, Value};
+use tc_kernel::access::{self, Form};
 
 impl Kernel<'_> {
     /// The number `value`, or lane `lane` of it where it is a vector. A number stands for every lane.

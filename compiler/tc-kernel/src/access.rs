@@ -1,12 +1,11 @@
 //! How a load or store touches memory.
 
-use crate::types;
 use tc_dialects::{arith, tir};
 use tc_ir::{Func, Op, Scalar, Type, TypeData, Value, keys};
 
 /// The form of an access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Form {
+pub enum Form {
     /// One element, which may be a vector.
     Element,
     /// Neighbours, from `base` on, in accesses of `lanes` each.
@@ -24,7 +23,7 @@ pub(crate) enum Form {
 
 impl Form {
     /// Is it one access?
-    pub(crate) fn is_whole(self) -> bool {
+    pub fn is_whole(self) -> bool {
         match self {
             Form::Element => true,
             Form::Pieces { whole, .. } => whole,
@@ -34,12 +33,12 @@ impl Form {
 }
 
 /// The index of the load or store `op`.
-pub(crate) fn index(func: &Func, op: Op) -> Option<Value> {
+pub fn index(func: &Func, op: Op) -> Option<Value> {
     func.operands(op).get(1).copied()
 }
 
 /// The type of an element of the buffer that `ty` is.
-pub(crate) fn element(func: &Func, ty: Type) -> Option<Scalar> {
+pub fn element(func: &Func, ty: Type) -> Option<Scalar> {
     match func.type_data(ty) {
         TypeData::Shaped { elem, .. } => func.as_scalar(*elem),
         _ => None,
@@ -47,7 +46,7 @@ pub(crate) fn element(func: &Func, ty: Type) -> Option<Scalar> {
 }
 
 /// The form of the load or store `op`. Neighbours are touched together as far as their alignment is declared.
-pub(crate) fn form(func: &Func, op: Op) -> Form {
+pub fn form(func: &Func, op: Op) -> Form {
     debug_assert!(matches!(func.opcode(op), tir::LOAD | tir::STORE));
     let Some(index) = index(func, op) else { return Form::Element };
     let lanes = func.value_scalar(index).map_or(1, |scalar| scalar.lanes);
@@ -60,10 +59,10 @@ pub(crate) fn form(func: &Func, op: Op) -> Form {
     // A multiple of 24 is one of 8.
     let aligned = declared & declared.wrapping_neg();
     let all = Scalar { elem: elem.elem, lanes };
-    if aligned >= types::alignment(all) && types::alignment(all) > elem.elem.bytes() {
+    if aligned >= alignment(all) && alignment(all) > elem.elem.bytes() {
         return Form::Pieces { base, lanes, whole: true };
     }
-    let piece = aligned.min(types::alignment(all));
+    let piece = aligned.min(alignment(all));
     if piece <= elem.elem.bytes() {
         return Form::Lanes;
     }
@@ -75,4 +74,10 @@ pub(crate) fn form(func: &Func, op: Op) -> Form {
 fn neighbours(func: &Func, index: Value) -> Option<Value> {
     let op = func.def_op(index).filter(|&op| func.opcode(op) == arith::RAMP)?;
     (func.const_int(func.operand(op, 1)) == Some(1)).then(|| func.operand(op, 0))
+}
+
+/// The alignment of `scalar` in memory: that of one access, at most 16 bytes.
+pub fn alignment(scalar: Scalar) -> u32 {
+    let bytes = scalar.bytes().max(1);
+    (bytes & bytes.wrapping_neg()).min(16)
 }

@@ -1,11 +1,11 @@
-//! What can be written as CUDA C++, and what cannot: everything at once, each at its place.
+//! What can be written for a GPU, and what cannot: everything at once, each at its place.
 //!
 //! A kernel is in the form `device`. Its ops have an emitter, its numbers a type, its buffers a scope that a kernel
 //! can declare, its launch extents that the target allows: constant ones for threads, for blocks also such as follow from
 //! sizes.
 
 use crate::facts::{self, Facts, scope_name};
-use crate::{matrix, mma, place, shuffle, sizes, stmt, types, wmma};
+use crate::{matrix, mma, place, sizes, wmma};
 use tc_dialects::forms::DEVICE;
 use tc_dialects::fragment::{Family, scope_use};
 use tc_dialects::{arith as ops, gpu, tir};
@@ -19,8 +19,18 @@ use tc_target::Target;
 /// Regions within regions that are written without running out of stack.
 const MAX_DEPTH: u32 = 128;
 
-/// What keeps the kernel `func` from being written, and the facts that were found on the way.
-pub(crate) fn kernel(func: &Func, target: &Target, found: &mut Diagnostics) -> Option<Facts> {
+/// What an emitter has words for.
+pub struct Emitter {
+    /// The language that it writes.
+    pub language: &'static str,
+    /// Has it words for such an op?
+    pub has: fn(Opcode) -> bool,
+    /// What else keeps it from writing a kernel which all emitters could write.
+    pub refuses: fn(&Func, &Facts, &Target, &mut Diagnostics),
+}
+
+/// What keeps the kernel `func` from being written by `emitter`, and the facts that were found on the way.
+pub fn kernel(func: &Func, target: &Target, emitter: &Emitter, found: &mut Diagnostics) -> Option<Facts> {
     let before = found.len();
     found.append(verify(func));
     // Rows say what an op has; without that, nothing more can be asked of it.
@@ -36,7 +46,7 @@ pub(crate) fn kernel(func: &Func, target: &Target, found: &mut Diagnostics) -> O
         let help = "run the pass `thread-sync` before `split-host-device`; the pipeline `cuda` does";
         found.push(Diagnostic::assumption("form", func.location(func.header.loc), text).help(help));
     }
-    params(func, found);
+    params(func, emitter, found);
     if let Some(op) = sizes::strays(func) {
         let text = format!("a size of `@{}` has no width here", func.symbol());
         let help = "run the pass `narrow-index` after `split-host-device`; the pipeline `cuda` does";
@@ -45,7 +55,7 @@ pub(crate) fn kernel(func: &Func, target: &Target, found: &mut Diagnostics) -> O
     let mut depths = vec![0u32; func.n_op_ids()];
     for op in all_ops(func) {
         if func.opcode(op) != Opcode::UNKNOWN {
-            check(func, op, found);
+            check(func, op, emitter, found);
         }
         let depth = func.parent_op(op).map_or(0, |parent| depths[parent.as_u32() as usize] + 1);
         depths[op.as_u32() as usize] = depth;
@@ -57,14 +67,17 @@ pub(crate) fn kernel(func: &Func, target: &Target, found: &mut Diagnostics) -> O
     }
     let facts = Facts::new(func, target, found);
     matrix::check(func, &facts, target, found);
+    if !found.iter().skip(before).any(Diagnostic::is_error) {
+        (emitter.refuses)(func, &facts, target, found);
+    }
     (!found.iter().skip(before).any(Diagnostic::is_error)).then_some(facts)
 }
 
-fn params(func: &Func, found: &mut Diagnostics) {
+fn params(func: &Func, emitter: &Emitter, found: &mut Diagnostics) {
     let location = func.location(func.header.loc);
     let mut refuse = |text: String| found.push(Diagnostic::error("no-emitter", location.clone(), text));
     for &param in func.params() {
-        if let Some(reason) = unwritable(func, param) {
+        if let Some(reason) = unwritable(func, param, emitter) {
             refuse(reason);
         }
         let scope = scope_name(func, param);
@@ -78,13 +91,15 @@ fn params(func: &Func, found: &mut Diagnostics) {
 }
 
 /// Why `value` cannot be declared.
-fn unwritable(func: &Func, value: Value) -> Option<String> {
+fn unwritable(func: &Func, value: Value, emitter: &Emitter) -> Option<String> {
     let ty = func.value_type(value);
     let name = func.value_text(value);
     let shown = func.show_type(ty);
     let elem = match func.type_data(ty) {
         TypeData::Scalar(scalar) => Some(scalar.elem),
-        TypeData::Shaped { elem, .. } if func.as_scalar(*elem).is_none() => return wmma::unwritable(func, *elem),
+        TypeData::Shaped { elem, .. } if func.as_scalar(*elem).is_none() => {
+            return wmma::unwritable(func, *elem, emitter.language);
+        }
         TypeData::Shaped { elem, .. } => func.as_scalar(*elem).map(|scalar| scalar.elem),
         // It stands where it is used; the buffer behind it is asked by itself.
         TypeData::Ref { .. } => return None,
@@ -92,22 +107,22 @@ fn unwritable(func: &Func, value: Value) -> Option<String> {
     };
     let of = if name.is_empty() { String::new() } else { format!(" of `{name}`") };
     match elem {
-        None => Some(format!("the type `{shown}`{of} cannot be written in CUDA yet")),
+        None => Some(format!("the type `{shown}`{of} cannot be written in {} yet", emitter.language)),
         // The form `device` says so of everything but parameters.
         Some(Elem::Index) => {
             func.params().contains(&value).then(|| format!("the `index`{of} has no width in a kernel"))
         }
-        Some(elem) => types::number(elem).is_none().then(|| format!("a kernel holds no `{}`{of}", elem.name())),
+        Some(_) => None,
     }
 }
 
-fn check(func: &Func, op: Op, found: &mut Diagnostics) {
+fn check(func: &Func, op: Op, emitter: &Emitter, found: &mut Diagnostics) {
     let mut refuse = |text: String| found.push(Diagnostic::error("no-emitter", func.op_location(op), text));
     let opcode = func.opcode(op);
     // The form `device` has said so of these.
     let told = matches!(opcode, ops::LIKELY | tir::CALL);
-    if !told && !stmt::has_emitter(opcode) {
-        let text = format!("there is no CUDA for `{}`", func.op_name(op));
+    if !told && !(emitter.has)(opcode) {
+        let text = format!("there is no {} for `{}`", emitter.language, func.op_name(op));
         let mut finding = Diagnostic::error("no-emitter", func.op_location(op), text);
         if opcode == gpu::ALL_REDUCE {
             finding =
@@ -117,11 +132,11 @@ fn check(func: &Func, op: Op, found: &mut Diagnostics) {
     }
     let args = func.op_regions(op).iter().flat_map(|&region| func.region_args(region).iter().copied());
     for value in func.results(op).chain(args) {
-        if let Some(reason) = unwritable(func, value) {
+        if let Some(reason) = unwritable(func, value, emitter) {
             refuse(reason);
         }
     }
-    if let Some(reason) = unwritable_op(func, op) {
+    if let Some(reason) = unwritable_op(func, op, emitter.language) {
         refuse(reason);
     }
     let with_help = match opcode {
@@ -136,7 +151,7 @@ fn check(func: &Func, op: Op, found: &mut Diagnostics) {
 }
 
 /// What else an op asks for.
-fn unwritable_op(func: &Func, op: Op) -> Option<String> {
+fn unwritable_op(func: &Func, op: Op, language: &str) -> Option<String> {
     match func.opcode(op) {
         tir::ALLOC => {
             let buffer = func.result(op)?;
@@ -148,7 +163,8 @@ fn unwritable_op(func: &Func, op: Op) -> Option<String> {
         tir::REF | tir::REGION => place::unwritable(func, op),
         tir::LOAD | tir::STORE => {
             let is_buffer = matches!(func.type_data(func.value_type(func.operand(op, 0))), TypeData::Shaped { .. });
-            (!is_buffer).then(|| format!("`{}` through a reference cannot be written in CUDA yet", func.op_name(op)))
+            (!is_buffer)
+                .then(|| format!("`{}` through a reference cannot be written in {language} yet", func.op_name(op)))
         }
         tir::VIEW => {
             let is_buffer = |ty: Type| matches!(func.type_data(ty), TypeData::Shaped { .. });
@@ -160,7 +176,7 @@ fn unwritable_op(func: &Func, op: Op) -> Option<String> {
         }
         gpu::SHUFFLE => {
             let elem = func.value_scalar(func.operand(op, 0))?.elem;
-            (!shuffle::has_emitter(elem)).then(|| format!("lanes exchange no `{}` in CUDA", elem.name()))
+            (!are_exchanged(elem)).then(|| format!("lanes exchange no `{}` in {language}", elem.name()))
         }
         opcode if opcode.dialect() == ops::ADD.dialect() => {
             let elem = func.value_scalar(*func.operands(op).first()?)?.elem;
@@ -169,6 +185,11 @@ fn unwritable_op(func: &Func, op: Op) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// Do lanes exchange numbers of this type?
+fn are_exchanged(elem: Elem) -> bool {
+    !matches!(elem, Elem::F8E4M3 | Elem::F8E5M2 | Elem::TF32)
 }
 
 /// What is wrong with the buffer of tiles that the alloc `op` makes: the message, and the way out.

@@ -1,7 +1,8 @@
 //! What is known of a kernel before it is written: the extents of its launch, its shared memory, what it does to
 //! each buffer.
 
-use crate::{matrix, sizes, types};
+use crate::access::{alignment, element};
+use crate::{matrix, sizes};
 use tc_dialects::fragment::Fragment;
 use tc_dialects::tir::{self, Coordinate, LoopKind};
 use tc_ir::effects::{accesses, root_buffer};
@@ -11,20 +12,20 @@ use tc_support::{Diagnostic, Diagnostics};
 use tc_target::{Formula, Target};
 
 /// The alignment that buffers in shared memory and parameters have where none is declared.
-pub(crate) const DEFAULT_ALIGNMENT: u64 = 16;
+pub const DEFAULT_ALIGNMENT: u64 = 16;
 
 /// Facts about one kernel.
-pub(crate) struct Facts {
+pub struct Facts {
     /// Blocks by x, y, z; 1 where they follow from sizes.
-    pub(crate) grid: [u64; 3],
+    pub grid: [u64; 3],
     /// How blocks by x, y, z follow from sizes, where they do.
-    pub(crate) formulas: [Option<Formula>; 3],
+    pub formulas: [Option<Formula>; 3],
     /// Threads of a block by x, y, z.
-    pub(crate) block: [u64; 3],
+    pub block: [u64; 3],
     /// Bytes of shared memory declared with a fixed size, with the gaps that alignment needs.
-    pub(crate) static_shared: u64,
+    pub static_shared: u64,
     /// Bytes of dynamic shared memory.
-    pub(crate) dynamic_shared: u64,
+    pub dynamic_shared: u64,
     read: Vec<bool>,
     written: Vec<bool>,
     aligned: Vec<u64>,
@@ -33,7 +34,7 @@ pub(crate) struct Facts {
 
 impl Facts {
     /// Facts about `func`; what `target` does not allow is found.
-    pub(crate) fn new(func: &Func, target: &Target, found: &mut Diagnostics) -> Facts {
+    pub fn new(func: &Func, target: &Target, found: &mut Diagnostics) -> Facts {
         let n_values = func.n_value_ids();
         let mut facts = Facts {
             grid: [1; 3],
@@ -78,32 +79,32 @@ impl Facts {
     }
 
     /// Threads of a block.
-    pub(crate) fn n_threads(&self) -> u64 {
+    pub fn n_threads(&self) -> u64 {
         self.block.iter().fold(1u64, |product, &extent| product.saturating_mul(extent))
     }
 
     /// Is the buffer behind `place` read?
-    pub(crate) fn is_read(&self, func: &Func, place: Value) -> bool {
+    pub fn is_read(&self, func: &Func, place: Value) -> bool {
         self.read[root_buffer(func, place).as_u32() as usize]
     }
 
     /// Is the buffer behind `place` written?
-    pub(crate) fn is_written(&self, func: &Func, place: Value) -> bool {
+    pub fn is_written(&self, func: &Func, place: Value) -> bool {
         self.written[root_buffer(func, place).as_u32() as usize]
     }
 
     /// The alignment in bytes that accesses to the buffer behind `place` count on; 0 if none do.
-    pub(crate) fn alignment(&self, func: &Func, place: Value) -> u64 {
+    pub fn alignment(&self, func: &Func, place: Value) -> u64 {
         self.aligned[root_buffer(func, place).as_u32() as usize]
     }
 
     /// Does the variable of the loop `op` pick registers? Those have no addresses, so that the loop must be unrolled.
-    pub(crate) fn picks_registers(&self, op: Op) -> bool {
+    pub fn picks_registers(&self, op: Op) -> bool {
         self.unrolled[op.as_u32() as usize]
     }
 
     /// The alignment of the buffer `buffer` in shared memory.
-    pub(crate) fn shared_alignment(&self, func: &Func, buffer: Value) -> u64 {
+    pub fn shared_alignment(&self, func: &Func, buffer: Value) -> u64 {
         alignment_of(func, buffer).max(self.alignment(func, buffer))
     }
 
@@ -237,7 +238,7 @@ fn launch(
 }
 
 /// The scope of the buffer `value`; parameters are `global`.
-pub(crate) fn scope_name(func: &Func, value: Value) -> &str {
+pub fn scope_name(func: &Func, value: Value) -> &str {
     match func.type_data(func.value_type(value)) {
         TypeData::Shaped { scope: Some(scope), .. } => func.text(*scope),
         _ => "global",
@@ -245,13 +246,13 @@ pub(crate) fn scope_name(func: &Func, value: Value) -> &str {
 }
 
 /// The type of the fragments in the buffer `value`, if it is one of fragments.
-pub(crate) fn fragment_of(func: &Func, value: Value) -> Option<Fragment> {
+pub fn fragment_of(func: &Func, value: Value) -> Option<Fragment> {
     let (elem, _, _) = func.as_shaped(func.value_type(value))?;
     Fragment::of(func, elem)
 }
 
 /// The number of elements of the buffer `value`, if its extents are constant.
-pub(crate) fn n_elements(func: &Func, value: Value) -> Option<u64> {
+pub fn n_elements(func: &Func, value: Value) -> Option<u64> {
     let (_, shape, _) = func.as_shaped(func.value_type(value))?;
     shape.iter().try_fold(1u64, |product, &extent| {
         product.checked_mul(func.as_int(extent).and_then(|extent| u64::try_from(extent).ok())?)
@@ -259,20 +260,20 @@ pub(crate) fn n_elements(func: &Func, value: Value) -> Option<u64> {
 }
 
 /// The bytes of the buffer `value`, if its extents are constant.
-pub(crate) fn buffer_bytes(func: &Func, value: Value) -> Option<u64> {
-    let elem = crate::access::element(func, func.value_type(value))?;
+pub fn buffer_bytes(func: &Func, value: Value) -> Option<u64> {
+    let elem = element(func, func.value_type(value))?;
     n_elements(func, value)?.checked_mul(elem.bytes().into())
 }
 
 /// The alignment of a buffer in shared memory, or of a parameter.
-pub(crate) fn alignment_of(func: &Func, value: Value) -> u64 {
+pub fn alignment_of(func: &Func, value: Value) -> u64 {
     declared_alignment(func, value).max(DEFAULT_ALIGNMENT)
 }
 
 /// The alignment that the buffer `value` declares, or that of its elements.
-pub(crate) fn declared_alignment(func: &Func, value: Value) -> u64 {
+pub fn declared_alignment(func: &Func, value: Value) -> u64 {
     let declared = func.buffer_attr(value, keys::ALIGN).and_then(|attr| func.as_int(attr));
     let declared = declared.and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or(1);
-    let elem = crate::access::element(func, func.value_type(value)).map_or(1, types::alignment);
+    let elem = element(func, func.value_type(value)).map_or(1, alignment);
     declared.max(elem.into())
 }

@@ -4,18 +4,43 @@ use crate::facts::{Facts, buffer_bytes};
 use crate::host::Host;
 use crate::sizes;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::fmt::Write;
 use tc_ir::{AttrData, Elem, Func, Value, keys};
 use tc_support::Diagnostic;
 use tc_target::{Access, Buffer, DType, Follows, Formula, Kernel, KernelManifest, Param, Scalar, Slot, Target};
 
 /// A kernel that was written.
-pub(crate) struct Written<'m> {
+pub struct Written<'m> {
     /// Its facts.
-    pub(crate) facts: &'m Facts,
+    pub facts: &'m Facts,
     /// Its name in the text.
-    pub(crate) name: &'m str,
+    pub name: &'m str,
     /// The sizes that it takes after its parameters.
-    pub(crate) sizes: &'m [String],
+    pub sizes: &'m [String],
+}
+
+/// Comments of lines that open with `//`: how each function of the host launches its kernels.
+pub fn comment(manifests: &[KernelManifest]) -> String {
+    let mut out = String::new();
+    let shown = |text: &str| text.chars().map(|c| if c.is_control() { '?' } else { c }).collect::<String>();
+    for manifest in manifests {
+        // A backslash at its end would make the next line part of the comment.
+        let _ = writeln!(out, "// @{}:", shown(&manifest.function).replace('\\', "?"));
+        for (nth, kernel) in manifest.kernels.iter().enumerate() {
+            let grid = |dim: usize| match manifest.formula(&Slot::Grid { kernel: nth, dim }) {
+                Some(formula) => formula.to_string(),
+                None => kernel.grid[dim].to_string(),
+            };
+            let ([gx, gy, gz], [bx, by, bz]) = ([0, 1, 2].map(grid), kernel.block);
+            let _ = write!(out, "//   {}: grid ({gx}, {gy}, {gz}), block ({bx}, {by}, {bz})", kernel.name);
+            let shared = kernel.static_shared.saturating_add(kernel.dynamic_shared);
+            if shared > 0 {
+                let _ = write!(out, ", {shared} bytes of shared memory");
+            }
+            out.push('\n');
+        }
+    }
+    out
 }
 
 /// The element type `elem` as memory holds it. `None` for an `index`, which has no width.
@@ -24,7 +49,7 @@ fn dtype(elem: Elem) -> Option<DType> {
 }
 
 /// The manifest of `host`, whose launches were written as `kernels`, in order.
-pub(crate) fn build(host: &Host<'_>, kernels: &[Written<'_>], target: &Target) -> Result<KernelManifest, Diagnostic> {
+pub fn build(host: &Host<'_>, kernels: &[Written<'_>], target: &Target) -> Result<KernelManifest, Diagnostic> {
     let func = host.func;
     let mut names = Names::default();
     let mut formulas = Vec::new();

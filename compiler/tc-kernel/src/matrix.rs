@@ -23,7 +23,7 @@ const WORDS_ALIGNMENT: u64 = 16;
 const MAX_UNROLLED: i64 = 1024;
 
 /// Finds what the target does not have, each once, and blocks that are not made of whole warps.
-pub(crate) fn check(func: &Func, facts: &Facts, target: &Target, found: &mut Diagnostics) {
+pub fn check(func: &Func, facts: &Facts, target: &Target, found: &mut Diagnostics) {
     let mut told = Vec::new();
     let mut is_whole = facts.n_threads().is_multiple_of(target.warp_size);
     for op in all_ops(func) {
@@ -54,7 +54,7 @@ pub(crate) fn check(func: &Func, facts: &Facts, target: &Target, found: &mut Dia
 }
 
 /// The alignment that `op` counts on where it accesses `place`, beyond what is declared; 0 if none.
-pub(crate) fn alignment(func: &Func, op: Op, place: Value) -> u64 {
+pub fn alignment(func: &Func, op: Op, place: Value) -> u64 {
     let is_fragment = place_type(func, place).is_some_and(|(elem, _, _)| Fragment::of(func, elem).is_some());
     match func.opcode(op) {
         wmma::LOAD | wmma::STORE if !is_fragment => TILE_ALIGNMENT,
@@ -66,7 +66,7 @@ pub(crate) fn alignment(func: &Func, op: Op, place: Value) -> u64 {
 
 /// For each op, whether it is a loop of few iterations whose variable picks registers: fragments, or elements of an array
 /// that a matrix op takes.
-pub(crate) fn register_loops(func: &Func) -> Vec<bool> {
+pub fn register_loops(func: &Func) -> Vec<bool> {
     let mut is_registers = vec![false; func.n_value_ids()];
     for op in all_ops(func) {
         for &place in mma::tiles(func, op) {

@@ -8,30 +8,30 @@ use tc_ir::{AttrData, Func, Module, Op, Role, Value, keys};
 use tc_support::{Diagnostic, Diagnostics, suggest};
 
 /// One launch of a kernel.
-pub(crate) struct Launch<'m> {
+pub struct Launch<'m> {
     /// The kernel.
-    pub(crate) kernel: &'m Func,
+    pub kernel: &'m Func,
     /// What it is given: parameters and buffers of the host function.
-    pub(crate) args: Vec<Value>,
+    pub args: Vec<Value>,
 }
 
 /// A host function, taken apart.
-pub(crate) struct Host<'m> {
+pub struct Host<'m> {
     /// The function.
-    pub(crate) func: &'m Func,
+    pub func: &'m Func,
     /// The buffers that it makes in global memory.
-    pub(crate) temporaries: Vec<Value>,
+    pub temporaries: Vec<Value>,
     /// The launches, in order.
-    pub(crate) launches: Vec<Launch<'m>>,
+    pub launches: Vec<Launch<'m>>,
 }
 
 /// Is `func` a function of the host, which launches kernels?
-pub(crate) fn is_host(func: &Func) -> bool {
+pub fn is_host(func: &Func) -> bool {
     func.header.opcode == tir::FUNC && !is_device(func)
 }
 
 /// The function of the host called `symbol`.
-pub(crate) fn find<'m>(module: &'m Module, symbol: &str) -> Result<&'m Func, Diagnostic> {
+pub fn find<'m>(module: &'m Module, symbol: &str) -> Result<&'m Func, Diagnostic> {
     let shown = suggest::shorten(symbol);
     match module.function(symbol) {
         Some(func) if is_host(func) => Ok(func),
@@ -71,7 +71,7 @@ fn callee(func: &Func, op: Op) -> Option<&str> {
 }
 
 /// Takes `func` apart. What is no launch is found.
-pub(crate) fn read<'m>(module: &'m Module, func: &'m Func, found: &mut Diagnostics) -> Host<'m> {
+pub fn read<'m>(module: &'m Module, func: &'m Func, found: &mut Diagnostics) -> Host<'m> {
     let mut host = Host { func, temporaries: Vec::new(), launches: Vec::new() };
     let undivided = all_on_host(func, found);
     for op in func.ops(func.body()).filter(|_| !undivided) {

@@ -22,18 +22,18 @@ fn range(func: &Func, value: Value) -> (Option<i64>, Option<i64>) {
 }
 
 /// The type under which a kernel takes the size `value` of `func`.
-pub(crate) fn elem(func: &Func, value: Value) -> Elem {
+pub fn elem(func: &Func, value: Value) -> Elem {
     let (_, most) = range(func, value);
     if most.is_some_and(|most| most <= i32::MAX.into()) { Elem::I32 } else { Elem::I64 }
 }
 
 /// The sizes of `func`.
-pub(crate) fn symbols(func: &Func) -> &[Value] {
+pub fn symbols(func: &Func) -> &[Value] {
     &func.region_args(func.body())[..func.header.symbols.len()]
 }
 
 /// Is `op` a conversion of a size to the type under which the kernel takes it?
-pub(crate) fn is_taken_as(func: &Func, op: Op) -> bool {
+pub fn is_taken_as(func: &Func, op: Op) -> bool {
     func.opcode(op) == arith::CAST
         && is_symbol(func, func.operand(op, 0))
         && func
@@ -43,14 +43,14 @@ pub(crate) fn is_taken_as(func: &Func, op: Op) -> bool {
 }
 
 /// Does a size of the kernel reach an op that does anything but convert it?
-pub(crate) fn strays(func: &Func) -> Option<Op> {
+pub fn strays(func: &Func) -> Option<Op> {
     let uses = |op: &Op| func.operands(*op).iter().any(|&operand| is_symbol(func, operand));
     all_ops(func).find(|op| uses(op) && func.opcode(*op) != arith::CAST)
 }
 
 /// The open sizes of the host function `func`, at their defaults; where they have none, at the least for which the facts
 /// hold.
-pub(crate) fn open(func: &Func, facts: &[Formula]) -> Result<Vec<OpenSize>, Diagnostic> {
+pub fn open(func: &Func, facts: &[Formula]) -> Result<Vec<OpenSize>, Diagnostic> {
     let mut sizes: Vec<OpenSize> = Vec::new();
     let mut has_default = Vec::new();
     for (symbol, &value) in func.header.symbols.iter().zip(symbols(func)) {
@@ -82,7 +82,7 @@ pub(crate) fn open(func: &Func, facts: &[Formula]) -> Result<Vec<OpenSize>, Diag
 }
 
 /// The formula of an extent or a fact; `None` where it is none.
-pub(crate) fn of_attr(func: &Func, attr: Attr) -> Option<Formula> {
+pub fn of_attr(func: &Func, attr: Attr) -> Option<Formula> {
     attr_at(func, attr, MAX_FORMULA_DEPTH)
 }
 
@@ -154,7 +154,7 @@ fn binary(op: BinOp, lhs: Formula, rhs: Formula) -> Option<Formula> {
 }
 
 /// The formula of the integer `value` of a kernel; `None` where it does not follow from sizes alone.
-pub(crate) fn of_value(func: &Func, value: Value) -> Option<Formula> {
+pub fn of_value(func: &Func, value: Value) -> Option<Formula> {
     value_at(func, value, MAX_FORMULA_DEPTH)
 }
 
@@ -181,7 +181,7 @@ fn value_at(func: &Func, value: Value, depth: usize) -> Option<Formula> {
 }
 
 /// The formula of the extent of the launch loop `op`.
-pub(crate) fn extent(func: &Func, op: Op) -> Option<Formula> {
+pub fn extent(func: &Func, op: Op) -> Option<Formula> {
     debug_assert!(func.opcode(op) == tir::FOR);
     let (lo, hi) = (of_value(func, func.operand(op, 0))?, of_value(func, func.operand(op, 1))?);
     Some(match lo {

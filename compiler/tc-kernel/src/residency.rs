@@ -15,7 +15,7 @@ use tc_target::Target;
 const OTHER_REGISTERS: u64 = 64;
 
 /// How many blocks fit, by shared memory and by the registers that tiles take; `None` for a kernel without matrix products.
-pub(crate) fn resident_blocks(func: &Func, facts: &Facts, target: &Target) -> Option<u64> {
+pub fn resident_blocks(func: &Func, facts: &Facts, target: &Target) -> Option<u64> {
     if !all_ops(func).any(|op| matches!(func.opcode(op), mma::SYNC | wmma::MMA)) {
         return None;
     }

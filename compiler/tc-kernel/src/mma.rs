@@ -1,0 +1,51 @@
+//! What products of tiles in registers, the loads that fill them and asynchronous copies ask of a program, whoever
+//! writes them.
+
+use crate::place::{buffer_of, references};
+use tc_dialects::tir::place_type;
+use tc_dialects::{gpu, mma};
+use tc_ir::{Func, Op, Opcode, Value};
+
+/// Is it a product of tiles in registers, a load of such tiles, or of asynchronous copies?
+pub fn has_emitter(opcode: Opcode) -> bool {
+    [mma::SYNC, mma::LDMATRIX, gpu::COPY_ASYNC, gpu::COMMIT_GROUP, gpu::WAIT_GROUP].contains(&opcode)
+}
+
+/// The operands of `op` that are what a thread holds of a tile.
+pub fn tiles(func: &Func, op: Op) -> &[Value] {
+    match func.opcode(op) {
+        mma::SYNC => func.operands(op),
+        mma::LDMATRIX => &func.operands(op)[..1],
+        _ => &[],
+    }
+}
+
+/// What is wrong with `op`, beyond what its row asks for: the message, and the way out.
+pub fn unwritable_op(func: &Func, op: Op) -> Option<(String, &'static str)> {
+    for &place in tiles(func, op) {
+        if let Some(finding) = misaligned(func, place, 4) {
+            return Some((finding, "tiles are taken by words of 32 bits: let each start at a multiple of one"));
+        }
+    }
+    let (places, bytes) = match func.opcode(op) {
+        mma::LDMATRIX => (&func.operands(op)[1..], 16),
+        gpu::COPY_ASYNC => (&func.operands(op)[..2], gpu::copied_bytes(func, op)?),
+        _ => return None,
+    };
+    let finding = places.iter().find_map(|&place| misaligned(func, place, bytes))?;
+    Some((finding, "let it start at a multiple of its own length"))
+}
+
+/// Says so where `place` certainly starts at no multiple of `bytes`: at a literal position.
+fn misaligned(func: &Func, place: Value, bytes: i64) -> Option<String> {
+    let (elem, _, _) = place_type(func, place)?;
+    let size = i128::from(func.as_scalar(elem)?.bytes());
+    let mut at = 0i128;
+    for op in references(func, place) {
+        if let Some(&index) = func.operands(op).get(1) {
+            at += i128::from(func.const_int(index)?);
+        }
+    }
+    let name = func.value_text(buffer_of(func, place));
+    (at * size % i128::from(bytes) != 0).then(|| format!("byte {} of `{name}` is at no multiple of {bytes}", at * size))
+}
