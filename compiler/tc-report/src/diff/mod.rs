@@ -1,0 +1,195 @@
+//! What differs between two texts: by lines, and by words in lines that belong together.
+//!
+//! The work is bounded by the length of the texts, and what is found does not depend on time: the same two texts always
+//! differ in the same way. Lines are numbers while they are compared; the algorithm of Myers, with its heuristics for
+//! texts that have little in common, finds what stays.
+
+mod pairs;
+mod unified;
+mod words;
+
+pub use pairs::{Pair, pairs};
+pub use unified::{Style, sections, unified};
+pub use words::words;
+
+use rustc_hash::FxHashMap;
+use similar::{Algorithm, DiffOp};
+use std::ops::Range;
+
+/// A stretch of lines in two texts.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Part {
+    /// Is it the same in both?
+    pub same: bool,
+    /// The lines of the old text, from 0.
+    pub old: Range<usize>,
+    /// The lines of the new text.
+    pub new: Range<usize>,
+}
+
+/// The lines of a text without their line ends. A text without any character has none.
+pub fn lines(text: &str) -> Vec<&str> {
+    text.lines().collect()
+}
+
+/// The stretches of two texts, in order. Stretches that stay and stretches that differ take turns.
+pub fn parts(old: &[&str], new: &[&str]) -> Vec<Part> {
+    let mut numbers = FxHashMap::default();
+    let mut number = |line| {
+        let next = numbers.len() as u32;
+        *numbers.entry(line).or_insert(next)
+    };
+    let old: Vec<u32> = old.iter().map(|&line| number(line)).collect();
+    let new: Vec<u32> = new.iter().map(|&line| number(line)).collect();
+    let mut parts: Vec<Part> = Vec::new();
+    for op in similar::capture_diff_slices(Algorithm::Myers, &old, &new) {
+        let (same, old, new) = match op {
+            DiffOp::Equal { .. } => (true, op.old_range(), op.new_range()),
+            _ => (false, op.old_range(), op.new_range()),
+        };
+        match parts.last_mut() {
+            Some(last) if last.same == same => {
+                last.old.end = old.end;
+                last.new.end = new.end;
+            }
+            _ => parts.push(Part { same, old, new }),
+        }
+    }
+    parts
+}
+
+/// How many lines came and how many went.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Changes {
+    /// Lines of the new text that the old one has not.
+    pub added: usize,
+    /// Lines of the old text that the new one has not.
+    pub removed: usize,
+}
+
+impl Changes {
+    /// Those of `parts`.
+    pub fn of(parts: &[Part]) -> Changes {
+        let mut changes = Changes::default();
+        for part in parts.iter().filter(|part| !part.same) {
+            changes.added += part.new.len();
+            changes.removed += part.old.len();
+        }
+        changes
+    }
+}
+
+/// Differences that stand close together, with lines around them that stay.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Hunk {
+    /// Its stretches, in order.
+    pub parts: Vec<Part>,
+}
+
+impl Hunk {
+    /// Its lines in the old text.
+    pub fn old(&self) -> Range<usize> {
+        range(self.parts.first().map(|part| part.old.start), self.parts.last().map(|part| part.old.end))
+    }
+
+    /// Its lines in the new text.
+    pub fn new(&self) -> Range<usize> {
+        range(self.parts.first().map(|part| part.new.start), self.parts.last().map(|part| part.new.end))
+    }
+}
+
+fn range(start: Option<usize>, end: Option<usize>) -> Range<usize> {
+    start.unwrap_or(0)..end.unwrap_or(0)
+}
+
+/// The differences in `parts` with `context` lines before and after each.
+pub fn hunks(parts: &[Part], context: usize) -> Vec<Hunk> {
+    let mut hunks: Vec<Hunk> = Vec::new();
+    let mut open: Option<Hunk> = None;
+    for (nth, part) in parts.iter().enumerate() {
+        if !part.same {
+            open.get_or_insert_with(|| Hunk { parts: Vec::new() }).parts.push(part.clone());
+            continue;
+        }
+        let cut = |skip: usize, n: usize| Part {
+            same: true,
+            old: part.old.start + skip..part.old.start + skip + n,
+            new: part.new.start + skip..part.new.start + skip + n,
+        };
+        let n = part.old.len();
+        let is_last = nth + 1 == parts.len();
+        match open.as_mut() {
+            Some(hunk) if !is_last && n <= 2 * context => hunk.parts.push(part.clone()),
+            hunk => {
+                if let Some(hunk) = hunk {
+                    hunk.parts.push(cut(0, n.min(context)));
+                }
+                hunks.extend(open.take());
+                if !is_last {
+                    let n_before = n.min(context);
+                    open = Some(Hunk { parts: vec![cut(n - n_before, n_before)] });
+                }
+            }
+        }
+    }
+    hunks.extend(open);
+    hunks.iter_mut().for_each(|hunk| hunk.parts.retain(|part| !(part.old.is_empty() && part.new.is_empty())));
+    hunks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rebuilt(old: &[&str], new: &[&str]) -> Vec<String> {
+        let found = parts(old, new);
+        assert!(found.windows(2).all(|pair| pair[0].same != pair[1].same), "{found:?}");
+        let mut text = Vec::new();
+        let (mut i, mut j) = (0, 0);
+        for part in &found {
+            assert_eq!((part.old.start, part.new.start), (i, j));
+            (i, j) = (part.old.end, part.new.end);
+            let from = if part.same { &old[part.old.clone()] } else { &new[part.new.clone()] };
+            text.extend(from.iter().map(|line| line.to_string()));
+        }
+        assert_eq!((i, j), (old.len(), new.len()));
+        text
+    }
+
+    #[test]
+    fn parts_make_the_new_text_of_the_old_one() {
+        let texts: [&[&str]; 5] = [&[], &["a"], &["a", "b", "c"], &["c", "b", "a", "d"], &["x", "b", "b", "d", "e"]];
+        for old in texts {
+            for new in texts {
+                assert_eq!(rebuilt(old, new), new);
+            }
+        }
+    }
+
+    #[test]
+    fn hunks_hold_lines_around_what_differs() {
+        let old: Vec<String> = (0..40).map(|n| n.to_string()).collect();
+        let mut new = old.clone();
+        new[10] = "ten".to_string();
+        new.remove(15);
+        new.push("end".to_string());
+        let (old, new): (Vec<&str>, Vec<&str>) =
+            (old.iter().map(String::as_str).collect(), new.iter().map(String::as_str).collect());
+        let found = hunks(&parts(&old, &new), 3);
+        let ranges: Vec<_> = found.iter().map(|hunk| (hunk.old(), hunk.new())).collect();
+        assert_eq!(ranges, [(7..19, 7..18), (37..40, 36..40)]);
+        assert!(hunks(&parts(&old, &old), 3).is_empty());
+    }
+
+    #[test]
+    fn texts_that_have_little_in_common_end_soon() {
+        // Without the heuristics this takes minutes.
+        let old: Vec<String> = (0..60_000u64).map(|n| (n * n % 7919).to_string()).collect();
+        let new: Vec<String> = (0..60_000u64).map(|n| (n * n * n % 7907).to_string()).collect();
+        let (old, new): (Vec<&str>, Vec<&str>) =
+            (old.iter().map(String::as_str).collect(), new.iter().map(String::as_str).collect());
+        let start = std::time::Instant::now();
+        assert_eq!(rebuilt(&old, &new).len(), new.len());
+        assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
+    }
+}
