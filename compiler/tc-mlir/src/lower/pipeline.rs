@@ -1,0 +1,107 @@
+//! The pipeline string: from `gpu.module`s to an object.
+//!
+//! The order is part of its correctness. `convert-nvgpu-to-nvvm` comes after `convert-scf-to-cf`, for it refuses loops
+//! that carry what it converts. `convert-vector-to-llvm` is not here: `convert-gpu-to-nvvm` converts vectors itself, and
+//! after the other it tells errors and goes on. Indices have 64 bits: with 32, ops of `nvgpu` do not come through, and
+//! addresses beyond 4 GiB would be wrong. Buffers are bare pointers, as the manifest says.
+
+use super::{LowerOptions, Source};
+use std::path::Path;
+use tc_support::{Diagnostic, Diagnostics, Location};
+use tc_target::Target;
+
+/// What the kernels are made into.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Format {
+    Ptx,
+    Llvm,
+}
+
+impl Format {
+    fn name(self) -> &'static str {
+        match self {
+            Format::Ptx => "isa",
+            Format::Llvm => "llvm",
+        }
+    }
+}
+
+/// The version of PTX for each target, told to LLVM in so many words: the one that it would take by itself can be too old
+/// for what the target has (`ldmatrix` on `sm_75`), and the default of other pipelines is older than the target, which
+/// LLVM dies of. Each is the oldest that has all that the emitter writes for the target, for the sake of older drivers.
+const VERSIONS: [(&str, u32); 7] =
+    [("sm_70", 65), ("sm_75", 65), ("sm_80", 71), ("sm_86", 71), ("sm_89", 78), ("sm_90", 78), ("sm_90a", 80)];
+
+/// The pipeline that makes `format` of a text.
+pub(super) fn text(format: Format, target: &Target, toolkit: Option<&str>) -> Result<String, Diagnostics> {
+    let Some((chip, version)) = VERSIONS.iter().find(|(name, _)| *name == target.name) else {
+        let message = format!("MLIR has not been tried on the target `{target}`");
+        return Err(Diagnostic::error("mlir-target", Location::None, message).help("use `--emit=cuda`").into());
+    };
+    let toolkit = toolkit.map_or(String::new(), |path| format!(" toolkit=\"{path}\""));
+    Ok(format!(
+        "builtin.module(\
+         gpu.module(convert-scf-to-cf,expand-strided-metadata,lower-affine,convert-nvgpu-to-nvvm),\
+         nvvm-attach-target{{chip={chip} features=+ptx{version} O=3}},\
+         gpu.module(convert-gpu-to-nvvm{{use-bare-ptr-memref-call-conv=1}},convert-nvvm-to-llvm,canonicalize,cse,\
+         reconcile-unrealized-casts),\
+         gpu-module-to-binary{{format={}{toolkit}}})",
+        format.name()
+    ))
+}
+
+/// What in a text says that functions of libdevice will be called.
+const CALLS: [&str; 6] = ["math.", "__nv_", "arith.maxnumf", "arith.minnumf", "arith.remf", "arith.maximumf"];
+
+/// The folder of the toolkit whose libdevice is linked, where `source` needs one.
+pub(super) fn toolkit(source: Source<'_>, options: &LowerOptions) -> Result<Option<String>, Diagnostics> {
+    let line = source.text.lines().position(|line| CALLS.iter().any(|call| line.contains(call)));
+    let Some(line) = line else { return Ok(None) };
+    let location = source.places.get(line).cloned().unwrap_or_default();
+    let refuse = |message: String| {
+        Diagnostics::from(
+            Diagnostic::error("no-libdevice", location.clone(), message)
+                .help("run `scripts/install-nvrtc`, or name the folder of a CUDA toolkit in `TC_CUDA_HOME`"),
+        )
+    };
+    let Some(folder) = &options.toolkit else {
+        let message = "this function is one of CUDA's libdevice, and no `nvvm/libdevice/libdevice.10.bc` was found";
+        return Err(refuse(message.to_string()));
+    };
+    let file = folder.join("nvvm/libdevice/libdevice.10.bc");
+    if !file.is_file() {
+        return Err(refuse(format!("there is no libdevice: `{}`", file.display())));
+    }
+    // A pipeline string has no way to write these.
+    let writable = |path: &&str| !path.contains(['"', '\'', '{', '}', '\\']) && !path.contains(char::is_control);
+    match Path::to_str(folder).filter(writable) {
+        Some(path) => Ok(Some(path.to_string())),
+        None => Err(refuse(format!("the path `{}` cannot be told to MLIR", folder.display()))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_target_has_a_version_of_ptx() {
+        for target in Target::all() {
+            let text = text(Format::Ptx, target, None).expect("a pipeline");
+            assert!(text.contains(&format!("chip={} features=+ptx", target.name)), "{text}");
+        }
+    }
+
+    #[test]
+    fn functions_of_libdevice_want_a_toolkit_at_their_line() {
+        let places =
+            [Location::None, Location::Point { file: "f".into(), at: tc_support::LineCol { line: 7, col: 1 } }];
+        let source = Source { text: "gpu.module @k {\n%1 = math.exp %0 : f32\n}", places: &places };
+        let found = toolkit(source, &LowerOptions::default()).expect_err("no toolkit");
+        let found = found.iter().next().expect("a finding");
+        assert_eq!((found.code, &found.location), ("no-libdevice", &places[1]));
+        let options = LowerOptions { toolkit: Some("/nowhere".into()) };
+        assert!(toolkit(source, &options).is_err());
+        assert_eq!(toolkit("gpu.module @k {}".into(), &LowerOptions::default()), Ok(None));
+    }
+}
