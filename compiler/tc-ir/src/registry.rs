@@ -27,6 +27,20 @@ pub enum RegisterError {
     TooManyRows,
 }
 
+impl std::fmt::Display for RegisterError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            RegisterError::NumberTaken(number) => {
+                write!(f, "the number {number} is another dialect's: take one of 64 to 254 that is free")
+            }
+            RegisterError::NameTaken(name) => write!(f, "another dialect is called `{name}`"),
+            RegisterError::TooManyRows => f.write_str("a dialect has 256 rows at most"),
+        }
+    }
+}
+
+impl std::error::Error for RegisterError {}
+
 /// The dialects that a run knows, and what can be looked up in them.
 #[derive(Clone, Default)]
 pub struct Registry {

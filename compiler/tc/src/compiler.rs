@@ -118,8 +118,13 @@ impl Compiler {
 
     /// The CUDA C++ of all programs of a module that went through the pipeline `cuda`, and how they are launched.
     pub fn emit_cuda(&self, module: &Module) -> Result<CudaModule, Failure> {
+        self.emit_cuda_with(module, &EmitOptions::default())
+    }
+
+    /// The same, told how.
+    pub fn emit_cuda_with(&self, module: &Module, options: &EmitOptions) -> Result<CudaModule, Failure> {
         guarded("emitting CUDA", &module.sources, || {
-            tc_cuda::emit_module(module, &self.target, &EmitOptions::default())
+            tc_cuda::emit_module(module, &self.target, options)
                 .map_err(|diagnostics| Failure { diagnostics, sources: module.sources.clone() })
         })
     }

@@ -18,6 +18,11 @@ impl Failure {
         render::text(&self.diagnostics, &self.sources, false)
     }
 
+    /// The findings as a JSON array.
+    pub fn json(&self) -> String {
+        crate::diagnostics_json(&self.diagnostics, &self.sources)
+    }
+
     /// Is one of the errors a defect of the compiler?
     pub fn is_bug(&self) -> bool {
         self.diagnostics.iter().any(|found| found.is_error() && found.fault == Fault::Bug)

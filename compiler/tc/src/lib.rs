@@ -11,7 +11,7 @@
 //! ";
 //! let compiler = tc::Compiler::new();
 //! let module = compiler.parse("double.tir", text)?.module;
-//! assert_eq!(compiler.print(&module), text);
+//! assert_eq!(compiler.print(&module)?, text);
 //! # Ok::<(), tc::Failure>(())
 //! ```
 //!
@@ -25,15 +25,21 @@
 //! The crates of the compiler are re-exported as modules, so that an embedder depends on this one only.
 
 mod compiler;
+pub mod debug;
 mod failure;
+pub mod guard;
 mod intrinsics;
+mod json;
 mod load;
 pub mod run;
 mod semantics;
 pub mod space;
+pub mod testing;
 
 pub use compiler::{Compiler, Parsed};
 pub use failure::Failure;
+pub use guard::on_big_stack;
+pub use json::{diagnostics_json, manifest_json};
 pub use load::{LoadError, decode, load};
 pub use run::check;
 pub use semantics::{SemanticsCheck, race_oracle};

@@ -4,6 +4,7 @@
 //! Points are judged in parallel and told in order, so that the answer is the same on any number of cores. Nothing is
 //! lowered: bounds say enough.
 
+use crate::guard::{STACK, THREAD, begin_thread};
 use rayon::prelude::*;
 use tc_ir::{Func, Module};
 use tc_schedule::space::{Count, Reject, Rejections};
@@ -13,8 +14,6 @@ use tc_target::Target;
 
 /// How many points are judged at a time.
 const CHUNK: usize = 4096;
-/// How deep the stack of a worker is: bounds of hostile operators nest.
-const STACK: usize = 64 << 20;
 /// Steps that counting a space may take.
 const COUNTING: u64 = 1 << 24;
 /// How many points are drawn, at most, in the search for valid ones.
@@ -50,7 +49,8 @@ pub struct Judge<'s> {
 impl<'s> Judge<'s> {
     /// For `target`, on so many threads; 0 stands for as many as there are cores.
     pub fn new(space: &'s Space<'s>, target: Target, threads: usize) -> Judge<'s> {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).stack_size(STACK).build().ok();
+        let builder = rayon::ThreadPoolBuilder::new().num_threads(threads).stack_size(STACK);
+        let pool = builder.thread_name(|_| THREAD.to_string()).start_handler(|_| begin_thread()).build().ok();
         Judge { space, target, pool }
     }
 

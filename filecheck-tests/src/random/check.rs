@@ -195,9 +195,9 @@ fn final_checks(
         let text = render::text(&found, &after.sources, false);
         return Err(Failure { key: format!("definition: {first}"), text });
     }
-    let printed = compiler.print(after);
+    let printed = compiler.print(after).map_err(|failure| fail("print", failure.text()))?;
     let again = compiler.parse("printed.tir", &printed).map_err(|failure| fail("print", failure.text()))?;
-    if compiler.print(&again.module) != printed {
+    if compiler.print(&again.module).map_err(|failure| fail("print", failure.text()))? != printed {
         return Err(fail("print", "the program prints otherwise once parsed".to_string()));
     }
     if FOR_KERNELS.iter().all(|name| case.passes.iter().any(|pass| pass.name == *name)) {

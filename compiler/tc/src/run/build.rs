@@ -140,7 +140,7 @@ impl Compiler {
     /// of the operator, all accesses of a stage and of its caches stand in one line.
     fn read_back(&self, module: &Module, name: &str) -> Option<Module> {
         let mut sources = module.sources.clone();
-        let file = sources.add(name, self.print(module)).ok()?;
+        let file = sources.add(name, self.print(module).ok()?).ok()?;
         let mut read = Module { registry: module.registry.clone(), sources, items: Vec::new() };
         let found = tc_syntax::parse_file(&mut read, file, &tc_syntax::ParseOptions::default());
         (!found.has_errors() && read.items.len() == module.items.len()).then_some(read)

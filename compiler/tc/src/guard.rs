@@ -1,0 +1,99 @@
+//! What stands between the compiler and whoever calls it: a stack that is deep enough, and an end to panics.
+//!
+//! Parts of the compiler recurse over what is nested, within bounds that a stack of 64 MiB is enough for, and the stack
+//! of a caller may be smaller: 8 MiB in a main thread, 2 MiB or less in others. So each call of the facade runs on a
+//! thread of its own with such a stack, except where it is on one already. That costs some 30 µs a call; whoever makes
+//! thousands of calls makes all of them inside one [`on_big_stack`].
+//!
+//! A panic in the compiler is a defect of it. It ends here, as a [`Failure`] whose finding is a `Bug`, and the caller
+//! goes on. One trace of it no library can keep in: Rust calls the *panic hook* of the process before anybody can catch
+//! the panic, and the hook that a program starts with writes to stderr. The hook belongs to the program. This crate
+//! never sets it, as that would be state that all libraries of a process share; a host that wants silence sets one that
+//! asks [`is_compiler_thread`]:
+//!
+//! ```
+//! let usual = std::panic::take_hook();
+//! std::panic::set_hook(Box::new(move |info| {
+//!     if !tc::guard::is_compiler_thread() {
+//!         usual(info);
+//!     }
+//! }));
+//! let failure = tc::on_big_stack(|| panic!("a defect")).expect_err("it panicked");
+//! assert!(failure.is_bug() && failure.text().contains("a defect"));
+//! ```
+//!
+//! The C interface sets such a hook: the library that C programs load has a hook of its own, which no other code sees.
+//!
+//! That a thread has a large stack is written down in a variable of that thread, which is set once, when it begins. It
+//! is no state of the compiler: nothing but the place where a call runs depends on it.
+
+use crate::failure::Failure;
+use std::any::Any;
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use tc_support::{Diagnostic, Location, Sources};
+
+/// The stack that the compiler runs on, in bytes.
+pub const STACK: usize = 64 << 20;
+
+/// The name of the threads that the compiler starts.
+pub const THREAD: &str = "tc";
+
+thread_local! {
+    static HAS_BIG_STACK: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Does this code run on a thread that the compiler started? A panic here becomes a [`Failure`].
+pub fn is_compiler_thread() -> bool {
+    HAS_BIG_STACK.get() || std::thread::current().name() == Some(THREAD)
+}
+
+/// Runs `run` on a stack that is deep enough for the compiler; a panic becomes a [`Failure`]. All calls of the facade
+/// inside `run` stay on that stack.
+pub fn on_big_stack<T: Send>(run: impl FnOnce() -> T + Send) -> Result<T, Failure> {
+    guarded("working for its host", &Sources::new(), || Ok(run()))
+}
+
+/// Marks this thread, whose stack has [`STACK`] bytes, as one that needs no other.
+pub(crate) fn begin_thread() {
+    HAS_BIG_STACK.set(true);
+}
+
+/// Runs `run` on a stack that is deep enough. `doing` and `sources` are for the finding that a panic becomes.
+pub(crate) fn guarded<T: Send>(
+    doing: &str,
+    sources: &Sources,
+    run: impl FnOnce() -> Result<T, Failure> + Send,
+) -> Result<T, Failure> {
+    let fail = |diagnostic: Diagnostic| Failure { diagnostics: diagnostic.into(), sources: sources.clone() };
+    if HAS_BIG_STACK.get() {
+        return caught(run).unwrap_or_else(|payload| Err(fail(panicked(doing, &*payload))));
+    }
+    std::thread::scope(|scope| {
+        let builder = std::thread::Builder::new().name(THREAD.to_string()).stack_size(STACK);
+        let inside = || {
+            begin_thread();
+            run()
+        };
+        match builder.spawn_scoped(scope, inside) {
+            Ok(thread) => thread.join().unwrap_or_else(|payload| Err(fail(panicked(doing, &*payload)))),
+            Err(error) => {
+                let message = format!("cannot start a thread with a stack of {} MiB: {error}", STACK >> 20);
+                Err(fail(Diagnostic::error("no-thread", Location::None, message)))
+            }
+        }
+    })
+}
+
+/// Runs `run` where it is, for calls that cannot go to another thread.
+pub(crate) fn caught<T>(run: impl FnOnce() -> T) -> Result<T, Box<dyn Any + Send>> {
+    catch_unwind(AssertUnwindSafe(run))
+}
+
+/// The finding that a panic becomes.
+pub(crate) fn panicked(doing: &str, payload: &(dyn Any + Send)) -> Diagnostic {
+    let text = payload.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
+    Diagnostic::bug("panicked", Location::None, format!("the compiler panicked while {doing}: {text}"))
+        .help("this is a defect of the compiler: report it with the text and the pipeline that led here")
+}

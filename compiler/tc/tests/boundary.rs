@@ -1,0 +1,118 @@
+//! What no caller of the facade may see: a panic, an overflow of a small stack.
+
+use tc::ir::Func;
+use tc::pass::{FuncPass, PassCx, PassInfo, PassKind};
+use tc::support::Fault;
+use tc::{Compiler, Failure};
+
+/// A program that is nested as deeply as a text may be, with a kernel in it.
+fn nested(depth: usize) -> String {
+    let mut text = String::from("tir.func @f(A: f32[64]) {\n  for t in 0..64 bind threadIdx.x {\n");
+    (0..depth).for_each(|level| text += &format!("if t < {} {{\n", 64 + level));
+    text += &format!("A[t] = {}A[t]{}\n", "(".repeat(0), ")".repeat(0));
+    text + &"}\n".repeat(depth) + "}\n}\n"
+}
+
+/// An expression that is nested as deeply as a text may be.
+fn parentheses(depth: usize) -> String {
+    let (open, close) = ("(1.0 + ".repeat(depth), ")".repeat(depth));
+    format!("te.func @f(A: f32[64]) -> f32[64] {{\n  compute B[i: 64] = {open}A[i]{close}\n  return B\n}}\n")
+}
+
+fn on_small_stack<T: Send>(run: impl FnOnce() -> T + Send) -> T {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(1 << 20).spawn_scoped(scope, run);
+        thread.expect("a small thread").join().expect("it ends")
+    })
+}
+
+#[test]
+fn deep_texts_are_compiled_from_a_small_stack() {
+    on_small_stack(|| {
+        let compiler = Compiler::new();
+        let cuda = compiler.compile("f.tir", &parentheses(250), "cuda").unwrap_or_else(|failure| panic!("{failure}"));
+        assert!(cuda.source.contains("__global__"));
+        let mut module = compiler.parse("f.tir", &nested(250)).unwrap_or_else(|failure| panic!("{failure}")).module;
+        let printed = compiler.print(&module).expect("it prints");
+        assert_eq!(compiler.print(&compiler.parse("g.tir", &printed).expect("it parses").module).expect("again"), printed);
+        compiler.run(&mut module, "cuda").unwrap_or_else(|failure| panic!("{failure}"));
+        compiler.emit_cuda(&module).unwrap_or_else(|failure| panic!("{failure}"));
+    });
+}
+
+#[test]
+fn texts_that_are_too_deep_are_refused_from_a_small_stack() {
+    on_small_stack(|| {
+        for text in [nested(5000), parentheses(5000), "(".repeat(1 << 20), "{".repeat(1 << 20)] {
+            let failure = Compiler::new().parse("f.tir", &text).expect_err("too deep");
+            assert!(!failure.is_bug(), "{failure}");
+        }
+    });
+}
+
+struct Panics;
+
+impl FuncPass for Panics {
+    fn run(&self, func: &mut Func, _: &mut PassCx) -> bool {
+        panic!("cannot do with @{}", func.symbol())
+    }
+}
+
+static PANICS: PassInfo = PassInfo {
+    name: "panics",
+    source: "//! Panics.\n",
+    anchor: "tir.func",
+    options: &[],
+    requires: &[],
+    establishes: &[],
+    make: |_| Ok(PassKind::Func(tc::dialects::tir::FUNC, Box::new(Panics))),
+};
+
+/// Panics while its options are read, outside of any pass.
+static PANICS_EARLY: PassInfo =
+    PassInfo { name: "panics-early", make: |_| panic!("no such options"), ..PANICS };
+
+/// Does `run` with a hook that tells whether it was called on a thread of the compiler.
+fn only_on_compiler_threads<T>(run: impl FnOnce() -> T) -> T {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        if !tc::guard::is_compiler_thread() {
+            usual(info);
+        }
+    }));
+    run()
+}
+
+fn is_our_bug<T>(made: Result<T, Failure>, text: &str) {
+    let Err(failure) = made else { panic!("it went well") };
+    assert!(failure.is_bug() && failure.text().contains(text), "{failure}");
+    assert!(failure.diagnostics.iter().any(|found| found.fault == Fault::Bug));
+}
+
+#[test]
+fn a_panic_becomes_a_failure() {
+    only_on_compiler_threads(|| {
+        let mut compiler = Compiler::new();
+        compiler.passes.add_pass(&PANICS).expect("the name is free");
+        compiler.passes.add_pass(&PANICS_EARLY).expect("the name is free");
+        let text = "tir.func @f(A: f32[8]) {\n}\ntir.func @g(A: f32[8]) {\n}\n";
+        let mut module = compiler.parse("f.tir", text).expect("right").module;
+        is_our_bug(compiler.run(&mut module, "panics"), "cannot do with @f");
+        is_our_bug(compiler.run(&mut module, "panics-early"), "no such options");
+        is_our_bug(compiler.pipeline("panics-early", &mut module), "no such options");
+        is_our_bug(compiler.compile("f.tir", text, "panics-early"), "no such options");
+        is_our_bug(tc::on_big_stack(|| -> () { panic!("{}", "by the host") }), "by the host");
+        assert!(compiler.run(&mut module, "cse").is_ok(), "the compiler goes on");
+    });
+}
+
+#[test]
+fn calls_inside_one_big_stack_stay_there() {
+    let outside = std::thread::current().id();
+    let (here, inner) = tc::on_big_stack(|| {
+        let here = std::thread::current().id();
+        (here, tc::on_big_stack(|| std::thread::current().id()).expect("nothing panics"))
+    })
+    .expect("nothing panics");
+    assert!(here == inner && here != outside);
+}
