@@ -1,10 +1,22 @@
 //! A run of a pipeline shown: the program between passes, differences, folders and pages of HTML, traces of time.
 //!
-//! - [`instruments`]: prints the program between passes; [`recorder`]: keeps it, and writes it into a folder.
-//! - [`diff`]: what differs between two texts.
+//! - [`instruments`]: prints the program between passes. [`recorder`] keeps it, and writes it into a folder.
+//! - [`diff`]: what differs between two texts; [`recording`]: texts kept as differences.
 //! - [`tables`]: time and statistics as tables and as JSON; [`trace`]: time as Chrome and Perfetto read it.
+//! - [`index`]: the pages of a folder; [`page`]: one page that tells all of a compilation.
+//!
+//! A text that is shown is never trusted: whatever stands in a program, in the name of a file or in a message has no
+//! meaning in a page. Nothing here writes to a stream, and no look at a program changes what comes of it.
 
 pub mod diff;
+mod html;
+pub mod index;
+pub mod instruments;
+pub mod page;
+pub mod recorder;
+pub mod recording;
+pub mod tables;
 mod text;
+pub mod trace;
 
 pub use text::{Print, text_of};

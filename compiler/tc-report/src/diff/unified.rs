@@ -146,7 +146,9 @@ mod tests {
     #[test]
     fn a_terminal_gets_words() {
         let text = shown(OLD, NEW, Style::Colour);
-        assert!(text.contains("\x1b[31m-    A[i] = A[i]\x1b[7m + 0.0\x1b[27m\x1b[0m\n\x1b[32m+    A[i] = A[i]\x1b[0m\n"));
+        assert!(
+            text.contains("\x1b[31m-    A[i] = A[i]\x1b[7m + 0.0\x1b[27m\x1b[0m\n\x1b[32m+    A[i] = A[i]\x1b[0m\n")
+        );
     }
 
     #[test]

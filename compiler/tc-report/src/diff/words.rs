@@ -93,7 +93,15 @@ fn weight(word: &Word<'_>) -> usize {
 }
 
 fn split(line: &str) -> Option<Vec<Word<'_>>> {
-    let kind = |c: char| if is_word(c) { 0 } else if c.is_whitespace() { 1 } else { 2 };
+    let kind = |c: char| {
+        if is_word(c) {
+            0
+        } else if c.is_whitespace() {
+            1
+        } else {
+            2
+        }
+    };
     let mut words: Vec<Word<'_>> = Vec::new();
     let mut last = None;
     for (at, c) in line.char_indices() {
