@@ -135,7 +135,7 @@ fn tc_opt(command: &Command, input: String) -> Ended {
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     let args = std::iter::once("tc-opt".into()).chain(command.args.iter().map(Into::into));
     let mut stdin = input.as_bytes();
-    let io = tc_opt::Io { stdin: &mut stdin, stdout: &mut stdout, stderr: &mut stderr, colour: false };
+    let io = tc_opt::Io::plain(&mut stdin, &mut stdout, &mut stderr);
     let status = tc_opt::run(args, io);
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
     Ended { status, stdout: text(stdout), stderr: text(stderr) }
@@ -145,14 +145,7 @@ fn tc_run(command: &Command, input: String) -> Ended {
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     let args = std::iter::once("tc-run".into()).chain(command.args.iter().map(Into::into));
     let mut stdin = input.as_bytes();
-    let io = tc_run::Io {
-        stdin: &mut stdin,
-        stdout: &mut stdout,
-        stderr: &mut stderr,
-        colour_stdout: false,
-        colour_stderr: false,
-        progress: false,
-    };
+    let io = tc_run::Io::plain(&mut stdin, &mut stdout, &mut stderr);
     let status = tc_run::run(args, io);
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
     Ended { status, stdout: text(stdout), stderr: text(stderr) }

@@ -26,16 +26,16 @@ pub fn check(case: &Case) -> Outcome {
         let args = std::iter::once("tc-opt").chain(command.args.iter().map(String::as_str));
         // A line that shows a wrong call has nothing to say about programs.
         let Ok(args) = Args::try_parse_from(args) else { continue };
-        let Ok(target) = tc::target::Target::parse(&args.target) else { continue };
+        let Ok(target) = tc::target::Target::parse(&args.run.target) else { continue };
         let compiler = Compiler { target, ..Compiler::new() };
-        let reader = Reader { compiler: &compiler, allow_unknown_ops: args.allow_unknown_ops };
-        let texts = if args.split_input_file {
+        let reader = Reader { compiler: &compiler, allow_unknown_ops: args.input.allow_unknown_ops };
+        let texts = if args.input.split_input_file {
             case.text.split("// -----\n").map(str::to_string).collect()
         } else {
             vec![case.text.clone()]
         };
         for text in &texts {
-            one_text(&reader, text, args.pass_pipeline.as_deref())?;
+            one_text(&reader, text, args.run.pass_pipeline.as_deref())?;
         }
     }
     Ok(())

@@ -45,18 +45,11 @@ fn run(Command { tool, args, .. }: Command) -> (u8, String) {
     let (mut stdin, mut stdout, mut stderr) = (&b""[..], Vec::new(), Vec::new());
     let status = match tool.as_str() {
         "tc-opt" => {
-            let io = tc_opt::Io { stdin: &mut stdin, stdout: &mut stdout, stderr: &mut stderr, colour: false };
+            let io = tc_opt::Io::plain(&mut stdin, &mut stdout, &mut stderr);
             tc_opt::run(args, io)
         }
         "tc-run" => {
-            let io = tc_run::Io {
-                stdin: &mut stdin,
-                stdout: &mut stdout,
-                stderr: &mut stderr,
-                colour_stdout: false,
-                colour_stderr: false,
-                progress: false,
-            };
+            let io = tc_run::Io::plain(&mut stdin, &mut stdout, &mut stderr);
             tc_run::run(args, io)
         }
         tool => panic!("unknown tool `{tool}`"),

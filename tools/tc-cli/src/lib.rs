@@ -1,1 +1,20 @@
-//! What the command-line tools share: streams, files written whole, exit statuses, completion and manual pages.
+//! What the command-line tools share: their streams, files that are written whole or not at all, exit statuses, how
+//! findings are told, and how inputs are loaded.
+//!
+//! A tool is a function from a command line and an [`Io`] to an exit status, so that a test can call it in process.
+
+mod load;
+mod out;
+mod session;
+mod shell;
+mod status;
+mod tell;
+mod whole;
+
+pub use load::{file_name, load};
+pub use out::Out;
+pub use session::{Io, Session};
+pub use shell::{CommandLine, main, run};
+pub use status::{BUG, CALL, FINE, INPUT, status_of};
+pub use tell::Tell;
+pub use whole::write_whole;

@@ -6,7 +6,7 @@ fn agrees(file: &str, func: &str, schedule: &str) {
     let args = ["tc-opt", &file, &pipeline, "--verify-each=semantics", "-o", "/dev/null"].map(Into::into);
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     let mut stdin = std::io::empty();
-    let io = tc_opt::Io { stdin: &mut stdin, stdout: &mut stdout, stderr: &mut stderr, colour: false };
+    let io = tc_opt::Io::plain(&mut stdin, &mut stdout, &mut stderr);
     let status = tc_opt::run(args, io);
     let text = String::from_utf8(stderr).expect("UTF-8");
     assert_eq!(status, 0, "{text}");

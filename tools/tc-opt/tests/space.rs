@@ -12,7 +12,7 @@ fn run(args: &[&str], text: &str) -> Ran {
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     let args = ["tc-opt", "-"].iter().chain(args).map(Into::into);
     let mut input = text.as_bytes();
-    let io = tc_opt::Io { stdin: &mut input, stdout: &mut stdout, stderr: &mut stderr, colour: false };
+    let io = tc_opt::Io::plain(&mut input, &mut stdout, &mut stderr);
     let status = tc_opt::run(args, io);
     let text = |bytes| String::from_utf8(bytes).expect("the tool writes UTF-8");
     Ran { status, stdout: text(stdout), stderr: text(stderr) }

@@ -12,7 +12,7 @@ struct Ran {
 fn run_bytes(args: &[&str], mut input: &[u8]) -> Ran {
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     let args = std::iter::once("tc-opt").chain(args.iter().copied()).map(Into::into);
-    let io = tc_opt::Io { stdin: &mut input, stdout: &mut stdout, stderr: &mut stderr, colour: false };
+    let io = tc_opt::Io::plain(&mut input, &mut stdout, &mut stderr);
     let status = tc_opt::run(args, io);
     let text = |bytes| String::from_utf8(bytes).expect("the tool writes UTF-8");
     Ran { status, stdout: text(stdout), stderr: text(stderr) }
@@ -212,7 +212,7 @@ impl std::io::Write for Closed {
 #[test]
 fn a_reader_that_goes_away_is_no_failure() {
     let (mut stdout, mut stderr) = (Closed, Vec::new());
-    let io = tc_opt::Io { stdin: &mut DOUBLE.as_bytes(), stdout: &mut stdout, stderr: &mut stderr, colour: false };
+    let io = tc_opt::Io::plain(&mut DOUBLE.as_bytes(), &mut stdout, &mut stderr);
     assert_eq!(tc_opt::run(["tc-opt".into(), "-".into()], io), 0);
     assert!(stderr.is_empty());
 }

@@ -141,6 +141,14 @@ pub struct Args {
 /// Steps that a check may take: it samples blocks and cells well before, so that only a single long thread gets there.
 const CHECK_STEPS: u64 = 4_000_000_000;
 
+impl tc_cli::CommandLine for Args {
+    const NAME: &'static str = "tc-run";
+
+    fn json(&self) -> bool {
+        self.json
+    }
+}
+
 impl Args {
     /// What one run on the simulator may cost.
     pub fn limits(&self) -> Limits {
@@ -150,7 +158,7 @@ impl Args {
 
     /// What the file is called in messages.
     pub fn file_name(&self) -> String {
-        if self.file == "-" { "<stdin>".to_string() } else { self.file.to_string_lossy().into_owned() }
+        tc_cli::file_name(&self.file)
     }
 }
 

@@ -2,36 +2,25 @@
 
 use crate::args::{Args, DeviceName, Pair};
 use crate::inputs::{self, Wrong};
-use crate::output::Out;
 use crate::table::{self, Row};
 use crate::{BUG, CALL, FINE, INPUT, json};
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use tc::ir::Module;
 use tc::run::cases::{to_check, to_evaluate};
 use tc::run::{Case, CheckOptions, Choice, Machine, Refused, build};
 use tc::runtime::{BenchOptions, CudaDevice, Device, npy};
-use tc::support::{Diagnostic, Diagnostics, Fault, Location, Sources, render, suggest};
-use tc::{Compiler, Failure, LoadError};
-
-/// Where the tool writes.
-pub(crate) struct Streams<'s, 'w> {
-    pub(crate) stdout: &'s mut Out<'w>,
-    pub(crate) stderr: &'s mut Out<'w>,
-    pub(crate) colour_stdout: bool,
-    pub(crate) colour_stderr: bool,
-    pub(crate) progress: bool,
-}
+use tc::support::{Diagnostic, Diagnostics, Fault, Sources, render, suggest};
+use tc::{Compiler, Failure};
+use tc_cli::Session;
 
 /// Runs the tool; returns the exit status.
-pub(crate) fn drive(args: &Args, stdin: &mut (dyn Read + Send), streams: Streams<'_, '_>) -> u8 {
-    let mut tool = Tool { args, streams };
-    tool.run(stdin).unwrap_or_else(|status| status)
+pub(crate) fn drive(args: &Args, session: &Session<'_>) -> u8 {
+    Tool { args, session }.run().unwrap_or_else(|status| status)
 }
 
-struct Tool<'t, 's, 'w> {
+struct Tool<'t, 'i> {
     args: &'t Args,
-    streams: Streams<'s, 'w>,
+    session: &'t Session<'i>,
 }
 
 /// What is the same for all cases.
@@ -42,26 +31,26 @@ struct Job<'j> {
     device: String,
 }
 
-impl Tool<'_, '_, '_> {
-    fn run(&mut self, stdin: &mut (dyn Read + Send)) -> Result<u8, u8> {
+impl Tool<'_, '_> {
+    fn run(&self) -> Result<u8, u8> {
         let args = self.args;
         let mut compiler = Compiler::new();
         if let Some(name) = &args.target {
-            compiler.target = tc::target::Target::parse(name).map_err(|wrong| self.refuse_with(&wrong))?;
+            compiler.target = tc::target::Target::parse(name).map_err(|wrong| self.session.refuse_with(&wrong))?;
         }
         compiler.symbolic = args.symbolic;
-        let text = self.read(stdin)?;
+        let text = self.session.load(&args.file)?;
         let parsed = compiler.parse(&args.file_name(), &text).map_err(|failure| self.failure(&failure))?;
         let module = parsed.module;
-        self.tell(&parsed.warnings, &module.sources);
+        self.session.tell(&parsed.warnings, &module.sources);
         let cases = self.cases(&module)?;
         self.check_defines(&module, &cases)?;
-        inputs::check_outputs(&module, &cases, &args.outputs).map_err(|message| self.refuse(&message))?;
+        inputs::check_outputs(&module, &cases, &args.outputs).map_err(|message| self.session.refuse(&message))?;
         let given = match inputs::read(&module, &cases, &args.inputs) {
             Ok(given) => given,
-            Err(Wrong::Name(message)) => return Err(self.refuse(&message)),
+            Err(Wrong::Name(message)) => return Err(self.session.refuse(&message)),
             Err(Wrong::File(wrong)) => {
-                self.tell(&(*wrong).into(), &module.sources);
+                self.session.tell(&(*wrong).into(), &module.sources);
                 return Err(INPUT);
             }
         };
@@ -96,7 +85,7 @@ impl Tool<'_, '_, '_> {
 
     /// A row for each of `n` valid points of a case; one row for a schedule without parameters.
     fn points(
-        &mut self,
+        &self,
         job: &Job<'_>,
         case: &Case,
         machine: &mut Machine<'_>,
@@ -129,65 +118,47 @@ impl Tool<'_, '_, '_> {
         rows
     }
 
-    fn read(&mut self, stdin: &mut (dyn Read + Send)) -> Result<String, u8> {
-        let name = self.args.file_name();
-        let loaded = if self.args.file == "-" {
-            let mut bytes = Vec::new();
-            let read = stdin.read_to_end(&mut bytes).map_err(LoadError::Io);
-            read.and_then(|_| tc::decode(&name, bytes))
-        } else {
-            tc::load(Path::new(&self.args.file))
-        };
-        loaded.map_err(|error| match error {
-            LoadError::Io(error) => self.refuse(&format!("cannot read `{name}`: {error}")),
-            LoadError::Text(found, sources) => {
-                self.tell(&(*found).into(), &sources);
-                INPUT
-            }
-        })
-    }
-
-    fn cases(&mut self, module: &Module) -> Result<Vec<Case>, u8> {
+    fn cases(&self, module: &Module) -> Result<Vec<Case>, u8> {
         let args = self.args;
         let choice = Choice { func: args.func.as_deref(), schedule: args.schedule.as_deref() };
         let cases = if args.check || args.bench { to_check(module, choice) } else { to_evaluate(module, choice) };
         let cases = cases.map_err(|refused| match refused {
-            Refused::Call(found) => self.refuse_with(&found),
+            Refused::Call(found) => self.session.refuse_with(&found),
             Refused::Input(found) => {
-                self.tell(&(*found).into(), &module.sources);
+                self.session.tell(&(*found).into(), &module.sources);
                 INPUT
             }
         })?;
         if args.device != DeviceName::Sim && cases.iter().any(Case::is_definition) {
             let text = "an operator's definition runs on `sim`; choose a schedule for a GPU with `--schedule`, or all with `--check`";
-            return Err(self.refuse(text));
+            return Err(self.session.refuse(text));
         }
         Ok(cases)
     }
 
     /// Every name that is defined must be known to a case.
-    fn check_defines(&mut self, module: &Module, cases: &[Case]) -> Result<(), u8> {
+    fn check_defines(&self, module: &Module, cases: &[Case]) -> Result<(), u8> {
         let mut names: Vec<String> = cases.iter().flat_map(|case| build::definable(module, case)).collect();
         names.sort_unstable();
         names.dedup();
         for (nth, Pair { name, .. }) in self.args.defines.iter().enumerate() {
             let shown = suggest::shorten(name);
             if self.args.defines[..nth].iter().any(|other| other.name == *name) {
-                return Err(self.refuse(&format!("`-D {shown}` is given twice")));
+                return Err(self.session.refuse(&format!("`-D {shown}` is given twice")));
             }
             if !names.contains(name) {
                 let help = suggest::did_you_mean(name, names.iter().map(String::as_str));
                 let help = help.map_or(String::new(), |help| format!("; {help}"));
-                return Err(self.refuse(&format!("there is no size and no parameter `{shown}`{help}")));
+                return Err(self.session.refuse(&format!("there is no size and no parameter `{shown}`{help}")));
             }
         }
         Ok(())
     }
 
     /// The GPU, if one is asked for; what is emitted is for it, unless the caller said otherwise.
-    fn gpu(&mut self, compiler: &mut Compiler) -> Result<Option<CudaDevice>, u8> {
+    fn gpu(&self, compiler: &mut Compiler) -> Result<Option<CudaDevice>, u8> {
         let DeviceName::Cuda(ordinal) = self.args.device else { return Ok(None) };
-        let device = CudaDevice::open(ordinal).map_err(|wrong| self.refuse_with(&wrong))?;
+        let device = CudaDevice::open(ordinal).map_err(|wrong| self.session.refuse_with(&wrong))?;
         if let (None, Some(target)) = (&self.args.target, device.target()) {
             compiler.target = target;
         }
@@ -195,71 +166,52 @@ impl Tool<'_, '_, '_> {
     }
 
     /// Writes the arrays that are asked for, if all went well.
-    fn write_outputs(&mut self, rows: &[Row]) -> Result<u8, u8> {
+    fn write_outputs(&self, rows: &[Row]) -> Result<u8, u8> {
         let [Row { ok: true, evaluated: Some(evaluated), .. }] = rows else { return Ok(FINE) };
         for Pair { name, value: path } in &self.args.outputs {
             let Some(argument) =
                 evaluated.arguments.iter().find(|argument| argument.is_output && argument.name == *name)
             else {
-                return Err(self.refuse(&format!("`{}` is no result", suggest::shorten(name))));
+                return Err(self.session.refuse(&format!("`{}` is no result", suggest::shorten(name))));
             };
-            npy::write(path, &argument.array).map_err(|wrong| self.refuse_with(&wrong))?;
+            npy::write(path, &argument.array).map_err(|wrong| self.session.refuse_with(&wrong))?;
         }
         Ok(FINE)
     }
 
-    fn show(&mut self, rows: &[Row], device: &str) {
+    fn show(&self, rows: &[Row], device: &str) {
         let args = self.args;
         if args.json {
             let document = json::document(rows, device);
-            self.streams.stdout.write(&format!("{document:#}\n"));
+            self.session.print(&format!("{document:#}\n"));
             return;
         }
         if args.check || args.bench {
-            self.streams.stdout.write(&table::render(rows, device, args.check, args.bench));
+            self.session.print(&table::render(rows, device, args.check, args.bench));
         } else {
             let file = |name: &str| {
                 let shown = |pair: &Pair<PathBuf>| pair.value.display().to_string();
                 args.outputs.iter().find(|pair| pair.name == name).map(shown)
             };
             let texts: Vec<String> = rows.iter().map(|row| table::evaluated(row, device, &file)).collect();
-            self.streams.stdout.write(&texts.join("\n"));
+            self.session.print(&texts.join("\n"));
         }
         for row in rows.iter().filter(|row| !row.diagnostics.is_empty()) {
-            let found = render::text(&row.diagnostics, &row.sources, self.streams.colour_stdout);
-            self.streams.stdout.write(&format!("\n{}:\n{found}", row.case));
+            let found = render::text(&row.diagnostics, &row.sources, self.session.colour_out);
+            self.session.print(&format!("\n{}:\n{found}", row.case));
         }
     }
 
     /// Shows what goes on in a line that the next one replaces.
-    fn progress(&mut self, text: &str) {
-        if self.streams.progress {
-            self.streams.stderr.write(&format!("\r\x1b[2K{text}"));
+    fn progress(&self, text: &str) {
+        if self.session.progress {
+            self.session.note(&format!("\r\x1b[2K{text}"));
         }
     }
 
-    /// Tells what is wrong with the call; returns the status for it.
-    fn refuse(&mut self, message: &str) -> u8 {
-        self.refuse_with(&Diagnostic::error("call", Location::None, message))
-    }
-
-    fn refuse_with(&mut self, wrong: &Diagnostic) -> u8 {
-        self.tell(&wrong.clone().into(), &Sources::new());
-        CALL
-    }
-
-    fn failure(&mut self, failure: &Failure) -> u8 {
-        self.tell(&failure.diagnostics, &failure.sources);
+    fn failure(&self, failure: &Failure) -> u8 {
+        self.session.tell(&failure.diagnostics, &failure.sources);
         if failure.is_bug() { BUG } else { INPUT }
-    }
-
-    fn tell(&mut self, found: &Diagnostics, sources: &Sources) {
-        let text = if self.args.json {
-            found.iter().map(|one| render::json(one, sources).to_string() + "\n").collect()
-        } else {
-            render::text(found, sources, self.streams.colour_stderr)
-        };
-        self.streams.stderr.write(&text);
     }
 }
 

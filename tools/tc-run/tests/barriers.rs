@@ -38,14 +38,7 @@ schedule @together for @conv {
 fn check(text: &str) -> (u8, String) {
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     let args = ["tc-run", "-", "--check"].map(Into::into);
-    let io = tc_run::Io {
-        stdin: &mut text.as_bytes(),
-        stdout: &mut stdout,
-        stderr: &mut stderr,
-        colour_stdout: false,
-        colour_stderr: false,
-        progress: false,
-    };
+    let io = tc_run::Io::plain(&mut text.as_bytes(), &mut stdout, &mut stderr);
     let status = tc_run::run(args, io);
     stdout.extend(stderr);
     (status, String::from_utf8(stdout).expect("the tool writes UTF-8"))
@@ -57,7 +50,7 @@ fn emitted(schedule: &str) -> String {
     let mut module = compiler.parse("conv.tir", CONV).expect("a good file").module;
     compiler.run(&mut module, &format!("module(cuda{{schedule={schedule} keep}})")).expect("a good schedule");
     module.items.retain(|item| item.header.targets.is_empty());
-    compiler.print(&module)
+    compiler.print(&module).expect("it prints")
 }
 
 fn without_line(text: &str, nth: usize) -> String {

@@ -10,14 +10,7 @@ fn run(args: &[&str], text: &str) -> Ran {
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     let args = ["tc-run", "-"].iter().chain(args).map(Into::into);
     let mut input = text.as_bytes();
-    let io = tc_run::Io {
-        stdin: &mut input,
-        stdout: &mut stdout,
-        stderr: &mut stderr,
-        colour_stdout: false,
-        colour_stderr: false,
-        progress: false,
-    };
+    let io = tc_run::Io::plain(&mut input, &mut stdout, &mut stderr);
     let status = tc_run::run(args, io);
     let text = |bytes| String::from_utf8(bytes).expect("the tool writes UTF-8");
     Ran { status, stdout: text(stdout), stderr: text(stderr) }

@@ -13,14 +13,7 @@ struct Ran {
 fn run_with(args: &[&str], mut input: &[u8], progress: bool) -> Ran {
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     let args = std::iter::once("tc-run").chain(args.iter().copied()).map(Into::into);
-    let io = tc_run::Io {
-        stdin: &mut input,
-        stdout: &mut stdout,
-        stderr: &mut stderr,
-        colour_stdout: false,
-        colour_stderr: false,
-        progress,
-    };
+    let io = tc_run::Io { progress, ..tc_run::Io::plain(&mut input, &mut stdout, &mut stderr) };
     let status = tc_run::run(args, io);
     let text = |bytes| String::from_utf8(bytes).expect("the tool writes UTF-8");
     Ran { status, stdout: text(stdout), stderr: text(stderr) }

@@ -1,34 +1,11 @@
-//! Streams that may break, and files that are written whole or not at all.
+//! Files that are written whole or not at all.
 
-use std::io::{ErrorKind, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
-
-/// A stream to write to. The first failure is kept, and nothing more is written.
-pub(crate) struct Out<'w> {
-    stream: &'w mut (dyn Write + Send),
-    error: Option<std::io::Error>,
-}
-
-impl<'w> Out<'w> {
-    pub(crate) fn new(stream: &'w mut (dyn Write + Send)) -> Out<'w> {
-        Out { stream, error: None }
-    }
-
-    pub(crate) fn write(&mut self, text: &str) {
-        if self.error.is_none() {
-            self.error = self.stream.write_all(text.as_bytes()).and_then(|()| self.stream.flush()).err();
-        }
-    }
-
-    /// Why writing failed. A reader that went away is no failure: it has read enough.
-    pub(crate) fn failure(&self) -> Option<&std::io::Error> {
-        self.error.as_ref().filter(|error| error.kind() != ErrorKind::BrokenPipe)
-    }
-}
 
 /// Writes `text` to the file at `path`: into a new file beside it, which then takes its place. On failure, what was
 /// there stays.
-pub(crate) fn write_whole(path: &Path, text: &str) -> std::io::Result<()> {
+pub fn write_whole(path: &Path, text: &str) -> std::io::Result<()> {
     // A device such as /dev/null is written to, not replaced; so is what a link names.
     let target = match std::fs::canonicalize(path) {
         Ok(target) if !target.is_file() => return std::fs::write(target, text),

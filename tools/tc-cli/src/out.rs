@@ -3,24 +3,26 @@
 use std::io::{ErrorKind, Write};
 
 /// A stream to write to. The first failure is kept, and nothing more is written.
-pub(crate) struct Out<'w> {
+pub struct Out<'w> {
     stream: &'w mut (dyn Write + Send),
     error: Option<std::io::Error>,
 }
 
 impl<'w> Out<'w> {
-    pub(crate) fn new(stream: &'w mut (dyn Write + Send)) -> Out<'w> {
+    /// Writes to `stream`.
+    pub fn new(stream: &'w mut (dyn Write + Send)) -> Out<'w> {
         Out { stream, error: None }
     }
 
-    pub(crate) fn write(&mut self, text: &str) {
-        if self.error.is_none() {
+    /// Writes `text`, at once.
+    pub fn write(&mut self, text: &str) {
+        if self.error.is_none() && !text.is_empty() {
             self.error = self.stream.write_all(text.as_bytes()).and_then(|()| self.stream.flush()).err();
         }
     }
 
     /// Why writing failed. A reader that went away is no failure: it has read enough.
-    pub(crate) fn failure(&self) -> Option<&std::io::Error> {
+    pub fn failure(&self) -> Option<&std::io::Error> {
         self.error.as_ref().filter(|error| error.kind() != ErrorKind::BrokenPipe)
     }
 }

@@ -1,0 +1,69 @@
+//! From the command line to the exit status.
+
+use crate::{BUG, CALL, FINE, Io, Session};
+use std::ffi::OsString;
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+/// The stack that a tool runs on: parts of the compiler recurse over what may be deep.
+const STACK: usize = 64 << 20;
+
+/// A command line that was read.
+pub trait CommandLine: clap::Parser + Send + Sync {
+    /// The name of the tool, which its thread bears.
+    const NAME: &'static str;
+
+    /// Are findings told as JSON?
+    fn json(&self) -> bool;
+}
+
+/// Runs `tool` with the command line `args`, whose first element is its name; returns the exit status.
+pub fn run<A: CommandLine>(
+    args: impl IntoIterator<Item = OsString>,
+    io: Io<'_>,
+    tool: impl FnOnce(&A, &Session<'_>) -> u8 + Send,
+) -> u8 {
+    let args: Vec<OsString> = args.into_iter().collect();
+    let mut session = Session::new(io);
+    let parsed = match A::try_parse_from(args) {
+        Ok(parsed) => parsed,
+        Err(error) => {
+            let text = error.render();
+            let shown = |colour: bool| if colour { text.ansi().to_string() } else { text.to_string() };
+            if error.use_stderr() {
+                session.note(&shown(session.tell.colour));
+                return CALL;
+            }
+            session.print(&shown(session.colour_out));
+            return session.end(FINE);
+        }
+    };
+    session.tell.json = parsed.json();
+    on_big_stack(A::NAME, move || session.end(tool(&parsed, &session)))
+}
+
+/// Runs `work` on a thread whose stack is large enough for the compiler.
+fn on_big_stack(name: &str, work: impl FnOnce() -> u8 + Send) -> u8 {
+    std::thread::scope(|scope| {
+        match std::thread::Builder::new().name(name.to_string()).stack_size(STACK).spawn_scoped(scope, work) {
+            Ok(thread) => thread.join().unwrap_or(BUG),
+            Err(_) => BUG,
+        }
+    })
+}
+
+/// The `main` of a tool: `run` with the command line and the streams of the process.
+pub fn main(run: impl FnOnce(std::env::ArgsOs, Io<'_>) -> u8) -> ExitCode {
+    let (mut stdin, mut stdout, mut stderr) = (std::io::stdin(), std::io::stdout(), std::io::stderr());
+    let colour = |is_terminal: bool| is_terminal && std::env::var_os("NO_COLOR").is_none();
+    let io = Io {
+        colour_out: colour(stdout.is_terminal()),
+        colour_err: colour(stderr.is_terminal()),
+        progress: stderr.is_terminal(),
+        temporary: Some(std::env::temp_dir()),
+        stdin: &mut stdin,
+        stdout: &mut stdout,
+        stderr: &mut stderr,
+    };
+    ExitCode::from(run(std::env::args_os(), io))
+}

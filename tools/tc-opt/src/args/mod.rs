@@ -1,0 +1,57 @@
+//! The command line, in groups: a file for each heading of `--help`.
+
+mod answer;
+mod debug;
+mod input;
+mod run;
+mod show;
+mod space;
+
+pub use answer::AnswerArgs;
+pub use debug::DebugArgs;
+pub use input::InputArgs;
+pub use run::{Emit, RunArgs, VerifyEach};
+pub use show::ShowArgs;
+pub use space::SpaceArgs;
+
+use clap::Parser;
+
+/// Reads tensor programs as text, runs passes over them and writes them as text.
+#[derive(Clone, Parser, Debug)]
+#[command(name = "tc-opt", version, max_term_width = 120)]
+#[command(after_help = "Exit status: 0 fine, 1 the input is at fault, 2 the call is at fault, 3 a bug of tc.")]
+pub struct Args {
+    /// What is read, and where the result goes.
+    #[command(flatten)]
+    pub input: InputArgs,
+    /// What is done to it.
+    #[command(flatten)]
+    pub run: RunArgs,
+    /// What is shown on the way.
+    #[command(flatten)]
+    pub show: ShowArgs,
+    /// What helps where a run fails.
+    #[command(flatten)]
+    pub debug: DebugArgs,
+    /// Questions about search spaces.
+    #[command(flatten)]
+    pub space: SpaceArgs,
+    /// Questions about the tool.
+    #[command(flatten)]
+    pub answer: AnswerArgs,
+}
+
+impl tc_cli::CommandLine for Args {
+    const NAME: &'static str = "tc-opt";
+
+    fn json(&self) -> bool {
+        self.show.json
+    }
+}
+
+impl Args {
+    /// What the file is called in messages.
+    pub fn file_name(&self) -> String {
+        self.input.file.as_deref().map_or("<no file>".to_string(), tc_cli::file_name)
+    }
+}

@@ -1,0 +1,49 @@
+//! What is done to the input.
+
+use clap::ValueEnum;
+
+/// What is written in the end.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
+pub enum Emit {
+    /// The program as text.
+    Tir,
+    /// CUDA C++.
+    Cuda,
+}
+
+/// What is checked around each pass.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
+pub enum VerifyEach {
+    /// Nothing.
+    None,
+    /// What the verifier checks.
+    Structure,
+    /// The verifier, and on the simulator that the program still means the same.
+    Semantics,
+}
+
+/// What is done to the input.
+#[derive(Clone, clap::Args, Debug)]
+#[command(next_help_heading = "Running")]
+pub struct RunArgs {
+    /// The passes to run, such as 'module(schedule{name=v5},tir.func(simplify,cse))'; '@FILE' reads one
+    #[arg(long, value_name = "STR")]
+    pub pass_pipeline: Option<String>,
+
+    /// What to write
+    #[arg(long, value_enum, default_value = "tir")]
+    pub emit: Emit,
+
+    /// The GPU to compile for
+    #[arg(long, value_name = "NAME", default_value = tc::Compiler::DEFAULT_TARGET)]
+    pub target: String,
+
+    /// What to check around each pass
+    #[arg(long, value_enum, value_name = "HOW", num_args = 0..=1, require_equals = true)]
+    #[arg(default_value = "structure", default_missing_value = "structure")]
+    pub verify_each: VerifyEach,
+
+    /// How many functions to work on at a time; 0 stands for as many as there are cores
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub threads: usize,
+}
