@@ -36,7 +36,7 @@ use tc_support::{Diagnostic, Diagnostics, Location};
 use tc_target::{KernelManifest, Target};
 
 /// What this emitter has words for.
-const EMITTER: Emitter = Emitter { language: "CUDA", has: stmt::has_emitter, refuses: |_, _, _, _| {} };
+const EMITTER: Emitter = Emitter { language: "CUDA", has: stmt::has_emitter, refuses: |_, _, _, _| {}, way_out: None };
 
 /// How to write.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]

@@ -27,6 +27,8 @@ pub struct Emitter {
     pub has: fn(Opcode) -> bool,
     /// What else keeps it from writing a kernel which all emitters could write.
     pub refuses: fn(&Func, &Facts, &Target, &mut Diagnostics),
+    /// What helps where it has no words, if anything does.
+    pub way_out: Option<&'static str>,
 }
 
 /// What keeps the kernel `func` from being written by `emitter`, and the facts that were found on the way.
@@ -124,6 +126,7 @@ fn check(func: &Func, op: Op, emitter: &Emitter, found: &mut Diagnostics) {
     if !told && !(emitter.has)(opcode) {
         let text = format!("there is no {} for `{}`", emitter.language, func.op_name(op));
         let mut finding = Diagnostic::error("no-emitter", func.op_location(op), text);
+        finding.help = emitter.way_out.map(String::from);
         if opcode == gpu::ALL_REDUCE {
             finding =
                 finding.help("run the pass `lower-thread-allreduce` before `thread-sync`; the pipeline `cuda` does");

@@ -1,3 +1,90 @@
 //! From IR to the dialects of MLIR's GPU path as text, and, with the feature `mlir`, to PTX and LLVM IR in process.
+//!
+//! The text is for `mlir-opt` of LLVM 22. What a module must be, and how it is taken apart, is `tc-kernel`'s, and so is
+//! the manifest: kernels take what those of the emitter of CUDA take, and are launched in the same way.
+//!
+//! - `refuses` says what is not written.
+//! - `module` writes what stands around kernels, `kernel` a kernel and all that its parts are written with.
+//! - `memory` is for buffers, views and addresses, `access` for loads and stores, `stmt` for loops and conditionals,
+//!   `arith` and `cast` for numbers, `shuffle` for what lanes exchange, `fragments` for products of matrices:
+//!   `wmma` and `mma` by family, and `copies` that run ahead.
+//! - `constants`, `names`, `types`, `writer` are what they write with.
+//!
+//! The text is meant to be read: it keeps the author's names, and says each constant once. It is meant to be exact: no op
+//! has a fast-math flag, what would be rounded twice or approximately by MLIR is said in another way or refused, and
+//! addresses have 64 bits. The same module gives the same bytes.
 
+mod access;
+mod arith;
+mod cast;
+mod constants;
+mod copies;
+mod fragments;
+mod kernel;
 pub mod lower;
+mod memory;
+mod mma;
+mod module;
+mod names;
+mod refuses;
+mod shuffle;
+mod stmt;
+mod types;
+mod wmma;
+mod writer;
+
+use tc_ir::{Func, Module};
+use tc_kernel::{host, job, manifest};
+use tc_support::Diagnostics;
+use tc_target::{KernelManifest, Target};
+
+/// How to write.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct EmitOptions {
+    /// Tell the place of the `.tir` file that each op comes from, by `loc(…)`.
+    pub locations: bool,
+}
+
+/// Functions of a module as MLIR.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MlirModule {
+    /// The text of the kernels.
+    pub text: String,
+    /// How they are launched, for each function of the host, in the order of the module.
+    pub manifests: Vec<KernelManifest>,
+}
+
+/// Writes the kernels of the host function `function`.
+pub fn emit(
+    module: &Module,
+    function: &str,
+    target: &Target,
+    options: &EmitOptions,
+) -> Result<MlirModule, Diagnostics> {
+    emit_hosts(module, &[host::find(module, function)?], target, options)
+}
+
+/// Writes the kernels of all host functions of `module` into one text.
+pub fn emit_module(module: &Module, target: &Target, options: &EmitOptions) -> Result<MlirModule, Diagnostics> {
+    emit_hosts(module, &job::hosts(module)?, target, options)
+}
+
+/// What keeps the host function `function` and its kernels from being written; nothing if [`emit`] will do it.
+pub fn accepts(module: &Module, function: &str, target: &Target) -> Diagnostics {
+    job::accepts(module, function, target, &refuses::EMITTER)
+}
+
+fn emit_hosts(
+    module: &Module,
+    funcs: &[&Func],
+    target: &Target,
+    options: &EmitOptions,
+) -> Result<MlirModule, Diagnostics> {
+    let sources = options.locations.then_some(&module.sources);
+    let mut uses = kernel::Uses::default();
+    let texts = job::emit(module, funcs, target, &refuses::EMITTER, |func, facts, name| {
+        kernel::write(func, facts, name, target, &mut uses, sources)
+    })?;
+    let text = module::write(&manifest::comment(&texts.manifests), &texts.kernels, &uses, target);
+    Ok(MlirModule { text, manifests: texts.manifests })
+}

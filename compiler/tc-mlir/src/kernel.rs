@@ -1,0 +1,463 @@
+//! One kernel: its head, and what all that is written in it goes through.
+
+use crate::constants::{self, Constants};
+use crate::memory::{self, Memory};
+use crate::names;
+use crate::types;
+use crate::writer::Writer;
+use std::fmt::Write;
+use std::rc::Rc;
+use tc_dialects::arith;
+use tc_ir::verify::has_flag;
+use tc_ir::walk::all_ops;
+use tc_ir::{AttrData, Elem, Func, Op, Scalar, Value, keys};
+use tc_kernel::facts::Facts;
+use tc_kernel::job::Text;
+use tc_kernel::live::{self, ACTS};
+use tc_kernel::names::Names;
+use tc_kernel::residency::resident_blocks;
+use tc_kernel::sizes;
+use tc_support::{Diagnostic, Diagnostics, Sources};
+use tc_target::Target;
+
+/// Longer heads are broken between parameters.
+const MAX_LINE: usize = 110;
+
+/// Regions around the ops of a kernel: the module, its GPU module, the kernel.
+const DEPTH: usize = 3;
+
+/// The state of writing one kernel.
+pub(crate) struct Kernel<'m> {
+    pub(crate) func: &'m Func,
+    pub(crate) facts: &'m Facts,
+    /// What is compiled for.
+    pub(crate) target: &'m Target,
+    pub(crate) names: Names,
+    pub(crate) constants: Constants,
+    /// Ops at the head, which all others may use.
+    pub(crate) top: Writer,
+    pub(crate) out: Writer,
+    /// What of the module's the kernel uses.
+    pub(crate) uses: &'m mut Uses,
+    pub(crate) memory: Vec<Option<Rc<Memory>>>,
+    /// Buffers that lie in static shared memory: `%AS: memref<…> {…}`.
+    pub(crate) workgroup: Vec<String>,
+    /// Buffers that others are views of.
+    pub(crate) viewed: Vec<bool>,
+    live: Vec<bool>,
+    effects: Vec<u8>,
+    bound: Vec<Option<Rc<str>>>,
+    indices: Vec<Option<Rc<str>>>,
+    /// What is known in each open region only.
+    scopes: Vec<Vec<Value>>,
+    sources: Option<&'m Sources>,
+    found: Diagnostics,
+}
+
+/// What kernels use of what their module declares.
+#[derive(Default)]
+pub(crate) struct Uses {
+    /// The alignment of dynamic shared memory; 0 where there is none.
+    pub(crate) dynamic_shared: u64,
+    /// Loops are unrolled, whole or by these factors.
+    pub(crate) unrolled: std::collections::BTreeSet<Option<i64>>,
+}
+
+/// The state at the opening of a region.
+pub(crate) struct Mark(usize);
+
+/// Writes the kernel `func` under the name `name`. Findings are defects: what cannot be written was refused before.
+pub(crate) fn write(
+    func: &Func,
+    facts: &Facts,
+    name: &str,
+    target: &Target,
+    uses: &mut Uses,
+    sources: Option<&Sources>,
+) -> Result<Text, Diagnostics> {
+    let ops: Vec<Op> = all_ops(func).collect();
+    let values = ops.iter().flat_map(|&op| {
+        let args = func.op_regions(op).iter().flat_map(|&region| func.region_args(region).iter().copied());
+        func.results(op).chain(args)
+    });
+    let authors = func.region_args(func.body()).iter().copied().chain(values).map(|value| func.value_text(value));
+    let effects = live::effects(func, &ops);
+    let mut kernel = Kernel {
+        func,
+        facts,
+        target,
+        names: Names::new(names::safe, authors),
+        constants: Constants::default(),
+        top: Writer::new(DEPTH),
+        out: Writer::new(DEPTH),
+        uses,
+        memory: vec![None; func.n_value_ids()],
+        workgroup: Vec::new(),
+        viewed: memory::viewed(func, &ops),
+        live: live::values(func, &ops, &effects),
+        effects,
+        bound: vec![None; func.n_value_ids()],
+        indices: vec![None; func.n_value_ids()],
+        scopes: vec![Vec::new()],
+        sources,
+        found: Diagnostics::new(),
+    };
+    let sizes: Vec<Value> = sizes::symbols(func).iter().copied().filter(|&size| kernel.is_live(size)).collect();
+    let mut params: Vec<String> = func.params().iter().map(|&param| kernel.param(param)).collect();
+    params.extend(sizes.iter().map(|&size| kernel.size(size)));
+    kernel.open_params(&params);
+    kernel.declare_buffers(&ops);
+    kernel.region(func.body());
+    kernel.out.op("gpu.return");
+    let sizes = sizes.into_iter().map(|size| func.value_text(size).to_string()).collect();
+    if !kernel.found.is_empty() {
+        return Err(kernel.found);
+    }
+    Ok(Text { text: kernel.finish(name, &params), sizes })
+}
+
+impl Kernel<'_> {
+    /// Puts the head, the constants and the ops together.
+    fn finish(self, name: &str, params: &[String]) -> String {
+        let mut text = String::new();
+        let location = self.location_of_func();
+        let mut opening = format!("    gpu.func @{name}(");
+        let mut put = |piece: &str, end: &str| {
+            if opening.len() + piece.len() + end.len() > MAX_LINE && !opening.trim_end().is_empty() {
+                let _ = writeln!(text, "{}", opening.trim_end());
+                opening = "        ".to_string();
+            }
+            opening.push_str(piece);
+            opening.push_str(end);
+        };
+        for (nth, param) in params.iter().enumerate() {
+            put(param, if nth + 1 < params.len() { ", " } else { "" });
+        }
+        put(") ", "");
+        for (nth, buffer) in self.workgroup.iter().enumerate() {
+            let start = if nth == 0 { "workgroup(" } else { "" };
+            put(&format!("{start}{buffer}"), if nth + 1 < self.workgroup.len() { ", " } else { ") " });
+        }
+        let [x, y, z] = self.facts.block;
+        let mut attributes = format!("kernel attributes {{known_block_size = array<i32: {x}, {y}, {z}>");
+        if let Some(blocks) = resident_blocks(self.func, self.facts, self.target) {
+            let _ = write!(attributes, ", nvvm.minctasm = {blocks} : i32");
+        }
+        put(&attributes, "} {");
+        let _ = writeln!(text, "{opening}");
+        for line in self.constants.lines() {
+            let _ = writeln!(text, "      {line}");
+        }
+        text.push_str(&self.top.finish());
+        text.push_str(&self.out.finish());
+        let _ = writeln!(text, "    }}{location}");
+        text
+    }
+
+    fn param(&mut self, param: Value) -> String {
+        let func = self.func;
+        let Some(scalar) = func.value_scalar(param) else {
+            let ty = self.param_buffer(param);
+            let noalias = has_flag(func, func.header.attrs, keys::NOALIAS);
+            return format!("{ty}{}", if noalias { " {llvm.noalias}" } else { "" });
+        };
+        let name = self.declare(param, "arg");
+        if scalar.elem != Elem::Bool {
+            return format!("{name}: {}", types::value(scalar));
+        }
+        // A truth value is handed over as a byte.
+        let byte: Rc<str> = format!("%{}", self.names.declare(&format!("{}_byte", &name[1..]), "arg")).into();
+        let text = format!("{byte}: i8");
+        self.out.op(&format!("{name} = arith.trunci {byte} : i8 to i1"));
+        text
+    }
+
+    /// A size that the program leaves open. Where it is converted to the type that it has here, it is used as it is.
+    fn size(&mut self, size: Value) -> String {
+        let func = self.func;
+        let name = self.declare(size, "size");
+        for op in all_ops(func).filter(|&op| func.opcode(op) == arith::CAST && func.operand(op, 0) == size) {
+            if sizes::is_taken_as(func, op)
+                && let Some(result) = func.result(op)
+            {
+                self.bind(result, name.clone());
+            }
+        }
+        format!("{name}: {}", types::number(sizes::elem(func, size)))
+    }
+
+    /// Is `value` needed by anything?
+    pub(crate) fn is_live(&self, value: Value) -> bool {
+        self.live[value.as_u32() as usize]
+    }
+
+    /// Is `op` written as a statement?
+    pub(crate) fn is_statement(&self, op: Op) -> bool {
+        !self.func.row(op).terminator
+            && (self.effects[op.as_u32() as usize] & ACTS != 0
+                || self.func.results(op).any(|value| self.is_live(value)))
+    }
+
+    /// Opens a region: names that are declared from now on, and what is made of values, are known until it is closed.
+    pub(crate) fn enter(&mut self) -> Mark {
+        self.scopes.push(Vec::new());
+        Mark(self.names.enter())
+    }
+
+    /// Closes the region that `mark` opened.
+    pub(crate) fn leave(&mut self, mark: Mark) {
+        self.names.leave(mark.0);
+        for value in self.scopes.pop().into_iter().flatten() {
+            let idx = value.as_u32() as usize;
+            self.indices[idx] = None;
+            let is_made_here = self.func.def_op(value).is_some_and(|op| is_made_where_used(self.func, op));
+            if is_made_here {
+                self.bound[idx] = None;
+            }
+        }
+    }
+
+    fn note(&mut self, value: Value) {
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.push(value);
+        }
+    }
+
+    /// Declares a name for `value`: its author's, or one made from `fallback`.
+    pub(crate) fn declare(&mut self, value: Value, fallback: &str) -> Rc<str> {
+        let name: Rc<str> = format!("%{}", self.names.declare(self.func.value_text(value), fallback)).into();
+        self.bind(value, name.clone());
+        name
+    }
+
+    /// A name for `value`: its author's, or a numbered one.
+    pub(crate) fn declare_or_number(&mut self, value: Value) -> Rc<str> {
+        if self.func.value_name(value).is_some() {
+            return self.declare(value, "v");
+        }
+        let name = self.temporary();
+        self.bind(value, name.clone());
+        name
+    }
+
+    /// A numbered name.
+    pub(crate) fn temporary(&mut self) -> Rc<str> {
+        format!("%{}", self.names.temporary()).into()
+    }
+
+    /// From now on `value` is called `name`.
+    pub(crate) fn bind(&mut self, value: Value, name: Rc<str>) {
+        self.bound[value.as_u32() as usize] = Some(name);
+    }
+
+    /// What `value` is called, where it has been declared.
+    pub(crate) fn name_of(&self, value: Value) -> Option<Rc<str>> {
+        self.bound[value.as_u32() as usize].clone()
+    }
+
+    /// Writes `%tN = text`, and gives the name.
+    pub(crate) fn temp(&mut self, text: impl AsRef<str>) -> Rc<str> {
+        let name = self.temporary();
+        self.out.op(&format!("{name} = {}", text.as_ref()));
+        name
+    }
+
+    /// Writes `text`, an op without a result.
+    pub(crate) fn line(&mut self, text: impl AsRef<str>) {
+        self.out.op(text.as_ref());
+    }
+
+    /// Writes the op `text`, which makes `value`.
+    pub(crate) fn define(&mut self, value: Value, text: &str) {
+        let name = self.declare_or_number(value);
+        self.out.op(&format!("{name} = {text}"));
+    }
+
+    /// The integer `value` of the type `ty`, an integer's or `index`.
+    pub(crate) fn int(&mut self, value: i128, ty: &str) -> Rc<str> {
+        self.constants.int(value, ty)
+    }
+
+    /// A constant with such a text, its type included.
+    pub(crate) fn constant(&mut self, text: String) -> Rc<str> {
+        self.constants.other(text)
+    }
+
+    /// The literal `value` of type `elem`.
+    pub(crate) fn literal(&mut self, value: &AttrData, elem: Elem) -> Rc<str> {
+        match value {
+            AttrData::Bool(value) => self.constants.truth(*value),
+            AttrData::Int(value, _) => self.int(constants::signless(*value, elem), types::number(elem)),
+            AttrData::Float(bits, _) => self.constant(constants::float(f64::from_bits(*bits), elem)),
+            _ => self.stray("a literal of an unknown kind"),
+        }
+    }
+
+    /// The number or vector `value`.
+    pub(crate) fn value(&mut self, value: Value) -> Rc<str> {
+        if let Some(name) = self.name_of(value) {
+            return name;
+        }
+        let func = self.func;
+        let (Some(op), Some(scalar)) = (func.def_op(value), func.value_scalar(value)) else {
+            return self.stray("an argument that was not declared");
+        };
+        let made = match func.opcode(op) {
+            arith::CONSTANT => match func.constant(value) {
+                Some(attr) => return self.literal(func.attr_data(attr), scalar.elem),
+                None => return self.stray("a literal without a value"),
+            },
+            arith::BROADCAST => {
+                let from = self.value(func.operand(op, 0));
+                self.broadcast(&from, scalar)
+            }
+            arith::RAMP => self.ramp(op, scalar),
+            _ => return self.stray("a value that was not declared"),
+        };
+        self.bind(value, made.clone());
+        self.note(value);
+        made
+    }
+
+    /// The vector of type `scalar` that holds `value` in every lane.
+    pub(crate) fn broadcast(&mut self, value: &str, scalar: Scalar) -> Rc<str> {
+        let (number, ty) = (types::number(scalar.elem), types::value(scalar));
+        if scalar.lanes == 1 {
+            return value.into();
+        }
+        self.temp(format!("vector.broadcast {value} : {number} to {ty}"))
+    }
+
+    fn ramp(&mut self, op: Op, scalar: Scalar) -> Rc<str> {
+        let lanes: Vec<Rc<str>> = (0..usize::from(scalar.lanes)).map(|lane| self.ramp_lane(op, lane)).collect();
+        self.vector_of(scalar, &lanes)
+    }
+
+    /// Lane `lane` of the vector that the ramp `op` is.
+    fn ramp_lane(&mut self, op: Op, lane: usize) -> Rc<str> {
+        let func = self.func;
+        let base = func.operand(op, 0);
+        let elem = func.value_scalar(base).map_or(Elem::I32, |scalar| scalar.elem);
+        let ty = types::number(elem);
+        let start = self.value(base);
+        let step = match (lane, func.const_int(func.operand(op, 1))) {
+            (0, _) | (_, Some(0)) => return start,
+            (_, Some(stride)) => {
+                let step = i128::from(stride) * lane as i128;
+                if let Some(base) = func.const_int(base) {
+                    return self.int(constants::signless(i128::from(base) + step, elem), ty);
+                }
+                self.int(constants::signless(step, elem), ty)
+            }
+            (_, None) => {
+                let (stride, times) = (self.value(func.operand(op, 1)), self.int(lane as i128, ty));
+                self.temp(format!("arith.muli {stride}, {times}{} : {ty}", crate::arith::flags(elem)))
+            }
+        };
+        self.temp(format!("arith.addi {start}, {step}{} : {ty}", crate::arith::flags(elem)))
+    }
+
+    /// Lane `lane` of `value`; a number stands for every lane.
+    pub(crate) fn lane(&mut self, value: Value, lane: usize) -> Rc<str> {
+        let func = self.func;
+        let Some(scalar) = func.value_scalar(value) else { return self.stray("a value that is no number") };
+        if scalar.lanes == 1 {
+            return self.value(value);
+        }
+        match func.def_op(value).map(|op| (op, func.opcode(op))) {
+            Some((op, arith::BROADCAST)) => self.value(func.operand(op, 0)),
+            Some((op, arith::RAMP)) => self.ramp_lane(op, lane),
+            _ => {
+                let vector = self.value(value);
+                self.extract(&vector, scalar, lane)
+            }
+        }
+    }
+
+    /// Lane `lane` of the vector `vector` of type `scalar`.
+    pub(crate) fn extract(&mut self, vector: &str, scalar: Scalar, lane: usize) -> Rc<str> {
+        if scalar.lanes == 1 {
+            return vector.into();
+        }
+        let (number, ty) = (types::number(scalar.elem), types::value(scalar));
+        self.temp(format!("vector.extract {vector}[{lane}] : {number} from {ty}"))
+    }
+
+    /// The lanes `lanes` of a vector type `scalar`, put together.
+    pub(crate) fn vector_of(&mut self, scalar: Scalar, lanes: &[Rc<str>]) -> Rc<str> {
+        if let [lane] = lanes {
+            return lane.clone();
+        }
+        self.temp(format!("vector.from_elements {} : {}", lanes.join(", "), types::value(scalar)))
+    }
+
+    /// The integer `value` as an `index`, which addresses are computed with.
+    pub(crate) fn index(&mut self, value: Value) -> Rc<str> {
+        let func = self.func;
+        if let Some(int) = func.const_int(value).filter(|_| func.value_name(value).is_none()) {
+            return self.int(int.into(), "index");
+        }
+        if let Some(known) = &self.indices[value.as_u32() as usize] {
+            return known.clone();
+        }
+        let elem = func.value_scalar(value).map_or(Elem::I32, |scalar| scalar.elem);
+        let name = self.value(value);
+        let index = self.index_of(&name, elem);
+        self.set_index(value, index.clone());
+        index
+    }
+
+    /// `number`, of type `elem`, as an `index`.
+    pub(crate) fn index_of(&mut self, number: &str, elem: Elem) -> Rc<str> {
+        let cast = if crate::arith::is_unsigned(elem) { "index_castui" } else { "index_cast" };
+        self.temp(format!("arith.{cast} {number} : {} to index", types::number(elem)))
+    }
+
+    /// In this region, `index` is `value` as an `index`.
+    pub(crate) fn set_index(&mut self, value: Value, index: Rc<str>) {
+        self.indices[value.as_u32() as usize] = Some(index);
+        self.note(value);
+    }
+
+    /// Notes where the next ops come from.
+    pub(crate) fn at(&mut self, op: Op) {
+        self.out.location = self.location_text(self.func.op_locs(op).source);
+    }
+
+    fn location_of_func(&self) -> String {
+        self.location_text(self.func.header.loc)
+    }
+
+    fn location_text(&self, loc: tc_ir::Loc) -> String {
+        let Some(sources) = self.sources else { return String::new() };
+        let Some((file, at)) = self.func.file_line_col(loc, sources) else { return String::new() };
+        let mut name = String::new();
+        for c in file.as_deref().unwrap_or("-").chars() {
+            match c {
+                '"' | '\\' => {
+                    name.push('\\');
+                    name.push(c);
+                }
+                c if c.is_control() => name.push('?'),
+                c => name.push(c),
+            }
+        }
+        format!(" loc(\"{name}\":{}:{})", at.line, at.col)
+    }
+
+    /// What should have been refused has come up.
+    pub(crate) fn stray(&mut self, what: &str) -> Rc<str> {
+        let text = format!("the emitter met {what} in `@{}`", self.func.symbol());
+        self.found.push(Diagnostic::bug("emitter", self.func.location(self.func.header.loc), text));
+        "%stray".into()
+    }
+}
+
+/// Ramps and broadcasts stand where they are used, for often nothing of them is.
+pub(crate) fn is_made_where_used(func: &Func, op: Op) -> bool {
+    match func.opcode(op) {
+        arith::RAMP | arith::BROADCAST => true,
+        arith::CONSTANT => func.result(op).is_some_and(|value| func.value_name(value).is_none()),
+        _ => false,
+    }
+}

@@ -1,0 +1,46 @@
+//! What stands around the kernels: aliases, the module, dynamic shared memory.
+
+use crate::kernel::Uses;
+use crate::memory::{DYNAMIC, DYNAMIC_TYPE};
+use std::fmt::Write;
+use tc_target::Target;
+
+/// The alias that says how a loop is unrolled: whole, or by a factor.
+pub(crate) fn unrolling(factor: Option<i64>) -> String {
+    match factor {
+        None => "#unroll".to_string(),
+        Some(factor) => format!("#unroll_by_{factor}"),
+    }
+}
+
+/// The text of the module that holds the kernels `kernels`, after the comment `comment`.
+pub(crate) fn write(comment: &str, kernels: &[String], uses: &Uses, target: &Target) -> String {
+    let mut out = format!("// Made by tc {} for {target}.\n{comment}\n", env!("CARGO_PKG_VERSION"));
+    let body = kernels.join("\n");
+    for (alias, space) in [("#global", "global"), ("#shared", "workgroup"), ("#private", "private")] {
+        if body.contains(alias) || alias == "#shared" && uses.dynamic_shared > 0 {
+            let _ = writeln!(out, "{alias} = #gpu.address_space<{space}>");
+        }
+    }
+    for &factor in &uses.unrolled {
+        let how = match factor {
+            None => "full = true".to_string(),
+            Some(1) => "disable = true".to_string(),
+            Some(factor) => format!("count = {factor} : i32"),
+        };
+        let _ = writeln!(out, "{} = #llvm.loop_annotation<unroll = <{how}>>", unrolling(factor));
+    }
+    // Addresses are computed with 64 bits, whatever a pass would choose.
+    out.push_str("\nmodule attributes {gpu.container_module} {\n");
+    out.push_str("  gpu.module @kernels attributes {dlti.dl_spec = #dlti.dl_spec<index = 64 : i64>} {\n");
+    if uses.dynamic_shared > 0 {
+        let _ = writeln!(
+            out,
+            "    memref.global @{DYNAMIC} : {DYNAMIC_TYPE} {{alignment = {} : i64}}\n",
+            uses.dynamic_shared
+        );
+    }
+    out.push_str(&body);
+    out.push_str("  }\n}\n");
+    out
+}

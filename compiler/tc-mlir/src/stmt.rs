@@ -1,0 +1,228 @@
+//! Statements: loops, conditionals, barriers, and the ops that make values.
+
+use crate::arith::Made;
+use crate::kernel::Kernel;
+use crate::{access, arith, fragments, types};
+use std::rc::Rc;
+use tc_dialects::tir::{self, Coordinate, LoopKind};
+use tc_dialects::{arith as ops, gpu};
+use tc_ir::{Elem, Op, Opcode, Region, Scalar, Value, keys};
+
+/// Is there text for such ops?
+pub(crate) fn has_emitter(opcode: Opcode) -> bool {
+    const STATEMENTS: &[Opcode] = &[
+        tir::FOR,
+        tir::IF,
+        tir::YIELD,
+        tir::LOAD,
+        tir::STORE,
+        tir::ALLOC,
+        tir::VIEW,
+        tir::REF,
+        tir::REGION,
+        gpu::BARRIER,
+        gpu::SHUFFLE,
+    ];
+    STATEMENTS.contains(&opcode)
+        || fragments::has_emitter(opcode)
+        || opcode.dialect() == ops::ADD.dialect() && arith::has_emitter(opcode)
+}
+
+impl Kernel<'_> {
+    /// Writes the ops of `region`. What it yields is left to the op around it.
+    pub(crate) fn region(&mut self, region: Region) {
+        let func = self.func;
+        for op in func.ops(region) {
+            if self.is_statement(op) {
+                self.at(op);
+                self.statement(op);
+            }
+        }
+    }
+
+    fn statement(&mut self, op: Op) {
+        let func = self.func;
+        match func.opcode(op) {
+            tir::FOR => match tir::loop_kind(func, op) {
+                Some(LoopKind::Launch(coordinate)) => self.launch(op, coordinate),
+                kind => self.for_loop(op, kind),
+            },
+            tir::IF => self.branch(op),
+            tir::STORE => access::store(self, op),
+            tir::LOAD => {
+                let made = access::load(self, op);
+                self.make(op, made);
+            }
+            // Buffers are declared at the head; references stand where they are used.
+            tir::ALLOC | tir::REF | tir::REGION => {}
+            tir::VIEW => self.view(op),
+            gpu::BARRIER if func.word_of(op, keys::SCOPE) == Some("warp") => {
+                let all = self.int(-1, "i32");
+                self.line(format!("nvvm.bar.warp.sync {all} : i32"));
+            }
+            gpu::BARRIER => self.line("gpu.barrier"),
+            gpu::SHUFFLE => {
+                let made = self.shuffle(op);
+                self.make(op, made);
+            }
+            opcode if fragments::has_emitter(opcode) => self.matrix(op),
+            _ if crate::kernel::is_made_where_used(func, op) => {}
+            _ => {
+                // A size as the kernel takes it is one of its parameters.
+                if func.result(op).is_some_and(|value| self.name_of(value).is_some()) {
+                    return;
+                }
+                let made = arith::arith(self, op);
+                self.make(op, made);
+            }
+        }
+    }
+
+    /// Gives the result of `op` what was made for it.
+    fn make(&mut self, op: Op, made: Made) {
+        let Some(result) = self.func.result(op) else {
+            self.stray("an op without a value");
+            return;
+        };
+        match made {
+            Made::Op(text) => self.define(result, &text),
+            Made::Is(name) => self.bind(result, name),
+        }
+    }
+
+    /// A loop over a launch coordinate: its variable is the coordinate.
+    fn launch(&mut self, op: Op, coordinate: Coordinate) {
+        let func = self.func;
+        let body = func.op_regions(op)[0];
+        if let Some(&var) = func.region_args(body).first().filter(|&&var| self.is_live(var)) {
+            let elem = func.value_scalar(var).map_or(Elem::I32, |scalar| scalar.elem);
+            let (of, dim) =
+                (if coordinate.is_thread() { "thread" } else { "block" }, ["x", "y", "z"][coordinate.dim()]);
+            let index = self.temp(format!("gpu.{of}_id {dim}"));
+            let ty = types::number(elem);
+            match func.const_int(func.operand(op, 0)) {
+                Some(0) | None => {
+                    self.define(var, &format!("arith.index_cast {index} : index to {ty}"));
+                    self.set_index(var, index);
+                }
+                Some(start) => {
+                    let number = self.temp(format!("arith.index_cast {index} : index to {ty}"));
+                    let start = self.int(start.into(), ty);
+                    self.define(var, &format!("arith.addi {start}, {number}{} : {ty}", arith::flags(elem)));
+                }
+            }
+        }
+        self.region(body);
+    }
+
+    fn types_of(&mut self, values: &[Value]) -> String {
+        let scalars: Vec<Scalar> = values.iter().filter_map(|&value| self.func.value_scalar(value)).collect();
+        let shown: Vec<String> = scalars.into_iter().map(types::value).collect();
+        shown.join(", ")
+    }
+
+    /// Declares names for `results`, and gives the text that stands before the op that makes them: `%r = `.
+    fn results_of(&mut self, results: &[Value]) -> String {
+        match results {
+            [] => String::new(),
+            &[one] => format!("{} = ", self.declare_or_number(one)),
+            &[first, ..] => {
+                let text = self.func.value_text(first).to_string();
+                let group = if text.is_empty() {
+                    self.temporary()
+                } else {
+                    format!("%{}", self.names.declare(&text, "v")).into()
+                };
+                for (nth, &result) in results.iter().enumerate() {
+                    self.bind(result, format!("{group}#{nth}").into());
+                }
+                format!("{group}:{} = ", results.len())
+            }
+        }
+    }
+
+    fn for_loop(&mut self, op: Op, kind: Option<LoopKind>) {
+        let func = self.func;
+        let body = func.op_regions(op)[0];
+        let Some((&var, carried)) = func.region_args(body).split_first() else { return };
+        let results: Vec<Value> = func.results(op).collect();
+        let kept: Vec<usize> =
+            (0..carried.len()).filter(|&nth| self.is_live(results[nth]) || func.n_uses(carried[nth]) > 0).collect();
+        let pick = |values: &[Value]| kept.iter().filter_map(|&nth| values.get(nth).copied()).collect::<Vec<Value>>();
+        let (inits, carried, results) = (pick(&func.operands(op)[2..]), pick(carried), pick(&results));
+        let scalar = func.value_scalar(var).unwrap_or(Scalar::of(Elem::I32));
+        let ty = types::number(scalar.elem);
+        let (lo, hi) = (self.value(func.operand(op, 0)), self.value(func.operand(op, 1)));
+        let step = self.int(1, ty);
+        let inits: Vec<Rc<str>> = inits.into_iter().map(|init| self.value(init)).collect();
+        let location = self.out.location.clone();
+        let before = self.results_of(&results);
+        let mark = self.enter();
+        let name = self.declare(var, "i");
+        let unsigned = if arith::is_unsigned(scalar.elem) { "unsigned " } else { "" };
+        let mut head = format!("{before}scf.for {unsigned}{name} = {lo} to {hi} step {step}");
+        if !carried.is_empty() {
+            let mut args = Vec::new();
+            for (&arg, init) in carried.iter().zip(&inits) {
+                args.push(format!("{} = {init}", self.declare(arg, "acc")));
+            }
+            head.push_str(&format!(" iter_args({}) -> ({})", args.join(", "), self.types_of(&carried)));
+        }
+        self.out.open(&format!("{head} : {ty} {{"));
+        self.region(body);
+        self.yields(&pick(func.yielded(body)));
+        self.leave(mark);
+        let unrolled = match kind {
+            Some(LoopKind::Unroll(factor)) => Some(factor.map(|factor| factor.clamp(1, i32::MAX.into()))),
+            _ if self.facts.picks_registers(op) => Some(None),
+            _ => None,
+        };
+        let end = match unrolled {
+            Some(factor) => {
+                self.uses.unrolled.insert(factor);
+                format!("}} {{llvm.loop_annotation = {}}}", crate::module::unrolling(factor))
+            }
+            None => "}".to_string(),
+        };
+        self.out.close(&end, &location);
+        self.out.location = location;
+    }
+
+    fn yields(&mut self, values: &[Value]) {
+        if values.is_empty() {
+            return;
+        }
+        let names: Vec<Rc<str>> = values.iter().map(|&value| self.value(value)).collect();
+        let types = self.types_of(values);
+        self.line(format!("scf.yield {} : {types}", names.join(", ")));
+    }
+
+    /// A conditional. What an arm computes is not computed unless the arm is taken.
+    fn branch(&mut self, op: Op) {
+        let func = self.func;
+        let all: Vec<Value> = func.results(op).collect();
+        let kept: Vec<usize> = (0..all.len()).filter(|&nth| self.is_live(all[nth])).collect();
+        let results: Vec<Value> = kept.iter().map(|&nth| all[nth]).collect();
+        let condition = self.value(func.operand(op, 0));
+        let location = self.out.location.clone();
+        let before = self.results_of(&results);
+        let types = if results.is_empty() { String::new() } else { format!(" -> ({})", self.types_of(&results)) };
+        self.out.open(&format!("{before}scf.if {condition}{types} {{"));
+        for (nth, &region) in func.op_regions(op).iter().enumerate() {
+            let is_empty = func.ops(region).all(|op| !self.is_statement(op));
+            if nth > 0 {
+                if is_empty && results.is_empty() {
+                    break;
+                }
+                self.out.between("} else {");
+            }
+            let mark = self.enter();
+            self.region(region);
+            let yielded: Vec<Value> = kept.iter().filter_map(|&nth| func.yielded(region).get(nth).copied()).collect();
+            self.yields(&yielded);
+            self.leave(mark);
+        }
+        self.out.close("}", &location);
+        self.out.location = location;
+    }
+}
