@@ -56,6 +56,8 @@ pub struct SourceFile {
     /// The whole text.
     pub text: String,
     base: u32,
+    /// The number of the first line: 1, or more where the text is a part of a file.
+    first_line: u32,
     line_starts: Vec<u32>,
 }
 
@@ -65,18 +67,18 @@ impl SourceFile {
         Pos(self.base)
     }
 
-    /// The text of line `line` (from 1) without its line end, or `""` past the last line.
+    /// The text of line `line` without its line end, or `""` before the first and past the last line.
     pub fn line(&self, line: u32) -> &str {
-        let idx = line.saturating_sub(1) as usize;
+        let Some(idx) = line.checked_sub(self.first_line).map(|idx| idx as usize) else { return "" };
         let Some(&start) = self.line_starts.get(idx) else { return "" };
         let end = self.line_starts.get(idx + 1).map_or(self.text.len(), |&next| next as usize);
         self.text[start as usize..end].trim_end_matches(['\n', '\r'])
     }
 
-    /// The byte range of the lines `first ..= last` (from 1), line ends included.
+    /// The byte range of the lines `first ..= last`, line ends included.
     pub fn line_range(&self, first: u32, last: u32) -> (usize, usize) {
-        let at = |line: u32| self.line_starts.get(line as usize).map_or(self.text.len(), |&start| start as usize);
-        (at(first.saturating_sub(1)), at(last))
+        let at = |idx: u32| self.line_starts.get(idx as usize).map_or(self.text.len(), |&start| start as usize);
+        (at(first.saturating_sub(self.first_line)), at((last + 1).saturating_sub(self.first_line)))
     }
 }
 
@@ -98,6 +100,17 @@ impl Sources {
 
     /// Takes in a file. All files together may hold 2 GiB, so that the top bit of a position stays free.
     pub fn add(&mut self, name: impl Into<String>, text: impl Into<String>) -> Result<FileId, TooLarge> {
+        self.add_part(name, text, 1)
+    }
+
+    /// Takes in a part of a file, whose first line is the file's line `first_line` (from 1): places are told as they are
+    /// in the whole.
+    pub fn add_part(
+        &mut self,
+        name: impl Into<String>,
+        text: impl Into<String>,
+        first_line: u32,
+    ) -> Result<FileId, TooLarge> {
         let text = text.into();
         let base = self.files.last().map_or(1, |file| file.base + file.text.len() as u32 + 1);
         if text.len() as u64 + u64::from(base) >= 1 << 31 {
@@ -106,7 +119,7 @@ impl Sources {
         let mut line_starts = vec![0];
         line_starts.extend(text.bytes().enumerate().filter(|&(_, byte)| byte == b'\n').map(|(idx, _)| idx as u32 + 1));
         let id = FileId(self.files.len() as u32);
-        self.files.push(Arc::new(SourceFile { name: name.into(), text, base, line_starts }));
+        self.files.push(Arc::new(SourceFile { name: name.into(), text, base, first_line, line_starts }));
         Ok(id)
     }
 
@@ -134,7 +147,7 @@ impl Sources {
             end -= 1;
         }
         let col = file.text[start..end].chars().count() as u32 + 1;
-        Some((file, LineCol { line: line_idx as u32 + 1, col }))
+        Some((file, LineCol { line: line_idx as u32 + file.first_line, col }))
     }
 
     /// The text under `span`, if it lies within one file.
@@ -160,6 +173,17 @@ mod tests {
         let (file, at) = sources.line_col(pos).expect("in b");
         assert_eq!((file.name.as_str(), at.line, at.col), ("b.tir", 1, 3));
         assert!(sources.file_of(Pos(0)).is_none());
+    }
+
+    #[test]
+    fn a_part_of_a_file_keeps_the_lines_of_the_whole() {
+        let mut sources = Sources::new();
+        let part = sources.add_part("a.tir", "six\nseven\n", 6).expect("small");
+        let file = sources.file(part);
+        let (_, at) = sources.line_col(Pos(file.start().0 + 5)).expect("in the part");
+        assert_eq!((at.line, at.col), (7, 2));
+        assert_eq!([file.line(5), file.line(6), file.line(7), file.line(8)], ["", "six", "seven", ""]);
+        assert_eq!((file.line_range(6, 6), file.line_range(7, 7), file.line_range(6, 9)), ((0, 4), (4, 10), (0, 10)));
     }
 
     #[test]
