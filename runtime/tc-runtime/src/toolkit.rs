@@ -32,22 +32,28 @@ pub fn find() -> Vec<Toolkit> {
     find_with(&|name| std::env::var_os(name), &starts.into_iter().flatten().collect::<Vec<_>>(), &SYSTEM)
 }
 
+/// The folder of a toolkit that holds `nvvm/libdevice/libdevice.10.bc`, the functions of CUDA's mathematics as LLVM's
+/// bitcode: the first in the order of the search.
+pub fn libdevice() -> Option<PathBuf> {
+    let starts = [std::env::current_dir().ok(), std::env::current_exe().ok()];
+    libdevice_with(&|name| std::env::var_os(name), &starts.into_iter().flatten().collect::<Vec<_>>(), &SYSTEM)
+}
+
+fn libdevice_with(env: &dyn Fn(&str) -> Option<OsString>, starts: &[PathBuf], system: &[&str]) -> Option<PathBuf> {
+    let below = ["", "cu13", "cu12", "nvidia/cu13", "nvidia/cuda_nvcc", "cuda_nvcc"];
+    let folders = roots(env, starts, system).into_iter().flat_map(|root| below.map(|name| root.join(name)));
+    let mut folders = folders.filter(|folder| folder.join("nvvm/libdevice/libdevice.10.bc").is_file());
+    folders.find_map(|folder| folder.canonicalize().ok())
+}
+
 const SYSTEM: [&str; 5] =
     ["/usr/local/cuda", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib"];
 
 /// [`find`] with the environment, the folders to start from, and the system's folders given.
 fn find_with(env: &dyn Fn(&str) -> Option<OsString>, starts: &[PathBuf], system: &[&str]) -> Vec<Toolkit> {
-    let listed = |name| env(name).map(|value| std::env::split_paths(&value).collect::<Vec<_>>()).unwrap_or_default();
-    let mut roots = listed("TC_CUDA_HOME");
-    roots.extend(listed("CARGO_TARGET_DIR").iter().map(|target| target.join("cuda")));
-    roots.extend(starts.iter().flat_map(|start| start.ancestors()).map(|above| above.join("target/cuda")));
-    roots.extend(listed("CUDA_HOME"));
-    roots.extend(listed("CUDA_PATH"));
-    roots.extend(listed("LD_LIBRARY_PATH"));
-    roots.extend(system.iter().map(PathBuf::from));
     let mut found: Vec<Toolkit> = Vec::new();
-    for root in roots.iter().filter(|root| !root.as_os_str().is_empty()) {
-        for lib in library_folders(root) {
+    for root in roots(env, starts, system) {
+        for lib in library_folders(&root) {
             for toolkit in toolkits_in(&lib) {
                 if !found.iter().any(|known| known.nvrtc == toolkit.nvrtc) {
                     found.push(toolkit);
@@ -56,6 +62,20 @@ fn find_with(env: &dyn Fn(&str) -> Option<OsString>, starts: &[PathBuf], system:
         }
     }
     found
+}
+
+/// The folders that are looked into, in their order.
+fn roots(env: &dyn Fn(&str) -> Option<OsString>, starts: &[PathBuf], system: &[&str]) -> Vec<PathBuf> {
+    let listed = |name| env(name).map(|value| std::env::split_paths(&value).collect::<Vec<_>>()).unwrap_or_default();
+    let mut roots = listed("TC_CUDA_HOME");
+    roots.extend(listed("CARGO_TARGET_DIR").iter().map(|target| target.join("cuda")));
+    roots.extend(starts.iter().flat_map(|start| start.ancestors()).map(|above| above.join("target/cuda")));
+    roots.extend(listed("CUDA_HOME"));
+    roots.extend(listed("CUDA_PATH"));
+    roots.extend(listed("LD_LIBRARY_PATH"));
+    roots.extend(system.iter().map(PathBuf::from));
+    roots.retain(|root| !root.as_os_str().is_empty());
+    roots
 }
 
 /// `root` itself and the places below it where toolkits and wheels keep their libraries.
@@ -164,6 +184,17 @@ mod tests {
             },
         ];
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn libdevice_is_found_where_the_install_script_puts_it() {
+        let tree = Tree::new("libdevice", &["target/cuda/cu12/nvvm/libdevice/libdevice.10.bc", "tools/tc-opt/lib.rs"]);
+        let found = libdevice_with(&|_| None, &[tree.0.join("tools/tc-opt")], &[]);
+        assert_eq!(found, Some(tree.0.join("target/cuda/cu12")));
+        assert_eq!(libdevice_with(&|_| None, &[], &[]), None);
+        let named = tree.0.join("target/cuda/cu12").into_os_string();
+        let found = libdevice_with(&|name| (name == "TC_CUDA_HOME").then(|| named.clone()), &[], &[]);
+        assert_eq!(found, Some(tree.0.join("target/cuda/cu12")));
     }
 
     #[test]

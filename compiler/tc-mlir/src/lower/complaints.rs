@@ -1,22 +1,29 @@
 //! What MLIR says, as diagnostics of ours.
 //!
 //! MLIR calls a handler for each finding. The text that it complains of is ours, so an error is a bug of ours; it is told
-//! at the line of the author's file that the line of the text was written for. Notes that show the op, often hundreds of
+//! at the place in the author's file that the text names, or with the line of the text. Notes that show the op, often hundreds of
 //! lines, are cut.
 
-use super::Source;
 use melior::Context;
 use melior::diagnostic::{Diagnostic as Complaint, DiagnosticSeverity};
 use melior::ir::Location as Place;
 use std::cell::RefCell;
 use std::rc::Rc;
-use tc_support::{Diagnostic, Diagnostics, Location};
+use tc_support::{Diagnostic, Diagnostics, LineCol, Location};
+
+/// Where MLIR points.
+enum At {
+    Nowhere,
+    /// A line of the text, from 1.
+    Line(usize),
+    /// A place that the text names: `loc("f.tir":12:5)`.
+    Named(Location),
+}
 
 /// One complaint.
 struct One {
     is_error: bool,
-    /// The line in the text, from 1.
-    line: Option<usize>,
+    at: At,
     message: String,
     notes: Vec<String>,
 }
@@ -42,17 +49,21 @@ impl Complaints {
 
     /// What was said, as diagnostics; an error if `failed` says that the step failed, or if MLIR told an error and went
     /// on as if there were none.
-    pub(super) fn findings(&self, source: Source<'_>, step: &str, failed: bool) -> Diagnostics {
+    pub(super) fn findings(&self, text: &str, step: &str, failed: bool) -> Diagnostics {
         let list = self.0.take();
         let mut found = Diagnostics::new();
         // What follows the first error of a step says only that it failed.
         for one in list.iter().filter(|one| one.is_error).take(3) {
-            let line = one.line.and_then(|line| line.checked_sub(1));
-            let location = line.and_then(|line| source.places.get(line)).cloned().unwrap_or(Location::None);
-            let mut bug = Diagnostic::bug("mlir", location, format!("MLIR refused {step}: {}", cut(&one.message, 3)));
-            if let Some(text) = line.and_then(|line| source.text.lines().nth(line)) {
-                bug = bug.note(format!("line {} of the MLIR text: `{}`", one.line.unwrap_or(0), cut(text.trim(), 1)));
-            }
+            let message = format!("MLIR refused {step}: {}", cut(&one.message, 3));
+            let bug = match &one.at {
+                At::Nowhere => Diagnostic::bug("mlir", Location::None, message),
+                At::Named(place) => Diagnostic::bug("mlir", place.clone(), message),
+                At::Line(line) => {
+                    let shown = text.lines().nth(line.saturating_sub(1)).unwrap_or("");
+                    Diagnostic::bug("mlir", Location::None, message)
+                        .note(format!("line {line} of the MLIR text: `{}`", cut(shown.trim(), 1)))
+                }
+            };
             found.push(one.notes.iter().fold(bug, |bug, note| bug.note(cut(note, 2))));
         }
         if failed && !found.has_errors() {
@@ -66,23 +77,33 @@ fn one(complaint: &Complaint<'_>) -> One {
     let notes = (0..complaint.note_count()).filter_map(|nth| complaint.note(nth).ok());
     One {
         is_error: matches!(complaint.severity(), DiagnosticSeverity::Error),
-        line: line(complaint.location(), 8),
+        at: at(complaint.location(), 8).unwrap_or(At::Nowhere),
         message: complaint.to_string(),
         notes: notes.map(|note| note.to_string()).filter(|note| !note.starts_with("see current operation")).collect(),
     }
 }
 
-/// The line of a place, looked for at most `depth` levels within places that are made of others.
-fn line(place: Place<'_>, depth: usize) -> Option<usize> {
+/// Where `place` is, looked for at most `depth` levels within places that are made of others.
+fn at(place: Place<'_>, depth: usize) -> Option<At> {
     let depth = depth.checked_sub(1)?;
     if place.is_file_line_col_range() {
-        Some(place.file_line_col_range_start_line())
-    } else if place.is_name() {
-        line(place.name_child_location(), depth)
+        let (line, col) = (place.file_line_col_range_start_line(), place.file_line_col_range_start_column());
+        let file = place.file_line_col_range_filename();
+        // What is read from memory has this name.
+        return Some(match file.as_string_ref().as_str() {
+            Ok(file) if file != "-" => {
+                let at = LineCol { line: u32::try_from(line).ok()?, col: u32::try_from(col).ok()? };
+                At::Named(Location::Point { file: file.into(), at })
+            }
+            _ => At::Line(line),
+        });
+    }
+    if place.is_name() {
+        at(place.name_child_location(), depth)
     } else if place.is_call_site() {
-        line(place.call_site_callee(), depth)
+        at(place.call_site_callee(), depth)
     } else if place.is_fused() {
-        (0..place.fused_num_locations()).find_map(|nth| line(place.fused_location(nth), depth))
+        (0..place.fused_num_locations()).find_map(|nth| at(place.fused_location(nth), depth))
     } else {
         None
     }

@@ -3,13 +3,17 @@
 //! - [`pipeline`](self) is the pipeline string, with the one PTX version that each target is compiled with.
 //! - `session` reads the text, verifies it, runs the pipeline and takes the object out of what comes back; `registry`
 //!   is what of MLIR is linked; `disassemble` makes text of LLVM's bitcode. They exist with the feature `mlir` only.
-//! - `complaints` turns what MLIR says into diagnostics at the author's lines: an error of MLIR fails the step, whatever
+//! - `annotate` hands what the text says of loops to what loops become.
+//! - `complaints` turns what MLIR says into diagnostics, at the places in the author's file that the text names: an error of MLIR fails the step, whatever
 //!   the pass manager returns.
 //! - `ptx` looks at the PTX before anybody else does: for another target, for functions that nothing defines.
 //!
 //! Nothing is written to a stream, and nothing in here can end the process: what LLVM would die of (a target that it
 //! does not know, an instruction that the PTX version lacks) is refused by the emitter or follows from a table in here.
 
+#[cfg(feature = "mlir")]
+#[allow(unsafe_code, reason = "attributes of ops are set through MLIR's C interface")]
+mod annotate;
 #[cfg(feature = "mlir")]
 mod complaints;
 #[cfg(feature = "mlir")]
@@ -42,26 +46,9 @@ pub struct LowerOptions {
     pub toolkit: Option<PathBuf>,
 }
 
-/// A text of MLIR, and where in the author's file its lines come from.
-#[derive(Clone, Copy, Debug)]
-pub struct Source<'a> {
-    /// A module with one `gpu.module` or several.
-    pub text: &'a str,
-    /// For each line of the text, from the first, the place of the op that it was written for. Lines beyond the end of
-    /// the list have none.
-    pub places: &'a [Location],
-}
-
-impl<'a> From<&'a str> for Source<'a> {
-    fn from(text: &'a str) -> Source<'a> {
-        Source { text, places: &[] }
-    }
-}
-
 /// The PTX of all kernels of a text.
-pub fn ptx<'a>(source: impl Into<Source<'a>>, target: &Target, options: &LowerOptions) -> Result<String, Diagnostics> {
-    let source = source.into();
-    let text = lowered(source, pipeline::Format::Ptx, target, options)?;
+pub fn ptx(text: &str, target: &Target, options: &LowerOptions) -> Result<String, Diagnostics> {
+    let text = lowered(text, pipeline::Format::Ptx, target, options)?;
     let text = String::from_utf8(text).map_err(|_| bug("the PTX is no UTF-8"))?;
     // LLVM ends the text with a zero.
     let text = text.trim_end_matches(['\0', '\n', ' ']).to_string() + "\n";
@@ -70,8 +57,8 @@ pub fn ptx<'a>(source: impl Into<Source<'a>>, target: &Target, options: &LowerOp
 }
 
 /// The LLVM IR of all kernels of a text, as LLVM has optimised it and makes PTX of it.
-pub fn llvm<'a>(source: impl Into<Source<'a>>, target: &Target, options: &LowerOptions) -> Result<String, Diagnostics> {
-    let bitcode = lowered(source.into(), pipeline::Format::Llvm, target, options)?;
+pub fn llvm(text: &str, target: &Target, options: &LowerOptions) -> Result<String, Diagnostics> {
+    let bitcode = lowered(text, pipeline::Format::Llvm, target, options)?;
     #[cfg(feature = "mlir")]
     return disassemble::text(&bitcode).map_err(|why| bug(&format!("LLVM cannot read its own bitcode: {why}")));
     #[cfg(not(feature = "mlir"))]
@@ -80,18 +67,18 @@ pub fn llvm<'a>(source: impl Into<Source<'a>>, target: &Target, options: &LowerO
 
 /// The object that the pipeline makes of a text.
 fn lowered(
-    source: Source<'_>,
+    text: &str,
     format: pipeline::Format,
     target: &Target,
     options: &LowerOptions,
 ) -> Result<Vec<u8>, Diagnostics> {
-    let toolkit = pipeline::toolkit(source, options)?;
-    let pipeline = pipeline::text(format, target, toolkit.as_deref())?;
+    let toolkit = pipeline::toolkit(text, options)?;
+    let pipelines = pipeline::texts(format, target, toolkit.as_deref())?;
     #[cfg(feature = "mlir")]
-    return session::object(source, &pipeline);
+    return session::object(text, &pipelines);
     #[cfg(not(feature = "mlir"))]
     {
-        let _ = pipeline;
+        let _ = pipelines;
         Err(not_built().into())
     }
 }

@@ -5,9 +5,9 @@
 //! after the other it tells errors and goes on. Indices have 64 bits: with 32, ops of `nvgpu` do not come through, and
 //! addresses beyond 4 GiB would be wrong. Buffers are bare pointers, as the manifest says.
 
-use super::{LowerOptions, Source};
+use super::LowerOptions;
 use std::path::Path;
-use tc_support::{Diagnostic, Diagnostics, Location};
+use tc_support::{Diagnostic, Diagnostics, LineCol, Location};
 use tc_target::Target;
 
 /// What the kernels are made into.
@@ -32,32 +32,37 @@ impl Format {
 const VERSIONS: [(&str, u32); 7] =
     [("sm_70", 65), ("sm_75", 65), ("sm_80", 71), ("sm_86", 71), ("sm_89", 78), ("sm_90", 78), ("sm_90a", 80)];
 
-/// The pipeline that makes `format` of a text.
-pub(super) fn text(format: Format, target: &Target, toolkit: Option<&str>) -> Result<String, Diagnostics> {
+/// The pipelines that make `format` of a text, one after the other. Between them, what the text says of loops is handed
+/// to the branches that loops have become: [`annotate`](super::annotate).
+pub(super) fn texts(format: Format, target: &Target, toolkit: Option<&str>) -> Result<[String; 2], Diagnostics> {
     let Some((chip, version)) = VERSIONS.iter().find(|(name, _)| *name == target.name) else {
         let message = format!("MLIR has not been tried on the target `{target}`");
         return Err(Diagnostic::error("mlir-target", Location::None, message).help("use `--emit=cuda`").into());
     };
     let toolkit = toolkit.map_or(String::new(), |path| format!(" toolkit=\"{path}\""));
-    Ok(format!(
+    let to_branches = format!(
         "builtin.module(\
          gpu.module(convert-scf-to-cf,expand-strided-metadata,lower-affine,convert-nvgpu-to-nvvm),\
          nvvm-attach-target{{chip={chip} features=+ptx{version} O=3}},\
-         gpu.module(convert-gpu-to-nvvm{{use-bare-ptr-memref-call-conv=1}},convert-nvvm-to-llvm,canonicalize,cse,\
-         reconcile-unrealized-casts),\
+         gpu.module(convert-gpu-to-nvvm{{use-bare-ptr-memref-call-conv=1}}))"
+    );
+    let to_object = format!(
+        "builtin.module(\
+         gpu.module(convert-nvvm-to-llvm,canonicalize,cse,reconcile-unrealized-casts),\
          gpu-module-to-binary{{format={}{toolkit}}})",
         format.name()
-    ))
+    );
+    Ok([to_branches, to_object])
 }
 
 /// What in a text says that functions of libdevice will be called.
 const CALLS: [&str; 6] = ["math.", "__nv_", "arith.maxnumf", "arith.minnumf", "arith.remf", "arith.maximumf"];
 
-/// The folder of the toolkit whose libdevice is linked, where `source` needs one.
-pub(super) fn toolkit(source: Source<'_>, options: &LowerOptions) -> Result<Option<String>, Diagnostics> {
-    let line = source.text.lines().position(|line| CALLS.iter().any(|call| line.contains(call)));
+/// The folder of the toolkit whose libdevice is linked, where `text` needs one.
+pub(super) fn toolkit(text: &str, options: &LowerOptions) -> Result<Option<String>, Diagnostics> {
+    let line = text.lines().find(|line| CALLS.iter().any(|call| line.contains(call)));
     let Some(line) = line else { return Ok(None) };
-    let location = source.places.get(line).cloned().unwrap_or_default();
+    let location = place(line);
     let refuse = |message: String| {
         Diagnostics::from(
             Diagnostic::error("no-libdevice", location.clone(), message)
@@ -80,6 +85,17 @@ pub(super) fn toolkit(source: Source<'_>, options: &LowerOptions) -> Result<Opti
     }
 }
 
+/// The place that a line of the text names: `… loc("f.tir":12:5)`.
+fn place(line: &str) -> Location {
+    let read = || {
+        let (file, rest) = line.rsplit_once("loc(\"")?.1.split_once("\":")?;
+        let (row, col) = rest.strip_suffix(')')?.split_once(':')?;
+        let at = LineCol { line: row.parse().ok()?, col: col.parse().ok()? };
+        Some(Location::Point { file: file.into(), at })
+    };
+    read().unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -87,21 +103,20 @@ mod tests {
     #[test]
     fn every_target_has_a_version_of_ptx() {
         for target in Target::all() {
-            let text = text(Format::Ptx, target, None).expect("a pipeline");
+            let [text, _] = texts(Format::Ptx, target, None).expect("pipelines");
             assert!(text.contains(&format!("chip={} features=+ptx", target.name)), "{text}");
         }
     }
 
     #[test]
     fn functions_of_libdevice_want_a_toolkit_at_their_line() {
-        let places =
-            [Location::None, Location::Point { file: "f".into(), at: tc_support::LineCol { line: 7, col: 1 } }];
-        let source = Source { text: "gpu.module @k {\n%1 = math.exp %0 : f32\n}", places: &places };
-        let found = toolkit(source, &LowerOptions::default()).expect_err("no toolkit");
+        let text = "gpu.module @k {\n%1 = math.exp %0 : f32 loc(\"f\":7:1)\n}";
+        let found = toolkit(text, &LowerOptions::default()).expect_err("no toolkit");
         let found = found.iter().next().expect("a finding");
-        assert_eq!((found.code, &found.location), ("no-libdevice", &places[1]));
+        let place = Location::Point { file: "f".into(), at: LineCol { line: 7, col: 1 } };
+        assert_eq!((found.code, &found.location), ("no-libdevice", &place));
         let options = LowerOptions { toolkit: Some("/nowhere".into()) };
-        assert!(toolkit(source, &options).is_err());
-        assert_eq!(toolkit("gpu.module @k {}".into(), &LowerOptions::default()), Ok(None));
+        assert!(toolkit(text, &options).is_err());
+        assert_eq!(toolkit("gpu.module @k {}", &LowerOptions::default()), Ok(None));
     }
 }

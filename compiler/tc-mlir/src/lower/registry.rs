@@ -12,15 +12,16 @@ use melior::Context;
 use melior::dialect::DialectRegistry;
 use mlir_sys::{
     mlirDialectHandleInsertDialect, mlirGetDialectHandle__affine__, mlirGetDialectHandle__arith__,
-    mlirGetDialectHandle__cf__, mlirGetDialectHandle__func__, mlirGetDialectHandle__gpu__,
-    mlirGetDialectHandle__index__, mlirGetDialectHandle__llvm__, mlirGetDialectHandle__math__,
-    mlirGetDialectHandle__memref__, mlirGetDialectHandle__nvgpu__, mlirGetDialectHandle__nvvm__,
-    mlirGetDialectHandle__scf__, mlirGetDialectHandle__ub__, mlirGetDialectHandle__vector__,
-    mlirRegisterConversionConvertGpuOpsToNVVMOps, mlirRegisterConversionConvertNVGPUToNVVMPass,
-    mlirRegisterConversionConvertNVVMToLLVMPass, mlirRegisterConversionLowerAffinePass,
-    mlirRegisterConversionReconcileUnrealizedCastsPass, mlirRegisterConversionSCFToControlFlowPass,
-    mlirRegisterGPUGpuModuleToBinaryPass, mlirRegisterGPUGpuNVVMAttachTarget,
-    mlirRegisterMemRefExpandStridedMetadataPass, mlirRegisterTransformsCSE, mlirRegisterTransformsCanonicalizer,
+    mlirGetDialectHandle__cf__, mlirGetDialectHandle__dlti__, mlirGetDialectHandle__func__,
+    mlirGetDialectHandle__gpu__, mlirGetDialectHandle__index__, mlirGetDialectHandle__llvm__,
+    mlirGetDialectHandle__math__, mlirGetDialectHandle__memref__, mlirGetDialectHandle__nvgpu__,
+    mlirGetDialectHandle__nvvm__, mlirGetDialectHandle__scf__, mlirGetDialectHandle__ub__,
+    mlirGetDialectHandle__vector__, mlirRegisterConversionConvertGpuOpsToNVVMOps,
+    mlirRegisterConversionConvertNVGPUToNVVMPass, mlirRegisterConversionConvertNVVMToLLVMPass,
+    mlirRegisterConversionLowerAffinePass, mlirRegisterConversionReconcileUnrealizedCastsPass,
+    mlirRegisterConversionSCFToControlFlowPass, mlirRegisterGPUGpuModuleToBinaryPass,
+    mlirRegisterGPUGpuNVVMAttachTarget, mlirRegisterMemRefExpandStridedMetadataPass, mlirRegisterTransformsCSE,
+    mlirRegisterTransformsCanonicalizer,
 };
 use std::ffi::c_void;
 use std::sync::Once;
@@ -63,6 +64,7 @@ pub fn add_dialects(registry: &DialectRegistry) {
             mlirGetDialectHandle__affine__(),
             mlirGetDialectHandle__arith__(),
             mlirGetDialectHandle__cf__(),
+            mlirGetDialectHandle__dlti__(),
             mlirGetDialectHandle__func__(),
             mlirGetDialectHandle__gpu__(),
             mlirGetDialectHandle__index__(),

@@ -1,7 +1,7 @@
 //! One text through MLIR: read, verified, run through the pipeline, and the object taken out.
 
 use super::complaints::Complaints;
-use super::{Source, bug, registry};
+use super::{annotate, bug, registry};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::{Attribute, AttributeLike, Module, attribute::ArrayAttribute};
@@ -10,25 +10,28 @@ use melior::utility::parse_pass_pipeline;
 use mlir_sys::{mlirAttributeIsAGPUObjectAttr, mlirGPUObjectAttrGetObject};
 use tc_support::{Diagnostics, Severity};
 
-/// The object that `pipeline` makes of a text.
-pub(super) fn object(source: Source<'_>, pipeline: &str) -> Result<Vec<u8>, Diagnostics> {
+/// The object that `pipelines` make of a text.
+pub(super) fn object(text: &str, pipelines: &[String]) -> Result<Vec<u8>, Diagnostics> {
     let context = registry::context();
     let complaints = Complaints::of(&context);
     // An error of MLIR fails the step even where the step says that it went well.
     let judge = |step: &str, went_well: bool| {
-        let found = complaints.findings(source, step, !went_well);
+        let found = complaints.findings(text, step, !went_well);
         if found.iter().any(|one| one.severity == Severity::Error) { Err(found) } else { Ok(()) }
     };
-    let module = Module::parse(&context, source.text);
+    let module = Module::parse(&context, text);
     judge("the text", module.is_some())?;
     let Some(mut module) = module else { return Err(bug("MLIR read no module")) };
     let verified = module.as_operation().verify();
     judge("what the text says", verified)?;
-    let manager = PassManager::new(&context);
-    let parsed = parse_pass_pipeline(manager.as_operation_pass_manager(), pipeline);
-    parsed.map_err(|why| bug(&format!("MLIR does not know the pipeline: {why}")))?;
-    let ran = manager.run(&mut module);
-    judge("to lower the text", ran.is_ok())?;
+    for pipeline in pipelines {
+        annotate::branches(module.as_operation());
+        let manager = PassManager::new(&context);
+        let parsed = parse_pass_pipeline(manager.as_operation_pass_manager(), pipeline);
+        parsed.map_err(|why| bug(&format!("MLIR does not know the pipeline: {why}")))?;
+        let ran = manager.run(&mut module);
+        judge("to lower the text", ran.is_ok())?;
+    }
     let mut objects = objects(&module);
     match (objects.pop(), objects.is_empty()) {
         (Some(object), true) => Ok(object),
