@@ -109,6 +109,20 @@ impl PassInfo {
     /// The anchor of a pass over the whole module.
     pub const MODULE: &'static str = "module";
 
+    /// A row on which rows are built by naming what differs: no options, no forms. What makes the pass must be named.
+    pub const BASE: PassInfo = PassInfo {
+        name: "",
+        source: "",
+        anchor: PassInfo::MODULE,
+        options: &[],
+        requires: &[],
+        establishes: &[],
+        make: |_| {
+            let message = "the row of this pass does not say what makes it".to_string();
+            Err(OptionError { message, help: None, at: 0..0 })
+        },
+    };
+
     /// The page: the text at the head of the pass's file.
     pub fn page(&self) -> String {
         let lines = self.source.lines().take_while(|line| line.starts_with("//!"));
