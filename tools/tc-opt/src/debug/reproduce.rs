@@ -1,0 +1,96 @@
+//! Writes a reproducer where a pass or the emitter failed.
+
+use super::attempt;
+use crate::args::Args;
+use std::path::{Path, PathBuf};
+use tc::Compiler;
+use tc::debug::{Signature, Stage};
+use tc::pass::Pipeline;
+use tc::support::{Diagnostic, Diagnostics, Location};
+
+/// The variable that names the folder for reproducers that nobody named; an empty one says that none are wanted.
+const FOLDER: &str = "TC_REPRODUCER_DIR";
+
+/// A run that failed.
+pub(crate) struct Failed<'f> {
+    pub(crate) args: &'f Args,
+    pub(crate) compiler: &'f Compiler,
+    pub(crate) pipeline: &'f Pipeline,
+    /// The text that was read.
+    pub(crate) text: &'f str,
+    /// Which text it is, if it is not the only one.
+    pub(crate) part: Option<&'f str>,
+    /// The folder for files that nobody named.
+    pub(crate) temporary: Option<&'f Path>,
+    /// Where it failed.
+    pub(crate) stage: Stage,
+}
+
+impl Failed<'_> {
+    /// Writes the reproducer, if one is wanted, and tells so at the error. What goes wrong is a warning: the error is
+    /// what matters.
+    pub(crate) fn reproduce(&self, found: &mut Diagnostics) {
+        let debug = &self.args.debug;
+        // A run that expects its errors, or that is one of a reproducer, writes one only where it is named.
+        let is_asked = debug.reproducer.is_some();
+        if debug.no_reproducer
+            || (!is_asked && (self.args.input.verify_diagnostics || debug.run_reproducer || self.folder().is_none()))
+        {
+            return;
+        }
+        let pass = match self.stage {
+            Stage::Pass(idx) => self.pipeline.passes.get(idx).map(|planned| planned.info.name),
+            _ => None,
+        };
+        let Some(fails) = Signature::of(found, pass) else { return };
+        let mut run = attempt(self.args, self.compiler, self.text);
+        run.pipeline = self.pipeline.to_string();
+        let Some(reproducer) = self.compiler.narrowed_at(&run, self.stage, fails.clone()) else {
+            let message = "no reproducer was written: the passes before the one that failed fail when they run again";
+            found.push(Diagnostic::warning("reproducer", Location::None, message));
+            return;
+        };
+        let text = reproducer.to_string();
+        let Some(path) = self.path(&text) else { return };
+        match tc_cli::write_whole(&path, &text) {
+            Ok(()) => {
+                let told = found.iter_mut().find(|one| one.is_error() && one.message == fails.message);
+                if let Some(error) = told {
+                    let path = path.display();
+                    error.notes.push(format!("to reproduce it: tc-opt {path} --run-reproducer"));
+                }
+            }
+            Err(error) => {
+                let message = format!("cannot write the reproducer `{}`: {error}", path.display());
+                found.push(Diagnostic::warning("reproducer", Location::None, message));
+            }
+        }
+    }
+
+    /// The folder for reproducers that nobody named.
+    fn folder(&self) -> Option<PathBuf> {
+        let temporary = self.temporary?;
+        match std::env::var_os(FOLDER) {
+            Some(folder) if folder.is_empty() => None,
+            Some(folder) => Some(PathBuf::from(folder)),
+            None => Some(temporary.to_path_buf()),
+        }
+    }
+
+    fn path(&self, text: &str) -> Option<PathBuf> {
+        let Some(path) = &self.args.debug.reproducer else {
+            // The same failure has the same file, however often it is met.
+            return Some(self.folder()?.join(format!("tc-reproducer-{:016x}.tir", hash(text))));
+        };
+        let Some(part) = self.part else { return Some(path.clone()) };
+        // Of several texts each has a file of its own.
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        let extension = path.extension().map_or(String::new(), |extension| format!(".{}", extension.to_string_lossy()));
+        Some(path.with_file_name(format!("{stem}.{}{extension}", part.replace(['/', '\\'], "-"))))
+    }
+}
+
+/// FNV-1a: the same on every machine and in every version.
+fn hash(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
+}

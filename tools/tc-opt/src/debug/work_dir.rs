@@ -1,0 +1,38 @@
+//! A folder for the files of one run of the tool.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A folder of its own below another one, gone with this value. What ends the process leaves it there.
+pub(super) struct WorkDir(PathBuf);
+
+/// How many folders this process has asked for: runs of the tool in one process do not meet.
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
+impl WorkDir {
+    /// Makes `tc-WHAT-PID-N` below `parent`, or below the folder for temporary files.
+    pub(super) fn new(parent: Option<&Path>, what: &str) -> std::io::Result<WorkDir> {
+        let parent = parent.map_or_else(std::env::temp_dir, Path::to_path_buf);
+        loop {
+            let number = NEXT.fetch_add(1, Ordering::Relaxed);
+            let folder = parent.join(format!("tc-{what}-{}-{number}", std::process::id()));
+            match std::fs::create_dir(&folder) {
+                Ok(()) => return Ok(WorkDir(folder)),
+                // One of a process that had this number before.
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists && number < 1000 => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for WorkDir {
+    fn drop(&mut self) {
+        // Best effort: it lies among temporary files.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
