@@ -2,7 +2,7 @@
 
 use crate::{CALL, INPUT, Out, Tell, load};
 use std::cell::RefCell;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::{Read, Write};
 use std::path::PathBuf;
 use tc::LoadError;
@@ -48,6 +48,8 @@ pub struct Session<'i> {
     pub progress: bool,
     /// The folder for files that nobody asked for by name; without one none are written.
     pub temporary: Option<PathBuf>,
+    /// The command line, the name of the tool included.
+    pub command: Vec<OsString>,
     /// How findings are told on the standard error.
     pub tell: Tell,
 }
@@ -62,6 +64,7 @@ impl<'i> Session<'i> {
             colour_out,
             progress,
             temporary,
+            command: Vec::new(),
             tell: Tell { json: false, colour: colour_err },
         }
     }

@@ -15,6 +15,11 @@ pub trait CommandLine: clap::Parser + Send + Sync {
 
     /// Are findings told as JSON?
     fn json(&self) -> bool;
+
+    /// Are the streams coloured, whatever they are? `None` leaves it to what they are.
+    fn colour(&self) -> Option<bool> {
+        None
+    }
 }
 
 /// Runs `tool` with the command line `args`, whose first element is its name; returns the exit status.
@@ -25,6 +30,7 @@ pub fn run<A: CommandLine>(
 ) -> u8 {
     let args: Vec<OsString> = args.into_iter().collect();
     let mut session = Session::new(io);
+    session.command.clone_from(&args);
     let parsed = match A::try_parse_from(args) {
         Ok(parsed) => parsed,
         Err(error) => {
@@ -39,6 +45,10 @@ pub fn run<A: CommandLine>(
         }
     };
     session.tell.json = parsed.json();
+    if let Some(colour) = parsed.colour() {
+        session.tell.colour = colour;
+        session.colour_out = colour;
+    }
     on_big_stack(A::NAME, move || session.end(tool(&parsed, &session)))
 }
 

@@ -1,28 +1,71 @@
 //! The modes of the tool, and its inputs.
 
-use crate::args::Args;
+use crate::args::{Args, ShowChanged};
 use crate::job::{Done, Job, Plan};
-use crate::sink::Sink;
-use crate::{CALL, FINE, help, split};
+use crate::expect::Seen;
+use crate::hand_over::{self, Results};
+use crate::inputs::{self, Input, Part};
+use crate::sink::{Sink, Written};
+use crate::{CALL, FINE, debug, help, parallel, show, update};
+use std::ops::Range;
+use std::time::Instant;
 use tc::Compiler;
-use tc::pass::instruments::{PrintPoints, Select};
 use tc::pass::{Pipeline, parse_pipeline};
+use tc::report::diff::Style;
+use tc::report::instruments::{PrintChanged, PrintPoints, Select};
 use tc::support::{Sources, suggest};
-use tc_cli::{Session, write_whole};
+use tc_cli::Session;
 
 /// Runs the tool; returns the exit status.
 pub(crate) fn drive(args: &Args, session: &Session<'_>) -> u8 {
-    Tool { args, session }.run().unwrap_or_else(|status| status)
+    let run = || {
+        if !args.debug.run_reproducer {
+            return Tool { args, session, read: None }.run();
+        }
+        let (read, status) = inputs::load(args, session);
+        if status != FINE {
+            return Err(status);
+        }
+        let Input { name, text, .. } = inputs::only(&read, "--run-reproducer", session)?;
+        let args = debug::recorded(args, name, text, session)?;
+        Tool { args: &args, session, read: Some(read) }.run()
+    };
+    run().unwrap_or_else(|status| status)
+}
+
+/// Works on all parts, several at a time, and hands what came of them to `done`, in order.
+fn run_parts(plan: &Plan<'_>, session: &Session<'_>, parts: &[Part<'_>], mut done: impl FnMut(Done)) {
+    let job = |plan, part: &Part<'_>, sink: &Sink<'_, '_>| {
+        Job { plan, sink, name: part.name, first_line: part.first_line, folder: part.folder.clone() }.guarded(part.text)
+    };
+    if let [part] = parts {
+        return done(job(plan, part, &Sink::streaming(session)));
+    }
+    let (workers, threads) = parallel::shares(parts.len(), plan.args.run.threads);
+    let compiler = Compiler { threads, ..plan.compiler.clone() };
+    let plan = Plan { compiler: &compiler, command: plan.command.clone(), ..*plan };
+    let work = |nth: usize| {
+        let sink = Sink::keeping(plan.tell);
+        let done = job(&plan, &parts[nth], &sink);
+        (done, sink.written())
+    };
+    parallel::in_order(parts.len(), workers, work, |(one, Written { out, err })| {
+        session.print(&out);
+        session.note(&err);
+        done(one);
+    });
 }
 
 struct Tool<'t, 'i> {
     args: &'t Args,
     session: &'t Session<'i>,
+    /// The inputs, where they were read already.
+    read: Option<Vec<Input>>,
 }
 
 impl Tool<'_, '_> {
-    fn run(&self) -> Result<u8, u8> {
-        let (args, session) = (self.args, self.session);
+    fn run(mut self) -> Result<u8, u8> {
+        let (args, session, begin) = (self.args, self.session, Instant::now());
         let compiler = self.compiler()?;
         if args.answer.list_passes {
             session.print(&help::list(&compiler.passes));
@@ -33,6 +76,9 @@ impl Tool<'_, '_> {
             session.print(&page);
             return Ok(FINE);
         }
+        if let Some(wrong) = args.run.stray_via() {
+            return Err(session.refuse(wrong));
+        }
         let points = self.print_points(&compiler)?;
         let mut sources = Sources::new();
         let pipeline = self.pipeline(&compiler, &mut sources)?;
@@ -40,37 +86,69 @@ impl Tool<'_, '_> {
             session.print(&format!("{pipeline}\n"));
             return Ok(FINE);
         }
-        let text = session.load(args.input.file.as_deref().unwrap_or_default())?;
-        let texts = if args.input.split_input_file {
-            let too_many = |n| session.refuse(&format!("`{}` holds too many texts: {n}", args.file_name()));
-            split::split(&text).map_err(too_many)?
-        } else {
-            vec![text]
+        hand_over::check(args).map_err(|wrong| session.refuse(wrong))?;
+        let (inputs, unread) = match self.read.take() {
+            Some(read) => (read, FINE),
+            None => inputs::load(args, session),
         };
-        let plan = Plan { args, compiler: &compiler, pipeline: &pipeline, points: &points, sources: &sources };
-        let mut status = FINE;
-        let mut outputs = Vec::new();
-        for (nth, text) in texts.iter().enumerate() {
-            let folder = (texts.len() > 1).then(|| format!("{nth:02}"));
-            let Done { output, status: one } = Job { plan: &plan, sink: &Sink::streaming(session), folder }.run(text);
-            status = status.max(one);
-            outputs.extend(output);
+        if inputs.is_empty() {
+            return Ok(unread);
         }
-        self.write(&outputs.join(&format!("{}\n", split::MARKER)), status)
+        if args.debug.reduce.is_some() || args.debug.bisect.is_some() {
+            let flag = if args.debug.reduce.is_some() { "--reduce" } else { "--bisect" };
+            let Input { text, .. } = inputs::only(&inputs, flag, session)?;
+            if let Some(done) = debug::mode(args, &compiler, session, (&pipeline, &sources), text) {
+                return done;
+            }
+        }
+        let temporary = session.temporary.as_deref();
+        let command = show::shell_words(&session.command);
+        let tell = session.tell;
+        let plan =
+            Plan { args, compiler: &compiler, pipeline: &pipeline, points: &points, sources: &sources, command, temporary, tell };
+        if args.input.update {
+            let run = |name: &str, text: &str, parts: &[_]| self.findings(&plan, name, text, parts);
+            let each = |input: &Input| update::update(session, args, input, &|text, parts| run(&input.name, text, parts));
+            return Ok(inputs.iter().map(each).max().unwrap_or(FINE).max(unread));
+        }
+        let parts = inputs::parts(&inputs, args);
+        let mut status = unread;
+        let mut results: Vec<Results> = inputs.iter().map(|_| Results::default()).collect();
+        let mut shown = Vec::new();
+        let mut parts_done = parts.iter();
+        run_parts(&plan, session, &parts, |Done { output, status: one, shown: of_one, .. }| {
+            status = status.max(one);
+            if let Some(results) = parts_done.next().and_then(|part| results.get_mut(part.input)) {
+                results.outputs.extend(output);
+                results.status = results.status.max(one);
+            }
+            shown.push(of_one);
+        });
+        match show::finish(args, &plan.command, (&compiler, &pipeline), begin, shown) {
+            Ok(found) => session.tell(&found, &sources),
+            Err(message) => status = status.max(session.refuse(&message)),
+        }
+        Ok(hand_over::hand_over(args, session, &inputs, &results, status))
     }
 
-    /// Hands over the result: to a file only if all went well.
-    fn write(&self, text: &str, status: u8) -> Result<u8, u8> {
-        match &self.args.input.output {
-            Some(path) if path.as_os_str() != "-" => {
-                if status == FINE {
-                    let failed = |error| self.session.refuse(&format!("cannot write `{}`: {error}", path.display()));
-                    write_whole(path, text).map_err(failed)?;
-                }
+    /// What is found in the parts of a text, for `--update`.
+    fn findings(&self, plan: &Plan<'_>, name: &str, text: &str, parts: &[(u32, Range<usize>)]) -> Result<Vec<Vec<Seen>>, u8> {
+        let part = |(first_line, range): &(u32, Range<usize>)| Part {
+            input: 0,
+            name,
+            first_line: *first_line,
+            text: &text[range.clone()],
+            folder: None,
+        };
+        let parts: Vec<Part<'_>> = parts.iter().map(part).collect();
+        let (mut seen, mut refused) = (Vec::new(), None);
+        run_parts(plan, self.session, &parts, |done| {
+            if done.refused || !update::is_writable(done.status) {
+                refused = refused.max(Some(done.status));
             }
-            _ => self.session.print(text),
-        }
-        Ok(status)
+            seen.push(done.seen);
+        });
+        refused.map_or(Ok(seen), Err)
     }
 
     fn compiler(&self) -> Result<Compiler, u8> {
@@ -101,7 +179,14 @@ impl Tool<'_, '_> {
         Ok(PrintPoints {
             before: select(&show.print_ir_before, show.print_ir_before_all)?,
             after: select(&show.print_ir_after, show.print_ir_after_all)?,
-            after_change: show.print_ir_after_change,
+            changed: match show.print_changed {
+                Some(ShowChanged::Diff) if self.session.colour_out => PrintChanged::Diff(Style::Colour),
+                Some(ShowChanged::Diff) => PrintChanged::Diff(Style::Plain),
+                Some(ShowChanged::Ir) => PrintChanged::Ir,
+                None if show.print_ir_after_change => PrintChanged::Ir,
+                None => PrintChanged::No,
+            },
+            failure: show.print_ir_after_failure,
         })
     }
 

@@ -1,19 +1,27 @@
 //! One text, from parsing to its output.
 
 use crate::args::{Args, Emit, VerifyEach};
+use crate::debug::reproduce::Failed;
+use crate::expect::Seen;
+use crate::show::{self, Shown};
 use crate::sink::Sink;
 use crate::space::{self, Ask};
 use crate::{BUG, FINE, INPUT, expect, explain};
 use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::sync::Arc;
 use tc::Compiler;
+use tc::debug::Stage;
 use tc::ir::print::PrintOptions;
 use tc::ir::{Module, print};
-use tc::pass::instruments::{DumpDir, PrintIr, PrintPoints};
-use tc::pass::{PassRecord, Pipeline, report};
+use tc::pass::{PassRecord, Pipeline};
 use tc::passes::schedule::{Explain, Trace};
-use tc::support::{Diagnostics, FileId, Sources, suggest};
-use tc_cli::status_of;
+use tc::report::instruments::{PrintIr, PrintPoints};
+use tc::report::recorder::Recorder;
+use tc::report::tables;
+use tc::support::{Diagnostic, Diagnostics, FileId, Location, Sources, suggest};
+use tc_cli::{Tell, status_of};
 
 /// What is the same for all texts.
 pub(crate) struct Plan<'p> {
@@ -23,12 +31,34 @@ pub(crate) struct Plan<'p> {
     pub(crate) points: &'p PrintPoints,
     /// The files that the pipeline points into.
     pub(crate) sources: &'p Sources,
+    /// The command line, for pages.
+    pub(crate) command: String,
+    /// The folder for files that nobody asked for by name.
+    pub(crate) temporary: Option<&'p Path>,
+    /// How findings are told.
+    pub(crate) tell: Tell,
+}
+
+impl Plan<'_> {
+    /// Does what is shown tell numbers of ops?
+    fn counts_ops(&self) -> bool {
+        let show = &self.args.show;
+        show.timing
+            || show.report.is_some()
+            || show.chrome_trace.is_some()
+            || show.print_ir_after_change
+            || show.print_changed.is_some()
+    }
 }
 
 /// One text on its way.
 pub(crate) struct Job<'j, 'i> {
     pub(crate) plan: &'j Plan<'j>,
     pub(crate) sink: &'j Sink<'j, 'i>,
+    /// What its file is called in messages.
+    pub(crate) name: &'j str,
+    /// The number of its first line in the file.
+    pub(crate) first_line: u32,
     /// The folder of its own that it has in a dump, if it is not the only text.
     pub(crate) folder: Option<String>,
 }
@@ -38,31 +68,66 @@ pub(crate) struct Done {
     /// What is to be written; nothing if it failed.
     pub(crate) output: Option<String>,
     pub(crate) status: u8,
+    /// What the folder, the page and the trace show of it.
+    pub(crate) shown: Shown,
+    /// What was found, for expectations.
+    pub(crate) seen: Vec<Seen>,
+    /// Was the call at fault? The reason was told.
+    pub(crate) refused: bool,
 }
 
 /// The findings, and the output if there is one. The error is a status whose reason was told.
 type Compiled = Result<(Diagnostics, Option<String>), u8>;
 
 impl Job<'_, '_> {
-    /// Works on `text`. What is wrong is told.
-    pub(crate) fn run(&self, text: &str) -> Done {
-        self.work(text).unwrap_or_else(|status| Done { output: None, status })
+    /// Works on `text`. What is wrong is told, a panic too: other texts are still worked on.
+    pub(crate) fn guarded(&self, text: &str) -> Done {
+        catch_unwind(AssertUnwindSafe(|| self.run(text))).unwrap_or_else(|_| {
+            let found = Diagnostic::bug("panic", Location::None, format!("tc panicked on a text of `{}`", self.name));
+            self.sink.tell(&found.into(), &Sources::new());
+            Done { output: None, status: BUG, shown: Shown::default(), seen: Vec::new(), refused: false }
+        })
     }
 
-    fn work(&self, text: &str) -> Result<Done, u8> {
-        let Job { plan, sink, .. } = self;
+    fn run(&self, text: &str) -> Done {
+        let mut shown = Shown::of(self.name(), self.folder.clone());
+        let mut seen = Vec::new();
+        let worked = self.work(text, &mut shown, &mut seen);
+        let refused = worked.is_err();
+        let (output, status) = worked.unwrap_or_else(|status| (None, status));
+        Done { output, status, shown, seen, refused }
+    }
+
+    /// What the text is called on pages: the name of its file, and its number if there are several.
+    fn name(&self) -> String {
+        let file = self.name;
+        self.folder.as_ref().map_or(file.to_string(), |part| format!("{file}, text {part}"))
+    }
+
+    fn work(&self, text: &str, shown: &mut Shown, seen: &mut Vec<Seen>) -> Result<(Option<String>, u8), u8> {
+        let Job { plan, sink, name, .. } = self;
         let mut module = Module::new(plan.compiler.registry.clone());
         module.sources = plan.sources.clone();
-        let name = plan.args.file_name();
-        let Ok(file) = module.sources.add(&name, text) else {
+        let Ok(file) = module.sources.add_part(*name, text, self.first_line) else {
             return Err(sink.refuse(&format!("`{name}` is too large: a file may have 2 GiB")));
         };
         let all_members = Cell::new(true);
-        let (found, output) = self.compile(&mut module, file, &all_members)?;
+        let compiled = self.compile(&mut module, file, &all_members, shown);
+        shown.sources = module.sources.clone();
+        let (found, output) = compiled?;
+        shown.found = found.clone();
         if !plan.args.input.verify_diagnostics {
             sink.tell(&found, &module.sources);
             let status = if all_members.get() { FINE } else { INPUT };
-            return Ok(Done { output, status: status_of(&found).max(status) });
+            return Ok((output, status_of(&found).max(status)));
+        }
+        if plan.args.input.update {
+            *seen = expect::seen(&found, &module.sources, file);
+            let status = status_of(&found);
+            if status == BUG {
+                sink.tell(&found, &module.sources);
+            }
+            return Ok((None, status));
         }
         let wrong = expect::compare(&found, &module.sources, file);
         sink.tell(&wrong, &module.sources);
@@ -73,14 +138,14 @@ impl Job<'_, '_> {
         } else {
             INPUT
         };
-        Ok(Done { output: output.filter(|_| status == FINE), status })
+        Ok((output.filter(|_| status == FINE), status))
     }
 
     /// Reads `file`, runs the passes, and writes the program down.
-    fn compile(&self, module: &mut Module, file: FileId, all_members: &Cell<bool>) -> Compiled {
+    fn compile(&self, module: &mut Module, file: FileId, all_members: &Cell<bool>, shown: &mut Shown) -> Compiled {
         let Job { plan: Plan { args, compiler, .. }, sink, .. } = self;
         let options = tc::syntax::ParseOptions { allow_unknown_ops: args.input.allow_unknown_ops };
-        let mut found = tc::syntax::parse_file(module, file, &options);
+        let mut found = shown.phase("parse", || tc::syntax::parse_file(module, file, &options));
         if found.has_errors() {
             return Ok((found, None));
         }
@@ -90,6 +155,7 @@ impl Job<'_, '_> {
         let trace = Trace::default();
         let mut options = compiler.run_options();
         options.verify = args.run.verify_each != VerifyEach::None;
+        options.count_ops = self.plan.counts_ops();
         if args.show.trace_schedule {
             options.extensions.push(Arc::new(trace.clone()));
         }
@@ -97,10 +163,11 @@ impl Job<'_, '_> {
         if args.show.explain_bounds.is_some() {
             options.extensions.push(Arc::new(explanation.clone()));
         }
+        let mut recorder = self.recorder()?;
         let mut manager = tc::pass::Manager::new(&compiler.passes, options);
-        if let Some(mut dump) = self.dump()? {
-            found.append(dump.parsed(module));
-            manager.instrument(dump);
+        if let Some(recorder) = &mut recorder {
+            found.append(recorder.parsed(module));
+            manager.instrument(recorder);
         }
         if *self.plan.points != PrintPoints::default() {
             let print = Box::new(|module: &Module| self.text(module));
@@ -109,34 +176,68 @@ impl Job<'_, '_> {
         if args.run.verify_each == VerifyEach::Semantics {
             manager.instrument(tc::SemanticsCheck::new(tc::sim::CheckOptions::default()));
         }
+        shown.passes_begin();
         let report = manager.run(self.plan.pipeline, module);
         drop(manager);
+        if let Some(recorder) = &recorder {
+            found.append(show::index(recorder, &shown.name, &self.plan.command));
+        }
+        shown.passes_ended(&report.records, recorder);
         if let Ok(text) = trace.0.lock() {
             sink.print(&text);
         }
         self.tell_records(&report.records);
         found.append(report.diagnostics);
         if found.has_errors() {
+            if let Some(idx) = report.failed {
+                self.reproduce(&mut found, module, file, Stage::Pass(idx));
+            }
             return Ok((found, None));
         }
         if let Some(stage) = &args.show.explain_bounds {
             let text = self.explanation(&explanation, stage, module)?;
             return Ok((found, Some(text)));
         }
-        Ok(self.emit(module, found))
+        let (mut found, output) = self.emit(module, found, shown);
+        if output.is_none() {
+            self.reproduce(&mut found, module, file, Stage::Emit);
+        }
+        Ok((found, output))
+    }
+
+    /// Writes a reproducer of what failed at `stage`, if one is wanted.
+    fn reproduce(&self, found: &mut Diagnostics, module: &Module, file: FileId, stage: Stage) {
+        let Plan { args, compiler, pipeline, temporary, .. } = self.plan;
+        let text = module.sources.file(file).text.as_str();
+        let part = self.folder.as_deref();
+        Failed { args, compiler, pipeline, text, part, temporary: *temporary, stage }.reproduce(found);
     }
 
     /// The program as it is asked for.
-    fn emit(&self, module: &Module, mut found: Diagnostics) -> (Diagnostics, Option<String>) {
-        match self.plan.args.run.emit {
-            Emit::Tir => (found, Some(self.text(module))),
-            Emit::Cuda => match self.plan.compiler.emit_cuda(module) {
-                Ok(cuda) => (found, Some(cuda.source)),
-                Err(failure) => {
-                    found.append(failure.diagnostics);
-                    (found, None)
+    fn emit(&self, module: &Module, mut found: Diagnostics, shown: &mut Shown) -> (Diagnostics, Option<String>) {
+        let Plan { args, compiler, .. } = self.plan;
+        let emitted = shown.phase("emit", || {
+            Ok::<_, tc::Failure>(match args.run.emit {
+                Emit::Tir => ("", self.text(module), Vec::new()),
+                Emit::Cuda => compiler.emit_cuda(module).map(|cuda| ("CUDA C++", cuda.source, cuda.manifests))?,
+                Emit::Mlir => compiler
+                    .emit_mlir(module, &tc::mlir::EmitOptions::default())
+                    .map(|mlir| ("MLIR", mlir.text, mlir.manifests))?,
+                Emit::Ptx => compiler.emit_ptx(module, args.run.via()).map(|ptx| ("PTX", ptx.text, ptx.manifests))?,
+                Emit::Llvm => ("LLVM IR", compiler.emit_llvm(module)?, Vec::new()),
+            })
+        });
+        match emitted {
+            Ok((language, text, manifests)) => {
+                if args.show.report.is_some() && args.run.emit != Emit::Tir {
+                    shown.emitted(language, &text, manifests);
                 }
-            },
+                (found, Some(text))
+            }
+            Err(failure) => {
+                found.append(failure.diagnostics);
+                (found, None)
+            }
         }
     }
 
@@ -199,23 +300,28 @@ impl Job<'_, '_> {
         let show = &self.plan.args.show;
         let mut text = String::new();
         if show.timing {
-            let json = || format!("{}\n", report::timing_json(records));
-            text += &if show.json { json() } else { report::timing_text(records) };
+            let json = || format!("{}\n", tables::timing_json(records));
+            text += &if show.json { json() } else { tables::timing_text(records) };
         }
         if show.stats {
-            let json = || format!("{}\n", report::stats_json(records));
-            text += &if show.json { json() } else { report::stats_text(records) };
+            let json = || format!("{}\n", tables::stats_json(records));
+            text += &if show.json { json() } else { tables::stats_text(records) };
         }
         self.sink.note(&text);
     }
 
-    /// Where the program after each pass is written; each of several texts has a folder of its own.
-    fn dump(&self) -> Result<Option<DumpDir<'_>>, u8> {
-        let folder = self.plan.args.show.dump_dir.clone().or_else(DumpDir::folder_of_environment);
-        let Some(mut folder) = folder else { return Ok(None) };
+    /// What keeps the program after each pass, where a folder or a page is asked for. Each of several texts has a folder
+    /// of its own.
+    fn recorder(&self) -> Result<Option<Recorder<'_>>, u8> {
+        let folder = show::dump_folder(self.plan.args);
+        if folder.is_none() && self.plan.args.show.report.is_none() {
+            return Ok(None);
+        }
+        let recorder = Recorder::new(Box::new(|module| self.text(module)));
+        let Some(mut folder) = folder else { return Ok(Some(recorder)) };
         folder.extend(&self.folder);
         let failed = |error| self.sink.refuse(&format!("cannot dump into `{}`: {error}", folder.display()));
-        DumpDir::new(&folder, Box::new(|module| self.text(module))).map(Some).map_err(failed)
+        recorder.dump_into(&folder).map(Some).map_err(failed)
     }
 
     fn text(&self, module: &Module) -> String {

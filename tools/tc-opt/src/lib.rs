@@ -7,16 +7,22 @@
 //! a job writes.
 
 mod args;
+mod debug;
 mod drive;
 mod expect;
 mod explain;
+mod hand_over;
 mod help;
+mod inputs;
 mod job;
+mod parallel;
+mod show;
 mod sink;
 mod space;
 mod split;
+mod update;
 
-pub use args::{AnswerArgs, Args, DebugArgs, Emit, InputArgs, RunArgs, ShowArgs, SpaceArgs, VerifyEach};
+pub use args::{AnswerArgs, Args, DebugArgs, Emit, InPlace, InputArgs, RunArgs, ShowArgs, SpaceArgs, VerifyEach};
 pub use tc_cli::{BUG, CALL, FINE, INPUT, Io};
 
 use std::ffi::OsString;

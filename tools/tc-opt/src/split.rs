@@ -1,28 +1,23 @@
 //! Files that hold several texts, with lines `// -----` between them.
 
+use std::ops::Range;
+
 /// The line between two texts.
 pub(crate) const MARKER: &str = "// -----";
 
-/// How many texts a file may hold.
-const MAX_PARTS: usize = 10_000;
-
-/// The texts in `text`. Each is led by as many line ends as lines stand before it, so that places keep their lines.
-/// The error is the number of texts where that is too large.
-pub(crate) fn split(text: &str) -> Result<Vec<String>, usize> {
-    let is_marker = |line: &str| line.trim_end() == MARKER;
-    let n_parts = text.lines().filter(|line| is_marker(line)).count() + 1;
-    if n_parts > MAX_PARTS {
-        return Err(n_parts);
-    }
-    let mut parts = vec![String::new()];
-    for (idx, line) in text.split_inclusive('\n').enumerate() {
-        if is_marker(line) {
-            parts.push("\n".repeat(idx + 1));
-        } else if let Some(part) = parts.last_mut() {
-            part.push_str(line);
+/// The texts in `text`: the number of the first line of each, from 1, and its bytes.
+pub(crate) fn split(text: &str) -> Vec<(u32, Range<usize>)> {
+    let (mut parts, mut first_line, mut start, mut at) = (Vec::new(), 1, 0, 0);
+    for (line, number) in text.split_inclusive('\n').zip(1u32..) {
+        let end = at + line.len();
+        if line.trim_end() == MARKER {
+            parts.push((first_line, start..at));
+            (first_line, start) = (number + 1, end);
         }
+        at = end;
     }
-    Ok(parts)
+    parts.push((first_line, start..at));
+    parts
 }
 
 #[cfg(test)]
@@ -31,9 +26,11 @@ mod tests {
 
     #[test]
     fn parts_keep_their_lines() {
-        let parts = split("a\n// -----\nb\nc\n// -----\r\n").expect("few");
-        assert_eq!(parts, ["a\n", "\n\nb\nc\n", "\n\n\n\n\n"]);
-        assert_eq!(split("// ------\n").expect("few"), ["// ------\n"]);
-        assert_eq!(split(&"// -----\n".repeat(20_000)), Err(20_001));
+        let text = "a\n// -----\nb\nc\n// -----\r\n";
+        let parts: Vec<(u32, &str)> = split(text).into_iter().map(|(line, range)| (line, &text[range])).collect();
+        assert_eq!(parts, [(1, "a\n"), (3, "b\nc\n"), (6, "")]);
+        assert_eq!(split("// ------\n"), [(1, 0..10)]);
+        assert_eq!(split(""), [(1, 0..0)]);
+        assert_eq!(split(&"// -----\n".repeat(20_000)).len(), 20_001);
     }
 }

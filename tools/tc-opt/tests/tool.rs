@@ -98,7 +98,7 @@ fn hostile_input_ends_soon() {
         format!("tir.func @{}() {{ }} x", "y".repeat(1 << 20)),
         format!("tir.func @f(A: f32[{}]) {{ }}", "9".repeat(1000)),
         "{".repeat(1 << 20),
-        "// -----\n".repeat(100_000),
+        "// -----\n".repeat(100_000) + "x",
     ];
     for text in &texts {
         let start = Instant::now();
@@ -212,7 +212,8 @@ impl std::io::Write for Closed {
 #[test]
 fn a_reader_that_goes_away_is_no_failure() {
     let (mut stdout, mut stderr) = (Closed, Vec::new());
-    let io = tc_opt::Io::plain(&mut DOUBLE.as_bytes(), &mut stdout, &mut stderr);
+    let mut input = DOUBLE.as_bytes();
+    let io = tc_opt::Io::plain(&mut input, &mut stdout, &mut stderr);
     assert_eq!(tc_opt::run(["tc-opt".into(), "-".into()], io), 0);
     assert!(stderr.is_empty());
 }

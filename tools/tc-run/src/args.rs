@@ -1,6 +1,6 @@
 //! The command line.
 
-use clap::Parser;
+use clap::{Parser, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -29,6 +29,15 @@ impl FromStr for DeviceName {
             _ => Err("there is `sim`, `cuda`, and `cuda:N` for the GPU with number N".to_string()),
         }
     }
+}
+
+/// The way from a program to what a GPU takes.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
+pub enum Via {
+    /// CUDA C++ and NVIDIA's run-time compiler.
+    Cuda,
+    /// MLIR and LLVM, in process.
+    Mlir,
 }
 
 /// A name and what it stands for: `NAME=VALUE`.
@@ -95,6 +104,10 @@ pub struct Args {
     /// Where to run: `sim`, `cuda` or `cuda:N`
     #[arg(long, value_name = "NAME", default_value = "sim")]
     pub device: DeviceName,
+
+    /// How programs are made for a GPU: by CUDA C++ and NVRTC, or through MLIR, for which tc is built with the feature `mlir`
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub via: Option<Via>,
 
     /// The GPU to compile for; without it, the one that is there
     #[arg(long, value_name = "NAME")]

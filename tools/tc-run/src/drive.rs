@@ -1,6 +1,6 @@
 //! The tool itself: reads, chooses, runs, tells.
 
-use crate::args::{Args, DeviceName, Pair};
+use crate::args::{Args, DeviceName, Pair, Via};
 use crate::inputs::{self, Wrong};
 use crate::table::{self, Row};
 use crate::{BUG, CALL, FINE, INPUT, json};
@@ -39,6 +39,7 @@ impl Tool<'_, '_> {
             compiler.target = tc::target::Target::parse(name).map_err(|wrong| self.session.refuse_with(&wrong))?;
         }
         compiler.symbolic = args.symbolic;
+        compiler.via = self.via()?;
         let text = self.session.load(&args.file)?;
         let parsed = compiler.parse(&args.file_name(), &text).map_err(|failure| self.failure(&failure))?;
         let module = parsed.module;
@@ -153,6 +154,19 @@ impl Tool<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// The way to a GPU.
+    fn via(&self) -> Result<tc::Via, u8> {
+        let Some(via) = self.args.via else { return Ok(tc::Via::default()) };
+        if self.args.device == DeviceName::Sim {
+            return Err(self.session.refuse("`--via` tells the way to a GPU, and wants `--device=cuda`"));
+        }
+        match via {
+            Via::Cuda => Ok(tc::Via::Cuda),
+            Via::Mlir if tc::mlir::lower::AVAILABLE => Ok(tc::Via::Mlir),
+            Via::Mlir => Err(self.session.refuse_with(&tc::mlir::lower::not_built())),
+        }
     }
 
     /// The GPU, if one is asked for; what is emitted is for it, unless the caller said otherwise.

@@ -38,7 +38,8 @@ schedule @together for @conv {
 fn check(text: &str) -> (u8, String) {
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     let args = ["tc-run", "-", "--check"].map(Into::into);
-    let io = tc_run::Io::plain(&mut text.as_bytes(), &mut stdout, &mut stderr);
+    let mut input = text.as_bytes();
+    let io = tc_run::Io::plain(&mut input, &mut stdout, &mut stderr);
     let status = tc_run::run(args, io);
     stdout.extend(stderr);
     (status, String::from_utf8(stdout).expect("the tool writes UTF-8"))

@@ -9,9 +9,9 @@ mod space;
 
 pub use answer::AnswerArgs;
 pub use debug::DebugArgs;
-pub use input::InputArgs;
-pub use run::{Emit, RunArgs, VerifyEach};
-pub use show::ShowArgs;
+pub use input::{InPlace, InputArgs};
+pub use run::{Emit, RunArgs, VerifyEach, Via};
+pub use show::{Colour, ShowArgs, ShowChanged};
 pub use space::SpaceArgs;
 
 use clap::Parser;
@@ -47,11 +47,19 @@ impl tc_cli::CommandLine for Args {
     fn json(&self) -> bool {
         self.show.json
     }
+
+    fn colour(&self) -> Option<bool> {
+        match self.show.color {
+            Colour::Auto => None,
+            Colour::Always => Some(true),
+            Colour::Never => Some(false),
+        }
+    }
 }
 
 impl Args {
-    /// What the file is called in messages.
+    /// What the first file is called in messages.
     pub fn file_name(&self) -> String {
-        self.input.file.as_deref().map_or("<no file>".to_string(), tc_cli::file_name)
+        self.input.files.first().map_or("<no file>".to_string(), |file| tc_cli::file_name(file))
     }
 }

@@ -9,6 +9,21 @@ pub enum Emit {
     Tir,
     /// CUDA C++.
     Cuda,
+    /// The GPU dialects of MLIR, for `mlir-opt` of LLVM 22.
+    Mlir,
+    /// PTX; `--via` says how.
+    Ptx,
+    /// LLVM IR, through MLIR.
+    Llvm,
+}
+
+/// The way from a program to PTX.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
+pub enum Via {
+    /// CUDA C++ and NVIDIA's run-time compiler.
+    Cuda,
+    /// MLIR and LLVM, in process; for that the tool is built with `--features tc/mlir`.
+    Mlir,
 }
 
 /// What is checked around each pass.
@@ -34,6 +49,10 @@ pub struct RunArgs {
     #[arg(long, value_enum, default_value = "tir")]
     pub emit: Emit,
 
+    /// The way to PTX, with --emit=ptx; without it, CUDA
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub via: Option<Via>,
+
     /// The GPU to compile for
     #[arg(long, value_name = "NAME", default_value = tc::Compiler::DEFAULT_TARGET)]
     pub target: String,
@@ -46,4 +65,23 @@ pub struct RunArgs {
     /// How many functions to work on at a time; 0 stands for as many as there are cores
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub threads: usize,
+}
+
+impl RunArgs {
+    /// The way to PTX.
+    pub fn via(&self) -> tc::Via {
+        match self.via {
+            Some(Via::Mlir) => tc::Via::Mlir,
+            Some(Via::Cuda) | None => tc::Via::Cuda,
+        }
+    }
+
+    /// What is wrong with a way that was told.
+    pub fn stray_via(&self) -> Option<&'static str> {
+        match (self.emit, self.via) {
+            (Emit::Ptx, _) | (_, None) | (Emit::Llvm, Some(Via::Mlir)) => None,
+            (Emit::Llvm, Some(Via::Cuda)) => Some("`--via=cuda` makes no LLVM IR: `--emit=llvm` goes through MLIR"),
+            _ => Some("`--via` tells the way to PTX, and wants `--emit=ptx`"),
+        }
+    }
 }

@@ -1,6 +1,27 @@
 //! What is shown on the way.
 
+use clap::ValueEnum;
 use std::path::PathBuf;
+
+/// What is printed of a pass that changed the program.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
+pub enum ShowChanged {
+    /// What differs.
+    Diff,
+    /// The program after it.
+    Ir,
+}
+
+/// When colours are used.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
+pub enum Colour {
+    /// On a terminal.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
 
 /// What is shown on the way.
 #[derive(Clone, clap::Args, Debug)]
@@ -22,17 +43,39 @@ pub struct ShowArgs {
     #[arg(long)]
     pub print_ir_after_all: bool,
 
-    /// Print the program after each pass that changed it
-    #[arg(long)]
+    /// Print the program after each pass that changed it, as --print-changed=ir does
+    #[arg(long, conflicts_with = "print_changed")]
     pub print_ir_after_change: bool,
 
-    /// Write the program after each pass into a folder; so does the environment variable TC_DUMP_IR
+    /// Print the program as a pass that failed left it
+    #[arg(long)]
+    pub print_ir_after_failure: bool,
+
+    /// Tell of each pass what it changed, as a difference or as the program after it
+    #[arg(long, value_enum, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "diff")]
+    pub print_changed: Option<ShowChanged>,
+
+    /// When to use colours, in differences and in diagnostics
+    #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
+    pub color: Colour,
+
+    /// Write the program after each pass into a folder, with a page that shows them side by side; so does the environment
+    /// variable TC_DUMP_IR
     #[arg(long, value_name = "DIR")]
     pub dump_dir: Option<PathBuf>,
 
-    /// Tell how long each pass took
+    /// Write a page that tells all of the compilation: passes, differences, findings, kernels. It is written where the
+    /// compilation fails, too
+    #[arg(long, value_name = "OUT.html", conflicts_with_all = ["list_space", "list_space_points", "member_of"])]
+    pub report: Option<PathBuf>,
+
+    /// Tell how long each pass took, and how many ops there are
     #[arg(long)]
     pub timing: bool,
+
+    /// Write what took how long as a trace that Perfetto and chrome://tracing read
+    #[arg(long, value_name = "OUT.json", conflicts_with_all = ["list_space", "list_space_points", "member_of"])]
+    pub chrome_trace: Option<PathBuf>,
 
     /// Tell what the passes counted
     #[arg(long)]

@@ -1,0 +1,153 @@
+//! What is kept of texts while they are compiled: for the folder, the page and the trace that were asked for.
+
+use crate::args::Args;
+use serde_json::json;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use tc::Compiler;
+use tc::pass::{PassRecord, Pipeline};
+use tc::report::index::{DumpedText, write_index, write_overview};
+use tc::report::page::{Emitted, Page, Run};
+use tc::report::recorder::{Recorder, dump_folder_of_environment};
+use tc::report::recording::Recording;
+use tc::report::trace::Trace;
+use tc::support::{Diagnostics, Sources};
+use tc::target::KernelManifest;
+
+/// The folder that the program after each pass is written into.
+pub(crate) fn dump_folder(args: &Args) -> Option<PathBuf> {
+    args.show.dump_dir.clone().or_else(dump_folder_of_environment)
+}
+
+/// Writes the page beside the files of a text, where there are files.
+pub(crate) fn index(recorder: &Recorder<'_>, name: &str, command: &str) -> Diagnostics {
+    write_index(recorder, name, command)
+}
+
+/// A command line as one would type it.
+pub(crate) fn shell_words(words: &[OsString]) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:@%+".contains(c);
+    let quoted = |word: &OsString| {
+        let word = word.to_string_lossy();
+        match word.is_empty() || !word.chars().all(plain) {
+            true => format!("'{}'", word.replace('\'', "'\\''")),
+            false => word.into_owned(),
+        }
+    };
+    words.iter().map(quoted).collect::<Vec<_>>().join(" ")
+}
+
+/// What is kept of one text.
+#[derive(Default)]
+pub(crate) struct Shown {
+    /// What the text is called.
+    pub(crate) name: String,
+    /// Its folder below that of the dump, if it has one of its own.
+    pub(crate) folder: Option<String>,
+    /// The program after each pass.
+    pub(crate) recording: Recording,
+    /// What the passes did.
+    pub(crate) records: Vec<PassRecord>,
+    /// What was emitted.
+    emitted: Option<Emitted>,
+    /// All that was found, and what it points into.
+    pub(crate) found: Diagnostics,
+    pub(crate) sources: Sources,
+    /// What was done beside passes: when it began and how long it took.
+    phases: Vec<(&'static str, Instant, Duration)>,
+    /// When the passes began.
+    passes_at: Option<Instant>,
+}
+
+impl Shown {
+    /// Of the text called `name`; nothing yet.
+    pub(crate) fn of(name: String, folder: Option<String>) -> Shown {
+        Shown { name, folder, ..Shown::default() }
+    }
+
+    /// Does `work`, and keeps how long it took.
+    pub(crate) fn phase<T>(&mut self, name: &'static str, work: impl FnOnce() -> T) -> T {
+        let start = Instant::now();
+        let done = work();
+        self.phases.push((name, start, start.elapsed()));
+        done
+    }
+
+    /// Passes are about to run.
+    pub(crate) fn passes_begin(&mut self) {
+        self.passes_at = Some(Instant::now());
+    }
+
+    /// Passes have run.
+    pub(crate) fn passes_ended(&mut self, records: &[PassRecord], recorder: Option<Recorder<'_>>) {
+        self.records = records.to_vec();
+        self.recording = recorder.map_or_else(Recording::default, Recorder::into_recording);
+    }
+
+    /// Something was emitted.
+    pub(crate) fn emitted(&mut self, language: &'static str, text: &str, manifests: Vec<KernelManifest>) {
+        self.emitted = Some(Emitted { language, text: text.to_string(), manifests, registers: Vec::new() });
+    }
+}
+
+/// Writes what was asked for about all texts. The error says what could not be written.
+pub(crate) fn finish(
+    args: &Args,
+    command: &str,
+    (compiler, pipeline): (&Compiler, &Pipeline),
+    begin: Instant,
+    shown: Vec<Shown>,
+) -> Result<Diagnostics, String> {
+    let mut found = Diagnostics::new();
+    let write = |path: &PathBuf, text: &str| {
+        tc_cli::write_whole(path, text).map_err(|error| format!("cannot write `{}`: {error}", path.display()))
+    };
+    if let Some(folder) = dump_folder(args).filter(|_| shown.iter().any(|one| one.folder.is_some())) {
+        let text = |one: &Shown| {
+            let folder = one.folder.clone()?;
+            Some(DumpedText { name: one.name.clone(), folder, good: !one.found.has_errors() })
+        };
+        let texts: Vec<DumpedText> = shown.iter().filter_map(text).collect();
+        found.append(write_overview(&folder, &format!("{} texts", texts.len()), command, &texts));
+    }
+    if let Some(path) = &args.show.chrome_trace {
+        write(path, &format!("{}\n", trace(&shown, begin)))?;
+    }
+    if let Some(path) = &args.show.report {
+        let planned: Vec<_> = pipeline.passes.iter().map(|planned| (planned.info.name, planned.info.anchor)).collect();
+        let run = |one: Shown| Run {
+            name: one.name,
+            recording: one.recording,
+            records: one.records,
+            planned: planned.clone(),
+            diagnostics: one.found,
+            sources: one.sources,
+            emitted: one.emitted,
+        };
+        let page = Page {
+            command: command.to_string(),
+            version: env!("CARGO_PKG_VERSION").to_string(),
+            target: compiler.target,
+            pipeline: pipeline.to_string(),
+            runs: shown.into_iter().map(run).collect(),
+        };
+        write(path, &page.html())?;
+    }
+    Ok(found)
+}
+
+/// When what was done, counted from `begin`; a track for each text.
+fn trace(shown: &[Shown], begin: Instant) -> serde_json::Value {
+    let mut trace = Trace::new("tc-opt");
+    for (track, one) in (1..).zip(shown) {
+        trace.track(track, &one.name);
+        for &(name, start, time) in &one.phases {
+            trace.event(track, "tool", name, (start.saturating_duration_since(begin), time), json!({}));
+        }
+        if let Some(start) = one.passes_at {
+            trace.run(track, start.saturating_duration_since(begin), &one.records);
+        }
+    }
+    trace.json()
+}
