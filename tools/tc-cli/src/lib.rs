@@ -3,6 +3,7 @@
 //!
 //! A tool is a function from a command line and an [`Io`] to an exit status, so that a test can call it in process.
 
+mod about;
 mod load;
 mod out;
 mod session;
@@ -11,6 +12,7 @@ mod status;
 mod tell;
 mod whole;
 
+pub use about::{AboutArgs, Shell, complete};
 pub use load::{file_name, load};
 pub use out::Out;
 pub use session::{Io, Session};

@@ -1,6 +1,6 @@
 //! From the command line to the exit status.
 
-use crate::{BUG, CALL, FINE, Io, Session};
+use crate::{AboutArgs, BUG, CALL, FINE, Io, Session};
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::process::ExitCode;
@@ -15,6 +15,14 @@ pub trait CommandLine: clap::Parser + Send + Sync {
 
     /// Are findings told as JSON?
     fn json(&self) -> bool;
+
+    /// What the tool is asked about itself.
+    fn about(&self) -> &AboutArgs;
+
+    /// Adds the names to the command line that may stand in the place of values, for shells to complete.
+    fn with_names(command: clap::Command) -> clap::Command {
+        command
+    }
 
     /// Are the streams coloured, whatever they are? `None` leaves it to what they are.
     fn colour(&self) -> Option<bool> {
@@ -48,6 +56,10 @@ pub fn run<A: CommandLine>(
     if let Some(colour) = parsed.colour() {
         session.tell.colour = colour;
         session.colour_out = colour;
+    }
+    if let Some(text) = parsed.about().answer(A::command(), A::with_names) {
+        session.print(&text);
+        return session.end(FINE);
     }
     on_big_stack(A::NAME, move || session.end(tool(&parsed, &session)))
 }

@@ -1,12 +1,12 @@
 //! The modes of the tool, and its inputs.
 
 use crate::args::{Args, ShowChanged};
-use crate::job::{Done, Job, Plan};
 use crate::expect::Seen;
 use crate::hand_over::{self, Results};
 use crate::inputs::{self, Input, Part};
+use crate::job::{Done, Job, Plan};
 use crate::sink::{Sink, Written};
-use crate::{CALL, FINE, debug, help, parallel, show, update};
+use crate::{CALL, FINE, debug, help, help_json, parallel, show, update};
 use std::ops::Range;
 use std::time::Instant;
 use tc::Compiler;
@@ -68,12 +68,14 @@ impl Tool<'_, '_> {
         let (args, session, begin) = (self.args, self.session, Instant::now());
         let compiler = self.compiler()?;
         if args.answer.list_passes {
-            session.print(&help::list(&compiler.passes));
+            let json = || format!("{:#}\n", help_json::list(&compiler.passes));
+            session.print(&if args.show.json { json() } else { help::list(&compiler.passes) });
             return Ok(FINE);
         }
         if let Some(name) = &args.answer.help_pass {
             let page = help::page(&compiler.passes, name).map_err(|message| session.refuse(&message))?;
-            session.print(&page);
+            let json = help_json::page(&compiler.passes, name).filter(|_| args.show.json);
+            session.print(&json.map_or(page, |json| format!("{json:#}\n")));
             return Ok(FINE);
         }
         if let Some(wrong) = args.run.stray_via() {
@@ -83,7 +85,8 @@ impl Tool<'_, '_> {
         let mut sources = Sources::new();
         let pipeline = self.pipeline(&compiler, &mut sources)?;
         if args.answer.dump_pass_pipeline {
-            session.print(&format!("{pipeline}\n"));
+            let json = || format!("{:#}\n", help_json::expanded(&pipeline));
+            session.print(&if args.show.json { json() } else { format!("{pipeline}\n") });
             return Ok(FINE);
         }
         hand_over::check(args).map_err(|wrong| session.refuse(wrong))?;
@@ -104,11 +107,20 @@ impl Tool<'_, '_> {
         let temporary = session.temporary.as_deref();
         let command = show::shell_words(&session.command);
         let tell = session.tell;
-        let plan =
-            Plan { args, compiler: &compiler, pipeline: &pipeline, points: &points, sources: &sources, command, temporary, tell };
+        let plan = Plan {
+            args,
+            compiler: &compiler,
+            pipeline: &pipeline,
+            points: &points,
+            sources: &sources,
+            command,
+            temporary,
+            tell,
+        };
         if args.input.update {
             let run = |name: &str, text: &str, parts: &[_]| self.findings(&plan, name, text, parts);
-            let each = |input: &Input| update::update(session, args, input, &|text, parts| run(&input.name, text, parts));
+            let each =
+                |input: &Input| update::update(session, args, input, &|text, parts| run(&input.name, text, parts));
             return Ok(inputs.iter().map(each).max().unwrap_or(FINE).max(unread));
         }
         let parts = inputs::parts(&inputs, args);
@@ -132,7 +144,13 @@ impl Tool<'_, '_> {
     }
 
     /// What is found in the parts of a text, for `--update`.
-    fn findings(&self, plan: &Plan<'_>, name: &str, text: &str, parts: &[(u32, Range<usize>)]) -> Result<Vec<Vec<Seen>>, u8> {
+    fn findings(
+        &self,
+        plan: &Plan<'_>,
+        name: &str,
+        text: &str,
+        parts: &[(u32, Range<usize>)],
+    ) -> Result<Vec<Vec<Seen>>, u8> {
         let part = |(first_line, range): &(u32, Range<usize>)| Part {
             input: 0,
             name,

@@ -38,7 +38,9 @@ pub(crate) fn check(args: &Args) -> Result<(), &'static str> {
         return Err("`--in-place` writes programs back: it wants `--emit=tir`");
     }
     if show.generic || show.locations || show.explain_bounds.is_some() {
-        return Err("`--in-place` writes programs as they are read: not with `--generic`, `--locations` or `--explain-bounds`");
+        return Err(
+            "`--in-place` writes programs as they are read: not with `--generic`, `--locations` or `--explain-bounds`",
+        );
     }
     Ok(())
 }

@@ -13,6 +13,7 @@ mod expect;
 mod explain;
 mod hand_over;
 mod help;
+mod help_json;
 mod inputs;
 mod job;
 mod parallel;

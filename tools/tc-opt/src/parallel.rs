@@ -19,12 +19,7 @@ pub(crate) fn shares(n: usize, threads: usize) -> (usize, usize) {
 }
 
 /// Does `work` for `0..n`, with so many workers, and hands each result to `done`, in order and as soon as it may.
-pub(crate) fn in_order<T: Send>(
-    n: usize,
-    workers: usize,
-    work: impl Fn(usize) -> T + Sync,
-    mut done: impl FnMut(T),
-) {
+pub(crate) fn in_order<T: Send>(n: usize, workers: usize, work: impl Fn(usize) -> T + Sync, mut done: impl FnMut(T)) {
     let next = AtomicUsize::new(0);
     let run = |send: mpsc::Sender<(usize, T)>| {
         loop {

@@ -1,10 +1,11 @@
 //! The command line.
 
 use clap::{Parser, ValueEnum};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::str::FromStr;
 use tc::sim::Limits;
+use tc_cli::AboutArgs;
 
 /// Where things run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -82,8 +83,8 @@ fn symbol(text: &str) -> Result<String, String> {
 #[command(after_help = "Exit status: 0 fine, 1 the input is at fault, 2 the call is at fault, 3 a bug of tc.")]
 pub struct Args {
     /// The file to read; `-` is the standard input
-    #[arg(value_name = "FILE")]
-    pub file: OsString,
+    #[arg(value_name = "FILE", required_unless_present_any = ["completion", "man_page"])]
+    pub file: Option<OsString>,
 
     /// The operator or program to run; without it, all of the file
     #[arg(long, value_name = "@NAME", value_parser = symbol)]
@@ -149,6 +150,10 @@ pub struct Args {
     /// Where inputs that are not given, and samples, come from
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
+
+    /// What every tool is asked.
+    #[command(flatten)]
+    pub about: AboutArgs,
 }
 
 /// Steps that a check may take: it samples blocks and cells well before, so that only a single long thread gets there.
@@ -160,6 +165,15 @@ impl tc_cli::CommandLine for Args {
     fn json(&self) -> bool {
         self.json
     }
+
+    fn about(&self) -> &AboutArgs {
+        &self.about
+    }
+
+    fn with_names(command: clap::Command) -> clap::Command {
+        let targets: Vec<&str> = tc::target::Target::all().iter().map(|target| target.name).collect();
+        tc_cli::complete(tc_cli::complete(command, &["target"], &targets), &["device"], &["sim", "cuda"])
+    }
 }
 
 impl Args {
@@ -169,9 +183,14 @@ impl Args {
         Limits { steps: self.step_limit.unwrap_or(steps), memory: self.memory_limit, ..Limits::default() }
     }
 
+    /// The file to read.
+    pub fn file(&self) -> &OsStr {
+        self.file.as_deref().unwrap_or_default()
+    }
+
     /// What the file is called in messages.
     pub fn file_name(&self) -> String {
-        tc_cli::file_name(&self.file)
+        tc_cli::file_name(self.file())
     }
 }
 

@@ -40,7 +40,7 @@ impl Tool<'_, '_> {
         }
         compiler.symbolic = args.symbolic;
         compiler.via = self.via()?;
-        let text = self.session.load(&args.file)?;
+        let text = self.session.load(args.file())?;
         let parsed = compiler.parse(&args.file_name(), &text).map_err(|failure| self.failure(&failure))?;
         let module = parsed.module;
         self.session.tell(&parsed.warnings, &module.sources);

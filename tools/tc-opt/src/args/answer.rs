@@ -1,5 +1,7 @@
 //! Questions about the tool.
 
+use tc_cli::AboutArgs;
+
 /// Questions about the tool.
 #[derive(Clone, clap::Args, Debug)]
 #[command(next_help_heading = "Asking")]
@@ -15,4 +17,8 @@ pub struct AnswerArgs {
     /// Print the pipeline with named pipelines and files expanded, and run nothing
     #[arg(long, requires = "pass_pipeline")]
     pub dump_pass_pipeline: bool,
+
+    /// What every tool is asked.
+    #[command(flatten)]
+    pub about: AboutArgs,
 }

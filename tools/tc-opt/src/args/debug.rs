@@ -21,7 +21,7 @@ pub struct DebugArgs {
 
     /// Run what the head of FILE, a reproducer, says: its pipeline, target, checks and emitter
     #[arg(long, conflicts_with_all = OTHER_MODES)]
-    #[arg(conflicts_with_all = ["pass_pipeline", "target", "emit", "verify_each", "allow_unknown_ops"])]
+    #[arg(conflicts_with_all = ["pass_pipeline", "target", "emit", "via", "verify_each", "allow_unknown_ops"])]
     pub run_reproducer: bool,
 
     /// Make FILE small while `sh -c COMMAND` ends with status 0, the path of a candidate in the place of `{}` or at the

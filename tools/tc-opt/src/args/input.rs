@@ -19,7 +19,7 @@ pub enum InPlace {
 pub struct InputArgs {
     /// The files to read; `-` is the standard input. Their outputs follow each other, with `// -----` between them
     #[arg(value_name = "FILE")]
-    #[arg(required_unless_present_any = ["list_passes", "help_pass", "dump_pass_pipeline"])]
+    #[arg(required_unless_present_any = ["list_passes", "help_pass", "dump_pass_pipeline", "completion", "man_page"])]
     pub files: Vec<OsString>,
 
     /// The file to write; it is only touched if all went well

@@ -15,6 +15,7 @@ pub use show::{Colour, ShowArgs, ShowChanged};
 pub use space::SpaceArgs;
 
 use clap::Parser;
+use tc_cli::AboutArgs;
 
 /// Reads tensor programs as text, runs passes over them and writes them as text.
 #[derive(Clone, Parser, Debug)]
@@ -46,6 +47,20 @@ impl tc_cli::CommandLine for Args {
 
     fn json(&self) -> bool {
         self.show.json
+    }
+
+    fn about(&self) -> &AboutArgs {
+        &self.answer.about
+    }
+
+    fn with_names(command: clap::Command) -> clap::Command {
+        let compiler = tc::Compiler::new();
+        let passes: Vec<&str> = compiler.passes.passes().iter().map(|info| info.name).collect();
+        let all: Vec<&str> = compiler.passes.names().collect();
+        let targets: Vec<&str> = tc::target::Target::all().iter().map(|target| target.name).collect();
+        let command = tc_cli::complete(command, &["print_ir_before", "print_ir_after", "remarks"], &passes);
+        let command = tc_cli::complete(command, &["help_pass", "pass_pipeline"], &all);
+        tc_cli::complete(command, &["target"], &targets)
     }
 
     fn colour(&self) -> Option<bool> {

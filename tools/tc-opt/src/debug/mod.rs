@@ -5,7 +5,7 @@ pub(crate) mod reduce;
 pub(crate) mod reproduce;
 mod work_dir;
 
-use crate::args::{Args, Emit, VerifyEach};
+use crate::args::{Args, Emit, VerifyEach, Via};
 use bisect::Bisection;
 use clap::ValueEnum;
 use tc::Compiler;
@@ -37,6 +37,10 @@ pub(crate) fn recorded(args: &Args, name: &str, text: &str, session: &Session<'_
     if let Some(emit) = found.emit {
         let unknown = |_| session.refuse(&format!("the reproducer emits `{emit}`, which this tool does not"));
         args.run.emit = Emit::from_str(&emit, false).map_err(unknown)?;
+    }
+    if let Some(via) = found.via {
+        let unknown = |_| session.refuse(&format!("the reproducer goes via `{via}`, which this tool does not"));
+        args.run.via = Some(Via::from_str(&via, false).map_err(unknown)?);
     }
     Ok(args)
 }
@@ -74,6 +78,7 @@ pub(crate) fn mode(
 fn attempt(args: &Args, compiler: &Compiler, text: &str) -> Reproducer {
     let pipeline = args.run.pass_pipeline.clone().unwrap_or_else(|| "module()".to_string());
     let emit = (args.run.emit != Emit::Tir).then(|| args.run.emit.to_possible_value()).flatten();
+    let via = args.run.via.and_then(|via| via.to_possible_value());
     // The head of a reproducer that is run in another way is not the program's.
     let headless = Reproducer::is_one(text).then(|| Reproducer::parse("", text).ok()).flatten();
     let program = headless.map_or_else(|| text.to_string(), |found| found.program);
@@ -84,6 +89,7 @@ fn attempt(args: &Args, compiler: &Compiler, text: &str) -> Reproducer {
             VerifyEach::Semantics => Verify::Semantics,
         },
         emit: emit.map(|emit| emit.get_name().to_string()),
+        via: via.map(|via| via.get_name().to_string()),
         allow_unknown_ops: args.input.allow_unknown_ops,
         ..compiler.attempt(&program, &pipeline)
     }

@@ -174,4 +174,3 @@ fn summary(reduced: &Reduced, json: bool, by_failure: bool) -> String {
     let runs = if by_failure { "runs" } else { "runs of the command" };
     format!("reduced {}: {asked} {runs} in {:.1} s\n", parts.join(", "), time.as_secs_f64())
 }
-

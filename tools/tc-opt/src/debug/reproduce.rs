@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use tc::Compiler;
 use tc::debug::{Signature, Stage};
 use tc::pass::Pipeline;
-use tc::support::{Diagnostic, Diagnostics, Location};
+use tc::support::{Diagnostic, Diagnostics, Fault, Location};
 
 /// The variable that names the folder for reproducers that nobody named; an empty one says that none are wanted.
 const FOLDER: &str = "TC_REPRODUCER_DIR";
@@ -43,6 +43,10 @@ impl Failed<'_> {
             _ => None,
         };
         let Some(fails) = Signature::of(found, pass) else { return };
+        // An emitter that this build lacks is nothing that a program reproduces.
+        if self.stage == Stage::Emit && fails.fault == Fault::PassAssumption && !is_asked {
+            return;
+        }
         let mut run = attempt(self.args, self.compiler, self.text);
         run.pipeline = self.pipeline.to_string();
         let Some(reproducer) = self.compiler.narrowed_at(&run, self.stage, fails.clone()) else {

@@ -25,9 +25,8 @@ use tc::support::{Diagnostic, Diagnostics, FileId, Pos, Severity, Sources, Span}
 pub(crate) fn compare(found: &Diagnostics, sources: &Sources, file: FileId) -> Diagnostics {
     let start = sources.file(file).start();
     let first_line = sources.line_col(start).map_or(1, |(_, at)| at.line);
-    let span = |range: &std::ops::Range<usize>| {
-        Span::new(Pos(start.0 + range.start as u32), Pos(start.0 + range.end as u32))
-    };
+    let span =
+        |range: &std::ops::Range<usize>| Span::new(Pos(start.0 + range.start as u32), Pos(start.0 + range.end as u32));
     let (directives, malformed) = directive::read(&sources.file(file).text, first_line);
     let mut wrong: Diagnostics =
         malformed.iter().map(|bad| Diagnostic::error("bad-directive", span(&bad.range), bad.why.clone())).collect();
@@ -117,7 +116,8 @@ mod tests {
 
     #[test]
     fn neighbours_are_named_above_and_below() {
-        let text = "x\n// expected-error@above {{one}}\n// expected-error@below {{two}}\n// expected-note@above {{n}}\ny\n";
+        let text =
+            "x\n// expected-error@above {{one}}\n// expected-error@below {{two}}\n// expected-note@above {{n}}\ny\n";
         let y = text.find("y\n").expect("there") as u32;
         let found = move |start| {
             vec![Diagnostic::error("e", at(start, 0), "one").note("n"), Diagnostic::error("e", at(start, y), "two")]

@@ -23,12 +23,7 @@ pub(crate) fn seen(found: &Diagnostics, sources: &Sources, file: FileId) -> Vec<
         let kind = Kind::Finding(diagnostic.severity);
         list.push(Seen { kind, line, message: diagnostic.message.clone(), nth });
         for Label { location, text } in &diagnostic.labels {
-            list.push(Seen {
-                kind: Kind::Note,
-                line: line_of(location, sources, file),
-                message: text.clone(),
-                nth,
-            });
+            list.push(Seen { kind: Kind::Note, line: line_of(location, sources, file), message: text.clone(), nth });
         }
         for note in diagnostic.notes.iter().chain(&diagnostic.help) {
             list.push(Seen { kind: Kind::Note, line, message: note.clone(), nth });

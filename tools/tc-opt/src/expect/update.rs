@@ -157,7 +157,10 @@ impl<'t> Sheet<'t> {
         let mut before: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         for &line in self.new.keys() {
             let mut at = line.clamp(1, n_lines + 1);
-            while at > 1 && is_comment(self.line(at - 1)) && (kept_on.contains_key(&(at - 1)) || gone.contains(&(at - 1))) {
+            while at > 1
+                && is_comment(self.line(at - 1))
+                && (kept_on.contains_key(&(at - 1)) || gone.contains(&(at - 1)))
+            {
                 at -= 1;
             }
             before.entry(at).or_default().push(line);
