@@ -198,7 +198,13 @@ impl Run<'_> {
         };
         if self.pool.is_none() && threads > 1 && funcs.len() > 1 {
             // Without threads to be had the functions run one after another, to the same effect.
-            self.pool = rayon::ThreadPoolBuilder::new().num_threads(threads).stack_size(STACK).build().ok();
+            self.pool = rayon::ThreadPoolBuilder::new()
+                .num_threads(threads)
+                .stack_size(STACK)
+                // The name by which a host's panic hook knows threads of the compiler (`tc::guard`).
+                .thread_name(|_| "tc".to_string())
+                .build()
+                .ok();
         }
         let outcomes: Vec<Outcome> = match &self.pool {
             Some(pool) if funcs.len() > 1 => {
