@@ -4,15 +4,12 @@
 //! - [`options`](mod@options): typed options; an unknown key or a bad value is an error with its place in the pipeline string.
 //! - [`table`]: the passes and named pipelines that a run knows.
 //! - [`pipeline`]: the text of pipelines.
-//! - [`manager`]: runs a pipeline, with all checks around each pass; [`report`]: its record as tables;
-//!   [`instruments`]: the program between passes.
+//! - [`manager`]: runs a pipeline, with all checks around each pass, keeps its record, and lets instruments look on.
 
-pub mod instruments;
 pub mod manager;
 pub mod options;
 pub mod pass;
 pub mod pipeline;
-pub mod report;
 pub mod table;
 
 pub use manager::{Instrument, Manager, OpCounts, PassAt, PassRecord, Report, RunOptions};

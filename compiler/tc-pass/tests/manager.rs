@@ -5,9 +5,8 @@ mod common;
 use common::{module, table};
 use tc_ir::Module;
 use tc_ir::walk::n_ops;
-use tc_pass::instruments::{DumpDir, PrintIr, PrintPoints, Select};
 use tc_pass::{Instrument, Manager, PassAt, PassRecord, Report, RunOptions, parse_pipeline};
-use tc_support::{Diagnostics, Fault, Sources, render};
+use tc_support::{Diagnostic, Diagnostics, Fault, Location, Sources, render};
 
 fn run(text: &str, symbols: &[&str], threads: usize) -> (Report, Module) {
     let table = table();
@@ -112,10 +111,14 @@ impl Instrument for Watch<'_> {
         self.0.push(format!("after {} {} {}", at.name, module.items.len(), record.changed));
         Diagnostics::new()
     }
+
+    fn pass_failed(&mut self, at: &PassAt<'_>, module: &Module, found: &Diagnostics) {
+        self.0.push(format!("failed {} {} {}", at.name, module.items.len(), found.len()));
+    }
 }
 
 #[test]
-fn instruments_see_every_pass_that_did_not_fail() {
+fn instruments_see_every_pass() {
     let table = table();
     let mut module = module(&["bad"]);
     let pipeline = parse_pipeline("touch{never},over,refuse", &table, &module.registry, &mut module.sources);
@@ -126,46 +129,46 @@ fn instruments_see_every_pass_that_did_not_fail() {
     drop(manager);
     let want =
         ["before 1/3 touch 1", "after touch 1 false", "before 2/3 over 1", "after over 2 true", "before 3/3 refuse 2"];
-    assert_eq!(seen, want);
+    assert_eq!(seen[..5], want);
+    assert_eq!(seen[5..], ["failed refuse 2 1"]);
 }
 
-fn watched<'i>(text: &str, instrument: impl Instrument + 'i) -> Report {
+/// Finds fault with every program.
+struct Strict;
+
+impl Instrument for Strict {
+    fn after_pass(&mut self, _: &PassAt<'_>, _: &Module, _: &PassRecord) -> Diagnostics {
+        Diagnostic::bug("strict", Location::None, "no program is good enough").into()
+    }
+}
+
+#[test]
+fn an_instrument_that_finds_fault_ends_the_run() {
     let table = table();
     let mut module = module(&["a"]);
-    let pipeline = parse_pipeline(text, &table, &module.registry, &mut module.sources);
+    let pipeline = parse_pipeline("touch,over", &table, &module.registry, &mut module.sources);
+    let mut seen = Vec::new();
     let mut manager = Manager::new(&table, RunOptions::default());
-    manager.instrument(instrument).run(&pipeline.map_err(|_| "right").expect("right"), &mut module)
+    manager.instrument(Strict).instrument(Watch(&mut seen));
+    let report = manager.run(&pipeline.map_err(|_| "right").expect("right"), &mut module);
+    drop(manager);
+    assert_eq!((report.failed, report.records.len()), (Some(0), 1));
+    assert_eq!(seen, ["before 1/2 touch 1", "failed touch 1 1"]);
+    assert!(shown(&report, &module).contains("note: while running pass 1 of 2, `touch`"));
 }
 
 #[test]
-fn programs_are_printed_where_asked() {
-    let printed = |points: PrintPoints| {
-        let mut text = String::new();
-        let print = Box::new(|module: &Module| format!("{} items\n", module.items.len()));
-        watched("touch{never},over", PrintIr::new(points, print, |piece| text.push_str(piece)));
-        text
-    };
-    let points = PrintPoints::default;
-    assert_eq!(printed(points()), "");
-    let named = |name: &str| Select::Named(vec![name.to_string()]);
-    let text = printed(PrintPoints { before: named("over"), after: named("over"), ..points() });
-    assert_eq!(text, "// before `over` (2 of 2)\n1 items\n// after `over` (2 of 2)\n2 items\n");
-    let text = printed(PrintPoints { after_change: true, ..points() });
-    assert_eq!(text, "// after `over` (2 of 2)\n2 items\n");
-    assert_eq!(printed(PrintPoints { after: Select::All, ..points() }).matches("// after").count(), 2);
-}
-
-#[test]
-fn programs_are_dumped_into_a_folder() {
-    let folder = std::env::temp_dir().join(format!("tc-pass-dump-{}", std::process::id()));
-    let mut dump = DumpDir::new(&folder, Box::new(|module| format!("{} items", module.items.len()))).expect("writable");
-    assert!(dump.parsed(&module(&["a"])).is_empty());
-    assert!(watched("touch,over", dump).is_ok());
-    let read = |name: &str| std::fs::read_to_string(folder.join(name)).expect("written");
-    assert_eq!([read("00-parse.tir"), read("01-touch.tir"), read("02-over.tir")], ["1 items", "1 items", "2 items"]);
-    let dump = DumpDir::new(&folder, Box::new(|_| String::new())).expect("writable");
-    std::fs::remove_dir_all(&folder).expect("ours");
-    let report = watched("touch,over", dump);
-    assert!(report.is_ok());
-    assert_eq!(report.diagnostics.iter().filter(|found| found.code == "dump").count(), 1);
+fn records_count_ops_and_time_where_asked() {
+    let table = table();
+    let mut module = module(&["a", "b"]);
+    let pipeline = parse_pipeline("touch{times=2},over", &table, &module.registry, &mut module.sources);
+    let options = RunOptions { count_ops: true, ..RunOptions::default() };
+    let report = Manager::new(&table, options).run(&pipeline.map_err(|_| "right").expect("right"), &mut module);
+    let counts: Vec<_> = report.records.iter().map(|record| record.ops.map(|ops| (ops.before, ops.after))).collect();
+    let first = module.items[0].n_op_ids();
+    assert_eq!(counts, [Some((0, 2 * first)), Some((2 * first, 2 * first))]);
+    let ends = report.records.windows(2).map(|pair| (pair[0].start + pair[0].time, pair[1].start));
+    assert!(ends.into_iter().all(|(end, start)| end <= start));
+    let (report, _) = run("touch", &["a"], 1);
+    assert_eq!(report.records[0].ops, None);
 }

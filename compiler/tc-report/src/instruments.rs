@@ -115,9 +115,11 @@ fn what_changed(old: &[&str], new: &[&str], parts: &[diff::Part], record: &PassR
     }
     let comma = if out.is_empty() { "" } else { ", " };
     let _ = write!(out, "{comma}+{added} -{removed} lines");
-    if let Some(ops) = record.ops {
-        let _ = write!(out, ", {} -> {} ops", ops.before, ops.after);
-    }
+    let _ = match record.ops {
+        Some(ops) if ops.before == ops.after => write!(out, ", {} ops", ops.after),
+        Some(ops) => write!(out, ", {} -> {} ops", ops.before, ops.after),
+        None => Ok(()),
+    };
     out
 }
 

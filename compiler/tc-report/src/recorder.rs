@@ -53,6 +53,11 @@ impl<'p> Recorder<'p> {
         &self.recording
     }
 
+    /// What was kept, to be kept longer.
+    pub fn into_recording(self) -> Recording {
+        self.recording
+    }
+
     /// The folder that is written into.
     pub fn folder(&self) -> Option<&Path> {
         self.folder.as_deref().filter(|_| !self.broken)

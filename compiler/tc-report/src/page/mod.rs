@@ -116,8 +116,11 @@ impl Page {
         kernels::write(html, run.emitted.as_ref(), &self.target);
         if let Some(emitted) = &run.emitted {
             html.raw("<section><h2>").text(emitted.language).raw("</h2>\n<details open><summary>");
-            html.text(emitted.text.lines().count())
-                .raw(" lines</summary>\n<pre class=\"code wide\" data-language=cuda>");
+            html.text(emitted.text.lines().count()).raw(" lines</summary>\n");
+            html.raw(match emitted.language {
+                "CUDA C++" => "<pre class=\"code wide\" data-language=cuda>",
+                _ => "<pre class=\"code wide\">",
+            });
             html.text(&emitted.text).raw("</pre></details></section>\n");
         }
         html.raw("</article>\n");
