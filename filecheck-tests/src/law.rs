@@ -6,6 +6,7 @@
 //! - A pass that says that it changed nothing changed nothing.
 //! - No pass changes what a program computes, as far as the simulator can tell.
 //! - One, two and eight threads give the same program, the same findings and the same CUDA text.
+//! - What fails fails again from its reproducer (`reproduces`).
 
 use crate::Outcome;
 use crate::exec::Case;
@@ -36,6 +37,7 @@ pub fn check(case: &Case) -> Outcome {
         };
         for text in &texts {
             one_text(&reader, text, args.run.pass_pipeline.as_deref())?;
+            crate::reproduces::check(&compiler, &args, text)?;
         }
     }
     Ok(())

@@ -62,6 +62,11 @@ pub struct Reproducer {
     pub allow_unknown_ops: bool,
     /// How it failed.
     pub fails: Option<Signature>,
+    /// What places in the program call its file. It is no part of the text.
+    pub name: String,
+    /// The number of the first line of the program, where it is a part of a file; 0 is as good as 1. It is no part of
+    /// the text either.
+    pub first_line: u32,
     /// The program.
     pub program: String,
 }
@@ -115,7 +120,7 @@ impl Reproducer {
             Some(Pos(start)) => Location::Span(Span::new(Pos(start + at as u32), Pos(start + (at + len) as u32))),
             None => Location::None,
         };
-        let mut found = Reproducer::default();
+        let mut found = Reproducer { name: name.to_string(), ..Reproducer::default() };
         let (mut n_lines, mut end, mut has_pipeline) = (0, 0, false);
         for (at, line) in head(text) {
             let Some(entry) = line.strip_prefix(MARK) else { continue };
@@ -242,6 +247,8 @@ mod tests {
             via: None,
             allow_unknown_ops: true,
             fails: Signature::parse("bug x in cse: it says\nno"),
+            name: "r.tir".into(),
+            first_line: 0,
             program: "tir 1\n\n// a comment\ntir.func @f() {\n}\n".into(),
         }
     }

@@ -25,15 +25,16 @@
 
 use crate::compiler::Compiler;
 use crate::guard;
+use crate::native::Via;
 use crate::semantics::SemanticsCheck;
 use std::sync::mpsc;
 use std::time::Duration;
 use tc_debug::reduce::{NotReduced, Progress};
 use tc_ir::Module;
-use tc_pass::{Manager, parse_pipeline};
+use tc_pass::{Manager, Pipeline, parse_pipeline};
 use tc_sim::CheckOptions;
 use tc_support::{Diagnostic, Diagnostics, Location, Sources};
-use tc_syntax::{ParseOptions, parse_module};
+use tc_syntax::{ParseOptions, parse_file};
 use tc_target::Target;
 
 pub use tc_debug::{Asked, Bisected, Command, Reduced, Reproducer, Signature, Verify};
@@ -96,6 +97,7 @@ impl Compiler {
             target: self.target.to_string(),
             verify: Verify::Structure,
             program: text.to_string(),
+            name: "program.tir".to_string(),
             ..Reproducer::default()
         }
     }
@@ -104,12 +106,9 @@ impl Compiler {
     pub fn rerun(&self, run: &Reproducer) -> Rerun {
         let ran = guard::guarded("running a reproducer", &Sources::new(), || Ok(self.ran(run)));
         match ran {
-            Ok(Ran { module, found, failed, pass }) => Rerun {
-                signature: Signature::of(&found, pass),
-                diagnostics: found,
-                sources: module.sources,
-                failed,
-            },
+            Ok(Ran { module, found, failed, pass }) => {
+                Rerun { signature: Signature::of(&found, pass), diagnostics: found, sources: module.sources, failed }
+            }
             Err(failure) => Rerun {
                 signature: Signature::of(&failure.diagnostics, None),
                 diagnostics: failure.diagnostics,
@@ -131,9 +130,8 @@ impl Compiler {
     /// The reproducer of `run`, which fails at `stage` as `fails` says. None if the passes before fail now.
     pub fn narrowed_at(&self, run: &Reproducer, stage: Stage, fails: Signature) -> Option<Reproducer> {
         let compiler = self.with_target(run).ok()?;
-        let (mut module, found) = read(&compiler, run);
-        let mut sources = Sources::new();
-        let pipeline = parse_pipeline(&run.pipeline, &compiler.passes, &compiler.registry, &mut sources).ok()?;
+        let Start { mut module, pipeline, found } = read(&compiler, run);
+        let pipeline = pipeline.ok()?;
         let n = match stage {
             Stage::Start => return None,
             Stage::Pass(idx) => idx,
@@ -142,9 +140,15 @@ impl Compiler {
         if found.has_errors() {
             return None;
         }
-        let before =
-            replay::text_before(&compiler.passes, compiler.run_options(), &pipeline, n, &mut module).ok()?;
-        Some(Reproducer { pipeline: before.pipeline, program: before.program, fails: Some(fails), ..run.clone() })
+        let before = replay::text_before(&compiler.passes, compiler.run_options(), &pipeline, n, &mut module).ok()?;
+        Some(Reproducer {
+            pipeline: before.pipeline,
+            program: before.program,
+            fails: Some(fails),
+            name: "reproducer.tir".to_string(),
+            first_line: 0,
+            ..run.clone()
+        })
     }
 
     /// Does `run` fail as `want` says, on a smaller program perhaps? A run that takes longer than `limit` does not; its
@@ -208,16 +212,16 @@ impl Compiler {
     }
 
     fn ran(&self, run: &Reproducer) -> Ran {
-        let stopped = |module: Module, found: Diagnostics| Ran { module, found, failed: Some(Stage::Start), pass: None };
+        let stopped =
+            |module: Module, found: Diagnostics| Ran { module, found, failed: Some(Stage::Start), pass: None };
         let compiler = match self.with_target(run) {
             Ok(compiler) => compiler,
             Err(wrong) => return stopped(Module::new(self.registry.clone()), wrong.into()),
         };
-        let (mut module, mut found) = read(&compiler, run);
+        let Start { mut module, pipeline, mut found } = read(&compiler, run);
         if found.has_errors() {
             return stopped(module, found);
         }
-        let pipeline = parse_pipeline(&run.pipeline, &compiler.passes, &compiler.registry, &mut module.sources);
         let pipeline = match pipeline {
             Ok(pipeline) => pipeline,
             Err(wrong) => return stopped(module, wrong),
@@ -243,22 +247,41 @@ impl Compiler {
 
     /// What emitting has to say, and at which stage it says so.
     fn emitted(&self, module: &Module, run: &Reproducer) -> (Stage, Diagnostics) {
-        match run.emit.as_deref() {
-            None | Some("tir") => (Stage::Emit, Diagnostics::new()),
-            Some("cuda") => match self.emit_cuda(module) {
-                Ok(_) => (Stage::Emit, Diagnostics::new()),
-                Err(failure) => (Stage::Emit, failure.diagnostics),
-            },
+        let via = match run.via.as_deref() {
+            Some("mlir") => Via::Mlir,
+            _ => Via::Cuda,
+        };
+        let emitted = match run.emit.as_deref() {
+            None | Some("tir") => Ok(()),
+            Some("cuda") => self.emit_cuda(module).map(drop),
+            Some("mlir") => self.emit_mlir(module, &tc_mlir::EmitOptions::default()).map(drop),
+            Some("ptx") => self.emit_ptx(module, via).map(drop),
+            Some("llvm") => self.emit_llvm(module).map(drop),
             Some(other) => {
-                let message = format!("a run that emits `{other}` is run again by `tc-opt FILE --run-reproducer` only");
-                (Stage::Start, Diagnostic::error("call", Location::None, message).into())
+                let message = format!("nothing is called `{other}` that could be emitted");
+                return (Stage::Start, Diagnostic::error("call", Location::None, message).into());
             }
-        }
+        };
+        (Stage::Emit, emitted.err().map_or_else(Diagnostics::new, |failure| failure.diagnostics))
     }
 }
 
-/// The program of `run`, verified if that is asked for.
-fn read(compiler: &Compiler, run: &Reproducer) -> (Module, Diagnostics) {
+/// What a run begins with.
+struct Start {
+    module: Module,
+    pipeline: Result<Pipeline, Diagnostics>,
+    found: Diagnostics,
+}
+
+/// Reads the pipeline and the program of `run`. The pipeline is the first file, so that places in the program are told
+/// with the name of its file, as a text that is moved elsewhere needs them.
+fn read(compiler: &Compiler, run: &Reproducer) -> Start {
+    let mut module = Module::new(compiler.registry.clone());
+    let pipeline = parse_pipeline(&run.pipeline, &compiler.passes, &compiler.registry, &mut module.sources);
     let options = ParseOptions { allow_unknown_ops: run.allow_unknown_ops };
-    parse_module("reproducer.tir", &run.program, &compiler.registry, &options)
+    let found = match module.sources.add_part(&run.name, &run.program, run.first_line.max(1)) {
+        Ok(file) => parse_file(&mut module, file, &options),
+        Err(_) => Diagnostic::error("call", Location::None, "the program is too large: a file may have 2 GiB").into(),
+    };
+    Start { module, pipeline, found }
 }

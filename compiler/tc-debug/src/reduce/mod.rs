@@ -60,7 +60,7 @@ pub struct Progress {
 /// How large a text is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Size {
-    /// Ops of all items; none if the text does not read.
+    /// Ops of all items, literals aside; none if the text does not read.
     pub ops: Option<usize>,
     /// Lines that are not empty and hold more than a comment.
     pub lines: usize,

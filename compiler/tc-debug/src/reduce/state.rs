@@ -5,7 +5,7 @@ use crate::reproducer::Reproducer;
 use std::sync::Arc;
 use tc_ir::print::{PrintOptions, print_module};
 use tc_ir::walk::all_ops;
-use tc_ir::{Func, Module, Registry};
+use tc_ir::{Func, Module, Registry, Role};
 use tc_syntax::{ParseOptions, parse_module};
 
 /// What is the same for all candidates.
@@ -95,8 +95,9 @@ impl State {
     /// How large it is, in the words of people.
     pub fn size(&self) -> Size {
         let is_code = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with("//");
+        let n_ops = |item: &Func| all_ops(item).filter(|&op| item.role(op) != Role::Constant).count();
         Size {
-            ops: self.module.as_ref().map(|module| module.items.iter().map(|item| all_ops(item).count()).sum()),
+            ops: self.module.as_ref().map(|module| module.items.iter().map(n_ops).sum()),
             lines: self.text.lines().filter(is_code).count(),
             passes: self.passes.len(),
         }

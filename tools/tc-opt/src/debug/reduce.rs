@@ -72,7 +72,7 @@ fn by_failure(
         };
         Reproducer::parse(&args.file_name(), text).map_err(wrong)?
     } else {
-        attempt(args, compiler, text)
+        Reproducer { name: args.file_name(), ..attempt(args, compiler, text) }
     };
     // What the passes before the one that fails make of the program need not be made again for each candidate.
     let run = compiler.narrowed(&run).unwrap_or(run);

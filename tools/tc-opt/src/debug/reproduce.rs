@@ -18,6 +18,10 @@ pub(crate) struct Failed<'f> {
     pub(crate) pipeline: &'f Pipeline,
     /// The text that was read.
     pub(crate) text: &'f str,
+    /// What messages call its file.
+    pub(crate) name: &'f str,
+    /// The number of its first line there.
+    pub(crate) first_line: u32,
     /// Which text it is, if it is not the only one.
     pub(crate) part: Option<&'f str>,
     /// The folder for files that nobody named.
@@ -49,6 +53,8 @@ impl Failed<'_> {
         }
         let mut run = attempt(self.args, self.compiler, self.text);
         run.pipeline = self.pipeline.to_string();
+        run.name = self.name.to_string();
+        run.first_line = self.first_line;
         let Some(reproducer) = self.compiler.narrowed_at(&run, self.stage, fails.clone()) else {
             let message = "no reproducer was written: the passes before the one that failed fail when they run again";
             found.push(Diagnostic::warning("reproducer", Location::None, message));
