@@ -208,9 +208,11 @@ impl Job<'_, '_> {
     /// Writes a reproducer of what failed at `stage`, if one is wanted.
     fn reproduce(&self, found: &mut Diagnostics, module: &Module, file: FileId, stage: Stage) {
         let Plan { args, compiler, pipeline, temporary, .. } = self.plan;
-        let text = module.sources.file(file).text.as_str();
+        let source = module.sources.file(file);
+        let (text, name, first_line) = (source.text.as_str(), source.name.as_str(), self.first_line);
         let part = self.folder.as_deref();
-        Failed { args, compiler, pipeline, text, part, temporary: *temporary, stage }.reproduce(found);
+        let temporary = *temporary;
+        Failed { args, compiler, pipeline, text, name, first_line, part, temporary, stage }.reproduce(found);
     }
 
     /// The program as it is asked for.
