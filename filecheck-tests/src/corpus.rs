@@ -15,6 +15,14 @@ pub fn files(root: &Path) -> std::io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
+/// The folder of files whose commands lower programs through MLIR.
+const MLIR: &str = "with-mlir";
+
+/// Does the file, named relative to the root, want a build with the feature `mlir`?
+pub fn needs_mlir(file: &Path) -> bool {
+    file.starts_with(MLIR)
+}
+
 /// The files below `root` whose names end in `.extension`, relative to it, in the order of their names.
 pub fn with_extension(root: &Path, extension: &str) -> std::io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();

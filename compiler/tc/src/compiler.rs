@@ -3,14 +3,17 @@
 use crate::failure::Failure;
 use crate::guard::guarded;
 use crate::intrinsics;
+use crate::native::Via;
 use crate::semantics::race_oracle;
 use std::sync::Arc;
 use tc_cuda::{CudaModule, EmitOptions};
 use tc_ir::registry::{Dialect, RegisterError};
 use tc_ir::{Module, Registry};
-use tc_pass::instruments::DumpDir;
+use tc_mlir::MlirModule;
 use tc_pass::{Manager, PassTable, Pipeline, Report, RunOptions, parse_pipeline};
 use tc_passes::tensorize_to_wmma::Library;
+use tc_report::index::write_index;
+use tc_report::recorder::{Recorder, dump_folder_of_environment};
 use tc_sim::CheckOptions;
 use tc_support::{Diagnostic, Diagnostics, Location, Sources};
 use tc_syntax::ParseOptions;
@@ -44,6 +47,8 @@ pub struct Compiler {
     pub symbolic: bool,
     /// The tensor intrinsics that programs may name beside their own.
     pub intrinsics: Library,
+    /// How programs are made into what a GPU takes.
+    pub via: Via,
 }
 
 impl Default for Compiler {
@@ -67,6 +72,7 @@ impl Compiler {
             threads: 0,
             verify: true,
             symbolic: false,
+            via: Via::default(),
         }
     }
 
@@ -129,6 +135,15 @@ impl Compiler {
         })
     }
 
+    /// The MLIR of all programs of a module that went through the pipeline `cuda`, for `mlir-opt` of LLVM 22, and how they
+    /// are launched.
+    pub fn emit_mlir(&self, module: &Module, options: &tc_mlir::EmitOptions) -> Result<MlirModule, Failure> {
+        guarded("emitting MLIR", &module.sources, || {
+            tc_mlir::emit_module(module, &self.target, options)
+                .map_err(|diagnostics| Failure { diagnostics, sources: module.sources.clone() })
+        })
+    }
+
     /// From text to CUDA in one call: reads, runs `pipeline`, emits.
     pub fn compile(&self, name: &str, text: &str, pipeline: &str) -> Result<CudaModule, Failure> {
         guarded(&format!("compiling `{name}`"), &Sources::new(), || {
@@ -174,22 +189,28 @@ impl Compiler {
 
     fn run_here(&self, module: &mut Module, text: &str) -> Result<Report, Failure> {
         let pipeline = self.pipeline(text, module)?;
-        let mut manager = self.manager();
         let mut found = Diagnostics::new();
-        if let Some(folder) = DumpDir::folder_of_environment() {
-            match DumpDir::new(&folder, Box::new(Module::to_string)) {
-                Ok(mut dump) => {
-                    found.append(dump.parsed(module));
-                    manager.instrument(dump);
-                }
+        let mut recorder = None;
+        if let Some(folder) = dump_folder_of_environment() {
+            match Recorder::new(Box::new(Module::to_string)).dump_into(&folder) {
+                Ok(dump) => recorder = Some(dump),
                 Err(error) => {
                     let message = format!("cannot dump into `{}`: {error}", folder.display());
                     found.push(Diagnostic::warning("dump", Location::None, message));
                 }
             }
         }
+        let mut manager = self.manager();
+        if let Some(recorder) = &mut recorder {
+            found.append(recorder.parsed(module));
+            manager.instrument(recorder);
+        }
         let mut report = manager.run(&pipeline, module);
+        drop(manager);
         found.append(std::mem::take(&mut report.diagnostics));
+        if let Some(recorder) = &recorder {
+            found.append(write_index(recorder, "a program", &pipeline.to_string()));
+        }
         report.diagnostics = found;
         if report.is_ok() {
             return Ok(report);

@@ -2,7 +2,7 @@
 //!
 //! Parts of the compiler recurse over what is nested, within bounds that a stack of 64 MiB is enough for, and the stack
 //! of a caller may be smaller: 8 MiB in a main thread, 2 MiB or less in others. So each call of the facade runs on a
-//! thread of its own with such a stack, except where it is on one already. That costs some 30 µs a call; whoever makes
+//! thread of its own with such a stack, except where it is on one already. Starting it takes a fraction of a millisecond; whoever makes
 //! thousands of calls makes all of them inside one [`on_big_stack`].
 //!
 //! A panic in the compiler is a defect of it. It ends here, as a [`Failure`] whose finding is a `Bug`, and the caller
@@ -67,7 +67,7 @@ pub(crate) fn guarded<T: Send>(
 ) -> Result<T, Failure> {
     let fail = |diagnostic: Diagnostic| Failure { diagnostics: diagnostic.into(), sources: sources.clone() };
     if HAS_BIG_STACK.get() {
-        return caught(run).unwrap_or_else(|payload| Err(fail(panicked(doing, &*payload))));
+        return guarded_here(doing, sources, run);
     }
     std::thread::scope(|scope| {
         let builder = std::thread::Builder::new().name(THREAD.to_string()).stack_size(STACK);
@@ -85,8 +85,17 @@ pub(crate) fn guarded<T: Send>(
     })
 }
 
-/// Runs `run` where it is, for calls that cannot go to another thread.
-pub(crate) fn caught<T>(run: impl FnOnce() -> T) -> Result<T, Box<dyn Any + Send>> {
+/// As [`guarded`], for what cannot go to another thread: it runs where it is.
+pub(crate) fn guarded_here<T>(
+    doing: &str,
+    sources: &Sources,
+    run: impl FnOnce() -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let fail = |diagnostic: Diagnostic| Failure { diagnostics: diagnostic.into(), sources: sources.clone() };
+    caught(run).unwrap_or_else(|payload| Err(fail(panicked(doing, &*payload))))
+}
+
+fn caught<T>(run: impl FnOnce() -> T) -> Result<T, Box<dyn Any + Send>> {
     catch_unwind(AssertUnwindSafe(run))
 }
 

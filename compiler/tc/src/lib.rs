@@ -19,6 +19,9 @@
 //! of its own to it, builds modules with [`ir::Builder`] instead of text where it likes, and gets all findings as
 //! data: a [`Failure`] carries the diagnostics and the sources that they point into. Nothing here writes to a stream.
 //!
+//! docs/embedding.md goes through all of it, step by step: its programs are doc tests of this crate. [`guard`] tells which
+//! stack calls run on and what becomes of a panic, [`testing`] is for snapshot tests of passes.
+//!
 //! [`run`] runs and checks what a file holds, on the simulator or on a GPU; [`space`] tells which points of a search
 //! space a target allows.
 //!
@@ -31,6 +34,7 @@ pub mod guard;
 mod intrinsics;
 mod json;
 mod load;
+mod native;
 pub mod run;
 mod semantics;
 pub mod space;
@@ -41,6 +45,7 @@ pub use failure::Failure;
 pub use guard::on_big_stack;
 pub use json::{diagnostics_json, manifest_json};
 pub use load::{LoadError, decode, load};
+pub use native::{PtxModule, Via};
 pub use run::check;
 pub use semantics::{SemanticsCheck, race_oracle};
 
@@ -48,11 +53,17 @@ pub use tc_arith as arith;
 pub use tc_cuda as cuda;
 pub use tc_dialects as dialects;
 pub use tc_ir as ir;
+pub use tc_mlir as mlir;
 pub use tc_pass as pass;
 pub use tc_passes as passes;
+pub use tc_report as report;
 pub use tc_runtime as runtime;
 pub use tc_schedule as schedule;
 pub use tc_sim as sim;
 pub use tc_support as support;
 pub use tc_syntax as syntax;
 pub use tc_target as target;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/embedding.md")]
+struct Embedding;

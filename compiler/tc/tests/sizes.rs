@@ -145,7 +145,7 @@ fn a_convolution_stays_open_in_its_batch() {
     let checked = checked.unwrap_or_else(|why| panic!("{why}"));
     assert!(checked.ok && checked.inputs >= 8, "{} inputs: {:?}", checked.inputs, checked.diagnostics);
     let built = compiler.build(&module, &case, &defines, true).expect("it can be built");
-    let program = compiler.cuda_program(&built).expect("it is emitted");
+    let program = compiler.program(&built).expect("it is emitted");
     let grid = program.manifest.formula(&tc::target::Slot::Grid { kernel: 0, dim: 0 }).map(ToString::to_string);
     assert_eq!(grid.as_deref(), Some("(batch + 63) / 64"));
     assert!(program.manifest.kernels[0].static_shared >= 2 * 8 * 64 * 4);

@@ -83,9 +83,8 @@ fn lowered(
     }
 }
 
-/// What is told where MLIR is asked for and not there: the call is at fault, not the input.
-#[cfg(not(feature = "mlir"))]
-fn not_built() -> Diagnostic {
+/// What is told where MLIR is asked for and is not [`AVAILABLE`]: the call is at fault, not the input.
+pub fn not_built() -> Diagnostic {
     Diagnostic::assumption("no-mlir", Location::None, "this tc was built without MLIR")
         .note("MLIR text needs none: `--emit=mlir`; PTX comes through NVRTC as well: `--emit=ptx --via=cuda`")
         .help("run `scripts/install-mlir`, and build with `--features tc/mlir`")

@@ -7,6 +7,7 @@
 use super::cases::{Case, calls, is_operator};
 use crate::compiler::Compiler;
 use crate::failure::Failure;
+use crate::native::Via;
 use tc_dialects::{algebra, forms, te};
 use tc_ir::verify::is_threaded;
 use tc_ir::walk::all_ops;
@@ -164,16 +165,26 @@ impl Compiler {
         Ok(Some(format!("module({})", texts.join(","))))
     }
 
+    /// `built` as what a GPU takes, made as [`Compiler::via`] says.
+    pub fn program(&self, built: &Built) -> Result<Program, Failure> {
+        let mut program = match self.via {
+            Via::Cuda => self.cuda_program(built)?,
+            Via::Mlir => self.mlir_program(built)?,
+        };
+        let manifest = &mut program.manifest;
+        let sizes = built.sizes.iter().filter(|(name, _)| manifest.size(name).is_some());
+        let sizes: Vec<Define> = sizes.map(|(name, &value)| (name.clone(), value)).collect();
+        let set = manifest.set_sizes(&sizes);
+        set.map_err(|wrong| Failure { diagnostics: wrong.into(), sources: built.module.sources.clone() })?;
+        Ok(program)
+    }
+
     /// `built` as CUDA C++, which a GPU compiles when it loads it.
-    pub fn cuda_program(&self, built: &Built) -> Result<Program, Failure> {
+    fn cuda_program(&self, built: &Built) -> Result<Program, Failure> {
         let options = tc_cuda::EmitOptions::default();
         let failed = |diagnostics| Failure { diagnostics, sources: built.module.sources.clone() };
         let emitted = tc_cuda::emit(&built.module, &built.name, &self.target, &options).map_err(failed)?;
-        let mut manifest = emitted.manifest;
-        let sizes = built.sizes.iter().filter(|(name, _)| manifest.size(name).is_some());
-        let sizes: Vec<Define> = sizes.map(|(name, &value)| (name.clone(), value)).collect();
-        manifest.set_sizes(&sizes).map_err(|wrong| failed(wrong.into()))?;
-        Ok(Program { manifest, target: self.target, code: Code::Cuda(emitted.source) })
+        Ok(Program { manifest: emitted.manifest, target: self.target, code: Code::Cuda(emitted.source) })
     }
 }
 

@@ -6,6 +6,7 @@
 
 use super::arrays::{reshaped, to_tensor};
 use super::build::{Built, Define};
+use super::guarded_on;
 use super::cases::Case;
 use crate::compiler::Compiler;
 use crate::failure::Failure;
@@ -91,6 +92,16 @@ pub struct Checked {
 ///
 /// What is wrong with the program is data; a [`Failure`] says that there was nothing to check.
 pub fn check(
+    compiler: &Compiler,
+    module: &Module,
+    case: &Case,
+    machine: &mut Machine<'_>,
+    options: &CheckOptions,
+) -> Result<Checked, Failure> {
+    guarded_on(machine, ("checking", &module.sources), |machine| check_on(compiler, module, case, machine, options))
+}
+
+fn check_on(
     compiler: &Compiler,
     module: &Module,
     case: &Case,
@@ -266,7 +277,7 @@ impl Job<'_> {
     }
 
     fn launch(&self, device: &mut dyn Device) -> Result<CheckReport, Diagnostics> {
-        let program = self.compiler.cuda_program(self.built).map_err(|failure| failure.diagnostics)?;
+        let program = self.compiler.program(self.built).map_err(|failure| failure.diagnostics)?;
         let Some(mut oracle) = self.oracle()? else { return self.launch_alone(device, &program) };
         let trials =
             if self.options.inputs.is_empty() { oracle.trials() } else { vec![Trial::given(self.fill_up(&oracle)?)] };

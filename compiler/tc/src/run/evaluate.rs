@@ -2,6 +2,7 @@
 
 use super::arrays::to_array;
 use super::build::{Built, Define, known};
+use super::guarded_on;
 use super::cases::Case;
 use super::check::{CheckOptions, Machine, arguments, device_arrays, input, run_on_device, run_on_simulator};
 use crate::compiler::Compiler;
@@ -52,6 +53,18 @@ pub fn evaluate(
     machine: &mut Machine<'_>,
     options: &CheckOptions,
 ) -> Result<Evaluated, Failure> {
+    guarded_on(machine, ("evaluating", &module.sources), |machine| {
+        evaluate_on(compiler, module, case, machine, options)
+    })
+}
+
+fn evaluate_on(
+    compiler: &Compiler,
+    module: &Module,
+    case: &Case,
+    machine: &mut Machine<'_>,
+    options: &CheckOptions,
+) -> Result<Evaluated, Failure> {
     let start = Instant::now();
     let failed = |diagnostics| Failure { diagnostics, sources: module.sources.clone() };
     let mut evaluated = if case.is_definition() && !machine.is_device() {
@@ -69,7 +82,7 @@ pub fn evaluate(
                 run_on_simulator(&built, &prepared.args, &sim_options(&built, options)).map_err(failed)?
             }
             Machine::Device(device) => {
-                let program = compiler.cuda_program(&built)?;
+                let program = compiler.program(&built)?;
                 let results =
                     run_on_device(&mut **device, &program, &prepared.args, &prepared.outputs).map_err(failed)?;
                 (results, Findings::default())
@@ -102,6 +115,16 @@ pub fn bench(
     module: &Module,
     case: &Case,
     machine: &mut Machine<'_>,
+    with: (&CheckOptions, &BenchOptions),
+) -> Result<Measured, Failure> {
+    guarded_on(machine, ("measuring", &module.sources), |machine| bench_on(compiler, module, case, machine, with))
+}
+
+fn bench_on(
+    compiler: &Compiler,
+    module: &Module,
+    case: &Case,
+    machine: &mut Machine<'_>,
     (options, how): (&CheckOptions, &BenchOptions),
 ) -> Result<Measured, Failure> {
     let (built, defines) =
@@ -111,7 +134,7 @@ pub fn bench(
     let prepared = prepare(module, case, &built, options).map_err(failed)?;
     let mut simulator = super::Simulator { limits: options.limits };
     let (device, program): (&mut dyn Device, _) = match machine {
-        Machine::Device(device) => (&mut **device, compiler.cuda_program(&built)?),
+        Machine::Device(device) => (&mut **device, compiler.program(&built)?),
         Machine::Simulator => {
             let program = simulator.program(&built, compiler.target).map_err(|wrong| failed(wrong.into()))?;
             (&mut simulator, program)

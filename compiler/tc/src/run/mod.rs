@@ -14,6 +14,23 @@ pub mod check;
 pub mod evaluate;
 pub mod simulator;
 
+use crate::failure::Failure;
+use crate::guard::{guarded, guarded_here};
+use tc_support::Sources;
+
+/// Runs `run`, on a stack that is deep enough where `machine` is the simulator. A device need not be one that another
+/// thread may use: with it `run` stays where it is, and its caller sees to the stack.
+fn guarded_on<T: Send>(
+    machine: &mut Machine<'_>,
+    (doing, sources): (&str, &Sources),
+    run: impl FnOnce(&mut Machine<'_>) -> Result<T, Failure> + Send,
+) -> Result<T, Failure> {
+    match machine {
+        Machine::Simulator => guarded(doing, sources, || run(&mut Machine::Simulator)),
+        machine => guarded_here(doing, sources, || run(machine)),
+    }
+}
+
 pub use build::{Built, Define, points};
 pub use cases::{Case, Choice, Refused};
 pub use check::{CheckOptions, Checked, Machine, Verdict, check};

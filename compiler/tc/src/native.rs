@@ -1,0 +1,80 @@
+//! From programs to PTX and LLVM IR, on either of two ways.
+
+use crate::compiler::Compiler;
+use crate::failure::Failure;
+use crate::guard::guarded;
+use crate::run::Built;
+use tc_ir::Module;
+use tc_mlir::lower::{self, LowerOptions};
+use tc_runtime::{Code, Program, nvrtc, toolkit};
+use tc_support::{Diagnostic, Diagnostics, Location};
+use tc_target::KernelManifest;
+
+/// The way from a program to PTX.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+pub enum Via {
+    /// CUDA C++, and NVIDIA's run-time compiler.
+    #[default]
+    Cuda,
+    /// MLIR, and LLVM, in process: with the feature `mlir`.
+    Mlir,
+}
+
+/// PTX, and how its kernels are launched.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PtxModule {
+    /// The text.
+    pub text: String,
+    /// How the kernels are launched, for each function of the host, in the order of the module.
+    pub manifests: Vec<KernelManifest>,
+}
+
+impl Compiler {
+    /// The PTX of all programs of a module that went through the pipeline `cuda`, and how they are launched; the
+    /// manifests are the same on both ways.
+    pub fn emit_ptx(&self, module: &Module, via: Via) -> Result<PtxModule, Failure> {
+        let failed = |diagnostics: Diagnostics| Failure { diagnostics, sources: module.sources.clone() };
+        guarded("emitting PTX", &module.sources, || match via {
+            Via::Cuda => {
+                let cuda = self.emit_cuda(module)?;
+                let options = nvrtc::Options::default();
+                let compiled = nvrtc::compile(&cuda.source, "kernels.cu", &self.target, &options);
+                let text = compiled.map_err(|wrong| failed(wrong.into()))?.text();
+                Ok(PtxModule { text, manifests: cuda.manifests })
+            }
+            Via::Mlir => {
+                let mlir = self.emit_mlir(module, &WITH_LOCATIONS)?;
+                let text = lower::ptx(&mlir.text, &self.target, &lower_options()).map_err(failed)?;
+                Ok(PtxModule { text, manifests: mlir.manifests })
+            }
+        })
+    }
+
+    /// The LLVM IR of all programs of a module that went through the pipeline `cuda`, as LLVM has optimised it: what
+    /// [`Compiler::emit_ptx`] makes PTX of, through MLIR.
+    pub fn emit_llvm(&self, module: &Module) -> Result<String, Failure> {
+        guarded("emitting LLVM IR", &module.sources, || {
+            let mlir = self.emit_mlir(module, &WITH_LOCATIONS)?;
+            lower::llvm(&mlir.text, &self.target, &lower_options())
+                .map_err(|diagnostics| Failure { diagnostics, sources: module.sources.clone() })
+        })
+    }
+
+    /// `built` as PTX that was made through MLIR.
+    pub(crate) fn mlir_program(&self, built: &Built) -> Result<Program, Failure> {
+        let failed = |diagnostics| Failure { diagnostics, sources: built.module.sources.clone() };
+        let mut emitted = tc_mlir::emit(&built.module, &built.name, &self.target, &WITH_LOCATIONS).map_err(failed)?;
+        let manifest = emitted.manifests.pop().ok_or_else(|| {
+            failed(Diagnostic::bug("emitter", Location::None, "a function was emitted without a manifest").into())
+        })?;
+        let text = lower::ptx(&emitted.text, &self.target, &lower_options()).map_err(failed)?;
+        Ok(Program { manifest, target: self.target, code: Code::Ptx(text) })
+    }
+}
+
+/// What MLIR says is told at the author's lines.
+const WITH_LOCATIONS: tc_mlir::EmitOptions = tc_mlir::EmitOptions { locations: true };
+
+fn lower_options() -> LowerOptions {
+    LowerOptions { toolkit: toolkit::libdevice() }
+}

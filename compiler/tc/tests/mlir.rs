@@ -1,0 +1,178 @@
+//! The way through MLIR, without a GPU: each schedule of each example that it accepts becomes PTX that ptxas assembles,
+//! the same bytes twice; what it does not accept it says at a line, and it never says that it is itself at fault.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use tc::ir::Module;
+use tc::run::{Choice, cases};
+use tc::runtime::toolkit;
+use tc::support::Location;
+use tc::target::Target;
+use tc::{Compiler, Failure, Via};
+
+/// The assembler that the install script puts beside libdevice.
+fn ptxas() -> PathBuf {
+    toolkit::libdevice().expect("scripts/install-nvrtc puts libdevice below target/cuda").join("bin/ptxas")
+}
+
+/// Assembles `ptx` for `target`.
+fn assemble(name: &str, ptx: &str, target: &Target) {
+    let mut name = name.replace(|c: char| !c.is_ascii_alphanumeric(), "_");
+    name.push_str(&format!("-{}", std::process::id()));
+    let path = std::env::temp_dir().join(name).with_extension("ptx");
+    std::fs::write(&path, ptx).expect("a temporary file");
+    let mut command = Command::new(ptxas());
+    let done = command.arg(format!("-arch={}", target.name)).arg(&path).args(["-o", "/dev/null"]).output();
+    let done = done.expect("ptxas runs");
+    std::fs::remove_file(&path).ok();
+    assert!(done.status.success(), "{}\n{ptx}", String::from_utf8_lossy(&done.stderr));
+}
+
+/// The examples, and the names of their schedules with those of their operators.
+fn examples(compiler: &Compiler) -> Vec<(String, Module, Vec<(String, String)>)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let entries = std::fs::read_dir(&folder).expect("the examples are there");
+    let files = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let mut files: Vec<String> = files.filter(|name| name.ends_with(".tir")).collect();
+    files.sort();
+    let read = |file: String| {
+        let text = std::fs::read_to_string(folder.join(&file)).expect("an example can be read");
+        let module = compiler.parse(&file, &text).unwrap_or_else(|why| panic!("{file}: {why}")).module;
+        let found = cases::to_check(&module, Choice::default()).expect("an example has something to check");
+        let symbol = |item: usize| module.items[item].symbol().to_string();
+        let names = found.iter().filter_map(|case| Some((symbol(case.func), symbol(case.schedule?)))).collect();
+        (file, module, names)
+    };
+    let found: Vec<_> = files.into_iter().map(read).collect();
+    assert!(found.len() >= 13, "{} examples", found.len());
+    found
+}
+
+/// How many schedules were accepted for `target`, and those that were not, each with the reason.
+fn lowered(target: &str) -> (usize, Vec<String>) {
+    let target = Target::parse(target).expect("one of the targets");
+    let compiler = Compiler { target, ..Compiler::new() };
+    let (mut accepted, mut refused) = (0, Vec::new());
+    for (file, module, names) in examples(&compiler) {
+        for (func, schedule) in names {
+            let name = format!("{file} @{func} @{schedule} {target}");
+            let mut program = module.clone();
+            let pipeline = format!("cuda{{func={func} schedule={schedule}}}");
+            // A target that lacks what the schedule uses is told so on the way here, or by either emitter.
+            if compiler.run(&mut program, &pipeline).is_err() || compiler.emit_cuda(&program).is_err() {
+                continue;
+            }
+            match compiler.emit_ptx(&program, Via::Mlir) {
+                Ok(ptx) => {
+                    let cuda = compiler.emit_cuda(&program).expect("it was emitted before");
+                    assert_eq!(ptx.manifests, cuda.manifests, "{name}: kernels are launched alike on both ways");
+                    let again = compiler.emit_ptx(&program, Via::Mlir).expect("it was emitted before");
+                    assert_eq!(ptx, again, "{name}");
+                    assemble(&name, &ptx.text, &target);
+                    accepted += 1;
+                }
+                Err(failure) => {
+                    assert_refused(&name, &failure);
+                    let why = failure.diagnostics.iter().next().map_or("", |first| &first.message);
+                    refused.push(format!("{file} @{schedule}: {why}"));
+                }
+            }
+        }
+    }
+    (accepted, refused)
+}
+
+/// A refusal is the input's, at a place, with a way out.
+fn assert_refused(name: &str, failure: &Failure) {
+    for found in failure.diagnostics.iter().filter(|found| found.is_error()) {
+        assert_eq!(found.code, "no-emitter", "{name}: {failure}");
+        assert!(found.location != Location::None && found.help.is_some(), "{name}: {failure}");
+    }
+}
+
+#[test]
+fn schedules_lower_for_sm_70() {
+    let (accepted, refused) = lowered("sm_70");
+    assert!(accepted >= 30 && refused.is_empty(), "{accepted}, and not {refused:#?}");
+}
+
+#[test]
+fn schedules_lower_for_sm_75() {
+    let (accepted, refused) = lowered("sm_75");
+    assert!(accepted >= 30 && refused.is_empty(), "{accepted}, and not {refused:#?}");
+}
+
+#[test]
+fn schedules_lower_for_sm_80() {
+    let (accepted, refused) = lowered("sm_80");
+    assert!(accepted >= 30, "{accepted}, and not {refused:#?}");
+    assert!(refused.iter().all(|one| one.contains("`wmma` fragments of `bf16`")), "{refused:#?}");
+}
+
+#[test]
+fn schedules_lower_for_sm_90() {
+    let (accepted, refused) = lowered("sm_90");
+    assert!(accepted >= 30, "{accepted}, and not {refused:#?}");
+    assert!(refused.iter().all(|one| one.contains("`wmma` fragments of `bf16`")), "{refused:#?}");
+}
+
+const ADD: &str = "te.func @add(A: f32[1024], B: f32[1024]) -> f32[1024] {\n  compute C[i: 1024] = A[i] + B[i]\n  \
+                   return C\n}\nschedule @threads for @add {\n  bx, tx = split(C.i, factor = 128)\n  bind(bx, blockIdx.x)\n  \
+                   bind(tx, threadIdx.x)\n}\n";
+
+fn add(compiler: &Compiler) -> Module {
+    let mut module = compiler.parse("add.tir", ADD).unwrap_or_else(|why| panic!("{why}")).module;
+    compiler.run(&mut module, "cuda{schedule=threads}").unwrap_or_else(|why| panic!("{why}"));
+    module
+}
+
+#[test]
+fn every_target_gets_ptx_of_its_own() {
+    for &target in Target::all() {
+        let compiler = Compiler { target, ..Compiler::new() };
+        let ptx = compiler.emit_ptx(&add(&compiler), Via::Mlir).unwrap_or_else(|why| panic!("{why}"));
+        assert!(ptx.text.contains(&format!(".target {}", target.name)), "{}", ptx.text);
+        assemble("add", &ptx.text, &target);
+    }
+}
+
+#[test]
+fn llvm_ir_is_for_nvptx_and_contracts_nothing() {
+    let compiler = Compiler::new();
+    let text = compiler.emit_llvm(&add(&compiler)).unwrap_or_else(|why| panic!("{why}"));
+    assert!(text.contains("target triple = \"nvptx64-nvidia-cuda\""), "{text}");
+    assert!(text.contains("define ptx_kernel void @"), "{text}");
+    assert!(text.contains("fadd float") && !text.contains("contract"), "{text}");
+}
+
+#[test]
+fn several_threads_lower_at_once() {
+    let compiler = Compiler::new();
+    let module = add(&compiler);
+    let ptx = || compiler.emit_ptx(&module, Via::Mlir).unwrap_or_else(|why| panic!("{why}")).text;
+    let first = ptx();
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(ptx)).collect();
+        for thread in threads {
+            assert_eq!(thread.join().expect("no panic"), first);
+        }
+    });
+}
+
+#[test]
+fn text_that_mlir_refuses_is_a_bug_at_a_line_and_nothing_dies() {
+    let target = Target::parse("sm_80").expect("one of the targets");
+    let options = tc::mlir::lower::LowerOptions::default();
+    let say = |text: &str| {
+        let found = tc::mlir::lower::ptx(text, &target, &options).expect_err("it is wrong");
+        found.iter().map(|one| format!("{}: {:?} {}", one.code, one.location, one.message)).collect::<Vec<_>>()
+    };
+    let parse = say("gpu.module @k { gpu.func @f() kernel { gpu.return %x : f32 } }");
+    assert!(parse[0].contains("MLIR refused the text"), "{parse:?}");
+    let placed =
+        "gpu.module @k {\n  gpu.func @f(%a: memref<?xf32>) kernel {\n    gpu.return\n  } loc(\"f.tir\":7:3)\n}";
+    let placed = say(placed);
+    assert!(placed[0].contains("f.tir") && placed[0].contains("line: 7"), "{placed:?}");
+    assert!(say("module {}")[0].contains("no object"), "a text without kernels");
+    assert!(!say("").is_empty());
+}
