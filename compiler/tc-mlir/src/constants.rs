@@ -69,8 +69,8 @@ pub(crate) fn float(value: f64, elem: Elem) -> String {
     if !value.is_finite() {
         let (positive, negative, nan) = match elem {
             Elem::F64 => ("0x7FF0000000000000", "0xFFF0000000000000", "0x7FF8000000000000"),
-            Elem::F16 => ("0x7C00", "0xFC00", "0x7E00"),
-            Elem::BF16 => ("0x7F80", "0xFF80", "0x7FC0"),
+            Elem::F16 => ("0x7C00", "0xFC00", "0x7FFF"),
+            Elem::BF16 => ("0x7F80", "0xFF80", "0x7FFF"),
             _ => ("0x7F800000", "0xFF800000", "0x7FC00000"),
         };
         let bits = if value.is_nan() {

@@ -123,7 +123,7 @@ impl Kernel<'_> {
         let location = self.location_of_func();
         let mut opening = format!("    gpu.func @{name}(");
         let mut put = |piece: &str, end: &str| {
-            if opening.len() + piece.len() + end.len() > MAX_LINE && !opening.trim_end().is_empty() {
+            if opening.len() + piece.len() + end.trim_end().len() > MAX_LINE && !opening.trim_end().is_empty() {
                 let _ = writeln!(text, "{}", opening.trim_end());
                 opening = "        ".to_string();
             }
@@ -131,9 +131,11 @@ impl Kernel<'_> {
             opening.push_str(end);
         };
         for (nth, param) in params.iter().enumerate() {
-            put(param, if nth + 1 < params.len() { ", " } else { "" });
+            put(param, if nth + 1 < params.len() { ", " } else { ") " });
         }
-        put(") ", "");
+        if params.is_empty() {
+            put(") ", "");
+        }
         for (nth, buffer) in self.workgroup.iter().enumerate() {
             let start = if nth == 0 { "workgroup(" } else { "" };
             put(&format!("{start}{buffer}"), if nth + 1 < self.workgroup.len() { ", " } else { ") " });
@@ -400,7 +402,10 @@ impl Kernel<'_> {
         if let Some(known) = &self.indices[value.as_u32() as usize] {
             return known.clone();
         }
-        let elem = func.value_scalar(value).map_or(Elem::I32, |scalar| scalar.elem);
+        let elem = match func.value_scalar(value).map_or(Elem::I32, |scalar| scalar.elem) {
+            Elem::Index => sizes::elem(func, value),
+            elem => elem,
+        };
         let name = self.value(value);
         let index = self.index_of(&name, elem);
         self.set_index(value, index.clone());

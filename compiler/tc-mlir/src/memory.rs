@@ -191,8 +191,8 @@ impl Kernel<'_> {
             Formula::Int(value) => Some(self.int((*value).into(), "index")),
             Formula::Size(name) => {
                 let size = *sizes::symbols(func).iter().find(|&&size| func.value_text(size) == name)?;
-                let taken = self.name_of(size)?;
-                Some(self.index_of(&taken, sizes::elem(func, size)))
+                self.name_of(size)?;
+                Some(self.index(size))
             }
             Formula::Op(op, parts) => {
                 let (lhs, rhs) = (self.formula(&parts.0)?, self.formula(&parts.1)?);

@@ -83,16 +83,27 @@ impl Kernel<'_> {
             return (self.int((1 << n) - 1, "i32"), true);
         }
         // Only the last warp lacks some.
-        let [x, y, _] = self.facts.block;
-        let ids = ["x", "y", "z"].map(|dim| {
+        let [x, y, _] = self.facts.block.map(i128::from);
+        let mut thread: Option<Rc<str>> = None;
+        for ((dim, times), extent) in ["x", "y", "z"].into_iter().zip([1, x, x * y]).zip(self.facts.block) {
+            if extent == 1 {
+                continue;
+            }
             let id = self.temp(format!("gpu.thread_id {dim}"));
-            self.temp(format!("arith.index_cast {id} : index to i32"))
-        });
-        let (x, y) = (self.int(x.into(), "i32"), self.int(y.into(), "i32"));
-        let rows = self.temp(format!("arith.muli {}, {y} : i32", ids[2]));
-        let row = self.temp(format!("arith.addi {rows}, {} : i32", ids[1]));
-        let start = self.temp(format!("arith.muli {row}, {x} : i32"));
-        let thread = self.temp(format!("arith.addi {start}, {} : i32", ids[0]));
+            let mut part = self.temp(format!("arith.index_cast {id} : index to i32"));
+            if times > 1 {
+                let times = self.int(times, "i32");
+                part = self.temp(format!("arith.muli {part}, {times} : i32"));
+            }
+            thread = Some(match thread {
+                Some(sum) => self.temp(format!("arith.addi {sum}, {part} : i32")),
+                None => part,
+            });
+        }
+        let thread = match thread {
+            Some(thread) => thread,
+            None => self.int(0, "i32"),
+        };
         let first = self.int((n / WARP * WARP).into(), "i32");
         let is_last = self.temp(format!("arith.cmpi sge, {thread}, {first} : i32"));
         let (some, all) = (self.int((1i128 << (n % WARP)) - 1, "i32"), self.int(-1, "i32"));
