@@ -7,16 +7,16 @@ use tc::{Compiler, Failure};
 
 /// A program that is nested as deeply as a text may be, with a kernel in it.
 fn nested(depth: usize) -> String {
-    let mut text = String::from("tir.func @f(A: f32[64]) {\n  for t in 0..64 bind threadIdx.x {\n");
-    (0..depth).for_each(|level| text += &format!("if t < {} {{\n", 64 + level));
-    text += &format!("A[t] = {}A[t]{}\n", "(".repeat(0), ")".repeat(0));
-    text + &"}\n".repeat(depth) + "}\n}\n"
+    let mut text = String::from("tir.func @f(A: f32[64]) {\n  for t in 0..64 bind(threadIdx.x) {\n");
+    (0..depth).for_each(|level| text += &format!("if A[t] < {level}.0 {{\n"));
+    text + "A[t] = 1.0\n" + &"}\n".repeat(depth) + "}\n}\n"
 }
 
 /// An expression that is nested as deeply as a text may be.
 fn parentheses(depth: usize) -> String {
     let (open, close) = ("(1.0 + ".repeat(depth), ")".repeat(depth));
-    format!("te.func @f(A: f32[64]) -> f32[64] {{\n  compute B[i: 64] = {open}A[i]{close}\n  return B\n}}\n")
+    let schedule = "schedule @s for @f {\n  bind(B.i, threadIdx.x)\n}\n";
+    format!("te.func @f(A: f32[64]) -> f32[64] {{\n  compute B[i: 64] = {open}A[i]{close}\n  return B\n}}\n{schedule}")
 }
 
 fn on_small_stack<T: Send>(run: impl FnOnce() -> T + Send) -> T {
@@ -32,9 +32,12 @@ fn deep_texts_are_compiled_from_a_small_stack() {
         let compiler = Compiler::new();
         let cuda = compiler.compile("f.tir", &parentheses(250), "cuda").unwrap_or_else(|failure| panic!("{failure}"));
         assert!(cuda.source.contains("__global__"));
-        let mut module = compiler.parse("f.tir", &nested(250)).unwrap_or_else(|failure| panic!("{failure}")).module;
+        let mut module = compiler.parse("f.tir", &nested(125)).unwrap_or_else(|failure| panic!("{failure}")).module;
         let printed = compiler.print(&module).expect("it prints");
-        assert_eq!(compiler.print(&compiler.parse("g.tir", &printed).expect("it parses").module).expect("again"), printed);
+        assert_eq!(
+            compiler.print(&compiler.parse("g.tir", &printed).expect("it parses").module).expect("again"),
+            printed
+        );
         compiler.run(&mut module, "cuda").unwrap_or_else(|failure| panic!("{failure}"));
         compiler.emit_cuda(&module).unwrap_or_else(|failure| panic!("{failure}"));
     });
@@ -69,8 +72,7 @@ static PANICS: PassInfo = PassInfo {
 };
 
 /// Panics while its options are read, outside of any pass.
-static PANICS_EARLY: PassInfo =
-    PassInfo { name: "panics-early", make: |_| panic!("no such options"), ..PANICS };
+static PANICS_EARLY: PassInfo = PassInfo { name: "panics-early", make: |_| panic!("no such options"), ..PANICS };
 
 /// Does `run` with a hook that tells whether it was called on a thread of the compiler.
 fn only_on_compiler_threads<T>(run: impl FnOnce() -> T) -> T {
