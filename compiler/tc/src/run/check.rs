@@ -6,8 +6,8 @@
 
 use super::arrays::{reshaped, to_tensor};
 use super::build::{Built, Define};
-use super::guarded_on;
 use super::cases::Case;
+use super::guarded_on;
 use crate::compiler::Compiler;
 use crate::failure::Failure;
 use crate::semantics::show_sizes;

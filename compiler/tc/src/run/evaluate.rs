@@ -2,9 +2,9 @@
 
 use super::arrays::to_array;
 use super::build::{Built, Define, known};
-use super::guarded_on;
 use super::cases::Case;
 use super::check::{CheckOptions, Machine, arguments, device_arrays, input, run_on_device, run_on_simulator};
+use super::guarded_on;
 use crate::compiler::Compiler;
 use crate::failure::Failure;
 use std::time::{Duration, Instant};
