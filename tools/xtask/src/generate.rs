@@ -1,5 +1,6 @@
-//! Pages made from rows: docs/passes.md, docs/schedule.md, and the op tables of docs/ir.md.
+//! Pages made from rows: docs/passes.md, docs/schedule.md, the op tables of docs/ir.md, and the grammar for editors.
 
+use crate::editor;
 use std::fmt::Write as _;
 use std::path::Path;
 use tc::ir::OpDef;
@@ -34,13 +35,18 @@ pub fn stale(root: &Path) -> Vec<String> {
 }
 
 fn pages(root: &Path, wrong: &mut Vec<String>) -> Vec<(&'static str, String)> {
-    let mut pages = vec![("docs/passes.md", passes()), ("docs/schedule.md", schedule())];
+    let mut pages =
+        vec![("docs/passes.md", passes()), ("docs/schedule.md", schedule()), (editor::PATH, editor::grammar())];
     match std::fs::read_to_string(root.join("docs/ir.md")) {
         Ok(text) => match between(&text, &ops()) {
             Some(page) => pages.push(("docs/ir.md", page)),
             None => wrong.push(format!("docs/ir.md lacks the lines `{OPEN}` and `{CLOSE}`")),
         },
         Err(error) => wrong.push(format!("docs/ir.md: {error}")),
+    }
+    match crate::header::text(root) {
+        Ok(text) => pages.push((crate::header::PATH, text)),
+        Err(why) => wrong.push(why),
     }
     pages
 }

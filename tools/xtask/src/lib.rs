@@ -2,11 +2,15 @@
 //!
 //! - [`arrows`]: which crate may know which.
 //! - [`tidy`]: what holds of the files.
+//! - [`editor`]: the grammar for editors.
+//! - [`header`]: the header for C.
 //! - [`generate`]: pages and tables made from rows.
 //! - [`scaffold`]: a new pass.
 
 pub mod arrows;
+pub mod editor;
 pub mod generate;
+pub mod header;
 pub mod scaffold;
 pub mod tidy;
 

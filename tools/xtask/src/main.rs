@@ -15,7 +15,7 @@ struct Args {
 enum Chore {
     /// Check layout, dependency arrows, tables and their pages
     Tidy,
-    /// Write the generated pages: docs/passes.md, docs/schedule.md, the tables of docs/ir.md
+    /// Write the generated pages: docs/passes.md, docs/schedule.md, the tables of docs/ir.md, the header for C
     Gen {
         /// Write nothing; fail where a page is not up to date
         #[arg(long)]
