@@ -7,7 +7,8 @@
 use std::path::PathBuf;
 use tc_filetest::command::{Command, Names, parse};
 
-const PAGES: [&str; 2] = [include_str!("../../docs/ir.md"), include_str!("../../docs/tools.md")];
+const PAGES: [&str; 3] =
+    [include_str!("../../docs/ir.md"), include_str!("../../docs/tools.md"), include_str!("../../docs/tc-opt.md")];
 
 /// A command, and what it has to answer.
 struct Shown {
@@ -112,4 +113,32 @@ fn the_tools_answer_what_pages_show() {
     let _ = std::fs::remove_dir_all(&folder);
     assert!(wrong.is_empty(), "{wrong}");
     assert!(n_files >= 3 && n_commands >= 9, "only {n_files} files and {n_commands} commands were found");
+}
+
+/// The flags that `--help` lists: each stands on a line of its own.
+fn flags(tool: &str) -> Vec<String> {
+    let (_, help) = run(Command { not: false, tool: tool.to_string(), args: vec!["--help".to_string()], merge: false });
+    let long = |line: &str| {
+        let line = line.trim_start();
+        let at = line.find("--").filter(|_| line.starts_with('-'))?;
+        let flag: String = line[at..].chars().take_while(|c| c.is_ascii_lowercase() || *c == '-').collect();
+        Some(flag).filter(|flag| flag.len() > 2)
+    };
+    help.lines().filter_map(long).collect()
+}
+
+#[test]
+fn pages_name_every_flag() {
+    let pages = [("tc-opt", include_str!("../../docs/tc-opt.md")), ("tc-run", include_str!("../../docs/tools.md"))];
+    for (tool, page) in pages {
+        let flags = flags(tool);
+        assert!(flags.len() > 15, "{tool}: {flags:?}");
+        let words: Vec<&str> = page.split(|c: char| !c.is_ascii_lowercase() && c != '-').collect();
+        let missing: Vec<&String> = flags
+            .iter()
+            .filter(|flag| !["--help", "--version"].contains(&flag.as_str()))
+            .filter(|flag| !words.contains(&flag.as_str()))
+            .collect();
+        assert!(missing.is_empty(), "the page of {tool} lacks {missing:?}");
+    }
 }

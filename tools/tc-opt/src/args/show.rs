@@ -98,7 +98,7 @@ pub struct ShowArgs {
     #[arg(requires = "pass_pipeline")]
     pub explain_bounds: Option<String>,
 
-    /// Write diagnostics as JSON, one object a line
+    /// Answer in JSON: diagnostics, one object a line, and all that the tool is asked (docs/tc-opt.md has the fields)
     #[arg(long)]
     pub json: bool,
 }
