@@ -5,6 +5,10 @@ use crate::memory::{DYNAMIC, DYNAMIC_TYPE};
 use std::fmt::Write;
 use tc_target::Target;
 
+/// Addresses are computed with 64 bits, whatever a pass would choose, and integers of 64 bits lie at multiples of 8 bytes:
+/// LLVM would split every access to them, for it knows no target yet when it is told of alignments.
+const LAYOUT: &str = "index = 64 : i64, i64 = dense<64> : vector<2xi64>";
+
 /// The alias that says how a loop is unrolled: whole, or by a factor.
 pub(crate) fn unrolling(factor: Option<i64>) -> String {
     match factor {
@@ -30,9 +34,9 @@ pub(crate) fn write(comment: &str, kernels: &[String], uses: &Uses, target: &Tar
         };
         let _ = writeln!(out, "{} = #llvm.loop_annotation<unroll = <{how}>>", unrolling(factor));
     }
-    // Addresses are computed with 64 bits, whatever a pass would choose.
+    let _ = writeln!(out, "#layout = #dlti.dl_spec<{LAYOUT}>");
     out.push_str("\nmodule attributes {gpu.container_module} {\n");
-    out.push_str("  gpu.module @kernels attributes {dlti.dl_spec = #dlti.dl_spec<index = 64 : i64>} {\n");
+    out.push_str("  gpu.module @kernels attributes {dlti.dl_spec = #layout} {\n");
     if uses.dynamic_shared > 0 {
         let _ = writeln!(
             out,
