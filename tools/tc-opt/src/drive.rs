@@ -131,6 +131,7 @@ impl Tool<'_, '_> {
         run_parts(&plan, session, &parts, |Done { output, status: one, shown: of_one, .. }| {
             status = status.max(one);
             if let Some(results) = parts_done.next().and_then(|part| results.get_mut(part.input)) {
+                results.n_texts += 1;
                 results.outputs.extend(output);
                 results.status = results.status.max(one);
             }

@@ -11,6 +11,8 @@ use tc_cli::{Session, write_whole};
 pub(crate) struct Results {
     /// The outputs of the texts that went well, in order.
     pub(crate) outputs: Vec<String>,
+    /// How many texts there were.
+    pub(crate) n_texts: usize,
     /// The worst status of its texts.
     pub(crate) status: u8,
 }
@@ -73,8 +75,9 @@ fn written(session: &Session<'_>, path: &Path, text: &str) -> u8 {
 
 fn write_back(session: &Session<'_>, input: &Input, results: &Results, how: InPlace) -> u8 {
     let text = join(results.outputs.iter());
+    let is_whole = results.status == FINE && results.outputs.len() == results.n_texts;
     // What is not changed keeps its time.
-    if results.status != FINE || text == input.text {
+    if !is_whole || text == input.text {
         return FINE;
     }
     let is_lost = |line: &&str| line.contains("//") && line.trim_end() != split::MARKER;

@@ -106,6 +106,7 @@ fn programs_are_written_back() {
         (&["--in-place", "--emit=cuda", &a], "--emit=tir"),
         (&["--in-place", "--generic", &a], "--generic"),
         (&["--in-place", "-o", "x", &a], "cannot be used with"),
+        (&["--in-place", "--verify-diagnostics", &a], "cannot be used with"),
     ] {
         let ran = run(args);
         assert!(ran.status == 2 && ran.stderr.contains(why), "{args:?}: {}", ran.stderr);

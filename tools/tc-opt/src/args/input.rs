@@ -29,6 +29,7 @@ pub struct InputArgs {
     /// Write each file back, if all of it went well; one with comments only with `=drop-comments`
     #[arg(long, value_enum, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "keep")]
     #[arg(conflicts_with_all = ["output", "list_space", "list_space_points", "member_of", "reduce", "bisect"])]
+    #[arg(conflicts_with = "verify_diagnostics")]
     pub in_place: Option<InPlace>,
 
     /// Take the parts of a file between lines `// -----` for files of their own, several at a time
