@@ -14,14 +14,14 @@
 
 #![allow(unsafe_code, reason = "ops are moved from one module to another, which melior has no safe words for")]
 
+use melior::Context;
 use melior::dialect::DialectRegistry;
 use melior::ir::attribute::StringAttribute;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, OperationMutLike};
 use melior::ir::r#type::TypeId;
 use melior::ir::{BlockRef, Module, Operation, OperationRef, RegionLike};
-use melior::pass::{ExternalPass, Pass, PassManager, create_external};
-use melior::{Context, utility::parse_pass_pipeline};
+use melior::pass::{ExternalPass, Pass, PassManager, create_external, transform};
 use std::ffi::CString;
 use std::fmt::Write;
 use tc::Compiler;
@@ -78,19 +78,19 @@ fn replace(compiler: &Compiler, body: BlockRef<'_, '_>, function: OperationRef<'
     let manifest = emitted.manifests.first().filter(|manifest| manifest.function == name);
     let manifest = manifest.ok_or_else(|| format!("the text holds no `@{name}`"))?;
     let kernels = emitted.text.replace("gpu.module @kernels", &format!("gpu.module @{name}_kernels"));
-    // MLIR's again: both texts become ops of the user's context.
+    let inside = kernels.trim_end().strip_suffix('}').ok_or("the text of the kernels is no module")?;
+    let text = format!("{inside}{}}}\n", host(name, manifest)?);
+    // MLIR's again: the text becomes ops of the user's context.
     let context = function.context();
     // SAFETY: the context outlives the pass that runs in it.
     let context = unsafe { context.to_ref() };
-    for text in [kernels, host(name, manifest)?] {
-        let parsed = Module::parse(context, &text).ok_or("MLIR does not read the text")?;
-        let mut next = parsed.body().first_operation_mut();
-        while let Some(mut op) = next {
-            next = op.next_in_block_mut();
-            op.remove_from_parent();
-            // SAFETY: the op belongs to no block any more, and nothing else frees it.
-            body.insert_operation_before(function, unsafe { Operation::from_raw(op.to_raw()) });
-        }
+    let parsed = Module::parse(context, &text).ok_or("MLIR does not read the text")?;
+    let mut next = parsed.body().first_operation_mut();
+    while let Some(mut op) = next {
+        next = op.next_in_block_mut();
+        op.remove_from_parent();
+        // SAFETY: the op belongs to no block any more, and nothing else frees it.
+        body.insert_operation_before(function, unsafe { Operation::from_raw(op.to_raw()) });
     }
     // SAFETY: the op is in the body that the pass may change, and nobody uses it after this.
     unsafe { mlir_sys::mlirOperationDestroy(function.to_raw()) };
@@ -200,10 +200,9 @@ pub fn compile(text: &str) -> Result<String, Vec<String>> {
     let mut module = Module::parse(&context, text).ok_or_else(|| said.take())?;
     let manager = PassManager::new(&context);
     manager.add_pass(tensor_programs(&Compiler::new()));
-    let rest = "builtin.module(canonicalize,cse)";
-    if let Err(why) = parse_pass_pipeline(manager.as_operation_pass_manager(), rest) {
-        return Err(vec![why.to_string()]);
-    }
+    // Pipelines as strings go into managers of their own: reading one drops what is in a manager already.
+    manager.add_pass(transform::create_canonicalizer());
+    manager.add_pass(transform::create_cse());
     if manager.run(&mut module).is_err() {
         return Err(said.take());
     }
