@@ -308,9 +308,9 @@ impl Kernel<'_> {
         let memory = self.memory(buffer_of(func, place));
         let mut sum: Option<Rc<str>> = None;
         for op in references(func, place) {
-            let indices = func.operands(op).iter().skip(1).copied();
+            let mut indices = func.operands(op).iter().skip(1).copied();
             let is_number = |value: &Value| matches!(func.type_data(func.value_type(*value)), TypeData::Scalar(_));
-            let Some(index) = indices.filter(is_number).next() else { continue };
+            let Some(index) = indices.find(is_number) else { continue };
             if func.const_int(index) == Some(0) {
                 continue;
             }
