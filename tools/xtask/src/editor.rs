@@ -69,9 +69,9 @@ fn document() -> Value {
             rule("constant.language", format!(r"\b(?:true|false|(?:inf|nan){TYPE}?)\b")),
             rule("storage.type", format!(r"\b{TYPE}(?:x[0-9]+)?\b")),
             rule("keyword.control", r"\b(?:for|in|if|else|return|yield|where)\b".to_string()),
-            rule("keyword.declaration", r"\b(?:let|alloc|compute|attributes|identity)\b".to_string()),
+            rule("keyword.declaration", r"\b(?:let|alloc|compute|attributes)\b".to_string()),
             {
-                "match": format!(r"\b({calls})(\s*[\[(<])"),
+                "match": format!(r"\b({calls})(\s*[\[(<{{])"),
                 "captures": {"1": {"name": "support.function.tir"}, "2": {"name": "punctuation.tir"}},
             },
             {
