@@ -7,8 +7,12 @@
 use std::path::PathBuf;
 use tc_filetest::command::{Command, Names, parse};
 
-const PAGES: [&str; 3] =
-    [include_str!("../../docs/ir.md"), include_str!("../../docs/tools.md"), include_str!("../../docs/tc-opt.md")];
+const PAGES: [&str; 4] = [
+    include_str!("../../docs/ir.md"),
+    include_str!("../../docs/tools.md"),
+    include_str!("../../docs/tc-opt.md"),
+    include_str!("../../docs/debugging.md"),
+];
 
 /// A command, and what it has to answer.
 struct Shown {
