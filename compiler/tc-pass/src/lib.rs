@@ -3,6 +3,7 @@
 //! - [`pass`]: the traits and the row that declares a pass.
 //! - [`options`](mod@options): typed options; an unknown key or a bad value is an error with its place in the pipeline string.
 //! - [`table`]: the passes and named pipelines that a run knows.
+//! - [`remarks`]: what a pass did not do, and which of that a run wants to be told.
 //! - [`pipeline`]: the text of pipelines.
 //! - [`manager`]: runs a pipeline, with all checks around each pass, keeps its record, and lets instruments look on.
 
@@ -10,10 +11,12 @@ pub mod manager;
 pub mod options;
 pub mod pass;
 pub mod pipeline;
+pub mod remarks;
 pub mod table;
 
 pub use manager::{Instrument, Manager, OpCounts, PassAt, PassRecord, Report, RunOptions};
 pub use options::{OptionError, OptionInfo, OptionValue, RawOption};
 pub use pass::{FuncPass, ModulePass, PassCx, PassInfo, PassKind, Stats};
 pub use pipeline::{Pipeline, Planned, parse_pipeline};
+pub use remarks::Remarks;
 pub use table::{PassTable, PipelineInfo, Step};

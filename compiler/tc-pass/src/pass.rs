@@ -1,6 +1,7 @@
 //! What a pass is.
 
 use crate::options::{OptionError, OptionInfo, RawOption};
+use crate::remarks::Wanted;
 use indexmap::IndexMap;
 use std::sync::Arc;
 use tc_ir::form::Form;
@@ -42,6 +43,7 @@ pub struct PassCx {
     pub diagnostics: Diagnostics,
     /// Counters.
     pub stats: Stats,
+    remarks: Wanted,
     extensions: Vec<Arc<dyn std::any::Any + Send + Sync>>,
 }
 
@@ -49,6 +51,11 @@ impl PassCx {
     /// A context with these extensions.
     pub fn new(extensions: Vec<Arc<dyn std::any::Any + Send + Sync>>) -> PassCx {
         PassCx { extensions, ..PassCx::default() }
+    }
+
+    /// The same context, in which these remarks are wanted.
+    pub fn with_remarks(self, remarks: Wanted) -> PassCx {
+        PassCx { remarks, ..self }
     }
 
     /// The extension of type `T`, such as the target.
@@ -59,6 +66,19 @@ impl PassCx {
     /// Records a finding.
     pub fn report(&mut self, diagnostic: Diagnostic) {
         self.diagnostics.push(diagnostic);
+    }
+
+    /// Is anybody interested in what the pass decides by itself?
+    pub fn wants_missed(&self) -> bool {
+        self.remarks == Wanted::All
+    }
+
+    /// Tells what the pass left undone though nobody asked for it in words: `remark` is made only where the run asks for
+    /// the remarks of this pass. What somebody asked for is told by [`report`](PassCx::report).
+    pub fn missed(&mut self, remark: impl FnOnce() -> Diagnostic) {
+        if self.wants_missed() {
+            self.report(remark());
+        }
     }
 
     /// Counts.

@@ -76,11 +76,14 @@ pub struct Diagnostic {
     pub notes: Vec<String>,
     /// The way out.
     pub help: Option<String>,
+    /// The pass that found it; who runs passes fills it in.
+    pub pass: Option<&'static str>,
 }
 
 impl Diagnostic {
     fn new(severity: Severity, fault: Fault, code: &'static str, location: Location, message: String) -> Diagnostic {
-        Diagnostic { severity, fault, code, message, location, labels: Vec::new(), notes: Vec::new(), help: None }
+        let (labels, notes) = (Vec::new(), Vec::new());
+        Diagnostic { severity, fault, code, message, location, labels, notes, help: None, pass: None }
     }
 
     /// An error in the text that came in.
@@ -172,6 +175,11 @@ impl Diagnostics {
     /// The findings.
     pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
         self.list.iter()
+    }
+
+    /// Keeps the findings for which `keep` holds.
+    pub fn retain(&mut self, keep: impl FnMut(&Diagnostic) -> bool) {
+        self.list.retain(keep);
     }
 
     /// The findings, to be changed.

@@ -87,11 +87,16 @@ pub fn one(diagnostic: &Diagnostic, sources: &Sources, colour: bool) -> String {
     if let Some(help) = &diagnostic.help {
         group = group.element(Level::HELP.message(help));
     }
+    // An error says in a note which pass it stopped; a remark is looked for by the pass.
+    if let (Severity::Remark, Some(pass)) = (diagnostic.severity, diagnostic.pass) {
+        group = group.element(Level::NOTE.message(format!("`{pass}` says so")));
+    }
     let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
     renderer.render(&[group])
 }
 
-/// One diagnostic as a JSON object: `severity`, `fault`, `code`, `message`, `location`, `labels`, `notes`, `help`.
+/// One diagnostic as a JSON object: `severity`, `fault`, `code`, `message`, `location`, `labels`, `notes`,
+/// `help`, `pass`.
 pub fn json(diagnostic: &Diagnostic, sources: &Sources) -> serde_json::Value {
     let place = |location: &Location| match location {
         Location::None => serde_json::Value::Null,
@@ -126,6 +131,7 @@ pub fn json(diagnostic: &Diagnostic, sources: &Sources) -> serde_json::Value {
             .collect::<Vec<_>>(),
         "notes": diagnostic.notes,
         "help": diagnostic.help,
+        "pass": diagnostic.pass,
     })
 }
 
@@ -147,5 +153,17 @@ mod tests {
             "error[unknown-op]: unknown primitive `splt`\n --> f.tir:2:3\n  |\n2 |   splt(x)\n  |   ^^^^\n  |\n  = help: did you mean `split`?"
         );
         assert_eq!(json(&diagnostic, &sources)["location"]["line"], 2);
+    }
+
+    #[test]
+    fn a_remark_names_its_pass() {
+        let mut diagnostic = Diagnostic::remark("not-unrolled", Location::None, "the loop `i` is not unrolled");
+        diagnostic.pass = Some("unroll-loop");
+        let shown = one(&diagnostic, &Sources::new(), false);
+        assert_eq!(
+            shown,
+            "remark[not-unrolled]: the loop `i` is not unrolled\n  |\n  = note: `unroll-loop` says so"
+        );
+        assert_eq!(json(&diagnostic, &Sources::new())["pass"], "unroll-loop");
     }
 }

@@ -10,7 +10,7 @@ use tc_cuda::{CudaModule, EmitOptions};
 use tc_ir::registry::{Dialect, RegisterError};
 use tc_ir::{Module, Registry};
 use tc_mlir::MlirModule;
-use tc_pass::{Manager, PassTable, Pipeline, Report, RunOptions, parse_pipeline};
+use tc_pass::{Manager, PassTable, Pipeline, Remarks, Report, RunOptions, parse_pipeline};
 use tc_passes::tensorize_to_wmma::Library;
 use tc_report::index::write_index;
 use tc_report::recorder::{Recorder, dump_folder_of_environment};
@@ -45,6 +45,8 @@ pub struct Compiler {
     /// Programs that are built of operators leave sizes open that have a default and no value, as they do those without a
     /// default.
     pub symbolic: bool,
+    /// Which remarks passes make: by default those that answer what a schedule or a program asked for.
+    pub remarks: Remarks,
     /// The tensor intrinsics that programs may name beside their own.
     pub intrinsics: Library,
     /// How programs are made into what a GPU takes.
@@ -73,6 +75,7 @@ impl Compiler {
             verify: true,
             symbolic: false,
             via: Via::default(),
+            remarks: Remarks::default(),
         }
     }
 
@@ -174,6 +177,7 @@ impl Compiler {
         RunOptions {
             threads: self.threads,
             verify: self.verify,
+            remarks: self.remarks.clone(),
             extensions: vec![Arc::new(self.target), Arc::new(oracle), Arc::new(self.intrinsics.clone())],
             ..RunOptions::default()
         }

@@ -37,6 +37,10 @@
 //! A stage that is read often is computed as often. One that would make the operator too large stays. Of a stage computed
 //! together with another none is moved.
 //!
+//! # Remarks
+//!
+//! `not-inlined`: a stage that stays, and why.
+//!
 //! # References
 //!
 //! TVM 0.16, `src/te/schedule/auto_inline_elem_wise.cc`, which goes by the tags of operators; here the reads tell.
@@ -47,6 +51,7 @@ use tc_dialects::{sched, te};
 use tc_ir::walk::{all_ops, ops_under};
 use tc_ir::{AttrData, Func, Module, Op, Value};
 use tc_pass::{ModulePass, PassCx, PassInfo, PassKind};
+use tc_support::Diagnostic;
 
 tc_pass::options! {
     /// What `auto-inline` can be told.
@@ -104,24 +109,39 @@ impl AutoInline {
             let is_named = func
                 .results(op)
                 .any(|tensor| named.contains(&(func.symbol().to_string(), func.value_text(tensor).to_string())));
-            if is_named || obstacle(func, op).is_some() || !self.takes(kind(func, op)) {
+            let keeps = if is_named { Some("a schedule names it") } else { obstacle(func, op) };
+            if let Some(reason) = keeps.or_else(|| self.leaves(kind(func, op))) {
+                // An obstacle is told of the stage.
+                let reason = if obstacle(func, op) == Some(reason) { format!("it {reason}") } else { reason.to_string() };
+                cx.missed(|| stays(func, op, &reason));
                 continue;
             }
             if into_reads(func, op) {
                 cx.count("stages inlined", 1);
                 changed = true;
+            } else {
+                cx.missed(|| stays(func, op, "the operator would grow too large"));
             }
         }
         changed
     }
 
-    fn takes(&self, kind: Kind) -> bool {
-        match kind {
-            Kind::Elementwise => self.options.elementwise,
-            Kind::Broadcast => self.options.broadcast,
-            Kind::Injective => self.options.injective,
-        }
+    /// Why stages of this kind are left.
+    fn leaves(&self, kind: Kind) -> Option<&'static str> {
+        let (takes, reason) = match kind {
+            Kind::Elementwise => (self.options.elementwise, "it is elementwise, and `elementwise` is off"),
+            Kind::Broadcast => (self.options.broadcast, "its reads leave out axes, and `broadcast` is off"),
+            Kind::Injective => (self.options.injective, "its reads have indices of their own, and `injective` is off"),
+        };
+        (!takes).then_some(reason)
     }
+}
+
+/// Says that the stage `op` is not put into its reads.
+fn stays(func: &Func, op: Op, reason: &str) -> Diagnostic {
+    let name = func.results(op).next().map_or("", |tensor| func.value_text(tensor));
+    Diagnostic::remark("not-inlined", func.op_location(op), format!("`{name}` stays a stage: {reason}"))
+        .help(format!("`inline({name})` in a schedule asks for it; a sum or a result is always computed once"))
 }
 
 /// The stages that schedules name, each after its operator.

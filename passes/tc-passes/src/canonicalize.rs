@@ -30,6 +30,10 @@
 //! At most 10 rounds. Loops that name a launch coordinate stay, whatever their extent. Knows nothing of ranges: that is
 //! `simplify`.
 //!
+//! # Remarks
+//!
+//! None.
+//!
 //! # References
 //!
 //! MLIR's `canonicalize`, for what belongs into such a pass.

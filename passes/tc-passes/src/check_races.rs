@@ -36,6 +36,11 @@
 //! The oracle's word holds for the inputs that it ran. Of a nest with more than 512 different accesses of global memory
 //! nothing is proved between blocks.
 //!
+//! # Remarks
+//!
+//! `race`, without being asked for: two accesses that are neither proved apart nor executed; with `strict`, an error.
+//! `same-value-race`: threads that write one value to one cell.
+//!
 //! # References
 //!
 //! None.

@@ -30,14 +30,20 @@
 //! Of `f32`, `f64`, `f16`, and of `bf16` where the target has the instruction, from sm_80 on. A product on the right of
 //! a difference stays: it would take a negation.
 //!
+//! # Remarks
+//!
+//! `not-contracted`: a product and a sum of floats that stay two ops, and why.
+//!
 //! # References
 //!
 //! IEEE 754-2019, section 5.4.1, `fusedMultiplyAdd`.
 
 use tc_dialects::{arith, tir};
 use tc_ir::rewrite::rewrite_ops;
+use tc_ir::walk::all_ops;
 use tc_ir::{Elem, Func, Op, Rewriter, Value};
 use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
+use tc_support::Diagnostic;
 use tc_target::{Feature, Target};
 
 tc_pass::options! {
@@ -77,6 +83,9 @@ impl FuncPass for Contract {
             }
         });
         cx.count("products fused", n_fused);
+        if cx.wants_missed() {
+            all_ops(func).filter_map(|op| left(func, op, has_bf16)).for_each(|found| cx.report(found));
+        }
         changed
     }
 }
@@ -103,6 +112,37 @@ fn find(func: &Func, op: Op, has_bf16: bool) -> Option<Plan> {
         return Some(Plan { product, addend: lhs, negate: false });
     }
     product(func, op, lhs).map(|product| Plan { product, addend: rhs, negate: false })
+}
+
+/// What is told of a sum with a product that stay two ops.
+fn left(func: &Func, op: Op, has_bf16: bool) -> Option<Diagnostic> {
+    let opcode = func.opcode(op);
+    let result = func.value_scalar(func.result(op)?).filter(|scalar| scalar.elem.is_float())?;
+    let is_sum = opcode == arith::ADD || opcode == arith::SUB;
+    let is_product = |&value: &Value| func.def_op(value).is_some_and(|def| func.opcode(def) == arith::MUL);
+    let value = func.operands(op).iter().copied().find(is_product).filter(|_| is_sum)?;
+    let product = func.def_op(value)?;
+    let has_instruction = matches!(result.elem, Elem::F32 | Elem::F64 | Elem::F16);
+    let (reason, help) = if !(has_instruction || result.elem == Elem::BF16 && has_bf16) {
+        let reason = format!("the target has no such instruction on `{}`", result.elem.name());
+        (reason, "compute in `f32`, or compile for a target that has it")
+    } else if func.value_name(value).is_some() {
+        (format!("the product has a name, `{}`", func.value_text(value)), "write the product where it is added")
+    } else if func.n_uses(value) > 1 {
+        (format!("the product is used {} times", func.n_uses(value)), "write it once for each sum")
+    } else if func.region_of(product) != func.region_of(op) {
+        let help = "write the product where it is added";
+        ("the product is computed outside of the loop or branch of the sum".to_string(), help)
+    } else {
+        ("the product is what is taken away".to_string(), "take `a * b` away by adding `(-a) * b`")
+    };
+    let text = format!("a product and a sum stay two operations, each rounded: {reason}");
+    let found = Diagnostic::remark("not-contracted", func.op_location(op), text).help(help);
+    Some(if func.op_location(product) == func.op_location(op) {
+        found
+    } else {
+        found.label(func.op_location(product), "the product")
+    })
 }
 
 fn product(func: &Func, user: Op, value: Value) -> Option<Op> {

@@ -28,16 +28,24 @@
 //!
 //! Two equal expressions in two branches, neither in scope of the other, stay; nothing is hoisted.
 //!
+//! # Remarks
+//!
+//! `computed-again`: an expression that equals an earlier one in a loop or branch that has ended.
+//!
 //! # References
 //!
 //! Cocke (1970), "Global common subexpression elimination"; the scoped table as in Cooper and Torczon, Engineering a
 //! Compiler (2011), section 8.4.1.
 
-use rustc_hash::{FxHashMap, FxHasher};
+use crate::analysis::words;
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use std::hash::{Hash, Hasher};
 use tc_dialects::tir;
+use tc_ir::opdef::Role;
+use tc_ir::walk::all_ops;
 use tc_ir::{Func, Op, Opcode, Region, Rewriter, Value, effects};
 use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
+use tc_support::Diagnostic;
 
 tc_pass::options! {
     /// `cse` has no options.
@@ -64,8 +72,13 @@ impl FuncPass for Cse {
         let mut table = Table { rw: Rewriter::new(func), known, undo: Vec::new(), n_merged: 0 };
         table.walk();
         table.rw.settle();
-        cx.count("ops merged", table.n_merged);
-        table.n_merged > 0
+        let n_merged = table.n_merged;
+        drop(table);
+        cx.count("ops merged", n_merged);
+        if cx.wants_missed() {
+            computed_again(func).into_iter().for_each(|found| cx.report(found));
+        }
+        n_merged > 0
     }
 }
 
@@ -120,11 +133,7 @@ impl Table<'_> {
     fn visit(&mut self, op: Op) -> bool {
         let func = self.rw.func();
         let row = func.row(op);
-        let eligible = func.n_results(op) == 1
-            && row.regions.is_empty()
-            && func.opcode(op) != Opcode::UNKNOWN
-            && effects::summary(func, op).is_pure();
-        if !eligible {
+        if !is_eligible(func, op) {
             return false;
         }
         let hash = hash_of(func, op, row.commutative);
@@ -142,6 +151,67 @@ impl Table<'_> {
             }
         }
     }
+}
+
+/// May one op stand for all that equal `op`?
+fn is_eligible(func: &Func, op: Op) -> bool {
+    func.n_results(op) == 1
+        && func.row(op).regions.is_empty()
+        && func.opcode(op) != Opcode::UNKNOWN
+        && effects::summary(func, op).is_pure()
+}
+
+/// What is told of the expressions that are computed in several places of which none sees another.
+fn computed_again(func: &Func) -> Vec<Diagnostic> {
+    // Values get equal numbers where they are computed alike, wherever they stand.
+    let mut numbers: FxHashMap<Value, usize> = FxHashMap::default();
+    let mut known: FxHashMap<(Opcode, Vec<usize>, String), usize> = FxHashMap::default();
+    let mut first: Vec<Value> = Vec::new();
+    let mut again: Vec<(Op, Value, usize)> = Vec::new();
+    let mut fresh = |numbers: &mut FxHashMap<Value, usize>, value: Value| {
+        first.push(value);
+        numbers.insert(value, first.len() - 1);
+        first.len() - 1
+    };
+    for op in all_ops(func) {
+        let Some(result) = func.result(op).filter(|_| is_eligible(func, op)) else { continue };
+        let mut operands: Vec<usize> = Vec::new();
+        for &operand in func.operands(op) {
+            let number = numbers.get(&operand).copied().unwrap_or_else(|| fresh(&mut numbers, operand));
+            operands.push(number);
+        }
+        if func.row(op).commutative {
+            operands.sort_unstable();
+        }
+        let ty = func.show_type(func.value_type(result));
+        let attrs: Vec<String> = func.entries(func.op_attrs(op)).iter().map(|entry| format!("{entry:?}")).collect();
+        let key = (func.opcode(op), operands, format!("{ty} {attrs:?}"));
+        match known.get(&key) {
+            Some(&number) => {
+                numbers.insert(result, number);
+                if func.role(op) != Role::Constant {
+                    again.push((op, result, number));
+                }
+            }
+            None => {
+                let number = fresh(&mut numbers, result);
+                known.insert(key, number);
+            }
+        }
+    }
+    // A part of what is computed again is so too, and nothing to speak of.
+    let parts: FxHashSet<Value> = again.iter().flat_map(|&(op, ..)| func.operands(op).iter().copied()).collect();
+    let whole = again.into_iter().filter(|(_, result, _)| !parts.contains(result));
+    whole
+        .map(|(op, result, number)| {
+            let earlier = func.def_op(first[number]).unwrap_or(op);
+            let shown = words::arithmetic(func, result);
+            let text = format!("`{shown}` is computed again: the first time is in a loop or branch that ends before");
+            Diagnostic::remark("computed-again", func.op_location(op), text)
+                .label(func.op_location(earlier), "computed here as well")
+                .help("name it before both: `let t = …`")
+        })
+        .collect()
 }
 
 /// The operands, those of a commutative op in one order.

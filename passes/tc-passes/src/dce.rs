@@ -29,14 +29,21 @@
 //!
 //! A value that a loop carries and nothing reads in the end is kept.
 //!
+//! # Remarks
+//!
+//! `carried-unused`: a value that a loop carries and nothing reads in the end.
+//!
 //! # References
 //!
 //! Aho, Lam, Sethi, Ullman: Compilers (2006), section 9.1.6.
 
 use crate::analysis::dead::erase_dead;
+use crate::analysis::launch::loop_var;
 use tc_dialects::tir;
-use tc_ir::Func;
+use tc_ir::walk::all_ops;
+use tc_ir::{Func, Op};
 use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
+use tc_support::Diagnostic;
 
 tc_pass::options! {
     /// `dce` has no options.
@@ -61,6 +68,25 @@ impl FuncPass for Dce {
     fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
         let n_erased = erase_dead(func);
         cx.count("ops erased", n_erased);
+        if cx.wants_missed() {
+            all_ops(func).flat_map(|op| carried_in_vain(func, op)).for_each(|found| cx.report(found));
+        }
         n_erased > 0
     }
+}
+
+/// What is told of the values that the loop `op` carries for nobody.
+fn carried_in_vain(func: &Func, op: Op) -> Vec<Diagnostic> {
+    if func.opcode(op) != tir::FOR {
+        return Vec::new();
+    }
+    let body = func.op_regions(op)[0];
+    let unused = func.results(op).enumerate().filter(|&(_, result)| func.n_uses(result) == 0);
+    let remark = |(nth, _)| {
+        let (name, var) = (func.value_text(func.region_args(body)[nth + 1]), func.value_text(loop_var(func, op)));
+        let text = format!("`{name}` is carried through the loop `{var}`, and nothing reads it in the end");
+        Diagnostic::remark("carried-unused", func.op_location(op), text)
+            .help(format!("take `{name}` out of `carry(…)` if no iteration needs it either"))
+    };
+    unused.map(remark).collect()
 }

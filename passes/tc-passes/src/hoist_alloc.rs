@@ -43,6 +43,10 @@
 //! An on-chip buffer that two launch nests use is refused: it does not outlive a kernel. Buffers whose lives do not meet
 //! keep their own memory; `merge-shared-memory` lets shared ones take turns.
 //!
+//! # Remarks
+//!
+//! None: an alloc that cannot be moved is refused.
+//!
 //! # References
 //!
 //! TVM 0.16, `src/tir/transforms/storage_rewrite.cc`, the part that attaches allocations.

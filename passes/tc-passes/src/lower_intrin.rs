@@ -33,6 +33,10 @@
 //!
 //! The remainder of floats is left to the emitter.
 //!
+//! # Remarks
+//!
+//! `long-division`: a division or remainder that is not proved to have nothing negative in it, with the range of its operands.
+//!
 //! # References
 //!
 //! TVM 0.16, `src/tir/transforms/lower_intrin.cc`; its shift by a multiple of the divisor overflows (TVM #18694) and is
@@ -40,6 +44,7 @@
 
 use crate::analysis::order;
 use crate::analysis::places::{Places, walk_places};
+use crate::analysis::words;
 use indexmap::IndexMap;
 use tc_dialects::{arith, forms, tir};
 use tc_ir::attrs::AttrData;
@@ -48,6 +53,7 @@ use tc_ir::types::ElemKind;
 use tc_ir::walk::all_ops;
 use tc_ir::{Builder, Elem, Func, Op, Opcode, Rewriter, Scalar, Type, Value, keys};
 use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
+use tc_support::Diagnostic;
 
 tc_pass::options! {
     /// `lower-intrin` has no options.
@@ -70,7 +76,7 @@ pub struct LowerIntrin;
 
 impl FuncPass for LowerIntrin {
     fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
-        let signs = signs_of_divisions(func);
+        let signs = signs_of_divisions(func, cx);
         let changed = rewrite_ops(func, |rw, op| {
             let counter = match rw.func().opcode(op) {
                 arith::DIV | arith::MOD => {
@@ -112,17 +118,35 @@ enum Sign {
 }
 
 /// The divisions of integers that shifts and masks do not do, in order, and what is proved of each where it stands.
-fn signs_of_divisions(func: &Func) -> IndexMap<Op, Sign> {
+fn signs_of_divisions(func: &Func, cx: &mut PassCx) -> IndexMap<Op, Sign> {
     let mut found = IndexMap::new();
     if !all_ops(func).any(|op| needs_sign(func, op)) {
         return found;
     }
     walk_places(func, |places, op| {
         if needs_sign(func, op) {
-            found.insert(op, sign(func, places, op));
+            let sign = sign(func, places, op);
+            if sign != Sign::Positive {
+                cx.missed(|| rounds_down(func, places, op, sign));
+            }
+            found.insert(op, sign);
         }
     });
     found
+}
+
+/// What is told of a division that is not the one of the machine.
+fn rounds_down(func: &Func, places: &mut Places<'_>, op: Op, sign: Sign) -> Diagnostic {
+    let algebra = places.algebra();
+    let sides = [0, 1].map(|nth| algebra.expr(func, func.operand(op, nth)));
+    let [lhs, rhs] = sides.map(|side| algebra.text(side));
+    let what = if func.opcode(op) == arith::DIV { "quotient" } else { "remainder" };
+    let text = format!("the {what} of `{lhs}` by `{rhs}` is rounded down by extra operations");
+    let found = Diagnostic::remark("long-division", func.op_location(op), text);
+    let [lhs_is, rhs_is] = sides.map(|side| words::range(algebra.analyzer.bounds(side)));
+    let found = found.note(format!("it may be negative, as far as is known: `{lhs}` {lhs_is}"));
+    let found = if sign == Sign::Any { found.note(format!("and `{rhs}` {rhs_is}")) } else { found };
+    found.help("where both are positive, say so by a condition or by the range of a size: `<n: 1..65536>`")
 }
 
 fn needs_sign(func: &Func, op: Op) -> bool {

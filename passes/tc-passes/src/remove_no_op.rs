@@ -30,12 +30,17 @@
 //!
 //! A store that a later one overwrites is kept.
 //!
+//! # Remarks
+//!
+//! `stored-where-read`: a store of what was read from the same place, where something in between may have written it.
+//!
 //! # References
 //!
 //! TVM 0.16, `src/tir/transforms/remove_no_op.cc`, without its optional data-flow analysis.
 
 use crate::analysis::dead::erase_dead;
 use crate::analysis::structure::collapse_loop;
+use crate::analysis::words;
 use rustc_hash::FxHashMap;
 use tc_dialects::tir;
 use tc_ir::rewrite::rewrite_ops;
@@ -43,6 +48,7 @@ use tc_ir::uses::Uses;
 use tc_ir::walk::all_ops;
 use tc_ir::{Func, Op, Rewriter, Value, effects};
 use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
+use tc_support::Diagnostic;
 
 tc_pass::options! {
     /// `remove-no-op` has no options.
@@ -81,6 +87,9 @@ impl FuncPass for RemoveNoOp {
             round |= erase_dead(func) > 0;
             changed |= round;
             if !round {
+                if cx.wants_missed() {
+                    all_ops(func).filter_map(|op| maybe_itself(func, op)).for_each(|found| cx.report(found));
+                }
                 return changed;
             }
         }
@@ -106,6 +115,22 @@ fn useless_stores(func: &Func) -> Vec<Op> {
             _ => only_writes(func, op) && fills_unread(func, &uses, &mut unread, op),
         })
         .collect()
+}
+
+/// What is told of a store of what was read at the same place, between which and the read memory is written.
+fn maybe_itself(func: &Func, store: Op) -> Option<Diagnostic> {
+    let (&value, place) = func.operands(store).split_last().filter(|_| func.opcode(store) == tir::STORE)?;
+    let load = func.def_op(value).filter(|&op| func.opcode(op) == tir::LOAD)?;
+    let alike = func.operands(load) == place && func.region_of(load) == func.region_of(store);
+    let mut between = std::iter::successors(func.next_op(load), |&op| func.next_op(op)).take_while(|&op| op != store);
+    let writer = between.find(|&op| !effects::summary(func, op).only_reads()).filter(|_| alike)?;
+    let text = format!(
+        "`{}` is stored where it was read, which changes nothing unless memory is written in between",
+        words::place(func, load)
+    );
+    let found = Diagnostic::remark("stored-where-read", func.op_location(store), text)
+        .label(func.op_location(writer), "memory is written here");
+    Some(found.help("store it before that, or not at all"))
 }
 
 /// `A[i] = A[i]`, with nothing that writes between the read and the write.

@@ -40,6 +40,10 @@
 //! those that have neither stay open, and with `symbolic` those with a default do too. Then extents of threads, of
 //! vectors and of unrolled loops must be numbers all the same, and so must buffers on the chip or a bound of theirs.
 //!
+//! # Remarks
+//!
+//! None: a directive that cannot be carried out is refused, and what it leaves for passes to do is theirs to tell.
+//!
 //! # References
 //!
 //! TVM 0.16, `src/te/schedule`.

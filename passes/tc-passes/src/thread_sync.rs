@@ -55,6 +55,10 @@
 //! has to meet, is refused where not all threads of the block come. So is an op on tiles where not all threads of a warp
 //! come. A use of what is still being copied, before any wait, is not found here; the simulator finds it.
 //!
+//! # Remarks
+//!
+//! `barrier`: each barrier that is put in, with the two accesses of which it is not proved that one thread does both.
+//!
 //! # References
 //!
 //! TVM 0.16, `src/tir/transforms/thread_storage_sync.cc`.
@@ -100,6 +104,7 @@ impl FuncPass for ThreadSync {
         for plan in &plans {
             cx.count("barriers inserted", plan.barriers.len() as u64);
             for (&op, conflict) in &plan.barriers {
+                cx.missed(|| waits(func, op, conflict));
                 insert(func, op, conflict);
             }
         }
@@ -154,6 +159,20 @@ fn left_out(func: &Func, divergent: &Divergent) -> Diagnostic {
             .help("let the condition or loop depend on what is the same for a warp, or move the op out of it");
     }
     found.help("move it out of the condition or loop that differs between threads")
+}
+
+/// What is told of a barrier before `op`.
+fn waits(func: &Func, op: Op, conflict: &Conflict) -> Diagnostic {
+    let (first, second) = (done(&conflict.first), done(&conflict.second));
+    let text = format!(
+        "a barrier stands before this: `{}` is {second} behind it and {first} before it, maybe by two threads",
+        func.value_text(conflict.second.root)
+    );
+    let when = if conflict.carried.is_some() { ", in the iteration before" } else { "" };
+    Diagnostic::remark("barrier", func.op_location(op), text)
+        .label(func.op_location(conflict.first.op), format!("{first} here{when}"))
+        .label(func.op_location(conflict.second.op), format!("{second} here"))
+        .help("where each thread touches only what it wrote itself, index by all coordinates of the thread")
 }
 
 fn stuck(func: &Func, conflict: &Conflict) -> Diagnostic {

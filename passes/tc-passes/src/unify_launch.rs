@@ -49,6 +49,10 @@
 //! A nest in which two loops of one coordinate are not of one extent or their variables not of one type, or in which an
 //! extent is computed inside the nest, is left alone.
 //!
+//! # Remarks
+//!
+//! `not-unified`: a nest that is left alone, at the loop that keeps it from being one nest.
+//!
 //! # References
 //!
 //! TVM 0.16, `src/tir/transforms/unify_thread_binding.cc`.
@@ -56,11 +60,12 @@
 use crate::analysis::launch::{Nest, loop_var, nests};
 use crate::analysis::order;
 use crate::analysis::structure::run_once;
-use tc_dialects::algebra::is_launch;
+use tc_dialects::algebra::{const_extent, is_launch};
 use tc_dialects::tir::{self, Coordinate};
 use tc_ir::walk::{ancestors, is_inside};
 use tc_ir::{Func, Op, Rewriter, Value};
 use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
+use tc_support::Diagnostic;
 
 tc_pass::options! {
     /// `unify-launch` has no options.
@@ -86,7 +91,13 @@ impl FuncPass for UnifyLaunch {
         let mut changed = false;
         for op in nests(func) {
             let nest = Nest::of(func, op);
-            let Some(first) = first_of_each(func, &nest) else { continue };
+            let first = match first_of_each(func, &nest) {
+                Ok(first) => first,
+                Err((at, reason)) => {
+                    cx.missed(|| not_unified(func, at, &reason));
+                    continue;
+                }
+            };
             if stands_outermost(func, &nest, first.len()) {
                 continue;
             }
@@ -102,24 +113,40 @@ impl FuncPass for UnifyLaunch {
     }
 }
 
-/// The first loop of each coordinate; `None` where the loops of one differ, or an extent is computed inside.
-fn first_of_each(func: &Func, nest: &Nest) -> Option<Vec<(Op, Coordinate)>> {
+/// What is told of a nest that stays as it is, for what the loop `at` is.
+fn not_unified(func: &Func, at: Op, reason: &str) -> Diagnostic {
+    let text = format!("the launch loops of this kernel stay where they are: {reason}");
+    Diagnostic::remark("not-unified", func.op_location(at), text)
+        .help("bind loops of one extent and one type, counted from 0, to a coordinate, the smaller ones under a condition")
+}
+
+/// The first loop of each coordinate; otherwise the loop that differs from another of its coordinate or has an extent that
+/// is computed inside, and what is wrong with it.
+fn first_of_each(func: &Func, nest: &Nest) -> Result<Vec<(Op, Coordinate)>, (Op, String)> {
     let mut first: Vec<(Op, Coordinate)> = Vec::new();
     for &(op, coordinate) in &nest.loops {
         let bounds = &func.operands(op)[..2];
         if func.const_int(bounds[0]) != Some(0) {
-            return None;
+            return Err((op, format!("this one of `{}` does not begin at 0", coordinate.name())));
         }
         match first.iter().find(|(_, known)| *known == coordinate) {
-            Some((earlier, _)) if !is_same(func, func.operand(*earlier, 1), bounds[1]) => return None,
+            Some((earlier, _)) if !is_same(func, func.operand(*earlier, 1), bounds[1]) => {
+                let one = |op: Op| const_extent(func, op).map_or("no constant".to_string(), |extent| extent.to_string());
+                let (name, one, other) = (coordinate.name(), one(*earlier), one(op));
+                return Err((op, format!("`{name}` has an extent of {other} here, and of {one} elsewhere")));
+            }
             // One variable has one type.
-            Some((earlier, _)) if type_of_var(func, *earlier) != type_of_var(func, op) => return None,
+            Some((earlier, _)) if type_of_var(func, *earlier) != type_of_var(func, op) => {
+                return Err((op, format!("the variables of two loops of `{}` have different types", coordinate.name())));
+            }
             Some(_) => {}
-            None if func.const_int(bounds[1]).is_none() && is_made_inside(func, bounds[1], nest.op) => return None,
+            None if func.const_int(bounds[1]).is_none() && is_made_inside(func, bounds[1], nest.op) => {
+                return Err((op, format!("the extent of `{}` is computed inside of it", coordinate.name())));
+            }
             None => first.push((op, coordinate)),
         }
     }
-    Some(first)
+    Ok(first)
 }
 
 fn type_of_var(func: &Func, looped: Op) -> tc_ir::Type {

@@ -29,6 +29,10 @@
 //!
 //! It says nothing about where in the buffer; that is `check-bounds`.
 //!
+//! # Remarks
+//!
+//! None: what it finds is an error.
+//!
 //! # References
 //!
 //! TVM 0.16, `src/tir/analysis/verify_memory.cc`.

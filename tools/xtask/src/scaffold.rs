@@ -107,6 +107,10 @@ fn template(name: &str, camel: &str) -> String {
 //! # Limits
 //!
 //! What it does not do.
+//!
+//! # Remarks
+//!
+//! What it tells of that, and which of it without being asked for.
 
 use tc_dialects::tir;
 use tc_ir::{Func, Op, walk};

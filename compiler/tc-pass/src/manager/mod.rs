@@ -14,6 +14,7 @@ mod run;
 use crate::options::RawOption;
 use crate::pass::Stats;
 use crate::pipeline::{Pipeline, Planned};
+use crate::remarks::Remarks;
 use crate::table::PassTable;
 use std::any::Any;
 use std::sync::Arc;
@@ -28,6 +29,8 @@ pub struct RunOptions {
     pub threads: usize,
     /// Verify the module at first, and what a pass changed after it.
     pub verify: bool,
+    /// Which remarks of passes are told.
+    pub remarks: Remarks,
     /// What passes can ask the run for, by type: a target, an oracle.
     pub extensions: Vec<Arc<dyn Any + Send + Sync>>,
     /// Count the ops before and after each pass, for its record. It costs a walk over what has changed.
@@ -36,7 +39,8 @@ pub struct RunOptions {
 
 impl Default for RunOptions {
     fn default() -> RunOptions {
-        RunOptions { threads: 0, verify: true, extensions: Vec::new(), count_ops: false }
+        let remarks = Remarks::default();
+        RunOptions { threads: 0, verify: true, remarks, extensions: Vec::new(), count_ops: false }
     }
 }
 

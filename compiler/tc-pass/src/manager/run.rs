@@ -4,6 +4,7 @@ use super::forms::{Checked, check_established, check_required};
 use super::{Instrument, OpCounts, PassAt, PassRecord, Report, Settings};
 use crate::pass::{FuncPass, ModulePass, PassCx, PassInfo, PassKind, Stats};
 use crate::pipeline::{Pipeline, Planned};
+use crate::remarks;
 use rayon::prelude::*;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -100,6 +101,8 @@ impl Run<'_> {
         // What is wrong with the pipeline, and nowhere in the program, is shown where the pass is named.
         let placeless = |one: &&mut Diagnostic| one.fault == Fault::PassAssumption && one.location == Location::None;
         found.iter_mut().filter(placeless).for_each(|one| one.location = planned.span.into());
+        remarks::settle(&mut found, self.settings.options.remarks.of_pass(at.name));
+        found.iter_mut().filter(|one| one.pass.is_none()).for_each(|one| one.pass = Some(at.name));
         let before = self.n_ops;
         if outcome.changed {
             self.n_ops = self.count(module);
@@ -243,11 +246,16 @@ fn merge(outcomes: Vec<Outcome>) -> Outcome {
     all
 }
 
+/// What `info` is lent.
+fn context(settings: &Settings<'_>, info: &PassInfo) -> PassCx {
+    PassCx::new(settings.options.extensions.clone()).with_remarks(settings.options.remarks.of_pass(info.name))
+}
+
 fn one_func(settings: &Settings<'_>, info: &PassInfo, pass: &dyn FuncPass, func: &mut Func) -> Outcome {
     let start = Instant::now();
     let missing = check_required(settings.table, info, Checked::Func(func));
     let mut verify_time = start.elapsed();
-    let mut cx = PassCx::new(settings.options.extensions.clone());
+    let mut cx = context(settings, info);
     if missing.has_errors() {
         return Outcome { diagnostics: missing, stats: cx.stats, changed: false, verify_time };
     }
@@ -276,7 +284,7 @@ fn module_pass(
     let start = Instant::now();
     let mut missing = check_required(settings.table, info, Checked::Module(module));
     let mut verify_time = start.elapsed();
-    let mut cx = PassCx::new(settings.options.extensions.clone());
+    let mut cx = context(settings, info);
     if missing.has_errors() {
         note_place(&mut missing, at, None);
         return Outcome { diagnostics: missing, stats: cx.stats, changed: false, verify_time };

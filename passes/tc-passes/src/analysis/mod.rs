@@ -24,3 +24,4 @@ pub(crate) mod tiles;
 pub(crate) mod touched;
 pub(crate) mod uniform;
 pub(crate) mod warps;
+pub(crate) mod words;

@@ -10,6 +10,7 @@ use tc_dialects::{mma, wmma};
 use tc_ir::uses::{Use, Uses};
 use tc_ir::walk::all_ops;
 use tc_ir::{AttrData, Builder, Elem, Func, Op, Rewriter, Value, effects, keys};
+use tc_pass::PassCx;
 use tc_support::Diagnostic;
 
 /// A buffer of numbers in a scope of tiles.
@@ -230,7 +231,7 @@ pub(crate) fn erase_unused(func: &mut Func, values: Vec<Value>) {
 
 /// Gives the kind `unroll` to the serial loops of constant extent whose variables tell which element of one of `buffers`
 /// is meant: registers have no addresses. Gives their number.
-pub(crate) fn unroll_loops_over(func: &mut Func, buffers: &FxHashSet<Value>) -> u64 {
+pub(crate) fn unroll_loops_over(func: &mut Func, buffers: &FxHashSet<Value>, cx: &mut PassCx) -> u64 {
     let mut vars: FxHashSet<Value> = FxHashSet::default();
     let mut seen: FxHashSet<Value> = FxHashSet::default();
     for op in all_ops(func) {
@@ -248,12 +249,16 @@ pub(crate) fn unroll_loops_over(func: &mut Func, buffers: &FxHashSet<Value>) -> 
             }
         }
     }
-    let is_wanted = |func: &Func, op: Op| {
+    let chooses = |func: &Func, op: Op| {
         func.opcode(op) == tir::FOR
             && tir::loop_kind(func, op) == Some(LoopKind::Serial)
-            && const_extent(func, op).is_some()
             && vars.contains(&loop_var(func, op))
     };
+    if cx.wants_missed() {
+        let open = all_ops(func).filter(|&op| chooses(func, op) && const_extent(func, op).is_none());
+        open.for_each(|op| cx.report(not_unrolled(func, op)));
+    }
+    let is_wanted = |func: &Func, op: Op| chooses(func, op) && const_extent(func, op).is_some();
     let loops: Vec<Op> = all_ops(func).filter(|&op| is_wanted(func, op)).collect();
     let unroll = func.word_attr("unroll");
     let mut rw = Rewriter::new(func);
@@ -261,4 +266,13 @@ pub(crate) fn unroll_loops_over(func: &mut Func, buffers: &FxHashSet<Value>) -> 
         rw.set_attr(op, keys::KIND, unroll);
     }
     loops.len() as u64
+}
+
+/// What is told of a loop that chooses a register and has to stay.
+fn not_unrolled(func: &Func, op: Op) -> Diagnostic {
+    let var = func.value_text(loop_var(func, op));
+    let text = format!("the loop `{var}` chooses a fragment, and is not unrolled: its bounds are not constant");
+    Diagnostic::remark("not-unrolled", func.op_location(op), text)
+        .note("registers have no addresses, so what the loop chooses from has to lie in memory")
+        .help("give the loop constant bounds")
 }

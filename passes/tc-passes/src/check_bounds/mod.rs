@@ -37,6 +37,10 @@
 //! misses the simulator finds. An access through a view is held against the view; that the view lies inside its base is
 //! for the verifier to see.
 //!
+//! # Remarks
+//!
+//! `bounds-unproved`, without being asked for: an inequality that is neither proved nor refuted; with `strict`, an error.
+//!
 //! # References
 //!
 //! None.

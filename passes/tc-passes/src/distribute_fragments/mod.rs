@@ -63,6 +63,10 @@
 //! A transposed read of a tile, a sum over its rows, and an element alone need what other threads hold: bring the tile to
 //! shared memory for these. The loops over a tile have constant extents. Lane loops side by side are not joined.
 //!
+//! # Remarks
+//!
+//! `not-unrolled`: a loop that chooses a fragment and has no constant bounds. What cannot be a fragment is refused.
+//!
 //! # References
 //!
 //! PTX ISA 8.7, "Matrix Fragments for mma.m16n8k16" and its siblings, `ldmatrix`. TVM 0.16, `src/tir/transforms/
@@ -119,7 +123,8 @@ impl FuncPass for DistributeFragments {
         cx.count("nests distributed", plan.nests.roots(func).len() as u64);
         let buffers: FxHashSet<Value> = plan.buffers.iter().map(|buffer| buffer.tiles.buffer).collect();
         rewrite(func, plan);
-        cx.count("loops unrolled", tiles::unroll_loops_over(func, &buffers));
+        let n_unrolled = tiles::unroll_loops_over(func, &buffers, cx);
+        cx.count("loops unrolled", n_unrolled);
         order::settle(func);
         true
     }

@@ -47,6 +47,38 @@ pub(super) fn next(func: &Func, op: Op, options: &Options, barriers: &mut Barrie
     })
 }
 
+/// The conditionals that guard all of the body of the loop `op` and whose conditions do not depend on it, but stay inside:
+/// each with the reason and the way out.
+pub(super) fn left(
+    func: &Func,
+    op: Op,
+    options: &Options,
+    barriers: &mut Barriers,
+) -> Vec<(Op, String, &'static str)> {
+    let Some(&body) = func.op_regions(op).first() else { return Vec::new() };
+    let var = func.value_text(func.region_args(body)[0]);
+    let mut found = Vec::new();
+    for branch in guards(func, body) {
+        let condition = func.operand(branch, 0);
+        if func.constant(condition).is_some() || movable_inputs(func, condition, op).is_none() {
+            continue;
+        }
+        if func.n_results(op) > 0 {
+            found.push((branch, format!("the loop `{var}` carries values"), "keep the value in a buffer of one element"));
+        } else if !options.support_block_scope_hoisting && is_on_launch_alone(func, condition) {
+            let help = "`hoist-if{support-block-scope-hoisting}` moves it";
+            found.push((branch, "it depends on launch coordinates alone".to_string(), help));
+        } else if has_else(func, branch) && n_ops(func).saturating_mul(2) > MAX_OPS {
+            let reason = format!("the function has {} ops, and the loop `{var}` would be copied", n_ops(func));
+            found.push((branch, reason, "hoist before loops are unrolled"));
+        } else if !barriers.allow(func, op, condition) {
+            let reason = format!("threads of a block part there, and have to meet in the loop `{var}`");
+            found.push((branch, reason, "let the condition be the same for all threads of a block"));
+        }
+    }
+    found
+}
+
 /// The conditionals that guard all of the body `region`, from the outside in.
 fn guards(func: &Func, mut region: Region) -> Vec<Op> {
     let mut found = Vec::new();

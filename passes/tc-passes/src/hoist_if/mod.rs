@@ -50,6 +50,10 @@
 //! convergent op, or whose iterations need a barrier between them: it could not stand inside. A condition is not merged
 //! with an equal one beside it. Once a function has grown to 100,000 ops no loop is copied any more.
 //!
+//! # Remarks
+//!
+//! `not-hoisted`: a condition that guards all of a loop it does not depend on, and stays inside, with the reason.
+//!
 //! # References
 //!
 //! TVM 0.16, `src/tir/transforms/hoist_expression.cc`. Hoisting out of a value is loop unswitching (Allen and Cocke
@@ -59,11 +63,13 @@ mod barriers;
 mod emit;
 mod find;
 
-use crate::analysis::order;
+use crate::analysis::{order, words};
+use tc_dialects::algebra::is_launch;
 use tc_dialects::{forms, tir};
 use tc_ir::walk::all_ops;
 use tc_ir::{Func, Op};
 use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
+use tc_support::Diagnostic;
 
 tc_pass::options! {
     /// What `hoist-if` can be told.
@@ -111,6 +117,22 @@ impl FuncPass for HoistIf {
         if changed {
             order::settle(func);
         }
+        if cx.wants_missed() {
+            self.tell(func, &mut barriers::Barriers::default(), cx);
+        }
         changed
+    }
+}
+
+impl HoistIf {
+    /// Tells of the conditions that stay in loops that they do not depend on.
+    fn tell(&self, func: &Func, barriers: &mut barriers::Barriers, cx: &mut PassCx) {
+        for op in all_ops(func).filter(|&op| func.opcode(op) == tir::FOR && !is_launch(func, op)) {
+            for (branch, reason, help) in find::left(func, op, &self.options, barriers) {
+                let shown = words::arithmetic(func, func.operand(branch, 0));
+                let text = format!("the condition `{shown}` is asked in each iteration, with one answer: {reason}");
+                cx.report(Diagnostic::remark("not-hoisted", func.op_location(branch), text).help(help));
+            }
+        }
     }
 }

@@ -45,12 +45,18 @@
 //!
 //! Floating-point arithmetic and loads stay where they are. What is moved holds a register while the loop runs.
 //!
+//! # Remarks
+//!
+//! `not-hoisted`: a load, or a division that might fail, that its innermost loop does not change and that is done in each
+//! iteration.
+//!
 //! # References
 //!
 //! Aho, Lam, Sethi and Ullman (2006), Compilers, section 9.5 on code motion; Briggs and Cooper (1994), "Effective partial
 //! redundancy elimination", for sums ordered by rank.
 
 mod eager;
+mod left;
 mod levels;
 mod motion;
 mod sums;
@@ -90,6 +96,9 @@ impl FuncPass for HoistInvariant {
         let changed = n_eager + n_sums + n_moved > 0;
         if changed {
             order::settle(func);
+        }
+        if cx.wants_missed() {
+            left::all(func).into_iter().for_each(|found| cx.report(found));
         }
         changed
     }

@@ -43,6 +43,10 @@
 //! A fragment has one shape: a buffer whose tiles go into products of two shapes is refused. Elements of a fragment are
 //! reached by no load and no store, so elementwise stages want the scopes `mma.…`. An accumulator lies row by row.
 //!
+//! # Remarks
+//!
+//! `not-unrolled`: a loop that chooses a fragment and has no constant bounds. What cannot be a fragment is refused.
+//!
 //! # References
 //!
 //! TVM 0.16, `src/tir/transforms/tensorcore_infer_fragment.cc`. CUDA C++ Programming Guide, "Warp Matrix Functions".
@@ -96,7 +100,8 @@ impl FuncPass for InferFragment {
         cx.count("buffers of fragments", plans.len() as u64);
         rewrite::rewrite(func, &plans);
         let buffers: FxHashSet<Value> = plans.iter().map(|plan| plan.tiles.buffer).collect();
-        cx.count("loops unrolled", tiles::unroll_loops_over(func, &buffers));
+        let n_unrolled = tiles::unroll_loops_over(func, &buffers, cx);
+        cx.count("loops unrolled", n_unrolled);
         order::settle(func);
         true
     }

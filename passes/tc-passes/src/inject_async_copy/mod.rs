@@ -47,6 +47,10 @@
 //! hardware copies 4, 8 or 16 bytes, so such copies have to be vectorized first. Buffers with different numbers of `stages`
 //! get groups of their own. Targets before sm_80 have no such copies; an emitter says so.
 //!
+//! # Remarks
+//!
+//! `not-async`, without being asked for: a store to such a buffer that stays a store, and what it would have to be.
+//!
 //! # References
 //!
 //! PTX ISA 8, "Data Movement and Conversion Instructions: Asynchronous copy". TVM 0.16,

@@ -49,6 +49,10 @@
 //! The bounds must be constant. Statements that hand values on are copied even where they hold a loop. A loop that cannot
 //! run in step, or whose buffers cannot be shared out, stays a serial one, and a remark says why.
 //!
+//! # Remarks
+//!
+//! `vthread-serial`, without being asked for: virtual threads that run one after another, and why.
+//!
 //! # References
 //!
 //! TVM 0.16, `src/tir/transforms/inject_virtual_thread.cc`.

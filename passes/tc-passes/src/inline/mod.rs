@@ -37,6 +37,10 @@
 //! million ops, a function that calls itself, has symbols, or takes a buffer of another type than it is given is
 //! refused.
 //!
+//! # Remarks
+//!
+//! `not-inlined`: a tensor that stays where all are inlined that can be, and why.
+//!
 //! # References
 //!
 //! TVM 0.16, `src/te/schedule/operation_inline.cc`.

@@ -36,7 +36,10 @@ pub(super) fn inline(func: &mut Func, wanted: &[&str], cx: &mut PassCx) -> bool 
                 let name = func.results(op).next().map_or("", |value| func.value_text(value));
                 cx.report(Diagnostic::error("cannot-inline", func.op_location(op), format!("`{name}` {reason}")));
             }
-            Some(_) => {}
+            Some(reason) => cx.missed(|| {
+                let name = func.results(op).next().map_or("", |value| func.value_text(value));
+                Diagnostic::remark("not-inlined", func.op_location(op), format!("`{name}` is not inlined: it {reason}"))
+            }),
         }
     }
     changed

@@ -39,6 +39,11 @@
 //! writes it out. `widen-local` rounds less often than the program says, so it is off unless asked for; it takes buffers
 //! in `local` that are read and written element by element and that something computed is stored to.
 //!
+//! # Remarks
+//!
+//! `not-widened`: an `fma` of `bf16` that the target lacks; and, with `widen-local`, each local buffer of narrow floats that
+//! stays narrow, with what is done to it that keeps it so.
+//!
 //! # References
 //!
 //! Samuel A. Figueroa 1995, "When is double rounding innocuous?". TVM 0.16,
@@ -51,8 +56,10 @@ use crate::analysis::order;
 use tc_dialects::{arith, tir};
 use tc_ir::attrs::AttrData;
 use tc_ir::rewrite::rewrite_ops;
+use tc_ir::walk::all_ops;
 use tc_ir::{Attr, Builder, Elem, Func, Name, Op, Opcode, Rewriter, Scalar, Value};
 use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
+use tc_support::Diagnostic;
 use tc_target::{Feature, Target};
 
 tc_pass::options! {
@@ -88,7 +95,11 @@ impl FuncPass for LegalizeDtype {
     fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
         let has_bf16 = cx.get::<Target>().is_none_or(|target| target.has(Feature::Bf16));
         let native = Native { f16: self.options.native, bf16: self.options.native && has_bf16 };
-        let to_widen = if self.options.widen_local { widen::find(func) } else { Vec::new() };
+        let to_widen = if self.options.widen_local { widen::find(func, cx) } else { Vec::new() };
+        let stays = |op: &Op| func.opcode(*op) == arith::FMA && is_bf16(func, *op) && !native.has(Elem::BF16, arith::FMA);
+        if cx.wants_missed() {
+            all_ops(func).filter(stays).for_each(|op| cx.report(left_to_emitter(func, op)));
+        }
         let mut n_promoted = 0;
         let mut changed = rewrite_ops(func, |rw, op| {
             if let Some(wide) = computed_in(rw.func(), op, native) {
@@ -107,6 +118,18 @@ impl FuncPass for LegalizeDtype {
         }
         changed
     }
+}
+
+fn is_bf16(func: &Func, op: Op) -> bool {
+    let scalar = func.operands(op).first().and_then(|&value| func.value_scalar(value));
+    scalar.is_some_and(|scalar| scalar.elem == Elem::BF16)
+}
+
+/// What is told of a product and sum of `bf16` without an instruction.
+fn left_to_emitter(func: &Func, op: Op) -> Diagnostic {
+    let text = "`fma` of `bf16` is not computed in f32: no wider type holds both its product and its sum";
+    Diagnostic::remark("not-widened", func.op_location(op), text)
+        .help("the emitter writes it out; a product and a sum apart are computed in f32")
 }
 
 /// The narrow types that the target computes in.

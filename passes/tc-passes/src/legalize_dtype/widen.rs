@@ -6,6 +6,8 @@ use tc_dialects::{arith, tir};
 use tc_ir::uses::Uses;
 use tc_ir::walk::all_ops;
 use tc_ir::{Elem, Func, Op, Rewriter, Scalar, TypeData, Value, keys};
+use tc_pass::PassCx;
+use tc_support::Diagnostic;
 
 /// A buffer to be widened, and all that is done with it.
 pub(super) struct Buffer {
@@ -18,7 +20,7 @@ pub(super) struct Buffer {
 
 /// The buffers that may be widened: in `local`, read and written element by element and in no other way, and something
 /// that is computed is stored to them.
-pub(super) fn find(func: &Func) -> Vec<Buffer> {
+pub(super) fn find(func: &Func, cx: &mut PassCx) -> Vec<Buffer> {
     let allocs: Vec<(Value, Elem)> = all_ops(func)
         .filter(|&op| func.opcode(op) == tir::ALLOC)
         .filter_map(|op| func.result(op))
@@ -28,7 +30,29 @@ pub(super) fn find(func: &Func) -> Vec<Buffer> {
         return Vec::new();
     }
     let uses = Uses::of(func);
-    allocs.into_iter().filter_map(|(buffer, elem)| accesses(func, &uses, buffer, elem)).collect()
+    let mut found = Vec::new();
+    for (buffer, elem) in allocs {
+        match accesses(func, &uses, buffer, elem) {
+            Ok(widened) => found.push(widened),
+            Err(user) => cx.missed(|| stays_narrow(func, buffer, elem, user)),
+        }
+    }
+    found
+}
+
+/// What is told of a buffer that is not widened, for what `user` does with it or for what nobody does.
+fn stays_narrow(func: &Func, buffer: Value, elem: Elem, user: Option<Op>) -> Diagnostic {
+    let (name, elem) = (func.value_text(buffer), elem.name());
+    let reason = match user {
+        Some(_) => "it is used otherwise than element by element",
+        None => "nothing that is computed is stored to it",
+    };
+    let at = func.def_op(buffer).map_or(func.location(func.header.loc), |op| func.op_location(op));
+    let found = Diagnostic::remark("not-widened", at, format!("`{name}` stays a buffer of `{elem}`: {reason}"));
+    match user {
+        Some(user) => found.label(func.op_location(user), "here").help("run the pass before loops are vectorized"),
+        None => found.note("what is only copied is exact in the narrow type"),
+    }
 }
 
 fn narrow_local(func: &Func, buffer: Value) -> Option<Elem> {
@@ -37,22 +61,23 @@ fn narrow_local(func: &Func, buffer: Value) -> Option<Elem> {
     (scope == Some(keys::LOCAL)).then_some(scalar.elem)
 }
 
-fn accesses(func: &Func, uses: &Uses, buffer: Value, elem: Elem) -> Option<Buffer> {
+/// All that is done with `buffer`, if it may be widened; otherwise an op that keeps it from that, if it is one.
+fn accesses(func: &Func, uses: &Uses, buffer: Value, elem: Elem) -> Result<Buffer, Option<Op>> {
     let (mut loads, mut stores) = (Vec::new(), Vec::new());
     let is_one = |value: Value| func.value_scalar(value) == Some(Scalar::of(elem));
     let mut computes = false;
     for found in uses.of_value(buffer) {
         let op = found.op;
         match func.opcode(op) {
-            tir::LOAD if found.idx == 0 && is_one(func.result(op)?) => loads.push(op),
-            tir::STORE if found.idx == 0 && is_one(*func.operands(op).last()?) => {
+            tir::LOAD if found.idx == 0 && func.result(op).is_some_and(is_one) => loads.push(op),
+            tir::STORE if found.idx == 0 && func.operands(op).last().copied().is_some_and(is_one) => {
                 computes |= func.operands(op).last().is_some_and(|&value| is_computed(func, value));
                 stores.push(op);
             }
-            _ => return None,
+            _ => return Err(Some(op)),
         }
     }
-    computes.then_some(Buffer { buffer, elem, loads, stores })
+    if computes { Ok(Buffer { buffer, elem, loads, stores }) } else { Err(None) }
 }
 
 /// Is `value` the result of arithmetic, and not only read or literal?

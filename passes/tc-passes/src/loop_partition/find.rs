@@ -27,6 +27,41 @@ pub(super) struct Division {
     pub(super) truth: bool,
 }
 
+/// Why a loop that qualifies is not divided.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Why {
+    /// Threads of a block begin it at different values.
+    StartsApart,
+    /// There is no interval on which its conditions are settled.
+    Unsettled,
+    /// Parts of it would have to be copied a number of times that is not known.
+    CountOpen,
+}
+
+/// What keeps the loop `op`, in which a `likely` condition depends on its variable, from being divided, and the way out.
+pub(super) fn not_a_candidate(func: &Func, op: Op, options: &Options) -> Option<(String, &'static str)> {
+    let var = func.value_text(func.region_args(func.op_regions(op)[0])[0]);
+    let divisible = matches!(
+        tir::loop_kind(func, op),
+        Some(LoopKind::Serial | LoopKind::Unroll(None) | LoopKind::Launch(_))
+    );
+    Some(if !divisible {
+        (format!("the loop `{var}` is of a kind that is not divided"), "a serial loop around it is, and an unrolled one")
+    } else if reduces_across(func, op) {
+        (format!("threads meet at a reduction under the loop `{var}`"), "let threads without a part bring the identity")
+    } else if is_tied_to_a_mark(func, op) {
+        (format!("the loop `{var}` stands for an intrinsic"), "choose factors that divide the extents of its tile")
+    } else if !options.partition_const_loop && const_extent(func, op).is_some() {
+        let help = "`loop-partition{partition-const-loop}` divides such loops, or `pragma(…, loop_partition_hint = true)` this one";
+        (format!("the bounds of the loop `{var}` are constant"), help)
+    } else if fills_ahead(func, op) {
+        let reason = format!("a buffer is made for several iterations of the loop `{var}` at once");
+        (reason, "`pragma(…, loop_partition_hint = true)` divides it all the same")
+    } else {
+        return None;
+    })
+}
+
 /// Does the author ask for it?
 pub(super) fn is_hinted(func: &Func, op: Op) -> bool {
     func.attr_named(op, HINT).is_some_and(|attr| match func.attr_data(attr) {
@@ -95,8 +130,9 @@ fn conditions(func: &Func, op: Op, hinted: bool) -> IndexSet<Value> {
     found
 }
 
-/// Finds the interval on which all conditions hold, or all fail; those of `excluded` are left alone.
-pub(super) fn divide(func: &Func, op: Op, excluded: &[Value]) -> Option<Division> {
+/// Finds the interval on which all conditions hold, or all fail; those of `excluded` are left alone. The error says why
+/// there is none; nothing where no condition asks for one.
+pub(super) fn divide(func: &Func, op: Op, excluded: &[Value]) -> Result<Division, Option<Why>> {
     let mut algebra = Algebra::of_func(func);
     algebra.enter_place(func, op);
     let hinted = is_hinted(func, op);
@@ -111,13 +147,16 @@ pub(super) fn divide(func: &Func, op: Op, excluded: &[Value]) -> Option<Division
             algebra.analyzer.pool.uses(expr, var)
         })
         .collect();
-    if conditions.is_empty() || !is_uniform(func, &algebra, op, &[range.0]) {
+    if conditions.is_empty() {
+        return Err(None);
+    }
+    if !is_uniform(func, &algebra, op, &[range.0]) {
         // Threads that begin at different values would be at different parts at one time.
-        return None;
+        return Err(Some(Why::StartsApart));
     }
     let mut search = Search { func, algebra: &mut algebra, op, var, range, greedy: hinted };
     let found = [true, false].into_iter().find_map(|truth| Some((truth, search.settle(&conditions, truth)?)));
-    let (truth, Settled { values, begin, end }) = found?;
+    let (truth, Settled { values, begin, end }) = found.ok_or(Some(Why::Unsettled))?;
     let (lo, hi) = range;
     let pool = &mut algebra.analyzer.pool;
     let (before, after) = (pool.le(begin, lo), pool.le(hi, end));
@@ -127,9 +166,9 @@ pub(super) fn divide(func: &Func, op: Op, excluded: &[Value]) -> Option<Division
     let copied = tir::loop_kind(func, op) == Some(LoopKind::Unroll(None)) && const_extent(func, op).is_some();
     let is_known = |end: Expr| algebra.analyzer.pool.as_const(end).is_some();
     if copied && ((has_parts[0] && !is_known(begin)) || (has_parts[1] && !is_known(end))) {
-        return None;
+        return Err(Some(Why::CountOpen));
     }
-    Some(Division { algebra, begin, end, has_parts, settled: values, truth })
+    Ok(Division { algebra, begin, end, has_parts, settled: values, truth })
 }
 
 /// Conditions that are settled from `begin` to before `end`.

@@ -55,15 +55,20 @@
 //! values is left, one under which threads meet at a reduction, and without a hint one in which a buffer is made for
 //! several iterations at once. Once a function has grown to 100,000 ops no more loops are divided.
 //!
+//! # Remarks
+//!
+//! `guard-kept`: a `likely` condition that stays in every iteration, and what keeps the loops around from being divided.
+//!
 //! # References
 //!
 //! TVM 0.16, `src/tir/transforms/loop_partition.cc` and `src/arith/bound_deducer.cc`.
 
 mod emit;
 mod find;
+mod left;
 
 use crate::analysis::{fold, order};
-use indexmap::IndexSet;
+use indexmap::{IndexMap, IndexSet};
 use rustc_hash::FxHashMap;
 use tc_dialects::{arith, forms, tir};
 use tc_ir::rewrite::rewrite_ops;
@@ -112,15 +117,18 @@ impl FuncPass for LoopPartition {
         let mut seen: IndexSet<Op> = IndexSet::new();
         // Parts of loops that may be divided once more, with the conditions that are settled in another part.
         let mut open: FxHashMap<Op, Vec<Value>> = FxHashMap::default();
+        // Why loops were not divided, and the loops that stand for those that were.
+        let (mut tried, mut parts) = (IndexMap::new(), Vec::new());
         while let Some(op) = next_candidate(func, &self.options, &mut seen) {
             if n_ops(func) > MAX_OPS {
                 break;
             }
             let is_part = open.contains_key(&op);
             match find::divide(func, op, open.get(&op).map_or(&[], Vec::as_slice)) {
-                Some(division) => {
+                Ok(division) => {
                     let new = fold::mark(func);
                     for made in emit::emit(func, op, division, &self.options) {
+                        parts.push(made.op);
                         // A middle part is not divided again; loops in it may be.
                         match made.open {
                             Some(settled) => drop(open.insert(made.op, settled)),
@@ -131,14 +139,18 @@ impl FuncPass for LoopPartition {
                     cx.count("loops divided", 1);
                     changed = true;
                 }
-                None if self.options.unroll_loop_with_partition_hint_no_interval
+                Err(why) if self.options.unroll_loop_with_partition_hint_no_interval
                     && !is_part
                     && find::is_hinted(func, op) =>
                 {
+                    tried.extend(why.map(|why| (op, why)));
                     changed |= emit::unroll(func, op)
                 }
-                None => {}
+                Err(why) => tried.extend(why.map(|why| (op, why))),
             }
+        }
+        if cx.wants_missed() {
+            left::all(func, &self.options, &tried, &parts).into_iter().for_each(|found| cx.report(found));
         }
         changed |= strip(func);
         if changed {

@@ -163,10 +163,7 @@ fn path(func: &Func, plan: &Plan, shuffles: bool) -> Path {
     // The numbers of a group's threads follow each other if the reduced coordinates come first.
     let first = plan.digits.iter().take_while(|digit| digit.reduced).count();
     let contiguous = plan.digits[first..].iter().all(|digit| !digit.reduced);
-    let exchanged = |&value: &Value| {
-        func.value_scalar(value).is_some_and(|scalar| !matches!(scalar.elem, Elem::F8E4M3 | Elem::F8E5M2 | Elem::TF32))
-    };
-    let exchange = shuffles && contiguous && func.operands(plan.op).iter().all(exchanged);
+    let exchange = shuffles && contiguous && func.operands(plan.op).iter().all(|&value| is_exchanged(func, value));
     // What nobody asks for is not computed: in a phased program the reduction does nothing else.
     let is_used = func.results(plan.op).any(|value| func.n_uses(value) > 0);
     match n {
@@ -176,6 +173,26 @@ fn path(func: &Func, plan: &Plan, shuffles: bool) -> Path {
         _ if exchange && (n % WARP == 0 || n == total) => Path::Warps,
         _ => Path::Shared,
     }
+}
+
+/// Why a reduction goes through shared memory where shuffles are allowed.
+pub(super) fn why_shared(func: &Func, plan: &Plan) -> String {
+    let first = plan.digits.iter().take_while(|digit| digit.reduced).count();
+    if let Some(late) = plan.digits[first..].iter().find(|digit| digit.reduced) {
+        let kept = plan.digits[..].iter().find(|digit| !digit.reduced).map_or("", |digit| digit.coordinate.name());
+        let name = late.coordinate.name();
+        return format!("`{name}` is reduced and `{kept}` is not, so a group's threads are not numbered one after another");
+    }
+    let odd = func.operands(plan.op).iter().find(|&value| !is_exchanged(func, *value));
+    if let Some(scalar) = odd.and_then(|&value| func.value_scalar(value)) {
+        return format!("no shuffle hands on values of `{}`", scalar.elem.name());
+    }
+    format!("a group of {} threads is no part of a warp of {WARP}, and no number of whole warps", plan.n)
+}
+
+/// Can a shuffle hand on such a value?
+fn is_exchanged(func: &Func, value: Value) -> bool {
+    func.value_scalar(value).is_some_and(|scalar| !matches!(scalar.elem, Elem::F8E4M3 | Elem::F8E5M2 | Elem::TF32))
 }
 
 /// Is the coordinate asked for on this path?

@@ -57,6 +57,10 @@
 //! On the paths with shared memory each reduction has buffers of its own. A reduction that not all threads of a block
 //! reach is refused.
 //!
+//! # Remarks
+//!
+//! `no-shuffles`: a reduction that goes through shared memory alone though shuffles are allowed, and why.
+//!
 //! # References
 //!
 //! TVM 0.16, `src/tir/transforms/lower_thread_allreduce.cc`, without its masks of groups, which leave out the calling
@@ -71,6 +75,7 @@ use crate::analysis::fold;
 use tc_dialects::{forms, tir};
 use tc_ir::Func;
 use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
+use tc_support::Diagnostic;
 
 tc_pass::options! {
     /// What `lower-thread-allreduce` can be told.
@@ -113,6 +118,13 @@ impl FuncPass for LowerThreadAllreduce {
             return false;
         }
         let new = fold::mark(func);
+        for plan in plans.iter().filter(|plan| self.options.shuffles && plan.path == find::Path::Shared) {
+            cx.missed(|| {
+                let text = format!("this reduction goes through shared memory alone: {}", find::why_shared(func, plan));
+                Diagnostic::remark("no-shuffles", func.op_location(plan.op), text)
+                    .help("reduce over `threadIdx.x` first, by 2, 4, 8, 16 or 32 threads or a multiple of 32")
+            });
+        }
         for plan in &plans {
             emit::emit(func, plan);
             cx.count(plan.path.name(), 1);

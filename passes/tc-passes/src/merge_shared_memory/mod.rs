@@ -50,16 +50,23 @@
 //! What is dead between two accesses in one loop is not seen: buffers that take turns within a loop keep their own bytes.
 //! Buffers whose size is not constant are left to the emitter, which refuses them.
 //!
+//! # Remarks
+//!
+//! `not-merged`: a buffer that shares no bytes, with those that are in use together with it; and buffers that stay apart
+//! because they fit or because a size is open.
+//!
 //! # References
 //!
 //! Pisarchyk and Lee (2020), "Efficient memory management for deep neural net inference" (greedy by size). TVM 0.16,
 //! `src/tir/transforms/merge_shared_memory_allocations.cc`, which runs after its barriers are placed.
 
+mod left;
 mod lives;
 mod place;
 
 use crate::analysis::launch::nests;
 use crate::analysis::target;
+use left::Apart;
 use lives::Life;
 use tc_dialects::{forms, tir};
 use tc_ir::uses::Uses;
@@ -106,7 +113,13 @@ impl FuncPass for MergeSharedMemory {
         let target = target::of_run(cx);
         let mut changed = false;
         for nest in nests(func) {
-            let Some(chosen) = self.choose(func, nest, target.static_shared_per_block) else { continue };
+            let chosen = match self.choose(func, nest, target.static_shared_per_block) {
+                Choice::Merge(chosen) => chosen,
+                Choice::Apart(reason) => {
+                    reason.into_iter().for_each(|apart| cx.missed(|| apart.remark(func)));
+                    continue;
+                }
+            };
             if is_threaded(func) {
                 let text =
                     "the threads of this program are synchronised already, and its buffers cannot share bytes any more";
@@ -116,6 +129,9 @@ impl FuncPass for MergeSharedMemory {
             }
             let lives = lives::of(func, nest, &chosen);
             let (offsets, size) = place::place(&chosen, &lives);
+            if cx.wants_missed() {
+                left::tell(func, &chosen, &lives, &offsets, cx);
+            }
             let apart = chosen.iter().map(|buffer| buffer.bytes).fold(0u64, u64::saturating_add);
             cx.count("buffers merged", chosen.len() as u64);
             cx.count("bytes saved", apart.saturating_sub(size));
@@ -126,6 +142,13 @@ impl FuncPass for MergeSharedMemory {
         }
         changed
     }
+}
+
+/// What becomes of the buffers of a nest.
+enum Choice {
+    Merge(Vec<Buffer>),
+    /// They stay apart; where there are several, for this reason.
+    Apart(Option<Apart>),
 }
 
 /// A buffer that gets a place in the pool.
@@ -139,19 +162,21 @@ struct Buffer {
 }
 
 impl MergeSharedMemory {
-    /// The buffers of the nest to be merged, in the order of the text; `None` where there is nothing to do.
-    fn choose(&self, func: &Func, nest: Op, most_static: u64) -> Option<Vec<Buffer>> {
+    /// The buffers of the nest to be merged, in the order of the text.
+    fn choose(&self, func: &Func, nest: Op, most_static: u64) -> Choice {
         let allocs = all_ops(func).filter(|&op| func.opcode(op) == tir::ALLOC && is_inside(func, op, nest));
         let mut buffers: Vec<Buffer> = Vec::new();
         for alloc in allocs {
-            let value = func.result(alloc)?;
-            let (elem, _, scope) = func.as_shaped(func.value_type(value))?;
+            let Some(value) = func.result(alloc) else { continue };
+            let Some((elem, _, scope)) = func.as_shaped(func.value_type(value)) else { continue };
             let dynamic = match scope {
                 Some(keys::SHARED) => false,
                 Some(keys::SHARED_DYN) => true,
                 _ => continue,
             };
-            let bytes = u64::try_from(tir::view_bytes(func, value)?).ok()?;
+            let Some(bytes) = tir::view_bytes(func, value).and_then(|bytes| u64::try_from(bytes).ok()) else {
+                return Choice::Apart(Some(Apart::OpenSize(alloc)));
+            };
             let natural = func.as_scalar(elem).map_or(1, |scalar| u64::from(scalar.bytes()).next_power_of_two());
             let declared = func.int_of(alloc, keys::ALIGN).and_then(|align| u64::try_from(align).ok()).unwrap_or(1);
             let swizzled = func.attr_of(alloc, keys::SWIZZLED).map_or(1, |_| ALL_BANKS);
@@ -163,12 +188,16 @@ impl MergeSharedMemory {
             sum.div_ceil(buffer.align).saturating_mul(buffer.align).saturating_add(buffer.bytes)
         });
         let too_large = fixed > most_static;
+        let fits = match buffers.iter().filter(|buffer| !buffer.dynamic).collect::<Vec<_>>()[..] {
+            [first, _, ..] if !too_large && !self.options.merge_static => Some(Apart::Fits(first.alloc, fixed, most_static)),
+            _ => None,
+        };
         if !too_large && !self.options.merge_static {
             buffers.retain(|buffer| buffer.dynamic);
         }
         // One buffer is merged with nothing, but may have to leave the memory of fixed size.
         let alone = buffers.len() < 2 && !(too_large && buffers.iter().any(|buffer| !buffer.dynamic));
-        (!alone).then_some(buffers)
+        if alone { Choice::Apart(fits) } else { Choice::Merge(buffers) }
     }
 }
 

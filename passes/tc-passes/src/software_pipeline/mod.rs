@@ -61,6 +61,10 @@
 //! of two costs a multiplication. What the producer and the consumer do in one statement is not divided. A loop whose
 //! trip count is 1 and that its `stages` are refused.
 //!
+//! # Remarks
+//!
+//! `no-registers`: a loop that is pipelined, but whose copies are stored where they are loaded, and why.
+//!
 //! # References
 //!
 //! Lam (1988), "Software pipelining: an effective scheduling technique for VLIW machines". TVM 0.16,
@@ -71,7 +75,7 @@ mod emit;
 mod groups;
 mod registers;
 
-use crate::analysis::{fold, order, structure};
+use crate::analysis::{fold, launch, order, structure};
 use tc_dialects::{forms, tir};
 use tc_ir::verify::is_threaded;
 use tc_ir::walk::{all_ops, ancestors};
@@ -132,7 +136,11 @@ impl FuncPass for SoftwarePipeline {
                 Ok(division) => {
                     cx.count("loops pipelined", 1);
                     let by_registers = self.options.register_stage && !division.is_async();
-                    let staged = if by_registers { registers::plan(func, &division) } else { None };
+                    let staged = by_registers.then(|| registers::plan(func, &division));
+                    if let Some(Err((at, reason))) = &staged {
+                        cx.missed(|| without_registers(func, looped, *at, reason));
+                    }
+                    let staged = staged.and_then(Result::ok);
                     cx.count("loops that copy asynchronously", u64::from(division.is_async()));
                     cx.count("loops that copy through registers", u64::from(staged.is_some()));
                     emit::emit(func, &division, staged.as_ref(), self.options.peel);
@@ -150,6 +158,15 @@ impl FuncPass for SoftwarePipeline {
         order::settle(func);
         true
     }
+}
+
+/// What is told of a pipelined loop whose loads do not run ahead in registers.
+fn without_registers(func: &Func, looped: Op, at: Op, reason: &str) -> Diagnostic {
+    let var = func.value_text(launch::loop_var(func, looped));
+    let text = format!("the copies of the pipelined loop `{var}` do not go through registers: {reason}");
+    let found = Diagnostic::remark("no-registers", func.op_location(looped), text);
+    let found = if at == looped { found } else { found.label(func.op_location(at), "here") };
+    found.help("copy at most 64 elements a thread from global to shared memory, in loops of constant extent")
 }
 
 /// The number of iterations whose buffers are wanted at once.

@@ -1,6 +1,7 @@
 //! Copies that go through registers: loaded before the computation, stored after it.
 
 use super::divide::Division;
+use crate::analysis::launch::loop_var;
 use tc_dialects::algebra::const_extent;
 use tc_dialects::tir::{self, LoopKind};
 use tc_dialects::{arith, forms};
@@ -39,8 +40,8 @@ pub(super) struct Allocated<'d> {
 }
 
 /// Plans the registers, if all that the producer does is to copy a known, small number of elements to shared memory, and
-/// some of them come from global memory.
-pub(super) fn plan(func: &Func, division: &Division) -> Option<Registers> {
+/// some of them come from global memory; otherwise where it does not, and in which way.
+pub(super) fn plan(func: &Func, division: &Division) -> Result<Registers, (Op, String)> {
     let reads: Vec<Value> = division
         .producer
         .iter()
@@ -50,45 +51,60 @@ pub(super) fn plan(func: &Func, division: &Division) -> Option<Registers> {
         .map(|(place, _)| effects::root_buffer(func, place))
         .collect();
     // A copy that reads what it wrote before cannot be cut in half.
-    let own = reads.iter().any(|&buffer| division.is_staged(buffer));
-    if own || !reads.iter().any(|&buffer| forms::is_global(func, buffer)) {
-        return None;
+    if let Some(&own) = reads.iter().find(|&&buffer| division.is_staged(buffer)) {
+        return Err((division.looped, format!("what fills `{}` reads it as well", func.value_text(own))));
+    }
+    if !reads.iter().any(|&buffer| forms::is_global(func, buffer)) {
+        return Err((division.looped, "nothing is copied from global memory".to_string()));
     }
     let (mut slots, mut total) = (Vec::new(), 0i64);
     for &writer in &division.writers {
         for op in under(func, writer) {
             match func.opcode(op) {
                 tir::STORE => {
-                    let slot = slot(func, division, writer, op)?;
-                    total = total.checked_add(slot.n).filter(|&total| total <= MAX_ELEMENTS)?;
+                    let slot = slot(func, division, writer, op).map_err(|reason| (op, reason))?;
+                    total = total.saturating_add(slot.n);
+                    if total > MAX_ELEMENTS {
+                        return Err((op, format!("a thread would hold {total} elements, more than {MAX_ELEMENTS}")));
+                    }
                     slots.push(slot);
                 }
                 tir::FOR | tir::IF if func.n_results(op) == 0 => {}
                 _ if effects::summary(func, op).only_reads() || func.row(op).terminator => {}
-                _ => return None,
+                _ => return Err((op, format!("`{}` is more than a copy", func.op_name(op)))),
             }
         }
     }
-    (!slots.is_empty()).then_some(Registers { slots })
+    if slots.is_empty() { Err((division.looped, "there is nothing to copy".to_string())) } else { Ok(Registers { slots }) }
 }
 
 fn under(func: &Func, op: Op) -> Vec<Op> {
     std::iter::once(op).chain(func.op_regions(op).iter().flat_map(|&region| ops_under(func, region))).collect()
 }
 
-fn slot(func: &Func, division: &Division, writer: Op, store: Op) -> Option<Slot> {
+fn slot(func: &Func, division: &Division, writer: Op, store: Op) -> Result<Slot, String> {
     let buffer = func.operand(store, 0);
-    let (elem, _, scope) = func.as_shaped(func.value_type(buffer))?;
+    let name = func.value_text(buffer);
+    let no_buffer = || format!("`{name}` is a part of a buffer");
+    let (elem, _, scope) = func.as_shaped(func.value_type(buffer)).ok_or_else(no_buffer)?;
     let shared = scope.is_some_and(|scope| scope == keys::SHARED || scope == keys::SHARED_DYN);
-    let lanes = i64::from(func.value_scalar(func.operand(store, 1))?.lanes);
+    let lanes = func.value_scalar(func.operand(store, 1)).map_or(1, |scalar| i64::from(scalar.lanes));
     let mut n = lanes;
     for looped in loops(func, store, writer) {
-        let fits =
-            matches!(tir::loop_kind(func, looped)?, LoopKind::Serial | LoopKind::Unroll(_) | LoopKind::Vectorize);
-        let extent = const_extent(func, looped).filter(|_| fits && func.n_results(looped) == 0)?;
-        n = n.checked_mul(extent.max(0))?;
+        let var = func.value_text(loop_var(func, looped));
+        let kind = tir::loop_kind(func, looped);
+        let fits = matches!(kind, Some(LoopKind::Serial | LoopKind::Unroll(_) | LoopKind::Vectorize));
+        let Some(extent) = const_extent(func, looped).filter(|_| fits && func.n_results(looped) == 0) else {
+            return Err(format!("how often the loop `{var}` runs is not known, or it carries values"));
+        };
+        n = n.saturating_mul(extent.max(0));
     }
-    (division.is_staged(buffer) && shared && n > 0).then_some(Slot { buffer, elem, n })
+    match n {
+        0 => Err(format!("nothing is copied to `{name}`")),
+        _ if !division.is_staged(buffer) => Err(format!("`{name}` is no buffer of several stages")),
+        _ if !shared => Err(format!("`{name}` is not in shared memory")),
+        n => Ok(Slot { buffer, elem, n }),
+    }
 }
 
 /// The loops around `op` within `root`, itself included, from the inside out; those of the launch are no loops.

@@ -39,6 +39,10 @@
 //!
 //! A nest that takes a reference or a vector from outside is refused. A kernel keeps all symbols of its function.
 //!
+//! # Remarks
+//!
+//! None: a nest that cannot be a kernel is refused.
+//!
 //! # References
 //!
 //! TVM 0.16, `src/tir/transforms/split_host_device.cc`.

@@ -48,6 +48,10 @@
 //! swizzled buffer than are proved to stay side by side, and a tile of such a buffer as `wmma` takes it. Indices of several dimensions become
 //! `index` arithmetic even where they were narrower.
 //!
+//! # Remarks
+//!
+//! None: what cannot be flattened is refused.
+//!
 //! # References
 //!
 //! TVM 0.16, `src/tir/transforms/storage_flatten.cc` and `flatten_buffer.cc`.

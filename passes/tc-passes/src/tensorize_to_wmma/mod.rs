@@ -60,6 +60,11 @@
 //! intrinsic the orders of 6 commutative ops are tried. A condition inside the nest, a loop that is bound to threads, and
 //! extents that are not constant are refused with the first difference.
 //!
+//! # Remarks
+//!
+//! `tensorize`, without being asked for: a loop over tiles that no mark names and that stays, with the intrinsic that comes
+//! closest; and, with `auto-plain`, a product that is used otherwise too. A mark that does not fit is refused.
+//!
 //! # References
 //!
 //! TVM 0.16, `src/te/schedule/tensorize.cc`; Feng et al. 2023, "TensorIR: An Abstraction for Automatic Tensorized Program

@@ -46,13 +46,22 @@ struct Size {
     ops: u64,
 }
 
-/// The steps, inner loops first.
-pub(super) fn decide(func: &Func, options: &Options) -> Result<Vec<Step>, Diagnostics> {
+/// What is to be done.
+pub(super) struct Plan {
+    /// The steps, inner loops first.
+    pub(super) steps: Vec<Step>,
+    /// What is told of loops that were to be unrolled and are not.
+    pub(super) remarks: Diagnostics,
+}
+
+/// Decides; `asks` is true where somebody wants to know of every loop that stays.
+pub(super) fn decide(func: &Func, options: &Options, asks: bool) -> Result<Plan, Diagnostics> {
     let local = if options.unroll_local_access { local::vars(func) } else { FxHashSet::default() };
-    let mut state = Decide { func, local, steps: Vec::new(), found: Diagnostics::new() };
+    let mut state = Decide { func, local, steps: Vec::new(), found: Diagnostics::new(), asks, remarks: Diagnostics::new() };
     let settings = Settings { max_step: options.auto_max_step, explicit: options.explicit_unroll };
     state.walk(options, settings);
-    if state.found.is_empty() { Ok(state.steps) } else { Err(state.found) }
+    let Decide { steps, remarks, found, .. } = state;
+    if found.is_empty() { Ok(Plan { steps, remarks }) } else { Err(found) }
 }
 
 /// What holds within a loop.
@@ -68,6 +77,9 @@ struct Decide<'f> {
     local: FxHashSet<Value>,
     steps: Vec<Step>,
     found: Diagnostics,
+    /// Does anybody want to know of every loop that stays?
+    asks: bool,
+    remarks: Diagnostics,
 }
 
 /// A region whose ops are being counted.
@@ -126,6 +138,9 @@ impl Decide<'_> {
         match tir::loop_kind(func, op) {
             Some(LoopKind::Unroll(Some(_))) if settings.explicit && extent.is_none() && !is_uniform(func, op) => {
                 self.steps.push(Step { op, action: Action::Serial });
+                let reason = "threads of a block begin or end it at different values";
+                let help = "let its bounds be the same for all threads, with a condition inside";
+                self.remarks.push(not_unrolled(func, op, reason).help(help));
                 kept
             }
             Some(LoopKind::Unroll(factor)) => self.unroll(op, body, extent, factor, settings).unwrap_or(kept),
@@ -134,6 +149,10 @@ impl Decide<'_> {
                     self.unroll(op, body, Some(extent), None, settings).unwrap_or(kept)
                 }
                 _ => {
+                    if self.asks {
+                        let left = self.left(op, body, extent, options, settings);
+                        left.into_iter().for_each(|found| self.remarks.push(found));
+                    }
                     self.clean(op);
                     kept
                 }
@@ -158,6 +177,40 @@ impl Decide<'_> {
         let few_times = extent <= limit(options.auto_max_extent);
         let small = !body.has_loop && body.depth <= limit(options.auto_max_depth) && (few_steps || few_times);
         extent > 0 && (small || self.local.contains(&super::copy::var(self.func, op)))
+    }
+
+    /// What is told of a serial loop that stays one, where there are limits up to which it would not.
+    fn left(
+        &self,
+        op: Op,
+        body: Size,
+        extent: Option<u64>,
+        options: &Options,
+        settings: Settings,
+    ) -> Option<Diagnostic> {
+        if settings.max_step <= 0 && options.auto_max_extent <= 0 {
+            return None;
+        }
+        let (func, max_step) = (self.func, settings.max_step);
+        let Some(extent) = extent else {
+            return Some(not_unrolled(func, op, "its bounds are not constant").help("unroll it by a factor"));
+        };
+        if body.has_loop {
+            return Some(not_unrolled(func, op, "a loop is left inside of it").help("unroll that one first"));
+        }
+        if body.depth > u64::try_from(options.auto_max_depth).unwrap_or(0) {
+            let reason = format!("{} loops in it are unrolled already, one inside the other", body.depth);
+            return Some(not_unrolled(func, op, &reason).help("raise `auto-max-depth`"));
+        }
+        let steps = body.steps.saturating_mul(extent);
+        let mut reason = format!("its {extent} iterations come to {steps} stores");
+        if max_step > 0 {
+            reason += &format!(", more than the {max_step} of `auto-max-step`");
+        }
+        if options.auto_max_extent > 0 {
+            reason += &format!(", and {extent} iterations more than the {} of `auto-max-extent`", options.auto_max_extent);
+        }
+        Some(not_unrolled(func, op, &reason).help("raise the limit, or mark the loop: `unroll(…)`"))
     }
 
     fn clean(&mut self, op: Op) {
@@ -204,6 +257,10 @@ impl Decide<'_> {
         if grown.ops > MAX_OPS {
             if tir::loop_kind(func, op) == Some(LoopKind::Serial) {
                 // Nobody asked for this one.
+                if self.asks {
+                    let reason = format!("it would make more than {MAX_OPS} ops, {copies} copies of {}", body.ops);
+                    self.remarks.push(not_unrolled(func, op, &reason));
+                }
                 self.clean(op);
                 return None;
             }
@@ -217,6 +274,12 @@ impl Decide<'_> {
         self.steps.push(Step { op, action: Action::Copy(factor) });
         Some(Size { has_loop: body.has_loop || factor.is_some(), ..grown })
     }
+}
+
+/// Says that the loop `op` is not unrolled.
+fn not_unrolled(func: &Func, op: Op, reason: &str) -> Diagnostic {
+    let var = func.value_text(super::copy::var(func, op));
+    Diagnostic::remark("not-unrolled", func.op_location(op), format!("the loop `{var}` is not unrolled: {reason}"))
 }
 
 impl Size {

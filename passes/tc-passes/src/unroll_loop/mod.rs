@@ -37,6 +37,11 @@
 //! are constant and is a loop of its own where not; a loop that threads of a block begin or end at different values is not
 //! unrolled by a factor but becomes serial, for they would part between the two.
 //!
+//! # Remarks
+//!
+//! `not-unrolled`: a loop marked `unroll` that becomes serial, without being asked for; and, where `auto-max-step` or
+//! `auto-max-extent` says which serial loops are unrolled, each other one with what keeps it from that.
+//!
 //! # References
 //!
 //! TVM 0.16, `src/tir/transforms/unroll_loop.cc`.
@@ -85,18 +90,19 @@ pub struct UnrollLoop {
 
 impl FuncPass for UnrollLoop {
     fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
-        let plan = match decide::decide(func, &self.options) {
+        let decide::Plan { steps, remarks } = match decide::decide(func, &self.options, cx.wants_missed()) {
             Ok(plan) => plan,
             Err(found) => {
                 cx.diagnostics.append(found);
                 return false;
             }
         };
-        if plan.is_empty() {
+        cx.diagnostics.append(remarks);
+        if steps.is_empty() {
             return false;
         }
         let new = fold::mark(func);
-        for step in &plan {
+        for step in &steps {
             match step.action {
                 decide::Action::Copy(_) => cx.count("loops unrolled", 1),
                 decide::Action::Mark => cx.count("loops marked", 1),

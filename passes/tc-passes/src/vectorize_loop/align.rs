@@ -6,12 +6,14 @@ use tc_dialects::algebra::Algebra;
 use tc_dialects::{arith, tir};
 use tc_ir::walk::all_ops;
 use tc_ir::{AttrData, Func, Op, Rewriter, Scalar, TypeData, Value, keys};
+use tc_pass::PassCx;
+use tc_support::Diagnostic;
 
 /// The most that an access can count on, and what buffers have where they say nothing.
 const MOST: u64 = 16;
 
 /// Declares the alignment of vector accesses as far as it can be proved; gives their number.
-pub(super) fn declare(func: &mut Func) -> u64 {
+pub(super) fn declare(func: &mut Func, cx: &mut PassCx) -> u64 {
     if !all_ops(func).any(|op| neighbours(func, op).is_some()) {
         return 0;
     }
@@ -22,6 +24,10 @@ pub(super) fn declare(func: &mut Func) -> u64 {
         let declared = func.int_of(op, keys::ALIGNED).and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or(0);
         if aligned >= 2 * u64::from(elem.bytes()) && aligned > declared {
             found.push((op, aligned));
+        }
+        let aligned = aligned.max(declared);
+        if aligned < whole(func, op, elem) {
+            cx.missed(|| unaligned(func, places.algebra(), op, (base, elem), aligned));
         }
     });
     let n = found.len() as u64;
@@ -45,6 +51,28 @@ fn neighbours(func: &Func, op: Op) -> Option<(Value, Scalar)> {
     let by_one = func.const_int(func.operand(ramp, 1)) == Some(1);
     let elem = func.as_scalar(*elem).filter(|elem| elem.lanes == 1)?;
     by_one.then(|| (func.operand(ramp, 0), elem))
+}
+
+/// The bytes of all lanes of the access, as far as alignment counts.
+fn whole(func: &Func, op: Op, elem: Scalar) -> u64 {
+    let value = if func.opcode(op) == tir::STORE { func.operands(op).last().copied() } else { func.result(op) };
+    let lanes = value.and_then(|value| func.value_scalar(value)).map_or(1, |scalar| u64::from(scalar.lanes));
+    power_of(lanes * u64::from(elem.bytes()))
+}
+
+/// What is told of an access whose lanes are not known to lie in one piece.
+fn unaligned(func: &Func, algebra: &mut Algebra, op: Op, (base, elem): (Value, Scalar), aligned: u64) -> Diagnostic {
+    let (name, all) = (func.value_text(func.operand(op, 0)), whole(func, op, elem));
+    let known = power_of(aligned.max(u64::from(elem.bytes())));
+    let text =
+        format!("a vector of `{name}` is only known to start at a multiple of {known} bytes, and would have to at one of {all}");
+    let (bytes, at) = (elem.bytes(), algebra.expr(func, base));
+    let found = Diagnostic::remark("unaligned", func.op_location(op), text);
+    let found = found.note(format!("it starts at element `{}`, of {bytes} bytes each", algebra.text(at)));
+    if of_buffer(func, func.operand(op, 0)) < all {
+        return found.help(format!("declare that the buffer is aligned: `align = {all}`"));
+    }
+    found.help(format!("make its rows multiples of {} elements, or vectorize by fewer", all / u64::from(bytes.max(1))))
 }
 
 /// The power of two, in bytes, that the access is sure to start at a multiple of.

@@ -25,6 +25,8 @@ pub(super) enum Verdict {
     Serial(Diagnostic),
     /// Vectors of so many lanes; one lane stands for a loop that runs once or never.
     Lanes(i64),
+    /// The same, where accesses have room for more.
+    Fewer { lanes: i64, room: i64 },
 }
 
 /// The loops, in the order of the text.
@@ -66,7 +68,8 @@ fn verdict(func: &Func, op: Op, facts: &mut NestFacts<'_>) -> Verdict {
     if extent <= 1 {
         return Verdict::Lanes(1);
     }
-    let lanes = lanes(func, op, extent);
+    let room = room(func, op);
+    let lanes = room.min(1 << extent.trailing_zeros().min(62));
     if lanes < 2 {
         let found = remark(func, op, &format!("no vector of 2, 4, 8 or 16 lanes divides its extent of {extent}"))
             .help("split the axis by a power of two, and vectorize the inner part");
@@ -80,18 +83,17 @@ fn verdict(func: &Func, op: Op, facts: &mut NestFacts<'_>) -> Verdict {
         }
         return Verdict::Serial(found);
     }
-    Verdict::Lanes(lanes)
+    if lanes < room.min(extent) { Verdict::Fewer { lanes, room } } else { Verdict::Lanes(lanes) }
 }
 
-/// The largest power of two that divides `extent` and of which one access holds the narrowest elements.
-fn lanes(func: &Func, op: Op, extent: i64) -> i64 {
+/// How many of the narrowest elements one access holds.
+fn room(func: &Func, op: Op) -> i64 {
     let touched = Touched::by(func, op);
     let accesses = ops_under(func, func.op_regions(op)[0])
         .filter(|&inner| matches!(func.opcode(inner), tir::LOAD | tir::STORE))
         .filter(|&inner| func.operands(inner)[1..].iter().any(|&operand| touched.value(operand)));
     let narrowest = accesses.filter_map(|inner| element_bytes(func, inner)).min().unwrap_or(4);
-    let power = 1i64 << extent.trailing_zeros().min(62);
-    power.min(ACCESS_BYTES / narrowest.clamp(1, ACCESS_BYTES))
+    ACCESS_BYTES / narrowest.clamp(1, ACCESS_BYTES)
 }
 
 fn element_bytes(func: &Func, access: Op) -> Option<i64> {
@@ -101,6 +103,16 @@ fn element_bytes(func: &Func, access: Op) -> Option<i64> {
         }
         _ => None,
     }
+}
+
+/// Says that the loop `op` has fewer lanes than there is room for.
+pub(super) fn fewer(func: &Func, op: Op, lanes: i64, room: i64) -> Diagnostic {
+    let (var, extent) = (func.value_text(loop_var(func, op)), const_extent(func, op).unwrap_or(0));
+    let text = format!(
+        "the loop `{var}` is vectorized by {lanes}, not by {room}: its extent of {extent} is no multiple of {room}"
+    );
+    let help = format!("split the axis by a multiple of {room}, and vectorize the inner part");
+    Diagnostic::remark("fewer-lanes", func.op_location(op), text).help(help)
 }
 
 /// Says that the loop `op` stays scalar.

@@ -36,6 +36,12 @@
 //! The bounds must be constant. A loop that cannot be widened becomes a serial one, unrolled if it is short, and a remark
 //! says why; so does one inside another vectorized loop. Accesses of buffers of several dimensions get no `aligned`.
 //!
+//! # Remarks
+//!
+//! `not-vectorized`, without being asked for: a loop, or a statement of one, that stays scalar. `fewer-lanes`: a loop whose
+//! extent allows fewer lanes than an access has room for. `unaligned`: a vector access that is not proved to start at a
+//! multiple of its bytes, which takes several instructions.
+//!
 //! # References
 //!
 //! TVM 0.16, `src/tir/transforms/vectorize_loop.cc`. Kennedy and Allen 2001, "Optimizing Compilers for Modern
@@ -89,7 +95,10 @@ impl FuncPass for VectorizeLoop {
                     split::make_serial(func, step.op);
                     vec![remark]
                 }
-                decide::Verdict::Lanes(lanes) => {
+                decide::Verdict::Lanes(lanes) | decide::Verdict::Fewer { lanes, .. } => {
+                    if let decide::Verdict::Fewer { lanes, room } = step.verdict {
+                        cx.missed(|| decide::fewer(func, step.op, lanes, room));
+                    }
                     let op = split::by_lanes(func, step.op, lanes);
                     widen::widen(func, op)
                 }
@@ -101,7 +110,7 @@ impl FuncPass for VectorizeLoop {
             fold::fold_new(func, new);
             order::settle(func);
         }
-        let n_aligned = align::declare(func);
+        let n_aligned = align::declare(func, cx);
         cx.count("accesses aligned", n_aligned);
         changed || n_aligned > 0
     }

@@ -33,6 +33,10 @@
 //!
 //! Extents that are not constant are left to the launch. Of registers those for tiles are counted, and no others.
 //!
+//! # Remarks
+//!
+//! None: what it finds is an error, or a warning.
+//!
 //! # References
 //!
 //! CUDA C++ Programming Guide 12.9, section 17.2; PTX ISA 8.8, sections 9.7.9 and 9.7.14.

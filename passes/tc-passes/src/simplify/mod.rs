@@ -38,10 +38,17 @@
 //!
 //! Floats are folded only where that is exact. What memory holds is not known.
 //!
+//! # Remarks
+//!
+//! `undecided`: each conditional that stays, with the part of its condition that is not proved and the range of what it
+//! compares.
+//!
 //! # References
 //!
 //! The rules are those of `tc-arith`, each a named row; TVM 0.16, `src/tir/transforms/simplify.cc`, for what such a pass
 //! is to do, without the two unsound rules of its canonical `<`.
+
+mod left;
 
 use crate::analysis::dead::erase_dead;
 use crate::analysis::fold::fold_op;
@@ -64,7 +71,7 @@ tc_pass::options! {
 /// The row.
 pub const INFO: PassInfo = PassInfo {
     name: "simplify",
-    source: include_str!("simplify.rs"),
+    source: include_str!("mod.rs"),
     anchor: "tir.func",
     options: Options::INFO,
     requires: &[],
@@ -88,6 +95,9 @@ impl FuncPass for Simplify {
         let changed = (erase_dead(func) > 0) | changed;
         if changed {
             order::settle(func);
+        }
+        if cx.wants_missed() {
+            left::tell(func, cx);
         }
         changed
     }

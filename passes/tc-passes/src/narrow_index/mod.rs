@@ -34,9 +34,16 @@
 //! A size without an upper end, and all that is computed of it, is 64 bits wide. Bounds come from loop ranges, not from
 //! conditions: an index that only a condition keeps small becomes 64 bits wide.
 //!
+//! # Remarks
+//!
+//! `wide-index`: of the values that must have one width, the first that is not proved to fit 32 bits, with how far it may
+//! reach; all of them get 64.
+//!
 //! # References
 //!
 //! TVM 0.16, `src/tir/transforms/narrow_datatype.cc`, without its rule that an index inherits the width of what it loads.
+
+mod left;
 
 use crate::analysis::fold::fold_op;
 use rustc_hash::FxHashMap;
@@ -58,7 +65,7 @@ tc_pass::options! {
 /// The row.
 pub const INFO: PassInfo = PassInfo {
     name: "narrow-index",
-    source: include_str!("narrow_index.rs"),
+    source: include_str!("mod.rs"),
     anchor: "tir.func",
     options: Options::INFO,
     requires: &[],
@@ -76,10 +83,12 @@ impl FuncPass for NarrowIndex {
         }
         convert_sizes(func);
         let mut classes = Classes::new(func.n_value_ids());
+        classes.wide = cx.wants_missed().then(Vec::new);
         for op in all_ops(func) {
             tie(func, op, &mut classes);
         }
         bound_all(func, &mut classes);
+        left::tell(func, &mut classes, cx);
         set_types(func, &mut classes, cx);
         rewrite_ops(func, |rw, op| {
             if rw.func().opcode(op) == arith::CAST {
@@ -151,11 +160,13 @@ struct Classes {
     is_wide: Vec<bool>,
     /// The bounds of vectors, which the algebra does not see into.
     vectors: FxHashMap<Value, Interval>,
+    /// The values that may leave 32 bits, with what is known of them, where somebody asks.
+    wide: Option<Vec<(Value, String, Interval)>>,
 }
 
 impl Classes {
     fn new(n: usize) -> Classes {
-        Classes { parent: (0..n as u32).collect(), is_wide: vec![false; n], vectors: FxHashMap::default() }
+        Classes { parent: (0..n as u32).collect(), is_wide: vec![false; n], vectors: FxHashMap::default(), wide: None }
     }
 
     fn root(&mut self, value: Value) -> usize {
@@ -267,6 +278,9 @@ fn bound(func: &Func, value: Value, algebra: &mut Algebra, classes: &mut Classes
     if !fits {
         let root = classes.root(value);
         classes.is_wide[root] = true;
+        if classes.wide.is_some() {
+            left::note(func, value, algebra, classes);
+        }
     }
 }
 
