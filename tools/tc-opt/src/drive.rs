@@ -10,7 +10,7 @@ use crate::{CALL, FINE, debug, help, help_json, parallel, show, update};
 use std::ops::Range;
 use std::time::Instant;
 use tc::Compiler;
-use tc::pass::{Pipeline, parse_pipeline};
+use tc::pass::{Pipeline, Remarks, parse_pipeline};
 use tc::report::diff::Style;
 use tc::report::instruments::{PrintChanged, PrintPoints, Select};
 use tc::support::{Sources, suggest};
@@ -173,9 +173,31 @@ impl Tool<'_, '_> {
     fn compiler(&self) -> Result<Compiler, u8> {
         let mut compiler = Compiler::new();
         compiler.threads = self.args.run.threads;
+        compiler.remarks = self.remarks(&compiler)?;
         compiler.target =
             tc::target::Target::parse(&self.args.run.target).map_err(|wrong| self.session.refuse_with(&wrong))?;
         Ok(compiler)
+    }
+
+    /// Refuses names of which one is no pass.
+    fn check_passes(&self, compiler: &Compiler, names: &[String]) -> Result<(), u8> {
+        let Some(name) = names.iter().find(|name| compiler.passes.pass(name).is_none()) else { return Ok(()) };
+        let passes = compiler.passes.passes().iter().map(|info| info.name);
+        let help = suggest::nearest(name, passes).map_or(String::new(), |near| format!(": did you mean `{near}`?"));
+        Err(self.session.refuse(&format!("unknown pass `{}`{help}", suggest::shorten(name))))
+    }
+
+    /// Which remarks are told.
+    fn remarks(&self, compiler: &Compiler) -> Result<Remarks, u8> {
+        let names = &self.args.show.remarks;
+        if names.is_empty() {
+            return Ok(Remarks::Asked);
+        }
+        if names.iter().any(String::is_empty) {
+            return Ok(Remarks::All);
+        }
+        self.check_passes(compiler, names)?;
+        Ok(Remarks::Of(names.clone()))
     }
 
     /// Around which passes the program is printed.
@@ -183,16 +205,9 @@ impl Tool<'_, '_> {
         let show = &self.args.show;
         let select = |names: &[String], all: bool| {
             if all || names.iter().any(String::is_empty) {
-                return Ok(Select::All);
+                return Ok::<Select, u8>(Select::All);
             }
-            for name in names {
-                if compiler.passes.pass(name).is_none() {
-                    let passes = compiler.passes.passes().iter().map(|info| info.name);
-                    let help = suggest::nearest(name, passes)
-                        .map_or(String::new(), |near| format!(": did you mean `{near}`?"));
-                    return Err(self.session.refuse(&format!("unknown pass `{}`{help}", suggest::shorten(name))));
-                }
-            }
+            self.check_passes(compiler, names)?;
             Ok(if names.is_empty() { Select::None } else { Select::Named(names.to_vec()) })
         };
         Ok(PrintPoints {

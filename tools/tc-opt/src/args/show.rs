@@ -81,6 +81,10 @@ pub struct ShowArgs {
     #[arg(long)]
     pub stats: bool,
 
+    /// Tell what passes left undone and why, or this pass alone; without it, only what a schedule or the program asked for
+    #[arg(long, value_name = "PASS", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    pub remarks: Vec<String>,
+
     /// Print every op in the generic form, one a line
     #[arg(long)]
     pub generic: bool,
