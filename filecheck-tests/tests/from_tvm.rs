@@ -27,7 +27,8 @@ fn rows(text: &str) -> Vec<Vec<String>> {
     let all: Vec<Vec<String>> = lines.map(cells).collect();
     // Each table begins with its titles and a rule.
     let is_rule = |row: &Vec<String>| row.iter().all(|cell| cell.chars().all(|c| c == '-'));
-    let titles: BTreeSet<usize> = (1..all.len()).filter(|&nth| is_rule(&all[nth])).flat_map(|nth| [nth - 1, nth]).collect();
+    let titles: BTreeSet<usize> =
+        (1..all.len()).filter(|&nth| is_rule(&all[nth])).flat_map(|nth| [nth - 1, nth]).collect();
     all.into_iter().enumerate().filter(|(nth, _)| !titles.contains(nth)).map(|(_, row)| row).collect()
 }
 

@@ -112,7 +112,8 @@ impl AutoInline {
             let keeps = if is_named { Some("a schedule names it") } else { obstacle(func, op) };
             if let Some(reason) = keeps.or_else(|| self.leaves(kind(func, op))) {
                 // An obstacle is told of the stage.
-                let reason = if obstacle(func, op) == Some(reason) { format!("it {reason}") } else { reason.to_string() };
+                let reason =
+                    if obstacle(func, op) == Some(reason) { format!("it {reason}") } else { reason.to_string() };
                 cx.missed(|| stays(func, op, &reason));
                 continue;
             }
@@ -141,7 +142,6 @@ impl AutoInline {
 fn stays(func: &Func, op: Op, reason: &str) -> Diagnostic {
     let name = func.results(op).next().map_or("", |tensor| func.value_text(tensor));
     Diagnostic::remark("not-inlined", func.op_location(op), format!("`{name}` stays a stage: {reason}"))
-        .help(format!("`inline({name})` in a schedule asks for it; a sum or a result is always computed once"))
 }
 
 /// The stages that schedules name, each after its operator.

@@ -144,8 +144,8 @@ fn rounds_down(func: &Func, places: &mut Places<'_>, op: Op, sign: Sign) -> Diag
     let text = format!("the {what} of `{lhs}` by `{rhs}` is rounded down by extra operations");
     let found = Diagnostic::remark("long-division", func.op_location(op), text);
     let [lhs_is, rhs_is] = sides.map(|side| words::range(algebra.analyzer.bounds(side)));
-    let found = found.note(format!("it may be negative, as far as is known: `{lhs}` {lhs_is}"));
-    let found = if sign == Sign::Any { found.note(format!("and `{rhs}` {rhs_is}")) } else { found };
+    let found = found.note(format!("as far as is known, `{lhs}` {lhs_is}"));
+    let found = if sign == Sign::Any { found.note(format!("as far as is known, `{rhs}` {rhs_is}")) } else { found };
     found.help("where both are positive, say so by a condition or by the range of a size: `<n: 1..65536>`")
 }
 

@@ -116,8 +116,9 @@ impl FuncPass for UnifyLaunch {
 /// What is told of a nest that stays as it is, for what the loop `at` is.
 fn not_unified(func: &Func, at: Op, reason: &str) -> Diagnostic {
     let text = format!("the launch loops of this kernel stay where they are: {reason}");
-    Diagnostic::remark("not-unified", func.op_location(at), text)
-        .help("bind loops of one extent and one type, counted from 0, to a coordinate, the smaller ones under a condition")
+    Diagnostic::remark("not-unified", func.op_location(at), text).help(
+        "bind loops of one extent and one type, counted from 0, to a coordinate, the smaller ones under a condition",
+    )
 }
 
 /// The first loop of each coordinate; otherwise the loop that differs from another of its coordinate or has an extent that
@@ -131,13 +132,17 @@ fn first_of_each(func: &Func, nest: &Nest) -> Result<Vec<(Op, Coordinate)>, (Op,
         }
         match first.iter().find(|(_, known)| *known == coordinate) {
             Some((earlier, _)) if !is_same(func, func.operand(*earlier, 1), bounds[1]) => {
-                let one = |op: Op| const_extent(func, op).map_or("no constant".to_string(), |extent| extent.to_string());
+                let one =
+                    |op: Op| const_extent(func, op).map_or("no constant".to_string(), |extent| extent.to_string());
                 let (name, one, other) = (coordinate.name(), one(*earlier), one(op));
                 return Err((op, format!("`{name}` has an extent of {other} here, and of {one} elsewhere")));
             }
             // One variable has one type.
             Some((earlier, _)) if type_of_var(func, *earlier) != type_of_var(func, op) => {
-                return Err((op, format!("the variables of two loops of `{}` have different types", coordinate.name())));
+                return Err((
+                    op,
+                    format!("the variables of two loops of `{}` have different types", coordinate.name()),
+                ));
             }
             Some(_) => {}
             None if func.const_int(bounds[1]).is_none() && is_made_inside(func, bounds[1], nest.op) => {

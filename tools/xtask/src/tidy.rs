@@ -18,8 +18,7 @@ const FORBIDDEN: &[&str] = &[
 ];
 
 /// The headings that the page of a pass has.
-const PASS_HEADINGS: &[&str] =
-    &["# Input form", "# Output form", "# Example", "# Algorithm", "# Limits", "# Remarks"];
+const PASS_HEADINGS: &[&str] = &["# Input form", "# Output form", "# Example", "# Algorithm", "# Limits", "# Remarks"];
 
 /// The headings that the page of a primitive has.
 const PRIMITIVE_HEADINGS: &[&str] = &["# Arguments", "# Legality", "# Rewrite", "# Known elsewhere as"];

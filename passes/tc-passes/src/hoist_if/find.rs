@@ -49,12 +49,7 @@ pub(super) fn next(func: &Func, op: Op, options: &Options, barriers: &mut Barrie
 
 /// The conditionals that guard all of the body of the loop `op` and whose conditions do not depend on it, but stay inside:
 /// each with the reason and the way out.
-pub(super) fn left(
-    func: &Func,
-    op: Op,
-    options: &Options,
-    barriers: &mut Barriers,
-) -> Vec<(Op, String, &'static str)> {
+pub(super) fn left(func: &Func, op: Op, options: &Options, barriers: &mut Barriers) -> Vec<(Op, String, &'static str)> {
     let Some(&body) = func.op_regions(op).first() else { return Vec::new() };
     let var = func.value_text(func.region_args(body)[0]);
     let mut found = Vec::new();
@@ -64,7 +59,11 @@ pub(super) fn left(
             continue;
         }
         if func.n_results(op) > 0 {
-            found.push((branch, format!("the loop `{var}` carries values"), "keep the value in a buffer of one element"));
+            found.push((
+                branch,
+                format!("the loop `{var}` carries values"),
+                "keep the value in a buffer of one element",
+            ));
         } else if !options.support_block_scope_hoisting && is_on_launch_alone(func, condition) {
             let help = "`hoist-if{support-block-scope-hoisting}` moves it";
             found.push((branch, "it depends on launch coordinates alone".to_string(), help));

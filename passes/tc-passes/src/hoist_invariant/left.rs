@@ -37,8 +37,12 @@ fn one(func: &Func, levels: &Levels, op: Op) -> Option<Diagnostic> {
         }
         let shown = words::place(func, op);
         return Some(
-            remark(format!("`{shown}` is read in each iteration of the loop `{var}`, which does not change it: loads stay"))
-                .help(format!("read it before the loop: `let x = {shown}`; the CUDA compiler may do so where nothing aliases")),
+            remark(format!(
+                "`{shown}` is read in each iteration of the loop `{var}`, which does not change it: loads stay"
+            ))
+            .help(format!(
+                "read it before the loop: `let x = {shown}`; the CUDA compiler may do so where nothing aliases"
+            )),
         );
     }
     let is_integer = func.value_scalar(result).is_some_and(|scalar| !scalar.elem.is_float());
@@ -46,7 +50,9 @@ fn one(func: &Func, levels: &Levels, op: Op) -> Option<Diagnostic> {
         return None;
     }
     let shown = words::arithmetic(func, result);
-    let text = format!("`{shown}` is computed in each iteration of the loop `{var}`: where the loop does not run it might fail");
+    let text = format!(
+        "`{shown}` is computed in each iteration of the loop `{var}`: where the loop does not run it might fail"
+    );
     Some(remark(text).help("divide by a number, or compute it before the loop by hand: `let x = …`"))
 }
 

@@ -96,7 +96,8 @@ impl FuncPass for LegalizeDtype {
         let has_bf16 = cx.get::<Target>().is_none_or(|target| target.has(Feature::Bf16));
         let native = Native { f16: self.options.native, bf16: self.options.native && has_bf16 };
         let to_widen = if self.options.widen_local { widen::find(func, cx) } else { Vec::new() };
-        let stays = |op: &Op| func.opcode(*op) == arith::FMA && is_bf16(func, *op) && !native.has(Elem::BF16, arith::FMA);
+        let stays =
+            |op: &Op| func.opcode(*op) == arith::FMA && is_bf16(func, *op) && !native.has(Elem::BF16, arith::FMA);
         if cx.wants_missed() {
             all_ops(func).filter(stays).for_each(|op| cx.report(left_to_emitter(func, op)));
         }

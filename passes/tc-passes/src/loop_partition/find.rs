@@ -41,12 +41,13 @@ pub(super) enum Why {
 /// What keeps the loop `op`, in which a `likely` condition depends on its variable, from being divided, and the way out.
 pub(super) fn not_a_candidate(func: &Func, op: Op, options: &Options) -> Option<(String, &'static str)> {
     let var = func.value_text(func.region_args(func.op_regions(op)[0])[0]);
-    let divisible = matches!(
-        tir::loop_kind(func, op),
-        Some(LoopKind::Serial | LoopKind::Unroll(None) | LoopKind::Launch(_))
-    );
+    let divisible =
+        matches!(tir::loop_kind(func, op), Some(LoopKind::Serial | LoopKind::Unroll(None) | LoopKind::Launch(_)));
     Some(if !divisible {
-        (format!("the loop `{var}` is of a kind that is not divided"), "a serial loop around it is, and an unrolled one")
+        (
+            format!("the loop `{var}` is of a kind that is not divided"),
+            "a serial loop around it is, and an unrolled one",
+        )
     } else if reduces_across(func, op) {
         (format!("threads meet at a reduction under the loop `{var}`"), "let threads without a part bring the identity")
     } else if is_tied_to_a_mark(func, op) {

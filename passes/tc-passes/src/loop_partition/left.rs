@@ -29,7 +29,11 @@ fn one(func: &Func, hint: Op, options: &Options, tried: &IndexMap<Op, Why>) -> O
     let shown = words::arithmetic(func, func.operand(hint, 0));
     let place = func.op_location(hint);
     let remark = |reason: String| {
-        Diagnostic::remark("guard-kept", place.clone(), format!("the guard `{shown}` stays in every iteration: {reason}"))
+        Diagnostic::remark(
+            "guard-kept",
+            place.clone(),
+            format!("the guard `{shown}` stays in every iteration: {reason}"),
+        )
     };
     let is_thread = |op: &Op| coordinate(func, *op).is_some_and(|coordinate| coordinate.is_thread());
     let Some(&op) = concerned.iter().find(|op| !is_thread(op)) else {
@@ -39,9 +43,10 @@ fn one(func: &Func, hint: Op, options: &Options, tried: &IndexMap<Op, Why>) -> O
     let var = func.value_text(loop_var(func, op));
     let (reason, help) = match tried.get(&op) {
         _ if n_ops(func) > MAX_OPS => (format!("the function has grown to {MAX_OPS} ops"), "unroll later, or less"),
-        Some(Why::StartsApart) => {
-            (format!("threads of a block begin the loop `{var}` at different values"), "let it begin at one value for all")
-        }
+        Some(Why::StartsApart) => (
+            format!("threads of a block begin the loop `{var}` at different values"),
+            "let it begin at one value for all",
+        ),
         Some(Why::Unsettled) => (
             format!("no values of `{var}` are found for which it holds whatever loops inside and threads do"),
             "a guard is solved where it compares sums of variables times numbers",

@@ -139,9 +139,10 @@ impl FuncPass for LoopPartition {
                     cx.count("loops divided", 1);
                     changed = true;
                 }
-                Err(why) if self.options.unroll_loop_with_partition_hint_no_interval
-                    && !is_part
-                    && find::is_hinted(func, op) =>
+                Err(why)
+                    if self.options.unroll_loop_with_partition_hint_no_interval
+                        && !is_part
+                        && find::is_hinted(func, op) =>
                 {
                     tried.extend(why.map(|why| (op, why)));
                     changed |= emit::unroll(func, op)

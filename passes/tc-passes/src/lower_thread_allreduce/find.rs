@@ -181,7 +181,9 @@ pub(super) fn why_shared(func: &Func, plan: &Plan) -> String {
     if let Some(late) = plan.digits[first..].iter().find(|digit| digit.reduced) {
         let kept = plan.digits[..].iter().find(|digit| !digit.reduced).map_or("", |digit| digit.coordinate.name());
         let name = late.coordinate.name();
-        return format!("`{name}` is reduced and `{kept}` is not, so a group's threads are not numbered one after another");
+        return format!(
+            "`{name}` is reduced and `{kept}` is not, so a group's threads are not numbered one after another"
+        );
     }
     let odd = func.operands(plan.op).iter().find(|&value| !is_exchanged(func, *value));
     if let Some(scalar) = odd.and_then(|&value| func.value_scalar(value)) {

@@ -20,12 +20,14 @@ impl Apart {
         match *self {
             Apart::OpenSize(alloc) => {
                 let name = func.result(alloc).map_or("", |buffer| func.value_text(buffer));
-                let text = format!("the shared buffers of this kernel stay apart: the size of `{name}` is not constant");
+                let text =
+                    format!("the shared buffers of this kernel stay apart: the size of `{name}` is not constant");
                 Diagnostic::remark("not-merged", func.op_location(alloc), text)
                     .help("give the sizes that it depends on numbers, or a bound")
             }
             Apart::Fits(alloc, bytes, most) => {
-                let text = format!("the buffers in `shared` stay apart: their {bytes} bytes fit into {most} of fixed size");
+                let text =
+                    format!("the buffers in `shared` stay apart: their {bytes} bytes fit into {most} of fixed size");
                 Diagnostic::remark("not-merged", func.op_location(alloc), text)
                     .help("`merge-shared-memory{merge-static}` merges them all the same")
             }

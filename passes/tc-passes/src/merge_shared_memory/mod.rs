@@ -189,7 +189,9 @@ impl MergeSharedMemory {
         });
         let too_large = fixed > most_static;
         let fits = match buffers.iter().filter(|buffer| !buffer.dynamic).collect::<Vec<_>>()[..] {
-            [first, _, ..] if !too_large && !self.options.merge_static => Some(Apart::Fits(first.alloc, fixed, most_static)),
+            [first, _, ..] if !too_large && !self.options.merge_static => {
+                Some(Apart::Fits(first.alloc, fixed, most_static))
+            }
             _ => None,
         };
         if !too_large && !self.options.merge_static {

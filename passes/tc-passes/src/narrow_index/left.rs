@@ -49,8 +49,8 @@ pub(super) fn tell(func: &Func, classes: &mut Classes, cx: &mut PassCx) {
 fn place(func: &Func, value: Value) -> Location {
     match func.def(value) {
         Def::Result(op, _) => func.op_location(op),
-        Def::Arg(region, _) => func
-            .region_parent(region)
-            .map_or_else(|| func.location(func.header.loc), |op| func.op_location(op)),
+        Def::Arg(region, _) => {
+            func.region_parent(region).map_or_else(|| func.location(func.header.loc), |op| func.op_location(op))
+        }
     }
 }

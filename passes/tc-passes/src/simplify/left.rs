@@ -36,7 +36,8 @@ fn undecided(func: &Func, algebra: &mut Algebra, op: Op, condition: Expr) -> Dia
         }
     }
     if is_hinted {
-        found = found.help("a factor that divides the extent makes it needless; `loop-partition` frees most iterations of it");
+        found = found
+            .help("a factor that divides the extent makes it needless; `loop-partition` frees most iterations of it");
     }
     found
 }

@@ -75,7 +75,11 @@ pub(super) fn plan(func: &Func, division: &Division) -> Result<Registers, (Op, S
             }
         }
     }
-    if slots.is_empty() { Err((division.looped, "there is nothing to copy".to_string())) } else { Ok(Registers { slots }) }
+    if slots.is_empty() {
+        Err((division.looped, "there is nothing to copy".to_string()))
+    } else {
+        Ok(Registers { slots })
+    }
 }
 
 fn under(func: &Func, op: Op) -> Vec<Op> {

@@ -57,7 +57,8 @@ pub(super) struct Plan {
 /// Decides; `asks` is true where somebody wants to know of every loop that stays.
 pub(super) fn decide(func: &Func, options: &Options, asks: bool) -> Result<Plan, Diagnostics> {
     let local = if options.unroll_local_access { local::vars(func) } else { FxHashSet::default() };
-    let mut state = Decide { func, local, steps: Vec::new(), found: Diagnostics::new(), asks, remarks: Diagnostics::new() };
+    let mut state =
+        Decide { func, local, steps: Vec::new(), found: Diagnostics::new(), asks, remarks: Diagnostics::new() };
     let settings = Settings { max_step: options.auto_max_step, explicit: options.explicit_unroll };
     state.walk(options, settings);
     let Decide { steps, remarks, found, .. } = state;
@@ -208,7 +209,8 @@ impl Decide<'_> {
             reason += &format!(", more than the {max_step} of `auto-max-step`");
         }
         if options.auto_max_extent > 0 {
-            reason += &format!(", and {extent} iterations more than the {} of `auto-max-extent`", options.auto_max_extent);
+            reason +=
+                &format!(", and {extent} iterations more than the {} of `auto-max-extent`", options.auto_max_extent);
         }
         Some(not_unrolled(func, op, &reason).help("raise the limit, or mark the loop: `unroll(…)`"))
     }

@@ -64,8 +64,9 @@ fn whole(func: &Func, op: Op, elem: Scalar) -> u64 {
 fn unaligned(func: &Func, algebra: &mut Algebra, op: Op, (base, elem): (Value, Scalar), aligned: u64) -> Diagnostic {
     let (name, all) = (func.value_text(func.operand(op, 0)), whole(func, op, elem));
     let known = power_of(aligned.max(u64::from(elem.bytes())));
-    let text =
-        format!("a vector of `{name}` is only known to start at a multiple of {known} bytes, and would have to at one of {all}");
+    let text = format!(
+        "a vector of `{name}` is only known to start at a multiple of {known} bytes, and would have to at one of {all}"
+    );
     let (bytes, at) = (elem.bytes(), algebra.expr(func, base));
     let found = Diagnostic::remark("unaligned", func.op_location(op), text);
     let found = found.note(format!("it starts at element `{}`, of {bytes} bytes each", algebra.text(at)));
