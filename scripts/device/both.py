@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Both ways to PTX on a GPU: are the results equal bit for bit, and how long does each take?
 
-    scripts/device/build        (here: builds tc-run with MLIR, packed)
-    python3 scripts/device/both.py --tc-run target/device/tc-run-mlir [FILE.tir …]      (there)
+    scripts/device/build                                                              (here: with MLIR, packed)
+    zstd -d target/device/tc-run-mlir.zst; chmod +x target/device/tc-run-mlir
+    python3 scripts/device/both.py [FILE.tir …]                                       (both there)
 
-For every schedule of every example: `tc-run --output` by CUDA and through MLIR on the same inputs, the files compared byte
-by byte, and `tc-run --bench --json` of both, one after the other. A schedule that MLIR's way refuses is told with the reason. Prints a table in
-Markdown; the exit status is 1 if any result differs. NVRTC and
-libdevice are looked for as always: `TC_CUDA_HOME` names their folder.
+For every schedule of every example: `tc-run --output` by CUDA and through MLIR on the same inputs, the files compared
+byte by byte, and `tc-run --bench --json` of both, one after the other. A schedule that MLIR's way refuses is told with
+the reason. Prints a table in Markdown; the exit status is 1 if any result differs. NVRTC and libdevice are looked for as
+always: `TC_CUDA_HOME` names their folder.
 """
 
 import argparse
@@ -89,7 +90,7 @@ def main():
     parser.add_argument("--tc-run", default="target/device/tc-run-mlir")
     parser.add_argument("--limit", type=float, default=60, help="seconds for one command")
     parser.add_argument("--jobs", type=int, default=12, help="programs that run at once, while results are compared")
-    parser.add_argument("--no-bench", action="store_true")
+    parser.add_argument("--bench", default="", help="time only schedules whose `FILE @FUNC @SCHEDULE` matches this")
     parser.add_argument("--json", help="write the rows here")
     parser.add_argument("files", nargs="*", type=pathlib.Path)
     args = parser.parse_args()
@@ -105,7 +106,7 @@ def main():
     for (path, func, schedule, _), verdict in zip(todo, verdicts):
         wrong += verdict.startswith("DIFFER")
         times = [None, None]
-        if not args.no_bench and verdict.startswith(("equal", "DIFFER")):
+        if verdict.startswith(("equal", "DIFFER")) and re.search(args.bench, f"{path.name} @{func} @{schedule}"):
             times = [timed(args, base(args, path, func, schedule), via) for via in ("cuda", "mlir")]
         shown = ["" if time is None else f"{time:.1f}" for time in times]
         ratio = f"{times[1] / times[0]:.2f}" if all(times) else ""

@@ -60,9 +60,13 @@ pub fn ptx(text: &str, target: &Target, options: &LowerOptions) -> Result<String
 pub fn llvm(text: &str, target: &Target, options: &LowerOptions) -> Result<String, Diagnostics> {
     let bitcode = lowered(text, pipeline::Format::Llvm, target, options)?;
     #[cfg(feature = "mlir")]
-    return disassemble::text(&bitcode).map_err(|why| bug(&format!("LLVM cannot read its own bitcode: {why}")));
+    {
+        disassemble::text(&bitcode).map_err(|why| bug(&format!("LLVM cannot read its own bitcode: {why}")))
+    }
     #[cfg(not(feature = "mlir"))]
-    String::from_utf8(bitcode).map_err(|_| bug("built without MLIR, and yet there is bitcode"))
+    {
+        String::from_utf8(bitcode).map_err(|_| bug("built without MLIR, and yet there is bitcode"))
+    }
 }
 
 /// The object that the pipeline makes of a text.
@@ -75,7 +79,9 @@ fn lowered(
     let toolkit = pipeline::toolkit(text, options)?;
     let pipelines = pipeline::texts(format, target, toolkit.as_deref())?;
     #[cfg(feature = "mlir")]
-    return session::object(text, &pipelines);
+    {
+        session::object(text, &pipelines)
+    }
     #[cfg(not(feature = "mlir"))]
     {
         let _ = pipelines;
