@@ -3,23 +3,21 @@
 //! With [insta](https://insta.rs) a test of a pass is three lines:
 //!
 //! ```
-//! # /*
-//! #[test]
-//! # */
+//! # const TEXT: &str = "tir.func @f(A: i32[8]) {\n  A[0] = 1 + 2\n}\n";
+//! // #[test]
 //! fn sums_of_literals_are_folded() {
-//!     # /*
-//!     insta::assert_snapshot!(tc::testing::after("canonicalize", "tir.func @f(A: i32[8]) {\n  A[0] = 1 + 2\n}\n"));
-//!     # */
-//!     # insta::assert_snapshot!(tc::testing::after("canonicalize", "tir.func @f(A: i32[8]) {\n  A[0] = 1 + 2\n}\n"), @r"
-//!     # tir 1
-//!     #
-//!     # tir.func @f(A: i32[8]) {
-//!     #   A[0] = 3
-//!     # }
-//!     # ");
+//!     insta::assert_snapshot!(tc::testing::after("canonicalize", TEXT), @r"
+//!     tir 1
+//!
+//!     tir.func @f(A: i32[8]) {
+//!       A[0] = 3
+//!     }
+//!     ");
 //! }
 //! # sums_of_literals_are_folded();
 //! ```
+//!
+//! Three lines are enough where the snapshot is a file, which is what insta does without the part from `@` on.
 //!
 //! What is returned is the program, one line an op, as `tc-opt` prints it, so that a snapshot that changed shows as a
 //! small diff; where something failed it is the findings, with the lines that they point at. Findings that are no errors
