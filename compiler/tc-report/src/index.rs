@@ -14,7 +14,7 @@ pub fn write_index(recorder: &Recorder<'_>, title: &str, command: &str) -> Diagn
     let mut html = Html::default();
     head(&mut html, title, command);
     html.raw("<main><article class=run data-run=0 id=run-0>\n");
-    viewer(&mut html, recorder.recording());
+    viewer(&mut html, recorder.recording(), true);
     html.raw("</article></main>\n").data("data", &json!({ "runs": [recorder.recording().data()] }));
     write(folder, &html.page(&format!("{title} - passes")))
 }

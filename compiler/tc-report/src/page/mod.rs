@@ -111,7 +111,7 @@ impl Page {
         }
         found::write(html, "Diagnostics", &run.findings(), &run.sources);
         pipeline::write(html, run);
-        pipeline::viewer(html, &run.recording);
+        pipeline::viewer(html, &run.recording, false);
         found::write(html, "Remarks", &run.remarks(), &run.sources);
         kernels::write(html, run.emitted.as_ref(), &self.target);
         if let Some(emitted) = &run.emitted {

@@ -56,8 +56,9 @@ pub(super) fn write(html: &mut Html, run: &Run) {
     html.raw("</tbody></table></div></section>\n");
 }
 
-/// The place for the program between passes. Its list is markup, the program is put in by the script.
-pub(crate) fn viewer(html: &mut Html, recording: &Recording) {
+/// The place for the program between passes. Its list is markup, the program is put in by the script. `files` links those
+/// that lie beside the page.
+pub(crate) fn viewer(html: &mut Html, recording: &Recording, files: bool) {
     if recording.steps().is_empty() {
         return;
     }
@@ -83,7 +84,7 @@ pub(crate) fn viewer(html: &mut Html, recording: &Recording) {
             html.text(step.n_lines).raw(" lines");
         }
         html.raw("</span></button>");
-        if let Some(file) = &step.file {
+        if let Some(file) = step.file.as_ref().filter(|_| files) {
             html.raw("<a class=file href=\"").text(file).raw("\" title=\"").text(file).raw("\">file</a>");
         }
         html.raw("</li>\n");
