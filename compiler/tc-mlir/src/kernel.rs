@@ -160,8 +160,14 @@ impl Kernel<'_> {
         let func = self.func;
         let Some(scalar) = func.value_scalar(param) else {
             let ty = self.param_buffer(param);
-            let noalias = has_flag(func, func.header.attrs, keys::NOALIAS);
-            return format!("{ty}{}", if noalias { " {llvm.noalias}" } else { "" });
+            let mut facts = Vec::new();
+            if has_flag(func, func.header.attrs, keys::NOALIAS) {
+                facts.push("llvm.noalias");
+            }
+            if !self.facts.is_written(func, param) {
+                facts.push("llvm.readonly");
+            }
+            return if facts.is_empty() { ty } else { format!("{ty} {{{}}}", facts.join(", ")) };
         };
         let name = self.declare(param, "arg");
         if scalar.elem != Elem::Bool {

@@ -139,7 +139,7 @@ impl Kernel<'_> {
         for (&param, text) in func.params().iter().zip(params) {
             let Some(memory) = self.memory[param.as_u32() as usize].clone() else { continue };
             let Some((start, start_ty)) = text.split_once(": ") else { continue };
-            let (start, start_ty) = (start, start_ty.trim_end_matches(" {llvm.noalias}"));
+            let (start, start_ty) = (start, start_ty.split(" {").next().unwrap_or(start_ty));
             if *start == *memory.name {
                 continue;
             }
