@@ -11,13 +11,11 @@ struct Broken;
 
 impl FuncPass for Broken {
     fn run(&self, func: &mut Func, _: &mut PassCx) -> bool {
-        for op in all_ops(func).filter(|&op| func.role(op) == Role::If) {
-            assert!(func.parent_op(op).is_none(), "an `if` in a loop, number {}", op.as_u32());
-            loop {
-                std::thread::sleep(Duration::from_millis(50));
-            }
+        let Some(op) = all_ops(func).find(|&op| func.role(op) == Role::If) else { return false };
+        assert!(func.parent_op(op).is_none(), "an `if` in a loop, number {}", op.as_u32());
+        loop {
+            std::thread::sleep(Duration::from_millis(50));
         }
-        false
     }
 }
 
