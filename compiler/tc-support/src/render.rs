@@ -160,7 +160,7 @@ mod tests {
         let mut diagnostic = Diagnostic::remark("not-unrolled", Location::None, "the loop `i` is not unrolled");
         diagnostic.pass = Some("unroll-loop");
         let shown = one(&diagnostic, &Sources::new(), false);
-        assert_eq!(shown, "remark[not-unrolled]: the loop `i` is not unrolled\n  |\n  = note: `unroll-loop` says so");
+        assert_eq!(shown, "remark[not-unrolled]: the loop `i` is not unrolled\n |\n = note: `unroll-loop` says so");
         assert_eq!(json(&diagnostic, &Sources::new())["pass"], "unroll-loop");
     }
 }
