@@ -1,6 +1,6 @@
 //! One kernel: its head, and what all that is written in it goes through.
 
-use crate::constants::{self, Constants};
+use crate::constants::Constants;
 use crate::memory::{self, Memory};
 use crate::names;
 use crate::types;
@@ -10,7 +10,7 @@ use std::rc::Rc;
 use tc_dialects::arith;
 use tc_ir::verify::has_flag;
 use tc_ir::walk::all_ops;
-use tc_ir::{AttrData, Elem, Func, Op, Scalar, Value, keys};
+use tc_ir::{Elem, Func, Op, Value, keys};
 use tc_kernel::facts::Facts;
 use tc_kernel::job::Text;
 use tc_kernel::live::{self, ACTS};
@@ -47,7 +47,8 @@ pub(crate) struct Kernel<'m> {
     live: Vec<bool>,
     effects: Vec<u8>,
     bound: Vec<Option<Rc<str>>>,
-    indices: Vec<Option<Rc<str>>>,
+    /// What values are called as an `index`, in this region.
+    pub(crate) indices: Vec<Option<Rc<str>>>,
     /// What is known in each open region only.
     scopes: Vec<Vec<Value>>,
     sources: Option<&'m Sources>,
@@ -225,7 +226,8 @@ impl Kernel<'_> {
         }
     }
 
-    fn note(&mut self, value: Value) {
+    /// What is known of `value` from now on is known until the region is closed.
+    pub(crate) fn note(&mut self, value: Value) {
         if let Some(scope) = self.scopes.last_mut() {
             scope.push(value);
         }
@@ -279,155 +281,6 @@ impl Kernel<'_> {
     pub(crate) fn define(&mut self, value: Value, text: &str) {
         let name = self.declare_or_number(value);
         self.out.op(&format!("{name} = {text}"));
-    }
-
-    /// The integer `value` of the type `ty`, an integer's or `index`.
-    pub(crate) fn int(&mut self, value: i128, ty: &str) -> Rc<str> {
-        self.constants.int(value, ty)
-    }
-
-    /// A constant with such a text, its type included.
-    pub(crate) fn constant(&mut self, text: String) -> Rc<str> {
-        self.constants.other(text)
-    }
-
-    /// The literal `value` of type `elem`.
-    pub(crate) fn literal(&mut self, value: &AttrData, elem: Elem) -> Rc<str> {
-        match value {
-            AttrData::Bool(value) => self.constants.truth(*value),
-            AttrData::Int(value, _) => self.int(constants::signless(*value, elem), types::number(elem)),
-            AttrData::Float(bits, _) => self.constant(constants::float(f64::from_bits(*bits), elem)),
-            _ => self.stray("a literal of an unknown kind"),
-        }
-    }
-
-    /// The number or vector `value`.
-    pub(crate) fn value(&mut self, value: Value) -> Rc<str> {
-        if let Some(name) = self.name_of(value) {
-            return name;
-        }
-        let func = self.func;
-        let (Some(op), Some(scalar)) = (func.def_op(value), func.value_scalar(value)) else {
-            return self.stray("an argument that was not declared");
-        };
-        let made = match func.opcode(op) {
-            arith::CONSTANT => match func.constant(value) {
-                Some(attr) => return self.literal(func.attr_data(attr), scalar.elem),
-                None => return self.stray("a literal without a value"),
-            },
-            arith::BROADCAST => {
-                let from = self.value(func.operand(op, 0));
-                self.broadcast(&from, scalar)
-            }
-            arith::RAMP => self.ramp(op, scalar),
-            _ => return self.stray("a value that was not declared"),
-        };
-        self.bind(value, made.clone());
-        self.note(value);
-        made
-    }
-
-    /// The vector of type `scalar` that holds `value` in every lane.
-    pub(crate) fn broadcast(&mut self, value: &str, scalar: Scalar) -> Rc<str> {
-        let (number, ty) = (types::number(scalar.elem), types::value(scalar));
-        if scalar.lanes == 1 {
-            return value.into();
-        }
-        self.temp(format!("vector.broadcast {value} : {number} to {ty}"))
-    }
-
-    fn ramp(&mut self, op: Op, scalar: Scalar) -> Rc<str> {
-        let lanes: Vec<Rc<str>> = (0..usize::from(scalar.lanes)).map(|lane| self.ramp_lane(op, lane)).collect();
-        self.vector_of(scalar, &lanes)
-    }
-
-    /// Lane `lane` of the vector that the ramp `op` is.
-    fn ramp_lane(&mut self, op: Op, lane: usize) -> Rc<str> {
-        let func = self.func;
-        let base = func.operand(op, 0);
-        let elem = func.value_scalar(base).map_or(Elem::I32, |scalar| scalar.elem);
-        let ty = types::number(elem);
-        let start = self.value(base);
-        let step = match (lane, func.const_int(func.operand(op, 1))) {
-            (0, _) | (_, Some(0)) => return start,
-            (_, Some(stride)) => {
-                let step = i128::from(stride) * lane as i128;
-                if let Some(base) = func.const_int(base) {
-                    return self.int(constants::signless(i128::from(base) + step, elem), ty);
-                }
-                self.int(constants::signless(step, elem), ty)
-            }
-            (_, None) => {
-                let (stride, times) = (self.value(func.operand(op, 1)), self.int(lane as i128, ty));
-                self.temp(format!("arith.muli {stride}, {times}{} : {ty}", crate::arith::flags(elem)))
-            }
-        };
-        self.temp(format!("arith.addi {start}, {step}{} : {ty}", crate::arith::flags(elem)))
-    }
-
-    /// Lane `lane` of `value`; a number stands for every lane.
-    pub(crate) fn lane(&mut self, value: Value, lane: usize) -> Rc<str> {
-        let func = self.func;
-        let Some(scalar) = func.value_scalar(value) else { return self.stray("a value that is no number") };
-        if scalar.lanes == 1 {
-            return self.value(value);
-        }
-        match func.def_op(value).map(|op| (op, func.opcode(op))) {
-            Some((op, arith::BROADCAST)) => self.value(func.operand(op, 0)),
-            Some((op, arith::RAMP)) => self.ramp_lane(op, lane),
-            _ => {
-                let vector = self.value(value);
-                self.extract(&vector, scalar, lane)
-            }
-        }
-    }
-
-    /// Lane `lane` of the vector `vector` of type `scalar`.
-    pub(crate) fn extract(&mut self, vector: &str, scalar: Scalar, lane: usize) -> Rc<str> {
-        if scalar.lanes == 1 {
-            return vector.into();
-        }
-        let (number, ty) = (types::number(scalar.elem), types::value(scalar));
-        self.temp(format!("vector.extract {vector}[{lane}] : {number} from {ty}"))
-    }
-
-    /// The lanes `lanes` of a vector type `scalar`, put together.
-    pub(crate) fn vector_of(&mut self, scalar: Scalar, lanes: &[Rc<str>]) -> Rc<str> {
-        if let [lane] = lanes {
-            return lane.clone();
-        }
-        self.temp(format!("vector.from_elements {} : {}", lanes.join(", "), types::value(scalar)))
-    }
-
-    /// The integer `value` as an `index`, which addresses are computed with.
-    pub(crate) fn index(&mut self, value: Value) -> Rc<str> {
-        let func = self.func;
-        if let Some(int) = func.const_int(value).filter(|_| func.value_name(value).is_none()) {
-            return self.int(int.into(), "index");
-        }
-        if let Some(known) = &self.indices[value.as_u32() as usize] {
-            return known.clone();
-        }
-        let elem = match func.value_scalar(value).map_or(Elem::I32, |scalar| scalar.elem) {
-            Elem::Index => sizes::elem(func, value),
-            elem => elem,
-        };
-        let name = self.value(value);
-        let index = self.index_of(&name, elem);
-        self.set_index(value, index.clone());
-        index
-    }
-
-    /// `number`, of type `elem`, as an `index`.
-    pub(crate) fn index_of(&mut self, number: &str, elem: Elem) -> Rc<str> {
-        let cast = if crate::arith::is_unsigned(elem) { "index_castui" } else { "index_cast" };
-        self.temp(format!("arith.{cast} {number} : {} to index", types::number(elem)))
-    }
-
-    /// In this region, `index` is `value` as an `index`.
-    pub(crate) fn set_index(&mut self, value: Value, index: Rc<str>) {
-        self.indices[value.as_u32() as usize] = Some(index);
-        self.note(value);
     }
 
     /// Notes where the next ops come from.

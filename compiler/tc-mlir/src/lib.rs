@@ -5,9 +5,9 @@
 //!
 //! - `refuses` says what is not written.
 //! - `module` writes what stands around kernels, `kernel` a kernel and all that its parts are written with.
-//! - `memory` is for buffers, views and addresses, `access` for loads and stores, `stmt` for loops and conditionals,
-//!   `arith` and `cast` for numbers, `shuffle` for what lanes exchange, `fragments` for products of matrices:
-//!   `wmma` and `mma` by family, and `copies` that run ahead.
+//! - `value` says what stands where a value is used; `memory` is for buffers, views and addresses, `access` for loads and
+//!   stores, `stmt` for loops and conditionals, `arith` and `cast` for numbers, `shuffle` for what lanes exchange,
+//!   `fragments` for products of matrices: `wmma` and `mma` by family, and `copies` that run ahead.
 //! - `constants`, `names`, `types`, `writer` are what they write with.
 //!
 //! The text is meant to be read: it keeps the author's names, and says each constant once. It is meant to be exact: no op
@@ -30,6 +30,7 @@ mod refuses;
 mod shuffle;
 mod stmt;
 mod types;
+mod value;
 mod wmma;
 mod writer;
 
