@@ -125,7 +125,7 @@ fn a_report_of_a_failure_says_where() {
     let pipeline = "--pass-pipeline=tir.func(simplify,check-bounds,cse)";
     let flags = [&input, pipeline, "--split-input-file", "--report", &report, "--dump-dir", &dump];
     assert_eq!(tc_opt(&flags), 1);
-    let wanted = ["1 of 2 failed", "failed in pass 2, check-bounds", "did not run", "&lt;/script&gt;"];
+    let wanted = ["1 of 2 failed", "failed in pass 2, check-bounds", "did not run", "&lt;b&gt;"];
     check(&folder, &report, 2, &wanted);
     check(&folder, &format!("{dump}/index.html"), 0, &["href=\"00/index.html\"", "href=\"01/index.html\""]);
     check(&folder, &format!("{dump}/01/index.html"), 1, &["02-check-bounds-failed.tir"]);
