@@ -22,8 +22,8 @@
 //! docs/embedding.md goes through all of it, step by step: its programs are doc tests of this crate. [`guard`] tells which
 //! stack calls run on and what becomes of a panic, [`testing`] is for snapshot tests of passes.
 //!
-//! [`debug`] reproduces failing runs and makes them small; [`run`] runs and checks what a file holds, on the simulator or on a GPU; [`space`] tells which points of a search
-//! space a target allows.
+//! [`debug`] reproduces failing runs and makes them small; [`run`] runs and checks what a file holds, on the simulator or
+//! on a GPU; [`space`] tells which points of a search space a target allows.
 //!
 //! The crates of the compiler are re-exported as modules, so that an embedder depends on this one only.
 
