@@ -158,8 +158,8 @@ impl Recording {
         let (mut hunks, mut n_left) = (Vec::new(), 0);
         let mut room = MAX_CHANGED_LINES;
         for hunk in diff::hunks(parts, CONTEXT) {
-            let n = hunk.old().len() + hunk.new().len();
-            let texts = || old[hunk.old()].iter().chain(&new[hunk.new()]);
+            let n = hunk.old_lines().len() + hunk.new_lines().len();
+            let texts = || old[hunk.old_lines()].iter().chain(&new[hunk.new_lines()]);
             if n > room || self.n_bytes + texts().map(|line| line.len()).sum::<usize>() > MAX_BYTES {
                 n_left += 1;
                 continue;
@@ -176,7 +176,7 @@ impl Recording {
                 }
             };
             let parts: Vec<Value> = hunk.parts.iter().map(|one| json!({ "same": one.same, "p": part(one) })).collect();
-            hunks.push(json!({ "old": hunk.old().start, "new": hunk.new().start, "parts": parts }));
+            hunks.push(json!({ "old": hunk.old_lines().start, "new": hunk.new_lines().start, "parts": parts }));
         }
         json!({ "list": hunks, "left": n_left })
     }

@@ -10,7 +10,7 @@ mod words;
 
 pub use pairs::{Pair, pairs};
 pub use unified::{Style, sections, unified};
-pub use words::words;
+pub use words::{Ranges, words};
 
 use rustc_hash::FxHashMap;
 use similar::{Algorithm, DiffOp};
@@ -88,12 +88,12 @@ pub struct Hunk {
 
 impl Hunk {
     /// Its lines in the old text.
-    pub fn old(&self) -> Range<usize> {
+    pub fn old_lines(&self) -> Range<usize> {
         range(self.parts.first().map(|part| part.old.start), self.parts.last().map(|part| part.old.end))
     }
 
     /// Its lines in the new text.
-    pub fn new(&self) -> Range<usize> {
+    pub fn new_lines(&self) -> Range<usize> {
         range(self.parts.first().map(|part| part.new.start), self.parts.last().map(|part| part.new.end))
     }
 }
@@ -176,7 +176,7 @@ mod tests {
         let (old, new): (Vec<&str>, Vec<&str>) =
             (old.iter().map(String::as_str).collect(), new.iter().map(String::as_str).collect());
         let found = hunks(&parts(&old, &new), 3);
-        let ranges: Vec<_> = found.iter().map(|hunk| (hunk.old(), hunk.new())).collect();
+        let ranges: Vec<_> = found.iter().map(|hunk| (hunk.old_lines(), hunk.new_lines())).collect();
         assert_eq!(ranges, [(7..19, 7..18), (37..40, 36..40)]);
         assert!(hunks(&parts(&old, &old), 3).is_empty());
     }

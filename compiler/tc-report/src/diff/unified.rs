@@ -20,7 +20,7 @@ pub enum Style {
 pub fn unified(old: &[&str], new: &[&str], parts: &[Part], style: Style) -> String {
     let mut out = String::new();
     for hunk in hunks(parts, CONTEXT) {
-        let title = format!("@@ -{} +{} @@", place(&hunk.old()), place(&hunk.new()));
+        let title = format!("@@ -{} +{} @@", place(&hunk.old_lines()), place(&hunk.new_lines()));
         let item = section(new, first_change(&hunk)).map(|item| format!(" {item}")).unwrap_or_default();
         let _ = match style {
             Style::Plain => writeln!(out, "{title}{item}"),

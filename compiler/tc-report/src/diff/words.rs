@@ -6,9 +6,12 @@ use std::ops::Range;
 /// Lines with more words than this are not compared by words.
 const MAX_WORDS: usize = 400;
 
+/// Ranges of bytes of a line.
+pub type Ranges = Vec<Range<usize>>;
+
 /// The ranges of bytes in which two lines differ, in the old one and in the new one; `None` where they have so little in
 /// common that a reader is better off with the whole lines.
-pub fn words(old: &str, new: &str) -> Option<(Vec<Range<usize>>, Vec<Range<usize>>)> {
+pub fn words(old: &str, new: &str) -> Option<(Ranges, Ranges)> {
     let (old, new) = (split(old)?, split(new)?);
     let mut same = 0;
     let mut ranges = (Vec::new(), Vec::new());

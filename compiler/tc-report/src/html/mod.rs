@@ -46,7 +46,7 @@ impl Html {
     pub(crate) fn data(&mut self, id: &'static str, data: &serde_json::Value) -> &mut Html {
         let json =
             data.to_string().replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029");
-        let _ = write!(self.out, "<script type=\"application/json\" id=\"{id}\">{json}</script>\n");
+        let _ = writeln!(self.out, "<script type=\"application/json\" id=\"{id}\">{json}</script>");
         self
     }
 
