@@ -23,7 +23,10 @@ mod space;
 mod split;
 mod update;
 
-pub use args::{AnswerArgs, Args, DebugArgs, Emit, InPlace, InputArgs, RunArgs, ShowArgs, SpaceArgs, VerifyEach};
+pub use args::{
+    AnswerArgs, Args, Colour, DebugArgs, Emit, InPlace, InputArgs, RunArgs, ShowArgs, ShowChanged, SpaceArgs,
+    VerifyEach, Via,
+};
 pub use tc_cli::{BUG, CALL, FINE, INPUT, Io};
 
 use std::ffi::OsString;
