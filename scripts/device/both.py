@@ -2,7 +2,7 @@
 """Both ways to PTX on a GPU: are the results equal bit for bit, and how long does each take?
 
     scripts/device/build                                                              (here: with MLIR, packed)
-    zstd -d target/device/tc-run-mlir.zst; chmod +x target/device/tc-run-mlir
+    gunzip target/device/tc-run-mlir.gz
     python3 scripts/device/both.py [FILE.tir …]                                       (both there)
 
 For every schedule of every example: `tc-run --output` by CUDA and through MLIR on the same inputs, the files compared
