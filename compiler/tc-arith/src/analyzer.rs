@@ -60,6 +60,16 @@ pub struct Mark {
     assumed: usize,
     undo: usize,
     context: u32,
+    state: u32,
+}
+
+/// What a condition added to what was known.
+pub(crate) struct Assumed {
+    context: u32,
+    state: u32,
+    facts: Vec<Fact>,
+    residues: Vec<(Expr, ModularSet)>,
+    literals: Vec<(Expr, bool)>,
 }
 
 /// One application of a rule, for tests and for explanations.
@@ -94,8 +104,18 @@ pub struct Analyzer {
     /// Distinguishes states of knowledge; memoised results belong to one.
     pub(crate) context: u32,
     last_context: u32,
+    /// Distinguishes states of knowledge more finely: what is learnt of a new name keeps the context, and makes a new state.
+    state: u32,
+    last_state: u32,
+    /// What conditions added, by the state in which they were assumed: who comes back there with the same condition finds
+    /// what was remembered under it.
+    assumptions: FxHashMap<(u32, Expr, bool), Assumed>,
+    /// The classes of all variables that were ever defined.
+    defined: u64,
     pub(crate) simplified: Memo<Expr>,
     pub(crate) bounds: Memo<Interval>,
+    /// What [`Analyzer::bounds`] answered.
+    pub(crate) answered: Memo<Interval>,
     pub(crate) quick: Memo<Interval>,
     pub(crate) moduli: Memo<ModularSet>,
     /// See [`Analyzer::key`]; holds in every context.
@@ -161,6 +181,8 @@ impl Analyzer {
         if self.pool.uses(value, var) {
             return;
         }
+        let own = self.pool.var(var);
+        self.defined |= self.pool.mask(own);
         let old = self.definitions.insert(var, value);
         self.undo.push(Undo::Definition(var, old));
         self.learnt(newest);
@@ -173,6 +195,7 @@ impl Analyzer {
         let index = self.pool.var(var).index();
         let unknown = self.simplified.ends_before(index)
             && self.bounds.ends_before(index)
+            && self.answered.ends_before(index)
             && self.quick.ends_before(index)
             && self.moduli.ends_before(index);
         unknown.then_some(index)
@@ -180,6 +203,7 @@ impl Analyzer {
 
     /// Something was learnt of a variable, the [`newest`](Analyzer::newest) or another one.
     fn learnt(&mut self, newest: Option<usize>) {
+        self.fresh_state();
         match newest {
             Some(index) => self.undo.push(Undo::Remembered(index)),
             None => self.fresh_context(),
@@ -222,6 +246,7 @@ impl Analyzer {
             assumed: self.assumed.len(),
             undo: self.undo.len(),
             context: self.context,
+            state: self.state,
         }
     }
 
@@ -240,6 +265,7 @@ impl Analyzer {
                 Some(Undo::Remembered(index)) => {
                     self.simplified.truncate(index);
                     self.bounds.truncate(index);
+                    self.answered.truncate(index);
                     self.quick.truncate(index);
                     self.moduli.truncate(index);
                 }
@@ -247,6 +273,7 @@ impl Analyzer {
             }
         }
         self.context = mark.context;
+        self.state = mark.state;
     }
 
     /// Runs `body` and then forgets what it declared and assumed.
@@ -261,7 +288,7 @@ impl Analyzer {
 
     /// The expression with defined variables replaced by what they stand for.
     pub fn expand(&mut self, e: Expr) -> Expr {
-        if self.definitions.is_empty() {
+        if self.definitions.is_empty() || self.pool.mask(e) & self.defined == 0 {
             return e;
         }
         // Definitions are expanded when they are made, so one round is enough.
@@ -275,7 +302,9 @@ impl Analyzer {
 
     /// Drops remembered results. They are never wrong; this makes the next query do all of its work.
     pub fn forget(&mut self) {
+        self.assumptions.clear();
         self.fresh_context();
+        self.fresh_state();
     }
 
     /// Whether the last query hit the limit on depth, terms or work, so that a stronger answer may exist.
@@ -290,10 +319,55 @@ impl Analyzer {
             self.last_context = 0;
             self.simplified = Memo::default();
             self.bounds = Memo::default();
+            self.answered = Memo::default();
             self.quick = Memo::default();
             self.moduli = Memo::default();
+            self.assumptions.clear();
         }
         self.context = self.last_context;
+    }
+
+    fn fresh_state(&mut self) {
+        self.last_state = self.last_state.wrapping_add(1);
+        if self.last_state == 0 {
+            self.assumptions.clear();
+        }
+        self.state = self.last_state;
+    }
+
+    /// Goes on to what is known where `condition` has this truth, if that was found out here before.
+    pub(crate) fn assume_again(&mut self, condition: Expr, truth: bool) -> bool {
+        if self.trace.is_some() {
+            return false;
+        }
+        let Some(known) = self.assumptions.get(&(self.state, condition, truth)) else { return false };
+        self.facts.extend_from_slice(&known.facts);
+        self.residues.extend_from_slice(&known.residues);
+        self.literals.extend_from_slice(&known.literals);
+        (self.context, self.state) = (known.context, known.state);
+        true
+    }
+
+    /// Starts to assume a condition.
+    pub(crate) fn start_assuming(&mut self) {
+        self.fresh_context();
+        self.fresh_state();
+    }
+
+    /// Remembers what the condition, assumed since `before`, came to.
+    pub(crate) fn remember_assumed(&mut self, before: &Mark, condition: Expr, truth: bool) {
+        // Of what was cut short more may come out another time.
+        if self.gave_up {
+            return;
+        }
+        let assumed = Assumed {
+            context: self.context,
+            state: self.state,
+            facts: self.facts[before.facts..].to_vec(),
+            residues: self.residues[before.residues..].to_vec(),
+            literals: self.literals[before.literals..].to_vec(),
+        };
+        self.assumptions.insert((before.state, condition, truth), assumed);
     }
 
     /// The value of a defined variable.

@@ -19,11 +19,24 @@ const FACTS_TRIED: usize = 12;
 impl Analyzer {
     /// The least interval that can be told to hold every value of the expression.
     pub fn bounds(&mut self, e: Expr) -> Interval {
+        if let Some(value) = self.pool.as_const(e) {
+            self.gave_up = false;
+            return Interval::point(value);
+        }
+        if let Some(known) = self.answered.get(e, self.context) {
+            self.gave_up = false;
+            return known;
+        }
         let expanded = self.expand(e);
         let simplified = self.simplify(expanded);
-        let interval = self.bound_of(simplified);
-        let Some(form) = self.linear_of(simplified) else { return interval };
-        self.on_grid(&form, interval)
+        let mut interval = self.bound_of(simplified);
+        if let Some(form) = self.linear_of(simplified) {
+            interval = self.on_grid(&form, interval);
+        }
+        if !self.gave_up {
+            self.answered.set(e, self.context, interval);
+        }
+        interval
     }
 
     /// An interval that holds every value of the expression, from ranges and definitions alone: neither is the expression

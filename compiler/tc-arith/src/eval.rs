@@ -12,6 +12,9 @@ use crate::pool::Pool;
 
 type Value = Result<i64, EvalError>;
 
+/// Few expressions are looked up faster one by one than in a set.
+const FEW: usize = 24;
+
 /// An operation whose operands are positions of earlier operations.
 #[derive(Clone, Copy)]
 enum Step {
@@ -86,6 +89,23 @@ impl Program {
     }
 }
 
+/// Some expressions, made ready to be evaluated at many points; see [`Pool::evaluation`].
+pub struct Evaluation {
+    program: Program,
+    point: Vec<i64>,
+}
+
+impl Evaluation {
+    /// The values where variables have the given ones; `None` for one that overflows or divides by zero.
+    pub fn at(&mut self, value_of: impl Fn(Var) -> i64) -> impl Iterator<Item = Option<i64>> + '_ {
+        let Evaluation { program, point } = self;
+        point.clear();
+        point.extend(program.vars.iter().map(|&var| value_of(var)));
+        program.run(point);
+        (0..program.roots.len()).map(|nth| program.value(nth).ok())
+    }
+}
+
 fn binary(op: BinaryOp, a: Value, b: Value) -> Value {
     match (op, a?) {
         (BinaryOp::And, 0) => Ok(0),
@@ -100,6 +120,11 @@ impl Pool {
         self.eval_checked(e, value_of).ok()
     }
 
+    /// Makes expressions ready to be evaluated at many points.
+    pub fn evaluation(&self, exprs: &[Expr]) -> Evaluation {
+        Evaluation { program: Program::new(self, exprs), point: Vec::new() }
+    }
+
     /// The value where variables have the given values, or why there is none.
     pub fn eval_checked(&self, e: Expr, value_of: &dyn Fn(Var) -> i64) -> Result<i64, EvalError> {
         let mut program = Program::new(self, &[e]);
@@ -109,12 +134,10 @@ impl Pool {
     }
 
     /// Every expression under the given ones, themselves included, in ascending order of ids.
-    pub(crate) fn reachable(&self, roots: &[Expr]) -> Vec<Expr> {
-        // Few are looked up faster one by one than in a set.
-        const FEW: usize = 24;
+    pub(crate) fn reachable(&self, roots: &[Expr]) -> SmallVec<[Expr; FEW]> {
         let mut seen: FxHashSet<Expr> = FxHashSet::default();
         let mut stack: SmallVec<[Expr; 16]> = SmallVec::from_slice(roots);
-        let mut order: Vec<Expr> = Vec::with_capacity(16);
+        let mut order: SmallVec<[Expr; FEW]> = SmallVec::new();
         while let Some(e) = stack.pop() {
             if order.len() < FEW {
                 if order.contains(&e) {
@@ -122,7 +145,7 @@ impl Pool {
                 }
             } else {
                 if order.len() == FEW && seen.is_empty() {
-                    seen.extend(&order);
+                    seen.extend(order.iter().copied());
                 }
                 if !seen.insert(e) {
                     continue;
@@ -142,6 +165,11 @@ impl Pool {
 
     /// The variables of an expression, in the order in which the pool first met them.
     pub fn vars(&self, e: Expr) -> Vec<Var> {
+        match self.node(e) {
+            Node::Var(v) => return vec![v],
+            _ if self.mask(e) == 0 => return Vec::new(),
+            _ => {}
+        }
         let reachable = self.reachable(&[e]);
         reachable.into_iter().filter_map(|e| if let Node::Var(v) = self.node(e) { Some(v) } else { None }).collect()
     }

@@ -74,8 +74,12 @@ impl Analyzer {
         if self.pool.as_bool(condition).is_some() {
             return;
         }
-        self.fresh_context();
         let given = if truth { condition } else { self.pool.not(condition) };
+        if self.assume_again(condition, truth) {
+            return self.assumed.push(given);
+        }
+        let before = self.mark();
+        self.start_assuming();
         self.assumed.push(given);
         let mut stack = vec![(condition, truth)];
         // Beyond this a conjunction goes on being true, but nothing is learnt from it.
@@ -98,6 +102,7 @@ impl Analyzer {
                 }
             }
         }
+        self.remember_assumed(&before, condition, truth);
     }
 
     /// What is below `min(x, y)` is below both; likewise what both of `max(x, y)` are below.

@@ -120,6 +120,13 @@ impl Interval {
         (lo, hi)
     }
 
+    /// Are both ends so small that no sum or product of two such numbers leaves 64 bits? Most are, and are computed with
+    /// the machine's numbers then.
+    fn is_small(self) -> bool {
+        const LIMIT: i64 = 1 << 31;
+        self.lo > -LIMIT && self.hi < LIMIT
+    }
+
     /// Ends that do not fit are open.
     fn from_wide(lo: i128, hi: i128) -> Interval {
         let narrow = |x: i128| x.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64;
@@ -137,6 +144,10 @@ impl Interval {
 
     /// The values of `a * factor`.
     pub fn scale(self, factor: i64) -> Interval {
+        if self.is_small() && Interval::point(factor).is_small() {
+            let (lo, hi) = (self.lo * factor, self.hi * factor);
+            return Interval { lo: lo.min(hi), hi: lo.max(hi) };
+        }
         self.corners(Interval::point(factor), mul_wide)
     }
 
@@ -149,6 +160,9 @@ impl Interval {
             Mul => a.corners(b, mul_wide),
             Min => Interval { lo: a.lo.min(b.lo), hi: a.hi.min(b.hi) },
             Max => Interval { lo: a.lo.max(b.lo), hi: a.hi.max(b.hi) },
+            FloorDiv if a.is_small() && b.lo == b.hi && b.lo > 0 => {
+                Interval { lo: a.lo.div_euclid(b.lo), hi: a.hi.div_euclid(b.lo) }
+            }
             FloorDiv => divide(a, b, floor_wide),
             TruncDiv => divide(a, b, trunc_wide),
             FloorMod => floor_mod(a, b),
@@ -168,6 +182,9 @@ impl Add for Interval {
 
     /// The values of `a + b`.
     fn add(self, other: Interval) -> Interval {
+        if self.is_small() && other.is_small() {
+            return Interval { lo: self.lo + other.lo, hi: self.hi + other.hi };
+        }
         let ((a, b), (c, d)) = (self.ends(), other.ends());
         Interval::from_wide(saturate(a + c), saturate(b + d))
     }
@@ -178,6 +195,9 @@ impl Neg for Interval {
 
     /// The values of `-a`.
     fn neg(self) -> Interval {
+        if self.is_small() {
+            return Interval { lo: -self.hi, hi: -self.lo };
+        }
         let (lo, hi) = self.ends();
         Interval::from_wide(-hi, -lo)
     }
@@ -235,6 +255,12 @@ fn divide(a: Interval, b: Interval, quotient: fn(i128, i128) -> i128) -> Interva
 
 fn floor_mod(a: Interval, b: Interval) -> Interval {
     if let Some(c) = b.as_point().filter(|&c| c > 0) {
+        if a.is_small() {
+            let first = a.lo.div_euclid(c);
+            if first == a.hi.div_euclid(c) {
+                return Interval { lo: a.lo - first * c, hi: a.hi - first * c };
+            }
+        }
         let (lo, hi) = a.ends();
         let (first, last) = (floor_wide(lo, i128::from(c)), floor_wide(hi, i128::from(c)));
         if first == last && !is_infinite(first) {

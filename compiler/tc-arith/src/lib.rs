@@ -91,6 +91,7 @@ mod simplify;
 pub use analyzer::{Analyzer, Mark, Step};
 pub use deduce::{ConstLinearForm, LinearForm};
 pub use display::Display;
+pub use eval::Evaluation;
 pub use expr::{BinaryOp, EvalError, Expr, Node, Var};
 pub use interval::Interval;
 pub use modular::ModularSet;

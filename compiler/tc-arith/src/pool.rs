@@ -151,7 +151,9 @@ impl Pool {
 
     /// A variable that is printed under a name.
     pub fn named_var(&mut self, v: Var, name: &str) -> Expr {
-        self.names.insert(v, name.into());
+        if self.name(v) != Some(name) {
+            self.names.insert(v, name.into());
+        }
         self.var(v)
     }
 

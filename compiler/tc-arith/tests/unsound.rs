@@ -143,3 +143,29 @@ fn a_condition_does_not_outlive_its_scope() {
     assert!(az.can_prove(both));
     assert_eq!(az.prove(less), Verdict::Unknown);
 }
+
+#[test]
+fn a_condition_that_comes_back_is_weighed_against_what_is_known_then() {
+    let mut az = Analyzer::new();
+    let i = az.pool.var(Var(0));
+    az.bind_range(Var(0), Some(0), None);
+    let mut last = |limit: i64| {
+        let mark = az.mark();
+        az.bind_range(Var(1), Some(0), Some(limit));
+        let j = az.pool.var(Var(1));
+        let less = az.pool.lt(i, j);
+        // Twice in one place, and in the same words as at other times.
+        let bounds = [0, 1].map(|_| {
+            az.scope(|az| {
+                az.constrain(less);
+                az.bounds(i).max()
+            })
+        });
+        assert_eq!(bounds[0], bounds[1]);
+        az.rollback(mark);
+        bounds[0]
+    };
+    assert_eq!(last(10), Some(9));
+    assert_eq!(last(100), Some(99));
+    assert_eq!(last(10), Some(9));
+}
