@@ -3,8 +3,9 @@
 use crate::entity::{Attr, Attrs, Name, Type};
 use crate::types::Elem;
 use cranelift_entity::EntityRef;
-use indexmap::IndexSet;
-use rustc_hash::FxBuildHasher;
+use hashbrown::HashTable;
+use rustc_hash::FxHasher;
+use std::hash::{Hash, Hasher};
 
 /// A binary operator of text, loosest first as [`BinOp::precedence`] says.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -163,44 +164,83 @@ impl AttrData {
     }
 }
 
-/// The attributes of one function.
+/// The attributes of one function: each value and each list once, in one piece of memory, with an index by content.
 #[derive(Clone, Debug)]
 pub(crate) struct AttrTable {
-    set: IndexSet<AttrData, FxBuildHasher>,
-    dicts: IndexSet<Box<[(Name, Attr)]>, FxBuildHasher>,
+    data: Vec<AttrData>,
+    index: HashTable<u32>,
+    /// The entries of all lists; where each list ends. A list starts where the one before it ends.
+    entries: Vec<(Name, Attr)>,
+    ends: Vec<u32>,
+    dict_index: HashTable<u32>,
+}
+
+fn hash_of<T: Hash + ?Sized>(content: &T) -> u64 {
+    let mut hasher = FxHasher::default();
+    content.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// The entries of list number `idx`.
+fn list<'t>(entries: &'t [(Name, Attr)], ends: &[u32], idx: usize) -> &'t [(Name, Attr)] {
+    let start = if idx == 0 { 0 } else { ends[idx - 1] };
+    &entries[start as usize..ends[idx] as usize]
 }
 
 impl AttrTable {
     pub(crate) fn new() -> AttrTable {
-        let mut dicts = IndexSet::with_hasher(FxBuildHasher);
-        dicts.insert(Box::from([]));
-        AttrTable { set: IndexSet::with_hasher(FxBuildHasher), dicts }
+        // The first list is the empty one, which is not looked up.
+        AttrTable {
+            data: Vec::new(),
+            index: HashTable::new(),
+            entries: Vec::new(),
+            ends: vec![0],
+            dict_index: HashTable::new(),
+        }
     }
 
     pub(crate) fn intern(&mut self, data: AttrData) -> Attr {
-        Attr::new(self.set.insert_full(data).0)
+        let hash = hash_of(&data);
+        let AttrTable { data: all, index, .. } = self;
+        if let Some(&idx) = index.find(hash, |&idx| all[idx as usize] == data) {
+            return Attr::from_u32(idx);
+        }
+        let attr = Attr::new(all.len());
+        all.push(data);
+        index.insert_unique(hash, attr.as_u32(), |&idx| hash_of(&all[idx as usize]));
+        attr
     }
 
     pub(crate) fn data(&self, attr: Attr) -> &AttrData {
-        &self.set[attr.index()]
+        &self.data[attr.index()]
     }
 
-    pub(crate) fn intern_dict(&mut self, entries: &[(Name, Attr)]) -> Attrs {
-        if entries.is_empty() {
+    pub(crate) fn intern_dict(&mut self, wanted: &[(Name, Attr)]) -> Attrs {
+        if wanted.is_empty() {
             return Attrs::EMPTY;
         }
-        if let Some(idx) = self.dicts.get_index_of(entries) {
-            return Attrs::new(idx);
+        let hash = hash_of(wanted);
+        let AttrTable { entries, ends, dict_index: index, .. } = self;
+        if let Some(&idx) = index.find(hash, |&idx| list(entries, ends, idx as usize) == wanted) {
+            return Attrs::from_u32(idx);
         }
-        Attrs::new(self.dicts.insert_full(entries.into()).0)
+        let attrs = Attrs::new(ends.len());
+        entries.extend_from_slice(wanted);
+        ends.push(u32::try_from(entries.len()).expect("there is no memory for so many attributes"));
+        index.insert_unique(hash, attrs.as_u32(), |&idx| hash_of(list(entries, ends, idx as usize)));
+        attrs
     }
 
     pub(crate) fn dict(&self, attrs: Attrs) -> &[(Name, Attr)] {
-        &self.dicts[attrs.index()]
+        list(&self.entries, &self.ends, attrs.index())
     }
 
     pub(crate) fn shrink(&mut self) {
-        self.set.shrink_to_fit();
-        self.dicts.shrink_to_fit();
+        let AttrTable { data, index, entries, ends, dict_index } = self;
+        data.shrink_to_fit();
+        index.shrink_to_fit(|&idx| hash_of(&data[idx as usize]));
+        entries.shrink_to_fit();
+        ends.shrink_to_fit();
+        dict_index.shrink_to_fit(|&idx| hash_of(list(entries, ends, idx as usize)));
     }
 }

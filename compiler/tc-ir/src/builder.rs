@@ -2,7 +2,7 @@
 
 use crate::attrs::AttrData;
 use crate::entity::{Attr, Attrs, Name, Op, Region, Type, Value};
-use crate::func::{Def, Func, Locs, OpData, Place, RegionData};
+use crate::func::{Func, Locs, OpData, Place, RegionData};
 use crate::names::keys;
 use crate::opdef::{Context, Infer, Opcode, Results, Role};
 use crate::types::Elem;
@@ -86,8 +86,8 @@ impl<'f> Builder<'f> {
         let func = &mut *self.func;
         let op = func.ops.next_key();
         let mut first_result = None;
-        for (idx, &ty) in spec.results.iter().enumerate() {
-            let value = func.push_value(ty, Def::Result(op, idx));
+        for &ty in spec.results {
+            let value = func.push_result(ty, op);
             first_result.get_or_insert(value);
         }
         for &operand in spec.operands {
@@ -98,17 +98,15 @@ impl<'f> Builder<'f> {
             let region = func.regions.push(RegionData { parent: Some(op).into(), ..RegionData::default() });
             regions.push(region, &mut func.region_lists);
         }
-        let operands = EntityList::from_slice(spec.operands, &mut func.value_lists);
         func.ops.push(OpData {
-            opcode: spec.opcode,
             n_results: spec.results.len() as u16,
             keyed: spec.keyed,
-            operands,
             regions,
             first_result: first_result.into(),
             attrs: spec.attrs,
-            locs: self.locs,
+            ..OpData::new(spec.opcode, self.locs)
         });
+        func.put_operands(op, spec.operands);
         func.places.push(Place::default());
         func.link(op, self.region, self.before);
         op
@@ -213,13 +211,11 @@ impl<'f> Builder<'f> {
 impl Func {
     /// Adds an argument to `region`.
     pub fn push_arg(&mut self, region: Region, ty: Type, name: Option<&str>) -> Value {
-        let idx = self.region_args(region).len();
-        let value = self.push_value(ty, Def::Arg(region, idx));
+        let value = self.push_argument(ty, region);
         if let Some(name) = name {
             let name = self.name(name);
             self.values[value].name = Some(name).into();
         }
-        self.regions[region].args.push(value, &mut self.value_lists);
         value
     }
 
@@ -291,5 +287,40 @@ impl Func {
             Some(next) => self.places[next].prev = prev,
             None => self.regions[region].last = prev,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Registry, Rewriter};
+    use std::sync::Arc;
+
+    #[test]
+    fn an_op_may_have_more_operands_than_a_short_number_counts() {
+        let mut func = Func::new(Arc::new(Registry::new()), Opcode::UNKNOWN, "f");
+        let (body, ty) = (func.body(), func.index_ty());
+        let args: Vec<Value> = (0..70_000).map(|_| func.push_arg(body, ty, None)).collect();
+        let spec = OpSpec {
+            opcode: Opcode::UNKNOWN,
+            operands: &args,
+            keyed: 0,
+            attrs: Attrs::EMPTY,
+            results: &[],
+            n_regions: 0,
+        };
+        let op = Builder::at_end(&mut func, body).op(spec);
+        assert_eq!(func.operands(op), args);
+        assert_eq!(func.def(args[69_999]), crate::Def::Arg(body, 69_999));
+        let mut rw = Rewriter::new(&mut func);
+        rw.set_operand(op, 65_535, args[0]);
+        assert_eq!(rw.func().n_uses(args[0]), 2);
+        for n in [3, 2, 65_535, 65_536, 1] {
+            rw.set_operands(op, &args[..n]);
+            assert_eq!(rw.func().operands(op), &args[..n]);
+        }
+        rw.erase(op);
+        drop(rw);
+        assert!(args.iter().all(|&arg| func.n_uses(arg) == 0));
     }
 }

@@ -2,10 +2,11 @@
 
 use crate::entity::{Op, Value};
 use crate::func::Func;
-use crate::opdef::{Access, ParamKind};
+use crate::opdef::{Access, OpDef, ParamKind};
 use crate::types::TypeData;
 use crate::walk::{all_ops, ops_under};
 use cranelift_entity::SecondaryMap;
+use smallvec::SmallVec;
 
 /// What an op does, its regions included.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -50,14 +51,19 @@ impl Summary {
 
 /// What `op` does, all in its regions included.
 pub fn summary(func: &Func, op: Op) -> Summary {
-    let mut sum = Summary { speculatable: true, ..Summary::default() };
-    add(func, op, &mut sum);
+    let mut sum = own(func, op);
     for &region in func.op_regions(op) {
         for inner in ops_under(func, region) {
-            add(func, inner, &mut sum);
+            sum.join(own(func, inner));
         }
     }
     sum
+}
+
+/// Does `op`, all in its regions included, nothing beyond reading? Of an op that does, the first thing found is enough.
+pub fn only_reads(func: &Func, op: Op) -> bool {
+    own(func, op).only_reads()
+        && func.op_regions(op).iter().all(|&region| ops_under(func, region).all(|inner| own(func, inner).only_reads()))
 }
 
 /// What each op of a function does, all in its regions included; made in one walk over all of them.
@@ -71,7 +77,8 @@ impl Summaries {
         let ops: Vec<Op> = all_ops(func).collect();
         // What stands in an op comes after it.
         for &op in ops.iter().rev() {
-            add(func, op, &mut sums[op]);
+            let own = own(func, op);
+            sums[op].join(own);
             if let Some(outer) = func.parent_op(op) {
                 let inner = sums[op];
                 sums[outer].join(inner);
@@ -89,31 +96,44 @@ impl std::ops::Index<Op> for Summaries {
     }
 }
 
-fn add(func: &Func, op: Op, sum: &mut Summary) {
-    let row = func.row(op);
-    for param in row.params {
-        if let ParamKind::Place(access) = param.kind {
-            sum.reads |= access.reads();
-            sum.writes |= access.writes();
-        }
+/// What `op` does apart from its regions.
+#[inline]
+pub fn own(func: &Func, op: Op) -> Summary {
+    func.registry().facts(func.opcode(op)).effects
+}
+
+/// What an op of the row `row` does apart from its regions.
+pub(crate) fn of_row(row: &OpDef) -> Summary {
+    let places = || {
+        row.params
+            .iter()
+            .filter_map(|param| if let ParamKind::Place(access) = param.kind { Some(access) } else { None })
+    };
+    Summary {
+        reads: places().any(Access::reads),
+        writes: places().any(Access::writes),
+        allocates: row.effect.allocates,
+        synchronises: row.effect.synchronises,
+        unknown: row.effect.unknown,
+        convergent: row.effect.convergent,
+        // An op that only does what its regions do, or ends them, is as speculatable as they are.
+        speculatable: row.effect.speculatable || row.effect.regions || row.terminator,
     }
-    sum.allocates |= row.effect.allocates;
-    sum.synchronises |= row.effect.synchronises;
-    sum.unknown |= row.effect.unknown;
-    sum.convergent |= row.effect.convergent;
-    // An op that only does what its regions do, or ends them, is as speculatable as they are.
-    sum.speculatable &= row.effect.speculatable || row.effect.regions || row.terminator;
 }
 
 /// May `op` be taken out when nothing uses its results?
 pub fn is_removable(func: &Func, op: Op) -> bool {
-    !func.row(op).terminator && summary(func, op).only_reads()
+    !func.row(op).terminator && only_reads(func, op)
 }
 
 /// The places that `op` itself reads or writes, with how; its regions are not looked at.
-pub fn accesses(func: &Func, op: Op) -> Vec<(Value, Access)> {
+pub fn accesses(func: &Func, op: Op) -> SmallVec<[(Value, Access); 2]> {
+    let mut list = SmallVec::new();
+    let own = own(func, op);
+    if !own.reads && !own.writes {
+        return list;
+    }
     let row = func.row(op);
-    let mut list = Vec::new();
     func.for_each_param(op, row, |idx, at, n| {
         if let ParamKind::Place(access) = row.params[idx].kind
             && access != Access::None

@@ -31,12 +31,44 @@ pub(crate) struct OpData {
     pub(crate) n_results: u16,
     /// Bit k is set if the k-th keyed operand parameter of the row is given.
     pub(crate) keyed: u16,
-    pub(crate) operands: EntityList<Value>,
+    /// How many operands there are; [`MANY`] where their number does not fit, and stands in front of them.
+    pub(crate) n_operands: u16,
+    /// Where in the function's list of operands they begin.
+    pub(crate) operands: u32,
     pub(crate) regions: EntityList<Region>,
     /// Results have consecutive numbers.
     pub(crate) first_result: PackedOption<Value>,
     pub(crate) attrs: Attrs,
     pub(crate) locs: Locs,
+}
+
+/// The number of operands from which on it is written in front of them.
+const MANY: u16 = u16::MAX;
+
+impl OpData {
+    /// An op without operands, results, regions and attributes.
+    pub(crate) fn new(opcode: Opcode, locs: Locs) -> OpData {
+        OpData {
+            opcode,
+            n_results: 0,
+            keyed: 0,
+            n_operands: 0,
+            operands: 0,
+            regions: EntityList::new(),
+            first_result: None.into(),
+            attrs: Attrs::EMPTY,
+            locs,
+        }
+    }
+
+    /// Where the operands stand in the list of all.
+    fn operand_range(&self, all: &[Value]) -> std::ops::Range<usize> {
+        let start = self.operands as usize;
+        match self.n_operands {
+            MANY => start + 1..start + 1 + all[start].index(),
+            n => start..start + usize::from(n),
+        }
+    }
 }
 
 /// Where an op stands.
@@ -52,11 +84,12 @@ pub(crate) struct ValueData {
     pub(crate) ty: Type,
     pub(crate) name: PackedOption<Name>,
     pub(crate) n_uses: u32,
-    /// The number of the defining op, or of the region.
+    /// The number of the defining op, or that of the region and [`ARG`].
     def: u32,
-    idx: u16,
-    is_arg: bool,
 }
+
+/// Marks the region of an argument: there is no memory for so many ops that their numbers would reach it.
+const ARG: u32 = 1 << 31;
 
 #[derive(Clone, Default, Debug)]
 pub(crate) struct RegionData {
@@ -140,6 +173,9 @@ pub struct Func {
     pub(crate) places: PrimaryMap<Op, Place>,
     pub(crate) values: PrimaryMap<Value, ValueData>,
     pub(crate) regions: PrimaryMap<Region, RegionData>,
+    /// The operands of all ops. What an op leaves behind when it gets more of them stays unused.
+    operands: Vec<Value>,
+    /// The arguments of regions.
     pub(crate) value_lists: ListPool<Value>,
     pub(crate) region_lists: ListPool<Region>,
     pub(crate) types: TypeTable,
@@ -171,6 +207,7 @@ impl Func {
             places: PrimaryMap::new(),
             values: PrimaryMap::new(),
             regions,
+            operands: Vec::new(),
             value_lists: ListPool::new(),
             region_lists: ListPool::new(),
             types: TypeTable::new(),
@@ -181,11 +218,13 @@ impl Func {
     }
 
     /// The dialects this function is written in.
+    #[inline]
     pub fn registry(&self) -> &Arc<Registry> {
         &self.registry
     }
 
     /// The region that holds the body.
+    #[inline]
     pub fn body(&self) -> Region {
         self.body
     }
@@ -206,6 +245,7 @@ impl Func {
     }
 
     /// The parameters of the body after the symbols: buffers and scalars in the order of the header.
+    #[inline]
     pub fn params(&self) -> &[Value] {
         &self.region_args(self.body)[self.header.symbols.len()..]
     }
@@ -216,6 +256,7 @@ impl Func {
         self.places.shrink_to_fit();
         self.values.shrink_to_fit();
         self.regions.shrink_to_fit();
+        self.operands.shrink_to_fit();
         // A pool has no way to shrink, but its copy is exact.
         self.value_lists = self.value_lists.clone();
         self.region_lists = self.region_lists.clone();
@@ -228,6 +269,7 @@ impl Func {
     /// which do not grow with the number of ops, are left out.
     pub fn storage_bytes(&self) -> usize {
         self.ops.len() * size_of::<OpData>()
+            + self.operands.len() * size_of::<Value>()
             + self.places.len() * size_of::<Place>()
             + self.values.len() * size_of::<ValueData>()
             + self.regions.len() * size_of::<RegionData>()
@@ -284,11 +326,13 @@ impl Func {
     }
 
     /// What a type is.
+    #[inline]
     pub fn type_data(&self, ty: Type) -> &TypeData {
         self.types.data(ty)
     }
 
     /// The scalar or vector type behind `ty`.
+    #[inline]
     pub fn as_scalar(&self, ty: Type) -> Option<Scalar> {
         match self.type_data(ty) {
             TypeData::Scalar(scalar) => Some(*scalar),
@@ -297,6 +341,7 @@ impl Func {
     }
 
     /// Element type, extents and scope of a tensor or a buffer.
+    #[inline]
     pub fn as_shaped(&self, ty: Type) -> Option<(Type, &[Attr], Option<Name>)> {
         match self.type_data(ty) {
             TypeData::Shaped { elem, shape, scope } => Some((*elem, shape, *scope)),
@@ -326,11 +371,13 @@ impl Func {
     }
 
     /// What an attribute is.
+    #[inline]
     pub fn attr_data(&self, attr: Attr) -> &AttrData {
         self.attrs.data(attr)
     }
 
     /// The integer that `attr` is.
+    #[inline]
     pub fn as_int(&self, attr: Attr) -> Option<i64> {
         match self.attr_data(attr) {
             AttrData::Int(value, _) => i64::try_from(*value).ok(),
@@ -353,11 +400,13 @@ impl Func {
     }
 
     /// The entries of a list of attributes.
+    #[inline]
     pub fn entries(&self, attrs: Attrs) -> &[(Name, Attr)] {
         self.attrs.dict(attrs)
     }
 
     /// The entry `key` of a list of attributes.
+    #[inline]
     pub fn entry(&self, attrs: Attrs, key: Name) -> Option<Attr> {
         self.entries(attrs).iter().find(|(name, _)| *name == key).map(|(_, attr)| *attr)
     }
@@ -411,16 +460,19 @@ impl Func {
     // Ops.
 
     /// The row number of `op`.
+    #[inline]
     pub fn opcode(&self, op: Op) -> Opcode {
         self.ops[op].opcode
     }
 
     /// The row of `op`.
+    #[inline]
     pub fn row(&self, op: Op) -> &'static OpDef {
         self.registry.row(self.ops[op].opcode)
     }
 
     /// The sugar that `op` stands behind.
+    #[inline]
     pub fn role(&self, op: Op) -> Role {
         self.row(op).role
     }
@@ -437,11 +489,37 @@ impl Func {
     }
 
     /// The operands of `op`.
+    #[inline]
     pub fn operands(&self, op: Op) -> &[Value] {
-        self.ops[op].operands.as_slice(&self.value_lists)
+        &self.operands[self.ops[op].operand_range(&self.operands)]
+    }
+
+    /// Sets operand `idx` of `op`; use counts are the caller's to keep.
+    pub(crate) fn put_operand(&mut self, op: Op, idx: usize, value: Value) {
+        let range = self.ops[op].operand_range(&self.operands);
+        self.operands[range][idx] = value;
+    }
+
+    /// Sets all operands of `op`; use counts are the caller's to keep.
+    pub(crate) fn put_operands(&mut self, op: Op, operands: &[Value]) {
+        let old = self.ops[op].operand_range(&self.operands);
+        let data = &mut self.ops[op];
+        if operands.len() <= old.len() && data.n_operands != MANY {
+            // What fits is written over the old ones.
+            data.n_operands = operands.len() as u16;
+            self.operands[old.start..old.start + operands.len()].copy_from_slice(operands);
+            return;
+        }
+        data.operands = u32::try_from(self.operands.len()).expect("there is no memory for so many operands");
+        data.n_operands = u16::try_from(operands.len()).unwrap_or(MANY);
+        if data.n_operands == MANY {
+            self.operands.push(Value::new(operands.len()));
+        }
+        self.operands.extend_from_slice(operands);
     }
 
     /// The first operand of `op`. Panics if it has none.
+    #[inline]
     pub fn operand(&self, op: Op, idx: usize) -> Value {
         self.operands(op)[idx]
     }
@@ -469,7 +547,11 @@ impl Func {
     /// those by position first, then those by key.
     pub(crate) fn for_each_param(&self, op: Op, row: &OpDef, mut visit: impl FnMut(usize, usize, usize)) {
         let data = &self.ops[op];
-        let total = data.operands.len(&self.value_lists);
+        let total = self.operands(op).len();
+        if self.registry.facts(data.opcode).n_operands.is_some() {
+            let operands = row.params.iter().enumerate().filter(|(_, param)| param.kind.is_operand());
+            return operands.enumerate().for_each(|(at, (idx, _))| visit(idx, at, 1));
+        }
         let mut n_keyed = 0;
         let given = |n: &mut u32| {
             let bit = data.keyed >> *n & 1 == 1;
@@ -513,6 +595,7 @@ impl Func {
     }
 
     /// The results of `op`.
+    #[inline]
     pub fn results(&self, op: Op) -> impl ExactSizeIterator<Item = Value> + DoubleEndedIterator + Clone + use<> {
         let data = &self.ops[op];
         let first = data.first_result.expand().map_or(0, |value| value.index());
@@ -520,27 +603,32 @@ impl Func {
     }
 
     /// The number of results of `op`.
+    #[inline]
     pub fn n_results(&self, op: Op) -> usize {
         usize::from(self.ops[op].n_results)
     }
 
     /// The one result of `op`, if it has just one.
+    #[inline]
     pub fn result(&self, op: Op) -> Option<Value> {
         let data = &self.ops[op];
         if data.n_results == 1 { data.first_result.expand() } else { None }
     }
 
     /// The regions of `op`.
+    #[inline]
     pub fn op_regions(&self, op: Op) -> &[Region] {
         self.ops[op].regions.as_slice(&self.region_lists)
     }
 
     /// The attributes of `op`.
+    #[inline]
     pub fn op_attrs(&self, op: Op) -> Attrs {
         self.ops[op].attrs
     }
 
     /// The attribute `key` of `op`.
+    #[inline]
     pub fn attr_of(&self, op: Op, key: Name) -> Option<Attr> {
         self.entry(self.ops[op].attrs, key)
     }
@@ -561,6 +649,7 @@ impl Func {
     }
 
     /// Where `op` comes from.
+    #[inline]
     pub fn op_locs(&self, op: Op) -> Locs {
         self.ops[op].locs
     }
@@ -568,16 +657,19 @@ impl Func {
     // Values.
 
     /// The type of `value`.
+    #[inline]
     pub fn value_type(&self, value: Value) -> Type {
         self.values[value].ty
     }
 
     /// The scalar type of `value`, if it is a number or vector.
+    #[inline]
     pub fn value_scalar(&self, value: Value) -> Option<Scalar> {
         self.as_scalar(self.value_type(value))
     }
 
     /// The author's name of `value`, or one that a pass gave it.
+    #[inline]
     pub fn value_name(&self, value: Value) -> Option<Name> {
         self.values[value].name.expand()
     }
@@ -588,35 +680,46 @@ impl Func {
     }
 
     /// How many operands are `value`.
+    #[inline]
     pub fn n_uses(&self, value: Value) -> usize {
         self.values[value].n_uses as usize
     }
 
+    /// How many operands are each value, for all that is on record.
+    pub(crate) fn kept_use_counts(&self) -> impl Iterator<Item = (Value, u32)> + '_ {
+        self.values.iter().map(|(value, data)| (value, data.n_uses))
+    }
+
     /// What defines `value`.
+    #[inline]
     pub fn def(&self, value: Value) -> Def {
-        let data = &self.values[value];
-        if data.is_arg {
-            Def::Arg(Region::from_u32(data.def), usize::from(data.idx))
-        } else {
-            Def::Result(Op::from_u32(data.def), usize::from(data.idx))
+        let def = self.values[value].def;
+        if def & ARG == 0 {
+            let op = Op::from_u32(def);
+            let first = self.ops[op].first_result.expand().unwrap_or(value);
+            return Def::Result(op, value.index() - first.index());
         }
+        let region = Region::from_u32(def & !ARG);
+        // Arguments are made one after another, so their numbers rise. One that was taken out is nobody's.
+        Def::Arg(region, self.region_args(region).binary_search(&value).unwrap_or_default())
     }
 
     /// The op that defines `value`; `None` for a region's argument.
+    #[inline]
     pub fn def_op(&self, value: Value) -> Option<Op> {
-        match self.def(value) {
-            Def::Result(op, _) => Some(op),
-            Def::Arg(..) => None,
-        }
+        let def = self.values[value].def;
+        (def & ARG == 0).then(|| Op::from_u32(def))
     }
 
     /// The attribute of the literal that `value` is.
+    #[inline]
     pub fn constant(&self, value: Value) -> Option<Attr> {
         let op = self.def_op(value)?;
         (self.role(op) == Role::Constant).then(|| self.attr_of(op, keys::VALUE))?
     }
 
     /// The integer that `value` is a literal of.
+    #[inline]
     pub fn const_int(&self, value: Value) -> Option<i64> {
         self.as_int(self.constant(value)?)
     }
@@ -636,56 +739,67 @@ impl Func {
     // Places.
 
     /// The region that `op` stands in; `None` if it was taken out.
+    #[inline]
     pub fn region_of(&self, op: Op) -> Option<Region> {
         self.places[op].parent.expand()
     }
 
     /// The op whose region `op` stands in; `None` at the top of the body.
+    #[inline]
     pub fn parent_op(&self, op: Op) -> Option<Op> {
         self.region_parent(self.region_of(op)?)
     }
 
     /// The op that `region` belongs to; `None` for the body.
+    #[inline]
     pub fn region_parent(&self, region: Region) -> Option<Op> {
         self.regions[region].parent.expand()
     }
 
     /// The arguments of `region`.
+    #[inline]
     pub fn region_args(&self, region: Region) -> &[Value] {
         self.regions[region].args.as_slice(&self.value_lists)
     }
 
     /// The first op of `region`.
+    #[inline]
     pub fn first_op(&self, region: Region) -> Option<Op> {
         self.regions[region].first.expand()
     }
 
     /// The last op of `region`.
+    #[inline]
     pub fn last_op(&self, region: Region) -> Option<Op> {
         self.regions[region].last.expand()
     }
 
     /// The op after `op` in its region.
+    #[inline]
     pub fn next_op(&self, op: Op) -> Option<Op> {
         self.places[op].next.expand()
     }
 
     /// The op before `op` in its region.
+    #[inline]
     pub fn prev_op(&self, op: Op) -> Option<Op> {
         self.places[op].prev.expand()
     }
 
     /// The ops of `region` in order.
+    #[inline]
     pub fn ops(&self, region: Region) -> impl Iterator<Item = Op> + Clone + '_ {
         std::iter::successors(self.first_op(region), |&op| self.next_op(op))
     }
 
     /// The op that ends `region`, if one does.
+    #[inline]
     pub fn terminator(&self, region: Region) -> Option<Op> {
         self.last_op(region).filter(|&op| self.row(op).terminator)
     }
 
     /// What the op that ends `region` hands on.
+    #[inline]
     pub fn yielded(&self, region: Region) -> &[Value] {
         self.terminator(region).map_or(&[], |op| self.operands(op))
     }
@@ -705,15 +819,15 @@ impl Func {
         matches!(self.row(op).params.get(param).map(|param| param.kind), Some(ParamKind::Place(_)))
     }
 
-    pub(crate) fn push_value(&mut self, ty: Type, def: Def) -> Value {
-        let (def, idx, is_arg) = match def {
-            Def::Result(op, idx) => (op.as_u32(), idx, false),
-            Def::Arg(region, idx) => (region.as_u32(), idx, true),
-        };
-        self.values.push(ValueData { ty, name: None.into(), n_uses: 0, def, idx: idx as u16, is_arg })
+    /// A new value, a result of `op`.
+    pub(crate) fn push_result(&mut self, ty: Type, op: Op) -> Value {
+        self.values.push(ValueData { ty, name: None.into(), n_uses: 0, def: op.as_u32() })
     }
 
-    pub(crate) fn set_arg_idx(&mut self, value: Value, idx: usize) {
-        self.values[value].idx = idx as u16;
+    /// A new value, the last argument of `region`.
+    pub(crate) fn push_argument(&mut self, ty: Type, region: Region) -> Value {
+        let value = self.values.push(ValueData { ty, name: None.into(), n_uses: 0, def: region.as_u32() | ARG });
+        self.regions[region].args.push(value, &mut self.value_lists);
+        value
     }
 }

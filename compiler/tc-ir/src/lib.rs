@@ -35,6 +35,7 @@ pub mod walk;
 
 pub use attrs::{AttrData, BinOp, UnOp};
 pub use builder::Builder;
+pub use cranelift_entity::EntitySet;
 pub use entity::{Attr, Attrs, Loc, Name, Op, Region, Type, Value};
 pub use func::{Def, Func, Locs};
 pub use module::Module;

@@ -1,5 +1,6 @@
 //! The dialects that a run knows. There is no global one: a module carries its own.
 
+use crate::effects::{self, Summary};
 use crate::opdef::{Context, ItemDef, OpDef, Opcode, Role};
 use rustc_hash::FxHashMap;
 
@@ -41,11 +42,31 @@ impl std::fmt::Display for RegisterError {
 
 impl std::error::Error for RegisterError {}
 
+/// What follows from a row and is asked of every op.
+#[derive(Clone, Copy)]
+pub(crate) struct RowFacts {
+    /// What an op of the row does apart from its regions.
+    pub(crate) effects: Summary,
+    /// How many operands it takes, where that is one number and all of them go by position.
+    pub(crate) n_operands: Option<u8>,
+}
+
+impl RowFacts {
+    fn of(row: &OpDef) -> RowFacts {
+        let mut operands = row.params.iter().filter(|param| param.kind.is_operand());
+        let is_plain = operands.clone().all(|param| !param.keyed && !param.optional && !param.kind.is_variadic());
+        let n_operands = if is_plain { u8::try_from(operands.by_ref().count()).ok() } else { None };
+        RowFacts { effects: effects::of_row(row), n_operands }
+    }
+}
+
 /// The dialects that a run knows, and what can be looked up in them.
 #[derive(Clone, Default)]
 pub struct Registry {
     dialects: Vec<Dialect>,
     by_number: Vec<Option<&'static [OpDef]>>,
+    /// What follows from each row and is asked of every op, by the dialect's number.
+    facts: Vec<Box<[RowFacts]>>,
     by_name: FxHashMap<&'static str, Opcode>,
     by_short: FxHashMap<(Context, &'static str), Opcode>,
     by_role: FxHashMap<(Context, Role), Opcode>,
@@ -61,7 +82,7 @@ impl std::fmt::Debug for Registry {
 impl Registry {
     /// A registry without dialects.
     pub fn new() -> Registry {
-        Registry { by_number: vec![None; 256], ..Registry::default() }
+        Registry { by_number: vec![None; 256], facts: vec![Box::default(); 256], ..Registry::default() }
     }
 
     /// Adds a dialect.
@@ -76,6 +97,7 @@ impl Registry {
             return Err(RegisterError::TooManyRows);
         }
         self.by_number[dialect.number as usize] = Some(dialect.rows);
+        self.facts[dialect.number as usize] = dialect.rows.iter().map(RowFacts::of).collect();
         for (idx, row) in dialect.rows.iter().enumerate() {
             let opcode = Opcode::new(dialect.number, idx as u8);
             self.by_name.insert(row.name, opcode);
@@ -99,10 +121,17 @@ impl Registry {
     }
 
     /// The row of `opcode`; the row of unknown ops if there is none.
+    #[inline]
     pub fn row(&self, opcode: Opcode) -> &'static OpDef {
         self.by_number[opcode.dialect() as usize]
             .and_then(|rows| rows.get(opcode.row() as usize))
             .unwrap_or(&OpDef::UNKNOWN)
+    }
+
+    /// What follows from the row of `opcode`.
+    pub(crate) fn facts(&self, opcode: Opcode) -> RowFacts {
+        let known = self.facts.get(opcode.dialect() as usize).and_then(|rows| rows.get(opcode.row() as usize));
+        known.copied().unwrap_or_else(|| RowFacts::of(&OpDef::UNKNOWN))
     }
 
     /// The op with this dotted name.

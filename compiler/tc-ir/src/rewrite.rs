@@ -80,8 +80,7 @@ impl<'f> Rewriter<'f> {
             let value = self.func.operand(op, idx);
             let current = self.current(value);
             if current != value {
-                let func = &mut *self.func;
-                func.ops[op].operands.as_mut_slice(&mut func.value_lists)[idx] = current;
+                self.func.put_operand(op, idx, current);
             }
         }
     }
@@ -146,30 +145,39 @@ impl<'f> Rewriter<'f> {
             "erased an op that is used"
         );
         self.func.unlink(op);
-        let mut pending = vec![op];
-        while let Some(op) = pending.pop() {
-            for idx in 0..self.func.operands(op).len() {
-                let value = self.current(self.func.operand(op, idx));
-                self.func.values[value].n_uses -= 1;
-            }
-            let func = &mut *self.func;
-            func.ops[op].operands.clear(&mut func.value_lists);
-            for region in func.op_regions(op).to_vec() {
-                let mut at = func.first_op(region);
-                while let Some(inner) = at {
-                    pending.push(inner);
-                    at = func.next_op(inner);
-                }
-            }
+        self.drop_operands(op);
+        if !self.func.op_regions(op).is_empty() {
+            self.drop_regions(op);
         }
         self.changed = true;
+    }
+
+    fn drop_operands(&mut self, op: Op) {
+        for idx in 0..self.func.operands(op).len() {
+            let value = self.current(self.func.operand(op, idx));
+            self.func.values[value].n_uses -= 1;
+        }
+        self.func.put_operands(op, &[]);
+    }
+
+    /// Lets the ops under `op` use nothing any more.
+    fn drop_regions(&mut self, op: Op) {
+        let mut pending = self.func.op_regions(op).to_vec();
+        while let Some(region) = pending.pop() {
+            let mut at = self.func.first_op(region);
+            while let Some(inner) = at {
+                self.drop_operands(inner);
+                pending.extend_from_slice(self.func.op_regions(inner));
+                at = self.func.next_op(inner);
+            }
+        }
     }
 
     /// Sets operand `idx` of `op`.
     pub fn set_operand(&mut self, op: Op, idx: usize, value: Value) {
         let (old, new) = (self.current(self.func.operand(op, idx)), self.current(value));
         let func = &mut *self.func;
-        func.ops[op].operands.as_mut_slice(&mut func.value_lists)[idx] = new;
+        func.put_operand(op, idx, new);
         if old != new {
             func.values[old].n_uses -= 1;
             func.values[new].n_uses += 1;
@@ -187,10 +195,7 @@ impl<'f> Rewriter<'f> {
         for &value in &operands {
             self.func.values[value].n_uses += 1;
         }
-        let func = &mut *self.func;
-        let list = &mut func.ops[op].operands;
-        list.clear(&mut func.value_lists);
-        list.extend(operands, &mut func.value_lists);
+        self.func.put_operands(op, &operands);
         self.changed = true;
     }
 
@@ -268,9 +273,6 @@ impl<'f> Rewriter<'f> {
         );
         let func = &mut *self.func;
         func.regions[region].args.remove(idx, &mut func.value_lists);
-        for (idx, arg) in func.region_args(region).to_vec().into_iter().enumerate() {
-            func.set_arg_idx(arg, idx);
-        }
         self.changed = true;
     }
 }

@@ -9,7 +9,7 @@
 //! All findings are collected; nothing stops at the first.
 
 use crate::attrs::AttrData;
-use crate::entity::{Op, Region, Value};
+use crate::entity::{Attrs, Op, Region, Value};
 use crate::func::Func;
 use crate::names::keys;
 use crate::opdef::{OpDef, Opcode, Param, ParamKind, Results};
@@ -26,6 +26,7 @@ pub fn verify(func: &Func) -> Diagnostics {
         visible: SecondaryMap::with_capacity(func.n_value_ids()),
         n_uses: SecondaryMap::with_capacity(func.n_value_ids()),
         defined: Vec::new(),
+        fitting: SecondaryMap::new(),
         found: Diagnostics::new(),
     };
     if let Some(check) = func.item_row().item.and(func.item_row().verify) {
@@ -44,6 +45,8 @@ struct Verifier<'f> {
     visible: SecondaryMap<Value, bool>,
     n_uses: SecondaryMap<Value, u32>,
     defined: Vec<Value>,
+    /// The row that a list of attributes was last found to fit: most lists are those of many ops.
+    fitting: SecondaryMap<Attrs, Option<Opcode>>,
     found: Diagnostics,
 }
 
@@ -129,8 +132,14 @@ impl Verifier<'_> {
     fn against_row(&mut self, op: Op, row: &OpDef) {
         let func = self.func;
         let n_operands = func.operands(op).len();
-        let mut n_expected = 0;
-        func.for_each_param(op, row, |_, _, n| n_expected += n);
+        let n_expected = match func.registry().facts(func.opcode(op)).n_operands {
+            Some(n) => usize::from(n),
+            None => {
+                let mut n_expected = 0;
+                func.for_each_param(op, row, |_, _, n| n_expected += n);
+                n_expected
+            }
+        };
         if n_operands != n_expected {
             self.error(op, format!("`{}` takes {n_expected} operands, not {n_operands}", row.name));
             return;
@@ -145,14 +154,26 @@ impl Verifier<'_> {
         if n_regions < n_least || n_regions > row.regions.len() {
             self.error(op, format!("`{}` has {} regions, not {n_regions}", row.name, row.regions.len()));
         }
-        for (idx, param) in row.params.iter().enumerate() {
-            if param.kind.is_operand() {
-                if param.keyed && !param.optional && !func.param_given(op, idx) {
-                    self.error(op, format!("`{}` lacks `{} = …`", row.name, param.name));
-                }
-            } else {
-                self.attribute(op, row, param);
+        let keyed = row.params.iter().enumerate().filter(|(_, param)| param.kind.is_operand() && param.keyed);
+        for (idx, param) in keyed {
+            if !param.optional && !func.param_given(op, idx) {
+                self.error(op, format!("`{}` lacks `{} = …`", row.name, param.name));
             }
+        }
+        let (attrs, opcode) = (func.op_attrs(op), Some(func.opcode(op)));
+        if self.fitting[attrs] != opcode {
+            let before = self.found.len();
+            self.attributes(op, row);
+            if self.found.len() == before {
+                self.fitting[attrs] = opcode;
+            }
+        }
+    }
+
+    fn attributes(&mut self, op: Op, row: &OpDef) {
+        let func = self.func;
+        for param in row.params.iter().filter(|param| !param.kind.is_operand()) {
+            self.attribute(op, row, param);
         }
         if !row.open_attrs {
             for &(key, _) in func.entries(func.op_attrs(op)) {
@@ -194,6 +215,10 @@ impl Verifier<'_> {
     }
 
     fn use_counts(&mut self) {
+        let is_right = |(value, kept): (Value, u32)| kept == self.n_uses[value];
+        if self.func.kept_use_counts().all(is_right) {
+            return;
+        }
         for op in crate::walk::all_ops(self.func) {
             for value in self.func.results(op) {
                 if self.func.n_uses(value) != self.n_uses[value] as usize && !self.found.has_errors() {

@@ -5,13 +5,33 @@ use crate::func::Func;
 
 /// The ops in `region` and in all regions below it, an op before those in its own regions.
 pub fn ops_under(func: &Func, region: Region) -> impl Iterator<Item = Op> + '_ {
-    let mut pending: Vec<Op> = func.first_op(region).into_iter().collect();
+    let mut next = func.first_op(region);
     std::iter::from_fn(move || {
-        let op = pending.pop()?;
-        pending.extend(func.next_op(op));
-        pending.extend(func.op_regions(op).iter().rev().filter_map(|&region| func.first_op(region)));
+        let op = next?;
+        next = after(func, op, region);
         Some(op)
     })
+}
+
+/// The op after `op` in the walk over all that stands in the region `root`.
+fn after(func: &Func, op: Op, root: Region) -> Option<Op> {
+    let first = |regions: &[Region]| regions.iter().find_map(|&region| func.first_op(region));
+    if let Some(inner) = first(func.op_regions(op)) {
+        return Some(inner);
+    }
+    let mut at = op;
+    loop {
+        if let Some(next) = func.next_op(at) {
+            return Some(next);
+        }
+        let region = func.region_of(at).filter(|&region| region != root)?;
+        at = func.region_parent(region)?;
+        let regions = func.op_regions(at);
+        let nth = regions.iter().position(|&other| other == region)?;
+        if let Some(inner) = first(&regions[nth + 1..]) {
+            return Some(inner);
+        }
+    }
 }
 
 /// All ops of `func`, an op before those in its regions.

@@ -25,6 +25,8 @@ pub struct Algebra {
     /// Knowledge of the variables, and the pool of all expressions.
     pub analyzer: Analyzer,
     known: Known,
+    /// The values on their way into expressions; empty between questions.
+    pending: Vec<Value>,
 }
 
 /// The expressions of values, by the values' numbers.
@@ -171,7 +173,8 @@ impl Algebra {
             return known;
         }
         // Post-order with a stack of our own: expressions may be deep.
-        let mut pending = vec![value];
+        let mut pending = std::mem::take(&mut self.pending);
+        pending.push(value);
         while let Some(&at) = pending.last() {
             if self.known.get(at).is_some() {
                 pending.pop();
@@ -187,6 +190,7 @@ impl Algebra {
                 pending.pop();
             }
         }
+        self.pending = pending;
         self.input(value)
     }
 

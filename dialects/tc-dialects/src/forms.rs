@@ -144,10 +144,9 @@ const NO_INDEX: Rule = op_rule("no-index", "Integers of a kernel have a width.",
     if !is_device(func) {
         return None;
     }
-    let mut values: Vec<Value> = func.results(op).collect();
-    values.extend(func.op_regions(op).iter().flat_map(|&region| func.region_args(region)));
-    values
-        .into_iter()
+    let arguments = func.op_regions(op).iter().flat_map(|&region| func.region_args(region).iter().copied());
+    func.results(op)
+        .chain(arguments)
         .find(|&value| func.value_scalar(value).is_some_and(|scalar| scalar.elem == tc_ir::Elem::Index))
         .map(|_| format!("the `index` that `{}` makes has no width in a kernel", func.op_name(op)))
 });

@@ -1,6 +1,6 @@
 //! Kinds of loops and launch coordinates.
 
-use tc_ir::{Func, Op, keys};
+use tc_ir::{AttrData, Func, Name, Op, keys};
 
 /// A coordinate of a launch.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -79,14 +79,30 @@ pub enum LoopKind {
 
 /// How the loop `op` runs; `None` if its attributes say nothing that exists.
 pub fn loop_kind(func: &Func, op: Op) -> Option<LoopKind> {
-    match func.word_of(op, keys::KIND).unwrap_or("serial") {
-        "serial" => Some(LoopKind::Serial),
-        "unroll" => Some(LoopKind::Unroll(func.int_of(op, keys::FACTOR))),
-        "vectorize" => Some(LoopKind::Vectorize),
-        "bind" => match func.word_of(op, keys::AXIS)? {
-            "vthread" => Some(LoopKind::Vthread),
-            axis => Coordinate::parse(axis).map(LoopKind::Launch),
-        },
+    // Words that the language knows have the same number in every function, so that nothing need be spelled out.
+    let kind = match func.attr_of(op, keys::KIND).map(|attr| func.attr_data(attr)) {
+        Some(AttrData::Word(name)) => *name,
+        Some(AttrData::Str(text)) => func.find_name(text)?,
+        _ => keys::SERIAL,
+    };
+    match kind {
+        keys::SERIAL => Some(LoopKind::Serial),
+        keys::UNROLL => Some(LoopKind::Unroll(func.int_of(op, keys::FACTOR))),
+        keys::VECTORIZE => Some(LoopKind::Vectorize),
+        keys::BIND => {
+            let axis = match func.attr_data(func.attr_of(op, keys::AXIS)?) {
+                AttrData::Word(name) => *name,
+                AttrData::Str(text) => func.find_name(text)?,
+                _ => return None,
+            };
+            if axis == keys::VTHREAD {
+                return Some(LoopKind::Vthread);
+            }
+            AXES.iter().position(|&name| name == axis).map(|nth| LoopKind::Launch(Coordinate::ALL[nth]))
+        }
         _ => None,
     }
 }
+
+/// The names of [`Coordinate::ALL`].
+const AXES: [Name; 6] = [keys::BLOCK_X, keys::BLOCK_Y, keys::BLOCK_Z, keys::THREAD_X, keys::THREAD_Y, keys::THREAD_Z];
