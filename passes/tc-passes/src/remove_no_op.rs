@@ -142,7 +142,7 @@ fn stores_itself(func: &Func, store: Op) -> bool {
         return false;
     }
     let mut between = std::iter::successors(func.next_op(load), |&op| func.next_op(op)).take_while(|&op| op != store);
-    between.all(|op| effects::summary(func, op).only_reads())
+    between.all(|op| effects::only_reads(func, op))
 }
 
 /// Is all that `op` does to write one place, by what it reads from others or from there?

@@ -128,12 +128,12 @@ fn is_injective(facts: &mut NestFacts<'_>, exprs: &[Expr], vars: &[Var]) -> bool
         }
         points = points.iter().flat_map(|point| (lo..=hi).map(|at| [point.as_slice(), &[at]].concat())).collect();
     }
-    let pool = &facts.algebra.analyzer.pool;
+    let mut evaluation = facts.algebra.analyzer.pool.evaluation(exprs);
     let mut seen: FxHashSet<Vec<i64>> = FxHashSet::default();
     points.iter().all(|point| {
         let value_of =
             |var: Var| vars.iter().zip(point).find(|(other, _)| **other == var).map_or(0, |(_, &value)| value);
-        let values: Option<Vec<i64>> = exprs.iter().map(|&expr| pool.eval(expr, &value_of)).collect();
+        let values: Option<Vec<i64>> = evaluation.at(value_of).collect();
         values.is_some_and(|values| seen.insert(values))
     })
 }

@@ -30,5 +30,5 @@ fn is_dead(func: &Func, op: Op) -> bool {
     }
     // What hands nothing on is there for its effect, if only for the place of its regions.
     let computes = func.n_results(op) > 0 || row.effect.regions;
-    computes && effects::summary(func, op).only_reads()
+    computes && effects::only_reads(func, op)
 }

@@ -4,27 +4,21 @@
 //! statement, operands from left to right. A pass that builds such ops in another order leaves a program that is equal in
 //! text but not in the order of ops, and a pass that takes the first of equal ops would then tell the two apart.
 
-use rustc_hash::FxHashMap;
-use tc_ir::effects::Summaries;
 use tc_ir::opdef::Role;
 use tc_ir::walk::all_ops;
-use tc_ir::{Func, Op, Region, Rewriter, Value};
+use tc_ir::{Func, Op, Region, Rewriter, effects};
 
 /// Brings ops that print inside their users into the order of the text.
 pub(crate) fn settle(func: &mut Func) {
-    let regions: Vec<Region> = std::iter::once(func.body())
-        .chain(all_ops(func).flat_map(|op| func.op_regions(op).to_vec()).collect::<Vec<_>>())
-        .collect();
-    let users = only_users(func);
-    let effects = Summaries::of(func);
-    let orders: Vec<(Region, Vec<Op>)> = regions
-        .into_iter()
-        .filter_map(|region| {
-            let now: Vec<Op> = func.ops(region).collect();
-            let wanted = text_order(func, &now, &users, &effects);
-            (now != wanted).then_some((region, wanted))
-        })
-        .collect();
+    let text = Text::of(func);
+    let mut scratch = Scratch { positions: vec![0; func.n_op_ids()], ..Scratch::default() };
+    let mut orders: Vec<(Region, Vec<Op>)> = Vec::new();
+    for &region in &text.regions {
+        text.order(func, region, &mut scratch);
+        if scratch.now != scratch.order {
+            orders.push((region, scratch.order.clone()));
+        }
+    }
     let mut rw = Rewriter::new(func);
     for (region, order) in orders {
         for op in order {
@@ -33,70 +27,122 @@ pub(crate) fn settle(func: &mut Func) {
     }
 }
 
-/// The user of each value that is used just once.
-fn only_users(func: &Func) -> FxHashMap<Value, Op> {
-    let mut users = FxHashMap::default();
-    for op in all_ops(func) {
-        for &operand in func.operands(op) {
-            if func.n_uses(operand) == 1 {
-                users.insert(operand, op);
+/// It, or an op in it, does more than read.
+const ACTS: u8 = 1;
+/// It, or an op in it, reads.
+const READS: u8 = 2;
+
+/// What the order of a function's text depends on.
+struct Text {
+    regions: Vec<Region>,
+    /// An op that uses a value, by the value's number: the only one, where it is used just once.
+    users: Vec<Option<Op>>,
+    /// What each op does, by its number.
+    effects: Vec<u8>,
+}
+
+/// What is needed for one region at a time.
+#[derive(Default)]
+struct Scratch {
+    /// Where an op stands in its region, by its number.
+    positions: Vec<u32>,
+    /// The ops of the region as they stand, and as the text has them.
+    now: Vec<Op>,
+    order: Vec<Op>,
+    /// The position of the statement that each op is printed in; its own, if it is one.
+    lands: Vec<usize>,
+    /// How many ops before each one do more than read.
+    n_acts: Vec<usize>,
+    pending: Vec<(Op, bool)>,
+}
+
+impl Text {
+    fn of(func: &Func) -> Text {
+        let ops: Vec<Op> = all_ops(func).collect();
+        let mut text = Text {
+            regions: vec![func.body()],
+            users: vec![None; func.n_value_ids()],
+            effects: vec![0; func.n_op_ids()],
+        };
+        for &op in &ops {
+            text.regions.extend_from_slice(func.op_regions(op));
+            for &operand in func.operands(op) {
+                text.users[operand.as_u32() as usize] = Some(op);
+            }
+        }
+        // What stands in an op comes after it.
+        for &op in ops.iter().rev() {
+            let own = effects::own(func, op);
+            let at = op.as_u32() as usize;
+            text.effects[at] |= if own.only_reads() { 0 } else { ACTS } | if own.reads { READS } else { 0 };
+            if let Some(outer) = func.parent_op(op) {
+                text.effects[outer.as_u32() as usize] |= text.effects[at];
+            }
+        }
+        text
+    }
+
+    fn effects(&self, op: Op) -> u8 {
+        self.effects[op.as_u32() as usize]
+    }
+
+    /// Finds the order of `region`, next to the one that it has now.
+    fn order(&self, func: &Func, region: Region, scratch: &mut Scratch) {
+        let Scratch { positions, now, order, lands, n_acts, pending } = scratch;
+        now.clear();
+        now.extend(func.ops(region));
+        n_acts.clear();
+        let mut n = 0;
+        for (nth, &op) in now.iter().enumerate() {
+            positions[op.as_u32() as usize] = nth as u32;
+            n_acts.push(n);
+            n += usize::from(self.effects(op) & ACTS != 0);
+        }
+        lands.clear();
+        lands.extend(0..now.len());
+        // From the end, so that the statement a user lands in is known before what it uses.
+        for (nth, &op) in now.iter().enumerate().rev() {
+            let user = self.inlined_into(func, op).filter(|&user| func.region_of(user) == Some(region));
+            let Some(user) = user else { continue };
+            let statement = lands[positions[user.as_u32() as usize] as usize];
+            let is_read = self.effects(op) & READS != 0;
+            if !is_read || n_acts[statement] == n_acts[nth] {
+                lands[nth] = statement;
+            }
+        }
+        order.clear();
+        let is_inside = |op: Op| {
+            let nth = positions[op.as_u32() as usize] as usize;
+            func.region_of(op) == Some(region) && lands[nth] != nth
+        };
+        for (nth, &root) in now.iter().enumerate() {
+            if lands[nth] != nth {
+                continue;
+            }
+            // What prints inside of it, operands from left to right, and then the statement.
+            pending.push((root, false));
+            while let Some((op, done)) = pending.pop() {
+                if done {
+                    order.push(op);
+                    continue;
+                }
+                pending.push((op, true));
+                let defs = func.operands(op).iter().rev().filter_map(|&operand| func.def_op(operand));
+                pending.extend(defs.filter(|&def| is_inside(def)).map(|def| (def, false)));
             }
         }
     }
-    users
-}
 
-fn text_order(func: &Func, ops: &[Op], users: &FxHashMap<Value, Op>, effects: &Summaries) -> Vec<Op> {
-    let positions: FxHashMap<Op, usize> = ops.iter().enumerate().map(|(nth, &op)| (op, nth)).collect();
-    let writes: Vec<bool> = ops.iter().map(|&op| !effects[op].only_reads()).collect();
-    // From the end, so that the statement a user lands in is known before what it uses.
-    let mut lands: Vec<usize> = (0..ops.len()).collect();
-    for nth in (0..ops.len()).rev() {
-        let Some(user) = inlined_into(func, ops[nth], users, effects).and_then(|user| positions.get(&user)) else {
-            continue;
-        };
-        let statement = lands[*user];
-        let is_read = !effects[ops[nth]].is_pure();
-        if !is_read || !writes[nth..statement].iter().any(|&writes| writes) {
-            lands[nth] = statement;
+    /// The op that `op` prints inside, as far as that does not depend on what stands between.
+    fn inlined_into(&self, func: &Func, op: Op) -> Option<Op> {
+        let result = func.result(op)?;
+        if func.n_uses(result) != 1 || func.value_name(result).is_some() || self.effects(op) & ACTS != 0 {
+            return None;
         }
-    }
-    let mut order = Vec::with_capacity(ops.len());
-    for (nth, &op) in ops.iter().enumerate() {
-        if lands[nth] == nth {
-            emit(func, op, &positions, &lands, &mut order);
+        let row = func.row(op);
+        if row.terminator || (!func.op_regions(op).is_empty() && row.role != Role::If) {
+            return None;
         }
+        self.users[result.as_u32() as usize]
     }
-    order
-}
-
-/// Adds what prints inside `root`, operands from left to right, and `root`.
-fn emit(func: &Func, root: Op, positions: &FxHashMap<Op, usize>, lands: &[usize], order: &mut Vec<Op>) {
-    let mut pending = vec![(root, false)];
-    while let Some((op, done)) = pending.pop() {
-        if done {
-            order.push(op);
-            continue;
-        }
-        pending.push((op, true));
-        let inside = func
-            .operands(op)
-            .iter()
-            .filter_map(|&operand| func.def_op(operand))
-            .filter(|def| positions.get(def).is_some_and(|&nth| lands[nth] != nth));
-        let inside: Vec<Op> = inside.collect();
-        pending.extend(inside.into_iter().rev().map(|def| (def, false)));
-    }
-}
-
-/// The op that `op` prints inside, as far as that does not depend on what stands between.
-fn inlined_into(func: &Func, op: Op, users: &FxHashMap<Value, Op>, effects: &Summaries) -> Option<Op> {
-    let result = func.result(op)?;
-    let is_expression = effects[op].only_reads() && !func.row(op).terminator;
-    let named = func.value_name(result).is_some();
-    let conditional = func.role(op) == Role::If;
-    if !is_expression || named || (!func.op_regions(op).is_empty() && !conditional) {
-        return None;
-    }
-    users.get(&result).copied()
 }

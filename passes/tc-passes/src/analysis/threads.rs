@@ -46,13 +46,19 @@ impl NestFacts<'_> {
                 return None;
             }
             let count: i64 = threads.iter().map(|&(_, extent)| extent).product();
-            let value = |mut number: i64| {
-                let mut at = Vec::with_capacity(threads.len());
-                for &(var, extent) in &threads {
-                    at.push((var, number % extent));
-                    number /= extent;
-                }
-                pool.eval(expr, &|var| at.iter().find(|(other, _)| *other == Some(var)).map_or(0, |&(_, value)| value))
+            let mut evaluation = pool.evaluation(&[expr]);
+            let value = |number: i64| {
+                let of = |var: Var| {
+                    let mut number = number;
+                    for &(other, extent) in &threads {
+                        if other == Some(var) {
+                            return number % extent;
+                        }
+                        number /= extent;
+                    }
+                    0
+                };
+                evaluation.at(of).next().flatten()
             };
             (0..count).map(value).collect::<Option<Rc<[i64]>>>()
         });

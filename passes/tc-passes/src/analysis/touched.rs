@@ -3,19 +3,21 @@
 //! A pass that lets the iterations of a loop run in step, statement by statement, has to make these once for each
 //! iteration, and all else once.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use tc_dialects::tir;
 use tc_ir::effects::{accesses, root_buffer, summary};
 use tc_ir::walk::ops_under;
-use tc_ir::{Func, Op, Region, Value};
+use tc_ir::{EntitySet, Func, Op, Region, Value};
 
 /// What depends on the variable of a loop.
 #[derive(Default)]
 pub(crate) struct Touched {
-    values: FxHashSet<Value>,
-    buffers: FxHashSet<Value>,
-    ops: FxHashSet<Op>,
-    whole: FxHashSet<Op>,
+    values: EntitySet<Value>,
+    buffers: EntitySet<Value>,
+    ops: EntitySet<Op>,
+    whole: EntitySet<Op>,
+    /// How many there are in all of them.
+    n: usize,
 }
 
 impl Touched {
@@ -23,36 +25,45 @@ impl Touched {
     pub(crate) fn by(func: &Func, op: Op) -> Touched {
         let body = func.op_regions(op)[0];
         let mut touched = Touched::default();
-        touched.values.extend(func.region_args(body).first());
+        touched.add_values(func.region_args(body).iter().copied().take(1));
         // What is read late in one round of an inner loop may have been written early in the next.
         loop {
-            let before = touched.size();
+            let before = touched.n;
             for inner in ops_under(func, body) {
                 touched.visit(func, inner);
             }
-            if touched.size() == before {
+            if touched.n == before {
                 return touched;
             }
         }
     }
 
-    fn size(&self) -> usize {
-        self.values.len() + self.buffers.len() + self.ops.len() + self.whole.len()
+    fn add_values(&mut self, values: impl Iterator<Item = Value>) {
+        for value in values {
+            self.n += usize::from(self.values.insert(value));
+        }
+    }
+
+    fn add_op(&mut self, op: Op, whole: bool) {
+        self.n += usize::from(self.ops.insert(op));
+        if whole {
+            self.n += usize::from(self.whole.insert(op));
+        }
     }
 
     /// Does `value` differ between iterations?
     pub(crate) fn value(&self, value: Value) -> bool {
-        self.values.contains(&value)
+        self.values.contains(value)
     }
 
     /// Does the content of the buffer differ between iterations?
     pub(crate) fn buffer(&self, root: Value) -> bool {
-        self.buffers.contains(&root)
+        self.buffers.contains(root)
     }
 
     /// Does what `op` does differ between iterations?
     pub(crate) fn op(&self, op: Op) -> bool {
-        self.ops.contains(&op)
+        self.ops.contains(op)
     }
 
     fn visit(&mut self, func: &Func, op: Op) {
@@ -60,39 +71,36 @@ impl Touched {
         if func.row(op).terminator {
             return self.hand_on(func, op, parent);
         }
-        let forced = parent.is_some_and(|parent| self.whole.contains(&parent));
-        let reads = || accesses(func, op).iter().any(|&(place, _)| self.buffers.contains(&root_buffer(func, place)));
+        let forced = parent.is_some_and(|parent| self.whole.contains(parent));
+        let reads = || accesses(func, op).iter().any(|&(place, _)| self.buffers.contains(root_buffer(func, place)));
         let refers = || {
             matches!(func.opcode(op), tir::REF | tir::REGION | tir::VIEW)
-                && self.buffers.contains(&root_buffer(func, func.operand(op, 0)))
+                && self.buffers.contains(root_buffer(func, func.operand(op, 0)))
         };
-        let by_operand = func.operands(op).iter().any(|operand| self.values.contains(operand));
+        let by_operand = func.operands(op).iter().any(|&operand| self.values.contains(operand));
         // Everything under an op that is made for each iteration is made with it.
-        if !(forced || by_operand || reads() || refers() || self.whole.contains(&op)) {
+        if !(forced || by_operand || reads() || refers() || self.whole.contains(op)) {
             return;
         }
-        self.ops.insert(op);
-        if !func.op_regions(op).is_empty() {
-            self.whole.insert(op);
-        }
+        self.add_op(op, !func.op_regions(op).is_empty());
         if func.opcode(op) == tir::FOR {
-            self.values.extend(func.region_args(func.op_regions(op)[0]));
+            self.add_values(func.region_args(func.op_regions(op)[0]).iter().copied());
         }
         // A buffer is no value of its own: its content is told apart from it.
         if func.opcode(op) != tir::ALLOC {
-            self.values.extend(func.results(op));
+            self.add_values(func.results(op));
         }
-        let written = accesses(func, op).into_iter().filter(|(_, access)| access.writes());
-        self.buffers.extend(written.map(|(place, _)| root_buffer(func, place)));
+        for (place, _) in accesses(func, op).into_iter().filter(|(_, access)| access.writes()) {
+            self.n += usize::from(self.buffers.insert(root_buffer(func, place)));
+        }
     }
 
     /// What a region hands on becomes a result, and what a loop carries, an argument.
     fn hand_on(&mut self, func: &Func, end: Op, parent: Option<Op>) {
         let Some(parent) = parent else { return };
-        if func.operands(end).iter().any(|&value| self.values.contains(&value)) && func.n_results(parent) > 0 {
-            self.ops.insert(parent);
-            self.whole.insert(parent);
-            self.values.extend(func.results(parent));
+        if func.operands(end).iter().any(|&value| self.values.contains(value)) && func.n_results(parent) > 0 {
+            self.add_op(parent, true);
+            self.add_values(func.results(parent));
         }
     }
 

@@ -6,11 +6,11 @@ use rustc_hash::FxHashSet;
 use tc_dialects::tir;
 use tc_ir::effects;
 use tc_ir::walk::{ancestors, ops_under};
-use tc_ir::{Func, Op, TypeData, Value, keys};
+use tc_ir::{EntitySet, Func, Op, TypeData, Value, keys};
 
 /// The values of a launch nest that may differ between threads of one block, or of one warp.
 pub(crate) struct Uniform {
-    divergent: FxHashSet<Value>,
+    divergent: EntitySet<Value>,
     /// What the threads of a warp are, where warps are asked about.
     warps: Option<Warps>,
 }
@@ -28,7 +28,7 @@ impl Uniform {
 
     fn between(func: &Func, nest: &Nest, warps: Option<Warps>) -> Uniform {
         let written = written_buffers(func, nest.op);
-        let mut uniform = Uniform { divergent: FxHashSet::default(), warps };
+        let mut uniform = Uniform { divergent: EntitySet::with_capacity(func.n_value_ids()), warps };
         for &(op, coordinate) in &nest.loops {
             let differs = uniform.warps.as_ref().is_none_or(|warps| warps.differs(coordinate));
             if coordinate.is_thread() && nest.varies(coordinate) && differs {
@@ -43,7 +43,7 @@ impl Uniform {
 
     /// Is `value` the same for all threads of a block?
     pub(crate) fn is(&self, value: Value) -> bool {
-        !self.divergent.contains(&value)
+        !self.divergent.contains(value)
     }
 
     fn visit(&mut self, func: &Func, op: Op, written: &FxHashSet<Value>) {
@@ -51,10 +51,10 @@ impl Uniform {
         if opcode == tir::FOR {
             // Each thread counts from its own start; the end only tells how long.
             if !self.is(func.operand(op, 0)) {
-                self.divergent.extend(func.region_args(func.op_regions(op)[0]).first());
+                self.divergent.extend(func.region_args(func.op_regions(op)[0]).first().copied());
             }
             // What a loop carries would take a fixpoint to tell.
-            self.divergent.extend(func.region_args(func.op_regions(op)[0]).iter().skip(1));
+            self.divergent.extend(func.region_args(func.op_regions(op)[0]).iter().skip(1).copied());
             self.divergent.extend(func.results(op));
         } else if opcode == tir::IF {
             if !self.is(func.operand(op, 0)) {
@@ -78,8 +78,7 @@ impl Uniform {
 
     /// Do equal operands give equal results?
     fn gives_one_value(&self, func: &Func, op: Op, written: &FxHashSet<Value>) -> bool {
-        let summary = effects::summary(func, op);
-        if summary.unknown || !func.op_regions(op).is_empty() {
+        if effects::own(func, op).unknown || !func.op_regions(op).is_empty() {
             return false;
         }
         effects::accesses(func, op).iter().all(|&(place, _)| {

@@ -92,5 +92,5 @@ fn planned(func: &Func, nest: Op) -> Option<Vec<Op>> {
 
 /// Does `op` do nothing beyond reading, so that a conditional beside it guards all that is done?
 pub(super) fn is_quiet(func: &Func, op: Op) -> bool {
-    func.row(op).terminator || effects::summary(func, op).only_reads()
+    func.row(op).terminator || effects::only_reads(func, op)
 }

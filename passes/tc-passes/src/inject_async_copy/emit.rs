@@ -40,7 +40,7 @@ fn erase_unused(func: &mut Func, mut pending: Vec<Value>) {
     while let Some(value) = pending.pop() {
         let Some(op) = func.def_op(value).filter(|&op| func.region_of(op).is_some()) else { continue };
         let used = func.results(op).any(|result| func.n_uses(result) > 0);
-        if used || !effects::summary(func, op).only_reads() {
+        if used || !effects::only_reads(func, op) {
             continue;
         }
         let inner = func.op_regions(op).iter().flat_map(|&region| ops_under(func, region));

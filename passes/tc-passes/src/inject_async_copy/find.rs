@@ -175,7 +175,7 @@ fn is_beside(func: &Func, op: Op, store: Op) -> bool {
         return false;
     }
     let between = std::iter::successors(func.next_op(op), |&at| func.next_op(at)).take_while(|&at| at != store);
-    between.into_iter().all(|at| effects::summary(func, at).only_reads() || func.row(at).effect.allocates)
+    between.into_iter().all(|at| effects::only_reads(func, at) || func.row(at).effect.allocates)
 }
 
 /// What `value` is computed from under the branch; all of that must be able to run without the condition.

@@ -91,7 +91,7 @@ impl Grouping<'_> {
             let places = effects::accesses(func, inner).into_iter().map(|(place, _)| effects::root_buffer(func, place));
             places.into_iter().any(|root| open.writes.iter().any(|write| write.root == root))
         };
-        let is_quiet = effects::summary(func, op).only_reads() && !func.row(op).terminator;
+        let is_quiet = effects::only_reads(func, op) && !func.row(op).terminator;
         (is_quiet && !self.under(op).any(touches)) || func.opcode(op) == tir::ALLOC
     }
 
@@ -163,7 +163,7 @@ impl Grouping<'_> {
 /// Does `op` nothing beyond reading, but for what stands in it?
 fn is_quiet(func: &Func, op: Op) -> bool {
     let is_guard = func.opcode(op) == tir::IF && func.n_results(op) == 0;
-    is_guard || func.row(op).terminator || effects::summary(func, op).only_reads()
+    is_guard || func.row(op).terminator || effects::only_reads(func, op)
 }
 
 /// Do no two copies, and no two iterations of the loops around them, write one cell?

@@ -238,7 +238,7 @@ impl Divide<'_> {
             let inner = func.op_regions(op).iter().flat_map(|&region| ops_under(func, region));
             let operands = std::iter::once(op).chain(inner).flat_map(|user| func.operands(user));
             let defs = operands.filter_map(|&value| func.def_op(value)).filter(|def| self.ops.contains(def));
-            for def in defs.filter(|&def| effects::summary(func, def).only_reads()) {
+            for def in defs.filter(|&def| effects::only_reads(func, def)) {
                 if found.insert(def) {
                     pending.push(def);
                 }
@@ -269,7 +269,7 @@ impl Divide<'_> {
                         if producer.contains(&def) {
                             continue;
                         }
-                        if effects::summary(func, def).only_reads() {
+                        if effects::only_reads(func, def) {
                             producer.insert(def);
                             pending.push(def);
                         } else if told.insert(value) {

@@ -70,7 +70,7 @@ pub(super) fn plan(func: &Func, division: &Division) -> Result<Registers, (Op, S
                     slots.push(slot);
                 }
                 tir::FOR | tir::IF if func.n_results(op) == 0 => {}
-                _ if effects::summary(func, op).only_reads() || func.row(op).terminator => {}
+                _ if effects::only_reads(func, op) || func.row(op).terminator => {}
                 _ => return Err((op, format!("`{}` is more than a copy", func.op_name(op)))),
             }
         }
@@ -185,7 +185,7 @@ fn erase_unused(func: &mut Func, value: Value) {
     while let Some(value) = pending.pop() {
         let Some(op) = func.def_op(value).filter(|&op| func.region_of(op).is_some()) else { continue };
         let used = func.results(op).any(|result| func.n_uses(result) > 0);
-        if used || !effects::summary(func, op).only_reads() {
+        if used || !effects::only_reads(func, op) {
             continue;
         }
         pending.extend(under(func, op).into_iter().flat_map(|inner| func.operands(inner).to_vec()));

@@ -80,7 +80,7 @@ pub(super) fn marked(func: &Func) -> Vec<Op> {
 
 /// The statements of `region`: what does more than to compute and to read.
 pub(super) fn statements(func: &Func, region: Region) -> Vec<Op> {
-    let plain = |op: Op| func.row(op).terminator || effects::summary(func, op).only_reads();
+    let plain = |op: Op| func.row(op).terminator || effects::only_reads(func, op);
     // An empty loop is a statement too: it is there for nothing, and should not be taken for a part of what is beside it.
     func.ops(region).filter(|&op| !plain(op) || func.opcode(op) == tir::FOR).collect()
 }

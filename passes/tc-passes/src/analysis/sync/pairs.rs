@@ -5,6 +5,7 @@ use super::super::conflict::{Relation, may_conflict};
 use super::super::launch::{coordinate, loop_var};
 use super::Conflict;
 use super::walk::Planner;
+use std::rc::Rc;
 use tc_arith::Var;
 use tc_dialects::algebra::Algebra;
 use tc_dialects::tir::{self, Coordinate};
@@ -16,8 +17,8 @@ impl Planner<'_> {
     /// The first pair of `pending` and `next` that conflicts.
     pub(super) fn conflict(
         &mut self,
-        pending: &[Access],
-        next: &[Access],
+        pending: &[Rc<Access>],
+        next: &[Rc<Access>],
         region: Region,
         carried: Option<Op>,
     ) -> Option<Conflict> {
@@ -39,7 +40,7 @@ impl Planner<'_> {
         let of_copies = Relation { same: &always_same, carried: None, ..relation };
         // A conflict in global memory asks for more, so it is looked for first.
         let pairs = [true, false].into_iter().flat_map(|global| {
-            let of_kind = move |access: &&Access| access.global == global;
+            let of_kind = move |access: &&Rc<Access>| access.global == global;
             next.iter()
                 .filter(of_kind)
                 .flat_map(move |second| pending.iter().filter(of_kind).map(move |first| (first, second)))
@@ -48,14 +49,14 @@ impl Planner<'_> {
             let relation = if first.begun_before { &of_copies } else { &relation };
             if may_conflict(&mut self.facts, first, second, relation) {
                 let roots = vec![first.root, second.root];
-                return Some(Conflict { first: first.clone(), second: second.clone(), carried, roots });
+                return Some(Conflict { first: Access::clone(first), second: Access::clone(second), carried, roots });
             }
         }
         None
     }
 }
 
-fn regions_around(func: &Func, region: Region) -> Vec<Region> {
+fn regions_around(func: &Func, region: Region) -> Rc<[Region]> {
     let parents = |region: &Region| func.region_parent(*region).and_then(|op| func.region_of(op));
     std::iter::successors(Some(region), parents).collect()
 }

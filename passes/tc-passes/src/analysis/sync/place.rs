@@ -4,6 +4,7 @@ use super::super::access::Access;
 use super::Conflict;
 use super::summary::{Summary, merge};
 use super::walk::{Open, Planner};
+use std::rc::Rc;
 use tc_ir::effects::{accesses, summary};
 use tc_ir::{Func, Op, Region};
 
@@ -25,7 +26,7 @@ impl Planner<'_> {
                     sum.pass_barrier(barrier);
                     // The barrier may stand before reads that belong to the same statement.
                     for (_, read) in &items[at..nth] {
-                        merge(&mut sum.tail, read.tail.clone());
+                        merge(&mut sum.tail, &read.tail);
                     }
                 }
             }
@@ -61,11 +62,11 @@ impl Planner<'_> {
         &mut self,
         conflict: Conflict,
         rest: &[(Op, Summary)],
-        pending: &[Access],
+        pending: &[Rc<Access>],
         region: Region,
         carried: Option<Op>,
     ) -> Conflict {
-        let global: Vec<Access> = pending.iter().filter(|access| access.global).cloned().collect();
+        let global: Vec<Rc<Access>> = pending.iter().filter(|access| access.global).cloned().collect();
         if conflict.barrier().global || global.is_empty() {
             return conflict;
         }

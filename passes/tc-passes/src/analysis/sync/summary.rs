@@ -1,6 +1,7 @@
 //! What a piece of a program leaves for the barriers around it.
 
 use super::super::access::Access;
+use std::rc::Rc;
 
 /// Of one buffer, this many different accesses are told apart; more are taken as an access of all of it.
 const MAX_ACCESSES: usize = 128;
@@ -8,8 +9,8 @@ const MAX_ACCESSES: usize = 128;
 /// What a region, or an op, comes to.
 #[derive(Clone, Default)]
 pub(super) struct Summary {
-    pub(super) head: Vec<Access>,
-    pub(super) tail: Vec<Access>,
+    pub(super) head: Vec<Rc<Access>>,
+    pub(super) tail: Vec<Rc<Access>>,
     pub(super) synced: Synced,
 }
 
@@ -44,10 +45,9 @@ impl Synced {
 impl Summary {
     /// Adds `item` behind it, with which it has no conflict.
     pub(super) fn follow(&mut self, item: &Summary) {
-        let head = item.head.iter().filter(|access| !self.synced.covers(access)).cloned().collect();
-        merge(&mut self.head, head);
+        merge(&mut self.head, item.head.iter().filter(|access| !self.synced.covers(access)));
         self.pass_barrier(item.synced);
-        merge(&mut self.tail, item.tail.clone());
+        merge(&mut self.tail, &item.tail);
     }
 
     /// What is pending is ordered by the barrier, as far as it reaches.
@@ -58,7 +58,7 @@ impl Summary {
 }
 
 /// Adds what is not there yet. An access that equals another but for its op conflicts with the same ones.
-pub(super) fn merge(into: &mut Vec<Access>, more: Vec<Access>) {
+pub(super) fn merge<'a>(into: &mut Vec<Rc<Access>>, more: impl IntoIterator<Item = &'a Rc<Access>>) {
     for access in more {
         let alike = |old: &Access| {
             old.buffer == access.buffer
@@ -70,9 +70,9 @@ pub(super) fn merge(into: &mut Vec<Access>, more: Vec<Access>) {
         }
         if into.iter().filter(|old| alike(old)).count() >= MAX_ACCESSES {
             into.retain(|old| !alike(old));
-            into.push(Access { index: None, ..access });
+            into.push(Rc::new(Access { index: None, ..Access::clone(access) }));
             continue;
         }
-        into.push(access);
+        into.push(access.clone());
     }
 }

@@ -7,6 +7,7 @@ use super::super::uniform::{Uniform, parting};
 use super::summary::{Summary, Synced, merge};
 use super::{Divergent, Plan};
 use rustc_hash::FxHashMap;
+use std::rc::Rc;
 use tc_dialects::algebra::const_extent;
 use tc_dialects::{gpu, mma, tir, wmma};
 use tc_ir::{Func, Op, Region, Value, keys};
@@ -33,7 +34,7 @@ pub(super) struct Planner<'f> {
     pub(super) flights: Flights,
     pub(super) plan: Plan,
     /// The regions around each region, itself included.
-    pub(super) same: FxHashMap<Region, Vec<Region>>,
+    pub(super) same: FxHashMap<Region, Rc<[Region]>>,
 }
 
 impl Planner<'_> {
@@ -69,9 +70,9 @@ impl Planner<'_> {
         if is_by_warp(func, op) {
             self.need(op, open.warp, true);
         }
-        let own = self.facts.accesses(op);
+        let own: Vec<Rc<Access>> = self.facts.accesses(op).into_iter().map(Rc::new).collect();
         // What a copy writes is there at the wait.
-        let stays = |access: &&Access| opcode != gpu::COPY_ASYNC || !access.writes;
+        let stays = |access: &&Rc<Access>| opcode != gpu::COPY_ASYNC || !access.writes;
         let tail = own.iter().filter(stays).cloned().collect();
         let mut sum = Summary { head: own, tail, synced: Synced::default() };
         let regions = func.op_regions(op).to_vec();
@@ -82,8 +83,8 @@ impl Planner<'_> {
         let mut all_synced = if opcode != tir::IF || regions.len() == 2 { Synced::ALL } else { Synced::default() };
         for region in regions {
             let inner = self.region(region, inner_open, None);
-            merge(&mut sum.head, inner.head);
-            merge(&mut sum.tail, inner.tail);
+            merge(&mut sum.head, &inner.head);
+            merge(&mut sum.tail, &inner.tail);
             all_synced = all_synced.and(inner.synced);
         }
         sum.synced = all_synced;
@@ -107,10 +108,10 @@ impl Planner<'_> {
     }
 
     /// What is there once `wait` is over, as far as it was begun before.
-    fn copied_at(&mut self, wait: Op) -> Vec<Access> {
+    fn copied_at(&mut self, wait: Op) -> Vec<Rc<Access>> {
         let copies = self.flights.at(wait).to_vec();
         let accesses = copies.into_iter().flat_map(|copy| self.facts.accesses(copy));
-        accesses.map(|access| Access { begun_before: true, ..access }).collect()
+        accesses.map(|access| Rc::new(Access { begun_before: true, ..access })).collect()
     }
 
     fn for_loop(&mut self, op: Op, open: Open) -> Summary {
