@@ -1,9 +1,11 @@
 //! Benchmarks that run the peer beside us and print ratios from one run. `scripts/bench` runs them.
 //!
 //! - [`throughput`]: parse, print and cse of a module of a million ops against `mlir-opt-22` on the same program.
-//! - [`candidate`]: one schedule candidate from parsed module to CUDA text, against TVM's recorded time.
+//! - [`candidate`]: one schedule candidate from parsed module to CUDA text, against TVM's recorded time; and the share of the
+//!   verifier in such a pipeline.
 //! - [`space`]: a thousand candidates of a search space, on two threads.
 
+mod budget;
 mod candidate;
 mod program;
 mod space;
@@ -14,11 +16,21 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let which = std::env::args().nth(1).unwrap_or_default();
     let done = match which.as_str() {
-        "throughput" => throughput::run(),
-        "candidate" => candidate::run(),
+        "throughput" => throughput::run(std::env::args().nth(2).as_deref() != Some("alone")),
+        "candidate" => match std::env::args().nth(2) {
+            Some(name) => {
+                let runs = std::env::args().nth(3).and_then(|runs| runs.parse().ok()).unwrap_or(1000);
+                candidate::repeat(&name, runs, std::env::args().nth(4).as_deref() == Some("verify"))
+            }
+            None => candidate::run(),
+        },
+        "verifier" => candidate::verifier(),
         "space" => space::run(),
-        "" => throughput::run().and_then(|()| candidate::run()).and_then(|()| space::run()),
-        other => Err(format!("there is no benchmark `{other}`; there are throughput, candidate, space")),
+        "" => throughput::run(true)
+            .and_then(|()| candidate::run())
+            .and_then(|()| candidate::verifier())
+            .and_then(|()| space::run()),
+        other => Err(format!("there is no benchmark `{other}`; there are throughput, candidate, verifier, space")),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,8 +1,9 @@
-//! Parse, print and cse of a module of a million ops, against `mlir-opt-22` on the same program.
+//! Parse, print and cse of a module of a million ops, against `mlir-opt-22` on the same program, and how they grow.
 //!
 //! Both run on one thread. Ours is timed in this process, the peer by its own `--mlir-timing`, so neither pays for
 //! starting up or reading the file. Memory is what the process grew by while it held the module, text excluded.
 
+use crate::budget::{Budget, head, ms, row};
 use crate::{median, program, report};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,45 +19,30 @@ const N_RUNS: usize = 5;
 struct Times {
     parse: f64,
     print: f64,
+    generic: f64,
     cse: f64,
     /// Bytes an op.
     bytes: f64,
 }
 
-pub(crate) fn run() -> Result<(), String> {
+/// Runs it, `beside` the peer or alone.
+pub(crate) fn run(beside: bool) -> Result<(), String> {
     report(&format!(
         "a module of {N_FUNCS} functions, {N_GROUPS} groups of 8 ops each, one thread; medians of {N_RUNS}\n\n"
     ));
-    let text = program::tc(N_FUNCS, N_GROUPS);
-    let ours = ours(&text)?;
-    row("tc", &ours);
-    match peer_path() {
-        None => report("mlir-opt-22 is not installed (scripts/install-mlir): no ratios\n"),
-        Some(path) => {
-            let peer = peer(&path)?;
-            row("mlir-opt-22", &peer);
-            report(&format!(
-                "{:<14}{:>11.1}x{:>11.1}x{:>11.1}x{:>11.2}x\n",
-                "ratio",
-                peer.parse / ours.parse,
-                peer.print / ours.print,
-                peer.cse / ours.cse,
-                peer.bytes / ours.bytes
-            ));
-        }
+    let ours = ours(&program::tc(N_FUNCS, N_GROUPS))?;
+    let peer = peer_path().filter(|_| beside).map(|path| peer(&path)).transpose()?;
+    if beside && peer.is_none() {
+        report("mlir-opt-22 is not installed (scripts/install-mlir): no ratios\n");
     }
+    let of_peer = |figure: fn(&Times) -> f64| peer.as_ref().map(figure);
+    head("mlir-opt-22");
+    row("parse and verify", ours.parse, of_peer(|times| times.parse), &Budget::Faster(4.0), ms);
+    row("print", ours.print, of_peer(|times| times.print), &Budget::Faster(10.0), ms);
+    row("print, generic form", ours.generic, of_peer(|times| times.generic), &Budget::Faster(10.0), ms);
+    row("cse", ours.cse, of_peer(|times| times.cse), &Budget::Faster(10.0), ms);
+    row("memory", ours.bytes, of_peer(|times| times.bytes), &Budget::Bytes(96.0), |bytes| format!("{bytes:.0} B/op"));
     linear_growth()
-}
-
-fn row(name: &str, times: &Times) {
-    let ms = |seconds: f64| format!("{:.1} ms", seconds * 1e3);
-    report(&format!(
-        "{name:<14}{:>12}{:>12}{:>12}{:>12}\n",
-        format!("parse {}", ms(times.parse)).trim_start_matches("parse "),
-        ms(times.print),
-        ms(times.cse),
-        format!("{:.0} B/op", times.bytes)
-    ));
 }
 
 fn parse(text: &str) -> Result<Module, String> {
@@ -75,8 +61,8 @@ fn parse(text: &str) -> Result<Module, String> {
 }
 
 fn ours(text: &str) -> Result<Times, String> {
-    report(&format!("{:<14}{:>12}{:>12}{:>12}{:>12}\n", "", "parse", "print", "cse", "memory"));
-    let (mut parse_s, mut print_s, mut cse_s, mut bytes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut parse_s, mut print_s, mut generic_s) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut cse_s, mut bytes) = (Vec::new(), Vec::new());
     for _ in 0..N_RUNS {
         let before = resident_bytes();
         let start = Instant::now();
@@ -85,24 +71,34 @@ fn ours(text: &str) -> Result<Times, String> {
         let n: usize = module.items.iter().map(n_ops).sum();
         // The module holds a copy of its source text.
         bytes.push((resident_bytes() - before - text.len() as f64) / n as f64);
-        let start = Instant::now();
-        let printed = print::print_module(&module, &print::PrintOptions::default());
-        print_s.push(start.elapsed().as_secs_f64());
-        drop(printed);
-        let compiler = tc::Compiler { threads: 1, ..tc::Compiler::new() };
-        let pipeline = compiler.pipeline("tir.func(cse)", &mut module).map_err(|failure| failure.text())?;
-        let options = tc::pass::RunOptions { verify: false, ..compiler.run_options() };
-        let mut manager = tc::pass::Manager::new(&compiler.passes, options);
-        let start = Instant::now();
-        let done = manager.run(&pipeline, &mut module);
-        cse_s.push(start.elapsed().as_secs_f64());
-        if !done.is_ok() {
-            return Err("cse failed".to_string());
-        }
+        print_s.push(print(&module, false));
+        generic_s.push(print(&module, true));
+        cse_s.push(cse(&mut module)?);
     }
     // The first run grows the process; later ones find its memory again.
     let bytes = bytes.first().copied().unwrap_or(f64::NAN);
-    Ok(Times { parse: median(parse_s), print: median(print_s), cse: median(cse_s), bytes })
+    Ok(Times { parse: median(parse_s), print: median(print_s), generic: median(generic_s), cse: median(cse_s), bytes })
+}
+
+/// The seconds of printing `module`.
+fn print(module: &Module, generic: bool) -> f64 {
+    let start = Instant::now();
+    let printed = print::print_module(module, &print::PrintOptions { generic, ..Default::default() });
+    let seconds = start.elapsed().as_secs_f64();
+    drop(printed);
+    seconds
+}
+
+/// The seconds of `cse` on `module`.
+fn cse(module: &mut Module) -> Result<f64, String> {
+    let compiler = tc::Compiler { threads: 1, ..tc::Compiler::new() };
+    let pipeline = compiler.pipeline("tir.func(cse)", module).map_err(|failure| failure.text())?;
+    let options = tc::pass::RunOptions { verify: false, ..compiler.run_options() };
+    let mut manager = tc::pass::Manager::new(&compiler.passes, options);
+    let start = Instant::now();
+    let done = manager.run(&pipeline, module);
+    let seconds = start.elapsed().as_secs_f64();
+    if done.is_ok() { Ok(seconds) } else { Err("cse failed".to_string()) }
 }
 
 /// The memory that is resident for this process.
@@ -127,7 +123,8 @@ fn peer(path: &Path) -> Result<Times, String> {
 }
 
 fn peer_runs(path: &Path, file: &Path, text_len: usize) -> Result<Times, String> {
-    let (mut parse_s, mut print_s, mut cse_s, mut bytes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut parse_s, mut print_s, mut generic_s) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut cse_s, mut bytes) = (Vec::new(), Vec::new());
     for _ in 0..N_RUNS {
         // A shell's `ulimit` is not needed: the kernel tells the peak of the child through /usr/bin/time.
         let run = |args: &[&str]| -> Result<(String, f64), String> {
@@ -148,10 +145,18 @@ fn peer_runs(path: &Path, file: &Path, text_len: usize) -> Result<Times, String>
         print_s.push(timing(&report, "Output")?);
         let n_ops = (N_FUNCS * (N_GROUPS * 8 + 6)) as f64;
         bytes.push((peak - text_len as f64) / n_ops);
+        let (report, _) = run(&["--mlir-print-op-generic"])?;
+        generic_s.push(timing(&report, "Output")?);
         let (report, _) = run(&["--pass-pipeline=builtin.module(func.func(cse))"])?;
         cse_s.push(timing(&report, "CSE")?);
     }
-    Ok(Times { parse: median(parse_s), print: median(print_s), cse: median(cse_s), bytes: median(bytes) })
+    Ok(Times {
+        parse: median(parse_s),
+        print: median(print_s),
+        generic: median(generic_s),
+        cse: median(cse_s),
+        bytes: median(bytes),
+    })
 }
 
 /// The seconds that the peer's report gives for `what`.
@@ -161,19 +166,44 @@ fn timing(report: &str, what: &str) -> Result<f64, String> {
     seconds.ok_or_else(|| format!("mlir-opt's report has no line for {what}:\n{report}"))
 }
 
-/// Twice the program takes twice the time: the seconds an op of modules of a quarter, half and the whole size, and of
-/// the whole in one function.
+/// How often the smallest input's figure an op may cost in a larger one. Caches make some difference; a step that grows
+/// with the square of the input would make one of thousands.
+const GROWTH: f64 = 2.0;
+
+/// Ten times the program takes ten times the time: parse, print and cse, in nanoseconds an op, of modules of 1, 10, 100 and
+/// 1,000 functions, and of one function as large as the last of these.
 fn linear_growth() -> Result<(), String> {
-    report("\nparse, by size (ns an op)\n");
+    report("\nlinear growth: ns an op, next to those of the module of 10 functions\n\n");
+    let mut least = None;
     for (n_funcs, n_groups) in
-        [(N_FUNCS / 4, N_GROUPS), (N_FUNCS / 2, N_GROUPS), (N_FUNCS, N_GROUPS), (1, N_FUNCS * N_GROUPS)]
+        [(10, N_GROUPS), (1, N_GROUPS), (100, N_GROUPS), (N_FUNCS, N_GROUPS), (1, N_FUNCS * N_GROUPS)]
     {
-        let text = program::tc(n_funcs, n_groups);
-        let start = Instant::now();
-        let module = parse(&text)?;
-        let seconds = start.elapsed().as_secs_f64();
-        let n: usize = module.items.iter().map(n_ops).sum();
-        report(&format!("  {n:>9} ops in {n_funcs:>4} functions: {:>6.0}\n", seconds * 1e9 / n as f64));
+        let (n_ops, figures) = ns_an_op(n_funcs, n_groups)?;
+        let least = *least.get_or_insert(figures);
+        let worst = figures.iter().zip(least).map(|(figure, least)| figure / least).fold(0.0, f64::max);
+        let [parse, print, cse] = figures;
+        let verdict = if worst <= GROWTH { "OK" } else { "over" };
+        report(&format!(
+            "{n_ops:>9} ops in {n_funcs:>4} functions: parse {parse:>4.0}, print {print:>4.0}, cse {cse:>4.0}; at most \
+             {worst:.1}x, budget {GROWTH:.0}x  {verdict}\n"
+        ));
     }
     Ok(())
+}
+
+/// The number of ops, and the nanoseconds an op of parse, print and cse; small modules are looked at several times.
+fn ns_an_op(n_funcs: usize, n_groups: usize) -> Result<(usize, [f64; 3]), String> {
+    let text = program::tc(n_funcs, n_groups);
+    let n_runs = (N_FUNCS * N_GROUPS / (n_funcs * n_groups)).clamp(3, 200);
+    let mut times = [Vec::new(), Vec::new(), Vec::new()];
+    let mut n = 0;
+    for _ in 0..n_runs {
+        let start = Instant::now();
+        let mut module = parse(&text)?;
+        let seconds = start.elapsed().as_secs_f64();
+        n = module.items.iter().map(n_ops).sum();
+        let figures = [seconds, print(&module, false), cse(&mut module)?];
+        times.iter_mut().zip(figures).for_each(|(times, seconds)| times.push(seconds));
+    }
+    Ok((n, times.map(|times| median(times) * 1e9 / n as f64)))
 }
