@@ -7,5 +7,5 @@ fn main() -> ExitCode {
     if std::env::args_os().any(|arg| arg.to_string_lossy().starts_with("--reduce")) {
         std::panic::set_hook(Box::new(|_| {}));
     }
-    tc_cli::main(|args, io| tc_opt::run(args, io))
+    tc_cli::main(tc_opt::run)
 }

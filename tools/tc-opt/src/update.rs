@@ -11,16 +11,14 @@ use tc_cli::{Session, write_whole};
 /// What was found in a part of a file: its first line, its bytes, the findings.
 pub(crate) type Findings = (u32, Range<usize>, Vec<Seen>);
 
+/// Compiles a text by its parts, each a first line and a range of bytes; gives what was found in each.
+type Run<'r> = dyn Fn(&str, &[(u32, Range<usize>)]) -> Result<Vec<Vec<Seen>>, u8> + 'r;
+
 /// How often a file is compiled anew. Messages may speak of lines, which move as expectations are added.
 const ROUNDS: usize = 5;
 
 /// Updates `input`; `run` compiles texts, and gives the findings or a status whose reason was told.
-pub(crate) fn update(
-    session: &Session<'_>,
-    args: &Args,
-    input: &Input,
-    run: &dyn Fn(&str, &[(u32, Range<usize>)]) -> Result<Vec<Vec<Seen>>, u8>,
-) -> u8 {
+pub(crate) fn update(session: &Session<'_>, args: &Args, input: &Input, run: &Run<'_>) -> u8 {
     let wrong = |why: &str| {
         session.refuse(&format!("`{}` stays as it is: {why}", input.name));
         INPUT

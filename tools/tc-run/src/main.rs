@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    tc_cli::main(|args, io| tc_run::run(args, io))
+    tc_cli::main(tc_run::run)
 }
