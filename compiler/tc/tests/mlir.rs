@@ -28,8 +28,11 @@ fn assemble(name: &str, ptx: &str, target: &Target) {
     assert!(done.status.success(), "{}\n{ptx}", String::from_utf8_lossy(&done.stderr));
 }
 
-/// The examples, and the names of their schedules with those of their operators.
-fn examples(compiler: &Compiler) -> Vec<(String, Module, Vec<(String, String)>)> {
+/// An example: its file, what that holds, and the names of operators and their schedules.
+type Example = (String, Module, Vec<(String, String)>);
+
+/// The examples.
+fn examples(compiler: &Compiler) -> Vec<Example> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
     let entries = std::fs::read_dir(&folder).expect("the examples are there");
     let files = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
