@@ -51,6 +51,8 @@ fn program(source: &Path) -> String {
     assert!(compiled.status.success(), "{}", shown(&compiled));
 
     let mut valgrind = Command::new("valgrind");
+    // cargo points this at the library that it made, and it goes before what the program says.
+    valgrind.env("LD_LIBRARY_PATH", &library);
     valgrind.args(["-q", "--leak-check=full", "--show-leak-kinds=definite", "--errors-for-leak-kinds=definite"]);
     valgrind.arg(format!("--error-exitcode={FOUND}")).arg(&binary);
     let output = run(&mut valgrind, "`scripts/install-valgrind` installs it");

@@ -22,7 +22,7 @@ pub enum Emit {
 pub enum Via {
     /// CUDA C++ and NVIDIA's run-time compiler.
     Cuda,
-    /// MLIR and LLVM, in process; for that the tool is built with `--features tc/mlir`.
+    /// MLIR and LLVM, in process; for that the tool is built with the feature `tc/mlir`.
     Mlir,
 }
 
