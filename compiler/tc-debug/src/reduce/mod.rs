@@ -2,7 +2,7 @@
 //!
 //! Delta debugging: parts are taken out in large pieces first and in smaller ones where that fails (Zeller and
 //! Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", IEEE Transactions on Software Engineering 28(2),
-//! 2002). What can be taken out is told by a list of [`Reduction`]s, each with its sites: passes of a reproducer, items,
+//! 2002). What can be taken out is told by a list of `Reduction`s, each with its sites: passes of a reproducer, items,
 //! ops, loops, parameters, then lines, tokens, numbers and names of the text. They are tried in turn, until a whole
 //! round brings nothing.
 //!
