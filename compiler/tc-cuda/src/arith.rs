@@ -486,6 +486,8 @@ impl Kernel<'_> {
             return self.offset(func.operand(op, 0), elem, sum);
         }
         let base = self.lane(base, 0);
+        // A literal that the type does not hold would make C++ compute in a wider one.
+        let by = if by > 0 || elem.kind() != ElemKind::Unsigned { elem.fit(by).unwrap_or(by) } else { by };
         match by {
             0 => base,
             1.. => self.int_binary(BinOp::Add, elem, base, literals::int(by, elem)),

@@ -195,12 +195,20 @@ fn launch(
     found: &mut Diagnostics,
 ) {
     let (lo, hi) = (func.const_int(func.operand(op, 0)), func.const_int(func.operand(op, 1)));
+    if lo.is_none() {
+        // Emitters add a start that is a number; any other would have to be handed to the kernel.
+        let text = format!("the launch loop over `{}` does not start at a number", coordinate.name());
+        let help = "loop from 0 on, and add the start where the variable is used";
+        found.push(Diagnostic::error("no-emitter", func.op_location(op), text).help(help));
+        return;
+    }
     let slot = &mut extents[coordinate.index()];
     let (Some(lo), Some(hi)) = (lo, hi) else {
         let formula = sizes::extent(func, op).filter(|_| !coordinate.is_thread());
         let Some(formula) = formula else {
             let text = format!("the extent of the launch along `{}` is not constant", coordinate.name());
-            found.push(Diagnostic::error("no-emitter", func.op_location(op), text));
+            let help = "loop up to a number, and leave out what is beyond by an `if`";
+            found.push(Diagnostic::error("no-emitter", func.op_location(op), text).help(help));
             return;
         };
         let known = &mut formulas[coordinate.dim()];

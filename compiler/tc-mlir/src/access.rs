@@ -4,6 +4,7 @@
 //! lane by lane, all lanes being read before the first is written.
 
 use crate::arith::Made;
+use crate::constants;
 use crate::kernel::Kernel;
 use crate::memory::Memory;
 use crate::types;
@@ -103,8 +104,20 @@ fn lanes_of(k: &Kernel<'_>, index: Value) -> u16 {
     k.func.value_scalar(index).map_or(1, |scalar| scalar.lanes)
 }
 
+/// Do sums of the integers `elem` wrap, so that they have to be made in that type?
+fn wraps(elem: Elem) -> bool {
+    !matches!(elem, Elem::I32 | Elem::I64 | Elem::Index)
+}
+
 /// `base + by` as an index.
 fn further(k: &mut Kernel<'_>, base: Value, by: u16) -> Rc<str> {
+    let elem = k.func.value_scalar(base).map_or(Elem::I32, |scalar| scalar.elem);
+    if by > 0 && wraps(elem) {
+        let ty = types::number(elem);
+        let (start, by) = (k.value(base), k.int(constants::signless(by.into(), elem), ty));
+        let sum = k.temp(format!("arith.addi {start}, {by} : {ty}"));
+        return k.index_of(&sum, elem);
+    }
     if let Some(base) = k.func.const_int(base) {
         return k.int(i128::from(base) + i128::from(by), "index");
     }
@@ -119,7 +132,9 @@ fn further(k: &mut Kernel<'_>, base: Value, by: u16) -> Rc<str> {
 /// Lane `lane` of the vector `value` as an index.
 fn lane_index(k: &mut Kernel<'_>, value: Value, lane: usize) -> Rc<str> {
     let func = k.func;
-    if let Some(op) = func.def_op(value).filter(|&op| func.opcode(op) == tc_dialects::arith::RAMP)
+    let elem = func.value_scalar(value).map_or(Elem::I32, |scalar| scalar.elem);
+    if !wraps(elem)
+        && let Some(op) = func.def_op(value).filter(|&op| func.opcode(op) == tc_dialects::arith::RAMP)
         && let Some(stride) = func.const_int(func.operand(op, 1))
     {
         let by = i128::from(stride) * lane as i128;
@@ -134,7 +149,6 @@ fn lane_index(k: &mut Kernel<'_>, value: Value, lane: usize) -> Rc<str> {
         let by = k.int(by, "index");
         return k.temp(format!("arith.addi {base}, {by} overflow<nsw> : index"));
     }
-    let elem = func.value_scalar(value).map_or(Elem::I32, |scalar| scalar.elem);
     let number = k.lane(value, lane);
     k.index_of(&number, elem)
 }

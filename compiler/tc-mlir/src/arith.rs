@@ -193,6 +193,16 @@ fn logic(k: &mut Kernel<'_>, op: Op, of: Scalar, operands: &[Rc<str>]) -> Made {
     }
 }
 
+/// `lhs` divided by `rhs`, or what is left over, in 8 or 16 bits: the least number divided by -1 wraps, which LLVM leaves
+/// undefined in a type's own width.
+fn narrow_division(k: &mut Kernel<'_>, opcode: Opcode, of: Scalar, lhs: &str, rhs: &str) -> Made {
+    let (ty, wide) = (types::value(of), types::value(Scalar { elem: Elem::I32, ..of }));
+    let [lhs, rhs] = [lhs, rhs].map(|side| k.temp(format!("arith.extsi {side} : {ty} to {wide}")));
+    let name = if opcode == arith::TDIV { "divsi" } else { "remsi" };
+    let done = k.temp(format!("arith.{name} {lhs}, {rhs} : {wide}"));
+    Made::Op(format!("arith.trunci {done} : {wide} to {ty}"))
+}
+
 fn int_arith(k: &mut Kernel<'_>, op: Op, of: Scalar, operands: &[Rc<str>]) -> Made {
     let (ty, flags) = (types::value(of), flags(of.elem));
     let sign = if is_unsigned(of.elem) { "u" } else { "s" };
@@ -208,6 +218,9 @@ fn int_arith(k: &mut Kernel<'_>, op: Op, of: Scalar, operands: &[Rc<str>]) -> Ma
                 (Role::Binary(BinOp::BitXor), _) => format!("xori {lhs}, {rhs}"),
                 (Role::Binary(BinOp::Shl), _) => format!("shli {lhs}, {rhs}"),
                 (Role::Binary(BinOp::Shr), _) => format!("shr{sign}i {lhs}, {rhs}"),
+                (_, arith::TDIV | arith::TMOD) if matches!(of.elem, Elem::I8 | Elem::I16) => {
+                    return narrow_division(k, opcode, of, lhs, rhs);
+                }
                 (_, arith::TDIV) => format!("div{sign}i {lhs}, {rhs}"),
                 (_, arith::TMOD) => format!("rem{sign}i {lhs}, {rhs}"),
                 (_, arith::MIN) => format!("min{sign}i {lhs}, {rhs}"),

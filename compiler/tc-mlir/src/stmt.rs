@@ -8,6 +8,9 @@ use tc_dialects::tir::{self, Coordinate, LoopKind};
 use tc_dialects::{arith as ops, gpu};
 use tc_ir::{Elem, Op, Opcode, Region, Scalar, Value, keys};
 
+/// The most copies of a loop's body that LLVM is asked for.
+const MAX_UNROLLED: i64 = 1024;
+
 /// Is there text for such ops?
 pub(crate) fn has_emitter(opcode: Opcode) -> bool {
     const STATEMENTS: &[Opcode] = &[
@@ -141,6 +144,13 @@ impl Kernel<'_> {
         }
     }
 
+    /// Does the loop `op` go round so often that LLVM would take minutes over its copies? That it is unrolled is a wish,
+    /// and LLVM does as it sees fit.
+    fn runs_long(&self, op: Op) -> bool {
+        let bound = |idx| self.func.const_int(self.func.operand(op, idx)).map(i128::from);
+        matches!((bound(0), bound(1)), (Some(lo), Some(hi)) if hi - lo > i128::from(MAX_UNROLLED))
+    }
+
     fn for_loop(&mut self, op: Op, kind: Option<LoopKind>) {
         let func = self.func;
         let body = func.op_regions(op)[0];
@@ -173,7 +183,8 @@ impl Kernel<'_> {
         self.yields(&pick(func.yielded(body)));
         self.leave(mark);
         let unrolled = match kind {
-            Some(LoopKind::Unroll(factor)) => Some(factor.map(|factor| factor.clamp(1, i32::MAX.into()))),
+            Some(LoopKind::Unroll(None)) if self.runs_long(op) => None,
+            Some(LoopKind::Unroll(factor)) => Some(factor.map(|factor| factor.clamp(1, MAX_UNROLLED))),
             _ if self.facts.picks_registers(op) => Some(None),
             _ => None,
         };

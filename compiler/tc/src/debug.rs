@@ -33,7 +33,7 @@ use tc_debug::reduce::{NotReduced, Progress};
 use tc_ir::Module;
 use tc_pass::{Manager, Pipeline, parse_pipeline};
 use tc_sim::CheckOptions;
-use tc_support::{Diagnostic, Diagnostics, Location, Sources};
+use tc_support::{Diagnostic, Diagnostics, Location, Sources, render};
 use tc_syntax::{ParseOptions, parse_file};
 use tc_target::Target;
 
@@ -185,6 +185,7 @@ impl Compiler {
         limits: &Limits,
         watch: &mut dyn FnMut(&Progress, &str) -> Result<(), String>,
     ) -> Result<Reduced, NotReduced> {
+        self.check_head(run)?;
         let Some(want) = self.rerun(run).signature else { return Err(NotReduced::NotInteresting) };
         let run = Reproducer { fails: Some(want.clone()), ..run.clone() };
         let ask = |text: &str| {
@@ -204,6 +205,14 @@ impl Compiler {
             reduced.text = Reproducer { fails, ..small }.to_string();
         }
         Ok(reduced)
+    }
+
+    /// A head that names what is not there fails on any program, the empty one included.
+    fn check_head(&self, run: &Reproducer) -> Result<(), NotReduced> {
+        let wrong = |found: &Diagnostics, sources: &Sources| NotReduced::Head(render::text(found, sources, false));
+        let compiler = self.with_target(run).map_err(|found| wrong(&(*found).into(), &Sources::new()))?;
+        let Start { module, pipeline, .. } = read(&compiler, run);
+        pipeline.map(drop).map_err(|found| wrong(&found, &module.sources))
     }
 
     fn with_target(&self, run: &Reproducer) -> Result<Compiler, Box<Diagnostic>> {

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Writes `text` to the file at `path`: into a new file beside it, which then takes its place. On failure, what was
 /// there stays.
@@ -13,7 +14,8 @@ pub fn write_whole(path: &Path, text: &str) -> std::io::Result<()> {
         Err(_) => path.to_path_buf(),
     };
     let temporary = beside(&target);
-    let written = write_new(&temporary, text, &target).and_then(|()| std::fs::rename(&temporary, &target));
+    let mut file = std::fs::File::create_new(&temporary)?;
+    let written = fill(&mut file, text, &target).and_then(|()| std::fs::rename(&temporary, &target));
     if written.is_err() {
         // Best effort: the first error is the one worth telling.
         let _ = std::fs::remove_file(&temporary);
@@ -21,8 +23,7 @@ pub fn write_whole(path: &Path, text: &str) -> std::io::Result<()> {
     written
 }
 
-fn write_new(temporary: &Path, text: &str, target: &Path) -> std::io::Result<()> {
-    let mut file = std::fs::File::create_new(temporary)?;
+fn fill(file: &mut std::fs::File, text: &str, target: &Path) -> std::io::Result<()> {
     if let Ok(old) = std::fs::metadata(target) {
         file.set_permissions(old.permissions())?;
     }
@@ -30,9 +31,9 @@ fn write_new(temporary: &Path, text: &str, target: &Path) -> std::io::Result<()>
     file.sync_all()
 }
 
+/// A file beside `target` that nobody else writes to: threads that write the same file have one each.
 fn beside(target: &Path) -> PathBuf {
-    let mut name = std::ffi::OsString::from(".");
-    name.push(target.file_name().unwrap_or_default());
-    name.push(format!(".{}.tmp", std::process::id()));
-    target.with_file_name(name)
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let nth = COUNT.fetch_add(1, Ordering::Relaxed);
+    target.with_file_name(format!(".tc-{}-{nth}.tmp", std::process::id()))
 }

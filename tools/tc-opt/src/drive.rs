@@ -99,6 +99,9 @@ impl Tool<'_, '_> {
         }
         if args.debug.reduce.is_some() || args.debug.bisect.is_some() {
             let flag = if args.debug.reduce.is_some() { "--reduce" } else { "--bisect" };
+            if unread != FINE {
+                return Ok(unread);
+            }
             let Input { text, .. } = inputs::only(&inputs, flag, session)?;
             if let Some(done) = debug::mode(args, &compiler, session, (&pipeline, &sources), text) {
                 return done;

@@ -51,7 +51,10 @@ pub(crate) fn check(args: &Args) -> Result<(), &'static str> {
 /// `--in-place` each file if all of it did.
 pub(crate) fn hand_over(args: &Args, session: &Session<'_>, inputs: &[Input], results: &[Results], status: u8) -> u8 {
     if let Some(how) = args.input.in_place {
-        let written = inputs.iter().zip(results).map(|(input, results)| write_back(session, input, results, how));
+        let written = inputs.iter().zip(results).map(|(input, results)| {
+            let is_split = args.input.split_input_file;
+            write_back(session, input, results, (how, is_split))
+        });
         return written.max().unwrap_or(FINE).max(status);
     }
     let text = || join(results.iter().flat_map(|results| &results.outputs));
@@ -73,14 +76,14 @@ fn written(session: &Session<'_>, path: &Path, text: &str) -> u8 {
     }
 }
 
-fn write_back(session: &Session<'_>, input: &Input, results: &Results, how: InPlace) -> u8 {
+fn write_back(session: &Session<'_>, input: &Input, results: &Results, (how, is_split): (InPlace, bool)) -> u8 {
     let text = join(results.outputs.iter());
     let is_whole = results.status == FINE && results.outputs.len() == results.n_texts;
     // What is not changed keeps its time.
     if !is_whole || text == input.text {
         return FINE;
     }
-    let is_lost = |line: &&str| line.contains("//") && line.trim_end() != split::MARKER;
+    let is_lost = |line: &&str| line.contains("//") && !(is_split && line.trim_end() == split::MARKER);
     let n_lost = input.text.lines().filter(is_lost).count();
     if how == InPlace::Keep && n_lost > 0 {
         let (name, lines) = (&input.name, if n_lost == 1 { "line" } else { "lines" });

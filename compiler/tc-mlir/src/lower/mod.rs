@@ -48,11 +48,12 @@ pub struct LowerOptions {
 
 /// The PTX of all kernels of a text.
 pub fn ptx(text: &str, target: &Target, options: &LowerOptions) -> Result<String, Diagnostics> {
+    let has_kernel = text.contains("gpu.func");
     let text = lowered(text, pipeline::Format::Ptx, target, options)?;
     let text = String::from_utf8(text).map_err(|_| bug("the PTX is no UTF-8"))?;
     // LLVM ends the text with a zero.
     let text = text.trim_end_matches(['\0', '\n', ' ']).to_string() + "\n";
-    ptx::check(&text, target)?;
+    ptx::check(&text, target, has_kernel)?;
     Ok(text)
 }
 

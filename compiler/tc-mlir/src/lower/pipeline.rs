@@ -56,11 +56,17 @@ pub(super) fn texts(format: Format, target: &Target, toolkit: Option<&str>) -> R
 }
 
 /// What in a text says that functions of libdevice will be called.
-const CALLS: [&str; 6] = ["math.", "__nv_", "arith.maxnumf", "arith.minnumf", "arith.remf", "arith.maximumf"];
+const CALLS: [&str; 5] = ["math.", "arith.maxnumf", "arith.minnumf", "arith.remf", "arith.maximumf"];
+
+/// Is the op of `line` a function of libdevice? Names of values and files are the author's, and say nothing.
+fn calls(line: &str) -> bool {
+    let op = line.split_once(" = ").map_or("", |(_, op)| op.trim_start());
+    CALLS.iter().any(|call| op.starts_with(call))
+}
 
 /// The folder of the toolkit whose libdevice is linked, where `text` needs one.
 pub(super) fn toolkit(text: &str, options: &LowerOptions) -> Result<Option<String>, Diagnostics> {
-    let line = text.lines().find(|line| CALLS.iter().any(|call| line.contains(call)));
+    let line = text.lines().find(|line| calls(line));
     let Some(line) = line else { return Ok(None) };
     let location = place(line);
     let refuse = |message: String| {

@@ -74,6 +74,8 @@ impl Bisection<'_, '_> {
                 Err(status_of(&report.diagnostics))
             }
             (None, _) => {
+                // Remarks say what could not be compared.
+                self.session.tell(&report.diagnostics, &module.sources);
                 let text = "no pass changes what the program means, as far as it can be compared";
                 let json = serde_json::json!({"pass": null});
                 self.session.print(&if self.args.show.json { format!("{json}\n") } else { format!("{text}\n") });
