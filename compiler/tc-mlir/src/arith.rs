@@ -361,14 +361,7 @@ fn float_mod(k: &mut Kernel<'_>, of: Scalar, operands: &[Rc<str>]) -> Made {
 fn compare(k: &mut Kernel<'_>, op: Op, of: Scalar, lhs: &str, rhs: &str) -> Made {
     let Some(predicate) = Predicate::of(k.func, op) else { return Made::Is(k.stray("a comparison")) };
     let ty = types::value(of);
-    let name = match predicate {
-        Predicate::Eq => "eq",
-        Predicate::Ne => "ne",
-        Predicate::Lt => "lt",
-        Predicate::Le => "le",
-        Predicate::Gt => "gt",
-        Predicate::Ge => "ge",
-    };
+    let name = predicate.word();
     if of.elem.kind() == ElemKind::Float {
         // A NaN differs from everything, and compares with nothing.
         let order = if predicate == Predicate::Ne { "u" } else { "o" };
