@@ -82,6 +82,7 @@ impl Analyzer {
         self.start_assuming();
         self.assumed.push(given);
         let mut stack = vec![(condition, truth)];
+        let mut asked = false;
         // Beyond this a conjunction goes on being true, but nothing is learnt from it.
         for _ in 0..MAX_PARTS {
             let Some((e, truth)) = stack.pop() else { break };
@@ -92,7 +93,9 @@ impl Analyzer {
                 (Node::Not(a), _) => stack.push((a, !truth)),
                 (Node::Likely(a), _) => stack.push((a, truth)),
                 (Node::Binary(op, a, b), _) if op.is_comparison() => {
-                    stack.extend(self.both_of_minmax(op, a, b, truth).into_iter().map(|part| (part, true)));
+                    let both = self.both_of_minmax(op, a, b, truth);
+                    asked |= !both.is_empty();
+                    stack.extend(both.into_iter().map(|part| (part, true)));
                     self.assume_comparison(op, a, b, truth);
                 }
                 (Node::Const(_) | Node::Bool(_) | Node::Var(_), _) => {}
@@ -101,6 +104,10 @@ impl Analyzer {
                     self.literals.push((key, truth));
                 }
             }
+        }
+        if asked {
+            // What was found while a part of the condition was known is less than what all of it tells.
+            self.fresh_context();
         }
         self.remember_assumed(&before, condition, truth);
     }

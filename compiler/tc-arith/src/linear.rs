@@ -253,7 +253,7 @@ impl Analyzer {
     }
 
     /// Whether the sum can be computed in any order without overflow, as far as the bounds of its atoms tell; an atom
-    /// without bounds is taken to have headroom for small factors.
+    /// without bounds is taken to have headroom for small factors, unless it is made of what is known to be huge.
     pub(crate) fn fits(&mut self, sum: &Linear) -> bool {
         let mut total = u128::from(sum.constant.unsigned_abs());
         for term in &sum.terms {
@@ -263,13 +263,27 @@ impl Analyzer {
                 None if factor > UNBOUNDED_FACTOR => return false,
                 None => {
                     let factors = self.pool.factors(term.atom);
-                    if !self.product_fits(&factors) {
+                    if !self.product_fits(&factors) || self.has_huge_leaf(term.atom) {
                         return false;
                     }
                 }
             }
         }
         total <= i64::MAX as u128
+    }
+
+    /// Whether an expression uses a literal or a variable whose bounds leave no headroom for small factors. Bounds made of
+    /// such ends are lost, and do not come from what is not known.
+    fn has_huge_leaf(&self, e: Expr) -> bool {
+        const HEADROOM: u64 = i64::MAX as u64 / UNBOUNDED_FACTOR;
+        self.pool.reachable(&[e]).into_iter().any(|inner| {
+            let magnitude = match self.pool.node(inner) {
+                Node::Const(value) => Some(value.unsigned_abs()),
+                Node::Var(v) => self.range(v).magnitude(),
+                _ => None,
+            };
+            magnitude.is_some_and(|magnitude| magnitude > HEADROOM)
+        })
     }
 
     /// Whether the factors can be multiplied in any order without overflow, as far as their bounds tell.

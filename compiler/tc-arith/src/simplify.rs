@@ -6,6 +6,7 @@ use crate::expr::{BinaryOp, Expr, Node};
 use crate::facts::Comparison;
 use crate::linear::{Linear, Part, Term};
 use crate::rules::{self, Apply, Division, Outcome, Rule};
+use smallvec::smallvec;
 
 /// A deeper expression is returned as it stands.
 pub const MAX_DEPTH: u32 = 200;
@@ -25,8 +26,8 @@ const MAX_PRODUCTS: usize = 16;
 const MAX_CLAUSES: usize = 64;
 
 impl Analyzer {
-    /// An expression that is equal to `e` under all that is known, in normal form. Simplifying the result again
-    /// changes nothing.
+    /// An expression that is equal to `e` under all that is known, in normal form. Simplifying the result again changes
+    /// nothing, but in places that no values reach: what contradicts itself may be used in any order.
     pub fn simplify(&mut self, e: Expr) -> Expr {
         self.start_query();
         self.simp(e)
@@ -69,7 +70,7 @@ impl Analyzer {
             Node::Const(_) | Node::Bool(_) => e,
             Node::Var(_) => self.apply_rules(rules::add::VARIABLES, e),
             Node::Binary(Mul, a, b) if self.pool.as_const(a).or(self.pool.as_const(b)).is_none() => {
-                self.simp_product(e, a, b)
+                self.simp_product(e)
             }
             Node::Binary(Add | Sub | Mul, ..) => self.simp_sum(e),
             Node::Binary(op @ (FloorDiv | FloorMod), a, b) => self.simp_division(op, a, b),
@@ -119,6 +120,12 @@ impl Analyzer {
         if same_kind { built } else { self.simp(built) }
     }
 
+    /// [`Analyzer::rebuild`], for a node that has no normal form as it stands but may have one with simplified operands.
+    fn rebuild_and_retry(&mut self, e: Expr) -> Expr {
+        let rebuilt = self.rebuild(e);
+        if rebuilt == e { e } else { self.simp(rebuilt) }
+    }
+
     fn rebuild_and_apply(&mut self, table: &'static [Rule], e: Expr) -> Expr {
         let rebuilt = self.rebuild(e);
         self.apply_rules(table, rebuilt)
@@ -151,7 +158,7 @@ impl Analyzer {
         let mut form = Linear::default();
         let whole = Part { expr: e, factor: 1, settle: true, right: false };
         if self.gather(&mut form, whole).is_none() || !self.fits(&form) {
-            return if self.gave_up { e } else { self.rebuild(e) };
+            return if self.gave_up { e } else { self.rebuild_and_retry(e) };
         }
         self.note_form(&rules::add::FORMS[0], e, &form);
         self.finish_sum(form)
@@ -178,23 +185,66 @@ impl Analyzer {
         form.build(&mut self.pool)
     }
 
-    /// A product of two expressions neither of which is a literal.
-    fn simp_product(&mut self, e: Expr, a: Expr, b: Expr) -> Expr {
-        let (a, b) = (self.simp(a), self.simp(b));
-        if self.pool.as_const(a).or(self.pool.as_const(b)).is_some() {
-            let product = self.pool.mul(a, b);
-            return self.simp(product);
+    /// A product without a literal on its right. It is multiplied out as a whole, or stays the product of all its simplified
+    /// factors: were some of them multiplied out, the result would depend on which stand side by side.
+    fn simp_product(&mut self, e: Expr) -> Expr {
+        let given = self.pool.factors(e);
+        if given.len() < 2 {
+            return self.rebuild(e);
         }
-        let Some(form) = self.multiply(a, b) else { return self.pool.mul(a, b) };
+        let mut scale = 1_i64;
+        let mut factors = Vec::with_capacity(given.len());
+        for factor in given {
+            let simplified = self.simp(factor);
+            for factor in self.pool.factors(simplified) {
+                match self.pool.as_const(factor).map(|value| scale.checked_mul(value)) {
+                    None => factors.push(factor),
+                    Some(Some(scaled)) => scale = scaled,
+                    Some(None) => return self.rebuild(e),
+                }
+            }
+        }
+        let coef = self.pool.int(scale);
+        factors.push(coef);
+        if !self.product_fits(&factors) {
+            return self.rebuild(e);
+        }
+        factors.pop();
+        let atom = self.pool.product(&factors);
+        // A factor of zero must not hide that another one fails.
+        if factors.len() < 2 || scale == 0 {
+            let scaled = self.pool.mul(atom, coef);
+            return self.simp(scaled);
+        }
+        let form = self.multiplied_out(scale, &factors).unwrap_or_else(|| {
+            let key = self.key(atom);
+            Linear { terms: smallvec![Term { atom, key, coef: scale, right: false }], constant: 0 }
+        });
         self.note_form(&rules::add::FORMS[1], e, &form);
         self.finish_sum(form)
     }
 
-    fn multiply(&mut self, a: Expr, b: Expr) -> Option<Linear> {
-        let (a, b) = (self.linear_of(a)?, self.linear_of(b)?);
-        if (a.terms.len() + 1) * (b.terms.len() + 1) > MAX_PRODUCTS + 1 {
+    fn multiplied_out(&mut self, scale: i64, factors: &[Expr]) -> Option<Linear> {
+        let sums = factors.iter().map(|&factor| self.linear_of(factor)).collect::<Option<Vec<Linear>>>()?;
+        let parts = sums.iter().map(|sum| sum.terms.len() + usize::from(sum.constant != 0));
+        if parts.fold(1, usize::saturating_mul) > MAX_PRODUCTS {
             return None;
         }
+        let product = sums.iter().try_fold(Linear::constant(scale), |product, sum| self.multiply(&product, sum))?;
+        if self.facts.is_empty() { Some(product) } else { self.settled(&product) }
+    }
+
+    /// The sum with its atoms simplified by what conditions say of them.
+    fn settled(&mut self, sum: &Linear) -> Option<Linear> {
+        let mut settled = Linear::constant(sum.constant);
+        for term in &sum.terms {
+            let atom = self.apply_rules(rules::add::KNOWN, term.atom);
+            self.gather(&mut settled, Part { expr: atom, factor: term.coef, settle: false, right: term.right })?;
+        }
+        Some(settled)
+    }
+
+    fn multiply(&mut self, a: &Linear, b: &Linear) -> Option<Linear> {
         let mut product = Linear::constant(a.constant.checked_mul(b.constant)?);
         for x in &a.terms {
             for y in &b.terms {
@@ -258,10 +308,10 @@ impl Analyzer {
     fn simp_comparison(&mut self, e: Expr) -> Expr {
         let Node::Binary(op, a, b) = self.pool.node(e) else { return e };
         let Some(mut comparison) = self.comparison(op, a, b, true) else {
-            return if self.gave_up { e } else { self.rebuild(e) };
+            return if self.gave_up { e } else { self.rebuild_and_retry(e) };
         };
         if self.form_may_fail(&comparison.form) || !self.comparison_fits(&comparison) {
-            return self.rebuild(e);
+            return self.rebuild_and_retry(e);
         }
         if self.trace.is_some() {
             let after = comparison.build(self);

@@ -9,10 +9,10 @@ use tc_arith::{Expr, SymInterval, Var, Verdict};
 /// Points tried for each case.
 const POINTS: u32 = 40;
 
-/// `PROPTEST_CASES` asks for more.
+/// `PROPTEST_CASES` asks for more, `PROPTEST_RNG_SEED` for other ones.
 fn config() -> ProptestConfig {
     let usual = ProptestConfig::default();
-    ProptestConfig { cases: usual.cases.max(700), failure_persistence: None, ..usual }
+    ProptestConfig { cases: usual.cases.max(2000), failure_persistence: None, ..usual }
 }
 
 /// A case with assumptions, and the number of levels of its expressions.
