@@ -21,4 +21,4 @@ pub use command::{Asked, Command};
 pub use reduce::{Reduced, reduce};
 pub use replay::{PrintedBefore, text_before};
 pub use reproducer::{Reproducer, Verify};
-pub use signature::Signature;
+pub use signature::{Signature, shape};

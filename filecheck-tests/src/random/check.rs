@@ -4,6 +4,7 @@ use super::Case;
 use super::passes;
 use super::tally::Tally;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use tc::debug::shape;
 use tc::ir::Module;
 use tc::pass::Manager;
 use tc::sim::{CheckOptions, FindingKind, Limits, check_against_definition};
@@ -278,32 +279,4 @@ fn directive_at(case: &Case, place: &Location, sources: &Sources) -> Option<usiz
 fn options() -> CheckOptions {
     let limits = Limits { steps: 5_000_000, memory: 256 << 20, ..Limits::default() };
     CheckOptions { limits, serial: true, ..CheckOptions::default() }
-}
-
-/// A message without the names and numbers in it.
-pub fn shape(message: &str) -> String {
-    let mut out = String::new();
-    let mut in_code = false;
-    for c in message.lines().next().unwrap_or("").chars() {
-        match c {
-            '`' => {
-                in_code = !in_code;
-                if in_code {
-                    out.push('`');
-                }
-            }
-            _ if in_code => {}
-            c if c.is_ascii_digit() => {
-                if !out.ends_with('0') {
-                    out.push('0');
-                }
-            }
-            c => out.push(c),
-        }
-    }
-    // What is found and what is expected are numbers, however they are written.
-    match out.find(" is ").filter(|_| out.contains("disagreed")) {
-        Some(at) => out[..at].to_string(),
-        None => out,
-    }
 }

@@ -1,7 +1,7 @@
 //! Many cases, on several threads, with an eye on those that do not end.
 
 use super::Case;
-use super::check::{Failure, settle, shape};
+use super::check::{Failure, settle};
 use super::shrink::shrink;
 use super::tally::Tally;
 use std::collections::BTreeMap;
@@ -139,7 +139,7 @@ fn failed(shared: &Shared, number: u64, mut case: Case, failure: Failure) {
 fn hangs(shared: &Shared, number: u64) {
     let case = Case::new(&shared.compiler, shared.plan.seed, number);
     let text = format!("case {number} runs for more than {} s", MOST_TIME.as_secs());
-    let failed = Failed { number, failure: Failure { key: shape("hang"), text }, case };
+    let failed = Failed { number, failure: Failure { key: "hang".to_string(), text }, case };
     (shared.tell)(&failed);
     let mut outcome = locked(&shared.outcome);
     *outcome.kinds.entry("hang".to_string()).or_default() += 1;
