@@ -8,7 +8,8 @@ use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// What a command came to.
@@ -45,6 +46,8 @@ pub struct Command {
     text: String,
     folder: PathBuf,
     limit: Duration,
+    /// Goes up when nobody wants an answer any more.
+    stop: Arc<AtomicBool>,
     next: AtomicU64,
 }
 
@@ -54,7 +57,14 @@ impl Command {
 
     /// The command `text`, asked about files in `folder`; one that runs for longer than `limit` hangs.
     pub fn new(text: impl Into<String>, folder: impl Into<PathBuf>, limit: Duration) -> Command {
-        Command { text: text.into(), folder: folder.into(), limit, next: AtomicU64::new(0) }
+        let stop = Arc::new(AtomicBool::new(false));
+        Command { text: text.into(), folder: folder.into(), limit, stop, next: AtomicU64::new(0) }
+    }
+
+    /// The same, which ends with all that it started as soon as `stop` goes up, and then answers with an error of the
+    /// kind [`io::ErrorKind::Interrupted`].
+    pub fn until(self, stop: Arc<AtomicBool>) -> Command {
+        Command { stop, ..self }
     }
 
     /// What the command says of `text`. The error is one of writing the file, or of starting the shell.
@@ -68,6 +78,9 @@ impl Command {
     }
 
     fn ask_about(&self, path: &Path) -> io::Result<Asked> {
+        if self.stop.load(Ordering::SeqCst) {
+            return Err(interrupted());
+        }
         let mut shell = std::process::Command::new("sh");
         shell.arg("-c").arg(self.line(path)).process_group(0);
         shell.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -92,17 +105,22 @@ impl Command {
                 let code = status.code().map(Asked::Status);
                 return Ok(code.unwrap_or(Asked::Signal(status.signal().unwrap_or(0))));
             }
-            if end.is_some_and(|end| Instant::now() >= end) {
+            let is_stopped = self.stop.load(Ordering::SeqCst);
+            if is_stopped || end.is_some_and(|end| Instant::now() >= end) {
                 kill_group(child.id());
                 // The shell itself leads the group and is gone now, unless it could not be killed; then this is all.
                 child.kill()?;
                 child.wait()?;
-                return Ok(Asked::Hangs);
+                return if is_stopped { Err(interrupted()) } else { Ok(Asked::Hangs) };
             }
             std::thread::sleep(pause);
             pause = (pause * 2).min(Duration::from_millis(10));
         }
     }
+}
+
+fn interrupted() -> io::Error {
+    io::Error::new(io::ErrorKind::Interrupted, "interrupted")
 }
 
 /// Ends a process group. The shell knows how, and without `unsafe`.
@@ -134,6 +152,22 @@ mod tests {
         assert_eq!(ask("grep -q needle", "hay\n"), Asked::Status(1));
         assert_eq!(ask("test -f {} && grep -q needle {} && printf %s", "needle"), Asked::Status(0));
         assert_eq!(ask("kill -s TERM $$; true", ""), Asked::Signal(15));
+    }
+
+    #[test]
+    fn nobody_waits_for_what_is_stopped() {
+        let (stop, folder) = (Arc::new(AtomicBool::new(false)), std::env::temp_dir().join(folder()));
+        let command = Command::new("sleep 30; true", folder, Duration::from_secs(60)).until(stop.clone());
+        let start = Instant::now();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(200));
+                stop.store(true, Ordering::SeqCst);
+            });
+            let refused = || command.ask("").expect_err("stopped").kind();
+            assert_eq!([refused(), refused()], [io::ErrorKind::Interrupted; 2]);
+        });
+        assert!(start.elapsed() < Duration::from_secs(15));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::guard::guarded;
 use crate::intrinsics;
 use crate::native::Via;
-use crate::semantics::race_oracle;
+use crate::semantics::{options_within, race_oracle};
 use std::sync::Arc;
 use tc_cuda::{CudaModule, EmitOptions};
 use tc_ir::registry::{Dialect, RegisterError};
@@ -14,7 +14,6 @@ use tc_pass::{Manager, PassTable, Pipeline, Remarks, Report, RunOptions, parse_p
 use tc_passes::tensorize_to_wmma::Library;
 use tc_report::index::write_index;
 use tc_report::recorder::{Recorder, dump_folder_of_environment};
-use tc_sim::CheckOptions;
 use tc_support::{Diagnostic, Diagnostics, Location, Sources};
 use tc_syntax::ParseOptions;
 use tc_target::Target;
@@ -47,6 +46,9 @@ pub struct Compiler {
     pub symbolic: bool,
     /// Which remarks passes make: by default those that answer what a schedule or a program asked for.
     pub remarks: Remarks,
+    /// Steps that one run on the simulator may take, where a pass or a check asks it: one is one op done by one thread.
+    /// Without a number, what is usual.
+    pub step_limit: Option<u64>,
     /// The tensor intrinsics that programs may name beside their own.
     pub intrinsics: Library,
     /// How programs are made into what a GPU takes.
@@ -76,6 +78,7 @@ impl Compiler {
             symbolic: false,
             via: Via::default(),
             remarks: Remarks::default(),
+            step_limit: None,
         }
     }
 
@@ -173,7 +176,7 @@ impl Compiler {
 
     /// How this compiler runs passes: it lends them its target, the simulator to find races, and its tensor intrinsics.
     pub fn run_options(&self) -> RunOptions {
-        let oracle = race_oracle(CheckOptions::default());
+        let oracle = race_oracle(options_within(self.step_limit));
         RunOptions {
             threads: self.threads,
             verify: self.verify,

@@ -32,7 +32,6 @@ use std::time::Duration;
 use tc_debug::reduce::{NotReduced, Progress};
 use tc_ir::Module;
 use tc_pass::{Manager, Pipeline, parse_pipeline};
-use tc_sim::CheckOptions;
 use tc_support::{Diagnostic, Diagnostics, Location, Sources, render};
 use tc_syntax::{ParseOptions, parse_file};
 use tc_target::Target;
@@ -96,6 +95,7 @@ impl Compiler {
             pipeline: pipeline.to_string(),
             target: self.target.to_string(),
             verify: Verify::Structure,
+            step_limit: self.step_limit,
             program: text.to_string(),
             name: "program.tir".to_string(),
             ..Reproducer::default()
@@ -154,6 +154,11 @@ impl Compiler {
     /// Does `run` fail as `want` says, on a smaller program perhaps? A run that takes longer than `limit` does not; its
     /// thread cannot be ended and is left to itself.
     pub fn fails_like(&self, run: &Reproducer, want: &Signature, limit: Duration) -> bool {
+        self.failure_within(run, limit).is_some_and(|got| want.is_like(&got))
+    }
+
+    /// How `run` fails, if it does; none if it takes longer than `limit`, too. Its thread is then left to itself.
+    pub fn failure_within(&self, run: &Reproducer, limit: Duration) -> Option<Signature> {
         let (sender, receiver) = mpsc::channel();
         let (compiler, run) = (Compiler { threads: 1, ..self.clone() }, run.clone());
         let work = move || {
@@ -162,10 +167,8 @@ impl Compiler {
             let _ = sender.send(compiler.rerun(&run).signature);
         };
         let thread = std::thread::Builder::new().name(guard::THREAD.to_string()).stack_size(guard::STACK);
-        if thread.spawn(work).is_err() {
-            return false;
-        }
-        receiver.recv_timeout(limit).ok().flatten().is_some_and(|got| want.is_like(&got))
+        thread.spawn(work).ok()?;
+        receiver.recv_timeout(limit).ok().flatten()
     }
 
     /// Makes a failing run small: program, pipeline, sizes and names, as long as it fails in the same way. The text of
@@ -217,7 +220,8 @@ impl Compiler {
 
     fn with_target(&self, run: &Reproducer) -> Result<Compiler, Box<Diagnostic>> {
         let target = if run.target.is_empty() { self.target } else { Target::parse(&run.target).map_err(Box::new)? };
-        Ok(Compiler { target, ..self.clone() })
+        let step_limit = run.step_limit.or(self.step_limit);
+        Ok(Compiler { target, step_limit, ..self.clone() })
     }
 
     fn ran(&self, run: &Reproducer) -> Ran {
@@ -239,7 +243,7 @@ impl Compiler {
         options.verify = run.verify != Verify::None;
         let mut manager = Manager::new(&compiler.passes, options);
         if run.verify == Verify::Semantics {
-            manager.instrument(SemanticsCheck::new(CheckOptions::default()));
+            manager.instrument(SemanticsCheck::within(compiler.step_limit));
         }
         let report = manager.run(&pipeline, &mut module);
         let (is_ok, failed) = (report.is_ok(), report.failed);

@@ -38,6 +38,16 @@ impl SemanticsCheck {
         SemanticsCheck { options: CheckOptions { sample_above, limits, ..options }, before: None }
     }
 
+    /// The same with the options of a run of its own, whose simulator may take `steps`, all of them around every pass;
+    /// without a number, what is usual.
+    pub fn within(steps: Option<u64>) -> SemanticsCheck {
+        let mut check = SemanticsCheck::new(options_within(steps));
+        if let Some(steps) = steps {
+            check.options.limits.steps = steps;
+        }
+        check
+    }
+
     /// Is `func` what it was, so that running it twice would tell nothing?
     fn is_unchanged(before: &Module, func: &Func) -> bool {
         let print = |func: &Func| tc_ir::print::print_func(func, &tc_ir::print::PrintOptions::default());
@@ -175,6 +185,13 @@ fn implemented(func: &Func) -> Option<&str> {
         AttrData::Symbol(name) => Some(name),
         _ => None,
     }
+}
+
+/// What a run on the simulator may cost, if someone says how many steps: then it is sampled before these are used up.
+pub(crate) fn options_within(steps: Option<u64>) -> CheckOptions {
+    let usual = CheckOptions::default();
+    let Some(steps) = steps else { return usual };
+    CheckOptions { limits: Limits { steps, ..usual.limits }, sample_above: usual.sample_above.min(steps / 4), ..usual }
 }
 
 /// The oracle that `check-races` asks where it cannot prove.
