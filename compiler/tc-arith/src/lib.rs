@@ -83,6 +83,7 @@ mod interval;
 mod linear;
 mod modular;
 mod pool;
+mod product;
 mod prove;
 pub mod rules;
 mod set;

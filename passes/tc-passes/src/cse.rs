@@ -38,6 +38,8 @@
 //! Compiler (2011), section 8.4.1.
 
 use crate::analysis::words;
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use std::hash::{Hash, Hasher};
 use tc_dialects::tir;
@@ -68,7 +70,8 @@ pub struct Cse;
 
 impl FuncPass for Cse {
     fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
-        let known = FxHashMap::with_capacity_and_hasher(func.n_op_ids(), Default::default());
+        // Of the ops some have no result, and some equal others.
+        let known = HashTable::with_capacity(func.n_op_ids() / 4);
         let mut table = Table { rw: Rewriter::new(func), known, undo: Vec::new(), n_merged: 0 };
         table.walk();
         table.rw.settle();
@@ -82,12 +85,27 @@ impl FuncPass for Cse {
     }
 }
 
-/// What is in scope, by hash: the op, and the entry that it hides.
+/// What is in scope.
 struct Table<'f> {
     rw: Rewriter<'f>,
-    known: FxHashMap<u64, Op>,
-    undo: Vec<(u64, Option<Op>)>,
+    known: HashTable<Known>,
+    /// What became known, in order.
+    undo: Vec<Known>,
     n_merged: u64,
+}
+
+/// An op with its hash. A large function has more of these than a cache holds, so they are small.
+#[derive(Clone, Copy)]
+struct Known {
+    hash: u32,
+    op: Op,
+}
+
+impl Known {
+    /// The hash as a table takes it, which asks for good bits at both ends (Knuth 1973, multiplicative hashing).
+    fn spread(&self) -> u64 {
+        u64::from(self.hash).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+    }
 }
 
 /// What is left to do: an op and those after it, or the end of a region.
@@ -121,11 +139,10 @@ impl Table<'_> {
     }
 
     fn leave(&mut self, mark: usize) {
-        for (hash, hidden) in self.undo.drain(mark..).rev() {
-            match hidden {
-                Some(op) => self.known.insert(hash, op),
-                None => self.known.remove(&hash),
-            };
+        for known in self.undo.drain(mark..) {
+            if let Ok(entry) = self.known.find_entry(known.spread(), |other| other.op == known.op) {
+                entry.remove();
+            }
         }
     }
 
@@ -136,17 +153,18 @@ impl Table<'_> {
         if !is_eligible(func, op) {
             return false;
         }
-        let hash = hash_of(func, op, row.commutative);
-        match self.known.get(&hash).copied() {
-            Some(earlier) if same(func, earlier, op, row.commutative) => {
-                let value = func.result(earlier).expect("only ops with one result are known");
+        let new = Known { hash: hash_of(func, op, row.commutative), op };
+        let equals = |known: &Known| known.hash == new.hash && same(func, known.op, op, row.commutative);
+        match self.known.entry(new.spread(), equals, Known::spread) {
+            Entry::Occupied(earlier) => {
+                let value = func.result(earlier.get().op).expect("only ops with one result are known");
                 self.rw.replace_op(op, &[value]);
                 self.n_merged += 1;
                 true
             }
-            hidden => {
-                self.known.insert(hash, op);
-                self.undo.push((hash, hidden));
+            Entry::Vacant(place) => {
+                place.insert(new);
+                self.undo.push(new);
                 false
             }
         }
@@ -222,13 +240,14 @@ fn ordered(operands: &[Value], commutative: bool) -> (Option<(Value, Value)>, &[
     }
 }
 
-fn hash_of(func: &Func, op: Op, commutative: bool) -> u64 {
+fn hash_of(func: &Func, op: Op, commutative: bool) -> u32 {
     let mut hasher = FxHasher::default();
     func.opcode(op).hash(&mut hasher);
     ordered(func.operands(op), commutative).hash(&mut hasher);
     func.op_attrs(op).hash(&mut hasher);
     func.result(op).map(|value| func.value_type(value)).hash(&mut hasher);
-    hasher.finish()
+    // The upper half, to which all bits contribute.
+    (hasher.finish() >> 32) as u32
 }
 
 fn same(func: &Func, a: Op, b: Op, commutative: bool) -> bool {
