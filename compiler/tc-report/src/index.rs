@@ -1,5 +1,6 @@
 //! The pages of a dump: `index.html` beside the files of one text, and one above the folders of several.
 
+use crate::dump;
 use crate::html::Html;
 use crate::page::viewer;
 use crate::recorder::{Recorder, cannot_write};
@@ -54,9 +55,8 @@ fn head(html: &mut Html, title: &str, command: &str) {
 }
 
 fn write(folder: &Path, text: &str) -> Diagnostics {
-    let path = folder.join("index.html");
-    match std::fs::write(&path, text) {
+    match dump::write(folder, "index.html", text) {
         Ok(()) => Diagnostics::new(),
-        Err(error) => cannot_write(&path, &error).into(),
+        Err(error) => cannot_write(&folder.join("index.html"), &error).into(),
     }
 }

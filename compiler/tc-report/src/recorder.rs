@@ -1,5 +1,6 @@
 //! Keeps the program after each pass, and writes it into a folder where asked.
 
+use crate::dump;
 use crate::recording::Recording;
 use crate::text::{Print, text_of};
 use std::path::{Path, PathBuf};
@@ -34,10 +35,10 @@ impl<'p> Recorder<'p> {
         Recorder { print, folder: None, broken: false, recording: Recording::default() }
     }
 
-    /// Writes files into `folder` as well, which is made if it is not there.
+    /// Writes files into `folder` as well, which is made if it is not there. What an earlier dump wrote into it goes.
     pub fn dump_into(mut self, folder: impl Into<PathBuf>) -> std::io::Result<Recorder<'p>> {
         let folder = folder.into();
-        std::fs::create_dir_all(&folder)?;
+        dump::clear(&folder)?;
         self.folder = Some(folder);
         Ok(self)
     }
@@ -66,13 +67,13 @@ impl<'p> Recorder<'p> {
     /// Writes the last text into the file `name`.
     fn write(&mut self, name: String) -> Diagnostics {
         let Some(folder) = self.folder.as_ref().filter(|_| !self.broken) else { return Diagnostics::new() };
-        let path = folder.join(&name);
-        match std::fs::write(&path, self.recording.last()) {
+        match dump::write(folder, &name, self.recording.last()) {
             Ok(()) => {
                 self.recording.name_file(name);
                 Diagnostics::new()
             }
             Err(error) => {
+                let path = folder.join(&name);
                 self.broken = true;
                 cannot_write(&path, &error).into()
             }

@@ -37,7 +37,7 @@ use tc_syntax::{ParseOptions, parse_file};
 use tc_target::Target;
 
 pub use tc_debug::{Asked, Bisected, Command, Reduced, Reproducer, Signature, Verify, shape};
-pub use tc_debug::{bisect, reduce, replay};
+pub use tc_debug::{bisect, reduce, replay, reproducer};
 
 /// Where a run failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

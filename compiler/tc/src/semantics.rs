@@ -38,8 +38,7 @@ impl SemanticsCheck {
         SemanticsCheck { options: CheckOptions { sample_above, limits, ..options }, before: None }
     }
 
-    /// The same with the options of a run of its own, whose simulator may take `steps`, all of them around every pass;
-    /// without a number, what is usual.
+    /// Compares within `steps` of the simulator for each run around a pass; without a number, within what is usual.
     pub fn within(steps: Option<u64>) -> SemanticsCheck {
         let mut check = SemanticsCheck::new(options_within(steps));
         if let Some(steps) = steps {

@@ -4,6 +4,7 @@
 //! A tool is a function from a command line and an [`Io`] to an exit status, so that a test can call it in process.
 
 mod about;
+mod interrupt;
 mod load;
 mod out;
 mod session;
@@ -13,6 +14,7 @@ mod tell;
 mod whole;
 
 pub use about::{AboutArgs, Shell, complete};
+pub use interrupt::Interrupt;
 pub use load::{file_name, load};
 pub use out::Out;
 pub use session::{Io, Session};

@@ -21,6 +21,11 @@ impl<'w> Out<'w> {
         }
     }
 
+    /// Was something not written, whatever the reason?
+    pub fn is_broken(&self) -> bool {
+        self.error.is_some()
+    }
+
     /// Why writing failed. A reader that went away is no failure: it has read enough.
     pub fn failure(&self) -> Option<&std::io::Error> {
         self.error.as_ref().filter(|error| error.kind() != ErrorKind::BrokenPipe)

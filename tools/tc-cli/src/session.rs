@@ -1,6 +1,6 @@
 //! One run of a tool: its streams, and how it talks.
 
-use crate::{CALL, INPUT, Out, Tell, load};
+use crate::{CALL, INPUT, Interrupt, Out, Tell, load};
 use std::cell::RefCell;
 use std::ffi::{OsStr, OsString};
 use std::io::{Read, Write};
@@ -24,6 +24,8 @@ pub struct Io<'i> {
     pub progress: bool,
     /// The folder for files that nobody asked for by name, such as reproducers; without one none are written.
     pub temporary: Option<PathBuf>,
+    /// May a mode listen for signals? They are those of the whole process.
+    pub listens: bool,
 }
 
 impl<'i> Io<'i> {
@@ -33,7 +35,16 @@ impl<'i> Io<'i> {
         stdout: &'i mut (dyn Write + Send),
         stderr: &'i mut (dyn Write + Send),
     ) -> Io<'i> {
-        Io { stdin, stdout, stderr, colour_out: false, colour_err: false, progress: false, temporary: None }
+        Io {
+            stdin,
+            stdout,
+            stderr,
+            colour_out: false,
+            colour_err: false,
+            progress: false,
+            temporary: None,
+            listens: false,
+        }
     }
 }
 
@@ -48,6 +59,7 @@ pub struct Session<'i> {
     pub progress: bool,
     /// The folder for files that nobody asked for by name; without one none are written.
     pub temporary: Option<PathBuf>,
+    listens: bool,
     /// The command line, the name of the tool included.
     pub command: Vec<OsString>,
     /// How findings are told on the standard error.
@@ -56,7 +68,7 @@ pub struct Session<'i> {
 
 impl<'i> Session<'i> {
     pub(crate) fn new(io: Io<'i>) -> Session<'i> {
-        let Io { stdin, stdout, stderr, colour_out, colour_err, progress, temporary } = io;
+        let Io { stdin, stdout, stderr, colour_out, colour_err, progress, temporary, listens } = io;
         Session {
             stdin: RefCell::new(stdin),
             stdout: RefCell::new(Out::new(stdout)),
@@ -64,6 +76,7 @@ impl<'i> Session<'i> {
             colour_out,
             progress,
             temporary,
+            listens,
             command: Vec::new(),
             tell: Tell { json: false, colour: colour_err },
         }
@@ -72,6 +85,17 @@ impl<'i> Session<'i> {
     /// Writes `text` to the standard output.
     pub fn print(&self, text: &str) {
         self.stdout.borrow_mut().write(text);
+    }
+
+    /// Was something that was printed not written: is the standard output full, or its reader gone?
+    pub fn is_output_lost(&self) -> bool {
+        self.stdout.borrow().is_broken()
+    }
+
+    /// Listens for signals from now on, if this run of the tool is what the process is there for.
+    pub fn interrupt(&self) -> Interrupt {
+        // Who cannot listen is ended by the first signal, as ever.
+        if self.listens { Interrupt::listen().unwrap_or_default() } else { Interrupt::default() }
     }
 
     /// Writes `text` to the standard error.
@@ -112,10 +136,7 @@ impl<'i> Session<'i> {
     pub(crate) fn end(&self, status: u8) -> u8 {
         match self.stdout.borrow().failure() {
             None => status,
-            Some(error) => {
-                self.note(&format!("error: cannot write to the standard output: {error}\n"));
-                status.max(CALL)
-            }
+            Some(error) => status.max(self.refuse(&format!("cannot write to the standard output: {error}"))),
         }
     }
 }

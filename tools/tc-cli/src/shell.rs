@@ -1,9 +1,10 @@
 //! From the command line to the exit status.
 
-use crate::{AboutArgs, BUG, CALL, FINE, Io, Session};
+use crate::{AboutArgs, BUG, CALL, FINE, Io, Session, Tell};
 use std::ffi::OsString;
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
+use tc::support::{Diagnostic, Location, Sources};
 
 /// The stack that a tool runs on: parts of the compiler recurse over what may be deep.
 const STACK: usize = 64 << 20;
@@ -45,6 +46,10 @@ pub fn run<A: CommandLine>(
             let text = error.render();
             let shown = |colour: bool| if colour { text.ansi().to_string() } else { text.to_string() };
             if error.use_stderr() {
+                if asks_for_json(&session.command) {
+                    session.tell.json = true;
+                    return session.refuse_with(&wrong_call(&text.to_string()));
+                }
                 session.note(&shown(session.tell.colour));
                 return CALL;
             }
@@ -53,6 +58,8 @@ pub fn run<A: CommandLine>(
         }
     };
     session.tell.json = parsed.json();
+    // Progress is for people.
+    session.progress &= !session.tell.json;
     if let Some(colour) = parsed.colour() {
         session.tell.colour = colour;
         session.colour_out = colour;
@@ -62,6 +69,24 @@ pub fn run<A: CommandLine>(
         return session.end(FINE);
     }
     on_big_stack(A::NAME, move || session.end(tool(&parsed, &session)))
+}
+
+/// Is `--json` among the words of a command line that could not be read?
+fn asks_for_json(command: &[OsString]) -> bool {
+    command.iter().skip(1).take_while(|word| *word != "--").any(|word| word == "--json")
+}
+
+/// What is wrong with a command line, of the text that a terminal would show.
+fn wrong_call(text: &str) -> Diagnostic {
+    let line = |paragraph: &str| paragraph.lines().map(str::trim).collect::<Vec<_>>().join(" ");
+    let mut paragraphs = text.split("\n\n").map(line).filter(|paragraph| !paragraph.is_empty());
+    let first = paragraphs.next().unwrap_or_default();
+    let message = first.strip_prefix("error: ").unwrap_or(&first);
+    let (tips, notes): (Vec<String>, Vec<String>) = paragraphs.partition(|paragraph| paragraph.starts_with("tip: "));
+    let tips: Vec<&str> = tips.iter().map(|tip| tip.trim_start_matches("tip: ")).collect();
+    let wrong = Diagnostic::error("call", Location::None, message);
+    let help = (!tips.is_empty()).then(|| tips.join("; "));
+    Diagnostic { notes, help, ..wrong }
 }
 
 /// Runs `work` on a thread whose stack is large enough for the compiler.
@@ -77,12 +102,21 @@ fn on_big_stack(name: &str, work: impl FnOnce() -> u8 + Send) -> u8 {
 /// The `main` of a tool: `run` with the command line and the streams of the process.
 pub fn main(run: impl FnOnce(std::env::ArgsOs, Io<'_>) -> u8) -> ExitCode {
     let (mut stdin, mut stdout, mut stderr) = (std::io::stdin(), std::io::stdout(), std::io::stderr());
+    if asks_for_json(&std::env::args_os().collect::<Vec<_>>()) {
+        std::panic::set_hook(Box::new(|panic| {
+            let remark = Diagnostic::remark("panic", Location::None, panic.to_string());
+            let tell = Tell { json: true, colour: false };
+            // Where nothing can be told there is nobody to tell that.
+            let _ = std::io::stderr().write_all(tell.text(&remark.into(), &Sources::new()).as_bytes());
+        }));
+    }
     let colour = |is_terminal: bool| is_terminal && std::env::var_os("NO_COLOR").is_none();
     let io = Io {
         colour_out: colour(stdout.is_terminal()),
         colour_err: colour(stderr.is_terminal()),
         progress: stderr.is_terminal(),
         temporary: Some(std::env::temp_dir()),
+        listens: true,
         stdin: &mut stdin,
         stdout: &mut stdout,
         stderr: &mut stderr,

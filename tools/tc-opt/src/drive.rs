@@ -1,12 +1,13 @@
 //! The modes of the tool, and its inputs.
 
-use crate::args::{Args, ShowChanged};
+use crate::args::{Args, RunArgs, ShowChanged};
 use crate::expect::Seen;
 use crate::hand_over::{self, Results};
 use crate::inputs::{self, Input, Part};
 use crate::job::{Done, Job, Plan};
 use crate::sink::{Sink, Written};
-use crate::{CALL, FINE, debug, help, help_json, parallel, show, update};
+use crate::{CALL, FINE, debug, help, help_json, parallel, paths, show, update};
+use std::cell::Cell;
 use std::ops::Range;
 use std::time::Instant;
 use tc::Compiler;
@@ -18,9 +19,14 @@ use tc_cli::Session;
 
 /// Runs the tool; returns the exit status.
 pub(crate) fn drive(args: &Args, session: &Session<'_>) -> u8 {
+    if let Err(wrong) = debug::refuse::check(args).and_then(|()| paths::check(args)) {
+        return session.refuse(&wrong);
+    }
+    let told = Cell::new(false);
     let run = || {
+        let told = &told;
         if !args.debug.run_reproducer {
-            return Tool { args, session, read: None }.run();
+            return Tool { args, session, read: None, told }.run();
         }
         let (read, status) = inputs::load(args, session);
         if status != FINE {
@@ -28,9 +34,13 @@ pub(crate) fn drive(args: &Args, session: &Session<'_>) -> u8 {
         }
         let Input { name, text, .. } = inputs::only(&read, "--run-reproducer", session)?;
         let args = debug::recorded(args, name, text, session)?;
-        Tool { args: &args, session, read: Some(read) }.run()
+        Tool { args: &args, session, read: Some(read), told }.run()
     };
-    run().unwrap_or_else(|status| status)
+    let status = run().unwrap_or_else(|status| status);
+    if !told.get() {
+        session.tell(&show::not_written(args).into_iter().collect(), &Sources::new());
+    }
+    status
 }
 
 /// Works on all parts, several at a time, and hands what came of them to `done`, in order.
@@ -61,6 +71,8 @@ struct Tool<'t, 'i> {
     session: &'t Session<'i>,
     /// The inputs, where they were read already.
     read: Option<Vec<Input>>,
+    /// Was something compiled, so that the page, the trace and the folder tell of this run?
+    told: &'t Cell<bool>,
 }
 
 impl Tool<'_, '_> {
@@ -78,7 +90,7 @@ impl Tool<'_, '_> {
             session.print(&json.map_or(page, |json| format!("{json:#}\n")));
             return Ok(FINE);
         }
-        if let Some(wrong) = args.run.stray_via() {
+        if let Some(wrong) = RunArgs::stray_via(args.run.emit, args.run.via) {
             return Err(session.refuse(wrong));
         }
         let points = self.print_points(&compiler)?;
@@ -103,6 +115,7 @@ impl Tool<'_, '_> {
                 return Ok(unread);
             }
             let Input { text, .. } = inputs::only(&inputs, flag, session)?;
+            self.told.set(true);
             if let Some(done) = debug::mode(args, &compiler, session, (&pipeline, &sources), text) {
                 return done;
             }
@@ -127,6 +140,10 @@ impl Tool<'_, '_> {
             return Ok(inputs.iter().map(each).max().unwrap_or(FINE).max(unread));
         }
         let parts = inputs::parts(&inputs, args);
+        if !args.space.is_asked() {
+            show::prepare_dump(args, &parts).map_err(|wrong| session.refuse(&wrong))?;
+        }
+        self.told.set(true);
         let mut status = unread;
         let mut results: Vec<Results> = inputs.iter().map(|_| Results::default()).collect();
         let mut shown = Vec::new();
@@ -176,6 +193,7 @@ impl Tool<'_, '_> {
     fn compiler(&self) -> Result<Compiler, u8> {
         let mut compiler = Compiler::new();
         compiler.threads = self.args.run.threads;
+        compiler.step_limit = self.args.run.step_limit;
         compiler.remarks = self.remarks(&compiler)?;
         compiler.target =
             tc::target::Target::parse(&self.args.run.target).map_err(|wrong| self.session.refuse_with(&wrong))?;

@@ -11,7 +11,6 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
-use tc::Compiler;
 use tc::debug::Stage;
 use tc::ir::print::PrintOptions;
 use tc::ir::{Module, print};
@@ -21,6 +20,8 @@ use tc::report::instruments::{PrintIr, PrintPoints};
 use tc::report::recorder::Recorder;
 use tc::report::tables;
 use tc::support::{Diagnostic, Diagnostics, FileId, Location, Sources, suggest};
+use tc::target::Resources;
+use tc::{Compiler, Via};
 use tc_cli::{Tell, status_of};
 
 /// What is the same for all texts.
@@ -174,7 +175,7 @@ impl Job<'_, '_> {
             manager.instrument(PrintIr::new(self.plan.points.clone(), print, |text| sink.print(text)));
         }
         if args.run.verify_each == VerifyEach::Semantics {
-            manager.instrument(tc::SemanticsCheck::new(tc::sim::CheckOptions::default()));
+            manager.instrument(tc::SemanticsCheck::within(compiler.step_limit));
         }
         shown.passes_begin();
         let report = manager.run(self.plan.pipeline, module);
@@ -232,7 +233,8 @@ impl Job<'_, '_> {
         match emitted {
             Ok((language, text, manifests)) => {
                 if args.show.report.is_some() && args.run.emit != Emit::Tir {
-                    shown.emitted(language, &text, manifests);
+                    let assembled = shown.phase("assemble", || self.assembled(module));
+                    shown.emitted(language, &text, manifests, assembled);
                 }
                 (found, Some(text))
             }
@@ -241,6 +243,19 @@ impl Job<'_, '_> {
                 (found, None)
             }
         }
+    }
+
+    /// What an assembler tells of the kernels that were emitted, or why it does not.
+    fn assembled(&self, module: &Module) -> Result<Vec<Resources>, String> {
+        let Plan { args, compiler, .. } = self.plan;
+        let via = match args.run.emit {
+            Emit::Tir | Emit::Llvm => return Ok(Vec::new()),
+            Emit::Cuda => Via::Cuda,
+            Emit::Ptx => args.run.via(),
+            Emit::Mlir => Via::Mlir,
+        };
+        let told = compiler.kernel_resources(module, via);
+        told.map_err(|why| why.diagnostics.iter().next().map_or_else(String::new, |first| first.message.clone()))
     }
 
     /// Why stages compute what they do.

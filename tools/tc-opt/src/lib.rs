@@ -17,6 +17,7 @@ mod help_json;
 mod inputs;
 mod job;
 mod parallel;
+mod paths;
 mod show;
 mod sink;
 mod space;

@@ -3,9 +3,11 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // Whoever makes a crash small meets it a hundred times, and is told of it once.
-    if std::env::args_os().any(|arg| arg.to_string_lossy().starts_with("--reduce")) {
-        std::panic::set_hook(Box::new(|_| {}));
-    }
-    tc_cli::main(tc_opt::run)
+    tc_cli::main(|args, io| {
+        // Whoever makes a crash small meets it a hundred times, and is told of it once.
+        if std::env::args_os().any(|arg| arg.to_string_lossy().starts_with("--reduce")) {
+            std::panic::set_hook(Box::new(|_| {}));
+        }
+        tc_opt::run(args, io)
+    })
 }

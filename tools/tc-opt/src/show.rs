@@ -1,19 +1,21 @@
 //! What is kept of texts while they are compiled: for the folder, the page and the trace that were asked for.
 
 use crate::args::Args;
+use crate::inputs::Part;
 use serde_json::json;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tc::Compiler;
 use tc::pass::{PassRecord, Pipeline};
+use tc::report::dump;
 use tc::report::index::{DumpedText, write_index, write_overview};
 use tc::report::page::{Emitted, Page, Run};
 use tc::report::recorder::{Recorder, dump_folder_of_environment};
 use tc::report::recording::Recording;
 use tc::report::trace::Trace;
-use tc::support::{Diagnostics, Sources};
-use tc::target::KernelManifest;
+use tc::support::{Diagnostic, Diagnostics, Location, Sources};
+use tc::target::{KernelManifest, Resources};
 
 /// The folder that the program after each pass is written into.
 pub(crate) fn dump_folder(args: &Args) -> Option<PathBuf> {
@@ -23,6 +25,35 @@ pub(crate) fn dump_folder(args: &Args) -> Option<PathBuf> {
 /// Writes the page beside the files of a text, where there are files.
 pub(crate) fn index(recorder: &Recorder<'_>, name: &str, command: &str) -> Diagnostics {
     write_index(recorder, name, command)
+}
+
+/// What of the files that were asked for no run has written, where none came so far.
+pub(crate) fn not_written(args: &Args) -> Vec<Diagnostic> {
+    let show = &args.show;
+    let files = [&show.report, &show.chrome_trace, &show.dump_dir];
+    let warning = |path: &PathBuf| {
+        let message = format!("`{}` was not written: nothing was compiled", path.display());
+        let warning = Diagnostic::warning("call", Location::None, message);
+        if path.exists() { warning.help("what stands there is of an earlier run") } else { warning }
+    };
+    files.into_iter().flatten().map(warning).collect()
+}
+
+/// Makes the folder of a dump ready: what an earlier one left there goes.
+pub(crate) fn prepare_dump(args: &Args, parts: &[Part<'_>]) -> Result<(), String> {
+    let Some(folder) = dump_folder(args) else { return Ok(()) };
+    let of_parts = || parts.iter().filter_map(|part| part.folder.as_deref());
+    dump::clear(&folder)
+        .and_then(|()| of_parts().try_for_each(|part| dump::add_folder(&folder, part)))
+        .map_err(|error| format!("cannot dump into `{}`: {error}", folder.display()))
+}
+
+/// A path as one would type it where a tool expects a file.
+pub(crate) fn shell_path(path: &Path) -> String {
+    // What begins with a dash is taken for a flag.
+    let is_flag = path.as_os_str().as_encoded_bytes().starts_with(b"-");
+    let path = if is_flag { Path::new(".").join(path) } else { path.to_path_buf() };
+    shell_words(&[path.into_os_string()])
 }
 
 /// A command line as one would type it.
@@ -85,9 +116,15 @@ impl Shown {
         self.recording = recorder.map_or_else(Recording::default, Recorder::into_recording);
     }
 
-    /// Something was emitted.
-    pub(crate) fn emitted(&mut self, language: &'static str, text: &str, manifests: Vec<KernelManifest>) {
-        self.emitted = Some(Emitted { language, text: text.to_string(), manifests, registers: Vec::new() });
+    /// Something was emitted; `assembled` is what an assembler tells of it.
+    pub(crate) fn emitted(
+        &mut self,
+        language: &'static str,
+        text: &str,
+        manifests: Vec<KernelManifest>,
+        assembled: Result<Vec<Resources>, String>,
+    ) {
+        self.emitted = Some(Emitted { language, text: text.to_string(), manifests, assembled });
     }
 }
 

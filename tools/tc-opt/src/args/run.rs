@@ -62,6 +62,11 @@ pub struct RunArgs {
     #[arg(default_value = "structure", default_missing_value = "structure")]
     pub verify_each: VerifyEach,
 
+    /// Steps that one run on the simulator may take, with --verify-each=semantics, --bisect and passes that ask it: one is
+    /// one op done by one thread; without it 2e10, and a sixteenth of that around each pass
+    #[arg(long, value_name = "N")]
+    pub step_limit: Option<u64>,
+
     /// How many functions to work on at a time; 0 stands for as many as there are cores
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub threads: usize,
@@ -77,8 +82,8 @@ impl RunArgs {
     }
 
     /// What is wrong with a way that was told.
-    pub fn stray_via(&self) -> Option<&'static str> {
-        match (self.emit, self.via) {
+    pub fn stray_via(emit: Emit, via: Option<Via>) -> Option<&'static str> {
+        match (emit, via) {
             (Emit::Ptx, _) | (_, None) | (Emit::Llvm, Some(Via::Mlir)) => None,
             (Emit::Llvm, Some(Via::Cuda)) => Some("`--via=cuda` makes no LLVM IR: `--emit=llvm` goes through MLIR"),
             _ => Some("`--via` tells the way to PTX, and wants `--emit=ptx`"),

@@ -59,9 +59,9 @@ pub struct ShowArgs {
     #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
     pub color: Colour,
 
-    /// Write the program after each pass into a folder, with a page that shows them side by side; so does the environment
-    /// variable TC_DUMP_IR
-    #[arg(long, value_name = "DIR")]
+    /// Write the program after each pass into a folder, with a page that shows them side by side; what an earlier dump left
+    /// there goes. So does the environment variable TC_DUMP_IR
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["list_space", "list_space_points", "member_of"])]
     pub dump_dir: Option<PathBuf>,
 
     /// Write a page that tells all of the compilation: passes, differences, findings, kernels. It is written where the

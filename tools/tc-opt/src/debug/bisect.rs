@@ -8,7 +8,8 @@ use tc::debug::{Asked, Bisected, Command, bisect, replay};
 use tc::ir::Module;
 use tc::ir::print::{PrintOptions, print_module};
 use tc::pass::{Manager, Pipeline, RunOptions};
-use tc::support::Diagnostics;
+use tc::report::dump;
+use tc::support::{Diagnostic, Diagnostics, Location};
 use tc::{Compiler, SemanticsCheck};
 use tc_cli::{FINE, Session, status_of};
 
@@ -28,6 +29,9 @@ impl Bisection<'_, '_> {
         if self.pipeline.passes.is_empty() {
             return Err(self.session.refuse("nothing to search: `--bisect` wants a pipeline"));
         }
+        if let Some(folder) = &self.args.show.dump_dir {
+            dump::clear(folder).map_err(|error| self.cannot_dump(folder, &error))?;
+        }
         let command = self.args.debug.bisect.as_deref().unwrap_or_default();
         if command.is_empty() { self.by_meaning() } else { self.by_command(command) }
     }
@@ -37,14 +41,21 @@ impl Bisection<'_, '_> {
         let session = self.session;
         let n = self.passes_that_run()?;
         let failed = |error| session.refuse(&format!("cannot run the command: {error}"));
+        let interrupt = session.interrupt();
         let folder = WorkDir::new(session.temporary.as_deref(), "bisect").map_err(failed)?;
         let limit = Duration::from_secs(self.args.debug.command_timeout);
-        let asking = Command::new(command, folder.path(), limit);
+        let asking = Command::new(command, folder.path(), limit).until(interrupt.flag());
         let mut asked = 0;
         let found = bisect(n, |k| {
             asked += 1;
             let text = self.after(k)?;
-            asking.ask(&text).map_err(failed)
+            asking.ask(&text).map_err(|error| match interrupt.status() {
+                Some(status) => {
+                    session.refuse("interrupted: no pass was found yet");
+                    status
+                }
+                None => failed(error),
+            })
         })?;
         match found {
             Bisected::At { number, before, after } => {
@@ -61,7 +72,7 @@ impl Bisection<'_, '_> {
     fn by_meaning(&self) -> Result<u8, u8> {
         let mut module = self.module.clone();
         let mut manager = Manager::new(&self.compiler.passes, self.compiler.run_options());
-        manager.instrument(SemanticsCheck::new(tc::sim::CheckOptions::default()));
+        manager.instrument(SemanticsCheck::within(self.compiler.step_limit));
         let report = manager.run(self.pipeline, &mut module);
         let wrong = report.diagnostics.iter().find(|one| one.is_error());
         match (wrong, report.failed) {
@@ -93,8 +104,12 @@ impl Bisection<'_, '_> {
         }
         self.session.tell(&report.diagnostics, &module.sources);
         let Some(n) = report.failed.filter(|&n| n > 0) else { return Err(status_of(&report.diagnostics)) };
-        if !self.args.show.json {
-            self.session.note(&format!("only the {n} passes before the one that fails are searched\n"));
+        let message = format!("only the {n} passes before the one that fails are searched");
+        if self.args.show.json {
+            let remark = Diagnostic::remark("bisect", Location::None, message);
+            self.session.tell(&remark.into(), &module.sources);
+        } else {
+            self.session.note(&format!("{message}\n"));
         }
         Ok(n)
     }
@@ -144,14 +159,17 @@ impl Bisection<'_, '_> {
     }
 
     fn dump(&self, folder: &Path, number: usize) -> Result<(), u8> {
-        let failed = |error| self.session.refuse(&format!("cannot write into `{}`: {error}", folder.display()));
-        std::fs::create_dir_all(folder).map_err(failed)?;
         let width = self.pipeline.passes.len().to_string().len().max(2);
         for k in [number - 1, number] {
             let name = k.checked_sub(1).map_or("parse", |idx| self.pipeline.passes[idx].info.name);
-            let path = folder.join(format!("{k:0width$}-{name}.tir"));
-            std::fs::write(&path, self.after(k)?).map_err(failed)?;
+            let text = self.after(k)?;
+            dump::write(folder, &format!("{k:0width$}-{name}.tir"), &text)
+                .map_err(|error| self.cannot_dump(folder, &error))?;
         }
         Ok(())
+    }
+
+    fn cannot_dump(&self, folder: &Path, error: &std::io::Error) -> u8 {
+        self.session.refuse(&format!("cannot write into `{}`: {error}", folder.display()))
     }
 }

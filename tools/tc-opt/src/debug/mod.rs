@@ -1,11 +1,14 @@
 //! Failing runs: reproducers, reduction, bisection.
 
+mod best;
 pub(crate) mod bisect;
+mod head;
 pub(crate) mod reduce;
+pub(crate) mod refuse;
 pub(crate) mod reproduce;
 mod work_dir;
 
-use crate::args::{Args, Emit, VerifyEach, Via};
+use crate::args::{Args, Emit, VerifyEach};
 use bisect::Bisection;
 use clap::ValueEnum;
 use tc::Compiler;
@@ -14,16 +17,14 @@ use tc::ir::Module;
 use tc::pass::Pipeline;
 use tc::support::Sources;
 use tc::syntax::{ParseOptions, parse_file};
-use tc_cli::{INPUT, Session, status_of};
+use tc_cli::{Session, status_of};
 
 /// The command line as the head of a reproducer fills it in, if it asks for that. The error is the status, and was
 /// told.
 pub(crate) fn recorded(args: &Args, name: &str, text: &str, session: &Session<'_>) -> Result<Args, u8> {
-    let found = Reproducer::parse(name, text).map_err(|(wrong, sources)| {
-        session.tell(&(*wrong).into(), &sources);
-        INPUT
-    })?;
+    let found = head::read_and_check(name, text, &Compiler::new(), session)?;
     let mut args = args.clone();
+    (args.run.emit, args.run.via) = head::emitted(&found);
     args.run.pass_pipeline = Some(found.pipeline);
     if !found.target.is_empty() {
         args.run.target = found.target;
@@ -34,14 +35,7 @@ pub(crate) fn recorded(args: &Args, name: &str, text: &str, session: &Session<'_
         Verify::Semantics => VerifyEach::Semantics,
     };
     args.input.allow_unknown_ops |= found.allow_unknown_ops;
-    if let Some(emit) = found.emit {
-        let unknown = |_| session.refuse(&format!("the reproducer emits `{emit}`, which this tool does not"));
-        args.run.emit = Emit::from_str(&emit, false).map_err(unknown)?;
-    }
-    if let Some(via) = found.via {
-        let unknown = |_| session.refuse(&format!("the reproducer goes via `{via}`, which this tool does not"));
-        args.run.via = Some(Via::from_str(&via, false).map_err(unknown)?);
-    }
+    args.run.step_limit = args.run.step_limit.or(found.step_limit);
     Ok(args)
 }
 

@@ -2,6 +2,7 @@
 
 use super::attempt;
 use crate::args::Args;
+use crate::show;
 use std::path::{Path, PathBuf};
 use tc::Compiler;
 use tc::debug::{Signature, Stage};
@@ -66,7 +67,7 @@ impl Failed<'_> {
             Ok(()) => {
                 let told = found.iter_mut().find(|one| one.is_error() && one.message == fails.message);
                 if let Some(error) = told {
-                    let path = path.display();
+                    let path = show::shell_path(&path);
                     error.notes.push(format!("to reproduce it: tc-opt {path} --run-reproducer"));
                 }
             }
