@@ -72,6 +72,16 @@ fn a_failure_leaves_one_file_and_names_it() {
 }
 
 #[test]
+fn the_line_that_reproduces_it_can_be_pasted() {
+    let folder = Folder::new("quoted");
+    for (name, quoted) in [("it's here.tir", r"it'\''s here.tir"), ("a b$(x).tir", "a b$(x).tir")] {
+        let ended = run(&["-", PIPELINE, "--reproducer", &folder.path(name)], HOST, None);
+        let note = format!("to reproduce it: tc-opt '{}' --run-reproducer", folder.path(quoted));
+        assert!(ended.err.contains(&note), "{}", ended.err);
+    }
+}
+
+#[test]
 fn none_is_written_where_none_is_wanted() {
     let folder = Folder::new("none");
     let temporary = Some(&*folder.0);
