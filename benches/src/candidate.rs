@@ -23,6 +23,10 @@ const N_RUNS: usize = 200;
 /// Compiles the case whose name begins with `name` again and again, for a profiler to look at; tells the time of each pass,
 /// and that of the checks around them where the run verifies.
 pub(crate) fn repeat(name: &str, n_runs: usize, verify: bool) -> Result<(), String> {
+    tc::on_big_stack(|| repeat_here(name, n_runs, verify)).map_err(|failure| failure.text())?
+}
+
+fn repeat_here(name: &str, n_runs: usize, verify: bool) -> Result<(), String> {
     let found = CASES.iter().find(|case| case.0.starts_with(name));
     let &(_, text, pipeline, _) = found.ok_or_else(|| format!("there is no candidate `{name}`"))?;
     let compiler = tc::Compiler { threads: 1, verify, ..tc::Compiler::new() };
@@ -52,7 +56,12 @@ pub(crate) fn repeat(name: &str, n_runs: usize, verify: bool) -> Result<(), Stri
     Ok(())
 }
 
+/// Who compiles many candidates makes all calls on one stack that is large enough (`tc::guard`).
 pub(crate) fn run() -> Result<(), String> {
+    tc::on_big_stack(run_here).map_err(|failure| failure.text())?
+}
+
+fn run_here() -> Result<(), String> {
     report(&format!("\none candidate, parsed module to CUDA text; medians of {N_RUNS}, one thread\n\n"));
     head("TVM 0.16");
     for &(name, text, pipeline, peer_ms) in CASES {
@@ -76,6 +85,10 @@ pub(crate) fn run() -> Result<(), String> {
 
 /// The share of the verifier, and of the checks of forms, in the time of a pipeline that verifies after each pass.
 pub(crate) fn verifier() -> Result<(), String> {
+    tc::on_big_stack(verifier_here).map_err(|failure| failure.text())?
+}
+
+fn verifier_here() -> Result<(), String> {
     report(&format!("\nthe share of the verifier in a pipeline's time; sums of {N_RUNS} runs, one thread\n\n"));
     head("all passes");
     for &(name, text, pipeline, _) in CASES {

@@ -20,7 +20,7 @@ pub(crate) fn run() -> Result<(), String> {
     let pipelines = candidates(&module)?;
     let next = AtomicUsize::new(0);
     let start = Instant::now();
-    let work = || -> Result<usize, String> {
+    let work_here = || -> Result<usize, String> {
         let mut bytes = 0;
         while let Some(pipeline) = pipelines.get(next.fetch_add(1, Ordering::Relaxed)) {
             let mut candidate = module.clone();
@@ -31,6 +31,7 @@ pub(crate) fn run() -> Result<(), String> {
         }
         Ok(bytes)
     };
+    let work = || tc::on_big_stack(work_here).map_err(|failure| failure.text())?;
     let bytes = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..N_THREADS).map(|_| scope.spawn(work)).collect();
         workers.into_iter().try_fold(0, |sum, worker| match worker.join() {
