@@ -2,35 +2,58 @@
 
 use crate::entity::{Op, Region};
 use crate::func::Func;
+use smallvec::SmallVec;
 
 /// The ops in `region` and in all regions below it, an op before those in its own regions.
 pub fn ops_under(func: &Func, region: Region) -> impl Iterator<Item = Op> + '_ {
-    let mut next = func.first_op(region);
-    std::iter::from_fn(move || {
-        let op = next?;
-        next = after(func, op, region);
-        Some(op)
-    })
+    Walk { func, next: func.first_op(region), around: SmallVec::new() }
 }
 
-/// The op after `op` in the walk over all that stands in the region `root`.
-fn after(func: &Func, op: Op, root: Region) -> Option<Op> {
-    let first = |regions: &[Region]| regions.iter().find_map(|&region| func.first_op(region));
-    if let Some(inner) = first(func.op_regions(op)) {
-        return Some(inner);
+/// A walk in the order of the text. Passes walk whole functions over and over, and most ops have no regions: where to go
+/// on after a region is kept, so that the way out of it need not be looked for.
+struct Walk<'f> {
+    func: &'f Func,
+    next: Option<Op>,
+    /// The ops around, outermost first, each with those of its regions that are still to come.
+    around: SmallVec<[(Op, &'f [Region]); 8]>,
+}
+
+impl Iterator for Walk<'_> {
+    type Item = Op;
+
+    #[inline]
+    fn next(&mut self) -> Option<Op> {
+        let op = self.next?;
+        let regions = self.func.op_regions(op);
+        self.next = if regions.is_empty() { self.func.next_op(op) } else { self.enter(op, regions) };
+        if self.next.is_none() {
+            self.next = self.leave();
+        }
+        Some(op)
     }
-    let mut at = op;
-    loop {
-        if let Some(next) = func.next_op(at) {
-            return Some(next);
+}
+
+impl<'f> Walk<'f> {
+    /// The first op in `regions` of `op`; where they are empty, the one after `op`.
+    fn enter(&mut self, op: Op, regions: &'f [Region]) -> Option<Op> {
+        for (nth, &region) in regions.iter().enumerate() {
+            if let Some(first) = self.func.first_op(region) {
+                self.around.push((op, &regions[nth + 1..]));
+                return Some(first);
+            }
         }
-        let region = func.region_of(at).filter(|&region| region != root)?;
-        at = func.region_parent(region)?;
-        let regions = func.op_regions(at);
-        let nth = regions.iter().position(|&other| other == region)?;
-        if let Some(inner) = first(&regions[nth + 1..]) {
-            return Some(inner);
+        self.func.next_op(op)
+    }
+
+    /// The op after the region that ends here.
+    fn leave(&mut self) -> Option<Op> {
+        while let Some((op, regions)) = self.around.pop() {
+            let next = self.enter(op, regions);
+            if next.is_some() {
+                return next;
+            }
         }
+        None
     }
 }
 
