@@ -103,6 +103,9 @@ fn a_report_of_a_compilation_is_a_page() {
         "matmul_kernel",
         "CUDA C++",
         "class=\"plot\"",
+        " registers a thread: ",
+        "held back by ",
+        "bytes of local memory of a thread",
         "aria-current=\"true\"",
     ];
     check(&folder, &report, 1, &wanted);

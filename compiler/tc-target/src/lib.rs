@@ -9,10 +9,12 @@ mod json;
 pub mod manifest;
 pub mod matrix;
 pub mod occupancy;
+pub mod resources;
 pub mod sizes;
 pub mod target;
 
 pub use dtype::DType;
 pub use manifest::{Access, Buffer, Kernel, KernelManifest, Param, Scalar};
+pub use resources::Resources;
 pub use sizes::{Follows, Formula, FormulaOp, OpenSize, Slot};
 pub use target::{Feature, Target};

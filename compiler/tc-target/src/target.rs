@@ -157,6 +157,8 @@ pub struct Target {
     pub registers_per_block: u64,
     /// Most registers of 32 bits of a thread.
     pub registers_per_thread: u64,
+    /// Bytes of local memory that a thread may have: what its registers do not hold, or cannot.
+    pub local_per_thread: u64,
     /// Most threads at once on a multiprocessor.
     pub threads_per_sm: u64,
     /// Most blocks at once on a multiprocessor.
@@ -180,6 +182,7 @@ const BASE: Target = Target {
     reserved_shared_per_block: 1 << 10,
     registers_per_block: 65536,
     registers_per_thread: 255,
+    local_per_thread: 512 << 10,
     threads_per_sm: 0,
     blocks_per_sm: 0,
 };

@@ -6,9 +6,9 @@ use crate::guard::guarded;
 use crate::run::Built;
 use tc_ir::Module;
 use tc_mlir::lower::{self, LowerOptions};
-use tc_runtime::{Code, Program, nvrtc, toolkit};
+use tc_runtime::{Code, Program, cubin, nvrtc, ptxas, toolkit};
 use tc_support::{Diagnostic, Diagnostics, Location};
-use tc_target::KernelManifest;
+use tc_target::{KernelManifest, Resources};
 
 /// The way from a program to PTX.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
@@ -57,6 +57,24 @@ impl Compiler {
             let mlir = self.emit_mlir(module, &WITH_LOCATIONS)?;
             lower::llvm(&mlir.text, &self.target, &lower_options())
                 .map_err(|diagnostics| Failure { diagnostics, sources: module.sources.clone() })
+        })
+    }
+
+    /// What each kernel of a module that went through the pipeline `cuda` takes of a thread, by the machine code for the
+    /// target that is made of it `via` either way. No GPU is needed, but NVRTC, or for PTX that MLIR made, ptxas; that
+    /// there is none is an error.
+    pub fn kernel_resources(&self, module: &Module, via: Via) -> Result<Vec<Resources>, Failure> {
+        let failed = |wrong: Diagnostic| Failure { diagnostics: wrong.into(), sources: module.sources.clone() };
+        guarded("assembling the kernels", &module.sources, || {
+            let code = match via {
+                Via::Cuda => {
+                    let options = nvrtc::Options { output: nvrtc::Output::Cubin, ..nvrtc::Options::default() };
+                    let source = self.emit_cuda(module)?.source;
+                    nvrtc::compile(&source, "kernels.cu", &self.target, &options).map_err(failed)?.code
+                }
+                Via::Mlir => ptxas::assemble(&self.emit_ptx(module, via)?.text, &self.target).map_err(failed)?,
+            };
+            cubin::resources(&code).map_err(failed)
         })
     }
 

@@ -6,7 +6,8 @@
 //! | [`device`] | the [`Device`] trait, programs, and what a run reports |
 //! | [`check`] | do these arguments fit this manifest? |
 //! | [`stats`] | from samples to a median with its confidence interval |
-//! | [`toolkit`], [`nvrtc`] | finding NVIDIA's compiler at run time and calling it; no GPU is needed |
+//! | [`toolkit`], [`nvrtc`], [`ptxas`] | finding NVIDIA's compiler and assembler at run time and calling them; no GPU is needed |
+//! | [`cubin`] | what machine code says of its kernels |
 //! | [`cuda`] | the device that is a GPU |
 //!
 //! No CUDA is needed to build this crate, and none to load it: the driver and the compiler are opened on first use,
@@ -15,11 +16,13 @@
 pub mod array;
 pub mod check;
 pub mod compare;
+pub mod cubin;
 pub mod cuda;
 pub mod device;
 mod element;
 pub mod npy;
 pub mod nvrtc;
+pub mod ptxas;
 pub mod random;
 pub mod stats;
 pub mod toolkit;

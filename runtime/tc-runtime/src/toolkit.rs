@@ -39,9 +39,31 @@ pub fn libdevice() -> Option<PathBuf> {
     libdevice_with(&|name| std::env::var_os(name), &starts.into_iter().flatten().collect::<Vec<_>>(), &SYSTEM)
 }
 
-fn libdevice_with(env: &dyn Fn(&str) -> Option<OsString>, starts: &[PathBuf], system: &[&str]) -> Option<PathBuf> {
+/// The copies of NVIDIA's assembler, `bin/ptxas` of a toolkit, in the order of the search.
+pub fn assemblers() -> Vec<PathBuf> {
+    let starts = [std::env::current_dir().ok(), std::env::current_exe().ok()];
+    let starts: Vec<PathBuf> = starts.into_iter().flatten().collect();
+    let mut found: Vec<PathBuf> = Vec::new();
+    for folder in compiler_folders(&|name| std::env::var_os(name), &starts, &SYSTEM) {
+        let file = folder.join("bin/ptxas");
+        if file.is_file()
+            && let Ok(file) = file.canonicalize()
+            && !found.contains(&file)
+        {
+            found.push(file);
+        }
+    }
+    found
+}
+
+/// The folders that may hold what comes with CUDA's compiler.
+fn compiler_folders(env: &dyn Fn(&str) -> Option<OsString>, starts: &[PathBuf], system: &[&str]) -> Vec<PathBuf> {
     let below = ["", "cu13", "cu12", "nvidia/cu13", "nvidia/cuda_nvcc", "cuda_nvcc"];
-    let folders = roots(env, starts, system).into_iter().flat_map(|root| below.map(|name| root.join(name)));
+    roots(env, starts, system).into_iter().flat_map(|root| below.map(|name| root.join(name))).collect()
+}
+
+fn libdevice_with(env: &dyn Fn(&str) -> Option<OsString>, starts: &[PathBuf], system: &[&str]) -> Option<PathBuf> {
+    let folders = compiler_folders(env, starts, system).into_iter();
     let mut folders = folders.filter(|folder| folder.join("nvvm/libdevice/libdevice.10.bc").is_file());
     folders.find_map(|folder| folder.canonicalize().ok())
 }

@@ -88,20 +88,24 @@ fn sizes(html: &mut Html, manifest: &KernelManifest) {
     html.raw(".</p>\n");
 }
 
-/// Shared memory, threads and registers of a block beside what the target allows.
+/// Shared memory, threads, registers and local memory of a block beside what the target allows.
 fn budget(html: &mut Html, kernel: &Kernel, emitted: &Emitted, target: &Target) {
     let threads = kernel.threads().unwrap_or(u64::MAX);
     let shared = kernel.static_shared.saturating_add(kernel.dynamic_shared);
-    let known = emitted.registers.iter().find(|(name, _)| *name == kernel.name).map(|&(_, n)| n);
+    let known = match &emitted.assembled {
+        Ok(all) => all.iter().find(|one| one.kernel == kernel.name).ok_or("the assembler did not tell of this kernel"),
+        Err(why) => Err(why.as_str()),
+    };
     html.raw("<div class=budget><h4><code>").text(&kernel.name).raw("</code> on ").text(target.name).raw("</h4>\n");
     html.raw("<div class=columns><div><table class=limits><thead><tr><th>a block takes<th class=num>of<th class=share></tr></thead><tbody>");
     row(html, "threads", threads, target.max_threads_per_block);
     row(html, "bytes of shared memory", shared, target.max_shared_per_block);
-    if let Some(registers) = known {
-        row(html, "registers of a thread", registers, target.registers_per_thread);
+    if let Ok(known) = known {
+        row(html, "registers of a thread", known.registers, target.registers_per_thread);
+        row(html, "bytes of local memory of a thread", known.local_bytes, target.local_per_thread);
     }
     html.raw("</tbody></table>\n");
-    occupancy::write(html, threads, shared, known, target);
+    occupancy::write(html, threads, shared, known.map(|known| known.registers), target);
     html.raw("</div>\n</div>\n");
 }
 
@@ -112,4 +116,65 @@ fn row(html: &mut Html, what: &'static str, n: u64, most: u64) {
         .raw("<td class=share><span class=bar style=\"width:")
         .text(format_args!("{:.1}", share.min(100.0)));
     html.raw("%\"></span><span>").text(format_args!("{share:.0} %")).raw("</span></td></tr>");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tc_target::{Access, Buffer, DType, Resources};
+
+    /// The section on a kernel of 256 threads, of which an assembler told `assembled`.
+    fn section(assembled: Result<Vec<Resources>, String>) -> String {
+        let buffer = Buffer::new("A", DType::F32, [1024], Access::ReadWrite).expect("small");
+        let kernel = Kernel {
+            name: "f_kernel".into(),
+            args: vec!["A".into()],
+            grid: [4, 1, 1],
+            block: [256, 1, 1],
+            cluster: [1; 3],
+            static_shared: 1024,
+            dynamic_shared: 0,
+        };
+        let manifest = KernelManifest {
+            function: "f".into(),
+            target: "sm_90".into(),
+            params: vec![Param::Buffer(buffer)],
+            kernels: vec![kernel],
+            temporaries: Vec::new(),
+            sizes: Vec::new(),
+            formulas: Vec::new(),
+            facts: Vec::new(),
+        };
+        let emitted = Emitted { language: "CUDA C++", text: String::new(), manifests: vec![manifest], assembled };
+        let mut html = Html::default();
+        write(&mut html, Some(&emitted), &Target::parse("sm_90").expect("known"));
+        html.page("a test")
+    }
+
+    #[test]
+    fn known_registers_give_one_occupancy() {
+        let page = section(Ok(vec![
+            Resources { kernel: "other".into(), registers: 255, local_bytes: 0 },
+            Resources { kernel: "f_kernel".into(), registers: 72, local_bytes: 128 },
+        ]));
+        // 72 registers of 256 threads are 18432 of 65536.
+        assert!(page.contains("With 72 registers a thread: <b>38 %</b>"), "{page}");
+        assert!(page.contains("3 blocks, held back by registers."), "{page}");
+        assert!(page.contains("<tr><td>128 bytes of local memory of a thread</td>"), "{page}");
+        assert_eq!(page.matches("<tr class=here>").count(), 1, "{page}");
+        assert!(!page.contains("for an assembler to say"), "{page}");
+    }
+
+    #[test]
+    fn without_an_assembler_the_page_says_why_and_keeps_the_table() {
+        for (assembled, why) in [
+            (Err("no <NVRTC> found".to_string()), "no &lt;NVRTC&gt; found"),
+            (Ok(Vec::new()), "did not tell of this kernel"),
+        ] {
+            let page = section(assembled);
+            assert!(page.contains("is for an assembler to say: ") && page.contains(why), "{page}");
+            assert!(page.contains("<td>65 to 80</td>") && !page.contains("<tr class=here>"), "{page}");
+            assert!(!page.contains("class=exact>"), "{page}");
+        }
+    }
 }

@@ -16,7 +16,7 @@ use crate::recording::Recording;
 use serde_json::json;
 use tc_pass::PassRecord;
 use tc_support::{Diagnostic, Diagnostics, Severity, Sources};
-use tc_target::{KernelManifest, Target};
+use tc_target::{KernelManifest, Resources, Target};
 
 /// Texts whose programs a page holds. Of further ones it says how they ended.
 const MAX_SHOWN: usize = 50;
@@ -64,8 +64,8 @@ pub struct Emitted {
     pub text: String,
     /// How the kernels are launched.
     pub manifests: Vec<KernelManifest>,
-    /// Registers of a thread of each kernel, by its name, where an assembler told them.
-    pub registers: Vec<(String, u64)>,
+    /// What an assembler told of the kernels, or why none was asked.
+    pub assembled: Result<Vec<Resources>, String>,
 }
 
 impl Run {

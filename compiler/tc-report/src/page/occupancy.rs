@@ -1,4 +1,5 @@
-//! Occupancy by registers of a thread, as a table and as a curve: only an assembler knows how many a kernel takes.
+//! Occupancy by registers of a thread, as a table and as a curve: only an assembler knows how many a kernel takes, and
+//! where none was asked, the page says why.
 
 use crate::html::Html;
 use tc_target::Target;
@@ -10,8 +11,10 @@ const HEIGHT: f64 = 150.0;
 const LEFT: f64 = 44.0;
 const TOP: f64 = 10.0;
 
-/// Writes the table, closes the column that it stands in, and writes the curve beside it.
-pub(super) fn write(html: &mut Html, threads: u64, shared: u64, known: Option<u64>, target: &Target) {
+/// Writes the table, closes the column that it stands in, and writes the curve beside it. `known` are the registers of a
+/// thread, or why they are not known.
+pub(super) fn write(html: &mut Html, threads: u64, shared: u64, known: Result<u64, &str>, target: &Target) {
+    let (known, why) = (known.ok(), known.err());
     let ranges = by_registers(target, threads, shared);
     let exact = known.map(|registers| (registers, occupancy(target, &Usage { threads, registers, shared })));
     if let Some((registers, found)) = &exact {
@@ -29,8 +32,9 @@ pub(super) fn write(html: &mut Html, threads: u64, shared: u64, known: Option<u6
         html.number(percent(found)).cell(limits(found)).raw("</tr>\n");
     }
     html.raw("</tbody></table>");
-    if exact.is_none() {
-        html.raw("<p class=note>How many registers a kernel takes is known to ptxas only; find your number in the table.</p>");
+    if let Some(why) = why {
+        html.raw("<p class=note>How many registers a kernel takes is for an assembler to say: ").text(why);
+        html.raw(". Find your number in the table.</p>");
     }
     html.raw("</div>\n<figure>");
     curve(
