@@ -17,6 +17,7 @@ use tc_dialects::arith::{self, Predicate};
 use tc_ir::attrs::{AttrData, BinOp};
 use tc_ir::types::ElemKind;
 use tc_ir::{Elem, Op, Opcode, Role, Value};
+use tc_kernel::division;
 use tc_target::Feature;
 
 /// Functions of floats: the op, and the C function of doubles, to which `f` is added for floats.
@@ -191,6 +192,9 @@ impl Kernel<'_> {
             return self.stray("an op without operands");
         };
         if let Some(lhs) = first {
+            if division::may_overflow(self.func, op) {
+                return expr::call(&self.needs.helper(Helper::TruncMod(elem)), &[lhs, last]);
+            }
             if let Some(operator) = int_operator(opcode, self.func.role(op)) {
                 return self.int_binary(operator, elem, lhs, last);
             }

@@ -12,6 +12,9 @@ use tc_kernel::access::alignment;
 pub(crate) enum Helper {
     /// The remainder of the quotient that is rounded down.
     FloorMod,
+    /// The remainder of the quotient that is rounded towards zero, of i32 or i64, which is 0 by -1 whatever the dividend:
+    /// C++ has none of the least number.
+    TruncMod(Elem),
     /// To an 8-bit float from an f32; what does not fit becomes infinite, or NaN where there is no infinity.
     ToF8(Elem),
     /// The same from an f64, rounded once.
@@ -87,6 +90,7 @@ impl Helper {
     pub(crate) fn name(self) -> String {
         match self {
             Helper::FloorMod => "tc_floormod".into(),
+            Helper::TruncMod(elem) => format!("tc_tmod_{}", elem.name()),
             Helper::ToF8(elem) => format!("tc_to_{}", elem.name()),
             Helper::F64ToF8(elem) => format!("tc_f64_to_{}", elem.name()),
             Helper::Bf16Fma => "tc_bf16_fma".into(),
@@ -113,6 +117,12 @@ impl Helper {
             Helper::FloorMod => {
                 "static __device__ inline double tc_floormod(double a, double b) {\n  return a - floor(a / b) * b;\n}\n"
                     .into()
+            }
+            Helper::TruncMod(elem) => {
+                let (name, ty) = (self.name(), types::number(elem).unwrap_or("int"));
+                format!(
+                    "static __device__ __forceinline__ {ty} {name}({ty} a, {ty} b) {{\n  return a % (b == -1 ? 1 : b);\n}}\n"
+                )
             }
             Helper::ToF8(elem) => to_f8(elem, "float"),
             Helper::F64ToF8(elem) => to_f8(elem, "double"),

@@ -9,13 +9,14 @@
 //! - [`accepts`] is what can be written; [`host`] takes a function of the host apart; [`facts`] is what is known of a
 //!   kernel before it is written: launch, shared memory, accesses.
 //! - [`access`] says how a load or store touches memory, [`place`] what a reference refers to, [`live`] what anything
-//!   needs, [`names`] and [`reserved`] what things are called.
+//!   needs, [`names`] and [`reserved`] what things are called; [`division`] is the one remainder to be careful with.
 //! - [`matrix`], [`mma`] and [`wmma`] are what matrix products and asynchronous copies ask of a kernel, [`residency`] how
 //!   many blocks of it fit.
 //! - [`manifest`] builds the manifest; [`sizes`] says what in it follows from sizes that the program leaves open.
 
 pub mod accepts;
 pub mod access;
+pub mod division;
 pub mod facts;
 pub mod host;
 pub mod job;

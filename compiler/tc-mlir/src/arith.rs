@@ -14,6 +14,7 @@ use tc_dialects::arith::{self, Predicate};
 use tc_ir::attrs::BinOp;
 use tc_ir::types::ElemKind;
 use tc_ir::{Elem, Op, Opcode, Role, Scalar};
+use tc_kernel::division;
 
 /// What an op makes.
 pub(crate) enum Made {
@@ -203,6 +204,19 @@ fn narrow_division(k: &mut Kernel<'_>, opcode: Opcode, of: Scalar, lhs: &str, rh
     Made::Op(format!("arith.trunci {done} : {wide} to {ty}"))
 }
 
+/// A divisor of the same remainder that is never -1, whose remainder of the least number is poison to LLVM: by 1 it is 0 as
+/// well.
+fn careful_divisor(k: &mut Kernel<'_>, of: Scalar, rhs: &str) -> Rc<str> {
+    let (ty, truths) = (types::value(of), types::value(Scalar { elem: Elem::Bool, ..of }));
+    let [minus, one] = [-1, 1].map(|number| {
+        let number = k.int(number, types::number(of.elem));
+        k.broadcast(&number, of)
+    });
+    let is_minus = k.temp(format!("arith.cmpi eq, {rhs}, {minus} : {ty}"));
+    let by = if of.lanes == 1 { String::new() } else { format!("{truths}, ") };
+    k.temp(format!("arith.select {is_minus}, {one}, {rhs} : {by}{ty}"))
+}
+
 fn int_arith(k: &mut Kernel<'_>, op: Op, of: Scalar, operands: &[Rc<str>]) -> Made {
     let (ty, flags) = (types::value(of), flags(of.elem));
     let sign = if is_unsigned(of.elem) { "u" } else { "s" };
@@ -222,6 +236,10 @@ fn int_arith(k: &mut Kernel<'_>, op: Op, of: Scalar, operands: &[Rc<str>]) -> Ma
                     return narrow_division(k, opcode, of, lhs, rhs);
                 }
                 (_, arith::TDIV) => format!("div{sign}i {lhs}, {rhs}"),
+                (_, arith::TMOD) if division::may_overflow(k.func, op) => {
+                    let rhs = careful_divisor(k, of, rhs);
+                    format!("remsi {lhs}, {rhs}")
+                }
                 (_, arith::TMOD) => format!("rem{sign}i {lhs}, {rhs}"),
                 (_, arith::MIN) => format!("min{sign}i {lhs}, {rhs}"),
                 (_, arith::MAX) => format!("max{sign}i {lhs}, {rhs}"),
