@@ -105,7 +105,8 @@ pub fn build(host: &Host<'_>, kernels: &[Written<'_>], target: &Target) -> Resul
         formulas,
         facts,
     };
-    manifest.set_sizes(&[])?;
+    // What does not follow is the author's: an extent that the least sizes make negative, say.
+    manifest.set_sizes(&[]).map_err(|wrong| Diagnostic { location: func.location(func.header.loc), ..wrong })?;
     manifest.validate()?;
     Ok(manifest)
 }

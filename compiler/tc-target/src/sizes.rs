@@ -254,21 +254,13 @@ impl KernelManifest {
         }
         for fact in &self.facts {
             if fact.eval(&|name| self.size(name).map(|size| size.value)) == Some(0) {
-                let have = self.sizes.iter().map(|size| format!("{} = {}", size.name, size.value));
-                let message = format!("`{fact}` does not hold with {}", have.collect::<Vec<_>>().join(", "));
-                return Err(wrong(message));
+                return Err(wrong(format!("`{fact}` does not hold{}", self.with_sizes())));
             }
         }
-        for follows in std::mem::take(&mut self.formulas) {
-            let value = follows.formula.eval(&|name| self.size(name).map(|size| size.value));
-            let value = value.and_then(|value| u64::try_from(value).ok());
-            let place = value.zip(self.place(&follows.slot));
-            let Some((value, place)) = place else {
-                return Err(wrong(format!("`{}` gives no extent for these sizes", follows.formula)));
-            };
-            *place = value;
-            self.formulas.push(follows);
-        }
+        let formulas = std::mem::take(&mut self.formulas);
+        let followed = formulas.iter().try_for_each(|follows| self.follow(follows));
+        self.formulas = formulas;
+        followed?;
         let bytes = |buffer: &Buffer| {
             let bytes = buffer.dtype.bytes_of(&buffer.shape);
             bytes.ok_or_else(|| wrong(format!("the size of buffer `{}` does not fit 63 bits", buffer.name)))
@@ -287,6 +279,43 @@ impl KernelManifest {
             }
         }
         Ok(())
+    }
+
+    /// Sets a number that follows from sizes.
+    fn follow(&mut self, follows: &Follows) -> Result<(), Diagnostic> {
+        let value = follows.formula.eval(&|name| self.size(name).map(|size| size.value));
+        let extent = value.and_then(|value| u64::try_from(value).ok());
+        let Some((extent, place)) = extent.zip(self.place(&follows.slot)) else {
+            return Err(self.no_extent(follows, value));
+        };
+        *place = extent;
+        Ok(())
+    }
+
+    /// ` with n = 3, m = 4`, or nothing.
+    fn with_sizes(&self) -> String {
+        let have: Vec<String> = self.sizes.iter().map(|size| format!("{} = {}", size.name, size.value)).collect();
+        if have.is_empty() { String::new() } else { format!(" with {}", have.join(", ")) }
+    }
+
+    /// What is told of a number that follows from sizes and is none that can be launched.
+    fn no_extent(&self, follows: &Follows, value: Option<i64>) -> Diagnostic {
+        let what = match &follows.slot {
+            Slot::Grid { kernel, dim } => {
+                let name = self.kernels.get(*kernel).map_or("", |kernel| kernel.name.as_str());
+                format!("extent {dim} of the grid of `{name}`")
+            }
+            Slot::Shape { buffer, dim } => format!("extent {dim} of `{buffer}`"),
+        };
+        let (formula, with) = (&follows.formula, self.with_sizes());
+        let message = match value {
+            Some(value) => format!("{what} is `{formula}`, which is {value}{with}"),
+            None => format!("{what} is `{formula}`, which is no number{with}"),
+        };
+        wrong(message).help(
+            "choose sizes for which it is 0 or more; a program says which it takes by the range of a size, \
+             `<n: 4..1024>`, or by a fact, `where n >= 4`",
+        )
     }
 
     fn buffer_mut(&mut self, name: &str) -> Option<&mut Buffer> {
@@ -359,8 +388,13 @@ pub(crate) mod tests {
         );
         assert_eq!(
             manifest.set_sizes(&[]).expect_err("refused").message,
-            "`n / (n - n)` gives no extent for these sizes"
+            "extent 0 of the grid of `conv1d_0` is `n / (n - n)`, which is no number with n = 16384"
         );
+        let mut manifest = open();
+        manifest.formulas[0].formula = Formula::op(FormulaOp::Sub, Formula::Size("n".into()), Formula::Int(3));
+        let refused = manifest.set_sizes(&[("n".into(), 1)]).expect_err("refused");
+        assert_eq!(refused.message, "extent 0 of `A` is `n - 3`, which is -2 with n = 1");
+        assert!(refused.help.is_some_and(|help| help.contains("`where n >= 4`")));
     }
 
     #[test]

@@ -174,8 +174,11 @@ impl Compiler {
         let manifest = &mut program.manifest;
         let sizes = built.sizes.iter().filter(|(name, _)| manifest.size(name).is_some());
         let sizes: Vec<Define> = sizes.map(|(name, &value)| (name.clone(), value)).collect();
-        let set = manifest.set_sizes(&sizes);
-        set.map_err(|wrong| Failure { diagnostics: wrong.into(), sources: built.module.sources.clone() })?;
+        manifest.set_sizes(&sizes).map_err(|wrong| {
+            let item = built.module.items.iter().find(|item| item.symbol() == built.name);
+            let location = item.map_or(wrong.location.clone(), |item| item.location(item.header.loc));
+            Failure { diagnostics: Diagnostic { location, ..wrong }.into(), sources: built.module.sources.clone() }
+        })?;
         Ok(program)
     }
 
