@@ -6,7 +6,7 @@ use std::process::Command;
 use tc::ir::Module;
 use tc::run::{Choice, cases};
 use tc::runtime::toolkit;
-use tc::support::Location;
+use tc::support::{Fault, Location};
 use tc::target::Target;
 use tc::{Compiler, Failure, Via};
 
@@ -178,4 +178,49 @@ fn text_that_mlir_refuses_is_a_bug_at_a_line_and_nothing_dies() {
     assert!(placed[0].contains("f.tir") && placed[0].contains("line: 7"), "{placed:?}");
     assert!(say("module {}")[0].contains("no object"), "a text without kernels");
     assert!(!say("").is_empty());
+}
+
+#[test]
+fn a_damaged_libdevice_is_for_the_installation_to_mend() {
+    let target = Target::parse("sm_80").expect("one of the targets");
+    let compiler = Compiler { target, ..Compiler::new() };
+    let text = ADD.replace("A[i] + B[i]", "exp(A[i]) + B[i]");
+    let mut module = compiler.parse("exp.tir", &text).unwrap_or_else(|why| panic!("{why}")).module;
+    compiler.run(&mut module, "cuda{schedule=threads}").unwrap_or_else(|why| panic!("{why}"));
+    let with_locations = tc::mlir::EmitOptions { locations: true };
+    let text = compiler.emit_mlir(&module, &with_locations).unwrap_or_else(|why| panic!("{why}")).text;
+    let sound = toolkit::libdevice().expect("scripts/install-nvrtc puts libdevice below target/cuda");
+    let sound = std::fs::read(sound.join("nvvm/libdevice/libdevice.10.bc")).expect("libdevice can be read");
+    let folder = std::env::temp_dir().join(format!("tc-libdevice-{}", std::process::id()));
+    let file = folder.join("nvvm/libdevice/libdevice.10.bc");
+    std::fs::create_dir_all(file.parent().expect("it has a folder")).expect("a temporary folder");
+    let options = tc::mlir::lower::LowerOptions { toolkit: Some(folder.clone()) };
+    let mut told = Vec::new();
+    for bytes in [b"".as_slice(), b"no bitcode at all", &sound[..sound.len() / 2], &sound[..64], &[0; 4096]] {
+        std::fs::write(&file, bytes).expect("a temporary file");
+        told.push(tc::mlir::lower::ptx(&text, &target, &options));
+    }
+    std::fs::write(&file, &sound).expect("a temporary file");
+    let mended = tc::mlir::lower::ptx(&text, &target, &options);
+    std::fs::remove_dir_all(&folder).ok();
+    for found in told {
+        let found = found.expect_err("there is no libdevice");
+        let [found] = found.iter().collect::<Vec<_>>()[..] else { panic!("one finding, not {found:?}") };
+        assert_eq!((found.code, found.fault), ("bad-libdevice", Fault::Input), "{found:?}");
+        assert!(found.message.contains(file.to_str().expect("a plain path")), "{found:?}");
+        assert!(found.location != Location::None && found.help.is_some(), "{found:?}");
+    }
+    assert!(mended.is_ok(), "{mended:?}");
+}
+
+#[test]
+fn ptx_of_mlir_is_assembled_for_what_its_kernels_take() {
+    for name in ["sm_70", "sm_90"] {
+        let compiler = Compiler { target: Target::parse(name).expect("one of the targets"), ..Compiler::new() };
+        let module = add(&compiler);
+        let found = compiler.kernel_resources(&module, Via::Mlir).unwrap_or_else(|why| panic!("{why}"));
+        let kernels: Vec<&str> = found.iter().map(|one| one.kernel.as_str()).collect();
+        assert_eq!(kernels, ["add_kernel"]);
+        assert!((4..=64).contains(&found[0].registers) && found[0].local_bytes == 0, "{found:?}");
+    }
 }

@@ -49,12 +49,17 @@ pub struct LowerOptions {
 /// The PTX of all kernels of a text.
 pub fn ptx(text: &str, target: &Target, options: &LowerOptions) -> Result<String, Diagnostics> {
     let has_kernel = text.contains("gpu.func");
-    let text = lowered(text, pipeline::Format::Ptx, target, options)?;
-    let text = String::from_utf8(text).map_err(|_| bug("the PTX is no UTF-8"))?;
+    let made = lowered(text, pipeline::Format::Ptx, target, options)?;
+    let made = String::from_utf8(made).map_err(|_| bug("the PTX is no UTF-8"))?;
     // LLVM ends the text with a zero.
-    let text = text.trim_end_matches(['\0', '\n', ' ']).to_string() + "\n";
-    ptx::check(&text, target, has_kernel)?;
-    Ok(text)
+    let made = made.trim_end_matches(['\0', '\n', ' ']).to_string() + "\n";
+    if let Some(name) = ptx::undefined(&made).find(|name| name.starts_with("__nv_"))
+        && let Some(found) = pipeline::bad_libdevice(text, options, &format!("it does not define `{name}`"))
+    {
+        return Err(found);
+    }
+    ptx::check(&made, target, has_kernel)?;
+    Ok(made)
 }
 
 /// The LLVM IR of all kernels of a text, as LLVM has optimised it and makes PTX of it.
@@ -81,13 +86,21 @@ fn lowered(
     let pipelines = pipeline::texts(format, target, toolkit.as_deref())?;
     #[cfg(feature = "mlir")]
     {
+        // Only who failed pays for reading the file.
         session::object(text, &pipelines)
+            .map_err(|found| pipeline::broken_libdevice(text, options, &is_bitcode).unwrap_or(found))
     }
     #[cfg(not(feature = "mlir"))]
     {
         let _ = pipelines;
         Err(not_built().into())
     }
+}
+
+/// Can LLVM read `bytes`?
+#[cfg(feature = "mlir")]
+fn is_bitcode(bytes: &[u8]) -> bool {
+    disassemble::text(bytes).is_ok()
 }
 
 /// What is told where MLIR is asked for and is not [`AVAILABLE`]: the call is at fault, not the input.

@@ -68,18 +68,12 @@ fn calls(line: &str) -> bool {
 pub(super) fn toolkit(text: &str, options: &LowerOptions) -> Result<Option<String>, Diagnostics> {
     let line = text.lines().find(|line| calls(line));
     let Some(line) = line else { return Ok(None) };
-    let location = place(line);
-    let refuse = |message: String| {
-        Diagnostics::from(
-            Diagnostic::error("no-libdevice", location.clone(), message)
-                .help("run `scripts/install-nvrtc`, or name the folder of a CUDA toolkit in `TC_CUDA_HOME`"),
-        )
-    };
+    let refuse = |message: String| refusal("no-libdevice", line, message);
     let Some(folder) = &options.toolkit else {
         let message = "this function is one of CUDA's libdevice, and no `nvvm/libdevice/libdevice.10.bc` was found";
         return Err(refuse(message.to_string()));
     };
-    let file = folder.join("nvvm/libdevice/libdevice.10.bc");
+    let file = folder.join(LIBDEVICE);
     if !file.is_file() {
         return Err(refuse(format!("there is no libdevice: `{}`", file.display())));
     }
@@ -89,6 +83,38 @@ pub(super) fn toolkit(text: &str, options: &LowerOptions) -> Result<Option<Strin
         Some(path) => Ok(Some(path.to_string())),
         None => Err(refuse(format!("the path `{}` cannot be told to MLIR", folder.display()))),
     }
+}
+
+/// Where libdevice lies in a toolkit.
+const LIBDEVICE: &str = "nvvm/libdevice/libdevice.10.bc";
+
+fn refusal(code: &'static str, line: &str, message: String) -> Diagnostics {
+    Diagnostic::error(code, place(line), message)
+        .help("run `scripts/install-nvrtc`, or name the folder of a CUDA toolkit in `TC_CUDA_HOME`")
+        .into()
+}
+
+/// What is told where `text` could not be lowered because the libdevice that it needs cannot be read: the installation is
+/// at fault. `None` where LLVM can read the file, so that the reason is another.
+#[cfg_attr(not(feature = "mlir"), allow(dead_code, reason = "nothing is lowered without MLIR"))]
+pub(super) fn broken_libdevice(
+    text: &str,
+    options: &LowerOptions,
+    is_bitcode: &dyn Fn(&[u8]) -> bool,
+) -> Option<Diagnostics> {
+    match std::fs::read(options.toolkit.as_ref()?.join(LIBDEVICE)) {
+        Ok(bytes) if is_bitcode(&bytes) => None,
+        Ok(_) => bad_libdevice(text, options, "it is damaged, or no bitcode of LLVM"),
+        Err(error) => bad_libdevice(text, options, &error.to_string()),
+    }
+}
+
+/// What is told where the libdevice that `text` needs is not what it should be. `None` where it needs none.
+pub(super) fn bad_libdevice(text: &str, options: &LowerOptions, why: &str) -> Option<Diagnostics> {
+    let line = text.lines().find(|line| calls(line))?;
+    let file = options.toolkit.as_ref()?.join(LIBDEVICE);
+    let message = format!("this function is one of CUDA's libdevice, and `{}` cannot be used: {why}", file.display());
+    Some(refusal("bad-libdevice", line, message))
 }
 
 /// The place that a line of the text names: `… loc("f.tir":12:5)`.
@@ -123,6 +149,9 @@ mod tests {
         assert_eq!((found.code, &found.location), ("no-libdevice", &place));
         let options = LowerOptions { toolkit: Some("/nowhere".into()) };
         assert!(toolkit(text, &options).is_err());
+        let found = broken_libdevice(text, &options, &|_| true).expect("there is no file");
+        let found = found.iter().next().expect("a finding");
+        assert_eq!((found.code, &found.location), ("bad-libdevice", &place));
         assert_eq!(toolkit("gpu.module @k {}", &LowerOptions::default()), Ok(None));
     }
 }

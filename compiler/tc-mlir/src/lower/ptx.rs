@@ -20,14 +20,17 @@ pub(super) fn check(text: &str, target: &Target, has_kernel: bool) -> Result<(),
     if has_kernel && !text.contains(".entry ") {
         wrong("the PTX holds no kernel".to_string());
     }
-    for (line, next) in text.lines().zip(text.lines().skip(1)) {
-        // `.extern .func  (.param .b32 func_retval0) __nv_expf` ends in the name, or the name begins the next line.
-        if let Some(rest) = line.strip_prefix(".extern .func") {
-            let name = rest.rsplit([' ', '\t', ')']).find(|word| !word.is_empty()).unwrap_or(next).trim();
-            wrong(format!("the PTX calls `{name}`, which nothing defines"));
-        }
-    }
+    undefined(text).for_each(|name| wrong(format!("the PTX calls `{name}`, which nothing defines")));
     if found.has_errors() { Err(found) } else { Ok(()) }
+}
+
+/// The functions that the PTX calls and nothing defines.
+pub(super) fn undefined(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().zip(text.lines().skip(1)).filter_map(|(line, next)| {
+        // `.extern .func  (.param .b32 func_retval0) __nv_expf` ends in the name, or the name begins the next line.
+        let rest = line.strip_prefix(".extern .func")?;
+        Some(rest.rsplit([' ', '\t', ')']).find(|word| !word.is_empty()).unwrap_or(next).trim())
+    })
 }
 
 #[cfg(test)]
