@@ -1,4 +1,4 @@
-//! Refuses a program that the target cannot launch: too many threads, blocks, or bytes of shared memory, or an
+//! Refuses a program that the target cannot launch: too many threads, blocks, or bytes of shared or local memory, or an
 //! instruction that it does not have.
 //!
 //! # Input form
@@ -22,7 +22,8 @@
 //!
 //! For each launch nest compare the extents of coordinates, their product over the threads of a block, and the bytes of
 //! all shared buffers with the limits of the target, which the run gives (`sm_90` where it does not). Static and dynamic
-//! shared memory count together. A message on shared memory lists every buffer.
+//! shared memory count together. Buffers of a thread count together as well, for memory that a thread may have: those that
+//! are small enough for registers weigh nothing beside it. A message on memory lists every buffer of the scope.
 //!
 //! A matrix product, a load of its tiles and an asynchronous copy ask for what a table says of them (`wmma` on f16 for
 //! `sm_70`, on 8-bit integers for `sm_72`, on bf16 and tf32 for `sm_80`; `mma.sync` and copies for `sm_80`; `mma.ldmatrix`
@@ -48,7 +49,7 @@ use crate::analysis::target;
 use tc_dialects::forms;
 use tc_dialects::tir::{self, Coordinate};
 use tc_ir::walk::{all_ops, is_inside};
-use tc_ir::{AttrData, Func, Op, Value, keys};
+use tc_ir::{AttrData, Func, Name, Op, Value, keys};
 use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
 use tc_support::Diagnostic;
 use tc_target::Target;
@@ -78,9 +79,10 @@ impl FuncPass for VerifyGpuLimits {
         for op in nests(func) {
             let nest = Nest::of(func, op);
             let extents = extents(func, &nest, &target);
-            let shared = shared_memory(func, &nest, &target);
+            let [shared, local] = MEMORIES.map(|memory| memory.check(func, &nest, &target));
             let tiles = matrix::check(func, &nest, &target);
-            let found = extents.into_iter().chain(threads(func, &nest, &target)).chain(shared).chain(tiles);
+            let found =
+                extents.into_iter().chain(threads(func, &nest, &target)).chain(shared).chain(local).chain(tiles);
             found.for_each(|found| cx.report(found));
         }
         false
@@ -133,42 +135,68 @@ fn blamed(func: &Func, op: Op, diagnostic: Diagnostic) -> Diagnostic {
     }
 }
 
-/// A buffer in shared memory, with its bytes where they are constant.
-struct Shared {
-    op: Op,
-    buffer: Value,
-    bytes: Option<u64>,
+/// A memory that is for a block or a thread alone.
+struct Memory {
+    /// The code of a finding.
+    code: &'static str,
+    /// Whose it is, and what it is called.
+    whose: &'static str,
+    name: &'static str,
+    /// What of it there is.
+    limit: fn(&Target) -> u64,
+    scopes: &'static [Name],
+    help: &'static str,
 }
 
-fn shared_memory(func: &Func, nest: &Nest, target: &Target) -> Option<Diagnostic> {
-    let buffers: Vec<Shared> = all_ops(func)
-        .filter(|&op| func.opcode(op) == tir::ALLOC && is_inside(func, op, nest.op))
-        .filter_map(|op| Some(Shared { op, buffer: func.result(op)?, bytes: None }))
-        .filter(|shared| is_shared(func, shared.buffer))
-        .map(|shared| Shared { bytes: bytes(func, shared.buffer), ..shared })
-        .collect();
-    let total = buffers.iter().filter_map(|shared| shared.bytes).fold(0u64, u64::saturating_add);
-    let limit = target.max_shared_per_block;
-    if total <= limit {
-        return None;
-    }
-    let largest = buffers.iter().max_by_key(|shared| shared.bytes)?;
-    let text =
-        format!("a block needs {} bytes of shared memory, and `{target}` has {}", thousands(total), thousands(limit));
-    let mut diagnostic =
-        blamed(func, largest.op, Diagnostic::error("shared-memory", func.op_location(largest.op), text));
-    for shared in &buffers {
-        let (name, ty) = (func.value_text(shared.buffer), func.show_type(func.value_type(shared.buffer)));
-        let size = shared.bytes.map_or("not constant".to_string(), |bytes| format!("{} bytes", thousands(bytes)));
-        diagnostic = diagnostic.note(format!("`{name}: {ty}`: {size}"));
-    }
-    Some(diagnostic.help("copy less at a time: attach the copy deeper, or split by a smaller factor"))
-}
+const MEMORIES: [Memory; 2] = [
+    Memory {
+        code: "shared-memory",
+        whose: "block",
+        name: "shared memory",
+        limit: |target| target.max_shared_per_block,
+        scopes: &[keys::SHARED, keys::SHARED_DYN],
+        help: "copy less at a time: attach the copy deeper, or split by a smaller factor",
+    },
+    Memory {
+        code: "local-memory",
+        whose: "thread",
+        name: "local memory",
+        limit: |target| target.local_per_thread,
+        scopes: &[keys::LOCAL],
+        help: "compute less at a time: attach the stage deeper, or bind more of its axes to threads",
+    },
+];
 
-fn is_shared(func: &Func, buffer: Value) -> bool {
-    func.as_shaped(func.value_type(buffer))
-        .and_then(|(_, _, scope)| scope)
-        .is_some_and(|scope| scope == keys::SHARED || scope == keys::SHARED_DYN)
+impl Memory {
+    /// Are there more bytes of buffers in it than there are?
+    fn check(&self, func: &Func, nest: &Nest, target: &Target) -> Option<Diagnostic> {
+        let allocs = all_ops(func).filter(|&op| func.opcode(op) == tir::ALLOC && is_inside(func, op, nest.op));
+        let buffers = allocs.filter_map(|op| Some((op, func.result(op)?)));
+        let buffers = buffers.filter(|&(_, buffer)| self.holds(func, buffer));
+        let buffers: Vec<(Op, Value, Option<u64>)> =
+            buffers.map(|(op, buffer)| (op, buffer, bytes(func, buffer))).collect();
+        let total = buffers.iter().filter_map(|&(_, _, bytes)| bytes).fold(0u64, u64::saturating_add);
+        let limit = (self.limit)(target);
+        if total <= limit {
+            return None;
+        }
+        let &(largest, _, _) = buffers.iter().max_by_key(|&&(_, _, bytes)| bytes)?;
+        let (whose, name) = (self.whose, self.name);
+        let text =
+            format!("a {whose} needs {} bytes of {name}, and `{target}` has {}", thousands(total), thousands(limit));
+        let mut diagnostic = blamed(func, largest, Diagnostic::error(self.code, func.op_location(largest), text));
+        for (_, buffer, bytes) in buffers {
+            let (name, ty) = (func.value_text(buffer), func.show_type(func.value_type(buffer)));
+            let size = bytes.map_or("not constant".to_string(), |bytes| format!("{} bytes", thousands(bytes)));
+            diagnostic = diagnostic.note(format!("`{name}: {ty}`: {size}"));
+        }
+        Some(diagnostic.help(self.help))
+    }
+
+    fn holds(&self, func: &Func, buffer: Value) -> bool {
+        let scope = func.as_shaped(func.value_type(buffer)).and_then(|(_, _, scope)| scope);
+        scope.is_some_and(|scope| self.scopes.contains(&scope))
+    }
 }
 
 /// The bytes of a buffer with padding; `None` where its size is not constant.
