@@ -1,9 +1,11 @@
 //! One kernel: its head, and what all that is written in it goes through.
 
 use crate::constants::Constants;
+use crate::index::Steps;
 use crate::memory::{self, Memory};
 use crate::names;
 use crate::types;
+use crate::unroll::Unrolled;
 use crate::writer::Writer;
 use std::fmt::Write;
 use std::rc::Rc;
@@ -49,6 +51,10 @@ pub(crate) struct Kernel<'m> {
     bound: Vec<Option<Rc<str>>>,
     /// What values are called as an `index`, in this region.
     pub(crate) indices: Vec<Option<Rc<str>>>,
+    /// What loops step.
+    pub(crate) steps: Steps,
+    /// Which loops are to be unrolled.
+    pub(crate) unrolled: Unrolled,
     /// What is known in each open region only.
     scopes: Vec<Vec<Value>>,
     sources: Option<&'m Sources>,
@@ -83,6 +89,8 @@ pub(crate) fn write(
     });
     let authors = func.region_args(func.body()).iter().copied().chain(values).map(|value| func.value_text(value));
     let effects = live::effects(func, &ops);
+    let live = live::values(func, &ops, &effects);
+    let steps = Steps::of(func, &ops, |op| is_statement(func, op, &live, &effects));
     let mut kernel = Kernel {
         func,
         facts,
@@ -95,10 +103,12 @@ pub(crate) fn write(
         memory: vec![None; func.n_value_ids()],
         workgroup: Vec::new(),
         viewed: memory::viewed(func, &ops),
-        live: live::values(func, &ops, &effects),
+        live,
         effects,
         bound: vec![None; func.n_value_ids()],
         indices: vec![None; func.n_value_ids()],
+        steps,
+        unrolled: Unrolled::of(func, &ops, facts),
         scopes: vec![Vec::new()],
         sources,
         found: Diagnostics::new(),
@@ -202,9 +212,7 @@ impl Kernel<'_> {
 
     /// Is `op` written as a statement?
     pub(crate) fn is_statement(&self, op: Op) -> bool {
-        !self.func.row(op).terminator
-            && (self.effects[op.as_u32() as usize] & ACTS != 0
-                || self.func.results(op).any(|value| self.is_live(value)))
+        is_statement(self.func, op, &self.live, &self.effects)
     }
 
     /// Opens a region: names that are declared from now on, and what is made of values, are known until it is closed.
@@ -315,6 +323,11 @@ impl Kernel<'_> {
         self.found.push(Diagnostic::bug("emitter", self.func.location(self.func.header.loc), text));
         "%stray".into()
     }
+}
+
+fn is_statement(func: &Func, op: Op, live: &[bool], effects: &[u8]) -> bool {
+    !func.row(op).terminator
+        && (effects[op.as_u32() as usize] & ACTS != 0 || func.results(op).any(|value| live[value.as_u32() as usize]))
 }
 
 /// Ramps and broadcasts stand where they are used, for often nothing of them is.

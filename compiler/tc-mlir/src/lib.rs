@@ -5,8 +5,9 @@
 //!
 //! - `refuses` says what is not written.
 //! - `module` writes what stands around kernels, `kernel` a kernel and all that its parts are written with.
-//! - `value` says what stands where a value is used; `memory` is for buffers, views and addresses, `access` for loads and
-//!   stores, `stmt` for loops and conditionals, `arith` and `cast` for numbers, `shuffle` for what lanes exchange,
+//! - `value` says what stands where a value is used, `index` what addresses are computed with; `memory` is for buffers, views and addresses, `access` for loads and
+//!   stores, `stmt` for loops and conditionals, `unroll` for which loops are unrolled,
+//!   `arith` and `cast` for numbers, `shuffle` for what lanes exchange,
 //!   `fragments` for products of matrices: `wmma` and `mma` by family, and `copies` that run ahead.
 //! - `constants`, `names`, `types`, `writer` are what they write with.
 //!
@@ -20,6 +21,7 @@ mod cast;
 mod constants;
 mod copies;
 mod fragments;
+mod index;
 mod kernel;
 pub mod lower;
 mod memory;
@@ -30,6 +32,7 @@ mod refuses;
 mod shuffle;
 mod stmt;
 mod types;
+mod unroll;
 mod value;
 mod wmma;
 mod writer;

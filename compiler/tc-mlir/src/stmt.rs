@@ -2,14 +2,11 @@
 
 use crate::arith::Made;
 use crate::kernel::Kernel;
-use crate::{access, arith, fragments, types};
+use crate::{access, arith, fragments, index, types};
 use std::rc::Rc;
 use tc_dialects::tir::{self, Coordinate, LoopKind};
 use tc_dialects::{arith as ops, gpu};
 use tc_ir::{Elem, Op, Opcode, Region, Scalar, Value, keys};
-
-/// The most copies of a loop's body that LLVM is asked for.
-const MAX_UNROLLED: i64 = 1024;
 
 /// Is there text for such ops?
 pub(crate) fn has_emitter(opcode: Opcode) -> bool {
@@ -48,7 +45,7 @@ impl Kernel<'_> {
         match func.opcode(op) {
             tir::FOR => match tir::loop_kind(func, op) {
                 Some(LoopKind::Launch(coordinate)) => self.launch(op, coordinate),
-                kind => self.for_loop(op, kind),
+                _ => self.for_loop(op),
             },
             tir::IF => self.branch(op),
             tir::STORE => access::store(self, op),
@@ -75,8 +72,11 @@ impl Kernel<'_> {
                 if func.result(op).is_some_and(|value| self.name_of(value).is_some()) {
                     return;
                 }
-                let made = arith::arith(self, op);
-                self.make(op, made);
+                self.stepped(op);
+                if func.result(op).is_none_or(|value| self.is_number(value)) {
+                    let made = arith::arith(self, op);
+                    self.make(op, made);
+                }
             }
         }
     }
@@ -144,14 +144,7 @@ impl Kernel<'_> {
         }
     }
 
-    /// Does the loop `op` go round so often that LLVM would take minutes over its copies? That it is unrolled is a wish,
-    /// and LLVM does as it sees fit.
-    fn runs_long(&self, op: Op) -> bool {
-        let bound = |idx| self.func.const_int(self.func.operand(op, idx)).map(i128::from);
-        matches!((bound(0), bound(1)), (Some(lo), Some(hi)) if hi - lo > i128::from(MAX_UNROLLED))
-    }
-
-    fn for_loop(&mut self, op: Op, kind: Option<LoopKind>) {
+    fn for_loop(&mut self, op: Op) {
         let func = self.func;
         let body = func.op_regions(op)[0];
         let Some((&var, carried)) = func.region_args(body).split_first() else { return };
@@ -161,15 +154,22 @@ impl Kernel<'_> {
         let pick = |values: &[Value]| kept.iter().filter_map(|&nth| values.get(nth).copied()).collect::<Vec<Value>>();
         let (inits, carried, results) = (pick(&func.operands(op)[2..]), pick(carried), pick(&results));
         let scalar = func.value_scalar(var).unwrap_or(Scalar::of(Elem::I32));
-        let ty = types::number(scalar.elem);
-        let (lo, hi) = (self.value(func.operand(op, 0)), self.value(func.operand(op, 1)));
+        let is_wide = index::counts_wide(func, op);
+        let ty = if is_wide { "index" } else { types::number(scalar.elem) };
+        let [lo, hi] = [0, 1].map(|nth| func.operand(op, nth));
+        let [lo, hi] = [lo, hi].map(|bound| if is_wide { self.index(bound) } else { self.value(bound) });
         let step = self.int(1, ty);
         let inits: Vec<Rc<str>> = inits.into_iter().map(|init| self.value(init)).collect();
         let location = self.out.location.clone();
         let before = self.results_of(&results);
         let mark = self.enter();
-        let name = self.declare(var, "i");
-        let unsigned = if arith::is_unsigned(scalar.elem) { "unsigned " } else { "" };
+        let is_number = self.is_number(var);
+        let name = match is_wide {
+            true if is_number => self.temporary(),
+            true => format!("%{}", self.names.declare(func.value_text(var), "i")).into(),
+            false => self.declare(var, "i"),
+        };
+        let unsigned = if !is_wide && arith::is_unsigned(scalar.elem) { "unsigned " } else { "" };
         let mut head = format!("{before}scf.for {unsigned}{name} = {lo} to {hi} step {step}");
         if !carried.is_empty() {
             let mut args = Vec::new();
@@ -179,16 +179,16 @@ impl Kernel<'_> {
             head.push_str(&format!(" iter_args({}) -> ({})", args.join(", "), self.types_of(&carried)));
         }
         self.out.open(&format!("{head} : {ty} {{"));
+        if is_wide {
+            if is_number {
+                self.define(var, &format!("arith.index_cast {name} : index to {}", types::number(scalar.elem)));
+            }
+            self.set_index(var, name);
+        }
         self.region(body);
         self.yields(&pick(func.yielded(body)));
         self.leave(mark);
-        let unrolled = match kind {
-            Some(LoopKind::Unroll(None)) if self.runs_long(op) => None,
-            Some(LoopKind::Unroll(factor)) => Some(factor.map(|factor| factor.clamp(1, MAX_UNROLLED))),
-            _ if self.facts.picks_registers(op) => Some(None),
-            _ => None,
-        };
-        let end = match unrolled {
+        let end = match self.unrolled.how(op) {
             Some(factor) => {
                 self.uses.unrolled.insert(factor);
                 format!("}} {{llvm.loop_annotation = {}}}", crate::module::unrolling(factor))

@@ -1,11 +1,10 @@
-//! Values: what stands where one is used, as it is, lane by lane, or as an `index`.
+//! Values: what stands where one is used, as it is or lane by lane. As an `index`, it is [`index`](crate::index)'s.
 
 use crate::kernel::Kernel;
 use crate::{arith, constants, types};
 use std::rc::Rc;
 use tc_dialects::arith as ops;
 use tc_ir::{AttrData, Elem, Op, Scalar, Value};
-use tc_kernel::sizes;
 
 impl Kernel<'_> {
     /// The integer `value` of the type `ty`, an integer's or `index`.
@@ -124,36 +123,5 @@ impl Kernel<'_> {
             return lane.clone();
         }
         self.temp(format!("vector.from_elements {} : {}", lanes.join(", "), types::value(scalar)))
-    }
-
-    /// The integer `value` as an `index`, which addresses are computed with.
-    pub(crate) fn index(&mut self, value: Value) -> Rc<str> {
-        let func = self.func;
-        if let Some(int) = func.const_int(value).filter(|_| func.value_name(value).is_none()) {
-            return self.int(int.into(), "index");
-        }
-        if let Some(known) = &self.indices[value.as_u32() as usize] {
-            return known.clone();
-        }
-        let elem = match func.value_scalar(value).map_or(Elem::I32, |scalar| scalar.elem) {
-            Elem::Index => sizes::elem(func, value),
-            elem => elem,
-        };
-        let name = self.value(value);
-        let index = self.index_of(&name, elem);
-        self.set_index(value, index.clone());
-        index
-    }
-
-    /// `number`, of type `elem`, as an `index`.
-    pub(crate) fn index_of(&mut self, number: &str, elem: Elem) -> Rc<str> {
-        let cast = if arith::is_unsigned(elem) { "index_castui" } else { "index_cast" };
-        self.temp(format!("arith.{cast} {number} : {} to index", types::number(elem)))
-    }
-
-    /// In this region, `index` is `value` as an `index`.
-    pub(crate) fn set_index(&mut self, value: Value, index: Rc<str>) {
-        self.indices[value.as_u32() as usize] = Some(index);
-        self.note(value);
     }
 }

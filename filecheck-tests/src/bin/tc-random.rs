@@ -3,11 +3,11 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a tool talks to its user")]
 
 use clap::Parser;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::OnceLock;
 use tc_filetest::random::run::{Failed, Plan, run};
-use tc_filetest::random::{Case, passes};
+use tc_filetest::random::{Case, device, passes};
 
 /// Random operators, schedules and pipelines: every program agrees with its operator after every pass.
 #[derive(Parser)]
@@ -30,6 +30,10 @@ struct Args {
     /// A folder for what fails, as files of the corpus.
     #[arg(long)]
     keep: Option<PathBuf>,
+    /// Run nothing: write the cases that have kernels into this folder, each with the program that its pipeline made, for
+    /// `scripts/device/random.py`.
+    #[arg(long, conflicts_with_all = ["print", "keep", "jobs"])]
+    write: Option<PathBuf>,
 }
 
 static KEEP: OnceLock<(u64, PathBuf)> = OnceLock::new();
@@ -41,6 +45,9 @@ fn main() -> ExitCode {
         let case = Case::new(&tc::Compiler::new(), args.seed, first);
         println!("{}\n// {}", case.text(), passes::text(&case.passes));
         return ExitCode::SUCCESS;
+    }
+    if let Some(folder) = args.write {
+        return write(&folder, args.seed, first..first + count);
     }
     if let Some(folder) = args.keep {
         if let Err(error) = std::fs::create_dir_all(&folder) {
@@ -63,6 +70,33 @@ fn main() -> ExitCode {
     }
     // Threads that hang end with the process.
     std::process::exit(3)
+}
+
+/// Writes the cases `numbers` that have kernels.
+fn write(folder: &Path, seed: u64, numbers: std::ops::Range<u64>) -> ExitCode {
+    // A panic is a case without a file.
+    std::panic::set_hook(Box::new(|_| {}));
+    let compiler = tc::Compiler { threads: 1, ..tc::Compiler::new() };
+    let n = numbers.end - numbers.start;
+    let files = numbers.filter_map(|number| Some((number, device::file(&compiler, seed, number)?)));
+    let wrote = std::fs::create_dir_all(folder).and_then(|()| {
+        let mut wrote = 0u64;
+        for (number, text) in files {
+            std::fs::write(folder.join(format!("{seed}-{number:05}.tir")), text)?;
+            wrote += 1;
+        }
+        Ok(wrote)
+    });
+    match wrote {
+        Ok(wrote) => {
+            println!("{wrote} of {n} cases have kernels: `{}`", folder.display());
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("error: cannot write to `{}`: {error}", folder.display());
+            ExitCode::from(2)
+        }
+    }
 }
 
 fn tell(failed: &Failed) {

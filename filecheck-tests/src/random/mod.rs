@@ -8,9 +8,11 @@
 //! - [`rng`]: the numbers; [`expr`], [`operator`], [`directive`], [`passes`]: a case as data, and its text.
 //! - [`operators`], [`schedules`]: what is drawn.
 //! - [`check`]: one case through the compiler; [`shrink`]: a failing one made small.
+//! - [`device`]: a case as a file for a machine with a GPU.
 //! - [`run`](mod@run): many cases; [`tally`]: what they were made of.
 
 pub mod check;
+pub mod device;
 pub mod directive;
 pub mod expr;
 pub mod operator;
