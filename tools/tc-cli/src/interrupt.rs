@@ -17,7 +17,9 @@ impl Interrupt {
     /// Listens from now on: a first signal is told here instead of ending the process, a second one ends it at once.
     pub(crate) fn listen() -> std::io::Result<Interrupt> {
         let interrupt = Interrupt::default();
-        for signal in Interrupt::SIGNALS {
+        let ignored = ignored();
+        // Who started the process may have said that it is to ignore some, as `nohup` does.
+        for signal in Interrupt::SIGNALS.into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0) {
             let (came, which) = (&interrupt.came, &interrupt.signal);
             // Of what is registered the first is done first: only a second signal finds the flag up.
             signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, came.clone())?;
@@ -37,4 +39,11 @@ impl Interrupt {
         let signal = self.signal.load(Ordering::SeqCst);
         self.came.load(Ordering::SeqCst).then(|| u8::try_from(128 + signal).unwrap_or(u8::MAX))
     }
+}
+
+/// The signals that this process ignores, a bit each, as the kernel tells.
+fn ignored() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }

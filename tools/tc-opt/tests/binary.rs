@@ -21,7 +21,8 @@ fn the_environment_names_a_folder_for_dumps() {
     std::fs::remove_dir_all(folder).expect("ours");
 }
 
-/// Runs the tool with `mode` over a command that answers `n` times and then no more, and sends `signal` once it is asked.
+/// Runs the tool with `mode` over a command that answers `n` times and then no more, and sends `signal` once it waits, after one that it
+/// was told to ignore.
 /// What comes back: the exit status, the outputs, the names left in the folder for temporary files.
 fn interrupted(name: &str, mode: &[&str], signal: &str, n: usize) -> (Option<i32>, String, String, Vec<String>) {
     let folder = std::env::temp_dir().join(format!("tc-opt-{name}-{}", std::process::id()));
@@ -36,8 +37,13 @@ fn interrupted(name: &str, mode: &[&str], signal: &str, n: usize) -> (Option<i32
         go = go.display(),
     );
     std::fs::write(&go, "").expect("writable");
-    let mut tool = Command::new(env!("CARGO_BIN_EXE_tc-opt"));
-    tool.arg(&input).args(mode).arg(&command).args(["--threads=1", "--command-timeout=600"]);
+    // As `nohup` starts it.
+    let mut tool = Command::new("sh");
+    tool.args(["-c", "trap '' HUP; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_tc-opt")])
+        .arg(&input)
+        .args(mode)
+        .arg(&command)
+        .args(["--threads=1", "--command-timeout=600"]);
     tool.env("TMPDIR", &temporary).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = tool.spawn().expect("the tool starts");
     let start = Instant::now();
@@ -48,6 +54,8 @@ fn interrupted(name: &str, mode: &[&str], signal: &str, n: usize) -> (Option<i32
     }
     std::thread::sleep(Duration::from_millis(500));
     let shell = |line: String| Command::new("sh").arg("-c").arg(line).status().expect("sh starts").success();
+    assert!(shell(format!("kill -s HUP {}", child.id())), "it runs still");
+    std::thread::sleep(Duration::from_millis(300));
     assert!(shell(format!("kill -s {signal} {}", child.id())), "it runs still");
     let output = child.wait_with_output().expect("it ends");
     assert!(start.elapsed() < Duration::from_secs(120), "{:?}", start.elapsed());

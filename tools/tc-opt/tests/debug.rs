@@ -144,7 +144,9 @@ fn a_command_that_hangs_says_no() {
 
 #[test]
 fn what_cannot_be_written_ends_the_reduction_and_is_told() {
-    let ended = run(&["-", "--reduce", "grep -q tir.func", "-o", "/dev/full", "--threads=1"], HOST, None);
+    let folder = Folder::new("full");
+    let args = ["-", "--reduce", "grep -q tir.func", "-o", "/dev/full", "--threads=1"];
+    let ended = run(&args, HOST, Some(&folder.0));
     assert_eq!(ended.status, CALL);
     assert!(ended.err.contains("cannot write `/dev/full`"), "{}", ended.err);
 }

@@ -67,6 +67,7 @@ impl Reduction<'_, '_> {
         };
         let mut reduced = reduce::reduce(text, options, &ask)?;
         if reduced.text != text
+            && self.interrupt.status().is_none()
             && let Some(anew) = self.told_anew(&reduced.text)
             && ask(&anew) == Ok(true)
         {
