@@ -344,10 +344,7 @@ mod tests {
             KernelManifest::from_json(&value).expect_err("changed for the worse").message
         };
         assert_eq!(refused(json!({"ad": [1, 2]})), "`manifest.kernels[0].grid[0]`: `ad` is not known here");
-        assert_eq!(
-            refused(json!("m")),
-            "extent 0 of the grid of `conv1d_0` is `m`, which is no number with n = 16384"
-        );
+        assert_eq!(refused(json!("m")), "extent 0 of the grid of `conv1d_0` is `m`, which is no number with n = 16384");
         assert_eq!(
             refused(json!({"add": [1]})),
             "`manifest.kernels[0].grid[0].add`: expected a list of two operands, found a list"

@@ -3,7 +3,8 @@
 //! The rules are those that NVIDIA publishes: limits by the tables of the CUDA C++ Programming Guide 12.9, section 17.2;
 //! allocation by the comments of `cuda_occupancy.h` of the same toolkit. Registers are given to whole warps, in units of
 //! 256, by four partitions, each of which holds a quarter of them; shared memory is given to a block in units of 128
-//! bytes (256 before compute capability 8.0), with what the system takes for itself.
+//! bytes (256 before compute capability 8.0), with what the system takes for itself. `scripts/device/occupancy.py` holds
+//! them against what the driver of a GPU says.
 
 use crate::target::Target;
 use std::fmt;

@@ -88,7 +88,7 @@ tc_ir::dialect! {
     TruncDiv TDIV "tdiv" (lhs: value, rhs: value)
     { results: Results::Count(1), infer: Infer::Same(0), short: Some("tdiv"), verify: Some(verify::integers), fold: Some(fold::binary), effect: Effect::PINNED }
 
-    /// Remainder of the quotient that is rounded towards zero.
+    /// Remainder of the quotient that is rounded towards zero; by -1 it is 0, also of the least number.
     TruncMod TMOD "tmod" (lhs: value, rhs: value)
     { results: Results::Count(1), infer: Infer::Same(0), short: Some("tmod"), verify: Some(verify::integers), fold: Some(fold::binary), effect: Effect::PINNED }
 
