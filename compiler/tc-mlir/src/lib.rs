@@ -5,10 +5,10 @@
 //!
 //! - `refuses` says what is not written.
 //! - `module` writes what stands around kernels, `kernel` a kernel and all that its parts are written with.
-//! - `value` says what stands where a value is used, `index` what addresses are computed with; `memory` is for buffers, views and addresses, `access` for loads and
-//!   stores, `stmt` for loops and conditionals, `unroll` for which loops are unrolled,
-//!   `arith` and `cast` for numbers, `shuffle` for what lanes exchange,
-//!   `fragments` for products of matrices: `wmma` and `mma` by family, and `copies` that run ahead.
+//! - `value` says what stands where a value is used, `index` what addresses are computed with; `memory` is for buffers,
+//!   views and addresses, `access` for loads and stores, `stmt` for loops and conditionals, `unroll` for which loops are
+//!   unrolled, `arith` and `cast` for numbers, `shuffle` for what lanes exchange, `fragments` for products of matrices:
+//!   `wmma` and `mma` by family, and `copies` that run ahead.
 //! - `constants`, `names`, `types`, `writer` are what they write with.
 //!
 //! The text is meant to be read: it keeps the author's names, and says each constant once. It is meant to be exact: no op

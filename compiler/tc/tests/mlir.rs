@@ -224,3 +224,30 @@ fn ptx_of_mlir_is_assembled_for_what_its_kernels_take() {
         assert!((4..=64).contains(&found[0].registers) && found[0].local_bytes == 0, "{found:?}");
     }
 }
+
+/// A kernel of one thread whose nested loops are to be unrolled, with this body.
+fn nested(compiler: &Compiler, body: &str) -> Module {
+    let params = "(A: f32[2000000], B: f32[2000000])";
+    let text = format!(
+        "tir.func @f{params} attributes {{noalias}} {{\n  @f_kernel(A, B)\n}}\n\
+         tir.func @f_kernel{params} attributes {{device, noalias, threaded}} {{\n  \
+         for tx in 0i32..32i32 bind(threadIdx.x) {{\n    for i in 0i32..1000i32 unroll {{\n      \
+         for j in 0i32..1000i32 unroll {{\n        {body}\n      }}\n    }}\n  }}\n}}\n"
+    );
+    compiler.parse("nested.tir", &text).unwrap_or_else(|why| panic!("{why}")).module
+}
+
+#[test]
+fn loops_that_would_unroll_to_a_million_bodies_lower_in_seconds() {
+    let compiler = Compiler::new();
+    let store = "A[i * 1000 + j + tx] = A[i * 1000 + j + tx + 1] * 2.0";
+    let sum = "B[tx] = fma(A[i * 1000 + j + tx], A[j * 1000 + i + tx], B[tx])";
+    for body in [store, sum] {
+        let module = nested(&compiler, body);
+        let start = std::time::Instant::now();
+        let ptx = compiler.emit_ptx(&module, Via::Mlir).unwrap_or_else(|why| panic!("{why}"));
+        // They take a second or two; without a limit, more than ten minutes.
+        assert!(start.elapsed().as_secs() < 60, "{body}: {:?}", start.elapsed());
+        assert!(ptx.text.lines().count() > 1000, "the inner loop is unrolled: {}", ptx.text);
+    }
+}

@@ -210,6 +210,20 @@ fn final_checks(
             return Err(fail("emit", "no text came out".to_string()));
         }
         tally.emitted += 1;
+        match compiler.emit_mlir(after, &tc::mlir::EmitOptions::default()) {
+            Ok(mlir) if mlir.manifests == cuda.manifests => {}
+            Ok(_) => return Err(fail("mlir", "kernels are not launched as those in CUDA are".to_string())),
+            // Each way has a few things that it does not write.
+            Err(failure) => match failure.diagnostics.iter().find(|found| found.is_error()) {
+                Some(error) if error.code == "no-emitter" => {
+                    *tally.not_mlir.entry(shape(&error.message)).or_default() += 1
+                }
+                error => {
+                    let key = format!("mlir: {}", error.map_or("", |error| error.code));
+                    return Err(Failure { key, text: failure.text() });
+                }
+            },
+        }
     }
     Ok(())
 }

@@ -29,6 +29,8 @@ pub struct Tally {
     pub passes: BTreeMap<String, (u64, u64)>,
     /// Passes that refused a program.
     pub refused_passes: BTreeMap<String, u64>,
+    /// What CUDA could say, and MLIR could not.
+    pub not_mlir: BTreeMap<String, u64>,
     /// What the simulator could not compare, by pass and reason.
     pub uncompared: BTreeMap<String, u64>,
 }
@@ -55,6 +57,9 @@ impl Tally {
         }
         for (name, n) in &other.refused_passes {
             *self.refused_passes.entry(name.clone()).or_default() += n;
+        }
+        for (name, n) in &other.not_mlir {
+            *self.not_mlir.entry(name.clone()).or_default() += n;
         }
         for (name, n) in &other.uncompared {
             *self.uncompared.entry(name.clone()).or_default() += n;
@@ -85,7 +90,8 @@ impl fmt::Display for Tally {
         for (name, (ran, changed)) in &self.passes {
             writeln!(f, "  {name:<28} {ran:>8} {changed:>8}")?;
         }
-        for (title, counts) in [("refused by a pass", &self.refused_passes), ("not compared", &self.uncompared)] {
+        let refused = [("refused by a pass", &self.refused_passes), ("refused on the way to MLIR", &self.not_mlir)];
+        for (title, counts) in refused.into_iter().chain([("not compared", &self.uncompared)]) {
             if !counts.is_empty() {
                 writeln!(f, "\n{title}")?;
             }
