@@ -6,6 +6,7 @@
 //! addresses beyond 4 GiB would be wrong. Buffers are bare pointers, as the manifest says.
 
 use super::LowerOptions;
+use std::io::Read;
 use std::path::Path;
 use tc_support::{Diagnostic, Diagnostics, LineCol, Location};
 use tc_target::Target;
@@ -77,6 +78,10 @@ pub(super) fn toolkit(text: &str, options: &LowerOptions) -> Result<Option<Strin
     if !file.is_file() {
         return Err(refuse(format!("there is no libdevice: `{}`", file.display())));
     }
+    // LLVM takes what is no bitcode for text, links an empty file without a word, and writes to the standard error.
+    if !begins_as_bitcode(&file) {
+        return Err(unusable(line, &file, "it is no bitcode of LLVM"));
+    }
     // A pipeline string has no way to write these.
     let writable = |path: &&str| !path.contains(['"', '\'', '{', '}', '\\']) && !path.contains(char::is_control);
     match Path::to_str(folder).filter(writable) {
@@ -94,6 +99,19 @@ fn refusal(code: &'static str, line: &str, message: String) -> Diagnostics {
         .into()
 }
 
+/// What is told where the libdevice `file` that `line` needs is not what it should be.
+fn unusable(line: &str, file: &Path, why: &str) -> Diagnostics {
+    let message = format!("this function is one of CUDA's libdevice, and `{}` cannot be used: {why}", file.display());
+    refusal("bad-libdevice", line, message)
+}
+
+/// Does the file begin as bitcode does, with or without a wrapper?
+fn begins_as_bitcode(file: &Path) -> bool {
+    let mut magic = [0; 4];
+    let read = std::fs::File::open(file).and_then(|mut file| file.read_exact(&mut magic));
+    read.is_ok() && (magic == *b"BC\xc0\xde" || magic == [0xde, 0xc0, 0x17, 0x0b])
+}
+
 /// What is told where `text` could not be lowered because the libdevice that it needs cannot be read: the installation is
 /// at fault. `None` where LLVM can read the file, so that the reason is another.
 #[cfg_attr(not(feature = "mlir"), allow(dead_code, reason = "nothing is lowered without MLIR"))]
@@ -104,7 +122,7 @@ pub(super) fn broken_libdevice(
 ) -> Option<Diagnostics> {
     match std::fs::read(options.toolkit.as_ref()?.join(LIBDEVICE)) {
         Ok(bytes) if is_bitcode(&bytes) => None,
-        Ok(_) => bad_libdevice(text, options, "it is damaged, or no bitcode of LLVM"),
+        Ok(_) => bad_libdevice(text, options, "it is damaged"),
         Err(error) => bad_libdevice(text, options, &error.to_string()),
     }
 }
@@ -113,8 +131,7 @@ pub(super) fn broken_libdevice(
 pub(super) fn bad_libdevice(text: &str, options: &LowerOptions, why: &str) -> Option<Diagnostics> {
     let line = text.lines().find(|line| calls(line))?;
     let file = options.toolkit.as_ref()?.join(LIBDEVICE);
-    let message = format!("this function is one of CUDA's libdevice, and `{}` cannot be used: {why}", file.display());
-    Some(refusal("bad-libdevice", line, message))
+    Some(unusable(line, &file, why))
 }
 
 /// The place that a line of the text names: `… loc("f.tir":12:5)`.
