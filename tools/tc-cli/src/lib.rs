@@ -4,6 +4,7 @@
 //! A tool is a function from a command line and an [`Io`] to an exit status, so that a test can call it in process.
 
 mod about;
+mod file_id;
 mod interrupt;
 mod load;
 mod out;
@@ -14,6 +15,7 @@ mod tell;
 mod whole;
 
 pub use about::{AboutArgs, Shell, complete};
+pub use file_id::{FileId, full_path};
 pub use interrupt::Interrupt;
 pub use load::{file_name, load};
 pub use out::Out;

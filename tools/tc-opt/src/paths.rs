@@ -3,9 +3,9 @@
 use crate::args::Args;
 use crate::show;
 use std::ffi::OsStr;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use tc::report::dump;
+use tc_cli::{FileId, full_path};
 
 /// A file or a folder that the command line names.
 struct Named {
@@ -13,22 +13,13 @@ struct Named {
     what: String,
     path: PathBuf,
     /// Which file it is; none if it is no file that could be replaced, such as `/dev/null`.
-    file: Option<File>,
+    file: Option<FileId>,
     is_read: bool,
-}
-
-/// What makes two names one file.
-#[derive(PartialEq, Eq)]
-enum File {
-    /// The device and the number of what is there, links followed.
-    There(u64, u64),
-    /// The path of what is not there yet.
-    Absent(PathBuf),
 }
 
 impl Named {
     fn new(what: impl Into<String>, path: &Path, is_read: bool) -> Named {
-        Named { what: what.into(), path: path.to_path_buf(), file: file(path), is_read }
+        Named { what: what.into(), path: path.to_path_buf(), file: FileId::of(path), is_read }
     }
 }
 
@@ -94,30 +85,10 @@ fn clash(args: &Args, one: &Named, other: &Named) -> String {
     format!("{what} would overwrite `{path}`, which is read as {}: {way_out}", other.what)
 }
 
-fn file(path: &Path) -> Option<File> {
-    match std::fs::metadata(path) {
-        Ok(found) if found.is_file() || found.is_dir() => Some(File::There(found.dev(), found.ino())),
-        Ok(_) => None,
-        Err(_) => Some(File::Absent(full(path))),
-    }
-}
-
-/// The path of `path` from the root, links followed as far as there is something.
-fn full(path: &Path) -> PathBuf {
-    if let Ok(full) = std::fs::canonicalize(path) {
-        return full;
-    }
-    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
-    match (path.parent(), path.file_name()) {
-        (Some(parent), Some(name)) => full(parent).join(name),
-        _ => path,
-    }
-}
-
 /// Is `path` one that a dump into `folder` writes?
 fn is_of_dump(folder: &Path, path: &Path) -> bool {
-    let path = full(path);
-    let Ok(below) = path.strip_prefix(full(folder)) else { return false };
+    let path = full_path(path);
+    let Ok(below) = path.strip_prefix(full_path(folder)) else { return false };
     let names: Vec<&str> = below.iter().filter_map(OsStr::to_str).collect();
     match names[..] {
         [name] => dump::is_name_of_dump(name),
@@ -128,7 +99,7 @@ fn is_of_dump(folder: &Path, path: &Path) -> bool {
 
 /// Is `path` the file of a part, where `reproducer` stands for those of several: `r.00.tir` for `r.tir`?
 fn is_of_reproducers(reproducer: &Path, path: &Path) -> bool {
-    let (reproducer, path) = (full(reproducer), full(path));
+    let (reproducer, path) = (full_path(reproducer), full_path(path));
     let number = path.file_stem().map(Path::new).and_then(Path::extension).and_then(OsStr::to_str);
     let stem = path.file_stem().map(Path::new).and_then(Path::file_stem);
     number.is_some_and(dump::is_number)

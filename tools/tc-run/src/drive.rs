@@ -40,6 +40,7 @@ impl Tool<'_, '_> {
         }
         compiler.symbolic = args.symbolic;
         compiler.via = self.via()?;
+        inputs::check_files(args).map_err(|message| self.session.refuse(&message))?;
         let text = self.session.load(args.file())?;
         let parsed = compiler.parse(&args.file_name(), &text).map_err(|failure| self.failure(&failure))?;
         let module = parsed.module;

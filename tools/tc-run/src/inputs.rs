@@ -1,13 +1,14 @@
 //! Arrays that the caller names: read before anything runs.
 
-use crate::args::Pair;
-use std::path::PathBuf;
+use crate::args::{Args, Pair};
+use std::path::{Path, PathBuf};
 use tc::ir::{Func, Module, Value};
 use tc::run::Case;
 use tc::run::arrays::dtype_of;
 use tc::run::cases::is_operator;
 use tc::runtime::{Array, npy};
 use tc::support::{Diagnostic, suggest};
+use tc_cli::FileId;
 
 /// Why an array is not there.
 pub(crate) enum Wrong {
@@ -66,6 +67,28 @@ pub(crate) fn check_outputs(module: &Module, cases: &[Case], named: &[Pair<PathB
         if named[..nth].iter().any(|other| other.name == *name) {
             return Err(format!("`--output {}` is given twice", suggest::shorten(name)));
         }
+    }
+    Ok(())
+}
+
+/// Checks that no file of `--output` is one that is read, or that of another one. An array that is read and written may stay
+/// in its file.
+pub(crate) fn check_files(args: &Args) -> Result<(), String> {
+    let program = args.file.as_deref().filter(|file| *file != "-").map(Path::new).and_then(FileId::of);
+    for (nth, Pair { name, value: path }) in args.outputs.iter().enumerate() {
+        let Some(id) = FileId::of(path) else { continue };
+        let is_it = |other: &&Pair<PathBuf>| FileId::of(&other.value).as_ref() == Some(&id);
+        let clash = if program.as_ref() == Some(&id) {
+            "the program".to_string()
+        } else if let Some(input) = args.inputs.iter().filter(|input| input.name != *name).find(is_it) {
+            format!("`--input {}`", suggest::shorten(&input.name))
+        } else if let Some(other) = args.outputs[..nth].iter().find(is_it) {
+            format!("`--output {}`", suggest::shorten(&other.name))
+        } else {
+            continue;
+        };
+        let (name, path) = (suggest::shorten(name), path.display());
+        return Err(format!("`--output {name}` would overwrite `{path}`, the file of {clash}: name another one"));
     }
     Ok(())
 }

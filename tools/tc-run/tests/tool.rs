@@ -156,6 +156,24 @@ fn a_wrong_program_writes_no_result() {
 }
 
 #[test]
+fn what_is_read_is_not_written_over() {
+    let folder = folder("written-over");
+    let (program, a) = (folder.join("p.tir"), folder.join("a.npy"));
+    std::fs::write(&program, DOUBLE).expect("writable");
+    let input = format!("A={}", array(&a, DType::F32, &[4], &[1.0, 2.0, 3.0, 4.0]));
+    let linked = folder.join("link.npy");
+    std::os::unix::fs::symlink(&a, &linked).expect("writable");
+    let before = (std::fs::read(&program).expect("there"), std::fs::read(&a).expect("there"));
+    for (path, of) in [(&program, "the program"), (&a, "`--input A`"), (&linked, "`--input A`")] {
+        let output = format!("B={}", path.display());
+        let ran = run(&[&program.to_string_lossy(), "--input", &input, "--output", &output], "");
+        assert!(ran.status == 2 && ran.stderr.contains("would overwrite") && ran.stderr.contains(of), "{}", ran.stderr);
+        assert_eq!((std::fs::read(&program).expect("there"), std::fs::read(&a).expect("there")), before);
+    }
+    std::fs::remove_dir_all(&folder).expect("ours");
+}
+
+#[test]
 fn results_are_told_as_json() {
     let ran = run(&["-", "--check", "--bench", "--json"], DOUBLE);
     assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
