@@ -49,6 +49,11 @@ mod tests {
             assert!(report.is_ok_and(|report| report.is_ok() && report.cells > 0), "{text}");
             let emitted = compiler.emit_cuda(&module).unwrap_or_else(|failure| panic!("{}\n{text}", failure.text()));
             assert!(emitted.source.contains("__global__"), "{text}");
+            if tc::mlir::lower::AVAILABLE {
+                let ptx = compiler.emit_ptx(&module, tc::Via::Mlir);
+                let ptx = ptx.unwrap_or_else(|failure| panic!("{}\n{text}", failure.text()));
+                assert!(ptx.text.contains(".entry"), "{text}");
+            }
         }
     }
 }
