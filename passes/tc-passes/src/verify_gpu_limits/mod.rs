@@ -22,8 +22,9 @@
 //!
 //! For each launch nest compare the extents of coordinates, their product over the threads of a block, and the bytes of
 //! all shared buffers with the limits of the target, which the run gives (`sm_90` where it does not). Static and dynamic
-//! shared memory count together. Buffers of a thread count together as well, for memory that a thread may have: those that
-//! are small enough for registers weigh nothing beside it. A message on memory lists every buffer of the scope.
+//! shared memory count together. Of a thread's buffers those count together that there are at once, in regions around one
+//! another: CUDA's compiler puts others in one another's place, and those that are small enough for registers weigh nothing
+//! beside what a thread may have. A message on memory lists every buffer that counts.
 //!
 //! A matrix product, a load of its tiles and an asynchronous copy ask for what a table says of them (`wmma` on f16 for
 //! `sm_70`, on 8-bit integers for `sm_72`, on bf16 and tf32 for `sm_80`; `mma.sync` and copies for `sm_80`; `mma.ldmatrix`
@@ -43,13 +44,13 @@
 //! CUDA C++ Programming Guide 12.9, section 17.2; PTX ISA 8.8, sections 9.7.9 and 9.7.14.
 
 mod matrix;
+mod memory;
 
 use crate::analysis::launch::{Extent, Nest, nests};
 use crate::analysis::target;
 use tc_dialects::forms;
 use tc_dialects::tir::{self, Coordinate};
-use tc_ir::walk::{all_ops, is_inside};
-use tc_ir::{AttrData, Func, Name, Op, Value, keys};
+use tc_ir::{Func, Op};
 use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
 use tc_support::Diagnostic;
 use tc_target::Target;
@@ -79,7 +80,7 @@ impl FuncPass for VerifyGpuLimits {
         for op in nests(func) {
             let nest = Nest::of(func, op);
             let extents = extents(func, &nest, &target);
-            let [shared, local] = MEMORIES.map(|memory| memory.check(func, &nest, &target));
+            let [shared, local] = memory::ALL.map(|memory| memory.check(func, &nest, &target));
             let tiles = matrix::check(func, &nest, &target);
             let found =
                 extents.into_iter().chain(threads(func, &nest, &target)).chain(shared).chain(local).chain(tiles);
@@ -133,100 +134,4 @@ fn blamed(func: &Func, op: Op, diagnostic: Diagnostic) -> Diagnostic {
     } else {
         diagnostic.label(func.location(directive), "this directive made it so")
     }
-}
-
-/// A memory that is for a block or a thread alone.
-struct Memory {
-    /// The code of a finding.
-    code: &'static str,
-    /// Whose it is, and what it is called.
-    whose: &'static str,
-    name: &'static str,
-    /// What of it there is.
-    limit: fn(&Target) -> u64,
-    scopes: &'static [Name],
-    help: &'static str,
-}
-
-const MEMORIES: [Memory; 2] = [
-    Memory {
-        code: "shared-memory",
-        whose: "block",
-        name: "shared memory",
-        limit: |target| target.max_shared_per_block,
-        scopes: &[keys::SHARED, keys::SHARED_DYN],
-        help: "copy less at a time: attach the copy deeper, or split by a smaller factor",
-    },
-    Memory {
-        code: "local-memory",
-        whose: "thread",
-        name: "local memory",
-        limit: |target| target.local_per_thread,
-        scopes: &[keys::LOCAL],
-        help: "compute less at a time: attach the stage deeper, or bind more of its axes to threads",
-    },
-];
-
-impl Memory {
-    /// Are there more bytes of buffers in it than there are?
-    fn check(&self, func: &Func, nest: &Nest, target: &Target) -> Option<Diagnostic> {
-        let allocs = all_ops(func).filter(|&op| func.opcode(op) == tir::ALLOC && is_inside(func, op, nest.op));
-        let buffers = allocs.filter_map(|op| Some((op, func.result(op)?)));
-        let buffers = buffers.filter(|&(_, buffer)| self.holds(func, buffer));
-        let buffers: Vec<(Op, Value, Option<u64>)> =
-            buffers.map(|(op, buffer)| (op, buffer, bytes(func, buffer))).collect();
-        let total = buffers.iter().filter_map(|&(_, _, bytes)| bytes).fold(0u64, u64::saturating_add);
-        let limit = (self.limit)(target);
-        if total <= limit {
-            return None;
-        }
-        let &(largest, _, _) = buffers.iter().max_by_key(|&&(_, _, bytes)| bytes)?;
-        let (whose, name) = (self.whose, self.name);
-        let text =
-            format!("a {whose} needs {} bytes of {name}, and `{target}` has {}", thousands(total), thousands(limit));
-        let mut diagnostic = blamed(func, largest, Diagnostic::error(self.code, func.op_location(largest), text));
-        for (_, buffer, bytes) in buffers {
-            let (name, ty) = (func.value_text(buffer), func.show_type(func.value_type(buffer)));
-            let size = bytes.map_or("not constant".to_string(), |bytes| format!("{} bytes", thousands(bytes)));
-            diagnostic = diagnostic.note(format!("`{name}: {ty}`: {size}"));
-        }
-        Some(diagnostic.help(self.help))
-    }
-
-    fn holds(&self, func: &Func, buffer: Value) -> bool {
-        let scope = func.as_shaped(func.value_type(buffer)).and_then(|(_, _, scope)| scope);
-        scope.is_some_and(|scope| self.scopes.contains(&scope))
-    }
-}
-
-/// The bytes of a buffer with padding; `None` where its size is not constant.
-fn bytes(func: &Func, buffer: Value) -> Option<u64> {
-    let (elem, shape, _) = func.as_shaped(func.value_type(buffer))?;
-    let element = u64::from(func.as_scalar(elem)?.bytes());
-    let extents = shape.iter().map(|&dim| func.as_int(dim)).collect::<Option<Vec<i64>>>()?;
-    let strides = func.buffer_attr(buffer, keys::STRIDES).and_then(|attr| match func.attr_data(attr) {
-        AttrData::List(list) => list.iter().map(|&stride| func.as_int(stride)).collect::<Option<Vec<i64>>>(),
-        _ => None,
-    });
-    let elements = match strides {
-        Some(strides) if strides.len() == extents.len() => {
-            let reach = extents.iter().zip(&strides).map(|(&extent, &stride)| extent.saturating_mul(stride));
-            reach.chain([1]).max()?
-        }
-        _ => extents.iter().fold(1i64, |product, &extent| product.saturating_mul(extent)),
-    };
-    Some(u64::try_from(elements).ok()?.saturating_mul(element))
-}
-
-/// `61440` as `61,440`.
-fn thousands(value: u64) -> String {
-    let digits = value.to_string();
-    let mut text = String::new();
-    for (nth, digit) in digits.chars().enumerate() {
-        if nth > 0 && (digits.len() - nth).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
