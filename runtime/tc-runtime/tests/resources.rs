@@ -43,7 +43,7 @@ fn number(line: &str, unit: &str) -> Option<u64> {
 
 /// What `ptxas -v`, from the toolkit of the compiler that is used for `target`, says of the kernels of `ptx`.
 fn told(ptx: &str, target: &Target) -> BTreeMap<String, (u64, u64)> {
-    let (_, nvrtc) = available(target, None).map_err(shown).unwrap();
+    let (_, nvrtc) = available(target, None).map_err(shown).expect("scripts/install-nvrtc has run");
     let assembler = nvrtc.parent().and_then(|lib| lib.parent()).expect("it lies in `lib`").join("bin/ptxas");
     let path = std::env::temp_dir().join(format!("tc-resources-{}-{}.ptx", target.name, std::process::id()));
     std::fs::write(&path, ptx).expect("a temporary file");
