@@ -270,6 +270,21 @@ impl Analyzer {
             })
     }
 
+    /// Whether the expression, or what becomes of it where more is known, may divide by zero where that is not known: some
+    /// divisor is neither a literal nor a variable whose declared range leaves zero out.
+    pub fn may_divide_by_zero_anywhere(&self, e: Expr) -> bool {
+        let is_safe = |divisor: Expr| match self.pool.node(divisor) {
+            Node::Const(value) => value != 0,
+            Node::Var(v) => !self.range(v).contains(0),
+            _ => false,
+        };
+        self.pool.may_fail(e)
+            && self.pool.reachable(&[e]).into_iter().any(|inner| match self.pool.node(inner) {
+                Node::Binary(op, _, divisor) => op.is_division() && !is_safe(divisor),
+                _ => false,
+            })
+    }
+
     fn simp_clauses(&mut self, e: Expr, and: bool) -> Expr {
         let clauses = self.clauses(and, e);
         if clauses.len() > MAX_CLAUSES || self.branches >= MAX_BRANCHES {

@@ -45,7 +45,16 @@ pub fn clear(folder: &Path) -> io::Result<()> {
 pub fn write(folder: &Path, name: &str, text: &str) -> io::Result<()> {
     // What is killed in between has told of a file that is not there, instead of leaving one that nobody told of.
     tell(folder, &hash_of(text.as_bytes()), name)?;
-    std::fs::write(folder.join(name), text)
+    replace(&folder.join(name), text)
+}
+
+/// Writes `text` into a new file `path` in the place of what is there. A link is replaced too, and what it leads to stays.
+pub fn replace(path: &Path, text: &str) -> io::Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    std::fs::File::create_new(path)?.write_all(text.as_bytes())
 }
 
 /// Tells that the folder `name` below `folder` is one of the dump.

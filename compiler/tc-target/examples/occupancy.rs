@@ -1,6 +1,8 @@
 //! Blocks on a multiprocessor by the rules of this crate, for points that are read from the standard input.
 //!
-//!     echo 256 40 16384 | cargo run -p tc-target --example occupancy -- sm_90
+//!     echo 256 40 16384 | cargo run -p tc-target --example occupancy -- sm_80
+//!
+//! Without a target it answers for sm_90.
 //!
 //! A line is threads, registers of a thread and bytes of shared memory; the answer is a line with the number of blocks.
 //! `scripts/device/occupancy.py` holds the answers against those of a GPU's driver.
@@ -22,7 +24,7 @@ fn main() -> ExitCode {
 }
 
 fn answer() -> Result<(), String> {
-    let name = std::env::args().nth(1).ok_or("name a target, such as `sm_90`")?;
+    let name = std::env::args().nth(1).unwrap_or_else(|| "sm_90".to_string());
     let target = Target::parse(&name).map_err(|wrong| wrong.message)?;
     let mut points = String::new();
     std::io::stdin().read_to_string(&mut points).map_err(|error| error.to_string())?;

@@ -298,10 +298,15 @@ impl Algebra {
         let Some(op) = steps_into(func, value) else { return self.opaque(func, value) };
         // What the algebra sees into has three inputs at most.
         let mut args = [Expr::default(); 3];
+        let mut n_args = 0;
         for (arg, input) in args.iter_mut().zip(inputs(func, op)) {
             *arg = self.input(input);
+            n_args += 1;
         }
         let opcode = func.opcode(op);
+        if is_choice(func, op) && args[..n_args].iter().any(|&arg| self.analyzer.may_divide_by_zero_anywhere(arg)) {
+            return self.opaque(func, value);
+        }
         match func.role(op) {
             Role::Constant => match func.attr_of(op, keys::VALUE).map(|attr| func.attr_data(attr)) {
                 Some(AttrData::Bool(value)) => self.analyzer.pool.bool(*value),
@@ -398,6 +403,12 @@ fn steps_into(func: &Func, value: Value) -> Option<Op> {
         _ => (opcode == arith::SELECT || opcode == arith::LIKELY || named_binary(opcode).is_some()) && operands_fit(),
     };
     sees.then_some(op)
+}
+
+/// Is `op` one whose parts the algebra simplifies by what other parts say? What comes of a part may then be computed where
+/// they say nothing of the kind, so that a part must not divide by what may be zero.
+fn is_choice(func: &Func, op: Op) -> bool {
+    matches!(func.role(op), Role::If | Role::Binary(BinOp::AndAnd | BinOp::OrOr)) || func.opcode(op) == arith::SELECT
 }
 
 /// Arithmetic of the algebra, so that nothing inside a conditional becomes a variable there.

@@ -161,3 +161,32 @@ fn files_of_an_earlier_run_are_not_taken_for_new_ones() {
     assert!(ran.status == 2 && !ran.stderr.contains("not written"), "{}", ran.stderr);
     assert_ne!(read(&report), old_page);
 }
+
+#[test]
+fn names_that_are_made_up_replace_links_and_not_what_they_lead_to() {
+    let folder = Folder::new("links");
+    let input = folder.file("a.tir", TEXT);
+    let (dump, broken) = (folder.path("dump"), folder.path("broken"));
+    for below in [&dump, &broken] {
+        std::fs::create_dir(below).expect("a folder");
+    }
+    for name in ["00-parse.tir", "index.html"] {
+        std::os::unix::fs::symlink("../a.tir", Path::new(&dump).join(name)).expect("a link");
+    }
+    std::fs::hard_link(&input, Path::new(&dump).join("01-simplify.tir")).expect("a link");
+    let ran = run(&[&input, "--pass-pipeline=tir.func(simplify)", "--dump-dir", &dump]);
+    assert_eq!((ran.status, read(&input).as_str()), (0, TEXT), "{}", ran.stderr);
+    assert!(read(&format!("{dump}/index.html")).starts_with("<!"));
+    // Of several texts each has a reproducer of its own.
+    let wrong = "tir.func @g(A: f32[8]) attributes {device} {\n  A[9] = 1.0\n}\n";
+    let several = folder.file("several.tir", &format!("{wrong}\n// -----\n\n{wrong}"));
+    let before = read(&several);
+    for nth in ["00", "01"] {
+        std::os::unix::fs::symlink(&several, Path::new(&broken).join(format!("r.{nth}.tir"))).expect("a link");
+    }
+    let reproducer = format!("{broken}/r.tir");
+    let args = ["--split-input-file", "--pass-pipeline=tir.func(check-bounds)", "--reproducer", &reproducer];
+    let ran = run(&[&[several.as_str()][..], &args].concat());
+    assert_eq!((ran.status, read(&several) == before), (1, true), "{}", ran.stderr);
+    assert!(read(&format!("{broken}/r.00.tir")).starts_with("// tc-reproducer:"), "{}", ran.stderr);
+}

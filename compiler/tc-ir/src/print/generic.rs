@@ -140,26 +140,28 @@ impl Body<'_> {
                 list.next(&mut self.out);
                 self.operand(style, kind, nth, value, group);
             }
-            if !attrs.is_empty() {
-                self.declared_attrs(op, style, &mut list);
+            if !attrs.is_empty() && self.declared_attrs(attrs, style, &mut list) < attrs.len() {
+                self.undeclared(attrs, style, &mut list);
             }
         } else {
             self.declared(op, style, group, &mut list);
-        }
-        if !attrs.is_empty() {
-            self.undeclared(op, style, &mut list);
+            self.undeclared(attrs, style, &mut list);
         }
         self.out.push(')');
     }
 
-    /// The attributes that a row declares whose operands come first.
-    fn declared_attrs(&mut self, op: Op, style: &Style, list: &mut Commas) {
+    /// Those of `attrs` that a row declares whose operands come first; returns how many. They are few, so that a look at each
+    /// costs less than to find the name.
+    fn declared_attrs(&mut self, attrs: &[(Name, Attr)], style: &Style, list: &mut Commas) -> usize {
+        let func = self.func;
         let mut by_position = !self.options.generic || style.has_values;
+        let mut n_written = 0;
         for param in style.row.params.iter().filter(|param| !param.kind.is_operand()) {
-            let Some(attr) = self.func.attr_named(op, param.name) else {
+            let Some(&(_, attr)) = attrs.iter().find(|(key, _)| func.text(*key) == param.name) else {
                 by_position &= param.keyed;
                 continue;
             };
+            n_written += 1;
             list.next(&mut self.out);
             if param.keyed || !by_position {
                 self.out.push_str(param.name);
@@ -167,6 +169,7 @@ impl Body<'_> {
             }
             self.attr_argument(param.kind, attr);
         }
+        n_written
     }
 
     /// The arguments that the row declares: by position first, then by key.
@@ -303,10 +306,10 @@ impl Body<'_> {
         }
     }
 
-    /// The attributes that the row does not declare.
-    fn undeclared(&mut self, op: Op, style: &Style, list: &mut Commas) {
+    /// Those of `attrs` that the row does not declare.
+    fn undeclared(&mut self, attrs: &[(Name, Attr)], style: &Style, list: &mut Commas) {
         let func = self.func;
-        for &(key, attr) in func.entries(func.op_attrs(op)) {
+        for &(key, attr) in attrs {
             let text = func.text(key);
             if style.row.params.iter().any(|param| !param.kind.is_operand() && param.name == text) {
                 continue;

@@ -168,11 +168,13 @@ impl State<'_> {
             }
             return;
         }
-        let mut made = FxHashMap::default();
+        // One expression may be asked for in two types: a stored value and the place where it goes.
+        let mut made: FxHashMap<Elem, FxHashMap<Expr, Value>> = FxHashMap::default();
         for idx in 0..self.rw.func().operands(op).len() {
             let operand = self.rw.func().operand(op, idx);
             if let Some(simple) = self.simplified(operand) {
-                let value = self.make(op, simple, operand, &mut made);
+                let made = made.entry(self.elem_of(operand)).or_default();
+                let value = self.make(op, simple, operand, made);
                 self.rw.set_operand(op, idx, value);
             }
         }

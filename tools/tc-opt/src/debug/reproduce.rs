@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use tc::Compiler;
 use tc::debug::{Signature, Stage};
 use tc::pass::Pipeline;
+use tc::report::dump;
 use tc::support::{Diagnostic, Diagnostics, Fault, Location};
 
 /// The variable that names the folder for reproducers that nobody named; an empty one says that none are wanted.
@@ -63,7 +64,12 @@ impl Failed<'_> {
         };
         let text = reproducer.to_string();
         let Some(path) = self.path(&text) else { return };
-        match tc_cli::write_whole(&path, &text) {
+        // The names of several are made up, and a link of such a name leads to what nobody named.
+        let written = match self.part {
+            Some(_) => dump::replace(&path, &text),
+            None => tc_cli::write_whole(&path, &text),
+        };
+        match written {
             Ok(()) => {
                 let told = found.iter_mut().find(|one| one.is_error() && one.message == fails.message);
                 if let Some(error) = told {
