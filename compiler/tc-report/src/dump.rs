@@ -2,7 +2,7 @@
 //!
 //! The list, `.tc-dump`, says of each file its name and a hash of its text. By it the next dump into the folder removes
 //! what an earlier one left, so that nobody takes that for new; a file that is not listed, or that someone has changed
-//! since, is not touched.
+//! since, is not removed. What has the name of a file that is written is replaced.
 
 use rustc_hash::FxHasher;
 use std::hash::{BuildHasher, BuildHasherDefault};
