@@ -167,7 +167,8 @@ impl Analyzer {
     /// Declares that `var` lies between two integers, both included. A missing one is no bound.
     pub fn bind_range(&mut self, var: Var, min: Option<i64>, max: Option<i64>) {
         let newest = self.newest(var);
-        let old = self.ranges.insert(var, Interval::from_ends(min, max));
+        let range = Interval::from_ends(min, max).narrowed(self.pool.var_type(var).range());
+        let old = self.ranges.insert(var, range);
         self.undo.push(Undo::Range(var, old));
         self.learnt(newest);
     }
@@ -210,9 +211,10 @@ impl Analyzer {
         }
     }
 
-    /// The declared range of a variable.
+    /// The declared range of a variable, or that of its type.
     pub fn range(&self, var: Var) -> Interval {
-        self.ranges.get(&var).copied().unwrap_or_default()
+        let known = self.ranges.get(&var).copied();
+        known.unwrap_or_else(|| self.pool.var_type(var).range())
     }
 
     /// Takes `condition` to hold until [`Analyzer::pop_constraint`], or until the scope around ends.

@@ -74,6 +74,7 @@ impl Analyzer {
                 let (a, b) = (self.quick_bounds(a), self.quick_bounds(b));
                 a.union(b)
             }
+            Node::Cast(ty, a) => ty.bounds_of_cast(self.quick_bounds(a)),
             _ => Interval::FULL,
         };
         self.quick.set(e, self.context, interval);
@@ -167,6 +168,7 @@ impl Analyzer {
                 let (a, b) = (self.bound_of(a), self.bound_of(b));
                 a.union(b)
             }
+            Node::Cast(ty, a) => ty.bounds_of_cast(self.bound_of(a)),
             _ if self.pool.is_bool(e) => Interval::BOOL,
             _ => Interval::FULL,
         }
@@ -189,6 +191,7 @@ impl Analyzer {
             Node::Binary(op, a, b) if levels > 0 => {
                 Interval::apply(op, self.plain_structural(a, levels - 1), self.plain_structural(b, levels - 1))
             }
+            Node::Cast(ty, a) if levels > 0 => ty.bounds_of_cast(self.plain_structural(a, levels - 1)),
             _ => Interval::FULL,
         }
     }
@@ -305,6 +308,7 @@ impl Analyzer {
                 let (a, b) = (self.modular_of(a), self.modular_of(b));
                 a.union(b)
             }
+            Node::Cast(ty, a) if ty.bits() < 63 => self.modular_of(a) + ModularSet::new(1 << ty.bits(), 0),
             Node::Binary(op @ (BinaryOp::FloorDiv | BinaryOp::FloorMod), a, b) => {
                 let Some(divisor) = self.pool.as_const(b) else { return ModularSet::ALL };
                 let a = self.modular_of(a);

@@ -113,6 +113,10 @@ impl Display<'_> {
                 pieces = vec![Text("likely("), Sub(a, LOOSEST), Text(")")];
                 ATOM
             }
+            Node::Cast(ty, a) => {
+                pieces = vec![Text("cast<"), Text(ty.name()), Text(">("), Sub(a, LOOSEST), Text(")")];
+                ATOM
+            }
             Node::Select(c, a, b) => {
                 let [c, a, b] = [c, a, b].map(|e| Sub(e, LOOSEST));
                 pieces = vec![Text("select("), c, Text(", "), a, Text(", "), b, Text(")")];

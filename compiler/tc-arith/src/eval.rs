@@ -9,6 +9,7 @@ use smallvec::SmallVec;
 
 use crate::expr::{BinaryOp, EvalError, Expr, Node, Var};
 use crate::pool::Pool;
+use crate::ty::IntType;
 
 type Value = Result<i64, EvalError>;
 
@@ -25,6 +26,7 @@ enum Step {
     Not(usize),
     Copy(usize),
     Select(usize, usize, usize),
+    Cast(IntType, usize),
 }
 
 /// Expressions made ready to be evaluated at many points.
@@ -55,6 +57,7 @@ impl Program {
                 Node::Not(a) => Step::Not(position(a)),
                 Node::Likely(a) => Step::Copy(position(a)),
                 Node::Select(c, a, b) => Step::Select(position(c), position(a), position(b)),
+                Node::Cast(ty, a) => Step::Cast(ty, position(a)),
             });
         }
         let roots = roots.iter().map(|&e| position(e)).collect();
@@ -74,10 +77,11 @@ impl Program {
             let value = match step {
                 Step::Const(value) => Ok(value),
                 Step::Var(i) => Ok(point[i]),
-                Step::Binary(op, a, b) => binary(op, at(a), at(b)),
+                Step::Binary(op, a, b) => op.eval(at(a), || at(b)),
                 Step::Not(a) => at(a).map(|x| i64::from(x == 0)),
                 Step::Copy(a) => at(a),
                 Step::Select(c, a, b) => at(c).and_then(|c| if c != 0 { at(a) } else { at(b) }),
+                Step::Cast(ty, a) => at(a).and_then(|value| ty.wrap(value).ok_or(EvalError::Overflow)),
             };
             self.values.push(value);
         }
@@ -106,14 +110,6 @@ impl Evaluation {
     }
 }
 
-fn binary(op: BinaryOp, a: Value, b: Value) -> Value {
-    match (op, a?) {
-        (BinaryOp::And, 0) => Ok(0),
-        (BinaryOp::Or, x) if x != 0 => Ok(1),
-        (_, x) => op.apply(x, b?),
-    }
-}
-
 impl Pool {
     /// The value where variables have the given values; `None` on overflow or division by zero.
     pub fn eval(&self, e: Expr, value_of: &dyn Fn(Var) -> i64) -> Option<i64> {
@@ -134,7 +130,7 @@ impl Pool {
     }
 
     /// Every expression under the given ones, themselves included, in ascending order of ids.
-    pub(crate) fn reachable(&self, roots: &[Expr]) -> SmallVec<[Expr; FEW]> {
+    pub fn reachable(&self, roots: &[Expr]) -> SmallVec<[Expr; FEW]> {
         let mut seen: FxHashSet<Expr> = FxHashSet::default();
         let mut stack: SmallVec<[Expr; 16]> = SmallVec::from_slice(roots);
         let mut order: SmallVec<[Expr; FEW]> = SmallVec::new();
@@ -154,7 +150,7 @@ impl Pool {
             order.push(e);
             match self.node(e) {
                 Node::Const(_) | Node::Bool(_) | Node::Var(_) => {}
-                Node::Not(a) | Node::Likely(a) => stack.push(a),
+                Node::Not(a) | Node::Likely(a) | Node::Cast(_, a) => stack.push(a),
                 Node::Binary(_, a, b) => stack.extend([a, b]),
                 Node::Select(c, a, b) => stack.extend([c, a, b]),
             }
@@ -208,6 +204,7 @@ impl Pool {
                 Node::Not(a) => self.not(at(a)),
                 Node::Likely(a) => self.likely(at(a)),
                 Node::Select(c, a, b) => self.select(at(c), at(a), at(b)),
+                Node::Cast(ty, a) => self.cast(ty, at(a)),
             };
             if new != old {
                 done.insert(old, new);

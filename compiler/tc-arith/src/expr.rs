@@ -4,6 +4,8 @@
 //! fit, and a division by zero, is an [`EvalError`]. `&&` and `||` go from left to right and stop early; `select`
 //! evaluates the branch it takes.
 
+use crate::ty::IntType;
+
 /// An expression of one [`Pool`](crate::Pool). Two expressions of a pool are structurally equal exactly when their ids are.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
 pub struct Expr(pub(crate) u32);
@@ -36,6 +38,9 @@ pub enum Node {
     Likely(Expr),
     /// `select(condition, then, else)`.
     Select(Expr, Expr, Expr),
+    /// `cast<type>(e)`: the number of the type that is congruent to `e` modulo two to the power of its width. A cast that
+    /// changes no number is no node.
+    Cast(IntType, Expr),
 }
 
 /// The operators of two operands. `>` and `>=` are written by exchanging operands.
@@ -90,6 +95,8 @@ pub enum EvalError {
     Overflow,
     /// A division or remainder by zero.
     DivisionByZero,
+    /// A part of it is not known.
+    Unknown,
 }
 
 impl BinaryOp {
@@ -112,6 +119,32 @@ impl BinaryOp {
     pub fn is_commutative(self) -> bool {
         use BinaryOp::*;
         matches!(self, Add | Mul | Min | Max | Eq | Ne | And | Or | BitAnd | BitOr | BitXor)
+    }
+
+    /// The value on two operands, of which the second is asked for only where the first does not decide: `&&` and `||`
+    /// stop early. This is the one place that says what an operator means on numbers; what evaluates expressions of any
+    /// kind (index arithmetic, attributes, sizes, parameters of schedules, formulas of manifests) calls it.
+    pub fn eval(self, a: Result<i64, EvalError>, b: impl FnOnce() -> Result<i64, EvalError>) -> Result<i64, EvalError> {
+        match (self, a?) {
+            (BinaryOp::And, 0) => Ok(0),
+            (BinaryOp::Or, a) if a != 0 => Ok(1),
+            (_, a) => self.apply(a, b()?),
+        }
+    }
+
+    /// The operator that is called by this name, as `min(a, b)`.
+    pub fn of_name(name: &str) -> Option<BinaryOp> {
+        Some(match name {
+            "min" => BinaryOp::Min,
+            "max" => BinaryOp::Max,
+            "floordiv" => BinaryOp::FloorDiv,
+            "floormod" => BinaryOp::FloorMod,
+            "tdiv" => BinaryOp::TruncDiv,
+            "tmod" => BinaryOp::TruncMod,
+            "shl" => BinaryOp::Shl,
+            "shr" => BinaryOp::Shr,
+            _ => return None,
+        })
     }
 
     /// The value on two numbers.

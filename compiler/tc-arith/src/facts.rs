@@ -98,7 +98,7 @@ impl Analyzer {
                     stack.extend(both.into_iter().map(|part| (part, true)));
                     self.assume_comparison(op, a, b, truth);
                 }
-                (Node::Const(_) | Node::Bool(_) | Node::Var(_), _) => {}
+                (Node::Const(_) | Node::Bool(_), _) => {}
                 _ => {
                     let key = self.key(e);
                     self.literals.push((key, truth));

@@ -88,6 +88,7 @@ mod prove;
 pub mod rules;
 mod set;
 mod simplify;
+mod ty;
 
 pub use analyzer::{Analyzer, Mark, Step};
 pub use deduce::{ConstLinearForm, LinearForm};
@@ -101,3 +102,4 @@ pub use prove::{ENUMERATION_BUDGET, Verdict};
 pub use rules::Rule;
 pub use set::{Relaxed, SymInterval};
 pub use simplify::{MAX_DEPTH, WORK_BUDGET};
+pub use ty::IntType;

@@ -354,6 +354,10 @@ impl Analyzer {
                 self.pool.intern(Node::Not(a))
             }
             Node::Likely(a) => self.key(a),
+            Node::Cast(ty, a) => {
+                let a = self.key(a);
+                self.pool.cast(ty, a)
+            }
             Node::Select(c, a, b) => {
                 let (c, a, b) = (self.key(c), self.key(a), self.key(b));
                 self.pool.intern(Node::Select(c, a, b))

@@ -6,6 +6,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::expr::{BinaryOp, Expr, Node, Var};
+use crate::ty::IntType;
 
 /// What is known of a node from its form alone.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +19,8 @@ struct Info {
     boolean: bool,
     /// Holds a division whose divisor is not a non-zero constant.
     may_fail: bool,
+    /// The type in which what it is made of is computed with; a literal has none, and takes that of its neighbours.
+    ty: Option<IntType>,
 }
 
 /// Owns expressions. Ids grow from operands to results, so an operand's id is below its user's.
@@ -27,6 +30,8 @@ pub struct Pool {
     info: Vec<Info>,
     index: FxHashMap<Node, Expr>,
     names: FxHashMap<Var, Box<str>>,
+    /// The types of variables that are not of `index`.
+    types: FxHashMap<Var, IntType>,
 }
 
 impl Default for Pool {
@@ -46,6 +51,7 @@ impl Pool {
             info: Vec::with_capacity(USUAL),
             index: FxHashMap::with_capacity_and_hasher(USUAL, Default::default()),
             names: FxHashMap::default(),
+            types: FxHashMap::default(),
         }
     }
 
@@ -67,6 +73,28 @@ impl Pool {
     /// The height of the expression's tree; a leaf has 1.
     pub fn depth(&self, e: Expr) -> u32 {
         self.info[e.index()].depth
+    }
+
+    /// The type in which the expression is computed with: that of its variables and casts, joined. `None` for what is made
+    /// of literals alone and for truth values, and where no type holds all of its parts.
+    pub fn int_type(&self, e: Expr) -> Option<IntType> {
+        self.info[e.index()].ty
+    }
+
+    /// The type of a variable.
+    pub fn var_type(&self, v: Var) -> IntType {
+        self.types.get(&v).copied().unwrap_or(IntType::Index)
+    }
+
+    /// Says the type of a variable, before any expression uses it. Without this it is of `index`.
+    pub fn declare(&mut self, v: Var, ty: IntType) {
+        if self.var_type(v) == ty {
+            return;
+        }
+        self.types.insert(v, ty);
+        if let Some(&e) = self.index.get(&Node::Var(v)) {
+            self.info[e.index()] = self.describe(Node::Var(v));
+        }
     }
 
     /// Whether the expression yields a truth value.
@@ -107,27 +135,37 @@ impl Pool {
     }
 
     fn describe(&self, node: Node) -> Info {
-        let leaf = |mask, boolean| Info { depth: 1, mask, boolean, may_fail: false };
+        let leaf = |mask, boolean, ty| Info { depth: 1, mask, boolean, may_fail: false, ty };
         let join = |a: Info, b: Info| Info {
             depth: a.depth.max(b.depth),
             mask: a.mask | b.mask,
             boolean: a.boolean && b.boolean,
             may_fail: a.may_fail || b.may_fail,
+            ty: match (a.ty, b.ty) {
+                (Some(a), Some(b)) => a.join(b),
+                (one, other) => one.or(other),
+            },
         };
         let of = |e: Expr| self.info[e.index()];
         let mut info = match node {
-            Node::Const(_) => return leaf(0, false),
-            Node::Bool(_) => return leaf(0, true),
-            Node::Var(v) => return leaf(1 << (v.0.wrapping_mul(0x9E37_79B9) >> 26), false),
+            Node::Const(_) => return leaf(0, false, None),
+            Node::Bool(_) => return leaf(0, true, None),
+            Node::Var(v) => {
+                let ty = self.var_type(v);
+                let boolean = ty == IntType::Bool;
+                return leaf(1 << (v.0.wrapping_mul(0x9E37_79B9) >> 26), boolean, (!boolean).then_some(ty));
+            }
             Node::Not(a) | Node::Likely(a) => of(a),
+            Node::Cast(ty, a) => Info { boolean: false, ty: Some(ty), ..of(a) },
             Node::Binary(op, a, b) => {
                 let unsafe_divisor = op.is_division() && !matches!(self.node(b), Node::Const(c) if c != 0);
                 let both = join(of(a), of(b));
-                Info { boolean: op.is_boolean(), may_fail: both.may_fail || unsafe_divisor, ..both }
+                let ty = both.ty.filter(|_| !op.is_boolean());
+                Info { boolean: op.is_boolean(), may_fail: both.may_fail || unsafe_divisor, ty, ..both }
             }
             Node::Select(c, a, b) => {
                 let branches = join(of(a), of(b));
-                Info { boolean: branches.boolean, ..join(of(c), branches) }
+                Info { boolean: branches.boolean, ty: branches.ty, ..join(of(c), branches) }
             }
         };
         info.depth = info.depth.saturating_add(1);
@@ -264,6 +302,22 @@ impl Pool {
             Some(false) if !self.may_fail(then) => otherwise,
             None if then == otherwise && !self.may_fail(condition) => then,
             _ => self.intern(Node::Select(condition, then, otherwise)),
+        }
+    }
+
+    /// `cast<ty>(e)`.
+    pub fn cast(&mut self, ty: IntType, e: Expr) -> Expr {
+        if let Some(value) = self.as_const(e).and_then(|value| ty.wrap(value)) {
+            return self.int(value);
+        }
+        let keeps = |from: IntType| ty.holds(from);
+        match self.node(e) {
+            Node::Var(v) if keeps(self.var_type(v)) => e,
+            Node::Cast(from, _) if keeps(from) => e,
+            // Of what the inner one drops the outer one drops all.
+            Node::Cast(from, inner) if from.bits() >= ty.bits() => self.cast(ty, inner),
+            _ if matches!(ty, IntType::I64 | IntType::Index) || (self.is_bool(e) && ty != IntType::Bool) => e,
+            _ => self.intern(Node::Cast(ty, e)),
         }
     }
 

@@ -76,6 +76,7 @@ impl Analyzer {
             Node::Select(c, a, b) => self.simp_select(e, c, a, b),
             Node::Binary(Min | Max, ..) => self.rebuild_and_apply(rules::minmax::ROWS, e),
             Node::Binary(TruncDiv | TruncMod, ..) => self.rebuild_and_apply(rules::truncate::DIVISIONS, e),
+            Node::Cast(..) => self.rebuild_and_apply(rules::cast::ROWS, e),
             Node::Not(_) => self.rebuild_and_apply(rules::boolean::NOTS, e),
             Node::Binary(..) | Node::Likely(_) => self.rebuild(e),
         };
@@ -102,6 +103,11 @@ impl Analyzer {
                 let a = self.simp(a);
                 let built = self.pool.likely(a);
                 (built, matches!(self.pool.node(built), Node::Likely(_)))
+            }
+            Node::Cast(ty, a) => {
+                let a = self.simp(a);
+                let built = self.pool.cast(ty, a);
+                (built, matches!(self.pool.node(built), Node::Cast(..)))
             }
             Node::Binary(op, a, b) => {
                 let (a, b) = (self.simp(a), self.simp(b));

@@ -1,6 +1,6 @@
 //! Sizes that a program leaves open: the type that kernels take them under, and formulas for what follows from them.
 
-use tc_dialects::algebra::{Algebra, is_symbol};
+use tc_dialects::algebra::{Algebra, infix_op, is_symbol};
 use tc_dialects::{arith, tir};
 use tc_ir::attrs::{AttrData, BinOp, UnOp};
 use tc_ir::opdef::Role;
@@ -8,7 +8,7 @@ use tc_ir::walk::all_ops;
 use tc_ir::{Attr, Elem, Func, Op, Value};
 use tc_support::Diagnostic;
 use tc_target::sizes::MAX_FORMULA_DEPTH;
-use tc_target::{DType, Formula, FormulaOp, OpenSize};
+use tc_target::{BinaryOp, DType, Formula, OpenSize};
 
 /// How many values of sizes are tried to find some for which the facts hold.
 const MAX_TRIED: i64 = 4096;
@@ -72,7 +72,7 @@ pub fn open(func: &Func, facts: &[Formula]) -> Result<Vec<OpenSize>, Diagnostic>
             }
         }
         let known = |name: &str| sizes.iter().find(|size| size.name == name).map(|size| size.value);
-        if facts.iter().all(|fact| fact.eval(&known) != Some(0)) {
+        if facts.iter().all(|fact| fact.eval(&known).is_some_and(|value| value != 0)) {
             return Ok(sizes);
         }
     }
@@ -88,69 +88,38 @@ pub fn of_attr(func: &Func, attr: Attr) -> Option<Formula> {
 
 fn attr_at(func: &Func, attr: Attr, depth: usize) -> Option<Formula> {
     let depth = depth.checked_sub(1)?;
-    let pair = |lhs: Attr, rhs: Attr| Some((attr_at(func, lhs, depth)?, attr_at(func, rhs, depth)?));
+    let of = |attr: Attr| attr_at(func, attr, depth);
     match func.attr_data(attr) {
         AttrData::Int(value, _) => Some(Formula::Int(i64::try_from(*value).ok()?)),
         AttrData::Bool(value) => Some(Formula::Int(i64::from(*value))),
         AttrData::Word(name) => Some(Formula::Size(func.text(*name).to_string())),
-        AttrData::Unary(UnOp::Neg, arg) => {
-            Some(Formula::op(FormulaOp::Sub, Formula::Int(0), attr_at(func, *arg, depth)?))
-        }
-        AttrData::Unary(UnOp::Not, arg) => {
-            Some(Formula::op(FormulaOp::Eq, attr_at(func, *arg, depth)?, Formula::Int(0)))
-        }
-        AttrData::Binary(op, lhs, rhs) => {
-            let (lhs, rhs) = pair(*lhs, *rhs)?;
-            binary(*op, lhs, rhs)
-        }
+        AttrData::Unary(UnOp::Neg, arg) => Some(Formula::op(BinaryOp::Sub, Formula::Int(0), of(*arg)?)),
+        AttrData::Unary(UnOp::Not, arg) => Some(Formula::op(BinaryOp::Eq, of(*arg)?, Formula::Int(0))),
+        AttrData::Binary(op, lhs, rhs) => Some(infix(*op, of(*lhs)?, of(*rhs)?)),
         AttrData::Call(name, args) => {
             let &[lhs, rhs] = &args[..] else { return None };
-            let (lhs, rhs) = pair(lhs, rhs)?;
-            let op = match func.text(*name) {
-                "min" => FormulaOp::Min,
-                "max" => FormulaOp::Max,
-                "floordiv" => FormulaOp::Div,
-                "floormod" => FormulaOp::Mod,
-                _ => return None,
-            };
-            Some(Formula::op(op, lhs, rhs))
+            Some(Formula::op(BinaryOp::of_name(func.text(*name))?, of(lhs)?, of(rhs)?))
         }
         _ => None,
     }
 }
 
-fn binary(op: BinOp, lhs: Formula, rhs: Formula) -> Option<Formula> {
-    let op = match op {
-        BinOp::Add => FormulaOp::Add,
-        BinOp::Sub => FormulaOp::Sub,
-        BinOp::Mul => FormulaOp::Mul,
-        BinOp::Div => FormulaOp::Div,
-        BinOp::Mod => FormulaOp::Mod,
-        BinOp::Eq => FormulaOp::Eq,
-        BinOp::Ne => FormulaOp::Ne,
-        BinOp::Lt => FormulaOp::Lt,
-        BinOp::Le => FormulaOp::Le,
-        BinOp::Gt => return Some(Formula::op(FormulaOp::Lt, rhs, lhs)),
-        BinOp::Ge => return Some(Formula::op(FormulaOp::Le, rhs, lhs)),
-        BinOp::AndAnd => FormulaOp::And,
-        BinOp::OrOr => FormulaOp::Or,
-        // What a division by a power of two was made.
-        BinOp::Shr => {
-            let Formula::Int(bits @ 0..=62) = rhs else { return None };
-            return Some(Formula::op(FormulaOp::Div, lhs, Formula::Int(1 << bits)));
+fn infix(op: BinOp, lhs: Formula, rhs: Formula) -> Formula {
+    match (op, &rhs) {
+        // What a division by a power of two was made, as people write it.
+        (BinOp::Shr, &Formula::Int(bits @ 0..=62)) => {
+            return Formula::op(BinaryOp::FloorDiv, lhs, Formula::Int(1 << bits));
         }
-        BinOp::Shl => {
-            let Formula::Int(bits @ 0..=62) = rhs else { return None };
-            return Some(Formula::op(FormulaOp::Mul, lhs, Formula::Int(1 << bits)));
+        (BinOp::Shl, &Formula::Int(bits @ 0..=62)) => return Formula::op(BinaryOp::Mul, lhs, Formula::Int(1 << bits)),
+        (BinOp::BitAnd, &Formula::Int(mask @ 0..)) if mask.checked_add(1).is_some_and(|by| by.count_ones() == 1) => {
+            return Formula::op(BinaryOp::FloorMod, lhs, Formula::Int(mask + 1));
         }
-        BinOp::BitAnd => {
-            let Formula::Int(mask @ 0..) = rhs else { return None };
-            let times = mask.checked_add(1).filter(|times| times.count_ones() == 1)?;
-            return Some(Formula::op(FormulaOp::Mod, lhs, Formula::Int(times)));
-        }
-        BinOp::BitOr | BinOp::BitXor => return None,
-    };
-    Some(Formula::op(op, lhs, rhs))
+        _ => {}
+    }
+    match infix_op(op) {
+        (op, true) => Formula::op(op, rhs, lhs),
+        (op, false) => Formula::op(op, lhs, rhs),
+    }
 }
 
 /// The formula of the integer `value` of a kernel; `None` where it does not follow from sizes alone.
@@ -168,14 +137,10 @@ fn value_at(func: &Func, value: Value, depth: usize) -> Option<Formula> {
     }
     let op = func.def_op(value)?;
     let of = |idx: usize| value_at(func, func.operand(op, idx), depth);
-    match (func.role(op), func.opcode(op)) {
-        (Role::Cast, _) => of(0),
-        (Role::Binary(binary_op), _) => binary(binary_op, of(0)?, of(1)?),
-        (_, arith::MIN) => Some(Formula::op(FormulaOp::Min, of(0)?, of(1)?)),
-        (_, arith::MAX) => Some(Formula::op(FormulaOp::Max, of(0)?, of(1)?)),
-        // An extent is not negative, nor is what it is divided of.
-        (_, arith::TDIV) => Some(Formula::op(FormulaOp::Div, of(0)?, of(1)?)),
-        (_, arith::TMOD) => Some(Formula::op(FormulaOp::Mod, of(0)?, of(1)?)),
+    match func.role(op) {
+        Role::Cast => of(0),
+        Role::Binary(binary_op) => Some(infix(binary_op, of(0)?, of(1)?)),
+        _ if func.operands(op).len() == 2 => Some(Formula::op(BinaryOp::of_name(func.row(op).short?)?, of(0)?, of(1)?)),
         _ => None,
     }
 }
@@ -186,6 +151,6 @@ pub fn extent(func: &Func, op: Op) -> Option<Formula> {
     let (lo, hi) = (of_value(func, func.operand(op, 0))?, of_value(func, func.operand(op, 1))?);
     Some(match lo {
         Formula::Int(0) => hi,
-        _ => Formula::op(FormulaOp::Sub, hi, lo),
+        _ => Formula::op(BinaryOp::Sub, hi, lo),
     })
 }

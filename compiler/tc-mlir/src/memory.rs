@@ -15,7 +15,7 @@ use tc_kernel::access::{alignment, element};
 use tc_kernel::facts::{self, declared_alignment, n_elements, scope_name};
 use tc_kernel::place::{buffer_of, references};
 use tc_kernel::sizes;
-use tc_target::{Formula, FormulaOp};
+use tc_target::{BinaryOp, Formula};
 
 /// The symbol of dynamic shared memory.
 pub(crate) const DYNAMIC: &str = "dyn_shared";
@@ -173,7 +173,7 @@ impl Kernel<'_> {
             };
             product = match (product, factor) {
                 (Formula::Int(1), Some(factor)) => factor,
-                (product, Some(factor)) => Formula::op(FormulaOp::Mul, product, factor),
+                (product, Some(factor)) => Formula::op(BinaryOp::Mul, product, factor),
                 (product, None) => product,
             };
         }
@@ -198,13 +198,13 @@ impl Kernel<'_> {
                 let (lhs, rhs) = (self.formula(&parts.0)?, self.formula(&parts.1)?);
                 // Sizes are not negative, nor is what is divided of them.
                 let name = match op {
-                    FormulaOp::Add => "addi",
-                    FormulaOp::Sub => "subi",
-                    FormulaOp::Mul => "muli",
-                    FormulaOp::Div => "divsi",
-                    FormulaOp::Mod => "remsi",
-                    FormulaOp::Min => "minsi",
-                    FormulaOp::Max => "maxsi",
+                    BinaryOp::Add => "addi",
+                    BinaryOp::Sub => "subi",
+                    BinaryOp::Mul => "muli",
+                    BinaryOp::FloorDiv | BinaryOp::TruncDiv => "divsi",
+                    BinaryOp::FloorMod | BinaryOp::TruncMod => "remsi",
+                    BinaryOp::Min => "minsi",
+                    BinaryOp::Max => "maxsi",
                     _ => return None,
                 };
                 Some(self.temp(format!("arith.{name} {lhs}, {rhs} : index")))

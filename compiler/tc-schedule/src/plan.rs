@@ -227,7 +227,7 @@ impl Planner<'_> {
         while let Some(e) = pending.pop() {
             match self.bounds.analyzer.pool.node(e) {
                 Node::Const(_) | Node::Bool(_) | Node::Var(_) => continue,
-                Node::Not(a) | Node::Likely(a) => pending.push(a),
+                Node::Not(a) | Node::Likely(a) | Node::Cast(_, a) => pending.push(a),
                 Node::Binary(_, a, b) => pending.extend([a, b]),
                 Node::Select(c, a, b) => pending.extend([c, a, b]),
             }

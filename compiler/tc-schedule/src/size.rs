@@ -6,6 +6,7 @@
 use crate::body::Vars;
 use crate::operator::Operator;
 use tc_arith::{Analyzer, BinaryOp, Expr, Node, Pool, Var};
+use tc_dialects::algebra::{self, infix_op};
 use tc_dialects::arith;
 use tc_ir::attrs::{AttrData, BinOp, UnOp};
 use tc_ir::opdef::Role;
@@ -256,49 +257,12 @@ impl Symbols {
 
     /// The expression of an attribute over names; `None` where it is none of the algebra's, or may divide by zero.
     pub(crate) fn attr(&mut self, te: &Func, attr: Attr, names: &dyn Fn(Name) -> Option<Size>) -> Option<Expr> {
-        self.attr_at(te, attr, names, MAX_DEPTH)
-    }
-
-    fn attr_at(&mut self, te: &Func, attr: Attr, names: &dyn Fn(Name) -> Option<Size>, depth: usize) -> Option<Expr> {
-        let depth = depth.checked_sub(1)?;
-        match te.attr_data(attr) {
-            AttrData::Int(value, _) => Some(self.pool.int(i64::try_from(*value).ok()?)),
-            AttrData::Bool(value) => Some(self.pool.bool(*value)),
-            AttrData::Word(name) => Some(names(*name)?.expr(&mut self.pool)),
-            AttrData::Unary(UnOp::Neg, arg) => {
-                let (zero, arg) = (self.pool.int(0), self.attr_at(te, *arg, names, depth)?);
-                Some(self.pool.sub(zero, arg))
-            }
-            AttrData::Unary(UnOp::Not, arg) => {
-                let arg = self.attr_at(te, *arg, names, depth)?;
-                Some(self.pool.not(arg))
-            }
-            AttrData::Binary(op, lhs, rhs) => {
-                let lhs = self.attr_at(te, *lhs, names, depth)?;
-                let rhs = self.attr_at(te, *rhs, names, depth)?;
-                match op {
-                    BinOp::Gt => Some(self.pool.gt(lhs, rhs)),
-                    BinOp::Ge => Some(self.pool.ge(lhs, rhs)),
-                    _ => self.binary(of_text(*op)?, lhs, rhs),
-                }
-            }
-            AttrData::Call(name, args) => {
-                let &[lhs, rhs] = &args[..] else { return None };
-                let op = match te.text(*name) {
-                    "min" => BinaryOp::Min,
-                    "max" => BinaryOp::Max,
-                    "floordiv" => BinaryOp::FloorDiv,
-                    "floormod" => BinaryOp::FloorMod,
-                    "tdiv" => BinaryOp::TruncDiv,
-                    "tmod" => BinaryOp::TruncMod,
-                    _ => return None,
-                };
-                let lhs = self.attr_at(te, lhs, names, depth)?;
-                let rhs = self.attr_at(te, rhs, names, depth)?;
-                self.binary(op, lhs, rhs)
-            }
-            _ => None,
-        }
+        let used = words(te, attr)?;
+        let known: Vec<(Name, Expr)> =
+            used.into_iter().map(|name| Some((name, names(name)?.expr(&mut self.pool)))).collect::<Option<_>>()?;
+        let of_name = |name| known.iter().find(|(known, _)| *known == name).map(|&(_, expr)| expr);
+        let expr = algebra::attr_expr(te, attr, &mut self.pool, &of_name).ok()?;
+        (!self.pool.may_fail(expr)).then_some(expr)
     }
 
     /// `lhs op rhs`, unless it may divide by zero.
@@ -310,27 +274,29 @@ impl Symbols {
     }
 }
 
-fn of_text(op: BinOp) -> Option<BinaryOp> {
-    Some(match op {
-        BinOp::Add => BinaryOp::Add,
-        BinOp::Sub => BinaryOp::Sub,
-        BinOp::Mul => BinaryOp::Mul,
-        BinOp::Div => BinaryOp::FloorDiv,
-        BinOp::Mod => BinaryOp::FloorMod,
-        BinOp::OrOr => BinaryOp::Or,
-        BinOp::AndAnd => BinaryOp::And,
-        BinOp::Eq => BinaryOp::Eq,
-        BinOp::Ne => BinaryOp::Ne,
-        BinOp::Lt => BinaryOp::Lt,
-        BinOp::Le => BinaryOp::Le,
-        _ => return None,
-    })
+/// The names that an attribute uses; `None` for what is too deep.
+fn words(te: &Func, attr: Attr) -> Option<Vec<Name>> {
+    let mut pending = vec![(attr, MAX_DEPTH)];
+    let mut words = Vec::new();
+    while let Some((attr, depth)) = pending.pop() {
+        let depth = depth.checked_sub(1)?;
+        match te.attr_data(attr) {
+            AttrData::Word(name) => words.push(*name),
+            AttrData::Unary(_, arg) => pending.push((*arg, depth)),
+            AttrData::Binary(_, lhs, rhs) => pending.extend([(*lhs, depth), (*rhs, depth)]),
+            AttrData::Call(_, args) => pending.extend(args.iter().map(|&arg| (arg, depth))),
+            _ => {}
+        }
+    }
+    Some(words)
 }
 
 /// The operator of the algebra that the arithmetic op `op` is.
 pub(crate) fn binary_of(te: &Func, op: Op) -> Option<BinaryOp> {
     match (te.role(op), te.opcode(op)) {
-        (Role::Binary(op @ (BinOp::Add | BinOp::Sub | BinOp::Mul | BinOp::Div | BinOp::Mod)), _) => of_text(op),
+        (Role::Binary(op @ (BinOp::Add | BinOp::Sub | BinOp::Mul | BinOp::Div | BinOp::Mod)), _) => {
+            Some(infix_op(op).0)
+        }
         (_, arith::MIN) => Some(BinaryOp::Min),
         (_, arith::MAX) => Some(BinaryOp::Max),
         (_, arith::TDIV) => Some(BinaryOp::TruncDiv),
@@ -358,7 +324,7 @@ pub(crate) fn to_attr(
             let arg = to_attr(func, pool, arg, name)?;
             func.attr(AttrData::Unary(UnOp::Not, arg))
         }
-        Node::Select(..) => return None,
+        Node::Select(..) | Node::Cast(..) => return None,
         Node::Binary(op, lhs, rhs) => {
             let (lhs, rhs) = (to_attr(func, pool, lhs, name)?, to_attr(func, pool, rhs, name)?);
             let text = match op {

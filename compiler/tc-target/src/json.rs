@@ -2,7 +2,7 @@
 
 use crate::dtype::DType;
 use crate::manifest::{Access, Buffer, Kernel, KernelManifest, Param, Scalar, VERSION, wrong};
-use crate::sizes::{Follows, Formula, FormulaOp, MAX_FORMULA_DEPTH, OpenSize, Slot};
+use crate::sizes::{FORMULA_OPS, Follows, Formula, MAX_FORMULA_DEPTH, OpenSize, Slot, formula_op_name};
 use serde_json::{Map, Value, json};
 use tc_support::Diagnostic;
 use tc_support::suggest::{did_you_mean, shorten};
@@ -151,7 +151,7 @@ fn formula_to_json(formula: &Formula, depth: usize) -> Value {
         (Formula::Int(int), _) => json!(int),
         (Formula::Size(name), _) => json!(name),
         (Formula::Op(op, args), Some(depth)) => {
-            json!({op.name(): [formula_to_json(&args.0, depth), formula_to_json(&args.1, depth)]})
+            json!({formula_op_name(*op): [formula_to_json(&args.0, depth), formula_to_json(&args.1, depth)]})
         }
         // Deeper ones are not evaluated either.
         (Formula::Op(..), None) => Value::Null,
@@ -303,8 +303,8 @@ impl<'a> Node<'a> {
                 let Some(name) = object.keys().next().filter(|_| object.len() == 1) else {
                     return Err(self.expected("an operator with its operands"));
                 };
-                let op = FormulaOp::ALL.into_iter().find(|op| op.name() == name);
-                let op = op.ok_or_else(|| self.one_of(name, &FormulaOp::ALL.map(FormulaOp::name)))?;
+                let op = FORMULA_OPS.iter().find(|(_, known)| *known == name).map(|&(op, _)| op);
+                let op = op.ok_or_else(|| self.one_of(name, &FORMULA_OPS.map(|(_, name)| name)))?;
                 let operands = self.field(name)?;
                 let args: [Formula; 2] = operands
                     .list(|node| node.formula(depth))?

@@ -16,5 +16,6 @@ pub mod target;
 pub use dtype::DType;
 pub use manifest::{Access, Buffer, Kernel, KernelManifest, Param, Scalar};
 pub use resources::Resources;
-pub use sizes::{Follows, Formula, FormulaOp, OpenSize, Slot};
+pub use sizes::{Follows, Formula, OpenSize, Slot};
 pub use target::{Feature, Target};
+pub use tc_arith::BinaryOp;

@@ -6,96 +6,40 @@
 use crate::dtype::DType;
 use crate::manifest::{Buffer, KernelManifest, Param, wrong};
 use std::fmt;
+use tc_arith::{BinaryOp, EvalError};
 use tc_support::Diagnostic;
 use tc_support::suggest::{did_you_mean, shorten};
 
 /// How deep a formula may be.
 pub const MAX_FORMULA_DEPTH: usize = 64;
 
-/// An operator of formulas.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[allow(missing_docs, reason = "the operators name themselves")]
-pub enum FormulaOp {
-    Add,
-    Sub,
-    Mul,
-    /// Rounds down.
-    Div,
-    /// The remainder of the quotient that is rounded down.
-    Mod,
-    Min,
-    Max,
-    /// Comparisons give 1 or 0.
-    Eq,
-    Ne,
-    Lt,
-    Le,
-    /// 1 where both are not 0.
-    And,
-    /// 1 where one is not 0.
-    Or,
-}
+/// The operators of formulas, and their names in the JSON form.
+pub const FORMULA_OPS: [(BinaryOp, &str); 20] = [
+    (BinaryOp::Add, "add"),
+    (BinaryOp::Sub, "sub"),
+    (BinaryOp::Mul, "mul"),
+    (BinaryOp::FloorDiv, "div"),
+    (BinaryOp::FloorMod, "mod"),
+    (BinaryOp::TruncDiv, "tdiv"),
+    (BinaryOp::TruncMod, "tmod"),
+    (BinaryOp::Min, "min"),
+    (BinaryOp::Max, "max"),
+    (BinaryOp::Eq, "eq"),
+    (BinaryOp::Ne, "ne"),
+    (BinaryOp::Lt, "lt"),
+    (BinaryOp::Le, "le"),
+    (BinaryOp::And, "and"),
+    (BinaryOp::Or, "or"),
+    (BinaryOp::Shl, "shl"),
+    (BinaryOp::Shr, "shr"),
+    (BinaryOp::BitAnd, "bitand"),
+    (BinaryOp::BitOr, "bitor"),
+    (BinaryOp::BitXor, "bitxor"),
+];
 
-impl FormulaOp {
-    /// All of them.
-    pub const ALL: [FormulaOp; 13] = [
-        FormulaOp::Add,
-        FormulaOp::Sub,
-        FormulaOp::Mul,
-        FormulaOp::Div,
-        FormulaOp::Mod,
-        FormulaOp::Min,
-        FormulaOp::Max,
-        FormulaOp::Eq,
-        FormulaOp::Ne,
-        FormulaOp::Lt,
-        FormulaOp::Le,
-        FormulaOp::And,
-        FormulaOp::Or,
-    ];
-
-    /// The name in the JSON form.
-    pub const fn name(self) -> &'static str {
-        match self {
-            FormulaOp::Add => "add",
-            FormulaOp::Sub => "sub",
-            FormulaOp::Mul => "mul",
-            FormulaOp::Div => "div",
-            FormulaOp::Mod => "mod",
-            FormulaOp::Min => "min",
-            FormulaOp::Max => "max",
-            FormulaOp::Eq => "eq",
-            FormulaOp::Ne => "ne",
-            FormulaOp::Lt => "lt",
-            FormulaOp::Le => "le",
-            FormulaOp::And => "and",
-            FormulaOp::Or => "or",
-        }
-    }
-
-    fn apply(self, a: i64, b: i64) -> Option<i64> {
-        match self {
-            FormulaOp::Add => a.checked_add(b),
-            FormulaOp::Sub => a.checked_sub(b),
-            FormulaOp::Mul => a.checked_mul(b),
-            FormulaOp::Div => {
-                let quotient = a.checked_div(b)?;
-                Some(if a % b != 0 && (a < 0) != (b < 0) { quotient - 1 } else { quotient })
-            }
-            FormulaOp::Mod => {
-                let remainder = a.checked_rem(b)?;
-                Some(if remainder != 0 && (remainder < 0) != (b < 0) { remainder + b } else { remainder })
-            }
-            FormulaOp::Min => Some(a.min(b)),
-            FormulaOp::Max => Some(a.max(b)),
-            FormulaOp::Eq => Some(i64::from(a == b)),
-            FormulaOp::Ne => Some(i64::from(a != b)),
-            FormulaOp::Lt => Some(i64::from(a < b)),
-            FormulaOp::Le => Some(i64::from(a <= b)),
-            FormulaOp::And => Some(i64::from(a != 0 && b != 0)),
-            FormulaOp::Or => Some(i64::from(a != 0 || b != 0)),
-        }
-    }
+/// The name of an operator in the JSON form.
+pub(crate) fn formula_op_name(op: BinaryOp) -> &'static str {
+    FORMULA_OPS.iter().find(|(known, _)| *known == op).map_or("", |&(_, name)| name)
 }
 
 /// A number that follows from sizes.
@@ -106,27 +50,27 @@ pub enum Formula {
     /// A size, by its name.
     Size(String),
     /// An operator on two numbers.
-    Op(FormulaOp, Box<(Formula, Formula)>),
+    Op(BinaryOp, Box<(Formula, Formula)>),
 }
 
 impl Formula {
     /// `lhs op rhs`.
-    pub fn op(op: FormulaOp, lhs: Formula, rhs: Formula) -> Formula {
+    pub fn op(op: BinaryOp, lhs: Formula, rhs: Formula) -> Formula {
         Formula::Op(op, Box::new((lhs, rhs)))
     }
 
     /// The number, with sizes as `sizes` says; `None` where a size is unknown, on overflow and division by zero, and for
-    /// formulas deeper than [`MAX_FORMULA_DEPTH`].
+    /// formulas deeper than [`MAX_FORMULA_DEPTH`]. `&&` and `||` stop early.
     pub fn eval(&self, sizes: &dyn Fn(&str) -> Option<i64>) -> Option<i64> {
-        self.eval_at(sizes, MAX_FORMULA_DEPTH)
+        self.eval_at(sizes, MAX_FORMULA_DEPTH).ok()
     }
 
-    fn eval_at(&self, sizes: &dyn Fn(&str) -> Option<i64>, depth: usize) -> Option<i64> {
-        let depth = depth.checked_sub(1)?;
+    fn eval_at(&self, sizes: &dyn Fn(&str) -> Option<i64>, depth: usize) -> Result<i64, EvalError> {
+        let depth = depth.checked_sub(1).ok_or(EvalError::Unknown)?;
         match self {
-            Formula::Int(int) => Some(*int),
-            Formula::Size(name) => sizes(name),
-            Formula::Op(op, args) => op.apply(args.0.eval_at(sizes, depth)?, args.1.eval_at(sizes, depth)?),
+            Formula::Int(int) => Ok(*int),
+            Formula::Size(name) => sizes(name).ok_or(EvalError::Unknown),
+            Formula::Op(op, args) => op.eval(args.0.eval_at(sizes, depth), || args.1.eval_at(sizes, depth)),
         }
     }
 
@@ -134,26 +78,13 @@ impl Formula {
         match self {
             Formula::Int(int) => write!(f, "{int}"),
             Formula::Size(name) => f.write_str(name),
-            Formula::Op(op @ (FormulaOp::Min | FormulaOp::Max), args) => {
-                write!(f, "{}(", op.name())?;
-                args.0.write(f, 0)?;
-                f.write_str(", ")?;
-                args.1.write(f, 0)?;
-                f.write_str(")")
-            }
             Formula::Op(op, args) => {
-                let (text, binds) = match op {
-                    FormulaOp::Or => ("||", 1),
-                    FormulaOp::And => ("&&", 2),
-                    FormulaOp::Eq => ("==", 3),
-                    FormulaOp::Ne => ("!=", 3),
-                    FormulaOp::Lt => ("<", 3),
-                    FormulaOp::Le => ("<=", 3),
-                    FormulaOp::Add => ("+", 4),
-                    FormulaOp::Sub => ("-", 4),
-                    FormulaOp::Mul => ("*", 5),
-                    FormulaOp::Div => ("/", 5),
-                    _ => ("%", 5),
+                let Some((text, binds)) = sign(*op) else {
+                    write!(f, "{}(", formula_op_name(*op))?;
+                    args.0.write(f, 0)?;
+                    f.write_str(", ")?;
+                    args.1.write(f, 0)?;
+                    return f.write_str(")");
                 };
                 let (open, close) = if around > binds { ("(", ")") } else { ("", "") };
                 f.write_str(open)?;
@@ -164,6 +95,24 @@ impl Formula {
             }
         }
     }
+}
+
+/// The sign of an infix operator, and how tightly it binds.
+fn sign(op: BinaryOp) -> Option<(&'static str, u8)> {
+    Some(match op {
+        BinaryOp::Or => ("||", 1),
+        BinaryOp::And => ("&&", 2),
+        BinaryOp::Eq => ("==", 3),
+        BinaryOp::Ne => ("!=", 3),
+        BinaryOp::Lt => ("<", 3),
+        BinaryOp::Le => ("<=", 3),
+        BinaryOp::Add => ("+", 4),
+        BinaryOp::Sub => ("-", 4),
+        BinaryOp::Mul => ("*", 5),
+        BinaryOp::FloorDiv => ("/", 5),
+        BinaryOp::FloorMod => ("%", 5),
+        _ => return None,
+    })
 }
 
 impl fmt::Display for Formula {
@@ -253,8 +202,11 @@ impl KernelManifest {
             }
         }
         for fact in &self.facts {
-            if fact.eval(&|name| self.size(name).map(|size| size.value)) == Some(0) {
-                return Err(wrong(format!("`{fact}` does not hold{}", self.with_sizes())));
+            // A fact without a value does not hold either.
+            match fact.eval(&|name| self.size(name).map(|size| size.value)) {
+                Some(value) if value != 0 => {}
+                Some(_) => return Err(wrong(format!("`{fact}` does not hold{}", self.with_sizes()))),
+                None => return Err(wrong(format!("`{fact}` has no value{}", self.with_sizes()))),
             }
         }
         let formulas = std::mem::take(&mut self.formulas);
@@ -341,8 +293,8 @@ pub(crate) mod tests {
 
     /// `(n + 31) / 32`
     fn blocks() -> Formula {
-        let sum = Formula::op(FormulaOp::Add, Formula::Size("n".into()), Formula::Int(31));
-        Formula::op(FormulaOp::Div, sum, Formula::Int(32))
+        let sum = Formula::op(BinaryOp::Add, Formula::Size("n".into()), Formula::Int(31));
+        Formula::op(BinaryOp::FloorDiv, sum, Formula::Int(32))
     }
 
     pub(crate) fn open() -> KernelManifest {
@@ -354,7 +306,7 @@ pub(crate) mod tests {
             Follows { slot: Slot::Shape { buffer: "A".into(), dim: 0 }, formula: Formula::Size("n".into()) },
             Follows { slot: Slot::Grid { kernel: 0, dim: 0 }, formula: blocks() },
         ];
-        manifest.facts = vec![Formula::op(FormulaOp::Le, Formula::Int(1), Formula::Size("n".into()))];
+        manifest.facts = vec![Formula::op(BinaryOp::Le, Formula::Int(1), Formula::Size("n".into()))];
         manifest.set_sizes(&[]).expect("the sizes fit");
         manifest
     }
@@ -382,16 +334,16 @@ pub(crate) mod tests {
         assert_eq!(refused("m", 3), ("`conv1d` has no size `m`".to_string(), help));
         let mut manifest = open();
         manifest.formulas[1].formula = Formula::op(
-            FormulaOp::Div,
+            BinaryOp::FloorDiv,
             Formula::Size("n".into()),
-            Formula::Op(FormulaOp::Sub, Box::new((Formula::Size("n".into()), Formula::Size("n".into())))),
+            Formula::Op(BinaryOp::Sub, Box::new((Formula::Size("n".into()), Formula::Size("n".into())))),
         );
         assert_eq!(
             manifest.set_sizes(&[]).expect_err("refused").message,
             "extent 0 of the grid of `conv1d_0` is `n / (n - n)`, which is no number with n = 16384"
         );
         let mut manifest = open();
-        manifest.formulas[0].formula = Formula::op(FormulaOp::Sub, Formula::Size("n".into()), Formula::Int(3));
+        manifest.formulas[0].formula = Formula::op(BinaryOp::Sub, Formula::Size("n".into()), Formula::Int(3));
         let refused = manifest.set_sizes(&[("n".into(), 1)]).expect_err("refused");
         assert_eq!(refused.message, "extent 0 of `A` is `n - 3`, which is -2 with n = 1");
         assert!(refused.help.is_some_and(|help| help.contains("`where n >= 4`")));
@@ -399,9 +351,9 @@ pub(crate) mod tests {
 
     #[test]
     fn division_rounds_down() {
-        let at = |op: FormulaOp, a: i64, b: i64| Formula::op(op, Formula::Int(a), Formula::Int(b)).eval(&|_| None);
-        assert_eq!((at(FormulaOp::Div, -7, 2), at(FormulaOp::Mod, -7, 2)), (Some(-4), Some(1)));
-        assert_eq!((at(FormulaOp::Div, 7, -2), at(FormulaOp::Mod, 7, -2)), (Some(-4), Some(-1)));
-        assert_eq!((at(FormulaOp::Div, 1, 0), at(FormulaOp::Div, i64::MIN, -1)), (None, None));
+        let at = |op: BinaryOp, a: i64, b: i64| Formula::op(op, Formula::Int(a), Formula::Int(b)).eval(&|_| None);
+        assert_eq!((at(BinaryOp::FloorDiv, -7, 2), at(BinaryOp::FloorMod, -7, 2)), (Some(-4), Some(1)));
+        assert_eq!((at(BinaryOp::FloorDiv, 7, -2), at(BinaryOp::FloorMod, 7, -2)), (Some(-4), Some(-1)));
+        assert_eq!((at(BinaryOp::FloorDiv, 1, 0), at(BinaryOp::FloorDiv, i64::MIN, -1)), (None, None));
     }
 }

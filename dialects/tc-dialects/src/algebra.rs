@@ -4,20 +4,27 @@
 //! variable whose number is the value's own. What is converted is remembered, and stays right until the function is
 //! changed.
 //!
-//! `index` and signed integers of 32 and 64 bits do not overflow in a program that is right, so they are the
-//! algebra's integers. Unsigned and narrower ones wrap and are variables of a known range.
+//! Expressions say numbers, and variables have the types of their values. `index` and signed integers of 32 and 64 bits do
+//! not overflow in a program that is right, so their arithmetic is that of numbers; of unsigned and narrower ones it is the
+//! cast of it to their type, which goes where it is proved to change nothing. Numbers of `u64` may lie beyond what the
+//! algebra counts to: they are variables.
 
+mod attr;
 mod build;
 
-pub use build::{build, build_op, build_with};
+pub use attr::{NoValue, attr_expr, eval_attr, infix_expr, infix_op, predicate_op};
+pub use build::{Computation, Made, build, build_index, build_op};
 
 use crate::arith::{self, Predicate};
 use crate::tir::{self, LoopKind};
-use tc_arith::{Analyzer, BinaryOp, Expr, Var};
+use smallvec::SmallVec;
+use tc_arith::{Analyzer, BinaryOp, Expr, IntType, Var};
 use tc_ir::attrs::{AttrData, BinOp, UnOp};
 use tc_ir::opdef::Role;
-use tc_ir::types::ElemKind;
-use tc_ir::{Attr, Def, Elem, Func, Op, Region, Scalar, Value, keys};
+use tc_ir::{Attr, Def, Elem, Func, Name, Op, Region, Scalar, Value, keys};
+
+/// The parts of an expression are followed so far.
+const MANY: usize = 64;
 
 /// An analyzer, and which expression each value of a function is.
 #[derive(Default)]
@@ -96,6 +103,11 @@ impl Algebra {
     pub fn declare(&mut self, func: &Func, value: Value) -> Var {
         let var = Algebra::var(value);
         let name = func.value_text(value);
+        if let Some(ty) =
+            func.value_scalar(value).filter(|scalar| scalar.lanes == 1).and_then(|scalar| int_type_of(scalar.elem))
+        {
+            self.analyzer.pool.declare(var, ty);
+        }
         let expr = if name.is_empty() { self.analyzer.pool.var(var) } else { self.analyzer.pool.named_var(var, name) };
         self.known.insert(value, expr);
         var
@@ -194,6 +206,41 @@ impl Algebra {
         self.input(value)
     }
 
+    /// How many different ops the expression of `value` is written with, literals and names left out.
+    pub fn n_ops(&mut self, func: &Func, value: Value) -> usize {
+        let mut seen: Vec<(tc_ir::Opcode, SmallVec<[Expr; 3]>)> = Vec::new();
+        for part in self.parts(func, value) {
+            let Some(op) = steps_into(func, part).filter(|&op| func.role(op) != Role::Constant) else { continue };
+            let args = inputs(func, op).map(|input| self.expr(func, input)).collect();
+            let key = (func.opcode(op), args);
+            if !seen.contains(&key) {
+                seen.push(key);
+            }
+        }
+        seen.len()
+    }
+
+    /// The values that the expression of `value` is made of, itself first, up to names and up to a limit; what only one arm
+    /// of a conditional computes is left out.
+    fn parts(&self, func: &Func, value: Value) -> SmallVec<[Value; 8]> {
+        let mut parts: SmallVec<[Value; 8]> = SmallVec::new();
+        let mut pending: SmallVec<[Value; 8]> = SmallVec::from_slice(&[value]);
+        while let Some(at) = pending.pop() {
+            let is_name = at != value && func.value_name(at).is_some();
+            let Some(op) = steps_into(func, at).filter(|_| !is_name && !parts.contains(&at)) else { continue };
+            parts.push(at);
+            pending.extend_from_slice(if func.role(op) == Role::If {
+                &func.operands(op)[..1]
+            } else {
+                func.operands(op)
+            });
+            if parts.len() >= MANY {
+                break;
+            }
+        }
+        parts
+    }
+
     /// The expression of `value`, which was converted before.
     fn input(&self, value: Value) -> Expr {
         self.known.get(value).expect("inputs are converted first")
@@ -201,38 +248,13 @@ impl Algebra {
 
     /// The expression of an extent or a condition over symbols; `None` where it is none.
     pub fn attr(&mut self, func: &Func, attr: Attr) -> Option<Expr> {
-        let pool = &mut self.analyzer.pool;
-        Some(match func.attr_data(attr) {
-            AttrData::Int(value, _) => pool.int(i64::try_from(*value).ok()?),
-            AttrData::Bool(value) => pool.bool(*value),
-            AttrData::Word(name) => {
-                let nth = func.header.symbols.iter().position(|symbol| symbol.name == *name)?;
-                let value = func.region_args(func.body())[nth];
-                self.expr(func, value)
-            }
-            AttrData::Unary(op, arg) => {
-                let arg = self.attr(func, *arg)?;
-                self.unary(*op, arg)
-            }
-            AttrData::Binary(op, lhs, rhs) => {
-                let (lhs, rhs) = (self.attr(func, *lhs)?, self.attr(func, *rhs)?);
-                self.binary(*op, lhs, rhs)
-            }
-            AttrData::Call(name, args) if args.len() == 2 => {
-                let (lhs, rhs) = (self.attr(func, args[0])?, self.attr(func, args[1])?);
-                let op = match func.text(*name) {
-                    "min" => BinaryOp::Min,
-                    "max" => BinaryOp::Max,
-                    "floordiv" => BinaryOp::FloorDiv,
-                    "floormod" => BinaryOp::FloorMod,
-                    "tdiv" => BinaryOp::TruncDiv,
-                    "tmod" => BinaryOp::TruncMod,
-                    _ => return None,
-                };
-                self.analyzer.pool.binary(op, lhs, rhs)
-            }
-            _ => return None,
-        })
+        let mut symbols: Vec<(Name, Expr)> = Vec::with_capacity(func.header.symbols.len());
+        for (nth, symbol) in func.header.symbols.iter().enumerate() {
+            let value = func.region_args(func.body())[nth];
+            symbols.push((symbol.name, self.expr(func, value)));
+        }
+        let of_name = |name: Name| symbols.iter().find(|(symbol, _)| *symbol == name).map(|&(_, expr)| expr);
+        attr_expr(func, attr, &mut self.analyzer.pool, &of_name).ok()
     }
 
     /// `expr` as text, under the names of the values.
@@ -243,42 +265,6 @@ impl Algebra {
     /// The name of a variable.
     pub fn text_of_var(&self, var: Var) -> String {
         self.analyzer.pool.name(var).map_or_else(|| format!("v{}", var.0), str::to_string)
-    }
-
-    fn unary(&mut self, op: UnOp, arg: Expr) -> Expr {
-        let pool = &mut self.analyzer.pool;
-        match op {
-            UnOp::Neg => {
-                let zero = pool.int(0);
-                pool.sub(zero, arg)
-            }
-            UnOp::Not => pool.not(arg),
-        }
-    }
-
-    /// The expression `lhs op rhs`, as an attribute writes it.
-    pub fn binary(&mut self, op: BinOp, lhs: Expr, rhs: Expr) -> Expr {
-        let pool = &mut self.analyzer.pool;
-        match op {
-            BinOp::OrOr => pool.or(lhs, rhs),
-            BinOp::AndAnd => pool.and(lhs, rhs),
-            BinOp::Eq => pool.eq(lhs, rhs),
-            BinOp::Ne => pool.ne(lhs, rhs),
-            BinOp::Lt => pool.lt(lhs, rhs),
-            BinOp::Le => pool.le(lhs, rhs),
-            BinOp::Gt => pool.gt(lhs, rhs),
-            BinOp::Ge => pool.ge(lhs, rhs),
-            BinOp::BitOr => pool.bit_or(lhs, rhs),
-            BinOp::BitXor => pool.bit_xor(lhs, rhs),
-            BinOp::BitAnd => pool.bit_and(lhs, rhs),
-            BinOp::Shl => pool.shl(lhs, rhs),
-            BinOp::Shr => pool.shr(lhs, rhs),
-            BinOp::Add => pool.add(lhs, rhs),
-            BinOp::Sub => pool.sub(lhs, rhs),
-            BinOp::Mul => pool.mul(lhs, rhs),
-            BinOp::Div => pool.floor_div(lhs, rhs),
-            BinOp::Mod => pool.floor_mod(lhs, rhs),
-        }
     }
 
     /// The lazy conditional, which is also the lazy form of `&&` and `||`.
@@ -307,6 +293,7 @@ impl Algebra {
         if is_choice(func, op) && args[..n_args].iter().any(|&arg| self.analyzer.may_divide_by_zero_anywhere(arg)) {
             return self.opaque(func, value);
         }
+        let own = func.value_scalar(value).and_then(|scalar| int_type_of(scalar.elem));
         match func.role(op) {
             Role::Constant => match func.attr_of(op, keys::VALUE).map(|attr| func.attr_data(attr)) {
                 Some(AttrData::Bool(value)) => self.analyzer.pool.bool(*value),
@@ -316,13 +303,28 @@ impl Algebra {
                 },
                 _ => self.opaque(func, value),
             },
-            Role::Binary(binary) => self.binary(binary, args[0], args[1]),
-            Role::Unary(unary) => self.unary(unary, args[0]),
+            Role::Binary(binary) => {
+                let exact = infix_expr(&mut self.analyzer.pool, binary, args[0], args[1]);
+                self.in_type(own, exact)
+            }
+            Role::Unary(UnOp::Not) => self.analyzer.pool.not(args[0]),
+            Role::Unary(UnOp::Neg) => {
+                let zero = self.analyzer.pool.int(0);
+                let exact = self.analyzer.pool.sub(zero, args[0]);
+                self.in_type(own, exact)
+            }
             Role::Compare => match Predicate::of(func, op) {
-                Some(predicate) => self.binary(comparison(predicate), args[0], args[1]),
+                Some(predicate) => infix_expr(&mut self.analyzer.pool, predicate_op(predicate), args[0], args[1]),
                 None => self.opaque(func, value),
             },
-            Role::Cast => self.cast(func, value, args[0]),
+            Role::Cast => match own {
+                Some(_) if self.analyzer.pool.is_bool(args[0]) => {
+                    let (one, zero) = (self.analyzer.pool.int(1), self.analyzer.pool.int(0));
+                    self.analyzer.pool.select(args[0], one, zero)
+                }
+                Some(ty) => self.analyzer.pool.cast(ty, args[0]),
+                None => self.opaque(func, value),
+            },
             Role::If => self.choice(args[0], args[1], args[2]),
             _ if opcode == arith::SELECT => self.analyzer.pool.select(args[0], args[1], args[2]),
             _ if opcode == arith::LIKELY => self.analyzer.pool.likely(args[0]),
@@ -333,33 +335,50 @@ impl Algebra {
         }
     }
 
-    /// A cast to a type that holds all of the operand's keeps the number. One that may wrap is a variable: where it does
-    /// not wrap depends on the place, and what is remembered must hold everywhere.
-    fn cast(&mut self, func: &Func, value: Value, arg: Expr) -> Expr {
-        let elem = |value: Value| func.value_scalar(value).and_then(|scalar| scalar.elem.int_range());
-        let source = func.def_op(value).map(|op| func.operand(op, 0));
-        match (source.and_then(elem), elem(value)) {
-            (Some((lo, hi)), Some((min, max))) if lo >= min && hi <= max => arg,
-            // What a size may be is declared, and holds everywhere.
-            (_, Some((min, max))) if source.is_some_and(|source| is_symbol(func, source)) => {
-                let range = self.analyzer.bounds(arg);
-                let fits = range.min().is_some_and(|low| i128::from(low) >= min)
-                    && range.max().is_some_and(|high| i128::from(high) <= max);
-                if fits { arg } else { self.opaque(func, value) }
-            }
-            _ => self.opaque(func, value),
+    /// What arithmetic of type `ty` makes of an exact result.
+    fn in_type(&mut self, ty: Option<IntType>, exact: Expr) -> Expr {
+        match ty {
+            Some(ty) if ty.wraps() => self.analyzer.pool.cast(ty, exact),
+            _ => exact,
         }
     }
 
     fn opaque(&mut self, func: &Func, value: Value) -> Expr {
-        let var = self.declare(func, value);
-        let scalar = func.value_scalar(value).filter(|scalar| scalar.lanes == 1);
-        if let Some((min, max)) = scalar.and_then(|scalar| scalar.elem.int_range())
-            && (min, max) != (i64::MIN.into(), i64::MAX.into())
-        {
-            self.analyzer.bind_range(var, i64::try_from(min).ok(), i64::try_from(max).ok());
-        }
+        self.declare(func, value);
         self.input(value)
+    }
+}
+
+/// The type that the algebra has for integers and truth values of `elem`.
+pub fn int_type_of(elem: Elem) -> Option<IntType> {
+    Some(match elem {
+        Elem::Bool => IntType::Bool,
+        Elem::Index => IntType::Index,
+        Elem::I8 => IntType::I8,
+        Elem::I16 => IntType::I16,
+        Elem::I32 => IntType::I32,
+        Elem::I64 => IntType::I64,
+        Elem::U8 => IntType::U8,
+        Elem::U16 => IntType::U16,
+        Elem::U32 => IntType::U32,
+        Elem::U64 => IntType::U64,
+        Elem::F16 | Elem::BF16 | Elem::F32 | Elem::F64 | Elem::F8E4M3 | Elem::F8E5M2 | Elem::TF32 => return None,
+    })
+}
+
+/// The element type of a type of the algebra.
+pub fn elem_of(ty: IntType) -> Elem {
+    match ty {
+        IntType::Bool => Elem::Bool,
+        IntType::Index => Elem::Index,
+        IntType::I8 => Elem::I8,
+        IntType::I16 => Elem::I16,
+        IntType::I32 => Elem::I32,
+        IntType::I64 => Elem::I64,
+        IntType::U8 => Elem::U8,
+        IntType::U16 => Elem::U16,
+        IntType::U32 => Elem::U32,
+        IntType::U64 => Elem::U64,
     }
 }
 
@@ -368,9 +387,9 @@ pub fn is_symbol(func: &Func, value: Value) -> bool {
     matches!(func.def(value), Def::Arg(region, idx) if region == func.body() && idx < func.header.symbols.len())
 }
 
-/// Is a scalar of this type an integer or truth value of the algebra?
-fn is_exact(scalar: Scalar) -> bool {
-    scalar.lanes == 1 && matches!(scalar.elem, Elem::Bool | Elem::Index | Elem::I32 | Elem::I64)
+/// Is a scalar of this type an integer or truth value that the algebra computes with?
+pub fn is_exact(scalar: Scalar) -> bool {
+    scalar.lanes == 1 && scalar.elem != Elem::U64 && int_type_of(scalar.elem).is_some()
 }
 
 /// The op behind `value`, if the algebra sees into it.
@@ -384,11 +403,7 @@ fn steps_into(func: &Func, value: Value) -> Option<Op> {
     let operands_fit = || func.operands(op).iter().all(|&arg| func.value_scalar(arg).is_some_and(is_exact));
     let sees = match func.role(op) {
         Role::Constant => true,
-        Role::Cast => func.value_scalar(func.operand(op, 0)).is_some_and(|from| {
-            from.lanes == 1
-                && from.elem != Elem::Bool
-                && matches!(from.elem.kind(), ElemKind::Signed | ElemKind::Unsigned)
-        }),
+        Role::Cast => scalar.elem != Elem::Bool && operands_fit(),
         // The lazy form of `a && b`, and conditionals that only compute.
         Role::If => {
             opcode == tir::IF
@@ -413,7 +428,7 @@ fn is_choice(func: &Func, op: Op) -> bool {
 
 /// Arithmetic of the algebra, so that nothing inside a conditional becomes a variable there.
 fn is_plain(func: &Func, op: Op) -> bool {
-    let known = matches!(func.role(op), Role::Constant | Role::Binary(_) | Role::Unary(_) | Role::Compare)
+    let known = matches!(func.role(op), Role::Constant | Role::Binary(_) | Role::Unary(_) | Role::Compare | Role::Cast)
         || matches!(func.opcode(op), arith::SELECT | arith::LIKELY)
         || named_binary(func.opcode(op)).is_some();
     known && func.result(op).is_some_and(|result| steps_into(func, result) == Some(op))
@@ -436,17 +451,6 @@ fn named_binary(opcode: tc_ir::Opcode) -> Option<BinaryOp> {
         arith::TMOD => BinaryOp::TruncMod,
         _ => return None,
     })
-}
-
-fn comparison(predicate: Predicate) -> BinOp {
-    match predicate {
-        Predicate::Eq => BinOp::Eq,
-        Predicate::Ne => BinOp::Ne,
-        Predicate::Lt => BinOp::Lt,
-        Predicate::Le => BinOp::Le,
-        Predicate::Gt => BinOp::Gt,
-        Predicate::Ge => BinOp::Ge,
-    }
 }
 
 /// The constant extent of the loop `op`, where its bounds are literals.
@@ -482,13 +486,18 @@ mod tests {
         assert_eq!(algebra.text(expr), "(i * 4 + 1) / 4");
         let simple = algebra.analyzer.simplify(expr);
         let mut b = Builder::at_end(&mut func, body);
-        assert_eq!(build(&mut b, &algebra, simple, Elem::Index), i);
-        let narrow = build(&mut b, &algebra, simple, Elem::I32);
+        let same = algebra.computation(simple, Elem::Index).expect("`i` is of `index`");
+        assert_eq!(build(&mut b, &same, &mut Made::default()), i);
+        // Nothing says that `i` fits 32 bits.
+        assert!(algebra.computation(simple, Elem::I32).is_none());
+        algebra.analyzer.bind_range(Algebra::var(i), Some(0), Some(99));
+        let narrow = algebra.computation(simple, Elem::I32).expect("it fits now");
+        let narrow = build(&mut b, &narrow, &mut Made::default());
         assert_eq!(func.role(func.def_op(narrow).expect("an op")), Role::Cast);
     }
 
     #[test]
-    fn what_wraps_is_a_variable_of_a_known_range() {
+    fn what_wraps_is_a_cast_of_a_known_range() {
         let mut func = Func::new(crate::shared_registry(), tir::FUNC, "f");
         let u8_ty = func.elem_ty(Elem::U8);
         let body = func.body();
@@ -500,6 +509,7 @@ mod tests {
         let wide = func.result(wide).expect("a cast has one result");
         let mut algebra = Algebra::new();
         let expr = algebra.expr(&func, wide);
-        assert_eq!(algebra.analyzer.bounds(expr), tc_arith::Interval::new(0, 255));
+        // Twice a number is even, and wrapping by 256 keeps it so.
+        assert_eq!(algebra.analyzer.bounds(expr), tc_arith::Interval::new(0, 254));
     }
 }

@@ -109,7 +109,7 @@ fn fitting(func: &Func, given: &Sizes, wanted: &dyn Fn(usize) -> i64) -> Option<
         let mut near = up.chain(down);
         let value = near.find(|&value| {
             sizes.insert(name.to_string(), value);
-            func.header.facts.iter().all(|&fact| eval_attr(func, fact, &sizes) != Some(0))
+            func.header.facts.iter().all(|&fact| eval_attr(func, fact, &sizes).is_some_and(|value| value != 0))
         })?;
         product = product.saturating_mul(value.max(1));
     }

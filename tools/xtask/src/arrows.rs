@@ -12,7 +12,7 @@ pub const ARROWS: &[(&str, &[&str])] = &[
     ("tc-ir", &["tc-support"]),
     ("tc-syntax", &["tc-ir"]),
     ("tc-pass", &["tc-ir"]),
-    ("tc-target", &["tc-support"]),
+    ("tc-target", &["tc-support", "tc-arith"]),
     ("tc-dialects", &["tc-ir", "tc-arith"]),
     ("tc-schedule", &["tc-dialects", "tc-arith", "tc-target"]),
     ("tc-passes", &["tc-dialects", "tc-pass", "tc-arith", "tc-schedule", "tc-target"]),

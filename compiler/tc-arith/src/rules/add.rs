@@ -23,7 +23,7 @@ pub(crate) static FORMS: &[Rule] = &[
 pub(crate) static VARIABLES: &[Rule] = &[
     Rule {
         name: "variable-definition",
-        law: "v -> e if v is defined as e, a constant or a variable",
+        law: "v -> e if v is defined as e, a constant or a variable of its type",
         apply: Apply::Node(variable_definition),
     },
     Rule { name: "variable-point", law: "v -> c if c <= v <= c", apply: Apply::Node(variable_point) },
@@ -47,7 +47,13 @@ pub(crate) static SUMS: &[Rule] = &[
 
 fn variable_definition(az: &mut Analyzer, e: Expr) -> Option<Expr> {
     let value = az.definition(e)?;
-    matches!(az.pool.node(value), Node::Const(_) | Node::Var(_)).then_some(value)
+    let is_alike = match az.pool.node(value) {
+        Node::Const(_) | Node::Bool(_) => true,
+        // A name for a value of another type is a conversion.
+        Node::Var(_) => az.pool.int_type(value) == az.pool.int_type(e) && az.pool.is_bool(value) == az.pool.is_bool(e),
+        _ => false,
+    };
+    is_alike.then_some(value)
 }
 
 fn variable_point(az: &mut Analyzer, e: Expr) -> Option<Expr> {

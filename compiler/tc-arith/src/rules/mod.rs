@@ -5,6 +5,7 @@
 
 pub(crate) mod add;
 pub(crate) mod boolean;
+pub(crate) mod cast;
 pub(crate) mod compare;
 pub(crate) mod divide;
 pub(crate) mod minmax;
@@ -63,7 +64,7 @@ pub(crate) enum Apply {
 
 /// Every rule, by theme.
 pub fn all() -> impl Iterator<Item = &'static Rule> {
-    let tables: [&'static [Rule]; 16] = [
+    let tables: [&'static [Rule]; 17] = [
         add::FORMS,
         add::VARIABLES,
         add::SUMS,
@@ -73,6 +74,7 @@ pub fn all() -> impl Iterator<Item = &'static Rule> {
         symbolic::DIVISIONS,
         truncate::DIVISIONS,
         minmax::ROWS,
+        cast::ROWS,
         compare::FORMS,
         compare::ROWS,
         boolean::CLAUSES,

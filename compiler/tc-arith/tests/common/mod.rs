@@ -2,7 +2,7 @@
 //! points at which to compare values.
 #![allow(dead_code, reason = "each test binary uses a part")]
 
-use tc_arith::{Analyzer, BinaryOp, EvalError, Expr, Var};
+use tc_arith::{Analyzer, BinaryOp, EvalError, Expr, IntType, Var};
 
 /// A small generator of numbers (splitmix64, Steele, Lea and Flood 2014), so that every run sees the same cases.
 pub(crate) struct Random(pub u64);
@@ -189,7 +189,8 @@ impl Case {
             return if self.random.chance(3) { self.affine() } else { self.leaf() };
         }
         let less = depth - 1;
-        match self.random.next() % 18 {
+        match self.random.next() % 20 {
+            13 => self.cast(less),
             0..=2 => {
                 let (op, a, b) = (self.random.pick(&[Add, Add, Sub]), self.integer(less), self.integer(less));
                 self.az.pool.binary(op, a, b)
@@ -225,6 +226,30 @@ impl Case {
                 self.az.pool.binary(op, a, c)
             }
             _ => self.pattern(less),
+        }
+    }
+
+    /// A cast of what may leave the type, of a product or sum with casts in it too.
+    fn cast(&mut self, depth: u32) -> Expr {
+        let narrow = [IntType::I8, IntType::U8, IntType::I16, IntType::U16];
+        let (ty, from) = (self.random.pick(&narrow), self.random.pick(&narrow));
+        let (x, y) = (self.integer(depth), self.variable());
+        let (factor, offset) = (self.random.pick(&[1, 3, 40, 100]), self.random.pick(&[0, -3, 250]));
+        let p = &mut self.az.pool;
+        let (factor, offset) = (p.int(factor), p.int(offset));
+        let scaled = p.mul(x, factor);
+        let scaled = p.add(scaled, offset);
+        let inner = p.cast(from, scaled);
+        match self.random.next() % 3 {
+            0 => self.az.pool.cast(ty, scaled),
+            1 => {
+                let sum = self.az.pool.add(inner, y);
+                self.az.pool.cast(ty, sum)
+            }
+            _ => {
+                let product = self.az.pool.mul(y, inner);
+                self.az.pool.cast(ty, product)
+            }
         }
     }
 

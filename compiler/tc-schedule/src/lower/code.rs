@@ -6,11 +6,11 @@ use crate::graph::Kind;
 use crate::size::Size;
 use rustc_hash::FxHashMap;
 use tc_arith::{Expr, Node, Var};
-use tc_dialects::algebra::build_op;
+use tc_dialects::algebra::{build_op, elem_of};
 use tc_dialects::{arith, tir};
 use tc_ir::builder::OpSpec;
 use tc_ir::func::Locs;
-use tc_ir::{Attrs, Loc, Op, Type, Value, keys};
+use tc_ir::{Attrs, Elem, Loc, Op, Type, Value, keys};
 use tc_support::Diagnostic;
 
 impl<'a> Emitter<'a> {
@@ -188,7 +188,9 @@ impl<'a> Emitter<'a> {
                         Node::Const(int) => made.push(self.builder().index(int)),
                         Node::Bool(truth) => made.push(self.builder().bool(truth)),
                         Node::Var(var) => made.push(self.var(var)),
-                        Node::Not(a) | Node::Likely(a) => steps.extend([Step::Make(e), Step::Visit(a)]),
+                        Node::Not(a) | Node::Likely(a) | Node::Cast(_, a) => {
+                            steps.extend([Step::Make(e), Step::Visit(a)])
+                        }
                         Node::Binary(_, a, b) => steps.extend([Step::Make(e), Step::Visit(b), Step::Visit(a)]),
                         Node::Select(c, a, b) => {
                             steps.extend([Step::Make(e), Step::Visit(b), Step::Visit(a), Step::Visit(c)])
@@ -211,7 +213,7 @@ impl<'a> Emitter<'a> {
     pub(super) fn make(&mut self, e: Expr, made: &mut Vec<Value>) -> Value {
         let node = self.bounds.analyzer.pool.node(e);
         let n_args = match node {
-            Node::Not(_) | Node::Likely(_) => 1,
+            Node::Not(_) | Node::Likely(_) | Node::Cast(..) => 1,
             Node::Select(..) => 3,
             _ => 2,
         };
@@ -221,9 +223,21 @@ impl<'a> Emitter<'a> {
             Node::Likely(_) => arith::LIKELY,
             Node::Select(..) => arith::SELECT,
             Node::Binary(op, ..) => return build_op(&mut self.builder(), op, &args),
+            // Everything else here is of `index`.
+            Node::Cast(ty, _) => {
+                let narrow = self.cast(args[0], elem_of(ty));
+                return self.cast(narrow, Elem::Index);
+            }
             Node::Const(_) | Node::Bool(_) | Node::Var(_) => unreachable!("leaves are made where they are visited"),
         };
         self.builder().value(opcode, &args, &[])
+    }
+
+    fn cast(&mut self, value: Value, elem: Elem) -> Value {
+        let mut b = self.builder();
+        let ty = b.func.elem_ty(elem);
+        let op = arith::Cast::build(&mut b, value, &[], &[ty]);
+        b.func.result(op).expect("a cast has one result")
     }
 
     pub(super) fn compare(&mut self, predicate: &str, args: &[Value]) -> Value {

@@ -1,120 +1,452 @@
 //! From expressions of the index algebra to ops.
+//!
+//! An expression says numbers; a program computes them in types. [`Algebra::computation`] chooses a type for every part,
+//! such that no part overflows where the expression stands: the type that is asked for, and for what a comparison or a cast
+//! hides the type that its own parts have, or the next wider one. Where no choice is proved right there is none, and what
+//! the program computes today is kept. [`build`] then makes the ops.
 
-use super::Algebra;
-use crate::arith;
-use rustc_hash::FxHashMap;
-use tc_arith::{BinaryOp, Expr, Node};
-use tc_ir::{Builder, Elem, Type, Value, keys};
+use super::{Algebra, elem_of, infix_op, int_type_of, predicate_op};
+use crate::arith::{self, Predicate};
+use rustc_hash::{FxHashMap, FxHashSet};
+use tc_arith::{BinaryOp, Expr, IntType, MAX_DEPTH, Node};
+use tc_ir::attrs::AttrData;
+use tc_ir::opdef::Role;
+use tc_ir::{Builder, Elem, Func, Op, Type, Value, keys};
 
-/// Makes the ops of `expr` at the place of `b`, integers as `elem`. A variable of another integer type is cast.
-/// Every variable must be a value that is in scope there.
-pub fn build(b: &mut Builder<'_>, algebra: &Algebra, expr: Expr, elem: Elem) -> Value {
-    build_with(b, algebra, expr, elem, &mut FxHashMap::default())
+/// One op of a computation; operands are numbers of earlier ones.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Step {
+    Int(i64, IntType),
+    Bool(bool),
+    Value(Value),
+    Cast(IntType, usize),
+    Not(usize),
+    Likely(usize),
+    Select(usize, usize, usize),
+    Binary(BinaryOp, usize, usize),
 }
 
-/// [`build`], which finds in `made` what it has made before at this place.
-pub fn build_with(
-    b: &mut Builder<'_>,
-    algebra: &Algebra,
-    expr: Expr,
-    elem: Elem,
-    made: &mut FxHashMap<Expr, Value>,
-) -> Value {
-    let pool = &algebra.analyzer.pool;
-    let mut pending = vec![expr];
-    while let Some(&at) = pending.last() {
-        if made.contains_key(&at) {
-            pending.pop();
-            continue;
-        }
-        let parts: Vec<Expr> = match pool.node(at) {
-            Node::Const(_) | Node::Bool(_) | Node::Var(_) => Vec::new(),
-            Node::Not(a) | Node::Likely(a) => vec![a],
-            Node::Binary(_, x, y) => vec![x, y],
-            Node::Select(c, x, y) => vec![c, x, y],
-        };
-        // Reversed, so that operands are made from left to right.
-        let missing: Vec<Expr> = parts.iter().rev().copied().filter(|part| !made.contains_key(part)).collect();
-        if !missing.is_empty() {
-            pending.extend(missing);
-            continue;
-        }
-        let args: Vec<Value> = parts.iter().map(|part| made[part]).collect();
-        let value = match pool.node(at) {
-            Node::Const(int) => b.int(int, elem),
-            Node::Bool(truth) => b.bool(truth),
-            Node::Var(var) => as_elem(b, Algebra::value(var), elem),
-            Node::Not(_) => b.value(arith::NOT, &args, &[]),
-            Node::Likely(_) => b.value(arith::LIKELY, &args, &[]),
-            Node::Select(..) => {
-                let arms = alike(b, &args[1..], elem);
-                b.value(arith::SELECT, &[args[0], arms[0], arms[1]], &[])
-            }
-            Node::Binary(op, ..) => build_binary(b, op, &args, elem),
-        };
-        made.insert(at, value);
-        pending.pop();
+/// An expression with a type chosen for each part: what [`build`] makes ops of.
+#[derive(Clone, Debug)]
+pub struct Computation {
+    steps: Vec<Step>,
+    root: usize,
+}
+
+/// The values that were made at one place, so that what comes twice is made once.
+#[derive(Default)]
+pub struct Made(FxHashMap<Key, Value>);
+
+/// What a value computes, by values.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Key {
+    Int(i64, IntType),
+    Bool(bool),
+    Cast(IntType, Value),
+    Not(Value),
+    Likely(Value),
+    Select(Value, Value, Value),
+    Binary(BinaryOp, Value, Value),
+}
+
+impl Algebra {
+    /// How `expr` is computed as a value of `elem` where the analyzer stands now. `None` where some part may leave each type
+    /// that it could be computed in.
+    pub fn computation(&mut self, expr: Expr, elem: Elem) -> Option<Computation> {
+        self.choose_types(expr, elem, FxHashSet::default())
     }
-    made[&expr]
+
+    /// How `expr`, which is what `value` is, is computed where `value` is. What the program computes there on the way to it
+    /// fits the type in which it does so.
+    pub fn recomputation(&mut self, func: &Func, value: Value, expr: Expr) -> Option<Computation> {
+        let elem = func.value_scalar(value)?.elem;
+        let mut computed = FxHashSet::default();
+        computed.insert((expr, int_type_of(elem)?));
+        for part in self.parts(func, value) {
+            let Some(ty) = func.value_scalar(part).and_then(|scalar| int_type_of(scalar.elem)) else { continue };
+            let given = self.expr(func, part);
+            let simple = self.analyzer.simplify(given);
+            computed.extend([(given, ty), (simple, ty)]);
+        }
+        self.choose_types(expr, elem, computed)
+    }
+
+    fn choose_types(&mut self, expr: Expr, elem: Elem, computed: FxHashSet<(Expr, IntType)>) -> Option<Computation> {
+        // Beyond this the analyzer does not look, and this is not to recurse.
+        if self.analyzer.pool.depth(expr) > 2 * MAX_DEPTH {
+            return None;
+        }
+        let (steps, index, known) = (Vec::new(), FxHashMap::default(), FxHashMap::default());
+        let mut choice = TypeChoice { algebra: self, steps, index, known, computed };
+        let root = match elem {
+            Elem::Bool => choice.truth(expr)?,
+            _ => choice.number(expr, int_type_of(elem)?, false)?,
+        };
+        Some(Computation { steps: choice.steps, root })
+    }
 }
 
-/// `value`, cast where it is an integer of another type than `elem`.
-fn as_elem(b: &mut Builder<'_>, value: Value, elem: Elem) -> Value {
-    let ty: Type = b.func.elem_ty(elem);
-    if b.func.value_type(value) == ty || b.func.value_type(value) == b.func.bool_ty() {
+impl Computation {
+    /// The numbers of the steps that the root needs.
+    fn needed(&self) -> Vec<bool> {
+        let mut needed = vec![false; self.steps.len()];
+        needed[self.root] = true;
+        for at in (0..=self.root).rev() {
+            if needed[at] {
+                operands(self.steps[at]).for_each(|operand| needed[operand] = true);
+            }
+        }
+        needed
+    }
+
+    /// Is `value` computed by these ops already?
+    pub fn is_written_as(&self, func: &Func, value: Value) -> bool {
+        let mut pending = vec![(self.root, value)];
+        while let Some((at, value)) = pending.pop() {
+            let step = self.steps[at];
+            let is_same = match (step, func.def_op(value)) {
+                (Step::Value(known), _) => known == value,
+                (_, None) => false,
+                (Step::Int(number, _), _) => func.const_int(value) == Some(number),
+                (Step::Bool(truth), _) => {
+                    func.constant(value).is_some_and(|attr| *func.attr_data(attr) == AttrData::Bool(truth))
+                }
+                (_, Some(op)) => {
+                    let turned = is_turned(func, op);
+                    let mut args: Vec<Value> = func.operands(op).to_vec();
+                    if turned {
+                        args.reverse();
+                    }
+                    let is_same = is_op_of(step, func, op, turned)
+                        && func.op_regions(op).is_empty()
+                        && args.len() == operands(step).count();
+                    pending.extend(operands(step).zip(args).filter(|_| is_same));
+                    is_same
+                }
+            };
+            if !is_same {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// How many ops it takes, literals left out.
+    pub fn n_ops(&self) -> usize {
+        let is_op = |step: &Step| !matches!(step, Step::Int(..) | Step::Bool(_) | Step::Value(_));
+        self.steps.iter().zip(self.needed()).filter(|(step, needed)| *needed && is_op(step)).count()
+    }
+}
+
+impl Algebra {
+    /// How `expr` is computed as an `index`, all parts of it in that type, in which counts do not overflow.
+    pub fn index_computation(&self, expr: Expr) -> Computation {
+        let pool = &self.analyzer.pool;
+        let mut steps: Vec<Step> = Vec::new();
+        let mut at: FxHashMap<Expr, usize> = FxHashMap::default();
+        let mut push = |step: Step| {
+            steps.push(step);
+            steps.len() - 1
+        };
+        // Operands have lower numbers than what they are operands of, so that none is met before its parts.
+        for e in pool.reachable(&[expr]) {
+            let truth_of = |push: &mut dyn FnMut(Step) -> usize, part: Expr| {
+                let zero = push(Step::Int(0, IntType::Index));
+                if pool.is_bool(part) { at[&part] } else { push(Step::Binary(BinaryOp::Ne, at[&part], zero)) }
+            };
+            let number_of = |push: &mut dyn FnMut(Step) -> usize, part: Expr| match pool.is_bool(part) {
+                true => push(Step::Cast(IntType::Index, at[&part])),
+                false => at[&part],
+            };
+            let made = match pool.node(e) {
+                Node::Const(value) => push(Step::Int(value, IntType::Index)),
+                Node::Bool(value) => push(Step::Bool(value)),
+                Node::Var(var) => {
+                    let value = push(Step::Value(Algebra::value(var)));
+                    let is_other = !matches!(pool.var_type(var), IntType::Index | IntType::Bool);
+                    if is_other { push(Step::Cast(IntType::Index, value)) } else { value }
+                }
+                Node::Not(a) => {
+                    let a = truth_of(&mut push, a);
+                    push(Step::Not(a))
+                }
+                Node::Likely(a) => {
+                    let a = truth_of(&mut push, a);
+                    push(Step::Likely(a))
+                }
+                Node::Cast(ty, a) => {
+                    let a = number_of(&mut push, a);
+                    let narrow = push(Step::Cast(ty, a));
+                    push(Step::Cast(IntType::Index, narrow))
+                }
+                Node::Select(c, a, b) => {
+                    let c = truth_of(&mut push, c);
+                    let (a, b) = match pool.is_bool(e) {
+                        true => (at[&a], at[&b]),
+                        false => (number_of(&mut push, a), number_of(&mut push, b)),
+                    };
+                    push(Step::Select(c, a, b))
+                }
+                Node::Binary(op @ (BinaryOp::And | BinaryOp::Or), a, b) => {
+                    let (a, b) = (truth_of(&mut push, a), truth_of(&mut push, b));
+                    push(Step::Binary(op, a, b))
+                }
+                Node::Binary(op, a, b) => {
+                    let (a, b) = (number_of(&mut push, a), number_of(&mut push, b));
+                    push(Step::Binary(op, a, b))
+                }
+            };
+            at.insert(e, made);
+        }
+        let root = if pool.is_bool(expr) { push(Step::Cast(IntType::Index, at[&expr])) } else { at[&expr] };
+        Computation { steps, root }
+    }
+}
+
+/// Makes the ops of `expr` as an `index` at the place of `b`; see [`Algebra::index_computation`].
+pub fn build_index(b: &mut Builder<'_>, algebra: &Algebra, expr: Expr) -> Value {
+    build(b, &algebra.index_computation(expr), &mut Made::default())
+}
+
+/// Chooses types, part by part.
+struct TypeChoice<'a> {
+    algebra: &'a mut Algebra,
+    steps: Vec<Step>,
+    index: FxHashMap<Step, usize>,
+    known: FxHashMap<(Expr, IntType, bool), Option<usize>>,
+    /// What the program computes there in these types, so that it fits.
+    computed: FxHashSet<(Expr, IntType)>,
+}
+
+impl TypeChoice<'_> {
+    fn push(&mut self, step: Step) -> usize {
+        let steps = &mut self.steps;
+        *self.index.entry(step).or_insert_with(|| {
+            steps.push(step);
+            steps.len() - 1
+        })
+    }
+
+    /// Does every value of `expr` fit `ty`? Of `index` the language says so: arithmetic of counts stays below 2^63.
+    fn fits(&mut self, expr: Expr, ty: IntType) -> bool {
+        if ty == IntType::Index || self.computed.contains(&(expr, ty)) {
+            return true;
+        }
+        let range = ty.range();
+        let inside = |bounds: tc_arith::Interval| {
+            let above = bounds.min().is_some_and(|low| range.min().is_none_or(|min| low >= min));
+            above && bounds.max().is_some_and(|high| range.max().is_none_or(|max| high <= max))
+        };
+        inside(self.algebra.analyzer.quick_bounds(expr)) || inside(self.algebra.analyzer.bounds(expr))
+    }
+
+    /// `expr` as an integer of `ty`; with `wrap` what is congruent to it modulo two to the power of the width will do.
+    fn number(&mut self, expr: Expr, ty: IntType, wrap: bool) -> Option<usize> {
+        if let Some(&known) = self.known.get(&(expr, ty, wrap)) {
+            return known;
+        }
+        let chosen = self.choose(expr, ty, wrap);
+        self.known.insert((expr, ty, wrap), chosen);
+        chosen
+    }
+
+    fn choose(&mut self, expr: Expr, ty: IntType, wrap: bool) -> Option<usize> {
+        let pool = &self.algebra.analyzer.pool;
+        let node = pool.node(expr);
+        if pool.is_bool(expr) && !matches!(node, Node::Bool(_)) {
+            let truth = self.truth(expr)?;
+            return Some(self.push(Step::Cast(ty, truth)));
+        }
+        match node {
+            Node::Const(value) if wrap => Some(self.push(Step::Int(ty.wrap(value)?, ty))),
+            Node::Const(value) => ty.range().contains(value).then(|| self.push(Step::Int(value, ty))),
+            Node::Bool(value) => Some(self.push(Step::Int(i64::from(value), ty))),
+            Node::Var(var) => {
+                let own = pool.var_type(var);
+                let value = self.push(Step::Value(Algebra::value(var)));
+                self.converted(expr, (value, own), ty, wrap)
+            }
+            Node::Cast(own, inner) if wrap && own.bits() >= ty.bits() => self.number(inner, ty, true),
+            Node::Cast(own, inner) => {
+                let value = match own.wraps() {
+                    true => self.number(inner, own, true)?,
+                    false => {
+                        let (value, from) = self.natural(inner)?;
+                        if from == own { value } else { self.push(Step::Cast(own, value)) }
+                    }
+                };
+                self.converted(expr, (value, own), ty, wrap)
+            }
+            Node::Binary(op @ (BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul), a, b) => {
+                if !wrap && !self.fits(expr, ty) {
+                    return None;
+                }
+                let (a, b) = (self.number(a, ty, wrap)?, self.number(b, ty, wrap)?);
+                Some(self.push(Step::Binary(op, a, b)))
+            }
+            // What follows does not follow from the remainders of its operands.
+            _ if wrap => {
+                let (value, own) = self.natural(expr)?;
+                Some(if own == ty { value } else { self.push(Step::Cast(ty, value)) })
+            }
+            Node::Binary(op, a, b) => {
+                let may_leave = matches!(op, BinaryOp::Shl | BinaryOp::FloorDiv | BinaryOp::TruncDiv);
+                if may_leave && !self.fits(expr, ty) {
+                    return None;
+                }
+                let (a, b) = (self.number(a, ty, false)?, self.number(b, ty, false)?);
+                Some(self.push(Step::Binary(op, a, b)))
+            }
+            Node::Select(c, a, b) => {
+                let (c, a, b) = (self.truth(c)?, self.number(a, ty, false)?, self.number(b, ty, false)?);
+                Some(self.push(Step::Select(c, a, b)))
+            }
+            Node::Not(_) | Node::Likely(_) => None,
+        }
+    }
+
+    /// The value of `expr`, which is there in the type `own`, in the type `ty`.
+    fn converted(&mut self, expr: Expr, (value, own): (usize, IntType), ty: IntType, wrap: bool) -> Option<usize> {
+        if own == ty {
+            return Some(value);
+        }
+        (wrap || ty.holds(own) || self.fits(expr, ty)).then(|| self.push(Step::Cast(ty, value)))
+    }
+
+    /// The types in which numbers of type `ty` may be computed with, the best first.
+    fn candidates(ty: Option<IntType>) -> impl Iterator<Item = IntType> {
+        let wider = [IntType::I32, IntType::I64]
+            .into_iter()
+            .filter(move |wide| ty.is_none_or(|ty| wide.holds(ty) && *wide != ty));
+        ty.into_iter().chain(wider.filter(move |_| ty != Some(IntType::Index)))
+    }
+
+    /// `expr` in the type of its parts, or the next wider one.
+    fn natural(&mut self, expr: Expr) -> Option<(usize, IntType)> {
+        let own = self.algebra.analyzer.pool.int_type(expr);
+        TypeChoice::candidates(own).find_map(|ty| Some((self.number(expr, ty, false)?, ty)))
+    }
+
+    fn truth(&mut self, expr: Expr) -> Option<usize> {
+        let pool = &self.algebra.analyzer.pool;
+        let step = match pool.node(expr) {
+            Node::Bool(value) => Step::Bool(value),
+            Node::Var(var) if pool.var_type(var) == IntType::Bool => Step::Value(Algebra::value(var)),
+            Node::Not(a) => Step::Not(self.truth(a)?),
+            Node::Likely(a) => Step::Likely(self.truth(a)?),
+            Node::Select(c, a, b) if pool.is_bool(a) && pool.is_bool(b) => {
+                Step::Select(self.truth(c)?, self.truth(a)?, self.truth(b)?)
+            }
+            Node::Binary(op @ (BinaryOp::And | BinaryOp::Or), a, b) => Step::Binary(op, self.truth(a)?, self.truth(b)?),
+            Node::Binary(op, a, b) if op.is_comparison() => return self.comparison(op, a, b),
+            _ => {
+                let zero = self.algebra.analyzer.pool.int(0);
+                return self.comparison(BinaryOp::Ne, expr, zero);
+            }
+        };
+        Some(self.push(step))
+    }
+
+    /// A comparison, in the type of its sides.
+    fn comparison(&mut self, op: BinaryOp, a: Expr, b: Expr) -> Option<usize> {
+        let pool = &self.algebra.analyzer.pool;
+        if pool.is_bool(a) && pool.is_bool(b) && matches!(op, BinaryOp::Eq | BinaryOp::Ne) {
+            let (a, b) = (self.truth(a)?, self.truth(b)?);
+            return Some(self.push(Step::Binary(op, a, b)));
+        }
+        let own = match (pool.int_type(a), pool.int_type(b)) {
+            (Some(a), Some(b)) => a.join(b),
+            (one, other) => one.or(other),
+        };
+        TypeChoice::candidates(own).find_map(|ty| {
+            let (a, b) = (self.number(a, ty, false)?, self.number(b, ty, false)?);
+            Some(self.push(Step::Binary(op, a, b)))
+        })
+    }
+}
+
+/// Makes the ops of `computation` at the place of `b`. Every variable must be a value that is in scope there. What was made
+/// before at this place is found in `made`.
+pub fn build(b: &mut Builder<'_>, computation: &Computation, made: &mut Made) -> Value {
+    // Only what the root needs: types that were tried and given up leave steps behind.
+    let needed = computation.needed();
+    let mut values: Vec<Option<Value>> = vec![None; computation.steps.len()];
+    for (at, &step) in computation.steps.iter().enumerate().take(computation.root + 1) {
+        if needed[at] {
+            values[at] = Some(step_value(b, step, &values, made));
+        }
+    }
+    values[computation.root].expect("the root is needed")
+}
+
+/// Is `op` a comparison by `>` or `>=`, which the algebra writes the other way round?
+fn is_turned(func: &Func, op: Op) -> bool {
+    func.role(op) == Role::Compare && matches!(Predicate::of(func, op), Some(Predicate::Gt | Predicate::Ge))
+}
+
+/// Does `op` do what `step` does, on operands that stand the other way round if it is `turned`?
+fn is_op_of(step: Step, func: &Func, op: Op, turned: bool) -> bool {
+    let (opcode, role) = (func.opcode(op), func.role(op));
+    match step {
+        Step::Cast(ty, _) => {
+            role == Role::Cast
+                && func
+                    .result(op)
+                    .and_then(|value| func.value_scalar(value))
+                    .is_some_and(|scalar| scalar.elem == elem_of(ty))
+        }
+        Step::Not(_) => opcode == arith::NOT,
+        Step::Likely(_) => opcode == arith::LIKELY,
+        Step::Select(..) => opcode == arith::SELECT,
+        Step::Binary(wanted, ..) => match (role, Predicate::of(func, op)) {
+            (Role::Binary(sign), _) => infix_op(sign) == (wanted, false),
+            (Role::Compare, Some(predicate)) => infix_op(predicate_op(predicate)) == (wanted, turned),
+            _ => func.row(op).short.and_then(BinaryOp::of_name) == Some(wanted),
+        },
+        Step::Int(..) | Step::Bool(_) | Step::Value(_) => false,
+    }
+}
+
+fn operands(step: Step) -> impl Iterator<Item = usize> {
+    let operands = match step {
+        Step::Int(..) | Step::Bool(_) | Step::Value(_) => [None; 3],
+        Step::Cast(_, a) | Step::Not(a) | Step::Likely(a) => [Some(a), None, None],
+        Step::Binary(_, x, y) => [Some(x), Some(y), None],
+        Step::Select(c, x, y) => [Some(c), Some(x), Some(y)],
+    };
+    operands.into_iter().flatten()
+}
+
+fn step_value(b: &mut Builder<'_>, step: Step, values: &[Option<Value>], made: &mut Made) -> Value {
+    let of = |at: usize| values[at].expect("operands come first");
+    let key = match step {
+        Step::Value(value) => return value,
+        Step::Int(value, ty) => Key::Int(value, ty),
+        Step::Bool(value) => Key::Bool(value),
+        Step::Cast(ty, a) => Key::Cast(ty, of(a)),
+        Step::Not(a) => Key::Not(of(a)),
+        Step::Likely(a) => Key::Likely(of(a)),
+        Step::Select(c, x, y) => Key::Select(of(c), of(x), of(y)),
+        Step::Binary(op, x, y) => Key::Binary(op, of(x), of(y)),
+    };
+    if let Some(&value) = made.0.get(&key) {
         return value;
     }
-    let op = arith::Cast::build(b, value, &[], &[ty]);
-    b.func.result(op).expect("a cast has one result")
-}
-
-/// Is `value` a truth value?
-fn is_truth(b: &Builder<'_>, value: Value) -> bool {
-    b.func.value_type(value) == b.func.bool_ty()
-}
-
-/// The values `args`, of one type: the algebra does not tell a variable that is a truth value from a number.
-fn alike(b: &mut Builder<'_>, args: &[Value], elem: Elem) -> Vec<Value> {
-    let n_truths = args.iter().filter(|&&arg| is_truth(b, arg)).count();
-    if n_truths == 0 || n_truths == args.len() {
-        return args.to_vec();
-    }
-    let is_bit = |&arg: &Value| is_truth(b, arg) || matches!(b.func.const_int(arg), Some(0 | 1));
-    let all_bits = args.iter().all(is_bit);
-    let mut alike = Vec::with_capacity(args.len());
-    for &arg in args {
-        alike.push(match b.func.const_int(arg) {
-            Some(bit) if all_bits => b.bool(bit == 1),
-            None if is_truth(b, arg) && !all_bits => {
-                let ty = b.func.elem_ty(elem);
-                let op = arith::Cast::build(b, arg, &[], &[ty]);
-                b.func.result(op).expect("a cast has one result")
-            }
-            _ => arg,
-        });
-    }
-    alike
-}
-
-/// `v == 0`, `v != 0` and their like of a truth value `v`: it, or its opposite.
-fn truth_itself(b: &mut Builder<'_>, op: BinaryOp, args: &[Value]) -> Option<Value> {
-    let &[value, number] = args else { return None };
-    if !is_truth(b, value) {
-        return None;
-    }
-    match (op, b.func.const_int(number)?) {
-        (BinaryOp::Ne, 0) | (BinaryOp::Eq, 1) => Some(value),
-        (BinaryOp::Eq, 0) | (BinaryOp::Ne, 1) => Some(b.value(arith::NOT, &[value], &[])),
-        _ => None,
-    }
-}
-
-fn build_binary(b: &mut Builder<'_>, op: BinaryOp, args: &[Value], elem: Elem) -> Value {
-    if let Some(value) = truth_itself(b, op, args) {
-        return value;
-    }
-    let args = alike(b, args, elem);
-    build_op(b, op, &args)
+    let value = match key {
+        Key::Int(value, ty) => b.int(value, elem_of(ty)),
+        Key::Bool(value) => b.bool(value),
+        Key::Cast(ty, a) => {
+            let ty: Type = b.func.elem_ty(elem_of(ty));
+            let op = arith::Cast::build(b, a, &[], &[ty]);
+            b.func.result(op).expect("a cast has one result")
+        }
+        Key::Not(a) => b.value(arith::NOT, &[a], &[]),
+        Key::Likely(a) => b.value(arith::LIKELY, &[a], &[]),
+        Key::Select(c, x, y) => b.value(arith::SELECT, &[c, x, y], &[]),
+        Key::Binary(op, x, y) => build_op(b, op, &[x, y]),
+    };
+    made.0.insert(key, value);
+    value
 }
 
 /// Makes the op of `op` on two operands of one type.

@@ -8,10 +8,10 @@ use super::spread::Piece;
 use crate::analysis::tiles::{Reference, as_index, erase_unused};
 use indexmap::{IndexMap, IndexSet};
 use tc_arith::Expr;
-use tc_dialects::algebra::{Algebra, build};
+use tc_dialects::algebra::{Algebra, build_index};
 use tc_dialects::tir;
 use tc_ir::opdef::Role;
-use tc_ir::{AttrData, Builder, Elem, Func, Op, Rewriter, TypeData, Value, keys};
+use tc_ir::{AttrData, Builder, Func, Op, Rewriter, TypeData, Value, keys};
 use tc_support::Diagnostic;
 
 /// A stretch of what a thread holds, for a reference to a region of tiles.
@@ -147,7 +147,7 @@ fn element(
     let mut rw = Rewriter::new(func);
     let mut b = rw.before(access.op);
     let mut new = operands[..=n].to_vec();
-    new.extend(numbers.into_iter().map(|number| build(&mut b, algebra, number, Elem::Index)));
+    new.extend(numbers.into_iter().map(|number| build_index(&mut b, algebra, number)));
     if b.func.role(access.op) == Role::Store {
         new.extend(operands.last());
     }
@@ -205,7 +205,7 @@ fn refer(b: &mut Builder<'_>, algebra: &Algebra, buffer: &Buffer, reference: &Re
     let n = buffer.tiles.n_leading();
     let mut starts: Vec<Value> = reference.starts[..n].iter().map(|&start| as_index(b, start)).collect();
     for &number in stretch.numbers.iter().chain([&stretch.start]) {
-        starts.push(build(b, algebra, number, Elem::Index));
+        starts.push(build_index(b, algebra, number));
     }
     let lengths: Vec<i64> = reference.lengths[..n].iter().chain(&stretch.lengths).copied().collect();
     let lengths = lengths.into_iter().map(|length| b.func.int_attr(length)).collect();

@@ -6,7 +6,8 @@ use crate::analysis::invariant::arguments;
 use crate::analysis::launch::loop_var;
 use indexmap::IndexMap;
 use tc_arith::Expr;
-use tc_dialects::algebra::{Algebra, build, const_extent};
+use tc_dialects::algebra::{Algebra, build_index, const_extent};
+use tc_dialects::arith;
 use tc_dialects::tir;
 use tc_ir::opdef::Role::Constant;
 use tc_ir::walk::{ancestors, ops_under};
@@ -121,8 +122,8 @@ fn divide(func: &mut Func, nests: &mut Nests, looped: Op, lane: Value) -> Piece 
     let body = b.func.op_regions(looped)[0];
     let algebra = &nests.algebra;
     let new = match region {
-        Some(region) => b.within(region, |b| build(b, algebra, value, elem)),
-        None => build(&mut b, algebra, value, elem),
+        Some(region) => b.within(region, |b| build_as(b, algebra, value, elem)),
+        None => build_as(&mut b, algebra, value, elem),
     };
     let name = b.func.name(&name);
     b.func.set_value_name(new, Some(name));
@@ -186,4 +187,15 @@ fn neighbours_elsewhere(func: &Func, nests: &mut Nests, looped: Op) -> bool {
         let form = nests.algebra.analyzer.linear(expr, &[Algebra::var(var)]);
         form.is_some_and(|form| nests.algebra.analyzer.pool.as_const(form.coeffs[0]) == Some(1))
     })
+}
+
+/// Makes the ops of `expr`, which the type `elem` of the loop that it stands for holds.
+fn build_as(b: &mut Builder<'_>, algebra: &Algebra, expr: Expr, elem: Elem) -> Value {
+    let value = build_index(b, algebra, expr);
+    if elem == Elem::Index {
+        return value;
+    }
+    let ty = b.func.elem_ty(elem);
+    let op = arith::Cast::build(b, value, &[], &[ty]);
+    b.func.result(op).expect("a cast has one result")
 }

@@ -2,10 +2,10 @@
 
 use super::infer::Plan;
 use crate::analysis::tiles::{as_index, erase_unused};
-use tc_dialects::algebra::build;
+use tc_dialects::algebra::build_index;
 use tc_dialects::{tir, wmma};
 use tc_ir::walk::all_ops;
-use tc_ir::{Attr, Builder, Elem, Func, Op, Rewriter, Type, TypeData, Value, keys};
+use tc_ir::{Attr, Builder, Func, Op, Rewriter, Type, TypeData, Value, keys};
 
 /// Makes buffers of fragments.
 pub(super) fn rewrite(func: &mut Func, plans: &[Plan]) {
@@ -80,7 +80,7 @@ fn refer(b: &mut Builder<'_>, plan: &Plan, starts: &[Option<Value>], numbers: &[
     }
     if !plan.is_one_tile() {
         for &number in numbers {
-            indices.push(build(b, &plan.algebra, number, Elem::Index));
+            indices.push(build_index(b, &plan.algebra, number));
         }
     }
     if indices.is_empty() {

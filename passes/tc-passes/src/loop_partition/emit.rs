@@ -4,13 +4,12 @@ use super::Options;
 use super::find::{Division, is_staged};
 use crate::analysis::fold;
 use crate::analysis::launch::coordinate;
-use tc_arith::Expr;
-use tc_dialects::algebra::{self, Algebra, const_extent};
+use tc_dialects::algebra::{self, Computation, Made as MadeValues, const_extent};
 use tc_dialects::arith;
 use tc_dialects::tir::{self, LoopKind};
 use tc_ir::clone::{ValueMap, clone_body, clone_op, clone_ops};
 use tc_ir::walk::{ancestors, ops_under};
-use tc_ir::{Builder, Elem, Func, Op, Region, Rewriter, Value, keys};
+use tc_ir::{Builder, Func, Op, Region, Rewriter, Value, keys};
 
 /// A loop that stands for another one now.
 pub(super) struct Made {
@@ -39,27 +38,22 @@ pub(super) fn unroll(func: &mut Func, op: Op) -> bool {
     true
 }
 
-fn elem_of(func: &Func, value: Value) -> Elem {
-    func.value_scalar(value).map_or(Elem::Index, |scalar| scalar.elem)
-}
-
 /// Up to three loops in a row in the place of one; what is carried goes through them.
 fn parts(func: &mut Func, op: Op, division: &Division, options: &Options) -> Vec<Made> {
-    if division.has_parts != [false; 2] {
+    let [before, after] = [division.begin.is_some(), division.end.is_some()];
+    if before || after {
         // All parts share the buffers.
         move_allocs(func, func.op_regions(op)[0], |_| Some(op));
     }
     let (lo, hi) = (func.operand(op, 0), func.operand(op, 1));
-    let elem = elem_of(func, lo);
     let mut b = Builder::before(func, op);
     // Written out for each loop that has it for a bound: what they share is for `cse` to find.
-    let mut bounds = |wanted: bool, expr: Expr, otherwise: Value| match wanted {
-        true => [expr, expr].map(|expr| algebra::build(&mut b, &division.algebra, expr, elem)),
-        false => [otherwise; 2],
+    let mut bounds = |end: &Option<Computation>, otherwise: Value| match end {
+        Some(end) => [end, end].map(|end| algebra::build(&mut b, end, &mut MadeValues::default())),
+        None => [otherwise; 2],
     };
-    let [before, after] = division.has_parts;
-    let begins = bounds(before, division.begin, lo);
-    let ends = bounds(after, division.end, hi);
+    let begins = bounds(&division.begin, lo);
+    let ends = bounds(&division.end, hi);
     let mut carried = func.operands(op)[2..].to_vec();
     let ranges = [(lo, begins[0], false, before), (begins[1], ends[0], true, true), (ends[1], hi, false, after)];
     let mut made = Vec::new();
@@ -140,11 +134,10 @@ fn choose(func: &mut Func, op: Op, division: &Division) {
     let place = innermost_launch(func, op);
     move_allocs(func, place, |func| func.ops(place).find(|&op| func.opcode(op) != tir::ALLOC));
     let iv = func.region_args(func.op_regions(op)[0])[0];
-    let elem = elem_of(func, iv);
     let Some(first) = func.ops(place).find(|&op| func.opcode(op) != tir::ALLOC) else { return };
     let moved: Vec<Op> = std::iter::successors(Some(first), |&op| func.next_op(op)).collect();
     let mut b = Builder::before(func, first);
-    let condition = within(&mut b, &division.algebra, iv, division, elem);
+    let condition = within(&mut b, iv, division);
     let Some(condition) = condition else { return replace_in_place(func, division) };
     let branch = tir::If::build(&mut b, condition, &[], &[]);
     let [then, other] = [0, 1].map(|nth| func.op_regions(branch)[nth]);
@@ -162,15 +155,15 @@ fn choose(func: &mut Func, op: Op, division: &Division) {
 }
 
 /// `begin <= iv && iv < end`, as far as that is not certain; `None` where it is.
-fn within(b: &mut Builder<'_>, algebra: &Algebra, iv: Value, division: &Division, elem: Elem) -> Option<Value> {
-    let bound = |b: &mut Builder<'_>, expr: Expr, lower: bool| {
-        let end = algebra::build(b, algebra, expr, elem);
+fn within(b: &mut Builder<'_>, iv: Value, division: &Division) -> Option<Value> {
+    let bound = |b: &mut Builder<'_>, end: &Computation, lower: bool| {
+        let end = algebra::build(b, end, &mut MadeValues::default());
         let word = b.func.word_attr(if lower { "le" } else { "lt" });
         let operands = if lower { [end, iv] } else { [iv, end] };
         b.value(arith::CMP, &operands, &[(keys::PREDICATE, word)])
     };
-    let low = division.has_parts[0].then(|| bound(b, division.begin, true));
-    let high = division.has_parts[1].then(|| bound(b, division.end, false));
+    let low = division.begin.as_ref().map(|begin| bound(b, begin, true));
+    let high = division.end.as_ref().map(|end| bound(b, end, false));
     match (low, high) {
         (Some(low), Some(high)) => Some(b.value(arith::AND, &[low, high], &[])),
         (low, high) => low.or(high),

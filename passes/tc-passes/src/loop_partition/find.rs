@@ -6,21 +6,18 @@ use crate::analysis::structure::is_marked;
 use crate::analysis::uniform::Uniform;
 use indexmap::IndexSet;
 use tc_arith::{BinaryOp, Expr, Node, SymInterval, Var};
-use tc_dialects::algebra::{Algebra, const_extent};
+use tc_dialects::algebra::{Algebra, Computation, const_extent};
 use tc_dialects::tir::{self, LoopKind};
 use tc_dialects::{arith, gpu};
 use tc_ir::walk::{ancestors, is_inside, ops_under};
-use tc_ir::{AttrData, Def, Func, Op, Value, keys};
+use tc_ir::{AttrData, Def, Elem, Func, Op, Value, keys};
 
 /// Where a loop is divided.
 pub(super) struct Division {
-    pub(super) algebra: Algebra,
-    /// The first value of the middle part.
-    pub(super) begin: Expr,
-    /// The first value after it.
-    pub(super) end: Expr,
-    /// Does a part come before the middle, and one after it?
-    pub(super) has_parts: [bool; 2],
+    /// The first value of the middle part, where a part comes before it.
+    pub(super) begin: Option<Computation>,
+    /// The first value after the middle part, where a part comes after it.
+    pub(super) end: Option<Computation>,
     /// The conditions that are settled in the middle, as results of ops in the body.
     pub(super) settled: Vec<Value>,
     /// What they are there.
@@ -169,7 +166,13 @@ pub(super) fn divide(func: &Func, op: Op, excluded: &[Value]) -> Result<Division
     if copied && ((has_parts[0] && !is_known(begin)) || (has_parts[1] && !is_known(end))) {
         return Err(Some(Why::CountOpen));
     }
-    Ok(Division { algebra, begin, end, has_parts, settled: values, truth })
+    let elem = func.value_scalar(iv).map_or(Elem::Index, |scalar| scalar.elem);
+    let mut computed = |end: Expr, wanted: bool| match wanted {
+        true => algebra.computation(end, elem).map(Some).ok_or(Some(Why::Unsettled)),
+        false => Ok(None),
+    };
+    let [begin, end] = [computed(begin, has_parts[0])?, computed(end, has_parts[1])?];
+    Ok(Division { begin, end, settled: values, truth })
 }
 
 /// Conditions that are settled from `begin` to before `end`.

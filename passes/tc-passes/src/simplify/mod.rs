@@ -54,13 +54,13 @@ use crate::analysis::dead::erase_dead;
 use crate::analysis::fold::fold_op;
 use crate::analysis::order;
 use crate::analysis::structure::{collapse_branch, collapse_loop};
-use rustc_hash::FxHashMap;
+use rustc_hash::FxHashSet;
 use tc_arith::{BinaryOp, Expr, Node};
-use tc_dialects::algebra::{Algebra, build_with};
+use tc_dialects::algebra::{Algebra, Computation, Made, build, is_exact};
 use tc_dialects::tir;
 use tc_ir::attrs::AttrData;
 use tc_ir::opdef::Role;
-use tc_ir::{Elem, Func, Op, Region, Rewriter, Scalar, Value};
+use tc_ir::{Func, Op, Region, Rewriter, Value};
 use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
 
 tc_pass::options! {
@@ -85,7 +85,8 @@ pub struct Simplify;
 impl FuncPass for Simplify {
     fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
         let algebra = Algebra::of_func(func);
-        let mut state = State { rw: Rewriter::new(func), algebra, n_rewritten: 0, n_collapsed: 0 };
+        let mut state =
+            State { rw: Rewriter::new(func), algebra, defined: FxHashSet::default(), n_rewritten: 0, n_collapsed: 0 };
         let body = state.rw.func().body();
         state.region(body);
         let (changed, n_rewritten, n_collapsed) = (state.rw.changed(), state.n_rewritten, state.n_collapsed);
@@ -106,6 +107,8 @@ impl FuncPass for Simplify {
 struct State<'f> {
     rw: Rewriter<'f>,
     algebra: Algebra,
+    /// The named values that were looked at.
+    defined: FxHashSet<Value>,
     n_rewritten: u64,
     n_collapsed: u64,
 }
@@ -168,13 +171,11 @@ impl State<'_> {
             }
             return;
         }
-        // One expression may be asked for in two types: a stored value and the place where it goes.
-        let mut made: FxHashMap<Elem, FxHashMap<Expr, Value>> = FxHashMap::default();
+        let mut made = Made::default();
         for idx in 0..self.rw.func().operands(op).len() {
             let operand = self.rw.func().operand(op, idx);
             if let Some(simple) = self.simplified(operand) {
-                let made = made.entry(self.elem_of(operand)).or_default();
-                let value = self.make(op, simple, operand, made);
+                let value = self.make(op, &simple, &mut made);
                 self.rw.set_operand(op, idx, value);
             }
         }
@@ -202,17 +203,20 @@ impl State<'_> {
 
     /// A named value: its own expression is simplified, and from here on it is a name.
     fn definition(&mut self, op: Op, value: Value) {
+        if !self.defined.insert(value) {
+            return;
+        }
         let mut value = value;
         let given = self.algebra.expr(self.rw.func(), value);
         let mut simple = self.algebra.analyzer.simplify(given);
-        if simple != given && !self.fits(simple, self.elem_of(value)) {
-            simple = given;
-        }
-        if simple != given {
-            let mut made = FxHashMap::default();
-            let new = self.make(op, simple, value, &mut made);
-            self.rw.replace_op(op, &[new]);
-            value = new;
+        match self.computation(given, simple, value) {
+            Some(computation) => {
+                let new = self.make(op, &computation, &mut Made::default());
+                self.rw.replace_op(op, &[new]);
+                value = new;
+                self.defined.insert(value);
+            }
+            None => simple = given,
         }
         let func = self.rw.func();
         if func.value_name(value).is_some() && func.def_op(value).is_some() {
@@ -221,8 +225,8 @@ impl State<'_> {
         }
     }
 
-    /// The simpler expression of `value`, if there is one.
-    fn simplified(&mut self, value: Value) -> Option<Expr> {
+    /// How the simpler expression of `value` is computed, if there is one.
+    fn simplified(&mut self, value: Value) -> Option<Computation> {
         let func = self.rw.func();
         if !sees(func, value) || func.constant(value).is_some() || func.value_name(value).is_some() {
             return None;
@@ -230,14 +234,25 @@ impl State<'_> {
         let given = self.algebra.expr(func, value);
         let simple = self.algebra.analyzer.simplify(given);
         let simple = self.through_names(simple).unwrap_or(simple);
-        (simple != given && self.fits(simple, self.elem_of(value))).then_some(simple)
+        self.computation(given, simple, value)
     }
 
-    /// The variable or the number that the quotient or remainder `expr` is, seen through names: with `let i = io * 16 +
-    /// ii` the row `i / 16` of a tile is `io`.
+    /// How `simple` is computed in the place of `value`, which is `given`; `None` where it is nothing new, or may overflow in
+    /// the type of `value`.
+    fn computation(&mut self, given: Expr, simple: Expr, value: Value) -> Option<Computation> {
+        let computation = self.algebra.recomputation(self.rw.func(), value, simple)?;
+        // Making the expression folds `i + (i - i)` away, so that nothing is left to be simplified.
+        let is_shorter = simple == given && computation.n_ops() < self.algebra.n_ops(self.rw.func(), value);
+        let is_other = simple != given || is_shorter;
+        (is_other && !computation.is_written_as(self.rw.func(), value)).then_some(computation)
+    }
+
+    /// What the condition, quotient or remainder `expr` comes to when it is seen through names: with `let i = io * 16 + ii`
+    /// the row `i / 16` of a tile is `io`, and `i < 160` is decided by the ranges of `io` and `ii`.
     fn through_names(&mut self, expr: Expr) -> Option<Expr> {
         let analyzer = &mut self.algebra.analyzer;
-        if !matches!(analyzer.pool.node(expr), Node::Binary(BinaryOp::FloorDiv | BinaryOp::FloorMod, ..)) {
+        let is_truth = analyzer.pool.is_bool(expr);
+        if !is_truth && !matches!(analyzer.pool.node(expr), Node::Binary(BinaryOp::FloorDiv | BinaryOp::FloorMod, ..)) {
             return None;
         }
         let expanded = analyzer.expand(expr);
@@ -245,81 +260,14 @@ impl State<'_> {
             return None;
         }
         let simple = analyzer.simplify(expanded);
-        matches!(analyzer.pool.node(simple), Node::Var(_) | Node::Const(_)).then_some(simple)
+        matches!(analyzer.pool.node(simple), Node::Var(_) | Node::Const(_) | Node::Bool(_)).then_some(simple)
     }
 
-    /// Can `expr` be computed in integers of type `elem`? The algebra counts in 64 bits: what it has put into another
-    /// order may pass through numbers that a narrower type does not hold.
-    fn fits(&mut self, expr: Expr, elem: Elem) -> bool {
-        let Some((min, max)) = elem.int_range().filter(|_| elem == Elem::I32) else { return true };
-        let mut pending = vec![expr];
-        while let Some(at) = pending.pop() {
-            let is_leaf = match self.algebra.analyzer.pool.node(at) {
-                Node::Const(value) => {
-                    if !(min..=max).contains(&i128::from(value)) {
-                        return false;
-                    }
-                    true
-                }
-                Node::Bool(_) | Node::Var(_) => true,
-                Node::Not(a) | Node::Likely(a) => {
-                    pending.push(a);
-                    false
-                }
-                Node::Binary(_, a, b) => {
-                    pending.extend([a, b]);
-                    false
-                }
-                Node::Select(c, a, b) => {
-                    pending.extend([c, a, b]);
-                    false
-                }
-            };
-            if is_leaf || self.algebra.analyzer.pool.is_bool(at) {
-                continue;
-            }
-            let bounds = self.algebra.analyzer.bounds(at);
-            let inside = |end: Option<i64>| end.is_some_and(|end| (min..=max).contains(&i128::from(end)));
-            if !inside(bounds.min()) || !inside(bounds.max()) {
-                return false;
-            }
-        }
-        true
-    }
-
-    /// The type of the integers behind `value`.
-    fn elem_of(&self, value: Value) -> Elem {
-        match self.rw.func().value_scalar(value).map(|scalar| scalar.elem) {
-            // What a condition compares is of one type; a literal or a variable inside tells which.
-            Some(Elem::Bool) | None => self.compared(value),
-            Some(elem) => elem,
-        }
-    }
-
-    /// Makes `expr`, of the type of `like`, in front of `op`.
-    fn make(&mut self, op: Op, expr: Expr, like: Value, made: &mut FxHashMap<Expr, Value>) -> Value {
-        let elem = self.elem_of(like);
+    /// Makes `computation` in front of `op`.
+    fn make(&mut self, op: Op, computation: &Computation, made: &mut Made) -> Value {
         self.n_rewritten += 1;
         self.rw.set_changed();
-        build_with(&mut self.rw.before(op), &self.algebra, expr, elem, made)
-    }
-
-    /// The integer type that the comparisons behind the truth value `value` compare.
-    fn compared(&self, value: Value) -> Elem {
-        let func = self.rw.func();
-        let mut pending = vec![value];
-        while let Some(value) = pending.pop() {
-            match func.value_scalar(value) {
-                Some(Scalar { elem, lanes: 1 }) if elem.is_int() => return elem,
-                _ => {}
-            }
-            let Some(op) = func.def_op(value) else { continue };
-            pending.extend(func.operands(op).iter().rev());
-            for &region in func.op_regions(op) {
-                pending.extend_from_slice(func.yielded(region));
-            }
-        }
-        Elem::Index
+        build(&mut self.rw.before(op), computation, made)
     }
 }
 
@@ -341,8 +289,5 @@ fn is_plain(func: &Func, region: Region) -> bool {
 
 /// Is `value` a number or a truth value of the algebra?
 fn sees(func: &Func, value: Value) -> bool {
-    matches!(
-        func.value_scalar(value),
-        Some(Scalar { elem: Elem::Bool | Elem::Index | Elem::I32 | Elem::I64, lanes: 1 })
-    ) && func.def_op(value).is_none_or(|op| func.role(op) != Role::Load)
+    func.value_scalar(value).is_some_and(is_exact) && func.def_op(value).is_none_or(|op| func.role(op) != Role::Load)
 }

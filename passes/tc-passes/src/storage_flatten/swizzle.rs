@@ -7,11 +7,11 @@
 use super::rewrite::erase_unused;
 use super::strides::Plan;
 use tc_arith::Expr;
-use tc_dialects::algebra::{Algebra, build};
+use tc_dialects::algebra::{Algebra, build_index};
 use tc_dialects::{arith, gpu, mma, tir};
 use tc_ir::uses::Uses;
 use tc_ir::walk::all_ops;
-use tc_ir::{AttrData, Elem, Func, Op, Rewriter, Value, keys};
+use tc_ir::{AttrData, Func, Op, Rewriter, Value, keys};
 use tc_support::{Diagnostic, Diagnostics};
 
 /// The most bits of a position that are mixed.
@@ -169,7 +169,7 @@ pub(super) fn apply(func: &mut Func, plan: &Plan) -> Result<u64, Diagnostics> {
     let mut old = Vec::new();
     for Mixed { op, at, lanes } in mixed {
         let mut b = rw.before(op);
-        let mut position = build(&mut b, &algebra, at, Elem::Index);
+        let mut position = build_index(&mut b, &algebra, at);
         if let Some(lanes) = lanes {
             let (one, lanes) = (b.index(1), b.func.int_attr(lanes));
             position = b.value(arith::RAMP, &[position, one], &[(keys::LANES, lanes)]);

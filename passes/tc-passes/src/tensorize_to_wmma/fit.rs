@@ -5,7 +5,7 @@ use super::site::Site;
 use super::tile::{self, Tile};
 use crate::analysis::launch::{coordinate, loop_var};
 use tc_arith::Expr;
-use tc_dialects::algebra::Algebra;
+use tc_dialects::algebra::{Algebra, attr_expr};
 use tc_dialects::te::Intrinsic;
 use tc_dialects::tir::Coordinate;
 use tc_ir::walk::{ancestors, ops_under};
@@ -291,8 +291,10 @@ fn alike(site: &mut Site<'_>, intrinsic: &Intrinsic<'_>, matched: &Matched) -> R
 fn facts(site: &mut Site<'_>, intrinsic: &Intrinsic<'_>, matched: &Matched, symbols: &[Expr]) -> Result<(), Misfit> {
     let func = intrinsic.func;
     for &fact in &func.header.facts {
-        let Some(condition) = condition(site, func, fact, symbols) else { continue };
-        if !site.algebra.analyzer.can_prove(condition) {
+        let of_name = |name| Some(symbols[func.header.symbols.iter().position(|symbol| symbol.name == name)?]);
+        let condition = attr_expr(func, fact, &mut site.algebra.analyzer.pool, &of_name);
+        // What cannot be read does not hold for certain.
+        if !condition.is_ok_and(|condition| site.algebra.analyzer.can_prove(condition)) {
             let values = func.header.symbols.iter().zip(symbols);
             let values: Vec<String> = values
                 .map(|(symbol, &value)| format!("{} = {}", func.text(symbol.name), site.algebra.text(value)))
@@ -306,21 +308,4 @@ fn facts(site: &mut Site<'_>, intrinsic: &Intrinsic<'_>, matched: &Matched, symb
         }
     }
     Ok(())
-}
-
-/// The fact `attr` of the header of `func`, with `symbols` for its symbols.
-fn condition(site: &mut Site<'_>, func: &Func, attr: tc_ir::Attr, symbols: &[Expr]) -> Option<Expr> {
-    // In an algebra of its own the symbols are variables, which are then replaced; the pools are not shared, so the
-    // fact is built anew.
-    let pool = &mut site.algebra.analyzer.pool;
-    Some(match func.attr_data(attr) {
-        AttrData::Int(value, _) => pool.int(i64::try_from(*value).ok()?),
-        AttrData::Bool(value) => pool.bool(*value),
-        AttrData::Word(name) => symbols[func.header.symbols.iter().position(|symbol| symbol.name == *name)?],
-        AttrData::Binary(op, lhs, rhs) => {
-            let (lhs, rhs) = (condition(site, func, *lhs, symbols)?, condition(site, func, *rhs, symbols)?);
-            site.algebra.binary(*op, lhs, rhs)
-        }
-        _ => return None,
-    })
 }

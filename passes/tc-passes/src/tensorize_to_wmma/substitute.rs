@@ -139,7 +139,7 @@ fn copy_block(
 }
 
 fn build(b: &mut Builder<'_>, algebra: &Algebra, expr: Expr) -> Value {
-    algebra::build(b, algebra, expr, Elem::Index)
+    algebra::build_index(b, algebra, expr)
 }
 
 /// Makes `op` anew where it takes a stand-in, and tells the types of what is made from one.

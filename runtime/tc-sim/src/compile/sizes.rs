@@ -1,13 +1,9 @@
 //! Sizes that are known before anything runs: symbols, shapes, extents.
 
 use std::collections::BTreeMap;
-use tc_dialects::arith::{self, Predicate, eval};
-use tc_ir::attrs::{AttrData, BinOp, UnOp};
-use tc_ir::{Attr, Elem, Func};
+use tc_dialects::algebra;
+use tc_ir::{Attr, Func};
 use tc_support::Diagnostic;
-
-/// How deep an expression over sizes may be.
-const MAX_EXPR_DEPTH: usize = 200;
 
 /// The values of symbols, by name.
 pub type Sizes = BTreeMap<String, i64>;
@@ -32,9 +28,12 @@ pub(crate) fn bind_symbols(func: &Func, given: &Sizes) -> Result<Sizes, Diagnost
         sizes.insert(name, value);
     }
     for &fact in &func.header.facts {
-        if eval_attr(func, fact, &sizes) == Some(0) {
+        // A fact without a value does not hold either.
+        let value = eval_attr(func, fact, &sizes);
+        if value.is_none_or(|value| value == 0) {
             let given: Vec<String> = sizes.iter().map(|(name, value)| format!("{name} = {value}")).collect();
-            let text = format!("`{}` does not hold for {}", func.show_attr(fact), given.join(", "));
+            let what = if value.is_some() { "does not hold" } else { "has no value" };
+            let text = format!("`{}` {what} for {}", func.show_attr(fact), given.join(", "));
             return Err(Diagnostic::error("size", at(), text));
         }
     }
@@ -43,55 +42,7 @@ pub(crate) fn bind_symbols(func: &Func, given: &Sizes) -> Result<Sizes, Diagnost
 
 /// The value of an expression over sizes.
 pub(crate) fn eval_attr(func: &Func, attr: Attr, sizes: &Sizes) -> Option<i64> {
-    eval_at(func, attr, sizes, 0)
-}
-
-fn eval_at(func: &Func, attr: Attr, sizes: &Sizes, depth: usize) -> Option<i64> {
-    if depth > MAX_EXPR_DEPTH {
-        return None;
-    }
-    let of = |attr| eval_at(func, attr, sizes, depth + 1);
-    match func.attr_data(attr) {
-        AttrData::Int(value, _) => i64::try_from(*value).ok(),
-        AttrData::Bool(value) => Some(i64::from(*value)),
-        AttrData::Word(name) => sizes.get(func.text(*name)).copied(),
-        AttrData::Unary(UnOp::Neg, arg) => of(*arg)?.checked_neg(),
-        AttrData::Unary(UnOp::Not, arg) => Some(i64::from(of(*arg)? == 0)),
-        AttrData::Binary(op, lhs, rhs) => binary(*op, of(*lhs)?, of(*rhs)?),
-        AttrData::Call(name, args) => {
-            let args: Option<Vec<i64>> = args.iter().map(|&arg| of(arg)).collect();
-            call(func.text(*name), &args?)
-        }
-        _ => None,
-    }
-}
-
-fn binary(op: BinOp, lhs: i64, rhs: i64) -> Option<i64> {
-    let predicate = match op {
-        BinOp::Eq => Predicate::Eq,
-        BinOp::Ne => Predicate::Ne,
-        BinOp::Lt => Predicate::Lt,
-        BinOp::Le => Predicate::Le,
-        BinOp::Gt => Predicate::Gt,
-        BinOp::Ge => Predicate::Ge,
-        BinOp::AndAnd => return Some(i64::from(lhs != 0 && rhs != 0)),
-        BinOp::OrOr => return Some(i64::from(lhs != 0 || rhs != 0)),
-        _ => return i64::try_from(eval::int_binary(op, lhs.into(), rhs.into(), Elem::Index)?).ok(),
-    };
-    Some(i64::from(predicate.holds(Some(lhs.cmp(&rhs)))))
-}
-
-fn call(name: &str, args: &[i64]) -> Option<i64> {
-    match (name, args) {
-        ("min", [a, b]) => Some(*a.min(b)),
-        ("max", [a, b]) => Some(*a.max(b)),
-        ("floordiv", [a, b]) => binary(BinOp::Div, *a, *b),
-        ("floormod", [a, b]) => binary(BinOp::Mod, *a, *b),
-        ("tdiv", [a, b]) => i64::try_from(eval::int_trunc(arith::TDIV, (*a).into(), (*b).into(), Elem::Index)?).ok(),
-        ("tmod", [a, b]) => i64::try_from(eval::int_trunc(arith::TMOD, (*a).into(), (*b).into(), Elem::Index)?).ok(),
-        ("abs", [a]) => a.checked_abs(),
-        _ => None,
-    }
+    algebra::eval_attr(func, attr, &|name| sizes.get(func.text(name)).copied()).ok()
 }
 
 /// The extents of a shape; refused where one is unknown or negative.
