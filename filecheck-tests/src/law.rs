@@ -81,7 +81,10 @@ struct Ran {
 impl Reader<'_> {
     fn read(&self, text: &str) -> Result<Module, String> {
         let options = ParseOptions { allow_unknown_ops: self.allow_unknown_ops };
-        let (module, found) = parse_module("<printed>", text, &self.compiler.registry, &options);
+        let (module, mut found) = parse_module("<printed>", text, &self.compiler.registry, &options);
+        if !found.has_errors() {
+            found.append(tc::ir::symbols::verify_symbols(&module));
+        }
         if found.has_errors() { Err(render::text(&found, &module.sources, false)) } else { Ok(module) }
     }
 

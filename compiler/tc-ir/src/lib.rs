@@ -7,7 +7,7 @@
 //! - [`opdef`]: the rows that say what an op is; [`registry`]: the dialects a run knows.
 //! - [`func`]: a function and its storage; [`module`]: the symbols of a file.
 //! - [`builder`], [`rewrite`], [`clone`]: the only ways to change a function.
-//! - [`walk`], [`uses`], [`effects`], [`form`], [`verify`]: questions asked of it.
+//! - [`walk`], [`uses`], [`effects`], [`form`], [`verify`], [`symbols`]: questions asked of it.
 //! - [`print`](mod@print): the text.
 //!
 //! A function shares nothing with another one: it is `Send`, a clone is a few copies, and a dropped candidate
@@ -28,6 +28,7 @@ pub mod opdef;
 pub mod print;
 pub mod registry;
 pub mod rewrite;
+pub mod symbols;
 pub mod types;
 pub mod uses;
 pub mod verify;

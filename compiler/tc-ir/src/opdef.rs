@@ -7,6 +7,7 @@
 use crate::attrs::{BinOp, UnOp};
 use crate::entity::{Attr, Attrs, Op, Type, Value};
 use crate::func::Func;
+use crate::symbols::Symbols;
 use tc_support::Diagnostics;
 
 /// The number of an op's row: the dialect's number in the high byte, the row's index in the low one.
@@ -273,6 +274,9 @@ pub enum Folded {
 /// Checks an op beyond its row. Findings go into the diagnostics.
 pub type Verify = fn(&Func, Op, &mut Diagnostics);
 
+/// Checks what an op, or without one its item, says of the module's symbols. Findings go into the diagnostics.
+pub type VerifySymbols = fn(&Symbols<'_>, &Func, Option<Op>, &mut Diagnostics);
+
 /// Folds an op whose operands allow it. It may intern attributes and nothing else.
 pub type Fold = fn(&mut Func, Op) -> Option<Folded>;
 
@@ -331,6 +335,8 @@ pub struct OpDef {
     pub item: Option<ItemDef>,
     /// Further checks.
     pub verify: Option<Verify>,
+    /// Checks of the symbols that an op refers to, or, in the row of an item, those that its header refers to.
+    pub verify_symbols: Option<VerifySymbols>,
     /// The folder.
     pub fold: Option<Fold>,
 }
@@ -353,6 +359,7 @@ impl OpDef {
         short: None,
         item: None,
         verify: None,
+        verify_symbols: None,
         fold: None,
     };
 
@@ -372,7 +379,7 @@ impl OpDef {
     }
 }
 
-/// Declares a dialect: its number, its rows, an opcode constant and a typed view for each.
+/// Declares a dialect: its number, the types of its own, its rows, an opcode constant and a typed view for each.
 ///
 /// A view is a newtype over [`Op`]; it has `OPCODE`, `of` (a checked cast), `new` (the builder method) and an
 /// accessor for each operand parameter.
@@ -380,7 +387,7 @@ impl OpDef {
 macro_rules! dialect {
     (
         $(#[$meta:meta])*
-        dialect $name:literal = $number:literal;
+        dialect $name:literal = $number:literal $(, types = [$($ty:literal),* $(,)?])?;
         $($(#[doc = $doc:literal])+ $view:ident $opcode:ident $text:literal
           ($($pname:ident : $pkind:ident $(($access:ident))? $($pflag:ident)*),* $(,)?)
           $row:tt)*
@@ -424,7 +431,7 @@ macro_rules! dialect {
 
         /// The dialect, to be registered.
         pub const DIALECT: $crate::registry::Dialect =
-            $crate::registry::Dialect { name: $name, number: $number, rows: ROWS };
+            $crate::registry::Dialect { name: $name, number: $number, rows: ROWS, types: &[$($($ty),*)?] };
     };
 
     (@first $doc:literal $($rest:literal)*) => { $doc };

@@ -15,6 +15,8 @@ pub struct Dialect {
     pub number: u8,
     /// The rows; at most 256.
     pub rows: &'static [OpDef],
+    /// The dotted names of its types.
+    pub types: &'static [&'static str],
 }
 
 /// Why a dialect was not registered.
@@ -153,6 +155,11 @@ impl Registry {
     /// The item that `keyword` opens.
     pub fn item(&self, keyword: &str) -> Option<(ItemDef, Opcode)> {
         self.items.iter().find(|(item, _)| item.keyword == keyword).copied()
+    }
+
+    /// The dotted names of the dialects' own types, in the order of the dialects.
+    pub fn type_names(&self) -> impl Iterator<Item = &'static str> + Clone + '_ {
+        self.dialects.iter().flat_map(|dialect| dialect.types).copied()
     }
 
     /// The words that open items.

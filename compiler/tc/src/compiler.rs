@@ -96,7 +96,7 @@ impl Compiler {
     /// findings that are no errors.
     pub fn verify(&self, module: &Module) -> Result<Diagnostics, Failure> {
         guarded("verifying", &module.sources, || {
-            let found: Diagnostics = module.items.iter().flat_map(tc_ir::verify::verify).collect();
+            let found = tc_ir::symbols::verify_module(module);
             if found.has_errors() {
                 return Err(Failure { diagnostics: found, sources: module.sources.clone() });
             }
@@ -114,7 +114,7 @@ impl Compiler {
         guarded(&format!("reading `{name}`"), &Sources::new(), || {
             let (module, mut found) = tc_syntax::parse_module(name, text, &self.registry, options);
             if !found.has_errors() {
-                module.items.iter().for_each(|item| found.append(tc_ir::verify::verify(item)));
+                found.append(tc_ir::symbols::verify_module(&module));
             }
             if found.has_errors() {
                 return Err(Failure { diagnostics: found, sources: module.sources });

@@ -293,7 +293,13 @@ fn read(compiler: &Compiler, run: &Reproducer) -> Start {
     let pipeline = parse_pipeline(&run.pipeline, &compiler.passes, &compiler.registry, &mut module.sources);
     let options = ParseOptions { allow_unknown_ops: run.allow_unknown_ops };
     let found = match module.sources.add_part(&run.name, &run.program, run.first_line.max(1)) {
-        Ok(file) => parse_file(&mut module, file, &options),
+        Ok(file) => {
+            let mut found = parse_file(&mut module, file, &options);
+            if !found.has_errors() {
+                found.append(tc_ir::symbols::verify_symbols(&module));
+            }
+            found
+        }
         Err(_) => Diagnostic::error("call", Location::None, "the program is too large: a file may have 2 GiB").into(),
     };
     Start { module, pipeline, found }

@@ -306,15 +306,17 @@ fn operators(module: &Module) -> impl Iterator<Item = &Func> {
     module.items.iter().filter(|item| item.header.opcode == te::FUNC)
 }
 
-/// Puts programs in the places of operators, and takes out schedules that no operator is left for.
+/// Puts programs in the places of operators. A schedule is then for the operators that are left, and is taken out where
+/// there are none.
 fn replace(module: &mut Module, programs: Programs) -> bool {
     for (idx, (program, _)) in programs {
         module.items[idx] = program;
     }
     let left: Vec<String> = operators(module).map(|func| func.symbol().to_string()).collect();
-    module.items.retain(|item| {
-        item.header.opcode != sched::SCHEDULE || item.header.targets.iter().any(|target| left.contains(target))
-    });
+    for item in module.items.iter_mut().filter(|item| item.header.opcode == sched::SCHEDULE) {
+        item.header.targets.retain(|target| left.contains(target));
+    }
+    module.items.retain(|item| item.header.opcode != sched::SCHEDULE || !item.header.targets.is_empty());
     true
 }
 

@@ -153,6 +153,10 @@ impl Job<'_, '_> {
         if args.space.is_asked() {
             return self.space(module, found, all_members);
         }
+        found.append(tc::ir::symbols::verify_symbols(module));
+        if found.has_errors() {
+            return Ok((found, None));
+        }
         let trace = Trace::default();
         let mut options = compiler.run_options();
         options.verify = args.run.verify_each != VerifyEach::None;
@@ -278,7 +282,7 @@ impl Job<'_, '_> {
 
     /// Answers what is asked about a space.
     fn space(&self, module: &Module, mut found: Diagnostics, all_members: &Cell<bool>) -> Compiled {
-        module.items.iter().for_each(|item| found.append(tc::ir::verify::verify(item)));
+        found.append(tc::ir::symbols::verify_module(module));
         if found.has_errors() {
             return Ok((found, None));
         }

@@ -90,7 +90,7 @@ fn wrong_input_ends_with_one() {
         ("// nothing\n", &["-", "--check"], "the file holds no items"),
         ("te.func @f(", &["-"], "<stdin>:1:"),
         ("tir.func @p(A: f32[4]) attributes {implements = @q} { A[0] = 1.0 }", &["-"], "no operator of the file"),
-        ("schedule @s for @f {}", &["-"], "no operator"),
+        ("schedule @s for @f {}", &["-"], "is for `@f`, which is not declared"),
     ];
     for (text, args, expected) in texts {
         let ran = run(args, text);

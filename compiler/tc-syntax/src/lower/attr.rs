@@ -1,11 +1,12 @@
 //! Attributes and types.
 
+use super::call::UNKNOWN_TYPE;
 use super::decode;
 use super::state::Lower;
 use crate::tree::{self, ExprId, ExprKind, Id, List, TextRange, TypeArg, UnaryOp};
 use tc_ir::attrs::AttrData;
 use tc_ir::types::{TypeData, TypeParam};
-use tc_ir::{Attr, Attrs, Loc, Name, Scalar, Type};
+use tc_ir::{Attr, Attrs, Elem, Loc, Name, Scalar, Type};
 use tc_support::{LineCol, suggest};
 
 /// How long a chain of operators in an attribute may be: attributes are walked by recursion.
@@ -140,6 +141,32 @@ impl<'a> Lower<'a> {
 
     fn refuse<T>(&mut self, range: TextRange, message: String) -> Option<T> {
         self.error(range, "attribute", message);
+        None
+    }
+
+    /// A type that a value has: its elements are numbers, or of a type that some dialect declares.
+    pub(super) fn declared_type(&mut self, ty: Id<tree::Type>, scope: Option<Name>) -> Option<Type> {
+        let found = self.buffer_type(ty, scope)?;
+        let elem = match self.func.type_data(found) {
+            TypeData::Shaped { elem, .. } | TypeData::Ref { elem, .. } => *elem,
+            _ => found,
+        };
+        let TypeData::Opaque { path, .. } = self.func.type_data(elem) else { return Some(found) };
+        let name = self.func.text(*path);
+        let types = self.func.registry().type_names();
+        if self.options.allow_unknown_ops || name == UNKNOWN_TYPE || types.clone().any(|known| known == name) {
+            return Some(found);
+        }
+        let text = format!("there is no type `{}`", suggest::shorten(name));
+        let near = suggest::nearest(name, Elem::ALL.iter().map(|elem| elem.name()).chain(types));
+        let help = near.map(|near| format!("did you mean `{near}`?"));
+        let mut at = self.tree[ty];
+        if let Some(&[TypeArg::Type(inner)]) =
+            at.args.map(|args| &self.tree[args]).filter(|_| self.text(at.name) == "ref")
+        {
+            at = self.tree[inner];
+        }
+        self.error_with(at.name, "type", text, help);
         None
     }
 

@@ -10,6 +10,9 @@ use tc_ir::opdef::{Infer, OpDef, ParamKind, Results, Role};
 use tc_ir::{Attr, Attrs, Name, Op, Opcode, Type, TypeData, Value, keys};
 use tc_support::suggest;
 
+/// The type of what comes out of something that declares no types.
+pub(super) const UNKNOWN_TYPE: &str = "unknown";
+
 /// The arguments of a call, sorted.
 #[derive(Default)]
 pub(super) struct Arguments {
@@ -418,7 +421,7 @@ impl<'a> Lower<'a> {
 
     /// The type of what comes out of something that declares no types.
     fn unknown_type(&mut self) -> Type {
-        let path = self.func.name("unknown");
+        let path = self.func.name(UNKNOWN_TYPE);
         self.func.ty(TypeData::Opaque { path, params: [].into() })
     }
 
@@ -486,7 +489,7 @@ impl<'a> Lower<'a> {
     /// A type after a colon, with its scope.
     pub(super) fn result_type(&mut self, ty: tree::ResultType) -> Option<Type> {
         let scope = ty.scope.map(|scope| self.func.name(self.text(self.tree[scope])));
-        self.buffer_type(ty.ty, scope)
+        self.declared_type(ty.ty, scope)
     }
 }
 

@@ -202,7 +202,7 @@ impl<'a> Lower<'a> {
             );
         };
         let range = self.tree[ty].range;
-        let Some(ty) = self.buffer_type(ty, scope) else { return };
+        let Some(ty) = self.declared_type(ty, scope) else { return };
         self.check_dims(range, ty);
         self.func.header.params.push(ParamDecl { attrs, choices });
         let body = self.func.body();
@@ -217,7 +217,7 @@ impl<'a> Lower<'a> {
             return self.error(result.range, "type", "a result has a type");
         };
         let range = self.tree[ty].range;
-        let Some(ty) = self.buffer_type(ty, scope) else { return };
+        let Some(ty) = self.declared_type(ty, scope) else { return };
         self.check_dims(range, ty);
         let text = self.text(result.name);
         let name = (!text.is_empty()).then(|| self.func.name(text));

@@ -215,7 +215,7 @@ impl<'a> Lower<'a> {
     ) -> Option<()> {
         let opcode = self.opcode_for(Role::Alloc, range)?;
         let scope = self.func.name(self.text(scope));
-        let ty = self.buffer_type(ty, Some(scope))?;
+        let ty = self.declared_type(ty, Some(scope))?;
         let (attrs, loc) = self.tail(tail, range);
         let op = self.emit(loc, OpSpec { opcode, operands: &[], keyed: 0, attrs, results: &[ty], n_regions: 0 });
         self.bind_result(op, name);

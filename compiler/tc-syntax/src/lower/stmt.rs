@@ -86,7 +86,7 @@ impl<'a> Lower<'a> {
         tail: Option<crate::tree::Tail>,
     ) {
         let expected = match ty {
-            Some(ty) => match self.buffer_type(ty, None) {
+            Some(ty) => match self.declared_type(ty, None) {
                 Some(ty) => Some(ty),
                 None => return self.bind_missing(name),
             },
@@ -233,7 +233,7 @@ impl<'a> Lower<'a> {
                 let scope =
                     param.within.map(|scope| lower.tree[scope].range).map(|range| lower.func.name(lower.text(range)));
                 let ty = match param.ty {
-                    Some(ty) => lower.buffer_type(ty, scope),
+                    Some(ty) => lower.declared_type(ty, scope),
                     None => Some(lower.func.index_ty()),
                 };
                 let Some(ty) = ty else { return };

@@ -20,11 +20,11 @@ const FOUR_AXES: Infer = Infer::All(verify::infer_four_axes);
 
 tc_ir::dialect! {
     /// The rows of `sched`.
-    dialect "sched" = 4;
+    dialect "sched" = 4, types = ["sched.stage", "sched.axis"];
 
     /// A schedule of one or more operators; with parameters, a space of them.
     ScheduleItem SCHEDULE "schedule" ()
-    { open_attrs: true, effect: Effect::UNKNOWN,
+    { open_attrs: true, effect: Effect::UNKNOWN, verify_symbols: Some(verify::targets),
       item: Some(ItemDef { keyword: "schedule", context: Context::Sched, table: SymbolTable::Schedules }) }
 
     /// A stage of the operator: a tensor it computes, or an argument.

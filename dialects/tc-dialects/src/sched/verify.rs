@@ -1,6 +1,8 @@
 //! Types of directives: what is a stage, what is an axis, what is a number.
 
+use crate::te;
 use crate::tir::Coordinate;
+use tc_ir::symbols::Symbols;
 use tc_ir::{Attrs, Func, Op, Type, TypeData, Value, keys};
 use tc_support::{Diagnostic, Diagnostics, suggest};
 
@@ -14,6 +16,36 @@ pub fn stage_type(func: &mut Func) -> Type {
 pub fn axis_type(func: &mut Func) -> Type {
     let path = func.name("sched.axis");
     func.ty(TypeData::Opaque { path, params: [].into() })
+}
+
+/// A schedule is for operators of the module.
+pub(super) fn targets(symbols: &Symbols<'_>, func: &Func, op: Option<Op>, found: &mut Diagnostics) {
+    if op.is_some() {
+        return;
+    }
+    let at = func.location(func.header.loc);
+    for target in &func.header.targets {
+        let shown = suggest::shorten(target);
+        match symbols.function(target) {
+            Some(item) if item.header.opcode == te::FUNC => {}
+            Some(item) => {
+                let what = item.item_row().name;
+                let text = format!("a schedule is for an operator, and `@{shown}` is a `{what}`");
+                found.push(
+                    Diagnostic::error("schedule-target", at.clone(), text)
+                        .label(item.location(item.header.loc), "it is declared here")
+                        .help("write what is to be computed as a `te.func`, and a schedule for that"),
+                );
+            }
+            None => {
+                let operators = symbols.functions().filter(|item| item.header.opcode == te::FUNC).map(Func::symbol);
+                let text = format!("the schedule `@{}` is for `@{shown}`, which is not declared", func.symbol());
+                let mut wrong = Diagnostic::error("schedule-target", at.clone(), text);
+                wrong.help = Symbols::near(target, operators);
+                found.push(wrong);
+            }
+        }
+    }
 }
 
 pub(super) fn infer_axis(func: &mut Func, _: &[Value], _: Attrs) -> Result<Type, String> {

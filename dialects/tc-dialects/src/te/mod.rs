@@ -14,6 +14,9 @@ use tc_support::Diagnostic;
 
 pub use intrinsic::{Axis, Intrinsic, Reduction};
 
+/// The combiners that need no `te.combiner`.
+pub const BUILT_IN_COMBINERS: [&str; 4] = ["sum", "prod", "min", "max"];
+
 const BODY: &[RegionDef] = &[RegionDef { name: "body", optional: false }];
 
 tc_ir::dialect! {
@@ -45,7 +48,8 @@ tc_ir::dialect! {
 
     /// Reduces by `combiner`: `args` holds the low and high end of each of `n_axes` axes, then initial values; with `has_where` the last value yielded is a condition.
     Reduce REDUCE "reduce" (args: values, n_axes: int key, combiner: word key, has_where: any key opt)
-    { context: Context::Te, results: Results::Many, regions: BODY, effect: Effect::PURE, role: Role::Reduce, verify: Some(verify::reduce) }
+    { context: Context::Te, results: Results::Many, regions: BODY, effect: Effect::PURE, role: Role::Reduce, verify: Some(verify::reduce),
+      verify_symbols: Some(verify::combiner_of) }
 
     /// Ends an operator and hands on its results.
     Return RETURN "return" (values: values)

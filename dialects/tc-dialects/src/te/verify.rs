@@ -2,9 +2,10 @@
 
 use crate::arith;
 use tc_ir::opdef::Role;
+use tc_ir::symbols::Symbols;
 use tc_ir::walk::{all_ops, ops_under};
 use tc_ir::{Attrs, Elem, Func, Op, Scalar, Type, TypeData, Value, keys};
-use tc_support::{Diagnostic, Diagnostics};
+use tc_support::{Diagnostic, Diagnostics, suggest};
 
 fn error(func: &Func, op: Op, code: &'static str, message: String) -> Diagnostic {
     Diagnostic::error(code, func.op_location(op), message)
@@ -137,7 +138,7 @@ pub(super) fn reduce(func: &Func, op: Op, found: &mut Diagnostics) {
         }
     }
     let combiner = func.word_of(op, keys::COMBINER).unwrap_or("");
-    if matches!(combiner, "sum" | "prod" | "min" | "max") {
+    if super::BUILT_IN_COMBINERS.contains(&combiner) {
         let number = func.results(op).all(|value| {
             matches!(func.type_data(func.value_type(value)), TypeData::Scalar(Scalar { elem, lanes: 1 }) if *elem != Elem::Bool)
         });
@@ -147,6 +148,33 @@ pub(super) fn reduce(func: &Func, op: Op, found: &mut Diagnostics) {
     }
     if has_where && yielded.last().is_some_and(|&cond| func.value_type(cond) != func.bool_ty()) {
         found.push(error(func, op, "type", "the `where` of a reduction must be `bool`".to_string()));
+    }
+}
+
+/// The combiner of a reduction is one of those that there are, and combines what is reduced.
+pub(super) fn combiner_of(symbols: &Symbols<'_>, func: &Func, op: Option<Op>, found: &mut Diagnostics) {
+    let Some(op) = op else { return };
+    let word = func.word_of(op, keys::COMBINER).unwrap_or("");
+    if super::BUILT_IN_COMBINERS.contains(&word) {
+        return;
+    }
+    match symbols.function(word) {
+        Some(combiner) if combiner.header.opcode == super::COMBINER => {
+            if let Some(misfit) = super::misfit(func, op, combiner) {
+                found.push(misfit.label(combiner.location(combiner.header.loc), "it is declared here"));
+            }
+        }
+        other => {
+            let combiners = symbols.functions().filter(|item| item.header.opcode == super::COMBINER).map(Func::symbol);
+            let known: Vec<&str> = super::BUILT_IN_COMBINERS.into_iter().chain(combiners).collect();
+            let mut wrong = error(func, op, "combiner", format!("there is no combiner `{}`", suggest::shorten(word)));
+            if let Some(other) = other {
+                let what = format!("`@{}` is no combiner but a `{}`", other.symbol(), other.item_row().name);
+                wrong = wrong.label(other.location(other.header.loc), what);
+            }
+            wrong.help = suggest::did_you_mean(word, known.iter().copied());
+            found.push(wrong);
+        }
     }
 }
 

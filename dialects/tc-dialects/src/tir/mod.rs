@@ -3,6 +3,7 @@
 //! A loop's `kind` is `serial` where it is left out, `unroll` (with a `factor`, or whole), `vectorize`, or `bind`
 //! with an `axis`: a launch coordinate, or `vthread`.
 
+mod call;
 mod kind;
 mod strides;
 mod verify;
@@ -67,5 +68,6 @@ tc_ir::dialect! {
 
     /// Calls a function.
     Call CALL "call" (args: values, callee: symbol key)
-    { open_attrs: true, results: Results::Many, effect: Effect::UNKNOWN, role: Role::Call }
+    { open_attrs: true, results: Results::Many, effect: Effect::UNKNOWN, role: Role::Call,
+      verify_symbols: Some(call::verify) }
 }

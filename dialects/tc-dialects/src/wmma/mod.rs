@@ -13,7 +13,7 @@ pub(crate) const WARP: Effect = Effect { convergent: true, ..Effect::PINNED };
 
 tc_ir::dialect! {
     /// The rows of `wmma`.
-    dialect "wmma" = 6;
+    dialect "wmma" = 6, types = ["wmma.fragment"];
 
     /// Sets every element of a tile.
     Fill FILL "fill" (fragment: place(Write), value: value)

@@ -59,7 +59,7 @@ pub(crate) fn mode(
     let options = ParseOptions { allow_unknown_ops: args.input.allow_unknown_ops };
     let mut found = parse_file(&mut module, file, &options);
     if !found.has_errors() {
-        module.items.iter().for_each(|item| found.append(tc::ir::verify::verify(item)));
+        found.append(tc::ir::symbols::verify_module(&module));
     }
     session.tell(&found, &module.sources);
     if found.has_errors() {
