@@ -34,11 +34,10 @@ fn every_rule_fires_and_keeps_the_value() {
 }
 
 #[test]
-fn names_are_unique_and_laws_are_stated() {
+fn names_are_unique() {
     let mut names: Vec<&str> = tc_arith::rules::all().map(|rule| rule.name).collect();
     let count = names.len();
     names.sort_unstable();
     names.dedup();
     assert_eq!(names.len(), count);
-    assert!(tc_arith::rules::all().all(|rule| rule.law.contains("->")));
 }

@@ -10,37 +10,61 @@ use smallvec::smallvec;
 pub(crate) static FORMS: &[Rule] = &[
     Rule {
         name: "sum-form",
-        law: "x*a + y + x*b + c -> x*(a+b) + y + c, terms in order of first occurrence, the constant last",
+        laws: &[
+            "x + y -> y + x",
+            "x + (y + z) -> x + y + z",
+            "x - y -> x + y * -1",
+            "x*a*b -> x*(a*b)",
+            "(x + y)*a -> x*a + y*a",
+            "x*a + x*b -> x*(a + b)",
+            "x*a + x*b -> 0 if a + b == 0, defined(x)",
+        ],
         apply: Apply::Form,
     },
     Rule {
         name: "product-form",
-        law: "(x + y) * (z + c) -> x*z + x*c + y*z + y*c if there are at most 16 products",
+        laws: &["x*y -> y*x", "x*y*z -> x*(y*z)", "(x + y)*z -> x*z + y*z", "x*a*y -> x*y*a", "x*a*(y*b) -> x*y*(a*b)"],
         apply: Apply::Form,
     },
 ];
 
 pub(crate) static VARIABLES: &[Rule] = &[
-    Rule {
-        name: "variable-definition",
-        law: "v -> e if v is defined as e, a constant or a variable of its type",
-        apply: Apply::Node(variable_definition),
-    },
-    Rule { name: "variable-point", law: "v -> c if c <= v <= c", apply: Apply::Node(variable_point) },
+    Rule { name: "variable-definition", laws: &["v -> x if v = x"], apply: Apply::Node(variable_definition) },
+    Rule { name: "variable-point", laws: &["v -> k if k <= v <= k"], apply: Apply::Node(variable_point) },
 ];
 
 /// What facts add: applied to every integer where there are any.
 pub(crate) static KNOWN: &[Rule] =
-    &[Rule { name: "known-point", law: "x -> c if conditions say that c <= x <= c", apply: Apply::Node(known_point) }];
+    &[Rule { name: "known-point", laws: &["x -> k if k <= x <= k, defined(x)"], apply: Apply::Node(known_point) }];
 
 pub(crate) static SUMS: &[Rule] = &[
-    Rule { name: "div-times-plus-mod", law: "x/c*c + x%c -> x if c > 0", apply: Apply::Sum(div_times_plus_mod) },
-    Rule { name: "minus-mod", law: "x - x%c -> x/c*c if c > 0", apply: Apply::Sum(minus_mod) },
-    Rule { name: "digits", law: "(x/c%m)*c + x%c -> x%(c*m) if c > 0, m > 0", apply: Apply::Sum(digits) },
-    Rule { name: "min-plus-max", law: "min(x, y) + max(x, y) -> x + y", apply: Apply::Sum(min_plus_max) },
+    Rule {
+        name: "div-times-plus-mod",
+        laws: &["x/c*(c*k) -> x*k - x%c*k if c > 0", "x/c*c + x%c -> x if c > 0"],
+        apply: Apply::Sum(div_times_plus_mod),
+    },
+    Rule {
+        name: "minus-mod",
+        laws: &["x%c*k -> x*k - x/c*(c*k) if c > 0", "x - x%c -> x/c*c if c > 0"],
+        apply: Apply::Sum(minus_mod),
+    },
+    Rule {
+        name: "digits",
+        laws: &[
+            "(x/c + y)%m*(c*k) -> (x + y*c)%(c*m)*k - x%c*k if c > 0, m > 0",
+            "x/c%m*c + x%c -> x%(c*m) if c > 0, m > 0",
+        ],
+        apply: Apply::Sum(digits),
+    },
+    Rule { name: "min-plus-max", laws: &["min(x, y)*k + max(x, y)*k -> x*k + y*k"], apply: Apply::Sum(min_plus_max) },
     Rule {
         name: "minmax-absorb",
-        law: "min(x + c, y) - x -> min(y - x, c), likewise for max and for -min",
+        laws: &[
+            "min(x, y)*k + z -> min(x*k + z, y*k + z) if k > 0",
+            "min(x, y)*k + z -> max(x*k + z, y*k + z) if k < 0",
+            "max(x, y)*k + z -> max(x*k + z, y*k + z) if k > 0",
+            "max(x, y)*k + z -> min(x*k + z, y*k + z) if k < 0",
+        ],
         apply: Apply::Sum(minmax_absorb),
     },
 ];

@@ -7,24 +7,49 @@ use crate::expr::{BinaryOp, Expr, Node};
 pub(crate) static CLAUSES: &[Rule] = &[
     Rule {
         name: "clause-under-earlier",
-        law: "p && q -> p && q' if q is q' wherever p; p || q -> p || q' if q is q' wherever !p",
+        laws: &[
+            "p && q -> p && q' if p => q = q'",
+            "p || q -> p || q' if !p => q = q'",
+            "p && (q && q') -> p && q && q'",
+            "p || (q || q') -> p || q || q'",
+            "p && true -> p",
+            "true && p -> p",
+            "p && false && q -> p && false",
+            "false && q -> false",
+            "p || false -> p",
+            "false || p -> p",
+            "p || true || q -> p || true",
+            "true || q -> true",
+            "p && q && p -> p && q",
+            "p || q || p -> p || q",
+        ],
         apply: Apply::Clauses(under_earlier),
     },
     Rule {
         name: "clause-implied",
-        law: "p && q -> q if q implies p; p || q -> q if p implies q",
+        laws: &[
+            "p && q -> q if q => p, defined(p), defined(q)",
+            "p && q -> false if q => !p, defined(p), defined(q)",
+            "p || q -> q if !q => !p, defined(p), defined(q)",
+            "p || q -> true if !q => p, defined(p), defined(q)",
+            "p && q -> q && p if defined(p), defined(q)",
+            "p || q -> q || p if defined(p), defined(q)",
+        ],
         apply: Apply::Clauses(implied),
     },
 ];
 
 pub(crate) static NOTS: &[Rule] = &[Rule {
     name: "not-clauses",
-    law: "!(p && q) -> !p || !q and !(p || q) -> !p && !q",
+    laws: &["!(p && q) -> !p || !q", "!(p || q) -> !p && !q"],
     apply: Apply::Node(not_clauses),
 }];
 
-pub(crate) static KNOWN: &[Rule] =
-    &[Rule { name: "condition-known", law: "p -> true if p is assumed", apply: Apply::Node(condition_known) }];
+pub(crate) static KNOWN: &[Rule] = &[Rule {
+    name: "condition-known",
+    laws: &["p -> true if p, defined(p)", "p -> false if !p, defined(p)"],
+    apply: Apply::Node(condition_known),
+}];
 
 /// How many clauses are weighed against each other.
 const MAX_WEIGHED: usize = 8;

@@ -7,10 +7,13 @@ use crate::linear::{Linear, Term};
 use crate::ty::IntType;
 
 pub(crate) static ROWS: &[Rule] = &[
-    Rule { name: "cast-fits", law: "cast<t>(x) -> x if min t <= x <= max t", apply: Apply::Node(cast_fits) },
+    Rule { name: "cast-fits", laws: &["cast<t>(x) -> x if x in t"], apply: Apply::Node(cast_fits) },
     Rule {
         name: "cast-ring",
-        law: "cast<t>(cast<u>(x)*a + y) -> cast<t>(x*a + y) if u is at least as wide as t",
+        laws: &[
+            "cast<t>(cast<s>(x)*a + y) -> cast<t>(x*a + y) if width t <= width s",
+            "cast<t>(v*cast<s>(x)*a + y) -> cast<t>(v*x*a + y) if width t <= width s",
+        ],
         apply: Apply::Node(cast_ring),
     },
 ];

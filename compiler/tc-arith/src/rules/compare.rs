@@ -10,49 +10,92 @@ use crate::linear::{Linear, Term};
 /// The normal form of a comparison; see [`Comparison::build`].
 pub(crate) static FORMS: &[Rule] = &[Rule {
     name: "compare-form",
-    law: "x + a < x + y + b -> a - y < b, constants on the right; c <= x and x < c where one side is constant",
+    laws: &[
+        "x <= y -> x - y <= 0",
+        "x < y -> x - y <= -1",
+        "x == y -> x - y == 0",
+        "x != y -> x - y != 0",
+        "x + k ~ y -> x - y ~ -k",
+        "x - y ~ k -> x ~ y + k",
+        "x - y <= k -> x < y + (k + 1)",
+        "x <= k -> x < k + 1",
+        "-x <= k -> -k <= x",
+        "-x == k -> x == -k",
+        "-x != k -> x != -k",
+        "x + z ~ y + z -> x ~ y if defined(z)",
+    ],
     apply: Apply::Form,
 }];
 
 pub(crate) static ROWS: &[Rule] = &[
     Rule {
         name: "compare-range",
-        law: "x <= c -> true if max x <= c, false if min x > c; likewise ==, !=, and by remainders",
+        laws: &[
+            "x ~ k -> true if x ~ k, defined(x)",
+            "x ~ k -> false if !(x ~ k), defined(x)",
+            "x == k -> false if c > 0, x % c == r, k % c != r, defined(x)",
+            "x != k -> true if c > 0, x % c == r, k % c != r, defined(x)",
+        ],
         apply: Apply::Comparison(compare_range),
     },
     Rule {
         name: "compare-common-factor",
-        law: "g*x <= c -> x <= c/g if g > 0; g*x == c -> x == c/g, or false if g does not divide c",
+        laws: &[
+            "x*g <= k -> x <= k/g if g > 0",
+            "x*g == k -> x == k/g if g > 0, k % g == 0",
+            "x*g != k -> x != k/g if g > 0, k % g == 0",
+            "x*g == k -> false if g > 0, k % g != 0, defined(x)",
+            "x*g != k -> true if g > 0, k % g != 0, defined(x)",
+        ],
         apply: Apply::Comparison(compare_common_factor),
     },
     Rule {
         name: "compare-divide",
-        law: "d*x + y <= c -> x <= k if d > 0 and (c - y)/d = k for every y",
+        laws: &["x*d + y <= k -> x <= r if d > 0, (k - y)/d == r, defined(y)"],
         apply: Apply::Comparison(compare_divide),
     },
     Rule {
         name: "compare-quotient",
-        law: "x/c + y <= k -> x + c*y < c*k + c and k <= x/c + y -> c*k <= x + c*y if c > 0",
+        laws: &["x/c + y <= k -> x + y*c < c*k + c if c > 0", "y - x/c <= k -> y*c - x <= c*k if c > 0"],
         apply: Apply::Comparison(compare_quotient),
     },
     Rule {
         name: "equal-quotient",
-        law: "x/c == k -> x < c*k + c if c*k <= x, and c*k <= x if x < c*k + c; likewise !=",
+        laws: &[
+            "x/c == k -> x < c*k + c if c > 0, c*k <= x",
+            "x/c == k -> c*k <= x if c > 0, x < c*k + c",
+            "x/c != k -> c*k + c <= x if c > 0, c*k <= x",
+            "x/c != k -> x < c*k if c > 0, x < c*k + c",
+        ],
         apply: Apply::Comparison(equal_quotient),
     },
     Rule {
         name: "compare-minmax",
-        law: "min(x, y) <= c -> x <= c if y > c, true if y <= c; likewise max, and sums with them",
+        laws: &[
+            "min(x, y)*a + z <= k -> x*a + z <= k if a > 0, k < y*a + z, defined(y)",
+            "min(x, y)*a + z <= k -> true if a > 0, x*a + z <= k, defined(x + y + z)",
+            "min(x, y)*a + z <= k -> x*a + z <= k if a < 0, y*a + z <= k, defined(y)",
+            "min(x, y)*a + z <= k -> false if a < 0, k < x*a + z, defined(x + y + z)",
+            "max(x, y)*a + z <= k -> x*a + z <= k if a > 0, y*a + z <= k, defined(y)",
+            "max(x, y)*a + z <= k -> false if a > 0, k < x*a + z, defined(x + y + z)",
+            "max(x, y)*a + z <= k -> x*a + z <= k if a < 0, k < y*a + z, defined(y)",
+            "max(x, y)*a + z <= k -> true if a < 0, x*a + z <= k, defined(x + y + z)",
+        ],
         apply: Apply::Comparison(compare_minmax),
     },
     Rule {
         name: "compare-select",
-        law: "select(p, x, y) <= c -> p or !p if x <= c and y <= c are decided",
+        laws: &[
+            "select(p, x, y)*a + z ~ k -> p if x*a + z ~ k, !(y*a + z ~ k), defined(x + y + z)",
+            "select(p, x, y)*a + z ~ k -> !p if !(x*a + z ~ k), y*a + z ~ k, defined(x + y + z)",
+            "select(p, x, y)*a + z ~ k -> true if x*a + z ~ k, y*a + z ~ k, defined(x + y + z), defined(p)",
+            "select(p, x, y)*a + z ~ k -> false if !(x*a + z ~ k), !(y*a + z ~ k), defined(x + y + z), defined(p)",
+        ],
         apply: Apply::Comparison(compare_select),
     },
     Rule {
         name: "compare-definition",
-        law: "p(v) -> true or false if v is defined as e and p(e) is decided",
+        laws: &["p -> true if p, defined(p)", "p -> false if !p, defined(p)"],
         apply: Apply::Comparison(compare_definition),
     },
 ];

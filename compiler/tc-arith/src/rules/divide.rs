@@ -7,53 +7,72 @@ use crate::interval::Interval;
 use crate::linear::{Linear, add_constant};
 
 pub(crate) static QUOTIENTS: &[Rule] = &[
-    Rule { name: "div-negative", law: "x / -c -> -x / c if c > 0", apply: Apply::Division(div_negative) },
-    Rule { name: "div-range", law: "x / c -> k if c*k <= x < c*k + c", apply: Apply::Division(div_range) },
+    Rule { name: "div-negative", laws: &["x / -c -> -x / c if c > 0"], apply: Apply::Division(div_negative) },
+    Rule {
+        name: "div-range",
+        laws: &[
+            "x / c -> k if c > 0, c*k <= x < c*k + c, defined(x)",
+            "x / -c -> k if c > 0, c*k <= -x < c*k + c, defined(x)",
+        ],
+        apply: Apply::Division(div_range),
+    },
     Rule {
         name: "div-split",
-        law: "(c*x + y + k) / c -> x + k/c + (y + k%c) / c if c > 0",
+        laws: &["(x*c + y + k) / c -> x + k/c + (y + k%c) / c if c > 0"],
         apply: Apply::Division(div_split),
     },
     Rule {
         name: "div-residue",
-        law: "(x + k) / c -> (x + k - r) / c if g divides c, x + k is r modulo g and 0 < r <= k",
+        laws: &["(x + k) / (g*c) -> (x + (k - r)) / (g*c) if g > 0, c > 0, (x + k) % g == r"],
         apply: Apply::Division(div_residue),
     },
     Rule {
         name: "div-common-factor",
-        law: "(d*x + y) / (d*c) -> (x + k) / c if d > 0, d*k <= y < d*k + d",
+        laws: &["(x*d + y) / (d*c) -> (x + k) / c if c > 0, d > 0, d*k <= y < d*k + d, defined(y)"],
         apply: Apply::Division(div_common_factor),
     },
     Rule {
         name: "div-of-div",
-        law: "(x/d + k) / c -> (x + k*d) / (d*c) if d > 0, c > 0",
+        laws: &["(x/d + k) / c -> (x + k*d) / (d*c) if c > 0, d > 0"],
         apply: Apply::Division(div_of_div),
     },
     Rule {
         name: "div-of-mod",
-        law: "(x % (c*m)) / c -> (x/c) % m if c > 0, m > 0",
+        laws: &["x % (c*m) / c -> x/c % m if c > 0, m > 0"],
         apply: Apply::Division(div_of_mod),
     },
 ];
 
 pub(crate) static REMAINDERS: &[Rule] = &[
-    Rule { name: "mod-negative", law: "x % -c -> -(-x % c) if c > 0", apply: Apply::Division(mod_negative) },
-    Rule { name: "mod-range", law: "x % c -> x - c*k if c*k <= x < c*k + c", apply: Apply::Division(mod_range) },
-    Rule { name: "mod-known", law: "x % c -> r if x is r modulo c", apply: Apply::Division(mod_known) },
-    Rule { name: "mod-split", law: "(c*x + y + k) % c -> (y + k%c) % c if c > 0", apply: Apply::Division(mod_split) },
+    Rule { name: "mod-negative", laws: &["x % -c -> -(-x % c) if c > 0"], apply: Apply::Division(mod_negative) },
+    Rule {
+        name: "mod-range",
+        laws: &["x % c -> x - c*k if c > 0, c*k <= x < c*k + c"],
+        apply: Apply::Division(mod_range),
+    },
+    Rule {
+        name: "mod-known",
+        laws: &["x % c -> r % c if c > 0, x == c*v + r, defined(x)"],
+        apply: Apply::Division(mod_known),
+    },
+    Rule {
+        name: "mod-split",
+        laws: &["(x*c + y + k) % c -> (y + k%c) % c if c > 0, defined(x)"],
+        apply: Apply::Division(mod_split),
+    },
     Rule {
         name: "mod-residue",
-        law: "(x + k) % c -> (x + k - r) % c + r if g divides c, x + k is r modulo g and 0 < r <= k",
+        laws: &["(x + k) % (g*c) -> (x + (k - r)) % (g*c) + r if g > 0, c > 0, (x + k) % g == r"],
         apply: Apply::Division(mod_residue),
     },
     Rule {
         name: "mod-of-mod",
-        law: "(x%m*k + y) % c -> (x*k + y) % c if c divides m*k",
+        laws: &["(x%m*k + y) % c -> (x*k + y) % c if c > 0, m > 0, m*k % c == 0"],
         apply: Apply::Division(mod_of_mod),
     },
     Rule {
         name: "mod-common-factor",
-        law: "(d*x + y) % (d*c) -> (x + k)%c*d + y - d*k if d > 0, d*k <= y < d*k + d",
+        laws: &["(x*d + y) % (d*c) -> (x + k)%c*d + (y - d*k) if c > 0, d > 0, d*k <= y < d*k + d"],
         apply: Apply::Division(mod_common_factor),
     },
 ];

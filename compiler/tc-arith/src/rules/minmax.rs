@@ -8,23 +8,32 @@ use crate::linear::Linear;
 pub(crate) static ROWS: &[Rule] = &[
     Rule {
         name: "minmax-order",
-        law: "min(x, y) -> x and max(x, y) -> y if x <= y, and the other way round",
+        laws: &["min(x, y) -> x if x <= y, defined(y)", "max(x, y) -> x if y <= x, defined(y)"],
         apply: Apply::Node(minmax_order),
     },
-    Rule { name: "minmax-constant-last", law: "min(c, x) -> min(x, c)", apply: Apply::Node(minmax_constant_last) },
+    Rule {
+        name: "minmax-constant-last",
+        laws: &["min(k, x) -> min(x, k)", "max(k, x) -> max(x, k)"],
+        apply: Apply::Node(minmax_constant_last),
+    },
     Rule {
         name: "minmax-constants",
-        law: "min(min(x, c), d) -> min(x, min(c, d)), likewise max",
+        laws: &["min(min(x, a), b) -> min(x, min(a, b))", "max(max(x, a), b) -> max(x, max(a, b))"],
         apply: Apply::Node(minmax_constants),
     },
     Rule {
         name: "minmax-nested",
-        law: "min(min(x, y), z) -> min(x, y) if x <= z or y <= z; min(max(x, y), z) -> z if z <= x or z <= y",
+        laws: &[
+            "min(min(x, y), z) -> min(x, y) if x <= z, defined(z)",
+            "min(max(x, y), z) -> z if z <= x, defined(max(x, y))",
+            "max(max(x, y), z) -> max(x, y) if z <= x, defined(z)",
+            "max(min(x, y), z) -> z if x <= z, defined(min(x, y))",
+        ],
         apply: Apply::Node(minmax_nested),
     },
     Rule {
         name: "minmax-common-addend",
-        law: "min(x + a, y + a) -> min(x, y) + a, likewise max",
+        laws: &["min(x + z, y + z) -> min(x, y) + z", "max(x + z, y + z) -> max(x, y) + z"],
         apply: Apply::Node(minmax_common_addend),
     },
 ];

@@ -8,25 +8,33 @@ use crate::facts::Relation;
 /// The normal form of `select`: each branch is simplified where it is taken.
 pub(crate) static FORMS: &[Rule] = &[Rule {
     name: "select-branches",
-    law: "select(p, x, y) -> select(p, x', y') if x is x' wherever p and y is y' wherever !p",
+    laws: &["select(p, x, y) -> select(p, x', y') if p => x = x', !p => y = y'"],
     apply: Apply::Form,
 }];
 
 pub(crate) static ROWS: &[Rule] = &[
-    Rule { name: "select-not", law: "select(!p, x, y) -> select(p, y, x)", apply: Apply::Node(select_not) },
+    Rule { name: "select-not", laws: &["select(!p, x, y) -> select(p, y, x)"], apply: Apply::Node(select_not) },
     Rule {
         name: "select-truth",
-        law: "select(p, x, false) -> p && x and select(p, true, y) -> p || y, likewise with !p",
+        laws: &[
+            "select(p, true, q) -> p || q",
+            "select(p, false, q) -> !p && q",
+            "select(p, q, true) -> !p || q",
+            "select(p, q, false) -> p && q",
+        ],
         apply: Apply::Node(select_truth),
     },
     Rule {
         name: "select-minmax",
-        law: "select(x < y, x, y) -> min(x, y) and select(x < y, y, x) -> max(x, y)",
+        laws: &[
+            "select(x - y <= k, x + z, y + z) -> min(x + z, y + z) if -1 <= k <= 0",
+            "select(y - x <= k, x + z, y + z) -> max(x + z, y + z) if -1 <= k <= 0",
+        ],
         apply: Apply::Node(select_minmax),
     },
     Rule {
         name: "select-nested",
-        law: "select(p, select(q, x, y), y) -> select(p && q, x, y)",
+        laws: &["select(p, select(q, x, y), y) -> select(p && q, x, y)"],
         apply: Apply::Node(select_nested),
     },
 ];

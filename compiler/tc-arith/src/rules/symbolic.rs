@@ -9,13 +9,17 @@ use crate::linear::{Linear, Term};
 pub(crate) static DIVISIONS: &[Rule] = &[
     Rule {
         name: "symbolic-range",
-        law: "x / n -> k if n is not 0 and k <= x / n <= k",
+        laws: &["x / n -> k if k <= x / n <= k, defined(x / n)", "x % n -> k if k <= x % n <= k, defined(x % n)"],
         apply: Apply::Node(symbolic_range),
     },
-    Rule { name: "symbolic-below", law: "x / n -> 0 and x % n -> x if 0 <= x < n", apply: Apply::Node(symbolic_below) },
+    Rule {
+        name: "symbolic-below",
+        laws: &["x / n -> 0 if 0 <= x < n, defined(x), defined(n)", "x % n -> x if 0 <= x < n, defined(n)"],
+        apply: Apply::Node(symbolic_below),
+    },
     Rule {
         name: "symbolic-split",
-        law: "(x*n + y) / n -> x + y/n and (x*n + y) % n -> y%n",
+        laws: &["(x*n + y) / n -> x + y/n", "(x*n + y) % n -> y % n if defined(x)"],
         apply: Apply::Node(symbolic_split),
     },
 ];

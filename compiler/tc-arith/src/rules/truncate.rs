@@ -8,27 +8,30 @@ use crate::interval::Interval;
 pub(crate) static DIVISIONS: &[Rule] = &[
     Rule {
         name: "tdiv-range",
-        law: "tdiv(x, n) -> k if n is not 0 and k <= tdiv(x, n) <= k, likewise tmod",
+        laws: &[
+            "tdiv(x, n) -> k if k <= tdiv(x, n) <= k, defined(tdiv(x, n))",
+            "tmod(x, n) -> k if k <= tmod(x, n) <= k, defined(tmod(x, n))",
+        ],
         apply: Apply::Node(truncate_range),
     },
     Rule {
         name: "tdiv-nonnegative",
-        law: "tdiv(x, n) -> x / n and tmod(x, n) -> x % n if x >= 0, n > 0",
+        laws: &["tdiv(x, n) -> x / n if 0 <= x, 0 < n", "tmod(x, n) -> x % n if 0 <= x, 0 < n"],
         apply: Apply::Node(truncate_nonnegative),
     },
     Rule {
         name: "tdiv-nonpositive",
-        law: "tdiv(x, n) -> -(-x / n) and tmod(x, n) -> -(-x % n) if x <= 0, n > 0",
+        laws: &["tdiv(x, n) -> -(-x / n) if x <= 0, 0 < n", "tmod(x, n) -> -(-x % n) if x <= 0, 0 < n"],
         apply: Apply::Node(truncate_nonpositive),
     },
     Rule {
         name: "tdiv-negative-divisor",
-        law: "tdiv(x, -c) -> -tdiv(x, c) and tmod(x, -c) -> tmod(x, c) if c > 0",
+        laws: &["tdiv(x, -c) -> -tdiv(x, c) if c > 0", "tmod(x, -c) -> tmod(x, c) if c > 0"],
         apply: Apply::Node(truncate_negative_divisor),
     },
     Rule {
         name: "tdiv-exact",
-        law: "tdiv(x, c) -> x / c and tmod(x, c) -> 0 if c > 0 divides x",
+        laws: &["tdiv(x, c) -> x / c if c > 0, x % c == 0", "tmod(x, c) -> 0 if c > 0, x % c == 0, defined(x)"],
         apply: Apply::Node(truncate_exact),
     },
 ];
