@@ -134,7 +134,7 @@ typedef struct {
   size_t struct_size;
   // The GPU that is compiled for, such as `sm_90`; empty stands for `sm_80`.
   TcString target;
-  // How many functions a pass runs on at a time; 0 stands for as many as the machine has cores.
+  // How many functions a pass runs on at a time, four a core at the most; 0 stands for as many as there are cores.
   uint32_t threads;
   // 1 to leave out checking the program after each pass, 0 not to.
   uint32_t no_verify;

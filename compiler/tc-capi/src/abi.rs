@@ -92,7 +92,7 @@ pub struct TcContextOptions {
     pub struct_size: usize,
     /// The GPU that is compiled for, such as `sm_90`; empty stands for `sm_80`.
     pub target: TcString,
-    /// How many functions a pass runs on at a time; 0 stands for as many as the machine has cores.
+    /// How many functions a pass runs on at a time, four a core at the most; 0 stands for as many as there are cores.
     pub threads: u32,
     /// 1 to leave out checking the program after each pass, 0 not to.
     pub no_verify: u32,

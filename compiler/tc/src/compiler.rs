@@ -36,7 +36,7 @@ pub struct Compiler {
     pub passes: PassTable,
     /// The target that passes and emitters ask.
     pub target: Target,
-    /// How many functions a pass runs on at a time; 0 stands for as many as the machine has cores.
+    /// How many functions a pass runs on at a time, four a core at the most; 0 stands for as many as there are cores.
     pub threads: usize,
     /// Verify what a pass has changed. Whoever runs one pipeline on thousands of candidates may do without, and verify
     /// those that are kept.

@@ -32,6 +32,7 @@ use std::time::Duration;
 use tc_debug::reduce::{NotReduced, Progress};
 use tc_ir::Module;
 use tc_pass::{Manager, Pipeline, parse_pipeline};
+use tc_support::workers::workers;
 use tc_support::{Diagnostic, Diagnostics, Location, Sources, render};
 use tc_syntax::{ParseOptions, parse_file};
 use tc_target::Target;
@@ -196,7 +197,7 @@ impl Compiler {
             Ok(candidate.is_ok_and(|candidate| self.fails_like(&candidate, &want, limits.time)))
         };
         let options = reduce::Options {
-            threads: limits.threads,
+            threads: workers(limits.threads.max(1), usize::MAX),
             registry: self.registry.clone(),
             allow_unknown_ops: run.allow_unknown_ops,
             watch,

@@ -10,6 +10,7 @@ use tc_ir::{Func, Module};
 use tc_schedule::space::{Count, Reject, Rejections};
 use tc_schedule::{Point, Space};
 use tc_support::Diagnostic;
+use tc_support::workers::workers;
 use tc_target::Target;
 
 /// How many points are judged at a time.
@@ -47,9 +48,9 @@ pub struct Judge<'s> {
 }
 
 impl<'s> Judge<'s> {
-    /// For `target`, on so many threads; 0 stands for as many as there are cores.
+    /// For `target`, on so many threads, or a few a core where more are asked for; 0 stands for as many as there are cores.
     pub fn new(space: &'s Space<'s>, target: Target, threads: usize) -> Judge<'s> {
-        let builder = rayon::ThreadPoolBuilder::new().num_threads(threads).stack_size(STACK);
+        let builder = rayon::ThreadPoolBuilder::new().num_threads(workers(threads, CHUNK)).stack_size(STACK);
         let pool = builder.thread_name(|_| THREAD.to_string()).start_handler(|_| begin_thread()).build().ok();
         Judge { space, target, pool }
     }

@@ -14,6 +14,7 @@ use tc::Compiler;
 use tc::pass::{Pipeline, Remarks, parse_pipeline};
 use tc::report::diff::Style;
 use tc::report::instruments::{PrintChanged, PrintPoints, Select};
+use tc::support::workers::workers;
 use tc::support::{Sources, suggest};
 use tc_cli::Session;
 
@@ -51,7 +52,7 @@ fn run_parts(plan: &Plan<'_>, session: &Session<'_>, parts: &[Part<'_>], mut don
     if let [part] = parts {
         return done(job(plan, part, &Sink::streaming(session)));
     }
-    let (workers, threads) = parallel::shares(parts.len(), plan.args.run.threads);
+    let (workers, threads) = parallel::shares(parts.len(), workers(plan.args.run.threads, usize::MAX));
     let compiler = Compiler { threads, ..plan.compiler.clone() };
     let plan = Plan { compiler: &compiler, command: plan.command.clone(), ..*plan };
     let work = |nth: usize| {

@@ -7,13 +7,8 @@ use std::sync::mpsc;
 /// The stack of a worker, as large as that of the tool.
 const STACK: usize = 64 << 20;
 
-/// How many workers `n` pieces of work have, and how many threads each may use, where `threads` are asked for; 0 stands
-/// for as many as there are cores.
+/// How many workers `n` pieces of work have, and how many threads each may use, of `threads` in all.
 pub(crate) fn shares(n: usize, threads: usize) -> (usize, usize) {
-    let threads = match threads {
-        0 => std::thread::available_parallelism().map_or(1, usize::from),
-        n => n,
-    };
     let workers = threads.min(n).max(1);
     (workers, (threads / workers).max(1))
 }

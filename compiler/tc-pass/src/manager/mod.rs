@@ -25,7 +25,7 @@ use tc_support::Diagnostics;
 /// How a pipeline is run.
 #[derive(Clone)]
 pub struct RunOptions {
-    /// How many functions run at a time; 0 stands for as many as the machine has cores.
+    /// How many functions run at a time, four a core at the most; 0 stands for as many as there are cores.
     pub threads: usize,
     /// Verify the module at first, and what a pass changed after it.
     pub verify: bool,

@@ -10,6 +10,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 use tc_ir::{Func, Module, Opcode};
+use tc_support::workers::workers;
 use tc_support::{Diagnostic, Diagnostics, Fault, Location, Severity};
 
 /// The stack of a worker: passes recurse over expressions, which may be deep.
@@ -195,10 +196,8 @@ impl Run<'_> {
             note_place(&mut outcome.diagnostics, at, Some(func.symbol()));
             outcome
         };
-        let threads = match settings.options.threads {
-            0 => std::thread::available_parallelism().map_or(1, usize::from),
-            n => n,
-        };
+        // Later passes may have more functions to work on, so the pool is not bounded by how many there are now.
+        let threads = workers(settings.options.threads, usize::MAX);
         if self.pool.is_none() && threads > 1 && funcs.len() > 1 {
             // Without threads to be had the functions run one after another, to the same effect.
             self.pool = rayon::ThreadPoolBuilder::new()

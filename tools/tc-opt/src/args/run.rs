@@ -67,7 +67,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "N")]
     pub step_limit: Option<u64>,
 
-    /// How many functions to work on at a time; 0 stands for as many as there are cores
+    /// How many functions to work on at a time, four a core at the most; 0 stands for as many as there are cores
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub threads: usize,
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use tc::Compiler;
 use tc::debug::reduce::{self, NotReduced, Size};
 use tc::debug::{Command, Limits, Reduced, Reproducer};
+use tc::support::workers::workers;
 use tc::support::{Diagnostic, Location, Sources};
 use tc_cli::{FINE, INPUT, Interrupt, Session};
 
@@ -109,10 +110,7 @@ impl Reduction<'_, '_> {
 }
 
 fn threads(args: &Args) -> usize {
-    match args.run.threads {
-        0 => std::thread::available_parallelism().map_or(1, usize::from),
-        n => n,
-    }
+    workers(args.run.threads, usize::MAX)
 }
 
 fn limit(args: &Args) -> Duration {

@@ -1,0 +1,29 @@
+//! How many threads work side by side.
+
+/// Threads for each core, at the most: more of them only wait for one another.
+const PER_CORE: usize = 4;
+
+/// How many threads `pieces` of work get where `asked` were asked for; 0 stands for as many as there are cores. There are
+/// at most as many as there is work, at most four a core, and at least one.
+pub fn workers(asked: usize, pieces: usize) -> usize {
+    workers_on(std::thread::available_parallelism().map_or(1, usize::from), asked, pieces)
+}
+
+/// [`workers`] of a machine with so many cores.
+fn workers_on(cores: usize, asked: usize, pieces: usize) -> usize {
+    let wanted = if asked == 0 { cores } else { asked.min(cores.saturating_mul(PER_CORE)) };
+    wanted.min(pieces).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_are_as_many_as_there_is_work_and_a_few_a_core() {
+        let on_two = |asked, pieces| workers_on(2, asked, pieces);
+        assert_eq!([on_two(0, 100), on_two(3, 100), on_two(8, 100), on_two(10_000, 100)], [2, 3, 8, 8]);
+        assert_eq!([on_two(10_000, 3), on_two(0, 1), on_two(4, 0), on_two(usize::MAX, usize::MAX)], [3, 1, 1, 8]);
+        assert_eq!(workers_on(0, 0, 5), 1);
+    }
+}
