@@ -3,10 +3,8 @@
 
 mod law;
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use law::z3::{self, Answer};
-use law::{Law, parse};
+use law::{Law, on_all_cores, parse};
 use tc_arith::rules;
 
 /// A law that the solver leaves undecided.
@@ -37,25 +35,10 @@ fn laws() -> Vec<(&'static str, Law)> {
     stated.flat_map(|(name, text)| read(text).into_iter().map(move |law| (name, law))).collect()
 }
 
-/// What the solver says of each law, asked on all cores.
+/// What the solver says of each law.
 fn answers(laws: &[(&'static str, Law)]) -> Vec<Answer> {
     let solver = z3::find().unwrap_or_else(|error| panic!("{error}"));
-    let next = AtomicUsize::new(0);
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let work = || {
-        let mut found = Vec::new();
-        loop {
-            let at = next.fetch_add(1, Ordering::Relaxed);
-            let Some((_, law)) = laws.get(at) else { return found };
-            found.push((at, z3::prove(&solver, law)));
-        }
-    };
-    let mut found: Vec<(usize, Answer)> = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..cores).map(|_| scope.spawn(work)).collect();
-        workers.into_iter().flat_map(|worker| worker.join().expect("the solver answers")).collect()
-    });
-    found.sort_by_key(|(at, _)| *at);
-    found.into_iter().map(|(_, answer)| answer).collect()
+    on_all_cores(laws, |(_, law)| z3::prove(&solver, law))
 }
 
 /// What is wrong with an answer.

@@ -4,9 +4,11 @@
 pub(crate) mod eval;
 pub(crate) mod parse;
 pub(crate) mod smt;
+pub(crate) mod step;
 pub(crate) mod z3;
 
 use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tc_arith::BinaryOp;
 
@@ -176,4 +178,24 @@ impl fmt::Display for Meaning {
             Meaning::Type(machine) => machine.fmt(f),
         }
     }
+}
+
+/// The results of `work` on each item, in the order of the items.
+pub(crate) fn on_all_cores<I: Sync, O: Send>(items: &[I], work: impl Fn(&I) -> O + Sync) -> Vec<O> {
+    let next = AtomicUsize::new(0);
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let one = || {
+        let mut done = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(item) = items.get(at) else { return done };
+            done.push((at, work(item)));
+        }
+    };
+    let mut done: Vec<(usize, O)> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..cores).map(|_| scope.spawn(one)).collect();
+        workers.into_iter().flat_map(|worker| worker.join().expect("no worker panics")).collect()
+    });
+    done.sort_by_key(|(at, _)| *at);
+    done.into_iter().map(|(_, result)| result).collect()
 }
