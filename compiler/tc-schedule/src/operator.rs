@@ -30,6 +30,8 @@ pub(crate) struct Operator<'a> {
     exprs: FxHashMap<Value, Expr>,
     /// The extents of arguments that depend on sizes that stay open.
     shapes: FxHashMap<Type, Vec<Size>>,
+    /// How long an axis from the number to the size is, where it is known not to run backwards.
+    lengths: FxHashMap<(i64, Expr), Size>,
     /// Whether evaluating a value reads a tensor, by the value's number.
     reads: Vec<bool>,
 }
@@ -46,6 +48,7 @@ impl<'a> Operator<'a> {
             symbols: Symbols::default(),
             exprs: FxHashMap::default(),
             shapes: FxHashMap::default(),
+            lengths: FxHashMap::default(),
             reads: vec![false; te.n_value_ids()],
         };
         operator.fix_symbols(defines, symbolic)?;
@@ -92,7 +95,11 @@ impl<'a> Operator<'a> {
                     return Err(Diagnostic::error("size-fact", location, message).into());
                 }
                 Some(_) => {}
-                None if self.symbols.list.is_empty() => {}
+                None if self.symbols.list.is_empty() => {
+                    let message = format!("`{}` has no value", te.show_attr(fact));
+                    let help = "let a fact divide by nothing that may be 0: `b != 0 && n % b == 0`";
+                    return Err(Diagnostic::error("size-fact", location, message).help(help).into());
+                }
                 None => {
                     let condition = self.symbols.attr(te, fact, &sizes);
                     self.symbols.facts.push((fact, condition));
@@ -155,6 +162,16 @@ impl<'a> Operator<'a> {
         for extent in self.shapes.values_mut().flatten() {
             if let Size::Expr(expr) = *extent {
                 *extent = Size::simplified(&mut az, expr);
+            }
+        }
+        for op in all_ops(self.te).filter(|&op| matches!(self.te.opcode(op), te::COMPUTE | te::REDUCE)) {
+            for pair in self.te.operands(op).windows(2) {
+                let (Some(&lo), Some(&hi)) = (self.ints.get(&pair[0]), self.exprs.get(&pair[1])) else { continue };
+                let start = az.pool.int(lo);
+                let (length, runs) = (az.pool.sub(hi, start), az.pool.le(start, hi));
+                if az.can_prove(runs) {
+                    self.lengths.insert((lo, hi), Size::simplified(&mut az, length));
+                }
             }
         }
         self.symbols.pool = az.pool;
@@ -244,7 +261,8 @@ impl<'a> Operator<'a> {
     /// Low end and extent of the axes whose bounds are `bounds`.
     fn domains(&self, bounds: &[Value], loc: Loc) -> Result<Vec<(i64, Size)>, Diagnostic> {
         let mut domains = Vec::with_capacity(bounds.len() / 2);
-        let error = |text: String| Diagnostic::error("extent", self.te.location(loc), text);
+        let at = self.te.location(loc);
+        let error = |text: String| Diagnostic::error("extent", at.clone(), text);
         for pair in bounds.chunks_exact(2) {
             match (self.size(pair[0]), self.size(pair[1])) {
                 (Some(Size::Int(lo)), Some(Size::Int(hi))) => match hi.checked_sub(lo) {
@@ -253,10 +271,19 @@ impl<'a> Operator<'a> {
                 },
                 // Where an axis starts at 0 its extent is its end, as it stands.
                 (Some(Size::Int(0)), Some(end)) => domains.push((0, end)),
+                (Some(Size::Int(lo)), Some(Size::Expr(hi))) => match self.lengths.get(&(lo, hi)) {
+                    Some(&length) => domains.push((lo, length)),
+                    None => {
+                        let end = self.symbols.pool.display(hi);
+                        let help = "say that it does not, by the range of a size, `<n: 4..1024>`, or by a fact, `where n >= 4`";
+                        return Err(error(format!("the axis {lo}..{end} may run backwards")).help(help));
+                    }
+                },
                 (Some(lo), Some(hi)) => {
                     let pool = &self.symbols.pool;
-                    let text = format!("the axis {}..{} does not start at 0", lo.show(pool), hi.show(pool));
-                    let help = "let an axis whose size stays open start at 0, and add the start in what it computes";
+                    let text = format!("the axis {}..{} does not start at a number", lo.show(pool), hi.show(pool));
+                    let help =
+                        "let an axis whose size stays open start at a number, and add the start in what it computes";
                     return Err(error(text).help(help));
                 }
                 _ => {

@@ -63,7 +63,7 @@ impl Law {
                 let (narrow, wide) = (machine(*narrow, point).range(), machine(*wide, point).range());
                 wide.0 <= narrow.0 && narrow.1 <= wide.1
             }
-            Condition::NoWider(narrow, wide) => machine(*narrow, point).bits <= machine(*wide, point).bits,
+            Condition::NoWider(narrow, wide) => machine(*narrow, point).width <= machine(*wide, point).width,
         }
     }
 

@@ -302,7 +302,7 @@ impl<'a> Problem<'a> {
                 let (narrow, wide) = (self.machine(*narrow).range(), self.machine(*wide).range());
                 (wide.0 <= narrow.0 && narrow.1 <= wide.1).to_string()
             }
-            Condition::NoWider(narrow, wide) => (self.machine(*narrow).bits <= self.machine(*wide).bits).to_string(),
+            Condition::NoWider(narrow, wide) => (self.machine(*narrow).width <= self.machine(*wide).width).to_string(),
         }
     }
 }
