@@ -14,8 +14,8 @@ use tc_ir::{Builder, Func, Op, Region, Rewriter, Value, keys};
 /// A loop that stands for another one now.
 pub(super) struct Made {
     pub(super) op: Op,
-    /// The conditions in it that are settled elsewhere; `None` where they are settled here.
-    pub(super) open: Option<Vec<Value>>,
+    /// The conditions in it that it is not to be divided by; `None` where it is not to be divided at all.
+    pub(super) spent: Option<Vec<Value>>,
 }
 
 /// Divides `op`; gives the loops that stand for it now.
@@ -24,7 +24,7 @@ pub(super) fn emit(func: &mut Func, op: Op, division: Division, options: &Option
         return parts(func, op, &division, options);
     }
     choose(func, op, &division);
-    vec![Made { op, open: None }]
+    vec![Made { op, spent: None }]
 }
 
 /// Lets a hinted loop that cannot be divided be unrolled instead, if that can be done.
@@ -55,17 +55,24 @@ fn parts(func: &mut Func, op: Op, division: &Division, options: &Options) -> Vec
     let begins = bounds(&division.begin, lo);
     let ends = bounds(&division.end, hi);
     let mut carried = func.operands(op)[2..].to_vec();
-    let ranges = [(lo, begins[0], false, before), (begins[1], ends[0], true, true), (ends[1], hi, false, after)];
-    let mut made = Vec::new();
-    for (from, to, middle, wanted) in ranges {
+    let [spent_before, spent_after] = division.spent.each_ref().map(Some);
+    let ranges =
+        [(lo, begins[0], spent_before, before), (begins[1], ends[0], None, true), (ends[1], hi, spent_after, after)];
+    let (mut made, mut within) = (Vec::new(), ValueMap::default());
+    for (from, to, spent, wanted) in ranges {
         if wanted {
             let (values, part) = one_part(func, op, (from, to), &carried, options);
-            let open = division.settled.iter().filter_map(|value| part.map.get(value).copied()).collect();
-            made.extend(part.op.map(|op| Made { op, open: (!middle).then_some(open) }));
-            carried = if middle { settle(func, division, &part.map, values) } else { values };
+            let of_copy = |spent: &Vec<Value>| spent.iter().filter_map(|value| part.map.get(value).copied()).collect();
+            made.extend(part.op.map(|op| Made { op, spent: spent.map(of_copy) }));
+            carried = values;
+            if spent.is_none() {
+                within = part.map;
+            }
         }
     }
     Rewriter::new(func).replace_op(op, &carried);
+    // Last, when every value that goes on from part to part has its users: settled conditionals hand on other ones.
+    settle(func, division, &within);
     made
 }
 
@@ -115,7 +122,7 @@ fn copy_loop(b: &mut Builder<'_>, op: Op, (from, to): (Value, Value), carried: &
 }
 
 /// Replaces the copies of the settled conditions by constants, and conditionals on them by their branches.
-fn settle(func: &mut Func, division: &Division, map: &ValueMap, values: Vec<Value>) -> Vec<Value> {
+fn settle(func: &mut Func, division: &Division, map: &ValueMap) {
     let mut rw = Rewriter::new(func);
     for old in &division.settled {
         let Some(&copy) = map.get(old) else { continue };
@@ -123,10 +130,8 @@ fn settle(func: &mut Func, division: &Division, map: &ValueMap, values: Vec<Valu
         let truth = rw.before(def).bool(division.truth);
         rw.replace_value(copy, truth);
     }
-    let values: Vec<Value> = values.into_iter().map(|value| rw.current(value)).collect();
     drop(rw);
     fold::settle_branches(func);
-    values
 }
 
 /// The loop names a block: all threads of the block take one of two bodies.
@@ -151,7 +156,7 @@ fn choose(func: &mut Func, op: Op, division: &Division) {
         rw.move_to_end(op, other);
     }
     drop(rw);
-    settle(func, division, &map, Vec::new());
+    settle(func, division, &map);
 }
 
 /// `begin <= iv && iv < end`, as far as that is not certain; `None` where it is.
@@ -173,7 +178,7 @@ fn within(b: &mut Builder<'_>, iv: Value, division: &Division) -> Option<Value> 
 /// The conditions are settled for all blocks.
 fn replace_in_place(func: &mut Func, division: &Division) {
     let map: ValueMap = division.settled.iter().map(|&value| (value, value)).collect();
-    settle(func, division, &map, Vec::new());
+    settle(func, division, &map);
 }
 
 /// The body of the innermost loop over launch coordinates or virtual threads that stands alone in the one around it.

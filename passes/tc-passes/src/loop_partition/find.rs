@@ -22,6 +22,8 @@ pub(super) struct Division {
     pub(super) settled: Vec<Value>,
     /// What they are there.
     pub(super) truth: bool,
+    /// The conditions that say nothing more of the part before, and of the part after.
+    pub(super) spent: [Vec<Value>; 2],
 }
 
 /// Why a loop that qualifies is not divided.
@@ -154,7 +156,8 @@ pub(super) fn divide(func: &Func, op: Op, excluded: &[Value]) -> Result<Division
     }
     let mut search = Search { func, algebra: &mut algebra, op, var, range, greedy: hinted };
     let found = [true, false].into_iter().find_map(|truth| Some((truth, search.settle(&conditions, truth)?)));
-    let (truth, Settled { values, begin, end }) = found.ok_or(Some(Why::Unsettled))?;
+    let (truth, Settled { values, begin, end, mut spent }) = found.ok_or(Some(Why::Unsettled))?;
+    spent.iter_mut().for_each(|list| list.extend_from_slice(excluded));
     let (lo, hi) = range;
     let pool = &mut algebra.analyzer.pool;
     let (before, after) = (pool.le(begin, lo), pool.le(hi, end));
@@ -172,7 +175,7 @@ pub(super) fn divide(func: &Func, op: Op, excluded: &[Value]) -> Result<Division
         false => Ok(None),
     };
     let [begin, end] = [computed(begin, has_parts[0])?, computed(end, has_parts[1])?];
-    Ok(Division { begin, end, settled: values, truth })
+    Ok(Division { begin, end, settled: values, truth, spent })
 }
 
 /// Conditions that are settled from `begin` to before `end`.
@@ -180,6 +183,7 @@ struct Settled {
     values: Vec<Value>,
     begin: Expr,
     end: Expr,
+    spent: [Vec<Value>; 2],
 }
 
 /// The search for an interval.
@@ -197,10 +201,10 @@ impl Search<'_> {
     /// The conditions that can be solved, and the interval on which all of them are `truth`.
     fn settle(&mut self, conditions: &[Value], truth: bool) -> Option<Settled> {
         let (lo, hi) = self.range;
-        let (mut values, mut interval) = (Vec::new(), SymInterval::FULL);
+        let (mut found, mut interval) = (Vec::new(), SymInterval::FULL);
         for &value in conditions {
-            let Some(found) = self.solve(value, truth) else { continue };
-            let narrowed = intersection(self.algebra, interval, found);
+            let Some(own) = self.solve(value, truth) else { continue };
+            let narrowed = intersection(self.algebra, interval, own);
             if self.greedy {
                 let (begin, end) = clamp(self.algebra, lo, hi, narrowed);
                 if self.is_empty(begin, end) {
@@ -208,10 +212,33 @@ impl Search<'_> {
                 }
             }
             interval = narrowed;
-            values.push(value);
+            found.push((value, own));
         }
         let (begin, end) = clamp(self.algebra, lo, hi, interval);
-        (!values.is_empty() && !self.is_empty(begin, end)).then_some(Settled { values, begin, end })
+        if found.is_empty() || self.is_empty(begin, end) {
+            return None;
+        }
+        let spent = self.spent(&found, begin, end);
+        Some(Settled { values: found.into_iter().map(|(value, _)| value).collect(), begin, end, spent })
+    }
+
+    /// Of the conditions found, with the interval of each: those that the part before the middle is not divided by again,
+    /// and those that the part after it is not. With the hint one that is proved to change further out divides that part
+    /// once more; the one that ends the middle never does, so parts of parts come to an end.
+    fn spent(&mut self, found: &[(Value, SymInterval)], begin: Expr, end: Expr) -> [Vec<Value>; 2] {
+        let (lo, hi) = self.range;
+        let mut spent = [Vec::new(), Vec::new()];
+        for &(value, own) in found {
+            let (own_begin, own_end) = clamp(self.algebra, lo, hi, own);
+            let pool = &mut self.algebra.analyzer.pool;
+            let beyond = [(own.min, pool.lt(own_begin, begin)), (own.max, pool.lt(end, own_end))];
+            for (list, (bound, beyond)) in spent.iter_mut().zip(beyond) {
+                if !(self.greedy && bound.is_some() && self.algebra.analyzer.can_prove(beyond)) {
+                    list.push(value);
+                }
+            }
+        }
+        spent
     }
 
     fn is_empty(&mut self, begin: Expr, end: Expr) -> bool {

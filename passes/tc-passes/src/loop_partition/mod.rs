@@ -46,7 +46,8 @@
 //! 3. The loop becomes up to three: before, within and after the interval; within, the conditions are constants. They share
 //!    the buffers that were made in the loop. A loop over `blockIdx` stays one, and a condition on it alone, the same
 //!    for all threads of a block, chooses between two bodies inside the innermost loop over threads.
-//! 4. The parts before and after are divided in turn, by the conditions that were passed over.
+//! 4. The parts before and after are divided in turn, by the conditions that were passed over, and with the hint by those
+//!    that are proved to change further out: of `i < 10` and `i < 20` both hold in the middle, and one in what comes next.
 //! 5. Take off every `likely` and every hint that is left.
 //!
 //! # Limits
@@ -115,7 +116,7 @@ impl FuncPass for LoopPartition {
     fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
         let mut changed = false;
         let mut seen: IndexSet<Op> = IndexSet::new();
-        // Parts of loops that may be divided once more, with the conditions that are settled in another part.
+        // Parts of loops that may be divided once more, with the conditions that say nothing more of them.
         let mut open: FxHashMap<Op, Vec<Value>> = FxHashMap::default();
         // Why loops were not divided, and the loops that stand for those that were.
         let (mut tried, mut parts) = (IndexMap::new(), Vec::new());
@@ -130,8 +131,8 @@ impl FuncPass for LoopPartition {
                     for made in emit::emit(func, op, division, &self.options) {
                         parts.push(made.op);
                         // A middle part is not divided again; loops in it may be.
-                        match made.open {
-                            Some(settled) => drop(open.insert(made.op, settled)),
+                        match made.spent {
+                            Some(spent) => drop(open.insert(made.op, spent)),
                             None => drop(seen.insert(made.op)),
                         }
                     }
