@@ -46,7 +46,7 @@
 //! None.
 
 use crate::analysis::access::{Access, NestFacts};
-use crate::analysis::conflict::{Relation, may_conflict};
+use crate::analysis::dependence::{Between, DependenceTest};
 use crate::analysis::launch::nests;
 use crate::analysis::sync::plan;
 use crate::analysis::warps;
@@ -207,8 +207,8 @@ fn within_block(facts: &mut NestFacts<'_>, access: &Access) -> Option<Open> {
     // The threads of one warp do such an op together.
     let warps = warps::told_apart_by(&facts.nest).filter(|_| access.by_warp);
     let own = Access { by_warp: access.by_warp && warps.is_none(), ..access.clone() };
-    let relation = Relation { same: &same, carried: None, between: warps.unwrap_or(&THREADS) };
-    if !may_conflict(facts, &own, &own, &relation) {
+    let between = Between::Coordinates(warps.unwrap_or(&THREADS));
+    if facts.is_independent(&DependenceTest { first: &own, second: &own, between, same: &same, carried: None }) {
         return None;
     }
     let name = func.value_text(access.root);
@@ -226,13 +226,7 @@ fn within_block(facts: &mut NestFacts<'_>, access: &Access) -> Option<Open> {
 fn distinct_global(accesses: &[Access]) -> Vec<Access> {
     let mut distinct: Vec<Access> = Vec::new();
     for access in accesses.iter().filter(|access| access.global) {
-        let alike = |old: &Access| {
-            old.buffer == access.buffer
-                && old.window == access.window
-                && old.writes == access.writes
-                && old.index == access.index
-        };
-        if distinct.len() <= MAX_PAIRED && !distinct.iter().any(alike) {
+        if distinct.len() <= MAX_PAIRED && !distinct.iter().any(|old| old.is_alike(access)) {
             distinct.push(access.clone());
         }
     }
@@ -246,9 +240,12 @@ fn between_blocks(facts: &mut NestFacts<'_>, access: &Access, all: &[Access], ne
     }
     let func = facts.func;
     let same = |facts: &NestFacts<'_>, var: Var| is_outside(facts.func, Algebra::value(var), nest);
-    let relation = Relation { same: &same, carried: None, between: &BLOCKS };
+    let between = Between::Coordinates(&BLOCKS);
     let many = all.len() > MAX_PAIRED;
-    let other = all.iter().find(|other| many || may_conflict(facts, access, other, &relation))?;
+    let mut meets = |second: &Access| {
+        !facts.is_independent(&DependenceTest { first: access, second, between, same: &same, carried: None })
+    };
+    let other = all.iter().find(|other| (many && access.may_share_memory(other)) || meets(other))?;
     let name = func.value_text(access.root);
     let text = format!("cannot prove that no two blocks touch one cell of `{name}`");
     Some(unproved(func, text, access, other))

@@ -177,14 +177,24 @@ fn waits(func: &Func, op: Op, conflict: &Conflict) -> Diagnostic {
 
 fn stuck(func: &Func, conflict: &Conflict) -> Diagnostic {
     let name = func.value_text(conflict.second.root);
+    let (first, second) = (done(&conflict.first), done(&conflict.second));
+    let (at, before) = (func.op_location(conflict.second.op), func.op_location(conflict.first.op));
+    if conflict.at_once {
+        let text =
+            format!("`{name}` is {second} here by one thread and {first} by another in the other arm, with no order");
+        return Diagnostic::error("divergent-sync", at, text)
+            .label(before, format!("{first} in the other arm"))
+            .note(
+                "threads take the arms differently, so both run at the same time and no barrier can stand between them",
+            )
+            .help("make two conditionals of it, one after the other: a barrier can stand between these");
+    }
     let text = format!(
-        "`{name}` is {} here by one thread and {} by another, under a condition that differs between threads",
-        done(&conflict.second),
-        done(&conflict.first)
+        "`{name}` is {second} here by one thread and {first} by another, under a condition that differs between threads"
     );
     let when = if conflict.carried.is_some() { " in the iteration before" } else { "" };
-    Diagnostic::error("divergent-sync", func.op_location(conflict.second.op), text)
-        .label(func.op_location(conflict.first.op), format!("{}{when}", done(&conflict.first)))
+    Diagnostic::error("divergent-sync", at, text)
+        .label(before, format!("{first}{when}"))
         .note("a barrier is needed between the two, and may stand only where all threads of the block come")
         .help("divide the condition, or the loop, into the part before the barrier and the part after it")
 }

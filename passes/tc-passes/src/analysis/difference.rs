@@ -21,8 +21,8 @@ pub(super) struct Group {
 pub(super) struct Sum {
     pub(super) constant: i128,
     pub(super) groups: Vec<Group>,
-    /// What the terms whose coefficient is below a limit come to together, as far as conditions tell.
-    pub(super) caps: Vec<(i128, Ends)>,
+    /// What the terms whose coefficient is below a limit come to together, as far as guards tell.
+    pub(super) bounds: Vec<(i128, Ends)>,
 }
 
 impl Sum {
@@ -32,7 +32,7 @@ impl Sum {
         }
         let minus = |end: Option<i128>| end.and_then(i128::checked_neg);
         let (lo, hi) = if coef > 0 { (lo, hi) } else { (minus(hi), minus(lo)) };
-        debug_assert!(self.caps.is_empty(), "caps are taken of all terms");
+        debug_assert!(self.bounds.is_empty(), "bounds are taken of all terms");
         match self.groups.iter_mut().find(|group| group.coef == coef.abs()) {
             Some(group) => {
                 group.ends = add(group.ends, (lo, hi), 1);
@@ -52,8 +52,8 @@ impl Sum {
             let below = sums[nth];
             let plain = add(below, group.ends, group.coef);
             let limit = self.groups.get(nth + 1).map_or(i128::MAX, |next| next.coef);
-            let capped = self.caps.iter().find(|cap| cap.0 == limit).map(|cap| add(constant, cap.1, 1));
-            sums.push(capped.map_or(plain, |capped| narrower(plain, capped)));
+            let bounded = self.bounds.iter().find(|bound| bound.0 == limit).map(|bound| add(constant, bound.1, 1));
+            sums.push(bounded.map_or(plain, |bounded| narrower(plain, bounded)));
         }
         sums
     }

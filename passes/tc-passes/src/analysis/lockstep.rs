@@ -5,10 +5,10 @@
 //! it runs between two of this one's.
 
 use super::access::{Access, NestFacts, is_private};
-use super::conflict::{Relation, dimension, tells};
+use super::dependence::{Between, DependenceTest};
 use super::launch::loop_var;
 use rustc_hash::FxHashSet;
-use tc_arith::{Expr, Var};
+use tc_arith::Var;
 use tc_dialects::algebra::Algebra;
 use tc_dialects::tir;
 use tc_ir::effects::root_buffer;
@@ -37,18 +37,15 @@ pub(crate) fn obstacle(facts: &mut NestFacts<'_>, op: Op) -> Option<Obstacle> {
         inside.extend(func.results(inner));
         inside.extend(func.op_regions(inner).iter().flat_map(|&region| func.region_args(region)));
         for access in facts.all_accesses(inner) {
-            let alike =
-                |old: &Access| old.writes == access.writes && old.index == access.index && old.window == access.window;
-            if !list.iter().any(|old| old.buffer == access.buffer && old.root == access.root && alike(old)) {
+            if !list.iter().any(|old| old.root == access.root && old.is_alike(&access)) {
                 list.push(access);
             }
         }
     }
     list.retain(|access| !inside.contains(&access.root));
     let var = loop_var(func, op);
-    let writes: Vec<&Access> = list.iter().filter(|access| access.writes).collect();
-    for write in writes {
-        for other in list.iter().filter(|other| write.may_meet(other)) {
+    for write in list.iter().filter(|access| access.writes) {
+        for other in &list {
             if meet(facts, write, other, &[var], &inside) {
                 return Some(Obstacle::Meet(write.op, other.op, write.root));
             }
@@ -66,27 +63,22 @@ pub(crate) fn meet(
     vars: &[Value],
     inside: &FxHashSet<Value>,
 ) -> bool {
-    let Some(equal) = where_they_meet(facts, first, second, inside) else { return false };
-    equal.is_none_or(|equal| !vars.iter().all(|&var| tells(facts, &equal, Algebra::var(var))))
+    let vars: Vec<Var> = vars.iter().map(|&var| Algebra::var(var)).collect();
+    may_touch_one_cell(facts, first, second, Between::Iterations(&vars), inside)
 }
 
 /// May the two touch one cell at all, in whichever iterations and threads?
 pub(crate) fn overlap(facts: &mut NestFacts<'_>, first: &Access, second: &Access, inside: &FxHashSet<Value>) -> bool {
-    first.may_meet(second) && where_they_meet(facts, first, second, inside).is_some()
+    may_touch_one_cell(facts, first, second, Between::Any, inside)
 }
 
-/// What is equal on both sides where the two touch one cell: `None` where they never do, `Some(None)` where nothing is
-/// known.
-fn where_they_meet(
+fn may_touch_one_cell(
     facts: &mut NestFacts<'_>,
     first: &Access,
     second: &Access,
+    between: Between<'_>,
     inside: &FxHashSet<Value>,
-) -> Option<Option<FxHashSet<Expr>>> {
-    let (Some(lhs), Some(rhs)) = (&first.index, &second.index) else { return Some(None) };
-    if lhs.len() != rhs.len() || !first.is_comparable(second) {
-        return Some(None);
-    }
+) -> bool {
     let private = is_private(facts.func, first.root);
     let same = |facts: &NestFacts<'_>, other: Var| {
         if let Some(nth) = facts.coordinate_vars.iter().position(|&coordinate| coordinate == Some(other)) {
@@ -96,14 +88,7 @@ fn where_they_meet(
         let value = Algebra::value(other);
         !inside.contains(&value) && (private || facts.uniform.is(value))
     };
-    let relation = Relation { same: &same, carried: None, between: &[] };
-    let mut equal = FxHashSet::default();
-    for (lhs, rhs) in lhs.iter().zip(rhs) {
-        if !dimension(facts, lhs, rhs, &relation, &mut equal) {
-            return None;
-        }
-    }
-    Some(Some(equal))
+    !facts.is_independent(&DependenceTest { first, second, between, same: &same, carried: None })
 }
 
 /// The obstacle in words, the op to point at, and what to say there.

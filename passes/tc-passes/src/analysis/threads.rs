@@ -1,12 +1,9 @@
-//! What all threads of a block do, counted out: where indices depend on nothing but the thread, whether two threads touch
-//! one cell is decided by trying all of them.
+//! Bounds of what depends on nothing but the thread, by computing it for each thread of a block.
 //!
-//! Fragments of a warp lie at indices such as `tx / 4 * 64 + tx % 4 * 2`, of which intervals and coefficients tell little.
+//! Fragments of a warp lie at indices such as `tx / 4 * 64 + tx % 4 * 2`, of which intervals tell little.
 
-use super::access::{Access, Form, NestFacts};
-use super::conflict::Relation;
+use super::access::NestFacts;
 use super::launch::Extent;
-use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use tc_arith::{Expr, Interval, Node, Var};
 use tc_dialects::tir::Coordinate;
@@ -14,8 +11,6 @@ use tc_dialects::tir::Coordinate;
 const THREADS: [Coordinate; 3] = [Coordinate::ThreadX, Coordinate::ThreadY, Coordinate::ThreadZ];
 /// A block has at most this many threads.
 const MAX_THREADS: i64 = 1024;
-/// At most this many cells are counted out.
-const MAX_CELLS: i64 = 1 << 14;
 
 impl NestFacts<'_> {
     /// The variables of the thread coordinates and how far they run; `None` where that is not constant.
@@ -74,70 +69,4 @@ impl NestFacts<'_> {
         let values = self.at_threads(expr)?;
         Some(Interval::from_ends(values.iter().min().copied(), values.iter().max().copied()))
     }
-
-    /// The first cell that each thread touches by `form`, but for `gone`, terms that the other side has as well.
-    fn cells(&mut self, form: &Form, gone: &[(Expr, i64)]) -> Option<Vec<i64>> {
-        let count: i64 = self.threads()?.iter().map(|&(_, extent)| extent).product();
-        let mut cells = vec![form.constant; usize::try_from(count).ok()?];
-        for &(atom, coef) in form.terms.iter().filter(|term| !gone.contains(term)) {
-            let values = self.at_threads(atom)?;
-            for (cell, &value) in cells.iter_mut().zip(values.iter()) {
-                *cell = cell.checked_add(value.checked_mul(coef)?)?;
-            }
-        }
-        Some(cells)
-    }
-}
-
-/// Is it certain, by trying all threads, that no two of them touch one cell by `first` and `second`?
-pub(super) fn are_apart(
-    facts: &mut NestFacts<'_>,
-    first: &Access,
-    second: &Access,
-    relation: &Relation<'_>,
-) -> Option<bool> {
-    let ([lhs], [rhs]) = (first.index.as_deref()?, second.index.as_deref()?) else { return None };
-    if lhs.row.is_some() || rhs.row.is_some() {
-        return None;
-    }
-    let mut gone = Vec::new();
-    for term in &lhs.terms {
-        let same = facts.algebra.analyzer.pool.vars(term.0).iter().all(|&var| (relation.same)(facts, var));
-        if same && rhs.terms.contains(term) {
-            gone.push(*term);
-        }
-    }
-    let (left, right) = (facts.cells(lhs, &gone)?, facts.cells(rhs, &gone)?);
-    let n_cells = |form: &Form| form.reach.0.iter().try_fold(left.len() as i64, |n, &(count, _)| n.checked_mul(count));
-    if [lhs, rhs].into_iter().any(|form| n_cells(form).is_none_or(|n| n > MAX_CELLS)) {
-        return None;
-    }
-    // Who touches a cell first, and whether others do too.
-    let mut touched: FxHashMap<i64, (usize, bool)> = FxHashMap::default();
-    for (thread, &start) in left.iter().enumerate() {
-        for cell in reached(start, lhs)? {
-            touched.entry(cell).and_modify(|who| who.1 |= who.0 != thread).or_insert((thread, false));
-        }
-    }
-    let by_warp = first.by_warp || second.by_warp;
-    for (thread, &start) in right.iter().enumerate() {
-        for cell in reached(start, rhs)? {
-            if touched.get(&cell).is_some_and(|&(other, many)| by_warp || many || other != thread) {
-                return Some(false);
-            }
-        }
-    }
-    Some(true)
-}
-
-/// The cells of one thread that starts at `start`.
-fn reached(start: i64, form: &Form) -> Option<Vec<i64>> {
-    let [(n, step), (m, inner)] = form.reach.0;
-    let mut cells = Vec::new();
-    for i in 0..n {
-        for j in 0..m {
-            cells.push(start.checked_add(i.checked_mul(step)?)?.checked_add(j.checked_mul(inner)?)?);
-        }
-    }
-    Some(cells)
 }

@@ -10,6 +10,8 @@
 //! over shared memory orders nothing else, one over global memory orders all; so the two kinds of memory are followed
 //! apart.
 //!
+//! The arms of a conditional that threads take differently run at the same time, and no barrier can keep them apart.
+//!
 //! What an asynchronous copy writes may not be touched by others from where it is begun on, so its write conflicts with
 //! accesses before it there. For those that follow it counts as done by the wait that covers it: a barrier helps after
 //! that alone. Which copies a wait is for is told by [`Flights`]; of which iteration they are is not, so they are taken to
@@ -36,6 +38,8 @@ pub(crate) struct Conflict {
     pub(crate) second: Access,
     /// The loop whose next iteration holds the second access.
     pub(crate) carried: Option<Op>,
+    /// The two stand in the arms of one conditional, which some threads take and others do not.
+    pub(crate) at_once: bool,
     /// The buffers whose accesses the barrier has to keep apart: it does not move before a read of one.
     roots: Vec<Value>,
 }

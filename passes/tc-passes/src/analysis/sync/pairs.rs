@@ -1,7 +1,7 @@
 //! Pairs of accesses that conflict.
 
 use super::super::access::{Access, NestFacts};
-use super::super::conflict::{Relation, may_conflict};
+use super::super::dependence::{Between, DependenceTest};
 use super::super::launch::{coordinate, loop_var};
 use super::Conflict;
 use super::walk::Planner;
@@ -36,8 +36,6 @@ impl Planner<'_> {
         let outermost = &around[around.iter().rposition(|&region| repeats(func, region)).map_or(0, |nth| nth + 1)..];
         let always_same = |facts: &NestFacts<'_>, var: Var| is_same(facts, var, outermost);
         let carried_var = carried.map(|op| Algebra::var(loop_var(func, op)));
-        let relation = Relation { same: &same, carried: carried_var, between: &THREADS };
-        let of_copies = Relation { same: &always_same, carried: None, ..relation };
         // A conflict in global memory asks for more, so it is looked for first.
         let pairs = [true, false].into_iter().flat_map(|global| {
             let of_kind = move |access: &&Rc<Access>| access.global == global;
@@ -46,10 +44,19 @@ impl Planner<'_> {
                 .flat_map(move |second| pending.iter().filter(of_kind).map(move |first| (first, second)))
         });
         for (first, second) in pairs {
-            let relation = if first.begun_before { &of_copies } else { &relation };
-            if may_conflict(&mut self.facts, first, second, relation) {
+            let same: &dyn Fn(&NestFacts<'_>, Var) -> bool = if first.begun_before { &always_same } else { &same };
+            let carried_var = carried_var.filter(|_| !first.begun_before);
+            let between = Between::Coordinates(&THREADS);
+            let test = DependenceTest { first, second, between, same, carried: carried_var };
+            if !self.facts.is_independent(&test) {
                 let roots = vec![first.root, second.root];
-                return Some(Conflict { first: Access::clone(first), second: Access::clone(second), carried, roots });
+                return Some(Conflict {
+                    first: Access::clone(first),
+                    second: Access::clone(second),
+                    carried,
+                    at_once: false,
+                    roots,
+                });
             }
         }
         None

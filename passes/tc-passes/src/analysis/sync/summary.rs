@@ -60,19 +60,21 @@ impl Summary {
 /// Adds what is not there yet. An access that equals another but for its op conflicts with the same ones.
 pub(super) fn merge<'a>(into: &mut Vec<Rc<Access>>, more: impl IntoIterator<Item = &'a Rc<Access>>) {
     for access in more {
-        let alike = |old: &Access| {
-            old.buffer == access.buffer
-                && old.window == access.window
-                && (old.writes, old.by_warp, old.begun_before) == (access.writes, access.by_warp, access.begun_before)
-        };
-        if into.iter().any(|old| alike(old) && (old.index.is_none() || old.index == access.index)) {
+        if into.iter().any(|old| old.is_alike(access) || (old.index.is_none() && of_one_kind(old, access))) {
             continue;
         }
-        if into.iter().filter(|old| alike(old)).count() >= MAX_ACCESSES {
-            into.retain(|old| !alike(old));
-            into.push(Rc::new(Access { index: None, ..Access::clone(access) }));
+        if into.iter().filter(|old| of_one_kind(old, access)).count() >= MAX_ACCESSES {
+            into.retain(|old| !of_one_kind(old, access));
+            into.push(Rc::new(Access { index: None, guards: Rc::default(), ..Access::clone(access) }));
             continue;
         }
         into.push(access.clone());
     }
+}
+
+/// Do the two differ in nothing but the cells that they touch?
+fn of_one_kind(a: &Access, b: &Access) -> bool {
+    a.buffer == b.buffer
+        && a.window == b.window
+        && (a.writes, a.by_warp, a.begun_before) == (b.writes, b.by_warp, b.begun_before)
 }

@@ -5,7 +5,7 @@ use super::super::flight::Flights;
 use super::super::launch::coordinate;
 use super::super::uniform::{Uniform, parting};
 use super::summary::{Summary, Synced, merge};
-use super::{Divergent, Plan};
+use super::{Conflict, Divergent, Plan};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use tc_dialects::algebra::const_extent;
@@ -81,14 +81,31 @@ impl Planner<'_> {
         }
         let inner_open = if opcode == tir::IF { self.under(open, &[func.operand(op, 0)]) } else { open };
         let mut all_synced = if opcode != tir::IF || regions.len() == 2 { Synced::ALL } else { Synced::default() };
-        for region in regions {
-            let inner = self.region(region, inner_open, None);
+        let arms: Vec<Summary> = regions.iter().map(|&region| self.region(region, inner_open, None)).collect();
+        if let [then, otherwise] = &arms[..]
+            && !self.facts.uniform.is(func.operand(op, 0))
+        {
+            self.divergent_arms(op, then, otherwise);
+        }
+        for inner in &arms {
             merge(&mut sum.head, &inner.head);
             merge(&mut sum.tail, &inner.tail);
             all_synced = all_synced.and(inner.synced);
         }
         sum.synced = all_synced;
         sum
+    }
+
+    /// The arms of a conditional that threads take differently run at the same time: no barrier can stand between them.
+    fn divergent_arms(&mut self, op: Op, then: &Summary, otherwise: &Summary) {
+        let Some(region) = self.func.region_of(op) else { return };
+        let whole = |arm: &Summary| {
+            let mut all = arm.head.clone();
+            merge(&mut all, &arm.tail);
+            all
+        };
+        let conflict = self.conflict(&whole(then), &whole(otherwise), region, None);
+        self.plan.stuck.extend(conflict.map(|conflict| Conflict { at_once: true, ..conflict }));
     }
 
     /// Who comes together under conditions and bounds, where `open` come to the op that has them.

@@ -1,0 +1,259 @@
+//! Dependence decided by trying all points, where proofs over differences end.
+//!
+//! The variables of two accesses are those that have one value on both sides and those that each side has on its own. For
+//! each point of the first, the cells that the first access touches are noted with who touches them, and those of the
+//! second are looked up. Guards that can be computed at a point leave out the points where they do not hold; a guard that
+//! cannot is left out itself, which can only add points.
+
+use super::access::{Access, NestFacts};
+use super::dependence::{Apart, Dependence, DependenceTest};
+use super::form::Form;
+use super::launch::Extent;
+use rustc_hash::FxHashMap;
+use tc_arith::{Evaluation, Expr, Var};
+
+/// One test tries at most this many points, the cells of a footprint counted each.
+const MAX_POINTS: u64 = 1 << 16;
+/// All tests of a launch nest try at most this many points.
+pub(super) const MAX_POINTS_OF_A_NEST: u64 = 1 << 24;
+
+/// Variables with their least value and the number of their values.
+type Domain = Vec<(Var, i64, u64)>;
+
+/// One side of a test.
+struct Side {
+    own: Domain,
+    /// The atoms of all dimensions and then the guards, as one program.
+    evaluation: Evaluation,
+    /// Of each dimension the coefficients of its atoms, and its constant.
+    dimensions: Vec<(Vec<i64>, i64)>,
+    /// What the cells of a footprint add to the first one.
+    offsets: Vec<Vec<i64>>,
+    /// The truth values that the guards have.
+    guards: Vec<bool>,
+    /// Each of its points is one that the program comes to.
+    is_exact: bool,
+}
+
+/// Who touches a cell: the one that comes first in the carried loop, and the first of all others.
+struct Touched {
+    first: (u64, i64),
+    other: Option<(u64, i64)>,
+}
+
+/// Tries all points of `test`, if they are few.
+pub(super) fn dependence(facts: &mut NestFacts<'_>, test: &DependenceTest<'_>, apart: &Apart) -> Option<Dependence> {
+    let (lhs, rhs) = (test.first.index.as_deref()?, test.second.index.as_deref()?);
+    // Rows of an open length are no numbers.
+    if lhs.iter().chain(rhs).any(|form| form.row.is_some()) {
+        return None;
+    }
+    let gone: Vec<Vec<(Expr, i64)>> = lhs.iter().zip(rhs).map(|(lhs, rhs)| in_both(facts, test, lhs, rhs)).collect();
+    let told: Vec<Var> = apart.vars.iter().copied().chain(test.carried).collect();
+    let counted = counted(facts, test, &gone);
+    let left = side(facts, test.first, &gone, &told, &counted)?;
+    let right = side(facts, test.second, &gone, &told, &counted)?;
+    let mut shared: Domain = Vec::new();
+    let mut sides = [left, right];
+    for side in &mut sides {
+        let (same, own) = std::mem::take(&mut side.own).into_iter().partition(|&(var, ..)| (test.same)(facts, var));
+        side.own = own;
+        let same: Domain = same;
+        shared.extend(same.into_iter().filter(|entry| !shared.contains(entry)).collect::<Domain>());
+    }
+    let [left, right] = sides;
+    let of_side = |side: &Side| count(&side.own)?.checked_mul(side.offsets.len() as u64);
+    let points = count(&shared)?.checked_mul(of_side(&left)?.checked_add(of_side(&right)?)?)?;
+    if points > MAX_POINTS.min(facts.points_left) {
+        return None;
+    }
+    facts.points_left -= points;
+    meet(&shared, [left, right], apart, test.carried)
+}
+
+/// Looks for a cell that both sides touch; `None` where an index cannot be computed.
+fn meet(shared: &Domain, sides: [Side; 2], apart: &Apart, carried: Option<Var>) -> Option<Dependence> {
+    let [mut left, mut right] = sides;
+    let mut touched: FxHashMap<Vec<i64>, Touched> = FxHashMap::default();
+    let mut at = start(shared);
+    loop {
+        touched.clear();
+        left.each_cell(shared, &at, |point, cell| {
+            let who = (apart.number(point), carried.map_or(0, |var| value_of(point, var)));
+            touched.entry(cell).and_modify(|known| known.add(who)).or_insert(Touched { first: who, other: None });
+        })?;
+        let mut meets = false;
+        right.each_cell(shared, &at, |point, cell| {
+            let (who, when) = (apart.number(point), carried.map_or(1, |var| value_of(point, var)));
+            let is_before = |(other, then): (u64, i64)| (!apart.is_told || other != who) && then < when;
+            meets |=
+                touched.get(&cell).is_some_and(|known| is_before(known.first) || known.other.is_some_and(is_before));
+        })?;
+        if meets {
+            let is_exact = left.is_exact && right.is_exact;
+            return Some(if is_exact { Dependence::Dependent } else { Dependence::Unknown });
+        }
+        if !advance(shared, &mut at) {
+            return Some(Dependence::Independent);
+        }
+    }
+}
+
+impl Touched {
+    fn add(&mut self, who: (u64, i64)) {
+        if who.0 == self.first.0 {
+            self.first.1 = self.first.1.min(who.1);
+        } else if who.1 < self.first.1 {
+            self.other = Some(std::mem::replace(&mut self.first, who));
+        } else if self.other.is_none_or(|other| who.1 < other.1) {
+            self.other = Some(who);
+        }
+    }
+}
+
+impl Side {
+    /// Shows the cells of all points at which the guards hold; `None` where an index cannot be computed.
+    fn each_cell(&mut self, shared: &Domain, at: &[i64], mut show: impl FnMut(&[(Var, i64)], Vec<i64>)) -> Option<()> {
+        let mut own = start(&self.own);
+        let mut point: Vec<(Var, i64)> = shared.iter().zip(at).map(|(entry, &value)| (entry.0, value)).collect();
+        let n_shared = point.len();
+        let mut values = Vec::new();
+        loop {
+            point.truncate(n_shared);
+            point.extend(self.own.iter().zip(&own).map(|(entry, &value)| (entry.0, value)));
+            values.clear();
+            values.extend(self.evaluation.at(|var| value_of(&point, var)));
+            let guards = &values[values.len() - self.guards.len()..];
+            let may_run =
+                guards.iter().zip(&self.guards).all(|(value, &truth)| value.is_none_or(|v| (v != 0) == truth));
+            if may_run {
+                let mut atoms = values.iter();
+                let mut cell = Vec::with_capacity(self.dimensions.len());
+                for (coefs, constant) in &self.dimensions {
+                    let mut sum = *constant;
+                    for (coef, value) in coefs.iter().zip(&mut atoms) {
+                        sum = sum.checked_add((*value)?.checked_mul(*coef)?)?;
+                    }
+                    cell.push(sum);
+                }
+                for offset in &self.offsets {
+                    let reached: Option<Vec<i64>> = cell.iter().zip(offset).map(|(a, &b)| a.checked_add(b)).collect();
+                    show(&point, reached?);
+                }
+            }
+            if !advance(&self.own, &mut own) {
+                return Some(());
+            }
+        }
+    }
+}
+
+/// The terms that both indices have and that have one value: they make no difference.
+fn in_both(facts: &NestFacts<'_>, test: &DependenceTest<'_>, lhs: &Form, rhs: &Form) -> Vec<(Expr, i64)> {
+    let is_same = |atom: Expr| facts.algebra.analyzer.pool.vars(atom).iter().all(|&var| (test.same)(facts, var));
+    lhs.terms.iter().copied().filter(|&term| rhs.terms.contains(&term) && is_same(term.0)).collect()
+}
+
+/// The variables that are worth to be counted where a guard has them: those that have one value on both sides and occur in
+/// either index, and the coordinates in which threads differ.
+fn counted(facts: &NestFacts<'_>, test: &DependenceTest<'_>, gone: &[Vec<(Expr, i64)>]) -> Vec<Var> {
+    let pool = &facts.algebra.analyzer.pool;
+    let mut vars: Vec<Var> = Vec::new();
+    for access in [test.first, test.second] {
+        for (form, gone) in access.index.iter().flatten().zip(gone) {
+            let terms = form.terms.iter().filter(|term| !gone.contains(term));
+            vars.extend(terms.flat_map(|&(atom, _)| pool.vars(atom)).filter(|&var| (test.same)(facts, var)));
+        }
+    }
+    vars.extend(facts.coordinate_vars.iter().flatten().copied().filter(|&var| !(test.same)(facts, var)));
+    vars
+}
+
+/// One side of a test; `told` are variables that have to be known at each point, `counted` those that may be where a guard
+/// has them. `None` where a variable has no range.
+fn side(
+    facts: &mut NestFacts<'_>,
+    access: &Access,
+    gone: &[Vec<(Expr, i64)>],
+    told: &[Var],
+    counted: &[Var],
+) -> Option<Side> {
+    let forms = access.index.as_deref()?;
+    let mut exprs: Vec<Expr> = Vec::new();
+    let mut dimensions = Vec::new();
+    for (form, gone) in forms.iter().zip(gone) {
+        let terms: Vec<(Expr, i64)> = form.terms.iter().copied().filter(|term| !gone.contains(term)).collect();
+        exprs.extend(terms.iter().map(|term| term.0));
+        dimensions.push((terms.into_iter().map(|term| term.1).collect(), form.constant));
+    }
+    let pool = &facts.algebra.analyzer.pool;
+    let mut vars: Vec<Var> = told.iter().copied().chain(exprs.iter().flat_map(|&atom| pool.vars(atom))).collect();
+    vars.sort_unstable();
+    vars.dedup();
+    let mut guards = Vec::new();
+    for &(condition, truth) in &access.guards.conditions {
+        let own = pool.vars(condition);
+        if own.iter().all(|var| vars.contains(var) || counted.contains(var)) {
+            vars.extend(own.into_iter().filter(|var| !vars.contains(var)).collect::<Vec<_>>());
+            exprs.push(condition);
+            guards.push(truth);
+        }
+    }
+    let extents = facts.nest.extents;
+    let is_exact = |(nth, var): (usize, &Option<Var>)| matches!(extents[nth], Extent::Const(_)).then_some((*var)?);
+    let exact: Vec<Var> = facts.coordinate_vars.iter().enumerate().filter_map(is_exact).collect();
+    let is_exact = guards.len() == access.guards.conditions.len() && vars.iter().all(|var| exact.contains(var));
+    let mut own: Domain = Vec::new();
+    for var in vars {
+        let range = facts.algebra.analyzer.range(var);
+        own.push((var, range.min()?, range.count()?));
+    }
+    let offsets = offsets(forms)?;
+    let evaluation = facts.algebra.analyzer.pool.evaluation(&exprs);
+    Some(Side { own, evaluation, dimensions, offsets, guards, is_exact })
+}
+
+/// What the cells of a footprint add to the first, in all dimensions.
+fn offsets(forms: &[Form]) -> Option<Vec<Vec<i64>>> {
+    let mut all: Vec<Vec<i64>> = vec![Vec::new()];
+    for form in forms {
+        let [(n, step), (m, inner)] = form.footprint.0;
+        let cells = u64::try_from(n).ok()?.checked_mul(u64::try_from(m).ok()?)?;
+        if cells.checked_mul(all.len() as u64)? > MAX_POINTS {
+            return None;
+        }
+        let mut own = Vec::new();
+        for i in 0..n {
+            for j in 0..m {
+                own.push(i.checked_mul(step)?.checked_add(j.checked_mul(inner)?)?);
+            }
+        }
+        all = all.iter().flat_map(|start| own.iter().map(|&at| [start.as_slice(), &[at]].concat())).collect();
+    }
+    Some(all)
+}
+
+fn count(domain: &Domain) -> Option<u64> {
+    domain.iter().try_fold(1u64, |product, &(_, _, count)| product.checked_mul(count))
+}
+
+fn start(domain: &Domain) -> Vec<i64> {
+    domain.iter().map(|&(_, least, _)| least).collect()
+}
+
+/// Goes on to the next point; `false` after the last.
+fn advance(domain: &Domain, at: &mut [i64]) -> bool {
+    for (value, &(_, least, count)) in at.iter_mut().zip(domain) {
+        if value.abs_diff(least) + 1 < count {
+            *value += 1;
+            return true;
+        }
+        *value = least;
+    }
+    false
+}
+
+/// The value of `var` at `point`, on which all variables are.
+pub(super) fn value_of(point: &[(Var, i64)], var: Var) -> i64 {
+    point.iter().find(|(other, _)| *other == var).map_or(0, |&(_, value)| value)
+}
