@@ -3,6 +3,7 @@
 use crate::cell;
 use crate::check::{CheckOptions, Difference, Round, check_against_definition, new_findings};
 use crate::define::{Definition, Signature, show};
+use crate::domain::Domain;
 use crate::finding::{Finding, FindingKind};
 use crate::inputs::Fill;
 use crate::memory::Global;
@@ -77,7 +78,8 @@ pub fn agree(before: &Module, after: &Module, name: &str, options: &CheckOptions
     match (is_operator(before), is_operator(after)) {
         (true, true) => operators(before, after, name, options),
         (true, false) => {
-            let report = check_against_definition((before, name), (after, name), options)?;
+            let numbers = CheckOptions { in_field: false, ..options.clone() };
+            let report = check_against_definition((before, name), (after, name), &numbers)?;
             if let Some(why) = report.at_fault() {
                 return Err(why);
             }
@@ -112,15 +114,15 @@ fn operators(before: &Module, after: &Module, name: &str, options: &CheckOptions
     let mut report = AgreeReport { sampled: cells.is_some(), in_tf32: tolerance.in_tf32, ..AgreeReport::default() };
     for round in Round::all(options, tolerance) {
         let tensors = round.inputs(&inputs);
-        let one = first.evaluate_with(&tensors, cells.as_deref(), !round.is_integers())?;
-        let other = second.evaluate_with(&tensors, cells.as_deref(), false)?;
+        let one = first.evaluate_with(&tensors, cells.as_deref(), Domain::numbers(!round.is_integers()))?;
+        let other = second.evaluate_with(&tensors, cells.as_deref(), Domain::Numbers)?;
         report.new_findings.extend(new_findings(&one.findings, &other.findings));
         report.inputs += 1;
         let differs = one.values.iter().zip(&other.values).zip(&outputs).any(|((one, other), output)| {
             one.iter().zip(other).any(|(&expected, &found)| !same(output.elem, expected, found))
         });
         let with_mags = match differs && one.mags.is_empty() {
-            true => Some(first.evaluate_with(&tensors, cells.as_deref(), true)?),
+            true => Some(first.evaluate_with(&tensors, cells.as_deref(), Domain::Magnitudes)?),
             false => None,
         };
         let mags = &with_mags.as_ref().unwrap_or(&one).mags;
@@ -180,9 +182,15 @@ fn programs(before: &Module, after: &Module, name: &str, options: &CheckOptions)
     for round in Round::all(options, tolerance) {
         let args = params.args(&round);
         let run_options = options.run_options(&round);
-        let one = Execution::of(before, first, &args, &run_options, false, options.sampling())?;
-        let other =
-            Execution::of(after, second, &params.args_of(&args, second), &run_options, false, options.sampling())?;
+        let one = Execution::of(before, first, &args, &run_options, Domain::Numbers, options.sampling())?;
+        let other = Execution::of(
+            after,
+            second,
+            &params.args_of(&args, second),
+            &run_options,
+            Domain::Numbers,
+            options.sampling(),
+        )?;
         // Space between elements is never written; lost elements are looked for one by one.
         let is_space = |finding: &Finding| {
             let has_space =
@@ -201,7 +209,7 @@ fn programs(before: &Module, after: &Module, name: &str, options: &CheckOptions)
             );
         }
         compare_runs(&mut report, &params, (&one, &other), (tolerance, &round), || {
-            Execution::of(before, first, &args, &run_options, true, options.sampling())
+            Execution::of(before, first, &args, &run_options, Domain::Magnitudes, options.sampling())
         })?;
     }
     Ok(report)
@@ -300,9 +308,10 @@ impl Params {
                 places: None,
             });
         }
-        let request = crate::compile::function::Request { sizes: &options.sizes, scalars: &scalars, mags: false };
+        let request =
+            crate::compile::function::Request { sizes: &options.sizes, scalars: &scalars, domain: Domain::Numbers };
         let program = crate::compile::function::compile(module, func, request)?;
-        check_memory(&program, &options.run_options(&Round { fill: Fill::Reals, seed: 0 }), false)?;
+        check_memory(&program, &options.run_options(&Round { fill: Fill::Reals, seed: 0 }), Domain::Numbers)?;
         let mut in_doubt = false;
         for info in &program.globals {
             let Some(param) = info.param else { continue };
@@ -319,7 +328,7 @@ impl Params {
             let round = Round { fill: Fill::Integers { max: 2, keep: 1 << 16 }, seed: options.seed };
             let trial = RunOptions { serial: true, ..options.run_options(&round) };
             let sampling = crate::run::Sampling { budget: options.sample_above / 16, seed: options.seed };
-            let execution = Execution::of(module, func, &params.args(&round), &trial, false, Some(sampling))?;
+            let execution = Execution::of(module, func, &params.args(&round), &trial, Domain::Numbers, Some(sampling))?;
             for finding in execution.findings.iter().filter(|finding| finding.kind == FindingKind::Uninitialised) {
                 for param in
                     params.list.iter_mut().filter(|param| Some(&param.signature.name) == finding.buffer.as_ref())

@@ -2,6 +2,8 @@
 
 use crate::cell;
 use crate::define::{CellList, Definition, Evaluation, Signature, is_sound, show};
+use crate::domain::Domain;
+use crate::field::{self, FieldReport};
 use crate::finding::{Finding, FindingKind, Findings};
 use crate::inputs::{self, Fill, SplitMix, exact_integers};
 use crate::limits::Limits;
@@ -31,6 +33,8 @@ pub struct CheckOptions {
     pub sample_above: u64,
     /// All on one core.
     pub serial: bool,
+    /// Compared in the [field](crate::field) as well, if all is right on numbers.
+    pub in_field: bool,
 }
 
 impl Default for CheckOptions {
@@ -43,6 +47,7 @@ impl Default for CheckOptions {
             limits: Limits::default(),
             sample_above: 200_000_000,
             serial: false,
+            in_field: true,
         }
     }
 }
@@ -99,7 +104,9 @@ pub struct CheckReport {
     pub sampled: bool,
     /// Factors are rounded to tf32, by design: so much more was allowed.
     pub in_tf32: bool,
-    /// Steps done, the definition's included.
+    /// What comparing in the field gave.
+    pub field: FieldReport,
+    /// Steps done on numbers, the definition's included.
     pub steps: u64,
     /// The time it took.
     pub wall_time: Duration,
@@ -125,6 +132,7 @@ impl CheckReport {
         self.undefined = self.undefined.take().or(other.undefined);
         self.sampled |= other.sampled;
         self.in_tf32 |= other.in_tf32;
+        self.field.merge(other.field);
         self.steps += other.steps;
         self.wall_time += other.wall_time;
     }
@@ -222,7 +230,7 @@ pub fn check_against_definition(
         let args: Vec<Arg> =
             tensors.iter().cloned().map(Arg::Input).chain(outputs.iter().map(|_| Arg::Output)).collect();
         let mut execution =
-            Execution::of(module, func, &args, &options.run_options(&round), false, options.sampling())?;
+            Execution::of(module, func, &args, &options.run_options(&round), Domain::Numbers, options.sampling())?;
         let findings = std::mem::take(&mut execution.findings);
         report.add_run(findings, execution.steps, execution.sampled, options);
         if execution.aborted {
@@ -230,7 +238,7 @@ pub fn check_against_definition(
         }
         let cells = cells_to_compare(&defined, &execution, options);
         report.sampled |= cells.is_some();
-        let evaluation = defined.evaluate_with(&tensors, cells.as_deref(), !round.is_integers())?;
+        let evaluation = defined.evaluate_with(&tensors, cells.as_deref(), Domain::numbers(!round.is_integers()))?;
         report.steps += evaluation.steps;
         if !is_sound(&evaluation.findings) {
             let fault = evaluation.findings.iter().find(|finding| finding.kind != FindingKind::Limit);
@@ -241,12 +249,19 @@ pub fn check_against_definition(
         let mut comparison = Comparison { round: &round, tolerance, cells: cells.as_deref(), tensors: &tensors };
         comparison.compare(&mut defined, &execution, &evaluation, &mut report)?;
     }
+    if options.in_field && report.is_ok() && report.undefined.is_none() {
+        report.field = field::compare((definition, operator), (module, program), None, options)?;
+    }
     report.wall_time = start.elapsed();
     Ok(report)
 }
 
 /// The cells that the program wrote and the definition is asked for; `None` for all.
-fn cells_to_compare(defined: &Definition<'_>, execution: &Execution, options: &CheckOptions) -> Option<Vec<CellList>> {
+pub(crate) fn cells_to_compare(
+    defined: &Definition<'_>,
+    execution: &Execution,
+    options: &CheckOptions,
+) -> Option<Vec<CellList>> {
     let outputs = defined.outputs();
     let n_inputs = defined.inputs().len();
     let total: u64 = outputs.iter().map(|output| output.shape.iter().product::<u64>()).sum();
@@ -300,7 +315,7 @@ impl Comparison<'_> {
                     continue;
                 }
                 if evaluation.mags.is_empty() && with_mags.is_none() && output.elem.is_float() {
-                    with_mags = Some(defined.evaluate_with(self.tensors, self.cells, true)?);
+                    with_mags = Some(defined.evaluate_with(self.tensors, self.cells, Domain::Magnitudes)?);
                 }
                 let mags = with_mags.as_ref().unwrap_or(evaluation);
                 let mag = mags.mags.get(nth).map_or(0.0, |mags| mags[position]);
@@ -325,7 +340,7 @@ impl Comparison<'_> {
     }
 }
 
-fn flat(index: &[u64], shape: &[u64]) -> usize {
+pub(crate) fn flat(index: &[u64], shape: &[u64]) -> usize {
     index.iter().zip(shape).fold(0u64, |flat, (&idx, &extent)| flat * extent + idx) as usize
 }
 

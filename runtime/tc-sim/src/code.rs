@@ -5,6 +5,7 @@
 //! lanes that take part are a mask, and a stack of masks remembers those that wait, so that a group can stop at a
 //! barrier and go on later.
 
+use crate::field::FieldInstr;
 use crate::warp::{AsyncCopy, WarpInstr};
 use tc_dialects::arith::Predicate;
 use tc_dialects::tir::Coordinate;
@@ -188,6 +189,8 @@ pub(crate) enum Instr {
         dst: Reg,
         a: Reg,
     },
+    /// Arithmetic in the field, ranges included.
+    Field(Box<FieldInstr>),
     Mag {
         rule: MagRule,
         elem: Elem,

@@ -6,6 +6,7 @@
 
 use crate::cell::{self, Cell};
 use crate::compile::operator::Operator;
+use crate::domain::Domain;
 use crate::exec::{Cells, Launch, launch};
 use crate::finding::{FindingKind, Findings};
 use crate::limits::Limits;
@@ -119,35 +120,35 @@ impl<'m> Definition<'m> {
 
     /// Evaluates all cells of the results.
     pub fn evaluate(&mut self, inputs: &[Tensor]) -> Result<Evaluation> {
-        self.evaluate_with(inputs, None, false)
+        self.evaluate_with(inputs, None, Domain::Numbers)
     }
 
     /// Evaluates the given cells of each result.
     pub fn evaluate_at(&mut self, inputs: &[Tensor], cells: &[CellList]) -> Result<Evaluation> {
-        self.evaluate_with(inputs, Some(cells), false)
+        self.evaluate_with(inputs, Some(cells), Domain::Numbers)
     }
 
     pub(crate) fn evaluate_with(
         &mut self,
         inputs: &[Tensor],
         cells: Option<&[CellList]>,
-        mags: bool,
+        domain: Domain,
     ) -> Result<Evaluation> {
         self.check_inputs(inputs, cells)?;
         let plan = self.plan(cells);
-        let globals = self.make_tensors(inputs, &plan, mags)?;
+        let globals = self.make_tensors(inputs, &plan, domain)?;
         let steps = AtomicU64::new(0);
         let mut findings = Findings::default();
         let mut site_base = 0;
         for stage in plan.steps {
-            let kernel = self.operator.compile(stage.number, &stage.inline, mags, site_base)?;
+            let kernel = self.operator.compile(stage.number, &stage.inline, domain, site_base)?;
             site_base += kernel.sites.len() as u32;
             let outcome = launch(&Launch {
                 kernel: &kernel,
                 globals: &globals,
                 host: &[],
                 cells: Some(&stage.cells),
-                mags,
+                domain,
                 limits: self.limits,
                 steps: &steps,
                 parallel: true,
@@ -282,13 +283,13 @@ impl<'m> Definition<'m> {
         plan.steps.sort_by_key(|step| step.number);
     }
 
-    fn make_tensors(&self, inputs: &[Tensor], plan: &Plan, mags: bool) -> Result<Vec<Arc<Global>>> {
+    fn make_tensors(&self, inputs: &[Tensor], plan: &Plan, domain: Domain) -> Result<Vec<Arc<Global>>> {
         let mut total = 0u64;
         let mut globals = Vec::new();
         for (number, decl) in self.operator.declarations.list.iter().enumerate() {
             let is_input = number < self.operator.n_params;
             let made = plan.steps.iter().any(|step| self.operator.stages[step.number].tensors.contains(&number));
-            let spec = GlobalSpec { mags, poison: !is_input, writable: false, readable: false };
+            let spec = GlobalSpec { domain, poison: !is_input, writable: false, readable: false };
             let cells = if is_input || made { decl.cells as u64 } else { 0 };
             total = total.saturating_add(cells.saturating_mul(spec.bytes_per_cell()));
             if total > self.limits.memory {

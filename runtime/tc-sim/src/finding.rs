@@ -34,6 +34,10 @@ pub enum FindingKind {
     Arithmetic,
     /// An operator uses what it read out of range.
     Poison,
+    /// In the [field](crate::field): an op whose result is not decided.
+    Undecided,
+    /// In the field: a comparison or an integer that is not decided, and that may decide about anything.
+    UndecidedChoice,
     /// The run was ended because it costs too much.
     Limit,
 }
@@ -56,13 +60,22 @@ impl FindingKind {
             FindingKind::Unwritten => "never-written",
             FindingKind::Arithmetic => "arithmetic",
             FindingKind::Poison => "poison",
+            FindingKind::Undecided => "undecided",
+            FindingKind::UndecidedChoice => "undecided-choice",
             FindingKind::Limit => "limit",
         }
     }
 
     /// Does it make the program wrong? The others are remarks.
     pub const fn is_error(self) -> bool {
-        !matches!(self, FindingKind::SameValueRace | FindingKind::DoubleWrite | FindingKind::NotAwaited)
+        !matches!(
+            self,
+            FindingKind::SameValueRace
+                | FindingKind::DoubleWrite
+                | FindingKind::NotAwaited
+                | FindingKind::Undecided
+                | FindingKind::UndecidedChoice
+        )
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::cell::Cell;
 use crate::code::Site;
+use crate::domain::Domain;
 use crate::race::CellShadow;
 use crate::tensor::Tensor;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
@@ -75,8 +76,11 @@ pub(crate) struct Global {
     pub(crate) role: Role,
     /// The cells, those between elements that lie apart included.
     pub(crate) cells: Plane,
+    /// What its floats are.
+    pub(crate) domain: Domain,
     /// Where the elements lie, if not one after another.
     pub(crate) places: Option<Vec<usize>>,
+    /// What runs beside the values.
     pub(crate) mags: Option<Plane>,
     /// In an operator: cells whose value came from a read out of range.
     pub(crate) poison: Option<Vec<AtomicU8>>,
@@ -86,8 +90,7 @@ pub(crate) struct Global {
 /// What a buffer is made with.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct GlobalSpec {
-    /// Magnitudes beside the values.
-    pub(crate) mags: bool,
+    pub(crate) domain: Domain,
     /// Poison marks.
     pub(crate) poison: bool,
     /// The run writes it.
@@ -100,7 +103,7 @@ impl GlobalSpec {
     /// The bytes that a cell takes.
     pub(crate) fn bytes_per_cell(self) -> u64 {
         let notes = if self.writable { 9 + if self.readable { 16 } else { 0 } } else { 0 };
-        8 + u64::from(self.mags) * 8 + u64::from(self.poison) + notes
+        8 + u64::from(self.domain.has_companions()) * 8 + u64::from(self.poison) + notes
     }
 }
 
@@ -119,7 +122,8 @@ impl Global {
             role,
             cells: plane(n),
             places: None,
-            mags: spec.mags.then(|| plane(n)),
+            domain: spec.domain,
+            mags: spec.domain.has_companions().then(|| plane(n)),
             poison: spec.poison.then(|| bytes(n)),
             notes,
         }
@@ -144,9 +148,10 @@ impl Global {
     pub(crate) fn fill(&self, tensor: &Tensor) {
         for (idx, cell) in tensor.cells().enumerate().take(self.n_elements()) {
             let place = self.place(idx);
+            let (cell, companion) = self.domain.input(self.elem, cell);
             self.cells[place].store(cell, Relaxed);
             if let Some(mags) = &self.mags {
-                mags[place].store(crate::cell::number_of(self.elem, cell).abs().to_bits(), Relaxed);
+                mags[place].store(companion, Relaxed);
             }
             if let Some(notes) = &self.notes {
                 notes.written[place].store(1, Relaxed);

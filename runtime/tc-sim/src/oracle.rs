@@ -6,6 +6,7 @@ use crate::agree::Params;
 use crate::cell;
 use crate::check::{CheckOptions, CheckReport, Difference, Round};
 use crate::define::{CellList, Definition, Signature, is_sound, show};
+use crate::domain::Domain;
 use crate::finding::{FindingKind, Findings};
 use crate::inputs::SplitMix;
 use crate::run::{Execution, program_named};
@@ -83,7 +84,8 @@ impl<'m> Oracle<'m> {
     /// Compares `outputs`, which came of the inputs of `trial`.
     pub fn judge(&mut self, trial: &Trial, outputs: &[Tensor]) -> Result<()> {
         self.report.inputs += 1;
-        let evaluation = self.defined.evaluate_with(&trial.inputs, self.cells.as_deref(), !trial.is_exact())?;
+        let evaluation =
+            self.defined.evaluate_with(&trial.inputs, self.cells.as_deref(), Domain::numbers(!trial.is_exact()))?;
         self.report.steps += evaluation.steps;
         if !is_sound(&evaluation.findings) {
             self.report.findings.merge(evaluation.findings, self.options.limits.findings);
@@ -104,7 +106,8 @@ impl<'m> Oracle<'m> {
                     continue;
                 }
                 if evaluation.mags.is_empty() && with_mags.is_none() && output.elem.is_float() {
-                    with_mags = Some(self.defined.evaluate_with(&trial.inputs, self.cells.as_deref(), true)?);
+                    with_mags =
+                        Some(self.defined.evaluate_with(&trial.inputs, self.cells.as_deref(), Domain::Magnitudes)?);
                 }
                 let mags = with_mags.as_ref().unwrap_or(&evaluation);
                 let mag = mags.mags.get(nth).map_or(0.0, |mags| mags[position]);
@@ -217,7 +220,8 @@ pub fn exercise(module: &Module, program: &str, options: &CheckOptions) -> Resul
     let mut report = CheckReport::default();
     for round in Round::all(options, tolerance) {
         let run_options = options.run_options(&round);
-        let mut run = Execution::of(module, func, &params.args(&round), &run_options, false, options.sampling())?;
+        let mut run =
+            Execution::of(module, func, &params.args(&round), &run_options, Domain::Numbers, options.sampling())?;
         report.add_run(std::mem::take(&mut run.findings), run.steps, run.sampled, options);
         if run.aborted {
             break;

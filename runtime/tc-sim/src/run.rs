@@ -3,6 +3,7 @@
 use crate::cell::Cell;
 use crate::code::{Instr, Kernel, NO_SITE, Preload, Reg};
 use crate::compile::function::{Program, Request, compile};
+use crate::domain::Domain;
 use crate::exec::{Launch, launch};
 use crate::finding::{FindingKind, Findings};
 use crate::inputs::SplitMix;
@@ -53,7 +54,7 @@ pub struct RunReport {
 /// Runs the program `@name` of `module`.
 pub fn run(module: &Module, name: &str, args: &[Arg], options: &RunOptions) -> Result<RunReport> {
     let func = program_named(module, name)?;
-    let execution = Execution::of(module, func, args, options, false, None)?;
+    let execution = Execution::of(module, func, args, options, Domain::Numbers, None)?;
     let outputs = execution.outputs(func.params().len());
     Ok(RunReport { outputs, findings: execution.findings, steps: execution.steps })
 }
@@ -104,7 +105,7 @@ impl Execution {
         func: &Func,
         args: &[Arg],
         options: &RunOptions,
-        mags: bool,
+        domain: Domain,
         sampling: Option<Sampling>,
     ) -> Result<Execution> {
         check_args(func, args)?;
@@ -114,9 +115,9 @@ impl Execution {
                 scalars.insert(nth, tensor.cell(0));
             }
         }
-        let program = compile(module, func, Request { sizes: &options.sizes, scalars: &scalars, mags })?;
-        check_memory(&program, options, mags)?;
-        let once = |serial: bool| once(&program, args, options, mags, sampling, serial);
+        let program = compile(module, func, Request { sizes: &options.sizes, scalars: &scalars, domain })?;
+        check_memory(&program, options, domain)?;
+        let once = |serial: bool| once(&program, args, options, domain, sampling, serial);
         let mut done = once(options.serial)?;
         if done.blocks_raced && !options.serial {
             // Which of two blocks came first is chance; told is what happens in order.
@@ -157,11 +158,11 @@ fn once(
     program: &Program,
     args: &[Arg],
     options: &RunOptions,
-    mags: bool,
+    domain: Domain,
     sampling: Option<Sampling>,
     serial: bool,
 ) -> Result<Done> {
-    let globals = make_globals(program, args, mags)?;
+    let globals = make_globals(program, args, domain)?;
     let steps = AtomicU64::new(0);
     let mut host: Vec<Cell> = Vec::with_capacity(program.n_host);
     let mut done =
@@ -175,7 +176,7 @@ fn once(
             globals: &done.globals,
             host: &host,
             cells: None,
-            mags,
+            domain,
             limits: options.limits,
             steps: &steps,
             parallel: !serial,
@@ -218,7 +219,7 @@ fn check_args(func: &Func, args: &[Arg]) -> Result<()> {
     Ok(())
 }
 
-fn make_globals(program: &Program, args: &[Arg], mags: bool) -> Result<Vec<Arc<Global>>> {
+fn make_globals(program: &Program, args: &[Arg], domain: Domain) -> Result<Vec<Arc<Global>>> {
     let mut globals = Vec::with_capacity(program.globals.len());
     for info in &program.globals {
         let decl = &program.declarations.list[info.decl];
@@ -229,7 +230,7 @@ fn make_globals(program: &Program, args: &[Arg], mags: bool) -> Result<Vec<Arc<G
             None => Role::Temporary,
         };
         let spec = GlobalSpec {
-            mags,
+            domain,
             poison: false,
             writable: info.written || role != Role::Input,
             readable: info.written && info.read,
@@ -262,12 +263,12 @@ pub(crate) fn shape_of(decl: &crate::code::BufDecl) -> Vec<u64> {
 }
 
 /// Sizes are compared with the limit before anything is made.
-pub(crate) fn check_memory(program: &Program, options: &RunOptions, mags: bool) -> Result<()> {
+pub(crate) fn check_memory(program: &Program, options: &RunOptions, domain: Domain) -> Result<()> {
     let limit = options.limits.memory;
     let mut total = 0u64;
     for info in &program.globals {
         let decl = &program.declarations.list[info.decl];
-        let spec = GlobalSpec { mags, poison: false, writable: true, readable: true };
+        let spec = GlobalSpec { domain, poison: false, writable: true, readable: true };
         total = total.saturating_add((decl.cells as u64).saturating_mul(spec.bytes_per_cell()));
         if total > limit {
             return Err(too_large(&decl.name, decl.location.clone(), limit));

@@ -7,7 +7,8 @@ use super::kernel::KernelBuilder;
 use super::place::declare;
 use super::sizes::{Sizes, bind_symbols};
 use crate::cell::Cell;
-use crate::code::{Instr, Kernel, Site, Space};
+use crate::code::{Instr, Kernel, NO_REG, Site, Space};
+use crate::domain::Domain;
 use crate::limits::{MAX_BLOCKS, MAX_THREADS};
 use std::collections::BTreeMap;
 use tc_dialects::arith;
@@ -54,8 +55,7 @@ pub(crate) struct Request<'a> {
     pub(crate) sizes: &'a Sizes,
     /// The cells of scalar parameters, by their number.
     pub(crate) scalars: &'a BTreeMap<usize, Cell>,
-    /// Magnitudes run beside values.
-    pub(crate) mags: bool,
+    pub(crate) domain: Domain,
 }
 
 /// Compiles a program.
@@ -197,7 +197,7 @@ impl<'m> Top<'m, '_> {
     /// Compiles ops of the function's top into one kernel.
     fn kernel(&mut self, frame: Frame<'m>, kernel: Kernel, ops: &[Op]) -> Result<Frame<'m>> {
         let func = frame.func;
-        let k = KernelBuilder::new(kernel, self.request.mags, false);
+        let k = KernelBuilder::new(kernel, self.request.domain, false);
         let mut compiler =
             Compiler { module: self.module, k, frames: vec![frame], declarations: &mut self.declarations };
         let deferred: Vec<(Value, Op)> = func
@@ -232,6 +232,10 @@ impl<'m> Top<'m, '_> {
             kernel.exports.push(val.reg);
             frame.bind(value, Binding::Host(self.n_host, val.ty));
             self.n_host += usize::from(val.ty.lanes.max(1));
+            if self.request.domain == Domain::Field && val.mag != NO_REG {
+                kernel.exports.push(val.mag);
+                self.n_host += usize::from(val.ty.lanes.max(1));
+            }
         }
         for (value, op) in deferred {
             frame.bind(value, Binding::Deferred(op));

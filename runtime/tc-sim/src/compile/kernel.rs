@@ -1,7 +1,8 @@
 //! A kernel in the making: registers, constants, sites, buffers.
 
-use crate::cell::{self, Cell};
+use crate::cell::Cell;
 use crate::code::{BufDecl, BufId, Instr, Kernel, NO_REG, Pc, Preload, Reg, Site, Space, Window};
+use crate::domain::Domain;
 use std::collections::BTreeMap;
 use tc_dialects::tir::Coordinate;
 use tc_ir::{Elem, Scalar};
@@ -11,7 +12,7 @@ use tc_support::Location;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Val {
     pub(crate) reg: Reg,
-    /// The register of its magnitude, or `NO_REG`.
+    /// The register of what runs beside it, or `NO_REG`.
     pub(crate) mag: Reg,
     pub(crate) ty: Scalar,
     /// Not the same in all lanes, as far as is known.
@@ -25,8 +26,8 @@ pub(crate) struct Val {
 /// A kernel in the making.
 pub(crate) struct KernelBuilder {
     pub(crate) kernel: Kernel,
-    /// Magnitudes are kept.
-    pub(crate) mags: bool,
+    /// What floats are.
+    pub(crate) domain: Domain,
     /// An operator is evaluated: poison is followed.
     pub(crate) is_te: bool,
     /// Free registers of each class.
@@ -38,10 +39,10 @@ pub(crate) struct KernelBuilder {
 }
 
 impl KernelBuilder {
-    pub(crate) fn new(kernel: Kernel, mags: bool, is_te: bool) -> KernelBuilder {
+    pub(crate) fn new(kernel: Kernel, domain: Domain, is_te: bool) -> KernelBuilder {
         KernelBuilder {
             kernel,
-            mags,
+            domain,
             is_te,
             free: BTreeMap::new(),
             constants: BTreeMap::new(),
@@ -79,7 +80,11 @@ impl KernelBuilder {
     pub(crate) fn value(&mut self, ty: Scalar, varying: bool, poison: bool) -> Val {
         let varying = varying || ty.lanes > 1;
         let reg = self.reg(varying, ty.lanes, poison);
-        let mag = if self.mags && ty.elem.is_float() { self.reg(varying, ty.lanes, false) } else { NO_REG };
+        let mag = if self.domain.has_companions() && ty.elem.is_float() {
+            self.reg(varying, ty.lanes, false)
+        } else {
+            NO_REG
+        };
         Val { reg, mag, ty, varying, poison, owned: true }
     }
 
@@ -105,14 +110,12 @@ impl KernelBuilder {
         reg
     }
 
-    /// The literal `cell` of type `elem`.
+    /// The literal of type `elem` that `cell` is in the domain of numbers.
     pub(crate) fn constant(&mut self, elem: Elem, cell: Cell) -> Val {
+        let (cell, companion) = self.domain.literal(elem, cell);
         let reg = self.constant_reg(cell);
-        let mag = if self.mags && elem.is_float() {
-            self.constant_reg(cell::float_of(elem, cell).abs().to_bits())
-        } else {
-            NO_REG
-        };
+        let has_companion = self.domain.has_companions() && elem.is_float();
+        let mag = if has_companion { self.constant_reg(companion) } else { NO_REG };
         Val { reg, mag, ty: Scalar::of(elem), varying: false, poison: false, owned: false }
     }
 
@@ -158,8 +161,13 @@ impl KernelBuilder {
         let comps = if varying { ty.lanes } else { 0 };
         let reg = self.preloaded_lanes(Preload::Host(slot), comps);
         let mut value = Val { reg, mag: NO_REG, ty, varying, poison: false, owned: false };
-        if self.mags && ty.elem.is_float() {
-            value.mag = self.preloaded_lanes(Preload::HostMag(slot, ty.elem), comps);
+        if self.domain.has_companions() && ty.elem.is_float() {
+            // Ranges are computed before the launch as well, and have the slots that follow.
+            let companion = match self.domain {
+                Domain::Field => Preload::Host(slot + usize::from(ty.lanes.max(1))),
+                Domain::Numbers | Domain::Magnitudes => Preload::HostMag(slot, ty.elem),
+            };
+            value.mag = self.preloaded_lanes(companion, comps);
         }
         self.host.insert(slot, value);
         value

@@ -9,6 +9,8 @@ use super::place::declare;
 use super::sizes::{Sizes, bind_symbols};
 use crate::cell;
 use crate::code::{FloatOp, Instr, IntOp, Kernel, MagRule, Site};
+use crate::domain::Domain;
+use crate::field::FieldOp;
 use std::collections::BTreeSet;
 use tc_dialects::arith::Predicate;
 use tc_dialects::te;
@@ -160,7 +162,7 @@ impl<'m> Operator<'m> {
         &mut self,
         stage: usize,
         inline: &BTreeSet<usize>,
-        mags: bool,
+        domain: Domain,
         site_base: Site,
     ) -> Result<Kernel> {
         let func = self.func;
@@ -179,7 +181,7 @@ impl<'m> Operator<'m> {
             location: func.op_location(op),
             ..Kernel::default()
         };
-        let k = KernelBuilder::new(kernel, mags, true);
+        let k = KernelBuilder::new(kernel, domain, true);
         let mut compiler =
             Compiler { module: self.module, k, frames: vec![frame], declarations: &mut self.declarations };
         let body = func.op_regions(op)[0];
@@ -416,7 +418,10 @@ impl<'m> Compiler<'m, '_> {
         if let (Some((float, int)), &[acc], &[value]) = (ops, accs, values) {
             let next = self.fresh(acc.ty, &[acc, value]);
             let (elem, dst, a, b) = (acc.ty.elem, next.reg, acc.reg, value.reg);
-            if elem.is_float() {
+            if elem.is_float() && self.k.domain == Domain::Field {
+                let site = self.site(op, false);
+                self.field(FieldOp::Binary(float), next, &[acc, value], (false, site));
+            } else if elem.is_float() {
                 self.k.emit(Instr::Float { op: float, elem, dst, a, b });
             } else {
                 let site = self.site(op, false);

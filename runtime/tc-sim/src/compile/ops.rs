@@ -3,10 +3,12 @@
 use super::Result;
 use super::body::{Binding, Compiler};
 use super::kernel::Val;
-use crate::code::{FloatOp, Instr, IntOp, MagRule, NO_REG, UnaryOp};
+use crate::code::{FloatOp, Instr, IntOp, MagRule, NO_REG, Site, UnaryOp};
+use crate::domain::Domain;
+use crate::field::{FieldInstr, FieldOp};
 use tc_dialects::arith::{self, Predicate};
 use tc_ir::types::ElemKind;
-use tc_ir::{Op, Opcode, Scalar};
+use tc_ir::{Func, Op, Opcode, Scalar};
 
 fn int_op(opcode: Opcode) -> Option<IntOp> {
     Some(match opcode {
@@ -67,6 +69,15 @@ fn unary_op(opcode: Opcode) -> Option<UnaryOp> {
     })
 }
 
+/// What an op on floats computes in the field.
+fn field_op(func: &Func, op: Op) -> Option<FieldOp> {
+    match func.opcode(op) {
+        arith::CMP => Predicate::of(func, op).map(FieldOp::Cmp),
+        arith::FMA => Some(FieldOp::Fma),
+        opcode => unary_op(opcode).map(FieldOp::Unary).or_else(|| float_op(opcode).map(FieldOp::Binary)),
+    }
+}
+
 impl Compiler<'_, '_> {
     pub(super) fn arithmetic(&mut self, op: Op, opcode: Opcode) -> Result<()> {
         let func = self.func();
@@ -95,6 +106,18 @@ impl Compiler<'_, '_> {
             arith::OR => (Instr::Or { dst: reg, a, b }, None),
             arith::LIKELY => (Instr::And { dst: reg, a, b: a }, None),
             arith::NOT => (Instr::Not { dst: reg, a }, None),
+            _ if self.k.domain == Domain::Field && elem.is_float() => {
+                let as_narrow = self.stays_narrow(op);
+                self.field(
+                    field_op(func, op).ok_or_else(|| self.unsupported(op, func.op_name(op)))?,
+                    dst,
+                    &operands,
+                    (as_narrow, site),
+                );
+                self.spread_poison(dst, &operands);
+                self.bind_result(op, dst);
+                return Ok(());
+            }
             arith::CMP => match Predicate::of(func, op) {
                 Some(predicate) => (Instr::Cmp { predicate, elem, dst: reg, a, b }, None),
                 None => return Err(self.unsupported(op, "this comparison")),
@@ -135,11 +158,26 @@ impl Compiler<'_, '_> {
     }
 
     pub(super) fn magnitude(&mut self, rule: MagRule, dst: Val, operands: &[Val]) {
-        if dst.mag != NO_REG {
+        if dst.mag != NO_REG && self.k.domain == Domain::Magnitudes {
             let args = [0, 1, 2].map(|nth| operands.get(nth).map_or(NO_REG, |val| val.reg));
             let mags = [0, 1, 2].map(|nth| operands.get(nth).map_or(NO_REG, |val| val.mag));
             self.k.emit(Instr::Mag { rule, elem: dst.ty.elem, dst: dst.mag, value: dst.reg, args, mags });
         }
+    }
+
+    /// Arithmetic on elements.
+    pub(super) fn field(&mut self, op: FieldOp, dst: Val, operands: &[Val], (as_narrow, site): (bool, Site)) {
+        let args = [0, 1, 2].map(|nth| operands.get(nth).map_or(NO_REG, |val| val.reg));
+        let ranges = [0, 1, 2].map(|nth| operands.get(nth).map_or(NO_REG, |val| val.mag));
+        let instr = FieldInstr { op, as_narrow, dst: dst.reg, range: dst.mag, args, ranges, site };
+        self.k.emit(Instr::Field(Box::new(instr)));
+    }
+
+    /// Is `op` done in a wider type in place of a narrower one?
+    fn stays_narrow(&mut self, op: Op) -> bool {
+        let frame = self.frame();
+        let func = frame.func;
+        frame.narrow.get_or_insert_with(|| super::narrow::ops(func)).contains(&op)
     }
 
     fn select(&mut self, op: Op) -> Result<()> {
@@ -162,7 +200,12 @@ impl Compiler<'_, '_> {
         let dst = self.fresh(self.result_type(op)?, &[a]);
         let site = self.site(op, false);
         let (from, to) = (a.ty.elem, dst.ty.elem);
-        self.k.emit(Instr::Cast { from, to, dst: dst.reg, a: a.reg, site });
+        if self.k.domain == Domain::Field && (from.is_float() || to.is_float()) {
+            let as_narrow = self.stays_narrow(op);
+            self.field(FieldOp::Cast { from, to }, dst, &[a], (as_narrow, site));
+        } else {
+            self.k.emit(Instr::Cast { from, to, dst: dst.reg, a: a.reg, site });
+        }
         // Between floats a magnitude stays what it is; that of an integer is its own.
         let is_float = from.kind() == ElemKind::Float;
         let rule = if is_float { MagRule::Unary(UnaryOp::Neg) } else { MagRule::Own };

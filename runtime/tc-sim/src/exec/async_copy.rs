@@ -65,7 +65,7 @@ impl Group {
         }
         let of_to = At { copies: true, ..self.at_region(&copy.to, launch) };
         let of_from = self.at_region(&copy.from, launch);
-        let has_mags = launch.mags && of_to.decl.elem.is_float();
+        let has_mags = launch.domain.has_companions() && of_to.decl.elem.is_float();
         let (mut value, mut mags) = (vec![0; self.n], vec![0; if has_mags { self.n } else { 0 }]);
         for nth in 0..copy.n {
             value.fill(0);

@@ -3,6 +3,7 @@
 use super::group::{Event, Group};
 use crate::cell::Cell;
 use crate::code::{BarrierScope, Kernel, NO_SITE, Site};
+use crate::domain::Domain;
 use crate::finding::{FindingKind, Findings};
 use crate::limits::Limits;
 use crate::memory::{CellMap, Global, Shared};
@@ -54,8 +55,7 @@ pub(crate) struct Launch<'r> {
     pub(crate) host: &'r [Cell],
     /// Set for a stage of an operator: its cells take the place of threads.
     pub(crate) cells: Option<&'r Cells>,
-    /// Magnitudes run beside values.
-    pub(crate) mags: bool,
+    pub(crate) domain: Domain,
     pub(crate) limits: Limits,
     /// The steps of the whole run so far.
     pub(crate) steps: &'r AtomicU64,
@@ -109,10 +109,9 @@ pub(crate) struct BlockState {
 impl BlockState {
     fn new(launch: &Launch<'_>, warps: usize, batch: usize) -> BlockState {
         let kernel = launch.kernel;
-        let shared = kernel
-            .shared
-            .iter()
-            .map(|&buf| Shared::new(kernel.buffers[buf as usize].cells, batch, launch.mags, kernel.threaded));
+        let shared = kernel.shared.iter().map(|&buf| {
+            Shared::new(kernel.buffers[buf as usize].cells, batch, launch.domain.has_companions(), kernel.threaded)
+        });
         BlockState {
             warps,
             blocks: Vec::new(),

@@ -101,13 +101,14 @@ impl Group {
             locals: kernel
                 .local
                 .iter()
-                .map(|&buf| Local::new(kernel.buffers[buf as usize].cells, n, launch.mags))
+                .map(|&buf| Local::new(kernel.buffers[buf as usize].cells, n, launch.domain.has_companions()))
                 .collect(),
             tiles: kernel
                 .tiles
                 .iter()
                 .map(|&buf| {
-                    Tiles::new(kernel.buffers[buf as usize].cells, blocks * per_block.div_ceil(WARP), launch.mags)
+                    let warps = blocks * per_block.div_ceil(WARP);
+                    Tiles::new(kernel.buffers[buf as usize].cells, warps, launch.domain.has_companions())
                 })
                 .collect(),
             copies: Copies::new(n),
@@ -263,6 +264,7 @@ impl Group {
                 | Instr::PoisonSet { .. } => {
                     self.spread(instr);
                 }
+                Instr::Field(instr) => self.field(instr, launch, block),
                 _ => self.compute(instr, launch, block),
             }
         }

@@ -1,6 +1,7 @@
 //! Runs compiled kernels.
 //!
 //! - [`group`]: a group of threads, and its arithmetic. [`control`]: its masks, loops, branches, barriers.
+//! - [`field`]: arithmetic in the domain of that name.
 //! - [`exchange`]: values that threads hand one another, by shuffles and reductions.
 //! - [`access`]: what loads and stores have in common. [`load`], [`store`]: the two, with their checks.
 //! - [`window`]: those to buffers that lie inside one another.
@@ -16,6 +17,7 @@ mod block;
 mod control;
 mod elements;
 mod exchange;
+mod field;
 mod group;
 mod load;
 mod product;

@@ -7,6 +7,8 @@
 
 use super::tiles::Matrices;
 use crate::cell::{Cell, of_float};
+use crate::domain::Domain;
+use crate::field::{Number, convert};
 use tc_ir::Elem;
 
 /// Adds the products of `left` and `right` to `sums`, for each warp; m, n, k are the extents.
@@ -16,7 +18,11 @@ pub(super) fn add_products(
     right: &Matrices,
     [m, n, k]: [usize; 3],
     (factors, total): (Elem, Elem),
+    domain: Domain,
 ) {
+    if domain == Domain::Field {
+        return elements(sums, left, right, [m, n, k], (factors, total));
+    }
     let warps = sums.cells.chunks_exact_mut(m * n);
     for ((sums, left), right) in warps.zip(left.cells.chunks_exact(m * k)).zip(right.cells.chunks_exact(k * n)) {
         match total {
@@ -63,6 +69,32 @@ fn floats(sums: &mut [Cell], left: &[Cell], right: &[Cell], shape: [usize; 3], (
     multiply(&mut added, &left, &right, shape, |sum, a, b| (f64::from(sum) + a * b) as f32);
     for (cell, sum) in sums.iter_mut().zip(added) {
         *cell = of_float(total, f64::from(sum));
+    }
+}
+
+/// In the field: factors are converted to the type of the sum, and nothing is rounded to tf32.
+fn elements(
+    sums: &mut Matrices,
+    left: &Matrices,
+    right: &Matrices,
+    [m, n, k]: [usize; 3],
+    (factors, total): (Elem, Elem),
+) {
+    let factor = |(&value, &range): (&Cell, &Cell)| {
+        let number = Number::decode(value, range);
+        let (value, range) = convert(factors, total, number.value, number.range);
+        Number { value, range }.settled()
+    };
+    let all = |matrices: &Matrices| matrices.cells.iter().zip(&matrices.mags).map(factor).collect::<Vec<Number>>();
+    let decode = |(&value, &range): (&Cell, &Cell)| Number::decode(value, range).settled();
+    let mut added: Vec<Number> = sums.cells.iter().zip(&sums.mags).map(decode).collect();
+    let (left, right) = (all(left), all(right));
+    let warps = added.chunks_exact_mut(m * n).zip(left.chunks_exact(m * k)).zip(right.chunks_exact(k * n));
+    for ((added, left), right) in warps {
+        multiply(added, left, right, [m, n, k], |sum, a, b| a.fma(b, sum));
+    }
+    for ((value, range), sum) in sums.cells.iter_mut().zip(&mut sums.mags).zip(added) {
+        (*value, *range) = (sum.value.encode(), sum.range.encode());
     }
 }
 
@@ -116,7 +148,7 @@ mod tests {
         // 2048 + 1 + 1 is 2048 where each step is rounded to f16, and 2050 where only the end is.
         let mut sum = matrices(Elem::F16, &[2048.0]);
         let ones = matrices(Elem::F16, &[1.0, 1.0]);
-        add_products(&mut sum, &ones, &ones, [1, 1, 2], (Elem::F16, Elem::F16));
+        add_products(&mut sum, &ones, &ones, [1, 1, 2], (Elem::F16, Elem::F16), Domain::Numbers);
         assert_eq!(f32::from_bits(sum.cells[0] as u32), 2050.0);
     }
 
@@ -130,6 +162,7 @@ mod tests {
             &matrices(Elem::BF16, &[2f64.powi(-65)]),
             [1, 1, 1],
             (Elem::BF16, Elem::F32),
+            Domain::Numbers,
         );
         assert_eq!(f32::from_bits(sum.cells[0] as u32), 2f32.powi(-145), "a subnormal is kept");
     }
@@ -143,6 +176,7 @@ mod tests {
             &matrices(Elem::I8, &[1.0]),
             [1, 1, 1],
             (Elem::I8, Elem::I32),
+            Domain::Numbers,
         );
         assert_eq!(sum.cells[0] as i64, i64::from(i32::MIN));
     }

@@ -58,7 +58,7 @@ impl Group {
                 let mut sums = self.gather(sum, (&crews, instr), launch, block);
                 let left = self.gather(a, (&crews, instr), launch, block);
                 let right = self.gather(b, (&crews, instr), launch, block);
-                super::product::add_products(&mut sums, &left, &right, *shape, (*factors, *total));
+                super::product::add_products(&mut sums, &left, &right, *shape, (*factors, *total), launch.domain);
                 self.scatter(sum, &sums, (&crews, instr), launch, block);
             }
         }
@@ -67,7 +67,7 @@ impl Group {
     /// Matrices of zeros, of the extents of `operand`.
     pub(super) fn matrices(&self, operand: &Operand, launch: &Launch<'_>) -> Matrices {
         let is_float = launch.kernel.buffers[operand.region.access.buf as usize].elem.is_float();
-        Matrices::new(self.n_warps() * operand.size, launch.mags && is_float)
+        Matrices::new(self.n_warps() * operand.size, launch.domain.has_companions() && is_float)
     }
 
     /// What the warps hold.

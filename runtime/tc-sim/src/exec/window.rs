@@ -5,6 +5,8 @@ use super::block::{BlockState, Launch};
 use super::group::{Group, for_lanes};
 use crate::cell::{Cell, bits_of, decode};
 use crate::code::{Site, Space, Window};
+use crate::domain::Domain;
+use crate::field::{Doubt, Pieces, Range, is_element};
 use crate::finding::FindingKind;
 use std::mem;
 
@@ -23,10 +25,12 @@ impl Group {
         for_lanes(&live, |lane| {
             let first = self.first_cell(window, addr, lane);
             let (mut bits, mut mag, mut written, mut conflict) = (0u64, 0, true, None);
+            let mut pieces = [0; 8];
             for nth in 0..window.n_cells {
                 let cell = first + nth;
                 let (found, found_mag, is_written) = self.window_cell(at, lane, cell, block);
                 bits |= found << (8 * window.cell_bytes * nth);
+                pieces[nth] = found;
                 // Magnitudes are not below zero, and such numbers are in the order of their bits.
                 mag = found_mag.max(mag);
                 written &= is_written;
@@ -40,7 +44,9 @@ impl Group {
             }
             let elem = at.decl.elem;
             value[lane] = decode(elem, &bits.to_le_bytes()[..elem.bytes() as usize]);
-            if !mags.is_empty() {
+            if launch.domain == Domain::Field {
+                self.load_element((at, lane), (&pieces[..window.n_cells], mag), (value, mags), (launch, block));
+            } else if !mags.is_empty() {
                 // What was written as bits has no magnitude of its own.
                 mags[lane] = mag.max(crate::cell::number_of(elem, value[lane]).abs().to_bits());
             }
@@ -71,6 +77,7 @@ impl Group {
         for_lanes(&live, |lane| {
             let first = self.first_cell(window, addr, lane);
             let bits = bits_of(at.decl.elem, of(value, lane));
+            let element = (launch.domain == Domain::Field && at.decl.elem.is_float()).then(|| Pieces(of(value, lane)));
             let mag = if mags.is_empty() { 0 } else { of(mags, lane) };
             let (mut conflict, mut duplicate) = (None, None);
             if let Some(copy) = self.window_under_way(at, lane, (first, window), block) {
@@ -80,6 +87,7 @@ impl Group {
                 let cell = first + nth;
                 let mask = u64::MAX >> (64 - 8 * window.cell_bytes);
                 let new = bits >> (8 * window.cell_bytes * nth) & mask;
+                let new = element.map_or(new, |element| element.cell(nth));
                 let (old, _, was_written) = self.window_cell(at, lane, cell, block);
                 self.set_window_cell(at, lane, cell, (new, mag), block);
                 let Space::Shared(idx) = at.decl.space else { continue };
@@ -106,6 +114,32 @@ impl Group {
             }
         });
         self.live = live;
+    }
+
+    /// In the field: a float as a whole; what was written as something else is not decided.
+    fn load_element(
+        &self,
+        (at, lane): (At<'_>, usize),
+        (pieces, range): (&[Cell], Cell),
+        (value, mags): (&mut [Cell], &mut [Cell]),
+        (launch, block): (&Launch<'_>, &mut BlockState),
+    ) {
+        let what = "what was written as another type";
+        if !at.decl.elem.is_float() {
+            if at.decl.elem.bytes() < 8 && pieces.iter().any(|&cell| is_element(cell)) {
+                self.report_doubt(Doubt::Choice, what, at.access.site, launch, block);
+            }
+            return;
+        }
+        let joined = Pieces::joined(pieces);
+        value[lane] = joined;
+        let is_whole = pieces.first() == Some(&joined);
+        if let Some(place) = mags.get_mut(lane) {
+            *place = if is_whole { range } else { Range::ALL.encode() };
+        }
+        if !is_whole {
+            self.report_doubt(Doubt::Value, what, at.access.site, launch, block);
+        }
     }
 
     /// The copy that is under way to one of the cells of a component.
