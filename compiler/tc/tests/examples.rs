@@ -5,6 +5,7 @@ use std::path::Path;
 use tc::ir::Module;
 use tc::run::{Case, CheckOptions, Choice, Machine, cases, check};
 use tc::runtime::nvrtc;
+use tc::sim::FieldVerdict;
 use tc::target::{Feature, Target};
 use tc::{Compiler, Failure};
 
@@ -99,6 +100,7 @@ fn every_schedule_is_right_on_the_simulator() {
             let checked = checked.unwrap_or_else(|why| panic!("{name}: {why}"));
             assert!(checked.ok, "{name}: {:?}", checked.diagnostics);
             assert!(checked.cells.is_some_and(|cells| cells > 0), "{name} compares nothing");
+            assert_eq!(checked.field, Some(FieldVerdict::Equal), "{name}: {:?}", checked.diagnostics);
         }
     }
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use tc::ir::Module;
 use tc::run::{Case, CheckOptions, Choice, Define, Machine, cases, check};
 use tc::runtime::nvrtc;
+use tc::sim::FieldVerdict;
 use tc::target::Target;
 use tc::{Compiler, Failure};
 
@@ -140,6 +141,8 @@ impl Small {
         let checked = checked.unwrap_or_else(|why| panic!("{}: {why}", self.name()));
         assert!(checked.ok, "{}: {:?}", self.name(), checked.diagnostics);
         assert!(checked.cells.is_some_and(|cells| cells > 0), "{} compares nothing", self.name());
+        let exactly = (self.file != "matmul_i8").then_some(FieldVerdict::Equal);
+        assert_eq!(checked.field, exactly, "{}: {:?}", self.name(), checked.diagnostics);
     }
 
     /// The CUDA text for `target`.

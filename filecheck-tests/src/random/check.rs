@@ -196,6 +196,10 @@ fn final_checks(
         let text = render::text(&found, &after.sources, false);
         return Err(Failure { key: format!("definition: {first}"), text });
     }
+    if let Some(found) = report.field.difference() {
+        let text = render::text(&found.into(), &after.sources, false);
+        return Err(Failure { key: "definition: not-equal".to_string(), text });
+    }
     let printed = compiler.print(after).map_err(|failure| fail("print", failure.text()))?;
     let again = compiler.parse("printed.tir", &printed).map_err(|failure| fail("print", failure.text()))?;
     if compiler.print(&again.module).map_err(|failure| fail("print", failure.text()))? != printed {

@@ -1,6 +1,6 @@
 //! Results as one JSON document, for scripts: `{"tc-run": 1, "device": …, "results": […]}`.
 
-use crate::table::{Row, verdict};
+use crate::table::{Row, exactly, verdict};
 use serde_json::{Map, Value, json};
 use tc::run::{Checked, Evaluated};
 use tc::runtime::{Array, KernelReport, Timing, array};
@@ -54,6 +54,7 @@ fn check(checked: &Checked) -> Value {
         "inputs": checked.inputs,
         "sampled": checked.sampled,
         "in_tf32": checked.in_tf32,
+        "exactly": exactly(checked.field),
         // An error that is no number has none in JSON either.
         "max_abs_err": checked.max_abs_err,
         "max_rel_err": checked.max_rel_err,

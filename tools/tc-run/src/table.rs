@@ -2,6 +2,7 @@
 
 use tc::run::{Checked, Evaluated, Verdict};
 use tc::runtime::{DType, Element, KernelReport, Timing, array};
+use tc::sim::FieldVerdict;
 use tc::support::{Diagnostic, Diagnostics, Sources};
 
 /// What came of one case.
@@ -39,7 +40,7 @@ impl Row {
 pub(crate) fn render(rows: &[Row], device: &str, check: bool, bench: bool) -> String {
     let mut header = vec!["case", "device"];
     if check {
-        header.extend(["cells compared", "max error", "races", "bounds"]);
+        header.extend(["cells compared", "max error", "exactly", "races", "bounds"]);
     }
     if bench {
         header.extend(["median", "95 % interval", "samples"]);
@@ -55,7 +56,7 @@ pub(crate) fn render(rows: &[Row], device: &str, check: bool, bench: bool) -> St
     for row in rows {
         let mut line = vec![row.case.clone(), device.to_string()];
         if check {
-            line.extend(row.checked.as_ref().map_or(["-"; 4].map(str::to_string), checked_cells));
+            line.extend(row.checked.as_ref().map_or(["-"; 5].map(str::to_string), checked_cells));
         }
         if bench {
             line.extend(row.timing.as_ref().map_or(["-"; 3].map(str::to_string), timing_cells));
@@ -99,7 +100,7 @@ pub(crate) fn values(point: &[(String, i64)]) -> String {
     values.join(" ")
 }
 
-fn checked_cells(checked: &Checked) -> [String; 4] {
+fn checked_cells(checked: &Checked) -> [String; 5] {
     let cells = match checked.cells {
         None => "no operator".to_string(),
         Some(0) => "none".to_string(),
@@ -114,7 +115,18 @@ fn checked_cells(checked: &Checked) -> [String; 4] {
         format!("{:.1e}", checked.max_abs_err)
     };
     let error = if checked.in_tf32 { format!("{error} (tf32)") } else { error };
-    [cells, error, verdict(checked.races, "race").to_string(), verdict(checked.bounds, "violated").to_string()]
+    let exactly = exactly(checked.field).unwrap_or("-").to_string();
+    [cells, error, exactly, verdict(checked.races, "race").to_string(), verdict(checked.bounds, "violated").to_string()]
+}
+
+/// The word for what comparing in exact arithmetic came to.
+pub(crate) fn exactly(field: Option<FieldVerdict>) -> Option<&'static str> {
+    match field? {
+        FieldVerdict::NotRun => None,
+        FieldVerdict::Equal => Some("equal"),
+        FieldVerdict::Undecided => Some("not decided"),
+        FieldVerdict::Different => Some("differs"),
+    }
 }
 
 /// The word for a verdict; `-` where accesses are not seen.
@@ -252,6 +264,7 @@ mod tests {
             inputs: 2,
             sampled,
             in_tf32: false,
+            field: Some(FieldVerdict::Equal),
             max_abs_err: if sampled { 1.25e-7 } else { 0.0 },
             max_rel_err: 0.0,
             races: Some(races),
@@ -274,12 +287,12 @@ mod tests {
             row("h", None, Some(Diagnostic::error("unknown-axis", Location::None, "no such axis"))),
         ];
         let expected = "\
-case  device  cells compared  max error  races            bounds  time    result
-----  ------  --------------  ---------  ---------------  ------  ------  --------------------
-f     sim     all 64          0          clean            clean   1.23 s  ok
-f @s  sim     sampled 64      1.2e-7     same-value race  clean   1.23 s  ok
-g     sim     all 64          0          race             clean   1.23 s  FAILED: race
-h     sim     -               -          -                -               FAILED: unknown-axis
+case  device  cells compared  max error  exactly  races            bounds  time    result
+----  ------  --------------  ---------  -------  ---------------  ------  ------  --------------------
+f     sim     all 64          0          equal    clean            clean   1.23 s  ok
+f @s  sim     sampled 64      1.2e-7     equal    same-value race  clean   1.23 s  ok
+g     sim     all 64          0          equal    race             clean   1.23 s  FAILED: race
+h     sim     -               -          -        -                -               FAILED: unknown-axis
 
 2 of 4 cases are right; sampled: too large for all blocks and cells, so some that the seed chooses
 f @s is at block = 64

@@ -1,7 +1,8 @@
 //! A case against the definition of its operator, on the simulator or on another device.
 //!
 //! Inputs are small integers first, whose sums are exact, so that results are compared bit for bit; then reals, whose
-//! results may differ by what rounding explains. Where the definition or the program costs too much, some blocks are
+//! results may differ by what rounding explains. On the simulator they are compared in exact arithmetic at last
+//! ([`tc_sim::field`]), where a schedule gives what its operator does bit for bit. Where the definition or the program costs too much, some blocks are
 //! run and some cells are compared; which, the seed decides.
 
 use super::arrays::{reshaped, to_tensor};
@@ -14,7 +15,9 @@ use crate::semantics::show_sizes;
 use std::time::{Duration, Instant};
 use tc_ir::Module;
 use tc_runtime::{Array, Device, Program, RunOptions};
-use tc_sim::{Arg, CheckReport, FindingKind, Findings, Limits, Oracle, Parameter, Signature, Sizes, Tensor, Trial};
+use tc_sim::{
+    Arg, CheckReport, FieldVerdict, FindingKind, Findings, Limits, Oracle, Parameter, Signature, Sizes, Tensor, Trial,
+};
 use tc_support::{Diagnostic, Diagnostics, Location, Severity, Sources};
 use tc_target::Param;
 
@@ -72,6 +75,8 @@ pub struct Checked {
     pub sampled: bool,
     /// Factors are rounded to tf32, by design: so much more was allowed.
     pub in_tf32: bool,
+    /// What comparing in exact arithmetic came to; `None` where there was nothing to compare.
+    pub field: Option<FieldVerdict>,
     /// The greatest absolute difference from the definition.
     pub max_abs_err: f64,
     /// The greatest relative one, where the definition gives something else than 0.
@@ -156,6 +161,10 @@ fn check_on(
     checked.diagnostics = built.remarks.iter().filter(|found| worth_telling(found)).cloned().collect();
     let item = &module.items[case.schedule.unwrap_or(case.func)];
     checked.diagnostics.append(findings(&report, &item.location(item.header.loc), &with));
+    for found in in_field(&report, case, &item.location(item.header.loc)) {
+        checked.ok &= !found.is_error();
+        checked.diagnostics.push(found);
+    }
     checked.point = built.point;
     checked.sources = built.module.sources;
     checked.time = start.elapsed();
@@ -193,6 +202,7 @@ fn summary(report: &CheckReport, compared: bool, sees_accesses: bool) -> Checked
         inputs: report.inputs,
         sampled: report.sampled,
         in_tf32: report.in_tf32,
+        field: Some(report.field.verdict).filter(|&verdict| verdict != FieldVerdict::NotRun),
         max_abs_err: report.max_abs_err,
         max_rel_err: report.max_rel_err,
         races: seen(races),
@@ -201,6 +211,16 @@ fn summary(report: &CheckReport, compared: bool, sees_accesses: bool) -> Checked
         sources: Sources::new(),
         time: Duration::ZERO,
     }
+}
+
+/// What comparing in exact arithmetic says against the case. A schedule changes nothing but the order of sums, so a
+/// difference is an error; a program of the author's may round elsewhere on purpose.
+fn in_field(report: &CheckReport, case: &Case, at: &Location) -> Vec<Diagnostic> {
+    if let Some(found) = report.field.difference() {
+        let severity = if case.schedule.is_some() { Severity::Error } else { Severity::Warning };
+        return vec![Diagnostic { severity, location: at.clone(), ..found }];
+    }
+    report.field.undecided().into_iter().map(|found| Diagnostic { location: at.clone(), ..found }).collect()
 }
 
 /// Findings from the cause to what follows of it: without a barrier threads read what nobody wrote yet, and compute
@@ -273,7 +293,12 @@ impl Job<'_> {
             oracle.judge(&trial, &results_of(results, n_inputs)).map_err(Diagnostics::from)?;
         }
         oracle.add_findings(findings);
-        Ok(oracle.finish())
+        let mut report = oracle.finish();
+        if let Some(definition) = self.definition.filter(|_| report.is_ok()) {
+            let compared = tc_sim::field::compare(definition, self.program(), Some(&trial.inputs), &self.sim);
+            report.field = compared.map_err(Diagnostics::from)?;
+        }
+        Ok(report)
     }
 
     fn launch(&self, device: &mut dyn Device) -> Result<CheckReport, Diagnostics> {

@@ -26,11 +26,11 @@ impl Group {
             let first = self.first_cell(window, addr, lane);
             let (mut bits, mut mag, mut written, mut conflict) = (0u64, 0, true, None);
             let mut pieces = [0; 8];
-            for nth in 0..window.n_cells {
+            for (nth, piece) in pieces.iter_mut().enumerate().take(window.n_cells) {
                 let cell = first + nth;
                 let (found, found_mag, is_written) = self.window_cell(at, lane, cell, block);
                 bits |= found << (8 * window.cell_bytes * nth);
-                pieces[nth] = found;
+                *piece = found;
                 // Magnitudes are not below zero, and such numbers are in the order of their bits.
                 mag = found_mag.max(mag);
                 written &= is_written;

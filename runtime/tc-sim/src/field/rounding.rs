@@ -26,7 +26,7 @@ fn held(elem: Elem) -> Held {
     let bytes = elem.bytes() as usize;
     let cells = (0..1u32 << (8 * bytes)).map(|raw| crate::cell::decode(elem, &raw.to_le_bytes()[..bytes]));
     let values = cells.map(|cell| crate::cell::float_of(elem, cell)).filter(|value| value.is_finite());
-    let mut held: Held = values.map(|value| Element::exact(value)).map(|of| (of.p, of.q.unwrap_or(0))).collect();
+    let mut held: Held = values.map(Element::exact).map(|of| (of.p, of.q.unwrap_or(0))).collect();
     held.sort_unstable();
     held.dedup_by_key(|pair| pair.0);
     held
