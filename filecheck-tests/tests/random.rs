@@ -1,10 +1,11 @@
-//! Random operators, schedules and pipelines through the whole compiler; the tool `tc-random` runs many more.
+//! Random operators with schedules, and random programs, through random pipelines; `tc-random` runs many more.
 
 #![expect(clippy::print_stderr, reason = "a case that fails is shown while others still run")]
 
-use tc_filetest::random::run::{Failed, Plan, run};
+use tc_filetest::random::Case;
+use tc_filetest::random::run::{Failed, Plan, RandomCase, run};
 
-fn tell(failed: &Failed) {
+fn tell<C: RandomCase>(failed: &Failed<C>) {
     let about = format!("Case {}: {}", failed.number, failed.failure.key);
     eprintln!("{about}\n{}\n{}", failed.failure.text, failed.case.corpus_text(&about));
 }
@@ -12,7 +13,7 @@ fn tell(failed: &Failed) {
 #[test]
 fn programs_of_random_schedules_and_pipelines_compute_their_operators() {
     let plan = Plan { seed: 3, first: 0, count: 200, jobs: 2 };
-    let outcome = run(plan, tell);
+    let outcome = run::<Case>(plan, tell);
     let tally = &outcome.tally;
     assert!(outcome.kinds.is_empty(), "{:#?}\n{tally}", outcome.kinds);
     assert_eq!(tally.cases, plan.count);

@@ -1,4 +1,4 @@
-//! `tc-random`: random operators, schedules and pipelines through the whole compiler.
+//! `tc-random`: random operators with schedules, or random programs, through random pipelines.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a tool talks to its user")]
 
@@ -6,12 +6,17 @@ use clap::Parser;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::OnceLock;
-use tc_filetest::random::run::{Failed, Plan, run};
-use tc_filetest::random::{Case, device, passes};
+use tc_filetest::random::programs::{self, Programs};
+use tc_filetest::random::run::{Failed, Plan, RandomCase, run};
+use tc_filetest::random::{Case, device};
 
-/// Random operators, schedules and pipelines: every program agrees with its operator after every pass.
+/// Random operators, schedules and pipelines: every program agrees with its operator after every pass. With --programs
+/// random programs and pipelines: every program means after every pass what it meant before.
 #[derive(Parser)]
 struct Args {
+    /// Programs of the language, not operators with schedules.
+    #[arg(long)]
+    programs: bool,
     /// How many cases.
     #[arg(long, default_value_t = 1000)]
     count: u64,
@@ -40,14 +45,21 @@ static KEEP: OnceLock<(u64, PathBuf)> = OnceLock::new();
 
 fn main() -> ExitCode {
     let args = Args::parse();
+    match args.programs {
+        true => begin::<Programs>(args, programs::device::file),
+        false => begin::<Case>(args, device::file),
+    }
+}
+
+/// Does what `args` ask for with cases of one kind; `file` is what a machine with a GPU is given of one.
+fn begin<C: RandomCase>(args: Args, file: File) -> ExitCode {
     let (first, count) = args.only.map_or((0, args.count), |only| (only, 1));
     if args.print {
-        let case = Case::new(&tc::Compiler::new(), args.seed, first);
-        println!("{}\n// {}", case.text(), passes::text(&case.passes));
+        println!("{}", C::draw(&tc::Compiler::new(), args.seed, first).shown());
         return ExitCode::SUCCESS;
     }
     if let Some(folder) = args.write {
-        return write(&folder, args.seed, first..first + count);
+        return write(&folder, args.seed, first..first + count, file);
     }
     if let Some(folder) = args.keep {
         if let Err(error) = std::fs::create_dir_all(&folder) {
@@ -58,7 +70,7 @@ fn main() -> ExitCode {
     }
     // A panic is told as a failure of its case.
     std::panic::set_hook(Box::new(|_| {}));
-    let outcome = run(Plan { seed: args.seed, first, count, jobs: args.jobs }, tell);
+    let outcome = run::<C>(Plan { seed: args.seed, first, count, jobs: args.jobs }, tell);
     print!("{}", outcome.tally);
     if outcome.kinds.is_empty() {
         println!("\nno failure");
@@ -72,13 +84,16 @@ fn main() -> ExitCode {
     std::process::exit(3)
 }
 
+/// The file of case N of a seed; none where the case has no kernel, or has failed already.
+type File = fn(&tc::Compiler, u64, u64) -> Option<String>;
+
 /// Writes the cases `numbers` that have kernels.
-fn write(folder: &Path, seed: u64, numbers: std::ops::Range<u64>) -> ExitCode {
+fn write(folder: &Path, seed: u64, numbers: std::ops::Range<u64>, file: File) -> ExitCode {
     // A panic is a case without a file.
     std::panic::set_hook(Box::new(|_| {}));
     let compiler = tc::Compiler { threads: 1, ..tc::Compiler::new() };
     let n = numbers.end - numbers.start;
-    let files = numbers.filter_map(|number| Some((number, device::file(&compiler, seed, number)?)));
+    let files = numbers.filter_map(|number| Some((number, file(&compiler, seed, number)?)));
     let wrote = std::fs::create_dir_all(folder).and_then(|()| {
         let mut wrote = 0u64;
         for (number, text) in files {
@@ -99,7 +114,7 @@ fn write(folder: &Path, seed: u64, numbers: std::ops::Range<u64>) -> ExitCode {
     }
 }
 
-fn tell(failed: &Failed) {
+fn tell<C: RandomCase>(failed: &Failed<C>) {
     let about = format!("Case {}: {}", failed.number, failed.failure.key);
     println!("---- {about}\n{}\n{}", failed.failure.text, failed.case.corpus_text(&about));
     if let Some((seed, folder)) = KEEP.get() {

@@ -2,7 +2,9 @@
 
 use super::Case;
 use super::passes;
+use super::run::Counts;
 use super::tally::Tally;
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tc::debug::shape;
 use tc::ir::Module;
@@ -206,30 +208,40 @@ fn final_checks(
         return Err(fail("print", "the program prints otherwise once parsed".to_string()));
     }
     if FOR_KERNELS.iter().all(|name| case.passes.iter().any(|pass| pass.name == *name)) {
-        let cuda = compiler.emit_cuda(after).map_err(|failure| {
-            let code = failure.diagnostics.iter().find(|found| found.is_error()).map_or("", |found| found.code);
-            Failure { key: format!("emit: {code}"), text: failure.text() }
-        })?;
-        if cuda.source.is_empty() {
-            return Err(fail("emit", "no text came out".to_string()));
-        }
+        emits(compiler, after, &mut tally.not_mlir)?;
         tally.emitted += 1;
-        match compiler.emit_mlir(after, &tc::mlir::EmitOptions::default()) {
-            Ok(mlir) if mlir.manifests == cuda.manifests => {}
-            Ok(_) => return Err(fail("mlir", "kernels are not launched as those in CUDA are".to_string())),
-            // Each way has a few things that it does not write.
-            Err(failure) => match failure.diagnostics.iter().find(|found| found.is_error()) {
-                Some(error) if error.code == "no-emitter" => {
-                    *tally.not_mlir.entry(shape(&error.message)).or_default() += 1
-                }
-                error => {
-                    let key = format!("mlir: {}", error.map_or("", |error| error.code));
-                    return Err(Failure { key, text: failure.text() });
-                }
-            },
-        }
     }
     Ok(())
+}
+
+/// Both emitters take the program; what only MLIR's refuses is counted.
+pub(super) fn emits(compiler: &Compiler, after: &Module, not_mlir: &mut BTreeMap<String, u64>) -> Result<(), Failure> {
+    let cuda = compiler.emit_cuda(after).map_err(|failure| {
+        let code = failure.diagnostics.iter().find(|found| found.is_error()).map_or("", |found| found.code);
+        Failure { key: format!("emit: {code}"), text: failure.text() }
+    })?;
+    if cuda.source.is_empty() {
+        let text = "no text came out".to_string();
+        return Err(Failure { key: format!("emit: {}", shape(&text)), text });
+    }
+    match compiler.emit_mlir(after, &tc::mlir::EmitOptions::default()) {
+        Ok(mlir) if mlir.manifests == cuda.manifests => Ok(()),
+        Ok(_) => {
+            let text = "kernels are not launched as those in CUDA are".to_string();
+            Err(Failure { key: format!("mlir: {}", shape(&text)), text })
+        }
+        // Each way has a few things that it does not write.
+        Err(failure) => match failure.diagnostics.iter().find(|found| found.is_error()) {
+            Some(error) if error.code == "no-emitter" => {
+                *not_mlir.entry(shape(&error.message)).or_default() += 1;
+                Ok(())
+            }
+            error => {
+                let key = format!("mlir: {}", error.map_or("", |error| error.code));
+                Err(Failure { key, text: failure.text() })
+            }
+        },
+    }
 }
 
 /// An error of step `at`: whose is it?

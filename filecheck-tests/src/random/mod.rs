@@ -5,29 +5,36 @@
 //! comes out. What the compiler refuses with a message for the author is dropped, counted, and the case goes on
 //! without it; a panic, a finding that calls itself a bug, a hang or a disagreement is a failure.
 //!
-//! - [`rng`]: the numbers; [`expr`], [`operator`], [`directive`], [`passes`]: a case as data, and its text.
+//! - [`choices`]: what a generator asks; [`rng`]: numbers from a seed as an answer.
+//! - [`programs`]: programs of the language in place of operators with schedules.
+//! - [`expr`], [`operator`], [`directive`], [`passes`]: a case as data, and its text.
 //! - [`operators`], [`schedules`]: what is drawn.
 //! - [`check`]: one case through the compiler; [`shrink`]: a failing one made small.
 //! - [`device`]: a case as a file for a machine with a GPU.
 //! - [`run`](mod@run): many cases; [`tally`]: what they were made of.
 
 pub mod check;
+pub mod choices;
 pub mod device;
 pub mod directive;
 pub mod expr;
 pub mod operator;
 pub mod operators;
 pub mod passes;
+pub mod programs;
 pub mod rng;
 pub mod run;
 pub mod schedules;
 pub mod shrink;
 pub mod tally;
 
+use check::Failure;
 use directive::Schedule;
 use operator::Operator;
 use passes::Pass;
 use rng::Rng;
+use run::RandomCase;
+use tally::Tally;
 use tc::Compiler;
 
 /// An operator, a schedule and a pipeline.
@@ -60,11 +67,30 @@ impl Case {
     pub fn first_directive_line(&self) -> usize {
         self.operator.text().lines().count() + 3
     }
+}
 
-    /// The file as one of the corpus: it says how it is run.
-    pub fn corpus_text(&self, about: &str) -> String {
+impl RandomCase for Case {
+    type Tally = Tally;
+
+    fn draw(compiler: &Compiler, seed: u64, number: u64) -> Case {
+        Case::new(compiler, seed, number)
+    }
+
+    fn settle(&mut self, compiler: &Compiler, tally: &mut Tally) -> Result<(), Failure> {
+        check::settle(compiler, self, tally)
+    }
+
+    fn shrunk(&self, compiler: &Compiler, failure: &Failure) -> Case {
+        shrink::shrink(compiler, self, failure)
+    }
+
+    fn corpus_text(&self, about: &str) -> String {
         let pipeline = passes::text(&self.passes);
         let run = format!("// RUN: tc-opt %s --pass-pipeline='{pipeline}' --verify-each=semantics | FileCheck %s");
         format!("{run}\n// {about}\n\n// CHECK: tir.func @op\n\n{}", self.text())
+    }
+
+    fn shown(&self) -> String {
+        format!("{}\n// {}", self.text(), passes::text(&self.passes))
     }
 }

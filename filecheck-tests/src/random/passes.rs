@@ -1,5 +1,6 @@
 //! Random pipelines: `cuda` with random options, and further passes anywhere in it.
 
+use super::choices::Choices;
 use super::rng::Rng;
 use tc::pass::pipeline::quote_value;
 use tc::pass::{OptionInfo, PassInfo, PassTable, RawOption};
@@ -45,25 +46,29 @@ pub fn passes(table: &PassTable, rng: &mut Rng) -> Vec<Pass> {
         if operators && rng.chance(70) {
             continue;
         }
-        let told = options(info.options, rng, 35);
-        let told: Vec<String> =
-            told.iter().map(|option| format!("{}={}", option.key, quote_value(&option.value))).collect();
-        let named =
-            if told.is_empty() { info.name.to_string() } else { format!("{}{{{}}}", info.name, told.join(" ")) };
+        let named = named(info, rng);
         let text = if info.anchor == PassInfo::MODULE { named } else { format!("{}({named})", info.anchor) };
         list.insert(at, Pass { text, name: info.name.to_string(), added: true });
     }
     list
 }
 
+/// The pass with some options, as it is written inside its anchor.
+pub(super) fn named(info: &PassInfo, choices: &mut dyn Choices) -> String {
+    let told = options(info.options, choices, 35);
+    let told: Vec<String> =
+        told.iter().map(|option| format!("{}={}", option.key, quote_value(&option.value))).collect();
+    if told.is_empty() { info.name.to_string() } else { format!("{}{{{}}}", info.name, told.join(" ")) }
+}
+
 /// The name of the pass that a piece of pipeline text is about.
-fn name_of(text: &str) -> &str {
+pub(super) fn name_of(text: &str) -> &str {
     let inside = text.strip_prefix("tir.func(").and_then(|text| text.strip_suffix(')')).unwrap_or(text);
     inside.split('{').next().unwrap_or(inside)
 }
 
 /// Some options, with random values.
-fn options(of: &[OptionInfo], rng: &mut Rng, percent: usize) -> Vec<RawOption> {
+pub(super) fn options(of: &[OptionInfo], rng: &mut dyn Choices, percent: usize) -> Vec<RawOption> {
     let mut told = Vec::new();
     for option in of {
         let value = match option.ty {

@@ -1,5 +1,7 @@
 //! Pseudo-random numbers that are the same everywhere.
 
+use super::choices::Choices;
+
 /// A generator (Steele, Lea and Flood 2014, "Fast splittable pseudorandom number generators").
 #[derive(Clone, Debug)]
 pub struct Rng(u64);
@@ -33,6 +35,12 @@ impl Rng {
     /// One of `from`, which is not empty.
     pub fn pick<T: Clone>(&mut self, from: &[T]) -> T {
         from[self.below(from.len())].clone()
+    }
+}
+
+impl Choices for Rng {
+    fn below(&mut self, n: usize) -> usize {
+        Rng::below(self, n)
     }
 }
 

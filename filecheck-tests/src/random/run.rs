@@ -1,10 +1,8 @@
 //! Many cases, on several threads, with an eye on those that do not end.
 
-use super::Case;
-use super::check::{Failure, settle};
-use super::shrink::shrink;
-use super::tally::Tally;
+use super::check::Failure;
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -15,8 +13,37 @@ const STACK: usize = 64 << 20;
 /// A case that takes longer hangs. One takes far less than a second of a processor, but on a machine with other work to
 /// do it may have to wait for that.
 const MOST_TIME: Duration = Duration::from_secs(60);
+/// Memory that all cases that run at a time may have together, in bytes. One takes some 100 MiB.
+const MOST_MEMORY: u64 = 6 << 30;
 /// Failures of one kind that are shrunk; the others are counted.
 const SHRUNK_OF_A_KIND: u64 = 2;
+
+/// A kind of random cases.
+pub trait RandomCase: Clone + Send + 'static {
+    /// What is counted over cases.
+    type Tally: Counts;
+
+    /// Case `number` of `seed`.
+    fn draw(compiler: &Compiler, seed: u64, number: u64) -> Self;
+
+    /// Runs it; what the compiler refuses leaves the case and is counted.
+    fn settle(&mut self, compiler: &Compiler, tally: &mut Self::Tally) -> Result<(), Failure>;
+
+    /// A case that fails as this one does, and from which nothing can be taken.
+    fn shrunk(&self, compiler: &Compiler, failure: &Failure) -> Self;
+
+    /// The file as one of the corpus: it says how it is run.
+    fn corpus_text(&self, about: &str) -> String;
+
+    /// The case as it was drawn, for people.
+    fn shown(&self) -> String;
+}
+
+/// What is counted over cases.
+pub trait Counts: Clone + Default + Display + Send + 'static {
+    /// Adds what another one counted.
+    fn add(&mut self, other: &Self);
+}
 
 /// Which cases.
 #[derive(Clone, Copy, Debug)]
@@ -33,50 +60,60 @@ pub struct Plan {
 
 /// A case that failed.
 #[derive(Clone, Debug)]
-pub struct Failed {
+pub struct Failed<C> {
     /// Its number.
     pub number: u64,
     /// What is wrong.
     pub failure: Failure,
     /// The case, as small as it could be made.
-    pub case: Case,
+    pub case: C,
 }
 
 /// What came of many cases.
-#[derive(Clone, Debug, Default)]
-pub struct Outcome {
+#[derive(Clone, Debug)]
+pub struct Outcome<C: RandomCase> {
     /// What they were made of.
-    pub tally: Tally,
+    pub tally: C::Tally,
     /// The first failures of each kind.
-    pub failed: Vec<Failed>,
+    pub failed: Vec<Failed<C>>,
     /// How many failures there were of each kind.
     pub kinds: BTreeMap<String, u64>,
 }
 
-struct Shared {
+struct Shared<C: RandomCase> {
     compiler: Compiler,
     plan: Plan,
     next: AtomicU64,
-    outcome: Mutex<Outcome>,
-    tell: fn(&Failed),
+    outcome: Mutex<Outcome<C>>,
+    tell: fn(&Failed<C>),
 }
 
 /// What a worker is at: the number of a case, and since when. None while it shrinks, and at the end.
 type At = Arc<Mutex<Option<(u64, Instant)>>>;
 
 /// Runs the cases; `tell` hears of each failure that was shrunk.
-pub fn run(plan: Plan, tell: fn(&Failed)) -> Outcome {
+pub fn run<C: RandomCase>(plan: Plan, tell: fn(&Failed<C>)) -> Outcome<C> {
     let compiler = Compiler { threads: 1, ..Compiler::new() };
     let next = AtomicU64::new(plan.first);
-    let shared = Arc::new(Shared { compiler, plan, next, outcome: Mutex::default(), tell });
+    let outcome = Outcome { tally: C::Tally::default(), failed: Vec::new(), kinds: BTreeMap::new() };
+    let shared = Arc::new(Shared { compiler, plan, next, outcome: Mutex::new(outcome), tell });
     let mut workers: Vec<_> = (0..plan.jobs.max(1)).filter_map(|_| start(&shared)).collect();
     while !workers.is_empty() {
         std::thread::sleep(Duration::from_millis(20));
+        if resident().is_some_and(|bytes| bytes > MOST_MEMORY) {
+            // Which case it is that takes all of it is not known: all that are under way are told, and nothing is begun.
+            shared.next.store(u64::MAX / 2, Ordering::Relaxed);
+            let under_way = workers.iter().filter_map(|(_, at)| Some(locked(at).as_ref()?.0));
+            under_way
+                .for_each(|number| too_much(&shared, number, "memory", "needs too much memory, it or another one"));
+            break;
+        }
         for at in 0..workers.len() {
             let (_, is_at) = &workers[at];
             let late = locked(is_at).filter(|(_, since)| since.elapsed() > MOST_TIME);
             if let Some((number, _)) = late {
-                hangs(&shared, number);
+                let text = format!("runs for more than {} s", MOST_TIME.as_secs());
+                too_much(&shared, number, "hang", &text);
                 // The thread cannot be ended; another one takes its place.
                 workers.extend(start(&shared));
                 workers.remove(at);
@@ -92,23 +129,29 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn start(shared: &Arc<Shared>) -> Option<(std::thread::JoinHandle<()>, At)> {
+fn start<C: RandomCase>(shared: &Arc<Shared<C>>) -> Option<(std::thread::JoinHandle<()>, At)> {
     let at = At::default();
     let (shared, is_at) = (shared.clone(), at.clone());
     let work = move || worker(&shared, &is_at);
     Some((std::thread::Builder::new().stack_size(STACK).spawn(work).ok()?, at))
 }
 
-fn worker(shared: &Shared, at: &At) {
+/// The memory that the process has, in bytes; nothing where the system does not say.
+fn resident() -> Option<u64> {
+    let pages = std::fs::read_to_string("/proc/self/statm").ok()?;
+    Some(pages.split_whitespace().nth(1)?.parse::<u64>().ok()? * 4096)
+}
+
+fn worker<C: RandomCase>(shared: &Shared<C>, at: &At) {
     loop {
         let number = shared.next.fetch_add(1, Ordering::Relaxed);
         if number >= shared.plan.first + shared.plan.count {
             return;
         }
         *locked(at) = Some((number, Instant::now()));
-        let mut case = Case::new(&shared.compiler, shared.plan.seed, number);
-        let mut tally = Tally::default();
-        let ended = settle(&shared.compiler, &mut case, &mut tally);
+        let mut case = C::draw(&shared.compiler, shared.plan.seed, number);
+        let mut tally = C::Tally::default();
+        let ended = case.settle(&shared.compiler, &mut tally);
         // Whoever was given up on is not heard any more.
         if locked(at).take().is_none_or(|(_, since)| since.elapsed() > MOST_TIME) {
             return;
@@ -120,7 +163,7 @@ fn worker(shared: &Shared, at: &At) {
     }
 }
 
-fn failed(shared: &Shared, number: u64, mut case: Case, failure: Failure) {
+fn failed<C: RandomCase>(shared: &Shared<C>, number: u64, mut case: C, failure: Failure) {
     let n = {
         let mut outcome = locked(&shared.outcome);
         let n = outcome.kinds.entry(failure.key.clone()).or_default();
@@ -130,18 +173,19 @@ fn failed(shared: &Shared, number: u64, mut case: Case, failure: Failure) {
     if n > SHRUNK_OF_A_KIND {
         return;
     }
-    case = shrink(&shared.compiler, &case, &failure);
+    case = case.shrunk(&shared.compiler, &failure);
     let failed = Failed { number, failure, case };
     (shared.tell)(&failed);
     locked(&shared.outcome).failed.push(failed);
 }
 
-fn hangs(shared: &Shared, number: u64) {
-    let case = Case::new(&shared.compiler, shared.plan.seed, number);
-    let text = format!("case {number} runs for more than {} s", MOST_TIME.as_secs());
-    let failed = Failed { number, failure: Failure { key: "hang".to_string(), text }, case };
+/// Case `number` takes too much of something.
+fn too_much<C: RandomCase>(shared: &Shared<C>, number: u64, kind: &str, text: &str) {
+    let case = C::draw(&shared.compiler, shared.plan.seed, number);
+    let text = format!("case {number} {text}");
+    let failed = Failed { number, failure: Failure { key: kind.to_string(), text }, case };
     (shared.tell)(&failed);
     let mut outcome = locked(&shared.outcome);
-    *outcome.kinds.entry("hang".to_string()).or_default() += 1;
+    *outcome.kinds.entry(kind.to_string()).or_default() += 1;
     outcome.failed.push(failed);
 }

@@ -1,5 +1,6 @@
 //! What the cases were made of: a histogram.
 
+use super::run::Counts;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -35,9 +36,8 @@ pub struct Tally {
     pub uncompared: BTreeMap<String, u64>,
 }
 
-impl Tally {
-    /// Adds what another one counted.
-    pub fn add(&mut self, other: &Tally) {
+impl Counts for Tally {
+    fn add(&mut self, other: &Tally) {
         self.cases += other.cases;
         self.emitted += other.emitted;
         self.cells += other.cells;
@@ -65,7 +65,9 @@ impl Tally {
             *self.uncompared.entry(name.clone()).or_default() += n;
         }
     }
+}
 
+impl Tally {
     /// Was this primitive applied, in whatever form?
     pub fn has_applied(&self, primitive: &str) -> bool {
         let is_of = |name: &String| name.split(' ').next() == Some(primitive);
