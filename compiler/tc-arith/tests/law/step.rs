@@ -62,6 +62,13 @@ impl Law {
                 let c = self.of_expr(az, c, true)?;
                 Term::Select(boxed(c), boxed(self.of_expr(az, a, truth)?), boxed(self.of_expr(az, b, truth)?))
             }
+            // A remainder, by the definition of congruence.
+            Node::Cast(ty, a) => {
+                let (size, low) = (1_i64 << ty.bits(), ty.range().min()?);
+                let binary = |op, a: Term, value: i64| Term::Binary(op, boxed(a), boxed(Term::Int(value)));
+                let above = binary(BinaryOp::Sub, self.of_expr(az, a, false)?, low);
+                binary(BinaryOp::Add, binary(BinaryOp::FloorMod, above, size), low)
+            }
             Node::Binary(op @ (BinaryOp::Shl | BinaryOp::Shr), a, by) => {
                 let factor = 1 << az.pool.as_const(by).filter(|by| (0..32).contains(by))?;
                 let op = if op == BinaryOp::Shl { BinaryOp::Mul } else { BinaryOp::FloorDiv };
