@@ -261,6 +261,7 @@ impl Func {
     }
 
     pub(crate) fn link(&mut self, op: Op, region: Region, before: Option<Op>) {
+        self.step();
         let prev = match before {
             Some(next) => self.places[next].prev.expand(),
             None => self.regions[region].last.expand(),

@@ -66,6 +66,17 @@ fn a_panic_is_a_finding() {
 }
 
 #[test]
+fn a_pass_that_makes_ops_without_end_is_ended() {
+    for threads in [1, 2] {
+        let (report, module) = run("touch{times=1000000000},touch", &["a", "b"], threads);
+        let text = shown(&report, &module);
+        assert!(text.contains("error[pass-steps]: the pass was ended after 4194304 steps"), "{text}");
+        assert!(text.contains("while running pass 1 of 2, `touch`, on `@a`"), "{text}");
+        assert_eq!(report.failed, Some(0));
+    }
+}
+
+#[test]
 fn broken_ir_is_blamed_on_its_pass() {
     let (report, module) = run("touch,break,touch", &["a"], 1);
     let text = shown(&report, &module);

@@ -7,8 +7,11 @@ mod data;
 mod header;
 mod ops;
 mod places;
+mod steps;
 mod tables;
 mod values;
+
+pub use steps::StepsUsedUp;
 
 pub use data::{Def, Locs};
 pub(crate) use data::{OpData, Place, RegionData};
@@ -45,6 +48,8 @@ pub struct Func {
     pub(crate) attrs: AttrTable,
     pub(crate) names: NameTable,
     pub(crate) locs: LocTable,
+    /// How many steps may still be done; see [`Func::limit_steps`].
+    steps_left: u64,
 }
 
 impl Func {
@@ -77,6 +82,7 @@ impl Func {
             attrs: AttrTable::new(),
             names: NameTable::new(),
             locs: LocTable::default(),
+            steps_left: u64::MAX,
         }
     }
 

@@ -45,6 +45,7 @@ impl Func {
 
     /// Sets operand `idx` of `op`; use counts are the caller's to keep.
     pub(crate) fn put_operand(&mut self, op: Op, idx: usize, value: Value) {
+        self.step();
         let range = self.ops[op].operand_range(&self.operands);
         self.operands[range][idx] = value;
     }

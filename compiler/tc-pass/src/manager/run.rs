@@ -9,6 +9,7 @@ use rayon::prelude::*;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
+use tc_ir::func::StepsUsedUp;
 use tc_ir::{Func, Module, Opcode};
 use tc_support::workers::workers;
 use tc_support::{Diagnostic, Diagnostics, Fault, Location, Severity};
@@ -259,7 +260,9 @@ fn one_func(settings: &Settings<'_>, info: &PassInfo, pass: &dyn FuncPass, func:
         return Outcome { diagnostics: missing, stats: cx.stats, changed: false, verify_time };
     }
     let at = func.location(func.header.loc);
+    func.limit_steps(Some(steps_for(func)));
     let changed = guarded(&mut cx, at, |cx| pass.run(func, cx));
+    func.limit_steps(None);
     if !cx.diagnostics.has_errors() {
         let start = Instant::now();
         if changed && settings.options.verify {
@@ -290,7 +293,13 @@ fn module_pass(
     }
     let before: Vec<(Opcode, String)> =
         module.items.iter().map(|item| (item.header.opcode, item.symbol().to_string())).collect();
+    for item in &mut module.items {
+        item.limit_steps(Some(steps_for(item)));
+    }
     let changed = guarded(&mut cx, Location::None, |cx| pass.run(module, cx));
+    for item in &mut module.items {
+        item.limit_steps(None);
+    }
     if !cx.diagnostics.has_errors() {
         let start = Instant::now();
         for item in module.items.iter().filter(|_| changed && settings.options.verify) {
@@ -311,12 +320,28 @@ fn module_pass(
     Outcome { diagnostics: cx.diagnostics, stats: cx.stats, changed, verify_time }
 }
 
-/// Runs `pass`; a panic becomes a finding at `place`.
+/// How many steps a pass may do on a function, beside those for each op that there is.
+const STEPS: u64 = 1 << 22;
+/// How many more for each op.
+const STEPS_AN_OP: u64 = 64;
+
+/// How many steps a pass may do on `func`: what ends is far below, and what does not is ended before memory is full.
+fn steps_for(func: &Func) -> u64 {
+    STEPS + STEPS_AN_OP * func.n_op_ids() as u64
+}
+
+fn too_many_steps(place: Location) -> Diagnostic {
+    let text = format!("the pass was ended after {STEPS} steps and {STEPS_AN_OP} for each op of its input");
+    let help = "make the function smaller: unroll or copy less of it, or divide it into several";
+    Diagnostic::error("pass-steps", place, text).help(help)
+}
+
+/// Runs `pass`; a panic becomes a finding at `place`, and so does a pass that does too many steps.
 fn guarded(cx: &mut PassCx, place: Location, pass: impl FnOnce(&mut PassCx) -> bool) -> bool {
     match catch_unwind(AssertUnwindSafe(|| pass(cx))) {
         Ok(changed) => changed,
         Err(payload) => {
-            cx.report(panicked(&*payload, place));
+            cx.report(if payload.is::<StepsUsedUp>() { too_many_steps(place) } else { panicked(&*payload, place) });
             true
         }
     }

@@ -25,11 +25,13 @@
 //! 1. For each loop choose the lanes: as many as fit 16 bytes of the narrowest element that is accessed at an index of the
 //!    variable, and as divide the extent. Where the extent is larger, the loop is split and the outer part unrolled. The
 //!    iterations must be able to run in step, as those of virtual threads (see `inject-virtual-thread`).
-//! 2. Find what depends on the variable. A buffer that is made inside and depends on it gets an element for each lane.
-//! 3. Widen statement by statement. Sums and multiples of ramps stay ramps; a conditional whose condition is the same for
+//! 2. Write guards and indices without the variable, or as a sum with it, where the algebra proves that they are that: a
+//!    guard on an axis that the lanes divide is one for all lanes, and row and column of a fused index are neighbours.
+//! 3. Find what depends on the variable. A buffer that is made inside and depends on it gets an element for each lane.
+//! 4. Widen statement by statement. Sums and multiples of ramps stay ramps; a conditional whose condition is the same for
 //!    all lanes stays one, and hands on vectors. A statement that cannot be widened, because its condition differs between
 //!    lanes or its index is no last one, becomes a loop over the lanes.
-//! 4. Prove the alignment of vector accesses by the remainders of their first index, and declare it.
+//! 5. Prove the alignment of vector accesses by the remainders of their first index, and declare it.
 //!
 //! # Limits
 //!
@@ -51,6 +53,7 @@ mod align;
 mod decide;
 mod lanes;
 mod split;
+mod uniform;
 mod widen;
 
 use crate::analysis::{fold, order};
@@ -100,6 +103,9 @@ impl FuncPass for VectorizeLoop {
                         cx.missed(|| decide::fewer(func, step.op, lanes, room));
                     }
                     let op = split::by_lanes(func, step.op, lanes);
+                    if lanes > 1 {
+                        uniform::expose(func, op);
+                    }
                     widen::widen(func, op)
                 }
             };
