@@ -114,11 +114,11 @@ fn if_lighter(az: &Analyzer, form: &Linear, next: Option<Linear>) -> Option<Line
     next.filter(|next| next.weight(&az.pool) < form.weight(&az.pool))
 }
 
-/// A replacement of one of the digits `x/c` and `x%c` by `x` and `digit`, the other one. Where that is a number, a lighter
-/// one; else one that leaves fewer terms, for `x` and a digit in the place of both say less: digits are small, and no
-/// multiple of one is a multiple of the other.
+/// A replacement of one of the digits `x/c` and `x%c` by `x` and `digit`, the other one. Where that is a number or is taken
+/// away by the sum, a lighter one; else one that leaves fewer terms, for `x` and a digit in the place of both say less:
+/// digits are small, and no multiple of one is a multiple of the other.
 fn if_simpler(az: &Analyzer, form: &Linear, digit: &Linear, next: Linear) -> Option<Linear> {
-    if digit.terms.is_empty() {
+    if digit.terms.iter().all(|term| next.coef_of(term.key) == 0) {
         return if_lighter(az, form, Some(next));
     }
     (next.terms.len() < form.terms.len()).then_some(next)
