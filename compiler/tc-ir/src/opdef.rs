@@ -274,7 +274,8 @@ pub enum Folded {
 /// Checks an op beyond its row. Findings go into the diagnostics.
 pub type Verify = fn(&Func, Op, &mut Diagnostics);
 
-/// Checks what an op, or without one its item, says of the module's symbols. Findings go into the diagnostics.
+/// Checks what an op, or without one its item, says of the module's symbols: once, when the module is read. So it is the
+/// place for warnings, too. Findings go into the diagnostics.
 pub type VerifySymbols = fn(&Symbols<'_>, &Func, Option<Op>, &mut Diagnostics);
 
 /// Folds an op whose operands allow it. It may intern attributes and nothing else.

@@ -4,6 +4,7 @@
 //! arguments are the axes. A reduction (`te.reduce`) stands at the top of that region.
 
 mod intrinsic;
+mod shifted;
 mod verify;
 mod verify_intrinsic;
 
@@ -25,7 +26,7 @@ tc_ir::dialect! {
 
     /// An operator.
     FuncItem FUNC "func" ()
-    { open_attrs: true, effect: Effect::UNKNOWN, verify: Some(verify::operator),
+    { open_attrs: true, effect: Effect::UNKNOWN, verify: Some(verify::operator), verify_symbols: Some(shifted::warn),
       item: Some(ItemDef { keyword: "te.func", context: Context::Te, table: SymbolTable::Functions }) }
 
     /// A combiner of reductions: from the values so far and the new ones, the next; its identity stands in `identity`.
