@@ -1,4 +1,4 @@
-//! Writes a reproducer where a pass or the emitter failed.
+//! Writes a reproducer where a pass or the emitter failed: of a defect of the compiler, or where one is asked for.
 
 use super::attempt;
 use crate::args::Args;
@@ -49,8 +49,9 @@ impl Failed<'_> {
             _ => None,
         };
         let Some(fails) = Signature::of(found, pass) else { return };
-        // An emitter that this build lacks is nothing that a program reproduces.
-        if self.stage == Stage::Emit && fails.fault == Fault::PassAssumption && !is_asked {
+        // A file that nobody named is for a report of a defect. What the input, the call or the installation is at fault
+        // for is told by the message.
+        if fails.fault != Fault::Bug && !is_asked {
             return;
         }
         let mut run = attempt(self.args, self.compiler, self.text);
@@ -110,4 +111,59 @@ impl Failed<'_> {
 /// FNV-1a: the same on every machine and in every version.
 fn hash(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+    use tc::pass::parse_pipeline;
+    use tc::support::Sources;
+
+    const TEXT: &str = "tir.func @f(A: f32[64]) {\n  for i in 0..32 + 32 {\n    A[i] = 1.0\n  }\n}\n";
+
+    /// The names of the files that are written where `found` ends the pass `cse`.
+    fn written(found: Diagnostic, folder: &Path) -> (Vec<String>, Diagnostics) {
+        let (args, compiler) = (Args::parse_from(["tc-opt", "-"]), Compiler::new());
+        let pipeline = "module(tir.func(simplify,cse,dce))";
+        let pipeline = parse_pipeline(pipeline, &compiler.passes, &compiler.registry, &mut Sources::new());
+        let failed = Failed {
+            args: &args,
+            compiler: &compiler,
+            pipeline: &pipeline.expect("a pipeline"),
+            text: TEXT,
+            name: "f.tir",
+            first_line: 1,
+            part: None,
+            temporary: Some(folder),
+            stage: Stage::Pass(1),
+        };
+        let mut found = Diagnostics::from(found);
+        failed.reproduce(&mut found);
+        let entries = std::fs::read_dir(folder).expect("the folder is there");
+        let names = entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned());
+        (names.collect(), found)
+    }
+
+    #[test]
+    fn a_defect_leaves_a_file_that_nobody_named_and_what_the_input_is_at_fault_for_leaves_none() {
+        let folder = std::env::temp_dir().join(format!("tc-opt-reproduce-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let fault = |make: fn(&'static str, Location, &'static str) -> Diagnostic| make("x", Location::None, "wrong");
+        let (of_input, _) = written(fault(Diagnostic::error), &folder);
+        let (of_call, _) = written(fault(Diagnostic::assumption), &folder);
+        // The same defect has the same file.
+        let (of_bug, found) = written(fault(Diagnostic::bug), &folder);
+        let (again, _) = written(fault(Diagnostic::bug), &folder);
+        let text = of_bug.first().map(|name| std::fs::read_to_string(folder.join(name)).expect("it was written"));
+        std::fs::remove_dir_all(&folder).expect("it is there");
+        assert_eq!((of_input, of_call), (Vec::new(), Vec::new()));
+        let [name] = &of_bug[..] else { panic!("{of_bug:?}") };
+        assert!(name.starts_with("tc-reproducer-") && name.ends_with(".tir"), "{name}");
+        let notes: Vec<&String> = found.iter().flat_map(|one| &one.notes).collect();
+        let note = format!("to reproduce it: tc-opt {} --run-reproducer", folder.join(name).display());
+        assert_eq!((again, notes), (of_bug.clone(), vec![&note]));
+        let text = text.expect("one file");
+        assert!(text.contains("// tc-reproducer: pipeline = module(tir.func(cse,dce))\n"), "{text}");
+    }
 }
