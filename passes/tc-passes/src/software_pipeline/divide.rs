@@ -1,15 +1,16 @@
 //! Which statements of a loop run ahead, and whether they may.
 
-use super::{groups, stages};
+use super::body::Body;
+use super::phases::{self, Phase, Phases};
+use super::{groups, refuse, stages};
 use indexmap::IndexSet;
 use rustc_hash::FxHashSet;
 use tc_dialects::algebra::is_launch;
+use tc_dialects::forms;
 use tc_dialects::tir::{self, LoopKind};
-use tc_dialects::{forms, gpu};
 use tc_ir::uses::Uses;
-use tc_ir::verify::has_flag;
-use tc_ir::walk::{ancestors, is_inside, ops_under};
-use tc_ir::{Def, Func, Op, Value, effects, keys};
+use tc_ir::walk::{ancestors, ops_under};
+use tc_ir::{Func, Op, Value, keys};
 use tc_support::{Diagnostic, Diagnostics};
 
 /// A buffer that gets versions.
@@ -18,6 +19,8 @@ pub(super) struct Staged {
     pub(super) buffer: Value,
     /// How many elements a version is from the next.
     pub(super) distance: i64,
+    /// How many versions there are: one for each iteration that touches the buffer at one time.
+    pub(super) versions: i64,
 }
 
 /// A loop whose statements are divided.
@@ -30,13 +33,25 @@ pub(super) struct Division {
     pub(super) producer: Vec<Op>,
     /// Of these, the statements that write.
     pub(super) writers: IndexSet<Op>,
+    /// What of it is done `stages` iterations ahead, for the follower, and what `stages - 1` iterations ahead.
+    pub(super) early: Vec<Op>,
+    pub(super) late: Vec<Op>,
+    /// What is done one iteration ahead with what was copied asynchronously.
+    pub(super) follower: Vec<Op>,
     /// The ops that make groups of the producer's asynchronous copies and wait for them; the pipeline has its own.
     pub(super) closers: IndexSet<Op>,
     /// All the rest but allocs and the terminator.
     pub(super) consumer: Vec<Op>,
+    /// What is told of the statements that fill buffers with versions and are not done ahead.
+    pub(super) stays: Vec<Diagnostic>,
 }
 
 impl Division {
+    /// The numbers of versions above one that buffers have, each once.
+    pub(super) fn version_counts(&self) -> IndexSet<i64> {
+        self.buffers.iter().map(|staged| staged.versions).filter(|&n| n > 1).collect()
+    }
+
     /// Is `buffer` one that gets versions?
     pub(super) fn is_staged(&self, buffer: Value) -> bool {
         self.buffers.iter().any(|staged| staged.buffer == buffer)
@@ -86,30 +101,71 @@ fn narrow(func: &Func, looped: Op) -> Option<Diagnostic> {
 
 /// Divides the statements of the loop `looped`, or tells why not.
 pub(super) fn divide(func: &Func, looped: Op) -> Result<Division, Diagnostics> {
-    let body = func.op_regions(looped)[0];
-    let ops: Vec<Op> = func.ops(body).filter(|&op| !func.row(op).terminator).collect();
-    let buffers = buffers(func, &ops)?;
+    let ops: Vec<Op> = func.ops(func.op_regions(looped)[0]).filter(|&op| !func.row(op).terminator).collect();
+    let mut buffers = buffers(func, &ops)?;
     let stages = stages(func, buffers[0].alloc).unwrap_or(1);
-    let mut state = Divide { func, looped, ops, staged: buffers.iter().map(|staged| staged.buffer).collect() };
-    let writers = state.writers();
+    let body = Body::new(func, looped, ops, buffers.iter().map(|staged| staged.buffer).collect());
+    let (phases, stays) = phases::assign(&body);
     let mut found = Diagnostics::new();
     if let Some(diagnostic) = narrow(func, looped) {
         found.push(diagnostic);
     }
-    let producer = state.producer(&writers, &mut found);
-    state.check(&writers, &producer, &mut found);
-    let closers = groups::closers(func, &state.ops, &writers, &mut found);
+    if phases.producers.is_empty()
+        && let Some((&op, stay)) = stays.first()
+    {
+        found.push(stay.error(&body, op));
+    }
+    found.append(refuse::check(&body, &phases));
+    let closers = groups::closers(func, &body.ops, &phases.producers, &mut found);
     if !found.is_empty() {
         return Err(found);
     }
-    let used = state.used_by_the_rest(&producer);
-    let is_statement = |op: &Op| {
-        let is_rest = if producer.contains(op) { used.contains(op) } else { !closers.contains(op) };
-        is_rest && !writers.contains(op) && func.opcode(*op) != tir::ALLOC
+    let in_phase = |phase: Phase| -> Vec<Op> {
+        let is_statement = |op: &Op| !closers.contains(op) && func.opcode(*op) != tir::ALLOC;
+        body.ops.iter().copied().filter(|&op| phases.is_in(op, phase)).filter(is_statement).collect()
     };
-    let consumer = state.ops.iter().copied().filter(is_statement).collect();
-    let producer = state.ops.iter().copied().filter(|op| producer.contains(op)).collect();
-    Ok(Division { looped, stages, buffers, producer, writers, closers, consumer })
+    let [producer, follower, consumer] = [Phase::Producer, Phase::Follower, Phase::Consumer].map(in_phase);
+    let early = early(&body, &phases, &follower);
+    let with_values = |is_wanted: &dyn Fn(&Op) -> bool| -> Vec<Op> {
+        let reach = body.reach(phases.producers.iter().copied().filter(is_wanted)).ops;
+        producer.iter().copied().filter(|op| reach.contains(op)).collect()
+    };
+    let (early, late) = (with_values(&|op| early.contains(op)), with_values(&|op| !early.contains(op)));
+    let lead = |op: Op| -> Vec<i64> {
+        let leads = [(&early, stages), (&late, stages - 1), (&follower, 1), (&consumer, 0)];
+        leads.into_iter().filter(|(ops, _)| ops.contains(&op)).map(|(_, lead)| lead).collect()
+    };
+    for staged in &mut buffers {
+        let touches = |op: &&Op| body.touches(**op).buffers().any(|buffer| buffer == staged.buffer);
+        let leads: Vec<i64> = body.ops.iter().filter(touches).flat_map(|&op| lead(op)).collect();
+        let span = leads.iter().max().zip(leads.iter().min()).map_or(1, |(first, last)| first - last + 1);
+        // One that only the producer touches has as many as are asked for: each saves a barrier.
+        let is_ahead = producer.iter().any(|op| touches(&op));
+        staged.versions = if is_ahead { span.max(stages) } else { span };
+    }
+    let stays = stays.iter().map(|(&op, stay)| stay.remark(&body, op)).collect();
+    let writers = phases.producers;
+    Ok(Division { looped, stages, buffers, producer, writers, early, late, follower, closers, consumer, stays })
+}
+
+/// The producers that run one iteration further ahead, since the followers, which are one ahead themselves, touch what
+/// they fill; with all producers that share a buffer with one of these.
+fn early(body: &Body<'_>, phases: &Phases, follower: &[Op]) -> IndexSet<Op> {
+    let inner = |op: Op| body.touches(op).buffers().filter(|&buffer| body.is_inner(buffer));
+    let mut touched: FxHashSet<Value> = follower.iter().flat_map(|&op| inner(op)).collect();
+    let mut early = IndexSet::new();
+    loop {
+        let before = early.len();
+        for &op in &phases.producers {
+            let own: Vec<Value> = body.reach([op]).ops.into_iter().flat_map(inner).collect();
+            if own.iter().any(|buffer| touched.contains(buffer)) && early.insert(op) {
+                touched.extend(own);
+            }
+        }
+        if early.len() == before {
+            return early;
+        }
+    }
 }
 
 /// The buffers of the body that get versions.
@@ -146,7 +202,7 @@ fn buffers(func: &Func, ops: &[Op]) -> Result<Vec<Staged>, Diagnostics> {
                     .help("access its elements, or take its `stages` off"),
             );
         }
-        list.push(Staged { alloc, buffer, distance });
+        list.push(Staged { alloc, buffer, distance, versions: 1 });
     }
     if found.is_empty() { Ok(list) } else { Err(found) }
 }
@@ -164,281 +220,4 @@ fn distance(func: &Func, alloc: Op, buffer: Value, uses: &Uses) -> Option<i64> {
     let align = accesses.chain(declared).fold(DEFAULT_ALIGNMENT, i64::max);
     let step = (align / width.max(1)).max(1);
     extent.checked_add(step - 1).map(|padded| padded / step * step)
-}
-
-/// What a statement does to memory, all in its regions included.
-#[derive(Default)]
-struct Touches {
-    /// The buffers read, each with an op that does.
-    reads: Vec<(Value, Op)>,
-    writes: Vec<(Value, Op)>,
-}
-
-struct Divide<'f> {
-    func: &'f Func,
-    looped: Op,
-    /// The statements of the body, and the values between them.
-    ops: Vec<Op>,
-    staged: Vec<Value>,
-}
-
-impl Divide<'_> {
-    fn touches(&self, op: Op) -> Touches {
-        let func = self.func;
-        let mut touches = Touches::default();
-        let inner = func.op_regions(op).iter().flat_map(|&region| ops_under(func, region));
-        for op in std::iter::once(op).chain(inner) {
-            for (place, access) in effects::accesses(func, op) {
-                let root = effects::root_buffer(func, place);
-                if access.reads() && touches.reads.iter().all(|&(seen, _)| seen != root) {
-                    touches.reads.push((root, op));
-                }
-                if access.writes() && touches.writes.iter().all(|&(seen, _)| seen != root) {
-                    touches.writes.push((root, op));
-                }
-            }
-        }
-        touches
-    }
-
-    /// Is the buffer made in the body of the loop?
-    fn is_inner(&self, buffer: Value) -> bool {
-        self.func
-            .def_op(buffer)
-            .is_some_and(|def| self.func.opcode(def) == tir::ALLOC && is_inside(self.func, def, self.looped))
-    }
-
-    /// The statements that write a staged buffer, and those that fill a buffer of the body on the way to one.
-    fn writers(&self) -> IndexSet<Op> {
-        let touches: Vec<Touches> = self.ops.iter().map(|&op| self.touches(op)).collect();
-        let mut wanted: FxHashSet<Value> = self.staged.iter().copied().collect();
-        let mut writers: FxHashSet<Op> = FxHashSet::default();
-        loop {
-            let before = writers.len();
-            for (&op, touches) in self.ops.iter().zip(&touches) {
-                if touches.writes.iter().any(|(buffer, _)| wanted.contains(buffer)) && writers.insert(op) {
-                    let feeding = self.feeding(op);
-                    let reads = feeding.into_iter().flat_map(|op| self.touches(op).reads).map(|(buffer, _)| buffer);
-                    wanted.extend(reads.filter(|&buffer| self.is_inner(buffer)));
-                }
-            }
-            if writers.len() == before {
-                break;
-            }
-        }
-        self.ops.iter().copied().filter(|op| writers.contains(op)).collect()
-    }
-
-    /// The statement `op`, and what computes the values it takes in the same body, as far as that only reads.
-    fn feeding(&self, op: Op) -> FxHashSet<Op> {
-        let func = self.func;
-        let mut found = FxHashSet::from_iter([op]);
-        let mut pending = vec![op];
-        while let Some(op) = pending.pop() {
-            let inner = func.op_regions(op).iter().flat_map(|&region| ops_under(func, region));
-            let operands = std::iter::once(op).chain(inner).flat_map(|user| func.operands(user));
-            let defs = operands.filter_map(|&value| func.def_op(value)).filter(|def| self.ops.contains(def));
-            for def in defs.filter(|&def| effects::only_reads(func, def)) {
-                if found.insert(def) {
-                    pending.push(def);
-                }
-            }
-        }
-        found
-    }
-
-    /// The writers, and the ops of the body that compute what they take.
-    fn producer(&mut self, writers: &IndexSet<Op>, found: &mut Diagnostics) -> FxHashSet<Op> {
-        let func = self.func;
-        let body = func.op_regions(self.looped)[0];
-        let mut producer: FxHashSet<Op> = writers.iter().copied().collect();
-        let mut pending: Vec<Op> = writers.iter().copied().collect();
-        let mut told: FxHashSet<Value> = FxHashSet::default();
-        while let Some(op) = pending.pop() {
-            let inner = func.op_regions(op).iter().flat_map(|&region| ops_under(func, region));
-            let operands: Vec<(Op, Value)> = std::iter::once(op)
-                .chain(inner)
-                .flat_map(|user| func.operands(user).iter().map(move |&value| (user, value)))
-                .collect();
-            for (user, value) in operands {
-                match func.def(value) {
-                    Def::Arg(region, idx) if region == body && idx > 0 && told.insert(value) => {
-                        found.push(self.carried(user, value));
-                    }
-                    Def::Result(def, _) if func.region_of(def) == Some(body) && func.opcode(def) != tir::ALLOC => {
-                        if producer.contains(&def) {
-                            continue;
-                        }
-                        if effects::only_reads(func, def) {
-                            producer.insert(def);
-                            pending.push(def);
-                        } else if told.insert(value) {
-                            found.push(self.computed(user, def));
-                        }
-                    }
-                    _ => {}
-                }
-            }
-        }
-        producer
-    }
-
-    /// The ops of the producer that hand values to the rest as well: those that only read. Both compute them.
-    fn used_by_the_rest(&self, producer: &FxHashSet<Op>) -> FxHashSet<Op> {
-        let func = self.func;
-        let mut used = FxHashSet::default();
-        let rest = self.ops.iter().copied().filter(|op| !producer.contains(op));
-        let mut pending: Vec<Op> = rest.chain(func.terminator(func.op_regions(self.looped)[0])).collect();
-        while let Some(op) = pending.pop() {
-            let inner = func.op_regions(op).iter().flat_map(|&region| ops_under(func, region));
-            let operands = std::iter::once(op).chain(inner).flat_map(|user| func.operands(user));
-            let defs = operands.filter_map(|&value| func.def_op(value)).filter(|def| producer.contains(def));
-            pending.extend(defs.filter(|&def| used.insert(def)));
-        }
-        used
-    }
-
-    fn names(&self) -> String {
-        let names: Vec<String> =
-            self.staged.iter().map(|&buffer| format!("`{}`", self.func.value_text(buffer))).collect();
-        names.join(", ")
-    }
-
-    fn carried(&self, user: Op, value: Value) -> Diagnostic {
-        let func = self.func;
-        let text = format!(
-            "what fills {} takes `{}`, which the loop carries from one iteration to the next",
-            self.names(),
-            func.value_text(value)
-        );
-        Diagnostic::error("stages", func.op_location(user), text)
-            .label(func.op_location(self.looped), "this loop")
-            .help("compute it from the loop variable, or take the `stages` off")
-    }
-
-    fn computed(&self, user: Op, def: Op) -> Diagnostic {
-        let func = self.func;
-        let text = format!("what fills {} takes a value that the rest of the iteration computes", self.names());
-        Diagnostic::error("stages", func.op_location(user), text)
-            .label(func.op_location(def), "computed here")
-            .help("compute it apart from what else that statement does, or take the `stages` off")
-    }
-
-    /// Refuses a producer that must not run ahead of the consumer.
-    fn check(&self, writers: &IndexSet<Op>, producer: &FxHashSet<Op>, found: &mut Diagnostics) {
-        let func = self.func;
-        for &op in &self.ops {
-            self.check_effects(op, writers.contains(&op), found);
-        }
-        let private = |buffer: Value| self.staged.contains(&buffer) || self.is_inner(buffer);
-        for &op in writers {
-            let Some(&(own, _)) = self.touches(op).writes.iter().find(|(buffer, _)| private(*buffer)) else { continue };
-            for (other, at) in self.touches(op).writes.into_iter().filter(|&(buffer, _)| !private(buffer)) {
-                found.push(self.writes_both(op, own, other, at));
-            }
-            if let Some(user) = self.user_of_results(op, producer) {
-                let text = format!("the statement that fills {} hands on a value as well", self.names());
-                found.push(
-                    Diagnostic::error("stages", func.op_location(op), text)
-                        .label(func.op_location(user), "used here")
-                        .help("divide the statement"),
-                );
-            }
-        }
-        let (ahead, rest): (Vec<Op>, Vec<Op>) = self.ops.iter().partition(|op| producer.contains(*op));
-        let rest: Vec<Touches> = rest.into_iter().map(|op| self.touches(op)).collect();
-        for op in ahead {
-            let own = self.touches(op);
-            for (buffer, at) in own.reads {
-                let later =
-                    rest.iter().flat_map(|touches| &touches.writes).find(|(other, _)| self.may_be(buffer, *other));
-                if let Some(&(other, later)) = later {
-                    found.push(self.reads_what_follows(buffer, at, other, later));
-                }
-            }
-            for (buffer, at) in own.writes.into_iter().filter(|(buffer, _)| !self.staged.contains(buffer)) {
-                let mut others = rest.iter().flat_map(|touches| touches.reads.iter().chain(&touches.writes));
-                if let (true, Some(&(_, other))) = (private(buffer), others.find(|(other, _)| *other == buffer)) {
-                    found.push(self.shares(buffer, at, other));
-                }
-            }
-        }
-    }
-
-    fn check_effects(&self, op: Op, ahead: bool, found: &mut Diagnostics) {
-        let func = self.func;
-        let inner = func.op_regions(op).iter().flat_map(|&region| ops_under(func, region));
-        for inner in std::iter::once(op).chain(inner) {
-            if func.row(inner).effect.unknown {
-                let text = format!(
-                    "nobody knows what memory `{}` touches, so nothing can run ahead of it",
-                    func.op_name(inner)
-                );
-                let help = "give the op a row that declares its effects, or inline the call";
-                found.push(Diagnostic::error("unknown-effect", func.op_location(inner), text).help(help));
-            }
-            if ahead && func.opcode(inner) == gpu::BARRIER {
-                let text = format!("a barrier inside what fills {} would wait in another iteration", self.names());
-                found.push(
-                    Diagnostic::error("stages", func.op_location(inner), text)
-                        .help("leave the barriers to `thread-sync`, which comes later"),
-                );
-            }
-        }
-    }
-
-    fn writes_both(&self, op: Op, own: Value, other: Value, at: Op) -> Diagnostic {
-        let func = self.func;
-        let (own, other) = (func.value_text(own), func.value_text(other));
-        let text = format!("this statement writes `{own}`, which is filled ahead, and `{other}`, which is not");
-        Diagnostic::error("stages", func.op_location(op), text)
-            .label(func.op_location(at), format!("`{other}` is written here"))
-            .help(format!("divide the statement, or take the `stages` of `{own}` off"))
-    }
-
-    fn reads_what_follows(&self, buffer: Value, at: Op, other: Value, later: Op) -> Diagnostic {
-        let func = self.func;
-        let name = func.value_text(buffer);
-        let text = format!("what fills {} reads `{name}`, which the rest of an iteration writes", self.names());
-        let mut found = Diagnostic::error("stages", func.op_location(at), text)
-            .label(func.op_location(later), "written here, for a later iteration to read");
-        if buffer != other {
-            let other = func.value_text(other);
-            found = found.note(format!("`{other}` is written, and may be the same buffer as `{name}`"));
-            return found.help("say that the parameters are different buffers: `attributes {noalias}`");
-        }
-        found.help("take the `stages` off: a copy that depends on what is computed cannot run ahead of it")
-    }
-
-    fn shares(&self, buffer: Value, at: Op, other: Op) -> Diagnostic {
-        let func = self.func;
-        let name = func.value_text(buffer);
-        let text = format!(
-            "`{name}` is filled ahead, on the way to {}, and used by the rest of the iteration too",
-            self.names()
-        );
-        Diagnostic::error("stages", func.op_location(at), text)
-            .label(func.op_location(other), "used here")
-            .help(format!("give `{name}` as many stages, or a copy for each use"))
-    }
-
-    /// Where the consumer uses a result of the writer `op`.
-    fn user_of_results(&self, op: Op, producer: &FxHashSet<Op>) -> Option<Op> {
-        let func = self.func;
-        let results: Vec<Value> = func.results(op).collect();
-        let uses = |user: &Op| func.operands(*user).iter().any(|value| results.contains(value));
-        let rest = self.ops.iter().copied().filter(|other| !producer.contains(other));
-        let end = func.terminator(func.op_regions(self.looped)[0]);
-        rest.chain(end).find_map(|other| {
-            let inner = func.op_regions(other).iter().flat_map(|&region| ops_under(func, region));
-            std::iter::once(other).chain(inner).find(|user| uses(user))
-        })
-    }
-
-    /// May the two be one buffer?
-    fn may_be(&self, a: Value, b: Value) -> bool {
-        let func = self.func;
-        let unsure = |value: Value| func.def_op(value).is_none() && forms::is_global(func, value);
-        a == b || (unsure(a) && unsure(b) && !has_flag(func, func.header.attrs, keys::NOALIAS))
-    }
 }

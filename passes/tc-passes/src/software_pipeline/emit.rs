@@ -44,17 +44,20 @@ fn make_versions(func: &mut Func, division: &Division) {
         Rewriter::new(func).move_before(op, division.looped);
     }
     for staged in &division.buffers {
-        let Some((elem, _, scope)) = func.as_shaped(func.value_type(staged.buffer)) else { continue };
-        let size = i128::from(staged.distance) * i128::from(division.stages);
-        let extent = func.attr(AttrData::Int(size, None));
-        let ty = func.ty(TypeData::Shaped { elem, shape: [extent].into(), scope });
         let attrs = func.op_attrs(staged.alloc);
         let attrs = func.without_entry(attrs, keys::STAGES);
-        let mut rw = Rewriter::new(func);
-        rw.set_type(staged.buffer, ty);
-        rw.set_attrs(staged.alloc, attrs);
+        Rewriter::new(func).set_attrs(staged.alloc, attrs);
+        let shaped = func.as_shaped(func.value_type(staged.buffer)).map(|(elem, _, scope)| (elem, scope));
+        let Some((elem, scope)) = shaped.filter(|_| staged.versions > 1) else { continue };
+        let size = i128::from(staged.distance) * i128::from(staged.versions);
+        let extent = func.attr(AttrData::Int(size, None));
+        let ty = func.ty(TypeData::Shaped { elem, shape: [extent].into(), scope });
+        Rewriter::new(func).set_type(staged.buffer, ty);
     }
 }
+
+/// Which version an iteration is in, of the buffers that have so many of them.
+pub(super) type Versions = Vec<(i64, Value)>;
 
 /// A loop on its way to being pipelined.
 pub(super) struct Pipeline<'d> {
@@ -97,11 +100,27 @@ impl Pipeline<'_> {
         }
     }
 
-    /// The version that the iteration is in.
-    pub(super) fn version(&self, b: &mut Builder<'_>, iteration: Value) -> Value {
+    /// The versions that the iteration is in.
+    pub(super) fn versions(&self, b: &mut Builder<'_>, iteration: Value) -> Versions {
         let distance = self.distance(b, iteration);
-        let n = b.int(self.division.stages, self.elem);
-        b.value(arith::MOD, &[distance, n], &[])
+        let counts = self.division.version_counts().into_iter();
+        let version = |n: i64| {
+            let count = b.int(n, self.elem);
+            (n, b.value(arith::MOD, &[distance, count], &[]))
+        };
+        counts.map(version).collect()
+    }
+
+    /// The versions of an iteration that is less than all their numbers from the first one.
+    pub(super) fn unwrapped(&self, b: &mut Builder<'_>, iteration: Value) -> Versions {
+        let distance = self.distance(b, iteration);
+        self.division.version_counts().into_iter().map(|n| (n, distance)).collect()
+    }
+
+    /// The versions of the iteration which is `nth`, less than all their numbers, from the first one.
+    pub(super) fn exactly(&self, b: &mut Builder<'_>, nth: i64) -> Versions {
+        let version = b.int(nth, self.elem);
+        self.division.version_counts().into_iter().map(|n| (n, version)).collect()
     }
 
     /// The producer of the first iterations.
@@ -112,14 +131,14 @@ impl Pipeline<'_> {
         if self.ahead() == 1 && !constant {
             let region = self.condition(&mut b, self.lo);
             return b.within(region, |b| {
-                let version = b.int(0, self.elem);
-                self.produce(b, self.lo, version, None);
+                let versions = self.exactly(b, 0);
+                self.produce(b, &self.division.producer, self.lo, &versions, None);
             });
         }
         let end = self.bound(&mut b, self.lo, self.ahead(), self.hi, arith::MIN);
         self.serial_loop(&mut b, (self.lo, end), &[], |b, args| {
-            let version = self.distance(b, args[0]);
-            self.produce(b, args[0], version, None);
+            let versions = self.unwrapped(b, args[0]);
+            self.produce(b, &self.division.producer, args[0], &versions, None);
             Vec::new()
         });
     }
@@ -132,14 +151,17 @@ impl Pipeline<'_> {
                 return self.consume(b, args);
             }
             let later = self.moved(b, args[0], self.ahead());
-            let version = self.version(b, later);
+            let versions = self.versions(b, later);
+            let produce = |b: &mut Builder<'_>, part| {
+                self.guarded(b, later, |b| self.produce(b, &self.division.producer, later, &versions, part));
+            };
             if self.registers.is_none() {
-                self.guarded(b, later, |b| self.produce(b, later, version, None));
+                produce(b, None);
                 return self.consume(b, args);
             }
-            self.guarded(b, later, |b| self.produce(b, later, version, Some(Part::Load)));
+            produce(b, Some(Part::Load));
             let values = self.consume(b, args);
-            self.guarded(b, later, |b| self.produce(b, later, version, Some(Part::Store)));
+            produce(b, Some(Part::Store));
             values
         })
     }
@@ -165,14 +187,21 @@ impl Pipeline<'_> {
         func.const_int(iteration).zip(func.const_int(self.hi)).is_some_and(|(iteration, hi)| iteration < hi)
     }
 
-    /// What fills the buffers of `iteration`, or a part of it.
-    pub(super) fn produce(&self, b: &mut Builder<'_>, iteration: Value, version: Value, part: Option<Part>) {
+    /// `ops`, which fill the buffers of `iteration`, or a part of them.
+    pub(super) fn produce(
+        &self,
+        b: &mut Builder<'_>,
+        ops: &[Op],
+        iteration: Value,
+        versions: &Versions,
+        part: Option<Part>,
+    ) {
         let old = b.func.region_args(b.func.op_regions(self.division.looped)[0])[0];
         let mut map = ValueMap::default();
         map.insert(old, iteration);
-        let starts = self.starts(b, version);
+        let starts = self.starts(b, versions);
         let mut nth = 0;
-        for &op in &self.division.producer {
+        for &op in ops {
             let copy = clone_op(b, op, &mut map);
             if let (Some(part), Some(registers), true) = (part, &self.registers, self.division.writers.contains(&op)) {
                 registers.redirect(b.func, copy, part, &mut nth);
@@ -185,8 +214,8 @@ impl Pipeline<'_> {
     pub(super) fn consume(&self, b: &mut Builder<'_>, args: &[Value]) -> Vec<Value> {
         let body = b.func.op_regions(self.division.looped)[0];
         let mut map: ValueMap = b.func.region_args(body).iter().copied().zip(args.iter().copied()).collect();
-        let version = self.version(b, args[0]);
-        let starts = self.starts(b, version);
+        let versions = self.versions(b, args[0]);
+        let starts = self.starts(b, &versions);
         for &op in &self.division.consumer {
             let copy = clone_op(b, op, &mut map);
             shift(b.func, copy, &starts);
@@ -194,13 +223,14 @@ impl Pipeline<'_> {
         b.func.yielded(body).iter().map(|value| *map.get(value).unwrap_or(value)).collect()
     }
 
-    /// The first element of a version of each buffer.
-    fn starts(&self, b: &mut Builder<'_>, version: Value) -> Vec<(Value, Value)> {
+    /// The first element of the version of each buffer that has several.
+    fn starts(&self, b: &mut Builder<'_>, versions: &Versions) -> Vec<(Value, Value)> {
         let start = |staged: &super::divide::Staged| {
+            let &(_, version) = versions.iter().find(|&&(n, _)| n == staged.versions)?;
             let distance = b.int(staged.distance, self.elem);
-            (staged.buffer, b.value(arith::MUL, &[version, distance], &[]))
+            Some((staged.buffer, b.value(arith::MUL, &[version, distance], &[])))
         };
-        self.division.buffers.iter().map(start).collect()
+        self.division.buffers.iter().filter_map(start).collect()
     }
 
     /// Builds a serial loop like the one that is divided, over another range.

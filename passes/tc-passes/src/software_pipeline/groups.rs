@@ -3,12 +3,16 @@
 //! A thread counts its groups, so every iteration makes one, whether or not it copies: the prologue those of the first
 //! `n - 1` iterations, iteration `i` that of `i + n - 1`. At the start of iteration `i` the youngest `n - 2` groups may be
 //! under way, and the one of `i` is there.
+//!
+//! Where a follower makes something of copies, an iteration before the consumer reads that, these copies run one iteration
+//! further ahead, in the group of the same step: at the start of iteration `i` those of `i + 1` are there, and still the
+//! youngest `n - 2` groups may be under way.
 
+use super::body::under;
 use super::divide::Division;
 use super::emit::Pipeline;
 use indexmap::IndexSet;
 use tc_dialects::gpu;
-use tc_ir::walk::ops_under;
 use tc_ir::{Builder, Func, Op, Value, effects, keys};
 use tc_support::{Diagnostic, Diagnostics};
 
@@ -47,10 +51,6 @@ pub(super) fn closers(func: &Func, ops: &[Op], writers: &IndexSet<Op>, found: &m
     closers
 }
 
-fn under(func: &Func, op: Op) -> impl Iterator<Item = Op> + '_ {
-    std::iter::once(op).chain(func.op_regions(op).iter().flat_map(|&region| ops_under(func, region)))
-}
-
 fn waits_for_all(func: &Func, op: Op) -> bool {
     func.opcode(op) == gpu::WAIT_GROUP && func.int_of(op, keys::PENDING) == Some(0)
 }
@@ -72,21 +72,52 @@ fn unclear(func: &Func, copy: Op, at: Op) -> Diagnostic {
 
 /// The groups and waits of a division.
 impl Pipeline<'_> {
-    /// The groups of the first iterations.
+    /// The groups of the first iterations, and what the follower makes of the first one.
     pub(super) fn prologue_of_groups(&self, func: &mut Func) {
         let mut b = Builder::before(func, self.division.looped);
+        let producer = &self.division.producer;
         if self.ahead() == 1 {
-            return self.group(&mut b, self.lo, false, |b| b.int(0, self.elem));
+            let versions = self.exactly(&mut b, 0);
+            self.guarded(&mut b, self.lo, |b| self.produce(b, producer, self.lo, &versions, None));
+            gpu::CommitGroup::build(&mut b, &[], &[]);
+        } else {
+            let bounds = b.func.const_int(self.lo).zip(b.func.const_int(self.hi));
+            let all_there = bounds.is_some_and(|(lo, hi)| hi.saturating_sub(lo) >= self.ahead());
+            let end = match bounds {
+                Some((lo, _)) => b.int(lo.saturating_add(self.ahead()), self.elem),
+                None => self.moved(&mut b, self.lo, self.ahead()),
+            };
+            self.serial_loop(&mut b, (self.lo, end), &[], |b, args| {
+                let fill = |b: &mut Builder<'_>| {
+                    let versions = self.unwrapped(b, args[0]);
+                    self.produce(b, producer, args[0], &versions, None);
+                };
+                if all_there {
+                    fill(b);
+                } else {
+                    self.guarded(b, args[0], fill);
+                }
+                gpu::CommitGroup::build(b, &[], &[]);
+                Vec::new()
+            });
         }
-        let bounds = b.func.const_int(self.lo).zip(b.func.const_int(self.hi));
-        let all_there = bounds.is_some_and(|(lo, hi)| hi.saturating_sub(lo) >= self.ahead());
-        let end = match bounds {
-            Some((lo, _)) => b.int(lo.saturating_add(self.ahead()), self.elem),
+        if self.division.follower.is_empty() {
+            return;
+        }
+        // The step before the first one: the follower is an iteration ahead.
+        self.wait(&mut b);
+        let later = match b.func.const_int(self.lo) {
+            Some(lo) => b.int(lo.saturating_add(self.ahead()), self.elem),
             None => self.moved(&mut b, self.lo, self.ahead()),
         };
-        self.serial_loop(&mut b, (self.lo, end), &[], |b, args| {
-            self.group(b, args[0], all_there, |b| self.distance(b, args[0]));
-            Vec::new()
+        self.guarded(&mut b, later, |b| {
+            let versions = self.exactly(b, self.ahead());
+            self.produce(b, &self.division.early, later, &versions, None);
+        });
+        gpu::CommitGroup::build(&mut b, &[], &[]);
+        self.guarded(&mut b, self.lo, |b| {
+            let versions = self.exactly(b, 0);
+            self.produce(b, &self.division.follower, self.lo, &versions, None);
         });
     }
 
@@ -94,32 +125,31 @@ impl Pipeline<'_> {
     pub(super) fn steady_loop_of_groups(&self, func: &mut Func, carried: &[Value]) -> Vec<Value> {
         let mut b = Builder::before(func, self.division.looped);
         self.serial_loop(&mut b, (self.lo, self.hi), carried, |b, args| {
-            let pending = b.func.int_attr((self.ahead() - 1).min(gpu::MAX_PENDING));
-            gpu::WaitGroup::build(b, &[(keys::PENDING, pending)], &[]);
-            let later = self.moved(b, args[0], self.ahead());
-            self.group(b, later, false, |b| self.version(b, later));
+            self.wait(b);
+            self.ahead_of(b, args[0], self.division.stages, &self.division.early);
+            self.ahead_of(b, args[0], self.ahead(), &self.division.late);
+            gpu::CommitGroup::build(b, &[], &[]);
+            self.ahead_of(b, args[0], 1, &self.division.follower);
             self.consume(b, args)
         })
     }
 
-    /// The copies for `iteration` into its version, where there is one, as a group; `is_there` says that there is.
-    fn group(
-        &self,
-        b: &mut Builder<'_>,
-        iteration: Value,
-        is_there: bool,
-        version: impl Fn(&mut Builder<'_>) -> Value,
-    ) {
-        let copies = |b: &mut Builder<'_>| {
-            let version = version(b);
-            self.produce(b, iteration, version, None);
-        };
-        if is_there {
-            copies(b);
-        } else {
-            self.guarded(b, iteration, copies);
+    /// `ops` for the iteration that comes `steps` after `iteration`, if there is one.
+    fn ahead_of(&self, b: &mut Builder<'_>, iteration: Value, steps: i64, ops: &[Op]) {
+        if ops.is_empty() {
+            return;
         }
-        gpu::CommitGroup::build(b, &[], &[]);
+        let later = self.moved(b, iteration, steps);
+        self.guarded(b, later, |b| {
+            let versions = self.versions(b, later);
+            self.produce(b, ops, later, &versions, None);
+        });
+    }
+
+    /// Waits for the copies that the follower needs for the next iteration, and the consumer for this one.
+    fn wait(&self, b: &mut Builder<'_>) {
+        let pending = b.func.int_attr((self.ahead() - 1).min(gpu::MAX_PENDING));
+        gpu::WaitGroup::build(b, &[(keys::PENDING, pending)], &[]);
     }
 }
 

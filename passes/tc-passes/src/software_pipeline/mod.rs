@@ -37,6 +37,8 @@
 //!
 //! 1. Take the loops with such allocs from the inside out. Divide the statements of a body: the producer are those that
 //!    write a buffer with `stages`, with what fills the buffers that only they read, and with the values that they take.
+//!    A statement that touches such a buffer after the consumer does, and is or follows a write, is left to the consumer:
+//!    within an iteration every buffer is written and read in the order of the text.
 //! 2. Refuse what must not run ahead: a producer that reads what the consumer writes or computes, or that writes something
 //!    else as well.
 //! 3. Give each buffer `n` versions one after another, each as aligned as a buffer of its own, and move the allocs of the
@@ -53,26 +55,41 @@
 //!    such an iteration, makes a group of them in any case, so that counting stays true, and consumes. `thread-sync` then
 //!    puts one barrier behind the wait: it shows what was copied to all threads, and keeps the copies, which go where
 //!    iteration `i - 1` read, behind those reads.
+//! 7. What fills a buffer with `stages` from asynchronous copies (weights that are dequantized, a product of attention)
+//!    has to wait for these. It is a phase of its own, the follower, and runs one iteration ahead: the copies that it
+//!    reads run `n` iterations ahead and all others `n - 1`, in one group a step. Step `i` waits as above, begins the
+//!    copies of `i + n`, makes the buffers of `i + 1`, and consumes `i`, with one barrier. A buffer has as many versions as
+//!    there are iterations that touch it at one time: two for what the follower fills, `n` for what is copied, one more
+//!    where follower and consumer both read the copies. What cannot run ahead, since it depends on the consumer, on a
+//!    carried value, or lies in registers, is filled in the consumer, in one version; the copies run ahead all the same.
 //!
 //! # Limits
 //!
 //! Buffers of one loop have the same number of stages (or one). With asynchronous copies the loop is not peeled, whatever
 //! `peel` says, and nothing goes through registers. Versions are told by a remainder, which for numbers that are no power
-//! of two costs a multiplication. What the producer and the consumer do in one statement is not divided. A loop whose
-//! trip count is 1 and that its `stages` are refused.
+//! of two costs a multiplication. What the producer and the consumer do in one statement is not divided. Whether two
+//! statements touch one element of a buffer is not asked: the order of all is kept. Asynchronous copies whose places
+//! depend on what is copied asynchronously are waited for where they stand. A loop that counts
+//! in fewer than 32 bits is refused.
 //!
 //! # Remarks
 //!
-//! `no-registers`: a loop that is pipelined, but whose copies are stored where they are loaded, and why.
+//! `no-registers`: a loop that is pipelined, but whose copies are stored where they are loaded, and why. `not-ahead`: a
+//! statement that fills a buffer with `stages` and is left to the consumer, and why.
 //!
 //! # References
 //!
-//! Lam (1988), "Software pipelining: an effective scheduling technique for VLIW machines". TVM 0.16,
+//! Lam (1988), "Software pipelining: an effective scheduling technique for VLIW machines"; Huang et al. (2023), "ALCOP:
+//! automatic load-compute pipelining in deep learning compiler for AI-GPUs", for several levels of copies. TVM 0.16,
 //! `src/tir/transforms/inject_double_buffer.cc` and `inject_software_pipeline.cc`.
 
+mod body;
+mod dependents;
 mod divide;
 mod emit;
 mod groups;
+mod phases;
+mod refuse;
 mod registers;
 
 use crate::analysis::{fold, launch, order, structure};
@@ -135,6 +152,7 @@ impl FuncPass for SoftwarePipeline {
             match divide::divide(func, looped) {
                 Ok(division) => {
                     cx.count("loops pipelined", 1);
+                    division.stays.iter().for_each(|found| cx.missed(|| found.clone()));
                     let by_registers = self.options.register_stage && !division.is_async();
                     let staged = by_registers.then(|| registers::plan(func, &division));
                     if let Some(Err((at, reason))) = &staged {
