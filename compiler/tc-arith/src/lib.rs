@@ -66,7 +66,8 @@
 //! The normal form is reached by named [rules], rows of tables, one file a theme. Each row states its laws, such as
 //! `x/c*c + x%c -> x if c > 0`, in a small language that the tests read: the solver z3 proves every law over all integers,
 //! failure included, and each is tried at all points of a small range. [`Analyzer::record_steps`] tells which rules
-//! were applied to what; the tests prove a thousand such steps, and compare both sides of many more by evaluation.
+//! were applied to what; the tests match such steps with the laws of their rules, prove a thousand of them, and compare
+//! both sides of many more by evaluation.
 //!
 //! # Limits
 //!

@@ -46,7 +46,7 @@ impl Law {
     }
 
     /// Whether the condition is satisfied at a point.
-    fn satisfied(&self, condition: &Condition, point: &[Meaning]) -> bool {
+    pub(crate) fn satisfied(&self, condition: &Condition, point: &[Meaning]) -> bool {
         match condition {
             Condition::Holds(term) => self.value(term, point) != Ok(0),
             Condition::Defined(term) => self.value(term, point).is_ok(),

@@ -1,7 +1,9 @@
 //! Statements of laws, as rules state them: what they are made of. The language is described at `tc_arith::rules`.
 #![allow(dead_code, reason = "each test binary uses a part")]
 
+pub(crate) mod canon;
 pub(crate) mod eval;
+pub(crate) mod instance;
 pub(crate) mod parse;
 pub(crate) mod smt;
 pub(crate) mod step;
