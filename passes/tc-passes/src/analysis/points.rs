@@ -17,6 +17,9 @@ const MAX_POINTS: u64 = 1 << 16;
 /// All tests of a launch nest try at most this many points.
 pub(super) const MAX_POINTS_OF_A_NEST: u64 = 1 << 24;
 
+/// Variables that only guards have may take so many values together.
+const MAX_OF_GUARDS: u64 = 64;
+
 /// Variables with their least value and the number of their values.
 type Domain = Vec<(Var, i64, u64)>;
 
@@ -166,6 +169,19 @@ fn counted(facts: &NestFacts<'_>, test: &DependenceTest<'_>, gone: &[Vec<(Expr, 
         }
     }
     vars.extend(facts.coordinate_vars.iter().flatten().copied().filter(|&var| !(test.same)(facts, var)));
+    // What guards alone have, as far as it is few: `i < 3` with `i = bx * 2 + tx` says of the last block which thread it is.
+    let conditions = [test.first, test.second].into_iter().flat_map(|access| &access.guards.conditions);
+    let mut points = 1u64;
+    for var in conditions.flat_map(|&(condition, _)| pool.vars(condition)) {
+        let count = facts.algebra.analyzer.range(var).count().and_then(|count| points.checked_mul(count));
+        if !vars.contains(&var)
+            && (test.same)(facts, var)
+            && let Some(count) = count.filter(|&count| count <= MAX_OF_GUARDS)
+        {
+            points = count;
+            vars.push(var);
+        }
+    }
     vars
 }
 
