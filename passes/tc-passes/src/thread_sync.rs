@@ -36,8 +36,9 @@
 //! # Algorithm
 //!
 //! 1. Collect the accesses to memory that several threads of a block reach: shared, warp and global. Two accesses
-//!    conflict if one of them writes, unless it is proved that they meet only in one thread: their indices are injective
-//!    in all launched thread coordinates, or never equal, or depend on nothing but the thread, and all threads were tried.
+//!    conflict if one of them writes, unless a dependence test proves that they meet only in one thread: their indices, and
+//!    what the conditions around them leave one value (`tx == 0`), tell all launched thread coordinates; or they are never
+//!    equal; or there are few points, and all were tried, with the conditions that hold there.
 //!    (TVM 0.16 looks at the innermost coordinate only and so loses barriers in blocks of two dimensions.)
 //! 2. Walk each region in order, from the inside out, and plan a barrier before the first statement that conflicts with
 //!    what came since the last one; then hold the end of a loop's body against its beginning.
@@ -46,14 +47,15 @@
 //!    threads from the wait on that covers it: the barrier for these stands behind the wait. What a warp does together, on
 //!    tiles or by rows that its threads name, is done by none of its threads alone.
 //! 3. A barrier goes where all threads of a block come: never under a condition or a loop bound that may differ between
-//!    them. A conflict within such a place is an error.
+//!    them. A conflict within such a place is an error, and so is one between the arms of a conditional that threads take
+//!    differently: they run at the same time.
 //!
 //! # Limits
 //!
 //! A conflict inside a divergent condition is refused: the condition has to be divided by hand into the part before the
-//! barrier and the part after it. Of conditions only those count that bound a part of an index. A shuffle, at which a warp
-//! has to meet, is refused where not all threads of the block come. So is an op on tiles where not all threads of a warp
-//! come. A use of what is still being copied, before any wait, is not found here; the simulator finds it.
+//! barrier and the part after it. A shuffle, at which a warp has to meet, is refused where not all threads of the block
+//! come. So is an op on tiles where not all threads of a warp come. A use of what is still being copied, before any wait, is
+//! not found here; the simulator finds it.
 //!
 //! # Remarks
 //!

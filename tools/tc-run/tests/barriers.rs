@@ -59,16 +59,29 @@ fn without_line(text: &str, nth: usize) -> String {
     lines.map(|(_, line)| format!("{line}\n")).collect()
 }
 
+/// What `check-races` says of `text`, which follows the threads and asks nobody where barriers belong.
+fn race_by_following(text: &str, options: &str) -> Result<(), String> {
+    let compiler = Compiler::new();
+    let mut module = compiler.parse("conv.tir", text).expect("a good file").module;
+    let outcome = compiler.run(&mut module, &format!("module(check-races{options})"));
+    outcome.map(drop).map_err(|failure| failure.diagnostics.into_iter().map(|found| found.message).collect())
+}
+
 /// How many barriers `schedule` gets, and how many of them cannot be taken out.
 fn needed(schedule: &str) -> (usize, usize) {
     let text = emitted(schedule);
     let (status, shown) = check(&text);
     assert_eq!(status, 0, "{text}\n{shown}");
+    assert_eq!(race_by_following(&text, "{strict}"), Ok(()), "{text}");
     let is_barrier = |(_, line): &(usize, &str)| line.contains("gpu.barrier");
     let barriers: Vec<usize> = text.lines().enumerate().filter(is_barrier).map(|(nth, _)| nth).collect();
     let mut n_needed = 0;
     for &nth in &barriers {
-        let (status, shown) = check(&without_line(&text, nth));
+        let text = without_line(&text, nth);
+        let (status, shown) = check(&text);
+        let followed = race_by_following(&text, "");
+        let is_found = followed.as_ref().is_err_and(|found| found.contains("no barrier keeps two threads"));
+        assert_eq!(is_found, status != 0, "{text}\n{followed:?}");
         if status == 0 {
             assert!(shown.contains("harmless race on `WS["), "{shown}");
             continue;

@@ -1,4 +1,4 @@
-//! Looks for two threads that touch one cell with nothing to order them, by proof first and by execution where that ends.
+//! Looks for two threads that touch one cell with nothing to order them: by proof, by following all threads, by execution.
 //!
 //! # Input form
 //!
@@ -17,38 +17,48 @@
 //!   }
 //! }
 //! ->
-//! remark: cannot prove that no two threads write different values to one cell of `A`
+//! warning: cannot prove that no two threads write different values to one cell of `A`
 //! ```
 //!
 //! # Algorithm
 //!
-//! For each launch nest, static proofs of:
+//! For each launch nest:
 //!
-//! 1. no op writes one cell by two threads of a block; where all of them write the same value it is told as a remark;
-//! 2. no cell of global memory is touched by two blocks if one of them writes it;
-//! 3. in a threaded program, a barrier stands between any two accesses of two threads that need one.
+//! 1. no op writes one cell by two threads of a block, and no cell of global memory is touched by two blocks of which one
+//!    writes it: by the dependence tests; where all threads write the same value it is told as a remark;
+//! 2. in a threaded program a barrier stands between any two accesses of two threads that need one. This is decided by
+//!    another method than that of `thread-sync`: all threads of a block are followed through the program with numbers for
+//!    their integers, and the cells that they touch between two barriers are noted with who touches them. First that is done
+//!    for all blocks at once, with a symbol for each coordinate of a block and for each open size; where something then
+//!    depends on the block, for one block after another.
 //!
-//! A function for which one of these is open is given to the oracle of the run, which executes it; without an oracle what
-//! is open is told as a remark.
+//! What is then open is given to the oracle of the run, which executes the function.
 //!
 //! # Limits
 //!
 //! The oracle's word holds for the inputs that it ran. Of a nest with more than 512 different accesses of global memory
-//! nothing is proved between blocks.
+//! nothing is proved between blocks. Followed are loops whose numbers of iterations are known, at most 2^24 steps in a
+//! nest; tiles of warps in memory are not told apart.
 //!
 //! # Remarks
 //!
-//! `race`, without being asked for: two accesses that are neither proved apart nor executed; with `strict`, an error.
+//! `race-undecided`, a warning, with `strict` an error: two accesses that are not proved apart, with the reason.
 //! `same-value-race`: threads that write one value to one cell.
 //!
 //! # References
 //!
 //! None.
 
+mod barriers;
+mod cells;
+mod lanes;
+mod places;
+mod relevant;
+mod trace;
+
 use crate::analysis::access::{Access, NestFacts};
 use crate::analysis::dependence::{Between, DependenceTest};
 use crate::analysis::launch::nests;
-use crate::analysis::sync::plan;
 use crate::analysis::warps;
 use std::sync::Arc;
 use tc_arith::Var;
@@ -72,7 +82,7 @@ tc_pass::options! {
 /// The row.
 pub const INFO: PassInfo = PassInfo {
     name: "check-races",
-    source: include_str!("check_races.rs"),
+    source: include_str!("mod.rs"),
     anchor: PassInfo::MODULE,
     options: Options::INFO,
     requires: &[],
@@ -114,18 +124,26 @@ impl ModulePass for CheckRaces {
         let oracle = cx.get::<Oracle>().cloned();
         for func in module.items.iter().filter(|item| item.header.opcode == tir::FUNC) {
             let found: Vec<Open> = nests(func).into_iter().flat_map(|nest| open_questions(func, nest)).collect();
-            let (same, open): (Vec<Open>, Vec<Open>) = found.into_iter().partition(|open| open.same_value);
-            cx.count("same-value races", same.len() as u64);
+            let (told, open): (Vec<Open>, Vec<Open>) = found.into_iter().partition(|open| open.kind != Kind::Open);
+            cx.count("same-value races", told.iter().filter(|told| told.kind == Kind::SameValue).count() as u64);
             cx.count("accesses not proved free of races", open.len() as u64);
-            same.into_iter().for_each(|open| cx.report(open.finding));
-            if open.is_empty() {
+            let is_race = told.iter().any(|told| told.kind == Kind::Race);
+            told.into_iter().for_each(|told| cx.report(told.finding));
+            if open.is_empty() || is_race {
                 continue;
             }
             match oracle.as_ref().map(|oracle| oracle.0.races(module, func.symbol())) {
-                Some(Verdict::Clean) => {}
+                // What was executed are some sizes and some inputs.
+                Some(Verdict::Clean) => {
+                    let is_open = |open: &Open| open.reason.is_some() || !func.header.symbols.is_empty();
+                    let open = open.into_iter().filter(is_open).collect();
+                    self.tell(open, Some("executing it for some sizes and inputs showed no race"), cx);
+                }
                 Some(Verdict::SameValue(found)) => cx.diagnostics.append(found),
                 Some(Verdict::Race(found)) => cx.diagnostics.append(as_errors(found)),
-                Some(Verdict::Unknown(reason)) => self.tell(open, Some(&reason), cx),
+                Some(Verdict::Unknown(reason)) => {
+                    self.tell(open, Some(&format!("it could not be executed either: {reason}")), cx);
+                }
                 None => self.tell(open, None, cx),
             }
         }
@@ -134,12 +152,13 @@ impl ModulePass for CheckRaces {
 }
 
 impl CheckRaces {
-    fn tell(&self, open: Vec<Open>, reason: Option<&str>, cx: &mut PassCx) {
-        for Open { mut finding, .. } in open {
+    fn tell(&self, open: Vec<Open>, note: Option<&str>, cx: &mut PassCx) {
+        for Open { mut finding, reason, .. } in open {
             if self.options.strict {
                 finding.severity = tc_support::Severity::Error;
             }
-            finding.notes.extend(reason.map(|reason| format!("it could not be executed either: {reason}")));
+            finding.notes.extend(reason);
+            finding.notes.extend(note.map(str::to_string));
             cx.report(finding);
         }
     }
@@ -154,11 +173,22 @@ fn as_errors(found: Diagnostics) -> Diagnostics {
     found.into_iter().map(raise).collect()
 }
 
-/// What is not proved.
+/// What is to be told.
 struct Open {
     finding: Diagnostic,
+    kind: Kind,
+    /// Why following the threads did not decide it.
+    reason: Option<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// It is not proved that there is no race.
+    Open,
     /// Only one value can be written.
-    same_value: bool,
+    SameValue,
+    /// A race, for certain.
+    Race,
 }
 
 const BLOCKS: [Coordinate; 3] = [Coordinate::BlockX, Coordinate::BlockY, Coordinate::BlockZ];
@@ -178,23 +208,18 @@ fn open_questions(func: &Func, nest: Op) -> Vec<Open> {
         open.extend(between_blocks(&mut facts, access, &distinct, nest));
     }
     if is_threaded(func) {
-        let plan = plan(func, nest);
-        for conflict in plan.barriers.values().chain(&plan.stuck) {
-            let name = func.value_text(conflict.second.root);
-            let text = format!("no barrier keeps two threads from touching one cell of `{name}`");
-            open.push(unproved(func, text, &conflict.second, &conflict.first));
-        }
+        open.extend(barriers::missing(func, &facts.nest, facts.is_noalias()));
     }
     open
 }
 
 fn unproved(func: &Func, text: String, at: &Access, other: &Access) -> Open {
     let done = |access: &Access| if access.writes { "written" } else { "read" };
-    let mut finding = Diagnostic::remark("race", func.op_location(at.op), text);
+    let mut finding = Diagnostic::warning("race-undecided", func.op_location(at.op), text);
     if other.op != at.op {
         finding = finding.label(func.op_location(other.op), format!("{} here", done(other)));
     }
-    Open { finding, same_value: false }
+    Open { finding, kind: Kind::Open, reason: None }
 }
 
 /// One op, two threads of a block.
@@ -216,7 +241,7 @@ fn within_block(facts: &mut NestFacts<'_>, access: &Access) -> Option<Open> {
     if stored.is_some_and(|value| facts.uniform.is(value)) {
         let text = format!("several threads write the same value to one cell of `{name}`");
         let finding = Diagnostic::remark("same-value-race", func.op_location(access.op), text);
-        return Some(Open { finding, same_value: true });
+        return Some(Open { finding, kind: Kind::SameValue, reason: None });
     }
     let text = format!("cannot prove that no two threads write different values to one cell of `{name}`");
     Some(unproved(func, text, access, access))
