@@ -166,9 +166,11 @@ fn left_out(func: &Func, divergent: &Divergent) -> Diagnostic {
 /// What is told of a barrier before `op`.
 fn waits(func: &Func, op: Op, conflict: &Conflict) -> Diagnostic {
     let (first, second) = (done(&conflict.first), done(&conflict.second));
+    let name = func.value_text(conflict.second.root);
+    let other = other_name(func, conflict);
+    let other = other.map_or(String::new(), |other| format!("`{other}`, which may be the same buffer, "));
     let text = format!(
-        "a barrier stands before this: `{}` is {second} behind it and {first} before it, maybe by two threads",
-        func.value_text(conflict.second.root)
+        "a barrier stands before this: `{name}` is {second} behind it and {other}{first} before it, maybe by two threads"
     );
     let when = if conflict.carried.is_some() { ", in the iteration before" } else { "" };
     Diagnostic::remark("barrier", func.op_location(op), text)
@@ -178,8 +180,8 @@ fn waits(func: &Func, op: Op, conflict: &Conflict) -> Diagnostic {
 }
 
 fn stuck(func: &Func, conflict: &Conflict) -> Diagnostic {
-    let name = func.value_text(conflict.second.root);
     let (first, second) = (done(&conflict.first), done(&conflict.second));
+    let name = func.value_text(conflict.second.root);
     let (at, before) = (func.op_location(conflict.second.op), func.op_location(conflict.first.op));
     if conflict.at_once {
         let text =
@@ -191,14 +193,33 @@ fn stuck(func: &Func, conflict: &Conflict) -> Diagnostic {
             )
             .help("make two conditionals of it, one after the other: a barrier can stand between these");
     }
+    let when = if conflict.carried.is_some() { " in the iteration before" } else { "" };
+    let note = "a barrier is needed between the two, and may stand only where all threads of the block come";
+    let error = |text: String| Diagnostic::error("divergent-sync", func.op_location(conflict.second.op), text);
+    if let Some(other) = other_name(func, conflict) {
+        let text = format!(
+            "`{other}` and `{name}` may be one buffer: `{other}` is {first} by one thread and `{name}` {second} here by \
+             another, under a condition that differs between threads"
+        );
+        return error(text)
+            .label(func.op_location(conflict.first.op), format!("`{other}` is {first} here{when}"))
+            .note(note)
+            .help("if no two parameters are one buffer, say so: `attributes {noalias}`");
+    }
     let text = format!(
         "`{name}` is {second} here by one thread and {first} by another, under a condition that differs between threads"
     );
-    let when = if conflict.carried.is_some() { " in the iteration before" } else { "" };
-    Diagnostic::error("divergent-sync", at, text)
-        .label(before, format!("{first}{when}"))
-        .note("a barrier is needed between the two, and may stand only where all threads of the block come")
+    error(text)
+        .label(func.op_location(conflict.first.op), format!("{first}{when}"))
+        .note(note)
         .help("divide the condition, or the loop, into the part before the barrier and the part after it")
+}
+
+/// What the first buffer of `conflict` is called, where that is another parameter than the second: nothing says that the
+/// two are not one buffer.
+fn other_name<'f>(func: &'f Func, conflict: &Conflict) -> Option<&'f str> {
+    let other = conflict.first.root;
+    (other != conflict.second.root).then(|| func.value_text(other))
 }
 
 fn done(access: &Access) -> &'static str {
