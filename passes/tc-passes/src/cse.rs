@@ -47,7 +47,7 @@ use tc_ir::opdef::Role;
 use tc_ir::walk::all_ops;
 use tc_ir::{Func, Op, Opcode, Region, Rewriter, Value, effects};
 use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
-use tc_support::Diagnostic;
+use tc_support::{Diagnostic, Location};
 
 tc_pass::options! {
     /// `cse` has no options.
@@ -221,13 +221,15 @@ fn computed_again(func: &Func) -> Vec<Diagnostic> {
     let parts: FxHashSet<Value> = again.iter().flat_map(|&(op, ..)| func.operands(op).iter().copied()).collect();
     let whole = again.into_iter().filter(|(_, result, _)| !parts.contains(result));
     whole
-        .map(|(op, result, number)| {
+        .filter_map(|(op, result, number)| {
             let earlier = func.def_op(first[number]).unwrap_or(op);
-            let shown = words::arithmetic(func, result);
+            // What the compiler made has no name or no place, and nothing to tell an author.
+            let shown = words::authored(func, result).filter(|_| func.op_location(op) != Location::None)?;
             let text = format!("`{shown}` is computed again: the first time is in a loop or branch that ends before");
-            Diagnostic::remark("computed-again", func.op_location(op), text)
+            let found = Diagnostic::remark("computed-again", func.op_location(op), text)
                 .label(func.op_location(earlier), "computed here as well")
-                .help("name it before both: `let t = …`")
+                .help("name it before both: `let t = …`");
+            Some(found)
         })
         .collect()
 }

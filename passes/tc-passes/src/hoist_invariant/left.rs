@@ -49,7 +49,7 @@ fn one(func: &Func, levels: &Levels, op: Op) -> Option<Diagnostic> {
     if !is_integer || runs_anywhere(func, op) || !effects::summary(func, op).is_pure() {
         return None;
     }
-    let shown = words::arithmetic(func, result);
+    let shown = words::authored(func, result)?;
     let text = format!(
         "`{shown}` is computed in each iteration of the loop `{var}`: where the loop does not run it might fail"
     );

@@ -13,8 +13,11 @@ pub(super) fn note(func: &Func, value: Value, algebra: &mut Algebra, classes: &m
     let (shown, bounds) = match index_lanes(func, value) {
         Some(1) => {
             let expr = algebra.expr(func, value);
-            (algebra.text(expr), algebra.analyzer.bounds(expr))
+            // What the compiler made has no name that would tell its author anything.
+            let Some(text) = words::authored_text(algebra, expr) else { return };
+            (text, algebra.analyzer.bounds(expr))
         }
+        _ if func.value_text(value).is_empty() => return,
         _ => (func.value_text(value).to_string(), classes.vectors.get(&value).copied().unwrap_or_default()),
     };
     classes.wide.get_or_insert_default().push((value, shown, bounds));
