@@ -78,5 +78,5 @@ fn points(module: &tc::ir::Module, name: &str) -> Result<Vec<String>, String> {
     let (operator, schedule) = (item("depthwise")?, item(name)?);
     let space = tc::schedule::Space::of(operator, schedule, &[])
         .map_err(|found| found.iter().map(|one| one.message.clone()).collect::<Vec<String>>().join("; "))?;
-    space.points().map(|point| point.map(|point| space.show(&point)).map_err(|found| found.message)).collect()
+    space.points(u64::MAX).map(|point| point.map(|point| space.show(&point)).map_err(|found| found.message)).collect()
 }

@@ -3,6 +3,7 @@
 use crate::value::{Names, NoValue, eval_or_why};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
+use tc_arith::Interval;
 use tc_ir::attrs::AttrData;
 use tc_ir::{Attr, Func};
 
@@ -51,6 +52,24 @@ impl Choices {
             Choices::List(list) => list.get(usize::try_from(at).ok()?).copied(),
             Choices::Range { low, step, n } => {
                 (at < *n).then(|| (i128::from(*low) + i128::from(*step) * i128::from(at)) as i64)
+            }
+        }
+    }
+
+    /// The range of the choices from number `at` on, so many or as many as there are, and the steps that finding it took.
+    /// `None` where there are none.
+    pub(crate) fn range(&self, at: u64, width: u64) -> Option<(Interval, u64)> {
+        let width = width.min(self.len().checked_sub(at)?);
+        match self {
+            Choices::List(list) => {
+                let from = usize::try_from(at).ok()?;
+                let block = list.get(from..from + width as usize)?;
+                let range = Interval::new(*block.iter().min()?, *block.iter().max()?);
+                Some((range, 1 + width / 64))
+            }
+            Choices::Range { .. } => {
+                let last = self.get(at + width.checked_sub(1)?)?;
+                Some((Interval::new(self.get(at)?, last), 1))
             }
         }
     }

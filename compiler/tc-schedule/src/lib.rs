@@ -26,6 +26,7 @@ mod lower;
 mod operator;
 mod origin;
 mod params;
+mod partial;
 mod plan;
 mod predicate;
 mod primitives;
@@ -34,6 +35,7 @@ mod scope;
 mod size;
 pub mod space;
 mod value;
+mod walk;
 mod written;
 
 pub use bounds::{Bounds, OverLimit};

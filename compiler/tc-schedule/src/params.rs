@@ -1,12 +1,13 @@
-//! The parameters of a schedule: what each may be, and a walk over the points that `where` admits.
+//! The parameters of a schedule: what each may be, and the conditions on them.
 //!
-//! Choices may be expressions over earlier parameters and the operator's sizes. Points are tried in the order of the
-//! text, the last parameter running fastest; nothing is listed that is not asked for. A condition is looked at as soon
-//! as all of its parameters have a value, and never before the conditions that stand before it, so that
+//! Choices may be expressions over earlier parameters and the operator's sizes. A condition is looked at as soon as all of
+//! its parameters have a value, and never before the conditions that stand before it, so that
 //! `where p != 0, q % p == 0` divides by no zero.
 
 use crate::choices::{Choices, Divisors, NoChoices, choices};
+use crate::partial::{Partial, condition, range_of_choices};
 use crate::value::{NoValue, eval_or_why};
+use tc_arith::Interval;
 use tc_ir::attrs::AttrData;
 use tc_ir::{Attr, Elem, Func, Name};
 use tc_support::{Diagnostic, suggest};
@@ -32,7 +33,7 @@ pub struct Param {
 
 impl Param {
     /// Is `value` one of the type?
-    fn fits(&self, value: i64) -> bool {
+    pub(crate) fn fits(&self, value: i64) -> bool {
         match self.elem {
             Elem::Bool => matches!(value, 0 | 1),
             elem => elem.wrap(value.into()) == i128::from(value),
@@ -64,6 +65,8 @@ pub(crate) struct Params<'a> {
     slots: Vec<(Name, Slot)>,
     /// The conditions, each with the number of parameters that must have a value before it is looked at.
     facts: Vec<(Attr, usize)>,
+    /// The range of what each parameter may be, where no other parameter decides.
+    ranges: Vec<Option<Interval>>,
     /// From this parameter on nothing depends on what the others are: the rest of the space is a product.
     pub(crate) free: usize,
 }
@@ -71,7 +74,8 @@ pub(crate) struct Params<'a> {
 impl<'a> Params<'a> {
     /// The parameters of `sched` for an operator with these sizes.
     pub(crate) fn of(sched: &'a Func, sizes: &[(&str, i64)]) -> Result<Params<'a>, Diagnostic> {
-        let mut params = Params { sched, list: Vec::new(), slots: Vec::new(), facts: Vec::new(), free: 0 };
+        let (list, slots, facts, ranges) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut params = Params { sched, list, slots, facts, ranges, free: 0 };
         for (nth, &value) in sched.params().iter().enumerate() {
             let name = sched.value_text(value).to_string();
             let Some(elem) = sched.value_scalar(value).filter(|scalar| scalar.lanes == 1).map(|scalar| scalar.elem)
@@ -100,6 +104,10 @@ impl<'a> Params<'a> {
         }
         for nth in 0..self.list.len() {
             self.list[nth].needs = self.list[nth].choices.map_or(0, |choices| self.needs(choices, sizes));
+        }
+        self.ranges = vec![None; self.list.len()];
+        for nth in 0..self.list.len() {
+            self.ranges[nth] = if self.list[nth].needs == 0 { self.range_of(nth, &[]) } else { None };
         }
         self.free = level;
         // What the rest needs must lie before it.
@@ -178,6 +186,51 @@ impl<'a> Params<'a> {
         self.facts.len()
     }
 
+    /// How many parameters must have a value before condition `nth` is looked at.
+    pub(crate) fn fact_level(&self, nth: usize) -> usize {
+        self.facts.get(nth).map_or(0, |&(_, level)| level)
+    }
+
+    /// How many parameters must have a value before no condition is left.
+    pub(crate) fn n_conditioned(&self) -> usize {
+        self.facts.last().map_or(0, |&(_, level)| level)
+    }
+
+    /// The first condition that fails for all points that begin with `values` and go on with one of `next`. None where no
+    /// condition is known to: one that may have no value hides those that stand after it.
+    pub(crate) fn failing(&self, values: &[i64], next: Interval) -> Option<usize> {
+        let mut ranges: Vec<Interval> = values.iter().copied().map(Interval::point).collect();
+        ranges.push(next);
+        let open = self.facts.iter().enumerate().filter(|(_, (_, level))| *level > values.len());
+        for (nth, &(fact, level)) in open {
+            while ranges.len() < level {
+                ranges.push(self.range_of(ranges.len(), &ranges)?);
+            }
+            match condition(self.sched, fact, &|name| self.range_named(name, &ranges)) {
+                Partial::Fails => return Some(nth),
+                Partial::MayHold => {}
+                Partial::Unknown => return None,
+            }
+        }
+        None
+    }
+
+    /// The range of all values that parameter `nth` may have after parameters with these ranges.
+    fn range_of(&self, nth: usize, before: &[Interval]) -> Option<Interval> {
+        if let Some(range) = self.ranges[nth] {
+            return Some(range);
+        }
+        range_of_choices(self.sched, self.list[nth].choices?, &|name| self.range_named(name, before))
+    }
+
+    fn range_named(&self, name: Name, ranges: &[Interval]) -> Option<Interval> {
+        let (_, slot) = self.slots.iter().find(|(other, _)| *other == name)?;
+        match *slot {
+            Slot::Param(nth) => ranges.get(nth).copied(),
+            Slot::Size(value) => Some(Interval::point(value)),
+        }
+    }
+
     /// Why an expression of the header has no value.
     fn no_value(&self, code: &'static str, of: &str, why: NoValue, values: &[i64]) -> Diagnostic {
         let show = |attr: Attr| self.sched.show_attr(attr);
@@ -238,7 +291,7 @@ impl<'a> Params<'a> {
     }
 
     /// The first condition that `values` break, of those that are looked at when so many have a value.
-    fn broken(&self, values: &[i64]) -> Result<Option<usize>, Diagnostic> {
+    pub(crate) fn broken(&self, values: &[i64]) -> Result<Option<usize>, Diagnostic> {
         for (nth, &(fact, level)) in self.facts.iter().enumerate() {
             if level != values.len() {
                 continue;
@@ -253,172 +306,5 @@ impl<'a> Params<'a> {
             }
         }
         Ok(None)
-    }
-}
-
-/// Why points were not admitted.
-#[derive(Clone, Default, Debug)]
-pub(crate) struct Rejected {
-    /// How often each condition failed.
-    pub(crate) facts: Vec<u64>,
-    /// By parameter: was there ever a choice?
-    pub(crate) opened: Vec<bool>,
-    /// The last time that a parameter had no choice, or not the fixed value: the values before it, and its choices.
-    pub(crate) closed: Option<(Vec<i64>, Choices)>,
-}
-
-/// What a step of a walk came to.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Step {
-    /// A point; its values are those of the walk.
-    Point,
-    /// There are no more.
-    End,
-    /// The work that was allowed is done.
-    Limit,
-}
-
-/// A walk over the points, or over the values of the first few parameters.
-#[derive(Clone, Debug)]
-pub(crate) struct Walk<'p> {
-    params: &'p Params<'p>,
-    /// The values that the caller has fixed, by parameter.
-    fixed: &'p [Option<i64>],
-    /// How many parameters get a value.
-    depth: usize,
-    stack: Vec<(Choices, u64)>,
-    pub(crate) values: Vec<i64>,
-    started: bool,
-    /// Steps done, and how many may be.
-    pub(crate) work: u64,
-    pub(crate) limit: u64,
-    divisors: Divisors,
-    pub(crate) rejected: Rejected,
-}
-
-impl<'p> Walk<'p> {
-    pub(crate) fn new(params: &'p Params<'p>, fixed: &'p [Option<i64>], depth: usize, limit: u64) -> Walk<'p> {
-        let rejected =
-            Rejected { facts: vec![0; params.facts.len()], opened: vec![false; params.list.len()], closed: None };
-        Walk {
-            params,
-            fixed,
-            depth,
-            stack: Vec::new(),
-            values: Vec::new(),
-            started: false,
-            work: 0,
-            limit,
-            divisors: Divisors::default(),
-            rejected,
-        }
-    }
-
-    /// Goes to the next point.
-    pub(crate) fn step(&mut self) -> Result<Step, Diagnostic> {
-        let mut go_back = std::mem::replace(&mut self.started, true);
-        loop {
-            if go_back && !self.advance() {
-                return Ok(Step::End);
-            }
-            self.work += 1;
-            if self.work > self.limit {
-                return Ok(Step::Limit);
-            }
-            if let Some(nth) = self.params.broken(&self.values)? {
-                self.rejected.facts[nth] += 1;
-                go_back = true;
-                continue;
-            }
-            if self.values.len() == self.depth {
-                return Ok(Step::Point);
-            }
-            go_back = !self.open()?;
-        }
-    }
-
-    /// Takes the next choice of the last parameter that has one.
-    fn advance(&mut self) -> bool {
-        while let Some((choices, at)) = self.stack.last_mut() {
-            self.values.pop();
-            *at += 1;
-            if let Some(value) = choices.get(*at) {
-                self.values.push(value);
-                return true;
-            }
-            self.stack.pop();
-        }
-        false
-    }
-
-    /// Opens the next parameter: finds its choices and takes the first. `false` if there is none.
-    fn open(&mut self) -> Result<bool, Diagnostic> {
-        let choices = self.choices()?;
-        match choices.get(0) {
-            Some(first) => {
-                self.rejected.opened[self.values.len()] = true;
-                self.values.push(first);
-                self.stack.push((choices, 0));
-                Ok(true)
-            }
-            None => Ok(false),
-        }
-    }
-
-    /// What the last parameter that has a value may be.
-    pub(crate) fn choices_of_last(&self) -> Option<&Choices> {
-        self.stack.last().map(|(choices, _)| choices)
-    }
-
-    /// What the next parameter may be: its choices, or of these the one that is fixed.
-    pub(crate) fn choices(&mut self) -> Result<Choices, Diagnostic> {
-        let nth = self.values.len();
-        let param = &self.params.list[nth];
-        let found = self.params.choices(&self.values, &mut self.divisors)?;
-        let all = match (found, self.fixed[nth]) {
-            (Some((choices, steps)), _) => {
-                self.work = self.work.saturating_add(steps);
-                choices
-            }
-            (None, Some(value)) if param.fits(value) => Choices::only(value),
-            (None, Some(value)) => {
-                let text = format!("`{}` is a `{}`, which cannot be {value}", param.name, param.elem.name());
-                return Err(self.params.wrong("parameter-value", text));
-            }
-            (None, None) => {
-                let text = format!("`{}` has no choices, and is given no value", param.name);
-                let help = format!(
-                    "list them, `{0}: {1} in [8, 16]`, or define it, `-D {0}=8`",
-                    param.name,
-                    param.elem.name()
-                );
-                return Err(self.params.wrong("parameter-choices", text).help(help));
-            }
-        };
-        match self.fixed[nth] {
-            Some(value) if all.contains(value) => Ok(Choices::only(value)),
-            None if all.len() > 0 => Ok(all),
-            _ => {
-                self.rejected.closed = Some((self.values.clone(), all));
-                Ok(Choices::List([].into()))
-            }
-        }
-    }
-
-    /// Takes a value of the next parameter, chosen among its choices by `pick`, which is told how many there are.
-    /// `false` where there is none, or a condition fails.
-    pub(crate) fn choose(&mut self, pick: &mut dyn FnMut(u64) -> u64) -> Result<bool, Diagnostic> {
-        self.work += 1;
-        let choices = self.choices()?;
-        if choices.len() == 0 {
-            return Ok(false);
-        }
-        self.values.extend(choices.get(pick(choices.len())));
-        Ok(self.params.broken(&self.values)?.is_none())
-    }
-
-    /// Do the conditions over sizes alone hold?
-    pub(crate) fn may_start(&self) -> Result<bool, Diagnostic> {
-        Ok(self.params.broken(&[])?.is_none())
     }
 }

@@ -65,7 +65,7 @@ fn every_point_of_the_tensor_core_schedule_holds_whole_tiles() {
     let module = parse(TENSORCORE);
     let (operator, schedule) = pair(&module, "conv_tensorcore", "tensorcore");
     let space = Space::of(operator, schedule, &[]).expect("the parameters are right");
-    for point in space.points() {
+    for point in space.points(u64::MAX) {
         let point = point.expect("a point");
         let bounds = space.bounds(&point).expect("the schedule is legal there");
         for stage in bounds.stages.iter().flatten().filter(|stage| stage.scope.is_tile()) {
@@ -135,7 +135,7 @@ fn parameters_span_a_space_in_the_order_of_the_text() {
     let module = parse(DEPTHWISE);
     let (te, sched) = pair(&module, "depthwise2d", "autotvm");
     let space = Space::of(te, sched, &[]).expect("the parameters are right");
-    let all: Result<Vec<Point>, _> = space.points().collect();
+    let all: Result<Vec<Point>, _> = space.points(u64::MAX).collect();
     let all: Vec<Vec<i64>> = all.expect("all can be listed").into_iter().map(|point| point.values).collect();
     assert_eq!(all.len(), 2880);
     assert_eq!(all[0], [1, 1, 0, 1, 0, 0, 0]);
@@ -149,7 +149,7 @@ fn every_point_of_a_space_lowers_or_says_why() {
     let (te, sched) = pair(&module, "conv1d", "autotvm");
     let space = Space::of(te, sched, &[]).expect("the parameters are right");
     let (mut n_points, mut n_lowered) = (0, 0);
-    for point in space.points() {
+    for point in space.points(u64::MAX) {
         n_points += 1;
         let defines = space.defines(&point.expect("it can be evaluated"));
         let options = Options { defines, ..Options::default() };

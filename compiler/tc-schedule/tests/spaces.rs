@@ -26,7 +26,7 @@ fn with_space<T>(header: &str, defines: &[(&str, i64)], ask: impl FnOnce(Result<
 fn all(header: &str) -> Vec<Vec<i64>> {
     with_space(header, &[], |space| {
         let space = space.expect("a space");
-        space.points().map(|point| point.expect("it can be evaluated").values).collect()
+        space.points(u64::MAX).map(|point| point.expect("it can be evaluated").values).collect()
     })
 }
 
@@ -148,7 +148,7 @@ fn numbers_and_points_agree() {
         "(p: i32 in divisors(24), q: i32 in divisors(p), r: i32 in range(0, 3), s: i32 in [r, 7]) where p + q > 3";
     with_space(header, &[], |space| {
         let space = space.expect("a space");
-        let all: Vec<Point> = space.points().map(|point| point.expect("a value")).collect();
+        let all: Vec<Point> = space.points(u64::MAX).map(|point| point.expect("a value")).collect();
         assert_eq!(space.count(u64::MAX), Ok(Count::Exactly(all.len() as u128)));
         for (nth, point) in all.iter().enumerate() {
             assert_eq!(space.nth(nth as u128).as_ref(), Ok(&Some(point.clone())));
@@ -184,7 +184,7 @@ fn a_point_beyond_the_target_is_rejected_before_there_is_a_program() {
     let space = Space::of(te, sched, &[("n".to_string(), 1 << 20)]).expect("a space");
     let target = Target::parse("sm_80").expect("there is such a target");
     let (mut valid, mut rejections) = (Vec::new(), Rejections::default());
-    for point in space.points() {
+    for point in space.points(u64::MAX) {
         let point = point.expect("a value");
         match space.judge(&point, &target) {
             Ok(bounds) => valid.push((space.show(&point), bounds.launches.len())),

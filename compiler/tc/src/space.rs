@@ -6,6 +6,7 @@
 
 use crate::guard::{STACK, THREAD, begin_thread};
 use rayon::prelude::*;
+use std::ops::ControlFlow;
 use tc_ir::{Func, Module};
 use tc_schedule::space::{Count, Reject, Rejections};
 use tc_schedule::{Point, Space};
@@ -15,7 +16,11 @@ use tc_target::Target;
 
 /// How many points are judged at a time.
 const CHUNK: usize = 4096;
-/// Steps that counting a space may take.
+/// How many are judged at first.
+const FIRST_CHUNK: usize = 64;
+/// How many points are judged, from the first on, where too few of those that were drawn are valid.
+const FIRST_POINTS: u64 = 1 << 12;
+/// Steps that counting a space, or finding points of it, may take: one is a value that is tried.
 const COUNTING: u64 = 1 << 24;
 /// How many points are drawn, at most, in the search for valid ones.
 const DRAWN: usize = 1 << 16;
@@ -64,32 +69,55 @@ impl<'s> Judge<'s> {
         }
     }
 
-    /// Judges the points from the first on, at most `limit`, and hands those that are valid to `valid`.
-    pub fn survey(&self, limit: u64, mut valid: impl FnMut(&Point)) -> Result<Survey, Diagnostic> {
+    /// Counts the points, and judges them from the first on, at most `limit`.
+    pub fn survey(&self, limit: u64) -> Result<Survey, Diagnostic> {
         let count = self.space.count(COUNTING)?;
-        let mut survey = Survey { count, judged: 0, valid: 0, rejections: Rejections::default() };
-        let mut points = self.space.points().take(usize::try_from(limit).unwrap_or(usize::MAX));
-        loop {
-            let chunk: Result<Vec<Point>, Diagnostic> = points.by_ref().take(CHUNK).collect();
+        let (mut judged, mut valid, mut rejections) = (0, 0, Rejections::default());
+        self.each(limit, |point, why| {
+            judged += 1;
+            match why {
+                None => valid += 1,
+                Some(why) => rejections.add(point, &why),
+            }
+            ControlFlow::Continue(())
+        })?;
+        Ok(Survey { count, judged, valid, rejections })
+    }
+
+    /// Judges the points from the first on, at most `limit`, and hands those that are valid to `valid`, until that has
+    /// enough of them. Tells whether there may be more points than were judged, because finding them takes too long.
+    pub fn valid(&self, limit: u64, mut valid: impl FnMut(&Point) -> ControlFlow<()>) -> Result<bool, Diagnostic> {
+        self.each(limit, |point, why| if why.is_none() { valid(point) } else { ControlFlow::Continue(()) })
+    }
+
+    fn each(
+        &self,
+        limit: u64,
+        mut done: impl FnMut(&Point, Option<Reject>) -> ControlFlow<()>,
+    ) -> Result<bool, Diagnostic> {
+        let mut points = self.space.points(COUNTING.saturating_add(limit));
+        let mut left = usize::try_from(limit).unwrap_or(usize::MAX);
+        // The first points are told soon.
+        let mut at_a_time = FIRST_CHUNK;
+        while left > 0 {
+            let chunk: Result<Vec<Point>, Diagnostic> = points.by_ref().take(at_a_time.min(left)).collect();
             let chunk = chunk?;
             if chunk.is_empty() {
-                return Ok(survey);
+                break;
             }
+            left -= chunk.len();
+            at_a_time = (at_a_time * 2).min(CHUNK);
             for (point, rejected) in chunk.iter().zip(self.judge(&chunk)) {
-                survey.judged += 1;
-                match rejected {
-                    None => {
-                        survey.valid += 1;
-                        valid(point);
-                    }
-                    Some(why) => survey.rejections.add(point, &why),
+                if done(point, rejected).is_break() {
+                    return Ok(false);
                 }
             }
         }
+        Ok(points.is_cut())
     }
 
-    /// `n` different valid points that `seed` chooses; fewer where there are fewer, or where none of the many that were
-    /// drawn is valid.
+    /// `n` different valid points that `seed` chooses, and of the first points some where too few of the many that were
+    /// drawn are valid; fewer where there are fewer.
     pub fn sample(&self, n: usize, seed: u64) -> Result<Vec<Point>, Diagnostic> {
         let mut drawn = n;
         loop {
@@ -98,6 +126,14 @@ impl<'s> Judge<'s> {
             let is_all = points.len() < drawn || drawn >= DRAWN;
             let mut valid: Vec<Point> =
                 points.into_iter().zip(rejected).filter(|(_, why)| why.is_none()).map(|(point, _)| point).collect();
+            if valid.len() < n && is_all {
+                self.valid(FIRST_POINTS, |point| {
+                    if !valid.contains(point) {
+                        valid.push(point.clone());
+                    }
+                    if valid.len() < n { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+                })?;
+            }
             if valid.len() >= n || is_all {
                 // Evenly over what was drawn, which is in the order of the space.
                 let step = |at: usize| at * valid.len() / n;

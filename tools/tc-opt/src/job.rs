@@ -5,9 +5,10 @@ use crate::debug::reproduce::Failed;
 use crate::expect::Seen;
 use crate::show::{self, Shown};
 use crate::sink::Sink;
-use crate::space::{self, Ask};
+use crate::space::{self, Answer, Ask};
 use crate::{BUG, FINE, INPUT, expect, explain};
 use std::cell::Cell;
+use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
@@ -298,16 +299,22 @@ impl Job<'_, '_> {
         let answer = if let Some(name) = &args.space.list_space {
             ask.list(name)
         } else if let Some(name) = &args.space.list_space_points {
-            ask.points(name, &mut |line| self.sink.print(line)).map(|()| String::new())
+            ask.points(name, &mut |line| {
+                self.sink.print(line);
+                if self.sink.is_lost() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            })
         } else {
             let name = args.space.member_of.as_deref().unwrap_or("");
-            ask.members(name, args.space.member.as_deref()).map(|(text, all)| {
+            ask.members(name, args.space.member.as_deref()).map(|(answer, all)| {
                 all_members.set(all);
-                text
+                answer
             })
         };
         match answer {
-            Ok(text) => Ok((found, Some(text))),
+            Ok(Answer { text, found: more }) => {
+                found.append(more);
+                Ok((found, Some(text)))
+            }
             Err(space::Refused::Call(message)) => Err(self.sink.refuse(&message)),
             Err(space::Refused::Input(more)) => {
                 found.append(more);

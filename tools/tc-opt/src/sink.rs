@@ -43,6 +43,11 @@ impl<'s, 'i> Sink<'s, 'i> {
         }
     }
 
+    /// Is the standard output full, or its reader gone?
+    pub(crate) fn is_lost(&self) -> bool {
+        self.session.is_some_and(Session::is_output_lost)
+    }
+
     /// Writes `text` to the standard error.
     pub(crate) fn note(&self, text: &str) {
         match self.session {

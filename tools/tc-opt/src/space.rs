@@ -2,11 +2,12 @@
 
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
+use std::ops::ControlFlow;
 use tc::ir::{Func, Module};
 use tc::schedule::space::{Differs, Directive, Member};
 use tc::schedule::{Param, Point, Space};
 use tc::space::{Judge, Survey, spaces};
-use tc::support::{Diagnostics, Location, Sources, suggest};
+use tc::support::{Diagnostic, Diagnostics, Location, Sources, suggest};
 use tc::target::Target;
 
 /// What is asked of a space.
@@ -18,6 +19,13 @@ pub(crate) struct Ask<'a> {
     /// How many points are judged or compared at most.
     pub(crate) limit: u64,
     pub(crate) json: bool,
+}
+
+/// What is told, and what is wrong with some of what was asked about.
+#[derive(Default)]
+pub(crate) struct Answer {
+    pub(crate) text: String,
+    pub(crate) found: Diagnostics,
 }
 
 /// Why there is no answer.
@@ -34,8 +42,8 @@ impl From<Diagnostics> for Refused {
     }
 }
 
-impl From<tc::support::Diagnostic> for Refused {
-    fn from(found: tc::support::Diagnostic) -> Refused {
+impl From<Diagnostic> for Refused {
+    fn from(found: Diagnostic) -> Refused {
         Refused::Input(found.into())
     }
 }
@@ -63,8 +71,8 @@ impl Ask<'_> {
         Ok(chosen)
     }
 
-    fn space<'s>(&self, te: &'s Func, schedule: &'s Func) -> Result<Space<'s>, Refused> {
-        Ok(Space::of(te, schedule, &self.known(te, schedule))?)
+    fn space<'s>(&self, te: &'s Func, schedule: &'s Func) -> Result<Space<'s>, Diagnostics> {
+        Space::of(te, schedule, &self.known(te, schedule))
     }
 
     /// What of the defines `te` and `schedule` know.
@@ -90,25 +98,34 @@ impl Ask<'_> {
         Ok(())
     }
 
-    /// Tells what the spaces called `name` hold.
-    pub(crate) fn list(&self, name: &str) -> Result<String, Refused> {
+    /// Tells what the spaces called `name` hold. What is wrong with one does not keep the others from being told.
+    pub(crate) fn list(&self, name: &str) -> Result<Answer, Refused> {
         let chosen = self.chosen(name)?;
         self.check_defines(&chosen)?;
-        let mut out = String::new();
+        let mut answer = Answer::default();
         for (te, schedule) in chosen {
-            let space = self.space(te, schedule)?;
-            let survey = Judge::new(&space, *self.target, self.threads).survey(self.limit, |_| {})?;
-            if self.json {
-                let _ = writeln!(out, "{}", survey_json(&space, te, &survey));
-            } else {
-                survey_text(&mut out, &space, te, &survey, self.target);
+            match self.surveyed(te, schedule) {
+                Ok(text) => answer.text.push_str(&text),
+                Err(found) => answer.found.append(found),
             }
+        }
+        Ok(answer)
+    }
+
+    fn surveyed(&self, te: &Func, schedule: &Func) -> Result<String, Diagnostics> {
+        let space = self.space(te, schedule)?;
+        let survey = Judge::new(&space, *self.target, self.threads).survey(self.limit)?;
+        let mut out = String::new();
+        if self.json {
+            let _ = writeln!(out, "{}", survey_json(&space, te, &survey));
+        } else {
+            survey_text(&mut out, &space, te, &survey, self.target);
         }
         Ok(out)
     }
 
-    /// The valid points of the space called `name`, one a line.
-    pub(crate) fn points(&self, name: &str, print: &mut dyn FnMut(&str)) -> Result<(), Refused> {
+    /// The valid points of the space called `name`, one a line, as long as `print` wants more.
+    pub(crate) fn points(&self, name: &str, print: &mut dyn FnMut(&str) -> ControlFlow<()>) -> Result<Answer, Refused> {
         let chosen = self.chosen(name)?;
         let [(te, schedule)] = chosen[..] else {
             let names: Vec<String> = chosen.iter().map(|(_, schedule)| format!("`@{}`", schedule.symbol())).collect();
@@ -119,17 +136,24 @@ impl Ask<'_> {
         };
         self.check_defines(&chosen)?;
         let space = self.space(te, schedule)?;
-        Judge::new(&space, *self.target, self.threads).survey(self.limit, |point| {
+        let is_cut = Judge::new(&space, *self.target, self.threads).valid(self.limit, |point| {
             let line = if self.json { point_json(&space, point).to_string() } else { space.show(point) };
-            print(&(line + "\n"));
+            print(&(line + "\n"))
         })?;
-        Ok(())
+        let mut answer = Answer::default();
+        if is_cut {
+            let text = format!("there may be more points of `@{}`: finding them takes too long", schedule.symbol());
+            let help = "put conditions into choices, `q: i32 in divisors(p)`, or give parameters values with `-D`";
+            let at = schedule.location(schedule.header.loc);
+            answer.found.push(Diagnostic::warning("parameter-space", at, text).help(help));
+        }
+        Ok(answer)
     }
 
     /// Tells which point of the space `name` each schedule without parameters is, or the one called `of`; and whether
-    /// all are one.
-    pub(crate) fn members(&self, name: &str, of: Option<&str>) -> Result<(String, bool), Refused> {
-        let (mut out, mut all, mut asked) = (String::new(), true, false);
+    /// all are one. What is wrong with one schedule does not keep the others from being told.
+    pub(crate) fn members(&self, name: &str, of: Option<&str>) -> Result<(Answer, bool), Refused> {
+        let (mut answer, mut all, mut asked) = (Answer::default(), true, false);
         let chosen = self.chosen(name)?;
         self.check_defines(&chosen)?;
         for (te, schedule) in chosen {
@@ -142,13 +166,12 @@ impl Ask<'_> {
                     continue;
                 }
                 asked = true;
-                let one = self.space(te, concrete)?;
-                let member = space.member(&one, self.limit)?;
-                all &= matches!(member, Member::Is(_));
-                if self.json {
-                    let _ = writeln!(out, "{}", member_json(&space, &one, &member, &self.module.sources));
-                } else {
-                    member_text(&mut out, &space, &one, &member, &self.module.sources);
+                match self.compared(&space, te, concrete) {
+                    Ok((text, is_one)) => {
+                        answer.text.push_str(&text);
+                        all &= is_one;
+                    }
+                    Err(found) => answer.found.append(found),
                 }
             }
         }
@@ -156,7 +179,20 @@ impl Ask<'_> {
             let what = of.map_or("without parameters".to_string(), |of| format!("`{}`", suggest::shorten(of)));
             return Err(Refused::Call(format!("the operator of `{}` has no schedule {what}", suggest::shorten(name))));
         }
-        Ok((out, all))
+        Ok((answer, all))
+    }
+
+    /// Tells which point of `space` the schedule `concrete` is, and whether it is one.
+    fn compared(&self, space: &Space<'_>, te: &Func, concrete: &Func) -> Result<(String, bool), Diagnostics> {
+        let one = self.space(te, concrete)?;
+        let member = space.member(&one, self.limit)?;
+        let mut out = String::new();
+        if self.json {
+            let _ = writeln!(out, "{}", member_json(space, &one, &member, &self.module.sources));
+        } else {
+            member_text(&mut out, space, &one, &member, &self.module.sources);
+        }
+        Ok((out, matches!(member, Member::Is(_))))
     }
 }
 

@@ -5,7 +5,8 @@
 
 use super::{SEARCH, Space};
 use crate::choices::Choices;
-use crate::params::{Point, Step, Walk};
+use crate::params::Point;
+use crate::walk::{Step, Walk};
 use rustc_hash::FxHashSet;
 use tc_support::Diagnostic;
 
@@ -44,6 +45,14 @@ impl std::fmt::Display for Count {
 /// The points of a space, in order. What cannot be evaluated ends the iteration with a finding.
 pub struct Points<'s> {
     walk: Option<Walk<'s>>,
+    is_cut: bool,
+}
+
+impl Points<'_> {
+    /// Did the iteration end because the steps were used up that it may take?
+    pub fn is_cut(&self) -> bool {
+        self.is_cut
+    }
 }
 
 impl Iterator for Points<'_> {
@@ -53,7 +62,8 @@ impl Iterator for Points<'_> {
         let walk = self.walk.as_mut()?;
         match walk.step() {
             Ok(Step::Point) => Some(Ok(Point { values: walk.values.clone() })),
-            Ok(_) => {
+            Ok(end) => {
+                self.is_cut = end == Step::Limit;
                 self.walk = None;
                 None
             }
@@ -66,9 +76,9 @@ impl Iterator for Points<'_> {
 }
 
 impl Space<'_> {
-    /// The points in order.
-    pub fn points(&self) -> Points<'_> {
-        Points { walk: Some(self.walk(self.domain.params.list.len(), u64::MAX)) }
+    /// The points in order. Finding them takes so many steps at the most: one is a value that is tried.
+    pub fn points(&self, steps: u64) -> Points<'_> {
+        Points { walk: Some(self.walk(self.domain.params.list.len(), steps)), is_cut: false }
     }
 
     /// The choices of the parameters that are free once the first ones have the values of `walk`.
@@ -136,8 +146,9 @@ impl Space<'_> {
 
     /// `n` different points that `seed` chooses, or all where there are no more; in order where they can be counted.
     ///
-    /// Where they can, all are equally likely. In a space too large to be counted a value of each parameter is drawn
-    /// among its choices, and what a condition refuses is drawn again; there may then be fewer than `n`.
+    /// Where they can, all are equally likely. In a space too large to be counted a value of each parameter is drawn: of its
+    /// choices the first from a random one on that no condition excludes. Where too few points are found so, the first
+    /// ones are added; there may then be fewer than `n`.
     pub fn sample(&self, n: usize, seed: u64) -> Result<Vec<Point>, Diagnostic> {
         let mut random = SplitMix(seed);
         match self.count(SAMPLE)? {
@@ -164,7 +175,7 @@ impl Space<'_> {
         if !walk.may_start()? {
             return Ok(points);
         }
-        let tries = TRIES.saturating_mul(n as u64);
+        let tries = TRIES.saturating_mul(n as u64).min(SEARCH);
         while points.len() < n && walk.work < tries {
             walk.values.clear();
             let mut good = true;
@@ -173,6 +184,15 @@ impl Space<'_> {
             }
             if good && seen.insert(walk.values.clone()) {
                 points.push(Point { values: walk.values.clone() });
+            }
+        }
+        for point in self.points(SAMPLE) {
+            if points.len() == n {
+                break;
+            }
+            let point = point?;
+            if seen.insert(point.values.clone()) {
+                points.push(point);
             }
         }
         Ok(points)

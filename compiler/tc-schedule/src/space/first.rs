@@ -2,7 +2,8 @@
 
 use super::SEARCH;
 use crate::operator::{Define, Operator};
-use crate::params::{Params, Point, Step, Walk};
+use crate::params::{Params, Point};
+use crate::walk::{Step, Walk};
 use tc_ir::Func;
 use tc_support::{Diagnostic, suggest};
 

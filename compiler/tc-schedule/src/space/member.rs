@@ -3,8 +3,8 @@
 //! Each point is applied and compared with the schedule, structure with structure: names of stages and axes do not
 //! count, nor does the order of directives that do not depend on one another.
 
-use super::Space;
 use super::same::{Spoken, same, spoken};
+use super::{SEARCH, Space};
 use crate::params::Point;
 use tc_ir::{Loc, Op};
 use tc_support::{Diagnostics, Location};
@@ -55,7 +55,7 @@ impl Space<'_> {
         let here = concrete.apply(&concrete.first()?)?;
         let said = spoken(concrete.schedule(), &here);
         let mut nearest: Option<(usize, Point, Differs)> = None;
-        let mut points = self.points();
+        let mut points = self.points(SEARCH.saturating_add(limit));
         let mut compared = 0;
         for point in points.by_ref().take(usize::try_from(limit).unwrap_or(usize::MAX)) {
             let point = point?;
@@ -78,7 +78,7 @@ impl Space<'_> {
                 nearest = Some((n_common, point, differs));
             }
         }
-        let all = points.next().is_none();
+        let all = points.next().is_none() && !points.is_cut();
         Ok(Member::Not { nearest: nearest.map(|(_, point, differs)| (point, differs)), compared, all })
     }
 }

@@ -20,7 +20,8 @@ use crate::apply::{self, Applied};
 use crate::bounds::{self, Bounds};
 use crate::check::Extent;
 use crate::operator::{Define, Operator};
-use crate::params::{Param, Point, Step, Walk};
+use crate::params::{Param, Point};
+use crate::walk::{Step, Walk};
 use crate::{Options, prepare};
 use tc_ir::{Func, Module};
 use tc_support::{Diagnostic, Diagnostics};
@@ -132,7 +133,7 @@ impl<'a> Space<'a> {
             return Err(Why::Length { params: n });
         }
         let fixed: Vec<Option<i64>> = point.values.iter().copied().map(Some).collect();
-        let mut walk = Walk::new(&self.domain.params, &fixed, n, SEARCH);
+        let mut walk = Walk::new(&self.domain.params, &fixed, n, SEARCH).without_pruning();
         match walk.step() {
             Ok(Step::Point) => Ok(()),
             Ok(_) => Err(self.why_not(&walk, point)),
