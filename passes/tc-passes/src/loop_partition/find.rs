@@ -1,11 +1,12 @@
 //! Which loops qualify, and on which interval their conditions are settled.
 
+use super::interval::{clamp, intersection};
 use super::{HINT, Options};
 use crate::analysis::launch::{Nest, nest_of};
 use crate::analysis::structure::is_marked;
 use crate::analysis::uniform::Uniform;
 use indexmap::IndexSet;
-use tc_arith::{BinaryOp, Expr, Node, SymInterval, Var};
+use tc_arith::{Expr, SymInterval, Var};
 use tc_dialects::algebra::{Algebra, Computation, const_extent};
 use tc_dialects::tir::{self, LoopKind};
 use tc_dialects::{arith, gpu};
@@ -267,19 +268,6 @@ fn is_uniform(func: &Func, algebra: &Algebra, op: Op, exprs: &[Expr]) -> bool {
     vars.into_iter().all(|var| uniform.is(Algebra::value(var)))
 }
 
-fn intersection(algebra: &mut Algebra, a: SymInterval, b: SymInterval) -> SymInterval {
-    let pool = &mut algebra.analyzer.pool;
-    let min = match (a.min, b.min) {
-        (Some(a), Some(b)) => Some(pool.max(a, b)),
-        (a, b) => a.or(b),
-    };
-    let max = match (a.max, b.max) {
-        (Some(a), Some(b)) => Some(pool.min(a, b)),
-        (a, b) => a.or(b),
-    };
-    SymInterval { min, max }
-}
-
 /// The variables of `condition` for whose every value it must be settled: those of loops inside, and threads.
 fn relaxed(func: &Func, algebra: &mut Algebra, op: Op, var: Var, condition: Expr) -> Option<Vec<(Var, SymInterval)>> {
     let mut found: Vec<(Var, SymInterval)> = Vec::new();
@@ -333,46 +321,4 @@ fn loop_of(func: &Func, value: Value) -> Option<Op> {
         Def::Arg(region, 0) => func.region_parent(region).filter(|&op| func.opcode(op) == tir::FOR),
         _ => None,
     }
-}
-
-/// The ends of the middle part, drawn into `lo .. hi` as far as that is not certain anyway.
-fn clamp(algebra: &mut Algebra, lo: Expr, hi: Expr, interval: SymInterval) -> (Expr, Expr) {
-    let begin = match interval.min {
-        None => lo,
-        Some(min) => between(algebra, min, lo, hi),
-    };
-    let end = match interval.max {
-        None => hi,
-        Some(max) => {
-            let one = algebra.analyzer.pool.int(1);
-            let past = algebra.analyzer.pool.add(max, one);
-            between(algebra, past, begin, hi)
-        }
-    };
-    (begin, end)
-}
-
-/// `min(max(at, lo), hi)`, where `lo <= hi` or the loop does not run.
-fn between(algebra: &mut Algebra, at: Expr, lo: Expr, hi: Expr) -> Expr {
-    let at = if is_at_most(algebra, lo, at) { at } else { algebra.analyzer.pool.max(at, lo) };
-    let at = if is_at_most(algebra, at, hi) { at } else { algebra.analyzer.pool.min(at, hi) };
-    algebra.analyzer.simplify(at)
-}
-
-/// Is `a <= b` proved? Of quotients by one number the numerators decide.
-fn is_at_most(algebra: &mut Algebra, a: Expr, b: Expr) -> bool {
-    let (a, b) = (algebra.analyzer.simplify(a), algebra.analyzer.simplify(b));
-    let pool = &mut algebra.analyzer.pool;
-    if let (Node::Binary(BinaryOp::FloorDiv, x, c), Node::Binary(BinaryOp::FloorDiv, y, d)) =
-        (pool.node(a), pool.node(b))
-        && c == d
-        && pool.as_const(c).is_some_and(|c| c > 0)
-    {
-        let numerators = pool.le(x, y);
-        if algebra.analyzer.can_prove(numerators) {
-            return true;
-        }
-    }
-    let condition = algebra.analyzer.pool.le(a, b);
-    algebra.analyzer.can_prove(condition)
 }

@@ -66,6 +66,7 @@
 
 mod emit;
 mod find;
+mod interval;
 mod left;
 
 use crate::analysis::{fold, order};
