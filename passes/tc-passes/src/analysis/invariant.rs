@@ -1,12 +1,13 @@
 //! Values that do not change while a loop runs, and what has to stand before the loop so that they can be used there.
 
+use super::overflow::{Ranges, runs_with};
 use indexmap::IndexSet;
 use tc_dialects::arith;
 use tc_ir::walk::{is_inside, ops_under};
 use tc_ir::{Def, Func, Op, Value, effects};
 
-/// May `op` run where the program would not have run it? It has no effect, reads nothing, and fails for no operands: a
-/// division is by a literal above zero.
+/// May `op` run where the program would not have run it, unless it overflows (see `overflow`)? It has no effect, reads
+/// nothing, and fails for no operands: a division is by a literal above zero.
 pub(crate) fn runs_anywhere(func: &Func, op: Op) -> bool {
     effects::summary(func, op).is_pure()
         && std::iter::once(op)
@@ -44,6 +45,10 @@ pub(crate) fn movable_inputs(func: &Func, value: Value, op: Op) -> Option<Vec<Op
             }
             Def::Result(..) => {}
         }
+    }
+    let mut ranges = Ranges::default();
+    if found.iter().any(|&def| !runs_with(func, def, op) && !ranges.fits(func, def, op)) {
+        return None;
     }
     let body = *func.op_regions(op).first()?;
     Some(ops_under(func, body).filter(|op| found.contains(op)).collect())

@@ -15,6 +15,7 @@ pub(crate) mod invariant;
 pub(crate) mod launch;
 pub(crate) mod lockstep;
 pub(crate) mod order;
+pub(crate) mod overflow;
 pub(crate) mod places;
 mod points;
 pub(crate) mod privatize;

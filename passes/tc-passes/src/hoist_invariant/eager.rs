@@ -5,6 +5,7 @@
 
 use crate::analysis::dead::erase_dead;
 use crate::analysis::invariant::runs_anywhere;
+use crate::analysis::overflow::Ranges;
 use tc_dialects::{arith, tir};
 use tc_ir::walk::all_ops;
 use tc_ir::{AttrData, Func, Op, Opcode, Region, Rewriter, Value};
@@ -56,8 +57,10 @@ fn both(func: &Func, op: Op) -> Option<Both> {
     } else {
         return None;
     };
-    let is_plain = |inner: Op| func.op_regions(inner).is_empty() && runs_anywhere(func, inner);
-    let all_plain = arms.iter().all(|&region| func.ops(region).all(is_plain));
+    let mut ranges = Ranges::default();
+    let mut is_plain =
+        |inner: Op| func.op_regions(inner).is_empty() && runs_anywhere(func, inner) && ranges.fits(func, inner, op);
+    let all_plain = arms.iter().all(|&region| func.ops(region).all(&mut is_plain));
     all_plain.then_some(Both { opcode, arms, value })
 }
 

@@ -3,6 +3,7 @@
 use super::levels::{Levels, is_run};
 use crate::analysis::invariant::runs_anywhere;
 use crate::analysis::launch::loop_var;
+use crate::analysis::overflow::{Ranges, runs_with};
 use crate::analysis::words;
 use tc_dialects::tir;
 use tc_ir::walk::{all_ops, ancestors, is_inside, ops_under};
@@ -12,10 +13,11 @@ use tc_support::Diagnostic;
 /// Loads of what no iteration writes, and arithmetic that may fail: each with the innermost loop that does not change it.
 pub(super) fn all(func: &Func) -> Vec<Diagnostic> {
     let levels = Levels::of(func);
-    all_ops(func).filter_map(|op| one(func, &levels, op)).collect()
+    let mut ranges = Ranges::default();
+    all_ops(func).filter_map(|op| one(func, &levels, &mut ranges, op)).collect()
 }
 
-fn one(func: &Func, levels: &Levels, op: Op) -> Option<Diagnostic> {
+fn one(func: &Func, levels: &Levels, ranges: &mut Ranges, op: Op) -> Option<Diagnostic> {
     let result = func.result(op).filter(|_| func.op_regions(op).is_empty() && !func.operands(op).is_empty())?;
     let looped = ancestors(func, op).find(|&outer| is_run(func, outer))?;
     let is_known_before = |&value: &Value| is_outside(func, levels, value, looped);
@@ -46,10 +48,22 @@ fn one(func: &Func, levels: &Levels, op: Op) -> Option<Diagnostic> {
         );
     }
     let is_integer = func.value_scalar(result).is_some_and(|scalar| !scalar.elem.is_float());
-    if !is_integer || runs_anywhere(func, op) || !effects::summary(func, op).is_pure() {
+    if !is_integer || !effects::summary(func, op).is_pure() {
         return None;
     }
     let shown = words::authored(func, result)?;
+    if runs_anywhere(func, op) {
+        if runs_with(func, op, looped) || ranges.fits(func, op, looped) {
+            return None;
+        }
+        let text = format!(
+            "`{shown}` is computed in each iteration of the loop `{var}`: where the program would not compute it, it might \
+             overflow"
+        );
+        let help =
+            "bound its operands (a size by a range, a value by `min` and `max`), or compute it before the loop by hand";
+        return Some(remark(text).help(help));
+    }
     let text = format!(
         "`{shown}` is computed in each iteration of the loop `{var}`: where the loop does not run it might fail"
     );

@@ -39,16 +39,18 @@
 //!    and so on, literals at the end, where a machine has room for them in the access.
 //! 3. In the order of the text, move each integer op that has no effect and cannot fail before the outermost loop that
 //!    does not change it, but for literals that are added last. Nothing leaves a conditional unless it leaves a loop around it
-//!    too.
+//!    too. Overflow is a failure: an op that may overflow, by the ranges of its operands before the loop, is moved there only
+//!    if it is certain to run once the loop is reached.
 //!
 //! # Limits
 //!
-//! Floating-point arithmetic and loads stay where they are. What is moved holds a register while the loop runs.
+//! Floating-point arithmetic and loads stay where they are. Sizes and loops that nothing bounds are taken to be below 2^31
+//! where overflow is asked for. What is moved holds a register while the loop runs.
 //!
 //! # Remarks
 //!
-//! `not-hoisted`: a load, or a division that might fail, that its innermost loop does not change and that is done in each
-//! iteration.
+//! `not-hoisted`: a load, or arithmetic that might fail or overflow, that its innermost loop does not change and that is
+//! done in each iteration.
 //!
 //! # References
 //!

@@ -2,6 +2,7 @@
 
 use super::levels::Levels;
 use crate::analysis::dead::erase_dead;
+use crate::analysis::overflow::Ranges;
 use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
 use tc_dialects::{arith, tir};
@@ -22,12 +23,17 @@ struct Terms {
 pub(super) fn regroup(func: &mut Func) -> u64 {
     let levels = Levels::of(func);
     let users: Vec<Op> = all_ops(func).filter(|&op| !indices(func, op).is_empty()).collect();
+    let mut ranges = Ranges::default();
     let mut rw = Rewriter::new(func);
     let mut n_sums = 0;
     for op in users {
         for nth in indices(rw.func(), op) {
             let index = rw.func().operand(op, nth);
             let Some(sum) = in_order(rw.func(), &levels, index) else { continue };
+            // In another order other sums are made on the way.
+            if !ranges.sums_fit(rw.func(), sum.groups.iter().flatten().copied(), op) {
+                continue;
+            }
             let new = sum.build(&mut rw.before(op), index);
             rw.set_operand(op, nth, new);
             n_sums += 1;

@@ -1,6 +1,7 @@
 //! Which stores can be asynchronous copies, and what keeps others from it.
 
 use crate::analysis::invariant::runs_anywhere;
+use crate::analysis::overflow::Ranges;
 use indexmap::IndexSet;
 use tc_dialects::{arith, forms, tir};
 use tc_ir::walk::is_inside;
@@ -182,9 +183,11 @@ fn is_beside(func: &Func, op: Op, store: Op) -> bool {
 fn movable(func: &Func, value: Value, branch: Region) -> Result<Vec<Op>, Obstacle> {
     let Some(parent) = func.region_parent(branch) else { return Ok(Vec::new()) };
     let (mut found, mut pending): (IndexSet<Op>, Vec<Value>) = (IndexSet::new(), vec![value]);
+    let mut ranges = Ranges::default();
     while let Some(value) = pending.pop() {
         let Some(op) = func.def_op(value).filter(|&op| is_inside(func, op, parent)) else { continue };
-        if func.region_of(op) != Some(branch) || !runs_anywhere(func, op) || !func.op_regions(op).is_empty() {
+        let is_plain = func.op_regions(op).is_empty() && runs_anywhere(func, op);
+        if func.region_of(op) != Some(branch) || !is_plain || !ranges.fits(func, op, parent) {
             let help = "compute the position from values that are there in any case";
             return Err(Obstacle::new("its position is known only where the condition holds", help));
         }

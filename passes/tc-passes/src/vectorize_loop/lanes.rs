@@ -1,5 +1,6 @@
 //! What can be done for all lanes at once.
 
+use crate::analysis::overflow::Ranges;
 use rustc_hash::FxHashSet;
 use tc_dialects::{arith, tir};
 use tc_ir::effects::summary;
@@ -124,11 +125,14 @@ impl<'a> Varying<'a> {
     }
 }
 
-/// May both branches of the conditional `op` be evaluated, and one of their values be taken?
+/// May both branches of the conditional `op` be evaluated, and one of their values be taken? Arithmetic in them must not
+/// overflow where the other one is taken.
 pub(super) fn is_choice(func: &Func, op: Op) -> bool {
+    let mut ranges = Ranges::default();
     func.n_results(op) > 0
         && func.op_regions(op).len() == 2
         && summary(func, op).is_pure()
         && summary(func, op).speculatable
         && func.op_regions(op).iter().all(|&region| func.ops(region).all(|inner| func.op_regions(inner).is_empty()))
+        && func.op_regions(op).iter().all(|&region| func.ops(region).all(|inner| ranges.fits(func, inner, op)))
 }

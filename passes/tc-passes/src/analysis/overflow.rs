@@ -1,0 +1,151 @@
+//! May integer arithmetic run where the program would not have run it without overflowing?
+//!
+//! `index` and signed integers of 32 and 64 bits do not overflow in a program that is right, and a program is right if
+//! what it runs is. So an op that may overflow, by the ranges of its operands, is not *speculatable*: it may be done
+//! earlier only where it is certain to be done anyway. Ranges are those at the place where it would be done: of loops,
+//! launches, sizes and conditions around there, and of the types of values that come from memory.
+//!
+//! A size, another `index` that the function is given, or a loop up to one, that has no greatest value is taken to be below
+//! 2^31 here, so that positions in tensors of open sizes may be moved: the tensors themselves would not fit otherwise.
+
+use rustc_hash::FxHashMap;
+use tc_arith::Var;
+use tc_dialects::algebra::{Algebra, const_extent, is_launch};
+use tc_dialects::{arith, tir};
+use tc_ir::types::ElemKind;
+use tc_ir::walk::ancestors;
+use tc_ir::{Def, Elem, Func, Op, Region, Value};
+
+/// What a size or a position is taken to stay below where nothing bounds it.
+const OPEN: i128 = 1 << 31;
+
+/// The ranges of values at places, as far as they were asked for.
+#[derive(Default)]
+pub(crate) struct Ranges {
+    at: FxHashMap<Region, Algebra>,
+}
+
+impl Ranges {
+    /// Is it known that `op` does not overflow where `place` stands? Of ops that cannot, it is.
+    pub(crate) fn fits(&mut self, func: &Func, op: Op, place: Op) -> bool {
+        let Some(result) = func.result(op) else { return true };
+        let Some(limits) = func.value_scalar(result).and_then(|scalar| limits(scalar.elem)) else { return true };
+        let mut operand = |nth: usize| self.of(func, func.operand(op, nth), place);
+        let range = match func.opcode(op) {
+            arith::ADD => operand(0).zip(operand(1)).map(|((a, b), (c, d))| (a + c, b + d)),
+            arith::SUB => operand(0).zip(operand(1)).map(|((a, b), (c, d))| (a - d, b - c)),
+            arith::MUL => operand(0).zip(operand(1)).and_then(|(a, b)| product(a, b)),
+            arith::NEG => operand(0).map(|(a, b)| (-b, -a)),
+            arith::ABS => operand(0).map(|(a, b)| (0, a.abs().max(b.abs()))),
+            arith::POW => None,
+            _ => return true,
+        };
+        range.is_some_and(|range| is_within(range, limits))
+    }
+
+    /// Is it known that no part of the sum of `terms`, each a value times a number, overflows where `place` stands,
+    /// in whichever order they are added?
+    pub(crate) fn sums_fit(&mut self, func: &Func, terms: impl IntoIterator<Item = (Value, i64)>, place: Op) -> bool {
+        let mut sum = (0i128, 0i128);
+        for (value, factor) in terms {
+            let factor = i128::from(factor);
+            let Some((a, b)) = self.of(func, value, place).and_then(|range| product(range, (factor, factor))) else {
+                return false;
+            };
+            sum = (sum.0 + a.min(0), sum.1 + b.max(0));
+            if !is_within(sum, INDEX) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// The range of `value`, an integer; `None` where it may be anything of 64 bits.
+    fn of(&mut self, func: &Func, value: Value, place: Op) -> Option<(i128, i128)> {
+        let elem = func.value_scalar(value)?.elem;
+        let region = func.region_of(place)?;
+        let algebra = self.at.entry(region).or_insert_with(|| {
+            let mut algebra = Algebra::of_func(func);
+            algebra.enter_place(func, place);
+            algebra
+        });
+        let expr = algebra.expr(func, value);
+        let vars: Vec<Var> = algebra.analyzer.pool.vars(expr).into_iter().collect();
+        let mut is_open = true;
+        for var in vars {
+            let of = Algebra::value(var);
+            let known = algebra.analyzer.range(var);
+            if known.is_finite() || is_extent(func, of) {
+                continue;
+            }
+            match func.value_scalar(of).and_then(|scalar| limits(scalar.elem)) {
+                Some((lo, hi)) if (lo, hi) != INDEX => {
+                    let min = known.min().or(i64::try_from(lo).ok());
+                    algebra.analyzer.bind_range(var, min, known.max().or(i64::try_from(hi).ok()));
+                }
+                _ => is_open = false,
+            }
+        }
+        let range = algebra.analyzer.bounds(expr);
+        let (min, max) = (range.min().map(i128::from), range.max().map(i128::from));
+        let (lo, hi) = match (min.zip(max), limits(elem)) {
+            (Some(range), _) => range,
+            (None, Some(limits)) if limits != INDEX => limits,
+            (None, _) if is_open => (min.unwrap_or(-OPEN), max.unwrap_or(OPEN)),
+            (None, _) => return None,
+        };
+        // A value of fewer bits is one of its type, whatever the algebra knows.
+        Some(match limits(elem) {
+            Some((least, greatest)) => (lo.max(least), hi.min(greatest)),
+            None => (lo, hi),
+        })
+    }
+}
+
+/// The least and the greatest `index`.
+const INDEX: (i128, i128) = (i64::MIN as i128, i64::MAX as i128);
+
+/// The least and the greatest number of a type whose arithmetic must not overflow; `None` where it wraps.
+fn limits(elem: Elem) -> Option<(i128, i128)> {
+    match (elem, elem.kind()) {
+        (Elem::Index, _) => Some(INDEX),
+        (_, ElemKind::Signed) if elem.bytes() >= 4 => {
+            let half = 1i128 << (elem.bytes() * 8 - 1);
+            Some((-half, half - 1))
+        }
+        _ => None,
+    }
+}
+
+fn is_within((lo, hi): (i128, i128), (least, greatest): (i128, i128)) -> bool {
+    least <= lo && hi <= greatest
+}
+
+fn product((a, b): (i128, i128), (c, d): (i128, i128)) -> Option<(i128, i128)> {
+    let corners = [a.checked_mul(c)?, a.checked_mul(d)?, b.checked_mul(c)?, b.checked_mul(d)?];
+    Some((corners.into_iter().min()?, corners.into_iter().max()?))
+}
+
+/// Is `value` a size or another `index` that the function is given, or the variable of a loop?
+fn is_extent(func: &Func, value: Value) -> bool {
+    match func.def(value) {
+        Def::Arg(region, _) if region == func.body() => func.value_type(value) == func.index_ty(),
+        Def::Arg(region, idx) => idx == 0 && func.region_parent(region).is_some_and(|op| func.opcode(op) == tir::FOR),
+        Def::Result(..) => false,
+    }
+}
+
+/// Is `op` certain to run where `outer`, a loop around it, is reached?
+pub(crate) fn runs_with(func: &Func, op: Op, outer: Op) -> bool {
+    for around in ancestors(func, op) {
+        let runs = func.opcode(around) == tir::FOR
+            && (is_launch(func, around) || const_extent(func, around).is_some_and(|extent| extent > 0));
+        if !runs {
+            return false;
+        }
+        if around == outer {
+            return true;
+        }
+    }
+    false
+}
