@@ -7,7 +7,9 @@
 //! left out: they are made of what runs ahead.
 //!
 //! `async_copies = [S, T]` names those of the stages that are filled by asynchronous copies: the threads start them and
-//! go on, and wait only where the part is read. Registers hold nothing on the way, so more stages fit.
+//! go on, and wait only where the part is read. Registers hold nothing on the way, so more stages fit. What another stage
+//! attached at the loop makes of these copies in shared memory, such as dequantized weights, is made one iteration ahead,
+//! in two buffers, and the copies run one iteration further ahead.
 //!
 //! # Legality
 //!
