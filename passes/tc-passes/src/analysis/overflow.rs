@@ -19,6 +19,9 @@ use tc_ir::{Def, Elem, Func, Op, Region, Value};
 /// What a size or a position is taken to stay below where nothing bounds it.
 const OPEN: i128 = 1 << 31;
 
+/// How many casts one inside the other are looked through.
+const MAX_CASTS: u32 = 4;
+
 /// The ranges of values at places, as far as they were asked for.
 #[derive(Default)]
 pub(crate) struct Ranges {
@@ -62,15 +65,36 @@ impl Ranges {
 
     /// The range of `value`, an integer; `None` where it may be anything of 64 bits.
     fn of(&mut self, func: &Func, value: Value, place: Op) -> Option<(i128, i128)> {
+        self.through(func, value, place, MAX_CASTS)
+    }
+
+    /// The same, with at most so many casts on the way.
+    fn through(&mut self, func: &Func, value: Value, place: Op, n_casts: u32) -> Option<(i128, i128)> {
         let elem = func.value_scalar(value)?.elem;
         let region = func.region_of(place)?;
-        let algebra = self.at.entry(region).or_insert_with(|| {
+        let start = || {
             let mut algebra = Algebra::of_func(func);
             algebra.enter_place(func, place);
             algebra
-        });
+        };
+        let algebra = self.at.entry(region).or_insert_with(start);
         let expr = algebra.expr(func, value);
-        let vars: Vec<Var> = algebra.analyzer.pool.vars(expr).into_iter().collect();
+        let vars = algebra.analyzer.pool.vars(expr);
+        // What a cast keeps as it is has the range that it had.
+        let mut kept: Vec<(Var, (i128, i128))> = Vec::new();
+        for &var in vars.iter().filter(|_| n_casts > 0) {
+            let cast = func.def_op(Algebra::value(var)).filter(|&op| func.opcode(op) == arith::CAST);
+            let Some(cast) = cast else { continue };
+            let limits = func.value_scalar(Algebra::value(var)).and_then(|scalar| scalar.elem.int_range());
+            let source = self.through(func, func.operand(cast, 0), place, n_casts - 1);
+            kept.extend(
+                source.zip(limits).filter(|&(source, limits)| is_within(source, limits)).map(|(range, _)| (var, range)),
+            );
+        }
+        let algebra = self.at.entry(region).or_insert_with(start);
+        for (var, (lo, hi)) in kept {
+            algebra.analyzer.bind_range(var, i64::try_from(lo).ok(), i64::try_from(hi).ok());
+        }
         let mut is_open = true;
         for var in vars {
             let of = Algebra::value(var);
