@@ -80,6 +80,10 @@ pub(crate) fn canonical(pool: &mut Pool, e: Expr) -> Expr {
     match pool.node(e) {
         Node::Const(_) | Node::Bool(_) | Node::Var(_) => e,
         Node::Likely(a) => canonical(pool, a),
+        Node::Cast(ty, a) => {
+            let a = canonical(pool, a);
+            pool.cast(ty, a)
+        }
         Node::Not(a) => {
             let a = canonical(pool, a);
             pool.not(a)
