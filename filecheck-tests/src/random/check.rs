@@ -202,6 +202,9 @@ fn final_checks(
         let text = render::text(&found.into(), &after.sources, false);
         return Err(Failure { key: "definition: not-equal".to_string(), text });
     }
+    if report.field.undecided().is_some() {
+        *tally.uncompared.entry("definition: not decided in exact arithmetic".to_string()).or_default() += 1;
+    }
     let printed = compiler.print(after).map_err(|failure| fail("print", failure.text()))?;
     let again = compiler.parse("printed.tir", &printed).map_err(|failure| fail("print", failure.text()))?;
     if compiler.print(&again.module).map_err(|failure| fail("print", failure.text()))? != printed {

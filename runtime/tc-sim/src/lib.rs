@@ -3,6 +3,7 @@
 //! - [`run`](mod@run): a program on given arguments, with everything that was found on the way.
 //! - [`define`]: an operator by definition, whole or at chosen cells.
 //! - [`check`]: a program against the definition of its operator.
+//! - [`field`]: the same in exact arithmetic, where the order of sums does not matter.
 //! - [`oracle`]: the definition as the judge of results that come from elsewhere.
 //! - [`agree`](mod@agree): two versions of a function against each other, for whoever rewrites programs.
 //! - [`trials`]: the sizes at which a program that leaves some open is tried.

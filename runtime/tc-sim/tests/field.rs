@@ -106,7 +106,7 @@ fn a_rounding_moved_into_the_accumulator_shows() {
 }
 
 #[test]
-fn a_sum_in_f16_that_a_wider_type_takes_up_is_rounded_there() {
+fn a_sum_in_f16_has_no_order_and_where_it_is_rounded_is_not_decided() {
     let text = |body: &str| {
         format!(
             "te.func @op(A: f16[8, 4]) -> f32[8] {{
@@ -125,13 +125,40 @@ tir.func @f(A: f16[8, 4], C: f32[8]) {{
     let terms = |of: &dyn Fn(&str) -> String| [0, 1, 2, 3].map(|k| of(&format!("A[i, {k}]")));
     let [a, b, c, d] = terms(&|x| format!("{x} * {x}"));
     assert_equal(&text(&format!("C[i] = cast<f32>(({d} + {b}) + ({a} + {c})) * 0.5")));
-    // As `legalize-dtype` writes arithmetic in f16.
+    // As `legalize-dtype` writes arithmetic in a type that a target lacks: each sum is rounded.
     let narrow = |op: &str, a: &str, b: &str| format!("cast<f16>(cast<f32>({a}) {op} cast<f32>({b}))");
     let [a, b, c, d] = terms(&|x| narrow("*", x, x));
     let tree = narrow("+", &narrow("+", &d, &b), &narrow("+", &a, &c));
-    assert_equal(&text(&format!("C[i] = cast<f32>({tree}) * 0.5")));
+    assert_eq!(verdict(&text(&format!("C[i] = cast<f32>({tree}) * 0.5"))), FieldVerdict::Undecided);
     let [a, b, c, d] = terms(&|x| format!("cast<f32>({x}) * cast<f32>({x})"));
-    assert_eq!(verdict(&text(&format!("C[i] = ({a} + {b} + {c} + {d}) * 0.5"))), FieldVerdict::Different);
+    assert_eq!(verdict(&text(&format!("C[i] = ({a} + {b} + {c} + {d}) * 0.5"))), FieldVerdict::Undecided);
+}
+
+#[test]
+fn other_ops_in_f16_are_those_in_f32_rounded() {
+    let text = |op: &str, program: &str| {
+        format!(
+            "te.func @op(A: f16[64], B: f16[64]) -> f16[64] {{
+  compute C[i: 64] = {op}
+  return C
+}}
+tir.func @f(A: f16[64], B: f16[64], C: f16[64]) {{
+  for i in 0..64 {{
+    C[i] = {program}
+  }}
+}}
+"
+        )
+    };
+    let wide = "cast<f32>(A[i])";
+    for (op, program) in [
+        ("A[i] * B[i]", format!("cast<f16>({wide} * cast<f32>(B[i]))")),
+        ("sigmoid(A[i])", format!("cast<f16>(1.0 / (1.0 + exp(-{wide})))")),
+        ("-exp(A[i])", format!("cast<f16>(-exp({wide}))")),
+        ("max(A[i], B[i])", format!("cast<f16>(max({wide}, cast<f32>(B[i])))")),
+    ] {
+        assert_equal(&text(op, &program));
+    }
 }
 
 /// Attention of one head, by rows: the operator takes the greatest score away first.
@@ -246,6 +273,29 @@ fn functions_are_what_defines_them() {
 fn a_constant_that_is_rounded_shows() {
     assert_eq!(verdict(&pointwise("A[i] / 3.0", "A[i] * 0.33333334")), FieldVerdict::Different);
     assert_eq!(verdict(&pointwise("A[i] / 4.0", "A[i] * 0.25")), FieldVerdict::Equal);
+}
+
+#[test]
+fn a_constant_that_the_compiler_evaluated_is_not_held_against_the_program() {
+    let operator = parse(
+        "te.func @op(A: f32[8]) -> f32[8] {
+  compute T[i: 8] = 0.1
+  compute C[i: 8] = A[i] * (T[i] * 0.3)
+  return C
+}
+",
+    );
+    let program = |factor: &str| {
+        let text = format!("tir.func @f(A: f32[8], C: f32[8]) {{ for i in 0..8 {{ C[i] = A[i] * {factor} }} }}");
+        let program = parse(&text);
+        compare((&operator, "op"), (&program, "f"), None, &CheckOptions::default()).expect("it runs")
+    };
+    let evaluated = program("0.03");
+    assert_eq!((evaluated.verdict, evaluated.n_undecided), (FieldVerdict::Undecided, 8));
+    assert_eq!(evaluated.undecided[0].message, "`0.03` is a constant that was evaluated, and rounded");
+    // Those of the operator, and whole numbers, are as they were written.
+    assert_eq!(program("0.1").verdict, FieldVerdict::Different);
+    assert_eq!(program("3.0").verdict, FieldVerdict::Different);
 }
 
 #[test]

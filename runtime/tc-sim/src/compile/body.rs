@@ -7,7 +7,7 @@ use super::sizes::Sizes;
 use crate::cell;
 use crate::code::{BufDecl, BufId, NO_REG, Site};
 use crate::limits::MAX_CODE;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use tc_dialects::{arith, gpu, mma, te, tir, wmma};
 use tc_ir::{AttrData, Elem, Func, Module, Op, Opcode, Region, Scalar, Value, keys};
 use tc_support::Diagnostic;
@@ -40,21 +40,12 @@ pub(crate) struct Frame<'m> {
     pub(crate) sizes: Sizes,
     /// Expressions over sizes that were asked for.
     pub(crate) known: BTreeMap<Value, Option<i128>>,
-    /// Ops that stay narrow, once they were asked for.
-    pub(crate) narrow: Option<BTreeSet<Op>>,
 }
 
 impl<'m> Frame<'m> {
     pub(crate) fn new(func: &'m Func, sizes: Sizes) -> Result<Frame<'m>> {
         let liveness = Liveness::new(func)?;
-        Ok(Frame {
-            func,
-            bindings: vec![Binding::Unset; func.n_value_ids()],
-            liveness,
-            sizes,
-            known: BTreeMap::new(),
-            narrow: None,
-        })
+        Ok(Frame { func, bindings: vec![Binding::Unset; func.n_value_ids()], liveness, sizes, known: BTreeMap::new() })
     }
 
     pub(crate) fn binding(&self, value: Value) -> Binding {

@@ -16,7 +16,6 @@ mod exchange;
 pub(crate) mod function;
 mod kernel;
 mod liveness;
-mod narrow;
 pub(crate) mod operator;
 mod ops;
 mod place;

@@ -420,7 +420,7 @@ impl<'m> Compiler<'m, '_> {
             let (elem, dst, a, b) = (acc.ty.elem, next.reg, acc.reg, value.reg);
             if elem.is_float() && self.k.domain == Domain::Field {
                 let site = self.site(op, false);
-                self.field(FieldOp::Binary(float), next, &[acc, value], (false, site));
+                self.field(FieldOp::Binary(float), next, &[acc, value], (elem, site));
             } else if elem.is_float() {
                 self.k.emit(Instr::Float { op: float, elem, dst, a, b });
             } else {

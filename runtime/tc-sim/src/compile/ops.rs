@@ -8,7 +8,7 @@ use crate::domain::Domain;
 use crate::field::{FieldInstr, FieldOp};
 use tc_dialects::arith::{self, Predicate};
 use tc_ir::types::ElemKind;
-use tc_ir::{Func, Op, Opcode, Scalar};
+use tc_ir::{Elem, Func, Op, Opcode, Scalar};
 
 fn int_op(opcode: Opcode) -> Option<IntOp> {
     Some(match opcode {
@@ -107,12 +107,11 @@ impl Compiler<'_, '_> {
             arith::LIKELY => (Instr::And { dst: reg, a, b: a }, None),
             arith::NOT => (Instr::Not { dst: reg, a }, None),
             _ if self.k.domain == Domain::Field && elem.is_float() => {
-                let as_narrow = self.stays_narrow(op);
                 self.field(
                     field_op(func, op).ok_or_else(|| self.unsupported(op, func.op_name(op)))?,
                     dst,
                     &operands,
-                    (as_narrow, site),
+                    (elem, site),
                 );
                 self.spread_poison(dst, &operands);
                 self.bind_result(op, dst);
@@ -166,18 +165,11 @@ impl Compiler<'_, '_> {
     }
 
     /// Arithmetic on elements.
-    pub(super) fn field(&mut self, op: FieldOp, dst: Val, operands: &[Val], (as_narrow, site): (bool, Site)) {
+    pub(super) fn field(&mut self, op: FieldOp, dst: Val, operands: &[Val], (elem, site): (Elem, Site)) {
         let args = [0, 1, 2].map(|nth| operands.get(nth).map_or(NO_REG, |val| val.reg));
         let ranges = [0, 1, 2].map(|nth| operands.get(nth).map_or(NO_REG, |val| val.mag));
-        let instr = FieldInstr { op, as_narrow, dst: dst.reg, range: dst.mag, args, ranges, site };
+        let instr = FieldInstr { op, elem, dst: dst.reg, range: dst.mag, args, ranges, site };
         self.k.emit(Instr::Field(Box::new(instr)));
-    }
-
-    /// Is `op` done in a wider type in place of a narrower one?
-    fn stays_narrow(&mut self, op: Op) -> bool {
-        let frame = self.frame();
-        let func = frame.func;
-        frame.narrow.get_or_insert_with(|| super::narrow::ops(func)).contains(&op)
     }
 
     fn select(&mut self, op: Op) -> Result<()> {
@@ -201,8 +193,7 @@ impl Compiler<'_, '_> {
         let site = self.site(op, false);
         let (from, to) = (a.ty.elem, dst.ty.elem);
         if self.k.domain == Domain::Field && (from.is_float() || to.is_float()) {
-            let as_narrow = self.stays_narrow(op);
-            self.field(FieldOp::Cast { from, to }, dst, &[a], (as_narrow, site));
+            self.field(FieldOp::Cast { from, to }, dst, &[a], (from, site));
         } else {
             self.k.emit(Instr::Cast { from, to, dst: dst.reg, a: a.reg, site });
         }

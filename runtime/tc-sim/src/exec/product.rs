@@ -8,7 +8,7 @@
 use super::tiles::Matrices;
 use crate::cell::{Cell, of_float};
 use crate::domain::Domain;
-use crate::field::{Number, convert};
+use crate::field::{Number, convert, fma};
 use tc_ir::Elem;
 
 /// Adds the products of `left` and `right` to `sums`, for each warp; m, n, k are the extents.
@@ -83,15 +83,15 @@ fn elements(
     let factor = |(&value, &range): (&Cell, &Cell)| {
         let number = Number::decode(value, range);
         let (value, range) = convert(factors, total, number.value, number.range);
-        Number { value, range }.settled()
+        Number { value, range }
     };
     let all = |matrices: &Matrices| matrices.cells.iter().zip(&matrices.mags).map(factor).collect::<Vec<Number>>();
-    let decode = |(&value, &range): (&Cell, &Cell)| Number::decode(value, range).settled();
+    let decode = |(&value, &range): (&Cell, &Cell)| Number::decode(value, range);
     let mut added: Vec<Number> = sums.cells.iter().zip(&sums.mags).map(decode).collect();
     let (left, right) = (all(left), all(right));
     let warps = added.chunks_exact_mut(m * n).zip(left.chunks_exact(m * k)).zip(right.chunks_exact(k * n));
     for ((added, left), right) in warps {
-        multiply(added, left, right, [m, n, k], |sum, a, b| a.fma(b, sum));
+        multiply(added, left, right, [m, n, k], |sum, a, b| fma(total, a, b, sum));
     }
     for ((value, range), sum) in sums.cells.iter_mut().zip(&mut sums.mags).zip(added) {
         (*value, *range) = (sum.value.encode(), sum.range.encode());

@@ -1,8 +1,7 @@
 //! A program against its operator, in exact arithmetic.
 
 use super::element::Element;
-use super::range::Range;
-use super::rounding::settle;
+use super::literals::evaluated;
 use crate::Result;
 use crate::cell::Cell;
 use crate::check::{CheckOptions, Round, cells_to_compare};
@@ -84,13 +83,21 @@ impl FieldReport {
         Some(ops.fold(found, |found, op| found.label(op.location.clone(), op.message.clone())))
     }
 
+    /// Nothing is said of the cells that differ, because of `why`.
+    fn doubt(&mut self, why: Diagnostic) {
+        self.n_undecided += std::mem::take(&mut self.n_different);
+        self.verdict = self.verdict.min(FieldVerdict::Undecided);
+        self.undecided.push(why);
+    }
+
     fn add(&mut self, expected: (Cell, bool), found: (Cell, bool), elem: Elem, place: impl FnOnce() -> String) {
         self.cells += 1;
         let ((expected, expected_in_doubt), (found, found_in_doubt)) = (expected, found);
         let (is_same, is_tainted) = match elem.is_float() {
             true => {
-                let [expected, found] = [expected, found].map(|cell| settle(Element::decode(cell), Range::ALL).0);
-                (expected.same(found), expected.tainted || found.tainted)
+                let [expected, found] = [expected, found].map(Element::decode);
+                // How an operator rounds in a narrow type is not part of what it says.
+                (expected.same(found), expected.tainted || expected.narrow || found.tainted)
             }
             false => (same(elem, expected, found), false),
         };
@@ -166,11 +173,15 @@ fn run(
             });
         }
     }
+    let literal = (report.n_different > 0).then(|| evaluated(definition, (module, program))).flatten();
+    if let Some(literal) = literal {
+        report.doubt(literal);
+    }
     if report.n_undecided > 0 {
         let findings = evaluation.findings.iter().chain(execution.findings.iter());
         let undecided = |kind| matches!(kind, FindingKind::Undecided | FindingKind::UndecidedChoice);
         let found = findings.filter(|finding| undecided(finding.kind)).map(|finding| finding.diagnostic.clone());
-        report.undecided = found.collect();
+        report.undecided.extend(found);
     }
     Ok(report)
 }

@@ -2,7 +2,7 @@
 //!
 //! An element is a residue modulo `P`, the value, and one modulo `Q`, which an exponential takes. What an exponential
 //! gives has no second residue. Beside the residues stand what is no number, the *taint* of what the domain does not
-//! decide, and the narrower type that a value has come from unrounded (see [`rounding`](super::rounding)).
+//! decide, and a mark of what comes of arithmetic in a narrow type (see [`rounding`](super::rounding)).
 
 use super::residue::{self, P, Q};
 use crate::cell::{Cell, float_of};
@@ -18,8 +18,10 @@ pub(crate) struct Element {
     pub(super) q: Option<u32>,
     /// The domain does not decide which element this should be.
     pub(crate) tainted: bool,
-    /// The type that it was converted from, to a wider one, and has not been rounded to.
-    pub(super) pending: Option<Elem>,
+    /// It comes of arithmetic in a narrow type, whose roundings depend on the order of ops.
+    pub(crate) narrow: bool,
+    /// An f64 that was an f32.
+    pub(super) was_f32: bool,
 }
 
 pub(super) const NEG_INF: u32 = P;
@@ -27,21 +29,20 @@ pub(super) const POS_INF: u32 = P + 1;
 pub(super) const NAN: u32 = P + 2;
 
 const Q_AT: u32 = 31;
-const PENDING_AT: u32 = 58;
+const Q_END: u32 = 58;
+const NARROW: u64 = 1 << 59;
+const WAS_F32: u64 = 1 << 60;
 const NO_Q: u64 = 1 << 61;
 const TAINTED: u64 = 1 << 62;
 /// Set in each cell of an element but 0, so that no integer of fewer bits looks like one.
 const IS_ELEMENT: u64 = 1 << 63;
 
-/// The types that a pending rounding may be to; a cell holds the place here, counted from 1.
-const PENDING: [Elem; 5] = [Elem::F16, Elem::BF16, Elem::F8E4M3, Elem::F8E5M2, Elem::F32];
-
 impl Element {
-    pub(crate) const ZERO: Element = Element { p: 0, q: Some(0), tainted: false, pending: None };
-    pub(crate) const ONE: Element = Element { p: 1, q: Some(1), tainted: false, pending: None };
+    pub(crate) const ZERO: Element = Element { p: 0, q: Some(0), tainted: false, narrow: false, was_f32: false };
+    pub(crate) const ONE: Element = Element { p: 1, q: Some(1), ..Element::ZERO };
 
     pub(super) fn special(p: u32) -> Element {
-        Element { p, q: Some(0), tainted: false, pending: None }
+        Element { p, ..Element::ZERO }
     }
 
     #[cfg(test)]
@@ -128,12 +129,14 @@ impl Element {
             p: (hash >> 32) as u32 % P,
             q: Some(hash as u32 % Q),
             tainted: keys.iter().any(|key| key.tainted),
-            pending: None,
+            narrow: keys.iter().any(|key| key.narrow),
+            was_f32: false,
         }
     }
 
     fn joined(self, other: Element, p: u32, q: Option<u32>) -> Element {
-        Element { p, q, tainted: self.tainted || other.tainted, pending: None }
+        let (tainted, narrow) = (self.tainted || other.tainted, self.narrow || other.narrow);
+        Element { p, q, tainted, narrow, was_f32: false }
     }
 
     /// Of numbers only, as those that follow.
@@ -176,7 +179,7 @@ impl Element {
     pub(super) fn exp(self) -> Element {
         match self.q {
             _ if self.is_zero() => Element::ONE,
-            Some(q) => Element { p: residue::exp(q), q: None, ..self },
+            Some(q) => Element { p: residue::exp(q), q: None, was_f32: false, ..self },
             None => Element { q: None, tainted: true, ..Element::opaque(EXP_OF_EXP, &[self]) },
         }
     }
@@ -189,13 +192,9 @@ impl Element {
     }
 
     pub(crate) fn encode(self) -> Cell {
-        let pending = self.pending.and_then(|elem| PENDING.iter().position(|&other| other == elem));
-        let flags = [(self.q.is_none(), NO_Q), (self.tainted, TAINTED)];
+        let flags = [(self.q.is_none(), NO_Q), (self.tainted, TAINTED), (self.narrow, NARROW), (self.was_f32, WAS_F32)];
         let flags = flags.into_iter().filter(|(is_set, _)| *is_set).fold(0, |all, (_, bit)| all | bit);
-        let cell = u64::from(self.p)
-            | u64::from(self.q.unwrap_or(0)) << Q_AT
-            | pending.map_or(0, |place| place as u64 + 1) << PENDING_AT
-            | flags;
+        let cell = u64::from(self.p) | u64::from(self.q.unwrap_or(0)) << Q_AT | flags;
         if cell == 0 { 0 } else { cell | IS_ELEMENT }
     }
 
@@ -205,13 +204,13 @@ impl Element {
             return Element::opaque(BITS, &[Element { p: (cell ^ cell >> 31) as u32 % P, ..Element::ZERO }])
                 .taint(true);
         }
-        let q = (cell >> Q_AT) as u32 & ((1 << (PENDING_AT - Q_AT)) - 1);
-        let pending = (cell >> PENDING_AT & 7) as usize;
+        let q = (cell >> Q_AT) as u32 & ((1 << (Q_END - Q_AT)) - 1);
         Element {
             p: cell as u32 & ((1 << Q_AT) - 1),
             q: (cell & NO_Q == 0).then_some(q),
             tainted: cell & TAINTED != 0,
-            pending: pending.checked_sub(1).and_then(|place| PENDING.get(place).copied()),
+            narrow: cell & NARROW != 0,
+            was_f32: cell & WAS_F32 != 0,
         }
     }
 
@@ -261,9 +260,9 @@ mod tests {
     fn an_element_survives_the_way_through_its_cell() {
         for p in [0, 1, P - 1, NEG_INF, NAN] {
             for q in [None, Some(0), Some(Q - 1)] {
-                for pending in [None, Some(Elem::F16), Some(Elem::F32)] {
+                for (narrow, was_f32) in [(false, false), (true, false), (false, true)] {
                     for tainted in [false, true] {
-                        let element = Element { p, q, tainted, pending };
+                        let element = Element { p, q, tainted, narrow, was_f32 };
                         assert_eq!(Element::decode(element.encode()), element);
                     }
                 }

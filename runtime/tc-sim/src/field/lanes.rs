@@ -23,8 +23,8 @@ pub(crate) enum FieldOp {
 #[derive(Clone, Debug)]
 pub(crate) struct FieldInstr {
     pub(crate) op: FieldOp,
-    /// The operands come from a narrower type, and what comes of it goes back there: nothing is rounded between.
-    pub(crate) as_narrow: bool,
+    /// The type of the operands.
+    pub(crate) elem: Elem,
     pub(crate) dst: Reg,
     /// Of the result, if it is a float.
     pub(crate) range: Reg,
@@ -57,20 +57,19 @@ impl FieldInstr {
         if let FieldOp::Cast { from, to } = self.op {
             return self.cast((from, to), args[0], ranges[0]);
         }
-        let [a, b, c] = [0, 1, 2].map(|nth| self.operand(args[nth], ranges[nth]));
+        let [a, b, c] = [0, 1, 2].map(|nth| Number::decode(args[nth], ranges[nth]));
+        let settled = |number: Number| number.settled(self.elem);
         let result = match self.op {
-            FieldOp::Binary(op) => a.binary(op, b),
-            FieldOp::Unary(op) => a.unary(op),
-            FieldOp::Fma => a.fma(b, c),
-            FieldOp::Cmp(predicate) => return choice(a.compare(predicate, b)),
+            // Sums are not rounded, and signs change nothing.
+            FieldOp::Binary(op @ (FloatOp::Add | FloatOp::Sub)) => a.binary(op, b).summed(self.elem),
+            FieldOp::Unary(op @ UnaryOp::Neg) => a.unary(op),
+            FieldOp::Binary(op) => settled(a).binary(op, settled(b)).computed(self.elem),
+            FieldOp::Unary(op) => settled(a).unary(op).computed(self.elem),
+            FieldOp::Fma => fma(self.elem, a, b, c),
+            FieldOp::Cmp(predicate) => return choice(settled(a).compare(predicate, settled(b))),
             FieldOp::Cast { .. } => a,
         };
         of(result, &[a, b, c])
-    }
-
-    fn operand(&self, value: Cell, range: Cell) -> Number {
-        let number = Number::decode(value, range);
-        if self.as_narrow { number } else { number.settled() }
     }
 
     fn cast(&self, (from, to): (Elem, Elem), value: Cell, range: Cell) -> Outcome {
@@ -80,13 +79,10 @@ impl FieldInstr {
         }
         if to.is_float() {
             let number = Number::decode(value, range);
-            if self.as_narrow {
-                return of(number, &[number]);
-            }
             let (value, range) = rounding::convert(from, to, number.value, number.range);
             return of(Number { value, range }, &[number]);
         }
-        let number = self.operand(value, range);
+        let number = Number::decode(value, range).settled(from);
         if to.kind() == ElemKind::Bool {
             return choice(number.is_nonzero());
         }
@@ -97,6 +93,12 @@ impl FieldInstr {
         let doubt = if is_decided { Doubt::None } else { Doubt::Choice };
         Outcome { value: of_int(value), range: 0, doubt }
     }
+}
+
+/// `a * b + c` in a type. In a narrow one the product is rounded: contraction of the two ops is not seen.
+pub(crate) fn fma(elem: Elem, a: Number, b: Number, c: Number) -> Number {
+    let product = a.settled(elem).binary(FloatOp::Mul, b.settled(elem)).computed(elem);
+    product.binary(FloatOp::Add, c).summed(elem)
 }
 
 fn of(result: Number, operands: &[Number]) -> Outcome {

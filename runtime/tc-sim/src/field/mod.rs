@@ -10,18 +10,20 @@
 //! - [`range`]: the interval of the number that an element stands for. It runs beside the element in the register and the
 //!   plane that hold magnitudes in the domain of numbers.
 //! - [`number`]: arithmetic on both. [`rounding`]: conversions. [`lanes`]: instructions.
-//! - [`compare`](mod@compare): a program against its operator.
+//! - [`compare`](mod@compare): a program against its operator. [`literals`]: those that the compiler made.
 //!
 //! # What is not decided
 //!
 //! Residues have no order. Maxima, comparisons and integer parts follow the ranges; where two overlap, and the elements
 //! differ, the result is *tainted*, and so is what follows of it. Tainted are also an exponential of what comes of an
 //! exponential, whose exponent has no residue, and quotients by what may be 0. Where a tainted cell differs nothing is
-//! said. A comparison or an integer that is not decided taints the whole run.
+//! said. A comparison or an integer that is not decided taints the whole run, and so does a literal that the compiler
+//! evaluated, which is rounded.
 
 mod compare;
 mod element;
 mod lanes;
+mod literals;
 mod number;
 mod range;
 mod residue;
@@ -29,7 +31,7 @@ mod rounding;
 
 pub use compare::{FieldReport, FieldVerdict, compare};
 pub(crate) use element::{Pieces, is_element};
-pub(crate) use lanes::{Doubt, FieldInstr, FieldOp};
+pub(crate) use lanes::{Doubt, FieldInstr, FieldOp, fma};
 pub(crate) use number::Number;
 pub(crate) use range::Range;
 pub(crate) use rounding::convert;

@@ -6,7 +6,7 @@
 
 use super::element::{Element, NAN};
 use super::range::Range;
-use super::rounding;
+use super::rounding::{self, is_held, is_narrow};
 use crate::cell::{Cell, float_of};
 use crate::code::{FloatOp, UnaryOp};
 use crate::lanes::{float_one, unary_one};
@@ -45,10 +45,21 @@ impl Number {
         }
     }
 
-    /// What a conversion left to be rounded is rounded.
-    pub(crate) fn settled(self) -> Number {
-        let (value, range) = rounding::settle(self.value, self.range);
+    /// As an op of this type takes it.
+    pub(crate) fn settled(self, elem: Elem) -> Number {
+        let (value, range) = rounding::settle(elem, self.value, self.range);
         Number { value, range }
+    }
+
+    /// As a sum of this type.
+    pub(super) fn summed(self, elem: Elem) -> Number {
+        let rounds = is_narrow(elem) && !self.value.is_special() && !is_held(elem, self.value);
+        Number { value: Element { narrow: self.value.narrow || rounds, ..self.value }, ..self }
+    }
+
+    /// As the result of another op of this type.
+    pub(super) fn computed(self, elem: Elem) -> Number {
+        self.summed(elem).settled(elem)
     }
 
     fn undecided(self) -> Number {
@@ -211,7 +222,7 @@ impl Number {
             UnaryOp::Log => self.log(),
             UnaryOp::Log2 => {
                 let value = self.log().value.mul(Element::log2_e());
-                Number { value, range: self.range.exactly(|end| end.max(0.0)).rising(f64::log2) }
+                Number { value, range: self.range.from_zero(f64::log2) }
             }
             UnaryOp::Sqrt => self.sqrt(),
             UnaryOp::Rsqrt => one.div(self.sqrt()),
@@ -236,15 +247,14 @@ impl Number {
         if self.value == Element::ONE {
             return Number::ZERO;
         }
-        self.opaque(UnaryOp::Log, self.range.exactly(|end| end.max(0.0)).rising(f64::ln))
+        self.opaque(UnaryOp::Log, self.range.from_zero(f64::ln))
     }
 
     fn sqrt(self) -> Number {
         if self.value == Element::ONE {
             return self;
         }
-        let range = self.range.exactly(|end| end.max(0.0)).rising(f64::sqrt).exactly(|end| end.max(0.0));
-        self.opaque(UnaryOp::Sqrt, range)
+        self.opaque(UnaryOp::Sqrt, self.range.from_zero(f64::sqrt))
     }
 
     pub(crate) fn binary(self, op: FloatOp, other: Number) -> Number {
@@ -265,10 +275,6 @@ impl Number {
                 self.add(quotient.mul(other).neg())
             }
         }
-    }
-
-    pub(crate) fn fma(self, factor: Number, addend: Number) -> Number {
-        self.mul(factor).add(addend)
     }
 
     /// A comparison, and whether it is decided.

@@ -95,6 +95,11 @@ impl Range {
         Range::of(f(self.lo), f(self.hi)).slackened()
     }
 
+    /// The same for a function that gives numbers from 0 on only. Elsewhere nothing is known of it.
+    pub(crate) fn from_zero(self, f: impl Fn(f64) -> f64) -> Range {
+        if self.lo < 0.0 { Range::ALL } else { self.rising(f) }
+    }
+
     /// Through a function that never falls, and is exact.
     pub(crate) fn exactly(self, f: impl Fn(f64) -> f64) -> Range {
         Range::of(f(self.lo), f(self.hi))

@@ -1,12 +1,12 @@
-//! Conversions to narrower types.
+//! Conversions to narrower types, and arithmetic in them.
 //!
 //! What a type holds is converted to it and back unchanged. Anything else is opaque: it becomes some number that the type
 //! holds, the same for the same element. So a rounding that is left out, or comes at another place, shows.
 //!
-//! Arithmetic in a narrow type is not rounded after each op, since then no order of a sum would be as good as another:
-//! it is exact, and rounded where a wider type takes it up. A sum in a narrow type and one in a wider type that is rounded
-//! in the end are different all the same, since the first is not rounded. Between the conversion to the wider type and the first op
-//! there the rounding is *pending*: converted back, the element is what it was.
+//! An op in a type of 16 bits or less gives what the same op in a wider type gives, rounded; compilers write the one for
+//! the other. Only sums are not rounded but where another op takes them up, or no order of a sum would be as good as
+//! another. What comes of such arithmetic is marked: where an operator computes in a narrow type, the order in which it
+//! rounds is not part of what it says, and a difference is not decided.
 
 use super::element::Element;
 use super::range::Range;
@@ -44,62 +44,68 @@ fn held_by(elem: Elem) -> Option<&'static Held> {
 
 /// `value`, rounded to `elem`.
 pub(crate) fn round(elem: Elem, value: Element, range: Range) -> (Element, Range) {
-    if value.is_special() || !rounds(elem) {
+    let value = Element { was_f32: false, ..value };
+    if value.is_special() || !rounds(elem) || is_held(elem, value) {
         return (value, range);
     }
-    let (value, range) = settle(value, range);
     let rounded = range.exactly(|end| elem.round(end));
-    let Some(held) = held_by(elem) else {
-        // An f32 of few bits.
-        let scaled = residue::mul::<P>(value.p, residue::of_int::<P>(1 << 24));
-        let is_short = residue::centred::<P>(scaled).abs() <= 1 << 24 || value.small_integer().is_some();
-        let is_short = is_short || is_held(Elem::F16, value) || is_held(Elem::BF16, value);
-        return (if is_short { value } else { Element::opaque(salt(elem), &[value]) }, rounded);
-    };
-    if is_held(elem, value) {
-        return (value, range);
+    // Of a number and its negative one is rounded, so that the other's rounding is the negative of its.
+    let negated = value.neg();
+    if negated.p < value.p {
+        return (round_half(elem, negated).neg(), rounded);
     }
-    // Integers are rounded as they are, since conversions of integers are.
-    let known = Element { q: None, ..value }.small_integer().map(|value| elem.round(value as f64));
-    if let Some(known) = known.filter(|known| known.is_finite()) {
-        return (Element::exact(known).taint(value.tainted), rounded);
-    }
-    let place = residue::scramble(u64::from(value.p), salt(elem)) % held.len() as u64;
-    let (p, q) = held[place as usize];
-    (Element { p, q: Some(q), pending: None, tainted: value.tainted }, rounded)
+    (round_half(elem, value), rounded)
 }
 
-/// Rounds what was converted from a narrow type and has not been rounded to it.
-pub(crate) fn settle(value: Element, range: Range) -> (Element, Range) {
-    match value.pending {
-        // Nothing rounds to f32: what it holds of a type of 64 bits is taken for what it was.
-        Some(elem) if elem != Elem::F32 => round(elem, Element { pending: None, ..value }, range),
-        _ => (Element { pending: None, ..value }, range),
-    }
+fn round_half(elem: Elem, value: Element) -> Element {
+    let Some(held) = held_by(elem) else { return Element::opaque(salt(elem), &[value]) };
+    // Integers are rounded as they are, since conversions of integers are.
+    let known = Element { q: None, ..value }.small_integer().map(|value| elem.round(value as f64));
+    let exact = match known.filter(|known| known.is_finite()) {
+        Some(known) => Element::exact(known),
+        None => {
+            let (p, q) = held[(residue::scramble(u64::from(value.p), salt(elem)) % held.len() as u64) as usize];
+            Element { p, q: Some(q), ..Element::ZERO }
+        }
+    };
+    Element { tainted: value.tainted, narrow: value.narrow, ..exact }
+}
+
+/// What an op that is no sum takes: a sum in a narrow type is rounded to it at last.
+pub(crate) fn settle(elem: Elem, value: Element, range: Range) -> (Element, Range) {
+    if is_narrow(elem) { round(elem, value, range) } else { (value, range) }
 }
 
 /// A conversion between types of floats.
 pub(crate) fn convert(from: Elem, to: Elem, value: Element, range: Range) -> (Element, Range) {
     // What tf32 rounds is rounded by design.
     let [from, to] = [from, to].map(|elem| if elem == Elem::TF32 { Elem::F32 } else { elem });
-    let pending = value.pending.unwrap_or(from);
+    if from == to {
+        return (value, range);
+    }
+    let (value, range) = settle(from, value, range);
     match (from, to) {
-        _ if value.is_special() || from == to => (value, range),
-        _ if pending == to => (Element { pending: None, ..value }, range),
-        _ if holds(to, pending) => {
-            let pending = Some(pending).filter(|&elem| !is_held(elem, value));
-            (Element { pending, ..value }, range)
-        }
-        _ => {
-            let (value, range) = settle(Element { pending: Some(pending), ..value }, range);
-            round(to, value, range)
-        }
+        (Elem::F32, Elem::F64) => (Element { was_f32: true, ..value }, range),
+        (Elem::F64, Elem::F32) if value.was_f32 => (Element { was_f32: false, ..value }, range),
+        _ if holds(to, from) => (value, range),
+        _ => round(to, value, range),
     }
 }
 
 /// Is `value` surely a number that the type holds?
-fn is_held(elem: Elem, value: Element) -> bool {
-    held_by(elem).is_some_and(|held| held.binary_search_by_key(&value.p, |pair| pair.0).is_ok())
+pub(super) fn is_held(elem: Elem, value: Element) -> bool {
+    if let Some(held) = held_by(elem) {
+        return held.binary_search_by_key(&value.p, |pair| pair.0).is_ok();
+    }
+    // An f32 of few bits.
+    let scaled = residue::mul::<P>(value.p, residue::of_int::<P>(1 << 24));
+    let is_short = residue::centred::<P>(scaled).abs() <= 1 << 24 || value.small_integer().is_some();
+    is_short || is_held(Elem::F16, value) || is_held(Elem::BF16, value)
+}
+
+/// Is it a type of 16 bits or less?
+pub(super) fn is_narrow(elem: Elem) -> bool {
+    held_by(elem).is_some()
 }
 
 /// Is a conversion to this type a rounding?
@@ -150,12 +156,20 @@ mod tests {
     }
 
     #[test]
-    fn there_and_back_is_the_identity_and_a_sum_between_is_rounded() {
-        let wide = convert(Elem::F16, Elem::F32, third(), Range::ALL).0;
-        assert_eq!(convert(Elem::F32, Elem::F16, wide, Range::ALL).0, third());
-        let settled = settle(wide, Range::ALL).0;
-        assert_eq!(settled, round(Elem::F16, third(), Range::ALL).0);
-        assert_ne!(settled.p, third().p);
+    fn there_and_back_is_the_identity_for_what_a_type_holds() {
+        let half = Element::exact(0.5);
+        for (narrow, wide) in [(Elem::F16, Elem::F32), (Elem::F8E4M3, Elem::F16), (Elem::F32, Elem::F64)] {
+            let there = convert(narrow, wide, half, Range::ALL).0;
+            assert_eq!(convert(wide, narrow, there, Range::ALL).0, half);
+        }
+        let there = convert(Elem::F32, Elem::F64, third(), Range::ALL).0;
+        assert_eq!(convert(Elem::F64, Elem::F32, there, Range::ALL).0, third());
+    }
+
+    #[test]
+    fn rounding_is_odd() {
+        let of = |value: Element| round(Elem::BF16, value, Range::ALL).0;
+        assert_eq!(of(third().neg()), of(third()).neg());
     }
 
     #[test]
