@@ -23,6 +23,8 @@ const MAX_THREADS: i64 = 1024;
 const MAX_COPIES: usize = 1 << 16;
 /// What it costs, in steps of which one is arithmetic of one thread, to come to an op, and to note a cell.
 const OP_STEPS: u64 = 8;
+/// What it costs to begin with a block.
+const BLOCK_STEPS: u64 = 64;
 const CELL_STEPS: u64 = 4;
 
 /// Why nothing more can be told.
@@ -51,8 +53,8 @@ pub(super) struct Trace<'f> {
     copies: Vec<Vec<(Value, Cell, Touch)>>,
     n_copies: usize,
     execution: u64,
-    /// A barrier was met that only maybe stands there.
-    is_tainted: bool,
+    /// Was a barrier met since the last one that only maybe stands there, for shared and for global memory?
+    may_be_ordered: [bool; 2],
     pub(super) shared: Cells,
     pub(super) global: Cells,
 }
@@ -103,7 +105,7 @@ impl<'f> Trace<'f> {
             copies: vec![Vec::new()],
             n_copies: 0,
             execution: 0,
-            is_tainted: false,
+            may_be_ordered: [false; 2],
             shared: Cells::default(),
             global: Cells::default(),
         })
@@ -111,7 +113,7 @@ impl<'f> Trace<'f> {
 
     /// Follows the whole nest.
     pub(super) fn run(&mut self) -> Result<(), Stop> {
-        self.spend(self.n_threads as u64)?;
+        self.spend(BLOCK_STEPS + self.n_threads as u64)?;
         let all = Active { threads: vec![true; self.n_threads].into(), is_all: true, maybe: false };
         self.loop_op(self.nest.op, &all)
     }
@@ -136,10 +138,10 @@ impl<'f> Trace<'f> {
         match func.opcode(op) {
             tir::FOR => return self.loop_op(op, active),
             tir::IF => return self.conditional(op, active),
-            gpu::BARRIER => self.barrier(func.word_of(op, keys::SCOPE) == Some("global"), active),
-            gpu::ALL_REDUCE => self.barrier(true, active),
+            gpu::BARRIER => self.barrier(func.word_of(op, keys::SCOPE) == Some("global"), active)?,
+            gpu::ALL_REDUCE => self.barrier(true, active)?,
             gpu::COMMIT_GROUP => self.copies.push(Vec::new()),
-            gpu::WAIT_GROUP => self.wait(func.int_of(op, keys::PENDING).unwrap_or(0)),
+            gpu::WAIT_GROUP => self.wait(func.int_of(op, keys::PENDING).unwrap_or(0))?,
             _ if func.row(op).effect.unknown => return Err(Stop::Op(op)),
             _ => {}
         }
@@ -287,43 +289,46 @@ impl<'f> Trace<'f> {
         Ok(())
     }
 
-    fn barrier(&mut self, global: bool, active: &Active) {
+    fn barrier(&mut self, global: bool, active: &Active) -> Result<(), Stop> {
         if !active.is_all || active.maybe {
-            self.is_tainted = true;
-            return;
+            self.may_be_ordered = [true, global || self.may_be_ordered[1]];
+            return Ok(());
         }
-        self.is_tainted = false;
+        self.may_be_ordered[0] = false;
         self.shared.clear();
         if global {
+            self.may_be_ordered[1] = false;
             self.global.clear();
         }
         // What is still being copied is written behind the barrier too.
         let pending: Vec<_> = self.copies.iter().flatten().cloned().collect();
-        self.copied(&pending);
+        self.copied(&pending)
     }
 
     /// What all groups but the youngest `pending` copy is there now: written by the thread that began it.
-    fn wait(&mut self, pending: i64) {
+    fn wait(&mut self, pending: i64) -> Result<(), Stop> {
         // The group that is open is not among those that are waited for.
         let keep = usize::try_from(pending).unwrap_or(0).saturating_add(1);
         let done: Vec<_> = self.copies.drain(..self.copies.len().saturating_sub(keep)).flatten().collect();
         self.n_copies -= done.len();
-        self.copied(&done);
+        self.copied(&done)
     }
 
-    fn copied(&mut self, copies: &[(Value, Cell, Touch)]) {
+    fn copied(&mut self, copies: &[(Value, Cell, Touch)]) -> Result<(), Stop> {
         self.execution += 1;
         for (root, (base, first, n), begun) in copies {
-            let touch = Touch { execution: self.execution, maybe: begun.maybe || self.is_tainted, ..*begun };
+            self.spend(n.unsigned_abs().saturating_mul(CELL_STEPS))?;
+            let touch = Touch { execution: self.execution, maybe: begun.maybe || self.may_be_ordered[0], ..*begun };
             self.note(*root, base.as_ref(), (*first, *n), touch, false);
         }
+        Ok(())
     }
 
     fn note(&mut self, root: Value, base: Option<&Base>, (first, n): (i64, i64), touch: Touch, global: bool) {
         let cells = if global { &mut self.global } else { &mut self.shared };
         let nth = cells.enter(root, base, touch);
         if base.is_some() {
-            for cell in first..first + n {
+            for cell in first..first.saturating_add(n) {
                 cells.touch(root, nth, cell, touch);
             }
         }
@@ -369,7 +374,7 @@ impl<'f> Trace<'f> {
                 thread: thread as u32,
                 writes,
                 execution: self.execution,
-                maybe: active.maybe || self.is_tainted,
+                maybe: active.maybe || self.may_be_ordered[usize::from(tracked.is_global)],
                 by_all,
             };
             let range = cells.map_or((0, 0), |(_, first, n)| (first[thread], *n));
