@@ -37,7 +37,7 @@
 //! Cocke (1970), "Global common subexpression elimination"; the scoped table as in Cooper and Torczon, Engineering a
 //! Compiler (2011), section 8.4.1.
 
-use crate::analysis::words;
+use crate::analysis::{order, words};
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
@@ -77,6 +77,10 @@ impl FuncPass for Cse {
         table.rw.settle();
         let n_merged = table.n_merged;
         drop(table);
+        if n_merged > 0 {
+            // What has a second user prints before the statement, and what prints inside of that comes after it.
+            order::settle(func);
+        }
         cx.count("ops merged", n_merged);
         if cx.wants_missed() {
             computed_again(func).into_iter().for_each(|found| cx.report(found));

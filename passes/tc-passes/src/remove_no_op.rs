@@ -121,7 +121,7 @@ fn useless_stores(func: &Func) -> Vec<Op> {
 fn maybe_itself(func: &Func, store: Op) -> Option<Diagnostic> {
     let (&value, place) = func.operands(store).split_last().filter(|_| func.opcode(store) == tir::STORE)?;
     let load = func.def_op(value).filter(|&op| func.opcode(op) == tir::LOAD)?;
-    let alike = func.operands(load) == place && func.region_of(load) == func.region_of(store);
+    let alike = is_same_place(func, func.operands(load), place) && func.region_of(load) == func.region_of(store);
     let mut between = std::iter::successors(func.next_op(load), |&op| func.next_op(op)).take_while(|&op| op != store);
     let writer = between.find(|&op| !effects::summary(func, op).only_reads()).filter(|_| alike)?;
     let text = format!(
@@ -133,12 +133,19 @@ fn maybe_itself(func: &Func, store: Op) -> Option<Diagnostic> {
     Some(found.help("store it before that, or not at all"))
 }
 
+/// The same buffer at the same indices; equal literals are the same.
+fn is_same_place(func: &Func, a: &[Value], b: &[Value]) -> bool {
+    let literal = |value: Value| func.constant(value).map(|literal| (literal, func.value_type(value)));
+    let same = |(&a, &b): (&Value, &Value)| a == b || literal(a).is_some() && literal(a) == literal(b);
+    a.len() == b.len() && a.iter().zip(b).all(same)
+}
+
 /// `A[i] = A[i]`, with nothing that writes between the read and the write.
 fn stores_itself(func: &Func, store: Op) -> bool {
     let operands = func.operands(store);
     let (&value, place) = operands.split_last().expect("the row has a value");
     let Some(load) = func.def_op(value).filter(|&op| func.opcode(op) == tir::LOAD) else { return false };
-    if func.operands(load) != place || func.region_of(load) != func.region_of(store) {
+    if !is_same_place(func, func.operands(load), place) || func.region_of(load) != func.region_of(store) {
         return false;
     }
     let mut between = std::iter::successors(func.next_op(load), |&op| func.next_op(op)).take_while(|&op| op != store);

@@ -67,6 +67,7 @@
 
 use crate::analysis::access::Access;
 use crate::analysis::launch::nests;
+use crate::analysis::order;
 use crate::analysis::sync::{Conflict, Divergent, Plan, plan};
 use tc_dialects::{forms, gpu, tir};
 use tc_ir::verify::is_threaded;
@@ -110,6 +111,8 @@ impl FuncPass for ThreadSync {
                 insert(func, op, conflict);
             }
         }
+        // No read prints inside of what stands behind a barrier.
+        order::settle(func);
         let unit = func.attr(AttrData::Unit);
         func.header.attrs = func.with_entry(func.header.attrs, keys::THREADED, unit);
         true

@@ -4,6 +4,7 @@ use super::Body;
 use super::style::Style;
 use super::words::{is_path, is_taken, is_word};
 use crate::attrs::{AttrData, BinOp, UnOp};
+use crate::effects;
 use crate::entity::{Op, Region, Value};
 use crate::func::Func;
 use crate::names::keys;
@@ -252,11 +253,17 @@ impl Body<'_> {
         let (first, second) = arms?;
         let height = first.height.max(second.height);
         let form = match (self.truth(func.yielded(then)[0]), self.truth(func.yielded(otherwise)[0])) {
-            (_, Some(false)) => Form::Lazy(BinOp::AndAnd),
-            (Some(true), _) => Form::Lazy(BinOp::OrOr),
+            // What may be evaluated anyway would be read as an op that evaluates both.
+            (_, Some(false)) if self.is_pinned(then) => Form::Lazy(BinOp::AndAnd),
+            (Some(true), _) if self.is_pinned(otherwise) => Form::Lazy(BinOp::OrOr),
             _ => Form::Choose,
         };
         (height <= limit).then_some(Shape { form, height, reads: first.reads || second.reads })
+    }
+
+    /// Does `region` hold what may not be evaluated where the program would not?
+    fn is_pinned(&self, region: Region) -> bool {
+        self.func.ops(region).any(|op| !effects::summary(self.func, op).speculatable)
     }
 
     /// The truth value that prints for `value`.

@@ -31,6 +31,8 @@ pub(crate) fn settle(func: &mut Func) {
 const ACTS: u8 = 1;
 /// It, or an op in it, reads.
 const READS: u8 = 2;
+/// It has regions, and no expression could print for one of them.
+const STATES: u8 = 4;
 
 /// What the order of a function's text depends on.
 struct Text {
@@ -76,7 +78,16 @@ impl Text {
             let at = op.as_u32() as usize;
             text.effects[at] |= if own.only_reads() { 0 } else { ACTS } | if own.reads { READS } else { 0 };
             if let Some(outer) = func.parent_op(op) {
-                text.effects[outer.as_u32() as usize] |= text.effects[at];
+                text.effects[outer.as_u32() as usize] |= text.effects[at] & (ACTS | READS);
+                // In an expression everything prints inside of what it hands on.
+                let row = func.row(op);
+                let is_unnamed = func.result(op).is_some_and(|result| func.value_name(result).is_none());
+                let is_literal = row.role == Role::Constant && is_unnamed;
+                let is_part =
+                    text.inlined_into(func, op).is_some_and(|user| func.region_of(user) == func.region_of(op));
+                if !row.terminator && !is_literal && !is_part {
+                    text.effects[outer.as_u32() as usize] |= STATES;
+                }
             }
         }
         text
@@ -140,7 +151,8 @@ impl Text {
             return None;
         }
         let row = func.row(op);
-        if row.terminator || (!func.op_regions(op).is_empty() && row.role != Role::If) {
+        let states = self.effects(op) & STATES != 0 || row.role != Role::If;
+        if row.terminator || (!func.op_regions(op).is_empty() && states) {
             return None;
         }
         self.users[result.as_u32() as usize]

@@ -53,7 +53,7 @@ use tc_dialects::{arith, gpu, tir};
 use tc_ir::opdef::{Infer, Role};
 use tc_ir::rewrite::rewrite_ops;
 use tc_ir::walk::all_ops;
-use tc_ir::{Builder, Elem, Func, Op, Opcode, Region, Rewriter, Scalar, Type, Value};
+use tc_ir::{Builder, Elem, Func, Op, Opcode, Region, Rewriter, Scalar, Type, Value, keys};
 use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
 use tc_support::Diagnostic;
 
@@ -82,6 +82,7 @@ impl FuncPass for NarrowIndex {
             return false;
         }
         convert_sizes(func);
+        divide_literals(func);
         let mut classes = Classes::new(func.n_value_ids());
         classes.wide = cx.wants_missed().then(Vec::new);
         for op in all_ops(func) {
@@ -135,6 +136,25 @@ fn convert_sizes(func: &mut Func) {
                 if rw.func().operand(op, idx) == size {
                     rw.set_operand(op, idx, width);
                 }
+            }
+        }
+    }
+}
+
+/// Gives every use of a literal a literal of its own, as it has in text: one that several share would tie them.
+fn divide_literals(func: &mut Func) {
+    let ops: Vec<Op> = all_ops(func).collect();
+    for op in ops {
+        for idx in 0..func.operands(op).len() {
+            let value = func.operand(op, idx);
+            let literal = func.constant(value).filter(|_| {
+                func.n_uses(value) > 1 && func.value_name(value).is_none() && index_lanes(func, value).is_some()
+            });
+            let Some(literal) = literal else { continue };
+            let ty = func.value_type(value);
+            let own = arith::Constant::build(&mut Builder::before(func, op), &[(keys::VALUE, literal)], &[ty]);
+            if let Some(own) = func.result(own) {
+                Rewriter::new(func).set_operand(op, idx, own);
             }
         }
     }
