@@ -5,7 +5,7 @@
 //! - [`command`]: a `RUN` line as commands; [`exec`]: running them in process.
 //! - [`snapshot`]: exact outputs, and that none is left over.
 //! - [`law`]: what holds of every file and every pass, whatever the file asks for; [`reproduces`]: and of every failure.
-//! - [`random`]: random operators, schedules and pipelines; the tool `tc-random` and a test run them.
+//! - [`random`]: random operators with schedules, random programs, and pipelines; the tool `tc-random` and a test run them.
 //!
 //! A `RUN` line is `tc-opt %s …`, perhaps led by `not`, perhaps followed by `| FileCheck %s`. Without FileCheck and
 //! without `--verify-diagnostics` its output is compared with a snapshot.

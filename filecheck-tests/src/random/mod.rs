@@ -1,4 +1,4 @@
-//! Random operators, schedules and pipelines: a test of the whole compiler.
+//! Random operators, schedules and pipelines, and random programs: a test of the whole compiler.
 //!
 //! A case is an operator, a schedule of it and a pipeline, all drawn from a seed. The program has to agree with the
 //! operator's definition after every pass, without a race or an access out of bounds, and the emitter has to take what

@@ -3,6 +3,7 @@
 use super::check::Failure;
 use std::collections::BTreeMap;
 use std::fmt::Display;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -10,9 +11,10 @@ use tc::Compiler;
 
 /// The stack of a worker: parts of the compiler recurse over what may be deep.
 const STACK: usize = 64 << 20;
-/// A case that takes longer hangs. One takes far less than a second of a processor, but on a machine with other work to
-/// do it may have to wait for that.
-const MOST_TIME: Duration = Duration::from_secs(60);
+/// A case whose thread takes more of a processor hangs: one takes far less than a second.
+const MOST_TIME: Duration = Duration::from_secs(40);
+/// And one that is not done after so long, on a machine with other work to do, waits for something.
+const MOST_WAIT: Duration = Duration::from_secs(900);
 /// Memory that all cases that run at a time may have together, in bytes. One takes some 100 MiB.
 const MOST_MEMORY: u64 = 6 << 30;
 /// Failures of one kind that are shrunk; the others are counted.
@@ -88,8 +90,42 @@ struct Shared<C: RandomCase> {
     tell: fn(&Failed<C>),
 }
 
-/// What a worker is at: the number of a case, and since when. None while it shrinks, and at the end.
-type At = Arc<Mutex<Option<(u64, Instant)>>>;
+/// What a worker is at. None while it shrinks, and at the end.
+type At = Arc<Mutex<Option<Under>>>;
+
+/// A case under way.
+#[derive(Clone, Debug)]
+struct Under {
+    number: u64,
+    since: Instant,
+    /// The file in which the system says what its thread takes, if it does, and what that was at the start.
+    thread: Option<PathBuf>,
+    taken: Duration,
+}
+
+impl Under {
+    fn begin(number: u64) -> Under {
+        let link = std::fs::read_link("/proc/thread-self").ok();
+        let thread = link.map(|link| PathBuf::from("/proc").join(link).join("stat"));
+        let taken = thread.as_deref().and_then(processor_time).unwrap_or_default();
+        Under { number, since: Instant::now(), thread, taken }
+    }
+
+    fn is_late(&self) -> bool {
+        let waited = self.since.elapsed();
+        let taken = self.thread.as_deref().and_then(processor_time).map(|taken| taken.saturating_sub(self.taken));
+        waited > MOST_WAIT || (waited > MOST_TIME && taken.unwrap_or(waited) > MOST_TIME)
+    }
+}
+
+/// The time of a processor that a thread has had.
+fn processor_time(stat: &Path) -> Option<Duration> {
+    let text = std::fs::read_to_string(stat).ok()?;
+    // What stands in brackets is a name, which may hold anything. Times are in hundredths of a second.
+    let mut fields = text.rsplit_once(')')?.1.split_whitespace().skip(11);
+    let mut ticks = || fields.next()?.parse::<u64>().ok();
+    Some(Duration::from_millis(10 * (ticks()? + ticks()?)))
+}
 
 /// Runs the cases; `tell` hears of each failure that was shrunk.
 pub fn run<C: RandomCase>(plan: Plan, tell: fn(&Failed<C>)) -> Outcome<C> {
@@ -103,16 +139,16 @@ pub fn run<C: RandomCase>(plan: Plan, tell: fn(&Failed<C>)) -> Outcome<C> {
         if resident().is_some_and(|bytes| bytes > MOST_MEMORY) {
             // Which case it is that takes all of it is not known: all that are under way are told, and nothing is begun.
             shared.next.store(u64::MAX / 2, Ordering::Relaxed);
-            let under_way = workers.iter().filter_map(|(_, at)| Some(locked(at).as_ref()?.0));
+            let under_way = workers.iter().filter_map(|(_, at)| Some(locked(at).as_ref()?.number));
             under_way
                 .for_each(|number| too_much(&shared, number, "memory", "needs too much memory, it or another one"));
             break;
         }
         for at in 0..workers.len() {
             let (_, is_at) = &workers[at];
-            let late = locked(is_at).filter(|(_, since)| since.elapsed() > MOST_TIME);
-            if let Some((number, _)) = late {
-                let text = format!("runs for more than {} s", MOST_TIME.as_secs());
+            let late = locked(is_at).take_if(|at| at.is_late());
+            if let Some(Under { number, .. }) = late {
+                let text = format!("takes more than {} s of a processor", MOST_TIME.as_secs());
                 too_much(&shared, number, "hang", &text);
                 // The thread cannot be ended; another one takes its place.
                 workers.extend(start(&shared));
@@ -148,12 +184,12 @@ fn worker<C: RandomCase>(shared: &Shared<C>, at: &At) {
         if number >= shared.plan.first + shared.plan.count {
             return;
         }
-        *locked(at) = Some((number, Instant::now()));
+        *locked(at) = Some(Under::begin(number));
         let mut case = C::draw(&shared.compiler, shared.plan.seed, number);
         let mut tally = C::Tally::default();
         let ended = case.settle(&shared.compiler, &mut tally);
         // Whoever was given up on is not heard any more.
-        if locked(at).take().is_none_or(|(_, since)| since.elapsed() > MOST_TIME) {
+        if locked(at).take().is_none() {
             return;
         }
         locked(&shared.outcome).tally.add(&tally);

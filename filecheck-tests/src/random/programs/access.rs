@@ -208,17 +208,20 @@ impl Draw<'_> {
         let buffer = self.buffers[self.choices.pick(&found)].clone();
         let col = self.index(buffer.cols, 1);
         let launch = self.launch.clone();
+        let of_threads = |text: String| Value::new(text, Known::int(Elem::Index, Interval::new(0, 1 << 30)));
         let (row, guarded) = match (&buffer.rows, launch) {
-            (Rows::Fixed(1), _) => ("0".to_string(), false),
+            (Rows::Fixed(1), _) => (self.int_literal(Elem::Index, 0), false),
             (_, Some(launch)) if buffer.is_shared() => match self.sharing {
-                Sharing::Free => (self.permuted(&launch), false),
-                _ => (launch.thread, false),
+                Sharing::Free => (of_threads(self.permuted(&launch)), false),
+                _ => (of_threads(launch.thread), false),
             },
-            (rows, Some(launch)) => (launch.own, launch.guard.is_some() && matches!(rows, Rows::Open(_))),
-            (Rows::Fixed(rows), None) => (self.index(*rows, 1).text, false),
+            (rows, Some(launch)) => {
+                let guarded = launch.guard.is_some() && matches!(rows, Rows::Open(_));
+                (of_threads(launch.own), guarded)
+            }
+            (Rows::Fixed(rows), None) => (self.index(*rows, 1), false),
             (Rows::Open(_), None) => return None,
         };
-        let row = Value::new(row, Known::int(Elem::Index, Interval::new(0, 1 << 30)));
         let holds = buffer.holds;
         Some((self.place(&buffer, row, col), holds, guarded))
     }
