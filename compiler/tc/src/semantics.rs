@@ -10,13 +10,14 @@ use tc_passes::check_races::{Oracle, RaceOracle, Verdict};
 use tc_sim::{
     AgreeReport, CheckOptions, FindingKind, Limits, Sizes, agree, check_against_definition, probe, sizes_to_try,
 };
-use tc_support::{Diagnostic, Diagnostics};
+use tc_support::{Diagnostic, Diagnostics, Location};
 
 /// Around a pass a program that leaves sizes open is run at so many sets of sizes.
 const MAX_SIZES: usize = 3;
 
 /// Executes every function before and after each pass that changed something, on the same inputs. A pass that changed
-/// what a function computes, or made it do what is an error, is a bug.
+/// what a function computes, or made it do what is an error, is a bug; where the function did what is an error before the
+/// pass, and computes something else after it, the input is at fault.
 ///
 /// What it compared it tells in remarks: "agreed on N cells of M inputs", which is no proof.
 pub struct SemanticsCheck {
@@ -94,6 +95,12 @@ impl SemanticsCheck {
                 let message = format!("`{}`: `@{name}` could not be compared: running it costs too much", at.name);
                 Diagnostic::remark("semantics", place, message)
             }
+            Ok(AgreeReport { fault_before: Some(fault), .. }) => {
+                let text = format!("`@{name}` is at fault before `{}`{with}: {}", at.name, fault.message);
+                let location = if fault.location == Location::None { place } else { fault.location.clone() };
+                let note = "what a program means that does this is not defined, so the pass is not judged";
+                Diagnostic { code: "semantics", message: text, location, ..*fault }.note(note)
+            }
             Ok(report) => {
                 let mut diagnostic = Diagnostic::bug(
                     "semantics",
@@ -156,6 +163,7 @@ fn by_definition(
         in_tf32: report.in_tf32,
         difference: report.difference,
         new_findings: report.findings.iter().filter(|finding| finding.kind.is_error()).cloned().collect(),
+        fault_before: None,
     })
 }
 

@@ -4,10 +4,10 @@ use crate::cell;
 use crate::check::{CheckOptions, Difference, Round, check_against_definition, new_findings};
 use crate::define::{Definition, Signature, show};
 use crate::domain::Domain;
-use crate::finding::{Finding, FindingKind};
+use crate::finding::{Finding, FindingKind, Findings};
 use crate::inputs::Fill;
 use crate::memory::Global;
-use crate::oracle::cells_to_judge;
+use crate::oracle::{Places, cells_to_judge};
 use crate::run::{Arg, Execution, RunOptions, check_memory, program_named, shape_of, work};
 use crate::tensor::{Tensor, unravel};
 use crate::tolerance::{Tolerance, distance, same, with_callees};
@@ -33,6 +33,8 @@ pub struct AgreeReport {
     pub difference: Option<Difference>,
     /// Findings of the second version, of kinds that the first has none of.
     pub new_findings: Vec<Finding>,
+    /// The first version does what is an error: what the second does there says nothing of what came between.
+    pub fault_before: Option<Box<Diagnostic>>,
 }
 
 impl AgreeReport {
@@ -49,6 +51,7 @@ impl AgreeReport {
         self.in_tf32 |= other.in_tf32;
         self.difference = self.difference.take().or(other.difference);
         self.new_findings.extend(other.new_findings);
+        self.fault_before = self.fault_before.take().or(other.fault_before);
     }
 }
 
@@ -91,6 +94,7 @@ pub fn agree(before: &Module, after: &Module, name: &str, options: &CheckOptions
                 in_tf32: report.in_tf32,
                 difference: report.difference.clone(),
                 new_findings: errors.cloned().collect(),
+                fault_before: None,
             })
         }
         _ => programs(before, after, name, options),
@@ -110,13 +114,18 @@ fn operators(before: &Module, after: &Module, name: &str, options: &CheckOptions
     let tolerance = Tolerance::of(&expected, &found, first.n_terms().max(second.n_terms()));
     // This is asked around every pass: it may cost a part of what a check may.
     let less = CheckOptions { sample_above: options.sample_above / 8, ..options.clone() };
-    let cells = cells_to_judge(&first, &less);
+    let mut cells = cells_to_judge(&first, &less);
     let mut report = AgreeReport { sampled: cells.is_some(), in_tf32: tolerance.in_tf32, ..AgreeReport::default() };
     for round in Round::all(options, tolerance) {
         let tensors = round.inputs(&inputs);
+        if let Some(list) = cells.take() {
+            let list = first.affordable(&tensors, list, less.sample_above)?;
+            cells = Some(second.affordable(&tensors, list, less.sample_above)?);
+        }
         let one = first.evaluate_with(&tensors, cells.as_deref(), Domain::numbers(!round.is_integers()))?;
         let other = second.evaluate_with(&tensors, cells.as_deref(), Domain::Numbers)?;
         report.new_findings.extend(new_findings(&one.findings, &other.findings));
+        report.fault_before = report.fault_before.take().or_else(|| fault(&one.findings));
         report.inputs += 1;
         let differs = one.values.iter().zip(&other.values).zip(&outputs).any(|((one, other), output)| {
             one.iter().zip(other).any(|(&expected, &found)| !same(output.elem, expected, found))
@@ -137,6 +146,12 @@ fn operators(before: &Module, after: &Module, name: &str, options: &CheckOptions
         }
     }
     Ok(report)
+}
+
+/// The first finding that makes a function wrong. That it costs too much does not.
+fn fault(findings: &Findings) -> Option<Box<Diagnostic>> {
+    let is_fault = |finding: &&Finding| finding.kind.is_error() && finding.kind != FindingKind::Limit;
+    findings.iter().find(is_fault).map(|finding| Box::new(finding.diagnostic.clone()))
 }
 
 fn signature_changed(func: &Func) -> Box<Diagnostic> {
@@ -199,6 +214,7 @@ fn programs(before: &Module, after: &Module, name: &str, options: &CheckOptions)
         };
         let found = new_findings(&one.findings, &other.findings).into_iter().filter(|finding| !is_space(finding));
         report.new_findings.extend(found);
+        report.fault_before = report.fault_before.take().or_else(|| fault(&one.findings));
         report.inputs += 1;
         report.sampled |= one.sampled || other.sampled;
         if one.aborted || other.aborted {
@@ -231,7 +247,7 @@ fn compare_runs(
             return Err(Box::new(Diagnostic::error("signature", tc_support::Location::None, text)));
         }
         let pairs = || {
-            let both = |&idx: &usize| first.is_written(idx) && second.is_written(counterpart(first, second, idx));
+            let both = |&idx: &usize| one.is_done(first, idx) && other.is_done(second, counterpart(first, second, idx));
             let values = |idx: usize| (idx, (first.value(idx), second.value(counterpart(first, second, idx))));
             (0..first.n_elements()).filter(both).map(values)
         };
@@ -284,8 +300,8 @@ pub(crate) struct Param {
     pub(crate) is_input: bool,
     /// The value of a scalar.
     pub(crate) scalar: Option<Tensor>,
-    /// Where the elements lie, if not one after another, and the cells there are.
-    places: Option<(Vec<usize>, u64)>,
+    /// Where the elements lie, if not one after another.
+    pub(crate) places: Option<Places>,
 }
 
 impl Params {
@@ -319,7 +335,7 @@ impl Params {
             list[param].signature = Signature { name: decl.name.clone(), elem: decl.elem, shape: shape_of(decl) };
             list[param].written = info.written;
             list[param].is_input = !info.written;
-            list[param].places = decl.places().map(|places| (places, decl.cells as u64));
+            list[param].places = decl.places().map(|at| Places { at, n_cells: decl.cells as u64 });
             in_doubt |= info.written && info.read;
         }
         let n_terms = program.kernels.iter().map(|kernel| work(kernel).rounds).max().unwrap_or(1);
@@ -327,7 +343,7 @@ impl Params {
         if in_doubt {
             let round = Round { fill: Fill::Integers { max: 2, keep: 1 << 16 }, seed: options.seed };
             let trial = RunOptions { serial: true, ..options.run_options(&round) };
-            let sampling = crate::run::Sampling { budget: options.sample_above / 16, seed: options.seed };
+            let sampling = crate::sample::Sampling::new(options.sample_above / 16, options.seed);
             let execution = Execution::of(module, func, &params.args(&round), &trial, Domain::Numbers, Some(sampling))?;
             for finding in execution.findings.iter().filter(|finding| finding.kind == FindingKind::Uninitialised) {
                 for param in
@@ -352,10 +368,8 @@ impl Params {
     /// The arguments `args` for another version, which may address by one index what had strides.
     fn args_of(&self, args: &[Arg], func: &Func) -> Vec<Arg> {
         let of = |((arg, param), &value): ((&Arg, &Param), &Value)| match (arg, &param.places) {
-            (Arg::Input(tensor), Some((places, n_cells))) if func.buffer_attr(value, keys::STRIDES).is_none() => {
-                let mut cells = vec![0; *n_cells as usize];
-                places.iter().zip(tensor.cells()).for_each(|(&place, cell)| cells[place] = cell);
-                Arg::Input(Tensor::from_cells(tensor.elem, vec![*n_cells], cells.into_iter()))
+            (Arg::Input(tensor), Some(places)) if func.buffer_attr(value, keys::STRIDES).is_none() => {
+                Arg::Input(places.lay_out(tensor))
             }
             _ => arg.clone(),
         };

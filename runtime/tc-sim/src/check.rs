@@ -1,13 +1,14 @@
 //! A program against the definition of its operator.
 
 use crate::cell;
-use crate::define::{CellList, Definition, Evaluation, Signature, is_sound, show};
+use crate::define::{CellList, Definition, Evaluation, Signature, flat, is_sound, show};
 use crate::domain::Domain;
 use crate::field::{self, FieldReport};
 use crate::finding::{Finding, FindingKind, Findings};
 use crate::inputs::{self, Fill, SplitMix, exact_integers};
 use crate::limits::Limits;
-use crate::run::{Arg, Execution, RunOptions, Sampling, program_named};
+use crate::run::{Arg, Execution, RunOptions, program_named};
+use crate::sample::Sampling;
 use crate::tensor::{Tensor, show_index, unravel};
 use crate::tolerance::{Tolerance, distance, same, with_callees};
 use crate::{Result, Sizes};
@@ -201,7 +202,7 @@ impl CheckOptions {
     }
 
     pub(crate) fn sampling(&self) -> Option<Sampling> {
-        Some(Sampling { budget: self.sample_above, seed: self.seed })
+        Some(Sampling::new(self.sample_above, self.seed))
     }
 }
 
@@ -225,18 +226,25 @@ pub fn check_against_definition(
     let expected = with_callees(definition, defined.func());
     let tolerance = Tolerance::of(&expected, &with_callees(module, func), defined.n_terms());
     let mut report = CheckReport { in_tf32: tolerance.in_tf32, ..CheckReport::default() };
+    let mut sampling = options.sampling();
     for round in Round::all(options, tolerance) {
         let tensors = round.inputs(&inputs);
         let args: Vec<Arg> =
             tensors.iter().cloned().map(Arg::Input).chain(outputs.iter().map(|_| Arg::Output)).collect();
         let mut execution =
-            Execution::of(module, func, &args, &options.run_options(&round), Domain::Numbers, options.sampling())?;
+            Execution::of(module, func, &args, &options.run_options(&round), Domain::Numbers, sampling.clone())?;
+        if let Some(sampling) = &mut sampling {
+            sampling.before = Some(execution.sample.clone());
+        }
         let findings = std::mem::take(&mut execution.findings);
         report.add_run(findings, execution.steps, execution.sampled, options);
         if execution.aborted {
             break;
         }
-        let cells = cells_to_compare(&defined, &execution, options);
+        let cells = match cells_to_compare(&defined, &execution, options) {
+            Some(cells) => Some(defined.affordable(&tensors, cells, options.sample_above)?),
+            None => None,
+        };
         report.sampled |= cells.is_some();
         let evaluation = defined.evaluate_with(&tensors, cells.as_deref(), Domain::numbers(!round.is_integers()))?;
         report.steps += evaluation.steps;
@@ -275,7 +283,7 @@ pub(crate) fn cells_to_compare(
     let of = |(nth, output): (usize, &Signature)| {
         let Some(global) = execution.param(n_inputs + nth) else { return Vec::new() };
         let written: Vec<u64> =
-            (0..global.n_elements()).filter(|&idx| global.is_written(idx)).map(|idx| idx as u64).collect();
+            (0..global.n_elements()).filter(|&idx| execution.is_done(global, idx)).map(|idx| idx as u64).collect();
         let step = (written.len() as u64).div_ceil(most).max(1) as usize;
         written.into_iter().step_by(step).map(|idx| unravel(idx, &output.shape)).collect()
     };
@@ -338,10 +346,6 @@ impl Comparison<'_> {
         }
         Ok(())
     }
-}
-
-pub(crate) fn flat(index: &[u64], shape: &[u64]) -> usize {
-    index.iter().zip(shape).fold(0u64, |flat, (&idx, &extent)| flat * extent + idx) as usize
 }
 
 impl CheckReport {

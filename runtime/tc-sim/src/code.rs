@@ -225,11 +225,6 @@ pub(crate) enum Instr {
         dst: Reg,
         src: Reg,
     },
-    /// The lanes that take part are poison.
-    PoisonSet {
-        dst: Reg,
-        site: Site,
-    },
     /// A branch by `cond`: poison is an error.
     PoisonUse {
         cond: Reg,

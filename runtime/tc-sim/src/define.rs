@@ -1,20 +1,20 @@
 //! Operators by definition.
 //!
 //! A stage is evaluated cell by cell, reductions in the order of their axes from their identity. Where only some
-//! cells of the results are asked for, a stage that they read is evaluated as a whole if that is cheaper, and
-//! where it is read otherwise.
+//! cells of the results are asked for, of each stage those cells are evaluated, once, that they depend on.
 
 use crate::cell::{self, Cell};
 use crate::compile::operator::Operator;
+use crate::cone::Part;
 use crate::domain::Domain;
-use crate::exec::{Cells, Launch, launch};
+use crate::exec::{Launch, launch};
 use crate::finding::{FindingKind, Findings};
 use crate::limits::Limits;
 use crate::memory::{Global, GlobalSpec, Role};
 use crate::run::{shape_of, too_large};
+use crate::slice::Slice;
 use crate::tensor::{Tensor, show_index};
 use crate::{Result, Sizes};
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use tc_dialects::te;
@@ -34,8 +34,10 @@ pub struct Signature {
 
 /// An operator with its sizes put in, ready to be evaluated.
 pub struct Definition<'m> {
-    operator: Operator<'m>,
-    limits: Limits,
+    pub(crate) operator: Operator<'m>,
+    pub(crate) limits: Limits,
+    /// What each stage reads, once someone has asked.
+    pub(crate) slices: Option<Arc<Vec<Slice>>>,
 }
 
 /// Results of an operator.
@@ -79,7 +81,7 @@ impl<'m> Definition<'m> {
                 return Err(too_large(&decl.name, decl.location.clone(), limits.memory));
             }
         }
-        Ok(Definition { operator, limits })
+        Ok(Definition { operator, limits, slices: None })
     }
 
     /// The tensors that it takes.
@@ -135,19 +137,41 @@ impl<'m> Definition<'m> {
         domain: Domain,
     ) -> Result<Evaluation> {
         self.check_inputs(inputs, cells)?;
-        let plan = self.plan(cells);
-        let globals = self.make_tensors(inputs, &plan, domain)?;
+        let parts = match cells {
+            Some(cells) => self.cone(inputs, cells, u64::MAX)?.parts,
+            None => self.everything(),
+        };
+        let Evaluated { globals, findings, steps } = self.evaluate_parts(inputs, &parts, domain)?;
+        let signatures = self.outputs();
+        let mut evaluation = Evaluation { values: Vec::new(), mags: Vec::new(), findings, steps, signatures };
+        for (nth, (&number, output)) in self.operator.outputs.iter().zip(&evaluation.signatures).enumerate() {
+            let global = &globals[number];
+            let at: Vec<usize> = match cells.and_then(|cells| cells.get(nth)) {
+                Some(list) => list.iter().filter_map(|index| global.find(flat(index, &output.shape))).collect(),
+                None => (0..global.cells.len()).collect(),
+            };
+            evaluation.values.push(at.iter().map(|&idx| global.cells[idx].load(Relaxed)).collect());
+            if let Some(plane) = &global.mags {
+                evaluation.mags.push(at.iter().map(|&idx| f64::from_bits(plane[idx].load(Relaxed))).collect());
+            }
+        }
+        Ok(evaluation)
+    }
+
+    /// Evaluates the parts of the stages, from the first to the last.
+    pub(crate) fn evaluate_parts(&mut self, inputs: &[Tensor], parts: &[Part], domain: Domain) -> Result<Evaluated> {
+        let globals = self.make_tensors(inputs, parts, domain)?;
         let steps = AtomicU64::new(0);
         let mut findings = Findings::default();
         let mut site_base = 0;
-        for stage in plan.steps {
-            let kernel = self.operator.compile(stage.number, &stage.inline, domain, site_base)?;
+        for (number, part) in parts.iter().enumerate().filter(|(_, part)| !matches!(part, Part::Nothing)) {
+            let kernel = self.operator.compile(number, domain, site_base)?;
             site_base += kernel.sites.len() as u32;
             let outcome = launch(&Launch {
                 kernel: &kernel,
                 globals: &globals,
                 host: &[],
-                cells: Some(&stage.cells),
+                cells: Some(&self.cells_of(number, part)),
                 domain,
                 limits: self.limits,
                 steps: &steps,
@@ -160,25 +184,12 @@ impl<'m> Definition<'m> {
                 break;
             }
         }
-        let mut evaluation = Evaluation {
-            values: Vec::new(),
-            mags: Vec::new(),
-            findings,
-            steps: steps.load(Relaxed),
-            signatures: self.outputs(),
-        };
-        for (nth, &number) in self.operator.outputs.iter().enumerate() {
-            let global = &globals[number];
-            let at: Vec<usize> = match cells.and_then(|cells| cells.get(nth)) {
-                Some(list) => list.iter().map(|index| flat(index, &global.shape)).collect(),
-                None => (0..global.cells.len()).collect(),
-            };
-            evaluation.values.push(at.iter().map(|&idx| global.cells[idx].load(Relaxed)).collect());
-            if let Some(plane) = &global.mags {
-                evaluation.mags.push(at.iter().map(|&idx| f64::from_bits(plane[idx].load(Relaxed))).collect());
-            }
+        if let Some(number) = globals.iter().position(|global| global.missed.load(Relaxed)) {
+            let decl = &self.operator.declarations.list[number];
+            let text = format!("a cell of `{}` is read that was not taken for one that is needed", decl.name);
+            return Err(Box::new(Diagnostic::bug("sample", decl.location.clone(), text)));
         }
-        Ok(evaluation)
+        Ok(Evaluated { globals, findings, steps: steps.load(Relaxed) })
     }
 
     fn check_inputs(&self, inputs: &[Tensor], cells: Option<&[CellList]>) -> Result<()> {
@@ -210,94 +221,25 @@ impl<'m> Definition<'m> {
         Ok(())
     }
 
-    /// Which stages are evaluated, at which cells, and which of them where they are read.
-    fn plan(&self, cells: Option<&[CellList]>) -> Plan {
-        let stages = &self.operator.stages;
-        let n = stages.len();
-        // Steps of all that a stage needs, if every stage below were evaluated where it is read.
-        let mut deep = vec![0u64; n];
-        for number in 0..n {
-            let below = stages[number].reads.iter().fold(1u64, |sum, &read| sum.saturating_add(deep[read]));
-            deep[number] = stages[number].steps.saturating_mul(below);
-        }
-        let mut wanted: Vec<Option<Cells>> = vec![None; n];
-        let mut inline = BTreeSet::new();
-        for (nth, &tensor) in self.operator.outputs.iter().enumerate() {
-            let Some(number) = stages.iter().position(|stage| stage.tensors.contains(&tensor)) else { continue };
-            wanted[number] = Some(match cells.and_then(|cells| cells.get(nth)) {
-                Some(list) => Cells::List(list.iter().map(|index| index_of(index, &stages[number].lows)).collect()),
-                None => dense(self, number),
-            });
-        }
-        for number in (0..n).rev() {
-            let Some(at) = wanted[number].clone() else { continue };
-            for &read in &stages[number].reads {
-                if matches!(wanted[read], Some(Cells::Dense { .. })) {
-                    continue;
-                }
-                let n_cells = match &at {
-                    Cells::List(list) => list.len() as u64,
-                    Cells::Dense { .. } => u64::MAX,
-                };
-                let here = n_cells.saturating_mul(stages[number].steps).saturating_mul(deep[read]);
-                let whole = stages[read].n_cells().saturating_mul(stages[read].steps);
-                // A stage computed where it is read takes the stages that it reads along.
-                if here < whole {
-                    self.take_along(read, &mut inline);
-                } else {
-                    wanted[read] = Some(dense(self, read));
-                }
-            }
-        }
-        let steps = (0..n).filter_map(|number| {
-            let cells = wanted[number].clone()?;
-            let own = if matches!(cells, Cells::List(_)) { inline.clone() } else { BTreeSet::new() };
-            Some(PlanStep { number, cells, inline: own })
-        });
-        // A stage evaluated as a whole reads others as a whole.
-        let mut plan = Plan { steps: steps.collect() };
-        self.complete(&mut plan);
-        plan
-    }
-
-    fn take_along(&self, number: usize, inline: &mut BTreeSet<usize>) {
-        if inline.insert(number) {
-            for &read in &self.operator.stages[number].reads {
-                self.take_along(read, inline);
-            }
-        }
-    }
-
-    /// Adds the stages that those evaluated as a whole read.
-    fn complete(&self, plan: &mut Plan) {
-        let mut whole: BTreeSet<usize> = BTreeSet::new();
-        for step in plan.steps.iter().filter(|step| matches!(step.cells, Cells::Dense { .. })) {
-            self.take_along(step.number, &mut whole);
-        }
-        for number in whole {
-            match plan.steps.iter_mut().find(|step| step.number == number) {
-                Some(step) => step.inline.clear(),
-                None => plan.steps.push(PlanStep { number, cells: dense(self, number), inline: BTreeSet::new() }),
-            }
-        }
-        plan.steps.sort_by_key(|step| step.number);
-    }
-
-    fn make_tensors(&self, inputs: &[Tensor], plan: &Plan, domain: Domain) -> Result<Vec<Arc<Global>>> {
+    fn make_tensors(&self, inputs: &[Tensor], parts: &[Part], domain: Domain) -> Result<Vec<Arc<Global>>> {
         let mut total = 0u64;
         let mut globals = Vec::new();
         for (number, decl) in self.operator.declarations.list.iter().enumerate() {
             let is_input = number < self.operator.n_params;
-            let made = plan.steps.iter().any(|step| self.operator.stages[step.number].tensors.contains(&number));
+            let stage = self.operator.stages.iter().position(|stage| stage.tensors.contains(&number));
             let spec = GlobalSpec { domain, poison: !is_input, writable: false, readable: false };
-            let cells = if is_input || made { decl.cells as u64 } else { 0 };
-            total = total.saturating_add(cells.saturating_mul(spec.bytes_per_cell()));
+            let (cells, kept) = match stage.map(|stage| &parts[stage]) {
+                None | Some(Part::All) => (decl.cells, None),
+                Some(Part::Nothing) => (0, None),
+                Some(Part::Cells(set)) => (set.len(), Some(set.clone())),
+            };
+            total = total.saturating_add((cells as u64).saturating_mul(spec.bytes_per_cell()));
             if total > self.limits.memory {
                 return Err(too_large(&decl.name, decl.location.clone(), self.limits.memory));
             }
-            let shape = if cells > 0 { shape_of(decl) } else { vec![0] };
             let role = if is_input { Role::Input } else { Role::Temporary };
-            let global = Global::new((decl.elem, cells as usize), shape, role, spec);
+            let mut global = Global::new((decl.elem, cells), shape_of(decl), role, spec);
+            global.kept = kept;
             if let Some(input) = inputs.get(number).filter(|_| is_input) {
                 global.fill(input);
             }
@@ -307,26 +249,16 @@ impl<'m> Definition<'m> {
     }
 }
 
-struct Plan {
-    steps: Vec<PlanStep>,
+/// What evaluating parts of stages gave.
+pub(crate) struct Evaluated {
+    /// The operator's tensors.
+    pub(crate) globals: Vec<Arc<Global>>,
+    pub(crate) findings: Findings,
+    pub(crate) steps: u64,
 }
 
-struct PlanStep {
-    number: usize,
-    cells: Cells,
-    inline: BTreeSet<usize>,
-}
-
-fn dense(definition: &Definition<'_>, number: usize) -> Cells {
-    let stage = &definition.operator.stages[number];
-    Cells::Dense { lows: stage.lows.clone(), extents: stage.extents.clone() }
-}
-
-fn index_of(index: &[u64], lows: &[i64]) -> Vec<i64> {
-    index.iter().zip(lows).map(|(&idx, &low)| low.wrapping_add(idx as i64)).collect()
-}
-
-fn flat(index: &[u64], shape: &[u64]) -> usize {
+/// The place of the cell `index` in an array of this shape.
+pub(crate) fn flat(index: &[u64], shape: &[u64]) -> usize {
     index.iter().zip(shape).fold(0u64, |flat, (&idx, &extent)| flat * extent + idx) as usize
 }
 

@@ -1,11 +1,12 @@
 //! Buffers: one in all, one a block, one a thread; and what is noted of each cell.
 
 use crate::cell::Cell;
+use crate::cells::{CellSet, Trace};
 use crate::code::Site;
 use crate::domain::Domain;
 use crate::race::CellShadow;
 use crate::tensor::Tensor;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
 use tc_ir::Elem;
 
 /// What a buffer that is one in all is to the function.
@@ -85,6 +86,12 @@ pub(crate) struct Global {
     /// In an operator: cells whose value came from a read out of range.
     pub(crate) poison: Option<Vec<AtomicU8>>,
     pub(crate) notes: Option<Notes>,
+    /// In an operator that is evaluated in part: the cells that there are, one after another.
+    pub(crate) kept: Option<CellSet>,
+    /// A cell was asked for that is not kept.
+    pub(crate) missed: AtomicBool,
+    /// The run looks only for which cells are accessed: there are none here.
+    pub(crate) trace: Option<Trace>,
 }
 
 /// What a buffer is made with.
@@ -126,7 +133,31 @@ impl Global {
             mags: spec.domain.has_companions().then(|| plane(n)),
             poison: spec.poison.then(|| bytes(n)),
             notes,
+            kept: None,
+            missed: AtomicBool::new(false),
+            trace: None,
         }
+    }
+
+    /// A buffer without cells, of which accesses are noted.
+    pub(crate) fn traced(elem: Elem, shape: Vec<u64>, trace: Trace) -> Global {
+        let mut global = Global::new((elem, 0), shape, Role::Temporary, GlobalSpec::default());
+        global.trace = Some(trace);
+        global
+    }
+
+    /// Where the cell of an operator's tensor lies; `None` where it is not kept. A traced tensor notes it.
+    pub(crate) fn find(&self, cell: usize) -> Option<usize> {
+        if let Some(trace) = &self.trace {
+            trace.note(cell, 0);
+            return None;
+        }
+        let Some(kept) = &self.kept else { return Some(cell) };
+        let place = kept.position(cell);
+        if place.is_none() {
+            self.missed.store(true, Relaxed);
+        }
+        place
     }
 
     /// The number of elements, the lanes of vectors counted.

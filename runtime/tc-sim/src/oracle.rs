@@ -5,7 +5,7 @@ use crate::Result;
 use crate::agree::Params;
 use crate::cell;
 use crate::check::{CheckOptions, CheckReport, Difference, Round};
-use crate::define::{CellList, Definition, Signature, is_sound, show};
+use crate::define::{CellList, Definition, Signature, flat, is_sound, show};
 use crate::domain::Domain;
 use crate::finding::{FindingKind, Findings};
 use crate::inputs::SplitMix;
@@ -84,6 +84,9 @@ impl<'m> Oracle<'m> {
     /// Compares `outputs`, which came of the inputs of `trial`.
     pub fn judge(&mut self, trial: &Trial, outputs: &[Tensor]) -> Result<()> {
         self.report.inputs += 1;
+        if let Some(cells) = self.cells.take() {
+            self.cells = Some(self.defined.affordable(&trial.inputs, cells, self.options.sample_above)?);
+        }
         let evaluation =
             self.defined.evaluate_with(&trial.inputs, self.cells.as_deref(), Domain::numbers(!trial.is_exact()))?;
         self.report.steps += evaluation.steps;
@@ -141,10 +144,6 @@ impl<'m> Oracle<'m> {
     }
 }
 
-fn flat(index: &[u64], shape: &[u64]) -> usize {
-    index.iter().zip(shape).fold(0u64, |flat, (&idx, &extent)| flat * extent + idx) as usize
-}
-
 /// The cells that the definition is asked for; `None` for all, where that does not cost too much. Otherwise the
 /// corners of each result, and random cells.
 pub(crate) fn cells_to_judge(defined: &Definition<'_>, options: &CheckOptions) -> Option<Vec<CellList>> {
@@ -194,6 +193,36 @@ pub struct Parameter {
     pub is_input: bool,
     /// It is written.
     pub is_output: bool,
+    /// Where its elements lie, if not one after another.
+    pub places: Option<Places>,
+}
+
+/// Where the elements of a buffer lie whose strides leave space between them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Places {
+    pub(crate) at: Vec<usize>,
+    /// All cells, those between elements included.
+    pub(crate) n_cells: u64,
+}
+
+impl Places {
+    /// The cells that an array takes that is laid out so.
+    pub fn n_cells(&self) -> u64 {
+        self.n_cells
+    }
+
+    /// The elements of `tensor` where they lie; between them there are zeros.
+    pub fn lay_out(&self, tensor: &Tensor) -> Tensor {
+        let mut cells = vec![0; self.n_cells as usize];
+        self.at.iter().zip(tensor.cells()).for_each(|(&place, cell)| cells[place] = cell);
+        Tensor::from_cells(tensor.elem, vec![self.n_cells], cells.into_iter())
+    }
+
+    /// The elements of an array that is laid out so.
+    pub fn take_out(&self, tensor: &Tensor) -> Tensor {
+        let cells = self.at.iter().filter(|&&place| place < tensor.len()).map(|&place| tensor.cell(place));
+        Tensor::from_cells(tensor.elem, vec![self.at.len() as u64], cells)
+    }
 }
 
 /// The parameters of program `@program`, told by what it does: it is run once to see which of the buffers that it
@@ -205,6 +234,7 @@ pub fn parameters(module: &Module, program: &str, options: &CheckOptions) -> Res
         scalar: param.scalar,
         is_input: param.is_input,
         is_output: param.written,
+        places: param.places,
     };
     Ok(params.list.into_iter().map(parameter).collect())
 }

@@ -6,9 +6,9 @@ use crate::compile::function::{Program, Request, compile};
 use crate::domain::Domain;
 use crate::exec::{Launch, launch};
 use crate::finding::{FindingKind, Findings};
-use crate::inputs::SplitMix;
 use crate::limits::Limits;
 use crate::memory::{Global, GlobalSpec, Role};
+use crate::sample::{BlockSample, Sampling};
 use crate::tensor::{Tensor, show_index, unravel};
 use crate::{Result, Sizes};
 use std::collections::BTreeMap;
@@ -80,22 +80,16 @@ pub(crate) fn program_named<'m>(module: &'m Module, name: &str) -> Result<&'m Fu
     }
 }
 
-/// Which blocks of a large last launch are run.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Sampling {
-    /// Steps past which a launch is sampled, and that the sample may take.
-    pub(crate) budget: u64,
-    pub(crate) seed: u64,
-}
-
 /// A program that has run.
 pub(crate) struct Execution {
     pub(crate) program: Program,
     pub(crate) globals: Vec<Arc<Global>>,
     pub(crate) findings: Findings,
     pub(crate) steps: u64,
-    /// Only some blocks of the last launch were run.
+    /// Only some blocks were run.
     pub(crate) sampled: bool,
+    /// Which.
+    pub(crate) sample: Arc<BlockSample>,
     pub(crate) aborted: bool,
 }
 
@@ -117,14 +111,14 @@ impl Execution {
         }
         let program = compile(module, func, Request { sizes: &options.sizes, scalars: &scalars, domain })?;
         check_memory(&program, options, domain)?;
-        let once = |serial: bool| once(&program, args, options, domain, sampling, serial);
-        let mut done = once(options.serial)?;
+        let once = |sampling: Option<&Sampling>, serial: bool| once(&program, args, options, domain, sampling, serial);
+        let mut done = once(sampling.as_ref(), options.serial)?;
         if done.blocks_raced && !options.serial {
             // Which of two blocks came first is chance; told is what happens in order.
-            done = once(true)?;
+            done = once(sampling.as_ref(), true)?;
         }
-        let Done { globals, findings, steps, sampled, aborted, .. } = done;
-        Ok(Execution { program, globals, findings, steps, sampled, aborted })
+        let Done { globals, findings, steps, sample, aborted, .. } = done;
+        Ok(Execution { program, globals, findings, steps, sampled: sample.is_part(), sample, aborted })
     }
 
     /// The buffers after the run, by parameter.
@@ -138,6 +132,14 @@ impl Execution {
         outputs
     }
 
+    /// Is this element what the program leaves there: it was written, and by all launches that write it?
+    pub(crate) fn is_done(&self, global: &Arc<Global>, idx: usize) -> bool {
+        let is_it = |number: &&usize| Arc::ptr_eq(&self.globals[**number], global);
+        let done = &self.sample.done;
+        let of_all = done.keys().find(is_it).and_then(|number| done.get(number));
+        global.is_written(idx) && of_all.is_none_or(|cells| cells.contains(global.place(idx)))
+    }
+
     /// The global that is parameter `param`.
     pub(crate) fn param(&self, param: usize) -> Option<&Arc<Global>> {
         let idx = self.program.globals.iter().position(|info| info.param == Some(param))?;
@@ -149,7 +151,7 @@ struct Done {
     globals: Vec<Arc<Global>>,
     findings: Findings,
     steps: u64,
-    sampled: bool,
+    sample: Arc<BlockSample>,
     aborted: bool,
     blocks_raced: bool,
 }
@@ -159,18 +161,19 @@ fn once(
     args: &[Arg],
     options: &RunOptions,
     domain: Domain,
-    sampling: Option<Sampling>,
+    sampling: Option<&Sampling>,
     serial: bool,
 ) -> Result<Done> {
     let globals = make_globals(program, args, domain)?;
     let steps = AtomicU64::new(0);
     let mut host: Vec<Cell> = Vec::with_capacity(program.n_host);
+    let sample = match sampling {
+        Some(sampling) => BlockSample::choose(program, &globals, sampling, options.limits),
+        None => Arc::default(),
+    };
     let mut done =
-        Done { globals, findings: Findings::default(), steps: 0, sampled: false, aborted: false, blocks_raced: false };
+        Done { globals, findings: Findings::default(), steps: 0, sample, aborted: false, blocks_raced: false };
     for (nth, kernel) in program.kernels.iter().enumerate() {
-        let is_last = nth + 1 == program.kernels.len();
-        let sample = sampling.filter(|_| is_last).and_then(|sampling| sample(kernel, sampling));
-        done.sampled |= sample.is_some();
         let outcome = launch(&Launch {
             kernel,
             globals: &done.globals,
@@ -181,7 +184,7 @@ fn once(
             steps: &steps,
             parallel: !serial,
             descending: options.descending,
-            blocks: sample.as_deref(),
+            blocks: done.sample.blocks.get(nth).and_then(Option::as_deref),
         });
         host.extend(outcome.exports);
         done.findings.merge(outcome.findings, options.limits.findings);
@@ -193,7 +196,7 @@ fn once(
         done.globals.iter().for_each(|global| global.end_launch());
     }
     done.steps = steps.load(Relaxed);
-    if !done.aborted && !done.sampled {
+    if !done.aborted && !done.sample.is_part() {
         report_unwritten(program, &done.globals, &mut done.findings, options.limits.findings);
     }
     Ok(done)
@@ -321,29 +324,6 @@ fn report_unwritten(program: &Program, globals: &[Arc<Global>], findings: &mut F
             (Some(decl.name.clone()), diagnostic)
         });
     }
-}
-
-/// The blocks to run of a launch that costs more than the budget: the corners of the grid, and random ones.
-fn sample(kernel: &Kernel, sampling: Sampling) -> Option<Vec<u64>> {
-    let per_block = work(kernel).steps.saturating_mul(kernel.threads()).max(1);
-    let n_blocks = kernel.blocks();
-    if per_block.saturating_mul(n_blocks) <= sampling.budget || n_blocks <= 16 {
-        return None;
-    }
-    let [x, y, z] = kernel.grid;
-    let mut blocks = Vec::new();
-    for corner in 0..8u64 {
-        let pick = |bit: u64, extent: u64| if corner >> bit & 1 == 1 { extent - 1 } else { 0 };
-        blocks.push(pick(0, x) + x * (pick(1, y) + y * pick(2, z)));
-    }
-    let n = (sampling.budget / per_block).clamp(16, 4096).min(n_blocks);
-    let mut random = SplitMix::new(sampling.seed);
-    while (blocks.len() as u64) < n {
-        blocks.push(random.below(n_blocks));
-    }
-    blocks.sort_unstable();
-    blocks.dedup();
-    Some(blocks)
 }
 
 /// What one thread of a kernel does, as far as the code tells: loops whose extent is unknown count as 8 rounds.

@@ -28,8 +28,6 @@ pub(crate) enum Binding {
     Global(usize),
     /// An on-chip buffer made at the top of the function: each kernel makes its own.
     Deferred(Op),
-    /// A tensor of an operator that is computed where it is read: the result of a stage.
-    Inline(Op, usize),
 }
 
 /// A function being compiled.

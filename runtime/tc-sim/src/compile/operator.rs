@@ -12,7 +12,6 @@ use crate::code::{FloatOp, Instr, IntOp, Kernel, MagRule, Site};
 use crate::domain::Domain;
 use crate::field::FieldOp;
 use std::collections::BTreeSet;
-use tc_dialects::arith::Predicate;
 use tc_dialects::te;
 use tc_ir::attrs::AttrData;
 use tc_ir::walk::ops_under;
@@ -157,22 +156,11 @@ impl<'m> Operator<'m> {
         Ok(())
     }
 
-    /// Compiles a stage into a kernel. The stages in `inline` are computed where they are read.
-    pub(crate) fn compile(
-        &mut self,
-        stage: usize,
-        inline: &BTreeSet<usize>,
-        domain: Domain,
-        site_base: Site,
-    ) -> Result<Kernel> {
+    /// Compiles a stage into a kernel.
+    pub(crate) fn compile(&mut self, stage: usize, domain: Domain, site_base: Site) -> Result<Kernel> {
         let func = self.func;
         let Stage { op, tensors, lows, .. } = self.stages[stage].clone();
-        let mut frame = self.frame()?;
-        for &number in inline {
-            for (nth, &tensor) in self.stages[number].tensors.iter().enumerate() {
-                frame.bind(self.tensors[tensor], Binding::Inline(self.stages[number].op, nth));
-            }
-        }
+        let frame = self.frame()?;
         let kernel = Kernel {
             grid: [1; 3],
             block: [1; 3],
@@ -245,11 +233,6 @@ impl<'m> Compiler<'m, '_> {
             return Err(self.unsupported(op, "this read"));
         };
         let indices = self.vals(indices, op)?;
-        if let Binding::Inline(stage, nth) = self.frame().binding(tensor) {
-            let value = self.inline_stage(op, stage, nth, &indices)?;
-            self.bind_result(op, value);
-            return Ok(());
-        }
         let buf = self.buffer(tensor, op)?;
         let value = self.k.value(self.result_type(op)?, true, true);
         let mut access = self.access(op, buf, &indices, value, false)?;
@@ -257,60 +240,6 @@ impl<'m> Compiler<'m, '_> {
         self.k.emit(Instr::Load(Box::new(access)));
         self.bind_result(op, value);
         Ok(())
-    }
-
-    /// Computes the cell of `stage` that `op` reads, where it is in range.
-    fn inline_stage(&mut self, op: Op, stage: Op, nth: usize, indices: &[Val]) -> Result<Val> {
-        let func = self.func();
-        let body = func.op_regions(stage)[0];
-        let bounds = self.vals(func.operands(stage), stage)?;
-        let mut axes = Vec::new();
-        let mut inside = self.k.constant(Elem::Bool, 1);
-        for (dim, &index) in indices.iter().enumerate() {
-            let (lo, hi) = (bounds[2 * dim], bounds[2 * dim + 1]);
-            let axis = self.fresh(Scalar::of(Elem::Index), &[index, lo]);
-            let site = self.site(op, false);
-            let (dst, a, b) = (axis.reg, index.reg, lo.reg);
-            self.k.emit(Instr::Int { op: IntOp::Add, elem: Elem::Index, dst, a, b, site });
-            self.spread_poison(axis, &[index]);
-            for (predicate, bound) in [(Predicate::Ge, lo), (Predicate::Lt, hi)] {
-                let test = self.k.value(Scalar::of(Elem::Bool), axis.varying, false);
-                self.k.emit(Instr::Cmp { predicate, elem: Elem::Index, dst: test.reg, a: axis.reg, b: bound.reg });
-                let both = self.k.value(Scalar::of(Elem::Bool), axis.varying || inside.varying, false);
-                self.k.emit(Instr::And { dst: both.reg, a: inside.reg, b: test.reg });
-                self.k.release(test);
-                self.k.release(inside);
-                inside = both;
-            }
-            axes.push(axis);
-        }
-        let site = self.site(op, false);
-        let result = self.k.value(self.result_type(op)?, true, true);
-        let enter = self.k.emit(Instr::If { cond: inside.reg, otherwise: 0, site });
-        for (&arg, &axis) in func.region_args(body).iter().zip(&axes) {
-            self.frame().bind(arg, Binding::Value(Val { owned: false, ..axis }));
-        }
-        self.region(body)?;
-        let values = self.yielded(body)?;
-        self.assign(&[result], &values[nth..=nth]);
-        self.end_region(body);
-        self.k.land(enter);
-        let turn = self.k.emit(Instr::Else { end: 0 });
-        self.k.emit(Instr::PoisonSet { dst: result.reg, site });
-        self.k.land(turn);
-        self.k.emit(Instr::EndIf);
-        self.k.release(inside);
-        axes.iter().for_each(|&axis| self.k.release(axis));
-        if indices.iter().all(|index| !index.poison) {
-            return Ok(result);
-        }
-        // A cell at a poisoned place is poison.
-        let operands: Vec<Val> = indices.iter().copied().chain([result]).collect();
-        let joined = self.fresh(result.ty, &operands);
-        self.copy(joined, result);
-        self.spread_poison(joined, &operands);
-        self.k.release(result);
-        Ok(joined)
     }
 
     pub(super) fn reduce(&mut self, op: Op) -> Result<()> {

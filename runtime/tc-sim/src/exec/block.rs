@@ -34,15 +34,15 @@ const STEPS_BETWEEN_LOOKS: u64 = 1 << 18;
 pub(crate) enum Cells {
     /// All of them, row-major, from the axes' low ends on.
     Dense { lows: Vec<i64>, extents: Vec<u64> },
-    /// These.
-    List(Vec<Vec<i64>>),
+    /// Those with these numbers among them.
+    Some { flat: Vec<u64>, lows: Vec<i64>, extents: Vec<u64> },
 }
 
 impl Cells {
     fn len(&self) -> u64 {
         match self {
             Cells::Dense { extents, .. } => extents.iter().fold(1, |product, &extent| product.saturating_mul(extent)),
-            Cells::List(list) => list.len() as u64,
+            Cells::Some { flat, .. } => flat.len() as u64,
         }
     }
 }
@@ -250,7 +250,7 @@ pub(crate) fn launch(launch: &Launch<'_>) -> Outcome {
         .map(|part| (part * per_part * batch, ((part + 1) * per_part * batch).min(n_blocks)))
         .collect();
     let run = |&(from, to): &(u64, u64)| Part::new(launch).run(launch, from, to);
-    let parts: Vec<Outcome> = if launch.parallel && launch.cells.is_none_or(|cells| cells.len() > 4096) {
+    let parts: Vec<Outcome> = if launch.parallel && launch.cells.is_none_or(|cells| cells.len() > 512) {
         parts.par_iter().map(run).collect()
     } else {
         parts.iter().map(run).collect()

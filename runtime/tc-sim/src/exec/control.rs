@@ -185,12 +185,9 @@ impl Group {
     pub(super) fn spread(&mut self, instr: &Instr) {
         let dst = match *instr {
             Instr::Poison { dst, .. } | Instr::PoisonSelect { dst, .. } => dst,
-            Instr::PoisonCopy { dst, .. } | Instr::PoisonSet { dst, .. } => dst,
+            Instr::PoisonCopy { dst, .. } => dst,
             _ => return,
         };
-        if let Instr::PoisonSet { site, .. } = *instr {
-            for_lanes(&self.mask, |lane| self.culprits[lane] = site);
-        }
         let mut bits = mem::take(&mut self.poison[dst as usize]);
         let word_of =
             |reg: Reg, word: usize| self.poison.get(reg as usize).and_then(|bits| bits.get(word)).copied().unwrap_or(0);
@@ -208,7 +205,6 @@ impl Group {
                     *bits = word_of(*of_cond, word) | arm;
                 }
             }
-            Instr::PoisonSet { .. } => bits.iter_mut().zip(&self.mask).for_each(|(bits, &mask)| *bits |= mask),
             Instr::PoisonCopy { src, .. } => {
                 for (word, bits) in bits.iter_mut().enumerate() {
                     *bits = *bits & !self.mask[word] | word_of(*src, word) & self.mask[word];

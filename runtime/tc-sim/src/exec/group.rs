@@ -168,16 +168,16 @@ impl Group {
                 }
             }
             Preload::Axis(axis) => match launch.cells {
-                Some(Cells::Dense { lows, extents }) => {
+                Some(Cells::Dense { lows, extents } | Cells::Some { lows, extents, .. }) => {
                     let below: u64 = extents[axis + 1..].iter().product();
                     for (lane, cell) in cells.iter_mut().enumerate() {
-                        let position = (blocks[0] + lane as u64) / below.max(1) % extents[axis].max(1);
+                        let nth = blocks[0] + lane as u64;
+                        let nth = match launch.cells {
+                            Some(Cells::Some { flat, .. }) => flat.get(nth as usize).copied().unwrap_or(0),
+                            _ => nth,
+                        };
+                        let position = nth / below.max(1) % extents[axis].max(1);
                         *cell = lows[axis].wrapping_add(position as i64) as u64;
-                    }
-                }
-                Some(Cells::List(list)) => {
-                    for (lane, cell) in cells.iter_mut().enumerate() {
-                        *cell = list.get(blocks[0] as usize + lane).map_or(0, |index| index[axis] as u64);
                     }
                 }
                 None => {}
@@ -258,10 +258,7 @@ impl Group {
                     return Event::Done;
                 }
                 Instr::PoisonUse { cond, site } => self.poison_use(*cond, *site, launch, block),
-                Instr::Poison { .. }
-                | Instr::PoisonSelect { .. }
-                | Instr::PoisonCopy { .. }
-                | Instr::PoisonSet { .. } => {
+                Instr::Poison { .. } | Instr::PoisonSelect { .. } | Instr::PoisonCopy { .. } => {
                     self.spread(instr);
                 }
                 Instr::Field(instr) => self.field(instr, launch, block),

@@ -166,6 +166,10 @@ impl Group {
                 Addr::One(cell) => cell,
                 Addr::Each => self.addrs[lane],
             };
+            let Some(cell) = tensor.find(cell) else {
+                value[lane] = 0;
+                return;
+            };
             value[lane] = tensor.cells[cell].load(Relaxed);
             if let (Some(plane), false) = (&tensor.mags, mags.is_empty()) {
                 mags[lane] = plane[cell].load(Relaxed);
@@ -196,6 +200,10 @@ impl Group {
                 Addr::One(cell) => cell,
                 Addr::Each => self.addrs[lane],
             };
+            if let Some(trace) = &global.trace {
+                value[lane] = 0;
+                return trace.note(cell, block.blocks[self.slot_of(lane)]);
+            }
             let found = global.cells[cell].load(Relaxed);
             value[lane] = found;
             if let (Some(plane), false) = (&global.mags, mags.is_empty()) {

@@ -194,6 +194,7 @@ impl Group {
                 Addr::One(cell) => cell,
                 Addr::Each => self.addrs[lane],
             };
+            let Some(cell) = tensor.find(cell) else { return };
             tensor.cells[cell].store(of(value, lane), Relaxed);
             if let (Some(plane), false) = (&tensor.mags, mags.is_empty()) {
                 plane[cell].store(of(mags, lane), Relaxed);
@@ -226,6 +227,9 @@ impl Group {
             };
             let slot = self.slot_of(lane);
             let new = if value.len() == 1 { value[0] } else { value[lane] };
+            if let Some(trace) = &global.trace {
+                return trace.note(cell, block.blocks[slot]);
+            }
             let Some(notes) = &global.notes else { return };
             if let Some(copy) = block.copied_from(idx, slot, cell) {
                 self.report_source_changed(at, lane, copy, launch, block);

@@ -164,7 +164,7 @@ fn run(
         let Some(global) = execution.param(signatures.len() + nth) else { continue };
         for (position, &expected) in evaluation.values[nth].iter().enumerate() {
             let flat = match &cells {
-                Some(cells) => crate::check::flat(&cells[nth][position], &output.shape),
+                Some(cells) => crate::define::flat(&cells[nth][position], &output.shape),
                 None => position,
             };
             let found = global.value(flat);

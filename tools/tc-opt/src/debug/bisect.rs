@@ -9,7 +9,7 @@ use tc::ir::Module;
 use tc::ir::print::{PrintOptions, print_module};
 use tc::pass::{Manager, Pipeline, RunOptions};
 use tc::report::dump;
-use tc::support::{Diagnostic, Diagnostics, Location};
+use tc::support::{Diagnostic, Diagnostics, Fault, Location};
 use tc::{Compiler, SemanticsCheck};
 use tc_cli::{FINE, Session, status_of};
 
@@ -76,7 +76,7 @@ impl Bisection<'_, '_> {
         let report = manager.run(self.pipeline, &mut module);
         let wrong = report.diagnostics.iter().find(|one| one.is_error());
         match (wrong, report.failed) {
-            (Some(wrong), Some(idx)) if wrong.code == "semantics" => {
+            (Some(wrong), Some(idx)) if wrong.code == "semantics" && wrong.fault == Fault::Bug => {
                 let message = wrong.message.clone();
                 self.tell(idx + 1, &format!("changes what the program means: {message}"), None, idx + 1)
             }
