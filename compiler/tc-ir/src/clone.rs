@@ -176,7 +176,7 @@ impl<'a> Importer<'a> {
         }
     }
 
-    /// Copies `op` and all in its regions to the builder's place. The directive's location is the builder's.
+    /// Copies `op` and all in its regions to the builder's place. An op without a directive gets the builder's.
     pub fn op(&mut self, b: &mut Builder<'_>, op: Op) -> Op {
         let src = self.src;
         let operands: Vec<Value> = src
@@ -186,7 +186,9 @@ impl<'a> Importer<'a> {
             .collect();
         let types: Vec<Type> = src.results(op).map(|value| self.ty(b.func, src.value_type(value))).collect();
         let saved = b.locs;
-        b.locs = Locs { source: self.loc(b.func, src.op_locs(op).source), directive: saved.directive };
+        let Locs { source, directive } = src.op_locs(op);
+        let directive = if directive.is_none() { saved.directive } else { self.loc(b.func, directive) };
+        b.locs = Locs { source: self.loc(b.func, source), directive };
         let attrs = self.dict(b.func, src.op_attrs(op));
         let copy = b.op(OpSpec {
             opcode: src.opcode(op),

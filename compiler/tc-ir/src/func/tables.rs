@@ -171,6 +171,19 @@ impl Func {
         self.locs.to_location(loc)
     }
 
+    /// The directive that put `op` there, or the nearest enclosing op that a directive put there; `None` where none did.
+    pub fn directive_location(&self, op: Op) -> Option<Location> {
+        let mut at = Some(op);
+        while let Some(op) = at {
+            let loc = self.op_locs(op).directive;
+            if !loc.is_none() {
+                return Some(self.location(loc));
+            }
+            at = self.parent_op(op);
+        }
+        None
+    }
+
     /// Where an op comes from, for a diagnostic: its own location, or the nearest enclosing op's that has one.
     pub fn op_location(&self, op: Op) -> Location {
         let mut at = Some(op);

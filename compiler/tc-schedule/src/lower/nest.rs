@@ -57,12 +57,12 @@ impl<'a> Emitter<'a> {
 
     pub(super) fn open_loop(&mut self, stage: StageId, leaf: AxisId) {
         let mark = self.graph()[leaf].tensorize.as_ref();
-        self.open_marked(stage, leaf, mark.map(|(intrinsic, _)| &**intrinsic));
+        self.open_marked(stage, leaf, mark);
     }
 
     /// Opens the loop of `leaf`, for which, with all that is inside, the tensor intrinsic `mark` stands. A loop of a single
     /// iteration is not written, unless it is a launch, carries a hint or is marked.
-    fn open_marked(&mut self, stage: StageId, leaf: AxisId, mark: Option<&str>) {
+    fn open_marked(&mut self, stage: StageId, leaf: AxisId, mark: Option<&Mark>) {
         let data = &self.graph()[leaf];
         let own = self.bounds.extents[leaf.idx()];
         let extent = match data.kind {
@@ -73,13 +73,15 @@ impl<'a> Emitter<'a> {
         if extent == 1 && !matches!(data.kind, Kind::Launch(_)) && data.pragmas.is_empty() && mark.is_none() {
             return;
         }
-        let loc = [data.kind_loc, data.made_by].into_iter().find(|loc| *loc != Loc::NONE).unwrap_or(Loc::NONE);
+        let of_mark = mark.map_or(Loc::NONE, |(_, loc)| *loc);
+        let locs = [of_mark, data.kind_loc, data.made_by];
+        let loc = locs.into_iter().find(|loc| *loc != Loc::NONE).unwrap_or(Loc::NONE);
         let source = self.source(self.graph()[stage].loc);
         let directive = self.directive(loc);
         self.locs = Locs { source, directive };
         let mut attrs = self.loop_attrs(leaf);
-        if let Some(intrinsic) = mark {
-            attrs.push((keys::TENSORIZE, self.func.attr(AttrData::Symbol(intrinsic.into()))));
+        if let Some((intrinsic, _)) = mark {
+            attrs.push((keys::TENSORIZE, self.func.attr(AttrData::Symbol(intrinsic.clone()))));
         }
         let (lo, hi) = (self.builder().index(0), self.size(extent));
         let mut builder = self.builder();
@@ -270,11 +272,14 @@ impl<'a> Emitter<'a> {
     }
 }
 
+/// The intrinsic that stands for a loop, and the directive that says so.
+type Mark = (Box<str>, Loc);
+
 /// The intrinsic that the loop of `leaf` is marked with in the initialisation of `stage`: the outermost one there of those
 /// that the intrinsic stands for.
-fn init_mark(graph: &Graph, stage: StageId, leaf: AxisId) -> Option<&str> {
+fn init_mark(graph: &Graph, stage: StageId, leaf: AxisId) -> Option<&Mark> {
     let leaves = &graph[stage].leaves[graph.tensorized(stage)?..];
-    let (intrinsic, _) = graph[leaves[0]].tensorize.as_ref()?;
+    let mark = graph[leaves[0]].tensorize.as_ref()?;
     let outermost = leaves.iter().find(|&&leaf| !graph[leaf].reduce)?;
-    (*outermost == leaf).then_some(intrinsic)
+    (*outermost == leaf).then_some(mark)
 }

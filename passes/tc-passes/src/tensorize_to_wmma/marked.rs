@@ -31,10 +31,21 @@ pub(super) fn run(func: &mut Func, shelves: &Shelves, cx: &mut PassCx) -> bool {
                 cx.count(counter(step), 1);
                 changed = true;
             }
-            Err(found) => cx.report(*found),
+            Err(found) => cx.report(at_directive(func, root, *found)),
         }
     }
     changed
+}
+
+/// `found`, at the directive that marked the loop `root` where one did: what it was found at is a label.
+fn at_directive(func: &Func, root: Op, mut found: Diagnostic) -> Diagnostic {
+    let directive = func.op_locs(root).directive;
+    if directive.is_none() {
+        return found;
+    }
+    let place = std::mem::replace(&mut found.location, func.location(directive));
+    let is_shown = found.labels.iter().any(|label| label.location == place);
+    if is_shown { found } else { found.label(place, "what the loop computes") }
 }
 
 /// The counter of loops that `step` of an intrinsic stood for.
