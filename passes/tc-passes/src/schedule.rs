@@ -30,15 +30,17 @@
 //! # Algorithm
 //!
 //! 1. For each operator (or the one that `func` names) choose the schedule called `name`; without a name the only one there
-//!    is, and plain loops where there is none.
+//!    is, and plain loops where there is none. An operator without a schedule that a program of the file `implements`
+//!    stays as it is.
 //! 2. Lower it: apply the directives to the graph of stages, infer bounds, make loops, guard.
 //! 3. Take out what was scheduled, and schedules that no operator is left for.
 //!
 //! # Limits
 //!
-//! An operator with several schedules needs a name. Symbolic sizes are fixed at what `param` says or at their defaults;
-//! those that have neither stay open, and with `symbolic` those with a default do too. Then extents of threads, of
-//! vectors and of unrolled loops must be numbers all the same, and so must buffers on the chip or a bound of theirs.
+//! An operator with several schedules needs a name. A schedule for a program is refused: programs have loops already.
+//! Symbolic sizes are fixed at what `param` says or at their defaults; those that have neither stay open, and with
+//! `symbolic` those with a default do too. Then extents of threads, of vectors and of unrolled loops must be numbers all
+//! the same, and so must buffers on the chip or a bound of theirs.
 //!
 //! # Remarks
 //!
@@ -51,7 +53,7 @@
 use crate::analysis::order;
 use indexmap::IndexMap;
 use std::sync::{Arc, Mutex};
-use tc_dialects::{sched, te};
+use tc_dialects::{sched, te, tir};
 use tc_ir::opdef::SymbolTable;
 use tc_ir::{AttrData, Func, Loc, Module, keys};
 use tc_pass::{ModulePass, PassCx, PassInfo, PassKind};
@@ -154,6 +156,10 @@ type Programs = IndexMap<usize, (Func, Option<String>)>;
 
 impl Schedule {
     fn programs(&self, module: &Module) -> Result<Programs, Diagnostics> {
+        let misdirected = tc_schedule::for_programs(module);
+        if misdirected.has_errors() {
+            return Err(misdirected);
+        }
         let wanted = symbol(&self.options.func);
         let operators: Vec<usize> = (0..module.items.len())
             .filter(|&idx| module.items[idx].header.opcode == te::FUNC)
@@ -174,6 +180,10 @@ impl Schedule {
             };
             // A name is given: operators that have no schedule of that name are not meant.
             if choice.is_none() && !self.options.name.is_empty() {
+                continue;
+            }
+            // A program of the file is what stands for it.
+            if choice.is_none() && wanted.is_empty() && is_implemented(module, module.items[idx].symbol()) {
                 continue;
             }
             named += 1;
@@ -261,6 +271,15 @@ impl Schedule {
             }
         }
     }
+}
+
+/// Does a program of `module` say that it computes `operator`?
+fn is_implemented(module: &Module, operator: &str) -> bool {
+    let implements = |item: &Func| {
+        let attr = item.entry(item.header.attrs, keys::IMPLEMENTS)?;
+        Some(matches!(item.attr_data(attr), AttrData::Symbol(name) if &**name == operator))
+    };
+    module.items.iter().any(|item| item.header.opcode == tir::FUNC && implements(item) == Some(true))
 }
 
 /// The comment over the program after the directive at `loc`.
