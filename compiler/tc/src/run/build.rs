@@ -5,13 +5,14 @@
 //! have no kernels, and those that are threaded already, whose barriers are the author's.
 
 use super::cases::{Case, calls, is_operator};
+use super::origin::Origins;
 use crate::compiler::Compiler;
 use crate::failure::Failure;
 use crate::native::Via;
 use tc_dialects::{algebra, forms, te};
 use tc_ir::verify::is_threaded;
 use tc_ir::walk::all_ops;
-use tc_ir::{AttrData, Func, Module};
+use tc_ir::{AttrData, Func, Module, keys};
 use tc_runtime::{Array, Code, Program};
 use tc_sim::Sizes;
 use tc_support::{Diagnostic, Diagnostics};
@@ -32,6 +33,10 @@ pub struct Built {
     pub sizes: Sizes,
     /// Findings that are no errors.
     pub remarks: Diagnostics,
+    /// Passes have rewritten the program.
+    pub rewritten: bool,
+    /// Where a schedule made the program: which directives its lines come from.
+    pub origins: Origins,
 }
 
 /// The names that `-D` may give a value for `case`.
@@ -110,6 +115,8 @@ impl Compiler {
             point: Vec::new(),
             sizes: defines.iter().cloned().collect(),
             remarks: Diagnostics::new(),
+            rewritten: false,
+            origins: Origins::default(),
         };
         if is_operator(item) {
             let schedule = case.schedule.map(|schedule| &module.items[schedule]);
@@ -121,17 +128,26 @@ impl Compiler {
             built.module.items.push(item.clone());
         }
         add_callees(module, &mut built.module);
-        if let Some(pipeline) = self.rest(&built.module, gpu)? {
-            let is_intrinsic = |item: &&Func| item.header.opcode == te::INTRIN;
+        let is_intrinsic = |item: &&Func| item.header.opcode == te::INTRIN;
+        let pipeline = self.rest(&built.module, gpu)?;
+        if pipeline.is_none() && is_marked(&built.module) {
+            // Nothing takes the marks of a program without kernels: that they fit is asked of a copy.
+            let mut copy = built.module.clone();
+            copy.items.extend(module.items.iter().filter(is_intrinsic).cloned());
+            self.run(&mut copy, "module(tir.func(simplify),tensorize-to-wmma)")?;
+        }
+        if let Some(pipeline) = pipeline {
             built.module.items.extend(module.items.iter().filter(is_intrinsic).cloned());
             let report = self.run(&mut built.module, &pipeline)?;
             built.remarks = report.diagnostics;
+            built.rewritten = true;
             // What an intrinsic stands for is in the program now.
             built.module.items.retain(|item| !is_intrinsic(&item));
         }
         if is_operator(item)
             && let Some(module) = self.read_back(&built.module, &format!("<{}>", case.name(module)))
         {
+            built.origins = Origins::of(&built.module, &module);
             built.module = module;
         }
         Ok(built)
@@ -229,6 +245,11 @@ fn point(te: &Func, schedule: Option<&Func>, defines: &[Define]) -> Result<Vec<D
     let space = tc_schedule::Space::of(te, schedule, defines)?;
     let point = space.first()?;
     Ok(space.params().iter().map(|param| param.name.clone()).zip(point.values).collect())
+}
+
+/// Does any loop of `module` say that a tensor intrinsic stands for it?
+fn is_marked(module: &Module) -> bool {
+    module.items.iter().any(|item| all_ops(item).any(|op| item.attr_of(op, keys::TENSORIZE).is_some()))
 }
 
 /// Adds the programs that those in `built` call.

@@ -1,9 +1,10 @@
 //! The results of a case on given inputs.
 
-use super::arrays::to_array;
+use super::arrays::{dtype_of, reshaped, to_array};
 use super::build::{Built, Define, known};
 use super::cases::Case;
 use super::check::{CheckOptions, Machine, arguments, device_arrays, input, run_on_device, run_on_simulator};
+use super::declared::Layouts;
 use super::guarded_on;
 use crate::compiler::Compiler;
 use crate::failure::Failure;
@@ -151,25 +152,31 @@ fn sim_options(built: &Built, options: &CheckOptions) -> tc_sim::CheckOptions {
 
 /// The arguments of a program before it runs.
 struct Prepared {
-    names: Vec<String>,
+    /// The arguments as the operator or the program declares them.
+    signatures: Vec<Signature>,
     args: Vec<Arg>,
     /// What the arguments without contents are.
     outputs: Vec<Signature>,
     /// Which are written.
     written: Vec<bool>,
+    /// How what is run takes arrays that do not lie dense.
+    layouts: Layouts,
 }
 
 fn prepare(module: &Module, case: &Case, built: &Built, options: &CheckOptions) -> Result<Prepared, Diagnostics> {
     let Some(operator) = case.definition else {
-        let parameters = tc_sim::parameters(&built.module, &built.name, &sim_options(built, options));
-        let parameters = parameters.map_err(Diagnostics::from)?;
+        let sim = sim_options(built, options);
+        let parameters = super::declared::parameters(module, case, &sim)?;
         let (args, outputs) = arguments(&parameters, &options.inputs, options.seed)?;
-        let names = parameters.iter().map(|parameter| parameter.signature.name.clone()).collect();
+        let layouts = Layouts::between(&parameters, built, &sim)?;
+        let outputs = layouts.outputs(&args, outputs);
+        let args = layouts.lay_out(args);
         return Ok(Prepared {
-            names,
             args,
             outputs,
             written: parameters.iter().map(|param| param.is_output).collect(),
+            signatures: parameters.into_iter().map(|parameter| parameter.signature).collect(),
+            layouts,
         });
     };
     let definition = define(module, case, operator, options)?;
@@ -179,16 +186,17 @@ fn prepare(module: &Module, case: &Case, built: &Built, options: &CheckOptions) 
         args.push(Arg::Input(input(signature, &options.inputs, (options.seed, stream as u64))?));
     }
     args.extend(outputs.iter().map(|_| Arg::Output));
-    let names = inputs.iter().chain(&outputs).map(|signature| signature.name.clone()).collect();
+    let signatures = inputs.iter().chain(&outputs).cloned().collect();
     let written = inputs.iter().map(|_| false).chain(outputs.iter().map(|_| true)).collect();
-    Ok(Prepared { names, args, outputs, written })
+    Ok(Prepared { signatures, args, outputs, written, layouts: Layouts::default() })
 }
 
 impl Prepared {
-    /// The arguments with what came out of the run.
+    /// The arguments with what came out of the run, in the shapes that are declared.
     fn arguments(self, results: Vec<Option<Tensor>>, options: &CheckOptions) -> Result<Vec<Argument>, Diagnostics> {
         let mut arguments = Vec::new();
-        for (((name, arg), result), written) in self.names.into_iter().zip(self.args).zip(results).zip(self.written) {
+        let results = results.into_iter().chain(std::iter::repeat(None));
+        for (nth, ((signature, arg), result)) in self.signatures.iter().zip(self.args).zip(results).enumerate() {
             let is_input = matches!(arg, Arg::Input(_));
             let Some(tensor) = result.or(match arg {
                 Arg::Input(tensor) => Some(tensor),
@@ -196,9 +204,11 @@ impl Prepared {
             }) else {
                 continue;
             };
+            let name = signature.name.clone();
             let given = options.inputs.iter().any(|(of, _)| *of == name);
-            let array = to_array(&tensor).map_err(Diagnostics::from)?;
-            arguments.push(Argument { name, given, is_input, is_output: written, array });
+            let tensor = self.layouts.take_out(nth, tensor);
+            let array = reshaped(&tensor, dtype_of(signature.elem), &signature.shape).map_err(Diagnostics::from)?;
+            arguments.push(Argument { name, given, is_input, is_output: self.written[nth], array });
         }
         Ok(arguments)
     }

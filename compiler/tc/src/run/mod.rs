@@ -3,6 +3,8 @@
 //! - [`cases`]: operators by definition, their schedules, programs.
 //! - [`build`]: from a case to a program that a device takes.
 //! - [`arrays`]: arrays of the runtime as tensors of the simulator, and back.
+//! - `declared`: what programs take and give, as their text says.
+//! - [`origin`]: the directives that findings come from, and whose fault they are.
 //! - [`simulator`]: the simulator as a [`tc_runtime::Device`].
 //! - [`mod@check`]: a case against the definition of its operator.
 //! - [`mod@evaluate`]: the results of a case on given inputs.
@@ -11,7 +13,9 @@ pub mod arrays;
 pub mod build;
 pub mod cases;
 pub mod check;
+mod declared;
 pub mod evaluate;
+pub mod origin;
 pub mod simulator;
 
 use crate::failure::Failure;
