@@ -222,7 +222,7 @@ impl Number {
             UnaryOp::Log => self.log(),
             UnaryOp::Log2 => {
                 let value = self.log().value.mul(Element::log2_e());
-                Number { value, range: self.range.from_zero(f64::log2) }
+                Number { value, range: self.range.rising_from_zero(f64::log2) }
             }
             UnaryOp::Sqrt => self.sqrt(),
             UnaryOp::Rsqrt => one.div(self.sqrt()),
@@ -247,14 +247,14 @@ impl Number {
         if self.value == Element::ONE {
             return Number::ZERO;
         }
-        self.opaque(UnaryOp::Log, self.range.from_zero(f64::ln))
+        self.opaque(UnaryOp::Log, self.range.rising_from_zero(f64::ln))
     }
 
     fn sqrt(self) -> Number {
         if self.value == Element::ONE {
             return self;
         }
-        self.opaque(UnaryOp::Sqrt, self.range.from_zero(f64::sqrt))
+        self.opaque(UnaryOp::Sqrt, self.range.rising_from_zero(f64::sqrt))
     }
 
     pub(crate) fn binary(self, op: FloatOp, other: Number) -> Number {

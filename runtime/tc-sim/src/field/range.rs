@@ -96,7 +96,7 @@ impl Range {
     }
 
     /// The same for a function that gives numbers from 0 on only. Elsewhere nothing is known of it.
-    pub(crate) fn from_zero(self, f: impl Fn(f64) -> f64) -> Range {
+    pub(crate) fn rising_from_zero(self, f: impl Fn(f64) -> f64) -> Range {
         if self.lo < 0.0 { Range::ALL } else { self.rising(f) }
     }
 
