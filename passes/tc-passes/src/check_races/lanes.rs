@@ -10,7 +10,7 @@ use tc_ir::attrs::{BinOp, UnOp};
 use tc_ir::{Elem, Opcode};
 
 /// One number for each thread, or one for all.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Offsets {
     Same(i64),
     Each(Rc<[i64]>),
@@ -20,7 +20,7 @@ pub(super) enum Offsets {
 pub(super) type Base = Rc<[(u32, i64)]>;
 
 /// An integer or truth value.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Lanes {
     /// Nothing is known of it.
     Unknown,

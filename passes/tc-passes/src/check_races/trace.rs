@@ -15,7 +15,7 @@ use tc_dialects::gpu;
 use tc_dialects::tir;
 use tc_ir::opdef::{Access, Role};
 use tc_ir::walk::is_inside;
-use tc_ir::{AttrData, Elem, Func, Op, Region, Value, effects, keys};
+use tc_ir::{AttrData, Elem, Func, Op, Opcode, Region, Value, effects, keys};
 
 /// A block has at most this many threads.
 const MAX_THREADS: i64 = 1024;
@@ -26,6 +26,9 @@ const OP_STEPS: u64 = 8;
 /// What it costs to begin with a block.
 const BLOCK_STEPS: u64 = 64;
 const CELL_STEPS: u64 = 4;
+
+/// Symbols from this number on stand for results; below are coordinates and values from outside of the nest.
+const FIRST_NAMED: u32 = 1 << 31;
 
 /// Why nothing more can be told.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,6 +52,8 @@ pub(super) struct Trace<'f> {
     pub(super) n_threads: usize,
     coordinates: [Lanes; 6],
     pub(super) values: FxHashMap<Value, Lanes>,
+    /// The symbols that stand for results of arithmetic on symbols.
+    named: FxHashMap<(Opcode, Vec<Lanes>), u32>,
     /// What is in flight: the cells that each begun copy writes; a group ends where the next begins.
     copies: Vec<Vec<(Value, Cell, Touch)>>,
     n_copies: usize,
@@ -102,6 +107,7 @@ impl<'f> Trace<'f> {
             n_threads,
             coordinates: [of_block(0), of_block(1), of_block(2), thread(1, x), thread(x, y), thread(x * y, z)],
             values: FxHashMap::default(),
+            named: FxHashMap::default(),
             copies: vec![Vec::new()],
             n_copies: 0,
             execution: 0,
@@ -146,7 +152,10 @@ impl<'f> Trace<'f> {
             _ => {}
         }
         self.accesses(op, active)?;
-        let given = self.computed(op, active);
+        let mut given = self.computed(op, active);
+        if given == Lanes::Unknown {
+            given = self.named(op);
+        }
         if matches!(given, Lanes::Known(_, Offsets::Each(_))) {
             self.spend(self.n_threads as u64)?;
         }
@@ -214,6 +223,22 @@ impl<'f> Trace<'f> {
                 _ => Lanes::Unknown,
             },
         }
+    }
+
+    /// What `op` gives as a symbol, if it is arithmetic of what is the same for all threads: equal operands, one symbol.
+    fn named(&mut self, op: Op) -> Lanes {
+        let func = self.func;
+        let is_arithmetic = matches!(func.role(op), Role::Binary(_))
+            || matches!(func.opcode(op), arith::MIN | arith::MAX | arith::TDIV | arith::TMOD);
+        if !is_arithmetic || !func.operands(op).iter().all(|&operand| is_integer(func, operand)) {
+            return Lanes::Unknown;
+        }
+        let operands: Vec<Lanes> = func.operands(op).iter().map(|&operand| self.value(operand)).collect();
+        if !operands.iter().all(|operand| matches!(operand, Lanes::Known(_, Offsets::Same(_)))) {
+            return Lanes::Unknown;
+        }
+        let next = FIRST_NAMED + self.named.len() as u32;
+        Lanes::symbol(*self.named.entry((func.opcode(op), operands)).or_insert(next))
     }
 
     fn conditional(&mut self, op: Op, active: &Active) -> Result<(), Stop> {
