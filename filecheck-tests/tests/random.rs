@@ -3,6 +3,7 @@
 #![expect(clippy::print_stderr, reason = "a case that fails is shown while others still run")]
 
 use tc_filetest::random::Case;
+use tc_filetest::random::programs::Programs;
 use tc_filetest::random::run::{Failed, Plan, RandomCase, run};
 
 fn tell<C: RandomCase>(failed: &Failed<C>) {
@@ -22,4 +23,17 @@ fn programs_of_random_schedules_and_pipelines_compute_their_operators() {
     let missed: Vec<&str> =
         tc::schedule::primitives().iter().map(|info| info.name).filter(|name| !tally.has_applied(name)).collect();
     assert!(missed.is_empty(), "never applied: {missed:?}\n{tally}");
+}
+
+#[test]
+fn random_programs_mean_the_same_after_every_pass() {
+    let plan = Plan { seed: 4, first: 0, count: 300, jobs: 2 };
+    let outcome = run::<Programs>(plan, tell);
+    let tally = &outcome.tally;
+    assert!(outcome.kinds.is_empty(), "{:#?}\n{tally}", outcome.kinds);
+    assert_eq!(tally.cases, plan.count);
+    assert!(tally.dropped() <= plan.count / 50, "{} programs are at fault\n{tally}", tally.dropped());
+    assert!(tally.emitted > plan.count / 4, "only {} cases were emitted\n{tally}", tally.emitted);
+    assert!(tally.passes.len() > 25, "only {} passes ran\n{tally}", tally.passes.len());
+    assert!(tally.made.len() > 45, "only {} constructs came\n{tally}", tally.made.len());
 }
