@@ -161,19 +161,17 @@ fn check_on(
     let worth_telling = |found: &Diagnostic| found.severity != Severity::Remark;
     checked.diagnostics = built.remarks.iter().filter(|found| worth_telling(found)).cloned().collect();
     let item = &module.items[case.schedule.unwrap_or(case.func)];
-<<<<<<< HEAD
-    checked.diagnostics.append(findings(&report, &item.location(item.header.loc), &with));
-    for found in in_field(&report, case, &item.location(item.header.loc)) {
-        checked.ok &= !found.is_error();
-        checked.diagnostics.push(found);
-=======
     let blamed = !report.is_ok()
         && report.undefined.is_none()
         && (is_of_compiler(module, case) || is_of_passes((module, case), &built, options.limits));
     for found in findings(&report, &item.location(item.header.loc), &with) {
         let found = built.origins.at_directive(found);
         checked.diagnostics.push(if blamed { blame_compiler(found) } else { found });
->>>>>>> a10b451 (run: give declared shapes, point at directives, tell whose fault it is)
+    }
+    for found in in_field(&report, case, &item.location(item.header.loc)) {
+        checked.ok &= !found.is_error();
+        let blamed = found.is_error() && is_of_compiler(module, case);
+        checked.diagnostics.push(if blamed { blame_compiler(found) } else { found });
     }
     checked.point = built.point;
     checked.sources = built.module.sources;
