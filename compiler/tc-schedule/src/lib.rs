@@ -8,7 +8,6 @@
 //! - [`bounds`]: which part of each tensor a stage computes, and how long each loop is, before there is any program.
 //! - [`lower()`]: the program.
 //! - [`explain`]: why bounds are what they are.
-//! - [`for_programs`]: schedules that are for no operator.
 //!
 //! Sizes come before anything else: those of an operator over symbols are fixed at the values that the caller defines, or
 //! at their defaults; the others stay open, and the program is made for all their values.
@@ -35,7 +34,6 @@ mod remedy;
 mod scope;
 mod size;
 pub mod space;
-mod targets;
 mod value;
 mod walk;
 mod written;
@@ -49,7 +47,6 @@ pub use primitives::{PrimitiveInfo, primitives};
 pub use scope::Scope;
 pub use size::Size;
 pub use space::Space;
-pub use targets::for_programs;
 
 use check::Extent;
 use operator::Operator;

@@ -123,6 +123,21 @@ impl Compiler {
         })
     }
 
+    /// Reads items whose operators, callees and intrinsics may be elsewhere. What they name is looked for when the module
+    /// that they are put into is verified or run.
+    pub fn parse_part(&self, name: &str, text: &str) -> Result<Parsed, Failure> {
+        guarded(&format!("reading `{name}`"), &Sources::new(), || {
+            let (module, mut found) = tc_syntax::parse_module(name, text, &self.registry, &ParseOptions::default());
+            if !found.has_errors() {
+                found.append(module.items.iter().flat_map(tc_ir::verify::verify).collect());
+            }
+            if found.has_errors() {
+                return Err(Failure { diagnostics: found, sources: module.sources });
+            }
+            Ok(Parsed { module, warnings: found })
+        })
+    }
+
     /// The text of a module.
     pub fn print(&self, module: &Module) -> Result<String, Failure> {
         guarded("printing", &module.sources, || Ok(module.to_string()))
@@ -196,7 +211,10 @@ impl Compiler {
 
     fn run_here(&self, module: &mut Module, text: &str) -> Result<Report, Failure> {
         let pipeline = self.pipeline(text, module)?;
-        let mut found = Diagnostics::new();
+        let mut found = tc_ir::symbols::verify_symbols(module);
+        if found.has_errors() {
+            return Err(Failure { diagnostics: found, sources: module.sources.clone() });
+        }
         let mut recorder = None;
         if let Some(folder) = dump_folder_of_environment() {
             match Recorder::new(Box::new(Module::to_string)).dump_into(&folder) {

@@ -156,10 +156,6 @@ type Programs = IndexMap<usize, (Func, Option<String>)>;
 
 impl Schedule {
     fn programs(&self, module: &Module) -> Result<Programs, Diagnostics> {
-        let misdirected = tc_schedule::for_programs(module);
-        if misdirected.has_errors() {
-            return Err(misdirected);
-        }
         let wanted = symbol(&self.options.func);
         let operators: Vec<usize> = (0..module.items.len())
             .filter(|&idx| module.items[idx].header.opcode == te::FUNC)

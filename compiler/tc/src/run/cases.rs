@@ -128,9 +128,6 @@ pub fn to_evaluate(module: &Module, choice: Choice<'_>) -> Result<Vec<Case>, Ref
 fn functions(module: &Module, choice: Choice<'_>) -> Result<Vec<usize>, Refused> {
     let can_run = |item: &Func| is_operator(item) || is_program(item);
     let all = || module.items.iter().enumerate().filter(|(_, item)| can_run(item));
-    if let Some(misdirected) = tc_schedule::for_programs(module).into_iter().next() {
-        return Err(Refused::Input(Box::new(misdirected)));
-    }
     if module.items.is_empty() {
         return Err(input("empty", "the file holds no items", "write a `te.func` or a `tir.func`"));
     }

@@ -4,7 +4,7 @@ use indexmap::IndexSet;
 use tc_dialects::{forms, tir};
 use tc_ir::clone::Importer;
 use tc_ir::walk::{all_ops, n_ops};
-use tc_ir::{AttrData, Builder, Func, Module, Op, Rewriter, keys};
+use tc_ir::{AttrData, Builder, Func, Module, Op, Rewriter, Type, keys};
 use tc_pass::PassCx;
 use tc_support::Diagnostic;
 
@@ -121,7 +121,7 @@ fn obstacle(caller: &mut Func, call: Op, callee: &Func) -> Option<String> {
     for (&param, arg) in callee.params().iter().zip(args) {
         let want = importer.ty(caller, callee.value_type(param));
         if want != caller.value_type(arg) {
-            let (want, have) = (caller.show_type(want), caller.show_type(caller.value_type(arg)));
+            let (want, have) = (shown(caller, want), shown(caller, caller.value_type(arg)));
             return Some(format!("its parameter `{}` is `{want}`, and `{have}` is given", callee.value_text(param)));
         }
         let strides =
@@ -141,4 +141,16 @@ fn into_caller(caller: &mut Func, call: Op, callee: &Func) {
         importer.op(&mut b, op);
     }
     Rewriter::new(caller).erase(call);
+}
+
+/// A type with the scope of a buffer.
+fn shown(func: &Func, ty: Type) -> String {
+    let text = func.show_type(ty);
+    match func.as_shaped(ty) {
+        Some((.., scope)) if !text.contains(" in ") => {
+            let scope = scope.map_or("global", |scope| func.text(scope));
+            format!("{text} in {scope}")
+        }
+        _ => text,
+    }
 }

@@ -41,7 +41,7 @@ fn copied(func: &Func, op: Op) -> impl Iterator<Item = Value> + '_ {
 }
 
 /// Of `writers`, those that must wait for asynchronous copies: they read what is copied, or what such statements make, or
-/// write or prepare the same buffer as one of them. Beside them those of which this holds and that make such copies
+/// write after the copy what it writes, or write or prepare the same buffer as one of them. Beside them those of which this holds and that make such copies
 /// themselves: there is one group of copies an iteration, so these have to wait in place. So has what reads copies whose
 /// group ends within their statement, for that is waited for by the body.
 pub(super) fn dependents(body: &Body<'_>, writers: &IndexSet<Op>) -> (FxHashSet<Op>, Stays) {
@@ -62,6 +62,7 @@ pub(super) fn dependents(body: &Body<'_>, writers: &IndexSet<Op>) -> (FxHashSet<
         closure.flat_map(|op| body.touches(op).reads.iter().map(|&(buffer, _)| buffer)).collect()
     };
     let reads: FxHashMap<Op, Vec<Value>> = writers.iter().map(|&op| (op, reads(op))).collect();
+    let overwrites = overwrites(body, writers);
     loop {
         let before = found.len();
         for &op in writers {
@@ -69,7 +70,7 @@ pub(super) fn dependents(body: &Body<'_>, writers: &IndexSet<Op>) -> (FxHashSet<
                 stays.insert(op, Stay::new("it reads asynchronous copies whose group ends within their statement"));
                 continue;
             }
-            let waits = reads[&op].iter().any(|buffer| awaited.contains(buffer));
+            let waits = reads[&op].iter().any(|buffer| awaited.contains(buffer)) || overwrites.contains(&op);
             if makes_copies(op) {
                 if waits {
                     let text = "it copies asynchronously itself, and depends on what is copied so";
@@ -90,4 +91,18 @@ pub(super) fn dependents(body: &Body<'_>, writers: &IndexSet<Op>) -> (FxHashSet<
             return (found, stays);
         }
     }
+}
+
+/// Of `writers`, those that write, by no asynchronous copy, what one that stands before them copies.
+fn overwrites(body: &Body<'_>, writers: &IndexSet<Op>) -> FxHashSet<Op> {
+    let mut begun: FxHashSet<Value> = FxHashSet::default();
+    let mut found = FxHashSet::default();
+    for &op in writers {
+        let own: Vec<Value> = copied(body.func, op).collect();
+        if own.is_empty() && body.touches(op).writes.iter().any(|(buffer, _)| begun.contains(buffer)) {
+            found.insert(op);
+        }
+        begun.extend(own);
+    }
+    found
 }
