@@ -20,9 +20,8 @@ pub(crate) fn choose(compiler: &Compiler, sum: &Sum, loc: Loc) -> Result<Func, F
         }
         _ => format!("all = fuse({all})\nb, t = split(all, factor = 128)\nbind(b, blockIdx.x)\nbind(t, threadIdx.x)"),
     };
-    let mut module =
-        compiler.parse_part("schedule", &format!("schedule @default for @einsum {{\n{lines}\n}}\n"))?.module;
-    let mut schedule = module.items.remove(0);
+    let text = format!("schedule @default for @einsum {{\n{lines}\n}}\n");
+    let mut schedule = compiler.parse_part("schedule", &text)?.module.items.remove(0);
     // What is wrong with it is shown in the string that it was chosen for.
     walk::all_ops(&schedule.clone()).for_each(|op| schedule.set_source_loc(op, loc));
     schedule.header.loc = loc;
