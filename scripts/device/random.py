@@ -61,7 +61,7 @@ def compare(args, path, text, via):
             files = [pathlib.Path(folder, f"{device}-{len(found)}-{name}.npy") for name in results]
             outputs = [f"--output={name}={file}" for name, file in zip(results, files)]
             told = [] if device == "sim" else told
-            status, said = tc_run(args, str(path), "--func=@f", f"--device={device}", *told, *outputs)
+            status, said = tc_run(args, str(path), "--func=@f", f"--device={device}", *sizes(text), *told, *outputs)
             if status != 0:
                 return ended(status, said)
             found.append([file.read_bytes() for file in files])
@@ -75,6 +75,18 @@ def compare(args, path, text, via):
             return "wrong", f"`{name}` differs from what the simulator computes{where}"
         return "right", "zeros of another sign"
     return "right", ""
+
+
+def sizes(text):
+    """Values for the sizes that the program leaves open: the least that the ranges and the facts allow."""
+    head = re.search(r"^tir\.func @f<(.*?)>\((.*)$", text, re.M)
+    open_sizes = re.findall(r"(\w+): (\d+)\.\.(\d+)(?! =)(?=,|$)", head[1]) if head else []
+    told = []
+    for name, low, _ in open_sizes:
+        factor = re.search(rf"\b{name} % (\d+) == 0", head[2])
+        step = int(factor[1]) if factor else 1
+        told.append(f"-D{name}={-(-int(low) // step) * step}")
+    return told
 
 
 def values(npy):
