@@ -121,7 +121,9 @@ fn obstacle(caller: &mut Func, call: Op, callee: &Func) -> Option<String> {
     for (&param, arg) in callee.params().iter().zip(args) {
         let want = importer.ty(caller, callee.value_type(param));
         if want != caller.value_type(arg) {
-            let (want, have) = (shown(caller, want), shown(caller, caller.value_type(arg)));
+            let given = caller.value_type(arg);
+            let alike = caller.show_type(want) == caller.show_type(given);
+            let (want, have) = (shown(caller, want, alike), shown(caller, given, alike));
             return Some(format!("its parameter `{}` is `{want}`, and `{have}` is given", callee.value_text(param)));
         }
         let strides =
@@ -143,11 +145,11 @@ fn into_caller(caller: &mut Func, call: Op, callee: &Func) {
     Rewriter::new(caller).erase(call);
 }
 
-/// A type with the scope of a buffer.
-fn shown(func: &Func, ty: Type) -> String {
+/// A type, of a buffer with its scope if that is what tells it from another.
+fn shown(func: &Func, ty: Type, with_scope: bool) -> String {
     let text = func.show_type(ty);
     match func.as_shaped(ty) {
-        Some((.., scope)) if !text.contains(" in ") => {
+        Some((.., scope)) if with_scope => {
             let scope = scope.map_or("global", |scope| func.text(scope));
             format!("{text} in {scope}")
         }
