@@ -6,11 +6,11 @@
 //! a term out, or rounds at another place, gives others but with a chance of about 2^-30 a cell. Integers stay numbers:
 //! indices and control are what they are.
 //!
-//! - [`residue`]: the two primes. [`element`]: elements, and how a cell holds one.
-//! - [`range`]: the interval of the number that an element stands for. It runs beside the element in the register and the
+//! - `residue`: the two primes. `element`: elements, and how a cell holds one.
+//! - `range`: the interval of the number that an element stands for. It runs beside the element in the register and the
 //!   plane that hold magnitudes in the domain of numbers.
-//! - [`number`]: arithmetic on both. [`rounding`]: conversions. [`lanes`]: instructions.
-//! - [`compare`](mod@compare): a program against its operator. [`literals`]: those that the compiler made.
+//! - `number`: arithmetic on both. `rounding`: conversions. `lanes`: instructions.
+//! - `compare`(mod@compare): a program against its operator. `literals`: those that the compiler made.
 //!
 //! # What is not decided
 //!
