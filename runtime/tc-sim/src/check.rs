@@ -34,7 +34,7 @@ pub struct CheckOptions {
     pub sample_above: u64,
     /// All on one core.
     pub serial: bool,
-    /// Compared in the [field](crate::field) as well, if all is right on numbers.
+    /// Compared in the field as well, if all is right on numbers.
     pub in_field: bool,
 }
 

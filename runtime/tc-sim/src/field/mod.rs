@@ -10,7 +10,7 @@
 //! - `range`: the interval of the number that an element stands for. It runs beside the element in the register and the
 //!   plane that hold magnitudes in the domain of numbers.
 //! - `number`: arithmetic on both. `rounding`: conversions. `lanes`: instructions.
-//! - `compare`(mod@compare): a program against its operator. `literals`: those that the compiler made.
+//! - `compare`: a program against its operator. `literals`: those that the compiler made.
 //!
 //! # What is not decided
 //!
