@@ -4,6 +4,7 @@
 //! has no range: whether it has a value is then for the values themselves to say.
 
 use tc_arith::{BinaryOp, Interval};
+use tc_dialects::algebra::infix_op;
 use tc_ir::attrs::{AttrData, BinOp, UnOp};
 use tc_ir::{Attr, Func, Name};
 
@@ -100,32 +101,13 @@ fn range_deep(func: &Func, attr: Attr, names: Ranges<'_>, depth: usize) -> Optio
         }
         AttrData::Binary(op, lhs, rhs) => {
             let (lhs, rhs) = (range(*lhs)?, range(*rhs)?);
-            let op = match op {
-                BinOp::Add => BinaryOp::Add,
-                BinOp::Sub => BinaryOp::Sub,
-                BinOp::Mul => BinaryOp::Mul,
-                BinOp::Div => BinaryOp::FloorDiv,
-                BinOp::Mod => BinaryOp::FloorMod,
-                BinOp::Eq => BinaryOp::Eq,
-                BinOp::Ne => BinaryOp::Ne,
-                BinOp::Lt => BinaryOp::Lt,
-                BinOp::Le => BinaryOp::Le,
-                BinOp::Gt => return Some(Interval::apply(BinaryOp::Lt, rhs, lhs)),
-                BinOp::Ge => return Some(Interval::apply(BinaryOp::Le, rhs, lhs)),
-                _ => return None,
-            };
-            by_op(op, lhs, rhs)
+            match infix_op(*op) {
+                (op, true) => by_op(op, rhs, lhs),
+                (op, false) => by_op(op, lhs, rhs),
+            }
         }
         AttrData::Call(name, args) => {
-            let op = match func.text(*name) {
-                "min" => BinaryOp::Min,
-                "max" => BinaryOp::Max,
-                "floordiv" => BinaryOp::FloorDiv,
-                "floormod" => BinaryOp::FloorMod,
-                "tdiv" => BinaryOp::TruncDiv,
-                "tmod" => BinaryOp::TruncMod,
-                _ => return None,
-            };
+            let op = BinaryOp::of_name(func.text(*name))?;
             let &[lhs, rhs] = &args[..] else { return None };
             by_op(op, range(lhs)?, range(rhs)?)
         }
@@ -135,8 +117,9 @@ fn range_deep(func: &Func, attr: Attr, names: Ranges<'_>, depth: usize) -> Optio
 
 /// The range of `op` over two ranges, if it has a value for all values in them.
 fn by_op(op: BinaryOp, lhs: Interval, rhs: Interval) -> Option<Interval> {
-    let divides = matches!(op, BinaryOp::FloorDiv | BinaryOp::FloorMod | BinaryOp::TruncDiv | BinaryOp::TruncMod);
-    if divides && rhs.contains(0) {
+    use BinaryOp::{And, BitAnd, BitOr, BitXor, Or, Shl, Shr};
+    // Of bits nothing is told; `&&` and `||` stop early, and stand above.
+    if matches!(op, And | Or | Shl | Shr | BitAnd | BitOr | BitXor) || (op.is_division() && rhs.contains(0)) {
         return None;
     }
     Some(Interval::apply(op, lhs, rhs)).filter(|range| range.is_finite())

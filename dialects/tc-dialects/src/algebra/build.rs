@@ -101,8 +101,13 @@ impl Computation {
 
     /// Is `value` computed by these ops already?
     pub fn is_written_as(&self, func: &Func, value: Value) -> bool {
+        // What is shared is compared once: as a tree it may be without end.
+        let mut seen = FxHashSet::default();
         let mut pending = vec![(self.root, value)];
         while let Some((at, value)) = pending.pop() {
+            if !seen.insert((at, value)) {
+                continue;
+            }
             let step = self.steps[at];
             let is_same = match (step, func.def_op(value)) {
                 (Step::Value(known), _) => known == value,
