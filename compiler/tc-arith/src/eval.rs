@@ -159,6 +159,12 @@ impl Pool {
         order
     }
 
+    /// How many different operations an expression is made of.
+    pub fn n_operations(&self, e: Expr) -> usize {
+        let is_operation = |e: &Expr| !matches!(self.node(*e), Node::Const(_) | Node::Bool(_) | Node::Var(_));
+        self.reachable(&[e]).iter().filter(|e| is_operation(e)).count()
+    }
+
     /// The variables of an expression, in the order in which the pool first met them.
     pub fn vars(&self, e: Expr) -> Vec<Var> {
         match self.node(e) {

@@ -35,6 +35,8 @@ const MAX_FACTORS: usize = 16;
 
 /// Headroom that a variable without bounds is taken to have: it may be multiplied by factors up to this.
 const UNBOUNDED_FACTOR: u64 = 1 << 31;
+/// What it is taken to come to at most, so that those products fit.
+const HEADROOM: u64 = i64::MAX as u64 / UNBOUNDED_FACTOR;
 
 impl Linear {
     pub(crate) fn constant(constant: i64) -> Linear {
@@ -255,7 +257,12 @@ impl Analyzer {
     /// Whether the sum can be computed in any order without overflow, as far as the bounds of its atoms tell; an atom
     /// without bounds is taken to have headroom for small factors, unless it is made of what is known to be huge.
     pub(crate) fn fits(&mut self, sum: &Linear) -> bool {
-        let mut total = u128::from(sum.constant.unsigned_abs());
+        self.fits_with(sum, sum.constant.unsigned_abs())
+    }
+
+    /// [`Analyzer::fits`] with a constant of this magnitude.
+    pub(crate) fn fits_with(&mut self, sum: &Linear, constant: u64) -> bool {
+        let mut total = u128::from(constant);
         for term in &sum.terms {
             let factor = term.coef.unsigned_abs();
             match self.bound_of(term.atom).magnitude() {
@@ -266,6 +273,7 @@ impl Analyzer {
                     if !self.product_fits(&factors) || self.has_huge_leaf(term.atom) {
                         return false;
                     }
+                    total += u128::from(HEADROOM) * u128::from(factor);
                 }
             }
         }
@@ -275,7 +283,6 @@ impl Analyzer {
     /// Whether an expression uses a literal or a variable whose bounds leave no headroom for small factors. Bounds made of
     /// such ends are lost, and do not come from what is not known.
     fn has_huge_leaf(&self, e: Expr) -> bool {
-        const HEADROOM: u64 = i64::MAX as u64 / UNBOUNDED_FACTOR;
         self.pool.reachable(&[e]).into_iter().any(|inner| {
             let magnitude = match self.pool.node(inner) {
                 Node::Const(value) => Some(value.unsigned_abs()),

@@ -259,8 +259,10 @@ impl Analyzer {
         comparison.build(self)
     }
 
+    /// May its terms and its bound stand on either side?
     fn comparison_fits(&mut self, comparison: &Comparison) -> bool {
-        self.fits(&comparison.form)
+        // `<` has a bound that is one higher.
+        self.fits_with(&comparison.form, comparison.bound.unsigned_abs().saturating_add(1))
     }
 
     fn form_may_fail(&mut self, form: &Linear) -> bool {

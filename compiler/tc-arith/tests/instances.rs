@@ -21,7 +21,8 @@ const POINTS: usize = 12;
 const FEW: u32 = 1;
 
 /// Rules that apply several of their laws in one step; `tests/steps.rs` proves what they did.
-const COMPOSED: &[&str] = &["sum-form", "product-form", "compare-form", "clause-under-earlier", "clause-implied"];
+const COMPOSED: &[&str] =
+    &["sum-form", "product-form", "compare-form", "compare-digits", "clause-under-earlier", "clause-implied"];
 /// Rules whose laws name types; `tests/steps.rs` proves what they did in the types that there are.
 const TYPED: &[&str] = &["cast-fits", "cast-ring"];
 /// Rules that simplify the parts of what they make.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use common::Case;
 
 /// How many cases are made.
-const CASES: u64 = 12_000;
+const CASES: u64 = 16_000;
 /// How often a rule fires at least over all cases.
 const FIRINGS: u32 = 20;
 

@@ -99,7 +99,11 @@ impl std::ops::Index<Op> for Summaries {
 /// What `op` does apart from its regions.
 #[inline]
 pub fn own(func: &Func, op: Op) -> Summary {
-    func.registry().facts(func.opcode(op)).effects
+    let facts = func.registry().facts(func.opcode(op));
+    if facts.divides && func.operands(op).get(1).is_some_and(|&by| func.const_int(by).is_some_and(|by| by > 0)) {
+        return Summary { speculatable: true, ..facts.effects };
+    }
+    facts.effects
 }
 
 /// What an op of the row `row` does apart from its regions.

@@ -201,6 +201,8 @@ pub struct Effect {
     pub regions: bool,
     /// It may run where the program would not have run it. Loads and divisions by a variable may not.
     pub speculatable: bool,
+    /// It fails only where its second operand, the divisor, is zero: by a literal above zero it may run anywhere.
+    pub divides: bool,
     /// All threads of a group must meet at it; it is never moved into or out of divergent control.
     pub convergent: bool,
 }
@@ -213,10 +215,13 @@ impl Effect {
         unknown: false,
         regions: false,
         speculatable: true,
+        divides: false,
         convergent: false,
     };
     /// No effect beyond accesses through operands, but it runs only where the program says.
     pub const PINNED: Effect = Effect { speculatable: false, ..Effect::PURE };
+    /// No effect, and it fails only where its divisor is zero.
+    pub const DIVISION: Effect = Effect { divides: true, ..Effect::PINNED };
     /// What its regions do.
     pub const REGIONS: Effect = Effect { regions: true, ..Effect::PINNED };
     /// Unknown.

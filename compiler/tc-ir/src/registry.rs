@@ -49,6 +49,8 @@ impl std::error::Error for RegisterError {}
 pub(crate) struct RowFacts {
     /// What an op of the row does apart from its regions.
     pub(crate) effects: Summary,
+    /// It fails only where its second operand is zero.
+    pub(crate) divides: bool,
     /// How many operands it takes, where that is one number and all of them go by position.
     pub(crate) n_operands: Option<u8>,
 }
@@ -58,7 +60,7 @@ impl RowFacts {
         let mut operands = row.params.iter().filter(|param| param.kind.is_operand());
         let is_plain = operands.clone().all(|param| !param.keyed && !param.optional && !param.kind.is_variadic());
         let n_operands = if is_plain { u8::try_from(operands.by_ref().count()).ok() } else { None };
-        RowFacts { effects: effects::of_row(row), n_operands }
+        RowFacts { effects: effects::of_row(row), divides: row.effect.divides, n_operands }
     }
 }
 

@@ -21,6 +21,7 @@ use smallvec::SmallVec;
 use tc_arith::{Analyzer, BinaryOp, Expr, IntType, Var};
 use tc_ir::attrs::{AttrData, BinOp, UnOp};
 use tc_ir::opdef::Role;
+use tc_ir::walk::is_inside;
 use tc_ir::{Attr, Def, Elem, Func, Name, Op, Region, Scalar, Value, keys};
 
 /// The parts of an expression are followed so far.
@@ -305,6 +306,13 @@ impl Algebra {
             },
             Role::Binary(binary) => {
                 let exact = infix_expr(&mut self.analyzer.pool, binary, args[0], args[1]);
+                // What the algebra cannot count to has no remainder there. Ranges hold wherever their variables are in scope.
+                if own.is_some_and(IntType::wraps)
+                    && !self.analyzer.quick_bounds(exact).is_finite()
+                    && binary == BinOp::Mul
+                {
+                    return self.opaque(func, value);
+                }
                 self.in_type(own, exact)
             }
             Role::Unary(UnOp::Not) => self.analyzer.pool.not(args[0]),
@@ -325,6 +333,8 @@ impl Algebra {
                 Some(ty) => self.analyzer.pool.cast(ty, args[0]),
                 None => self.opaque(func, value),
             },
+            // What an arm gave a name that became a variable is not in scope behind it.
+            Role::If if args[1..3].iter().any(|&arm| self.uses_inner(func, op, arm)) => self.opaque(func, value),
             Role::If => self.choice(args[0], args[1], args[2]),
             _ if opcode == arith::SELECT => self.analyzer.pool.select(args[0], args[1], args[2]),
             _ if opcode == arith::LIKELY => self.analyzer.pool.likely(args[0]),
@@ -333,6 +343,15 @@ impl Algebra {
                 None => self.opaque(func, value),
             },
         }
+    }
+
+    /// Does `expr` use a variable that is defined under `op`?
+    fn uses_inner(&self, func: &Func, op: Op, expr: Expr) -> bool {
+        let is_inner = |&var: &Var| {
+            let def = func.def_op(Algebra::value(var));
+            def.is_some_and(|def| is_inside(func, def, op))
+        };
+        self.analyzer.pool.vars(expr).iter().any(is_inner)
     }
 
     /// What arithmetic of type `ty` makes of an exact result.

@@ -38,6 +38,7 @@
 //!
 //! IEEE 754-2019, section 5.4.1, `fusedMultiplyAdd`.
 
+use crate::analysis::order;
 use tc_dialects::{arith, tir};
 use tc_ir::rewrite::rewrite_ops;
 use tc_ir::walk::all_ops;
@@ -82,6 +83,10 @@ impl FuncPass for Contract {
                 n_fused += 1;
             }
         });
+        if changed {
+            // The product prints before what it is added to.
+            order::settle(func);
+        }
         cx.count("products fused", n_fused);
         if cx.wants_missed() {
             all_ops(func).filter_map(|op| left(func, op, has_bf16)).for_each(|found| cx.report(found));

@@ -261,5 +261,11 @@ fn same(func: &Func, a: Op, b: Op, commutative: bool) -> bool {
         && func.op_attrs(a) == func.op_attrs(b)
         && func.keyed_mask(a) == func.keyed_mask(b)
         && ordered(func.operands(a), commutative) == ordered(func.operands(b), commutative)
+        // Where a literal without a name stands, and whether one is shared, is nothing that text tells.
+        && (func.role(a) != Role::Constant || is_named(func, a) == is_named(func, b))
         && func.result(a).map(|value| func.value_type(value)) == func.result(b).map(|value| func.value_type(value))
+}
+
+fn is_named(func: &Func, op: Op) -> bool {
+    func.result(op).is_some_and(|value| func.value_name(value).is_some())
 }

@@ -69,6 +69,9 @@ pub(crate) static SUMS: &[Rule] = &[
     },
 ];
 
+/// What joins the digits of one number in a sum, wherever the sum stands.
+pub(super) const DIGITS: [fn(&mut Analyzer, &Linear) -> Option<Linear>; 3] = [div_times_plus_mod, minus_mod, digits];
+
 fn variable_definition(az: &mut Analyzer, e: Expr) -> Option<Expr> {
     let value = az.definition(e)?;
     let is_alike = match az.pool.node(value) {

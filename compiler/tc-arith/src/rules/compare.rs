@@ -1,5 +1,6 @@
 //! Rules for comparisons, on `form <= bound`, `form == bound` and `form != bound` with a linear form on the left.
 
+use super::add::DIGITS;
 use super::{Apply, Outcome, Rule};
 use crate::analyzer::Analyzer;
 use crate::expr::{BinaryOp, Expr, Node, floor_div};
@@ -37,6 +38,16 @@ pub(crate) static ROWS: &[Rule] = &[
             "x != k -> true if c > 0, x % c == r, k % c != r, defined(x)",
         ],
         apply: Apply::Comparison(compare_range),
+    },
+    Rule {
+        name: "compare-digits",
+        laws: &[
+            "x/c*(c*k) -> x*k - x%c*k if c > 0",
+            "x%c*k -> x*k - x/c*(c*k) if c > 0",
+            "(x/c + y)%m*(c*k) -> (x + y*c)%(c*m)*k - x%c*k if c > 0, m > 0",
+            "x + k ~ k' -> x ~ k' - k",
+        ],
+        apply: Apply::Comparison(compare_digits),
     },
     Rule {
         name: "compare-common-factor",
@@ -182,6 +193,14 @@ fn compare_range(az: &mut Analyzer, c: &Comparison) -> Option<Outcome> {
     let impossible =
         c.relation != Relation::Le && (!az.modular_of_form(&c.form).contains(c.bound) || az.excludes(&c.form, c.bound));
     impossible.then_some(Outcome::Decided(c.relation == Relation::Ne))
+}
+
+/// What is true of sums is true of the sum of both sides.
+fn compare_digits(az: &mut Analyzer, c: &Comparison) -> Option<Outcome> {
+    let mut form = DIGITS.into_iter().find_map(|join| join(az, &c.form))?;
+    let bound = c.bound.checked_sub(form.constant)?;
+    form.constant = 0;
+    Some(Outcome::Changed(Comparison { form, bound, ..*c }))
 }
 
 fn compare_common_factor(_: &mut Analyzer, c: &Comparison) -> Option<Outcome> {

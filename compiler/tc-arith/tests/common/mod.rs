@@ -378,7 +378,7 @@ impl Case {
 
     pub(crate) fn condition(&mut self, depth: u32) -> Expr {
         let less = depth.saturating_sub(1);
-        let made = match self.random.next() % 12 {
+        let made = match self.random.next() % 13 {
             0 if !self.conditions.is_empty() => {
                 let known = self.conditions.clone();
                 self.random.pick(&known)
@@ -410,6 +410,17 @@ impl Case {
                 let (c, r) = (self.az.pool.int(c), self.az.pool.int(r));
                 let rem = self.az.pool.floor_mod(x, c);
                 self.az.pool.eq(rem, r)
+            }
+            9 if self.random.chance(6) => {
+                // The digits of a number, of which one may be left out.
+                let (x, c, bound) = (self.affine(), self.small(), self.constant());
+                let (high, low) = (self.random.chance(4), self.random.chance(2));
+                let p = &mut self.az.pool;
+                let c = p.int(c);
+                let (div, rem) = (p.floor_div(x, c), p.floor_mod(x, c));
+                let scaled = p.mul(div, c);
+                let sum = if high { p.sub(x, rem) } else { p.add(scaled, rem) };
+                if low { p.lt(sum, bound) } else { p.ne(bound, sum) }
             }
             _ => self.comparison(less),
         };

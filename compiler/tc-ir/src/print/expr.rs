@@ -224,8 +224,11 @@ impl Body<'_> {
             Form::Literal => func.value_type(value) != func.bool_ty(),
             Form::Infix(_) => self.is_free_chain(op),
             Form::Unary(UnOp::Neg) => self.is_free(func.operand(op, 0)),
-            // The parser looks into no conditional, and tells the type of an access by its last index.
-            Form::Choose | Form::Stage | Form::Axis | Form::RefElement | Form::RefRegion => true,
+            Form::Choose => {
+                func.op_regions(op).iter().all(|&arm| func.yielded(arm).iter().all(|&arm| self.is_free(arm)))
+            }
+            // The parser tells the type of an access by its last index.
+            Form::Stage | Form::Axis | Form::RefElement | Form::RefRegion => true,
             Form::Load => func.operands(op).len() == 1,
             Form::Call => match self.style(op).group {
                 Some(_) if self.style(op).is_predicate => false,

@@ -10,6 +10,8 @@ use crate::func::Func;
 use crate::names::keys;
 use crate::opdef::{Context, Opcode, Role};
 use crate::types::{ElemKind, Scalar, TypeData};
+use crate::walk::ops_under;
+use smallvec::SmallVec;
 
 /// What an op prints as.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -107,6 +109,8 @@ impl Body<'_> {
         let (n_operands, n_results) = (func.operands(op).len(), func.n_results(op));
         let form = match style.role {
             Role::Constant if n_attrs == 1 && is_literal(func, op) => Form::Literal,
+            // What the text would evaluate only where it is needed is a call, which evaluates both.
+            Role::Binary(BinOp::AndAnd | BinOp::OrOr) if self.reads_as_lazy(op) => Form::Statement,
             Role::Binary(infix) if (n_attrs, n_operands, n_results) == (0, 2, 1) => Form::Infix(infix),
             Role::Compare if (n_attrs, n_operands, n_results) == (1, 2, 1) => match comparison(func, op) {
                 Some(infix) => Form::Infix(infix),
@@ -259,6 +263,24 @@ impl Body<'_> {
             _ => Form::Choose,
         };
         (height <= limit).then_some(Shape { form, height, reads: first.reads || second.reads })
+    }
+
+    /// Would the right side of `op`, a conjunction or disjunction that evaluates both, be read as evaluated only where it is
+    /// needed: does it hold what may not be evaluated anyway, as far as that may print inside of it?
+    fn reads_as_lazy(&self, op: Op) -> bool {
+        let func = self.func;
+        let mut pending: SmallVec<[Value; 8]> = func.operands(op).get(1).copied().into_iter().collect();
+        while let Some(value) = pending.pop() {
+            let printed = func.def_op(value).filter(|_| func.value_name(value).is_none() && func.n_uses(value) == 1);
+            let Some(def) = printed else { continue };
+            if !effects::summary(func, def).speculatable {
+                return true;
+            }
+            let inner = func.op_regions(def).iter().flat_map(|&region| ops_under(func, region));
+            inner.for_each(|inner| pending.extend_from_slice(func.operands(inner)));
+            pending.extend_from_slice(func.operands(def));
+        }
+        false
     }
 
     /// Does `region` hold what may not be evaluated where the program would not?

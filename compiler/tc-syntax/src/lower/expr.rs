@@ -56,7 +56,11 @@ impl<'a> Lower<'a> {
     pub(super) fn condition(&mut self, expr: ExprId) -> Option<Value> {
         let ty = self.func.bool_ty();
         let value = self.expr(expr, Some(ty))?;
-        if self.func.value_type(value) != ty {
+        self.as_condition(expr, value)
+    }
+
+    fn as_condition(&mut self, expr: ExprId, value: Value) -> Option<Value> {
+        if self.func.value_type(value) != self.func.bool_ty() {
             let have = self.func.show_type(self.func.value_type(value));
             self.error(self.tree[expr].range, "type", format!("a condition must be `bool`, not `{have}`"));
             return None;
@@ -212,7 +216,15 @@ impl<'a> Lower<'a> {
 
     fn lazy_start(&mut self, steps: &[(ExprId, BinaryOp, ExprId)], first: ExprId, left: Option<Type>) -> Option<Value> {
         let is_logical = matches!(steps.first(), Some((_, BinaryOp::AndAnd | BinaryOp::OrOr, _)));
-        if is_logical { self.condition(first) } else { self.expr(first, left) }
+        if !is_logical {
+            return self.expr(first, left);
+        }
+        let value = self.expr(first, Some(self.func.bool_ty()))?;
+        // Of several lanes each is a truth value; both sides are evaluated then.
+        match self.func.value_scalar(value) {
+            Some(Scalar { elem: Elem::Bool, lanes: 2.. }) => Some(value),
+            _ => self.as_condition(first, value),
+        }
     }
 
     /// The type that the leftmost operand of a chain takes if it is free.

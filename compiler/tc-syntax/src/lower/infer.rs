@@ -54,6 +54,10 @@ impl<'a> Lower<'a> {
                     _ => Some(elem),
                 }
             }
+            ExprKind::Call { symbol: false, args, .. } if self.text(self.tree.name(expr)) == "if_then_else" => {
+                let arms: Vec<ExprId> = self.positional(args).skip(1).collect();
+                arms.into_iter().find_map(|arm| self.peek(arm))
+            }
             ExprKind::Call { symbol: false, args, .. } => {
                 let row = self.called_row(expr)?;
                 self.peek_call(row, args)
@@ -87,9 +91,6 @@ impl<'a> Lower<'a> {
     }
 
     fn peek_call(&mut self, row: &'static OpDef, args: List<Arg>) -> Option<Type> {
-        if row.short == Some("if_then_else") {
-            return None;
-        }
         let group = operand_group(row)?;
         let exprs: Vec<ExprId> = self.positional(args).skip(group).collect();
         let ty = exprs.into_iter().find_map(|arg| self.peek(arg));

@@ -53,25 +53,29 @@ impl Algebra {
     /// How `expr` is computed as a value of `elem` where the analyzer stands now. `None` where some part may leave each type
     /// that it could be computed in.
     pub fn computation(&mut self, expr: Expr, elem: Elem) -> Option<Computation> {
-        self.choose_types(expr, elem, FxHashSet::default())
+        self.choose_types(expr, elem, Computed::default())
     }
 
     /// How `expr`, which is what `value` is, is computed where `value` is. What the program computes there on the way to it
     /// fits the type in which it does so.
     pub fn recomputation(&mut self, func: &Func, value: Value, expr: Expr) -> Option<Computation> {
         let elem = func.value_scalar(value)?.elem;
-        let mut computed = FxHashSet::default();
-        computed.insert((expr, int_type_of(elem)?));
+        let mut computed = Computed::default();
+        computed.fits.insert((expr, int_type_of(elem)?));
         for part in self.parts(func, value) {
             let Some(ty) = func.value_scalar(part).and_then(|scalar| int_type_of(scalar.elem)) else { continue };
             let given = self.expr(func, part);
             let simple = self.analyzer.simplify(given);
-            computed.extend([(given, ty), (simple, ty)]);
+            computed.fits.extend([(given, ty), (simple, ty)]);
+            if let Some(op) = func.def_op(part).filter(|&op| matches!(func.opcode(op), arith::SHL | arith::SHR)) {
+                let count = self.expr(func, func.operand(op, 1));
+                computed.counts.insert((count, ty));
+            }
         }
         self.choose_types(expr, elem, computed)
     }
 
-    fn choose_types(&mut self, expr: Expr, elem: Elem, computed: FxHashSet<(Expr, IntType)>) -> Option<Computation> {
+    fn choose_types(&mut self, expr: Expr, elem: Elem, computed: Computed) -> Option<Computation> {
         // Beyond this the analyzer does not look, and this is not to recurse.
         if self.analyzer.pool.depth(expr) > 2 * MAX_DEPTH {
             return None;
@@ -219,8 +223,16 @@ struct TypeChoice<'a> {
     steps: Vec<Step>,
     index: FxHashMap<Step, usize>,
     known: FxHashMap<(Expr, IntType, bool), Option<usize>>,
-    /// What the program computes there in these types, so that it fits.
-    computed: FxHashSet<(Expr, IntType)>,
+    computed: Computed,
+}
+
+/// What the program computes in the place.
+#[derive(Default)]
+struct Computed {
+    /// Numbers, each with a type that holds it there.
+    fits: FxHashSet<(Expr, IntType)>,
+    /// Counts of shifts, each with a type that is shifted by it.
+    counts: FxHashSet<(Expr, IntType)>,
 }
 
 impl TypeChoice<'_> {
@@ -234,7 +246,7 @@ impl TypeChoice<'_> {
 
     /// Does every value of `expr` fit `ty`? Of `index` the language says so: arithmetic of counts stays below 2^63.
     fn fits(&mut self, expr: Expr, ty: IntType) -> bool {
-        if ty == IntType::Index || self.computed.contains(&(expr, ty)) {
+        if ty == IntType::Index || self.computed.fits.contains(&(expr, ty)) {
             return true;
         }
         let range = ty.range();
@@ -243,6 +255,17 @@ impl TypeChoice<'_> {
             above && bounds.max().is_some_and(|high| range.max().is_none_or(|max| high <= max))
         };
         inside(self.algebra.analyzer.quick_bounds(expr)) || inside(self.algebra.analyzer.bounds(expr))
+    }
+
+    /// May a number of type `ty` be shifted by `count`?
+    fn shifts_within(&mut self, count: Expr, ty: IntType) -> bool {
+        let bits = i64::from(ty.bits());
+        // No type has more bits, so that the program's had no more.
+        if bits == 64 {
+            return true;
+        }
+        let bounds = self.algebra.analyzer.bounds(count);
+        self.computed.counts.contains(&(count, ty)) || (bounds.all_at_least(0) && bounds.all_at_most(bits - 1))
     }
 
     /// `expr` as an integer of `ty`; with `wrap` what is congruent to it modulo two to the power of the width will do.
@@ -297,6 +320,9 @@ impl TypeChoice<'_> {
             Node::Binary(op, a, b) => {
                 let may_leave = matches!(op, BinaryOp::Shl | BinaryOp::FloorDiv | BinaryOp::TruncDiv);
                 if may_leave && !self.fits(expr, ty) {
+                    return None;
+                }
+                if matches!(op, BinaryOp::Shl | BinaryOp::Shr) && !self.shifts_within(b, ty) {
                     return None;
                 }
                 let (a, b) = (self.number(a, ty, false)?, self.number(b, ty, false)?);

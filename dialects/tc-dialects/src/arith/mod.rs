@@ -34,11 +34,11 @@ tc_ir::dialect! {
 
     /// Quotient: of integers, rounded down; division by zero is an error.
     Div DIV "div" (lhs: value, rhs: value)
-    { results: Results::Count(1), infer: Infer::Same(0), role: Role::Binary(BinOp::Div), verify: Some(verify::numbers), fold: Some(fold::binary), short: Some("floordiv"), effect: Effect::PINNED }
+    { results: Results::Count(1), infer: Infer::Same(0), role: Role::Binary(BinOp::Div), verify: Some(verify::numbers), fold: Some(fold::binary), short: Some("floordiv"), effect: Effect::DIVISION }
 
     /// Remainder of the quotient that is rounded down; it has the sign of the divisor.
     Mod MOD "mod" (lhs: value, rhs: value)
-    { results: Results::Count(1), infer: Infer::Same(0), role: Role::Binary(BinOp::Mod), verify: Some(verify::numbers), fold: Some(fold::binary), short: Some("floormod"), effect: Effect::PINNED }
+    { results: Results::Count(1), infer: Infer::Same(0), role: Role::Binary(BinOp::Mod), verify: Some(verify::numbers), fold: Some(fold::binary), short: Some("floormod"), effect: Effect::DIVISION }
 
     /// Both, of truth values; evaluates both.
     And AND "and" (lhs: value, rhs: value)
@@ -86,11 +86,11 @@ tc_ir::dialect! {
 
     /// Quotient rounded towards zero; division by zero is an error.
     TruncDiv TDIV "tdiv" (lhs: value, rhs: value)
-    { results: Results::Count(1), infer: Infer::Same(0), short: Some("tdiv"), verify: Some(verify::integers), fold: Some(fold::binary), effect: Effect::PINNED }
+    { results: Results::Count(1), infer: Infer::Same(0), short: Some("tdiv"), verify: Some(verify::integers), fold: Some(fold::binary), effect: Effect::DIVISION }
 
     /// Remainder of the quotient that is rounded towards zero; by -1 it is 0, also of the least number.
     TruncMod TMOD "tmod" (lhs: value, rhs: value)
-    { results: Results::Count(1), infer: Infer::Same(0), short: Some("tmod"), verify: Some(verify::integers), fold: Some(fold::binary), effect: Effect::PINNED }
+    { results: Results::Count(1), infer: Infer::Same(0), short: Some("tmod"), verify: Some(verify::integers), fold: Some(fold::binary), effect: Effect::DIVISION }
 
     /// The lesser; of floats, the other operand where one is NaN.
     Min MIN "min" (lhs: value, rhs: value)

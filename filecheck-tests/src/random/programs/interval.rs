@@ -25,8 +25,11 @@ impl Interval {
         Interval { low, high }
     }
 
-    /// All that `elem` holds.
+    /// All that `elem` holds; of `index` what counts and positions come to (docs/ir.md, Numbers).
     pub fn all(elem: Elem) -> Interval {
+        if elem == Elem::Index {
+            return Interval { low: -(1 << 40), high: 1 << 40 };
+        }
         let (low, high) = elem.int_range().unwrap_or((0, 1));
         Interval { low, high }
     }

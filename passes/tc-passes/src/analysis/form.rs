@@ -198,8 +198,9 @@ pub(super) fn rejoined(pool: &mut Pool, mut form: Form) -> Form {
     while let Some(&(atom, coef)) = form.terms.get(nth) {
         nth += 1;
         let Node::Binary(BinaryOp::FloorMod, number, divisor) = pool.node(atom) else { continue };
-        let found =
-            form.terms.iter().find_map(|&term| Some((term.0, joined_with(pool, term, (number, divisor), coef)?)));
+        // Of a number that may fail, the remainder by one is an atom, which is not to be joined with itself.
+        let mut others = form.terms.iter().filter(|&&(other, _)| other != atom);
+        let found = others.find_map(|&term| Some((term.0, joined_with(pool, term, (number, divisor), coef)?)));
         let Some((other, whole)) = found else { continue };
         let mut joined = form.clone();
         joined.terms.retain(|&(old, _)| old != atom && old != other);

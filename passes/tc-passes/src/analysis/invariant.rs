@@ -2,24 +2,14 @@
 
 use super::overflow::{Ranges, runs_with};
 use indexmap::IndexSet;
-use tc_dialects::arith;
 use tc_ir::walk::{is_inside, ops_under};
 use tc_ir::{Def, Func, Op, Value, effects};
 
 /// May `op` run where the program would not have run it, unless it overflows (see `overflow`)? It has no effect, reads
 /// nothing, and fails for no operands: a division is by a literal above zero.
 pub(crate) fn runs_anywhere(func: &Func, op: Op) -> bool {
-    effects::summary(func, op).is_pure()
-        && std::iter::once(op)
-            .chain(func.op_regions(op).iter().flat_map(|&region| ops_under(func, region)))
-            .all(|op| never_fails(func, op))
-}
-
-fn never_fails(func: &Func, op: Op) -> bool {
-    let row = func.row(op);
-    let divides = matches!(func.opcode(op), arith::DIV | arith::MOD | arith::TDIV | arith::TMOD)
-        && func.const_int(func.operand(op, 1)).is_some_and(|divisor| divisor > 0);
-    divides || row.effect.speculatable || row.effect.regions || row.terminator
+    let sum = effects::summary(func, op);
+    sum.is_pure() && sum.speculatable
 }
 
 /// The ops under the loop `op` that `value` is computed from, in the order of the text: with them moved before the loop,

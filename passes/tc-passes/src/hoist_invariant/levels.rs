@@ -4,6 +4,7 @@ use crate::analysis::invariant::runs_anywhere;
 use rustc_hash::FxHashMap;
 use tc_dialects::algebra::is_launch;
 use tc_dialects::tir;
+use tc_ir::opdef::Role;
 use tc_ir::walk::all_ops;
 use tc_ir::{Def, Func, Op, Region, Value};
 
@@ -31,7 +32,9 @@ impl Levels {
             for &inner in func.op_regions(op) {
                 levels.around.insert(inner, Around { depth: depth + 1, loops: loops + u32::from(is_run(func, op)) });
             }
-            let home = if may_move(func, op) { levels.innermost(func, op) } else { region };
+            // A literal goes where what it is for goes.
+            let is_free = func.role(op) == Role::Constant || may_move(func, op);
+            let home = if is_free { levels.innermost(func, op) } else { region };
             for value in func.results(op) {
                 levels.homes[value.as_u32() as usize] = Some(home);
             }

@@ -13,7 +13,7 @@ use tc_dialects::tir;
 use tc_ir::clone::{ValueMap, clone_op};
 use tc_ir::effects::summary;
 use tc_ir::walk::{is_inside, ops_under};
-use tc_ir::{Builder, Elem, Func, Op, Rewriter, keys};
+use tc_ir::{Builder, Elem, Func, Op, Rewriter, Value, keys};
 use tc_support::Diagnostic;
 
 /// From this many on, copies go into a loop.
@@ -88,6 +88,12 @@ pub(super) fn in_step(func: &mut Func, op: Op) {
 /// The allocs to be shared out, or what keeps the loop a loop.
 fn allocs(func: &Func, op: Op, touched: &Touched, n: i64) -> Result<Vec<Op>, (Op, String)> {
     let allocs = candidates(func, op, touched, Place::Outermost)?;
+    let views = ops_under(func, func.op_regions(op)[0]).filter(|&inner| func.opcode(inner) == tir::VIEW);
+    for view in views.filter(|&view| func.def_op(func.operand(view, 0)).is_some_and(|def| allocs.contains(&def))) {
+        if let Some(reason) = keeps_view(func, op, view, n) {
+            return Err((view, reason.to_string()));
+        }
+    }
     if n >= MANY {
         let groups = touched.groups(func, func.op_regions(op)[0]);
         let tied = touched.tied(func, &groups);
@@ -96,6 +102,24 @@ fn allocs(func: &Func, op: Op, touched: &Touched, n: i64) -> Result<Vec<Op>, (Op
         }
     }
     Ok(allocs)
+}
+
+/// Why the buffer that `view` is of cannot be shared out among the `n` iterations of the loop `op`, if it cannot.
+fn keeps_view(func: &Func, op: Op, view: Op, n: i64) -> Option<&'static str> {
+    let body = func.op_regions(op)[0];
+    if n >= MANY || ops_under(func, body).any(|inner| func.opcode(inner) == tir::FOR) {
+        // Of one in a loop over the iterations the part is no fixed place.
+        return Some("a view begins at a fixed place of its buffer, and each needs a part");
+    }
+    let bytes = |value: Value| {
+        let (elem, shape, _) = func.as_shaped(func.value_type(value))?;
+        let bytes = i64::from(func.as_scalar(elem)?.bytes());
+        shape.iter().try_fold(bytes, |bytes, &extent| bytes.checked_mul(func.as_int(extent)?))
+    };
+    let elem = func.result(view).and_then(|value| func.as_shaped(func.value_type(value))).map(|(elem, ..)| elem);
+    let aligned = elem.and_then(|elem| func.as_scalar(elem)).map_or(1, |scalar| i64::from(scalar.bytes()));
+    let fits = bytes(func.operand(view, 0)).is_some_and(|bytes| bytes % aligned == 0);
+    (!fits).then_some("the part of each would begin where no element of a view may")
 }
 
 /// What the variable stands for in each copy.

@@ -201,13 +201,17 @@ fn innermost_launch(func: &Func, op: Op) -> Region {
 }
 
 /// Moves the allocs under `region` to stand before what `place` tells, so that all copies share the buffers. One that is
-/// filled ahead keeps its loop, and one that each virtual thread has of its own keeps that.
+/// filled ahead keeps its loop, one that each virtual thread has of its own keeps that, and one that ends with a kernel stays
+/// in it.
 fn move_allocs(func: &mut Func, region: Region, place: impl Fn(&Func) -> Option<Op>) {
     let own_loop = |func: &Func, op: Op| {
         let parent = func.region_parent(region);
-        ancestors(func, op)
-            .take_while(|&outer| Some(outer) != parent)
-            .any(|outer| func.opcode(outer) == tir::FOR && tir::loop_kind(func, outer) == Some(LoopKind::Vthread))
+        let outlives = func.result(op).is_some_and(|buffer| is_global(func, buffer));
+        ancestors(func, op).take_while(|&outer| Some(outer) != parent).any(|outer| match tir::loop_kind(func, outer) {
+            Some(LoopKind::Vthread) => func.opcode(outer) == tir::FOR,
+            Some(LoopKind::Launch(_)) => func.opcode(outer) == tir::FOR && !outlives,
+            _ => false,
+        })
     };
     let allocs: Vec<Op> = ops_under(func, region)
         .filter(|&op| func.opcode(op) == tir::ALLOC && !is_staged(func, op) && !own_loop(func, op))
@@ -219,4 +223,8 @@ fn move_allocs(func: &mut Func, region: Region, place: impl Fn(&Func) -> Option<
             _ => {}
         }
     }
+}
+
+fn is_global(func: &Func, buffer: Value) -> bool {
+    func.as_shaped(func.value_type(buffer)).and_then(|(_, _, scope)| scope).is_none_or(|scope| scope == keys::GLOBAL)
 }

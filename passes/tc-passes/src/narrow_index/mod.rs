@@ -6,8 +6,9 @@
 //!
 //! # Output form
 //!
-//! No value of type `index` is left but the function's sizes, which are converted at the head where they are used. Values
-//! that must have one type, because an op takes both, have one.
+//! No value of type `index` is left but the function's sizes, which are converted at the head where they are used. An op that
+//! takes or gives something wide is computed in 64 bits, any other in 32; casts stand where the two meet, so that one
+//! open size makes wide what is computed of it, and no more.
 //!
 //! # Example
 //!
@@ -24,36 +25,37 @@
 //! # Algorithm
 //!
 //! 1. Convert the sizes that are used, and use the results.
-//! 2. Join values of type `index` that an op ties to each other into classes (union-find, Tarjan 1975).
-//! 3. Bound every value by the ranges of sizes, and by the ranges of the loops around it. A class all of whose values
-//!    lie in 32 bits becomes `i32`, any other `i64`.
-//! 4. Set the types; casts between integers of equal type are left to be folded.
+//! 2. Bound every value where it is defined: by the ranges of sizes, of the loops and the conditions around it, and by what
+//!    a launch allows. What is not proved to lie in 32 bits is wide.
+//! 3. An op whose operands and results must have one type has 64 bits if one of them is wide. So have the results of a loop
+//!    or a conditional, with the arguments that stand for them.
+//! 4. Set the types, and cast operands that come in the other width. Casts between equal types are folded.
 //!
 //! # Limits
 //!
-//! A size without an upper end, and all that is computed of it, is 64 bits wide. Bounds come from loop ranges, not from
-//! conditions: an index that only a condition keeps small becomes 64 bits wide.
+//! A size without an upper end, and all that is computed of it, is 64 bits wide, except what is bounded again: a remainder,
+//! a minimum, a launch coordinate.
 //!
 //! # Remarks
 //!
-//! `wide-index`: of the values that must have one width, the first that is not proved to fit 32 bits, with how far it may
-//! reach; all of them get 64.
+//! `wide-index`: each value that is not proved to fit 32 bits although all that it is computed of does, with how far it may
+//! reach.
 //!
 //! # References
 //!
 //! TVM 0.16, `src/tir/transforms/narrow_datatype.cc`, without its rule that an index inherits the width of what it loads.
 
+mod bound;
 mod left;
 
 use crate::analysis::fold::fold_op;
-use rustc_hash::FxHashMap;
-use tc_arith::{BinaryOp, Interval};
-use tc_dialects::algebra::Algebra;
+use crate::analysis::{order, target};
+use bound::Wide;
 use tc_dialects::{arith, gpu, tir};
 use tc_ir::opdef::{Infer, Role};
 use tc_ir::rewrite::rewrite_ops;
 use tc_ir::walk::all_ops;
-use tc_ir::{Builder, Elem, Func, Op, Opcode, Region, Rewriter, Scalar, Type, Value, keys};
+use tc_ir::{Builder, Elem, Func, Op, Rewriter, Scalar, Type, Value, keys};
 use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
 use tc_support::Diagnostic;
 
@@ -83,20 +85,31 @@ impl FuncPass for NarrowIndex {
         }
         convert_sizes(func);
         divide_literals(func);
-        let mut classes = Classes::new(func.n_value_ids());
-        classes.wide = cx.wants_missed().then(Vec::new);
-        for op in all_ops(func) {
-            tie(func, op, &mut classes);
+        let mut wide = bound::wide_values(func, &target::of_run(cx));
+        if cx.wants_missed() {
+            left::tell(func, &wide, cx);
         }
-        bound_all(func, &mut classes);
-        left::tell(func, &mut classes, cx);
-        set_types(func, &mut classes, cx);
+        share_widths(func, &mut wide);
+        set_types(func, &wide, cx);
         rewrite_ops(func, |rw, op| {
             if rw.func().opcode(op) == arith::CAST {
+                let given = rw.func().operand(op, 0);
                 fold_op(rw, op);
+                erase_literal(rw, given);
             }
         });
+        // What is cast prints at its new place.
+        order::settle(func);
         true
+    }
+}
+
+/// Takes out the literal `value` if nothing uses it any more: text does not show it.
+fn erase_literal(rw: &mut Rewriter<'_>, value: Value) {
+    let func = rw.func();
+    let is_left = func.n_uses(value) == 0 && func.value_name(value).is_none();
+    if let Some(op) = func.def_op(value).filter(|&op| is_left && func.role(op) == Role::Constant) {
+        rw.erase(op);
     }
 }
 
@@ -174,201 +187,142 @@ fn has_index(func: &Func) -> bool {
     params || all_ops(func).any(|op| values_of(func, op).any(|value| index_lanes(func, value).is_some()))
 }
 
-/// Classes of values that must have one width.
-struct Classes {
-    parent: Vec<u32>,
-    is_wide: Vec<bool>,
-    /// The bounds of vectors, which the algebra does not see into.
-    vectors: FxHashMap<Value, Interval>,
-    /// The values that may leave 32 bits, with what is known of them, where somebody asks.
-    wide: Option<Vec<(Value, String, Interval)>>,
-}
-
-impl Classes {
-    fn new(n: usize) -> Classes {
-        Classes { parent: (0..n as u32).collect(), is_wide: vec![false; n], vectors: FxHashMap::default(), wide: None }
-    }
-
-    fn root(&mut self, value: Value) -> usize {
-        let mut at = value.as_u32();
-        while self.parent[at as usize] != at {
-            let next = self.parent[at as usize];
-            self.parent[at as usize] = self.parent[next as usize];
-            at = next;
-        }
-        at as usize
-    }
-
-    fn join(&mut self, a: Value, b: Value) {
-        let (a, b) = (self.root(a), self.root(b));
-        self.parent[a.max(b)] = a.min(b) as u32;
-    }
-}
-
-/// Joins the values that `op` wants to be of one type.
-fn tie(func: &Func, op: Op, classes: &mut Classes) {
-    let mut group: Vec<Value> = Vec::new();
+/// Values that have one width because one stands for the other: what a loop carries, what a conditional or a reduction gives.
+fn same_widths(func: &Func, op: Op) -> Vec<Vec<Value>> {
+    let results = || func.results(op).enumerate();
     match func.role(op) {
         Role::For => {
-            let body = func.op_regions(op)[0];
-            let args = func.region_args(body);
-            group.extend([func.operand(op, 0), func.operand(op, 1), args[0]]);
-            for (nth, result) in func.results(op).enumerate() {
-                for other in [func.operand(op, nth + 2), args[nth + 1], func.yielded(body)[nth]] {
-                    classes.join(result, other);
-                }
-            }
-        }
-        Role::If => {
-            for &region in func.op_regions(op) {
-                for (result, &value) in func.results(op).zip(func.yielded(region)) {
-                    classes.join(result, value);
-                }
-            }
+            let args = func.region_args(func.op_regions(op)[0]);
+            results().map(|(nth, result)| vec![result, args[nth + 1]]).collect()
         }
         // Of a reduction, each value has its own two arguments of the combiner.
         _ if func.opcode(op) == gpu::ALL_REDUCE => {
-            let body = func.op_regions(op)[0];
-            let args = func.region_args(body);
-            for (nth, result) in func.results(op).enumerate() {
-                for other in [func.operand(op, nth), args[nth], args[nth + args.len() / 2], func.yielded(body)[nth]] {
-                    classes.join(result, other);
-                }
-            }
+            let args = func.region_args(func.op_regions(op)[0]);
+            results().map(|(nth, result)| vec![result, args[nth], args[nth + args.len() / 2]]).collect()
         }
+        _ => Vec::new(),
+    }
+}
+
+/// Makes all of [`same_widths`] wide where one is.
+fn share_widths(func: &Func, wide: &mut Wide) {
+    for same in all_ops(func).flat_map(|op| same_widths(func, op)) {
+        if same.iter().any(|&value| wide.contains(value)) {
+            same.iter().for_each(|&value| wide.insert(value));
+        }
+    }
+}
+
+/// What the operand `idx` of an op has to be as wide as.
+enum Needs {
+    /// Any width will do.
+    Nothing,
+    /// What the op computes in.
+    Op,
+    /// This value.
+    Value(Value),
+}
+
+fn needs(func: &Func, op: Op, idx: usize) -> Needs {
+    match func.role(op) {
+        Role::For if idx < 2 => Needs::Op,
+        Role::For => func.results(op).nth(idx - 2).map_or(Needs::Nothing, Needs::Value),
+        Role::Yield => {
+            let parent = func.region_of(op).and_then(|region| func.region_parent(region));
+            parent.and_then(|parent| func.results(parent).nth(idx)).map_or(Needs::Nothing, Needs::Value)
+        }
+        _ if func.opcode(op) == gpu::ALL_REDUCE => func.results(op).nth(idx).map_or(Needs::Nothing, Needs::Value),
         // A cast is where widths meet; accesses take any.
-        Role::Cast | Role::Load | Role::Store | Role::RefElement | Role::RefRegion | Role::Constant => {}
+        Role::Cast | Role::Load | Role::Store | Role::RefElement | Role::RefRegion | Role::Constant | Role::If => {
+            Needs::Nothing
+        }
         _ => match func.row(op).infer {
-            Infer::Same(from) => {
-                group.extend(func.operands(op)[from..].iter().copied());
-                group.extend(func.result(op));
-            }
-            _ => {
-                group.extend(func.operands(op).iter().copied());
-                group.extend(func.results(op));
-            }
+            Infer::Same(from) if idx < from => Needs::Nothing,
+            _ => Needs::Op,
         },
     }
-    group.retain(|&value| index_lanes(func, value).is_some());
-    if let Some((&first, rest)) = group.split_first() {
-        rest.iter().for_each(|&value| classes.join(first, value));
-    }
 }
 
-/// Marks the classes in which a value may leave 32 bits.
-fn bound_all(func: &Func, classes: &mut Classes) {
-    let mut algebra = Algebra::of_func(func);
-    bound_region(func, func.body(), &mut algebra, classes);
-    for &param in func.params() {
-        if index_lanes(func, param).is_some() {
-            let root = classes.root(param);
-            classes.is_wide[root] = true;
-        }
+/// Is one of the values wide that `op` wants to be of one type? Callers and callees agree on 64 bits.
+fn is_wide(func: &Func, op: Op, wide: &Wide) -> bool {
+    let role = func.role(op);
+    if role == Role::Call {
+        return true;
     }
-}
-
-fn bound_region(func: &Func, region: Region, algebra: &mut Algebra, classes: &mut Classes) {
-    for op in func.ops(region) {
-        for value in func.results(op) {
-            bound(func, value, algebra, classes);
-        }
-        for &inner in func.op_regions(op) {
-            let mark = algebra.analyzer.mark();
-            if func.opcode(op) == tir::FOR {
-                algebra.enter_region(func, inner);
-            }
-            for &arg in func.region_args(inner) {
-                bound(func, arg, algebra, classes);
-            }
-            bound_region(func, inner, algebra, classes);
-            algebra.analyzer.rollback(mark);
-        }
-    }
-}
-
-fn bound(func: &Func, value: Value, algebra: &mut Algebra, classes: &mut Classes) {
-    let Some(lanes) = index_lanes(func, value) else { return };
-    let fits = if lanes == 1 {
-        let expr = algebra.expr(func, value);
-        // Most values are small by their operands' ranges alone.
-        is_narrow(algebra.analyzer.quick_bounds(expr)) || is_narrow(algebra.analyzer.bounds(expr))
-    } else {
-        is_narrow(vector_bounds(func, value, algebra, classes))
+    let operands = func.operands(op).iter().enumerate();
+    let tied = operands.filter(|&(idx, _)| matches!(needs(func, op, idx), Needs::Op)).map(|(_, &value)| value);
+    let own = match role {
+        Role::For => Some(func.region_args(func.op_regions(op)[0])[0]),
+        _ => func.result(op),
     };
-    if !fits {
-        let root = classes.root(value);
-        classes.is_wide[root] = true;
-        if classes.wide.is_some() {
-            left::note(func, value, algebra, classes);
-        }
-    }
+    tied.chain(own).any(|value| wide.contains(value))
 }
 
-/// Do 32 bits hold all of it?
-fn is_narrow(interval: Interval) -> bool {
-    interval.min().is_some_and(|min| min >= i64::from(i32::MIN))
-        && interval.max().is_some_and(|max| max <= i64::from(i32::MAX))
-}
-
-/// The bounds of all lanes of a vector.
-fn vector_bounds(func: &Func, value: Value, algebra: &mut Algebra, classes: &mut Classes) -> Interval {
-    let Some(op) = func.def_op(value) else { return Interval::default() };
-    let mut of = |nth: usize| {
-        let operand = func.operand(op, nth);
-        match func.value_scalar(operand) {
-            Some(Scalar { lanes: 1, .. }) => {
-                let expr = algebra.expr(func, operand);
-                algebra.analyzer.bounds(expr)
-            }
-            // Operands stand before their users.
-            Some(_) => classes.vectors.get(&operand).copied().unwrap_or_default(),
-            None => Interval::default(),
-        }
-    };
-    let bounds = match func.opcode(op) {
-        arith::BROADCAST => of(0),
-        arith::RAMP => {
-            let steps = func.value_scalar(value).map_or(0, |scalar| i64::from(scalar.lanes) - 1);
-            of(0) + Interval::apply(BinaryOp::Mul, of(1), Interval::new(0, steps))
-        }
-        arith::SELECT => of(1).union(of(2)),
-        arith::NEG => Interval::apply(BinaryOp::Sub, Interval::point(0), of(0)),
-        opcode => match binary(opcode) {
-            Some(binary) => Interval::apply(binary, of(0), of(1)),
-            None => Interval::default(),
-        },
-    };
-    classes.vectors.insert(value, bounds);
-    bounds
-}
-
-fn binary(opcode: Opcode) -> Option<BinaryOp> {
-    Some(match opcode {
-        arith::ADD => BinaryOp::Add,
-        arith::SUB => BinaryOp::Sub,
-        arith::MUL => BinaryOp::Mul,
-        arith::DIV => BinaryOp::FloorDiv,
-        arith::MOD => BinaryOp::FloorMod,
-        arith::TDIV => BinaryOp::TruncDiv,
-        arith::TMOD => BinaryOp::TruncMod,
-        arith::MIN => BinaryOp::Min,
-        arith::MAX => BinaryOp::Max,
-        _ => return None,
-    })
-}
-
-fn set_types(func: &mut Func, classes: &mut Classes, cx: &mut PassCx) {
+/// Gives every `index` its type, and casts operands that come in another.
+fn set_types(func: &mut Func, wide: &Wide, cx: &mut PassCx) {
     let ops: Vec<Op> = all_ops(func).collect();
-    let mut values: Vec<Value> = func.params().to_vec();
-    for &op in &ops {
-        values.extend(values_of(func, op));
+    let mut elems: Vec<Option<Elem>> = vec![None; func.n_value_ids()];
+    let mut set = |func: &Func, value: Value, is_wide: bool| {
+        if index_lanes(func, value).is_some() {
+            elems[value.as_u32() as usize] = Some(if is_wide { Elem::I64 } else { Elem::I32 });
+        }
+    };
+    for &param in func.params() {
+        set(func, param, true);
     }
-    for value in values {
-        let Some(lanes) = index_lanes(func, value) else { continue };
-        let root = classes.root(value);
-        let elem = if classes.is_wide[root] { Elem::I64 } else { Elem::I32 };
+    let is_wide: Vec<bool> = ops.iter().map(|&op| is_wide(func, op, wide)).collect();
+    for (&op, &is_wide) in ops.iter().zip(&is_wide) {
+        for value in values_of(func, op) {
+            set(func, value, wide.contains(value));
+        }
+        match func.role(op) {
+            Role::For => set(func, func.region_args(func.op_regions(op)[0])[0], is_wide),
+            Role::If | Role::Cast | Role::Constant => {}
+            _ if func.opcode(op) == gpu::ALL_REDUCE => {}
+            _ => func.results(op).for_each(|value| set(func, value, is_wide)),
+        }
+    }
+    let elem_of = |value: Value| elems.get(value.as_u32() as usize).copied().flatten();
+    let mut casts: Vec<(Op, usize, Elem)> = Vec::new();
+    let mut literals: Vec<(Value, Elem)> = Vec::new();
+    for (&op, &is_wide) in ops.iter().zip(&is_wide) {
+        for (idx, &operand) in func.operands(op).iter().enumerate() {
+            let needed = match needs(func, op, idx) {
+                Needs::Nothing => None,
+                Needs::Op => Some(if is_wide { Elem::I64 } else { Elem::I32 }),
+                Needs::Value(value) => elem_of(value),
+            };
+            let Some(needed) = needed.filter(|&needed| elem_of(operand).is_some_and(|own| own != needed)) else {
+                continue;
+            };
+            // In an arm that is never taken a literal may be wider than what comes of the conditional.
+            let is_literal = func.value_name(operand).is_none()
+                && func.const_int(operand).is_some_and(|value| needed == Elem::I64 || i32::try_from(value).is_ok());
+            match is_literal {
+                true => literals.push((operand, needed)),
+                false => casts.push((op, idx, needed)),
+            }
+        }
+    }
+    for (literal, elem) in literals {
+        elems[literal.as_u32() as usize] = Some(elem);
+    }
+    let mut rw = Rewriter::new(func);
+    for (nth, elem) in elems.iter().enumerate() {
+        let (Some(elem), value) = (*elem, Value::from_u32(nth as u32)) else { continue };
         cx.count(if elem == Elem::I32 { "values of 32 bits" } else { "values of 64 bits" }, 1);
-        let ty: Type = func.scalar_ty(Scalar { elem, lanes });
-        Rewriter::new(func).set_type(value, ty);
+        let Some(lanes) = index_lanes(rw.func(), value) else { continue };
+        let ty: Type = rw.func_mut().scalar_ty(Scalar { elem, lanes });
+        rw.set_type(value, ty);
+    }
+    for (op, idx, elem) in casts {
+        let value = rw.func().operand(op, idx);
+        let Some(lanes) = rw.func().value_scalar(value).map(|scalar| scalar.lanes) else { continue };
+        let mut b = rw.before(op);
+        let ty: Type = b.func.scalar_ty(Scalar { elem, lanes });
+        let cast = arith::Cast::build(&mut b, value, &[], &[ty]);
+        if let Some(cast) = b.func.result(cast) {
+            rw.set_operand(op, idx, cast);
+        }
     }
 }

@@ -11,8 +11,7 @@
 //!
 //! As it came; every integer and truth value that something other than arithmetic uses is in the normal form of the index
 //! algebra. A conditional whose condition is proved goes, so does a loop that runs never or once. Named values keep their
-//! names: expressions are simplified up to them, not through them. Only a quotient or a remainder that is a variable or a
-//! number, seen through names, becomes that.
+//! names, and expressions are simplified up to them; what is shorter when it is seen through names becomes that.
 //!
 //! # Example
 //!
@@ -55,7 +54,7 @@ use crate::analysis::fold::fold_op;
 use crate::analysis::order;
 use crate::analysis::structure::{collapse_branch, collapse_loop};
 use rustc_hash::FxHashSet;
-use tc_arith::{BinaryOp, Expr, Node};
+use tc_arith::Expr;
 use tc_dialects::algebra::{Algebra, Computation, Made, build, is_exact};
 use tc_dialects::tir;
 use tc_ir::attrs::AttrData;
@@ -208,7 +207,7 @@ impl State<'_> {
         }
         let mut value = value;
         let given = self.algebra.expr(self.rw.func(), value);
-        let mut simple = self.algebra.analyzer.simplify(given);
+        let mut simple = self.simple(given);
         match self.computation(given, simple, value) {
             Some(computation) => {
                 let new = self.make(op, &computation, &mut Made::default());
@@ -232,9 +231,14 @@ impl State<'_> {
             return None;
         }
         let given = self.algebra.expr(func, value);
-        let simple = self.algebra.analyzer.simplify(given);
-        let simple = self.through_names(simple).unwrap_or(simple);
+        let simple = self.simple(given);
         self.computation(given, simple, value)
+    }
+
+    /// The normal form of `given`, seen through names where that is shorter.
+    fn simple(&mut self, given: Expr) -> Expr {
+        let simple = self.algebra.analyzer.simplify(given);
+        self.through_names(simple).unwrap_or(simple)
     }
 
     /// How `simple` is computed in the place of `value`, which is `given`; `None` where it is nothing new, or may overflow in
@@ -247,20 +251,16 @@ impl State<'_> {
         (is_other && !computation.is_written_as(self.rw.func(), value)).then_some(computation)
     }
 
-    /// What the condition, quotient or remainder `expr` comes to when it is seen through names: with `let i = io * 16 + ii`
-    /// the row `i / 16` of a tile is `io`, and `i < 160` is decided by the ranges of `io` and `ii`.
+    /// What `expr` comes to when it is seen through names, if that is shorter: with `let i = io * 16 + ii` the row `i / 16` of
+    /// a tile is `io`, and `i < 160` is decided by the ranges of `io` and `ii`.
     fn through_names(&mut self, expr: Expr) -> Option<Expr> {
         let analyzer = &mut self.algebra.analyzer;
-        let is_truth = analyzer.pool.is_bool(expr);
-        if !is_truth && !matches!(analyzer.pool.node(expr), Node::Binary(BinaryOp::FloorDiv | BinaryOp::FloorMod, ..)) {
-            return None;
-        }
         let expanded = analyzer.expand(expr);
         if expanded == expr {
             return None;
         }
         let simple = analyzer.simplify(expanded);
-        matches!(analyzer.pool.node(simple), Node::Var(_) | Node::Const(_) | Node::Bool(_)).then_some(simple)
+        (analyzer.pool.n_operations(simple) < analyzer.pool.n_operations(expr)).then_some(simple)
     }
 
     /// Makes `computation` in front of `op`.

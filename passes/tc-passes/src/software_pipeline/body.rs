@@ -1,6 +1,8 @@
 //! The statements of a loop body: what each does to memory, and what the values that it takes are computed from.
 
 use super::phases::Stays;
+use crate::analysis::access::Access;
+use crate::analysis::lockstep::{self, NestByNest};
 use indexmap::IndexSet;
 use rustc_hash::{FxHashMap, FxHashSet};
 use tc_dialects::{forms, tir};
@@ -160,6 +162,25 @@ impl<'f> Body<'f> {
         let uses = |user: &Op| func.operands(*user).iter().any(|value| results.contains(value));
         let rest = self.ops.iter().copied().filter(|&other| other != op && others(other));
         rest.chain(func.terminator(self.region)).find_map(|other| under(func, other).find(|user| uses(user)))
+    }
+
+    /// May the statements `first` and `second` write one element of `buffer` in one iteration?
+    pub(super) fn both_write(&self, first: Op, second: Op, buffer: Value) -> bool {
+        let func = self.func;
+        let mut nests = NestByNest::new(func);
+        let facts = nests.facts(self.looped);
+        let mut inside: FxHashSet<Value> = FxHashSet::default();
+        let mut writes: [Vec<Access>; 2] = Default::default();
+        for (statement, writes) in [first, second].into_iter().zip(&mut writes) {
+            for op in under(func, statement) {
+                inside.extend(func.results(op));
+                inside.extend(func.op_regions(op).iter().flat_map(|&region| func.region_args(region)));
+                writes
+                    .extend(facts.all_accesses(op).into_iter().filter(|access| access.writes && access.root == buffer));
+            }
+        }
+        let [first, second] = &writes;
+        first.iter().any(|one| second.iter().any(|other| lockstep::overlap(facts, one, other, &inside)))
     }
 
     /// The buffers that get versions, for a message.

@@ -41,9 +41,9 @@ fn copied(func: &Func, op: Op) -> impl Iterator<Item = Value> + '_ {
 }
 
 /// Of `writers`, those that must wait for asynchronous copies: they read what is copied, or what such statements make, or
-/// write after the copy what it writes, or write or prepare the same buffer as one of them. Beside them those of which this holds and that make such copies
-/// themselves: there is one group of copies an iteration, so these have to wait in place. So has what reads copies whose
-/// group ends within their statement, for that is waited for by the body.
+/// write after the copy what it writes, or write or prepare the same buffer as one of them. Beside them those of which this
+/// holds and that make such copies themselves: there is one group of copies an iteration, so these have to wait in place.
+/// So has what reads copies whose group ends within their statement, for that is waited for by the body.
 pub(super) fn dependents(body: &Body<'_>, writers: &IndexSet<Op>) -> (FxHashSet<Op>, Stays) {
     let func = body.func;
     let makes_copies = |op: Op| copied(func, op).next().is_some();
@@ -93,16 +93,17 @@ pub(super) fn dependents(body: &Body<'_>, writers: &IndexSet<Op>) -> (FxHashSet<
     }
 }
 
-/// Of `writers`, those that write, by no asynchronous copy, what one that stands before them copies.
+/// Of `writers`, those that write what one that stands before them copies.
 fn overwrites(body: &Body<'_>, writers: &IndexSet<Op>) -> FxHashSet<Op> {
-    let mut begun: FxHashSet<Value> = FxHashSet::default();
+    let mut begun: Vec<(Value, Op)> = Vec::new();
     let mut found = FxHashSet::default();
     for &op in writers {
-        let own: Vec<Value> = copied(body.func, op).collect();
-        if own.is_empty() && body.touches(op).writes.iter().any(|(buffer, _)| begun.contains(buffer)) {
+        let written = body.touches(op).writes.iter().map(|&(buffer, _)| buffer);
+        let copied_before = written.flat_map(|buffer| begun.iter().filter(move |&&(copied, _)| copied == buffer));
+        if copied_before.into_iter().any(|&(buffer, copy)| body.both_write(copy, op, buffer)) {
             found.insert(op);
         }
-        begun.extend(own);
+        begun.extend(copied(body.func, op).map(|buffer| (buffer, op)));
     }
     found
 }

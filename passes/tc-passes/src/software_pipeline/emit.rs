@@ -1,6 +1,7 @@
 //! Building the prologue, the steady loop and the epilogue.
 
 use super::divide::Division;
+use super::registers::erase_unused;
 use super::registers::{Part, Registers};
 use tc_dialects::{arith, tir};
 use tc_ir::clone::{ValueMap, clone_op};
@@ -200,14 +201,16 @@ impl Pipeline<'_> {
         let mut map = ValueMap::default();
         map.insert(old, iteration);
         let starts = self.starts(b, versions);
-        let mut nth = 0;
+        let (mut nth, mut replaced) = (0, Vec::new());
         for &op in ops {
             let copy = clone_op(b, op, &mut map);
             if let (Some(part), Some(registers), true) = (part, &self.registers, self.division.writers.contains(&op)) {
-                registers.redirect(b.func, copy, part, &mut nth);
+                replaced.extend(registers.redirect(b.func, copy, part, &mut nth));
             }
             shift(b.func, copy, &starts);
         }
+        // Not before: what is copied next may use it.
+        replaced.into_iter().for_each(|value| erase_unused(b.func, value));
     }
 
     /// The rest of an iteration; gives what it carries on.

@@ -145,14 +145,15 @@ impl Registers {
 }
 
 impl Allocated<'_> {
-    /// Makes the copy `root` of a writer one half of it; `nth` counts the stores.
-    pub(super) fn redirect(&self, func: &mut Func, root: Op, part: Part, nth: &mut usize) {
+    /// Makes the copy `root` of a writer one half of it; `nth` counts the stores. Gives the values that are stored no more.
+    pub(super) fn redirect(&self, func: &mut Func, root: Op, part: Part, nth: &mut usize) -> Vec<Value> {
+        let mut replaced = Vec::new();
         let staged =
             |func: &Func, op: Op| func.opcode(op) == tir::STORE && self.division.is_staged(func.operand(op, 0));
         let stores: Vec<Op> = under(func, root).into_iter().filter(|&op| staged(func, op)).collect();
         let inner: Vec<Op> = under(func, root).into_iter().filter(|&op| func.opcode(op) == tir::FOR).collect();
         for store in stores {
-            let Some(&buffer) = self.buffers.get(*nth) else { return };
+            let Some(&buffer) = self.buffers.get(*nth) else { return replaced };
             *nth += 1;
             let position = position(func, store, root);
             let value = func.operands(store).last().copied().unwrap_or(position);
@@ -166,7 +167,7 @@ impl Allocated<'_> {
                 let mut b = Builder::before(func, store);
                 let kept = b.value(tir::LOAD, &[buffer, position], &[]);
                 Rewriter::new(func).set_operand(store, 2, kept);
-                erase_unused(func, value);
+                replaced.push(value);
             }
         }
         // Registers have no addresses: the copies are written out.
@@ -176,11 +177,12 @@ impl Allocated<'_> {
                 Rewriter::new(func).set_attr(op, keys::KIND, unroll);
             }
         }
+        replaced
     }
 }
 
 /// Takes out what computes `value`, as far as nothing else uses it.
-fn erase_unused(func: &mut Func, value: Value) {
+pub(super) fn erase_unused(func: &mut Func, value: Value) {
     let mut pending = vec![value];
     while let Some(value) = pending.pop() {
         let Some(op) = func.def_op(value).filter(|&op| func.region_of(op).is_some()) else { continue };

@@ -51,15 +51,19 @@ impl Number {
         Number { value, range }
     }
 
-    /// As a sum of this type.
+    /// As a sum of this type. That the type holds it is chance: other orders of it round.
     pub(super) fn summed(self, elem: Elem) -> Number {
-        let rounds = is_narrow(elem) && !self.value.is_special() && !is_held(elem, self.value);
+        self.marked(is_narrow(elem) && !self.value.is_special())
+    }
+
+    fn marked(self, rounds: bool) -> Number {
         Number { value: Element { narrow: self.value.narrow || rounds, ..self.value }, ..self }
     }
 
     /// As the result of another op of this type.
     pub(super) fn computed(self, elem: Elem) -> Number {
-        self.summed(elem).settled(elem)
+        let rounds = is_narrow(elem) && !self.value.is_special() && !is_held(elem, self.value);
+        self.marked(rounds).settled(elem)
     }
 
     fn undecided(self) -> Number {
