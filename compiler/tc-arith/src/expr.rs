@@ -99,6 +99,43 @@ pub enum EvalError {
     Unknown,
 }
 
+/// What each operator means on two numbers of a type of the host, in one text for all of them.
+macro_rules! meaning {
+    ($op:expr, $a:ident, $b:ident, $int:ty) => {{
+        use BinaryOp::*;
+        let (op, a, b) = ($op, $a, $b);
+        if op.is_division() && b == 0 {
+            return Err(EvalError::DivisionByZero);
+        }
+        // Where rounding down is not rounding to zero.
+        let down = |b: $int| a.wrapping_rem(b) != 0 && (a < 0) != (b < 0);
+        let bits = <$int>::BITS as $int;
+        let value = match op {
+            Add => a.checked_add(b),
+            Sub => a.checked_sub(b),
+            Mul => a.checked_mul(b),
+            FloorDiv => a.checked_div(b).map(|quotient| quotient - <$int>::from(down(b))),
+            FloorMod => Some(a.wrapping_rem(b) + if down(b) { b } else { 0 }),
+            TruncDiv => a.checked_div(b),
+            TruncMod => Some(a.wrapping_rem(b)),
+            Min => Some(a.min(b)),
+            Max => Some(a.max(b)),
+            Eq => Some(<$int>::from(a == b)),
+            Ne => Some(<$int>::from(a != b)),
+            Lt => Some(<$int>::from(a < b)),
+            Le => Some(<$int>::from(a <= b)),
+            And => Some(<$int>::from(a != 0 && b != 0)),
+            Or => Some(<$int>::from(a != 0 || b != 0)),
+            Shl => (0..bits - 1).contains(&b).then(|| a.checked_mul(1 << b)).flatten(),
+            Shr => (0..bits).contains(&b).then(|| a >> b),
+            BitAnd => Some(a & b),
+            BitOr => Some(a | b),
+            BitXor => Some(a ^ b),
+        };
+        value.ok_or(EvalError::Overflow)
+    }};
+}
+
 impl BinaryOp {
     /// Whether the operator compares two integers.
     pub fn is_comparison(self) -> bool {
@@ -149,47 +186,23 @@ impl BinaryOp {
 
     /// The value on two numbers.
     pub fn apply(self, a: i64, b: i64) -> Result<i64, EvalError> {
-        use BinaryOp::*;
-        if self.is_division() && b == 0 {
-            return Err(EvalError::DivisionByZero);
-        }
-        let value = match self {
-            Add => a.checked_add(b),
-            Sub => a.checked_sub(b),
-            Mul => a.checked_mul(b),
-            FloorDiv => floor_div(a, b),
-            FloorMod => Some(floor_mod(a, b)),
-            TruncDiv => a.checked_div(b),
-            TruncMod => Some(a.wrapping_rem(b)),
-            Min => Some(a.min(b)),
-            Max => Some(a.max(b)),
-            Eq => Some(i64::from(a == b)),
-            Ne => Some(i64::from(a != b)),
-            Lt => Some(i64::from(a < b)),
-            Le => Some(i64::from(a <= b)),
-            And => Some(i64::from(a != 0 && b != 0)),
-            Or => Some(i64::from(a != 0 || b != 0)),
-            Shl => (0..63).contains(&b).then(|| a.checked_mul(1 << b)).flatten(),
-            Shr => (0..64).contains(&b).then(|| a >> b),
-            BitAnd => Some(a & b),
-            BitOr => Some(a | b),
-            BitXor => Some(a ^ b),
-        };
-        value.ok_or(EvalError::Overflow)
+        meaning!(self, a, b, i64)
+    }
+
+    /// [`BinaryOp::apply`] on numbers of more bits, among which are all of any machine type.
+    pub fn apply_wide(self, a: i128, b: i128) -> Result<i128, EvalError> {
+        meaning!(self, a, b, i128)
     }
 }
 
 /// `a / b` rounded towards minus infinity; `None` where it does not fit. `b` is not zero.
 pub(crate) fn floor_div(a: i64, b: i64) -> Option<i64> {
-    let quotient = a.checked_div(b)?;
-    let inexact = a.wrapping_rem(b) != 0 && (a < 0) != (b < 0);
-    Some(quotient - i64::from(inexact))
+    BinaryOp::FloorDiv.apply(a, b).ok()
 }
 
 /// The remainder that belongs to [`floor_div`]. `b` is not zero.
 pub(crate) fn floor_mod(a: i64, b: i64) -> i64 {
-    let remainder = a.wrapping_rem(b);
-    if remainder != 0 && (remainder < 0) != (b < 0) { remainder + b } else { remainder }
+    BinaryOp::FloorMod.apply(a, b).unwrap_or(0)
 }
 
 /// The greatest common divisor of two magnitudes; 0 only for two zeros.

@@ -242,10 +242,12 @@ impl<'a> Params<'a> {
                     let text = format!("{of}: `{shown}` has no value there; it does not stand before");
                     return self.wrong(code, text).help(format!("declare `{shown}` first"));
                 }
-                let text = format!("{of}: there is no parameter and no size `{shown}`");
-                let mut diagnostic = self.wrong(code, text);
-                diagnostic.help = suggest::did_you_mean(name, self.list.iter().map(|param| param.name.as_str()));
-                diagnostic
+                let text = format!("{of}: there is no parameter `{shown}`, and no size of that name has a value");
+                let diagnostic = self.wrong(code, text);
+                let near = suggest::did_you_mean(name, self.list.iter().map(|param| param.name.as_str()));
+                // Every letter is near to every other.
+                let near = near.filter(|_| name.len() > 1);
+                diagnostic.help(near.unwrap_or_else(|| format!("give the size one, if it is open: `-D {shown}=…`")))
             }
             NoValue::Zero(attr) => {
                 let text = format!("{of}: `{}` divides by zero{}", show(attr), self.with(values));

@@ -73,7 +73,7 @@ fn what_cannot_be_a_choice_is_refused() {
     );
     assert_eq!(
         message("(p: i32 in divisors(blok))"),
-        "the choices of `p` cannot be listed: there is no parameter and no size `blok`"
+        "the choices of `p` cannot be listed: there is no parameter `blok`, and no size of that name has a value"
     );
     assert_eq!(
         message("(p: i32 in divisors(0))"),

@@ -88,6 +88,13 @@ impl SemanticsCheck {
             }
         }
         Some(match compared {
+            Ok(report) if report.inputs == 0 => {
+                let text = format!(
+                    "`{}`: `@{name}` could not be compared: no sizes were found for which its facts hold",
+                    at.name
+                );
+                Diagnostic::warning("semantics", place, text).help("give the sizes: `-D n=…`")
+            }
             Ok(report) if report.agrees() => {
                 Diagnostic::remark("semantics", place, format!("`{}`: `@{name}` {report}", at.name))
             }

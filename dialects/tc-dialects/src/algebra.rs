@@ -151,9 +151,14 @@ impl Algebra {
 
     /// Takes the condition `value` to hold, or not to, until the analyzer's scope ends.
     pub fn assume(&mut self, func: &Func, value: Value, truth: bool) {
-        let condition = self.expr(func, value);
-        let condition = if truth { condition } else { self.analyzer.pool.not(condition) };
-        self.analyzer.constrain(condition);
+        // Of `a && b` where `b` reads, the algebra sees a variable; `a` holds all the same where the whole does.
+        let mut at = Some(value);
+        while let Some(value) = at {
+            let condition = self.expr(func, value);
+            let condition = if truth { condition } else { self.analyzer.pool.not(condition) };
+            self.analyzer.constrain(condition);
+            at = decides_first(func, value, truth);
+        }
     }
 
     /// Declares what is known in `region` beyond what is known around it: the range of a loop's variable, or the
@@ -470,6 +475,16 @@ fn named_binary(opcode: tc_ir::Opcode) -> Option<BinaryOp> {
         arith::TMOD => BinaryOp::TruncMod,
         _ => return None,
     })
+}
+
+/// The condition of the lazy conjunction (or disjunction) `value`, into which the algebra does not see: it is true (or false)
+/// where the whole is.
+fn decides_first(func: &Func, value: Value, truth: bool) -> Option<Value> {
+    let op = func.def_op(value).filter(|&op| func.opcode(op) == tir::IF && steps_into(func, value).is_none())?;
+    let &[then, otherwise] = func.op_regions(op) else { return None };
+    let given = func.yielded(if truth { otherwise } else { then }).first().and_then(|&given| func.constant(given))?;
+    let is_literal = *func.attr_data(given) == AttrData::Bool(!truth);
+    (is_literal && func.n_results(op) == 1).then(|| func.operand(op, 0))
 }
 
 /// The constant extent of the loop `op`, where its bounds are literals.

@@ -40,6 +40,7 @@
 
 use crate::analysis::dead::erase_dead;
 use crate::analysis::fold::fold_op;
+use crate::analysis::order;
 use crate::analysis::structure::{collapse_branch, collapse_loop};
 use tc_dialects::tir;
 use tc_ir::attrs::AttrData;
@@ -79,6 +80,9 @@ impl FuncPass for Canonicalize {
             if !round {
                 break;
             }
+        }
+        if changed {
+            order::settle(func);
         }
         changed
     }

@@ -171,8 +171,7 @@ fn compare(
         if report.difference.is_some() || same(output.elem, expected, found) {
             continue;
         }
-        let is_float = output.elem.is_float();
-        let allowed = if is_float { tolerance.bound(mag(position), round.is_integers()) } else { 0.0 };
+        let allowed = tolerance.allowed(output.elem, expected, mag(position), round.is_integers());
         if distance(output.elem, expected, found) > allowed {
             report.difference = Some(Difference {
                 buffer: output.name.clone(),

@@ -327,8 +327,7 @@ impl Comparison<'_> {
                 }
                 let mags = with_mags.as_ref().unwrap_or(evaluation);
                 let mag = mags.mags.get(nth).map_or(0.0, |mags| mags[position]);
-                let allowed =
-                    if output.elem.is_float() { self.tolerance.bound(mag, self.round.is_integers()) } else { 0.0 };
+                let allowed = self.tolerance.allowed(output.elem, expected, mag, self.round.is_integers());
                 report.add_error(
                     distance(output.elem, expected, found),
                     cell::number_of(output.elem, expected),

@@ -33,12 +33,16 @@ pub(crate) fn apply(
 
 fn one(rule: MagRule, result: f64, [x, y]: [f64; 2], [mx, my, mz]: [f64; 3]) -> f64 {
     let own = result.abs();
+    // An infinity does not come of rounding: what leaves it behind has no error from it, be it the start of a maximum, a mask
+    // under an exponential or a divisor.
+    let [mx, my] = [(x, mx), (y, my)].map(|(of, m)| if of.is_infinite() && own.is_finite() { 0.0 } else { m });
     match rule {
         MagRule::Own => own,
         MagRule::Fma => mx * my + mz,
         MagRule::Binary(op) => match op {
             FloatOp::Add | FloatOp::Sub => mx + my,
             FloatOp::Mul => mx * my,
+            FloatOp::Div if y.is_infinite() => own,
             FloatOp::Div => mx * my / (y * y),
             FloatOp::Mod => mx + my,
             FloatOp::Min | FloatOp::Max => mx.max(my),
@@ -71,5 +75,16 @@ mod tests {
         assert_eq!(f64::from_bits(dst[0]), 2.0);
         apply(MagRule::Own, Elem::I32, &mut dst, &[-3i64 as u64], [&[], &[], &[]], [&[], &[], &[]]);
         assert_eq!(f64::from_bits(dst[0]), 3.0);
+    }
+
+    #[test]
+    fn an_infinity_that_is_left_behind_rounds_nothing() {
+        let (inf, one) = ([f64::NEG_INFINITY.to_bits()], [1.0f64.to_bits()]);
+        let mags = [f64::INFINITY.to_bits()];
+        let mut dst = [0];
+        apply(MagRule::Binary(FloatOp::Max), Elem::F64, &mut dst, &one, [&inf, &one, &[]], [&mags, &one, &[]]);
+        assert_eq!(f64::from_bits(dst[0]), 1.0);
+        apply(MagRule::Unary(UnaryOp::Exp), Elem::F64, &mut dst, &[0], [&inf, &[], &[]], [&mags, &[], &[]]);
+        assert_eq!(f64::from_bits(dst[0]), 0.0);
     }
 }

@@ -114,8 +114,7 @@ impl<'m> Oracle<'m> {
                 }
                 let mags = with_mags.as_ref().unwrap_or(&evaluation);
                 let mag = mags.mags.get(nth).map_or(0.0, |mags| mags[position]);
-                let is_float = output.elem.is_float();
-                let allowed = if is_float { self.tolerance.bound(mag, trial.is_exact()) } else { 0.0 };
+                let allowed = self.tolerance.allowed(output.elem, expected, mag, trial.is_exact());
                 let error = distance(output.elem, expected, value);
                 self.report.add_error(error, cell::number_of(output.elem, expected), allowed, || Difference {
                     buffer: output.name.clone(),

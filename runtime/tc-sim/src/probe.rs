@@ -5,12 +5,18 @@ use crate::oracle::exercise;
 use crate::trials::sizes_to_try;
 use crate::{Findings, Result};
 use tc_ir::Module;
+use tc_support::{Diagnostic, Location};
 
 /// Runs the program `@name` of `module` on integers and on reals, and tells what was found. Arguments are filled as
 /// for [`crate::agree()`]; a large launch is run by some of its blocks. Where sizes are open, several are tried.
 pub fn probe(module: &Module, name: &str, options: &CheckOptions) -> Result<Findings> {
     let mut findings = Findings::default();
-    for sizes in sizes_to_try(module, name, &options.sizes) {
+    let trials = sizes_to_try(module, name, &options.sizes);
+    if trials.is_empty() {
+        let text = format!("no sizes were found for which the facts of `@{name}` hold");
+        return Err(Diagnostic::error("size", Location::None, text).into());
+    }
+    for sizes in trials {
         let options = CheckOptions { sizes, ..options.clone() };
         findings.merge(exercise(module, name, &options)?.findings, options.limits.findings);
     }

@@ -63,8 +63,19 @@ impl Tolerance {
         tolerance
     }
 
+    /// The difference that is allowed of the cell `expected`, of type `elem` and magnitude `mag`; integers came in if `integers`
+    /// says so. Nothing rounds to infinity from afar, or back.
+    pub(crate) fn allowed(&self, elem: Elem, expected: Cell, mag: f64, integers: bool) -> f64 {
+        if !elem.is_float() {
+            return 0.0;
+        }
+        let is_finite = cell::float_of(elem, expected).is_finite();
+        let bound = self.bound(mag, integers);
+        if bound.is_finite() || is_finite { bound.min(f64::MAX) } else { 0.0 }
+    }
+
     /// The allowed difference for a cell of magnitude `mag`; integers came in if `integers` says so.
-    pub(crate) fn bound(&self, mag: f64, integers: bool) -> f64 {
+    fn bound(&self, mag: f64, integers: bool) -> f64 {
         let u = 0.5f64.powi(self.bits as i32);
         let exact = if self.in_tf32 { self.bits.min(mantissa(Elem::TF32)) } else { self.bits };
         if integers && self.is_integral && mag <= 2f64.powi(exact as i32) {

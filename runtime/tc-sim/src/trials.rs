@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use tc_dialects::algebra::const_extent;
 use tc_dialects::tir;
 use tc_ir::walk::all_ops;
-use tc_ir::{AttrData, Func, Module, keys};
+use tc_ir::{Attr, AttrData, Func, Module, keys};
 
 /// Trials at most.
 const MAX_TRIALS: usize = 6;
@@ -109,9 +109,22 @@ fn fitting(func: &Func, given: &Sizes, wanted: &dyn Fn(usize) -> i64) -> Option<
         let mut near = up.chain(down);
         let value = near.find(|&value| {
             sizes.insert(name.to_string(), value);
-            func.header.facts.iter().all(|&fact| eval_attr(func, fact, &sizes).is_some_and(|value| value != 0))
+            // What says something of a later size is asked once that has a value.
+            let mut facts = func.header.facts.iter().filter(|&&fact| mentions_only(func, fact, &sizes));
+            facts.all(|&fact| eval_attr(func, fact, &sizes).is_some_and(|value| value != 0))
         })?;
         product = product.saturating_mul(value.max(1));
     }
     Some(sizes)
+}
+
+/// Have all names in `attr` a value?
+fn mentions_only(func: &Func, attr: Attr, sizes: &Sizes) -> bool {
+    match func.attr_data(attr) {
+        AttrData::Word(name) => sizes.contains_key(func.text(*name)),
+        AttrData::Unary(_, arg) => mentions_only(func, *arg, sizes),
+        AttrData::Binary(_, lhs, rhs) => mentions_only(func, *lhs, sizes) && mentions_only(func, *rhs, sizes),
+        AttrData::Call(_, args) => args.iter().all(|&arg| mentions_only(func, arg, sizes)),
+        _ => true,
+    }
 }

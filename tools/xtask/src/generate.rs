@@ -195,13 +195,14 @@ fn effects(row: &OpDef) -> String {
     if row.effect == Effect::PURE {
         return if row.terminator { "ends a region".to_string() } else { "pure".to_string() };
     }
-    let Effect { allocates, synchronises, unknown, regions, speculatable, convergent } = row.effect;
+    let Effect { allocates, synchronises, unknown, regions, speculatable, divides, convergent } = row.effect;
     let words = [
         (allocates, "allocates"),
         (synchronises, "synchronises"),
         (unknown, "unknown"),
         (regions, "those of its regions"),
-        (!speculatable && !unknown && !regions, "pinned"),
+        (!speculatable && !unknown && !regions && !divides, "pinned"),
+        (divides, "pinned, but by a literal above zero"),
         (convergent, "convergent"),
         (row.terminator, "ends a region"),
     ];

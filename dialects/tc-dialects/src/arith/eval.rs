@@ -1,42 +1,28 @@
 //! What arithmetic on literals gives: the meaning that folding, the simulator and the emitters share.
 
 use super::Predicate;
+use crate::algebra::infix_op;
+use tc_arith::BinaryOp;
 use tc_ir::attrs::BinOp;
 use tc_ir::{Elem, Opcode};
 
-/// An integer operation; `None` where the program would be wrong: overflow, division by zero, a bad shift.
+/// An integer operation; `None` where the program would be wrong: overflow, division by zero, a bad shift. What operators
+/// mean on numbers is [`BinaryOp`]'s to say; the type says which numbers there are, and whether others wrap.
 pub fn int_binary(op: BinOp, lhs: i128, rhs: i128, elem: Elem) -> Option<i128> {
     let raw = match op {
-        BinOp::Add => lhs + rhs,
-        BinOp::Sub => lhs - rhs,
         // Two unsigned numbers of 64 bits may overflow even this; modulo 2^64, nothing is lost.
         BinOp::Mul => lhs.wrapping_mul(rhs),
-        BinOp::Div => floor_div(lhs, rhs)?,
-        BinOp::Mod => lhs - floor_div(lhs, rhs)?.checked_mul(rhs)?,
-        BinOp::BitAnd => lhs & rhs,
-        BinOp::BitOr => lhs | rhs,
-        BinOp::BitXor => lhs ^ rhs,
-        BinOp::Shl | BinOp::Shr => {
-            let count = u32::try_from(rhs).ok().filter(|&count| count < elem.bits())?;
-            if op == BinOp::Shl { lhs.checked_shl(count)? } else { lhs >> count }
-        }
-        _ => return None,
+        BinOp::Shl | BinOp::Shr if !(0..i128::from(elem.bits())).contains(&rhs) => return None,
+        op if op.is_comparison() || matches!(op, BinOp::AndAnd | BinOp::OrOr) => return None,
+        op => infix_op(op).0.apply_wide(lhs, rhs).ok()?,
     };
     elem.fit(raw)
 }
 
-fn floor_div(lhs: i128, rhs: i128) -> Option<i128> {
-    if rhs == 0 {
-        return None;
-    }
-    let quotient = lhs.checked_div(rhs)?;
-    Some(if lhs % rhs != 0 && (lhs < 0) != (rhs < 0) { quotient - 1 } else { quotient })
-}
-
 /// `tdiv` or `tmod`.
 pub fn int_trunc(opcode: Opcode, lhs: i128, rhs: i128, elem: Elem) -> Option<i128> {
-    let raw = if opcode == super::TDIV { lhs.checked_div(rhs)? } else { lhs.checked_rem(rhs)? };
-    elem.fit(raw)
+    let op = if opcode == super::TDIV { BinaryOp::TruncDiv } else { BinaryOp::TruncMod };
+    elem.fit(op.apply_wide(lhs, rhs).ok()?)
 }
 
 /// A float operation, rounded once to `elem`.

@@ -116,8 +116,7 @@ impl Access {
 
     /// Does the other touch the same cells of the same place, under the same guards?
     pub(crate) fn is_alike(&self, other: &Access) -> bool {
-        self.buffer == other.buffer
-            && self.window == other.window
+        (self.buffer, self.root, self.window) == (other.buffer, other.root, other.window)
             && (self.writes, self.by_warp, self.begun_before) == (other.writes, other.by_warp, other.begun_before)
             && self.index == other.index
             && (Rc::ptr_eq(&self.guards, &other.guards) || self.guards == other.guards)
@@ -128,7 +127,9 @@ impl Access {
         let rows =
             |access: &Access| -> Vec<Option<Expr>> { access.index.iter().flatten().map(|form| form.row).collect() };
         let of_one_length = rows(self) == rows(other);
+        // Indices of two buffers that may be one say nothing: nobody knows where they begin.
         of_one_length
+            && self.root == other.root
             && match (self.window, other.window) {
                 (None, None) => true,
                 (Some(window), Some(others)) => window.is_same(others),
@@ -228,9 +229,8 @@ impl<'f> NestFacts<'f> {
             let index = if is_buffer { self.index(op) } else { self.ref_index(op, place) };
             let global = is_global(func, root);
             let buffer = if global && !self.noalias { self.alias_class(root) } else { root };
-            // Indices of buffers that may be one another say nothing.
             let guards = func.region_of(op).map_or_else(Rc::default, |region| self.guards_in(region));
-            let index = index.filter(|_| buffer == root).map(|forms| by_rows(self, &guards, forms));
+            let index = index.map(|forms| by_rows(self, &guards, forms));
             let by_warp = func.row(op).effect.convergent;
             let writes = access.writes();
             list.push(Access { op, buffer, root, window, index, guards, writes, global, by_warp, begun_before: false });

@@ -5,7 +5,7 @@ use super::relevant::Relevant;
 use super::trace::{Block, Stop, Trace};
 use super::{Kind, Open};
 use crate::analysis::launch::{Extent, Nest};
-use tc_ir::{Func, Value};
+use tc_ir::{Func, Op, Value};
 use tc_support::Diagnostic;
 
 /// Steps of one thread that following a nest may take.
@@ -17,6 +17,8 @@ const MAX_UNCLEAR: usize = 4;
 enum Followed {
     Clean,
     Race(Meeting),
+    /// A barrier that not all threads come to.
+    Divergent(Op),
     Unclear(Unclear),
 }
 
@@ -41,6 +43,7 @@ pub(super) fn missing(func: &Func, nest: &Nest, is_noalias: bool) -> Option<Open
     let unclear = match follow(func, nest, &relevant, [None; 3], &mut steps) {
         Followed::Clean => return None,
         Followed::Race(meeting) => return Some(race(func, nest, &meeting, None)),
+        Followed::Divergent(op) => return Some(divergent(func, op)),
         Followed::Unclear(unclear) => unclear,
     };
     let Some(blocks) = blocks(nest) else { return Some(undecided(func, nest, &unclear)) };
@@ -50,6 +53,7 @@ pub(super) fn missing(func: &Func, nest: &Nest, is_noalias: bool) -> Option<Open
         match follow(func, nest, &relevant, block.map(Some), &mut steps) {
             Followed::Clean => {}
             Followed::Race(meeting) => return Some(race(func, nest, &meeting, Some(block))),
+            Followed::Divergent(op) => return Some(divergent(func, op)),
             Followed::Unclear(unclear) => {
                 let ends = matches!(unclear, Unclear::Stop(Stop::Budget));
                 found = found.or(Some(unclear));
@@ -72,6 +76,9 @@ fn follow(func: &Func, nest: &Nest, relevant: &Relevant, block: Block, steps: &m
     let met: Vec<Meeting> = [trace.shared.met, trace.global.met].into_iter().flatten().collect();
     if let Some(certain) = met.iter().find(|meeting| meeting.is_certain()) {
         return Followed::Race(*certain);
+    }
+    if let Some(op) = trace.divergent {
+        return Followed::Divergent(op);
     }
     if let Some(maybe) = met.first() {
         return Followed::Unclear(Unclear::Maybe(*maybe));
@@ -120,6 +127,13 @@ fn race(func: &Func, nest: &Nest, meeting: &Meeting, block: Option<[i64; 3]>) ->
     if first.op != second.op {
         finding = finding.label(func.op_location(first.op), who(first));
     }
+    Open { finding, kind: Kind::Race, reason: None }
+}
+
+fn divergent(func: &Func, op: Op) -> Open {
+    let text = "some threads of a block come to this barrier, and others do not".to_string();
+    let finding = Diagnostic::error("divergent-barrier", func.op_location(op), text)
+        .help("move it out of the condition or loop that differs between threads");
     Open { finding, kind: Kind::Race, reason: None }
 }
 

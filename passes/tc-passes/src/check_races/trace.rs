@@ -62,6 +62,8 @@ pub(super) struct Trace<'f> {
     may_be_ordered: [bool; 2],
     pub(super) shared: Cells,
     pub(super) global: Cells,
+    /// A barrier that some threads come to, and others do not.
+    pub(super) divergent: Option<Op>,
 }
 
 type Cell = (Option<Base>, i64, i64);
@@ -114,6 +116,7 @@ impl<'f> Trace<'f> {
             may_be_ordered: [false; 2],
             shared: Cells::default(),
             global: Cells::default(),
+            divergent: None,
         })
     }
 
@@ -144,8 +147,8 @@ impl<'f> Trace<'f> {
         match func.opcode(op) {
             tir::FOR => return self.loop_op(op, active),
             tir::IF => return self.conditional(op, active),
-            gpu::BARRIER => self.barrier(func.word_of(op, keys::SCOPE) == Some("global"), active)?,
-            gpu::ALL_REDUCE => self.barrier(true, active)?,
+            gpu::BARRIER => self.barrier(op, func.word_of(op, keys::SCOPE) == Some("global"), active)?,
+            gpu::ALL_REDUCE => self.barrier(op, true, active)?,
             gpu::COMMIT_GROUP => self.copies.push(Vec::new()),
             gpu::WAIT_GROUP => self.wait(func.int_of(op, keys::PENDING).unwrap_or(0))?,
             _ if func.row(op).effect.unknown => return Err(Stop::Op(op)),
@@ -314,8 +317,10 @@ impl<'f> Trace<'f> {
         Ok(())
     }
 
-    fn barrier(&mut self, global: bool, active: &Active) -> Result<(), Stop> {
+    fn barrier(&mut self, op: Op, global: bool, active: &Active) -> Result<(), Stop> {
         if !active.is_all || active.maybe {
+            let is_certain = !active.maybe && active.threads.contains(&true);
+            self.divergent = self.divergent.or(is_certain.then_some(op));
             self.may_be_ordered = [true, global || self.may_be_ordered[1]];
             return Ok(());
         }

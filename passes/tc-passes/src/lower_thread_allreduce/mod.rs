@@ -71,7 +71,7 @@ mod emit;
 mod find;
 mod warp;
 
-use crate::analysis::fold;
+use crate::analysis::{fold, order};
 use tc_dialects::{forms, tir};
 use tc_ir::Func;
 use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
@@ -130,6 +130,7 @@ impl FuncPass for LowerThreadAllreduce {
             cx.count(plan.path.name(), 1);
         }
         fold::fold_new(func, new);
+        order::settle(func);
         !plans.is_empty()
     }
 }

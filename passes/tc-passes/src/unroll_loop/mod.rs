@@ -50,7 +50,7 @@ mod copy;
 mod decide;
 mod local;
 
-use crate::analysis::fold;
+use crate::analysis::{fold, order};
 use tc_dialects::{forms, tir};
 use tc_ir::Func;
 use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
@@ -111,6 +111,7 @@ impl FuncPass for UnrollLoop {
             copy::carry_out(func, step);
         }
         fold::fold_new(func, new);
+        order::settle(func);
         true
     }
 }

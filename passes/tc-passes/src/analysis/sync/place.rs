@@ -21,6 +21,7 @@ impl Planner<'_> {
             }
             if let Some(conflict) = self.conflict(&sum.tail, &item.head, region, None) {
                 let conflict = self.widen(conflict, &items[nth + 1..], &sum.tail, region, None);
+                let conflict = self.with_own_reads(conflict, &items[..=nth], region);
                 let barrier = conflict.barrier();
                 if let Some(at) = self.add(items, nth, open, conflict) {
                     sum.pass_barrier(barrier);
@@ -83,6 +84,26 @@ impl Planner<'_> {
             }
         }
         conflict
+    }
+
+    /// `conflict`, before which a barrier is planned that may stand before reads that belong to the statement of the last item.
+    /// Where one of these conflicts with the item itself, the barrier has to stand behind it.
+    fn with_own_reads(&mut self, mut conflict: Conflict, items: &[(Op, Summary)], region: Region) -> Conflict {
+        let Some(((op, item), before)) = items.split_last() else { return conflict };
+        let mut last = None;
+        loop {
+            let start = statement_start(self.func, *op, &conflict);
+            if last.replace(start) == Some(start) {
+                return conflict;
+            }
+            let Some(at) = before.iter().position(|(other, _)| *other == start) else { return conflict };
+            let mut reads = Summary::default();
+            before[at..].iter().for_each(|(_, read)| merge(&mut reads.tail, &read.tail));
+            match self.conflict(&reads.tail, &item.head, region, None) {
+                Some(own) => conflict.roots.extend(own.roots),
+                None => return conflict,
+            }
+        }
     }
 
     /// Plans a barrier before item `nth`; gives the item it stands before, or `None` if none may stand there.
