@@ -3,7 +3,7 @@
 use super::index_lanes;
 use rustc_hash::{FxHashMap, FxHashSet};
 use tc_arith::{BinaryOp, Interval};
-use tc_dialects::algebra::Algebra;
+use tc_dialects::algebra::{Algebra, const_extent};
 use tc_dialects::arith;
 use tc_dialects::tir::{self, Coordinate, LoopKind};
 use tc_ir::{Func, Op, Opcode, Region, Scalar, Value};
@@ -77,6 +77,10 @@ impl Bounds<'_> {
     /// Of a launch coordinate, however open its extent is, the device allows so many values.
     fn launch(&mut self, op: Op) {
         let Some(LoopKind::Launch(coordinate)) = tir::loop_kind(self.func, op) else { return };
+        // A constant extent says more, also where no device allows it.
+        if const_extent(self.func, op).is_some() {
+            return;
+        }
         let limit = limit_of(self.target, coordinate);
         let start = self.func.operand(op, 0);
         let iv = self.func.region_args(self.func.op_regions(op)[0])[0];

@@ -62,6 +62,9 @@ use tc_ir::opdef::Role;
 use tc_ir::{Func, Op, Region, Rewriter, Value};
 use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
 
+/// Expressions of more operations are not seen through names.
+const MANY: usize = 32;
+
 tc_pass::options! {
     /// `simplify` has no options.
     pub struct Options {}
@@ -256,7 +259,8 @@ impl State<'_> {
     fn through_names(&mut self, expr: Expr) -> Option<Expr> {
         let analyzer = &mut self.algebra.analyzer;
         let expanded = analyzer.expand(expr);
-        if expanded == expr {
+        // What is large is rarely shorter in the end, and each name is seen through again and again.
+        if expanded == expr || analyzer.pool.n_operations(expanded) > MANY {
             return None;
         }
         let simple = analyzer.simplify(expanded);
