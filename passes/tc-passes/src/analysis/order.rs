@@ -33,6 +33,8 @@ const ACTS: u8 = 1;
 const READS: u8 = 2;
 /// It has regions, and no expression could print for one of them.
 const STATES: u8 = 4;
+/// It, or an op in it, makes a buffer: it prints on a line of its own, and reads print past that.
+const ALLOCATES: u8 = 8;
 
 /// What the order of a function's text depends on.
 struct Text {
@@ -76,9 +78,11 @@ impl Text {
         for &op in ops.iter().rev() {
             let own = effects::own(func, op);
             let at = op.as_u32() as usize;
-            text.effects[at] |= if own.only_reads() { 0 } else { ACTS } | if own.reads { READS } else { 0 };
+            let acts = own.writes || own.synchronises || own.unknown || own.convergent;
+            let flags = [(acts, ACTS), (own.reads, READS), (own.allocates, ALLOCATES)];
+            text.effects[at] |= flags.iter().filter(|(is, _)| *is).fold(0, |all, (_, flag)| all | flag);
             if let Some(outer) = func.parent_op(op) {
-                text.effects[outer.as_u32() as usize] |= text.effects[at] & (ACTS | READS);
+                text.effects[outer.as_u32() as usize] |= text.effects[at] & (ACTS | READS | ALLOCATES);
                 // In an expression everything prints inside of what it hands on.
                 let row = func.row(op);
                 let is_unnamed = func.result(op).is_some_and(|result| func.value_name(result).is_none());
@@ -147,7 +151,7 @@ impl Text {
     /// The op that `op` prints inside, as far as that does not depend on what stands between.
     fn inlined_into(&self, func: &Func, op: Op) -> Option<Op> {
         let result = func.result(op)?;
-        if func.n_uses(result) != 1 || func.value_name(result).is_some() || self.effects(op) & ACTS != 0 {
+        if func.n_uses(result) != 1 || func.value_name(result).is_some() || self.effects(op) & (ACTS | ALLOCATES) != 0 {
             return None;
         }
         let row = func.row(op);
