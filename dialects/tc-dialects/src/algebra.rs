@@ -216,7 +216,7 @@ impl Algebra {
     pub fn n_ops(&mut self, func: &Func, value: Value) -> usize {
         let mut seen: Vec<(tc_ir::Opcode, SmallVec<[Expr; 3]>)> = Vec::new();
         for part in self.parts(func, value) {
-            let Some(op) = steps_into(func, part).filter(|&op| func.role(op) != Role::Constant) else { continue };
+            let Some(op) = steps_into(func, part) else { continue };
             let args = inputs(func, op).map(|input| self.expr(func, input)).collect();
             let key = (func.opcode(op), args);
             if !seen.contains(&key) {
@@ -226,14 +226,16 @@ impl Algebra {
         seen.len()
     }
 
-    /// The values that the expression of `value` is made of, itself first, up to names and up to a limit; what only one arm
+    /// The values that the expression of `value` is computed by, itself first, up to names and up to a limit; what only one arm
     /// of a conditional computes is left out.
     fn parts(&self, func: &Func, value: Value) -> SmallVec<[Value; 8]> {
         let mut parts: SmallVec<[Value; 8]> = SmallVec::new();
         let mut pending: SmallVec<[Value; 8]> = SmallVec::from_slice(&[value]);
         while let Some(at) = pending.pop() {
             let is_name = at != value && func.value_name(at).is_some();
-            let Some(op) = steps_into(func, at).filter(|_| !is_name && !parts.contains(&at)) else { continue };
+            // Literals are no parts: whether two ops share one is nothing that text tells.
+            let is_part = |&op: &Op| !is_name && func.role(op) != Role::Constant && !parts.contains(&at);
+            let Some(op) = steps_into(func, at).filter(is_part) else { continue };
             parts.push(at);
             pending.extend_from_slice(if func.role(op) == Role::If {
                 &func.operands(op)[..1]

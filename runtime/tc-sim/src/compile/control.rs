@@ -7,10 +7,17 @@ use super::sizes::bind_symbols;
 use crate::cell;
 use crate::code::{BarrierScope, Instr, IntOp, Pc};
 use tc_dialects::tir::{self, LoopKind, loop_kind};
+use tc_ir::walk::ancestors;
 use tc_ir::{AttrData, Elem, Func, Module, Op, Region, Scalar, keys};
 
 /// How deep calls within a kernel may go.
 const MAX_CALLS: usize = 32;
+
+/// Does the loop `op`, of a launch, begin one inside of a loop of the host?
+fn launches_again(func: &Func, op: Op) -> bool {
+    let mut loops = ancestors(func, op).filter(|&outer| func.opcode(outer) == tir::FOR).peekable();
+    loops.peek().is_some() && !loops.any(|outer| matches!(loop_kind(func, outer), Some(LoopKind::Launch(_))))
+}
 
 impl<'m> Compiler<'m, '_> {
     pub(super) fn for_loop(&mut self, op: Op) -> Result<()> {
@@ -18,6 +25,11 @@ impl<'m> Compiler<'m, '_> {
         let (lo, hi) = (self.operand(op, 0)?, self.operand(op, 1)?);
         let body = func.op_regions(op)[0];
         if let Some(LoopKind::Launch(coordinate)) = loop_kind(func, op) {
+            // Launches in a loop of the host follow one another: what one did is done before the next.
+            if self.k.kernel.threaded && launches_again(func, op) {
+                let site = self.site(op, false);
+                self.k.emit(Instr::Barrier { scope: BarrierScope::Global, site });
+            }
             let coordinate = self.k.coordinate(coordinate);
             let iv = self.shifted(op, coordinate, lo)?;
             if let Some(&arg) = func.region_args(body).first() {
