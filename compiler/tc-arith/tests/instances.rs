@@ -28,19 +28,9 @@ const TYPED: &[&str] = &["cast-fits", "cast-ring"];
 /// Rules that simplify the parts of what they make.
 const SETTLED: &[&str] = &["div-times-plus-mod", "minus-mod", "digits", "minmax-absorb"];
 
-/// Calls `visit` with steps of random cases.
-fn each_step(mut visit: impl FnMut(&mut Case, &Step)) {
-    for seed in 0..CASES {
-        let mut case = Case::new(1 << 41 | seed);
-        case.az.record_steps(true);
-        case.assume();
-        let depth = 1 + (seed % 2) as u32;
-        let e = if seed % 3 == 0 { case.condition(depth) } else { case.integer(depth) };
-        case.az.simplify(e);
-        for step in case.az.record_steps(false) {
-            visit(&mut case, &step);
-        }
-    }
+/// Shows the steps that are compared with laws.
+fn each_step(visit: impl FnMut(&mut Case, &Step)) {
+    common::each_step(2, CASES, visit);
 }
 
 #[test]

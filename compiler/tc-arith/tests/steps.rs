@@ -7,7 +7,7 @@ mod law;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use common::Case;
+use common::each_step;
 use law::smt::Domain;
 use law::z3::{self, Answer};
 use law::{Law, on_all_cores};
@@ -23,24 +23,16 @@ const FEW: usize = 4;
 fn steps() -> BTreeMap<&'static str, Vec<Law>> {
     let mut steps: BTreeMap<&str, Vec<Law>> = tc_arith::rules::all().map(|rule| (rule.name, Vec::new())).collect();
     let mut seen: BTreeSet<String> = BTreeSet::new();
-    for seed in 0..CASES {
-        // Other cases than those of `tests/rules.rs`.
-        let mut case = Case::new(1 << 40 | seed);
-        case.az.record_steps(true);
-        case.assume();
-        let depth = 1 + (seed % 2) as u32;
-        let e = if seed % 3 == 0 { case.condition(depth) } else { case.integer(depth) };
-        case.az.simplify(e);
-        for step in case.az.record_steps(false) {
-            let known = steps.get_mut(step.rule.name).expect("the rule is in the list of all rules");
-            if known.len() >= STEPS {
-                continue;
-            }
-            if let Some(law) = Law::of_step(&mut case.az, &step).filter(|law| seen.insert(law.text.clone())) {
-                known.push(law);
-            }
+    // Other cases than those of `tests/rules.rs`.
+    each_step(1, CASES, |case, step| {
+        let known = steps.get_mut(step.rule.name).expect("the rule is in the list of all rules");
+        if known.len() >= STEPS {
+            return;
         }
-    }
+        if let Some(law) = Law::of_step(&mut case.az, step).filter(|law| seen.insert(law.text.clone())) {
+            known.push(law);
+        }
+    });
     steps
 }
 

@@ -23,6 +23,15 @@ impl dyn Choices + '_ {
     }
 }
 
+/// Choices from bytes, one for each.
+pub struct Bytes<'b>(pub std::slice::Iter<'b, u8>);
+
+impl Choices for Bytes<'_> {
+    fn below(&mut self, n: usize) -> usize {
+        self.0.next().map_or(n.saturating_sub(1), |&byte| usize::from(byte) % n.max(1))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

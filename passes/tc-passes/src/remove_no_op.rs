@@ -140,9 +140,7 @@ fn maybe_itself(func: &Func, store: Op) -> Option<Diagnostic> {
 
 /// The same buffer at the same indices; equal literals are the same.
 fn is_same_place(func: &Func, a: &[Value], b: &[Value]) -> bool {
-    let literal = |value: Value| func.constant(value).map(|literal| (literal, func.value_type(value)));
-    let same = |(&a, &b): (&Value, &Value)| a == b || literal(a).is_some() && literal(a) == literal(b);
-    a.len() == b.len() && a.iter().zip(b).all(same)
+    a.len() == b.len() && a.iter().zip(b).all(|(&a, &b)| func.is_same_value(a, b))
 }
 
 /// `A[i] = A[i]`, with nothing that writes between the read and the write.

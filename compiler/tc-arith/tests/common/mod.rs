@@ -2,7 +2,7 @@
 //! points at which to compare values.
 #![allow(dead_code, reason = "each test binary uses a part")]
 
-use tc_arith::{Analyzer, BinaryOp, EvalError, Expr, IntType, Var};
+use tc_arith::{Analyzer, BinaryOp, EvalError, Expr, IntType, Step, Var};
 
 /// A small generator of numbers (splitmix64, Steele, Lea and Flood 2014), so that every run sees the same cases.
 pub(crate) struct Random(pub u64);
@@ -446,6 +446,21 @@ impl Case {
                 under.iter().map(|&e| self.show(e)).collect::<Vec<_>>(),
                 self.ranges,
             );
+        }
+    }
+}
+
+/// Shows the steps of rules on `n` random cases; different `family` numbers give different cases.
+pub(crate) fn each_step(family: u64, n: u64, mut visit: impl FnMut(&mut Case, &Step)) {
+    for seed in 0..n {
+        let mut case = Case::new(family << 40 | seed);
+        case.az.record_steps(true);
+        case.assume();
+        let depth = 1 + (seed % 2) as u32;
+        let e = if seed % 3 == 0 { case.condition(depth) } else { case.integer(depth) };
+        case.az.simplify(e);
+        for step in case.az.record_steps(false) {
+            visit(&mut case, &step);
         }
     }
 }

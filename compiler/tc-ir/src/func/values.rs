@@ -77,6 +77,12 @@ impl Func {
         self.as_int(self.constant(value)?)
     }
 
+    /// Are the two one value, or the same literal? Whether ops share a literal is nothing that text tells.
+    pub fn is_same_value(&self, a: Value, b: Value) -> bool {
+        let literal = |value: Value| self.constant(value).map(|literal| (literal, self.value_type(value)));
+        a == b || literal(a).is_some_and(|a| literal(b) == Some(a))
+    }
+
     /// The attribute `key` of the buffer `value`: of its alloc, or of the function's parameter.
     pub fn buffer_attr(&self, value: Value, key: Name) -> Option<Attr> {
         match self.def(value) {

@@ -177,12 +177,7 @@ pub(super) fn select(func: &mut Func, op: Op) -> Option<Folded> {
     match literal(func, condition) {
         Some(Number::Bool(true)) => Some(Folded::Value(on_true)),
         Some(Number::Bool(false)) => Some(Folded::Value(on_false)),
-        _ if is_same(func, on_true, on_false) => Some(Folded::Value(on_true)),
+        _ if func.is_same_value(on_true, on_false) => Some(Folded::Value(on_true)),
         _ => None,
     }
-}
-
-/// Are the two one value, or the same literal? Whether ops share a literal is nothing that text tells.
-fn is_same(func: &Func, a: Value, b: Value) -> bool {
-    a == b || func.constant(a).is_some_and(|literal| func.constant(b) == Some(literal))
 }

@@ -112,15 +112,8 @@ impl RandomCase for Programs {
 
 #[cfg(test)]
 mod tests {
+    use super::super::choices::Bytes;
     use super::*;
-
-    struct Bytes<'b>(std::slice::Iter<'b, u8>);
-
-    impl Choices for Bytes<'_> {
-        fn below(&mut self, n: usize) -> usize {
-            self.0.next().map_or(n.saturating_sub(1), |&byte| usize::from(byte) % n.max(1))
-        }
-    }
 
     #[test]
     fn any_bytes_are_programs_that_parse() {

@@ -3,10 +3,11 @@
 use super::launch::{Nest, coordinate};
 use super::warps::Warps;
 use rustc_hash::FxHashSet;
+use tc_dialects::forms::is_global;
 use tc_dialects::tir;
 use tc_ir::effects;
 use tc_ir::walk::{ancestors, ops_under};
-use tc_ir::{EntitySet, Func, Op, TypeData, Value, keys};
+use tc_ir::{EntitySet, Func, Op, TypeData, Value};
 
 /// The values of a launch nest that may differ between threads of one block, or of one warp.
 pub(crate) struct Uniform {
@@ -118,9 +119,4 @@ pub(crate) fn written_buffers(func: &Func, nest: Op) -> FxHashSet<Value> {
 
 fn is_place(func: &Func, value: Value) -> bool {
     matches!(func.type_data(func.value_type(value)), TypeData::Shaped { .. } | TypeData::Ref { .. })
-}
-
-/// Does the buffer lie in global memory?
-pub(crate) fn is_global(func: &Func, buffer: Value) -> bool {
-    func.as_shaped(func.value_type(buffer)).is_some_and(|(_, _, scope)| scope.is_none_or(|scope| scope == keys::GLOBAL))
 }

@@ -30,7 +30,8 @@
 //!    another method than that of `thread-sync`: all threads of a block are followed through the program with numbers for
 //!    their integers, and the cells that they touch between two barriers are noted with who touches them. First that is done
 //!    for all blocks at once, with a symbol for each coordinate of a block and for each open size; where something then
-//!    depends on the block, for one block after another.
+//!    depends on the block, for one block after another. A barrier that some of the threads certainly come to and others do
+//!    not is an error.
 //!
 //! What is then open is given to the oracle of the run, which executes the function.
 //!

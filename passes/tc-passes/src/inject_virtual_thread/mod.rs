@@ -47,7 +47,8 @@
 //! # Limits
 //!
 //! The bounds must be constant. Statements that hand values on are copied even where they hold a loop. A loop that cannot
-//! run in step, or whose buffers cannot be shared out, stays a serial one, and a remark says why.
+//! run in step, or whose buffers cannot be shared out, stays a serial one, and a remark says why; so does one whose buffer
+//! has views that would begin at no literal, aligned place.
 //!
 //! # Remarks
 //!

@@ -5,8 +5,8 @@ use super::find::{Division, is_staged};
 use crate::analysis::fold;
 use crate::analysis::launch::coordinate;
 use tc_dialects::algebra::{self, Computation, Made as MadeValues, const_extent};
-use tc_dialects::arith;
 use tc_dialects::tir::{self, LoopKind};
+use tc_dialects::{arith, forms};
 use tc_ir::clone::{ValueMap, clone_body, clone_op, clone_ops};
 use tc_ir::walk::{ancestors, ops_under};
 use tc_ir::{Builder, Func, Op, Region, Rewriter, Value, keys};
@@ -206,7 +206,7 @@ fn innermost_launch(func: &Func, op: Op) -> Region {
 fn move_allocs(func: &mut Func, region: Region, place: impl Fn(&Func) -> Option<Op>) {
     let own_loop = |func: &Func, op: Op| {
         let parent = func.region_parent(region);
-        let outlives = func.result(op).is_some_and(|buffer| is_global(func, buffer));
+        let outlives = func.result(op).is_some_and(|buffer| forms::is_global(func, buffer));
         ancestors(func, op).take_while(|&outer| Some(outer) != parent).any(|outer| match tir::loop_kind(func, outer) {
             Some(LoopKind::Vthread) => func.opcode(outer) == tir::FOR,
             Some(LoopKind::Launch(_)) => func.opcode(outer) == tir::FOR && !outlives,
@@ -223,8 +223,4 @@ fn move_allocs(func: &mut Func, region: Region, place: impl Fn(&Func) -> Option<
             _ => {}
         }
     }
-}
-
-fn is_global(func: &Func, buffer: Value) -> bool {
-    func.as_shaped(func.value_type(buffer)).and_then(|(_, _, scope)| scope).is_none_or(|scope| scope == keys::GLOBAL)
 }

@@ -25,8 +25,8 @@
 //! # Algorithm
 //!
 //! 1. Convert the sizes that are used, and use the results.
-//! 2. Bound every value where it is defined: by the ranges of sizes, of the loops and the conditions around it, and by what
-//!    a launch allows. What is not proved to lie in 32 bits is wide.
+//! 2. Bound every value where it is defined: by the ranges of sizes and of the loops around it, and by what a launch
+//!    allows. What is not proved to lie in 32 bits is wide.
 //! 3. An op whose operands and results must have one type has 64 bits if one of them is wide. So have the results of a loop
 //!    or a conditional, with the arguments that stand for them.
 //! 4. Set the types, and cast operands that come in the other width. Casts between equal types are folded.
@@ -34,7 +34,7 @@
 //! # Limits
 //!
 //! A size without an upper end, and all that is computed of it, is 64 bits wide, except what is bounded again: a remainder,
-//! a minimum, a launch coordinate.
+//! a minimum, a launch coordinate. Conditions bound nothing.
 //!
 //! # Remarks
 //!

@@ -68,7 +68,8 @@
 //! Buffers of one loop have the same number of stages (or one). With asynchronous copies the loop is not peeled, whatever
 //! `peel` says, and nothing goes through registers. Versions are told by a remainder, which for numbers that are no power
 //! of two costs a multiplication. What the producer and the consumer do in one statement is not divided. Whether two
-//! statements touch one element of a buffer is not asked: the order of all is kept. Asynchronous copies whose places
+//! statements touch one element is asked of those that write what one of them copies asynchronously; the order of all
+//! others is kept. Asynchronous copies whose places
 //! depend on what is copied asynchronously are waited for where they stand. A loop that counts
 //! in fewer than 32 bits is refused.
 //!
