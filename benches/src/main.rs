@@ -3,10 +3,12 @@
 //! - [`throughput`]: parse, print and cse of a module of a million ops against `mlir-opt-22` on the same program.
 //! - [`candidate`]: one schedule candidate from parsed module to CUDA text, against TVM's recorded time; and the share of the
 //!   verifier in such a pipeline.
+//! - [`growth`]: how the time of passes grows with the program.
 //! - [`space`]: a thousand candidates of a search space, on two threads.
 
 mod budget;
 mod candidate;
+mod growth;
 mod program;
 mod space;
 mod throughput;
@@ -24,13 +26,15 @@ fn main() -> ExitCode {
             }
             None => candidate::run(),
         },
+        "growth" => growth::run(std::env::args().nth(2).as_deref()),
         "verifier" => candidate::verifier(),
         "space" => space::run(),
         "" => throughput::run(true)
+            .and_then(|()| growth::run(None))
             .and_then(|()| candidate::run())
             .and_then(|()| candidate::verifier())
             .and_then(|()| space::run()),
-        other => Err(format!("there is no benchmark `{other}`; there are throughput, candidate, verifier, space")),
+        other => Err(format!("there is no benchmark `{other}`; there are throughput, growth, candidate, verifier, space")),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

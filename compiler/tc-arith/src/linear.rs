@@ -282,10 +282,11 @@ impl Analyzer {
 
     /// Whether an expression uses a literal or a variable whose bounds leave no headroom for small factors. Bounds made of
     /// such ends are lost, and do not come from what is not known.
-    fn has_huge_leaf(&self, e: Expr) -> bool {
+    pub fn has_huge_leaf(&self, e: Expr) -> bool {
         self.pool.reachable(&[e]).into_iter().any(|inner| {
             let magnitude = match self.pool.node(inner) {
                 Node::Const(value) => Some(value.unsigned_abs()),
+                Node::Var(v) if self.pool.is_huge(v) => return true,
                 Node::Var(v) => self.range(v).magnitude(),
                 _ => None,
             };

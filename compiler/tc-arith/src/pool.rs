@@ -3,7 +3,7 @@
 //! A constructor never drops an operand that may divide by zero, so every expression it returns fails exactly where
 //! the one that was asked for fails.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::expr::{BinaryOp, Expr, Node, Var};
 use crate::ty::IntType;
@@ -32,6 +32,8 @@ pub struct Pool {
     names: FxHashMap<Var, Box<str>>,
     /// The types of variables that are not of `index`.
     types: FxHashMap<Var, IntType>,
+    /// The variables that may be numbers without headroom.
+    huge: FxHashSet<Var>,
 }
 
 impl Default for Pool {
@@ -52,6 +54,7 @@ impl Pool {
             index: FxHashMap::with_capacity_and_hasher(USUAL, Default::default()),
             names: FxHashMap::default(),
             types: FxHashMap::default(),
+            huge: FxHashSet::default(),
         }
     }
 
@@ -95,6 +98,17 @@ impl Pool {
         if let Some(&e) = self.index.get(&Node::Var(v)) {
             self.info[e.index()] = self.describe(Node::Var(v));
         }
+    }
+
+    /// Says that `v` may be a number that cannot be multiplied by small factors. A variable of which nothing is said is
+    /// taken to have that headroom.
+    pub fn declare_huge(&mut self, v: Var) {
+        self.huge.insert(v);
+    }
+
+    /// Was [`Pool::declare_huge`] said of `v`?
+    pub(crate) fn is_huge(&self, v: Var) -> bool {
+        self.huge.contains(&v)
     }
 
     /// Whether the expression yields a truth value.

@@ -6,6 +6,7 @@
 //! - [`types`], [`attrs`], [`names`], [`locs`]: what an op refers to, interned per function.
 //! - [`opdef`]: the rows that say what an op is; [`registry`]: the dialects a run knows.
 //! - [`func`]: a function and its storage; [`module`]: the symbols of a file.
+//! - [`paged`]: tables of what is known of entities.
 //! - [`builder`], [`rewrite`], [`clone`]: the only ways to change a function.
 //! - [`walk`], [`uses`], [`effects`], [`form`], [`verify`], [`symbols`]: questions asked of it.
 //! - [`print`](mod@print): the text.
@@ -25,6 +26,7 @@ pub mod module;
 pub mod names;
 pub mod number;
 pub mod opdef;
+pub mod paged;
 pub mod print;
 pub mod registry;
 pub mod rewrite;

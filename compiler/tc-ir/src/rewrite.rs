@@ -2,45 +2,49 @@
 //!
 //! It keeps use counts right and records whether anything changed. Replacing a value is done in two steps: the
 //! replacement is noted at once, and operands are brought up to date when the walk reaches them or when the
-//! rewriter is finished; so a replacement costs nothing that grows with the function.
+//! rewriter is finished. How many operands are still to be found is counted, and users of a value stand behind its
+//! definition: finishing costs the way from there to the last of them, not the length of the function.
 
 use crate::builder::Builder;
 use crate::entity::{Attr, Attrs, Name, Op, Region, Type, Value};
-use crate::func::{Func, Locs};
+use crate::func::{Def, Func, Locs};
 use crate::opdef::Opcode;
-use cranelift_entity::SecondaryMap;
+use crate::paged::Paged;
+use crate::walk::Stretch;
 use cranelift_entity::packed_option::PackedOption;
+use smallvec::SmallVec;
+use std::mem::take;
+
+/// Of more replaced values it is not remembered where their users begin.
+const MAX_STARTS: usize = 64;
 
 /// Edits a function. Dropping it brings all operands up to date.
 pub struct Rewriter<'f> {
     func: &'f mut Func,
-    replaced: SecondaryMap<Value, PackedOption<Value>>,
-    /// Are operands out of date, for all that the rewriter knows?
-    pending: bool,
+    replaced: Paged<Value, PackedOption<Value>>,
+    /// The replacements that operands have still to follow, of each operand as many as lie between its value and what
+    /// stands for that now.
+    behind: usize,
+    /// From these ops on, in their regions and those below, stand the operands that are behind; one that was moved away
+    /// may stand elsewhere.
+    starts: SmallVec<[Op; 4]>,
     changed: bool,
 }
 
 impl Drop for Rewriter<'_> {
     fn drop(&mut self) {
-        if !self.pending {
-            return;
+        for start in take(&mut self.starts) {
+            self.refresh_from(Some(start));
         }
-        let mut pending = vec![self.func.body()];
-        while let Some(region) = pending.pop() {
-            let mut at = self.func.first_op(region);
-            while let Some(op) = at {
-                self.refresh(op);
-                pending.extend_from_slice(self.func.op_regions(op));
-                at = self.func.next_op(op);
-            }
-        }
+        self.refresh_from(self.func.first_op(self.func.body()));
+        debug_assert!(self.is_up_to_date(), "an operand was not found");
     }
 }
 
 impl<'f> Rewriter<'f> {
     /// Starts to edit `func`.
     pub fn new(func: &'f mut Func) -> Rewriter<'f> {
-        Rewriter { func, replaced: SecondaryMap::new(), pending: false, changed: false }
+        Rewriter { func, replaced: Paged::default(), behind: 0, starts: SmallVec::new(), changed: false }
     }
 
     /// The function as it stands.
@@ -64,23 +68,78 @@ impl<'f> Rewriter<'f> {
     }
 
     /// What stands for `value` now.
-    pub fn current(&self, mut value: Value) -> Value {
-        while let Some(next) = self.replaced[value].expand() {
+    pub fn current(&self, value: Value) -> Value {
+        self.follow(value).0
+    }
+
+    /// What stands for `value` now, and by how many replacements.
+    fn follow(&self, mut value: Value) -> (Value, usize) {
+        let mut steps = 0;
+        while let Some(next) = self.replaced.get(value).expand() {
             value = next;
+            steps += 1;
         }
+        (value, steps)
+    }
+
+    /// What stands for operand `idx` of `op` now; the operand is about to go.
+    fn give_up(&mut self, op: Op, idx: usize) -> Value {
+        let (value, steps) = self.follow(self.func.operand(op, idx));
+        self.behind = self.behind.saturating_sub(steps);
         value
     }
 
     /// Brings the operands of `op` up to date. A walk does so before it shows an op.
     pub fn refresh(&mut self, op: Op) {
-        if !self.pending {
+        if self.behind == 0 {
             return;
         }
         for idx in 0..self.func.operands(op).len() {
-            let value = self.func.operand(op, idx);
-            let current = self.current(value);
-            if current != value {
-                self.func.put_operand(op, idx, current);
+            let (value, steps) = self.follow(self.func.operand(op, idx));
+            if steps > 0 {
+                self.func.put_operand(op, idx, value);
+                self.behind = self.behind.saturating_sub(steps);
+            }
+        }
+    }
+
+    /// Brings operands up to date from `start` on to the end of its region and in all below, until none is behind.
+    fn refresh_from(&mut self, start: Option<Op>) {
+        let mut pending: SmallVec<[Op; 16]> = start.into_iter().collect();
+        while let Some(op) = pending.pop() {
+            if self.behind == 0 {
+                return;
+            }
+            self.refresh(op);
+            pending.extend(self.func.next_op(op));
+            let firsts = self.func.op_regions(op).iter().rev().filter_map(|&region| self.func.first_op(region));
+            pending.extend(firsts);
+        }
+    }
+
+    /// Is every operand what it was replaced by?
+    fn is_up_to_date(&self) -> bool {
+        let is_old = |value: Value| self.replaced.get(value).is_some();
+        crate::walk::all_ops(self.func).all(|op| !self.func.operands(op).iter().any(|&value| is_old(value)))
+    }
+
+    /// Remembers where users of `value` begin.
+    fn remember(&mut self, value: Value) {
+        let start = match self.func.def(value) {
+            Def::Result(op, _) => self.func.next_op(op),
+            Def::Arg(region, _) => self.func.first_op(region),
+        };
+        if let Some(start) = start.filter(|&op| self.starts.len() < MAX_STARTS && !self.starts.contains(&op)) {
+            self.starts.push(start);
+        }
+    }
+
+    /// Lets what begins at `op`, which leaves its place, begin behind it.
+    fn begin_behind(&mut self, op: Op) {
+        if let Some(nth) = self.starts.iter().position(|&start| start == op) {
+            match self.func.next_op(op) {
+                Some(next) if !self.starts.contains(&next) => self.starts[nth] = next,
+                _ => drop(self.starts.swap_remove(nth)),
             }
         }
     }
@@ -88,7 +147,8 @@ impl<'f> Rewriter<'f> {
     /// Tells that every op that stands in the function was refreshed after the last replacement: a walk in the order of
     /// the text that refreshes each op, and replaces only results of the op it is at, has seen all users.
     pub fn settle(&mut self) {
-        self.pending = false;
+        self.behind = 0;
+        self.starts.clear();
     }
 
     /// A builder that makes ops before `op`, with its locations.
@@ -118,14 +178,17 @@ impl<'f> Rewriter<'f> {
         if old == new {
             return;
         }
-        let n_uses = std::mem::take(&mut self.func.values[old].n_uses);
+        let n_uses = take(&mut self.func.values[old].n_uses);
         self.func.values[new].n_uses += n_uses;
+        if n_uses > 0 {
+            self.remember(old);
+            self.behind += n_uses as usize;
+        }
         if self.func.value_name(new).is_none() && self.func.constant(new).is_none() {
             let name = self.func.values[old].name;
             self.func.values[new].name = name;
         }
-        self.replaced[old] = Some(new).into();
-        self.pending = true;
+        self.replaced.set(old, Some(new).into());
         self.changed = true;
     }
 
@@ -141,9 +204,10 @@ impl<'f> Rewriter<'f> {
     /// Takes out `op` and all in its regions. Its results must be without uses.
     pub fn erase(&mut self, op: Op) {
         debug_assert!(
-            self.func.results(op).all(|value| self.func.n_uses(value) == 0 || self.replaced[value].is_some()),
+            self.func.results(op).all(|value| self.func.n_uses(value) == 0 || self.replaced.get(value).is_some()),
             "erased an op that is used"
         );
+        self.begin_behind(op);
         self.func.unlink(op);
         self.drop_operands(op);
         if !self.func.op_regions(op).is_empty() {
@@ -154,7 +218,7 @@ impl<'f> Rewriter<'f> {
 
     fn drop_operands(&mut self, op: Op) {
         for idx in 0..self.func.operands(op).len() {
-            let value = self.current(self.func.operand(op, idx));
+            let value = self.give_up(op, idx);
             self.func.values[value].n_uses -= 1;
         }
         self.func.put_operands(op, &[]);
@@ -175,7 +239,7 @@ impl<'f> Rewriter<'f> {
 
     /// Sets operand `idx` of `op`.
     pub fn set_operand(&mut self, op: Op, idx: usize, value: Value) {
-        let (old, new) = (self.current(self.func.operand(op, idx)), self.current(value));
+        let (old, new) = (self.give_up(op, idx), self.current(value));
         let func = &mut *self.func;
         func.put_operand(op, idx, new);
         if old != new {
@@ -188,7 +252,7 @@ impl<'f> Rewriter<'f> {
     /// Sets all operands of `op`. The set of given keyed parameters stays.
     pub fn set_operands(&mut self, op: Op, operands: &[Value]) {
         for idx in 0..self.func.operands(op).len() {
-            let value = self.current(self.func.operand(op, idx));
+            let value = self.give_up(op, idx);
             self.func.values[value].n_uses -= 1;
         }
         let operands: Vec<Value> = operands.iter().map(|&value| self.current(value)).collect();
@@ -244,6 +308,11 @@ impl<'f> Rewriter<'f> {
 
     /// Moves `op` to stand before `place`.
     pub fn move_before(&mut self, op: Op, place: Op) {
+        self.begin_behind(op);
+        self.relink_before(op, place);
+    }
+
+    fn relink_before(&mut self, op: Op, place: Op) {
         let region = self.func.region_of(place).expect("an op that was taken out is no place to move to");
         self.func.unlink(op);
         self.func.link(op, region, Some(place));
@@ -252,6 +321,7 @@ impl<'f> Rewriter<'f> {
 
     /// Moves `op` to the end of `region`.
     pub fn move_to_end(&mut self, op: Op, region: Region) {
+        self.begin_behind(op);
         self.func.unlink(op);
         self.func.link(op, region, None);
         self.changed = true;
@@ -259,8 +329,9 @@ impl<'f> Rewriter<'f> {
 
     /// Moves all ops of `region` to stand before `place`, in their order.
     pub fn splice_before(&mut self, region: Region, place: Op) {
+        // What begins in the region goes with it.
         while let Some(op) = self.func.first_op(region) {
-            self.move_before(op, place);
+            self.relink_before(op, place);
         }
     }
 
@@ -268,7 +339,7 @@ impl<'f> Rewriter<'f> {
     pub fn remove_arg(&mut self, region: Region, idx: usize) {
         let value = self.func.region_args(region)[idx];
         debug_assert!(
-            self.func.n_uses(value) == 0 || self.replaced[value].is_some(),
+            self.func.n_uses(value) == 0 || self.replaced.get(value).is_some(),
             "removed an argument that is used"
         );
         let func = &mut *self.func;
@@ -280,11 +351,16 @@ impl<'f> Rewriter<'f> {
 /// Shows every op of `func` to `visit`, an op before those in its regions, each with its operands up to date.
 /// `visit` may take out the op it is shown and build around it; ops built before the shown op are not shown.
 /// Returns whether anything changed.
-pub fn rewrite_ops(func: &mut Func, mut visit: impl FnMut(&mut Rewriter<'_>, Op)) -> bool {
+pub fn rewrite_ops(func: &mut Func, visit: impl FnMut(&mut Rewriter<'_>, Op)) -> bool {
+    rewrite_stretch(func, Stretch::whole(func), visit)
+}
+
+/// [`rewrite_ops`] of a part of the function.
+pub fn rewrite_stretch(func: &mut Func, part: Stretch, mut visit: impl FnMut(&mut Rewriter<'_>, Op)) -> bool {
     let mut rw = Rewriter::new(func);
-    let mut pending: Vec<Op> = rw.func.first_op(rw.func.body()).into_iter().collect();
+    let mut pending: Vec<Op> = part.first(rw.func).into_iter().collect();
     while let Some(op) = pending.pop() {
-        pending.extend(rw.func.next_op(op));
+        pending.extend(part.next(rw.func, op));
         rw.refresh(op);
         visit(&mut rw, op);
         if rw.func.region_of(op).is_some() {

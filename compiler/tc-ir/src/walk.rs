@@ -57,6 +57,50 @@ impl<'f> Walk<'f> {
     }
 }
 
+/// The ops of a region between two that stay where they are, with all below them: the place of an op that may be replaced.
+#[derive(Clone, Copy)]
+pub struct Stretch {
+    region: Region,
+    before: Option<Op>,
+    after: Option<Op>,
+}
+
+impl Stretch {
+    /// All of the function.
+    pub fn whole(func: &Func) -> Stretch {
+        Stretch { region: func.body(), before: None, after: None }
+    }
+
+    /// The place of `op`, which stands in a region.
+    pub fn at(func: &Func, op: Op) -> Stretch {
+        let region = func.region_of(op).expect("an op that was taken out has no place");
+        Stretch { region, before: func.prev_op(op), after: func.next_op(op) }
+    }
+
+    /// The first op of it.
+    pub fn first(self, func: &Func) -> Option<Op> {
+        let first = match self.before {
+            Some(before) => func.next_op(before),
+            None => func.first_op(self.region),
+        };
+        first.filter(|&op| Some(op) != self.after)
+    }
+
+    /// The op behind `op` in its region, as far as that is part of it.
+    pub fn next(self, func: &Func, op: Op) -> Option<Op> {
+        func.next_op(op).filter(|&next| Some(next) != self.after)
+    }
+
+    /// The ops of it and in all regions below, an op before those in its own regions.
+    pub fn ops(self, func: &Func) -> impl Iterator<Item = Op> + '_ {
+        let tops = std::iter::successors(self.first(func), move |&op| self.next(func, op));
+        tops.flat_map(move |op| {
+            let inner = func.op_regions(op).iter().flat_map(move |&region| ops_under(func, region));
+            std::iter::once(op).chain(inner)
+        })
+    }
+}
+
 /// All ops of `func`, an op before those in its regions.
 pub fn all_ops(func: &Func) -> impl Iterator<Item = Op> + '_ {
     ops_under(func, func.body())

@@ -143,9 +143,9 @@ impl Facts {
                 if let Some(first) = *dynamic {
                     let text = "a kernel has one buffer in `shared.dyn`, and this is another";
                     found.push(
-                        Diagnostic::error("no-emitter", func.op_location(op), text)
+                        Diagnostic::error("dynamic-shared", func.op_location(op), text)
                             .label(func.op_location(first), "the first one")
-                            .help("make views into one buffer of the size of all"),
+                            .help("run the pass `merge-shared-memory`, or make views into one buffer of the size of all"),
                     );
                 }
                 *dynamic = Some(op);

@@ -4,6 +4,7 @@ use crate::facts::scope_name;
 use tc_dialects::forms::is_device;
 use tc_dialects::tir;
 use tc_ir::func::Def;
+use tc_ir::walk::ops_under;
 use tc_ir::{AttrData, Func, Module, Op, Role, Value, keys};
 use tc_support::{Diagnostic, Diagnostics, suggest};
 
@@ -92,9 +93,7 @@ fn all_on_host(func: &Func, found: &mut Diagnostics) -> bool {
     });
     let before = found.len();
     for op in stray {
-        let text = format!("`{}` is left for the host, which only launches kernels", func.op_name(op));
-        let help = "run the pass `split-host-device` first; the pipeline `cuda` does";
-        found.push(Diagnostic::assumption("no-emitter", func.op_location(op), text).help(help));
+        found.push(left_over(func, op));
     }
     for op in func.ops(func.body()).filter(|&op| func.opcode(op) == tir::ALLOC) {
         let Some(buffer) = func.result(op) else { continue };
@@ -106,6 +105,25 @@ fn all_on_host(func: &Func, found: &mut Diagnostics) -> bool {
     }
     found.len() > before
 }
+
+/// The error of `op`, which the host would have to run.
+fn left_over(func: &Func, op: Op) -> Diagnostic {
+    let under = func.op_regions(op).iter().flat_map(|&region| ops_under(func, region));
+    let launched = under.filter(|&inner| func.opcode(inner) == tir::CALL).find_map(|inner| callee(func, inner));
+    let error = |code, text: String| Diagnostic::assumption(code, func.op_location(op), text);
+    match launched {
+        Some(kernel) => {
+            let kernel = suggest::shorten(kernel);
+            error("host-loop", format!("`{}` of the host launches `@{kernel}`, and the host only launches kernels", func.op_name(op)))
+                .help(OUT_OF_THE_LOOP)
+        }
+        None => error("no-emitter", format!("`{}` is left for the host, which only launches kernels", func.op_name(op)))
+            .help("run the pass `split-host-device` first; the pipeline `cuda` does"),
+    }
+}
+
+/// The way out where the host would have to count.
+const OUT_OF_THE_LOOP: &str = "bind the threads outside of the loop, or unroll it before `split-host-device`";
 
 fn launch<'m>(module: &'m Module, func: &Func, op: Op, found: &mut Diagnostics) -> Option<Launch<'m>> {
     let symbol = callee(func, op)?;
@@ -142,7 +160,8 @@ fn launch<'m>(module: &'m Module, func: &Func, op: Op, found: &mut Diagnostics) 
         }
         let is_alloc = func.def_op(arg).is_some_and(|op| func.opcode(op) == tir::ALLOC);
         if !is_alloc && !matches!(func.def(arg), Def::Arg(..)) {
-            refuse(format!("what is given for `{name}` is neither a parameter nor a buffer"));
+            let text = format!("`@{shown}` takes `{name}` from a loop of the host, which only launches kernels");
+            found.push(Diagnostic::assumption("host-loop", func.op_location(op), text).help(OUT_OF_THE_LOOP));
             return None;
         }
     }

@@ -18,9 +18,10 @@ pub use build::{Computation, Made, build, build_index, build_op};
 use crate::arith::{self, Predicate};
 use crate::tir::{self, LoopKind};
 use smallvec::SmallVec;
-use tc_arith::{Analyzer, BinaryOp, Expr, IntType, Var};
+use tc_arith::{Analyzer, BinaryOp, Expr, IntType, Node, Var};
 use tc_ir::attrs::{AttrData, BinOp, UnOp};
 use tc_ir::opdef::Role;
+use tc_ir::paged::Paged;
 use tc_ir::walk::is_inside;
 use tc_ir::{Attr, Def, Elem, Func, Name, Op, Region, Scalar, Value, keys};
 
@@ -32,27 +33,9 @@ const MANY: usize = 64;
 pub struct Algebra {
     /// Knowledge of the variables, and the pool of all expressions.
     pub analyzer: Analyzer,
-    known: Known,
+    known: Paged<Value, Option<Expr>>,
     /// The values on their way into expressions; empty between questions.
     pending: Vec<Value>,
-}
-
-/// The expressions of values, by the values' numbers.
-#[derive(Default)]
-struct Known(Vec<Option<Expr>>);
-
-impl Known {
-    fn get(&self, value: Value) -> Option<Expr> {
-        self.0.get(value.as_u32() as usize).copied().flatten()
-    }
-
-    fn insert(&mut self, value: Value, expr: Expr) {
-        let at = value.as_u32() as usize;
-        if self.0.len() <= at {
-            self.0.resize(at + 1, None);
-        }
-        self.0[at] = Some(expr);
-    }
 }
 
 impl Algebra {
@@ -110,7 +93,7 @@ impl Algebra {
             self.analyzer.pool.declare(var, ty);
         }
         let expr = if name.is_empty() { self.analyzer.pool.var(var) } else { self.analyzer.pool.named_var(var, name) };
-        self.known.insert(value, expr);
+        self.known.set(value, Some(expr));
         var
     }
 
@@ -201,10 +184,13 @@ impl Algebra {
             let above = pending.len();
             if let Some(op) = steps_into(func, at) {
                 pending.extend(inputs(func, op).filter(|&input| self.known.get(input).is_none()));
+            } else {
+                pending.extend(chosen_from(func, at).filter(|&input| self.known.get(input).is_none()));
             }
             if pending.len() == above {
                 let expr = self.convert(func, at);
-                self.known.insert(at, expr);
+                self.inherit_size(func, at, expr);
+                self.known.set(at, Some(expr));
                 pending.pop();
             }
         }
@@ -369,6 +355,17 @@ impl Algebra {
         }
     }
 
+    /// What the algebra does not see into may still be one of the numbers that it is computed from.
+    fn inherit_size(&mut self, func: &Func, value: Value, expr: Expr) {
+        if self.analyzer.pool.node(expr) != Node::Var(Algebra::var(value)) {
+            return;
+        }
+        let seen = steps_into(func, value).into_iter().flat_map(|op| inputs(func, op));
+        if seen.chain(chosen_from(func, value)).any(|input| self.analyzer.has_huge_leaf(self.input(input))) {
+            self.analyzer.pool.declare_huge(Algebra::var(value));
+        }
+    }
+
     fn opaque(&mut self, func: &Func, value: Value) -> Expr {
         self.declare(func, value);
         self.input(value)
@@ -467,6 +464,15 @@ fn inputs(func: &Func, op: Op) -> impl Iterator<Item = Value> + '_ {
         _ => (func.operands(op), &[][..]),
     };
     operands.iter().copied().chain(regions.iter().map(|&region| func.yielded(region)[0]))
+}
+
+/// The values that `value` is one of, where a conditional yields it whose arms the algebra does not see into.
+fn chosen_from(func: &Func, value: Value) -> impl Iterator<Item = Value> + '_ {
+    let op = func.def_op(value).filter(|&op| func.role(op) == Role::If && steps_into(func, value).is_none());
+    let nth = op.and_then(|op| func.results(op).position(|result| result == value));
+    op.zip(nth).into_iter().flat_map(move |(op, nth)| {
+        func.op_regions(op).iter().filter_map(move |&region| func.yielded(region).get(nth).copied())
+    })
 }
 
 fn named_binary(opcode: tc_ir::Opcode) -> Option<BinaryOp> {

@@ -54,7 +54,7 @@
 use crate::analysis::launch::{nest_of, nests};
 use indexmap::IndexMap;
 use tc_dialects::{forms, tir};
-use tc_ir::uses::Uses;
+use tc_ir::uses::{Use, Uses};
 use tc_ir::walk::all_ops;
 use tc_ir::{Func, Op, Rewriter};
 use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
@@ -82,6 +82,8 @@ pub struct HoistAlloc;
 impl FuncPass for HoistAlloc {
     fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
         let Some(homes) = find_homes(func, cx) else { return false };
+        // What moves is used where it was.
+        let uses = Uses::of(func);
         let mut changed = false;
         for (home, allocs) in homes {
             let region = home.map_or(func.body(), |nest| func.op_regions(nest)[0]);
@@ -89,7 +91,6 @@ impl FuncPass for HoistAlloc {
                 continue;
             }
             cx.count("allocs moved", allocs.len() as u64);
-            let uses = Uses::of(func);
             let mut rw = Rewriter::new(func);
             for op in allocs.into_iter().rev() {
                 match rw.func().first_op(region) {
@@ -127,8 +128,8 @@ fn find_homes(func: &Func, cx: &mut PassCx) -> Option<IndexMap<Option<Op>, Vec<O
         let buffer = func.result(alloc).expect("the row has one result");
         let views = views(func, &uses, alloc);
         let places = std::iter::once(buffer).chain(views.iter().flat_map(|&view| func.results(view)));
-        let users = places.flat_map(|place| uses.of_value(place)).map(|user| user.op);
-        let users: Vec<Op> = users.filter(|user| !views.contains(user)).collect();
+        let users = places.flat_map(|place| uses.of_value(place)).filter(|user| !is_view(func, user));
+        let users: Vec<Op> = users.map(|user| user.op).collect();
         let home = if forms::is_global(func, buffer) {
             None
         } else {
@@ -161,14 +162,16 @@ fn views(func: &Func, uses: &Uses, alloc: Op) -> Vec<Op> {
     let mut found: Vec<Op> = Vec::new();
     let mut pending = vec![alloc];
     while let Some(op) = pending.pop() {
-        for user in func.results(op).flat_map(|place| uses.of_value(place)) {
-            if user.idx == 0 && func.opcode(user.op) == tir::VIEW {
-                found.push(user.op);
-                pending.push(user.op);
-            }
+        for user in func.results(op).flat_map(|place| uses.of_value(place)).filter(|user| is_view(func, user)) {
+            found.push(user.op);
+            pending.push(user.op);
         }
     }
     found
+}
+
+fn is_view(func: &Func, user: &Use) -> bool {
+    user.idx == 0 && func.opcode(user.op) == tir::VIEW
 }
 
 fn two_kernels(func: &Func, alloc: Op, stray: Op) -> Diagnostic {

@@ -3,8 +3,8 @@
 use super::structure::collapse_branch;
 use tc_dialects::tir;
 use tc_ir::opdef::Folded;
-use tc_ir::rewrite::rewrite_ops;
-use tc_ir::walk::all_ops;
+use tc_ir::rewrite::rewrite_stretch;
+use tc_ir::walk::Stretch;
 use tc_ir::{AttrData, Func, Op, Rewriter, effects};
 
 /// Ops with at least this number were made since; see [`mark`].
@@ -19,6 +19,11 @@ impl Mark {
     pub(crate) fn is_new(self, op: Op) -> bool {
         op.as_u32() >= self.0
     }
+
+    /// How many ops were made since; some of them may be gone.
+    pub(crate) fn n_made(self, func: &Func) -> usize {
+        func.n_op_ids() - self.0 as usize
+    }
 }
 
 /// Ops made from here on are new.
@@ -28,12 +33,18 @@ pub(crate) fn mark(func: &Func) -> Mark {
 
 /// Folds new ops as far as literals allow, and takes out new ops that nothing uses.
 pub(crate) fn fold_new(func: &mut Func, since: Mark) {
-    rewrite_ops(func, |rw, op| {
-        if op.as_u32() >= since.0 {
+    let whole = Stretch::whole(func);
+    fold_new_in(func, whole, since);
+}
+
+/// [`fold_new`] in a part of the function.
+pub(crate) fn fold_new_in(func: &mut Func, part: Stretch, since: Mark) {
+    rewrite_stretch(func, part, |rw, op| {
+        if since.is_new(op) {
             fold_op(rw, op);
         }
     });
-    erase_unused(func, since);
+    erase_unused_in(func, part, since);
 }
 
 /// Folds `op`, whose operands are up to date, if its row can.
@@ -55,7 +66,12 @@ pub(crate) fn fold_op(rw: &mut Rewriter<'_>, op: Op) {
 
 /// Takes out new ops without effects whose results nothing uses.
 pub(crate) fn erase_unused(func: &mut Func, since: Mark) {
-    let ops: Vec<Op> = all_ops(func).filter(|op| op.as_u32() >= since.0).collect();
+    let whole = Stretch::whole(func);
+    erase_unused_in(func, whole, since);
+}
+
+fn erase_unused_in(func: &mut Func, part: Stretch, since: Mark) {
+    let ops: Vec<Op> = part.ops(func).filter(|&op| since.is_new(op)).collect();
     let mut rw = Rewriter::new(func);
     // Users stand after what they use, so one round from the end is enough.
     for op in ops.into_iter().rev() {
@@ -67,10 +83,10 @@ pub(crate) fn erase_unused(func: &mut Func, since: Mark) {
     }
 }
 
-/// Puts the branch that is taken in the place of each conditional on a literal.
-pub(crate) fn settle_branches(func: &mut Func) {
+/// Puts the branch that is taken in the place of each conditional on a literal in `part`.
+pub(crate) fn settle_branches(func: &mut Func, part: Stretch) {
     let branches: Vec<Op> =
-        all_ops(func).filter(|&op| func.opcode(op) == tir::IF && truth(func, op).is_some()).collect();
+        part.ops(func).filter(|&op| func.opcode(op) == tir::IF && truth(func, op).is_some()).collect();
     let mut rw = Rewriter::new(func);
     // Inner ones first, so that an outer one takes what is left of them.
     for op in branches.into_iter().rev() {

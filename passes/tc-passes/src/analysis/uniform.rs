@@ -4,7 +4,7 @@ use super::launch::{Nest, coordinate};
 use super::warps::Warps;
 use rustc_hash::FxHashSet;
 use tc_dialects::forms::is_global;
-use tc_dialects::tir;
+use tc_dialects::tir::{self, Coordinate};
 use tc_ir::effects;
 use tc_ir::walk::{ancestors, ops_under};
 use tc_ir::{EntitySet, Func, Op, TypeData, Value};
@@ -14,6 +14,10 @@ pub(crate) struct Uniform {
     divergent: EntitySet<Value>,
     /// What the threads of a warp are, where warps are asked about.
     warps: Option<Warps>,
+    /// The coordinates in which the threads differ, by [`Coordinate::index`].
+    differs: [bool; 6],
+    /// The buffers that something in the nest writes.
+    written: FxHashSet<Value>,
 }
 
 impl Uniform {
@@ -28,18 +32,20 @@ impl Uniform {
     }
 
     fn between(func: &Func, nest: &Nest, warps: Option<Warps>) -> Uniform {
-        let written = written_buffers(func, nest.op);
-        let mut uniform = Uniform { divergent: EntitySet::with_capacity(func.n_value_ids()), warps };
-        for &(op, coordinate) in &nest.loops {
-            let differs = uniform.warps.as_ref().is_none_or(|warps| warps.differs(coordinate));
-            if coordinate.is_thread() && nest.varies(coordinate) && differs {
-                uniform.divergent.insert(super::launch::loop_var(func, op));
-            }
-        }
-        for op in ops_under(func, func.op_regions(nest.op)[0]) {
-            uniform.visit(func, op, &written);
-        }
+        let differs = Coordinate::ALL.map(|coordinate| {
+            let in_warp = warps.as_ref().is_none_or(|warps| warps.differs(coordinate));
+            coordinate.is_thread() && nest.varies(coordinate) && in_warp
+        });
+        let divergent = EntitySet::with_capacity(func.n_value_ids());
+        let mut uniform = Uniform { divergent, warps, differs, written: written_buffers(func, nest.op) };
+        let inner = func.op_regions(nest.op).iter().flat_map(|&region| ops_under(func, region));
+        uniform.extend(func, std::iter::once(nest.op).chain(inner));
         uniform
+    }
+
+    /// Looks at `ops` too, in the order of the text: copies of what is in the nest.
+    pub(crate) fn extend(&mut self, func: &Func, ops: impl Iterator<Item = Op>) {
+        ops.for_each(|op| self.visit(func, op));
     }
 
     /// Is `value` the same for all threads of a block?
@@ -47,9 +53,12 @@ impl Uniform {
         !self.divergent.contains(value)
     }
 
-    fn visit(&mut self, func: &Func, op: Op, written: &FxHashSet<Value>) {
+    fn visit(&mut self, func: &Func, op: Op) {
         let opcode = func.opcode(op);
         if opcode == tir::FOR {
+            if coordinate(func, op).is_some_and(|coordinate| self.differs[coordinate.index()]) {
+                self.divergent.insert(super::launch::loop_var(func, op));
+            }
             // Each thread counts from its own start; the end only tells how long.
             if !self.is(func.operand(op, 0)) {
                 self.divergent.extend(func.region_args(func.op_regions(op)[0]).first().copied());
@@ -70,7 +79,7 @@ impl Uniform {
             }
         } else {
             let same =
-                func.operands(op).iter().all(|&operand| self.is(operand)) && self.gives_one_value(func, op, written);
+                func.operands(op).iter().all(|&operand| self.is(operand)) && self.gives_one_value(func, op);
             if !same && !self.warps.as_mut().is_some_and(|warps| warps.is_one_value(func, op)) {
                 self.divergent.extend(func.results(op));
             }
@@ -78,13 +87,13 @@ impl Uniform {
     }
 
     /// Do equal operands give equal results?
-    fn gives_one_value(&self, func: &Func, op: Op, written: &FxHashSet<Value>) -> bool {
+    fn gives_one_value(&self, func: &Func, op: Op) -> bool {
         if effects::own(func, op).unknown || !func.op_regions(op).is_empty() {
             return false;
         }
         effects::accesses(func, op).iter().all(|&(place, _)| {
             let root = effects::root_buffer(func, place);
-            is_global(func, root) && !written.contains(&root)
+            is_global(func, root) && !self.written.contains(&root)
         })
     }
 }

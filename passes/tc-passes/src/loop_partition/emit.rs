@@ -8,7 +8,7 @@ use tc_dialects::algebra::{self, Computation, Made as MadeValues, const_extent};
 use tc_dialects::tir::{self, LoopKind};
 use tc_dialects::{arith, forms};
 use tc_ir::clone::{ValueMap, clone_body, clone_op, clone_ops};
-use tc_ir::walk::{ancestors, ops_under};
+use tc_ir::walk::{Stretch, ancestors, ops_under};
 use tc_ir::{Builder, Func, Op, Region, Rewriter, Value, keys};
 
 /// A loop that stands for another one now.
@@ -20,11 +20,15 @@ pub(super) struct Made {
 
 /// Divides `op`; gives the loops that stand for it now.
 pub(super) fn emit(func: &mut Func, op: Op, division: Division, options: &Options) -> Vec<Made> {
-    if coordinate(func, op).is_none() {
-        return parts(func, op, &division, options);
-    }
-    choose(func, op, &division);
-    vec![Made { op, spent: None }]
+    let place = Stretch::at(func, op);
+    let (made, copies) = match coordinate(func, op) {
+        None => parts(func, op, &division, options),
+        Some(_) => (vec![Made { op, spent: None }], choose(func, op, &division)),
+    };
+    // Last, when every value that goes on from part to part has its users: settled conditionals hand on other ones.
+    settle(func, &division, &copies);
+    fold::settle_branches(func, place);
+    made
 }
 
 /// Lets a hinted loop that cannot be divided be unrolled instead, if that can be done.
@@ -38,8 +42,9 @@ pub(super) fn unroll(func: &mut Func, op: Op) -> bool {
     true
 }
 
-/// Up to three loops in a row in the place of one; what is carried goes through them.
-fn parts(func: &mut Func, op: Op, division: &Division, options: &Options) -> Vec<Made> {
+/// Up to three loops in a row in the place of one; what is carried goes through them. Gives what stands in the middle for
+/// the values of the old one too.
+fn parts(func: &mut Func, op: Op, division: &Division, options: &Options) -> (Vec<Made>, ValueMap) {
     let [before, after] = [division.begin.is_some(), division.end.is_some()];
     if before || after {
         // All parts share the buffers.
@@ -71,9 +76,7 @@ fn parts(func: &mut Func, op: Op, division: &Division, options: &Options) -> Vec
         }
     }
     Rewriter::new(func).replace_op(op, &carried);
-    // Last, when every value that goes on from part to part has its users: settled conditionals hand on other ones.
-    settle(func, division, &within);
-    made
+    (made, within)
 }
 
 /// One part of a loop: the loop, unless it has only one iteration, and which value of it stands for which of the old one.
@@ -121,7 +124,7 @@ fn copy_loop(b: &mut Builder<'_>, op: Op, (from, to): (Value, Value), carried: &
     copy
 }
 
-/// Replaces the copies of the settled conditions by constants, and conditionals on them by their branches.
+/// Replaces the copies of the settled conditions by constants.
 fn settle(func: &mut Func, division: &Division, map: &ValueMap) {
     let mut rw = Rewriter::new(func);
     for old in &division.settled {
@@ -130,20 +133,20 @@ fn settle(func: &mut Func, division: &Division, map: &ValueMap) {
         let truth = rw.before(def).bool(division.truth);
         rw.replace_value(copy, truth);
     }
-    drop(rw);
-    fold::settle_branches(func);
 }
 
-/// The loop names a block: all threads of the block take one of two bodies.
-fn choose(func: &mut Func, op: Op, division: &Division) {
+/// The loop names a block: all threads of the block take one of two bodies. Gives what stands for the values in the first.
+fn choose(func: &mut Func, op: Op, division: &Division) -> ValueMap {
+    // Where there is no second one, the conditions are settled for all blocks.
+    let in_place = || division.settled.iter().map(|&value| (value, value)).collect();
     let place = innermost_launch(func, op);
     move_allocs(func, place, |func| func.ops(place).find(|&op| func.opcode(op) != tir::ALLOC));
     let iv = func.region_args(func.op_regions(op)[0])[0];
-    let Some(first) = func.ops(place).find(|&op| func.opcode(op) != tir::ALLOC) else { return };
+    let Some(first) = func.ops(place).find(|&op| func.opcode(op) != tir::ALLOC) else { return in_place() };
     let moved: Vec<Op> = std::iter::successors(Some(first), |&op| func.next_op(op)).collect();
     let mut b = Builder::before(func, first);
     let condition = within(&mut b, iv, division);
-    let Some(condition) = condition else { return replace_in_place(func, division) };
+    let Some(condition) = condition else { return in_place() };
     let branch = tir::If::build(&mut b, condition, &[], &[]);
     let [then, other] = [0, 1].map(|nth| func.op_regions(branch)[nth]);
     let mut map = ValueMap::default();
@@ -155,8 +158,7 @@ fn choose(func: &mut Func, op: Op, division: &Division) {
     for op in moved {
         rw.move_to_end(op, other);
     }
-    drop(rw);
-    settle(func, division, &map);
+    map
 }
 
 /// `begin <= iv && iv < end`, as far as that is not certain; `None` where it is.
@@ -173,12 +175,6 @@ fn within(b: &mut Builder<'_>, iv: Value, division: &Division) -> Option<Value> 
         (Some(low), Some(high)) => Some(b.value(arith::AND, &[low, high], &[])),
         (low, high) => low.or(high),
     }
-}
-
-/// The conditions are settled for all blocks.
-fn replace_in_place(func: &mut Func, division: &Division) {
-    let map: ValueMap = division.settled.iter().map(|&value| (value, value)).collect();
-    settle(func, division, &map);
 }
 
 /// The body of the innermost loop over launch coordinates or virtual threads that stands alone in the one around it.

@@ -4,7 +4,7 @@ use super::find::{self, Why};
 use super::{MAX_OPS, Options};
 use crate::analysis::launch::{coordinate, loop_var};
 use crate::analysis::words;
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use tc_dialects::algebra::Algebra;
 use tc_dialects::{arith, tir};
 use tc_ir::walk::{all_ops, ancestors, n_ops};
@@ -13,14 +13,22 @@ use tc_support::Diagnostic;
 
 /// What is told of each `likely` condition that is left: of the outermost loop that it could have divided, why not. Those
 /// of parts of a divided loop are where they belong.
-pub(super) fn all(func: &Func, options: &Options, tried: &IndexMap<Op, Why>, parts: &[Op]) -> Vec<Diagnostic> {
+pub(super) fn all(func: &Func, options: &Options, tried: &IndexMap<Op, Why>, parts: &IndexSet<Op>) -> Vec<Diagnostic> {
     let hints = all_ops(func).filter(|&op| func.opcode(op) == arith::LIKELY);
     let outside = hints.filter(|&op| !ancestors(func, op).any(|outer| parts.contains(&outer)));
-    outside.filter_map(|op| one(func, op, options, tried)).collect()
+    let mut algebra = Algebra::of_func(func);
+    let has_grown = n_ops(func) > MAX_OPS;
+    outside.filter_map(|op| one(func, op, options, tried, has_grown, &mut algebra)).collect()
 }
 
-fn one(func: &Func, hint: Op, options: &Options, tried: &IndexMap<Op, Why>) -> Option<Diagnostic> {
-    let mut algebra = Algebra::of_func(func);
+fn one(
+    func: &Func,
+    hint: Op,
+    options: &Options,
+    tried: &IndexMap<Op, Why>,
+    has_grown: bool,
+    algebra: &mut Algebra,
+) -> Option<Diagnostic> {
     let condition = algebra.expr(func, func.operand(hint, 0));
     let mut loops: Vec<Op> = ancestors(func, hint).filter(|&op| func.opcode(op) == tir::FOR).collect();
     loops.reverse();
@@ -42,7 +50,7 @@ fn one(func: &Func, hint: Op, options: &Options, tried: &IndexMap<Op, Why>) -> O
     };
     let var = func.value_text(loop_var(func, op));
     let (reason, help) = match tried.get(&op) {
-        _ if n_ops(func) > MAX_OPS => (format!("the function has grown to {MAX_OPS} ops"), "unroll later, or less"),
+        _ if has_grown => (format!("the function has grown to {MAX_OPS} ops"), "unroll later, or less"),
         Some(Why::StartsApart) => (
             format!("threads of a block begin the loop `{var}` at different values"),
             "let it begin at one value for all",

@@ -70,11 +70,12 @@ mod interval;
 mod left;
 
 use crate::analysis::{fold, order};
+use find::{Uniforms, Why};
 use indexmap::{IndexMap, IndexSet};
 use rustc_hash::FxHashMap;
 use tc_dialects::{arith, forms, tir};
 use tc_ir::rewrite::rewrite_ops;
-use tc_ir::walk::{all_ops, n_ops};
+use tc_ir::walk::{Stretch, ancestors, n_ops};
 use tc_ir::{Func, Op, Value};
 use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
 
@@ -115,47 +116,28 @@ pub struct LoopPartition {
 
 impl FuncPass for LoopPartition {
     fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
-        let mut changed = false;
-        let mut seen: IndexSet<Op> = IndexSet::new();
-        // Parts of loops that may be divided once more, with the conditions that say nothing more of them.
-        let mut open: FxHashMap<Op, Vec<Value>> = FxHashMap::default();
-        // Why loops were not divided, and the loops that stand for those that were.
-        let (mut tried, mut parts) = (IndexMap::new(), Vec::new());
-        while let Some(op) = next_candidate(func, &self.options, &mut seen) {
-            if n_ops(func) > MAX_OPS {
+        let mut divider = Divider {
+            options: &self.options,
+            uniforms: Uniforms::default(),
+            spent: FxHashMap::default(),
+            tried: IndexMap::new(),
+            parts: IndexSet::new(),
+            n_ops: n_ops(func),
+            changed: false,
+        };
+        let mut at = func.first_op(func.body());
+        while let Some(op) = at {
+            if !divider.has_room(func) {
                 break;
             }
-            let is_part = open.contains_key(&op);
-            match find::divide(func, op, open.get(&op).map_or(&[], Vec::as_slice)) {
-                Ok(division) => {
-                    let new = fold::mark(func);
-                    for made in emit::emit(func, op, division, &self.options) {
-                        parts.push(made.op);
-                        // A middle part is not divided again; loops in it may be.
-                        match made.spent {
-                            Some(spent) => drop(open.insert(made.op, spent)),
-                            None => drop(seen.insert(made.op)),
-                        }
-                    }
-                    fold::fold_new(func, new);
-                    cx.count("loops divided", 1);
-                    changed = true;
-                }
-                Err(why)
-                    if self.options.unroll_loop_with_partition_hint_no_interval
-                        && !is_part
-                        && find::is_hinted(func, op) =>
-                {
-                    tried.extend(why.map(|why| (op, why)));
-                    changed |= emit::unroll(func, op)
-                }
-                Err(why) => tried.extend(why.map(|why| (op, why))),
-            }
+            let (place, behind) = (Stretch::at(func, op), behind(func, op));
+            at = if divider.divide(func, op, cx) { place.first(func) } else { first_inside(func, op) }.or(behind);
         }
         if cx.wants_missed() {
-            left::all(func, &self.options, &tried, &parts).into_iter().for_each(|found| cx.report(found));
+            let left = left::all(func, &self.options, &divider.tried, &divider.parts);
+            left.into_iter().for_each(|found| cx.report(found));
         }
-        changed |= strip(func);
+        let changed = divider.changed | strip(func);
         if changed {
             order::settle(func);
         }
@@ -163,11 +145,83 @@ impl FuncPass for LoopPartition {
     }
 }
 
-/// The next loop to look at, in the order of the text: outer loops before inner ones, copies as they come.
-fn next_candidate(func: &Func, options: &Options, seen: &mut IndexSet<Op>) -> Option<Op> {
-    all_ops(func)
-        .filter(|&op| func.opcode(op) == tir::FOR)
-        .find(|&op| seen.insert(op) && find::is_candidate(func, op, options))
+/// The first op in the regions of `op`.
+fn first_inside(func: &Func, op: Op) -> Option<Op> {
+    func.op_regions(op).iter().find_map(|&region| func.first_op(region))
+}
+
+/// The op after `op` and all that is in its regions, in the order of the text.
+fn behind(func: &Func, op: Op) -> Option<Op> {
+    let in_later_region = |op: Op| {
+        let region = func.region_of(op)?;
+        let regions = func.op_regions(func.region_parent(region)?).iter();
+        regions.skip_while(|&&other| other != region).skip(1).find_map(|&region| func.first_op(region))
+    };
+    let mut around = std::iter::once(op).chain(ancestors(func, op));
+    around.find_map(|op| func.next_op(op).or_else(|| in_later_region(op)))
+}
+
+/// Divides loops one after another, in the order of the text: outer loops before inner ones, copies as they come.
+struct Divider<'o> {
+    options: &'o Options,
+    uniforms: Uniforms,
+    /// Parts of loops, with the conditions that say nothing more of them; none for what is not divided again. Loops in
+    /// them may be.
+    spent: FxHashMap<Op, Option<Vec<Value>>>,
+    /// Why loops were not divided.
+    tried: IndexMap<Op, Why>,
+    /// The loops that stand for those that were.
+    parts: IndexSet<Op>,
+    /// At least as many ops has the function.
+    n_ops: usize,
+    changed: bool,
+}
+
+impl Divider<'_> {
+    /// Has the function not grown too large?
+    fn has_room(&mut self, func: &Func) -> bool {
+        if self.n_ops > MAX_OPS {
+            self.n_ops = n_ops(func);
+        }
+        self.n_ops <= MAX_OPS
+    }
+
+    /// Divides `op` if it is a loop that can be; another op stands in its place then.
+    fn divide(&mut self, func: &mut Func, op: Op, cx: &mut PassCx) -> bool {
+        if func.opcode(op) != tir::FOR || !find::is_candidate(func, op, self.options) {
+            return false;
+        }
+        let known = self.spent.get(&op);
+        let excluded = match known {
+            Some(None) => return false,
+            Some(Some(excluded)) => excluded.as_slice(),
+            None => &[],
+        };
+        let is_part = known.is_some();
+        match find::divide(func, op, excluded, &mut self.uniforms) {
+            Ok(division) => {
+                let (new, place) = (fold::mark(func), Stretch::at(func, op));
+                for made in emit::emit(func, op, division, self.options) {
+                    self.parts.insert(made.op);
+                    self.spent.insert(made.op, made.spent);
+                }
+                fold::fold_new_in(func, place, new);
+                self.uniforms.divided(func, place);
+                self.n_ops += new.n_made(func);
+                cx.count("loops divided", 1);
+                self.changed = true;
+                true
+            }
+            Err(why) => {
+                self.tried.extend(why.map(|why| (op, why)));
+                let unrolls = self.options.unroll_loop_with_partition_hint_no_interval;
+                if unrolls && !is_part && find::is_hinted(func, op) {
+                    self.changed |= emit::unroll(func, op);
+                }
+                false
+            }
+        }
+    }
 }
 
 /// Takes off every `likely` and every hint.

@@ -6,7 +6,7 @@ use crate::analysis::uniform::Uniform;
 use rustc_hash::FxHashMap;
 use tc_dialects::algebra::is_launch;
 use tc_dialects::{gpu, tir};
-use tc_ir::uses::Uses;
+use tc_ir::uses::{Use, Uses};
 use tc_ir::walk::{ancestors, ops_under};
 use tc_ir::{Func, Op, Value, keys};
 
@@ -19,9 +19,8 @@ pub(super) fn meet(a: Life, b: Life) -> bool {
 }
 
 /// The lives of `buffers` within `nest`.
-pub(super) fn of(func: &Func, nest: Op, buffers: &[Buffer]) -> Vec<Life> {
+pub(super) fn of(func: &Func, nest: Op, uses: &Uses, buffers: &[Buffer]) -> Vec<Life> {
     let uniform = Uniform::of(func, &Nest::of(func, nest));
-    let uses = Uses::of(func);
     let mut stretches: FxHashMap<Op, (usize, usize)> = FxHashMap::default();
     // An op comes before those in its regions, so its end is known when the next one outside is reached.
     let ops: Vec<Op> = func.op_regions(nest).iter().flat_map(|&region| ops_under(func, region)).collect();
@@ -46,12 +45,12 @@ pub(super) fn of(func: &Func, nest: Op, buffers: &[Buffer]) -> Vec<Life> {
         .collect();
     let life = |buffer: &Buffer| {
         let mut life: Life = None;
-        for user in users(func, &uses, buffer.value) {
+        for user in users(func, uses, buffer.value) {
             let Some((from, mut to)) = whole(user) else { continue };
             if func.opcode(user) == gpu::COPY_ASYNC {
                 // What is copied arrives when the thread waits for all, if it does.
-                let arrives =
-                    waits.iter().find(|&&wait| stretches[&wait] > stretches[&user] && follows(func, user, wait));
+                let behind = waits.partition_point(|wait| stretches[wait] <= stretches[&user]);
+                let arrives = waits[behind..].iter().find(|&&wait| follows(func, user, wait));
                 let end = arrives.and_then(|&wait| whole(wait)).map_or(ops.len().saturating_sub(1), |(_, end)| end);
                 to = to.max(end);
             }
@@ -77,20 +76,22 @@ fn is_passed_by_all(func: &Func, uniform: &Uniform, op: Op) -> bool {
 pub(super) fn places_in(func: &Func, uses: &Uses, buffer: Value) -> Vec<Op> {
     let (mut found, mut pending) = (Vec::new(), vec![buffer]);
     while let Some(place) = pending.pop() {
-        for user in uses.of_value(place) {
-            if user.idx == 0 && matches!(func.opcode(user.op), tir::VIEW | tir::REF | tir::REGION) {
-                found.push(user.op);
-                pending.extend(func.results(user.op));
-            }
+        for user in uses.of_value(place).iter().filter(|user| is_place(func, user)) {
+            found.push(user.op);
+            pending.extend(func.results(user.op));
         }
     }
     found
+}
+
+fn is_place(func: &Func, user: &Use) -> bool {
+    user.idx == 0 && matches!(func.opcode(user.op), tir::VIEW | tir::REF | tir::REGION)
 }
 
 /// The ops that access `buffer`, through references and views too.
 fn users(func: &Func, uses: &Uses, buffer: Value) -> Vec<Op> {
     let places = places_in(func, uses, buffer);
     let values = std::iter::once(buffer).chain(places.iter().flat_map(|&op| func.results(op)));
-    let all = values.flat_map(|value| uses.of_value(value)).map(|user| user.op);
-    all.filter(|op| !places.contains(op)).collect()
+    let all = values.flat_map(|value| uses.of_value(value)).filter(|user| !is_place(func, user));
+    all.map(|user| user.op).collect()
 }

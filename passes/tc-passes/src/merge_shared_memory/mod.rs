@@ -71,7 +71,7 @@ use lives::Life;
 use tc_dialects::{forms, tir};
 use tc_ir::uses::Uses;
 use tc_ir::verify::is_threaded;
-use tc_ir::walk::{all_ops, is_inside};
+use tc_ir::walk::ops_under;
 use tc_ir::{AttrData, Builder, Elem, Func, Name, Op, Rewriter, Type, TypeData, Value, keys};
 use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
 use tc_support::Diagnostic;
@@ -112,6 +112,8 @@ impl FuncPass for MergeSharedMemory {
     fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
         let target = target::of_run(cx);
         let mut changed = false;
+        // Of the buffers of one nest, those of another are no users.
+        let uses = Uses::of(func);
         for nest in nests(func) {
             let chosen = match self.choose(func, nest, target.static_shared_per_block) {
                 Choice::Merge(chosen) => chosen,
@@ -127,7 +129,7 @@ impl FuncPass for MergeSharedMemory {
                 cx.report(Diagnostic::error("threaded", func.op_location(nest), text).help(help));
                 return false;
             }
-            let lives = lives::of(func, nest, &chosen);
+            let lives = lives::of(func, nest, &uses, &chosen);
             let (offsets, size) = place::place(&chosen, &lives);
             if cx.wants_missed() {
                 left::tell(func, &chosen, &lives, &offsets, cx);
@@ -137,7 +139,7 @@ impl FuncPass for MergeSharedMemory {
             cx.count("bytes saved", apart.saturating_sub(size));
             let dynamic = chosen.iter().any(|buffer| buffer.dynamic) || size > target.static_shared_per_block;
             let scope = if dynamic { keys::SHARED_DYN } else { keys::SHARED };
-            make_pool(func, &chosen, &offsets, size, scope);
+            make_pool(func, &uses, &chosen, &offsets, size, scope);
             changed = true;
         }
         changed
@@ -164,7 +166,8 @@ struct Buffer {
 impl MergeSharedMemory {
     /// The buffers of the nest to be merged, in the order of the text.
     fn choose(&self, func: &Func, nest: Op, most_static: u64) -> Choice {
-        let allocs = all_ops(func).filter(|&op| func.opcode(op) == tir::ALLOC && is_inside(func, op, nest));
+        let inner = func.op_regions(nest).iter().flat_map(|&region| ops_under(func, region));
+        let allocs = inner.filter(|&op| func.opcode(op) == tir::ALLOC);
         let mut buffers: Vec<Buffer> = Vec::new();
         for alloc in allocs {
             let Some(value) = func.result(alloc) else { continue };
@@ -204,7 +207,7 @@ impl MergeSharedMemory {
 }
 
 /// Makes the pool before the first of the buffers, and views in their places.
-fn make_pool(func: &mut Func, buffers: &[Buffer], offsets: &[u64], size: u64, scope: Name) {
+fn make_pool(func: &mut Func, uses: &Uses, buffers: &[Buffer], offsets: &[u64], size: u64, scope: Name) {
     let Some(first) = buffers.first() else { return };
     let align = buffers.iter().map(|buffer| buffer.align).fold(DEFAULT_ALIGNMENT, u64::max);
     let elem = func.elem_ty(Elem::U8);
@@ -216,37 +219,33 @@ fn make_pool(func: &mut Func, buffers: &[Buffer], offsets: &[u64], size: u64, sc
     let Some(pool) = func.result(pool) else { return };
     let name = func.name("pool");
     func.set_value_name(pool, Some(name));
+    let places: Vec<Op> = buffers.iter().flat_map(|buffer| lives::places_in(func, uses, buffer.value)).collect();
+    let mut rw = Rewriter::new(func);
     for (buffer, &offset) in buffers.iter().zip(offsets) {
-        let ty = in_scope(func, func.value_type(buffer.value), scope);
-        let attrs = func.op_attrs(buffer.alloc);
-        let mut b = Builder::before(func, buffer.alloc);
+        let ty = in_scope(rw.func_mut(), buffer.value, scope);
+        let attrs = rw.func().op_attrs(buffer.alloc);
+        let mut b = rw.before(buffer.alloc);
         let offset = b.index(i64::try_from(offset).unwrap_or(i64::MAX));
         let view = tir::View::build(&mut b, pool, offset, &[], &[ty]);
-        let Some(result) = func.result(view) else { continue };
-        let mut rw = Rewriter::new(func);
+        let Some(result) = rw.func().result(view) else { continue };
         rw.set_attrs(view, attrs);
         rw.replace_op(buffer.alloc, &[result]);
-        drop(rw);
-        move_references(func, result, scope);
+    }
+    // References to a buffer that moved, and views of it, say where it lies.
+    for op in places {
+        for result in rw.func().results(op).collect::<Vec<_>>() {
+            let ty = in_scope(rw.func_mut(), result, scope);
+            rw.set_type(result, ty);
+        }
     }
 }
 
-/// The type of a buffer or a reference, in another scope.
-fn in_scope(func: &mut Func, ty: Type, scope: Name) -> Type {
+/// The type of `place`, a buffer or a reference, in another scope.
+fn in_scope(func: &mut Func, place: Value, scope: Name) -> Type {
+    let ty = func.value_type(place);
     match func.type_data(ty).clone() {
         TypeData::Shaped { elem, shape, .. } => func.ty(TypeData::Shaped { elem, shape, scope: Some(scope) }),
         TypeData::Ref { elem, shape, .. } => func.ty(TypeData::Ref { elem, shape, scope: Some(scope) }),
         _ => ty,
-    }
-}
-
-/// References to a buffer that moved, and views of it, say where it lies.
-fn move_references(func: &mut Func, buffer: Value, scope: Name) {
-    let uses = Uses::of(func);
-    for op in lives::places_in(func, &uses, buffer) {
-        for result in func.results(op).collect::<Vec<_>>() {
-            let ty = in_scope(func, func.value_type(result), scope);
-            Rewriter::new(func).set_type(result, ty);
-        }
     }
 }

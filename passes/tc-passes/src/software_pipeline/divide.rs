@@ -1,14 +1,14 @@
 //! Which statements of a loop run ahead, and whether they may.
 
-use super::body::Body;
+use super::body::{Body, under};
 use super::phases::{self, Phase, Phases};
 use super::{groups, refuse, stages};
 use indexmap::IndexSet;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use tc_dialects::algebra::is_launch;
 use tc_dialects::forms;
 use tc_dialects::tir::{self, LoopKind};
-use tc_ir::uses::Uses;
+use tc_ir::uses::Use;
 use tc_ir::walk::{ancestors, ops_under};
 use tc_ir::{Func, Op, Value, keys};
 use tc_support::{Diagnostic, Diagnostics};
@@ -171,7 +171,8 @@ fn early(body: &Body<'_>, phases: &Phases, follower: &[Op]) -> IndexSet<Op> {
 /// The buffers of the body that get versions.
 fn buffers(func: &Func, ops: &[Op]) -> Result<Vec<Staged>, Diagnostics> {
     let allocs: Vec<Op> = ops.iter().copied().filter(|&op| stages(func, op).is_some()).collect();
-    let (uses, mut found, mut list) = (Uses::of(func), Diagnostics::new(), Vec::new());
+    let (mut found, mut list) = (Diagnostics::new(), Vec::new());
+    let uses = uses_of(func, &allocs, ops);
     for &alloc in &allocs {
         let Some(buffer) = func.result(alloc) else { continue };
         let name = func.value_text(buffer);
@@ -186,7 +187,8 @@ fn buffers(func: &Func, ops: &[Op]) -> Result<Vec<Staged>, Diagnostics> {
                     .help("give all buffers of a loop the same number of stages"),
             );
         }
-        let Some(distance) = distance(func, alloc, buffer, &uses) else {
+        let uses = uses.get(&buffer).map_or(&[][..], Vec::as_slice);
+        let Some(distance) = distance(func, alloc, buffer, uses) else {
             let text = format!("the size of `{name}` is not constant, so it cannot have versions");
             found.push(Diagnostic::error("stages", func.op_location(alloc), text).help("take its `stages` off"));
             continue;
@@ -194,7 +196,7 @@ fn buffers(func: &Func, ops: &[Op]) -> Result<Vec<Staged>, Diagnostics> {
         let whole = |op: Op, idx: usize| {
             idx != 0 || !matches!(func.opcode(op), tir::LOAD | tir::STORE | tir::REF | tir::REGION)
         };
-        if let Some(user) = uses.of_value(buffer).iter().find(|user| whole(user.op, user.idx)) {
+        if let Some(user) = uses.iter().find(|user| whole(user.op, user.idx)) {
             let text = format!("`{}` takes `{name}` as a whole, so it cannot have versions", func.op_name(user.op));
             found.push(
                 Diagnostic::error("stages", func.op_location(user.op), text)
@@ -207,15 +209,29 @@ fn buffers(func: &Func, ops: &[Op]) -> Result<Vec<Staged>, Diagnostics> {
     if found.is_empty() { Ok(list) } else { Err(found) }
 }
 
+/// The uses of the buffers that `allocs` make, all of which stand under the statements `ops` of the same body.
+fn uses_of(func: &Func, allocs: &[Op], ops: &[Op]) -> FxHashMap<Value, Vec<Use>> {
+    let mut uses: FxHashMap<Value, Vec<Use>> =
+        allocs.iter().filter_map(|&op| func.result(op)).map(|buffer| (buffer, Vec::new())).collect();
+    for op in ops.iter().flat_map(|&op| under(func, op)) {
+        for (idx, value) in func.operands(op).iter().enumerate() {
+            if let Some(list) = uses.get_mut(value) {
+                list.push(Use { op, idx });
+            }
+        }
+    }
+    uses
+}
+
 /// The alignment in bytes that buffers have unless they say otherwise.
 const DEFAULT_ALIGNMENT: i64 = 16;
 
 /// How many elements apart versions lie: each is as aligned as the buffer was. `None` where its size is not constant.
-fn distance(func: &Func, alloc: Op, buffer: Value, uses: &Uses) -> Option<i64> {
+fn distance(func: &Func, alloc: Op, buffer: Value, uses: &[Use]) -> Option<i64> {
     let (elem, shape, _) = func.as_shaped(func.value_type(buffer))?;
     let extent = shape.iter().try_fold(1i64, |product, &dim| product.checked_mul(func.as_int(dim)?))?;
     let Some(width) = func.as_scalar(elem).map(|scalar| i64::from(scalar.bytes())) else { return Some(extent) };
-    let accesses = uses.of_value(buffer).iter().filter_map(|user| func.int_of(user.op, keys::ALIGNED));
+    let accesses = uses.iter().filter_map(|user| func.int_of(user.op, keys::ALIGNED));
     let declared = func.int_of(alloc, keys::ALIGN).into_iter();
     let align = accesses.chain(declared).fold(DEFAULT_ALIGNMENT, i64::max);
     let step = (align / width.max(1)).max(1);

@@ -94,6 +94,8 @@ mod refuse;
 mod registers;
 
 use crate::analysis::{fold, launch, order, structure};
+use indexmap::IndexSet;
+use std::cmp::Reverse;
 use tc_dialects::{forms, tir};
 use tc_ir::verify::is_threaded;
 use tc_ir::walk::{all_ops, ancestors};
@@ -149,7 +151,7 @@ impl FuncPass for SoftwarePipeline {
         let before = func.clone();
         let new = fold::mark(func);
         drop_single_stages(func, &staged);
-        while let Some(looped) = innermost(func) {
+        for looped in from_the_inside(func, &staged) {
             match divide::divide(func, looped) {
                 Ok(division) => {
                     cx.count("loops pipelined", 1);
@@ -202,14 +204,15 @@ fn drop_single_stages(func: &mut Func, staged: &[Op]) {
     }
 }
 
-/// The first of the loops with staged buffers that hold no other.
-fn innermost(func: &Func) -> Option<Op> {
-    let parents = all_ops(func).filter(|&op| stages(func, op).is_some()).filter_map(|op| func.parent_op(op));
-    // Of loops of one depth the first one; the depth grows on the way in.
-    parents
-        .map(|op| (ancestors(func, op).count(), op))
-        .reduce(|best, next| if next.0 > best.0 { next } else { best })
-        .map(|(_, op)| op)
+/// The loops with staged buffers, those that hold others after these. A loop that was pipelined leaves no staged buffer to
+/// the loop around it, so what is found at first is all.
+fn from_the_inside(func: &Func, staged: &[Op]) -> Vec<Op> {
+    let still_staged = staged.iter().filter(|&&op| stages(func, op).is_some());
+    let loops: IndexSet<Op> = still_staged.filter_map(|&op| func.parent_op(op)).collect();
+    let mut loops: Vec<(usize, Op)> = loops.into_iter().map(|op| (ancestors(func, op).count(), op)).collect();
+    // The sort is stable: loops of one depth are taken in the order of the text.
+    loops.sort_by_key(|&(depth, _)| Reverse(depth));
+    loops.into_iter().map(|(_, op)| op).collect()
 }
 
 /// Puts the body in the place of the loops made since that run never or once.

@@ -17,7 +17,9 @@
 //! that alone. Which copies a wait is for is told by [`Flights`]; of which iteration they are is not, so they are taken to
 //! be of any.
 
+mod ahead;
 mod pairs;
+mod pending;
 mod place;
 mod summary;
 mod walk;

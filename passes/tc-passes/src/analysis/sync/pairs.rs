@@ -4,6 +4,7 @@ use super::super::access::{Access, NestFacts};
 use super::super::dependence::{Between, DependenceTest};
 use super::super::launch::{coordinate, loop_var};
 use super::Conflict;
+use super::pending::Accesses;
 use super::walk::Planner;
 use std::rc::Rc;
 use tc_arith::Var;
@@ -17,14 +18,28 @@ impl Planner<'_> {
     /// The first pair of `pending` and `next` that conflicts.
     pub(super) fn conflict(
         &mut self,
-        pending: &[Rc<Access>],
-        next: &[Rc<Access>],
+        pending: &Accesses,
+        next: &Accesses,
         region: Region,
         carried: Option<Op>,
     ) -> Option<Conflict> {
-        if pending.is_empty() || next.is_empty() {
-            return None;
-        }
+        // A conflict in global memory asks for more, so it is looked for first.
+        self.conflict_in(true, pending, next, region, carried)
+            .or_else(|| self.conflict_in(false, pending, next, region, carried))
+    }
+
+    /// The first pair that conflicts in global, or else in shared memory.
+    pub(super) fn conflict_in(
+        &mut self,
+        global: bool,
+        pending: &Accesses,
+        next: &Accesses,
+        region: Region,
+        carried: Option<Op>,
+    ) -> Option<Conflict> {
+        let mut pairs =
+            next.iter_of(global).flat_map(|second| pending.beside(second).iter().map(move |first| (first, second))).peekable();
+        pairs.peek()?;
         let func = self.func;
         let around = self.same.entry(region).or_insert_with(|| regions_around(func, region)).clone();
         let is_same = |facts: &NestFacts<'_>, var: Var, around: &[Region]| {
@@ -36,13 +51,6 @@ impl Planner<'_> {
         let outermost = &around[around.iter().rposition(|&region| repeats(func, region)).map_or(0, |nth| nth + 1)..];
         let always_same = |facts: &NestFacts<'_>, var: Var| is_same(facts, var, outermost);
         let carried_var = carried.map(|op| Algebra::var(loop_var(func, op)));
-        // A conflict in global memory asks for more, so it is looked for first.
-        let pairs = [true, false].into_iter().flat_map(|global| {
-            let of_kind = move |access: &&Rc<Access>| access.global == global;
-            next.iter()
-                .filter(of_kind)
-                .flat_map(move |second| pending.iter().filter(of_kind).map(move |first| (first, second)))
-        });
         for (first, second) in pairs {
             let same: &dyn Fn(&NestFacts<'_>, Var) -> bool = if first.begun_before { &always_same } else { &same };
             let carried_var = carried_var.filter(|_| !first.begun_before);

@@ -1,10 +1,9 @@
 //! Where in a region barriers stand.
 
-use super::super::access::Access;
 use super::Conflict;
-use super::summary::{Summary, merge};
+use super::ahead::Ahead;
+use super::summary::Summary;
 use super::walk::{Open, Planner};
-use std::rc::Rc;
 use tc_ir::effects::{accesses, summary};
 use tc_ir::{Func, Op, Region};
 
@@ -15,19 +14,20 @@ impl Planner<'_> {
     /// Goes through the items in order, planning what conflicts within one run of the region.
     pub(super) fn pass(&mut self, region: Region, items: &[(Op, Summary)], open: Open) -> Summary {
         let mut sum = Summary::default();
+        let mut ahead = Ahead::new(items, region, None);
         for (nth, (op, item)) in items.iter().enumerate() {
             if let Some(planned) = self.plan.barriers.get(op) {
                 sum.pass_barrier(planned.barrier());
             }
             if let Some(conflict) = self.conflict(&sum.tail, &item.head, region, None) {
-                let conflict = self.widen(conflict, &items[nth + 1..], &sum.tail, region, None);
+                let conflict = ahead.widen(self, conflict, nth, &sum.tail);
                 let conflict = self.with_own_reads(conflict, &items[..=nth], region);
                 let barrier = conflict.barrier();
                 if let Some(at) = self.add(items, nth, open, conflict) {
                     sum.pass_barrier(barrier);
                     // The barrier may stand before reads that belong to the same statement.
                     for (_, read) in &items[at..nth] {
-                        merge(&mut sum.tail, &read.tail);
+                        sum.tail.merge(read.tail.iter());
                     }
                 }
             }
@@ -50,40 +50,12 @@ impl Planner<'_> {
                 before.pass_barrier(planned.barrier());
             }
             if let Some(conflict) = self.conflict(&before.tail, &item.head, region, Some(looped)) {
-                return Some((nth, self.widen(conflict, &items[nth + 1..], &before.tail, region, Some(looped))));
+                let mut ahead = Ahead::new(items, region, Some(looped));
+                return Some((nth, ahead.widen(self, conflict, nth, &before.tail)));
             }
             before.pass_barrier(item.synced);
         }
         None
-    }
-
-    /// The conflict in global memory that `rest` will have with what is pending, if `conflict` is in shared memory: one
-    /// barrier then does for both.
-    fn widen(
-        &mut self,
-        conflict: Conflict,
-        rest: &[(Op, Summary)],
-        pending: &[Rc<Access>],
-        region: Region,
-        carried: Option<Op>,
-    ) -> Conflict {
-        let global: Vec<Rc<Access>> = pending.iter().filter(|access| access.global).cloned().collect();
-        if conflict.barrier().global || global.is_empty() {
-            return conflict;
-        }
-        for (op, item) in rest {
-            if self.plan.barriers.get(op).is_some_and(|planned| planned.barrier().global) {
-                break;
-            }
-            if let Some(mut wider) = self.conflict(&global, &item.head, region, carried) {
-                wider.roots.extend(conflict.roots);
-                return wider;
-            }
-            if item.synced.global {
-                break;
-            }
-        }
-        conflict
     }
 
     /// `conflict`, before which a barrier is planned that may stand before reads that belong to the statement of the last item.
@@ -96,9 +68,9 @@ impl Planner<'_> {
             if last.replace(start) == Some(start) {
                 return conflict;
             }
-            let Some(at) = before.iter().position(|(other, _)| *other == start) else { return conflict };
+            let Some(at) = before.iter().rposition(|(other, _)| *other == start) else { return conflict };
             let mut reads = Summary::default();
-            before[at..].iter().for_each(|(_, read)| merge(&mut reads.tail, &read.tail));
+            before[at..].iter().for_each(|(_, read)| reads.tail.merge(read.tail.iter()));
             match self.conflict(&reads.tail, &item.head, region, None) {
                 Some(own) => conflict.roots.extend(own.roots),
                 None => return conflict,

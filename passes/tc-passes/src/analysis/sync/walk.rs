@@ -4,7 +4,8 @@ use super::super::access::{Access, NestFacts};
 use super::super::flight::Flights;
 use super::super::launch::coordinate;
 use super::super::uniform::{Uniform, parting};
-use super::summary::{Summary, Synced, merge};
+use super::pending::Accesses;
+use super::summary::{Summary, Synced};
 use super::{Conflict, Divergent, Plan};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
@@ -73,8 +74,9 @@ impl Planner<'_> {
         let own: Vec<Rc<Access>> = self.facts.accesses(op).into_iter().map(Rc::new).collect();
         // What a copy writes is there at the wait.
         let stays = |access: &&Rc<Access>| opcode != gpu::COPY_ASYNC || !access.writes;
-        let tail = own.iter().filter(stays).cloned().collect();
-        let mut sum = Summary { head: own, tail, synced: Synced::default() };
+        let mut sum = Summary::default();
+        sum.head.merge(&own);
+        sum.tail.merge(own.iter().filter(stays));
         let regions = func.op_regions(op).to_vec();
         if regions.is_empty() {
             return sum;
@@ -88,8 +90,8 @@ impl Planner<'_> {
             self.divergent_arms(op, then, otherwise);
         }
         for inner in &arms {
-            merge(&mut sum.head, &inner.head);
-            merge(&mut sum.tail, &inner.tail);
+            sum.head.merge(inner.head.iter());
+            sum.tail.merge(inner.tail.iter());
             all_synced = all_synced.and(inner.synced);
         }
         sum.synced = all_synced;
@@ -101,7 +103,7 @@ impl Planner<'_> {
         let Some(region) = self.func.region_of(op) else { return };
         let whole = |arm: &Summary| {
             let mut all = arm.head.clone();
-            merge(&mut all, &arm.tail);
+            all.merge(arm.tail.iter());
             all
         };
         let conflict = self.conflict(&whole(then), &whole(otherwise), region, None);
@@ -125,10 +127,14 @@ impl Planner<'_> {
     }
 
     /// What is there once `wait` is over, as far as it was begun before.
-    fn copied_at(&mut self, wait: Op) -> Vec<Rc<Access>> {
+    fn copied_at(&mut self, wait: Op) -> Accesses {
         let copies = self.flights.at(wait).to_vec();
-        let accesses = copies.into_iter().flat_map(|copy| self.facts.accesses(copy));
-        accesses.map(|access| Rc::new(Access { begun_before: true, ..access })).collect()
+        let mut copied = Accesses::default();
+        for copy in copies {
+            let accesses = self.facts.accesses(copy).into_iter();
+            accesses.for_each(|access| copied.merge([&Rc::new(Access { begun_before: true, ..access })]));
+        }
+        copied
     }
 
     fn for_loop(&mut self, op: Op, open: Open) -> Summary {
