@@ -1,11 +1,15 @@
-//! How the time of passes grows: eight times the program may take at most twelve times the time.
+//! How time grows with the program.
 //!
-//! Each program repeats one thing that a pass looks for, 250 and 2,000 times in one kernel.
+//! Of passes, eight times the program may take at most twelve times the time: each program repeats one thing that a pass
+//! looks for, 250 and 2,000 times in one kernel. Of parsing, printing and cse, an op in one function of a million may cost
+//! little more than an op in one of a thousand: caches make some difference.
 
-use crate::{median, report};
+use crate::throughput::{N_FUNCS, N_GROUPS, cse, parse, print};
+use crate::{median, program, report};
 use std::fmt::Write;
 use std::time::Instant;
 use tc::ir::Module;
+use tc::ir::walk::n_ops;
 
 const FEW: usize = 250;
 const MANY: usize = 2_000;
@@ -32,8 +36,60 @@ const CASES: &[Case] = &[
     Case { pass: "merge-shared-memory", what: "buffers at once", program: buffers_at_once },
 ];
 
-/// Runs the cases of the pass `only`, or all.
+/// Runs the cases of `only`, a pass, `parse` or `print`; or all.
 pub(crate) fn run(only: Option<&str>) -> Result<(), String> {
+    million(only)?;
+    passes(only)
+}
+
+/// What is done to one function of a thousand ops and of a million, and how much more an op of the latter may cost.
+const STEPS: [(&str, f64); 3] = [("parse", 1.5), ("print", 1.5), ("cse", 2.0)];
+
+fn million(only: Option<&str>) -> Result<(), String> {
+    if only.is_some_and(|only| STEPS.iter().all(|&(step, _)| step != only)) {
+        return Ok(());
+    }
+    report(&format!("one function of a thousand ops and of a million, ns an op; medians of {N_RUNS} and more\n\n"));
+    let (few, many) = (ns_an_op(N_GROUPS, only)?, ns_an_op(N_FUNCS * N_GROUPS, only)?);
+    for (nth, (step, budget)) in STEPS.iter().enumerate().filter(|(nth, _)| !few[*nth].is_nan()) {
+        let ratio = many[nth] / few[nth];
+        let verdict = if ratio <= *budget { "OK" } else { "over" };
+        report(&format!(
+            "{step:<49}{:>9.0} ns{:>10.0} ns{ratio:>8.1}x  budget {budget:.1}x  {verdict}\n",
+            few[nth], many[nth]
+        ));
+    }
+    report("\n");
+    Ok(())
+}
+
+/// The nanoseconds an op of parse, print and cse; small programs are looked at several times. All but `only` are left out
+/// where they can be, and not a number then.
+fn ns_an_op(n_groups: usize, only: Option<&str>) -> Result<[f64; 3], String> {
+    let text = program::tc(1, n_groups);
+    let n_runs = (N_FUNCS * N_GROUPS / n_groups).clamp(N_RUNS, 300);
+    let mut times = [Vec::new(), Vec::new(), Vec::new()];
+    let mut n = 0;
+    let is_asked = |step: &str| only.is_none_or(|only| only == step);
+    for _ in 0..n_runs {
+        let start = Instant::now();
+        let mut module = parse(&text)?;
+        let seconds = start.elapsed().as_secs_f64();
+        n = module.items.iter().map(n_ops).sum();
+        if is_asked("parse") {
+            times[0].push(seconds);
+        }
+        if is_asked("print") {
+            times[1].push(print(&module, false));
+        }
+        if is_asked("cse") {
+            times[2].push(cse(&mut module)?);
+        }
+    }
+    Ok(times.map(|times| median(times) * 1e9 / n as f64))
+}
+
+fn passes(only: Option<&str>) -> Result<(), String> {
     report(&format!(
         "passes, {FEW} and {MANY} of a thing in one kernel, one thread; medians of {N_RUNS}; budget {GROWTH:.0}x\n\n"
     ));

@@ -34,7 +34,9 @@ fn main() -> ExitCode {
             .and_then(|()| candidate::run())
             .and_then(|()| candidate::verifier())
             .and_then(|()| space::run()),
-        other => Err(format!("there is no benchmark `{other}`; there are throughput, growth, candidate, verifier, space")),
+        other => {
+            Err(format!("there is no benchmark `{other}`; there are throughput, growth, candidate, verifier, space"))
+        }
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

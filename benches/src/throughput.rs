@@ -1,4 +1,4 @@
-//! Parse, print and cse of a module of a million ops, against `mlir-opt-22` on the same program, and how they grow.
+//! Parse, print and cse of a module of a million ops, against `mlir-opt-22` on the same program.
 //!
 //! Both run on one thread. Ours is timed in this process, the peer by its own `--mlir-timing`, so neither pays for
 //! starting up or reading the file. Memory is what the process grew by while it held the module, text excluded.
@@ -11,8 +11,8 @@ use std::time::Instant;
 use tc::ir::walk::n_ops;
 use tc::ir::{Module, print};
 
-const N_FUNCS: usize = 1000;
-const N_GROUPS: usize = 126;
+pub(crate) const N_FUNCS: usize = 1000;
+pub(crate) const N_GROUPS: usize = 126;
 const N_RUNS: usize = 5;
 
 /// Seconds of each step.
@@ -42,10 +42,11 @@ pub(crate) fn run(beside: bool) -> Result<(), String> {
     row("print, generic form", ours.generic, of_peer(|times| times.generic), &Budget::Faster(10.0), ms);
     row("cse", ours.cse, of_peer(|times| times.cse), &Budget::Faster(10.0), ms);
     row("memory", ours.bytes, of_peer(|times| times.bytes), &Budget::Bytes(96.0), |bytes| format!("{bytes:.0} B/op"));
-    linear_growth()
+    Ok(())
 }
 
-fn parse(text: &str) -> Result<Module, String> {
+/// `text`, parsed and verified.
+pub(crate) fn parse(text: &str) -> Result<Module, String> {
     let registry = tc::dialects::shared_registry();
     let (module, found) = tc::syntax::parse_module("bench.tir", text, &registry, &Default::default());
     if found.has_errors() {
@@ -81,7 +82,7 @@ fn ours(text: &str) -> Result<Times, String> {
 }
 
 /// The seconds of printing `module`.
-fn print(module: &Module, generic: bool) -> f64 {
+pub(crate) fn print(module: &Module, generic: bool) -> f64 {
     let start = Instant::now();
     let printed = print::print_module(module, &print::PrintOptions { generic, ..Default::default() });
     let seconds = start.elapsed().as_secs_f64();
@@ -90,7 +91,7 @@ fn print(module: &Module, generic: bool) -> f64 {
 }
 
 /// The seconds of `cse` on `module`.
-fn cse(module: &mut Module) -> Result<f64, String> {
+pub(crate) fn cse(module: &mut Module) -> Result<f64, String> {
     let compiler = tc::Compiler { threads: 1, ..tc::Compiler::new() };
     let pipeline = compiler.pipeline("tir.func(cse)", module).map_err(|failure| failure.text())?;
     let options = tc::pass::RunOptions { verify: false, ..compiler.run_options() };
@@ -164,46 +165,4 @@ fn timing(report: &str, what: &str) -> Result<f64, String> {
     let line = report.lines().find(|line| line.trim_end().ends_with(what));
     let seconds = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
     seconds.ok_or_else(|| format!("mlir-opt's report has no line for {what}:\n{report}"))
-}
-
-/// How often the smallest input's figure an op may cost in a larger one. Caches make some difference; a step that grows
-/// with the square of the input would make one of thousands.
-const GROWTH: f64 = 2.0;
-
-/// Ten times the program takes ten times the time: parse, print and cse, in nanoseconds an op, of modules of 1, 10, 100 and
-/// 1,000 functions, and of one function as large as the last of these.
-fn linear_growth() -> Result<(), String> {
-    report("\nlinear growth: ns an op, next to those of the module of 10 functions\n\n");
-    let mut least = None;
-    for (n_funcs, n_groups) in
-        [(10, N_GROUPS), (1, N_GROUPS), (100, N_GROUPS), (N_FUNCS, N_GROUPS), (1, N_FUNCS * N_GROUPS)]
-    {
-        let (n_ops, figures) = ns_an_op(n_funcs, n_groups)?;
-        let least = *least.get_or_insert(figures);
-        let worst = figures.iter().zip(least).map(|(figure, least)| figure / least).fold(0.0, f64::max);
-        let [parse, print, cse] = figures;
-        let verdict = if worst <= GROWTH { "OK" } else { "over" };
-        report(&format!(
-            "{n_ops:>9} ops in {n_funcs:>4} functions: parse {parse:>4.0}, print {print:>4.0}, cse {cse:>4.0}; at most \
-             {worst:.1}x, budget {GROWTH:.0}x  {verdict}\n"
-        ));
-    }
-    Ok(())
-}
-
-/// The number of ops, and the nanoseconds an op of parse, print and cse; small modules are looked at several times.
-fn ns_an_op(n_funcs: usize, n_groups: usize) -> Result<(usize, [f64; 3]), String> {
-    let text = program::tc(n_funcs, n_groups);
-    let n_runs = (N_FUNCS * N_GROUPS / (n_funcs * n_groups)).clamp(3, 200);
-    let mut times = [Vec::new(), Vec::new(), Vec::new()];
-    let mut n = 0;
-    for _ in 0..n_runs {
-        let start = Instant::now();
-        let mut module = parse(&text)?;
-        let seconds = start.elapsed().as_secs_f64();
-        n = module.items.iter().map(n_ops).sum();
-        let figures = [seconds, print(&module, false), cse(&mut module)?];
-        times.iter_mut().zip(figures).for_each(|(times, seconds)| times.push(seconds));
-    }
-    Ok((n, times.map(|times| median(times) * 1e9 / n as f64)))
 }

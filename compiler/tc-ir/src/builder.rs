@@ -198,7 +198,7 @@ impl<'f> Builder<'f> {
     /// Names `value`.
     pub fn name(&mut self, value: Value, name: &str) -> Value {
         let name = self.func.name(name);
-        self.func.values[value].name = Some(name).into();
+        self.func.set_value_name(value, Some(name));
         value
     }
 
@@ -214,24 +214,15 @@ impl Func {
         let value = self.push_argument(ty, region);
         if let Some(name) = name {
             let name = self.name(name);
-            self.values[value].name = Some(name).into();
+            self.set_value_name(value, Some(name));
         }
         value
     }
 
-    /// Sets the type of `value`, where it is known only after the op was made.
-    pub fn set_value_type(&mut self, value: Value, ty: Type) {
-        self.values[value].ty = ty;
-    }
-
     /// Sets where `op` comes from in the operator's text.
     pub fn set_source_loc(&mut self, op: Op, loc: crate::Loc) {
+        self.step();
         self.ops[op].locs.source = loc;
-    }
-
-    /// Sets or takes away the name of `value`.
-    pub fn set_value_name(&mut self, value: Value, name: Option<Name>) {
-        self.values[value].name = name.into();
     }
 
     /// The types that the row `opcode` gives its results.
@@ -278,6 +269,7 @@ impl Func {
     }
 
     pub(crate) fn unlink(&mut self, op: Op) {
+        self.step();
         let Place { parent, prev, next } = std::mem::take(&mut self.places[op]);
         let Some(region) = parent.expand() else { return };
         match prev.expand() {

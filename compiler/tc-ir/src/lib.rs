@@ -9,7 +9,7 @@
 //! - [`paged`]: tables of what is known of entities.
 //! - [`builder`], [`rewrite`], [`clone`]: the only ways to change a function.
 //! - [`walk`], [`uses`], [`effects`], [`form`], [`verify`], [`symbols`]: questions asked of it.
-//! - [`print`](mod@print): the text.
+//! - [`print`](mod@print): the text; [`text_order`]: the order of ops that it implies.
 //!
 //! A function shares nothing with another one: it is `Send`, a clone is a few copies, and a dropped candidate
 //! leaves nothing behind. Control is structured and a region has one block, so dominance is scope.
@@ -31,6 +31,7 @@ pub mod print;
 pub mod registry;
 pub mod rewrite;
 pub mod symbols;
+pub mod text_order;
 pub mod types;
 pub mod uses;
 pub mod verify;

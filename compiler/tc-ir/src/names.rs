@@ -123,8 +123,23 @@ impl NameTable {
         let idx = ends.len() as u32;
         all.push_str(text);
         ends.push(all.len() as u32);
-        index.insert_unique(hash, idx, |&idx| hash_of(slice(all, ends, idx as usize)));
+        if index.len() == index.capacity() {
+            self.grow();
+        } else {
+            index.insert_unique(hash, idx, |_| unreachable!("there is room"));
+        }
         Name::from_u32(idx)
+    }
+
+    /// Makes the index anew, twice as large. In the order of the text, which is read faster so than in that of the hashes.
+    #[cold]
+    fn grow(&mut self) {
+        let mut index = HashTable::with_capacity(2 * self.index.capacity().max(KNOWN.len()));
+        for idx in 0..self.ends.len() {
+            let hash = hash_of(slice(&self.text, &self.ends, idx));
+            index.insert_unique(hash, idx as u32, |_| unreachable!("there is room"));
+        }
+        self.index = index;
     }
 
     pub(crate) fn find(&self, text: &str) -> Option<Name> {
@@ -143,7 +158,5 @@ impl NameTable {
     pub(crate) fn shrink(&mut self) {
         self.text.shrink_to_fit();
         self.ends.shrink_to_fit();
-        let NameTable { text, ends, index } = self;
-        index.shrink_to_fit(|&idx| hash_of(slice(text, ends, idx as usize)));
     }
 }

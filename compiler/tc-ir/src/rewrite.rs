@@ -185,8 +185,7 @@ impl<'f> Rewriter<'f> {
             self.behind += n_uses as usize;
         }
         if self.func.value_name(new).is_none() && self.func.constant(new).is_none() {
-            let name = self.func.values[old].name;
-            self.func.values[new].name = name;
+            self.func.set_value_name(new, self.func.value_name(old));
         }
         self.replaced.set(old, Some(new).into());
         self.changed = true;
@@ -285,25 +284,36 @@ impl<'f> Rewriter<'f> {
 
     /// Sets all attributes of `op`.
     pub fn set_attrs(&mut self, op: Op, attrs: Attrs) {
-        self.changed |= self.func.ops[op].attrs != attrs;
-        self.func.ops[op].attrs = attrs;
+        if self.func.ops[op].attrs != attrs {
+            self.func.step();
+            self.func.ops[op].attrs = attrs;
+            self.changed = true;
+        }
     }
 
     /// Sets the opcode of `op`; the new row must take the same operands.
     pub fn set_opcode(&mut self, op: Op, opcode: Opcode) {
-        self.changed |= self.func.ops[op].opcode != opcode;
-        self.func.ops[op].opcode = opcode;
+        if self.func.ops[op].opcode != opcode {
+            self.func.step();
+            self.func.ops[op].opcode = opcode;
+            self.changed = true;
+        }
     }
 
     /// Sets the locations of `op`.
     pub fn set_locs(&mut self, op: Op, locs: Locs) {
-        self.func.ops[op].locs = locs;
+        if self.func.ops[op].locs != locs {
+            self.func.step();
+            self.func.ops[op].locs = locs;
+        }
     }
 
     /// Sets the type of `value`.
     pub fn set_type(&mut self, value: Value, ty: Type) {
-        self.changed |= self.func.values[value].ty != ty;
-        self.func.values[value].ty = ty;
+        if self.func.values[value].ty != ty {
+            self.func.set_value_type(value, ty);
+            self.changed = true;
+        }
     }
 
     /// Moves `op` to stand before `place`.
@@ -343,6 +353,7 @@ impl<'f> Rewriter<'f> {
             "removed an argument that is used"
         );
         let func = &mut *self.func;
+        func.step();
         func.regions[region].args.remove(idx, &mut func.value_lists);
         self.changed = true;
     }

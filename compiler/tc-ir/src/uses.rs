@@ -1,4 +1,4 @@
-//! From definitions to uses: built when asked for, never kept.
+//! From definitions to uses.
 
 use crate::entity::{Op, Value};
 use crate::func::Func;
@@ -15,6 +15,7 @@ pub struct Use {
 }
 
 /// The uses of every value of a function, in the order of the text. Stale after the next edit.
+#[derive(PartialEq, Eq, Debug)]
 pub struct Uses {
     /// Where the uses of a value end, by its number; they begin where those of the value before end.
     ends: Vec<u32>,

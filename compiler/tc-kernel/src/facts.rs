@@ -145,7 +145,9 @@ impl Facts {
                     found.push(
                         Diagnostic::error("dynamic-shared", func.op_location(op), text)
                             .label(func.op_location(first), "the first one")
-                            .help("run the pass `merge-shared-memory`, or make views into one buffer of the size of all"),
+                            .help(
+                                "run the pass `merge-shared-memory`, or make views into one buffer of the size of all",
+                            ),
                     );
                 }
                 *dynamic = Some(op);

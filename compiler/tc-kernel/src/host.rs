@@ -114,11 +114,16 @@ fn left_over(func: &Func, op: Op) -> Diagnostic {
     match launched {
         Some(kernel) => {
             let kernel = suggest::shorten(kernel);
-            error("host-loop", format!("`{}` of the host launches `@{kernel}`, and the host only launches kernels", func.op_name(op)))
-                .help(OUT_OF_THE_LOOP)
+            error(
+                "host-loop",
+                format!("`{}` of the host launches `@{kernel}`, and the host only launches kernels", func.op_name(op)),
+            )
+            .help(OUT_OF_THE_LOOP)
         }
-        None => error("no-emitter", format!("`{}` is left for the host, which only launches kernels", func.op_name(op)))
-            .help("run the pass `split-host-device` first; the pipeline `cuda` does"),
+        None => {
+            error("no-emitter", format!("`{}` is left for the host, which only launches kernels", func.op_name(op)))
+                .help("run the pass `split-host-device` first; the pipeline `cuda` does")
+        }
     }
 }
 

@@ -5,8 +5,10 @@
 //! - [`table`]: the passes and named pipelines that a run knows.
 //! - [`remarks`]: what a pass did not do, and which of that a run wants to be told.
 //! - [`pipeline`]: the text of pipelines.
+//! - [`analyses`]: facts about a function that the manager keeps from pass to pass.
 //! - [`manager`]: runs a pipeline, with all checks around each pass, keeps its record, and lets instruments look on.
 
+pub mod analyses;
 pub mod manager;
 pub mod options;
 pub mod pass;
@@ -14,6 +16,7 @@ pub mod pipeline;
 pub mod remarks;
 pub mod table;
 
+pub use analyses::{Analysis, preserved};
 pub use manager::{Instrument, Manager, OpCounts, PassAt, PassRecord, Report, RunOptions};
 pub use options::{OptionError, OptionInfo, OptionValue, RawOption};
 pub use pass::{FuncPass, ModulePass, PassCx, PassInfo, PassKind, Stats};

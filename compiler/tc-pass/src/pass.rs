@@ -1,5 +1,6 @@
 //! What a pass is.
 
+use crate::analyses::{Analyses, Analysis, Preserved};
 use crate::options::{OptionError, OptionInfo, RawOption};
 use crate::remarks::Wanted;
 use indexmap::IndexMap;
@@ -44,6 +45,7 @@ pub struct PassCx {
     /// Counters.
     pub stats: Stats,
     remarks: Wanted,
+    pub(crate) analyses: Analyses,
     extensions: Vec<Arc<dyn std::any::Any + Send + Sync>>,
 }
 
@@ -56,6 +58,17 @@ impl PassCx {
     /// The same context, in which these remarks are wanted.
     pub fn with_remarks(self, remarks: Wanted) -> PassCx {
         PassCx { remarks, ..self }
+    }
+
+    /// The same context, with what is known already.
+    pub(crate) fn with_analyses(self, analyses: Analyses) -> PassCx {
+        PassCx { analyses, ..self }
+    }
+
+    /// The analysis `A` of `func` as it is now: the one that an earlier request made, if the function was not edited since
+    /// or the passes that edited it preserve the analysis.
+    pub fn analysis<A: Analysis>(&mut self, func: &Func) -> Arc<A> {
+        self.analyses.get(func)
     }
 
     /// The extension of type `T`, such as the target.
@@ -89,13 +102,14 @@ impl PassCx {
 
 /// A pass over one function at a time. Functions may be given to it in parallel.
 pub trait FuncPass: Send + Sync {
-    /// Changes `func`; returns whether it did.
+    /// Changes `func`; returns whether it did. To return `false` after an edit is a bug, which the manager reports, even if
+    /// later edits restored what there was.
     fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool;
 }
 
 /// A pass over a whole module.
 pub trait ModulePass: Send + Sync {
-    /// Changes `module`; returns whether it did.
+    /// Changes `module`; returns whether it did, as [`FuncPass::run`].
     fn run(&self, module: &mut Module, cx: &mut PassCx) -> bool;
 }
 
@@ -121,6 +135,8 @@ pub struct PassInfo {
     pub requires: &'static [&'static Form],
     /// The forms that a function is in afterwards.
     pub establishes: &'static [&'static Form],
+    /// The analyses that still hold after the pass, whatever it edited: `&[preserved::<A>]`.
+    pub preserves: &'static [fn() -> Preserved],
     /// Makes the pass.
     pub make: fn(&[RawOption]) -> Result<PassKind, OptionError>,
 }
@@ -137,6 +153,7 @@ impl PassInfo {
         options: &[],
         requires: &[],
         establishes: &[],
+        preserves: &[],
         make: |_| {
             let message = "the row of this pass does not say what makes it".to_string();
             Err(OptionError { message, help: None, at: 0..0 })

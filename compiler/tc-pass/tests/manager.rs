@@ -76,6 +76,61 @@ fn a_pass_that_makes_ops_without_end_is_ended() {
     }
 }
 
+/// What `ask` was told, each time that it ran.
+fn censuses(report: &Report) -> Vec<String> {
+    report.diagnostics.iter().filter(|found| found.code == "census").map(|found| found.message.clone()).collect()
+}
+
+#[test]
+fn an_analysis_is_made_once_for_a_version() {
+    for threads in [1, 2] {
+        let (report, _) = run("touch,ask,ask,need,ask", &["a"], threads);
+        let all = censuses(&report);
+        assert!(all[0].starts_with("1 ops"), "{all:?}");
+        assert_eq!(all, [all[0].clone(), all[0].clone(), all[0].clone()]);
+    }
+}
+
+#[test]
+fn an_edit_drops_what_is_not_preserved() {
+    let (report, _) = run("ask,rename,ask,touch,ask,over,ask", &["a"], 1);
+    let all = censuses(&report);
+    assert_eq!(all[0], all[1], "`rename` preserves it");
+    assert!(all[2].starts_with("1 ops"), "{all:?}");
+    assert_eq!(all[2], all[3], "`over` did not edit this function");
+    assert!(all[4].starts_with("0 ops"), "{all:?}");
+}
+
+#[test]
+fn every_function_has_analyses_of_its_own() {
+    let (report, module) = run("touch,ask,over,ask", &["a", "b", "c"], 2);
+    let all = censuses(&report);
+    assert_eq!(all[..3], all[3..6]);
+    assert_eq!((all.len(), module.items.len()), (7, 4));
+}
+
+#[test]
+#[cfg(debug_assertions)]
+fn an_analysis_that_is_not_preserved_is_found() {
+    let (report, module) = run("ask,spoil", &["a"], 1);
+    let text = shown(&report, &module);
+    assert!(text.contains("internal error[analysis-not-preserved]: `spoil` is declared to preserve"), "{text}");
+    let (report, _) = run("spoil,ask", &["a"], 1);
+    assert!(report.is_ok(), "nothing was known when `spoil` ran");
+}
+
+#[test]
+fn an_edit_that_is_denied_is_found() {
+    let (report, module) = run("deny", &["a", "b"], 1);
+    let text = shown(&report, &module);
+    assert!(
+        text.contains("internal error[edit-denied]: `deny` said that it left `@b` unchanged, and edited it"),
+        "{text}"
+    );
+    let (report, module) = run("deny-over", &["a", "b"], 1);
+    assert!(shown(&report, &module).contains("said that it left the module unchanged, and moved or removed items"));
+}
+
 #[test]
 fn broken_ir_is_blamed_on_its_pass() {
     let (report, module) = run("touch,break,touch", &["a"], 1);

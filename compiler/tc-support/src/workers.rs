@@ -1,12 +1,17 @@
 //! How many threads work side by side.
 
+use std::sync::OnceLock;
+
 /// Threads for each core, at the most: more of them only wait for one another.
 const PER_CORE: usize = 4;
 
 /// How many threads `pieces` of work get where `asked` were asked for; 0 stands for as many as there are cores. There are
 /// at most as many as there is work, at most four a core, and at least one.
 pub fn workers(asked: usize, pieces: usize) -> usize {
-    workers_on(std::thread::available_parallelism().map_or(1, usize::from), asked, pieces)
+    // The system reads files to answer, which takes as long as a small pass: it is asked once.
+    static CORES: OnceLock<usize> = OnceLock::new();
+    let cores = *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from));
+    workers_on(cores, asked, pieces)
 }
 
 /// [`workers`] of a machine with so many cores.

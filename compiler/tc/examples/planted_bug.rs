@@ -40,6 +40,7 @@ static CLAMP: PassInfo = PassInfo {
     options: &[],
     requires: &[],
     establishes: &[],
+    preserves: &[],
     make,
 };
 

@@ -68,6 +68,7 @@ static PANICS: PassInfo = PassInfo {
     options: &[],
     requires: &[],
     establishes: &[],
+    preserves: &[],
     make: |_| Ok(PassKind::Func(tc::dialects::tir::FUNC, Box::new(Panics))),
 };
 

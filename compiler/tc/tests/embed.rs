@@ -24,6 +24,7 @@ static COUNT_OPS: PassInfo = PassInfo {
     options: &[],
     requires: &[],
     establishes: &[],
+    preserves: &[],
     make: |_| Ok(PassKind::Func(tc::dialects::tir::FUNC, Box::new(CountOps))),
 };
 

@@ -30,6 +30,7 @@ static BROKEN: PassInfo = PassInfo {
     options: &[],
     requires: &[],
     establishes: &[],
+    preserves: &[],
     make,
 };
 

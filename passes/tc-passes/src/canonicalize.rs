@@ -40,7 +40,6 @@
 
 use crate::analysis::dead::erase_dead;
 use crate::analysis::fold::fold_op;
-use crate::analysis::order;
 use crate::analysis::structure::{collapse_branch, collapse_loop};
 use tc_dialects::tir;
 use tc_ir::attrs::AttrData;
@@ -64,6 +63,7 @@ pub const INFO: PassInfo = PassInfo {
     options: Options::INFO,
     requires: &[],
     establishes: &[],
+    preserves: &[],
     make: |raw| Options::read(raw).map(|_| PassKind::Func(tir::FUNC, Box::new(Canonicalize))),
 };
 
@@ -80,9 +80,6 @@ impl FuncPass for Canonicalize {
             if !round {
                 break;
             }
-        }
-        if changed {
-            order::settle(func);
         }
         changed
     }

@@ -38,12 +38,12 @@
 //!
 //! IEEE 754-2019, section 5.4.1, `fusedMultiplyAdd`.
 
-use crate::analysis::order;
+use crate::analysis::launch::LaunchNests;
 use tc_dialects::{arith, tir};
 use tc_ir::rewrite::rewrite_ops;
 use tc_ir::walk::all_ops;
 use tc_ir::{Elem, Func, Op, Rewriter, Value};
-use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
+use tc_pass::{FuncPass, PassCx, PassInfo, PassKind, preserved};
 use tc_support::Diagnostic;
 use tc_target::{Feature, Target};
 
@@ -60,6 +60,7 @@ pub const INFO: PassInfo = PassInfo {
     options: Options::INFO,
     requires: &[],
     establishes: &[],
+    preserves: &[preserved::<LaunchNests>],
     make: |raw| Options::read(raw).map(|_| PassKind::Func(tir::FUNC, Box::new(Contract))),
 };
 
@@ -83,10 +84,6 @@ impl FuncPass for Contract {
                 n_fused += 1;
             }
         });
-        if changed {
-            // The product prints before what it is added to.
-            order::settle(func);
-        }
         cx.count("products fused", n_fused);
         if cx.wants_missed() {
             all_ops(func).filter_map(|op| left(func, op, has_bf16)).for_each(|found| cx.report(found));

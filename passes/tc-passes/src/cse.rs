@@ -37,7 +37,8 @@
 //! Cocke (1970), "Global common subexpression elimination"; the scoped table as in Cooper and Torczon, Engineering a
 //! Compiler (2011), section 8.4.1.
 
-use crate::analysis::{order, words};
+use crate::analysis::launch::LaunchNests;
+use crate::analysis::words;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
@@ -46,7 +47,7 @@ use tc_dialects::tir;
 use tc_ir::opdef::Role;
 use tc_ir::walk::all_ops;
 use tc_ir::{Func, Op, Opcode, Region, Rewriter, Value, effects};
-use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
+use tc_pass::{FuncPass, PassCx, PassInfo, PassKind, preserved};
 use tc_support::{Diagnostic, Location};
 
 tc_pass::options! {
@@ -62,6 +63,7 @@ pub const INFO: PassInfo = PassInfo {
     options: Options::INFO,
     requires: &[],
     establishes: &[],
+    preserves: &[preserved::<LaunchNests>],
     make: |raw| Options::read(raw).map(|_| PassKind::Func(tir::FUNC, Box::new(Cse))),
 };
 
@@ -77,10 +79,6 @@ impl FuncPass for Cse {
         table.rw.settle();
         let n_merged = table.n_merged;
         drop(table);
-        if n_merged > 0 {
-            // What has a second user prints before the statement, and what prints inside of that comes after it.
-            order::settle(func);
-        }
         cx.count("ops merged", n_merged);
         if cx.wants_missed() {
             computed_again(func).into_iter().for_each(|found| cx.report(found));

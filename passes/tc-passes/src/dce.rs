@@ -39,7 +39,6 @@
 
 use crate::analysis::dead::erase_dead;
 use crate::analysis::launch::loop_var;
-use crate::analysis::order;
 use tc_dialects::tir;
 use tc_ir::walk::all_ops;
 use tc_ir::{Func, Op};
@@ -59,6 +58,7 @@ pub const INFO: PassInfo = PassInfo {
     options: Options::INFO,
     requires: &[],
     establishes: &[],
+    preserves: &[],
     make: |raw| Options::read(raw).map(|_| PassKind::Func(tir::FUNC, Box::new(Dce))),
 };
 
@@ -69,10 +69,6 @@ impl FuncPass for Dce {
     fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
         let n_erased = erase_dead(func);
         cx.count("ops erased", n_erased);
-        if n_erased > 0 {
-            // What has one user left prints inside of it.
-            order::settle(func);
-        }
         if cx.wants_missed() {
             all_ops(func).flat_map(|op| carried_in_vain(func, op)).for_each(|found| cx.report(found));
         }

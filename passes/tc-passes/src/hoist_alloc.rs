@@ -51,13 +51,13 @@
 //!
 //! TVM 0.16, `src/tir/transforms/storage_rewrite.cc`, the part that attaches allocations.
 
-use crate::analysis::launch::{nest_of, nests};
+use crate::analysis::launch::{LaunchNests, nest_of};
 use indexmap::IndexMap;
 use tc_dialects::{forms, tir};
 use tc_ir::uses::{Use, Uses};
 use tc_ir::walk::all_ops;
 use tc_ir::{Func, Op, Rewriter};
-use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
+use tc_pass::{FuncPass, PassCx, PassInfo, PassKind, preserved};
 use tc_support::Diagnostic;
 
 tc_pass::options! {
@@ -73,6 +73,7 @@ pub const INFO: PassInfo = PassInfo {
     options: Options::INFO,
     requires: &[&forms::SCHEDULED],
     establishes: &[&forms::HOISTED],
+    preserves: &[preserved::<LaunchNests>],
     make: |raw| Options::read(raw).map(|_| PassKind::Func(tir::FUNC, Box::new(HoistAlloc))),
 };
 
@@ -83,7 +84,7 @@ impl FuncPass for HoistAlloc {
     fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
         let Some(homes) = find_homes(func, cx) else { return false };
         // What moves is used where it was.
-        let uses = Uses::of(func);
+        let uses = cx.analysis::<Uses>(func);
         let mut changed = false;
         for (home, allocs) in homes {
             let region = home.map_or(func.body(), |nest| func.op_regions(nest)[0]);
@@ -114,11 +115,11 @@ impl FuncPass for HoistAlloc {
 
 /// The nest at whose head each alloc belongs, or `None` for the top; the allocs of each in the order of first use.
 fn find_homes(func: &Func, cx: &mut PassCx) -> Option<IndexMap<Option<Op>, Vec<Op>>> {
-    let uses = Uses::of(func);
+    let uses = cx.analysis::<Uses>(func);
     // The top comes first: nests stand after what the host makes for them.
     let mut homes: IndexMap<Option<Op>, Vec<(usize, Op)>> = IndexMap::new();
     homes.insert(None, Vec::new());
-    homes.extend(nests(func).into_iter().map(|nest| (Some(nest), Vec::new())));
+    homes.extend(cx.analysis::<LaunchNests>(func).iter().map(|nest| (Some(nest.op), Vec::new())));
     let mut positions = vec![usize::MAX; func.n_op_ids()];
     for (nth, op) in all_ops(func).enumerate() {
         positions[op.as_u32() as usize] = nth;

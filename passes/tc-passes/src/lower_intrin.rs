@@ -42,7 +42,7 @@
 //! TVM 0.16, `src/tir/transforms/lower_intrin.cc`; its shift by a multiple of the divisor overflows (TVM #18694) and is
 //! not used.
 
-use crate::analysis::order;
+use crate::analysis::launch::LaunchNests;
 use crate::analysis::places::{Places, walk_places};
 use crate::analysis::words;
 use indexmap::IndexMap;
@@ -52,7 +52,7 @@ use tc_ir::rewrite::rewrite_ops;
 use tc_ir::types::ElemKind;
 use tc_ir::walk::all_ops;
 use tc_ir::{Builder, Elem, Func, Op, Opcode, Rewriter, Scalar, Type, Value, keys};
-use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
+use tc_pass::{FuncPass, PassCx, PassInfo, PassKind, preserved};
 use tc_support::Diagnostic;
 
 tc_pass::options! {
@@ -68,6 +68,7 @@ pub const INFO: PassInfo = PassInfo {
     options: Options::INFO,
     requires: &[&forms::SCHEDULED],
     establishes: &[],
+    preserves: &[preserved::<LaunchNests>],
     make: |raw| Options::read(raw).map(|_| PassKind::Func(tir::FUNC, Box::new(LowerIntrin))),
 };
 
@@ -77,7 +78,7 @@ pub struct LowerIntrin;
 impl FuncPass for LowerIntrin {
     fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
         let signs = signs_of_divisions(func, cx);
-        let changed = rewrite_ops(func, |rw, op| {
+        rewrite_ops(func, |rw, op| {
             let counter = match rw.func().opcode(op) {
                 arith::DIV | arith::MOD => {
                     let is_int = |scalar: Scalar| scalar.elem.is_int();
@@ -99,11 +100,7 @@ impl FuncPass for LowerIntrin {
                 _ => return,
             };
             cx.count(counter, 1);
-        });
-        if changed {
-            order::settle(func);
-        }
-        changed
+        })
     }
 }
 

@@ -39,7 +39,6 @@
 //! TVM 0.16, `src/tir/transforms/remove_no_op.cc`, without its optional data-flow analysis.
 
 use crate::analysis::dead::erase_dead;
-use crate::analysis::order;
 use crate::analysis::structure::collapse_loop;
 use crate::analysis::words;
 use rustc_hash::FxHashMap;
@@ -64,6 +63,7 @@ pub const INFO: PassInfo = PassInfo {
     options: Options::INFO,
     requires: &[],
     establishes: &[],
+    preserves: &[],
     make: |raw| Options::read(raw).map(|_| PassKind::Func(tir::FUNC, Box::new(RemoveNoOp))),
 };
 
@@ -88,10 +88,6 @@ impl FuncPass for RemoveNoOp {
             round |= erase_dead(func) > 0;
             changed |= round;
             if !round {
-                if changed {
-                    // What has one user left prints inside of it.
-                    order::settle(func);
-                }
                 if cx.wants_missed() {
                     all_ops(func).filter_map(|op| maybe_itself(func, op)).for_each(|found| cx.report(found));
                 }

@@ -50,7 +50,6 @@
 //!
 //! TVM 0.16, `src/te/schedule`.
 
-use crate::analysis::order;
 use indexmap::IndexMap;
 use std::sync::{Arc, Mutex};
 use tc_dialects::{sched, te, tir};
@@ -85,6 +84,7 @@ pub const INFO: PassInfo = PassInfo {
     options: Options::INFO,
     requires: &[],
     establishes: &[],
+    preserves: &[],
     make: |raw| {
         let options = Options::read(raw)?;
         let defines = read_defines(&options.param).map_err(|message| tc_pass::OptionError {
@@ -186,8 +186,7 @@ impl Schedule {
             let schedule = choice.map(|schedule| &module.items[schedule]);
             let options = self.lowering();
             match tc_schedule::lower(&module.items[idx], schedule, Some(module), &options) {
-                Ok(mut program) => {
-                    order::settle(&mut program);
+                Ok(program) => {
                     programs.insert(idx, (program, schedule.map(|item| item.symbol().to_string())));
                 }
                 Err(more) => found.append(more),

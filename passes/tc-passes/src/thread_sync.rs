@@ -66,13 +66,12 @@
 //! TVM 0.16, `src/tir/transforms/thread_storage_sync.cc`.
 
 use crate::analysis::access::Access;
-use crate::analysis::launch::nests;
-use crate::analysis::order;
+use crate::analysis::launch::LaunchNests;
 use crate::analysis::sync::{Conflict, Divergent, Plan, plan};
 use tc_dialects::{forms, gpu, tir};
 use tc_ir::verify::is_threaded;
 use tc_ir::{AttrData, Builder, Func, Op, keys};
-use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
+use tc_pass::{FuncPass, PassCx, PassInfo, PassKind, preserved};
 use tc_support::Diagnostic;
 
 tc_pass::options! {
@@ -88,6 +87,7 @@ pub const INFO: PassInfo = PassInfo {
     options: Options::INFO,
     requires: &[&forms::SCHEDULED],
     establishes: &[&forms::THREADED],
+    preserves: &[preserved::<LaunchNests>],
     make: |raw| Options::read(raw).map(|_| PassKind::Func(tir::FUNC, Box::new(ThreadSync))),
 };
 
@@ -99,7 +99,8 @@ impl FuncPass for ThreadSync {
         if is_threaded(func) {
             return false;
         }
-        let plans: Vec<Plan> = nests(func).into_iter().map(|nest| plan(func, nest)).collect();
+        let nests = cx.analysis::<LaunchNests>(func);
+        let plans: Vec<Plan> = nests.iter().map(|nest| plan(func, nest)).collect();
         let n_errors = plans.iter().map(|plan| report(func, plan, cx)).sum::<usize>();
         if n_errors > 0 {
             return false;
@@ -111,8 +112,6 @@ impl FuncPass for ThreadSync {
                 insert(func, op, conflict);
             }
         }
-        // No read prints inside of what stands behind a barrier.
-        order::settle(func);
         let unit = func.attr(AttrData::Unit);
         func.header.attrs = func.with_entry(func.header.attrs, keys::THREADED, unit);
         true

@@ -57,8 +57,7 @@
 //!
 //! TVM 0.16, `src/tir/transforms/unify_thread_binding.cc`.
 
-use crate::analysis::launch::{Nest, loop_var, nests};
-use crate::analysis::order;
+use crate::analysis::launch::{LaunchNests, Nest, loop_var};
 use crate::analysis::structure::run_once;
 use tc_dialects::algebra::{const_extent, is_launch};
 use tc_dialects::tir::{self, Coordinate};
@@ -80,6 +79,7 @@ pub const INFO: PassInfo = PassInfo {
     options: Options::INFO,
     requires: &[],
     establishes: &[],
+    preserves: &[],
     make: |raw| Options::read(raw).map(|_| PassKind::Func(tir::FUNC, Box::new(UnifyLaunch))),
 };
 
@@ -89,25 +89,20 @@ pub struct UnifyLaunch;
 impl FuncPass for UnifyLaunch {
     fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
         let mut changed = false;
-        for op in nests(func) {
-            let nest = Nest::of(func, op);
-            let first = match first_of_each(func, &nest) {
+        for nest in cx.analysis::<LaunchNests>(func).iter() {
+            let first = match first_of_each(func, nest) {
                 Ok(first) => first,
                 Err((at, reason)) => {
                     cx.missed(|| not_unified(func, at, &reason));
                     continue;
                 }
             };
-            if stands_outermost(func, &nest, first.len()) {
+            if stands_outermost(func, nest, first.len()) {
                 continue;
             }
             cx.count("launch loops unified", nest.loops.len() as u64);
-            unify(func, &nest, &first);
+            unify(func, nest, &first);
             changed = true;
-        }
-        // What stood outside of a loop that is gone may print inside of what uses it now.
-        if changed {
-            order::settle(func);
         }
         changed
     }

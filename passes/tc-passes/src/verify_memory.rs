@@ -37,7 +37,7 @@
 //!
 //! TVM 0.16, `src/tir/analysis/verify_memory.cc`.
 
-use crate::analysis::launch::{loop_var, nests};
+use crate::analysis::launch::{LaunchNests, loop_var};
 use tc_dialects::algebra::{const_extent, is_launch};
 use tc_dialects::forms;
 use tc_dialects::tir::{self, LoopKind};
@@ -60,6 +60,7 @@ pub const INFO: PassInfo = PassInfo {
     options: Options::INFO,
     requires: &[&forms::SCHEDULED],
     establishes: &[],
+    preserves: &[],
     make: |raw| Options::read(raw).map(|_| PassKind::Func(tir::FUNC, Box::new(VerifyMemory))),
 };
 
@@ -68,10 +69,10 @@ pub struct VerifyMemory;
 
 impl FuncPass for VerifyMemory {
     fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
-        let nests = nests(func);
-        for &nest in &nests {
-            if let Some(outer) = ancestors(func, nest).find(|&outer| repeats(func, outer)) {
-                cx.report(repeated(func, nest, outer));
+        let nests = cx.analysis::<LaunchNests>(func);
+        for nest in nests.iter() {
+            if let Some(outer) = ancestors(func, nest.op).find(|&outer| repeats(func, outer)) {
+                cx.report(repeated(func, nest.op, outer));
             }
         }
         let bound = !nests.is_empty();

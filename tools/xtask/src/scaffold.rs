@@ -129,6 +129,7 @@ pub const INFO: PassInfo = PassInfo {
     options: Options::INFO,
     requires: &[],
     establishes: &[],
+    preserves: &[],
     make: |raw| {
         Options::read(raw)?;
         Ok(PassKind::Func(tir::FUNC, Box::new(CAMEL)))

@@ -4,7 +4,7 @@ use crate::entity::{Attr, Attrs, Loc, Name, Type};
 use crate::opdef::Opcode;
 
 /// A symbol of a function, such as `n: 1..65536 = 1024`, or a parameter of a schedule.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct SymbolDecl {
     /// The name; the function's body knows it as a region argument of the same name.
     pub name: Name,
@@ -15,7 +15,7 @@ pub struct SymbolDecl {
 }
 
 /// A parameter of a schedule: `p: i32 in [8, 16]`.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct ParamDecl {
     /// The parameter's attributes: alignment and strides of a buffer.
     pub attrs: Attrs,
@@ -24,7 +24,7 @@ pub struct ParamDecl {
 }
 
 /// A result of a function as its header declares it.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct ResultDecl {
     /// The name, where it has one (intrinsics).
     pub name: Option<Name>,
@@ -35,7 +35,7 @@ pub struct ResultDecl {
 }
 
 /// What stands before the body of a function.
-#[derive(Clone, Debug)]
+#[derive(Clone, Hash, Debug)]
 pub struct Header {
     /// The item's row.
     pub opcode: Opcode,

@@ -4,17 +4,16 @@
 //! changed only by [`crate::Builder`] and [`crate::Rewriter`].
 
 mod data;
+mod edits;
 mod header;
 mod ops;
 mod places;
-mod steps;
 mod tables;
 mod values;
 
-pub use steps::StepsUsedUp;
-
 pub use data::{Def, Locs};
 pub(crate) use data::{OpData, Place, RegionData};
+pub use edits::{StepsUsedUp, Version};
 pub use header::{Header, ParamDecl, ResultDecl, SymbolDecl};
 
 use crate::attrs::AttrTable;
@@ -26,6 +25,7 @@ use crate::registry::Registry;
 use crate::types::TypeTable;
 use cranelift_entity::{ListPool, PrimaryMap};
 use data::ValueData;
+use edits::Edits;
 use std::sync::Arc;
 
 /// An item of a module, with everything that its body refers to.
@@ -48,8 +48,7 @@ pub struct Func {
     pub(crate) attrs: AttrTable,
     pub(crate) names: NameTable,
     pub(crate) locs: LocTable,
-    /// How many steps may still be done; see [`Func::limit_steps`].
-    steps_left: u64,
+    edits: Edits,
 }
 
 impl Func {
@@ -82,7 +81,7 @@ impl Func {
             attrs: AttrTable::new(),
             names: NameTable::new(),
             locs: LocTable::default(),
-            steps_left: u64::MAX,
+            edits: Edits::new(),
         }
     }
 

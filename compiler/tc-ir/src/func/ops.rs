@@ -52,6 +52,7 @@ impl Func {
 
     /// Sets all operands of `op`; use counts are the caller's to keep.
     pub(crate) fn put_operands(&mut self, op: Op, operands: &[Value]) {
+        self.step();
         let old = self.ops[op].operand_range(&self.operands);
         let data = &mut self.ops[op];
         if operands.len() <= old.len() && data.n_operands != MANY {

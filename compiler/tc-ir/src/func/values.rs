@@ -100,6 +100,18 @@ impl Func {
         self.values.len()
     }
 
+    /// Sets the type of `value`.
+    pub fn set_value_type(&mut self, value: Value, ty: Type) {
+        self.step();
+        self.values[value].ty = ty;
+    }
+
+    /// Sets or takes away the name of `value`.
+    pub fn set_value_name(&mut self, value: Value, name: Option<Name>) {
+        self.step();
+        self.values[value].name = name.into();
+    }
+
     /// A new value, a result of `op`.
     pub(crate) fn push_result(&mut self, ty: Type, op: Op) -> Value {
         self.values.push(ValueData { ty, name: None.into(), n_uses: 0, def: op.as_u32() })
@@ -107,6 +119,7 @@ impl Func {
 
     /// A new value, the last argument of `region`.
     pub(crate) fn push_argument(&mut self, ty: Type, region: Region) -> Value {
+        self.step();
         let value = self.values.push(ValueData { ty, name: None.into(), n_uses: 0, def: region.as_u32() | ARG });
         self.regions[region].args.push(value, &mut self.value_lists);
         value

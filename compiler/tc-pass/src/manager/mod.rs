@@ -8,7 +8,9 @@
 //! Functions of a func pass run in parallel. What comes out does not depend on the number of threads: each function
 //! owns its storage, and findings and counters are put together in the order of the functions.
 
+mod apply;
 mod forms;
+mod guard;
 mod run;
 
 use crate::options::RawOption;

@@ -1,15 +1,15 @@
 //! The run itself.
 
-use super::forms::{Checked, check_established, check_required};
+use super::apply::{Outcome, merge, module_pass, one_func};
+use super::guard::catch_outside;
 use super::{Instrument, OpCounts, PassAt, PassRecord, Report, Settings};
-use crate::pass::{FuncPass, ModulePass, PassCx, PassInfo, PassKind, Stats};
+use crate::analyses::Analyses;
+use crate::pass::{FuncPass, PassInfo, PassKind};
 use crate::pipeline::{Pipeline, Planned};
 use crate::remarks;
 use rayon::prelude::*;
-use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::{Duration, Instant};
-use tc_ir::func::StepsUsedUp;
+use std::mem::take;
+use std::time::Instant;
 use tc_ir::{Func, Module, Opcode};
 use tc_support::workers::workers;
 use tc_support::{Diagnostic, Diagnostics, Fault, Location, Severity};
@@ -29,6 +29,7 @@ pub(super) fn run(
         settings,
         report: Report { diagnostics: Diagnostics::new(), records: Vec::new(), failed: None },
         pool: None,
+        analyses: Analyses::default(),
         warned: Vec::new(),
         begin: Instant::now(),
         n_ops: 0,
@@ -56,19 +57,13 @@ struct Run<'r> {
     settings: &'r Settings<'r>,
     report: Report,
     pool: Option<rayon::ThreadPool>,
+    /// What is known of the functions of the module.
+    analyses: Analyses,
     /// Item keywords that a warning has said the module has none of.
     warned: Vec<&'static str>,
     begin: Instant,
     /// The ops of the module, where they are counted.
     n_ops: usize,
-}
-
-/// What a pass did to one item or to the module.
-struct Outcome {
-    diagnostics: Diagnostics,
-    stats: Stats,
-    changed: bool,
-    verify_time: Duration,
 }
 
 impl Run<'_> {
@@ -95,8 +90,14 @@ impl Run<'_> {
                 }
                 (n_items, self.func_pass(planned.info, *opcode, &**pass, module, at))
             }
-            PassKind::Module(pass) => (1, module_pass(self.settings, planned.info, &**pass, module, at)),
+            PassKind::Module(pass) => {
+                let analyses = take(&mut self.analyses);
+                let mut outcome = module_pass(self.settings, planned.info, &**pass, module, analyses);
+                note_place(&mut outcome.diagnostics, at, None);
+                (1, outcome)
+            }
         };
+        self.analyses = outcome.analyses;
         let time = start.elapsed().saturating_sub(outcome.verify_time);
         let good = !outcome.diagnostics.has_errors();
         let mut found = outcome.diagnostics;
@@ -190,10 +191,16 @@ impl Run<'_> {
         module: &mut Module,
         at: &PassAt<'_>,
     ) -> Outcome {
-        let mut funcs: Vec<&mut Func> = module.items.iter_mut().filter(|item| item.header.opcode == opcode).collect();
+        let items = module.items.iter_mut().filter(|item| item.header.opcode == opcode);
+        let funcs: Vec<(&mut Func, Analyses)> = items
+            .map(|func| {
+                let analyses = self.analyses.take(func.version());
+                (func, analyses)
+            })
+            .collect();
         let settings = self.settings;
-        let one = |func: &mut Func| {
-            let mut outcome = one_func(settings, info, pass, func);
+        let one = |func: &mut Func, analyses: Analyses| {
+            let mut outcome = one_func(settings, info, pass, func, analyses);
             note_place(&mut outcome.diagnostics, at, Some(func.symbol()));
             outcome
         };
@@ -211,157 +218,16 @@ impl Run<'_> {
         }
         let outcomes: Vec<Outcome> = match &self.pool {
             Some(pool) if funcs.len() > 1 => {
-                pool.install(|| funcs.into_par_iter().map(|func| catch_outside(|| one(func))).collect())
+                let one = |(func, analyses)| catch_outside(|| one(func, analyses));
+                pool.install(|| funcs.into_par_iter().map(one).collect())
             }
-            _ => funcs.iter_mut().map(|func| one(func)).collect(),
+            _ => funcs.into_iter().map(|(func, analyses)| one(func, analyses)).collect(),
         };
-        merge(outcomes)
+        let mut all = merge(outcomes);
+        // What is known of the items that the pass was not given stays known.
+        all.analyses.merge(take(&mut self.analyses));
+        all
     }
-}
-
-/// A panic outside of a pass must not take the pool down: it becomes a finding as well.
-fn catch_outside(run: impl FnOnce() -> Outcome) -> Outcome {
-    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|payload| Outcome {
-        diagnostics: panicked(&*payload, Location::None).into(),
-        stats: Stats::default(),
-        changed: true,
-        verify_time: Duration::ZERO,
-    })
-}
-
-fn merge(outcomes: Vec<Outcome>) -> Outcome {
-    let mut all = Outcome {
-        diagnostics: Diagnostics::new(),
-        stats: Stats::default(),
-        changed: false,
-        verify_time: Duration::ZERO,
-    };
-    for outcome in outcomes {
-        all.diagnostics.append(outcome.diagnostics);
-        all.stats.merge(&outcome.stats);
-        all.changed |= outcome.changed;
-        // The functions ran side by side; the longest check is the one that was waited for.
-        all.verify_time = all.verify_time.max(outcome.verify_time);
-    }
-    all
-}
-
-/// What `info` is lent.
-fn context(settings: &Settings<'_>, info: &PassInfo) -> PassCx {
-    PassCx::new(settings.options.extensions.clone()).with_remarks(settings.options.remarks.of_pass(info.name))
-}
-
-fn one_func(settings: &Settings<'_>, info: &PassInfo, pass: &dyn FuncPass, func: &mut Func) -> Outcome {
-    let start = Instant::now();
-    let missing = check_required(settings.table, info, Checked::Func(func));
-    let mut verify_time = start.elapsed();
-    let mut cx = context(settings, info);
-    if missing.has_errors() {
-        return Outcome { diagnostics: missing, stats: cx.stats, changed: false, verify_time };
-    }
-    let at = func.location(func.header.loc);
-    func.limit_steps(Some(steps_for(func)));
-    let changed = guarded(&mut cx, at, |cx| pass.run(func, cx));
-    func.limit_steps(None);
-    if !cx.diagnostics.has_errors() {
-        let start = Instant::now();
-        if changed && settings.options.verify {
-            cx.diagnostics.append(broken(info, func));
-        }
-        if !cx.diagnostics.has_errors() {
-            cx.diagnostics.append(check_established(info, func));
-        }
-        verify_time += start.elapsed();
-    }
-    Outcome { diagnostics: cx.diagnostics, stats: cx.stats, changed, verify_time }
-}
-
-fn module_pass(
-    settings: &Settings<'_>,
-    info: &PassInfo,
-    pass: &dyn ModulePass,
-    module: &mut Module,
-    at: &PassAt<'_>,
-) -> Outcome {
-    let start = Instant::now();
-    let mut missing = check_required(settings.table, info, Checked::Module(module));
-    let mut verify_time = start.elapsed();
-    let mut cx = context(settings, info);
-    if missing.has_errors() {
-        note_place(&mut missing, at, None);
-        return Outcome { diagnostics: missing, stats: cx.stats, changed: false, verify_time };
-    }
-    let before: Vec<(Opcode, String)> =
-        module.items.iter().map(|item| (item.header.opcode, item.symbol().to_string())).collect();
-    for item in &mut module.items {
-        item.limit_steps(Some(steps_for(item)));
-    }
-    let changed = guarded(&mut cx, Location::None, |cx| pass.run(module, cx));
-    for item in &mut module.items {
-        item.limit_steps(None);
-    }
-    if !cx.diagnostics.has_errors() {
-        let start = Instant::now();
-        for item in module.items.iter().filter(|_| changed && settings.options.verify) {
-            cx.diagnostics.append(broken(info, item));
-        }
-        // What the pass established it established of the items that it made.
-        let is_old = |item: &Func| {
-            before.iter().any(|(opcode, symbol)| *opcode == item.header.opcode && symbol == item.symbol())
-        };
-        if !cx.diagnostics.has_errors() && !info.establishes.is_empty() {
-            for item in module.items.iter().filter(|item| !is_old(item)) {
-                cx.diagnostics.append(check_established(info, item));
-            }
-        }
-        verify_time += start.elapsed();
-    }
-    note_place(&mut cx.diagnostics, at, None);
-    Outcome { diagnostics: cx.diagnostics, stats: cx.stats, changed, verify_time }
-}
-
-/// How many steps a pass may do on a function, beside those for each op that there is.
-const STEPS: u64 = 1 << 22;
-/// How many more for each op.
-const STEPS_AN_OP: u64 = 64;
-
-/// How many steps a pass may do on `func`: what ends is far below, and what does not is ended before memory is full.
-fn steps_for(func: &Func) -> u64 {
-    STEPS + STEPS_AN_OP * func.n_op_ids() as u64
-}
-
-fn too_many_steps(place: Location) -> Diagnostic {
-    let text = format!("the pass was ended after {STEPS} steps and {STEPS_AN_OP} for each op of its input");
-    let help = "make the function smaller: unroll or copy less of it, or divide it into several";
-    Diagnostic::error("pass-steps", place, text).help(help)
-}
-
-/// Runs `pass`; a panic becomes a finding at `place`, and so does a pass that does too many steps.
-fn guarded(cx: &mut PassCx, place: Location, pass: impl FnOnce(&mut PassCx) -> bool) -> bool {
-    match catch_unwind(AssertUnwindSafe(|| pass(cx))) {
-        Ok(changed) => changed,
-        Err(payload) => {
-            cx.report(if payload.is::<StepsUsedUp>() { too_many_steps(place) } else { panicked(&*payload, place) });
-            true
-        }
-    }
-}
-
-fn panicked(payload: &(dyn Any + Send), place: Location) -> Diagnostic {
-    let text = payload.downcast_ref::<&str>().map(|text| text.to_string());
-    let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
-    let text = text.unwrap_or_else(|| "no message".to_string());
-    Diagnostic::bug("pass-panicked", place, format!("the pass panicked: {text}"))
-}
-
-/// What the verifier has to say of a function that a pass has changed: all of it is the pass's fault.
-fn broken(info: &PassInfo, func: &Func) -> Diagnostics {
-    let mut found = tc_ir::verify::verify(func);
-    for diagnostic in found.iter_mut().filter(|diagnostic| diagnostic.is_error()) {
-        diagnostic.fault = Fault::Bug;
-        diagnostic.message = format!("`{}` broke `@{}`: {}", info.name, func.symbol(), diagnostic.message);
-    }
-    found
 }
 
 /// Tells every error which pass it stopped.

@@ -3,12 +3,13 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use tc_ir::form::{Form, Rule};
 use tc_ir::opdef::{Context, Effect, ItemDef, SymbolTable};
 use tc_ir::walk::all_ops;
 use tc_ir::{Builder, Func, Module, Registry};
 use tc_pass::pipeline::quote_value;
-use tc_pass::{FuncPass, ModulePass, PassCx, PassInfo, PassKind, PassTable, PipelineInfo, Step};
+use tc_pass::{Analysis, FuncPass, ModulePass, PassCx, PassInfo, PassKind, PassTable, PipelineInfo, Step, preserved};
 use tc_support::{Diagnostic, Location};
 
 tc_ir::dialect! {
@@ -100,6 +101,15 @@ impl ModulePass for Over {
     }
 }
 
+struct DenyOver;
+
+impl ModulePass for DenyOver {
+    fn run(&self, module: &mut Module, _: &mut PassCx) -> bool {
+        module.items.reverse();
+        false
+    }
+}
+
 fn is_full(func: &Func) -> Option<String> {
     all_ops(func).next().is_none().then(|| "the function is empty".to_string())
 }
@@ -111,7 +121,28 @@ static FULL: Form = Form {
 };
 
 const fn func_row(name: &'static str, make: fn(&[tc_pass::RawOption]) -> Made) -> PassInfo {
-    PassInfo { name, source: "//! Tests.", anchor: "t.func", options: &[], requires: &[], establishes: &[], make }
+    PassInfo { name, source: "//! Tests.", anchor: "t.func", make, ..PassInfo::BASE }
+}
+
+/// How many ops there are, and which count this is of all that were made.
+pub(crate) struct Census {
+    n_ops: usize,
+    nth: u64,
+}
+
+impl PartialEq for Census {
+    fn eq(&self, other: &Census) -> bool {
+        self.n_ops == other.n_ops
+    }
+}
+
+impl Analysis for Census {
+    const NAME: &'static str = "census";
+
+    fn of(func: &Func) -> Census {
+        static MADE: AtomicU64 = AtomicU64::new(0);
+        Census { n_ops: all_ops(func).count(), nth: MADE.fetch_add(1, Ordering::Relaxed) }
+    }
 }
 
 type Made = Result<PassKind, tc_pass::OptionError>;
@@ -149,6 +180,39 @@ static REFUSE: PassInfo = func_row("refuse", |raw| {
         false
     })
 });
+static ASK: PassInfo = func_row("ask", |raw| {
+    on_func(raw, |func, cx| {
+        let census = cx.analysis::<Census>(func);
+        cx.report(Diagnostic::remark("census", Location::None, format!("{} ops, {}", census.n_ops, census.nth)));
+        false
+    })
+});
+static RENAME: PassInfo = PassInfo {
+    preserves: &[preserved::<Census>],
+    ..func_row("rename", |raw| {
+        on_func(raw, |func, _| {
+            func.header.symbol.push('x');
+            true
+        })
+    })
+};
+static SPOIL: PassInfo = PassInfo {
+    preserves: &[preserved::<Census>],
+    ..func_row("spoil", |raw| {
+        on_func(raw, |func, _| {
+            add_nops(func, 1);
+            true
+        })
+    })
+};
+static DENY: PassInfo = func_row("deny", |raw| {
+    on_func(raw, |func, _| {
+        add_nops(func, 1);
+        false
+    })
+});
+static DENY_OVER: PassInfo =
+    PassInfo { anchor: "module", ..func_row("deny-over", |_| Ok(PassKind::Module(Box::new(DenyOver)))) };
 static PANIC: PassInfo = func_row("panic", |raw| on_func(raw, |func, _| panic!("at the sight of @{}", func.symbol())));
 static BREAK: PassInfo = func_row("break", |raw| {
     on_func(raw, |func, _| {
@@ -186,7 +250,22 @@ static ENDLESS: PipelineInfo = PipelineInfo {
 
 pub(crate) fn table() -> PassTable {
     let mut table = PassTable::new();
-    for info in [&TOUCH, &ON_OPERATOR, &OVER, &FILL, &LIE, &NEED, &REFUSE, &PANIC, &BREAK] {
+    for info in [
+        &TOUCH,
+        &ON_OPERATOR,
+        &OVER,
+        &FILL,
+        &LIE,
+        &NEED,
+        &REFUSE,
+        &PANIC,
+        &BREAK,
+        &ASK,
+        &RENAME,
+        &SPOIL,
+        &DENY,
+        &DENY_OVER,
+    ] {
         table.add_pass(info).expect("names differ");
     }
     table.add_pipeline(&TWICE).expect("names differ");

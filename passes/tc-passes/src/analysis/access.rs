@@ -140,10 +140,9 @@ impl Access {
 }
 
 impl<'f> NestFacts<'f> {
-    /// Collects the facts of the nest whose outermost launch loop is `op`.
-    pub(crate) fn new(func: &'f Func, op: Op) -> NestFacts<'f> {
-        let nest = Nest::of(func, op);
-        let uniform = Uniform::of(func, &nest);
+    /// Collects the facts of `nest`.
+    pub(crate) fn new(func: &'f Func, nest: &Nest) -> NestFacts<'f> {
+        let uniform = Uniform::of(func, nest);
         let mut facts = NestFacts {
             func,
             uniform,
@@ -155,7 +154,7 @@ impl<'f> NestFacts<'f> {
             at_threads: FxHashMap::default(),
             guards: FxHashMap::default(),
             points_left: super::points::MAX_POINTS_OF_A_NEST,
-            nest,
+            nest: nest.clone(),
         };
         facts.declare_loops();
         facts
@@ -164,8 +163,7 @@ impl<'f> NestFacts<'f> {
     fn declare_loops(&mut self) {
         let func = self.func;
         self.algebra.enter_place(func, self.nest.op);
-        let inner = func.op_regions(self.nest.op).iter().flat_map(|&region| tc_ir::walk::ops_under(func, region));
-        for op in std::iter::once(self.nest.op).chain(inner) {
+        for op in std::iter::once(self.nest.op).chain(self.nest.ops(func)) {
             if func.opcode(op) != tir::FOR {
                 continue;
             }

@@ -4,9 +4,10 @@ use tc_dialects::algebra::{const_extent, is_launch};
 use tc_dialects::tir::{self, Coordinate, LoopKind};
 use tc_ir::walk::{ancestors, ops_under};
 use tc_ir::{Func, Op, Value};
+use tc_pass::Analysis;
 
 /// The outermost launch loops of `func`, in the order of the text. Each is a kernel to be.
-pub(crate) fn nests(func: &Func) -> Vec<Op> {
+fn nests(func: &Func) -> Vec<Op> {
     let mut found = Vec::new();
     let mut pending: Vec<Op> = func.first_op(func.body()).into_iter().collect();
     while let Some(op) = pending.pop() {
@@ -38,6 +39,30 @@ pub(crate) fn loop_var(func: &Func, op: Op) -> Value {
     func.region_args(func.op_regions(op)[0])[0]
 }
 
+/// The launch nests of a function, in the order of the text.
+#[derive(PartialEq, Eq)]
+pub(crate) struct LaunchNests(Vec<Nest>);
+
+impl LaunchNests {
+    /// The nests.
+    pub(crate) fn iter(&self) -> std::slice::Iter<'_, Nest> {
+        self.0.iter()
+    }
+
+    /// Is there none?
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl Analysis for LaunchNests {
+    const NAME: &'static str = "launch-nests";
+
+    fn of(func: &Func) -> LaunchNests {
+        LaunchNests(nests(func).into_iter().map(|op| Nest::of(func, op)).collect())
+    }
+}
+
 /// How far a coordinate of a nest runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Extent {
@@ -50,6 +75,7 @@ pub(crate) enum Extent {
 }
 
 /// A launch nest: a kernel to be.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Nest {
     /// The outermost launch loop.
     pub(crate) op: Op,
@@ -76,6 +102,11 @@ impl Nest {
             };
         }
         Nest { op, loops, extents }
+    }
+
+    /// The ops in it.
+    pub(crate) fn ops<'f>(&self, func: &'f Func) -> impl Iterator<Item = Op> + use<'f> {
+        func.op_regions(self.op).iter().flat_map(|&region| ops_under(func, region))
     }
 
     /// Does the coordinate have more than one value, as far as is known?

@@ -6,7 +6,7 @@
 
 use super::access::{Access, NestFacts, is_private};
 use super::dependence::{Between, DependenceTest};
-use super::launch::loop_var;
+use super::launch::{Nest, loop_var};
 use rustc_hash::FxHashSet;
 use tc_arith::Var;
 use tc_dialects::algebra::Algebra;
@@ -123,7 +123,7 @@ impl<'f> NestByNest<'f> {
         let home = outermost(self.func, op);
         let facts = match self.known.take() {
             Some((nest, facts)) if nest == home => facts,
-            _ => NestFacts::new(self.func, home),
+            _ => NestFacts::new(self.func, &Nest::of(self.func, home)),
         };
         &mut self.known.insert((home, facts)).1
     }

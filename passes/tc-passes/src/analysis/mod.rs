@@ -14,7 +14,6 @@ pub(crate) mod inlining;
 pub(crate) mod invariant;
 pub(crate) mod launch;
 pub(crate) mod lockstep;
-pub(crate) mod order;
 pub(crate) mod overflow;
 pub(crate) mod places;
 mod points;

@@ -9,7 +9,10 @@ use super::access::{Access, NestFacts};
 use super::dependence::{Apart, Dependence, DependenceTest};
 use super::form::Form;
 use super::launch::Extent;
-use rustc_hash::FxHashMap;
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+use rustc_hash::FxHasher;
+use std::hash::Hasher;
 use tc_arith::{Evaluation, Expr, Var};
 
 /// One test tries at most this many points, the cells of a footprint counted each.
@@ -77,20 +80,20 @@ pub(super) fn dependence(facts: &mut NestFacts<'_>, test: &DependenceTest<'_>, a
 /// Looks for a cell that both sides touch; `None` where an index cannot be computed.
 fn meet(shared: &Domain, sides: [Side; 2], apart: &Apart, carried: Option<Var>) -> Option<Dependence> {
     let [mut left, mut right] = sides;
-    let mut touched: FxHashMap<Vec<i64>, Touched> = FxHashMap::default();
+    let mut touched = Cells::default();
     let mut at = start(shared);
     loop {
         touched.clear();
         left.each_cell(shared, &at, |point, cell| {
             let who = (apart.number(point), carried.map_or(0, |var| value_of(point, var)));
-            touched.entry(cell).and_modify(|known| known.add(who)).or_insert(Touched { first: who, other: None });
+            touched.add(cell, who);
         })?;
         let mut meets = false;
         right.each_cell(shared, &at, |point, cell| {
             let (who, when) = (apart.number(point), carried.map_or(1, |var| value_of(point, var)));
             let is_before = |(other, then): (u64, i64)| (!apart.is_told || other != who) && then < when;
             meets |=
-                touched.get(&cell).is_some_and(|known| is_before(known.first) || known.other.is_some_and(is_before));
+                touched.get(cell).is_some_and(|known| is_before(known.first) || known.other.is_some_and(is_before));
         })?;
         if meets {
             let is_exact = left.is_exact && right.is_exact;
@@ -114,16 +117,60 @@ impl Touched {
     }
 }
 
+/// The cells of one side, all of as many dimensions.
+#[derive(Default)]
+struct Cells {
+    /// The indices, one cell after another.
+    indices: Vec<i64>,
+    /// Where the indices of a cell begin, and who touches it.
+    table: HashTable<(usize, Touched)>,
+}
+
+impl Cells {
+    fn clear(&mut self) {
+        self.indices.clear();
+        self.table.clear();
+    }
+
+    /// Notes that `who` touches `cell`.
+    fn add(&mut self, cell: &[i64], who: (u64, i64)) {
+        let Cells { indices, table } = self;
+        let known = table.entry(
+            hash_of(cell),
+            |&(at, _)| indices[at..].starts_with(cell),
+            |&(at, _)| hash_of(&indices[at..at + cell.len()]),
+        );
+        match known {
+            Entry::Occupied(mut known) => known.get_mut().1.add(who),
+            Entry::Vacant(place) => {
+                place.insert((indices.len(), Touched { first: who, other: None }));
+                indices.extend_from_slice(cell);
+            }
+        }
+    }
+
+    fn get(&self, cell: &[i64]) -> Option<&Touched> {
+        let known = self.table.find(hash_of(cell), |&(at, _)| self.indices[at..].starts_with(cell));
+        known.map(|(_, touched)| touched)
+    }
+}
+
+fn hash_of(cell: &[i64]) -> u64 {
+    let mut hasher = FxHasher::default();
+    cell.iter().for_each(|&index| hasher.write_i64(index));
+    hasher.finish()
+}
+
 impl Side {
     /// Shows the cells of all points at which the guards hold; `None` where an index cannot be computed.
-    fn each_cell(&mut self, shared: &Domain, at: &[i64], mut show: impl FnMut(&[(Var, i64)], Vec<i64>)) -> Option<()> {
+    fn each_cell(&mut self, shared: &Domain, at: &[i64], mut show: impl FnMut(&[(Var, i64)], &[i64])) -> Option<()> {
         let mut own = start(&self.own);
         let mut point: Vec<(Var, i64)> = shared.iter().zip(at).map(|(entry, &value)| (entry.0, value)).collect();
         let n_shared = point.len();
-        let mut values = Vec::new();
+        point.extend(self.own.iter().map(|entry| (entry.0, entry.1)));
+        let (mut values, mut cell, mut reached) = (Vec::new(), Vec::new(), Vec::new());
         loop {
-            point.truncate(n_shared);
-            point.extend(self.own.iter().zip(&own).map(|(entry, &value)| (entry.0, value)));
+            point[n_shared..].iter_mut().zip(&own).for_each(|(entry, &value)| entry.1 = value);
             values.clear();
             values.extend(self.evaluation.at(|var| value_of(&point, var)));
             let guards = &values[values.len() - self.guards.len()..];
@@ -131,7 +178,7 @@ impl Side {
                 guards.iter().zip(&self.guards).all(|(value, &truth)| value.is_none_or(|v| (v != 0) == truth));
             if may_run {
                 let mut atoms = values.iter();
-                let mut cell = Vec::with_capacity(self.dimensions.len());
+                cell.clear();
                 for (coefs, constant) in &self.dimensions {
                     let mut sum = *constant;
                     for (coef, value) in coefs.iter().zip(&mut atoms) {
@@ -140,8 +187,11 @@ impl Side {
                     cell.push(sum);
                 }
                 for offset in &self.offsets {
-                    let reached: Option<Vec<i64>> = cell.iter().zip(offset).map(|(a, &b)| a.checked_add(b)).collect();
-                    show(&point, reached?);
+                    reached.clear();
+                    for (index, &more) in cell.iter().zip(offset) {
+                        reached.push(i64::checked_add(*index, more)?);
+                    }
+                    show(&point, &reached);
                 }
             }
             if !advance(&self.own, &mut own) {

@@ -1,12 +1,12 @@
 //! Which values are the same for all threads of a block, or of a warp, that reach them together.
 
-use super::launch::{Nest, coordinate};
+use super::launch::{Nest, coordinate, nest_of};
 use super::warps::Warps;
 use rustc_hash::FxHashSet;
 use tc_dialects::forms::is_global;
 use tc_dialects::tir::{self, Coordinate};
 use tc_ir::effects;
-use tc_ir::walk::{ancestors, ops_under};
+use tc_ir::walk::{Stretch, ancestors, ops_under};
 use tc_ir::{EntitySet, Func, Op, TypeData, Value};
 
 /// The values of a launch nest that may differ between threads of one block, or of one warp.
@@ -78,8 +78,7 @@ impl Uniform {
                 }
             }
         } else {
-            let same =
-                func.operands(op).iter().all(|&operand| self.is(operand)) && self.gives_one_value(func, op);
+            let same = func.operands(op).iter().all(|&operand| self.is(operand)) && self.gives_one_value(func, op);
             if !same && !self.warps.as_mut().is_some_and(|warps| warps.is_one_value(func, op)) {
                 self.divergent.extend(func.results(op));
             }
@@ -95,6 +94,27 @@ impl Uniform {
             let root = effects::root_buffer(func, place);
             is_global(func, root) && !self.written.contains(&root)
         })
+    }
+}
+
+/// [`Uniform`] of the nest that was asked about last, kept while a pass changes the function.
+#[derive(Default)]
+pub(crate) struct Uniforms(Option<(Op, Uniform)>);
+
+impl Uniforms {
+    /// That of the nest whose outermost launch loop is `nest`.
+    pub(crate) fn of(&mut self, func: &Func, nest: Op) -> &Uniform {
+        let kept = self.0.take().filter(|(of, _)| *of == nest);
+        &self.0.insert(kept.unwrap_or_else(|| (nest, Uniform::of(func, &Nest::of(func, nest))))).1
+    }
+
+    /// What stands in `place` now has copies of what was there.
+    pub(crate) fn extend(&mut self, func: &Func, place: Stretch) {
+        if let Some((nest, uniform)) = &mut self.0
+            && place.first(func).is_some_and(|op| nest_of(func, op) == Some(*nest))
+        {
+            uniform.extend(func, place.ops(func));
+        }
     }
 }
 

@@ -75,6 +75,7 @@ pub const INFO: PassInfo = PassInfo {
     options: Options::INFO,
     requires: &[&forms::SCHEDULED],
     establishes: &[],
+    preserves: &[],
     make: |raw| Options::read(raw).map(|options| PassKind::Func(tir::FUNC, Box::new(CheckBounds { options }))),
 };
 
@@ -87,7 +88,7 @@ pub struct CheckBounds {
 impl FuncPass for CheckBounds {
     fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
         let (func, strict) = (&*func, self.options.strict);
-        let uses = Uses::of(func);
+        let uses = cx.analysis::<Uses>(func);
         walk_places(func, |places, op| {
             let under = touched::condition(func, &uses, op);
             for index in touched::indices(func, &uses, op) {

@@ -59,7 +59,7 @@ mod trace;
 
 use crate::analysis::access::{Access, NestFacts};
 use crate::analysis::dependence::{Between, DependenceTest};
-use crate::analysis::launch::nests;
+use crate::analysis::launch::{LaunchNests, Nest};
 use crate::analysis::warps;
 use std::sync::Arc;
 use tc_arith::Var;
@@ -67,7 +67,7 @@ use tc_dialects::algebra::Algebra;
 use tc_dialects::tir::{self, Coordinate};
 use tc_ir::opdef::Role;
 use tc_ir::verify::is_threaded;
-use tc_ir::walk::{is_inside, ops_under};
+use tc_ir::walk::is_inside;
 use tc_ir::{Def, Func, Module, Op, Value};
 use tc_pass::{ModulePass, PassCx, PassInfo, PassKind};
 use tc_support::{Diagnostic, Diagnostics};
@@ -88,6 +88,7 @@ pub const INFO: PassInfo = PassInfo {
     options: Options::INFO,
     requires: &[],
     establishes: &[],
+    preserves: &[],
     make: |raw| Options::read(raw).map(|options| PassKind::Module(Box::new(CheckRaces { options }))),
 };
 
@@ -124,7 +125,8 @@ impl ModulePass for CheckRaces {
     fn run(&self, module: &mut Module, cx: &mut PassCx) -> bool {
         let oracle = cx.get::<Oracle>().cloned();
         for func in module.items.iter().filter(|item| item.header.opcode == tir::FUNC) {
-            let found: Vec<Open> = nests(func).into_iter().flat_map(|nest| open_questions(func, nest)).collect();
+            let nests = cx.analysis::<LaunchNests>(func);
+            let found: Vec<Open> = nests.iter().flat_map(|nest| open_questions(func, nest)).collect();
             let (told, open): (Vec<Open>, Vec<Open>) = found.into_iter().partition(|open| open.kind != Kind::Open);
             cx.count("same-value races", told.iter().filter(|told| told.kind == Kind::SameValue).count() as u64);
             cx.count("accesses not proved free of races", open.len() as u64);
@@ -198,18 +200,18 @@ const THREADS: [Coordinate; 3] = [Coordinate::ThreadX, Coordinate::ThreadY, Coor
 /// Pairs of at most this many accesses are looked at; of more nothing is proved.
 const MAX_PAIRED: usize = 512;
 
-fn open_questions(func: &Func, nest: Op) -> Vec<Open> {
+fn open_questions(func: &Func, nest: &Nest) -> Vec<Open> {
     let mut facts = NestFacts::new(func, nest);
-    let ops = func.op_regions(nest).iter().flat_map(|&region| ops_under(func, region));
+    let ops = nest.ops(func);
     let accesses: Vec<Access> = ops.flat_map(|op| facts.accesses(op)).collect();
     let mut open: Vec<Open> =
         accesses.iter().filter(|access| access.writes).filter_map(|access| within_block(&mut facts, access)).collect();
     let distinct = distinct_global(&accesses);
     for access in distinct.iter().filter(|access| access.writes) {
-        open.extend(between_blocks(&mut facts, access, &distinct, nest));
+        open.extend(between_blocks(&mut facts, access, &distinct, nest.op));
     }
     if is_threaded(func) {
-        open.extend(barriers::missing(func, &facts.nest, facts.is_noalias()));
+        open.extend(barriers::missing(func, nest, facts.is_noalias()));
     }
     open
 }

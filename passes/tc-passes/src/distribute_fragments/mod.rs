@@ -80,7 +80,7 @@ mod nests;
 mod registers;
 mod spread;
 
-use crate::analysis::{fold, order, tiles};
+use crate::analysis::{fold, tiles};
 use crate::check_bounds;
 use rustc_hash::FxHashSet;
 use tc_dialects::{forms, tir};
@@ -101,6 +101,7 @@ pub const INFO: PassInfo = PassInfo {
     options: Options::INFO,
     requires: &[&forms::MULTI_DIMENSIONAL],
     establishes: &[],
+    preserves: &[],
     make: |raw| Options::read(raw).map(|_| PassKind::Func(tir::FUNC, Box::new(DistributeFragments))),
 };
 
@@ -125,7 +126,6 @@ impl FuncPass for DistributeFragments {
         rewrite(func, plan);
         let n_unrolled = tiles::unroll_loops_over(func, &buffers, cx);
         cx.count("loops unrolled", n_unrolled);
-        order::settle(func);
         true
     }
 }

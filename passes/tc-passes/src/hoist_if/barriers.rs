@@ -1,12 +1,13 @@
 //! Loops that only some threads of a block may enter.
 
-use crate::analysis::launch::{Nest, nest_of};
+use crate::analysis::launch::Nest;
+use crate::analysis::launch::nest_of;
 use crate::analysis::sync;
-use crate::analysis::uniform::Uniform;
+use crate::analysis::uniform::Uniforms;
 use rustc_hash::FxHashMap;
 use tc_dialects::tir;
 use tc_ir::verify::has_flag;
-use tc_ir::walk::{is_inside, ops_under};
+use tc_ir::walk::{Stretch, is_inside, ops_under};
 use tc_ir::{Func, Op, Value, effects, keys};
 
 /// Where threads have to wait for one another, as far as it was asked.
@@ -14,13 +15,14 @@ use tc_ir::{Func, Op, Value, effects, keys};
 pub(super) struct Barriers {
     /// For each launch nest the ops in or before which a barrier has to stand; `None` where that is not known.
     planned: FxHashMap<Op, Option<Vec<Op>>>,
+    uniforms: Uniforms,
 }
 
 impl Barriers {
     /// May the loop `op` be entered by those threads alone for which `condition` gives one answer?
     pub(super) fn allow(&mut self, func: &Func, op: Op, condition: Value) -> bool {
         let Some(nest) = nest_of(func, op) else { return true };
-        if Uniform::of(func, &Nest::of(func, nest)).is(condition) {
+        if self.uniforms.of(func, nest).is(condition) {
             return true;
         }
         let body = func.op_regions(op)[0];
@@ -36,9 +38,10 @@ impl Barriers {
         }
     }
 
-    /// Ops were copied, so that what is known does not cover all.
-    pub(super) fn forget(&mut self) {
-        self.planned.clear();
+    /// A loop that was allowed stands twice in `place` now. What was planned stays right: no barrier has to stand inside of
+    /// it, and one before it may as well stand before both.
+    pub(super) fn copied(&mut self, func: &Func, place: Stretch) {
+        self.uniforms.extend(func, place);
     }
 }
 
@@ -82,7 +85,7 @@ fn is_together(func: &Func, op: Op) -> bool {
 }
 
 fn planned(func: &Func, nest: Op) -> Option<Vec<Op>> {
-    let plan = sync::plan(func, nest);
+    let plan = sync::plan(func, &Nest::of(func, nest));
     if !plan.unknown.is_empty() {
         return None;
     }

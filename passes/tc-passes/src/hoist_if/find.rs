@@ -26,8 +26,34 @@ pub(super) fn is_candidate(func: &Func, op: Op) -> bool {
     func.opcode(op) == tir::FOR && !is_launch(func, op) && func.n_results(op) == 0
 }
 
+/// How large the function has grown.
+pub(super) struct Room {
+    /// At least as many ops has it.
+    n_ops: usize,
+}
+
+impl Room {
+    pub(super) fn of(func: &Func) -> Room {
+        Room { n_ops: n_ops(func) }
+    }
+
+    /// May a loop be copied?
+    fn is_left(&mut self, func: &Func) -> bool {
+        let fits = |n_ops: usize| n_ops.saturating_mul(2) <= MAX_OPS;
+        if !fits(self.n_ops) {
+            self.n_ops = n_ops(func);
+        }
+        fits(self.n_ops)
+    }
+
+    /// So many ops were made; some of them may be gone.
+    pub(super) fn grow(&mut self, n_made: usize) {
+        self.n_ops += n_made;
+    }
+}
+
 /// The condition that leaves the loop `op` next.
-pub(super) fn next(func: &Func, op: Op, options: &Options, barriers: &mut Barriers) -> Option<Hoist> {
+pub(super) fn next(func: &Func, op: Op, options: &Options, barriers: &mut Barriers, room: &mut Room) -> Option<Hoist> {
     let body = *func.op_regions(op).first()?;
     let mut found = guards(func, body);
     if options.hoist_expressions {
@@ -37,7 +63,7 @@ pub(super) fn next(func: &Func, op: Op, options: &Options, barriers: &mut Barrie
         let condition = func.operand(branch, 0);
         let inputs = movable_inputs(func, condition, op)?;
         let copies = func.n_results(branch) > 0 || has_else(func, branch);
-        let fits = !copies || n_ops(func).saturating_mul(2) <= MAX_OPS;
+        let fits = !copies || room.is_left(func);
         let may_leave = fits
             // What a literal decides is for `simplify`.
             && func.constant(condition).is_none()
@@ -49,7 +75,13 @@ pub(super) fn next(func: &Func, op: Op, options: &Options, barriers: &mut Barrie
 
 /// The conditionals that guard all of the body of the loop `op` and whose conditions do not depend on it, but stay inside:
 /// each with the reason and the way out.
-pub(super) fn left(func: &Func, op: Op, options: &Options, barriers: &mut Barriers) -> Vec<(Op, String, &'static str)> {
+pub(super) fn left(
+    func: &Func,
+    op: Op,
+    options: &Options,
+    barriers: &mut Barriers,
+    room: &mut Room,
+) -> Vec<(Op, String, &'static str)> {
     let Some(&body) = func.op_regions(op).first() else { return Vec::new() };
     let var = func.value_text(func.region_args(body)[0]);
     let mut found = Vec::new();
@@ -67,7 +99,7 @@ pub(super) fn left(func: &Func, op: Op, options: &Options, barriers: &mut Barrie
         } else if !options.support_block_scope_hoisting && is_on_launch_alone(func, condition) {
             let help = "`hoist-if{support-block-scope-hoisting}` moves it";
             found.push((branch, "it depends on launch coordinates alone".to_string(), help));
-        } else if has_else(func, branch) && n_ops(func).saturating_mul(2) > MAX_OPS {
+        } else if has_else(func, branch) && !room.is_left(func) {
             let reason = format!("the function has {} ops, and the loop `{var}` would be copied", n_ops(func));
             found.push((branch, reason, "hoist before loops are unrolled"));
         } else if !barriers.allow(func, op, condition) {

@@ -63,10 +63,10 @@ mod barriers;
 mod emit;
 mod find;
 
-use crate::analysis::{order, words};
+use crate::analysis::{fold, words};
 use tc_dialects::algebra::is_launch;
 use tc_dialects::{forms, tir};
-use tc_ir::walk::all_ops;
+use tc_ir::walk::{Stretch, all_ops};
 use tc_ir::{Func, Op};
 use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
 use tc_support::Diagnostic;
@@ -89,6 +89,7 @@ pub const INFO: PassInfo = PassInfo {
     options: Options::INFO,
     requires: &[&forms::SCHEDULED],
     establishes: &[],
+    preserves: &[],
     make: |raw| Options::read(raw).map(|options| PassKind::Func(tir::FUNC, Box::new(HoistIf { options }))),
 };
 
@@ -102,20 +103,20 @@ impl FuncPass for HoistIf {
     fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
         let loops: Vec<Op> = all_ops(func).filter(|&op| find::is_candidate(func, op)).collect();
         let mut barriers = barriers::Barriers::default();
+        let mut room = find::Room::of(func);
         let mut changed = false;
         // Inner ones first: what leaves one loop may leave the next.
         for op in loops.into_iter().rev() {
-            while let Some(hoist) = find::next(func, op, &self.options, &mut barriers) {
+            while let Some(hoist) = find::next(func, op, &self.options, &mut barriers, &mut room) {
+                let (new, place) = (fold::mark(func), Stretch::at(func, op));
                 emit::emit(func, op, &hoist);
                 if hoist.copies {
-                    barriers.forget();
+                    barriers.copied(func, place);
                 }
+                room.grow(new.n_made(func));
                 cx.count("conditions moved", 1);
                 changed = true;
             }
-        }
-        if changed {
-            order::settle(func);
         }
         if cx.wants_missed() {
             self.tell(func, &mut barriers::Barriers::default(), cx);
@@ -127,8 +128,9 @@ impl FuncPass for HoistIf {
 impl HoistIf {
     /// Tells of the conditions that stay in loops that they do not depend on.
     fn tell(&self, func: &Func, barriers: &mut barriers::Barriers, cx: &mut PassCx) {
+        let mut room = find::Room::of(func);
         for op in all_ops(func).filter(|&op| func.opcode(op) == tir::FOR && !is_launch(func, op)) {
-            for (branch, reason, help) in find::left(func, op, &self.options, barriers) {
+            for (branch, reason, help) in find::left(func, op, &self.options, barriers, &mut room) {
                 let shown = words::arithmetic(func, func.operand(branch, 0));
                 let text = format!("the condition `{shown}` is asked in each iteration, with one answer: {reason}");
                 cx.report(Diagnostic::remark("not-hoisted", func.op_location(branch), text).help(help));

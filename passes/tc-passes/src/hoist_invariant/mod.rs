@@ -63,7 +63,6 @@ mod levels;
 mod motion;
 mod sums;
 
-use crate::analysis::order;
 use tc_dialects::tir;
 use tc_ir::Func;
 use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
@@ -81,6 +80,7 @@ pub const INFO: PassInfo = PassInfo {
     options: Options::INFO,
     requires: &[],
     establishes: &[],
+    preserves: &[],
     make: |raw| Options::read(raw).map(|_| PassKind::Func(tir::FUNC, Box::new(HoistInvariant))),
 };
 
@@ -96,9 +96,6 @@ impl FuncPass for HoistInvariant {
         cx.count("indices regrouped", n_sums);
         cx.count("ops hoisted", n_moved);
         let changed = n_eager + n_sums + n_moved > 0;
-        if changed {
-            order::settle(func);
-        }
         if cx.wants_missed() {
             left::all(func).into_iter().for_each(|found| cx.report(found));
         }

@@ -54,8 +54,8 @@
 mod infer;
 mod rewrite;
 
+use crate::analysis::tiles;
 use crate::analysis::tiles::Tiles;
-use crate::analysis::{order, tiles};
 use crate::check_bounds;
 use rustc_hash::FxHashSet;
 use tc_dialects::fragment::Family;
@@ -77,6 +77,7 @@ pub const INFO: PassInfo = PassInfo {
     options: Options::INFO,
     requires: &[&forms::MULTI_DIMENSIONAL],
     establishes: &[],
+    preserves: &[],
     make: |raw| Options::read(raw).map(|_| PassKind::Func(tir::FUNC, Box::new(InferFragment))),
 };
 
@@ -102,7 +103,6 @@ impl FuncPass for InferFragment {
         let buffers: FxHashSet<Value> = plans.iter().map(|plan| plan.tiles.buffer).collect();
         let n_unrolled = tiles::unroll_loops_over(func, &buffers, cx);
         cx.count("loops unrolled", n_unrolled);
-        order::settle(func);
         true
     }
 }

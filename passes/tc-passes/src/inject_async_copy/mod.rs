@@ -60,13 +60,13 @@ mod emit;
 mod find;
 mod group;
 
-use crate::analysis::order;
+use crate::analysis::launch::LaunchNests;
 use indexmap::IndexSet;
 use tc_dialects::{forms, tir};
 use tc_ir::verify::is_threaded;
 use tc_ir::walk::all_ops;
 use tc_ir::{AttrData, Func, Op, Rewriter, Value, effects, keys};
-use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
+use tc_pass::{FuncPass, PassCx, PassInfo, PassKind, preserved};
 use tc_support::Diagnostic;
 
 tc_pass::options! {
@@ -82,6 +82,7 @@ pub const INFO: PassInfo = PassInfo {
     options: Options::INFO,
     requires: &[&forms::FLAT],
     establishes: &[],
+    preserves: &[preserved::<LaunchNests>],
     make: |raw| Options::read(raw).map(|_| PassKind::Func(tir::FUNC, Box::new(InjectAsyncCopy))),
 };
 
@@ -119,7 +120,6 @@ impl FuncPass for InjectAsyncCopy {
         }
         cx.count("asynchronous copies", copies.len() as u64);
         cx.count("groups of copies", group::close(func, &copies));
-        order::settle(func);
         true
     }
 }

@@ -61,7 +61,7 @@
 mod copy;
 mod decide;
 
-use crate::analysis::{fold, order};
+use crate::analysis::fold;
 use std::collections::VecDeque;
 use tc_dialects::{forms, tir};
 use tc_ir::Func;
@@ -80,6 +80,7 @@ pub const INFO: PassInfo = PassInfo {
     options: Options::INFO,
     requires: &[&forms::SCHEDULED],
     establishes: &[],
+    preserves: &[],
     make: |raw| Options::read(raw).map(|_| PassKind::Func(tir::FUNC, Box::new(InjectVirtualThread))),
 };
 
@@ -123,7 +124,6 @@ impl FuncPass for InjectVirtualThread {
             }
         }
         fold::fold_new(func, new);
-        order::settle(func);
         true
     }
 }

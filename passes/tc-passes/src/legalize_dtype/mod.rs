@@ -52,7 +52,6 @@
 
 mod widen;
 
-use crate::analysis::order;
 use tc_dialects::{arith, tir};
 use tc_ir::attrs::AttrData;
 use tc_ir::rewrite::rewrite_ops;
@@ -80,6 +79,7 @@ pub const INFO: PassInfo = PassInfo {
     options: Options::INFO,
     requires: &[],
     establishes: &[],
+    preserves: &[],
     make: |raw| {
         let options = Options::read(raw)?;
         Ok(PassKind::Func(tir::FUNC, Box::new(LegalizeDtype { options })))
@@ -113,9 +113,6 @@ impl FuncPass for LegalizeDtype {
         if !to_widen.is_empty() {
             widen::apply(func, &to_widen);
             changed = true;
-        }
-        if changed {
-            order::settle(func);
         }
         changed
     }

@@ -29,7 +29,7 @@ pub(super) fn find(func: &Func, cx: &mut PassCx) -> Vec<Buffer> {
     if allocs.is_empty() {
         return Vec::new();
     }
-    let uses = Uses::of(func);
+    let uses = cx.analysis::<Uses>(func);
     let mut found = Vec::new();
     for (buffer, elem) in allocs {
         match accesses(func, &uses, buffer, elem) {

@@ -2,15 +2,15 @@
 
 use super::interval::{clamp, intersection};
 use super::{HINT, Options};
-use crate::analysis::launch::{Nest, nest_of};
+use crate::analysis::launch::nest_of;
 use crate::analysis::structure::is_marked;
-use crate::analysis::uniform::Uniform;
+use crate::analysis::uniform::Uniforms;
 use indexmap::IndexSet;
 use tc_arith::{Expr, SymInterval, Var};
 use tc_dialects::algebra::{Algebra, Computation, const_extent};
 use tc_dialects::tir::{self, LoopKind};
 use tc_dialects::{arith, gpu};
-use tc_ir::walk::{Stretch, ancestors, is_inside, ops_under};
+use tc_ir::walk::{ancestors, is_inside, ops_under};
 use tc_ir::{AttrData, Def, Elem, Func, Op, Value, keys};
 
 /// Where a loop is divided.
@@ -131,36 +131,6 @@ fn conditions(func: &Func, op: Op, hinted: bool) -> IndexSet<Value> {
     found
 }
 
-/// Which values are the same for all threads of a block, of the nest that was asked about last.
-#[derive(Default)]
-pub(super) struct Uniforms(Option<(Op, Uniform)>);
-
-impl Uniforms {
-    fn of(&mut self, func: &Func, nest: Op) -> &Uniform {
-        let kept = self.0.take().filter(|(of, _)| *of == nest);
-        &self.0.insert(kept.unwrap_or_else(|| (nest, Uniform::of(func, &Nest::of(func, nest))))).1
-    }
-
-    /// What stands in `place` now stands for a loop that was there.
-    pub(super) fn divided(&mut self, func: &Func, place: Stretch) {
-        if let Some((nest, uniform)) = &mut self.0 {
-            let nest = *nest;
-            let is_in_nest = place.first(func).is_some_and(|op| nest_of(func, op) == Some(nest));
-            if is_in_nest {
-                uniform.extend(func, place.ops(func));
-            }
-        }
-    }
-
-    /// Is each of `exprs` the same for all threads of a block? Only then do they go through the parts together.
-    fn has_all(&mut self, func: &Func, algebra: &Algebra, op: Op, exprs: &[Expr]) -> bool {
-        let vars: Vec<Var> = exprs.iter().flat_map(|&expr| algebra.analyzer.pool.vars(expr)).collect();
-        let Some(nest) = nest_of(func, op).filter(|_| !vars.is_empty()) else { return true };
-        let uniform = self.of(func, nest);
-        vars.into_iter().all(|var| uniform.is(Algebra::value(var)))
-    }
-}
-
 /// Finds the interval on which all conditions hold, or all fail; those of `excluded` are left alone. The error says why
 /// there is none; nothing where no condition asks for one.
 pub(super) fn divide(
@@ -186,7 +156,7 @@ pub(super) fn divide(
     if conditions.is_empty() {
         return Err(None);
     }
-    if !uniforms.has_all(func, &algebra, op, &[range.0]) {
+    if !is_uniform(func, &algebra, uniforms, op, &[range.0]) {
         // Threads that begin at different values would be at different parts at one time.
         return Err(Some(Why::StartsApart));
     }
@@ -292,8 +262,16 @@ impl Search<'_> {
         let found = self.algebra.analyzer.deduce_bound(self.var, wanted, &relaxed)?;
         let ends: Vec<Expr> = [found.min, found.max].into_iter().flatten().collect();
         let outside = ends.iter().all(|&end| is_outside(func, self.algebra, op, end));
-        (outside && self.uniforms.has_all(func, self.algebra, op, &ends)).then_some(found)
+        (outside && is_uniform(func, self.algebra, self.uniforms, op, &ends)).then_some(found)
     }
+}
+
+/// Is each of `exprs` the same for all threads of a block? Only then do they go through the parts together.
+fn is_uniform(func: &Func, algebra: &Algebra, uniforms: &mut Uniforms, op: Op, exprs: &[Expr]) -> bool {
+    let vars: Vec<Var> = exprs.iter().flat_map(|&expr| algebra.analyzer.pool.vars(expr)).collect();
+    let Some(nest) = nest_of(func, op).filter(|_| !vars.is_empty()) else { return true };
+    let uniform = uniforms.of(func, nest);
+    vars.into_iter().all(|var| uniform.is(Algebra::value(var)))
 }
 
 /// The variables of `condition` for whose every value it must be settled: those of loops inside, and threads.

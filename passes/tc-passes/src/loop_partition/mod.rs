@@ -69,8 +69,9 @@ mod find;
 mod interval;
 mod left;
 
-use crate::analysis::{fold, order};
-use find::{Uniforms, Why};
+use crate::analysis::fold;
+use crate::analysis::uniform::Uniforms;
+use find::Why;
 use indexmap::{IndexMap, IndexSet};
 use rustc_hash::FxHashMap;
 use tc_dialects::{arith, forms, tir};
@@ -99,6 +100,7 @@ pub const INFO: PassInfo = PassInfo {
     options: Options::INFO,
     requires: &[&forms::SCHEDULED],
     establishes: &[],
+    preserves: &[],
     make: |raw| Options::read(raw).map(|options| PassKind::Func(tir::FUNC, Box::new(LoopPartition { options }))),
 };
 
@@ -137,11 +139,7 @@ impl FuncPass for LoopPartition {
             let left = left::all(func, &self.options, &divider.tried, &divider.parts);
             left.into_iter().for_each(|found| cx.report(found));
         }
-        let changed = divider.changed | strip(func);
-        if changed {
-            order::settle(func);
-        }
-        changed
+        divider.changed | strip(func)
     }
 }
 
@@ -206,7 +204,7 @@ impl Divider<'_> {
                     self.spent.insert(made.op, made.spent);
                 }
                 fold::fold_new_in(func, place, new);
-                self.uniforms.divided(func, place);
+                self.uniforms.extend(func, place);
                 self.n_ops += new.n_made(func);
                 cx.count("loops divided", 1);
                 self.changed = true;

@@ -1,6 +1,6 @@
 //! Which reductions there are, and by which path each goes.
 
-use crate::analysis::launch::{Extent, Nest, coordinate, loop_var, nests};
+use crate::analysis::launch::{Extent, LaunchNests, Nest, coordinate, loop_var};
 use crate::analysis::uniform::{Uniform, parting};
 use tc_dialects::gpu;
 use tc_dialects::tir::Coordinate;
@@ -75,20 +75,13 @@ impl Plan {
 type Found = Result<Plan, Box<Diagnostic>>;
 
 /// All reductions of `func`, in the order of the text.
-pub(super) fn all(func: &Func, shuffles: bool) -> Vec<Found> {
+pub(super) fn all(func: &Func, nests: &LaunchNests, shuffles: bool) -> Vec<Found> {
     let ops: Vec<Op> = all_ops(func).filter(|&op| func.opcode(op) == gpu::ALL_REDUCE).collect();
     if ops.is_empty() {
         return Vec::new();
     }
-    let nests: Vec<(Nest, Uniform)> = nests(func)
-        .into_iter()
-        .filter(|&nest| ops.iter().any(|&op| is_inside(func, op, nest)))
-        .map(|nest| Nest::of(func, nest))
-        .map(|nest| {
-            let uniform = Uniform::of(func, &nest);
-            (nest, uniform)
-        })
-        .collect();
+    let nests = nests.iter().filter(|nest| ops.iter().any(|&op| is_inside(func, op, nest.op)));
+    let nests: Vec<(&Nest, Uniform)> = nests.map(|nest| (nest, Uniform::of(func, nest))).collect();
     ops.into_iter()
         .map(|op| {
             let around = nests.iter().find(|(nest, _)| is_inside(func, op, nest.op));
@@ -97,7 +90,7 @@ pub(super) fn all(func: &Func, shuffles: bool) -> Vec<Found> {
         .collect()
 }
 
-fn plan(func: &Func, op: Op, around: Option<&(Nest, Uniform)>, shuffles: bool) -> Found {
+fn plan(func: &Func, op: Op, around: Option<&(&Nest, Uniform)>, shuffles: bool) -> Found {
     if is_threaded(func) {
         let text =
             format!("the threads of `@{}` are independent already: this reduction is met too late", func.symbol());

@@ -71,7 +71,8 @@ mod emit;
 mod find;
 mod warp;
 
-use crate::analysis::{fold, order};
+use crate::analysis::fold;
+use crate::analysis::launch::LaunchNests;
 use tc_dialects::{forms, tir};
 use tc_ir::Func;
 use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
@@ -93,6 +94,7 @@ pub const INFO: PassInfo = PassInfo {
     options: Options::INFO,
     requires: &[&forms::SCHEDULED],
     establishes: &[],
+    preserves: &[],
     make: |raw| Options::read(raw).map(|options| PassKind::Func(tir::FUNC, Box::new(LowerThreadAllreduce { options }))),
 };
 
@@ -105,7 +107,8 @@ pub struct LowerThreadAllreduce {
 impl FuncPass for LowerThreadAllreduce {
     fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
         let (mut plans, mut n_errors) = (Vec::new(), 0);
-        for found in find::all(func, self.options.shuffles) {
+        let nests = cx.analysis::<LaunchNests>(func);
+        for found in find::all(func, &nests, self.options.shuffles) {
             match found {
                 Ok(plan) => plans.push(plan),
                 Err(diagnostic) => {
@@ -130,7 +133,6 @@ impl FuncPass for LowerThreadAllreduce {
             cx.count(plan.path.name(), 1);
         }
         fold::fold_new(func, new);
-        order::settle(func);
         !plans.is_empty()
     }
 }

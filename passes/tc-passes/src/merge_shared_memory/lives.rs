@@ -6,12 +6,13 @@ use crate::analysis::uniform::Uniform;
 use rustc_hash::FxHashMap;
 use tc_dialects::algebra::is_launch;
 use tc_dialects::{gpu, tir};
+use tc_ir::paged::Paged;
 use tc_ir::uses::{Use, Uses};
-use tc_ir::walk::{ancestors, ops_under};
-use tc_ir::{Func, Op, Value, keys};
+use tc_ir::walk::ancestors;
+use tc_ir::{Func, Op, Region, Value, keys};
 
 /// A stretch of the program, by the numbers of its ops; `None` where the buffer is not used.
-pub(super) type Life = Option<(usize, usize)>;
+pub(super) type Life = Option<(u32, u32)>;
 
 /// Do the two meet?
 pub(super) fn meet(a: Life, b: Life) -> bool {
@@ -19,52 +20,52 @@ pub(super) fn meet(a: Life, b: Life) -> bool {
 }
 
 /// The lives of `buffers` within `nest`.
-pub(super) fn of(func: &Func, nest: Op, uses: &Uses, buffers: &[Buffer]) -> Vec<Life> {
-    let uniform = Uniform::of(func, &Nest::of(func, nest));
-    let mut stretches: FxHashMap<Op, (usize, usize)> = FxHashMap::default();
+pub(super) fn of(func: &Func, nest: &Nest, uses: &Uses, buffers: &[Buffer]) -> Vec<Life> {
+    let uniform = Uniform::of(func, nest);
+    let mut stretches: Paged<Op, Life> = Paged::default();
     // An op comes before those in its regions, so its end is known when the next one outside is reached.
-    let ops: Vec<Op> = func.op_regions(nest).iter().flat_map(|&region| ops_under(func, region)).collect();
-    for (nth, &op) in ops.iter().enumerate() {
-        stretches.insert(op, (nth, nth));
-        for outer in ancestors(func, op).take_while(|&outer| outer != nest) {
-            if let Some((_, end)) = stretches.get_mut(&outer) {
-                *end = nth;
-            }
+    let ops: Vec<Op> = nest.ops(func).collect();
+    for (nth, &op) in (0u32..).zip(&ops) {
+        stretches.set(op, Some((nth, nth)));
+        for outer in ancestors(func, op).take_while(|&outer| outer != nest.op) {
+            stretches.set(outer, stretches.get(outer).map(|(from, _)| (from, nth)));
         }
     }
     // All of the loops and conditionals around an access in which no barrier can stand.
     let whole = |op: Op| {
-        let outer = ancestors(func, op).take_while(|&outer| outer != nest);
+        let outer = ancestors(func, op).take_while(|&outer| outer != nest.op);
         let whole = outer.filter(|&outer| !is_passed_by_all(func, &uniform, outer)).last().unwrap_or(op);
-        stretches.get(&whole).copied()
+        stretches.get(whole)
     };
-    let waits: Vec<Op> = ops
-        .iter()
-        .copied()
-        .filter(|&op| func.opcode(op) == gpu::WAIT_GROUP && func.int_of(op, keys::PENDING) == Some(0))
-        .collect();
+    // The positions of the waits for all copies, by the region that they stand in.
+    let mut waits: FxHashMap<Option<Region>, Vec<u32>> = FxHashMap::default();
+    for (nth, &op) in (0u32..).zip(&ops) {
+        if func.opcode(op) == gpu::WAIT_GROUP && func.int_of(op, keys::PENDING) == Some(0) {
+            waits.entry(func.region_of(op)).or_default().push(nth);
+        }
+    }
+    // A thread that runs `op` comes to those behind it in the regions around.
+    let next_wait = |op: Op, nth: u32| {
+        let around = std::iter::once(op).chain(ancestors(func, op)).filter_map(|op| waits.get(&func.region_of(op)));
+        let next = around.filter_map(|waits| waits.get(waits.partition_point(|&wait| wait <= nth)));
+        next.min().map(|&wait| ops[wait as usize])
+    };
+    let last = u32::try_from(ops.len()).map_or(u32::MAX, |len| len.saturating_sub(1));
     let life = |buffer: &Buffer| {
         let mut life: Life = None;
         for user in users(func, uses, buffer.value) {
             let Some((from, mut to)) = whole(user) else { continue };
             if func.opcode(user) == gpu::COPY_ASYNC {
                 // What is copied arrives when the thread waits for all, if it does.
-                let behind = waits.partition_point(|wait| stretches[wait] <= stretches[&user]);
-                let arrives = waits[behind..].iter().find(|&&wait| follows(func, user, wait));
-                let end = arrives.and_then(|&wait| whole(wait)).map_or(ops.len().saturating_sub(1), |(_, end)| end);
+                let arrives = stretches.get(user).and_then(|(nth, _)| next_wait(user, nth));
+                let end = arrives.and_then(whole).map_or(last, |(_, end)| end);
                 to = to.max(end);
             }
-            life = Some(life.map_or((from, to), |(first, last)| (first.min(from), last.max(to))));
+            life = Some(life.map_or((from, to), |(first, last): (u32, u32)| (first.min(from), last.max(to))));
         }
         life
     };
     buffers.iter().map(life).collect()
-}
-
-/// Does a thread that runs `op` come to `later` too? It stands behind, in a region around.
-fn follows(func: &Func, op: Op, later: Op) -> bool {
-    let home = func.region_of(later);
-    func.region_of(op) == home || ancestors(func, op).any(|outer| func.region_of(outer) == home)
 }
 
 /// Do the threads of a block go through `op` together and once, so that a barrier may stand inside it?

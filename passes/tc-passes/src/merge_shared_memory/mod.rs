@@ -64,7 +64,7 @@ mod left;
 mod lives;
 mod place;
 
-use crate::analysis::launch::nests;
+use crate::analysis::launch::LaunchNests;
 use crate::analysis::target;
 use left::Apart;
 use lives::Life;
@@ -73,7 +73,7 @@ use tc_ir::uses::Uses;
 use tc_ir::verify::is_threaded;
 use tc_ir::walk::ops_under;
 use tc_ir::{AttrData, Builder, Elem, Func, Name, Op, Rewriter, Type, TypeData, Value, keys};
-use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
+use tc_pass::{FuncPass, PassCx, PassInfo, PassKind, preserved};
 use tc_support::Diagnostic;
 
 tc_pass::options! {
@@ -92,6 +92,7 @@ pub const INFO: PassInfo = PassInfo {
     options: Options::INFO,
     requires: &[&forms::FLAT, &forms::HOISTED],
     establishes: &[],
+    preserves: &[preserved::<LaunchNests>],
     make: |raw| Options::read(raw).map(|options| PassKind::Func(tir::FUNC, Box::new(MergeSharedMemory { options }))),
 };
 
@@ -113,9 +114,9 @@ impl FuncPass for MergeSharedMemory {
         let target = target::of_run(cx);
         let mut changed = false;
         // Of the buffers of one nest, those of another are no users.
-        let uses = Uses::of(func);
-        for nest in nests(func) {
-            let chosen = match self.choose(func, nest, target.static_shared_per_block) {
+        let uses = cx.analysis::<Uses>(func);
+        for nest in cx.analysis::<LaunchNests>(func).iter() {
+            let chosen = match self.choose(func, nest.op, target.static_shared_per_block) {
                 Choice::Merge(chosen) => chosen,
                 Choice::Apart(reason) => {
                     reason.into_iter().for_each(|apart| cx.missed(|| apart.remark(func)));
@@ -126,7 +127,7 @@ impl FuncPass for MergeSharedMemory {
                 let text =
                     "the threads of this program are synchronised already, and its buffers cannot share bytes any more";
                 let help = "run `merge-shared-memory` before `thread-sync`";
-                cx.report(Diagnostic::error("threaded", func.op_location(nest), text).help(help));
+                cx.report(Diagnostic::error("threaded", func.op_location(nest.op), text).help(help));
                 return false;
             }
             let lives = lives::of(func, nest, &uses, &chosen);

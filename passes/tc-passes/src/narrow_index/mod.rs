@@ -49,14 +49,15 @@ mod bound;
 mod left;
 
 use crate::analysis::fold::fold_op;
-use crate::analysis::{order, target};
+use crate::analysis::launch::LaunchNests;
+use crate::analysis::target;
 use bound::Wide;
 use tc_dialects::{arith, gpu, tir};
 use tc_ir::opdef::{Infer, Role};
 use tc_ir::rewrite::rewrite_ops;
 use tc_ir::walk::all_ops;
 use tc_ir::{Builder, Elem, Func, Op, Rewriter, Scalar, Type, Value, keys};
-use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
+use tc_pass::{FuncPass, PassCx, PassInfo, PassKind, preserved};
 use tc_support::Diagnostic;
 
 tc_pass::options! {
@@ -72,6 +73,7 @@ pub const INFO: PassInfo = PassInfo {
     options: Options::INFO,
     requires: &[],
     establishes: &[],
+    preserves: &[preserved::<LaunchNests>],
     make: |raw| Options::read(raw).map(|_| PassKind::Func(tir::FUNC, Box::new(NarrowIndex))),
 };
 
@@ -98,8 +100,6 @@ impl FuncPass for NarrowIndex {
                 erase_literal(rw, given);
             }
         });
-        // What is cast prints at its new place.
-        order::settle(func);
         true
     }
 }

@@ -51,7 +51,6 @@ mod left;
 
 use crate::analysis::dead::erase_dead;
 use crate::analysis::fold::fold_op;
-use crate::analysis::order;
 use crate::analysis::structure::{collapse_branch, collapse_loop};
 use rustc_hash::FxHashSet;
 use tc_arith::Expr;
@@ -78,6 +77,7 @@ pub const INFO: PassInfo = PassInfo {
     options: Options::INFO,
     requires: &[],
     establishes: &[],
+    preserves: &[],
     make: |raw| Options::read(raw).map(|_| PassKind::Func(tir::FUNC, Box::new(Simplify))),
 };
 
@@ -96,9 +96,6 @@ impl FuncPass for Simplify {
         cx.count("expressions rewritten", n_rewritten);
         cx.count("loops and conditionals collapsed", n_collapsed);
         let changed = (erase_dead(func) > 0) | changed;
-        if changed {
-            order::settle(func);
-        }
         if cx.wants_missed() {
             left::tell(func, cx);
         }

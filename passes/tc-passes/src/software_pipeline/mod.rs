@@ -93,7 +93,7 @@ mod phases;
 mod refuse;
 mod registers;
 
-use crate::analysis::{fold, launch, order, structure};
+use crate::analysis::{fold, launch, structure};
 use indexmap::IndexSet;
 use std::cmp::Reverse;
 use tc_dialects::{forms, tir};
@@ -121,6 +121,7 @@ pub const INFO: PassInfo = PassInfo {
     options: Options::INFO,
     requires: &[&forms::FLAT],
     establishes: &[],
+    preserves: &[],
     make: |raw| Options::read(raw).map(|options| PassKind::Func(tir::FUNC, Box::new(SoftwarePipeline { options }))),
 };
 
@@ -176,7 +177,6 @@ impl FuncPass for SoftwarePipeline {
         fold::fold_new(func, new);
         collapse_loops(func, new);
         fold::fold_new(func, new);
-        order::settle(func);
         true
     }
 }

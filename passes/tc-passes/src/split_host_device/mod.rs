@@ -50,9 +50,11 @@
 mod outline;
 
 use crate::analysis::fold;
-use crate::analysis::launch::nests;
+use crate::analysis::launch::LaunchNests;
+use rustc_hash::FxHashSet;
 use tc_dialects::{forms, tir};
 use tc_ir::opdef::SymbolTable;
+use tc_ir::paged::Paged;
 use tc_ir::walk::all_ops;
 use tc_ir::{Func, Module, Rewriter, keys};
 use tc_pass::{ModulePass, PassCx, PassInfo, PassKind};
@@ -70,6 +72,7 @@ pub const INFO: PassInfo = PassInfo {
     options: Options::INFO,
     requires: &[],
     establishes: &[],
+    preserves: &[],
     make: |raw| Options::read(raw).map(|_| PassKind::Module(Box::new(SplitHostDevice))),
 };
 
@@ -79,62 +82,60 @@ pub struct SplitHostDevice;
 impl ModulePass for SplitHostDevice {
     fn run(&self, module: &mut Module, cx: &mut PassCx) -> bool {
         let mut changed = false;
+        let mut taken = symbols(module);
         let mut idx = 0;
         while idx < module.items.len() {
             let func = &module.items[idx];
             idx += 1;
-            if func.header.opcode != tir::FUNC || forms::is_device(func) || nests(func).is_empty() {
+            if func.header.opcode != tir::FUNC || forms::is_device(func) || cx.analysis::<LaunchNests>(func).is_empty()
+            {
                 continue;
             }
-            let mut taken: Vec<String> = symbols(module);
             let host = &mut module.items[idx - 1];
             let Some(kernels) = outline_all(host, &mut taken, cx) else { continue };
             cx.count("kernels made", kernels.len() as u64);
-            for kernel in kernels {
-                module.items.insert(idx, kernel);
-                idx += 1;
-            }
+            let n_kernels = kernels.len();
+            module.items.splice(idx..idx, kernels);
+            idx += n_kernels;
             changed = true;
         }
         changed
     }
 }
 
-fn symbols(module: &Module) -> Vec<String> {
+fn symbols(module: &Module) -> FxHashSet<String> {
     let functions = module.items.iter().filter(|item| Module::table_of(item) == SymbolTable::Functions);
     functions.map(|item| item.symbol().to_string()).collect()
 }
 
 /// Makes a kernel of every nest of `host`; `None`, with findings, if one cannot be.
-fn outline_all(host: &mut Func, taken: &mut Vec<String>, cx: &mut PassCx) -> Option<Vec<Func>> {
+fn outline_all(host: &mut Func, taken: &mut FxHashSet<String>, cx: &mut PassCx) -> Option<Vec<Func>> {
     let mut plans = Vec::new();
-    for nest in nests(host) {
-        match outline::inputs(host, nest) {
-            Ok(inputs) => plans.push((nest, inputs)),
+    let nests = cx.analysis::<LaunchNests>(host);
+    let mut positions = Paged::default();
+    all_ops(host).enumerate().for_each(|(nth, op)| positions.set(op, nth));
+    for nest in nests.iter() {
+        match outline::inputs(host, nest.op, &positions) {
+            Ok(inputs) => plans.push((nest.op, inputs)),
             Err(diagnostic) => cx.report(diagnostic),
         }
     }
-    if plans.len() != nests(host).len() {
+    if plans.len() != nests.iter().len() {
         return None;
     }
     let mut kernels = Vec::new();
+    let plain = format!("{}_kernel", host.symbol());
+    let numbered = (1u64..).map(|nth| format!("{plain}_{nth}"));
+    let mut names = std::iter::once(plain.clone()).chain(numbered);
     for (nest, inputs) in plans {
-        let symbol = fresh_symbol(host.symbol(), taken);
+        // `f_kernel`, or the first of `f_kernel_1`, `f_kernel_2`, … that is free.
+        let symbol = names.find(|name| taken.insert(name.clone())).expect("numbers do not end");
         kernels.push(outline::kernel(host, nest, &inputs, &symbol));
         outline::call(host, nest, &inputs, &symbol);
-        taken.push(symbol);
     }
     host.header.attrs = host.without_entry(host.header.attrs, keys::THREADED);
     drop_unused(host);
     Some(kernels)
-}
-
-/// `f_kernel`, or the first of `f_kernel_1`, `f_kernel_2`, … that is free.
-fn fresh_symbol(host: &str, taken: &[String]) -> String {
-    let plain = format!("{host}_kernel");
-    let numbered = (1..).map(|nth| format!("{plain}_{nth}"));
-    let mut names = std::iter::once(plain.clone()).chain(numbered);
-    names.find(|name| !taken.contains(name)).unwrap_or(plain)
 }
 
 /// Takes out arithmetic and on-chip buffers that only the kernels used.

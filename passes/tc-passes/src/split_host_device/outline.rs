@@ -5,7 +5,8 @@ use tc_dialects::{forms, tir};
 use tc_ir::clone::Importer;
 use tc_ir::effects;
 use tc_ir::func::{ParamDecl, SymbolDecl};
-use tc_ir::walk::{all_ops, is_inside, ops_under};
+use tc_ir::paged::Paged;
+use tc_ir::walk::{is_inside, ops_under};
 use tc_ir::{Attr, AttrData, Attrs, Builder, Def, Func, Locs, Name, Op, Rewriter, TypeData, Value, keys};
 use tc_support::Diagnostic;
 
@@ -17,8 +18,8 @@ pub(super) struct Inputs {
     again: Vec<Op>,
 }
 
-/// Collects what `nest` takes from outside.
-pub(super) fn inputs(func: &Func, nest: Op) -> Result<Inputs, Diagnostic> {
+/// Collects what `nest` takes from outside; `positions` are those of ops in the text.
+pub(super) fn inputs(func: &Func, nest: Op, positions: &Paged<Op, usize>) -> Result<Inputs, Diagnostic> {
     let mut outside: IndexSet<Value> = IndexSet::new();
     let mut again: IndexSet<Op> = IndexSet::new();
     let inner = func.op_regions(nest).iter().flat_map(|&region| ops_under(func, region));
@@ -59,7 +60,8 @@ pub(super) fn inputs(func: &Func, nest: Op) -> Result<Inputs, Diagnostic> {
     // Parameters in the order of the function's, then what it makes, in order. Numbers of values grow so.
     let is_param = |value: &Value| matches!(func.def(*value), Def::Arg(region, _) if region == func.body());
     args.sort_by_key(|value| (!is_param(value), value.as_u32()));
-    let again: Vec<Op> = all_ops(func).filter(|op| again.contains(op)).collect();
+    let mut again: Vec<Op> = again.into_iter().collect();
+    again.sort_unstable_by_key(|&op| positions.get(op));
     Ok(Inputs { args, again })
 }
 

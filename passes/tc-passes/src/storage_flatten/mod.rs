@@ -61,10 +61,10 @@ mod rewrite;
 mod strides;
 mod swizzle;
 
-use crate::analysis::order;
+use crate::analysis::launch::LaunchNests;
 use tc_dialects::{forms, tir};
 use tc_ir::Func;
-use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
+use tc_pass::{FuncPass, PassCx, PassInfo, PassKind, preserved};
 
 tc_pass::options! {
     /// `storage-flatten` has no options.
@@ -79,6 +79,7 @@ pub const INFO: PassInfo = PassInfo {
     options: Options::INFO,
     requires: &[&forms::SCHEDULED],
     establishes: &[&forms::FLAT],
+    preserves: &[preserved::<LaunchNests>],
     make: |raw| Options::read(raw).map(|_| PassKind::Func(tir::FUNC, Box::new(StorageFlatten))),
 };
 
@@ -104,7 +105,6 @@ impl FuncPass for StorageFlatten {
             Ok(n_mixed) => cx.count("positions swizzled", n_mixed),
             Err(found) => cx.diagnostics.append(found),
         }
-        order::settle(func);
         true
     }
 }

@@ -88,7 +88,7 @@ mod tile;
 
 pub use library::Library;
 
-use crate::analysis::{fold, order};
+use crate::analysis::fold;
 use library::Shelves;
 use tc_dialects::{forms, tir};
 use tc_ir::{Func, Module};
@@ -110,6 +110,7 @@ pub const INFO: PassInfo = PassInfo {
     options: Options::INFO,
     requires: &[],
     establishes: &[],
+    preserves: &[],
     make: |raw| Options::read(raw).map(|options| PassKind::Module(Box::new(TensorizeToWmma { options }))),
 };
 
@@ -145,7 +146,6 @@ impl TensorizeToWmma {
         changed |= automatic::run(func, shelves, cx);
         if changed {
             fold::erase_unused(func, since);
-            order::settle(func);
         }
         changed
     }

@@ -1,8 +1,8 @@
 //! Which loops are unrolled, and how.
 
 use super::{Options, local};
-use crate::analysis::launch::{Nest, nest_of};
-use crate::analysis::uniform::Uniform;
+use crate::analysis::launch::nest_of;
+use crate::analysis::uniform::Uniforms;
 use rustc_hash::FxHashSet;
 use tc_dialects::algebra::const_extent;
 use tc_dialects::tir::{self, LoopKind};
@@ -57,8 +57,15 @@ pub(super) struct Plan {
 /// Decides; `asks` is true where somebody wants to know of every loop that stays.
 pub(super) fn decide(func: &Func, options: &Options, asks: bool) -> Result<Plan, Diagnostics> {
     let local = if options.unroll_local_access { local::vars(func) } else { FxHashSet::default() };
-    let mut state =
-        Decide { func, local, steps: Vec::new(), found: Diagnostics::new(), asks, remarks: Diagnostics::new() };
+    let mut state = Decide {
+        func,
+        local,
+        uniforms: Uniforms::default(),
+        steps: Vec::new(),
+        found: Diagnostics::new(),
+        asks,
+        remarks: Diagnostics::new(),
+    };
     let settings = Settings { max_step: options.auto_max_step, explicit: options.explicit_unroll };
     state.walk(options, settings);
     let Decide { steps, remarks, found, .. } = state;
@@ -76,6 +83,7 @@ struct Decide<'f> {
     func: &'f Func,
     /// The loop variables that index what each thread has of its own, where that counts.
     local: FxHashSet<Value>,
+    uniforms: Uniforms,
     steps: Vec<Step>,
     found: Diagnostics,
     /// Does anybody want to know of every loop that stays?
@@ -137,7 +145,9 @@ impl Decide<'_> {
         let extent = const_extent(func, op).and_then(|extent| u64::try_from(extent).ok());
         let kept = Size { has_loop: true, ops: body.ops.saturating_add(3), ..body };
         match tir::loop_kind(func, op) {
-            Some(LoopKind::Unroll(Some(_))) if settings.explicit && extent.is_none() && !is_uniform(func, op) => {
+            Some(LoopKind::Unroll(Some(_)))
+                if settings.explicit && extent.is_none() && !is_uniform(func, &mut self.uniforms, op) =>
+            {
                 self.steps.push(Step { op, action: Action::Serial });
                 let reason = "threads of a block begin or end it at different values";
                 let help = "let its bounds be the same for all threads, with a condition inside";
@@ -297,9 +307,9 @@ impl Size {
 
 /// Do all threads of a block run the loop from one value to one value? Otherwise some would be in its rounds while others
 /// are in what is left over.
-fn is_uniform(func: &Func, op: Op) -> bool {
+fn is_uniform(func: &Func, uniforms: &mut Uniforms, op: Op) -> bool {
     let Some(nest) = nest_of(func, op) else { return true };
-    let uniform = Uniform::of(func, &Nest::of(func, nest));
+    let uniform = uniforms.of(func, nest);
     func.operands(op)[..2].iter().all(|&bound| uniform.is(bound))
 }
 

@@ -50,7 +50,7 @@ mod copy;
 mod decide;
 mod local;
 
-use crate::analysis::{fold, order};
+use crate::analysis::fold;
 use tc_dialects::{forms, tir};
 use tc_ir::Func;
 use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
@@ -79,6 +79,7 @@ pub const INFO: PassInfo = PassInfo {
     options: Options::INFO,
     requires: &[&forms::SCHEDULED],
     establishes: &[],
+    preserves: &[],
     make: |raw| Options::read(raw).map(|options| PassKind::Func(tir::FUNC, Box::new(UnrollLoop { options }))),
 };
 
@@ -111,7 +112,6 @@ impl FuncPass for UnrollLoop {
             copy::carry_out(func, step);
         }
         fold::fold_new(func, new);
-        order::settle(func);
         true
     }
 }

@@ -56,7 +56,7 @@ mod split;
 mod uniform;
 mod widen;
 
-use crate::analysis::{fold, order};
+use crate::analysis::fold;
 use tc_dialects::{forms, tir};
 use tc_ir::Func;
 use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
@@ -74,6 +74,7 @@ pub const INFO: PassInfo = PassInfo {
     options: Options::INFO,
     requires: &[&forms::SCHEDULED],
     establishes: &[],
+    preserves: &[],
     make: |raw| Options::read(raw).map(|_| PassKind::Func(tir::FUNC, Box::new(VectorizeLoop))),
 };
 
@@ -114,7 +115,6 @@ impl FuncPass for VectorizeLoop {
         }
         if changed {
             fold::fold_new(func, new);
-            order::settle(func);
         }
         let n_aligned = align::declare(func, cx);
         cx.count("accesses aligned", n_aligned);

@@ -2,18 +2,18 @@
 
 use super::blamed;
 use crate::analysis::launch::{Extent, Nest};
+use rustc_hash::FxHashSet;
 use tc_dialects::fragment::{Fragment, moved, per_lane, scope_use};
 use tc_dialects::mma;
 use tc_dialects::tir::{self, Coordinate};
 use tc_ir::effects::root_buffer;
-use tc_ir::walk::{all_ops, is_inside};
 use tc_ir::{Func, Op, Value};
 use tc_support::Diagnostic;
 use tc_target::{DType, Target, matrix};
 
 /// All findings about the nest `nest`.
 pub(super) fn check(func: &Func, nest: &Nest, target: &Target) -> Vec<Diagnostic> {
-    let ops: Vec<Op> = all_ops(func).filter(|&op| is_inside(func, op, nest.op)).collect();
+    let ops: Vec<Op> = nest.ops(func).collect();
     let mut found = features(func, &ops, target);
     found.extend(warps(func, &ops, nest, target));
     found.extend(registers(func, &ops, nest, target));
@@ -65,10 +65,11 @@ fn warps(func: &Func, ops: &[Op], nest: &Nest, target: &Target) -> Option<Diagno
 
 /// Tiles that do not fit the registers of a thread will be kept in memory, which costs what tiles are for.
 fn registers(func: &Func, ops: &[Op], nest: &Nest, target: &Target) -> Option<Diagnostic> {
+    let held = held_by_lanes(func, ops);
     let mut tiles: Vec<(Op, Value, u64)> = Vec::new();
     for &op in ops.iter().filter(|&&op| func.opcode(op) == tir::ALLOC) {
         let Some(buffer) = func.result(op) else { continue };
-        if let Some(words) = tile_words(func, buffer, ops) {
+        if let Some(words) = tile_words(func, buffer, &held) {
             tiles.push((op, buffer, words));
         }
     }
@@ -99,8 +100,8 @@ fn budget(nest: &Nest, target: &Target) -> u64 {
     target.registers_per_thread.min(target.registers_per_block / threads.max(1))
 }
 
-/// The registers that a thread needs for its part of `buffer`, if that holds tiles.
-fn tile_words(func: &Func, buffer: Value, ops: &[Op]) -> Option<u64> {
+/// The registers that a thread needs for its part of `buffer`, if that holds tiles, as those of `held` do.
+fn tile_words(func: &Func, buffer: Value, held: &FxHashSet<Value>) -> Option<u64> {
     let (elem, shape, scope) = func.as_shaped(func.value_type(buffer))?;
     let count =
         shape.iter().try_fold(1i64, |product, &extent| Some(product.saturating_mul(func.as_int(extent)?.max(0))))?;
@@ -116,10 +117,14 @@ fn tile_words(func: &Func, buffer: Value, ops: &[Op]) -> Option<u64> {
     if scope_use(scope).is_some() {
         return Some(words(per_lane(count), bytes));
     }
-    let is_tile = scope == "local"
-        && ops.iter().any(|&op| {
-            let n_tiles = if func.opcode(op) == mma::SYNC { 3 } else { usize::from(func.opcode(op) == mma::LDMATRIX) };
-            func.operands(op)[..n_tiles].iter().any(|&place| root_buffer(func, place) == buffer)
-        });
-    is_tile.then(|| words(count, bytes))
+    (scope == "local" && held.contains(&buffer)).then(|| words(count, bytes))
+}
+
+/// The buffers that ops on registers take tiles from.
+fn held_by_lanes(func: &Func, ops: &[Op]) -> FxHashSet<Value> {
+    let places = ops.iter().flat_map(|&op| {
+        let n_tiles = if func.opcode(op) == mma::SYNC { 3 } else { usize::from(func.opcode(op) == mma::LDMATRIX) };
+        &func.operands(op)[..n_tiles]
+    });
+    places.map(|&place| root_buffer(func, place)).collect()
 }

@@ -3,7 +3,6 @@
 use super::blamed;
 use crate::analysis::launch::Nest;
 use tc_dialects::tir;
-use tc_ir::walk::{all_ops, is_inside};
 use tc_ir::{AttrData, Func, Name, Op, Region, Value, keys};
 use tc_support::Diagnostic;
 use tc_target::Target;
@@ -60,7 +59,7 @@ pub(super) const ALL: [Memory; 2] = [
 impl Memory {
     /// Are there more bytes of buffers in it than there are?
     pub(super) fn check(&self, func: &Func, nest: &Nest, target: &Target) -> Option<Diagnostic> {
-        let allocs = all_ops(func).filter(|&op| func.opcode(op) == tir::ALLOC && is_inside(func, op, nest.op));
+        let allocs = nest.ops(func).filter(|&op| func.opcode(op) == tir::ALLOC);
         let buffers = allocs.filter_map(|op| Some((op, func.result(op)?)));
         let buffers = buffers.filter(|&(_, buffer)| self.holds(func, buffer));
         let all = buffers.map(|(op, buffer)| Held { op, buffer, bytes: bytes(func, buffer) }).collect();

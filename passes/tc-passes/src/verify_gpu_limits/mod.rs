@@ -46,7 +46,7 @@
 mod matrix;
 mod memory;
 
-use crate::analysis::launch::{Extent, Nest, nests};
+use crate::analysis::launch::{Extent, LaunchNests, Nest};
 use crate::analysis::target;
 use tc_dialects::forms;
 use tc_dialects::tir::{self, Coordinate};
@@ -68,6 +68,7 @@ pub const INFO: PassInfo = PassInfo {
     options: Options::INFO,
     requires: &[&forms::SCHEDULED],
     establishes: &[],
+    preserves: &[],
     make: |raw| Options::read(raw).map(|_| PassKind::Func(tir::FUNC, Box::new(VerifyGpuLimits))),
 };
 
@@ -77,13 +78,11 @@ pub struct VerifyGpuLimits;
 impl FuncPass for VerifyGpuLimits {
     fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
         let target = target::of_run(cx);
-        for op in nests(func) {
-            let nest = Nest::of(func, op);
-            let extents = extents(func, &nest, &target);
-            let [shared, local] = memory::ALL.map(|memory| memory.check(func, &nest, &target));
-            let tiles = matrix::check(func, &nest, &target);
-            let found =
-                extents.into_iter().chain(threads(func, &nest, &target)).chain(shared).chain(local).chain(tiles);
+        for nest in cx.analysis::<LaunchNests>(func).iter() {
+            let extents = extents(func, nest, &target);
+            let [shared, local] = memory::ALL.map(|memory| memory.check(func, nest, &target));
+            let tiles = matrix::check(func, nest, &target);
+            let found = extents.into_iter().chain(threads(func, nest, &target)).chain(shared).chain(local).chain(tiles);
             found.for_each(|found| cx.report(found));
         }
         false

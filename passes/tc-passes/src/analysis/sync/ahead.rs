@@ -57,9 +57,9 @@ impl<'i> Ahead<'i> {
         });
         self.look(planner, &mut seen, nth);
         // What came between may conflict instead, and gets a barrier of its own there.
-        let wider = seen.conflict.and_then(|at| {
-            planner.conflict_in(true, pending, &self.items[at].1.head, self.region, self.carried)
-        });
+        let wider = seen
+            .conflict
+            .and_then(|at| planner.conflict_in(true, pending, &self.items[at].1.head, self.region, self.carried));
         let Some(mut wider) = wider else {
             self.seen = Some(seen);
             return conflict;

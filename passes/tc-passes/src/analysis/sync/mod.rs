@@ -26,6 +26,7 @@ mod walk;
 
 use super::access::{Access, NestFacts};
 use super::flight::Flights;
+use super::launch::Nest;
 use super::uniform::Uniform;
 use indexmap::IndexMap;
 use rustc_hash::FxHashMap;
@@ -76,18 +77,18 @@ impl Conflict {
     }
 }
 
-/// Plans the barriers of the nest whose outermost launch loop is `nest`. Those that are there count.
-pub(crate) fn plan(func: &Func, nest: Op) -> Plan {
+/// Plans the barriers of `nest`. Those that are there count.
+pub(crate) fn plan(func: &Func, nest: &Nest) -> Plan {
     let facts = NestFacts::new(func, nest);
-    let by_warp = tc_ir::walk::ops_under(func, func.op_regions(nest)[0]).any(|op| is_by_warp(func, op));
+    let by_warp = nest.ops(func).any(|op| is_by_warp(func, op));
     let mut planner = Planner {
         func,
-        warps: by_warp.then(|| Uniform::of_warp(func, &facts.nest)),
+        warps: by_warp.then(|| Uniform::of_warp(func, nest)),
         facts,
-        flights: Flights::of(func, nest),
+        flights: Flights::of(func, nest.op),
         plan: Plan::default(),
         same: FxHashMap::default(),
     };
-    planner.statement(nest, Open { block: true, warp: true });
+    planner.statement(nest.op, Open { block: true, warp: true });
     planner.plan
 }

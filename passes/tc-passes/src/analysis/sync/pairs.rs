@@ -37,8 +37,10 @@ impl Planner<'_> {
         region: Region,
         carried: Option<Op>,
     ) -> Option<Conflict> {
-        let mut pairs =
-            next.iter_of(global).flat_map(|second| pending.beside(second).iter().map(move |first| (first, second))).peekable();
+        let mut pairs = next
+            .iter_of(global)
+            .flat_map(|second| pending.beside(second).iter().map(move |first| (first, second)))
+            .peekable();
         pairs.peek()?;
         let func = self.func;
         let around = self.same.entry(region).or_insert_with(|| regions_around(func, region)).clone();

@@ -2,14 +2,18 @@
 //!
 //! An op that prints inside its user has its place in the text there, and reading the text puts it right before the
 //! statement, operands from left to right. A pass that builds such ops in another order leaves a program that is equal in
-//! text but not in the order of ops, and a pass that takes the first of equal ops would then tell the two apart.
+//! text but not in the order of ops, and a pass that takes the first of equal ops would then tell the two apart. So the
+//! pass manager settles the order after each pass that edited a function.
 
-use tc_ir::opdef::Role;
-use tc_ir::walk::all_ops;
-use tc_ir::{Func, Op, Region, Rewriter, effects};
+use crate::effects;
+use crate::entity::{Op, Region};
+use crate::func::Func;
+use crate::opdef::Role;
+use crate::rewrite::Rewriter;
+use crate::walk::all_ops;
 
 /// Brings ops that print inside their users into the order of the text.
-pub(crate) fn settle(func: &mut Func) {
+pub fn settle(func: &mut Func) {
     let text = Text::of(func);
     let mut scratch = Scratch { positions: vec![0; func.n_op_ids()], ..Scratch::default() };
     let mut orders: Vec<(Region, Vec<Op>)> = Vec::new();

@@ -1,0 +1,76 @@
+//! Edits of a function, counted: an op linked, unlinked or changed, an operand, a type or a name set.
+//!
+//! The count bounds a pass: one that goes on for ever edits for ever, and is ended after the same work on every machine,
+//! before memory is full. It also tells whether a function is still the one that an analysis was made of.
+
+use super::Func;
+use rustc_hash::FxHasher;
+use std::hash::{Hash, Hasher};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What unwinds when the steps of a function are used up; whoever set the limit catches it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StepsUsedUp;
+
+/// The state of a function at a time. Two equal versions are of one function that was not edited in between.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Version {
+    lineage: u64,
+    n_edits: u64,
+    header: u64,
+}
+
+impl Version {
+    /// What is the same for all versions of a function, and for no other function, its copies among them.
+    pub fn lineage(self) -> u64 {
+        self.lineage
+    }
+}
+
+/// The count of a function's edits, and its bound.
+#[derive(Debug)]
+pub(super) struct Edits {
+    /// Tells the function from every other, and from its own copies.
+    lineage: u64,
+    n: u64,
+    limit: u64,
+}
+
+impl Edits {
+    pub(super) fn new() -> Edits {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Edits { lineage: NEXT.fetch_add(1, Ordering::Relaxed), n: 0, limit: u64::MAX }
+    }
+}
+
+/// A copy is another function from then on.
+impl Clone for Edits {
+    fn clone(&self) -> Edits {
+        Edits { limit: self.limit - self.n, ..Edits::new() }
+    }
+}
+
+impl Func {
+    /// Lets the function be edited so many times more; `None` lifts the limit. The edit after the last one unwinds with
+    /// [`StepsUsedUp`], without a panic's message, and leaves the function half changed.
+    pub fn limit_steps(&mut self, steps: Option<u64>) {
+        self.edits.limit = steps.map_or(u64::MAX, |steps| self.edits.n.saturating_add(steps));
+    }
+
+    /// The version of the function: it changes with every edit of the body and with the header. Interning a name, a type or
+    /// an attribute is no edit.
+    pub fn version(&self) -> Version {
+        let mut hasher = FxHasher::default();
+        self.header.hash(&mut hasher);
+        Version { lineage: self.edits.lineage, n_edits: self.edits.n, header: hasher.finish() }
+    }
+
+    /// Counts an edit.
+    #[inline]
+    pub(crate) fn step(&mut self) {
+        if self.edits.n >= self.edits.limit {
+            std::panic::resume_unwind(Box::new(StepsUsedUp));
+        }
+        self.edits.n += 1;
+    }
+}

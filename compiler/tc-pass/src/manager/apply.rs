@@ -1,0 +1,212 @@
+//! One pass on one function, or on the module: what is checked before it, and what is done after it.
+
+use super::Settings;
+use super::forms::{Checked, check_established, check_required};
+use super::guard::{guarded, steps_for};
+use crate::analyses::Analyses;
+use crate::pass::{FuncPass, ModulePass, PassCx, PassInfo, Stats};
+use rustc_hash::FxHashSet;
+use std::time::{Duration, Instant};
+use tc_ir::func::Version;
+use tc_ir::opdef::Context;
+use tc_ir::{Func, Module, text_order};
+use tc_support::{Diagnostic, Diagnostics, Fault, Location};
+
+/// What a pass did to one item or to the module.
+pub(super) struct Outcome {
+    pub(super) diagnostics: Diagnostics,
+    pub(super) stats: Stats,
+    pub(super) changed: bool,
+    pub(super) verify_time: Duration,
+    pub(super) analyses: Analyses,
+}
+
+impl Outcome {
+    /// Nothing yet.
+    pub(super) fn new() -> Outcome {
+        Outcome {
+            diagnostics: Diagnostics::new(),
+            stats: Stats::default(),
+            changed: false,
+            verify_time: Duration::ZERO,
+            analyses: Analyses::default(),
+        }
+    }
+}
+
+/// The outcome of a pass on several items.
+pub(super) fn merge(outcomes: Vec<Outcome>) -> Outcome {
+    let mut all = Outcome::new();
+    for outcome in outcomes {
+        all.diagnostics.append(outcome.diagnostics);
+        all.stats.merge(&outcome.stats);
+        all.changed |= outcome.changed;
+        // The functions ran side by side; the longest check is the one that was waited for.
+        all.verify_time = all.verify_time.max(outcome.verify_time);
+        all.analyses.merge(outcome.analyses);
+    }
+    all
+}
+
+/// What `info` is lent.
+fn context(settings: &Settings<'_>, info: &PassInfo, analyses: Analyses) -> PassCx {
+    PassCx::new(settings.options.extensions.clone())
+        .with_remarks(settings.options.remarks.of_pass(info.name))
+        .with_analyses(analyses)
+}
+
+/// Runs `pass` on `func`, with all checks around it.
+pub(super) fn one_func(
+    settings: &Settings<'_>,
+    info: &PassInfo,
+    pass: &dyn FuncPass,
+    func: &mut Func,
+    analyses: Analyses,
+) -> Outcome {
+    let start = Instant::now();
+    let missing = check_required(settings.table, info, Checked::Func(func));
+    let mut verify_time = start.elapsed();
+    if missing.has_errors() {
+        return Outcome { diagnostics: missing, verify_time, analyses, ..Outcome::new() };
+    }
+    let mut cx = context(settings, info, analyses);
+    let (at, before) = (func.location(func.header.loc), func.version());
+    func.limit_steps(Some(steps_for(func)));
+    let said = guarded(&mut cx, at, |cx| pass.run(func, cx));
+    func.limit_steps(None);
+    let changed = func.version() != before;
+    if !cx.diagnostics.has_errors() {
+        verify_time += after_edit(settings, info, func, said, before, &mut cx);
+    }
+    Outcome { diagnostics: cx.diagnostics, stats: cx.stats, changed, verify_time, analyses: cx.analyses }
+}
+
+/// What is done to a function after a pass, which was given it at the version `before` and said whether it changed it;
+/// returns the time that checks took.
+fn after_edit(
+    settings: &Settings<'_>,
+    info: &PassInfo,
+    func: &mut Func,
+    said: bool,
+    before: Version,
+    cx: &mut PassCx,
+) -> Duration {
+    if func.version() != before {
+        if !said {
+            cx.report(denied(info, func));
+            return Duration::ZERO;
+        }
+        if func.context() == Context::Tir {
+            text_order::settle(func);
+        }
+        if let Some(analysis) = cx.analyses.after_edit(before, func, info.preserves) {
+            cx.report(not_preserved(info, func, analysis));
+        }
+    }
+    let start = Instant::now();
+    if settings.options.verify && func.version() != before {
+        cx.diagnostics.append(broken(info, func));
+    }
+    if !cx.diagnostics.has_errors() {
+        cx.diagnostics.append(check_established(info, func));
+    }
+    start.elapsed()
+}
+
+/// Runs `pass` on `module`, with all checks around it.
+pub(super) fn module_pass(
+    settings: &Settings<'_>,
+    info: &PassInfo,
+    pass: &dyn ModulePass,
+    module: &mut Module,
+    analyses: Analyses,
+) -> Outcome {
+    let start = Instant::now();
+    let missing = check_required(settings.table, info, Checked::Module(module));
+    let mut verify_time = start.elapsed();
+    if missing.has_errors() {
+        return Outcome { diagnostics: missing, verify_time, analyses, ..Outcome::new() };
+    }
+    let mut cx = context(settings, info, analyses);
+    let versions = |module: &Module| -> Vec<Version> { module.items.iter().map(Func::version).collect() };
+    let before = versions(module);
+    for item in &mut module.items {
+        item.limit_steps(Some(steps_for(item)));
+    }
+    let said = guarded(&mut cx, Location::None, |cx| pass.run(module, cx));
+    for item in &mut module.items {
+        item.limit_steps(None);
+    }
+    let changed = versions(module) != before;
+    if changed && !cx.diagnostics.has_errors() {
+        verify_time += after_module_edit(settings, info, module, said, &before, &mut cx);
+    }
+    Outcome { diagnostics: cx.diagnostics, stats: cx.stats, changed, verify_time, analyses: cx.analyses }
+}
+
+/// What is done to the items of a module after a pass over it; as [`after_edit`].
+fn after_module_edit(
+    settings: &Settings<'_>,
+    info: &PassInfo,
+    module: &mut Module,
+    said: bool,
+    before: &[Version],
+    cx: &mut PassCx,
+) -> Duration {
+    let mut checked = Duration::ZERO;
+    let known: FxHashSet<Version> = before.iter().copied().collect();
+    let old: FxHashSet<u64> = before.iter().map(|version| version.lineage()).collect();
+    if !said {
+        let of = module.items.iter().find(|item| !known.contains(&item.version()));
+        cx.report(of.map_or_else(|| denied_module(info), |item| denied(info, item)));
+        return checked;
+    }
+    for item in module.items.iter_mut().filter(|item| !known.contains(&item.version())) {
+        let version = item.version();
+        // What the pass established it established of the items that it made.
+        let is_new = !old.contains(&version.lineage());
+        if item.context() == Context::Tir {
+            text_order::settle(item);
+        }
+        cx.analyses.after_edit(version, item, &[]);
+        let start = Instant::now();
+        if settings.options.verify {
+            cx.diagnostics.append(broken(info, item));
+        }
+        if is_new && !cx.diagnostics.has_errors() {
+            cx.diagnostics.append(check_established(info, item));
+        }
+        checked += start.elapsed();
+    }
+    cx.analyses.retain(module.items.iter());
+    checked
+}
+
+fn denied(info: &PassInfo, func: &Func) -> Diagnostic {
+    let text = format!("`{}` said that it left `@{}` unchanged, and edited it", info.name, func.symbol());
+    Diagnostic::bug("edit-denied", func.location(func.header.loc), text).help("return true from `run` after any edit")
+}
+
+fn denied_module(info: &PassInfo) -> Diagnostic {
+    let text = format!("`{}` said that it left the module unchanged, and moved or removed items", info.name);
+    Diagnostic::bug("edit-denied", Location::None, text).help("return true from `run` after any edit")
+}
+
+fn not_preserved(info: &PassInfo, func: &Func, analysis: &str) -> Diagnostic {
+    let text = format!(
+        "`{}` is declared to preserve the analysis `{analysis}`, and did not of `@{}`",
+        info.name,
+        func.symbol()
+    );
+    Diagnostic::bug("analysis-not-preserved", func.location(func.header.loc), text)
+}
+
+/// What the verifier has to say of a function that a pass has changed: all of it is the pass's fault.
+fn broken(info: &PassInfo, func: &Func) -> Diagnostics {
+    let mut found = tc_ir::verify::verify(func);
+    for diagnostic in found.iter_mut().filter(|diagnostic| diagnostic.is_error()) {
+        diagnostic.fault = Fault::Bug;
+        diagnostic.message = format!("`{}` broke `@{}`: {}", info.name, func.symbol(), diagnostic.message);
+    }
+    found
+}
