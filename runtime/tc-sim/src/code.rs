@@ -8,6 +8,7 @@
 use crate::field::FieldInstr;
 use crate::warp::{AsyncCopy, WarpInstr};
 use tc_dialects::arith::Predicate;
+use tc_dialects::arith::functions::Function;
 use tc_dialects::tir::Coordinate;
 use tc_ir::Elem;
 use tc_support::Location;
@@ -64,22 +65,8 @@ pub(crate) enum UnaryOp {
     Neg,
     Abs,
     Popcount,
-    Exp,
-    Exp2,
-    Log,
-    Log2,
-    Sqrt,
-    Rsqrt,
-    Tanh,
-    Sin,
-    Cos,
-    Tan,
-    Erf,
-    Floor,
-    Ceil,
-    Round,
-    Trunc,
-    Sigmoid,
+    /// Of a float.
+    Function(&'static Function),
 }
 
 /// How a magnitude follows from those of the operands; see [`crate::magnitude`].

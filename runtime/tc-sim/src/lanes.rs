@@ -5,7 +5,6 @@
 
 use crate::cell::{Cell, float_of, int_of, of_float, of_int};
 use crate::code::{FloatOp, IntOp, UnaryOp};
-use crate::math;
 use tc_dialects::arith::{self, Predicate, eval};
 use tc_ir::Elem;
 use tc_ir::attrs::BinOp;
@@ -276,22 +275,7 @@ pub(crate) fn unary_one(op: UnaryOp, x: f64) -> f64 {
         UnaryOp::Neg => -x,
         UnaryOp::Abs => x.abs(),
         UnaryOp::Popcount => f64::NAN,
-        UnaryOp::Exp => x.exp(),
-        UnaryOp::Exp2 => x.exp2(),
-        UnaryOp::Log => x.ln(),
-        UnaryOp::Log2 => x.log2(),
-        UnaryOp::Sqrt => x.sqrt(),
-        UnaryOp::Rsqrt => 1.0 / x.sqrt(),
-        UnaryOp::Tanh => x.tanh(),
-        UnaryOp::Sin => x.sin(),
-        UnaryOp::Cos => x.cos(),
-        UnaryOp::Tan => x.tan(),
-        UnaryOp::Erf => math::erf(x),
-        UnaryOp::Floor => x.floor(),
-        UnaryOp::Ceil => x.ceil(),
-        UnaryOp::Round => x.round_ties_even(),
-        UnaryOp::Trunc => x.trunc(),
-        UnaryOp::Sigmoid => 1.0 / (1.0 + (-x).exp()),
+        UnaryOp::Function(function) => (function.value)(x),
     }
 }
 

@@ -53,7 +53,6 @@ mod inputs;
 mod lanes;
 pub mod limits;
 mod magnitude;
-mod math;
 mod memory;
 pub mod oracle;
 pub mod probe;

@@ -7,6 +7,7 @@
 
 use crate::cell::{Cell, float_of, number_of};
 use crate::code::{FloatOp, MagRule, UnaryOp};
+use tc_dialects::arith::functions::Through;
 use tc_ir::Elem;
 
 /// Magnitudes in all lanes: `value` is the result whose magnitude is asked for, `args` and `mags` are the operands.
@@ -49,15 +50,9 @@ fn one(rule: MagRule, result: f64, [x, y]: [f64; 2], [mx, my, mz]: [f64; 3]) -> 
             FloatOp::Pow => own * (1.0 + y.abs() * mx / x.abs() + my * x.abs().ln().abs()),
         },
         MagRule::Unary(op) => match op {
-            UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Floor | UnaryOp::Ceil | UnaryOp::Round | UnaryOp::Trunc => mx,
+            UnaryOp::Neg | UnaryOp::Abs => mx,
             UnaryOp::Popcount => own,
-            UnaryOp::Exp | UnaryOp::Exp2 => own * (1.0 + mx),
-            UnaryOp::Log | UnaryOp::Log2 => own + 1.5 * mx / x.abs(),
-            // Half of m/f, and no less than the value.
-            UnaryOp::Sqrt => own.max(mx / own),
-            UnaryOp::Rsqrt => own * (mx / x.abs()).max(1.0),
-            UnaryOp::Tan => own + mx * (1.0 + own * own),
-            UnaryOp::Tanh | UnaryOp::Sin | UnaryOp::Cos | UnaryOp::Erf | UnaryOp::Sigmoid => own + 1.2 * mx,
+            UnaryOp::Function(function) => (function.magnitude)(Through { x, m: mx, y: own }),
         },
     }
 }
@@ -81,10 +76,11 @@ mod tests {
     fn an_infinity_that_is_left_behind_rounds_nothing() {
         let (inf, one) = ([f64::NEG_INFINITY.to_bits()], [1.0f64.to_bits()]);
         let mags = [f64::INFINITY.to_bits()];
+        let exp = tc_dialects::arith::functions::of(tc_dialects::arith::EXP).expect("it is one");
         let mut dst = [0];
         apply(MagRule::Binary(FloatOp::Max), Elem::F64, &mut dst, &one, [&inf, &one, &[]], [&mags, &one, &[]]);
         assert_eq!(f64::from_bits(dst[0]), 1.0);
-        apply(MagRule::Unary(UnaryOp::Exp), Elem::F64, &mut dst, &[0], [&inf, &[], &[]], [&mags, &[], &[]]);
+        apply(MagRule::Unary(UnaryOp::Function(exp)), Elem::F64, &mut dst, &[0], [&inf, &[], &[]], [&mags, &[], &[]]);
         assert_eq!(f64::from_bits(dst[0]), 0.0);
     }
 }

@@ -18,6 +18,7 @@
 
 use crate::cell::{self, Cell};
 use crate::inputs::mantissa;
+use tc_dialects::arith::functions::{self, Exact};
 use tc_dialects::fragment::Fragment;
 use tc_dialects::{arith, mma, te, tir, wmma};
 use tc_ir::walk::all_ops;
@@ -110,8 +111,10 @@ fn keeps_integers(func: &Func, op: tc_ir::Op, opcode: Opcode) -> bool {
         },
         arith::ADD | arith::SUB | arith::MUL | arith::FMA | arith::NEG | arith::ABS | arith::MIN | arith::MAX => true,
         arith::SELECT | arith::CAST | arith::BROADCAST => true,
-        arith::FLOOR | arith::CEIL | arith::ROUND | arith::TRUNC => true,
-        opcode => opcode.dialect() != arith::ADD.dialect(),
+        opcode => match functions::of(opcode) {
+            Some(function) => function.exact == Exact::Whole,
+            None => opcode.dialect() != arith::ADD.dialect(),
+        },
     }
 }
 

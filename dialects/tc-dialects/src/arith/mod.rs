@@ -5,8 +5,10 @@
 
 pub mod eval;
 mod fold;
+pub mod functions;
 mod verify;
 
+use functions::{Exact, Function, Shape, Term};
 use tc_ir::attrs::{BinOp, UnOp};
 use tc_ir::opdef::{Effect, Infer, Results, Role};
 
@@ -196,3 +198,72 @@ tc_ir::dialect! {
     Broadcast BROADCAST "broadcast" (value: value, lanes: int)
     { results: Results::Count(1), infer: Infer::By(verify::infer_broadcast), short: Some("broadcast") }
 }
+
+const X: Term = Term::X;
+const ONE: Term = Term::Number(1.0);
+/// As operators write it, in f32.
+const LOG2_E: Term = Term::Number(std::f32::consts::LOG2_E as f64);
+
+/// The functions of one float.
+pub static FUNCTIONS: &[Function] = &[
+    Function { opcode: EXP, value: f64::exp, magnitude: |at| at.y * (1.0 + at.m), exact: Exact::Exp },
+    Function {
+        opcode: EXP2,
+        value: f64::exp2,
+        magnitude: |at| at.y * (1.0 + at.m),
+        exact: Exact::By(
+            &Term::Of(EXP, &Term::Div(&X, &LOG2_E)),
+            Shape::Rising { from: f64::NEG_INFINITY, least: 0.0 },
+        ),
+    },
+    Function { opcode: LOG, value: f64::ln, magnitude: |at| at.y + 1.5 * at.m / at.x.abs(), exact: Exact::Log },
+    Function {
+        opcode: LOG2,
+        value: f64::log2,
+        magnitude: |at| at.y + 1.5 * at.m / at.x.abs(),
+        exact: Exact::By(
+            &Term::Mul(&Term::Of(LOG, &X), &LOG2_E),
+            Shape::Rising { from: 0.0, least: f64::NEG_INFINITY },
+        ),
+    },
+    // Half of m/f, and no less than the value.
+    Function { opcode: SQRT, value: f64::sqrt, magnitude: |at| at.y.max(at.m / at.y), exact: Exact::Sqrt },
+    Function {
+        opcode: RSQRT,
+        value: |x| 1.0 / x.sqrt(),
+        magnitude: |at| at.y * (at.m / at.x.abs()).max(1.0),
+        exact: Exact::By(&Term::Div(&ONE, &Term::Of(SQRT, &X)), Shape::OfTerm),
+    },
+    Function {
+        opcode: TANH,
+        value: f64::tanh,
+        magnitude: |at| at.y + 1.2 * at.m,
+        // 1 - 2 / (exp(2 x) + 1)
+        exact: Exact::By(
+            &Term::Add(&ONE, &Term::Div(&Term::Number(-2.0), &Term::Add(&Term::Of(EXP, &Term::Add(&X, &X)), &ONE))),
+            Shape::RISING,
+        ),
+    },
+    Function { opcode: SIN, value: f64::sin, magnitude: |at| at.y + 1.2 * at.m, exact: Exact::Opaque(Shape::Wave) },
+    Function { opcode: COS, value: f64::cos, magnitude: |at| at.y + 1.2 * at.m, exact: Exact::Opaque(Shape::Wave) },
+    Function {
+        opcode: TAN,
+        value: f64::tan,
+        magnitude: |at| at.y + at.m * (1.0 + at.y * at.y),
+        exact: Exact::By(&Term::Div(&Term::Of(SIN, &X), &Term::Of(COS, &X)), Shape::OfTerm),
+    },
+    Function { opcode: ERF, value: libm::erf, magnitude: |at| at.y + 1.2 * at.m, exact: Exact::Opaque(Shape::RISING) },
+    Function { opcode: FLOOR, value: f64::floor, magnitude: |at| at.m, exact: Exact::Whole },
+    Function { opcode: CEIL, value: f64::ceil, magnitude: |at| at.m, exact: Exact::Whole },
+    Function { opcode: ROUND, value: f64::round_ties_even, magnitude: |at| at.m, exact: Exact::Whole },
+    Function { opcode: TRUNC, value: f64::trunc, magnitude: |at| at.m, exact: Exact::Whole },
+    Function {
+        opcode: SIGMOID,
+        value: |x| 1.0 / (1.0 + (-x).exp()),
+        magnitude: |at| at.y + 1.2 * at.m,
+        exact: Exact::By(
+            &Term::Div(&ONE, &Term::Add(&ONE, &Term::Of(EXP, &Term::Mul(&Term::Number(-1.0), &X)))),
+            Shape::RISING,
+        ),
+    },
+];

@@ -13,6 +13,7 @@ use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use rustc_hash::FxHasher;
 use std::hash::Hasher;
+use std::ops::ControlFlow;
 use tc_arith::{Evaluation, Expr, Var};
 
 /// One test tries at most this many points, the cells of a footprint counted each.
@@ -41,6 +42,14 @@ struct Side {
     is_exact: bool,
 }
 
+/// Why not all points were tried.
+enum Stop {
+    /// The two sides meet.
+    Meets,
+    /// An index is no number at a point.
+    NoNumber,
+}
+
 /// Who touches a cell: the one that comes first in the carried loop, and the first of all others.
 struct Touched {
     first: (u64, i64),
@@ -55,15 +64,28 @@ pub(super) fn dependence(facts: &mut NestFacts<'_>, test: &DependenceTest<'_>, a
         return None;
     }
     let gone: Vec<Vec<(Expr, i64)>> = lhs.iter().zip(rhs).map(|(lhs, rhs)| in_both(facts, test, lhs, rhs)).collect();
-    let told: Vec<Var> = apart.vars.iter().copied().chain(test.carried).collect();
     let counted = counted(facts, test, &gone);
-    let left = side(facts, test.first, &gone, &told, &counted)?;
-    let right = side(facts, test.second, &gone, &told, &counted)?;
+    let left = side(facts, test.first, &gone, &apart.vars, &counted)?;
+    let right = side(facts, test.second, &gone, &apart.vars, &counted)?;
+    // The iteration makes no difference where neither side names it, and there are two.
+    let names = |side: &Side, carried: Var| side.own.iter().any(|&(var, ..)| var == carried);
+    let is_one = |carried: Var| facts.algebra.analyzer.range(carried).count() == Some(1);
+    let makes_difference = |carried: &Var| names(&left, *carried) || names(&right, *carried) || is_one(*carried);
+    let carried = test.carried.filter(makes_difference);
+    let told: Vec<Var> = apart.vars.iter().copied().chain(carried).collect();
+    let (left, right) = match carried {
+        None => (left, right),
+        Some(_) => {
+            (side(facts, test.first, &gone, &told, &counted)?, side(facts, test.second, &gone, &told, &counted)?)
+        }
+    };
     let mut shared: Domain = Vec::new();
     let mut sides = [left, right];
     for side in &mut sides {
         let (same, own) = std::mem::take(&mut side.own).into_iter().partition(|&(var, ..)| (test.same)(facts, var));
         side.own = own;
+        // How often a loop runs is not asked.
+        side.is_exact &= test.carried.is_none();
         let same: Domain = same;
         shared.extend(same.into_iter().filter(|entry| !shared.contains(entry)).collect::<Domain>());
     }
@@ -74,30 +96,59 @@ pub(super) fn dependence(facts: &mut NestFacts<'_>, test: &DependenceTest<'_>, a
         return None;
     }
     facts.points_left -= points;
-    meet(&shared, [left, right], apart, test.carried)
+    let order = if of_side(&right) < of_side(&left) { Order::Backward } else { Order::Forward };
+    meet(&shared, [left, right], order, apart, carried)
+}
+
+/// Which side notes its cells. The one with fewer points does: the other one's are looked up until one is found.
+#[derive(Clone, Copy, PartialEq)]
+enum Order {
+    /// The first access, which comes before.
+    Forward,
+    /// The second access; time goes backward then.
+    Backward,
 }
 
 /// Looks for a cell that both sides touch; `None` where an index cannot be computed.
-fn meet(shared: &Domain, sides: [Side; 2], apart: &Apart, carried: Option<Var>) -> Option<Dependence> {
-    let [mut left, mut right] = sides;
+fn meet(
+    shared: &Domain,
+    mut sides: [Side; 2],
+    order: Order,
+    apart: &Apart,
+    carried: Option<Var>,
+) -> Option<Dependence> {
+    if order == Order::Backward {
+        sides.reverse();
+    }
+    let [mut noted, mut looked] = sides;
+    let time = |point: &[(Var, i64)], var: Var| match order {
+        Order::Forward => value_of(point, var),
+        Order::Backward => value_of(point, var).saturating_neg(),
+    };
     let mut touched = Cells::default();
     let mut at = start(shared);
     loop {
         touched.clear();
-        left.each_cell(shared, &at, |point, cell| {
-            let who = (apart.number(point), carried.map_or(0, |var| value_of(point, var)));
-            touched.add(cell, who);
-        })?;
-        let mut meets = false;
-        right.each_cell(shared, &at, |point, cell| {
-            let (who, when) = (apart.number(point), carried.map_or(1, |var| value_of(point, var)));
-            let is_before = |(other, then): (u64, i64)| (!apart.is_told || other != who) && then < when;
-            meets |=
-                touched.get(cell).is_some_and(|known| is_before(known.first) || known.other.is_some_and(is_before));
-        })?;
-        if meets {
-            let is_exact = left.is_exact && right.is_exact;
-            return Some(if is_exact { Dependence::Dependent } else { Dependence::Unknown });
+        let all = noted.each_cell(shared, &at, |point, cell| {
+            touched.add(cell, (apart.number(point), carried.map_or(0, |var| time(point, var))));
+            ControlFlow::Continue(())
+        });
+        let met = all.is_continue().then(|| {
+            looked.each_cell(shared, &at, |point, cell| {
+                let (who, when) = (apart.number(point), carried.map_or(1, |var| time(point, var)));
+                let is_before = |(other, then): (u64, i64)| (!apart.is_told || other != who) && then < when;
+                let meets =
+                    touched.get(cell).is_some_and(|known| is_before(known.first) || known.other.is_some_and(is_before));
+                if meets { ControlFlow::Break(Stop::Meets) } else { ControlFlow::Continue(()) }
+            })
+        });
+        match met {
+            Some(ControlFlow::Continue(())) => {}
+            Some(ControlFlow::Break(Stop::Meets)) if noted.is_exact && looked.is_exact => {
+                return Some(Dependence::Dependent);
+            }
+            Some(ControlFlow::Break(Stop::Meets)) => return Some(Dependence::Unknown),
+            Some(ControlFlow::Break(Stop::NoNumber)) | None => return None,
         }
         if !advance(shared, &mut at) {
             return Some(Dependence::Independent);
@@ -162,8 +213,13 @@ fn hash_of(cell: &[i64]) -> u64 {
 }
 
 impl Side {
-    /// Shows the cells of all points at which the guards hold; `None` where an index cannot be computed.
-    fn each_cell(&mut self, shared: &Domain, at: &[i64], mut show: impl FnMut(&[(Var, i64)], &[i64])) -> Option<()> {
+    /// Shows the cells of all points at which the guards hold, until `show` or an index that cannot be computed ends it.
+    fn each_cell(
+        &mut self,
+        shared: &Domain,
+        at: &[i64],
+        mut show: impl FnMut(&[(Var, i64)], &[i64]) -> ControlFlow<Stop>,
+    ) -> ControlFlow<Stop> {
         let mut own = start(&self.own);
         let mut point: Vec<(Var, i64)> = shared.iter().zip(at).map(|(entry, &value)| (entry.0, value)).collect();
         let n_shared = point.len();
@@ -180,22 +236,26 @@ impl Side {
                 let mut atoms = values.iter();
                 cell.clear();
                 for (coefs, constant) in &self.dimensions {
-                    let mut sum = *constant;
-                    for (coef, value) in coefs.iter().zip(&mut atoms) {
-                        sum = sum.checked_add((*value)?.checked_mul(*coef)?)?;
-                    }
+                    let terms = coefs.iter().zip(&mut atoms);
+                    let mut terms = terms.map(|(&coef, value)| value.and_then(|value| value.checked_mul(coef)));
+                    let Some(sum) = terms.try_fold(*constant, |sum, term| sum.checked_add(term?)) else {
+                        return ControlFlow::Break(Stop::NoNumber);
+                    };
                     cell.push(sum);
                 }
                 for offset in &self.offsets {
                     reached.clear();
-                    for (index, &more) in cell.iter().zip(offset) {
-                        reached.push(i64::checked_add(*index, more)?);
+                    for (&index, &more) in cell.iter().zip(offset) {
+                        let Some(index) = i64::checked_add(index, more) else {
+                            return ControlFlow::Break(Stop::NoNumber);
+                        };
+                        reached.push(index);
                     }
-                    show(&point, &reached);
+                    show(&point, &reached)?;
                 }
             }
             if !advance(&self.own, &mut own) {
-                return Some(());
+                return ControlFlow::Continue(());
             }
         }
     }

@@ -52,7 +52,8 @@
 
 mod widen;
 
-use tc_dialects::{arith, tir};
+use tc_dialects::arith::{self, functions};
+use tc_dialects::tir;
 use tc_ir::attrs::AttrData;
 use tc_ir::rewrite::rewrite_ops;
 use tc_ir::walk::all_ops;
@@ -154,7 +155,7 @@ impl Native {
 
 /// Is `opcode` arithmetic, whose result is rounded to the type of its operands, or a comparison?
 fn is_arithmetic(opcode: Opcode) -> bool {
-    matches!(
+    let is_basic = matches!(
         opcode,
         arith::ADD
             | arith::SUB
@@ -167,24 +168,9 @@ fn is_arithmetic(opcode: Opcode) -> bool {
             | arith::MAX
             | arith::POW
             | arith::FMA
-            | arith::EXP
-            | arith::EXP2
-            | arith::LOG
-            | arith::LOG2
-            | arith::SQRT
-            | arith::RSQRT
-            | arith::TANH
-            | arith::SIN
-            | arith::COS
-            | arith::TAN
-            | arith::ERF
-            | arith::FLOOR
-            | arith::CEIL
-            | arith::ROUND
-            | arith::TRUNC
-            | arith::SIGMOID
             | arith::ABS
-    )
+    );
+    is_basic || functions::of(opcode).is_some()
 }
 
 /// Is `elem` a float that f32 holds all numbers of, and that memory holds?

@@ -6,7 +6,7 @@ use super::kernel::Val;
 use crate::code::{FloatOp, Instr, IntOp, MagRule, NO_REG, Site, UnaryOp};
 use crate::domain::Domain;
 use crate::field::{FieldInstr, FieldOp};
-use tc_dialects::arith::{self, Predicate};
+use tc_dialects::arith::{self, Predicate, functions};
 use tc_ir::types::ElemKind;
 use tc_ir::{Elem, Func, Op, Opcode, Scalar};
 
@@ -49,23 +49,7 @@ fn unary_op(opcode: Opcode) -> Option<UnaryOp> {
         arith::NEG => UnaryOp::Neg,
         arith::ABS => UnaryOp::Abs,
         arith::POPCOUNT => UnaryOp::Popcount,
-        arith::EXP => UnaryOp::Exp,
-        arith::EXP2 => UnaryOp::Exp2,
-        arith::LOG => UnaryOp::Log,
-        arith::LOG2 => UnaryOp::Log2,
-        arith::SQRT => UnaryOp::Sqrt,
-        arith::RSQRT => UnaryOp::Rsqrt,
-        arith::TANH => UnaryOp::Tanh,
-        arith::SIN => UnaryOp::Sin,
-        arith::COS => UnaryOp::Cos,
-        arith::TAN => UnaryOp::Tan,
-        arith::ERF => UnaryOp::Erf,
-        arith::FLOOR => UnaryOp::Floor,
-        arith::CEIL => UnaryOp::Ceil,
-        arith::ROUND => UnaryOp::Round,
-        arith::TRUNC => UnaryOp::Trunc,
-        arith::SIGMOID => UnaryOp::Sigmoid,
-        _ => return None,
+        _ => return functions::of(opcode).map(UnaryOp::Function),
     })
 }
 

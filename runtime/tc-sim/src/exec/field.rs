@@ -74,14 +74,17 @@ impl Group {
 
 fn describe(op: FieldOp) -> &'static str {
     use crate::code::{FloatOp, UnaryOp};
+    use tc_dialects::arith::{self, functions::Exact};
     match op {
         FieldOp::Binary(FloatOp::Min | FloatOp::Max) => "which of two numbers is greater",
-        FieldOp::Binary(FloatOp::Div) | FieldOp::Unary(UnaryOp::Rsqrt | UnaryOp::Tan) => "a quotient",
+        FieldOp::Binary(FloatOp::Div) => "a quotient",
         FieldOp::Binary(_) | FieldOp::Fma => "what comes of infinity, or of a power,",
         FieldOp::Unary(UnaryOp::Abs) => "the sign of a number",
-        FieldOp::Unary(UnaryOp::Floor | UnaryOp::Ceil | UnaryOp::Round | UnaryOp::Trunc) => {
-            "the integer next to a number"
-        }
+        FieldOp::Unary(UnaryOp::Function(function)) => match function.exact {
+            Exact::Whole => "the integer next to a number",
+            Exact::By(term, _) if !term.names(arith::EXP) => "a quotient",
+            _ => "an exponential of what comes of an exponential",
+        },
         FieldOp::Unary(_) => "an exponential of what comes of an exponential",
         FieldOp::Cmp(_) => "a comparison",
         FieldOp::Cast { .. } => "the integer part of a number",

@@ -1,18 +1,18 @@
 //! Arithmetic on elements with their ranges: sums and products, order, functions.
 //!
-//! Functions that others define are computed by those: `exp2`, `log2`, `tanh`, `sigmoid`, `rsqrt`, `tan`, remainders,
-//! powers with small integers. `sqrt`, `log`, `sin`, `cos`, `erf` and other powers are opaque: the same for the same
-//! argument. Order, integer parts and absolute values follow the ranges; where those do not decide, the result is tainted.
+//! Functions of one float are what their rows say ([`tc_dialects::arith::FUNCTIONS`]): those that others define are computed
+//! by these, and the rest is opaque, the same for the same argument; so are powers but with small integers. Order, integer parts and absolute values follow the ranges; where those do not decide, the result is tainted.
 
 use super::element::{Element, NAN};
 use super::range::Range;
 use super::rounding::{self, is_held, is_narrow};
 use crate::cell::{Cell, float_of};
 use crate::code::{FloatOp, UnaryOp};
-use crate::lanes::{float_one, unary_one};
+use crate::lanes::float_one;
 
-use tc_dialects::arith::Predicate;
-use tc_ir::Elem;
+use tc_dialects::arith::functions::{self, Exact, Function, Shape, Term};
+use tc_dialects::arith::{self, Predicate};
+use tc_ir::{Elem, Opcode};
 
 /// An element with the interval of the number that it stands for.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -149,12 +149,12 @@ impl Number {
         Number { range: self.range.max(other.range), ..if above { self } else { other } }
     }
 
-    /// An integer part: `f` rounds to an integer.
-    fn whole(self, op: UnaryOp, f: impl Fn(f64) -> f64) -> Number {
+    /// An integer part: `function` rounds to an integer.
+    fn whole(self, function: &Function) -> Number {
         if self.value.is_special() {
             return self;
         }
-        let range = self.range.exactly(&f);
+        let range = self.range.exactly(function.value);
         let known = if range.lo == range.hi && range.lo.is_finite() {
             Some(range.lo)
         } else {
@@ -162,7 +162,7 @@ impl Number {
         };
         match known {
             Some(known) => Number::exact(known).tainted_like(&[self]),
-            None => Number { value: Element::opaque(op as u64, &[self.value]), range }.undecided(),
+            None => Number { value: Element::opaque(salt(function), &[self.value]), range }.undecided(),
         }
     }
 
@@ -185,10 +185,6 @@ impl Number {
         Number { value: self.value.exp(), range: self.range.rising(f64::exp).exactly(|end| end.max(0.0)) }
     }
 
-    fn opaque(self, op: UnaryOp, range: Range) -> Number {
-        Number { value: Element::opaque(op as u64, &[self.value]), range }
-    }
-
     fn pow(self, other: Number) -> Number {
         let ends = [self.range.lo, self.range.hi].map(|base| [other.range.lo, other.range.hi].map(|of| base.powf(of)));
         let positive = self.range.lo > 0.0;
@@ -208,57 +204,58 @@ impl Number {
 
     /// A number that all ops on floats take, and what they give.
     pub(crate) fn unary(self, op: UnaryOp) -> Number {
-        let of_float = |value: f64| Number::exact(unary_one(op, value)).tainted_like(&[self]);
-        let one = Number::exact(1.0);
         match op {
             UnaryOp::Neg => self.neg(),
             UnaryOp::Abs => self.abs(),
-            UnaryOp::Floor | UnaryOp::Ceil | UnaryOp::Round | UnaryOp::Trunc => {
-                self.whole(op, |value| unary_one(op, value))
-            }
+            UnaryOp::Popcount => Number::exact(f64::NAN).undecided(),
+            UnaryOp::Function(function) => self.function(function),
+        }
+    }
+
+    /// What `function` gives of it.
+    fn function(self, function: &'static Function) -> Number {
+        let of_float = |value: f64| Number::exact((function.value)(value)).tainted_like(&[self]);
+        match function.exact {
+            Exact::Whole => self.whole(function),
             _ if self.value.is_special() => of_float(self.value.as_special()),
             _ if self.value.is_zero() => of_float(0.0),
-            UnaryOp::Exp => self.exp(),
-            UnaryOp::Exp2 => {
-                let range = self.range.rising(f64::exp2).exactly(|end| end.max(0.0));
-                Number { value: self.value.mul(Element::ln_2()).exp(), range }
+            Exact::Exp => self.exp(),
+            Exact::Log | Exact::Sqrt if self.value == Element::ONE => of_float(1.0),
+            Exact::Log => self.opaque(function, Shape::Rising { from: 0.0, least: f64::NEG_INFINITY }),
+            Exact::Sqrt => self.opaque(function, Shape::Rising { from: 0.0, least: 0.0 }),
+            Exact::By(term, shape) => {
+                let number = self.term(term);
+                Number { range: self.ranged(function, shape).unwrap_or(number.range), ..number }
             }
-            UnaryOp::Log => self.log(),
-            UnaryOp::Log2 => {
-                let value = self.log().value.mul(Element::log2_e());
-                Number { value, range: self.range.rising_from_zero(f64::log2) }
-            }
-            UnaryOp::Sqrt => self.sqrt(),
-            UnaryOp::Rsqrt => one.div(self.sqrt()),
-            UnaryOp::Tanh => {
-                // 1 - 2 / (exp(2 x) + 1)
-                let twice = self.add(self).exp().add(one);
-                Number { range: self.range.rising(f64::tanh), ..one.add(Number::exact(-2.0).div(twice)) }
-            }
-            UnaryOp::Sigmoid => {
-                let value = one.div(one.add(self.neg().exp()));
-                Number { range: self.range.rising(|x| unary_one(UnaryOp::Sigmoid, x)), ..value }
-            }
-            UnaryOp::Sin => self.opaque(op, self.range.smooth(f64::sin)),
-            UnaryOp::Cos => self.opaque(op, self.range.smooth(f64::cos)),
-            UnaryOp::Tan => self.unary(UnaryOp::Sin).div(self.unary(UnaryOp::Cos)),
-            UnaryOp::Erf => self.opaque(op, self.range.rising(|x| unary_one(UnaryOp::Erf, x)).widened(1e-12)),
-            UnaryOp::Popcount => Number::exact(f64::NAN).undecided(),
+            Exact::Opaque(shape) => self.opaque(function, shape),
         }
     }
 
-    fn log(self) -> Number {
-        if self.value == Element::ONE {
-            return Number::ZERO;
+    /// The value of `term` where its argument is this.
+    fn term(self, term: &Term) -> Number {
+        match *term {
+            Term::X => self,
+            Term::Number(number) => Number::exact(number),
+            Term::Add(a, b) => self.term(a).add(self.term(b)),
+            Term::Mul(a, b) => self.term(a).mul(self.term(b)),
+            Term::Div(a, b) => self.term(a).div(self.term(b)),
+            Term::Of(opcode, a) => self.term(a).function(function(opcode)),
         }
-        self.opaque(UnaryOp::Log, self.range.rising_from_zero(f64::ln))
     }
 
-    fn sqrt(self) -> Number {
-        if self.value == Element::ONE {
-            return self;
+    /// The range of `function` over that of its argument; `None` where the shape leaves it to the term.
+    fn ranged(self, function: &Function, shape: Shape) -> Option<Range> {
+        match shape {
+            Shape::Rising { from, .. } if self.range.lo < from => Some(Range::ALL),
+            Shape::Rising { least, .. } => Some(self.range.rising(function.value).exactly(|end| end.max(least))),
+            Shape::Wave => Some(self.range.smooth(function.value)),
+            Shape::OfTerm => None,
         }
-        self.opaque(UnaryOp::Sqrt, self.range.rising_from_zero(f64::sqrt))
+    }
+
+    fn opaque(self, function: &Function, shape: Shape) -> Number {
+        let value = Element::opaque(salt(function), &[self.value]);
+        Number { value, range: self.ranged(function, shape).unwrap_or(Range::ALL) }
     }
 
     pub(crate) fn binary(self, op: FloatOp, other: Number) -> Number {
@@ -275,7 +272,7 @@ impl Number {
                 Number::exact(value).undecided()
             }
             FloatOp::Mod => {
-                let quotient = self.div(other).whole(UnaryOp::Floor, f64::floor);
+                let quotient = self.div(other).whole(function(arith::FLOOR));
                 self.add(quotient.mul(other).neg())
             }
         }
@@ -304,7 +301,7 @@ impl Number {
         if self.value.is_special() {
             return (self.value.as_special(), !self.value.tainted);
         }
-        let whole = self.whole(UnaryOp::Trunc, f64::trunc);
+        let whole = self.whole(function(arith::TRUNC));
         (if whole.range.lo.is_finite() { whole.range.lo } else { 0.0 }, whole.range.lo == whole.range.hi)
     }
 
@@ -321,3 +318,13 @@ impl Number {
 const MAX_EXPONENT: i64 = 64;
 /// The salt of the others.
 const POWER: u64 = 4 << 32;
+
+/// The function of the row `opcode`.
+fn function(opcode: Opcode) -> &'static Function {
+    functions::of(opcode).expect("it is a function of one float")
+}
+
+/// What tells the opaque values of `function` from those of others.
+fn salt(function: &Function) -> u64 {
+    5 << 32 | u64::from(function.opcode.dialect()) << 8 | u64::from(function.opcode.row())
+}

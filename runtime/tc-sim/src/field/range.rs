@@ -95,11 +95,6 @@ impl Range {
         Range::of(f(self.lo), f(self.hi)).slackened()
     }
 
-    /// The same for a function that gives numbers from 0 on only. Elsewhere nothing is known of it.
-    pub(crate) fn rising_from_zero(self, f: impl Fn(f64) -> f64) -> Range {
-        if self.lo < 0.0 { Range::ALL } else { self.rising(f) }
-    }
-
     /// Through a function that never falls, and is exact.
     pub(crate) fn exactly(self, f: impl Fn(f64) -> f64) -> Range {
         Range::of(f(self.lo), f(self.hi))
@@ -120,11 +115,6 @@ impl Range {
     pub(crate) fn slackened(self) -> Range {
         let tiny = f64::from(f32::from_bits(1));
         Range { lo: self.lo - self.lo.abs() * SLACK - tiny, hi: self.hi + self.hi.abs() * SLACK + tiny }
-    }
-
-    /// Wider by `by` at both ends.
-    pub(crate) fn widened(self, by: f64) -> Range {
-        Range { lo: self.lo - by, hi: self.hi + by }
     }
 
     pub(crate) fn max(self, other: Range) -> Range {
