@@ -78,7 +78,16 @@ impl Analyzer {
             Node::Binary(TruncDiv | TruncMod, ..) => self.rebuild_and_apply(rules::truncate::DIVISIONS, e),
             Node::Cast(..) => self.rebuild_and_apply(rules::cast::ROWS, e),
             Node::Not(_) => self.rebuild_and_apply(rules::boolean::NOTS, e),
-            Node::Binary(..) | Node::Likely(_) => self.rebuild(e),
+            // Bits have no rules but the one that a range of one number is that number, with facts or without.
+            Node::Binary(..) => {
+                let rebuilt = self.rebuild(e);
+                if self.pool.as_const(rebuilt).is_some() {
+                    rebuilt
+                } else {
+                    self.apply_rules(rules::add::KNOWN, rebuilt)
+                }
+            }
+            Node::Likely(_) => self.rebuild(e),
         };
         match self.pool.is_bool(result) {
             true if !self.literals.is_empty() => self.apply_rules(rules::boolean::KNOWN, result),

@@ -312,8 +312,8 @@ TcStatus tc_module_parse(TcContext context,
 // `out` is null or points to a `TcModule`.
 TcStatus tc_module_clone(TcModule module, TcModule *out);
 
-// Runs the passes that `pipeline` names on `module`. Where that fails the module can only be freed. `found`, which may
-// be null, is given what was found.
+// Runs the passes that `pipeline` names on `module`. A pipeline that cannot be read leaves the module as it is; where a
+// pass fails the module can only be freed. `found`, which may be null, is given what was found.
 //
 // What the caller sees to:
 // `pipeline` is as it says, `found` is null or points to a `TcDiagnostics`.

@@ -54,8 +54,8 @@ pub unsafe extern "C" fn tc_module_clone(module: TcModule, out: *mut TcModule) -
     })
 }
 
-/// Runs the passes that `pipeline` names on `module`. Where that fails the module can only be freed. `found`, which may
-/// be null, is given what was found.
+/// Runs the passes that `pipeline` names on `module`. A pipeline that cannot be read leaves the module as it is; where a
+/// pass fails the module can only be freed. `found`, which may be null, is given what was found.
 ///
 /// # Safety
 /// `pipeline` is as it says, `found` is null or points to a `TcDiagnostics`.
@@ -67,6 +67,9 @@ pub unsafe extern "C" fn tc_module_run(module: TcModule, pipeline: TcString, fou
         // SAFETY: as the caller says.
         let pipeline = unsafe { pipeline.get()? };
         let mut place = lock(&cell)?;
+        let mut scratch = cell.compiler.module();
+        scratch.sources = whole(&place)?.sources.clone();
+        tell(cell.compiler.pipeline(pipeline, &mut scratch), owner, &mut found)?;
         let mut module = place.take().ok_or(TcStatus::Spoiled)?;
         let report = tell(cell.compiler.run(&mut module, pipeline), owner, &mut found)?;
         tell_findings(&report.diagnostics, &module.sources, owner, &mut found)?;

@@ -151,7 +151,7 @@ fn check_type(header: &npyz::NpyHeader, dtype: DType) -> Result<(), Mismatch> {
         return Err(Mismatch { message, help: "write it with `a.astype(a.dtype.newbyteorder('<'))`".into() });
     }
     if found != wanted.0 {
-        let message = format!("expected elements of `{dtype}`{says}, found `{}`", shorten(&found));
+        let message = format!("expected elements of `{dtype}`{says}, found {}", told(&found));
         return Err(Mismatch { message, help: format!("NumPy's type for it is `{}`", wanted.1) });
     }
     if header.order() == npyz::Order::Fortran && header.shape().len() > 1 {
@@ -159,6 +159,15 @@ fn check_type(header: &npyz::NpyHeader, dtype: DType) -> Result<(), Mismatch> {
         return Err(Mismatch { message, help: "write it with `np.ascontiguousarray(a)`".into() });
     }
     Ok(())
+}
+
+/// A type string of NumPy for an author: `<f8` alone reads as a float of 8 bits.
+fn told(found: &str) -> String {
+    let named = DType::ALL.into_iter().map(stored_as).find(|(text, _)| *text == found);
+    match named {
+        Some((text, name)) => format!("`{name}` (`{text}`)"),
+        None => format!("`{}`", shorten(found)),
+    }
 }
 
 /// NumPy's type string and type name for the elements of `dtype`.
@@ -261,7 +270,7 @@ mod tests {
         let file = npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 1)}", &[0; 8]);
         let scratch = Scratch::with("wrong", &file);
         let (message, help) = scratch.refused(DType::BF16, None);
-        assert_eq!(message, "expected elements of `bf16` (stored as `uint16`), found `<f4`");
+        assert_eq!(message, "expected elements of `bf16` (stored as `uint16`), found `float32` (`<f4`)");
         assert_eq!(help.as_deref(), Some("NumPy's type for it is `uint16`"));
         let (message, _) = scratch.refused(DType::F32, Some(&[1, 2]));
         assert_eq!(message, "expected `f32[1, 2]`, found `f32[2, 1]`");

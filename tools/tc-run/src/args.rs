@@ -87,69 +87,69 @@ pub struct Args {
     pub file: Option<OsString>,
 
     /// The operator or program to run; without it, all of the file
-    #[arg(long, value_name = "@NAME", value_parser = symbol)]
+    #[arg(long, value_name = "@NAME", value_parser = symbol, help_heading = "What to run")]
     pub func: Option<String>,
 
     /// The schedule to run; without it, --check and --bench take all
-    #[arg(long, value_name = "@NAME", value_parser = symbol)]
+    #[arg(long, value_name = "@NAME", value_parser = symbol, help_heading = "What to run")]
     pub schedule: Option<String>,
 
     /// A value for a size of an operator or a parameter of a schedule
-    #[arg(short = 'D', long = "define", value_name = "NAME=VALUE", value_parser = define, allow_hyphen_values = true)]
+    #[arg(short = 'D', long = "define", value_name = "NAME=VALUE", value_parser = define, allow_hyphen_values = true, help_heading = "What to run")]
     pub defines: Vec<Pair<i64>>,
 
     /// Leave the sizes open that have a default and no value; --check tries several values of those that are
-    #[arg(long)]
+    #[arg(long, help_heading = "What to run")]
     pub symbolic: bool,
 
-    /// Where to run: `sim`, `cuda` or `cuda:N`
-    #[arg(long, value_name = "NAME", default_value = "sim")]
-    pub device: DeviceName,
+    /// Compare with the operator's definition, and look for races and bad accesses
+    #[arg(long, help_heading = "What to do")]
+    pub check: bool,
 
-    /// How programs are made for a GPU: by CUDA C++ and NVRTC, or through MLIR, for which tc is built with the feature `mlir`
-    #[arg(long, value_enum, value_name = "HOW")]
-    pub via: Option<Via>,
+    /// Measure how long one run takes
+    #[arg(long, help_heading = "What to do")]
+    pub bench: bool,
 
-    /// The GPU to compile for; without it, the one that is there
-    #[arg(long, value_name = "NAME")]
-    pub target: Option<String>,
+    /// Of a schedule with parameters, check or time so many valid points that the seed chooses, instead of the first
+    #[arg(long, value_name = "N", requires = "measured", value_parser = clap::value_parser!(u32).range(1..=100_000), help_heading = "What to do")]
+    pub points: Option<u32>,
 
     /// Read an input from a file; those not named are drawn from the seed
-    #[arg(long = "input", value_name = "NAME=FILE", value_parser = file)]
+    #[arg(long = "input", value_name = "NAME=FILE", value_parser = file, help_heading = "Arrays")]
     pub inputs: Vec<Pair<PathBuf>>,
 
     /// Write a result to a file; it is only touched if all went well
-    #[arg(long = "output", value_name = "NAME=FILE", value_parser = file, conflicts_with_all = ["check", "bench"])]
+    #[arg(long = "output", value_name = "NAME=FILE", value_parser = file, conflicts_with_all = ["check", "bench"], help_heading = "Arrays")]
     pub outputs: Vec<Pair<PathBuf>>,
 
-    /// Compare with the operator's definition, and look for races and bad accesses
-    #[arg(long)]
-    pub check: bool,
+    /// Where inputs that are not given, and samples, come from
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Arrays")]
+    pub seed: u64,
 
-    /// Of a schedule with parameters, check or time so many valid points that the seed chooses, instead of the first
-    #[arg(long, value_name = "N", requires = "measured", value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub points: Option<u32>,
+    /// Where to run: `sim`, `cuda` or `cuda:N`
+    #[arg(long, value_name = "NAME", default_value = "sim", help_heading = "Where to run")]
+    pub device: DeviceName,
 
-    /// Measure how long one run takes
-    #[arg(long)]
-    pub bench: bool,
+    /// How programs are made for a GPU: by CUDA C++ and NVRTC, or through MLIR, for which tc is built with the feature `mlir`
+    #[arg(long, value_enum, value_name = "HOW", help_heading = "Where to run")]
+    pub via: Option<Via>,
+
+    /// The GPU to compile for; without it, the one that is there
+    #[arg(long, value_name = "NAME", help_heading = "Where to run")]
+    pub target: Option<String>,
 
     /// Write results as one JSON document, errors as one object a line
-    #[arg(long)]
+    #[arg(long, help_heading = "Results")]
     pub json: bool,
 
     /// Steps that one run on the simulator may take: one is one op done by one thread; without it 4e9 for --check,
     /// which samples what is large, and 2e10 otherwise
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = "Limits")]
     pub step_limit: Option<u64>,
 
     /// Bytes that one run on the simulator may take
-    #[arg(long, value_name = "N", default_value_t = Limits::default().memory)]
+    #[arg(long, value_name = "N", default_value_t = Limits::default().memory, help_heading = "Limits")]
     pub memory_limit: u64,
-
-    /// Where inputs that are not given, and samples, come from
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub seed: u64,
 
     /// What every tool is asked.
     #[command(flatten)]

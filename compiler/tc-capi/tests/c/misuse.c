@@ -121,8 +121,12 @@ int main(void) {
     IS(tc_diagnostics_get(found, 0, &one), TC_STATUS_OK);
     CHECK(one.fault == TC_FAULT_PASS_ASSUMPTION && emitted.source.id == 0 && emitted.manifest.id == 0);
 
-    WAY("going on with a module that a pipeline failed on");
+    WAY("going on after a pipeline that cannot be read");
     IS(tc_module_run(module, str("no-such-pass"), NULL), TC_STATUS_FAILED);
+    IS(tc_module_run(module, str("cse"), NULL), TC_STATUS_OK);
+
+    WAY("going on with a module that a pipeline failed on");
+    IS(tc_module_run(module, str("tir.func(verify-memory)"), NULL), TC_STATUS_FAILED);
     IS(tc_module_run(module, str("cse"), NULL), TC_STATUS_SPOILED);
     IS(tc_module_print(module, &text), TC_STATUS_SPOILED);
     IS(tc_module_clone(module, &none), TC_STATUS_SPOILED);

@@ -172,11 +172,12 @@ pub(super) fn for_loop(func: &Func, op: Op, found: &mut Diagnostics) {
     }
     for (nth, result) in func.results(op).enumerate() {
         let ty = func.value_type(inits[nth]);
-        let same =
-            [args[nth + 1], func.yielded(body)[nth], result].into_iter().all(|value| func.value_type(value) == ty);
-        if !same {
+        let others = [args[nth + 1], func.yielded(body)[nth], result].map(|value| func.value_type(value));
+        if let Some(&other) = others.iter().find(|&&other| other != ty) {
             let what = func.value_text(args[nth + 1]);
-            found.push(error(func, op, "type", format!("carried value `{what}` changes its type")));
+            let (ty, other) = (func.show_type(ty), func.show_type(other));
+            let text = format!("carried value `{what}` begins as `{ty}` and goes on as `{other}`");
+            found.push(error(func, op, "type", text).help(format!("cast what is yielded: `cast<{ty}>(…)`")));
         }
     }
     match loop_kind(func, op) {

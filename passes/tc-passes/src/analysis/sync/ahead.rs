@@ -7,8 +7,8 @@ use super::summary::Summary;
 use super::walk::Planner;
 use tc_ir::{Op, Region};
 
-/// So many items are looked ahead.
-const MAX_AHEAD: usize = 256;
+/// So many items that access memory are looked ahead. Others do not count: text does not tell how many literals there are.
+const MAX_AHEAD: u32 = 256;
 
 /// Looks ahead in a region for the next conflict in global memory.
 pub(super) struct Ahead<'i> {
@@ -16,6 +16,8 @@ pub(super) struct Ahead<'i> {
     region: Region,
     carried: Option<Op>,
     seen: Option<Seen>,
+    /// How many items before each one access memory; found when it is asked for first.
+    n_before: Vec<u32>,
 }
 
 /// What was seen since the last barrier over global memory.
@@ -33,7 +35,7 @@ struct Seen {
 impl<'i> Ahead<'i> {
     /// With `carried`, what is pending is of the iteration before of that loop.
     pub(super) fn new(items: &'i [(Op, Summary)], region: Region, carried: Option<Op>) -> Ahead<'i> {
-        Ahead { items, region, carried, seen: None }
+        Ahead { items, region, carried, seen: None, n_before: Vec::new() }
     }
 
     /// The next conflict in global memory, if `conflict`, before item `nth`, is in shared memory and a barrier there does
@@ -68,9 +70,12 @@ impl<'i> Ahead<'i> {
         wider
     }
 
-    fn look(&self, planner: &mut Planner<'_>, seen: &mut Seen, nth: usize) {
-        let end = self.items.len().min(nth + MAX_AHEAD);
-        while seen.until == usize::MAX && seen.next < end {
+    fn look(&mut self, planner: &mut Planner<'_>, seen: &mut Seen, nth: usize) {
+        if self.n_before.is_empty() {
+            self.n_before = self.items.iter().scan(0, count_before).collect();
+        }
+        let end = self.n_before[nth] + MAX_AHEAD;
+        while seen.until == usize::MAX && self.n_before.get(seen.next).is_some_and(|&n| n < end) {
             let at = seen.next;
             let (op, item) = &self.items[at];
             if planner.plan.barriers.get(op).is_some_and(|planned| planned.barrier().global) {
@@ -87,4 +92,12 @@ impl<'i> Ahead<'i> {
             seen.next += 1;
         }
     }
+}
+
+/// Goes on from the number of items before `item` that access memory; gives that number.
+fn count_before(n: &mut u32, (_, item): &(Op, Summary)) -> Option<u32> {
+    let before = *n;
+    let accesses = [&item.head, &item.tail].into_iter().any(|all| all.has(true) || all.has(false));
+    *n += u32::from(accesses);
+    Some(before)
 }
