@@ -332,7 +332,11 @@ impl Algebra {
             _ if opcode == arith::SELECT => self.analyzer.pool.select(args[0], args[1], args[2]),
             _ if opcode == arith::LIKELY => self.analyzer.pool.likely(args[0]),
             _ => match named_binary(opcode) {
-                Some(op) => self.analyzer.pool.binary(op, args[0], args[1]),
+                // The least number divided by -1 is none of its type.
+                Some(op) => {
+                    let exact = self.analyzer.pool.binary(op, args[0], args[1]);
+                    if op == BinaryOp::TruncDiv { self.in_type(own, exact) } else { exact }
+                }
                 None => self.opaque(func, value),
             },
         }

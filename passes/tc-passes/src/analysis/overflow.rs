@@ -95,11 +95,16 @@ impl Ranges {
         for (var, (lo, hi)) in kept {
             algebra.analyzer.bind_range(var, i64::try_from(lo).ok(), i64::try_from(hi).ok());
         }
-        let mut is_open = true;
+        // Are the variables without bounds sizes and positions, and is there one?
+        let (mut is_open, mut has_open) = (true, false);
         for var in vars {
             let of = Algebra::value(var);
             let known = algebra.analyzer.range(var);
-            if known.is_finite() || is_extent(func, of) {
+            if known.is_finite() {
+                continue;
+            }
+            if is_extent(func, of) {
+                has_open = true;
                 continue;
             }
             match func.value_scalar(of).and_then(|scalar| limits(scalar.elem)) {
@@ -114,8 +119,8 @@ impl Ranges {
         let (min, max) = (range.min().map(i128::from), range.max().map(i128::from));
         let (lo, hi) = match (min.zip(max), limits(elem)) {
             (Some(range), _) => range,
-            (None, Some(limits)) if limits != INDEX => limits,
-            (None, _) if is_open => (min.unwrap_or(-OPEN), max.unwrap_or(OPEN)),
+            (None, _) if elem == Elem::Index && is_open && has_open => (min.unwrap_or(-OPEN), max.unwrap_or(OPEN)),
+            (None, Some(limits)) if elem != Elem::Index => limits,
             (None, _) => return None,
         };
         // A value of fewer bits is one of its type, whatever the algebra knows.
