@@ -7,7 +7,8 @@
 use std::path::PathBuf;
 use tc_filetest::command::{Command, Names, parse};
 
-const PAGES: [&str; 4] = [
+const PAGES: [&str; 5] = [
+    include_str!("../../docs/tour.md"),
     include_str!("../../docs/ir.md"),
     include_str!("../../docs/tools.md"),
     include_str!("../../docs/tc-opt.md"),
