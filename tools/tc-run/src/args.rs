@@ -95,7 +95,10 @@ pub struct Args {
     pub schedule: Option<String>,
 
     /// A value for a size of an operator or a parameter of a schedule
-    #[arg(short = 'D', long = "define", value_name = "NAME=VALUE", value_parser = define, allow_hyphen_values = true, help_heading = "What to run")]
+    #[arg(
+        short = 'D', long = "define", value_name = "NAME=VALUE", value_parser = define, allow_hyphen_values = true,
+        help_heading = "What to run"
+    )]
     pub defines: Vec<Pair<i64>>,
 
     /// Leave the sizes open that have a default and no value; --check tries several values of those that are
@@ -111,7 +114,10 @@ pub struct Args {
     pub bench: bool,
 
     /// Of a schedule with parameters, check or time so many valid points that the seed chooses, instead of the first
-    #[arg(long, value_name = "N", requires = "measured", value_parser = clap::value_parser!(u32).range(1..=100_000), help_heading = "What to do")]
+    #[arg(
+        long, value_name = "N", requires = "measured", value_parser = clap::value_parser!(u32).range(1..=100_000),
+        help_heading = "What to do"
+    )]
     pub points: Option<u32>,
 
     /// Read an input from a file; those not named are drawn from the seed
@@ -119,7 +125,10 @@ pub struct Args {
     pub inputs: Vec<Pair<PathBuf>>,
 
     /// Write a result to a file; it is only touched if all went well
-    #[arg(long = "output", value_name = "NAME=FILE", value_parser = file, conflicts_with_all = ["check", "bench"], help_heading = "Arrays")]
+    #[arg(
+        long = "output", value_name = "NAME=FILE", value_parser = file, conflicts_with_all = ["check", "bench"],
+        help_heading = "Arrays"
+    )]
     pub outputs: Vec<Pair<PathBuf>>,
 
     /// Where inputs that are not given, and samples, come from

@@ -165,7 +165,7 @@ fn entries(folder: &Path) -> Vec<String> {
 }
 
 /// The files of the repository, what is built and what is hidden left out.
-fn walk(root: &Path) -> Vec<PathBuf> {
+pub fn walk(root: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut pending = vec![root.to_path_buf()];
     while let Some(folder) = pending.pop() {

@@ -3,34 +3,27 @@
 //! Files of tests are left out; what is generated is below `docs/` and the like.
 
 use std::path::{Path, PathBuf};
+use xtask::tidy::walk;
 
 /// A kind of addition, things of that kind by the names that the code gives them, and the files that may name each.
 const KINDS: &[(&str, &[&str], usize)] =
     &[("a function of one float", &["EXP2", "LOG2", "RSQRT", "TANH", "TAN", "SIN", "COS", "ERF", "CEIL"], 3)];
 
-/// All files of code of the crates, without those of tests.
-fn sources(root: &Path) -> Vec<(PathBuf, String)> {
-    let mut found = Vec::new();
-    let mut pending: Vec<PathBuf> =
-        ["compiler", "dialects", "passes", "runtime", "tools"].map(|part| root.join(part)).into();
-    while let Some(folder) = pending.pop() {
-        for entry in std::fs::read_dir(&folder).expect("a folder of the repository") {
-            let path = entry.expect("an entry").path();
-            if path.is_dir() {
-                let is_of_tests = path.file_name().is_some_and(|name| name == "tests" || name == "target");
-                pending.extend(Some(path).filter(|_| !is_of_tests));
-            } else if path.extension().is_some_and(|extension| extension == "rs") && !is_module_of_tests(&path) {
-                let text = std::fs::read_to_string(&path).expect("a file of the repository");
-                found.push((path, text));
-            }
-        }
-    }
-    found
-}
-
-/// Modules of tests stand beside what they test.
-fn is_module_of_tests(path: &Path) -> bool {
-    path.file_stem().is_some_and(|stem| stem == "laws" || stem == "tests")
+/// The code of the crates, without that of tests.
+fn sources(root: &Path) -> Vec<(String, String)> {
+    let is_code = |path: &String| {
+        let mut folders = path.split('/');
+        path.ends_with(".rs")
+            && ["compiler", "dialects", "passes", "runtime", "tools"].contains(&folders.next().unwrap_or_default())
+            // Modules of tests stand beside what they test.
+            && !folders.any(|part| matches!(part, "tests" | "tests.rs" | "laws.rs"))
+    };
+    let read = |path: String| {
+        let text = std::fs::read_to_string(root.join(&path)).expect("a file of the repository");
+        (path, text)
+    };
+    let shown = |path: PathBuf| path.strip_prefix(root).unwrap_or(&path).display().to_string();
+    walk(root).into_iter().map(shown).filter(is_code).map(read).collect()
 }
 
 fn names(text: &str, word: &str) -> bool {
@@ -39,12 +32,12 @@ fn names(text: &str, word: &str) -> bool {
 
 #[test]
 fn each_addition_touches_as_few_files_as_it_says() {
-    let files = sources(&xtask::root());
-    assert!(files.len() > 300, "{} files", files.len());
+    let sources = sources(&xtask::root());
+    assert!(sources.len() > 300, "{} files", sources.len());
     for (kind, examples, allowed) in KINDS {
         for example in *examples {
-            let touched: Vec<&Path> =
-                files.iter().filter(|(_, text)| names(text, example)).map(|(path, _)| path.as_path()).collect();
+            let touched: Vec<&String> =
+                sources.iter().filter(|(_, text)| names(text, example)).map(|(path, _)| path).collect();
             assert!(!touched.is_empty() && touched.len() <= *allowed, "{kind}, `{example}`: {touched:#?}");
         }
     }

@@ -48,11 +48,23 @@ pub(super) fn merge(outcomes: Vec<Outcome>) -> Outcome {
     all
 }
 
-/// What `info` is lent.
-fn context(settings: &Settings<'_>, info: &PassInfo, analyses: Analyses) -> PassCx {
-    PassCx::new(settings.options.extensions.clone())
+/// What `info` is lent, and the time that checks took; the outcome where something keeps it from running.
+fn begin(
+    settings: &Settings<'_>,
+    info: &PassInfo,
+    on: Checked<'_>,
+    analyses: Analyses,
+) -> Result<(PassCx, Duration), Outcome> {
+    let start = Instant::now();
+    let missing = check_required(settings.table, info, on);
+    let verify_time = start.elapsed();
+    if missing.has_errors() {
+        return Err(Outcome { diagnostics: missing, verify_time, analyses, ..Outcome::new() });
+    }
+    let cx = PassCx::new(settings.options.extensions.clone())
         .with_remarks(settings.options.remarks.of_pass(info.name))
-        .with_analyses(analyses)
+        .with_analyses(analyses);
+    Ok((cx, verify_time))
 }
 
 /// Runs `pass` on `func`, with all checks around it.
@@ -63,13 +75,10 @@ pub(super) fn one_func(
     func: &mut Func,
     analyses: Analyses,
 ) -> Outcome {
-    let start = Instant::now();
-    let missing = check_required(settings.table, info, Checked::Func(func));
-    let mut verify_time = start.elapsed();
-    if missing.has_errors() {
-        return Outcome { diagnostics: missing, verify_time, analyses, ..Outcome::new() };
-    }
-    let mut cx = context(settings, info, analyses);
+    let (mut cx, mut verify_time) = match begin(settings, info, Checked::Func(func), analyses) {
+        Ok(begun) => begun,
+        Err(kept) => return kept,
+    };
     let (at, before) = (func.location(func.header.loc), func.version());
     func.limit_steps(Some(steps_for(func)));
     let said = guarded(&mut cx, at, |cx| pass.run(func, cx));
@@ -121,13 +130,10 @@ pub(super) fn module_pass(
     module: &mut Module,
     analyses: Analyses,
 ) -> Outcome {
-    let start = Instant::now();
-    let missing = check_required(settings.table, info, Checked::Module(module));
-    let mut verify_time = start.elapsed();
-    if missing.has_errors() {
-        return Outcome { diagnostics: missing, verify_time, analyses, ..Outcome::new() };
-    }
-    let mut cx = context(settings, info, analyses);
+    let (mut cx, mut verify_time) = match begin(settings, info, Checked::Module(module), analyses) {
+        Ok(begun) => begun,
+        Err(kept) => return kept,
+    };
     let versions = |module: &Module| -> Vec<Version> { module.items.iter().map(Func::version).collect() };
     let before = versions(module);
     for item in &mut module.items {

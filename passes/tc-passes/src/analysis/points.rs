@@ -65,20 +65,14 @@ pub(super) fn dependence(facts: &mut NestFacts<'_>, test: &DependenceTest<'_>, a
     }
     let gone: Vec<Vec<(Expr, i64)>> = lhs.iter().zip(rhs).map(|(lhs, rhs)| in_both(facts, test, lhs, rhs)).collect();
     let counted = counted(facts, test, &gone);
-    let left = side(facts, test.first, &gone, &apart.vars, &counted)?;
-    let right = side(facts, test.second, &gone, &apart.vars, &counted)?;
-    // The iteration makes no difference where neither side names it, and there are two.
-    let names = |side: &Side, carried: Var| side.own.iter().any(|&(var, ..)| var == carried);
+    // Which iteration it is makes no difference where neither access depends on it, and there are two.
     let is_one = |carried: Var| facts.algebra.analyzer.range(carried).count() == Some(1);
-    let makes_difference = |carried: &Var| names(&left, *carried) || names(&right, *carried) || is_one(*carried);
-    let carried = test.carried.filter(makes_difference);
+    let carried = test.carried.filter(|&carried| {
+        [test.first, test.second].into_iter().any(|access| depends_on(facts, access, carried)) || is_one(carried)
+    });
     let told: Vec<Var> = apart.vars.iter().copied().chain(carried).collect();
-    let (left, right) = match carried {
-        None => (left, right),
-        Some(_) => {
-            (side(facts, test.first, &gone, &told, &counted)?, side(facts, test.second, &gone, &told, &counted)?)
-        }
-    };
+    let left = side(facts, test.first, &gone, &told, &counted)?;
+    let right = side(facts, test.second, &gone, &told, &counted)?;
     let mut shared: Domain = Vec::new();
     let mut sides = [left, right];
     for side in &mut sides {
@@ -259,6 +253,13 @@ impl Side {
             }
         }
     }
+}
+
+/// Does an index or a guard of `access` have the variable?
+fn depends_on(facts: &NestFacts<'_>, access: &Access, var: Var) -> bool {
+    let atoms = access.index.iter().flatten().flat_map(|form| &form.terms).map(|term| term.0);
+    let conditions = access.guards.conditions.iter().map(|condition| condition.0);
+    atoms.chain(conditions).any(|expr| facts.algebra.analyzer.pool.vars(expr).contains(&var))
 }
 
 /// The terms that both indices have and that have one value: they make no difference.

@@ -1,7 +1,6 @@
 //! Loops that only some threads of a block may enter.
 
-use crate::analysis::launch::Nest;
-use crate::analysis::launch::nest_of;
+use crate::analysis::launch::{Nest, nest_of};
 use crate::analysis::sync;
 use crate::analysis::uniform::Uniforms;
 use rustc_hash::FxHashMap;
