@@ -5,7 +5,7 @@
 //! text but not in the order of ops, and a pass that takes the first of equal ops would then tell the two apart. So the
 //! pass manager settles the order after each pass that edited a function.
 
-use crate::effects;
+use crate::effects::{self, Summary};
 use crate::entity::{Op, Region};
 use crate::func::Func;
 use crate::opdef::Role;
@@ -14,21 +14,72 @@ use crate::walk::all_ops;
 
 /// Brings ops that print inside their users into the order of the text.
 pub fn settle(func: &mut Func) {
-    let text = Text::of(func);
-    let mut scratch = Scratch { positions: vec![0; func.n_op_ids()], ..Scratch::default() };
-    let mut orders: Vec<(Region, Vec<Op>)> = Vec::new();
-    for &region in &text.regions {
-        text.order(func, region, &mut scratch);
-        if scratch.now != scratch.order {
-            orders.push((region, scratch.order.clone()));
-        }
+    if is_settled(func) {
+        debug_assert!(unsettled(func).is_empty(), "the short way agrees with the long one");
+        return;
     }
+    let orders = unsettled(func);
     let mut rw = Rewriter::new(func);
     for (region, order) in orders {
         for op in order {
             rw.move_to_end(op, region);
         }
     }
+}
+
+/// The regions whose ops stand in another order than the text has, with that order.
+fn unsettled(func: &Func) -> Vec<(Region, Vec<Op>)> {
+    let text = Text::of(func);
+    let mut scratch = Scratch { positions: vec![0; func.n_op_ids()], ..Scratch::default() };
+    let mut orders = Vec::new();
+    for &region in &text.regions {
+        text.order(func, region, &mut scratch);
+        if scratch.now != scratch.order {
+            orders.push((region, scratch.order.clone()));
+        }
+    }
+    orders
+}
+
+/// Does each op that may print inside its user stand where the text has it, told in one walk? `false` where that takes a
+/// closer look: most passes leave most functions in order.
+fn is_settled(func: &Func) -> bool {
+    // What prints inside of an op that is yet to come: its operands from left to right, each behind its own.
+    let mut pending: Vec<Op> = Vec::new();
+    for op in all_ops(func) {
+        for &operand in func.operands(op).iter().rev() {
+            pending.pop_if(|part| func.def_op(operand) == Some(*part));
+        }
+        if func.op_regions(op).is_empty() {
+            if may_be_part(func, op, effects::own(func, op)) {
+                pending.push(op);
+                continue;
+            }
+        } else if func.role(op) == Role::If && is_used_in_place(func, op) {
+            // Whether it prints as an expression depends on what its arms hold.
+            return false;
+        }
+        // A statement: what stands before it and does not belong to it prints later.
+        if !pending.is_empty() {
+            return false;
+        }
+    }
+    pending.is_empty()
+}
+
+/// Does `op` have one result without a name, used once?
+fn is_used_in_place(func: &Func, op: Op) -> bool {
+    func.result(op).is_some_and(|result| func.n_uses(result) == 1 && func.value_name(result).is_none())
+}
+
+/// May `op`, which has no regions and does `own`, print inside its user?
+fn may_be_part(func: &Func, op: Op, own: Summary) -> bool {
+    is_used_in_place(func, op) && !acts(own) && !own.allocates && !func.row(op).terminator
+}
+
+/// More than reading, and making buffers?
+fn acts(own: Summary) -> bool {
+    own.writes || own.synchronises || own.unknown || own.convergent
 }
 
 /// It, or an op in it, does more than read.
@@ -82,8 +133,7 @@ impl Text {
         for &op in ops.iter().rev() {
             let own = effects::own(func, op);
             let at = op.as_u32() as usize;
-            let acts = own.writes || own.synchronises || own.unknown || own.convergent;
-            let flags = [(acts, ACTS), (own.reads, READS), (own.allocates, ALLOCATES)];
+            let flags = [(acts(own), ACTS), (own.reads, READS), (own.allocates, ALLOCATES)];
             text.effects[at] |= flags.iter().filter(|(is, _)| *is).fold(0, |all, (_, flag)| all | flag);
             if let Some(outer) = func.parent_op(op) {
                 text.effects[outer.as_u32() as usize] |= text.effects[at] & (ACTS | READS | ALLOCATES);
@@ -154,8 +204,8 @@ impl Text {
 
     /// The op that `op` prints inside, as far as that does not depend on what stands between.
     fn inlined_into(&self, func: &Func, op: Op) -> Option<Op> {
-        let result = func.result(op)?;
-        if func.n_uses(result) != 1 || func.value_name(result).is_some() || self.effects(op) & (ACTS | ALLOCATES) != 0 {
+        let result = func.result(op).filter(|_| is_used_in_place(func, op))?;
+        if self.effects(op) & (ACTS | ALLOCATES) != 0 {
             return None;
         }
         let row = func.row(op);

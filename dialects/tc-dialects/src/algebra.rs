@@ -23,7 +23,7 @@ use tc_ir::attrs::{AttrData, BinOp, UnOp};
 use tc_ir::opdef::Role;
 use tc_ir::paged::Paged;
 use tc_ir::walk::is_inside;
-use tc_ir::{Attr, Def, Elem, Func, Name, Op, Region, Scalar, Value, keys};
+use tc_ir::{Attr, Def, Elem, Func, Name, Op, Region, Scalar, Value, effects, keys};
 
 /// The parts of an expression are followed so far.
 const MANY: usize = 64;
@@ -185,7 +185,7 @@ impl Algebra {
             if let Some(op) = steps_into(func, at) {
                 pending.extend(inputs(func, op).filter(|&input| self.known.get(input).is_none()));
             } else {
-                pending.extend(chosen_from(func, at).filter(|&input| self.known.get(input).is_none()));
+                pending.extend(sizes_of(func, at).filter(|&input| self.known.get(input).is_none()));
             }
             if pending.len() == above {
                 let expr = self.convert(func, at);
@@ -365,7 +365,7 @@ impl Algebra {
             return;
         }
         let seen = steps_into(func, value).into_iter().flat_map(|op| inputs(func, op));
-        if seen.chain(chosen_from(func, value)).any(|input| self.analyzer.has_huge_leaf(self.input(input))) {
+        if seen.chain(sizes_of(func, value)).any(|input| self.analyzer.has_huge_leaf(self.input(input))) {
             self.analyzer.pool.declare_huge(Algebra::var(value));
         }
     }
@@ -470,13 +470,18 @@ fn inputs(func: &Func, op: Op) -> impl Iterator<Item = Value> + '_ {
     operands.iter().copied().chain(regions.iter().map(|&region| func.yielded(region)[0]))
 }
 
-/// The values that `value` is one of, where a conditional yields it whose arms the algebra does not see into.
-fn chosen_from(func: &Func, value: Value) -> impl Iterator<Item = Value> + '_ {
-    let op = func.def_op(value).filter(|&op| func.role(op) == Role::If && steps_into(func, value).is_none());
-    let nth = op.and_then(|op| func.results(op).position(|result| result == value));
-    op.zip(nth).into_iter().flat_map(move |(op, nth)| {
+/// The values that tell how large `value` may be where the algebra does not see into it: those that a conditional yields, and
+/// the integers that arithmetic such as `abs` takes.
+fn sizes_of(func: &Func, value: Value) -> impl Iterator<Item = Value> + '_ {
+    let op = func.def_op(value).filter(|_| steps_into(func, value).is_none());
+    let is_choice = |&op: &Op| func.role(op) == Role::If;
+    let nth = op.filter(is_choice).and_then(|op| func.results(op).position(|result| result == value));
+    let chosen = op.zip(nth).into_iter().flat_map(move |(op, nth)| {
         func.op_regions(op).iter().filter_map(move |&region| func.yielded(region).get(nth).copied())
-    })
+    });
+    let arithmetic = op.filter(|&op| func.op_regions(op).is_empty() && effects::own(func, op).is_pure());
+    let taken = arithmetic.into_iter().flat_map(|op| func.operands(op).iter().copied());
+    chosen.chain(taken.filter(|&input| func.value_scalar(input).is_some_and(is_exact)))
 }
 
 fn named_binary(opcode: tc_ir::Opcode) -> Option<BinaryOp> {
