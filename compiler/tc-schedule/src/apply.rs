@@ -1,18 +1,19 @@
 //! Runs a schedule: evaluates its parameters' expressions, takes the branches they choose, applies its directives.
 
 use crate::directive::{Cx, Item, Refused, code_list};
+use crate::finding::{Finding, Findings};
 use crate::graph::{AxisId, Graph, TensorRef};
 use crate::operator::{Define, Operator};
 use crate::params::Point;
-use crate::primitives;
-use crate::remedy::{Change, Patch};
+use crate::primitives::{self, PrimitiveInfo};
+use crate::remedy::{Change, NONE, OTHER_NAME_OF_AXIS, OTHER_STAGE, Patch};
 use crate::space::Domain;
 use crate::value::eval_op;
 use tc_dialects::sched;
 use tc_ir::func::Def;
 use tc_ir::opdef::Role;
 use tc_ir::{Func, Op, Region, Value, keys};
-use tc_support::{Diagnostic, Diagnostics, suggest};
+use tc_support::{Diagnostics, suggest};
 
 /// How many directives a schedule may run.
 const MAX_DIRECTIVES: usize = 100_000;
@@ -26,8 +27,8 @@ pub(crate) fn apply(
     schedule: Option<&Func>,
     defines: &[Define],
     observe: Option<Observer<'_>>,
-) -> Result<Graph, Diagnostics> {
-    let Some(sched) = schedule else { return operator.graph() };
+) -> Result<Graph, Findings> {
+    let Some(sched) = schedule else { return Ok(operator.graph()?) };
     let point = Domain::of(operator, sched, defines)?.first()?;
     apply_at(operator, sched, &point, observe).map(|applied| applied.graph)
 }
@@ -47,7 +48,7 @@ pub(crate) fn apply_at(
     sched: &Func,
     point: &Point,
     observe: Option<Observer<'_>>,
-) -> Result<Applied, Diagnostics> {
+) -> Result<Applied, Findings> {
     let mut run = Run::new(operator, sched, point)?;
     run.observe = observe;
     run.body();
@@ -60,12 +61,12 @@ pub(crate) fn apply_changed(
     sched: &Func,
     point: &Point,
     patch: &Patch,
-) -> Result<Applied, Diagnostics> {
+) -> Result<Applied, Findings> {
     let mut run = Run::new(operator, sched, point)?;
     run.patch = Some(patch);
     run.body();
     if let Change::AtEnd(edit) = &patch.change {
-        edit.apply(&mut run.graph);
+        edit(&mut run.graph);
     }
     run.end()
 }
@@ -89,7 +90,7 @@ struct Run<'a, 'o> {
     graph: Graph,
     sched: &'a Func,
     env: Vec<Item>,
-    found: Diagnostics,
+    found: Findings,
     observe: Option<Observer<'o>>,
     /// The conditionals whose branch is being run.
     entered: Vec<Op>,
@@ -112,7 +113,7 @@ impl<'a, 'o> Run<'a, 'o> {
             graph: operator.graph()?,
             sched,
             env,
-            found: Diagnostics::new(),
+            found: Findings::default(),
             observe: None,
             entered: Vec::new(),
             directives: Vec::new(),
@@ -122,9 +123,9 @@ impl<'a, 'o> Run<'a, 'o> {
         })
     }
 
-    fn end(self) -> Result<Applied, Diagnostics> {
+    fn end(self) -> Result<Applied, Findings> {
         let Run { graph, env, directives, found, .. } = self;
-        if found.has_errors() { Err(found) } else { Ok(Applied { graph, env, directives }) }
+        found.or(Applied { graph, env, directives })
     }
 }
 
@@ -151,7 +152,7 @@ impl Run<'_, '_> {
             n_directives += 1;
             if n_directives > MAX_DIRECTIVES {
                 let text = format!("a schedule runs at most {MAX_DIRECTIVES} directives");
-                self.found.push(Diagnostic::error("schedule-size", self.sched.op_location(op), text));
+                self.found.push(Finding::error("schedule-size", self.sched.op_location(op), text).ways(NONE));
                 return;
             }
             self.step(op);
@@ -223,11 +224,11 @@ impl Run<'_, '_> {
             Change::LeaveOut => self.set_results(op, &vec![Item::Undefined; self.sched.n_results(op)]),
             Change::Results(items) => self.set_results(op, items),
             Change::Instead(edit) => {
-                edit.apply(&mut self.graph);
+                edit(&mut self.graph);
                 self.set_results(op, &vec![Item::Undefined; self.sched.n_results(op)]);
             }
             Change::Before(edit) => {
-                edit.apply(&mut self.graph);
+                edit(&mut self.graph);
                 self.step_as_written(op);
             }
             Change::Operands(operands) => {
@@ -250,12 +251,12 @@ impl Run<'_, '_> {
         match sched.role(op) {
             Role::Stage => match self.stage(op) {
                 Ok(tensor) => self.set_results(op, &[Item::Tensor(tensor)]),
-                Err(diagnostic) => self.refuse(op, diagnostic),
+                Err(finding) => self.refuse(op, finding),
             },
             Role::Axis => match self.item(sched.operand(op, 0)) {
                 Item::Tensor(tensor) => match self.axis(op, tensor) {
                     Ok(axis) => self.set_results(op, &[Item::Axis(axis)]),
-                    Err(diagnostic) => self.refuse(op, diagnostic),
+                    Err(finding) => self.refuse(op, finding),
                 },
                 Item::Undefined => self.set_results(op, &[Item::Undefined]),
                 _ => self.set_results(op, &[]),
@@ -263,26 +264,23 @@ impl Run<'_, '_> {
             Role::Undefined => self.set_results(op, &[Item::Undefined]),
             Role::Yield => {}
             _ => match primitives::find(sched.opcode(op)) {
-                Some((by, apply)) => self.directive(op, by, apply),
+                Some(primitive) => self.directive(op, primitive),
                 None => self.number(op),
             },
         }
     }
 
-    fn directive(&mut self, op: Op, by: &'static str, apply: fn(&mut Cx<'_>) -> Result<(), Refused>) {
+    fn directive(&mut self, op: Op, primitive: &PrimitiveInfo) {
         let mut cx = Cx {
             operator: self.operator,
             graph: &mut self.graph,
             sched: self.sched,
             at: op,
-            by,
+            by: primitive.name,
             env: &self.env,
-            results: Vec::new(),
         };
-        let done = apply(&mut cx);
-        let results = std::mem::take(&mut cx.results);
-        match done {
-            Ok(()) => {
+        match (primitive.apply)(&mut cx) {
+            Ok(results) => {
                 self.set_results(op, &results);
                 self.directives.push(op);
                 if let Some(observe) = &mut self.observe {
@@ -290,12 +288,12 @@ impl Run<'_, '_> {
                 }
             }
             Err(Refused::Silently) => self.set_results(op, &[]),
-            Err(Refused::With(diagnostic)) => self.refuse(op, *diagnostic),
+            Err(Refused::With(finding)) => self.refuse(op, finding),
         }
     }
 
-    fn refuse(&mut self, op: Op, diagnostic: Diagnostic) {
-        self.found.push(diagnostic);
+    fn refuse(&mut self, op: Op, finding: Finding) {
+        self.found.push(finding);
         self.set_results(op, &[]);
     }
 
@@ -313,23 +311,23 @@ impl Run<'_, '_> {
                     "`{}` has no value here: it overflows, divides by zero, or is no arithmetic",
                     sched.op_name(op)
                 );
-                self.refuse(op, Diagnostic::error("schedule-number", sched.op_location(op), text));
+                self.refuse(op, Finding::error("schedule-number", sched.op_location(op), text).ways(NONE));
             }
         }
     }
 
-    fn stage(&self, op: Op) -> Result<TensorRef, Diagnostic> {
+    fn stage(&self, op: Op) -> Result<TensorRef, Finding> {
         let sched = self.sched;
         let name = sched.word_of(op, keys::NAME).unwrap_or("");
         self.graph.tensor_named(name).ok_or_else(|| {
             let text = format!("`@{}` has no stage `{}`", self.operator.te.symbol(), suggest::shorten(name));
-            let mut diagnostic = Diagnostic::error("unknown-stage", sched.op_location(op), text);
-            diagnostic.help = suggest::did_you_mean(name, self.graph.tensor_names());
-            diagnostic
+            let mut finding = Finding::error("unknown-stage", sched.op_location(op), text).ways(OTHER_STAGE);
+            finding.diagnostic.help = suggest::did_you_mean(name, self.graph.tensor_names());
+            finding
         })
     }
 
-    fn axis(&self, op: Op, tensor: TensorRef) -> Result<AxisId, Diagnostic> {
+    fn axis(&self, op: Op, tensor: TensorRef) -> Result<AxisId, Finding> {
         let sched = self.sched;
         let name = sched.word_of(op, keys::NAME).unwrap_or("");
         let stage = &self.graph[tensor.stage];
@@ -346,10 +344,10 @@ impl Run<'_, '_> {
             return Ok(axis);
         }
         let text = format!("`{}` has no axis `{}`", stage.name, suggest::shorten(name));
-        let mut diagnostic = Diagnostic::error("unknown-axis", sched.op_location(op), text);
+        let mut finding = Finding::error("unknown-axis", sched.op_location(op), text).ways(OTHER_NAME_OF_AXIS);
         let roots: Vec<&str> = stage.roots().map(|axis| &*self.graph[axis].name).collect();
         let made = stage.leaves.iter().copied().find(named);
-        diagnostic.help = match made {
+        finding.diagnostic.help = match made {
             Some(_) => {
                 Some(format!("`{}` is made by a directive: write it without `{}.`", suggest::shorten(name), stage.name))
             }
@@ -360,6 +358,6 @@ impl Run<'_, '_> {
             [] => format!("`{}` has no axes", stage.name),
             _ => format!("the axes of `{}` are {}", stage.name, code_list(&roots)),
         };
-        Err(diagnostic.note(note))
+        Err(finding.note(note))
     }
 }

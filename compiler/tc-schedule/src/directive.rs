@@ -3,10 +3,13 @@
 //! The checks that primitives share live here, so that all say the same: the line, the stage, the axis, and what would
 //! have been legal.
 
-use crate::graph::{Axis, AxisId, Graph, StageId, TensorRef};
+use crate::finding::Finding;
+use crate::graph::{Attach, Axis, AxisId, Graph, Kind, Source, StageId, Tensor, TensorRef};
 use crate::operator::Operator;
+use crate::remedy::{LEAVE_OUT, NONE};
+use crate::scope::Scope;
 use tc_ir::attrs::AttrData;
-use tc_ir::{Func, Loc, Name, Op, Value, keys};
+use tc_ir::{Func, Loc, Name, Op, Type, Value, keys};
 use tc_support::{Diagnostic, Location, suggest};
 
 /// What a value of a schedule stands for.
@@ -27,12 +30,18 @@ pub(crate) enum Item {
 pub(crate) enum Refused {
     /// An operand is missing because of an error that was reported.
     Silently,
-    With(Box<Diagnostic>),
+    With(Finding),
+}
+
+impl From<Finding> for Refused {
+    fn from(finding: Finding) -> Refused {
+        Refused::With(finding)
+    }
 }
 
 impl From<Diagnostic> for Refused {
     fn from(diagnostic: Diagnostic) -> Refused {
-        Refused::With(Box::new(diagnostic))
+        Refused::With(diagnostic.into())
     }
 }
 
@@ -48,8 +57,6 @@ pub(crate) struct Cx<'a> {
     /// Its name.
     pub(crate) by: &'static str,
     pub(crate) env: &'a [Item],
-    /// What its results stand for, set by the primitive.
-    pub(crate) results: Vec<Item>,
 }
 
 impl Cx<'_> {
@@ -62,13 +69,33 @@ impl Cx<'_> {
         self.sched.location(loc)
     }
 
-    pub(crate) fn error(&self, code: &'static str, text: impl Into<String>) -> Diagnostic {
-        Diagnostic::error(code, self.location(self.loc()), text)
+    pub(crate) fn error(&self, code: &'static str, text: impl Into<String>) -> Finding {
+        Finding::error(code, self.location(self.loc()), text)
+    }
+
+    /// Refuses operands or attributes of the wrong kind.
+    pub(crate) fn mistyped(&self, text: impl Into<String>) -> Finding {
+        self.error("schedule-type", text).ways(NONE)
+    }
+
+    /// Refuses a number.
+    pub(crate) fn wrong_number(&self, text: impl Into<String>) -> Finding {
+        self.error("factor", text).ways(NONE)
+    }
+
+    /// Refuses to say twice how something is.
+    pub(crate) fn said_twice(&self, text: impl Into<String>) -> Finding {
+        self.error("said-twice", text).help("leave out one of the two").ways(LEAVE_OUT)
     }
 
     /// The operand at parameter `param` of the row.
     pub(crate) fn param(&self, param: usize) -> Option<Value> {
         self.sched.param_operands(self.at, param).first().copied()
+    }
+
+    /// Operand `nth`, which the row has.
+    pub(crate) fn operand(&self, nth: usize) -> Value {
+        self.sched.operand(self.at, nth)
     }
 
     fn item(&self, value: Value) -> Done<Item> {
@@ -84,14 +111,14 @@ impl Cx<'_> {
         }
     }
 
-    fn mistyped(&self, what: &str) -> Refused {
-        self.error("schedule-type", format!("`{}` takes {what} here", self.by)).into()
+    fn takes(&self, what: &str) -> Refused {
+        self.mistyped(format!("`{}` takes {what} here", self.by)).into()
     }
 
     pub(crate) fn tensor(&self, value: Value) -> Done<TensorRef> {
         match self.item(value)? {
             Item::Tensor(tensor) => Ok(tensor),
-            _ => Err(self.mistyped("a stage")),
+            _ => Err(self.takes("a stage")),
         }
     }
 
@@ -99,17 +126,24 @@ impl Cx<'_> {
         self.tensor(value).map(|tensor| tensor.stage)
     }
 
+    /// A stage that must be computed.
+    pub(crate) fn computed(&self, value: Value) -> Done<StageId> {
+        let stage = self.stage(value)?;
+        self.check_computed(stage)?;
+        Ok(stage)
+    }
+
     pub(crate) fn axis(&self, value: Value) -> Done<AxisId> {
         match self.item(value)? {
             Item::Axis(axis) => Ok(axis),
-            _ => Err(self.mistyped("an axis")),
+            _ => Err(self.takes("an axis")),
         }
     }
 
     pub(crate) fn int(&self, value: Value) -> Done<i64> {
         match self.item(value)? {
             Item::Int(int) => Ok(int),
-            _ => Err(self.mistyped("an integer")),
+            _ => Err(self.takes("an integer")),
         }
     }
 
@@ -119,7 +153,7 @@ impl Cx<'_> {
         if int >= 1 {
             return Ok(int);
         }
-        Err(self.error("factor", format!("the {what} of `{}` must be at least 1, not {int}", self.by)).into())
+        Err(self.wrong_number(format!("the {what} of `{}` must be at least 1, not {int}", self.by)).into())
     }
 
     /// The word or string attribute `key`.
@@ -173,15 +207,15 @@ impl Cx<'_> {
                 code_list(&became)
             );
             let place = self.location(consumed.loc);
-            let diagnostic = self.error("axis-consumed", text).label(place, format!("`{}` takes it here", consumed.by));
-            return Err(diagnostic.help(format!("use {}", one_of(&became))).into());
+            let finding = self.error("axis-consumed", text).label(place, format!("`{}` takes it here", consumed.by));
+            return Err(finding.help(format!("use {}", one_of(&became))).into());
         }
         if self.graph.leaf_position(axis).is_none() {
             let stage = &self.graph[data.stage];
             if stage.is_arg() {
                 let text = format!("`{}` is an argument: it is not computed, so it has no loops", stage.name);
                 let help = format!("`cache_read({}, …)` makes a stage that copies it", stage.name);
-                return Err(self.error("not-computed", text).help(help).into());
+                return Err(self.error("not-computed", text).fact(help).into());
             }
             let text = format!("`{}` is no loop of `{}`", self.show(axis), stage.name);
             return Err(self.error("axis-consumed", text).help(self.loops_of(data.stage)).into());
@@ -206,8 +240,27 @@ impl Cx<'_> {
             self.show(axis)
         );
         let place = self.location(data.kind_loc);
-        let diagnostic = self.error("directive-unused", text).label(place, "this directive would be lost");
-        Err(diagnostic.help(format!("write `{}` first", self.by)).into())
+        let finding = self.error("directive-unused", text).label(place, "this directive would be lost");
+        Err(finding.help(format!("write `{}` first", self.by)).ways(LEAVE_OUT).into())
+    }
+
+    /// Refuses a loop of which a directive has said how it runs.
+    pub(crate) fn check_unsaid(&self, axis: AxisId) -> Done<()> {
+        let data = &self.graph[axis];
+        if data.kind == Kind::Serial {
+            return Ok(());
+        }
+        let text = format!("how `{}` runs was said before", self.show(axis));
+        Err(self.said_twice(text).label(self.location(data.kind_loc), "here").into())
+    }
+
+    /// Says how the loop of `axis` runs.
+    pub(crate) fn set_kind(&mut self, axis: AxisId, kind: Kind) {
+        let loc = self.loc();
+        let data = &mut self.graph[axis];
+        (data.kind, data.kind_loc) = (kind, loc);
+        let stage = data.stage;
+        self.touch(stage);
     }
 
     /// Refuses a stage that is an argument.
@@ -225,7 +278,7 @@ impl Cx<'_> {
             .filter(|stage| !stage.is_arg())
             .map(|stage| &*stage.name)
             .collect();
-        Err(self.error("not-computed", text).help(format!("the stages are {}", code_list(&computed))).into())
+        Err(self.error("not-computed", text).fact(format!("the stages are {}", code_list(&computed))).into())
     }
 
     /// Puts `axis` out of use: `into` are made of it.
@@ -245,19 +298,60 @@ impl Cx<'_> {
         self.graph.add_axis(stage, &name, reduce, None, loc)
     }
 
+    /// A stage made by this directive, named by its result; without axes, and not in the order yet.
+    pub(crate) fn new_stage(&mut self, source: Source, loc: Loc, elems: &[Type], fallback: &str) -> StageId {
+        let name = self.result_name(0).unwrap_or(fallback).to_string();
+        let tensors = elems.iter().enumerate().map(|(nth, &elem)| {
+            let name = if nth == 0 { name.clone() } else { format!("{name}_{nth}") };
+            Tensor { name: name.into(), elem }
+        });
+        let tensors: Vec<Tensor> = tensors.collect();
+        let made_by = self.loc();
+        let stage = self.graph.add_stage(&name, source, tensors, loc);
+        self.graph[stage].made_by = made_by;
+        stage
+    }
+
+    /// The same in `scope`, for what `of` holds.
+    pub(crate) fn new_cache(&mut self, of: StageId, scope: Scope, source: Source, elems: &[Type]) -> StageId {
+        let data = &self.graph[of];
+        let (fallback, loc) = (format!("{}_{}", data.name, scope.name().replace('.', "_")), data.loc);
+        let stage = self.new_stage(source, loc, elems, &fallback);
+        self.graph[stage].scope = Some(scope);
+        stage
+    }
+
+    /// Says where `stage` is computed.
+    pub(crate) fn attach(&mut self, stage: StageId, attach: Attach) {
+        let loc = self.loc();
+        let data = &mut self.graph[stage];
+        (data.attach, data.attach_loc) = (attach, loc);
+    }
+
     /// Notes that the directive speaks of the loops or the buffer of `stage`.
     pub(crate) fn touch(&mut self, stage: StageId) {
         let (loc, by) = (self.loc(), self.by);
         self.graph.touch(stage, loc, by);
     }
 
+    /// The same of `axis`, where it says something of its loop besides how it runs.
+    pub(crate) fn touch_loop(&mut self, axis: AxisId) {
+        let loc = self.loc();
+        let data = &mut self.graph[axis];
+        if data.kind_loc == Loc::NONE {
+            data.kind_loc = loc;
+        }
+        let stage = data.stage;
+        self.touch(stage);
+    }
+
     /// The scope that the directive names.
-    pub(crate) fn scope(&self) -> Done<crate::scope::Scope> {
+    pub(crate) fn scope(&self) -> Done<Scope> {
         let word = self.word(keys::SCOPE);
-        crate::scope::Scope::parse(word).ok_or_else(|| {
-            let mut diagnostic = self.error("scope", format!("there is no scope `{}`", suggest::shorten(word)));
-            diagnostic.help = suggest::did_you_mean(word, crate::scope::Scope::ALL.map(crate::scope::Scope::name));
-            diagnostic.into()
+        Scope::parse(word).ok_or_else(|| {
+            let mut finding = self.error("scope", format!("there is no scope `{}`", suggest::shorten(word)));
+            finding.diagnostic.help = suggest::did_you_mean(word, Scope::ALL.map(Scope::name));
+            finding.into()
         })
     }
 }
@@ -270,7 +364,7 @@ pub(crate) fn show_axis(graph: &Graph, axis: AxisId) -> String {
 
 pub(crate) fn loops_of(graph: &Graph, stage: StageId) -> String {
     let data = &graph[stage];
-    let names: Vec<&str> = data.leaves.iter().map(|&leaf| &*graph[leaf].name).collect();
+    let names = graph.names(&data.leaves);
     match names[..] {
         [] => format!("`{}` has no loops", data.name),
         _ => format!("the loops of `{}` are {}", data.name, code_list(&names)),

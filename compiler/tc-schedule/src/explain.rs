@@ -7,12 +7,12 @@ use crate::bounds::{Bounds, Demand, Range, Taken};
 use crate::directive::show_axis;
 use crate::graph::{Attach, AxisId, Graph, Kind, Relation, StageId};
 use crate::operator::Operator;
-use crate::plan::{End, Guard, Plan};
 use crate::size::Size;
+use crate::statements::{End, Guard, Statements};
 use std::fmt;
 use tc_arith::{Expr, SymInterval};
 use tc_ir::{Func, Loc};
-use tc_support::{Location, suggest};
+use tc_support::Location;
 
 /// A number, or the text of an expression over sizes that stay open.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -154,12 +154,12 @@ pub struct GuardWhy {
     pub location: Location,
 }
 
-/// Explains the stages of `bounds`, results first; `plan` says which guards follow.
+/// Explains the stages of `bounds`, results first; `statements` have the guards that follow.
 pub(crate) fn explain(
     operator: &Operator<'_>,
     sched: Option<&Func>,
     bounds: &mut Bounds,
-    plan: &Plan,
+    statements: &Statements,
 ) -> Vec<StageWhy> {
     let order: Vec<StageId> = bounds.graph.order.iter().rev().copied().collect();
     let mut explained = Vec::new();
@@ -179,7 +179,7 @@ pub(crate) fn explain(
             reads,
             dims,
             loops: explainer.loops(stage),
-            guards: explainer.guards(plan, stage),
+            guards: explainer.guards(statements, stage),
         });
     }
     explained
@@ -216,8 +216,7 @@ impl Explainer<'_> {
             }
             _ => None,
         };
-        let said = [data.attach_loc, data.made_by].into_iter().find(|loc| *loc != Loc::NONE);
-        let location = match said {
+        let location = match data.placed_by() {
             Some(loc) => self.directive(loc),
             None => self.operator.te.location(data.loc),
         };
@@ -292,14 +291,12 @@ impl Explainer<'_> {
                 Kind::Vthread => ", bound to vthread".to_string(),
                 _ => String::new(),
             };
-            let stands = graph[leaf].tensorize.as_ref();
-            let stands = stands.map_or(String::new(), |(intrinsic, _)| {
-                format!(", with those inside it tensorized by @{}", suggest::shorten(intrinsic))
-            });
+            let said: String =
+                graph[leaf].parts.iter().filter_map(|part| part.explain()).map(|text| format!(", {text}")).collect();
             LoopWhy {
                 name: graph[leaf].name.to_string(),
                 extent: self.show(self.bounds.extents[leaf.idx()]),
-                made: made.unwrap_or_else(|| "the axis itself".to_string()) + &bound + &stands,
+                made: made.unwrap_or_else(|| "the axis itself".to_string()) + &bound + &said,
                 location: self.directive(graph[leaf].made_by),
             }
         };
@@ -324,8 +321,8 @@ impl Explainer<'_> {
         }
     }
 
-    fn guards(&self, plan: &Plan, stage: StageId) -> Vec<GuardWhy> {
-        let Some(planned) = &plan.stages[stage.idx()] else { return Vec::new() };
+    fn guards(&self, statements: &Statements, stage: StageId) -> Vec<GuardWhy> {
+        let Some(of_stage) = &statements.stages[stage.idx()] else { return Vec::new() };
         let of = |guard: &Guard| {
             let op = match guard.end {
                 End::Low => ">=",
@@ -334,6 +331,6 @@ impl Explainer<'_> {
             let condition = format!("{} {op} {}", self.bounds.show(guard.value), self.show(guard.bound));
             GuardWhy { condition, location: self.directive(guard.loc) }
         };
-        planned.update.guards.iter().map(of).collect()
+        of_stage.update.guards.iter().map(of).collect()
     }
 }

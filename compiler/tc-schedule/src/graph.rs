@@ -4,9 +4,8 @@
 //! fusions make new axes of old ones; the leaves, in order, are its loops. The graph is plain data: a primitive
 //! changes it, bound inference and lowering read it.
 
-use crate::layout::Layout;
 use crate::origin::Origin;
-use crate::predicate::Predicate;
+use crate::primitives::{AxisParts, StageParts};
 use crate::scope::Scope;
 use crate::size::Size;
 use tc_arith::Pool;
@@ -123,15 +122,6 @@ impl Kind {
     }
 }
 
-/// A value that a `pragma` gives.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum PragmaValue {
-    /// A truth value.
-    Bool(bool),
-    /// A number.
-    Int(i64),
-}
-
 /// The directive that took an axis, and the axes that it made of it.
 #[derive(Clone, Debug)]
 pub struct Consumed {
@@ -162,18 +152,19 @@ pub struct Axis {
     pub made_by: Loc,
     /// Set once it is a leaf no more.
     pub consumed: Option<Consumed>,
-    /// What `pragma` says of its loop.
-    pub pragmas: Vec<(&'static str, PragmaValue)>,
-    /// For how many iterations the buffers made in its loop are kept, and the directive that says so.
-    pub pipeline: Option<(i64, Loc)>,
-    /// The tensor intrinsic that its loop and those inside are replaced by, and the directive that says so.
-    pub tensorize: Option<(Box<str>, Loc)>,
+    /// What primitives say of its loop beyond how it runs.
+    pub(crate) parts: AxisParts,
 }
 
 impl Axis {
+    /// The directive that speaks of its loop, or else the one that made it.
+    pub(crate) fn made_or_kept_by(&self) -> Loc {
+        if self.kind_loc == Loc::NONE { self.made_by } else { self.kind_loc }
+    }
+
     /// Has no directive spoken of its loop?
     pub fn is_plain(&self) -> bool {
-        self.kind == Kind::Serial && self.pragmas.is_empty() && self.pipeline.is_none() && self.tensorize.is_none()
+        self.kind == Kind::Serial && self.parts.iter().next().is_none()
     }
 }
 
@@ -204,18 +195,6 @@ pub enum Relation {
         /// What became of both.
         fused: AxisId,
     },
-}
-
-/// Which bits of a position in a buffer, counted in elements, are changed: `bits` of them from bit `base` on are XORed by
-/// as many that stand `shift` bits above.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Swizzle {
-    /// How many bits.
-    pub bits: i64,
-    /// The lowest of them; what is below stays where it is.
-    pub base: i64,
-    /// How far above the bits stand that they are XORed by.
-    pub shift: i64,
 }
 
 /// A read that a stage's definition makes, and the tensor that it is served from.
@@ -260,25 +239,25 @@ pub struct Stage {
     pub made_by: Loc,
     /// The first directive about its loops or its buffer, which would be lost where the stage is inlined.
     pub touched: Option<(Loc, &'static str)>,
-    /// Paddings of strides: the root axis, the factor and the offset.
-    pub aligns: Vec<(AxisId, i64, i64)>,
-    /// For how many iterations of the loop around it its buffer is kept, and the directive that says so.
-    pub stages: Option<(i64, Loc)>,
-    /// Is it copied asynchronously? Then the loop that is pipelined with it, and the directive that says so.
-    pub asynchronous: Option<(AxisId, Loc)>,
-    /// Which bits of the positions in its buffer are changed, and the directive that says so.
-    pub swizzle: Option<(Swizzle, Loc)>,
-    /// The condition under which it stores.
-    pub predicate: Option<Predicate>,
-    /// How the indices of its buffer are mapped.
-    pub layout: Option<Layout>,
     /// How the axes that its `te.compute` declares come from its root axes, where they are not these.
     pub origin: Option<Origin>,
     /// Of a copy: how the axes of what it copies are made of its own, where they are not these.
     pub through: Option<Origin>,
+    /// What primitives say of it beyond where it is computed, where its buffer lies and how its loops run.
+    pub(crate) parts: StageParts,
 }
 
 impl Stage {
+    /// The directive that says where it is computed, or else the one that made it.
+    pub(crate) fn placed_by(&self) -> Option<Loc> {
+        [self.attach_loc, self.made_by].into_iter().find(|loc| *loc != Loc::NONE)
+    }
+
+    /// The same, or else the first about its loops or its buffer.
+    pub(crate) fn spoken_of_by(&self) -> Option<Loc> {
+        self.placed_by().or_else(|| self.touched.map(|(loc, _)| loc))
+    }
+
     /// Is it an argument of the operator?
     pub fn is_arg(&self) -> bool {
         matches!(self.source, Source::Arg(_))
@@ -353,9 +332,7 @@ impl Graph {
             kind_loc: Loc::NONE,
             made_by,
             consumed: None,
-            pragmas: Vec::new(),
-            pipeline: None,
-            tensorize: None,
+            parts: AxisParts::default(),
         });
         id
     }
@@ -379,14 +356,9 @@ impl Graph {
             loc,
             made_by: Loc::NONE,
             touched: None,
-            aligns: Vec::new(),
-            stages: None,
-            asynchronous: None,
-            swizzle: None,
-            predicate: None,
-            layout: None,
             origin: None,
             through: None,
+            parts: StageParts::default(),
         });
         id
     }
@@ -410,6 +382,11 @@ impl Graph {
     /// The names of all tensors.
     pub fn tensor_names(&self) -> impl Iterator<Item = &str> + Clone {
         self.stages.iter().flat_map(|stage| stage.tensors.iter().map(|tensor| &*tensor.name))
+    }
+
+    /// The names of axes.
+    pub(crate) fn names<'a>(&'a self, axes: impl IntoIterator<Item = &'a AxisId>) -> Vec<&'a str> {
+        axes.into_iter().map(|&axis| &*self[axis].name).collect()
     }
 
     /// Does `consumer` read a tensor of `producer`?
@@ -520,27 +497,21 @@ impl Graph {
         scope.rank() > u8::from(coordinate.is_thread()) && !shared_by_warp
     }
 
-    /// The place among the leaves of `stage` of the loop that a tensor intrinsic stands for, with all loops inside it.
-    pub fn tensorized(&self, stage: StageId) -> Option<usize> {
-        self[stage].leaves.iter().position(|&leaf| self[leaf].tensorize.is_some())
-    }
-
     /// The axes of the reduction of `stage` that are bound to threads.
     pub fn reduced_by_threads(&self, stage: StageId) -> impl Iterator<Item = AxisId> + '_ {
         let is_it = |leaf: &AxisId| self[*leaf].reduce && matches!(self[*leaf].kind, Kind::Launch(_));
         self[stage].leaves.iter().copied().filter(is_it)
     }
 
-    /// For how many iterations of the loop around it the buffer of `stage` is kept. Sums that a warp holds are not what
-    /// runs ahead of a loop: they are made of it.
-    pub fn stages_of(&self, stage: StageId) -> i64 {
+    /// For how many iterations of the loop around it the buffer of `stage` is kept: as many as there are buffers.
+    pub fn n_buffers(&self, stage: StageId) -> i64 {
         let data = &self[stage];
-        let is_sum = || matches!(self.scope_of(stage), Scope::WmmaAccumulator | Scope::MmaAccumulator);
+        let own = data.parts.iter().find_map(|part| part.n_buffers());
         let of_loop = || match data.attach {
-            Attach::At(axis) if !is_sum() => self[self.leaf_of(axis)].pipeline,
+            Attach::At(axis) => self[self.leaf_of(axis)].parts.iter().find_map(|part| part.n_buffers_of(self, stage)),
             _ => None,
         };
-        data.stages.or_else(of_loop).map_or(1, |(stages, _)| stages)
+        own.or_else(of_loop).unwrap_or(1)
     }
 
     /// `stage` is touched by the directive `by`, which would be lost if the stage were inlined.

@@ -4,7 +4,7 @@
 //!
 //! - [`graph`]: the stages of an operator, their axes and loops, as plain data.
 //! - [`space`]: the points of a schedule that has parameters.
-//! - [`primitives()`]: the directives, one file each.
+//! - [`primitives()`]: the directives, a folder each.
 //! - [`bounds`]: which part of each tensor a stage computes, and how long each loop is, before there is any program.
 //! - [`lower()`]: the program.
 //! - [`explain`]: why bounds are what they are.
@@ -19,21 +19,20 @@ mod check;
 mod choices;
 mod directive;
 pub mod explain;
+mod finding;
 pub mod graph;
 mod inline;
-mod layout;
 mod lower;
 mod operator;
 mod origin;
 mod params;
 mod partial;
-mod plan;
-mod predicate;
 mod primitives;
 mod remedy;
 mod scope;
 mod size;
 pub mod space;
+mod statements;
 mod value;
 mod walk;
 mod written;
@@ -49,6 +48,7 @@ pub use size::Size;
 pub use space::Space;
 
 use check::Extent;
+use finding::Findings;
 use operator::Operator;
 use tc_dialects::sched;
 use tc_ir::{Func, Loc, Module, Op};
@@ -99,12 +99,14 @@ pub fn lower(
     options: &Options,
 ) -> Result<Func, Diagnostics> {
     let operator = prepare(te, schedule, options)?;
-    let Some(sched) = schedule else { return program(&operator, None, module, operator.graph()?, Extent::Whole) };
+    let Some(sched) = schedule else {
+        return Ok(program(&operator, None, module, operator.graph()?, Extent::Whole)?);
+    };
     let point = space::Domain::of(&operator, sched, &options.defines)?.first()?;
     let lowered = apply::apply_at(&operator, sched, &point, None)
         .and_then(|applied| program(&operator, schedule, module, applied.graph, Extent::Whole));
     // Helps are tried where somebody reads them; a search over points asks for bounds.
-    lowered.map_err(|found| remedy::Remedy { operator: &operator, sched, module, point: &point }.apply(found))
+    lowered.map_err(|found| remedy::Refused { operator: &operator, sched, module, point: &point }.with_ways_out(found))
 }
 
 fn program(
@@ -113,17 +115,17 @@ fn program(
     module: Option<&Module>,
     graph: Graph,
     extent: Extent,
-) -> Result<Func, Diagnostics> {
+) -> Result<Func, Findings> {
     let mut bounds = bounds::infer(operator, schedule, graph, extent)?;
-    let plan = plan::plan(operator, &mut bounds);
-    Ok(lower::emit(operator, schedule, module, &bounds, &plan)?)
+    let statements = statements::statements(operator, &mut bounds);
+    Ok(lower::emit(operator, schedule, module, &bounds, &statements)?)
 }
 
 /// The bounds of `te` under `schedule`: all that is known of the program before there is one.
 pub fn infer_bounds(te: &Func, schedule: Option<&Func>, options: &Options) -> Result<Bounds, Diagnostics> {
     let operator = prepare(te, schedule, options)?;
     let graph = apply::apply(&operator, schedule, &options.defines, None)?;
-    bounds::infer(&operator, schedule, graph, Extent::Whole)
+    Ok(bounds::infer(&operator, schedule, graph, Extent::Whole)?)
 }
 
 /// Why each stage computes what it does, results first; `defines` as for [`lower`].
@@ -135,8 +137,8 @@ pub fn explain_bounds(
     let operator = prepare(te, schedule, options)?;
     let graph = apply::apply(&operator, schedule, &options.defines, None)?;
     let mut bounds = bounds::infer(&operator, schedule, graph, Extent::Whole)?;
-    let plan = plan::plan(&operator, &mut bounds);
-    Ok(explain::explain(&operator, schedule, &mut bounds, &plan))
+    let statements = statements::statements(&operator, &mut bounds);
+    Ok(explain::explain(&operator, schedule, &mut bounds, &statements))
 }
 
 /// A schedule's program after one of its directives.
@@ -164,7 +166,7 @@ pub fn trace(
     let mut observe = |graph: &Graph, directive: Op| {
         let loc = schedule.op_locs(directive).source;
         let program = program(&operator, Some(schedule), module, graph.clone(), Extent::Partial);
-        steps.push(Traced { directive, loc, program });
+        steps.push(Traced { directive, loc, program: program.map_err(Diagnostics::from) });
     };
     apply::apply(&operator, Some(schedule), &options.defines, Some(&mut observe))?;
     Ok(steps)

@@ -24,6 +24,19 @@ pub struct Origin {
     pub extents: FxHashMap<AxisId, Size>,
 }
 
+impl Origin {
+    /// The same of other axes.
+    pub(crate) fn map(&self, mut of: impl FnMut(AxisId) -> AxisId) -> Origin {
+        let declared = self.declared.iter().map(|&axis| of(axis)).collect();
+        let relations = map_relations(&self.relations, &mut of);
+        Origin {
+            declared,
+            relations,
+            extents: self.extents.iter().map(|(&axis, &extent)| (of(axis), extent)).collect(),
+        }
+    }
+}
+
 /// The extents of `roots`, root axes of `stage` at their declared extents, and of all that was made of them, with the pool
 /// of their expressions; `None` where they overflow.
 pub(crate) fn extents(graph: &Graph, stage: StageId, roots: &[AxisId]) -> Option<(FxHashMap<AxisId, Size>, Pool)> {

@@ -24,7 +24,7 @@ pub(crate) struct Rejected {
 
 /// What a step of a walk came to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Step {
+pub(crate) enum Reached {
     /// A point; its values are those of the walk.
     Point,
     /// There are no more.
@@ -78,15 +78,15 @@ impl<'p> Walk<'p> {
     }
 
     /// Goes to the next point.
-    pub(crate) fn step(&mut self) -> Result<Step, Diagnostic> {
+    pub(crate) fn step(&mut self) -> Result<Reached, Diagnostic> {
         let mut go_back = std::mem::replace(&mut self.started, true);
         loop {
             if go_back && !self.advance() {
-                return Ok(Step::End);
+                return Ok(Reached::End);
             }
             self.work += 1;
             if self.work > self.limit {
-                return Ok(Step::Limit);
+                return Ok(Reached::Limit);
             }
             if let Some(nth) = self.params.broken(&self.values)? {
                 self.rejected.facts[nth] += 1;
@@ -94,7 +94,7 @@ impl<'p> Walk<'p> {
                 continue;
             }
             if self.values.len() == self.depth {
-                return Ok(Step::Point);
+                return Ok(Reached::Point);
             }
             go_back = !self.open()?;
         }

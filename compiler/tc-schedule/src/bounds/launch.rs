@@ -2,19 +2,21 @@
 
 use super::{Bounds, Launch};
 use crate::body::Vars;
+use crate::finding::{Finding, Findings};
 use crate::graph::{Attach, AxisId, Kind, StageId};
 use crate::operator::Operator;
+use crate::remedy::{ELSEWHERE, ELSEWHERE_OR_ROOT, OTHER_EXTENT};
 use crate::scope::Scope;
 use crate::size::Size;
 use tc_arith::Analyzer;
 use tc_dialects::tir::Coordinate;
 use tc_ir::{Func, Loc};
-use tc_support::{Diagnostic, Diagnostics, Location};
+use tc_support::Location;
 use tc_target::Target;
 
 /// Finds the extent of each coordinate of each nest: the greatest of the loops that are bound to it.
-pub(super) fn infer(operator: &Operator<'_>, sched: Option<&Func>, bounds: &mut Bounds) -> Result<(), Diagnostics> {
-    let mut found = Diagnostics::new();
+pub(super) fn infer(operator: &Operator<'_>, sched: Option<&Func>, bounds: &mut Bounds) -> Result<(), Findings> {
+    let mut found = Findings::default();
     let mut launches: Vec<(Launch, AxisId)> = Vec::new();
     for &stage in &bounds.graph.order {
         if bounds.stage(stage).is_none() {
@@ -74,7 +76,7 @@ pub(super) fn infer(operator: &Operator<'_>, sched: Option<&Func>, bounds: &mut 
     let place = |nest: StageId| bounds.graph.order.iter().position(|&stage| stage == nest);
     launches.sort_by_key(|launch| (place(launch.nest), launch.coordinate.index()));
     bounds.launches = launches;
-    if found.has_errors() { Err(found) } else { Ok(()) }
+    found.or(())
 }
 
 /// The greater of two extents.
@@ -119,26 +121,25 @@ fn shared_reduction(
     bounds: &Bounds,
     stage: StageId,
     (launch, by): (&Launch, AxisId),
-) -> Diagnostic {
+) -> Finding {
     let graph = &bounds.graph;
     let (data, name) = (&graph[stage], launch.coordinate.name());
     let scope = graph.scope_of(stage);
     let location = |loc: Loc| sched.map_or(Location::None, |sched| sched.location(loc));
-    let said = [data.attach_loc, data.made_by, data.touched.map_or(Loc::NONE, |(loc, _)| loc)];
-    let place = said.into_iter().find(|loc| *loc != Loc::NONE).map_or(operator.te.location(data.loc), location);
+    let place = data.spoken_of_by().map_or(operator.te.location(data.loc), location);
     let text = format!(
         "each of the {} of `{name}` runs the whole reduction of `{}`, and all add to the same buffer in {} memory",
         bounds.show_size(launch.extent),
         data.name,
         scope.name()
     );
-    let own: Vec<&str> =
-        data.leaves.iter().filter(|&&leaf| !graph[leaf].reduce).map(|&leaf| &*graph[leaf].name).collect();
+    let own = graph.names(data.leaves.iter().filter(|&&leaf| !graph[leaf].reduce));
     let help = match own[..] {
         [] => format!("let `{}` lie in local memory", data.name),
         _ => format!("bind {} to `{name}`, or let `{}` lie in local memory", crate::directive::one_of(&own), data.name),
     };
-    Diagnostic::error("reduction-shared", place, text)
+    Finding::error("reduction-shared", place, text)
+        .ways(ELSEWHERE)
         .label(location(graph[by].kind_loc), format!("`{name}` is bound here"))
         .help(help)
 }
@@ -155,7 +156,7 @@ fn is_blocks_own(bounds: &Bounds, stage: StageId, launch: &Launch) -> bool {
         && matches!(graph[stage].attach, Attach::At(_))
 }
 
-fn blocks_share(sched: Option<&Func>, bounds: &Bounds, stage: StageId, (launch, by): (&Launch, AxisId)) -> Diagnostic {
+fn blocks_share(sched: Option<&Func>, bounds: &Bounds, stage: StageId, (launch, by): (&Launch, AxisId)) -> Finding {
     let graph = &bounds.graph;
     let (data, name) = (&graph[stage], launch.coordinate.name());
     let location = |loc: Loc| sched.map_or(Location::None, |sched| sched.location(loc));
@@ -166,7 +167,8 @@ fn blocks_share(sched: Option<&Func>, bounds: &Bounds, stage: StageId, (launch, 
         bounds.show_size(launch.extent)
     );
     let help = format!("compute it inside the loop that is bound to `{name}`, in shared memory, or at the root");
-    Diagnostic::error("global-in-kernel", location(data.attach_loc), text)
+    Finding::error("global-in-kernel", location(data.attach_loc), text)
+        .ways(ELSEWHERE_OR_ROOT)
         .label(location(graph[by].kind_loc), format!("`{name}` is bound here"))
         .help(help)
 }
@@ -191,7 +193,7 @@ fn borrowed(
     bounds: &Bounds,
     stage: StageId,
     (leaf, launch, by): (AxisId, &Launch, AxisId),
-) -> Diagnostic {
+) -> Finding {
     let graph = &bounds.graph;
     let location = |loc: Loc| sched.map_or(Location::None, |sched| sched.location(loc));
     let (name, owner) = (&graph[stage].name, &graph[graph[leaf].stage].name);
@@ -202,7 +204,8 @@ fn borrowed(
         bounds.show_size(bounds.extents[leaf.idx()]),
         bounds.show_size(launch.extent)
     );
-    Diagnostic::error("bind-extents", location(graph[stage].attach_loc), text)
+    Finding::error("bind-extents", location(graph[stage].attach_loc), text)
+        .ways(OTHER_EXTENT)
         .label(
             location(graph[leaf].kind_loc),
             format!("bound to {} here", bounds.show_size(bounds.extents[leaf.idx()])),
@@ -217,7 +220,7 @@ fn disagree(
     bounds: &Bounds,
     (leaf, by): (AxisId, AxisId),
     inner: StageId,
-) -> Diagnostic {
+) -> Finding {
     let graph = &bounds.graph;
     let location = |loc: Loc| sched.map_or(Location::None, |sched| sched.location(loc));
     let name = match graph[leaf].kind {
@@ -230,8 +233,8 @@ fn disagree(
         "`{name}` has {small} threads in `{mine}` and {large} in `{other}`, and `{}`, for which all threads meet, stands inside the smaller loop",
         graph[inner].name
     );
-    let diagnostic = Diagnostic::error("bind-extents", location(graph[leaf].kind_loc), text);
-    diagnostic
+    let finding = Finding::error("bind-extents", location(graph[leaf].kind_loc), text).ways(OTHER_EXTENT);
+    finding
         .label(location(graph[by].kind_loc), format!("bound to {large} here"))
         .label(operator.te.location(graph[graph[leaf].stage].loc), format!("`{}`", graph[graph[leaf].stage].name))
         .help(format!("split by {large} in both, or compute `{}` further outside", graph[inner].name))

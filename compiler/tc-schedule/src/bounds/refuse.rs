@@ -4,13 +4,14 @@ use super::Range;
 use super::infer::Inference;
 use crate::body::{InstKind, Vars};
 use crate::directive::{code_list, loops_of, one_of};
+use crate::finding::Finding;
 use crate::graph::{Attach, AxisId, Kind, StageId};
+use crate::remedy::{OTHER_AXIS_OR_LEAVE_OUT, OTHER_LOOP_OR_ROOT};
 use tc_ir::Loc;
-use tc_support::Diagnostic;
 
 impl Inference<'_> {
     /// Refuses a region that depends on loops which are not around the stage.
-    pub(super) fn check_visible(&self, stage: StageId, ranges: &[Range]) -> Result<(), Diagnostic> {
+    pub(super) fn check_visible(&self, stage: StageId, ranges: &[Range]) -> Result<(), Finding> {
         let graph = &self.bounds.graph;
         let around = graph.path(stage);
         for range in ranges {
@@ -27,7 +28,7 @@ impl Inference<'_> {
     }
 
     /// Refuses a loop over threads of a stage that each thread needs all of.
-    pub(super) fn private_loop(&self, stage: StageId, leaf: AxisId) -> Diagnostic {
+    pub(super) fn private_loop(&self, stage: StageId, leaf: AxisId) -> Finding {
         let graph = &self.bounds.graph;
         let (data, scope) = (&graph[stage], graph.scope_of(stage).name());
         let Kind::Launch(coordinate) = graph[leaf].kind else { unreachable!("a launch coordinate is bound to it") };
@@ -38,11 +39,13 @@ impl Inference<'_> {
             graph[leaf].name
         );
         let help = format!("leave `{}` unbound, or let `{name}` lie in a wider scope", graph[leaf].name);
-        Diagnostic::error("scope-too-narrow", self.location(graph[leaf].kind_loc), text).help(help)
+        Finding::error("scope-too-narrow", self.location(graph[leaf].kind_loc), text)
+            .help(help)
+            .ways(OTHER_AXIS_OR_LEAVE_OUT)
     }
 
     /// Refuses a stage that is computed inside the loops of a reduction and read by what that starts from.
-    pub(super) fn check_init(&self, consumer: StageId, stage: StageId) -> Result<(), Diagnostic> {
+    pub(super) fn check_init(&self, consumer: StageId, stage: StageId) -> Result<(), Finding> {
         let graph = &self.bounds.graph;
         let Attach::At(axis) = graph[stage].attach else { return Ok(()) };
         let leaf = graph.leaf_of(axis);
@@ -58,37 +61,40 @@ impl Inference<'_> {
             "`{name}` is computed at `{}`, inside the reduction of `{reader}`, and the initial value of that reads it before",
             graph[leaf].name
         );
-        let outside: Vec<&str> = leaves[..n_common].iter().map(|&leaf| &*graph[leaf].name).collect();
+        let outside = graph.names(&leaves[..n_common]);
         let help = match outside[..] {
             [] => format!("`compute_root({name})`"),
             _ => format!("compute it at {}", one_of(&outside)),
         };
-        Err(Diagnostic::error("attach-outside", self.location(graph[stage].attach_loc), text).help(help))
+        Err(Finding::error("attach-outside", self.location(graph[stage].attach_loc), text)
+            .help(help)
+            .ways(OTHER_LOOP_OR_ROOT))
     }
 
     pub(super) fn location(&self, loc: Loc) -> tc_support::Location {
         self.sched.map_or(tc_support::Location::None, |sched| sched.location(loc))
     }
 
-    pub(super) fn not_visible(&self, stage: StageId, leaf: AxisId) -> Diagnostic {
+    pub(super) fn not_visible(&self, stage: StageId, leaf: AxisId) -> Finding {
         let graph = &self.bounds.graph;
         let (data, owner) = (&graph[stage], graph[leaf].stage);
         let scope = graph.scope_of(stage).name();
-        let loc = if data.attach_loc == Loc::NONE { data.made_by } else { data.attach_loc };
+        let loc = data.placed_by().unwrap_or(Loc::NONE);
         let text = format!(
             "`{}` lies in {scope} memory, of which each `{}` of `{}` has its own, but it is computed outside that loop",
             data.name, graph[leaf].name, graph[owner].name
         );
         let leaves = &graph[owner].leaves;
         let start = graph.leaf_position(leaf).unwrap_or(0);
-        let inside: Vec<&str> = leaves[start..].iter().map(|&leaf| &*graph[leaf].name).collect();
+        let inside = graph.names(&leaves[start..]);
         let help =
             format!("compute it at {} of `{}`, or let it lie in a wider scope", one_of(&inside), graph[owner].name);
-        let diagnostic = Diagnostic::error("scope-too-narrow", self.location(loc), text).help(help);
-        diagnostic.label(self.location(graph[leaf].kind_loc), format!("`{}` is bound here", graph[leaf].name))
+        let finding =
+            Finding::error("scope-too-narrow", self.location(loc), text).help(help).ways(OTHER_AXIS_OR_LEAVE_OUT);
+        finding.label(self.location(graph[leaf].kind_loc), format!("`{}` is bound here", graph[leaf].name))
     }
 
-    pub(super) fn not_inside(&self, stage: StageId, consumer: StageId, attach: AxisId) -> Diagnostic {
+    pub(super) fn not_inside(&self, stage: StageId, consumer: StageId, attach: AxisId) -> Finding {
         let graph = &self.bounds.graph;
         let data = &graph[stage];
         let (owner, reader) = (&graph[graph[attach].stage], &graph[consumer]);
@@ -96,14 +102,14 @@ impl Inference<'_> {
             "`{}` is computed at `{}` of `{}`, and `{}`, which reads it, does not stand inside that loop",
             data.name, graph[attach].name, owner.name, reader.name
         );
-        let mut around: Vec<&str> = graph[consumer].leaves.iter().map(|&leaf| &*graph[leaf].name).collect();
+        let mut around = graph.names(&graph[consumer].leaves);
         around.extend(graph.path(consumer).into_iter().map(|leaf| &*graph[leaf].name));
         let help = match around[..] {
             [] => format!("`compute_root({})`", data.name),
             _ => format!("around the reads of `{}` are the loops {}", reader.name, code_list(&around)),
         };
-        let diagnostic = Diagnostic::error("attach-outside", self.location(data.attach_loc), text);
-        diagnostic
+        let finding = Finding::error("attach-outside", self.location(data.attach_loc), text).ways(OTHER_LOOP_OR_ROOT);
+        finding
             .label(self.operator.te.location(reader.loc), format!("`{}` reads it here", reader.name))
             .note(loops_of(graph, consumer))
             .help(help)

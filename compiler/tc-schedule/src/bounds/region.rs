@@ -3,14 +3,14 @@
 use super::infer::Inference;
 use super::{Bounds, Demand, Range, StageBounds};
 use crate::body::Vars;
+use crate::finding::Finding;
 use crate::graph::{AxisId, Graph, Relation, StageId};
 use crate::size::Size;
 use tc_arith::{Analyzer, BinaryOp, Expr, Interval, SymInterval};
-use tc_support::Diagnostic;
 
 impl Inference<'_> {
     /// The values of the root axes that `stage` computes: the hull of what is demanded; of a result, all.
-    pub(super) fn ranges(&mut self, stage: StageId, demands: &[Demand]) -> Result<Vec<Range>, Diagnostic> {
+    pub(super) fn ranges(&mut self, stage: StageId, demands: &[Demand]) -> Result<Vec<Range>, Finding> {
         let data = &self.bounds.graph[stage];
         let (whole, n_data) = (data.output, data.data.len());
         let roots: Vec<AxisId> = data.roots().collect();
@@ -95,7 +95,7 @@ impl Inference<'_> {
     }
 
     /// From the extents of the root axes to those of the leaves.
-    pub(super) fn extents(&mut self, stage: StageId, ranges: &[Range]) -> Result<(), Diagnostic> {
+    pub(super) fn extents(&mut self, stage: StageId, ranges: &[Range]) -> Result<(), Finding> {
         let Bounds { graph, extents, analyzer, .. } = &mut self.bounds;
         let data = &graph[stage];
         for (axis, range) in data.roots().zip(ranges) {
@@ -120,11 +120,12 @@ impl Inference<'_> {
         }
         let mut known = data.leaves.iter().filter_map(|leaf| extents[leaf.idx()].int());
         let total = known.try_fold(1i64, |total, extent| total.checked_mul(extent.max(1)));
-        total.ok_or_else(|| self.operator.overflow(data, "the loops")).map(drop)
+        total.ok_or_else(|| self.operator.overflow(data, "the loops"))?;
+        Ok(())
     }
 
     /// Declares the ranges of the counters of `stage`, and finds the axes' values over them.
-    pub(super) fn values(&mut self, stage: StageId, ranges: &[Range]) -> Result<(), Diagnostic> {
+    pub(super) fn values(&mut self, stage: StageId, ranges: &[Range]) -> Result<(), Finding> {
         self.check_private(stage)?;
         let Bounds { graph, analyzer, extents, relative, .. } = &mut self.bounds;
         let data = &graph[stage];
@@ -154,7 +155,7 @@ impl Inference<'_> {
     }
 
     /// Refuses a loop over threads of a stage of which each thread needs more than one of its iterations for itself.
-    fn check_private(&self, stage: StageId) -> Result<(), Diagnostic> {
+    fn check_private(&self, stage: StageId) -> Result<(), Finding> {
         let graph = &self.bounds.graph;
         let mut leaves = graph[stage].leaves.iter().copied();
         match leaves.find(|&leaf| self.bounds.extents[leaf.idx()].is_several() && graph.is_private(leaf)) {
@@ -168,13 +169,17 @@ impl Inference<'_> {
         stage: StageId,
         ranges: Vec<Range>,
         demands: Vec<Demand>,
-    ) -> Result<StageBounds, Diagnostic> {
+    ) -> Result<StageBounds, Finding> {
         let mut shape = self.shape(stage, &ranges)?;
         let data = &self.bounds.graph[stage];
-        if let (Some(layout), Some(sched)) = (&data.layout, self.sched)
+        if let Some(sched) = self.sched
             && let Some(numbers) = shape.iter().map(|extent| extent.int()).collect::<Option<Vec<i64>>>()
         {
-            shape = layout.shape(sched, &data.name, &numbers)?.into_iter().map(Size::Int).collect();
+            for part in data.parts.iter() {
+                if let Some(other) = part.shape(sched, data, &numbers)? {
+                    shape = other.into_iter().map(Size::Int).collect();
+                }
+            }
         }
         let mut is_open = false;
         let mut most = Vec::with_capacity(shape.len());
@@ -191,7 +196,7 @@ impl Inference<'_> {
         let te = self.operator.te;
         let bytes = data.tensors.iter().try_fold(0i64, |sum, tensor| {
             let each = te.as_scalar(tensor.elem).map_or(1, |scalar| i64::from(scalar.bytes()));
-            n_elems?.checked_mul(each)?.checked_mul(self.bounds.graph.stages_of(stage))?.checked_add(sum)
+            n_elems?.checked_mul(each)?.checked_mul(self.bounds.graph.n_buffers(stage))?.checked_add(sum)
         });
         let bytes = match bytes {
             None if is_open => i64::MAX,

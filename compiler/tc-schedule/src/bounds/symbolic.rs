@@ -4,13 +4,14 @@ use super::infer::Inference;
 use super::{Bounds, Range};
 use crate::body::Vars;
 use crate::directive::code_list;
+use crate::finding::{Finding, Findings};
 use crate::graph::{AxisId, Kind, StageId};
 use crate::operator::Operator;
 use crate::scope::Scope;
 use crate::size::Size;
 use tc_arith::{Analyzer, Expr};
-use tc_ir::{Func, Loc};
-use tc_support::{Diagnostic, Diagnostics, Location};
+use tc_ir::Func;
+use tc_support::Location;
 
 /// The greatest extent of a region that is `width + 1` wide, where it is less than what is declared. One that follows from
 /// sizes alone is exact.
@@ -48,8 +49,8 @@ fn sizes(operator: &Operator<'_>, bounds: &Bounds, size: Size) -> String {
 }
 
 /// Refuses threads and copied loops whose number stays open.
-pub(super) fn check(operator: &Operator<'_>, sched: Option<&Func>, bounds: &Bounds) -> Result<(), Diagnostics> {
-    let mut found = Diagnostics::new();
+pub(super) fn check(operator: &Operator<'_>, sched: Option<&Func>, bounds: &Bounds) -> Result<(), Findings> {
+    let mut found = Findings::default();
     if operator.symbols.list.is_empty() {
         return Ok(());
     }
@@ -64,7 +65,7 @@ pub(super) fn check(operator: &Operator<'_>, sched: Option<&Func>, bounds: &Boun
             }
         }
     }
-    if found.has_errors() { Err(found) } else { Ok(()) }
+    found.or(())
 }
 
 /// What the iterations of a loop of this kind are, if it must be known how many there are.
@@ -84,7 +85,7 @@ fn not_a_number(
     bounds: &Bounds,
     leaf: AxisId,
     (by, what): (&str, &str),
-) -> Diagnostic {
+) -> Finding {
     let graph = &bounds.graph;
     let (axis, extent) = (&graph[leaf], bounds.extents[leaf.idx()]);
     let location = sched.map_or(Location::None, |sched| sched.location(axis.kind_loc));
@@ -95,12 +96,12 @@ fn not_a_number(
     );
     let names = sizes(operator, bounds, extent);
     let help = format!("split `{}` by a factor and take the inner part, or give {names} a value", axis.name);
-    Diagnostic::error("size-open", location, text).help(help)
+    Finding::error("size-open", location, text).fact(help)
 }
 
 impl Inference<'_> {
     /// The extents of the buffers of `stage`: what it computes; on the chip the most that it may compute.
-    pub(super) fn shape(&mut self, stage: StageId, ranges: &[Range]) -> Result<Vec<Size>, Diagnostic> {
+    pub(super) fn shape(&mut self, stage: StageId, ranges: &[Range]) -> Result<Vec<Size>, Finding> {
         let n_data = self.bounds.graph[stage].data.len();
         let mut shape: Vec<Size> = ranges[..n_data].iter().map(|range| range.extent).collect();
         if shape.iter().all(|extent| extent.int().is_some()) {
@@ -108,9 +109,9 @@ impl Inference<'_> {
         }
         let scope = self.bounds.graph.scope_of(stage);
         let data = &self.bounds.graph[stage];
-        let padded = !data.aligns.is_empty() || data.layout.is_some();
+        let wants_number = data.parts.iter().any(|part| part.wants_known_size().is_some());
         for extent in &mut shape {
-            if scope == Scope::Global && !padded {
+            if scope == Scope::Global && !wants_number {
                 continue;
             }
             *extent = match extent.most(&mut self.bounds.analyzer) {
@@ -122,18 +123,16 @@ impl Inference<'_> {
         Ok(shape)
     }
 
-    fn open_buffer(&self, stage: StageId, extent: Size, scope: Scope) -> Diagnostic {
+    fn open_buffer(&self, stage: StageId, extent: Size, scope: Scope) -> Finding {
         let data = &self.bounds.graph[stage];
         let names = sizes(self.operator, &self.bounds, extent);
         let (name, extent) = (&data.name, extent.show(&self.bounds.analyzer.pool));
-        let said = [data.attach_loc, data.made_by, data.touched.map_or(Loc::NONE, |(loc, _)| loc)];
-        let loc = said.into_iter().find(|loc| *loc != Loc::NONE);
-        let location = loc.map_or(self.operator.te.location(data.loc), |loc| self.location(loc));
-        if scope == Scope::Global {
-            let by = if data.layout.is_some() { "transform_layout" } else { "storage_align" };
+        let location = data.spoken_of_by().map_or(self.operator.te.location(data.loc), |loc| self.location(loc));
+        let by = data.parts.iter().find_map(|part| part.wants_known_size());
+        if let (Scope::Global, Some(by)) = (scope, by) {
             let text =
                 format!("the size of `{name}` depends on {names}, and `{by}` makes a buffer of a size that is known");
-            return Diagnostic::error("size-open", location, text).help(format!("give {names} a value"));
+            return Finding::error("size-open", location, text).fact(format!("give {names} a value"));
         }
         let text = format!(
             "the size of `{name}` in {} memory depends on {names}: a dimension is `{extent}`, which has no upper end",
@@ -142,6 +141,6 @@ impl Inference<'_> {
         let help = format!(
             "compute it at a loop inside a split by a factor, so that it holds a part, or give {names} a range or a value"
         );
-        Diagnostic::error("size-open", location, text).help(help)
+        Finding::error("size-open", location, text).fact(help)
     }
 }

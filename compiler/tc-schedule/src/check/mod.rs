@@ -3,25 +3,27 @@
 //! A directive that nothing consumes is an error: about the loops or the buffer of a stage that is inlined, about a
 //! stage that nothing needs.
 
-mod copies;
-mod tensorize;
 mod tiles;
 
 use crate::directive::one_of;
+use crate::finding::{Finding, Findings};
 use crate::graph::{Attach, AxisId, Graph, Kind, StageId};
 use crate::operator::Operator;
+use crate::remedy::{ELSEWHERE, LEAVE_OUT};
 use crate::scope::Scope;
 use tc_ir::{Func, Loc};
-use tc_support::{Diagnostic, Diagnostics, Location};
+use tc_support::Location;
 
 /// How deep stages may be attached within one another.
 const MAX_NEST: usize = 200;
 
-struct Check<'a> {
+/// A graph under examination.
+pub(crate) struct Check<'a> {
     operator: &'a Operator<'a>,
     sched: Option<&'a Func>,
-    graph: &'a Graph,
-    found: Diagnostics,
+    pub(crate) graph: &'a Graph,
+    extent: Extent,
+    pub(crate) found: Findings,
 }
 
 /// How far the schedule has been read.
@@ -38,8 +40,8 @@ pub(crate) fn check(
     sched: Option<&Func>,
     graph: &Graph,
     extent: Extent,
-) -> Result<(), Diagnostics> {
-    let mut check = Check { operator, sched, graph, found: Diagnostics::new() };
+) -> Result<(), Findings> {
+    let mut check = Check { operator, sched, graph, extent, found: Findings::default() };
     let live = graph.live();
     for &stage in &graph.order {
         if graph[stage].is_arg() {
@@ -55,17 +57,14 @@ pub(crate) fn check(
             Attach::Root if extent == Extent::Whole => check.at_root(stage),
             Attach::Root => {}
         }
-        if extent == Extent::Whole {
-            check.kept(stage);
-            check.pipelines(stage);
-            check.asynchronous(stage);
-            check.swizzled(stage);
-        }
+        graph[stage].parts.iter().for_each(|part| part.check(&mut check, stage));
         check.reduced_by_threads(stage);
-        check.tensorized(stage);
+        for &leaf in &graph[stage].leaves {
+            graph[leaf].parts.iter().for_each(|part| part.check(&mut check, stage, leaf));
+        }
         check.held_by_a_warp(stage);
     }
-    if check.found.has_errors() { Err(check.found) } else { Ok(()) }
+    check.found.or(())
 }
 
 /// Is something in the nest of `stage` bound to a launch coordinate?
@@ -95,22 +94,23 @@ fn readers(graph: &Graph, stage: StageId) -> Vec<StageId> {
 }
 
 impl Check<'_> {
-    fn location(&self, loc: Loc) -> Location {
+    /// Is the whole schedule read?
+    pub(crate) fn is_whole(&self) -> bool {
+        self.extent == Extent::Whole
+    }
+
+    pub(crate) fn location(&self, loc: Loc) -> Location {
         self.sched.map_or(Location::None, |sched| sched.location(loc))
     }
 
     /// A stage that nothing needs is left out; what a schedule says of it would be lost.
     fn dead(&mut self, stage: StageId) {
         let data = &self.graph[stage];
-        let said = data
-            .touched
-            .map(|(loc, _)| loc)
-            .into_iter()
-            .chain([data.attach_loc, data.made_by])
-            .find(|loc| *loc != Loc::NONE);
+        let said = data.touched.map(|(loc, _)| loc).or_else(|| data.placed_by());
         if let Some(loc) = said {
             let text = format!("nothing reads `{}`, so nothing consumes this directive", data.name);
-            self.found.push(Diagnostic::error("directive-unused", self.location(loc), text).help("leave it out"));
+            let finding = Finding::error("directive-unused", self.location(loc), text);
+            self.found.push(finding.help("leave it out").ways(LEAVE_OUT));
         }
     }
 
@@ -118,9 +118,10 @@ impl Check<'_> {
         let data = &self.graph[stage];
         if let Some((loc, by)) = data.touched {
             let text = format!("`{}` is inlined, so nothing consumes this `{by}`", data.name);
-            let diagnostic = Diagnostic::error("directive-unused", self.location(loc), text);
+            let finding = Finding::error("directive-unused", self.location(loc), text);
             let place = self.location(data.attach_loc);
-            self.found.push(diagnostic.label(place, "it is inlined here").help("leave out one of the two"));
+            self.found
+                .push(finding.label(place, "it is inlined here").help("leave out one of the two").ways(LEAVE_OUT));
         }
     }
 
@@ -132,11 +133,11 @@ impl Check<'_> {
                 "`{}` is computed at `{}` of `{}`, which is inlined and has no loops",
                 data.name, graph[leaf].name, owner.name
             );
-            let diagnostic = Diagnostic::error("attach-inlined", self.location(data.attach_loc), text);
+            let finding = Finding::error("attach-inlined", self.location(data.attach_loc), text);
             let readers: Vec<&str> = graph.consumers(graph[leaf].stage).map(|reader| &*graph[reader].name).collect();
             let place = self.location(owner.attach_loc);
             self.found.push(
-                diagnostic
+                finding
                     .label(place, "it is inlined here")
                     .help(format!("compute it at a loop of {}", one_of(&readers))),
             );
@@ -148,64 +149,8 @@ impl Check<'_> {
             at = graph[graph.leaf_of(axis)].stage;
             if depth > MAX_NEST {
                 let text = format!("`{}` stands inside more than {MAX_NEST} other stages", data.name);
-                self.found.push(Diagnostic::error("attach-depth", self.location(data.attach_loc), text));
+                self.found.push(Finding::error("attach-depth", self.location(data.attach_loc), text));
                 break;
-            }
-        }
-    }
-
-    /// Several buffers serve the iterations of a loop that runs in order.
-    fn kept(&mut self, stage: StageId) {
-        let graph = self.graph;
-        let data = &graph[stage];
-        let Some((_, loc)) = data.stages else { return };
-        let name = &data.name;
-        let Attach::At(axis) = data.attach else {
-            let text = format!("`{name}` is not computed inside a loop, so it has no next part to compute ahead");
-            let diagnostic = Diagnostic::error("stages-loop", self.location(loc), text);
-            self.found.push(diagnostic.help(format!("`compute_at({name}, …)` a loop of what reads it")));
-            return;
-        };
-        let leaf = graph.leaf_of(axis);
-        if graph[leaf].kind != Kind::Serial {
-            let text = format!(
-                "`{name}` is computed at `{}` of `{}`, which does not run in order, so there is no next part",
-                graph[leaf].name, graph[graph[leaf].stage].name
-            );
-            let diagnostic = Diagnostic::error("stages-loop", self.location(loc), text);
-            let place = self.location(graph[leaf].kind_loc);
-            self.found.push(
-                diagnostic
-                    .label(place, "this directive says how it runs")
-                    .help("compute it at a loop that runs in order"),
-            );
-        }
-    }
-
-    /// A pipeline needs stages that run ahead.
-    fn pipelines(&mut self, stage: StageId) {
-        let graph = self.graph;
-        for &leaf in &graph[stage].leaves {
-            let Some((_, loc)) = graph[leaf].pipeline else { continue };
-            if graph[leaf].kind != Kind::Serial {
-                let text = format!(
-                    "`{}` of `{}` does not run in order, so nothing can run ahead of it",
-                    graph[leaf].name, graph[stage].name
-                );
-                let diagnostic = Diagnostic::error("stages-loop", self.location(loc), text);
-                let place = self.location(graph[leaf].kind_loc);
-                self.found
-                    .push(diagnostic.label(place, "this directive says how it runs").help("leave out one of the two"));
-            }
-            let attached =
-                |&other: &StageId| matches!(graph[other].attach, Attach::At(axis) if graph.leaf_of(axis) == leaf);
-            if !graph.order.iter().any(attached) {
-                let text = format!(
-                    "no stage is computed at `{}` of `{}`, so nothing can run ahead",
-                    graph[leaf].name, graph[stage].name
-                );
-                let help = format!("`compute_at(…, {})` the copies that should", graph[leaf].name);
-                self.found.push(Diagnostic::error("stages-loop", self.location(loc), text).help(help));
             }
         }
     }
@@ -222,9 +167,9 @@ impl Check<'_> {
                 graph[stage].name, graph[thread].name, graph[inside].name
             );
             let (data, reduce): (Vec<AxisId>, Vec<AxisId>) = leaves.iter().partition(|&&leaf| !graph[leaf].reduce);
-            let order: Vec<&str> = data.iter().chain(&reduce).map(|&leaf| &*graph[leaf].name).collect();
-            let diagnostic = Diagnostic::error("reduction-order", self.location(graph[thread].kind_loc), text);
-            self.found.push(diagnostic.help(format!("`reorder({})`", order.join(", "))));
+            let order = graph.names(data.iter().chain(&reduce));
+            let finding = Finding::error("reduction-order", self.location(graph[thread].kind_loc), text);
+            self.found.push(finding.help(format!("`reorder({})`", order.join(", "))));
         }
     }
 
@@ -245,13 +190,12 @@ impl Check<'_> {
             graph[leaf].name,
             owner.name
         );
-        let inside: Vec<&str> =
-            owner.leaves.iter().skip_while(|&&leaf| !is_launch(leaf)).map(|&leaf| &*graph[leaf].name).collect();
-        let mut diagnostic = Diagnostic::error("scope-root", self.location(data.attach_loc), text);
+        let inside = graph.names(owner.leaves.iter().skip_while(|&&leaf| !is_launch(leaf)));
+        let mut finding = Finding::error("scope-root", self.location(data.attach_loc), text).ways(ELSEWHERE);
         if !inside.is_empty() {
-            diagnostic = diagnostic.help(format!("compute it at {}", one_of(&inside)));
+            finding = finding.help(format!("compute it at {}", one_of(&inside)));
         }
-        self.found.push(diagnostic);
+        self.found.push(finding);
     }
 
     /// A buffer that dies with its kernel cannot be filled outside of it.
@@ -265,19 +209,18 @@ impl Check<'_> {
         let in_kernel = all.iter().copied().find(|&reader| is_launched(graph, reader));
         let Some(reader) = in_kernel.or_else(|| all.first().copied().filter(|_| launched)) else { return };
         let name = &data.name;
-        let loops: Vec<&str> = graph[reader].leaves.iter().map(|&leaf| &*graph[leaf].name).collect();
+        let loops = graph.names(&graph[reader].leaves);
         let text = format!(
             "`{name}` lies in {} memory, but is computed at the root, outside the {} of `{}` that reads it",
             scope.name(),
             if is_launched(graph, reader) { "kernel" } else { "loops" },
             graph[reader].name
         );
-        let said = [data.attach_loc, data.made_by, data.touched.map_or(Loc::NONE, |(loc, _)| loc)];
-        let loc = said.into_iter().find(|loc| *loc != Loc::NONE).unwrap_or(Loc::NONE);
-        let diagnostic = Diagnostic::error("scope-root", self.location(loc), text);
+        let loc = data.spoken_of_by().unwrap_or(Loc::NONE);
+        let finding = Finding::error("scope-root", self.location(loc), text).ways(ELSEWHERE);
         let place = self.operator.te.location(graph[reader].loc);
-        let diagnostic = diagnostic.label(place, format!("`{}` reads it here", graph[reader].name));
-        self.found.push(diagnostic.help(format!(
+        let finding = finding.label(place, format!("`{}` reads it here", graph[reader].name));
+        self.found.push(finding.help(format!(
             "`compute_at({name}, …)` a loop of `{}`: {}",
             graph[reader].name,
             one_of(&loops)

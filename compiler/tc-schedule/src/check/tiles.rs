@@ -2,9 +2,9 @@
 
 use super::Check;
 use crate::directive::one_of;
+use crate::finding::Finding;
 use crate::graph::{AxisId, Kind, StageId};
 use tc_dialects::tir::Coordinate;
-use tc_support::Diagnostic;
 
 impl Check<'_> {
     /// No loop of a stage of tiles is shared out among the threads of a warp.
@@ -21,11 +21,11 @@ impl Check<'_> {
             scope.name(),
             graph[leaf].name
         );
-        let free: Vec<&str> = data.leaves.iter().filter(|leaf| !bound(leaf)).map(|&leaf| &*graph[leaf].name).collect();
+        let free = graph.names(data.leaves.iter().filter(|leaf| !bound(leaf)));
         let help = match free[..] {
             [] => "bind an axis of what reads it".to_string(),
             _ => format!("leave it unbound and `tensorize` {}; bind axes of what reads `{}`", one_of(&free), data.name),
         };
-        self.found.push(Diagnostic::error("tile-threads", self.location(graph[leaf].kind_loc), text).help(help));
+        self.found.push(Finding::error("tile-threads", self.location(graph[leaf].kind_loc), text).help(help));
     }
 }

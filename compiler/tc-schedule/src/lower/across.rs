@@ -7,8 +7,8 @@ use super::Emitter;
 use super::combine::Combiner;
 use crate::body::Vars;
 use crate::graph::{AxisId, Kind, StageId};
-use crate::plan::Statement;
 use crate::size::Size;
+use crate::statements::Statement;
 use tc_dialects::{arith, gpu, tir};
 use tc_ir::attrs::AttrData;
 use tc_ir::builder::OpSpec;
@@ -135,9 +135,7 @@ impl<'a> Emitter<'a> {
         let graph = self.graph();
         let locs = self.open_statement(stage, init);
         let shared = self.bounds.stage(stage).is_some_and(|bounds| bounds.scope.rank() <= 1);
-        if graph[stage].predicate.is_some() {
-            self.open_predicate(stage)?;
-        } else if shared {
+        if !self.open_store(stage)? && shared {
             let threads: Vec<AxisId> = graph.reduced_by_threads(stage).collect();
             let mut first: Option<Value> = None;
             for leaf in threads {

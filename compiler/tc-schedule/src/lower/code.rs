@@ -168,18 +168,18 @@ impl<'a> Emitter<'a> {
             Node::Var(var) if !self.locals.contains_key(&e) => return self.var(var),
             _ => {}
         }
-        enum Step {
+        enum Pending {
             Visit(Expr),
             Make(Expr),
         }
-        let mut steps = vec![Step::Visit(e)];
+        let mut steps = vec![Pending::Visit(e)];
         let mut made: Vec<Value> = Vec::new();
         // An expression that is too deep to be read may share parts without end: each is written once.
         let shares = pool.depth(e) > 40;
         let mut known: FxHashMap<Expr, Value> = FxHashMap::default();
         while let Some(step) = steps.pop() {
             match step {
-                Step::Visit(e) => {
+                Pending::Visit(e) => {
                     if let Some(&value) = self.locals.get(&e).or_else(|| known.get(&e)) {
                         made.push(value);
                         continue;
@@ -189,15 +189,15 @@ impl<'a> Emitter<'a> {
                         Node::Bool(truth) => made.push(self.builder().bool(truth)),
                         Node::Var(var) => made.push(self.var(var)),
                         Node::Not(a) | Node::Likely(a) | Node::Cast(_, a) => {
-                            steps.extend([Step::Make(e), Step::Visit(a)])
+                            steps.extend([Pending::Make(e), Pending::Visit(a)])
                         }
-                        Node::Binary(_, a, b) => steps.extend([Step::Make(e), Step::Visit(b), Step::Visit(a)]),
+                        Node::Binary(_, a, b) => steps.extend([Pending::Make(e), Pending::Visit(b), Pending::Visit(a)]),
                         Node::Select(c, a, b) => {
-                            steps.extend([Step::Make(e), Step::Visit(b), Step::Visit(a), Step::Visit(c)])
+                            steps.extend([Pending::Make(e), Pending::Visit(b), Pending::Visit(a), Pending::Visit(c)])
                         }
                     }
                 }
-                Step::Make(e) => {
+                Pending::Make(e) => {
                     let value = self.make(e, &mut made);
                     if shares {
                         known.insert(e, value);
@@ -240,7 +240,7 @@ impl<'a> Emitter<'a> {
         b.func.result(op).expect("a cast has one result")
     }
 
-    pub(super) fn compare(&mut self, predicate: &str, args: &[Value]) -> Value {
+    pub(crate) fn compare(&mut self, predicate: &str, args: &[Value]) -> Value {
         let word = self.func.word_attr(predicate);
         self.builder().value(arith::CMP, args, &[(keys::PREDICATE, word)])
     }
@@ -250,7 +250,7 @@ impl<'a> Emitter<'a> {
         if let Some(&value) = self.values.get(&var) {
             return value;
         }
-        let Some(&(axis, value)) = self.plan.named.get(&var) else {
+        let Some(&(axis, value)) = self.statements.named.get(&var) else {
             // Another loop is bound to the same coordinate; or it is the counter of a loop that runs once at most.
             let counter = self.home(var).and_then(|home| self.open[home].counter);
             return match counter.and_then(|counter| self.values.get(&counter)) {

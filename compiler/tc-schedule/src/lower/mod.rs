@@ -1,4 +1,4 @@
-//! From bounds and plan to a program: loops, attached stages, initialisations, guards, buffers.
+//! From bounds, and what is written of them, to a program: loops, attached stages, initialisations, guards, buffers.
 
 mod across;
 mod code;
@@ -7,12 +7,12 @@ mod nest;
 mod store;
 mod symbols;
 
-use crate::body::{Arg, Block};
+use crate::body::{Arg, Block, Vars};
 use crate::bounds::Bounds;
 use crate::graph::{Attach, AxisId, Graph, Source, StageId, TensorRef};
 use crate::operator::Operator;
-use crate::plan::Plan;
 use crate::size::Size;
+use crate::statements::Statements;
 use rustc_hash::FxHashMap;
 use tc_arith::{Expr, Var};
 use tc_dialects::tir;
@@ -20,26 +20,11 @@ use tc_ir::attrs::AttrData;
 use tc_ir::clone::Importer;
 use tc_ir::func::{Locs, ParamDecl};
 use tc_ir::{Attr, Attrs, Builder, Func, Loc, Module, Name, Op, Region, Type, TypeData, Value, keys};
-use tc_support::Diagnostic;
+use tc_support::{Diagnostic, Location};
 
-/// The strides of the buffers of `stage`, if a directive pads them.
+/// The strides of the buffers of `stage`, if a directive says something of them.
 pub(crate) fn strides(graph: &Graph, stage: StageId, shape: &[i64]) -> Option<Vec<i64>> {
-    let data = &graph[stage];
-    if data.aligns.is_empty() {
-        return None;
-    }
-    let mut strides = vec![1i64; shape.len()];
-    let mut stride = 1i64;
-    for nth in (0..shape.len()).rev() {
-        if let Some(&(_, factor, offset)) = data.aligns.iter().find(|(axis, _, _)| *axis == data.data[nth]) {
-            let missing =
-                (i128::from(factor) + i128::from(offset) - i128::from(stride % factor)).rem_euclid(i128::from(factor));
-            stride = stride.saturating_add(i64::try_from(missing).unwrap_or(i64::MAX));
-        }
-        strides[nth] = stride;
-        stride = stride.saturating_mul(shape[nth].max(1));
-    }
-    Some(strides)
+    graph[stage].parts.iter().find_map(|part| part.strides(&graph[stage], shape))
 }
 
 /// A region that is being filled.
@@ -54,11 +39,11 @@ struct Open {
 }
 
 /// Writes a program.
-struct Emitter<'a> {
+pub(crate) struct Emitter<'a> {
     pub(crate) operator: &'a Operator<'a>,
     module: Option<&'a Module>,
-    bounds: &'a Bounds,
-    plan: &'a Plan,
+    pub(crate) bounds: &'a Bounds,
+    statements: &'a Statements,
     pub(crate) func: Func,
     pub(crate) te: Importer<'a>,
     directives: Option<Importer<'a>>,
@@ -82,7 +67,7 @@ pub(crate) fn emit<'a>(
     sched: Option<&'a Func>,
     module: Option<&'a Module>,
     bounds: &'a Bounds,
-    plan: &'a Plan,
+    statements: &'a Statements,
 ) -> Result<Func, Diagnostic> {
     let te = operator.te;
     let mut func = Func::new(te.registry().clone(), tir::FuncItem::OPCODE, te.symbol());
@@ -93,7 +78,7 @@ pub(crate) fn emit<'a>(
         operator,
         module,
         bounds,
-        plan,
+        statements,
         func,
         te: importer,
         directives: sched.map(Importer::new),
@@ -112,7 +97,7 @@ pub(crate) fn emit<'a>(
 }
 
 impl<'a> Emitter<'a> {
-    fn graph(&self) -> &'a Graph {
+    pub(crate) fn graph(&self) -> &'a Graph {
         &self.bounds.graph
     }
 
@@ -124,8 +109,23 @@ impl<'a> Emitter<'a> {
         builder
     }
 
+    /// The counter of the loop of `leaf`, if it is open.
+    pub(crate) fn counter(&self, leaf: AxisId) -> Option<Value> {
+        self.values.get(&Vars::counter(leaf)).copied()
+    }
+
+    /// The loops around the place at hand, outermost first.
+    pub(crate) fn open_loops(&self) -> impl DoubleEndedIterator<Item = AxisId> + '_ {
+        self.open.iter().filter_map(|open| Vars::as_counter(open.counter?))
+    }
+
+    /// Where a directive stands, for a diagnostic.
+    pub(crate) fn location(&self, loc: Loc) -> Location {
+        self.directives.as_ref().map_or(Location::None, |directives| directives.src().location(loc))
+    }
+
     /// The location of a directive, in the program.
-    fn directive(&mut self, loc: Loc) -> Loc {
+    pub(crate) fn directive(&mut self, loc: Loc) -> Loc {
         match &self.directives {
             Some(importer) => importer.loc(&mut self.func, loc),
             None => Loc::NONE,
@@ -200,7 +200,7 @@ impl<'a> Emitter<'a> {
         self.outer_values();
         let mut roots = Vec::new();
         for &stage in &self.graph().order {
-            if self.plan.stages[stage.idx()].is_none() {
+            if self.statements.stages[stage.idx()].is_none() {
                 continue;
             }
             match self.graph()[stage].attach {
@@ -275,7 +275,7 @@ impl<'a> Emitter<'a> {
     /// is such a loop.
     fn kept_for(&self, stage: StageId) -> Option<i64> {
         let Attach::At(axis) = self.graph()[stage].attach else { return None };
-        let stages = self.graph().stages_of(stage);
+        let stages = self.graph().n_buffers(stage);
         (stages > 1 && self.bounds.extents[self.graph().leaf_of(axis).idx()].is_several()).then_some(stages)
     }
 
@@ -284,7 +284,7 @@ impl<'a> Emitter<'a> {
         let data = &self.graph()[stage];
         let Some(bounds) = self.bounds.stage(stage) else { return Ok(()) };
         let source = self.source(data.loc);
-        let directive = self.directive(if data.attach_loc == Loc::NONE { data.made_by } else { data.attach_loc });
+        let directive = self.directive(data.placed_by().unwrap_or(Loc::NONE));
         self.locs = Locs { source, directive };
         let scope = self.func.name(bounds.scope.name());
         // Where a stride would depend on a size, bound inference has refused to pad it.
@@ -300,17 +300,7 @@ impl<'a> Emitter<'a> {
             if let Some(stages) = self.kept_for(stage) {
                 attrs.push((keys::STAGES, self.func.int_attr(stages)));
             }
-            if data.asynchronous.is_some() {
-                attrs.push((keys::ASYNC, self.func.attr(AttrData::Bool(true))));
-            }
-            if let Some((swizzle, _)) = data.swizzle {
-                let list = [swizzle.bits, swizzle.base, swizzle.shift].map(|number| self.func.int_attr(number));
-                attrs.push((keys::SWIZZLE, self.func.attr(AttrData::List(list.into()))));
-            }
-            if let Some(strides) = &strides {
-                let list: Vec<Attr> = strides.iter().map(|&stride| self.func.int_attr(stride)).collect();
-                attrs.push((keys::STRIDES, self.func.attr(AttrData::List(list.into()))));
-            }
+            attrs.extend(data.parts.iter().flat_map(|part| part.attrs(&mut self.func, strides.as_deref())));
             let mut builder = self.builder();
             let op = tir::Alloc::build(&mut builder, &attrs, &[ty]);
             let value = builder.func.result(op).expect("an alloc has one result");

@@ -3,21 +3,22 @@
 use super::combine::Combiner;
 use super::{Emitter, Open};
 use crate::body::Vars;
-use crate::graph::{AxisId, Graph, Kind, PragmaValue, StageId};
-use crate::plan::{End, Guard, Plan, StagePlan, Statement};
+use crate::graph::{AxisId, Graph, Kind, StageId};
+use crate::primitives::AxisPart;
+use crate::statements::{End, Guard, StageStatements, Statement, Statements};
 use tc_dialects::{arith, te, tir};
 use tc_ir::attrs::AttrData;
 use tc_ir::builder::OpSpec;
 use tc_ir::func::Locs;
-use tc_ir::{Attr, Attrs, Loc, Name, Region, Type, Value, keys};
+use tc_ir::{Attr, Attrs, Name, Region, Type, Value, keys};
 use tc_support::Diagnostic;
 
 impl<'a> Emitter<'a> {
     /// Writes the nest of `stage`, its buffers being there.
     pub(super) fn stage(&mut self, stage: StageId) -> Result<(), Diagnostic> {
         let data = &self.graph()[stage];
-        let (graph, plan): (&'a Graph, &'a Plan) = (self.graph(), self.plan);
-        let Some(StagePlan { init, update }) = &plan.stages[stage.idx()] else { return Ok(()) };
+        let (graph, statements): (&'a Graph, &'a Statements) = (self.graph(), self.statements);
+        let Some(StageStatements { init, update }) = &statements.stages[stage.idx()] else { return Ok(()) };
         let depth = self.open.len();
         if graph.reduced_by_threads(stage).next().is_some()
             && let Some(init) = init
@@ -32,7 +33,7 @@ impl<'a> Emitter<'a> {
         if let Some(init) = init {
             let inner = self.open.len();
             for &leaf in rest.iter().filter(|&&leaf| !graph[leaf].reduce) {
-                self.open_marked(stage, leaf, init_mark(graph, stage, leaf));
+                self.open_with(stage, leaf, parts_of_init(graph, stage, leaf));
             }
             self.statement(stage, init, true)?;
             self.close(inner);
@@ -56,13 +57,12 @@ impl<'a> Emitter<'a> {
     }
 
     pub(super) fn open_loop(&mut self, stage: StageId, leaf: AxisId) {
-        let mark = self.graph()[leaf].tensorize.as_ref();
-        self.open_marked(stage, leaf, mark);
+        self.open_with(stage, leaf, self.graph()[leaf].parts.iter().collect());
     }
 
-    /// Opens the loop of `leaf`, for which, with all that is inside, the tensor intrinsic `mark` stands. A loop of a single
-    /// iteration is not written, unless it is a launch, carries a hint or is marked.
-    fn open_marked(&mut self, stage: StageId, leaf: AxisId, mark: Option<&Mark>) {
+    /// Opens the loop of `leaf`, which bears the attributes of `parts`. A loop of a single iteration is not written, unless it
+    /// is a launch or has such attributes.
+    fn open_with(&mut self, stage: StageId, leaf: AxisId, parts: Vec<&dyn AxisPart>) {
         let data = &self.graph()[leaf];
         let own = self.bounds.extents[leaf.idx()];
         let extent = match data.kind {
@@ -70,19 +70,16 @@ impl<'a> Emitter<'a> {
             _ => own,
         };
         let counter = Vars::counter(leaf);
-        if extent == 1 && !matches!(data.kind, Kind::Launch(_)) && data.pragmas.is_empty() && mark.is_none() {
+        let said: Vec<(Name, Attr)> = parts.iter().flat_map(|part| part.attrs(&mut self.func)).collect();
+        if extent == 1 && !matches!(data.kind, Kind::Launch(_)) && said.is_empty() {
             return;
         }
-        let of_mark = mark.map_or(Loc::NONE, |(_, loc)| *loc);
-        let locs = [of_mark, data.kind_loc, data.made_by];
-        let loc = locs.into_iter().find(|loc| *loc != Loc::NONE).unwrap_or(Loc::NONE);
+        let loc = parts.iter().find_map(|part| part.loc()).unwrap_or(data.made_or_kept_by());
         let source = self.source(self.graph()[stage].loc);
         let directive = self.directive(loc);
         self.locs = Locs { source, directive };
-        let mut attrs = self.loop_attrs(leaf);
-        if let Some((intrinsic, _)) = mark {
-            attrs.push((keys::TENSORIZE, self.func.attr(AttrData::Symbol(intrinsic.clone()))));
-        }
+        let mut attrs = self.kind_attrs(data.kind);
+        attrs.extend(said);
         let (lo, hi) = (self.builder().index(0), self.size(extent));
         let mut builder = self.builder();
         let op = tir::For::build(&mut builder, lo, hi, &[], &attrs, &[]);
@@ -101,10 +98,9 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    pub(super) fn loop_attrs(&mut self, leaf: AxisId) -> Vec<(Name, Attr)> {
-        let data = &self.graph()[leaf];
+    fn kind_attrs(&mut self, kind: Kind) -> Vec<(Name, Attr)> {
         let mut attrs = Vec::new();
-        let (kind, axis) = match data.kind {
+        let (kind, axis) = match kind {
             Kind::Serial => (None, None),
             Kind::Unroll => (Some(keys::UNROLL), None),
             Kind::Vectorize => (Some(keys::VECTORIZE), None),
@@ -116,13 +112,6 @@ impl<'a> Emitter<'a> {
         }
         if let Some(axis) = axis {
             attrs.push((keys::AXIS, self.func.word_attr(axis)));
-        }
-        for &(key, value) in &data.pragmas {
-            let value = match value {
-                PragmaValue::Bool(value) => AttrData::Bool(value),
-                PragmaValue::Int(value) => AttrData::int(value),
-            };
-            attrs.push((self.func.name(key), self.func.attr(value)));
         }
         attrs
     }
@@ -147,7 +136,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// Opens a conditional without results and without an `else`.
-    pub(super) fn open_if(&mut self, condition: Value) {
+    pub(crate) fn open_if(&mut self, condition: Value) {
         let spec = OpSpec {
             opcode: tir::If::OPCODE,
             operands: &[condition],
@@ -213,9 +202,9 @@ impl<'a> Emitter<'a> {
                 self.open_if(condition);
             }
         }
-        // A part is stored by the thread that it belongs to; the predicate is about the result.
+        // A part is stored by the thread that it belongs to; conditions are about the result.
         if self.parts.is_none() {
-            self.open_predicate(stage)?;
+            self.open_store(stage)?;
         }
         match self.operator.reduction(data.source) {
             Some(reduce) => self.reduction(stage, statement, reduce, init)?,
@@ -272,14 +261,8 @@ impl<'a> Emitter<'a> {
     }
 }
 
-/// The intrinsic that stands for a loop, and the directive that says so.
-type Mark = (Box<str>, Loc);
-
-/// The intrinsic that the loop of `leaf` is marked with in the initialisation of `stage`: the outermost one there of those
-/// that the intrinsic stands for.
-fn init_mark(graph: &Graph, stage: StageId, leaf: AxisId) -> Option<&Mark> {
-    let leaves = &graph[stage].leaves[graph.tensorized(stage)?..];
-    let mark = graph[leaves[0]].tensorize.as_ref()?;
-    let outermost = leaves.iter().find(|&&leaf| !graph[leaf].reduce)?;
-    (*outermost == leaf).then_some(mark)
+/// The parts whose attributes the loop of `leaf` bears in the initialisation of `stage`.
+fn parts_of_init(graph: &Graph, stage: StageId, leaf: AxisId) -> Vec<&dyn AxisPart> {
+    let all = graph[stage].leaves.iter().flat_map(|&axis| graph[axis].parts.iter().map(move |part| (axis, part)));
+    all.filter(|&(axis, part)| part.loop_of_init(graph, axis) == Some(leaf)).map(|(_, part)| part).collect()
 }

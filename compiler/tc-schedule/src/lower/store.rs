@@ -1,14 +1,11 @@
 //! Loads and stores of a stage's own buffers: where its elements lie, and when it stores.
 
 use super::Emitter;
-use crate::body::Vars;
-use crate::graph::{Kind, StageId};
-use crate::predicate::{Predicate, Term};
+use crate::graph::StageId;
 use tc_arith::Expr;
-use tc_dialects::{arith, tir};
-use tc_ir::attrs::{BinOp, UnOp};
-use tc_ir::{Opcode, Value};
-use tc_support::{Diagnostic, Location};
+use tc_dialects::tir;
+use tc_ir::{Op, Value};
+use tc_support::Diagnostic;
 
 /// The buffers of a stage, and the indices of an element in them.
 pub(super) struct Target {
@@ -62,15 +59,19 @@ impl<'a> Emitter<'a> {
 
     /// The indices in the buffers of `stage` of the element that would be at `indices`.
     pub(super) fn laid_out(&mut self, stage: StageId, indices: Vec<Value>) -> Vec<Value> {
-        let Some(layout) = &self.graph()[stage].layout else { return indices };
-        let Some(mut map) = self.directives.take() else { return indices };
-        let (sched, region) = (map.src(), map.src().op_regions(layout.directive)[0]);
+        self.graph()[stage].parts.iter().fold(indices, |indices, part| part.place(self, indices))
+    }
+
+    /// Writes the region of `directive` for `args`; `params` are parameters of the schedule that it uses. Gives what it yields.
+    pub(crate) fn region(&mut self, directive: Op, params: &[(Value, i64)], args: Vec<Value>) -> Vec<Value> {
+        let Some(mut map) = self.directives.take() else { return args };
+        let (sched, region) = (map.src(), map.src().op_regions(directive)[0]);
         map.values.clear();
-        for &(param, value) in &layout.params {
+        for &(param, value) in params {
             let value = self.builder().index(value);
             map.values.insert(param, value);
         }
-        map.values.extend(sched.region_args(region).iter().copied().zip(indices));
+        map.values.extend(sched.region_args(region).iter().copied().zip(args));
         let end = sched.terminator(region);
         for op in sched.ops(region).filter(|&op| Some(op) != end) {
             map.op(&mut self.builder(), op);
@@ -80,104 +81,12 @@ impl<'a> Emitter<'a> {
         mapped
     }
 
-    /// Opens the condition under which `stage` stores.
-    pub(super) fn open_predicate(&mut self, stage: StageId) -> Result<(), Diagnostic> {
-        let Some(predicate) = &self.graph()[stage].predicate else { return Ok(()) };
-        let locs = self.locs;
-        self.locs.directive = self.directive(predicate.loc);
-        let condition = self.condition(stage, predicate)?;
-        self.open_if(condition);
-        self.locs = locs;
-        Ok(())
-    }
-
-    fn condition(&mut self, stage: StageId, predicate: &Predicate) -> Result<Value, Diagnostic> {
-        let mut stack: Vec<Value> = Vec::new();
-        for &term in &predicate.terms {
-            let value = match term {
-                Term::Int(value) => self.builder().index(value),
-                Term::Bool(value) => self.builder().bool(value),
-                Term::Coordinate(_) | Term::Counter(_) => self.counter_of(stage, term, predicate)?,
-                Term::Unary(op) => {
-                    let arg = stack.pop().expect("the terms were checked where they were read");
-                    let opcode = if op == UnOp::Not { arith::NOT } else { arith::NEG };
-                    self.builder().value(opcode, &[arg], &[])
-                }
-                Term::Binary(op) => {
-                    let args = stack.split_off(stack.len() - 2);
-                    match comparison(op) {
-                        Some(word) => self.compare(word, &args),
-                        None => self.builder().value(opcode(op), &args, &[]),
-                    }
-                }
-            };
-            stack.push(value);
+    /// Opens the conditions under which `stage` stores. Says whether there is one.
+    pub(super) fn open_store(&mut self, stage: StageId) -> Result<bool, Diagnostic> {
+        let mut is_conditional = false;
+        for part in self.graph()[stage].parts.iter() {
+            is_conditional |= part.open_store(self, stage)?;
         }
-        Ok(stack.pop().expect("a condition has a value"))
-    }
-
-    /// The counter that a term of a predicate is.
-    fn counter_of(&mut self, stage: StageId, term: Term, predicate: &Predicate) -> Result<Value, Diagnostic> {
-        let graph = self.graph();
-        let (found, name) = match term {
-            Term::Counter(leaf) if self.bounds.extents[leaf.idx()] == 1 && graph[stage].leaves.contains(&leaf) => {
-                return Ok(self.builder().index(0));
-            }
-            Term::Counter(leaf) => (self.values.get(&Vars::counter(leaf)).copied(), graph[leaf].name.to_string()),
-            Term::Coordinate(coordinate) => {
-                let bound =
-                    |var| Vars::as_counter(var).is_some_and(|leaf| graph[leaf].kind == Kind::Launch(coordinate));
-                let open = self.open.iter().rev().filter_map(|open| open.counter).find(|&var| bound(var));
-                (open.and_then(|var| self.values.get(&var).copied()), coordinate.name().to_string())
-            }
-            _ => (None, String::new()),
-        };
-        found.ok_or_else(|| {
-            let location = match &self.directives {
-                Some(directives) => directives.src().location(predicate.loc),
-                None => Location::None,
-            };
-            let text = format!("`{name}` is no loop around the store of `{}`", graph[stage].name);
-            let open: Vec<AxisName<'_>> = self
-                .open
-                .iter()
-                .filter_map(|open| Vars::as_counter(open.counter?))
-                .map(|leaf| &*graph[leaf].name)
-                .collect();
-            let help = format!("around it are {}", crate::directive::code_list(&open));
-            Diagnostic::error("predicate", location, text).help(help)
-        })
-    }
-}
-
-type AxisName<'g> = &'g str;
-
-/// The predicate of a comparison.
-fn comparison(op: BinOp) -> Option<&'static str> {
-    Some(match op {
-        BinOp::Eq => "eq",
-        BinOp::Ne => "ne",
-        BinOp::Lt => "lt",
-        BinOp::Le => "le",
-        BinOp::Gt => "gt",
-        BinOp::Ge => "ge",
-        _ => return None,
-    })
-}
-
-fn opcode(op: BinOp) -> Opcode {
-    match op {
-        BinOp::OrOr => arith::OR,
-        BinOp::AndAnd => arith::AND,
-        BinOp::BitOr => arith::BITOR,
-        BinOp::BitXor => arith::BITXOR,
-        BinOp::BitAnd => arith::BITAND,
-        BinOp::Shl => arith::SHL,
-        BinOp::Shr => arith::SHR,
-        BinOp::Sub => arith::SUB,
-        BinOp::Mul => arith::MUL,
-        BinOp::Div => arith::DIV,
-        BinOp::Mod => arith::MOD,
-        _ => arith::ADD,
+        Ok(is_conditional)
     }
 }

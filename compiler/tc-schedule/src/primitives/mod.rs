@@ -1,21 +1,23 @@
-//! The primitives: one file each, and the table of them.
+//! The primitives: a folder each, and the table of them.
 //!
-//! A primitive reads its operands, checks that it is legal (`legality`, which changes nothing), and edits the graph
-//! (`edit`, which cannot fail).
+//! A [`Primitive`] checks that a directive is legal, which changes nothing, and edits the graph, which cannot fail. What it
+//! says of a stage or an axis that loops and attachments do not show is a part of its own (`part.rs`). docs/add-a-primitive.md
+//! goes through it step by step.
 
-mod bind;
+pub(crate) mod bind;
 mod cache_read;
 mod cache_write;
-mod compute_at;
-mod compute_root;
+pub(crate) mod compute_at;
+pub(crate) mod compute_root;
 mod double_buffer;
 mod fuse;
 mod inline;
+mod part;
 mod pipeline;
 mod pragma;
 mod reorder;
 mod rfactor;
-mod set_scope;
+pub(crate) mod set_scope;
 mod set_store_predicate;
 mod split;
 mod storage_align;
@@ -26,26 +28,68 @@ mod transform_layout;
 mod unroll;
 mod vectorize;
 
-use crate::directive::{Cx, Done};
+pub(crate) use part::{AxisPart, Part, StagePart};
+
+use crate::directive::{Cx, Done, Item};
 use tc_dialects::sched;
 use tc_ir::Opcode;
+
+/// What a directive does to the graph; of the view of its op.
+pub(crate) trait Primitive {
+    /// What tells apart two schedules that have such directives.
+    const COMPARED: Compared = Compared::Directives;
+    /// Does it say where a stage is computed?
+    const ATTACHES: bool = false;
+
+    /// Does the author promise something that nothing checks?
+    const PROMISES: bool = false;
+
+    /// What a legal directive asks for.
+    type Legal;
+
+    /// Reads the operands, and refuses what is not legal.
+    fn legality(cx: &Cx<'_>) -> Done<Self::Legal>;
+
+    /// Does it, and gives what the results stand for.
+    fn edit(cx: &mut Cx<'_>, legal: Self::Legal) -> Vec<Item>;
+}
+
+/// What the membership test compares of two schedules with directives of a kind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Compared {
+    /// Stages, loops and attachments, which show all that the directives say.
+    Graph,
+    /// The directives as well, operand by operand and attribute by attribute.
+    Directives,
+}
 
 /// A row: what is known of a primitive.
 pub struct PrimitiveInfo {
     /// The name in schedules.
     pub name: &'static str,
-    /// The source of its file: the `//!` text at its head is its page.
+    /// The source of its `mod.rs`: the `//!` text at its head is its page.
     pub source: &'static str,
     /// The op that stands for it.
     pub opcode: Opcode,
-    pub(crate) apply: Apply,
+    /// Does the author promise something that nothing checks?
+    pub promises: bool,
+    pub(crate) compared: Compared,
+    pub(crate) attaches: bool,
+    /// Checks a directive and applies it; gives what its results stand for.
+    pub(crate) apply: fn(&mut Cx<'_>) -> Done<Vec<Item>>,
 }
 
-/// Checks a directive and applies it.
-pub(crate) type Apply = fn(&mut Cx<'_>) -> Done<()>;
-
 impl PrimitiveInfo {
-    /// The page: the text at the head of the primitive's file.
+    const fn of<P: Primitive>(name: &'static str, source: &'static str, opcode: Opcode) -> PrimitiveInfo {
+        let apply = |cx: &mut Cx<'_>| {
+            let legal = P::legality(cx)?;
+            Ok(P::edit(cx, legal))
+        };
+        let (promises, compared, attaches) = (P::PROMISES, P::COMPARED, P::ATTACHES);
+        PrimitiveInfo { name, source, opcode, promises, compared, attaches, apply }
+    }
+
+    /// The page: the text at the head of the primitive's `mod.rs`.
     pub fn page(&self) -> String {
         let lines = self.source.lines().take_while(|line| line.starts_with("//!"));
         lines.map(|line| line.trim_start_matches("//!").strip_prefix(' ').unwrap_or("").to_string() + "\n").collect()
@@ -57,40 +101,52 @@ impl PrimitiveInfo {
     }
 }
 
+/// Makes the table, and the sets of the parts that it names. A line has the name, which is that of the folder, the view of
+/// the op, and the part that the primitive leaves in a stage, in an axis.
 macro_rules! table {
-    ($($name:literal $module:ident $view:ident;)*) => {
-        const TABLE: &[PrimitiveInfo] = &[$(PrimitiveInfo {
-            name: $name,
-            source: include_str!(concat!(stringify!($module), ".rs")),
-            opcode: sched::$view::OPCODE,
-            apply: $module::apply,
-        }),*];
+    ($($name:ident $primitive:ident $(stage $stage:ident)? $(axis $axis:ident)?;)*) => {
+        const TABLE: &[PrimitiveInfo] = &[$(PrimitiveInfo::of::<sched::$primitive>(
+            stringify!($name),
+            include_str!(concat!(stringify!($name), "/mod.rs")),
+            sched::$primitive::OPCODE,
+        )),*];
+
+        part::parts! {
+            /// What primitives left in a stage.
+            StageParts of StagePart; $($($name: $name::$stage,)?)*
+        }
+
+        part::parts! {
+            /// What primitives left in an axis.
+            AxisParts of AxisPart; $($($name: $name::$axis,)?)*
+        }
     };
 }
 
+// In the order of the documents, which is that of the attributes that parts write.
 table! {
-    "split" split Split;
-    "fuse" fuse Fuse;
-    "tile" tile Tile;
-    "reorder" reorder Reorder;
-    "bind" bind Bind;
-    "vectorize" vectorize Vectorize;
-    "unroll" unroll Unroll;
-    "tensorize" tensorize Tensorize;
-    "pragma" pragma Pragma;
-    "cache_read" cache_read CacheRead;
-    "cache_write" cache_write CacheWrite;
-    "compute_at" compute_at ComputeAt;
-    "inline" inline Inline;
-    "compute_root" compute_root ComputeRoot;
-    "set_scope" set_scope SetScope;
-    "storage_align" storage_align StorageAlign;
-    "swizzle" swizzle Swizzle;
-    "transform_layout" transform_layout TransformLayout;
-    "double_buffer" double_buffer DoubleBuffer;
-    "pipeline" pipeline Pipeline;
-    "rfactor" rfactor Rfactor;
-    "set_store_predicate" set_store_predicate SetStorePredicate;
+    split Split;
+    fuse Fuse;
+    tile Tile;
+    reorder Reorder;
+    bind Bind;
+    vectorize Vectorize;
+    unroll Unroll;
+    pragma Pragma axis Hints;
+    tensorize Tensorize axis Intrinsic;
+    cache_read CacheRead;
+    cache_write CacheWrite;
+    rfactor Rfactor;
+    compute_at ComputeAt;
+    inline Inline;
+    compute_root ComputeRoot;
+    set_scope SetScope;
+    transform_layout TransformLayout stage Layout;
+    double_buffer DoubleBuffer stage Twofold;
+    pipeline Pipeline stage CopiedAhead axis Pipelined;
+    swizzle Swizzle stage XorBits;
+    storage_align StorageAlign stage Paddings;
+    set_store_predicate SetStorePredicate stage Predicate;
 }
 
 /// Every primitive, in the order of the documents.
@@ -98,7 +154,7 @@ pub fn primitives() -> &'static [PrimitiveInfo] {
     TABLE
 }
 
-/// The name of the directive `opcode`, and what applies it.
-pub(crate) fn find(opcode: Opcode) -> Option<(&'static str, Apply)> {
-    TABLE.iter().find(|info| info.opcode == opcode).map(|info| (info.name, info.apply))
+/// The primitive that `opcode` stands for.
+pub(crate) fn find(opcode: Opcode) -> Option<&'static PrimitiveInfo> {
+    TABLE.iter().find(|info| info.opcode == opcode)
 }

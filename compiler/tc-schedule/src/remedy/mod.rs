@@ -1,18 +1,24 @@
 //! Ways out of a schedule that is refused, each of them tried.
 //!
-//! Where a directive is refused, changes are proposed: another axis, another place, leaving it out. Each is made to a
-//! copy, and told only if that lowers. What others of the findings say does not count; a change may not add to them.
+//! A finding says who proposes changes: another axis, another place, leaving it out. What only one primitive proposes stands
+//! in its folder. Each change is made to a copy, and told only if that lowers. What others of the findings say does not count; a change may not add to them.
 
-mod candidates;
+mod proposals;
+mod ways;
 
-use crate::apply::{apply_changed, before};
+pub(crate) use proposals::{MAX_AXES, Proposals, loops_of_readers};
+pub(crate) use ways::*;
+
+use crate::apply::{apply_at, apply_changed, before};
 use crate::check::Extent;
-use crate::graph::{Attach, AxisId, Graph, Kind, StageId};
+use crate::directive::Item;
+use crate::finding::{Finding, Findings};
+use crate::graph::Graph;
 use crate::operator::Operator;
 use crate::params::Point;
-use crate::scope::Scope;
+use proposals::About;
 use tc_ir::{Func, Module, Op, Value};
-use tc_support::{Diagnostic, Diagnostics, Location};
+use tc_support::{Diagnostics, Location};
 
 /// How many changes are tried for one schedule.
 const MAX_TRIES: usize = 48;
@@ -24,22 +30,23 @@ const MAX_TOLD: usize = 3;
 const MAX_VALUES: usize = 4096;
 
 /// A change to a schedule.
-#[derive(Clone, Debug)]
 pub(crate) struct Patch {
     /// The op that it is about.
     pub(crate) at: Op,
     pub(crate) change: Change,
 }
 
+/// What a directive does to the graph.
+pub(crate) type Edit = Box<dyn Fn(&mut Graph)>;
+
 /// What is changed.
-#[derive(Clone, Debug)]
 pub(crate) enum Change {
     /// The directive is not there.
     LeaveOut,
     /// Its operands stand for others.
-    Operands(Vec<(Value, crate::directive::Item)>),
+    Operands(Vec<(Value, Item)>),
     /// Its results do.
-    Results(Vec<crate::directive::Item>),
+    Results(Vec<Item>),
     /// Another directive stands there.
     Instead(Edit),
     /// Another one stands before it.
@@ -53,33 +60,6 @@ pub(crate) enum Change {
     AtEnd(Edit),
 }
 
-/// What a directive does to the graph.
-#[derive(Clone, Debug)]
-pub(crate) enum Edit {
-    /// `compute_at`
-    Attach(StageId, AxisId),
-    /// `compute_root`
-    Root(StageId),
-    /// `bind`
-    Kind(AxisId, Kind),
-    /// `reorder` of all loops of a stage.
-    Order(StageId, Vec<AxisId>),
-    /// `set_scope`
-    Scope(StageId, Scope),
-}
-
-impl Edit {
-    pub(crate) fn apply(&self, graph: &mut Graph) {
-        match self {
-            Edit::Attach(stage, axis) => graph[*stage].attach = Attach::At(*axis),
-            Edit::Root(stage) => graph[*stage].attach = Attach::Root,
-            Edit::Kind(axis, kind) => graph[*axis].kind = *kind,
-            Edit::Order(stage, order) => graph[*stage].leaves.clone_from(order),
-            Edit::Scope(stage, scope) => graph[*stage].scope = Some(*scope),
-        }
-    }
-}
-
 /// A change, and how it is told.
 struct Candidate {
     patch: Patch,
@@ -87,18 +67,18 @@ struct Candidate {
 }
 
 /// A schedule that is refused.
-pub(crate) struct Remedy<'a> {
+pub(crate) struct Refused<'a> {
     pub(crate) operator: &'a Operator<'a>,
     pub(crate) sched: &'a Func,
     pub(crate) module: Option<&'a Module>,
     pub(crate) point: &'a Point,
 }
 
-impl Remedy<'_> {
+impl Refused<'_> {
     /// The findings, each with helps that were tried.
-    pub(crate) fn apply(&self, mut found: Diagnostics) -> Diagnostics {
+    pub(crate) fn with_ways_out(&self, mut found: Findings) -> Diagnostics {
         if self.sched.n_value_ids().max(self.operator.te.n_value_ids()) > MAX_VALUES {
-            return found;
+            return found.into();
         }
         let ops: Vec<Op> = tc_ir::walk::all_ops(self.sched).collect();
         let at = |location: &Location| {
@@ -110,21 +90,30 @@ impl Remedy<'_> {
             .iter()
             .take(MAX_FINDINGS)
             .map(|one| {
-                let mut places = at(&one.location);
-                places.extend(one.labels.iter().flat_map(|label| at(&label.location)));
+                let mut places = at(&one.diagnostic.location);
+                places.extend(one.diagnostic.labels.iter().flat_map(|label| at(&label.location)));
                 places
             })
             .collect();
         let watched: Vec<Op> = places.iter().flatten().copied().collect();
         if watched.is_empty() {
-            return found;
+            return found.into();
         }
         let states = before(self.operator, self.sched, self.point, &watched);
-        let last = apply_last(self.operator, self.sched, self.point);
-        let all: Vec<(&'static str, Location)> = found.iter().map(|one| (one.code, one.location.clone())).collect();
+        let applied = apply_at(self.operator, self.sched, self.point, None);
+        let last = applied.ok().map(|applied| applied.graph);
+        let all: Vec<(&'static str, Location)> = found.iter().map(identity).collect();
         let mut tries = MAX_TRIES;
-        for (nth, one) in found.iter_mut().take(MAX_FINDINGS).enumerate().filter(|(_, one)| one.is_error()) {
-            let candidates = self.candidates(one, &places[nth], &states, last.as_ref());
+        let errors = found.iter_mut().take(MAX_FINDINGS).enumerate().filter(|(_, one)| one.diagnostic.is_error());
+        for (nth, one) in errors {
+            let mut candidates = Vec::new();
+            for &op in &places[nth] {
+                let Some((_, graph, env)) = states.iter().find(|(at, _, _)| *at == op) else { continue };
+                let about = About { places: &places[nth], location: &one.diagnostic.location, last: last.as_ref() };
+                let mut proposals = Proposals::new(self.sched, op, (graph, env), about);
+                one.ways.iter().for_each(|way| way(&mut proposals));
+                candidates.append(&mut proposals.list);
+            }
             let mut passed: Vec<String> = Vec::new();
             for candidate in &candidates {
                 if tries == 0 || passed.len() == MAX_TOLD {
@@ -135,9 +124,11 @@ impl Remedy<'_> {
                     passed.push(candidate.text.clone());
                 }
             }
-            tell(one, !candidates.is_empty(), &passed);
+            if !candidates.is_empty() {
+                tell(one, &passed);
+            }
         }
-        found
+        found.into()
     }
 
     /// Does the schedule lower with the change, but for what else was found?
@@ -147,45 +138,26 @@ impl Remedy<'_> {
         });
         match lowered {
             Ok(_) => true,
-            Err(left) => left.iter().filter(|one| one.is_error()).all(|one| {
-                let is_it =
-                    |(code, location): &(&'static str, Location)| *code == one.code && *location == one.location;
-                all.iter().position(is_it).is_some_and(|at| at != nth)
+            Err(left) => left.iter().filter(|one| one.diagnostic.is_error()).all(|one| {
+                let one = identity(one);
+                all.iter().position(|other| *other == one).is_some_and(|at| at != nth)
             }),
         }
     }
 }
 
-/// The graph with every directive applied that can be.
-fn apply_last(operator: &Operator<'_>, sched: &Func, point: &Point) -> Option<Graph> {
-    crate::apply::apply_at(operator, sched, point, None).ok().map(|applied| applied.graph)
+/// What two runs that find the same call alike.
+fn identity(one: &Finding) -> (&'static str, Location) {
+    (one.diagnostic.code, one.diagnostic.location.clone())
 }
 
-/// Codes whose help says what there is, or what kind of thing is missing; it becomes a note. That of the others proposes
-/// a change, and gives way to what was tried.
-const FACTS: [&str; 11] = [
-    "not-computed",
-    "axes-of-two-stages",
-    "attach-cycle",
-    "attach-no-consumer",
-    "vectorized-reduction",
-    "not-a-dimension",
-    "no-reader",
-    "cache-late",
-    "stages-loop",
-    "stages-output",
-    "size-open",
-];
-
-fn tell(one: &mut Diagnostic, tried: bool, passed: &[String]) {
-    if !tried {
-        return;
+/// Tells what passed. A help that proposes a change gives way, since that was tried; one that states a fact becomes a note.
+fn tell(one: &mut Finding, passed: &[String]) {
+    let old = one.diagnostic.help.take();
+    if one.states_a_fact {
+        one.diagnostic.notes.extend(old);
     }
-    let old = one.help.take();
-    if FACTS.contains(&one.code) {
-        one.notes.extend(old);
-    }
-    one.help = match passed {
+    one.diagnostic.help = match passed {
         [] => None,
         [only] => Some(only.clone()),
         [first, rest @ ..] => Some(format!("{first}; or {}", rest.join(", or "))),

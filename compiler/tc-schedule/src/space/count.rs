@@ -6,7 +6,7 @@
 use super::{SEARCH, Space};
 use crate::choices::Choices;
 use crate::params::Point;
-use crate::walk::{Step, Walk};
+use crate::walk::{Reached, Walk};
 use rustc_hash::FxHashSet;
 use tc_support::Diagnostic;
 
@@ -61,9 +61,9 @@ impl Iterator for Points<'_> {
     fn next(&mut self) -> Option<Result<Point, Diagnostic>> {
         let walk = self.walk.as_mut()?;
         match walk.step() {
-            Ok(Step::Point) => Some(Ok(Point { values: walk.values.clone() })),
+            Ok(Reached::Point) => Some(Ok(Point { values: walk.values.clone() })),
             Ok(end) => {
-                self.is_cut = end == Step::Limit;
+                self.is_cut = end == Reached::Limit;
                 self.walk = None;
                 None
             }
@@ -101,9 +101,9 @@ impl Space<'_> {
         let mut count = 0u128;
         loop {
             match walk.step()? {
-                Step::Point => count = count.saturating_add(product(&self.rest(&mut walk)?)),
-                Step::End => return Ok(Count::Exactly(count)),
-                Step::Limit => return Ok(Count::AtLeast(count)),
+                Reached::Point => count = count.saturating_add(product(&self.rest(&mut walk)?)),
+                Reached::End => return Ok(Count::Exactly(count)),
+                Reached::Limit => return Ok(Count::AtLeast(count)),
             }
         }
     }
@@ -119,9 +119,9 @@ impl Space<'_> {
         let (mut picked, mut start, mut wanted) = (Vec::new(), 0u128, numbers.iter().copied().peekable());
         while wanted.peek().is_some() {
             match walk.step()? {
-                Step::Point => {}
-                Step::End => break,
-                Step::Limit => {
+                Reached::Point => {}
+                Reached::End => break,
+                Reached::Limit => {
                     let text = format!("{SEARCH} steps do not reach the point");
                     return Err(self.domain.params.wrong("parameter-space", text));
                 }

@@ -3,7 +3,7 @@
 use super::SEARCH;
 use crate::operator::{Define, Operator};
 use crate::params::{Params, Point};
-use crate::walk::{Step, Walk};
+use crate::walk::{Reached, Walk};
 use tc_ir::Func;
 use tc_support::{Diagnostic, suggest};
 
@@ -38,13 +38,13 @@ impl<'a> Domain<'a> {
     pub(crate) fn first(&self) -> Result<Point, Diagnostic> {
         let mut walk = self.walk(self.params.list.len(), SEARCH);
         match walk.step()? {
-            Step::Point => Ok(Point { values: walk.values }),
-            Step::Limit => {
+            Reached::Point => Ok(Point { values: walk.values }),
+            Reached::Limit => {
                 let text = format!("{SEARCH} steps found no point of `@{}`", self.sched.symbol());
                 let diagnostic = self.params.wrong("parameter-none", text);
                 Err(diagnostic.help("give parameters values, or put conditions into choices: `q: i32 in divisors(p)`"))
             }
-            Step::End => Err(self.empty(&walk)),
+            Reached::End => Err(self.empty(&walk)),
         }
     }
 
@@ -105,7 +105,7 @@ impl<'a> Domain<'a> {
         let free = vec![None; self.fixed.len()];
         let mut walk = Walk::new(&self.params, &free, self.fixed.len(), SEARCH);
         match walk.step() {
-            Ok(Step::Point) => {
+            Ok(Reached::Point) => {
                 let point = Point { values: walk.values };
                 diagnostic.help(format!("the first point is `{}`", self.show(&point)))
             }

@@ -19,9 +19,10 @@ pub(crate) use first::Domain;
 use crate::apply::{self, Applied};
 use crate::bounds::{self, Bounds};
 use crate::check::Extent;
+use crate::finding::Findings;
 use crate::operator::{Define, Operator};
 use crate::params::{Param, Point};
-use crate::walk::{Step, Walk};
+use crate::walk::{Reached, Walk};
 use crate::{Options, prepare};
 use tc_ir::{Func, Module};
 use tc_support::{Diagnostic, Diagnostics};
@@ -102,7 +103,7 @@ impl<'a> Space<'a> {
         let params = &self.domain.params;
         let mut walk = self.walk(nth + 1, SEARCH);
         // The first values of the others open it, which do not decide what it may be.
-        let opened = !params.needs_others(nth) && matches!(walk.step(), Ok(Step::Point));
+        let opened = !params.needs_others(nth) && matches!(walk.step(), Ok(Reached::Point));
         match walk.choices_of_last().filter(|_| opened) {
             Some(choices) => choices.show(&|value| param.show(value)),
             None => params.choices_text(nth),
@@ -135,7 +136,7 @@ impl<'a> Space<'a> {
         let fixed: Vec<Option<i64>> = point.values.iter().copied().map(Some).collect();
         let mut walk = Walk::new(&self.domain.params, &fixed, n, SEARCH).without_pruning();
         match walk.step() {
-            Ok(Step::Point) => Ok(()),
+            Ok(Reached::Point) => Ok(()),
             Ok(_) => Err(self.why_not(&walk, point)),
             Err(why) => Err(Why::NoValue(Box::new(why))),
         }
@@ -162,19 +163,19 @@ impl<'a> Space<'a> {
     }
 
     /// The graph at `point`, all directives applied.
-    pub(crate) fn apply(&self, point: &Point) -> Result<Applied, Diagnostics> {
+    pub(crate) fn apply(&self, point: &Point) -> Result<Applied, Findings> {
         apply::apply_at(&self.operator, self.domain.sched, point, None)
     }
 
     /// The bounds at `point`: all that is known of the program before there is one.
     pub fn bounds(&self, point: &Point) -> Result<Bounds, Diagnostics> {
         let graph = self.apply(point)?.graph;
-        bounds::infer(&self.operator, Some(self.domain.sched), graph, Extent::Whole)
+        Ok(bounds::infer(&self.operator, Some(self.domain.sched), graph, Extent::Whole)?)
     }
 
     /// The program at `point`; `module` is where combiners are looked up.
     pub fn lower(&self, point: &Point, module: Option<&Module>) -> Result<Func, Diagnostics> {
         let graph = self.apply(point)?.graph;
-        crate::program(&self.operator, Some(self.domain.sched), module, graph, Extent::Whole)
+        Ok(crate::program(&self.operator, Some(self.domain.sched), module, graph, Extent::Whole)?)
     }
 }

@@ -8,29 +8,13 @@ use super::member::Directive;
 use crate::apply::Applied;
 use crate::directive::Item;
 use crate::graph::{Attach, AxisId, Graph, Kind, Relation, Source, StageId};
+use crate::primitives::{self, Compared};
 use crate::scope::Scope;
 use crate::written;
 use rustc_hash::FxHashMap;
 use std::fmt::Write as _;
 use tc_ir::walk::ops_under;
 use tc_ir::{Func, Loc, Op, Value};
-
-/// The directives that the stages, loops and attachments of a graph show entirely.
-const SHOWN: [&str; 13] = [
-    "split",
-    "fuse",
-    "tile",
-    "reorder",
-    "bind",
-    "vectorize",
-    "unroll",
-    "compute_at",
-    "compute_root",
-    "inline",
-    "cache_read",
-    "cache_write",
-    "set_scope",
-];
 
 /// How an axis was made; numbers are those of [`Forms`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -236,7 +220,7 @@ impl Writer<'_> {
         self.regions(op, &mut key);
         let loc = sched.op_locs(op).source;
         let text = written::call(sched, op, &|value| self.show(value));
-        let shown = SHOWN.contains(&name.as_str());
+        let shown = primitives::find(sched.opcode(op)).is_some_and(|info| info.compared == Compared::Graph);
         Spoken { key, shown, directive: Directive { name, text, location: sched.location(loc), loc, op } }
     }
 

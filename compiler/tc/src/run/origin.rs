@@ -6,10 +6,11 @@
 use super::build::Built;
 use super::cases::Case;
 use std::collections::BTreeMap;
-use tc_dialects::{sched, te};
+use tc_dialects::te;
 use tc_ir::locs::LocKind;
 use tc_ir::walk::all_ops;
 use tc_ir::{AttrData, Func, Module, Op, Opcode, keys};
+use tc_schedule::primitives;
 use tc_sim::{CheckOptions, Limits, check_against_definition, exercise};
 use tc_support::{Diagnostic, Fault, Location, Pos};
 
@@ -67,12 +68,9 @@ pub(super) fn is_of_compiler(module: &Module, case: &Case) -> bool {
     let of_file = |opcode: Opcode, symbol: &str| {
         module.items.iter().any(|item| item.header.opcode == opcode && item.symbol() == symbol)
     };
-    let promises = |op: Op| match schedule.opcode(op) {
-        sched::SET_STORE_PREDICATE => true,
-        _ => match schedule.attr_named(op, "intrin").map(|attr| schedule.attr_data(attr)) {
-            Some(AttrData::Symbol(intrinsic)) => of_file(te::INTRIN, intrinsic),
-            _ => false,
-        },
+    let promises = |op: Op| match schedule.attr_named(op, "intrin").map(|attr| schedule.attr_data(attr)) {
+        Some(AttrData::Symbol(intrinsic)) => of_file(te::INTRIN, intrinsic),
+        _ => primitives().iter().any(|info| info.opcode == schedule.opcode(op) && info.promises),
     };
     let operator = &module.items[case.func];
     let combines = |op: Op| {

@@ -89,7 +89,7 @@ tc_ir::dialect! {
 
     /// Computes a stage inside the loop of a consumer's axis, as much of it as that needs.
     ComputeAt COMPUTE_AT "compute_at" (stage: value, axis: value)
-    { context: Context::Sched, effect: Effect::UNKNOWN, short: Some("compute_at"), verify: Some(verify::compute_at) }
+    { context: Context::Sched, effect: Effect::UNKNOWN, short: Some("compute_at"), verify: Some(verify::stage_and_axis) }
 
     /// Puts what a stage computes in the place of each read of it.
     Inline INLINE "inline" (stage: value)
@@ -109,7 +109,7 @@ tc_ir::dialect! {
 
     /// XORs bits of the positions in a stage's buffer by higher ones, so that the rows of a tile fall into different banks.
     Swizzle SWIZZLE "swizzle" (stage: value, bits: value key, base: value key, shift: value key)
-    { context: Context::Sched, effect: Effect::UNKNOWN, short: Some("swizzle"), verify: Some(verify::swizzle) }
+    { context: Context::Sched, effect: Effect::UNKNOWN, short: Some("swizzle"), verify: Some(verify::stage_and_numbers) }
 
     /// Stores a stage's buffer by other indices.
     TransformLayout TRANSFORM_LAYOUT "transform_layout" (stage: value)
@@ -125,7 +125,7 @@ tc_ir::dialect! {
 
     /// Makes a reduction axis a data axis of a new stage, which the old one then reduces.
     Rfactor RFACTOR "rfactor" (stage: value, axis: value, factor_axis: int key opt)
-    { context: Context::Sched, results: Results::Count(1), infer: STAGE, effect: Effect::UNKNOWN, short: Some("rfactor"), verify: Some(verify::compute_at) }
+    { context: Context::Sched, results: Results::Count(1), infer: STAGE, effect: Effect::UNKNOWN, short: Some("rfactor"), verify: Some(verify::stage_and_axis) }
 
     /// Stores a stage's result only where a condition holds.
     SetStorePredicate SET_STORE_PREDICATE "set_store_predicate" (stage: value, condition: any)

@@ -142,7 +142,7 @@ pub(super) fn stage_first(func: &Func, op: Op, found: &mut Diagnostics) {
     want(func, op, func.operand(op, 0), "sched.stage", found);
 }
 
-pub(super) fn swizzle(func: &Func, op: Op, found: &mut Diagnostics) {
+pub(super) fn stage_and_numbers(func: &Func, op: Op, found: &mut Diagnostics) {
     stage_first(func, op, found);
     for &number in &func.operands(op)[1..] {
         want_number(func, op, number, found);
@@ -159,7 +159,7 @@ pub(super) fn pipeline(func: &Func, op: Op, found: &mut Diagnostics) {
     }
 }
 
-pub(super) fn compute_at(func: &Func, op: Op, found: &mut Diagnostics) {
+pub(super) fn stage_and_axis(func: &Func, op: Op, found: &mut Diagnostics) {
     stage_first(func, op, found);
     want(func, op, func.operand(op, 1), "sched.axis", found);
 }

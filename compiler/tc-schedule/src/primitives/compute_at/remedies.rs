@@ -1,0 +1,28 @@
+//! Where else a stage may be computed.
+
+use crate::graph::Attach;
+use crate::remedy::{Proposals, loops_of_readers};
+use crate::written;
+
+/// The directive with another loop; where it is another one, the stage in question inside a loop of one that reads it.
+pub(crate) fn other_loop(proposals: &mut Proposals<'_>) {
+    if proposals.attaches() {
+        return proposals.other_axes();
+    }
+    let Some((stage, graph)) = proposals.stage_at_end() else { return };
+    for axis in loops_of_readers(graph, stage) {
+        let text = format!("`compute_at({}, {})` at the end", written::stage(graph, stage), written::axis(graph, axis));
+        proposals.at_end(text, move |graph| graph[stage].attach = Attach::At(axis));
+    }
+}
+
+/// `compute_root` in the place of the directive.
+pub(crate) fn root_instead(proposals: &mut Proposals<'_>) {
+    if let Some(stage) = proposals.stage(0)
+        && proposals.is_first()
+        && proposals.attaches()
+    {
+        let text = format!("`compute_root({})`", written::stage(proposals.graph, stage));
+        proposals.instead(text, move |graph| graph[stage].attach = Attach::Root);
+    }
+}

@@ -1,0 +1,64 @@
+//! Puts what a stage computes in the place of each read of it.
+//!
+//! # Arguments
+//!
+//! `inline(STAGE)`.
+//!
+//! # Legality
+//!
+//! - The stage is computed, has one result, and is not a result of the operator.
+//! - It is no reduction: a reduction takes loops.
+//! - No other directive speaks of its loops or its buffer: nothing would consume it.
+//!
+//! # Rewrite
+//!
+//! ```tir
+//! for i in 0..4 { T[i] = A[i] * 2.0 }
+//! for i in 0..4 { B[i] = T[i] + 1.0 }
+//! ->
+//! for i in 0..4 { B[i] = A[i] * 2.0 + 1.0 }
+//! ```
+//!
+//! # Known elsewhere as
+//!
+//! `compute_inline` (TVM), inlining (Halide), producer fusion.
+
+mod remedies;
+
+use super::{Compared, Primitive};
+use crate::directive::{Cx, Done, Item, code_list};
+use crate::graph::{Attach, StageId};
+use crate::remedy::{LEAVE_OUT, leave_out};
+use remedies::attach_instead;
+use tc_dialects::sched::Inline;
+
+impl Primitive for Inline {
+    const COMPARED: Compared = Compared::Graph;
+    type Legal = StageId;
+
+    fn legality(cx: &Cx<'_>) -> Done<StageId> {
+        let stage = cx.computed(cx.operand(0))?;
+        let data = &cx.graph[stage];
+        let name = &data.name;
+        if data.output {
+            let text = format!("`{name}` is a result of the operator, and cannot be inlined");
+            return Err(cx.error("inline-output", text).ways(LEAVE_OUT).into());
+        }
+        if !data.reduce.is_empty() {
+            let axes = cx.graph.names(&data.reduce);
+            let text = format!("`{name}` is a reduction over {}, and cannot be inlined", code_list(&axes));
+            let help = format!("`compute_at({name}, …)` computes it inside a loop of its consumer");
+            return Err(cx.error("inline-reduction", text).help(help).ways(&[attach_instead, leave_out]).into());
+        }
+        if data.tensors.len() != 1 {
+            let text = format!("`{name}` has {} results; only a stage with one can be inlined", data.tensors.len());
+            return Err(cx.error("inline-results", text).ways(LEAVE_OUT).into());
+        }
+        Ok(stage)
+    }
+
+    fn edit(cx: &mut Cx<'_>, stage: StageId) -> Vec<Item> {
+        cx.attach(stage, Attach::Inline);
+        Vec::new()
+    }
+}

@@ -1,0 +1,71 @@
+//! Sets where a stage's buffer lies.
+//!
+//! # Arguments
+//!
+//! `set_scope(STAGE, scope)`, where `scope` is one of `global`, `shared`, `shared.dyn`, `warp`, `local`,
+//! `wmma.matrix_a`, `wmma.matrix_b`, `wmma.accumulator`, `mma.matrix_a`, `mma.matrix_b`, `mma.accumulator`. Without it a
+//! stage lies in registers inside loops over threads, in shared memory inside loops over blocks, and in global memory
+//! elsewhere.
+//!
+//! What lies in the scopes of tensor cores, a warp holds together: a buffer is as large as its 32 threads need it, those
+//! that loops over `threadIdx.x` number. Its last two dimensions are those of a tile.
+//!
+//! # Legality
+//!
+//! - The stage is computed and is not inlined; the scope exists.
+//! - A result of the operator lies in global memory.
+//! - What lies on the chip is computed inside the kernel that reads it: checked when the whole schedule is read.
+//!
+//! # Rewrite
+//!
+//! ```tir
+//! alloc T: f32[4] in shared
+//! ->
+//! alloc T: f32[4] in local
+//! ```
+//!
+//! # Known elsewhere as
+//!
+//! `set_scope` (TVM), `store_in` (Halide).
+
+use super::{Compared, Primitive};
+use crate::directive::{Cx, Done, Item};
+use crate::graph::StageId;
+use crate::remedy::{LEAVE_OUT, Proposals};
+use crate::scope::Scope;
+use crate::written;
+use tc_dialects::sched::SetScope;
+
+impl Primitive for SetScope {
+    const COMPARED: Compared = Compared::Graph;
+    type Legal = (StageId, Scope);
+
+    fn legality(cx: &Cx<'_>) -> Done<(StageId, Scope)> {
+        let stage = cx.computed(cx.operand(0))?;
+        let scope = cx.scope()?;
+        let data = &cx.graph[stage];
+        if data.output && scope != Scope::Global {
+            let text = format!("`{}` is a result of the operator, which lies in global memory", data.name);
+            let help = format!("`cache_write({}, {})` computes it there and copies it out", data.name, scope.name());
+            return Err(cx.error("scope-output", text).help(help).ways(LEAVE_OUT).into());
+        }
+        Ok((stage, scope))
+    }
+
+    fn edit(cx: &mut Cx<'_>, (stage, scope): (StageId, Scope)) -> Vec<Item> {
+        cx.graph[stage].scope = Some(scope);
+        cx.touch(stage);
+        Vec::new()
+    }
+}
+
+/// The stage in question in another scope.
+pub(crate) fn other_scope(proposals: &mut Proposals<'_>) {
+    let Some((stage, graph)) = proposals.stage_at_end() else { return };
+    for scope in [Scope::Local, Scope::Shared, Scope::Global] {
+        if graph.scope_of(stage) != scope {
+            let text = format!("`set_scope({}, {})`", written::stage(graph, stage), scope.name());
+            proposals.at_end(text, move |graph| graph[stage].scope = Some(scope));
+        }
+    }
+}
