@@ -3,6 +3,7 @@
 use super::Case;
 use super::passes;
 use super::run::Counts;
+use super::schedules;
 use super::tally::Tally;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -47,9 +48,6 @@ const MAY_REFUSE: &[(&str, &str)] = &[
     ("verify-memory", "host-access"),
     ("verify-memory", "launch-in-loop"),
     ("verify-gpu-limits", ""),
-    ("storage-flatten", "swizzle"),
-    // Intrinsics copy: a copy under a condition, of other numbers or of a row that something else was made of, is not what they do.
-    ("tensorize-to-wmma", "tensorize"),
     // What threads share under a condition is not always told from what is a thread's own.
     ("thread-sync", "divergent-sync"),
 ];
@@ -88,12 +86,6 @@ pub fn settle(compiler: &Compiler, case: &mut Case, tally: &mut Tally) -> Result
             }
             End::Refused(Place::Pass(at), code) => {
                 let gone = case.passes[at].clone();
-                if let Some(directive) = case.schedule.carried_out_by(&gone.name) {
-                    let kind = case.schedule.directives[directive].kind.clone();
-                    *tally.directives.entry(kind).or_default().refused.entry(code.to_string()).or_default() += 1;
-                    case.schedule = case.schedule.refuse(directive);
-                    continue;
-                }
                 match gone.name.as_str() {
                     // There is no kernel, or none that can be launched: what makes kernels has nothing to do.
                     "verify-memory" => {
@@ -285,10 +277,9 @@ fn refused(case: &Case, found: &Diagnostics, sources: &Sources, name: &str, at: 
             None => fail(error),
         };
     }
-    // A pipeline that cannot be is the schedule's wish.
-    if name == "software-pipeline" && error.code == "stages" {
-        let asks = |kind: &str| kind == "pipeline" || kind == "double_buffer";
-        let asked = case.schedule.directives.iter().rposition(|directive| asks(&directive.kind));
+    // What a pass cannot do for a directive is the schedule's wish.
+    if schedules::is_asked_of(name, error.code) {
+        let asked = schedules::who_asked(&case.schedule, name, error.code);
         return asked.map_or_else(|| fail(error), |at| End::Refused(Place::Directive(at), error.code));
     }
     let Some(pass) = case.passes.get(at) else { return fail(error) };

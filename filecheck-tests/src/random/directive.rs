@@ -61,16 +61,6 @@ impl Schedule {
         COPIED.iter().filter(|n| named(n)).map(copy).collect()
     }
 
-    /// The last directive that `pass` carries out.
-    pub fn carried_out_by(&self, pass: &str) -> Option<usize> {
-        let kind = match pass {
-            "tensorize-to-wmma" => "tensorize",
-            "storage-flatten" => "swizzle",
-            _ => return None,
-        };
-        self.directives.iter().rposition(|directive| directive.kind == kind)
-    }
-
     /// The schedule without directive `at`, and without those that use what it binds.
     pub fn without(&self, at: usize) -> Schedule {
         let mut gone: Vec<&str> = Vec::new();
