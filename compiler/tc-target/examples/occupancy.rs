@@ -2,7 +2,7 @@
 //!
 //!     echo 256 40 16384 | cargo run -p tc-target --example occupancy -- sm_80
 //!
-//! Without a target it answers for sm_90.
+//! Without a target it answers for the default one.
 //!
 //! A line is threads, registers of a thread and bytes of shared memory; the answer is a line with the number of blocks.
 //! `scripts/device/occupancy.py` holds the answers against those of a GPU's driver.
@@ -24,7 +24,7 @@ fn main() -> ExitCode {
 }
 
 fn answer() -> Result<(), String> {
-    let name = std::env::args().nth(1).unwrap_or_else(|| "sm_90".to_string());
+    let name = std::env::args().nth(1).unwrap_or_else(|| Target::DEFAULT.to_string());
     let target = Target::parse(&name).map_err(|wrong| wrong.message)?;
     let mut points = String::new();
     std::io::stdin().read_to_string(&mut points).map_err(|error| error.to_string())?;

@@ -255,7 +255,17 @@ const HOPPER: Target = Target {
     ..BASE
 };
 
+impl Default for Target {
+    /// The one that is called [`Target::DEFAULT`].
+    fn default() -> Target {
+        Target::parse(Target::DEFAULT).expect("the default target is one of the targets")
+    }
+}
+
 impl Target {
+    /// The name of the target that is meant where none is named.
+    pub const DEFAULT: &'static str = "sm_80";
+
     /// All targets, oldest first.
     pub fn all() -> &'static [Target] {
         &TARGETS

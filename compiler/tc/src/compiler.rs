@@ -63,7 +63,7 @@ impl Default for Compiler {
 
 impl Compiler {
     /// The name of the target that is compiled for where none is named.
-    pub const DEFAULT_TARGET: &'static str = "sm_80";
+    pub const DEFAULT_TARGET: &'static str = Target::DEFAULT;
 
     /// The dialects, passes and pipelines of this repository, and the default target.
     pub fn new() -> Compiler {
@@ -72,7 +72,7 @@ impl Compiler {
             intrinsics: intrinsics::library(registry.clone()),
             registry,
             passes: pass_table(),
-            target: Target::parse(Compiler::DEFAULT_TARGET).expect("the default target is one of the targets"),
+            target: Target::default(),
             threads: 0,
             verify: true,
             symbolic: false,

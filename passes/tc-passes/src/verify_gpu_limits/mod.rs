@@ -15,13 +15,13 @@
 //! for tx in 0..2048 bind(threadIdx.x) {
 //! }
 //! ->
-//! error: a block of 2048 threads is too large for `sm_90`, which allows 1024
+//! error: a block of 2048 threads is too large for `sm_80`, which allows 1024
 //! ```
 //!
 //! # Algorithm
 //!
 //! For each launch nest compare the extents of coordinates, their product over the threads of a block, and the bytes of
-//! all shared buffers with the limits of the target, which the run gives (`sm_90` where it does not). Static and dynamic
+//! all shared buffers with the limits of the target, which the run gives (`sm_80` where it does not). Static and dynamic
 //! shared memory count together. Of a thread's buffers those count together that there are at once, in regions around one
 //! another: CUDA's compiler puts others in one another's place, and those that are small enough for registers weigh nothing
 //! beside what a thread may have. A message on memory lists every buffer that counts.

@@ -35,7 +35,7 @@ fn limits_are_those_of_the_target() {
     refuses(
         "verify-gpu-limits",
         &threads(64, 32),
-        "a block of 2048 threads is too large for `sm_90`, which allows 1024",
+        "a block of 2048 threads is too large for `sm_80`, which allows 1024",
     );
     refuses("verify-gpu-limits", &threads(2048, 1), "`threadIdx.x` runs to 2048");
     let (_, found) = run("verify-gpu-limits", &threads(32, 32));
@@ -58,7 +58,7 @@ fn shared_memory_is_told_buffer_by_buffer() {
     assert_eq!(finding.message, "a block needs 114,816 bytes of shared memory, and `sm_75` has 65,536");
     assert_eq!(finding.notes, ["`X: f32[128, 64]`: 34,816 bytes", "`Y: f16[40000]`: 80,000 bytes"]);
     let (_, found) = run("verify-gpu-limits", text);
-    assert!(found.is_empty(), "sm_90 has room: {found:#?}");
+    assert!(found.is_empty(), "sm_80 has room: {found:#?}");
 }
 
 #[test]
