@@ -31,6 +31,11 @@ enum Chore {
         /// The name in kebab case, such as `rotate-loop`
         name: String,
     },
+    /// Write the folder, the generator, the lines and the corpus folder of a new schedule primitive about a stage
+    NewPrimitive {
+        /// The name in snake case, such as `prefetch_at`
+        name: String,
+    },
 }
 
 fn main() -> ExitCode {
@@ -41,6 +46,7 @@ fn main() -> ExitCode {
         Chore::Gen { check: false } => xtask::generate::write(&root),
         Chore::Bless { filter } => bless(filter),
         Chore::NewPass { name } => xtask::scaffold::new_pass(&root, &name),
+        Chore::NewPrimitive { name } => xtask::scaffold::new_primitive(&root, &name),
     };
     report(&wrong);
     if wrong.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }

@@ -27,7 +27,7 @@ const PRIMITIVE_HEADINGS: &[&str] = &["# Arguments", "# Legality", "# Rewrite", 
 const NOT_PASSES: &[&str] = &["lib", "table", "analysis", "util"];
 
 /// Files among the primitives that are none.
-const NOT_PRIMITIVES: &[&str] = &["mod"];
+const NOT_PRIMITIVES: &[&str] = &["mod", "part"];
 
 /// Folders of the corpus of schedules that are about more than one primitive.
 const TOPICS: &[&str] = &["documents", "names", "sizes"];

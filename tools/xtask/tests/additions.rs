@@ -1,6 +1,7 @@
 //! An addition touches few files: how many name one thing of each kind, next to what is allowed.
 //!
-//! Files of tests are left out; what is generated is below `docs/` and the like.
+//! Files of tests are left out; what is generated is below `docs/` and the like. A schedule primitive is counted where
+//! schedules are read, applied, explained and drawn. A pass that carries out what a primitive says is an addition of its own.
 
 use std::path::{Path, PathBuf};
 use xtask::tidy::walk;
@@ -9,12 +10,33 @@ use xtask::tidy::walk;
 const KINDS: &[(&str, &[&str], usize)] =
     &[("a function of one float", &["EXP2", "LOG2", "RSQRT", "TANH", "TAN", "SIN", "COS", "ERF", "CEIL"], 3)];
 
+/// Schedule primitives of different kinds, and the files outside the folder of each that may name it: the rows of ops, the
+/// table of primitives and that of the random generator. A pair that excludes each other
+/// names each other, `tc-run` looks for the mark of an intrinsic, and findings of several primitives propose `compute_root`.
+const PRIMITIVES: &[(&str, usize)] = &[
+    ("rfactor", 3),
+    ("compute_root", 4),
+    ("pragma", 3),
+    ("tensorize", 4),
+    ("double_buffer", 3),
+    ("swizzle", 3),
+    ("set_store_predicate", 3),
+    ("storage_align", 4),
+    ("transform_layout", 4),
+    ("cache_read", 3),
+    ("cache_write", 3),
+];
+
+/// Where a primitive is counted.
+const OF_SCHEDULES: &[&str] =
+    &["compiler/tc-schedule/", "compiler/tc/", "dialects/tc-dialects/src/sched/", "filecheck-tests/", "tools/"];
+
 /// The code of the crates, without that of tests.
 fn sources(root: &Path) -> Vec<(String, String)> {
     let is_code = |path: &String| {
         let mut folders = path.split('/');
         path.ends_with(".rs")
-            && ["compiler", "dialects", "passes", "runtime", "tools"].contains(&folders.next().unwrap_or_default())
+            && ["compiler", "dialects", "filecheck-tests", "passes", "runtime", "tools"].contains(&folders.next().unwrap_or_default())
             // Modules of tests stand beside what they test.
             && !folders.any(|part| matches!(part, "tests" | "tests.rs" | "laws.rs"))
     };
@@ -27,7 +49,46 @@ fn sources(root: &Path) -> Vec<(String, String)> {
 }
 
 fn names(text: &str, word: &str) -> bool {
-    text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|part| part == word)
+    text.split(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | '-')).any(|part| part == word)
+}
+
+/// `text` without comments and tests, and without what it says to people: strings that are no name.
+fn code(text: &str) -> String {
+    let text = text.split("#[cfg(test)]").next().unwrap_or(text);
+    let lines = text.lines().map(|line| line.split("//").next().unwrap_or(line));
+    let parts = lines.collect::<Vec<_>>().join("\n");
+    let parts = parts.split('"').enumerate();
+    let kept = parts.filter(|(nth, part)| nth % 2 == 0 || part.chars().all(|c| c.is_ascii_lowercase() || c == '_'));
+    kept.map(|(_, part)| part).collect::<Vec<_>>().join(" ")
+}
+
+/// `storage_align`, `StorageAlign`, `STORAGE_ALIGN`.
+fn spellings(name: &str) -> [String; 3] {
+    let camel = name.split('_').map(|word| word[..1].to_uppercase() + &word[1..]).collect();
+    [name.to_string(), camel, name.to_uppercase()]
+}
+
+#[test]
+fn a_schedule_primitive_is_a_folder_and_a_line_in_each_table() {
+    let sources = sources(&xtask::root());
+    let counted: Vec<(&String, String)> = sources
+        .iter()
+        .filter(|(path, _)| OF_SCHEDULES.iter().any(|folder| path.starts_with(folder)))
+        .map(|(path, text)| (path, code(text)))
+        .collect();
+    for (name, allowed) in PRIMITIVES {
+        let own = [
+            format!("compiler/tc-schedule/src/primitives/{name}/"),
+            format!("filecheck-tests/src/random/schedules/primitives/{name}.rs"),
+        ];
+        let outside = counted.iter().filter(|(path, _)| !own.iter().any(|own| path.starts_with(own)));
+        let touched: Vec<&String> = outside
+            .filter(|(_, text)| spellings(name).iter().any(|word| names(text, word)))
+            .map(|(path, _)| *path)
+            .collect();
+        // More than it says is an addition that spread; fewer is a figure to be lowered.
+        assert_eq!(touched.len(), *allowed, "`{name}`: {touched:#?}");
+    }
 }
 
 #[test]
