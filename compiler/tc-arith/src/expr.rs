@@ -204,12 +204,3 @@ pub(crate) fn floor_div(a: i64, b: i64) -> Option<i64> {
 pub(crate) fn floor_mod(a: i64, b: i64) -> i64 {
     BinaryOp::FloorMod.apply(a, b).unwrap_or(0)
 }
-
-/// The greatest common divisor of two magnitudes; 0 only for two zeros.
-pub(crate) fn gcd(a: u64, b: u64) -> u64 {
-    let (mut a, mut b) = (a, b);
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
-}

@@ -109,7 +109,7 @@ impl Linear {
 
     /// The greatest common divisor of the coefficients; 0 without terms.
     pub(crate) fn gcd(&self) -> u64 {
-        self.terms.iter().fold(0, |g, term| crate::expr::gcd(g, term.coef.unsigned_abs()))
+        self.terms.iter().fold(0, |g, term| tc_support::gcd(g, term.coef.unsigned_abs()))
     }
 
     /// The coefficient of the atom with this key.

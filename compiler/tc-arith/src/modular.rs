@@ -3,7 +3,8 @@
 use std::fmt;
 use std::ops::{Add, Mul};
 
-use crate::expr::{floor_mod, gcd};
+use crate::expr::floor_mod;
+use tc_support::gcd;
 
 /// The integers `coeff * k + base`. A zero `coeff` means the one integer `base`; otherwise `0 <= base < coeff`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -96,7 +97,7 @@ impl ModularSet {
     /// The least modular set that holds both.
     pub fn union(self, other: ModularSet) -> ModularSet {
         let ((c, x), (d, y)) = (self.wide(), other.wide());
-        ModularSet::from_wide(gcd_wide(gcd_wide(c, d), x.abs_diff(y)), x)
+        ModularSet::from_wide(gcd(gcd(c, d), x.abs_diff(y)), x)
     }
 
     /// What is known when both hold. Two moduli are joined by the Chinese remainder theorem while that is cheap;
@@ -127,7 +128,7 @@ impl Add for ModularSet {
     /// The values of `a + b`.
     fn add(self, other: ModularSet) -> ModularSet {
         let ((c, x), (d, y)) = (self.wide(), other.wide());
-        ModularSet::from_wide(gcd_wide(c, d), x + y)
+        ModularSet::from_wide(gcd(c, d), x + y)
     }
 }
 
@@ -137,17 +138,9 @@ impl Mul for ModularSet {
     /// The values of `a * b`.
     fn mul(self, other: ModularSet) -> ModularSet {
         let ((c, x), (d, y)) = (self.wide(), other.wide());
-        let cross = gcd_wide(c * y.unsigned_abs(), d * x.unsigned_abs());
-        ModularSet::from_wide(gcd_wide(c * d, cross), x * y)
+        let cross = gcd(c * y.unsigned_abs(), d * x.unsigned_abs());
+        ModularSet::from_wide(gcd(c * d, cross), x * y)
     }
-}
-
-fn gcd_wide(a: u128, b: u128) -> u128 {
-    let (mut a, mut b) = (a, b);
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }
 
 impl fmt::Display for ModularSet {

@@ -91,11 +91,6 @@ pub(crate) fn has_emitter(opcode: Opcode) -> bool {
     OTHERS.contains(&opcode) || named(FUNCTIONS, opcode).is_some()
 }
 
-/// Is an op on `elem` computed in f32?
-fn is_small_float(elem: Elem) -> bool {
-    matches!(elem, Elem::F16 | Elem::BF16 | Elem::TF32 | Elem::F8E4M3 | Elem::F8E5M2)
-}
-
 /// The infix operator of an integer op.
 fn int_operator(opcode: Opcode, role: Role) -> Option<BinOp> {
     match role {
@@ -246,14 +241,14 @@ impl Kernel<'_> {
             let operands = self.lanes_of_operands(op, lane);
             return expr::call(&self.needs.helper(Helper::Bf16Fma), &operands);
         }
-        if opcode == arith::FMA && is_small_float(elem) {
+        if opcode == arith::FMA && elem.is_small_float() {
             // A product and a sum of 8-bit floats do not fit f32.
             let operands = self.as_doubles(op, elem, lane);
             return self.round_double(elem, expr::call("fma", &operands));
         }
         let operands: Vec<Expr> = func.operands(op).iter().map(|&operand| self.wide(operand, lane)).collect();
         let value = self.native(op, elem == Elem::F64, operands);
-        if is_small_float(elem) { self.narrow(elem, value) } else { value }
+        if elem.is_small_float() { self.narrow(elem, value) } else { value }
     }
 
     /// The operands of `op`, floats of type `elem`, as f64.
@@ -336,7 +331,7 @@ impl Kernel<'_> {
     fn wide(&mut self, value: Value, lane: usize) -> Expr {
         let func = self.func;
         let elem = func.value_scalar(value).map_or(Elem::F32, |scalar| scalar.elem);
-        if !is_small_float(elem) {
+        if !elem.is_small_float() {
             return self.lane(value, lane);
         }
         // What the narrow type holds, f32 holds too.
@@ -354,7 +349,7 @@ impl Kernel<'_> {
         match elem {
             Elem::F16 => expr::call("__half2float", &[value]),
             Elem::BF16 => expr::call("__bfloat162float", &[value]),
-            Elem::F8E4M3 | Elem::F8E5M2 => expr::cast("float", value),
+            _ if elem.is_float8() => expr::cast("float", value),
             _ => value,
         }
     }
@@ -365,7 +360,7 @@ impl Kernel<'_> {
         match elem {
             Elem::F16 => expr::call("__float2half_rn", &[value]),
             Elem::BF16 => expr::call("__float2bfloat16_rn", &[value]),
-            Elem::F8E4M3 | Elem::F8E5M2 => expr::call(&self.needs.helper(Helper::ToF8(elem)), &[value]),
+            _ if elem.is_float8() => expr::call(&self.needs.helper(Helper::ToF8(elem)), &[value]),
             Elem::TF32 => expr::call(&self.needs.helper(Helper::ToTf32), &[value]),
             _ => value,
         }
@@ -377,7 +372,7 @@ impl Kernel<'_> {
         match elem {
             Elem::F16 => expr::call("__double2half", &[value]),
             Elem::BF16 => expr::call("__double2bfloat16", &[value]),
-            Elem::F8E4M3 | Elem::F8E5M2 => expr::call(&self.needs.helper(Helper::F64ToF8(elem)), &[value]),
+            _ if elem.is_float8() => expr::call(&self.needs.helper(Helper::F64ToF8(elem)), &[value]),
             Elem::TF32 => {
                 self.needs.helper(Helper::ToTf32);
                 expr::call(&self.needs.helper(Helper::F64ToTf32), &[value])
@@ -429,7 +424,7 @@ impl Kernel<'_> {
                 self.round_double(to, expr::cast("double", value))
             }
             // An integer that f32 does not hold is infinite as f16 or f8, before and after it is rounded to f32.
-            _ if is_small_float(to) => {
+            _ if to.is_small_float() => {
                 let value = self.wide(operand, lane);
                 let value = if from.is_float() { value } else { expr::cast("float", value) };
                 self.narrow(to, value)
@@ -437,7 +432,7 @@ impl Kernel<'_> {
             _ => {
                 let value = self.wide(operand, lane);
                 // `wide` has made an f32 of it.
-                if to == Elem::F32 && is_small_float(from) {
+                if to == Elem::F32 && from.is_small_float() {
                     return value;
                 }
                 expr::cast(&self.type_name(to), value)

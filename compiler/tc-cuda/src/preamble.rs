@@ -107,7 +107,7 @@ impl Helper {
     fn text(self) -> String {
         let to_f8 = |elem: Elem, from: &str| {
             let ty = types::number(elem).expect("8-bit floats have a type");
-            let kind = if elem == Elem::F8E4M3 { "__NV_E4M3" } else { "__NV_E5M2" };
+            let kind = types::float8_kind(elem);
             format!(
                 "static __device__ inline {ty} {}({from} x) {{\n  {ty} result;\n  result.__x = __nv_cvt_{from}_to_fp8(x, __NV_NOSAT, {kind});\n  return result;\n}}\n",
                 self.name()
@@ -236,16 +236,12 @@ impl Needs {
 
     /// Writes all of it.
     pub(crate) fn write(&self, out: &mut String) {
-        let headers: [(&[Elem], &str); 3] = [
-            (&[Elem::F16], "cuda_fp16.h"),
-            (&[Elem::BF16], "cuda_bf16.h"),
-            (&[Elem::F8E4M3, Elem::F8E5M2], "cuda_fp8.h"),
-        ];
         let start = out.len();
-        for (elems, header) in headers {
-            if elems.iter().any(|elem| self.elems.contains(elem)) {
-                let _ = writeln!(out, "#include <{header}>");
-            }
+        let mut headers: Vec<&str> =
+            Elem::ALL.iter().filter(|elem| self.elems.contains(elem)).filter_map(|&elem| types::header(elem)).collect();
+        headers.dedup();
+        for header in headers {
+            let _ = writeln!(out, "#include <{header}>");
         }
         if self.fragments {
             out.push_str("#include <mma.h>\n");

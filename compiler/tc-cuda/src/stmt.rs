@@ -195,7 +195,7 @@ impl Kernel<'_> {
             }
         };
         self.at(op);
-        let name = self.declare(var, default_name(coordinate));
+        let name = self.declare(var, coordinate.short_name());
         self.out.line(&format!("const {ty} {name} = {value};"));
     }
 
@@ -380,18 +380,6 @@ impl Kernel<'_> {
                 this.out.line(&format!("{name} = {};", value.text));
             }
         });
-    }
-}
-
-/// What an unnamed coordinate is called.
-fn default_name(coordinate: Coordinate) -> &'static str {
-    match coordinate {
-        Coordinate::BlockX => "bx",
-        Coordinate::BlockY => "by",
-        Coordinate::BlockZ => "bz",
-        Coordinate::ThreadX => "tx",
-        Coordinate::ThreadY => "ty",
-        Coordinate::ThreadZ => "tz",
     }
 }
 

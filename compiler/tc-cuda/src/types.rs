@@ -28,6 +28,24 @@ pub(crate) fn number(elem: Elem) -> Option<&'static str> {
     })
 }
 
+/// What declares the type and its functions, where that is a header.
+pub(crate) fn header(elem: Elem) -> Option<&'static str> {
+    Some(match elem {
+        Elem::F16 => "cuda_fp16.h",
+        Elem::BF16 => "cuda_bf16.h",
+        _ if elem.is_float8() => "cuda_fp8.h",
+        _ => return None,
+    })
+}
+
+/// What CUDA's conversions to a float of 8 bits call it.
+pub(crate) fn float8_kind(elem: Elem) -> &'static str {
+    match elem {
+        Elem::F8E4M3 => "__NV_E4M3",
+        _ => "__NV_E5M2",
+    }
+}
+
 /// One of CUDA's vector types: its name, and the function that makes one of its lanes.
 pub(crate) struct BuiltIn {
     /// The type.

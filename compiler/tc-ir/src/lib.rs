@@ -24,7 +24,6 @@ pub mod func;
 pub mod locs;
 pub mod module;
 pub mod names;
-pub mod number;
 pub mod opdef;
 pub mod paged;
 pub mod print;

@@ -8,6 +8,8 @@ use crate::facts::{self, Facts, scope_name};
 use crate::{matrix, mma, place, sizes, wmma};
 use tc_dialects::forms::DEVICE;
 use tc_dialects::fragment::{Family, scope_use};
+use tc_dialects::scope::Scope;
+use tc_dialects::threads::{Meeting, meeting};
 use tc_dialects::{arith as ops, gpu, tir};
 use tc_ir::types::ElemKind;
 use tc_ir::verify::{is_threaded, verify};
@@ -159,8 +161,8 @@ fn unwritable_op(func: &Func, op: Op, language: &str) -> Option<String> {
         tir::ALLOC => {
             let buffer = func.result(op)?;
             let scope = scope_name(func, buffer);
-            let known = matches!(scope, "shared" | "shared.dyn" | "local" | "global");
-            (!known && scope_use(scope).is_none())
+            Scope::parse(scope)
+                .is_none_or(Scope::is_only_before_passes)
                 .then(|| format!("a kernel cannot declare `{}` in `{scope}`", func.value_text(buffer)))
         }
         tir::REF | tir::REGION => place::unwritable(func, op),
@@ -177,7 +179,7 @@ fn unwritable_op(func: &Func, op: Op, language: &str) -> Option<String> {
                 func.result(op).map(|view| scope_name(func, view)) == Some(scope_name(func, func.operand(op, 0)));
             (!buffers || !scopes).then(|| "a view is of a buffer, and lies in its scope".to_string())
         }
-        gpu::SHUFFLE => {
+        _ if meeting(func, op) == Some(Meeting::Exchange) => {
             let elem = func.value_scalar(func.operand(op, 0))?.elem;
             (!are_exchanged(elem)).then(|| format!("lanes exchange no `{}` in {language}", elem.name()))
         }
@@ -192,7 +194,7 @@ fn unwritable_op(func: &Func, op: Op, language: &str) -> Option<String> {
 
 /// Do lanes exchange numbers of this type?
 fn are_exchanged(elem: Elem) -> bool {
-    !matches!(elem, Elem::F8E4M3 | Elem::F8E5M2 | Elem::TF32)
+    !elem.is_for_products()
 }
 
 /// What is wrong with the buffer of tiles that the alloc `op` makes: the message, and the way out.

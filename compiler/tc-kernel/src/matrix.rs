@@ -2,10 +2,10 @@
 //! registers that are told by literals.
 
 use crate::facts::Facts;
-use crate::mma;
-use tc_dialects::fragment::{Fragment, moved};
+use tc_dialects::fragment::{Fragment, moved, register_tiles, transfer};
+use tc_dialects::gpu;
+use tc_dialects::threads::begins_copy;
 use tc_dialects::tir::{self, place_type};
-use tc_dialects::{gpu, wmma};
 use tc_ir::effects::{accesses, root_buffer};
 use tc_ir::func::Def;
 use tc_ir::walk::all_ops;
@@ -57,9 +57,11 @@ pub fn check(func: &Func, facts: &Facts, target: &Target, found: &mut Diagnostic
 pub fn alignment(func: &Func, op: Op, place: Value) -> u64 {
     let is_fragment = place_type(func, place).is_some_and(|(elem, _, _)| Fragment::of(func, elem).is_some());
     match func.opcode(op) {
-        wmma::LOAD | wmma::STORE if !is_fragment => TILE_ALIGNMENT,
-        tc_dialects::mma::SYNC | tc_dialects::mma::LDMATRIX => WORDS_ALIGNMENT,
-        gpu::COPY_ASYNC => gpu::copied_bytes(func, op).and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or(0),
+        _ if transfer(func, op).is_some() && !is_fragment => TILE_ALIGNMENT,
+        _ if !register_tiles(func, op).is_empty() => WORDS_ALIGNMENT,
+        _ if begins_copy(func, op) => {
+            gpu::copied_bytes(func, op).and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or(0)
+        }
         _ => 0,
     }
 }
@@ -69,7 +71,7 @@ pub fn alignment(func: &Func, op: Op, place: Value) -> u64 {
 pub fn register_loops(func: &Func) -> Vec<bool> {
     let mut is_registers = vec![false; func.n_value_ids()];
     for op in all_ops(func) {
-        for &place in mma::tiles(func, op) {
+        for &place in register_tiles(func, op) {
             is_registers[root_buffer(func, place).as_u32() as usize] = true;
         }
         if let Some(buffer) = func.result(op).filter(|_| func.opcode(op) == tir::ALLOC)

@@ -2,6 +2,7 @@
 //! writes them.
 
 use crate::place::{buffer_of, references};
+use tc_dialects::fragment::register_tiles;
 use tc_dialects::tir::place_type;
 use tc_dialects::{gpu, mma};
 use tc_ir::{Func, Op, Opcode, Value};
@@ -11,18 +12,9 @@ pub fn has_emitter(opcode: Opcode) -> bool {
     [mma::SYNC, mma::LDMATRIX, gpu::COPY_ASYNC, gpu::COMMIT_GROUP, gpu::WAIT_GROUP].contains(&opcode)
 }
 
-/// The operands of `op` that are what a thread holds of a tile.
-pub fn tiles(func: &Func, op: Op) -> &[Value] {
-    match func.opcode(op) {
-        mma::SYNC => func.operands(op),
-        mma::LDMATRIX => &func.operands(op)[..1],
-        _ => &[],
-    }
-}
-
 /// What is wrong with `op`, beyond what its row asks for: the message, and the way out.
 pub fn unwritable_op(func: &Func, op: Op) -> Option<(String, &'static str)> {
-    for &place in tiles(func, op) {
+    for &place in register_tiles(func, op) {
         if let Some(finding) = misaligned(func, place, 4) {
             return Some((finding, "tiles are taken by words of 32 bits: let each start at a multiple of one"));
         }

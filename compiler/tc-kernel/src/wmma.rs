@@ -1,6 +1,6 @@
 //! What fragments of `wmma` ask of a program, whoever writes them.
 
-use tc_dialects::fragment::{Family, Fragment, Layout, PRODUCTS, Use, tile};
+use tc_dialects::fragment::{Family, Fragment, Layout, PRODUCTS, Use, tile, transfer};
 use tc_dialects::wmma;
 use tc_ir::{Func, Name, Op, Opcode, Type, keys};
 
@@ -44,13 +44,10 @@ pub fn unwritable_op(func: &Func, op: Op) -> Option<(String, &'static str)> {
 
 /// Rows of a tile are apart by a multiple of 16 bytes.
 fn stride(func: &Func, op: Op) -> Option<(String, &'static str)> {
-    if func.opcode(op) == wmma::FILL {
-        return None;
-    }
-    let place = if func.opcode(op) == wmma::LOAD { 1 } else { 0 };
-    let (elem, _, _) = tc_dialects::tir::place_type(func, func.operand(op, place))?;
+    let moved = transfer(func, op)?;
+    let (elem, _, _) = tc_dialects::tir::place_type(func, func.operand(op, moved.memory))?;
     let elem = func.as_scalar(elem)?.elem;
-    let stride = func.const_int(func.operand(op, 2))?;
+    let stride = func.const_int(func.operand(op, moved.stride))?;
     let bytes = i128::from(stride) * i128::from(elem.bytes());
     (stride <= 0 || bytes % 16 != 0).then(|| {
         let text = format!("rows that are {stride} of `{}` apart are not apart by a multiple of 16 bytes", elem.name());

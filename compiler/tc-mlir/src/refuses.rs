@@ -25,10 +25,6 @@ fn refuses(func: &Func, facts: &Facts, target: &Target, found: &mut Diagnostics)
     crate::fragments::refuses(func, facts, target, found);
 }
 
-fn is_f8(elem: Elem) -> bool {
-    matches!(elem, Elem::F8E4M3 | Elem::F8E5M2)
-}
-
 fn reason(func: &Func, op: Op, target: &Target) -> Option<String> {
     let opcode = func.opcode(op);
     let result = func.result(op);
@@ -37,7 +33,7 @@ fn reason(func: &Func, op: Op, target: &Target) -> Option<String> {
     }
     let elem = |value| func.value_scalar(value).map(|scalar| scalar.elem);
     let mut elems = func.operands(op).iter().copied().chain(result).filter_map(elem);
-    if let Some(elem) = elems.find(|&elem| is_f8(elem)) {
+    if let Some(elem) = elems.find(|elem| elem.is_float8()) {
         return Some(format!("MLIR's way to PTX has no arithmetic of `{}`: it moves such numbers only", elem.name()));
     }
     let (from, to) = (func.operands(op).first().copied().and_then(elem)?, result.and_then(elem)?);

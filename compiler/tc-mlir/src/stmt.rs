@@ -99,8 +99,7 @@ impl Kernel<'_> {
         let body = func.op_regions(op)[0];
         if let Some(&var) = func.region_args(body).first().filter(|&&var| self.is_live(var)) {
             let elem = func.value_scalar(var).map_or(Elem::I32, |scalar| scalar.elem);
-            let (of, dim) =
-                (if coordinate.is_thread() { "thread" } else { "block" }, ["x", "y", "z"][coordinate.dim()]);
+            let (of, dim) = (coordinate.level().word(), ["x", "y", "z"][coordinate.dim()]);
             let index = self.temp(format!("gpu.{of}_id {dim}"));
             let ty = types::number(elem);
             match func.const_int(func.operand(op, 0)) {

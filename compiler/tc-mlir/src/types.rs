@@ -2,6 +2,7 @@
 //!
 //! Integers have no sign of their own. A truth value is an `i1`, and a byte in memory; 8-bit floats are bytes too.
 
+use tc_dialects::scope::{Memory, Scope};
 use tc_ir::{Elem, Scalar};
 
 /// The type of one number.
@@ -37,9 +38,9 @@ pub(crate) fn value(scalar: Scalar) -> String {
 
 /// Where a buffer lies: the alias that stands for its memory space.
 pub(crate) fn space(scope: &str) -> &'static str {
-    match scope {
-        "shared" | "shared.dyn" => "#shared",
-        "global" => "#global",
+    match Scope::parse(scope).map(Scope::memory) {
+        Some(Memory::Shared) => "#shared",
+        Some(Memory::Global) => "#global",
         _ => "#private",
     }
 }

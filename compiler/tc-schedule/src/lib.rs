@@ -29,7 +29,6 @@ mod params;
 mod partial;
 mod primitives;
 mod remedy;
-mod scope;
 mod size;
 pub mod space;
 mod statements;
@@ -43,9 +42,9 @@ pub use inline::inline_into_consumers;
 pub use operator::Define;
 pub use params::{Param, Point};
 pub use primitives::{PrimitiveInfo, primitives};
-pub use scope::Scope;
 pub use size::Size;
 pub use space::Space;
+pub use tc_dialects::scope::{self, Scope};
 
 use check::Extent;
 use finding::Findings;

@@ -1,9 +1,12 @@
-//! What every other crate of tc stands on: source files and spans, diagnostics and their rendering, near-name
-//! suggestions, the one way to round a number once, and how many threads work side by side.
+//! What every other crate of tc stands on: element types and how their bits hold numbers, source files and spans,
+//! diagnostics and their rendering, near-name suggestions, rounding, and how many threads work side by side.
 //!
 //! This crate knows no IR. Diagnostics are data: nothing here writes to a stream.
 
 pub mod diag;
+pub mod elem;
+pub mod float_format;
+pub mod gcd;
 pub mod render;
 pub mod rounding;
 pub mod source;
@@ -11,4 +14,6 @@ pub mod suggest;
 pub mod workers;
 
 pub use diag::{Diagnostic, Diagnostics, Fault, Location, Severity};
+pub use elem::{DType, Elem};
+pub use gcd::gcd;
 pub use source::{FileId, LineCol, Pos, Sources, Span};

@@ -1,9 +1,13 @@
-//! How many threads work side by side.
+//! Threads: how many work side by side, and the stack that each has.
 
 use std::sync::OnceLock;
 
 /// Threads for each core, at the most: more of them only wait for one another.
 const PER_CORE: usize = 4;
+
+/// The stack of a thread that parses, compiles or runs programs, in bytes: nesting is limited, and what is within the
+/// limits fits even where nothing is optimised.
+pub const STACK: usize = 64 << 20;
 
 /// How many threads `pieces` of work get where `asked` were asked for; 0 stands for as many as there are cores. There are
 /// at most as many as there is work, at most four a core, and at least one.

@@ -214,7 +214,8 @@ impl Generator {
             4 => {
                 let (elem, rank) = (self.rng.pick(&ELEMS), self.rng.below(3));
                 let four = b.func.int_attr(4);
-                let ty = buffer_type(b.func, elem, vec![four; rank], keys::SHARED);
+                let shared = b.func.name("shared");
+                let ty = buffer_type(b.func, elem, vec![four; rank], shared);
                 let op = tir::Alloc::build(b, &[], &[ty]);
                 let buffer = b.func.result(op).expect("an alloc has one result");
                 self.maybe_name(b, buffer, 80);

@@ -1,9 +1,9 @@
 //! The manifest as JSON, by hand: the form is small, versioned, and its errors name the place in the document.
 
-use crate::dtype::DType;
 use crate::manifest::{Access, Buffer, Kernel, KernelManifest, Param, Scalar, VERSION, wrong};
 use crate::sizes::{FORMULA_OPS, Follows, Formula, MAX_FORMULA_DEPTH, OpenSize, Slot, formula_op_name};
 use serde_json::{Map, Value, json};
+use tc_support::DType;
 use tc_support::Diagnostic;
 use tc_support::suggest::{did_you_mean, shorten};
 

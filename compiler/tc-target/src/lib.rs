@@ -1,10 +1,8 @@
-//! What is known of a GPU without having one: element types as memory holds them, the limits and features of
-//! each target, how many blocks of a kernel fit on one of its multiprocessors, and the manifest that says how the
+//! What is known of a GPU without having one: the limits and features of each target, how many blocks of a kernel fit on one of its multiprocessors, and the manifest that says how the
 //! kernels of a compiled function are launched.
 //!
 //! Everything here is plain data. This crate knows no IR, so that emitters and the runtime can share it.
 
-pub mod dtype;
 mod json;
 pub mod manifest;
 pub mod matrix;
@@ -13,9 +11,9 @@ pub mod resources;
 pub mod sizes;
 pub mod target;
 
-pub use dtype::DType;
 pub use manifest::{Access, Buffer, Kernel, KernelManifest, Param, Scalar};
 pub use resources::Resources;
 pub use sizes::{Follows, Formula, OpenSize, Slot};
 pub use target::{Feature, Target};
 pub use tc_arith::BinaryOp;
+pub use tc_support::DType;

@@ -5,11 +5,10 @@
 //! kernels that run one after the other. Each kernel names the parameters and temporaries it takes, in the order of
 //! its own parameter list.
 
-use crate::dtype::DType;
 use crate::sizes::{Follows, Formula, OpenSize, Slot};
 use crate::target::Target;
 use std::collections::BTreeSet;
-use tc_support::{Diagnostic, Diagnostics, Location};
+use tc_support::{DType, Diagnostic, Diagnostics, Location};
 
 /// The version of the JSON form that this crate writes and reads.
 pub const VERSION: u64 = 1;

@@ -4,8 +4,8 @@
 //! m16n8 with the k that fills 32 bytes. Which target has what is from the PTX ISA 8.8, sections 9.7.14 ("Warp Level
 //! Matrix Multiply-Accumulate Instructions", target notes of each) and 9.7.9.25 (`cp.async`).
 
-use crate::dtype::DType;
 use crate::target::Feature;
+use tc_support::DType;
 
 /// One op on elements of one type, and what it needs.
 struct Row {

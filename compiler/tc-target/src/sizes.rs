@@ -3,10 +3,10 @@
 //! A manifest always says how to launch for one set of sizes. Where the program was made for all sizes, it also has
 //! formulas: [`KernelManifest::set_sizes`] takes other sizes and evaluates them, which is all that a launch needs.
 
-use crate::dtype::DType;
 use crate::manifest::{Buffer, KernelManifest, Param, wrong};
 use std::fmt;
 use tc_arith::{BinaryOp, EvalError};
+use tc_support::DType;
 use tc_support::Diagnostic;
 use tc_support::suggest::{did_you_mean, shorten};
 

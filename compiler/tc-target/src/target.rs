@@ -163,6 +163,8 @@ pub struct Target {
     pub threads_per_sm: u64,
     /// Most blocks at once on a multiprocessor.
     pub blocks_per_sm: u64,
+    /// The oldest version of PTX, times ten, that has all that is written for the target.
+    pub ptx_version: u32,
 }
 
 /// What all targets have in common.
@@ -185,6 +187,7 @@ const BASE: Target = Target {
     local_per_thread: 512 << 10,
     threads_per_sm: 0,
     blocks_per_sm: 0,
+    ptx_version: 0,
 };
 
 /// The targets, oldest first.
@@ -198,6 +201,7 @@ static TARGETS: [Target; 7] = [
         reserved_shared_per_block: 0,
         threads_per_sm: 2048,
         blocks_per_sm: 32,
+        ptx_version: 65,
         ..BASE
     },
     Target {
@@ -209,6 +213,7 @@ static TARGETS: [Target; 7] = [
         reserved_shared_per_block: 0,
         threads_per_sm: 1024,
         blocks_per_sm: 16,
+        ptx_version: 65,
         ..BASE
     },
     Target {
@@ -219,6 +224,7 @@ static TARGETS: [Target; 7] = [
         shared_per_sm: 164 << 10,
         threads_per_sm: 2048,
         blocks_per_sm: 32,
+        ptx_version: 71,
         ..BASE
     },
     Target {
@@ -229,6 +235,7 @@ static TARGETS: [Target; 7] = [
         shared_per_sm: 100 << 10,
         threads_per_sm: 1536,
         blocks_per_sm: 16,
+        ptx_version: 71,
         ..BASE
     },
     Target {
@@ -239,10 +246,11 @@ static TARGETS: [Target; 7] = [
         shared_per_sm: 100 << 10,
         threads_per_sm: 1536,
         blocks_per_sm: 24,
+        ptx_version: 78,
         ..BASE
     },
     Target { name: "sm_90", compute: "compute_90", ..HOPPER },
-    Target { name: "sm_90a", compute: "compute_90a", arch_specific: true, ..HOPPER },
+    Target { name: "sm_90a", compute: "compute_90a", arch_specific: true, ptx_version: 80, ..HOPPER },
 ];
 
 const HOPPER: Target = Target {
@@ -252,6 +260,7 @@ const HOPPER: Target = Target {
     shared_per_sm: 228 << 10,
     threads_per_sm: 2048,
     blocks_per_sm: 32,
+    ptx_version: 78,
     ..BASE
 };
 

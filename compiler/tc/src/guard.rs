@@ -31,10 +31,8 @@ use crate::failure::Failure;
 use std::any::Any;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+pub use tc_support::workers::STACK;
 use tc_support::{Diagnostic, Location, Sources};
-
-/// The stack that the compiler runs on, in bytes.
-pub const STACK: usize = 64 << 20;
 
 /// The name of the threads that the compiler starts.
 pub const THREAD: &str = "tc";

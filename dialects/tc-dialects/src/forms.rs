@@ -248,14 +248,16 @@ fn many_dimensions(func: &Func, value: Value) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tc_ir::{Builder, Elem, Name};
+    use crate::scope::Scope;
+    use tc_ir::{Builder, Elem};
 
     /// `for tx in 0..4 bind(threadIdx.x) { alloc X: f32[shape] in scope }`
-    fn program(scope: Name, shape: &[i64]) -> Func {
+    fn program(scope: Scope, shape: &[i64]) -> Func {
         let mut func = Func::new(crate::shared_registry(), tir::FUNC, "f");
         let shape = shape.iter().map(|&extent| func.int_attr(extent)).collect();
         let elem = func.elem_ty(Elem::F32);
-        let ty = func.ty(TypeData::Shaped { elem, shape, scope: Some(scope) });
+        let scope = Some(scope.name_in(&mut func));
+        let ty = func.ty(TypeData::Shaped { elem, shape, scope });
         let body = func.body();
         let mut b = Builder::at_end(&mut func, body);
         let (lo, hi) = (b.index(0), b.index(4));
@@ -270,17 +272,17 @@ mod tests {
 
     #[test]
     fn forms_tell_dimensions_places_and_threads() {
-        let func = program(keys::SHARED, &[4, 4]);
+        let func = program(Scope::Shared, &[4, 4]);
         assert!(SCHEDULED.holds(&func) && MULTI_DIMENSIONAL.holds(&func) && HOISTED.holds(&func));
         assert!(!FLAT.holds(&func) && !THREADED.holds(&func));
-        assert!(FLAT.holds(&program(keys::SHARED, &[16])));
+        assert!(FLAT.holds(&program(Scope::Shared, &[16])));
         // A global buffer has no place inside a loop.
-        assert!(!HOISTED.holds(&program(keys::GLOBAL, &[16])));
+        assert!(!HOISTED.holds(&program(Scope::Global, &[16])));
     }
 
     #[test]
     fn a_kernel_holds_no_index() {
-        let mut func = program(keys::LOCAL, &[16]);
+        let mut func = program(Scope::Local, &[16]);
         assert!(DEVICE.holds(&func), "the rules on integers are for kernels only");
         let unit = func.attr(AttrData::Unit);
         func.header.attrs = func.with_entry(func.header.attrs, keys::DEVICE, unit);

@@ -5,6 +5,7 @@
 //! `matrix_a` may be m x k or, with the layout `col_major`, k x m. In `wmma` such a buffer becomes one of fragments,
 //! of which nobody knows which thread holds what. In `mma` that is known ([`element`]).
 
+use crate::scope::Scope;
 use crate::tir::place_type;
 use crate::{mma, wmma};
 use tc_ir::types::TypeParam;
@@ -72,13 +73,7 @@ impl Layout {
 
 /// The family and use that the scope `scope` is for.
 pub fn scope_use(scope: &str) -> Option<(Family, Use)> {
-    let (family, part) = scope.split_once('.')?;
-    let family = match family {
-        "wmma" => Family::Wmma,
-        "mma" => Family::Mma,
-        _ => return None,
-    };
-    Some((family, Use::parse(part)?))
+    Scope::parse(scope)?.tiles()
 }
 
 /// A type `wmma.fragment<use, m, n, k, elem, layout>`; accumulators have no layout.
@@ -211,6 +206,37 @@ pub fn moved(func: &Func, op: Op) -> Option<Elem> {
     let part = scope.and_then(|scope| scope_use(func.text(scope))).map(|(_, part)| part);
     let number = || Fragment::of(func, elem).map(|of| of.elem).or_else(|| func.as_scalar(elem).map(|of| of.elem));
     if part == Some(Use::Accumulator) { None } else { number() }
+}
+
+/// A tile in memory, its rows a stride apart, that an op of whole warps moves: by the numbers of its operands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Transfer {
+    /// Where the tile lies in memory.
+    pub memory: usize,
+    /// What holds it else.
+    pub held: usize,
+    /// The elements from one row to the next.
+    pub stride: usize,
+    /// It is loaded from memory, not stored to it.
+    pub loads: bool,
+}
+
+/// The tile in memory that `op` moves, if it is such an op.
+pub fn transfer(func: &Func, op: Op) -> Option<Transfer> {
+    match func.opcode(op) {
+        wmma::LOAD => Some(Transfer { memory: 1, held: 0, stride: 2, loads: true }),
+        wmma::STORE => Some(Transfer { memory: 0, held: 1, stride: 2, loads: false }),
+        _ => None,
+    }
+}
+
+/// The operands of `op` that are what one thread holds of a tile.
+pub fn register_tiles(func: &Func, op: Op) -> &[Value] {
+    match func.opcode(op) {
+        mma::SYNC => func.operands(op),
+        mma::LDMATRIX => &func.operands(op)[..1],
+        _ => &[],
+    }
 }
 
 /// How many elements of an `mma` tile of `elements` numbers one thread holds.

@@ -8,7 +8,8 @@
 //! - [`wmma`] has matrix fragments of a warp, [`mma`] tiles of which is known which thread holds what.
 //!
 //! [`algebra`] takes index expressions into `tc-arith` and back; [`forms`] says what a program may hold at each stage;
-//! [`fragment`] has what `wmma` and `mma` share; [`intrinsics`] are tensor intrinsics, as text.
+//! [`fragment`] has what `wmma` and `mma` share; [`scope`] has the scopes of memory, [`threads`] what
+//! threads do together and in the background; [`intrinsics`] are tensor intrinsics, as text.
 
 pub mod algebra;
 pub mod arith;
@@ -18,7 +19,9 @@ pub mod gpu;
 pub mod intrinsics;
 pub mod mma;
 pub mod sched;
+pub mod scope;
 pub mod te;
+pub mod threads;
 pub mod tir;
 pub mod wmma;
 

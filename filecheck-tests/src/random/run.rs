@@ -8,9 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tc::Compiler;
+use tc::support::workers::STACK;
 
-/// The stack of a worker: parts of the compiler recurse over what may be deep.
-const STACK: usize = 64 << 20;
 /// A case whose thread takes more of a processor hangs: one takes far less than a second.
 const MOST_TIME: Duration = Duration::from_secs(40);
 /// And one that is not done after so long, on a machine with other work to do, waits for something.

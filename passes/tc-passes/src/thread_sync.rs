@@ -68,6 +68,8 @@
 use crate::analysis::access::Access;
 use crate::analysis::launch::LaunchNests;
 use crate::analysis::sync::{Conflict, Divergent, Plan, plan};
+use tc_dialects::scope::Scope;
+use tc_dialects::threads::{Meeting, meeting};
 use tc_dialects::{forms, gpu, tir};
 use tc_ir::verify::is_threaded;
 use tc_ir::{AttrData, Builder, Func, Op, keys};
@@ -119,8 +121,8 @@ impl FuncPass for ThreadSync {
 }
 
 fn insert(func: &mut Func, op: Op, conflict: &Conflict) {
-    let scope = if conflict.first.global { keys::GLOBAL } else { keys::SHARED };
-    let scope = func.attr(AttrData::Word(scope));
+    let scope = if conflict.first.global { Scope::Global } else { Scope::Shared };
+    let scope = func.word_attr(scope.name());
     gpu::Barrier::build(&mut Builder::before(func, op), &[(keys::SCOPE, scope)], &[]);
 }
 
@@ -144,9 +146,9 @@ fn report(func: &Func, plan: &Plan, cx: &mut PassCx) -> usize {
 /// What is said of an op that not all threads come to.
 fn left_out(func: &Func, divergent: &Divergent) -> Diagnostic {
     let op = divergent.op;
-    let (what, group) = match func.opcode(op) {
-        gpu::ALL_REDUCE => ("reduction".to_string(), "block"),
-        gpu::SHUFFLE => ("shuffle".to_string(), "block"),
+    let (what, group) = match meeting(func, op) {
+        Some(Meeting::Reduction) => ("reduction".to_string(), "block"),
+        Some(Meeting::Exchange) => ("shuffle".to_string(), "block"),
         _ if divergent.by_warp => (format!("`{}`", func.op_name(op)), "warp"),
         _ => ("barrier".to_string(), "block"),
     };

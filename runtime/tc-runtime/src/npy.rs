@@ -6,9 +6,9 @@ use crate::array::{Array, describe};
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::Path;
+use tc_support::elem::NumpyType;
 use tc_support::suggest::shorten;
-use tc_support::{Diagnostic, Location};
-use tc_target::DType;
+use tc_support::{DType, Diagnostic, Location};
 
 /// The greatest header that is read; NumPy's own for a plain array is 118 bytes long.
 const MAX_HEADER: usize = 4096;
@@ -46,41 +46,19 @@ pub fn write(path: &Path, array: &Array) -> Result<(), Diagnostic> {
 
 /// Writes `array` as the bytes of a `.npy` file.
 pub fn write_to(writer: &mut dyn Write, array: &Array) -> io::Result<()> {
-    macro_rules! elements {
-        ($type:ty) => {{
-            let size = std::mem::size_of::<$type>();
-            let values = array
-                .bytes()
-                .chunks_exact(size)
-                .map(|chunk| <$type>::from_le_bytes(chunk.try_into().expect("chunks have the size of the type")));
-            emit::<$type>(writer, array.shape(), values)
-        }};
-    }
-    match array.dtype() {
-        DType::Bool => emit::<bool>(writer, array.shape(), array.bytes().iter().map(|&byte| byte != 0)),
-        DType::I8 => elements!(i8),
-        DType::I16 => elements!(i16),
-        DType::I32 => elements!(i32),
-        DType::I64 => elements!(i64),
-        DType::U8 | DType::F8E4M3 | DType::F8E5M2 => elements!(u8),
-        DType::U16 | DType::BF16 => elements!(u16),
-        DType::U32 => elements!(u32),
-        DType::U64 => elements!(u64),
-        DType::F16 => elements!(half::f16),
-        DType::F32 | DType::TF32 => elements!(f32),
-        DType::F64 => elements!(f64),
-    }
-}
-
-fn emit<T: npyz::Serialize + npyz::AutoSerialize>(
-    writer: &mut dyn Write,
-    shape: &[u64],
-    values: impl Iterator<Item = T>,
-) -> io::Result<()> {
-    use npyz::WriterBuilder;
-    let mut out = npyz::WriteOptions::new().default_dtype().shape(shape).writer(writer).begin_nd()?;
-    out.extend(values)?;
-    out.finish()
+    // As NumPy pads it: the elements begin at a multiple of 64 bytes.
+    let shape: String = array.shape().iter().map(|extent| format!("{extent}, ")).collect();
+    let code = array.dtype().numpy().code;
+    let mut header = format!("{{'descr': '{code}', 'fortran_order': False, 'shape': ({shape}), }}");
+    let n_before = b"\x93NUMPY\x01\x00".len() + size_of::<u16>();
+    let n_bytes = (n_before + header.len() + 1).next_multiple_of(64) - n_before;
+    let length = u16::try_from(n_bytes).map_err(|_| io::Error::other("the array has too many dimensions"))?;
+    header.extend(std::iter::repeat_n(' ', n_bytes - header.len() - 1));
+    writer.write_all(b"\x93NUMPY\x01\x00")?;
+    writer.write_all(&length.to_le_bytes())?;
+    writer.write_all(header.as_bytes())?;
+    writer.write_all(b"\n")?;
+    writer.write_all(array.bytes())
 }
 
 fn in_file(path: &Path, message: String) -> Diagnostic {
@@ -140,19 +118,19 @@ struct Mismatch {
 }
 
 fn check_type(header: &npyz::NpyHeader, dtype: DType) -> Result<(), Mismatch> {
-    let wanted = stored_as(dtype);
+    let wanted = dtype.numpy();
     let found = match header.dtype() {
         npyz::DType::Plain(found) => found.to_string(),
         structured => structured.descr(),
     };
-    let says = if dtype.name() == wanted.1 { String::new() } else { format!(" (stored as `{}`)", wanted.1) };
-    if found == format!(">{}", &wanted.0[1..]) {
+    let says = if dtype.name() == wanted.name { String::new() } else { format!(" (stored as `{}`)", wanted.name) };
+    if found == format!(">{}", &wanted.code[1..]) {
         let message = format!("elements are big-endian (`{found}`)");
         return Err(Mismatch { message, help: "write it with `a.astype(a.dtype.newbyteorder('<'))`".into() });
     }
-    if found != wanted.0 {
+    if found != wanted.code {
         let message = format!("expected elements of `{dtype}`{says}, found {}", told(&found));
-        return Err(Mismatch { message, help: format!("NumPy's type for it is `{}`", wanted.1) });
+        return Err(Mismatch { message, help: format!("NumPy's type for it is `{}`", wanted.name) });
     }
     if header.order() == npyz::Order::Fortran && header.shape().len() > 1 {
         let message = "elements are in Fortran order".into();
@@ -163,28 +141,10 @@ fn check_type(header: &npyz::NpyHeader, dtype: DType) -> Result<(), Mismatch> {
 
 /// A type string of NumPy for an author: `<f8` alone reads as a float of 8 bits.
 fn told(found: &str) -> String {
-    let named = DType::ALL.into_iter().map(stored_as).find(|(text, _)| *text == found);
+    let named = DType::ALL.into_iter().map(DType::numpy).find(|of| of.code == found);
     match named {
-        Some((text, name)) => format!("`{name}` (`{text}`)"),
+        Some(NumpyType { code, name }) => format!("`{name}` (`{code}`)"),
         None => format!("`{}`", shorten(found)),
-    }
-}
-
-/// NumPy's type string and type name for the elements of `dtype`.
-fn stored_as(dtype: DType) -> (&'static str, &'static str) {
-    match dtype {
-        DType::Bool => ("|b1", "bool"),
-        DType::I8 => ("|i1", "int8"),
-        DType::I16 => ("<i2", "int16"),
-        DType::I32 => ("<i4", "int32"),
-        DType::I64 => ("<i8", "int64"),
-        DType::U8 | DType::F8E4M3 | DType::F8E5M2 => ("|u1", "uint8"),
-        DType::U16 | DType::BF16 => ("<u2", "uint16"),
-        DType::U32 => ("<u4", "uint32"),
-        DType::U64 => ("<u8", "uint64"),
-        DType::F16 => ("<f2", "float16"),
-        DType::F32 | DType::TF32 => ("<f4", "float32"),
-        DType::F64 => ("<f8", "float64"),
     }
 }
 

@@ -5,7 +5,8 @@
 
 use crate::array::Array;
 use crate::element::Element;
-use tc_target::DType;
+use tc_support::DType;
+use tc_support::float_format::FloatFormat;
 
 /// What to fill with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,7 +42,7 @@ pub fn value_at(dtype: DType, seed: u64, stream: u64, idx: u64, how: Fill) -> El
     match how {
         Fill::Uniform if dtype.is_float() => {
             // An integer of p bits scaled by 2^-p is exact where the significand has p bits.
-            let p = significand_bits(dtype);
+            let p = dtype.elem().format().map_or(53, FloatFormat::significand_bits);
             let steps = (bits >> (64 - p)) as f64;
             Element::Float((steps - f64::powi(2.0, p as i32 - 1)) / f64::powi(2.0, p as i32))
         }
@@ -60,17 +61,6 @@ fn small_integer(dtype: DType, bits: u64, max: u8) -> Element {
         Element::Int(below(2 * max + 1) - i128::from(max))
     } else {
         Element::Int(below(max + 1))
-    }
-}
-
-fn significand_bits(dtype: DType) -> u32 {
-    match dtype {
-        DType::F64 => 53,
-        DType::F32 => 24,
-        DType::F16 | DType::TF32 => 11,
-        DType::BF16 => 8,
-        DType::F8E4M3 => 4,
-        _ => 3,
     }
 }
 

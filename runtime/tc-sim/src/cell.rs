@@ -3,9 +3,9 @@
 //! Integers are sign- or zero-extended to 64 bits, truth values are 0 or 1. An `f64` is its bits; every narrower
 //! float is the bits of the `f32` that equals it, so that rounding is the only thing that tells them apart.
 
-use half::{bf16, f16};
 use tc_ir::Elem;
 use tc_ir::types::ElemKind;
+use tc_support::float_format::FloatFormat;
 
 /// One lane of a register, or one element of a buffer.
 pub(crate) type Cell = u64;
@@ -63,16 +63,13 @@ pub(crate) fn decode(elem: Elem, bytes: &[u8]) -> Cell {
     let mut wide = [0u8; 8];
     wide[..bytes.len()].copy_from_slice(bytes);
     let raw = u64::from_le_bytes(wide);
-    match elem {
-        Elem::Bool => u64::from(raw != 0),
-        Elem::I8 => i64::from(raw as u8 as i8) as u64,
-        Elem::I16 => i64::from(raw as u16 as i16) as u64,
-        Elem::I32 => i64::from(raw as u32 as i32) as u64,
-        Elem::F16 => u64::from(f16::from_bits(raw as u16).to_f32().to_bits()),
-        Elem::BF16 => u64::from(bf16::from_bits(raw as u16).to_f32().to_bits()),
-        Elem::F8E5M2 => u64::from(f16::from_bits((raw as u16) << 8).to_f32().to_bits()),
-        Elem::F8E4M3 => u64::from(decode_e4m3(raw as u8).to_bits()),
-        _ => raw,
+    match elem.kind() {
+        ElemKind::Bool => u64::from(raw != 0),
+        ElemKind::Float => match encoded(elem) {
+            Some(format) => u64::from((format.decode(raw) as f32).to_bits()),
+            None => raw,
+        },
+        ElemKind::Signed | ElemKind::Unsigned => of_int(elem.wrap(i128::from(raw))),
     }
 }
 
@@ -83,40 +80,13 @@ pub(crate) fn encode(elem: Elem, cell: Cell, bytes: &mut Vec<u8>) {
 
 /// The bits of an element as memory holds them; those past its width say nothing.
 pub(crate) fn bits_of(elem: Elem, cell: Cell) -> u64 {
-    let float = || f32::from_bits(cell as u32);
-    match elem {
-        Elem::F16 => u64::from(f16::from_f32(float()).to_bits()),
-        Elem::BF16 => u64::from(bf16::from_f32(float()).to_bits()),
-        // An E5M2 is the upper half of a binary16, which holds each of its values.
-        Elem::F8E5M2 => u64::from(f16::from_f32(float()).to_bits() >> 8),
-        Elem::F8E4M3 => u64::from(encode_e4m3(float())),
-        _ => cell,
-    }
+    encoded(elem).map_or(cell, |format| format.encode(f64::from(f32::from_bits(cell as u32))))
 }
 
-/// Sign, 4 exponent bits with bias 7, 3 fraction bits; all ones are NaN.
-fn decode_e4m3(byte: u8) -> f32 {
-    let (exp, fraction) = (i32::from(byte >> 3 & 15), f32::from(byte & 7));
-    let magnitude = match (exp, byte & 7) {
-        (15, 7) => f32::NAN,
-        (0, _) => fraction * 2f32.powi(-9),
-        _ => (8.0 + fraction) * 2f32.powi(exp - 10),
-    };
-    if byte & 0x80 != 0 { -magnitude } else { magnitude }
-}
-
-fn encode_e4m3(value: f32) -> u8 {
-    let sign = if value.is_sign_negative() { 0x80 } else { 0 };
-    let rounded = Elem::F8E4M3.round(f64::from(value)).abs() as f32;
-    if rounded.is_nan() {
-        return sign | 0x7f;
-    }
-    if rounded < 2f32.powi(-6) {
-        return sign | (rounded * 512.0) as u8;
-    }
-    let exp = (rounded.to_bits() >> 23) as i32 - 127;
-    let fraction = (rounded * 2f32.powi(3 - exp)) as u8 - 8;
-    sign | ((exp + 7) as u8) << 3 | fraction
+/// The format of a float that memory does not hold as its cell does.
+#[inline]
+fn encoded(elem: Elem) -> Option<&'static FloatFormat> {
+    elem.format().filter(|format| format.bits() < 32)
 }
 
 #[cfg(test)]
@@ -125,9 +95,8 @@ mod tests {
 
     #[test]
     fn every_small_float_survives_the_way_through_its_cell() {
-        for elem in [Elem::F8E4M3, Elem::F8E5M2, Elem::F16, Elem::BF16] {
-            let n = if elem.bytes() == 1 { 256u32 } else { 65536 };
-            for raw in 0..n {
+        for &elem in Elem::ALL.iter().filter(|&&elem| encoded(elem).is_some()) {
+            for raw in 0..1u32 << elem.bits() {
                 let bytes = &raw.to_le_bytes()[..elem.bytes() as usize];
                 let cell = decode(elem, bytes);
                 if float_of(elem, cell).is_nan() {

@@ -5,6 +5,7 @@ use crate::define::Signature;
 use crate::tensor::Tensor;
 use tc_ir::Elem;
 use tc_ir::types::ElemKind;
+use tc_support::float_format::FloatFormat;
 
 /// SplitMix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014).
 #[derive(Clone, Debug)]
@@ -55,15 +56,7 @@ pub(crate) fn exact_integers(n_terms: u64, mantissa: u32) -> Fill {
 
 /// The bits of the significand of a float type, the leading one included.
 pub(crate) fn mantissa(elem: Elem) -> u32 {
-    match elem {
-        Elem::F64 => 53,
-        Elem::F32 => 24,
-        Elem::F16 | Elem::TF32 => 11,
-        Elem::BF16 => 8,
-        Elem::F8E4M3 => 4,
-        Elem::F8E5M2 => 3,
-        _ => 53,
-    }
+    elem.format().map_or(53, FloatFormat::significand_bits)
 }
 
 /// Fills an array. Arguments of one call take the same `seed` and each a `stream` of its own.

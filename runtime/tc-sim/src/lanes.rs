@@ -282,7 +282,7 @@ pub(crate) fn unary_one(op: UnaryOp, x: f64) -> f64 {
 /// A comparison in all lanes.
 pub(crate) fn cmp(predicate: Predicate, elem: Elem, dst: &mut [Cell], a: &[Cell], b: &[Cell]) {
     match elem {
-        Elem::F32 | Elem::F16 | Elem::BF16 | Elem::TF32 | Elem::F8E4M3 | Elem::F8E5M2 => {
+        _ if elem.is_float() && elem != Elem::F64 => {
             let f = |cell: Cell| f32::from_bits(cell as u32);
             compare(predicate, dst, a, b, |a, b| f(a) == f(b), |a, b| f(a) < f(b), |a, b| f(a) <= f(b));
         }

@@ -4,10 +4,8 @@ use crate::{AboutArgs, BUG, CALL, FINE, Io, Session, Tell};
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
+use tc::support::workers::STACK;
 use tc::support::{Diagnostic, Location, Sources};
-
-/// The stack that a tool runs on: parts of the compiler recurse over what may be deep.
-const STACK: usize = 64 << 20;
 
 /// A command line that was read.
 pub trait CommandLine: clap::Parser + Send + Sync {

@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
-
-/// The stack of a worker, as large as that of the tool.
-const STACK: usize = 64 << 20;
+use tc::support::workers::STACK;
 
 /// How many workers `n` pieces of work have, and how many threads each may use, of `threads` in all.
 pub(crate) fn shares(n: usize, threads: usize) -> (usize, usize) {

@@ -4,7 +4,6 @@ use crate::args::{Args, Pair};
 use std::path::{Path, PathBuf};
 use tc::ir::{Func, Module, Value};
 use tc::run::Case;
-use tc::run::arrays::dtype_of;
 use tc::run::cases::is_operator;
 use tc::runtime::{Array, npy};
 use tc::support::{Diagnostic, suggest};
@@ -34,7 +33,7 @@ pub(crate) fn read(module: &Module, cases: &[Case], named: &[Pair<PathBuf>]) -> 
             let names = cases.iter().flat_map(|case| names(&module.items[case.func]));
             return Err(Wrong::Name(unknown("input", name, names.collect())));
         };
-        let array = npy::read(path, dtype_of(elem), None).map_err(|wrong| Wrong::File(Box::new(wrong)))?;
+        let array = npy::read(path, elem.dtype(), None).map_err(|wrong| Wrong::File(Box::new(wrong)))?;
         arrays.push((name.clone(), array));
     }
     Ok(arrays)

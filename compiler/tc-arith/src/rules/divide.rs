@@ -197,7 +197,7 @@ struct Common {
 }
 
 fn common_factor(az: &mut Analyzer, d: &Division, by: i64) -> Option<Common> {
-    let divisor_of = |coef: i64| crate::expr::gcd(coef.unsigned_abs(), by.unsigned_abs()) as i64;
+    let divisor_of = |coef: i64| tc_support::gcd(coef.unsigned_abs(), by.unsigned_abs()) as i64;
     let mut factors: Vec<i64> = d.form.terms.iter().map(|term| divisor_of(term.coef)).filter(|&g| g > 1).collect();
     factors.sort_unstable_by(|a, b| b.cmp(a));
     factors.dedup();

@@ -279,7 +279,8 @@ fn what_the_verifier_refuses_is_not_emitted() {
     // Integers into a buffer of floats, and a buffer of buffers.
     tir::Store::build(&mut b, buffer, &[zero], zero, &[], &[]);
     let (elem, extent) = (b.func.value_type(buffer), b.func.int_attr(2));
-    let ty = b.func.ty(TypeData::Shaped { elem, shape: [extent].into(), scope: Some(keys::LOCAL) });
+    let scope = Some(b.func.name("local"));
+    let ty = b.func.ty(TypeData::Shaped { elem, shape: [extent].into(), scope });
     tir::Alloc::build(&mut b, &[], &[ty]);
     let found = try_emit(&module, "sm_80").expect_err("it is wrong");
     assert!(!found.is_empty());

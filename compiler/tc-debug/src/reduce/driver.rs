@@ -10,9 +10,7 @@ use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 use tc_ir::print::PrintOptions;
-
-/// The stack of a thread that asks: it may compile.
-const STACK: usize = 64 << 20;
+use tc_support::workers::STACK;
 
 pub(super) fn reduce(text: &str, options: Options<'_>, ask: &Ask<'_>) -> Result<Reduced, NotReduced> {
     let start = Instant::now();

@@ -83,7 +83,7 @@ fn lowered(
     options: &LowerOptions,
 ) -> Result<Vec<u8>, Diagnostics> {
     let toolkit = pipeline::toolkit(text, options)?;
-    let pipelines = pipeline::texts(format, target, toolkit.as_deref())?;
+    let pipelines = pipeline::texts(format, target, toolkit.as_deref());
     #[cfg(feature = "mlir")]
     {
         // Only who failed pays for reading the file.

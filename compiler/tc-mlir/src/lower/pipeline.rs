@@ -27,19 +27,12 @@ impl Format {
     }
 }
 
-/// The version of PTX for each target, told to LLVM in so many words: the one that it would take by itself can be too old
-/// for what the target has (`ldmatrix` on `sm_75`), and the default of other pipelines is older than the target, which
-/// LLVM dies of. Each is the oldest that has all that the emitter writes for the target, for the sake of older drivers.
-const VERSIONS: [(&str, u32); 7] =
-    [("sm_70", 65), ("sm_75", 65), ("sm_80", 71), ("sm_86", 71), ("sm_89", 78), ("sm_90", 78), ("sm_90a", 80)];
-
 /// The pipelines that make `format` of a text, one after the other. Between them, what the text says of loops is handed
 /// to the branches that loops have become: [`annotate`](super::annotate).
-pub(super) fn texts(format: Format, target: &Target, toolkit: Option<&str>) -> Result<[String; 2], Diagnostics> {
-    let Some((chip, version)) = VERSIONS.iter().find(|(name, _)| *name == target.name) else {
-        let message = format!("MLIR has not been tried on the target `{target}`");
-        return Err(Diagnostic::error("mlir-target", Location::None, message).help("use `--emit=cuda`").into());
-    };
+pub(super) fn texts(format: Format, target: &Target, toolkit: Option<&str>) -> [String; 2] {
+    // Told to LLVM in so many words: the version that it would take by itself can be too old for what the target has
+    // (`ldmatrix` on `sm_75`), and the default of other pipelines is older than the target, which LLVM dies of.
+    let (chip, version) = (target.name, target.ptx_version);
     let toolkit = toolkit.map_or(String::new(), |path| format!(" toolkit=\"{path}\""));
     let to_branches = format!(
         "builtin.module(\
@@ -53,7 +46,7 @@ pub(super) fn texts(format: Format, target: &Target, toolkit: Option<&str>) -> R
          gpu-module-to-binary{{format={}{toolkit}}})",
         format.name()
     );
-    Ok([to_branches, to_object])
+    [to_branches, to_object]
 }
 
 /// What in a text says that functions of libdevice will be called.

@@ -11,11 +11,8 @@ use rayon::prelude::*;
 use std::mem::take;
 use std::time::Instant;
 use tc_ir::{Func, Module, Opcode};
-use tc_support::workers::workers;
+use tc_support::workers::{STACK, workers};
 use tc_support::{Diagnostic, Diagnostics, Fault, Location, Severity};
-
-/// The stack of a worker: passes recurse over expressions, which may be deep.
-const STACK: usize = 64 << 20;
 
 type Instruments<'m> = [Box<dyn Instrument + 'm>];
 

@@ -7,6 +7,7 @@ use super::Emitter;
 use super::combine::Combiner;
 use crate::body::Vars;
 use crate::graph::{AxisId, Kind, StageId};
+use crate::scope::Scope;
 use crate::size::Size;
 use crate::statements::Statement;
 use tc_dialects::{arith, gpu, tir};
@@ -76,7 +77,8 @@ impl<'a> Emitter<'a> {
         let tensors = graph[stage].tensors.iter();
         tensors
             .map(|tensor| {
-                let ty = self.buffer_type(tensor.elem, &[Size::Int(1)], keys::LOCAL)?;
+                let scope = Scope::Local.name_in(&mut self.func);
+                let ty = self.buffer_type(tensor.elem, &[Size::Int(1)], scope)?;
                 let mut builder = self.builder();
                 let op = tir::Alloc::build(&mut builder, &[], &[ty]);
                 let part = builder.func.result(op).expect("an alloc has one result");

@@ -5,37 +5,9 @@ use tc_runtime::{Array, DType};
 use tc_sim::{Signature, Tensor};
 use tc_support::{Diagnostic, Location};
 
-/// The type that memory holds where the language says `elem`: an `index` is stored as an `i64`.
-pub fn dtype_of(elem: Elem) -> DType {
-    match elem {
-        Elem::Bool => DType::Bool,
-        Elem::Index | Elem::I64 => DType::I64,
-        Elem::I8 => DType::I8,
-        Elem::I16 => DType::I16,
-        Elem::I32 => DType::I32,
-        Elem::U8 => DType::U8,
-        Elem::U16 => DType::U16,
-        Elem::U32 => DType::U32,
-        Elem::U64 => DType::U64,
-        Elem::F16 => DType::F16,
-        Elem::BF16 => DType::BF16,
-        Elem::F32 => DType::F32,
-        Elem::F64 => DType::F64,
-        Elem::F8E4M3 => DType::F8E4M3,
-        Elem::F8E5M2 => DType::F8E5M2,
-        Elem::TF32 => DType::TF32,
-    }
-}
-
-/// The element type of an array of `dtype`.
-pub fn elem_of(dtype: DType) -> Elem {
-    let of = |elem: &&Elem| **elem != Elem::Index && dtype_of(**elem) == dtype;
-    *Elem::ALL.iter().find(of).expect("every type of the runtime is one of the language")
-}
-
 /// `array` as an argument of the type that `signature` says; refused where it has another.
 pub fn to_tensor(array: &Array, signature: &Signature) -> Result<Tensor, Box<Diagnostic>> {
-    if array.dtype() != dtype_of(signature.elem) || array.shape() != signature.shape {
+    if array.dtype() != signature.elem.dtype() || array.shape() != signature.shape {
         let have = tc_runtime::array::describe(array.dtype(), array.shape());
         let text = format!("`{}` must be `{}`, not `{have}`", signature.name, describe(signature));
         return Err(Box::new(Diagnostic::error("bad-argument", Location::None, text)));
@@ -45,7 +17,7 @@ pub fn to_tensor(array: &Array, signature: &Signature) -> Result<Tensor, Box<Dia
 
 /// `tensor` as an array.
 pub fn to_array(tensor: &Tensor) -> Result<Array, Box<Diagnostic>> {
-    reshaped(tensor, dtype_of(tensor.elem), &tensor.shape)
+    reshaped(tensor, tensor.elem.dtype(), &tensor.shape)
 }
 
 /// The elements of `tensor` as an array of another shape: buffers of kernels have one dimension.
@@ -55,7 +27,7 @@ pub fn reshaped(tensor: &Tensor, dtype: DType, shape: &[u64]) -> Result<Array, B
 
 /// `f32[16, 4]`
 pub fn describe(signature: &Signature) -> String {
-    tc_runtime::array::describe(dtype_of(signature.elem), &signature.shape)
+    tc_runtime::array::describe(signature.elem.dtype(), &signature.shape)
 }
 
 #[cfg(test)]
@@ -65,9 +37,9 @@ mod tests {
     #[test]
     fn every_element_type_goes_over_and_comes_back() {
         for &elem in Elem::ALL {
-            let dtype = dtype_of(elem);
+            let dtype = elem.dtype();
             assert_eq!(dtype.bytes(), u64::from(elem.bytes()), "{dtype}");
-            assert_eq!(elem_of(dtype), if elem == Elem::Index { Elem::I64 } else { elem });
+            assert_eq!(dtype.elem(), if elem == Elem::Index { Elem::I64 } else { elem });
             let tensor = Tensor::from_f64s(elem, &[3], &[0.0, 1.0, 1.0]).expect("small");
             let array = to_array(&tensor).expect("the same bytes");
             assert_eq!(array.to_f64s(), [0.0, 1.0, 1.0]);

@@ -363,7 +363,7 @@ pub(super) fn input(
     if let Some((_, array)) = given.iter().find(|(name, _)| *name == signature.name) {
         return to_tensor(array, signature).map_err(Diagnostics::from);
     }
-    let dtype = super::arrays::dtype_of(signature.elem);
+    let dtype = signature.elem.dtype();
     let mut array = Array::zeros(dtype, &signature.shape).map_err(Diagnostics::from)?;
     tc_runtime::random::fill(&mut array, seed, stream, tc_runtime::Fill::Uniform);
     to_tensor(&array, signature).map_err(Diagnostics::from)

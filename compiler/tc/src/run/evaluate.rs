@@ -1,6 +1,6 @@
 //! The results of a case on given inputs.
 
-use super::arrays::{dtype_of, reshaped, to_array};
+use super::arrays::{reshaped, to_array};
 use super::build::{Built, Define, known};
 use super::cases::Case;
 use super::check::{CheckOptions, Machine, arguments, device_arrays, input, run_on_device, run_on_simulator};
@@ -207,7 +207,7 @@ impl Prepared {
             let name = signature.name.clone();
             let given = options.inputs.iter().any(|(of, _)| *of == name);
             let tensor = self.layouts.take_out(nth, tensor);
-            let array = reshaped(&tensor, dtype_of(signature.elem), &signature.shape).map_err(Diagnostics::from)?;
+            let array = reshaped(&tensor, signature.elem.dtype(), &signature.shape).map_err(Diagnostics::from)?;
             arguments.push(Argument { name, given, is_input, is_output: self.written[nth], array });
         }
         Ok(arguments)

@@ -1,6 +1,6 @@
 //! The simulator as a device: what runs on a GPU runs here too, with everything that is found on the way.
 
-use super::arrays::{dtype_of, to_array, to_tensor};
+use super::arrays::{to_array, to_tensor};
 use super::build::Built;
 use std::sync::Arc;
 use std::time::Instant;
@@ -77,14 +77,14 @@ impl Simulator {
 fn param(parameter: &Parameter) -> Result<Param, Box<Diagnostic>> {
     let Signature { name, elem, shape } = &parameter.signature;
     if parameter.scalar.is_some() {
-        return Ok(Param::Scalar(Scalar { name: name.clone(), dtype: dtype_of(*elem) }));
+        return Ok(Param::Scalar(Scalar { name: name.clone(), dtype: elem.dtype() }));
     }
     let access = match (parameter.is_input, parameter.is_output) {
         (true, true) => Access::ReadWrite,
         (false, true) => Access::Write,
         (_, false) => Access::Read,
     };
-    Buffer::new(name.clone(), dtype_of(*elem), shape.clone(), access).map(Param::Buffer).map_err(Box::new)
+    Buffer::new(name.clone(), elem.dtype(), shape.clone(), access).map(Param::Buffer).map_err(Box::new)
 }
 
 /// The kernels of `program` by name: the simulator knows of no registers.

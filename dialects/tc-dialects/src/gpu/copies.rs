@@ -1,5 +1,6 @@
 //! Asynchronous copies.
 
+use crate::scope::{Scope, scope_text};
 use crate::tir::place_type;
 use tc_ir::{AttrData, Func, Op, Value, keys};
 use tc_support::{Diagnostic, Diagnostics};
@@ -28,12 +29,12 @@ pub(super) fn copy_async(func: &Func, op: Op, found: &mut Diagnostics) {
     else {
         return found.push(error("type", "an asynchronous copy is from a place to a place".to_string()));
     };
-    let scope = |scope: Option<tc_ir::Name>| scope.map_or("global", |scope| func.text(scope));
-    if !matches!(scope(to_scope), "shared" | "shared.dyn") || scope(from_scope) != "global" {
+    let [of, into] = [from_scope, to_scope].map(|scope| Scope::of_name(func, scope));
+    if !into.is_some_and(Scope::is_shared) || of != Some(Scope::Global) {
         let text = format!(
             "an asynchronous copy is from global to shared memory, not from `{}` to `{}`",
-            scope(from_scope),
-            scope(to_scope)
+            scope_text(func, from_scope),
+            scope_text(func, to_scope)
         );
         found.push(error("scope", text).help("copy the elements one by one instead: `S[i] = A[j]`"));
     }

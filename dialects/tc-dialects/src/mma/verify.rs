@@ -1,6 +1,7 @@
 //! Tiles of `mma`, whole or as one thread holds them.
 
 use crate::fragment::{Family, Use, mma_k, per_lane, product, scope_use};
+use crate::scope::{Scope, scope_text};
 use crate::tir::place_type;
 use crate::wmma::verify::{check_product, expect_tile, layout, product_tiles};
 use tc_ir::{Elem, Func, Op, Value, keys};
@@ -13,7 +14,7 @@ fn error(func: &Func, op: Op, code: &'static str, message: String) -> Diagnostic
 /// What one thread holds of a tile: how many elements of which type. `None` where `place` is not in `local`.
 pub fn held(func: &Func, place: Value) -> Option<(Elem, i64)> {
     let (elem, shape, scope) = place_type(func, place)?;
-    if func.text(scope?) != "local" {
+    if Scope::of_name(func, scope) != Some(Scope::Local) {
         return None;
     }
     let n = shape.iter().try_fold(1i64, |product, &dim| product.checked_mul(func.as_int(dim)?))?;
@@ -25,8 +26,8 @@ fn check_row(func: &Func, op: Op, place: Value, elem: Elem, found: &mut Diagnost
     let Some((row_elem, shape, scope)) = place_type(func, place) else {
         return found.push(error(func, op, "type", "a row is a place in shared memory".to_string()));
     };
-    let scope = scope.map_or("global", |scope| func.text(scope));
-    if !matches!(scope, "shared" | "shared.dyn") {
+    if !Scope::of_name(func, scope).is_some_and(Scope::is_shared) {
+        let scope = scope_text(func, scope);
         let text = format!("`mma.ldmatrix` loads from shared memory, not from `{scope}`");
         found.push(
             error(func, op, "scope", text)

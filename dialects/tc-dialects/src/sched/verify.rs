@@ -1,5 +1,6 @@
 //! Types of directives: what is a stage, what is an axis, what is a number.
 
+use crate::scope::Scope;
 use crate::te;
 use crate::tir::Coordinate;
 use tc_ir::symbols::Symbols;
@@ -169,10 +170,10 @@ pub(super) fn cache(func: &Func, op: Op, found: &mut Diagnostics) {
         want(func, op, stage, "sched.stage", found);
     }
     let scope = func.word_of(op, keys::SCOPE).unwrap_or("");
-    if !crate::tir::SCOPES.contains(&scope) {
+    if Scope::parse(scope).is_none() {
         let text = format!("there is no scope `{}`", suggest::shorten(scope));
         let mut diagnostic = Diagnostic::error("scope", func.op_location(op), text);
-        diagnostic.help = suggest::did_you_mean(scope, crate::tir::SCOPES);
+        diagnostic.help = suggest::did_you_mean(scope, Scope::ALL.map(Scope::name));
         found.push(diagnostic);
     }
 }

@@ -12,6 +12,7 @@ use tc_ir::attrs::AttrData;
 use tc_ir::opdef::{Context, Effect, Infer, ItemDef, RegionDef, Results, Role, SymbolTable};
 use tc_ir::{Elem, Func, Op};
 use tc_support::Diagnostic;
+use tc_support::float_format::FloatFormat;
 
 pub use intrinsic::{Axis, Intrinsic, Reduction};
 
@@ -77,7 +78,7 @@ tc_ir::dialect! {
 pub fn identity_of(word: &str, elem: Elem) -> Option<AttrData> {
     let range = elem.int_range();
     // A type without an infinity has a greatest number.
-    let greatest = if elem == Elem::F8E4M3 { 448.0 } else { f64::INFINITY };
+    let greatest = elem.format().filter(|format| !format.has_infinity()).map_or(f64::INFINITY, FloatFormat::max_finite);
     let number = |int: i128, float: f64| if range.is_some() { AttrData::int(int) } else { AttrData::float(float) };
     Some(match word {
         "sum" => number(0, 0.0),

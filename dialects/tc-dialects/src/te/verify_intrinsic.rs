@@ -6,6 +6,7 @@
 use super::intrinsic::Intrinsic;
 use super::{BODY_OP, INIT, UPDATE};
 use crate::algebra::Algebra;
+use crate::scope::Scope;
 use crate::tir;
 use tc_ir::opdef::Role;
 use tc_ir::walk::ops_under;
@@ -177,10 +178,10 @@ fn parameters(intrinsic: &Intrinsic<'_>, found: &mut Diagnostics) {
     for &place in func.params().iter().chain([&intrinsic.result]) {
         let name = func.value_text(place);
         if let Some(scope) = intrinsic.scope(place)
-            && !tir::SCOPES.contains(&scope)
+            && Scope::parse(scope).is_none()
         {
             let mut diagnostic = error(at.clone(), "scope", format!("there is no scope `{}`", suggest::shorten(scope)));
-            diagnostic.help = suggest::did_you_mean(scope, tir::SCOPES);
+            diagnostic.help = suggest::did_you_mean(scope, Scope::ALL.map(Scope::name));
             found.push(diagnostic);
         }
         let Some(rank) = intrinsic.extents(place).map(|extents| extents.len()) else { continue };

@@ -1,66 +1,90 @@
 //! Kinds of loops and launch coordinates.
 
-use tc_ir::{AttrData, Func, Name, Op, keys};
+use tc_ir::{AttrData, Func, Op, keys};
 
-/// A coordinate of a launch.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-#[allow(missing_docs, reason = "the coordinates name themselves")]
-pub enum Coordinate {
-    BlockX,
-    BlockY,
-    BlockZ,
-    ThreadX,
-    ThreadY,
-    ThreadZ,
+levels! {
+    /// Blocks of a grid.
+    Block "block" = BlockX "blockIdx.x" "bx", BlockY "blockIdx.y" "by", BlockZ "blockIdx.z" "bz";
+    /// Threads of a block.
+    Thread "thread" = ThreadX "threadIdx.x" "tx", ThreadY "threadIdx.y" "ty", ThreadZ "threadIdx.z" "tz";
 }
 
-impl Coordinate {
-    /// All of them: blocks, then threads, `x` first.
-    pub const ALL: [Coordinate; 6] = [
-        Coordinate::BlockX,
-        Coordinate::BlockY,
-        Coordinate::BlockZ,
-        Coordinate::ThreadX,
-        Coordinate::ThreadY,
-        Coordinate::ThreadZ,
-    ];
-
-    /// The name in text.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Coordinate::BlockX => "blockIdx.x",
-            Coordinate::BlockY => "blockIdx.y",
-            Coordinate::BlockZ => "blockIdx.z",
-            Coordinate::ThreadX => "threadIdx.x",
-            Coordinate::ThreadY => "threadIdx.y",
-            Coordinate::ThreadZ => "threadIdx.z",
+/// Makes [`Level`] and [`Coordinate`] of one row for each level, from the widest to the narrowest: its word, and for each
+/// dimension the coordinate with its name in text and its short name.
+macro_rules! levels {
+    ($($(#[$doc:meta])* $level:ident $word:literal = $($coordinate:ident $text:literal $short:literal),*;)*) => {
+        /// A level of the launch: what the threads of a kernel are divided into.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        pub enum Level {
+            $($(#[$doc])* $level),*
         }
-    }
 
-    /// The coordinate called `name`.
-    pub fn parse(name: &str) -> Option<Coordinate> {
-        Coordinate::ALL.into_iter().find(|coordinate| coordinate.name() == name)
-    }
+        /// A coordinate of a launch.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        #[allow(missing_docs, reason = "the coordinates name themselves")]
+        pub enum Coordinate {
+            $($($coordinate),*),*
+        }
 
+        impl Level {
+            /// The coordinates of the level, `x` first.
+            pub const fn coordinates(self) -> [Coordinate; 3] {
+                match self { $(Level::$level => [$(Coordinate::$coordinate),*]),* }
+            }
+
+            /// What one of it is called.
+            pub const fn word(self) -> &'static str {
+                match self { $(Level::$level => $word),* }
+            }
+        }
+
+        impl Coordinate {
+            /// All of them: blocks, then threads, `x` first.
+            pub const ALL: [Coordinate; [$($(Coordinate::$coordinate),*),*].len()] = [$($(Coordinate::$coordinate),*),*];
+
+            /// The level that it is of.
+            pub const fn level(self) -> Level {
+                match self { $($(Coordinate::$coordinate)|* => Level::$level),* }
+            }
+
+            /// The name in text.
+            pub const fn name(self) -> &'static str {
+                match self { $($(Coordinate::$coordinate => $text),*),* }
+            }
+
+            /// What a loop over it is called where nobody named it.
+            pub const fn short_name(self) -> &'static str {
+                match self { $($(Coordinate::$coordinate => $short),*),* }
+            }
+
+            /// The coordinate called `name`.
+            pub fn parse(name: &str) -> Option<Coordinate> {
+                match name { $($($text => Some(Coordinate::$coordinate),)*)* _ => None }
+            }
+        }
+    };
+}
+use levels;
+
+impl Coordinate {
     /// Does it number threads within a block?
     pub const fn is_thread(self) -> bool {
-        matches!(self, Coordinate::ThreadX | Coordinate::ThreadY | Coordinate::ThreadZ)
+        matches!(self.level(), Level::Thread)
     }
 
     /// 0, 1, 2 for `x`, `y`, `z`.
     pub const fn dim(self) -> usize {
-        match self {
-            Coordinate::BlockX | Coordinate::ThreadX => 0,
-            Coordinate::BlockY | Coordinate::ThreadY => 1,
-            Coordinate::BlockZ | Coordinate::ThreadZ => 2,
-        }
+        self as usize % 3
     }
 
     /// Its place in [`Coordinate::ALL`].
     pub const fn index(self) -> usize {
-        self.dim() + if self.is_thread() { 3 } else { 0 }
+        self as usize
     }
 }
+
+/// What a loop is bound to that one thread runs as if it were several.
+pub(super) const VTHREAD: &str = "vthread";
 
 /// How a loop runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -90,19 +114,9 @@ pub fn loop_kind(func: &Func, op: Op) -> Option<LoopKind> {
         keys::UNROLL => Some(LoopKind::Unroll(func.int_of(op, keys::FACTOR))),
         keys::VECTORIZE => Some(LoopKind::Vectorize),
         keys::BIND => {
-            let axis = match func.attr_data(func.attr_of(op, keys::AXIS)?) {
-                AttrData::Word(name) => *name,
-                AttrData::Str(text) => func.find_name(text)?,
-                _ => return None,
-            };
-            if axis == keys::VTHREAD {
-                return Some(LoopKind::Vthread);
-            }
-            AXES.iter().position(|&name| name == axis).map(|nth| LoopKind::Launch(Coordinate::ALL[nth]))
+            let axis = func.word_of(op, keys::AXIS)?;
+            if axis == VTHREAD { Some(LoopKind::Vthread) } else { Coordinate::parse(axis).map(LoopKind::Launch) }
         }
         _ => None,
     }
 }
-
-/// The names of [`Coordinate::ALL`].
-const AXES: [Name; 6] = [keys::BLOCK_X, keys::BLOCK_Y, keys::BLOCK_Z, keys::THREAD_X, keys::THREAD_Y, keys::THREAD_Z];

@@ -11,10 +11,9 @@ mod view;
 
 use tc_ir::opdef::{Context, Effect, Infer, ItemDef, RegionDef, Results, Role, SymbolTable};
 
-pub(crate) use verify::SCOPES;
 pub use verify::place_type;
 
-pub use kind::{Coordinate, LoopKind, loop_kind};
+pub use kind::{Coordinate, Level, LoopKind, loop_kind};
 pub use view::view_bytes;
 
 const BODY: &[RegionDef] = &[RegionDef { name: "body", optional: false }];

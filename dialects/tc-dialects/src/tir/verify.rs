@@ -1,25 +1,11 @@
 //! Types of loops, accesses and references.
 
-use super::kind::{LoopKind, loop_kind};
+use super::kind::{Coordinate, LoopKind, VTHREAD, loop_kind};
 use super::strides;
+use crate::scope::{Scope, scope_text};
 use tc_ir::attrs::AttrData;
 use tc_ir::{Attr, Attrs, Elem, Func, Name, Op, Scalar, Type, TypeData, Value, keys};
 use tc_support::{Diagnostic, Diagnostics, suggest};
-
-/// The scopes that a buffer may lie in.
-pub(crate) const SCOPES: [&str; 11] = [
-    "global",
-    "shared",
-    "shared.dyn",
-    "warp",
-    "local",
-    "wmma.matrix_a",
-    "wmma.matrix_b",
-    "wmma.accumulator",
-    "mma.matrix_a",
-    "mma.matrix_b",
-    "mma.accumulator",
-];
 
 /// How many iterations of a loop may be in flight.
 const MAX_STAGES: i64 = 64;
@@ -188,15 +174,13 @@ pub(super) fn for_loop(func: &Func, op: Op, found: &mut Diagnostics) {
                 "bind" => format!("there is no launch coordinate `{}`", suggest::shorten(axis)),
                 _ => format!("there is no kind of loop `{}`", suggest::shorten(kind)),
             };
-            let names: &[&str] = match kind {
-                "bind" => {
-                    &["blockIdx.x", "blockIdx.y", "blockIdx.z", "threadIdx.x", "threadIdx.y", "threadIdx.z", "vthread"]
-                }
-                _ => &["serial", "unroll", "vectorize", "bind"],
+            let names: Vec<&str> = match kind {
+                "bind" => Coordinate::ALL.map(Coordinate::name).into_iter().chain([VTHREAD]).collect(),
+                _ => vec!["serial", "unroll", "vectorize", "bind"],
             };
             let asked = if kind == "bind" { axis } else { kind };
             let mut diagnostic = error(func, op, "loop-kind", text);
-            diagnostic.help = suggest::did_you_mean(asked, names.iter().copied());
+            diagnostic.help = suggest::did_you_mean(asked, names);
             found.push(diagnostic);
         }
         Some(LoopKind::Unroll(Some(factor))) if factor < 1 => {
@@ -245,9 +229,9 @@ pub(super) fn alloc(func: &Func, op: Op, found: &mut Diagnostics) {
         return found.push(error(func, op, "type", format!("cannot allocate a `{}`", func.show_type(ty))));
     };
     let scope = scope.map_or("", |scope| func.text(scope));
-    if !SCOPES.contains(&scope) {
+    if Scope::parse(scope).is_none() {
         let mut diagnostic = error(func, op, "scope", format!("there is no scope `{}`", suggest::shorten(scope)));
-        diagnostic.help = suggest::did_you_mean(scope, SCOPES);
+        diagnostic.help = suggest::did_you_mean(scope, Scope::ALL.map(Scope::name));
         found.push(diagnostic);
     }
     if func.as_scalar(elem).is_some_and(|scalar| scalar.elem == Elem::TF32) {
@@ -296,14 +280,14 @@ pub(super) fn func(func: &Func, _: Op, found: &mut Diagnostics) {
         let Some(&value) = func.params().get(nth) else { continue };
         let Some((elem, shape, scope)) = func.as_shaped(func.value_type(value)) else { continue };
         let location = func.location(func.header.loc);
-        let scope = scope.map_or("global", |scope| func.text(scope));
-        if !SCOPES.contains(&scope) {
+        let scope = scope_text(func, scope);
+        if Scope::parse(scope).is_none() {
             let mut diagnostic = Diagnostic::error(
                 "scope",
                 location.clone(),
                 format!("there is no scope `{}`", suggest::shorten(scope)),
             );
-            diagnostic.help = suggest::did_you_mean(scope, SCOPES);
+            diagnostic.help = suggest::did_you_mean(scope, Scope::ALL.map(Scope::name));
             found.push(diagnostic);
         }
         let mut bytes = func.as_scalar(elem).map_or(1, |scalar| i128::from(scalar.bytes()));

@@ -4,6 +4,7 @@
 //! its size, in bytes. Two views of one base may cover the same bytes: then what is written through one is read through
 //! the other, as its bits.
 
+use crate::scope::scope_text;
 use tc_ir::{AttrData, Func, Op, Value, keys};
 use tc_support::{Diagnostic, Diagnostics};
 
@@ -36,7 +37,7 @@ pub(super) fn verify(func: &Func, op: Op, found: &mut Diagnostics) {
         let text = format!("a view is a buffer inside a buffer, not `{}`", func.show_type(view_ty));
         return found.push(error("type", text));
     };
-    let scope = |scope: Option<tc_ir::Name>| scope.map_or("global", |scope| func.text(scope));
+    let scope = |scope| scope_text(func, scope);
     if scope(base_scope) != scope(view_scope) {
         let text = format!(
             "a view lies where its base does: `{}` is in `{}`, and `{}` in `{}`",

@@ -1,6 +1,7 @@
 //! Types of fragments and tiles.
 
 use crate::fragment::{Family, Fragment, Layout, Tile, Use, product, tile};
+use crate::scope::{Memory, Scope, scope_text};
 use crate::tir::place_type;
 use tc_ir::{Elem, Func, Name, Op, Value, keys};
 use tc_support::{Diagnostic, Diagnostics};
@@ -66,8 +67,8 @@ fn check_memory(func: &Func, op: Op, place: Value, of: Tile, found: &mut Diagnos
         let text = format!("a tile lies in a buffer, not in `{}`", func.show_type(func.value_type(place)));
         return found.push(error(func, op, "type", text));
     };
-    let scope = scope.map_or("global", |scope| func.text(scope));
-    if !matches!(scope, "global" | "shared" | "shared.dyn") {
+    if Scope::of_name(func, scope).is_none_or(|scope| scope.memory() == Memory::Registers) {
+        let scope = scope_text(func, scope);
         let text = format!("a tile is loaded from and stored to global or shared memory, not `{scope}`");
         found.push(error(func, op, "scope", text));
     }

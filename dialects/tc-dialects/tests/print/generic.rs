@@ -93,7 +93,7 @@ fn strangers() -> Func {
     let params = [tc_ir::TypeParam::Type(f32x4), tc_ir::TypeParam::Int(-3), tc_ir::TypeParam::Str("s".into())];
     let opaque = b.func.ty(TypeData::Opaque { path: inner, params: params.into() });
     let two = b.func.int_attr(2);
-    let scope = Some(keys::SHARED);
+    let scope = Some(b.func.name("shared"));
     let array = b.func.ty(TypeData::Shaped { elem: opaque, shape: [two].into(), scope });
     let attrs = attributes(b);
     let one_ = b.index(1);

@@ -10,9 +10,9 @@ use std::rc::Rc;
 use tc_arith::{Expr, Interval, Var};
 use tc_dialects::algebra::Algebra;
 use tc_dialects::forms::is_global;
-use tc_dialects::fragment::{Fragment, Layout, Use, scope_use, tile};
+use tc_dialects::fragment::{Fragment, Layout, Use, tile, transfer};
+use tc_dialects::scope::Scope;
 use tc_dialects::tir::{self, LoopKind};
-use tc_dialects::wmma;
 use tc_ir::opdef::Role;
 use tc_ir::verify::has_flag;
 use tc_ir::{Attr, Func, Op, Region, Type, TypeData, Value, effects, keys};
@@ -267,7 +267,7 @@ impl<'f> NestFacts<'f> {
         let footprint = match func.opcode(reference) {
             tir::REF if is_access => Footprint::NONE,
             tir::REF => footprint_of(func, op, place)?,
-            tir::REGION if !is_access && !matches!(func.opcode(op), wmma::LOAD | wmma::STORE) => {
+            tir::REGION if !is_access && transfer(func, op).is_none() => {
                 return self.region_index(reference);
             }
             _ => return None,
@@ -305,8 +305,7 @@ impl<'f> NestFacts<'f> {
 
 /// Does each thread have a buffer of its own, or each warp, whose threads use it together only?
 pub(crate) fn is_private(func: &Func, buffer: Value) -> bool {
-    let scope = func.as_shaped(func.value_type(buffer)).and_then(|(_, _, scope)| scope);
-    scope.is_some_and(|scope| scope == keys::LOCAL || scope_use(func.text(scope)).is_some())
+    Scope::of(func, buffer).is_some_and(|scope| scope == Scope::Local || scope.is_tile())
 }
 
 /// How far `op` reaches beyond the element that `place` refers to; `None` where that is not known.
@@ -318,14 +317,10 @@ fn footprint_of(func: &Func, op: Op, place: Value) -> Option<Footprint> {
     // A tile in memory; its rows are found in a flat buffer only.
     let reference = func.def_op(place).filter(|&def| func.operands(def).len() == 2)?;
     let (_, dims, _) = func.as_shaped(func.value_type(func.operand(reference, 0)))?;
-    let other = match func.opcode(op) {
-        wmma::LOAD if place == func.operand(op, 1) => func.operand(op, 0),
-        wmma::STORE if place == func.operand(op, 0) => func.operand(op, 1),
-        _ => return None,
-    };
-    let tile = tile(func, other).filter(|_| dims.len() == 1)?;
+    let moved = transfer(func, op).filter(|moved| place == func.operand(op, moved.memory))?;
+    let tile = tile(func, func.operand(op, moved.held)).filter(|_| dims.len() == 1)?;
     let is_turned = tile.part == Use::Accumulator && func.word_of(op, keys::LAYOUT) == Some(Layout::ColMajor.name());
     let (rows, cols) = if is_turned { (tile.image.1, tile.image.0) } else { tile.image };
-    let stride = func.const_int(func.operand(op, 2))?;
+    let stride = func.const_int(func.operand(op, moved.stride))?;
     (rows > 0 && cols > 0).then_some(Footprint([(rows, stride), (cols, 1)]))
 }

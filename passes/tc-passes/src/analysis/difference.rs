@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashSet;
 use tc_arith::Expr;
+use tc_support::gcd;
 
 /// The ends of an interval; an end that is missing is not known.
 pub(super) type Ends = (Option<i128>, Option<i128>);
@@ -70,7 +71,7 @@ impl Sum {
         let n_rest = self.groups.len() - self.n_separate(&sums);
         let is_off = |(lo, hi): Ends| lo.is_some_and(|lo| lo > 0) || hi.is_some_and(|hi| hi < 0);
         let (rest, apart) = self.groups.split_at(n_rest);
-        let divisor = rest.iter().fold(0, |g, group| gcd(g, group.coef));
+        let divisor = rest.iter().fold(0, |g, group| gcd(g, group.coef.abs()));
         let has_remainder = if divisor == 0 { self.constant != 0 } else { self.constant % divisor != 0 };
         has_remainder
             || is_off(sums[n_rest])
@@ -114,14 +115,6 @@ fn narrower(a: Ends, b: Ends) -> Ends {
 /// The greatest magnitude between two ends.
 fn reach((lo, hi): Ends) -> Option<i128> {
     lo.zip(hi).map(|(lo, hi)| lo.abs().max(hi.abs()))
-}
-
-fn gcd(a: i128, b: i128) -> i128 {
-    let (mut a, mut b) = (a.abs(), b.abs());
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }
 
 #[cfg(test)]

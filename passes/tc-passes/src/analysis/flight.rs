@@ -9,9 +9,10 @@ use super::launch::coordinate;
 use indexmap::IndexMap;
 use rustc_hash::FxHashMap;
 use tc_dialects::algebra::const_extent;
-use tc_dialects::{gpu, tir};
+use tc_dialects::threads::{CopyStep, begins_copy, copy_step};
+use tc_dialects::tir;
 use tc_ir::walk::ops_under;
-use tc_ir::{Func, Op, Region, keys};
+use tc_ir::{Func, Op, Region};
 
 /// The copies that each wait of a launch nest may be for.
 #[derive(Default)]
@@ -40,14 +41,16 @@ impl Flights {
 
     fn region(&mut self, func: &Func, region: Region, mut state: State) -> State {
         for op in func.ops(region) {
-            match func.opcode(op) {
-                gpu::COPY_ASYNC => drop(state.insert(op, 0)),
-                gpu::COMMIT_GROUP => state.values_mut().for_each(|age| *age += 1),
-                gpu::WAIT_GROUP => {
+            match copy_step(func, op) {
+                Some(CopyStep::Begin) => drop(state.insert(op, 0)),
+                Some(CopyStep::Commit) => state.values_mut().for_each(|age| *age += 1),
+                Some(CopyStep::Wait { pending }) => {
                     self.at.insert(op, state.keys().copied().collect());
-                    let pending = func.int_of(op, keys::PENDING).unwrap_or(0);
                     state.retain(|_, age| *age <= pending);
                 }
+                None => {}
+            }
+            match func.opcode(op) {
                 tir::FOR if coordinate(func, op).is_some() => {
                     state = self.region(func, func.op_regions(op)[0], state);
                 }
@@ -75,7 +78,7 @@ impl Flights {
 }
 
 fn copies(func: &Func, region: Region) -> impl Iterator<Item = Op> + '_ {
-    ops_under(func, region).filter(|&op| func.opcode(op) == gpu::COPY_ASYNC)
+    ops_under(func, region).filter(|&op| begins_copy(func, op))
 }
 
 /// What may be under way after one of two.

@@ -4,6 +4,7 @@ use super::access::NestFacts;
 use tc_arith::{BinaryOp, Expr, Node, Pool};
 use tc_dialects::arith;
 use tc_ir::Value;
+use tc_support::gcd;
 
 /// A product of more factors is left alone.
 const MAX_FACTORS: usize = 16;
@@ -111,7 +112,7 @@ impl NestFacts<'_> {
         let pool = &mut self.algebra.analyzer.pool;
         // In one order, so that two forms that have the same terms get one expression.
         joined.sort_unstable();
-        let divisor = joined.iter().fold(0i64, |g, &(_, coef)| gcd(g, coef)).max(1);
+        let divisor = common_divisor(&joined).max(1);
         let mut sum = pool.int(0);
         for (atom, coef) in joined {
             let factor = pool.int(coef / divisor);
@@ -183,12 +184,9 @@ pub(super) fn linear(pool: &Pool, expr: Expr, factor: i64, form: &mut Form) -> O
     Some(())
 }
 
-pub(super) fn gcd(a: i64, b: i64) -> i64 {
-    let (mut a, mut b) = (a.unsigned_abs(), b.unsigned_abs());
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    i64::try_from(a).unwrap_or(0)
+/// The greatest common divisor of all coefficients; 0 where there is none.
+pub(super) fn common_divisor(terms: &[(Expr, i64)]) -> i64 {
+    i64::try_from(terms.iter().fold(0, |g, &(_, coef)| gcd(g, coef.unsigned_abs()))).unwrap_or(0)
 }
 
 /// `form` with its quotients and remainders put together again: `x / n * n + x % n` is `x`, and

@@ -5,7 +5,7 @@
 //! constant coefficients only, can look at each on its own.
 
 use super::access::NestFacts;
-use super::form::{Footprint, Form, gcd, sum_of, without};
+use super::form::{Footprint, Form, common_divisor, sum_of, without};
 use super::guards::Guards;
 use tc_arith::Expr;
 
@@ -55,7 +55,7 @@ fn split_by(facts: &mut NestFacts<'_>, form: &Form, size: Expr) -> Option<(Form,
             None => column.terms.push((atom, coef)),
         }
     }
-    let step = row.terms.iter().fold(0i64, |g, &(_, coef)| gcd(g, coef));
+    let step = common_divisor(&row.terms);
     if step <= 0 {
         return None;
     }

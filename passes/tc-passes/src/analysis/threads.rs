@@ -6,9 +6,9 @@ use super::access::NestFacts;
 use super::launch::Extent;
 use std::rc::Rc;
 use tc_arith::{Expr, Interval, Node, Var};
-use tc_dialects::tir::Coordinate;
+use tc_dialects::tir::{Coordinate, Level};
 
-const THREADS: [Coordinate; 3] = [Coordinate::ThreadX, Coordinate::ThreadY, Coordinate::ThreadZ];
+const THREADS: [Coordinate; 3] = Level::Thread.coordinates();
 /// A block has at most this many threads.
 const MAX_THREADS: i64 = 1024;
 

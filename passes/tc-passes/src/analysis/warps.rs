@@ -4,7 +4,7 @@ use super::launch::{Extent, Nest, loop_var};
 use tc_arith::{Expr, Var};
 use tc_dialects::algebra::Algebra;
 use tc_dialects::arith;
-use tc_dialects::tir::Coordinate;
+use tc_dialects::tir::{Coordinate, Level};
 use tc_ir::{Func, Op};
 
 /// The threads of a warp.
@@ -12,7 +12,7 @@ const WIDTH: i64 = 32;
 /// A block has at most this many threads; of more nothing is told.
 const MAX_THREADS: i64 = 1024;
 
-const THREADS: [Coordinate; 3] = [Coordinate::ThreadX, Coordinate::ThreadY, Coordinate::ThreadZ];
+const THREADS: [Coordinate; 3] = Level::Thread.coordinates();
 
 /// The coordinates in which just those threads differ that are of different warps: those that count slower than the
 /// ones that number the threads of one. `None` where warps are not divided so.

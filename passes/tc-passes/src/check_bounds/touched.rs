@@ -2,8 +2,9 @@
 
 use tc_arith::Expr;
 use tc_dialects::algebra::Algebra;
-use tc_dialects::fragment::{self, Layout, Use as Part};
-use tc_dialects::{arith, gpu, tir, wmma};
+use tc_dialects::fragment::{self, Layout, Use as Part, transfer};
+use tc_dialects::threads::begins_copy;
+use tc_dialects::{arith, tir};
 use tc_ir::attrs::AttrData;
 use tc_ir::uses::Uses;
 use tc_ir::{Attr, Func, Op, TypeData, Value, keys};
@@ -45,9 +46,7 @@ pub(super) fn condition(func: &Func, uses: &Uses, op: Op) -> Option<Value> {
         return None;
     }
     match uses.of_value(func.result(op)?) {
-        [only] if func.opcode(only.op) == gpu::COPY_ASYNC && only.idx == COPIED_FROM => {
-            func.operands(only.op).get(2).copied()
-        }
+        [only] if begins_copy(func, only.op) && only.idx == COPIED_FROM => func.operands(only.op).get(2).copied(),
         _ => None,
     }
 }
@@ -58,9 +57,13 @@ pub(super) fn indices(func: &Func, uses: &Uses, op: Op) -> Vec<Index> {
     let values = match func.opcode(op) {
         tir::LOAD | tir::REF | tir::REGION => &operands[1..],
         tir::STORE => &operands[1..operands.len() - 1],
-        wmma::LOAD => return tile(func, op, operands[1], operands[0]).into_iter().collect(),
-        wmma::STORE => return tile(func, op, operands[0], operands[1]).into_iter().collect(),
-        _ => return Vec::new(),
+        _ => {
+            let moved = transfer(func, op);
+            return moved
+                .and_then(|moved| tile(func, op, operands[moved.memory], operands[moved.held]))
+                .into_iter()
+                .collect();
+        }
     };
     let buffer = operands[0];
     let (TypeData::Shaped { shape, .. } | TypeData::Ref { shape, .. }) = func.type_data(func.value_type(buffer)) else {
@@ -87,8 +90,8 @@ pub(super) fn indices(func: &Func, uses: &Uses, op: Op) -> Vec<Index> {
 
 fn is_first_of_tiles(func: &Func, uses: &Uses, op: Op) -> bool {
     let users = func.result(op).map(|result| uses.of_value(result)).unwrap_or_default();
-    let is_memory = |opcode, idx| (opcode == wmma::LOAD && idx == 1) || (opcode == wmma::STORE && idx == 0);
-    !users.is_empty() && users.iter().all(|user| is_memory(func.opcode(user.op), user.idx))
+    let is_memory = |user: &tc_ir::uses::Use| transfer(func, user.op).is_some_and(|moved| moved.memory == user.idx);
+    !users.is_empty() && users.iter().all(is_memory)
 }
 
 /// The tile in a flat buffer that `op` moves, `place` being the buffer or a reference to the tile's first element.

@@ -64,7 +64,7 @@ use crate::analysis::warps;
 use std::sync::Arc;
 use tc_arith::Var;
 use tc_dialects::algebra::Algebra;
-use tc_dialects::tir::{self, Coordinate};
+use tc_dialects::tir::{self, Coordinate, Level};
 use tc_ir::opdef::Role;
 use tc_ir::verify::is_threaded;
 use tc_ir::walk::is_inside;
@@ -194,8 +194,8 @@ enum Kind {
     Race,
 }
 
-const BLOCKS: [Coordinate; 3] = [Coordinate::BlockX, Coordinate::BlockY, Coordinate::BlockZ];
-const THREADS: [Coordinate; 3] = [Coordinate::ThreadX, Coordinate::ThreadY, Coordinate::ThreadZ];
+const BLOCKS: [Coordinate; 3] = Level::Block.coordinates();
+const THREADS: [Coordinate; 3] = Level::Thread.coordinates();
 
 /// Pairs of at most this many accesses are looked at; of more nothing is proved.
 const MAX_PAIRED: usize = 512;

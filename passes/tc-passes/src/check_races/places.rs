@@ -3,7 +3,8 @@
 use super::lanes::{Base, Lanes, Offsets};
 use super::trace::{Active, Trace};
 use rustc_hash::FxHashSet;
-use tc_dialects::{gpu, tir};
+use tc_dialects::threads::begins_copy;
+use tc_dialects::tir;
 use tc_ir::opdef::{Access, Role};
 use tc_ir::{AttrData, Func, Op, TypeData, Value, effects, keys};
 
@@ -53,7 +54,7 @@ impl Trace<'_> {
             let def = func.def_op(place)?;
             let length = match func.opcode(def) {
                 tir::REF if is_access => 1,
-                tir::REGION if !is_access && func.opcode(op) == gpu::COPY_ASYNC => region_length(func, place)?,
+                tir::REGION if !is_access && begins_copy(func, op) => region_length(func, place)?,
                 _ => return None,
             };
             (func.operand(def, 0), &func.operands(def)[1..], length)

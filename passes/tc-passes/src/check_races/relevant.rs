@@ -3,8 +3,9 @@
 use crate::analysis::access::is_private;
 use crate::analysis::uniform::written_buffers;
 use rustc_hash::FxHashMap;
+use tc_dialects::scope::Scope;
 use tc_ir::walk::ops_under;
-use tc_ir::{EntitySet, Func, Op, TypeData, Value, effects, keys};
+use tc_ir::{EntitySet, Func, Op, TypeData, Value, effects};
 
 /// The ops that have to be followed: accesses of memory that threads share and something writes, what orders them, and
 /// what those are computed from.
@@ -39,7 +40,8 @@ impl Relevant {
             for (place, _) in effects::accesses(func, op) {
                 let root = effects::root_buffer(func, place);
                 let Some((_, _, scope)) = func.as_shaped(func.value_type(root)) else { continue };
-                let is_global = scope.is_none_or(|scope| scope == keys::GLOBAL);
+                let scope = Scope::of_name(func, scope);
+                let is_global = scope == Some(Scope::Global);
                 let stands_for = match some_param {
                     Some(first) if is_param(root) && !is_noalias => first,
                     _ => root,
@@ -47,7 +49,7 @@ impl Relevant {
                 if is_private(func, root) || !written.contains(&stands_for) {
                     continue;
                 }
-                let is_exact = stands_for == root && (is_global || scope == Some(keys::SHARED));
+                let is_exact = stands_for == root && (is_global || scope == Some(Scope::Shared));
                 let unit = element_bytes(func, place).unwrap_or(1);
                 let new = Tracked { root: stands_for, unit, is_global, is_exact };
                 let known = tracked.entry(root).or_insert(new);

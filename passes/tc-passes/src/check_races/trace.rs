@@ -11,7 +11,8 @@ use crate::analysis::launch::{Extent, Nest, coordinate, loop_var};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use tc_dialects::arith::{self, Predicate};
-use tc_dialects::gpu;
+use tc_dialects::scope::Scope;
+use tc_dialects::threads::{self, CopyStep, Meeting};
 use tc_dialects::tir;
 use tc_ir::opdef::{Access, Role};
 use tc_ir::walk::is_inside;
@@ -147,12 +148,18 @@ impl<'f> Trace<'f> {
         match func.opcode(op) {
             tir::FOR => return self.loop_op(op, active),
             tir::IF => return self.conditional(op, active),
-            gpu::BARRIER => self.barrier(op, func.word_of(op, keys::SCOPE) == Some("global"), active)?,
-            gpu::ALL_REDUCE => self.barrier(op, true, active)?,
-            gpu::COMMIT_GROUP => self.copies.push(Vec::new()),
-            gpu::WAIT_GROUP => self.wait(func.int_of(op, keys::PENDING).unwrap_or(0))?,
             _ if func.row(op).effect.unknown => return Err(Stop::Op(op)),
             _ => {}
+        }
+        match threads::meeting(func, op) {
+            Some(Meeting::Barrier(scope)) => self.barrier(op, scope == Some(Scope::Global), active)?,
+            Some(Meeting::Reduction) => self.barrier(op, true, active)?,
+            Some(Meeting::Exchange | Meeting::Tiles(_)) | None => {}
+        }
+        match threads::copy_step(func, op) {
+            Some(CopyStep::Commit) => self.copies.push(Vec::new()),
+            Some(CopyStep::Wait { pending }) => self.wait(pending)?,
+            Some(CopyStep::Begin) | None => {}
         }
         self.accesses(op, active)?;
         let mut given = self.computed(op, active);
@@ -390,7 +397,7 @@ impl<'f> Trace<'f> {
         cells: Option<&(Base, Vec<i64>, i64)>,
         active: &Active,
     ) -> Result<(), Stop> {
-        let is_copy = self.func.opcode(op) == gpu::COPY_ASYNC && writes;
+        let is_copy = threads::begins_copy(self.func, op) && writes;
         let n = cells.map_or(1, |cells| cells.2);
         self.spend((self.n_threads as u64).saturating_mul(n.unsigned_abs()).saturating_mul(CELL_STEPS))?;
         if self.shared.is_full() || self.global.is_full() {

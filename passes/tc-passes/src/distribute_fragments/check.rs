@@ -10,10 +10,11 @@ use crate::analysis::invariant::arguments;
 use crate::analysis::launch::{coordinate, loop_var};
 use crate::analysis::lockstep::{self, NestByNest};
 use tc_dialects::algebra::Algebra;
-use tc_dialects::tir::{self, Coordinate, place_type};
+use tc_dialects::scope::Scope;
+use tc_dialects::tir::{self, Coordinate};
 use tc_ir::effects::{root_buffer, summary};
 use tc_ir::walk::{ancestors, is_inside, ops_under};
-use tc_ir::{Func, Op, keys};
+use tc_ir::{Func, Op};
 use tc_support::Diagnostic;
 
 /// What stands in the way of dividing the nests, one finding a nest.
@@ -93,8 +94,7 @@ fn ordinary(func: &Func, nests: &Nests, root: Op, op: Op) -> Result<(), Diagnost
 /// A store to what each thread has of its own stays within an iteration.
 fn own_memory(func: &Func, nests: &Nests, root: Op, op: Op) -> Result<(), Diagnostic> {
     let buffer = root_buffer(func, func.operand(op, 0));
-    let scope = place_type(func, buffer).and_then(|(.., scope)| scope);
-    if scope.is_none_or(|scope| scope != keys::LOCAL && scope != keys::WARP) {
+    if !matches!(Scope::of(func, buffer), Some(Scope::Local | Scope::Warp)) {
         return Ok(());
     }
     let innermost = ancestors(func, op).find(|outer| nests.roles.contains_key(outer)).unwrap_or(root);

@@ -9,6 +9,7 @@ use crate::analysis::tiles::{Reference, as_index, erase_unused};
 use indexmap::{IndexMap, IndexSet};
 use tc_arith::Expr;
 use tc_dialects::algebra::{Algebra, build_index};
+use tc_dialects::scope::Scope;
 use tc_dialects::tir;
 use tc_ir::opdef::Role;
 use tc_ir::{AttrData, Builder, Func, Op, Rewriter, TypeData, Value, keys};
@@ -170,7 +171,8 @@ pub(super) fn retype(func: &mut Func, buffer: &Buffer) {
     }
     extents.push(layout.held());
     let shape = extents.into_iter().map(|extent| func.int_attr(extent)).collect();
-    let ty = func.ty(TypeData::Shaped { elem, shape, scope: Some(keys::LOCAL) });
+    let scope = Some(Scope::Local.name_in(func));
+    let ty = func.ty(TypeData::Shaped { elem, shape, scope });
     let alloc = buffer.tiles.alloc;
     let align = func.int_of(alloc, keys::ALIGN).unwrap_or(0).max(16);
     let align = func.int_attr(align);

@@ -4,6 +4,7 @@ use crate::analysis::launch::{Nest, nest_of};
 use crate::analysis::sync;
 use crate::analysis::uniform::Uniforms;
 use rustc_hash::FxHashMap;
+use tc_dialects::scope::Scope;
 use tc_dialects::tir;
 use tc_ir::verify::has_flag;
 use tc_ir::walk::{Stretch, is_inside, ops_under};
@@ -47,8 +48,7 @@ impl Barriers {
 /// Does `op` hold an access to memory that threads share and some op of `nest` writes? Without one no barrier has to
 /// stand inside, and to know that is cheaper than to plan them all.
 fn touches_what_threads_share(func: &Func, nest: Op, op: Op) -> bool {
-    let is_own =
-        |buffer: Value| func.as_shaped(func.value_type(buffer)).is_some_and(|(_, _, scope)| scope == Some(keys::LOCAL));
+    let is_own = |buffer: Value| Scope::of(func, buffer) == Some(Scope::Local);
     let mut shared: Vec<Value> = Vec::new();
     for inner in ops_under(func, func.op_regions(op)[0]) {
         for (place, _) in effects::accesses(func, inner) {
@@ -76,10 +76,7 @@ fn may_be_one(func: &Func, a: Value, b: Value) -> bool {
 fn is_together(func: &Func, op: Op) -> bool {
     let effect = func.row(op).effect;
     let shares = func.opcode(op) == tir::ALLOC
-        && func
-            .result(op)
-            .and_then(|buffer| func.as_shaped(func.value_type(buffer)))
-            .is_none_or(|(_, _, scope)| scope != Some(keys::LOCAL));
+        && func.result(op).is_none_or(|buffer| Scope::of(func, buffer) != Some(Scope::Local));
     effect.convergent || effect.synchronises || effect.unknown || shares
 }
 

@@ -3,7 +3,7 @@
 use crate::analysis::tiles::{self, Tiles};
 use tc_arith::Expr;
 use tc_dialects::algebra::Algebra;
-use tc_dialects::fragment::{Family, Fragment, Layout, PRODUCTS, Use, tile};
+use tc_dialects::fragment::{Family, Fragment, Layout, PRODUCTS, Use, tile, transfer};
 use tc_dialects::wmma;
 use tc_ir::{Elem, Func, Op, keys};
 use tc_support::Diagnostic;
@@ -115,7 +115,7 @@ fn word(func: &Func, op: Op, idx: usize) -> Option<Word> {
             };
             (Some([sum.image.0, sum.image.1, k]), Some([Layout::RowMajor, a_layout, b_layout][idx]))
         }
-        wmma::LOAD | wmma::STORE => (None, Some(said(keys::LAYOUT)?)),
+        _ if transfer(func, op).is_some() => (None, Some(said(keys::LAYOUT)?)),
         _ => (None, None),
     };
     Some(Word { op, image, shape, layout })

@@ -62,6 +62,7 @@ mod group;
 
 use crate::analysis::launch::LaunchNests;
 use indexmap::IndexSet;
+use tc_dialects::scope::{Scope, scope_text};
 use tc_dialects::{forms, tir};
 use tc_ir::verify::is_threaded;
 use tc_ir::walk::all_ops;
@@ -134,11 +135,11 @@ fn asks(func: &Func, op: Op) -> bool {
 fn misplaced(func: &Func, op: Op) -> Option<Diagnostic> {
     let buffer = func.result(op)?;
     let scope = func.as_shaped(func.value_type(buffer)).and_then(|(_, _, scope)| scope);
-    let shared = scope.is_some_and(|scope| scope == keys::SHARED || scope == keys::SHARED_DYN);
+    let shared = Scope::of_name(func, scope).is_some_and(Scope::is_shared);
     let text = format!(
         "`{}` is in `{}`, and asynchronous copies go to shared memory",
         func.value_text(buffer),
-        scope.map_or("global", |scope| func.text(scope))
+        scope_text(func, scope)
     );
     let help = "make the buffer in `shared`, or take its `async` off";
     (!shared).then(|| Diagnostic::error("async", func.op_location(op), text).help(help))

@@ -1,6 +1,7 @@
 //! Functions into their callers.
 
 use indexmap::IndexSet;
+use tc_dialects::scope::scope_text;
 use tc_dialects::{forms, tir};
 use tc_ir::clone::Importer;
 use tc_ir::walk::{all_ops, n_ops};
@@ -150,7 +151,7 @@ fn shown(func: &Func, ty: Type, with_scope: bool) -> String {
     let text = func.show_type(ty);
     match func.as_shaped(ty) {
         Some((.., scope)) if with_scope => {
-            let scope = scope.map_or("global", |scope| func.text(scope));
+            let scope = scope_text(func, scope);
             format!("{text} in {scope}")
         }
         _ => text,

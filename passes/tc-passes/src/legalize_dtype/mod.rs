@@ -175,7 +175,7 @@ fn is_arithmetic(opcode: Opcode) -> bool {
 
 /// Is `elem` a float that f32 holds all numbers of, and that memory holds?
 fn is_narrow(elem: Elem) -> bool {
-    matches!(elem, Elem::F16 | Elem::BF16 | Elem::F8E4M3 | Elem::F8E5M2)
+    elem.is_float() && elem.bits() < 32
 }
 
 /// The type that `op` is to be computed in, where it is not its own.
@@ -191,10 +191,7 @@ fn computed_in(func: &Func, op: Op, native: Native) -> Option<Elem> {
     match opcode {
         arith::MOD => Some(Elem::F64),
         // f64 holds each product and sum of 8-bit floats.
-        arith::FMA => match elem {
-            Elem::F8E4M3 | Elem::F8E5M2 => Some(Elem::F64),
-            _ => None,
-        },
+        arith::FMA => elem.is_float8().then_some(Elem::F64),
         _ => Some(Elem::F32),
     }
 }

@@ -2,10 +2,11 @@
 
 use super::is_narrow;
 use rustc_hash::FxHashMap;
+use tc_dialects::scope::Scope;
 use tc_dialects::{arith, tir};
 use tc_ir::uses::Uses;
 use tc_ir::walk::all_ops;
-use tc_ir::{Elem, Func, Op, Rewriter, Scalar, TypeData, Value, keys};
+use tc_ir::{Elem, Func, Op, Rewriter, Scalar, TypeData, Value};
 use tc_pass::PassCx;
 use tc_support::Diagnostic;
 
@@ -58,7 +59,7 @@ fn stays_narrow(func: &Func, buffer: Value, elem: Elem, user: Option<Op>) -> Dia
 fn narrow_local(func: &Func, buffer: Value) -> Option<Elem> {
     let (elem, _, scope) = func.as_shaped(func.value_type(buffer))?;
     let scalar = func.as_scalar(elem).filter(|scalar| scalar.lanes == 1 && is_narrow(scalar.elem))?;
-    (scope == Some(keys::LOCAL)).then_some(scalar.elem)
+    (Scope::of_name(func, scope) == Some(Scope::Local)).then_some(scalar.elem)
 }
 
 /// All that is done with `buffer`, if it may be widened; otherwise an op that keeps it from that, if it is one.

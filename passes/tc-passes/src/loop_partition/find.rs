@@ -8,8 +8,9 @@ use crate::analysis::uniform::Uniforms;
 use indexmap::IndexSet;
 use tc_arith::{Expr, SymInterval, Var};
 use tc_dialects::algebra::{Algebra, Computation, const_extent};
+use tc_dialects::arith;
+use tc_dialects::threads::is_reduction;
 use tc_dialects::tir::{self, LoopKind};
-use tc_dialects::{arith, gpu};
 use tc_ir::walk::{ancestors, is_inside, ops_under};
 use tc_ir::{AttrData, Def, Elem, Func, Op, Value, keys};
 
@@ -98,7 +99,7 @@ fn is_tied_to_a_mark(func: &Func, op: Op) -> bool {
 
 /// Do threads meet at a reduction under the loop? They do so in one place, whatever part of the loop they are in.
 fn reduces_across(func: &Func, op: Op) -> bool {
-    ops_under(func, func.op_regions(op)[0]).any(|inner| func.opcode(inner) == gpu::ALL_REDUCE)
+    ops_under(func, func.op_regions(op)[0]).any(|inner| is_reduction(func, inner))
 }
 
 /// Is a buffer made under the loop of which several iterations' copies are wanted? In parts of a loop they would be made

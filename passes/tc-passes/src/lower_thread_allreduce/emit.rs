@@ -3,6 +3,7 @@
 use super::find::{Digit, Path, Plan, WARP};
 use super::warp;
 use tc_dialects::arith;
+use tc_dialects::scope::Scope;
 use tc_dialects::tir;
 use tc_ir::builder::OpSpec;
 use tc_ir::clone::{ValueMap, clone_body};
@@ -41,7 +42,7 @@ fn allocate(func: &mut Func, plan: &Plan, values: &[Value]) -> Vec<Vec<Value>> {
 /// A shared buffer of so many cells for numbers like `value`.
 fn buffer(b: &mut Builder<'_>, value: Value, cells: i64) -> Value {
     let elem = b.func.elem_ty(stored(b.func, value));
-    let (size, scope) = (b.func.int_attr(cells), keys::SHARED);
+    let (size, scope) = (b.func.int_attr(cells), Scope::Shared.name_in(b.func));
     let ty = b.func.ty(TypeData::Shaped { elem, shape: [size].into(), scope: Some(scope) });
     let op = tir::Alloc::build(b, &[], &[ty]);
     let buffer = b.func.results(op).next().expect("the row has one result");

@@ -6,7 +6,7 @@ use tc_dialects::gpu;
 use tc_dialects::tir::Coordinate;
 use tc_ir::verify::is_threaded;
 use tc_ir::walk::{all_ops, ancestors, is_inside};
-use tc_ir::{Elem, Func, Op, Region, Value};
+use tc_ir::{Func, Op, Region, Value};
 use tc_support::Diagnostic;
 
 /// Lanes of a warp.
@@ -187,7 +187,7 @@ pub(super) fn why_shared(func: &Func, plan: &Plan) -> String {
 
 /// Can a shuffle hand on such a value?
 fn is_exchanged(func: &Func, value: Value) -> bool {
-    func.value_scalar(value).is_some_and(|scalar| !matches!(scalar.elem, Elem::F8E4M3 | Elem::F8E5M2 | Elem::TF32))
+    func.value_scalar(value).is_some_and(|scalar| !scalar.elem.is_for_products())
 }
 
 /// Is the coordinate asked for on this path?

@@ -5,11 +5,12 @@ use crate::analysis::launch::Nest;
 use crate::analysis::uniform::Uniform;
 use rustc_hash::FxHashMap;
 use tc_dialects::algebra::is_launch;
-use tc_dialects::{gpu, tir};
+use tc_dialects::threads::{begins_copy, waits_for_all};
+use tc_dialects::tir;
 use tc_ir::paged::Paged;
 use tc_ir::uses::{Use, Uses};
 use tc_ir::walk::ancestors;
-use tc_ir::{Func, Op, Region, Value, keys};
+use tc_ir::{Func, Op, Region, Value};
 
 /// A stretch of the program, by the numbers of its ops; `None` where the buffer is not used.
 pub(super) type Life = Option<(u32, u32)>;
@@ -40,7 +41,7 @@ pub(super) fn of(func: &Func, nest: &Nest, uses: &Uses, buffers: &[Buffer]) -> V
     // The positions of the waits for all copies, by the region that they stand in.
     let mut waits: FxHashMap<Option<Region>, Vec<u32>> = FxHashMap::default();
     for (nth, &op) in (0u32..).zip(&ops) {
-        if func.opcode(op) == gpu::WAIT_GROUP && func.int_of(op, keys::PENDING) == Some(0) {
+        if waits_for_all(func, op) {
             waits.entry(func.region_of(op)).or_default().push(nth);
         }
     }
@@ -55,7 +56,7 @@ pub(super) fn of(func: &Func, nest: &Nest, uses: &Uses, buffers: &[Buffer]) -> V
         let mut life: Life = None;
         for user in users(func, uses, buffer.value) {
             let Some((from, mut to)) = whole(user) else { continue };
-            if func.opcode(user) == gpu::COPY_ASYNC {
+            if begins_copy(func, user) {
                 // What is copied arrives when the thread waits for all, if it does.
                 let arrives = stretches.get(user).and_then(|(nth, _)| next_wait(user, nth));
                 let end = arrives.and_then(whole).map_or(last, |(_, end)| end);

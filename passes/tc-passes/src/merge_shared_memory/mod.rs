@@ -68,6 +68,7 @@ use crate::analysis::launch::LaunchNests;
 use crate::analysis::target;
 use left::Apart;
 use lives::Life;
+use tc_dialects::scope::Scope;
 use tc_dialects::{forms, tir};
 use tc_ir::uses::Uses;
 use tc_ir::verify::is_threaded;
@@ -139,7 +140,7 @@ impl FuncPass for MergeSharedMemory {
             cx.count("buffers merged", chosen.len() as u64);
             cx.count("bytes saved", apart.saturating_sub(size));
             let dynamic = chosen.iter().any(|buffer| buffer.dynamic) || size > target.static_shared_per_block;
-            let scope = if dynamic { keys::SHARED_DYN } else { keys::SHARED };
+            let scope = if dynamic { Scope::SharedDyn } else { Scope::Shared };
             make_pool(func, &uses, &chosen, &offsets, size, scope);
             changed = true;
         }
@@ -173,11 +174,8 @@ impl MergeSharedMemory {
         for alloc in allocs {
             let Some(value) = func.result(alloc) else { continue };
             let Some((elem, _, scope)) = func.as_shaped(func.value_type(value)) else { continue };
-            let dynamic = match scope {
-                Some(keys::SHARED) => false,
-                Some(keys::SHARED_DYN) => true,
-                _ => continue,
-            };
+            let Some(scope) = Scope::of_name(func, scope).filter(|scope| scope.is_shared()) else { continue };
+            let dynamic = scope.is_sized_by_launch();
             let Some(bytes) = tir::view_bytes(func, value).and_then(|bytes| u64::try_from(bytes).ok()) else {
                 return Choice::Apart(Some(Apart::OpenSize(alloc)));
             };
@@ -208,11 +206,12 @@ impl MergeSharedMemory {
 }
 
 /// Makes the pool before the first of the buffers, and views in their places.
-fn make_pool(func: &mut Func, uses: &Uses, buffers: &[Buffer], offsets: &[u64], size: u64, scope: Name) {
+fn make_pool(func: &mut Func, uses: &Uses, buffers: &[Buffer], offsets: &[u64], size: u64, scope: Scope) {
     let Some(first) = buffers.first() else { return };
     let align = buffers.iter().map(|buffer| buffer.align).fold(DEFAULT_ALIGNMENT, u64::max);
     let elem = func.elem_ty(Elem::U8);
     let extent = func.attr(AttrData::Int(i128::from(size), None));
+    let scope = scope.name_in(func);
     let ty = func.ty(TypeData::Shaped { elem, shape: [extent].into(), scope: Some(scope) });
     let align_attr = func.attr(AttrData::Int(i128::from(align), None));
     let attrs: &[_] = if align > DEFAULT_ALIGNMENT { &[(keys::ALIGN, align_attr)] } else { &[] };

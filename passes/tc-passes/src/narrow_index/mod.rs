@@ -52,7 +52,8 @@ use crate::analysis::fold::fold_op;
 use crate::analysis::launch::LaunchNests;
 use crate::analysis::target;
 use bound::Wide;
-use tc_dialects::{arith, gpu, tir};
+use tc_dialects::threads::is_reduction;
+use tc_dialects::{arith, tir};
 use tc_ir::opdef::{Infer, Role};
 use tc_ir::rewrite::rewrite_ops;
 use tc_ir::walk::all_ops;
@@ -196,7 +197,7 @@ fn same_widths(func: &Func, op: Op) -> Vec<Vec<Value>> {
             results().map(|(nth, result)| vec![result, args[nth + 1]]).collect()
         }
         // Of a reduction, each value has its own two arguments of the combiner.
-        _ if func.opcode(op) == gpu::ALL_REDUCE => {
+        _ if is_reduction(func, op) => {
             let args = func.region_args(func.op_regions(op)[0]);
             results().map(|(nth, result)| vec![result, args[nth], args[nth + args.len() / 2]]).collect()
         }
@@ -231,7 +232,7 @@ fn needs(func: &Func, op: Op, idx: usize) -> Needs {
             let parent = func.region_of(op).and_then(|region| func.region_parent(region));
             parent.and_then(|parent| func.results(parent).nth(idx)).map_or(Needs::Nothing, Needs::Value)
         }
-        _ if func.opcode(op) == gpu::ALL_REDUCE => func.results(op).nth(idx).map_or(Needs::Nothing, Needs::Value),
+        _ if is_reduction(func, op) => func.results(op).nth(idx).map_or(Needs::Nothing, Needs::Value),
         // A cast is where widths meet; accesses take any.
         Role::Cast | Role::Load | Role::Store | Role::RefElement | Role::RefRegion | Role::Constant | Role::If => {
             Needs::Nothing
@@ -278,7 +279,7 @@ fn set_types(func: &mut Func, wide: &Wide, cx: &mut PassCx) {
         match func.role(op) {
             Role::For => set(func, func.region_args(func.op_regions(op)[0])[0], is_wide),
             Role::If | Role::Cast | Role::Constant => {}
-            _ if func.opcode(op) == gpu::ALL_REDUCE => {}
+            _ if is_reduction(func, op) => {}
             _ => func.results(op).for_each(|value| set(func, value, is_wide)),
         }
     }

@@ -4,8 +4,8 @@ use super::body::{Body, under};
 use super::phases::{Stay, Stays};
 use indexmap::IndexSet;
 use rustc_hash::{FxHashMap, FxHashSet};
-use tc_dialects::gpu;
-use tc_ir::{Func, Op, Value, effects, keys};
+use tc_dialects::threads::{CopyStep, begins_copy, copy_step};
+use tc_ir::{Func, Op, Value, effects};
 
 /// What may be under way of the asynchronous copies that a statement begins, when it is over.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -18,11 +18,11 @@ enum UnderWay {
 }
 
 fn under_way(func: &Func, op: Op, before: UnderWay) -> UnderWay {
-    match func.opcode(op) {
-        gpu::COPY_ASYNC => UnderWay::Copies,
-        gpu::COMMIT_GROUP => before.min(UnderWay::Groups),
-        gpu::WAIT_GROUP if before == UnderWay::Groups && func.int_of(op, keys::PENDING) == Some(0) => UnderWay::Nothing,
-        _ => {
+    match copy_step(func, op) {
+        Some(CopyStep::Begin) => UnderWay::Copies,
+        Some(CopyStep::Commit) => before.min(UnderWay::Groups),
+        Some(CopyStep::Wait { pending: 0 }) if before == UnderWay::Groups => UnderWay::Nothing,
+        Some(CopyStep::Wait { .. }) | None => {
             // Statements nest as deep as the text does. A region may not be run, or run again after itself.
             let regions = func.op_regions(op).iter();
             regions.fold(before, |most, &region| {
@@ -34,7 +34,7 @@ fn under_way(func: &Func, op: Op, before: UnderWay) -> UnderWay {
 
 /// The buffers that the asynchronous copies under `op` write.
 fn copied(func: &Func, op: Op) -> impl Iterator<Item = Value> + '_ {
-    under(func, op).filter(|&inner| func.opcode(inner) == gpu::COPY_ASYNC).flat_map(|inner| {
+    under(func, op).filter(|&inner| begins_copy(func, inner)).flat_map(|inner| {
         let accesses = effects::accesses(func, inner).into_iter().filter(|(_, access)| access.writes());
         accesses.map(|(place, _)| effects::root_buffer(func, place)).collect::<Vec<_>>()
     })

@@ -13,6 +13,7 @@ use super::divide::Division;
 use super::emit::Pipeline;
 use indexmap::IndexSet;
 use tc_dialects::gpu;
+use tc_dialects::threads::{CopyStep, begins_copy, copy_step, waits_for_all};
 use tc_ir::{Builder, Func, Op, Value, effects, keys};
 use tc_support::{Diagnostic, Diagnostics};
 
@@ -21,7 +22,7 @@ pub(super) fn closers(func: &Func, ops: &[Op], writers: &IndexSet<Op>, found: &m
     let mut closers = IndexSet::new();
     let (mut ahead, mut other): (Option<Op>, Option<Op>) = (None, None);
     for (nth, &op) in ops.iter().enumerate() {
-        let is_commit = func.opcode(op) == gpu::COMMIT_GROUP;
+        let is_commit = copy_step(func, op) == Some(CopyStep::Commit);
         if let (true, Some(copy), Some(other)) = (is_commit, ahead, other) {
             found.push(mixed(func, op, copy, other));
         }
@@ -33,12 +34,12 @@ pub(super) fn closers(func: &Func, ops: &[Op], writers: &IndexSet<Op>, found: &m
         }
         if is_commit {
             (ahead, other) = (None, None);
-        } else if under(func, op).any(|inner| func.opcode(inner) == gpu::COMMIT_GROUP) {
+        } else if under(func, op).any(|inner| copy_step(func, inner) == Some(CopyStep::Commit)) {
             if let Some(copy) = ahead {
                 found.push(unclear(func, copy, op));
             }
             (ahead, other) = (None, None);
-        } else if let Some(copy) = under(func, op).find(|&inner| func.opcode(inner) == gpu::COPY_ASYNC) {
+        } else if let Some(copy) = under(func, op).find(|&inner| begins_copy(func, inner)) {
             let kind = if writers.contains(&op) { &mut ahead } else { &mut other };
             *kind = kind.or(Some(copy));
         }
@@ -49,10 +50,6 @@ pub(super) fn closers(func: &Func, ops: &[Op], writers: &IndexSet<Op>, found: &m
         found.push(Diagnostic::error("stages", func.op_location(copy), text).help(help));
     }
     closers
-}
-
-fn waits_for_all(func: &Func, op: Op) -> bool {
-    func.opcode(op) == gpu::WAIT_GROUP && func.int_of(op, keys::PENDING) == Some(0)
 }
 
 fn mixed(func: &Func, commit: Op, ahead: Op, other: Op) -> Diagnostic {

@@ -11,7 +11,7 @@ use super::dependents::dependents;
 use crate::analysis::access::is_private;
 use indexmap::{IndexMap, IndexSet};
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
-use tc_dialects::gpu;
+use tc_dialects::threads::is_barrier;
 use tc_ir::{Op, Value};
 use tc_support::Diagnostic;
 
@@ -159,7 +159,7 @@ impl Phases {
                 Stay::new("it takes a value that the rest of the iteration computes").by(def, "computed here"),
             );
         }
-        if let Some(barrier) = under(func, op).find(|&inner| func.opcode(inner) == gpu::BARRIER) {
+        if let Some(barrier) = under(func, op).find(|&inner| is_barrier(func, inner)) {
             return Some(
                 Stay::new("threads meet in it").by(barrier, "at this barrier").help("leave barriers to `thread-sync`"),
             );

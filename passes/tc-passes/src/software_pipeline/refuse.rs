@@ -2,7 +2,7 @@
 
 use super::body::{Body, Touches, under};
 use super::phases::{Phase, Phases};
-use tc_dialects::gpu;
+use tc_dialects::threads::is_barrier;
 use tc_ir::{Op, Value};
 use tc_support::{Diagnostic, Diagnostics};
 
@@ -80,7 +80,7 @@ impl Body<'_> {
                 let help = "give the op a row that declares its effects, or inline the call";
                 found.push(Diagnostic::error("unknown-effect", func.op_location(inner), text).help(help));
             }
-            if ahead && func.opcode(inner) == gpu::BARRIER {
+            if ahead && is_barrier(func, inner) {
                 let text = format!("a barrier inside what fills {} would wait in another iteration", self.names());
                 found.push(
                     Diagnostic::error("stages", func.op_location(inner), text)

@@ -3,6 +3,7 @@
 use super::divide::Division;
 use crate::analysis::launch::loop_var;
 use tc_dialects::algebra::const_extent;
+use tc_dialects::scope::Scope;
 use tc_dialects::tir::{self, LoopKind};
 use tc_dialects::{arith, forms};
 use tc_ir::walk::{ancestors, ops_under};
@@ -91,7 +92,7 @@ fn slot(func: &Func, division: &Division, writer: Op, store: Op) -> Result<Slot,
     let name = func.value_text(buffer);
     let no_buffer = || format!("`{name}` is a part of a buffer");
     let (elem, _, scope) = func.as_shaped(func.value_type(buffer)).ok_or_else(no_buffer)?;
-    let shared = scope.is_some_and(|scope| scope == keys::SHARED || scope == keys::SHARED_DYN);
+    let shared = Scope::of_name(func, scope).is_some_and(Scope::is_shared);
     let lanes = func.value_scalar(func.operand(store, 1)).map_or(1, |scalar| i64::from(scalar.lanes));
     let mut n = lanes;
     for looped in loops(func, store, writer) {
@@ -132,7 +133,8 @@ impl Registers {
         let mut buffers = Vec::new();
         for slot in &self.slots {
             let extent = func.attr(AttrData::Int(i128::from(slot.n), None));
-            let ty = func.ty(TypeData::Shaped { elem: slot.elem, shape: [extent].into(), scope: Some(keys::LOCAL) });
+            let scope = Some(Scope::Local.name_in(func));
+            let ty = func.ty(TypeData::Shaped { elem: slot.elem, shape: [extent].into(), scope });
             let mut b = Builder::before(func, division.looped);
             let op = tir::Alloc::build(&mut b, &[], &[ty]);
             let Some(buffer) = func.result(op) else { continue };

@@ -5,8 +5,9 @@
 
 use super::strides::{Plan as All, mul};
 use indexmap::IndexMap;
-use tc_dialects::fragment::{self, Fragment, Layout, Use as Part};
-use tc_dialects::{mma, tir, wmma};
+use tc_dialects::fragment::{self, Family, Fragment, Layout, Use as Part, transfer};
+use tc_dialects::threads::{Meeting, meeting};
+use tc_dialects::tir;
 use tc_ir::uses::{Use, Uses};
 use tc_ir::walk::all_ops;
 use tc_ir::{Attr, AttrData, Func, Op, TypeData, keys};
@@ -36,8 +37,8 @@ pub(super) enum Whole {
 pub(super) fn plan(func: &mut Func, uses: &Uses, plan: &mut All, found: &mut Diagnostics) {
     let ops: Vec<Op> = all_ops(func).collect();
     for op in ops {
-        if [wmma::MMA.dialect(), mma::SYNC.dialect()].contains(&func.opcode(op).dialect()) {
-            whole_buffers(func, op, plan, found);
+        if let Some(Meeting::Tiles(family)) = meeting(func, op) {
+            whole_buffers(func, (op, family), plan, found);
         }
         if !matches!(func.opcode(op), tir::REF | tir::REGION) {
             continue;
@@ -93,19 +94,13 @@ fn is_one_fragment(func: &Func, op: Op, lengths: &[Attr]) -> bool {
     elem.is_some() && lengths.iter().all(|&length| func.as_int(length) == Some(1))
 }
 
-/// The operands of `wmma.load` and `wmma.store` that lie in memory, and that are fragments.
-const fn sides(is_load: bool) -> (usize, usize) {
-    if is_load { (1, 0) } else { (0, 1) }
-}
-
 /// Does this use name a tile in memory, whose rows are `stride` apart?
 fn is_tile(func: &Func, user: &Use) -> bool {
-    let opcode = func.opcode(user.op);
-    matches!(opcode, wmma::LOAD | wmma::STORE) && user.idx == sides(opcode == wmma::LOAD).0
+    transfer(func, user.op).is_some_and(|moved| moved.memory == user.idx)
 }
 
 /// Operands of a matrix op that are buffers, and not references, stand for their first tile, or for all of one.
-fn whole_buffers(func: &mut Func, op: Op, plan: &mut All, found: &mut Diagnostics) {
+fn whole_buffers(func: &mut Func, (op, family): (Op, Family), plan: &mut All, found: &mut Diagnostics) {
     for (idx, &place) in func.operands(op).to_vec().iter().enumerate() {
         let user = Use { op, idx };
         let Some((elem, shape, _)) = func.as_shaped(func.value_type(place)) else { continue };
@@ -115,7 +110,7 @@ fn whole_buffers(func: &mut Func, op: Op, plan: &mut All, found: &mut Diagnostic
             if let Err(diagnostic) = check_tile(func, op, op, &lengths, &strides) {
                 found.push(diagnostic);
             }
-        } else if func.opcode(op).dialect() == mma::SYNC.dialect() {
+        } else if family == Family::Mma {
             plan.references.buffers.insert((op, idx), Whole::All);
             continue;
         } else if Fragment::of(func, elem).is_none() {
@@ -127,15 +122,14 @@ fn whole_buffers(func: &mut Func, op: Op, plan: &mut All, found: &mut Diagnostic
 
 /// Holds the elements that a region names against those that the op `user` moves: rows of the tile, `stride` apart.
 fn check_tile(func: &mut Func, user: Op, at: Op, lengths: &[Attr], strides: &[Attr]) -> Result<(), Diagnostic> {
-    let is_load = func.opcode(user) == wmma::LOAD;
-    let held = func.operand(user, sides(is_load).1);
-    let Some(tile) = fragment::tile(func, held) else { return Ok(()) };
+    let Some(moved) = transfer(func, user) else { return Ok(()) };
+    let Some(tile) = fragment::tile(func, func.operand(user, moved.held)) else { return Ok(()) };
     let (mut rows, mut cols) = tile.image;
     let turned = func.word_of(user, keys::LAYOUT) == Some(Layout::ColMajor.name());
     if tile.fragment.is_some() && tile.part == Part::Accumulator && turned {
         (rows, cols) = (cols, rows);
     }
-    let stride = func.const_int(func.operand(user, 2));
+    let stride = func.const_int(func.operand(user, moved.stride));
     let Some(runs) = runs(func, lengths, strides) else {
         // Extents that are open are those of the elements that the caller answers for.
         return Ok(());

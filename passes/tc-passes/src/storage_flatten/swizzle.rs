@@ -8,7 +8,9 @@ use super::rewrite::erase_unused;
 use super::strides::Plan;
 use tc_arith::Expr;
 use tc_dialects::algebra::{Algebra, build_index};
-use tc_dialects::{arith, gpu, mma, tir};
+use tc_dialects::scope::Scope;
+use tc_dialects::threads::takes_a_row;
+use tc_dialects::{arith, tir};
 use tc_ir::uses::Uses;
 use tc_ir::walk::all_ops;
 use tc_ir::{AttrData, Func, Op, Rewriter, Value, keys};
@@ -85,7 +87,7 @@ pub(super) fn of(func: &Func, buffer: Value) -> Result<Option<Swizzle>, String> 
     }
     let is_alloc = func.def_op(buffer).is_some_and(|op| func.opcode(op) == tir::ALLOC);
     let Some((elem, _, scope)) = func.as_shaped(func.value_type(buffer)) else { return Ok(None) };
-    let is_shared = scope.is_some_and(|scope| matches!(func.text(scope), "shared" | "shared.dyn"));
+    let is_shared = Scope::of_name(func, scope).is_some_and(Scope::is_shared);
     if !is_alloc || !is_shared || func.as_scalar(elem).is_none_or(|scalar| scalar.lanes != 1) {
         return Err(format!(
             "`{name}` is swizzled, and is no buffer of numbers that the kernel makes in shared memory"
@@ -103,7 +105,7 @@ pub(super) fn check_uses(func: &Func, uses: &Uses, plan: &Plan, found: &mut Diag
                 tir::LOAD | tir::STORE => {}
                 tir::REF | tir::REGION => {
                     let taken = func.result(user.op).map(|result| uses.of_value(result)).unwrap_or_default();
-                    let stray = taken.iter().find(|taken| !takes_a_stretch(func, taken.op));
+                    let stray = taken.iter().find(|taken| !takes_a_row(func, taken.op));
                     if let Some(stray) = stray {
                         found.push(not_in_order(func, buffer, stray.op, swizzle));
                     }
@@ -112,11 +114,6 @@ pub(super) fn check_uses(func: &Func, uses: &Uses, plan: &Plan, found: &mut Diag
             }
         }
     }
-}
-
-/// Does the op touch no more of a place than the elements that it names, all in one row?
-fn takes_a_stretch(func: &Func, op: Op) -> bool {
-    matches!(func.opcode(op), gpu::COPY_ASYNC | mma::LDMATRIX)
 }
 
 fn not_in_order(func: &Func, buffer: Value, op: Op, swizzle: Swizzle) -> Diagnostic {

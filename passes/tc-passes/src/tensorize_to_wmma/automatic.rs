@@ -9,7 +9,7 @@ use super::site::Site;
 use super::substitute::{Plan, substitute};
 use super::tile;
 use indexmap::IndexMap;
-use tc_dialects::fragment::{Family, Layout, Use, scope_use};
+use tc_dialects::fragment::{Family, Layout, Use, scope_use, transfer};
 use tc_dialects::te::Intrinsic;
 use tc_dialects::{tir, wmma};
 use tc_ir::opdef::Role;
@@ -224,7 +224,7 @@ fn may_stand(func: &Func, store: Op, intrinsic: &Intrinsic<'_>, kind: Kind, layo
     }
     // Square tiles lie alike in both layouts, and only the product knows which one is meant.
     let loads = intrinsic.body.into_iter().flat_map(|body| ops_under(intrinsic.func, body));
-    loads.into_iter().filter(|&op| intrinsic.func.opcode(op) == wmma::LOAD).all(|op| {
+    loads.into_iter().filter(|&op| transfer(intrinsic.func, op).is_some_and(|moved| moved.loads)).all(|op| {
         let layout = intrinsic.func.word_of(op, keys::LAYOUT).and_then(Layout::parse).unwrap_or_default();
         layouts.get(&buffer).copied().unwrap_or_default() == layout
     })

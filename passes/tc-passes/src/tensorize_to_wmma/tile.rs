@@ -2,7 +2,7 @@
 
 use tc_arith::Expr;
 use tc_dialects::algebra::Algebra;
-use tc_dialects::fragment::scope_use;
+use tc_dialects::scope::{Memory, Scope, scope_text};
 use tc_dialects::te::Intrinsic;
 use tc_ir::{Func, Op, Value, keys};
 
@@ -30,15 +30,16 @@ impl Tile {
 /// The scope of the buffer `buffer`, `global` where none is written.
 pub(super) fn scope_of(func: &Func, buffer: Value) -> Option<&str> {
     let (_, _, scope) = func.as_shaped(func.value_type(buffer))?;
-    Some(scope.map_or("global", |scope| func.text(scope)))
+    Some(scope_text(func, scope))
 }
 
 /// Does a buffer in `have` fit what is declared in the scope `declared`? Where none is declared any memory does that all
 /// threads of a warp see; what is declared in `shared` may lie in the shared memory that is asked for at launch.
 pub(super) fn scope_fits(declared: Option<&str>, have: &str) -> bool {
+    let memory = |scope: &str| Scope::parse(scope).map(Scope::memory);
     match declared {
-        None => matches!(have, "global" | "shared" | "shared.dyn"),
-        Some("shared") => matches!(have, "shared" | "shared.dyn"),
+        None => matches!(memory(have), Some(Memory::Global | Memory::Shared)),
+        Some(declared) if declared == Scope::Shared.name() => memory(have) == Some(Memory::Shared),
         Some(declared) => declared == have,
     }
 }
@@ -101,5 +102,5 @@ pub(super) fn strides(func: &Func, algebra: &mut Algebra, buffer: Value) -> Opti
 
 /// Is `buffer` one of tiles?
 pub(super) fn is_tiles(func: &Func, buffer: Value) -> bool {
-    scope_of(func, buffer).is_some_and(|scope| scope_use(scope).is_some())
+    scope_of(func, buffer).and_then(Scope::parse).is_some_and(Scope::is_tile)
 }

@@ -2,10 +2,11 @@
 
 use crate::analysis::invariant::arguments;
 use rustc_hash::FxHashSet;
+use tc_dialects::scope::Scope;
 use tc_dialects::tir;
 use tc_ir::effects::{accesses, root_buffer};
 use tc_ir::walk::all_ops;
-use tc_ir::{Func, Op, Value, keys};
+use tc_ir::{Func, Op, Value};
 
 /// The loop variables that an index into such memory is computed from.
 pub(super) fn vars(func: &Func) -> FxHashSet<Value> {
@@ -16,7 +17,7 @@ pub(super) fn vars(func: &Func) -> FxHashSet<Value> {
 fn indices(func: &Func, op: Op) -> Vec<Value> {
     let is_local = |place: Value| {
         let root = root_buffer(func, place);
-        func.as_shaped(func.value_type(root)).is_some_and(|(_, _, scope)| scope == Some(keys::LOCAL))
+        Scope::of(func, root) == Some(Scope::Local)
     };
     // A reference is computed from its indices.
     let mut found: Vec<Value> =

@@ -3,8 +3,7 @@
 use super::blamed;
 use crate::analysis::launch::{Extent, Nest};
 use rustc_hash::FxHashSet;
-use tc_dialects::fragment::{Fragment, moved, per_lane, scope_use};
-use tc_dialects::mma;
+use tc_dialects::fragment::{Fragment, moved, per_lane, register_tiles, scope_use};
 use tc_dialects::tir::{self, Coordinate};
 use tc_ir::effects::root_buffer;
 use tc_ir::{Func, Op, Value};
@@ -122,9 +121,6 @@ fn tile_words(func: &Func, buffer: Value, held: &FxHashSet<Value>) -> Option<u64
 
 /// The buffers that ops on registers take tiles from.
 fn held_by_lanes(func: &Func, ops: &[Op]) -> FxHashSet<Value> {
-    let places = ops.iter().flat_map(|&op| {
-        let n_tiles = if func.opcode(op) == mma::SYNC { 3 } else { usize::from(func.opcode(op) == mma::LDMATRIX) };
-        &func.operands(op)[..n_tiles]
-    });
+    let places = ops.iter().flat_map(|&op| register_tiles(func, op));
     places.map(|&place| root_buffer(func, place)).collect()
 }

@@ -2,8 +2,9 @@
 
 use super::blamed;
 use crate::analysis::launch::Nest;
+use tc_dialects::scope::Scope;
 use tc_dialects::tir;
-use tc_ir::{AttrData, Func, Name, Op, Region, Value, keys};
+use tc_ir::{AttrData, Func, Op, Region, Value, keys};
 use tc_support::Diagnostic;
 use tc_target::Target;
 
@@ -28,7 +29,7 @@ pub(super) struct Memory {
     name: &'static str,
     /// What of it there is.
     limit: fn(&Target) -> u64,
-    scopes: &'static [Name],
+    holds: fn(Scope) -> bool,
     /// The buffers that count together, of all of the scope.
     together: fn(&Func, Vec<Held>) -> Vec<Held>,
     help: &'static str,
@@ -41,7 +42,7 @@ pub(super) const ALL: [Memory; 2] = [
         whose: "block",
         name: "shared memory",
         limit: |target| target.max_shared_per_block,
-        scopes: &[keys::SHARED, keys::SHARED_DYN],
+        holds: Scope::is_shared,
         together: |_, all| all,
         help: "copy less at a time: attach the copy deeper, or split by a smaller factor",
     },
@@ -50,7 +51,7 @@ pub(super) const ALL: [Memory; 2] = [
         whose: "thread",
         name: "local memory",
         limit: |target| target.local_per_thread,
-        scopes: &[keys::LOCAL],
+        holds: |scope| scope == Scope::Local,
         together: at_once,
         help: "compute less at a time: attach the stage deeper, or bind more of its axes to threads",
     },
@@ -83,8 +84,7 @@ impl Memory {
     }
 
     fn holds(&self, func: &Func, buffer: Value) -> bool {
-        let scope = func.as_shaped(func.value_type(buffer)).and_then(|(_, _, scope)| scope);
-        scope.is_some_and(|scope| self.scopes.contains(&scope))
+        Scope::of(func, buffer).is_some_and(self.holds)
     }
 }
 

@@ -8,7 +8,8 @@ use crate::cell;
 use crate::code::{BufDecl, BufId, NO_REG, Site};
 use crate::limits::MAX_CODE;
 use std::collections::BTreeMap;
-use tc_dialects::{arith, gpu, mma, te, tir, wmma};
+use tc_dialects::threads::{Meeting, meeting};
+use tc_dialects::{arith, gpu, te, tir};
 use tc_ir::{AttrData, Elem, Func, Module, Op, Opcode, Region, Scalar, Value, keys};
 use tc_support::Diagnostic;
 
@@ -220,7 +221,7 @@ impl<'m> Compiler<'m, '_> {
             gpu::COPY_ASYNC => self.copy_async(op),
             gpu::COMMIT_GROUP => self.commit_group(),
             gpu::WAIT_GROUP => self.wait_group(op),
-            wmma::FILL | wmma::LOAD | wmma::STORE | wmma::MMA | mma::LDMATRIX | mma::SYNC => self.warp_op(op, opcode),
+            _ if matches!(meeting(func, op), Some(Meeting::Tiles(_))) => self.warp_op(op, opcode),
             te::READ => self.read(op),
             te::REDUCE => self.reduce(op),
             Opcode::UNKNOWN => Err(self.unsupported(op, &format!("the unknown op `{}`", func.op_name(op)))),

@@ -6,7 +6,7 @@ use crate::domain::Domain;
 use std::collections::BTreeMap;
 use tc_dialects::tir::Coordinate;
 use tc_ir::{Elem, Scalar};
-use tc_support::Location;
+use tc_support::{Location, gcd};
 
 /// Where a value is.
 #[derive(Clone, Copy, Debug)]
@@ -253,12 +253,4 @@ impl KernelBuilder {
             _ => {}
         }
     }
-}
-
-fn gcd(a: usize, b: usize) -> usize {
-    let (mut a, mut b) = (a, b);
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }

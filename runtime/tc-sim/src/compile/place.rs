@@ -5,18 +5,19 @@ use super::body::{Binding, Compiler};
 use super::kernel::Val;
 use super::sizes::{Sizes, eval_attr, eval_shape};
 use crate::code::{Access, BufDecl, BufId, Instr, Space, Window};
-use tc_dialects::fragment::{self, Fragment};
+use tc_dialects::fragment::Fragment;
+use tc_dialects::scope::{Memory, Owner, Scope, scope_text};
 use tc_ir::{AttrData, Func, Op, Scalar, Value, keys};
 use tc_support::Location;
 
 /// Which kind of space a scope is.
 pub(super) fn space_of(scope: &str) -> Option<Space> {
-    Some(match scope {
-        "global" => Space::Global(0),
-        "shared" | "shared.dyn" => Space::Shared(0),
-        "local" => Space::Local(0),
-        scope if fragment::scope_use(scope).is_some() => Space::Warp(0),
-        _ => return None,
+    let scope = Scope::parse(scope).filter(|scope| !scope.is_only_before_passes())?;
+    Some(match (scope.memory(), scope.owner()) {
+        (Memory::Global, _) => Space::Global(0),
+        (Memory::Shared, _) => Space::Shared(0),
+        (Memory::Registers, Owner::Warp) => Space::Warp(0),
+        (Memory::Registers, _) => Space::Local(0),
     })
 }
 
@@ -31,7 +32,7 @@ pub(super) fn declare(
     let Some((elem, shape, scope)) = func.as_shaped(ty) else {
         return Err(format!("`{}` is no buffer", func.show_type(ty)));
     };
-    let scope = scope.map_or("global", |scope| func.text(scope));
+    let scope = scope_text(func, scope);
     let space = space_of(scope).ok_or_else(|| format!("memory `{scope}` cannot be executed yet by the simulator"))?;
     let Some(Scalar { elem, lanes }) = func.as_scalar(elem).or_else(|| numbers(Fragment::of(func, elem)?, space))
     else {

@@ -123,10 +123,11 @@ impl Compiler<'_, '_> {
     fn product_of(&mut self, (sum, a, b): (Operand, Operand, Operand), shape: [usize; 3], op: Op) -> Result<WarpOp> {
         let elem = |operand: &Operand| self.k.kernel.buffers[operand.region.access.buf as usize].elem;
         let (factors, total) = (elem(&a), elem(&sum));
-        let is_known = matches!(
-            (factors, total),
-            (Elem::F16 | Elem::BF16 | Elem::F32 | Elem::TF32, Elem::F32 | Elem::F16) | (Elem::I8 | Elem::U8, Elem::I32)
-        );
+        let is_known = match total {
+            Elem::F32 | Elem::F16 => factors.is_float() && factors.bits() <= 32,
+            Elem::I32 => factors.is_int() && factors.bits() == 8,
+            _ => false,
+        };
         if !is_known || elem(&b) != factors {
             return Err(self.unsupported(op, "a product of such elements"));
         }

@@ -2,6 +2,7 @@
 
 use super::block::{BlockState, Launch};
 use super::group::{Group, for_lanes};
+use crate::cell::Cell;
 use crate::code::{Access, BufDecl};
 use std::mem;
 
@@ -27,7 +28,22 @@ pub(crate) struct At<'a> {
     pub(crate) copies: bool,
 }
 
+/// What a lane has of a register, which holds one cell for all lanes or one for each.
+#[inline(always)]
+pub(super) fn of_lane(cells: &[Cell], lane: usize) -> Cell {
+    if cells.len() == 1 { cells[0] } else { cells[lane] }
+}
+
 impl Group {
+    /// The cell that a lane accesses.
+    #[inline(always)]
+    pub(super) fn cell_at(&self, addr: Addr, lane: usize) -> usize {
+        match addr {
+            Addr::One(cell) => cell,
+            Addr::Each => self.addrs[lane],
+        }
+    }
+
     pub(super) fn at<'a>(&self, access: &'a Access, launch: &Launch<'a>) -> At<'a> {
         let decl = &launch.kernel.buffers[access.buf as usize];
         At {
@@ -114,12 +130,8 @@ impl Group {
         let bytes = at.decl.elem.bytes() as usize;
         let aligned = at.access.aligned as usize;
         let start = at.decl.window.map_or(0, |window| window.start_byte);
-        let addr_of = |lane: usize| match addr {
-            Addr::One(addr) => addr,
-            Addr::Each => self.addrs[lane],
-        };
         for_lanes(&self.live, |lane| {
-            let addr = addr_of(lane);
+            let addr = self.cell_at(addr, lane);
             if at.comp == 0 && !(start + addr * bytes).is_multiple_of(aligned) {
                 self.report_misaligned(at, lane, start + addr * bytes, launch, block);
             } else if at.comp > 0 && addr != first[lane].wrapping_add(at.comp) {

@@ -50,96 +50,76 @@ impl Group {
         if let Some(window) = at.decl.window {
             return self.load_window(at, window, addr, (value, mags), launch, block);
         }
-        match at.decl.space {
-            Space::Local(idx) => self.load_local(at, idx, addr, (value, mags), launch, block),
-            Space::Warp(idx) => self.load_tiles(at, idx, addr, (value, mags), launch, block),
-            Space::Shared(idx) => self.load_shared(at, idx, addr, (value, mags), launch, block),
-            Space::Global(idx) if launch.cells.is_some() => {
+        match (at.decl.space, addr) {
+            (Space::Local(idx), Addr::One(cell)) => self.load_row(at, (idx, cell), (value, mags), launch, block),
+            (Space::Warp(idx), Addr::One(cell)) => self.load_element(at, (idx, cell), (value, mags), launch, block),
+            (space @ Space::Local(_), _) => self.load_each(at, space, addr, (value, mags), launch, block),
+            (space @ Space::Warp(_), _) => self.load_each(at, space, addr, (value, mags), launch, block),
+            (space @ Space::Shared(_), _) => self.load_each(at, space, addr, (value, mags), launch, block),
+            (Space::Global(idx), _) if launch.cells.is_some() => {
                 self.load_tensor(at, &launch.globals[idx], addr, (value, mags));
             }
-            Space::Global(idx) => self.load_global(at, idx, addr, (value, mags), launch, block),
+            (Space::Global(idx), _) => self.load_global(at, idx, addr, (value, mags), launch, block),
         }
     }
 
-    fn load_local(
+    /// One cell of registers, in all lanes at once.
+    fn load_row(
         &mut self,
         at: At<'_>,
-        idx: usize,
-        addr: Addr,
+        (idx, cell): (usize, usize),
         (value, mags): (&mut [Cell], &mut [Cell]),
         launch: &Launch<'_>,
         block: &mut BlockState,
     ) {
-        let (n, words) = (self.n, self.words);
-        let local = &self.locals[idx];
-        let mut missing = None;
         if first_lane(&self.live).is_none() {
             return;
         }
-        match addr {
-            Addr::One(cell) => {
-                let written = &local.written[cell * words..(cell + 1) * words];
-                let unwritten: Vec<u64> =
-                    self.live.iter().zip(written).map(|(live, written)| live & !written).collect();
-                missing = first_lane(&unwritten);
-                value.copy_from_slice(&local.cells[cell * n..(cell + 1) * n]);
-                if !mags.is_empty() {
-                    mags.copy_from_slice(&local.mags[cell * n..(cell + 1) * n]);
-                }
-            }
-            Addr::Each => for_lanes(&self.live, |lane| {
-                let cell = self.addrs[lane];
-                if local.written[cell * words + lane / 64] >> (lane % 64) & 1 == 0 {
-                    missing.get_or_insert(lane);
-                }
-                value[lane] = local.cells[cell * n + lane];
-                if !mags.is_empty() {
-                    mags[lane] = local.mags[cell * n + lane];
-                }
-            }),
+        let (n, words, local) = (self.n, self.words, &self.locals[idx]);
+        let written = &local.written[cell * words..(cell + 1) * words];
+        let unwritten: Vec<u64> = self.live.iter().zip(written).map(|(live, written)| live & !written).collect();
+        value.copy_from_slice(&local.cells[cell * n..(cell + 1) * n]);
+        if !mags.is_empty() {
+            mags.copy_from_slice(&local.mags[cell * n..(cell + 1) * n]);
         }
-        if let Some(lane) = missing {
+        if let Some(lane) = first_lane(&unwritten) {
             self.report_access(FindingKind::Uninitialised, at, lane, launch, block);
         }
     }
 
-    fn load_shared(
+    /// A cell on the chip in each lane; inlined, so that the kind of memory is asked for once.
+    #[inline(always)]
+    fn load_each(
         &mut self,
         at: At<'_>,
-        idx: usize,
+        space: Space,
         addr: Addr,
         (value, mags): (&mut [Cell], &mut [Cell]),
         launch: &Launch<'_>,
         block: &mut BlockState,
     ) {
         let live = mem::take(&mut self.live);
+        let mut was_reported = false;
         for_lanes(&live, |lane| {
-            let slot = self.slot_of(lane);
-            let shared = &block.shared[idx];
-            let cell = match addr {
-                Addr::One(cell) => cell,
-                Addr::Each => self.addrs[lane],
-            };
-            let place = slot * shared.n + cell;
-            let found = shared.cells[place];
-            value[lane] = found;
+            let cell = self.cell_at(addr, lane);
+            let found = self.find(space, lane, cell, block);
+            value[lane] = found.cell;
             if !mags.is_empty() {
-                mags[lane] = shared.mags[place];
+                mags[lane] = found.mag;
             }
-            let (under_way, is_written) =
-                (shared.under_way(place), shared.written[place] >= shared.stamp(self.n_made[idx]));
-            if !is_written {
+            // Of the registers of all threads the first is told.
+            if !(found.is_written || was_reported && matches!(space, Space::Local(_))) {
+                was_reported = true;
                 self.report_access(FindingKind::Uninitialised, at, lane, launch, block);
             }
-            if let Some(copy) = under_way {
+            let Space::Shared(idx) = space else { return };
+            if let Some(copy) = self.under_way(space, lane, (cell, 1), block) {
                 return self.report_under_way(at, lane, (copy, false), launch, block);
             }
-            if launch.kernel.threaded {
-                let who = (self.thread_of(lane), at.access.site, self.warp_epochs[slot]);
-                let (shadow, now, sets) = block.shared_shadow(idx, slot, cell, who);
-                if let Some(conflict) = shadow.read(now, found, sets) {
-                    self.report_conflict(at, lane, conflict, false, launch, block);
-                }
+            if launch.kernel.threaded
+                && let Some(conflict) = self.read_race(at, lane, (idx, cell), found.cell, block)
+            {
+                self.report_conflict(at, lane, conflict, false, launch, block);
             }
         });
         self.live = live;
@@ -155,17 +135,15 @@ impl Group {
         for &index in access.poison.iter().flatten() {
             poison.iter_mut().zip(&self.poison[index as usize]).for_each(|(bits, of_index)| *bits |= of_index);
         }
-        for_lanes(&self.mask, |lane| {
+        let mask = mem::take(&mut self.mask);
+        for_lanes(&mask, |lane| {
             let bit = 1 << (lane % 64);
             if self.live[lane / 64] & bit == 0 {
                 value[lane] = 0;
                 self.culprits[lane] = access.site;
                 return;
             }
-            let cell = match addr {
-                Addr::One(cell) => cell,
-                Addr::Each => self.addrs[lane],
-            };
+            let cell = self.cell_at(addr, lane);
             let Some(cell) = tensor.find(cell) else {
                 value[lane] = 0;
                 return;
@@ -179,6 +157,7 @@ impl Group {
                 self.culprits[lane] = access.site;
             }
         });
+        self.mask = mask;
         self.poison[access.value as usize] = poison;
     }
 
@@ -196,10 +175,7 @@ impl Group {
         let written_here = launch.kernel.writes[idx];
         let local_site = at.access.site - launch.kernel.site_base;
         for_lanes(&live, |lane| {
-            let cell = match addr {
-                Addr::One(cell) => cell,
-                Addr::Each => self.addrs[lane],
-            };
+            let cell = self.cell_at(addr, lane);
             if let Some(trace) = &global.trace {
                 value[lane] = 0;
                 return trace.note(cell, block.blocks[self.slot_of(lane)]);
@@ -232,8 +208,7 @@ impl Group {
                 }
             }
             if launch.kernel.threaded && self.per_block * block.warps > 1 {
-                let who = (self.thread_of(lane), at.access.site, self.warp_epochs[slot]);
-                let shadow = block.global_shadow((idx, slot, cell), who, launch);
+                let shadow = block.global_shadow((idx, slot, cell), self.accessor(at, lane), launch);
                 if let Some(conflict) = shadow.and_then(|(shadow, now, sets)| shadow.read(now, found, sets)) {
                     self.report_conflict(at, lane, conflict, false, launch, block);
                 }

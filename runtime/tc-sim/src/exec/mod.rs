@@ -3,7 +3,8 @@
 //! - [`group`]: a group of threads, and its arithmetic. [`control`]: its masks, loops, branches, barriers.
 //! - [`field`]: arithmetic in the domain of that name.
 //! - [`exchange`]: values that threads hand one another, by shuffles and reductions.
-//! - [`access`]: what loads and stores have in common. [`load`], [`store`]: the two, with their checks.
+//! - [`access`]: what loads and stores have in common. [`load`], [`store`]: the two, with their checks; [`on_chip`]: cells
+//!   of shared memory and registers.
 //! - [`window`]: those to buffers that lie inside one another.
 //! - [`warp`]: what ops of whole warps have in common; [`tiles`], [`elements`]: matrices that warps hold, as a whole and
 //!   one by one; [`tile_memory`]: where they come from and go to; [`product`]: their products.
@@ -20,6 +21,7 @@ mod exchange;
 mod field;
 mod group;
 mod load;
+mod on_chip;
 mod product;
 mod report;
 mod store;

@@ -6,10 +6,11 @@
 //! factors count as tf32, rounded to nearest, ties away from zero. Integers wrap.
 
 use super::tiles::Matrices;
-use crate::cell::{Cell, of_float};
+use crate::cell::{Cell, float_of, of_float};
 use crate::domain::Domain;
 use crate::field::{Number, convert, fma};
 use tc_ir::Elem;
+use tc_support::float_format::TF32;
 
 /// Adds the products of `left` and `right` to `sums`, for each warp; m, n, k are the extents.
 pub(super) fn add_products(
@@ -58,10 +59,9 @@ fn multiply<S: Copy, F: Copy>(
 }
 
 fn floats(sums: &mut [Cell], left: &[Cell], right: &[Cell], shape: [usize; 3], (factors, total): (Elem, Elem)) {
-    let is_wide = matches!(factors, Elem::F32 | Elem::TF32);
+    let is_wide = factors.bits() == 32;
     let factor = |&cell: &Cell| {
-        let value = f32::from_bits(cell as u32);
-        f64::from(if is_wide { to_tf32(value) } else { value })
+        if is_wide { TF32.decode(TF32.convert(float_of(factors, cell))) } else { float_of(factors, cell) }
     };
     let left: Vec<f64> = left.iter().map(factor).collect();
     let right: Vec<f64> = right.iter().map(factor).collect();
@@ -105,38 +105,9 @@ fn integers(sums: &mut [Cell], left: &[Cell], right: &[Cell], shape: [usize; 3])
     sums.iter_mut().zip(added).for_each(|(cell, sum)| *cell = i64::from(sum) as Cell);
 }
 
-/// `value` with 10 bits of fraction: the nearest, of two the one that is farther from zero.
-fn to_tf32(value: f32) -> f32 {
-    if !value.is_finite() {
-        return value;
-    }
-    // A carry out of the fraction goes on to the exponent, and past the greatest number to infinity.
-    f32::from_bits((value.to_bits() + (1 << 12)) & !((1 << 13) - 1))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn tf32_is_nearest_and_ties_go_away_from_zero() {
-        let ulp = 2f32.powi(-10);
-        for (value, want) in [
-            (1.0, 1.0),
-            (1.0 + ulp / 2.0, 1.0 + ulp),
-            (-(1.0 + ulp / 2.0), -(1.0 + ulp)),
-            (1.0 + ulp * 0.4999, 1.0),
-            (1.0 + ulp * 1.5, 1.0 + 2.0 * ulp),
-            (2.0 - ulp / 4.0, 2.0),
-            (0.0, 0.0),
-            (f32::MAX, f32::INFINITY),
-            (f32::NEG_INFINITY, f32::NEG_INFINITY),
-        ] {
-            assert_eq!(to_tf32(value), want, "{value}");
-        }
-        assert!(to_tf32(f32::NAN).is_nan());
-        assert_eq!(to_tf32(f32::from_bits(0x1fff)), f32::from_bits(0x2000), "a subnormal");
-    }
 
     fn matrices(elem: Elem, values: &[f64]) -> Matrices {
         let cell = |&value: &f64| if elem.is_float() { of_float(elem, value) } else { value as i64 as Cell };

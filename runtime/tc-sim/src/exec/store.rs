@@ -1,6 +1,6 @@
 //! Stores: who else wrote or read the cell, and what orders them.
 
-use super::access::{Addr, At};
+use super::access::{Addr, At, of_lane};
 use super::block::{BlockState, Launch};
 use super::group::{Group, for_lanes};
 use crate::cell::Cell;
@@ -61,83 +61,75 @@ impl Group {
         if let Some(window) = at.decl.window {
             return self.store_window(at, window, addr, (value, mags), launch, block);
         }
-        match at.decl.space {
-            Space::Local(idx) => self.store_local(idx, addr, (value, mags)),
-            Space::Warp(idx) => self.store_tiles(at, idx, addr, (value, mags), launch, block),
-            Space::Shared(idx) => self.store_shared(at, idx, addr, (value, mags), launch, block),
-            Space::Global(idx) if launch.cells.is_some() => {
+        match (at.decl.space, addr) {
+            (Space::Local(idx), Addr::One(cell)) if self.live == self.all && value.len() == self.n => {
+                self.store_row((idx, cell), (value, mags));
+            }
+            (Space::Warp(idx), Addr::One(cell)) => self.store_element(at, (idx, cell), (value, mags), launch, block),
+            (space @ Space::Local(_), _) => self.store_each(at, space, addr, (value, mags), launch, block),
+            (space @ Space::Warp(_), _) => self.store_each(at, space, addr, (value, mags), launch, block),
+            (space @ Space::Shared(_), _) => self.store_each(at, space, addr, (value, mags), launch, block),
+            (Space::Global(idx), _) if launch.cells.is_some() => {
                 self.store_tensor(at, &launch.globals[idx], addr, (value, mags), launch, block)
             }
-            Space::Global(idx) => self.store_global(at, idx, addr, (value, mags), launch, block),
+            (Space::Global(idx), _) => self.store_global(at, idx, addr, (value, mags), launch, block),
         }
     }
 
-    fn store_local(&mut self, idx: usize, addr: Addr, (value, mags): (&[Cell], &[Cell])) {
-        let (n, words) = (self.n, self.words);
-        let local = &mut self.locals[idx];
-        let of = |cells: &[Cell], lane: usize| if cells.len() == 1 { cells[0] } else { cells[lane] };
-        if let (Addr::One(cell), true, true) = (addr, self.live == self.all, value.len() == n) {
-            local.cells[cell * n..(cell + 1) * n].copy_from_slice(value);
-            if !mags.is_empty() {
-                let place = &mut local.mags[cell * n..(cell + 1) * n];
-                place.iter_mut().enumerate().for_each(|(lane, place)| *place = of(mags, lane));
-            }
-            local.written[cell * words..(cell + 1) * words].copy_from_slice(&self.all);
-            return;
+    /// One cell of registers, in all lanes at once.
+    fn store_row(&mut self, (idx, cell): (usize, usize), (value, mags): (&[Cell], &[Cell])) {
+        let (n, words, local) = (self.n, self.words, &mut self.locals[idx]);
+        local.cells[cell * n..(cell + 1) * n].copy_from_slice(value);
+        if !mags.is_empty() {
+            let place = &mut local.mags[cell * n..(cell + 1) * n];
+            place.iter_mut().enumerate().for_each(|(lane, place)| *place = of_lane(mags, lane));
         }
-        for_lanes(&self.live, |lane| {
-            let cell = match addr {
-                Addr::One(cell) => cell,
-                Addr::Each => self.addrs[lane],
-            };
-            local.cells[cell * n + lane] = of(value, lane);
-            if !mags.is_empty() {
-                local.mags[cell * n + lane] = of(mags, lane);
-            }
-            local.written[cell * words + lane / 64] |= 1 << (lane % 64);
-        });
+        local.written[cell * words..(cell + 1) * words].copy_from_slice(&self.all);
     }
 
-    fn store_shared(
+    /// A cell on the chip in each lane; inlined, so that the kind of memory is asked for once.
+    #[inline(always)]
+    fn store_each(
         &mut self,
         at: At<'_>,
-        idx: usize,
+        space: Space,
         addr: Addr,
         (value, mags): (&[Cell], &[Cell]),
         launch: &Launch<'_>,
         block: &mut BlockState,
     ) {
         let live = mem::take(&mut self.live);
-        let look_for_duplicates = !launch.kernel.threaded && self.may_repeat(at, addr);
+        let is_shared = matches!(space, Space::Shared(_));
+        let look_for_duplicates = is_shared && !launch.kernel.threaded && self.may_repeat(at, addr);
         for_lanes(&live, |lane| {
-            let slot = self.slot_of(lane);
-            let cell = match addr {
-                Addr::One(cell) => cell,
-                Addr::Each => self.addrs[lane],
+            let (cell, new) = (self.cell_at(addr, lane), of_lane(value, lane));
+            let mag = (!mags.is_empty()).then(|| of_lane(mags, lane));
+            let (old, was_written) = self.put(space, lane, cell, (new, mag), block);
+            let idx = match space {
+                Space::Shared(idx) => idx,
+                // All lanes of a warp that store one element by one op must agree on it; where they do, nothing is wrong.
+                Space::Warp(idx) if value.len() > 1 => {
+                    let place = self.warp_of(lane) * self.tiles[idx].n + cell;
+                    let other = block.duplicates.get_or_insert(place as u64, lane as u32) as usize;
+                    if other != lane && old != new {
+                        self.report_one_op(at, [other, lane], false, launch, block);
+                    }
+                    return;
+                }
+                _ => return,
             };
-            let new = if value.len() == 1 { value[0] } else { value[lane] };
-            let shared = &mut block.shared[idx];
-            let place = slot * shared.n + cell;
-            let old = shared.cells[place];
-            let stamp = shared.stamp(self.n_made[idx]);
-            let was_written = mem::replace(&mut shared.written[place], stamp) >= stamp;
-            shared.cells[place] = new;
-            if !mags.is_empty() {
-                shared.mags[place] = if mags.len() == 1 { mags[0] } else { mags[lane] };
-            }
             // Two copies of one value may be under way at once, in whichever order they arrive.
-            if let Some(copy) = shared.under_way(place).filter(|_| !(at.copies && old == new)) {
+            if let Some(copy) = self.under_way(space, lane, (cell, 1), block).filter(|_| !(at.copies && old == new)) {
                 return self.report_under_way(at, lane, (copy, true), launch, block);
             }
             if look_for_duplicates {
+                let place = self.slot_of(lane) * block.shared[idx].n + cell;
                 self.check_duplicate(at, lane, place as u64, (old, new), launch, block);
             }
-            if launch.kernel.threaded {
-                let who = (self.thread_of(lane), at.access.site, self.warp_epochs[slot]);
-                let (shadow, now, sets) = block.shared_shadow(idx, slot, cell, who);
-                if let Some(conflict) = shadow.write(now, was_written.then_some(old), new, sets) {
-                    self.report_conflict(at, lane, conflict, true, launch, block);
-                }
+            if launch.kernel.threaded
+                && let Some(conflict) = self.write_race(at, lane, (idx, cell), (was_written.then_some(old), new), block)
+            {
+                self.report_conflict(at, lane, conflict, true, launch, block);
             }
         });
         self.live = live;
@@ -187,17 +179,13 @@ impl Group {
         if at.access.poison.is_some() {
             self.poison_use(at.access.value, at.access.site, launch, block);
         }
-        let of = |cells: &[Cell], lane: usize| if cells.len() == 1 { cells[0] } else { cells[lane] };
         let poison = &self.poison[at.access.value as usize];
         for_lanes(&self.live, |lane| {
-            let cell = match addr {
-                Addr::One(cell) => cell,
-                Addr::Each => self.addrs[lane],
-            };
+            let cell = self.cell_at(addr, lane);
             let Some(cell) = tensor.find(cell) else { return };
-            tensor.cells[cell].store(of(value, lane), Relaxed);
+            tensor.cells[cell].store(of_lane(value, lane), Relaxed);
             if let (Some(plane), false) = (&tensor.mags, mags.is_empty()) {
-                plane[cell].store(of(mags, lane), Relaxed);
+                plane[cell].store(of_lane(mags, lane), Relaxed);
             }
             if let Some(marks) = &tensor.poison {
                 let is_poison = poison.get(lane / 64).is_some_and(|bits| bits >> (lane % 64) & 1 == 1);
@@ -221,12 +209,9 @@ impl Group {
         let look_for_duplicates = !launch.kernel.threaded && threads > 1 && self.may_repeat(at, addr);
         let local_site = at.access.site - launch.kernel.site_base;
         for_lanes(&live, |lane| {
-            let cell = match addr {
-                Addr::One(cell) => cell,
-                Addr::Each => self.addrs[lane],
-            };
+            let cell = self.cell_at(addr, lane);
             let slot = self.slot_of(lane);
-            let new = if value.len() == 1 { value[0] } else { value[lane] };
+            let new = of_lane(value, lane);
             if let Some(trace) = &global.trace {
                 return trace.note(cell, block.blocks[slot]);
             }
@@ -238,7 +223,7 @@ impl Group {
             let old = global.cells[cell].load(Relaxed);
             global.cells[cell].store(new, Relaxed);
             if let (Some(plane), false) = (&global.mags, mags.is_empty()) {
-                plane[cell].store(if mags.len() == 1 { mags[0] } else { mags[lane] }, Relaxed);
+                plane[cell].store(of_lane(mags, lane), Relaxed);
             }
             let (own, thread) = (block.blocks[slot], self.thread_of(lane));
             let before = Record(notes.writer[cell].swap(Record::new(local_site, thread, own).0, Relaxed));
@@ -259,8 +244,7 @@ impl Group {
                 }
             }
             if launch.kernel.threaded && threads > 1 {
-                let who = (thread, at.access.site, self.warp_epochs[slot]);
-                let shadow = block.global_shadow((idx, slot, cell), who, launch);
+                let shadow = block.global_shadow((idx, slot, cell), self.accessor(at, lane), launch);
                 let old = was_written.then_some(old);
                 if let Some(conflict) = shadow.and_then(|(shadow, now, sets)| shadow.write(now, old, new, sets)) {
                     return self.report_conflict(at, lane, conflict, true, launch, block);

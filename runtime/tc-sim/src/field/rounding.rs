@@ -11,16 +11,11 @@
 use super::element::Element;
 use super::range::Range;
 use super::residue::{self, P};
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 use tc_ir::Elem;
 
 /// What a type of at most 16 bits holds, as residues, by rising first residue.
 type Held = Vec<(u32, u32)>;
-
-static F16: LazyLock<Held> = LazyLock::new(|| held(Elem::F16));
-static BF16: LazyLock<Held> = LazyLock::new(|| held(Elem::BF16));
-static F8E4M3: LazyLock<Held> = LazyLock::new(|| held(Elem::F8E4M3));
-static F8E5M2: LazyLock<Held> = LazyLock::new(|| held(Elem::F8E5M2));
 
 fn held(elem: Elem) -> Held {
     let bytes = elem.bytes() as usize;
@@ -33,13 +28,8 @@ fn held(elem: Elem) -> Held {
 }
 
 fn held_by(elem: Elem) -> Option<&'static Held> {
-    match elem {
-        Elem::F16 => Some(&F16),
-        Elem::BF16 => Some(&BF16),
-        Elem::F8E4M3 => Some(&F8E4M3),
-        Elem::F8E5M2 => Some(&F8E5M2),
-        _ => None,
-    }
+    static HELD: [OnceLock<Held>; Elem::ALL.len()] = [const { OnceLock::new() }; Elem::ALL.len()];
+    is_narrow(elem).then(|| HELD[elem as usize].get_or_init(|| held(elem)))
 }
 
 /// `value`, rounded to `elem`.
@@ -105,22 +95,17 @@ pub(super) fn is_held(elem: Elem, value: Element) -> bool {
 
 /// Is it a type of 16 bits or less?
 pub(super) fn is_narrow(elem: Elem) -> bool {
-    held_by(elem).is_some()
+    elem.is_float() && elem.bits() <= 16
 }
 
 /// Is a conversion to this type a rounding?
 fn rounds(elem: Elem) -> bool {
-    elem == Elem::F32 || held_by(elem).is_some()
+    elem == Elem::F32 || is_narrow(elem)
 }
 
 /// Does `wide` hold all that `narrow` does?
 fn holds(wide: Elem, narrow: Elem) -> bool {
-    match wide {
-        Elem::F64 => true,
-        Elem::F32 => narrow != Elem::F64,
-        Elem::F16 | Elem::BF16 => matches!(narrow, Elem::F8E4M3 | Elem::F8E5M2),
-        _ => false,
-    }
+    wide.format().zip(narrow.format()).is_some_and(|(wide, narrow)| wide.holds(narrow))
 }
 
 fn salt(elem: Elem) -> u64 {

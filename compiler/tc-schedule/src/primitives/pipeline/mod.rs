@@ -43,7 +43,6 @@ use super::{AxisPart, Primitive, StagePart};
 use crate::check::Check;
 use crate::directive::{Cx, Done, Item};
 use crate::graph::{AxisId, Graph, Source, StageId};
-use crate::scope::Scope;
 use tc_dialects::sched::Pipeline;
 use tc_ir::attrs::AttrData;
 use tc_ir::{Attr, Func, Loc, Name, keys};
@@ -115,7 +114,7 @@ impl AxisPart for Pipelined {
 
     /// Sums that a warp holds are not what runs ahead of a loop: they are made of it.
     fn n_buffers_of(&self, graph: &Graph, stage: StageId) -> Option<i64> {
-        let is_sum = matches!(graph.scope_of(stage), Scope::WmmaAccumulator | Scope::MmaAccumulator);
+        let is_sum = graph.scope_of(stage).is_accumulator();
         (!is_sum).then_some(self.stages)
     }
 }

@@ -9,10 +9,10 @@ use super::walk::Planner;
 use std::rc::Rc;
 use tc_arith::Var;
 use tc_dialects::algebra::Algebra;
-use tc_dialects::tir::{self, Coordinate};
+use tc_dialects::tir::{self, Coordinate, Level};
 use tc_ir::{Def, Func, Op, Region, Value};
 
-const THREADS: [Coordinate; 3] = [Coordinate::ThreadX, Coordinate::ThreadY, Coordinate::ThreadZ];
+const THREADS: [Coordinate; 3] = Level::Thread.coordinates();
 
 impl Planner<'_> {
     /// The first pair of `pending` and `next` that conflicts.

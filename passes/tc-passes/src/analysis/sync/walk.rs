@@ -10,8 +10,10 @@ use super::{Conflict, Divergent, Plan};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use tc_dialects::algebra::const_extent;
-use tc_dialects::{gpu, mma, tir, wmma};
-use tc_ir::{Func, Op, Region, Value, keys};
+use tc_dialects::scope::Scope;
+use tc_dialects::threads::{self, CopyStep, Meeting};
+use tc_dialects::tir;
+use tc_ir::{Func, Op, Region, Value};
 
 /// Which threads come together to a place.
 #[derive(Clone, Copy)]
@@ -24,7 +26,7 @@ pub(super) struct Open {
 
 /// Is `op` one that the threads of a warp do together, on tiles?
 pub(super) fn is_by_warp(func: &Func, op: Op) -> bool {
-    matches!(func.opcode(op), wmma::FILL | wmma::LOAD | wmma::STORE | wmma::MMA | mma::LDMATRIX | mma::SYNC)
+    matches!(threads::meeting(func, op), Some(Meeting::Tiles(_)))
 }
 
 pub(super) struct Planner<'f> {
@@ -43,19 +45,19 @@ impl Planner<'_> {
     pub(super) fn statement(&mut self, op: Op, open: Open) -> Summary {
         let func = self.func;
         let opcode = func.opcode(op);
-        if opcode == gpu::BARRIER {
-            self.need(op, open.block, false);
-            let synced = match func.word_of(op, keys::SCOPE) {
-                Some("global") => Synced::by(true),
-                Some("shared") => Synced::by(false),
-                _ => Synced::default(),
-            };
-            return Summary { synced, ..Summary::default() };
-        }
-        if matches!(opcode, gpu::ALL_REDUCE | gpu::SHUFFLE) {
-            self.need(op, open.block, false);
+        let meeting = threads::meeting(func, op);
+        let synced = match meeting {
+            Some(Meeting::Barrier(Some(scope @ (Scope::Global | Scope::Shared)))) => {
+                Some(Synced::by(scope == Scope::Global))
+            }
+            Some(Meeting::Barrier(_)) => Some(Synced::default()),
             // Threads that hand one another values by a reduction wait for one another; those of a shuffle do not.
-            let synced = if opcode == gpu::ALL_REDUCE { Synced::ALL } else { Synced::default() };
+            Some(Meeting::Reduction) => Some(Synced::ALL),
+            Some(Meeting::Exchange) => Some(Synced::default()),
+            Some(Meeting::Tiles(_)) | None => None,
+        };
+        if let Some(synced) = synced {
+            self.need(op, open.block, false);
             return Summary { synced, ..Summary::default() };
         }
         if func.row(op).effect.unknown {
@@ -65,15 +67,16 @@ impl Planner<'_> {
         if opcode == tir::FOR {
             return self.for_loop(op, open);
         }
-        if opcode == gpu::WAIT_GROUP {
+        if matches!(threads::copy_step(func, op), Some(CopyStep::Wait { .. })) {
             return Summary { tail: self.copied_at(op), ..Summary::default() };
         }
-        if is_by_warp(func, op) {
+        if matches!(meeting, Some(Meeting::Tiles(_))) {
             self.need(op, open.warp, true);
         }
         let own: Vec<Rc<Access>> = self.facts.accesses(op).into_iter().map(Rc::new).collect();
         // What a copy writes is there at the wait.
-        let stays = |access: &&Rc<Access>| opcode != gpu::COPY_ASYNC || !access.writes;
+        let begins_copy = threads::begins_copy(func, op);
+        let stays = |access: &&Rc<Access>| !begins_copy || !access.writes;
         let mut sum = Summary::default();
         sum.head.merge(&own);
         sum.tail.merge(own.iter().filter(stays));
