@@ -1,161 +1,236 @@
-//! Arithmetic: one lane of one op, in the meaning of the simulator.
+//! Arithmetic: one lane of one op, in the meaning of the simulator, as the table [`OPS`] spells it.
 //!
 //! - Integers of 8 and 16 bits are computed as `int` and cut back; 32 and 64 bits must not overflow if signed.
 //! - f32 and f64 use C's operators, and never a fast variant of a function.
-//! - f16, and bf16 from sm_80 on, use the `_rn` intrinsics, which no compiler contracts. 8-bit floats, and what of the
-//!   other two has no intrinsic, are computed in f32 and rounded once more: for sums, differences, products, quotients
-//!   and square roots that is the correctly rounded result (Figueroa 1995: 24 >= 2 * 11 + 2). The pass `legalize-dtype`
-//!   leaves less of it to be done here.
+//! - f16, and bf16 from sm_80 on, use the `_rn` intrinsics, which no compiler contracts. What they have none for, and all
+//!   arithmetic of 8-bit floats and tf32, the pass `legalize-dtype` has made arithmetic of f32.
 //! - A fused multiply-add stands only where the program has one.
+//!
+//! An op that the table has no words for on numbers of its type is not accepted.
 
 use crate::expr::{self, Expr, prec};
 use crate::kernel::Kernel;
 use crate::literals;
 use crate::preamble::Helper;
 use crate::types;
+use Spelling::{By, Call, Function, Half, Infix, No, Prefix};
 use tc_dialects::arith::{self, Predicate};
 use tc_ir::attrs::{AttrData, BinOp};
 use tc_ir::types::ElemKind;
-use tc_ir::{Elem, Op, Opcode, Role, Value};
-use tc_kernel::division;
-use tc_target::Feature;
+use tc_ir::{Elem, Func, Op, Opcode, Value};
+use tc_target::{Feature, Target};
 
-/// Functions of floats: the op, and the C function of doubles, to which `f` is added for floats.
-const FUNCTIONS: &[(Opcode, &str)] = &[
-    (arith::MIN, "fmin"),
-    (arith::MAX, "fmax"),
-    (arith::POW, "pow"),
-    (arith::FMA, "fma"),
-    (arith::EXP, "exp"),
-    (arith::EXP2, "exp2"),
-    (arith::LOG, "log"),
-    (arith::LOG2, "log2"),
-    (arith::SQRT, "sqrt"),
-    (arith::RSQRT, "rsqrt"),
-    (arith::TANH, "tanh"),
-    (arith::SIN, "sin"),
-    (arith::COS, "cos"),
-    (arith::TAN, "tan"),
-    (arith::ERF, "erf"),
-    (arith::FLOOR, "floor"),
-    (arith::CEIL, "ceil"),
-    (arith::ROUND, "rint"),
-    (arith::TRUNC, "trunc"),
-    (arith::ABS, "fabs"),
-];
-
-/// What CUDA has for halves of both kinds.
-const HALF_FUNCTIONS: &[(Opcode, &str)] = &[
-    (arith::FMA, "__hfma"),
-    (arith::ADD, "__hadd_rn"),
-    (arith::SUB, "__hsub_rn"),
-    (arith::MUL, "__hmul_rn"),
-    (arith::MIN, "__hmin"),
-    (arith::MAX, "__hmax"),
-    (arith::NEG, "__hneg"),
-    (arith::ABS, "__habs"),
-];
-
-fn named(table: &[(Opcode, &'static str)], opcode: Opcode) -> Option<&'static str> {
-    table.iter().find(|(op, _)| *op == opcode).map(|(_, name)| *name)
+/// How an op is written.
+#[derive(Clone, Copy)]
+enum Spelling {
+    /// It is not, on these numbers.
+    No,
+    /// `a + b`
+    Infix(BinOp),
+    /// `-a`
+    Prefix(char),
+    /// `f(a, b)`
+    Call(&'static str),
+    /// `f(a, b)`, which bf16 has where the target computes in it.
+    Half(&'static str),
+    /// `f(a, b)` of doubles, `ff(a, b)` of floats.
+    Function(&'static str),
+    /// In a way of its own.
+    By(fn(&mut Kernel<'_>, Op, usize) -> Expr),
 }
 
-/// Is `opcode` one of the ops that are written here?
-pub(crate) fn has_emitter(opcode: Opcode) -> bool {
-    const OTHERS: &[Opcode] = &[
-        arith::CONSTANT,
-        arith::ADD,
-        arith::SUB,
-        arith::MUL,
-        arith::DIV,
-        arith::MOD,
-        arith::AND,
-        arith::OR,
-        arith::BITAND,
-        arith::BITOR,
-        arith::BITXOR,
-        arith::SHL,
-        arith::SHR,
-        arith::CMP,
-        arith::NEG,
-        arith::NOT,
-        arith::CAST,
-        arith::TDIV,
-        arith::TMOD,
-        arith::SELECT,
-        arith::SIGMOID,
-        arith::POPCOUNT,
-        arith::RAMP,
-        arith::BROADCAST,
-    ];
-    OTHERS.contains(&opcode) || named(FUNCTIONS, opcode).is_some()
+/// A row of the table: an op, and how it is written by the type of its first operand.
+struct Row {
+    opcode: Opcode,
+    truths: Spelling,
+    ints: Spelling,
+    /// f16 and bf16.
+    halves: Spelling,
+    /// f32 and f64.
+    floats: Spelling,
+    /// 8-bit floats and tf32.
+    others: Spelling,
 }
 
-/// The infix operator of an integer op.
-fn int_operator(opcode: Opcode, role: Role) -> Option<BinOp> {
-    match role {
-        Role::Binary(op) => Some(op),
-        _ if opcode == arith::TDIV => Some(BinOp::Div),
-        _ if opcode == arith::TMOD => Some(BinOp::Mod),
-        _ => None,
+/// An op on truth values, integers, halves, and f32 or f64.
+const fn row(opcode: Opcode, [truths, ints, halves, floats]: [Spelling; 4]) -> Row {
+    Row { opcode, truths, ints, halves, floats, others: No }
+}
+
+/// A function of floats, which halves do not have.
+const fn function(opcode: Opcode, name: &'static str) -> Row {
+    row(opcode, [No, No, No, Function(name)])
+}
+
+/// An op that is the same for all numbers.
+const fn all(opcode: Opcode, how: Spelling) -> Row {
+    Row { opcode, truths: how, ints: how, halves: how, floats: how, others: how }
+}
+
+/// All arithmetic that is written.
+static OPS: &[Row] = &[
+    // On truth values, integers, halves, and f32 or f64:
+    row(arith::ADD, [No, Infix(BinOp::Add), Half("__hadd_rn"), Infix(BinOp::Add)]),
+    row(arith::SUB, [No, Infix(BinOp::Sub), Half("__hsub_rn"), Infix(BinOp::Sub)]),
+    row(arith::MUL, [No, Infix(BinOp::Mul), Half("__hmul_rn"), Infix(BinOp::Mul)]),
+    row(arith::DIV, [No, No, No, Infix(BinOp::Div)]),
+    row(arith::TDIV, [No, Infix(BinOp::Div), No, No]),
+    row(arith::TMOD, [No, Infix(BinOp::Mod), No, No]),
+    row(arith::AND, [Infix(BinOp::AndAnd), No, No, No]),
+    row(arith::OR, [Infix(BinOp::OrOr), No, No, No]),
+    row(arith::NOT, [Prefix('!'), No, No, No]),
+    row(arith::BITAND, [No, Infix(BinOp::BitAnd), No, No]),
+    row(arith::BITOR, [No, Infix(BinOp::BitOr), No, No]),
+    row(arith::BITXOR, [No, Infix(BinOp::BitXor), No, No]),
+    row(arith::SHL, [No, Infix(BinOp::Shl), No, No]),
+    row(arith::SHR, [No, Infix(BinOp::Shr), No, No]),
+    row(arith::CMP, [By(compare), By(compare), By(compare_halves), By(compare)]),
+    row(arith::MIN, [No, Call("min"), Half("__hmin"), Function("fmin")]),
+    row(arith::MAX, [No, Call("max"), Half("__hmax"), Function("fmax")]),
+    row(arith::NEG, [No, Prefix('-'), Half("__hneg"), Prefix('-')]),
+    row(arith::ABS, [No, Call("abs"), Half("__habs"), Function("fabs")]),
+    row(arith::FMA, [No, No, By(fma_of_halves), Function("fma")]),
+    row(arith::POPCOUNT, [No, By(popcount), No, No]),
+    row(arith::SELECT, [By(select), No, No, No]),
+    function(arith::POW, "pow"),
+    function(arith::EXP, "exp"),
+    function(arith::EXP2, "exp2"),
+    function(arith::LOG, "log"),
+    function(arith::LOG2, "log2"),
+    function(arith::SQRT, "sqrt"),
+    function(arith::RSQRT, "rsqrt"),
+    function(arith::TANH, "tanh"),
+    function(arith::SIN, "sin"),
+    function(arith::COS, "cos"),
+    function(arith::TAN, "tan"),
+    function(arith::ERF, "erf"),
+    function(arith::FLOOR, "floor"),
+    function(arith::CEIL, "ceil"),
+    function(arith::ROUND, "rint"),
+    function(arith::TRUNC, "trunc"),
+    all(arith::CAST, By(cast)),
+    all(arith::CONSTANT, By(constant)),
+    all(arith::RAMP, By(ramp)),
+    all(arith::BROADCAST, By(broadcast)),
+];
+
+/// Comparisons of halves.
+fn half_comparison(predicate: Predicate) -> &'static str {
+    match predicate {
+        Predicate::Eq => "__heq",
+        // A NaN differs from everything.
+        Predicate::Ne => "__hneu",
+        Predicate::Lt => "__hlt",
+        Predicate::Le => "__hle",
+        Predicate::Gt => "__hgt",
+        Predicate::Ge => "__hge",
     }
+}
+
+/// How a number becomes one of another type.
+#[derive(Clone, Copy)]
+enum Conversion {
+    /// It is one as it is.
+    AsItIs,
+    /// `(ty)x`
+    Cast,
+    Call(&'static str),
+    Helped(Helper),
+}
+
+/// How a `from` becomes a `to`; `None` where that takes more than one step.
+fn conversion(from: Elem, to: Elem) -> Option<Conversion> {
+    use Elem::{BF16, Bool, F16, F32, F64, I32, I64, Index, TF32, U32, U64};
+    Some(match (from, to) {
+        _ if from == to => Conversion::AsItIs,
+        (_, Bool) => return None,
+        (F16, F32) => Conversion::Call("__half2float"),
+        (BF16, F32) => Conversion::Call("__bfloat162float"),
+        (TF32, F32) => Conversion::AsItIs,
+        (F32, F16) => Conversion::Call("__float2half_rn"),
+        (F32, BF16) => Conversion::Call("__float2bfloat16_rn"),
+        (F32, _) if to.is_float8() => Conversion::Helped(Helper::ToF8(to)),
+        (F32, TF32) => Conversion::Helped(Helper::ToTf32),
+        (F64, F16) => Conversion::Call("__double2half"),
+        (F64, BF16) => Conversion::Call("__double2bfloat16"),
+        (F64, _) if to.is_float8() => Conversion::Helped(Helper::F64ToF8(to)),
+        (F64, TF32) => Conversion::Helped(Helper::F64ToTf32),
+        (I32, BF16) => Conversion::Call("__int2bfloat16_rn"),
+        (U32, BF16) => Conversion::Call("__uint2bfloat16_rn"),
+        (I64 | Index, BF16) => Conversion::Call("__ll2bfloat16_rn"),
+        (U64, BF16) => Conversion::Call("__ull2bfloat16_rn"),
+        (_, F32) if from.is_float8() => Conversion::Cast,
+        _ if [from, to].iter().all(|elem| !elem.is_float() || matches!(elem, F32 | F64)) => Conversion::Cast,
+        _ => return None,
+    })
+}
+
+/// How `opcode` is written on numbers of type `elem`.
+fn spelling(opcode: Opcode, elem: Elem, target: &Target) -> Spelling {
+    let Some(row) = OPS.iter().find(|row| row.opcode == opcode) else { return No };
+    let found = match elem.kind() {
+        ElemKind::Bool => row.truths,
+        ElemKind::Signed | ElemKind::Unsigned => row.ints,
+        ElemKind::Float => match elem {
+            Elem::F16 | Elem::BF16 => row.halves,
+            Elem::F32 | Elem::F64 => row.floats,
+            _ => row.others,
+        },
+    };
+    match found {
+        Half(_) if elem == Elem::BF16 && !target.has(Feature::Bf16) => No,
+        found => found,
+    }
+}
+
+/// The type by which `op` is looked up: that of its first operand, or of a literal.
+fn elem_of(func: &Func, op: Op) -> Option<Elem> {
+    let value = func.operands(op).first().copied().or_else(|| func.result(op))?;
+    func.value_scalar(value).map(|scalar| scalar.elem)
+}
+
+/// Is the arithmetic op `op` written on numbers of its type?
+pub(crate) fn spells(func: &Func, op: Op, target: &Target) -> bool {
+    let Some(elem) = elem_of(func, op) else { return false };
+    let to = func.result(op).and_then(|value| func.value_scalar(value)).map_or(elem, |scalar| scalar.elem);
+    !matches!(spelling(func.opcode(op), elem, target), No)
+        && (func.opcode(op) != arith::CAST || conversion(elem, to).is_some())
 }
 
 impl Kernel<'_> {
-    /// The literal at `value`.
-    pub(crate) fn literal(&mut self, value: &AttrData, elem: Elem) -> Expr {
-        match value {
-            AttrData::Bool(value) => Expr::name(if *value { "true" } else { "false" }),
-            AttrData::Int(value, _) => literals::int(*value, elem),
-            AttrData::Float(bits, _) => {
-                let value = elem.round(f64::from_bits(*bits));
-                match elem {
-                    Elem::F64 => literals::double(value),
-                    Elem::F32 | Elem::TF32 => literals::float(value),
-                    _ => self.narrow(elem, literals::float(value)),
-                }
-            }
-            _ => self.stray("a literal of an unknown kind"),
-        }
-    }
-
     /// Lane `lane` of the arithmetic op `op`.
     pub(crate) fn arith(&mut self, op: Op, lane: usize) -> Expr {
         let func = self.func;
-        let opcode = func.opcode(op);
-        if opcode == arith::CAST {
-            return self.cast(op, lane);
-        }
-        if opcode == arith::SELECT {
-            let parts = [0, 1, 2].map(|nth| self.lane(func.operand(op, nth), lane));
-            let [condition, on_true, on_false] = parts;
-            return expr::ternary(condition, on_true, on_false);
-        }
-        let Some(elem) = func.value_scalar(func.operand(op, 0)).map(|scalar| scalar.elem) else {
+        let Some(elem) = elem_of(func, op) else {
             return self.stray("arithmetic on something that is no number");
         };
-        if opcode == arith::CMP {
-            return self.compare(op, elem, lane);
-        }
-        match elem.kind() {
-            ElemKind::Bool => self.logic(op, lane),
-            ElemKind::Signed | ElemKind::Unsigned => self.int_arith(op, elem, lane),
-            ElemKind::Float => self.float_arith(op, elem, lane),
+        match spelling(func.opcode(op), elem, self.target) {
+            No => self.stray("an op that is not written on such numbers"),
+            By(write) => write(self, op, lane),
+            how => {
+                let operands: Vec<Expr> = func.operands(op).iter().map(|&operand| self.lane(operand, lane)).collect();
+                self.spelled(how, elem, operands)
+            }
         }
     }
 
-    fn lanes_of_operands(&mut self, op: Op, lane: usize) -> Vec<Expr> {
-        let func = self.func;
-        func.operands(op).iter().map(|&operand| self.lane(operand, lane)).collect()
-    }
-
-    fn logic(&mut self, op: Op, lane: usize) -> Expr {
-        let mut operands = self.lanes_of_operands(op, lane);
-        match (self.func.role(op), operands.pop(), operands.pop()) {
-            (Role::Binary(operator), Some(rhs), Some(lhs)) => expr::binary(operator, lhs, rhs),
-            (_, Some(value), None) if self.func.opcode(op) == arith::NOT => expr::prefix('!', value),
-            _ => self.stray("an op on truth values"),
-        }
+    /// An op of `operands` of type `elem`.
+    fn spelled(&mut self, how: Spelling, elem: Elem, mut operands: Vec<Expr>) -> Expr {
+        let value = match how {
+            Infix(operator) => match (operands.pop(), operands.pop()) {
+                (Some(rhs), Some(lhs)) if elem.is_int() => return self.int_binary(operator, elem, lhs, rhs),
+                (Some(rhs), Some(lhs)) => expr::binary(operator, lhs, rhs),
+                _ => self.stray("an infix op without operands"),
+            },
+            Prefix(sign) => match operands.pop() {
+                Some(operand) => expr::prefix(sign, operand),
+                None => self.stray("a prefix op without an operand"),
+            },
+            Function(name) if elem == Elem::F32 => expr::call(&format!("{name}f"), &operands),
+            Call(name) | Half(name) | Function(name) => expr::call(name, &operands),
+            No | By(_) => self.stray("an op that is written in another way"),
+        };
+        if elem.is_int() { self.fit(elem, value) } else { value }
     }
 
     /// `value`, an `int`, as an integer type of 8 or 16 bits holds it.
@@ -180,289 +255,40 @@ impl Kernel<'_> {
         self.fit(elem, value)
     }
 
-    fn int_arith(&mut self, op: Op, elem: Elem, lane: usize) -> Expr {
-        let opcode = self.func.opcode(op);
-        let mut operands = self.lanes_of_operands(op, lane);
-        let (Some(last), first) = (operands.pop(), operands.pop()) else {
-            return self.stray("an op without operands");
-        };
-        if let Some(lhs) = first {
-            if division::may_overflow(self.func, op) {
-                return expr::call(&self.needs.helper(Helper::TruncMod(elem)), &[lhs, last]);
-            }
-            if let Some(operator) = int_operator(opcode, self.func.role(op)) {
-                return self.int_binary(operator, elem, lhs, last);
-            }
-            let value = expr::call(if opcode == arith::MIN { "min" } else { "max" }, &[lhs, last]);
-            return self.fit(elem, value);
+    /// `value`, a `from`, as a `to`.
+    fn converted(&mut self, from: Elem, to: Elem, value: Expr) -> Expr {
+        for elem in [from, to].into_iter().filter(|elem| elem.is_float()) {
+            self.needs.elem(elem);
         }
-        let is_unsigned = elem.kind() == ElemKind::Unsigned;
-        match opcode {
-            arith::NEG if is_unsigned && elem.bits() >= 32 => expr::binary(BinOp::Sub, literals::int(0, elem), last),
-            arith::NEG => self.fit(elem, expr::prefix('-', last)),
-            arith::ABS if is_unsigned => last,
-            arith::ABS => {
-                let value = expr::call("abs", &[last]);
-                self.fit(elem, value)
-            }
-            arith::POPCOUNT => self.popcount(elem, last),
-            _ => self.stray("an op on integers"),
+        match conversion(from, to) {
+            Some(Conversion::AsItIs) => value,
+            Some(Conversion::Cast) => expr::cast(&self.type_name(to), value),
+            Some(Conversion::Call(function)) => expr::call(function, &[value]),
+            Some(Conversion::Helped(helper)) => expr::call(&self.needs.helper(helper), &[value]),
+            None => self.stray("a conversion that takes several steps"),
         }
     }
 
-    fn popcount(&mut self, elem: Elem, value: Expr) -> Expr {
-        // The bits above a narrow type are copies of its sign, and count for nothing.
-        let unsigned = match elem.bits() {
-            8 => "unsigned char",
-            16 => "unsigned short",
-            32 => "unsigned int",
-            _ => "unsigned long long",
-        };
-        let count = expr::call(if elem.bits() == 64 { "__popcll" } else { "__popc" }, &[expr::cast(unsigned, value)]);
-        if elem == Elem::I32 { count } else { expr::cast(&self.type_name(elem), count) }
-    }
-
-    fn float_arith(&mut self, op: Op, elem: Elem, lane: usize) -> Expr {
-        let func = self.func;
-        let opcode = func.opcode(op);
-        if opcode == arith::MOD {
-            return self.float_mod(op, elem, lane);
-        }
-        let has_instructions = match elem {
-            Elem::F16 => true,
-            Elem::BF16 => self.target.has(Feature::Bf16),
-            _ => false,
-        };
-        if has_instructions && let Some(function) = named(HALF_FUNCTIONS, opcode) {
-            let operands = self.lanes_of_operands(op, lane);
-            return expr::call(function, &operands);
-        }
-        if opcode == arith::FMA && elem == Elem::BF16 {
-            let operands = self.lanes_of_operands(op, lane);
-            return expr::call(&self.needs.helper(Helper::Bf16Fma), &operands);
-        }
-        if opcode == arith::FMA && elem.is_small_float() {
-            // A product and a sum of 8-bit floats do not fit f32.
-            let operands = self.as_doubles(op, elem, lane);
-            return self.round_double(elem, expr::call("fma", &operands));
-        }
-        let operands: Vec<Expr> = func.operands(op).iter().map(|&operand| self.wide(operand, lane)).collect();
-        let value = self.native(op, elem == Elem::F64, operands);
-        if elem.is_small_float() { self.narrow(elem, value) } else { value }
-    }
-
-    /// The operands of `op`, floats of type `elem`, as f64.
-    fn as_doubles(&mut self, op: Op, elem: Elem, lane: usize) -> Vec<Expr> {
-        let func = self.func;
-        let mut widen = |&operand: &Value| {
-            let value = self.wide(operand, lane);
-            if elem == Elem::F64 { value } else { expr::cast("double", value) }
-        };
-        func.operands(op).iter().map(&mut widen).collect()
-    }
-
-    /// An op of f32 or f64.
-    fn native(&mut self, op: Op, is_double: bool, mut operands: Vec<Expr>) -> Expr {
-        let opcode = self.func.opcode(op);
-        let function = |name: &str| if is_double { name.to_string() } else { format!("{name}f") };
-        if let Some(name) = named(FUNCTIONS, opcode) {
-            return expr::call(&function(name), &operands);
-        }
-        match (self.func.role(op), operands.pop(), operands.pop()) {
-            (Role::Binary(operator), Some(rhs), Some(lhs)) => expr::binary(operator, lhs, rhs),
-            (_, Some(value), None) if opcode == arith::NEG => expr::prefix('-', value),
-            (_, Some(value), None) if opcode == arith::SIGMOID => {
-                let one = if is_double { "1.0" } else { "1.0f" };
-                let exp = expr::call(&function("exp"), &[expr::prefix('-', value)]);
-                expr::binary(BinOp::Div, Expr::name(one), expr::binary(BinOp::Add, Expr::name(one), exp))
-            }
-            _ => self.stray("an op on floats"),
-        }
-    }
-
-    /// The remainder of the quotient that is rounded down, computed in f64 and rounded once.
-    fn float_mod(&mut self, op: Op, elem: Elem, lane: usize) -> Expr {
-        let operands = self.as_doubles(op, elem, lane);
-        let value = expr::call(&self.needs.helper(Helper::FloorMod), &operands);
-        self.round_double(elem, value)
-    }
-
-    fn compare(&mut self, op: Op, elem: Elem, lane: usize) -> Expr {
-        let func = self.func;
-        let (first, second) = (func.operand(op, 0), func.operand(op, 1));
-        let Some(predicate) = Predicate::of(func, op) else { return self.stray("a comparison") };
-        if elem == Elem::F16 {
-            let function = match predicate {
-                Predicate::Eq => "__heq",
-                // A NaN differs from everything.
-                Predicate::Ne => "__hneu",
-                Predicate::Lt => "__hlt",
-                Predicate::Le => "__hle",
-                Predicate::Gt => "__hgt",
-                Predicate::Ge => "__hge",
-            };
-            let operands = self.lanes_of_operands(op, lane);
-            return expr::call(function, &operands);
-        }
-        let is_zero = |value: Value| self.bare_int(value) == Some(0);
-        if elem.kind() == ElemKind::Unsigned {
-            // NVRTC warns of comparisons that cannot come out otherwise.
-            match predicate {
-                Predicate::Lt if is_zero(second) => return Expr::name("false"),
-                Predicate::Gt if is_zero(first) => return Expr::name("false"),
-                Predicate::Ge if is_zero(second) => return Expr::name("true"),
-                Predicate::Le if is_zero(first) => return Expr::name("true"),
-                _ => {}
-            }
-        }
-        let operator = match predicate {
-            Predicate::Eq => BinOp::Eq,
-            Predicate::Ne => BinOp::Ne,
-            Predicate::Lt => BinOp::Lt,
-            Predicate::Le => BinOp::Le,
-            Predicate::Gt => BinOp::Gt,
-            Predicate::Ge => BinOp::Ge,
-        };
-        let (lhs, rhs) = (self.wide(first, lane), self.wide(second, lane));
-        expr::binary(operator, lhs, rhs)
-    }
-
-    /// A lane of `value`; of a float narrower than f32, as an f32.
-    fn wide(&mut self, value: Value, lane: usize) -> Expr {
-        let func = self.func;
-        let elem = func.value_scalar(value).map_or(Elem::F32, |scalar| scalar.elem);
-        if !elem.is_small_float() {
-            return self.lane(value, lane);
-        }
-        // What the narrow type holds, f32 holds too.
-        if self.name_of(value).is_none()
-            && let Some(AttrData::Float(bits, _)) = func.constant(value).map(|attr| func.attr_data(attr))
-        {
-            return literals::float(elem.round(f64::from_bits(*bits)));
-        }
-        let value = self.lane(value, lane);
-        self.widen(elem, value)
-    }
-
-    fn widen(&mut self, elem: Elem, value: Expr) -> Expr {
-        self.needs.elem(elem);
-        match elem {
-            Elem::F16 => expr::call("__half2float", &[value]),
-            Elem::BF16 => expr::call("__bfloat162float", &[value]),
-            _ if elem.is_float8() => expr::cast("float", value),
-            _ => value,
-        }
-    }
-
-    /// The f32 `value` as a float of type `elem`.
-    fn narrow(&mut self, elem: Elem, value: Expr) -> Expr {
-        self.needs.elem(elem);
-        match elem {
-            Elem::F16 => expr::call("__float2half_rn", &[value]),
-            Elem::BF16 => expr::call("__float2bfloat16_rn", &[value]),
-            _ if elem.is_float8() => expr::call(&self.needs.helper(Helper::ToF8(elem)), &[value]),
-            Elem::TF32 => expr::call(&self.needs.helper(Helper::ToTf32), &[value]),
-            _ => value,
-        }
-    }
-
-    /// The f64 `value` as a float of type `elem`, rounded once.
-    fn round_double(&mut self, elem: Elem, value: Expr) -> Expr {
-        self.needs.elem(elem);
-        match elem {
-            Elem::F16 => expr::call("__double2half", &[value]),
-            Elem::BF16 => expr::call("__double2bfloat16", &[value]),
-            _ if elem.is_float8() => expr::call(&self.needs.helper(Helper::F64ToF8(elem)), &[value]),
-            Elem::TF32 => {
-                self.needs.helper(Helper::ToTf32);
-                expr::call(&self.needs.helper(Helper::F64ToTf32), &[value])
-            }
-            Elem::F64 => value,
-            _ => expr::cast("float", value),
-        }
-    }
-
-    fn cast(&mut self, op: Op, lane: usize) -> Expr {
-        let func = self.func;
-        let operand = func.operand(op, 0);
-        let result = func.result(op).and_then(|value| func.value_scalar(value));
-        let (Some(from), Some(to)) = (func.value_scalar(operand), result) else {
-            return self.stray("a conversion of something that is no number");
-        };
-        let (from, to) = (from.elem, to.elem);
-        if from == to {
-            return self.lane(operand, lane);
-        }
-        match (from.kind(), to.kind()) {
-            (ElemKind::Float, ElemKind::Float) if from == Elem::F64 => {
-                let value = self.lane(operand, lane);
-                self.round_double(to, value)
-            }
-            (_, ElemKind::Bool) => {
-                let value = self.wide(operand, lane);
-                let zero = match from {
-                    Elem::F64 => literals::double(0.0),
-                    _ if from.is_float() => literals::float(0.0),
-                    _ => literals::int(0, from),
-                };
-                expr::binary(BinOp::Ne, value, zero)
-            }
-            (ElemKind::Signed | ElemKind::Unsigned, ElemKind::Float) if to == Elem::BF16 && from.bits() >= 32 => {
-                let function = match from {
-                    Elem::I32 => "__int2bfloat16_rn",
-                    Elem::U32 => "__uint2bfloat16_rn",
-                    Elem::I64 => "__ll2bfloat16_rn",
-                    _ => "__ull2bfloat16_rn",
-                };
-                self.needs.elem(to);
-                let value = self.lane(operand, lane);
-                expr::call(function, &[value])
-            }
-            // f64 holds all of 32 bits; those of 64 are rounded to it first.
-            (ElemKind::Signed | ElemKind::Unsigned, ElemKind::Float) if to == Elem::TF32 && from.bits() >= 32 => {
-                let value = self.lane(operand, lane);
-                self.round_double(to, expr::cast("double", value))
-            }
-            // An integer that f32 does not hold is infinite as f16 or f8, before and after it is rounded to f32.
-            _ if to.is_small_float() => {
-                let value = self.wide(operand, lane);
-                let value = if from.is_float() { value } else { expr::cast("float", value) };
-                self.narrow(to, value)
-            }
-            _ => {
-                let value = self.wide(operand, lane);
-                // `wide` has made an f32 of it.
-                if to == Elem::F32 && from.is_small_float() {
-                    return value;
+    /// The literal at `value`.
+    fn literal(&mut self, value: &AttrData, elem: Elem) -> Expr {
+        match value {
+            AttrData::Bool(value) => Expr::name(if *value { "true" } else { "false" }),
+            AttrData::Int(value, _) => literals::int(*value, elem),
+            AttrData::Float(bits, _) => {
+                let value = elem.round(f64::from_bits(*bits));
+                match elem {
+                    Elem::F64 => literals::double(value),
+                    Elem::F32 | Elem::TF32 => literals::float(value),
+                    _ => self.converted(Elem::F32, elem, literals::float(value)),
                 }
-                expr::cast(&self.type_name(to), value)
             }
+            _ => self.stray("a literal of an unknown kind"),
         }
     }
 
     /// The name of the type `elem`.
     pub(crate) fn type_name(&mut self, elem: Elem) -> String {
         self.needs.type_name(tc_ir::Scalar::of(elem))
-    }
-
-    /// Lane `lane` of the vector that the ramp `op` is.
-    pub(crate) fn ramp(&mut self, op: Op, lane: usize) -> Expr {
-        let func = self.func;
-        let (base, stride) = (func.operand(op, 0), func.operand(op, 1));
-        let elem = func.value_scalar(base).map_or(Elem::I32, |scalar| scalar.elem);
-        match func.const_int(stride) {
-            Some(stride) => self.offset(base, elem, i128::from(stride) * lane as i128),
-            None => {
-                let base = self.lane(base, 0);
-                let stride = self.lane(stride, 0);
-                let step = match lane {
-                    0 => return base,
-                    1 => stride,
-                    _ => expr::binary(BinOp::Mul, stride, literals::int(lane as i128, elem)),
-                };
-                self.int_binary(BinOp::Add, elem, base, step)
-            }
-        }
     }
 
     /// The integer that `value` is a literal of, if it is printed as one and not by a name.
@@ -478,7 +304,7 @@ impl Kernel<'_> {
         {
             return literals::int(sum, elem);
         }
-        if let Some(op) = func.def_op(base).filter(|&op| func.opcode(op) == arith::ADD && self.plan.is_inline(op))
+        if let Some(op) = func.def_op(base).filter(|&op| func.opcode(op) == arith::ADD && self.placement.is_inline(op))
             && let Some(last) = self.bare_int(func.operand(op, 1))
             && let Some(sum) = elem.fit(i128::from(last) + by)
         {
@@ -505,4 +331,97 @@ impl Kernel<'_> {
             }
         }
     }
+}
+
+fn select(k: &mut Kernel<'_>, op: Op, lane: usize) -> Expr {
+    let [condition, on_true, on_false] = [0, 1, 2].map(|nth| k.lane(k.func.operand(op, nth), lane));
+    expr::ternary(condition, on_true, on_false)
+}
+
+fn compare(k: &mut Kernel<'_>, op: Op, lane: usize) -> Expr {
+    let Some(predicate) = Predicate::of(k.func, op) else { return k.stray("a comparison") };
+    let operator = match predicate {
+        Predicate::Eq => BinOp::Eq,
+        Predicate::Ne => BinOp::Ne,
+        Predicate::Lt => BinOp::Lt,
+        Predicate::Le => BinOp::Le,
+        Predicate::Gt => BinOp::Gt,
+        Predicate::Ge => BinOp::Ge,
+    };
+    let [lhs, rhs] = [0, 1].map(|nth| k.lane(k.func.operand(op, nth), lane));
+    expr::binary(operator, lhs, rhs)
+}
+
+fn compare_halves(k: &mut Kernel<'_>, op: Op, lane: usize) -> Expr {
+    let Some(predicate) = Predicate::of(k.func, op) else { return k.stray("a comparison") };
+    let operands = [0, 1].map(|nth| k.lane(k.func.operand(op, nth), lane));
+    expr::call(half_comparison(predicate), &operands)
+}
+
+fn fma_of_halves(k: &mut Kernel<'_>, op: Op, lane: usize) -> Expr {
+    let func = k.func;
+    let is_bf16 = elem_of(func, op) == Some(Elem::BF16);
+    let operands = [0, 1, 2].map(|nth| k.lane(func.operand(op, nth), lane));
+    match is_bf16 && !k.target.has(Feature::Bf16) {
+        true => expr::call(&k.needs.helper(Helper::Bf16Fma), &operands),
+        false => expr::call("__hfma", &operands),
+    }
+}
+
+fn popcount(k: &mut Kernel<'_>, op: Op, lane: usize) -> Expr {
+    let value = k.lane(k.func.operand(op, 0), lane);
+    let Some(elem) = elem_of(k.func, op) else { return value };
+    // The bits above a narrow type are copies of its sign, and count for nothing.
+    let unsigned = match elem.bits() {
+        8 => "unsigned char",
+        16 => "unsigned short",
+        32 => "unsigned int",
+        _ => "unsigned long long",
+    };
+    let count = expr::call(if elem.bits() == 64 { "__popcll" } else { "__popc" }, &[expr::cast(unsigned, value)]);
+    if elem == Elem::I32 { count } else { expr::cast(&k.type_name(elem), count) }
+}
+
+fn cast(k: &mut Kernel<'_>, op: Op, lane: usize) -> Expr {
+    let func = k.func;
+    let operand = func.operand(op, 0);
+    let result = func.result(op).and_then(|value| func.value_scalar(value));
+    let (Some(from), Some(to)) = (func.value_scalar(operand), result) else {
+        return k.stray("a conversion of something that is no number");
+    };
+    let value = k.lane(operand, lane);
+    k.converted(from.elem, to.elem, value)
+}
+
+fn constant(k: &mut Kernel<'_>, op: Op, _: usize) -> Expr {
+    let func = k.func;
+    let value = func.result(op).and_then(|result| Some((func.constant(result)?, func.value_scalar(result)?)));
+    match value {
+        Some((value, scalar)) => k.literal(func.attr_data(value), scalar.elem),
+        None => k.stray("a literal without a value"),
+    }
+}
+
+/// Lane `lane` of the vector that the ramp `op` is.
+fn ramp(k: &mut Kernel<'_>, op: Op, lane: usize) -> Expr {
+    let func = k.func;
+    let (base, stride) = (func.operand(op, 0), func.operand(op, 1));
+    let elem = func.value_scalar(base).map_or(Elem::I32, |scalar| scalar.elem);
+    match func.const_int(stride) {
+        Some(stride) => k.offset(base, elem, i128::from(stride) * lane as i128),
+        None => {
+            let base = k.lane(base, 0);
+            let stride = k.lane(stride, 0);
+            let step = match lane {
+                0 => return base,
+                1 => stride,
+                _ => expr::binary(BinOp::Mul, stride, literals::int(lane as i128, elem)),
+            };
+            k.int_binary(BinOp::Add, elem, base, step)
+        }
+    }
+}
+
+fn broadcast(k: &mut Kernel<'_>, op: Op, _: usize) -> Expr {
+    k.lane(k.func.operand(op, 0), 0)
 }

@@ -1,7 +1,7 @@
 //! One kernel: its head and what is declared in it.
 
 use crate::expr::Expr;
-use crate::plan::Plan;
+use crate::placement::Placement;
 use crate::preamble::Needs;
 use crate::writer::{Writer, line_directive};
 use std::rc::Rc;
@@ -31,7 +31,7 @@ const MAX_LINE: usize = 110;
 pub(crate) struct Kernel<'m> {
     pub(crate) func: &'m Func,
     pub(crate) facts: &'m Facts,
-    pub(crate) plan: Plan,
+    pub(crate) placement: Placement,
     pub(crate) needs: &'m mut Needs,
     /// What is compiled for.
     pub(crate) target: &'m Target,
@@ -60,7 +60,7 @@ pub(crate) fn write(
     let mut kernel = Kernel {
         func,
         facts,
-        plan: Plan::new(func),
+        placement: Placement::new(func),
         needs,
         target,
         names: Names::new(reserved::safe, authors),
@@ -69,7 +69,8 @@ pub(crate) fn write(
         bound: vec![None; func.n_value_ids()],
         found: Diagnostics::new(),
     };
-    let sizes: Vec<Value> = sizes::symbols(func).iter().copied().filter(|&size| kernel.plan.is_live(size)).collect();
+    let sizes: Vec<Value> =
+        sizes::symbols(func).iter().copied().filter(|&size| kernel.placement.is_live(size)).collect();
     kernel.head(name, &sizes);
     kernel.region(func.body());
     kernel.out.close();
@@ -149,6 +150,7 @@ impl Kernel<'_> {
 
     /// Declares the buffer that the alloc `op` makes.
     pub(crate) fn alloc(&mut self, op: Op) {
+        self.at(op);
         let func = self.func;
         let Some(buffer) = func.result(op) else { return };
         if let Some(fragment) = facts::fragment_of(func, buffer) {
@@ -195,6 +197,7 @@ impl Kernel<'_> {
 
     /// Declares the buffer inside another one that `op` makes.
     pub(crate) fn view(&mut self, op: Op) {
+        self.at(op);
         let func = self.func;
         let (Some(view), &[outer, offset]) = (func.result(op), func.operands(op)) else { return };
         let constant = if self.is_const(outer) { "const " } else { "" };

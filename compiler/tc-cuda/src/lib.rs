@@ -2,7 +2,8 @@
 //!
 //! What a module must be, and how it is taken apart, is `tc-kernel`'s; here is how a kernel is written.
 //!
-//! - `plan` says which ops are printed inside the op that uses them.
+//! - `placement` says which ops are printed inside the op that uses them.
+//! - `arith` and `stmt` hold the tables of what is written, arithmetic and all else. What they lack is not accepted.
 //! - `kernel`, `stmt`, `value`, `arith` write heads, statements, values and arithmetic; `place` references; `wmma`,
 //!   `mma` matrix products and asynchronous copies. `expr`, `types`, `literals`, `preamble`, `ptx`, `writer` are what
 //!   they write with.
@@ -18,7 +19,7 @@ mod kernel;
 mod literals;
 mod mma;
 mod place;
-mod plan;
+mod placement;
 mod preamble;
 mod ptx;
 mod shuffle;
@@ -36,7 +37,14 @@ use tc_support::{Diagnostic, Diagnostics, Location};
 use tc_target::{KernelManifest, Target};
 
 /// What this emitter has words for.
-const EMITTER: Emitter = Emitter { language: "CUDA", has: stmt::has_emitter, refuses: |_, _, _, _| {}, way_out: None };
+const EMITTER: Emitter = Emitter {
+    language: "CUDA",
+    has: stmt::has_row,
+    spells: arith::spells,
+    lacks: |_, _, _| None,
+    refuses: |_, _, _, _| {},
+    way_out: None,
+};
 
 /// How to write.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]

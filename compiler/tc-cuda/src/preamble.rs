@@ -10,11 +10,6 @@ use tc_kernel::access::alignment;
 /// A function that the emitted text declares.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Helper {
-    /// The remainder of the quotient that is rounded down.
-    FloorMod,
-    /// The remainder of the quotient that is rounded towards zero, of i32 or i64, which is 0 by -1 whatever the dividend:
-    /// C++ has none of the least number.
-    TruncMod(Elem),
     /// To an 8-bit float from an f32; what does not fit becomes infinite, or NaN where there is no infinity.
     ToF8(Elem),
     /// The same from an f64, rounded once.
@@ -89,8 +84,6 @@ impl Helper {
     /// The name by which it is called.
     pub(crate) fn name(self) -> String {
         match self {
-            Helper::FloorMod => "tc_floormod".into(),
-            Helper::TruncMod(elem) => format!("tc_tmod_{}", elem.name()),
             Helper::ToF8(elem) => format!("tc_to_{}", elem.name()),
             Helper::F64ToF8(elem) => format!("tc_f64_to_{}", elem.name()),
             Helper::Bf16Fma => "tc_bf16_fma".into(),
@@ -114,16 +107,6 @@ impl Helper {
             )
         };
         match self {
-            Helper::FloorMod => {
-                "static __device__ inline double tc_floormod(double a, double b) {\n  return a - floor(a / b) * b;\n}\n"
-                    .into()
-            }
-            Helper::TruncMod(elem) => {
-                let (name, ty) = (self.name(), types::number(elem).unwrap_or("int"));
-                format!(
-                    "static __device__ __forceinline__ {ty} {name}({ty} a, {ty} b) {{\n  return a % (b == -1 ? 1 : b);\n}}\n"
-                )
-            }
             Helper::ToF8(elem) => to_f8(elem, "float"),
             Helper::F64ToF8(elem) => to_f8(elem, "double"),
             Helper::Bf16Fma => BF16_FMA.into(),
@@ -216,6 +199,12 @@ impl Needs {
         match helper {
             Helper::ToF8(elem) | Helper::F64ToF8(elem) => self.elem(elem),
             Helper::Bf16Fma => self.elem(Elem::BF16),
+            Helper::F64ToTf32 => {
+                self.helper(Helper::ToTf32);
+            }
+            Helper::Shuffle(_) => {
+                self.helper(Helper::Lane);
+            }
             Helper::Ptx(ptx) => {
                 if let Ptx::Mma { factors, sums, .. } = ptx {
                     self.elem(factors);
@@ -226,9 +215,6 @@ impl Needs {
                 }
             }
             _ => {}
-        }
-        if let Helper::Shuffle(_) = helper {
-            self.helpers.insert(Helper::Lane);
         }
         self.helpers.insert(helper);
         helper.name()

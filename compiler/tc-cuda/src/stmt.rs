@@ -5,20 +5,55 @@ use crate::kernel::Kernel;
 use crate::literals;
 use std::rc::Rc;
 use tc_dialects::tir::{self, Coordinate, LoopKind};
-use tc_dialects::{arith, gpu};
+use tc_dialects::{gpu, mma, wmma};
 use tc_ir::attrs::BinOp;
 use tc_ir::types::ElemKind;
 use tc_ir::walk::ops_under;
-use tc_ir::{Elem, Op, Region, Scalar, Value};
+use tc_ir::{Elem, Op, Opcode, Region, Scalar, Value};
 use tc_kernel::access::{self, Form};
-use tc_kernel::{mma, wmma};
+
+/// Writes an op as a statement.
+type Write = fn(&mut Kernel<'_>, Op);
+
+/// What is written beside arithmetic. References and what regions yield are written where they are used.
+static STATEMENTS: &[(Opcode, Write)] = &[
+    (tir::FOR, |k, op| k.loop_of(op)),
+    (tir::IF, |k, op| k.conditional_of(op)),
+    (tir::LOAD, |k, op| k.define(op)),
+    (tir::STORE, |k, op| k.store(op)),
+    (tir::ALLOC, |k, op| k.alloc(op)),
+    (tir::VIEW, |k, op| k.view(op)),
+    (tir::REF, |_, _| {}),
+    (tir::REGION, |_, _| {}),
+    (tir::YIELD, |_, _| {}),
+    (gpu::BARRIER, |k, op| k.barrier(op)),
+    (gpu::SHUFFLE, |k, op| k.exchange(op)),
+    (gpu::COPY_ASYNC, |k, op| k.ptx_call(op)),
+    (gpu::COMMIT_GROUP, |k, op| k.ptx_call(op)),
+    (gpu::WAIT_GROUP, |k, op| k.ptx_call(op)),
+    (mma::SYNC, |k, op| k.ptx_call(op)),
+    (mma::LDMATRIX, |k, op| k.ptx_call(op)),
+    (wmma::FILL, |k, op| k.fill_fragment(op)),
+    (wmma::LOAD, |k, op| k.load_fragment(op)),
+    (wmma::STORE, |k, op| k.store_fragment(op)),
+    (wmma::MMA, |k, op| k.multiply_fragments(op)),
+];
+
+fn writer(opcode: Opcode) -> Option<Write> {
+    STATEMENTS.iter().find(|(known, _)| *known == opcode).map(|&(_, write)| write)
+}
+
+/// Is there a row for `opcode`?
+pub(crate) fn has_row(opcode: Opcode) -> bool {
+    writer(opcode).is_some()
+}
 
 impl Kernel<'_> {
     /// Writes the statements of `region`. What it yields is left to the op around it.
     pub(crate) fn region(&mut self, region: Region) {
         let func = self.func;
         for op in func.ops(region) {
-            if self.plan.is_statement(func, op) {
+            if self.placement.is_statement(func, op) {
                 self.statement(op);
             }
         }
@@ -33,37 +68,41 @@ impl Kernel<'_> {
     }
 
     fn statement(&mut self, op: Op) {
-        let func = self.func;
-        match func.opcode(op) {
-            tir::FOR => match tir::loop_kind(func, op) {
-                Some(LoopKind::Launch(coordinate)) => self.launch(op, coordinate),
-                kind => self.for_loop(op, kind),
-            },
-            tir::IF if !self.plan.is_expression(func, op) || func.n_results(op) == 0 => self.branch(op),
-            tir::STORE => self.store(op),
-            tir::ALLOC => {
-                self.at(op);
-                self.alloc(op);
-            }
-            tir::VIEW => {
-                self.at(op);
-                self.view(op);
-            }
-            gpu::BARRIER => {
-                self.at(op);
-                // `__syncthreads` orders memory of the whole block, global memory included.
-                let is_warp = func.word_of(op, tc_ir::keys::SCOPE) == Some("warp");
-                self.out.line(if is_warp { "__syncwarp();" } else { "__syncthreads();" });
-            }
-            opcode if wmma::has_emitter(opcode) => self.wmma(op),
-            opcode if mma::has_emitter(opcode) => self.ptx_call(op),
-            gpu::SHUFFLE if func.result(op).is_some_and(|value| !self.plan.is_live(value)) => {
-                let call = self.shuffle(op);
-                self.at(op);
-                self.out.line(&format!("{};", call.text));
-            }
-            _ => self.define(op),
+        match writer(self.func.opcode(op)) {
+            Some(write) => write(self, op),
+            None => self.define(op),
         }
+    }
+
+    fn loop_of(&mut self, op: Op) {
+        match tir::loop_kind(self.func, op) {
+            Some(LoopKind::Launch(coordinate)) => self.launch(op, coordinate),
+            kind => self.for_loop(op, kind),
+        }
+    }
+
+    fn conditional_of(&mut self, op: Op) {
+        if self.placement.is_expression(self.func, op) && self.func.n_results(op) > 0 {
+            self.define(op);
+        } else {
+            self.branch(op);
+        }
+    }
+
+    fn barrier(&mut self, op: Op) {
+        self.at(op);
+        // `__syncthreads` orders memory of the whole block, global memory included.
+        let is_warp = self.func.word_of(op, tc_ir::keys::SCOPE) == Some("warp");
+        self.out.line(if is_warp { "__syncwarp();" } else { "__syncthreads();" });
+    }
+
+    fn exchange(&mut self, op: Op) {
+        if self.func.result(op).is_none_or(|value| self.placement.is_live(value)) {
+            return self.define(op);
+        }
+        let call = self.shuffle(op);
+        self.at(op);
+        self.out.line(&format!("{};", call.text));
     }
 
     /// `const int i = …;`
@@ -166,7 +205,7 @@ impl Kernel<'_> {
         let body = func.op_regions(op)[0];
         // The last statement of a region needs no block: nothing follows that its names could meet.
         let mut after = std::iter::successors(func.next_op(op), |&op| func.next_op(op));
-        let is_last = !after.any(|op| self.plan.is_statement(func, op));
+        let is_last = !after.any(|op| self.placement.is_statement(func, op));
         let mark = self.names.enter();
         if !is_last {
             self.out.open("{");
@@ -182,7 +221,7 @@ impl Kernel<'_> {
     fn coordinate(&mut self, op: Op, coordinate: Coordinate, body: Region) {
         let func = self.func;
         let Some(&var) = func.region_args(body).first() else { return };
-        if !self.plan.is_live(var) {
+        if !self.placement.is_live(var) {
             return;
         }
         let Some(scalar) = func.value_scalar(var) else { return };
@@ -207,7 +246,7 @@ impl Kernel<'_> {
         let results: Vec<Value> = func.results(op).collect();
         let mut kept = Vec::new();
         for (nth, (&arg, &init)) in carried.iter().zip(inits).enumerate() {
-            if self.plan.is_live(results[nth]) || func.n_uses(arg) > 0 {
+            if self.placement.is_live(results[nth]) || func.n_uses(arg) > 0 {
                 let init = self.value(init);
                 self.carry(op, arg, results[nth], init);
                 kept.push(nth);
@@ -249,7 +288,7 @@ impl Kernel<'_> {
         let named = if func.value_name(arg).is_some() { arg } else { result };
         let name = self.declare_or_number(named);
         self.bind(arg, name.clone());
-        let unread = if func.n_uses(arg) == 0 && !self.plan.is_live(result) { "[[maybe_unused]] " } else { "" };
+        let unread = if func.n_uses(arg) == 0 && !self.placement.is_live(result) { "[[maybe_unused]] " } else { "" };
         self.at(op);
         self.out.line(&format!("{unread}{ty} {name} = {};", init.text));
     }
@@ -259,7 +298,7 @@ impl Kernel<'_> {
         let func = self.func;
         let Some(name) = self.name_of(arg) else { return };
         let renamed = func.value_name(result).is_some() && func.value_name(result) != func.value_name(arg);
-        if renamed && func.value_name(arg).is_some() && self.plan.is_live(result) {
+        if renamed && func.value_name(arg).is_some() && self.placement.is_live(result) {
             let scalar = func.value_scalar(result).unwrap_or(Scalar::of(Elem::I32));
             self.at(op);
             self.constant(result, scalar, Expr::name(&name));
@@ -320,7 +359,7 @@ impl Kernel<'_> {
     fn branch(&mut self, op: Op) {
         let func = self.func;
         let results: Vec<Value> = func.results(op).collect();
-        let kept: Vec<usize> = (0..results.len()).filter(|&nth| self.plan.is_live(results[nth])).collect();
+        let kept: Vec<usize> = (0..results.len()).filter(|&nth| self.placement.is_live(results[nth])).collect();
         let condition = self.lane(func.operand(op, 0), 0);
         for &nth in &kept {
             let Some(scalar) = func.value_scalar(results[nth]) else { continue };
@@ -342,7 +381,7 @@ impl Kernel<'_> {
             let regions = func.op_regions(at);
             self.arm(op, regions[0], results, kept);
             let Some(&otherwise) = regions.get(1) else { break };
-            let mut rest = func.ops(otherwise).filter(|&op| self.plan.is_statement(func, op));
+            let mut rest = func.ops(otherwise).filter(|&op| self.placement.is_statement(func, op));
             let (first, second) = (rest.next(), rest.next());
             if first.is_none() && kept.is_empty() {
                 break;
@@ -352,7 +391,7 @@ impl Kernel<'_> {
                     if second.is_none()
                         && kept.is_empty()
                         && func.opcode(inner) == tir::IF
-                        && func.results(inner).all(|value| !self.plan.is_live(value)) =>
+                        && func.results(inner).all(|value| !self.placement.is_live(value)) =>
                 {
                     let condition = self.lane(func.operand(inner, 0), 0);
                     self.out.between(&format!("}} else if ({}) {{", condition.text));
@@ -383,14 +422,4 @@ impl Kernel<'_> {
     }
 }
 
-/// Is `opcode` one of the statements that are written here?
-pub(crate) fn has_emitter(opcode: tc_ir::Opcode) -> bool {
-    const STATEMENTS: &[tc_ir::Opcode] =
-        &[tir::FOR, tir::IF, tir::YIELD, tir::LOAD, tir::STORE, tir::ALLOC, tir::VIEW, gpu::BARRIER, gpu::SHUFFLE];
-    let is_reference = matches!(opcode, tir::REF | tir::REGION);
-    let is_matrix = wmma::has_emitter(opcode) || mma::has_emitter(opcode);
-    STATEMENTS.contains(&opcode)
-        || is_reference
-        || is_matrix
-        || opcode.dialect() == arith::ADD.dialect() && crate::arith::has_emitter(opcode)
 }

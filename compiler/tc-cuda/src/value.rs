@@ -21,15 +21,12 @@ impl Kernel<'_> {
         }
         let Some(op) = func.def_op(value) else { return self.stray("an argument that was not declared") };
         match func.opcode(op) {
-            arith::CONSTANT => match func.constant(value) {
-                Some(attr) => self.literal(func.attr_data(attr), scalar.elem),
-                None => self.stray("a literal without a value"),
-            },
-            arith::RAMP => self.ramp(op, lane),
-            arith::BROADCAST => self.lane(func.operand(op, 0), 0),
+            arith::CONSTANT | arith::RAMP | arith::BROADCAST => self.arith(op, lane),
             tir::LOAD if scalar.lanes == 1 => self.load(op),
             tir::IF => self.conditional(op),
-            _ if self.plan.is_inline(op) && func.opcode(op).dialect() == arith::ADD.dialect() => self.arith(op, lane),
+            _ if self.placement.is_inline(op) && func.opcode(op).dialect() == arith::ADD.dialect() => {
+                self.arith(op, lane)
+            }
             _ => self.stray("a value that was not declared"),
         }
     }
@@ -61,10 +58,6 @@ impl Kernel<'_> {
             tir::LOAD => self.load(op),
             tir::IF => self.conditional(op),
             gpu::SHUFFLE => self.shuffle(op),
-            arith::CONSTANT => match func.result(op).and_then(|value| func.constant(value)) {
-                Some(attr) => self.literal(func.attr_data(attr), scalar.elem),
-                None => self.stray("a literal without a value"),
-            },
             _ if scalar.lanes == 1 => self.arith(op, 0),
             _ => {
                 if let Some(pair) = self.pair_of_halves(op, scalar) {
@@ -77,7 +70,7 @@ impl Kernel<'_> {
     }
 
     fn all_lanes(&mut self, value: Value, scalar: Scalar) -> Expr {
-        if let Some(op) = self.func.def_op(value).filter(|&op| self.plan.is_inline(op))
+        if let Some(op) = self.func.def_op(value).filter(|&op| self.placement.is_inline(op))
             && let Some(pair) = self.pair_of_halves(op, scalar)
         {
             return pair;

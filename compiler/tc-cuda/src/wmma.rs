@@ -8,8 +8,7 @@ use crate::kernel::Kernel;
 use crate::preamble::{Helper, Needs};
 use crate::types;
 use tc_dialects::fragment::{Fragment, Layout, Tile, Use, tile};
-use tc_dialects::wmma;
-use tc_ir::{Elem, Op, keys};
+use tc_ir::{Elem, Func, Op, keys};
 use tc_kernel::wmma::layout;
 
 /// `nvcuda::wmma::fragment<…>`
@@ -27,50 +26,61 @@ pub(crate) fn fragment_type(fragment: Fragment, needs: &mut Needs) -> String {
     format!("nvcuda::wmma::fragment<nvcuda::wmma::{}, {m}, {n}, {k}, {elem}{layout}>", part.name())
 }
 
+fn is_tf32(tile: Option<Tile>) -> bool {
+    tile.is_some_and(|tile| tile.elem == Elem::TF32)
+}
+
+/// The order of what `op` loads or stores in memory.
+fn order(func: &Func, op: Op) -> Expr {
+    Expr::name(match layout(func, op, keys::LAYOUT) {
+        Layout::RowMajor => "nvcuda::wmma::mem_row_major",
+        Layout::ColMajor => "nvcuda::wmma::mem_col_major",
+    })
+}
+
 impl Kernel<'_> {
-    /// The call that stands for the op `op` of `wmma`.
-    pub(crate) fn wmma(&mut self, op: Op) {
-        let func = self.func;
-        let order = match layout(func, op, keys::LAYOUT) {
-            Layout::RowMajor => "nvcuda::wmma::mem_row_major",
-            Layout::ColMajor => "nvcuda::wmma::mem_col_major",
-        };
-        let (first, second) = (func.operand(op, 0), func.operand(op, 1));
-        let is_tf32 = |tile: Option<Tile>| tile.is_some_and(|tile| tile.elem == Elem::TF32);
-        match func.opcode(op) {
-            wmma::FILL => {
-                let to = self.element_at(first);
-                let mut value = self.lane(second, 0);
-                if is_tf32(tile(func, first)) {
-                    value = crate::expr::call("nvcuda::wmma::__float_to_tf32", &[value]);
-                }
-                self.call(op, "nvcuda::wmma::fill_fragment", &[to, value]);
-            }
-            wmma::LOAD => {
-                let (to, from) = (self.element_at(first), self.address(second));
-                let stride = self.lane(func.operand(op, 2), 0);
-                let of = tile(func, first);
-                let mut args = vec![to.clone(), from, stride];
-                // The layout of a factor is part of its type.
-                if of.is_some_and(|tile| tile.part == Use::Accumulator) {
-                    args.push(Expr::name(order));
-                }
-                self.call(op, "nvcuda::wmma::load_matrix_sync", &args);
-                if is_tf32(of) {
-                    let round = self.needs.helper(Helper::RoundTf32);
-                    self.call(op, &round, &[to]);
-                }
-            }
-            wmma::STORE => {
-                let (to, from) = (self.address(first), self.element_at(second));
-                let stride = self.lane(func.operand(op, 2), 0);
-                self.call(op, "nvcuda::wmma::store_matrix_sync", &[to, from, stride, Expr::name(order)]);
-            }
-            _ => {
-                let [sum, a, b] = [0, 1, 2].map(|nth| self.element_at(func.operand(op, nth)));
-                self.call(op, "nvcuda::wmma::mma_sync", &[sum.clone(), a, b, sum]);
-            }
+    /// Fills the fragment of `op` with a number.
+    pub(crate) fn fill_fragment(&mut self, op: Op) {
+        let (fragment, value) = (self.func.operand(op, 0), self.func.operand(op, 1));
+        let to = self.element_at(fragment);
+        let mut value = self.lane(value, 0);
+        if is_tf32(tile(self.func, fragment)) {
+            value = crate::expr::call("nvcuda::wmma::__float_to_tf32", &[value]);
         }
+        self.call(op, "nvcuda::wmma::fill_fragment", &[to, value]);
+    }
+
+    /// Loads the fragment of `op`.
+    pub(crate) fn load_fragment(&mut self, op: Op) {
+        let func = self.func;
+        let fragment = func.operand(op, 0);
+        let (to, from) = (self.element_at(fragment), self.address(func.operand(op, 1)));
+        let stride = self.lane(func.operand(op, 2), 0);
+        let of = tile(func, fragment);
+        let mut args = vec![to.clone(), from, stride];
+        // The layout of a factor is part of its type.
+        if of.is_some_and(|tile| tile.part == Use::Accumulator) {
+            args.push(order(func, op));
+        }
+        self.call(op, "nvcuda::wmma::load_matrix_sync", &args);
+        if is_tf32(of) {
+            let round = self.needs.helper(Helper::RoundTf32);
+            self.call(op, &round, &[to]);
+        }
+    }
+
+    /// Stores the fragment of `op`.
+    pub(crate) fn store_fragment(&mut self, op: Op) {
+        let func = self.func;
+        let (to, from) = (self.address(func.operand(op, 0)), self.element_at(func.operand(op, 1)));
+        let stride = self.lane(func.operand(op, 2), 0);
+        self.call(op, "nvcuda::wmma::store_matrix_sync", &[to, from, stride, order(func, op)]);
+    }
+
+    /// Multiplies the fragments of `op`.
+    pub(crate) fn multiply_fragments(&mut self, op: Op) {
+        let [sum, a, b] = [0, 1, 2].map(|nth| self.element_at(self.func.operand(op, nth)));
+        self.call(op, "nvcuda::wmma::mma_sync", &[sum.clone(), a, b, sum]);
     }
 
     /// `function(args);`

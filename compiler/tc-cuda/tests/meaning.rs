@@ -2,6 +2,10 @@
 //! within the error of NVIDIA's functions elsewhere. Where there is no GPU the kernels are compiled and no more; with
 //! the variable `TC_REQUIRE_GPU` set the test fails instead.
 
+#[path = "emit/legal.rs"]
+mod legal;
+
+use legal::legal;
 use tc_cuda::{EmitOptions, emit};
 use tc_ir::types::ElemKind;
 use tc_ir::{Elem, Module};
@@ -166,7 +170,7 @@ fn simulated(module: &Module, from: Elem, a: &[u8], b: &[u8]) -> Tensor {
 /// What the GPU makes of them.
 fn computed(device: &mut CudaDevice, module: &Module, from: Elem, a: &[u8], b: &[u8], like: &Tensor) -> Tensor {
     let target = device.target().expect("a GPU has one");
-    let program = emit(module, "f", &target, &EmitOptions::default()).expect("can be emitted");
+    let program = emit(&legal(module, &target), "f", &target, &EmitOptions::default()).expect("can be emitted");
     let dtype = |elem: Elem| DType::parse(elem.name()).expect("memory holds it");
     let operand = |bytes: &[u8]| Array::from_bytes(dtype(from), &[N as u64], bytes.to_vec()).expect("of this size");
     let result = Array::zeros(dtype(like.elem), &like.shape).expect("a small array");
@@ -208,7 +212,7 @@ fn compare(from: Elem, to: Elem, expressions: &[(String, Error)], counts: impl F
     let want = simulated(&module, from, &a, &b);
     let Some(mut device) = device() else {
         let target = Target::parse("sm_90").expect("a target");
-        let program = emit(&module, "f", &target, &EmitOptions::default()).expect("can be emitted");
+        let program = emit(&legal(&module, &target), "f", &target, &EmitOptions::default()).expect("can be emitted");
         nvrtc::compile(&program.source, "meaning.cu", &target, &nvrtc::Options::default()).expect("it compiles");
         return Vec::new();
     };

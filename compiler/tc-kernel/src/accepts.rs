@@ -1,17 +1,17 @@
 //! What can be written for a GPU, and what cannot: everything at once, each at its place.
 //!
-//! A kernel is in the form `device`. Its ops have an emitter, its numbers a type, its buffers a scope that a kernel
-//! can declare, its launch extents that the target allows: constant ones for threads, for blocks also such as follow from
-//! sizes.
+//! A kernel is in the form `device`. The tables of the emitter have rows for its ops, its numbers have a type, its buffers
+//! a scope that a kernel can declare, its launch extents that the target allows: constant ones for threads, for blocks also
+//! such as follow from sizes.
 
 use crate::facts::{self, Facts, scope_name};
 use crate::{matrix, mma, place, sizes, wmma};
+use tc_dialects::algebra::remainder::may_overflow;
 use tc_dialects::forms::DEVICE;
 use tc_dialects::fragment::{Family, scope_use};
 use tc_dialects::scope::Scope;
 use tc_dialects::threads::{Meeting, meeting};
 use tc_dialects::{arith as ops, gpu, tir};
-use tc_ir::types::ElemKind;
 use tc_ir::verify::{is_threaded, verify};
 use tc_ir::walk::all_ops;
 use tc_ir::{Elem, Func, Op, Opcode, Type, TypeData, Value};
@@ -21,12 +21,16 @@ use tc_target::Target;
 /// Regions within regions that are written without running out of stack.
 const MAX_DEPTH: u32 = 128;
 
-/// What an emitter has words for.
+/// What an emitter has words for, as the tables that it writes by tell.
 pub struct Emitter {
     /// The language that it writes.
     pub language: &'static str,
-    /// Has it words for such an op?
+    /// Has it a row for such an op, which is no arithmetic?
     pub has: fn(Opcode) -> bool,
+    /// Has it words for this arithmetic op on numbers of its types?
+    pub spells: fn(&Func, Op, &Target) -> bool,
+    /// Why it has none, where no pass writes the op in others that it has words for.
+    pub lacks: fn(&Func, Op, &Target) -> Option<String>,
     /// What else keeps it from writing a kernel which all emitters could write.
     pub refuses: fn(&Func, &Facts, &Target, &mut Diagnostics),
     /// What helps where it has no words, if anything does.
@@ -72,9 +76,38 @@ pub fn kernel(func: &Func, target: &Target, emitter: &Emitter, found: &mut Diagn
     let facts = Facts::new(func, target, found);
     matrix::check(func, &facts, target, found);
     if !found.iter().skip(before).any(Diagnostic::is_error) {
+        arithmetic(func, target, emitter, found);
         (emitter.refuses)(func, &facts, target, found);
     }
     (!found.iter().skip(before).any(Diagnostic::is_error)).then_some(facts)
+}
+
+fn is_arithmetic(opcode: Opcode) -> bool {
+    opcode.dialect() == ops::ADD.dialect()
+}
+
+/// Finds the arithmetic on numbers for which the emitter has no words.
+fn arithmetic(func: &Func, target: &Target, emitter: &Emitter, found: &mut Diagnostics) {
+    let is_written = |op| (emitter.spells)(func, op, target) && !may_overflow(func, op);
+    for op in all_ops(func).filter(|&op| is_arithmetic(func.opcode(op)) && !is_written(op)) {
+        let at = func.op_location(op);
+        let mut finding = match (emitter.lacks)(func, op, target) {
+            Some(reason) => Diagnostic::error("no-emitter", at, reason),
+            None => {
+                let text =
+                    format!("there is no {} for `{}` on numbers of this type", emitter.language, func.op_name(op));
+                let help = "run the passes `legalize-dtype` and `legalize-arith`; the pipeline `cuda` does";
+                Diagnostic::assumption("no-emitter", at, text).help(help)
+            }
+        };
+        if finding.help.is_none() {
+            finding.help = emitter.way_out.map(String::from);
+        }
+        // An op that a pass wrote in several has one finding.
+        if !found.iter().any(|known| known.location == finding.location && known.message == finding.message) {
+            found.push(finding);
+        }
+    }
 }
 
 fn params(func: &Func, emitter: &Emitter, found: &mut Diagnostics) {
@@ -123,9 +156,8 @@ fn unwritable(func: &Func, value: Value, emitter: &Emitter) -> Option<String> {
 fn check(func: &Func, op: Op, emitter: &Emitter, found: &mut Diagnostics) {
     let mut refuse = |text: String| found.push(Diagnostic::error("no-emitter", func.op_location(op), text));
     let opcode = func.opcode(op);
-    // The form `device` has said so of these.
-    let told = matches!(opcode, ops::LIKELY | tir::CALL);
-    if !told && !(emitter.has)(opcode) {
+    // The form `device` has said so of calls, and arithmetic is asked about by its numbers.
+    if opcode != tir::CALL && !is_arithmetic(opcode) && !(emitter.has)(opcode) {
         let text = format!("there is no {} for `{}`", emitter.language, func.op_name(op));
         let mut finding = Diagnostic::error("no-emitter", func.op_location(op), text);
         finding.help = emitter.way_out.map(String::from);
@@ -144,12 +176,9 @@ fn check(func: &Func, op: Op, emitter: &Emitter, found: &mut Diagnostics) {
     if let Some(reason) = unwritable_op(func, op, emitter.language) {
         refuse(reason);
     }
-    let with_help = match opcode {
-        _ if wmma::has_emitter(opcode) => wmma::unwritable_op(func, op),
-        _ if mma::has_emitter(opcode) => mma::unwritable_op(func, op),
-        tir::ALLOC => unwritable_tiles(func, op),
-        _ => None,
-    };
+    let with_help = wmma::unwritable_op(func, op)
+        .or_else(|| mma::unwritable_op(func, op))
+        .or_else(|| if opcode == tir::ALLOC { unwritable_tiles(func, op) } else { None });
     if let Some((text, help)) = with_help {
         found.push(Diagnostic::error("no-emitter", func.op_location(op), text).help(help));
     }
@@ -182,11 +211,6 @@ fn unwritable_op(func: &Func, op: Op, language: &str) -> Option<String> {
         _ if meeting(func, op) == Some(Meeting::Exchange) => {
             let elem = func.value_scalar(func.operand(op, 0))?.elem;
             (!are_exchanged(elem)).then(|| format!("lanes exchange no `{}` in {language}", elem.name()))
-        }
-        opcode if opcode.dialect() == ops::ADD.dialect() => {
-            let elem = func.value_scalar(*func.operands(op).first()?)?.elem;
-            let is_narrow_pow = opcode == ops::POPCOUNT && elem.kind() == ElemKind::Bool;
-            is_narrow_pow.then(|| "truth values have no bits to count".to_string())
         }
         _ => None,
     }

@@ -5,12 +5,7 @@ use crate::place::{buffer_of, references};
 use tc_dialects::fragment::register_tiles;
 use tc_dialects::tir::place_type;
 use tc_dialects::{gpu, mma};
-use tc_ir::{Func, Op, Opcode, Value};
-
-/// Is it a product of tiles in registers, a load of such tiles, or of asynchronous copies?
-pub fn has_emitter(opcode: Opcode) -> bool {
-    [mma::SYNC, mma::LDMATRIX, gpu::COPY_ASYNC, gpu::COMMIT_GROUP, gpu::WAIT_GROUP].contains(&opcode)
-}
+use tc_ir::{Func, Op, Value};
 
 /// What is wrong with `op`, beyond what its row asks for: the message, and the way out.
 pub fn unwritable_op(func: &Func, op: Op) -> Option<(String, &'static str)> {

@@ -2,12 +2,7 @@
 
 use tc_dialects::fragment::{Family, Fragment, Layout, PRODUCTS, Use, tile, transfer};
 use tc_dialects::wmma;
-use tc_ir::{Func, Name, Op, Opcode, Type, keys};
-
-/// Is it an op on fragments?
-pub fn has_emitter(opcode: Opcode) -> bool {
-    [wmma::FILL, wmma::LOAD, wmma::STORE, wmma::MMA].contains(&opcode)
-}
+use tc_ir::{Func, Name, Op, Type, keys};
 
 /// Why fragments of type `ty` cannot be declared.
 pub fn unwritable(func: &Func, ty: Type, language: &str) -> Option<String> {
@@ -27,9 +22,14 @@ pub fn unwritable(func: &Func, ty: Type, language: &str) -> Option<String> {
 
 /// What is wrong with the op `op` of `wmma`, beyond what its row asks for: the message, and the way out.
 pub fn unwritable_op(func: &Func, op: Op) -> Option<(String, &'static str)> {
-    if func.opcode(op) != wmma::MMA {
-        return stride(func, op);
+    match func.opcode(op) {
+        wmma::MMA => layouts(func, op),
+        _ => stride(func, op),
     }
+}
+
+/// A product takes each factor in the layout that its fragment has.
+fn layouts(func: &Func, op: Op) -> Option<(String, &'static str)> {
     for (nth, key) in [(1, keys::A_LAYOUT), (2, keys::B_LAYOUT)] {
         let has = tile(func, func.operand(op, nth)).and_then(|tile| tile.fragment).and_then(|fragment| fragment.layout);
         // Products of fragments need not name what these know.

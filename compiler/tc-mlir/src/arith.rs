@@ -1,20 +1,23 @@
-//! Arithmetic, in the meaning of the simulator and to the bits of what the emitter of CUDA writes.
+//! Arithmetic, in the meaning of the simulator and to the bits of what the emitter of CUDA writes, as the table [`OPS`]
+//! spells it.
 //!
 //! - Signed integers of 32 and 64 bits must not overflow, and are marked so; others wrap.
 //! - No op has a fast-math flag, so nothing is contracted: a fused multiply-add stands only where the program has one.
 //! - f16, and bf16, are added, subtracted and multiplied as they are; what else there is of them, and all of narrower
-//!   types, is computed in f32 and rounded once more, as the emitter of CUDA does it.
+//!   types, the pass `legalize-dtype` has made arithmetic of f32.
 //! - Where MLIR's way to PTX would call a library for what is one instruction, or round approximately, LLVM's own
 //!   function is called instead: `math.sqrt` would be approximate, and `math.fma` of halves rounded twice.
+//!
+//! An op that the table has no words for on numbers of its type is not accepted.
 
 use crate::kernel::Kernel;
 use crate::{cast, types};
+use Spelling::{By, Called, Exact, Intrinsic, Lanes, Native, No, Plain, Wide};
 use std::rc::Rc;
 use tc_dialects::arith::{self, Predicate};
-use tc_ir::attrs::BinOp;
 use tc_ir::types::ElemKind;
-use tc_ir::{Elem, Op, Opcode, Role, Scalar};
-use tc_kernel::division;
+use tc_ir::{Elem, Func, Op, Opcode, Scalar};
+use tc_target::{Feature, Target};
 
 /// What an op makes.
 pub(crate) enum Made {
@@ -24,67 +27,143 @@ pub(crate) enum Made {
     Is(Rc<str>),
 }
 
-/// Functions of floats that a library has: the op, and that of the dialect `math`.
-const LIBRARY: &[(Opcode, &str)] = &[
-    (arith::POW, "powf"),
-    (arith::EXP, "exp"),
-    (arith::EXP2, "exp2"),
-    (arith::LOG, "log"),
-    (arith::LOG2, "log2"),
-    (arith::RSQRT, "rsqrt"),
-    (arith::TANH, "tanh"),
-    (arith::SIN, "sin"),
-    (arith::COS, "cos"),
-    (arith::TAN, "tan"),
-    (arith::ERF, "erf"),
-];
-
-/// Functions of floats that are instructions: the op, and LLVM's function.
-const INSTRUCTIONS: &[(Opcode, &str)] = &[
-    (arith::FLOOR, "llvm.floor"),
-    (arith::CEIL, "llvm.ceil"),
-    (arith::ROUND, "llvm.rint"),
-    (arith::TRUNC, "llvm.trunc"),
-    (arith::ABS, "llvm.fabs"),
-];
-
-fn named(table: &[(Opcode, &'static str)], opcode: Opcode) -> Option<&'static str> {
-    table.iter().find(|(op, _)| *op == opcode).map(|(_, name)| *name)
+/// How an op is written. In names, `?` is `u` for unsigned integers and `s` for others.
+#[derive(Clone, Copy)]
+enum Spelling {
+    /// It is not, on these numbers.
+    No,
+    /// `name a, b : ty`
+    Plain(&'static str),
+    /// The same, marked where the numbers must not overflow.
+    Exact(&'static str),
+    /// The same, of numbers of 32 and 64 bits if they are signed: of fewer, LLVM leaves the least one by -1 undefined.
+    Wide(&'static str),
+    /// `name(a, b) : (ty, ty) -> ty`
+    Intrinsic(&'static str),
+    /// The same, of bf16 where the target computes in it.
+    Native(&'static str),
+    /// `name a, b : ty`, lane by lane: a function of a library.
+    Lanes(&'static str),
+    /// LLVM's function of this name and type, lane by lane.
+    Called(&'static str),
+    /// In a way of its own.
+    By(fn(&mut Kernel<'_>, Op, &[Rc<str>]) -> Made),
 }
 
-/// Is there text for such ops?
-pub(crate) fn has_emitter(opcode: Opcode) -> bool {
-    const OTHERS: &[Opcode] = &[
-        arith::CONSTANT,
-        arith::ADD,
-        arith::SUB,
-        arith::MUL,
-        arith::DIV,
-        arith::MOD,
-        arith::AND,
-        arith::OR,
-        arith::BITAND,
-        arith::BITOR,
-        arith::BITXOR,
-        arith::SHL,
-        arith::SHR,
-        arith::CMP,
-        arith::NEG,
-        arith::NOT,
-        arith::CAST,
-        arith::TDIV,
-        arith::TMOD,
-        arith::MIN,
-        arith::MAX,
-        arith::FMA,
-        arith::SQRT,
-        arith::SELECT,
-        arith::SIGMOID,
-        arith::POPCOUNT,
-        arith::RAMP,
-        arith::BROADCAST,
-    ];
-    OTHERS.contains(&opcode) || named(LIBRARY, opcode).is_some() || named(INSTRUCTIONS, opcode).is_some()
+/// A row of the table: an op, and how it is written by the type of its first operand.
+struct Row {
+    opcode: Opcode,
+    truths: Spelling,
+    ints: Spelling,
+    /// f16 and bf16.
+    halves: Spelling,
+    /// f32 and f64.
+    floats: Spelling,
+    tf32: Spelling,
+}
+
+/// An op on truth values, integers, halves, and f32 or f64.
+const fn row(opcode: Opcode, [truths, ints, halves, floats]: [Spelling; 4]) -> Row {
+    Row { opcode, truths, ints, halves, floats, tf32: No }
+}
+
+/// An op of integers.
+const fn ints(opcode: Opcode, how: Spelling) -> Row {
+    row(opcode, [No, how, No, No])
+}
+
+/// A function of f32 and f64.
+const fn floats(opcode: Opcode, how: Spelling) -> Row {
+    row(opcode, [No, No, No, how])
+}
+
+/// An op that is the same for all numbers but 8-bit floats.
+const fn all(opcode: Opcode, how: fn(&mut Kernel<'_>, Op, &[Rc<str>]) -> Made) -> Row {
+    Row { opcode, truths: By(how), ints: By(how), halves: By(how), floats: By(how), tf32: By(how) }
+}
+
+/// All arithmetic that is written. Ramps and broadcasts stand where they are used: [`value`](crate::value).
+static OPS: &[Row] = &[
+    // On truth values, integers, halves, and f32 or f64:
+    row(arith::ADD, [No, Exact("arith.addi"), Plain("arith.addf"), Plain("arith.addf")]),
+    row(arith::SUB, [No, Exact("arith.subi"), Plain("arith.subf"), Plain("arith.subf")]),
+    row(arith::MUL, [No, Exact("arith.muli"), Plain("arith.mulf"), Plain("arith.mulf")]),
+    row(arith::NEG, [No, By(negated), Plain("arith.negf"), Plain("arith.negf")]),
+    row(arith::ABS, [No, By(absolute), By(absolute_half), Called("llvm.fabs")]),
+    row(arith::MIN, [No, Plain("arith.min?i"), Intrinsic("llvm.intr.minnum"), Intrinsic("llvm.intr.minnum")]),
+    row(arith::MAX, [No, Plain("arith.max?i"), Intrinsic("llvm.intr.maxnum"), Intrinsic("llvm.intr.maxnum")]),
+    row(arith::FMA, [No, No, Native("llvm.intr.fma"), Intrinsic("llvm.intr.fma")]),
+    row(arith::AND, [Plain("arith.andi"), No, No, No]),
+    row(arith::OR, [Plain("arith.ori"), No, No, No]),
+    row(arith::NOT, [By(not), No, No, No]),
+    row(arith::SELECT, [By(select), No, No, No]),
+    ints(arith::BITAND, Plain("arith.andi")),
+    ints(arith::BITOR, Plain("arith.ori")),
+    ints(arith::BITXOR, Plain("arith.xori")),
+    ints(arith::SHL, Plain("arith.shli")),
+    ints(arith::SHR, Plain("arith.shr?i")),
+    ints(arith::TDIV, Wide("arith.div?i")),
+    ints(arith::TMOD, Wide("arith.rem?i")),
+    ints(arith::POPCOUNT, Intrinsic("llvm.intr.ctpop")),
+    floats(arith::DIV, Plain("arith.divf")),
+    floats(arith::POW, Lanes("math.powf")),
+    floats(arith::EXP, Lanes("math.exp")),
+    floats(arith::EXP2, Lanes("math.exp2")),
+    floats(arith::LOG, Lanes("math.log")),
+    floats(arith::LOG2, Lanes("math.log2")),
+    floats(arith::RSQRT, Lanes("math.rsqrt")),
+    floats(arith::TANH, Lanes("math.tanh")),
+    floats(arith::SIN, Lanes("math.sin")),
+    floats(arith::COS, Lanes("math.cos")),
+    floats(arith::TAN, Lanes("math.tan")),
+    floats(arith::ERF, Lanes("math.erf")),
+    floats(arith::SQRT, By(root)),
+    floats(arith::FLOOR, Called("llvm.floor")),
+    floats(arith::CEIL, Called("llvm.ceil")),
+    floats(arith::ROUND, Called("llvm.rint")),
+    floats(arith::TRUNC, Called("llvm.trunc")),
+    all(arith::CMP, compare),
+    all(arith::CAST, convert),
+    all(arith::CONSTANT, constant),
+    all(arith::RAMP, whole),
+    all(arith::BROADCAST, whole),
+];
+
+/// How `opcode` is written on numbers of type `elem`.
+fn spelling(opcode: Opcode, elem: Elem, target: &Target) -> Spelling {
+    let Some(row) = OPS.iter().find(|row| row.opcode == opcode) else { return No };
+    let found = match elem.kind() {
+        ElemKind::Bool => row.truths,
+        ElemKind::Signed | ElemKind::Unsigned => row.ints,
+        ElemKind::Float => match elem {
+            Elem::F16 | Elem::BF16 => row.halves,
+            Elem::F32 | Elem::F64 => row.floats,
+            Elem::TF32 => row.tf32,
+            _ => No,
+        },
+    };
+    match found {
+        Native(_) if elem == Elem::BF16 && !target.has(Feature::Bf16) => No,
+        Wide(_) if matches!(elem, Elem::I8 | Elem::I16) => No,
+        found => found,
+    }
+}
+
+/// The type by which `op` is looked up: that of its first operand, or of a literal.
+fn type_of(func: &Func, op: Op) -> Option<Scalar> {
+    func.value_scalar(func.operands(op).first().copied().or_else(|| func.result(op))?)
+}
+
+/// Is the arithmetic op `op` written on numbers of its type?
+pub(crate) fn spells(func: &Func, op: Op, target: &Target) -> bool {
+    let Some(of) = type_of(func, op) else { return false };
+    let to = func.result(op).and_then(|value| func.value_scalar(value)).unwrap_or(of);
+    match func.opcode(op) {
+        // Numbers that are only moved.
+        arith::BROADCAST => true,
+        arith::CAST => cast::conversion(of.elem, to.elem).is_some(),
+        opcode => !matches!(spelling(opcode, of.elem, target), No),
+    }
 }
 
 /// Is it an unsigned integer, or a truth value?
@@ -97,11 +176,6 @@ pub(crate) fn flags(elem: Elem) -> &'static str {
     if matches!(elem, Elem::I32 | Elem::I64) { " overflow<nsw>" } else { "" }
 }
 
-/// Is an op on `elem` computed in f32?
-pub(crate) fn is_small_float(elem: Elem) -> bool {
-    matches!(elem, Elem::F16 | Elem::BF16 | Elem::TF32)
-}
-
 impl Kernel<'_> {
     /// The name of what was made.
     pub(crate) fn made(&mut self, made: Made) -> Rc<str> {
@@ -111,24 +185,24 @@ impl Kernel<'_> {
         }
     }
 
-    /// What `f` makes of each lane, put together to a `to`; `operands` are the operands with their types.
+    /// What `f` makes of each lane of `operands`, which are of type `of`, put together to a `to`.
     pub(crate) fn each_lane(
         &mut self,
-        operands: &[(Rc<str>, Scalar)],
-        to: Scalar,
+        operands: &[Rc<str>],
+        of: Scalar,
+        to: Elem,
         mut f: impl FnMut(&mut Self, &[Rc<str>]) -> Made,
     ) -> Made {
-        if to.lanes == 1 {
-            let lane: Vec<Rc<str>> = operands.iter().map(|(name, _)| name.clone()).collect();
-            return f(self, &lane);
+        if of.lanes == 1 {
+            return f(self, operands);
         }
         let mut lanes = Vec::new();
-        for lane in 0..usize::from(to.lanes) {
-            let parts: Vec<Rc<str>> = operands.iter().map(|(name, scalar)| self.extract(name, *scalar, lane)).collect();
+        for lane in 0..usize::from(of.lanes) {
+            let parts: Vec<Rc<str>> = operands.iter().map(|name| self.extract(name, of, lane)).collect();
             let made = f(self, &parts);
             lanes.push(self.made(made));
         }
-        Made::Is(self.vector_of(to, &lanes))
+        Made::Is(self.vector_of(Scalar { elem: to, ..of }, &lanes))
     }
 }
 
@@ -136,259 +210,134 @@ impl Kernel<'_> {
 pub(crate) fn arith(k: &mut Kernel<'_>, op: Op) -> Made {
     let func = k.func;
     let opcode = func.opcode(op);
-    let Some(result) = func.result(op).and_then(|value| func.value_scalar(value)) else {
-        return Made::Is(k.stray("an op without a value"));
-    };
-    if opcode == arith::CONSTANT {
-        return constant(k, op, result);
-    }
-    let Some(of) = func.operands(op).first().and_then(|&operand| func.value_scalar(operand)) else {
+    let Some(of) = type_of(func, op) else {
         return Made::Is(k.stray("arithmetic on something that is no number"));
     };
     let operands: Vec<Rc<str>> = func.operands(op).iter().map(|&operand| k.value(operand)).collect();
-    match (opcode, &operands[..]) {
-        (arith::CAST, [value]) => {
-            // A size that is left open has a width here.
-            let is_size = tc_dialects::algebra::is_symbol(func, func.operand(op, 0));
-            let from = if is_size { tc_kernel::sizes::elem(func, func.operand(op, 0)) } else { of.elem };
-            cast::cast(k, value, from, result)
+    let ty = types::value(of);
+    let number = types::number(of.elem);
+    let listed = operands.join(", ");
+    let signed = |name: &str| name.replace('?', if is_unsigned(of.elem) { "u" } else { "s" });
+    match spelling(opcode, of.elem, k.target) {
+        No => Made::Is(k.stray("an op that is not written on such numbers")),
+        Plain(name) | Wide(name) => Made::Op(format!("{} {listed} : {ty}", signed(name))),
+        Exact(name) => Made::Op(format!("{name} {listed}{} : {ty}", flags(of.elem))),
+        Intrinsic(name) | Native(name) => {
+            let types = vec![&*ty; operands.len()].join(", ");
+            Made::Op(format!("{name}({listed}) : ({types}) -> {ty}"))
         }
-        (arith::SELECT, [condition, on_true, on_false]) => {
-            let ty = types::value(result);
-            let by = if of.lanes == 1 { String::new() } else { format!("{}, ", types::value(of)) };
-            // A condition of one truth value is for all lanes.
-            Made::Op(format!("arith.select {condition}, {on_true}, {on_false} : {by}{ty}"))
+        Lanes(name) => {
+            k.each_lane(&operands, of, of.elem, |_, lane| Made::Op(format!("{name} {} : {number}", lane.join(", "))))
         }
-        (arith::CMP, [lhs, rhs]) => compare(k, op, of, lhs, rhs),
-        _ => match of.elem.kind() {
-            ElemKind::Bool => logic(k, op, of, &operands),
-            ElemKind::Signed | ElemKind::Unsigned => int_arith(k, op, of, &operands),
-            ElemKind::Float => float_arith(k, op, of, &operands),
-        },
+        Called(name) => {
+            k.each_lane(&operands, of, of.elem, |_, lane| called(&format!("{name}.{number}"), lane, number))
+        }
+        By(write) => write(k, op, &operands),
     }
 }
 
-fn constant(k: &mut Kernel<'_>, op: Op, scalar: Scalar) -> Made {
-    let func = k.func;
+/// A call of LLVM's function `name` of numbers of type `number`.
+fn called(name: &str, operands: &[Rc<str>], number: &str) -> Made {
+    Made::Op(format!("llvm.call_intrinsic \"{name}\"({}) : ({number}) -> {number}", operands.join(", ")))
+}
+
+/// The type of the first operand of `op`, whose row has been found by it.
+fn of(k: &Kernel<'_>, op: Op) -> Scalar {
+    type_of(k.func, op).unwrap_or(Scalar::of(Elem::I32))
+}
+
+/// The condition's type, where a vector is chosen by lanes, as `arith.select` wants it before that of what is chosen.
+pub(crate) fn by(condition: Scalar) -> String {
+    if condition.lanes == 1 { String::new() } else { format!("{}, ", types::value(condition)) }
+}
+
+fn constant(k: &mut Kernel<'_>, op: Op, _: &[Rc<str>]) -> Made {
+    let (func, scalar) = (k.func, of(k, op));
     let Some(attr) = func.result(op).and_then(|value| func.constant(value)) else {
         return Made::Is(k.stray("a literal without a value"));
     };
     let name = k.literal(func.attr_data(attr), scalar.elem);
-    if scalar.lanes == 1 { Made::Is(name) } else { Made::Is(k.broadcast(&name, scalar)) }
+    Made::Is(k.broadcast(&name, scalar))
 }
 
-fn logic(k: &mut Kernel<'_>, op: Op, of: Scalar, operands: &[Rc<str>]) -> Made {
-    let ty = types::value(of);
-    match (k.func.role(op), operands) {
-        (Role::Binary(BinOp::AndAnd | BinOp::BitAnd), [lhs, rhs]) => {
-            Made::Op(format!("arith.andi {lhs}, {rhs} : {ty}"))
-        }
-        (Role::Binary(BinOp::OrOr | BinOp::BitOr), [lhs, rhs]) => Made::Op(format!("arith.ori {lhs}, {rhs} : {ty}")),
-        (Role::Binary(BinOp::BitXor), [lhs, rhs]) => Made::Op(format!("arith.xori {lhs}, {rhs} : {ty}")),
-        (_, [value]) if k.func.opcode(op) == arith::NOT => {
-            let all = k.constants.truth(true);
-            let all = k.broadcast(&all, of);
-            Made::Op(format!("arith.xori {value}, {all} : {ty}"))
-        }
-        _ => Made::Is(k.stray("an op on truth values")),
+/// A vector that stands where it is used.
+fn whole(k: &mut Kernel<'_>, op: Op, _: &[Rc<str>]) -> Made {
+    match k.func.result(op) {
+        Some(value) => Made::Is(k.value(value)),
+        None => Made::Is(k.stray("a vector without a value")),
     }
 }
 
-/// `lhs` divided by `rhs`, or what is left over, in 8 or 16 bits: the least number divided by -1 wraps, which LLVM leaves
-/// undefined in a type's own width.
-fn narrow_division(k: &mut Kernel<'_>, opcode: Opcode, of: Scalar, lhs: &str, rhs: &str) -> Made {
-    let (ty, wide) = (types::value(of), types::value(Scalar { elem: Elem::I32, ..of }));
-    let [lhs, rhs] = [lhs, rhs].map(|side| k.temp(format!("arith.extsi {side} : {ty} to {wide}")));
-    let name = if opcode == arith::TDIV { "divsi" } else { "remsi" };
-    let done = k.temp(format!("arith.{name} {lhs}, {rhs} : {wide}"));
-    Made::Op(format!("arith.trunci {done} : {wide} to {ty}"))
+fn not(k: &mut Kernel<'_>, op: Op, operands: &[Rc<str>]) -> Made {
+    let of = of(k, op);
+    let all = k.constants.truth(true);
+    let all = k.broadcast(&all, of);
+    Made::Op(format!("arith.xori {}, {all} : {}", operands[0], types::value(of)))
 }
 
-/// A divisor of the same remainder that is never -1, whose remainder of the least number is poison to LLVM: by 1 it is 0 as
-/// well.
-fn careful_divisor(k: &mut Kernel<'_>, of: Scalar, rhs: &str) -> Rc<str> {
-    let (ty, truths) = (types::value(of), types::value(Scalar { elem: Elem::Bool, ..of }));
-    let [minus, one] = [-1, 1].map(|number| {
-        let number = k.int(number, types::number(of.elem));
-        k.broadcast(&number, of)
-    });
-    let is_minus = k.temp(format!("arith.cmpi eq, {rhs}, {minus} : {ty}"));
-    let by = if of.lanes == 1 { String::new() } else { format!("{truths}, ") };
-    k.temp(format!("arith.select {is_minus}, {one}, {rhs} : {by}{ty}"))
-}
-
-fn int_arith(k: &mut Kernel<'_>, op: Op, of: Scalar, operands: &[Rc<str>]) -> Made {
-    let (ty, flags) = (types::value(of), flags(of.elem));
-    let sign = if is_unsigned(of.elem) { "u" } else { "s" };
-    let opcode = k.func.opcode(op);
-    match (operands, k.func.role(op)) {
-        ([lhs, rhs], role) => {
-            let name = match (role, opcode) {
-                (Role::Binary(BinOp::Add), _) => format!("addi {lhs}, {rhs}{flags}"),
-                (Role::Binary(BinOp::Sub), _) => format!("subi {lhs}, {rhs}{flags}"),
-                (Role::Binary(BinOp::Mul), _) => format!("muli {lhs}, {rhs}{flags}"),
-                (Role::Binary(BinOp::BitAnd), _) => format!("andi {lhs}, {rhs}"),
-                (Role::Binary(BinOp::BitOr), _) => format!("ori {lhs}, {rhs}"),
-                (Role::Binary(BinOp::BitXor), _) => format!("xori {lhs}, {rhs}"),
-                (Role::Binary(BinOp::Shl), _) => format!("shli {lhs}, {rhs}"),
-                (Role::Binary(BinOp::Shr), _) => format!("shr{sign}i {lhs}, {rhs}"),
-                (_, arith::TDIV | arith::TMOD) if matches!(of.elem, Elem::I8 | Elem::I16) => {
-                    return narrow_division(k, opcode, of, lhs, rhs);
-                }
-                (_, arith::TDIV) => format!("div{sign}i {lhs}, {rhs}"),
-                (_, arith::TMOD) if division::may_overflow(k.func, op) => {
-                    let rhs = careful_divisor(k, of, rhs);
-                    format!("remsi {lhs}, {rhs}")
-                }
-                (_, arith::TMOD) => format!("rem{sign}i {lhs}, {rhs}"),
-                (_, arith::MIN) => format!("min{sign}i {lhs}, {rhs}"),
-                (_, arith::MAX) => format!("max{sign}i {lhs}, {rhs}"),
-                _ => return Made::Is(k.stray("an op on integers")),
-            };
-            Made::Op(format!("arith.{name} : {ty}"))
-        }
-        ([value], _) => match opcode {
-            arith::ABS if is_unsigned(of.elem) => Made::Is(value.clone()),
-            arith::NEG | arith::ABS => {
-                let zero = k.int(0, types::number(of.elem));
-                let zero = k.broadcast(&zero, of);
-                let negated = format!("arith.subi {zero}, {value}{flags} : {ty}");
-                if opcode == arith::NEG {
-                    return Made::Op(negated);
-                }
-                let negated = k.temp(negated);
-                Made::Op(format!("arith.maxsi {value}, {negated} : {ty}"))
-            }
-            arith::POPCOUNT => Made::Op(format!("llvm.intr.ctpop({value}) : ({ty}) -> {ty}")),
-            _ => Made::Is(k.stray("an op on integers")),
-        },
-        _ => Made::Is(k.stray("an op on integers")),
-    }
-}
-
-fn float_arith(k: &mut Kernel<'_>, op: Op, of: Scalar, operands: &[Rc<str>]) -> Made {
-    let opcode = k.func.opcode(op);
-    let ty = types::value(of);
-    if opcode == arith::MOD {
-        return float_mod(k, of, operands);
-    }
-    let is_half = matches!(of.elem, Elem::F16 | Elem::BF16);
-    let is_native = matches!(
-        opcode,
-        arith::ADD | arith::SUB | arith::MUL | arith::MIN | arith::MAX | arith::NEG | arith::ABS | arith::FMA
-    );
-    if is_small_float(of.elem) && !(is_half && is_native) {
-        if opcode == arith::FMA {
-            let wide = Scalar { elem: Elem::F64, lanes: of.lanes };
-            let operands: Vec<Rc<str>> = operands.iter().map(|value| cast::convert(k, value, of.elem, wide)).collect();
-            let made = native(k, op, wide, &operands);
-            let value = k.made(made);
-            return cast::cast(k, &value, Elem::F64, of);
-        }
-        let wide = Scalar { elem: Elem::F32, lanes: of.lanes };
-        let operands: Vec<Rc<str>> = operands.iter().map(|value| cast::convert(k, value, of.elem, wide)).collect();
-        let made = native(k, op, wide, &operands);
-        let value = k.made(made);
-        return cast::cast(k, &value, Elem::F32, of);
-    }
-    if opcode == arith::ABS && is_half {
-        let bits = types::lanes_of("i16", of.lanes);
-        let word = k.temp(format!("arith.bitcast {} : {ty} to {bits}", operands[0]));
-        let mask = k.int(0x7fff, "i16");
-        let mask = k.broadcast(&mask, Scalar { elem: Elem::I16, lanes: of.lanes });
-        let word = k.temp(format!("arith.andi {word}, {mask} : {bits}"));
-        return Made::Op(format!("arith.bitcast {word} : {bits} to {ty}"));
-    }
-    native(k, op, of, operands)
-}
-
-/// An op of a type that has it.
-fn native(k: &mut Kernel<'_>, op: Op, of: Scalar, operands: &[Rc<str>]) -> Made {
-    let opcode = k.func.opcode(op);
-    let ty = types::value(of);
-    let number = types::number(of.elem);
-    let one = Scalar::of(of.elem);
-    let typed: Vec<(Rc<str>, Scalar)> = operands.iter().map(|name| (name.clone(), of)).collect();
-    if let Some(name) = named(LIBRARY, opcode) {
-        return k.each_lane(&typed, of, |_, lane| Made::Op(format!("math.{name} {} : {number}", lane.join(", "))));
-    }
-    let intrinsic = if opcode == arith::SQRT {
-        // Rounded, which `math.sqrt` is not.
-        Some(if one.elem == Elem::F64 { "llvm.nvvm.sqrt.rn.d".into() } else { "llvm.nvvm.sqrt.rn.f".to_string() })
-    } else {
-        named(INSTRUCTIONS, opcode).map(|name| format!("{name}.{number}"))
+/// A condition of one truth value is for all lanes.
+fn select(k: &mut Kernel<'_>, op: Op, operands: &[Rc<str>]) -> Made {
+    let Some(result) = k.func.result(op).and_then(|value| k.func.value_scalar(value)) else {
+        return Made::Is(k.stray("a choice without a value"));
     };
-    if let Some(name) = intrinsic {
-        return k.each_lane(&typed, of, |_, lane| {
-            Made::Op(format!("llvm.call_intrinsic \"{name}\"({}) : ({number}) -> {number}", lane.join(", ")))
-        });
-    }
-    match (k.func.role(op), operands) {
-        (_, [a, b, c]) if opcode == arith::FMA => {
-            Made::Op(format!("llvm.intr.fma({a}, {b}, {c}) : ({ty}, {ty}, {ty}) -> {ty}"))
-        }
-        (_, [lhs, rhs]) if matches!(opcode, arith::MIN | arith::MAX) => {
-            let name = if opcode == arith::MIN { "minnum" } else { "maxnum" };
-            Made::Op(format!("llvm.intr.{name}({lhs}, {rhs}) : ({ty}, {ty}) -> {ty}"))
-        }
-        (Role::Binary(operator), [lhs, rhs]) => {
-            let name = match operator {
-                BinOp::Add => "addf",
-                BinOp::Sub => "subf",
-                BinOp::Mul => "mulf",
-                BinOp::Div => "divf",
-                _ => return Made::Is(k.stray("an op on floats")),
-            };
-            Made::Op(format!("arith.{name} {lhs}, {rhs} : {ty}"))
-        }
-        (_, [value]) if opcode == arith::NEG => Made::Op(format!("arith.negf {value} : {ty}")),
-        (_, [value]) if opcode == arith::SIGMOID => {
-            let unit = k.constant(crate::constants::float(1.0, of.elem));
-            let unit = k.broadcast(&unit, of);
-            let negated = k.temp(format!("arith.negf {value} : {ty}"));
-            let made =
-                k.each_lane(&[(negated, of)], of, |_, lane| Made::Op(format!("math.exp {} : {number}", lane[0])));
-            let exp = k.made(made);
-            let sum = k.temp(format!("arith.addf {unit}, {exp} : {ty}"));
-            Made::Op(format!("arith.divf {unit}, {sum} : {ty}"))
-        }
-        _ => Made::Is(k.stray("an op on floats")),
-    }
+    Made::Op(format!("arith.select {} : {}{}", operands.join(", "), by(of(k, op)), types::value(result)))
 }
 
-/// The remainder of the quotient that is rounded down, computed in f64 and rounded once.
-fn float_mod(k: &mut Kernel<'_>, of: Scalar, operands: &[Rc<str>]) -> Made {
-    let wide = Scalar { elem: Elem::F64, lanes: of.lanes };
-    let ty = types::value(wide);
-    let [lhs, rhs] = operands else { return Made::Is(k.stray("a remainder")) };
-    let (lhs, rhs) = (cast::convert(k, lhs, of.elem, wide), cast::convert(k, rhs, of.elem, wide));
-    let quotient = k.temp(format!("arith.divf {lhs}, {rhs} : {ty}"));
-    let made = k.each_lane(&[(quotient, wide)], wide, |_, lane| {
-        Made::Op(format!("llvm.call_intrinsic \"llvm.floor.f64\"({}) : (f64) -> f64", lane[0]))
-    });
-    let whole = k.made(made);
-    let product = k.temp(format!("arith.mulf {whole}, {rhs} : {ty}"));
-    let rest = format!("arith.subf {lhs}, {product} : {ty}");
-    if of.elem == Elem::F64 {
-        return Made::Op(rest);
-    }
-    let rest = k.temp(rest);
-    cast::cast(k, &rest, Elem::F64, of)
+fn negated(k: &mut Kernel<'_>, op: Op, operands: &[Rc<str>]) -> Made {
+    let of = of(k, op);
+    let zero = k.int(0, types::number(of.elem));
+    let zero = k.broadcast(&zero, of);
+    Made::Op(format!("arith.subi {zero}, {}{} : {}", operands[0], flags(of.elem), types::value(of)))
 }
 
-fn compare(k: &mut Kernel<'_>, op: Op, of: Scalar, lhs: &str, rhs: &str) -> Made {
+fn absolute(k: &mut Kernel<'_>, op: Op, operands: &[Rc<str>]) -> Made {
+    let negated = negated(k, op, operands);
+    let negated = k.made(negated);
+    Made::Op(format!("arith.maxsi {}, {negated} : {}", operands[0], types::value(of(k, op))))
+}
+
+/// The bits without that of the sign.
+fn absolute_half(k: &mut Kernel<'_>, op: Op, operands: &[Rc<str>]) -> Made {
+    let of = of(k, op);
+    let (ty, bits) = (types::value(of), types::lanes_of("i16", of.lanes));
+    let word = k.temp(format!("arith.bitcast {} : {ty} to {bits}", operands[0]));
+    let mask = k.int(0x7fff, "i16");
+    let mask = k.broadcast(&mask, Scalar { elem: Elem::I16, lanes: of.lanes });
+    let word = k.temp(format!("arith.andi {word}, {mask} : {bits}"));
+    Made::Op(format!("arith.bitcast {word} : {bits} to {ty}"))
+}
+
+/// Rounded, which `math.sqrt` is not.
+fn root(k: &mut Kernel<'_>, op: Op, operands: &[Rc<str>]) -> Made {
+    let of = of(k, op);
+    let name = if of.elem == Elem::F64 { "llvm.nvvm.sqrt.rn.d" } else { "llvm.nvvm.sqrt.rn.f" };
+    k.each_lane(operands, of, of.elem, |_, lane| called(name, lane, types::number(of.elem)))
+}
+
+fn convert(k: &mut Kernel<'_>, op: Op, operands: &[Rc<str>]) -> Made {
+    let func = k.func;
+    let Some(result) = func.result(op).and_then(|value| func.value_scalar(value)) else {
+        return Made::Is(k.stray("a conversion without a value"));
+    };
+    // A size that is left open has a width here.
+    let is_size = tc_dialects::algebra::is_symbol(func, func.operand(op, 0));
+    let from = if is_size { tc_kernel::sizes::elem(func, func.operand(op, 0)) } else { of(k, op).elem };
+    cast::cast(k, &operands[0], from, result)
+}
+
+fn compare(k: &mut Kernel<'_>, op: Op, operands: &[Rc<str>]) -> Made {
     let Some(predicate) = Predicate::of(k.func, op) else { return Made::Is(k.stray("a comparison")) };
-    let ty = types::value(of);
-    let name = predicate.word();
+    let of = of(k, op);
+    let (name, listed, ty) = (predicate.word(), operands.join(", "), types::value(of));
     if of.elem.kind() == ElemKind::Float {
         // A NaN differs from everything, and compares with nothing.
         let order = if predicate == Predicate::Ne { "u" } else { "o" };
-        return Made::Op(format!("arith.cmpf {order}{name}, {lhs}, {rhs} : {ty}"));
+        return Made::Op(format!("arith.cmpf {order}{name}, {listed} : {ty}"));
     }
     let sign = match predicate {
         Predicate::Eq | Predicate::Ne => "",
         _ if is_unsigned(of.elem) => "u",
         _ => "s",
     };
-    Made::Op(format!("arith.cmpi {sign}{name}, {lhs}, {rhs} : {ty}"))
+    Made::Op(format!("arith.cmpi {sign}{name}, {listed} : {ty}"))
 }

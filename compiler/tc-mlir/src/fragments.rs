@@ -1,4 +1,4 @@
-//! Products of matrices, and the copies that feed them: which file writes which op, and what none of them can write.
+//! Products of matrices, and the copies that feed them: how they are written, and what cannot be.
 //!
 //! What a thread holds of a fragment or a tile lies in private memory, a register to an element or to a few numbers. The
 //! loops over such buffers are unrolled whole, so that every position is a constant and LLVM makes registers of them.
@@ -6,18 +6,11 @@
 //! multiplied as one by rows, since both read the layout in the fragment's type. Values of `gpu.subgroup_mma` cannot lie
 //! in memory, so that arrays of fragments would have to become values of loops first, and they know no bf16.
 
-use crate::kernel::Kernel;
-use crate::{copies, mma, wmma};
 use tc_ir::walk::all_ops;
-use tc_ir::{Elem, Func, Op, Opcode};
+use tc_ir::{Elem, Func};
 use tc_kernel::facts::{Facts, fragment_of};
 use tc_support::{Diagnostic, Diagnostics};
 use tc_target::Target;
-
-/// Is there text for such ops on tiles?
-pub(crate) fn has_emitter(opcode: Opcode) -> bool {
-    tc_kernel::wmma::has_emitter(opcode) || tc_kernel::mma::has_emitter(opcode)
-}
 
 /// What of the fragments of `func` MLIR has no words for.
 pub(crate) fn refuses(func: &Func, _facts: &Facts, _target: &Target, found: &mut Diagnostics) {
@@ -27,20 +20,6 @@ pub(crate) fn refuses(func: &Func, _facts: &Facts, _target: &Target, found: &mut
             let text = "MLIR 22 has no `wmma` fragments of `bf16`";
             let help = "an intrinsic of `mma` multiplies `bf16` too (docs/intrinsics.md), and so does `--emit=cuda`";
             found.push(Diagnostic::error("no-emitter", func.op_location(op), text).help(help));
-        }
-    }
-}
-
-impl Kernel<'_> {
-    /// Writes the op `op` on tiles.
-    pub(crate) fn matrix(&mut self, op: Op) {
-        let opcode = self.func.opcode(op);
-        if tc_kernel::wmma::has_emitter(opcode) {
-            wmma::write(self, op);
-        } else if mma::is_product_or_load(opcode) {
-            mma::write(self, op);
-        } else {
-            copies::write(self, op);
         }
     }
 }

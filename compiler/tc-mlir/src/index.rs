@@ -19,16 +19,16 @@ const NUMBER: u8 = 1;
 const INDEX: u8 = 2;
 
 /// How the values of a kernel that loops step are needed.
-pub(crate) struct Steps {
+pub(crate) struct SteppedValues {
     /// A sequential loop steps the value, and sums and products of such.
     stepped: Vec<bool>,
     needed: Vec<u8>,
 }
 
-impl Steps {
+impl SteppedValues {
     /// `ops` are all ops of `func`, in order; those that `is_written` are written.
-    pub(crate) fn of(func: &Func, ops: &[Op], is_written: impl Fn(Op) -> bool) -> Steps {
-        let mut steps = Steps { stepped: vec![false; func.n_value_ids()], needed: vec![0; func.n_value_ids()] };
+    pub(crate) fn of(func: &Func, ops: &[Op], is_written: impl Fn(Op) -> bool) -> SteppedValues {
+        let mut steps = SteppedValues { stepped: vec![false; func.n_value_ids()], needed: vec![0; func.n_value_ids()] };
         // A definition stands before its uses, and backwards after them.
         for &op in ops {
             let (value, is_stepped) = match func.opcode(op) {

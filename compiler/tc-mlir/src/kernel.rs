@@ -1,7 +1,7 @@
 //! One kernel: its head, and what all that is written in it goes through.
 
 use crate::constants::Constants;
-use crate::index::Steps;
+use crate::index::SteppedValues;
 use crate::memory::{self, Memory};
 use crate::names;
 use crate::types;
@@ -52,7 +52,7 @@ pub(crate) struct Kernel<'m> {
     /// What values are called as an `index`, in this region.
     pub(crate) indices: Vec<Option<Rc<str>>>,
     /// What loops step.
-    pub(crate) steps: Steps,
+    pub(crate) steps: SteppedValues,
     /// Which loops are to be unrolled.
     pub(crate) unrolled: Unrolled,
     /// What is known in each open region only.
@@ -90,7 +90,7 @@ pub(crate) fn write(
     let authors = func.region_args(func.body()).iter().copied().chain(values).map(|value| func.value_text(value));
     let effects = live::effects(func, &ops);
     let live = live::values(func, &ops, &effects);
-    let steps = Steps::of(func, &ops, |op| is_statement(func, op, &live, &effects));
+    let steps = SteppedValues::of(func, &ops, |op| is_statement(func, op, &live, &effects));
     let mut kernel = Kernel {
         func,
         facts,

@@ -3,7 +3,7 @@
 //! The text is for `mlir-opt` of LLVM 22. What a module must be, and how it is taken apart, is `tc-kernel`'s, and so is
 //! the manifest: kernels take what those of the emitter of CUDA take, and are launched in the same way.
 //!
-//! - `refuses` says what is not written.
+//! - `arith` and `stmt` hold the tables of what is written, arithmetic and all else; `refuses` says why the rest is not.
 //! - `module` writes what stands around kernels, `kernel` a kernel and all that its parts are written with.
 //! - `value` says what stands where a value is used, `index` what addresses are computed with; `memory` is for buffers,
 //!   views and addresses, `access` for loads and stores, `stmt` for loops and conditionals, `unroll` for which loops are

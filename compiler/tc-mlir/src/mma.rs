@@ -8,12 +8,7 @@ use crate::wmma::{list, structure};
 use std::rc::Rc;
 use tc_dialects::fragment::{mma_k, per_lane};
 use tc_dialects::mma::{self, held, transposed};
-use tc_ir::{Elem, Op, Opcode, Value};
-
-/// Is it a product of tiles in registers, or a load of such tiles?
-pub(crate) fn is_product_or_load(opcode: Opcode) -> bool {
-    [mma::SYNC, mma::LDMATRIX].contains(&opcode)
-}
+use tc_ir::{Elem, Op, Value};
 
 /// How the numbers of a tile lie in registers.
 #[derive(Clone, Copy)]

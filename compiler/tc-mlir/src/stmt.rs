@@ -2,30 +2,47 @@
 
 use crate::arith::Made;
 use crate::kernel::Kernel;
-use crate::{access, arith, fragments, index, types};
+use crate::{access, arith, copies, index, types};
 use std::rc::Rc;
 use tc_dialects::tir::{self, Coordinate, LoopKind};
-use tc_dialects::{arith as ops, gpu};
+use tc_dialects::{gpu, mma, wmma};
 use tc_ir::{Elem, Op, Opcode, Region, Scalar, Value, keys};
 
-/// Is there text for such ops?
-pub(crate) fn has_emitter(opcode: Opcode) -> bool {
-    const STATEMENTS: &[Opcode] = &[
-        tir::FOR,
-        tir::IF,
-        tir::YIELD,
-        tir::LOAD,
-        tir::STORE,
-        tir::ALLOC,
-        tir::VIEW,
-        tir::REF,
-        tir::REGION,
-        gpu::BARRIER,
-        gpu::SHUFFLE,
-    ];
-    STATEMENTS.contains(&opcode)
-        || fragments::has_emitter(opcode)
-        || opcode.dialect() == ops::ADD.dialect() && arith::has_emitter(opcode)
+/// Writes an op.
+type Write = fn(&mut Kernel<'_>, Op);
+
+/// What is written beside arithmetic. Buffers are declared at the head; references and what regions yield stand where they
+/// are used.
+static STATEMENTS: &[(Opcode, Write)] = &[
+    (tir::FOR, |k, op| k.loop_of(op)),
+    (tir::IF, |k, op| k.branch(op)),
+    (tir::LOAD, |k, op| k.load(op)),
+    (tir::STORE, access::store),
+    (tir::ALLOC, |_, _| {}),
+    (tir::VIEW, |k, op| k.view(op)),
+    (tir::REF, |_, _| {}),
+    (tir::REGION, |_, _| {}),
+    (tir::YIELD, |_, _| {}),
+    (gpu::BARRIER, |k, op| k.barrier(op)),
+    (gpu::SHUFFLE, |k, op| k.exchange(op)),
+    (gpu::COPY_ASYNC, copies::copy),
+    (gpu::COMMIT_GROUP, copies::commit),
+    (gpu::WAIT_GROUP, copies::wait),
+    (mma::SYNC, crate::mma::write),
+    (mma::LDMATRIX, crate::mma::write),
+    (wmma::FILL, crate::wmma::write),
+    (wmma::LOAD, crate::wmma::write),
+    (wmma::STORE, crate::wmma::write),
+    (wmma::MMA, crate::wmma::write),
+];
+
+fn writer(opcode: Opcode) -> Option<Write> {
+    STATEMENTS.iter().find(|(known, _)| *known == opcode).map(|&(_, write)| write)
+}
+
+/// Is there a row for `opcode`?
+pub(crate) fn has_row(opcode: Opcode) -> bool {
+    writer(opcode).is_some()
 }
 
 impl Kernel<'_> {
@@ -41,44 +58,50 @@ impl Kernel<'_> {
     }
 
     fn statement(&mut self, op: Op) {
-        let func = self.func;
-        match func.opcode(op) {
-            tir::FOR => match tir::loop_kind(func, op) {
-                Some(LoopKind::Launch(coordinate)) => self.launch(op, coordinate),
-                _ => self.for_loop(op),
-            },
-            tir::IF => self.branch(op),
-            tir::STORE => access::store(self, op),
-            tir::LOAD => {
-                let made = access::load(self, op);
-                self.make(op, made);
-            }
-            // Buffers are declared at the head; references stand where they are used.
-            tir::ALLOC | tir::REF | tir::REGION => {}
-            tir::VIEW => self.view(op),
-            gpu::BARRIER if func.word_of(op, keys::SCOPE) == Some("warp") => {
-                let all = self.int(-1, "i32");
-                self.line(format!("nvvm.bar.warp.sync {all} : i32"));
-            }
-            gpu::BARRIER => self.line("gpu.barrier"),
-            gpu::SHUFFLE => {
-                let made = self.shuffle(op);
-                self.make(op, made);
-            }
-            opcode if fragments::has_emitter(opcode) => self.matrix(op),
-            _ if crate::kernel::is_made_where_used(func, op) => {}
-            _ => {
-                // A size as the kernel takes it is one of its parameters.
-                if func.result(op).is_some_and(|value| self.name_of(value).is_some()) {
-                    return;
-                }
-                self.stepped(op);
-                if func.result(op).is_none_or(|value| self.is_number(value)) {
-                    let made = arith::arith(self, op);
-                    self.make(op, made);
-                }
-            }
+        match writer(self.func.opcode(op)) {
+            Some(write) => write(self, op),
+            None => self.arithmetic(op),
         }
+    }
+
+    fn arithmetic(&mut self, op: Op) {
+        let func = self.func;
+        // A size as the kernel takes it is one of its parameters.
+        let is_named = func.result(op).is_some_and(|value| self.name_of(value).is_some());
+        if is_named || crate::kernel::is_made_where_used(func, op) {
+            return;
+        }
+        self.stepped(op);
+        if func.result(op).is_none_or(|value| self.is_number(value)) {
+            let made = arith::arith(self, op);
+            self.make(op, made);
+        }
+    }
+
+    fn loop_of(&mut self, op: Op) {
+        match tir::loop_kind(self.func, op) {
+            Some(LoopKind::Launch(coordinate)) => self.launch(op, coordinate),
+            _ => self.for_loop(op),
+        }
+    }
+
+    fn load(&mut self, op: Op) {
+        let made = access::load(self, op);
+        self.make(op, made);
+    }
+
+    fn barrier(&mut self, op: Op) {
+        if self.func.word_of(op, keys::SCOPE) == Some("warp") {
+            let all = self.int(-1, "i32");
+            self.line(format!("nvvm.bar.warp.sync {all} : i32"));
+        } else {
+            self.line("gpu.barrier");
+        }
+    }
+
+    fn exchange(&mut self, op: Op) {
+        let made = self.shuffle(op);
+        self.make(op, made);
     }
 
     /// Gives the result of `op` what was made for it.

@@ -5,13 +5,16 @@ use crate::guard::guarded;
 use crate::intrinsics;
 use crate::native::Via;
 use crate::semantics::{options_within, race_oracle};
+use std::borrow::Cow;
 use std::sync::Arc;
 use tc_cuda::{CudaModule, EmitOptions};
+use tc_dialects::forms::is_device;
 use tc_ir::registry::{Dialect, RegisterError};
-use tc_ir::{Module, Registry};
+use tc_ir::{Func, Module, Registry};
 use tc_mlir::MlirModule;
 use tc_pass::{Manager, PassTable, Pipeline, Remarks, Report, RunOptions, parse_pipeline};
 use tc_passes::tensorize_to_wmma::Library;
+use tc_passes::{legalize_arith, legalize_dtype};
 use tc_report::index::write_index;
 use tc_report::recorder::{Recorder, dump_folder_of_environment};
 use tc_support::{Diagnostic, Diagnostics, Location, Sources};
@@ -151,7 +154,7 @@ impl Compiler {
     /// The same, told how.
     pub fn emit_cuda_with(&self, module: &Module, options: &EmitOptions) -> Result<CudaModule, Failure> {
         guarded("emitting CUDA", &module.sources, || {
-            tc_cuda::emit_module(module, &self.target, options)
+            tc_cuda::emit_module(&self.legal(module), &self.target, options)
                 .map_err(|diagnostics| Failure { diagnostics, sources: module.sources.clone() })
         })
     }
@@ -160,9 +163,24 @@ impl Compiler {
     /// are launched.
     pub fn emit_mlir(&self, module: &Module, options: &tc_mlir::EmitOptions) -> Result<MlirModule, Failure> {
         guarded("emitting MLIR", &module.sources, || {
-            tc_mlir::emit_module(module, &self.target, options)
+            tc_mlir::emit_module(&self.legal(module), &self.target, options)
                 .map_err(|diagnostics| Failure { diagnostics, sources: module.sources.clone() })
         })
+    }
+
+    /// `module` in the arithmetic that emitters have words for. The pipeline `cuda` ends in the passes that see to it; kernels
+    /// that did not come through them do so here. What is wrong with a module, its emitter tells.
+    pub(crate) fn legal<'m>(&self, module: &'m Module) -> Cow<'m, Module> {
+        let is_legal = |func: &Func| legalize_dtype::is_legal(func, &self.target) && legalize_arith::is_legal(func);
+        if module.items.iter().filter(|item| is_device(item)).all(is_legal) {
+            return Cow::Borrowed(module);
+        }
+        let mut legal = module.clone();
+        let text = "tir.func(legalize-dtype,legalize-arith)";
+        match parse_pipeline(text, &self.passes, &self.registry, &mut legal.sources) {
+            Ok(pipeline) if self.manager().run(&pipeline, &mut legal).is_ok() => Cow::Owned(legal),
+            _ => Cow::Borrowed(module),
+        }
     }
 
     /// From text to CUDA in one call: reads, runs `pipeline`, emits.

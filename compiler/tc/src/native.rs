@@ -81,7 +81,8 @@ impl Compiler {
     /// `built` as PTX that was made through MLIR.
     pub(crate) fn mlir_program(&self, built: &Built) -> Result<Program, Failure> {
         let failed = |diagnostics| Failure { diagnostics, sources: built.module.sources.clone() };
-        let mut emitted = tc_mlir::emit(&built.module, &built.name, &self.target, &WITH_LOCATIONS).map_err(failed)?;
+        let mut emitted =
+            tc_mlir::emit(&self.legal(&built.module), &built.name, &self.target, &WITH_LOCATIONS).map_err(failed)?;
         let manifest = emitted.manifests.pop().ok_or_else(|| {
             failed(Diagnostic::bug("emitter", Location::None, "a function was emitted without a manifest").into())
         })?;

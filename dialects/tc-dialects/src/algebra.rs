@@ -11,6 +11,7 @@
 
 mod attr;
 mod build;
+pub mod remainder;
 
 pub use attr::{NoValue, attr_expr, eval_attr, infix_expr, infix_op, predicate_op};
 pub use build::{Computation, Made, build, build_index, build_op};

@@ -19,6 +19,7 @@ pub mod infer_fragment;
 pub mod inject_async_copy;
 pub mod inject_virtual_thread;
 pub mod inline;
+pub mod legalize_arith;
 pub mod legalize_dtype;
 pub mod loop_partition;
 pub mod lower_intrin;

@@ -1,4 +1,4 @@
-//! Writes out what a kernel has no instruction for: division that rounds down, `sigmoid`, the hint `likely`.
+//! Writes out what the algebra needs and a kernel has no instruction for: division that rounds down, the hint `likely`.
 //!
 //! # Input form
 //!
@@ -6,8 +6,8 @@
 //!
 //! # Output form
 //!
-//! No `likely`, no `sigmoid`, and no division or remainder of integers that rounds down: `tdiv` and `tmod`, shifts and
-//! masks stand in their place. Floats keep `/`.
+//! No `likely`, and no division or remainder of integers that rounds down: `tdiv` and `tmod`, shifts and masks stand in
+//! their place. Floats keep `/` and `%`.
 //!
 //! # Example
 //!
@@ -27,11 +27,11 @@
 //!    - nothing negative: `tdiv(a, b)`, `tmod(a, b)`;
 //!    - else with `r = tmod(a, b)`: where `r` is not zero and its sign is not that of `b`, the quotient is one less and the
 //!      remainder `r + b`. Nothing here overflows unless the division itself does.
-//! 3. `sigmoid(x)` becomes `1 / (1 + exp(-x))`, computed in f32 for narrower types; `likely(c)` becomes `c`.
+//! 3. `likely(c)` becomes `c`.
 //!
 //! # Limits
 //!
-//! The remainder of floats is left to the emitter.
+//! The remainder of floats is left to `legalize-arith`.
 //!
 //! # Remarks
 //!
@@ -43,15 +43,16 @@
 //! not used.
 
 use crate::analysis::launch::LaunchNests;
+use crate::analysis::numbers::{Numbers, splat};
 use crate::analysis::places::{Places, walk_places};
 use crate::analysis::words;
 use indexmap::IndexMap;
-use tc_dialects::{arith, forms, tir};
-use tc_ir::attrs::AttrData;
+use tc_dialects::arith::{self, Predicate};
+use tc_dialects::{forms, tir};
 use tc_ir::rewrite::rewrite_ops;
 use tc_ir::types::ElemKind;
 use tc_ir::walk::all_ops;
-use tc_ir::{Builder, Elem, Func, Op, Opcode, Rewriter, Scalar, Type, Value, keys};
+use tc_ir::{Func, Op, Rewriter, Scalar, Value};
 use tc_pass::{FuncPass, PassCx, PassInfo, PassKind, preserved};
 use tc_support::Diagnostic;
 
@@ -87,10 +88,6 @@ impl FuncPass for LowerIntrin {
                     }
                     divide(rw, op, signs.get(&op).copied().unwrap_or(Sign::Any));
                     "divisions lowered"
-                }
-                arith::SIGMOID => {
-                    sigmoid(rw, op);
-                    "functions lowered"
                 }
                 arith::LIKELY => {
                     let condition = rw.func().operand(op, 0);
@@ -181,42 +178,6 @@ fn sign(func: &Func, places: &mut Places<'_>, op: Op) -> Sign {
     }
 }
 
-/// The number that every lane of `value` is.
-fn splat(func: &Func, value: Value) -> Option<i64> {
-    let op = func.def_op(value)?;
-    if func.opcode(op) == arith::BROADCAST { func.const_int(func.operand(op, 0)) } else { func.const_int(value) }
-}
-
-/// Makes ops for values of one type.
-struct Make<'b, 'f> {
-    b: &'b mut Builder<'f>,
-    scalar: Scalar,
-}
-
-impl Make<'_, '_> {
-    fn number(&mut self, value: i64) -> Value {
-        let number = self.b.int(value, self.scalar.elem);
-        self.spread(number)
-    }
-
-    fn spread(&mut self, number: Value) -> Value {
-        if self.scalar.lanes == 1 {
-            return number;
-        }
-        let lanes = self.b.func.int_attr(i64::from(self.scalar.lanes));
-        self.b.value(arith::BROADCAST, &[number], &[(keys::LANES, lanes)])
-    }
-
-    fn op(&mut self, opcode: Opcode, operands: &[Value]) -> Value {
-        self.b.value(opcode, operands, &[])
-    }
-
-    fn compare(&mut self, predicate: &str, lhs: Value, rhs: Value) -> Value {
-        let word = self.b.func.word_attr(predicate);
-        self.b.value(arith::CMP, &[lhs, rhs], &[(keys::PREDICATE, word)])
-    }
-}
-
 fn divide(rw: &mut Rewriter<'_>, op: Op, sign: Sign) {
     let func = rw.func();
     let quotient = func.opcode(op) == arith::DIV;
@@ -224,15 +185,15 @@ fn divide(rw: &mut Rewriter<'_>, op: Op, sign: Sign) {
     let scalar = func.value_scalar(lhs).expect("a division is of numbers");
     let power = power_of_two(func, rhs);
     let mut b = rw.before(op);
-    let mut make = Make { b: &mut b, scalar };
+    let mut make = Numbers { b: &mut b, scalar };
     let value = match power {
         Some(1) if quotient => lhs,
         Some(divisor) if quotient => {
-            let count = make.number(i64::from(divisor.trailing_zeros()));
+            let count = make.int(i64::from(divisor.trailing_zeros()));
             make.op(arith::SHR, &[lhs, count])
         }
         Some(divisor) => {
-            let mask = make.number(divisor - 1);
+            let mask = make.int(divisor - 1);
             make.op(arith::BITAND, &[lhs, mask])
         }
         None if sign == Sign::Positive => make.op(if quotient { arith::TDIV } else { arith::TMOD }, &[lhs, rhs]),
@@ -242,52 +203,24 @@ fn divide(rw: &mut Rewriter<'_>, op: Op, sign: Sign) {
 }
 
 /// The quotient rounded down, or its remainder, by what truncates.
-fn floor(make: &mut Make<'_, '_>, lhs: Value, rhs: Value, quotient: bool, sign: Sign) -> Value {
-    let zero = make.number(0);
+fn floor(make: &mut Numbers<'_, '_>, lhs: Value, rhs: Value, quotient: bool, sign: Sign) -> Value {
+    let zero = make.int(0);
     let rest = make.op(arith::TMOD, &[lhs, rhs]);
     let off = if sign == Sign::PositiveDivisor {
-        make.compare("lt", rest, zero)
+        make.compare(Predicate::Lt, rest, zero)
     } else {
         // The signs differ, and the remainder is not zero.
-        let some = make.compare("ne", rest, zero);
+        let some = make.compare(Predicate::Ne, rest, zero);
         let mixed = make.op(arith::BITXOR, &[rest, rhs]);
-        let differ = make.compare("lt", mixed, zero);
+        let differ = make.compare(Predicate::Lt, mixed, zero);
         make.op(arith::AND, &[some, differ])
     };
     if quotient {
-        let (one, truncated) = (make.number(1), make.op(arith::TDIV, &[lhs, rhs]));
+        let (one, truncated) = (make.int(1), make.op(arith::TDIV, &[lhs, rhs]));
         let correction = make.op(arith::SELECT, &[off, one, zero]);
         make.op(arith::SUB, &[truncated, correction])
     } else {
         let correction = make.op(arith::SELECT, &[off, rhs, zero]);
         make.op(arith::ADD, &[rest, correction])
     }
-}
-
-/// `1 / (1 + exp(-x))`, in f32 for types that hold less.
-fn sigmoid(rw: &mut Rewriter<'_>, op: Op) {
-    let operand = rw.func().operand(op, 0);
-    let scalar = rw.func().value_scalar(operand).expect("`sigmoid` takes a float");
-    let wide = if scalar.elem.bits() < 32 { Elem::F32 } else { scalar.elem };
-    let mut b = rw.before(op);
-    let (own, wide_ty) = (b.func.value_type(operand), b.func.scalar_ty(Scalar { elem: wide, ..scalar }));
-    let x = cast(&mut b, operand, wide_ty);
-    let one = b.func.attr(AttrData::float(1.0));
-    let elem_ty = b.func.elem_ty(wide);
-    let one = b.constant(one, elem_ty);
-    let one = Make { b: &mut b, scalar }.spread(one);
-    let negated = b.value(arith::NEG, &[x], &[]);
-    let power = b.value(arith::EXP, &[negated], &[]);
-    let sum = b.value(arith::ADD, &[one, power], &[]);
-    let value = b.value(arith::DIV, &[one, sum], &[]);
-    let value = cast(&mut b, value, own);
-    rw.replace_op(op, &[value]);
-}
-
-fn cast(b: &mut Builder<'_>, value: Value, ty: Type) -> Value {
-    if b.func.value_type(value) == ty {
-        return value;
-    }
-    let op = arith::Cast::build(b, value, &[], &[ty]);
-    b.func.result(op).expect("a cast has one result")
 }

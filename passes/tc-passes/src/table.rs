@@ -5,10 +5,10 @@
 
 use crate::{
     auto_inline, canonicalize, check_bounds, check_races, contract, cse, dce, distribute_fragments, hoist_alloc,
-    hoist_if, hoist_invariant, infer_fragment, inject_async_copy, inject_virtual_thread, inline, legalize_dtype,
-    loop_partition, lower_intrin, lower_thread_allreduce, merge_shared_memory, narrow_index, remove_no_op, schedule,
-    simplify, software_pipeline, split_host_device, storage_flatten, tensorize_to_wmma, thread_sync, unify_launch,
-    unroll_loop, vectorize_loop, verify_gpu_limits, verify_memory,
+    hoist_if, hoist_invariant, infer_fragment, inject_async_copy, inject_virtual_thread, inline, legalize_arith,
+    legalize_dtype, loop_partition, lower_intrin, lower_thread_allreduce, merge_shared_memory, narrow_index,
+    remove_no_op, schedule, simplify, software_pipeline, split_host_device, storage_flatten, tensorize_to_wmma,
+    thread_sync, unify_launch, unroll_loop, vectorize_loop, verify_gpu_limits, verify_memory,
 };
 use tc_pass::pipeline::quote_value;
 use tc_pass::{OptionError, PassInfo, PipelineInfo, RawOption, Step};
@@ -49,6 +49,7 @@ pub static PASSES: &[&PassInfo] = &[
     &thread_sync::INFO,
     &unify_launch::INFO,
     &lower_intrin::INFO,
+    &legalize_arith::INFO,
     &split_host_device::INFO,
     // Checks.
     &verify_memory::INFO,
@@ -189,8 +190,12 @@ pub fn cuda(raw: &[RawOption]) -> Result<Vec<Step>, OptionError> {
             "After all that makes arithmetic; after contract, so that a narrow product and sum are one op where the target has it.",
         ),
         Step::new(
+            on("legalize-arith"),
+            "After legalize-dtype, whose casts and wide ops it writes out; after contract, which would fuse the product and difference of a remainder.",
+        ),
+        Step::new(
             on("cse"),
-            "What lower-intrin wrote out twice, and values that legalize-dtype casts for several users.",
+            "What lower-intrin wrote out twice, and values that the two before cast for several users.",
         ),
         Step::new(on("dce"), "And what it left unused."),
     ])

@@ -21,6 +21,14 @@ const KINDS: &[Kind] = &[
         examples: &[&["EXP2"], &["LOG2"], &["RSQRT"], &["TANH"], &["TAN"], &["SIN"], &["COS"], &["ERF"], &["CEIL"]],
         most: 3,
     },
+    // The row, and a rule of `legalize-arith`.
+    Kind { kind: "a function that is written in others", examples: &[&["SIGMOID"]], most: 2 },
+    // The row, a line in each emitter's table, and one in the simulator's.
+    Kind { kind: "a function of two floats", examples: &[&["POW"]], most: 4 },
+    Kind { kind: "a function of an integer", examples: &[&["POPCOUNT"]], most: 4 },
+    // Folding and the passes that make them name these too.
+    Kind { kind: "an operator on integers", examples: &[&["BITAND"], &["BITOR"], &["BITXOR"]], most: 7 },
+    Kind { kind: "a shift", examples: &[&["SHL"], &["SHR"]], most: 9 },
     // The row, and a line for each emitter's spelling.
     Kind {
         kind: "an element type",

@@ -1,6 +1,7 @@
 //! What is refused: all of it at once, each at its line, and nothing brings the emitter down.
 
-use crate::support::{compile, parse, shown, target, try_emit};
+use crate::legal::legal;
+use crate::support::{compile, one_kernel, parse, shown, target, try_emit};
 use tc_cuda::EmitOptions;
 use tc_dialects::{arith, tir};
 use tc_ir::{Builder, Elem, Func, Module, TypeData, Value, keys};
@@ -55,6 +56,30 @@ tir.func @k(A: f32[64], B: i32[64]) attributes {device} {  // ! the threads of `
 }
 ",
     );
+}
+
+#[test]
+fn arithmetic_that_passes_write_in_other_ops_is_refused_without_them() {
+    let lines = [
+        "A[tx] = tmod(A[tx], A[tx + 1])",
+        "H[tx] = exp(H[tx])",
+        "H[tx] = cast<f16>(A[tx])",
+        "F[tx] = sigmoid(F[tx])",
+        "F[tx] = F[tx] % 3.0",
+        "T[tx] = cast<bool>(A[tx])",
+        "F[tx] = exp(F[tx]) + cast<f32>(H[tx])",
+    ];
+    let body = lines.map(|line| format!("    {line}")).join("\n");
+    let text = one_kernel("A: i32[64], H: f16[64], F: f32[64], T: bool[64]", "A, H, F, T", &body);
+    let module = parse(&text);
+    let emit = |module: &Module| tc_cuda::emit(module, "f", &target("sm_80"), &EmitOptions::default());
+    let found = emit(&module).expect_err("the last line is the only one that has words");
+    assert_eq!(found.len(), lines.len() - 1, "{}", shown(&found, &module.sources));
+    for finding in found.iter() {
+        let help = finding.help.as_deref().unwrap_or_default();
+        assert_eq!(help, "run the passes `legalize-dtype` and `legalize-arith`; the pipeline `cuda` does");
+    }
+    emit(&legal(&module, &target("sm_80"))).expect("nothing is left for the passes");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! What the tests share: from text to CUDA, and from CUDA to PTX.
 
+use crate::legal::legal;
 use tc_cuda::{CudaModule, CudaProgram, EmitOptions};
 use tc_ir::Module;
 use tc_runtime::nvrtc;
@@ -29,9 +30,10 @@ pub(crate) fn parse(text: &str) -> Module {
     module
 }
 
-/// `@f` of `text` as CUDA for `target`.
+/// `@f` of `text` as CUDA for `target`, its arithmetic made legal before.
 pub(crate) fn try_emit(module: &Module, target_name: &str) -> Result<CudaProgram, Diagnostics> {
-    tc_cuda::emit(module, "f", &target(target_name), &EmitOptions::default())
+    let target = target(target_name);
+    tc_cuda::emit(&legal(module, &target), "f", &target, &EmitOptions::default())
 }
 
 #[track_caller]

@@ -202,7 +202,7 @@ impl Compiler {
     fn cuda_program(&self, built: &Built) -> Result<Program, Failure> {
         let options = tc_cuda::EmitOptions::default();
         let failed = |diagnostics| Failure { diagnostics, sources: built.module.sources.clone() };
-        let emitted = tc_cuda::emit(&built.module, &built.name, &self.target, &options).map_err(failed)?;
+        let emitted = tc_cuda::emit(&self.legal(&built.module), &built.name, &self.target, &options).map_err(failed)?;
         Ok(Program { manifest: emitted.manifest, target: self.target, code: Code::Cuda(emitted.source) })
     }
 }

@@ -141,13 +141,17 @@ pub(super) fn unary(func: &mut Func, op: Op) -> Option<Folded> {
             Number::Float(value) => Number::Float(value.abs()),
             Number::Bool(_) => return None,
         },
-        (_, Number::Int(value)) if func.opcode(op) == super::POPCOUNT => {
-            let bits = value & ((1i128 << elem.bits()) - 1);
-            Number::Int(i128::from(bits.count_ones()))
-        }
         _ => return None,
     };
     constant(func, value)
+}
+
+/// A function of an integer, which is given its bits.
+pub(super) fn of_bits(func: &mut Func, op: Op, function: fn(u64) -> u64) -> Option<Folded> {
+    let elem = result_elem(func, op)?;
+    let Number::Int(value) = literal(func, func.operand(op, 0))? else { return None };
+    let bits = value & ((1i128 << elem.bits()) - 1);
+    constant(func, Number::Int(function(bits as u64).into()))
 }
 
 pub(super) fn cast(func: &mut Func, op: Op) -> Option<Folded> {

@@ -184,7 +184,7 @@ tc_ir::dialect! {
 
     /// Number of set bits.
     Popcount POPCOUNT "popcount" (value: value)
-    { results: Results::Count(1), infer: Infer::Same(0), short: Some("popcount"), verify: Some(verify::integers), fold: Some(fold::unary) }
+    { results: Results::Count(1), infer: Infer::Same(0), short: Some("popcount"), verify: Some(verify::integers), fold: Some(|func, op| fold::of_bits(func, op, |bits| bits.count_ones().into())) }
 
     /// The same truth value; tells that it mostly holds, and that loops may be split by it.
     Likely LIKELY "likely" (condition: value)

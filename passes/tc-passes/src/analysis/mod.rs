@@ -14,6 +14,7 @@ pub(crate) mod inlining;
 pub(crate) mod invariant;
 pub(crate) mod launch;
 pub(crate) mod lockstep;
+pub(crate) mod numbers;
 pub(crate) mod overflow;
 pub(crate) mod places;
 mod points;

@@ -40,7 +40,6 @@ impl Ranges {
             arith::MUL => operand(0).zip(operand(1)).and_then(|(a, b)| product(a, b)),
             arith::NEG => operand(0).map(|(a, b)| (-b, -a)),
             arith::ABS => operand(0).map(|(a, b)| (0, a.abs().max(b.abs()))),
-            arith::POW => None,
             _ => return true,
         };
         range.is_some_and(|range| is_within(range, limits))

@@ -52,12 +52,11 @@
 
 mod widen;
 
-use tc_dialects::arith::{self, functions};
-use tc_dialects::tir;
-use tc_ir::attrs::AttrData;
+use crate::analysis::numbers::{cast, widened};
+use tc_dialects::{arith, tir};
 use tc_ir::rewrite::rewrite_ops;
 use tc_ir::walk::all_ops;
-use tc_ir::{Attr, Builder, Elem, Func, Name, Op, Opcode, Rewriter, Scalar, Value};
+use tc_ir::{Attr, Elem, Func, Name, Op, Opcode, Rewriter, Value};
 use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
 use tc_support::Diagnostic;
 use tc_target::{Feature, Target};
@@ -94,8 +93,7 @@ pub struct LegalizeDtype {
 
 impl FuncPass for LegalizeDtype {
     fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
-        let has_bf16 = cx.get::<Target>().is_none_or(|target| target.has(Feature::Bf16));
-        let native = Native { f16: self.options.native, bf16: self.options.native && has_bf16 };
+        let native = Native::of(self.options.native, cx.get::<Target>());
         let to_widen = if self.options.widen_local { widen::find(func, cx) } else { Vec::new() };
         let stays =
             |op: &Op| func.opcode(*op) == arith::FMA && is_bf16(func, *op) && !native.has(Elem::BF16, arith::FMA);
@@ -119,6 +117,12 @@ impl FuncPass for LegalizeDtype {
     }
 }
 
+/// Does `target` compute all of `func` in the types that it is written in, as the pass leaves it?
+pub fn is_legal(func: &Func, target: &Target) -> bool {
+    let native = Native::of(true, Some(target));
+    all_ops(func).all(|op| computed_in(func, op, native).is_none())
+}
+
 fn is_bf16(func: &Func, op: Op) -> bool {
     let scalar = func.operands(op).first().and_then(|&value| func.value_scalar(value));
     scalar.is_some_and(|scalar| scalar.elem == Elem::BF16)
@@ -139,6 +143,12 @@ struct Native {
 }
 
 impl Native {
+    /// Those of `target`, or of one that has all; none unless `native` types are wanted.
+    fn of(native: bool, target: Option<&Target>) -> Native {
+        let has_bf16 = target.is_none_or(|target| target.has(Feature::Bf16));
+        Native { f16: native, bf16: native && has_bf16 }
+    }
+
     /// Does the target have an instruction for `opcode` on `elem`?
     fn has(self, elem: Elem, opcode: Opcode) -> bool {
         let is_common = matches!(
@@ -153,29 +163,11 @@ impl Native {
     }
 }
 
-/// Is `opcode` arithmetic, whose result is rounded to the type of its operands, or a comparison?
+/// Is `opcode` arithmetic, whose result is rounded to the type of its operands, or a comparison? What else there is in the
+/// dialect moves numbers, and converts them.
 fn is_arithmetic(opcode: Opcode) -> bool {
-    let is_basic = matches!(
-        opcode,
-        arith::ADD
-            | arith::SUB
-            | arith::MUL
-            | arith::DIV
-            | arith::MOD
-            | arith::CMP
-            | arith::NEG
-            | arith::MIN
-            | arith::MAX
-            | arith::POW
-            | arith::FMA
-            | arith::ABS
-    );
-    is_basic || functions::of(opcode).is_some()
-}
-
-/// Is `elem` a float that f32 holds all numbers of, and that memory holds?
-fn is_narrow(elem: Elem) -> bool {
-    elem.is_float() && elem.bits() < 32
+    opcode.dialect() == arith::ADD.dialect()
+        && !matches!(opcode, arith::CONSTANT | arith::CAST | arith::SELECT | arith::RAMP | arith::BROADCAST)
 }
 
 /// The type that `op` is to be computed in, where it is not its own.
@@ -185,13 +177,13 @@ fn computed_in(func: &Func, op: Op, native: Native) -> Option<Elem> {
         return None;
     }
     let elem = func.value_scalar(*func.operands(op).first()?)?.elem;
-    if !is_narrow(elem) || native.has(elem, opcode) {
+    if !elem.is_small_float() || native.has(elem, opcode) {
         return None;
     }
     match opcode {
         arith::MOD => Some(Elem::F64),
-        // f64 holds each product and sum of 8-bit floats.
-        arith::FMA => elem.is_float8().then_some(Elem::F64),
+        // f64 holds each product and sum of 8-bit floats, and each product of tf32.
+        arith::FMA => (elem.is_float8() || elem == Elem::TF32).then_some(Elem::F64),
         _ => Some(Elem::F32),
     }
 }
@@ -210,23 +202,4 @@ fn promote(rw: &mut Rewriter<'_>, op: Op, wide: Elem) {
         value = cast(&mut b, value, own);
     }
     rw.replace_op(op, &[value]);
-}
-
-/// `value` in `wide`, which holds all that its own type holds.
-fn widened(b: &mut Builder<'_>, value: Value, wide: Elem) -> Value {
-    let scalar = b.func.value_scalar(value).expect("arithmetic is of numbers");
-    let literal = b.func.constant(value).and_then(|attr| match b.func.attr_data(attr) {
-        AttrData::Float(bits, _) => Some(scalar.elem.round(f64::from_bits(*bits))),
-        _ => None,
-    });
-    match literal {
-        Some(number) if scalar.lanes == 1 => b.float(number, wide),
-        _ => cast(b, value, Scalar { elem: wide, ..scalar }),
-    }
-}
-
-fn cast(b: &mut Builder<'_>, value: Value, to: Scalar) -> Value {
-    let ty = b.func.scalar_ty(to);
-    let op = arith::Cast::build(b, value, &[], &[ty]);
-    b.func.result(op).expect("a cast has one result")
 }

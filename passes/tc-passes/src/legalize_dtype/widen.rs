@@ -1,6 +1,6 @@
 //! Local buffers of narrow floats that hold f32 instead.
 
-use super::is_narrow;
+use crate::analysis::numbers::{cast, widened};
 use rustc_hash::FxHashMap;
 use tc_dialects::scope::Scope;
 use tc_dialects::{arith, tir};
@@ -58,6 +58,8 @@ fn stays_narrow(func: &Func, buffer: Value, elem: Elem, user: Option<Op>) -> Dia
 
 fn narrow_local(func: &Func, buffer: Value) -> Option<Elem> {
     let (elem, _, scope) = func.as_shaped(func.value_type(buffer))?;
+    // Memory holds no tf32.
+    let is_narrow = |elem: Elem| elem.is_small_float() && elem != Elem::TF32;
     let scalar = func.as_scalar(elem).filter(|scalar| scalar.lanes == 1 && is_narrow(scalar.elem))?;
     (Scope::of_name(func, scope) == Some(Scope::Local)).then_some(scalar.elem)
 }
@@ -103,7 +105,7 @@ pub(super) fn apply(func: &mut Func, buffers: &[Buffer]) {
             let attrs = rw.func().entries(rw.func().op_attrs(load)).to_vec();
             let mut b = rw.before(load);
             let value = b.value(tir::LOAD, &operands, &attrs);
-            let rounded = super::cast(&mut b, value, Scalar::of(buffer.elem));
+            let rounded = cast(&mut b, value, Scalar::of(buffer.elem));
             rw.replace_op(load, &[rounded]);
             roundings.extend(rw.func().def_op(rounded));
             reads.insert(rounded, value);
@@ -145,7 +147,7 @@ fn store_unrounded(rw: &mut Rewriter<'_>, store: Op) -> Option<Op> {
     let rounding = rounding(rw.func(), value);
     let wide = match rounding {
         Some(op) => rw.func().operand(op, 0),
-        None => super::widened(&mut rw.before(store), value, Elem::F32),
+        None => widened(&mut rw.before(store), value, Elem::F32),
     };
     rw.set_operand(store, last, wide);
     rounding

@@ -33,18 +33,18 @@ struct Landing {
     copied: bool,
 }
 
-/// How the ops of a kernel are printed.
-pub(crate) struct Plan {
+/// Where the ops of a kernel are printed.
+pub(crate) struct Placement {
     inline: Vec<bool>,
     live: Vec<bool>,
     effects: Vec<u8>,
 }
 
-impl Plan {
-    /// The plan for `func`.
-    pub(crate) fn new(func: &Func) -> Plan {
+impl Placement {
+    /// Where the ops of `func` are printed.
+    pub(crate) fn new(func: &Func) -> Placement {
         let ops: Vec<Op> = all_ops(func).collect();
-        let mut planner = Planner {
+        let mut placer = Placer {
             func,
             inline: vec![false; func.n_op_ids()],
             effects: live::effects(func, &ops),
@@ -53,10 +53,10 @@ impl Plan {
             epochs: vec![0; func.n_op_ids()],
             sizes: vec![1; func.n_op_ids()],
         };
-        planner.collect(&ops);
-        planner.region(func.body());
-        let live = live::values(func, &ops, &planner.effects);
-        Plan { inline: planner.inline, live, effects: planner.effects }
+        placer.collect(&ops);
+        placer.region(func.body());
+        let live = live::values(func, &ops, &placer.effects);
+        Placement { inline: placer.inline, live, effects: placer.effects }
     }
 
     /// Is `op` printed inside its users?
@@ -102,7 +102,7 @@ fn goes_everywhere(func: &Func, op: Op) -> bool {
     }
 }
 
-struct Planner<'f> {
+struct Placer<'f> {
     func: &'f Func,
     inline: Vec<bool>,
     effects: Vec<u8>,
@@ -115,7 +115,7 @@ struct Planner<'f> {
     sizes: Vec<u32>,
 }
 
-impl Planner<'_> {
+impl Placer<'_> {
     fn collect(&mut self, ops: &[Op]) {
         for &op in ops.iter().rev() {
             for (nth, &operand) in self.func.operands(op).iter().enumerate() {
