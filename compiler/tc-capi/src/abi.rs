@@ -2,7 +2,7 @@
 
 use crate::call::Result;
 use crate::status::TcStatus;
-use std::ffi::c_char;
+use std::ffi::{c_char, c_void};
 
 /// A compiler with its settings. Any number of threads may use one at a time.
 #[repr(C)]
@@ -36,6 +36,22 @@ pub struct TcText {
     pub id: u64,
 }
 
+/// A request to cancel, which one thread makes and a run on another looks at.
+#[repr(C)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TcCancel {
+    /// A number; 0 stands for nothing.
+    pub id: u64,
+}
+
+/// A call of a pass of one's own. It is good until the function returns.
+#[repr(C)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TcPassCall {
+    /// A number; 0 stands for nothing.
+    pub id: u64,
+}
+
 macro_rules! none {
     ($($name:ident)*) => {
         $(impl $name {
@@ -44,7 +60,7 @@ macro_rules! none {
     };
 }
 
-none!(TcContext TcModule TcDiagnostics TcText);
+none!(TcContext TcModule TcDiagnostics TcText TcCancel);
 
 /// UTF-8 text of `size` bytes. It need not end in a 0.
 #[repr(C)]
@@ -110,6 +126,18 @@ pub enum TcEmit {
     Cuda = 0,
     /// Text for `mlir-opt` 22.
     Mlir = 1,
+    /// PTX; `via` says how.
+    Ptx = 2,
+}
+
+/// The way from a program to PTX.
+#[repr(u32)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TcVia {
+    /// CUDA C++, and NVIDIA's run-time compiler, which must be installed.
+    Cuda = 0,
+    /// MLIR and LLVM, which the library must have been built with.
+    Mlir = 1,
 }
 
 /// How a program is emitted. All 0, but for `struct_size`, stands for the defaults.
@@ -120,8 +148,71 @@ pub struct TcEmitOptions {
     pub struct_size: usize,
     /// One of `TcEmit`.
     pub kind: u32,
-    /// 1 to tell where each statement comes from, by `#line` in CUDA and by `loc` in MLIR, 0 not to.
+    /// 1 to tell where each statement comes from, by `#line` in CUDA and by `loc` in MLIR, 0 not to; for PTX 0.
     pub locations: u32,
+    /// One of `TcVia`, for PTX; else 0.
+    pub via: u32,
+    /// 0.
+    pub reserved: u32,
+}
+
+/// How a pipeline is run. All 0, but for `struct_size`, stands for the defaults.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct TcRunOptions {
+    /// `sizeof(TcRunOptions)`.
+    pub struct_size: usize,
+    /// The most edits that all passes may make together; 0 for no limit.
+    pub max_steps: u64,
+    /// A request to cancel that the run looks at, or 0.
+    pub cancel: TcCancel,
+    /// Values for parameters of schedules and sizes of operators, `block=64 n=1000`.
+    pub defines: TcString,
+}
+
+/// What is asked of a search space. All 0, but for `struct_size`, stands for the defaults.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct TcSpaceOptions {
+    /// `sizeof(TcSpaceOptions)`.
+    pub struct_size: usize,
+    /// The schedule; may be empty where one schedule has parameters.
+    pub schedule: TcString,
+    /// Values for some parameters and sizes, `block=64 n=1000`.
+    pub defines: TcString,
+    /// How many points are judged, from the first on; 0 for 200000.
+    pub limit: u64,
+    /// How many points are given at most; 0 for all that are valid.
+    pub n_points: u64,
+    /// 1 to draw points all over the space, by `seed`, 0 to give the first ones. Drawing wants `n_points`.
+    pub is_sample: u32,
+    /// 0.
+    pub reserved: u32,
+    /// Chooses which points are drawn.
+    pub seed: u64,
+}
+
+/// A pass of one's own: it is given the text of the module, and `tc_pass_give` takes the text that it becomes. It returns 0,
+/// or, if it failed, another number. It is called on threads of the library, for several modules at a time; nothing may be
+/// thrown out of it. `user` is that of `TcPassOptions`.
+pub type TcPassFn = Option<unsafe extern "C" fn(call: TcPassCall, text: TcString, user: *mut c_void) -> i32>;
+
+/// A pass of one's own.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct TcPassOptions {
+    /// `sizeof(TcPassOptions)`.
+    pub struct_size: usize,
+    /// Its name in pipelines: small letters, digits and `-`.
+    pub name: TcString,
+    /// What it does, in a sentence.
+    pub summary: TcString,
+    /// What it does.
+    pub run: TcPassFn,
+    /// Handed to `run`.
+    pub user: *mut c_void,
+    /// Called with `user` once nothing can call `run` any more; may be null.
+    pub drop_user: Option<unsafe extern "C" fn(user: *mut c_void)>,
 }
 
 /// What was emitted. Its texts are to be freed.
@@ -158,6 +249,8 @@ pub enum TcFault {
     PassAssumption = 1,
     /// Whoever wrote the compiler.
     Bug = 2,
+    /// Whoever wrote a pass that was added to the compiler.
+    ForeignPass = 3,
 }
 
 /// A place in a text; all 0 where there is none.
@@ -232,6 +325,18 @@ unsafe impl Sized1 for TcContextOptions {
 // SAFETY: as above.
 unsafe impl Sized1 for TcEmitOptions {
     const FIRST_SIZE: usize = 16;
+}
+// SAFETY: as above.
+unsafe impl Sized1 for TcRunOptions {
+    const FIRST_SIZE: usize = 40;
+}
+// SAFETY: as above.
+unsafe impl Sized1 for TcSpaceOptions {
+    const FIRST_SIZE: usize = 72;
+}
+// SAFETY: as above: no address, all bits 0, is `None`, and any other is one of a function, as the caller says.
+unsafe impl Sized1 for TcPassOptions {
+    const FIRST_SIZE: usize = 64;
 }
 // SAFETY: as above.
 unsafe impl Sized1 for TcEmitted {
@@ -367,7 +472,11 @@ mod tests {
     #[test]
     fn structs_have_the_sizes_of_the_first_version() {
         assert_eq!(size_of::<TcContextOptions>(), TcContextOptions::FIRST_SIZE);
-        assert_eq!(size_of::<TcEmitOptions>(), TcEmitOptions::FIRST_SIZE);
+        // `via` came later.
+        assert_eq!(std::mem::offset_of!(TcEmitOptions, via), TcEmitOptions::FIRST_SIZE);
+        assert_eq!(size_of::<TcRunOptions>(), TcRunOptions::FIRST_SIZE);
+        assert_eq!(size_of::<TcSpaceOptions>(), TcSpaceOptions::FIRST_SIZE);
+        assert_eq!(size_of::<TcPassOptions>(), TcPassOptions::FIRST_SIZE);
         assert_eq!(size_of::<TcEmitted>(), TcEmitted::FIRST_SIZE);
         assert_eq!(size_of::<TcDiagnostic>(), TcDiagnostic::FIRST_SIZE);
         assert_eq!(size_of::<TcLabel>(), TcLabel::FIRST_SIZE);

@@ -100,6 +100,7 @@ pub unsafe extern "C" fn tc_diagnostics_get(found: TcDiagnostics, index: usize, 
             Fault::Input => TcFault::Input,
             Fault::PassAssumption => TcFault::PassAssumption,
             Fault::Bug => TcFault::Bug,
+            Fault::ForeignPass => TcFault::ForeignPass,
         };
         out.set(TcDiagnostic {
             struct_size: 0,

@@ -1,8 +1,8 @@
 //! Modules: read, copied, run through pipelines, printed, emitted.
 
 use crate::abi::{
-    OptionalOut, Out, OutStruct, TcContext, TcDiagnostics, TcEmit, TcEmitOptions, TcEmitted, TcModule, TcString,
-    TcText, flag, read,
+    OptionalOut, Out, OutStruct, TcCancel, TcContext, TcDiagnostics, TcEmit, TcEmitOptions, TcEmitted, TcModule,
+    TcRunOptions, TcString, TcText, TcVia, flag, read,
 };
 use crate::call::{Result, call};
 use crate::diagnostics::Found;
@@ -10,8 +10,9 @@ use crate::status::TcStatus;
 use crate::table::{self, ModuleCell, Object};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use tc::ir::Module;
-use tc::support::{Diagnostics, Sources};
-use tc::{Compiler, Failure};
+use tc::pass::Limits;
+use tc::support::{Cancel, Diagnostics, Sources};
+use tc::{Compiler, Failure, Via};
 
 /// Reads `text`, which messages call `name`. `found`, which may be null, is given what was found.
 ///
@@ -61,20 +62,46 @@ pub unsafe extern "C" fn tc_module_clone(module: TcModule, out: *mut TcModule) -
 /// `pipeline` is as it says, `found` is null or points to a `TcDiagnostics`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tc_module_run(module: TcModule, pipeline: TcString, found: *mut TcDiagnostics) -> TcStatus {
+    // SAFETY: as the caller says.
+    unsafe { tc_module_run_with(module, pipeline, std::ptr::null(), found) }
+}
+
+/// The same, told how. A run that is ended, by its limit of steps or a request to cancel, is `TC_STATUS_ENDED` and leaves the
+/// module as it is. `options` and `found` may be null.
+///
+/// # Safety
+/// `pipeline` is as it says, `options` is null or points to a `TcRunOptions` whose strings are as they say, `found` is null
+/// or points to a `TcDiagnostics`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tc_module_run_with(
+    module: TcModule,
+    pipeline: TcString,
+    options: *const TcRunOptions,
+    found: *mut TcDiagnostics,
+) -> TcStatus {
     call(|| {
         let mut found = OptionalOut::new(found, TcDiagnostics::NONE);
         let (cell, owner) = table::get::<Arc<ModuleCell>>(module.id)?;
         // SAFETY: as the caller says.
-        let pipeline = unsafe { pipeline.get()? };
+        let (pipeline, options) = unsafe { (pipeline.get()?, read(options)?) };
+        // SAFETY: as the caller says.
+        let defines = unsafe { values(options.defines)? };
+        let cancel = match options.cancel {
+            TcCancel::NONE => None,
+            cancel => Some(table::get::<Cancel>(cancel.id)?.0),
+        };
+        let limits = Limits { steps: (options.max_steps != 0).then_some(options.max_steps), cancel };
+        let compiler = Compiler { limits, defines, ..Compiler::clone(&cell.compiler) };
         let mut place = lock(&cell)?;
-        let mut scratch = cell.compiler.module();
-        scratch.sources = whole(&place)?.sources.clone();
-        tell(cell.compiler.pipeline(pipeline, &mut scratch), owner, &mut found)?;
+        // What panics leaves nothing behind.
         let mut module = place.take().ok_or(TcStatus::Spoiled)?;
-        let report = tell(cell.compiler.run(&mut module, pipeline), owner, &mut found)?;
-        tell_findings(&report.diagnostics, &module.sources, owner, &mut found)?;
-        *place = Some(module);
-        Ok(())
+        let made = compiler.run(&mut module, pipeline);
+        let sources = module.sources.clone();
+        if module.spoiled_by.is_none() && !made.as_ref().is_err_and(Failure::is_bug) {
+            *place = Some(module);
+        }
+        let report = tell(made, owner, &mut found)?;
+        tell_findings(&report.diagnostics, &sources, owner, &mut found)
     })
 }
 
@@ -112,6 +139,15 @@ pub unsafe extern "C" fn tc_module_emit(
         let (mut out, options) = unsafe { (OutStruct::new(out)?, read(options)?) };
         let (cell, owner) = table::get::<Arc<ModuleCell>>(module.id)?;
         let locations = flag(options.locations)?;
+        let is_ptx = options.kind == TcEmit::Ptx as u32;
+        if options.reserved != 0 {
+            return Err(TcStatus::UnknownField);
+        }
+        let via = match options.via {
+            via if via == TcVia::Cuda as u32 => Via::Cuda,
+            via if via == TcVia::Mlir as u32 && is_ptx => Via::Mlir,
+            _ => return Err(TcStatus::BadValue),
+        };
         let place = lock(&cell)?;
         let module = whole(&place)?;
         let (source, manifests) = match options.kind {
@@ -123,6 +159,10 @@ pub unsafe extern "C" fn tc_module_emit(
             kind if kind == TcEmit::Mlir as u32 => {
                 let options = tc::mlir::EmitOptions { locations };
                 let emitted = tell(cell.compiler.emit_mlir(module, &options), owner, &mut found)?;
+                (emitted.text, emitted.manifests)
+            }
+            _ if is_ptx && !locations => {
+                let emitted = tell(cell.compiler.emit_ptx(module, via), owner, &mut found)?;
                 (emitted.text, emitted.manifests)
             }
             _ => return Err(TcStatus::BadValue),
@@ -150,8 +190,18 @@ pub(crate) fn add_text(owner: u64, text: String) -> Result<TcText> {
     Ok(TcText { id: table::add(owner, Object::Text(text.into()))? })
 }
 
+/// Reads values of parameters and sizes.
+///
+/// # Safety
+/// `text` is as it says.
+pub(crate) unsafe fn values(text: TcString) -> Result<Vec<(String, i64)>> {
+    // SAFETY: as the caller says.
+    let text = unsafe { text.get()? };
+    tc::passes::schedule::read_defines(text).map_err(|_| TcStatus::BadValue)
+}
+
 /// The module, for this thread alone.
-fn lock(cell: &ModuleCell) -> Result<MutexGuard<'_, Option<Module>>> {
+pub(crate) fn lock(cell: &ModuleCell) -> Result<MutexGuard<'_, Option<Module>>> {
     match cell.module.try_lock() {
         Ok(place) => Ok(place),
         Err(TryLockError::WouldBlock) => Err(TcStatus::Busy),
@@ -160,12 +210,12 @@ fn lock(cell: &ModuleCell) -> Result<MutexGuard<'_, Option<Module>>> {
     }
 }
 
-fn whole(place: &Option<Module>) -> Result<&Module> {
+pub(crate) fn whole(place: &Option<Module>) -> Result<&Module> {
     place.as_ref().ok_or(TcStatus::Spoiled)
 }
 
 /// What was made, or its failure as a status, told in `found`.
-fn tell<T>(made: std::result::Result<T, Failure>, owner: u64, found: &mut OptionalOut<TcDiagnostics>) -> Result<T> {
+pub(crate) fn tell<T>(made: std::result::Result<T, Failure>, owner: u64, found: &mut OptionalOut<TcDiagnostics>) -> Result<T> {
     made.or_else(|failure| {
         tell_findings(&failure.diagnostics, &failure.sources, owner, found)?;
         Err(status_of(&failure))
@@ -186,5 +236,9 @@ fn tell_findings(
 }
 
 fn status_of(failure: &Failure) -> TcStatus {
-    if failure.is_bug() { TcStatus::Bug } else { TcStatus::Failed }
+    match () {
+        _ if failure.is_bug() => TcStatus::Bug,
+        _ if failure.is_ended() => TcStatus::Ended,
+        _ => TcStatus::Failed,
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::ffi::CStr;
 
-/// What a call came to. Codes from 3 on say that the call was wrong: it had no effect, and all that it would have given
+/// What a call came to. Codes from 3 to 14 say that the call was wrong: it had no effect, and all that it would have given
 /// is 0.
 #[repr(u32)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,11 +37,13 @@ pub enum TcStatus {
     Busy = 13,
     /// A pipeline failed on this module: it can only be freed.
     Spoiled = 14,
+    /// A run was ended from outside, by its limit of steps or a request to cancel. The module is as it was before.
+    Ended = 15,
 }
 
 impl TcStatus {
     /// All codes, in the order of their numbers.
-    pub(crate) const ALL: [TcStatus; 15] = [
+    pub(crate) const ALL: [TcStatus; 16] = [
         TcStatus::Ok,
         TcStatus::Failed,
         TcStatus::Bug,
@@ -57,6 +59,7 @@ impl TcStatus {
         TcStatus::OutOfRange,
         TcStatus::Busy,
         TcStatus::Spoiled,
+        TcStatus::Ended,
     ];
 
     /// What it says, in a few words.
@@ -77,6 +80,7 @@ impl TcStatus {
             TcStatus::OutOfRange => c"an index is past the end",
             TcStatus::Busy => c"another thread is using the module",
             TcStatus::Spoiled => c"a pipeline failed on this module",
+            TcStatus::Ended => c"the run was ended from outside",
         }
     }
 }

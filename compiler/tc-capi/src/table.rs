@@ -2,11 +2,13 @@
 
 use crate::call::Result;
 use crate::diagnostics::Found;
+use crate::pass::Call;
 use crate::status::TcStatus;
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use tc::Compiler;
 use tc::ir::Module;
+use tc::support::Cancel;
 
 /// Numbers begin here: what a program makes up by mistake is below or above all that were given.
 const FIRST: u64 = 0x7463_0000_0000_0001;
@@ -25,6 +27,8 @@ pub(crate) enum Object {
     Module(Arc<ModuleCell>),
     Diagnostics(Arc<Found>),
     Text(Arc<str>),
+    Cancel(Cancel),
+    Call(Arc<Call>),
 }
 
 /// What a handle of some kind stands for.
@@ -50,6 +54,8 @@ kind!(Arc<Compiler>, Context);
 kind!(Arc<ModuleCell>, Module);
 kind!(Arc<Found>, Diagnostics);
 kind!(Arc<str>, Text);
+kind!(Cancel, Cancel);
+kind!(Arc<Call>, Call);
 
 /// An object, and the context that it goes with; a context goes with itself.
 struct Entry {
@@ -95,6 +101,19 @@ pub(crate) fn add(owner: u64, object: Object) -> Result<u64> {
     let mut table = table();
     table.entry(owner)?;
     Ok(table.add(Some(owner), object))
+}
+
+/// Changes the compiler of the context `id`, for modules that are made from now on.
+pub(crate) fn change_compiler<T>(id: u64, change: impl FnOnce(&mut Compiler) -> Result<T>) -> Result<T> {
+    let mut compiler = Compiler::clone(&*get::<Arc<Compiler>>(id)?.0);
+    let made = change(&mut compiler)?;
+    let mut table = table();
+    table.entry(id)?;
+    let old = table.entries.get_mut(&id).map(|entry| std::mem::replace(&mut entry.object, Object::Context(Arc::new(compiler))));
+    // What it held may be dropped by a function of the caller, which may call back.
+    drop(table);
+    drop(old);
+    Ok(made)
 }
 
 /// What `id` stands for, and the context that it goes with.

@@ -35,8 +35,8 @@ fn shown(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
-/// Compiles `source`, runs it under valgrind, and gives what it printed.
-fn program(source: &Path) -> String {
+/// Compiles `source`: the program, and the folder of its library.
+fn compiled(source: &Path) -> (PathBuf, PathBuf) {
     let is_cpp = source.extension().is_some_and(|extension| extension == "cpp");
     let (compiler, standard) = if is_cpp { ("c++", "-std=c++17") } else { ("cc", "-std=c11") };
     let stem = source.file_stem().expect("a name").to_string_lossy().into_owned();
@@ -49,16 +49,26 @@ fn program(source: &Path) -> String {
     compile.arg(format!("-Wl,-rpath,{}", library.display()));
     let compiled = run(&mut compile, "`apt-get install gcc g++` has it");
     assert!(compiled.status.success(), "{}", shown(&compiled));
+    (binary, library)
+}
 
+/// Compiles `source`, runs it under valgrind, and gives what it printed.
+fn program(source: &Path) -> String {
+    let (binary, library) = compiled(source);
     let mut valgrind = Command::new("valgrind");
     // cargo points this at the library that it made, and it goes before what the program says.
     valgrind.env("LD_LIBRARY_PATH", &library);
     valgrind.args(["-q", "--leak-check=full", "--show-leak-kinds=definite", "--errors-for-leak-kinds=definite"]);
     valgrind.arg(format!("--error-exitcode={FOUND}")).arg(&binary);
-    let output = run(&mut valgrind, "`scripts/install-valgrind` installs it");
-    assert!(output.status.success(), "{stem}: {}\n{}", output.status, shown(&output));
-    assert!(output.stderr.is_empty(), "{stem} wrote to stderr: {}", shown(&output));
-    String::from_utf8(output.stdout).expect("UTF-8")
+    printed(source, &run(&mut valgrind, "`scripts/install-valgrind` installs it"))
+}
+
+/// What a program printed that went well and wrote nothing to stderr.
+fn printed(source: &Path, output: &Output) -> String {
+    let stem = source.file_stem().expect("a name").to_string_lossy();
+    assert!(output.status.success(), "{stem}: {}\n{}", output.status, shown(output));
+    assert!(output.stderr.is_empty(), "{stem} wrote to stderr: {}", shown(output));
+    String::from_utf8(output.stdout.clone()).expect("UTF-8")
 }
 
 fn test_program(name: &str) -> String {
@@ -68,6 +78,28 @@ fn test_program(name: &str) -> String {
 #[test]
 fn all_that_the_interface_is_for() {
     assert_eq!(test_program("flow.c"), "all is well\n");
+}
+
+#[test]
+fn passes_limits_and_spaces() {
+    assert_eq!(test_program("passes.c"), "all is well\n");
+}
+
+/// Without valgrind, which takes minutes for NVIDIA's compiler and finds what is not ours.
+#[test]
+fn ptx_is_made() {
+    let source = Path::new(HERE).join("tests/c/ptx.c");
+    let (binary, library) = compiled(&source);
+    let mut made = Command::new(&binary);
+    made.env("LD_LIBRARY_PATH", &library).current_dir(Path::new(HERE).join("../.."));
+    assert_eq!(printed(&source, &run(&mut made, "it was just compiled")), "all is well\n");
+}
+
+#[test]
+fn the_second_program_runs_a_pass_of_its_own_in_a_pipeline() {
+    let printed = program(&Path::new(HERE).join("../../examples/capi/passes.c"));
+    assert!(printed.starts_with("{\"count\":3,") && printed.contains("\ntripled 1\n"), "{printed}");
+    assert!(printed.contains("B[i] = A[i] * 3.0f;"), "{printed}");
 }
 
 #[test]

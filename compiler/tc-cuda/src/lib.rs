@@ -43,8 +43,11 @@ const EMITTER: Emitter = Emitter {
     spells: arith::spells,
     lacks: |_, _, _| None,
     refuses: |_, _, _, _| {},
-    way_out: None,
+    way_out: Some(WAY_OUT),
 };
+
+/// What helps where CUDA has nothing for an op.
+const WAY_OUT: &str = "run the pipeline `cuda` first; a dialect of one's own brings a pass that lowers its ops";
 
 /// How to write.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]

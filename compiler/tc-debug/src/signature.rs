@@ -48,7 +48,12 @@ impl Signature {
     }
 }
 
-const FAULTS: &[(Fault, &str)] = &[(Fault::Input, "input"), (Fault::PassAssumption, "call"), (Fault::Bug, "bug")];
+const FAULTS: &[(Fault, &str)] = &[
+    (Fault::Input, "input"),
+    (Fault::PassAssumption, "call"),
+    (Fault::Bug, "bug"),
+    (Fault::ForeignPass, "foreign-pass"),
+];
 
 impl fmt::Display for Signature {
     /// Such as ``bug pass-panicked in simplify: the pass panicked: boom``.

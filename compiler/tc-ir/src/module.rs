@@ -15,6 +15,8 @@ pub struct Module {
     pub sources: Sources,
     /// The items.
     pub items: Vec<Func>,
+    /// The pass that failed on the module and left it half changed: it is good for looking at, and for nothing else.
+    pub spoiled_by: Option<&'static str>,
 }
 
 impl Module {
@@ -23,7 +25,7 @@ impl Module {
 
     /// A module without items.
     pub fn new(registry: Arc<Registry>) -> Module {
-        Module { registry, sources: Sources::new(), items: Vec::new() }
+        Module { registry, sources: Sources::new(), items: Vec::new(), spoiled_by: None }
     }
 
     /// The symbol table that `item` lives in.

@@ -47,7 +47,11 @@ pub enum Context {
     Sched,
 }
 
-/// Which piece of sugar an op stands behind. The set is closed: an op without a role has the generic form.
+/// Which piece of sugar an op stands behind; an op without a role has the generic form.
+///
+/// A dialect from elsewhere has the operators of the language for values of its own types
+/// ([`OwnBinary`](Role::OwnBinary), [`OwnUnary`](Role::OwnUnary)), blocks ([`Block`](Role::Block)), short names
+/// ([`OpDef::short`]) and items ([`OpDef::item`]). The other roles say what an op means to passes, and are this repository's.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Role {
     /// The generic form; also a call by short name, where the row has one.
@@ -60,6 +64,11 @@ pub enum Role {
     Compare,
     /// `-a`
     Unary(UnOp),
+    /// `a * b`, where `a` or `b` is of a type of the row's dialect; any operator but comparisons, `&&` and `||`. It is no
+    /// arithmetic to passes.
+    OwnBinary(BinOp),
+    /// `-a`, where `a` is of a type of the row's dialect.
+    OwnUnary(UnOp),
     /// `cast<f32>(a)`
     Cast,
     /// `for i in a..b { … }`
@@ -385,10 +394,13 @@ impl OpDef {
     }
 }
 
-/// Declares a dialect: its number, the types of its own, its rows, an opcode constant and a typed view for each.
+/// Declares a dialect: the types of its own, its rows, and a typed view for each.
 ///
-/// A view is a newtype over [`Op`]; it has `OPCODE`, `of` (a checked cast), `new` (the builder method) and an
-/// accessor for each operand parameter.
+/// A view is a newtype over [`Op`]; it has `row`, `opcode_in` (the opcode that a registry allotted), `of` (a checked cast),
+/// `build` (the builder method) and an accessor for each operand parameter.
+///
+/// This repository's dialects name a number, and a constant for the opcode of each row, so that opcodes can be matched:
+/// `dialect "tir" = 3;` and `For FOR "for" …`. A dialect from elsewhere names neither: `dialect "mine";` and `Twice "twice" …`.
 #[macro_export]
 macro_rules! dialect {
     (
@@ -420,24 +432,75 @@ macro_rules! dialect {
                     (func.opcode(op) == $opcode).then_some($view(op))
                 }
 
-                $crate::dialect!(@new $opcode; []; []; $($pname $pkind;)*);
+                /// The opcode, which is the same in every registry.
+                pub const fn opcode_in(_: &$crate::Registry) -> $crate::Opcode { $opcode }
+
+                $crate::dialect!(@new []; []; $($pname $pkind;)*);
                 $crate::dialect!(@accessors 0; $($pname $pkind;)*);
             }
         )*
 
         $(#[$meta])*
         pub const ROWS: &[$crate::OpDef] = &[$(
-            $crate::opdef::OpDef {
-                name: concat!($name, ".", $text),
-                summary: $crate::dialect!(@first $($doc)+),
-                params: &[$($crate::dialect!(@param $pname $pkind $(($access))? $($pflag)*)),*],
-                ..$crate::dialect!(@row $row)
-            }
+            $crate::dialect!(@def $name $text [$($doc)+] [$($pname $pkind $(($access))? $($pflag)*;)*] $row)
         ),*];
 
         /// The dialect, to be registered.
         pub const DIALECT: $crate::registry::Dialect =
-            $crate::registry::Dialect { name: $name, number: $number, rows: ROWS, types: &[$($($ty),*)?] };
+            $crate::registry::Dialect { name: $name, number: Some($number), rows: ROWS, types: &[$($($ty),*)?] };
+    };
+    (
+        $(#[$meta:meta])*
+        dialect $name:literal $(, types = [$($ty:literal),* $(,)?])?;
+        $($(#[doc = $doc:literal])+ $view:ident $text:literal
+          ($($pname:ident : $pkind:ident $(($access:ident))? $($pflag:ident)*),* $(,)?)
+          $row:tt)*
+    ) => {
+        #[repr(u8)]
+        enum RowNumber { $($view),* }
+
+        $(
+            $(#[doc = $doc])+
+            #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+            pub struct $view(pub $crate::Op);
+
+            impl $view {
+                /// The row.
+                pub fn row() -> &'static $crate::OpDef { &ROWS[RowNumber::$view as usize] }
+
+                /// The opcode that `registry` allotted. The dialect has to be registered there.
+                pub fn opcode_in(registry: &$crate::Registry) -> $crate::Opcode {
+                    registry.by_name($view::row().name).expect("ops are made where their dialect was added")
+                }
+
+                /// The view of `op`, if it is one of these.
+                pub fn of(func: &$crate::Func, op: $crate::Op) -> Option<$view> {
+                    core::ptr::eq(func.row(op), $view::row()).then_some($view(op))
+                }
+
+                $crate::dialect!(@new []; []; $($pname $pkind;)*);
+                $crate::dialect!(@accessors 0; $($pname $pkind;)*);
+            }
+        )*
+
+        $(#[$meta])*
+        // One place in memory, by which an op is told to be of a row.
+        pub static ROWS: &[$crate::OpDef] = &[$(
+            $crate::dialect!(@def $name $text [$($doc)+] [$($pname $pkind $(($access))? $($pflag)*;)*] $row)
+        ),*];
+
+        /// The dialect, to be registered.
+        pub static DIALECT: $crate::registry::Dialect =
+            $crate::registry::Dialect { name: $name, number: None, rows: ROWS, types: &[$($($ty),*)?] };
+    };
+
+    (@def $name:literal $text:literal [$($doc:literal)+] [$($pname:ident $pkind:ident $(($access:ident))? $($pflag:ident)*;)*] $row:tt) => {
+        $crate::opdef::OpDef {
+            name: concat!($name, ".", $text),
+            summary: $crate::dialect!(@first $($doc)+),
+            params: &[$($crate::dialect!(@param $pname $pkind $(($access))? $($pflag)*)),*],
+            ..$crate::dialect!(@row $row)
+        }
     };
 
     (@first $doc:literal $($rest:literal)*) => { $doc };
@@ -463,28 +526,29 @@ macro_rules! dialect {
     (@flags $name:ident, $kind:expr; key opt) => { $crate::opdef::Param::key(stringify!($name), $kind).opt() };
 
     // The builder method: one argument an operand parameter, then attributes and result types.
-    (@new $opcode:ident; [$($args:tt)*]; [$($parts:tt)*]; $name:ident value; $($rest:tt)*) => {
-        $crate::dialect!(@new $opcode; [$($args)* $name: $crate::Value,]; [$($parts)* $crate::builder::Part::One($name),]; $($rest)*);
+    (@new [$($args:tt)*]; [$($parts:tt)*]; $name:ident value; $($rest:tt)*) => {
+        $crate::dialect!(@new [$($args)* $name: $crate::Value,]; [$($parts)* $crate::builder::Part::One($name),]; $($rest)*);
     };
-    (@new $opcode:ident; [$($args:tt)*]; [$($parts:tt)*]; $name:ident place; $($rest:tt)*) => {
-        $crate::dialect!(@new $opcode; [$($args)* $name: $crate::Value,]; [$($parts)* $crate::builder::Part::One($name),]; $($rest)*);
+    (@new [$($args:tt)*]; [$($parts:tt)*]; $name:ident place; $($rest:tt)*) => {
+        $crate::dialect!(@new [$($args)* $name: $crate::Value,]; [$($parts)* $crate::builder::Part::One($name),]; $($rest)*);
     };
-    (@new $opcode:ident; [$($args:tt)*]; [$($parts:tt)*]; $name:ident values; $($rest:tt)*) => {
-        $crate::dialect!(@new $opcode; [$($args)* $name: &[$crate::Value],]; [$($parts)* $crate::builder::Part::Many($name),]; $($rest)*);
+    (@new [$($args:tt)*]; [$($parts:tt)*]; $name:ident values; $($rest:tt)*) => {
+        $crate::dialect!(@new [$($args)* $name: &[$crate::Value],]; [$($parts)* $crate::builder::Part::Many($name),]; $($rest)*);
     };
-    (@new $opcode:ident; [$($args:tt)*]; [$($parts:tt)*]; $name:ident list; $($rest:tt)*) => {
-        $crate::dialect!(@new $opcode; [$($args)* $name: &[$crate::Value],]; [$($parts)* $crate::builder::Part::Many($name),]; $($rest)*);
+    (@new [$($args:tt)*]; [$($parts:tt)*]; $name:ident list; $($rest:tt)*) => {
+        $crate::dialect!(@new [$($args)* $name: &[$crate::Value],]; [$($parts)* $crate::builder::Part::Many($name),]; $($rest)*);
     };
-    (@new $opcode:ident; [$($args:tt)*]; [$($parts:tt)*]; $name:ident $attr:ident; $($rest:tt)*) => {
-        $crate::dialect!(@new $opcode; [$($args)*]; [$($parts)*]; $($rest)*);
+    (@new [$($args:tt)*]; [$($parts:tt)*]; $name:ident $attr:ident; $($rest:tt)*) => {
+        $crate::dialect!(@new [$($args)*]; [$($parts)*]; $($rest)*);
     };
-    (@new $opcode:ident; [$($args:tt)*]; [$($parts:tt)*];) => {
+    (@new [$($args:tt)*]; [$($parts:tt)*];) => {
         /// Builds one at the builder's place. The arguments are the operands of the row, then attributes, then
         /// the types of the results where the row cannot infer them.
         #[allow(clippy::too_many_arguments, reason = "as many as the row has operands")]
         pub fn build(b: &mut $crate::Builder<'_>, $($args)* attrs: &[($crate::Name, $crate::Attr)], results: &[$crate::Type]) -> $crate::Op {
             let parts: &[$crate::builder::Part<'_>] = &[$($parts)*];
-            b.build_parts($opcode, parts, attrs, results)
+            let opcode = Self::opcode_in(b.func.registry());
+            b.build_parts(opcode, parts, attrs, results)
         }
     };
 

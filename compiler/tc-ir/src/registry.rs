@@ -1,23 +1,27 @@
 //! The dialects that a run knows. There is no global one: a module carries its own.
 
 use crate::effects::{self, Summary};
+use crate::attrs::BinOp;
 use crate::opdef::{Context, ItemDef, OpDef, Opcode, Role};
 use rustc_hash::FxHashMap;
 
 /// A dialect: a name, a number and a table of rows.
-///
-/// Numbers 1 to 63 are this repository's; a dialect from elsewhere takes one of 64 to 254.
 #[derive(Clone, Copy)]
 pub struct Dialect {
     /// The name, which opens the names of its ops.
     pub name: &'static str,
-    /// The number, which opens their opcodes.
-    pub number: u8,
+    /// The number, which opens their opcodes; without one, [`Registry::register`] allots one that is free. This repository's
+    /// dialects have numbers of 1 to 63, so that their opcodes are constants. One from elsewhere needs none: numbers from 64
+    /// on are allotted from the first that is free.
+    pub number: Option<u8>,
     /// The rows; at most 256.
     pub rows: &'static [OpDef],
     /// The dotted names of its types.
     pub types: &'static [&'static str],
 }
+
+/// The first number that is allotted.
+const FIRST_FOREIGN: u8 = 64;
 
 /// Why a dialect was not registered.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -28,6 +32,8 @@ pub enum RegisterError {
     NameTaken(&'static str),
     /// There are more than 256 rows.
     TooManyRows,
+    /// No number is left.
+    TooManyDialects,
 }
 
 impl std::fmt::Display for RegisterError {
@@ -37,6 +43,7 @@ impl std::fmt::Display for RegisterError {
                 write!(f, "the number {number} is another dialect's: take one of 64 to 254 that is free")
             }
             RegisterError::NameTaken(name) => write!(f, "another dialect is called `{name}`"),
+            RegisterError::TooManyDialects => f.write_str("there are as many dialects as there can be"),
             RegisterError::TooManyRows => f.write_str("a dialect has 256 rows at most"),
         }
     }
@@ -74,6 +81,8 @@ pub struct Registry {
     by_name: FxHashMap<&'static str, Opcode>,
     by_short: FxHashMap<(Context, &'static str), Opcode>,
     by_role: FxHashMap<(Context, Role), Opcode>,
+    /// The operators of dialects over their own types, by the name of a type.
+    operators: FxHashMap<(&'static str, Role), Opcode>,
     items: Vec<(ItemDef, Opcode)>,
 }
 
@@ -91,37 +100,52 @@ impl Registry {
 
     /// Adds a dialect.
     pub fn register(&mut self, dialect: Dialect) -> Result<(), RegisterError> {
-        if self.by_number[dialect.number as usize].is_some() || dialect.number == 255 {
-            return Err(RegisterError::NumberTaken(dialect.number));
-        }
+        let is_free = |number: &u8| self.by_number[*number as usize].is_none() && *number != u8::MAX;
+        let number = match dialect.number {
+            Some(number) if is_free(&number) => number,
+            Some(number) => return Err(RegisterError::NumberTaken(number)),
+            None => (FIRST_FOREIGN..u8::MAX).find(is_free).ok_or(RegisterError::TooManyDialects)?,
+        };
         if self.dialects.iter().any(|other| other.name == dialect.name) {
             return Err(RegisterError::NameTaken(dialect.name));
         }
         if dialect.rows.len() > 256 {
             return Err(RegisterError::TooManyRows);
         }
-        self.by_number[dialect.number as usize] = Some(dialect.rows);
-        self.facts[dialect.number as usize] = dialect.rows.iter().map(RowFacts::of).collect();
+        self.by_number[number as usize] = Some(dialect.rows);
+        self.facts[number as usize] = dialect.rows.iter().map(RowFacts::of).collect();
         for (idx, row) in dialect.rows.iter().enumerate() {
-            let opcode = Opcode::new(dialect.number, idx as u8);
+            let opcode = Opcode::new(number, idx as u8);
             self.by_name.insert(row.name, opcode);
             if let Some(short) = row.short {
                 self.by_short.entry((row.context, short)).or_insert(opcode);
             }
-            if row.role != Role::Plain {
+            if let Role::OwnBinary(_) | Role::OwnUnary(_) = row.role {
+                // What these come to is a truth value, which the text counts on.
+                let is_truth = |op: BinOp| op.is_comparison() || matches!(op, BinOp::AndAnd | BinOp::OrOr);
+                let types = if matches!(row.role, Role::OwnBinary(op) if is_truth(op)) { &[] } else { dialect.types };
+                for &ty in types {
+                    self.operators.entry((ty, row.role)).or_insert(opcode);
+                }
+            } else if row.role != Role::Plain {
                 self.by_role.entry((row.context, row.role)).or_insert(opcode);
             }
             if let Some(item) = row.item {
                 self.items.push((item, opcode));
             }
         }
-        self.dialects.push(dialect);
+        self.dialects.push(Dialect { number: Some(number), ..dialect });
         Ok(())
     }
 
     /// The dialects, in the order in which they were registered.
     pub fn dialects(&self) -> &[Dialect] {
         &self.dialects
+    }
+
+    /// The dialect that the row of `opcode` is of.
+    pub fn dialect(&self, opcode: Opcode) -> Option<&Dialect> {
+        self.dialects.iter().find(|dialect| dialect.number == Some(opcode.dialect()))
     }
 
     /// The row of `opcode`; the row of unknown ops if there is none.
@@ -152,6 +176,11 @@ impl Registry {
     /// The op behind a piece of sugar in `context`.
     pub fn by_role(&self, context: Context, role: Role) -> Option<Opcode> {
         self.by_role.get(&(context, role)).or_else(|| self.by_role.get(&(Context::Any, role))).copied()
+    }
+
+    /// The op behind an operator over a type of a dialect, given by its dotted name.
+    pub fn operator(&self, ty: &str, role: Role) -> Option<Opcode> {
+        self.operators.get(&(ty, role)).copied()
     }
 
     /// The item that `keyword` opens.

@@ -79,6 +79,9 @@ pub fn kernel(func: &Func, target: &Target, emitter: &Emitter, found: &mut Diagn
         arithmetic(func, target, emitter, found);
         (emitter.refuses)(func, &facts, target, found);
     }
+    for finding in found.iter_mut().skip(before).filter(|one| one.code == "no-emitter") {
+        finding.help.get_or_insert_with(|| OTHERWISE.to_string());
+    }
     (!found.iter().skip(before).any(Diagnostic::is_error)).then_some(facts)
 }
 
@@ -110,19 +113,21 @@ fn arithmetic(func: &Func, target: &Target, emitter: &Emitter, found: &mut Diagn
     }
 }
 
+/// The way out where nothing more is known.
+const OTHERWISE: &str = "write it with ops, types and scopes that a kernel has: docs/ir.md lists them";
+
 fn params(func: &Func, emitter: &Emitter, found: &mut Diagnostics) {
     let location = func.location(func.header.loc);
-    let mut refuse = |text: String| found.push(Diagnostic::error("no-emitter", location.clone(), text));
     for &param in func.params() {
         if let Some(reason) = unwritable(func, param, emitter) {
-            refuse(reason);
+            found.push(Diagnostic::error("no-emitter", location.clone(), reason));
         }
         let scope = scope_name(func, param);
         if scope != "global" {
-            refuse(format!(
-                "the parameter `{}` lies in `{scope}`, and a kernel is given global memory",
-                func.value_text(param)
-            ));
+            let text =
+                format!("the parameter `{}` lies in `{scope}`, and a kernel is given global memory", func.value_text(param));
+            let help = "declare it without a scope, and copy what is needed into a buffer that the kernel makes";
+            found.push(Diagnostic::error("no-emitter", location.clone(), text).help(help));
         }
     }
 }

@@ -100,7 +100,8 @@ fn all_on_host(func: &Func, found: &mut Diagnostics) -> bool {
         let scope = scope_name(func, buffer);
         if scope != "global" {
             let text = format!("the host cannot make `{}` in `{scope}`", func.value_text(buffer));
-            found.push(Diagnostic::error("no-emitter", func.op_location(op), text));
+            let help = "make the buffer inside of the launch nest that uses it";
+            found.push(Diagnostic::error("no-emitter", func.op_location(op), text).help(help));
         }
     }
     found.len() > before

@@ -6,9 +6,11 @@
 //! - [`remarks`]: what a pass did not do, and which of that a run wants to be told.
 //! - [`pipeline`]: the text of pipelines.
 //! - [`analyses`]: facts about a function that the manager keeps from pass to pass.
+//! - [`limits`]: what ends a run from outside.
 //! - [`manager`]: runs a pipeline, with all checks around each pass, keeps its record, and lets instruments look on.
 
 pub mod analyses;
+pub mod limits;
 pub mod manager;
 pub mod options;
 pub mod pass;
@@ -17,9 +19,10 @@ pub mod remarks;
 pub mod table;
 
 pub use analyses::{Analysis, preserved};
+pub use limits::Limits;
 pub use manager::{Instrument, Manager, OpCounts, PassAt, PassRecord, Report, RunOptions};
 pub use options::{OptionError, OptionInfo, OptionValue, RawOption};
 pub use pass::{FuncPass, ModulePass, PassCx, PassInfo, PassKind, Stats};
 pub use pipeline::{Pipeline, Planned, parse_pipeline};
 pub use remarks::Remarks;
-pub use table::{PassTable, PipelineInfo, Step};
+pub use table::{MakePass, NameTaken, PassTable, PipelineInfo, PlaceError, Step};

@@ -125,8 +125,8 @@ pub enum PassKind {
 pub struct PassInfo {
     /// The name in pipelines.
     pub name: &'static str,
-    /// The source of its file: the `//!` text at its head is the pass's page.
-    pub source: &'static str,
+    /// Its page: what it does, in Markdown. [`tc_support::page!`] takes it from the head of the pass's file.
+    pub page: &'static str,
     /// The item that it runs on: `module`, or an item keyword such as `tir.func`.
     pub anchor: &'static str,
     /// Its options.
@@ -148,7 +148,7 @@ impl PassInfo {
     /// A row on which rows are built by naming what differs: no options, no forms. What makes the pass must be named.
     pub const BASE: PassInfo = PassInfo {
         name: "",
-        source: "",
+        page: "",
         anchor: PassInfo::MODULE,
         options: &[],
         requires: &[],
@@ -160,16 +160,9 @@ impl PassInfo {
         },
     };
 
-    /// The page: the text at the head of the pass's file.
-    pub fn page(&self) -> String {
-        let lines = self.source.lines().take_while(|line| line.starts_with("//!"));
-        lines.map(|line| line.trim_start_matches("//!").strip_prefix(' ').unwrap_or("").to_string() + "\n").collect()
-    }
-
     /// The first sentence of the page.
     pub fn summary(&self) -> String {
-        let page = self.page();
-        let paragraph = page.split("\n\n").next().unwrap_or("").replace('\n', " ");
+        let paragraph = self.page.split("\n\n").next().unwrap_or("").replace('\n', " ");
         match paragraph.find(". ") {
             Some(end) => paragraph[..=end].to_string(),
             None => paragraph.trim_end().to_string(),

@@ -59,7 +59,7 @@ fn a_panic_is_a_finding() {
     for threads in [1, 2] {
         let (report, module) = run("touch,panic", &["a", "b"], threads);
         let text = shown(&report, &module);
-        assert!(text.contains("internal error[pass-panicked]: the pass panicked: at the sight of @b"), "{text}");
+        assert!(text.contains("internal error[pass-panicked]: `panic` panicked: at the sight of @b"), "{text}");
         assert!(text.contains("while running pass 2 of 2, `panic`, on `@b`"), "{text}");
         assert!(report.diagnostics.iter().filter(|found| found.is_error()).all(|found| found.fault == Fault::Bug));
     }

@@ -123,3 +123,43 @@ fn hostile_strings_end_soon() {
     let (Err(found), _) = parse(&"over,".repeat(200_000)) else { panic!("accepted") };
     assert!(found.iter().all(|diagnostic| diagnostic.message.len() < 200));
 }
+
+/// `places` with these passes put at its places.
+fn placed(at: &[(&str, &str)]) -> Result<String, String> {
+    let (mut table, mut sources, registry) = (table(), Sources::new(), module(&[]).registry);
+    for (place, text) in at {
+        table.add_at("places", place, *text).map_err(|wrong| wrong.to_string())?;
+    }
+    parse_pipeline("places", &table, &registry, &mut sources)
+        .map(|pipeline| pipeline.to_string())
+        .map_err(|found| render::text(&found, &sources, false))
+}
+
+#[test]
+fn passes_are_put_at_places_of_a_named_pipeline() {
+    assert_eq!(placed(&[]).as_deref(), Ok("module(t.func(touch),over,t.func(touch))"));
+    let all = placed(&[("middle", "touch{times=3}"), ("last", "over"), ("first", "over"), ("middle", "over,touch")]);
+    let wanted = "module(over,t.func(touch),over,t.func(touch{times=3}),over,t.func(touch,touch),over)";
+    assert_eq!(all.as_deref(), Ok(wanted));
+}
+
+#[test]
+fn a_place_that_there_is_not_is_refused() {
+    let near = "the pipeline `places` has no place `midle`: did you mean `middle`?";
+    assert_eq!(placed(&[("midle", "touch")]), Err(near.to_string()));
+    let all = "the pipeline `places` has no place `xyzzy`: there is `first`, `middle`, `last`";
+    assert_eq!(placed(&[("xyzzy", "touch")]), Err(all.to_string()));
+    let text = "`touch(` is no pipeline: expected the name of a pass or an anchor, found the end of the pipeline";
+    assert_eq!(placed(&[("last", "touch(")]), Err(text.to_string()));
+    assert_eq!(
+        table().add_at("twise", "last", "touch").map_err(|wrong| wrong.to_string()),
+        Err("there is no pipeline `twise`: did you mean `twice`?".to_string())
+    );
+}
+
+#[test]
+fn what_is_wrong_at_a_place_is_shown_there() {
+    let wrong = placed(&[("last", "touch"), ("last", "tuch")]).expect_err("there is no such pass");
+    assert!(wrong.contains("error[unknown-pass]: unknown pass `tuch`"), "{wrong}");
+    assert!(wrong.contains("<last of places>:2:1") && wrong.contains("named here"), "{wrong}");
+}

@@ -23,6 +23,8 @@ pub enum Fault {
     PassAssumption,
     /// This compiler.
     Bug,
+    /// A pass that somebody added to this compiler.
+    ForeignPass,
 }
 
 /// Where something is.

@@ -1,7 +1,7 @@
 //! Diagnostics as text for people and as JSON for programs.
 
 use crate::diag::{Diagnostic, Diagnostics, Fault, Location, Severity};
-use crate::source::{Pos, Sources, Span};
+use crate::source::{BYTE_ORDER_MARK, Pos, Sources, Span, shown_name};
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
 /// Lines longer than this are not shown: a minified or hostile file would fill the screen.
@@ -41,14 +41,14 @@ pub fn one(diagnostic: &Diagnostic, sources: &Sources, colour: bool) -> String {
             Location::None => loose.push(label.to_string()),
             Location::Point { file, at } => {
                 let what = if label.is_empty() { "here" } else { label };
-                loose.push(format!("{file}:{}:{}: {what}", at.line, at.col));
+                loose.push(format!("{}:{}:{}: {what}", shown_name(file), at.line, at.col));
             }
             Location::Span(span) => match sources.line_col(span.start) {
                 None if label.is_empty() => {}
                 None => loose.push(label.to_string()),
                 Some((file, at)) if file.line(at.line).len() > MAX_SHOWN_LINE => {
                     let what = if label.is_empty() { "here" } else { label };
-                    loose.push(format!("{}:{}:{}: {what}", file.name, at.line, at.col));
+                    loose.push(format!("{}:{}:{}: {what}", shown_name(&file.name), at.line, at.col));
                 }
                 Some((file, _)) => match snippets.iter_mut().find(|(start, _)| *start == file.start()) {
                     Some((_, list)) => list.push((kind, *span, label)),
@@ -63,10 +63,13 @@ pub fn one(diagnostic: &Diagnostic, sources: &Sources, colour: bool) -> String {
         let line_of = |pos: Pos| sources.line_col(pos).map_or(1, |(_, at)| at.line);
         let first = annotations.iter().map(|(_, span, _)| line_of(span.start)).min().unwrap_or(1);
         let last = annotations.iter().map(|(_, span, _)| line_of(span.start)).max().unwrap_or(1);
-        let (from, to) = file.line_range(first, last);
+        let (mut from, to) = file.line_range(first, last);
+        if from == 0 && file.text.starts_with(BYTE_ORDER_MARK) {
+            from = BYTE_ORDER_MARK.len_utf8();
+        }
         let window = &file.text[from..to];
         let base = start.0 as usize + from;
-        let mut snippet = Snippet::source(window).line_start(first as usize).path(&file.name);
+        let mut snippet = Snippet::source(window).line_start(first as usize).path(shown_name(&file.name));
         for (kind, span, label) in annotations {
             let lo = (span.start.0 as usize).saturating_sub(base).min(window.len());
             let hi = (span.end.0 as usize).saturating_sub(base).clamp(lo, window.len());
@@ -122,6 +125,7 @@ pub fn json(diagnostic: &Diagnostic, sources: &Sources) -> serde_json::Value {
             Fault::Input => "input",
             Fault::PassAssumption => "pass-assumption",
             Fault::Bug => "bug",
+            Fault::ForeignPass => "foreign-pass",
         },
         "code": diagnostic.code,
         "message": diagnostic.message,
@@ -153,6 +157,24 @@ mod tests {
             "error[unknown-op]: unknown primitive `splt`\n --> f.tir:2:3\n  |\n2 |   splt(x)\n  |   ^^^^\n  |\n  = help: did you mean `split`?"
         );
         assert_eq!(json(&diagnostic, &sources)["location"]["line"], 2);
+    }
+
+    #[test]
+    fn a_byte_order_mark_moves_nothing_and_a_name_stays_on_its_line() {
+        let mut sources = Sources::new();
+        let file = sources.add("a\nb.tir", "\u{feff}tir x\n").expect("small");
+        let start = Pos(sources.file(file).start().0 + 7);
+        let span = Span::new(start, Pos(start.0 + 1));
+        let long = Diagnostic::error("wrong", span, "no version").label(
+            Location::Point { file: "c\rd".into(), at: crate::source::LineCol { line: 1, col: 2 } },
+            "",
+        );
+        let shown = one(&long, &sources, false);
+        assert_eq!(
+            shown,
+            "error[wrong]: no version\n --> a\\nb.tir:1:5\n  |\n1 | tir x\n  |     ^\n  |\n  = note: c\\rd:1:2: here"
+        );
+        assert_eq!(json(&long, &sources)["location"]["column"], 5);
     }
 
     #[test]

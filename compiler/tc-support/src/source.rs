@@ -3,6 +3,7 @@
 //! All files of a run share one range of byte positions: a file occupies `base ..= base + len`, so that a
 //! position is one `u32` and knows its file. Position 0 belongs to no file and means "nowhere".
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A byte position in one of the files of a [`Sources`].
@@ -33,6 +34,18 @@ impl Span {
     pub fn to(self, other: Span) -> Span {
         Span { start: self.start.min(other.start), end: self.end.max(other.end) }
     }
+}
+
+/// What some editors begin a file with. It belongs to no column.
+pub(crate) const BYTE_ORDER_MARK: char = '\u{feff}';
+
+/// The name of a file as messages show it: on one line, whatever characters it has.
+pub fn shown_name(name: &str) -> Cow<'_, str> {
+    if !name.contains(char::is_control) {
+        return Cow::Borrowed(name);
+    }
+    let shown = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    Cow::Owned(name.chars().map(shown).collect())
 }
 
 /// The number of a file in a [`Sources`].
@@ -146,7 +159,8 @@ impl Sources {
         while !file.text.is_char_boundary(end) {
             end -= 1;
         }
-        let col = file.text[start..end].chars().count() as u32 + 1;
+        let before = file.text[start..end].strip_prefix(BYTE_ORDER_MARK).filter(|_| start == 0);
+        let col = before.unwrap_or(&file.text[start..end]).chars().count() as u32 + 1;
         Some((file, LineCol { line: line_idx as u32 + file.first_line, col }))
     }
 
@@ -184,6 +198,17 @@ mod tests {
         assert_eq!((at.line, at.col), (7, 2));
         assert_eq!([file.line(5), file.line(6), file.line(7), file.line(8)], ["", "six", "seven", ""]);
         assert_eq!((file.line_range(6, 6), file.line_range(7, 7), file.line_range(6, 9)), ((0, 4), (4, 10), (0, 10)));
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_no_column() {
+        let mut sources = Sources::new();
+        let file = sources.add("a.tir", "\u{feff}tir 1\n\u{feff}x").expect("small");
+        let start = sources.file(file).start().0;
+        let col = |offset: u32| sources.line_col(Pos(start + offset)).map(|(_, at)| (at.line, at.col));
+        assert_eq!([col(0), col(3), col(7)], [Some((1, 1)), Some((1, 1)), Some((1, 5))]);
+        // Only the first of a file is one.
+        assert_eq!(col(9 + 3), Some((2, 2)));
     }
 
     #[test]

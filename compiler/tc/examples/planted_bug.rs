@@ -35,7 +35,7 @@ fn make(_: &[RawOption]) -> Result<PassKind, OptionError> {
 
 static CLAMP: PassInfo = PassInfo {
     name: "clamp",
-    source: "//! Clamps.",
+    page: "Clamps.",
     anchor: "tir.func",
     options: &[],
     requires: &[],

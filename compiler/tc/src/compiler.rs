@@ -4,15 +4,17 @@ use crate::failure::Failure;
 use crate::guard::guarded;
 use crate::intrinsics;
 use crate::native::Via;
+use crate::run::Define;
 use crate::semantics::{options_within, race_oracle};
 use std::borrow::Cow;
 use std::sync::Arc;
 use tc_cuda::{CudaModule, EmitOptions};
 use tc_dialects::forms::is_device;
 use tc_ir::registry::{Dialect, RegisterError};
-use tc_ir::{Func, Module, Registry};
+use tc_ir::{Func, Module, Registry, walk};
 use tc_mlir::MlirModule;
-use tc_pass::{Manager, PassTable, Pipeline, Remarks, Report, RunOptions, parse_pipeline};
+use tc_pass::{Limits, Manager, PassTable, Pipeline, Remarks, Report, RunOptions, parse_pipeline};
+use tc_passes::schedule::Defines;
 use tc_passes::tensorize_to_wmma::Library;
 use tc_passes::{legalize_arith, legalize_dtype};
 use tc_report::index::write_index;
@@ -47,11 +49,15 @@ pub struct Compiler {
     /// Programs that are built of operators leave sizes open that have a default and no value, as they do those without a
     /// default.
     pub symbolic: bool,
+    /// Values for parameters of schedules and sizes of operators, as `schedule{param="…"}` gives them, for every run.
+    pub defines: Vec<Define>,
     /// Which remarks passes make: by default those that answer what a schedule or a program asked for.
     pub remarks: Remarks,
     /// Steps that one run on the simulator may take, where a pass or a check asks it: one is one op done by one thread.
     /// Without a number, what is usual.
     pub step_limit: Option<u64>,
+    /// What ends a run of passes from outside: a number of steps, a request to cancel.
+    pub limits: Limits,
     /// The tensor intrinsics that programs may name beside their own.
     pub intrinsics: Library,
     /// How programs are made into what a GPU takes.
@@ -74,18 +80,20 @@ impl Compiler {
         Compiler {
             intrinsics: intrinsics::library(registry.clone()),
             registry,
-            passes: pass_table(),
+            passes: PassTable::of_own(tc_passes::table::PASSES, tc_passes::table::PIPELINES),
             target: Target::default(),
             threads: 0,
             verify: true,
             symbolic: false,
+            defines: Vec::new(),
             via: Via::default(),
             remarks: Remarks::default(),
             step_limit: None,
+            limits: Limits::default(),
         }
     }
 
-    /// Adds a dialect of one's own, before anything is parsed or built. Its number is one of 64 to 254.
+    /// Adds a dialect of one's own, before anything is parsed or built. One that names no number is allotted one.
     pub fn add_dialect(&mut self, dialect: Dialect) -> Result<(), RegisterError> {
         Arc::make_mut(&mut self.registry).register(dialect)
     }
@@ -99,6 +107,7 @@ impl Compiler {
     /// findings that are no errors.
     pub fn verify(&self, module: &Module) -> Result<Diagnostics, Failure> {
         guarded("verifying", &module.sources, || {
+            self.accept(module)?;
             let found = tc_ir::symbols::verify_module(module);
             if found.has_errors() {
                 return Err(Failure { diagnostics: found, sources: module.sources.clone() });
@@ -141,9 +150,12 @@ impl Compiler {
         })
     }
 
-    /// The text of a module.
+    /// The text of a module. Of one that a pass failed on there is none here: `module.to_string()` shows what the pass left.
     pub fn print(&self, module: &Module) -> Result<String, Failure> {
-        guarded("printing", &module.sources, || Ok(module.to_string()))
+        guarded("printing", &module.sources, || {
+            whole(module)?;
+            Ok(module.to_string())
+        })
     }
 
     /// The CUDA C++ of all programs of a module that went through the pipeline `cuda`, and how they are launched.
@@ -154,6 +166,7 @@ impl Compiler {
     /// The same, told how.
     pub fn emit_cuda_with(&self, module: &Module, options: &EmitOptions) -> Result<CudaModule, Failure> {
         guarded("emitting CUDA", &module.sources, || {
+            self.accept(module)?;
             tc_cuda::emit_module(&self.legal(module), &self.target, options)
                 .map_err(|diagnostics| Failure { diagnostics, sources: module.sources.clone() })
         })
@@ -163,6 +176,7 @@ impl Compiler {
     /// are launched.
     pub fn emit_mlir(&self, module: &Module, options: &tc_mlir::EmitOptions) -> Result<MlirModule, Failure> {
         guarded("emitting MLIR", &module.sources, || {
+            self.accept(module)?;
             tc_mlir::emit_module(&self.legal(module), &self.target, options)
                 .map_err(|diagnostics| Failure { diagnostics, sources: module.sources.clone() })
         })
@@ -184,7 +198,13 @@ impl Compiler {
     }
 
     /// From text to CUDA in one call: reads, runs `pipeline`, emits.
+    #[deprecated(since = "0.2.0", note = "it is called `compile_to_cuda`, as what it gives is CUDA")]
     pub fn compile(&self, name: &str, text: &str, pipeline: &str) -> Result<CudaModule, Failure> {
+        self.compile_to_cuda(name, text, pipeline)
+    }
+
+    /// From text to CUDA in one call: reads, runs `pipeline`, which is `cuda` or a longer one, emits.
+    pub fn compile_to_cuda(&self, name: &str, text: &str, pipeline: &str) -> Result<CudaModule, Failure> {
         guarded(&format!("compiling `{name}`"), &Sources::new(), || {
             let mut module = self.parse(name, text)?.module;
             self.run(&mut module, pipeline)?;
@@ -214,12 +234,22 @@ impl Compiler {
             threads: self.threads,
             verify: self.verify,
             remarks: self.remarks.clone(),
-            extensions: vec![Arc::new(self.target), Arc::new(oracle), Arc::new(self.intrinsics.clone())],
+            limits: self.limits.clone(),
+            extensions: vec![
+                Arc::new(self.target),
+                Arc::new(oracle),
+                Arc::new(self.intrinsics.clone()),
+                Arc::new(Defines(self.defines.clone())),
+            ],
             ..RunOptions::default()
         }
     }
 
-    /// Runs the pipeline that `text` names. On failure the module is as the failing pass left it.
+    /// Runs the pipeline that `text` names.
+    ///
+    /// A pass that fails spoils the module, which is as that pass left it: [`Module::spoiled_by`] says which, and no call of
+    /// the compiler takes the module from then on; whoever wants to go on clones it before. A pipeline that cannot be read
+    /// leaves the module as it is, and so does a run that [`limits`](Compiler::limits) ended.
     ///
     /// Where the environment variable `TC_DUMP_IR` names a folder, the program after each pass is written there.
     pub fn run(&self, module: &mut Module, text: &str) -> Result<Report, Failure> {
@@ -228,7 +258,9 @@ impl Compiler {
     }
 
     fn run_here(&self, module: &mut Module, text: &str) -> Result<Report, Failure> {
+        self.accept(module)?;
         let pipeline = self.pipeline(text, module)?;
+        let kept = self.limits.is_any().then(|| module.clone());
         let mut found = tc_ir::symbols::verify_symbols(module);
         if found.has_errors() {
             return Err(Failure { diagnostics: found, sources: module.sources.clone() });
@@ -258,18 +290,39 @@ impl Compiler {
         if report.is_ok() {
             return Ok(report);
         }
-        Err(Failure { diagnostics: report.diagnostics, sources: module.sources.clone() })
+        let sources = module.sources.clone();
+        if let Some(kept) = kept.filter(|_| tc_pass::limits::is_ended(&report.diagnostics)) {
+            *module = kept;
+        }
+        Err(Failure { diagnostics: report.diagnostics, sources })
+    }
+
+    /// Refuses a module that a pass failed on, and one with ops of a dialect that this compiler lacks.
+    pub(crate) fn accept(&self, module: &Module) -> Result<(), Failure> {
+        whole(module)?;
+        if Arc::ptr_eq(&module.registry, &self.registry) {
+            return Ok(());
+        }
+        let known = |name: &str| self.registry.dialects().iter().any(|dialect| dialect.name == name);
+        let lacking = |opcode| module.registry.dialect(opcode).filter(|dialect| !known(dialect.name));
+        for item in &module.items {
+            let header = lacking(item.header.opcode).map(|dialect| (dialect, item.location(item.header.loc)));
+            let of_op = |op| Some((lacking(item.opcode(op))?, item.op_location(op)));
+            let Some((dialect, place)) = header.or_else(|| walk::all_ops(item).find_map(of_op)) else { continue };
+            let message = format!("`@{}` holds ops of the dialect `{}`, which this compiler lacks", item.symbol(), dialect.name);
+            let found = Diagnostic::error("missing-dialect", place, message)
+                .help("add it with `Compiler::add_dialect`, or use the compiler that made the module");
+            return Err(Failure { diagnostics: found.into(), sources: module.sources.clone() });
+        }
+        Ok(())
     }
 }
 
-/// The passes and named pipelines of this repository.
-fn pass_table() -> PassTable {
-    let mut table = PassTable::new();
-    for info in tc_passes::table::PASSES {
-        table.add_pass(info).expect("names in the table differ");
-    }
-    for info in tc_passes::table::PIPELINES {
-        table.add_pipeline(info).expect("names in the table differ");
-    }
-    table
+/// Refuses a module that a pass failed on.
+fn whole(module: &Module) -> Result<(), Failure> {
+    let Some(pass) = module.spoiled_by else { return Ok(()) };
+    let message = format!("`{pass}` failed on this module and left it half changed");
+    let found = Diagnostic::assumption("spoiled-module", Location::None, message)
+        .help("clone a module before a run that may fail, and go on with the copy");
+    Err(Failure { diagnostics: found.into(), sources: module.sources.clone() })
 }

@@ -23,6 +23,11 @@ impl Failure {
         crate::diagnostics_json(&self.diagnostics, &self.sources)
     }
 
+    /// Was the run ended from outside, by a limit of steps or a request to cancel? Then the module is as it was before.
+    pub fn is_ended(&self) -> bool {
+        tc_pass::limits::is_ended(&self.diagnostics)
+    }
+
     /// Is one of the errors a defect of the compiler?
     pub fn is_bug(&self) -> bool {
         self.diagnostics.iter().any(|found| found.is_error() && found.fault == Fault::Bug)

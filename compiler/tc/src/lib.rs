@@ -20,7 +20,8 @@
 //! data: a [`Failure`] carries the diagnostics and the sources that they point into. Nothing here writes to a stream.
 //!
 //! docs/embedding.md goes through all of it, step by step: its programs are doc tests of this crate. [`guard`] tells which
-//! stack calls run on and what becomes of a panic, [`testing`] is for snapshot tests of passes.
+//! stack calls run on and what becomes of a panic, [`testing`] is for snapshot tests of passes, [`text_pass`] for passes
+//! from text to text.
 //!
 //! [`debug`] reproduces failing runs and makes them small; [`run`] runs and checks what a file holds, on the simulator or
 //! on a GPU; [`space`] tells which points of a search space a target allows.
@@ -39,6 +40,7 @@ pub mod run;
 mod semantics;
 pub mod space;
 pub mod testing;
+pub mod text_pass;
 
 pub use compiler::{Compiler, Parsed};
 pub use failure::Failure;

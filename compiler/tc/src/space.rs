@@ -4,13 +4,17 @@
 //! Points are judged in parallel and told in order, so that the answer is the same on any number of cores. Nothing is
 //! lowered: bounds say enough.
 
-use crate::guard::{STACK, THREAD, begin_thread};
+use crate::compiler::Compiler;
+use crate::failure::Failure;
+use crate::guard::{STACK, THREAD, begin_thread, guarded};
+use crate::run::Define;
 use rayon::prelude::*;
+use serde_json::{Map, Value, json};
 use std::ops::ControlFlow;
 use tc_ir::{Func, Module};
 use tc_schedule::space::{Count, Reject, Rejections};
-use tc_schedule::{Point, Space};
-use tc_support::Diagnostic;
+use tc_schedule::{Param, Point, Space};
+use tc_support::{Diagnostic, Diagnostics, Location, suggest};
 use tc_support::workers::workers;
 use tc_target::Target;
 
@@ -158,4 +162,147 @@ pub fn spaces(module: &Module) -> Vec<(usize, usize)> {
         }
     }
     found
+}
+
+/// A question about the space of one schedule.
+#[derive(Clone, Default, Debug)]
+pub struct Question<'q> {
+    /// The schedule; it may be left out where one schedule of the module has parameters.
+    pub schedule: &'q str,
+    /// Values for some parameters and sizes.
+    pub defines: &'q [Define],
+    /// How many points are judged, from the first on.
+    pub limit: u64,
+}
+
+impl Compiler {
+    /// What a space holds, as `tc-opt --list-space --json` tells it: parameters, the number of points, how many of those
+    /// judged the target allows, and why it does not allow the others.
+    pub fn survey(&self, module: &Module, question: &Question<'_>) -> Result<Value, Failure> {
+        self.ask(module, question, |te, space| {
+            let survey = Judge::new(space, self.target, self.threads).survey(question.limit)?;
+            Ok(survey_json(space, te, &survey))
+        })
+    }
+
+    /// Valid points of a space, at most `n`, as `schedule{param="…"}` reads them: the first ones of those judged, or with a
+    /// seed those that it chooses.
+    pub fn points(
+        &self,
+        module: &Module,
+        question: &Question<'_>,
+        n: usize,
+        seed: Option<u64>,
+    ) -> Result<Vec<String>, Failure> {
+        self.ask(module, question, |_, space| {
+            let judge = Judge::new(space, self.target, self.threads);
+            if let Some(seed) = seed {
+                return Ok(judge.sample(n, seed)?.iter().map(|point| space.show(point)).collect());
+            }
+            let mut shown = Vec::new();
+            judge.valid(question.limit, |point| {
+                if shown.len() < n {
+                    shown.push(space.show(point));
+                }
+                if shown.len() < n { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            })?;
+            Ok(shown)
+        })
+    }
+
+    fn ask<T: Send>(
+        &self,
+        module: &Module,
+        question: &Question<'_>,
+        answer: impl Fn(&Func, &Space<'_>) -> Result<T, Diagnostics> + Sync + Send,
+    ) -> Result<T, Failure> {
+        let failed = |diagnostics| Failure { diagnostics, sources: module.sources.clone() };
+        guarded("judging a search space", &module.sources, || {
+            self.accept(module)?;
+            let (te, schedule) = chosen(module, question.schedule).map_err(|wrong| failed(wrong.into()))?;
+            let names = tc_schedule::definable(te, Some(schedule));
+            if let Some((name, _)) = question.defines.iter().find(|(name, _)| !names.contains(&name.as_str())) {
+                let text = format!("there is no size and no parameter `{}`", suggest::shorten(name));
+                let mut found = Diagnostic::assumption("unknown-define", Location::None, text);
+                found.help = suggest::did_you_mean(name, names);
+                return Err(failed(found.into()));
+            }
+            let space = Space::of(te, schedule, question.defines).map_err(failed)?;
+            answer(te, &space).map_err(failed)
+        })
+    }
+}
+
+/// The operator and the schedule of the space `name`, or of the only one.
+fn chosen<'m>(module: &'m Module, name: &str) -> Result<(&'m Func, &'m Func), Diagnostic> {
+    let name = name.strip_prefix('@').unwrap_or(name);
+    let all = spaces(module);
+    let of = |&(te, at): &(usize, usize)| (&module.items[te], &module.items[at]);
+    let named: Vec<_> = all.iter().map(of).filter(|(_, at)| name.is_empty() || at.symbol() == name).collect();
+    let names = all.iter().map(|&(_, at)| module.items[at].symbol());
+    let wrong = |text: String, help: Option<String>| {
+        let mut found = Diagnostic::assumption("unknown-space", Location::None, text);
+        found.help = help;
+        found
+    };
+    match named[..] {
+        [one] => Ok(one),
+        [] if name.is_empty() => Err(wrong("no schedule of the module has parameters".to_string(), None)),
+        [] => {
+            let text = format!("no schedule `@{}` has parameters", suggest::shorten(name));
+            Err(wrong(text, suggest::did_you_mean(name, names)))
+        }
+        _ => {
+            let names: Vec<String> = names.map(|name| format!("`@{name}`")).collect();
+            Err(wrong("several schedules have parameters".to_string(), Some(format!("choose one of {}", names.join(", ")))))
+        }
+    }
+}
+
+/// The type of a parameter, as JSON and tables name it.
+pub fn type_of(param: &Param) -> &'static str {
+    param.elem.name()
+}
+
+/// The conditions of a space.
+pub fn facts(space: &Space<'_>) -> Vec<String> {
+    let schedule = space.schedule();
+    schedule.header.facts.iter().map(|&fact| schedule.show_attr(fact)).collect()
+}
+
+/// A point as an object: a value for each parameter.
+pub fn point_json(space: &Space<'_>, point: &Point) -> Value {
+    let value = |param: &Param, value: i64| match param.elem {
+        tc_ir::Elem::Bool => json!(value != 0),
+        _ => json!(value),
+    };
+    let values = space.params().iter().zip(&point.values);
+    let values: Map<String, Value> = values.map(|(param, &v)| (param.name.clone(), value(param, v))).collect();
+    Value::Object(values)
+}
+
+/// What a space of the operator `te` holds.
+pub fn survey_json(space: &Space<'_>, te: &Func, survey: &Survey) -> Value {
+    let param = |(nth, param): (usize, &Param)| {
+        json!({"name": param.name, "type": type_of(param), "choices": space.choices(nth)})
+    };
+    let params: Vec<Value> = space.params().iter().enumerate().map(param).collect();
+    let rejected = survey.rejections.iter().map(|(reason, why)| {
+        let example = point_json(space, &why.example);
+        json!({"reason": reason, "count": why.count, "example": example, "message": why.message})
+    });
+    // Numbers beyond 64 bits are text.
+    let number = survey.count.number();
+    let count = u64::try_from(number).map_or_else(|_| json!(number.to_string()), Value::from);
+    json!({
+        "schedule": space.schedule().symbol(),
+        "operator": te.symbol(),
+        "params": params,
+        "where": facts(space),
+        "count": count,
+        "exact": matches!(survey.count, Count::Exactly(_)),
+        "judged": survey.judged,
+        "valid": survey.valid,
+        "rejected": rejected.collect::<Vec<_>>(),
+    })
 }

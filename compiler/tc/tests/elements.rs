@@ -141,7 +141,7 @@ fn right_and_compiled(name: &str, text: &str) {
     for target in ["sm_70", "sm_80", "sm_90"] {
         let target = Target::parse(target).expect("one of the targets");
         let compiler = Compiler { target, ..Compiler::new() };
-        let source = compiler.compile(name, text, "cuda").unwrap_or_else(|why| panic!("{name}: {why}")).source;
+        let source = compiler.compile_to_cuda(name, text, "cuda").unwrap_or_else(|why| panic!("{name}: {why}")).source;
         let compiled = nvrtc::compile(&source, name, &target, &nvrtc::Options::default());
         assert!(compiled.is_ok(), "{name} for {target}: {:?}\n{source}", compiled.err());
     }

@@ -19,7 +19,7 @@ impl FuncPass for CountOps {
 
 static COUNT_OPS: PassInfo = PassInfo {
     name: "count-ops",
-    source: "//! Counts ops.\n",
+    page: "Counts ops.\n",
     anchor: "tir.func",
     options: &[],
     requires: &[],
@@ -81,7 +81,7 @@ impl FuncPass for Spoil {
 
 static SPOIL: PassInfo = PassInfo {
     name: "spoil",
-    source: "//! Spoils.\n",
+    page: "Spoils.\n",
     make: |_| Ok(PassKind::Func(tc::dialects::tir::FUNC, Box::new(Spoil))),
     ..COUNT_OPS
 };

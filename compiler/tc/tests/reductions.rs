@@ -106,7 +106,7 @@ fn reductions_across_threads_give_what_the_simulator_does() {
                 let module = compiler.parse("f.tir", &text).unwrap_or_else(|why| panic!("{why}")).module;
                 let want = tc::sim::run(&module, "f", &args, &tc::sim::RunOptions::default()).expect("it runs");
                 assert!(!want.findings.has_errors(), "{:#?}", want.findings);
-                let program = compiler.compile("f.tir", &text, "cuda").unwrap_or_else(|why| panic!("{why}"));
+                let program = compiler.compile_to_cuda("f.tir", &text, "cuda").unwrap_or_else(|why| panic!("{why}"));
                 let dtype = DType::parse(combiner.0.name()).expect("memory holds it");
                 // The host's buffers have one dimension by then.
                 let flat = [a.shape.iter().product()];
@@ -124,7 +124,7 @@ fn reductions_across_threads_give_what_the_simulator_does() {
                 // A target each: all of them, for every block and for every combiner.
                 let target = Target::parse(["sm_70", "sm_80", "sm_90"][(nth + which) % 3]).expect("a target");
                 let compiler = Compiler { target, ..Compiler::new() };
-                let source = compiler.compile("f.tir", &text, "cuda").unwrap_or_else(|why| panic!("{why}")).source;
+                let source = compiler.compile_to_cuda("f.tir", &text, "cuda").unwrap_or_else(|why| panic!("{why}")).source;
                 let compiled = nvrtc::compile(&source, "f.cu", &target, &nvrtc::Options::default());
                 assert!(compiled.is_ok(), "{}: {:?}\n{source}", target.name, compiled.err());
             }

@@ -25,7 +25,7 @@ fn make(_: &[RawOption]) -> Result<PassKind, OptionError> {
 
 static BROKEN: PassInfo = PassInfo {
     name: "broken",
-    source: "//! Breaks.",
+    page: "Breaks.",
     anchor: "tir.func",
     options: &[],
     requires: &[],
@@ -74,7 +74,7 @@ fn a_panic_is_reproduced_and_made_small() {
     let small = compiler.reduce(&made, &limits).expect("it fails");
     assert!(small.after.ops.is_some_and(|n| n < 6), "{}", small.text);
     assert!(small.text.contains("pipeline = module(tir.func(broken))"), "{}", small.text);
-    assert!(small.text.contains("fails = bug pass-panicked in broken"), "{}", small.text);
+    assert!(small.text.contains("fails = foreign-pass pass-panicked in broken"), "{}", small.text);
     assert!(small.text.contains("for") && small.text.contains("if"), "{}", small.text);
 }
 

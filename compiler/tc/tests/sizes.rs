@@ -199,7 +199,7 @@ fn their_kernels_compile() {
 #[test]
 fn a_manifest_says_how_each_size_is_launched() {
     let compiler = Compiler::new();
-    let emitted = compiler.compile("add.tir", ADD, "cuda").expect("it compiles");
+    let emitted = compiler.compile_to_cuda("add.tir", ADD, "cuda").expect("it compiles");
     let mut manifest = emitted.manifests.into_iter().next().expect("one function");
     assert_eq!(manifest.kernels[0].args, ["A", "B", "C", "n"]);
     for (n, blocks) in [(1, 1), (32, 1), (33, 2), (1000, 32), (1_048_575, 32768)] {
@@ -216,7 +216,7 @@ fn a_manifest_says_how_each_size_is_launched() {
 #[test]
 fn a_fact_is_kept_for_the_launch() {
     let text = ADD.replace("-> f32[n] {", "-> f32[n] where n % 32 == 0 {");
-    let emitted = Compiler::new().compile("add.tir", &text, "cuda").expect("it compiles");
+    let emitted = Compiler::new().compile_to_cuda("add.tir", &text, "cuda").expect("it compiles");
     assert!(!emitted.source.contains("if ("), "{}", emitted.source);
     let mut manifest = emitted.manifests.into_iter().next().expect("one function");
     let wrong = manifest.set_sizes(&[("n".to_string(), 33)]).expect_err("no multiple of 32");

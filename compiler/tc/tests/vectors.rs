@@ -43,7 +43,7 @@ fn of_type(elem: &str, extent: usize) -> String {
 }
 
 fn compiles(compiler: &Compiler, name: &str, text: &str) {
-    let source = match compiler.compile(name, text, "cuda") {
+    let source = match compiler.compile_to_cuda(name, text, "cuda") {
         Ok(emitted) => emitted.source,
         Err(why) => panic!("{name} for {}: {why}", compiler.target),
     };

@@ -9,10 +9,10 @@ use tc::pass::{FuncPass, PassCx, PassInfo, PassKind};
 
 tc::ir::dialect! {
     /// The rows of `einsum`.
-    dialect "einsum" = 100;
+    dialect "einsum";
 
     /// Multiplies tensors as `spec` says and sums over the indices that its result lacks.
-    Contract CONTRACT "contract" (tensors: values, spec: str key)
+    Contract "contract" (tensors: values, spec: str key)
     { context: Context::Te, results: Results::Count(1), infer: Infer::By(infer) }
 }
 
@@ -38,7 +38,7 @@ pub(crate) fn tensor(func: &mut Func, shape: &[u64]) -> Type {
 
 pub(crate) static LOWER_EINSUM: PassInfo = PassInfo {
     name: "lower-einsum",
-    source: include_str!("dialect.rs"),
+    page: tc::support::page!("dialect.rs"),
     anchor: "te.func",
     make: |_| Ok(PassKind::Func(te::FUNC, Box::new(LowerEinsum))),
     ..PassInfo::BASE

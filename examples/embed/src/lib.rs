@@ -19,7 +19,7 @@ pub const PIPELINE: &str = "te.func(lower-einsum),cuda";
 /// tc, with the dialect and the pass of this crate.
 pub fn compiler() -> Compiler {
     let mut compiler = Compiler::new();
-    compiler.add_dialect(dialect::DIALECT).expect("no other dialect has its name and number");
+    compiler.add_dialect(dialect::DIALECT).expect("no other dialect has its name");
     compiler.passes.add_pass(&dialect::LOWER_EINSUM).expect("no other pass has its name");
     compiler
 }

@@ -68,7 +68,7 @@ tc_pass::options! {
 /// The row.
 pub const INFO: PassInfo = PassInfo {
     name: "auto-inline",
-    source: include_str!("auto_inline.rs"),
+    page: tc_support::page!("auto_inline.rs"),
     anchor: PassInfo::MODULE,
     options: Options::INFO,
     requires: &[],

@@ -58,7 +58,7 @@ tc_pass::options! {
 /// The row.
 pub const INFO: PassInfo = PassInfo {
     name: "canonicalize",
-    source: include_str!("canonicalize.rs"),
+    page: tc_support::page!("canonicalize.rs"),
     anchor: "tir.func",
     options: Options::INFO,
     requires: &[],

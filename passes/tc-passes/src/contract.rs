@@ -55,7 +55,7 @@ tc_pass::options! {
 /// The row.
 pub const INFO: PassInfo = PassInfo {
     name: "contract",
-    source: include_str!("contract.rs"),
+    page: tc_support::page!("contract.rs"),
     anchor: "tir.func",
     options: Options::INFO,
     requires: &[],

@@ -58,7 +58,7 @@ tc_pass::options! {
 /// The row.
 pub const INFO: PassInfo = PassInfo {
     name: "cse",
-    source: include_str!("cse.rs"),
+    page: tc_support::page!("cse.rs"),
     anchor: "tir.func",
     options: Options::INFO,
     requires: &[],

@@ -53,7 +53,7 @@ tc_pass::options! {
 /// The row.
 pub const INFO: PassInfo = PassInfo {
     name: "dce",
-    source: include_str!("dce.rs"),
+    page: tc_support::page!("dce.rs"),
     anchor: "tir.func",
     options: Options::INFO,
     requires: &[],

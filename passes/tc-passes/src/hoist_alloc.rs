@@ -68,7 +68,7 @@ tc_pass::options! {
 /// The row.
 pub const INFO: PassInfo = PassInfo {
     name: "hoist-alloc",
-    source: include_str!("hoist_alloc.rs"),
+    page: tc_support::page!("hoist_alloc.rs"),
     anchor: "tir.func",
     options: Options::INFO,
     requires: &[&forms::SCHEDULED],

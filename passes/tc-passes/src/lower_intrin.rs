@@ -64,7 +64,7 @@ tc_pass::options! {
 /// The row.
 pub const INFO: PassInfo = PassInfo {
     name: "lower-intrin",
-    source: include_str!("lower_intrin.rs"),
+    page: tc_support::page!("lower_intrin.rs"),
     anchor: "tir.func",
     options: Options::INFO,
     requires: &[&forms::SCHEDULED],

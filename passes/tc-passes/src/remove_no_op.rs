@@ -58,7 +58,7 @@ tc_pass::options! {
 /// The row.
 pub const INFO: PassInfo = PassInfo {
     name: "remove-no-op",
-    source: include_str!("remove_no_op.rs"),
+    page: tc_support::page!("remove_no_op.rs"),
     anchor: "tir.func",
     options: Options::INFO,
     requires: &[],

@@ -79,7 +79,7 @@ tc_pass::options! {
 /// The row.
 pub const INFO: PassInfo = PassInfo {
     name: "schedule",
-    source: include_str!("schedule.rs"),
+    page: tc_support::page!("schedule.rs"),
     anchor: PassInfo::MODULE,
     options: Options::INFO,
     requires: &[],
@@ -92,7 +92,7 @@ pub const INFO: PassInfo = PassInfo {
             help: Some("write `param=\"block=64 cached=true\"`".to_string()),
             at: raw.iter().find(|option| option.key == "param").map_or(0..0, |option| option.value_at.clone()),
         })?;
-        Ok(PassKind::Module(Box::new(Schedule { options, defines })))
+        Ok(PassKind::Module(Box::new(Schedule { options, defines, given: Vec::new() })))
     },
 };
 
@@ -116,16 +116,59 @@ pub struct Explained {
     pub stages: Vec<StageWhy>,
 }
 
+/// The extension by which a run gives values to parameters and sizes, beside those that `param` gives.
+#[derive(Clone, Default, Debug)]
+pub struct Defines(pub Vec<Define>);
+
 /// The pass.
 pub struct Schedule {
     /// What it was told.
     pub options: Options,
     /// The values that `param` gives.
     pub defines: Vec<Define>,
+    /// Values that the run gives, each for the operators and schedules that know the name.
+    given: Vec<Define>,
 }
 
 impl ModulePass for Schedule {
     fn run(&self, module: &mut Module, cx: &mut PassCx) -> bool {
+        match cx.get::<Defines>().filter(|given| !given.0.is_empty()) {
+            Some(given) => match self.with(&given.0, module) {
+                Ok(all) => all.run_told(module, cx),
+                Err(unknown) => {
+                    cx.report(unknown);
+                    false
+                }
+            },
+            None => self.run_told(module, cx),
+        }
+    }
+}
+
+impl Schedule {
+    /// The same pass, told what a run gives as well. A name that nothing in the module has is refused.
+    fn with(&self, given: &[Define], module: &Module) -> Result<Schedule, Diagnostic> {
+        let names: Vec<&str> = operators(module)
+            .flat_map(|te| {
+                let schedules = module.schedules_for(te.symbol()).map(|at| Some(&module.items[at]));
+                schedules.chain([None]).flat_map(|schedule| tc_schedule::definable(te, schedule))
+            })
+            .collect();
+        let is_left = |name: &str| self.defines.iter().all(|(other, _)| other != name);
+        let mut all = Schedule { options: self.options.clone(), defines: self.defines.clone(), given: Vec::new() };
+        for (name, value) in given.iter().filter(|(name, _)| is_left(name)) {
+            if !names.contains(&name.as_str()) {
+                let text = format!("there is no size and no parameter `{}`", suggest::shorten(name));
+                let mut unknown = Diagnostic::assumption("unknown-define", Location::None, text);
+                unknown.help = suggest::did_you_mean(name, names);
+                return Err(unknown);
+            }
+            all.given.push((name.clone(), *value));
+        }
+        Ok(all)
+    }
+
+    fn run_told(&self, module: &mut Module, cx: &mut PassCx) -> bool {
         if let Some(Trace(text)) = cx.get::<Trace>()
             && let Ok(mut text) = text.lock()
         {
@@ -184,7 +227,7 @@ impl Schedule {
             }
             named += 1;
             let schedule = choice.map(|schedule| &module.items[schedule]);
-            let options = self.lowering();
+            let options = self.lowering(&module.items[idx], schedule);
             match tc_schedule::lower(&module.items[idx], schedule, Some(module), &options) {
                 Ok(program) => {
                     programs.insert(idx, (program, schedule.map(|item| item.symbol().to_string())));
@@ -207,7 +250,7 @@ impl Schedule {
             }
             let Ok(Some(schedule)) = self.choose(module, idx) else { continue };
             let schedule = &module.items[schedule];
-            let options = self.lowering();
+            let options = self.lowering(operator, Some(schedule));
             let Ok(steps) = tc_schedule::trace(operator, schedule, Some(module), &options) else { continue };
             for step in steps {
                 text.push_str(&title(schedule, step.loc, &module.sources));
@@ -234,15 +277,20 @@ impl Schedule {
                 continue;
             }
             let schedule = choice.map(|schedule| &module.items[schedule]);
-            let options = self.lowering();
+            let options = self.lowering(operator, schedule);
             let Ok(stages) = tc_schedule::explain_bounds(operator, schedule, &options) else { continue };
             let schedule = schedule.map(|schedule| schedule.symbol().to_string());
             explained.push(Explained { operator: operator.symbol().to_string(), schedule, stages });
         }
     }
 
-    fn lowering(&self) -> tc_schedule::Options {
-        tc_schedule::Options { defines: self.defines.clone(), symbolic: self.options.symbolic }
+    fn lowering(&self, te: &Func, schedule: Option<&Func>) -> tc_schedule::Options {
+        let mut defines = self.defines.clone();
+        if !self.given.is_empty() {
+            let known = tc_schedule::definable(te, schedule);
+            defines.extend(self.given.iter().filter(|(name, _)| known.contains(&name.as_str())).cloned());
+        }
+        tc_schedule::Options { defines, symbolic: self.options.symbolic }
     }
 
     /// The schedule for the operator `idx`.
@@ -355,8 +403,8 @@ fn keep(module: &mut Module, programs: Programs, cx: &mut PassCx) -> bool {
     changed
 }
 
-/// `block=64 cached=true`
-fn read_defines(text: &str) -> Result<Vec<Define>, String> {
+/// Reads values of parameters and sizes, `block=64 cached=true`.
+pub fn read_defines(text: &str) -> Result<Vec<Define>, String> {
     let pairs = text.split([' ', ',', ';']).filter(|pair| !pair.is_empty());
     pairs
         .map(|pair| {

@@ -1,7 +1,8 @@
 //! The one list of passes and named pipelines.
 //!
 //! The order of [`PASSES`] is that of the documents: operators, algebra, loops, storage, hardware, checks. [`PIPELINES`]
-//! holds the named pipelines; [`cuda`] is the default one, with the reason why each line stands where it does.
+//! holds the named pipelines; [`cuda`] is the default one, with the reason why each line stands where it does, and the places
+//! where an embedder's passes are put.
 
 use crate::{
     auto_inline, canonicalize, check_bounds, check_races, contract, cse, dce, distribute_fragments, hoist_alloc,
@@ -96,8 +97,13 @@ pub fn cuda(raw: &[RawOption]) -> Result<Vec<Step>, OptionError> {
     let options = CudaOptions::read(raw)?;
     let on = |text: &str| format!("tir.func({text})");
     Ok(vec![
+        Step::place("before-schedule", "Operators are what they were written as, each with its schedules beside it."),
         Step::new(schedule_line(&options), "Operators become loops; what follows knows programs only."),
         Step::new("inline{calls}", "Calls go next, so that all that follows sees whole kernels."),
+        Step::place(
+            "after-schedule",
+            "Programs: loops over buffers with all their dimensions, guards with `likely`, no calls of functions.",
+        ),
         Step::new(on("verify-memory"), "A program that binds nothing has no kernel; it is cheapest to say so at once."),
         Step::new(
             on("simplify"),
@@ -124,6 +130,10 @@ pub fn cuda(raw: &[RawOption]) -> Result<Vec<Step>, OptionError> {
             "While each dimension has its own extent; flat, an index may stray into the next row.",
         ),
         Step::new(on("storage-flatten"), "The passes below share and fold position arithmetic, so it has to be there."),
+        Step::place(
+            "after-storage-flatten",
+            "Buffers have one dimension, and loops still stand as the schedule made them.",
+        ),
         Step::new(
             on("vectorize-loop"),
             "Flat, neighbours are told by one index; while each statement stands once, it is widened once.",
@@ -166,6 +176,10 @@ pub fn cuda(raw: &[RawOption]) -> Result<Vec<Step>, OptionError> {
         Step::new(on("cse"), "Copies and flat positions compute much twice."),
         Step::new(on("remove-no-op"), "Loops and branches that the above left empty would cost barriers."),
         Step::new(on("dce"), "What nothing uses any more, buffers included, so that thread-sync does not guard it."),
+        Step::place(
+            "before-thread-sync",
+            "Loops are copied and indices simplified; the last place where an access may be moved, added or removed.",
+        ),
         Step::new(on("thread-sync"), "The last to look at accesses: nothing after it moves, adds or removes one."),
         Step::new(
             "split-host-device",
@@ -198,6 +212,7 @@ pub fn cuda(raw: &[RawOption]) -> Result<Vec<Step>, OptionError> {
             "What lower-intrin wrote out twice, and values that the two before cast for several users.",
         ),
         Step::new(on("dce"), "And what it left unused."),
+        Step::place("before-emit", "A host function and kernels, as the emitters take them."),
     ])
 }
 

@@ -84,7 +84,7 @@ tc_pass::options! {
 /// The row.
 pub const INFO: PassInfo = PassInfo {
     name: "thread-sync",
-    source: include_str!("thread_sync.rs"),
+    page: tc_support::page!("thread_sync.rs"),
     anchor: "tir.func",
     options: Options::INFO,
     requires: &[&forms::SCHEDULED],

@@ -74,7 +74,7 @@ tc_pass::options! {
 /// The row.
 pub const INFO: PassInfo = PassInfo {
     name: "unify-launch",
-    source: include_str!("unify_launch.rs"),
+    page: tc_support::page!("unify_launch.rs"),
     anchor: "tir.func",
     options: Options::INFO,
     requires: &[],

@@ -55,7 +55,7 @@ tc_pass::options! {
 /// The row.
 pub const INFO: PassInfo = PassInfo {
     name: "verify-memory",
-    source: include_str!("verify_memory.rs"),
+    page: tc_support::page!("verify_memory.rs"),
     anchor: "tir.func",
     options: Options::INFO,
     requires: &[&forms::SCHEDULED],

@@ -18,6 +18,8 @@ pub fn status_of(found: &Diagnostics) -> u8 {
         Fault::Input => INPUT,
         // Passes in an order in which they do not work were asked for by the caller.
         Fault::PassAssumption => CALL,
+        // So was a pass that somebody added.
+        Fault::ForeignPass => CALL,
         Fault::Bug => BUG,
     };
     found.iter().map(status).max().unwrap_or(FINE)

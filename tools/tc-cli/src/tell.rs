@@ -1,5 +1,6 @@
 //! How findings are told.
 
+use tc::support::source::shown_name;
 use tc::support::{Diagnostic, Diagnostics, Location, Sources, render};
 
 /// How findings are told: as text with or without colours, or as JSON, one object a line.
@@ -23,6 +24,7 @@ impl Tell {
 
     /// What is written of a call that is at fault.
     pub fn refusal(self, message: &str) -> String {
-        self.text(&Diagnostic::error("call", Location::None, message).into(), &Sources::new())
+        // What the call names may have any characters.
+        self.text(&Diagnostic::error("call", Location::None, shown_name(message)).into(), &Sources::new())
     }
 }

@@ -1,5 +1,6 @@
 //! The modes of the tool, and its inputs.
 
+use crate::args::Emit;
 use crate::args::{Args, RunArgs, ShowChanged};
 use crate::expect::Seen;
 use crate::hand_over::{self, Results};
@@ -92,6 +93,10 @@ impl Tool<'_, '_> {
             return Ok(FINE);
         }
         if let Some(wrong) = RunArgs::stray_via(args.run.emit, args.run.via) {
+            return Err(session.refuse(wrong));
+        }
+        if args.show.locations && matches!(args.run.emit, Emit::Ptx | Emit::Llvm) {
+            let wrong = "`--locations` is for text that can name them: `--emit=tir`, `--emit=cuda` and `--emit=mlir`";
             return Err(session.refuse(wrong));
         }
         let points = self.print_points(&compiler)?;
@@ -204,7 +209,7 @@ impl Tool<'_, '_> {
     /// Refuses names of which one is no pass.
     fn check_passes(&self, compiler: &Compiler, names: &[String]) -> Result<(), u8> {
         let Some(name) = names.iter().find(|name| compiler.passes.pass(name).is_none()) else { return Ok(()) };
-        let passes = compiler.passes.passes().iter().map(|info| info.name);
+        let passes = compiler.passes.passes().map(|info| info.name);
         let help = suggest::nearest(name, passes).map_or(String::new(), |near| format!(": did you mean `{near}`?"));
         Err(self.session.refuse(&format!("unknown pass `{}`{help}", suggest::shorten(name))))
     }

@@ -21,7 +21,7 @@ pub(crate) fn list(table: &PassTable) -> String {
 /// The page of a pass or a named pipeline; the error says which name is near.
 pub(crate) fn page(table: &PassTable, name: &str) -> Result<String, String> {
     if let Some(info) = table.pass(name) {
-        let mut out = format!("{name} (runs on {})\n\n{}", info.anchor, info.page());
+        let mut out = format!("{name} (runs on {})\n\n{}", info.anchor, info.page);
         for (title, forms) in [("requires", info.requires), ("establishes", info.establishes)] {
             if !forms.is_empty() {
                 let names: Vec<&str> = forms.iter().map(|form| form.name).collect();
@@ -51,11 +51,13 @@ fn options(options: &[OptionInfo]) -> String {
 
 /// The lines of a pipeline with its default options.
 fn steps(info: &PipelineInfo) -> String {
+    // A place for passes of an embedder stands in angle brackets.
     let Ok(steps) = (info.steps)(&[]) else { return String::new() };
     let width = steps.iter().map(|step| step.text.len()).max().unwrap_or(0);
     let mut out = String::from("\nlines:\n");
     for step in &steps {
-        let _ = writeln!(out, "  {:width$}  {}", step.text, step.reason);
+        let text = step.place.map_or_else(|| step.text.clone(), |place| format!("<{place}>").into());
+        let _ = writeln!(out, "  {text:width$}  {}", step.reason);
     }
     out
 }

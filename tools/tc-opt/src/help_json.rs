@@ -1,11 +1,11 @@
 //! What the tool tells about passes and pipelines, as JSON. docs/tc-opt.md lists the fields.
 
 use serde_json::{Value, json};
-use tc::pass::{OptionInfo, PassInfo, PassTable, Pipeline, PipelineInfo};
+use tc::pass::{OptionInfo, PassInfo, PassTable, Pipeline, PipelineInfo, Step};
 
 /// `{"passes": […], "pipelines": […]}`.
 pub(crate) fn list(table: &PassTable) -> Value {
-    let passes: Vec<Value> = table.passes().iter().map(|info| pass(info)).collect();
+    let passes: Vec<Value> = table.passes().map(pass).collect();
     let pipelines: Vec<Value> = table.pipelines().iter().map(|info| pipeline(info)).collect();
     json!({"passes": passes, "pipelines": pipelines})
 }
@@ -14,7 +14,7 @@ pub(crate) fn list(table: &PassTable) -> Value {
 pub(crate) fn page(table: &PassTable, name: &str) -> Option<Value> {
     if let Some(info) = table.pass(name) {
         let mut row = pass(info);
-        row["page"] = json!(info.page());
+        row["page"] = json!(info.page);
         return Some(row);
     }
     table.pipeline(name).map(pipeline)
@@ -40,8 +40,13 @@ fn pass(info: &PassInfo) -> Value {
 
 fn pipeline(info: &PipelineInfo) -> Value {
     let steps = (info.steps)(&[]).unwrap_or_default();
-    let lines: Vec<Value> = steps.iter().map(|step| json!({"text": step.text, "reason": step.reason})).collect();
-    json!({"name": info.name, "summary": info.summary, "options": options(info.options), "lines": lines})
+    let lines = steps.iter().filter(|step| step.place.is_none());
+    let lines: Vec<Value> = lines.map(|step| json!({"text": step.text, "reason": step.reason})).collect();
+    let place = |(n_lines, step): (usize, Step)| json!({"name": step.place, "after": n_lines, "reason": step.reason});
+    let places: Vec<Value> = info.places().into_iter().map(place).collect();
+    json!({
+        "name": info.name, "summary": info.summary, "options": options(info.options), "lines": lines, "places": places,
+    })
 }
 
 fn options(options: &[OptionInfo]) -> Vec<Value> {

@@ -227,9 +227,11 @@ impl Job<'_, '_> {
         let emitted = shown.phase("emit", || {
             Ok::<_, tc::Failure>(match args.run.emit {
                 Emit::Tir => ("", self.text(module), Vec::new()),
-                Emit::Cuda => compiler.emit_cuda(module).map(|cuda| ("CUDA C++", cuda.source, cuda.manifests))?,
+                Emit::Cuda => compiler
+                    .emit_cuda_with(module, &tc::cuda::EmitOptions { line_directives: args.show.locations })
+                    .map(|cuda| ("CUDA C++", cuda.source, cuda.manifests))?,
                 Emit::Mlir => compiler
-                    .emit_mlir(module, &tc::mlir::EmitOptions::default())
+                    .emit_mlir(module, &tc::mlir::EmitOptions { locations: args.show.locations })
                     .map(|mlir| ("MLIR", mlir.text, mlir.manifests))?,
                 Emit::Ptx => compiler.emit_ptx(module, args.run.via()).map(|ptx| ("PTX", ptx.text, ptx.manifests))?,
                 Emit::Llvm => ("LLVM IR", compiler.emit_llvm(module)?, Vec::new()),

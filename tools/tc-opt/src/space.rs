@@ -1,12 +1,12 @@
 //! `--list-space`, `--list-space-points` and `--member-of`: what a schedule with parameters spans.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use tc::ir::{Func, Module};
 use tc::schedule::space::{Differs, Directive, Member};
-use tc::schedule::{Param, Point, Space};
-use tc::space::{Judge, Survey, spaces};
+use tc::schedule::Space;
+use tc::space::{Judge, Survey, facts, point_json, spaces, survey_json, type_of};
 use tc::support::{Diagnostic, Diagnostics, Location, Sources, suggest};
 use tc::target::Target;
 
@@ -196,15 +196,6 @@ impl Ask<'_> {
     }
 }
 
-fn type_of(param: &Param) -> &'static str {
-    param.elem.name()
-}
-
-fn facts(space: &Space<'_>) -> Vec<String> {
-    let schedule = space.schedule();
-    schedule.header.facts.iter().map(|&fact| schedule.show_attr(fact)).collect()
-}
-
 fn survey_text(out: &mut String, space: &Space<'_>, te: &Func, survey: &Survey, target: &Target) {
     let name = space.schedule().symbol();
     let _ = writeln!(out, "@{name} for @{}: {} points", te.symbol(), survey.count);
@@ -220,45 +211,6 @@ fn survey_text(out: &mut String, space: &Space<'_>, te: &Func, survey: &Survey, 
         let _ =
             writeln!(out, "  rejected, {reason}: {}, such as {}: {}", why.count, space.show(&why.example), why.message);
     }
-}
-
-fn point_json(space: &Space<'_>, point: &Point) -> Value {
-    let value = |param: &Param, value: i64| match param.elem {
-        tc::ir::Elem::Bool => json!(value != 0),
-        _ => json!(value),
-    };
-    let values = space.params().iter().zip(&point.values);
-    let values: Map<String, Value> = values.map(|(param, &v)| (param.name.clone(), value(param, v))).collect();
-    Value::Object(values)
-}
-
-fn survey_json(space: &Space<'_>, te: &Func, survey: &Survey) -> Value {
-    let params: Vec<Value> = space
-        .params()
-        .iter()
-        .enumerate()
-        .map(|(nth, param)| json!({"name": param.name, "type": type_of(param), "choices": space.choices(nth)}))
-        .collect();
-    let rejected: Vec<Value> = survey
-        .rejections
-        .iter()
-        .map(|(reason, why)| {
-            let example = point_json(space, &why.example);
-            json!({"reason": reason, "count": why.count, "example": example, "message": why.message})
-        })
-        .collect();
-    json!({
-        "schedule": space.schedule().symbol(),
-        "operator": te.symbol(),
-        "params": params,
-        "where": facts(space),
-        // Numbers beyond 64 bits are text.
-        "count": u64::try_from(survey.count.number()).map_or_else(|_| json!(survey.count.number().to_string()), Value::from),
-        "exact": matches!(survey.count, tc::schedule::space::Count::Exactly(_)),
-        "judged": survey.judged,
-        "valid": survey.valid,
-        "rejected": rejected,
-    })
 }
 
 fn member_text(out: &mut String, space: &Space<'_>, one: &Space<'_>, member: &Member, sources: &Sources) {

@@ -47,6 +47,39 @@ fn a_program_goes_through_unchanged() {
 }
 
 #[test]
+fn a_pass_that_comes_too_late_ends_with_two() {
+    let body = "S[tx] = A[tx]\n    A[tx] = S[tx]\n";
+    let shared = |attrs: &str| format!("    alloc S: f32[32] in shared attributes {{{attrs}}}\n    {body}");
+    let apart = "    alloc S: f32[32] in shared.dyn\n    S[tx] = A[tx]\n    A[tx] = S[tx]\n    \
+                 alloc T: f32[32] in shared.dyn\n    T[tx] = A[tx]\n    A[tx] = T[tx]\n";
+    let sum = "    s = gpu.all_reduce(A[tx], axes = [threadIdx.x]) (a: f32, b: f32) {\n      yield a + b\n    }\n    A[tx] = s\n";
+    let late = [
+        ("software-pipeline", shared("stages = 2"), "threaded"),
+        ("inject-async-copy", shared("async"), "threaded"),
+        ("merge-shared-memory", apart.to_string(), "threaded"),
+        ("lower-thread-allreduce", sum.to_string(), "form"),
+    ];
+    for (pass, body, code) in late {
+        let head = "tir.func @f(A: f32[32]) attributes {noalias, threaded} {\n  for tx in 0..32 bind(threadIdx.x) {\n";
+        let ran = run(&["-", &format!("--pass-pipeline=tir.func(storage-flatten,{pass})")], &format!("{head}{body}  }}\n}}\n"));
+        let is_told = ran.stderr.contains(&format!("error[{code}]")) && ran.stderr.contains("before `thread-sync`");
+        assert!(ran.status == 2 && is_told, "{pass}: {} {}", ran.status, ran.stderr);
+    }
+}
+
+#[test]
+fn a_name_of_a_file_stays_on_its_line_and_a_byte_order_mark_is_no_column() {
+    let folder = folder("name");
+    let path = folder.join("a\nb.tir");
+    std::fs::write(&path, "\u{feff}tir 1 x\n").expect("a file system that takes any name");
+    let ran = run(&[path.to_str().expect("UTF-8")], "");
+    assert!(ran.status == 1 && ran.stderr.contains("a\\nb.tir:1:8\n"), "{}", ran.stderr);
+    let ran = run(&["no\nsuch.tir"], "");
+    assert!(ran.status == 2 && ran.stderr.contains("cannot read `no\\nsuch.tir`"), "{}", ran.stderr);
+    std::fs::remove_dir_all(&folder).expect("it was made here");
+}
+
+#[test]
 fn wrong_calls_end_with_two() {
     let calls: &[(&[&str], &str)] = &[
         (&[], "FILE"),

@@ -75,7 +75,7 @@ fn passes() -> String {
 }
 
 fn pass(out: &mut String, info: &PassInfo) {
-    let _ = write!(out, "\n## {}\n\n{}", info.name, demoted(&info.page()));
+    let _ = write!(out, "\n## {}\n\n{}", info.name, demoted(info.page));
     let forms = |out: &mut String, verb: &str, forms: &[&tc::ir::form::Form]| {
         let names: Vec<String> = forms.iter().map(|form| format!("`{}`", form.name)).collect();
         if !names.is_empty() {
@@ -91,9 +91,13 @@ fn pipeline(out: &mut String, info: &PipelineInfo) {
     let _ = write!(out, "\n## {}\n\nA named pipeline. {}\n", info.name, info.summary);
     options(out, info.options);
     let Ok(steps) = (info.steps)(&[]) else { return };
+    if steps.iter().any(|step| step.place.is_some()) {
+        out.push_str("\nNothing runs at a *place* but what an embedder puts there (docs/embedding.md).\n");
+    }
     out.push_str("\n| line | why it stands there |\n|---|---|\n");
     for step in steps {
-        let _ = writeln!(out, "| `{}` | {} |", cell(&step.text), cell(step.reason));
+        let text = step.place.map_or_else(|| format!("`{}`", cell(&step.text)), |place| format!("*place* `{place}`"));
+        let _ = writeln!(out, "| {text} | {} |", cell(step.reason));
     }
 }
 

@@ -31,7 +31,7 @@ pub fn text(root: &Path) -> Result<String, String> {
         line_length: 110,
         enumeration: EnumConfig { rename_variants: RenameRule::QualifiedScreamingSnakeCase, ..EnumConfig::default() },
         export: ExportConfig {
-            include: ["TcEmit", "TcSeverity", "TcFault"].map(String::from).to_vec(),
+            include: ["TcEmit", "TcVia", "TcSeverity", "TcFault"].map(String::from).to_vec(),
             ..ExportConfig::default()
         },
         ..Config::default()

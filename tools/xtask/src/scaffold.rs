@@ -172,7 +172,7 @@ tc_pass::options! {
 /// The row.
 pub const INFO: PassInfo = PassInfo {
     name: "NAME",
-    source: include_str!("SNAKE.rs"),
+    page: tc_support::page!("SNAKE.rs"),
     anchor: "tir.func",
     options: Options::INFO,
     requires: &[],

@@ -70,7 +70,7 @@ pub fn files(root: &Path) -> Vec<String> {
 /// Row, file, corpus folder and page of every pass.
 fn passes(root: &Path) -> Vec<String> {
     let rows: Vec<(String, String)> =
-        tc::passes::table::PASSES.iter().map(|info| (info.name.to_string(), info.page())).collect();
+        tc::passes::table::PASSES.iter().map(|info| (info.name.to_string(), info.page.to_string())).collect();
     let layout = Layout {
         kind: "pass",
         source: "passes/tc-passes/src",

@@ -5,6 +5,7 @@ use super::{Func, Locs};
 use crate::entity::{Attr, Attrs, Name, Op, Region, Value};
 use crate::names::keys;
 use crate::opdef::{OpDef, Opcode, ParamKind, Role};
+use crate::types::TypeData;
 use cranelift_entity::EntityRef;
 
 impl Func {
@@ -24,6 +25,12 @@ impl Func {
     #[inline]
     pub fn role(&self, op: Op) -> Role {
         self.row(op).role
+    }
+
+    /// The op behind an operator over `value`, if it is of a type of a dialect that has one.
+    pub fn operator(&self, value: Value, role: Role) -> Option<Opcode> {
+        let TypeData::Opaque { path, .. } = self.type_data(self.value_type(value)) else { return None };
+        self.registry.operator(self.text(*path), role)
     }
 
     /// The dotted name of `op`, that of an unknown op included.

@@ -8,7 +8,7 @@ use crate::effects;
 use crate::entity::{Op, Region, Value};
 use crate::func::Func;
 use crate::names::keys;
-use crate::opdef::{Context, Opcode, Role};
+use crate::opdef::{Context, Infer, Opcode, Role};
 use crate::types::{ElemKind, Scalar, TypeData};
 use crate::walk::ops_under;
 use smallvec::SmallVec;
@@ -101,6 +101,20 @@ impl From<Form> for Shape {
 }
 
 impl Body<'_> {
+    /// Is `op` what the operator of `role` stands for between its operands, with the type that follows?
+    fn is_own(&self, op: Op, role: Role) -> bool {
+        let func = self.func;
+        let of = |&operand: &Value| func.operator(operand, role);
+        let follows = match func.row(op).infer {
+            Infer::Same(from) => func.operands(op).get(from).is_some_and(|&operand| {
+                func.result(op).is_some_and(|result| func.value_type(result) == func.value_type(operand))
+            }),
+            Infer::By(_) => true,
+            Infer::Predicate | Infer::All(_) | Infer::Written => false,
+        };
+        follows && func.operands(op).iter().find_map(of) == Some(func.opcode(op))
+    }
+
     /// What `op` prints as.
     pub(super) fn classify(&mut self, op: Op) -> Shape {
         let func = self.func;
@@ -112,6 +126,12 @@ impl Body<'_> {
             // What the text would evaluate only where it is needed is a call, which evaluates both.
             Role::Binary(BinOp::AndAnd | BinOp::OrOr) if self.reads_as_lazy(op) => Form::Statement,
             Role::Binary(infix) if (n_attrs, n_operands, n_results) == (0, 2, 1) => Form::Infix(infix),
+            Role::OwnBinary(infix) if (n_attrs, n_operands, n_results) == (0, 2, 1) && self.is_own(op, style.role) => {
+                Form::Infix(infix)
+            }
+            Role::OwnUnary(prefix) if (n_attrs, n_operands, n_results) == (0, 1, 1) && self.is_own(op, style.role) => {
+                Form::Unary(prefix)
+            }
             Role::Compare if (n_attrs, n_operands, n_results) == (1, 2, 1) => match comparison(func, op) {
                 Some(infix) => Form::Infix(infix),
                 None => Form::Statement,

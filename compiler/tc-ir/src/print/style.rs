@@ -76,7 +76,8 @@ impl Style {
 /// Does the parser take the sugar of `role` for the row `opcode`?
 fn is_sugar(registry: &Registry, context: Context, opcode: Opcode, role: Role) -> bool {
     let found = match role {
-        Role::Plain => return true,
+        // Whether an operator is that of the row depends on the types of its operands; see `Body::is_own`.
+        Role::Plain | Role::OwnBinary(_) | Role::OwnUnary(_) => return true,
         // Which of the two reads a place is depends on the place; see `Body::is_load`.
         Role::Load => return true,
         Role::Constant | Role::Binary(_) | Role::Compare | Role::Unary(_) | Role::Cast | Role::Store | Role::Yield => {
@@ -110,12 +111,14 @@ impl Styles {
     pub(super) fn new(registry: &Registry, context: Context) -> Styles {
         let mut dialects: Vec<Vec<Style>> = Vec::new();
         for dialect in registry.dialects() {
-            let number = usize::from(dialect.number);
-            if dialects.len() <= number {
-                dialects.resize(number + 1, Vec::new());
+            // A dialect that is registered has one.
+            let Some(number) = dialect.number else { continue };
+            let at = usize::from(number);
+            if dialects.len() <= at {
+                dialects.resize(at + 1, Vec::new());
             }
-            dialects[number] = (dialect.rows.iter().zip(0..))
-                .map(|(row, idx)| Style::new(registry, context, Opcode::new(dialect.number, idx), row))
+            dialects[at] = (dialect.rows.iter().zip(0..))
+                .map(|(row, idx)| Style::new(registry, context, Opcode::new(number, idx), row))
                 .collect();
         }
         Styles {

@@ -2,10 +2,10 @@
 
 use super::Settings;
 use super::forms::{Checked, check_established, check_required};
-use super::guard::{guarded, steps_for};
+use super::guard::{Guard, limit, unlimit};
 use crate::analyses::Analyses;
 use crate::pass::{FuncPass, ModulePass, PassCx, PassInfo, Stats};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::time::{Duration, Instant};
 use tc_ir::func::Version;
 use tc_ir::opdef::Context;
@@ -19,6 +19,8 @@ pub(super) struct Outcome {
     pub(super) changed: bool,
     pub(super) verify_time: Duration,
     pub(super) analyses: Analyses,
+    /// How many edits were made.
+    pub(super) steps: u64,
 }
 
 impl Outcome {
@@ -30,6 +32,7 @@ impl Outcome {
             changed: false,
             verify_time: Duration::ZERO,
             analyses: Analyses::default(),
+            steps: 0,
         }
     }
 }
@@ -44,6 +47,7 @@ pub(super) fn merge(outcomes: Vec<Outcome>) -> Outcome {
         // The functions ran side by side; the longest check is the one that was waited for.
         all.verify_time = all.verify_time.max(outcome.verify_time);
         all.analyses.merge(outcome.analyses);
+        all.steps += outcome.steps;
     }
     all
 }
@@ -74,20 +78,23 @@ pub(super) fn one_func(
     pass: &dyn FuncPass,
     func: &mut Func,
     analyses: Analyses,
+    left: u64,
 ) -> Outcome {
     let (mut cx, mut verify_time) = match begin(settings, info, Checked::Func(func), analyses) {
         Ok(begun) => begun,
         Err(kept) => return kept,
     };
-    let (at, before) = (func.location(func.header.loc), func.version());
-    func.limit_steps(Some(steps_for(func)));
-    let said = guarded(&mut cx, at, |cx| pass.run(func, cx));
-    func.limit_steps(None);
+    let (at, before, n_edits) = (func.location(func.header.loc), func.version(), func.n_edits());
+    let limits = &settings.options.limits;
+    let guard = Guard { info, limits, is_last: limit(func, left, limits) };
+    let said = guard.run(&mut cx, at, |cx| pass.run(func, cx));
+    unlimit(func);
+    let steps = func.n_edits() - n_edits;
     let changed = func.version() != before;
     if !cx.diagnostics.has_errors() {
         verify_time += after_edit(settings, info, func, said, before, &mut cx);
     }
-    Outcome { diagnostics: cx.diagnostics, stats: cx.stats, changed, verify_time, analyses: cx.analyses }
+    Outcome { diagnostics: cx.diagnostics, stats: cx.stats, changed, verify_time, analyses: cx.analyses, steps }
 }
 
 /// What is done to a function after a pass, which was given it at the version `before` and said whether it changed it;
@@ -129,6 +136,7 @@ pub(super) fn module_pass(
     pass: &dyn ModulePass,
     module: &mut Module,
     analyses: Analyses,
+    left: u64,
 ) -> Outcome {
     let (mut cx, mut verify_time) = match begin(settings, info, Checked::Module(module), analyses) {
         Ok(begun) => begun,
@@ -136,18 +144,23 @@ pub(super) fn module_pass(
     };
     let versions = |module: &Module| -> Vec<Version> { module.items.iter().map(Func::version).collect() };
     let before = versions(module);
+    let n_edits: FxHashMap<u64, u64> =
+        module.items.iter().map(|item| (item.version().lineage(), item.n_edits())).collect();
+    let limits = &settings.options.limits;
+    let mut is_last = false;
     for item in &mut module.items {
-        item.limit_steps(Some(steps_for(item)));
+        is_last |= limit(item, left, limits);
     }
-    let said = guarded(&mut cx, Location::None, |cx| pass.run(module, cx));
-    for item in &mut module.items {
-        item.limit_steps(None);
-    }
+    let said = Guard { info, limits, is_last }.run(&mut cx, Location::None, |cx| pass.run(module, cx));
+    module.items.iter_mut().for_each(unlimit);
+    // What made an item counts as well.
+    let steps_of = |item: &Func| item.n_edits() - n_edits.get(&item.version().lineage()).copied().unwrap_or(0);
+    let steps = module.items.iter().map(steps_of).sum();
     let changed = versions(module) != before;
     if changed && !cx.diagnostics.has_errors() {
         verify_time += after_module_edit(settings, info, module, said, &before, &mut cx);
     }
-    Outcome { diagnostics: cx.diagnostics, stats: cx.stats, changed, verify_time, analyses: cx.analyses }
+    Outcome { diagnostics: cx.diagnostics, stats: cx.stats, changed, verify_time, analyses: cx.analyses, steps }
 }
 
 /// What is done to the items of a module after a pass over it; as [`after_edit`].

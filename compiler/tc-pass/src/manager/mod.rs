@@ -13,6 +13,9 @@ mod forms;
 mod guard;
 mod run;
 
+pub(crate) use guard::{disown, panicked};
+
+use crate::limits::Limits;
 use crate::options::RawOption;
 use crate::pass::Stats;
 use crate::pipeline::{Pipeline, Planned};
@@ -35,14 +38,16 @@ pub struct RunOptions {
     pub remarks: Remarks,
     /// What passes can ask the run for, by type: a target, an oracle.
     pub extensions: Vec<Arc<dyn Any + Send + Sync>>,
+    /// What ends a run from outside.
+    pub limits: Limits,
     /// Count the ops before and after each pass, for its record. It costs a walk over what has changed.
     pub count_ops: bool,
 }
 
 impl Default for RunOptions {
     fn default() -> RunOptions {
-        let remarks = Remarks::default();
-        RunOptions { threads: 0, verify: true, remarks, extensions: Vec::new(), count_ops: false }
+        let (remarks, limits) = (Remarks::default(), Limits::default());
+        RunOptions { threads: 0, verify: true, remarks, extensions: Vec::new(), limits, count_ops: false }
     }
 }
 
@@ -128,8 +133,10 @@ pub struct Report {
     pub diagnostics: Diagnostics,
     /// What the passes did, as far as they ran.
     pub records: Vec<PassRecord>,
-    /// The index of the pass that failed.
+    /// The index of the pass that failed, or before which the run was ended.
     pub failed: Option<usize>,
+    /// How many edits the passes made.
+    pub steps: u64,
 }
 
 impl Report {
@@ -163,7 +170,7 @@ impl<'m> Manager<'m> {
         self
     }
 
-    /// Runs `pipeline` over `module`.
+    /// Runs `pipeline` over `module`. A pass that fails leaves its name in [`Module::spoiled_by`].
     pub fn run(&mut self, pipeline: &Pipeline, module: &mut Module) -> Report {
         run::run(&self.settings, &mut self.instruments, pipeline, module)
     }

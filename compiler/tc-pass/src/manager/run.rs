@@ -1,9 +1,10 @@
 //! The run itself.
 
 use super::apply::{Outcome, merge, module_pass, one_func};
-use super::guard::catch_outside;
+use super::guard::{catch_outside, disown};
 use super::{Instrument, OpCounts, PassAt, PassRecord, Report, Settings};
 use crate::analyses::Analyses;
+use crate::limits::cancelled;
 use crate::pass::{FuncPass, PassInfo, PassKind};
 use crate::pipeline::{Pipeline, Planned};
 use crate::remarks;
@@ -24,7 +25,7 @@ pub(super) fn run(
 ) -> Report {
     let mut run = Run {
         settings,
-        report: Report { diagnostics: Diagnostics::new(), records: Vec::new(), failed: None },
+        report: Report { diagnostics: Diagnostics::new(), records: Vec::new(), failed: None, steps: 0 },
         pool: None,
         analyses: Analyses::default(),
         warned: Vec::new(),
@@ -44,6 +45,7 @@ pub(super) fn run(
         let at = PassAt::new(pipeline, idx);
         if !run.step(instruments, &at, planned, module) {
             run.report.failed = Some(idx);
+            module.spoiled_by = Some(at.name);
             break;
         }
     }
@@ -72,6 +74,11 @@ impl Run<'_> {
         planned: &Planned,
         module: &mut Module,
     ) -> bool {
+        let limits = &self.settings.options.limits;
+        if limits.is_cancelled() {
+            self.report(cancelled(planned.span).into(), at);
+            return false;
+        }
         for instrument in instruments.iter_mut() {
             let found = instrument.before_pass(at, module);
             if !self.report(found, at) {
@@ -89,15 +96,25 @@ impl Run<'_> {
             }
             PassKind::Module(pass) => {
                 let analyses = take(&mut self.analyses);
-                let mut outcome = module_pass(self.settings, planned.info, &**pass, module, analyses);
+                let left = self.steps_left();
+                let mut outcome = module_pass(self.settings, planned.info, &**pass, module, analyses, left);
                 note_place(&mut outcome.diagnostics, at, None);
                 (1, outcome)
             }
         };
         self.analyses = outcome.analyses;
         let time = start.elapsed().saturating_sub(outcome.verify_time);
-        let good = !outcome.diagnostics.has_errors();
         let mut found = outcome.diagnostics;
+        self.report.steps += outcome.steps;
+        if !found.has_errors() && limits.steps.is_some_and(|steps| self.report.steps > steps) {
+            let mut used_up: Diagnostics = limits.used_up(planned.span).into();
+            note_place(&mut used_up, at, None);
+            found.append(used_up);
+        }
+        let good = !found.has_errors();
+        if self.settings.table.is_foreign(planned.info) {
+            found.iter_mut().filter(|one| one.fault == Fault::Bug).for_each(|one| disown(planned.info, one));
+        }
         // What is wrong with the pipeline, and nowhere in the program, is shown where the pass is named.
         let placeless = |one: &&mut Diagnostic| one.fault == Fault::PassAssumption && one.location == Location::None;
         found.iter_mut().filter(placeless).for_each(|one| one.location = planned.span.into());
@@ -145,6 +162,11 @@ impl Run<'_> {
             self.report.diagnostics.append(found);
             wrong
         })
+    }
+
+    /// How many steps the limit of the run leaves.
+    fn steps_left(&self) -> u64 {
+        self.settings.options.limits.steps.map_or(u64::MAX, |steps| steps.saturating_sub(self.report.steps))
     }
 
     fn count(&self, module: &Module) -> usize {
@@ -195,9 +217,9 @@ impl Run<'_> {
                 (func, analyses)
             })
             .collect();
-        let settings = self.settings;
+        let (settings, left) = (self.settings, self.steps_left());
         let one = |func: &mut Func, analyses: Analyses| {
-            let mut outcome = one_func(settings, info, pass, func, analyses);
+            let mut outcome = one_func(settings, info, pass, func, analyses, left);
             note_place(&mut outcome.diagnostics, at, Some(func.symbol()));
             outcome
         };
@@ -215,7 +237,7 @@ impl Run<'_> {
         }
         let outcomes: Vec<Outcome> = match &self.pool {
             Some(pool) if funcs.len() > 1 => {
-                let one = |(func, analyses)| catch_outside(|| one(func, analyses));
+                let one = |(func, analyses)| catch_outside(info.name, || one(func, analyses));
                 pool.install(|| funcs.into_par_iter().map(one).collect())
             }
             _ => funcs.into_iter().map(|(func, analyses)| one(func, analyses)).collect(),

@@ -6,14 +6,15 @@
 //!   one and may be left out; the others are item keywords such as `tir.func`.
 //! - `pass{key=value key=value,key}`: options are separated by spaces or commas, a bare key stands for `true`, a
 //!   value may be quoted or stand in braces. A pass over functions may stand directly in `module`.
-//! - `name{…}` of a named pipeline stands for its lines.
+//! - `name{…}` of a named pipeline stands for its lines, and for what an embedder put at its places
+//!   ([`PassTable::add_at`](crate::PassTable::add_at)).
 //! - `@file` stands for what the file holds; `//` opens a comment there and everywhere.
 //!
 //! Every error is told at its place in the string, which becomes a source file called `<pass-pipeline>`.
 
 mod print;
 mod resolve;
-mod syntax;
+pub(crate) mod syntax;
 
 pub use print::quote_value;
 pub use resolve::parse_pipeline;

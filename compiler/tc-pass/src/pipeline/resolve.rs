@@ -2,11 +2,14 @@
 
 use super::syntax::{self, Element, SyntaxError};
 use super::{Pipeline, Planned, SOURCE_NAME};
+use crate::manager::{disown, panicked};
 use crate::options::OptionError;
 use crate::pass::{PassInfo, PassKind};
 use crate::table::{PassTable, PipelineInfo};
+use std::any::Any;
 use std::io::Read as _;
 use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 use tc_ir::{Opcode, Registry};
 use tc_support::suggest::{did_you_mean, nearest, shorten};
@@ -209,11 +212,16 @@ impl Resolver<'_> {
     }
 
     fn pass(&mut self, element: &Element, info: &'static PassInfo, anchor: Anchor, origin: Origin<'_>) {
-        let pass = match (info.make)(&element.options) {
+        let at = origin.span(&element.at);
+        let made = match catch_unwind(AssertUnwindSafe(|| self.table.make(info, &element.options))) {
+            Err(payload) if self.table.is_foreign(info) => return self.error(panicked_early(info, &*payload, at)),
+            Err(payload) => resume_unwind(payload),
+            Ok(made) => made,
+        };
+        let pass = match made {
             Ok(pass) => pass,
             Err(error) => return self.option_error(error, info.name, origin),
         };
-        let at = origin.span(&element.at);
         match (&pass, anchor) {
             (PassKind::Module(_), Anchor::Item(_, keyword)) => {
                 let message = format!("`{}` runs on the module, not on each `{keyword}`", info.name);
@@ -252,16 +260,21 @@ impl Resolver<'_> {
             Ok(steps) => steps,
             Err(error) => return self.option_error(error, info.name, origin),
         };
-        let lines: Vec<&str> = steps.iter().map(|step| &*step.text).collect();
-        let text = lines.join(",\n");
-        if text.trim().is_empty() {
-            return;
-        }
         let n_before = self.found.len();
-        let name = format!("<pipeline {}>", info.name);
-        let source =
-            Text { name: &name, text: &text, folder: origin.folder, standing: Some(origin.standing(&element.at)) };
-        self.source(source, Anchor::Module, origin.depth + 1);
+        let standing = Some(origin.standing(&element.at));
+        // Lines between two places are read as one text.
+        for lines in steps.chunk_by(|a, b| a.place.is_none() && b.place.is_none()) {
+            let texts: Vec<&str> = lines.iter().flat_map(|step| self.table.texts(info, step)).collect();
+            let name = match lines[0].place {
+                Some(place) => format!("<{place} of {}>", info.name),
+                None => format!("<pipeline {}>", info.name),
+            };
+            let text = texts.join(",\n");
+            if !text.trim().is_empty() {
+                let source = Text { name: &name, text: &text, folder: origin.folder, standing };
+                self.source(source, Anchor::Module, origin.depth + 1);
+            }
+        }
         for diagnostic in self.found.iter_mut().skip(n_before) {
             diagnostic.labels.push(tc_support::diag::Label { location: at.into(), text: "named here".to_string() });
         }
@@ -284,6 +297,13 @@ impl Resolver<'_> {
         let source = Text { name: &name, text: &text, folder: path.parent(), standing: origin.standing };
         self.source(source, anchor, origin.depth + 1);
     }
+}
+
+/// A pass of somebody else's panicked while its options were read.
+fn panicked_early(info: &PassInfo, payload: &(dyn Any + Send), at: Span) -> Diagnostic {
+    let mut found = panicked(info.name, payload, at.into());
+    disown(info, &mut found);
+    found
 }
 
 fn too_deep(at: Span) -> Diagnostic {

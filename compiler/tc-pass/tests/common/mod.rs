@@ -121,7 +121,7 @@ static FULL: Form = Form {
 };
 
 const fn func_row(name: &'static str, make: fn(&[tc_pass::RawOption]) -> Made) -> PassInfo {
-    PassInfo { name, source: "//! Tests.", anchor: "t.func", make, ..PassInfo::BASE }
+    PassInfo { name, page: "Tests.", anchor: "t.func", make, ..PassInfo::BASE }
 }
 
 /// How many ops there are, and which count this is of all that were made.
@@ -248,27 +248,40 @@ static ENDLESS: PipelineInfo = PipelineInfo {
     steps: |_| Ok(vec![Step::new("endless", "To find out.")]),
 };
 
+/// The passes as if they were the compiler's own.
 pub(crate) fn table() -> PassTable {
-    let mut table = PassTable::new();
-    for info in [
-        &TOUCH,
-        &ON_OPERATOR,
-        &OVER,
-        &FILL,
-        &LIE,
-        &NEED,
-        &REFUSE,
-        &PANIC,
-        &BREAK,
-        &ASK,
-        &RENAME,
-        &SPOIL,
-        &DENY,
-        &DENY_OVER,
-    ] {
-        table.add_pass(info).expect("names differ");
-    }
-    table.add_pipeline(&TWICE).expect("names differ");
-    table.add_pipeline(&ENDLESS).expect("names differ");
-    table
+    PassTable::of_own(PASSES, &[&TWICE, &ENDLESS, &PLACES])
 }
+
+pub(crate) static PASSES: &[&PassInfo] = &[
+    &TOUCH,
+    &ON_OPERATOR,
+    &OVER,
+    &FILL,
+    &LIE,
+    &NEED,
+    &REFUSE,
+    &PANIC,
+    &BREAK,
+    &ASK,
+    &RENAME,
+    &SPOIL,
+    &DENY,
+    &DENY_OVER,
+];
+
+static PLACES: PipelineInfo = PipelineInfo {
+    name: "places",
+    summary: "Has places for passes of others.",
+    options: &[],
+    steps: |_| {
+        Ok(vec![
+            Step::place("first", "Nothing ran yet."),
+            Step::new("t.func(touch)", "To begin."),
+            Step::new("over", "To go on."),
+            Step::place("middle", "Both ran."),
+            Step::new("t.func(touch)", "To end."),
+            Step::place("last", "All ran."),
+        ])
+    },
+};

@@ -104,37 +104,25 @@ fn range(start: Option<usize>, end: Option<usize>) -> Range<usize> {
 
 /// The differences in `parts` with `context` lines before and after each.
 pub fn hunks(parts: &[Part], context: usize) -> Vec<Hunk> {
-    let mut hunks: Vec<Hunk> = Vec::new();
-    let mut open: Option<Hunk> = None;
-    for (nth, part) in parts.iter().enumerate() {
-        if !part.same {
-            open.get_or_insert_with(|| Hunk { parts: Vec::new() }).parts.push(part.clone());
-            continue;
-        }
-        let cut = |skip: usize, n: usize| Part {
-            same: true,
-            old: part.old.start + skip..part.old.start + skip + n,
-            new: part.new.start + skip..part.new.start + skip + n,
-        };
-        let n = part.old.len();
-        let is_last = nth + 1 == parts.len();
-        match open.as_mut() {
-            Some(hunk) if !is_last && n <= 2 * context => hunk.parts.push(part.clone()),
-            hunk => {
-                if let Some(hunk) = hunk {
-                    hunk.parts.push(cut(0, n.min(context)));
-                }
-                hunks.extend(open.take());
-                if !is_last {
-                    let n_before = n.min(context);
-                    open = Some(Hunk { parts: vec![cut(n - n_before, n_before)] });
-                }
-            }
-        }
-    }
-    hunks.extend(open);
-    hunks.iter_mut().for_each(|hunk| hunk.parts.retain(|part| !(part.old.is_empty() && part.new.is_empty())));
-    hunks
+    let to_op = |part: &Part| match part.same {
+        true => DiffOp::Equal { old_index: part.old.start, new_index: part.new.start, len: part.old.len() },
+        false => DiffOp::Replace {
+            old_index: part.old.start,
+            old_len: part.old.len(),
+            new_index: part.new.start,
+            new_len: part.new.len(),
+        },
+    };
+    let of_op = |op: &DiffOp| Part {
+        same: matches!(op, DiffOp::Equal { .. }),
+        old: op.old_range(),
+        new: op.new_range(),
+    };
+    let is_any = |part: &Part| !(part.old.is_empty() && part.new.is_empty());
+    similar::group_diff_ops(parts.iter().map(to_op).collect(), context)
+        .iter()
+        .map(|group| Hunk { parts: group.iter().map(of_op).filter(is_any).collect() })
+        .collect()
 }
 
 #[cfg(test)]

@@ -15,12 +15,21 @@ const MAX_CHAIN: usize = 256;
 impl<'a> Lower<'a> {
     /// `{a = 1, b}` as a list of attributes; a key given twice is an error.
     pub(super) fn attr_list(&mut self, attrs: List<tree::Attr>) -> Attrs {
+        self.attrs_with(attrs, AttrData::Unit)
+    }
+
+    /// The same, of an op: there `b` stands for `b = true`, as the generic form writes it.
+    pub(super) fn op_attrs(&mut self, attrs: List<tree::Attr>) -> Attrs {
+        self.attrs_with(attrs, AttrData::Bool(true))
+    }
+
+    fn attrs_with(&mut self, attrs: List<tree::Attr>, alone: AttrData) -> Attrs {
         let mut entries: Vec<(Name, Attr)> = Vec::with_capacity(attrs.len());
         for &attr in &self.tree[attrs] {
             let text = self.text(attr.key);
             let key = self.func.name(text);
             let value = match attr.value {
-                None => Some(self.func.attr(AttrData::Unit)),
+                None => Some(self.func.attr(alone.clone())),
                 Some(value) => self.attr_value(value),
             };
             let Some(value) = value else { continue };
@@ -74,7 +83,7 @@ impl<'a> Lower<'a> {
             }
             ExprKind::Unary { op, value } => {
                 let inner = self.tree[value];
-                let direct = !self.text(TextRange::new(node.range.start, inner.range.start)).contains('(');
+                let direct = self.is_signed(node.range, inner.range);
                 match (op, inner.kind) {
                     (UnaryOp::Neg, ExprKind::Int) if direct => self.attr_int(inner.range, true)?,
                     (UnaryOp::Neg, ExprKind::Float) if direct => self.attr_float(inner.range, true)?,

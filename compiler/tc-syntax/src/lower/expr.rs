@@ -5,7 +5,8 @@ use super::state::Lower;
 use crate::tree::{Arg, BinaryOp, ExprId, ExprKind, List, TextRange, UnaryOp, Value as TreeValue};
 use tc_ir::attrs::AttrData;
 use tc_ir::builder::OpSpec;
-use tc_ir::{Attrs, Elem, Func, Loc, Op, Rewriter, Scalar, Type, Value, effects, keys};
+use tc_ir::opdef::Role;
+use tc_ir::{Attrs, Elem, Func, Loc, Op, Opcode, Rewriter, Scalar, Type, Value, effects, keys};
 use tc_support::suggest;
 
 fn predicate(op: BinaryOp) -> &'static str {
@@ -183,10 +184,7 @@ impl<'a> Lower<'a> {
 
     fn unary(&mut self, range: TextRange, op: UnaryOp, value: ExprId, expected: Option<Type>) -> Option<Value> {
         let inner = self.tree[value];
-        // `-1` is a literal; `-(1)` negates one.
-        let direct = range.start + 1 == inner.range.start
-            || !self.text(TextRange::new(range.start, inner.range.start)).contains('(');
-        if op == UnaryOp::Neg && direct {
+        if op == UnaryOp::Neg && self.is_signed(range, inner.range) {
             match inner.kind {
                 ExprKind::Int => return self.int_literal(inner.range, range, true, expected),
                 ExprKind::Float => return self.float_literal(inner.range, range, true, expected),
@@ -197,7 +195,17 @@ impl<'a> Lower<'a> {
         let operand = self.expr(value, expected)?;
         let ty = self.func.value_type(operand);
         let loc = self.loc(range);
+        if let Some(opcode) = self.func.operator(operand, Role::OwnUnary(op)) {
+            return self.own(range, loc, opcode, &[operand]);
+        }
         Some(self.emit_value(loc, self.sugar.unary(op), &[operand], Attrs::EMPTY, ty))
+    }
+
+    /// `-1` is a literal, in brackets as well, `(-1)`; `-(1)` negates one. `range` is that of the minus with what follows,
+    /// and brackets around it.
+    pub(super) fn is_signed(&self, range: TextRange, literal: TextRange) -> bool {
+        let before = self.text(TextRange::new(range.start, literal.start));
+        before.rsplit('-').next().is_none_or(|between| !between.contains('('))
     }
 
     /// A chain of binary operators, lowered from its left end without recursion along the chain.
@@ -262,6 +270,10 @@ impl<'a> Lower<'a> {
         let ty = self.func.value_type(lhs);
         let rhs_value = self.expr(rhs, Some(ty))?;
         let (lhs, rhs_value) = self.unify(loc, lhs, rhs_value);
+        let own = Role::OwnBinary(op);
+        if let Some(opcode) = [lhs, rhs_value].into_iter().find_map(|value| self.func.operator(value, own)) {
+            return self.own(self.tree[node].range, loc, opcode, &[lhs, rhs_value]);
+        }
         let (lhs_ty, rhs_ty) = (self.func.value_type(lhs), self.func.value_type(rhs_value));
         if lhs_ty != rhs_ty || self.func.as_scalar(lhs_ty).is_none() {
             let (lhs, rhs) = (self.func.show_type(lhs_ty), self.func.show_type(rhs_ty));
@@ -279,6 +291,17 @@ impl<'a> Lower<'a> {
             return Some(self.emit_value(loc, self.sugar.compare, &[lhs, rhs_value], attrs, ty));
         }
         Some(self.emit_value(loc, self.sugar.binary(op), &[lhs, rhs_value], Attrs::EMPTY, lhs_ty))
+    }
+
+    /// An operator over a type of a dialect, whose row says what comes out.
+    fn own(&mut self, range: TextRange, loc: Loc, opcode: Opcode, operands: &[Value]) -> Option<Value> {
+        match self.func.infer_type(opcode, operands, Attrs::EMPTY) {
+            Ok(ty) => Some(self.emit_value(loc, opcode, operands, Attrs::EMPTY, ty)),
+            Err(reason) => {
+                self.error(range, "type", reason);
+                None
+            }
+        }
     }
 
     /// Inside brackets and bounds, converts an integer to `index` where it meets one.

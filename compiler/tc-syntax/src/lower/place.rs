@@ -245,7 +245,7 @@ impl<'a> Lower<'a> {
     /// Attributes and location that trail a statement.
     pub(super) fn tail(&mut self, tail: Option<Tail>, range: TextRange) -> (Attrs, tc_ir::Loc) {
         let Some(tail) = tail else { return (Attrs::EMPTY, self.loc(range)) };
-        let attrs = self.attr_list(tail.attrs);
+        let attrs = self.op_attrs(tail.attrs);
         let loc = match tail.loc {
             Some(loc) => self.written_loc(self.tree[loc]),
             None => self.loc(range),

@@ -189,7 +189,7 @@ impl<'a> Lower<'a> {
         if tail.attrs.is_empty() {
             return;
         }
-        let extra = self.attr_list(tail.attrs);
+        let extra = self.op_attrs(tail.attrs);
         let first = self.func.entries(self.func.op_attrs(op)).to_vec();
         let attrs = self.join_attrs(range, &first, extra);
         tc_ir::Rewriter::new(&mut self.func).set_attrs(op, attrs);

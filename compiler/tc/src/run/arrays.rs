@@ -1,6 +1,5 @@
 //! Arrays of the runtime as tensors of the simulator, and back: the bytes are the same.
 
-use tc_ir::Elem;
 use tc_runtime::{Array, DType};
 use tc_sim::{Signature, Tensor};
 use tc_support::{Diagnostic, Location};

@@ -110,7 +110,7 @@ impl Compiler {
         let item = &module.items[case.func];
         let defines = known(module, case, defines);
         let mut built = Built {
-            module: Module { registry: module.registry.clone(), sources: module.sources.clone(), items: Vec::new() },
+            module: Module { sources: module.sources.clone(), ..Module::new(module.registry.clone()) },
             name: item.symbol().to_string(),
             point: Vec::new(),
             sizes: defines.iter().cloned().collect(),
@@ -158,7 +158,7 @@ impl Compiler {
     fn read_back(&self, module: &Module, name: &str) -> Option<Module> {
         let mut sources = module.sources.clone();
         let file = sources.add(name, self.print(module).ok()?).ok()?;
-        let mut read = Module { registry: module.registry.clone(), sources, items: Vec::new() };
+        let mut read = Module { sources, ..Module::new(module.registry.clone()) };
         let found = tc_syntax::parse_file(&mut read, file, &tc_syntax::ParseOptions::default());
         (!found.has_errors() && read.items.len() == module.items.len()).then_some(read)
     }
@@ -176,8 +176,8 @@ impl Compiler {
         }
         // The barriers are the author's: `thread-sync` would put in those that were left out.
         let steps = tc_passes::table::cuda(&[]).unwrap_or_default();
-        let texts: Vec<&str> =
-            steps.iter().map(|step| &*step.text).filter(|text| !text.contains("thread-sync")).collect();
+        let steps = steps.iter().filter(|step| !step.text.contains("thread-sync"));
+        let texts: Vec<&str> = steps.flat_map(|step| self.passes.texts(&tc_passes::table::CUDA, step)).collect();
         Ok(Some(format!("module({})", texts.join(","))))
     }
 

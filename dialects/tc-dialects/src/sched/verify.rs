@@ -86,9 +86,32 @@ fn want(func: &Func, op: Op, value: Value, path: &str, found: &mut Diagnostics) 
 fn want_number(func: &Func, op: Op, value: Value, found: &mut Diagnostics) {
     if !func.value_scalar(value).is_some_and(|scalar| scalar.elem.is_int() && scalar.lanes == 1) {
         let name = func.row(op).short.unwrap_or(func.op_name(op));
-        let text = format!("`{name}` takes an integer here, not `{}`", func.show_type(func.value_type(value)));
-        found.push(Diagnostic::error("schedule-type", func.op_location(op), text));
+        // A name that nothing binds is read as that of a stage.
+        let stage = func.def_op(value).filter(|&def| func.opcode(def) == super::STAGE_OP);
+        let shown = stage.and_then(|def| func.word_of(def, func.find_name("name")?));
+        let (text, help) = match shown {
+            Some(shown) => {
+                let (shown, params) = (suggest::shorten(shown), params(func));
+                let near = suggest::did_you_mean(&shown, params.iter().copied());
+                let declare = format!("a parameter is declared behind the operator: `for @… ({shown}: i32 in […])`");
+                (format!("`{name}` takes an integer here, and `{shown}` is no parameter"), Some(near.unwrap_or(declare)))
+            }
+            None => {
+                let have = func.show_type(func.value_type(value));
+                let have = have.trim_start_matches("sched.");
+                let article = if have.starts_with('a') { "an" } else { "a" };
+                (format!("`{name}` takes an integer here, not {article} {have}"), None)
+            }
+        };
+        let mut diagnostic = Diagnostic::error("schedule-type", func.op_location(op), text);
+        diagnostic.help = help;
+        found.push(diagnostic);
     }
+}
+
+/// The names of the schedule's parameters.
+fn params(func: &Func) -> Vec<&str> {
+    func.params().iter().map(|&param| func.value_text(param)).collect()
 }
 
 /// All positional operands are axes, and there is one.

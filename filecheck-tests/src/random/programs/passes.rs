@@ -26,7 +26,7 @@ fn pass(info: &'static PassInfo, choices: &mut dyn Choices, added: bool) -> Pass
 }
 
 fn candidates(table: &PassTable) -> Vec<&'static PassInfo> {
-    table.passes().iter().copied().filter(|info| !KEPT_OUT.contains(&info.name)).collect()
+    table.passes().filter(|info| !KEPT_OUT.contains(&info.name)).collect()
 }
 
 fn kernels(table: &PassTable, choices: &mut dyn Choices) -> Vec<Pass> {
@@ -34,7 +34,7 @@ fn kernels(table: &PassTable, choices: &mut dyn Choices) -> Vec<Pass> {
     let told = crate::random::passes::options(row.options, choices, 30);
     let steps = (row.steps)(&told).unwrap_or_default();
     let base = |text: &str| Pass { text: text.to_string(), name: name_of(text).to_string(), added: false };
-    let mut list: Vec<Pass> = steps.iter().map(|step| base(&step.text)).collect();
+    let mut list: Vec<Pass> = steps.iter().filter(|step| step.place.is_none()).map(|step| base(&step.text)).collect();
     // There is no operator.
     list.retain(|pass| pass.name != "schedule");
     let further: Vec<_> = candidates(table).into_iter().filter(|info| !ONCE.contains(&info.name)).collect();

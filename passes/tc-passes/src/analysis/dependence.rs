@@ -103,6 +103,8 @@ impl NestFacts<'_> {
 
     /// Decides `test`. Two reads never depend on one another.
     pub(crate) fn dependence(&mut self, test: &DependenceTest<'_>) -> Dependence {
+        // All of these together may take long, and edit nothing.
+        self.func.check_cancelled();
         let DependenceTest { first, second, .. } = *test;
         if !first.may_share_memory(second) || !(first.writes || second.writes) {
             return Dependence::Independent;

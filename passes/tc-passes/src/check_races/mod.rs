@@ -83,7 +83,7 @@ tc_pass::options! {
 /// The row.
 pub const INFO: PassInfo = PassInfo {
     name: "check-races",
-    source: include_str!("mod.rs"),
+    page: tc_support::page!("mod.rs"),
     anchor: PassInfo::MODULE,
     options: Options::INFO,
     requires: &[],

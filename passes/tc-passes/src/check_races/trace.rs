@@ -145,6 +145,7 @@ impl<'f> Trace<'f> {
     fn op(&mut self, op: Op, active: &Active) -> Result<(), Stop> {
         let func = self.func;
         self.spend(OP_STEPS)?;
+        func.check_cancelled();
         match func.opcode(op) {
             tir::FOR => return self.loop_op(op, active),
             tir::IF => return self.conditional(op, active),

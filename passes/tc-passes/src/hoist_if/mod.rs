@@ -84,7 +84,7 @@ tc_pass::options! {
 /// The row.
 pub const INFO: PassInfo = PassInfo {
     name: "hoist-if",
-    source: include_str!("mod.rs"),
+    page: tc_support::page!("mod.rs"),
     anchor: "tir.func",
     options: Options::INFO,
     requires: &[&forms::SCHEDULED],

@@ -72,7 +72,7 @@ tc_pass::options! {
 /// The row.
 pub const INFO: PassInfo = PassInfo {
     name: "infer-fragment",
-    source: include_str!("mod.rs"),
+    page: tc_support::page!("mod.rs"),
     anchor: "tir.func",
     options: Options::INFO,
     requires: &[&forms::MULTI_DIMENSIONAL],

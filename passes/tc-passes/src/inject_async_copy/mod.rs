@@ -78,7 +78,7 @@ tc_pass::options! {
 /// The row.
 pub const INFO: PassInfo = PassInfo {
     name: "inject-async-copy",
-    source: include_str!("mod.rs"),
+    page: tc_support::page!("mod.rs"),
     anchor: "tir.func",
     options: Options::INFO,
     requires: &[&forms::FLAT],
@@ -98,7 +98,7 @@ impl FuncPass for InjectAsyncCopy {
             let text =
                 "the threads of this program are synchronised already, and its copies are waited for by no barrier";
             let help = "run `inject-async-copy` before `thread-sync`";
-            cx.report(Diagnostic::error("threaded", func.op_location(first), text).help(help));
+            cx.report(Diagnostic::assumption("threaded", func.op_location(first), text).help(help));
             return false;
         }
         let misplaced: Vec<Diagnostic> = allocs.iter().filter_map(|&op| misplaced(func, op)).collect();

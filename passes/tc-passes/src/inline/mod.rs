@@ -67,7 +67,7 @@ tc_pass::options! {
 /// The row.
 pub const INFO: PassInfo = PassInfo {
     name: "inline",
-    source: include_str!("mod.rs"),
+    page: tc_support::page!("mod.rs"),
     anchor: PassInfo::MODULE,
     options: Options::INFO,
     requires: &[],

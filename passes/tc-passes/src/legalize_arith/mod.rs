@@ -76,7 +76,7 @@ tc_pass::options! {
 /// The row.
 pub const INFO: PassInfo = PassInfo {
     name: "legalize-arith",
-    source: include_str!("mod.rs"),
+    page: tc_support::page!("mod.rs"),
     anchor: "tir.func",
     options: Options::INFO,
     requires: &[],

@@ -88,7 +88,7 @@ tc_pass::options! {
 /// The row.
 pub const INFO: PassInfo = PassInfo {
     name: "merge-shared-memory",
-    source: include_str!("mod.rs"),
+    page: tc_support::page!("mod.rs"),
     anchor: "tir.func",
     options: Options::INFO,
     requires: &[&forms::FLAT, &forms::HOISTED],
@@ -128,7 +128,7 @@ impl FuncPass for MergeSharedMemory {
                 let text =
                     "the threads of this program are synchronised already, and its buffers cannot share bytes any more";
                 let help = "run `merge-shared-memory` before `thread-sync`";
-                cx.report(Diagnostic::error("threaded", func.op_location(nest.op), text).help(help));
+                cx.report(Diagnostic::assumption("threaded", func.op_location(nest.op), text).help(help));
                 return false;
             }
             let lives = lives::of(func, nest, &uses, &chosen);

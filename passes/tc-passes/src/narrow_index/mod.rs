@@ -69,7 +69,7 @@ tc_pass::options! {
 /// The row.
 pub const INFO: PassInfo = PassInfo {
     name: "narrow-index",
-    source: include_str!("mod.rs"),
+    page: tc_support::page!("mod.rs"),
     anchor: "tir.func",
     options: Options::INFO,
     requires: &[],

@@ -116,7 +116,7 @@ tc_pass::options! {
 /// The row.
 pub const INFO: PassInfo = PassInfo {
     name: "software-pipeline",
-    source: include_str!("mod.rs"),
+    page: tc_support::page!("mod.rs"),
     anchor: "tir.func",
     options: Options::INFO,
     requires: &[&forms::FLAT],
@@ -138,7 +138,7 @@ impl FuncPass for SoftwarePipeline {
         if is_threaded(func) {
             let text = "the threads of this program are synchronised already, and its copies cannot run ahead any more";
             let help = "run `software-pipeline` before `thread-sync`";
-            cx.report(Diagnostic::error("threaded", func.op_location(first), text).help(help));
+            cx.report(Diagnostic::assumption("threaded", func.op_location(first), text).help(help));
             return false;
         }
         let misplaced =

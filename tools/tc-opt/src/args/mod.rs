@@ -55,7 +55,7 @@ impl tc_cli::CommandLine for Args {
 
     fn with_names(command: clap::Command) -> clap::Command {
         let compiler = tc::Compiler::new();
-        let passes: Vec<&str> = compiler.passes.passes().iter().map(|info| info.name).collect();
+        let passes: Vec<&str> = compiler.passes.passes().map(|info| info.name).collect();
         let all: Vec<&str> = compiler.passes.names().collect();
         let targets: Vec<&str> = tc::target::Target::all().iter().map(|target| target.name).collect();
         let command = tc_cli::complete(command, &["print_ir_before", "print_ir_after", "remarks"], &passes);

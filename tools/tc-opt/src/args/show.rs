@@ -89,7 +89,7 @@ pub struct ShowArgs {
     #[arg(long)]
     pub generic: bool,
 
-    /// Print where each op comes from
+    /// Print where each op comes from: in a program, in CUDA C++ by `#line`, in MLIR by `loc`
     #[arg(long, alias = "print-locations")]
     pub locations: bool,
 

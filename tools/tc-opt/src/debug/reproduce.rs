@@ -51,7 +51,7 @@ impl Failed<'_> {
         let Some(fails) = Signature::of(found, pass) else { return };
         // A file that nobody named is for a report of a defect. What the input, the call or the installation is at fault
         // for is told by the message.
-        if fails.fault != Fault::Bug && !is_asked {
+        if !matches!(fails.fault, Fault::Bug | Fault::ForeignPass) && !is_asked {
             return;
         }
         let mut run = attempt(self.args, self.compiler, self.text);

@@ -136,7 +136,9 @@ impl Maker<'_> {
     }
 
     pub(super) fn all_of(&mut self, phase: Phase, site: Site) {
-        rows(phase).for_each(|row| drop((row.draw)(self, site)));
+        for row in rows(phase) {
+            (row.draw)(self, site);
+        }
     }
 
     /// Draws one of `phase` by the shares. Where the loops are made, the last stands in for one that does not apply.
