@@ -153,7 +153,7 @@ impl Reader<'_> {
 
     /// Every pass over functions, with its default options, whatever the file asks for.
     fn all_passes(&self, module: &Module, stage: &str) -> Outcome {
-        for &info in self.compiler.passes.passes() {
+        for info in self.compiler.passes.passes() {
             let Ok(pass @ PassKind::Func(opcode, _)) = (info.make)(&[]) else { continue };
             if !module.items.iter().any(|item| item.header.opcode == opcode) {
                 continue;

@@ -303,11 +303,9 @@ fn compare(op: BinaryOp, a: Interval, b: Interval) -> Interval {
     }
 }
 
+/// A number that is shifted further goes one way only, so the least and the greatest count tell the ends.
 fn shift(a: Interval, b: Interval, by: impl Fn(Interval, i64) -> Interval) -> Interval {
-    match b.as_point() {
-        Some(amount) if (0..63).contains(&amount) => by(a, amount),
-        _ => Interval::FULL,
-    }
+    if b.all_at_least(0) && b.all_at_most(62) { by(a, b.lo).union(by(a, b.hi)) } else { Interval::FULL }
 }
 
 fn bit_and(a: Interval, b: Interval) -> Interval {

@@ -4,6 +4,7 @@
 use crate::analyzer::Analyzer;
 use crate::expr::{BinaryOp, Expr, Node};
 use crate::facts::Comparison;
+use crate::interval::Interval;
 use crate::linear::{Linear, Part};
 use crate::rules::{self, Apply, Division, Outcome, Rule};
 
@@ -287,19 +288,22 @@ impl Analyzer {
             })
     }
 
-    /// Whether the expression, or what becomes of it where more is known, may divide by zero where that is not known: some
-    /// divisor is neither a literal nor a variable whose declared range leaves zero out.
-    pub fn may_divide_by_zero_anywhere(&self, e: Expr) -> bool {
-        let is_safe = |divisor: Expr| match self.pool.node(divisor) {
-            Node::Const(value) => value != 0,
-            Node::Var(v) => !self.range(v).contains(0),
+    /// Whether the expression, or what becomes of it where more is known, may fail where that is not known: some divisor is
+    /// neither a literal nor a variable whose declared range leaves zero out, or some count of a shift neither a literal
+    /// nor a variable of 0 to 63.
+    pub fn may_fail_anywhere(&self, e: Expr) -> bool {
+        let is_within = |operand: Expr, fits: fn(Interval) -> bool| match self.pool.node(operand) {
+            Node::Const(value) => fits(Interval::point(value)),
+            Node::Var(v) => fits(self.range(v)),
             _ => false,
         };
-        self.pool.may_fail(e)
-            && self.pool.reachable(&[e]).into_iter().any(|inner| match self.pool.node(inner) {
-                Node::Binary(op, _, divisor) => op.is_division() && !is_safe(divisor),
-                _ => false,
-            })
+        self.pool.reachable(&[e]).into_iter().any(|inner| match self.pool.node(inner) {
+            Node::Binary(op, _, divisor) if op.is_division() => !is_within(divisor, |range| !range.contains(0)),
+            Node::Binary(BinaryOp::Shl | BinaryOp::Shr, _, count) => {
+                !is_within(count, |range| range.all_at_least(0) && range.all_at_most(63))
+            }
+            _ => false,
+        })
     }
 
     fn simp_clauses(&mut self, e: Expr, and: bool) -> Expr {

@@ -13,7 +13,7 @@
 // The version of this interface. It changes when a program that was made for the one before would no longer work.
 #define TC_ABI_VERSION 1
 
-// What a call came to. Codes from 3 on say that the call was wrong: it had no effect, and all that it would have given
+// What a call came to. Codes from 3 to 14 say that the call was wrong: it had no effect, and all that it would have given
 // is 0.
 enum TcStatus
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -50,6 +50,8 @@ enum TcStatus
   TC_STATUS_BUSY = 13,
   // A pipeline failed on this module: it can only be freed.
   TC_STATUS_SPOILED = 14,
+  // A run was ended from outside, by its limit of steps or a request to cancel. The module is as it was before.
+  TC_STATUS_ENDED = 15,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -69,12 +71,33 @@ enum TcEmit
   TC_EMIT_CUDA = 0,
   // Text for `mlir-opt` 22.
   TC_EMIT_MLIR = 1,
+  // PTX; `via` says how.
+  TC_EMIT_PTX = 2,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
 typedef enum TcEmit TcEmit;
 #else
 typedef uint32_t TcEmit;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// The way from a program to PTX.
+enum TcVia
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // CUDA C++, and NVIDIA's run-time compiler, which must be installed.
+  TC_VIA_CUDA = 0,
+  // MLIR and LLVM, which the library must have been built with.
+  TC_VIA_MLIR = 1,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum TcVia TcVia;
+#else
+typedef uint32_t TcVia;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
@@ -111,6 +134,8 @@ enum TcFault
   TC_FAULT_PASS_ASSUMPTION = 1,
   // Whoever wrote the compiler.
   TC_FAULT_BUG = 2,
+  // Whoever wrote a pass that was added to the compiler.
+  TC_FAULT_FOREIGN_PASS = 3,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -119,6 +144,18 @@ typedef enum TcFault TcFault;
 typedef uint32_t TcFault;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
+
+// A compiler with its settings. Any number of threads may use one at a time.
+typedef struct {
+  // A number; 0 stands for nothing.
+  uint64_t id;
+} TcContext;
+
+// A request to cancel, which one thread makes and a run on another looks at.
+typedef struct {
+  // A number; 0 stands for nothing.
+  uint64_t id;
+} TcCancel;
 
 // UTF-8 text of `size` bytes. It need not end in a 0.
 typedef struct {
@@ -143,12 +180,6 @@ typedef struct {
   // 0.
   uint32_t reserved;
 } TcContextOptions;
-
-// A compiler with its settings. Any number of threads may use one at a time.
-typedef struct {
-  // A number; 0 stands for nothing.
-  uint64_t id;
-} TcContext;
 
 // Findings of a call, in their order.
 typedef struct {
@@ -214,14 +245,30 @@ typedef struct {
   uint64_t id;
 } TcModule;
 
+// How a pipeline is run. All 0, but for `struct_size`, stands for the defaults.
+typedef struct {
+  // `sizeof(TcRunOptions)`.
+  size_t struct_size;
+  // The most edits that all passes may make together; 0 for no limit.
+  uint64_t max_steps;
+  // A request to cancel that the run looks at, or 0.
+  TcCancel cancel;
+  // Values for parameters of schedules and sizes of operators, `block=64 n=1000`.
+  TcString defines;
+} TcRunOptions;
+
 // How a program is emitted. All 0, but for `struct_size`, stands for the defaults.
 typedef struct {
   // `sizeof(TcEmitOptions)`.
   size_t struct_size;
   // One of `TcEmit`.
   uint32_t kind;
-  // 1 to tell where each statement comes from, by `#line` in CUDA and by `loc` in MLIR, 0 not to.
+  // 1 to tell where each statement comes from, by `#line` in CUDA and by `loc` in MLIR, 0 not to; for PTX 0.
   uint32_t locations;
+  // One of `TcVia`, for PTX; else 0.
+  uint32_t via;
+  // 0.
+  uint32_t reserved;
 } TcEmitOptions;
 
 // What was emitted. Its texts are to be freed.
@@ -234,9 +281,68 @@ typedef struct {
   TcText manifest;
 } TcEmitted;
 
+// A call of a pass of one's own. It is good until the function returns.
+typedef struct {
+  // A number; 0 stands for nothing.
+  uint64_t id;
+} TcPassCall;
+
+// A pass of one's own: it is given the text of the module, and `tc_pass_give` takes the text that it becomes. It returns 0,
+// or, if it failed, another number. It is called on threads of the library, for several modules at a time; nothing may be
+// thrown out of it. `user` is that of `TcPassOptions`.
+typedef int32_t (*TcPassFn)(TcPassCall call, TcString text, void *user);
+
+// A pass of one's own.
+typedef struct {
+  // `sizeof(TcPassOptions)`.
+  size_t struct_size;
+  // Its name in pipelines: small letters, digits and `-`.
+  TcString name;
+  // What it does, in a sentence.
+  TcString summary;
+  // What it does.
+  TcPassFn run;
+  // Handed to `run`.
+  void *user;
+  // Called with `user` once nothing can call `run` any more; may be null.
+  void (*drop_user)(void *user);
+} TcPassOptions;
+
+// What is asked of a search space. All 0, but for `struct_size`, stands for the defaults.
+typedef struct {
+  // `sizeof(TcSpaceOptions)`.
+  size_t struct_size;
+  // The schedule; may be empty where one schedule has parameters.
+  TcString schedule;
+  // Values for some parameters and sizes, `block=64 n=1000`.
+  TcString defines;
+  // How many points are judged, from the first on; 0 for 200000.
+  uint64_t limit;
+  // How many points are given at most; 0 for all that are valid.
+  uint64_t n_points;
+  // 1 to draw points all over the space, by `seed`, 0 to give the first ones. Drawing wants `n_points`.
+  uint32_t is_sample;
+  // 0.
+  uint32_t reserved;
+  // Chooses which points are drawn.
+  uint64_t seed;
+} TcSpaceOptions;
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
+
+// Makes a request to cancel that nobody has made yet, to be handed to `tc_module_run_with`.
+//
+// What the caller sees to:
+// `out` is null or points to a `TcCancel`.
+TcStatus tc_cancel_create(TcContext context, TcCancel *out);
+
+// Makes the request: runs that were given it, now or later, end soon with `TC_STATUS_ENDED`. Any thread may do so.
+TcStatus tc_cancel_ask(TcCancel cancel);
+
+// Frees `cancel`. Freeing 0 does nothing.
+TcStatus tc_cancel_free(TcCancel cancel);
 
 // The version of the interface that the library has: `TC_ABI_VERSION` of its header.
 uint32_t tc_abi_version(void);
@@ -321,6 +427,17 @@ TcStatus tc_module_run(TcModule module,
                        TcString pipeline,
                        TcDiagnostics *found);
 
+// The same, told how. A run that is ended, by its limit of steps or a request to cancel, is `TC_STATUS_ENDED` and leaves the
+// module as it is. `options` and `found` may be null.
+//
+// What the caller sees to:
+// `pipeline` is as it says, `options` is null or points to a `TcRunOptions` whose strings are as they say, `found` is null
+// or points to a `TcDiagnostics`.
+TcStatus tc_module_run_with(TcModule module,
+                            TcString pipeline,
+                            const TcRunOptions *options,
+                            TcDiagnostics *found);
+
 // Gives the text of `module`.
 //
 // What the caller sees to:
@@ -339,6 +456,68 @@ TcStatus tc_module_emit(TcModule module,
 
 // Frees `module`. Freeing 0 does nothing.
 TcStatus tc_module_free(TcModule module);
+
+// Adds a pass of the caller's own to `context`, for modules that are made in it from now on. A name that is none, or is
+// that of another pass, is `TC_STATUS_BAD_VALUE`. Where the call fails, `drop_user` is not called.
+//
+// What the caller sees to:
+// `options` is null or points to a `TcPassOptions` whose strings are as they say; `run` and `drop_user` may be called on
+// any thread.
+TcStatus tc_context_add_pass(TcContext context,
+                             const TcPassOptions *options);
+
+// Puts passes, a piece of a pipeline such as `mine` or `tir.func(cse)`, at a place of a named pipeline, for modules that
+// are made in `context` from now on. docs/passes.md lists the places. A pipeline or a place that there is not is
+// `TC_STATUS_BAD_VALUE`.
+//
+// What the caller sees to:
+// Strings are as they say.
+TcStatus tc_context_add_passes_at(TcContext context,
+                                  TcString pipeline,
+                                  TcString place,
+                                  TcString passes);
+
+// Gives the text that the module becomes; of several texts the last one counts. Where none is given, the module stays as
+// it is.
+//
+// What the caller sees to:
+// `text` is as it says.
+TcStatus tc_pass_give(TcPassCall pass_call,
+                      TcString text);
+
+// Reports a finding at `size` bytes of the text that the pass was given, from byte `at` on. `severity` is one of
+// `TcSeverity`; an error fails the pass. `help` may be empty.
+//
+// What the caller sees to:
+// Strings are as they say.
+TcStatus tc_pass_report(TcPassCall pass_call,
+                        uint32_t severity,
+                        TcString message,
+                        TcString help,
+                        size_t at,
+                        size_t size);
+
+// Tells what the space of a schedule holds, as a JSON object: parameters, the number of points, how many of those judged
+// the target allows, and why it does not allow the others. docs/tc-opt.md has the fields. `options` and `found` may be
+// null.
+//
+// What the caller sees to:
+// `options` is null or points to a `TcSpaceOptions` whose strings are as they say, `out` is null or points to a `TcText`,
+// `found` to a `TcDiagnostics`.
+TcStatus tc_module_space(TcModule module,
+                         const TcSpaceOptions *options,
+                         TcText *out,
+                         TcDiagnostics *found);
+
+// Gives valid points of the space of a schedule, one a line, as `schedule{param="..."}` and `TcRunOptions` read them.
+// `options` and `found` may be null.
+//
+// What the caller sees to:
+// As of `tc_module_space`.
+TcStatus tc_module_points(TcModule module,
+                          const TcSpaceOptions *options,
+                          TcText *out,
+                          TcDiagnostics *found);
 
 // Gives the bytes of `text`, which stay where they are until `text` or its context is freed.
 //

@@ -32,8 +32,8 @@ mod text;
 
 pub use abi::{
     TcCancel, TcContext, TcContextOptions, TcDiagnostic, TcDiagnostics, TcEmit, TcEmitOptions, TcEmitted, TcFault,
-    TcLabel, TcModule, TcPassCall, TcPassFn, TcPassOptions, TcPlace, TcRunOptions, TcSeverity, TcSpaceOptions, TcString,
-    TcText, TcVia,
+    TcLabel, TcModule, TcPassCall, TcPassFn, TcPassOptions, TcPlace, TcRunOptions, TcSeverity, TcSpaceOptions,
+    TcString, TcText, TcVia,
 };
 pub use cancel::{tc_cancel_ask, tc_cancel_create, tc_cancel_free};
 pub use context::{TC_ABI_VERSION, tc_abi_version, tc_context_create, tc_context_free, tc_status_name, tc_version};
@@ -42,7 +42,8 @@ pub use diagnostics::{
     tc_diagnostics_note, tc_diagnostics_text,
 };
 pub use module::{
-    tc_module_clone, tc_module_emit, tc_module_free, tc_module_parse, tc_module_print, tc_module_run, tc_module_run_with,
+    tc_module_clone, tc_module_emit, tc_module_free, tc_module_parse, tc_module_print, tc_module_run,
+    tc_module_run_with,
 };
 pub use pass::{tc_context_add_pass, tc_context_add_passes_at, tc_pass_give, tc_pass_report};
 pub use space::{tc_module_points, tc_module_space};

@@ -215,7 +215,11 @@ pub(crate) fn whole(place: &Option<Module>) -> Result<&Module> {
 }
 
 /// What was made, or its failure as a status, told in `found`.
-pub(crate) fn tell<T>(made: std::result::Result<T, Failure>, owner: u64, found: &mut OptionalOut<TcDiagnostics>) -> Result<T> {
+pub(crate) fn tell<T>(
+    made: std::result::Result<T, Failure>,
+    owner: u64,
+    found: &mut OptionalOut<TcDiagnostics>,
+) -> Result<T> {
     made.or_else(|failure| {
         tell_findings(&failure.diagnostics, &failure.sources, owner, found)?;
         Err(status_of(&failure))

@@ -32,7 +32,8 @@ pub unsafe extern "C" fn tc_context_add_pass(context: TcContext, options: *const
         // SAFETY: as the caller says.
         let (name, summary) = unsafe { (options.name.get()?, options.summary.get()?) };
         let run = options.run.ok_or(TcStatus::NullArgument)?;
-        let is_name = !name.is_empty() && name.bytes().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-');
+        let is_name =
+            !name.is_empty() && name.bytes().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-');
         if !is_name {
             return Err(TcStatus::BadValue);
         }

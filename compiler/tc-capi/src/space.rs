@@ -26,8 +26,11 @@ pub unsafe extern "C" fn tc_module_space(
     found: *mut TcDiagnostics,
 ) -> TcStatus {
     // SAFETY: as the caller says.
-    unsafe { ask(module, options, out, found, |cell, asked| cell.compiler.survey(asked.module, &asked.question)
-        .map(|survey| survey.to_string())) }
+    unsafe {
+        ask(module, options, out, found, |cell, asked| {
+            cell.compiler.survey(asked.module, &asked.question).map(|survey| survey.to_string())
+        })
+    }
 }
 
 /// Gives valid points of the space of a schedule, one a line, as `schedule{param="..."}` and `TcRunOptions` read them.

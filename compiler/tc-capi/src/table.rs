@@ -109,7 +109,10 @@ pub(crate) fn change_compiler<T>(id: u64, change: impl FnOnce(&mut Compiler) -> 
     let made = change(&mut compiler)?;
     let mut table = table();
     table.entry(id)?;
-    let old = table.entries.get_mut(&id).map(|entry| std::mem::replace(&mut entry.object, Object::Context(Arc::new(compiler))));
+    let old = table
+        .entries
+        .get_mut(&id)
+        .map(|entry| std::mem::replace(&mut entry.object, Object::Context(Arc::new(compiler))));
     // What it held may be dropped by a function of the caller, which may call back.
     drop(table);
     drop(old);

@@ -1,7 +1,7 @@
 //! The dialects that a run knows. There is no global one: a module carries its own.
 
-use crate::effects::{self, Summary};
 use crate::attrs::BinOp;
+use crate::effects::{self, Summary};
 use crate::opdef::{Context, ItemDef, OpDef, Opcode, Role};
 use rustc_hash::FxHashMap;
 

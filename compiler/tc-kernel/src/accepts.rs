@@ -124,8 +124,10 @@ fn params(func: &Func, emitter: &Emitter, found: &mut Diagnostics) {
         }
         let scope = scope_name(func, param);
         if scope != "global" {
-            let text =
-                format!("the parameter `{}` lies in `{scope}`, and a kernel is given global memory", func.value_text(param));
+            let text = format!(
+                "the parameter `{}` lies in `{scope}`, and a kernel is given global memory",
+                func.value_text(param)
+            );
             let help = "declare it without a scope, and copy what is needed into a buffer that the kernel makes";
             found.push(Diagnostic::error("no-emitter", location.clone(), text).help(help));
         }

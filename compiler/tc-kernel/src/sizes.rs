@@ -76,8 +76,14 @@ pub fn open(func: &Func, facts: &[Formula]) -> Result<Vec<OpenSize>, Diagnostic>
             return Ok(sizes);
         }
     }
-    let text = format!("no sizes were found for which the facts of `@{}` hold", func.symbol());
-    let help = "give the sizes defaults";
+    let (text, help) = if has_default.contains(&false) {
+        let text = format!("no sizes were found for which the facts of `@{}` hold", func.symbol());
+        (text, "give the sizes defaults")
+    } else {
+        let defaults: Vec<String> = sizes.iter().map(|size| format!("{} = {}", size.name, size.value)).collect();
+        let text = format!("the facts of `@{}` do not hold for its defaults: {}", func.symbol(), defaults.join(", "));
+        (text, "give defaults for which they hold, or none")
+    };
     Err(Diagnostic::error("size-fact", func.location(func.header.loc), text).help(help))
 }
 

@@ -169,7 +169,10 @@ impl PassTable {
     pub fn add_at(&mut self, pipeline: &str, place: &str, text: impl Into<String>) -> Result<(), PlaceError> {
         let Some(info) = self.pipeline(pipeline) else {
             let message = format!("there is no pipeline `{}`", shorten(pipeline));
-            return Err(PlaceError { message, help: did_you_mean(pipeline, self.pipelines.iter().map(|info| info.name)) });
+            return Err(PlaceError {
+                message,
+                help: did_you_mean(pipeline, self.pipelines.iter().map(|info| info.name)),
+            });
         };
         let known: Vec<&'static str> = info.places().into_iter().map(|(_, step)| step.place.unwrap_or("")).collect();
         let Some(&place) = known.iter().find(|known| **known == place) else {

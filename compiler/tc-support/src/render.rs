@@ -165,10 +165,8 @@ mod tests {
         let file = sources.add("a\nb.tir", "\u{feff}tir x\n").expect("small");
         let start = Pos(sources.file(file).start().0 + 7);
         let span = Span::new(start, Pos(start.0 + 1));
-        let long = Diagnostic::error("wrong", span, "no version").label(
-            Location::Point { file: "c\rd".into(), at: crate::source::LineCol { line: 1, col: 2 } },
-            "",
-        );
+        let long = Diagnostic::error("wrong", span, "no version")
+            .label(Location::Point { file: "c\rd".into(), at: crate::source::LineCol { line: 1, col: 2 } }, "");
         let shown = one(&long, &sources, false);
         assert_eq!(
             shown,

@@ -309,7 +309,8 @@ impl Compiler {
             let header = lacking(item.header.opcode).map(|dialect| (dialect, item.location(item.header.loc)));
             let of_op = |op| Some((lacking(item.opcode(op))?, item.op_location(op)));
             let Some((dialect, place)) = header.or_else(|| walk::all_ops(item).find_map(of_op)) else { continue };
-            let message = format!("`@{}` holds ops of the dialect `{}`, which this compiler lacks", item.symbol(), dialect.name);
+            let message =
+                format!("`@{}` holds ops of the dialect `{}`, which this compiler lacks", item.symbol(), dialect.name);
             let found = Diagnostic::error("missing-dialect", place, message)
                 .help("add it with `Compiler::add_dialect`, or use the compiler that made the module");
             return Err(Failure { diagnostics: found.into(), sources: module.sources.clone() });

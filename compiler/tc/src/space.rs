@@ -14,8 +14,8 @@ use std::ops::ControlFlow;
 use tc_ir::{Func, Module};
 use tc_schedule::space::{Count, Reject, Rejections};
 use tc_schedule::{Param, Point, Space};
-use tc_support::{Diagnostic, Diagnostics, Location, suggest};
 use tc_support::workers::workers;
+use tc_support::{Diagnostic, Diagnostics, Location, suggest};
 use tc_target::Target;
 
 /// How many points are judged at a time.
@@ -254,7 +254,10 @@ fn chosen<'m>(module: &'m Module, name: &str) -> Result<(&'m Func, &'m Func), Di
         }
         _ => {
             let names: Vec<String> = names.map(|name| format!("`@{name}`")).collect();
-            Err(wrong("several schedules have parameters".to_string(), Some(format!("choose one of {}", names.join(", ")))))
+            Err(wrong(
+                "several schedules have parameters".to_string(),
+                Some(format!("choose one of {}", names.join(", "))),
+            ))
         }
     }
 }
@@ -283,9 +286,7 @@ pub fn point_json(space: &Space<'_>, point: &Point) -> Value {
 
 /// What a space of the operator `te` holds.
 pub fn survey_json(space: &Space<'_>, te: &Func, survey: &Survey) -> Value {
-    let param = |(nth, param): (usize, &Param)| {
-        json!({"name": param.name, "type": type_of(param), "choices": space.choices(nth)})
-    };
+    let param = |(nth, param): (usize, &Param)| json!({"name": param.name, "type": type_of(param), "choices": space.choices(nth)});
     let params: Vec<Value> = space.params().iter().enumerate().map(param).collect();
     let rejected = survey.rejections.iter().map(|(reason, why)| {
         let example = point_json(space, &why.example);

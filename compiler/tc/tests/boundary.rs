@@ -30,7 +30,8 @@ fn on_small_stack<T: Send>(run: impl FnOnce() -> T + Send) -> T {
 fn deep_texts_are_compiled_from_a_small_stack() {
     on_small_stack(|| {
         let compiler = Compiler::new();
-        let cuda = compiler.compile_to_cuda("f.tir", &parentheses(250), "cuda").unwrap_or_else(|failure| panic!("{failure}"));
+        let cuda =
+            compiler.compile_to_cuda("f.tir", &parentheses(250), "cuda").unwrap_or_else(|failure| panic!("{failure}"));
         assert!(cuda.source.contains("__global__"));
         let mut module = compiler.parse("f.tir", &nested(125)).unwrap_or_else(|failure| panic!("{failure}")).module;
         let printed = compiler.print(&module).expect("it prints");

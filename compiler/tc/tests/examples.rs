@@ -63,8 +63,9 @@ fn compiles_for(target: &str) {
             let symbol = |item: usize| example.module.items[item].symbol();
             let schedule = case.schedule.map_or("", symbol);
             let pipeline = format!("cuda{{func={} schedule={schedule}}}", symbol(case.func));
-            let emit =
-                || -> Result<String, Failure> { Ok(compiler.compile_to_cuda(&example.file, &example.text, &pipeline)?.source) };
+            let emit = || -> Result<String, Failure> {
+                Ok(compiler.compile_to_cuda(&example.file, &example.text, &pipeline)?.source)
+            };
             let source = emit().unwrap_or_else(|why| panic!("{name}: {why}"));
             assert_eq!(Some(&source), emit().ok().as_ref(), "{name}");
             let compiled = nvrtc::compile(&source, &example.file, &target, &nvrtc::Options::default());

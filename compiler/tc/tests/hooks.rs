@@ -51,7 +51,8 @@ fn a_pass_of_ones_own_runs_at_every_place_of_cuda() {
         compiler.passes.add_pass(&LOOK).expect("the name is free");
         compiler.passes.add_at("cuda", place, "look,tir.func(canonicalize)").expect("it is a place");
         let mut module = compiler.parse("f.tir", TEXT).expect("right").module;
-        let report = compiler.run(&mut module, "cuda{param=\"block=64\"}").unwrap_or_else(|failure| panic!("{failure}"));
+        let report =
+            compiler.run(&mut module, "cuda{param=\"block=64\"}").unwrap_or_else(|failure| panic!("{failure}"));
         let seen: Vec<&str> =
             report.diagnostics.iter().filter(|one| one.code == "look").map(|one| &*one.message).collect();
         let wanted: &[&str] =

@@ -24,6 +24,7 @@ fn the_demo_gives_the_program_that_the_readme_shows() {
 fn the_demo_is_emitted_as_cuda() {
     let compiler = Compiler::new();
     let blocks = blocks();
-    let emitted = compiler.compile_to_cuda("demo.tir", &blocks[0], "cuda{schedule=threads}").expect("the demo compiles");
+    let emitted =
+        compiler.compile_to_cuda("demo.tir", &blocks[0], "cuda{schedule=threads}").expect("the demo compiles");
     assert_eq!(emitted.source, blocks[2]);
 }

@@ -124,7 +124,8 @@ fn reductions_across_threads_give_what_the_simulator_does() {
                 // A target each: all of them, for every block and for every combiner.
                 let target = Target::parse(["sm_70", "sm_80", "sm_90"][(nth + which) % 3]).expect("a target");
                 let compiler = Compiler { target, ..Compiler::new() };
-                let source = compiler.compile_to_cuda("f.tir", &text, "cuda").unwrap_or_else(|why| panic!("{why}")).source;
+                let source =
+                    compiler.compile_to_cuda("f.tir", &text, "cuda").unwrap_or_else(|why| panic!("{why}")).source;
                 let compiled = nvrtc::compile(&source, "f.cu", &target, &nvrtc::Options::default());
                 assert!(compiled.is_ok(), "{}: {:?}\n{source}", target.name, compiled.err());
             }

@@ -285,7 +285,7 @@ impl Algebra {
             n_args += 1;
         }
         let opcode = func.opcode(op);
-        if is_choice(func, op) && args[..n_args].iter().any(|&arg| self.analyzer.may_divide_by_zero_anywhere(arg)) {
+        if is_choice(func, op) && args[..n_args].iter().any(|&arg| self.analyzer.may_fail_anywhere(arg)) {
             return self.opaque(func, value);
         }
         let own = func.value_scalar(value).and_then(|scalar| int_type_of(scalar.elem));
@@ -449,7 +449,7 @@ fn steps_into(func: &Func, value: Value) -> Option<Op> {
 }
 
 /// Is `op` one whose parts the algebra simplifies by what other parts say? What comes of a part may then be computed where
-/// they say nothing of the kind, so that a part must not divide by what may be zero.
+/// they say nothing of the kind, so that a part must not divide by what may be zero, nor shift by more than there are bits.
 fn is_choice(func: &Func, op: Op) -> bool {
     matches!(func.role(op), Role::If | Role::Binary(BinOp::AndAnd | BinOp::OrOr)) || func.opcode(op) == arith::SELECT
 }

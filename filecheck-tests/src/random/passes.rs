@@ -32,8 +32,7 @@ pub fn passes(table: &PassTable, rng: &mut Rng) -> Vec<Pass> {
     let steps = (row.steps)(&told).unwrap_or_default();
     let base = |text: &str| Pass { text: text.to_string(), name: name_of(text).to_string(), added: false };
     let mut list: Vec<Pass> = steps.iter().filter(|step| step.place.is_none()).map(|step| base(&step.text)).collect();
-    let further: Vec<&PassInfo> =
-        table.passes().filter(|info| !KEPT_OUT.contains(&info.name)).collect();
+    let further: Vec<&PassInfo> = table.passes().filter(|info| !KEPT_OUT.contains(&info.name)).collect();
     let n_further = rng.pick(&[0, 0, 1, 2, 3, 5]);
     for _ in 0..n_further {
         let info = rng.pick(&further);

@@ -53,9 +53,8 @@
 //! # Limits
 //!
 //! A conflict inside a divergent condition is refused: the condition has to be divided by hand into the part before the
-//! barrier and the part after it. A shuffle, at which a warp has to meet, is refused where not all threads of the block
-//! come. So is an op on tiles where not all threads of a warp come. A use of what is still being copied, before any wait, is
-//! not found here; the simulator finds it.
+//! barrier and the part after it. A shuffle, or an op on tiles, at which a warp has to meet, is refused where not all threads of
+//! a warp come. A use of what is still being copied, before any wait, is not found here; the simulator finds it.
 //!
 //! # Remarks
 //!

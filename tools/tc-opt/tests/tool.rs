@@ -61,7 +61,10 @@ fn a_pass_that_comes_too_late_ends_with_two() {
     ];
     for (pass, body, code) in late {
         let head = "tir.func @f(A: f32[32]) attributes {noalias, threaded} {\n  for tx in 0..32 bind(threadIdx.x) {\n";
-        let ran = run(&["-", &format!("--pass-pipeline=tir.func(storage-flatten,{pass})")], &format!("{head}{body}  }}\n}}\n"));
+        let ran = run(
+            &["-", &format!("--pass-pipeline=tir.func(storage-flatten,{pass})")],
+            &format!("{head}{body}  }}\n}}\n"),
+        );
         let is_told = ran.stderr.contains(&format!("error[{code}]")) && ran.stderr.contains("before `thread-sync`");
         assert!(ran.status == 2 && is_told, "{pass}: {} {}", ran.status, ran.stderr);
     }

@@ -46,7 +46,13 @@ const EDITS_BETWEEN_LOOKS: u64 = 256;
 impl Edits {
     pub(super) fn new() -> Edits {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        Edits { lineage: NEXT.fetch_add(1, Ordering::Relaxed), n: 0, limit: u64::MAX, next_look: u64::MAX, cancel: None }
+        Edits {
+            lineage: NEXT.fetch_add(1, Ordering::Relaxed),
+            n: 0,
+            limit: u64::MAX,
+            next_look: u64::MAX,
+            cancel: None,
+        }
     }
 }
 

@@ -89,7 +89,8 @@ pub(super) fn one_func(
     let guard = Guard { info, limits, is_last: limit(func, left, limits) };
     let said = guard.run(&mut cx, at, |cx| pass.run(func, cx));
     unlimit(func);
-    let steps = func.n_edits() - n_edits;
+    // A pass that puts back what it began with counts none.
+    let steps = func.n_edits().saturating_sub(n_edits);
     let changed = func.version() != before;
     if !cx.diagnostics.has_errors() {
         verify_time += after_edit(settings, info, func, said, before, &mut cx);
@@ -154,7 +155,10 @@ pub(super) fn module_pass(
     let said = Guard { info, limits, is_last }.run(&mut cx, Location::None, |cx| pass.run(module, cx));
     module.items.iter_mut().for_each(unlimit);
     // What made an item counts as well.
-    let steps_of = |item: &Func| item.n_edits() - n_edits.get(&item.version().lineage()).copied().unwrap_or(0);
+    let steps_of = |item: &Func| {
+        let before = n_edits.get(&item.version().lineage()).copied().unwrap_or(0);
+        item.n_edits().saturating_sub(before)
+    };
     let steps = module.items.iter().map(steps_of).sum();
     let changed = versions(module) != before;
     if changed && !cx.diagnostics.has_errors() {

@@ -113,11 +113,8 @@ pub fn hunks(parts: &[Part], context: usize) -> Vec<Hunk> {
             new_len: part.new.len(),
         },
     };
-    let of_op = |op: &DiffOp| Part {
-        same: matches!(op, DiffOp::Equal { .. }),
-        old: op.old_range(),
-        new: op.new_range(),
-    };
+    let of_op =
+        |op: &DiffOp| Part { same: matches!(op, DiffOp::Equal { .. }), old: op.old_range(), new: op.new_range() };
     let is_any = |part: &Part| !(part.old.is_empty() && part.new.is_empty());
     similar::group_diff_ops(parts.iter().map(to_op).collect(), context)
         .iter()

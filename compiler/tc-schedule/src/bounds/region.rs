@@ -44,7 +44,7 @@ impl Inference<'_> {
         let extent = match az.pool.as_const(width) {
             Some(width) => width.checked_add(1).map(Size::Int),
             // The region's size varies: a buffer takes the greatest; more than the tensor it never needs.
-            None => super::symbolic::greatest(az, width, declared.extent),
+            None => super::symbolic::greatest(az, width, (min, max), declared.extent),
         };
         let extent = extent.filter(|&extent| !matches!(extent, Size::Int(..0)));
         let Some(extent) = extent else { return declared };

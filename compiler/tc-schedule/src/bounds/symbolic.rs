@@ -9,13 +9,13 @@ use crate::graph::{AxisId, Kind, StageId};
 use crate::operator::Operator;
 use crate::scope::Scope;
 use crate::size::Size;
-use tc_arith::{Analyzer, Expr};
+use tc_arith::{Analyzer, BinaryOp, Expr, Node, Pool};
 use tc_ir::Func;
 use tc_support::Location;
 
 /// The greatest extent of a region that is `width + 1` wide, where it is less than what is declared. One that follows from
-/// sizes alone is exact.
-pub(super) fn greatest(az: &mut Analyzer, width: Expr, declared: Size) -> Option<Size> {
+/// sizes alone is exact. `ends` are the first and the last of the region.
+pub(super) fn greatest(az: &mut Analyzer, width: Expr, ends: (Expr, Expr), declared: Size) -> Option<Size> {
     let open = az.pool.vars(width).into_iter().all(Vars::is_size);
     if open && az.bounds(width).all_at_least(-1) {
         let (one, declared) = (az.pool.int(1), declared.expr(&mut az.pool));
@@ -26,12 +26,44 @@ pub(super) fn greatest(az: &mut Analyzer, width: Expr, declared: Size) -> Option
             return Some(Size::Expr(extent));
         }
     }
-    let most = az.bounds(width).max().and_then(|width| width.checked_add(1))?;
+    let plain = az.bounds(width).max();
+    let clamped = clamped_width(az, ends);
+    let width = plain.into_iter().chain(clamped).min()?;
+    let most = width.checked_add(1)?;
     let is_less = match declared {
         Size::Int(declared) => most < declared,
         Size::Expr(_) => declared.most(az).is_none_or(|declared| most < declared),
     };
     is_less.then_some(Size::Int(most))
+}
+
+/// How many clamps of one end are looked at.
+const MAX_CLAMPS: usize = 4;
+
+/// What `max - min` comes to at most where the ends are clamped: `min(a, m) - max(b, n)` is at most `a - b`.
+fn clamped_width(az: &mut Analyzer, (min, max): (Expr, Expr)) -> Option<i64> {
+    let (lows, highs) = (clamps(&az.pool, BinaryOp::Max, min), clamps(&az.pool, BinaryOp::Min, max));
+    let mut least: Option<i64> = None;
+    for &low in &lows {
+        for &high in &highs {
+            let width = az.pool.sub(high, low);
+            let width = az.simplify(width);
+            least = least.into_iter().chain(az.bounds(width).max()).min();
+        }
+    }
+    least
+}
+
+/// The operands of nested `min` or `max`; of anything else, itself.
+fn clamps(pool: &Pool, op: BinaryOp, end: Expr) -> Vec<Expr> {
+    let (mut pending, mut found) = (vec![end], Vec::new());
+    while let Some(at) = pending.pop() {
+        match pool.node(at) {
+            Node::Binary(of, a, b) if of == op && found.len() + pending.len() < MAX_CLAMPS => pending.extend([b, a]),
+            _ => found.push(at),
+        }
+    }
+    found
 }
 
 /// Is `max` at least the last of `extent` values?

@@ -6,6 +6,7 @@ use crate::tree::{Arg, BinaryOp, ExprId, ExprKind, List, TextRange, UnaryOp, Val
 use tc_ir::attrs::AttrData;
 use tc_ir::builder::OpSpec;
 use tc_ir::opdef::Role;
+use tc_ir::types::ElemKind;
 use tc_ir::{Attrs, Elem, Func, Loc, Op, Opcode, Rewriter, Scalar, Type, Value, effects, keys};
 use tc_support::suggest;
 
@@ -186,7 +187,9 @@ impl<'a> Lower<'a> {
         let inner = self.tree[value];
         if op == UnaryOp::Neg && self.is_signed(range, inner.range) {
             match inner.kind {
-                ExprKind::Int => return self.int_literal(inner.range, range, true, expected),
+                ExprKind::Int if !self.wraps(range, inner.range, expected) => {
+                    return self.int_literal(inner.range, range, true, expected);
+                }
                 ExprKind::Float => return self.float_literal(inner.range, range, true, expected),
                 _ => {}
             }
@@ -206,6 +209,18 @@ impl<'a> Lower<'a> {
     pub(super) fn is_signed(&self, range: TextRange, literal: TextRange) -> bool {
         let before = self.text(TextRange::new(range.start, literal.start));
         before.rsplit('-').next().is_none_or(|between| !between.contains('('))
+    }
+
+    /// Is `(-9u64)` meant, in brackets: the number that `9u64` is negated to?
+    fn wraps(&self, range: TextRange, literal: TextRange, expected: Option<Type>) -> bool {
+        let suffix = self.text(literal).trim_start_matches(|c: char| c.is_ascii_hexdigit() || c == 'x' || c == '_');
+        let of_type = || {
+            expected
+                .and_then(|ty| self.func.as_scalar(ty))
+                .is_some_and(|scalar| scalar.elem.kind() == ElemKind::Unsigned)
+        };
+        let is_unsigned = if suffix.is_empty() { of_type() } else { suffix.starts_with('u') };
+        is_unsigned && self.text(range).starts_with('(')
     }
 
     /// A chain of binary operators, lowered from its left end without recursion along the chain.

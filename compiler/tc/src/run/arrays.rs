@@ -32,6 +32,7 @@ pub fn describe(signature: &Signature) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tc_ir::Elem;
 
     #[test]
     fn every_element_type_goes_over_and_comes_back() {

@@ -28,12 +28,20 @@ pub fn may_overflow(func: &Func, op: Op) -> bool {
     algebra.enter_place(func, op);
     let mut may_be = |value: Value, number: i64| {
         let is_scalar = func.value_scalar(value).is_some_and(|scalar| scalar.lanes == 1);
-        !is_scalar || {
-            let expr = algebra.expr(func, value);
-            algebra.analyzer.bounds(expr).contains(number)
+        if !is_scalar {
+            return widened_from(func, value)
+                .is_none_or(|(least, greatest)| (least..=greatest).contains(&number.into()));
         }
+        let expr = algebra.expr(func, value);
+        algebra.analyzer.bounds(expr).contains(number)
     };
     may_be(divisor, -1) && may_be(dividend, least)
+}
+
+/// What the numbers that `value` was cast from lie between, if it was: the algebra does not see into vectors.
+fn widened_from(func: &Func, value: Value) -> Option<(i128, i128)> {
+    let cast = func.def_op(value).filter(|&op| func.opcode(op) == arith::CAST)?;
+    func.value_scalar(func.operand(cast, 0))?.elem.int_range()
 }
 
 /// The number that every lane of `value` is, where it was made of one, else `value` itself.

@@ -94,7 +94,10 @@ fn want_number(func: &Func, op: Op, value: Value, found: &mut Diagnostics) {
                 let (shown, params) = (suggest::shorten(shown), params(func));
                 let near = suggest::did_you_mean(&shown, params.iter().copied());
                 let declare = format!("a parameter is declared behind the operator: `for @… ({shown}: i32 in […])`");
-                (format!("`{name}` takes an integer here, and `{shown}` is no parameter"), Some(near.unwrap_or(declare)))
+                (
+                    format!("`{name}` takes an integer here, and `{shown}` is no parameter"),
+                    Some(near.unwrap_or(declare)),
+                )
             }
             None => {
                 let have = func.show_type(func.value_type(value));

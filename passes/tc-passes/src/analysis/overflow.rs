@@ -8,8 +8,7 @@
 //! A size, another `index` that the function is given, or a loop up to one, that has no greatest value is taken to be below
 //! 2^31 here, so that positions in tensors of open sizes may be moved: the tensors themselves would not fit otherwise.
 
-use rustc_hash::FxHashMap;
-use tc_arith::Var;
+use tc_arith::{Mark, Var};
 use tc_dialects::algebra::{Algebra, const_extent, is_launch};
 use tc_dialects::{arith, tir};
 use tc_ir::types::ElemKind;
@@ -22,10 +21,12 @@ const OPEN: i128 = 1 << 31;
 /// How many casts one inside the other are looked through.
 const MAX_CASTS: u32 = 4;
 
-/// The ranges of values at places, as far as they were asked for.
+/// The ranges of values at places. Who asks in the order of the text enters each region once.
 #[derive(Default)]
 pub(crate) struct Ranges {
-    at: FxHashMap<Region, Algebra>,
+    algebra: Option<Algebra>,
+    /// The regions around the place that was asked about last, from the outside in, with what was known before each.
+    path: Vec<(Region, Mark)>,
 }
 
 impl Ranges {
@@ -62,6 +63,24 @@ impl Ranges {
         true
     }
 
+    /// What is known where `place` stands.
+    fn enter(&mut self, func: &Func, place: Op) -> &mut Algebra {
+        let algebra = self.algebra.get_or_insert_with(|| Algebra::of_func(func));
+        let outer = |region: &Region| func.region_parent(*region).and_then(|parent| func.region_of(parent));
+        let mut around: Vec<Region> = std::iter::successors(func.region_of(place), outer).collect();
+        around.reverse();
+        let n_kept = self.path.iter().zip(&around).take_while(|((known, _), region)| known == *region).count();
+        if let Some(&(_, mark)) = self.path.get(n_kept) {
+            algebra.analyzer.rollback(mark);
+            self.path.truncate(n_kept);
+        }
+        for &region in &around[n_kept..] {
+            self.path.push((region, algebra.analyzer.mark()));
+            algebra.enter_region(func, region);
+        }
+        algebra
+    }
+
     /// The range of `value`, an integer; `None` where it may be anything of 64 bits.
     fn of(&mut self, func: &Func, value: Value, place: Op) -> Option<(i128, i128)> {
         self.through(func, value, place, MAX_CASTS)
@@ -70,13 +89,7 @@ impl Ranges {
     /// The same, with at most so many casts on the way.
     fn through(&mut self, func: &Func, value: Value, place: Op, n_casts: u32) -> Option<(i128, i128)> {
         let elem = func.value_scalar(value)?.elem;
-        let region = func.region_of(place)?;
-        let start = || {
-            let mut algebra = Algebra::of_func(func);
-            algebra.enter_place(func, place);
-            algebra
-        };
-        let algebra = self.at.entry(region).or_insert_with(start);
+        let algebra = self.enter(func, place);
         let expr = algebra.expr(func, value);
         let vars = algebra.analyzer.pool.vars(expr);
         // What a cast keeps as it is has the range that it had.
@@ -90,7 +103,7 @@ impl Ranges {
                 source.zip(limits).filter(|&(source, limits)| is_within(source, limits)).map(|(range, _)| (var, range)),
             );
         }
-        let algebra = self.at.entry(region).or_insert_with(start);
+        let algebra = self.enter(func, place);
         for (var, (lo, hi)) in kept {
             algebra.analyzer.bind_range(var, i64::try_from(lo).ok(), i64::try_from(hi).ok());
         }

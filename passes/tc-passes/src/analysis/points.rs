@@ -21,6 +21,9 @@ const MAX_POINTS: u64 = 1 << 16;
 /// All tests of a launch nest try at most this many points.
 pub(super) const MAX_POINTS_OF_A_NEST: u64 = 1 << 24;
 
+/// So many points of either side are tried first, for where the two meet, they mostly do so there.
+const FEW: usize = 128;
+
 /// Variables that only guards have may take so many values together.
 const MAX_OF_GUARDS: u64 = 64;
 
@@ -121,14 +124,15 @@ fn meet(
     };
     let mut touched = Cells::default();
     let mut at = start(shared);
+    let mut limit = FEW;
     loop {
         touched.clear();
-        let all = noted.each_cell(shared, &at, |point, cell| {
+        let all = noted.each_cell(shared, &at, limit, |point, cell| {
             touched.add(cell, (apart.number(point), carried.map_or(0, |var| time(point, var))));
             ControlFlow::Continue(())
         });
         let met = all.is_continue().then(|| {
-            looked.each_cell(shared, &at, |point, cell| {
+            looked.each_cell(shared, &at, limit, |point, cell| {
                 let (who, when) = (apart.number(point), carried.map_or(1, |var| time(point, var)));
                 let is_before = |(other, then): (u64, i64)| (!apart.is_told || other != who) && then < when;
                 let meets =
@@ -144,7 +148,10 @@ fn meet(
             Some(ControlFlow::Break(Stop::Meets)) => return Some(Dependence::Unknown),
             Some(ControlFlow::Break(Stop::NoNumber)) | None => return None,
         }
-        if !advance(shared, &mut at) {
+        // What a few points do not decide, all do.
+        let is_few = limit == FEW && [&noted, &looked].iter().any(|side| side.n_points() > FEW as u64);
+        limit = usize::MAX;
+        if !is_few && !advance(shared, &mut at) {
             return Some(Dependence::Independent);
         }
     }
@@ -207,11 +214,18 @@ fn hash_of(cell: &[i64]) -> u64 {
 }
 
 impl Side {
-    /// Shows the cells of all points at which the guards hold, until `show` or an index that cannot be computed ends it.
+    /// How many points there are for each of what both sides share; more than can be counted where that is so.
+    fn n_points(&self) -> u64 {
+        count(&self.own).unwrap_or(u64::MAX)
+    }
+
+    /// Shows the cells of the first `limit` points, as far as the guards hold there, until `show` or an index that cannot be
+    /// computed ends it.
     fn each_cell(
         &mut self,
         shared: &Domain,
         at: &[i64],
+        limit: usize,
         mut show: impl FnMut(&[(Var, i64)], &[i64]) -> ControlFlow<Stop>,
     ) -> ControlFlow<Stop> {
         let mut own = start(&self.own);
@@ -219,7 +233,7 @@ impl Side {
         let n_shared = point.len();
         point.extend(self.own.iter().map(|entry| (entry.0, entry.1)));
         let (mut values, mut cell, mut reached) = (Vec::new(), Vec::new(), Vec::new());
-        loop {
+        for _ in 0..limit {
             point[n_shared..].iter_mut().zip(&own).for_each(|(entry, &value)| entry.1 = value);
             values.clear();
             values.extend(self.evaluation.at(|var| value_of(&point, var)));
@@ -249,9 +263,10 @@ impl Side {
                 }
             }
             if !advance(&self.own, &mut own) {
-                return ControlFlow::Continue(());
+                break;
             }
         }
+        ControlFlow::Continue(())
     }
 }
 

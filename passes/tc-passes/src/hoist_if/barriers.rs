@@ -7,14 +7,14 @@ use rustc_hash::FxHashMap;
 use tc_dialects::scope::Scope;
 use tc_dialects::tir;
 use tc_ir::verify::has_flag;
-use tc_ir::walk::{Stretch, is_inside, ops_under};
+use tc_ir::walk::{Stretch, ops_under};
 use tc_ir::{Func, Op, Value, effects, keys};
 
 /// Where threads have to wait for one another, as far as it was asked.
 #[derive(Default)]
 pub(super) struct Barriers {
-    /// For each launch nest the ops in or before which a barrier has to stand; `None` where that is not known.
-    planned: FxHashMap<Op, Option<Vec<Op>>>,
+    /// Which loops need a barrier inside, or may need one.
+    inside: FxHashMap<Op, bool>,
     uniforms: Uniforms,
 }
 
@@ -32,10 +32,7 @@ impl Barriers {
         if !touches_what_threads_share(func, nest, op) {
             return true;
         }
-        match self.planned.entry(nest).or_insert_with(|| planned(func, nest)) {
-            Some(ops) => !ops.iter().any(|&inner| is_inside(func, inner, op)),
-            None => false,
-        }
+        !*self.inside.entry(op).or_insert_with(|| needs_barrier(func, nest, op))
     }
 
     /// A loop that was allowed stands twice in `place` now. What was planned stays right: no barrier has to stand inside of
@@ -80,13 +77,14 @@ fn is_together(func: &Func, op: Op) -> bool {
     effect.convergent || effect.synchronises || effect.unknown || shares
 }
 
-fn planned(func: &Func, nest: Op) -> Option<Vec<Op>> {
-    let plan = sync::plan(func, &Nest::of(func, nest));
-    if !plan.unknown.is_empty() {
-        return None;
+/// Does a barrier have to stand inside of the loop `op` of `nest`, as far as is known?
+fn needs_barrier(func: &Func, nest: Op, op: Op) -> bool {
+    let nest = Nest::of(func, nest);
+    if nest.ops(func).any(|inner| func.row(inner).effect.unknown) {
+        return true;
     }
-    let stuck = plan.stuck.iter().flat_map(|conflict| [conflict.first.op, conflict.second.op]);
-    Some(plan.barriers.keys().copied().chain(stuck).collect())
+    let plan = sync::plan_within(func, &nest, op);
+    !plan.barriers.is_empty() || !plan.stuck.is_empty()
 }
 
 /// Does `op` do nothing beyond reading, so that a conditional beside it guards all that is done?

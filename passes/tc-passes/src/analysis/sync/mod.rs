@@ -56,7 +56,7 @@ pub(crate) struct Plan {
     pub(crate) stuck: Vec<Conflict>,
     /// Ops whose effect nobody knows.
     pub(crate) unknown: Vec<Op>,
-    /// Barriers, reductions and shuffles that not all threads of a block may reach, and ops that a warp does together
+    /// Barriers and reductions that not all threads of a block may reach, and shuffles and ops that a warp does together
     /// and not all its threads reach.
     pub(crate) divergent: Vec<Divergent>,
 }
@@ -79,6 +79,11 @@ impl Conflict {
 
 /// Plans the barriers of `nest`. Those that are there count.
 pub(crate) fn plan(func: &Func, nest: &Nest) -> Plan {
+    plan_within(func, nest, nest.op)
+}
+
+/// Plans the barriers inside of `op`, an op of `nest`: what stands before it and behind it asks for none in there.
+pub(crate) fn plan_within(func: &Func, nest: &Nest, op: Op) -> Plan {
     let facts = NestFacts::new(func, nest);
     let by_warp = nest.ops(func).any(|op| is_by_warp(func, op));
     let mut planner = Planner {
@@ -89,6 +94,6 @@ pub(crate) fn plan(func: &Func, nest: &Nest) -> Plan {
         plan: Plan::default(),
         same: FxHashMap::default(),
     };
-    planner.statement(nest.op, Open { block: true, warp: true });
+    planner.statement(op, Open { block: true, warp: true });
     planner.plan
 }

@@ -24,9 +24,9 @@ pub(super) struct Open {
     pub(super) warp: bool,
 }
 
-/// Is `op` one that the threads of a warp do together, on tiles?
+/// Is `op` one at which the threads of a warp meet: a shuffle, or work on tiles?
 pub(super) fn is_by_warp(func: &Func, op: Op) -> bool {
-    matches!(threads::meeting(func, op), Some(Meeting::Tiles(_)))
+    matches!(threads::meeting(func, op), Some(Meeting::Tiles(_) | Meeting::Exchange))
 }
 
 pub(super) struct Planner<'f> {
@@ -51,14 +51,17 @@ impl Planner<'_> {
                 Some(Synced::by(scope == Scope::Global))
             }
             Some(Meeting::Barrier(_)) => Some(Synced::default()),
-            // Threads that hand one another values by a reduction wait for one another; those of a shuffle do not.
             Some(Meeting::Reduction) => Some(Synced::ALL),
-            Some(Meeting::Exchange) => Some(Synced::default()),
-            Some(Meeting::Tiles(_)) | None => None,
+            Some(Meeting::Exchange | Meeting::Tiles(_)) | None => None,
         };
         if let Some(synced) = synced {
             self.need(op, open.block, false);
             return Summary { synced, ..Summary::default() };
+        }
+        if meeting == Some(Meeting::Exchange) {
+            // Threads that hand one another values by a reduction wait for one another; those of a shuffle do not.
+            self.need(op, open.warp, true);
+            return Summary::default();
         }
         if func.row(op).effect.unknown {
             self.plan.unknown.push(op);
