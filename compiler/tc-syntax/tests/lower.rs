@@ -137,7 +137,7 @@ schedule @t for @f {
 schedule @u for @f {
   bx, tx = split(B.i)                         // ! `split` takes one of `factor = …` and `nparts = …`
   bind(bx, blockIdx.q)                        // ! there is no launch coordinate `blockIdx.q`
-  reorder(B)                                  // ! `reorder` takes an axis here, and this is `stage`
+  reorder(B)                                  // ! `reorder` takes an axis here, and `B` is `stage`
 }
 ",
     );

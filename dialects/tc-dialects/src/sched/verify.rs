@@ -74,22 +74,31 @@ fn want(func: &Func, op: Op, value: Value, path: &str, found: &mut Diagnostics) 
         let what = path.trim_start_matches("sched.");
         let name = func.row(op).short.unwrap_or(func.op_name(op));
         let article = if what == "axis" { "an" } else { "a" };
-        let shown = func.value_text(value);
+        // A name that nothing binds yet is read as that of a stage.
+        let stage = stage_name(func, value);
+        let shown = stage.unwrap_or(func.value_text(value));
         let shown = if shown.is_empty() { "this".to_string() } else { format!("`{}`", suggest::shorten(shown)) };
         let have = func.show_type(func.value_type(value));
         let text =
             format!("`{name}` takes {article} {what} here, and {shown} is `{}`", have.trim_start_matches("sched."));
-        found.push(Diagnostic::error("schedule-type", func.op_location(op), text));
+        let mut diagnostic = Diagnostic::error("schedule-type", func.op_location(op), text);
+        if what == "axis" && stage.is_some() {
+            diagnostic = diagnostic.help("a name is bound before it is used; the axis `i` of a stage `B` is `B.i`");
+        }
+        found.push(diagnostic);
     }
+}
+
+/// The name of the stage that `value` is read as, where it is a name that nothing binds.
+fn stage_name(func: &Func, value: Value) -> Option<&str> {
+    let stage = func.def_op(value).filter(|&def| func.opcode(def) == super::STAGE_OP)?;
+    func.word_of(stage, func.find_name("name")?)
 }
 
 fn want_number(func: &Func, op: Op, value: Value, found: &mut Diagnostics) {
     if !func.value_scalar(value).is_some_and(|scalar| scalar.elem.is_int() && scalar.lanes == 1) {
         let name = func.row(op).short.unwrap_or(func.op_name(op));
-        // A name that nothing binds is read as that of a stage.
-        let stage = func.def_op(value).filter(|&def| func.opcode(def) == super::STAGE_OP);
-        let shown = stage.and_then(|def| func.word_of(def, func.find_name("name")?));
-        let (text, help) = match shown {
+        let (text, help) = match stage_name(func, value) {
             Some(shown) => {
                 let (shown, params) = (suggest::shorten(shown), params(func));
                 let near = suggest::did_you_mean(&shown, params.iter().copied());
