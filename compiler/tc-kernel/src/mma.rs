@@ -3,8 +3,9 @@
 
 use crate::place::{buffer_of, references};
 use tc_dialects::fragment::register_tiles;
+use tc_dialects::gpu;
+use tc_dialects::threads::{CopyStep, copy_step};
 use tc_dialects::tir::place_type;
-use tc_dialects::{gpu, mma};
 use tc_ir::{Func, Op, Value};
 
 /// What is wrong with `op`, beyond what its row asks for: the message, and the way out.
@@ -14,9 +15,11 @@ pub fn unwritable_op(func: &Func, op: Op) -> Option<(String, &'static str)> {
             return Some((finding, "tiles are taken by words of 32 bits: let each start at a multiple of one"));
         }
     }
-    let (places, bytes) = match func.opcode(op) {
-        mma::LDMATRIX => (&func.operands(op)[1..], 16),
-        gpu::COPY_ASYNC => (&func.operands(op)[..2], gpu::copied_bytes(func, op)?),
+    let n_tiles = register_tiles(func, op).len();
+    let (places, bytes) = match copy_step(func, op) {
+        Some(CopyStep::Begin) => (&func.operands(op)[..2], gpu::copied_bytes(func, op)?),
+        // What fills tiles reads rows of 16 bytes.
+        _ if n_tiles > 0 => (&func.operands(op)[n_tiles..], 16),
         _ => return None,
     };
     let finding = places.iter().find_map(|&place| misaligned(func, place, bytes))?;

@@ -16,7 +16,7 @@ tc::ir::dialect! {
     dialect "complex", types = ["complex.number"];
 
     /// The number `re + im * i`.
-    Of "of" (re: value, im: value)
+    Whole "of" (re: value, im: value)
     { context: Context::Any, results: Results::Count(1), infer: Infer::By(number) }
 
     /// `a + b`
@@ -86,7 +86,7 @@ type Parts = (Value, Value);
 /// The two parts of the number that `op` makes, if it makes one.
 fn parts_of(rewriter: &mut Rewriter<'_>, op: Op, parts: &BTreeMap<Value, Parts>) -> Option<Parts> {
     let func = rewriter.func();
-    if let Some(of) = Of::of(func, op) {
+    if let Some(of) = Whole::of(func, op) {
         return Some((of.re(func), of.im(func)));
     }
     if let Some(neg) = Neg::of(func, op) {

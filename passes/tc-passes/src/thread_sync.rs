@@ -147,7 +147,7 @@ fn left_out(func: &Func, divergent: &Divergent) -> Diagnostic {
     let op = divergent.op;
     let (what, group) = match meeting(func, op) {
         Some(Meeting::Reduction) => ("reduction".to_string(), "block"),
-        Some(Meeting::Exchange) => ("shuffle".to_string(), "block"),
+        Some(Meeting::Exchange) => ("shuffle".to_string(), "warp"),
         _ if divergent.by_warp => (format!("`{}`", func.op_name(op)), "warp"),
         _ => ("barrier".to_string(), "block"),
     };

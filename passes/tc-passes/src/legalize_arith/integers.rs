@@ -12,7 +12,8 @@ fn is_unsigned(func: &Func, op: Op) -> bool {
 
 pub(super) fn is_narrow_division(func: &Func, op: Op) -> bool {
     matches!(func.opcode(op), arith::TDIV | arith::TMOD)
-        && operand_type(func, op, 0).is_some_and(|scalar| matches!(scalar.elem, Elem::I8 | Elem::I16))
+        && operand_type(func, op, 0)
+            .is_some_and(|scalar| scalar.elem.kind() == ElemKind::Signed && scalar.elem.bits() < 32)
 }
 
 /// The quotient or remainder of numbers of 8 or 16 bits, in 32.
