@@ -89,13 +89,19 @@ pub(super) fn misplaced(func: &Func, alloc: Op) -> Option<Diagnostic> {
     }
 }
 
-/// The error of a loop whose variable is so narrow that a later iteration, or where a version starts, may not fit it.
-fn narrow(func: &Func, looped: Op) -> Option<Diagnostic> {
-    let lo = func.operand(looped, 0);
-    func.value_scalar(lo).filter(|scalar| scalar.elem.bytes() < 4)?;
+/// The error of a loop whose variable is so narrow, or ends so far out, that an iteration `stages` later, or where a version
+/// starts, may not fit it.
+fn narrow(func: &Func, looped: Op, stages: i64) -> Option<Diagnostic> {
+    let (lo, hi) = (func.operand(looped, 0), func.operand(looped, 1));
+    let elem = func.value_scalar(lo)?.elem;
+    let (_, greatest) = elem.int_range()?;
+    let ends_far_out = func.const_int(hi).is_some_and(|end| i128::from(end) + i128::from(stages) > greatest);
+    if elem.bytes() >= 4 && !ends_far_out {
+        return None;
+    }
     let text =
         format!("a loop over `{}` cannot be pipelined: it counts past its end", func.show_type(func.value_type(lo)));
-    let help = "let it count in `index` or `i32`, and convert its variable where it is used";
+    let help = "let it count from 0 in `index` or `i32`, and convert its variable where it is used";
     Some(Diagnostic::error("stages", func.op_location(looped), text).help(help))
 }
 
@@ -107,7 +113,7 @@ pub(super) fn divide(func: &Func, looped: Op) -> Result<Division, Diagnostics> {
     let body = Body::new(func, looped, ops, buffers.iter().map(|staged| staged.buffer).collect());
     let (phases, stays) = phases::assign(&body);
     let mut found = Diagnostics::new();
-    if let Some(diagnostic) = narrow(func, looped) {
+    if let Some(diagnostic) = narrow(func, looped, stages) {
         found.push(diagnostic);
     }
     if phases.producers.is_empty()
