@@ -1,7 +1,7 @@
 //! Random schedules: first what stages there are, then where each stands and how its loops run.
 //!
 //! Most of what is written is legal; what is not is refused by the compiler and dropped by [`crate::random::check`].
-//! Each primitive is drawn by its file in [`primitives`], at its phase, which a line of the table there says.
+//! Each primitive is drawn by its file in `primitives`, at its phase, which a line of the table there says.
 
 mod graph;
 mod primitives;
