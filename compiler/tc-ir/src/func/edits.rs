@@ -74,6 +74,10 @@ impl Edits {
 
     #[cold]
     fn look(&mut self) {
+        // A rewriter that is dropped on the way out may still edit: to unwind once more would abort.
+        if std::thread::panicking() {
+            return;
+        }
         if let Some(cancel) = &self.cancel {
             cancel.check();
         }
