@@ -14,6 +14,7 @@ use crate::literals;
 use crate::preamble::Helper;
 use crate::types;
 use Spelling::{By, Call, Function, Half, Infix, No, Prefix};
+use tc_dialects::algebra::predicate_op;
 use tc_dialects::arith::{self, Predicate};
 use tc_ir::attrs::{AttrData, BinOp};
 use tc_ir::types::ElemKind;
@@ -340,14 +341,7 @@ fn select(k: &mut Kernel<'_>, op: Op, lane: usize) -> Expr {
 
 fn compare(k: &mut Kernel<'_>, op: Op, lane: usize) -> Expr {
     let Some(predicate) = Predicate::of(k.func, op) else { return k.stray("a comparison") };
-    let operator = match predicate {
-        Predicate::Eq => BinOp::Eq,
-        Predicate::Ne => BinOp::Ne,
-        Predicate::Lt => BinOp::Lt,
-        Predicate::Le => BinOp::Le,
-        Predicate::Gt => BinOp::Gt,
-        Predicate::Ge => BinOp::Ge,
-    };
+    let operator = predicate_op(predicate);
     let [lhs, rhs] = [0, 1].map(|nth| k.lane(k.func.operand(op, nth), lane));
     expr::binary(operator, lhs, rhs)
 }

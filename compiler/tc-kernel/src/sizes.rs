@@ -1,7 +1,8 @@
 //! Sizes that a program leaves open: the type that kernels take them under, and formulas for what follows from them.
 
-use tc_dialects::algebra::{Algebra, infix_op, is_symbol};
-use tc_dialects::{arith, tir};
+use tc_dialects::algebra::{Algebra, infix_op, is_symbol, predicate_op};
+use tc_dialects::arith::{self, Predicate};
+use tc_dialects::tir;
 use tc_ir::attrs::{AttrData, BinOp, UnOp};
 use tc_ir::opdef::Role;
 use tc_ir::walk::all_ops;
@@ -12,6 +13,9 @@ use tc_target::{BinaryOp, DType, Formula, OpenSize};
 
 /// How many values of sizes are tried to find some for which the facts hold.
 const MAX_TRIED: i64 = 4096;
+
+/// How many operations and operands a formula has at most.
+const MAX_FORMULA_TERMS: usize = 1024;
 
 /// The least and the greatest that the size `value` of `func` may be.
 fn range(func: &Func, value: Value) -> (Option<i64>, Option<i64>) {
@@ -128,13 +132,15 @@ fn infix(op: BinOp, lhs: Formula, rhs: Formula) -> Formula {
     }
 }
 
-/// The formula of the integer `value` of a kernel; `None` where it does not follow from sizes alone.
+/// The formula of the integer `value` of a kernel; `None` where it does not follow from sizes alone, or only by a formula of
+/// more than [`MAX_FORMULA_TERMS`]: a value used twice is written twice.
 pub fn of_value(func: &Func, value: Value) -> Option<Formula> {
-    value_at(func, value, MAX_FORMULA_DEPTH)
+    value_at(func, value, MAX_FORMULA_DEPTH, &mut MAX_FORMULA_TERMS.clone())
 }
 
-fn value_at(func: &Func, value: Value, depth: usize) -> Option<Formula> {
+fn value_at(func: &Func, value: Value, depth: usize, terms: &mut usize) -> Option<Formula> {
     let depth = depth.checked_sub(1)?;
+    *terms = terms.checked_sub(1)?;
     if is_symbol(func, value) {
         return Some(Formula::Size(func.value_text(value).to_string()));
     }
@@ -142,13 +148,25 @@ fn value_at(func: &Func, value: Value, depth: usize) -> Option<Formula> {
         return Some(Formula::Int(int));
     }
     let op = func.def_op(value)?;
-    let of = |idx: usize| value_at(func, func.operand(op, idx), depth);
+    let mut of = |idx: usize| value_at(func, func.operand(op, idx), depth, terms);
     match func.role(op) {
         Role::Cast => of(0),
         Role::Binary(binary_op) => Some(infix(binary_op, of(0)?, of(1)?)),
+        Role::Compare => Some(infix(predicate_op(Predicate::of(func, op)?), of(0)?, of(1)?)),
+        _ if func.opcode(op) == arith::SELECT => Some(select(of(0)?, of(1)?, of(2)?)),
         _ if func.operands(op).len() == 2 => Some(Formula::op(BinaryOp::of_name(func.row(op).short?)?, of(0)?, of(1)?)),
         _ => None,
     }
+}
+
+/// A choice as a sum of products; `condition` is 0 or 1.
+fn select(condition: Formula, yes: Formula, no: Formula) -> Formula {
+    if (&yes, &no) == (&Formula::Int(1), &Formula::Int(0)) {
+        return condition;
+    }
+    let otherwise = Formula::op(BinaryOp::Eq, condition.clone(), Formula::Int(0));
+    let (yes, no) = (Formula::op(BinaryOp::Mul, condition, yes), Formula::op(BinaryOp::Mul, otherwise, no));
+    Formula::op(BinaryOp::Add, yes, no)
 }
 
 /// The formula of the extent of the launch loop `op`.

@@ -11,7 +11,7 @@ use crate::code::{Instr, Kernel, NO_REG, Site, Space};
 use crate::domain::Domain;
 use crate::limits::{MAX_BLOCKS, MAX_THREADS};
 use std::collections::BTreeMap;
-use tc_dialects::arith;
+use tc_dialects::arith::{self, Predicate};
 use tc_dialects::tir::{self, Coordinate, LoopKind, loop_kind};
 use tc_ir::attrs::{AttrData, BinOp};
 use tc_ir::opdef::Role;
@@ -401,7 +401,7 @@ fn loop_extent(frame: &mut Frame<'_>, op: Op) -> Result<u64> {
     Ok(u64::try_from(hi.saturating_sub(lo)).unwrap_or(0))
 }
 
-/// The value of an integer expression over literals, sizes and scalar arguments.
+/// The value of an expression of integers and truth values, 0 and 1, over literals, sizes and scalar arguments.
 pub(crate) fn known_int(frame: &mut Frame<'_>, value: Value, depth: usize) -> Option<i128> {
     if let Some(&known) = frame.known.get(&value) {
         return known;
@@ -419,6 +419,7 @@ fn compute_known(frame: &mut Frame<'_>, value: Value, depth: usize) -> Option<i1
     if let Some(attr) = func.constant(value) {
         return match func.attr_data(attr) {
             AttrData::Int(value, _) => Some(*value),
+            AttrData::Bool(value) => Some(i128::from(*value)),
             _ => None,
         };
     }
@@ -431,9 +432,14 @@ fn compute_known(frame: &mut Frame<'_>, value: Value, depth: usize) -> Option<i1
     for &operand in func.operands(op) {
         args.push(known_int(frame, operand, depth + 1)?);
     }
+    if let (Some(predicate), &[lhs, rhs]) = (Predicate::of(func, op), &args[..]) {
+        return Some(i128::from(arith::eval::int_cmp(predicate, lhs, rhs)));
+    }
     match (func.role(op), func.opcode(op), &args[..]) {
-        (Role::Binary(BinOp::AndAnd | BinOp::OrOr), _, _) => None,
+        (Role::Binary(BinOp::AndAnd), _, &[lhs, rhs]) => Some(lhs.min(rhs)),
+        (Role::Binary(BinOp::OrOr), _, &[lhs, rhs]) => Some(lhs.max(rhs)),
         (Role::Binary(op), _, &[lhs, rhs]) => arith::eval::int_binary(op, lhs, rhs, elem),
+        (_, arith::SELECT, &[condition, yes, no]) => Some(if condition != 0 { yes } else { no }),
         (_, opcode @ (arith::TDIV | arith::TMOD), &[lhs, rhs]) => arith::eval::int_trunc(opcode, lhs, rhs, elem),
         (_, arith::MIN, &[lhs, rhs]) => Some(lhs.min(rhs)),
         (_, arith::MAX, &[lhs, rhs]) => Some(lhs.max(rhs)),
