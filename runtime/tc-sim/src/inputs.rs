@@ -1,11 +1,18 @@
 //! Inputs from a seed, the same on every machine.
 
-use crate::cell;
+use crate::cell::{self, Cell};
 use crate::define::Signature;
 use crate::tensor::Tensor;
+use rayon::prelude::*;
 use tc_ir::Elem;
 use tc_ir::types::ElemKind;
 use tc_support::float_format::FloatFormat;
+
+/// So many cells are drawn by one task.
+const CHUNK: u64 = 1 << 16;
+
+/// The step from a state to the next.
+const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// SplitMix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014).
 #[derive(Clone, Debug)]
@@ -19,11 +26,16 @@ impl SplitMix {
     }
 
     pub(crate) fn next(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        self.state = self.state.wrapping_add(GAMMA);
         let mut z = self.state;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^ (z >> 31)
+    }
+
+    /// The generator after `n` numbers.
+    pub(crate) fn after(&self, n: u64) -> SplitMix {
+        SplitMix { state: self.state.wrapping_add(GAMMA.wrapping_mul(n)) }
     }
 
     /// A number below `n`, which is not 0.
@@ -62,10 +74,24 @@ pub(crate) fn mantissa(elem: Elem) -> u32 {
 /// Fills an array. Arguments of one call take the same `seed` and each a `stream` of its own.
 pub(crate) fn fill(signature: &Signature, seed: u64, stream: u64, how: Fill) -> Tensor {
     let mut mixer = SplitMix::new(seed ^ stream.wrapping_mul(0xd1b5_4a32_d192_ed03));
-    let mut random = SplitMix::new(mixer.next());
+    let random = SplitMix::new(mixer.next());
     let elem = signature.elem;
     let n: u64 = signature.shape.iter().product();
-    let cells = (0..n).map(|_| match how {
+    let chunk = |start: u64| {
+        let mut random = random.after(start);
+        let mut bytes = Vec::with_capacity(CHUNK.min(n - start) as usize * elem.bytes() as usize);
+        for _ in start..n.min(start + CHUNK) {
+            cell::encode(elem, draw(&mut random, elem, how), &mut bytes);
+        }
+        bytes
+    };
+    let chunks: Vec<Vec<u8>> = (0..n.div_ceil(CHUNK)).into_par_iter().map(|nth| chunk(nth * CHUNK)).collect();
+    Tensor { elem, shape: signature.shape.clone(), data: chunks.concat() }
+}
+
+/// The next cell; it takes one number.
+fn draw(random: &mut SplitMix, elem: Elem, how: Fill) -> Cell {
+    match how {
         Fill::Reals if elem.is_float() => {
             // As many bits as the type holds, so that the value is exact and lies in the range.
             let bits = mantissa(elem).min(53);
@@ -73,10 +99,9 @@ pub(crate) fn fill(signature: &Signature, seed: u64, stream: u64, how: Fill) -> 
             let half = 1u64 << (bits - 1);
             cell::of_float(elem, (steps as f64 - half as f64) / (2.0 * half as f64))
         }
-        Fill::Reals => integer(&mut random, elem, 8, 1 << 16),
-        Fill::Integers { max, keep } => integer(&mut random, elem, max, keep),
-    });
-    Tensor::from_cells(elem, signature.shape.clone(), cells)
+        Fill::Reals => integer(random, elem, 8, 1 << 16),
+        Fill::Integers { max, keep } => integer(random, elem, max, keep),
+    }
 }
 
 fn integer(random: &mut SplitMix, elem: Elem, max: u32, keep: u32) -> u64 {

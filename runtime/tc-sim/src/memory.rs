@@ -6,8 +6,12 @@ use crate::code::Site;
 use crate::domain::Domain;
 use crate::race::CellShadow;
 use crate::tensor::Tensor;
+use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
 use tc_ir::Elem;
+
+/// At least so many cells are filled by one task.
+const CHUNK: usize = 1 << 14;
 
 /// What a buffer that is one in all is to the function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -177,9 +181,9 @@ impl Global {
 
     /// Fills it from an array of as many elements.
     pub(crate) fn fill(&self, tensor: &Tensor) {
-        for (idx, cell) in tensor.cells().enumerate().take(self.n_elements()) {
+        (0..self.n_elements()).into_par_iter().with_min_len(CHUNK).for_each(|idx| {
             let place = self.place(idx);
-            let (cell, companion) = self.domain.input(self.elem, cell);
+            let (cell, companion) = self.domain.input(self.elem, tensor.cell(idx));
             self.cells[place].store(cell, Relaxed);
             if let Some(mags) = &self.mags {
                 mags[place].store(companion, Relaxed);
@@ -187,7 +191,7 @@ impl Global {
             if let Some(notes) = &self.notes {
                 notes.written[place].store(1, Relaxed);
             }
-        }
+        });
     }
 
     pub(crate) fn tensor(&self) -> Tensor {

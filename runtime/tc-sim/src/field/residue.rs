@@ -58,11 +58,37 @@ pub(super) fn centred<const M: u32>(a: u32) -> i64 {
     if a > M / 2 { i64::from(a) - i64::from(M) } else { i64::from(a) }
 }
 
-/// `mantissa * 2^exponent`.
+/// The exponents of the powers of two of an f64 with an integer mantissa.
+const EXPONENTS: std::ops::Range<i32> = -1074..972;
+
+/// A table for each modulus: inputs are millions of numbers.
+struct Powers<const M: u32>;
+
+impl<const M: u32> Powers<M> {
+    /// `2^exponent` for each of [`EXPONENTS`].
+    const OF_TWO: &'static [u32] = &{
+        let mut powers = [1u32; (EXPONENTS.end - EXPONENTS.start) as usize];
+        let zero = -EXPONENTS.start as usize;
+        let mut at = zero;
+        while at > 0 {
+            // The half of an odd number is that of its sum with the modulus, which is odd.
+            let odd = powers[at] % 2 == 1;
+            powers[at - 1] = ((powers[at] as u64 + if odd { M as u64 } else { 0 }) / 2) as u32;
+            at -= 1;
+        }
+        at = zero + 1;
+        while at < powers.len() {
+            powers[at] = (powers[at - 1] as u64 * 2 % M as u64) as u32;
+            at += 1;
+        }
+        powers
+    };
+}
+
+/// `mantissa * 2^exponent`; the exponent is one of an f64.
 pub(super) fn scaled<const M: u32>(mantissa: i64, exponent: i32) -> u32 {
-    let power = pow::<M>(2, exponent.unsigned_abs());
-    let power = if exponent < 0 { inverse::<M>(power) } else { power };
-    mul::<M>(of_int::<M>(i128::from(mantissa)), power)
+    let power = Powers::<M>::OF_TWO[(exponent - EXPONENTS.start) as usize];
+    mul::<M>(mantissa.rem_euclid(i64::from(M)) as u32, power)
 }
 
 /// A residue modulo [`P`] that says nothing of `key` and `salt`, but is the same for the same two (the finaliser of
@@ -97,6 +123,10 @@ mod tests {
             assert_eq!(mul::<P>(a, inverse::<P>(a)), 1);
         }
         assert_eq!(mul::<Q>(scaled::<Q>(3, -7), 128), 3);
+        for exponent in EXPONENTS {
+            let power = pow::<P>(2, exponent.unsigned_abs());
+            assert_eq!(scaled::<P>(1, exponent), if exponent < 0 { inverse::<P>(power) } else { power }, "{exponent}");
+        }
         assert_eq!(centred::<P>(of_int::<P>(-5)), -5);
     }
 }
