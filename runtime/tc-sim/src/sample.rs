@@ -23,8 +23,8 @@ use std::sync::atomic::AtomicU64;
 
 /// Launches of no more blocks than this are run as a whole, where those before them cost little.
 const FEW_BLOCKS: u64 = 16;
-/// So many blocks are run even where they cost up to [`MOST_COST`] times the budget.
-const USUAL_BLOCKS: u64 = 16;
+/// So many blocks, the corners of a plane and two others, are run even where they cost up to [`MOST_COST`] times the budget.
+const USUAL_BLOCKS: u64 = 6;
 /// A sample never has more blocks.
 const MOST_BLOCKS: u64 = 4096;
 /// A sample costs up to so many times the budget before it has fewer blocks than usual.
@@ -37,6 +37,8 @@ const LEAST_BLOCKS: u64 = 2;
 pub(crate) struct Sampling {
     /// Steps past which a program is sampled, and that the sample may take.
     pub(crate) budget: u64,
+    /// What a step of a sample costs, in steps on numbers.
+    pub(crate) weight: u64,
     pub(crate) seed: u64,
     /// What was chosen for the same program before, on other inputs.
     pub(crate) before: Option<Arc<BlockSample>>,
@@ -44,7 +46,7 @@ pub(crate) struct Sampling {
 
 impl Sampling {
     pub(crate) fn new(budget: u64, seed: u64) -> Sampling {
-        Sampling { budget, seed, before: None }
+        Sampling { budget, weight: 1, seed, before: None }
     }
 }
 
@@ -117,6 +119,7 @@ struct Look<'p> {
     globals: &'p [Arc<Global>],
     limits: Limits,
     budget: u64,
+    weight: u64,
     seed: u64,
     by_inputs: bool,
     /// What the functions computed before each launch, once that is known.
@@ -127,8 +130,8 @@ struct Look<'p> {
 
 impl<'p> Look<'p> {
     fn new(program: &'p Program, globals: &'p [Arc<Global>], limits: Limits, sampling: &Sampling) -> Look<'p> {
-        let &Sampling { budget, seed, .. } = sampling;
-        Look { program, globals, limits, budget, seed, by_inputs: false, host: None, writers: BTreeMap::new() }
+        let &Sampling { budget, weight, seed, .. } = sampling;
+        Look { program, globals, limits, budget, weight, seed, by_inputs: false, host: None, writers: BTreeMap::new() }
     }
 
     /// The blocks of each launch; `None` where the program is run as a whole.
@@ -139,7 +142,7 @@ impl<'p> Look<'p> {
             kernels.iter().map(|kernel| work(kernel).steps.saturating_mul(kernel.threads()).max(1)).collect();
         let cost = |kernel: usize| per_block[kernel].saturating_mul(kernels[kernel].blocks());
         let before = (0..last).map(cost).fold(0, u64::saturating_add);
-        let most = n_blocks(per_block[last], self.budget);
+        let most = n_blocks(per_block[last].saturating_mul(self.weight), self.budget);
         if before <= self.budget {
             if cost(last) <= self.budget || kernels[last].blocks() <= FEW_BLOCKS {
                 return None;
@@ -148,12 +151,13 @@ impl<'p> Look<'p> {
             blocks[last] = Some(pick(&kernels[last], most, self.seed));
             return Some(blocks);
         }
+        let weight = self.weight;
         let total = |blocks: &[Option<Vec<u64>>]| {
             let of = |(kernel, sample): (usize, &Option<Vec<u64>>)| match sample {
                 Some(list) => per_block[kernel].saturating_mul(list.len() as u64),
                 None => cost(kernel),
             };
-            blocks.iter().enumerate().map(of).fold(0, u64::saturating_add)
+            blocks.iter().enumerate().map(of).fold(0, u64::saturating_add).saturating_mul(weight)
         };
         let mut n = most.min(USUAL_BLOCKS);
         let mut blocks = self.blocks(n)?;

@@ -10,6 +10,7 @@ use crate::domain::Domain;
 use crate::finding::{FindingKind, Findings};
 use crate::inputs::{Fill, SplitMix};
 use crate::run::{Arg, Execution, program_named};
+use crate::sample::Sampling;
 use crate::tensor::{Tensor, show_index, unravel};
 use crate::tolerance::{same, with_callees};
 use tc_ir::walk::all_ops;
@@ -148,7 +149,8 @@ fn run(
     let tensors = inputs.map_or_else(|| round.inputs(&signatures), <[Tensor]>::to_vec);
     let outputs = defined.outputs();
     let args = tensors.iter().cloned().map(Arg::Input).chain(outputs.iter().map(|_| Arg::Output)).collect::<Vec<_>>();
-    let (run_options, sampling) = (options.run_options(&round), options.sampling());
+    let run_options = options.run_options(&round);
+    let sampling = options.sampling().map(|sampling| Sampling { weight: WEIGHT, ..sampling });
     let execution = Execution::of(module, func, &args, &run_options, Domain::Field, sampling)?;
     if execution.aborted {
         return Ok(report);
@@ -197,6 +199,9 @@ fn computes_floats(module: &Module, name: &str) -> bool {
 
 /// Ops that are told of what is not decided.
 const MAX_TOLD: usize = 3;
+
+/// What a step in the field costs, in steps on numbers, where it multiplies matrices.
+const WEIGHT: u64 = 8;
 
 /// So that these inputs are no others'.
 const SEED: u64 = 0x6669_656c_6473_2121;
