@@ -26,12 +26,12 @@ pub fn needs_mlir(file: &Path) -> bool {
 /// The files below `root` whose names end in `.extension`, relative to it, in the order of their names.
 pub fn with_extension(root: &Path, extension: &str) -> std::io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
-    let mut pending = vec![root.to_path_buf()];
-    while let Some(folder) = pending.pop() {
+    let mut worklist = vec![root.to_path_buf()];
+    while let Some(folder) = worklist.pop() {
         for entry in std::fs::read_dir(&folder)? {
             let path = entry?.path();
             if path.is_dir() {
-                pending.push(path);
+                worklist.push(path);
             } else if path.extension().is_some_and(|other| other == extension) {
                 found.push(path.strip_prefix(root).unwrap_or(&path).to_path_buf());
             }

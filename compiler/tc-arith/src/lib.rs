@@ -12,7 +12,7 @@
 //! |---|---|
 //! | [`Analyzer::bounds`] | constant bounds, an [`Interval`] |
 //! | [`Analyzer::modular`] | a [`ModularSet`], `coeff * k + base` |
-//! | [`Analyzer::simplify`] | the normal form |
+//! | [`Analyzer::simplify`] | the canonical form |
 //! | [`Analyzer::prove`] | a [`Verdict`]: always, never, unknown |
 //! | [`Analyzer::eval_set`], [`Analyzer::eval_set_under`], [`Analyzer::union`] | the region an index sweeps while some variables run, a [`SymInterval`] |
 //! | [`Analyzer::deduce_bound`] | the values of a variable for which a guard holds |
@@ -52,7 +52,7 @@
 //! `False` are never wrong; the ends of a set hold every value, and are exact for sums of multiples of variables; every
 //! value that `deduce_bound` gives satisfies the guard. Where nothing can satisfy what is known, answers mean nothing.
 //!
-//! # The normal form
+//! # The canonical form
 //!
 //! A sum of constant multiples of atoms. Terms stay in the order in which they first occur, the first positive one
 //! leads, the constant comes last: `bx * 32 + ty * 4 + tx - ro * 8 - 1`. Products are multiplied out. Atoms are
@@ -63,7 +63,7 @@
 //!
 //! # Rules
 //!
-//! The normal form is reached by named [rules], rows of tables, one file a theme. Each row states its laws, such as
+//! The canonical form is reached by named [rules], rows of tables, one file a theme. Each row states its laws, such as
 //! `x/c*c + x%c -> x if c > 0`, in a small language that the tests read: the solver z3 proves every law over all integers,
 //! failure included, and each is tried at all points of a small range. [`Analyzer::record_steps`] tells which rules
 //! were applied to what; the tests match such steps with the laws of their rules, prove a thousand of them, and compare

@@ -1,4 +1,4 @@
-//! Linear normal form: a sum of constant multiples of atoms, and a constant.
+//! Linear canonical form: a sum of constant multiples of atoms, and a constant.
 //!
 //! An atom is anything that is not a sum, a difference, a product with a constant or a constant. Terms keep the order
 //! in which they first occur, for the reader; atoms are told apart by a key that ignores the order of sums.

@@ -1,4 +1,4 @@
-//! The simplifier: a walk from operands to results that brings each node to its normal form and applies the rules of
+//! The simplifier: a walk from operands to results that brings each node to its canonical form and applies the rules of
 //! its kind until none applies. Results are remembered until more, or less, is known.
 
 use crate::analyzer::Analyzer;
@@ -24,7 +24,7 @@ const MAX_ROUNDS: usize = 24;
 const MAX_CLAUSES: usize = 64;
 
 impl Analyzer {
-    /// An expression that is equal to `e` under all that is known, in normal form. Simplifying the result again changes
+    /// An expression that is equal to `e` under all that is known, in canonical form. Simplifying the result again changes
     /// nothing, but in places that no values reach: what contradicts itself may be used in any order.
     pub fn simplify(&mut self, e: Expr) -> Expr {
         self.start_query();
@@ -133,7 +133,7 @@ impl Analyzer {
         if same_kind { built } else { self.simp(built) }
     }
 
-    /// [`Analyzer::rebuild`], for a node that has no normal form as it stands but may have one with simplified operands.
+    /// [`Analyzer::rebuild`], for a node that has no canonical form as it stands but may have one with simplified operands.
     fn rebuild_and_retry(&mut self, e: Expr) -> Expr {
         let rebuilt = self.rebuild(e);
         if rebuilt == e { e } else { self.simp(rebuilt) }

@@ -2,8 +2,8 @@
 //!
 //! Expressions are compared by four natural numbers, of which the first that differs decides. The first two are monotone in
 //! the parts of an expression (a polynomial interpretation, Lankford 1979), so that what is less stays so inside of another
-//! expression; the others are compared in the place of the step, and operands are brought to their normal form before what
-//! they are operands of. The normal form of a sum, a product, a comparison or a list of clauses is computed at once: it is no
+//! expression; the others are compared in the place of the step, and operands are brought to their canonical form before what
+//! they are operands of. The canonical form of a sum, a product, a comparison or a list of clauses is computed at once: it is no
 //! greater in the first number.
 
 mod common;
@@ -15,7 +15,7 @@ use tc_arith::{Analyzer, BinaryOp, Expr, Node};
 
 const CASES: u64 = 12_000;
 
-/// Rules that compute a normal form, as an engine of their own and not step by step.
+/// Rules that compute a canonical form, as an engine of their own and not step by step.
 const FORMS: &[&str] = &["sum-form", "product-form", "compare-form", "select-branches", "clause-under-earlier"];
 
 /// The measure of an expression.

@@ -338,8 +338,8 @@ impl Kernel<'_> {
     /// Is one of `args` printed where `value` is?
     fn mentions(&self, value: Value, args: &[Value]) -> bool {
         let func = self.func;
-        let mut pending = vec![value];
-        while let Some(value) = pending.pop() {
+        let mut worklist = vec![value];
+        while let Some(value) = worklist.pop() {
             if args.contains(&value) {
                 return true;
             }
@@ -347,9 +347,9 @@ impl Kernel<'_> {
                 continue;
             }
             if let Some(op) = func.def_op(value) {
-                pending.extend(func.operands(op));
+                worklist.extend(func.operands(op));
                 let inner = func.op_regions(op).iter().flat_map(|&region| ops_under(func, region));
-                pending.extend(inner.flat_map(|op| func.operands(op)));
+                worklist.extend(inner.flat_map(|op| func.operands(op)));
             }
         }
         false

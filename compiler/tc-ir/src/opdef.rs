@@ -228,13 +228,13 @@ impl Effect {
         convergent: false,
     };
     /// No effect beyond accesses through operands, but it runs only where the program says.
-    pub const PINNED: Effect = Effect { speculatable: false, ..Effect::PURE };
+    pub const NOT_SPECULATABLE: Effect = Effect { speculatable: false, ..Effect::PURE };
     /// No effect, and it fails only where its divisor is zero.
-    pub const DIVISION: Effect = Effect { divides: true, ..Effect::PINNED };
+    pub const DIVISION: Effect = Effect { divides: true, ..Effect::NOT_SPECULATABLE };
     /// What its regions do.
-    pub const REGIONS: Effect = Effect { regions: true, ..Effect::PINNED };
+    pub const REGIONS: Effect = Effect { regions: true, ..Effect::NOT_SPECULATABLE };
     /// Unknown.
-    pub const UNKNOWN: Effect = Effect { unknown: true, ..Effect::PINNED };
+    pub const UNKNOWN: Effect = Effect { unknown: true, ..Effect::NOT_SPECULATABLE };
 }
 
 /// How many results an op has.

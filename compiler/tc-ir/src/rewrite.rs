@@ -105,15 +105,15 @@ impl<'f> Rewriter<'f> {
 
     /// Brings operands up to date from `start` on to the end of its region and in all below, until none is behind.
     fn refresh_from(&mut self, start: Option<Op>) {
-        let mut pending: SmallVec<[Op; 16]> = start.into_iter().collect();
-        while let Some(op) = pending.pop() {
+        let mut worklist: SmallVec<[Op; 16]> = start.into_iter().collect();
+        while let Some(op) = worklist.pop() {
             if self.behind == 0 {
                 return;
             }
             self.refresh(op);
-            pending.extend(self.func.next_op(op));
+            worklist.extend(self.func.next_op(op));
             let firsts = self.func.op_regions(op).iter().rev().filter_map(|&region| self.func.first_op(region));
-            pending.extend(firsts);
+            worklist.extend(firsts);
         }
     }
 
@@ -225,12 +225,12 @@ impl<'f> Rewriter<'f> {
 
     /// Lets the ops under `op` use nothing any more.
     fn drop_regions(&mut self, op: Op) {
-        let mut pending = self.func.op_regions(op).to_vec();
-        while let Some(region) = pending.pop() {
+        let mut worklist = self.func.op_regions(op).to_vec();
+        while let Some(region) = worklist.pop() {
             let mut at = self.func.first_op(region);
             while let Some(inner) = at {
                 self.drop_operands(inner);
-                pending.extend_from_slice(self.func.op_regions(inner));
+                worklist.extend_from_slice(self.func.op_regions(inner));
                 at = self.func.next_op(inner);
             }
         }
@@ -369,15 +369,15 @@ pub fn rewrite_ops(func: &mut Func, visit: impl FnMut(&mut Rewriter<'_>, Op)) ->
 /// [`rewrite_ops`] of a part of the function.
 pub fn rewrite_stretch(func: &mut Func, part: Stretch, mut visit: impl FnMut(&mut Rewriter<'_>, Op)) -> bool {
     let mut rw = Rewriter::new(func);
-    let mut pending: Vec<Op> = part.first(rw.func).into_iter().collect();
-    while let Some(op) = pending.pop() {
-        pending.extend(part.next(rw.func, op));
+    let mut worklist: Vec<Op> = part.first(rw.func).into_iter().collect();
+    while let Some(op) = worklist.pop() {
+        worklist.extend(part.next(rw.func, op));
         rw.refresh(op);
         visit(&mut rw, op);
         if rw.func.region_of(op).is_some() {
             let firsts: Vec<Op> =
                 rw.func.op_regions(op).iter().rev().filter_map(|&region| rw.func.first_op(region)).collect();
-            pending.extend(firsts);
+            worklist.extend(firsts);
         }
     }
     rw.changed

@@ -45,14 +45,14 @@ fn unsettled(func: &Func) -> Vec<(Region, Vec<Op>)> {
 /// closer look: most passes leave most functions in order.
 fn is_settled(func: &Func) -> bool {
     // What prints inside of an op that is yet to come: its operands from left to right, each behind its own.
-    let mut pending: Vec<Op> = Vec::new();
+    let mut worklist: Vec<Op> = Vec::new();
     for op in all_ops(func) {
         for &operand in func.operands(op).iter().rev() {
-            pending.pop_if(|part| func.def_op(operand) == Some(*part));
+            worklist.pop_if(|part| func.def_op(operand) == Some(*part));
         }
         if func.op_regions(op).is_empty() {
             if may_be_part(func, op, effects::own(func, op)) {
-                pending.push(op);
+                worklist.push(op);
                 continue;
             }
         } else if func.role(op) == Role::If && is_used_in_place(func, op) {
@@ -60,11 +60,11 @@ fn is_settled(func: &Func) -> bool {
             return false;
         }
         // A statement: what stands before it and does not belong to it prints later.
-        if !pending.is_empty() {
+        if !worklist.is_empty() {
             return false;
         }
     }
-    pending.is_empty()
+    worklist.is_empty()
 }
 
 /// Does `op` have one result without a name, used once?
@@ -112,7 +112,7 @@ struct Scratch {
     lands: Vec<usize>,
     /// How many ops before each one do more than read.
     n_acts: Vec<usize>,
-    pending: Vec<(Op, bool)>,
+    worklist: Vec<(Op, bool)>,
 }
 
 impl Text {
@@ -157,7 +157,7 @@ impl Text {
 
     /// Finds the order of `region`, next to the one that it has now.
     fn order(&self, func: &Func, region: Region, scratch: &mut Scratch) {
-        let Scratch { positions, now, order, lands, n_acts, pending } = scratch;
+        let Scratch { positions, now, order, lands, n_acts, worklist } = scratch;
         now.clear();
         now.extend(func.ops(region));
         n_acts.clear();
@@ -189,15 +189,15 @@ impl Text {
                 continue;
             }
             // What prints inside of it, operands from left to right, and then the statement.
-            pending.push((root, false));
-            while let Some((op, done)) = pending.pop() {
+            worklist.push((root, false));
+            while let Some((op, done)) = worklist.pop() {
                 if done {
                     order.push(op);
                     continue;
                 }
-                pending.push((op, true));
+                worklist.push((op, true));
                 let defs = func.operands(op).iter().rev().filter_map(|&operand| func.def_op(operand));
-                pending.extend(defs.filter(|&def| is_inside(def)).map(|def| (def, false)));
+                worklist.extend(defs.filter(|&def| is_inside(def)).map(|def| (def, false)));
             }
         }
     }

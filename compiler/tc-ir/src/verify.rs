@@ -58,15 +58,15 @@ impl Verifier<'_> {
             Leave(usize),
         }
         let func = self.func;
-        let mut pending = vec![Step::Enter(root)];
-        while let Some(step) = pending.pop() {
+        let mut worklist = vec![Step::Enter(root)];
+        while let Some(step) = worklist.pop() {
             match step {
                 Step::Enter(region) => {
-                    pending.push(Step::Leave(self.defined.len()));
+                    worklist.push(Step::Leave(self.defined.len()));
                     for &arg in func.region_args(region) {
                         self.define(arg);
                     }
-                    pending.push(Step::Ops(func.first_op(region)));
+                    worklist.push(Step::Ops(func.first_op(region)));
                 }
                 Step::Ops(None) => {}
                 Step::Ops(Some(op)) => {
@@ -75,12 +75,12 @@ impl Verifier<'_> {
                     }
                     self.op(op);
                     // After the regions: the op's own results are not in scope there.
-                    pending.push(Step::Ops(func.next_op(op)));
+                    worklist.push(Step::Ops(func.next_op(op)));
                     if func.op_regions(op).is_empty() {
                         func.results(op).for_each(|value| self.define(value));
                     } else {
-                        pending.push(Step::Leave(usize::MAX - op.as_u32() as usize));
-                        pending.extend(func.op_regions(op).iter().rev().map(|&region| Step::Enter(region)));
+                        worklist.push(Step::Leave(usize::MAX - op.as_u32() as usize));
+                        worklist.extend(func.op_regions(op).iter().rev().map(|&region| Step::Enter(region)));
                     }
                 }
                 // A mark above any length is the end of an op's regions: its results come into scope.

@@ -82,15 +82,15 @@ pub fn register_loops(func: &Func) -> Vec<bool> {
     }
     let mut unrolled = vec![false; func.n_op_ids()];
     let mut seen = vec![false; func.n_value_ids()];
-    let mut pending = Vec::new();
+    let mut worklist = Vec::new();
     for op in all_ops(func) {
         for (place, _) in accesses(func, op) {
             if is_registers[root_buffer(func, place).as_u32() as usize] {
-                pending.extend(indices(func, op, place));
+                worklist.extend(indices(func, op, place));
             }
         }
     }
-    while let Some(value) = pending.pop() {
+    while let Some(value) = worklist.pop() {
         if std::mem::replace(&mut seen[value.as_u32() as usize], true) {
             continue;
         }
@@ -99,7 +99,7 @@ pub fn register_loops(func: &Func) -> Vec<bool> {
                 let Some(op) = func.region_parent(region).filter(|&op| func.opcode(op) == tir::FOR) else { continue };
                 unrolled[op.as_u32() as usize] = is_short(func, op);
             }
-            _ => pending.extend(func.def_op(value).into_iter().flat_map(|op| func.operands(op).iter().copied())),
+            _ => worklist.extend(func.def_op(value).into_iter().flat_map(|op| func.operands(op).iter().copied())),
         }
     }
     unrolled

@@ -1,7 +1,7 @@
 //! Indices: integers that addresses are computed with, in 64 bits.
 //!
 //! A loop counts in 64 bits, and what follows from its variable by sums and products is made in 64 bits too where an address
-//! needs it; what no loop changes is made in its own type, and widened once. Addresses that go from iteration to iteration by
+//! needs it; what is loop-invariant is made in its own type, and widened once. Addresses that go from iteration to iteration by
 //! a constant are then seen to do so: LLVM does not widen a narrow counter for NVPTX, and a test of the low half of one makes
 //! `ptxas`, which unrolls loops whose trips it can count, leave the loop as it is.
 

@@ -132,23 +132,23 @@ impl<'a, 'o> Run<'a, 'o> {
 impl Run<'_, '_> {
     /// Runs the body with a stack of its own: branches may be deep.
     fn body(&mut self) {
-        let mut pending: Vec<Option<Op>> = vec![self.sched.first_op(self.sched.body())];
+        let mut worklist: Vec<Option<Op>> = vec![self.sched.first_op(self.sched.body())];
         let mut n_directives = 0;
-        while let Some(at) = pending.pop() {
+        while let Some(at) = worklist.pop() {
             let Some(op) = at else { continue };
             if self.sched.opcode(op) == sched::If::OPCODE {
-                pending.push(Some(op));
+                worklist.push(Some(op));
                 if let Some(region) = self.branch(op) {
                     // The conditional comes up again when its branch is done, and then hands on what that yields.
                     self.entered.push(op);
-                    pending.push(self.sched.first_op(region));
+                    worklist.push(self.sched.first_op(region));
                 } else {
-                    pending.pop();
-                    pending.push(self.sched.next_op(op));
+                    worklist.pop();
+                    worklist.push(self.sched.next_op(op));
                 }
                 continue;
             }
-            pending.push(self.sched.next_op(op));
+            worklist.push(self.sched.next_op(op));
             n_directives += 1;
             if n_directives > MAX_DIRECTIVES {
                 let text = format!("a schedule runs at most {MAX_DIRECTIVES} directives");

@@ -402,14 +402,14 @@ impl Graph {
     /// Does `consumer` read `producer`, at once or through others?
     pub fn depends_on(&self, consumer: StageId, producer: StageId) -> bool {
         let mut seen = vec![false; self.stages.len()];
-        let mut pending = vec![consumer];
-        while let Some(stage) = pending.pop() {
+        let mut worklist = vec![consumer];
+        while let Some(stage) = worklist.pop() {
             for read in &self[stage].reads {
                 if read.from.stage == producer {
                     return true;
                 }
                 if !std::mem::replace(&mut seen[read.from.stage.idx()], true) {
-                    pending.push(read.from.stage);
+                    worklist.push(read.from.stage);
                 }
             }
         }
@@ -419,10 +419,10 @@ impl Graph {
     /// Which stages are computed at all: those that the results need and that are not inlined.
     pub fn live(&self) -> Vec<bool> {
         let mut live = vec![false; self.stages.len()];
-        let mut pending: Vec<StageId> = self.outputs.iter().map(|output| output.stage).collect();
-        while let Some(stage) = pending.pop() {
+        let mut worklist: Vec<StageId> = self.outputs.iter().map(|output| output.stage).collect();
+        while let Some(stage) = worklist.pop() {
             if !std::mem::replace(&mut live[stage.idx()], true) {
-                pending.extend(self[stage].reads.iter().map(|read| read.from.stage));
+                worklist.extend(self[stage].reads.iter().map(|read| read.from.stage));
             }
         }
         live

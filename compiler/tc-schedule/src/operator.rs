@@ -457,16 +457,16 @@ fn sort_depth_first(graph: &mut Graph) {
     let results = graph.outputs.iter().map(|output| output.stage);
     let starts: Vec<StageId> = results.chain((0..graph.stages.len() as u32).map(StageId)).collect();
     for start in starts {
-        let mut pending = vec![(start, 0)];
+        let mut worklist = vec![(start, 0)];
         if std::mem::replace(&mut seen[start.idx()], true) {
             continue;
         }
-        while let Some((stage, at)) = pending.pop() {
+        while let Some((stage, at)) = worklist.pop() {
             match graph[stage].reads.get(at) {
                 Some(read) => {
-                    pending.push((stage, at + 1));
+                    worklist.push((stage, at + 1));
                     if !std::mem::replace(&mut seen[read.from.stage.idx()], true) {
-                        pending.push((read.from.stage, 0));
+                        worklist.push((read.from.stage, 0));
                     }
                 }
                 None => order.push(stage),

@@ -276,15 +276,15 @@ impl Symbols {
 
 /// The names that an attribute uses; `None` for what is too deep.
 fn words(te: &Func, attr: Attr) -> Option<Vec<Name>> {
-    let mut pending = vec![(attr, MAX_DEPTH)];
+    let mut worklist = vec![(attr, MAX_DEPTH)];
     let mut words = Vec::new();
-    while let Some((attr, depth)) = pending.pop() {
+    while let Some((attr, depth)) = worklist.pop() {
         let depth = depth.checked_sub(1)?;
         match te.attr_data(attr) {
             AttrData::Word(name) => words.push(*name),
-            AttrData::Unary(_, arg) => pending.push((*arg, depth)),
-            AttrData::Binary(_, lhs, rhs) => pending.extend([(*lhs, depth), (*rhs, depth)]),
-            AttrData::Call(_, args) => pending.extend(args.iter().map(|&arg| (arg, depth))),
+            AttrData::Unary(_, arg) => worklist.push((*arg, depth)),
+            AttrData::Binary(_, lhs, rhs) => worklist.extend([(*lhs, depth), (*rhs, depth)]),
+            AttrData::Call(_, args) => worklist.extend(args.iter().map(|&arg| (arg, depth))),
             _ => {}
         }
     }

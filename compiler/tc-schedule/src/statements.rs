@@ -222,14 +222,14 @@ impl Writer<'_> {
 
     /// How many operators `e` has, up to a limit.
     fn size(&self, e: Expr) -> usize {
-        let mut pending = vec![e];
+        let mut worklist = vec![e];
         let mut size = 0;
-        while let Some(e) = pending.pop() {
+        while let Some(e) = worklist.pop() {
             match self.bounds.analyzer.pool.node(e) {
                 Node::Const(_) | Node::Bool(_) | Node::Var(_) => continue,
-                Node::Not(a) | Node::Likely(a) | Node::Cast(_, a) => pending.push(a),
-                Node::Binary(_, a, b) => pending.extend([a, b]),
-                Node::Select(c, a, b) => pending.extend([c, a, b]),
+                Node::Not(a) | Node::Likely(a) | Node::Cast(_, a) => worklist.push(a),
+                Node::Binary(_, a, b) => worklist.extend([a, b]),
+                Node::Select(c, a, b) => worklist.extend([c, a, b]),
             }
             size += 1;
             if size >= MAX_SIZE {

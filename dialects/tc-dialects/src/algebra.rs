@@ -36,7 +36,7 @@ pub struct Algebra {
     pub analyzer: Analyzer,
     known: Paged<Value, Option<Expr>>,
     /// The values on their way into expressions; empty between questions.
-    pending: Vec<Value>,
+    worklist: Vec<Value>,
 }
 
 impl Algebra {
@@ -175,27 +175,27 @@ impl Algebra {
             return known;
         }
         // Post-order with a stack of our own: expressions may be deep.
-        let mut pending = std::mem::take(&mut self.pending);
-        pending.push(value);
-        while let Some(&at) = pending.last() {
+        let mut worklist = std::mem::take(&mut self.worklist);
+        worklist.push(value);
+        while let Some(&at) = worklist.last() {
             if self.known.get(at).is_some() {
-                pending.pop();
+                worklist.pop();
                 continue;
             }
-            let above = pending.len();
+            let above = worklist.len();
             if let Some(op) = steps_into(func, at) {
-                pending.extend(inputs(func, op).filter(|&input| self.known.get(input).is_none()));
+                worklist.extend(inputs(func, op).filter(|&input| self.known.get(input).is_none()));
             } else {
-                pending.extend(sizes_of(func, at).filter(|&input| self.known.get(input).is_none()));
+                worklist.extend(sizes_of(func, at).filter(|&input| self.known.get(input).is_none()));
             }
-            if pending.len() == above {
+            if worklist.len() == above {
                 let expr = self.convert(func, at);
                 self.inherit_size(func, at, expr);
                 self.known.set(at, Some(expr));
-                pending.pop();
+                worklist.pop();
             }
         }
-        self.pending = pending;
+        self.worklist = worklist;
         self.input(value)
     }
 
@@ -217,14 +217,14 @@ impl Algebra {
     /// of a conditional computes is left out.
     fn parts(&self, func: &Func, value: Value) -> SmallVec<[Value; 8]> {
         let mut parts: SmallVec<[Value; 8]> = SmallVec::new();
-        let mut pending: SmallVec<[Value; 8]> = SmallVec::from_slice(&[value]);
-        while let Some(at) = pending.pop() {
+        let mut worklist: SmallVec<[Value; 8]> = SmallVec::from_slice(&[value]);
+        while let Some(at) = worklist.pop() {
             let is_name = at != value && func.value_name(at).is_some();
             // Literals are no parts: whether two ops share one is nothing that text tells.
             let is_part = |&op: &Op| !is_name && func.role(op) != Role::Constant && !parts.contains(&at);
             let Some(op) = steps_into(func, at).filter(is_part) else { continue };
             parts.push(at);
-            pending.extend_from_slice(if func.role(op) == Role::If {
+            worklist.extend_from_slice(if func.role(op) == Role::If {
                 &func.operands(op)[..1]
             } else {
                 func.operands(op)

@@ -68,7 +68,7 @@ pub const INFO: PassInfo = PassInfo {
 pub struct Contract;
 
 /// A product to be taken in, and what is added to it.
-struct Plan {
+struct FusedMultiplyAdd {
     product: Op,
     addend: Value,
     negate: bool,
@@ -92,7 +92,7 @@ impl FuncPass for Contract {
     }
 }
 
-fn find(func: &Func, op: Op, has_bf16: bool) -> Option<Plan> {
+fn find(func: &Func, op: Op, has_bf16: bool) -> Option<FusedMultiplyAdd> {
     let opcode = func.opcode(op);
     if opcode != arith::ADD && opcode != arith::SUB {
         return None;
@@ -108,12 +108,12 @@ fn find(func: &Func, op: Op, has_bf16: bool) -> Option<Plan> {
     }
     let (lhs, rhs) = (func.operand(op, 0), func.operand(op, 1));
     if opcode == arith::SUB {
-        return product(func, op, lhs).map(|product| Plan { product, addend: rhs, negate: true });
+        return product(func, op, lhs).map(|product| FusedMultiplyAdd { product, addend: rhs, negate: true });
     }
     if let Some(product) = product(func, op, rhs) {
-        return Some(Plan { product, addend: lhs, negate: false });
+        return Some(FusedMultiplyAdd { product, addend: lhs, negate: false });
     }
-    product(func, op, lhs).map(|product| Plan { product, addend: rhs, negate: false })
+    product(func, op, lhs).map(|product| FusedMultiplyAdd { product, addend: rhs, negate: false })
 }
 
 /// What is told of a sum with a product that stay two ops.
@@ -156,7 +156,7 @@ fn product(func: &Func, user: Op, value: Value) -> Option<Op> {
     fits.then_some(op)
 }
 
-fn fuse(rw: &mut Rewriter<'_>, op: Op, plan: &Plan) {
+fn fuse(rw: &mut Rewriter<'_>, op: Op, plan: &FusedMultiplyAdd) {
     let (a, b) = (rw.func().operand(plan.product, 0), rw.func().operand(plan.product, 1));
     let mut builder = rw.before(op);
     let addend = if plan.negate { builder.value(arith::NEG, &[plan.addend], &[]) } else { plan.addend };

@@ -111,7 +111,7 @@ impl Known {
 }
 
 /// What is left to do: an op and those after it, or the end of a region.
-enum Step {
+enum WorkItem {
     Ops(Op),
     Leave(usize),
 }
@@ -119,12 +119,12 @@ enum Step {
 impl Table<'_> {
     fn walk(&mut self) {
         let body = self.rw.func().body();
-        let mut pending: Vec<Step> = self.rw.func().first_op(body).map(Step::Ops).into_iter().collect();
-        while let Some(step) = pending.pop() {
+        let mut worklist: Vec<WorkItem> = self.rw.func().first_op(body).map(WorkItem::Ops).into_iter().collect();
+        while let Some(step) = worklist.pop() {
             match step {
-                Step::Leave(mark) => self.leave(mark),
-                Step::Ops(op) => {
-                    pending.extend(self.rw.func().next_op(op).map(Step::Ops));
+                WorkItem::Leave(mark) => self.leave(mark),
+                WorkItem::Ops(op) => {
+                    worklist.extend(self.rw.func().next_op(op).map(WorkItem::Ops));
                     self.rw.refresh(op);
                     if self.visit(op) {
                         continue;
@@ -132,8 +132,8 @@ impl Table<'_> {
                     let regions: Vec<Region> = self.rw.func().op_regions(op).to_vec();
                     for &region in regions.iter().rev() {
                         // A region starts with what is known here: what it adds is gone before the next one starts.
-                        pending.push(Step::Leave(self.undo.len()));
-                        pending.extend(self.rw.func().first_op(region).map(Step::Ops));
+                        worklist.push(WorkItem::Leave(self.undo.len()));
+                        worklist.extend(self.rw.func().first_op(region).map(WorkItem::Ops));
                     }
                 }
             }

@@ -40,7 +40,7 @@
 //!
 //! # Limits
 //!
-//! An on-chip buffer that two launch nests use is refused: it does not outlive a kernel. Buffers whose lives do not meet
+//! An on-chip buffer that two launch nests use is refused: it does not outlive a kernel. Buffers whose live ranges do not overlap
 //! keep their own memory; `merge-shared-memory` lets shared ones take turns.
 //!
 //! # Remarks
@@ -161,11 +161,11 @@ fn find_homes(func: &Func, cx: &mut PassCx) -> Option<IndexMap<Option<Op>, Vec<O
 /// The views of the buffer that `alloc` makes, and those of these; a base comes before its views.
 fn views(func: &Func, uses: &Uses, alloc: Op) -> Vec<Op> {
     let mut found: Vec<Op> = Vec::new();
-    let mut pending = vec![alloc];
-    while let Some(op) = pending.pop() {
+    let mut worklist = vec![alloc];
+    while let Some(op) = worklist.pop() {
         for user in func.results(op).flat_map(|place| uses.of_value(place)).filter(|user| is_view(func, user)) {
             found.push(user.op);
-            pending.push(user.op);
+            worklist.push(user.op);
         }
     }
     found

@@ -174,11 +174,11 @@ fn fills_unread(func: &Func, uses: &Uses, unread: &mut FxHashMap<Value, bool>, o
 }
 
 fn is_never_read(func: &Func, uses: &Uses, buffer: Value) -> bool {
-    let mut pending = vec![buffer];
-    while let Some(place) = pending.pop() {
+    let mut worklist = vec![buffer];
+    while let Some(place) = worklist.pop() {
         for user in uses.of_value(place) {
             match func.opcode(user.op) {
-                tir::REF | tir::REGION if user.idx == 0 => pending.extend(func.results(user.op)),
+                tir::REF | tir::REGION if user.idx == 0 => worklist.extend(func.results(user.op)),
                 tir::STORE if user.idx == 0 => {}
                 _ if only_writes(func, user.op) && func.operand(user.op, user.idx) == place => {
                     // A product adds to what it reads, and reads no other place that is written.

@@ -107,11 +107,11 @@ pub fn cuda(raw: &[RawOption]) -> Result<Vec<Step>, OptionError> {
         Step::new(on("verify-memory"), "A program that binds nothing has no kernel; it is cheapest to say so at once."),
         Step::new(
             on("simplify"),
-            "Guards that loop ranges prove go, and the rest reaches loop-partition in normal form.",
+            "Guards that loop ranges prove go, and the rest reaches loop-partition in canonical form.",
         ),
         Step::new(
             "tensorize-to-wmma",
-            "In normal form indices can be compared; loops that become ops must not be divided or copied first.",
+            "In canonical form indices can be compared; loops that become ops must not be divided or copied first.",
         ),
         Step::new(
             on("infer-fragment"),

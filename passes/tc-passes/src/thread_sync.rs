@@ -66,7 +66,7 @@
 
 use crate::analysis::access::Access;
 use crate::analysis::launch::LaunchNests;
-use crate::analysis::sync::{Conflict, Divergent, Plan, plan};
+use crate::analysis::sync::{BarrierPlacement, Conflict, Divergent, plan};
 use tc_dialects::scope::Scope;
 use tc_dialects::threads::{Meeting, meeting};
 use tc_dialects::{forms, gpu, tir};
@@ -101,7 +101,7 @@ impl FuncPass for ThreadSync {
             return false;
         }
         let nests = cx.analysis::<LaunchNests>(func);
-        let plans: Vec<Plan> = nests.iter().map(|nest| plan(func, nest)).collect();
+        let plans: Vec<BarrierPlacement> = nests.iter().map(|nest| plan(func, nest)).collect();
         let n_errors = plans.iter().map(|plan| report(func, plan, cx)).sum::<usize>();
         if n_errors > 0 {
             return false;
@@ -126,7 +126,7 @@ fn insert(func: &mut Func, op: Op, conflict: &Conflict) {
 }
 
 /// Reports what keeps `plan` from being carried out; gives the number of errors.
-fn report(func: &Func, plan: &Plan, cx: &mut PassCx) -> usize {
+fn report(func: &Func, plan: &BarrierPlacement, cx: &mut PassCx) -> usize {
     for &op in &plan.unknown {
         let text =
             format!("nobody knows what memory `{}` touches, so threads cannot be synchronised", func.op_name(op));
@@ -153,8 +153,8 @@ fn left_out(func: &Func, divergent: &Divergent) -> Diagnostic {
     };
     let text = format!("not all threads of the {group} reach this {what}");
     let found = Diagnostic::error("divergent-barrier", func.op_location(op), text);
-    let found = match divergent.parting {
-        Some(parting) => found.label(func.op_location(parting), format!("the threads of a {group} part here")),
+    let found = match divergent.branch {
+        Some(branch) => found.label(func.op_location(branch), format!("the threads of a {group} diverge here")),
         None => found,
     };
     if divergent.by_warp {

@@ -125,12 +125,12 @@ fn repeated(func: &Func, nest: Op, outer: Op) -> Diagnostic {
 /// The ops under no launch loop, in order.
 fn host_ops(func: &Func) -> Vec<Op> {
     let mut found = Vec::new();
-    let mut pending: Vec<Op> = func.first_op(func.body()).into_iter().collect();
-    while let Some(op) = pending.pop() {
-        pending.extend(func.next_op(op));
+    let mut worklist: Vec<Op> = func.first_op(func.body()).into_iter().collect();
+    while let Some(op) = worklist.pop() {
+        worklist.extend(func.next_op(op));
         found.push(op);
         if !is_launch(func, op) {
-            pending.extend(func.op_regions(op).iter().rev().filter_map(|&region| func.first_op(region)));
+            worklist.extend(func.op_regions(op).iter().rev().filter_map(|&region| func.first_op(region)));
         }
     }
     found

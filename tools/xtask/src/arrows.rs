@@ -84,11 +84,11 @@ fn compare(arrows: &[(&str, &[&str])], packages: &BTreeMap<String, Vec<String>>)
 /// All that `name` may use.
 fn reach<'a>(arrows: &[(&'a str, &[&'a str])], name: &str) -> Option<BTreeSet<&'a str>> {
     let row = |name: &str| arrows.iter().find(|(other, _)| *other == name).map(|(_, known)| known.to_vec());
-    let mut pending = row(name)?;
+    let mut worklist = row(name)?;
     let mut found = BTreeSet::new();
-    while let Some(next) = pending.pop() {
+    while let Some(next) = worklist.pop() {
         if found.insert(next) {
-            pending.extend(row(next).unwrap_or_default());
+            worklist.extend(row(next).unwrap_or_default());
         }
     }
     Some(found)

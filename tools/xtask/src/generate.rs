@@ -205,8 +205,8 @@ fn effects(row: &OpDef) -> String {
         (synchronises, "synchronises"),
         (unknown, "unknown"),
         (regions, "those of its regions"),
-        (!speculatable && !unknown && !regions && !divides, "pinned"),
-        (divides, "pinned, but by a literal above zero"),
+        (!speculatable && !unknown && !regions && !divides, "not speculatable"),
+        (divides, "speculatable by a literal above zero only"),
         (convergent, "convergent"),
         (row.terminator, "ends a region"),
     ];

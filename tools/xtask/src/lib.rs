@@ -13,6 +13,7 @@ pub mod generate;
 pub mod header;
 pub mod scaffold;
 pub mod tidy;
+mod words;
 
 use std::path::PathBuf;
 

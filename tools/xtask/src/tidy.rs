@@ -1,6 +1,6 @@
 //! What holds of the files of the repository.
 
-use crate::{arrows, generate};
+use crate::{arrows, generate, words};
 use std::path::{Path, PathBuf};
 
 /// ARCHITECTURE.md is a page that one reads, so it may have this many lines.
@@ -51,6 +51,7 @@ pub fn files(root: &Path) -> Vec<String> {
         if shown.ends_with(".rs") && !text.starts_with("//!") {
             wrong.push(format!("{shown}: does not open with `//!`"));
         }
+        wrong.extend(words::struck(Path::new(&shown), &text));
         for (idx, line) in text.lines().enumerate() {
             for word in FORBIDDEN.iter().filter(|word| line.contains(**word)) {
                 wrong.push(format!("{shown}:{}: `{word}` has no place here", idx + 1));
@@ -167,8 +168,8 @@ fn entries(folder: &Path) -> Vec<String> {
 /// The files of the repository, what is built and what is hidden left out.
 pub fn walk(root: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    let mut pending = vec![root.to_path_buf()];
-    while let Some(folder) = pending.pop() {
+    let mut worklist = vec![root.to_path_buf()];
+    while let Some(folder) = worklist.pop() {
         for name in entries(&folder) {
             let path = folder.join(&name);
             let hidden = name.starts_with('.') && name != ".ci" && name != ".cargo" && name != ".config";
@@ -176,7 +177,7 @@ pub fn walk(root: &Path) -> Vec<PathBuf> {
                 continue;
             }
             if path.is_dir() {
-                pending.push(path);
+                worklist.push(path);
             } else {
                 found.push(path);
             }

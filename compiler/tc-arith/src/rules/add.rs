@@ -6,7 +6,7 @@ use crate::expr::{BinaryOp, Expr, Node};
 use crate::linear::{Linear, Term};
 use smallvec::smallvec;
 
-/// The normal forms of sums and of products.
+/// The canonical forms of sums and of products.
 pub(crate) static FORMS: &[Rule] = &[
     Rule {
         name: "sum-form",

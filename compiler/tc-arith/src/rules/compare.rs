@@ -8,7 +8,7 @@ use crate::facts::{Comparison, Relation};
 use crate::interval::Interval;
 use crate::linear::{Linear, Term};
 
-/// The normal form of a comparison; see [`Comparison::build`].
+/// The canonical form of a comparison; see [`Comparison::build`].
 pub(crate) static FORMS: &[Rule] = &[Rule {
     name: "compare-form",
     laws: &[

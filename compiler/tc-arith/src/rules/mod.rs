@@ -85,7 +85,7 @@ pub(crate) enum Outcome {
 
 /// A rule's function, by what it is applied to. Operands have been simplified.
 pub(crate) enum Apply {
-    /// The normal form of a kind of expression, which its engine computes.
+    /// The canonical form of a kind of expression, which its engine computes.
     Form,
     Node(fn(&mut Analyzer, Expr) -> Option<Expr>),
     Sum(fn(&mut Analyzer, &Linear) -> Option<Linear>),

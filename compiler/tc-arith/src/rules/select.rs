@@ -5,7 +5,7 @@ use crate::analyzer::Analyzer;
 use crate::expr::{BinaryOp, Expr, Node};
 use crate::facts::Relation;
 
-/// The normal form of `select`: each branch is simplified where it is taken.
+/// The canonical form of `select`: each branch is simplified where it is taken.
 pub(crate) static FORMS: &[Rule] = &[Rule {
     name: "select-branches",
     laws: &["select(p, x, y) -> select(p', x', y') if p = p', p => x = x', !p => y = y'"],

@@ -278,8 +278,8 @@ impl Body<'_> {
         let height = first.height.max(second.height);
         let form = match (self.truth(func.yielded(then)[0]), self.truth(func.yielded(otherwise)[0])) {
             // What may be evaluated anyway would be read as an op that evaluates both.
-            (_, Some(false)) if self.is_pinned(then) => Form::Lazy(BinOp::AndAnd),
-            (Some(true), _) if self.is_pinned(otherwise) => Form::Lazy(BinOp::OrOr),
+            (_, Some(false)) if self.is_not_speculatable(then) => Form::Lazy(BinOp::AndAnd),
+            (Some(true), _) if self.is_not_speculatable(otherwise) => Form::Lazy(BinOp::OrOr),
             _ => Form::Choose,
         };
         (height <= limit).then_some(Shape { form, height, reads: first.reads || second.reads })
@@ -289,22 +289,22 @@ impl Body<'_> {
     /// needed: does it hold what may not be evaluated anyway, as far as that may print inside of it?
     fn reads_as_lazy(&self, op: Op) -> bool {
         let func = self.func;
-        let mut pending: SmallVec<[Value; 8]> = func.operands(op).get(1).copied().into_iter().collect();
-        while let Some(value) = pending.pop() {
+        let mut worklist: SmallVec<[Value; 8]> = func.operands(op).get(1).copied().into_iter().collect();
+        while let Some(value) = worklist.pop() {
             let printed = func.def_op(value).filter(|_| func.value_name(value).is_none() && func.n_uses(value) == 1);
             let Some(def) = printed else { continue };
             if !effects::summary(func, def).speculatable {
                 return true;
             }
             let inner = func.op_regions(def).iter().flat_map(|&region| ops_under(func, region));
-            inner.for_each(|inner| pending.extend_from_slice(func.operands(inner)));
-            pending.extend_from_slice(func.operands(def));
+            inner.for_each(|inner| worklist.extend_from_slice(func.operands(inner)));
+            worklist.extend_from_slice(func.operands(def));
         }
         false
     }
 
     /// Does `region` hold what may not be evaluated where the program would not?
-    fn is_pinned(&self, region: Region) -> bool {
+    fn is_not_speculatable(&self, region: Region) -> bool {
         self.func.ops(region).any(|op| !effects::summary(self.func, op).speculatable)
     }
 

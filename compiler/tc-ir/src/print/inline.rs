@@ -229,8 +229,8 @@ impl<'a> Body<'a> {
             known => return known == BLOCKS,
         }
         let mut seen = vec![op];
-        let mut pending: Vec<Op> = func.op_regions(op).iter().filter_map(|&region| func.first_op(region)).collect();
-        while let Some(inner) = pending.pop() {
+        let mut worklist: Vec<Op> = func.op_regions(op).iter().filter_map(|&region| func.first_op(region)).collect();
+        while let Some(inner) = worklist.pop() {
             let known = self.state(inner).bits & (BLOCKS | FREE);
             if known == BLOCKS || self.style(inner).blocks {
                 let mut outer = func.parent_op(inner);
@@ -240,10 +240,10 @@ impl<'a> Body<'a> {
                 }
                 return true;
             }
-            pending.extend(func.next_op(inner));
+            worklist.extend(func.next_op(inner));
             if known == 0 && !func.op_regions(inner).is_empty() {
                 seen.push(inner);
-                pending.extend(func.op_regions(inner).iter().filter_map(|&region| func.first_op(region)));
+                worklist.extend(func.op_regions(inner).iter().filter_map(|&region| func.first_op(region)));
             }
         }
         for op in seen {

@@ -78,14 +78,14 @@ fn is_launched(graph: &Graph, stage: StageId) -> bool {
 fn readers(graph: &Graph, stage: StageId) -> Vec<StageId> {
     let mut found = Vec::new();
     let mut seen = vec![false; graph.stages.len()];
-    let mut pending = vec![stage];
-    while let Some(at) = pending.pop() {
+    let mut worklist = vec![stage];
+    while let Some(at) = worklist.pop() {
         for reader in graph.consumers(at) {
             if std::mem::replace(&mut seen[reader.idx()], true) {
                 continue;
             }
             match graph[reader].attach {
-                Attach::Inline => pending.push(reader),
+                Attach::Inline => worklist.push(reader),
                 _ => found.push(reader),
             }
         }

@@ -52,15 +52,15 @@ impl Canon {
     fn new(graph: &Graph, forms: &mut Forms) -> Canon {
         let mut canon =
             Canon { stages: Vec::new(), place: vec![None; graph.stages.len()], forms: vec![None; graph.axes.len()] };
-        let mut pending: Vec<StageId> = graph.outputs.iter().rev().map(|output| output.stage).collect();
-        while let Some(stage) = pending.pop() {
+        let mut worklist: Vec<StageId> = graph.outputs.iter().rev().map(|output| output.stage).collect();
+        while let Some(stage) = worklist.pop() {
             if canon.place[stage.idx()].is_some() {
                 continue;
             }
             canon.place[stage.idx()] = Some(canon.stages.len() as u32);
             canon.axes(graph, stage, forms);
             canon.stages.push(stage);
-            pending.extend(graph[stage].reads.iter().rev().map(|read| read.from.stage));
+            worklist.extend(graph[stage].reads.iter().rev().map(|read| read.from.stage));
         }
         canon
     }

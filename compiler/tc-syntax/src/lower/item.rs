@@ -227,8 +227,8 @@ impl<'a> Lower<'a> {
     /// The extents of a type in a header speak of the item's sizes, and of nothing else.
     fn check_dims(&mut self, range: crate::tree::TextRange, ty: Type) {
         let TypeData::Shaped { shape, .. } = self.func.type_data(ty) else { return };
-        let mut pending: Vec<_> = shape.to_vec();
-        while let Some(attr) = pending.pop() {
+        let mut worklist: Vec<_> = shape.to_vec();
+        while let Some(attr) = worklist.pop() {
             match self.func.attr_data(attr).clone() {
                 AttrData::Int(value, None) if value >= 0 => {}
                 AttrData::Int(value, _) => self.error(range, "extent", format!("an extent cannot be {value}")),
@@ -247,9 +247,9 @@ impl<'a> Lower<'a> {
                         );
                     }
                 }
-                AttrData::Unary(_, arg) => pending.push(arg),
-                AttrData::Binary(_, lhs, rhs) => pending.extend([rhs, lhs]),
-                AttrData::Call(_, args) => pending.extend(args.iter().rev()),
+                AttrData::Unary(_, arg) => worklist.push(arg),
+                AttrData::Binary(_, lhs, rhs) => worklist.extend([rhs, lhs]),
+                AttrData::Call(_, args) => worklist.extend(args.iter().rev()),
                 _ => self.error(range, "extent", "an extent is an integer or an expression over sizes"),
             }
         }

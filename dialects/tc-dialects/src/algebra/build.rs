@@ -107,8 +107,8 @@ impl Computation {
     pub fn is_written_as(&self, func: &Func, value: Value) -> bool {
         // What is shared is compared once: as a tree it may be without end.
         let mut seen = FxHashSet::default();
-        let mut pending = vec![(self.root, value)];
-        while let Some((at, value)) = pending.pop() {
+        let mut worklist = vec![(self.root, value)];
+        while let Some((at, value)) = worklist.pop() {
             if !seen.insert((at, value)) {
                 continue;
             }
@@ -129,7 +129,7 @@ impl Computation {
                     let is_same = is_op_of(step, func, op, turned)
                         && func.op_regions(op).is_empty()
                         && args.len() == operands(step).count();
-                    pending.extend(operands(step).zip(args).filter(|_| is_same));
+                    worklist.extend(operands(step).zip(args).filter(|_| is_same));
                     is_same
                 }
             };

@@ -64,11 +64,11 @@ tc_ir::dialect! {
 
     /// Left shift; a count outside 0 to bits - 1 is an error.
     Shl SHL "shl" (lhs: value, rhs: value)
-    { results: Results::Count(1), infer: Infer::Same(0), role: Role::Binary(BinOp::Shl), verify: Some(verify::integers), fold: Some(fold::binary), short: Some("shl"), effect: Effect::PINNED }
+    { results: Results::Count(1), infer: Infer::Same(0), role: Role::Binary(BinOp::Shl), verify: Some(verify::integers), fold: Some(fold::binary), short: Some("shl"), effect: Effect::NOT_SPECULATABLE }
 
     /// Right shift, arithmetic for signed types; a count outside 0 to bits - 1 is an error.
     Shr SHR "shr" (lhs: value, rhs: value)
-    { results: Results::Count(1), infer: Infer::Same(0), role: Role::Binary(BinOp::Shr), verify: Some(verify::integers), fold: Some(fold::binary), short: Some("shr"), effect: Effect::PINNED }
+    { results: Results::Count(1), infer: Infer::Same(0), role: Role::Binary(BinOp::Shr), verify: Some(verify::integers), fold: Some(fold::binary), short: Some("shr"), effect: Effect::NOT_SPECULATABLE }
 
     /// Comparison: `eq ne lt le gt ge`.
     Cmp CMP "cmp" (lhs: value, rhs: value, predicate: word key)

@@ -13,8 +13,8 @@ pub use verify::reduced_axes;
 
 const COMBINE: &[RegionDef] = &[RegionDef { name: "combine", optional: false }];
 /// Of one thread, but nothing that accesses memory moves across it.
-const ORDERED: Effect = Effect { synchronises: true, ..Effect::PINNED };
-const TOGETHER: Effect = Effect { synchronises: true, convergent: true, ..Effect::PINNED };
+const ORDERED: Effect = Effect { synchronises: true, ..Effect::NOT_SPECULATABLE };
+const TOGETHER: Effect = Effect { synchronises: true, convergent: true, ..Effect::NOT_SPECULATABLE };
 
 tc_ir::dialect! {
     /// The rows of `gpu`.
@@ -30,11 +30,11 @@ tc_ir::dialect! {
 
     /// The value that another lane of the warp holds: that of lane number `lane` (`idx`), of the lane so many further on (`down`) or back (`up`), or of the one whose number is the own one `xor` it. Lanes are counted within groups of `width`, 32 where it is left out, and `lane` is below that; where the group or the block ends before, it is the own value.
     Shuffle SHUFFLE "shuffle" (value: value, lane: value, mode: word, width: int key opt)
-    { results: Results::Count(1), infer: Infer::By(verify::infer_shuffle), effect: Effect { convergent: true, ..Effect::PINNED }, verify: Some(verify::shuffle) }
+    { results: Results::Count(1), infer: Infer::By(verify::infer_shuffle), effect: Effect { convergent: true, ..Effect::NOT_SPECULATABLE }, verify: Some(verify::shuffle) }
 
     /// Begins to copy elements that lie side by side, 4, 8 or 16 bytes of them, from global to shared memory, and goes on at once; where `when` does not hold it reads nothing and writes zeros. Until the thread has waited for the group that the copy belongs to, what is copied to may be neither read nor written, and what is copied from may not be written.
     CopyAsync COPY_ASYNC "copy_async" (to: place(Write), from: place(Read), when: value key opt)
-    { effect: Effect::PINNED, verify: Some(copies::copy_async) }
+    { effect: Effect::NOT_SPECULATABLE, verify: Some(copies::copy_async) }
 
     /// Makes one group of the asynchronous copies that the thread has begun since the last group.
     CommitGroup COMMIT_GROUP "commit_group" ()

@@ -42,7 +42,7 @@ tc_ir::dialect! {
 
     /// The element of a tensor; out of range it is poison, an error only if it is used.
     Read READ "read" (tensor: value, indices: values)
-    { context: Context::Te, results: Results::Count(1), effect: Effect::PINNED, infer: Infer::By(verify::infer_read), role: Role::Load }
+    { context: Context::Te, results: Results::Count(1), effect: Effect::NOT_SPECULATABLE, infer: Infer::By(verify::infer_read), role: Role::Load }
 
     /// Tensors by their elements. `bounds` holds the low and high end of each axis in turn.
     Compute COMPUTE "compute" (bounds: values)

@@ -43,11 +43,11 @@ tc_ir::dialect! {
 
     /// Reads an element; with a vector for its last index, several. Out of range is an error.
     Load LOAD "load" (buffer: place(Read), indices: values, aligned: int key opt)
-    { results: Results::Count(1), infer: Infer::By(verify::infer_load), effect: Effect::PINNED, role: Role::Load, verify: Some(verify::load) }
+    { results: Results::Count(1), infer: Infer::By(verify::infer_load), effect: Effect::NOT_SPECULATABLE, role: Role::Load, verify: Some(verify::load) }
 
     /// Writes an element; with a vector for its last index, several. Out of range is an error.
     Store STORE "store" (buffer: place(Write), indices: values, value: value, aligned: int key opt)
-    { effect: Effect::PINNED, role: Role::Store, verify: Some(verify::store) }
+    { effect: Effect::NOT_SPECULATABLE, role: Role::Store, verify: Some(verify::store) }
 
     /// A reference to an element, or to a sub-array where there are fewer indices than dimensions.
     ElementRef REF "ref" (buffer: place(None), indices: values)
@@ -63,7 +63,7 @@ tc_ir::dialect! {
 
     /// Makes a buffer; its scope says how many there are. Fresh at each entry of the serial loop around it; `stages` asks for the buffers of so many iterations at once, so that what fills it may run ahead.
     Alloc ALLOC "alloc" (align: int key opt, stages: int key opt)
-    { open_attrs: true, results: Results::Count(1), effect: Effect { allocates: true, ..Effect::PINNED }, role: Role::Alloc, verify: Some(verify::alloc) }
+    { open_attrs: true, results: Results::Count(1), effect: Effect { allocates: true, ..Effect::NOT_SPECULATABLE }, role: Role::Alloc, verify: Some(verify::alloc) }
 
     /// Calls a function.
     Call CALL "call" (args: values, callee: symbol key)

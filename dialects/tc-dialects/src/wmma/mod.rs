@@ -9,7 +9,7 @@ pub(crate) mod verify;
 use tc_ir::opdef::Effect;
 
 /// What the threads of one warp do together.
-pub(crate) const WARP: Effect = Effect { convergent: true, ..Effect::PINNED };
+pub(crate) const WARP: Effect = Effect { convergent: true, ..Effect::NOT_SPECULATABLE };
 
 tc_ir::dialect! {
     /// The rows of `wmma`.

@@ -165,14 +165,14 @@ impl NestFacts<'_> {
 
 /// Adds `factor * expr` to `form`; `None` on overflow.
 pub(super) fn linear(pool: &Pool, expr: Expr, factor: i64, form: &mut Form) -> Option<()> {
-    let mut pending = vec![(expr, factor)];
-    while let Some((expr, factor)) = pending.pop() {
+    let mut worklist = vec![(expr, factor)];
+    while let Some((expr, factor)) = worklist.pop() {
         match pool.node(expr) {
             Node::Const(value) => form.constant = form.constant.checked_add(value.checked_mul(factor)?)?,
-            Node::Binary(BinaryOp::Add, a, b) => pending.extend([(b, factor), (a, factor)]),
-            Node::Binary(BinaryOp::Sub, a, b) => pending.extend([(b, factor.checked_neg()?), (a, factor)]),
+            Node::Binary(BinaryOp::Add, a, b) => worklist.extend([(b, factor), (a, factor)]),
+            Node::Binary(BinaryOp::Sub, a, b) => worklist.extend([(b, factor.checked_neg()?), (a, factor)]),
             Node::Binary(BinaryOp::Mul, a, b) if pool.as_const(b).is_some() => {
-                pending.push((a, factor.checked_mul(pool.as_const(b)?)?));
+                worklist.push((a, factor.checked_mul(pool.as_const(b)?)?));
             }
             _ => match form.terms.iter_mut().find(|(atom, _)| *atom == expr) {
                 Some((_, coef)) => *coef = coef.checked_add(factor)?,
@@ -241,13 +241,13 @@ pub(super) fn sum_of(pool: &mut Pool, form: &Form) -> Expr {
 
 /// The product `atom` without its factor `size`; `None` where that is no factor.
 pub(super) fn without(pool: &mut Pool, atom: Expr, size: Expr) -> Option<Expr> {
-    let (mut pending, mut factors) = (vec![atom], Vec::new());
-    while let Some(at) = pending.pop() {
+    let (mut worklist, mut factors) = (vec![atom], Vec::new());
+    while let Some(at) = worklist.pop() {
         match pool.node(at) {
-            Node::Binary(BinaryOp::Mul, a, b) => pending.extend([b, a]),
+            Node::Binary(BinaryOp::Mul, a, b) => worklist.extend([b, a]),
             _ => factors.push(at),
         }
-        if factors.len() + pending.len() > MAX_FACTORS {
+        if factors.len() + worklist.len() > MAX_FACTORS {
             return None;
         }
     }

@@ -88,13 +88,13 @@ impl NestFacts<'_> {
 
     /// Adds what follows from `condition` having the value `truth`.
     fn add_guards(&mut self, condition: Expr, truth: bool, guards: &mut Guards) {
-        let mut pending = vec![(condition, truth)];
-        while let Some((at, truth)) = pending.pop() {
+        let mut worklist = vec![(condition, truth)];
+        while let Some((at, truth)) = worklist.pop() {
             match self.algebra.analyzer.pool.node(at) {
-                Node::Likely(inner) => pending.push((inner, truth)),
-                Node::Not(inner) => pending.push((inner, !truth)),
-                Node::Binary(BinaryOp::And, a, b) if truth => pending.extend([(b, true), (a, true)]),
-                Node::Binary(BinaryOp::Or, a, b) if !truth => pending.extend([(b, false), (a, false)]),
+                Node::Likely(inner) => worklist.push((inner, truth)),
+                Node::Not(inner) => worklist.push((inner, !truth)),
+                Node::Binary(BinaryOp::And, a, b) if truth => worklist.extend([(b, true), (a, true)]),
+                Node::Binary(BinaryOp::Or, a, b) if !truth => worklist.extend([(b, false), (a, false)]),
                 _ if guards.conditions.len() >= MAX_GUARDS => return,
                 node => {
                     guards.conditions.push((at, truth));

@@ -63,12 +63,12 @@ fn write_out(func: &mut Func, new: fold::Mark) {
 
 /// Takes out the arithmetic behind `value` as far as nothing uses it.
 fn erase_tree(rw: &mut Rewriter<'_>, value: Value) {
-    let mut pending = vec![value];
-    while let Some(value) = pending.pop() {
+    let mut worklist = vec![value];
+    while let Some(value) = worklist.pop() {
         let def = rw.func().def_op(value).filter(|&def| rw.func().region_of(def).is_some());
         let Some(def) = def.filter(|&def| is_arithmetic(rw.func(), def)) else { continue };
         if rw.func().n_uses(value) == 0 {
-            pending.extend_from_slice(rw.func().operands(def));
+            worklist.extend_from_slice(rw.func().operands(def));
             rw.erase(def);
         }
     }

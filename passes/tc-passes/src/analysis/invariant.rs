@@ -17,8 +17,8 @@ pub(crate) fn runs_anywhere(func: &Func, op: Op) -> bool {
 /// run.
 pub(crate) fn movable_inputs(func: &Func, value: Value, op: Op) -> Option<Vec<Op>> {
     let mut found: IndexSet<Op> = IndexSet::new();
-    let mut pending = vec![value];
-    while let Some(value) = pending.pop() {
+    let mut worklist = vec![value];
+    while let Some(value) = worklist.pop() {
         match func.def(value) {
             Def::Arg(region, _) => {
                 if func.region_parent(region).is_some_and(|parent| parent == op || is_inside(func, parent, op)) {
@@ -30,7 +30,7 @@ pub(crate) fn movable_inputs(func: &Func, value: Value, op: Op) -> Option<Vec<Op
                     return None;
                 }
                 if found.insert(def) {
-                    pending.extend(inputs(func, def));
+                    worklist.extend(inputs(func, def));
                 }
             }
             Def::Result(..) => {}
@@ -59,15 +59,15 @@ fn inputs(func: &Func, op: Op) -> Vec<Value> {
 /// The arguments of regions and of the function that `value` is computed from, wherever its ops stand.
 pub(crate) fn arguments(func: &Func, value: Value) -> IndexSet<Value> {
     let (mut found, mut seen): (IndexSet<Value>, IndexSet<Op>) = (IndexSet::new(), IndexSet::new());
-    let mut pending = vec![value];
-    while let Some(value) = pending.pop() {
+    let mut worklist = vec![value];
+    while let Some(value) = worklist.pop() {
         match func.def(value) {
             Def::Arg(..) => {
                 found.insert(value);
             }
             Def::Result(def, _) => {
                 if seen.insert(def) {
-                    pending.extend(inputs(func, def));
+                    worklist.extend(inputs(func, def));
                 }
             }
         }

@@ -9,13 +9,13 @@ use tc_pass::Analysis;
 /// The outermost launch loops of `func`, in the order of the text. Each is a kernel to be.
 fn nests(func: &Func) -> Vec<Op> {
     let mut found = Vec::new();
-    let mut pending: Vec<Op> = func.first_op(func.body()).into_iter().collect();
-    while let Some(op) = pending.pop() {
-        pending.extend(func.next_op(op));
+    let mut worklist: Vec<Op> = func.first_op(func.body()).into_iter().collect();
+    while let Some(op) = worklist.pop() {
+        worklist.extend(func.next_op(op));
         if is_launch(func, op) {
             found.push(op);
         } else {
-            pending.extend(func.op_regions(op).iter().rev().filter_map(|&region| func.first_op(region)));
+            worklist.extend(func.op_regions(op).iter().rev().filter_map(|&region| func.first_op(region)));
         }
     }
     found

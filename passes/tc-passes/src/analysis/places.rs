@@ -7,7 +7,7 @@ use tc_dialects::algebra::Algebra;
 use tc_dialects::tir;
 use tc_ir::{Func, Op, Region, Value};
 
-enum Step {
+enum WalkEvent {
     Enter(Region),
     At(Option<Op>),
     Leave(Mark),
@@ -63,19 +63,19 @@ impl Places<'_> {
 pub(crate) fn walk_places(func: &Func, mut visit: impl FnMut(&mut Places<'_>, Op)) {
     let (ranges, all) = (Algebra::of_func(func), Algebra::of_func(func));
     let mut places = Places { func, ranges, all, entered: Vec::new(), around: Vec::new() };
-    let mut pending = vec![Step::Enter(func.body())];
-    while let Some(step) = pending.pop() {
+    let mut worklist = vec![WalkEvent::Enter(func.body())];
+    while let Some(step) = worklist.pop() {
         match step {
-            Step::Enter(region) => {
-                pending.push(Step::Leave(places.ranges.analyzer.mark()));
+            WalkEvent::Enter(region) => {
+                worklist.push(WalkEvent::Leave(places.ranges.analyzer.mark()));
                 places.enter(region);
-                pending.push(Step::At(func.first_op(region)));
+                worklist.push(WalkEvent::At(func.first_op(region)));
             }
-            Step::Leave(mark) => places.leave(mark),
-            Step::At(None) => {}
-            Step::At(Some(op)) => {
-                pending.push(Step::At(func.next_op(op)));
-                pending.extend(func.op_regions(op).iter().rev().map(|&region| Step::Enter(region)));
+            WalkEvent::Leave(mark) => places.leave(mark),
+            WalkEvent::At(None) => {}
+            WalkEvent::At(Some(op)) => {
+                worklist.push(WalkEvent::At(func.next_op(op)));
+                worklist.extend(func.op_regions(op).iter().rev().map(|&region| WalkEvent::Enter(region)));
                 visit(&mut places, op);
             }
         }

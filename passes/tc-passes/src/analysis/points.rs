@@ -54,7 +54,7 @@ enum Stop {
 }
 
 /// Who touches a cell: the one that comes first in the carried loop, and the first of all others.
-struct Touched {
+struct FirstAccesses {
     first: (u64, i64),
     other: Option<(u64, i64)>,
 }
@@ -157,7 +157,7 @@ fn meet(
     }
 }
 
-impl Touched {
+impl FirstAccesses {
     fn add(&mut self, who: (u64, i64)) {
         if who.0 == self.first.0 {
             self.first.1 = self.first.1.min(who.1);
@@ -175,7 +175,7 @@ struct Cells {
     /// The indices, one cell after another.
     indices: Vec<i64>,
     /// Where the indices of a cell begin, and who touches it.
-    table: HashTable<(usize, Touched)>,
+    table: HashTable<(usize, FirstAccesses)>,
 }
 
 impl Cells {
@@ -195,13 +195,13 @@ impl Cells {
         match known {
             Entry::Occupied(mut known) => known.get_mut().1.add(who),
             Entry::Vacant(place) => {
-                place.insert((indices.len(), Touched { first: who, other: None }));
+                place.insert((indices.len(), FirstAccesses { first: who, other: None }));
                 indices.extend_from_slice(cell);
             }
         }
     }
 
-    fn get(&self, cell: &[i64]) -> Option<&Touched> {
+    fn get(&self, cell: &[i64]) -> Option<&FirstAccesses> {
         let known = self.table.find(hash_of(cell), |&(at, _)| self.indices[at..].starts_with(cell));
         known.map(|(_, touched)| touched)
     }

@@ -4,7 +4,7 @@
 //! which each uses its part, and may run in step.
 
 use super::launch::loop_var;
-use super::touched::Touched;
+use super::variance::Variance;
 use rustc_hash::FxHashSet;
 use tc_dialects::algebra::const_extent;
 use tc_dialects::{arith, tir};
@@ -21,13 +21,13 @@ pub(crate) enum Place {
     Innermost,
 }
 
-/// The allocs in the loop `op` whose content differs between iterations, or why one of them cannot be shared out.
-pub(crate) fn candidates(func: &Func, op: Op, touched: &Touched, place: Place) -> Result<Vec<Op>, (Op, String)> {
+/// The allocs in the loop `op` whose content differs between iterations, or why one of them cannot be privatized.
+pub(crate) fn candidates(func: &Func, op: Op, variance: &Variance, place: Place) -> Result<Vec<Op>, (Op, String)> {
     let body = func.op_regions(op)[0];
     // An alloc under an op that is made for each iteration is made for each, too.
     let allocs: Vec<Op> = ops_under(func, body)
-        .filter(|&inner| func.opcode(inner) == tir::ALLOC && !touched.op(inner))
-        .filter(|&inner| func.result(inner).is_some_and(|buffer| touched.buffer(buffer)))
+        .filter(|&inner| func.opcode(inner) == tir::ALLOC && !variance.op(inner))
+        .filter(|&inner| func.result(inner).is_some_and(|buffer| variance.buffer(buffer)))
         .collect();
     let buffers: FxHashSet<Value> = allocs.iter().filter_map(|&alloc| func.result(alloc)).collect();
     for &alloc in &allocs {

@@ -1,7 +1,7 @@
 //! A statement of a loop as a loop of its own.
 
 use super::launch::loop_var;
-use super::touched::Touched;
+use super::variance::Variance;
 use tc_dialects::tir;
 use tc_ir::clone::{ValueMap, clone_op};
 use tc_ir::walk::ops_under;
@@ -9,7 +9,7 @@ use tc_ir::{Attr, Builder, Func, Name, Op, Value};
 
 /// Makes `group`, one of the groups of the loop `of`, anew as a serial loop over the same range, before its last op. What
 /// it is computed from is computed again inside; that must be possible.
-pub(crate) fn as_loop(func: &mut Func, of: Op, group: &[Op], touched: &Touched, attrs: &[(Name, Attr)]) {
+pub(crate) fn as_loop(func: &mut Func, of: Op, group: &[Op], variance: &Variance, attrs: &[(Name, Attr)]) {
     let Some(&anchor) = group.last() else { return };
     let (lo, hi, var) = (func.operand(of, 0), func.operand(of, 1), loop_var(func, of));
     let mut b = Builder::before(func, anchor);
@@ -22,36 +22,36 @@ pub(crate) fn as_loop(func: &mut Func, of: Op, group: &[Op], touched: &Touched, 
     map.insert(var, own);
     b.within(region, |b| {
         for &op in group {
-            compute_inputs(b, op, group, touched, &mut map);
+            compute_inputs(b, op, group, variance, &mut map);
             clone_op(b, op, &mut map);
         }
     });
 }
 
-/// Clones what `op` and the ops under it use of the touched values outside the group.
-fn compute_inputs(b: &mut Builder<'_>, op: Op, group: &[Op], touched: &Touched, map: &mut ValueMap) {
+/// Clones what `op` and the ops under it use of the loop-variant values outside the group.
+fn compute_inputs(b: &mut Builder<'_>, op: Op, group: &[Op], variance: &Variance, map: &mut ValueMap) {
     let mut under: Vec<Op> = vec![op];
     under.extend(b.func.op_regions(op).iter().flat_map(|&region| ops_under(b.func, region)));
     let wanted = |func: &Func, value: Value, map: &ValueMap| {
         let def = func.def_op(value)?;
-        (touched.op(def) && !under.contains(&def) && !group.contains(&def) && !map.contains_key(&value)).then_some(def)
+        (variance.op(def) && !under.contains(&def) && !group.contains(&def) && !map.contains_key(&value)).then_some(def)
     };
     for &user in &under {
-        let mut pending: Vec<Op> = Vec::new();
+        let mut worklist: Vec<Op> = Vec::new();
         for nth in 0..b.func.operands(user).len() {
-            pending.extend(wanted(b.func, b.func.operand(user, nth), map));
+            worklist.extend(wanted(b.func, b.func.operand(user, nth), map));
         }
-        while let Some(&def) = pending.last() {
+        while let Some(&def) = worklist.last() {
             if b.func.results(def).all(|result| map.contains_key(&result)) {
-                pending.pop();
+                worklist.pop();
                 continue;
             }
             let inputs: Vec<Op> = b.func.operands(def).iter().filter_map(|&value| wanted(b.func, value, map)).collect();
             if inputs.is_empty() {
                 clone_op(b, def, map);
-                pending.pop();
+                worklist.pop();
             } else {
-                pending.extend(inputs);
+                worklist.extend(inputs);
             }
         }
     }

@@ -216,14 +216,14 @@ pub(crate) fn as_index(b: &mut Builder<'_>, value: Option<Value>) -> Value {
 
 /// Takes out what computed old indices, and what that was computed from, where nothing else uses it.
 pub(crate) fn erase_unused(func: &mut Func, values: Vec<Value>) {
-    let mut pending = values;
+    let mut worklist = values;
     let mut rw = Rewriter::new(func);
-    while let Some(value) = pending.pop() {
+    while let Some(value) = worklist.pop() {
         let func = rw.func();
         let Some(def) = func.def_op(rw.current(value)).filter(|&def| func.region_of(def).is_some()) else { continue };
         let unused = func.results(def).all(|result| func.n_uses(result) == 0 && func.value_name(result).is_none());
         if unused && func.op_regions(def).is_empty() && effects::summary(func, def).is_pure() {
-            pending.extend_from_slice(func.operands(def));
+            worklist.extend_from_slice(func.operands(def));
             rw.erase(def);
         }
     }

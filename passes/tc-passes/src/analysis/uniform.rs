@@ -119,7 +119,7 @@ impl Uniforms {
 }
 
 /// The conditional or loop around `op`, within the nest `nest`, through which threads of one block may go differently.
-pub(crate) fn parting(func: &Func, uniform: &Uniform, nest: Op, op: Op) -> Option<Op> {
+pub(crate) fn divergent_branch(func: &Func, uniform: &Uniform, nest: Op, op: Op) -> Option<Op> {
     let inside = ancestors(func, op).take_while(|&outer| outer != nest);
     inside.into_iter().find(|&outer| match func.opcode(outer) {
         tir::IF => !uniform.is(func.operand(outer, 0)),

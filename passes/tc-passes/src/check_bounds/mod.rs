@@ -46,9 +46,10 @@
 //! None.
 
 mod corners;
-mod touched;
+mod footprint;
 
 use crate::analysis::places::{Places, walk_places};
+use footprint::{At, Index};
 use rustc_hash::FxHashSet;
 use tc_arith::{Expr, Var};
 use tc_dialects::algebra::Algebra;
@@ -57,7 +58,6 @@ use tc_ir::uses::Uses;
 use tc_ir::{Func, Op, TypeData, Value};
 use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
 use tc_support::Diagnostic;
-use touched::{At, Index};
 
 tc_pass::options! {
     /// What `check-bounds` can be told.
@@ -90,8 +90,8 @@ impl FuncPass for CheckBounds {
         let (func, strict) = (&*func, self.options.strict);
         let uses = cx.analysis::<Uses>(func);
         walk_places(func, |places, op| {
-            let under = touched::condition(func, &uses, op);
-            for index in touched::indices(func, &uses, op) {
+            let under = footprint::condition(func, &uses, op);
+            for index in footprint::indices(func, &uses, op) {
                 let verdict = match is_plainly_within(func, places, &index) {
                     true => Verdict::Within,
                     false => check(func, places.algebra(), op, &index, under),
@@ -124,7 +124,7 @@ pub(crate) fn certainly_out(func: &Func, buffers: &FxHashSet<Value>) -> Vec<Diag
         if !func.operands(op).first().is_some_and(|place| buffers.contains(place)) {
             return;
         }
-        for index in touched::indices(func, &uses, op) {
+        for index in footprint::indices(func, &uses, op) {
             if !is_plainly_within(func, places, &index)
                 && let Verdict::Out(diagnostic) = check(func, places.algebra(), op, &index, None)
             {
@@ -167,7 +167,7 @@ fn check(func: &Func, algebra: &mut Algebra, op: Op, index: &Index, under: Optio
 
 fn judge(func: &Func, algebra: &mut Algebra, op: Op, index: &Index, under: Option<Value>) -> Verdict {
     let Some(extent) = algebra.attr(func, index.extent) else { return Verdict::Within };
-    let Some((least, greatest)) = touched::ends(func, algebra, index) else {
+    let Some((least, greatest)) = footprint::ends(func, algebra, index) else {
         let shown = match index.at {
             At::Element(value) => func.value_text(value),
             At::Tile { .. } => "",

@@ -55,7 +55,7 @@ pub(super) struct Trace<'f> {
     pub(super) values: FxHashMap<Value, Lanes>,
     /// The symbols that stand for results of arithmetic on symbols.
     named: FxHashMap<(Opcode, Vec<Lanes>), u32>,
-    /// What is in flight: the cells that each begun copy writes; a group ends where the next begins.
+    /// The outstanding copies: the cells that each begun copy writes; a group ends where the next begins.
     copies: Vec<Vec<(Value, Cell, Touch)>>,
     n_copies: usize,
     execution: u64,

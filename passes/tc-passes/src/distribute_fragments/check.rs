@@ -8,7 +8,7 @@ use super::find::Buffer;
 use super::nests::{Access, Nests};
 use crate::analysis::invariant::arguments;
 use crate::analysis::launch::{coordinate, loop_var};
-use crate::analysis::lockstep::{self, NestByNest};
+use crate::analysis::loop_carried::{self, NestByNest};
 use tc_dialects::algebra::Algebra;
 use tc_dialects::scope::Scope;
 use tc_dialects::tir::{self, Coordinate};
@@ -42,8 +42,8 @@ fn nest(
     let loops: Vec<Op> = inside.iter().copied().filter(|op| nests.roles.contains_key(op)).collect();
     for looped in loops {
         let facts = facts.facts(looped);
-        if let Some(obstacle) = lockstep::obstacle(facts, looped) {
-            let (reason, at, label) = lockstep::reason(func, obstacle);
+        if let Some(obstacle) = loop_carried::obstacle(facts, looped) {
+            let (reason, at, label) = loop_carried::reason(func, obstacle);
             let text = format!(
                 "the loop `{}` runs over elements of tiles, and its iterations cannot be divided among threads: {reason}",
                 func.value_text(loop_var(func, looped))

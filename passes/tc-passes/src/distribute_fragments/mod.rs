@@ -65,7 +65,7 @@
 //!
 //! # Remarks
 //!
-//! `not-unrolled`: a loop that chooses a fragment and has no constant bounds. What cannot be a fragment is refused.
+//! `not-unrolled`: a loop that chooses a tile and has no constant bounds. A tile whose parts threads cannot hold is refused.
 //!
 //! # References
 //!
@@ -131,14 +131,14 @@ impl FuncPass for DistributeFragments {
 }
 
 /// What is to be done.
-struct Plan {
+struct Distribution {
     buffers: Vec<find::Buffer>,
     nests: nests::Nests,
     /// For each buffer, the stretches that its references become.
     stretches: Vec<Vec<registers::Stretch>>,
 }
 
-fn plan(func: &Func) -> Result<Plan, Vec<Diagnostic>> {
+fn plan(func: &Func) -> Result<Distribution, Vec<Diagnostic>> {
     let mut buffers = find::find(func)?;
     let held: FxHashSet<Value> = buffers.iter().map(|buffer| buffer.tiles.buffer).collect();
     let out = if held.is_empty() { Vec::new() } else { check_bounds::certainly_out(func, &held) };
@@ -157,11 +157,11 @@ fn plan(func: &Func) -> Result<Plan, Vec<Diagnostic>> {
     let mut warps: Vec<Op> = registers::users(&buffers).into_iter().collect();
     warps.extend(nests.roots(func));
     found.extend(lanes::check(func, &warps));
-    if found.is_empty() { Ok(Plan { buffers, nests, stretches }) } else { Err(found) }
+    if found.is_empty() { Ok(Distribution { buffers, nests, stretches }) } else { Err(found) }
 }
 
-fn rewrite(func: &mut Func, plan: Plan) {
-    let Plan { buffers, mut nests, stretches } = plan;
+fn rewrite(func: &mut Func, plan: Distribution) {
+    let Distribution { buffers, mut nests, stretches } = plan;
     let new = fold::mark(func);
     let pieces = spread::spread(func, &mut nests);
     registers::accesses(func, &buffers, &mut nests, &pieces);

@@ -4,7 +4,7 @@ use super::find::Buffer;
 use super::lanes;
 use super::layout::Layout;
 use super::nests::{Access, Nests};
-use super::spread::Piece;
+use super::spread::LanePosition;
 use crate::analysis::tiles::{Reference, as_index, erase_unused};
 use indexmap::{IndexMap, IndexSet};
 use tc_arith::Expr;
@@ -104,7 +104,7 @@ fn place(algebra: &mut Algebra, layout: Layout, at: Expr, dim: usize) -> (Expr, 
 }
 
 /// Rewrites the accesses of elements; `pieces` tells where a lane is in each loop.
-pub(super) fn accesses(func: &mut Func, buffers: &[Buffer], nests: &mut Nests, pieces: &IndexMap<Op, Piece>) {
+pub(super) fn accesses(func: &mut Func, buffers: &[Buffer], nests: &mut Nests, pieces: &IndexMap<Op, LanePosition>) {
     let mut old: Vec<Value> = Vec::new();
     let Nests { accesses, algebra, .. } = nests;
     for access in accesses.iter() {
@@ -123,7 +123,7 @@ fn element(
     buffer: &Buffer,
     layout: Layout,
     access: &Access,
-    pieces: &IndexMap<Op, Piece>,
+    pieces: &IndexMap<Op, LanePosition>,
 ) {
     let n = buffer.tiles.n_leading();
     let (mut numbers, mut position) = (Vec::new(), algebra.analyzer.pool.int(0));

@@ -14,7 +14,7 @@ use tc_ir::walk::{ancestors, ops_under};
 use tc_ir::{Builder, Elem, Func, Op, Region, Rewriter, Value, keys};
 
 /// Where a lane is in a loop that was divided: in which piece, and at which of its neighbours there.
-pub(super) struct Piece {
+pub(super) struct LanePosition {
     /// Where the piece starts, in the numbers of the loop's variable.
     pub(super) start: Expr,
     /// The neighbour; `None` where a lane holds one.
@@ -22,7 +22,7 @@ pub(super) struct Piece {
 }
 
 /// Divides all loops; gives what became of each.
-pub(super) fn spread(func: &mut Func, nests: &mut Nests) -> IndexMap<Op, Piece> {
+pub(super) fn spread(func: &mut Func, nests: &mut Nests) -> IndexMap<Op, LanePosition> {
     let roots = nests.roots(func);
     let mut pieces = IndexMap::new();
     for root in roots {
@@ -77,7 +77,7 @@ fn turn(func: &mut Func, nests: &Nests, root: Op) -> Op {
 }
 
 /// Puts loops over pieces and neighbours in the place of the loop `looped`.
-fn divide(func: &mut Func, nests: &mut Nests, looped: Op, lane: Value) -> Piece {
+fn divide(func: &mut Func, nests: &mut Nests, looped: Op, lane: Value) -> LanePosition {
     let role = nests.roles[&looped];
     let var = loop_var(func, looped);
     let elem = func.value_scalar(var).map_or(Elem::Index, |scalar| scalar.elem);
@@ -137,7 +137,7 @@ fn divide(func: &mut Func, nests: &mut Nests, looped: Op, lane: Value) -> Piece 
         }
     }
     rw.erase(looped);
-    Piece { start, neighbour }
+    LanePosition { start, neighbour }
 }
 
 /// A loop from 0 to `extent`, made where `b` or, once there is one, the innermost of the loops made before stands; gives its

@@ -58,8 +58,8 @@
 //! redundancy elimination", for sums ordered by rank.
 
 mod eager;
-mod left;
 mod levels;
+mod missed;
 mod motion;
 mod sums;
 
@@ -97,7 +97,7 @@ impl FuncPass for HoistInvariant {
         cx.count("ops hoisted", n_moved);
         let changed = n_eager + n_sums + n_moved > 0;
         if cx.wants_missed() {
-            left::all(func).into_iter().for_each(|found| cx.report(found));
+            missed::all(func).into_iter().for_each(|found| cx.report(found));
         }
         changed
     }

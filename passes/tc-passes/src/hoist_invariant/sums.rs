@@ -88,9 +88,9 @@ fn in_order(func: &Func, levels: &Levels, index: Value) -> Option<Grouped> {
 /// Takes `index` apart; `None` where numbers overflow or there is too much of it.
 fn terms(func: &Func, index: Value) -> Option<Terms> {
     let mut terms = Terms::default();
-    let mut pending = vec![(index, 1i64)];
+    let mut worklist = vec![(index, 1i64)];
     let mut n_seen = 0;
-    while let Some((value, factor)) = pending.pop() {
+    while let Some((value, factor)) = worklist.pop() {
         n_seen += 1;
         if n_seen > MAX_OPS {
             return None;
@@ -102,14 +102,14 @@ fn terms(func: &Func, index: Value) -> Option<Terms> {
         let parts = func.def_op(value).map(|op| (func.opcode(op), func.operands(op)));
         match parts {
             // Reversed, so that the left one is looked at first.
-            Some((arith::ADD, &[a, b])) => pending.extend([(b, factor), (a, factor)]),
-            Some((arith::SUB, &[a, b])) => pending.extend([(b, factor.checked_neg()?), (a, factor)]),
-            Some((arith::NEG, &[a])) => pending.push((a, factor.checked_neg()?)),
+            Some((arith::ADD, &[a, b])) => worklist.extend([(b, factor), (a, factor)]),
+            Some((arith::SUB, &[a, b])) => worklist.extend([(b, factor.checked_neg()?), (a, factor)]),
+            Some((arith::NEG, &[a])) => worklist.push((a, factor.checked_neg()?)),
             Some((arith::MUL, &[a, b])) if func.const_int(b).is_some() => {
-                pending.push((a, factor.checked_mul(func.const_int(b)?)?));
+                worklist.push((a, factor.checked_mul(func.const_int(b)?)?));
             }
             Some((arith::MUL, &[a, b])) if func.const_int(a).is_some() => {
-                pending.push((b, factor.checked_mul(func.const_int(a)?)?));
+                worklist.push((b, factor.checked_mul(func.const_int(a)?)?));
             }
             _ => {
                 let sum = terms.factors.entry(value).or_insert(0);

@@ -9,7 +9,7 @@ use tc_ir::{Elem, Func, Op, keys};
 use tc_support::Diagnostic;
 
 /// A buffer that becomes one of fragments.
-pub(super) struct Plan {
+pub(super) struct FragmentBuffer {
     pub(super) tiles: Tiles,
     pub(super) fragment: Fragment,
     /// For each reference, the number of the tile that it names in each of the last two dimensions.
@@ -18,7 +18,7 @@ pub(super) struct Plan {
     pub(super) algebra: Algebra,
 }
 
-impl Plan {
+impl FragmentBuffer {
     /// Do the last two dimensions hold one tile?
     pub(super) fn is_one_tile(&self) -> bool {
         let (rows, cols) = self.fragment.image();
@@ -37,7 +37,7 @@ struct Word {
 }
 
 /// The fragments of all buffers, or what contradicts itself.
-pub(super) fn infer(func: &Func, list: Vec<Tiles>) -> Result<Vec<Plan>, Vec<Diagnostic>> {
+pub(super) fn infer(func: &Func, list: Vec<Tiles>) -> Result<Vec<FragmentBuffer>, Vec<Diagnostic>> {
     let (mut plans, mut found) = (Vec::new(), Vec::new());
     for tiles in list {
         match plan(func, tiles) {
@@ -48,7 +48,7 @@ pub(super) fn infer(func: &Func, list: Vec<Tiles>) -> Result<Vec<Plan>, Vec<Diag
     if found.is_empty() { Ok(plans) } else { Err(found) }
 }
 
-fn plan(func: &Func, tiles: Tiles) -> Result<Plan, Diagnostic> {
+fn plan(func: &Func, tiles: Tiles) -> Result<FragmentBuffer, Diagnostic> {
     let name = func.value_text(tiles.buffer);
     if let Some(&op) = tiles.elements.first() {
         let text = format!("an element of `{name}` is accessed, and nobody knows which thread holds it");
@@ -89,7 +89,7 @@ fn plan(func: &Func, tiles: Tiles) -> Result<Plan, Diagnostic> {
         };
         numbers.push([row, col]);
     }
-    Ok(Plan { tiles, fragment, numbers, algebra })
+    Ok(FragmentBuffer { tiles, fragment, numbers, algebra })
 }
 
 fn error(func: &Func, tiles: &Tiles, op: Op, code: &'static str, text: String) -> Diagnostic {

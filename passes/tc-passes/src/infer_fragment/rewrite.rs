@@ -1,6 +1,6 @@
 //! The rewriting: types of buffers, references, products.
 
-use super::infer::Plan;
+use super::infer::FragmentBuffer;
 use crate::analysis::tiles::{as_index, erase_unused};
 use tc_dialects::algebra::build_index;
 use tc_dialects::{tir, wmma};
@@ -8,7 +8,7 @@ use tc_ir::walk::all_ops;
 use tc_ir::{Attr, Builder, Func, Op, Rewriter, Type, TypeData, Value, keys};
 
 /// Makes buffers of fragments.
-pub(super) fn rewrite(func: &mut Func, plans: &[Plan]) {
+pub(super) fn rewrite(func: &mut Func, plans: &[FragmentBuffer]) {
     for plan in plans {
         let ty = plan.fragment.ty(func);
         buffer(func, plan, ty);
@@ -24,7 +24,7 @@ pub(super) fn rewrite(func: &mut Func, plans: &[Plan]) {
 }
 
 /// The leading extents, and the numbers of tiles where there are more than one.
-fn buffer(func: &mut Func, plan: &Plan, elem: Type) {
+fn buffer(func: &mut Func, plan: &FragmentBuffer, elem: Type) {
     let buffer = plan.tiles.buffer;
     let Some((.., scope)) = func.as_shaped(func.value_type(buffer)) else { return };
     let mut extents = plan.tiles.extents[..plan.tiles.n_leading()].to_vec();
@@ -49,7 +49,7 @@ fn buffer(func: &mut Func, plan: &Plan, elem: Type) {
 }
 
 /// References to elements for those to tiles.
-fn references(func: &mut Func, plan: &Plan, elem: Type) {
+fn references(func: &mut Func, plan: &FragmentBuffer, elem: Type) {
     let buffer = plan.tiles.buffer;
     let Some((.., scope)) = func.as_shaped(func.value_type(buffer)) else { return };
     let ty = func.ty(TypeData::Ref { elem, shape: [].into(), scope });
@@ -73,7 +73,13 @@ fn references(func: &mut Func, plan: &Plan, elem: Type) {
     }
 }
 
-fn refer(b: &mut Builder<'_>, plan: &Plan, starts: &[Option<Value>], numbers: &[tc_arith::Expr; 2], ty: Type) -> Value {
+fn refer(
+    b: &mut Builder<'_>,
+    plan: &FragmentBuffer,
+    starts: &[Option<Value>],
+    numbers: &[tc_arith::Expr; 2],
+    ty: Type,
+) -> Value {
     let mut indices: Vec<Value> = Vec::new();
     for &start in &starts[..plan.tiles.n_leading()] {
         indices.push(as_index(b, start));

@@ -6,7 +6,7 @@
 
 use crate::analysis::access::{Access, NestFacts};
 use crate::analysis::launch::nest_of;
-use crate::analysis::lockstep::{NestByNest, meet, overlap};
+use crate::analysis::loop_carried::{NestByNest, depend, overlap};
 use indexmap::IndexSet;
 use rustc_hash::FxHashSet;
 use tc_dialects::algebra::{const_extent, is_launch};
@@ -173,7 +173,7 @@ fn keep_apart(facts: &mut NestFacts<'_>, writes: &[Access], loops: &[Op], inside
         let around = loops.iter().filter(|&&looped| tc_ir::walk::is_inside(func, a.op, looped));
         let vars: Vec<Value> = around.map(|&looped| crate::analysis::launch::loop_var(func, looped)).collect();
         let mut others = writes[..nth].iter();
-        (vars.is_empty() || !meet(facts, a, a, &vars, inside)) && !others.any(|b| overlap(facts, a, b, inside))
+        (vars.is_empty() || !depend(facts, a, a, &vars, inside)) && !others.any(|b| overlap(facts, a, b, inside))
     })
 }
 

@@ -1,11 +1,11 @@
 //! The copies.
 
-use super::decide::{Step, remark};
+use super::decide::{VirtualThreadLoop, remark};
 use crate::analysis::launch::loop_var;
 use crate::analysis::privatize::{Place, candidates, privatize};
 use crate::analysis::remake::as_loop;
 use crate::analysis::structure::run_once;
-use crate::analysis::touched::Touched;
+use crate::analysis::variance::Variance;
 use rustc_hash::FxHashSet;
 use std::collections::VecDeque;
 use tc_dialects::algebra::const_extent;
@@ -20,13 +20,17 @@ use tc_support::Diagnostic;
 const MANY: i64 = 16;
 
 /// The first of the pending loops that must be carried out before `step`: it lies in a statement that is copied.
-pub(super) fn inner_first(func: &Func, step: &Step, pending: &VecDeque<Step>) -> Option<usize> {
+pub(super) fn inner_first(
+    func: &Func,
+    step: &VirtualThreadLoop,
+    pending: &VecDeque<VirtualThreadLoop>,
+) -> Option<usize> {
     if step.kept.is_some() {
         return None;
     }
     let inner = pending.iter().position(|other| is_inside(func, other.op, step.op))?;
-    let touched = Touched::by(func, step.op);
-    (inner..pending.len()).find(|&nth| touched.op(pending[nth].op))
+    let variance = Variance::by(func, step.op);
+    (inner..pending.len()).find(|&nth| variance.op(pending[nth].op))
 }
 
 /// Gives each iteration of the loop `op` its part of the buffers that are made inside; or says why the loop stays one.
@@ -35,8 +39,8 @@ pub(super) fn share_out(func: &mut Func, op: Op) -> Result<(), Diagnostic> {
     if n <= 1 {
         return Ok(());
     }
-    let touched = Touched::by(func, op);
-    match allocs(func, op, &touched, n) {
+    let variance = Variance::by(func, op);
+    match allocs(func, op, &variance, n) {
         Ok(allocs) => {
             allocs.into_iter().for_each(|alloc| privatize(func, op, alloc, Place::Outermost));
             Ok(())
@@ -56,9 +60,9 @@ pub(super) fn in_step(func: &mut Func, op: Op) {
         return run_once(&mut Rewriter::new(func), op, lo);
     }
     let body = func.op_regions(op)[0];
-    let touched = Touched::by(func, op);
-    let groups = touched.groups(func, body);
-    let tied = touched.tied(func, &groups);
+    let variance = Variance::by(func, op);
+    let groups = variance.groups(func, body);
+    let tied = variance.tied(func, &groups);
     let mut maps = start(func, op, lo, n);
     for (group, tied) in groups.iter().zip(tied) {
         if n >= MANY && group.iter().all(|&op| summary(func, op).is_pure()) && !tied {
@@ -66,10 +70,10 @@ pub(super) fn in_step(func: &mut Func, op: Op) {
             continue;
         }
         if !tied && (n >= MANY || holds_loop(func, group)) {
-            as_loop(func, op, group, &touched, &[]);
+            as_loop(func, op, group, &variance, &[]);
             // What others use of it can be computed apart.
             let apart: Vec<Op> =
-                group.iter().copied().filter(|&op| n < MANY && touched.computed_again(func, op)).collect();
+                group.iter().copied().filter(|&op| n < MANY && variance.computed_again(func, op)).collect();
             maps.iter_mut().for_each(|map| copy(func, &apart, map));
         } else {
             maps.iter_mut().for_each(|map| copy(func, group, map));
@@ -85,9 +89,9 @@ pub(super) fn in_step(func: &mut Func, op: Op) {
     run_once(&mut rw, op, lo);
 }
 
-/// The allocs to be shared out, or what keeps the loop a loop.
-fn allocs(func: &Func, op: Op, touched: &Touched, n: i64) -> Result<Vec<Op>, (Op, String)> {
-    let allocs = candidates(func, op, touched, Place::Outermost)?;
+/// The allocs to be privatized, or what keeps the loop a loop.
+fn allocs(func: &Func, op: Op, variance: &Variance, n: i64) -> Result<Vec<Op>, (Op, String)> {
+    let allocs = candidates(func, op, variance, Place::Outermost)?;
     let views = ops_under(func, func.op_regions(op)[0]).filter(|&inner| func.opcode(inner) == tir::VIEW);
     for view in views.filter(|&view| func.def_op(func.operand(view, 0)).is_some_and(|def| allocs.contains(&def))) {
         if let Some(reason) = keeps_view(func, op, view, n) {
@@ -95,8 +99,8 @@ fn allocs(func: &Func, op: Op, touched: &Touched, n: i64) -> Result<Vec<Op>, (Op
         }
     }
     if n >= MANY {
-        let groups = touched.groups(func, func.op_regions(op)[0]);
-        let tied = touched.tied(func, &groups);
+        let groups = variance.groups(func, func.op_regions(op)[0]);
+        let tied = variance.tied(func, &groups);
         if let Some(at) = groups.iter().zip(tied).find_map(|(group, tied)| group.last().filter(|_| tied)) {
             return Err((*at, format!("statements hand values on, and there are {n} threads")));
         }
@@ -104,7 +108,7 @@ fn allocs(func: &Func, op: Op, touched: &Touched, n: i64) -> Result<Vec<Op>, (Op
     Ok(allocs)
 }
 
-/// Why the buffer that `view` is of cannot be shared out among the `n` iterations of the loop `op`, if it cannot.
+/// Why the buffer that `view` is of cannot be privatized for the `n` iterations of the loop `op`, if it cannot.
 fn keeps_view(func: &Func, op: Op, view: Op, n: i64) -> Option<&'static str> {
     let body = func.op_regions(op)[0];
     if n >= MANY || ops_under(func, body).any(|inner| func.opcode(inner) == tir::FOR) {

@@ -1,7 +1,7 @@
 //! Which loops run in step.
 
 use crate::analysis::launch::loop_var;
-use crate::analysis::lockstep::{self, NestByNest};
+use crate::analysis::loop_carried::{self, NestByNest};
 use tc_dialects::algebra::const_extent;
 use tc_dialects::tir::{self, LoopKind};
 use tc_ir::walk::all_ops;
@@ -12,14 +12,14 @@ use tc_support::{Diagnostic, Diagnostics};
 const MAX_THREADS: i64 = 1024;
 
 /// A loop bound to `vthread`.
-pub(super) struct Step {
+pub(super) struct VirtualThreadLoop {
     pub(super) op: Op,
     /// Why it stays a loop, if it does.
     pub(super) kept: Option<Diagnostic>,
 }
 
 /// The loops, in the order of the text.
-pub(super) fn decide(func: &Func) -> Result<Vec<Step>, Diagnostics> {
+pub(super) fn decide(func: &Func) -> Result<Vec<VirtualThreadLoop>, Diagnostics> {
     let loops: Vec<Op> = all_ops(func)
         .filter(|&op| func.opcode(op) == tir::FOR && tir::loop_kind(func, op) == Some(LoopKind::Vthread))
         .collect();
@@ -44,8 +44,8 @@ pub(super) fn decide(func: &Func) -> Result<Vec<Step>, Diagnostics> {
             let reason = format!("there are {extent} of them, more than {MAX_THREADS}");
             Some(remark(func, op, &reason))
         } else if extent > 1 {
-            lockstep::obstacle(known, op).map(|obstacle| {
-                let (reason, at, label) = lockstep::reason(func, obstacle);
+            loop_carried::obstacle(known, op).map(|obstacle| {
+                let (reason, at, label) = loop_carried::reason(func, obstacle);
                 remark(func, op, &reason)
                     .label(func.op_location(at), label)
                     .help("make the buffer inside the loop, or let the iterations write different elements")
@@ -53,7 +53,7 @@ pub(super) fn decide(func: &Func) -> Result<Vec<Step>, Diagnostics> {
         } else {
             None
         };
-        steps.push(Step { op, kept });
+        steps.push(VirtualThreadLoop { op, kept });
     }
     Ok(steps)
 }

@@ -47,7 +47,7 @@
 //! # Limits
 //!
 //! The bounds must be constant. Statements that hand values on are copied even where they hold a loop. A loop that cannot
-//! run in step, or whose buffers cannot be shared out, stays a serial one, and a remark says why; so does one whose buffer
+//! run in step, or whose buffers cannot be privatized, stays a serial one, and a remark says why; so does one whose buffer
 //! has views that would begin at no literal, aligned place.
 //!
 //! # Remarks
@@ -105,12 +105,12 @@ impl FuncPass for InjectVirtualThread {
         for step in plan.iter_mut().rev().filter(|step| step.kept.is_none()) {
             step.kept = copy::share_out(func, step.op).err();
         }
-        let mut pending = VecDeque::from(plan);
+        let mut worklist = VecDeque::from(plan);
         // Outer loops first, so that copies stand in the order of the iterations.
-        while let Some(step) = pending.pop_front() {
-            if let Some(inner) = copy::inner_first(func, &step, &pending).and_then(|nth| pending.remove(nth)) {
-                pending.push_front(step);
-                pending.push_front(inner);
+        while let Some(step) = worklist.pop_front() {
+            if let Some(inner) = copy::inner_first(func, &step, &worklist).and_then(|nth| worklist.remove(nth)) {
+                worklist.push_front(step);
+                worklist.push_front(inner);
                 continue;
             }
             let kept = step.kept.is_some();

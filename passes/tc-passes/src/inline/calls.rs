@@ -77,8 +77,8 @@ fn callees_first(module: &Module, cx: &mut PassCx) -> Option<Vec<usize>> {
     let mut order = Vec::new();
     for root in 0..module.items.len() {
         // With a stack of our own: calls may be deep.
-        let mut pending = vec![(root, false)];
-        while let Some((idx, leaving)) = pending.pop() {
+        let mut worklist = vec![(root, false)];
+        while let Some((idx, leaving)) = worklist.pop() {
             if leaving {
                 states[idx] = State::Done;
                 order.push(idx);
@@ -88,7 +88,7 @@ fn callees_first(module: &Module, cx: &mut PassCx) -> Option<Vec<usize>> {
                 continue;
             }
             states[idx] = State::Open;
-            pending.push((idx, true));
+            worklist.push((idx, true));
             for (call, callee) in calls_of(module, &module.items[idx]) {
                 if states[callee] == State::Open {
                     let func = &module.items[idx];
@@ -96,7 +96,7 @@ fn callees_first(module: &Module, cx: &mut PassCx) -> Option<Vec<usize>> {
                     cx.report(Diagnostic::error("recursion", func.op_location(call), text));
                     return None;
                 }
-                pending.push((callee, false));
+                worklist.push((callee, false));
             }
         }
     }

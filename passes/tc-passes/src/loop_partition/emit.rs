@@ -80,7 +80,7 @@ fn parts(func: &mut Func, op: Op, division: &Division, options: &Options) -> (Ve
 }
 
 /// One part of a loop: the loop, unless it has only one iteration, and which value of it stands for which of the old one.
-struct Part {
+struct PartLoop {
     op: Option<Op>,
     map: ValueMap,
 }
@@ -92,7 +92,7 @@ fn one_part(
     (from, to): (Value, Value),
     carried: &[Value],
     options: &Options,
-) -> (Vec<Value>, Part) {
+) -> (Vec<Value>, PartLoop) {
     let extent = func.const_int(from).zip(func.const_int(to)).and_then(|(from, to)| to.checked_sub(from));
     let body = func.op_regions(op)[0];
     let mut map = ValueMap::default();
@@ -102,10 +102,10 @@ fn one_part(
         map.insert(args[0], from);
         map.extend(args[1..].iter().copied().zip(carried.iter().copied()));
         let values = clone_body(&mut b, body, &mut map);
-        return (values, Part { op: None, map });
+        return (values, PartLoop { op: None, map });
     }
     let copy = copy_loop(&mut b, op, (from, to), carried, &mut map);
-    (func.results(copy).collect(), Part { op: Some(copy), map })
+    (func.results(copy).collect(), PartLoop { op: Some(copy), map })
 }
 
 fn copy_loop(b: &mut Builder<'_>, op: Op, (from, to): (Value, Value), carried: &[Value], map: &mut ValueMap) -> Op {

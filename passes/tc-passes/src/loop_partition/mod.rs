@@ -67,7 +67,7 @@
 mod emit;
 mod find;
 mod interval;
-mod left;
+mod missed;
 
 use crate::analysis::fold;
 use crate::analysis::uniform::Uniforms;
@@ -136,7 +136,7 @@ impl FuncPass for LoopPartition {
             at = if divider.divide(func, op, cx) { place.first(func) } else { first_inside(func, op) }.or(behind);
         }
         if cx.wants_missed() {
-            let left = left::all(func, &self.options, &divider.tried, &divider.parts);
+            let left = missed::all(func, &self.options, &divider.tried, &divider.parts);
             left.into_iter().for_each(|found| cx.report(found));
         }
         divider.changed | strip(func)

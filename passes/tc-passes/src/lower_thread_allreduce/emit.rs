@@ -1,6 +1,6 @@
 //! What a reduction becomes.
 
-use super::find::{Digit, Path, Plan, WARP};
+use super::find::{AllReduce, Digit, Path, WARP};
 use super::warp;
 use tc_dialects::arith;
 use tc_dialects::scope::Scope;
@@ -10,7 +10,7 @@ use tc_ir::clone::{ValueMap, clone_body};
 use tc_ir::{Builder, Elem, Func, Op, Opcode, Region, Rewriter, Type, TypeData, Value, keys};
 
 /// Writes out what `plan` says.
-pub(super) fn emit(func: &mut Func, plan: &Plan) {
+pub(super) fn emit(func: &mut Func, plan: &AllReduce) {
     let values = func.operands(plan.op).to_vec();
     let buffers = allocate(func, plan, &values);
     let mut rw = Rewriter::new(func);
@@ -25,7 +25,7 @@ pub(super) fn emit(func: &mut Func, plan: &Plan) {
 }
 
 /// The buffers of the path, at the head of the nest; each has one for each value.
-fn allocate(func: &mut Func, plan: &Plan, values: &[Value]) -> Vec<Vec<Value>> {
+fn allocate(func: &mut Func, plan: &AllReduce, values: &[Value]) -> Vec<Vec<Value>> {
     let (n_buffers, cells) = match plan.path {
         Path::Copy | Path::Warp => return Vec::new(),
         Path::Warps => (1, plan.total / plan.n * n_warps(plan)),
@@ -59,12 +59,12 @@ fn stored(func: &Func, value: Value) -> Elem {
 }
 
 /// The warps of a group.
-pub(super) fn n_warps(plan: &Plan) -> i64 {
+pub(super) fn n_warps(plan: &AllReduce) -> i64 {
     (plan.n - 1) / WARP + 1
 }
 
 /// Halves the number of values until every thread can combine the last two.
-fn through_shared(b: &mut Builder<'_>, plan: &Plan, mut values: Vec<Value>, buffers: &[Vec<Value>]) -> Vec<Value> {
+fn through_shared(b: &mut Builder<'_>, plan: &AllReduce, mut values: Vec<Value>, buffers: &[Vec<Value>]) -> Vec<Value> {
     let combine = combiner(b.func, plan.op);
     let rank = rank(b, plan);
     let (base, step) = layout(b, plan);
@@ -107,7 +107,7 @@ fn through_shared(b: &mut Builder<'_>, plan: &Plan, mut values: Vec<Value>, buff
 
 /// Where the values of a group lie: the first one, and how far it is from one to the next. They lie in the order of the
 /// threads, so that those of a warp have neighbours, unless a coordinate between the reduced ones keeps them apart.
-fn layout(b: &mut Builder<'_>, plan: &Plan) -> (Value, i64) {
+fn layout(b: &mut Builder<'_>, plan: &AllReduce) -> (Value, i64) {
     let is_reduced = |digit: &&Digit| digit.reduced;
     let below = plan.digits.iter().take_while(|digit| !digit.reduced).count();
     let n_reduced = plan.digits.iter().filter(is_reduced).count();
@@ -125,7 +125,7 @@ fn layout(b: &mut Builder<'_>, plan: &Plan) -> (Value, i64) {
 /// One round in order: thread `r` combines the values number `2 * r` and `2 * r + 1` of the `left` there are.
 fn neighbours(
     b: &mut Builder<'_>,
-    plan: &Plan,
+    plan: &AllReduce,
     values: &[Value],
     from: &[Value],
     (rank, base, step): (Value, Value, i64),
@@ -230,12 +230,12 @@ fn cast(b: &mut Builder<'_>, value: Value, elem: Elem) -> Value {
 }
 
 /// The place of a thread within its group: of the reduced coordinates, `x` counted first.
-pub(super) fn rank(b: &mut Builder<'_>, plan: &Plan) -> Value {
+pub(super) fn rank(b: &mut Builder<'_>, plan: &AllReduce) -> Value {
     number(b, &plan.digits, |digit| digit.reduced, 1)
 }
 
 /// The number of a group, times `cells`.
-pub(super) fn base(b: &mut Builder<'_>, plan: &Plan, cells: i64) -> Value {
+pub(super) fn base(b: &mut Builder<'_>, plan: &AllReduce, cells: i64) -> Value {
     number(b, &plan.digits, |digit| !digit.reduced, cells)
 }
 

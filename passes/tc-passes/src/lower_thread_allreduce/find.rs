@@ -1,7 +1,7 @@
 //! Which reductions there are, and by which path each goes.
 
 use crate::analysis::launch::{Extent, LaunchNests, Nest, coordinate, loop_var};
-use crate::analysis::uniform::{Uniform, parting};
+use crate::analysis::uniform::{Uniform, divergent_branch};
 use tc_dialects::gpu;
 use tc_dialects::tir::Coordinate;
 use tc_ir::verify::is_threaded;
@@ -51,7 +51,7 @@ pub(super) struct Digit {
 }
 
 /// What is to be done with one reduction.
-pub(super) struct Plan {
+pub(super) struct AllReduce {
     pub(super) op: Op,
     pub(super) path: Path,
     /// The body of the launch nest.
@@ -65,14 +65,14 @@ pub(super) struct Plan {
     pub(super) commutes: bool,
 }
 
-impl Plan {
+impl AllReduce {
     /// Does every lane get the result by exchanging with others, bit by bit?
     pub(super) fn is_butterfly(&self, n: i64) -> bool {
         self.commutes && n & (n - 1) == 0
     }
 }
 
-type Found = Result<Plan, Box<Diagnostic>>;
+type Found = Result<AllReduce, Box<Diagnostic>>;
 
 /// All reductions of `func`, in the order of the text.
 pub(super) fn all(func: &Func, nests: &LaunchNests, shuffles: bool) -> Vec<Found> {
@@ -98,11 +98,11 @@ fn plan(func: &Func, op: Op, around: Option<&(&Nest, Uniform)>, shuffles: bool) 
         return Err(Box::new(Diagnostic::assumption("form", func.op_location(op), text).help(help)));
     }
     if let Some((nest, uniform)) = around
-        && let Some(branch) = parting(func, uniform, nest.op, op)
+        && let Some(branch) = divergent_branch(func, uniform, nest.op, op)
     {
         return Err(Box::new(divergent(func, op, branch)));
     }
-    let mut plan = Plan {
+    let mut plan = AllReduce {
         op,
         path: Path::Copy,
         home: around.map(|(nest, _)| func.op_regions(nest.op)[0]),
@@ -121,7 +121,7 @@ fn plan(func: &Func, op: Op, around: Option<&(&Nest, Uniform)>, shuffles: bool) 
     }
 }
 
-fn digits(func: &Func, nest: &Nest, plan: &mut Plan) -> Result<(), Box<Diagnostic>> {
+fn digits(func: &Func, nest: &Nest, plan: &mut AllReduce) -> Result<(), Box<Diagnostic>> {
     let reduced = gpu::reduced_axes(func, plan.op).unwrap_or_default();
     for axis in Coordinate::ALL.into_iter().filter(|axis| axis.is_thread()) {
         let extent = match nest.extents[axis.index()] {
@@ -151,7 +151,7 @@ fn digits(func: &Func, nest: &Nest, plan: &mut Plan) -> Result<(), Box<Diagnosti
     Ok(())
 }
 
-fn path(func: &Func, plan: &Plan, shuffles: bool) -> Path {
+fn path(func: &Func, plan: &AllReduce, shuffles: bool) -> Path {
     let (n, total) = (plan.n, plan.total);
     // The numbers of a group's threads follow each other if the reduced coordinates come first.
     let first = plan.digits.iter().take_while(|digit| digit.reduced).count();
@@ -169,7 +169,7 @@ fn path(func: &Func, plan: &Plan, shuffles: bool) -> Path {
 }
 
 /// Why a reduction goes through shared memory where shuffles are allowed.
-pub(super) fn why_shared(func: &Func, plan: &Plan) -> String {
+pub(super) fn why_shared(func: &Func, plan: &AllReduce) -> String {
     let first = plan.digits.iter().take_while(|digit| digit.reduced).count();
     if let Some(late) = plan.digits[first..].iter().find(|digit| digit.reduced) {
         let kept = plan.digits[..].iter().find(|digit| !digit.reduced).map_or("", |digit| digit.coordinate.name());
@@ -191,7 +191,7 @@ fn is_exchanged(func: &Func, value: Value) -> bool {
 }
 
 /// Is the coordinate asked for on this path?
-fn asks_for(plan: &Plan, digit: &Digit) -> bool {
+fn asks_for(plan: &AllReduce, digit: &Digit) -> bool {
     match plan.path {
         Path::Copy => false,
         // Who exchanges with whom is told by the number of the lane; who is first in a group need not be computed where

@@ -3,12 +3,12 @@
 use super::emit::{
     add, base, branch, combiner, compare, join, less, load, n_warps, only_if, quotient, rank, remainder, store, types,
 };
-use super::find::{Plan, WARP};
+use super::find::{AllReduce, WARP};
 use tc_dialects::{arith, gpu, tir};
 use tc_ir::{Builder, Value, keys};
 
 /// Groups that lie within a warp.
-pub(super) fn within(b: &mut Builder<'_>, plan: &Plan, values: Vec<Value>) -> Vec<Value> {
+pub(super) fn within(b: &mut Builder<'_>, plan: &AllReduce, values: Vec<Value>) -> Vec<Value> {
     if plan.is_butterfly(plan.n) {
         return butterfly(b, plan, values, plan.n);
     }
@@ -24,7 +24,7 @@ pub(super) fn within(b: &mut Builder<'_>, plan: &Plan, values: Vec<Value>) -> Ve
 }
 
 /// Groups of several warps.
-pub(super) fn across(b: &mut Builder<'_>, plan: &Plan, values: Vec<Value>, staged: &[Value]) -> Vec<Value> {
+pub(super) fn across(b: &mut Builder<'_>, plan: &AllReduce, values: Vec<Value>, staged: &[Value]) -> Vec<Value> {
     let types = types(b.func, &values);
     let combine = combiner(b.func, plan.op);
     let n_warps = n_warps(plan);
@@ -77,7 +77,7 @@ pub(super) fn across(b: &mut Builder<'_>, plan: &Plan, values: Vec<Value>, stage
 }
 
 /// Each lane combines with the one whose number differs in one bit, for all bits below `n`.
-fn butterfly(b: &mut Builder<'_>, plan: &Plan, mut values: Vec<Value>, n: i64) -> Vec<Value> {
+fn butterfly(b: &mut Builder<'_>, plan: &AllReduce, mut values: Vec<Value>, n: i64) -> Vec<Value> {
     let combine = combiner(b.func, plan.op);
     let mut bit = n / 2;
     while bit > 0 {
@@ -90,7 +90,7 @@ fn butterfly(b: &mut Builder<'_>, plan: &Plan, mut values: Vec<Value>, n: i64) -
 }
 
 /// Groups of `n` lanes, where `n` divides the warp: the first lane gathers, and hands out.
-fn handed_out(b: &mut Builder<'_>, plan: &Plan, values: Vec<Value>, place: Value, n: i64) -> Vec<Value> {
+fn handed_out(b: &mut Builder<'_>, plan: &AllReduce, values: Vec<Value>, place: Value, n: i64) -> Vec<Value> {
     let end = b.index(n);
     let values = taken_over(b, plan, values, (place, end), n, n);
     let first = b.index(0);
@@ -101,7 +101,7 @@ fn handed_out(b: &mut Builder<'_>, plan: &Plan, values: Vec<Value>, place: Value
 /// order. Lanes at places beyond hold something too, which nobody asks for.
 fn taken_over(
     b: &mut Builder<'_>,
-    plan: &Plan,
+    plan: &AllReduce,
     mut values: Vec<Value>,
     (place, end): (Value, Value),
     n: i64,

@@ -1,4 +1,4 @@
-//! Puts the shared buffers of a kernel into one, and lets those whose lives do not meet have the same bytes.
+//! Puts the shared buffers of a kernel into one, and lets those whose live ranges do not overlap have the same bytes.
 //!
 //! A kernel has one array of dynamic shared memory, whose size the launch gives, and only that may be larger than 48 KiB.
 //! The buffers in `shared.dyn` become views of one pool of bytes. Those in `shared` join them where they come to more than
@@ -40,7 +40,7 @@
 //!    differs between threads, counts for all of that loop or conditional: the next iteration may read what this one wrote,
 //!    and no barrier can stand inside. What an asynchronous copy writes is in use until its thread waits for all copies.
 //! 3. Take the buffers by size, the largest first, and give each the smallest gap that it fits into, among the buffers
-//!    placed already whose lives meet its own. Each starts at a multiple of its alignment, 16 bytes at least, 128 where its
+//!    placed already whose live ranges overlap its own. Each starts at a multiple of its alignment, 16 bytes at least, 128 where its
 //!    positions are swizzled.
 //! 4. Make the pool, in `shared` if that suffices and no buffer asks for `shared.dyn`, and views in the place of the
 //!    allocs.
@@ -60,14 +60,14 @@
 //! Pisarchyk and Lee (2020), "Efficient memory management for deep neural net inference" (greedy by size). TVM 0.16,
 //! `src/tir/transforms/merge_shared_memory_allocations.cc`, which runs after its barriers are placed.
 
-mod left;
-mod lives;
+mod live_range;
+mod missed;
 mod place;
 
 use crate::analysis::launch::LaunchNests;
 use crate::analysis::target;
-use left::Apart;
-use lives::Life;
+use live_range::LiveRange;
+use missed::Apart;
 use tc_dialects::scope::Scope;
 use tc_dialects::{forms, tir};
 use tc_ir::uses::Uses;
@@ -131,10 +131,10 @@ impl FuncPass for MergeSharedMemory {
                 cx.report(Diagnostic::assumption("threaded", func.op_location(nest.op), text).help(help));
                 return false;
             }
-            let lives = lives::of(func, nest, &uses, &chosen);
-            let (offsets, size) = place::place(&chosen, &lives);
+            let live_ranges = live_range::of(func, nest, &uses, &chosen);
+            let (offsets, size) = place::place(&chosen, &live_ranges);
             if cx.wants_missed() {
-                left::tell(func, &chosen, &lives, &offsets, cx);
+                missed::tell(func, &chosen, &live_ranges, &offsets, cx);
             }
             let apart = chosen.iter().map(|buffer| buffer.bytes).fold(0u64, u64::saturating_add);
             cx.count("buffers merged", chosen.len() as u64);
@@ -219,7 +219,7 @@ fn make_pool(func: &mut Func, uses: &Uses, buffers: &[Buffer], offsets: &[u64], 
     let Some(pool) = func.result(pool) else { return };
     let name = func.name("pool");
     func.set_value_name(pool, Some(name));
-    let places: Vec<Op> = buffers.iter().flat_map(|buffer| lives::places_in(func, uses, buffer.value)).collect();
+    let places: Vec<Op> = buffers.iter().flat_map(|buffer| live_range::places_in(func, uses, buffer.value)).collect();
     let mut rw = Rewriter::new(func);
     for (buffer, &offset) in buffers.iter().zip(offsets) {
         let ty = in_scope(rw.func_mut(), buffer.value, scope);

@@ -1,10 +1,10 @@
 //! Which bytes each buffer gets.
 
-use super::lives::meet;
-use super::{Buffer, DEFAULT_ALIGNMENT, Life};
+use super::live_range::overlap;
+use super::{Buffer, DEFAULT_ALIGNMENT, LiveRange};
 
 /// The offset of each buffer, and the size of the pool.
-pub(super) fn place(buffers: &[Buffer], lives: &[Life]) -> (Vec<u64>, u64) {
+pub(super) fn place(buffers: &[Buffer], live_ranges: &[LiveRange]) -> (Vec<u64>, u64) {
     let mut order: Vec<usize> = (0..buffers.len()).collect();
     // The largest first; of equal ones in the order of the text.
     order.sort_by_key(|&nth| std::cmp::Reverse(buffers[nth].bytes));
@@ -12,7 +12,7 @@ pub(super) fn place(buffers: &[Buffer], lives: &[Life]) -> (Vec<u64>, u64) {
     let mut offsets = vec![0; buffers.len()];
     let mut size = 0u64;
     for nth in order {
-        offsets[nth] = pool.place(buffers[nth].bytes, buffers[nth].align, lives[nth]);
+        offsets[nth] = pool.place(buffers[nth].bytes, buffers[nth].align, live_ranges[nth]);
         size = size.max(offsets[nth].saturating_add(buffers[nth].bytes));
     }
     (offsets, size)
@@ -31,13 +31,14 @@ struct Pool {
 }
 
 impl Pool {
-    fn place(&mut self, bytes: u64, align: u64, life: Life) -> u64 {
+    fn place(&mut self, bytes: u64, align: u64, life: LiveRange) -> u64 {
         let Some((first, last)) = life else { return 0 };
         let meets_all = self.common.0 <= last && first <= self.common.1;
         let from = if meets_all && !self.has_gaps {
             aligned(self.end, align)
         } else {
-            let taken = self.placed.iter().filter(|other| meet(life, other.life)).map(|other| (other.from, other.to));
+            let taken =
+                self.placed.iter().filter(|other| overlap(life, other.life)).map(|other| (other.from, other.to));
             best_fit(taken, bytes, align)
         };
         let to = from.saturating_add(bytes);
@@ -53,7 +54,7 @@ impl Pool {
 struct Placed {
     from: u64,
     to: u64,
-    life: Life,
+    life: LiveRange,
 }
 
 /// The start of the smallest gap between the stretches `taken`, in the order of their starts, that `bytes` fit into; or

@@ -46,7 +46,7 @@
 //! TVM 0.16, `src/tir/transforms/narrow_datatype.cc`, without its rule that an index inherits the width of what it loads.
 
 mod bound;
-mod left;
+mod missed;
 
 use crate::analysis::fold::fold_op;
 use crate::analysis::launch::LaunchNests;
@@ -90,7 +90,7 @@ impl FuncPass for NarrowIndex {
         divide_literals(func);
         let mut wide = bound::wide_values(func, &target::of_run(cx));
         if cx.wants_missed() {
-            left::tell(func, &wide, cx);
+            missed::tell(func, &wide, cx);
         }
         share_widths(func, &mut wide);
         set_types(func, &wide, cx);

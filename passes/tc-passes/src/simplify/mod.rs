@@ -1,4 +1,4 @@
-//! Rewrites index arithmetic and conditions to a normal form, under what is known where they stand.
+//! Rewrites index arithmetic and conditions to a canonical form, under what is known where they stand.
 //!
 //! Known are the ranges of the loops around, the extents of launch coordinates, the conditions of the branches around,
 //! and what named values stand for.
@@ -9,7 +9,7 @@
 //!
 //! # Output form
 //!
-//! As it came; every integer and truth value that something other than arithmetic uses is in the normal form of the index
+//! As it came; every integer and truth value that something other than arithmetic uses is in the canonical form of the index
 //! algebra. A conditional whose condition is proved goes, so does a loop that runs never or once. Named values keep their
 //! names, and expressions are simplified up to them; what is shorter when it is seen through names becomes that.
 //!
@@ -47,7 +47,7 @@
 //! The rules are those of `tc-arith`, each a named row; TVM 0.16, `src/tir/transforms/simplify.cc`, for what such a pass
 //! is to do, without the two unsound rules of its canonical `<`.
 
-mod left;
+mod missed;
 
 use crate::analysis::dead::erase_dead;
 use crate::analysis::fold::fold_op;
@@ -97,7 +97,7 @@ impl FuncPass for Simplify {
         cx.count("loops and conditionals collapsed", n_collapsed);
         let changed = (erase_dead(func) > 0) | changed;
         if cx.wants_missed() {
-            left::tell(func, cx);
+            missed::tell(func, cx);
         }
         changed
     }
@@ -235,7 +235,7 @@ impl State<'_> {
         self.computation(given, simple, value)
     }
 
-    /// The normal form of `given`, seen through names where that is shorter.
+    /// The canonical form of `given`, seen through names where that is shorter.
     fn simple(&mut self, given: Expr) -> Expr {
         let simple = self.algebra.analyzer.simplify(given);
         self.through_names(simple).unwrap_or(simple)

@@ -2,7 +2,7 @@
 
 use super::phases::Stays;
 use crate::analysis::access::Access;
-use crate::analysis::lockstep::{self, NestByNest};
+use crate::analysis::loop_carried::{self, NestByNest};
 use indexmap::IndexSet;
 use rustc_hash::{FxHashMap, FxHashSet};
 use tc_dialects::{forms, tir};
@@ -43,7 +43,7 @@ impl Touches {
 
 /// Statements, with the ops of the same body that compute the values they take.
 #[derive(Default)]
-pub(super) struct Reach {
+pub(super) struct Slice {
     pub(super) ops: FxHashSet<Op>,
     /// Who takes a value that the loop carries, and that value.
     pub(super) carried: Vec<(Op, Value)>,
@@ -96,7 +96,7 @@ impl<'f> Body<'f> {
             let before = writers.len();
             for &op in &candidates {
                 if self.touches(op).writes.iter().any(|(buffer, _)| wanted.contains(buffer)) && writers.insert(op) {
-                    let reads = self.reach([op]).ops.into_iter().flat_map(|op| &self.touches(op).reads);
+                    let reads = self.slice([op]).ops.into_iter().flat_map(|op| &self.touches(op).reads);
                     wanted.extend(reads.map(|&(buffer, _)| buffer).filter(|&buffer| self.is_inner(buffer)));
                 }
             }
@@ -108,12 +108,12 @@ impl<'f> Body<'f> {
     }
 
     /// The statements `roots`, and what computes the values they take in the same body, as far as that only reads.
-    pub(super) fn reach(&self, roots: impl IntoIterator<Item = Op>) -> Reach {
+    pub(super) fn slice(&self, roots: impl IntoIterator<Item = Op>) -> Slice {
         let func = self.func;
-        let mut reach = Reach { ops: roots.into_iter().collect(), ..Reach::default() };
-        let mut pending: Vec<Op> = self.ops.iter().copied().filter(|op| reach.ops.contains(op)).collect();
+        let mut reach = Slice { ops: roots.into_iter().collect(), ..Slice::default() };
+        let mut worklist: Vec<Op> = self.ops.iter().copied().filter(|op| reach.ops.contains(op)).collect();
         let mut told: FxHashSet<Value> = FxHashSet::default();
-        while let Some(op) = pending.pop() {
+        while let Some(op) = worklist.pop() {
             for user in under(func, op) {
                 for &value in func.operands(user) {
                     match func.def(value) {
@@ -127,7 +127,7 @@ impl<'f> Body<'f> {
                         {
                             if effects::only_reads(func, def) {
                                 reach.ops.insert(def);
-                                pending.push(def);
+                                worklist.push(def);
                             } else if told.insert(value) {
                                 reach.computed.push((user, def));
                             }
@@ -145,12 +145,12 @@ impl<'f> Body<'f> {
         let func = self.func;
         let mut used = FxHashSet::default();
         let rest = self.ops.iter().copied().filter(|&op| !ahead(op));
-        let mut pending: Vec<Op> = rest.chain(func.terminator(self.region)).collect();
-        while let Some(op) = pending.pop() {
+        let mut worklist: Vec<Op> = rest.chain(func.terminator(self.region)).collect();
+        while let Some(op) = worklist.pop() {
             let operands = under(func, op).flat_map(|user| func.operands(user));
             let defs = operands.filter_map(|&value| func.def_op(value));
             let defs = defs.filter(|&def| func.region_of(def) == Some(self.region) && ahead(def));
-            pending.extend(defs.filter(|&def| used.insert(def)));
+            worklist.extend(defs.filter(|&def| used.insert(def)));
         }
         used
     }
@@ -180,7 +180,7 @@ impl<'f> Body<'f> {
             }
         }
         let [first, second] = &writes;
-        first.iter().any(|one| second.iter().any(|other| lockstep::overlap(facts, one, other, &inside)))
+        first.iter().any(|one| second.iter().any(|other| loop_carried::overlap(facts, one, other, &inside)))
     }
 
     /// The buffers that get versions, for a message.

@@ -58,7 +58,7 @@ pub(super) fn dependents(body: &Body<'_>, writers: &IndexSet<Op>) -> (FxHashSet<
         return (found, stays);
     }
     let reads = |op: Op| -> Vec<Value> {
-        let closure = body.reach([op]).ops.into_iter();
+        let closure = body.slice([op]).ops.into_iter();
         closure.flat_map(|op| body.touches(op).reads.iter().map(|&(buffer, _)| buffer)).collect()
     };
     let reads: FxHashMap<Op, Vec<Value>> = writers.iter().map(|&op| (op, reads(op))).collect();

@@ -133,7 +133,7 @@ pub(super) fn divide(func: &Func, looped: Op) -> Result<Division, Diagnostics> {
     let [producer, follower, consumer] = [Phase::Producer, Phase::Follower, Phase::Consumer].map(in_phase);
     let early = early(&body, &phases, &follower);
     let with_values = |is_wanted: &dyn Fn(&Op) -> bool| -> Vec<Op> {
-        let reach = body.reach(phases.producers.iter().copied().filter(is_wanted)).ops;
+        let reach = body.slice(phases.producers.iter().copied().filter(is_wanted)).ops;
         producer.iter().copied().filter(|op| reach.contains(op)).collect()
     };
     let (early, late) = (with_values(&|op| early.contains(op)), with_values(&|op| !early.contains(op)));
@@ -163,7 +163,7 @@ fn early(body: &Body<'_>, phases: &Phases, follower: &[Op]) -> IndexSet<Op> {
     loop {
         let before = early.len();
         for &op in &phases.producers {
-            let own: Vec<Value> = body.reach([op]).ops.into_iter().flat_map(inner).collect();
+            let own: Vec<Value> = body.slice([op]).ops.into_iter().flat_map(inner).collect();
             if own.iter().any(|buffer| touched.contains(buffer)) && early.insert(op) {
                 touched.extend(own);
             }

@@ -1,8 +1,8 @@
-//! Building the prologue, the steady loop and the epilogue.
+//! Building the prologue, the steady state and the epilogue.
 
 use super::divide::Division;
 use super::registers::erase_unused;
-use super::registers::{Part, Registers};
+use super::registers::{CopyHalf, Registers};
 use tc_dialects::{arith, tir};
 use tc_ir::clone::{ValueMap, clone_op};
 use tc_ir::types::Scalar;
@@ -25,7 +25,7 @@ pub(super) fn emit(func: &mut Func, division: &Division, registers: Option<&Regi
         pipeline.prologue(func);
     }
     let results = if is_async {
-        pipeline.steady_loop_of_groups(func, &carried)
+        pipeline.steady_state_of_groups(func, &carried)
     } else if peel {
         let mut b = Builder::before(func, looped);
         let end = pipeline.bound(&mut b, hi, -pipeline.ahead(), lo, arith::MAX);
@@ -67,7 +67,7 @@ pub(super) struct Pipeline<'d> {
     pub(super) lo: Value,
     pub(super) hi: Value,
     pub(super) elem: Elem,
-    /// The steady loop runs to the end, and produces what there is to produce.
+    /// The steady state runs to the end, and produces what there is to produce.
     guard: bool,
 }
 
@@ -160,9 +160,9 @@ impl Pipeline<'_> {
                 produce(b, None);
                 return self.consume(b, args);
             }
-            produce(b, Some(Part::Load));
+            produce(b, Some(CopyHalf::Load));
             let values = self.consume(b, args);
-            produce(b, Some(Part::Store));
+            produce(b, Some(CopyHalf::Store));
             values
         })
     }
@@ -195,7 +195,7 @@ impl Pipeline<'_> {
         ops: &[Op],
         iteration: Value,
         versions: &Versions,
-        part: Option<Part>,
+        part: Option<CopyHalf>,
     ) {
         let old = b.func.region_args(b.func.op_regions(self.division.looped)[0])[0];
         let mut map = ValueMap::default();

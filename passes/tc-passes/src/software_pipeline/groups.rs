@@ -119,7 +119,7 @@ impl Pipeline<'_> {
     }
 
     /// The loop over all iterations.
-    pub(super) fn steady_loop_of_groups(&self, func: &mut Func, carried: &[Value]) -> Vec<Value> {
+    pub(super) fn steady_state_of_groups(&self, func: &mut Func, carried: &[Value]) -> Vec<Value> {
         let mut b = Builder::before(func, self.division.looped);
         self.serial_loop(&mut b, (self.lo, self.hi), carried, |b, args| {
             self.wait(b);

@@ -43,11 +43,11 @@
 //!    else as well.
 //! 3. Give each buffer `n` versions one after another, each as aligned as a buffer of its own, and move the allocs of the
 //!    body before the loop.
-//! 4. Build the producer of the first `n - 1` iterations (of those that there are); the steady loop, which in iteration `i`
+//! 4. Build the producer of the first `n - 1` iterations (of those that there are); the steady state, which in iteration `i`
 //!    produces `i + n - 1` into version `(i + n - 1) % n` and consumes `i` from version `i % n`; and the consumer of the
-//!    last `n - 1` iterations. Without `peel` the steady loop runs to the end, and produces under a condition.
+//!    last `n - 1` iterations. Without `peel` the steady state runs to the end, and produces under a condition.
 //! 5. With `register-stage`, where the producer copies from global to shared memory and each thread copies a known, small
-//!    number of elements: the steady loop loads them into registers before the consumer and stores them to the buffer after
+//!    number of elements: the steady state loads them into registers before the consumer and stores them to the buffer after
 //!    it. Loads are under way during the computation then, and nothing waits for them before it.
 //! 6. Where the producer is made of asynchronous copies (see `inject-async-copy`), the copies of each iteration are one
 //!    group, and the groups and waits of the body give way to those of the pipeline. The prologue makes the first `n - 1`

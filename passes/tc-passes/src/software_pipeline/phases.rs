@@ -116,8 +116,8 @@ impl Phases {
         let (found, bound) = dependents(body, &writers);
         let (followers, producers): (IndexSet<Op>, IndexSet<Op>) =
             writers.into_iter().partition(|op| found.contains(op));
-        let producing = body.reach(producers.iter().copied()).ops;
-        let following = body.reach(followers.iter().copied()).ops;
+        let producing = body.slice(producers.iter().copied()).ops;
+        let following = body.slice(followers.iter().copied()).ops;
         let used = body.used_by_the_rest(|op| producing.contains(&op) || following.contains(&op));
         (Phases { producers, followers, producing, following, used }, bound)
     }
@@ -149,7 +149,7 @@ impl Phases {
     /// What keeps the follower `op` from being done an iteration ahead.
     fn keeps(&self, body: &Body<'_>, op: Op) -> Option<Stay> {
         let func = body.func;
-        let reach = body.reach([op]);
+        let reach = body.slice([op]);
         if let Some(&(user, value)) = reach.carried.first() {
             let text = format!("it takes `{}`, which the loop carries", func.value_text(value));
             return Some(Stay::new(text).by(user, "used here"));
@@ -245,7 +245,7 @@ impl Phases {
         if writers.contains(&op) {
             return vec![op];
         }
-        writers.iter().copied().filter(|&writer| body.reach([writer]).ops.contains(&op)).collect()
+        writers.iter().copied().filter(|&writer| body.slice([writer]).ops.contains(&op)).collect()
     }
 
     /// What one follower begins and another one goes on with stays together.

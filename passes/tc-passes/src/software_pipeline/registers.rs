@@ -14,7 +14,7 @@ const MAX_ELEMENTS: i64 = 64;
 
 /// Which half of a copy.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum CopyHalf {
     Load,
     Store,
 }
@@ -148,7 +148,7 @@ impl Registers {
 
 impl Allocated<'_> {
     /// Makes the copy `root` of a writer one half of it; `nth` counts the stores. Gives the values that are stored no more.
-    pub(super) fn redirect(&self, func: &mut Func, root: Op, part: Part, nth: &mut usize) -> Vec<Value> {
+    pub(super) fn redirect(&self, func: &mut Func, root: Op, part: CopyHalf, nth: &mut usize) -> Vec<Value> {
         let mut replaced = Vec::new();
         let staged =
             |func: &Func, op: Op| func.opcode(op) == tir::STORE && self.division.is_staged(func.operand(op, 0));
@@ -159,7 +159,7 @@ impl Allocated<'_> {
             *nth += 1;
             let position = position(func, store, root);
             let value = func.operands(store).last().copied().unwrap_or(position);
-            if part == Part::Load {
+            if part == CopyHalf::Load {
                 let attrs = func.op_attrs(store);
                 let attrs = func.without_entry(attrs, keys::ALIGNED);
                 let mut rw = Rewriter::new(func);
@@ -185,14 +185,14 @@ impl Allocated<'_> {
 
 /// Takes out what computes `value`, as far as nothing else uses it.
 pub(super) fn erase_unused(func: &mut Func, value: Value) {
-    let mut pending = vec![value];
-    while let Some(value) = pending.pop() {
+    let mut worklist = vec![value];
+    while let Some(value) = worklist.pop() {
         let Some(op) = func.def_op(value).filter(|&op| func.region_of(op).is_some()) else { continue };
         let used = func.results(op).any(|result| func.n_uses(result) > 0);
         if used || !effects::only_reads(func, op) {
             continue;
         }
-        pending.extend(under(func, op).into_iter().flat_map(|inner| func.operands(inner).to_vec()));
+        worklist.extend(under(func, op).into_iter().flat_map(|inner| func.operands(inner).to_vec()));
         Rewriter::new(func).erase(op);
     }
 }

@@ -23,14 +23,14 @@ pub(super) fn inputs(func: &Func, nest: Op, positions: &Paged<Op, usize>) -> Res
     let mut outside: IndexSet<Value> = IndexSet::new();
     let mut again: IndexSet<Op> = IndexSet::new();
     let inner = func.op_regions(nest).iter().flat_map(|&region| ops_under(func, region));
-    let mut pending: Vec<Value> =
+    let mut worklist: Vec<Value> =
         std::iter::once(nest).chain(inner).flat_map(|op| func.operands(op).iter().copied()).collect();
-    pending.retain(|&value| !defined_in(func, value, nest));
-    while let Some(value) = pending.pop() {
+    worklist.retain(|&value| !defined_in(func, value, nest));
+    while let Some(value) = worklist.pop() {
         match func.def_op(value) {
             Some(op) if is_cheap(func, op) => {
                 if again.insert(op) {
-                    pending.extend_from_slice(func.operands(op));
+                    worklist.extend_from_slice(func.operands(op));
                 }
             }
             _ => drop(outside.insert(value)),

@@ -3,7 +3,7 @@
 //! One whose elements lie side by side becomes one to a stretch of the flat buffer. Where `wmma.load` or `wmma.store`
 //! takes it, it names a tile whose rows are `stride` apart, and becomes one to the tile's first element.
 
-use super::strides::{Plan as All, mul};
+use super::strides::{Flattening, mul};
 use indexmap::IndexMap;
 use tc_dialects::fragment::{self, Family, Fragment, Layout, Use as Part, transfer};
 use tc_dialects::threads::{Meeting, meeting};
@@ -15,7 +15,7 @@ use tc_support::{Diagnostic, Diagnostics};
 
 /// What is to be done with references.
 #[derive(Default)]
-pub(super) struct Plan {
+pub(super) struct ReferenceRewrites {
     /// Those that become references to stretches, with their lengths.
     pub(super) stretches: IndexMap<Op, Attr>,
     /// Those that some op takes for the first element of what they name; what else takes them is told by `stretches`.
@@ -34,7 +34,7 @@ pub(super) enum Whole {
 }
 
 /// Finds what becomes of each, and refuses what cannot be flattened.
-pub(super) fn plan(func: &mut Func, uses: &Uses, plan: &mut All, found: &mut Diagnostics) {
+pub(super) fn plan(func: &mut Func, uses: &Uses, plan: &mut Flattening, found: &mut Diagnostics) {
     let ops: Vec<Op> = all_ops(func).collect();
     for op in ops {
         if let Some(Meeting::Tiles(family)) = meeting(func, op) {
@@ -100,7 +100,7 @@ fn is_tile(func: &Func, user: &Use) -> bool {
 }
 
 /// Operands of a matrix op that are buffers, and not references, stand for their first tile, or for all of one.
-fn whole_buffers(func: &mut Func, (op, family): (Op, Family), plan: &mut All, found: &mut Diagnostics) {
+fn whole_buffers(func: &mut Func, (op, family): (Op, Family), plan: &mut Flattening, found: &mut Diagnostics) {
     for (idx, &place) in func.operands(op).to_vec().iter().enumerate() {
         let user = Use { op, idx };
         let Some((elem, shape, _)) = func.as_shaped(func.value_type(place)) else { continue };

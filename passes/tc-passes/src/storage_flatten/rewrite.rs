@@ -1,7 +1,7 @@
 //! The rewriting: indices, references, types.
 
 use super::references::Whole;
-use super::strides::Plan;
+use super::strides::Flattening;
 use tc_dialects::{arith, tir};
 use tc_ir::attrs::{AttrData, BinOp};
 use tc_ir::opdef::Role;
@@ -9,7 +9,7 @@ use tc_ir::walk::all_ops;
 use tc_ir::{Attr, Builder, Func, Op, Opcode, Rewriter, TypeData, Value, effects, keys};
 
 /// Rewrites all accesses; gives their number.
-pub(super) fn accesses(func: &mut Func, plan: &Plan) -> u64 {
+pub(super) fn accesses(func: &mut Func, plan: &Flattening) -> u64 {
     let ops: Vec<Op> = all_ops(func)
         .filter(|&op| matches!(func.opcode(op), tir::LOAD | tir::STORE | tir::REF | tir::REGION))
         .filter(|op| plan.buffers.contains_key(&func.operand(*op, 0)) || plan.references.firsts.contains_key(op))
@@ -42,19 +42,19 @@ pub(super) fn accesses(func: &mut Func, plan: &Plan) -> u64 {
 
 /// Takes out what `values` are computed from and nothing else uses.
 pub(super) fn erase_unused(rw: &mut Rewriter<'_>, values: Vec<Value>) {
-    let mut pending = values;
-    while let Some(value) = pending.pop() {
+    let mut worklist = values;
+    while let Some(value) = worklist.pop() {
         let func = rw.func();
         let Some(def) = func.def_op(value).filter(|&def| func.region_of(def).is_some()) else { continue };
         let unused = func.results(def).all(|value| func.n_uses(value) == 0);
         if unused && func.value_name(value).is_none() && effects::summary(func, def).is_pure() {
-            pending.extend_from_slice(func.operands(def));
+            worklist.extend_from_slice(func.operands(def));
             rw.erase(def);
         }
     }
 }
 
-fn access(rw: &mut Rewriter<'_>, op: Op, plan: &Plan) {
+fn access(rw: &mut Rewriter<'_>, op: Op, plan: &Flattening) {
     let func = rw.func_mut();
     let operands = func.operands(op).to_vec();
     let n_indices = operands.len() - 1 - usize::from(func.role(op) == Role::Store);
@@ -233,7 +233,7 @@ fn opcode(op: BinOp) -> Opcode {
 }
 
 /// Sets the types of buffers and of references into them, takes strides off, and notes that positions are mixed.
-pub(super) fn types(func: &mut Func, plan: &Plan) {
+pub(super) fn types(func: &mut Func, plan: &Flattening) {
     for nth in 0..func.header.params.len() {
         if plan.buffers.contains_key(&func.params()[nth]) {
             let attrs = func.header.params[nth].attrs;

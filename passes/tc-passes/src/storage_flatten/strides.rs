@@ -1,6 +1,6 @@
 //! How far apart the elements of each dimension lie, and how many there are.
 
-use super::references::{self, Plan as References};
+use super::references::{self, ReferenceRewrites};
 use super::swizzle::{self, Swizzle};
 use crate::analysis::structure::is_marked;
 use indexmap::IndexMap;
@@ -23,14 +23,14 @@ pub(super) struct Flat {
 
 /// What is to be done.
 #[derive(Default)]
-pub(super) struct Plan {
+pub(super) struct Flattening {
     /// The buffers whose type or order of elements changes.
     pub(super) buffers: IndexMap<Value, Flat>,
     /// What becomes of references to more than an element.
-    pub(super) references: References,
+    pub(super) references: ReferenceRewrites,
 }
 
-impl Plan {
+impl Flattening {
     /// Is there nothing to do?
     pub(super) fn is_empty(&self) -> bool {
         self.buffers.is_empty() && self.references.firsts.is_empty() && self.references.buffers.is_empty()
@@ -46,8 +46,8 @@ impl Plan {
 }
 
 /// Computes strides and refuses what cannot be flattened.
-pub(super) fn plan(func: &mut Func) -> Result<Plan, Diagnostics> {
-    let (mut plan, mut found) = (Plan::default(), Diagnostics::new());
+pub(super) fn plan(func: &mut Func) -> Result<Flattening, Diagnostics> {
+    let (mut plan, mut found) = (Flattening::default(), Diagnostics::new());
     let mut buffers: Vec<(Value, Location)> =
         func.params().iter().map(|&param| (param, func.location(func.header.loc))).collect();
     let makers: Vec<Op> = all_ops(func).filter(|&op| matches!(func.opcode(op), tir::ALLOC | tir::VIEW)).collect();

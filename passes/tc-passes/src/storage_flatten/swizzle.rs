@@ -5,7 +5,7 @@
 //! by side, so vectors and rows of that length are still one access.
 
 use super::rewrite::erase_unused;
-use super::strides::Plan;
+use super::strides::Flattening;
 use tc_arith::Expr;
 use tc_dialects::algebra::{Algebra, build_index};
 use tc_dialects::scope::Scope;
@@ -97,7 +97,7 @@ pub(super) fn of(func: &Func, buffer: Value) -> Result<Option<Swizzle>, String> 
 }
 
 /// Refuses what takes a part of a swizzled buffer for one that lies in order.
-pub(super) fn check_uses(func: &Func, uses: &Uses, plan: &Plan, found: &mut Diagnostics) {
+pub(super) fn check_uses(func: &Func, uses: &Uses, plan: &Flattening, found: &mut Diagnostics) {
     for (&buffer, flat) in &plan.buffers {
         let Some(swizzle) = flat.swizzle else { continue };
         for user in uses.of_value(buffer) {
@@ -139,7 +139,7 @@ struct Mixed {
 }
 
 /// Mixes the positions of all accesses to swizzled buffers, which are flat by now; gives their number.
-pub(super) fn apply(func: &mut Func, plan: &Plan) -> Result<u64, Diagnostics> {
+pub(super) fn apply(func: &mut Func, plan: &Flattening) -> Result<u64, Diagnostics> {
     if plan.buffers.values().all(|flat| flat.swizzle.is_none()) {
         return Ok(0);
     }

@@ -1,7 +1,7 @@
 //! One try to take a nest for what an intrinsic computes, with one order of the operands of its commutative ops.
 
 use super::find::{Chain, Loop};
-use super::matching::{Difference, Matched, Step};
+use super::matching::{Difference, Matched, NestRole};
 use super::show;
 use super::site::{Site, Theirs};
 use super::tile::Tile;
@@ -48,9 +48,9 @@ impl<'a, 'f, 'i> Attempt<'a, 'f, 'i> {
         self.loops = nest.loops().collect();
         let Some(first) = &nest.first else {
             let step = match &intrinsic.reduction {
-                None => Step::Whole,
-                Some(_) if self.is_literal(main) => Step::First,
-                Some(_) => Step::Further,
+                None => NestRole::Whole,
+                Some(_) if self.is_literal(main) => NestRole::First,
+                Some(_) => NestRole::Further,
             };
             self.step(step, main)?;
             return Ok(Matched { step, tiles: std::mem::take(&mut self.tiles) });
@@ -59,9 +59,9 @@ impl<'a, 'f, 'i> Attempt<'a, 'f, 'i> {
             let text = "two things are done here, and one there".to_string();
             return Err(self.differ(text, main, show::store(self.site.func, main), intrinsic.compute));
         }
-        self.step(Step::Further, main)?;
+        self.step(NestRole::Further, main)?;
         self.first_step(first)?;
-        Ok(Matched { step: Step::Both, tiles: std::mem::take(&mut self.tiles) })
+        Ok(Matched { step: NestRole::Both, tiles: std::mem::take(&mut self.tiles) })
     }
 
     /// The first step that stands beside the further ones, which are compared: the same elements of the same buffer.
@@ -71,7 +71,7 @@ impl<'a, 'f, 'i> Attempt<'a, 'f, 'i> {
         self.loops = self.site.nest.first_loops().collect();
         let shared = self.site.nest.shared.len();
         self.bound = bound.iter().copied().filter(|&(_, nth)| nth < shared).collect();
-        self.step(Step::First, first.store)?;
+        self.step(NestRole::First, first.store)?;
         let here = tiles.get(&intrinsic.result).zip(self.tiles.get(&intrinsic.result));
         let same = here.is_some_and(|(a, b)| a.is_same(b, &mut self.site.algebra));
         if !same {
@@ -89,7 +89,7 @@ impl<'a, 'f, 'i> Attempt<'a, 'f, 'i> {
     }
 
     /// Compares what `store` does with `step`.
-    fn step(&mut self, step: Step, store: Op) -> Compared {
+    fn step(&mut self, step: NestRole, store: Op) -> Compared {
         let (func, intrinsic) = (self.site.func, self.theirs.intrinsic);
         let [buffer, indices @ .., stored] = func.operands(store) else {
             let text = "this store has no place".to_string();
@@ -99,9 +99,9 @@ impl<'a, 'f, 'i> Attempt<'a, 'f, 'i> {
         let axes: Vec<Value> = intrinsic.axes.iter().map(|axis| axis.value).collect();
         self.place(intrinsic.result, intrinsic.compute, &axes, store, buffer, &indices)?;
         match step {
-            Step::Whole => self.value(intrinsic.element, intrinsic.compute, stored, store, 0)?,
-            Step::First => self.identity(stored, store)?,
-            Step::Further | Step::Both => {
+            NestRole::Whole => self.value(intrinsic.element, intrinsic.compute, stored, store, 0)?,
+            NestRole::First => self.identity(stored, store)?,
+            NestRole::Further | NestRole::Both => {
                 let added = self.added(store, buffer, &indices, stored)?;
                 let at = intrinsic.reduction.as_ref().map_or(intrinsic.compute, |reduction| reduction.op);
                 self.value(intrinsic.element, at, added, store, 0)?;
@@ -115,9 +115,9 @@ impl<'a, 'f, 'i> Attempt<'a, 'f, 'i> {
     }
 
     /// Every loop is an axis, and every axis of the step a loop; those that run once may be missing.
-    fn all_bound(&mut self, step: Step, store: Op) -> Compared {
+    fn all_bound(&mut self, step: NestRole, store: Op) -> Compared {
         let (func, intrinsic) = (self.site.func, self.theirs.intrinsic);
-        let n_axes = if step == Step::First { intrinsic.axes.len() } else { self.axes.len() };
+        let n_axes = if step == NestRole::First { intrinsic.axes.len() } else { self.axes.len() };
         let loops: Vec<usize> = (0..self.loops.len())
             .filter(|&nth| self.loops[nth].extent != 1 && !self.bound.iter().any(|&(_, of)| of == nth))
             .collect();

@@ -4,9 +4,9 @@ use super::find::{self, Nest};
 use super::fit;
 use super::library::Shelves;
 use super::marked::counter;
-use super::matching::{Difference, Matched, Step, unify};
+use super::matching::{Difference, Matched, NestRole, unify};
 use super::site::Site;
-use super::substitute::{Plan, substitute};
+use super::substitute::{Replacement, substitute};
 use super::tile;
 use indexmap::IndexMap;
 use tc_dialects::fragment::{Family, Layout, Use, scope_use, transfer};
@@ -89,14 +89,14 @@ fn tiles_of(func: &Func, buffer: Value) -> Option<(Family, Use)> {
 /// The buffers that what `store` stores is computed from.
 fn sources(func: &Func, store: Op) -> Vec<Value> {
     let mut found = Vec::new();
-    let mut pending: Vec<Value> = func.operands(store).last().copied().into_iter().collect();
+    let mut worklist: Vec<Value> = func.operands(store).last().copied().into_iter().collect();
     let mut fuel = 64;
-    while let Some(value) = pending.pop() {
+    while let Some(value) = worklist.pop() {
         fuel -= 1;
         let Some(op) = func.def_op(value).filter(|_| fuel > 0) else { continue };
         match (func.role(op), func.operands(op).first()) {
             (Role::Load, Some(&buffer)) => found.push(buffer),
-            _ => pending.extend_from_slice(func.operands(op)),
+            _ => worklist.extend_from_slice(func.operands(op)),
         }
     }
     found
@@ -231,21 +231,21 @@ fn may_stand(func: &Func, store: Op, intrinsic: &Intrinsic<'_>, kind: Kind, layo
 }
 
 /// What puts `intrinsic` in the place of `nest`.
-fn plan(func: &Func, nest: &Nest, intrinsic: &Intrinsic<'_>) -> Result<Plan, Difference> {
+fn plan(func: &Func, nest: &Nest, intrinsic: &Intrinsic<'_>) -> Result<Replacement, Difference> {
     let mut site = Site::new(func, nest);
     let matched = unify(&mut site, intrinsic, true)?;
     let whole = Difference::unplaced(&matched);
     let partly = match matched.step {
-        Step::Further => intrinsic.update.is_none(),
-        Step::First => intrinsic.init.is_none(),
-        Step::Whole | Step::Both => false,
+        NestRole::Further => intrinsic.update.is_none(),
+        NestRole::First => intrinsic.init.is_none(),
+        NestRole::Whole | NestRole::Both => false,
     };
     if partly {
         return Err(whole("it has no such step".to_string()));
     }
     let fit = fit::fit(&mut site, intrinsic, &matched).map_err(|found| whole(found.text))?;
     let algebra = site.algebra;
-    Ok(Plan { nest: nest.clone(), matched, fit, algebra })
+    Ok(Replacement { nest: nest.clone(), matched, fit, algebra })
 }
 
 impl Difference {

@@ -3,9 +3,9 @@
 use super::find::{self, Nest, Obstacle};
 use super::fit;
 use super::library::Shelves;
-use super::matching::{Difference, Step, unify};
+use super::matching::{Difference, NestRole, unify};
 use super::site::Site;
-use super::substitute::{Plan, substitute};
+use super::substitute::{Replacement, substitute};
 use crate::analysis::launch::loop_var;
 use tc_dialects::te::Intrinsic;
 use tc_ir::walk::is_inside;
@@ -49,11 +49,11 @@ fn at_directive(func: &Func, root: Op, mut found: Diagnostic) -> Diagnostic {
 }
 
 /// The counter of loops that `step` of an intrinsic stood for.
-pub(super) fn counter(step: Step) -> &'static str {
+pub(super) fn counter(step: NestRole) -> &'static str {
     match step {
-        Step::Whole => "copies tensorized",
-        Step::First => "first steps tensorized",
-        Step::Further | Step::Both => "reductions tensorized",
+        NestRole::Whole => "copies tensorized",
+        NestRole::First => "first steps tensorized",
+        NestRole::Further | NestRole::Both => "reductions tensorized",
     }
 }
 
@@ -65,7 +65,7 @@ fn inside_another(func: &Func, root: Op, outer: Op) -> Diagnostic {
         .help("one intrinsic stands for a whole loop: mark one of the two")
 }
 
-fn replace(func: &mut Func, root: Op, shelves: &Shelves) -> Result<Step, Box<Diagnostic>> {
+fn replace(func: &mut Func, root: Op, shelves: &Shelves) -> Result<NestRole, Box<Diagnostic>> {
     let symbol = find::mark(func, root).unwrap_or_default().to_string();
     let name = func.value_text(loop_var(func, root)).to_string();
     let Some(item) = shelves.find(&symbol) else { return Err(Box::new(unknown(func, root, &symbol, shelves))) };
@@ -85,20 +85,20 @@ fn replace(func: &mut Func, root: Op, shelves: &Shelves) -> Result<Step, Box<Dia
 }
 
 /// What puts `intrinsic` in the place of `nest`, the loop `name`.
-fn plan(func: &Func, nest: Nest, intrinsic: &Intrinsic<'_>, name: &str) -> Result<Plan, Box<Diagnostic>> {
+fn plan(func: &Func, nest: Nest, intrinsic: &Intrinsic<'_>, name: &str) -> Result<Replacement, Box<Diagnostic>> {
     let (matched, fit, algebra) = {
         let mut site = Site::new(func, &nest);
         let matched = unify(&mut site, intrinsic, true).map_err(|found| Box::new(differs(name, intrinsic, found)))?;
-        if matched.step == Step::Further && intrinsic.update.is_none() {
+        if matched.step == NestRole::Further && intrinsic.update.is_none() {
             return Err(Box::new(no_update(func, nest.root, name, intrinsic)));
         }
-        if matched.step == Step::First && intrinsic.body.is_some() {
+        if matched.step == NestRole::First && intrinsic.body.is_some() {
             return Err(Box::new(no_update(func, nest.root, name, intrinsic)));
         }
         let fit = fit::fit(&mut site, intrinsic, &matched).map_err(|found| Box::new(found.told(name, intrinsic)))?;
         (matched, fit, site.algebra)
     };
-    Ok(Plan { nest, matched, fit, algebra })
+    Ok(Replacement { nest, matched, fit, algebra })
 }
 
 fn unknown(func: &Func, root: Op, symbol: &str, shelves: &Shelves) -> Diagnostic {

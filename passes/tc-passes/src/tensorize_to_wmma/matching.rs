@@ -16,7 +16,7 @@ const MAX_COMMUTED: usize = 6;
 
 /// What of the intrinsic a nest is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Step {
+pub(super) enum NestRole {
     /// All of one that reduces nothing.
     Whole,
     /// The first step of a reduction, which sets the result to the combiner's identity.
@@ -30,7 +30,7 @@ pub(super) enum Step {
 /// A nest that computes what an intrinsic computes.
 #[derive(Debug)]
 pub(super) struct Matched {
-    pub(super) step: Step,
+    pub(super) step: NestRole,
     /// Where the parameters and the result lie.
     pub(super) tiles: IndexMap<Value, Tile>,
 }

@@ -5,7 +5,7 @@
 //!
 //! # Input form
 //!
-//! `multi-dimensional`; after `simplify`, which brings indices into their normal form, and before loops are divided or
+//! `multi-dimensional`; after `simplify`, which brings indices into their canonical form, and before loops are divided or
 //! copied. A loop is marked by `attributes {tensorize = @intrinsic}`.
 //!
 //! # Output form

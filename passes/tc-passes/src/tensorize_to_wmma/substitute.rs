@@ -5,7 +5,7 @@
 
 use super::find::Nest;
 use super::fit::Fit;
-use super::matching::{Matched, Step};
+use super::matching::{Matched, NestRole};
 use super::tile::Tile;
 use tc_arith::Expr;
 use tc_dialects::algebra::{self, Algebra};
@@ -17,7 +17,7 @@ use tc_ir::walk::ops_under;
 use tc_ir::{Attr, AttrData, Builder, Def, Elem, Func, Op, Region, Rewriter, TypeData, Value, keys};
 
 /// What is put in the place of a nest.
-pub(super) struct Plan {
+pub(super) struct Replacement {
     pub(super) nest: Nest,
     pub(super) matched: Matched,
     pub(super) fit: Fit,
@@ -42,20 +42,21 @@ impl Standin<'_> {
 }
 
 /// Puts the blocks of `intrinsic` that fit in the place of the nest of `plan`.
-pub(super) fn substitute(func: &mut Func, intrinsic: &Intrinsic<'_>, plan: &Plan) {
+pub(super) fn substitute(func: &mut Func, intrinsic: &Intrinsic<'_>, plan: &Replacement) {
     let root = plan.nest.root;
     for &(buffer, align) in &plan.fit.aligned {
         set_align(func, buffer, align);
     }
     let step = plan.matched.step;
     let blocks: Vec<Region> = match (step, intrinsic.body) {
-        (Step::Whole | Step::Both, Some(body)) => vec![body],
-        (Step::Whole | Step::Both, None) => intrinsic.init.into_iter().chain(intrinsic.update).collect(),
-        (Step::First, _) => intrinsic.init.into_iter().collect(),
-        (Step::Further, _) => intrinsic.update.into_iter().collect(),
+        (NestRole::Whole | NestRole::Both, Some(body)) => vec![body],
+        (NestRole::Whole | NestRole::Both, None) => intrinsic.init.into_iter().chain(intrinsic.update).collect(),
+        (NestRole::First, _) => intrinsic.init.into_iter().collect(),
+        (NestRole::Further, _) => intrinsic.update.into_iter().collect(),
     };
     // An intrinsic without a first step of its own leaves it as it is.
-    let first_stays = intrinsic.body.is_none() && intrinsic.init.is_none() && matches!(step, Step::First | Step::Both);
+    let first_stays =
+        intrinsic.body.is_none() && intrinsic.init.is_none() && matches!(step, NestRole::First | NestRole::Both);
     if first_stays {
         let mut rw = Rewriter::new(func);
         let attrs = rw.func().op_attrs(root);
@@ -92,7 +93,7 @@ fn set_align(func: &mut Func, buffer: Value, align: i64) {
 fn copy_block(
     func: &mut Func,
     intrinsic: &Intrinsic<'_>,
-    plan: &Plan,
+    plan: &Replacement,
     block: Region,
     behind: bool,
     before: Option<Op>,

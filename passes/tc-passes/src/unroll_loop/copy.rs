@@ -1,6 +1,6 @@
 //! Making the copies.
 
-use super::decide::{Action, Step};
+use super::decide::{Action, UnrolledLoop};
 use tc_dialects::algebra::const_extent;
 use tc_dialects::{arith, tir};
 use tc_ir::clone::{ValueMap, clone_body};
@@ -12,7 +12,7 @@ pub(super) fn var(func: &Func, op: Op) -> Value {
 }
 
 /// Carries out one step.
-pub(super) fn carry_out(func: &mut Func, step: &Step) {
+pub(super) fn carry_out(func: &mut Func, step: &UnrolledLoop) {
     match step.action {
         Action::Clean => clean(func, step.op),
         Action::Serial => {

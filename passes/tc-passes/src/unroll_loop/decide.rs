@@ -28,7 +28,7 @@ pub(super) enum Action {
 
 /// One loop, and what is done to it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Step {
+pub(super) struct UnrolledLoop {
     pub(super) op: Op,
     pub(super) action: Action,
 }
@@ -47,15 +47,15 @@ struct Size {
 }
 
 /// What is to be done.
-pub(super) struct Plan {
+pub(super) struct Unrolling {
     /// The steps, inner loops first.
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<UnrolledLoop>,
     /// What is told of loops that were to be unrolled and are not.
     pub(super) remarks: Diagnostics,
 }
 
 /// Decides; `asks` is true where somebody wants to know of every loop that stays.
-pub(super) fn decide(func: &Func, options: &Options, asks: bool) -> Result<Plan, Diagnostics> {
+pub(super) fn decide(func: &Func, options: &Options, asks: bool) -> Result<Unrolling, Diagnostics> {
     let local = if options.unroll_local_access { local::vars(func) } else { FxHashSet::default() };
     let mut state = Decide {
         func,
@@ -69,7 +69,7 @@ pub(super) fn decide(func: &Func, options: &Options, asks: bool) -> Result<Plan,
     let settings = Settings { max_step: options.auto_max_step, explicit: options.explicit_unroll };
     state.walk(options, settings);
     let Decide { steps, remarks, found, .. } = state;
-    if found.is_empty() { Ok(Plan { steps, remarks }) } else { Err(found) }
+    if found.is_empty() { Ok(Unrolling { steps, remarks }) } else { Err(found) }
 }
 
 /// What holds within a loop.
@@ -84,7 +84,7 @@ struct Decide<'f> {
     /// The loop variables that index what each thread has of its own, where that counts.
     local: FxHashSet<Value>,
     uniforms: Uniforms,
-    steps: Vec<Step>,
+    steps: Vec<UnrolledLoop>,
     found: Diagnostics,
     /// Does anybody want to know of every loop that stays?
     asks: bool,
@@ -148,7 +148,7 @@ impl Decide<'_> {
             Some(LoopKind::Unroll(Some(_)))
                 if settings.explicit && extent.is_none() && !is_uniform(func, &mut self.uniforms, op) =>
             {
-                self.steps.push(Step { op, action: Action::Serial });
+                self.steps.push(UnrolledLoop { op, action: Action::Serial });
                 let reason = "threads of a block begin or end it at different values";
                 let help = "let its bounds be the same for all threads, with a condition inside";
                 self.remarks.push(not_unrolled(func, op, reason).help(help));
@@ -227,7 +227,7 @@ impl Decide<'_> {
 
     fn clean(&mut self, op: Op) {
         if pragmas(self.func, op) {
-            self.steps.push(Step { op, action: Action::Clean });
+            self.steps.push(UnrolledLoop { op, action: Action::Clean });
         }
     }
 
@@ -249,7 +249,7 @@ impl Decide<'_> {
         };
         if !settings.explicit {
             let marked = matches!(tir::loop_kind(func, op), Some(LoopKind::Unroll(_)));
-            self.steps.push(Step { op, action: if marked { Action::Clean } else { Action::Mark } });
+            self.steps.push(UnrolledLoop { op, action: if marked { Action::Clean } else { Action::Mark } });
             // It stays one loop in the text, but counts as unrolled.
             return Some(Size { ops: body.ops.saturating_add(3), ..size(extent.unwrap_or(1)) });
         }
@@ -283,7 +283,7 @@ impl Decide<'_> {
             self.found.push(Diagnostic::error("unroll-size", func.op_location(op), text).help(help));
             return None;
         }
-        self.steps.push(Step { op, action: Action::Copy(factor) });
+        self.steps.push(UnrolledLoop { op, action: Action::Copy(factor) });
         Some(Size { has_loop: body.has_loop || factor.is_some(), ..grown })
     }
 }

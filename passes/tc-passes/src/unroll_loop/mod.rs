@@ -91,7 +91,7 @@ pub struct UnrollLoop {
 
 impl FuncPass for UnrollLoop {
     fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
-        let decide::Plan { steps, remarks } = match decide::decide(func, &self.options, cx.wants_missed()) {
+        let decide::Unrolling { steps, remarks } = match decide::decide(func, &self.options, cx.wants_missed()) {
             Ok(plan) => plan,
             Err(found) => {
                 cx.diagnostics.append(found);

@@ -2,8 +2,8 @@
 
 use crate::analysis::access::NestFacts;
 use crate::analysis::launch::loop_var;
-use crate::analysis::lockstep::{self, NestByNest};
-use crate::analysis::touched::Touched;
+use crate::analysis::loop_carried::{self, NestByNest};
+use crate::analysis::variance::Variance;
 use tc_dialects::algebra::const_extent;
 use tc_dialects::tir::{self, LoopKind};
 use tc_ir::walk::{all_ops, ancestors, ops_under};
@@ -14,7 +14,7 @@ use tc_support::{Diagnostic, Diagnostics};
 const ACCESS_BYTES: i64 = 16;
 
 /// A loop of kind `vectorize`.
-pub(super) struct Step {
+pub(super) struct VectorLoop {
     pub(super) op: Op,
     pub(super) verdict: Verdict,
 }
@@ -30,7 +30,7 @@ pub(super) enum Verdict {
 }
 
 /// The loops, in the order of the text.
-pub(super) fn decide(func: &Func) -> Result<Vec<Step>, Diagnostics> {
+pub(super) fn decide(func: &Func) -> Result<Vec<VectorLoop>, Diagnostics> {
     let loops: Vec<Op> = all_ops(func).filter(|&op| is_vectorized(func, op)).collect();
     let mut found = Diagnostics::new();
     for &op in &loops {
@@ -48,7 +48,7 @@ pub(super) fn decide(func: &Func) -> Result<Vec<Step>, Diagnostics> {
     let mut nests = NestByNest::new(func);
     for op in loops {
         let known = nests.facts(op);
-        steps.push(Step { op, verdict: verdict(func, op, known) });
+        steps.push(VectorLoop { op, verdict: verdict(func, op, known) });
     }
     Ok(steps)
 }
@@ -75,8 +75,8 @@ fn verdict(func: &Func, op: Op, facts: &mut NestFacts<'_>) -> Verdict {
             .help("split the axis by a power of two, and vectorize the inner part");
         return Verdict::Serial(found);
     }
-    if let Some(obstacle) = lockstep::obstacle(facts, op) {
-        let (reason, at, label) = lockstep::reason(func, obstacle);
+    if let Some(obstacle) = loop_carried::obstacle(facts, op) {
+        let (reason, at, label) = loop_carried::reason(func, obstacle);
         let mut found = remark(func, op, &reason).label(func.op_location(at), label);
         if !facts.is_noalias() {
             found = found.help("if no two parameters are one buffer, say so: `attributes {noalias}`");
@@ -88,10 +88,10 @@ fn verdict(func: &Func, op: Op, facts: &mut NestFacts<'_>) -> Verdict {
 
 /// How many of the narrowest elements one access holds.
 fn room(func: &Func, op: Op) -> i64 {
-    let touched = Touched::by(func, op);
+    let variance = Variance::by(func, op);
     let accesses = ops_under(func, func.op_regions(op)[0])
         .filter(|&inner| matches!(func.opcode(inner), tir::LOAD | tir::STORE))
-        .filter(|&inner| func.operands(inner)[1..].iter().any(|&operand| touched.value(operand)));
+        .filter(|&inner| func.operands(inner)[1..].iter().any(|&operand| variance.value(operand)));
     let narrowest = accesses.filter_map(|inner| element_bytes(func, inner)).min().unwrap_or(4);
     ACCESS_BYTES / narrowest.clamp(1, ACCESS_BYTES)
 }

@@ -71,14 +71,14 @@ fn plainer(func: &Func, algebra: &mut Algebra, var: Var, value: Value) -> Option
 /// Is `expr` written as a sum in which `var` is in multiples of it alone?
 fn is_affine(algebra: &Algebra, expr: Expr, var: Var) -> bool {
     let pool = &algebra.analyzer.pool;
-    let mut pending = vec![expr];
-    while let Some(part) = pending.pop() {
+    let mut worklist = vec![expr];
+    while let Some(part) = worklist.pop() {
         match pool.node(part) {
             _ if !pool.uses(part, var) => {}
             Node::Var(_) => {}
-            Node::Binary(BinaryOp::Add | BinaryOp::Sub, a, b) => pending.extend([a, b]),
-            Node::Binary(BinaryOp::Mul, a, b) if !pool.uses(b, var) => pending.push(a),
-            Node::Binary(BinaryOp::Mul, a, b) if !pool.uses(a, var) => pending.push(b),
+            Node::Binary(BinaryOp::Add | BinaryOp::Sub, a, b) => worklist.extend([a, b]),
+            Node::Binary(BinaryOp::Mul, a, b) if !pool.uses(b, var) => worklist.push(a),
+            Node::Binary(BinaryOp::Mul, a, b) if !pool.uses(a, var) => worklist.push(b),
             _ => return false,
         }
     }
@@ -87,14 +87,14 @@ fn is_affine(algebra: &Algebra, expr: Expr, var: Var) -> bool {
 
 /// Erases what nothing uses any more in the body of the loop `op`, of `values` and of what they are made of.
 fn erase_unused(func: &mut Func, op: Op, values: Vec<Value>) {
-    let mut pending = values;
+    let mut worklist = values;
     let mut rw = Rewriter::new(func);
-    while let Some(value) = pending.pop() {
+    while let Some(value) = worklist.pop() {
         let func = rw.func();
         let Some(def) = func.def_op(value).filter(|&def| is_inside(func, def, op)) else { continue };
         let unused = func.results(def).all(|result| func.n_uses(result) == 0);
         if unused && func.op_regions(def).is_empty() && summary(func, def).is_pure() {
-            pending.extend_from_slice(func.operands(def));
+            worklist.extend_from_slice(func.operands(def));
             rw.erase(def);
         }
     }

@@ -7,7 +7,7 @@ use crate::analysis::launch::loop_var;
 use crate::analysis::privatize::{Place, candidates, privatize};
 use crate::analysis::remake::as_loop;
 use crate::analysis::structure::run_once;
-use crate::analysis::touched::Touched;
+use crate::analysis::variance::Variance;
 use rustc_hash::{FxHashMap, FxHashSet};
 use tc_dialects::algebra::const_extent;
 use tc_dialects::{arith, tir};
@@ -29,8 +29,8 @@ pub(super) fn widen(func: &mut Func, op: Op) -> Vec<Diagnostic> {
         run_once(&mut Rewriter::new(func), op, lo);
         return Vec::new();
     }
-    let mut touched = Touched::by(func, op);
-    match candidates(func, op, &touched, Place::Innermost) {
+    let mut variance = Variance::by(func, op);
+    match candidates(func, op, &variance, Place::Innermost) {
         Err((at, reason)) => {
             let found = remark(func, op, &reason).label(func.op_location(at), "here");
             split::make_serial(func, op);
@@ -40,13 +40,13 @@ pub(super) fn widen(func: &mut Func, op: Op) -> Vec<Diagnostic> {
             for alloc in allocs {
                 privatize(func, op, alloc, Place::Innermost);
             }
-            touched = Touched::by(func, op);
+            variance = Variance::by(func, op);
         }
         Ok(_) => {}
     }
     let (body, var) = (func.op_regions(op)[0], loop_var(func, op));
-    let groups = touched.groups(func, body);
-    let tied = touched.tied(func, &groups);
+    let groups = variance.groups(func, body);
+    let tied = variance.tied(func, &groups);
     let mut varying = Varying::of(func, var);
     let faults = varying.visit(&groups);
     let Varying { values: varying, scalars, .. } = varying;
@@ -70,13 +70,13 @@ pub(super) fn widen(func: &mut Func, op: Op) -> Vec<Diagnostic> {
                 let text = format!("a statement of the vectorized loop `{name}` runs lane by lane: {reason}");
                 found.push(Diagnostic::remark("not-vectorized", func.op_location(at), text));
                 // What others use of it and can be computed apart is a vector all the same.
-                for &op in group.iter().filter(|&&op| touched.computed_again(func, op)).collect::<Vec<_>>() {
+                for &op in group.iter().filter(|&&op| variance.computed_again(func, op)).collect::<Vec<_>>() {
                     if !func.results(op).any(|result| scalars.contains(&result)) {
                         wide.op(&mut Builder::before(func, op), op);
                     }
                 }
                 let kind = split::kind(func, lanes, group);
-                as_loop(func, op, group, &touched, &kind);
+                as_loop(func, op, group, &variance, &kind);
             }
         }
     }

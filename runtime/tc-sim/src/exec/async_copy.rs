@@ -14,7 +14,7 @@ use std::mem;
 
 /// The copy of one thread.
 #[derive(Clone, Copy, Debug)]
-struct Flight {
+struct OutstandingCopy {
     site: Site,
     lane: usize,
     /// The number of its group among those of its thread.
@@ -32,17 +32,17 @@ struct Flight {
 pub(super) struct Copies {
     /// Groups that each lane has made.
     groups: Vec<u32>,
-    flights: Vec<Flight>,
+    outstanding: Vec<OutstandingCopy>,
 }
 
 impl Copies {
     pub(super) fn new(n: usize) -> Copies {
-        Copies { groups: vec![0; n], flights: Vec::new() }
+        Copies { groups: vec![0; n], outstanding: Vec::new() }
     }
 
     pub(super) fn reset(&mut self) {
         self.groups.fill(0);
-        self.flights.clear();
+        self.outstanding.clear();
     }
 }
 
@@ -85,7 +85,7 @@ impl Group {
                 None => (to.at[lane], copy.n),
             };
             let source = from.of(lane).filter(|_| is_written).map(|start| (global, start, copy.n));
-            let flight = Flight {
+            let copy = OutstandingCopy {
                 site: copy.to.access.site,
                 lane,
                 group: self.copies.groups[lane],
@@ -94,7 +94,7 @@ impl Group {
                 n_cells,
                 from: source,
             };
-            self.begin(flight, block);
+            self.begin(copy, block);
         });
     }
 
@@ -117,15 +117,15 @@ impl Group {
         });
     }
 
-    fn begin(&mut self, flight: Flight, block: &mut BlockState) {
-        let shared = &mut block.shared[flight.shared];
+    fn begin(&mut self, copy: OutstandingCopy, block: &mut BlockState) {
+        let shared = &mut block.shared[copy.shared];
         shared.copies.resize(shared.cells.len(), 0);
-        shared.copies[flight.first..flight.first + flight.n_cells].fill(flight.site + 1);
-        if let Some((global, start, n)) = flight.from {
-            let slot = self.slot_of(flight.lane);
-            (start..start + n).for_each(|cell| block.begin_reading((global, slot, cell), flight.site));
+        shared.copies[copy.first..copy.first + copy.n_cells].fill(copy.site + 1);
+        if let Some((global, start, n)) = copy.from {
+            let slot = self.slot_of(copy.lane);
+            (start..start + n).for_each(|cell| block.begin_reading((global, slot, cell), copy.site));
         }
-        self.copies.flights.push(flight);
+        self.copies.outstanding.push(copy);
     }
 
     pub(super) fn commit_group(&mut self) {
@@ -134,39 +134,39 @@ impl Group {
 
     /// What the groups copied that are older than the youngest `pending` is there.
     pub(super) fn wait_group(&mut self, pending: u32, launch: &Launch<'_>, block: &mut BlockState) {
-        let mut flights = mem::take(&mut self.copies.flights);
-        flights.retain(|flight| {
-            let waits = self.mask[flight.lane / 64] >> (flight.lane % 64) & 1 == 1;
-            let is_under_way = flight.group >= self.copies.groups[flight.lane].saturating_sub(pending);
+        let mut outstanding = mem::take(&mut self.copies.outstanding);
+        outstanding.retain(|copy| {
+            let waits = self.mask[copy.lane / 64] >> (copy.lane % 64) & 1 == 1;
+            let is_under_way = copy.group >= self.copies.groups[copy.lane].saturating_sub(pending);
             if waits && !is_under_way {
-                self.land(flight, launch, block);
+                self.land(copy, launch, block);
             }
             !waits || is_under_way
         });
-        self.copies.flights = flights;
+        self.copies.outstanding = outstanding;
     }
 
-    fn land(&self, flight: &Flight, launch: &Launch<'_>, block: &mut BlockState) {
-        let slot = self.slot_of(flight.lane);
-        for place in flight.first..flight.first + flight.n_cells {
-            let shared = &mut block.shared[flight.shared];
+    fn land(&self, copy: &OutstandingCopy, launch: &Launch<'_>, block: &mut BlockState) {
+        let slot = self.slot_of(copy.lane);
+        for place in copy.first..copy.first + copy.n_cells {
+            let shared = &mut block.shared[copy.shared];
             shared.copies[place] = 0;
             if launch.kernel.threaded {
                 let (value, cell) = (shared.cells[place], place - slot * shared.n);
-                let who = (self.thread_of(flight.lane), flight.site, self.warp_epochs[slot]);
-                let (shadow, now, sets) = block.shared_shadow(flight.shared, slot, cell, who);
+                let who = (self.thread_of(copy.lane), copy.site, self.warp_epochs[slot]);
+                let (shadow, now, sets) = block.shared_shadow(copy.shared, slot, cell, who);
                 shadow.land(now, value, sets);
             }
         }
-        if let Some((global, start, n)) = flight.from {
+        if let Some((global, start, n)) = copy.from {
             (start..start + n).for_each(|cell| block.end_reading((global, slot, cell)));
         }
     }
 
     /// The program is over: copies that nobody has waited for are told.
     pub(super) fn report_unawaited(&self, launch: &Launch<'_>, block: &mut BlockState) {
-        for flight in &self.copies.flights {
-            self.report_not_awaited((flight.site, flight.lane), launch, block);
+        for copy in &self.copies.outstanding {
+            self.report_not_awaited((copy.site, copy.lane), launch, block);
         }
     }
 }

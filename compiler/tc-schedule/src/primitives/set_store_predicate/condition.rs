@@ -40,9 +40,9 @@ pub(super) fn read(cx: &Cx<'_>, stage: StageId, attr: Attr) -> Done<Vec<Term>> {
         Push(Term),
     }
     let mut terms = Vec::new();
-    let mut pending = vec![Pending::Visit(attr)];
-    while let Some(next) = pending.pop() {
-        if terms.len() + pending.len() > MAX_TERMS {
+    let mut worklist = vec![Pending::Visit(attr)];
+    while let Some(next) = worklist.pop() {
+        if terms.len() + worklist.len() > MAX_TERMS {
             return Err(cx.error("predicate", format!("a condition has at most {MAX_TERMS} terms")).into());
         }
         let attr = match next {
@@ -56,9 +56,9 @@ pub(super) fn read(cx: &Cx<'_>, stage: StageId, attr: Attr) -> Done<Vec<Term>> {
             AttrData::Int(value, _) if i64::try_from(*value).is_ok() => terms.push(Term::Int(*value as i64)),
             AttrData::Bool(value) => terms.push(Term::Bool(*value)),
             AttrData::Word(name) => terms.push(word(cx, stage, cx.sched.text(*name))?),
-            AttrData::Unary(op, arg) => pending.extend([Pending::Push(Term::Unary(*op)), Pending::Visit(*arg)]),
+            AttrData::Unary(op, arg) => worklist.extend([Pending::Push(Term::Unary(*op)), Pending::Visit(*arg)]),
             AttrData::Binary(op, lhs, rhs) => {
-                pending.extend([Pending::Push(Term::Binary(*op)), Pending::Visit(*rhs), Pending::Visit(*lhs)])
+                worklist.extend([Pending::Push(Term::Binary(*op)), Pending::Visit(*rhs), Pending::Visit(*lhs)])
             }
             _ => {
                 let text = format!("`{}` is no part of a condition", suggest::shorten(&cx.sched.show_attr(attr)));

@@ -14,7 +14,7 @@
 //!
 //! What an asynchronous copy writes may not be touched by others from where it is begun on, so its write conflicts with
 //! accesses before it there. For those that follow it counts as done by the wait that covers it: a barrier helps after
-//! that alone. Which copies a wait is for is told by [`Flights`]; of which iteration they are is not, so they are taken to
+//! that alone. Which copies a wait is for is told by [`OutstandingCopies`]; of which iteration they are is not, so they are taken to
 //! be of any.
 
 mod ahead;
@@ -25,8 +25,8 @@ mod summary;
 mod walk;
 
 use super::access::{Access, NestFacts};
-use super::flight::Flights;
 use super::launch::Nest;
+use super::outstanding::OutstandingCopies;
 use super::uniform::Uniform;
 use indexmap::IndexMap;
 use rustc_hash::FxHashMap;
@@ -49,7 +49,7 @@ pub(crate) struct Conflict {
 
 /// What a launch nest needs.
 #[derive(Default)]
-pub(crate) struct Plan {
+pub(crate) struct BarrierPlacement {
     /// The ops before which a barrier has to stand, and why.
     pub(crate) barriers: IndexMap<Op, Conflict>,
     /// Conflicts where no barrier can stand.
@@ -65,7 +65,7 @@ pub(crate) struct Plan {
 pub(crate) struct Divergent {
     pub(crate) op: Op,
     /// The conditional or loop in which threads part.
-    pub(crate) parting: Option<Op>,
+    pub(crate) branch: Option<Op>,
     /// It needs those of a warp, not those of the block.
     pub(crate) by_warp: bool,
 }
@@ -78,20 +78,20 @@ impl Conflict {
 }
 
 /// Plans the barriers of `nest`. Those that are there count.
-pub(crate) fn plan(func: &Func, nest: &Nest) -> Plan {
+pub(crate) fn plan(func: &Func, nest: &Nest) -> BarrierPlacement {
     plan_within(func, nest, nest.op)
 }
 
 /// Plans the barriers inside of `op`, an op of `nest`: what stands before it and behind it asks for none in there.
-pub(crate) fn plan_within(func: &Func, nest: &Nest, op: Op) -> Plan {
+pub(crate) fn plan_within(func: &Func, nest: &Nest, op: Op) -> BarrierPlacement {
     let facts = NestFacts::new(func, nest);
     let by_warp = nest.ops(func).any(|op| is_by_warp(func, op));
     let mut planner = Planner {
         func,
         warps: by_warp.then(|| Uniform::of_warp(func, nest)),
         facts,
-        flights: Flights::of(func, nest.op),
-        plan: Plan::default(),
+        outstanding: OutstandingCopies::of(func, nest.op),
+        plan: BarrierPlacement::default(),
         same: FxHashMap::default(),
     };
     planner.statement(op, Open { block: true, warp: true });

@@ -1,12 +1,12 @@
 //! Statements, from the inside out.
 
 use super::super::access::{Access, NestFacts};
-use super::super::flight::Flights;
 use super::super::launch::coordinate;
-use super::super::uniform::{Uniform, parting};
+use super::super::outstanding::OutstandingCopies;
+use super::super::uniform::{Uniform, divergent_branch};
 use super::pending::Accesses;
 use super::summary::{Summary, Synced};
-use super::{Conflict, Divergent, Plan};
+use super::{BarrierPlacement, Conflict, Divergent};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use tc_dialects::algebra::const_extent;
@@ -34,8 +34,8 @@ pub(super) struct Planner<'f> {
     pub(super) facts: NestFacts<'f>,
     /// What is the same for all threads of a warp, where the nest has ops for warps.
     pub(super) warps: Option<Uniform>,
-    pub(super) flights: Flights,
-    pub(super) plan: Plan,
+    pub(super) outstanding: OutstandingCopies,
+    pub(super) plan: BarrierPlacement,
     /// The regions around each region, itself included.
     pub(super) same: FxHashMap<Region, Rc<[Region]>>,
 }
@@ -128,13 +128,13 @@ impl Planner<'_> {
             return;
         }
         let uniform = self.warps.as_ref().filter(|_| by_warp).unwrap_or(&self.facts.uniform);
-        let parting = parting(self.func, uniform, self.facts.nest.op, op);
-        self.plan.divergent.push(Divergent { op, parting, by_warp });
+        let branch = divergent_branch(self.func, uniform, self.facts.nest.op, op);
+        self.plan.divergent.push(Divergent { op, branch, by_warp });
     }
 
     /// What is there once `wait` is over, as far as it was begun before.
     fn copied_at(&mut self, wait: Op) -> Accesses {
-        let copies = self.flights.at(wait).to_vec();
+        let copies = self.outstanding.at(wait).to_vec();
         let mut copied = Accesses::default();
         for copy in copies {
             let accesses = self.facts.accesses(copy).into_iter();

@@ -1,7 +1,7 @@
 //! Buffers that keep their own bytes.
 
-use super::lives::meet;
-use super::{Buffer, Life};
+use super::live_range::overlap;
+use super::{Buffer, LiveRange};
 use tc_ir::{Func, Op};
 use tc_pass::PassCx;
 use tc_support::Diagnostic;
@@ -36,13 +36,13 @@ impl Apart {
 }
 
 /// Tells of each buffer in the pool that shares its bytes with no other which ones keep it from that.
-pub(super) fn tell(func: &Func, buffers: &[Buffer], lives: &[Life], offsets: &[u64], cx: &mut PassCx) {
+pub(super) fn tell(func: &Func, buffers: &[Buffer], live_ranges: &[LiveRange], offsets: &[u64], cx: &mut PassCx) {
     let stretch = |nth: usize| (offsets[nth], offsets[nth].saturating_add(buffers[nth].bytes));
     for nth in 0..buffers.len() {
         let others = || (0..buffers.len()).filter(|&other| other != nth);
         let shares = others().any(|other| stretch(other).0 < stretch(nth).1 && stretch(nth).0 < stretch(other).1);
         let together: Vec<String> = others()
-            .filter(|&other| meet(lives[nth], lives[other]))
+            .filter(|&other| overlap(live_ranges[nth], live_ranges[other]))
             .map(|other| format!("`{}`", func.value_text(buffers[other].value)))
             .collect();
         if shares || together.is_empty() {

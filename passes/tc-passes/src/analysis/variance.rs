@@ -11,7 +11,7 @@ use tc_ir::{EntitySet, Func, Op, Region, Value};
 
 /// What depends on the variable of a loop.
 #[derive(Default)]
-pub(crate) struct Touched {
+pub(crate) struct Variance {
     values: EntitySet<Value>,
     buffers: EntitySet<Value>,
     ops: EntitySet<Op>,
@@ -20,20 +20,20 @@ pub(crate) struct Touched {
     n: usize,
 }
 
-impl Touched {
+impl Variance {
     /// What depends on the variable of the loop `op`, through values, buffers and control flow.
-    pub(crate) fn by(func: &Func, op: Op) -> Touched {
+    pub(crate) fn by(func: &Func, op: Op) -> Variance {
         let body = func.op_regions(op)[0];
-        let mut touched = Touched::default();
-        touched.add_values(func.region_args(body).iter().copied().take(1));
+        let mut variance = Variance::default();
+        variance.add_values(func.region_args(body).iter().copied().take(1));
         // What is read late in one round of an inner loop may have been written early in the next.
         loop {
-            let before = touched.n;
+            let before = variance.n;
             for inner in ops_under(func, body) {
-                touched.visit(func, inner);
+                variance.visit(func, inner);
             }
-            if touched.n == before {
-                return touched;
+            if variance.n == before {
+                return variance;
             }
         }
     }
@@ -104,7 +104,7 @@ impl Touched {
         }
     }
 
-    /// The touched ops under `region` in groups that are made together: a statement with what it is computed from. Those
+    /// The loop-variant ops under `region` in groups that are made together: a statement with what it is computed from. Those
     /// of outer regions come first; a value is made before its users. What lies under an op that is made as a whole is
     /// part of it.
     pub(crate) fn groups(&self, func: &Func, region: Region) -> Vec<Vec<Op>> {
@@ -172,16 +172,16 @@ impl Touched {
         tied
     }
 
-    /// Can what `op` gives be computed at another place from the variable and what is not touched?
+    /// Can what `op` gives be computed at another place from the variable and what is loop-invariant?
     pub(crate) fn computed_again(&self, func: &Func, op: Op) -> bool {
         self.again(func, op, &mut FxHashMap::default())
     }
 
     fn again(&self, func: &Func, op: Op, known: &mut FxHashMap<Op, bool>) -> bool {
-        let mut pending = vec![op];
-        while let Some(&at) = pending.last() {
+        let mut worklist = vec![op];
+        while let Some(&at) = worklist.last() {
             if known.contains_key(&at) {
-                pending.pop();
+                worklist.pop();
                 continue;
             }
             let pure = func.op_regions(at).is_empty() && summary(func, at).is_pure();
@@ -189,11 +189,11 @@ impl Touched {
             let inputs: Vec<Op> = defs.filter(|&def| self.op(def)).collect();
             let missing: Vec<Op> = inputs.iter().copied().filter(|input| !known.contains_key(input)).collect();
             if pure && !missing.is_empty() {
-                pending.extend(missing);
+                worklist.extend(missing);
                 continue;
             }
             known.insert(at, pure && inputs.iter().all(|input| known[input]));
-            pending.pop();
+            worklist.pop();
         }
         known[&op]
     }

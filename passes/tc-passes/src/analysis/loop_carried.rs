@@ -21,7 +21,7 @@ pub(crate) enum Obstacle {
     /// Nobody knows what the op does.
     Unknown(Op),
     /// Two ops, in two iterations, may touch one cell of the buffer, and the first writes it.
-    Meet(Op, Op, Value),
+    Dependence(Op, Op, Value),
 }
 
 /// What keeps the iterations of the loop `op` from running in step.
@@ -46,8 +46,8 @@ pub(crate) fn obstacle(facts: &mut NestFacts<'_>, op: Op) -> Option<Obstacle> {
     let var = loop_var(func, op);
     for write in list.iter().filter(|access| access.writes) {
         for other in &list {
-            if meet(facts, write, other, &[var], &inside) {
-                return Some(Obstacle::Meet(write.op, other.op, write.root));
+            if depend(facts, write, other, &[var], &inside) {
+                return Some(Obstacle::Dependence(write.op, other.op, write.root));
             }
         }
     }
@@ -56,7 +56,7 @@ pub(crate) fn obstacle(facts: &mut NestFacts<'_>, op: Op) -> Option<Obstacle> {
 
 /// May the two touch one cell in iterations in which one of `vars` differs? Of what differs between iterations of loops
 /// or between threads, `inside` holds the values.
-pub(crate) fn meet(
+pub(crate) fn depend(
     facts: &mut NestFacts<'_>,
     first: &Access,
     second: &Access,
@@ -97,7 +97,7 @@ pub(crate) fn reason(func: &Func, obstacle: Obstacle) -> (String, Op, String) {
         Obstacle::Unknown(op) => {
             (format!("nobody knows what `{}` does", func.op_name(op)), op, "it may touch anything".to_string())
         }
-        Obstacle::Meet(first, second, buffer) => {
+        Obstacle::Dependence(first, second, buffer) => {
             let name = func.value_text(root_buffer(func, buffer));
             let label =
                 if first == second { "written here by each".to_string() } else { "and touched here".to_string() };

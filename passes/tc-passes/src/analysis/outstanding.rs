@@ -16,22 +16,22 @@ use tc_ir::{Func, Op, Region};
 
 /// The copies that each wait of a launch nest may be for.
 #[derive(Default)]
-pub(crate) struct Flights {
+pub(crate) struct OutstandingCopies {
     at: FxHashMap<Op, Vec<Op>>,
 }
 
 /// The copies that may be under way, with their ages.
 type State = IndexMap<Op, i64>;
 
-impl Flights {
+impl OutstandingCopies {
     /// Looks at everything in `nest`.
-    pub(crate) fn of(func: &Func, nest: Op) -> Flights {
-        let mut flights = Flights::default();
+    pub(crate) fn of(func: &Func, nest: Op) -> OutstandingCopies {
+        let mut outstanding = OutstandingCopies::default();
         let body = func.op_regions(nest)[0];
         if copies(func, body).next().is_some() {
-            flights.region(func, body, State::default());
+            outstanding.region(func, body, State::default());
         }
-        flights
+        outstanding
     }
 
     /// The copies that may be there once `wait` is over.

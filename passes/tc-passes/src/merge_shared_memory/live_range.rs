@@ -13,17 +13,17 @@ use tc_ir::walk::ancestors;
 use tc_ir::{Func, Op, Region, Value};
 
 /// A stretch of the program, by the numbers of its ops; `None` where the buffer is not used.
-pub(super) type Life = Option<(u32, u32)>;
+pub(super) type LiveRange = Option<(u32, u32)>;
 
 /// Do the two meet?
-pub(super) fn meet(a: Life, b: Life) -> bool {
+pub(super) fn overlap(a: LiveRange, b: LiveRange) -> bool {
     matches!((a, b), (Some((a_from, a_to)), Some((b_from, b_to))) if a_from <= b_to && b_from <= a_to)
 }
 
 /// The lives of `buffers` within `nest`.
-pub(super) fn of(func: &Func, nest: &Nest, uses: &Uses, buffers: &[Buffer]) -> Vec<Life> {
+pub(super) fn of(func: &Func, nest: &Nest, uses: &Uses, buffers: &[Buffer]) -> Vec<LiveRange> {
     let uniform = Uniform::of(func, nest);
-    let mut stretches: Paged<Op, Life> = Paged::default();
+    let mut stretches: Paged<Op, LiveRange> = Paged::default();
     // An op comes before those in its regions, so its end is known when the next one outside is reached.
     let ops: Vec<Op> = nest.ops(func).collect();
     for (nth, &op) in (0u32..).zip(&ops) {
@@ -53,7 +53,7 @@ pub(super) fn of(func: &Func, nest: &Nest, uses: &Uses, buffers: &[Buffer]) -> V
     };
     let last = u32::try_from(ops.len()).map_or(u32::MAX, |len| len.saturating_sub(1));
     let life = |buffer: &Buffer| {
-        let mut life: Life = None;
+        let mut life: LiveRange = None;
         for user in users(func, uses, buffer.value) {
             let Some((from, mut to)) = whole(user) else { continue };
             if begins_copy(func, user) {
