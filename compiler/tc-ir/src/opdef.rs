@@ -229,6 +229,9 @@ impl Effect {
     };
     /// No effect beyond accesses through operands, but it runs only where the program says.
     pub const NOT_SPECULATABLE: Effect = Effect { speculatable: false, ..Effect::PURE };
+    /// The name that [`Effect::NOT_SPECULATABLE`] had.
+    #[deprecated(note = "use `Effect::NOT_SPECULATABLE`")]
+    pub const PINNED: Effect = Effect::NOT_SPECULATABLE;
     /// No effect, and it fails only where its divisor is zero.
     pub const DIVISION: Effect = Effect { divides: true, ..Effect::NOT_SPECULATABLE };
     /// What its regions do.

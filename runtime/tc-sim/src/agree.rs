@@ -131,7 +131,7 @@ fn operators(before: &Module, after: &Module, name: &str, options: &CheckOptions
             one.iter().zip(other).any(|(&expected, &found)| !same(output.elem, expected, found))
         });
         let with_mags = match differs && one.mags.is_empty() {
-            true => Some(first.evaluate_with(&tensors, cells.as_deref(), Domain::Magnitudes)?),
+            true => Some(first.magnitudes(&tensors, cells.as_deref())?),
             false => None,
         };
         let mags = &with_mags.as_ref().unwrap_or(&one).mags;
@@ -252,7 +252,12 @@ fn compare_runs(
         };
         let differs = pairs().any(|(_, (a, b))| !same(param.signature.elem, a, b));
         if differs && with_mags.is_none() {
-            with_mags = Some(run_with_mags()?);
+            let run = run_with_mags()?;
+            // Without magnitudes it is unknown how far apart is too far.
+            if let Some(finding) = run.findings.iter().find(|finding| finding.kind == FindingKind::Limit) {
+                return Err(Box::new(finding.diagnostic.clone()));
+            }
+            with_mags = Some(run);
         }
         let with_mags = with_mags.as_ref().and_then(|execution| execution.param(nth));
         let mag = |idx: usize| match with_mags.and_then(|global| Some((global, global.mags.as_ref()?))) {

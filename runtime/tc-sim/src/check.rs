@@ -323,7 +323,7 @@ impl Comparison<'_> {
                     continue;
                 }
                 if evaluation.mags.is_empty() && with_mags.is_none() && output.elem.is_float() {
-                    with_mags = Some(defined.evaluate_with(self.tensors, self.cells, Domain::Magnitudes)?);
+                    with_mags = Some(defined.magnitudes(self.tensors, self.cells)?);
                 }
                 let mags = with_mags.as_ref().unwrap_or(evaluation);
                 let mag = mags.mags.get(nth).map_or(0.0, |mags| mags[position]);

@@ -130,6 +130,16 @@ impl<'m> Definition<'m> {
         self.evaluate_with(inputs, Some(cells), Domain::Numbers)
     }
 
+    /// The magnitudes of the cells. An error where they cost more than the limits allow: what they are is unknown then, and
+    /// with it how far two results may be apart.
+    pub(crate) fn magnitudes(&mut self, inputs: &[Tensor], cells: Option<&[CellList]>) -> Result<Evaluation> {
+        let evaluation = self.evaluate_with(inputs, cells, Domain::Magnitudes)?;
+        match evaluation.findings.iter().find(|finding| finding.kind == FindingKind::Limit) {
+            Some(finding) => Err(Box::new(finding.diagnostic.clone())),
+            None => Ok(evaluation),
+        }
+    }
+
     pub(crate) fn evaluate_with(
         &mut self,
         inputs: &[Tensor],

@@ -109,8 +109,7 @@ impl<'m> Oracle<'m> {
                     continue;
                 }
                 if evaluation.mags.is_empty() && with_mags.is_none() && output.elem.is_float() {
-                    with_mags =
-                        Some(self.defined.evaluate_with(&trial.inputs, self.cells.as_deref(), Domain::Magnitudes)?);
+                    with_mags = Some(self.defined.magnitudes(&trial.inputs, self.cells.as_deref())?);
                 }
                 let mags = with_mags.as_ref().unwrap_or(&evaluation);
                 let mag = mags.mags.get(nth).map_or(0.0, |mags| mags[position]);
