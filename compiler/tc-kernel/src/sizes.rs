@@ -133,7 +133,7 @@ fn infix(op: BinOp, lhs: Formula, rhs: Formula) -> Formula {
 }
 
 /// The formula of the integer `value` of a kernel; `None` where it does not follow from sizes alone, or only by a formula of
-/// more than [`MAX_FORMULA_TERMS`]: a value used twice is written twice.
+/// more than 1024 terms: a value used twice is written twice.
 pub fn of_value(func: &Func, value: Value) -> Option<Formula> {
     value_at(func, value, MAX_FORMULA_DEPTH, &mut MAX_FORMULA_TERMS.clone())
 }
