@@ -141,6 +141,8 @@ pub fn of_value(func: &Func, value: Value) -> Option<Formula> {
 fn value_at(func: &Func, value: Value, depth: usize, terms: &mut usize) -> Option<Formula> {
     let depth = depth.checked_sub(1)?;
     *terms = terms.checked_sub(1)?;
+    // Formulas are of integers and truth values: a quotient of floats is not rounded down.
+    func.value_scalar(value).filter(|scalar| scalar.lanes == 1 && !scalar.elem.is_float())?;
     if is_symbol(func, value) {
         return Some(Formula::Size(func.value_text(value).to_string()));
     }
@@ -150,6 +152,10 @@ fn value_at(func: &Func, value: Value, depth: usize, terms: &mut usize) -> Optio
     let op = func.def_op(value)?;
     let mut of = |idx: usize| value_at(func, func.operand(op, idx), depth, terms);
     match func.role(op) {
+        // Any number but 0 is true.
+        Role::Cast if func.value_scalar(value)?.elem == Elem::Bool => {
+            Some(Formula::op(BinaryOp::Ne, of(0)?, Formula::Int(0)))
+        }
         Role::Cast => of(0),
         Role::Binary(binary_op) => Some(infix(binary_op, of(0)?, of(1)?)),
         Role::Compare => Some(infix(predicate_op(Predicate::of(func, op)?), of(0)?, of(1)?)),

@@ -217,11 +217,8 @@ fn programs(before: &Module, after: &Module, name: &str, options: &CheckOptions)
         report.inputs += 1;
         report.sampled |= one.sampled || other.sampled;
         if one.aborted || other.aborted {
-            let limits =
-                one.findings.iter().chain(other.findings.iter()).find(|finding| finding.kind == FindingKind::Limit);
-            return Err(
-                limits.map_or_else(|| signature_changed(second), |finding| Box::new(finding.diagnostic.clone()))
-            );
+            let limit = one.findings.limit().or_else(|| other.findings.limit());
+            return Err(limit.unwrap_or_else(|| signature_changed(second)));
         }
         compare_runs(&mut report, &params, (&one, &other), (tolerance, &round), || {
             Execution::of(before, first, &args, &run_options, Domain::Magnitudes, options.sampling())
@@ -254,8 +251,8 @@ fn compare_runs(
         if differs && with_mags.is_none() {
             let run = run_with_mags()?;
             // Without magnitudes it is unknown how far apart is too far.
-            if let Some(finding) = run.findings.iter().find(|finding| finding.kind == FindingKind::Limit) {
-                return Err(Box::new(finding.diagnostic.clone()));
+            if let Some(limit) = run.findings.limit() {
+                return Err(limit);
             }
             with_mags = Some(run);
         }

@@ -134,10 +134,7 @@ impl<'m> Definition<'m> {
     /// with it how far two results may be apart.
     pub(crate) fn magnitudes(&mut self, inputs: &[Tensor], cells: Option<&[CellList]>) -> Result<Evaluation> {
         let evaluation = self.evaluate_with(inputs, cells, Domain::Magnitudes)?;
-        match evaluation.findings.iter().find(|finding| finding.kind == FindingKind::Limit) {
-            Some(finding) => Err(Box::new(finding.diagnostic.clone())),
-            None => Ok(evaluation),
-        }
+        evaluation.findings.limit().map_or(Ok(evaluation), Err)
     }
 
     pub(crate) fn evaluate_with(

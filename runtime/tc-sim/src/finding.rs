@@ -107,6 +107,12 @@ impl Findings {
         self.list.iter()
     }
 
+    /// What it was that a limit ended.
+    pub(crate) fn limit(&self) -> Option<Box<Diagnostic>> {
+        let at_limit = self.iter().find(|finding| finding.kind == FindingKind::Limit);
+        at_limit.map(|finding| Box::new(finding.diagnostic.clone()))
+    }
+
     /// Are there none?
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()

@@ -19,18 +19,18 @@ use tc_support::Diagnostic;
 /// From this many on, copies go into a loop.
 const MANY: i64 = 16;
 
-/// The first of the pending loops that must be carried out before `step`: it lies in a statement that is copied.
+/// The first loop of the worklist that must be carried out before `step`: it lies in a statement that is copied.
 pub(super) fn inner_first(
     func: &Func,
     step: &VirtualThreadLoop,
-    pending: &VecDeque<VirtualThreadLoop>,
+    worklist: &VecDeque<VirtualThreadLoop>,
 ) -> Option<usize> {
     if step.kept.is_some() {
         return None;
     }
-    let inner = pending.iter().position(|other| is_inside(func, other.op, step.op))?;
+    let inner = worklist.iter().position(|other| is_inside(func, other.op, step.op))?;
     let variance = Variance::by(func, step.op);
-    (inner..pending.len()).find(|&nth| variance.op(pending[nth].op))
+    (inner..worklist.len()).find(|&nth| variance.op(worklist[nth].op))
 }
 
 /// Gives each iteration of the loop `op` its part of the buffers that are made inside; or says why the loop stays one.

@@ -136,8 +136,8 @@ impl FuncPass for LoopPartition {
             at = if divider.divide(func, op, cx) { place.first(func) } else { first_inside(func, op) }.or(behind);
         }
         if cx.wants_missed() {
-            let left = missed::all(func, &self.options, &divider.tried, &divider.parts);
-            left.into_iter().for_each(|found| cx.report(found));
+            let missed = missed::all(func, &self.options, &divider.tried, &divider.parts);
+            missed.into_iter().for_each(|found| cx.report(found));
         }
         divider.changed | strip(func)
     }

@@ -52,8 +52,8 @@ pub(super) fn of(func: &Func, nest: &Nest, uses: &Uses, buffers: &[Buffer]) -> V
         next.min().map(|&wait| ops[wait as usize])
     };
     let last = u32::try_from(ops.len()).map_or(u32::MAX, |len| len.saturating_sub(1));
-    let life = |buffer: &Buffer| {
-        let mut life: LiveRange = None;
+    let range = |buffer: &Buffer| {
+        let mut range: LiveRange = None;
         for user in users(func, uses, buffer.value) {
             let Some((from, mut to)) = whole(user) else { continue };
             if begins_copy(func, user) {
@@ -62,11 +62,11 @@ pub(super) fn of(func: &Func, nest: &Nest, uses: &Uses, buffers: &[Buffer]) -> V
                 let end = arrives.and_then(whole).map_or(last, |(_, end)| end);
                 to = to.max(end);
             }
-            life = Some(life.map_or((from, to), |(first, last): (u32, u32)| (first.min(from), last.max(to))));
+            range = Some(range.map_or((from, to), |(first, last): (u32, u32)| (first.min(from), last.max(to))));
         }
-        life
+        range
     };
-    buffers.iter().map(life).collect()
+    buffers.iter().map(range).collect()
 }
 
 /// Do the threads of a block go through `op` together and once, so that a barrier may stand inside it?

@@ -31,21 +31,21 @@ struct Pool {
 }
 
 impl Pool {
-    fn place(&mut self, bytes: u64, align: u64, life: LiveRange) -> u64 {
-        let Some((first, last)) = life else { return 0 };
+    fn place(&mut self, bytes: u64, align: u64, range: LiveRange) -> u64 {
+        let Some((first, last)) = range else { return 0 };
         let meets_all = self.common.0 <= last && first <= self.common.1;
         let from = if meets_all && !self.has_gaps {
             aligned(self.end, align)
         } else {
             let taken =
-                self.placed.iter().filter(|other| overlap(life, other.life)).map(|other| (other.from, other.to));
+                self.placed.iter().filter(|other| overlap(range, other.range)).map(|other| (other.from, other.to));
             best_fit(taken, bytes, align)
         };
         let to = from.saturating_add(bytes);
         self.common = (self.common.0.max(first), self.common.1.min(last));
         self.has_gaps |= from > aligned(self.end, DEFAULT_ALIGNMENT);
         self.end = self.end.max(to);
-        self.placed.insert(self.placed.partition_point(|other| other.from <= from), Placed { from, to, life });
+        self.placed.insert(self.placed.partition_point(|other| other.from <= from), Placed { from, to, range });
         from
     }
 }
@@ -54,7 +54,7 @@ impl Pool {
 struct Placed {
     from: u64,
     to: u64,
-    life: LiveRange,
+    range: LiveRange,
 }
 
 /// The start of the smallest gap between the stretches `taken`, in the order of their starts, that `bytes` fit into; or

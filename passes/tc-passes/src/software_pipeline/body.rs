@@ -110,26 +110,26 @@ impl<'f> Body<'f> {
     /// The statements `roots`, and what computes the values they take in the same body, as far as that only reads.
     pub(super) fn slice(&self, roots: impl IntoIterator<Item = Op>) -> Slice {
         let func = self.func;
-        let mut reach = Slice { ops: roots.into_iter().collect(), ..Slice::default() };
-        let mut worklist: Vec<Op> = self.ops.iter().copied().filter(|op| reach.ops.contains(op)).collect();
+        let mut slice = Slice { ops: roots.into_iter().collect(), ..Slice::default() };
+        let mut worklist: Vec<Op> = self.ops.iter().copied().filter(|op| slice.ops.contains(op)).collect();
         let mut told: FxHashSet<Value> = FxHashSet::default();
         while let Some(op) = worklist.pop() {
             for user in under(func, op) {
                 for &value in func.operands(user) {
                     match func.def(value) {
                         Def::Arg(region, idx) if region == self.region && idx > 0 && told.insert(value) => {
-                            reach.carried.push((user, value));
+                            slice.carried.push((user, value));
                         }
                         Def::Result(def, _)
                             if func.region_of(def) == Some(self.region)
                                 && func.opcode(def) != tir::ALLOC
-                                && !reach.ops.contains(&def) =>
+                                && !slice.ops.contains(&def) =>
                         {
                             if effects::only_reads(func, def) {
-                                reach.ops.insert(def);
+                                slice.ops.insert(def);
                                 worklist.push(def);
                             } else if told.insert(value) {
-                                reach.computed.push((user, def));
+                                slice.computed.push((user, def));
                             }
                         }
                         _ => {}
@@ -137,7 +137,7 @@ impl<'f> Body<'f> {
                 }
             }
         }
-        reach
+        slice
     }
 
     /// The ops of `ahead` that hand values to the other statements as well.

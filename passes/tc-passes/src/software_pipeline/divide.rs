@@ -133,8 +133,8 @@ pub(super) fn divide(func: &Func, looped: Op) -> Result<Division, Diagnostics> {
     let [producer, follower, consumer] = [Phase::Producer, Phase::Follower, Phase::Consumer].map(in_phase);
     let early = early(&body, &phases, &follower);
     let with_values = |is_wanted: &dyn Fn(&Op) -> bool| -> Vec<Op> {
-        let reach = body.slice(phases.producers.iter().copied().filter(is_wanted)).ops;
-        producer.iter().copied().filter(|op| reach.contains(op)).collect()
+        let slice = body.slice(phases.producers.iter().copied().filter(is_wanted)).ops;
+        producer.iter().copied().filter(|op| slice.contains(op)).collect()
     };
     let (early, late) = (with_values(&|op| early.contains(op)), with_values(&|op| !early.contains(op)));
     let lead = |op: Op| -> Vec<i64> {

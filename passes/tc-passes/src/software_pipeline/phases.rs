@@ -149,12 +149,12 @@ impl Phases {
     /// What keeps the follower `op` from being done an iteration ahead.
     fn keeps(&self, body: &Body<'_>, op: Op) -> Option<Stay> {
         let func = body.func;
-        let reach = body.slice([op]);
-        if let Some(&(user, value)) = reach.carried.first() {
+        let slice = body.slice([op]);
+        if let Some(&(user, value)) = slice.carried.first() {
             let text = format!("it takes `{}`, which the loop carries", func.value_text(value));
             return Some(Stay::new(text).by(user, "used here"));
         }
-        if let Some(&(_, def)) = reach.computed.first() {
+        if let Some(&(_, def)) = slice.computed.first() {
             return Some(
                 Stay::new("it takes a value that the rest of the iteration computes").by(def, "computed here"),
             );
@@ -164,7 +164,7 @@ impl Phases {
                 Stay::new("threads meet in it").by(barrier, "at this barrier").help("leave barriers to `thread-sync`"),
             );
         }
-        if let Some(user) = body.user_of_results(op, |other| !reach.ops.contains(&other)) {
+        if let Some(user) = body.user_of_results(op, |other| !slice.ops.contains(&other)) {
             return Some(Stay::new("it hands on a value as well").by(user, "used here"));
         }
         for &(buffer, at) in &body.touches(op).writes {
@@ -178,7 +178,7 @@ impl Phases {
                 return Some(Stay::new("registers have no addresses, so there is one set of them for all iterations"));
             }
         }
-        let closure: Vec<Op> = body.ops.iter().copied().filter(|op| reach.ops.contains(op)).collect();
+        let closure: Vec<Op> = body.ops.iter().copied().filter(|op| slice.ops.contains(op)).collect();
         for &inner in &closure {
             for &(buffer, at) in &body.touches(inner).reads {
                 // Of a buffer with versions the order in one iteration is all that counts.

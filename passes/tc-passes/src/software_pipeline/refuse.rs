@@ -9,9 +9,9 @@ use tc_support::{Diagnostic, Diagnostics};
 /// What keeps the producer from running ahead of the rest.
 pub(super) fn check(body: &Body<'_>, phases: &Phases) -> Diagnostics {
     let mut found = Diagnostics::new();
-    let reach = body.slice(phases.producers.iter().copied());
-    reach.carried.iter().for_each(|&(user, value)| found.push(body.carried(user, value)));
-    reach.computed.iter().for_each(|&(user, def)| found.push(body.computed(user, def)));
+    let slice = body.slice(phases.producers.iter().copied());
+    slice.carried.iter().for_each(|&(user, value)| found.push(body.carried(user, value)));
+    slice.computed.iter().for_each(|&(user, def)| found.push(body.computed(user, def)));
     for &op in &body.ops {
         body.check_effects(op, phases.producers.contains(&op), &mut found);
     }
