@@ -235,8 +235,12 @@ impl Analyzer {
     pub fn constrain(&mut self, condition: Expr) {
         let condition = self.pool.truth_of(condition);
         let condition = self.expand(condition);
-        let simplified = self.simplify(condition);
-        self.assume(simplified, true);
+        self.start_query();
+        // Clause by clause, each under those before it: that none follows from the others is of no use here.
+        for clause in self.clauses(true, condition) {
+            let simplified = self.simp(clause);
+            self.assume(simplified, true);
+        }
     }
 
     /// The state of knowledge, to return to with [`Analyzer::rollback`].

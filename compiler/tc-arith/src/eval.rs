@@ -148,12 +148,7 @@ impl Pool {
                 }
             }
             order.push(e);
-            match self.node(e) {
-                Node::Const(_) | Node::Bool(_) | Node::Var(_) => {}
-                Node::Not(a) | Node::Likely(a) | Node::Cast(_, a) => stack.push(a),
-                Node::Binary(_, a, b) => stack.extend([a, b]),
-                Node::Select(c, a, b) => stack.extend([c, a, b]),
-            }
+            stack.extend(self.node(e).operands());
         }
         order.sort_unstable();
         order

@@ -43,6 +43,19 @@ pub enum Node {
     Cast(IntType, Expr),
 }
 
+impl Node {
+    /// The operands, from left to right.
+    pub fn operands(self) -> impl Iterator<Item = Expr> {
+        let operands = match self {
+            Node::Const(_) | Node::Bool(_) | Node::Var(_) => [None; 3],
+            Node::Not(a) | Node::Likely(a) | Node::Cast(_, a) => [Some(a), None, None],
+            Node::Binary(_, a, b) => [Some(a), Some(b), None],
+            Node::Select(c, a, b) => [Some(c), Some(a), Some(b)],
+        };
+        operands.into_iter().flatten()
+    }
+}
+
 /// The operators of two operands. `>` and `>=` are written by exchanging operands.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum BinaryOp {

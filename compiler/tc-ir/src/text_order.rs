@@ -10,15 +10,22 @@ use crate::entity::{Op, Region};
 use crate::func::Func;
 use crate::opdef::Role;
 use crate::rewrite::Rewriter;
-use crate::walk::all_ops;
+use crate::walk::{all_ops, ops_under};
+use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
 
 /// Brings ops that print inside their users into the order of the text.
 pub fn settle(func: &mut Func) {
-    if is_settled(func) {
-        debug_assert!(unsettled(func).is_empty(), "the short way agrees with the long one");
+    let mut regions = Vec::new();
+    contents(func, func.body(), &mut regions);
+    debug_assert!(
+        orders(func, &all_regions(func)).iter().all(|(region, _)| regions.contains(region)),
+        "what one walk takes for settled is so at a closer look"
+    );
+    if regions.is_empty() {
         return;
     }
-    let orders = unsettled(func);
+    let orders = orders(func, &regions);
     let mut rw = Rewriter::new(func);
     for (region, order) in orders {
         for op in order {
@@ -27,12 +34,16 @@ pub fn settle(func: &mut Func) {
     }
 }
 
-/// The regions whose ops stand in another order than the text has, with that order.
-fn unsettled(func: &Func) -> Vec<(Region, Vec<Op>)> {
-    let text = Text::of(func);
+fn all_regions(func: &Func) -> Vec<Region> {
+    std::iter::once(func.body()).chain(all_ops(func).flat_map(|op| func.op_regions(op).iter().copied())).collect()
+}
+
+/// Those of `regions` whose ops stand in another order than the text has, with that order.
+fn orders(func: &Func, regions: &[Region]) -> Vec<(Region, Vec<Op>)> {
+    let text = Text::of(func, regions);
     let mut scratch = Scratch { positions: vec![0; func.n_op_ids()], ..Scratch::default() };
     let mut orders = Vec::new();
-    for &region in &text.regions {
+    for &region in regions {
         text.order(func, region, &mut scratch);
         if scratch.now != scratch.order {
             orders.push((region, scratch.order.clone()));
@@ -41,30 +52,49 @@ fn unsettled(func: &Func) -> Vec<(Region, Vec<Op>)> {
     orders
 }
 
-/// Does each op that may print inside its user stand where the text has it, told in one walk? `false` where that takes a
-/// closer look: most passes leave most functions in order.
-fn is_settled(func: &Func) -> bool {
+/// What the ops of a region print as.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Contents {
+    /// One expression, that of what the region hands on.
+    Expression,
+    /// Statements.
+    Statements,
+}
+
+/// What `region` holds. The regions in it, and itself, of which it takes a closer look to see their order go to `unsettled`:
+/// most passes leave most regions in order, and one walk tells so.
+fn contents(func: &Func, region: Region, unsettled: &mut Vec<Region>) -> Contents {
+    let mut held = Contents::Expression;
+    let mut is_settled = true;
     // What prints inside of an op that is yet to come: its operands from left to right, each behind its own.
-    let mut worklist: Vec<Op> = Vec::new();
-    for op in all_ops(func) {
+    let mut worklist: SmallVec<[Op; 8]> = SmallVec::new();
+    for op in func.ops(region) {
         for &operand in func.operands(op).iter().rev() {
-            worklist.pop_if(|part| func.def_op(operand) == Some(*part));
-        }
-        if func.op_regions(op).is_empty() {
-            if may_be_part(func, op, effects::own(func, op)) {
-                worklist.push(op);
-                continue;
+            if worklist.last().is_some_and(|&part| func.def_op(operand) == Some(part)) {
+                worklist.pop();
             }
-        } else if func.role(op) == Role::If && is_used_in_place(func, op) {
-            // Whether it prints as an expression depends on what its arms hold.
-            return false;
+        }
+        let mut is_part = may_be_part(func, op);
+        for &inner in func.op_regions(op) {
+            let n_unsettled = unsettled.len();
+            is_part &= contents(func, inner, unsettled) == Contents::Expression && func.role(op) == Role::If;
+            // Whether it prints as an expression depends on the order of its arms.
+            is_settled &= unsettled.len() == n_unsettled || !is_used_in_place(func, op);
+        }
+        if is_part {
+            worklist.push(op);
+            continue;
         }
         // A statement: what stands before it and does not belong to it prints later.
-        if !worklist.is_empty() {
-            return false;
+        is_settled &= worklist.is_empty();
+        if !func.row(op).terminator && !is_plain_literal(func, op) {
+            held = Contents::Statements;
         }
     }
-    worklist.is_empty()
+    if !is_settled || !worklist.is_empty() {
+        unsettled.push(region);
+    }
+    held
 }
 
 /// Does `op` have one result without a name, used once?
@@ -72,9 +102,18 @@ fn is_used_in_place(func: &Func, op: Op) -> bool {
     func.result(op).is_some_and(|result| func.n_uses(result) == 1 && func.value_name(result).is_none())
 }
 
-/// May `op`, which has no regions and does `own`, print inside its user?
-fn may_be_part(func: &Func, op: Op, own: Summary) -> bool {
-    is_used_in_place(func, op) && !acts(own) && !own.allocates && !func.row(op).terminator
+/// May `op` print inside its user, as far as its regions let it?
+fn may_be_part(func: &Func, op: Op) -> bool {
+    if !is_used_in_place(func, op) {
+        return false;
+    }
+    let own = effects::own(func, op);
+    !acts(own) && !own.allocates && !func.row(op).terminator
+}
+
+/// Is `op` a literal without a name?
+fn is_plain_literal(func: &Func, op: Op) -> bool {
+    func.role(op) == Role::Constant && func.result(op).is_some_and(|result| func.value_name(result).is_none())
 }
 
 /// More than reading, and making buffers?
@@ -91,11 +130,19 @@ const STATES: u8 = 4;
 /// It, or an op in it, makes a buffer: it prints on a line of its own, and reads print past that.
 const ALLOCATES: u8 = 8;
 
+/// Those of `regions` that stand in no other one of them.
+fn outermost(func: &Func, regions: &[Region]) -> Vec<Region> {
+    let all: FxHashSet<Region> = regions.iter().copied().collect();
+    let outer = |region: &Region| func.region_parent(*region).and_then(|parent| func.region_of(parent));
+    let is_inner = |region: Region| std::iter::successors(outer(&region), outer).any(|outer| all.contains(&outer));
+    regions.iter().copied().filter(|&region| !is_inner(region)).collect()
+}
+
 /// What the order of a function's text depends on.
 struct Text {
-    regions: Vec<Region>,
-    /// An op that uses a value, by the value's number: the only one, where it is used just once.
-    users: Vec<Option<Op>>,
+    /// The op of the same region that each op prints inside, by its number, as far as that does not depend on what stands
+    /// between the two.
+    into: Vec<Option<Op>>,
     /// What each op does, by its number.
     effects: Vec<u8>,
 }
@@ -116,17 +163,15 @@ struct Scratch {
 }
 
 impl Text {
-    fn of(func: &Func) -> Text {
-        let ops: Vec<Op> = all_ops(func).collect();
-        let mut text = Text {
-            regions: vec![func.body()],
-            users: vec![None; func.n_value_ids()],
-            effects: vec![0; func.n_op_ids()],
-        };
+    /// That of all that stands in `regions`.
+    fn of(func: &Func, regions: &[Region]) -> Text {
+        let ops: Vec<Op> = outermost(func, regions).into_iter().flat_map(|region| ops_under(func, region)).collect();
+        let mut text = Text { into: vec![None; func.n_op_ids()], effects: vec![0; func.n_op_ids()] };
+        // An op that uses a value, by the value's number: the only one, where it is used just once.
+        let mut users: Vec<Option<Op>> = vec![None; func.n_value_ids()];
         for &op in &ops {
-            text.regions.extend_from_slice(func.op_regions(op));
             for &operand in func.operands(op) {
-                text.users[operand.as_u32() as usize] = Some(op);
+                users[operand.as_u32() as usize] = Some(op);
             }
         }
         // What stands in an op comes after it.
@@ -135,15 +180,12 @@ impl Text {
             let at = op.as_u32() as usize;
             let flags = [(acts(own), ACTS), (own.reads, READS), (own.allocates, ALLOCATES)];
             text.effects[at] |= flags.iter().filter(|(is, _)| *is).fold(0, |all, (_, flag)| all | flag);
+            text.into[at] = text.inlined_into(func, op, &users);
             if let Some(outer) = func.parent_op(op) {
                 text.effects[outer.as_u32() as usize] |= text.effects[at] & (ACTS | READS | ALLOCATES);
                 // In an expression everything prints inside of what it hands on.
-                let row = func.row(op);
-                let is_unnamed = func.result(op).is_some_and(|result| func.value_name(result).is_none());
-                let is_literal = row.role == Role::Constant && is_unnamed;
-                let is_part =
-                    text.inlined_into(func, op).is_some_and(|user| func.region_of(user) == func.region_of(op));
-                if !row.terminator && !is_literal && !is_part {
+                let is_part = text.into[at].is_some();
+                if !is_part && !func.row(op).terminator && !is_plain_literal(func, op) {
                     text.effects[outer.as_u32() as usize] |= STATES;
                 }
             }
@@ -171,8 +213,7 @@ impl Text {
         lands.extend(0..now.len());
         // From the end, so that the statement a user lands in is known before what it uses.
         for (nth, &op) in now.iter().enumerate().rev() {
-            let user = self.inlined_into(func, op).filter(|&user| func.region_of(user) == Some(region));
-            let Some(user) = user else { continue };
+            let Some(user) = self.into[op.as_u32() as usize] else { continue };
             let statement = lands[positions[user.as_u32() as usize] as usize];
             let is_read = self.effects(op) & READS != 0;
             if !is_read || n_acts[statement] == n_acts[nth] {
@@ -202,8 +243,8 @@ impl Text {
         }
     }
 
-    /// The op that `op` prints inside, as far as that does not depend on what stands between.
-    fn inlined_into(&self, func: &Func, op: Op) -> Option<Op> {
+    /// See [`Text::into`]; what the op does is known.
+    fn inlined_into(&self, func: &Func, op: Op, users: &[Option<Op>]) -> Option<Op> {
         let result = func.result(op).filter(|_| is_used_in_place(func, op))?;
         if self.effects(op) & (ACTS | ALLOCATES) != 0 {
             return None;
@@ -213,6 +254,6 @@ impl Text {
         if row.terminator || (!func.op_regions(op).is_empty() && states) {
             return None;
         }
-        self.users[result.as_u32() as usize]
+        users[result.as_u32() as usize].filter(|&user| func.region_of(user) == func.region_of(op))
     }
 }

@@ -8,10 +8,14 @@
 use super::{Algebra, elem_of, infix_op, int_type_of, predicate_op};
 use crate::arith::{self, Predicate};
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 use tc_arith::{BinaryOp, Expr, IntType, MAX_DEPTH, Node};
 use tc_ir::attrs::AttrData;
 use tc_ir::opdef::Role;
 use tc_ir::{Builder, Elem, Func, Op, Type, Value, keys};
+
+/// So many parts of an expression are compared with what is written.
+const MOST_WRITTEN: usize = 64;
 
 /// One op of a computation; operands are numbers of earlier ones.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -75,6 +79,30 @@ impl Algebra {
         self.choose_types(expr, elem, computed)
     }
 
+    /// Is `expr` what `value` is written as, op by op and each in the type of its result? `false` too where there is much of
+    /// it.
+    pub fn is_written_as(&self, func: &Func, expr: Expr, value: Value) -> bool {
+        let pool = &self.analyzer.pool;
+        let mut worklist: SmallVec<[(Expr, Value); 8]> = SmallVec::from_slice(&[(expr, value)]);
+        let mut n_seen = 0;
+        while let Some((expr, value)) = worklist.pop() {
+            n_seen += 1;
+            let step = match pool.node(expr) {
+                Node::Const(number) => Step::Int(number, IntType::Index),
+                Node::Bool(truth) => Step::Bool(truth),
+                Node::Var(var) => Step::Value(Algebra::value(var)),
+                Node::Cast(ty, _) => Step::Cast(ty, 0),
+                Node::Not(_) => Step::Not(0),
+                Node::Likely(_) => Step::Likely(0),
+                Node::Select(..) => Step::Select(0, 0, 0),
+                Node::Binary(op, ..) => Step::Binary(op, 0, 0),
+            };
+            let Some(args) = step_args(step, func, value).filter(|_| n_seen <= MOST_WRITTEN) else { return false };
+            worklist.extend(pool.node(expr).operands().zip(args));
+        }
+        true
+    }
+
     fn choose_types(&mut self, expr: Expr, elem: Elem, computed: Computed) -> Option<Computation> {
         // Beyond this the analyzer does not look, and this is not to recurse.
         if self.analyzer.pool.depth(expr) > 2 * MAX_DEPTH {
@@ -113,29 +141,8 @@ impl Computation {
                 continue;
             }
             let step = self.steps[at];
-            let is_same = match (step, func.def_op(value)) {
-                (Step::Value(known), _) => known == value,
-                (_, None) => false,
-                (Step::Int(number, _), _) => func.const_int(value) == Some(number),
-                (Step::Bool(truth), _) => {
-                    func.constant(value).is_some_and(|attr| *func.attr_data(attr) == AttrData::Bool(truth))
-                }
-                (_, Some(op)) => {
-                    let turned = is_turned(func, op);
-                    let mut args: Vec<Value> = func.operands(op).to_vec();
-                    if turned {
-                        args.reverse();
-                    }
-                    let is_same = is_op_of(step, func, op, turned)
-                        && func.op_regions(op).is_empty()
-                        && args.len() == operands(step).count();
-                    worklist.extend(operands(step).zip(args).filter(|_| is_same));
-                    is_same
-                }
-            };
-            if !is_same {
-                return false;
-            }
+            let Some(args) = step_args(step, func, value) else { return false };
+            worklist.extend(operands(step).zip(args));
         }
         true
     }
@@ -408,6 +415,29 @@ pub fn build(b: &mut Builder<'_>, computation: &Computation, made: &mut Made) ->
         }
     }
     values[computation.root].expect("the root is needed")
+}
+
+/// The operands of the op behind `value`, in the order of the algebra, if that op does what `step` does; none of a literal or
+/// a variable.
+fn step_args(step: Step, func: &Func, value: Value) -> Option<SmallVec<[Value; 3]>> {
+    let mut args = SmallVec::new();
+    let is_same = match (step, func.def_op(value)) {
+        (Step::Value(known), _) => known == value,
+        (_, None) => false,
+        (Step::Int(number, _), _) => func.const_int(value) == Some(number),
+        (Step::Bool(truth), _) => {
+            func.constant(value).is_some_and(|attr| *func.attr_data(attr) == AttrData::Bool(truth))
+        }
+        (_, Some(op)) => {
+            let turned = is_turned(func, op);
+            args.extend_from_slice(func.operands(op));
+            if turned {
+                args.reverse();
+            }
+            is_op_of(step, func, op, turned) && func.op_regions(op).is_empty() && args.len() == operands(step).count()
+        }
+    };
+    is_same.then_some(args)
 }
 
 /// Is `op` a comparison by `>` or `>=`, which the algebra writes the other way round?

@@ -13,7 +13,7 @@ use tc_dialects::algebra::{Algebra, const_extent, is_launch};
 use tc_dialects::{arith, tir};
 use tc_ir::types::ElemKind;
 use tc_ir::walk::ancestors;
-use tc_ir::{Def, Elem, Func, Op, Region, Value};
+use tc_ir::{Def, Elem, Func, Op, Opcode, Region, Value};
 
 /// What a size or a position is taken to stay below where nothing bounds it.
 const OPEN: i128 = 1 << 31;
@@ -21,7 +21,8 @@ const OPEN: i128 = 1 << 31;
 /// How many casts one inside the other are looked through.
 const MAX_CASTS: u32 = 4;
 
-/// The ranges of values at places. Who asks in the order of the text enters each region once.
+/// The ranges of values at places. Who asks in the order of the text enters each region once. Ops may be made, moved and
+/// erased between two questions, but the regions stay where they are.
 #[derive(Default)]
 pub(crate) struct Ranges {
     algebra: Option<Algebra>,
@@ -34,38 +35,39 @@ impl Ranges {
     pub(crate) fn fits(&mut self, func: &Func, op: Op, place: Op) -> bool {
         let Some(result) = func.result(op) else { return true };
         let Some(limits) = func.value_scalar(result).and_then(|scalar| limits(scalar.elem)) else { return true };
-        let mut operand = |nth: usize| self.of(func, func.operand(op, nth), place);
-        let range = match func.opcode(op) {
-            arith::ADD => operand(0).zip(operand(1)).map(|((a, b), (c, d))| (a + c, b + d)),
-            arith::SUB => operand(0).zip(operand(1)).map(|((a, b), (c, d))| (a - d, b - c)),
-            arith::MUL => operand(0).zip(operand(1)).and_then(|(a, b)| product(a, b)),
-            arith::NEG => operand(0).map(|(a, b)| (-b, -a)),
-            arith::ABS => operand(0).map(|(a, b)| (0, a.abs().max(b.abs()))),
-            _ => return true,
-        };
-        range.is_some_and(|range| is_within(range, limits))
+        // Most operands are small by the ranges of loops alone.
+        [Ranges::at_first_sight, Ranges::of].into_iter().any(|range_of| {
+            let operand = |nth: usize| range_of(self, func, func.operand(op, nth), place);
+            result_range(func.opcode(op), operand).is_some_and(|range| is_within(range, limits))
+        })
     }
 
     /// Is it known that no part of the sum of `terms`, each a value times a number, overflows where `place` stands,
     /// in whichever order they are added?
-    pub(crate) fn sums_fit(&mut self, func: &Func, terms: impl IntoIterator<Item = (Value, i64)>, place: Op) -> bool {
-        let mut sum = (0i128, 0i128);
-        for (value, factor) in terms {
-            let factor = i128::from(factor);
-            let Some((a, b)) = self.of(func, value, place).and_then(|range| product(range, (factor, factor))) else {
-                return false;
-            };
-            sum = (sum.0 + a.min(0), sum.1 + b.max(0));
-            if !is_within(sum, INDEX) {
-                return false;
-            }
-        }
-        true
+    pub(crate) fn sums_fit(
+        &mut self,
+        func: &Func,
+        terms: impl Iterator<Item = (Value, i64)> + Clone,
+        place: Op,
+    ) -> bool {
+        [Ranges::at_first_sight, Ranges::of].into_iter().any(|range_of| {
+            let mut sum = (0i128, 0i128);
+            terms.clone().all(|(value, factor)| {
+                let factor = i128::from(factor);
+                let range = range_of(self, func, value, place).and_then(|range| product(range, (factor, factor)));
+                let Some((a, b)) = range else { return false };
+                sum = (sum.0 + a.min(0), sum.1 + b.max(0));
+                is_within(sum, INDEX)
+            })
+        })
     }
 
     /// What is known where `place` stands.
     fn enter(&mut self, func: &Func, place: Op) -> &mut Algebra {
         let algebra = self.algebra.get_or_insert_with(|| Algebra::of_func(func));
+        if self.path.last().map(|&(region, _)| region) == func.region_of(place) {
+            return algebra;
+        }
         let outer = |region: &Region| func.region_parent(*region).and_then(|parent| func.region_of(parent));
         let mut around: Vec<Region> = std::iter::successors(func.region_of(place), outer).collect();
         around.reverse();
@@ -79,6 +81,14 @@ impl Ranges {
             algebra.enter_region(func, region);
         }
         algebra
+    }
+
+    /// The range of `value` by those of what it is computed from, each by itself; `None` where they leave it open.
+    fn at_first_sight(&mut self, func: &Func, value: Value, place: Op) -> Option<(i128, i128)> {
+        let algebra = self.enter(func, place);
+        let expr = algebra.expr(func, value);
+        let range = algebra.analyzer.quick_bounds(expr);
+        Some((i128::from(range.min()?), i128::from(range.max()?)))
     }
 
     /// The range of `value`, an integer; `None` where it may be anything of 64 bits.
@@ -140,6 +150,18 @@ impl Ranges {
             Some((least, greatest)) => (lo.max(least), hi.min(greatest)),
             None => (lo, hi),
         })
+    }
+}
+
+/// What arithmetic by `opcode` makes of the ranges of its operands: anything at all where it cannot overflow.
+fn result_range(opcode: Opcode, mut operand: impl FnMut(usize) -> Option<(i128, i128)>) -> Option<(i128, i128)> {
+    match opcode {
+        arith::ADD => operand(0).zip(operand(1)).map(|((a, b), (c, d))| (a + c, b + d)),
+        arith::SUB => operand(0).zip(operand(1)).map(|((a, b), (c, d))| (a - d, b - c)),
+        arith::MUL => operand(0).zip(operand(1)).and_then(|(a, b)| product(a, b)),
+        arith::NEG => operand(0).map(|(a, b)| (-b, -a)),
+        arith::ABS => operand(0).map(|(a, b)| (0, a.abs().max(b.abs()))),
+        _ => Some((0, 0)),
     }
 }
 

@@ -63,6 +63,7 @@ mod missed;
 mod motion;
 mod sums;
 
+use crate::analysis::overflow::Ranges;
 use tc_dialects::tir;
 use tc_ir::Func;
 use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
@@ -90,8 +91,9 @@ pub struct HoistInvariant;
 impl FuncPass for HoistInvariant {
     fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
         let n_eager = eager::compute_both(func);
-        let n_sums = sums::regroup(func);
-        let n_moved = motion::hoist(func);
+        let mut ranges = Ranges::default();
+        let n_sums = sums::regroup(func, &mut ranges);
+        let n_moved = motion::hoist(func, &mut ranges);
         cx.count("conditions that compute both sides", n_eager);
         cx.count("indices regrouped", n_sums);
         cx.count("ops hoisted", n_moved);

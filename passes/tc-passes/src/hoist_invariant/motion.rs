@@ -9,12 +9,11 @@ use tc_ir::walk::{all_ops, ancestors, is_inside};
 use tc_ir::{Def, Func, Op, Region, Rewriter, Value};
 
 /// Moves what loops do not change before them; gives the number of ops moved.
-pub(super) fn hoist(func: &mut Func) -> u64 {
+pub(super) fn hoist(func: &mut Func, ranges: &mut Ranges) -> u64 {
     let levels = Levels::of(func);
     let uses = Uses::of(func);
     // A literal goes where what it is for goes.
     let ops: Vec<Op> = all_ops(func).filter(|&op| may_move(func, op) && !func.operands(op).is_empty()).collect();
-    let mut ranges = Ranges::default();
     let mut rw = Rewriter::new(func);
     let mut n_moved = 0;
     // In the order of the text, so that what an op is computed from has been moved before.
@@ -24,10 +23,8 @@ pub(super) fn hoist(func: &mut Func) -> u64 {
             continue;
         };
         let loops = loops_within(func, op, levels.home(func, result));
-        let is_safe = |place: Op, ranges: &mut Ranges| runs_with(func, op, place) || ranges.fits(func, op, place);
-        let Some(place) =
-            loops.into_iter().rev().find(|&place| is_known(func, op, place) && is_safe(place, &mut ranges))
-        else {
+        let mut is_safe = |place: Op| runs_with(func, op, place) || ranges.fits(func, op, place);
+        let Some(place) = loops.into_iter().rev().find(|&place| is_known(func, op, place) && is_safe(place)) else {
             continue;
         };
         for nth in 0..func.operands(op).len() {

@@ -20,10 +20,9 @@ struct Terms {
 }
 
 /// Rebuilds the indices whose terms are changed by different loops; gives their number.
-pub(super) fn regroup(func: &mut Func) -> u64 {
+pub(super) fn regroup(func: &mut Func, ranges: &mut Ranges) -> u64 {
     let levels = Levels::of(func);
     let users: Vec<Op> = all_ops(func).filter(|&op| !indices(func, op).is_empty()).collect();
-    let mut ranges = Ranges::default();
     let mut rw = Rewriter::new(func);
     let mut n_sums = 0;
     for op in users {

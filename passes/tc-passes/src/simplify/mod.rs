@@ -244,6 +244,9 @@ impl State<'_> {
     /// How `simple` is computed in the place of `value`, which is `given`; `None` where it is nothing new, or may overflow in
     /// the type of `value`.
     fn computation(&mut self, given: Expr, simple: Expr, value: Value) -> Option<Computation> {
+        if self.algebra.is_written_as(self.rw.func(), simple, value) {
+            return None;
+        }
         let computation = self.algebra.recomputation(self.rw.func(), value, simple)?;
         // Making the expression folds `i + (i - i)` away, so that nothing is left to be simplified.
         let is_shorter = simple == given && computation.n_ops() < self.algebra.n_ops(self.rw.func(), value);
