@@ -32,6 +32,8 @@ pub struct CheckOptions {
     pub limits: Limits,
     /// Steps past which a launch is run by some of its blocks only.
     pub sample_above: u64,
+    /// A sample costs up to so many times [`sample_above`](CheckOptions::sample_above) before it has fewer blocks than usual.
+    pub sample_cost: u64,
     /// All on one core.
     pub serial: bool,
     /// Compared in the field as well, if all is right on numbers.
@@ -47,6 +49,7 @@ impl Default for CheckOptions {
             real_inputs: 1,
             limits: Limits::default(),
             sample_above: 200_000_000,
+            sample_cost: 4,
             serial: false,
             in_field: true,
         }
@@ -201,8 +204,13 @@ impl CheckOptions {
         }
     }
 
+    /// Steps that evaluating some cells of the definition may take: a quarter of what a sample may.
+    fn cells_cost(&self) -> u64 {
+        self.sample_above.saturating_mul(self.sample_cost) / 4
+    }
+
     pub(crate) fn sampling(&self) -> Option<Sampling> {
-        Some(Sampling::new(self.sample_above, self.seed))
+        Some(Sampling { most_cost: self.sample_cost, ..Sampling::new(self.sample_above, self.seed) })
     }
 }
 
@@ -242,7 +250,7 @@ pub fn check_against_definition(
             break;
         }
         let cells = match cells_to_compare(&defined, &execution, options) {
-            Some(cells) => Some(defined.affordable(&tensors, cells, options.sample_above)?),
+            Some(cells) => Some(defined.affordable(&tensors, cells, options.cells_cost())?),
             None => None,
         };
         report.sampled |= cells.is_some();
@@ -279,7 +287,7 @@ pub(crate) fn cells_to_compare(
     }
     // As many cells as the budget allows, evenly spread where there are too many.
     let per_cell = (defined.estimate() / total.max(1)).max(1);
-    let most = (options.sample_above / per_cell).clamp(16, 1 << 20);
+    let most = (options.cells_cost() / per_cell).clamp(16, 1 << 20);
     let of = |(nth, output): (usize, &Signature)| {
         let Some(global) = execution.param(n_inputs + nth) else { return Vec::new() };
         let written: Vec<u64> =

@@ -23,13 +23,14 @@ use std::sync::atomic::AtomicU64;
 
 /// Launches of no more blocks than this are run as a whole, where those before them cost little.
 const FEW_BLOCKS: u64 = 16;
-/// So many blocks, the corners of a plane and two others, are run even where they cost up to [`MOST_COST`] times the budget.
+/// So many blocks, the corners of a plane and two others, are run even where they cost more than the budget:
+/// up to [`Sampling::most_cost`] times as much.
 const USUAL_BLOCKS: u64 = 6;
 /// A sample never has more blocks.
 const MOST_BLOCKS: u64 = 4096;
-/// A sample costs up to so many times the budget before it has fewer blocks than usual.
-const MOST_COST: u64 = 4;
-/// It is never of fewer.
+/// Slices may cost so many times the budget.
+const SLICE_COST: u64 = 8;
+/// A sample never has fewer.
 const LEAST_BLOCKS: u64 = 2;
 
 /// When blocks are chosen, and which.
@@ -39,6 +40,8 @@ pub(crate) struct Sampling {
     pub(crate) budget: u64,
     /// What a step of a sample costs, in steps on numbers.
     pub(crate) weight: u64,
+    /// The sample costs up to so many times the budget before it has fewer blocks than usual.
+    pub(crate) most_cost: u64,
     pub(crate) seed: u64,
     /// What was chosen for the same program before, on other inputs.
     pub(crate) before: Option<Arc<BlockSample>>,
@@ -46,7 +49,7 @@ pub(crate) struct Sampling {
 
 impl Sampling {
     pub(crate) fn new(budget: u64, seed: u64) -> Sampling {
-        Sampling { budget, weight: 1, seed, before: None }
+        Sampling { budget, weight: 1, most_cost: 4, seed, before: None }
     }
 }
 
@@ -88,8 +91,8 @@ impl BlockSample {
 }
 
 /// How many blocks of one launch are run.
-fn n_blocks(per_block: u64, budget: u64) -> u64 {
-    let most = budget.saturating_mul(MOST_COST) / per_block;
+fn n_blocks(per_block: u64, (budget, most_cost): (u64, u64)) -> u64 {
+    let most = budget.saturating_mul(most_cost) / per_block;
     (budget / per_block).clamp(USUAL_BLOCKS.min(most.max(LEAST_BLOCKS)), MOST_BLOCKS)
 }
 
@@ -120,6 +123,7 @@ struct Look<'p> {
     limits: Limits,
     budget: u64,
     weight: u64,
+    most_cost: u64,
     seed: u64,
     by_inputs: bool,
     /// What the functions computed before each launch, once that is known.
@@ -130,8 +134,9 @@ struct Look<'p> {
 
 impl<'p> Look<'p> {
     fn new(program: &'p Program, globals: &'p [Arc<Global>], limits: Limits, sampling: &Sampling) -> Look<'p> {
-        let &Sampling { budget, weight, seed, .. } = sampling;
-        Look { program, globals, limits, budget, weight, seed, by_inputs: false, host: None, writers: BTreeMap::new() }
+        let &Sampling { budget, weight, most_cost, seed, .. } = sampling;
+        let (by_inputs, host, writers) = (false, None, BTreeMap::new());
+        Look { program, globals, limits, budget, weight, most_cost, seed, by_inputs, host, writers }
     }
 
     /// The blocks of each launch; `None` where the program is run as a whole.
@@ -142,7 +147,7 @@ impl<'p> Look<'p> {
             kernels.iter().map(|kernel| work(kernel).steps.saturating_mul(kernel.threads()).max(1)).collect();
         let cost = |kernel: usize| per_block[kernel].saturating_mul(kernels[kernel].blocks());
         let before = (0..last).map(cost).fold(0, u64::saturating_add);
-        let most = n_blocks(per_block[last].saturating_mul(self.weight), self.budget);
+        let most = n_blocks(per_block[last].saturating_mul(self.weight), (self.budget, self.most_cost));
         if before <= self.budget {
             if cost(last) <= self.budget || kernels[last].blocks() <= FEW_BLOCKS {
                 return None;
@@ -162,7 +167,7 @@ impl<'p> Look<'p> {
         let mut n = most.min(USUAL_BLOCKS);
         let mut blocks = self.blocks(n)?;
         // Fewer where what they need costs too much, more where it costs little.
-        while total(&blocks) > self.budget.saturating_mul(MOST_COST) && n > LEAST_BLOCKS {
+        while total(&blocks) > self.budget.saturating_mul(self.most_cost) && n > LEAST_BLOCKS {
             n = (n / 2).max(LEAST_BLOCKS);
             blocks = self.blocks(n)?;
         }
@@ -211,7 +216,7 @@ impl<'p> Look<'p> {
             Arc::new(Global::traced(decl.elem, shape_of(decl), trace))
         };
         let globals: Vec<Arc<Global>> = self.globals.iter().enumerate().map(global).collect();
-        let steps = self.budget.saturating_mul(2 * MOST_COST);
+        let steps = self.budget.saturating_mul(SLICE_COST);
         let outcome = launch(&Launch {
             kernel: &sliced.kernel,
             globals: &globals,

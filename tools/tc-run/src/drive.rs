@@ -58,7 +58,8 @@ impl Tool<'_, '_> {
         };
         let mut gpu = self.gpu(&mut compiler)?;
         let defines = args.defines.iter().map(|Pair { name, value }| (name.clone(), *value)).collect();
-        let options = CheckOptions { seed: args.seed, defines, inputs: given, limits: args.limits() };
+        let options =
+            CheckOptions { seed: args.seed, defines, inputs: given, limits: args.limits(), n_cases: cases.len() };
         let device = gpu.as_ref().map_or("sim".to_string(), Device::name);
         let job = Job { compiler: &compiler, module: &module, options, device };
         let mut machine = match &mut gpu {

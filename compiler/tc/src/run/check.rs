@@ -48,6 +48,9 @@ pub struct CheckOptions {
     pub inputs: Vec<(String, Array)>,
     /// What one run on the simulator may cost.
     pub limits: Limits,
+    /// How many cases share the time: the more, the fewer blocks are run of each that is too large to be run as a whole. One
+    /// where it is 0.
+    pub n_cases: usize,
 }
 
 /// What a kind of findings came to.
@@ -125,6 +128,7 @@ fn check_on(
     let mut report = CheckReport::default();
     let mut with = String::new();
     for sizes in trials {
+        let usual = tc_sim::CheckOptions::default();
         with = built.module.function(&built.name).map_or(String::new(), |func| show_sizes(func, &sizes));
         built.sizes = sizes.clone();
         let job = Job {
@@ -136,8 +140,9 @@ fn check_on(
                 sizes,
                 seed: options.seed,
                 limits: options.limits,
-                sample_above: tc_sim::CheckOptions::default().sample_above.min(options.limits.steps / 4),
-                ..tc_sim::CheckOptions::default()
+                sample_above: usual.sample_above.min(options.limits.steps / 4),
+                sample_cost: (usual.sample_cost / options.n_cases.max(1) as u64).max(1),
+                ..usual
             },
         };
         let here = match machine {

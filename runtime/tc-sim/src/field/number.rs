@@ -63,7 +63,7 @@ impl Number {
     /// As the result of another op of this type.
     pub(super) fn computed(self, elem: Elem) -> Number {
         let rounds = is_narrow(elem) && !self.value.is_special() && !is_held(elem, self.value);
-        self.marked(rounds).settled(elem)
+        if rounds { self.marked(true).settled(elem) } else { self }
     }
 
     fn undecided(self) -> Number {

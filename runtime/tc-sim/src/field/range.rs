@@ -71,6 +71,10 @@ impl Range {
         // An end at infinity is unknown, not infinite: times 0 it is 0. Products of two f32 are exact in f64, unless they
         // are too small for it.
         let product = |a: f64, b: f64| if a == 0.0 || b == 0.0 { 0.0 } else { a * b };
+        if self.lo == self.hi && other.lo == other.hi {
+            let end = product(self.lo, other.lo);
+            return if end.is_nan() { Range::ALL } else { Range::point(end) };
+        }
         let ends = [
             product(self.lo, other.lo),
             product(self.lo, other.hi),

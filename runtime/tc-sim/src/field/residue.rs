@@ -3,6 +3,8 @@
 //! `2^16` has the order [`Q`] modulo [`P`]: `x -> BASE^x` is a homomorphism from the sums modulo `Q` to the products
 //! modulo `P`, which is what an exponential function has to be.
 
+use std::cell::Cell;
+
 /// The modulus of values.
 pub(super) const P: u32 = 2_147_477_873;
 /// The modulus of exponents: `P = 16 * Q + 1`.
@@ -38,9 +40,23 @@ pub(super) fn pow<const M: u32>(base: u32, mut exponent: u32) -> u32 {
     result
 }
 
-/// The inverse of `a`, which is not 0 (Fermat).
+/// The inverse of `a`, which is not 0 (Fermat). A program divides many numbers by a few, which are remembered.
 pub(super) fn inverse<const M: u32>(a: u32) -> u32 {
-    pow::<M>(a, M - 2)
+    const N_KNOWN: usize = 256;
+    thread_local! {
+        /// Numbers with their inverses, each at the place that its last digits say; for each modulus.
+        static KNOWN: [[Cell<(u32, u32)>; N_KNOWN]; 2] = const { [const { [const { Cell::new((0, 0)) }; N_KNOWN] }; 2] };
+    }
+    KNOWN.with(|known| {
+        let place = &known[usize::from(M == P)][a as usize % N_KNOWN];
+        let (of, inverse) = place.get();
+        if of == a {
+            return inverse;
+        }
+        let inverse = pow::<M>(a, M - 2);
+        place.set((a, inverse));
+        inverse
+    })
 }
 
 /// The exponential of a residue modulo [`Q`], modulo [`P`].

@@ -11,20 +11,27 @@
 use super::element::Element;
 use super::range::Range;
 use super::residue::{self, P};
+use rustc_hash::FxHashSet;
 use std::sync::OnceLock;
 use tc_ir::Elem;
 
-/// What a type of at most 16 bits holds, as residues, by rising first residue.
-type Held = Vec<(u32, u32)>;
+/// What a type of at most 16 bits holds.
+struct Held {
+    /// The residues, by rising first one.
+    pairs: Vec<(u32, u32)>,
+    /// The first residues.
+    first: FxHashSet<u32>,
+}
 
 fn held(elem: Elem) -> Held {
     let bytes = elem.bytes() as usize;
     let cells = (0..1u32 << (8 * bytes)).map(|raw| crate::cell::decode(elem, &raw.to_le_bytes()[..bytes]));
     let values = cells.map(|cell| crate::cell::float_of(elem, cell)).filter(|value| value.is_finite());
-    let mut held: Held = values.map(Element::exact).map(|of| (of.p, of.q.unwrap_or(0))).collect();
-    held.sort_unstable();
-    held.dedup_by_key(|pair| pair.0);
-    held
+    let mut pairs: Vec<(u32, u32)> = values.map(Element::exact).map(|of| (of.p, of.q.unwrap_or(0))).collect();
+    pairs.sort_unstable();
+    pairs.dedup_by_key(|pair| pair.0);
+    let first = pairs.iter().map(|pair| pair.0).collect();
+    Held { pairs, first }
 }
 
 fn held_by(elem: Elem) -> Option<&'static Held> {
@@ -54,7 +61,8 @@ fn round_half(elem: Elem, value: Element) -> Element {
     let exact = match known.filter(|known| known.is_finite()) {
         Some(known) => Element::exact(known),
         None => {
-            let (p, q) = held[(residue::scramble(u64::from(value.p), salt(elem)) % held.len() as u64) as usize];
+            let nth = residue::scramble(u64::from(value.p), salt(elem)) % held.pairs.len() as u64;
+            let (p, q) = held.pairs[nth as usize];
             Element { p, q: Some(q), ..Element::ZERO }
         }
     };
@@ -85,7 +93,7 @@ pub(crate) fn convert(from: Elem, to: Elem, value: Element, range: Range) -> (El
 /// Is `value` surely a number that the type holds?
 pub(super) fn is_held(elem: Elem, value: Element) -> bool {
     if let Some(held) = held_by(elem) {
-        return held.binary_search_by_key(&value.p, |pair| pair.0).is_ok();
+        return held.first.contains(&value.p);
     }
     // An f32 of few bits.
     let scaled = residue::mul::<P>(value.p, residue::of_int::<P>(1 << 24));
