@@ -139,7 +139,8 @@ impl Maker<'_> {
                 index[at] = shape[at].clone().plus(-1).infix("-", var(&axes[at]));
                 "reverse"
             }
-            12 => {
+            // The half of a size of 1 is nothing to gather from.
+            12 if matches!(shape[at], Expr::Int(_) | Expr::Name(_)) => {
                 let high = self.size();
                 let indices = self.param("X", "i32", vec![high.clone()]);
                 axes[at].high = high;
