@@ -17,6 +17,9 @@ use std::time::{Duration, Instant};
 use tc_ir::Module;
 use tc_support::Diagnostic;
 
+/// So many times what a sample may cost all cells of an operator may, where the program is at fault in some cell.
+const WHOLE_COST: u64 = 16;
+
 /// How two functions are compared.
 #[derive(Clone, Debug)]
 pub struct CheckOptions {
@@ -247,6 +250,9 @@ pub fn check_against_definition(
         let findings = std::mem::take(&mut execution.findings);
         report.add_run(findings, execution.steps, execution.sampled, options);
         if execution.aborted {
+            if report.findings.iter().any(|finding| finding.kind.is_error() && finding.kind != FindingKind::Limit) {
+                report.undefined = fault_of_operator((definition, operator), &tensors, options)?;
+            }
             break;
         }
         let cells = match cells_to_compare(&defined, &execution, options) {
@@ -254,6 +260,13 @@ pub fn check_against_definition(
             None => None,
         };
         report.sampled |= cells.is_some();
+        // The program may have met in another cell what is the operator's fault.
+        if cells.is_some() && report.findings.has_errors() {
+            report.undefined = fault_of_operator((definition, operator), &tensors, options)?;
+            if report.undefined.is_some() {
+                break;
+            }
+        }
         let evaluation = defined.evaluate_with(&tensors, cells.as_deref(), Domain::numbers(!round.is_integers()))?;
         report.steps += evaluation.steps;
         if !is_sound(&evaluation.findings) {
@@ -270,6 +283,20 @@ pub fn check_against_definition(
     }
     report.wall_time = start.elapsed();
     Ok(report)
+}
+
+/// What is wrong with the operator on these inputs, in whichever cell, as far as that is found at a moderate cost.
+fn fault_of_operator(
+    (definition, operator): (&Module, &str),
+    inputs: &[Tensor],
+    options: &CheckOptions,
+) -> Result<Option<Box<Diagnostic>>> {
+    let steps = options.sample_above.saturating_mul(WHOLE_COST).min(options.limits.steps);
+    let limits = Limits { steps, ..options.limits };
+    let mut whole = Definition::new(definition, operator, &options.sizes, limits)?;
+    let findings = whole.evaluate_with(inputs, None, Domain::Numbers)?.findings;
+    let fault = findings.iter().find(|finding| finding.kind != FindingKind::Limit);
+    Ok(fault.map(|fault| Box::new(fault.diagnostic.clone())))
 }
 
 /// The cells that the program wrote and the definition is asked for; `None` for all.

@@ -3,7 +3,7 @@
 mod common;
 
 use common::parse;
-use tc_sim::{CheckOptions, FindingKind, agree, check_against_definition};
+use tc_sim::{CheckOptions, FindingKind, Limits, agree, check_against_definition};
 
 const CONV1D: &str = "te.func @conv1d(A: f32[16384], W: f32[32]) -> f32[16415] {
   compute B[i: 16415] = sum[r: 32](
@@ -121,6 +121,31 @@ tir.func @program(A: f32[16384], W: f32[32], B: f32[16415]) {
     let report = check_against_definition((&module, "naive"), (&module, "program"), &options).expect("runs");
     assert!(report.is_ok(), "{:?}", report.diagnostics());
     assert!(report.sampled && report.cells >= 2 * 16, "{}", report.cells);
+}
+
+#[test]
+fn what_the_operator_does_wrong_is_its_fault_where_the_program_was_ended_before() {
+    let module = parse(
+        "te.func @op(A: i32[64]) -> (i32[64], i32[4096]) {
+  compute P[i: 64] = A[i] * 0 + 2147483647 + cast<i32>(i)
+  compute Q[i: 4096] = A[i % 64]
+  return P, Q
+}
+tir.func @program(A: i32[64], P: i32[64], Q: i32[4096]) {
+  for i in 0..64 {
+    P[i] = A[i] * 0 + 2147483647 + cast<i32>(i)
+  }
+  for i in 0..4096 {
+    Q[i] = A[i % 64]
+  }
+}",
+    );
+    let limits = Limits { steps: 3_000, ..Limits::default() };
+    let options = CheckOptions { limits, ..CheckOptions::default() };
+    let report = check_against_definition((&module, "op"), (&module, "program"), &options).expect("runs");
+    assert!(report.findings.count(FindingKind::Limit) > 0 && report.findings.count(FindingKind::Arithmetic) > 0);
+    let why = report.at_fault().expect("the operator is at fault");
+    assert!(why.message.contains("overflow"), "{}", why.message);
 }
 
 /// A dot product of rows, in one order and in another.
