@@ -213,7 +213,7 @@ typedef struct {
   TcString code;
   // What is wrong, in one sentence.
   TcString message;
-  // The way out; empty where none is known.
+  // The help; empty where none is known.
   TcString help;
   // Where.
   TcPlace place;

@@ -283,7 +283,7 @@ pub struct TcDiagnostic {
     pub code: TcString,
     /// What is wrong, in one sentence.
     pub message: TcString,
-    /// The way out; empty where none is known.
+    /// The help; empty where none is known.
     pub help: TcString,
     /// Where.
     pub place: TcPlace,

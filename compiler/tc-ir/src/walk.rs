@@ -10,7 +10,7 @@ pub fn ops_under(func: &Func, region: Region) -> impl Iterator<Item = Op> + '_ {
 }
 
 /// A walk in the order of the text. Passes walk whole functions over and over, and most ops have no regions: where to go
-/// on after a region is kept, so that the way out of it need not be looked for.
+/// on after a region is kept, so that it need not be looked for.
 struct Walk<'f> {
     func: &'f Func,
     next: Option<Op>,

@@ -113,7 +113,7 @@ fn arithmetic(func: &Func, target: &Target, emitter: &Emitter, found: &mut Diagn
     }
 }
 
-/// The way out where nothing more is known.
+/// The help where nothing more is known.
 const OTHERWISE: &str = "write it with ops, types and scopes that a kernel has: docs/ir.md lists them";
 
 fn params(func: &Func, emitter: &Emitter, found: &mut Diagnostics) {
@@ -228,7 +228,7 @@ fn are_exchanged(elem: Elem) -> bool {
     !elem.is_for_products()
 }
 
-/// What is wrong with the buffer of tiles that the alloc `op` makes: the message, and the way out.
+/// What is wrong with the buffer of tiles that the alloc `op` makes: the message, and the help.
 fn unwritable_tiles(func: &Func, op: Op) -> Option<(String, &'static str)> {
     let buffer = func.result(op)?;
     let name = func.value_text(buffer);

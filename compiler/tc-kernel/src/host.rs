@@ -128,7 +128,7 @@ fn left_over(func: &Func, op: Op) -> Diagnostic {
     }
 }
 
-/// The way out where the host would have to count.
+/// The help where the host would have to count.
 const OUT_OF_THE_LOOP: &str = "bind the threads outside of the loop, or unroll it before `split-host-device`";
 
 fn launch<'m>(module: &'m Module, func: &Func, op: Op, found: &mut Diagnostics) -> Option<Launch<'m>> {

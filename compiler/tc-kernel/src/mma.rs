@@ -8,7 +8,7 @@ use tc_dialects::threads::{CopyStep, copy_step};
 use tc_dialects::tir::place_type;
 use tc_ir::{Func, Op, Value};
 
-/// What is wrong with `op`, beyond what its row asks for: the message, and the way out.
+/// What is wrong with `op`, beyond what its row asks for: the message, and the help.
 pub fn unwritable_op(func: &Func, op: Op) -> Option<(String, &'static str)> {
     for &place in register_tiles(func, op) {
         if let Some(finding) = misaligned(func, place, 4) {

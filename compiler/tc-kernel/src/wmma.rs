@@ -20,7 +20,7 @@ pub fn unwritable(func: &Func, ty: Type, language: &str) -> Option<String> {
     (!known).then(|| format!("`nvcuda::wmma` has no `{shown}`"))
 }
 
-/// What is wrong with the op `op` of `wmma`, beyond what its row asks for: the message, and the way out.
+/// What is wrong with the op `op` of `wmma`, beyond what its row asks for: the message, and the help.
 pub fn unwritable_op(func: &Func, op: Op) -> Option<(String, &'static str)> {
     match func.opcode(op) {
         wmma::MMA => layouts(func, op),

@@ -1,4 +1,4 @@
-//! What the emitter of CUDA writes and this one does not, each at its place and with a way out.
+//! What the emitter of CUDA writes and this one does not, each at its place and with help.
 
 use crate::{arith, stmt};
 use tc_dialects::arith as ops;

@@ -34,7 +34,7 @@ pub struct OptionInfo {
 pub struct OptionError {
     /// What is wrong.
     pub message: String,
-    /// The way out.
+    /// The help.
     pub help: Option<String>,
     /// Where in the pipeline string.
     pub at: std::ops::Range<usize>,

@@ -77,7 +77,7 @@ impl std::error::Error for NameTaken {}
 pub struct PlaceError {
     /// What is wrong.
     pub message: String,
-    /// The way out.
+    /// The help.
     pub help: Option<String>,
 }
 

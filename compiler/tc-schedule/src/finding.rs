@@ -1,9 +1,9 @@
-//! A diagnostic on its way out of the crate, with what may be proposed against it.
+//! A diagnostic that leaves the crate, with what may be proposed against it.
 
 use crate::remedy::{OTHER_AXIS, Ways};
 use tc_support::{Diagnostic, Diagnostics, Location};
 
-/// A diagnostic, and who proposes ways out of it.
+/// A diagnostic, and who proposes fix-its for it.
 #[derive(Clone, Debug)]
 pub(crate) struct Finding {
     pub(crate) diagnostic: Box<Diagnostic>,

@@ -24,7 +24,7 @@ fn helps(before: &str, line: &str, after: &str) -> (String, Vec<String>) {
     (help, code)
 }
 
-/// Each way out is written in the place of `line`, and lowers.
+/// Each fix-it is written in the place of `line`, and lowers.
 fn lowers(before: &str, line: &str, after: &str, expected: &[&str]) {
     let (help, code) = helps(before, line, after);
     assert_eq!(code, expected, "{help}");

@@ -1,4 +1,4 @@
-//! Diagnostics as data: what is wrong, whose fault it is, where, and a way out.
+//! Diagnostics as data: what is wrong, whose fault it is, where, and what helps.
 
 use crate::source::{LineCol, Span};
 use std::sync::Arc;
@@ -76,7 +76,7 @@ pub struct Diagnostic {
     pub labels: Vec<Label>,
     /// Further facts.
     pub notes: Vec<String>,
-    /// The way out.
+    /// The help: what to do about it.
     pub help: Option<String>,
     /// The pass that found it; who runs passes fills it in.
     pub pass: Option<&'static str>,
@@ -125,7 +125,7 @@ impl Diagnostic {
         self
     }
 
-    /// Sets the way out.
+    /// Sets the help.
     pub fn help(mut self, help: impl Into<String>) -> Diagnostic {
         self.help = Some(help.into());
         self

@@ -1,4 +1,4 @@
-//! What a syntax error says: expected tokens folded into a few words, and the way out of common slips.
+//! What a syntax error says: expected tokens folded into a few words, and the help for common slips.
 
 use crate::recover::Finding;
 use crate::token::Token;

@@ -85,7 +85,7 @@ fn lowered(target: &str) -> (usize, Vec<String>) {
     (accepted, refused)
 }
 
-/// A refusal is the input's, at a place, with a way out.
+/// A refusal is the input's, at a place, with help.
 fn assert_refused(name: &str, failure: &Failure) {
     for found in failure.diagnostics.iter().filter(|found| found.is_error()) {
         assert_eq!(found.code, "no-emitter", "{name}: {failure}");

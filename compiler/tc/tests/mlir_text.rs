@@ -1,5 +1,5 @@
 //! What is emitted as MLIR: `mlir-opt` of LLVM 22 reads it, verifies it and makes PTX of it, for the corpus and for every
-//! schedule of every example. Manifests are those of CUDA. What is refused is refused by name, with a way out.
+//! schedule of every example. Manifests are those of CUDA. What is refused is refused by name, with help.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -101,7 +101,7 @@ fn the_corpus_is_accepted() {
                 Ok(mlir) => mlir,
                 Err(why) => {
                     assert!(REFUSED_FILES.contains(&name.as_str()), "{name}: {why}");
-                    assert!(why.diagnostics.iter().all(|finding| finding.help.is_some()), "{name}: no way out");
+                    assert!(why.diagnostics.iter().all(|finding| finding.help.is_some()), "{name}: no help");
                     refused.insert(name.clone());
                     continue;
                 }
@@ -146,7 +146,7 @@ fn every_schedule_of_every_example_is_accepted_or_refused_by_name() {
                     texts.0.push((name, mlir.text));
                 }
                 Err(why) => {
-                    assert!(why.diagnostics.iter().all(|finding| finding.help.is_some()), "{name}: no way out");
+                    assert!(why.diagnostics.iter().all(|finding| finding.help.is_some()), "{name}: no help");
                     let said = why.diagnostics.iter().map(|finding| finding.message.clone()).next();
                     refused.push((file.clone(), schedule, said.unwrap_or_default()));
                 }

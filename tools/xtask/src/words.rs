@@ -18,6 +18,8 @@ const STRUCK: &[(&str, &str)] = &[
     ("normal forms", "canonical forms"),
     ("parting", "divergence, or the divergent branch"),
     ("steady loop", "steady state"),
+    ("way out", "help, or fix-it"),
+    ("ways out", "helps, or fix-its"),
     ("what no loop changes", "what is loop-invariant"),
 ];
 

@@ -29,7 +29,7 @@ static int32_t run(TcPassCall call, TcString text, void *user) {
     CHECK(text.size > 0 && holds(text, "tir 1"));
     if (plan->asks.id != 0) IS(tc_cancel_ask(plan->asks), TC_STATUS_OK);
     if (plan->reports != NULL)
-        IS(tc_pass_report(call, TC_SEVERITY_ERROR, str(plan->reports), str("a way out"), 9, 4), TC_STATUS_OK);
+        IS(tc_pass_report(call, TC_SEVERITY_ERROR, str(plan->reports), str("a help"), 9, 4), TC_STATUS_OK);
     IS(tc_pass_report(call, 77, str("x"), str(""), 0, 0), TC_STATUS_BAD_VALUE);
     if (plan->gives != NULL) IS(tc_pass_give(call, str(plan->gives)), TC_STATUS_OK);
     return plan->came_to;

@@ -102,7 +102,7 @@ impl Reproducer {
     }
 }
 
-/// What is wrong with a line, and a way out.
+/// What is wrong with a line, and the help.
 struct Wrong {
     message: String,
     help: String,

@@ -74,7 +74,7 @@ impl Edits {
 
     #[cold]
     fn look(&mut self) {
-        // A rewriter that is dropped on the way out may still edit: to unwind once more would abort.
+        // A rewriter that is dropped while a panic unwinds may still edit: to unwind once more would abort.
         if std::thread::panicking() {
             return;
         }

@@ -1,4 +1,4 @@
-//! Ways out of a schedule that is refused, each of them tried.
+//! Fix-its for a schedule that is refused, each of them tried.
 //!
 //! A finding says who proposes changes: another axis, another place, leaving it out. What only one primitive proposes stands
 //! in its folder. Each change is made to a copy, and told only if that lowers. What others of the findings say does not count; a change may not add to them.
@@ -22,7 +22,7 @@ use tc_support::{Diagnostics, Location};
 
 /// How many changes are tried for one schedule.
 const MAX_TRIES: usize = 48;
-/// Of how many findings ways out are looked for.
+/// For how many findings fix-its are looked for.
 const MAX_FINDINGS: usize = 8;
 /// How many that pass are told of one finding.
 const MAX_TOLD: usize = 3;

@@ -1,4 +1,4 @@
-//! The ways out that findings of several primitives have, and sets of them.
+//! The fix-its that findings of several primitives have, and sets of them.
 
 use super::Proposals;
 use crate::directive::Item;

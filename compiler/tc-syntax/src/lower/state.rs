@@ -88,7 +88,7 @@ impl<'a> Lower<'a> {
         self.report(Diagnostic::error(code, self.tree.span(range), message));
     }
 
-    /// Reports an error at `range` with a way out.
+    /// Reports an error at `range` with a help.
     pub(super) fn error_with(&mut self, range: TextRange, code: &'static str, message: String, help: Option<String>) {
         let mut diagnostic = Diagnostic::error(code, self.tree.span(range), message);
         diagnostic.help = help;

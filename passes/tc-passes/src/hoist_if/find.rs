@@ -74,7 +74,7 @@ pub(super) fn next(func: &Func, op: Op, options: &Options, barriers: &mut Barrie
 }
 
 /// The conditionals that guard all of the body of the loop `op` and whose conditions do not depend on it, but stay inside:
-/// each with the reason and the way out.
+/// each with the reason and the help.
 pub(super) fn left(
     func: &Func,
     op: Op,

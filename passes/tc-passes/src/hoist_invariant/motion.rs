@@ -1,4 +1,4 @@
-//! Ops on their way out of loops.
+//! Ops that move out of loops.
 
 use super::levels::{Levels, is_run, may_move};
 use super::sums::indices;

@@ -23,7 +23,7 @@ pub(super) struct Copy {
     pub(super) moved: Vec<Op>,
 }
 
-/// Why a store is none: in words, and the way out.
+/// Why a store is none: in words, and the help.
 pub(super) struct Obstacle {
     text: String,
     help: &'static str,

@@ -39,7 +39,7 @@ pub(super) enum Why {
     CountOpen,
 }
 
-/// What keeps the loop `op`, in which a `likely` condition depends on its variable, from being divided, and the way out.
+/// What keeps the loop `op`, in which a `likely` condition depends on its variable, from being divided, and the help.
 pub(super) fn not_a_candidate(func: &Func, op: Op, options: &Options) -> Option<(String, &'static str)> {
     let var = func.value_text(func.region_args(func.op_regions(op)[0])[0]);
     let divisible =

@@ -32,7 +32,7 @@ pub(super) struct Stay {
     reason: String,
     /// The op that keeps it, and what that does.
     keeper: Option<(Op, &'static str)>,
-    /// The way out.
+    /// The help.
     help: Option<&'static str>,
 }
 

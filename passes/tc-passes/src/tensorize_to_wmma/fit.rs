@@ -24,7 +24,7 @@ pub(super) struct Fit {
 /// What an array that says nothing is aligned to, in bytes.
 const ARGUMENT_ALIGN: i64 = 16;
 
-/// A tile that does not lie as it must: the text, the place, the way out.
+/// A tile that does not lie as it must: the text, the place, the help.
 pub(super) struct Misfit {
     pub(super) text: String,
     pub(super) at: Location,
