@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::expr::{Expr, Node, Var};
-use crate::facts::Fact;
+use crate::facts::{Fact, MAX_PARTS};
 use crate::interval::Interval;
 use crate::linear::Part;
 use crate::modular::ModularSet;
@@ -237,7 +237,7 @@ impl Analyzer {
         let condition = self.expand(condition);
         self.start_query();
         // Clause by clause, each under those before it: that none follows from the others is of no use here.
-        for clause in self.clauses(true, condition) {
+        for clause in self.clauses(true, condition).into_iter().take(MAX_PARTS) {
             let simplified = self.simp(clause);
             self.assume(simplified, true);
         }

@@ -17,7 +17,7 @@ pub(crate) struct Fact {
 }
 
 /// How many parts of one condition are looked at.
-const MAX_PARTS: usize = 256;
+pub(crate) const MAX_PARTS: usize = 256;
 
 /// How a comparison relates a linear form to a constant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

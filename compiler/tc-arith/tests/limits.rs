@@ -174,3 +174,20 @@ fn wrong_use_is_harmless() {
     assert_eq!(az.pool.eval(sum, &|_| 0), Some(1));
     assert_eq!(az.pool.eval(odd, &|_| 3), Some(1));
 }
+
+/// Every fact is looked at by later questions, so that a condition tells only so many.
+#[test]
+fn so_many_parts_of_a_condition_are_learnt() {
+    let mut az = Analyzer::new();
+    let ten = az.pool.int(10);
+    let below = |az: &mut Analyzer, nth: u32| {
+        let var = az.pool.var(Var(nth));
+        az.pool.lt(var, ten)
+    };
+    let clauses: Vec<Expr> = (0..1000).map(|nth| below(&mut az, nth)).collect();
+    let all = az.pool.all(&clauses);
+    az.constrain(all);
+    let (first, last) = (az.pool.var(Var(0)), az.pool.var(Var(999)));
+    assert_eq!(az.bounds(first).max(), Some(9));
+    assert_eq!(az.bounds(last).max(), None);
+}

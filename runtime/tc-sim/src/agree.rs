@@ -4,7 +4,7 @@ use crate::cell;
 use crate::check::{CheckOptions, Difference, Round, check_against_definition, new_findings};
 use crate::define::{Definition, Signature, show};
 use crate::domain::Domain;
-use crate::finding::{Finding, FindingKind, Findings};
+use crate::finding::{Finding, FindingKind};
 use crate::inputs::Fill;
 use crate::memory::Global;
 use crate::oracle::{Places, cells_to_judge};
@@ -125,7 +125,7 @@ fn operators(before: &Module, after: &Module, name: &str, options: &CheckOptions
         let one = first.evaluate_with(&tensors, cells.as_deref(), Domain::numbers(!round.is_integers()))?;
         let other = second.evaluate_with(&tensors, cells.as_deref(), Domain::Numbers)?;
         report.new_findings.extend(new_findings(&one.findings, &other.findings));
-        report.fault_before = report.fault_before.take().or_else(|| fault(&one.findings));
+        report.fault_before = report.fault_before.take().or_else(|| one.findings.fault());
         report.inputs += 1;
         let differs = one.values.iter().zip(&other.values).zip(&outputs).any(|((one, other), output)| {
             one.iter().zip(other).any(|(&expected, &found)| !same(output.elem, expected, found))
@@ -146,12 +146,6 @@ fn operators(before: &Module, after: &Module, name: &str, options: &CheckOptions
         }
     }
     Ok(report)
-}
-
-/// The first finding that makes a function wrong. That it costs too much does not.
-fn fault(findings: &Findings) -> Option<Box<Diagnostic>> {
-    let is_fault = |finding: &&Finding| finding.kind.is_error() && finding.kind != FindingKind::Limit;
-    findings.iter().find(is_fault).map(|finding| Box::new(finding.diagnostic.clone()))
 }
 
 fn signature_changed(func: &Func) -> Box<Diagnostic> {
@@ -213,7 +207,7 @@ fn programs(before: &Module, after: &Module, name: &str, options: &CheckOptions)
         };
         let found = new_findings(&one.findings, &other.findings).into_iter().filter(|finding| !is_space(finding));
         report.new_findings.extend(found);
-        report.fault_before = report.fault_before.take().or_else(|| fault(&one.findings));
+        report.fault_before = report.fault_before.take().or_else(|| one.findings.fault());
         report.inputs += 1;
         report.sampled |= one.sampled || other.sampled;
         if one.aborted || other.aborted {

@@ -8,7 +8,7 @@ use crate::finding::{Finding, FindingKind, Findings};
 use crate::inputs::{self, Fill, SplitMix, exact_integers};
 use crate::limits::Limits;
 use crate::run::{Arg, Execution, RunOptions, program_named};
-use crate::sample::Sampling;
+use crate::sample::{Sampling, USUAL_COST};
 use crate::tensor::{Tensor, show_index, unravel};
 use crate::tolerance::{Tolerance, distance, same, with_callees};
 use crate::{Result, Sizes};
@@ -17,8 +17,8 @@ use std::time::{Duration, Instant};
 use tc_ir::Module;
 use tc_support::Diagnostic;
 
-/// So many times what a sample may cost all cells of an operator may, where the program is at fault in some cell.
-const WHOLE_COST: u64 = 16;
+/// All cells of an operator may cost so many times [`CheckOptions::sample_above`], where the program is at fault in one.
+const WHOLE_COST: u64 = 4;
 
 /// How two functions are compared.
 #[derive(Clone, Debug)]
@@ -52,7 +52,7 @@ impl Default for CheckOptions {
             real_inputs: 1,
             limits: Limits::default(),
             sample_above: 200_000_000,
-            sample_cost: 4,
+            sample_cost: USUAL_COST,
             serial: false,
             in_field: true,
         }
@@ -207,9 +207,10 @@ impl CheckOptions {
         }
     }
 
-    /// Steps that evaluating some cells of the definition may take: a quarter of what a sample may.
+    /// Steps that evaluating some cells of the definition may take: as many as a program that is not sampled, less where
+    /// samples may cost less than is usual.
     fn cells_cost(&self) -> u64 {
-        self.sample_above.saturating_mul(self.sample_cost) / 4
+        self.sample_above.saturating_mul(self.sample_cost) / USUAL_COST
     }
 
     pub(crate) fn sampling(&self) -> Option<Sampling> {
@@ -250,9 +251,7 @@ pub fn check_against_definition(
         let findings = std::mem::take(&mut execution.findings);
         report.add_run(findings, execution.steps, execution.sampled, options);
         if execution.aborted {
-            if report.findings.iter().any(|finding| finding.kind.is_error() && finding.kind != FindingKind::Limit) {
-                report.undefined = fault_of_operator((definition, operator), &tensors, options)?;
-            }
+            report.undefined = fault_of_operator((definition, operator), &tensors, &report.findings, options)?;
             break;
         }
         let cells = match cells_to_compare(&defined, &execution, options) {
@@ -260,9 +259,8 @@ pub fn check_against_definition(
             None => None,
         };
         report.sampled |= cells.is_some();
-        // The program may have met in another cell what is the operator's fault.
-        if cells.is_some() && report.findings.has_errors() {
-            report.undefined = fault_of_operator((definition, operator), &tensors, options)?;
+        if cells.is_some() {
+            report.undefined = fault_of_operator((definition, operator), &tensors, &report.findings, options)?;
             if report.undefined.is_some() {
                 break;
             }
@@ -270,8 +268,7 @@ pub fn check_against_definition(
         let evaluation = defined.evaluate_with(&tensors, cells.as_deref(), Domain::numbers(!round.is_integers()))?;
         report.steps += evaluation.steps;
         if !is_sound(&evaluation.findings) {
-            let fault = evaluation.findings.iter().find(|finding| finding.kind != FindingKind::Limit);
-            report.undefined = fault.map(|finding| Box::new(finding.diagnostic.clone()));
+            report.undefined = evaluation.findings.fault();
             report.findings.merge(evaluation.findings, options.limits.findings);
             break;
         }
@@ -285,18 +282,22 @@ pub fn check_against_definition(
     Ok(report)
 }
 
-/// What is wrong with the operator on these inputs, in whichever cell, as far as that is found at a moderate cost.
+/// What is wrong with the operator on these inputs, in whichever cell, as far as that is found at a moderate cost: a program
+/// with these `findings` may have met it in a cell for which the operator is not asked.
 fn fault_of_operator(
     (definition, operator): (&Module, &str),
     inputs: &[Tensor],
+    findings: &Findings,
     options: &CheckOptions,
 ) -> Result<Option<Box<Diagnostic>>> {
+    let may_be_its = |kind| matches!(kind, FindingKind::OutOfBounds | FindingKind::Arithmetic | FindingKind::Poison);
+    if !findings.iter().any(|finding| may_be_its(finding.kind)) {
+        return Ok(None);
+    }
     let steps = options.sample_above.saturating_mul(WHOLE_COST).min(options.limits.steps);
     let limits = Limits { steps, ..options.limits };
     let mut whole = Definition::new(definition, operator, &options.sizes, limits)?;
-    let findings = whole.evaluate_with(inputs, None, Domain::Numbers)?.findings;
-    let fault = findings.iter().find(|finding| finding.kind != FindingKind::Limit);
-    Ok(fault.map(|fault| Box::new(fault.diagnostic.clone())))
+    Ok(whole.evaluate_with(inputs, None, Domain::Numbers)?.findings.fault())
 }
 
 /// The cells that the program wrote and the definition is asked for; `None` for all.

@@ -113,6 +113,12 @@ impl Findings {
         at_limit.map(|finding| Box::new(finding.diagnostic.clone()))
     }
 
+    /// The first that makes a function wrong. That it costs too much does not.
+    pub(crate) fn fault(&self) -> Option<Box<Diagnostic>> {
+        let fault = self.iter().find(|finding| finding.kind.is_error() && finding.kind != FindingKind::Limit);
+        fault.map(|finding| Box::new(finding.diagnostic.clone()))
+    }
+
     /// Are there none?
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()

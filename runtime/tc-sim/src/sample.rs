@@ -28,6 +28,8 @@ const FEW_BLOCKS: u64 = 16;
 const USUAL_BLOCKS: u64 = 6;
 /// A sample never has more blocks.
 const MOST_BLOCKS: u64 = 4096;
+/// What [`Sampling::most_cost`] is without a reason to save.
+pub(crate) const USUAL_COST: u64 = 4;
 /// Slices may cost so many times the budget.
 const SLICE_COST: u64 = 8;
 /// A sample never has fewer.
@@ -49,7 +51,7 @@ pub(crate) struct Sampling {
 
 impl Sampling {
     pub(crate) fn new(budget: u64, seed: u64) -> Sampling {
-        Sampling { budget, weight: 1, most_cost: 4, seed, before: None }
+        Sampling { budget, weight: 1, most_cost: USUAL_COST, seed, before: None }
     }
 }
 

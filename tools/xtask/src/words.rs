@@ -19,7 +19,7 @@ const STRUCK: &[(&str, &str)] = &[
     ("parting", "divergence, or the divergent branch"),
     ("steady loop", "steady state"),
     ("way out", "help, or fix-it"),
-    ("ways out", "helps, or fix-its"),
+    ("ways out", "help, or fix-its"),
     ("what no loop changes", "what is loop-invariant"),
 ];
 

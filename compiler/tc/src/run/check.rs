@@ -127,8 +127,8 @@ fn check_on(
     };
     let mut report = CheckReport::default();
     let mut with = String::new();
+    let usual = tc_sim::CheckOptions::default();
     for sizes in trials {
-        let usual = tc_sim::CheckOptions::default();
         with = built.module.function(&built.name).map_or(String::new(), |func| show_sizes(func, &sizes));
         built.sizes = sizes.clone();
         let job = Job {
@@ -142,7 +142,7 @@ fn check_on(
                 limits: options.limits,
                 sample_above: usual.sample_above.min(options.limits.steps / 4),
                 sample_cost: (usual.sample_cost / options.n_cases.max(1) as u64).max(1),
-                ..usual
+                ..usual.clone()
             },
         };
         let here = match machine {

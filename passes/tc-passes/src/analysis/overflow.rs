@@ -153,7 +153,7 @@ impl Ranges {
     }
 }
 
-/// What arithmetic by `opcode` makes of the ranges of its operands: anything at all where it cannot overflow.
+/// What arithmetic by `opcode` makes of the ranges of its operands; 0, which every type holds, where it cannot overflow.
 fn result_range(opcode: Opcode, mut operand: impl FnMut(usize) -> Option<(i128, i128)>) -> Option<(i128, i128)> {
     match opcode {
         arith::ADD => operand(0).zip(operand(1)).map(|((a, b), (c, d))| (a + c, b + d)),

@@ -138,7 +138,7 @@ impl Number {
         let above = match self.order(other) {
             Some(order) => order.is_gt() || order.is_eq() && self.value.q.is_some(),
             // Two elements and one number: neither stands for it, or the order of the two would show.
-            None if self.range == other.range && self.range.lo == self.range.hi => {
+            None if self.range == other.range && self.range.lo == self.range.hi && self.range.lo.is_finite() => {
                 return Number::exact(self.range.lo).tainted_like(&[self, other]);
             }
             // At the common end the two are the same number.
