@@ -28,6 +28,17 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// What an op does that has no row.
+    pub(crate) const UNKNOWN: Summary = Summary {
+        reads: false,
+        writes: false,
+        allocates: false,
+        synchronises: false,
+        unknown: true,
+        convergent: false,
+        speculatable: false,
+    };
+
     /// No effect at all?
     pub fn is_pure(self) -> bool {
         !self.reads && self.only_reads()

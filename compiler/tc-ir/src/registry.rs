@@ -52,7 +52,7 @@ impl std::fmt::Display for RegisterError {
 impl std::error::Error for RegisterError {}
 
 /// What follows from a row and is asked of every op.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct RowFacts {
     /// What an op of the row does apart from its regions.
     pub(crate) effects: Summary,
@@ -63,6 +63,9 @@ pub(crate) struct RowFacts {
 }
 
 impl RowFacts {
+    /// Those of an op without a row.
+    const UNKNOWN: RowFacts = RowFacts { effects: Summary::UNKNOWN, divides: false, n_operands: Some(0) };
+
     fn of(row: &OpDef) -> RowFacts {
         let mut operands = row.params.iter().filter(|param| param.kind.is_operand());
         let is_plain = operands.clone().all(|param| !param.keyed && !param.optional && !param.kind.is_variadic());
@@ -157,9 +160,10 @@ impl Registry {
     }
 
     /// What follows from the row of `opcode`.
-    pub(crate) fn facts(&self, opcode: Opcode) -> RowFacts {
+    #[inline]
+    pub(crate) fn facts(&self, opcode: Opcode) -> &RowFacts {
         let known = self.facts.get(opcode.dialect() as usize).and_then(|rows| rows.get(opcode.row() as usize));
-        known.copied().unwrap_or_else(|| RowFacts::of(&OpDef::UNKNOWN))
+        known.unwrap_or(&RowFacts::UNKNOWN)
     }
 
     /// The op with this dotted name.
@@ -210,5 +214,15 @@ impl Registry {
     /// The dotted names of all ops, in the order of the rows.
     pub fn names(&self) -> impl Iterator<Item = &'static str> + Clone + '_ {
         self.dialects.iter().flat_map(|dialect| dialect.rows).map(|row| row.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_op_without_a_row_is_known_as_its_row_says() {
+        assert_eq!(RowFacts::UNKNOWN, RowFacts::of(&OpDef::UNKNOWN));
     }
 }

@@ -3,12 +3,13 @@
 //! A pass asks its context ([`PassCx::analysis`](crate::PassCx::analysis)). An analysis is made on the first request and
 //! kept as long as the function has the same [version](tc_ir::func::Version), whoever asks. After a pass that edited the
 //! function the manager drops it, unless the row of the pass lists it under
-//! [`preserves`](crate::PassInfo::preserves).
+//! [`preserves`](crate::PassInfo::preserves). The forms that a function is in are kept in the same way.
 
 use rustc_hash::FxHashMap;
 use std::any::{Any, TypeId};
 use std::sync::Arc;
 use tc_ir::Func;
+use tc_ir::form::Form;
 use tc_ir::func::Version;
 use tc_ir::uses::Uses;
 
@@ -48,10 +49,17 @@ struct Known {
     what: Arc<dyn Any + Send + Sync>,
 }
 
+/// The forms that a function was seen to be in.
+struct InForms {
+    version: Version,
+    forms: Vec<&'static Form>,
+}
+
 /// The analyses that are kept, of each function.
 #[derive(Default)]
 pub(crate) struct Analyses {
     of: FxHashMap<u64, Vec<Known>>,
+    forms: FxHashMap<u64, InForms>,
 }
 
 impl Analyses {
@@ -73,12 +81,33 @@ impl Analyses {
     /// Those of the function of `version`, which are not here any more.
     pub(crate) fn take(&mut self, version: Version) -> Analyses {
         let lineage = version.lineage();
-        Analyses { of: self.of.remove(&lineage).map(|all| (lineage, all)).into_iter().collect() }
+        Analyses {
+            of: self.of.remove(&lineage).map(|all| (lineage, all)).into_iter().collect(),
+            forms: self.forms.remove(&lineage).map(|forms| (lineage, forms)).into_iter().collect(),
+        }
     }
 
     /// Takes in all of `other`.
     pub(crate) fn merge(&mut self, other: Analyses) {
         self.of.extend(other.of);
+        self.forms.extend(other.forms);
+    }
+
+    /// Is `func` in the form `form`? What held of this version of it holds still.
+    pub(crate) fn is_in_form(&mut self, func: &Func, form: &'static Form) -> bool {
+        let version = func.version();
+        let known = self.forms.entry(version.lineage()).or_insert(InForms { version, forms: Vec::new() });
+        if known.version != version {
+            *known = InForms { version, forms: Vec::new() };
+        }
+        if known.forms.iter().any(|&other| std::ptr::eq(other, form)) {
+            return true;
+        }
+        let holds = form.holds(func);
+        if holds {
+            known.forms.push(form);
+        }
+        holds
     }
 
     /// Drops what does not hold of `func` any more after a pass that was given it at the version `before`, and keeps what
@@ -110,9 +139,10 @@ impl Analyses {
 
     /// Drops those of functions that are gone.
     pub(crate) fn retain<'f>(&mut self, items: impl Iterator<Item = &'f Func>) {
-        if !self.of.is_empty() {
+        if !self.of.is_empty() || !self.forms.is_empty() {
             let alive: rustc_hash::FxHashSet<u64> = items.map(|item| item.version().lineage()).collect();
             self.of.retain(|lineage, _| alive.contains(lineage));
+            self.forms.retain(|lineage, _| alive.contains(lineage));
         }
     }
 }

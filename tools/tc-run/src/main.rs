@@ -2,6 +2,10 @@
 
 use std::process::ExitCode;
 
+/// Passes make and drop many small things, which takes a tenth of their time with the allocator of the C library.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     tc_cli::main(tc_run::run)
 }

@@ -57,10 +57,10 @@ fn begin(
     settings: &Settings<'_>,
     info: &PassInfo,
     on: Checked<'_>,
-    analyses: Analyses,
+    mut analyses: Analyses,
 ) -> Result<(PassCx, Duration), Outcome> {
     let start = Instant::now();
-    let missing = check_required(settings.table, info, on);
+    let missing = check_required(settings.table, info, on, &mut analyses);
     let verify_time = start.elapsed();
     if missing.has_errors() {
         return Err(Outcome { diagnostics: missing, verify_time, analyses, ..Outcome::new() });
@@ -125,7 +125,7 @@ fn after_edit(
         cx.diagnostics.append(broken(info, func));
     }
     if !cx.diagnostics.has_errors() {
-        cx.diagnostics.append(check_established(info, func));
+        cx.diagnostics.append(check_established(info, func, &mut cx.analyses));
     }
     start.elapsed()
 }
@@ -197,7 +197,7 @@ fn after_module_edit(
             cx.diagnostics.append(broken(info, item));
         }
         if is_new && !cx.diagnostics.has_errors() {
-            cx.diagnostics.append(check_established(info, item));
+            cx.diagnostics.append(check_established(info, item, &mut cx.analyses));
         }
         checked += start.elapsed();
     }

@@ -1,5 +1,6 @@
 //! Checks of the forms that passes declare.
 
+use crate::analyses::Analyses;
 use crate::pass::PassInfo;
 use crate::table::PassTable;
 use tc_ir::form::Form;
@@ -17,15 +18,23 @@ pub(super) enum Checked<'c> {
 /// What keeps the pass `info` from running: for each form that it requires and a function lacks, one finding.
 ///
 /// Of a module the programs are asked; forms say nothing about operators and schedules.
-pub(super) fn check_required(table: &PassTable, info: &PassInfo, checked: Checked<'_>) -> Diagnostics {
+pub(super) fn check_required(
+    table: &PassTable,
+    info: &PassInfo,
+    checked: Checked<'_>,
+    analyses: &mut Analyses,
+) -> Diagnostics {
     let mut found = Diagnostics::new();
+    let mut check = |func: &Func, form: &'static Form| {
+        if !analyses.is_in_form(func, form) {
+            found.append(missing(table, info, form, func));
+        }
+    };
     for form in info.requires {
         match checked {
-            Checked::Func(func) => found.append(missing(table, info, form, func)),
+            Checked::Func(func) => check(func, form),
             Checked::Module(module) => {
-                for func in module.items.iter().filter(|item| item.context() == Context::Tir) {
-                    found.append(missing(table, info, form, func));
-                }
+                module.items.iter().filter(|item| item.context() == Context::Tir).for_each(|func| check(func, form));
             }
         }
     }
@@ -33,9 +42,6 @@ pub(super) fn check_required(table: &PassTable, info: &PassInfo, checked: Checke
 }
 
 fn missing(table: &PassTable, info: &PassInfo, form: &Form, func: &Func) -> Diagnostics {
-    if form.holds(func) {
-        return Diagnostics::new();
-    }
     let reasons = form.check(func);
     let Some(first) = reasons.iter().next() else { return Diagnostics::new() };
     let message = format!("`{}` needs the form `{}`, which `@{}` is not in", info.name, form.name, func.symbol());
@@ -53,9 +59,12 @@ fn missing(table: &PassTable, info: &PassInfo, form: &Form, func: &Func) -> Diag
 }
 
 /// What the pass `info` has failed to establish in `func`: a bug of the pass.
-pub(super) fn check_established(info: &PassInfo, func: &Func) -> Diagnostics {
+pub(super) fn check_established(info: &PassInfo, func: &Func, analyses: &mut Analyses) -> Diagnostics {
     let mut found = Diagnostics::new();
-    for form in info.establishes.iter().filter(|form| !form.holds(func)) {
+    for &form in info.establishes {
+        if analyses.is_in_form(func, form) {
+            continue;
+        }
         for reason in form.check(func) {
             let message = format!("`{}` left `@{}` out of the form `{}`", info.name, func.symbol(), form.name);
             let mut diagnostic = Diagnostic::bug("form-not-established", reason.location, message).note(reason.message);
