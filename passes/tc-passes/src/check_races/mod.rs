@@ -47,8 +47,7 @@
 //!
 //! `same-value-race`: several threads write the same value to one cell. The result does not depend on their order, so
 //! the program is correct, and this pass reports a remark. `tc-run --check` reports the same code as a warning: it
-//! compares the values only on the inputs of its runs, and others may differ; and redundant writes often point to a
-//! loop that the schedule forgot to bind.
+//! compares the values only on the inputs of its runs, and others may differ, and redundant writes cost time.
 //!
 //! # References
 //!

@@ -42,8 +42,8 @@
 //! # Limits
 //!
 //! A 64-bit integer that becomes a `tf32` is rounded to f64 first. `fma` of `bf16` is left to emitters, since no wider
-//! type holds its product and sum exactly. So is an op that only one emitter must write in several, such as f32 to
-//! `tf32`.
+//! type holds its product and sum exactly. So is an op that one emitter writes as one op and the other as several, such
+//! as the cast of f32 to `tf32`.
 //!
 //! # Remarks
 //!

@@ -1,6 +1,6 @@
 //! Replaces loops by tensor intrinsics of `wmma` and `mma`: marked loops, and products of tiles.
 //!
-//! The name is historical: the pass makes `mma` ops as well as `wmma` ops. An intrinsic (`te.intrin`) declares what it
+//! Despite its name the pass makes `mma` ops as well as `wmma` ops. An intrinsic (`te.intrin`) declares what it
 //! computes, and the ops that do it. The pass replaces a loop that computes the same, up to the names of its axes, by
 //! those ops.
 //!

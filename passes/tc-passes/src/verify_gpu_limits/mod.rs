@@ -28,8 +28,8 @@
 //!
 //! A table gives the least target of matrix products, loads of their tiles and asynchronous copies (`wmma` on f16 needs
 //! `sm_70`, on 8-bit integers `sm_72`, on bf16 and tf32 `sm_80`; `mma.sync` and copies need `sm_80`; `mma.ldmatrix`
-//! needs `sm_75`). Warps run the matrix ops, so the extent of `threadIdx.x` must fit them. If the tiles of a thread
-//! exceed its registers (255, or its share of the block's), the pass prints a warning.
+//! needs `sm_75`). Warps run the matrix ops, so the extent of `threadIdx.x` must be 32. If the tiles of a thread exceed
+//! its registers (255, or its share of the block's), the pass prints a warning.
 //!
 //! # Limits
 //!
