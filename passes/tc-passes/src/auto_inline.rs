@@ -1,12 +1,12 @@
-//! Puts simple stages of an operator in the place of their reads.
+//! Inlines simple stages of an operator.
 //!
 //! # Input form
 //!
-//! Any; operators are looked at together with the schedules for them.
+//! Any. The pass reads operators together with their schedules.
 //!
 //! # Output form
 //!
-//! As it came, with fewer stages in the operators.
+//! The same, with fewer stages in the operators.
 //!
 //! # Example
 //!
@@ -25,17 +25,17 @@
 //!
 //! # Algorithm
 //!
-//! 1. Collect the stages that a schedule for the operator names; those stay.
-//! 2. Tell of what kind each other stage is that reduces nothing, gives one tensor, starts at 0, and is read but not
-//!    returned: *elementwise* where each index of each read is the axis of that number, and all axes are used;
-//!    *broadcast* where the indices of each read are some of the axes in their order, or literals; *injective* otherwise.
-//! 3. Put stages of the kinds that are asked for in the place of their reads, in the order of the text, so that what
-//!    is read through several of them ends up in the last.
+//! 1. Collect the stages that a schedule for the operator names; they stay.
+//! 2. Classify each other stage that has no reduction, gives one tensor, starts at 0, and is read but no result:
+//!    *elementwise* if each index of each read is the axis of the same dimension, and all axes occur; *broadcast* if
+//!    the indices of each read are some of the axes in their order, or literals; *injective* otherwise.
+//! 3. Inline the stages of the requested kinds, in the order of the text, so that a chain of them ends up in its last
+//!    reader.
 //!
 //! # Limits
 //!
-//! A stage that is read often is computed as often. One that would make the operator too large stays. Of a stage computed
-//! together with another none is moved.
+//! A stage is computed once for each read of it. A stage that would make the operator too large stays, and so do stages
+//! that are computed together.
 //!
 //! # Remarks
 //!
@@ -43,7 +43,7 @@
 //!
 //! # References
 //!
-//! TVM 0.16, `src/te/schedule/auto_inline_elem_wise.cc`, which goes by the tags of operators; here the reads tell.
+//! TVM 0.16, `src/te/schedule/auto_inline_elem_wise.cc`, which uses the tags of operators; this pass uses the reads.
 
 use crate::analysis::inlining::{into_reads, obstacle};
 use indexmap::IndexSet;

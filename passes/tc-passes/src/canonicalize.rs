@@ -1,4 +1,4 @@
-//! Folds literals and brings ops into the form that other passes look for.
+//! Folds literals and brings ops into the form that other passes match.
 //!
 //! # Input form
 //!
@@ -6,8 +6,8 @@
 //!
 //! # Output form
 //!
-//! As it came, with: ops folded by their rows; literals on the right of commutative ops; conditionals with a known
-//! condition, loops that run never or once, replaced by what they come to.
+//! The same program, with ops folded by their rows, with literals on the right of commutative ops, and without
+//! conditionals of known condition and loops of no or one iteration.
 //!
 //! # Example
 //!
@@ -23,12 +23,11 @@
 //!
 //! # Algorithm
 //!
-//! Rounds over the text until nothing changes; a round shows each op once, after its operands.
+//! The pass visits the ops in rounds until nothing changes; a round visits each op once, after its operands.
 //!
 //! # Limits
 //!
-//! At most 10 rounds. Loops that name a launch coordinate stay, whatever their extent. Knows nothing of ranges: that is
-//! `simplify`.
+//! At most 10 rounds. Launch loops stay, whatever their extent. The pass does not use ranges; `simplify` does.
 //!
 //! # Remarks
 //!
@@ -36,7 +35,7 @@
 //!
 //! # References
 //!
-//! MLIR's `canonicalize`, for what belongs into such a pass.
+//! MLIR's `canonicalize`, for the scope of such a pass.
 
 use crate::analysis::dead::erase_dead;
 use crate::analysis::fold::fold_op;

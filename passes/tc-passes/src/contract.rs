@@ -1,7 +1,7 @@
 //! Makes fused multiply-adds: `a * b + c`, rounded once.
 //!
-//! Nothing else in tc contracts: emitters tell the CUDA compiler not to. So whether a program rounds once or twice can be
-//! read in its text.
+//! No other part of tc contracts, and the CUDA path compiles with `--fmad=false`. So the text of a program shows
+//! whether it rounds once or twice.
 //!
 //! # Input form
 //!
@@ -9,7 +9,7 @@
 //!
 //! # Output form
 //!
-//! As it came; a float sum with a product that nothing else uses is an `fma`.
+//! The same program; a float sum with a product that has no other use is an `fma`.
 //!
 //! # Example
 //!
@@ -21,14 +21,14 @@
 //!
 //! # Algorithm
 //!
-//! Each `arith.add` of floats looks for a product among its operands, the right one first, and each `arith.sub` for one on
-//! its left. The product must stand in the same block and have no name and no other use: a name is the author's word that
-//! the value itself matters.
+//! For each `arith.add` of floats the pass looks for a product among the operands, the right one first, and for each
+//! `arith.sub` for a product on the left. The product must be in the same block and have no name and no other use: a
+//! name means that the author wants the value itself.
 //!
 //! # Limits
 //!
-//! Of `f32`, `f64`, `f16`, and of `bf16` where the target has the instruction, from sm_80 on. A product on the right of
-//! a difference stays: it would take a negation.
+//! The pass contracts `f32`, `f64` and `f16`, and `bf16` if the target has the instruction, from sm_80 on. A product on
+//! the right of a difference stays, since it would need a negation.
 //!
 //! # Remarks
 //!

@@ -1,4 +1,4 @@
-//! Lets one op stand for all that compute the same: common subexpression elimination.
+//! Replaces ops that compute the same value by one of them: common subexpression elimination.
 //!
 //! # Input form
 //!
@@ -6,8 +6,8 @@
 //!
 //! # Output form
 //!
-//! As it came; no two ops without effects in scope of each other have the same opcode, operands, attributes and types.
-//! An op that reads memory, has regions or may not be repeated is left alone. Literals are ops too.
+//! The same program; no two ops without effects in scope of each other have the same opcode, operands, attributes and
+//! types. Ops that read memory, have regions or must not be duplicated are left unchanged. Literals are ops too.
 //!
 //! # Example
 //!
@@ -20,13 +20,13 @@
 //!
 //! # Algorithm
 //!
-//! A walk in the order of the text with a table of the ops in scope, keyed by a hash of opcode, operands, attributes and
-//! type; operands of a commutative op count in either order. Leaving a region takes its ops out of the table: dominance
-//! is scope.
+//! The pass walks the text in order with a table of the ops in scope, keyed by a hash of opcode, operands, attributes
+//! and type; the order of the operands of a commutative op does not matter. At the end of a region it removes the
+//! region's ops from the table: dominance is scope.
 //!
 //! # Limits
 //!
-//! Two equal expressions in two branches, neither in scope of the other, stay; nothing is hoisted.
+//! Two equal expressions in two branches, neither in scope of the other, stay; the pass hoists nothing.
 //!
 //! # Remarks
 //!

@@ -1,4 +1,4 @@
-//! Takes out ops that nothing needs: without effect beyond reading, and with results that nothing uses.
+//! Removes dead ops: those without an effect beyond reading, whose results are unused.
 //!
 //! # Input form
 //!
@@ -6,8 +6,8 @@
 //!
 //! # Output form
 //!
-//! As it came, without dead ops. A loop or a conditional whose regions do nothing is dead; so is an alloc that nothing
-//! uses. A store is never dead here: that its buffer is not read is for `remove-no-op` to see.
+//! The same program without dead ops. A loop or a conditional whose regions have no effect is dead; so is an unused
+//! alloc. A store is never dead here: `remove-no-op` removes stores to buffers without readers.
 //!
 //! # Example
 //!
@@ -22,16 +22,16 @@
 //!
 //! # Algorithm
 //!
-//! One round from the end of the text to its start: a user is seen before what it uses, so the last use of a value is gone
-//! when its definition is reached.
+//! The pass visits the ops once, from the end of the text to its start. It visits users before definitions, so the last
+//! use of a value is gone when it reaches the definition.
 //!
 //! # Limits
 //!
-//! A value that a loop carries and nothing reads in the end is kept.
+//! A carried value that is unused after the loop stays.
 //!
 //! # Remarks
 //!
-//! `carried-unused`: a value that a loop carries and nothing reads in the end.
+//! `carried-unused`: a carried value that is unused after the loop.
 //!
 //! # References
 //!

@@ -1,8 +1,8 @@
 //! Moves every alloc to the head of its kernel, and those of global memory to the top of the function.
 //!
-//! An emitter declares on-chip buffers once, at the head of a kernel, and the host makes the global ones before the
-//! launch. How many buffers an alloc stands for is told by its scope and not by the loops around it, so moving one out
-//! of loops changes no program that writes before it reads.
+//! An emitter declares on-chip buffers once, at the head of a kernel, and the host allocates the global ones before the
+//! launch. The storage scope of an alloc, and not the loops around it, determines the number of its instances. So
+//! moving it out of loops does not change a program that writes before it reads.
 //!
 //! # Input form
 //!
@@ -10,9 +10,9 @@
 //!
 //! # Output form
 //!
-//! `hoisted`: on-chip allocs stand in the outermost launch loop, above everything else there, in the order of their first
-//! use; global ones stand at the top of the function. Without a launch nest all stand at the top. A view stands where it
-//! was, or moves along behind its base.
+//! `hoisted`: on-chip allocs are in the outermost launch loop, before everything else there, in the order of their
+//! first use; global ones are at the top of the function. Without a launch nest all are at the top. A view stays, or
+//! moves along after its base.
 //!
 //! # Example
 //!
@@ -34,14 +34,14 @@
 //!
 //! # Algorithm
 //!
-//! 1. Find for each alloc its nest: the one it stands in, or, for an on-chip buffer made outside, the only one that
-//!    uses it.
+//! 1. Find for each alloc its launch nest: the one around it, or, for an on-chip buffer allocated outside, the only one
+//!    that uses it.
 //! 2. Order the allocs of a nest by first use and move them.
 //!
 //! # Limits
 //!
-//! An on-chip buffer that two launch nests use is refused: it does not outlive a kernel. Buffers whose live ranges do not overlap
-//! keep their own memory; `merge-shared-memory` lets shared ones take turns.
+//! An on-chip buffer that two launch nests use is refused: it does not outlive a kernel. Buffers whose live ranges do
+//! not overlap keep their own memory; `merge-shared-memory` lets shared ones share bytes.
 //!
 //! # Remarks
 //!

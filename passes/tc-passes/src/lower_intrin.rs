@@ -1,4 +1,4 @@
-//! Writes out what the algebra needs and a kernel has no instruction for: division that rounds down, the hint `likely`.
+//! Lowers ops that a GPU has no instruction for: division that rounds down, and the hint `likely`.
 //!
 //! # Input form
 //!
@@ -6,8 +6,8 @@
 //!
 //! # Output form
 //!
-//! No `likely`, and no division or remainder of integers that rounds down: `tdiv` and `tmod`, shifts and masks stand in
-//! their place. Floats keep `/` and `%`.
+//! No `likely`, and no division or remainder of integers that rounds down: `tdiv`, `tmod`, shifts and masks replace
+//! them. Floats keep `/` and `%`.
 //!
 //! # Example
 //!
@@ -19,23 +19,23 @@
 //!
 //! # Algorithm
 //!
-//! 1. Find the divisions of integers, and prove under the loop ranges and conditions of the place which of them have
-//!    nothing negative in them.
-//! 2. Rewrite each by the first line that fits:
+//! 1. Find the divisions of integers, and prove under the loop ranges and conditions of the program point which of them
+//!    have only non-negative operands.
+//! 2. Rewrite each by the first matching line:
 //!    - unsigned: `tdiv`, `tmod`;
 //!    - a divisor of 2^k: `a >> k`, `a & (2^k - 1)`, right for negative numbers too, as a shift rounds down;
-//!    - nothing negative: `tdiv(a, b)`, `tmod(a, b)`;
-//!    - else with `r = tmod(a, b)`: where `r` is not zero and its sign is not that of `b`, the quotient is one less and the
-//!      remainder `r + b`. Nothing here overflows unless the division itself does.
+//!       - operands not negative: `tdiv(a, b)`, `tmod(a, b)`;
+//!    - else with `r = tmod(a, b)`: if `r` is not zero and its sign is not that of `b`, the quotient is one less and
+//!      the remainder `r + b`. None of this overflows unless the division itself does.
 //! 3. `likely(c)` becomes `c`.
 //!
 //! # Limits
 //!
-//! The remainder of floats is left to `legalize-arith`.
+//! `legalize-arith` lowers the remainder of floats.
 //!
 //! # Remarks
 //!
-//! `long-division`: a division or remainder that is not proved to have nothing negative in it, with the range of its operands.
+//! `long-division`: a division or remainder whose operands may be negative, with their ranges.
 //!
 //! # References
 //!

@@ -1,4 +1,4 @@
-//! Takes out statements that change nothing.
+//! Removes statements without effect.
 //!
 //! # Input form
 //!
@@ -6,9 +6,9 @@
 //!
 //! # Output form
 //!
-//! As it came, without: loops and conditionals whose bodies do nothing; loops that run never; stores of an element to
-//! itself; stores to a buffer that the function made and nothing reads, with the buffer. What fills a tile, loads or
-//! copies one, or adds a product to it, is such a store too.
+//! The same program without loops and conditionals whose bodies have no effect, loops without iterations, stores of an
+//! element to itself, and stores to a buffer that the function allocates and never reads, with the buffer. Ops that
+//! fill, load or copy a tile, or add a product to it, count as stores.
 //!
 //! # Example
 //!
@@ -23,16 +23,17 @@
 //!
 //! # Algorithm
 //!
-//! 1. Find stores to buffers without readers, and stores of what was just read from the same place.
-//! 2. Take them out, then all that nothing needs any more; repeat until nothing changes.
+//! 1. Find stores to buffers without readers, and stores of a value that was just loaded from the same element.
+//! 2. Remove them, then dead ops; repeat until nothing changes.
 //!
 //! # Limits
 //!
-//! A store that a later one overwrites is kept.
+//! A store that a later one overwrites stays.
 //!
 //! # Remarks
 //!
-//! `stored-where-read`: a store of what was read from the same place, where something in between may have written it.
+//! `stored-where-read`: a store of a value that was loaded from the same element, which may have been written in
+//! between.
 //!
 //! # References
 //!

@@ -1,13 +1,13 @@
-//! Makes programs of operators, as their schedules say.
+//! Lowers operators to programs, by their schedules.
 //!
 //! # Input form
 //!
-//! Any. Programs that stand beside the operators are left alone.
+//! Any. Programs beside the operators are left unchanged.
 //!
 //! # Output form
 //!
-//! Each `te.func` that is scheduled and all its schedules are replaced by a `tir.func` of the same name, in the form
-//! `scheduled`. With `keep` they stay, and the program is called `@operator_schedule` and carries `implements`.
+//! A `tir.func` of the same name, in the form `scheduled`, replaces each scheduled `te.func` and all its schedules.
+//! With `keep` they stay, and the program is called `@operator_schedule` and carries `implements`.
 //!
 //! # Example
 //!
@@ -29,22 +29,22 @@
 //!
 //! # Algorithm
 //!
-//! 1. For each operator (or the one that `func` names) choose the schedule called `name`; without a name the only one there
-//!    is, and plain loops where there is none. An operator without a schedule that a program of the file `implements`
-//!    stays as it is.
+//! 1. For each operator (or only the one that `func` names) choose the schedule called `name`; without a name the only
+//!    schedule of the operator, or plain loops if it has none. An operator without a schedule that a program of the
+//!    file `implements` stays unchanged.
 //! 2. Lower it: apply the directives to the graph of stages, infer bounds, make loops, guard.
-//! 3. Take out what was scheduled, and schedules that no operator is left for.
+//! 3. Remove the scheduled operators, and schedules whose operators are gone.
 //!
 //! # Limits
 //!
-//! An operator with several schedules needs a name. A schedule for a program is refused: programs have loops already.
-//! Symbolic sizes are fixed at what `param` says or at their defaults; those that have neither stay open, and with
-//! `symbolic` those with a default do too. Then extents of threads, of vectors and of unrolled loops must be numbers all
-//! the same, and so must buffers on the chip or a bound of theirs.
+//! An operator with several schedules needs a name. A schedule for a program is refused: programs have loops already. A
+//! size gets its value from `param`, or else its default; a size with neither stays open, and with `symbolic` so does
+//! one with a default. Extents of threads, of vectors and of unrolled loops must be constants in any case, and so must
+//! the sizes of on-chip buffers, or an upper bound of them.
 //!
 //! # Remarks
 //!
-//! None: a directive that cannot be carried out is refused, and what it leaves for passes to do is theirs to tell.
+//! None: an illegal directive is refused. The passes that carry out the marks of a schedule report what they miss.
 //!
 //! # References
 //!

@@ -1,15 +1,15 @@
-//! Makes the threads of a block independent, ordered by barriers where they touch one cell.
+//! Inserts a barrier before each access that conflicts with one since the last barrier.
 //!
-//! Before it a function is *phased*: all threads finish an op before one begins the next. After it the function carries
-//! the attribute `threaded`: threads run at their own pace and wait for one another at `gpu.barrier` only.
+//! Before the pass a function is *phased*: all threads of a block finish an op before one begins the next. After it the
+//! function has the attribute `threaded`: threads run independently and wait for one another only at `gpu.barrier`.
 //!
 //! # Input form
 //!
-//! `scheduled`. Flat and multi-dimensional buffers both do. No op whose effect is unknown inside a launch nest.
+//! `scheduled`. Buffers may be flat or multi-dimensional. No op with unknown effects inside a launch nest.
 //!
 //! # Output form
 //!
-//! `threaded`. Nothing but barriers is added.
+//! `threaded`. The pass adds only barriers.
 //!
 //! # Example
 //!
@@ -35,30 +35,31 @@
 //!
 //! # Algorithm
 //!
-//! 1. Collect the accesses to memory that several threads of a block reach: shared, warp and global. Two accesses
-//!    conflict if one of them writes, unless a dependence test proves that they meet only in one thread: their indices, and
-//!    what the conditions around them leave one value (`tx == 0`), tell all launched thread coordinates; or they are never
-//!    equal; or there are few points, and all were tried, with the conditions that hold there.
-//!    (TVM 0.16 looks at the innermost coordinate only and so loses barriers in blocks of two dimensions.)
-//! 2. Walk each region in order, from the inside out, and plan a barrier before the first statement that conflicts with
-//!    what came since the last one; then hold the end of a loop's body against its beginning.
-//!    A reduction across threads counts as a barrier. A barrier that one planned later makes needless is taken out again.
-//!    What an asynchronous copy writes conflicts with earlier accesses where it is begun, and with later ones of other
-//!    threads from the wait on that covers it: the barrier for these stands behind the wait. What a warp does together, on
-//!    tiles or by rows that its threads name, is done by none of its threads alone.
-//! 3. A barrier goes where all threads of a block come: never under a condition or a loop bound that may differ between
-//!    them. A conflict within such a place is an error, and so is one between the arms of a conditional that threads take
-//!    differently: they run at the same time.
+//! 1. Collect the accesses to memory that several threads of a block share: shared, warp and global. Two accesses
+//!    conflict if at least one of them writes, unless a dependence test proves that only one thread accesses the same
+//!    location by both: their indices, and conditions that fix a coordinate (`tx == 0`), determine all launched thread
+//!    coordinates; or the indices are never equal; or there are few points, and all were tried, with the conditions
+//!    that hold there. (TVM 0.16 looks at the innermost coordinate only and so loses barriers in blocks of two
+//!    dimensions.)
+//! 2. Walk each region in order, inner regions first, and plan a barrier before the first statement that conflicts with
+//!    an access since the last barrier; then compare the end of a loop's body with its beginning. A reduction across
+//!    threads counts as a barrier. Remove a barrier that a later one makes redundant. The write of an asynchronous copy
+//!    conflicts with earlier accesses at its start, and with later ones of other threads from the wait that covers it:
+//!    the barrier for these follows the wait. An op of a whole warp, on tiles or on rows that its threads name, counts
+//!    as an access of the warp and not of a single thread.
+//! 3. Put barriers only where all threads of a block arrive: never under a condition or a loop bound that may differ
+//!    between them. A conflict in such divergent control flow is an error. So is a conflict between the branches of a
+//!    divergent conditional, which run at the same time.
 //!
 //! # Limits
 //!
-//! A conflict inside a divergent condition is refused: the condition has to be divided by hand into the part before the
-//! barrier and the part after it. A shuffle, or an op on tiles, at which a warp has to meet, is refused where not all threads of
-//! a warp come. A use of what is still being copied, before any wait, is not found here; the simulator finds it.
+//! A conflict inside a divergent condition is refused: split the condition by hand into the part before the barrier and
+//! the part after it. A shuffle, or an op on tiles, is refused if not all threads of a warp reach it. The pass does not
+//! detect a use of the destination of an outstanding copy, before any wait; the simulator does.
 //!
 //! # Remarks
 //!
-//! `barrier`: each barrier that is put in, with the two accesses of which it is not proved that one thread does both.
+//! `barrier`: each inserted barrier, with the two accesses that may conflict.
 //!
 //! # References
 //!

@@ -1,8 +1,8 @@
-//! Puts one loop for each launch coordinate around a launch nest, in the place of the many inside of it.
+//! Replaces the launch loops inside a launch nest by one loop around it for each launch coordinate.
 //!
-//! A launch loop is not iterated: it names a coordinate. So where it stands tells nothing, and all loops of one coordinate
-//! give the same number. Around the nest, that number is known in all of it, and what is computed from it does not have
-//! to be computed anew in each iteration of a serial loop.
+//! A launch loop does not iterate: its variable is a launch coordinate. So its position does not matter, and all loops
+//! of one coordinate have the same value. Around the nest, the coordinate is defined everywhere in it, and values
+//! computed from it need not be recomputed in each iteration of a serial loop.
 //!
 //! # Input form
 //!
@@ -10,8 +10,8 @@
 //!
 //! # Output form
 //!
-//! As it came; between the outermost launch loop of a nest and its others stand only allocs and further launch loops, and
-//! there is one for each coordinate.
+//! The same program. Between the outermost launch loop of a nest and the others are only allocs and further launch
+//! loops, one for each launch coordinate.
 //!
 //! # Example
 //!
@@ -41,17 +41,17 @@
 //!
 //! # Algorithm
 //!
-//! Of each nest whose launch loops are not outermost already: make a loop for each coordinate, in the order of the text, and
-//! put the nest inside; then put the body of each old loop in its place, with the new variable for its own.
+//! For each nest whose launch loops are not outermost already: make a loop for each coordinate, in the order of the
+//! text, and move the nest inside. Then replace each old loop by its body, with the new variable for its own.
 //!
 //! # Limits
 //!
-//! A nest in which two loops of one coordinate are not of one extent or their variables not of one type, or in which an
-//! extent is computed inside the nest, is left alone.
+//! A nest stays unchanged if two loops of one coordinate differ in extent or in the type of their variables, or if an
+//! extent is computed inside the nest.
 //!
 //! # Remarks
 //!
-//! `not-unified`: a nest that is left alone, at the loop that keeps it from being one nest.
+//! `not-unified`: a nest that stays unchanged, at the loop that prevents unification.
 //!
 //! # References
 //!

@@ -1,4 +1,4 @@
-//! Refuses a program for a GPU that touches global memory outside every launch nest.
+//! Refuses a program for a GPU that accesses global memory outside every launch nest.
 //!
 //! # Input form
 //!
@@ -22,16 +22,16 @@
 //!
 //! # Algorithm
 //!
-//! Every op that reads or writes a buffer of global memory must stand under a loop that is bound to a launch coordinate,
-//! and no launch nest under a loop that runs in order: the host allocates and launches, each kernel once.
+//! Every op that reads or writes a buffer of global memory must be inside a launch loop, and no launch nest inside a
+//! serial loop: the host only allocates, and launches each kernel once.
 //!
 //! # Limits
 //!
-//! It says nothing about where in the buffer; that is `check-bounds`.
+//! The pass does not check indices; `check-bounds` does.
 //!
 //! # Remarks
 //!
-//! None: what it finds is an error.
+//! None: all its diagnostics are errors.
 //!
 //! # References
 //!

@@ -1,8 +1,8 @@
-//! Proves that every access lies within its buffer, and refuses those that certainly do not.
+//! Proves that every access is within its buffer, and refuses those that certainly are not.
 //!
 //! # Input form
 //!
-//! `scheduled`. Flat and multi-dimensional buffers both do.
+//! `scheduled`. Buffers may be flat or multi-dimensional.
 //!
 //! # Output form
 //!
@@ -25,21 +25,21 @@
 //! For each index of each access and of each reference, under the loop ranges, launch extents and conditions around it:
 //!
 //! 1. prove that its least value is not negative and its greatest, lanes and region lengths included, is below the
-//!    extent; of what an asynchronous copy reads that is asked where its `when` holds, and a tile that `wmma.load` or
-//!    `wmma.store` finds by its first element reaches to the last element of its last row, `stride` times the rows on;
-//! 2. where that fails, look for a point of the loops around, at the corners of their ranges as conditions draw them in, at
-//!    which all conditions hold and the index is out: that is an error, and the message has the point;
-//! 3. what is neither is told as a remark, with the inequality that was not proved.
+//!    extent. The read of an asynchronous copy is checked under its `when`; a tile of `wmma.load` or `wmma.store` that
+//!    its first element names extends to the last element of its last row, `stride` times the rows further;
+//! 2. if that fails, search the corners of the surrounding loop ranges, narrowed by the conditions, for a point at
+//!    which all conditions hold and the index is out of bounds: that is an error, and the message has the point;
+//! 3. otherwise report a remark with the unproved inequality.
 //!
 //! # Limits
 //!
-//! Only corners are tried in step 2, and only where bounds are constant and conditions are made of loop variables; what it
-//! misses the simulator finds. An access through a view is held against the view; that the view lies inside its base is
-//! for the verifier to see.
+//! Step 2 tries only corners, and only if bounds are constant and conditions contain only loop variables; the simulator
+//! finds what it misses. An access through a view is compared with the extent of the view; the verifier checks that the
+//! view is inside its base.
 //!
 //! # Remarks
 //!
-//! `bounds-unproved`, without being asked for: an inequality that is neither proved nor refuted; with `strict`, an error.
+//! `bounds-unproved`, always printed: an inequality that is neither proved nor refuted; with `strict`, an error.
 //!
 //! # References
 //!

@@ -1,4 +1,4 @@
-//! Looks for two threads that touch one cell with nothing to order them: by proof, by following all threads, by execution.
+//! Detects races, unordered conflicting accesses of two threads: by proof, by following all threads, by execution.
 //!
 //! # Input form
 //!
@@ -24,27 +24,30 @@
 //!
 //! For each launch nest:
 //!
-//! 1. no op writes one cell by two threads of a block, and no cell of global memory is touched by two blocks of which one
-//!    writes it: by the dependence tests; where all threads write the same value it is told as a remark;
-//! 2. in a threaded program a barrier stands between any two accesses of two threads that need one. This is decided by
-//!    another method than that of `thread-sync`: all threads of a block are followed through the program with numbers for
-//!    their integers, and the cells that they touch between two barriers are noted with who touches them. First that is done
-//!    for all blocks at once, with a symbol for each coordinate of a block and for each open size; where something then
-//!    depends on the block, for one block after another. A barrier that some of the threads certainly come to and others do
-//!    not is an error.
+//! 1. prove by dependence tests that no op writes one cell by two threads of a block, and that no two blocks access the
+//!    same cell of global memory with at least one write; if all threads write the same value, report the remark
+//!    `same-value-race`;
+//! 2. in a threaded program, check that a barrier separates any two conflicting accesses of two threads. The method
+//!    differs from that of `thread-sync`: the pass follows all threads of a block through the program with numbers for
+//!    their integers, and records the cells that each thread accesses between two barriers. It first does so for all
+//!    blocks at once, with a symbol for each block coordinate and each open size; if something then depends on the
+//!    block, it follows one block after another. A barrier that certainly only some of the threads reach is an error.
 //!
-//! What is then open is given to the oracle of the run, which executes the function.
+//! The oracle of the run executes the function to decide the remaining cases.
 //!
 //! # Limits
 //!
-//! The oracle's word holds for the inputs that it ran. Of a nest with more than 512 different accesses of global memory
-//! nothing is proved between blocks. Followed are loops whose numbers of iterations are known, at most 2^24 steps in a
-//! nest; tiles of warps in memory are not told apart.
+//! The oracle's answer holds for the inputs that it ran. For a nest with more than 512 different accesses of global
+//! memory the pass proves nothing between blocks. It follows loops of known trip count, at most 2^24 steps in a nest,
+//! and does not distinguish tiles of warps in memory.
 //!
 //! # Remarks
 //!
-//! `race-undecided`, a warning, with `strict` an error: two accesses that are not proved apart, with the reason.
-//! `same-value-race`: threads that write one value to one cell.
+//! `race-undecided`, a warning, with `strict` an error: two accesses that are not proved independent, with the reason.
+//!
+//! `same-value-race`: several threads write the same value to one cell. The result does not depend on their order, so
+//! the program is correct, and this pass reports a remark. `tc-run --check` reports the same code as a warning: it
+//! compares the values only on the inputs of its runs, and others may differ, and redundant writes cost time.
 //!
 //! # References
 //!

@@ -1,9 +1,9 @@
 //! Divides the tiles of `mma` among the threads of a warp.
 //!
-//! A buffer in a scope `mma.…` is one for a warp, and as long as its tiles lie in it as they do in memory, plain loops can
-//! set them, compute with them and copy them. On the hardware each of 32 threads holds some elements of a tile in its
-//! registers, and the instruction says which. This pass gives every thread what it holds, and of each loop over elements
-//! the iterations that it can do.
+//! A warp has one instance of a buffer in a storage scope `mma.…`. Before this pass its tiles have the order of memory,
+//! so that plain loops can set them, compute with them and copy them. On the hardware each of 32 threads holds some
+//! elements of a tile in its registers, as the instruction defines. This pass gives every thread its elements, and the
+//! iterations over these elements.
 //!
 //! # Input form
 //!
@@ -11,8 +11,8 @@
 //!
 //! # Output form
 //!
-//! No buffer is in a scope `mma.…`; those that were lie in `local`, aligned to 16 bytes. The ops of `mma` take stretches of
-//! these, name no layouts, and stand in a loop bound to `threadIdx.x`, of extent 32.
+//! No buffer is in a storage scope `mma.…`; these buffers are now in `local`, aligned to 16 bytes. The `mma` ops take
+//! contiguous ranges of them, have no layouts, and are in a loop bound to `threadIdx.x`, of extent 32.
 //!
 //! # Example
 //!
@@ -42,35 +42,35 @@
 //!
 //! # Algorithm
 //!
-//! 1. Find the buffers. `mma.sync` tells the extents and the layout of the tiles that it takes, and so which thread holds
-//!    what; where there is none, `mma.ldmatrix` does. What else is done to them is refused.
-//! 2. Find the pair of loops that each load or store of an element runs with: one along the last but one dimension, one
-//!    along the last, in either order, with other loops between or around. A buffer that no matrix op takes lies as those
-//!    do that it exchanges elements with; else as its scope wants it.
-//! 3. Give every such loop its part: along one dimension of a tile `lane / 4` tells the element within eight, along the
-//!    other `lane % 4` tells the neighbours within four times as many. A loop that would need two parts is refused: no
-//!    thread holds both elements.
-//! 4. Check that the iterations of a nest can be divided: they do not depend on one another, nor on the thread that does
-//!    them, and leave nothing behind in memory that each thread has for itself.
-//! 5. Put two loops in the place of each, over pieces and over neighbours. Where neighbours lie side by side in another
-//!    buffer that the nest accesses, theirs is a `vectorize` loop. A nest and a matrix op get a loop over lanes around them,
-//!    or use the one that is there.
-//! 6. Give accesses, references and buffers their registers. Between 5 and 6 they do not fit one another.
-//! 7. Give serial loops whose variables choose a register the kind `unroll`: registers have no addresses.
+//! 1. Find the buffers. `mma.sync` determines the extents and the layout of its tiles, and so the mapping of elements
+//!    to threads; without one, `mma.ldmatrix` does. Refuse any other access.
+//! 2. For each load or store of an element find its pair of loops: one along the last but one dimension, one along the
+//!    last, in either order, with other loops between or around. A buffer that no matrix op takes has the mapping of
+//!    the buffers that it exchanges elements with, or else that of its storage scope.
+//! 3. Choose the mapping of every such loop: along one dimension of a tile `lane / 4` selects the element within eight,
+//!    along the other `lane % 4` selects the group of neighbours within four groups. Refuse a loop that needs two
+//!    mappings: no thread holds both elements.
+//! 4. Check that the iterations of a nest can be divided: they are independent of one another and of the thread that
+//!    runs them, and leave no values in memory that is private to a thread.
+//! 5. Replace each loop by two, over pieces and over neighbours. If neighbours are contiguous in another buffer that
+//!    the nest accesses, the loop over them is a `vectorize` loop. Put a loop over lanes around a nest and a matrix op,
+//!    unless there is one.
+//! 6. Rewrite accesses, references and buffers to registers. Between 5 and 6 they do not match.
+//! 7. Set the kind of serial loops whose variables select a register to `unroll`: registers have no addresses.
 //!
 //! # Limits
 //!
-//! A transposed read of a tile, a sum over its rows, and an element alone need what other threads hold: bring the tile to
-//! shared memory for these. The loops over a tile have constant extents. Lane loops side by side are not joined.
+//! A transposed read of a tile, a sum over its rows, and a single element need elements of other threads: copy the tile
+//! to shared memory for these. The loops over a tile have constant extents. Adjacent lane loops are not merged.
 //!
 //! # Remarks
 //!
-//! `not-unrolled`: a loop that chooses a tile and has no constant bounds. A tile whose parts threads cannot hold is refused.
+//! `not-unrolled`: a loop without constant bounds that selects a tile. A tile that cannot be divided is an error.
 //!
 //! # References
 //!
-//! PTX ISA 8.7, "Matrix Fragments for mma.m16n8k16" and its siblings, `ldmatrix`. TVM 0.16, `src/tir/transforms/
-//! lower_warp_memory.cc`, for the idea of memory that a warp has together.
+//! PTX ISA 8.7, "Matrix Fragments for mma.m16n8k16" and its siblings, `ldmatrix`. TVM 0.16,
+//! `src/tir/transforms/ lower_warp_memory.cc`, for the idea of memory that a warp shares.
 
 mod check;
 mod find;

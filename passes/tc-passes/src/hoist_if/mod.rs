@@ -1,6 +1,6 @@
-//! Moves conditions out of the loops that they do not depend on.
+//! Moves loop-invariant conditions out of loops.
 //!
-//! A condition that is asked in each iteration, with the same answer each time, is asked once instead.
+//! The program then evaluates such a condition once instead of in each iteration.
 //!
 //! # Input form
 //!
@@ -8,7 +8,7 @@
 //!
 //! # Output form
 //!
-//! As it came.
+//! The same form.
 //!
 //! # Example
 //!
@@ -34,25 +34,25 @@
 //!
 //! For each loop, inner ones first:
 //!
-//! 1. Find the conditionals that guard all of its body: beside one of them the body, and between two of them a branch,
-//!    holds nothing but computations and reads. A conditional with an `else` ends the chain.
-//! 2. Keep those whose condition is computed from what stands outside the loop, by ops that read nothing and fail for no
-//!    operands, so that it may be asked where the loop does not run at all. Loops over launch coordinates are never left.
-//!    A condition on launch coordinates alone stays, unless `support-block-scope-hoisting`.
-//! 3. The loop goes into a conditional on that condition, and is what the inner one guarded. Only an `else` makes a second
-//!    loop, of what the `else` held.
-//! 4. With `hoist-expressions`, the conditions of `if_then_else` and of the lazy `&&` and `||` go the same way: the loop
-//!    stands once for either answer.
+//! 1. Find the chain of conditionals that guard all of its body: besides them the body and the outer branches hold only
+//!    computations and reads. A conditional with an `else` ends the chain.
+//! 2. Keep those whose condition depends only on values outside the loop, through ops that read nothing and cannot
+//!    fail, so that it may be evaluated even if the loop does not run. Nothing leaves a launch loop. A condition on
+//!    launch coordinates alone stays, unless `support-block-scope-hoisting`.
+//! 3. Move the loop into a conditional on that condition, with the guarded statements as its body. An `else` makes a
+//!    second loop, with the statements of the `else`.
+//! 4. With `hoist-expressions`, treat the conditions of `if_then_else` and of the lazy `&&` and `||` in the same way:
+//!    each branch gets a copy of the loop.
 //!
 //! # Limits
 //!
-//! A loop that carries values is left. Where threads of a block may part at the condition, a loop is left that holds a
-//! convergent op, or whose iterations need a barrier between them: it could not stand inside. A condition is not merged
-//! with an equal one beside it. Once a function has grown to 100,000 ops no loop is copied any more.
+//! A loop with carried values stays. If the condition may diverge within a block, a loop stays that contains a
+//! convergent op, or whose iterations need a barrier between them, which must not be in divergent control flow. A
+//! condition is not merged with an equal one beside it. The pass copies no more loops once a function has 100,000 ops.
 //!
 //! # Remarks
 //!
-//! `not-hoisted`: a condition that guards all of a loop it does not depend on, and stays inside, with the reason.
+//! `not-hoisted`: a loop-invariant condition that guards all of a loop and stays inside, with the reason.
 //!
 //! # References
 //!

@@ -1,17 +1,17 @@
-//! Computes positions before the loops in which they do not change.
+//! Moves loop-invariant parts of index arithmetic out of loops.
 //!
-//! A position in memory is a sum. Some of its terms change with the innermost loop, some with an outer one, most with the
-//! thread alone. Summed up from the outside in, each part is computed where it is first known, and the copies of an
-//! unrolled body share what they have in common.
+//! A position in memory is a sum. Some of its terms vary with the innermost loop, some with an outer one, most with the
+//! thread alone. The pass sums the terms from the outside in, so that each partial sum is computed outside the loops
+//! that do not change it, and the copies of an unrolled body share common parts.
 //!
 //! # Input form
 //!
-//! Any program; `unify-launch` first, so that threads are known outside of loops.
+//! Any program; run `unify-launch` first, so that launch coordinates are defined outside the serial loops.
 //!
 //! # Output form
 //!
-//! As it came; indices of loads, stores and references are sums whose parts stand before the loops that do not change them,
-//! literals last. Other integer arithmetic that a loop does not change stands before it too.
+//! The same program. Indices of loads, stores and references are sums whose loop-invariant parts are before the loops,
+//! with literals last. Other loop-invariant integer arithmetic is before the loops too.
 //!
 //! # Example
 //!
@@ -33,24 +33,24 @@
 //!
 //! # Algorithm
 //!
-//! 1. Where both sides of `&&` or `||` may be computed anywhere, compute both: such a condition is arithmetic like any other.
-//! 2. Take each index apart into terms, literals times values that are no sums. Of each find how many loops that are run
-//!    change it. Where there are terms of several kinds, build the sum anew: those of no loop first, then those of one,
-//!    and so on, literals at the end, where a machine has room for them in the access.
+//! 1. If both operands of `&&` or `||` are speculatable, compute both: such a condition is arithmetic like any other.
+//! 2. Split each index into terms, literals times values that are not sums. Count for each term the serial loops that
+//!    change it (its rank). If the ranks differ, rebuild the sum in the order of rank, with literals at the end, since
+//!    machines add a literal in the access itself.
 //! 3. In the order of the text, move each integer op that has no effect and cannot fail before the outermost loop that
-//!    does not change it, but for literals that are added last. Nothing leaves a conditional unless it leaves a loop around it
-//!    too. Overflow is a failure: an op that may overflow, by the ranges of its operands before the loop, is moved there only
-//!    if it is certain to run once the loop is reached.
+//!    does not change it, except literals that are added last. An op leaves a conditional only if it also leaves a loop
+//!    around it. Overflow is a failure: an op that may overflow, by the ranges of its operands before the loop, moves
+//!    only if it certainly runs once the loop is reached.
 //!
 //! # Limits
 //!
-//! Floating-point arithmetic and loads stay where they are. Sizes and loops that nothing bounds are taken to be below 2^31
-//! where overflow is asked for. What is moved holds a register while the loop runs.
+//! Floating-point arithmetic and loads do not move. To decide overflow, the pass assumes that unbounded sizes and loops
+//! are below 2^31. A moved value occupies a register while the loop runs.
 //!
 //! # Remarks
 //!
-//! `not-hoisted`: a load, or arithmetic that might fail or overflow, that its innermost loop does not change and that is
-//! done in each iteration.
+//! `not-hoisted`: a load, or arithmetic that may fail or overflow, that is invariant in its innermost loop and stays
+//! inside.
 //!
 //! # References
 //!

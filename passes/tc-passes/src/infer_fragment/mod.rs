@@ -1,8 +1,8 @@
-//! Makes buffers of fragments out of buffers of tiles, by what the matrix ops say of them.
+//! Turns buffers of `wmma` tiles into buffers of fragments, with the types that the matrix ops require.
 //!
-//! `schedule` and tensor intrinsics know a tile of `wmma` as a piece of a buffer of numbers, in the order in which it lies
-//! in memory. The hardware has fragments: what a fragment is depends on the shape of the product that it has a part in, on
-//! the type and the order of its elements, and which thread holds what is not told.
+//! For `schedule` and tensor intrinsics a tile of `wmma` is a part of a buffer of numbers, in the order of memory. The
+//! hardware has fragments: the type of a fragment depends on the shape of its product and on the type and the order of
+//! its elements, and the mapping of elements to threads is unspecified.
 //!
 //! # Input form
 //!
@@ -10,7 +10,7 @@
 //!
 //! # Output form
 //!
-//! No buffer in a scope `wmma.…` holds numbers. `wmma.mma` names no layouts: its fragments have them.
+//! No buffer in a storage scope `wmma.…` holds numbers. `wmma.mma` has no layouts: its fragments have them.
 //!
 //! # Example
 //!
@@ -30,22 +30,24 @@
 //!
 //! # Algorithm
 //!
-//! 1. For each buffer in a scope `wmma.…` collect the ops that take tiles of it; refuse what else is done to it.
-//! 2. Take its fragment from the products: their shape, its layout there. A buffer that is in no product takes the one
-//!    shape that its tiles fit, and the layout that they are loaded with. Factors of `f32` become `tf32`.
-//! 3. Hold every op against that, and prove that each tile starts at a multiple of its extents.
-//! 4. Give the buffers their new types: the leading dimensions stay, and the last two count tiles, or go away where there
-//!    is one. References become those to elements. Between types and references they do not fit one another.
-//! 5. Give serial loops whose variables choose a fragment the kind `unroll`: registers have no addresses.
+//! 1. For each buffer in a storage scope `wmma.…` collect the ops on its tiles; refuse any other access.
+//! 2. Infer its fragment from the products: their shape, its layout there. A buffer in no product takes the only shape
+//!    that its tiles fit, and the layout of their loads. Factors of `f32` become `tf32`.
+//! 3. Check every op against the fragment, and prove that each tile starts at a multiple of its extents.
+//! 4. Set the new types of the buffers: the leading dimensions stay, and the last two count tiles, or disappear if
+//!    there is only one. Turn references to regions into references to elements. Between the two, types and references
+//!    do not match.
+//! 5. Set the kind of serial loops whose variables select a fragment to `unroll`: registers have no addresses.
 //!
 //! # Limits
 //!
-//! A fragment has one shape: a buffer whose tiles go into products of two shapes is refused. Elements of a fragment are
-//! reached by no load and no store, so elementwise stages want the scopes `mma.…`. An accumulator lies row by row.
+//! A fragment has one shape: a buffer whose tiles occur in products of two shapes is refused. No load or store accesses
+//! an element of a fragment, so use the storage scopes `mma.…` for elementwise stages. Accumulators are row-major.
 //!
 //! # Remarks
 //!
-//! `not-unrolled`: a loop that chooses a fragment and has no constant bounds. What cannot be a fragment is refused.
+//! `not-unrolled`: a loop without constant bounds that selects a fragment. A buffer that cannot be a fragment is an
+//! error.
 //!
 //! # References
 //!

@@ -1,7 +1,8 @@
 //! Turns copies from global to shared memory into asynchronous ones, which go on while the thread does.
 //!
-//! An alloc with `async = true` asks for it: what fills such a buffer is copied by `gpu.copy_async` where that can be done.
-//! By itself this gains nothing, since each group of copies is waited for at once; `software-pipeline` lets them run ahead.
+//! An alloc with `async = true` requests it: the pass replaces the stores that fill such a buffer by `gpu.copy_async`
+//! if possible. Alone this gains nothing, since the thread waits for each group of copies at once; `software-pipeline`
+//! lets the copies run ahead.
 //!
 //! # Input form
 //!
@@ -9,8 +10,7 @@
 //!
 //! # Output form
 //!
-//! No `async` is left. Behind the copies stand `gpu.commit_group()` and `gpu.wait_group(pending = 0)`; all else is as it
-//! came.
+//! No `async` remains. `gpu.commit_group()` and `gpu.wait_group(pending = 0)` follow the copies; all else is unchanged.
 //!
 //! # Example
 //!
@@ -32,24 +32,23 @@
 //!
 //! # Algorithm
 //!
-//! 1. Look at each store to a buffer that asks for it. It is a copy if the value is a load from global memory, or under a
-//!    condition such a load and else zero, of elements that lie side by side and start, as is proved, at a multiple of
-//!    their 4, 8 or 16 bytes together. What computes the position under the condition is moved before it. Conditionals
-//!    around the store stay.
-//! 2. Put the copies in the place of the stores. What cannot be one stays as it is, and a remark says why.
-//! 3. Let a group end, and wait for it, after the last of neighbouring statements that make copies and do nothing else.
-//!    Two copies of one group, and those of two iterations, must be proved to write different cells; otherwise they are
-//!    waited for in between.
+//! 1. Check each store to such a buffer. It is a copy if the value is a load from global memory, or such a load under a
+//!    condition and else zero, of contiguous elements of 4, 8 or 16 bytes together that provably start at a multiple of
+//!    that size. Move the computation of the position out of the condition. Conditionals around the store stay.
+//! 2. Replace these stores by copies. The others stay, and a remark gives the reason.
+//! 3. End a group, and wait for it, after the last of adjacent statements that only make copies. If two copies of one
+//!    group, or of two iterations, do not provably write different cells, wait between them.
 //!
 //! # Limits
 //!
-//! A condition inside a condition is not seen, nor a copy that converts. Single elements of 2 bytes are refused: the
-//! hardware copies 4, 8 or 16 bytes, so such copies have to be vectorized first. Buffers with different numbers of `stages`
-//! get groups of their own. Targets before sm_80 have no such copies; an emitter says so.
+//! The pass does not recognise nested conditions, or a copy with a conversion. Single elements of 2 bytes are refused:
+//! the hardware copies 4, 8 or 16 bytes, so such copies must be vectorized first. Buffers with different numbers of
+//! `stages` get groups of their own. Targets before sm_80 have no such copies, and the emitter refuses them.
 //!
 //! # Remarks
 //!
-//! `not-async`, without being asked for: a store to such a buffer that stays a store, and what it would have to be.
+//! `not-async`, always printed: a store to such a buffer that stays a store, and the requirement that it does not
+//! satisfy.
 //!
 //! # References
 //!

@@ -1,7 +1,8 @@
-//! Lets one thread play several: copies what depends on a virtual thread, statement by statement.
+//! Interleaves virtual threads in one thread: copies the statements that depend on a virtual thread, one by one.
 //!
-//! A loop bound to `vthread` is a thread of the schedule that gets no thread of the GPU. Its iterations run in step, so
-//! that a statement's copies stand side by side: independent work, on values that are loaded once for all of them.
+//! The iterations of a loop bound to `vthread` are threads of the schedule without a thread of the GPU. They run in
+//! lockstep, so that the copies of a statement follow each other: independent work, on values that are loaded once for
+//! all of them.
 //!
 //! # Input form
 //!
@@ -9,7 +10,7 @@
 //!
 //! # Output form
 //!
-//! No loop bound to `vthread` is left. One whose iterations cannot run in step is a serial loop.
+//! No loop bound to `vthread` remains. One with a loop-carried dependence is a serial loop.
 //!
 //! # Example
 //!
@@ -33,26 +34,26 @@
 //!
 //! # Algorithm
 //!
-//! 1. For each loop decide whether its iterations may run in step: no two of them may touch one element, written by one
-//!    of them, of a buffer that was made outside. In memory that threads share this is asked across threads.
-//! 2. Find what depends on the variable: values, what is stored by them or at indices of them, and what reads such a
-//!    buffer. A buffer that is made inside and whose content depends on it gets a part for each iteration, outermost; all
-//!    others stay one, and what fills them runs once.
-//! 3. Outer loops first, make each statement that depends on the variable once for each iteration, in its place: loops
-//!    and conditionals around it stay. One that holds a loop, or that there would be 16 copies of, goes into a serial
-//!    loop over the iterations. A loop whose bounds, or a conditional whose condition, depend on the variable counts as
-//!    one statement; virtual threads under it are made first.
-//! 4. Take the originals out and put the body in the place of the loop. Between 3 and 4 the program does its work twice.
+//! 1. For each loop prove that no two iterations access the same element of a buffer from outside the loop, at least
+//!    one of them by a write. For memory that threads share, prove it across threads.
+//! 2. Find what depends on the variable: values, stores of them or at indices of them, and reads of such a buffer.
+//!    Privatize a buffer that the loop allocates and whose content depends on the variable: it gets a part for each
+//!    iteration, as its outermost dimension. All others stay as they are, and the statements that fill them run once.
+//! 3. Outer loops first, copy each statement that depends on the variable for each iteration, inside the same loops and
+//!    conditionals. A statement that holds a loop, or with 16 copies or more, goes into a serial loop over the
+//!    iterations. A loop whose bounds, or a conditional whose condition, depend on the variable counts as one
+//!    statement; virtual threads inside it come first.
+//! 4. Remove the originals and replace the loop by its body. Between 3 and 4 the program does its work twice.
 //!
 //! # Limits
 //!
-//! The bounds must be constant. Statements that hand values on are copied even where they hold a loop. A loop that cannot
-//! run in step, or whose buffers cannot be privatized, stays a serial one, and a remark says why; so does one whose buffer
-//! has views that would begin at no literal, aligned place.
+//! The bounds must be constant. Statements with results are copied even if they hold a loop. A loop with a loop-carried
+//! dependence, or whose buffers cannot be privatized, becomes serial, and a remark gives the reason; so does one whose
+//! buffer has views that would not start at a literal, aligned offset.
 //!
 //! # Remarks
 //!
-//! `vthread-serial`, without being asked for: virtual threads that run one after another, and why.
+//! `vthread-serial`, always printed: virtual threads that run one after another, and why.
 //!
 //! # References
 //!

@@ -1,13 +1,13 @@
-//! Puts what a tensor is computed from in the place of its reads, and the bodies of functions in the place of calls.
+//! Replaces reads of a tensor by its expression, and calls of functions by their bodies.
 //!
 //! # Input form
 //!
-//! Any. Calls of kernels are left alone.
+//! Any. Calls of kernels are left unchanged.
 //!
 //! # Output form
 //!
-//! In operators the tensors that were inlined are gone, in programs the calls; functions that were only called are taken
-//! out, unless `keep`.
+//! Operators without the inlined tensors, and programs without the calls. Functions that were only called are removed,
+//! unless `keep`.
 //!
 //! # Example
 //!
@@ -26,20 +26,20 @@
 //!
 //! # Algorithm
 //!
-//! 1. Tensors of an operator in order: one that is no reduction and is not returned is copied to each of its reads, inside
-//!    the conditional that the read stands in, with its axes replaced by the indices.
-//! 2. Calls, callees first: the callee's body is copied with its parameters replaced by the arguments.
+//! 1. Visit the tensors of an operator in order. Copy one that is no reduction and no result to each of its reads,
+//!    inside the conditional around the read, with its axes replaced by the indices.
+//! 2. Visit calls, callees first, and copy the callee's body with its parameters replaced by the arguments.
 //!
 //! # Limits
 //!
-//! Schedules that name an inlined tensor no longer apply. Named in `tensors`, a reduction, a tensor that is returned,
-//! one that is computed together with another or does not start at 0 is refused. A call that would make more than a
-//! million ops, a function that calls itself, has symbols, or takes a buffer of another type than it is given is
-//! refused.
+//! Schedules that name an inlined tensor no longer apply. In `tensors`, the pass refuses a reduction, a result, a
+//! tensor that is computed together with another, and one whose axes do not start at 0. It also refuses a call that
+//! would make more than a million ops, and a function that calls itself, has symbols, or has a parameter of another
+//! type than its argument.
 //!
 //! # Remarks
 //!
-//! `not-inlined`: a tensor that stays where all are inlined that can be, and why.
+//! `not-inlined`: a tensor that stays although `tensors` is not given, and why.
 //!
 //! # References
 //!

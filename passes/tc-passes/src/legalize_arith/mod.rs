@@ -1,7 +1,7 @@
-//! Writes arithmetic in the ops, types and conversions that every emitter has words for.
+//! Rewrites arithmetic to the ops, types and conversions that every emitter supports.
 //!
-//! C++ and MLIR agree on less than the language has. What only one of them has, or both leave undefined, is written here
-//! in what both have, so that an emitter is a table from ops to spellings.
+//! C++ and MLIR share only a part of the language's arithmetic. This pass rewrites what only one of them has, or what
+//! both leave undefined, to ops that both have, so that an emitter is a table from ops to spellings.
 //!
 //! # Input form
 //!
@@ -9,10 +9,10 @@
 //!
 //! # Output form
 //!
-//! No `sigmoid`, no remainder of floats, no `tdiv` or `tmod` of `i8` or `i16`, no `tmod` that may be asked for the
-//! remainder of the least number by -1, no negation or absolute value of unsigned numbers, no comparison of an unsigned
-//! number with 0 that comes out one way only, no cast to `bool`. A cast to or from a float that f32 holds has `f32` on
-//! its other side; further casts to such a float are from `f64`, and to `bf16` from integers of 32 and 64 bits.
+//! No `sigmoid`, no remainder of floats, no `tdiv` or `tmod` of `i8` or `i16`, no `tmod` that may compute the remainder
+//! of the least number by -1, no negation or absolute value of unsigned numbers, no comparison of an unsigned number
+//! with 0 that has a constant result, no cast to `bool`. A cast to or from a float that f32 holds has `f32` on its
+//! other side; further casts to such a float are from `f64`, and to `bf16` from integers of 32 and 64 bits.
 //!
 //! # Example
 //!
@@ -27,9 +27,9 @@
 //!
 //! # Algorithm
 //!
-//! 1. Find the ops that a rule fits. Each rule looks at one op and its operands; that of the least number asks, under the
-//!    loop ranges and conditions of the place, whether the dividend may be it and the divisor -1.
-//! 2. Put what its rule makes in the place of each. No rule makes an op that a rule fits.
+//! 1. Find the ops that match a rule. Each rule looks at one op and its operands; `least-by-minus-one` checks under the
+//!    loop ranges and conditions of the program point whether the dividend may be the least number and the divisor -1.
+//! 2. Replace each by the result of its rule. No rule makes an op that matches a rule.
 //!    - `sigmoid`: `1 / (1 + exp(-x))`, in f32 for floats that f32 holds.
 //!    - `float-remainder`: `a - floor(a / b) * b` in f64, rounded once.
 //!    - `narrow-division`: in `i32`, where the least number by -1 does not overflow; the cast back wraps.
@@ -41,18 +41,18 @@
 //!
 //! # Limits
 //!
-//! An integer of 64 bits that becomes a `tf32` is rounded to f64 first. `fma` of `bf16` is left to emitters, for no wider
-//! type holds a product and a sum of these. What one of them says in several words and the other in one, such as f32 to
-//! `tf32`, is left to them as well.
+//! A 64-bit integer that becomes a `tf32` is rounded to f64 first. `fma` of `bf16` is left to emitters, since no wider
+//! type holds its product and sum exactly. So is an op that one emitter writes as one op and the other as several, such
+//! as the cast of f32 to `tf32`.
 //!
 //! # Remarks
 //!
-//! None: nothing is left undone that a program could be written without.
+//! None: no rule is a missed optimisation.
 //!
 //! # References
 //!
-//! LLVM's `LegalizeDAG` and `LegalizeTypes` do this for machines; TVM 0.16, `src/target/source/intrin_rule_cuda.cc` and
-//! `src/tir/transforms/lower_intrin.cc`.
+//! LLVM's `LegalizeDAG` and `LegalizeTypes` do this for machine code; TVM 0.16, `src/target/source/intrin_rule_cuda.cc`
+//! and `src/tir/transforms/lower_intrin.cc`.
 
 mod casts;
 mod floats;

@@ -1,7 +1,7 @@
-//! Computes in f32 what the target does not compute in a narrower float type, and rounds each result back.
+//! Replaces float ops that the target lacks in a narrow type by ops in f32, and rounds each result back.
 //!
-//! A program says in which type it computes; a GPU has instructions for some of these types only. Here the conversions
-//! that the others cost become ops, which are shared and folded like any.
+//! A program determines the type of each computation; a GPU has instructions for only some of these types. This pass
+//! makes the conversions for the others explicit, so that other passes share and fold them.
 //!
 //! # Input form
 //!
@@ -10,9 +10,9 @@
 //! # Output form
 //!
 //! Arithmetic on `f16` and `bf16` is what the target has instructions for: sums, differences, products, `fma`, `min`,
-//! `max`, `abs` and negation, of `bf16` from sm_80 on. `f16` is compared as it is. Every other op on floats narrower than
-//! f32 has become one on `f32`, or on `f64` where f32 does not hold what must be rounded once, between casts. What memory
-//! holds is as it was, unless `widen-local` is given.
+//! `max`, `abs` and negation, of `bf16` from sm_80 on. `f16` is compared directly. Every other op on floats narrower
+//! than f32 is one on `f32` between casts, or on `f64` if f32 would round twice. Types in memory are unchanged, except
+//! with `widen-local`.
 //!
 //! # Example
 //!
@@ -24,25 +24,25 @@
 //!
 //! # Algorithm
 //!
-//! 1. With `widen-local`: find the buffers to be widened.
-//! 2. Each op that the target lacks is made anew on operands that are cast, literals converted, and its result is cast
-//!    back. A sum, difference, product, quotient or square root of operands of at most 11 bits, rounded to the 24 of f32
-//!    and then to the narrow type, comes out as if it had been rounded once (Figueroa 1995: 24 >= 2 * 11 + 2). `floor`,
-//!    `ceil`, `round`, `trunc`, `min`, `max`, `abs`, negation and comparisons are exact. A remainder, and `fma` of 8-bit
-//!    floats, are computed in f64. Functions such as `exp` are as good as those of f32.
-//! 3. With `widen-local`: the buffers hold f32, and the casts between a computation and such a buffer go. In between, the
-//!    new casts disagree with the old buffers in nothing: each buffer changes together with all its accesses.
+//! 1. With `widen-local`: find the buffers to widen.
+//! 2. Rebuild each op that the target lacks on cast operands and converted literals, and cast its result back. A sum,
+//!    difference, product, quotient or square root of operands of at most 11 bits, rounded to the 24 of f32 and then to
+//!    the narrow type, comes out as if it had been rounded once (Figueroa 1995: 24 >= 2 * 11 + 2). `floor`, `ceil`,
+//!    `round`, `trunc`, `min`, `max`, `abs`, negation and comparisons are exact. A remainder, and `fma` of 8-bit
+//!    floats, are computed in f64. Functions such as `exp` have the accuracy of f32.
+//! 3. With `widen-local`: set the element type of the buffers to f32, and remove the casts between a computation and
+//!    such a buffer. Each buffer changes together with all its accesses, so the program is well typed throughout.
 //!
 //! # Limits
 //!
-//! `fma` of `bf16` stays on every target: no wider type holds a product and a sum of these, and below sm_80 the emitter
-//! writes it out. `widen-local` rounds less often than the program says, so it is off unless asked for; it takes buffers
-//! in `local` that are read and written element by element and that something computed is stored to.
+//! `fma` of `bf16` stays on every target: no wider type holds its product and sum exactly, and below sm_80 the emitter
+//! writes it out. `widen-local` rounds less often than the program, so it is off by default; it applies to buffers in
+//! `local` that are read and written element by element and that receive a computed value.
 //!
 //! # Remarks
 //!
-//! `not-widened`: an `fma` of `bf16` that the target lacks; and, with `widen-local`, each local buffer of narrow floats that
-//! stays narrow, with what is done to it that keeps it so.
+//! `not-widened`: an `fma` of `bf16` that the target lacks; and, with `widen-local`, each local buffer of narrow floats
+//! that stays narrow, with the access that prevents widening.
 //!
 //! # References
 //!

@@ -1,4 +1,4 @@
-//! Divides loops where a `likely` condition begins or ceases to hold, so that most iterations run without it.
+//! Splits loops at the iterations where a `likely` condition changes, so that most iterations run without it.
 //!
 //! # Input form
 //!
@@ -37,28 +37,28 @@
 //!
 //! 1. A candidate is a serial or unrolled loop with bounds that are not constant (or any, with `partition-const-loop`
 //!    or the attribute `loop_partition_hint`) whose variable occurs in a `likely` condition under it; with the hint, in
-//!    any comparison or condition. A loop bound to `blockIdx` qualifies in the same way, one bound to `threadIdx` never
+//!    any comparison or condition. A loop bound to `blockIdx` qualifies in the same way; one bound to `threadIdx` never
 //!    does.
-//! 2. Solve each condition for the loop's variable so that it holds for all values of the loops inside, of all threads
-//!    and virtual threads, and intersect; with the hint, a condition that would leave nothing is passed over. Where
-//!    nothing is left, try the values for which all conditions fail. The ends are the same for all threads of a
-//!    block, so that no barrier comes into divergent control.
-//! 3. The loop becomes up to three: before, within and after the interval; within, the conditions are constants. They share
-//!    the buffers that were made in the loop. A loop over `blockIdx` stays one, and a condition on it alone, the same
-//!    for all threads of a block, chooses between two bodies inside the innermost loop over threads.
-//! 4. The parts before and after are divided in turn, by the conditions that were passed over, and with the hint by those
-//!    that are proved to change further out: of `i < 10` and `i < 20` both hold in the middle, and one in what comes next.
-//! 5. Take off every `likely` and every hint that is left.
+//! 2. For each condition find the interval of the loop variable in which it holds for all iterations of the inner loops
+//!    and for all threads and virtual threads, and intersect these intervals; with the hint, skip a condition that
+//!    would make the intersection empty. If it is empty, try the values for which all conditions fail. The ends are the
+//!    same for all threads of a block, so that no barrier gets into divergent control flow.
+//! 3. Replace the loop by up to three: before, within and after the interval; within it, the conditions are constants.
+//!    They share the buffers of the loop. A loop over `blockIdx` stays one; a condition on it alone, uniform in a
+//!    block, chooses between two bodies inside the innermost loop over threads.
+//! 4. Split the parts before and after in turn, by the skipped conditions, and with the hint by those that provably
+//!    change further out: both `i < 10` and `i < 20` hold in the middle, and one of them in the next part.
+//! 5. Remove the remaining `likely` and hints.
 //!
 //! # Limits
 //!
-//! Conditions are conjunctions of comparisons that are linear in the variable. A loop that threads begin at different
-//! values is left, one under which threads meet at a reduction, and without a hint one in which a buffer is made for
-//! several iterations at once. Once a function has grown to 100,000 ops no more loops are divided.
+//! Conditions are conjunctions of comparisons that are linear in the variable. The pass does not split a loop that
+//! threads start at different values, a loop that contains a reduction across threads, and, without a hint, a loop with
+//! a buffer of `stages`. It stops once a function has 100,000 ops.
 //!
 //! # Remarks
 //!
-//! `guard-kept`: a `likely` condition that stays in every iteration, and what keeps the loops around from being divided.
+//! `guard-kept`: a `likely` condition that stays in every iteration, and why the surrounding loops were not split.
 //!
 //! # References
 //!

@@ -1,16 +1,16 @@
-//! Writes out reductions across threads: `gpu.all_reduce` becomes shuffles, accesses to shared memory, or both.
+//! Lowers reductions across threads: `gpu.all_reduce` becomes shuffles, accesses to shared memory, or both.
 //!
-//! Every thread gets the result. The values of lower threads stand on the left of the combiner, so that it only has to be
-//! associative: an `argmax` gives the same index on all paths and in the simulator.
+//! Every thread gets the result. The values of lower threads are the left operands of the combiner, so it only has to
+//! be associative: an `argmax` gives the same index on all paths and in the simulator.
 //!
 //! # Input form
 //!
-//! `scheduled`, and phased: it runs before `thread-sync`, which finds the barriers that its buffers want. Flat and
-//! multi-dimensional buffers both do. The threads of the block are constants, and all of them come to the reduction.
+//! `scheduled`, and phased: before `thread-sync`, which inserts the barriers for its buffers. Buffers may be flat or
+//! multi-dimensional. The thread extents of the block are constants, and all threads reach the reduction.
 //!
 //! # Output form
 //!
-//! As it came, without `gpu.all_reduce`. Buffers in shared memory stand at the head of the launch nest.
+//! The same program without `gpu.all_reduce`. Its buffers in shared memory are at the head of the launch nest.
 //!
 //! # Example
 //!
@@ -40,26 +40,26 @@
 //!
 //! # Algorithm
 //!
-//! Threads that differ in the reduced coordinates alone are a *group*; its extent decides the path.
+//! Threads that differ in the reduced launch coordinates alone form a *group*; its extent determines the path.
 //!
-//! 1. A group of one thread: the value itself. A result that nothing uses is not computed.
-//! 2. Groups that lie within a warp, their threads next to each other: shuffles. If the combiner commutes and the extent
-//!    is a power of two, each lane exchanges with the one whose number differs in one bit, and all have the result. Else
-//!    lanes take over from those further on, as far as there are some, and the first lane hands the result out.
-//! 3. Groups of whole warps, or one group in all: each warp reduces its part; its first lane stores that; then each warp
-//!    reduces what all of them stored, by shuffles where their number is a power of two, else one after another. All
-//!    threads do so, and no second round through shared memory is needed.
-//! 4. Else each thread stores its value, and in each round the number of values is halved, the odd one kept. Two buffers
-//!    take turns, so that a round costs one barrier. The last two values are combined by every thread.
+//! 1. A group of one thread: the value itself. An unused result is not computed.
+//! 2. Groups of adjacent threads within a warp: shuffles. If the combiner commutes and the extent is a power of two,
+//!    each lane exchanges with the lane whose number differs in one bit, and all get the result. Else each lane
+//!    combines its value with that of a lane further on, if there is one, and the first lane broadcasts the result.
+//! 3. Groups of whole warps, or a single group: each warp reduces its part, and its first lane stores the result. Then
+//!    each warp reduces the stored values, by shuffles if their number is a power of two, else one by one. All threads
+//!    do so, which avoids a second round through shared memory.
+//! 4. Else each thread stores its value, and each round halves the number of values and keeps an odd one. Two buffers
+//!    alternate, so that a round costs one barrier. Every thread combines the last two values.
 //!
 //! # Limits
 //!
-//! On the paths with shared memory each reduction has buffers of its own. A reduction that not all threads of a block
+//! On the paths with shared memory each reduction has its own buffers. A reduction that not all threads of a block
 //! reach is refused.
 //!
 //! # Remarks
 //!
-//! `no-shuffles`: a reduction that goes through shared memory alone though shuffles are allowed, and why.
+//! `no-shuffles`: a reduction that uses only shared memory although shuffles are allowed, and why.
 //!
 //! # References
 //!

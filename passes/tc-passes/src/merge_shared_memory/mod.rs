@@ -1,13 +1,13 @@
-//! Puts the shared buffers of a kernel into one, and lets those whose live ranges do not overlap have the same bytes.
+//! Merges the shared buffers of a kernel into one; those whose live ranges do not overlap share bytes.
 //!
-//! A kernel has one array of dynamic shared memory, whose size the launch gives, and only that may be larger than 48 KiB.
-//! The buffers in `shared.dyn` become views of one pool of bytes. Those in `shared` join them where they come to more than
-//! a kernel may have of fixed size, or where they are asked to.
+//! A kernel has one array of dynamic shared memory, whose size the launch gives, and only that may be larger than 48
+//! KiB. The buffers in `shared.dyn` become views of one pool of bytes. Those in `shared` join them if they exceed the
+//! limit of static shared memory, or with `merge-static`.
 //!
 //! # Input form
 //!
-//! `flat` and `hoisted`, and not `threaded`: buffers that follow each other in one place need a barrier between, which is
-//! for `thread-sync` to put.
+//! `flat` and `hoisted`, and not `threaded`: buffers that reuse the same bytes need a barrier between them, which
+//! `thread-sync` inserts.
 //!
 //! # Output form
 //!
@@ -34,26 +34,26 @@
 //!
 //! # Algorithm
 //!
-//! 1. Of each launch nest take the buffers in `shared.dyn`; and those in `shared` if `merge-static` says so, or if they are
-//!    too many bytes for memory of fixed size. Where there is one buffer only and it may stay, nothing is done.
-//! 2. The life of a buffer goes from its first access to its last one. An access in a loop, or under a condition that
-//!    differs between threads, counts for all of that loop or conditional: the next iteration may read what this one wrote,
-//!    and no barrier can stand inside. What an asynchronous copy writes is in use until its thread waits for all copies.
-//! 3. Take the buffers by size, the largest first, and give each the smallest gap that it fits into, among the buffers
-//!    placed already whose live ranges overlap its own. Each starts at a multiple of its alignment, 16 bytes at least, 128 where its
-//!    positions are swizzled.
-//! 4. Make the pool, in `shared` if that suffices and no buffer asks for `shared.dyn`, and views in the place of the
-//!    allocs.
+//! 1. Collect for each launch nest the buffers in `shared.dyn`; also those in `shared` with `merge-static`, or if they
+//!    exceed the limit of static shared memory. A single buffer that may stay is left unchanged.
+//! 2. Compute live ranges. The live range of a buffer goes from its first access to its last. An access in a loop, or
+//!    under a divergent condition, extends over all of that loop or conditional: the next iteration may read what this
+//!    one wrote, and no barrier can be inside the conditional. The destination of an asynchronous copy is live until
+//!    its thread waits for all copies.
+//! 3. Visit the buffers by size, the largest first, and give each the smallest gap that it fits into, among the placed
+//!    buffers whose live ranges overlap its own. Each starts at a multiple of its alignment, at least 16 bytes, or 128
+//!    if it is swizzled.
+//! 4. Make the pool, in `shared` if that suffices and no buffer is in `shared.dyn`, and replace the allocs by views.
 //!
 //! # Limits
 //!
-//! What is dead between two accesses in one loop is not seen: buffers that take turns within a loop keep their own bytes.
-//! Buffers whose size is not constant are left to the emitter, which refuses them.
+//! The pass does not compute live ranges within a loop: buffers that are live in different parts of one loop keep their
+//! own bytes. Buffers of non-constant size stay, and the emitter refuses them.
 //!
 //! # Remarks
 //!
-//! `not-merged`: a buffer that shares no bytes, with those that are in use together with it; and buffers that stay apart
-//! because they fit or because a size is open.
+//! `not-merged`: a buffer that shares no bytes, with the buffers whose live ranges overlap its own; and buffers that
+//! are not merged because they fit or because a size is open.
 //!
 //! # References
 //!

@@ -1,14 +1,14 @@
-//! Gives every `index` a width: 32 bits where they are proved to suffice, else 64.
+//! Gives every `index` a width: 32 bits if they provably suffice, else 64.
 //!
 //! # Input form
 //!
-//! A program whose buffers hold no `index`: elements in memory have the width that the operator gives them.
+//! A program whose buffers hold no `index`: the operator determines the width of elements in memory.
 //!
 //! # Output form
 //!
-//! No value of type `index` is left but the function's sizes, which are converted at the head where they are used. An op that
-//! takes or gives something wide is computed in 64 bits, any other in 32; casts stand where the two meet, so that one
-//! open size makes wide what is computed of it, and no more.
+//! Only the function's sizes have type `index`; used ones are converted at the head. An op with a wide operand or
+//! result computes in 64 bits, any other in 32, with casts between the two, so that an open size widens only what
+//! depends on it.
 //!
 //! # Example
 //!
@@ -24,26 +24,26 @@
 //!
 //! # Algorithm
 //!
-//! 1. Convert the sizes that are used, and use the results.
-//! 2. Bound every value where it is defined: by the ranges of sizes and of the loops around it, and by what a launch
-//!    allows. What is not proved to lie in 32 bits is wide.
-//! 3. An op whose operands and results must have one type has 64 bits if one of them is wide. So have the results of a loop
-//!    or a conditional, with the arguments that stand for them.
-//! 4. Set the types, and cast operands that come in the other width. Casts between equal types are folded.
+//! 1. Convert the used sizes, and use the results.
+//! 2. Bound every value at its definition, by the ranges of sizes and of the surrounding loops, and by the limits of a
+//!    launch. A value that does not provably fit 32 bits is wide.
+//! 3. If the operands and results of an op must have one type and one of them is wide, all have 64 bits. The same holds
+//!    for the results of a loop or a conditional and the corresponding arguments.
+//! 4. Set the types, and cast operands of the other width. Fold casts between equal types.
 //!
 //! # Limits
 //!
-//! A size without an upper end, and all that is computed of it, is 64 bits wide, except what is bounded again: a remainder,
-//! a minimum, a launch coordinate. Conditions bound nothing.
+//! A size without an upper bound, and every value computed from it, has 64 bits, except values with a bound of their
+//! own: a remainder, a minimum, a launch coordinate. The pass takes no bounds from conditions.
 //!
 //! # Remarks
 //!
-//! `wide-index`: each value that is not proved to fit 32 bits although all that it is computed of does, with how far it may
-//! reach.
+//! `wide-index`: each value that does not provably fit 32 bits although its operands do, with its range.
 //!
 //! # References
 //!
-//! TVM 0.16, `src/tir/transforms/narrow_datatype.cc`, without its rule that an index inherits the width of what it loads.
+//! TVM 0.16, `src/tir/transforms/narrow_datatype.cc`, without its rule that an index inherits the width of a loaded
+//! value.
 
 mod bound;
 mod missed;

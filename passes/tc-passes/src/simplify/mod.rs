@@ -1,7 +1,7 @@
-//! Rewrites index arithmetic and conditions to a canonical form, under what is known where they stand.
+//! Rewrites index arithmetic and conditions to a canonical form, under the facts that hold at their program point.
 //!
-//! Known are the ranges of the loops around, the extents of launch coordinates, the conditions of the branches around,
-//! and what named values stand for.
+//! These facts are the ranges of the surrounding loops, the extents of launch coordinates, the conditions of the
+//! surrounding branches, and the definitions of named values.
 //!
 //! # Input form
 //!
@@ -9,9 +9,9 @@
 //!
 //! # Output form
 //!
-//! As it came; every integer and truth value that something other than arithmetic uses is in the canonical form of the index
-//! algebra. A conditional whose condition is proved goes, so does a loop that runs never or once. Named values keep their
-//! names, and expressions are simplified up to them; what is shorter when it is seen through names becomes that.
+//! The same program; every integer and truth value with a non-arithmetic use is in the canonical form of the index
+//! algebra. A conditional with a proved condition is replaced by its branch, a loop of no or one iteration by its body.
+//! Named values keep their names, and expressions are simplified up to them, or through them if the result is shorter.
 //!
 //! # Example
 //!
@@ -29,23 +29,23 @@
 //!
 //! # Algorithm
 //!
-//! A walk in the order of the text that takes the analyzer along: entering a region declares its loop or assumes its
-//! condition, leaving it forgets them. At each op the expressions behind its operands are simplified and, where that
-//! changed them, made anew in front of it. What nothing uses any more is taken out in the end.
+//! The pass walks the text in order with an analyzer: it declares a loop or assumes a condition at the entry of its
+//! region, and forgets them at its end. At each op it simplifies the expressions of the operands, and builds the
+//! changed ones before the op. At the end it removes unused ops.
 //!
 //! # Limits
 //!
-//! Floats are folded only where that is exact. What memory holds is not known.
+//! Floats are folded only if that is exact. The pass knows no contents of memory.
 //!
 //! # Remarks
 //!
-//! `undecided`: each conditional that stays, with the part of its condition that is not proved and the range of what it
-//! compares.
+//! `undecided`: each conditional that stays, with the unproved part of its condition and the range of the compared
+//! values.
 //!
 //! # References
 //!
-//! The rules are those of `tc-arith`, each a named row; TVM 0.16, `src/tir/transforms/simplify.cc`, for what such a pass
-//! is to do, without the two unsound rules of its canonical `<`.
+//! The rules are those of `tc-arith`, each a named row; TVM 0.16, `src/tir/transforms/simplify.cc`, for the scope of
+//! such a pass, without the two unsound rules of its canonical `<`.
 
 mod missed;
 

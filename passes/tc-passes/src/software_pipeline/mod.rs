@@ -1,19 +1,18 @@
-//! Lets what fills a buffer run ahead of the loop that reads it: software pipelining, of which double buffering is the
+//! Fills the buffers of later iterations while the current one computes: software pipelining; double buffering is the
 //! case of two stages.
 //!
-//! An alloc with `stages = n` in the body of a serial loop asks for the buffers of `n` iterations at once. The statements
-//! that fill such buffers (the producer) then run `n - 1` iterations ahead of all others (the consumer), each iteration in
-//! a version of its own. While the copy of the next tile is under way, this one is computed with; and `thread-sync` needs
-//! one barrier an iteration instead of two.
+//! An alloc with `stages = n` in the body of a serial loop requests the buffers of `n` iterations at once. The
+//! statements that fill such buffers (the producer) then run `n - 1` iterations ahead of all others (the consumer),
+//! each iteration in its own version of the buffer. The copy of the next tile overlaps with the computation on the
+//! current one, and `thread-sync` needs one barrier an iteration instead of two.
 //!
 //! # Input form
 //!
-//! `flat`, and not `threaded`: before `thread-sync`. An alloc with `stages` stands directly in the body of a serial loop.
+//! `flat`, and not `threaded`: before `thread-sync`. An alloc with `stages` is directly in the body of a serial loop.
 //!
 //! # Output form
 //!
-//! No `stages` is left, and buffers and loops are otherwise as they came. The allocs of a loop that was pipelined stand
-//! before it.
+//! No `stages` remains; other buffers and loops are unchanged. The allocs of a pipelined loop are before it.
 //!
 //! # Example
 //!
@@ -35,48 +34,50 @@
 //!
 //! # Algorithm
 //!
-//! 1. Take the loops with such allocs from the inside out. Divide the statements of a body: the producer are those that
-//!    write a buffer with `stages`, with what fills the buffers that only they read, and with the values that they take.
-//!    A statement that touches such a buffer after the consumer does, and is or follows a write, is left to the consumer:
-//!    within an iteration every buffer is written and read in the order of the text.
-//! 2. Refuse what must not run ahead: a producer that reads what the consumer writes or computes, or that writes something
-//!    else as well.
-//! 3. Give each buffer `n` versions one after another, each as aligned as a buffer of its own, and move the allocs of the
+//! 1. Visit the loops with such allocs, inner ones first. Divide the statements of the body: the producer consists of
+//!    those that write a buffer with `stages`, of those that fill buffers which only the producer reads, and of the
+//!    values that they use. A statement that accesses such a buffer after the consumer does, and is or follows a write,
+//!    belongs to the consumer: within an iteration every buffer is written and read in the order of the text.
+//! 2. Refuse a producer that must not run ahead: one that reads what the consumer writes or computes, or that also
+//!    writes something else.
+//! 3. Give each buffer `n` consecutive versions, each as aligned as a buffer of its own, and move the allocs of the
 //!    body before the loop.
-//! 4. Build the producer of the first `n - 1` iterations (of those that there are); the steady state, which in iteration `i`
-//!    produces `i + n - 1` into version `(i + n - 1) % n` and consumes `i` from version `i % n`; and the consumer of the
-//!    last `n - 1` iterations. Without `peel` the steady state runs to the end, and produces under a condition.
-//! 5. With `register-stage`, where the producer copies from global to shared memory and each thread copies a known, small
-//!    number of elements: the steady state loads them into registers before the consumer and stores them to the buffer after
-//!    it. Loads are under way during the computation then, and nothing waits for them before it.
-//! 6. Where the producer is made of asynchronous copies (see `inject-async-copy`), the copies of each iteration are one
-//!    group, and the groups and waits of the body give way to those of the pipeline. The prologue makes the first `n - 1`
-//!    groups. Iteration `i` waits until at most `n - 2` groups are under way, begins the copies of `i + n - 1`, if there is
-//!    such an iteration, makes a group of them in any case, so that counting stays true, and consumes. `thread-sync` then
-//!    puts one barrier behind the wait: it shows what was copied to all threads, and keeps the copies, which go where
-//!    iteration `i - 1` read, behind those reads.
-//! 7. What fills a buffer with `stages` from asynchronous copies (weights that are dequantized, a product of attention)
-//!    has to wait for these. It is a phase of its own, the follower, and runs one iteration ahead: the copies that it
-//!    reads run `n` iterations ahead and all others `n - 1`, in one group a step. Step `i` waits as above, begins the
-//!    copies of `i + n`, makes the buffers of `i + 1`, and consumes `i`, with one barrier. A buffer has as many versions as
-//!    there are iterations that touch it at one time: two for what the follower fills, `n` for what is copied, one more
-//!    where follower and consumer both read the copies. What cannot run ahead, since it depends on the consumer, on a
-//!    carried value, or lies in registers, is filled in the consumer, in one version; the copies run ahead all the same.
+//! 4. Build the prologue, the producer of the first `n - 1` iterations (or fewer, if there are fewer); the steady
+//!    state, which in iteration `i` produces `i + n - 1` into version `(i + n - 1) % n` and consumes `i` from version
+//!    `i % n`; and the epilogue, the consumer of the last `n - 1` iterations. Without `peel` there is no epilogue: the
+//!    steady state runs to the end, with a condition around the producer.
+//! 5. With `register-stage`, if the producer copies from global to shared memory and each thread copies a known, small
+//!    number of elements: the steady state loads them into registers before the consumer and stores them to the buffer
+//!    after it. So the loads are outstanding during the computation, and no op waits for them before it.
+//! 6. If the producer consists of asynchronous copies (see `inject-async-copy`), the copies of each iteration form one
+//!    group, and the groups and waits of the software pipeline replace those of the body. The prologue makes the first
+//!    `n - 1` groups. Iteration `i` waits until at most `n - 2` groups are outstanding, starts the copies of
+//!    `i + n - 1` if there is such an iteration, makes a group in any case, so that the count stays right, and
+//!    consumes. There is no epilogue. `thread-sync` then inserts one barrier after the wait: it makes the copied data
+//!    visible to all threads, and orders the new copies, which overwrite what iteration `i - 1` read, after those
+//!    reads.
+//! 7. A statement that fills a buffer with `stages` from asynchronous copies (dequantized weights, a product of
+//!    attention) must wait for these. Such statements are a phase of their own, the follower, which runs one iteration
+//!    ahead: the copies that it reads run `n` iterations ahead and all others `n - 1`, in one group a step. Step `i`
+//!    waits as above, starts the copies of `i + n`, fills the buffers of `i + 1`, and consumes `i`, with one barrier. A
+//!    buffer has as many versions as iterations access it at the same time: two if the follower fills it, `n` if it is
+//!    copied, one more if follower and consumer both read the copies. A statement that cannot run ahead, because it
+//!    depends on the consumer or on a carried value or fills registers, stays in the consumer, with one version of its
+//!    buffer; the copies still run ahead.
 //!
 //! # Limits
 //!
-//! Buffers of one loop have the same number of stages (or one). With asynchronous copies the loop is not peeled, whatever
-//! `peel` says, and nothing goes through registers. Versions are told by a remainder, which for numbers that are no power
-//! of two costs a multiplication. What the producer and the consumer do in one statement is not divided. Whether two
-//! statements touch one element is asked of those that write what one of them copies asynchronously; the order of all
-//! others is kept. Asynchronous copies whose places
-//! depend on what is copied asynchronously are waited for where they stand. A loop that counts
-//! in fewer than 32 bits is refused.
+//! Buffers of one loop have the same number of stages (or one). With asynchronous copies the loop is not peeled,
+//! whatever `peel` says, and no copy goes through registers. A remainder selects the version, which costs a
+//! multiplication if the number of versions is no power of two. The pass does not split a statement that is both
+//! producer and consumer. It makes dependence tests only for statements that write the destination of an asynchronous
+//! copy, and keeps the order of all others. Asynchronous copies whose addresses depend on asynchronously copied data
+//! keep their own wait. A loop variable of fewer than 32 bits is refused.
 //!
 //! # Remarks
 //!
-//! `no-registers`: a loop that is pipelined, but whose copies are stored where they are loaded, and why. `not-ahead`: a
-//! statement that fills a buffer with `stages` and is left to the consumer, and why.
+//! `no-registers`: a pipelined loop whose copies do not go through registers, and why. `not-ahead`: a statement that
+//! fills a buffer with `stages` and stays in the consumer, and why.
 //!
 //! # References
 //!

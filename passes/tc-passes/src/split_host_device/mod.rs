@@ -2,13 +2,14 @@
 //!
 //! # Input form
 //!
-//! `scheduled`. Global buffers that a function makes stand outside the nests (`hoist-alloc`).
+//! `scheduled`. Global allocs are outside the nests (`hoist-alloc`).
 //!
 //! # Output form
 //!
-//! For each function `@f` with launch nests: kernels `@f_kernel`, `@f_kernel_1`, … with the attribute `device`, whose body
-//! is one nest, with its `bind` loops for the extents; and `@f`, which allocates and calls them. A kernel has for
-//! parameters the buffers and numbers that it uses, in the order of `@f`'s, then what `@f` makes.
+//! For each function `@f` with launch nests: kernels `@f_kernel`, `@f_kernel_1`, … with the attribute `device`, whose
+//! body is one nest, with its `bind` loops for the extents; and `@f`, which allocates and calls them. The parameters of
+//! a kernel are the buffers and numbers that it uses, in the order of `@f`'s parameters, then the buffers that `@f`
+//! allocates.
 //!
 //! # Example
 //!
@@ -31,9 +32,9 @@
 //!
 //! # Algorithm
 //!
-//! 1. Find the values that a nest takes from outside. What is computed from literals, parameters and symbols is computed
-//!    again in the kernel; buffers and other numbers become parameters.
-//! 2. Copy the nest into a new function, put a call in its place, and take off what the host no longer uses.
+//! 1. Find the values that a nest takes from outside. The kernel recomputes values of literals, parameters and symbols;
+//!    buffers and other numbers become parameters.
+//! 2. Copy the nest into a new function, replace it by a call, and remove what the host no longer uses.
 //!
 //! # Limits
 //!

@@ -6,8 +6,8 @@
 //!
 //! # Output form
 //!
-//! `flat`: buffers and parameters have one dimension; elements lie in row-major order, or by the `strides` of the buffer,
-//! which are taken off. A scalar buffer `f32[]` becomes `f32[1]`.
+//! `flat`: buffers and parameters have one dimension; elements are in row-major order, or by the `strides` of the
+//! buffer, which the pass removes. A scalar buffer `f32[]` becomes `f32[1]`.
 //!
 //! # Example
 //!
@@ -32,25 +32,26 @@
 //! # Algorithm
 //!
 //! 1. For each parameter, alloc and view compute strides and the number of elements; refuse what cannot be flattened.
-//! 2. Rewrite each access and each reference to an element with the sum of indices times strides. A reference to a region
-//!    whose elements lie side by side becomes one to a stretch of the flat buffer: `&R[n : 1, 0 : 8]` is `&R[n * 8 : 8]`.
-//!    What `wmma.load` and `wmma.store` take in memory becomes a reference to the first element of the tile, whose rows
-//!    must be `stride` apart in the buffer too.
-//! 3. Set the new types. Between 2 and 3 indices and types do not fit one another.
-//! 4. A buffer with `swizzle = [bits, base, shift]` has bits `base` to `base + bits` of each position `p` XORed with those
-//!    `shift` higher:
+//! 2. Rewrite each access and each reference to an element with the sum of indices times strides. A reference to a
+//!    contiguous region of a buffer becomes one to a contiguous range of the flat buffer: `&R[n : 1, 0 : 8]` is
+//!    `&R[n * 8 : 8]`. The memory operand of `wmma.load` and `wmma.store` becomes a reference to the first element of
+//!    the tile, whose rows must be `stride` apart in the buffer too.
+//! 3. Set the new types. Between 2 and 3 indices and types do not match.
+//! 4. A buffer with `swizzle = [bits, base, shift]` has bits `base` to `base + bits` of each position `p` XORed with
+//!    those `shift` higher:
 //!    `p / 2^(base+bits) * 2^(base+bits) + (p / 2^base % 2^bits ^ p / 2^(base+shift) % 2^bits) * 2^base + p % 2^base`,
-//!    simplified under what holds at the place. The buffer then says `swizzled`, a note that nothing is computed from.
+//!    simplified under the facts of the program point. The buffer then has the attribute `swizzled`, a note without
+//!    effect on positions.
 //!
 //! # Limits
 //!
-//! Layouts (`layout = …`) are refused. A reference to a region with gaps is refused, as is one to more elements of a
-//! swizzled buffer than are proved to stay side by side, and a tile of such a buffer as `wmma` takes it. Indices of several dimensions become
-//! `index` arithmetic even where they were narrower.
+//! Layouts (`layout = …`) are refused. So are a reference to a region of a buffer with gaps, a reference to more
+//! elements of a swizzled buffer than provably stay contiguous, and a `wmma` tile of a swizzled buffer. Indices of
+//! several dimensions become `index` arithmetic even if they were narrower.
 //!
 //! # Remarks
 //!
-//! None: what cannot be flattened is refused.
+//! None: the pass refuses a buffer that cannot be flattened.
 //!
 //! # References
 //!

@@ -1,16 +1,17 @@
-//! Puts tensor intrinsics in the place of the loops that they stand for: those that a schedule marked, and products of tiles.
+//! Replaces loops by tensor intrinsics of `wmma` and `mma`: marked loops, and products of tiles.
 //!
-//! An intrinsic (`te.intrin`) says what it computes, and by which ops. A loop that computes the same, up to the names of
-//! its axes, becomes those ops.
+//! Despite its name the pass makes `mma` ops as well as `wmma` ops. An intrinsic (`te.intrin`) declares what it
+//! computes, and the ops that do it. The pass replaces a loop that computes the same, up to the names of its axes, by
+//! those ops.
 //!
 //! # Input form
 //!
-//! `multi-dimensional`; after `simplify`, which brings indices into their canonical form, and before loops are divided or
-//! copied. A loop is marked by `attributes {tensorize = @intrinsic}`.
+//! `multi-dimensional`; after `simplify`, which brings indices into their canonical form, and before passes that split
+//! or copy loops. The mark of a loop is `attributes {tensorize = @intrinsic}`.
 //!
 //! # Output form
 //!
-//! No loop is marked. Ops of `wmma` and `mma` take regions of buffers of tiles.
+//! No loop has a mark. The operands of `wmma` and `mma` ops are regions of buffers of tiles.
 //!
 //! # Example
 //!
@@ -32,38 +33,39 @@
 //!
 //! For each marked loop:
 //!
-//! 1. The intrinsic is one of the module, or else of the library (docs/intrinsics.md).
-//! 2. The loop must be a perfect nest around one store. A reduction may have its first step beside it.
-//! 3. The store and what is stored are compared with the `compute`, op by op, for each order of the operands of its
-//!    commutative ops. An index must be the intrinsic's, up to a start that is free of the loops, with the same steps; so
-//!    an axis is taken for a loop, of the same extent. Loops and dimensions of extent 1 may be missing. Element types must
-//!    be equal. A parameter without a scope takes buffers in `global`, `shared` and `shared.dyn`, one in `shared` those in
-//!    `shared.dyn` too, and any other those in its own.
-//! 4. A parameter with `strides` takes rows at any such distance, and its symbols stand for them; what the header says of
-//!    symbols after `where` must follow. One without takes a compact tile. Where a parameter has an `align` or
-//!    `offset_factor`, the tile must provably start at such a multiple; the buffer, where it is made or is an argument
-//!    that says nothing of it, is aligned so from then on.
-//! 5. A nest that stores the identity of the combiner becomes `init`, one that adds to what is there `update`, one that
-//!    does both `init` and `update`, or `body`. Where the intrinsic has an `update` alone, the first step stays a loop.
-//!    `P` becomes `&X[… : 16, … : 16]`, and `&P[i : 1, j : 8]` a part of it.
+//! 1. Find the intrinsic in the module, or else in the library (docs/intrinsics.md).
+//! 2. Require a perfect nest around one store. A reduction may have its first step beside it.
+//! 3. Compare the store and its value with the `compute`, op by op, for each order of the operands of commutative ops.
+//!    An index must equal the intrinsic's, plus an offset that does not depend on the loops; so each axis maps to a
+//!    loop of the same extent. Loops and dimensions of extent 1 may be missing. Element types must be equal. A
+//!    parameter without a storage scope takes buffers in `global`, `shared` and `shared.dyn`, one in `shared` also
+//!    those in `shared.dyn`, and any other those of its own scope.
+//! 4. A parameter with `strides` takes rows at any distance, and binds its symbols to it; the facts after `where` must
+//!    hold. A parameter without takes a compact tile. If a parameter has an `align` or `offset_factor`, the tile must
+//!    provably start at such a multiple; the pass sets this alignment on a buffer of the program, and on an argument
+//!    without an alignment.
+//! 5. Replace a nest that stores the identity of the combiner by `init`, one that accumulates by `update`, one that
+//!    does both by `init` and `update`, or by `body`. If the intrinsic has an `update` alone, the first step stays a
+//!    loop. `P` becomes `&X[… : 16, … : 16]`, and `&P[i : 1, j : 8]` a part of it.
 //!
-//! Without marks the same is done where buffers in scopes of tiles are used: products of them, and for `wmma` fills,
-//! loads and stores too, are compared with all intrinsics of the library but those whose numbers differ from what they
-//! stand for (`numerics`): these must be named. For `mma` all but products stays loops (see `distribute-fragments`).
+//! Without marks the pass does the same for buffers in storage scopes of tiles: it compares products of them, and for
+//! `wmma` also fills, loads and stores, with all intrinsics of the library except those with `numerics`, whose results
+//! differ from the replaced computation; a mark must name these. For `mma` all but products stay loops (see
+//! `distribute-fragments`).
 //!
-//! With `auto-plain`, a product of arrays in `local` that all threads of a warp compute alike is tried in scopes of
-//! `wmma`, and stays there if that makes all loops over them ops.
+//! With `auto-plain`, the pass tries the storage scopes of `wmma` for a product of arrays in `local` that all threads
+//! of a warp compute alike, and keeps them if all loops over the arrays become ops.
 //!
 //! # Limits
 //!
-//! Buffers are not flat yet, and no references. A buffer of tiles has a tile in its last two dimensions. Of an
-//! intrinsic the orders of 6 commutative ops are tried. A condition inside the nest, a loop that is bound to threads, and
-//! extents that are not constant are refused with the first difference.
+//! Buffers must not be flat, and no references. A buffer of tiles has a tile in its last two dimensions. The pass tries
+//! the orders of at most 6 commutative ops of an intrinsic. It refuses a condition inside the nest, a loop bound to
+//! threads, and non-constant extents, with the first difference.
 //!
 //! # Remarks
 //!
-//! `tensorize`, without being asked for: a loop over tiles that no mark names and that stays, with the intrinsic that comes
-//! closest; and, with `auto-plain`, a product that is used otherwise too. A mark that does not fit is refused.
+//! `tensorize`, always printed: an unmarked loop over tiles that stays, with the nearest intrinsic; and, with
+//! `auto-plain`, a product with other uses. A mark that does not match is an error.
 //!
 //! # References
 //!

@@ -1,4 +1,4 @@
-//! Copies the bodies of loops that are to be unrolled, or leaves that to the emitter.
+//! Unrolls loops by copying their bodies, or leaves that to the emitter.
 //!
 //! # Input form
 //!
@@ -6,8 +6,8 @@
 //!
 //! # Output form
 //!
-//! With `explicit-unroll` no loop of kind `unroll` is left, and with it no `auto_unroll_max_step` or `unroll_explicit`.
-//! Without, loops keep the kind, and serial ones that qualify get it.
+//! With `explicit-unroll` no loop of kind `unroll` remains, and no `auto_unroll_max_step` or `unroll_explicit`. Without
+//! it, loops keep the kind, and serial ones that qualify get it.
 //!
 //! # Example
 //!
@@ -22,25 +22,24 @@
 //!
 //! # Algorithm
 //!
-//! 1. From the inside out decide for each loop. A loop of kind `unroll` is unrolled, by its `factor` or as a whole. A
-//!    serial loop of constant extent is, if no loop is left inside, loops that were unrolled are nested in it at most
+//! 1. Decide for each loop, inner ones first. A loop of kind `unroll` is unrolled, by its `factor` or fully. A serial
+//!    loop of constant extent is unrolled if no loop remains inside, unrolled loops are nested in it at most
 //!    `auto-max-depth` deep, and its extent times the stores of its body is at most `auto-max-step` or its extent is at
 //!    most `auto-max-extent`; or, with `unroll-local-access`, if its variable indexes a buffer in `local`.
-//!    `auto_unroll_max_step` and `unroll_explicit` on a loop hold for it and within it, in the place of the options.
-//! 2. Refuse a loop of kind `unroll` that would make more than a million ops; a serial one is left then.
-//! 3. Copy bodies, inner loops first, with the variable replaced; values that are carried pass from copy to copy. What
-//!    literals allow is folded.
+//!    `auto_unroll_max_step` and `unroll_explicit` on a loop override the options for it and the loops inside.
+//! 2. Refuse a loop of kind `unroll` that would make more than a million ops; leave such a serial loop as it is.
+//! 3. Copy bodies, inner loops first, and replace the variable; carried values pass from copy to copy. Fold literals.
 //!
 //! # Limits
 //!
-//! A loop that is to be unrolled whole must have constant bounds. What a factor leaves over is copied where the bounds
-//! are constant and is a loop of its own where not; a loop that threads of a block begin or end at different values is not
-//! unrolled by a factor but becomes serial, for they would part between the two.
+//! A fully unrolled loop must have constant bounds. The remainder of a factor is copied if the bounds are constant, and
+//! is a loop of its own if not. A loop whose bounds differ between threads of a block is not unrolled by a factor but
+//! becomes serial, since the threads would diverge between the two loops.
 //!
 //! # Remarks
 //!
-//! `not-unrolled`: a loop marked `unroll` that becomes serial, without being asked for; and, where `auto-max-step` or
-//! `auto-max-extent` says which serial loops are unrolled, each other one with what keeps it from that.
+//! `not-unrolled`: a loop of kind `unroll` that becomes serial, always printed; and, with `auto-max-step` or
+//! `auto-max-extent`, each serial loop that stays, with the reason.
 //!
 //! # References
 //!

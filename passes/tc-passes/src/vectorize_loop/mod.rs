@@ -1,14 +1,15 @@
 //! Runs loops of kind `vectorize` as lanes of vectors.
 //!
-//! The variable becomes a ramp, what depends on it a vector, and all else is done once for all lanes.
+//! The loop variable becomes a ramp, values that depend on it become vectors, and all else is computed once for all
+//! lanes.
 //!
 //! # Input form
 //!
-//! `scheduled`; after `storage-flatten`, so that neighbours are told by one index, and before `inject-virtual-thread`.
+//! `scheduled`; after `storage-flatten`, so that one index determines neighbours, and before `inject-virtual-thread`.
 //!
 //! # Output form
 //!
-//! No loop of kind `vectorize` is left. Vector accesses carry `aligned` as far as it is proved.
+//! No loop of kind `vectorize` remains. Vector accesses carry `aligned` if it is proved.
 //!
 //! # Example
 //!
@@ -22,32 +23,34 @@
 //!
 //! # Algorithm
 //!
-//! 1. For each loop choose the lanes: as many as fit 16 bytes of the narrowest element that is accessed at an index of the
-//!    variable, and as divide the extent. Where the extent is larger, the loop is split and the outer part unrolled. The
-//!    iterations must be able to run in step, as those of virtual threads (see `inject-virtual-thread`).
-//! 2. Write guards and indices without the variable, or as a sum with it, where the algebra proves that they are that: a
-//!    guard on an axis that the lanes divide is one for all lanes, and row and column of a fused index are neighbours.
-//! 3. Find what depends on the variable. A buffer that is made inside and depends on it gets an element for each lane.
-//! 4. Widen statement by statement. Sums and multiples of ramps stay ramps; a conditional whose condition is the same for
-//!    all lanes stays one, and hands on vectors. A statement that cannot be widened, because its condition differs between
-//!    lanes or its index is no last one, becomes a loop over the lanes.
+//! 1. For each loop choose the number of lanes: as many as fit 16 bytes of the narrowest element that the variable
+//!    indexes, and as divide the extent. If the extent is larger, split the loop and unroll the outer part. The loop
+//!    must have no loop-carried dependence, as for virtual threads (see `inject-virtual-thread`).
+//! 2. Rewrite guards and indices to be free of the variable, or a sum with it, if the algebra proves them equal: a
+//!    guard on an axis whose extent is a multiple of the lanes is the same for all lanes, and the rows and columns of a
+//!    fused index are neighbours.
+//! 3. Find what depends on the variable. A dependent buffer that the loop allocates gets an element for each lane.
+//! 4. Widen statement by statement. Sums and multiples of ramps stay ramps; a conditional whose condition is the same
+//!    for all lanes stays, and yields vectors. A statement that cannot be widened, because its condition differs
+//!    between lanes or the variable is not in its last index, becomes a loop over the lanes.
 //! 5. Prove the alignment of vector accesses by the remainders of their first index, and declare it.
 //!
 //! # Limits
 //!
-//! The bounds must be constant. A loop that cannot be widened becomes a serial one, unrolled if it is short, and a remark
-//! says why; so does one inside another vectorized loop. Accesses of buffers of several dimensions get no `aligned`.
+//! The bounds must be constant. A loop that cannot be widened becomes serial, unrolled if it is short, and a remark
+//! gives the reason; so does a loop inside another vectorized loop. Accesses of buffers of several dimensions get no
+//! `aligned`.
 //!
 //! # Remarks
 //!
-//! `not-vectorized`, without being asked for: a loop, or a statement of one, that stays scalar. `fewer-lanes`: a loop whose
-//! extent allows fewer lanes than an access has room for. `unaligned`: a vector access that is not proved to start at a
+//! `not-vectorized`, always printed: a loop, or a statement of one, that stays scalar. `fewer-lanes`: a loop whose
+//! extent allows fewer lanes than fit an access. `unaligned`: a vector access that does not provably start at a
 //! multiple of its bytes, which takes several instructions.
 //!
 //! # References
 //!
 //! TVM 0.16, `src/tir/transforms/vectorize_loop.cc`. Kennedy and Allen 2001, "Optimizing Compilers for Modern
-//! Architectures", chapter 2, for what lanes may do at once.
+//! Architectures", chapter 2, for the legality of vectorization.
 
 mod align;
 mod decide;

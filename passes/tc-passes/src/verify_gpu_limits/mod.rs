@@ -1,5 +1,5 @@
 //! Refuses a program that the target cannot launch: too many threads, blocks, or bytes of shared or local memory, or an
-//! instruction that it does not have.
+//! instruction that the target lacks.
 //!
 //! # Input form
 //!
@@ -20,24 +20,24 @@
 //!
 //! # Algorithm
 //!
-//! For each launch nest compare the extents of coordinates, their product over the threads of a block, and the bytes of
-//! all shared buffers with the limits of the target, which the run gives (`sm_80` where it does not). Static and dynamic
-//! shared memory count together. Of a thread's buffers those count together that there are at once, in regions around one
-//! another: CUDA's compiler puts others in one another's place, and those that are small enough for registers weigh nothing
-//! beside what a thread may have. A message on memory lists every buffer that counts.
+//! For each launch nest the pass compares the extents of launch coordinates, their product over the threads of a block,
+//! and the bytes of all shared buffers with the limits of the target (`sm_80` by default). Static and dynamic shared
+//! memory count together. The buffers of a thread count together if their regions are nested, so that they exist at the
+//! same time: the CUDA compiler reuses the memory of others, and buffers small enough for registers are negligible
+//! beside the limit of a thread. A message on memory lists every buffer that counts.
 //!
-//! A matrix product, a load of its tiles and an asynchronous copy ask for what a table says of them (`wmma` on f16 for
-//! `sm_70`, on 8-bit integers for `sm_72`, on bf16 and tf32 for `sm_80`; `mma.sync` and copies for `sm_80`; `mma.ldmatrix`
-//! for `sm_75`). They are done by warps, so `threadIdx.x` must run to 32. Tiles that a thread has no registers for, 255 of
-//! them or its part of the block's, are a warning.
+//! A table gives the least target of matrix products, loads of their tiles and asynchronous copies (`wmma` on f16 needs
+//! `sm_70`, on 8-bit integers `sm_72`, on bf16 and tf32 `sm_80`; `mma.sync` and copies need `sm_80`; `mma.ldmatrix`
+//! needs `sm_75`). Warps run the matrix ops, so the extent of `threadIdx.x` must be 32. If the tiles of a thread exceed
+//! its registers (255, or its share of the block's), the pass prints a warning.
 //!
 //! # Limits
 //!
-//! Extents that are not constant are left to the launch. Of registers those for tiles are counted, and no others.
+//! The launch checks non-constant extents. The pass counts only registers for tiles.
 //!
 //! # Remarks
 //!
-//! None: what it finds is an error, or a warning.
+//! None: its diagnostics are errors and warnings.
 //!
 //! # References
 //!

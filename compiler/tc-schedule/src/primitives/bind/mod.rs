@@ -1,20 +1,20 @@
-//! Binds a loop to a coordinate of the launch, or to virtual threads.
+//! Binds a loop to a launch coordinate, or to virtual threads.
 //!
 //! # Arguments
 //!
-//! `bind(axis, blockIdx.x)`, also `.y` and `.z`, and `threadIdx`; or `bind(axis, vthread)`: threads that one thread
-//! plays, statement by statement (the pass `inject-virtual-thread`).
+//! `bind(axis, blockIdx.x)`, also `.y` and `.z`, and `threadIdx`; or `bind(axis, vthread)`: virtual threads, which one
+//! thread interleaves statement by statement (the pass `inject-virtual-thread`).
 //!
 //! # Legality
 //!
-//! - `axis` is a loop of its stage of which no directive has said how it runs.
-//! - A coordinate is bound once in a stage.
-//! - Loops of one kernel that are bound to one coordinate have equal extents; where one is shorter, what it runs is
-//!   guarded. That cannot be done where shared memory is filled inside it: then both directives are named.
-//! - An axis of a reduction takes threads, which then reduce together, but no blocks: nothing orders these. No loop over
-//!   data may stand inside a loop of such a reduction, and all its loops over threads are as long as the launch.
-//! - A stage in a scope `wmma.…` or `mma.…` has no loop that is bound to `threadIdx.x`: the 32 threads of a warp hold its
-//!   tiles together. Where the kernel around it binds `threadIdx.x`, its extent is a multiple of 32.
+//! - `axis` is a loop of its stage that is not bound, vectorized or unrolled.
+//! - A stage binds a launch coordinate once.
+//! - Loops of one kernel that are bound to one launch coordinate have equal extents; if one is shorter, a guard
+//!   protects its body. If shared memory is filled inside it, a guard is impossible: the error names both directives.
+//! - A reduction axis may be bound to threads, which then reduce together, but not to blocks, which no barrier orders.
+//!   No data loop may be inside a loop of such a reduction, and all its thread loops have the extent of the launch.
+//! - A stage in a storage scope `wmma.…` or `mma.…` has no loop bound to `threadIdx.x`: the 32 threads of a warp hold
+//!   its tiles together. If the kernel around it binds `threadIdx.x`, its extent is a multiple of 32.
 //!
 //! # Rewrite
 //!

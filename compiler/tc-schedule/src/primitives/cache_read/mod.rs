@@ -1,14 +1,14 @@
-//! Reads a tensor through a copy that lies elsewhere.
+//! Reads a tensor through a copy in another storage scope.
 //!
 //! # Arguments
 //!
-//! `STAGE = cache_read(TENSOR, scope, [readers])`: the readers read the new stage instead; without a list, all do.
-//! The new stage's axes are named as the tensor's were where it was computed, `ax0, ax1, …` where it is an argument.
+//! `STAGE = cache_read(TENSOR, scope, [readers])`: the readers read the new stage instead; without a list, all do. The
+//! axes of the new stage have the names of the tensor's axes, or `ax0, ax1, …` if the tensor is an argument.
 //!
 //! # Legality
 //!
-//! - The scope exists.
-//! - Each reader reads the tensor; without a list, something does.
+//! - The storage scope exists.
+//! - Each reader reads the tensor; without a list, the tensor has a reader.
 //!
 //! # Rewrite
 //!

@@ -1,18 +1,19 @@
-//! Computes a tensor in another scope, and copies it out.
+//! Computes a tensor in another storage scope, and copies it out.
 //!
 //! # Arguments
 //!
-//! `STAGE = cache_write(TENSOR, scope)`: the new stage computes what the old one did, on axes of the same names; the
-//! old one becomes the copy, and keeps the data axes alone.
+//! `STAGE = cache_write(TENSOR, scope)`: the new stage takes over the computation, on axes of the same names; the old
+//! one becomes the copy, and keeps only the data axes.
 //!
-//! Where the loops over data were split, fused or reordered before, they become the axes of the new tensor, in their
-//! order: it is laid out as the loops run. The copy has the operator's axes, as if nothing had been said of them.
+//! If earlier directives split, fused or reordered the data loops, these loops become the axes of the new tensor, in
+//! their order: its layout follows the loops. The copy has the operator's axes, without these directives.
 //!
 //! # Legality
 //!
 //! - The stage is computed, and is not inlined.
-//! - No directive has said how one of its loops runs, where it is computed or how its buffer lies: that would be lost.
-//! - The scope exists.
+//! - No earlier directive binds, vectorizes or unrolls one of its loops, attaches the stage, or sets the layout or
+//!   scope of its buffer: that would be lost.
+//! - The storage scope exists.
 //!
 //! # Rewrite
 //!

@@ -1,19 +1,19 @@
-//! Computes a stage inside a loop of a consumer, as much of it as an iteration needs.
+//! Computes a stage inside a loop of a consumer, only the region that an iteration needs.
 //!
 //! # Arguments
 //!
-//! `compute_at(STAGE, axis)`, where `axis` is a loop of a stage that reads it, at once or through others.
+//! `compute_at(STAGE, axis)`, where `axis` is a loop of a stage that reads it, directly or through others.
 //!
 //! # Legality
 //!
 //! - The stage is computed, and is no result of the operator.
 //! - `axis` is a loop of a stage that depends on it.
-//! - Every stage that reads it stands inside that loop: at it, or attached to it.
-//! - A buffer that each thread has its own of (`local`) is computed inside the loops over the threads that read it.
-//! - Inside a kernel of several blocks it does not lie in global memory, which the blocks share unordered.
+//! - Every stage that reads it is computed inside that loop, or attached there.
+//! - A buffer in `local`, of which each thread has its own, is computed inside the loops of the threads that read it.
+//! - Inside a kernel of several blocks it is not in global memory, where no barrier orders the blocks.
 //!
-//! The last three are checked when the whole schedule is read. If the loop is split afterwards, the stage goes to the
-//! inner part; if it is fused, to the fusion.
+//! The last three are checked at the end of the schedule. If the loop is split afterwards, the stage moves to the inner
+//! part; if it is fused, to the fused loop.
 //!
 //! # Rewrite
 //!

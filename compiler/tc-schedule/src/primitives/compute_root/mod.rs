@@ -1,12 +1,12 @@
-//! Computes a stage whole, before its consumers, in a nest of loops of its own.
+//! Computes the whole stage before its consumers, in its own loop nest.
 //!
 //! # Arguments
 //!
-//! `compute_root(STAGE)`. This is how every stage begins.
+//! `compute_root(STAGE)`. This is the default of every stage.
 //!
 //! # Legality
 //!
-//! The stage is computed: it is no argument.
+//! The stage is computed, that is, no argument.
 //!
 //! # Rewrite
 //!

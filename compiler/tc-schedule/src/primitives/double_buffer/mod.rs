@@ -1,4 +1,4 @@
-//! Keeps two buffers of a stage, so that the next part is computed while one is read.
+//! Gives a stage two buffers, so that the next part is computed while the current one is read.
 //!
 //! # Arguments
 //!
@@ -7,7 +7,7 @@
 //! # Legality
 //!
 //! - The stage is computed, and is no result of the operator.
-//! - When the whole schedule is read, it is computed inside a loop that runs in order.
+//! - At the end of the schedule it is computed inside a serial loop.
 //!
 //! # Rewrite
 //!
@@ -17,7 +17,7 @@
 //! for i in 0..8 { alloc T: f32[4] in shared attributes {stages = 2}  … }
 //! ```
 //!
-//! The pass `software-pipeline` makes the two buffers and moves what fills them ahead.
+//! The pass `software-pipeline` makes the two buffers and lets the statements that fill them run ahead.
 //!
 //! # Known elsewhere as
 //!

@@ -1,4 +1,4 @@
-//! Makes one loop of adjacent ones.
+//! Fuses adjacent nested loops into one.
 //!
 //! # Arguments
 //!
@@ -6,9 +6,9 @@
 //!
 //! # Legality
 //!
-//! - All are loops of one stage, adjacent, and given in the order in which they stand.
-//! - No directive has said how one of them runs.
-//! - Axes of the data and of the reduction are not mixed.
+//! - All are loops of one stage, adjacent, and given in the order of the nest.
+//! - None of them is bound, vectorized or unrolled.
+//! - All are data axes, or all are reduction axes.
 //!
 //! # Rewrite
 //!

@@ -1,4 +1,4 @@
-//! Puts what a stage computes in the place of each read of it.
+//! Replaces each read of a stage by its expression.
 //!
 //! # Arguments
 //!
@@ -7,8 +7,8 @@
 //! # Legality
 //!
 //! - The stage is computed, has one result, and is not a result of the operator.
-//! - It is no reduction: a reduction takes loops.
-//! - No other directive speaks of its loops or its buffer: nothing would consume it.
+//! - It is no reduction: a reduction needs loops.
+//! - No other directive concerns its loops or its buffer: it would have no effect.
 //!
 //! # Rewrite
 //!

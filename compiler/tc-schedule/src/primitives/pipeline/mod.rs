@@ -1,26 +1,26 @@
-//! Lets the stages that are computed inside a loop run ahead of what reads them.
+//! Makes a software pipeline: the stages that are computed inside a loop run ahead of their readers.
 //!
 //! # Arguments
 //!
-//! `pipeline(axis, stages = n)`: the buffers of the stages attached at the loop are kept for `n` iterations, so that
-//! `n - 1` of them are filled before the first is read. With `n = 1` nothing changes. Stages in accumulators of a warp are
-//! left out: they are made of what runs ahead.
+//! `pipeline(axis, stages = n)`: the stages attached at the loop get buffers for `n` iterations, so that `n - 1` of
+//! them are filled before the first is read. With `n = 1` nothing changes. Stages in accumulators of a warp are
+//! excluded, since they are computed from the buffers that run ahead.
 //!
-//! `async_copies = [S, T]` names those of the stages that are filled by asynchronous copies: the threads start them and
-//! go on, and wait only where the part is read. Registers hold nothing on the way, so more stages fit. What another stage
-//! attached at the loop makes of these copies in shared memory, such as dequantized weights, is made one iteration ahead,
-//! in two buffers, and the copies run one iteration further ahead.
+//! `async_copies = [S, T]` names the stages that asynchronous copies fill: the threads start the copies and continue,
+//! and wait only before they read. No registers hold the data on the way, so more stages fit. If another stage attached
+//! at the loop is computed from these copies in shared memory, such as dequantized weights, it runs one iteration
+//! ahead, in two buffers, and the copies run one iteration further ahead.
 //!
 //! # Legality
 //!
-//! - `axis` is a loop of its stage that runs in order.
+//! - `axis` is a serial loop of its stage.
 //! - `n` is 1 to 64; with `async_copies` at least 2.
-//! - When the whole schedule is read, a stage is attached at the loop.
-//! - What is named in `async_copies` is then attached at the loop too, lies in shared memory, and copies (`cache_read`) one
+//! - At the end of the schedule a stage is attached at the loop.
+//! - Each stage of `async_copies` is attached at the loop too, is in shared memory, and copies (`cache_read`) one
 //!   tensor of global memory; inlined stages between, such as a padding, read nothing else.
 //!
-//! Whether each copy can be an asynchronous one (4, 8 or 16 bytes that lie together, unchanged on the way), the pass
-//! `inject-async-copy` finds out.
+//! The pass `inject-async-copy` checks whether each copy can be asynchronous (4, 8 or 16 contiguous bytes, copied
+//! unchanged).
 //!
 //! # Rewrite
 //!
@@ -30,8 +30,8 @@
 //! for i in 0..8 { alloc T: f32[4] in shared attributes {stages = 3}  … }
 //! ```
 //!
-//! With `async_copies = [T]` the buffer carries `async = true` as well. The pass `software-pipeline` makes the buffers and
-//! moves what fills them ahead.
+//! With `async_copies = [T]` the buffer has `async = true` as well. The pass `software-pipeline` makes the buffers and
+//! lets the statements that fill them run ahead.
 //!
 //! # Known elsewhere as
 //!

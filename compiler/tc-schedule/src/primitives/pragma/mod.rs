@@ -1,18 +1,17 @@
-//! Hints to passes about a loop; they are written on it as attributes.
+//! Gives hints to passes about a loop, as attributes of it.
 //!
 //! # Arguments
 //!
 //! `pragma(axis, auto_unroll_max_step = 16, unroll_explicit = true, loop_partition_hint = true)`:
 //!
-//! - `auto_unroll_max_step`: inside the loop, unroll what comes to at most so many stores (`unroll-loop`);
+//! - `auto_unroll_max_step`: unroll loops inside with at most that many stores (`unroll-loop`);
 //! - `unroll_explicit`: unroll by copies; `false` leaves it to the compiler of the emitted code;
-//! - `loop_partition_hint`: divide the loop where a guard becomes certain, even if its extent is constant
-//!   (`loop-partition`).
+//! - `loop_partition_hint`: split the loop where a guard changes, even if its extent is constant (`loop-partition`).
 //!
 //! # Legality
 //!
-//! `axis` is a loop of its stage, and it is not split or fused afterwards. A loop of one iteration that carries a hint
-//! is kept, so that the hint is.
+//! `axis` is a loop of its stage, and it is not split or fused afterwards. A loop of one iteration with a hint stays,
+//! to keep the hint.
 //!
 //! # Rewrite
 //!

@@ -1,4 +1,4 @@
-//! Puts the named loops, in this order, into the places that they had; the others stay.
+//! Permutes the named loops into the given order, within their positions in the nest; the others stay.
 //!
 //! # Arguments
 //!

@@ -1,4 +1,4 @@
-//! Makes a loop of a reduction an axis of a new tensor, which the reduction then combines.
+//! Makes a reduction loop an axis of a new tensor of partial results, which the reduction then combines.
 //!
 //! # Arguments
 //!
@@ -9,8 +9,8 @@
 //! # Legality
 //!
 //! - `TENSOR` is a reduction that the operator declares, and `axis` is a loop of it.
-//! - No directive has spoken of the loops over its data: they would be lost.
-//! - Splits of the reduction's axes stand before. Where one does not divide, the parts are guarded.
+//! - No earlier directive concerns its data loops: it would be lost.
+//! - Splits of the reduction axes come before. If a factor does not divide, the parts are guarded.
 //!
 //! # Rewrite
 //!

@@ -1,20 +1,19 @@
-//! Sets where a stage's buffer lies.
+//! Sets the storage scope of a stage's buffer.
 //!
 //! # Arguments
 //!
 //! `set_scope(STAGE, scope)`, where `scope` is one of `global`, `shared`, `shared.dyn`, `warp`, `local`,
-//! `wmma.matrix_a`, `wmma.matrix_b`, `wmma.accumulator`, `mma.matrix_a`, `mma.matrix_b`, `mma.accumulator`. Without it a
-//! stage lies in registers inside loops over threads, in shared memory inside loops over blocks, and in global memory
-//! elsewhere.
+//! `wmma.matrix_a`, `wmma.matrix_b`, `wmma.accumulator`, `mma.matrix_a`, `mma.matrix_b`, `mma.accumulator`. By default
+//! a stage is in `local` inside thread loops, in `shared` inside block loops, and in `global` elsewhere.
 //!
-//! What lies in the scopes of tensor cores, a warp holds together: a buffer is as large as its 32 threads need it, those
-//! that loops over `threadIdx.x` number. Its last two dimensions are those of a tile.
+//! A warp holds a buffer in the storage scopes of tensor cores together: the buffer covers the region that its 32
+//! threads need, numbered by `threadIdx.x`. Its last two dimensions are those of a tile.
 //!
 //! # Legality
 //!
-//! - The stage is computed and is not inlined; the scope exists.
-//! - A result of the operator lies in global memory.
-//! - What lies on the chip is computed inside the kernel that reads it: checked when the whole schedule is read.
+//! - The stage is computed and is not inlined; the storage scope exists.
+//! - A result of the operator is in global memory.
+//! - An on-chip stage is computed inside the kernel that reads it; this is checked at the end of the schedule.
 //!
 //! # Rewrite
 //!

@@ -1,4 +1,4 @@
-//! Lets a stage store only where a condition holds.
+//! Makes a stage store only if a condition holds.
 //!
 //! # Arguments
 //!
@@ -8,10 +8,10 @@
 //! # Legality
 //!
 //! - The stage is computed, and is not inlined.
-//! - When the program is made, the coordinates it names are bound around the stage.
+//! - At lowering, the launch coordinates of the condition are bound around the stage.
 //!
-//! What is computed where the condition does not hold is the author's to know: nothing checks that some thread stores
-//! each element. `tc-run --check` finds elements that nobody wrote.
+//! The author must ensure that some thread stores each element: the compiler does not check it. `tc-run --check`
+//! reports unwritten elements.
 //!
 //! # Rewrite
 //!

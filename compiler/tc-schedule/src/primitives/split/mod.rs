@@ -1,4 +1,4 @@
-//! Makes two nested loops of one: the inner runs over a block of iterations, the outer over the blocks.
+//! Splits a loop into two nested loops: the inner runs over a block of iterations, the outer over the blocks.
 //!
 //! # Arguments
 //!
@@ -7,12 +7,12 @@
 //!
 //! # Legality
 //!
-//! - `axis` is a loop of its stage: no directive made others of it, and none has said how it runs.
+//! - `axis` is a loop of its stage, and no earlier directive split, fused, bound, vectorized or unrolled it.
 //! - `e` is at least 1.
 //!
-//! Where `e` does not divide the extent, the tail is guarded: `if likely(…)` around what the stage initialises and
-//! what it computes. An inner extent greater than the axis' shrinks to it, unless a launch coordinate is bound to it
-//! or to what is made of it, or the axis' extent depends on a size that stays open.
+//! If `e` does not divide the extent, a guard `if likely(…)` protects the tail, around the initialisation and the
+//! computation of the stage. An inner extent greater than the axis' shrinks to it, unless the inner loop, or a loop
+//! made from it, is bound to a launch coordinate, or the axis' extent depends on an open size.
 //!
 //! # Rewrite
 //!

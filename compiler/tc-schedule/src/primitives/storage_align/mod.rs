@@ -3,11 +3,11 @@
 //! # Arguments
 //!
 //! `storage_align(STAGE.axis, factor = e, offset = o)`: the stride of that dimension becomes the least number of
-//! elements that is not below what it was and, divided by `e`, leaves the remainder `o`.
+//! elements that is not below the old stride and, divided by `e`, leaves the remainder `o`.
 //!
 //! # Legality
 //!
-//! - The axis is one of the stage's tensor, as the operator declares it; splitting its loop does not matter.
+//! - The axis is one of the stage's tensor, as the operator declares it; splits of its loop do not matter.
 //! - `e` is at least 1, `o` is not negative.
 //! - The stage is no result of the operator.
 //!

@@ -1,25 +1,25 @@
-//! Stores the elements of a stage's buffer at positions of which some bits are XORed by others, so that the rows of a tile
-//! fall into different banks.
+//! XORs bits of the positions in a stage's buffer by higher bits, so that the rows of a tile fall into different banks.
 //!
 //! # Arguments
 //!
 //! `swizzle(STAGE, bits = b, base = m, shift = s)`: the bits `m` to `m + b - 1` of an element's position in the buffer
-//! are XORed by the bits `m + s` to `m + s + b - 1`. Positions count elements. The `2^m` elements that a position shares with
-//! those beside it stay together, so vectors and rows of so many elements stay whole; no element is added.
+//! are XORed by the bits `m + s` to `m + s + b - 1`. Positions count elements. Aligned groups of `2^m` elements stay
+//! contiguous, so vectors and rows of that length stay whole; the buffer does not grow.
 //!
-//! Shared memory has 32 banks of 4 bytes, and `ldmatrix` reads eight rows of 16 bytes at once, which are fast where
-//! they lie in different banks. In a tile of 16 x 16 `f16`, rows of 32 bytes one after another, the left halves of eight rows
-//! lie in four different places of 16 bytes modulo 128, each taken twice. With `bits = 1, base = 3, shift = 3` units of 8
-//! elements stay whole, and of every second group of four rows left and right half are exchanged: eight places. Tiles with
-//! rows of 64 bytes take `bits = 2, base = 3, shift = 3`, those with rows of 128 bytes `bits = 3, base = 3, shift = 3`.
+//! Shared memory has 32 banks of 4 bytes, and `ldmatrix` reads eight rows of 16 bytes at once, which is fast if they
+//! are in different banks. In a tile of 16 x 16 `f16`, with consecutive rows of 32 bytes, the left halves of eight rows
+//! occupy four different units of 16 bytes modulo 128, each twice. With `bits = 1, base = 3, shift = 3` units of 8
+//! elements stay whole, and every second group of four rows exchanges its left and right halves: eight different units.
+//! For tiles with rows of 64 bytes use `bits = 2, base = 3, shift = 3`, with rows of 128 bytes
+//! `bits = 3, base = 3, shift = 3`.
 //!
 //! # Legality
 //!
 //! - The stage is computed, and is no result of the operator.
 //! - `bits` is 1 to 5, `base` is 0 to 10, `shift` is at least `bits` and at most 10.
-//! - When the whole schedule is read, the stage lies in shared memory.
+//! - At the end of the schedule the stage is in shared memory.
 //!
-//! Indices in the program stay as they are; the pass `storage-flatten`, which makes positions of them, changes these.
+//! Indices in the program stay unchanged; the pass `storage-flatten` computes the swizzled positions.
 //!
 //! # Rewrite
 //!

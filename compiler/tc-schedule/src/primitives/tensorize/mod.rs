@@ -1,21 +1,20 @@
-//! Lets a tensor intrinsic stand for the loops from an axis inwards.
+//! Replaces the loops from an axis inwards by a tensor intrinsic.
 //!
 //! # Arguments
 //!
-//! `tensorize(axis, @intrinsic)`: `@intrinsic` is a `te.intrin` of the file, or one of the library. The loop of `axis` is
-//! marked with it, and so is the outermost loop of the initialisation of a reduction that runs over what `axis` and
-//! the loops inside it run over. The pass `tensorize-to-wmma` holds the marked nest against what the intrinsic computes,
-//! and puts the intrinsic in its place.
+//! `tensorize(axis, @intrinsic)`: `@intrinsic` is a `te.intrin` of the file, or one of the library. The directive marks
+//! the loop of `axis`, and for a reduction the outermost loop of the initialisation that covers the same axes. The pass
+//! `tensorize-to-wmma` compares the marked nest with the computation of the intrinsic, and replaces it.
 //!
 //! # Legality
 //!
 //! - `axis` is a loop of its stage, and it is not split or fused afterwards.
-//! - One loop of a stage is tensorized.
-//! - When the whole schedule is read, neither it nor a loop inside it is bound, unrolled or a vector, and no stage is
-//!   computed there: an intrinsic stands for plain loops, and says itself how its work is shared among threads.
+//! - A stage has at most one tensorized loop.
+//! - At the end of the schedule neither the loop nor one inside it is bound, unrolled or vectorized, and no stage is
+//!   computed there: an intrinsic replaces plain loops, and divides its work among threads itself.
 //!
-//! Whether the nest computes what the intrinsic does, the pass finds out. A loop of one iteration that is tensorized is
-//! kept, so that the mark is.
+//! The pass checks whether the nest computes the same as the intrinsic. A tensorized loop of one iteration stays, to
+//! keep the mark.
 //!
 //! # Rewrite
 //!

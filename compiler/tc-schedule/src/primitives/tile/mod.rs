@@ -1,4 +1,4 @@
-//! Splits two loops and brings the outer parts outside: the loops run over tiles, then within a tile.
+//! Splits two loops and moves the outer parts outside: the loops run over tiles, then within a tile.
 //!
 //! # Arguments
 //!

@@ -1,15 +1,15 @@
-//! Stores a stage's buffer by other indices.
+//! Changes the layout of a stage's buffer by a map of its indices.
 //!
 //! # Arguments
 //!
-//! `transform_layout(STAGE) (i, j) { yield j / 8, i, (j % 8) ^ (i & 7) }`: the region maps the indices of the buffer,
-//! which start at 0 where the stage's region starts, to new ones. Loops stay as they are.
+//! `transform_layout(STAGE) (i, j) { yield j / 8, i, (j % 8) ^ (i & 7) }`: the region of the op maps the indices of the
+//! buffer, which start at 0 at the start of the computed region, to new ones. Loops stay unchanged.
 //!
 //! # Legality
 //!
 //! - The stage is computed, is no result of the operator, and no directive pads its strides.
-//! - The map takes an index a dimension, and yields one or more integers that are not negative.
-//! - It maps no two elements to one place. That is checked by trying all of them, so the buffer has at most 2^20.
+//! - The map takes one index for each dimension, and yields one or more non-negative integers.
+//! - It maps no two elements to the same position. The check tries all elements, so the buffer has at most 2^20.
 //!
 //! # Rewrite
 //!

@@ -1,4 +1,4 @@
-//! Unrolls a loop: its body is copied for each iteration.
+//! Unrolls a loop: copies its body for each iteration.
 //!
 //! # Arguments
 //!
@@ -6,7 +6,7 @@
 //!
 //! # Legality
 //!
-//! `axis` is a loop of its stage of which no directive has said how it runs; it is not split or fused afterwards.
+//! `axis` is a loop of its stage that is not bound, vectorized or unrolled; it is not split or fused afterwards.
 //!
 //! # Rewrite
 //!

@@ -2,11 +2,12 @@
 //!
 //! # Arguments
 //!
-//! `vectorize(axis)`: the pass `vectorize-loop` makes vector accesses of it, and a loop again of what cannot be one.
+//! `vectorize(axis)`: the pass `vectorize-loop` makes vector accesses, and a scalar loop of statements that cannot be
+//! vectorized.
 //!
 //! # Legality
 //!
-//! `axis` is a loop of its stage, of the data, of which no directive has said how it runs.
+//! `axis` is a data loop of its stage that is not bound, vectorized or unrolled.
 //!
 //! # Rewrite
 //!
