@@ -530,16 +530,16 @@ macro_rules! dialect {
 
     // The builder method: one argument an operand parameter, then attributes and result types.
     (@new [$($args:tt)*]; [$($parts:tt)*]; $name:ident value; $($rest:tt)*) => {
-        $crate::dialect!(@new [$($args)* $name: $crate::Value,]; [$($parts)* $crate::builder::Part::One($name),]; $($rest)*);
+        $crate::dialect!(@new [$($args)* $name: $crate::Value,]; [$($parts)* $crate::builder::OperandSegment::One($name),]; $($rest)*);
     };
     (@new [$($args:tt)*]; [$($parts:tt)*]; $name:ident place; $($rest:tt)*) => {
-        $crate::dialect!(@new [$($args)* $name: $crate::Value,]; [$($parts)* $crate::builder::Part::One($name),]; $($rest)*);
+        $crate::dialect!(@new [$($args)* $name: $crate::Value,]; [$($parts)* $crate::builder::OperandSegment::One($name),]; $($rest)*);
     };
     (@new [$($args:tt)*]; [$($parts:tt)*]; $name:ident values; $($rest:tt)*) => {
-        $crate::dialect!(@new [$($args)* $name: &[$crate::Value],]; [$($parts)* $crate::builder::Part::Many($name),]; $($rest)*);
+        $crate::dialect!(@new [$($args)* $name: &[$crate::Value],]; [$($parts)* $crate::builder::OperandSegment::Many($name),]; $($rest)*);
     };
     (@new [$($args:tt)*]; [$($parts:tt)*]; $name:ident list; $($rest:tt)*) => {
-        $crate::dialect!(@new [$($args)* $name: &[$crate::Value],]; [$($parts)* $crate::builder::Part::Many($name),]; $($rest)*);
+        $crate::dialect!(@new [$($args)* $name: &[$crate::Value],]; [$($parts)* $crate::builder::OperandSegment::Many($name),]; $($rest)*);
     };
     (@new [$($args:tt)*]; [$($parts:tt)*]; $name:ident $attr:ident; $($rest:tt)*) => {
         $crate::dialect!(@new [$($args)*]; [$($parts)*]; $($rest)*);
@@ -549,9 +549,9 @@ macro_rules! dialect {
         /// the types of the results where the row cannot infer them.
         #[allow(clippy::too_many_arguments, reason = "as many as the row has operands")]
         pub fn build(b: &mut $crate::Builder<'_>, $($args)* attrs: &[($crate::Name, $crate::Attr)], results: &[$crate::Type]) -> $crate::Op {
-            let parts: &[$crate::builder::Part<'_>] = &[$($parts)*];
+            let parts: &[$crate::builder::OperandSegment<'_>] = &[$($parts)*];
             let opcode = Self::opcode_in(b.func.registry());
-            b.build_parts(opcode, parts, attrs, results)
+            b.build_segments(opcode, parts, attrs, results)
         }
     };
 

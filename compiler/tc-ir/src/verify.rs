@@ -52,43 +52,43 @@ struct Verifier<'f> {
 
 impl Verifier<'_> {
     fn region(&mut self, root: Region) {
-        enum Step {
+        enum Pending {
             Enter(Region),
             Ops(Option<Op>),
             Leave(usize),
         }
         let func = self.func;
-        let mut worklist = vec![Step::Enter(root)];
+        let mut worklist = vec![Pending::Enter(root)];
         while let Some(step) = worklist.pop() {
             match step {
-                Step::Enter(region) => {
-                    worklist.push(Step::Leave(self.defined.len()));
+                Pending::Enter(region) => {
+                    worklist.push(Pending::Leave(self.defined.len()));
                     for &arg in func.region_args(region) {
                         self.define(arg);
                     }
-                    worklist.push(Step::Ops(func.first_op(region)));
+                    worklist.push(Pending::Ops(func.first_op(region)));
                 }
-                Step::Ops(None) => {}
-                Step::Ops(Some(op)) => {
+                Pending::Ops(None) => {}
+                Pending::Ops(Some(op)) => {
                     if self.found.len() > MAX_FINDINGS {
                         return;
                     }
                     self.op(op);
                     // After the regions: the op's own results are not in scope there.
-                    worklist.push(Step::Ops(func.next_op(op)));
+                    worklist.push(Pending::Ops(func.next_op(op)));
                     if func.op_regions(op).is_empty() {
                         func.results(op).for_each(|value| self.define(value));
                     } else {
-                        worklist.push(Step::Leave(usize::MAX - op.as_u32() as usize));
-                        worklist.extend(func.op_regions(op).iter().rev().map(|&region| Step::Enter(region)));
+                        worklist.push(Pending::Leave(usize::MAX - op.as_u32() as usize));
+                        worklist.extend(func.op_regions(op).iter().rev().map(|&region| Pending::Enter(region)));
                     }
                 }
                 // A mark above any length is the end of an op's regions: its results come into scope.
-                Step::Leave(mark) if mark > u32::MAX as usize => {
+                Pending::Leave(mark) if mark > u32::MAX as usize => {
                     let op = Op::from_u32((usize::MAX - mark) as u32);
                     func.results(op).for_each(|value| self.define(value));
                 }
-                Step::Leave(len) => {
+                Pending::Leave(len) => {
                     for value in self.defined.drain(len..) {
                         self.visible[value] = false;
                     }

@@ -102,7 +102,7 @@ fn place(when: &str, at: &PassAt<'_>) -> String {
 }
 
 /// The items that changed, the lines that came and went, and the number of ops.
-fn what_changed(old: &[&str], new: &[&str], parts: &[diff::Part], record: &PassRecord) -> String {
+fn what_changed(old: &[&str], new: &[&str], parts: &[diff::DiffBlock], record: &PassRecord) -> String {
     const SHOWN: usize = 4;
     let names = diff::sections(old, new, parts);
     let mut out = names[..names.len().min(SHOWN)].join(", ");

@@ -48,7 +48,7 @@ pub trait Counts: Clone + Default + Display + Send + 'static {
 
 /// Which cases.
 #[derive(Clone, Copy, Debug)]
-pub struct Plan {
+pub struct RandomRun {
     /// The seed of all.
     pub seed: u64,
     /// The number of the first.
@@ -83,7 +83,7 @@ pub struct Outcome<C: RandomCase> {
 
 struct Shared<C: RandomCase> {
     compiler: Compiler,
-    plan: Plan,
+    plan: RandomRun,
     next: AtomicU64,
     outcome: Mutex<Outcome<C>>,
     tell: fn(&Failed<C>),
@@ -127,7 +127,7 @@ fn processor_time(stat: &Path) -> Option<Duration> {
 }
 
 /// Runs the cases; `tell` hears of each failure that was shrunk.
-pub fn run<C: RandomCase>(plan: Plan, tell: fn(&Failed<C>)) -> Outcome<C> {
+pub fn run<C: RandomCase>(plan: RandomRun, tell: fn(&Failed<C>)) -> Outcome<C> {
     let compiler = Compiler { threads: 1, ..Compiler::new() };
     let next = AtomicU64::new(plan.first);
     let outcome = Outcome { tally: C::Tally::default(), failed: Vec::new(), kinds: BTreeMap::new() };

@@ -5,7 +5,7 @@
 
 use crate::cell::{self, Cell};
 use crate::compile::operator::Operator;
-use crate::cone::Part;
+use crate::cone::RequiredCells;
 use crate::domain::Domain;
 use crate::exec::{Launch, launch};
 use crate::finding::{FindingKind, Findings};
@@ -166,12 +166,17 @@ impl<'m> Definition<'m> {
     }
 
     /// Evaluates the parts of the stages, from the first to the last.
-    pub(crate) fn evaluate_parts(&mut self, inputs: &[Tensor], parts: &[Part], domain: Domain) -> Result<Evaluated> {
+    pub(crate) fn evaluate_parts(
+        &mut self,
+        inputs: &[Tensor],
+        parts: &[RequiredCells],
+        domain: Domain,
+    ) -> Result<Evaluated> {
         let globals = self.make_tensors(inputs, parts, domain)?;
         let steps = AtomicU64::new(0);
         let mut findings = Findings::default();
         let mut site_base = 0;
-        for (number, part) in parts.iter().enumerate().filter(|(_, part)| !matches!(part, Part::Nothing)) {
+        for (number, part) in parts.iter().enumerate().filter(|(_, part)| !matches!(part, RequiredCells::Nothing)) {
             let kernel = self.operator.compile(number, domain, site_base)?;
             site_base += kernel.sites.len() as u32;
             let outcome = launch(&Launch {
@@ -228,7 +233,7 @@ impl<'m> Definition<'m> {
         Ok(())
     }
 
-    fn make_tensors(&self, inputs: &[Tensor], parts: &[Part], domain: Domain) -> Result<Vec<Arc<Global>>> {
+    fn make_tensors(&self, inputs: &[Tensor], parts: &[RequiredCells], domain: Domain) -> Result<Vec<Arc<Global>>> {
         let mut total = 0u64;
         let mut globals = Vec::new();
         for (number, decl) in self.operator.declarations.list.iter().enumerate() {
@@ -236,9 +241,9 @@ impl<'m> Definition<'m> {
             let stage = self.operator.stages.iter().position(|stage| stage.tensors.contains(&number));
             let spec = GlobalSpec { domain, poison: !is_input, writable: false, readable: false };
             let (cells, kept) = match stage.map(|stage| &parts[stage]) {
-                None | Some(Part::All) => (decl.cells, None),
-                Some(Part::Nothing) => (0, None),
-                Some(Part::Cells(set)) => (set.len(), Some(set.clone())),
+                None | Some(RequiredCells::All) => (decl.cells, None),
+                Some(RequiredCells::Nothing) => (0, None),
+                Some(RequiredCells::Cells(set)) => (set.len(), Some(set.clone())),
             };
             total = total.saturating_add((cells as u64).saturating_mul(spec.bytes_per_cell()));
             if total > self.limits.memory {

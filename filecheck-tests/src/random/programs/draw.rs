@@ -72,7 +72,7 @@ pub(super) enum Layout {
 
 /// Whose cells a thread may read, or write.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Reach {
+pub(super) enum AccessibleRows {
     Nothing,
     /// The row of the thread.
     Own,
@@ -99,8 +99,8 @@ pub(super) struct Buffer {
     pub(super) cols: i64,
     /// What is known of every element.
     pub(super) holds: Known,
-    pub(super) reads: Reach,
-    pub(super) writes: Reach,
+    pub(super) reads: AccessibleRows,
+    pub(super) writes: AccessibleRows,
 }
 
 /// What a program may be made of.

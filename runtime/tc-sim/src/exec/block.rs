@@ -249,7 +249,7 @@ pub(crate) fn launch(launch: &Launch<'_>) -> Outcome {
     let parts: Vec<(u64, u64)> = (0..n_batches.div_ceil(per_part))
         .map(|part| (part * per_part * batch, ((part + 1) * per_part * batch).min(n_blocks)))
         .collect();
-    let run = |&(from, to): &(u64, u64)| Part::new(launch).run(launch, from, to);
+    let run = |&(from, to): &(u64, u64)| Worker::new(launch).run(launch, from, to);
     let parts: Vec<Outcome> = if launch.parallel && launch.cells.is_none_or(|cells| cells.len() > 512) {
         parts.par_iter().map(run).collect()
     } else {
@@ -266,13 +266,13 @@ pub(crate) fn launch(launch: &Launch<'_>) -> Outcome {
 }
 
 /// A core's share of a launch: the groups of one batch of blocks, used for one batch after another.
-struct Part {
+struct Worker {
     block: BlockState,
     groups: Vec<Group>,
 }
 
-impl Part {
-    fn new(launch: &Launch<'_>) -> Part {
+impl Worker {
+    fn new(launch: &Launch<'_>) -> Worker {
         let kernel = launch.kernel;
         let threads = kernel.threads() as usize;
         let batch = kernel.batch as usize;
@@ -284,7 +284,7 @@ impl Part {
         } else {
             vec![Group::new(launch, 0, threads, batch)]
         };
-        Part { block: BlockState::new(launch, warps, batch), groups }
+        Worker { block: BlockState::new(launch, warps, batch), groups }
     }
 
     fn run(mut self, launch: &Launch<'_>, from: u64, to: u64) -> Outcome {
