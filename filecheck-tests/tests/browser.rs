@@ -141,5 +141,5 @@ fn a_text_that_does_not_parse_has_a_report_too() {
     let (report, input) = (folder.file("report.html"), folder.file("f.tir"));
     std::fs::write(&input, "tir.func @f( {\n").expect("writable");
     assert_eq!(tc_opt(&[&input, "--report", &report]), 1);
-    check(&folder, &report, 0, &["not parsed", "finding bad", "f.tir:1:"]);
+    check(&folder, &report, 0, &["not parsed", "diagnostic bad", "f.tir:1:"]);
 }

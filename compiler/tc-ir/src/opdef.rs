@@ -288,11 +288,11 @@ pub enum Folded {
     Value(Value),
 }
 
-/// Checks an op beyond its row. Findings go into the diagnostics.
+/// Checks an op beyond its row. Errors go into the diagnostics.
 pub type Verify = fn(&Func, Op, &mut Diagnostics);
 
 /// Checks what an op, or without one its item, says of the module's symbols: once, when the module is read. So it is the
-/// place for warnings, too. Findings go into the diagnostics.
+/// place for warnings, too. Errors go into the diagnostics.
 pub type VerifySymbols = fn(&Symbols<'_>, &Func, Option<Op>, &mut Diagnostics);
 
 /// Folds an op whose operands allow it. It may intern attributes and nothing else.

@@ -6,7 +6,7 @@
 //! - Use counts and links are right; a failure here is a bug of ours.
 //! - What the row's own verifier says.
 //!
-//! All findings are collected; nothing stops at the first.
+//! All diagnostics are collected; nothing stops at the first.
 
 use crate::attrs::AttrData;
 use crate::entity::{Attrs, Op, Region, Value};
@@ -16,8 +16,8 @@ use crate::opdef::{OpDef, Opcode, Param, ParamKind, Results};
 use cranelift_entity::SecondaryMap;
 use tc_support::{Diagnostic, Diagnostics};
 
-/// Findings beyond this number are dropped: a broken function repeats itself.
-const MAX_FINDINGS: usize = 100;
+/// Diagnostics beyond this number are dropped: a broken function repeats itself.
+const MAX_DIAGNOSTICS: usize = 100;
 
 /// What is wrong with `func`.
 pub fn verify(func: &Func) -> Diagnostics {
@@ -70,7 +70,7 @@ impl Verifier<'_> {
                 }
                 Pending::Ops(None) => {}
                 Pending::Ops(Some(op)) => {
-                    if self.found.len() > MAX_FINDINGS {
+                    if self.found.len() > MAX_DIAGNOSTICS {
                         return;
                     }
                     self.op(op);

@@ -54,7 +54,7 @@ pub enum Stage {
 /// What came of a run.
 #[derive(Clone, Debug)]
 pub struct Rerun {
-    /// All findings.
+    /// All diagnostics.
     pub diagnostics: Diagnostics,
     /// The files that they point into.
     pub sources: Sources,

@@ -287,6 +287,6 @@ mod tests {
         let unit = func.attr(AttrData::Unit);
         func.header.attrs = func.with_entry(func.header.attrs, keys::DEVICE, unit);
         let found = DEVICE.check(&func);
-        assert!(found.iter().all(|finding| finding.message.contains("`index`")) && found.len() == 3, "{found:?}");
+        assert!(found.iter().all(|diagnostic| diagnostic.message.contains("`index`")) && found.len() == 3, "{found:?}");
     }
 }

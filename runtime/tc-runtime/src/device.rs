@@ -91,7 +91,7 @@ pub struct RunReport {
     /// What became of each kernel, in launch order.
     pub kernels: Vec<KernelReport>,
     /// What the device found while it ran, such as races; a device that checks nothing finds nothing.
-    pub findings: Diagnostics,
+    pub diagnostics: Diagnostics,
 }
 
 /// What a measurement tells.

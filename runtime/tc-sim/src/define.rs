@@ -6,9 +6,9 @@
 use crate::cell::{self, Cell};
 use crate::compile::operator::Operator;
 use crate::cone::RequiredCells;
+use crate::diagnostic::{DiagnosticKind, SimDiagnostics};
 use crate::domain::Domain;
 use crate::exec::{Launch, launch};
-use crate::finding::{FindingKind, Findings};
 use crate::limits::Limits;
 use crate::memory::{Global, GlobalSpec, Role};
 use crate::run::{shape_of, too_large};
@@ -47,7 +47,7 @@ pub struct Evaluation {
     /// Their magnitudes, if they were asked for.
     pub(crate) mags: Vec<Vec<f64>>,
     /// Reads out of range that are used, arithmetic that fails, limits.
-    pub findings: Findings,
+    pub diagnostics: SimDiagnostics,
     /// Steps done.
     pub steps: u64,
     signatures: Vec<Signature>,
@@ -134,7 +134,7 @@ impl<'m> Definition<'m> {
     /// with it how far two results may be apart.
     pub(crate) fn magnitudes(&mut self, inputs: &[Tensor], cells: Option<&[CellList]>) -> Result<Evaluation> {
         let evaluation = self.evaluate_with(inputs, cells, Domain::Magnitudes)?;
-        evaluation.findings.limit().map_or(Ok(evaluation), Err)
+        evaluation.diagnostics.limit().map_or(Ok(evaluation), Err)
     }
 
     pub(crate) fn evaluate_with(
@@ -148,9 +148,9 @@ impl<'m> Definition<'m> {
             Some(cells) => self.cone(inputs, cells, u64::MAX)?.parts,
             None => self.everything(),
         };
-        let Evaluated { globals, findings, steps } = self.evaluate_parts(inputs, &parts, domain)?;
+        let Evaluated { globals, diagnostics, steps } = self.evaluate_parts(inputs, &parts, domain)?;
         let signatures = self.outputs();
-        let mut evaluation = Evaluation { values: Vec::new(), mags: Vec::new(), findings, steps, signatures };
+        let mut evaluation = Evaluation { values: Vec::new(), mags: Vec::new(), diagnostics, steps, signatures };
         for (nth, (&number, output)) in self.operator.outputs.iter().zip(&evaluation.signatures).enumerate() {
             let global = &globals[number];
             let at: Vec<usize> = match cells.and_then(|cells| cells.get(nth)) {
@@ -174,7 +174,7 @@ impl<'m> Definition<'m> {
     ) -> Result<Evaluated> {
         let globals = self.make_tensors(inputs, parts, domain)?;
         let steps = AtomicU64::new(0);
-        let mut findings = Findings::default();
+        let mut diagnostics = SimDiagnostics::default();
         let mut site_base = 0;
         for (number, part) in parts.iter().enumerate().filter(|(_, part)| !matches!(part, RequiredCells::Nothing)) {
             let kernel = self.operator.compile(number, domain, site_base)?;
@@ -191,7 +191,7 @@ impl<'m> Definition<'m> {
                 descending: false,
                 blocks: None,
             });
-            findings.merge(outcome.findings, self.limits.findings);
+            diagnostics.merge(outcome.diagnostics, self.limits.diagnostics);
             if outcome.aborted {
                 break;
             }
@@ -201,7 +201,7 @@ impl<'m> Definition<'m> {
             let text = format!("a cell of `{}` is read that was not taken for one that is needed", decl.name);
             return Err(Box::new(Diagnostic::bug("sample", decl.location.clone(), text)));
         }
-        Ok(Evaluated { globals, findings, steps: steps.load(Relaxed) })
+        Ok(Evaluated { globals, diagnostics, steps: steps.load(Relaxed) })
     }
 
     fn check_inputs(&self, inputs: &[Tensor], cells: Option<&[CellList]>) -> Result<()> {
@@ -265,7 +265,7 @@ impl<'m> Definition<'m> {
 pub(crate) struct Evaluated {
     /// The operator's tensors.
     pub(crate) globals: Vec<Arc<Global>>,
-    pub(crate) findings: Findings,
+    pub(crate) diagnostics: SimDiagnostics,
     pub(crate) steps: u64,
 }
 
@@ -298,10 +298,10 @@ fn is_operator(opcode: Opcode) -> bool {
 }
 
 /// Did evaluating the definition itself go wrong?
-pub(crate) fn is_sound(findings: &Findings) -> bool {
-    !findings
+pub(crate) fn is_sound(diagnostics: &SimDiagnostics) -> bool {
+    !diagnostics
         .iter()
-        .any(|finding| matches!(finding.kind, FindingKind::Poison | FindingKind::Arithmetic | FindingKind::Limit))
+        .any(|found| matches!(found.kind, DiagnosticKind::Poison | DiagnosticKind::Arithmetic | DiagnosticKind::Limit))
 }
 
 /// The value of a cell, for messages.

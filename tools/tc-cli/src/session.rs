@@ -14,7 +14,7 @@ pub struct Io<'i> {
     pub stdin: &'i mut (dyn Read + Send),
     /// Where results go.
     pub stdout: &'i mut (dyn Write + Send),
-    /// Where findings and progress go.
+    /// Where diagnostics and progress go.
     pub stderr: &'i mut (dyn Write + Send),
     /// Is the standard output coloured?
     pub colour_out: bool,
@@ -62,7 +62,7 @@ pub struct Session<'i> {
     listens: bool,
     /// The command line, the name of the tool included.
     pub command: Vec<OsString>,
-    /// How findings are told on the standard error.
+    /// How diagnostics are told on the standard error.
     pub tell: Tell,
 }
 

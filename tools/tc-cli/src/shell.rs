@@ -12,7 +12,7 @@ pub trait CommandLine: clap::Parser + Send + Sync {
     /// The name of the tool, which its thread bears.
     const NAME: &'static str;
 
-    /// Are findings told as JSON?
+    /// Are diagnostics told as JSON?
     fn json(&self) -> bool;
 
     /// What the tool is asked about itself.

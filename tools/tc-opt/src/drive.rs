@@ -141,7 +141,7 @@ impl Tool<'_, '_> {
             tell,
         };
         if args.input.update {
-            let run = |name: &str, text: &str, parts: &[_]| self.findings(&config, name, text, parts);
+            let run = |name: &str, text: &str, parts: &[_]| self.diagnostics(&config, name, text, parts);
             let each =
                 |input: &Input| update::update(session, args, input, &|text, parts| run(&input.name, text, parts));
             return Ok(inputs.iter().map(each).max().unwrap_or(FINE).max(unread));
@@ -172,7 +172,7 @@ impl Tool<'_, '_> {
     }
 
     /// What is found in the parts of a text, for `--update`.
-    fn findings(
+    fn diagnostics(
         &self,
         config: &RunConfig<'_>,
         name: &str,

@@ -37,7 +37,7 @@ pub(crate) struct RunConfig<'p> {
     pub(crate) command: String,
     /// The folder for files that nobody asked for by name.
     pub(crate) temporary: Option<&'p Path>,
-    /// How findings are told.
+    /// How diagnostics are told.
     pub(crate) tell: Tell,
 }
 
@@ -78,7 +78,7 @@ pub(crate) struct Done {
     pub(crate) refused: bool,
 }
 
-/// The findings, and the output if there is one. The error is a status whose reason was told.
+/// The diagnostics, and the output if there is one. The error is a status whose reason was told.
 type Compiled = Result<(Diagnostics, Option<String>), u8>;
 
 impl Job<'_, '_> {

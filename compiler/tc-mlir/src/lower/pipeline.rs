@@ -154,13 +154,13 @@ mod tests {
     fn functions_of_libdevice_want_a_toolkit_at_their_line() {
         let text = "gpu.module @k {\n%1 = math.exp %0 : f32 loc(\"f\":7:1)\n}";
         let found = toolkit(text, &LowerOptions::default()).expect_err("no toolkit");
-        let found = found.iter().next().expect("a finding");
+        let found = found.iter().next().expect("a diagnostic");
         let place = Location::Point { file: "f".into(), at: LineCol { line: 7, col: 1 } };
         assert_eq!((found.code, &found.location), ("no-libdevice", &place));
         let options = LowerOptions { toolkit: Some("/nowhere".into()) };
         assert!(toolkit(text, &options).is_err());
         let found = broken_libdevice(text, &options, &|_| true).expect("there is no file");
-        let found = found.iter().next().expect("a finding");
+        let found = found.iter().next().expect("a diagnostic");
         assert_eq!((found.code, &found.location), ("bad-libdevice", &place));
         assert_eq!(toolkit("gpu.module @k {}", &LowerOptions::default()), Ok(None));
     }

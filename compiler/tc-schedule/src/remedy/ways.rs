@@ -1,4 +1,4 @@
-//! The fix-its that findings of several primitives have, and sets of them.
+//! The fix-its that diagnostics of several primitives have, and sets of them.
 
 use super::Proposals;
 use crate::directive::Item;
@@ -10,7 +10,7 @@ use crate::remedy::Change;
 use crate::written;
 use tc_support::suggest;
 
-/// Who proposes changes against a finding; called for the directive in question, and for those that its labels name.
+/// Who proposes changes against a diagnostic; called for the directive in question, and for those that its labels name.
 pub(crate) type Ways = &'static [fn(&mut Proposals<'_>)];
 
 /// Nothing but another text helps.

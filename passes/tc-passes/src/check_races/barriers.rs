@@ -120,21 +120,21 @@ fn race(func: &Func, nest: &Nest, meeting: &Meeting, block: Option<[i64; 3]>) ->
         Some([x, y, z]) => format!("in block ({x}, {y}, {z}), at place {} of its memory", meeting.cell),
         None => format!("in every block, at place {} of its memory", meeting.cell),
     };
-    let mut finding = Diagnostic::error("race", func.op_location(second.op), text)
+    let mut diagnostic = Diagnostic::error("race", func.op_location(second.op), text)
         .label(func.op_location(second.op), who(second))
         .note(note)
         .help("put a `gpu.barrier` between the two");
     if first.op != second.op {
-        finding = finding.label(func.op_location(first.op), who(first));
+        diagnostic = diagnostic.label(func.op_location(first.op), who(first));
     }
-    Open { finding, kind: Kind::Race, reason: None }
+    Open { diagnostic, kind: Kind::Race, reason: None }
 }
 
 fn divergent(func: &Func, op: Op) -> Open {
     let text = "some threads of a block come to this barrier, and others do not".to_string();
-    let finding = Diagnostic::error("divergent-barrier", func.op_location(op), text)
+    let diagnostic = Diagnostic::error("divergent-barrier", func.op_location(op), text)
         .help("move it out of the condition or loop that differs between threads");
-    Open { finding, kind: Kind::Race, reason: None }
+    Open { diagnostic, kind: Kind::Race, reason: None }
 }
 
 fn undecided(func: &Func, nest: &Nest, unclear: &Unclear) -> Open {
@@ -142,17 +142,17 @@ fn undecided(func: &Func, nest: &Nest, unclear: &Unclear) -> Open {
         let name = func.value_text(root);
         let text = format!("cannot decide whether a barrier keeps two threads from touching one cell of `{name}`");
         let done = |touch: &Touch| if touch.writes { "written here" } else { "read here" };
-        let mut finding = Diagnostic::warning("race-undecided", func.op_location(second.op), text);
+        let mut diagnostic = Diagnostic::warning("race-undecided", func.op_location(second.op), text);
         if first.op != second.op {
-            finding = finding.label(func.op_location(first.op), done(first));
+            diagnostic = diagnostic.label(func.op_location(first.op), done(first));
         }
-        (finding, reason.to_string())
+        (diagnostic, reason.to_string())
     };
     let of_nest = |at, reason: &str| {
         let text = "cannot decide whether barriers keep the threads of a block apart";
         (Diagnostic::warning("race-undecided", func.op_location(at), text), reason.to_string())
     };
-    let (finding, reason) = match unclear {
+    let (diagnostic, reason) = match unclear {
         Unclear::Maybe(Meeting { first, second, root, .. }) => of_pair(
             first,
             second,
@@ -169,7 +169,7 @@ fn undecided(func: &Func, nest: &Nest, unclear: &Unclear) -> Open {
         Unclear::Stop(Stop::Op(op)) => of_nest(*op, "how often this runs, or what it does, is not known"),
         Unclear::Threads => of_nest(nest.op, "the number of threads of a block is not constant"),
     };
-    Open { finding, kind: Kind::Open, reason: Some(reason) }
+    Open { diagnostic, kind: Kind::Open, reason: Some(reason) }
 }
 
 /// The coordinates of a thread by its number.

@@ -17,7 +17,7 @@ use tc_ir::walk::{ancestors, is_inside, ops_under};
 use tc_ir::{Func, Op};
 use tc_support::Diagnostic;
 
-/// What stands in the way of dividing the nests, one finding a nest.
+/// What stands in the way of dividing the nests, one diagnostic a nest.
 pub(super) fn nests(func: &Func, buffers: &[Buffer], nests: &Nests) -> Vec<Diagnostic> {
     let mut facts = NestByNest::new(func);
     let roots = nests.roots(func);

@@ -5,9 +5,9 @@ use super::block::{BlockState, Launch};
 use super::group::{Group, for_lanes};
 use crate::cell::{Cell, bits_of, decode};
 use crate::code::{Space, Window};
+use crate::diagnostic::DiagnosticKind;
 use crate::domain::Domain;
 use crate::field::{Doubt, Pieces, Range, is_element};
-use crate::finding::FindingKind;
 use crate::race::Conflict;
 use std::mem;
 
@@ -48,7 +48,7 @@ impl Group {
                 mags[lane] = mag.max(crate::cell::number_of(elem, value[lane]).abs().to_bits());
             }
             if !written {
-                self.report_access(FindingKind::Uninitialised, at, lane, launch, block);
+                self.report_access(DiagnosticKind::Uninitialised, at, lane, launch, block);
             }
             if let Some(copy) = self.under_way(at.decl.space, lane, (first, window.n_cells), block) {
                 self.report_under_way(at, lane, (copy, false), launch, block);

@@ -59,7 +59,7 @@ fn stray_via(found: &Reproducer) -> Option<&'static str> {
     }
 }
 
-/// Findings about the value of `key`, whose places are in `from`, told where it stands in the head of `text`.
+/// Diagnostics about the value of `key`, whose places are in `from`, told where it stands in the head of `text`.
 fn at_value(name: &str, text: &str, key: &str, found: &Diagnostics, from: &Sources) -> (Diagnostics, Sources) {
     let mut sources = Sources::new();
     let (Ok(file), Some(value)) = (sources.add(name, text), reproducer::value(text, key)) else {

@@ -1,9 +1,9 @@
-//! `--verify-diagnostics`: findings are compared with what comments in the file expect.
+//! `--verify-diagnostics`: diagnostics are compared with what comments in the file expect.
 //!
 //! `// expected-error@+1 {{text}}` expects an error on the next line whose message holds `text`; `@-2` counts
 //! backwards, `@7` names a line, `@above` and `@below` the nearest line that holds no expectation, no `@` the comment's
-//! own line, and `@none` (or `@unknown`) a finding without a place in this file. Besides `error` there are `warning`,
-//! `remark`, and `note` for what a finding adds: labels, notes and help. A number before the text, `expected-error 2
+//! own line, and `@none` (or `@unknown`) a diagnostic without a place in this file. Besides `error` there are `warning`,
+//! `remark`, and `note` for what a diagnostic adds: labels, notes and help. A number before the text, `expected-error 2
 //! {{text}}`, expects that many.
 //!
 //! Every expectation must be met, and every error, warning and remark be expected; notes need not be. `--update` writes
@@ -20,7 +20,7 @@ use seen::Matched;
 use tc::support::suggest::shorten;
 use tc::support::{Diagnostic, Diagnostics, FileId, Pos, Severity, Sources, Span};
 
-/// What is wrong with `found`, which was found in the file `file`: expectations that nothing met and findings that
+/// What is wrong with `found`, which was found in the file `file`: expectations that nothing met and diagnostics that
 /// nobody expected. Nothing is wrong if that is empty.
 pub(crate) fn compare(found: &Diagnostics, sources: &Sources, file: FileId) -> Diagnostics {
     let start = sources.file(file).start();

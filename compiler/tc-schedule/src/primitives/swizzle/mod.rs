@@ -35,8 +35,8 @@
 
 use super::{Primitive, StagePart};
 use crate::check::Check;
+use crate::diagnostic::ScheduleDiagnostic;
 use crate::directive::{Cx, Done, Item};
-use crate::finding::Finding;
 use crate::graph::StageId;
 use crate::remedy::LEAVE_OUT;
 use std::ops::RangeInclusive;
@@ -108,8 +108,8 @@ impl StagePart for XorBits {
         if check.is_whole() && !scope.is_shared() {
             let name = &check.graph[stage].name;
             let text = format!("`{name}` lies in {} memory, and only shared memory has banks", scope.name());
-            let finding = Finding::error("swizzle-scope", check.location(self.loc), text);
-            check.found.push(finding.help(format!("leave it out, or `set_scope({name}, shared)`")));
+            let error = ScheduleDiagnostic::error("swizzle-scope", check.location(self.loc), text);
+            check.found.push(error.help(format!("leave it out, or `set_scope({name}, shared)`")));
         }
     }
 }

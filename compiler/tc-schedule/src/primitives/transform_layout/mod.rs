@@ -31,8 +31,8 @@ pub(crate) use layout::Layout;
 
 use super::storage_align::Paddings;
 use super::{Primitive, StagePart};
+use crate::diagnostic::ScheduleDiagnostic;
 use crate::directive::{Cx, Done, Item};
-use crate::finding::Finding;
 use crate::graph::{Stage, StageId};
 use crate::lower::Emitter;
 use crate::remedy::LEAVE_OUT;
@@ -82,7 +82,7 @@ impl StagePart for Layout {
         Some("transform_layout")
     }
 
-    fn shape(&self, sched: &Func, stage: &Stage, shape: &[i64]) -> Result<Option<Vec<i64>>, Finding> {
+    fn shape(&self, sched: &Func, stage: &Stage, shape: &[i64]) -> Result<Option<Vec<i64>>, ScheduleDiagnostic> {
         Ok(Some(self.extents(sched, &stage.name, shape)?))
     }
 
