@@ -149,8 +149,8 @@ fn first_of_each(func: &Func, nest: &Nest) -> Result<Vec<(Op, Coordinate)>, (Op,
     Ok(first)
 }
 
-fn type_of_var(func: &Func, looped: Op) -> tc_ir::Type {
-    func.value_type(loop_var(func, looped))
+fn type_of_var(func: &Func, loop_op: Op) -> tc_ir::Type {
+    func.value_type(loop_var(func, loop_op))
 }
 
 fn is_same(func: &Func, a: Value, b: Value) -> bool {

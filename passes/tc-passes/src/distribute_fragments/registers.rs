@@ -128,14 +128,14 @@ fn element(
     let n = buffer.tiles.n_leading();
     let (mut numbers, mut position) = (Vec::new(), algebra.analyzer.pool.int(0));
     for (dim, axis) in access.axes.iter().enumerate() {
-        let Some(piece) = pieces.get(&axis.looped) else { return };
+        let Some(piece) = pieces.get(&axis.loop_op) else { return };
         let at = algebra.analyzer.pool.add(axis.base, piece.start);
         let (number, of_tile) = place(algebra, layout, at, dim);
         numbers.push(number);
         position = algebra.analyzer.pool.add(position, of_tile);
     }
     // The neighbour comes last, as in the variables of the loops.
-    let neighbours = access.axes.iter().filter_map(|axis| pieces.get(&axis.looped)?.neighbour);
+    let neighbours = access.axes.iter().filter_map(|axis| pieces.get(&axis.loop_op)?.neighbour);
     for neighbour in neighbours {
         let neighbour = algebra.analyzer.pool.var(Algebra::var(neighbour));
         position = algebra.analyzer.pool.add(position, neighbour);

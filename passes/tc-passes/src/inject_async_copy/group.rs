@@ -170,8 +170,8 @@ fn is_quiet(func: &Func, op: Op) -> bool {
 fn keep_apart(facts: &mut NestFacts<'_>, writes: &[Access], loops: &[Op], inside: &FxHashSet<Value>) -> bool {
     let func = facts.func;
     writes.iter().enumerate().all(|(nth, a)| {
-        let around = loops.iter().filter(|&&looped| tc_ir::walk::is_inside(func, a.op, looped));
-        let vars: Vec<Value> = around.map(|&looped| crate::analysis::launch::loop_var(func, looped)).collect();
+        let around = loops.iter().filter(|&&loop_op| tc_ir::walk::is_inside(func, a.op, loop_op));
+        let vars: Vec<Value> = around.map(|&loop_op| crate::analysis::launch::loop_var(func, loop_op)).collect();
         let mut others = writes[..nth].iter();
         (vars.is_empty() || !depend(facts, a, a, &vars, inside)) && !others.any(|b| overlap(facts, a, b, inside))
     })

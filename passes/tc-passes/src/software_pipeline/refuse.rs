@@ -57,7 +57,7 @@ impl Body<'_> {
             func.value_text(value)
         );
         Diagnostic::error("stages", func.op_location(user), text)
-            .label(func.op_location(self.looped), "this loop")
+            .label(func.op_location(self.loop_op), "this loop")
             .help("compute it from the loop variable, or take the `stages` off")
     }
 
