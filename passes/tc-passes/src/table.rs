@@ -153,7 +153,7 @@ pub fn cuda(raw: &[RawOption]) -> Result<Vec<PipelineStep>, OptionError> {
         ),
         PipelineStep::new(
             on("inject-async-copy"),
-            "Copies have their final width, and the pipeline has to see which of them can be under way.",
+            "Copies have their final width, and the pipeline has to see which of them can be outstanding.",
         ),
         PipelineStep::new(
             on("software-pipeline"),

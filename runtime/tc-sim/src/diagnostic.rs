@@ -22,8 +22,8 @@ pub enum DiagnosticKind {
     DivergentShuffle,
     /// An op of a whole warp that only some of its threads reach, or in whose operands they differ.
     DivergentWarp,
-    /// A cell that an asynchronous copy is under way to is read or written, or one that it copies from is written.
-    UnderWay,
+    /// A cell that an outstanding asynchronous copy writes is read or written, or one that it reads is written.
+    CopyOutstanding,
     /// An asynchronous copy that its thread never waits for. Nothing can read what it copies, so it is only a waste.
     NotAwaited,
     /// A cell of an output that one thread wrote and another overwrote with a different value, unread.
@@ -54,7 +54,7 @@ impl DiagnosticKind {
             DiagnosticKind::DivergentBarrier => "divergent-barrier",
             DiagnosticKind::DivergentShuffle => "divergent-shuffle",
             DiagnosticKind::DivergentWarp => "divergent-warp",
-            DiagnosticKind::UnderWay => "copy-under-way",
+            DiagnosticKind::CopyOutstanding => "copy-under-way",
             DiagnosticKind::NotAwaited => "copy-not-awaited",
             DiagnosticKind::DoubleWrite => "written-twice",
             DiagnosticKind::Unwritten => "never-written",

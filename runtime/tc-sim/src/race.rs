@@ -164,7 +164,7 @@ impl CellShadow {
     pub(crate) fn land(&mut self, now: Now, value: Cell, sets: &mut WriterSets) {
         self.enter(now.epoch);
         let is_first = self.writes[0].thread == u32::MAX;
-        // Accesses until now were found to be to what is under way.
+        // Accesses until now were found to be to what an outstanding copy writes.
         let _ = self.write(now, (!is_first).then_some(value), value, sets);
         self.before = None;
     }

@@ -73,12 +73,13 @@ fn a_missing_wait_is_found() {
     for (from, to) in
         [("gpu.wait_group(pending = 0)\n", "\n"), ("pending = 0", "pending = 1"), ("gpu.commit_group()\n", "\n")]
     {
-        for (message, lines) in found(from, to, DiagnosticKind::UnderWay) {
-            assert!(message.ends_with("while an asynchronous copy to it is under way"), "{message}");
+        for (message, lines) in found(from, to, DiagnosticKind::CopyOutstanding) {
+            assert!(message.ends_with("while an asynchronous copy to it is outstanding"), "{message}");
             assert_eq!(lines, [8, 4]);
         }
     }
-    for (message, lines) in found("gpu.wait_group", "S[tx * 2] = 0.0\ngpu.wait_group", DiagnosticKind::UnderWay) {
+    for (message, lines) in found("gpu.wait_group", "S[tx * 2] = 0.0\ngpu.wait_group", DiagnosticKind::CopyOutstanding)
+    {
         assert!(message.starts_with("thread") && message.contains("writes `S["), "{message}");
         assert_eq!(lines, [6, 4]);
     }
@@ -96,7 +97,7 @@ fn other_threads_need_a_barrier_after_the_wait() {
             let options = RunOptions { descending, ..RunOptions::default() };
             let report = run(&module, "f", &args(), &options).unwrap_or_else(|error| panic!("{error:?}"));
             // Which of the two is met first depends on the order of the warps: both are true.
-            let kinds = [DiagnosticKind::Race, DiagnosticKind::UnderWay];
+            let kinds = [DiagnosticKind::Race, DiagnosticKind::CopyOutstanding];
             let found = report.diagnostics.iter().find(|found| kinds.contains(&found.kind));
             let found = found.unwrap_or_else(|| panic!("{:#?}", report.diagnostics));
             let mut lines = lines(&module, &found.diagnostic);
@@ -150,7 +151,8 @@ fn groups_are_waited_for_from_the_oldest_on() {
         assert_eq!(output(&report, 1), values);
         let early = text.replace("pending = 1", "pending = 2");
         let module = parse(&early);
-        let (_, lines) = only(&module, &run_f(&module, &[floats(&values), Arg::Output]), DiagnosticKind::UnderWay);
+        let (_, lines) =
+            only(&module, &run_f(&module, &[floats(&values), Arg::Output]), DiagnosticKind::CopyOutstanding);
         assert_eq!(lines, [9, 4]);
     }
 }
@@ -170,8 +172,8 @@ fn what_is_copied_from_stays_as_it_is() {
     let values: Vec<f64> = (0..64).map(f64::from).collect();
     for text in [text.to_string(), threaded(text)] {
         let module = parse(&text);
-        let (message, lines) = only(&module, &run_f(&module, &[floats(&values)]), DiagnosticKind::UnderWay);
-        assert!(message.ends_with("writes `A[0]` while an asynchronous copy from it is under way"), "{message}");
+        let (message, lines) = only(&module, &run_f(&module, &[floats(&values)]), DiagnosticKind::CopyOutstanding);
+        assert!(message.ends_with("writes `A[0]` while an asynchronous copy from it is outstanding"), "{message}");
         assert_eq!(lines, [6, 4]);
         let late = text.replace("        A[tx] = 1.0\n", "").replace("A[32 + tx]", "A[tx] = 1.0\nA[32 + tx]");
         assert!(run_f(&parse(&late), &[floats(&values)]).diagnostics.is_empty());
@@ -215,6 +217,6 @@ fn copies_land_in_views() {
         assert!(report.diagnostics.is_empty(), "{:#?}", report.diagnostics);
         assert_eq!(output(&report, 1)[0], 127.0);
         let late = parse(&text.replace("    gpu.wait_group(pending = 0)\n", ""));
-        only(&late, &run_f(&late, &args()), DiagnosticKind::UnderWay);
+        only(&late, &run_f(&late, &args()), DiagnosticKind::CopyOutstanding);
     }
 }

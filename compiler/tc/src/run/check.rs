@@ -86,7 +86,7 @@ pub struct Checked {
     pub max_abs_err: f64,
     /// The greatest relative one, where the definition gives something else than 0.
     pub max_rel_err: f64,
-    /// Races, what threads do not do together, and copies under way that are accessed; `None` where accesses are not seen.
+    /// Races, what threads do not do together, and cells of outstanding copies that are accessed; `None` where accesses are not seen.
     pub races: Option<Verdict>,
     /// Accesses out of bounds, misaligned, or of what nobody wrote; `None` where accesses are not seen.
     pub bounds: Option<Verdict>,
@@ -190,7 +190,7 @@ fn summary(report: &CheckReport, compared: bool, sees_accesses: bool) -> Checked
     let races = match (
         count(&[
             DiagnosticKind::Race,
-            DiagnosticKind::UnderWay,
+            DiagnosticKind::CopyOutstanding,
             DiagnosticKind::DivergentBarrier,
             DiagnosticKind::DivergentShuffle,
             DiagnosticKind::DivergentWarp,
@@ -244,7 +244,7 @@ const CAUSES_FIRST: [DiagnosticKind; 7] = [
     DiagnosticKind::DivergentBarrier,
     DiagnosticKind::DivergentShuffle,
     DiagnosticKind::DivergentWarp,
-    DiagnosticKind::UnderWay,
+    DiagnosticKind::CopyOutstanding,
     DiagnosticKind::OutOfBounds,
     DiagnosticKind::Misaligned,
     DiagnosticKind::Race,

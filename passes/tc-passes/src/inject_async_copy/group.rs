@@ -1,7 +1,7 @@
 //! Where groups of copies end, and are waited for.
 //!
 //! Statements that make copies and do nothing else are producers. Neighbouring ones make one group, which is waited for
-//! at once; whoever lets copies run ahead moves the wait. Two copies under way at once must not touch one cell, in
+//! at once; whoever lets copies run ahead moves the wait. Two copies outstanding at once must not touch one cell, in
 //! whichever threads and iterations: what is not proved to keep apart is waited for in between.
 
 use crate::analysis::access::{Access, NestFacts};

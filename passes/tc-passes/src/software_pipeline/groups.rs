@@ -2,11 +2,11 @@
 //!
 //! A thread counts its groups, so every iteration makes one, whether or not it copies: the prologue those of the first
 //! `n - 1` iterations, iteration `i` that of `i + n - 1`. At the start of iteration `i` the youngest `n - 2` groups may be
-//! under way, and the one of `i` is there.
+//! outstanding, and the one of `i` is there.
 //!
 //! Where a follower makes something of copies, an iteration before the consumer reads that, these copies run one iteration
 //! further ahead, in the group of the same step: at the start of iteration `i` those of `i + 1` are there, and still the
-//! youngest `n - 2` groups may be under way.
+//! youngest `n - 2` groups may be outstanding.
 
 use super::body::under;
 use super::divide::Division;

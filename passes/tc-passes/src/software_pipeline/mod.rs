@@ -3,7 +3,7 @@
 //!
 //! An alloc with `stages = n` in the body of a serial loop asks for the buffers of `n` iterations at once. The statements
 //! that fill such buffers (the producer) then run `n - 1` iterations ahead of all others (the consumer), each iteration in
-//! a version of its own. While the copy of the next tile is under way, this one is computed with; and `thread-sync` needs
+//! a version of its own. While the copy of the next tile is outstanding, this one is computed with; and `thread-sync` needs
 //! one barrier an iteration instead of two.
 //!
 //! # Input form
@@ -48,10 +48,10 @@
 //!    last `n - 1` iterations. Without `peel` the steady state runs to the end, and produces under a condition.
 //! 5. With `register-stage`, where the producer copies from global to shared memory and each thread copies a known, small
 //!    number of elements: the steady state loads them into registers before the consumer and stores them to the buffer after
-//!    it. Loads are under way during the computation then, and nothing waits for them before it.
+//!    it. Loads are outstanding during the computation then, and nothing waits for them before it.
 //! 6. Where the producer is made of asynchronous copies (see `inject-async-copy`), the copies of each iteration are one
 //!    group, and the groups and waits of the body give way to those of the pipeline. The prologue makes the first `n - 1`
-//!    groups. Iteration `i` waits until at most `n - 2` groups are under way, begins the copies of `i + n - 1`, if there is
+//!    groups. Iteration `i` waits until at most `n - 2` groups are outstanding, begins the copies of `i + n - 1`, if there is
 //!    such an iteration, makes a group of them in any case, so that counting stays true, and consumes. `thread-sync` then
 //!    puts one barrier behind the wait: it shows what was copied to all threads, and keeps the copies, which go where
 //!    iteration `i - 1` read, behind those reads.

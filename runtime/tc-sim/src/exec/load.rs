@@ -113,8 +113,8 @@ impl Group {
                 self.report_access(DiagnosticKind::Uninitialised, at, lane, launch, block);
             }
             let Space::Shared(idx) = space else { return };
-            if let Some(copy) = self.under_way(space, lane, (cell, 1), block) {
-                return self.report_under_way(at, lane, (copy, false), launch, block);
+            if let Some(copy) = self.outstanding_copy(space, lane, (cell, 1), block) {
+                return self.report_outstanding(at, lane, (copy, false), launch, block);
             }
             if launch.kernel.threaded
                 && let Some(conflict) = self.read_race(at, lane, (idx, cell), found.cell, block)

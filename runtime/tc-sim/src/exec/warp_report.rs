@@ -135,8 +135,8 @@ impl Group {
         });
     }
 
-    /// A cell that the asynchronous copy at `copy` is under way to.
-    pub(super) fn report_under_way(
+    /// A cell that the outstanding asynchronous copy at `copy` writes.
+    pub(super) fn report_outstanding(
         &self,
         at: At<'_>,
         lane: usize,
@@ -170,10 +170,10 @@ impl Group {
     ) {
         let site = at.access.site;
         let kernel = launch.kernel;
-        block.find(launch, DiagnosticKind::UnderWay, (site, copy), |blocks| {
+        block.find(launch, DiagnosticKind::CopyOutstanding, (site, copy), |blocks| {
             let (who, place) = (self.who(lane, launch, blocks), self.place(at, lane));
-            let text = format!("{who} {verb} `{place}` while an asynchronous copy {way} it is under way");
-            let diagnostic = Diagnostic::error(DiagnosticKind::UnderWay.code(), kernel.at(site), text)
+            let text = format!("{who} {verb} `{place}` while an asynchronous copy {way} it is outstanding");
+            let diagnostic = Diagnostic::error(DiagnosticKind::CopyOutstanding.code(), kernel.at(site), text)
                 .label(kernel.at(copy), "the copy begins here")
                 .help("wait for its group before: `gpu.commit_group()`, then `gpu.wait_group(pending = 0)`");
             (Some(at.decl.name.clone()), diagnostic)

@@ -50,8 +50,8 @@ impl Group {
             if !written {
                 self.report_access(DiagnosticKind::Uninitialised, at, lane, launch, block);
             }
-            if let Some(copy) = self.under_way(at.decl.space, lane, (first, window.n_cells), block) {
-                self.report_under_way(at, lane, (copy, false), launch, block);
+            if let Some(copy) = self.outstanding_copy(at.decl.space, lane, (first, window.n_cells), block) {
+                self.report_outstanding(at, lane, (copy, false), launch, block);
             } else if let Some(conflict) = conflict {
                 self.report_conflict(at, lane, conflict, false, launch, block);
             }
@@ -77,8 +77,8 @@ impl Group {
                 (launch.domain == Domain::Field && at.decl.elem.is_float()).then(|| Pieces(of_lane(value, lane)));
             let mag = if mags.is_empty() { 0 } else { of_lane(mags, lane) };
             let (mut conflict, mut duplicate) = (None, None);
-            if let Some(copy) = self.under_way(at.decl.space, lane, (first, window.n_cells), block) {
-                self.report_under_way(at, lane, (copy, true), launch, block);
+            if let Some(copy) = self.outstanding_copy(at.decl.space, lane, (first, window.n_cells), block) {
+                self.report_outstanding(at, lane, (copy, true), launch, block);
             }
             for nth in 0..window.n_cells {
                 let cell = first + nth;
