@@ -1,6 +1,6 @@
 //! A diagnostic that leaves the crate, with what may be proposed against it.
 
-use crate::remedy::{OTHER_AXIS, Ways};
+use crate::remedy::{OTHER_AXIS, FixIts};
 use tc_support::{Diagnostic, Diagnostics, Location};
 
 /// A diagnostic, and who proposes fix-its for it.
@@ -8,7 +8,7 @@ use tc_support::{Diagnostic, Diagnostics, Location};
 pub(crate) struct ScheduleDiagnostic {
     pub(crate) diagnostic: Box<Diagnostic>,
     /// Asked for changes to the schedule, the likely ones first.
-    pub(crate) ways: Ways,
+    pub(crate) fix_its: FixIts,
     /// The help says what there is, or what kind of thing is missing. It becomes a note where changes were tried; a help that
     /// proposes a change gives way to them.
     pub(crate) states_a_fact: bool,
@@ -16,7 +16,7 @@ pub(crate) struct ScheduleDiagnostic {
 
 impl From<Diagnostic> for ScheduleDiagnostic {
     fn from(diagnostic: Diagnostic) -> ScheduleDiagnostic {
-        ScheduleDiagnostic { diagnostic: Box::new(diagnostic), ways: OTHER_AXIS, states_a_fact: false }
+        ScheduleDiagnostic { diagnostic: Box::new(diagnostic), fix_its: OTHER_AXIS, states_a_fact: false }
     }
 }
 
@@ -51,8 +51,8 @@ impl ScheduleDiagnostic {
         self.help(help)
     }
 
-    pub(crate) fn ways(mut self, ways: Ways) -> ScheduleDiagnostic {
-        self.ways = ways;
+    pub(crate) fn fix_its(mut self, fix_its: FixIts) -> ScheduleDiagnostic {
+        self.fix_its = fix_its;
         self
     }
 }

@@ -75,17 +75,17 @@ impl Cx<'_> {
 
     /// Refuses operands or attributes of the wrong kind.
     pub(crate) fn mistyped(&self, text: impl Into<String>) -> ScheduleDiagnostic {
-        self.error("schedule-type", text).ways(NONE)
+        self.error("schedule-type", text).fix_its(NONE)
     }
 
     /// Refuses a number.
     pub(crate) fn wrong_number(&self, text: impl Into<String>) -> ScheduleDiagnostic {
-        self.error("factor", text).ways(NONE)
+        self.error("factor", text).fix_its(NONE)
     }
 
     /// Refuses to say twice how something is.
     pub(crate) fn said_twice(&self, text: impl Into<String>) -> ScheduleDiagnostic {
-        self.error("said-twice", text).help("leave out one of the two").ways(LEAVE_OUT)
+        self.error("said-twice", text).help("leave out one of the two").fix_its(LEAVE_OUT)
     }
 
     /// The operand at parameter `param` of the row.
@@ -241,7 +241,7 @@ impl Cx<'_> {
         );
         let place = self.location(data.kind_loc);
         let error = self.error("directive-unused", text).label(place, "this directive would be lost");
-        Err(error.help(format!("write `{}` first", self.by)).ways(LEAVE_OUT).into())
+        Err(error.help(format!("write `{}` first", self.by)).fix_its(LEAVE_OUT).into())
     }
 
     /// Refuses a loop of which a directive has said how it runs.

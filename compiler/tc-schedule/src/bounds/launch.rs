@@ -143,7 +143,7 @@ fn shared_reduction(
         _ => format!("bind {} to `{name}`, or let `{}` lie in local memory", crate::directive::one_of(&own), data.name),
     };
     ScheduleDiagnostic::error("reduction-shared", place, text)
-        .ways(ELSEWHERE)
+        .fix_its(ELSEWHERE)
         .label(location(graph[by].kind_loc), format!("`{name}` is bound here"))
         .help(help)
 }
@@ -177,7 +177,7 @@ fn blocks_share(
     );
     let help = format!("compute it inside the loop that is bound to `{name}`, in shared memory, or at the root");
     ScheduleDiagnostic::error("global-in-kernel", location(data.attach_loc), text)
-        .ways(ELSEWHERE_OR_ROOT)
+        .fix_its(ELSEWHERE_OR_ROOT)
         .label(location(graph[by].kind_loc), format!("`{name}` is bound here"))
         .help(help)
 }
@@ -214,7 +214,7 @@ fn borrowed(
         bounds.show_size(launch.extent)
     );
     ScheduleDiagnostic::error("bind-extents", location(graph[stage].attach_loc), text)
-        .ways(OTHER_EXTENT)
+        .fix_its(OTHER_EXTENT)
         .label(
             location(graph[leaf].kind_loc),
             format!("bound to {} here", bounds.show_size(bounds.extents[leaf.idx()])),
@@ -242,7 +242,7 @@ fn disagree(
         "`{name}` has {small} threads in `{mine}` and {large} in `{other}`, and `{}`, for which all threads meet, stands inside the smaller loop",
         graph[inner].name
     );
-    let error = ScheduleDiagnostic::error("bind-extents", location(graph[leaf].kind_loc), text).ways(OTHER_EXTENT);
+    let error = ScheduleDiagnostic::error("bind-extents", location(graph[leaf].kind_loc), text).fix_its(OTHER_EXTENT);
     error
         .label(location(graph[by].kind_loc), format!("bound to {large} here"))
         .label(operator.te.location(graph[graph[leaf].stage].loc), format!("`{}`", graph[graph[leaf].stage].name))

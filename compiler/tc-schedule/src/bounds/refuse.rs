@@ -41,7 +41,7 @@ impl Inference<'_> {
         let help = format!("leave `{}` unbound, or let `{name}` lie in a wider scope", graph[leaf].name);
         ScheduleDiagnostic::error("scope-too-narrow", self.location(graph[leaf].kind_loc), text)
             .help(help)
-            .ways(OTHER_AXIS_OR_LEAVE_OUT)
+            .fix_its(OTHER_AXIS_OR_LEAVE_OUT)
     }
 
     /// Refuses a stage that is computed inside the loops of a reduction and read by what that starts from.
@@ -68,7 +68,7 @@ impl Inference<'_> {
         };
         Err(ScheduleDiagnostic::error("attach-outside", self.location(graph[stage].attach_loc), text)
             .help(help)
-            .ways(OTHER_LOOP_OR_ROOT))
+            .fix_its(OTHER_LOOP_OR_ROOT))
     }
 
     pub(super) fn location(&self, loc: Loc) -> tc_support::Location {
@@ -91,7 +91,7 @@ impl Inference<'_> {
             format!("compute it at {} of `{}`, or let it lie in a wider scope", one_of(&inside), graph[owner].name);
         let error = ScheduleDiagnostic::error("scope-too-narrow", self.location(loc), text)
             .help(help)
-            .ways(OTHER_AXIS_OR_LEAVE_OUT);
+            .fix_its(OTHER_AXIS_OR_LEAVE_OUT);
         error.label(self.location(graph[leaf].kind_loc), format!("`{}` is bound here", graph[leaf].name))
     }
 
@@ -110,7 +110,7 @@ impl Inference<'_> {
             _ => format!("around the reads of `{}` are the loops {}", reader.name, code_list(&around)),
         };
         let error =
-            ScheduleDiagnostic::error("attach-outside", self.location(data.attach_loc), text).ways(OTHER_LOOP_OR_ROOT);
+            ScheduleDiagnostic::error("attach-outside", self.location(data.attach_loc), text).fix_its(OTHER_LOOP_OR_ROOT);
         error
             .label(self.operator.te.location(reader.loc), format!("`{}` reads it here", reader.name))
             .note(loops_of(graph, consumer))

@@ -110,7 +110,7 @@ impl Check<'_> {
         if let Some(loc) = said {
             let text = format!("nothing reads `{}`, so nothing consumes this directive", data.name);
             let error = ScheduleDiagnostic::error("directive-unused", self.location(loc), text);
-            self.found.push(error.help("leave it out").ways(LEAVE_OUT));
+            self.found.push(error.help("leave it out").fix_its(LEAVE_OUT));
         }
     }
 
@@ -120,7 +120,7 @@ impl Check<'_> {
             let text = format!("`{}` is inlined, so nothing consumes this `{by}`", data.name);
             let error = ScheduleDiagnostic::error("directive-unused", self.location(loc), text);
             let place = self.location(data.attach_loc);
-            self.found.push(error.label(place, "it is inlined here").help("leave out one of the two").ways(LEAVE_OUT));
+            self.found.push(error.label(place, "it is inlined here").help("leave out one of the two").fix_its(LEAVE_OUT));
         }
     }
 
@@ -188,7 +188,7 @@ impl Check<'_> {
             owner.name
         );
         let inside = graph.names(owner.leaves.iter().skip_while(|&&leaf| !is_launch(leaf)));
-        let mut error = ScheduleDiagnostic::error("scope-root", self.location(data.attach_loc), text).ways(ELSEWHERE);
+        let mut error = ScheduleDiagnostic::error("scope-root", self.location(data.attach_loc), text).fix_its(ELSEWHERE);
         if !inside.is_empty() {
             error = error.help(format!("compute it at {}", one_of(&inside)));
         }
@@ -214,7 +214,7 @@ impl Check<'_> {
             graph[reader].name
         );
         let loc = data.spoken_of_by().unwrap_or(Loc::NONE);
-        let error = ScheduleDiagnostic::error("scope-root", self.location(loc), text).ways(ELSEWHERE);
+        let error = ScheduleDiagnostic::error("scope-root", self.location(loc), text).fix_its(ELSEWHERE);
         let place = self.operator.te.location(graph[reader].loc);
         let error = error.label(place, format!("`{}` reads it here", graph[reader].name));
         self.found.push(error.help(format!(

@@ -4,10 +4,10 @@
 //! in its folder. Each change is made to a copy, and told only if that lowers. What others of the diagnostics say does not count; a change may not add to them.
 
 mod proposals;
-mod ways;
+mod fix_its;
 
 pub(crate) use proposals::{MAX_AXES, Proposals, loops_of_readers};
-pub(crate) use ways::*;
+pub(crate) use fix_its::*;
 
 use crate::apply::{apply_at, apply_changed, before};
 use crate::check::Extent;
@@ -111,7 +111,7 @@ impl Refused<'_> {
                 let Some((_, graph, env)) = states.iter().find(|(at, _, _)| *at == op) else { continue };
                 let about = About { places: &places[nth], location: &one.diagnostic.location, last: last.as_ref() };
                 let mut proposals = Proposals::new(self.sched, op, (graph, env), about);
-                one.ways.iter().for_each(|way| way(&mut proposals));
+                one.fix_its.iter().for_each(|fix_it| fix_it(&mut proposals));
                 candidates.append(&mut proposals.list);
             }
             let mut passed: Vec<String> = Vec::new();

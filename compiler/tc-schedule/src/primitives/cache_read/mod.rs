@@ -55,7 +55,7 @@ impl Primitive for CacheRead {
             if !all.contains(&reader) {
                 let text = format!("`{}` does not read `{name}`", cx.graph[reader].name);
                 let moved = all.iter().find(|&&stage| cx.graph.depends_on(reader, stage));
-                let mut error = cx.error("no-reader", text).ways(&[readers_there_are]).fact(match names[..] {
+                let mut error = cx.error("no-reader", text).fix_its(&[readers_there_are]).fact(match names[..] {
                     [] => format!("nothing reads `{name}`"),
                     _ => format!("`{name}` is read by {}", code_list(&names)),
                 });
@@ -74,7 +74,7 @@ impl Primitive for CacheRead {
         }
         if readers.is_empty() {
             let text = format!("nothing reads `{name}`, so a copy of it would serve nobody");
-            return Err(cx.error("no-reader", text).ways(&[readers_there_are]).into());
+            return Err(cx.error("no-reader", text).fix_its(&[readers_there_are]).into());
         }
         Ok(Copied { tensor, scope, readers })
     }

@@ -67,7 +67,7 @@ impl Primitive for CacheWrite {
                 );
                 let error = cx.error("cache-late", text).label(cx.location(loc), "this directive stands before it");
                 let fact = "write `cache_write` before the other directives of the stage";
-                Err(error.fact(fact).ways(&[hoist]).into())
+                Err(error.fact(fact).fix_its(&[hoist]).into())
             }
             _ => Ok((stage, scope)),
         }

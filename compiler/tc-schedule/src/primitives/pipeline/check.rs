@@ -15,7 +15,7 @@ pub(super) fn runs_ahead(part: &Pipelined, check: &mut Check<'_>, stage: StageId
             "`{}` of `{}` does not run in order, so nothing can run ahead of it",
             graph[leaf].name, graph[stage].name
         );
-        let error = ScheduleDiagnostic::error("stages-loop", check.location(part.loc), text).ways(LEAVE_OUT);
+        let error = ScheduleDiagnostic::error("stages-loop", check.location(part.loc), text).fix_its(LEAVE_OUT);
         let error = error.label(check.location(graph[leaf].kind_loc), "this directive says how it runs");
         check.found.push(error.fact("leave out one of the two"));
     }
@@ -28,7 +28,7 @@ pub(super) fn runs_ahead(part: &Pipelined, check: &mut Check<'_>, stage: StageId
         let help = format!("`compute_at(…, {})` the copies that should", graph[leaf].name);
         check
             .found
-            .push(ScheduleDiagnostic::error("stages-loop", check.location(part.loc), text).ways(LEAVE_OUT).fact(help));
+            .push(ScheduleDiagnostic::error("stages-loop", check.location(part.loc), text).fix_its(LEAVE_OUT).fact(help));
     }
 }
 

@@ -69,7 +69,7 @@ impl Primitive for Swizzle {
         let data = &cx.graph[stage];
         if data.output {
             let text = format!("`{}` is a result of the operator, whose layout the caller chooses", data.name);
-            return Err(cx.error("layout-output", text).ways(LEAVE_OUT).into());
+            return Err(cx.error("layout-output", text).fix_its(LEAVE_OUT).into());
         }
         if let Some(XorBits { loc, .. }) = data.parts.get() {
             let text = format!("how `{}` is swizzled was said before", data.name);

@@ -48,7 +48,7 @@ impl Primitive for TransformLayout {
         let name = &data.name;
         if data.output {
             let text = format!("`{name}` is a result of the operator, whose layout the caller chooses");
-            return Err(cx.error("layout-output", text).ways(LEAVE_OUT).into());
+            return Err(cx.error("layout-output", text).fix_its(LEAVE_OUT).into());
         }
         if data.parts.get::<Layout>().is_some() {
             return Err(cx.said_twice(format!("the layout of `{name}` was said before")).into());
