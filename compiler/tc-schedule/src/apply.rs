@@ -312,7 +312,10 @@ impl Run<'_, '_> {
                     "`{}` has no value here: it overflows, divides by zero, or is no arithmetic",
                     sched.op_name(op)
                 );
-                self.refuse(op, ScheduleDiagnostic::error("schedule-number", sched.op_location(op), text).fix_its(NONE));
+                self.refuse(
+                    op,
+                    ScheduleDiagnostic::error("schedule-number", sched.op_location(op), text).fix_its(NONE),
+                );
             }
         }
     }
@@ -322,7 +325,8 @@ impl Run<'_, '_> {
         let name = sched.word_of(op, keys::NAME).unwrap_or("");
         self.graph.tensor_named(name).ok_or_else(|| {
             let text = format!("`@{}` has no stage `{}`", self.operator.te.symbol(), suggest::shorten(name));
-            let mut error = ScheduleDiagnostic::error("unknown-stage", sched.op_location(op), text).fix_its(OTHER_STAGE);
+            let mut error =
+                ScheduleDiagnostic::error("unknown-stage", sched.op_location(op), text).fix_its(OTHER_STAGE);
             error.diagnostic.help = suggest::did_you_mean(name, self.graph.tensor_names());
             error
         })
@@ -345,7 +349,8 @@ impl Run<'_, '_> {
             return Ok(axis);
         }
         let text = format!("`{}` has no axis `{}`", stage.name, suggest::shorten(name));
-        let mut error = ScheduleDiagnostic::error("unknown-axis", sched.op_location(op), text).fix_its(OTHER_NAME_OF_AXIS);
+        let mut error =
+            ScheduleDiagnostic::error("unknown-axis", sched.op_location(op), text).fix_its(OTHER_NAME_OF_AXIS);
         let roots: Vec<&str> = stage.roots().map(|axis| &*self.graph[axis].name).collect();
         let made = stage.leaves.iter().copied().find(named);
         error.diagnostic.help = match made {

@@ -1,6 +1,6 @@
 //! A diagnostic that leaves the crate, with what may be proposed against it.
 
-use crate::remedy::{OTHER_AXIS, FixIts};
+use crate::remedy::{FixIts, OTHER_AXIS};
 use tc_support::{Diagnostic, Diagnostics, Location};
 
 /// A diagnostic, and who proposes fix-its for it.

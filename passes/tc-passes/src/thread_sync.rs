@@ -36,7 +36,7 @@
 //! # Algorithm
 //!
 //! 1. Collect the accesses to memory that several threads of a block reach: shared, warp and global. Two accesses
-//!    conflict if one of them writes, unless a dependence test proves that they meet only in one thread: their indices, and
+//!    conflict if one of them writes, unless a dependence test proves that only one thread makes both at one cell: their indices, and
 //!    what the conditions around them leave one value (`tx == 0`), tell all launched thread coordinates; or they are never
 //!    equal; or there are few points, and all were tried, with the conditions that hold there.
 //!    (TVM 0.16 looks at the innermost coordinate only and so loses barriers in blocks of two dimensions.)

@@ -221,7 +221,7 @@ fn equal_values_written_by_one_op_are_told_apart() {
 }
 
 #[test]
-fn blocks_that_meet_in_memory() {
+fn blocks_that_conflict_in_memory() {
     let module = parse(
         "tir.func @f(A: f32[8], B: f32[8], C: f32[8]) {
            for b in 0..8 bind(blockIdx.x) {

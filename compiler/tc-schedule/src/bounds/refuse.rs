@@ -109,8 +109,8 @@ impl Inference<'_> {
             [] => format!("`compute_root({})`", data.name),
             _ => format!("around the reads of `{}` are the loops {}", reader.name, code_list(&around)),
         };
-        let error =
-            ScheduleDiagnostic::error("attach-outside", self.location(data.attach_loc), text).fix_its(OTHER_LOOP_OR_ROOT);
+        let error = ScheduleDiagnostic::error("attach-outside", self.location(data.attach_loc), text)
+            .fix_its(OTHER_LOOP_OR_ROOT);
         error
             .label(self.operator.te.location(reader.loc), format!("`{}` reads it here", reader.name))
             .note(loops_of(graph, consumer))

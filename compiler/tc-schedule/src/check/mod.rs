@@ -120,7 +120,8 @@ impl Check<'_> {
             let text = format!("`{}` is inlined, so nothing consumes this `{by}`", data.name);
             let error = ScheduleDiagnostic::error("directive-unused", self.location(loc), text);
             let place = self.location(data.attach_loc);
-            self.found.push(error.label(place, "it is inlined here").help("leave out one of the two").fix_its(LEAVE_OUT));
+            self.found
+                .push(error.label(place, "it is inlined here").help("leave out one of the two").fix_its(LEAVE_OUT));
         }
     }
 
@@ -188,7 +189,8 @@ impl Check<'_> {
             owner.name
         );
         let inside = graph.names(owner.leaves.iter().skip_while(|&&leaf| !is_launch(leaf)));
-        let mut error = ScheduleDiagnostic::error("scope-root", self.location(data.attach_loc), text).fix_its(ELSEWHERE);
+        let mut error =
+            ScheduleDiagnostic::error("scope-root", self.location(data.attach_loc), text).fix_its(ELSEWHERE);
         if !inside.is_empty() {
             error = error.help(format!("compute it at {}", one_of(&inside)));
         }

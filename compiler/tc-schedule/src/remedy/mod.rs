@@ -3,11 +3,11 @@
 //! A diagnostic says who proposes changes: another axis, another place, leaving it out. What only one primitive proposes stands
 //! in its folder. Each change is made to a copy, and told only if that lowers. What others of the diagnostics say does not count; a change may not add to them.
 
-mod proposals;
 mod fix_its;
+mod proposals;
 
-pub(crate) use proposals::{MAX_AXES, Proposals, loops_of_readers};
 pub(crate) use fix_its::*;
+pub(crate) use proposals::{MAX_AXES, Proposals, loops_of_readers};
 
 use crate::apply::{apply_at, apply_changed, before};
 use crate::check::Extent;

@@ -1,6 +1,6 @@
 //! Is there a barrier between any two accesses of two threads that need one?
 
-use super::cells::{Meeting, Touch};
+use super::cells::{AccessPair, Touch};
 use super::relevant::Relevant;
 use super::trace::{Block, Stop, Trace};
 use super::{Kind, Open};
@@ -16,7 +16,7 @@ const MAX_UNCLEAR: usize = 4;
 /// What following the threads of some blocks gave.
 enum Followed {
     Clean,
-    Race(Meeting),
+    Race(AccessPair),
     /// A barrier that not all threads come to.
     Divergent(Op),
     Unclear(Unclear),
@@ -25,7 +25,7 @@ enum Followed {
 /// Why there is no telling.
 enum Unclear {
     /// Two accesses that are not both certain.
-    Maybe(Meeting),
+    Maybe(AccessPair),
     /// Two accesses whose cells cannot be compared.
     Cells(Touch, Touch, Value),
     Stop(Stop),
@@ -42,7 +42,7 @@ pub(super) fn missing(func: &Func, nest: &Nest, is_noalias: bool) -> Option<Open
     let mut steps = MAX_STEPS;
     let unclear = match follow(func, nest, &relevant, [None; 3], &mut steps) {
         Followed::Clean => return None,
-        Followed::Race(meeting) => return Some(race(func, nest, &meeting, None)),
+        Followed::Race(pair) => return Some(race(func, nest, &pair, None)),
         Followed::Divergent(op) => return Some(divergent(func, op)),
         Followed::Unclear(unclear) => unclear,
     };
@@ -52,7 +52,7 @@ pub(super) fn missing(func: &Func, nest: &Nest, is_noalias: bool) -> Option<Open
     for block in blocks {
         match follow(func, nest, &relevant, block.map(Some), &mut steps) {
             Followed::Clean => {}
-            Followed::Race(meeting) => return Some(race(func, nest, &meeting, Some(block))),
+            Followed::Race(pair) => return Some(race(func, nest, &pair, Some(block))),
             Followed::Divergent(op) => return Some(divergent(func, op)),
             Followed::Unclear(unclear) => {
                 let ends = matches!(unclear, Unclear::Stop(Stop::Budget));
@@ -73,14 +73,14 @@ fn follow(func: &Func, nest: &Nest, relevant: &Relevant, block: Block, steps: &m
     };
     let ended = trace.run();
     *steps = trace.steps;
-    let met: Vec<Meeting> = [trace.shared.met, trace.global.met].into_iter().flatten().collect();
-    if let Some(certain) = met.iter().find(|meeting| meeting.is_certain()) {
+    let pairs: Vec<AccessPair> = [trace.shared.conflict, trace.global.conflict].into_iter().flatten().collect();
+    if let Some(certain) = pairs.iter().find(|pair| pair.is_certain()) {
         return Followed::Race(*certain);
     }
     if let Some(op) = trace.divergent {
         return Followed::Divergent(op);
     }
-    if let Some(maybe) = met.first() {
+    if let Some(maybe) = pairs.first() {
         return Followed::Unclear(Unclear::Maybe(*maybe));
     }
     if let Some((first, second, root)) = trace.shared.unclear.or(trace.global.unclear) {
@@ -108,17 +108,17 @@ fn blocks(nest: &Nest) -> Option<impl Iterator<Item = [i64; 3]> + use<>> {
     Some(std::iter::once(count - 1).chain(0..count - 1).map(block))
 }
 
-fn race(func: &Func, nest: &Nest, meeting: &Meeting, block: Option<[i64; 3]>) -> Open {
-    let name = func.value_text(meeting.root);
+fn race(func: &Func, nest: &Nest, pair: &AccessPair, block: Option<[i64; 3]>) -> Open {
+    let name = func.value_text(pair.root);
     let text = format!("no barrier keeps two threads from touching one cell of `{name}`");
-    let (first, second) = (&meeting.first, &meeting.second);
+    let (first, second) = (&pair.first, &pair.second);
     let who = |touch: &Touch| {
         let thread = thread_text(nest, touch.thread);
         format!("{} by thread {thread}", if touch.writes { "written" } else { "read" })
     };
     let note = match block {
-        Some([x, y, z]) => format!("in block ({x}, {y}, {z}), at place {} of its memory", meeting.cell),
-        None => format!("in every block, at place {} of its memory", meeting.cell),
+        Some([x, y, z]) => format!("in block ({x}, {y}, {z}), at place {} of its memory", pair.cell),
+        None => format!("in every block, at place {} of its memory", pair.cell),
     };
     let mut diagnostic = Diagnostic::error("race", func.op_location(second.op), text)
         .label(func.op_location(second.op), who(second))
@@ -153,7 +153,7 @@ fn undecided(func: &Func, nest: &Nest, unclear: &Unclear) -> Open {
         (Diagnostic::warning("race-undecided", func.op_location(at), text), reason.to_string())
     };
     let (diagnostic, reason) = match unclear {
-        Unclear::Maybe(Meeting { first, second, root, .. }) => of_pair(
+        Unclear::Maybe(AccessPair { first, second, root, .. }) => of_pair(
             first,
             second,
             *root,

@@ -270,10 +270,10 @@ fn between_blocks(facts: &mut NestFacts<'_>, access: &Access, all: &[Access], ne
     let same = |facts: &NestFacts<'_>, var: Var| is_outside(facts.func, Algebra::value(var), nest);
     let between = Between::Coordinates(&BLOCKS);
     let many = all.len() > MAX_PAIRED;
-    let mut meets = |second: &Access| {
+    let mut may_overlap = |second: &Access| {
         !facts.is_independent(&DependenceTest { first: access, second, between, same: &same, carried: None })
     };
-    let other = all.iter().find(|other| (many && access.may_share_memory(other)) || meets(other))?;
+    let other = all.iter().find(|other| (many && access.may_share_memory(other)) || may_overlap(other))?;
     let name = func.value_text(access.root);
     let text = format!("cannot prove that no two blocks touch one cell of `{name}`");
     Some(unproved(func, text, access, other))

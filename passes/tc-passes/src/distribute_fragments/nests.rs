@@ -210,9 +210,9 @@ fn other_lanes(func: &Func, buffer: &Buffer, op: Op, by: Op) -> Diagnostic {
     let name = func.value_text(buffer.tiles.buffer);
     let other = func.value_text(func.operand(by, 0));
     let text = if name == other {
-        format!("two elements of `{name}` meet here, and thread t does not hold that element for every t")
+        format!("two elements of `{name}` are combined here, and thread t does not hold that element for every t")
     } else {
-        format!("elements of `{name}` and `{other}` meet here, and thread t does not hold that element of both")
+        format!("elements of `{name}` and `{other}` are combined here, and thread t does not hold that element of both")
     };
     let mut found = Diagnostic::error("element", func.op_location(op), text);
     if by != op {

@@ -93,7 +93,7 @@ pub(super) fn all(func: &Func, nests: &LaunchNests, shuffles: bool) -> Vec<Found
 fn plan(func: &Func, op: Op, around: Option<&(&Nest, Uniform)>, shuffles: bool) -> Found {
     if is_threaded(func) {
         let text =
-            format!("the threads of `@{}` are independent already: this reduction is met too late", func.symbol());
+            format!("the threads of `@{}` are independent already: this reduction comes too late", func.symbol());
         let help = "run `lower-thread-allreduce` before `thread-sync`";
         return Err(Box::new(Diagnostic::assumption("form", func.op_location(op), text).help(help)));
     }

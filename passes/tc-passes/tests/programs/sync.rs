@@ -127,7 +127,7 @@ fn a_conflict_with_the_next_iteration_is_found() {
 }
 
 #[test]
-fn two_halves_of_a_buffer_do_not_meet() {
+fn two_halves_of_a_buffer_do_not_overlap() {
     syncs("x=32", "S[tx] = A[tx]\nB[tx] = S[63 - tx]", "S[tx] = A[tx]\nB[tx] = S[63 - tx]");
     syncs("x=32", "S[2 * tx] = A[tx]\nB[tx] = S[63 - 2 * tx]", "S[2 * tx] = A[tx]\nB[tx] = S[63 - 2 * tx]");
 }
@@ -190,7 +190,7 @@ fn coordinates_that_two_loops_name_are_one() {
 }
 
 #[test]
-fn threads_meet_in_global_memory_too() {
+fn threads_conflict_in_global_memory_too() {
     becomes(
         "thread-sync",
         "tir.func @f(A: f32[32], B: f32[32]) attributes {noalias} {
@@ -257,7 +257,7 @@ fn a_call_that_nobody_knows_is_refused() {
 /// its bounds such that it runs.
 #[test]
 fn a_loop_that_may_not_run_proves_nothing() {
-    // Were `k` below 1, as it is where the loop over `u` runs, the two halves would not meet.
+    // Were `k` below 1, as it is where the loop over `u` runs, the two halves would not overlap.
     let halves = |before: &str, between: &str| {
         format!(
             "for k in 0..2 {{

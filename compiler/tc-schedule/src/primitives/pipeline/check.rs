@@ -26,9 +26,9 @@ pub(super) fn runs_ahead(part: &Pipelined, check: &mut Check<'_>, stage: StageId
             graph[leaf].name, graph[stage].name
         );
         let help = format!("`compute_at(…, {})` the copies that should", graph[leaf].name);
-        check
-            .found
-            .push(ScheduleDiagnostic::error("stages-loop", check.location(part.loc), text).fix_its(LEAVE_OUT).fact(help));
+        check.found.push(
+            ScheduleDiagnostic::error("stages-loop", check.location(part.loc), text).fix_its(LEAVE_OUT).fact(help),
+        );
     }
 }
 
