@@ -57,7 +57,7 @@ impl Case {
     pub fn run(&self) -> Outcome {
         std::fs::create_dir_all(&self.temporary).map_err(|error| error.to_string())?;
         let ran = self.run_lines();
-        // Best effort: what is left in the temporary folder hurts nobody.
+        // Best effort: what is left in the temporary folder does no harm.
         let _ = std::fs::remove_dir_all(&self.temporary);
         ran
     }

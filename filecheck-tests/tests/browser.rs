@@ -36,7 +36,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // Best effort: what is left in the temporary folder hurts nobody.
+        // Best effort: what is left in the temporary folder does no harm.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

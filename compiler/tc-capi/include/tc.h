@@ -332,7 +332,7 @@ typedef struct {
 extern "C" {
 #endif // __cplusplus
 
-// Makes a request to cancel that nobody has made yet, to be handed to `tc_module_run_with`.
+// Makes a request to cancel that was not made yet, to be handed to `tc_module_run_with`.
 //
 // What the caller sees to:
 // `out` is null or points to a `TcCancel`.

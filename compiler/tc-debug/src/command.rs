@@ -46,7 +46,7 @@ pub struct Command {
     text: String,
     folder: PathBuf,
     limit: Duration,
-    /// Goes up when nobody wants an answer any more.
+    /// Goes up when the caller does not want an answer any more.
     stop: Arc<AtomicBool>,
     next: AtomicU64,
 }

@@ -204,7 +204,7 @@ pub struct Effect {
     pub allocates: bool,
     /// It orders threads.
     pub synchronises: bool,
-    /// Nobody knows; stops all motion.
+    /// Not known; stops all motion.
     pub unknown: bool,
     /// It does what its regions do, perhaps many times or not at all.
     pub regions: bool,

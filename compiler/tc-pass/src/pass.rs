@@ -86,7 +86,7 @@ impl PassCx {
         self.remarks == Wanted::All
     }
 
-    /// Tells what the pass left undone though nobody asked for it in words: `remark` is made only where the run asks for
+    /// Tells what the pass left undone though the program did not ask for it in words: `remark` is made only where the run asks for
     /// the remarks of this pass. What somebody asked for is told by [`report`](PassCx::report).
     pub fn missed(&mut self, remark: impl FnOnce() -> Diagnostic) {
         if self.wants_missed() {

@@ -241,7 +241,7 @@ impl TokenSet {
                     Token::DictOpen => "`{`".to_string(),
                     Token::DictClose => "`}`".to_string(),
                     Token::Str => "a string".to_string(),
-                    // A location may trail nearly everything, and nobody has meant to write one.
+                    // A location may trail nearly everything, and no author means to write one.
                     Token::Loc => continue,
                     _ => format!("`{name}`"),
                 });

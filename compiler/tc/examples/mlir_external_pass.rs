@@ -92,7 +92,7 @@ fn replace(compiler: &Compiler, body: BlockRef<'_, '_>, function: OperationRef<'
         // SAFETY: the op belongs to no block any more, and nothing else frees it.
         body.insert_operation_before(function, unsafe { Operation::from_raw(op.to_raw()) });
     }
-    // SAFETY: the op is in the body that the pass may change, and nobody uses it after this.
+    // SAFETY: the op is in the body that the pass may change, and nothing uses it after this.
     unsafe { mlir_sys::mlirOperationDestroy(function.to_raw()) };
     Ok(())
 }

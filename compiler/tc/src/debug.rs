@@ -164,7 +164,7 @@ impl Compiler {
         let (compiler, run) = (Compiler { threads: 1, ..self.clone() }, run.clone());
         let work = move || {
             guard::begin_thread();
-            // Nobody listens any more if it took too long.
+            // The receiver is gone if it took too long.
             let _ = sender.send(compiler.rerun(&run).signature);
         };
         let thread = std::thread::Builder::new().name(guard::THREAD.to_string()).stack_size(guard::STACK);

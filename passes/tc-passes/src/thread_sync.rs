@@ -129,7 +129,7 @@ fn insert(func: &mut Func, op: Op, conflict: &Conflict) {
 fn report(func: &Func, plan: &BarrierPlacement, cx: &mut PassCx) -> usize {
     for &op in &plan.unknown {
         let text =
-            format!("nobody knows what memory `{}` touches, so threads cannot be synchronised", func.op_name(op));
+            format!("the memory that `{}` touches is not known, so threads cannot be synchronised", func.op_name(op));
         let help = "give the op a row that declares its effects, or inline the call";
         cx.report(Diagnostic::error("unknown-effect", func.op_location(op), text).help(help));
     }

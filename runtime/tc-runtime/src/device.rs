@@ -54,7 +54,7 @@ impl fmt::Debug for Code {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RunOptions {
     /// Fill buffers that are only written, and temporaries, with bytes of 0xff (not-a-number in every float type)
-    /// before the run, so that a cell nobody wrote is seen.
+    /// before the run, so that a cell no thread wrote is seen.
     pub poison: bool,
 }
 

@@ -8,7 +8,7 @@ use tc_support::{Diagnostic, Severity};
 pub enum DiagnosticKind {
     /// An access outside a buffer.
     OutOfBounds,
-    /// A read of a cell that nobody wrote.
+    /// A read of a cell that no thread wrote.
     Uninitialised,
     /// An access that carries `aligned = n` and does not start at a multiple of `n` bytes, or has gaps.
     Misaligned,
@@ -28,7 +28,7 @@ pub enum DiagnosticKind {
     NotAwaited,
     /// A cell of an output that one thread wrote and another overwrote with a different value, unread.
     DoubleWrite,
-    /// A cell of an output that nobody wrote.
+    /// A cell of an output that no thread wrote.
     Unwritten,
     /// Overflow of a signed type, division by zero, a shift out of range, a cast that does not fit.
     Arithmetic,

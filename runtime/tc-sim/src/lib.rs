@@ -15,9 +15,9 @@
 //!
 //! # What a run reports
 //!
-//! Accesses out of bounds, reads of what nobody wrote, misaligned accesses, races with both lines, barriers in divergent
+//! Accesses out of bounds, reads of what no thread wrote, misaligned accesses, races with both lines, barriers in divergent
 //! code, ops of whole warps that come to them in part, cells that an outstanding asynchronous copy writes, overflow and
-//! division by zero, cells of outputs that nobody wrote. It goes on after each of them, with 0 for
+//! division by zero, cells of outputs that no thread wrote. It goes on after each of them, with 0 for
 //! what could not be read, and ends only where a limit is reached.
 //!
 //! # Tensor cores

@@ -24,7 +24,7 @@ pub(crate) enum Role {
     Temporary,
 }
 
-/// Who accessed a cell: the op's site within its kernel, the thread, the block. 0 is nobody.
+/// Who accessed a cell: the op's site within its kernel, the thread, the block. 0 is no thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Record(pub(crate) u64);
 

@@ -318,7 +318,7 @@ fn report_unwritten(program: &Program, globals: &[Arc<Global>], diagnostics: &mu
         let decl = &program.declarations.list[info.decl];
         diagnostics.add(DiagnosticKind::Unwritten, (NO_SITE, info.decl as u32), cap, || {
             let place = format!("{}{}", decl.name, show_index(&unravel(first as u64, &global.shape)));
-            let text = format!("nobody writes `{place}`, a cell of the output");
+            let text = format!("no thread writes `{place}`, a cell of the output");
             let note = format!("{n} of {} cells of `{}` are not written", global.n_elements(), decl.name);
             let diagnostic =
                 Diagnostic::error(DiagnosticKind::Unwritten.code(), decl.location.clone(), text).note(note);

@@ -69,7 +69,7 @@ fn found(from: &str, to: &str, kind: DiagnosticKind) -> Vec<(String, Vec<u32>)> 
 
 #[test]
 fn a_missing_wait_is_found() {
-    // Nobody waits, or the wait is for older groups, or the copies belong to none.
+    // No thread waits, or the wait is for older groups, or the copies belong to none.
     for (from, to) in
         [("gpu.wait_group(pending = 0)\n", "\n"), ("pending = 0", "pending = 1"), ("gpu.commit_group()\n", "\n")]
     {

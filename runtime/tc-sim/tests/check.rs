@@ -265,7 +265,7 @@ fn the_same_diagnostics_come_with_one_core_and_with_many() {
 
 #[test]
 fn a_cell_that_only_the_first_version_writes_is_a_difference() {
-    // Neither version writes all cells, so that a cell nobody writes is nothing new.
+    // Neither version writes all cells, so that a cell no thread writes is nothing new.
     let text = |n: u32| format!("tir.func @f(B: f32[8]) {{\nfor t in 0..{n} bind(threadIdx.x) {{\nB[t] = 1.0\n}}\n}}");
     let report = agree(&parse(&text(6)), &parse(&text(5)), "f", &CheckOptions::default()).expect("runs");
     let difference = report.difference.expect("cell 5 is lost");

@@ -54,7 +54,7 @@ fn a_read_of_shared_memory_that_nobody_wrote() {
     );
     let report = run_f(&module, &[floats(&[1.0; 8]), Arg::Output]);
     let (message, lines) = only(&module, &report, DiagnosticKind::Uninitialised);
-    assert_eq!(message, "thread 0 reads `S[7]`, which nobody wrote");
+    assert_eq!(message, "thread 0 reads `S[7]`, which no thread wrote");
     assert_eq!(lines, [7, 3]);
     assert_eq!(report.diagnostics.count(DiagnosticKind::Uninitialised), 4);
 }
@@ -92,7 +92,7 @@ fn cells_that_nobody_writes() {
     );
     let report = run_f(&module, &[Arg::Output]);
     let (message, lines) = only(&module, &report, DiagnosticKind::Unwritten);
-    assert_eq!(message, "nobody writes `B[8]`, a cell of the output");
+    assert_eq!(message, "no thread writes `B[8]`, a cell of the output");
     assert_eq!(lines, [1]);
 }
 

@@ -162,8 +162,13 @@ fn what_is_wrong_with_tiles_is_found() {
         "byte 16, which is no multiple of 32",
     );
     check("CF[i, j] = cast<f32>(i)", "CF[i, j] = cast<f32>(tx)", DiagnosticKind::Race, "race on `CF[0, 0]`");
-    check("for j in 0..16", "for j in 0..15", DiagnosticKind::Uninitialised, "`CF[0, 15]`, which nobody wrote");
-    check("wmma.load(&AF[1 :", "wmma.load(&AF[0 :", DiagnosticKind::Uninitialised, "`AF[1, 0, 0]`, which nobody wrote");
+    check("for j in 0..16", "for j in 0..15", DiagnosticKind::Uninitialised, "`CF[0, 15]`, which no thread wrote");
+    check(
+        "wmma.load(&AF[1 :",
+        "wmma.load(&AF[0 :",
+        DiagnosticKind::Uninitialised,
+        "`AF[1, 0, 0]`, which no thread wrote",
+    );
     let report = run_f(&parse(&IMAGES.replace("&C[0, 0]", "&C[8, 0]")), &args());
     let found =
         report.diagnostics.iter().find(|found| found.kind == DiagnosticKind::OutOfBounds).expect("it is too far");

@@ -114,7 +114,7 @@ fn bytes_that_nobody_wrote_are_told_of_each_view() {
     );
     let report = run_f(&module, &[floats(&[0.0; 2]), Arg::Output]);
     let (message, lines) = only(&module, &report, DiagnosticKind::Uninitialised);
-    assert_eq!(message, "the only thread reads `T[0]`, which nobody wrote");
+    assert_eq!(message, "the only thread reads `T[0]`, which no thread wrote");
     assert_eq!(lines, [8, 4]);
     assert_eq!(report.diagnostics.count(DiagnosticKind::Uninitialised), 1);
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Has someone asked the process to end? One that nobody listens for never comes.
+/// Has someone asked the process to end? One that nothing listens for never comes.
 #[derive(Clone, Default, Debug)]
 pub struct Interrupt {
     came: Arc<AtomicBool>,

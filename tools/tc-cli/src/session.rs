@@ -22,7 +22,7 @@ pub struct Io<'i> {
     pub colour_err: bool,
     /// Is progress shown on the standard error?
     pub progress: bool,
-    /// The folder for files that nobody asked for by name, such as reproducers; without one none are written.
+    /// The folder for files that the caller did not name, such as reproducers; without one none are written.
     pub temporary: Option<PathBuf>,
     /// May a mode listen for signals? They are those of the whole process.
     pub listens: bool,
@@ -57,7 +57,7 @@ pub struct Session<'i> {
     pub colour_out: bool,
     /// Is progress shown on the standard error?
     pub progress: bool,
-    /// The folder for files that nobody asked for by name; without one none are written.
+    /// The folder for files that the caller did not name; without one none are written.
     pub temporary: Option<PathBuf>,
     listens: bool,
     /// The command line, the name of the tool included.

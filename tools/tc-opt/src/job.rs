@@ -35,7 +35,7 @@ pub(crate) struct RunConfig<'p> {
     pub(crate) sources: &'p Sources,
     /// The command line, for pages.
     pub(crate) command: String,
-    /// The folder for files that nobody asked for by name.
+    /// The folder for files that the caller did not name.
     pub(crate) temporary: Option<&'p Path>,
     /// How diagnostics are told.
     pub(crate) tell: Tell,

@@ -38,7 +38,7 @@ impl Complaints {
         let heard = Complaints::default();
         let list = heard.0.clone();
         context.attach_diagnostic_handler(move |complaint| {
-            // Only this thread calls the handler, and nobody holds the list meanwhile.
+            // Only this thread calls the handler, and nothing holds the list meanwhile.
             if let Ok(mut list) = list.try_borrow_mut() {
                 list.push(one(&complaint));
             }

@@ -88,7 +88,7 @@ pub struct Checked {
     pub max_rel_err: f64,
     /// Races, what threads do not do together, and cells of outstanding copies that are accessed; `None` where accesses are not seen.
     pub races: Option<Verdict>,
-    /// Accesses out of bounds, misaligned, or of what nobody wrote; `None` where accesses are not seen.
+    /// Accesses out of bounds, misaligned, or of what no thread wrote; `None` where accesses are not seen.
     pub bounds: Option<Verdict>,
     /// What was found.
     pub diagnostics: Diagnostics,
@@ -238,7 +238,7 @@ fn in_field(report: &CheckReport, case: &Case, at: &Location) -> Vec<Diagnostic>
     report.field.undecided().into_iter().map(|found| Diagnostic { location: at.clone(), ..found }).collect()
 }
 
-/// Diagnostics from the cause to what follows of it: without a barrier threads read what nobody wrote yet, and compute
+/// Diagnostics from the cause to what follows of it: without a barrier threads read what no thread wrote yet, and compute
 /// something else.
 const CAUSES_FIRST: [DiagnosticKind; 7] = [
     DiagnosticKind::DivergentBarrier,
@@ -251,7 +251,7 @@ const CAUSES_FIRST: [DiagnosticKind; 7] = [
 ];
 
 /// What was found, the worst first. A race in which nothing can go wrong is still worth a warning, and so is a copy that
-/// nobody waits for; remarks are not repeated here. What has no place of its own is shown `at` the program; `with` tells
+/// no thread waits for; remarks are not repeated here. What has no place of its own is shown `at` the program; `with` tells
 /// the sizes that it was run at.
 fn diagnostics(report: &CheckReport, at: &Location, with: &str) -> Diagnostics {
     let mut list = report.diagnostics();

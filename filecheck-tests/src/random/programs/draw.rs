@@ -134,7 +134,7 @@ pub(super) struct Launch {
 /// What may be done to memory that threads share, at a place that not all threads come to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Sharing {
-    /// All threads come here, or nobody cares.
+    /// All threads come here, or it does not matter.
     Free,
     /// It is only read.
     Reads,

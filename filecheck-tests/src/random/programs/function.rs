@@ -186,7 +186,7 @@ impl Draw<'_> {
 
     fn declared(&mut self, buffer: &Buffer) -> String {
         let strides = match (&buffer.rows, buffer.layout) {
-            // The space between rows is left of a flat result, and nobody writes it.
+            // The space between rows is left of a flat result, and no thread writes it.
             (Rows::Fixed(_), Layout::Rows) if !self.style.exact && self.choices.chance(25) => {
                 self.made("strides");
                 format!(" attributes {{strides = [{}, 1]}}", buffer.cols + self.choices.between(1, 2))

@@ -129,7 +129,7 @@ pub(crate) fn divergent_branch(func: &Func, uniform: &Uniform, nest: Op, op: Op)
     })
 }
 
-/// The buffers that something under `nest` writes, by their roots; those whose writer nobody knows are not among them.
+/// The buffers that something under `nest` writes, by their roots; those whose writer is not known are not among them.
 pub(crate) fn written_buffers(func: &Func, nest: Op) -> FxHashSet<Value> {
     let mut written = FxHashSet::default();
     for op in func.op_regions(nest).iter().flat_map(|&region| ops_under(func, region)) {

@@ -99,7 +99,7 @@ impl Cells {
         self.n_cells >= MAX_CELLS
     }
 
-    /// Notes an access of `root` from `base` on, or one of nobody knows which cell. Cells are then noted by `touch`.
+    /// Notes an access of `root` from `base` on, or one whose cell is not known. Cells are then noted by `touch`.
     pub(super) fn enter(&mut self, root: Value, base: Option<&Base>, touch: Touch) -> u32 {
         let buffer = self.buffers.entry(root).or_default();
         for (other, before) in &buffer.bases {

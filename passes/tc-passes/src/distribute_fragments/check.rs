@@ -1,7 +1,7 @@
 //! May the iterations of a nest over elements be divided among the threads of a warp?
 //!
 //! Before, every thread of the warp runs all of them, and all do the same. Afterwards each thread runs its own. That means
-//! the same where iterations do not depend on one another, where nothing depends on which thread runs it, and where nobody
+//! the same where iterations do not depend on one another, where nothing depends on which thread runs it, and where no thread
 //! wants to find what another thread's iterations left in memory of one's own.
 
 use super::find::Buffer;

@@ -18,7 +18,7 @@ const MAX_THREADS: i64 = 1 << 16;
 /// How a reduction is written out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Path {
-    /// There is nothing to combine, or nobody asks for the result.
+    /// There is nothing to combine, or nothing uses the result.
     Copy,
     /// A group lies within a warp.
     Warp,
@@ -157,7 +157,7 @@ fn path(func: &Func, plan: &AllReduce, shuffles: bool) -> Path {
     let first = plan.digits.iter().take_while(|digit| digit.reduced).count();
     let contiguous = plan.digits[first..].iter().all(|digit| !digit.reduced);
     let exchange = shuffles && contiguous && func.operands(plan.op).iter().all(|&value| is_exchanged(func, value));
-    // What nobody asks for is not computed: in a phased program the reduction does nothing else.
+    // What nothing uses is not computed: in a phased program the reduction does nothing else.
     let is_used = func.results(plan.op).any(|value| func.n_uses(value) > 0);
     match n {
         1 => Path::Copy,

@@ -74,7 +74,7 @@ impl Body<'_> {
         for inner in under(func, op) {
             if func.row(inner).effect.unknown {
                 let text = format!(
-                    "nobody knows what memory `{}` touches, so nothing can run ahead of it",
+                    "the memory that `{}` touches is not known, so nothing can run ahead of it",
                     func.op_name(inner)
                 );
                 let help = "give the op a row that declares its effects, or inline the call";

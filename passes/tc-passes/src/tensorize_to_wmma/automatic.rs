@@ -1,4 +1,4 @@
-//! Loops over tiles that nobody marked.
+//! Loops over tiles that no schedule marked.
 
 use super::find::{self, Nest};
 use super::fit;

@@ -268,7 +268,7 @@ impl Decide<'_> {
         let grown = size(copies);
         if grown.ops > MAX_OPS {
             if tir::loop_kind(func, op) == Some(LoopKind::Serial) {
-                // Nobody asked for this one.
+                // The program did not ask for this one.
                 if self.asks {
                     let reason = format!("it would make more than {MAX_OPS} ops, {copies} copies of {}", body.ops);
                     self.remarks.push(not_unrolled(func, op, &reason));

@@ -116,7 +116,7 @@ impl Group {
         shadow.read(now, found, sets)
     }
 
-    /// What a write of `new` in place of `old` conflicts with; `old` is `None` where nobody wrote it.
+    /// What a write of `new` in place of `old` conflicts with; `old` is `None` where no thread wrote it.
     #[inline(always)]
     pub(super) fn write_race(
         &self,

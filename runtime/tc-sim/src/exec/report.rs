@@ -111,7 +111,7 @@ impl Group {
         });
     }
 
-    /// A diagnostic about one access: a read of what nobody wrote.
+    /// A diagnostic about one access: a read of what no thread wrote.
     pub(crate) fn report_access(
         &self,
         kind: DiagnosticKind,
@@ -123,7 +123,7 @@ impl Group {
         let site = at.access.site;
         block.find(launch, kind, (site, NO_SITE), |blocks| {
             let who = self.who(lane, launch, blocks);
-            let text = format!("{who} reads `{}`, which nobody wrote", self.place(at, lane));
+            let text = format!("{who} reads `{}`, which no thread wrote", self.place(at, lane));
             let diagnostic = Diagnostic::error(kind.code(), launch.kernel.at(site), text);
             (Some(at.decl.name.clone()), diagnostic.label(at.decl.location.clone(), "the buffer is made here"))
         });
@@ -242,7 +242,8 @@ impl Group {
         block.find(launch, DiagnosticKind::DoubleWrite, (site, other_site), |blocks| {
             let who = self.who(lane, launch, blocks);
             let other_who = kernel.who(other.block(), u64::from(other.thread()));
-            let text = format!("{who} overwrites `{}`, which {other_who} wrote and nobody read", self.place(at, lane));
+            let text =
+                format!("{who} overwrites `{}`, which {other_who} wrote and no thread read", self.place(at, lane));
             let diagnostic = Diagnostic::error(DiagnosticKind::DoubleWrite.code(), kernel.at(site), text);
             (Some(at.decl.name.clone()), diagnostic.label(kernel.at(other_site), "written here first"))
         });

@@ -168,7 +168,7 @@ impl Group {
         }
     }
 
-    /// A cell of an operator's tensor: nobody else writes it.
+    /// A cell of an operator's tensor: no other thread writes it.
     fn store_tensor(
         &mut self,
         at: At<'_>,

@@ -183,7 +183,7 @@ impl Group {
     }
 }
 
-/// Copies a tile to a matrix; the first cell of the warp that nobody wrote.
+/// Copies a tile to a matrix; the first cell of the warp that no thread wrote.
 fn read_tile(tiles: &Tiles, (warp, start): (usize, usize), operand: &Operand, found: &mut Matrices) -> Option<usize> {
     let mut missing = None;
     for (nth, &cell) in operand.at.iter().enumerate() {

@@ -21,7 +21,7 @@ use tc::support::suggest::shorten;
 use tc::support::{Diagnostic, Diagnostics, FileId, Pos, Severity, Sources, Span};
 
 /// What is wrong with `found`, which was found in the file `file`: expectations that nothing met and diagnostics that
-/// nobody expected. Nothing is wrong if that is empty.
+/// no comment expected. Nothing is wrong if that is empty.
 pub(crate) fn compare(found: &Diagnostics, sources: &Sources, file: FileId) -> Diagnostics {
     let start = sources.file(file).start();
     let first_line = sources.line_col(start).map_or(1, |(_, at)| at.line);

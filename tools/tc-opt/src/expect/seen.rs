@@ -49,7 +49,7 @@ fn line_of(location: &Location, sources: &Sources, file: FileId) -> Option<u32> 
 pub(crate) struct Matched {
     /// For each expectation, the indices of what met it.
     pub(crate) by: Vec<Vec<usize>>,
-    /// The indices of the errors, warnings and remarks that nobody expected.
+    /// The indices of the errors, warnings and remarks that no comment expected.
     pub(crate) unexpected: Vec<usize>,
 }
 

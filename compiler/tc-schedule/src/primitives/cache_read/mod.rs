@@ -73,7 +73,7 @@ impl Primitive for CacheRead {
             readers = all;
         }
         if readers.is_empty() {
-            let text = format!("nothing reads `{name}`, so a copy of it would serve nobody");
+            let text = format!("nothing reads `{name}`, so a copy of it would have no reader");
             return Err(cx.error("no-reader", text).fix_its(&[readers_there_are]).into());
         }
         Ok(Copied { tensor, scope, readers })

@@ -11,7 +11,7 @@
 //! - When the program is made, the coordinates it names are bound around the stage.
 //!
 //! What is computed where the condition does not hold is the author's to know: nothing checks that some thread stores
-//! each element. `tc-run --check` finds elements that nobody wrote.
+//! each element. `tc-run --check` finds elements that no thread wrote.
 //!
 //! # Rewrite
 //!
