@@ -26,7 +26,7 @@ struct Ended {
 }
 
 impl Case {
-    /// Reads the file `file` below `root` and its directives. All that is wrong with those is told at once.
+    /// Reads the file `file` below `root` and its directives. All that is wrong with those is reported at once.
     pub fn read(root: &Path, file: &Path) -> Result<Case, String> {
         let bytes = std::fs::read(root.join(file)).map_err(|error| error.to_string())?;
         // Tests of bad input hold bytes that are no text; their directives are.

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_what_is_stopped() {
+    fn nothing_waits_for_what_is_stopped() {
         let (stop, folder) = (Arc::new(AtomicBool::new(false)), std::env::temp_dir().join(folder()));
         let command = Command::new("sleep 30; true", folder, Duration::from_secs(60)).until(stop.clone());
         let start = Instant::now();

@@ -76,7 +76,7 @@ fn a_pass_that_makes_ops_without_end_is_ended() {
     }
 }
 
-/// What `ask` was told, each time that it ran.
+/// What `ask` was given, each time that it ran.
 fn censuses(report: &Report) -> Vec<String> {
     report.diagnostics.iter().filter(|found| found.code == "census").map(|found| found.message.clone()).collect()
 }

@@ -56,13 +56,13 @@ pub struct PrintPoints {
 
 /// Prints the program around passes, each time under a comment that names the pass.
 ///
-/// With [`PrintPoints::changed`] a pass that changed nothing is told in one line, so that the output shows how far a run
+/// With [`PrintPoints::changed`] a pass that changed nothing is reported in one line, so that the output shows how far a run
 /// has come.
 pub struct PrintIr<'p> {
     points: PrintPoints,
     print: Print<'p>,
     sink: Box<dyn FnMut(&str) + 'p>,
-    /// The program after the last change, where changes are told.
+    /// The program after the last change, where changes are reported.
     last: Option<String>,
 }
 

@@ -39,7 +39,7 @@ impl ErrorText {
     }
 }
 
-/// An error, before it is known whether it is told.
+/// An error, before it is known whether it is reported.
 pub(crate) struct SyntaxError {
     pub(crate) range: TextRange,
     pub(crate) kind: ErrorKind,

@@ -326,14 +326,14 @@ fn is_at_margin(at: u32, source: &str) -> bool {
     at == 0 || source.as_bytes().get(at as usize - 1) == Some(&b'\n')
 }
 
-/// Where an error is told, and what is said.
+/// Where an error is reported, and what is said.
 pub(crate) struct Told {
     pub(crate) range: TextRange,
     pub(crate) line: u32,
     pub(crate) error_text: ErrorText,
     /// Does the parser expect an item?
     pub(crate) outside: bool,
-    /// Is it said of an indented text outside items? Such errors are told once.
+    /// Is it said of an indented text outside items? Such errors are reported once.
     pub(crate) astray: bool,
 }
 

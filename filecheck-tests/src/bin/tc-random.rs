@@ -68,7 +68,7 @@ fn begin<C: RandomCase>(args: Args, file: File) -> ExitCode {
         }
         let _ = KEEP.set((args.seed, folder));
     }
-    // A panic is told as a failure of its case.
+    // A panic is reported as a failure of its case.
     std::panic::set_hook(Box::new(|_| {}));
     let outcome = run::<C>(RandomRun { seed: args.seed, first, count, jobs: args.jobs }, tell);
     print!("{}", outcome.tally);

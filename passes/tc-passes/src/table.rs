@@ -145,7 +145,7 @@ pub fn cuda(raw: &[RawOption]) -> Result<Vec<PipelineStep>, OptionError> {
         ),
         PipelineStep::new(
             on("vectorize-loop"),
-            "Flat, neighbours are told by one index; while each statement stands once, it is widened once.",
+            "Flat, neighbours differ in one index; while each statement stands once, it is widened once.",
         ),
         PipelineStep::new(
             on("inject-virtual-thread"),
@@ -245,7 +245,7 @@ fn unroll(options: &CudaOptions) -> String {
     format!("unroll-loop{{explicit-unroll={explicit} auto-max-step={step}}}")
 }
 
-/// The line that schedules, with what it is told.
+/// The line that schedules, with what it is given.
 fn schedule_line(options: &CudaOptions) -> String {
     let mut told = Vec::new();
     for (key, value) in [("name", &options.schedule), ("func", &options.func), ("param", &options.param)] {

@@ -166,7 +166,7 @@ fn left_out(func: &Func, divergent: &Divergent) -> Diagnostic {
     found.help("move it out of the condition or loop that differs between threads")
 }
 
-/// What is told of a barrier before `op`.
+/// What is reported of a barrier before `op`.
 fn waits(func: &Func, op: Op, conflict: &Conflict) -> Diagnostic {
     let (first, second) = (done(&conflict.first), done(&conflict.second));
     let name = func.value_text(conflict.second.root);

@@ -108,7 +108,7 @@ impl FuncPass for UnifyLaunch {
     }
 }
 
-/// What is told of a nest that stays as it is, for what the loop `at` is.
+/// What is reported of a nest that stays as it is, for what the loop `at` is.
 fn not_unified(func: &Func, at: Op, reason: &str) -> Diagnostic {
     let text = format!("the launch loops of this kernel stay where they are: {reason}");
     Diagnostic::remark("not-unified", func.op_location(at), text).help(

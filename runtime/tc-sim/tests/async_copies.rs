@@ -198,7 +198,7 @@ fn both_ends_are_aligned_to_the_size_and_inside() {
 }
 
 #[test]
-fn copies_that_nobody_waits_for_are_remarked() {
+fn copies_that_no_thread_waits_for_are_remarked() {
     let text = REVERSE.replacen("  }\n}", "    gpu.copy_async(&S[tx * 2 : 2], &A[tx * 2 : 2])\n  }\n}", 1);
     let report = run_f(&parse(&text), &args());
     assert!(!report.diagnostics.has_errors(), "{:#?}", report.diagnostics);

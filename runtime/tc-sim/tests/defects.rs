@@ -40,7 +40,7 @@ fn a_write_out_of_bounds_in_one_dimension_of_two() {
 }
 
 #[test]
-fn a_read_of_shared_memory_that_nobody_wrote() {
+fn a_read_of_shared_memory_that_no_thread_wrote() {
     let module = parse(
         "tir.func @f(A: f32[8], B: f32[8]) {
            for t in 0..8 bind(threadIdx.x) {
@@ -82,7 +82,7 @@ fn a_buffer_made_in_a_loop_is_fresh_in_each_round() {
 }
 
 #[test]
-fn cells_that_nobody_writes() {
+fn cells_that_no_thread_writes() {
     let module = parse(
         "tir.func @f(B: f32[10]) {
            for t in 0..8 bind(threadIdx.x) {
@@ -155,7 +155,7 @@ fn arithmetic_that_has_no_result() {
 }
 
 #[test]
-fn arithmetic_of_threads_that_take_no_part_is_nobodys_fault() {
+fn arithmetic_of_threads_that_take_no_part_is_no_fault() {
     let module = parse(
         "tir.func @f(B: f32[4]) {
            for t in 0..4 bind(threadIdx.x) {

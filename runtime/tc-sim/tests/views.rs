@@ -99,7 +99,7 @@ fn views_of_different_bytes_are_different_buffers() {
 }
 
 #[test]
-fn bytes_that_nobody_wrote_are_told_of_each_view() {
+fn bytes_that_no_thread_wrote_are_reported_of_each_view() {
     let module = parse(
         "tir.func @f(A: f32[2], B: f32[2]) {
            alloc pool: u8[8] in shared

@@ -62,7 +62,7 @@ pub struct Session<'i> {
     listens: bool,
     /// The command line, the name of the tool included.
     pub command: Vec<OsString>,
-    /// How diagnostics are told on the standard error.
+    /// How diagnostics are reported on the standard error.
     pub tell: Tell,
 }
 
@@ -120,7 +120,7 @@ impl<'i> Session<'i> {
         CALL
     }
 
-    /// The text of `file`; `-` is the standard input. The error is the status, and was told.
+    /// The text of `file`; `-` is the standard input. The error is the status, and was reported.
     pub fn load(&self, file: &OsStr) -> Result<String, u8> {
         let loaded = load::load(file, *self.stdin.borrow_mut());
         loaded.map_err(|error| match error {

@@ -215,7 +215,7 @@ impl Tool<'_, '_> {
         Err(self.session.refuse(&format!("unknown pass `{}`{help}", suggest::shorten(name))))
     }
 
-    /// Which remarks are told.
+    /// Which remarks are reported.
     fn remarks(&self, compiler: &Compiler) -> Result<Remarks, u8> {
         let names = &self.args.show.remarks;
         if names.is_empty() {

@@ -32,7 +32,7 @@ impl Input {
     }
 }
 
-/// Reads all inputs; one that cannot be read is told, and the others are read. The status is that of the worst.
+/// Reads all inputs; one that cannot be read is reported, and the others are read. The status is that of the worst.
 pub(crate) fn load(args: &Args, session: &Session<'_>) -> (Vec<Input>, u8) {
     let (mut inputs, mut status) = (Vec::new(), FINE);
     let files = &args.input.files;

@@ -37,7 +37,7 @@ pub(crate) struct RunConfig<'p> {
     pub(crate) command: String,
     /// The folder for files that the caller did not name.
     pub(crate) temporary: Option<&'p Path>,
-    /// How diagnostics are told.
+    /// How diagnostics are reported.
     pub(crate) tell: Tell,
 }
 
@@ -74,15 +74,15 @@ pub(crate) struct Done {
     pub(crate) shown: Shown,
     /// What was found, for expectations.
     pub(crate) seen: Vec<Seen>,
-    /// Was the call at fault? The reason was told.
+    /// Was the call at fault? The reason was reported.
     pub(crate) refused: bool,
 }
 
-/// The diagnostics, and the output if there is one. The error is a status whose reason was told.
+/// The diagnostics, and the output if there is one. The error is a status whose reason was reported.
 type Compiled = Result<(Diagnostics, Option<String>), u8>;
 
 impl Job<'_, '_> {
-    /// Works on `text`. What is wrong is told, a panic too: other texts are still worked on.
+    /// Works on `text`. What is wrong is reported, a panic too: other texts are still worked on.
     pub(crate) fn guarded(&self, text: &str) -> Done {
         catch_unwind(AssertUnwindSafe(|| self.run(text))).unwrap_or_else(|_| {
             let found = Diagnostic::bug("panic", Location::None, format!("tc panicked on a text of `{}`", self.name));

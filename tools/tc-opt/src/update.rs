@@ -17,7 +17,7 @@ type Run<'r> = dyn Fn(&str, &[(u32, Range<usize>)]) -> Result<Vec<Vec<Seen>>, u8
 /// How often a file is compiled anew. Messages may speak of lines, which move as expectations are added.
 const ROUNDS: usize = 5;
 
-/// Updates `input`; `run` compiles texts, and gives the diagnostics or a status whose reason was told.
+/// Updates `input`; `run` compiles texts, and gives the diagnostics or a status whose reason was reported.
 pub(crate) fn update(session: &Session<'_>, args: &Args, input: &Input, run: &Run<'_>) -> u8 {
     let wrong = |why: &str| {
         session.refuse(&format!("`{}` stays as it is: {why}", input.name));

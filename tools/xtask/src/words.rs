@@ -10,6 +10,7 @@ const TABLE: &str = "tools/xtask/src/words.rs";
 
 /// A word that is struck, in small letters, and what to write.
 const STRUCK: &[(&str, &str)] = &[
+    ("accesses meet", "accesses overlap, or touch one cell"),
     ("flights", "outstanding copies"),
     ("holds against", "compares with"),
     ("lives do not meet", "live ranges do not overlap"),
@@ -17,10 +18,8 @@ const STRUCK: &[(&str, &str)] = &[
     ("looped", "the op of the loop, or in loops"),
     ("normal form", "canonical form"),
     ("normal forms", "canonical forms"),
-    ("nobody", "the subject: no pass, no thread, nothing"),
     ("parting", "divergence, or the divergent branch"),
     ("steady loop", "steady state"),
-    ("under way", "outstanding"),
     ("way out", "help, or fix-it"),
     ("ways out", "help, or fix-its"),
     ("what no loop changes", "what is loop-invariant"),

@@ -113,7 +113,7 @@ pub fn reduce(text: &str, options: Options<'_>, ask: &Ask<'_>) -> Result<Reduced
     driver::reduce(text, options, ask)
 }
 
-/// The reductions in their order, each with the words that progress is told in: what takes out most comes first, and
+/// The reductions in their order, each with the words that progress is reported in: what takes out most comes first, and
 /// what only makes the rest easier to read comes last.
 pub(crate) fn reductions() -> Vec<(&'static str, Box<dyn Reduction>)> {
     vec![

@@ -1,6 +1,6 @@
 //! What MLIR says, as diagnostics of ours.
 //!
-//! MLIR calls a handler for each diagnostic. The text that it complains of is ours, so an error is a bug of ours; it is told
+//! MLIR calls a handler for each diagnostic. The text that it complains of is ours, so an error is a bug of ours; it is reported
 //! at the place in the author's file that the text names, or with the line of the text. Notes that show the op, often hundreds of
 //! lines, are cut.
 

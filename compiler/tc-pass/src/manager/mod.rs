@@ -34,7 +34,7 @@ pub struct RunOptions {
     pub threads: usize,
     /// Verify the module at first, and what a pass changed after it.
     pub verify: bool,
-    /// Which remarks of passes are told.
+    /// Which remarks of passes are reported.
     pub remarks: Remarks,
     /// What passes can ask the run for, by type: a target, an oracle.
     pub extensions: Vec<Arc<dyn Any + Send + Sync>>,

@@ -24,7 +24,7 @@ use tc_support::{Diagnostics, Location};
 const MAX_TRIES: usize = 48;
 /// For how many diagnostics fix-its are looked for.
 const MAX_DIAGNOSTICS: usize = 8;
-/// How many that pass are told of one diagnostic.
+/// How many that pass are reported of one diagnostic.
 const MAX_TOLD: usize = 3;
 /// Of schedules and operators with more values nothing is tried.
 const MAX_VALUES: usize = 4096;
@@ -60,7 +60,7 @@ pub(crate) enum Change {
     AtEnd(Edit),
 }
 
-/// A change, and how it is told.
+/// A change, and how it is reported.
 struct Candidate {
     patch: Patch,
     text: String,

@@ -1,4 +1,4 @@
-//! Changes that are proposed, and what those who propose them are told.
+//! Changes that are proposed, and what those who propose them are given.
 
 use super::{Candidate, Change, Edit, Patch};
 use crate::directive::Item;

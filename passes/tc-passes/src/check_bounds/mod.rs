@@ -29,7 +29,7 @@
 //!    `wmma.store` finds by its first element reaches to the last element of its last row, `stride` times the rows on;
 //! 2. where that fails, look for a point of the loops around, at the corners of their ranges as conditions draw them in, at
 //!    which all conditions hold and the index is out: that is an error, and the message has the point;
-//! 3. what is neither is told as a remark, with the inequality that was not proved.
+//! 3. what is neither is reported as a remark, with the inequality that was not proved.
 //!
 //! # Limits
 //!
@@ -81,7 +81,7 @@ pub const INFO: PassInfo = PassInfo {
 
 /// The pass.
 pub struct CheckBounds {
-    /// What it was told.
+    /// What it was given.
     pub options: Options,
 }
 

@@ -25,7 +25,7 @@
 //! For each launch nest:
 //!
 //! 1. no op writes one cell by two threads of a block, and no cell of global memory is touched by two blocks of which one
-//!    writes it: by the dependence tests; where all threads write the same value it is told as a remark;
+//!    writes it: by the dependence tests; where all threads write the same value it is reported as a remark;
 //! 2. in a threaded program a barrier stands between any two accesses of two threads that need one. This is decided by
 //!    another method than that of `thread-sync`: all threads of a block are followed through the program with numbers for
 //!    their integers, and the cells that they touch between two barriers are noted with who touches them. First that is done
@@ -117,7 +117,7 @@ pub struct Oracle(pub Arc<dyn RaceOracle>);
 
 /// The pass.
 pub struct CheckRaces {
-    /// What it was told.
+    /// What it was given.
     pub options: Options,
 }
 

@@ -91,7 +91,7 @@ pub(super) fn find(func: &Func, buffers: &mut [Buffer]) -> Result<Nests, Vec<Dia
             found.push(diagnostic);
         }
     }
-    // One diagnostic a loop is enough: what follows from it is told with it.
+    // One diagnostic a loop is enough: what follows from it is reported with it.
     found.truncate(8);
     if found.is_empty() { Ok(nests) } else { Err(found) }
 }

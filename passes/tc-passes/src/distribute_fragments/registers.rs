@@ -45,7 +45,7 @@ fn range(
         let at = reference.at().unwrap_or(buffer.tiles.alloc);
         let mut found = Diagnostic::error("tile", func.op_location(at), text).help(help.to_string());
         if at != buffer.told {
-            found = found.label(func.op_location(buffer.told), "the tiles are told here");
+            found = found.label(func.op_location(buffer.told), "the tiles are given here");
         }
         Err(found)
     };

@@ -95,7 +95,7 @@ pub const INFO: PassInfo = PassInfo {
 
 /// The pass.
 pub struct HoistIf {
-    /// What it was told.
+    /// What it was given.
     pub options: Options,
 }
 

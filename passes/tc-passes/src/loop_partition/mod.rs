@@ -112,7 +112,7 @@ pub(crate) const HINT: &str = "loop_partition_hint";
 
 /// The pass.
 pub struct LoopPartition {
-    /// What it was told.
+    /// What it was given.
     pub options: Options,
 }
 

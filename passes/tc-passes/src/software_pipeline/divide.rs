@@ -42,7 +42,7 @@ pub(super) struct Division {
     pub(super) closers: IndexSet<Op>,
     /// All the rest but allocs and the terminator.
     pub(super) consumer: Vec<Op>,
-    /// What is told of the statements that fill buffers with versions and are not done ahead.
+    /// What is reported of the statements that fill buffers with versions and are not done ahead.
     pub(super) stays: Vec<Diagnostic>,
 }
 

@@ -127,7 +127,7 @@ pub const INFO: PassInfo = PassInfo {
 
 /// The pass.
 pub struct SoftwarePipeline {
-    /// What it was told.
+    /// What it was given.
     pub options: Options,
 }
 
@@ -181,7 +181,7 @@ impl FuncPass for SoftwarePipeline {
     }
 }
 
-/// What is told of a pipelined loop whose loads do not run ahead in registers.
+/// What is reported of a pipelined loop whose loads do not run ahead in registers.
 fn without_registers(func: &Func, loop_op: Op, at: Op, reason: &str) -> Diagnostic {
     let var = func.value_text(launch::loop_var(func, loop_op));
     let text = format!("the copies of the pipelined loop `{var}` do not go through registers: {reason}");

@@ -4,7 +4,7 @@
 //!
 //! # Input form
 //!
-//! `scheduled`; after `storage-flatten`, so that neighbours are told by one index, and before `inject-virtual-thread`.
+//! `scheduled`; after `storage-flatten`, so that neighbours differ in one index, and before `inject-virtual-thread`.
 //!
 //! # Output form
 //!

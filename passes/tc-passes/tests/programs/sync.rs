@@ -238,7 +238,7 @@ fn one_barrier_over_global_memory_does_for_both() {
 }
 
 #[test]
-fn a_call_that_nobody_knows_is_refused() {
+fn a_call_whose_effect_is_unknown_is_refused() {
     let (_, found) = run(
         "thread-sync",
         "tir.func @g(A: f32[32]) {

@@ -163,7 +163,7 @@ impl Group {
         }
     }
 
-    /// The program is over: copies that no thread has waited for are told.
+    /// The program is over: copies that no thread has waited for are reported.
     pub(super) fn report_unawaited(&self, launch: &Launch<'_>, block: &mut BlockState) {
         for copy in &self.copies.outstanding {
             self.report_not_awaited((copy.site, copy.lane), launch, block);

@@ -107,7 +107,7 @@ impl Group {
             if !mags.is_empty() {
                 mags[lane] = found.mag;
             }
-            // Of the registers of all threads the first is told.
+            // Of the registers of all threads the first is reported.
             if !(found.is_written || was_reported && matches!(space, Space::Local(_))) {
                 was_reported = true;
                 self.report_access(DiagnosticKind::Uninitialised, at, lane, launch, block);

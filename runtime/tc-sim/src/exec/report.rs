@@ -1,4 +1,4 @@
-//! What is told of a diagnostic: who, what, where, and the other line involved.
+//! What is reported of a diagnostic: who, what, where, and the other line involved.
 
 use super::access::At;
 use super::block::{BlockState, Launch};

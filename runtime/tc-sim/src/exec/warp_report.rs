@@ -1,4 +1,4 @@
-//! What is told of ops that a warp does as a whole, of parts of buffers, and of asynchronous copies.
+//! What is reported of ops that a warp does as a whole, of parts of buffers, and of asynchronous copies.
 
 use super::access::At;
 use super::block::{BlockState, Launch, WARP};

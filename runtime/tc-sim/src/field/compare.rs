@@ -197,7 +197,7 @@ fn computes_floats(module: &Module, name: &str) -> bool {
     })
 }
 
-/// Ops that are told of what is not decided.
+/// Ops that are named for what is not decided.
 const MAX_TOLD: usize = 3;
 
 /// What a step in the field costs, in steps on numbers, where it multiplies matrices.

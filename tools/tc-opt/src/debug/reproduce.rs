@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_defect_leaves_a_file_that_nobody_named_and_what_the_input_is_at_fault_for_leaves_none() {
+    fn a_defect_leaves_a_file_without_a_given_name_and_what_the_input_is_at_fault_for_leaves_none() {
         let folder = std::env::temp_dir().join(format!("tc-opt-reproduce-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a folder");
         let fault = |make: fn(&'static str, Location, &'static str) -> Diagnostic| make("x", Location::None, "wrong");

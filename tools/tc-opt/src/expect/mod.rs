@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_expects_is_wrong() {
+    fn what_is_not_expected_is_wrong() {
         let found = |_| vec![Diagnostic::remark("r", Location::None, "by the way")];
         assert_eq!(check("x", found), ["not expected: by the way"]);
         assert!(check("// expected-remark@none {{by the way}}", found).is_empty());
