@@ -51,7 +51,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Writes to standard output; a closed pipe is nobody's fault.
+/// Writes to standard output; a closed pipe is no fault.
 fn report(text: &str) {
     use std::io::Write;
     let mut out = std::io::stdout().lock();

@@ -26,7 +26,7 @@ struct Ended {
 }
 
 impl Case {
-    /// Reads the file `file` below `root` and its directives. All that is wrong with those is told at once.
+    /// Reads the file `file` below `root` and its directives. All that is wrong with those is reported at once.
     pub fn read(root: &Path, file: &Path) -> Result<Case, String> {
         let bytes = std::fs::read(root.join(file)).map_err(|error| error.to_string())?;
         // Tests of bad input hold bytes that are no text; their directives are.
@@ -57,7 +57,7 @@ impl Case {
     pub fn run(&self) -> Outcome {
         std::fs::create_dir_all(&self.temporary).map_err(|error| error.to_string())?;
         let ran = self.run_lines();
-        // Best effort: what is left in the temporary folder hurts nobody.
+        // Best effort: what is left in the temporary folder does no harm.
         let _ = std::fs::remove_dir_all(&self.temporary);
         ran
     }

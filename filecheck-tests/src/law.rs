@@ -5,7 +5,7 @@
 //!   functions.
 //! - A pass that says that it changed nothing changed nothing.
 //! - No pass changes what a program computes, as far as the simulator can tell.
-//! - One, two and eight threads give the same program, the same findings and the same CUDA text.
+//! - One, two and eight threads give the same program, the same diagnostics and the same CUDA text.
 //! - What fails fails again from its reproducer (`reproduces`).
 
 use crate::Outcome;

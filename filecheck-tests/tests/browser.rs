@@ -36,7 +36,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // Best effort: what is left in the temporary folder hurts nobody.
+        // Best effort: what is left in the temporary folder does no harm.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
@@ -141,5 +141,5 @@ fn a_text_that_does_not_parse_has_a_report_too() {
     let (report, input) = (folder.file("report.html"), folder.file("f.tir"));
     std::fs::write(&input, "tir.func @f( {\n").expect("writable");
     assert_eq!(tc_opt(&[&input, "--report", &report]), 1);
-    check(&folder, &report, 0, &["not parsed", "finding bad", "f.tir:1:"]);
+    check(&folder, &report, 0, &["not parsed", "diagnostic bad", "f.tir:1:"]);
 }

@@ -114,7 +114,7 @@ fn the_tools_answer_what_pages_show() {
             }
         }
     }
-    // Best effort: what is left in the temporary folder hurts nobody.
+    // Best effort: what is left in the temporary folder does no harm.
     let _ = std::fs::remove_dir_all(&folder);
     assert!(wrong.is_empty(), "{wrong}");
     assert!(n_files >= 3 && n_commands >= 9, "only {n_files} files and {n_commands} commands were found");

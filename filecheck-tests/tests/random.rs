@@ -4,7 +4,7 @@
 
 use tc_filetest::random::Case;
 use tc_filetest::random::programs::Programs;
-use tc_filetest::random::run::{Failed, Plan, RandomCase, run};
+use tc_filetest::random::run::{Failed, RandomCase, RandomRun, run};
 
 fn tell<C: RandomCase>(failed: &Failed<C>) {
     let about = format!("Case {}: {}", failed.number, failed.failure.key);
@@ -13,7 +13,7 @@ fn tell<C: RandomCase>(failed: &Failed<C>) {
 
 #[test]
 fn programs_of_random_schedules_and_pipelines_compute_their_operators() {
-    let plan = Plan { seed: 3, first: 0, count: 200, jobs: 2 };
+    let plan = RandomRun { seed: 3, first: 0, count: 200, jobs: 2 };
     let outcome = run::<Case>(plan, tell);
     let tally = &outcome.tally;
     assert!(outcome.kinds.is_empty(), "{:#?}\n{tally}", outcome.kinds);
@@ -27,7 +27,7 @@ fn programs_of_random_schedules_and_pipelines_compute_their_operators() {
 
 #[test]
 fn random_programs_mean_the_same_after_every_pass() {
-    let plan = Plan { seed: 4, first: 0, count: 300, jobs: 2 };
+    let plan = RandomRun { seed: 4, first: 0, count: 300, jobs: 2 };
     let outcome = run::<Programs>(plan, tell);
     let tally = &outcome.tally;
     assert!(outcome.kinds.is_empty(), "{:#?}\n{tally}", outcome.kinds);

@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 use crate::expr::{Expr, Node, Var};
 use crate::facts::{Fact, MAX_PARTS};
 use crate::interval::Interval;
-use crate::linear::Part;
+use crate::linear::Summand;
 use crate::modular::ModularSet;
 use crate::pool::Pool;
 use crate::rules::Rule;
@@ -74,7 +74,7 @@ pub(crate) struct Assumed {
 
 /// One application of a rule, for tests and for explanations.
 #[derive(Clone, Debug)]
-pub struct Step {
+pub struct RuleApplication {
     /// The rule that was applied.
     pub rule: &'static Rule,
     /// What it was applied to.
@@ -122,7 +122,7 @@ pub struct Analyzer {
     pub(crate) keys: Vec<Option<Expr>>,
     /// The sets found by the query at hand.
     pub(crate) sets: FxHashMap<Expr, SymInterval>,
-    pub(crate) part_stack: Vec<Part>,
+    pub(crate) part_stack: Vec<Summand>,
     /// How many nodes the query at hand may still visit.
     pub(crate) fuel: u32,
     /// How many bounds the query at hand may still compute.
@@ -133,7 +133,7 @@ pub struct Analyzer {
     pub(crate) branches: u32,
     /// Whether the query at hand hit a limit, so that its results are not the final word.
     pub(crate) gave_up: bool,
-    pub(crate) trace: Option<Vec<Step>>,
+    pub(crate) trace: Option<Vec<RuleApplication>>,
 }
 
 impl Analyzer {
@@ -302,7 +302,7 @@ impl Analyzer {
     }
 
     /// Starts or stops recording each application of a rule; returns what was recorded so far.
-    pub fn record_steps(&mut self, on: bool) -> Vec<Step> {
+    pub fn record_steps(&mut self, on: bool) -> Vec<RuleApplication> {
         std::mem::replace(&mut self.trace, on.then(Vec::new)).unwrap_or_default()
     }
 
@@ -391,7 +391,7 @@ impl Analyzer {
 
     pub(crate) fn note(&mut self, rule: &'static Rule, before: Expr, after: Expr) {
         if let Some(trace) = &mut self.trace {
-            trace.push(Step { rule, before, after, under: self.assumed.clone() });
+            trace.push(RuleApplication { rule, before, after, under: self.assumed.clone() });
         }
     }
 }

@@ -69,7 +69,7 @@ fn symbol(op: BinaryOp) -> &'static str {
 }
 
 /// What is still to be printed. An explicit stack, so that depth costs no stack.
-enum Piece {
+enum Pending {
     Text(&'static str),
     /// An expression in a place that takes this precedence or a tighter one.
     Expr(Expr, u8),
@@ -77,15 +77,15 @@ enum Piece {
 
 impl fmt::Display for Display<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut stack = vec![Piece::Expr(self.expr, LOOSEST)];
+        let mut stack = vec![Pending::Expr(self.expr, LOOSEST)];
         for printed in 0.. {
             let Some(piece) = stack.pop() else { break };
             if printed >= MAX_PIECES {
                 return f.write_str("…");
             }
             match piece {
-                Piece::Text(text) => f.write_str(text)?,
-                Piece::Expr(e, place) => self.write(f, e, place, &mut stack)?,
+                Pending::Text(text) => f.write_str(text)?,
+                Pending::Expr(e, place) => self.write(f, e, place, &mut stack)?,
             }
         }
         Ok(())
@@ -93,9 +93,9 @@ impl fmt::Display for Display<'_> {
 }
 
 impl Display<'_> {
-    fn write(&self, f: &mut fmt::Formatter<'_>, e: Expr, place: u8, stack: &mut Vec<Piece>) -> fmt::Result {
-        use Piece::{Expr as Sub, Text};
-        let pieces: Vec<Piece>;
+    fn write(&self, f: &mut fmt::Formatter<'_>, e: Expr, place: u8, stack: &mut Vec<Pending>) -> fmt::Result {
+        use Pending::{Expr as Sub, Text};
+        let pieces: Vec<Pending>;
         let own = match self.pool.node(e) {
             Node::Const(value) => return write!(f, "{value}"),
             Node::Bool(value) => return write!(f, "{value}"),

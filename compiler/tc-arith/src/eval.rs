@@ -18,7 +18,7 @@ const FEW: usize = 24;
 
 /// An operation whose operands are positions of earlier operations.
 #[derive(Clone, Copy)]
-enum Step {
+enum Instruction {
     Const(i64),
     /// The position of a variable in the list of variables.
     Var(usize),
@@ -31,7 +31,7 @@ enum Step {
 
 /// Expressions made ready to be evaluated at many points.
 pub(crate) struct Program {
-    steps: Vec<Step>,
+    steps: Vec<Instruction>,
     /// The variables, in the order in which values are given.
     pub(crate) vars: Vec<Var>,
     /// Where the result of each root stands.
@@ -47,17 +47,17 @@ impl Program {
         let mut steps = Vec::with_capacity(order.len());
         for &e in &order {
             steps.push(match pool.node(e) {
-                Node::Const(value) => Step::Const(value),
-                Node::Bool(value) => Step::Const(i64::from(value)),
+                Node::Const(value) => Instruction::Const(value),
+                Node::Bool(value) => Instruction::Const(i64::from(value)),
                 Node::Var(v) => {
                     vars.push(v);
-                    Step::Var(vars.len() - 1)
+                    Instruction::Var(vars.len() - 1)
                 }
-                Node::Binary(op, a, b) => Step::Binary(op, position(a), position(b)),
-                Node::Not(a) => Step::Not(position(a)),
-                Node::Likely(a) => Step::Copy(position(a)),
-                Node::Select(c, a, b) => Step::Select(position(c), position(a), position(b)),
-                Node::Cast(ty, a) => Step::Cast(ty, position(a)),
+                Node::Binary(op, a, b) => Instruction::Binary(op, position(a), position(b)),
+                Node::Not(a) => Instruction::Not(position(a)),
+                Node::Likely(a) => Instruction::Copy(position(a)),
+                Node::Select(c, a, b) => Instruction::Select(position(c), position(a), position(b)),
+                Node::Cast(ty, a) => Instruction::Cast(ty, position(a)),
             });
         }
         let roots = roots.iter().map(|&e| position(e)).collect();
@@ -75,13 +75,13 @@ impl Program {
         for &step in &self.steps {
             let at = |i: usize| self.values[i];
             let value = match step {
-                Step::Const(value) => Ok(value),
-                Step::Var(i) => Ok(point[i]),
-                Step::Binary(op, a, b) => op.eval(at(a), || at(b)),
-                Step::Not(a) => at(a).map(|x| i64::from(x == 0)),
-                Step::Copy(a) => at(a),
-                Step::Select(c, a, b) => at(c).and_then(|c| if c != 0 { at(a) } else { at(b) }),
-                Step::Cast(ty, a) => at(a).and_then(|value| ty.wrap(value).ok_or(EvalError::Overflow)),
+                Instruction::Const(value) => Ok(value),
+                Instruction::Var(i) => Ok(point[i]),
+                Instruction::Binary(op, a, b) => op.eval(at(a), || at(b)),
+                Instruction::Not(a) => at(a).map(|x| i64::from(x == 0)),
+                Instruction::Copy(a) => at(a),
+                Instruction::Select(c, a, b) => at(c).and_then(|c| if c != 0 { at(a) } else { at(b) }),
+                Instruction::Cast(ty, a) => at(a).and_then(|value| ty.wrap(value).ok_or(EvalError::Overflow)),
             };
             self.values.push(value);
         }

@@ -3,7 +3,7 @@
 use crate::analyzer::Analyzer;
 use crate::expr::{BinaryOp, Expr, Node};
 use crate::interval::Interval;
-use crate::linear::{Linear, Part};
+use crate::linear::{Linear, Summand};
 use crate::modular::ModularSet;
 
 /// A linear form without a constant whose value is known to lie in an interval.
@@ -56,8 +56,8 @@ impl Analyzer {
     /// A comparison as a linear form against a constant; with `settle` its parts are simplified first.
     pub(crate) fn comparison(&mut self, op: BinaryOp, a: Expr, b: Expr, settle: bool) -> Option<Comparison> {
         let mut form = Linear::default();
-        self.gather(&mut form, Part { expr: a, factor: 1, settle, right: false })?;
-        self.gather(&mut form, Part { expr: b, factor: -1, settle, right: true })?;
+        self.gather(&mut form, Summand { expr: a, factor: 1, settle, right: false })?;
+        self.gather(&mut form, Summand { expr: b, factor: -1, settle, right: true })?;
         let relation = match op {
             BinaryOp::Eq => Relation::Eq,
             BinaryOp::Ne => Relation::Ne,

@@ -93,7 +93,7 @@ mod set;
 mod simplify;
 mod ty;
 
-pub use analyzer::{Analyzer, Mark, Step};
+pub use analyzer::{Analyzer, Mark, RuleApplication};
 pub use deduce::{ConstLinearForm, LinearForm};
 pub use display::Display;
 pub use eval::Evaluation;

@@ -188,7 +188,7 @@ pub(crate) fn add_constant(pool: &mut Pool, sum: Expr, constant: i64) -> Expr {
 
 /// A part of an expression on its way into a sum.
 #[derive(Clone, Copy)]
-pub(crate) struct Part {
+pub(crate) struct Summand {
     pub(crate) expr: Expr,
     pub(crate) factor: i64,
     /// Whether the part is to be simplified first.
@@ -200,7 +200,7 @@ impl Analyzer {
     /// The linear form of a simplified expression.
     pub(crate) fn linear_of(&mut self, e: Expr) -> Option<Linear> {
         let mut sum = Linear::default();
-        self.gather(&mut sum, Part { expr: e, factor: 1, settle: false, right: false })?;
+        self.gather(&mut sum, Summand { expr: e, factor: 1, settle: false, right: false })?;
         Some(sum)
     }
 
@@ -212,7 +212,7 @@ impl Analyzer {
 
     /// Adds an expression to a sum, part by part and from left to right. `None` where it cannot be: overflow of a
     /// constant, too many terms, or a cancellation that would hide a division by zero.
-    pub(crate) fn gather(&mut self, sum: &mut Linear, part: Part) -> Option<()> {
+    pub(crate) fn gather(&mut self, sum: &mut Linear, part: Summand) -> Option<()> {
         let mut stack = std::mem::take(&mut self.part_stack);
         stack.clear();
         stack.push(part);
@@ -221,25 +221,25 @@ impl Analyzer {
         result
     }
 
-    fn gather_parts(&mut self, sum: &mut Linear, stack: &mut Vec<Part>) -> Option<()> {
+    fn gather_parts(&mut self, sum: &mut Linear, stack: &mut Vec<Summand>) -> Option<()> {
         while let Some(part) = stack.pop() {
-            let Part { expr, factor, right, .. } = part;
+            let Summand { expr, factor, right, .. } = part;
             match self.pool.node(expr) {
                 Node::Const(value) => sum.constant = sum.constant.checked_add(value.checked_mul(factor)?)?,
                 Node::Binary(BinaryOp::Add, a, b) => {
-                    stack.push(Part { expr: b, ..part });
-                    stack.push(Part { expr: a, ..part });
+                    stack.push(Summand { expr: b, ..part });
+                    stack.push(Summand { expr: a, ..part });
                 }
                 Node::Binary(BinaryOp::Sub, a, b) => {
-                    stack.push(Part { expr: b, factor: factor.checked_neg()?, ..part });
-                    stack.push(Part { expr: a, ..part });
+                    stack.push(Summand { expr: b, factor: factor.checked_neg()?, ..part });
+                    stack.push(Summand { expr: a, ..part });
                 }
                 Node::Binary(BinaryOp::Mul, a, b) if self.pool.as_const(b).is_some() => {
                     let scale = self.pool.as_const(b)?;
-                    stack.push(Part { expr: a, factor: factor.checked_mul(scale)?, ..part });
+                    stack.push(Summand { expr: a, factor: factor.checked_mul(scale)?, ..part });
                 }
                 _ if part.settle => {
-                    stack.push(Part { expr: self.simp(expr), settle: false, ..part });
+                    stack.push(Summand { expr: self.simp(expr), settle: false, ..part });
                 }
                 _ => {
                     let key = self.key(expr);

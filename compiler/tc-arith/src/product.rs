@@ -2,7 +2,7 @@
 
 use crate::analyzer::Analyzer;
 use crate::expr::Expr;
-use crate::linear::{Linear, Part, Term};
+use crate::linear::{Linear, Summand, Term};
 use crate::rules;
 use smallvec::smallvec;
 
@@ -64,7 +64,7 @@ impl Analyzer {
         let mut settled = Linear::constant(sum.constant);
         for term in &sum.terms {
             let atom = self.apply_rules(rules::add::KNOWN, term.atom);
-            self.gather(&mut settled, Part { expr: atom, factor: term.coef, settle: false, right: term.right })?;
+            self.gather(&mut settled, Summand { expr: atom, factor: term.coef, settle: false, right: term.right })?;
         }
         Some(settled)
     }

@@ -5,7 +5,7 @@ use crate::analyzer::Analyzer;
 use crate::expr::{BinaryOp, Expr, Node};
 use crate::facts::Comparison;
 use crate::interval::Interval;
-use crate::linear::{Linear, Part};
+use crate::linear::{Linear, Summand};
 use crate::rules::{self, Apply, Division, Outcome, Rule};
 
 /// A deeper expression is returned as it stands.
@@ -169,7 +169,7 @@ impl Analyzer {
 
     fn simp_sum(&mut self, e: Expr) -> Expr {
         let mut form = Linear::default();
-        let whole = Part { expr: e, factor: 1, settle: true, right: false };
+        let whole = Summand { expr: e, factor: 1, settle: true, right: false };
         if self.gather(&mut form, whole).is_none() || !self.fits(&form) {
             return if self.gave_up { e } else { self.rebuild_and_retry(e) };
         }

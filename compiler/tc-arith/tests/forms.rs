@@ -1,4 +1,4 @@
-//! The canonical forms that a reader sees, and what is told of the index arithmetic of tiled loops.
+//! The canonical forms that a reader sees, and what is known of the index arithmetic of tiled loops.
 
 use tc_arith::{Analyzer, Expr, SymInterval, Var, Verdict};
 

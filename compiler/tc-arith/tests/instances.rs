@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use common::Case;
 use law::{Law, parse};
-use tc_arith::{Node, Step};
+use tc_arith::{Node, RuleApplication};
 
 /// How many cases are made.
 const CASES: u64 = 12_000;
@@ -29,7 +29,7 @@ const TYPED: &[&str] = &["cast-fits", "cast-ring"];
 const SETTLED: &[&str] = &["div-times-plus-mod", "minus-mod", "digits", "minmax-absorb"];
 
 /// Shows the steps that are compared with laws.
-fn each_step(visit: impl FnMut(&mut Case, &Step)) {
+fn each_step(visit: impl FnMut(&mut Case, &RuleApplication)) {
     common::each_step(2, CASES, visit);
 }
 
@@ -94,7 +94,7 @@ fn a_step_is_no_instance_of_another_law() {
 }
 
 /// Points that satisfy what was known where the step was made.
-fn points(case: &mut Case, step: &Step) -> Vec<Vec<i64>> {
+fn points(case: &mut Case, step: &RuleApplication) -> Vec<Vec<i64>> {
     let mut points = Vec::new();
     for _ in 0..4 * POINTS {
         let point = case.point();

@@ -101,7 +101,7 @@ typedef uint32_t TcVia;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-// How bad a finding is.
+// How bad a diagnostic is.
 enum TcSeverity
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : uint32_t
@@ -122,7 +122,7 @@ typedef uint32_t TcSeverity;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-// Who has to act on a finding.
+// Who has to act on a diagnostic.
 enum TcFault
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : uint32_t
@@ -181,7 +181,7 @@ typedef struct {
   uint32_t reserved;
 } TcContextOptions;
 
-// Findings of a call, in their order.
+// Diagnostics of a call, in their order.
 typedef struct {
   // A number; 0 stands for nothing.
   uint64_t id;
@@ -201,7 +201,7 @@ typedef struct {
   uint32_t end_column;
 } TcPlace;
 
-// One finding. Its strings stay until the diagnostics are freed.
+// One diagnostic. Its strings stay until the diagnostics are freed.
 typedef struct {
   // `sizeof(TcDiagnostic)`.
   size_t struct_size;
@@ -209,7 +209,7 @@ typedef struct {
   uint32_t severity;
   // One of `TcFault`.
   uint32_t fault;
-  // A name of this kind of finding that does not change, such as `unknown-name`.
+  // A name of this kind of diagnostic that does not change, such as `unknown-name`.
   TcString code;
   // What is wrong, in one sentence.
   TcString message;
@@ -223,7 +223,7 @@ typedef struct {
   size_t n_notes;
 } TcDiagnostic;
 
-// A second place that belongs to a finding. Its strings stay until the diagnostics are freed.
+// A second place that belongs to a diagnostic. Its strings stay until the diagnostics are freed.
 typedef struct {
   // `sizeof(TcLabel)`.
   size_t struct_size;
@@ -332,7 +332,7 @@ typedef struct {
 extern "C" {
 #endif // __cplusplus
 
-// Makes a request to cancel that nobody has made yet, to be handed to `tc_module_run_with`.
+// Makes a request to cancel that was not made yet, to be handed to `tc_module_run_with`.
 //
 // What the caller sees to:
 // `out` is null or points to a `TcCancel`.
@@ -363,37 +363,37 @@ TcStatus tc_context_create(uint32_t abi_version, const TcContextOptions *options
 // Frees `context` and all that was made with it: modules, diagnostics, texts. Freeing 0 does nothing.
 TcStatus tc_context_free(TcContext context);
 
-// Gives how many findings there are.
+// Gives how many diagnostics there are.
 //
 // What the caller sees to:
 // `out` is null or points to a `size_t`.
 TcStatus tc_diagnostics_count(TcDiagnostics found, size_t *out);
 
-// Gives finding number `index`, from 0.
+// Gives diagnostic number `index`, from 0.
 //
 // What the caller sees to:
 // `out` is null or points to a `TcDiagnostic` with its size.
 TcStatus tc_diagnostics_get(TcDiagnostics found, size_t index, TcDiagnostic *out);
 
-// Gives label number `label` of finding number `index`.
+// Gives label number `label` of diagnostic number `index`.
 //
 // What the caller sees to:
 // `out` is null or points to a `TcLabel` with its size.
 TcStatus tc_diagnostics_label(TcDiagnostics found, size_t index, size_t label, TcLabel *out);
 
-// Gives note number `note` of finding number `index`. It stays until `found` is freed.
+// Gives note number `note` of diagnostic number `index`. It stays until `found` is freed.
 //
 // What the caller sees to:
 // `out` is null or points to a `TcString`.
 TcStatus tc_diagnostics_note(TcDiagnostics found, size_t index, size_t note, TcString *out);
 
-// Gives all findings as text for people, with the lines that they point at.
+// Gives all diagnostics as text for people, with the lines that they point at.
 //
 // What the caller sees to:
 // `out` is null or points to a `TcText`.
 TcStatus tc_diagnostics_text(TcDiagnostics found, TcText *out);
 
-// Gives all findings as a JSON array.
+// Gives all diagnostics as a JSON array.
 //
 // What the caller sees to:
 // `out` is null or points to a `TcText`.
@@ -485,7 +485,7 @@ TcStatus tc_context_add_passes_at(TcContext context,
 TcStatus tc_pass_give(TcPassCall pass_call,
                       TcString text);
 
-// Reports a finding at `size` bytes of the text that the pass was given, from byte `at` on. `severity` is one of
+// Reports a diagnostic at `size` bytes of the text that the pass was given, from byte `at` on. `severity` is one of
 // `TcSeverity`; an error fails the pass. `help` may be empty.
 //
 // What the caller sees to:

@@ -20,7 +20,7 @@ pub struct TcModule {
     pub id: u64,
 }
 
-/// Findings of a call, in their order.
+/// Diagnostics of a call, in their order.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TcDiagnostics {
@@ -227,7 +227,7 @@ pub struct TcEmitted {
     pub manifest: TcText,
 }
 
-/// How bad a finding is.
+/// How bad a diagnostic is.
 #[repr(u32)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TcSeverity {
@@ -239,7 +239,7 @@ pub enum TcSeverity {
     Error = 2,
 }
 
-/// Who has to act on a finding.
+/// Who has to act on a diagnostic.
 #[repr(u32)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TcFault {
@@ -269,7 +269,7 @@ pub struct TcPlace {
     pub end_column: u32,
 }
 
-/// One finding. Its strings stay until the diagnostics are freed.
+/// One diagnostic. Its strings stay until the diagnostics are freed.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct TcDiagnostic {
@@ -279,7 +279,7 @@ pub struct TcDiagnostic {
     pub severity: u32,
     /// One of `TcFault`.
     pub fault: u32,
-    /// A name of this kind of finding that does not change, such as `unknown-name`.
+    /// A name of this kind of diagnostic that does not change, such as `unknown-name`.
     pub code: TcString,
     /// What is wrong, in one sentence.
     pub message: TcString,
@@ -293,7 +293,7 @@ pub struct TcDiagnostic {
     pub n_notes: usize,
 }
 
-/// A second place that belongs to a finding. Its strings stay until the diagnostics are freed.
+/// A second place that belongs to a diagnostic. Its strings stay until the diagnostics are freed.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct TcLabel {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tc::Compiler;
 use tc::support::Cancel;
 
-/// Makes a request to cancel that nobody has made yet, to be handed to `tc_module_run_with`.
+/// Makes a request to cancel that was not made yet, to be handed to `tc_module_run_with`.
 ///
 /// # Safety
 /// `out` is null or points to a `TcCancel`.

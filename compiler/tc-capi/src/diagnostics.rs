@@ -1,4 +1,4 @@
-//! Findings as data.
+//! Diagnostics as data.
 
 use crate::abi::{
     Out, OutStruct, TcDiagnostic, TcDiagnostics, TcFault, TcLabel, TcPlace, TcSeverity, TcString, TcText,
@@ -10,7 +10,7 @@ use crate::table;
 use std::sync::Arc;
 use tc::support::{Diagnostic, Diagnostics, Fault, LineCol, Location, Severity, Sources};
 
-/// Findings, and the names of the files that they point into.
+/// Diagnostics, and the names of the files that they point into.
 pub(crate) struct Found {
     list: Vec<(Diagnostic, Place, Vec<Place>)>,
     text: String,
@@ -67,7 +67,7 @@ impl Found {
     }
 }
 
-/// Gives how many findings there are.
+/// Gives how many diagnostics there are.
 ///
 /// # Safety
 /// `out` is null or points to a `size_t`.
@@ -80,7 +80,7 @@ pub unsafe extern "C" fn tc_diagnostics_count(found: TcDiagnostics, out: *mut us
     })
 }
 
-/// Gives finding number `index`, from 0.
+/// Gives diagnostic number `index`, from 0.
 ///
 /// # Safety
 /// `out` is null or points to a `TcDiagnostic` with its size.
@@ -117,7 +117,7 @@ pub unsafe extern "C" fn tc_diagnostics_get(found: TcDiagnostics, index: usize, 
     })
 }
 
-/// Gives label number `label` of finding number `index`.
+/// Gives label number `label` of diagnostic number `index`.
 ///
 /// # Safety
 /// `out` is null or points to a `TcLabel` with its size.
@@ -139,7 +139,7 @@ pub unsafe extern "C" fn tc_diagnostics_label(
     })
 }
 
-/// Gives note number `note` of finding number `index`. It stays until `found` is freed.
+/// Gives note number `note` of diagnostic number `index`. It stays until `found` is freed.
 ///
 /// # Safety
 /// `out` is null or points to a `TcString`.
@@ -158,7 +158,7 @@ pub unsafe extern "C" fn tc_diagnostics_note(
     })
 }
 
-/// Gives all findings as text for people, with the lines that they point at.
+/// Gives all diagnostics as text for people, with the lines that they point at.
 ///
 /// # Safety
 /// `out` is null or points to a `TcText`.
@@ -172,7 +172,7 @@ pub unsafe extern "C" fn tc_diagnostics_text(found: TcDiagnostics, out: *mut TcT
     })
 }
 
-/// Gives all findings as a JSON array.
+/// Gives all diagnostics as a JSON array.
 ///
 /// # Safety
 /// `out` is null or points to a `TcText`.

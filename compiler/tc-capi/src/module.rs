@@ -33,7 +33,7 @@ pub unsafe extern "C" fn tc_module_parse(
         // SAFETY: as the caller says.
         let (name, text) = unsafe { (name.get()?, text.get()?) };
         let parsed = tell(compiler.parse(name, text), owner, &mut found)?;
-        tell_findings(&parsed.warnings, &parsed.module.sources, owner, &mut found)?;
+        tell_diagnostics(&parsed.warnings, &parsed.module.sources, owner, &mut found)?;
         out.set(add_module(owner, &compiler, parsed.module)?);
         Ok(())
     })
@@ -101,7 +101,7 @@ pub unsafe extern "C" fn tc_module_run_with(
             *place = Some(module);
         }
         let report = tell(made, owner, &mut found)?;
-        tell_findings(&report.diagnostics, &sources, owner, &mut found)
+        tell_diagnostics(&report.diagnostics, &sources, owner, &mut found)
     })
 }
 
@@ -167,7 +167,7 @@ pub unsafe extern "C" fn tc_module_emit(
             }
             _ => return Err(TcStatus::BadValue),
         };
-        tell_findings(&Diagnostics::new(), &module.sources, owner, &mut found)?;
+        tell_diagnostics(&Diagnostics::new(), &module.sources, owner, &mut found)?;
         let source = add_text(owner, source)?;
         let manifest = add_text(owner, tc::manifest_json(&manifests))?;
         out.set(TcEmitted { struct_size: 0, source, manifest });
@@ -221,12 +221,12 @@ pub(crate) fn tell<T>(
     found: &mut OptionalOut<TcDiagnostics>,
 ) -> Result<T> {
     made.or_else(|failure| {
-        tell_findings(&failure.diagnostics, &failure.sources, owner, found)?;
+        tell_diagnostics(&failure.diagnostics, &failure.sources, owner, found)?;
         Err(status_of(&failure))
     })
 }
 
-fn tell_findings(
+fn tell_diagnostics(
     diagnostics: &Diagnostics,
     sources: &Sources,
     owner: u64,

@@ -88,7 +88,7 @@ pub unsafe extern "C" fn tc_pass_give(pass_call: TcPassCall, text: TcString) -> 
     })
 }
 
-/// Reports a finding at `size` bytes of the text that the pass was given, from byte `at` on. `severity` is one of
+/// Reports a diagnostic at `size` bytes of the text that the pass was given, from byte `at` on. `severity` is one of
 /// `TcSeverity`; an error fails the pass. `help` may be empty.
 ///
 /// # Safety

@@ -134,7 +134,7 @@ pub(crate) fn free<T: Kind>(id: u64) -> Result<()> {
     let freed: Vec<Entry> = {
         let mut table = table();
         T::of(&table.entry(id)?.object).ok_or(TcStatus::WrongKind)?;
-        #[allow(clippy::iter_over_hash_type, reason = "all of them go, and nobody sees in which order")]
+        #[allow(clippy::iter_over_hash_type, reason = "all of them go, and no caller sees in which order")]
         table.entries.extract_if(|other, entry| *other == id || entry.owner == id).map(|(_, entry)| entry).collect()
     };
     drop(freed);

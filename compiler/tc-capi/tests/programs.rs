@@ -1,5 +1,5 @@
 //! Programs in C and C++ that use the library, compiled by `cc` and `c++` and run under valgrind: an invalid access, a
-//! value that nobody set and a leak fail the test.
+//! value that was never set and a leak fail the test.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

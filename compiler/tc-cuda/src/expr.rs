@@ -80,7 +80,7 @@ fn precedence(op: BinOp) -> u8 {
 pub(crate) fn binary(op: BinOp, lhs: Expr, rhs: Expr) -> Expr {
     let own = precedence(op);
     let (left, right) = match op {
-        // C++ means these well, but nobody reads them right.
+        // C++ means these well, but readers read them wrong.
         _ if op.is_comparison() => (prec::SHIFT, prec::SHIFT),
         BinOp::Shl | BinOp::Shr | BinOp::BitAnd | BinOp::BitOr | BinOp::BitXor => {
             (if lhs.prec == own { own } else { prec::UNARY }, prec::UNARY)

@@ -43,7 +43,7 @@ pub(crate) struct Kernel<'m> {
     found: Diagnostics,
 }
 
-/// Writes the kernel `func` under the name `name`. Findings are defects: what cannot be written was refused before.
+/// Writes the kernel `func` under the name `name`. Diagnostics are defects: what cannot be written was refused before.
 pub(crate) fn write(
     func: &Func,
     facts: &Facts,

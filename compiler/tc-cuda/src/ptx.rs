@@ -7,7 +7,7 @@
 //!   threads reach. It has no clobber, so that loads and stores pass it; the order of the instructions within a block
 //!   is settled by ptxas, which sees what they are.
 //! - `ldmatrix` is `volatile` for the same reason, and clobbers memory: the compiler knows its operand as a number and
-//!   not as a place, and would otherwise take a store before it for one that nobody reads, or move it behind.
+//!   not as a place, and would otherwise take a store before it for one that nothing reads, or move it behind.
 //! - `cp.async`, `commit_group` and `wait_group` write memory, or say when it is written: both.
 //! - `cvt.rna.tf32.f32` is neither: equal conversions become one.
 //!

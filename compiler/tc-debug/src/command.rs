@@ -46,7 +46,7 @@ pub struct Command {
     text: String,
     folder: PathBuf,
     limit: Duration,
-    /// Goes up when nobody wants an answer any more.
+    /// Goes up when the caller does not want an answer any more.
     stop: Arc<AtomicBool>,
     next: AtomicU64,
 }
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_what_is_stopped() {
+    fn nothing_waits_for_what_is_stopped() {
         let (stop, folder) = (Arc::new(AtomicBool::new(false)), std::env::temp_dir().join(folder()));
         let command = Command::new("sleep 30; true", folder, Duration::from_secs(60)).until(stop.clone());
         let start = Instant::now();

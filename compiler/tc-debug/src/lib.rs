@@ -1,7 +1,7 @@
 //! A failing run made small: reproducers, reduction of the input, bisection of the pipeline.
 //!
 //! - [`reproducer`]: a text that fails by itself: the program before the pass that failed, the rest of the pipeline and
-//!   what else the run was told, in comment lines at its head.
+//!   what else the run was given, in comment lines at its head.
 //! - [`replay`]: the program as it was before a pass, made by running the passes before it once more.
 //! - [`mod@reduce`]: a text made small while someone finds it interesting.
 //! - [`mod@bisect`]: the first pass after which an answer changes.

@@ -17,7 +17,7 @@ pub struct Signature {
 }
 
 impl Signature {
-    /// How a run with these findings failed; none if it went well. A bug of ours is told before other errors.
+    /// How a run with these diagnostics failed; none if it went well. A bug of ours is told before other errors.
     pub fn of(found: &Diagnostics, pass: Option<&str>) -> Option<Signature> {
         let bug = found.iter().find(|one| one.is_error() && one.fault == Fault::Bug);
         let first = bug.or_else(|| found.iter().find(|one| one.is_error()))?;

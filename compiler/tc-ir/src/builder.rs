@@ -10,7 +10,7 @@ use cranelift_entity::EntityList;
 
 /// The operands for one parameter of a row.
 #[derive(Clone, Copy)]
-pub enum Part<'a> {
+pub enum OperandSegment<'a> {
     /// One operand.
     One(Value),
     /// The operands of a variadic parameter.
@@ -116,13 +116,19 @@ impl<'f> Builder<'f> {
     ///
     /// # Panics
     /// Where the row refuses the operands' types: the caller is a pass, and it has a bug.
-    pub fn build_parts(&mut self, opcode: Opcode, parts: &[Part<'_>], attrs: &[(Name, Attr)], results: &[Type]) -> Op {
+    pub fn build_segments(
+        &mut self,
+        opcode: Opcode,
+        parts: &[OperandSegment<'_>],
+        attrs: &[(Name, Attr)],
+        results: &[Type],
+    ) -> Op {
         let row = self.func.registry().row(opcode);
         let attrs = self.func.dict(attrs);
         let (mut operands, mut keyed, mut bit) = (Vec::with_capacity(4), 0u16, 0);
         let params = row.params.iter().filter(|param| param.kind.is_operand());
         for (param, part) in params.clone().zip(parts) {
-            let given = !matches!(part, Part::Many([]));
+            let given = !matches!(part, OperandSegment::Many([]));
             if param.keyed || param.optional {
                 keyed |= u16::from(given) << bit;
                 bit += 1;
@@ -132,8 +138,8 @@ impl<'f> Builder<'f> {
             for (param, part) in params.clone().zip(parts) {
                 match part {
                     _ if param.keyed != want_keyed => {}
-                    Part::One(value) => operands.push(*value),
-                    Part::Many(values) => operands.extend_from_slice(values),
+                    OperandSegment::One(value) => operands.push(*value),
+                    OperandSegment::Many(values) => operands.extend_from_slice(values),
                 }
             }
         }

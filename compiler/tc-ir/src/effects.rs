@@ -19,7 +19,7 @@ pub struct Summary {
     pub allocates: bool,
     /// It orders threads.
     pub synchronises: bool,
-    /// Nobody knows.
+    /// Not known.
     pub unknown: bool,
     /// It, or an op in it, is convergent.
     pub convergent: bool,

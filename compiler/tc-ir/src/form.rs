@@ -30,7 +30,7 @@ pub struct Form {
 }
 
 impl Form {
-    /// What keeps `func` out of this form: a finding for each op that a rule refuses, at its place.
+    /// What keeps `func` out of this form: a diagnostic for each op that a rule refuses, at its place.
     pub fn check(&self, func: &Func) -> Diagnostics {
         let mut found = Diagnostics::new();
         if self.holds(func) {

@@ -204,7 +204,7 @@ pub struct Effect {
     pub allocates: bool,
     /// It orders threads.
     pub synchronises: bool,
-    /// Nobody knows; stops all motion.
+    /// Not known; stops all motion.
     pub unknown: bool,
     /// It does what its regions do, perhaps many times or not at all.
     pub regions: bool,
@@ -288,11 +288,11 @@ pub enum Folded {
     Value(Value),
 }
 
-/// Checks an op beyond its row. Findings go into the diagnostics.
+/// Checks an op beyond its row. Errors go into the diagnostics.
 pub type Verify = fn(&Func, Op, &mut Diagnostics);
 
 /// Checks what an op, or without one its item, says of the module's symbols: once, when the module is read. So it is the
-/// place for warnings, too. Findings go into the diagnostics.
+/// place for warnings, too. Errors go into the diagnostics.
 pub type VerifySymbols = fn(&Symbols<'_>, &Func, Option<Op>, &mut Diagnostics);
 
 /// Folds an op whose operands allow it. It may intern attributes and nothing else.
@@ -530,16 +530,16 @@ macro_rules! dialect {
 
     // The builder method: one argument an operand parameter, then attributes and result types.
     (@new [$($args:tt)*]; [$($parts:tt)*]; $name:ident value; $($rest:tt)*) => {
-        $crate::dialect!(@new [$($args)* $name: $crate::Value,]; [$($parts)* $crate::builder::Part::One($name),]; $($rest)*);
+        $crate::dialect!(@new [$($args)* $name: $crate::Value,]; [$($parts)* $crate::builder::OperandSegment::One($name),]; $($rest)*);
     };
     (@new [$($args:tt)*]; [$($parts:tt)*]; $name:ident place; $($rest:tt)*) => {
-        $crate::dialect!(@new [$($args)* $name: $crate::Value,]; [$($parts)* $crate::builder::Part::One($name),]; $($rest)*);
+        $crate::dialect!(@new [$($args)* $name: $crate::Value,]; [$($parts)* $crate::builder::OperandSegment::One($name),]; $($rest)*);
     };
     (@new [$($args:tt)*]; [$($parts:tt)*]; $name:ident values; $($rest:tt)*) => {
-        $crate::dialect!(@new [$($args)* $name: &[$crate::Value],]; [$($parts)* $crate::builder::Part::Many($name),]; $($rest)*);
+        $crate::dialect!(@new [$($args)* $name: &[$crate::Value],]; [$($parts)* $crate::builder::OperandSegment::Many($name),]; $($rest)*);
     };
     (@new [$($args:tt)*]; [$($parts:tt)*]; $name:ident list; $($rest:tt)*) => {
-        $crate::dialect!(@new [$($args)* $name: &[$crate::Value],]; [$($parts)* $crate::builder::Part::Many($name),]; $($rest)*);
+        $crate::dialect!(@new [$($args)* $name: &[$crate::Value],]; [$($parts)* $crate::builder::OperandSegment::Many($name),]; $($rest)*);
     };
     (@new [$($args:tt)*]; [$($parts:tt)*]; $name:ident $attr:ident; $($rest:tt)*) => {
         $crate::dialect!(@new [$($args)*]; [$($parts)*]; $($rest)*);
@@ -549,9 +549,9 @@ macro_rules! dialect {
         /// the types of the results where the row cannot infer them.
         #[allow(clippy::too_many_arguments, reason = "as many as the row has operands")]
         pub fn build(b: &mut $crate::Builder<'_>, $($args)* attrs: &[($crate::Name, $crate::Attr)], results: &[$crate::Type]) -> $crate::Op {
-            let parts: &[$crate::builder::Part<'_>] = &[$($parts)*];
+            let parts: &[$crate::builder::OperandSegment<'_>] = &[$($parts)*];
             let opcode = Self::opcode_in(b.func.registry());
-            b.build_parts(opcode, parts, attrs, results)
+            b.build_segments(opcode, parts, attrs, results)
         }
     };
 

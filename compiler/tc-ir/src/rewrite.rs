@@ -10,7 +10,7 @@ use crate::entity::{Attr, Attrs, Name, Op, Region, Type, Value};
 use crate::func::{Def, Func, Locs};
 use crate::opdef::Opcode;
 use crate::paged::Paged;
-use crate::walk::Stretch;
+use crate::walk::OpRange;
 use cranelift_entity::packed_option::PackedOption;
 use smallvec::SmallVec;
 use std::mem::take;
@@ -363,11 +363,11 @@ impl<'f> Rewriter<'f> {
 /// `visit` may take out the op it is shown and build around it; ops built before the shown op are not shown.
 /// Returns whether anything changed.
 pub fn rewrite_ops(func: &mut Func, visit: impl FnMut(&mut Rewriter<'_>, Op)) -> bool {
-    rewrite_stretch(func, Stretch::whole(func), visit)
+    rewrite_range(func, OpRange::whole(func), visit)
 }
 
 /// [`rewrite_ops`] of a part of the function.
-pub fn rewrite_stretch(func: &mut Func, part: Stretch, mut visit: impl FnMut(&mut Rewriter<'_>, Op)) -> bool {
+pub fn rewrite_range(func: &mut Func, part: OpRange, mut visit: impl FnMut(&mut Rewriter<'_>, Op)) -> bool {
     let mut rw = Rewriter::new(func);
     let mut worklist: Vec<Op> = part.first(rw.func).into_iter().collect();
     while let Some(op) = worklist.pop() {

@@ -14,8 +14,8 @@ use crate::opdef::SymbolTable;
 use rustc_hash::FxHashMap;
 use tc_support::{Diagnostic, Diagnostics, suggest};
 
-/// Findings beyond this number are dropped: one wrong name may be used everywhere.
-const MAX_FINDINGS: usize = 100;
+/// Diagnostics beyond this number are dropped: one wrong name may be used everywhere.
+const MAX_DIAGNOSTICS: usize = 100;
 
 /// The symbols of a module. Of two items of one name the first is found.
 pub struct Symbols<'m> {
@@ -75,19 +75,19 @@ pub fn verify_module(module: &Module) -> Diagnostics {
 pub fn verify_symbols(module: &Module) -> Diagnostics {
     let (symbols, again) = Symbols::of(module);
     let mut found = Diagnostics::new();
-    for (idx, first) in again.into_iter().take(MAX_FINDINGS) {
+    for (idx, first) in again.into_iter().take(MAX_DIAGNOSTICS) {
         found.push(declared_twice(&module.items[first], &module.items[idx]));
     }
     schedules(module, &mut found);
     for item in &module.items {
-        if found.len() >= MAX_FINDINGS {
+        if found.len() >= MAX_DIAGNOSTICS {
             return found;
         }
         if let Some(check) = item.item_row().verify_symbols {
             check(&symbols, item, None, &mut found);
         }
         for op in crate::walk::all_ops(item) {
-            if found.len() >= MAX_FINDINGS {
+            if found.len() >= MAX_DIAGNOSTICS {
                 return found;
             }
             if let Some(check) = item.row(op).verify_symbols {
@@ -119,7 +119,7 @@ fn declared_twice(first: &Func, again: &Func) -> Diagnostic {
 fn schedules(module: &Module, found: &mut Diagnostics) {
     let mut known: FxHashMap<(&str, &str), usize> = FxHashMap::default();
     for (idx, item) in module.items.iter().enumerate() {
-        if Module::table_of(item) != SymbolTable::Schedules || found.len() >= MAX_FINDINGS {
+        if Module::table_of(item) != SymbolTable::Schedules || found.len() >= MAX_DIAGNOSTICS {
             continue;
         }
         let name = suggest::shorten(item.symbol());

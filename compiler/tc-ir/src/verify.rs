@@ -6,7 +6,7 @@
 //! - Use counts and links are right; a failure here is a bug of ours.
 //! - What the row's own verifier says.
 //!
-//! All findings are collected; nothing stops at the first.
+//! All diagnostics are collected; nothing stops at the first.
 
 use crate::attrs::AttrData;
 use crate::entity::{Attrs, Op, Region, Value};
@@ -16,8 +16,8 @@ use crate::opdef::{OpDef, Opcode, Param, ParamKind, Results};
 use cranelift_entity::SecondaryMap;
 use tc_support::{Diagnostic, Diagnostics};
 
-/// Findings beyond this number are dropped: a broken function repeats itself.
-const MAX_FINDINGS: usize = 100;
+/// Diagnostics beyond this number are dropped: a broken function repeats itself.
+const MAX_DIAGNOSTICS: usize = 100;
 
 /// What is wrong with `func`.
 pub fn verify(func: &Func) -> Diagnostics {
@@ -52,43 +52,43 @@ struct Verifier<'f> {
 
 impl Verifier<'_> {
     fn region(&mut self, root: Region) {
-        enum Step {
+        enum Pending {
             Enter(Region),
             Ops(Option<Op>),
             Leave(usize),
         }
         let func = self.func;
-        let mut worklist = vec![Step::Enter(root)];
+        let mut worklist = vec![Pending::Enter(root)];
         while let Some(step) = worklist.pop() {
             match step {
-                Step::Enter(region) => {
-                    worklist.push(Step::Leave(self.defined.len()));
+                Pending::Enter(region) => {
+                    worklist.push(Pending::Leave(self.defined.len()));
                     for &arg in func.region_args(region) {
                         self.define(arg);
                     }
-                    worklist.push(Step::Ops(func.first_op(region)));
+                    worklist.push(Pending::Ops(func.first_op(region)));
                 }
-                Step::Ops(None) => {}
-                Step::Ops(Some(op)) => {
-                    if self.found.len() > MAX_FINDINGS {
+                Pending::Ops(None) => {}
+                Pending::Ops(Some(op)) => {
+                    if self.found.len() > MAX_DIAGNOSTICS {
                         return;
                     }
                     self.op(op);
                     // After the regions: the op's own results are not in scope there.
-                    worklist.push(Step::Ops(func.next_op(op)));
+                    worklist.push(Pending::Ops(func.next_op(op)));
                     if func.op_regions(op).is_empty() {
                         func.results(op).for_each(|value| self.define(value));
                     } else {
-                        worklist.push(Step::Leave(usize::MAX - op.as_u32() as usize));
-                        worklist.extend(func.op_regions(op).iter().rev().map(|&region| Step::Enter(region)));
+                        worklist.push(Pending::Leave(usize::MAX - op.as_u32() as usize));
+                        worklist.extend(func.op_regions(op).iter().rev().map(|&region| Pending::Enter(region)));
                     }
                 }
                 // A mark above any length is the end of an op's regions: its results come into scope.
-                Step::Leave(mark) if mark > u32::MAX as usize => {
+                Pending::Leave(mark) if mark > u32::MAX as usize => {
                     let op = Op::from_u32((usize::MAX - mark) as u32);
                     func.results(op).for_each(|value| self.define(value));
                 }
-                Step::Leave(len) => {
+                Pending::Leave(len) => {
                     for value in self.defined.drain(len..) {
                         self.visible[value] = false;
                     }

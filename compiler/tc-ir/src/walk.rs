@@ -59,22 +59,22 @@ impl<'f> Walk<'f> {
 
 /// The ops of a region between two that stay where they are, with all below them: the place of an op that may be replaced.
 #[derive(Clone, Copy)]
-pub struct Stretch {
+pub struct OpRange {
     region: Region,
     before: Option<Op>,
     after: Option<Op>,
 }
 
-impl Stretch {
+impl OpRange {
     /// All of the function.
-    pub fn whole(func: &Func) -> Stretch {
-        Stretch { region: func.body(), before: None, after: None }
+    pub fn whole(func: &Func) -> OpRange {
+        OpRange { region: func.body(), before: None, after: None }
     }
 
     /// The place of `op`, which stands in a region.
-    pub fn at(func: &Func, op: Op) -> Stretch {
+    pub fn at(func: &Func, op: Op) -> OpRange {
         let region = func.region_of(op).expect("an op that was taken out has no place");
-        Stretch { region, before: func.prev_op(op), after: func.next_op(op) }
+        OpRange { region, before: func.prev_op(op), after: func.next_op(op) }
     }
 
     /// The first op of it.

@@ -45,9 +45,9 @@ pub fn kernel(func: &Func, target: &Target, emitter: &Emitter, found: &mut Diagn
     if found.iter().skip(before).any(Diagnostic::is_error) {
         return None;
     }
-    for mut finding in DEVICE.check(func) {
-        finding.help.get_or_insert_with(|| "run the pipeline `cuda`, which ends in the form `device`".to_string());
-        found.push(finding);
+    for mut diagnostic in DEVICE.check(func) {
+        diagnostic.help.get_or_insert_with(|| "run the pipeline `cuda`, which ends in the form `device`".to_string());
+        found.push(diagnostic);
     }
     if !is_threaded(func) {
         let text = format!("the threads of `@{}` are not synchronised yet", func.symbol());
@@ -79,8 +79,8 @@ pub fn kernel(func: &Func, target: &Target, emitter: &Emitter, found: &mut Diagn
         arithmetic(func, target, emitter, found);
         (emitter.refuses)(func, &facts, target, found);
     }
-    for finding in found.iter_mut().skip(before).filter(|one| one.code == "no-emitter") {
-        finding.help.get_or_insert_with(|| OTHERWISE.to_string());
+    for diagnostic in found.iter_mut().skip(before).filter(|one| one.code == "no-emitter") {
+        diagnostic.help.get_or_insert_with(|| OTHERWISE.to_string());
     }
     (!found.iter().skip(before).any(Diagnostic::is_error)).then_some(facts)
 }
@@ -94,7 +94,7 @@ fn arithmetic(func: &Func, target: &Target, emitter: &Emitter, found: &mut Diagn
     let is_written = |op| (emitter.spells)(func, op, target) && !may_overflow(func, op);
     for op in all_ops(func).filter(|&op| is_arithmetic(func.opcode(op)) && !is_written(op)) {
         let at = func.op_location(op);
-        let mut finding = match (emitter.lacks)(func, op, target) {
+        let mut diagnostic = match (emitter.lacks)(func, op, target) {
             Some(reason) => Diagnostic::error("no-emitter", at, reason),
             None => {
                 let text =
@@ -103,12 +103,12 @@ fn arithmetic(func: &Func, target: &Target, emitter: &Emitter, found: &mut Diagn
                 Diagnostic::assumption("no-emitter", at, text).help(help)
             }
         };
-        if finding.help.is_none() {
-            finding.help = emitter.way_out.map(String::from);
+        if diagnostic.help.is_none() {
+            diagnostic.help = emitter.way_out.map(String::from);
         }
-        // An op that a pass wrote in several has one finding.
-        if !found.iter().any(|known| known.location == finding.location && known.message == finding.message) {
-            found.push(finding);
+        // An op that a pass wrote in several has one diagnostic.
+        if !found.iter().any(|known| known.location == diagnostic.location && known.message == diagnostic.message) {
+            found.push(diagnostic);
         }
     }
 }
@@ -166,13 +166,13 @@ fn check(func: &Func, op: Op, emitter: &Emitter, found: &mut Diagnostics) {
     // The form `device` has said so of calls, and arithmetic is asked about by its numbers.
     if opcode != tir::CALL && !is_arithmetic(opcode) && !(emitter.has)(opcode) {
         let text = format!("there is no {} for `{}`", emitter.language, func.op_name(op));
-        let mut finding = Diagnostic::error("no-emitter", func.op_location(op), text);
-        finding.help = emitter.way_out.map(String::from);
+        let mut diagnostic = Diagnostic::error("no-emitter", func.op_location(op), text);
+        diagnostic.help = emitter.way_out.map(String::from);
         if opcode == gpu::ALL_REDUCE {
-            finding =
-                finding.help("run the pass `lower-thread-allreduce` before `thread-sync`; the pipeline `cuda` does");
+            diagnostic =
+                diagnostic.help("run the pass `lower-thread-allreduce` before `thread-sync`; the pipeline `cuda` does");
         }
-        return found.push(finding);
+        return found.push(diagnostic);
     }
     let args = func.op_regions(op).iter().flat_map(|&region| func.region_args(region).iter().copied());
     for value in func.results(op).chain(args) {

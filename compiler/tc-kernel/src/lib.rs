@@ -2,7 +2,7 @@
 //!
 //! The module comes out of `split-host-device`, `narrow-index`, `lower-intrin` and `legalize-arith`: functions of the host
 //! that make global buffers and call kernels, and kernels in the form `device`. Anything else is refused, all of it at
-//! once, each finding at its place.
+//! once, each diagnostic at its place.
 //!
 //! - [`job`] is the way from a module to texts and manifests; an emitter gives an [`accepts::Emitter`], which says what
 //!   it has words for, and a function that writes one kernel.

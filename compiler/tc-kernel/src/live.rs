@@ -7,7 +7,7 @@ use tc_ir::{Func, Op, Opcode, Role};
 
 /// Reads memory.
 pub const READS: u8 = 1;
-/// Writes, synchronises, allocates, or nobody knows.
+/// Writes, synchronises, allocates, or its effect is not known.
 pub const ACTS: u8 = 2;
 
 /// For each op, what it and the ops in its regions do: [`READS`] and [`ACTS`]. All ops of `func` are `ops`, in order.

@@ -34,11 +34,11 @@ pub fn check(func: &Func, facts: &Facts, target: &Target, found: &mut Diagnostic
         {
             told.push(feature);
             let text = format!("`{name}` needs `{feature}`, which `{target}` does not have");
-            let mut finding = Diagnostic::error("target-feature", func.op_location(op), text);
+            let mut diagnostic = Diagnostic::error("target-feature", func.op_location(op), text);
             if let Some(first) = Target::first_with(feature) {
-                finding = finding.help(format!("compile for `{first}` or newer"));
+                diagnostic = diagnostic.help(format!("compile for `{first}` or newer"));
             }
-            found.push(finding);
+            found.push(diagnostic);
         }
         if matrix::takes_warp(name) && !is_whole {
             is_whole = true;

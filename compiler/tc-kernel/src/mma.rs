@@ -11,8 +11,8 @@ use tc_ir::{Func, Op, Value};
 /// What is wrong with `op`, beyond what its row asks for: the message, and the help.
 pub fn unwritable_op(func: &Func, op: Op) -> Option<(String, &'static str)> {
     for &place in register_tiles(func, op) {
-        if let Some(finding) = misaligned(func, place, 4) {
-            return Some((finding, "tiles are taken by words of 32 bits: let each start at a multiple of one"));
+        if let Some(diagnostic) = misaligned(func, place, 4) {
+            return Some((diagnostic, "tiles are taken by words of 32 bits: let each start at a multiple of one"));
         }
     }
     let n_tiles = register_tiles(func, op).len();
@@ -22,8 +22,8 @@ pub fn unwritable_op(func: &Func, op: Op) -> Option<(String, &'static str)> {
         _ if n_tiles > 0 => (&func.operands(op)[n_tiles..], 16),
         _ => return None,
     };
-    let finding = places.iter().find_map(|&place| misaligned(func, place, bytes))?;
-    Some((finding, "let it start at a multiple of its own length"))
+    let diagnostic = places.iter().find_map(|&place| misaligned(func, place, bytes))?;
+    Some((diagnostic, "let it start at a multiple of its own length"))
 }
 
 /// Says so where `place` certainly starts at no multiple of `bytes`: at a literal position.

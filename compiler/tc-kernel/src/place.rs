@@ -1,4 +1,4 @@
-//! Places that ops are told of by reference: `&A[i]`, `&A[i : 8]`, or a whole buffer.
+//! Places that ops are given by reference: `&A[i]`, `&A[i : 8]`, or a whole buffer.
 //!
 //! A reference has no variable of its own; it stands where it is used, as a position in the buffer behind it.
 

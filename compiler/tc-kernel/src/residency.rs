@@ -11,7 +11,7 @@ use tc_ir::walk::all_ops;
 use tc_ir::{Func, Op};
 use tc_target::Target;
 
-/// Registers of a thread beside those that hold its part of tiles: positions, and loads that are under way.
+/// Registers of a thread beside those that hold its part of tiles: positions, and loads that are outstanding.
 const OTHER_REGISTERS: u64 = 64;
 
 /// How many blocks fit, by shared memory and by the registers that tiles take; `None` for a kernel without matrix products.

@@ -73,7 +73,7 @@ pub(crate) struct Uses {
 /// The state at the opening of a region.
 pub(crate) struct Mark(usize);
 
-/// Writes the kernel `func` under the name `name`. Findings are defects: what cannot be written was refused before.
+/// Writes the kernel `func` under the name `name`. Diagnostics are defects: what cannot be written was refused before.
 pub(crate) fn write(
     func: &Func,
     facts: &Facts,

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use tc_target::Target;
 
 /// Addresses are computed with 64 bits, whatever a pass would choose, and integers of 64 bits lie at multiples of 8 bytes:
-/// LLVM would split every access to them, for it knows no target yet when it is told of alignments.
+/// LLVM would split every access to them, for it knows no target yet when it is given alignments.
 const LAYOUT: &str = "index = 64 : i64, i64 = dense<64> : vector<2xi64>";
 
 /// The alias that says how a loop is unrolled: whole, or by a factor.

@@ -25,4 +25,8 @@ pub use options::{OptionError, OptionInfo, OptionValue, RawOption};
 pub use pass::{FuncPass, ModulePass, PassCx, PassInfo, PassKind, Stats};
 pub use pipeline::{Pipeline, Planned, parse_pipeline};
 pub use remarks::Remarks;
-pub use table::{MakePass, NameTaken, PassTable, PipelineInfo, PlaceError, Step};
+pub use table::{MakePass, NameTaken, PassTable, PipelineInfo, PipelineStep, PlaceError};
+
+/// The old name of [`PipelineStep`].
+#[deprecated(note = "use `PipelineStep`")]
+pub type Step = PipelineStep;

@@ -34,13 +34,13 @@ impl Stats {
     }
 }
 
-/// What a run lends to a pass: facts of the run, and a place for findings and counters.
+/// What a run lends to a pass: facts of the run, and a place for diagnostics and counters.
 ///
 /// What it carries of the outside (a target, an oracle that executes programs) comes as an extension, by type,
 /// so that this crate need not know it.
 #[derive(Default)]
 pub struct PassCx {
-    /// Findings. An error-severity one fails the pass.
+    /// Diagnostics. An error-severity one fails the pass.
     pub diagnostics: Diagnostics,
     /// Counters.
     pub stats: Stats,
@@ -76,7 +76,7 @@ impl PassCx {
         self.extensions.iter().find_map(|extension| extension.downcast_ref::<T>())
     }
 
-    /// Records a finding.
+    /// Records a diagnostic.
     pub fn report(&mut self, diagnostic: Diagnostic) {
         self.diagnostics.push(diagnostic);
     }
@@ -86,7 +86,7 @@ impl PassCx {
         self.remarks == Wanted::All
     }
 
-    /// Tells what the pass left undone though nobody asked for it in words: `remark` is made only where the run asks for
+    /// Tells what the pass left undone though the program did not ask for it in words: `remark` is made only where the run asks for
     /// the remarks of this pass. What somebody asked for is told by [`report`](PassCx::report).
     pub fn missed(&mut self, remark: impl FnOnce() -> Diagnostic) {
         if self.wants_missed() {

@@ -1,7 +1,7 @@
 //! Remarks: what a pass did not do, and why.
 //!
 //! There are two kinds. One answers what somebody asked for in words: a mark of a schedule (`vectorize(i)`) that was not
-//! carried out, an access that a check could not prove. A pass reports it like any finding, and it is shown unless nobody
+//! carried out, an access that a check could not prove. A pass reports it like any diagnostic, and it is shown unless no one
 //! wants remarks. The other tells what a pass decided by itself: an expression that is computed twice, a division that takes
 //! the long way. [`PassCx::missed`](crate::PassCx::missed) makes it only where the run asks for the remarks of the pass, so
 //! that it costs nothing otherwise.
@@ -15,7 +15,7 @@ const MAX_ALIKE: usize = 8;
 /// Which remarks a run wants.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub enum Remarks {
-    /// None: nobody reads them.
+    /// None: nothing reads them.
     None,
     /// Those that answer what somebody asked for.
     #[default]
@@ -51,7 +51,7 @@ impl Remarks {
     }
 }
 
-/// Leaves of the findings of one pass the remarks that are wanted, each of them once, and only so many at one place.
+/// Leaves of the diagnostics of one pass the remarks that are wanted, each of them once, and only so many at one place.
 pub(crate) fn settle(found: &mut Diagnostics, wanted: Wanted) {
     let is_remark = |severity: Severity| severity == Severity::Remark;
     if !found.iter().any(|one| is_remark(one.severity)) {

@@ -13,7 +13,7 @@ use tc_support::suggest::{did_you_mean, shorten};
 
 /// One line of a named pipeline.
 #[derive(Clone, Debug)]
-pub struct Step {
+pub struct PipelineStep {
     /// A piece of pipeline text, such as `tir.func(storage-flatten,simplify)`; empty at a place.
     pub text: Cow<'static, str>,
     /// Why it stands where it does, as a sentence; of a place, what holds there.
@@ -22,15 +22,15 @@ pub struct Step {
     pub place: Option<&'static str>,
 }
 
-impl Step {
+impl PipelineStep {
     /// The line `text`, which stands where it does for `reason`.
-    pub fn new(text: impl Into<Cow<'static, str>>, reason: &'static str) -> Step {
-        Step { text: text.into(), reason, place: None }
+    pub fn new(text: impl Into<Cow<'static, str>>, reason: &'static str) -> PipelineStep {
+        PipelineStep { text: text.into(), reason, place: None }
     }
 
     /// The place `name`, where passes of others are put; `reason` says what holds there.
-    pub const fn place(name: &'static str, reason: &'static str) -> Step {
-        Step { text: Cow::Borrowed(""), reason, place: Some(name) }
+    pub const fn place(name: &'static str, reason: &'static str) -> PipelineStep {
+        PipelineStep { text: Cow::Borrowed(""), reason, place: Some(name) }
     }
 }
 
@@ -43,12 +43,12 @@ pub struct PipelineInfo {
     /// Its options.
     pub options: &'static [OptionInfo],
     /// Its lines, for these options. They stand inside `module(…)`.
-    pub steps: fn(&[RawOption]) -> Result<Vec<Step>, OptionError>,
+    pub steps: fn(&[RawOption]) -> Result<Vec<PipelineStep>, OptionError>,
 }
 
 impl PipelineInfo {
     /// The places for passes of others, with its default options: how many lines stand before each, and its step.
-    pub fn places(&self) -> Vec<(usize, Step)> {
+    pub fn places(&self) -> Vec<(usize, PipelineStep)> {
         let (mut n_lines, mut places) = (0, Vec::new());
         for step in (self.steps)(&[]).unwrap_or_default() {
             match step.place {
@@ -190,7 +190,7 @@ impl PassTable {
     }
 
     /// The pipeline texts of a line of the pipeline `info`: its own, or what was put at the place that it is.
-    pub fn texts<'t>(&'t self, info: &'static PipelineInfo, step: &'t Step) -> Vec<&'t str> {
+    pub fn texts<'t>(&'t self, info: &'static PipelineInfo, step: &'t PipelineStep) -> Vec<&'t str> {
         let Some(place) = step.place else { return vec![&step.text] };
         let here = self.placed.iter().filter(|placed| placed.pipeline == info.name && placed.place == place);
         here.map(|placed| &*placed.text).collect()

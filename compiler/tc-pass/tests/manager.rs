@@ -35,7 +35,7 @@ fn passes_run_in_the_order_of_the_text() {
 }
 
 #[test]
-fn any_number_of_threads_gives_the_same_findings() {
+fn any_number_of_threads_gives_the_same_diagnostics() {
     let names: Vec<String> = (0..50).map(|idx| format!("f{idx}")).collect();
     let symbols: Vec<&str> = names.iter().map(String::as_str).collect();
     let texts = [1, 2, 8].map(|threads| {
@@ -55,7 +55,7 @@ fn an_error_names_pass_position_and_function() {
 }
 
 #[test]
-fn a_panic_is_a_finding() {
+fn a_panic_is_a_diagnostic() {
     for threads in [1, 2] {
         let (report, module) = run("touch,panic", &["a", "b"], threads);
         let text = shown(&report, &module);
@@ -76,7 +76,7 @@ fn a_pass_that_makes_ops_without_end_is_ended() {
     }
 }
 
-/// What `ask` was told, each time that it ran.
+/// What `ask` was given, each time that it ran.
 fn censuses(report: &Report) -> Vec<String> {
     report.diagnostics.iter().filter(|found| found.code == "census").map(|found| found.message.clone()).collect()
 }

@@ -1,7 +1,7 @@
 //! A folder of a dump, and the list of what a dump wrote there.
 //!
 //! The list, `.tc-dump`, says of each file its name and a hash of its text. By it the next dump into the folder removes
-//! what an earlier one left, so that nobody takes that for new; a file that is not listed, or that someone has changed
+//! what an earlier one left, so that no reader takes that for new; a file that is not listed, or that someone has changed
 //! since, is not removed. What has the name of a file that is written is replaced.
 
 use rustc_hash::FxHasher;
@@ -43,7 +43,7 @@ pub fn clear(folder: &Path) -> io::Result<()> {
 
 /// Writes `text` into the file `name` of `folder`.
 pub fn write(folder: &Path, name: &str, text: &str) -> io::Result<()> {
-    // What is killed in between has told of a file that is not there, instead of leaving one that nobody told of.
+    // What is killed in between has told of a file that is not there, instead of leaving one that no index names.
     tell(folder, &hash_of(text.as_bytes()), name)?;
     replace(&folder.join(name), text)
 }

@@ -56,13 +56,13 @@ pub struct PrintPoints {
 
 /// Prints the program around passes, each time under a comment that names the pass.
 ///
-/// With [`PrintPoints::changed`] a pass that changed nothing is told in one line, so that the output shows how far a run
+/// With [`PrintPoints::changed`] a pass that changed nothing is reported in one line, so that the output shows how far a run
 /// has come.
 pub struct PrintIr<'p> {
     points: PrintPoints,
     print: Print<'p>,
     sink: Box<dyn FnMut(&str) + 'p>,
-    /// The program after the last change, where changes are told.
+    /// The program after the last change, where changes are reported.
     last: Option<String>,
 }
 
@@ -102,7 +102,7 @@ fn place(when: &str, at: &PassAt<'_>) -> String {
 }
 
 /// The items that changed, the lines that came and went, and the number of ops.
-fn what_changed(old: &[&str], new: &[&str], parts: &[diff::Part], record: &PassRecord) -> String {
+fn what_changed(old: &[&str], new: &[&str], parts: &[diff::DiffBlock], record: &PassRecord) -> String {
     const SHOWN: usize = 4;
     let names = diff::sections(old, new, parts);
     let mut out = names[..names.len().min(SHOWN)].join(", ");

@@ -111,7 +111,7 @@ impl Instrument for &mut Recorder<'_> {
         // Where an instrument found fault with a pass, its program is there already.
         if self.recording.steps().last().is_none_or(|step| step.number != at.number) {
             self.take_in(at, module, true);
-            // Nobody is there to be told; a page that misses the file says so.
+            // This cannot be told; a page that misses the file says so.
             let _ = self.write(file_name(at, "-failed"));
         }
         self.recording.fail();

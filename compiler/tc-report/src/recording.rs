@@ -3,7 +3,7 @@
 //! A text that is too large is not kept; of its passes only what they changed is, and that up to a limit, and it is said
 //! that and how much is left out.
 
-use crate::diff::{self, Changes, Part, pairs};
+use crate::diff::{self, Changes, DiffBlock, pairs};
 use indexmap::IndexSet;
 use rustc_hash::FxBuildHasher;
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ const MAX_HEAD: usize = 200;
 pub struct Recording {
     lines: IndexSet<Box<str>, FxBuildHasher>,
     n_bytes: usize,
-    steps: Vec<Step>,
+    steps: Vec<RecordedText>,
     last: String,
     /// Is the last text kept as a whole?
     last_is_kept: bool,
@@ -32,7 +32,7 @@ pub struct Recording {
 
 /// What is kept of one text.
 #[derive(Clone, Debug)]
-pub struct Step {
+pub struct RecordedText {
     /// The pass, from 1; 0 for the text before the first.
     pub number: usize,
     /// What it is called.
@@ -51,7 +51,7 @@ pub struct Step {
 
 impl Recording {
     /// What is kept, text by text.
-    pub fn steps(&self) -> &[Step] {
+    pub fn steps(&self) -> &[RecordedText] {
         &self.steps
     }
 
@@ -64,7 +64,7 @@ impl Recording {
     pub fn same(&mut self, number: usize, name: &str) {
         let n_lines = self.steps.last().map_or(0, |step| step.n_lines);
         let body = json!({ "same": true });
-        self.steps.push(Step {
+        self.steps.push(RecordedText {
             number,
             name: name.to_string(),
             file: None,
@@ -93,7 +93,15 @@ impl Recording {
         let (changes, n_lines) = (Changes::of(&parts), new.len());
         self.last_is_kept = kept;
         self.last = after;
-        self.steps.push(Step { number, name: name.to_string(), file: None, failed: false, changes, n_lines, body });
+        self.steps.push(RecordedText {
+            number,
+            name: name.to_string(),
+            file: None,
+            failed: false,
+            changes,
+            n_lines,
+            body,
+        });
     }
 
     /// Says of the last text which file it was written to.
@@ -141,7 +149,7 @@ impl Recording {
     }
 
     /// Turns of `n` lines that stay and `[n lines that go, [lines that come], [pairs]]`.
-    fn delta(&self, old: &[&str], new: &[&str], parts: &[Part]) -> Vec<Value> {
+    fn delta(&self, old: &[&str], new: &[&str], parts: &[DiffBlock]) -> Vec<Value> {
         let mut out = Vec::new();
         for part in parts {
             let (gone, come) = (&old[part.old.clone()], &new[part.new.clone()]);
@@ -154,7 +162,7 @@ impl Recording {
     }
 
     /// What differs, with its own copies of all lines that are shown.
-    fn hunks(&mut self, old: &[&str], new: &[&str], parts: &[Part]) -> Value {
+    fn hunks(&mut self, old: &[&str], new: &[&str], parts: &[DiffBlock]) -> Value {
         let (mut hunks, mut n_left) = (Vec::new(), 0);
         let mut room = MAX_CHANGED_LINES;
         for hunk in diff::hunks(parts, CONTEXT) {
@@ -168,7 +176,7 @@ impl Recording {
             texts().for_each(|line| {
                 self.take_in(line);
             });
-            let part = |part: &Part| {
+            let part = |part: &DiffBlock| {
                 let (gone, come) = (&old[part.old.clone()], &new[part.new.clone()]);
                 match part.same {
                     true => json!(self.numbers(gone)),

@@ -1,7 +1,7 @@
 //! Runs a schedule: evaluates its parameters' expressions, takes the branches they choose, applies its directives.
 
+use crate::diagnostic::{ScheduleDiagnostic, ScheduleDiagnostics};
 use crate::directive::{Cx, Item, Refused, code_list};
-use crate::finding::{Finding, Findings};
 use crate::graph::{AxisId, Graph, TensorRef};
 use crate::operator::{Define, Operator};
 use crate::params::Point;
@@ -21,13 +21,13 @@ const MAX_DIRECTIVES: usize = 100_000;
 /// Is called after each directive with the graph as it stands.
 pub(crate) type Observer<'o> = &'o mut dyn FnMut(&Graph, Op);
 
-/// The graph of `operator` under `schedule`, all directives applied. All findings are reported, not just the first.
+/// The graph of `operator` under `schedule`, all directives applied. All diagnostics are reported, not just the first.
 pub(crate) fn apply(
     operator: &Operator<'_>,
     schedule: Option<&Func>,
     defines: &[Define],
     observe: Option<Observer<'_>>,
-) -> Result<Graph, Findings> {
+) -> Result<Graph, ScheduleDiagnostics> {
     let Some(sched) = schedule else { return Ok(operator.graph()?) };
     let point = Domain::of(operator, sched, defines)?.first()?;
     apply_at(operator, sched, &point, observe).map(|applied| applied.graph)
@@ -48,7 +48,7 @@ pub(crate) fn apply_at(
     sched: &Func,
     point: &Point,
     observe: Option<Observer<'_>>,
-) -> Result<Applied, Findings> {
+) -> Result<Applied, ScheduleDiagnostics> {
     let mut run = Run::new(operator, sched, point)?;
     run.observe = observe;
     run.body();
@@ -61,7 +61,7 @@ pub(crate) fn apply_changed(
     sched: &Func,
     point: &Point,
     patch: &Patch,
-) -> Result<Applied, Findings> {
+) -> Result<Applied, ScheduleDiagnostics> {
     let mut run = Run::new(operator, sched, point)?;
     run.patch = Some(patch);
     run.body();
@@ -90,7 +90,7 @@ struct Run<'a, 'o> {
     graph: Graph,
     sched: &'a Func,
     env: Vec<Item>,
-    found: Findings,
+    found: ScheduleDiagnostics,
     observe: Option<Observer<'o>>,
     /// The conditionals whose branch is being run.
     entered: Vec<Op>,
@@ -113,7 +113,7 @@ impl<'a, 'o> Run<'a, 'o> {
             graph: operator.graph()?,
             sched,
             env,
-            found: Findings::default(),
+            found: ScheduleDiagnostics::default(),
             observe: None,
             entered: Vec::new(),
             directives: Vec::new(),
@@ -123,7 +123,7 @@ impl<'a, 'o> Run<'a, 'o> {
         })
     }
 
-    fn end(self) -> Result<Applied, Findings> {
+    fn end(self) -> Result<Applied, ScheduleDiagnostics> {
         let Run { graph, env, directives, found, .. } = self;
         found.or(Applied { graph, env, directives })
     }
@@ -152,7 +152,8 @@ impl Run<'_, '_> {
             n_directives += 1;
             if n_directives > MAX_DIRECTIVES {
                 let text = format!("a schedule runs at most {MAX_DIRECTIVES} directives");
-                self.found.push(Finding::error("schedule-size", self.sched.op_location(op), text).ways(NONE));
+                self.found
+                    .push(ScheduleDiagnostic::error("schedule-size", self.sched.op_location(op), text).fix_its(NONE));
                 return;
             }
             self.step(op);
@@ -251,12 +252,12 @@ impl Run<'_, '_> {
         match sched.role(op) {
             Role::Stage => match self.stage(op) {
                 Ok(tensor) => self.set_results(op, &[Item::Tensor(tensor)]),
-                Err(finding) => self.refuse(op, finding),
+                Err(error) => self.refuse(op, error),
             },
             Role::Axis => match self.item(sched.operand(op, 0)) {
                 Item::Tensor(tensor) => match self.axis(op, tensor) {
                     Ok(axis) => self.set_results(op, &[Item::Axis(axis)]),
-                    Err(finding) => self.refuse(op, finding),
+                    Err(error) => self.refuse(op, error),
                 },
                 Item::Undefined => self.set_results(op, &[Item::Undefined]),
                 _ => self.set_results(op, &[]),
@@ -288,12 +289,12 @@ impl Run<'_, '_> {
                 }
             }
             Err(Refused::Silently) => self.set_results(op, &[]),
-            Err(Refused::With(finding)) => self.refuse(op, finding),
+            Err(Refused::With(error)) => self.refuse(op, error),
         }
     }
 
-    fn refuse(&mut self, op: Op, finding: Finding) {
-        self.found.push(finding);
+    fn refuse(&mut self, op: Op, error: ScheduleDiagnostic) {
+        self.found.push(error);
         self.set_results(op, &[]);
     }
 
@@ -311,23 +312,27 @@ impl Run<'_, '_> {
                     "`{}` has no value here: it overflows, divides by zero, or is no arithmetic",
                     sched.op_name(op)
                 );
-                self.refuse(op, Finding::error("schedule-number", sched.op_location(op), text).ways(NONE));
+                self.refuse(
+                    op,
+                    ScheduleDiagnostic::error("schedule-number", sched.op_location(op), text).fix_its(NONE),
+                );
             }
         }
     }
 
-    fn stage(&self, op: Op) -> Result<TensorRef, Finding> {
+    fn stage(&self, op: Op) -> Result<TensorRef, ScheduleDiagnostic> {
         let sched = self.sched;
         let name = sched.word_of(op, keys::NAME).unwrap_or("");
         self.graph.tensor_named(name).ok_or_else(|| {
             let text = format!("`@{}` has no stage `{}`", self.operator.te.symbol(), suggest::shorten(name));
-            let mut finding = Finding::error("unknown-stage", sched.op_location(op), text).ways(OTHER_STAGE);
-            finding.diagnostic.help = suggest::did_you_mean(name, self.graph.tensor_names());
-            finding
+            let mut error =
+                ScheduleDiagnostic::error("unknown-stage", sched.op_location(op), text).fix_its(OTHER_STAGE);
+            error.diagnostic.help = suggest::did_you_mean(name, self.graph.tensor_names());
+            error
         })
     }
 
-    fn axis(&self, op: Op, tensor: TensorRef) -> Result<AxisId, Finding> {
+    fn axis(&self, op: Op, tensor: TensorRef) -> Result<AxisId, ScheduleDiagnostic> {
         let sched = self.sched;
         let name = sched.word_of(op, keys::NAME).unwrap_or("");
         let stage = &self.graph[tensor.stage];
@@ -344,10 +349,11 @@ impl Run<'_, '_> {
             return Ok(axis);
         }
         let text = format!("`{}` has no axis `{}`", stage.name, suggest::shorten(name));
-        let mut finding = Finding::error("unknown-axis", sched.op_location(op), text).ways(OTHER_NAME_OF_AXIS);
+        let mut error =
+            ScheduleDiagnostic::error("unknown-axis", sched.op_location(op), text).fix_its(OTHER_NAME_OF_AXIS);
         let roots: Vec<&str> = stage.roots().map(|axis| &*self.graph[axis].name).collect();
         let made = stage.leaves.iter().copied().find(named);
-        finding.diagnostic.help = match made {
+        error.diagnostic.help = match made {
             Some(_) => {
                 Some(format!("`{}` is made by a directive: write it without `{}.`", suggest::shorten(name), stage.name))
             }
@@ -358,6 +364,6 @@ impl Run<'_, '_> {
             [] => format!("`{}` has no axes", stage.name),
             _ => format!("the axes of `{}` are {}", stage.name, code_list(&roots)),
         };
-        Err(finding.note(note))
+        Err(error.note(note))
     }
 }

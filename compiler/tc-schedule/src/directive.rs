@@ -3,7 +3,7 @@
 //! The checks that primitives share live here, so that all say the same: the line, the stage, the axis, and what would
 //! have been legal.
 
-use crate::finding::Finding;
+use crate::diagnostic::ScheduleDiagnostic;
 use crate::graph::{Attach, Axis, AxisId, Graph, Kind, Source, StageId, Tensor, TensorRef};
 use crate::operator::Operator;
 use crate::remedy::{LEAVE_OUT, NONE};
@@ -30,12 +30,12 @@ pub(crate) enum Item {
 pub(crate) enum Refused {
     /// An operand is missing because of an error that was reported.
     Silently,
-    With(Finding),
+    With(ScheduleDiagnostic),
 }
 
-impl From<Finding> for Refused {
-    fn from(finding: Finding) -> Refused {
-        Refused::With(finding)
+impl From<ScheduleDiagnostic> for Refused {
+    fn from(error: ScheduleDiagnostic) -> Refused {
+        Refused::With(error)
     }
 }
 
@@ -69,23 +69,23 @@ impl Cx<'_> {
         self.sched.location(loc)
     }
 
-    pub(crate) fn error(&self, code: &'static str, text: impl Into<String>) -> Finding {
-        Finding::error(code, self.location(self.loc()), text)
+    pub(crate) fn error(&self, code: &'static str, text: impl Into<String>) -> ScheduleDiagnostic {
+        ScheduleDiagnostic::error(code, self.location(self.loc()), text)
     }
 
     /// Refuses operands or attributes of the wrong kind.
-    pub(crate) fn mistyped(&self, text: impl Into<String>) -> Finding {
-        self.error("schedule-type", text).ways(NONE)
+    pub(crate) fn mistyped(&self, text: impl Into<String>) -> ScheduleDiagnostic {
+        self.error("schedule-type", text).fix_its(NONE)
     }
 
     /// Refuses a number.
-    pub(crate) fn wrong_number(&self, text: impl Into<String>) -> Finding {
-        self.error("factor", text).ways(NONE)
+    pub(crate) fn wrong_number(&self, text: impl Into<String>) -> ScheduleDiagnostic {
+        self.error("factor", text).fix_its(NONE)
     }
 
     /// Refuses to say twice how something is.
-    pub(crate) fn said_twice(&self, text: impl Into<String>) -> Finding {
-        self.error("said-twice", text).help("leave out one of the two").ways(LEAVE_OUT)
+    pub(crate) fn said_twice(&self, text: impl Into<String>) -> ScheduleDiagnostic {
+        self.error("said-twice", text).help("leave out one of the two").fix_its(LEAVE_OUT)
     }
 
     /// The operand at parameter `param` of the row.
@@ -207,8 +207,8 @@ impl Cx<'_> {
                 code_list(&became)
             );
             let place = self.location(consumed.loc);
-            let finding = self.error("axis-consumed", text).label(place, format!("`{}` takes it here", consumed.by));
-            return Err(finding.help(format!("use {}", one_of(&became))).into());
+            let error = self.error("axis-consumed", text).label(place, format!("`{}` takes it here", consumed.by));
+            return Err(error.help(format!("use {}", one_of(&became))).into());
         }
         if self.graph.leaf_position(axis).is_none() {
             let stage = &self.graph[data.stage];
@@ -240,8 +240,8 @@ impl Cx<'_> {
             self.show(axis)
         );
         let place = self.location(data.kind_loc);
-        let finding = self.error("directive-unused", text).label(place, "this directive would be lost");
-        Err(finding.help(format!("write `{}` first", self.by)).ways(LEAVE_OUT).into())
+        let error = self.error("directive-unused", text).label(place, "this directive would be lost");
+        Err(error.help(format!("write `{}` first", self.by)).fix_its(LEAVE_OUT).into())
     }
 
     /// Refuses a loop of which a directive has said how it runs.
@@ -349,9 +349,9 @@ impl Cx<'_> {
     pub(crate) fn scope(&self) -> Done<Scope> {
         let word = self.word(keys::SCOPE);
         Scope::parse(word).ok_or_else(|| {
-            let mut finding = self.error("scope", format!("there is no scope `{}`", suggest::shorten(word)));
-            finding.diagnostic.help = suggest::did_you_mean(word, Scope::ALL.map(Scope::name));
-            finding.into()
+            let mut error = self.error("scope", format!("there is no scope `{}`", suggest::shorten(word)));
+            error.diagnostic.help = suggest::did_you_mean(word, Scope::ALL.map(Scope::name));
+            error.into()
         })
     }
 }

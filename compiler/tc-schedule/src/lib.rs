@@ -17,9 +17,9 @@ mod body;
 pub mod bounds;
 mod check;
 mod choices;
+mod diagnostic;
 mod directive;
 pub mod explain;
-mod finding;
 pub mod graph;
 mod inline;
 mod lower;
@@ -47,7 +47,7 @@ pub use space::Space;
 pub use tc_dialects::scope::{self, Scope};
 
 use check::Extent;
-use finding::Findings;
+use diagnostic::ScheduleDiagnostics;
 use operator::Operator;
 use tc_dialects::sched;
 use tc_ir::{Func, Loc, Module, Op};
@@ -114,7 +114,7 @@ fn program(
     module: Option<&Module>,
     graph: Graph,
     extent: Extent,
-) -> Result<Func, Findings> {
+) -> Result<Func, ScheduleDiagnostics> {
     let mut bounds = bounds::infer(operator, schedule, graph, extent)?;
     let statements = statements::statements(operator, &mut bounds);
     Ok(lower::emit(operator, schedule, module, &bounds, &statements)?)
@@ -153,7 +153,7 @@ pub struct Traced {
 
 /// The program after each directive of `schedule`. A cache that is not attached yet is computed whole, before its
 /// consumers, although its buffer would not outlive a kernel. Where a directive leaves the schedule in a state that only
-/// a later one makes right, the finding stands in the place of the program.
+/// a later one makes right, the diagnostic stands in the place of the program.
 pub fn trace(
     te: &Func,
     schedule: &Func,

@@ -477,7 +477,7 @@ fn sort_depth_first(graph: &mut Graph) {
 }
 
 impl Operator<'_> {
-    /// The finding that the extents of `stage` do not fit.
+    /// The diagnostic that the extents of `stage` do not fit.
     pub(crate) fn overflow(&self, stage: &crate::graph::Stage, what: &str) -> Diagnostic {
         let text = format!("{what} of `{}` overflow: there are more than 2^63 iterations or bytes", stage.name);
         Diagnostic::error("extent-overflow", self.te.location(stage.loc), text)

@@ -118,7 +118,7 @@ fn range_deep(func: &Func, attr: Attr, names: Ranges<'_>, depth: usize) -> Optio
 /// The range of `op` over two ranges, if it has a value for all values in them.
 fn by_op(op: BinaryOp, lhs: Interval, rhs: Interval) -> Option<Interval> {
     use BinaryOp::{And, BitAnd, BitOr, BitXor, Or, Shl, Shr};
-    // Of bits nothing is told; `&&` and `||` stop early, and stand above.
+    // Of bits nothing is known; `&&` and `||` stop early, and stand above.
     if matches!(op, And | Or | Shl | Shr | BitAnd | BitOr | BitXor) || (op.is_division() && rhs.contains(0)) {
         return None;
     }

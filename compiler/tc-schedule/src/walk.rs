@@ -193,7 +193,7 @@ impl<'p> Walk<'p> {
         }
     }
 
-    /// Takes a value of the next parameter: of its choices the first from a random one on, chosen by `pick`, which is told
+    /// Takes a value of the next parameter: of its choices the first from a random one on, chosen by `pick`, which is given
     /// how many there are, that no condition excludes. `false` where the few that are tried are excluded.
     pub(crate) fn choose(&mut self, pick: &mut dyn FnMut(u64) -> u64) -> Result<bool, Diagnostic> {
         self.work += 1;

@@ -143,7 +143,7 @@ te.func @g<n>(A: f32[n]) -> f32[n] {
         tc_schedule::lower(f, None, None, &Options { defines, ..Options::default() })
     };
     assert!(show(&with(6).expect("fits")).contains("B: f32[12]"));
-    let code = |n: i64| with(n).expect_err("refused").iter().next().expect("a finding").code;
+    let code = |n: i64| with(n).expect_err("refused").iter().next().expect("a diagnostic").code;
     assert_eq!((code(5), code(100)), ("size-fact", "size-range"));
     let g = module.function("g").expect("there");
     let open = show(&tc_schedule::lower(g, None, None, &Options::default()).expect("for all sizes"));
@@ -191,7 +191,7 @@ fn huge_numbers_are_refused_and_do_not_panic() {
             "te.func @f(A: f32[8, 8]) -> f32[8, 8] {{\n  compute B[i: 8, j: 8] = A[i, j]\n  return B\n}}\nschedule @s for @f {{\n  {schedule}\n}}"
         );
         let module = parse(&text);
-        let found = lower(&module, "f", "s").err().map(|found| found.iter().next().expect("a finding").code);
+        let found = lower(&module, "f", "s").err().map(|found| found.iter().next().expect("a diagnostic").code);
         assert_eq!(found, code, "{schedule}");
     }
 }
@@ -207,7 +207,7 @@ fn inlining_that_explodes_is_refused_in_time() {
     text += "}";
     let module = parse(&text);
     let found = lower(&module, "f", "s").expect_err("too large");
-    assert_eq!(found.iter().next().expect("a finding").code, "inline-size");
+    assert_eq!(found.iter().next().expect("a diagnostic").code, "inline-size");
 }
 
 #[test]

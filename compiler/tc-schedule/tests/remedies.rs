@@ -12,7 +12,7 @@ const OPERATOR: &str = "te.func @f(A: f32[64, 32], W: f32[32]) -> f32[64] {
 }
 ";
 
-/// The helps of the only finding about `line`, which stands between `before` and `after`, as the code in them.
+/// The helps of the only diagnostic about `line`, which stands between `before` and `after`, as the code in them.
 fn helps(before: &str, line: &str, after: &str) -> (String, Vec<String>) {
     let text = format!("{OPERATOR}schedule @s for @f {{\n{before}\n{line}\n{after}\n}}\n");
     let module = parse(&text);
@@ -77,7 +77,7 @@ fn what_does_not_lower_is_not_proposed() {
 }
 
 #[test]
-fn a_finding_beside_others_gets_its_help_all_the_same() {
+fn a_diagnostic_beside_others_gets_its_help_all_the_same() {
     let text = format!("{OPERATOR}schedule @s for @f {{\n  vectorize(S.k)\n  io, ii = split(B.i, factor = 0)\n}}\n");
     let module = parse(&text);
     let found = lower(&module, "f", "s").expect_err("it is refused");

@@ -176,7 +176,7 @@ fn a_parameter_chooses_directives_and_its_value_is_checked() {
     };
     let bare = with(&[("use_local", 0), ("step", 8)]).expect("a point of the space");
     assert!(!bare.contains("alloc"), "{bare}");
-    let code = |defines: &[(&str, i64)]| with(defines).expect_err("refused").iter().next().expect("a finding").code;
+    let code = |defines: &[(&str, i64)]| with(defines).expect_err("refused").iter().next().expect("a diagnostic").code;
     assert_eq!(code(&[("block", 33)]), "parameter-value");
     assert_eq!(code(&[("blok", 32)]), "unknown-define");
     assert_eq!(code(&[("use_local", 0), ("use_shared", 1)]), "parameter-none");

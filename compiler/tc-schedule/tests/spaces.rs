@@ -34,7 +34,7 @@ fn all(header: &str) -> Vec<Vec<i64>> {
 fn refused(header: &str, defines: &[(&str, i64)]) -> (String, String) {
     with_space(header, defines, |space| {
         let found = match space {
-            Err(found) => found.iter().next().cloned().expect("a finding"),
+            Err(found) => found.iter().next().cloned().expect("a diagnostic"),
             Ok(space) => space.first().expect_err("there is no first point"),
         };
         (found.message, found.help.unwrap_or_default())

@@ -14,7 +14,7 @@ pub struct Cancel {
 pub struct Cancelled;
 
 impl Cancel {
-    /// A request that nobody has made yet.
+    /// A request that was not made yet.
     pub fn new() -> Cancel {
         Cancel::default()
     }

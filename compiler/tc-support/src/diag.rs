@@ -59,14 +59,14 @@ pub struct Label {
     pub text: String,
 }
 
-/// One finding: lower case, no final stop, code in backticks.
+/// One diagnostic: lower case, no final stop, code in backticks.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Diagnostic {
     /// How bad it is.
     pub severity: Severity,
     /// Who has to act.
     pub fault: Fault,
-    /// A stable kebab-case name of this kind of finding, for scripts.
+    /// A stable kebab-case name of this kind of diagnostic, for scripts.
     pub code: &'static str,
     /// What is wrong, in one sentence.
     pub message: String,
@@ -137,24 +137,24 @@ impl Diagnostic {
     }
 }
 
-/// The findings of a step, in the order in which they were made.
+/// The diagnostics of a step, in the order in which they were made.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Diagnostics {
     list: Vec<Diagnostic>,
 }
 
 impl Diagnostics {
-    /// No findings.
+    /// No diagnostics.
     pub fn new() -> Diagnostics {
         Diagnostics::default()
     }
 
-    /// Adds a finding.
+    /// Adds a diagnostic.
     pub fn push(&mut self, diagnostic: Diagnostic) {
         self.list.push(diagnostic);
     }
 
-    /// Adds all findings of `other`.
+    /// Adds all diagnostics of `other`.
     pub fn append(&mut self, other: Diagnostics) {
         self.list.extend(other.list);
     }
@@ -174,17 +174,17 @@ impl Diagnostics {
         self.list.len()
     }
 
-    /// The findings.
+    /// The diagnostics.
     pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
         self.list.iter()
     }
 
-    /// Keeps the findings for which `keep` holds.
+    /// Keeps the diagnostics for which `keep` holds.
     pub fn retain(&mut self, keep: impl FnMut(&Diagnostic) -> bool) {
         self.list.retain(keep);
     }
 
-    /// The findings, to be changed.
+    /// The diagnostics, to be changed.
     pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, Diagnostic> {
         self.list.iter_mut()
     }

@@ -116,7 +116,7 @@ impl Sources {
         self.add_part(name, text, 1)
     }
 
-    /// Takes in a part of a file, whose first line is the file's line `first_line` (from 1): places are told as they are
+    /// Takes in a part of a file, whose first line is the file's line `first_line` (from 1): places are reported as they are
     /// in the whole.
     pub fn add_part(
         &mut self,

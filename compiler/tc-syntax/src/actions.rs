@@ -1,6 +1,6 @@
 //! What the grammar's actions do: they add nodes to the tree, note errors, and hand out whole items.
 
-use crate::recover::{Finding, Shared};
+use crate::recover::{ErrorText, Shared};
 use crate::token::Token;
 use crate::tree::{
     Arg, Attr, BinaryOp, Block, Dict, Expr, ExprId, ExprKind, Id, If, Item, List, Op, Param, Reduce, Region,
@@ -68,8 +68,8 @@ impl<'c> Parse<'c> {
     /// The line `tir 1`.
     pub(crate) fn version(&mut self, word: TextRange, number: TextRange) {
         if word.of(self.source) != "tir" || number.of(self.source) != "1" {
-            let finding = Finding::new("unknown version of the language").help("the version line is `tir 1`");
-            self.shared.report(word.to(number), finding);
+            let error_text = ErrorText::new("unknown version of the language").help("the version line is `tir 1`");
+            self.shared.report(word.to(number), error_text);
         }
     }
 
@@ -182,10 +182,10 @@ impl<'c> Parse<'c> {
             && waiting.precedence() >= op.precedence()
         {
             if waiting.is_comparison() && op.is_comparison() {
-                let finding =
-                    Finding::new(format!("comparisons do not chain: `{}` after `{}`", op.text(), waiting.text()))
+                let error_text =
+                    ErrorText::new(format!("comparisons do not chain: `{}` after `{}`", op.text(), waiting.text()))
                         .help(format!("write `a {} b && b {} c`, or parentheses", waiting.text(), op.text()));
-                self.shared.report(TextRange::new(at, at + op.text().len() as u32), finding);
+                self.shared.report(TextRange::new(at, at + op.text().len() as u32), error_text);
                 self.broken = true;
             }
             self.tree.pending.pop();

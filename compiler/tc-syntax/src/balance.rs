@@ -3,7 +3,7 @@
 //! Used only on a text that does not parse. A brace that is not closed would make every later item a wrong
 //! statement; instead, the first word of an item at the start of a line closes what is open.
 
-use crate::recover::{ErrorKind, Finding, SyntaxError};
+use crate::recover::{ErrorKind, ErrorText, SyntaxError};
 use crate::token::Token;
 use crate::tree::TextRange;
 use logos::Logos;
@@ -94,8 +94,8 @@ impl Balance<'_> {
                 "" => "the file ends here",
                 _ => "an item begins here",
             };
-            let finding = Finding::new("this `{` is not closed").label(word, place);
-            self.repairs.errors.push(SyntaxError { range, kind: ErrorKind::Told(finding) });
+            let error_text = ErrorText::new("this `{` is not closed").label(word, place);
+            self.repairs.errors.push(SyntaxError { range, kind: ErrorKind::Told(error_text) });
             self.repairs.missing.extend(std::iter::repeat_n((word.start, Token::RBrace), n_missing));
         }
         self.open.clear();

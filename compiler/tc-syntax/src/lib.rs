@@ -17,7 +17,7 @@ pub use parse::parse;
 /// How deep brackets, blocks, runs of unary operators, `else if` chains and nested types together may go.
 pub const MAX_DEPTH: u32 = 256;
 
-/// How many syntax errors of a file are told.
+/// How many syntax errors of a file are reported.
 pub const MAX_ERRORS: usize = 100;
 
 /// The generated parsers.

@@ -16,30 +16,30 @@ use tc_support::{Diagnostic, Diagnostics, Pos, Span};
 
 /// What one error says.
 #[derive(Clone, Debug)]
-pub(crate) struct Finding {
+pub(crate) struct ErrorText {
     pub(crate) message: String,
     pub(crate) label: Option<(TextRange, &'static str)>,
     pub(crate) help: Option<String>,
 }
 
-impl Finding {
-    /// A finding without a help.
-    pub(crate) fn new(message: impl Into<String>) -> Finding {
-        Finding { message: message.into(), label: None, help: None }
+impl ErrorText {
+    /// A text without a help.
+    pub(crate) fn new(message: impl Into<String>) -> ErrorText {
+        ErrorText { message: message.into(), label: None, help: None }
     }
 
     /// With a help.
-    pub(crate) fn help(self, help: impl Into<String>) -> Finding {
-        Finding { help: Some(help.into()), ..self }
+    pub(crate) fn help(self, help: impl Into<String>) -> ErrorText {
+        ErrorText { help: Some(help.into()), ..self }
     }
 
     /// With a second place.
-    pub(crate) fn label(self, range: TextRange, text: &'static str) -> Finding {
-        Finding { label: Some((range, text)), ..self }
+    pub(crate) fn label(self, range: TextRange, text: &'static str) -> ErrorText {
+        ErrorText { label: Some((range, text)), ..self }
     }
 }
 
-/// An error, before it is known whether it is told.
+/// An error, before it is known whether it is reported.
 pub(crate) struct SyntaxError {
     pub(crate) range: TextRange,
     pub(crate) kind: ErrorKind,
@@ -48,7 +48,7 @@ pub(crate) struct SyntaxError {
 /// What kind of error it is.
 pub(crate) enum ErrorKind {
     /// It says so itself.
-    Told(Finding),
+    Told(ErrorText),
     /// A token, or the end of the file, where other tokens are expected.
     Unexpected(Option<Token>, TokenSet),
 }
@@ -106,13 +106,13 @@ impl Shared {
     }
 
     /// Notes an error.
-    pub(crate) fn report(&self, range: TextRange, finding: Finding) {
-        self.note(SyntaxError { range, kind: ErrorKind::Told(finding) });
+    pub(crate) fn report(&self, range: TextRange, error_text: ErrorText) {
+        self.note(SyntaxError { range, kind: ErrorKind::Told(error_text) });
     }
 
     /// Notes that the text is nested too deeply, and ends the parse.
     pub(crate) fn too_deep(&self, range: TextRange) {
-        self.report(range, Finding::new(format!("nested too deeply (the limit is {MAX_DEPTH})")));
+        self.report(range, ErrorText::new(format!("nested too deeply (the limit is {MAX_DEPTH})")));
         self.give_up();
     }
 
@@ -191,7 +191,7 @@ pub(crate) fn diagnostics(
     if told.is_empty() {
         // Each of them was taken for an echo. That must not pass for a text without errors.
         let end = source.len() as u32;
-        told.push(diagnostic(TextRange::new(end, end), Finding::new("this text does not parse to its end"), base));
+        told.push(diagnostic(TextRange::new(end, end), ErrorText::new("this text does not parse to its end"), base));
     }
     told.into_iter().collect()
 }
@@ -207,8 +207,10 @@ fn tell(errors: Vec<SyntaxError>, source: &str, base: Pos, missing: &[(u32, Toke
         // The attributes that this brace closes had an error, and were given up.
         let closes_attributes = matches!(error.kind, ErrorKind::Unexpected(Some(Token::DictClose), expected)
             if expected.ends_block());
-        let Told { range, line, finding, outside, astray } = match error.kind {
-            ErrorKind::Told(finding) => Told { range, line: context.line, finding, outside: false, astray: false },
+        let Told { range, line, error_text, outside, astray } = match error.kind {
+            ErrorKind::Told(error_text) => {
+                Told { range, line: context.line, error_text, outside: false, astray: false }
+            }
             ErrorKind::Unexpected(found, expected) => {
                 // Brackets that were put in have no text. They stand at the end of the file, or where an item begins.
                 let found = found.filter(|_| !range.is_empty());
@@ -223,7 +225,7 @@ fn tell(errors: Vec<SyntaxError>, source: &str, base: Pos, missing: &[(u32, Toke
             continue;
         }
         was_astray |= astray;
-        let diagnostic = diagnostic(range, finding, base);
+        let diagnostic = diagnostic(range, error_text, base);
         if told.len() == MAX_ERRORS {
             let message = format!("too many errors: the first {MAX_ERRORS} are shown");
             told.push((line, Diagnostic::error("syntax", diagnostic.location, message)));
@@ -234,14 +236,14 @@ fn tell(errors: Vec<SyntaxError>, source: &str, base: Pos, missing: &[(u32, Toke
     told.into_iter().map(|(_, diagnostic)| diagnostic).collect()
 }
 
-fn diagnostic(range: TextRange, finding: Finding, base: Pos) -> Diagnostic {
+fn diagnostic(range: TextRange, error_text: ErrorText, base: Pos) -> Diagnostic {
     let span =
         |range: TextRange| Span::new(Pos(base.0.saturating_add(range.start)), Pos(base.0.saturating_add(range.end)));
-    let mut diagnostic = Diagnostic::error("syntax", span(range), finding.message);
-    if let Some((range, text)) = finding.label {
+    let mut diagnostic = Diagnostic::error("syntax", span(range), error_text.message);
+    if let Some((range, text)) = error_text.label {
         diagnostic = diagnostic.label(span(range), text);
     }
-    if let Some(help) = finding.help {
+    if let Some(help) = error_text.help {
         diagnostic = diagnostic.help(help);
     }
     diagnostic

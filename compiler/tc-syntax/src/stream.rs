@@ -1,7 +1,7 @@
 //! The tokens of a file as the parser reads them: what is never right is reported here, and nesting is bounded here.
 
 use crate::MAX_DEPTH;
-use crate::recover::{Finding, Shared};
+use crate::recover::{ErrorText, Shared};
 use crate::token::Token;
 use crate::tree::TextRange;
 use logos::{Lexer, Logos};
@@ -171,21 +171,22 @@ impl<'s> Stream<'s> {
             }
             _ => "a number is its digits, then a type if need be: `3i64`, `0.5f16`, `1e-5f32`",
         };
-        let finding = Finding::new(format!("malformed number `{}`", tc_support::suggest::shorten(text))).help(help);
-        self.shared.report(range, finding);
+        let error_text =
+            ErrorText::new(format!("malformed number `{}`", tc_support::suggest::shorten(text))).help(help);
+        self.shared.report(range, error_text);
         if text.contains('.') { Token::Float } else { Token::Int }
     }
 
     fn bad_string(&mut self, range: TextRange) -> Token {
         let source = self.lexer.source();
-        let finding = match source.as_bytes().get(range.end as usize) {
+        let error_text = match source.as_bytes().get(range.end as usize) {
             Some(b'"') => {
-                Finding::new("a malformed location").help("a location is written `#12:5` or `#\"f.tir\":12:5`")
+                ErrorText::new("a malformed location").help("a location is written `#12:5` or `#\"f.tir\":12:5`")
             }
             Some(&byte) if byte != b'\n' && byte != b'\r' => control(byte, "in a string"),
-            _ => Finding::new("this string is not closed on its line").help("write a line break as `\\n`"),
+            _ => ErrorText::new("this string is not closed on its line").help("write a line break as `\\n`"),
         };
-        self.shared.report(range, finding);
+        self.shared.report(range, error_text);
         match source.as_bytes()[range.start as usize] {
             b'@' => Token::Sym,
             b'#' => Token::Loc,
@@ -198,28 +199,28 @@ impl<'s> Stream<'s> {
         let source = self.lexer.source();
         let Some(found) = source.get(range.start as usize..).and_then(|rest| rest.chars().next()) else { return };
         let range = TextRange::new(range.start, range.start + found.len_utf8() as u32);
-        let finding = match found {
-            ';' => Finding::new("stray `;`").help("statements end by themselves: leave it out"),
-            '@' => Finding::new("`@` without a name after it").help("a symbol is written `@name` or `@\"any name\"`"),
-            '#' => Finding::new("`#` without a location after it")
+        let error_text = match found {
+            ';' => ErrorText::new("stray `;`").help("statements end by themselves: leave it out"),
+            '@' => ErrorText::new("`@` without a name after it").help("a symbol is written `@name` or `@\"any name\"`"),
+            '#' => ErrorText::new("`#` without a location after it")
                 .help("a location is written `#12:5` or `#\"f.tir\":12:5`; a comment begins with `//`"),
-            '.' => Finding::new("stray `.`").help(
+            '.' => ErrorText::new("stray `.`").help(
                 "a float has digits on both sides of its point, a dotted name has no spaces, a range is `low..high`",
             ),
-            '\'' => Finding::new("stray `'`").help("strings stand between double quotes"),
+            '\'' => ErrorText::new("stray `'`").help("strings stand between double quotes"),
             c if c.is_ascii_control() => control(c as u8, "in the text"),
-            c if c.is_ascii() => Finding::new(format!("stray `{c}`")),
-            c => Finding::new(format!("stray character `{}` (U+{:04X})", c.escape_debug(), u32::from(c)))
+            c if c.is_ascii() => ErrorText::new(format!("stray `{c}`")),
+            c => ErrorText::new(format!("stray character `{}` (U+{:04X})", c.escape_debug(), u32::from(c)))
                 .help("names are ASCII; other characters may stand in strings and comments"),
         };
-        self.shared.report(range, finding);
+        self.shared.report(range, error_text);
     }
 }
 
-fn control(byte: u8, place: &str) -> Finding {
+fn control(byte: u8, place: &str) -> ErrorText {
     match byte {
-        0 => Finding::new(format!("a NUL byte {place}")).help("is this a text file?"),
-        _ => Finding::new(format!("a control character (0x{byte:02x}) {place}")),
+        0 => ErrorText::new(format!("a NUL byte {place}")).help("is this a text file?"),
+        _ => ErrorText::new(format!("a control character (0x{byte:02x}) {place}")),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a syntax error says: expected tokens folded into a few words, and the help for common slips.
 
-use crate::recover::Finding;
+use crate::recover::ErrorText;
 use crate::token::Token;
 use crate::tree::TextRange;
 use tc_support::suggest::shorten;
@@ -241,7 +241,7 @@ impl TokenSet {
                     Token::DictOpen => "`{`".to_string(),
                     Token::DictClose => "`}`".to_string(),
                     Token::Str => "a string".to_string(),
-                    // A location may trail nearly everything, and nobody has meant to write one.
+                    // A location may trail nearly everything, and no author means to write one.
                     Token::Loc => continue,
                     _ => format!("`{name}`"),
                 });
@@ -326,14 +326,14 @@ fn is_at_margin(at: u32, source: &str) -> bool {
     at == 0 || source.as_bytes().get(at as usize - 1) == Some(&b'\n')
 }
 
-/// Where an error is told, and what is said.
+/// Where an error is reported, and what is said.
 pub(crate) struct Told {
     pub(crate) range: TextRange,
     pub(crate) line: u32,
-    pub(crate) finding: Finding,
+    pub(crate) error_text: ErrorText,
     /// Does the parser expect an item?
     pub(crate) outside: bool,
-    /// Is it said of an indented text outside items? Such errors are told once.
+    /// Is it said of an indented text outside items? Such errors are reported once.
     pub(crate) astray: bool,
 }
 
@@ -360,16 +360,16 @@ pub(crate) fn unexpected(
     }
     let at_margin = if context.opens_line { is_at_margin(range.start, source) } else { context.opener_at_margin };
     let outside = error.begins_item() || expected.is_item_name();
-    let mut finding = Finding::new(format!("expected {}, found {}", error.wanted(), error.what()));
-    finding.help = error.help();
-    Told { range, line: context.line, finding, outside, astray: outside && !at_margin }
+    let mut error_text = ErrorText::new(format!("expected {}, found {}", error.wanted(), error.what()));
+    error_text.help = error.help();
+    Told { range, line: context.line, error_text, outside, astray: outside && !at_margin }
 }
 
 impl Unexpected<'_> {
     fn at_the_end(&self, (_, range): Spanned, line: u32, wanted: &str, help: Option<String>) -> Option<Told> {
-        let mut finding = Finding::new(format!("expected {wanted}, found the end of the line"));
-        finding.help = help;
-        Some(Told { range: TextRange::new(range.end, range.end), line, finding, outside: false, astray: false })
+        let mut error_text = ErrorText::new(format!("expected {wanted}, found the end of the line"));
+        error_text.help = help;
+        Some(Told { range: TextRange::new(range.end, range.end), line, error_text, outside: false, astray: false })
     }
 
     /// The token opens its line, and something is missing on the line before.
@@ -419,10 +419,10 @@ impl Unexpected<'_> {
         if closing || !self.expected.ends_block() || self.expected.begins_expression() {
             return None;
         }
-        let finding = Finding::new(format!("`{word}` is not the last statement of its block"))
+        let error_text = ErrorText::new(format!("`{word}` is not the last statement of its block"))
             .help(format!("a block has one `{word}`, at its end"));
         let line = if self.context.opens_line { self.context.previous_line } else { self.context.line };
-        Some(Told { range, line, finding, outside: false, astray: false })
+        Some(Told { range, line, error_text, outside: false, astray: false })
     }
 
     fn begins_item(&self) -> bool {

@@ -4,7 +4,7 @@ use tc_ir::verify::verify;
 use tc_support::render;
 use tc_syntax::{ParseOptions, parse_module};
 
-fn findings(text: &str, options: &ParseOptions) -> (usize, String) {
+fn diagnostics(text: &str, options: &ParseOptions) -> (usize, String) {
     let registry = tc_dialects::shared_registry();
     let (module, mut found) = parse_module("test.tir", text, &registry, options);
     for func in &module.items {
@@ -22,14 +22,14 @@ fn the_examples_of_the_language_are_read_and_verify() {
     names.sort();
     for path in names.iter().filter(|path| path.extension().is_some_and(|ext| ext == "tir")) {
         let text = std::fs::read_to_string(path).expect("readable");
-        let (n_items, shown) = findings(&text, &ParseOptions { allow_unknown_ops: true });
+        let (n_items, shown) = diagnostics(&text, &ParseOptions { allow_unknown_ops: true });
         assert!(n_items > 0 && shown.is_empty(), "{}: {n_items} items\n{shown}", path.display());
         n_files += 1;
     }
     assert_eq!(n_files, 10);
 }
 
-/// Reads `text`, in which the guilty line ends with `// ! message`, and checks that just those findings are made,
+/// Reads `text`, in which the guilty line ends with `// ! message`, and checks that just those diagnostics are made,
 /// each on its line.
 #[track_caller]
 fn refuses(text: &str) {

@@ -16,7 +16,7 @@ fn main() -> ExitCode {
     match answer() {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
-            // There is nobody left to tell where this fails as well.
+            // Where this fails as well, it cannot be told.
             let _ = writeln!(std::io::stderr(), "occupancy: {why}");
             ExitCode::FAILURE
         }

@@ -242,7 +242,7 @@ impl<'a> Node<'a> {
         Ok(Node { value, path: format!("{}.{key}", self.path) })
     }
 
-    /// An unknown field is an error: it would be a wish that nobody hears.
+    /// An unknown field is an error: it would be a wish without effect.
     fn only(&self, keys: &[&str]) -> Result<(), Diagnostic> {
         match self.object()?.keys().find(|key| !keys.contains(&key.as_str())) {
             None => Ok(()),

@@ -224,7 +224,7 @@ impl KernelManifest {
         Ok(())
     }
 
-    /// What `target` does not allow, kernel by kernel; no findings if every launch is possible.
+    /// What `target` does not allow, kernel by kernel; no diagnostics if every launch is possible.
     pub fn check_limits(&self, target: &Target) -> Diagnostics {
         self.kernels.iter().flat_map(|kernel| check_kernel(kernel, target)).collect()
     }
@@ -363,7 +363,8 @@ pub(crate) mod tests {
         manifest.kernels[0].block = [1024, 2, 1];
         manifest.kernels[0].dynamic_shared = 65536;
         manifest.kernels[1].cluster = [2, 1, 1];
-        let found: Vec<String> = manifest.check_limits(&target).into_iter().map(|finding| finding.message).collect();
+        let found: Vec<String> =
+            manifest.check_limits(&target).into_iter().map(|diagnostic| diagnostic.message).collect();
         assert_eq!(
             found,
             [

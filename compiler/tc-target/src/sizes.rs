@@ -250,7 +250,7 @@ impl KernelManifest {
         if have.is_empty() { String::new() } else { format!(" with {}", have.join(", ")) }
     }
 
-    /// What is told of a number that follows from sizes and is none that can be launched.
+    /// What is reported of a number that follows from sizes and is none that can be launched.
     fn no_extent(&self, follows: &Follows, value: Option<i64>) -> Diagnostic {
         let what = match &follows.slot {
             Slot::Grid { kernel, dim } => {

@@ -69,7 +69,7 @@ fn replace(compiler: &Compiler, body: BlockRef<'_, '_>, function: OperationRef<'
         StringAttribute::try_from(attribute).map(|text| text.value()).map_err(|_| format!("`{name}` is no string"))
     };
     let (name, tir, pipeline) = (text("sym_name")?, text("tir")?, text("pipeline")?);
-    // Ours: text in, text out. Findings come back as data.
+    // Ours: text in, text out. Diagnostics come back as data.
     let compiled = compiler.parse(name, tir).and_then(|mut parsed| {
         compiler.run(&mut parsed.module, pipeline)?;
         compiler.emit_mlir(&parsed.module, &tc::mlir::EmitOptions::default())
@@ -92,7 +92,7 @@ fn replace(compiler: &Compiler, body: BlockRef<'_, '_>, function: OperationRef<'
         // SAFETY: the op belongs to no block any more, and nothing else frees it.
         body.insert_operation_before(function, unsafe { Operation::from_raw(op.to_raw()) });
     }
-    // SAFETY: the op is in the body that the pass may change, and nobody uses it after this.
+    // SAFETY: the op is in the body that the pass may change, and nothing uses it after this.
     unsafe { mlir_sys::mlirOperationDestroy(function.to_raw()) };
     Ok(())
 }

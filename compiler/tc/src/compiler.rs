@@ -28,7 +28,7 @@ use tc_target::Target;
 pub struct Parsed {
     /// The module.
     pub module: Module,
-    /// Findings that are no errors.
+    /// Diagnostics that are no errors.
     pub warnings: Diagnostics,
 }
 
@@ -104,7 +104,7 @@ impl Compiler {
     }
 
     /// Checks a module that was built: what it says must be what the rows of its ops allow. What is returned are
-    /// findings that are no errors.
+    /// diagnostics that are no errors.
     pub fn verify(&self, module: &Module) -> Result<Diagnostics, Failure> {
         guarded("verifying", &module.sources, || {
             self.accept(module)?;

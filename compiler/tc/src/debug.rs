@@ -1,6 +1,6 @@
 //! Failing runs made small: a run as data, run again, cut down to the pass that fails, and made small.
 //!
-//! A [`Reproducer`] is a run as data: a program, a pipeline, and what else the run is told. It is text as well, and
+//! A [`Reproducer`] is a run as data: a program, a pipeline, and what else the run is given. It is text as well, and
 //! `tc-opt FILE --run-reproducer` runs that. Nothing here writes a file.
 //!
 //! ```
@@ -54,7 +54,7 @@ pub enum Stage {
 /// What came of a run.
 #[derive(Clone, Debug)]
 pub struct Rerun {
-    /// All findings.
+    /// All diagnostics.
     pub diagnostics: Diagnostics,
     /// The files that they point into.
     pub sources: Sources,
@@ -164,7 +164,7 @@ impl Compiler {
         let (compiler, run) = (Compiler { threads: 1, ..self.clone() }, run.clone());
         let work = move || {
             guard::begin_thread();
-            // Nobody listens any more if it took too long.
+            // The receiver is gone if it took too long.
             let _ = sender.send(compiler.rerun(&run).signature);
         };
         let thread = std::thread::Builder::new().name(guard::THREAD.to_string()).stack_size(guard::STACK);
@@ -287,7 +287,7 @@ struct Start {
     found: Diagnostics,
 }
 
-/// Reads the pipeline and the program of `run`. The pipeline is the first file, so that places in the program are told
+/// Reads the pipeline and the program of `run`. The pipeline is the first file, so that places in the program are reported
 /// with the name of its file, as a text that is moved elsewhere needs them.
 fn read(compiler: &Compiler, run: &Reproducer) -> Start {
     let mut module = Module::new(compiler.registry.clone());

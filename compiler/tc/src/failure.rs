@@ -3,22 +3,22 @@
 use std::fmt;
 use tc_support::{Diagnostics, Fault, Sources, render};
 
-/// The findings of a step that failed, with the sources that they point into.
+/// The diagnostics of a step that failed, with the sources that they point into.
 #[derive(Clone, Debug)]
 pub struct Failure {
-    /// The findings; at least one is an error.
+    /// The diagnostics; at least one is an error.
     pub diagnostics: Diagnostics,
     /// The files.
     pub sources: Sources,
 }
 
 impl Failure {
-    /// The findings as text, with the lines that they point at.
+    /// The diagnostics as text, with the lines that they point at.
     pub fn text(&self) -> String {
         render::text(&self.diagnostics, &self.sources, false)
     }
 
-    /// The findings as a JSON array.
+    /// The diagnostics as a JSON array.
     pub fn json(&self) -> String {
         crate::diagnostics_json(&self.diagnostics, &self.sources)
     }

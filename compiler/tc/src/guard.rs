@@ -5,7 +5,7 @@
 //! thread of its own with such a stack, except where it is on one already. Starting it takes a fraction of a millisecond; whoever makes
 //! thousands of calls makes all of them inside one [`on_big_stack`].
 //!
-//! A panic in the compiler is a defect of it. It ends here, as a [`Failure`] whose finding is a `Bug`, and the caller
+//! A panic in the compiler is a defect of it. It ends here, as a [`Failure`] whose diagnostic is a `Bug`, and the caller
 //! goes on. One trace of it no library can keep in: Rust calls the *panic hook* of the process before anybody can catch
 //! the panic, and the hook that a program starts with writes to stderr. The hook belongs to the program. This crate
 //! never sets it, as that would be state that all libraries of a process share; a host that wants silence sets one that
@@ -57,7 +57,7 @@ pub(crate) fn begin_thread() {
     HAS_BIG_STACK.set(true);
 }
 
-/// Runs `run` on a stack that is deep enough. `doing` and `sources` are for the finding that a panic becomes.
+/// Runs `run` on a stack that is deep enough. `doing` and `sources` are for the diagnostic that a panic becomes.
 pub(crate) fn guarded<T: Send>(
     doing: &str,
     sources: &Sources,
@@ -97,7 +97,7 @@ fn caught<T>(run: impl FnOnce() -> T) -> Result<T, Box<dyn Any + Send>> {
     catch_unwind(AssertUnwindSafe(run))
 }
 
-/// The finding that a panic becomes.
+/// The diagnostic that a panic becomes.
 pub(crate) fn panicked(doing: &str, payload: &(dyn Any + Send)) -> Diagnostic {
     let text = payload.downcast_ref::<&str>().copied();
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");

@@ -3,7 +3,7 @@
 use tc_support::{Diagnostics, Sources, render};
 use tc_target::KernelManifest;
 
-/// Findings as a JSON array; each is an object with `severity`, `fault`, `code`, `message`, `location`, `labels`, `notes`
+/// Diagnostics as a JSON array; each is an object with `severity`, `fault`, `code`, `message`, `location`, `labels`, `notes`
 /// and `help`.
 pub fn diagnostics_json(diagnostics: &Diagnostics, sources: &Sources) -> String {
     array(diagnostics.iter().map(|one| render::json(one, sources).to_string()))

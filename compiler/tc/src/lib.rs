@@ -16,7 +16,7 @@
 //! ```
 //!
 //! [`Compiler`] holds what a run knows: dialects, passes, named pipelines, a target. An embedder adds rows and passes
-//! of its own to it, builds modules with [`ir::Builder`] instead of text where it likes, and gets all findings as
+//! of its own to it, builds modules with [`ir::Builder`] instead of text where it likes, and gets all diagnostics as
 //! data: a [`Failure`] carries the diagnostics and the sources that they point into. Nothing here writes to a stream.
 //!
 //! docs/embedding.md goes through all of it, step by step: its programs are doc tests of this crate. [`guard`] tells which

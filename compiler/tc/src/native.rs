@@ -91,7 +91,7 @@ impl Compiler {
     }
 }
 
-/// What MLIR says is told at the author's lines.
+/// What MLIR says is reported at the author's lines.
 const WITH_LOCATIONS: tc_mlir::EmitOptions = tc_mlir::EmitOptions { locations: true };
 
 fn lower_options() -> LowerOptions {

@@ -8,7 +8,7 @@ use tc_ir::{Attr, AttrData, Func, Module, keys};
 use tc_pass::{Instrument, PassAt, PassRecord};
 use tc_passes::check_races::{Oracle, RaceOracle, Verdict};
 use tc_sim::{
-    AgreeReport, CheckOptions, FindingKind, Limits, Sizes, agree, check_against_definition, probe, sizes_to_try,
+    AgreeReport, CheckOptions, DiagnosticKind, Limits, Sizes, agree, check_against_definition, probe, sizes_to_try,
 };
 use tc_support::{Diagnostic, Diagnostics, Location};
 
@@ -114,8 +114,8 @@ impl SemanticsCheck {
                     place,
                     format!("`{}` changed the meaning of `@{name}`{with}: {report}", at.name),
                 );
-                for finding in report.new_findings {
-                    diagnostic.labels.extend(finding.diagnostic.labels);
+                for found in report.new_diagnostics {
+                    diagnostic.labels.extend(found.diagnostic.labels);
                 }
                 diagnostic
             }
@@ -169,7 +169,7 @@ fn by_definition(
         sampled: report.sampled,
         in_tf32: report.in_tf32,
         difference: report.difference,
-        new_findings: report.findings.iter().filter(|finding| finding.kind.is_error()).cloned().collect(),
+        new_diagnostics: report.diagnostics.iter().filter(|found| found.kind.is_error()).cloned().collect(),
         fault_before: None,
     })
 }
@@ -183,7 +183,7 @@ pub(crate) fn show_sizes(func: &Func, sizes: &Sizes) -> String {
 
 /// Did running come to its limit, and is nothing else wrong? That says nothing of the pass.
 fn is_only_costly(report: &AgreeReport) -> bool {
-    report.difference.is_none() && report.new_findings.iter().all(|finding| finding.kind == FindingKind::Limit)
+    report.difference.is_none() && report.new_diagnostics.iter().all(|found| found.kind == DiagnosticKind::Limit)
 }
 
 /// Is `func` an operator, or a program that is no kernel? Kernels are run by those that call them.
@@ -223,17 +223,17 @@ impl RaceOracle for Races {
             Ok(found) => found,
             Err(why) => return Verdict::Unknown(why.message),
         };
-        if found.count(FindingKind::Limit) > 0 {
+        if found.count(DiagnosticKind::Limit) > 0 {
             return Verdict::Unknown("running it costs too much".to_string());
         }
-        let of_kind = |kind: FindingKind| -> Diagnostics {
-            found.iter().filter(|finding| finding.kind == kind).map(|finding| finding.diagnostic.clone()).collect()
+        let of_kind = |kind: DiagnosticKind| -> Diagnostics {
+            found.iter().filter(|found| found.kind == kind).map(|found| found.diagnostic.clone()).collect()
         };
-        let races = of_kind(FindingKind::Race);
+        let races = of_kind(DiagnosticKind::Race);
         if !races.is_empty() {
             return Verdict::Race(races);
         }
-        let same = of_kind(FindingKind::SameValueRace);
+        let same = of_kind(DiagnosticKind::SameValueRace);
         if same.is_empty() { Verdict::Clean } else { Verdict::SameValue(same) }
     }
 }

@@ -20,7 +20,7 @@
 //! Three lines are enough where the snapshot is a file, which is what insta does without the part from `@` on.
 //!
 //! What is returned is the program, one line an op, as `tc-opt` prints it, so that a snapshot that changed shows as a
-//! small diff; where something failed it is the findings, with the lines that they point at. Findings that are no errors
+//! small diff; where something failed it is the diagnostics, with the lines that they point at. Diagnostics that are no errors
 //! stand below the program, as comments. Times, paths and addresses never occur, and the number of cores makes no
 //! difference.
 //!
@@ -127,7 +127,7 @@ fn shown(made: Result<String, Failure>) -> String {
     made.unwrap_or_else(|failure| failure.text().trim_end().to_string() + "\n")
 }
 
-/// Findings as comments of a program.
+/// Diagnostics as comments of a program.
 fn comments(found: &Diagnostics, sources: &Sources) -> String {
     let text = render::text(found, sources, false);
     text.trim_end().lines().map(|line| format!("// {line}").trim_end().to_string() + "\n").collect()

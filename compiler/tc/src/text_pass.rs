@@ -40,7 +40,7 @@ impl TextCall<'_> {
         Span::new(at(bytes.start.min(end)), at(end))
     }
 
-    /// Reports a finding. An error fails the pass.
+    /// Reports a diagnostic. An error fails the pass.
     pub fn report(&mut self, found: Diagnostic) {
         self.found.push(found);
     }
@@ -122,7 +122,7 @@ fn add(module: &mut Module, name: &str, text: &str, cx: &mut PassCx) -> Option<(
     }
 }
 
-/// The finding is the fault of whoever wrote the pass.
+/// The diagnostic is the fault of whoever wrote the pass.
 fn theirs(found: Diagnostic) -> Diagnostic {
     Diagnostic { fault: Fault::ForeignPass, ..found }
 }

@@ -205,7 +205,7 @@ fn a_damaged_libdevice_is_for_the_installation_to_mend() {
     std::fs::remove_dir_all(&folder).ok();
     for found in told {
         let found = found.expect_err("there is no libdevice");
-        let [found] = found.iter().collect::<Vec<_>>()[..] else { panic!("one finding, not {found:?}") };
+        let [found] = found.iter().collect::<Vec<_>>()[..] else { panic!("one diagnostic, not {found:?}") };
         assert_eq!((found.code, found.fault), ("bad-libdevice", Fault::Input), "{found:?}");
         assert!(found.message.contains(file.to_str().expect("a plain path")), "{found:?}");
         assert!(found.location != Location::None && found.help.is_some(), "{found:?}");

@@ -101,7 +101,7 @@ fn the_corpus_is_accepted() {
                 Ok(mlir) => mlir,
                 Err(why) => {
                     assert!(REFUSED_FILES.contains(&name.as_str()), "{name}: {why}");
-                    assert!(why.diagnostics.iter().all(|finding| finding.help.is_some()), "{name}: no help");
+                    assert!(why.diagnostics.iter().all(|diagnostic| diagnostic.help.is_some()), "{name}: no help");
                     refused.insert(name.clone());
                     continue;
                 }
@@ -146,8 +146,8 @@ fn every_schedule_of_every_example_is_accepted_or_refused_by_name() {
                     texts.0.push((name, mlir.text));
                 }
                 Err(why) => {
-                    assert!(why.diagnostics.iter().all(|finding| finding.help.is_some()), "{name}: no help");
-                    let said = why.diagnostics.iter().map(|finding| finding.message.clone()).next();
+                    assert!(why.diagnostics.iter().all(|diagnostic| diagnostic.help.is_some()), "{name}: no help");
+                    let said = why.diagnostics.iter().map(|diagnostic| diagnostic.message.clone()).next();
                     refused.push((file.clone(), schedule, said.unwrap_or_default()));
                 }
             }

@@ -105,7 +105,7 @@ fn reductions_across_threads_give_what_the_simulator_does() {
                 args.resize(1 + n_results, Arg::Output);
                 let module = compiler.parse("f.tir", &text).unwrap_or_else(|why| panic!("{why}")).module;
                 let want = tc::sim::run(&module, "f", &args, &tc::sim::RunOptions::default()).expect("it runs");
-                assert!(!want.findings.has_errors(), "{:#?}", want.findings);
+                assert!(!want.diagnostics.has_errors(), "{:#?}", want.diagnostics);
                 let program = compiler.compile_to_cuda("f.tir", &text, "cuda").unwrap_or_else(|why| panic!("{why}"));
                 let dtype = DType::parse(combiner.0.name()).expect("memory holds it");
                 // The host's buffers have one dimension by then.

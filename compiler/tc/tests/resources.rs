@@ -3,7 +3,7 @@
 use tc::target::Target;
 use tc::{Compiler, Via};
 
-/// A kernel in which each thread sums up an array of its own that nobody knows the indices into.
+/// A kernel in which each thread sums up an array of its own whose indices are not known.
 const GATHER: &str = "tir.func @f(A: f32[1024], I: i32[1024], B: f32[1024]) attributes {noalias} {
   for bx in 0..8 bind(blockIdx.x) {
     for tx in 0..128 bind(threadIdx.x) {

@@ -108,7 +108,7 @@ fn the_simulator_is_a_device() {
     args[0].set(5, Element::Float(1.5));
     let report = simulator.run(&program, &mut args, &RunOptions::default()).unwrap();
     assert_eq!((args[1].get(5), args[1].get(6)), (Element::Float(3.0), Element::Float(0.0)));
-    assert!(report.findings.is_empty());
+    assert!(report.diagnostics.is_empty());
     let timing =
         simulator.bench(&program, &args, &BenchOptions { repetitions: 5, ..Default::default() }).unwrap().timing;
     assert!(timing.n == 5 && timing.median_us > 0.0);

@@ -135,7 +135,7 @@ const IS_THREADED: Rule = func_rule("threaded", "`thread-sync` has run.", |func|
 const KNOWN_OPS: Rule =
     op_rule("known-ops", "Every op has a row, and calls are those of kernels by the host.", |func, op| {
         if func.opcode(op) == Opcode::UNKNOWN {
-            return Some(format!("nobody knows what `{}` does", func.op_name(op)));
+            return Some(format!("the effect of `{}` is not known", func.op_name(op)));
         }
         (is_device(func) && func.opcode(op) == tir::CALL).then(|| "a kernel cannot call a function".to_string())
     });
@@ -287,6 +287,6 @@ mod tests {
         let unit = func.attr(AttrData::Unit);
         func.header.attrs = func.with_entry(func.header.attrs, keys::DEVICE, unit);
         let found = DEVICE.check(&func);
-        assert!(found.iter().all(|finding| finding.message.contains("`index`")) && found.len() == 3, "{found:?}");
+        assert!(found.iter().all(|diagnostic| diagnostic.message.contains("`index`")) && found.len() == 3, "{found:?}");
     }
 }

@@ -3,7 +3,7 @@
 //! A buffer in a scope `wmma.…` or `mma.…` is an array of tiles, one array a warp. While its elements are numbers, the
 //! last two dimensions are those of a tile, in the order in which the tile lies in memory (its *image*); so a tile of
 //! `matrix_a` may be m x k or, with the layout `col_major`, k x m. In `wmma` such a buffer becomes one of fragments,
-//! of which nobody knows which thread holds what. In `mma` that is known ([`element`]).
+//! of which it is not known which thread holds what. In `mma` that is known ([`element`]).
 
 use crate::scope::Scope;
 use crate::tir::place_type;

@@ -50,7 +50,7 @@ pub enum CopyStep {
     Begin,
     /// It makes a group of those that were begun.
     Commit,
-    /// It waits until at most so many groups are under way.
+    /// It waits until at most so many groups are outstanding.
     Wait {
         /// How many.
         pending: i64,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::OnceLock;
 use tc_filetest::random::programs::{self, Programs};
-use tc_filetest::random::run::{Failed, Plan, RandomCase, run};
+use tc_filetest::random::run::{Failed, RandomCase, RandomRun, run};
 use tc_filetest::random::{Case, device};
 
 /// Random operators, schedules and pipelines: every program agrees with its operator after every pass. With --programs
@@ -68,9 +68,9 @@ fn begin<C: RandomCase>(args: Args, file: File) -> ExitCode {
         }
         let _ = KEEP.set((args.seed, folder));
     }
-    // A panic is told as a failure of its case.
+    // A panic is reported as a failure of its case.
     std::panic::set_hook(Box::new(|_| {}));
-    let outcome = run::<C>(Plan { seed: args.seed, first, count, jobs: args.jobs }, tell);
+    let outcome = run::<C>(RandomRun { seed: args.seed, first, count, jobs: args.jobs }, tell);
     print!("{}", outcome.tally);
     if outcome.kinds.is_empty() {
         println!("\nno failure");

@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use tc::debug::shape;
 use tc::ir::Module;
 use tc::pass::Manager;
-use tc::sim::{CheckOptions, FindingKind, Limits, check_against_definition};
+use tc::sim::{CheckOptions, DiagnosticKind, Limits, check_against_definition};
 use tc::support::{Diagnostic, Diagnostics, Fault, Location, Sources, render};
 use tc::{Compiler, SemanticsCheck};
 
@@ -180,7 +180,7 @@ fn final_checks(
         Err(why) => return Err(fail("definition", why.message.clone())),
     };
     tally.cells += report.cells;
-    if report.findings.count(FindingKind::Limit) > 0 {
+    if report.diagnostics.count(DiagnosticKind::Limit) > 0 {
         *tally.uncompared.entry("definition: running it costs too much".to_string()).or_default() += 1;
     } else if report.at_fault().is_some() {
         *tally.uncompared.entry("definition: the operator is at fault".to_string()).or_default() += 1;

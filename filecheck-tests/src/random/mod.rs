@@ -3,7 +3,7 @@
 //! A case is an operator, a schedule of it and a pipeline, all drawn from a seed. The program has to agree with the
 //! operator's definition after every pass, without a race or an access out of bounds, and the emitter has to take what
 //! comes out. What the compiler refuses with a message for the author is dropped, counted, and the case goes on
-//! without it; a panic, a finding that calls itself a bug, a hang or a disagreement is a failure.
+//! without it; a panic, a diagnostic that calls itself a bug, a hang or a disagreement is a failure.
 //!
 //! - [`choices`]: what a generator asks; [`rng`]: numbers from a seed as an answer.
 //! - [`programs`]: programs of the language in place of operators with schedules.

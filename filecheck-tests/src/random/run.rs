@@ -48,7 +48,7 @@ pub trait Counts: Clone + Default + Display + Send + 'static {
 
 /// Which cases.
 #[derive(Clone, Copy, Debug)]
-pub struct Plan {
+pub struct RandomRun {
     /// The seed of all.
     pub seed: u64,
     /// The number of the first.
@@ -83,7 +83,7 @@ pub struct Outcome<C: RandomCase> {
 
 struct Shared<C: RandomCase> {
     compiler: Compiler,
-    plan: Plan,
+    plan: RandomRun,
     next: AtomicU64,
     outcome: Mutex<Outcome<C>>,
     tell: fn(&Failed<C>),
@@ -92,7 +92,7 @@ struct Shared<C: RandomCase> {
 /// What a worker is at. None while it shrinks, and at the end.
 type At = Arc<Mutex<Option<Under>>>;
 
-/// A case under way.
+/// A running case.
 #[derive(Clone, Debug)]
 struct Under {
     number: u64,
@@ -127,7 +127,7 @@ fn processor_time(stat: &Path) -> Option<Duration> {
 }
 
 /// Runs the cases; `tell` hears of each failure that was shrunk.
-pub fn run<C: RandomCase>(plan: Plan, tell: fn(&Failed<C>)) -> Outcome<C> {
+pub fn run<C: RandomCase>(plan: RandomRun, tell: fn(&Failed<C>)) -> Outcome<C> {
     let compiler = Compiler { threads: 1, ..Compiler::new() };
     let next = AtomicU64::new(plan.first);
     let outcome = Outcome { tally: C::Tally::default(), failed: Vec::new(), kinds: BTreeMap::new() };
@@ -136,11 +136,10 @@ pub fn run<C: RandomCase>(plan: Plan, tell: fn(&Failed<C>)) -> Outcome<C> {
     while !workers.is_empty() {
         std::thread::sleep(Duration::from_millis(20));
         if resident().is_some_and(|bytes| bytes > MOST_MEMORY) {
-            // Which case it is that takes all of it is not known: all that are under way are told, and nothing is begun.
+            // Which case it is that takes all of it is not known: all that run are reported, and nothing is begun.
             shared.next.store(u64::MAX / 2, Ordering::Relaxed);
-            let under_way = workers.iter().filter_map(|(_, at)| Some(locked(at).as_ref()?.number));
-            under_way
-                .for_each(|number| too_much(&shared, number, "memory", "needs too much memory, it or another one"));
+            let running = workers.iter().filter_map(|(_, at)| Some(locked(at).as_ref()?.number));
+            running.for_each(|number| too_much(&shared, number, "memory", "needs too much memory, it or another one"));
             break;
         }
         for at in 0..workers.len() {

@@ -94,7 +94,7 @@ impl Shrinker<'_> {
 
     fn fewer_stages(&mut self) -> bool {
         let mut helped = false;
-        // A result less: what nobody needs any more goes.
+        // A result less: what nothing needs any more goes.
         for at in (0..self.case.operator.outputs.len()).rev() {
             if self.case.operator.outputs.len() > 1 {
                 let mut candidate = self.case.clone();

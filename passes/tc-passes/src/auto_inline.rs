@@ -79,7 +79,7 @@ pub const INFO: PassInfo = PassInfo {
 
 /// The pass.
 pub struct AutoInline {
-    /// What it was told.
+    /// What it was given.
     pub options: Options,
 }
 
@@ -112,7 +112,7 @@ impl AutoInline {
                 .any(|tensor| named.contains(&(func.symbol().to_string(), func.value_text(tensor).to_string())));
             let keeps = if is_named { Some("a schedule names it") } else { obstacle(func, op) };
             if let Some(reason) = keeps.or_else(|| self.leaves(kind(func, op))) {
-                // An obstacle is told of the stage.
+                // An obstacle is reported of the stage.
                 let reason =
                     if obstacle(func, op) == Some(reason) { format!("it {reason}") } else { reason.to_string() };
                 cx.missed(|| stays(func, op, &reason));

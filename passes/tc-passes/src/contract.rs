@@ -116,7 +116,7 @@ fn find(func: &Func, op: Op, has_bf16: bool) -> Option<FusedMultiplyAdd> {
     product(func, op, lhs).map(|product| FusedMultiplyAdd { product, addend: rhs, negate: false })
 }
 
-/// What is told of a sum with a product that stay two ops.
+/// What is reported of a sum with a product that stay two ops.
 fn left(func: &Func, op: Op, has_bf16: bool) -> Option<Diagnostic> {
     let opcode = func.opcode(op);
     let result = func.value_scalar(func.result(op)?).filter(|scalar| scalar.elem.is_float())?;

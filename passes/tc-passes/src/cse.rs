@@ -181,7 +181,7 @@ fn is_eligible(func: &Func, op: Op) -> bool {
         && effects::summary(func, op).is_pure()
 }
 
-/// What is told of the expressions that are computed in several places of which none sees another.
+/// What is reported of the expressions that are computed in several places of which none sees another.
 fn computed_again(func: &Func) -> Vec<Diagnostic> {
     // Values get equal numbers where they are computed alike, wherever they stand.
     let mut numbers: FxHashMap<Value, usize> = FxHashMap::default();

@@ -76,7 +76,7 @@ impl FuncPass for Dce {
     }
 }
 
-/// What is told of the values that the loop `op` carries for nobody.
+/// What is reported of the values that the loop `op` carries without a use.
 fn carried_in_vain(func: &Func, op: Op) -> Vec<Diagnostic> {
     if func.opcode(op) != tir::FOR {
         return Vec::new();

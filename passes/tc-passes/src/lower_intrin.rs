@@ -129,7 +129,7 @@ fn signs_of_divisions(func: &Func, cx: &mut PassCx) -> IndexMap<Op, Sign> {
     found
 }
 
-/// What is told of a division that is not the one of the machine.
+/// What is reported of a division that is not the one of the machine.
 fn rounds_down(func: &Func, places: &mut Places<'_>, op: Op, sign: Sign) -> Diagnostic {
     let algebra = places.algebra();
     let sides = [0, 1].map(|nth| algebra.expr(func, func.operand(op, nth)));

@@ -119,7 +119,7 @@ fn useless_stores(func: &Func) -> Vec<Op> {
         .collect()
 }
 
-/// What is told of a store of what was read at the same place, between which and the read memory is written.
+/// What is reported of a store of what was read at the same place, between which and the read memory is written.
 fn maybe_itself(func: &Func, store: Op) -> Option<Diagnostic> {
     let (&value, place) = func.operands(store).split_last().filter(|_| func.opcode(store) == tir::STORE)?;
     let load = func.def_op(value).filter(|&op| func.opcode(op) == tir::LOAD)?;

@@ -122,7 +122,7 @@ pub struct Defines(pub Vec<Define>);
 
 /// The pass.
 pub struct Schedule {
-    /// What it was told.
+    /// What it was given.
     pub options: Options,
     /// The values that `param` gives.
     pub defines: Vec<Define>,

@@ -12,7 +12,7 @@ use crate::{
     thread_sync, unify_launch, unroll_loop, vectorize_loop, verify_gpu_limits, verify_memory,
 };
 use tc_pass::pipeline::quote_value;
-use tc_pass::{OptionError, PassInfo, PipelineInfo, RawOption, Step};
+use tc_pass::{OptionError, PassInfo, PipelineInfo, PipelineStep, RawOption};
 
 /// The passes, in the order in which the documents list them.
 pub static PASSES: &[&PassInfo] = &[
@@ -93,126 +93,150 @@ pub static CUDA: PipelineInfo = PipelineInfo {
 };
 
 /// The lines of `cuda`.
-pub fn cuda(raw: &[RawOption]) -> Result<Vec<Step>, OptionError> {
+pub fn cuda(raw: &[RawOption]) -> Result<Vec<PipelineStep>, OptionError> {
     let options = CudaOptions::read(raw)?;
     let on = |text: &str| format!("tir.func({text})");
     Ok(vec![
-        Step::place("before-schedule", "Operators are what they were written as, each with its schedules beside it."),
-        Step::new(schedule_line(&options), "Operators become loops; what follows knows programs only."),
-        Step::new("inline{calls}", "Calls go next, so that all that follows sees whole kernels."),
-        Step::place(
+        PipelineStep::place(
+            "before-schedule",
+            "Operators are what they were written as, each with its schedules beside it.",
+        ),
+        PipelineStep::new(schedule_line(&options), "Operators become loops; what follows knows programs only."),
+        PipelineStep::new("inline{calls}", "Calls go next, so that all that follows sees whole kernels."),
+        PipelineStep::place(
             "after-schedule",
             "Programs: loops over buffers with all their dimensions, guards with `likely`, no calls of functions.",
         ),
-        Step::new(on("verify-memory"), "A program that binds nothing has no kernel; it is cheapest to say so at once."),
-        Step::new(
+        PipelineStep::new(
+            on("verify-memory"),
+            "A program that binds nothing has no kernel; it is cheapest to say so at once.",
+        ),
+        PipelineStep::new(
             on("simplify"),
             "Guards that loop ranges prove go, and the rest reaches loop-partition in canonical form.",
         ),
-        Step::new(
+        PipelineStep::new(
             "tensorize-to-wmma",
             "In canonical form indices can be compared; loops that become ops must not be divided or copied first.",
         ),
-        Step::new(
+        PipelineStep::new(
             on("infer-fragment"),
             "Right after the ops are there: what a fragment is follows from them, while each tile has its own indices.",
         ),
-        Step::new(
+        PipelineStep::new(
             on("distribute-fragments"),
             "As early, for loops over elements must be whole; what follows knows registers and threads, and no tiles.",
         ),
-        Step::new(
+        PipelineStep::new(
             on(&format!("loop-partition{{partition-const-loop={}}}", options.partition_const_loop)),
             "It needs `likely`, and loops that are not copied yet; after it no pass meets `likely`.",
         ),
-        Step::new(
+        PipelineStep::new(
             on("check-bounds"),
             "While each dimension has its own extent; flat, an index may stray into the next row.",
         ),
-        Step::new(on("storage-flatten"), "The passes below share and fold position arithmetic, so it has to be there."),
-        Step::place(
+        PipelineStep::new(
+            on("storage-flatten"),
+            "The passes below share and fold position arithmetic, so it has to be there.",
+        ),
+        PipelineStep::place(
             "after-storage-flatten",
             "Buffers have one dimension, and loops still stand as the schedule made them.",
         ),
-        Step::new(
+        PipelineStep::new(
             on("vectorize-loop"),
-            "Flat, neighbours are told by one index; while each statement stands once, it is widened once.",
+            "Flat, neighbours differ in one index; while each statement stands once, it is widened once.",
         ),
-        Step::new(
+        PipelineStep::new(
             on("inject-virtual-thread"),
             "Before allocs are moved and loops copied: what is made inside a virtual thread belongs to it.",
         ),
-        Step::new(
+        PipelineStep::new(
             on("inject-async-copy"),
-            "Copies have their final width, and the pipeline has to see which of them can be under way.",
+            "Copies have their final width, and the pipeline has to see which of them can be outstanding.",
         ),
-        Step::new(
+        PipelineStep::new(
             on("software-pipeline"),
             "While a buffer's alloc still tells which loop it is filled in, and before barriers, which copies cannot cross.",
         ),
-        Step::new(
+        PipelineStep::new(
             on("lower-thread-allreduce"),
             "It makes buffers, which hoist-alloc places, and accesses to them, which thread-sync keeps apart.",
         ),
-        Step::new(
+        PipelineStep::new(
             on("hoist-alloc"),
             "Before thread-sync, which must see a buffer's accesses in all iterations of the loop it was made in.",
         ),
-        Step::new(
+        PipelineStep::new(
             on("merge-shared-memory"),
             "Before limits are looked at, and long before thread-sync: buffers that follow each other need a barrier between.",
         ),
-        Step::new(
+        PipelineStep::new(
             on("verify-gpu-limits"),
             "Sizes are final, and unrolling, the first pass that may cost time, has not run.",
         ),
-        Step::new(
+        PipelineStep::new(
             on("hoist-if{support-block-scope-hoisting}"),
             "After virtual threads, whose copies would stand in the way; before loops are copied, and conditions with them.",
         ),
-        Step::new(on(&unroll(&options)), "After storage-flatten, so that positions in the copies fold to literals."),
-        Step::new(on("simplify"), "Folds the copies and the positions, and drops conditions that a copy settles."),
-        Step::new(on("canonicalize"), "One spelling for what is equal, which cse then finds."),
-        Step::new(on("cse"), "Copies and flat positions compute much twice."),
-        Step::new(on("remove-no-op"), "Loops and branches that the above left empty would cost barriers."),
-        Step::new(on("dce"), "What nothing uses any more, buffers included, so that thread-sync does not guard it."),
-        Step::place(
+        PipelineStep::new(
+            on(&unroll(&options)),
+            "After storage-flatten, so that positions in the copies fold to literals.",
+        ),
+        PipelineStep::new(
+            on("simplify"),
+            "Folds the copies and the positions, and drops conditions that a copy settles.",
+        ),
+        PipelineStep::new(on("canonicalize"), "One spelling for what is equal, which cse then finds."),
+        PipelineStep::new(on("cse"), "Copies and flat positions compute much twice."),
+        PipelineStep::new(on("remove-no-op"), "Loops and branches that the above left empty would cost barriers."),
+        PipelineStep::new(
+            on("dce"),
+            "What nothing uses any more, buffers included, so that thread-sync does not guard it.",
+        ),
+        PipelineStep::place(
             "before-thread-sync",
             "Loops are copied and indices simplified; the last place where an access may be moved, added or removed.",
         ),
-        Step::new(on("thread-sync"), "The last to look at accesses: nothing after it moves, adds or removes one."),
-        Step::new(
+        PipelineStep::new(
+            on("thread-sync"),
+            "The last to look at accesses: nothing after it moves, adds or removes one.",
+        ),
+        PipelineStep::new(
             "split-host-device",
             "Kernels get functions of their own; what follows treats integers as kernels do.",
         ),
-        Step::new(
+        PipelineStep::new(
             on("unify-launch"),
             "Once nothing asks any more which statement runs for which threads; a kernel is one nest now.",
         ),
-        Step::new(
+        PipelineStep::new(
             on("hoist-invariant"),
             "After thread-sync, to which sums in another order would be harder to compare; on `index`, so that parts of sums are narrowed with it.",
         ),
-        Step::new(
+        PipelineStep::new(
             on("narrow-index"),
             "By proof over launch extents, which stand in the kernel; before lower-intrin, which makes narrow ops then.",
         ),
-        Step::new(on("lower-intrin"), "Division goes late: the algebra understands `/` and `%`, not shifts and masks."),
-        Step::new(on("contract"), "Products and sums are final; the emitter contracts nothing on its own."),
-        Step::new(
+        PipelineStep::new(
+            on("lower-intrin"),
+            "Division goes late: the algebra understands `/` and `%`, not shifts and masks.",
+        ),
+        PipelineStep::new(on("contract"), "Products and sums are final; the emitter contracts nothing on its own."),
+        PipelineStep::new(
             on("legalize-dtype"),
             "After all that makes arithmetic; after contract, so that a narrow product and sum are one op where the target has it.",
         ),
-        Step::new(
+        PipelineStep::new(
             on("legalize-arith"),
             "After legalize-dtype, whose casts and wide ops it writes out; after contract, which would fuse the product and difference of a remainder.",
         ),
-        Step::new(
+        PipelineStep::new(
             on("cse"),
             "What lower-intrin wrote out twice, and values that the two before cast for several users.",
         ),
-        Step::new(on("dce"), "And what it left unused."),
-        Step::place("before-emit", "A host function and kernels, as the emitters take them."),
+        PipelineStep::new(on("dce"), "And what it left unused."),
+        PipelineStep::place("before-emit", "A host function and kernels, as the emitters take them."),
     ])
 }
 
@@ -221,7 +245,7 @@ fn unroll(options: &CudaOptions) -> String {
     format!("unroll-loop{{explicit-unroll={explicit} auto-max-step={step}}}")
 }
 
-/// The line that schedules, with what it is told.
+/// The line that schedules, with what it is given.
 fn schedule_line(options: &CudaOptions) -> String {
     let mut told = Vec::new();
     for (key, value) in [("name", &options.schedule), ("func", &options.func), ("param", &options.param)] {

@@ -130,7 +130,7 @@ fn insert(func: &mut Func, op: Op, conflict: &Conflict) {
 fn report(func: &Func, plan: &BarrierPlacement, cx: &mut PassCx) -> usize {
     for &op in &plan.unknown {
         let text =
-            format!("nobody knows what memory `{}` touches, so threads cannot be synchronised", func.op_name(op));
+            format!("the memory that `{}` touches is not known, so threads cannot be synchronised", func.op_name(op));
         let help = "give the op a row that declares its effects, or inline the call";
         cx.report(Diagnostic::error("unknown-effect", func.op_location(op), text).help(help));
     }
@@ -167,7 +167,7 @@ fn left_out(func: &Func, divergent: &Divergent) -> Diagnostic {
     found.help("move it out of the condition or loop that differs between threads")
 }
 
-/// What is told of a barrier before `op`.
+/// What is reported of a barrier before `op`.
 fn waits(func: &Func, op: Op, conflict: &Conflict) -> Diagnostic {
     let (first, second) = (done(&conflict.first), done(&conflict.second));
     let name = func.value_text(conflict.second.root);

@@ -108,7 +108,7 @@ impl FuncPass for UnifyLaunch {
     }
 }
 
-/// What is told of a nest that stays as it is, for what the loop `at` is.
+/// What is reported of a nest that stays as it is, for what the loop `at` is.
 fn not_unified(func: &Func, at: Op, reason: &str) -> Diagnostic {
     let text = format!("the launch loops of this kernel stay where they are: {reason}");
     Diagnostic::remark("not-unified", func.op_location(at), text).help(
@@ -149,8 +149,8 @@ fn first_of_each(func: &Func, nest: &Nest) -> Result<Vec<(Op, Coordinate)>, (Op,
     Ok(first)
 }
 
-fn type_of_var(func: &Func, looped: Op) -> tc_ir::Type {
-    func.value_type(loop_var(func, looped))
+fn type_of_var(func: &Func, loop_op: Op) -> tc_ir::Type {
+    func.value_type(loop_var(func, loop_op))
 }
 
 fn is_same(func: &Func, a: Value, b: Value) -> bool {

@@ -96,7 +96,7 @@ impl FuncPass for VerifyMemory {
                 "bind a loop around it: `bind(axis, blockIdx.x)` in the schedule, or `for i in 0..n bind(blockIdx.x)`",
             );
             cx.report(diagnostic);
-            // One finding tells it all where nothing is bound.
+            // One diagnostic tells it all where nothing is bound.
             if !bound {
                 break;
             }

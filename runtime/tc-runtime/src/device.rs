@@ -54,7 +54,7 @@ impl fmt::Debug for Code {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RunOptions {
     /// Fill buffers that are only written, and temporaries, with bytes of 0xff (not-a-number in every float type)
-    /// before the run, so that a cell nobody wrote is seen.
+    /// before the run, so that a cell no thread wrote is seen.
     pub poison: bool,
 }
 
@@ -91,7 +91,7 @@ pub struct RunReport {
     /// What became of each kernel, in launch order.
     pub kernels: Vec<KernelReport>,
     /// What the device found while it ran, such as races; a device that checks nothing finds nothing.
-    pub findings: Diagnostics,
+    pub diagnostics: Diagnostics,
 }
 
 /// What a measurement tells.

@@ -59,7 +59,7 @@ impl Timing {
         })
     }
 
-    /// Is this shorter than `other` beyond what chance would do: do the intervals not meet?
+    /// Is this shorter than `other` beyond what chance would do: do the intervals not overlap?
     pub fn clearly_below(&self, other: &Timing) -> bool {
         self.high_us < other.low_us
     }

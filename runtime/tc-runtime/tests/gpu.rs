@@ -89,7 +89,7 @@ fn two_kernels_and_a_temporary_give_the_result() {
 }
 
 #[test]
-fn cells_that_nobody_writes_are_seen() {
+fn cells_that_no_thread_writes_are_seen() {
     let Some(mut device) = device() else { return };
     let mut program = program(&device, BLOCK * 4);
     program.manifest.kernels[1].grid = [1, 1, 1];

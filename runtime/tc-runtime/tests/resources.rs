@@ -8,7 +8,7 @@ use tc_support::Diagnostic;
 use tc_target::{Resources, Target};
 
 /// A kernel of few registers, one that holds many at once, one of as many whose launch bounds leave it at most 64, and one whose array is
-/// indexed by what nobody knows.
+/// indexed by what is not known.
 const SOURCE: &str = r#"
 extern "C" __global__ void few(float* y) { y[threadIdx.x] = 1.0f; }
 template <int N> static __device__ __forceinline__ void held(const volatile float* x, volatile float* y) {

@@ -129,7 +129,7 @@ fn main() {
         let start = Instant::now();
         let report = run(&module, "conv1d", &args, &RunOptions::default()).expect("it runs");
         let ran = start.elapsed();
-        assert!(!report.findings.has_errors(), "{:?}", report.findings);
+        assert!(!report.diagnostics.has_errors(), "{:?}", report.diagnostics);
         let report_check =
             check_against_definition((&definition, "conv1d"), (&module, "conv1d"), &CheckOptions::default());
         let checked = report_check.expect("it runs").wall_time;
@@ -147,7 +147,7 @@ fn main() {
         let args = [ones([128, 2304]), ones([2304, 128]), Arg::Output];
         let report = run(&parse(&text), "matmul", &args, &RunOptions::default()).expect("it runs");
         let took = start.elapsed();
-        assert!(!report.findings.has_errors(), "{:?}", report.findings);
+        assert!(!report.diagnostics.has_errors(), "{:?}", report.diagnostics);
         let sums = report.outputs[2].as_ref().expect("a buffer").to_f64s();
         assert!(sums.iter().all(|&sum| sum == 2304.0));
         println!("a block of 128 x 128 x 2304 on tensor cores, {name}: {took:.1?}");

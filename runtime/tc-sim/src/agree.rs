@@ -1,10 +1,10 @@
 //! Two versions of a function: do they mean the same?
 
 use crate::cell;
-use crate::check::{CheckOptions, Difference, Round, check_against_definition, new_findings};
+use crate::check::{CheckOptions, Difference, Round, check_against_definition, new_diagnostics};
 use crate::define::{Definition, Signature, show};
+use crate::diagnostic::{DiagnosticKind, SimDiagnostic};
 use crate::domain::Domain;
-use crate::finding::{Finding, FindingKind};
 use crate::inputs::Fill;
 use crate::memory::Global;
 use crate::oracle::{Places, cells_to_judge};
@@ -31,8 +31,8 @@ pub struct AgreeReport {
     pub in_tf32: bool,
     /// The first cell where they differ.
     pub difference: Option<Difference>,
-    /// Findings of the second version, of kinds that the first has none of.
-    pub new_findings: Vec<Finding>,
+    /// Diagnostics of the second version, of kinds that the first has none of.
+    pub new_diagnostics: Vec<SimDiagnostic>,
     /// The first version does what is an error: what the second does there says nothing of what came between.
     pub fault_before: Option<Box<Diagnostic>>,
 }
@@ -40,7 +40,7 @@ pub struct AgreeReport {
 impl AgreeReport {
     /// Nothing speaks against it.
     pub fn agrees(&self) -> bool {
-        self.difference.is_none() && self.new_findings.is_empty()
+        self.difference.is_none() && self.new_diagnostics.is_empty()
     }
 
     /// Adds what comparing at other sizes gave.
@@ -50,7 +50,7 @@ impl AgreeReport {
         self.sampled |= other.sampled;
         self.in_tf32 |= other.in_tf32;
         self.difference = self.difference.take().or(other.difference);
-        self.new_findings.extend(other.new_findings);
+        self.new_diagnostics.extend(other.new_diagnostics);
         self.fault_before = self.fault_before.take().or(other.fault_before);
     }
 }
@@ -60,8 +60,8 @@ impl fmt::Display for AgreeReport {
         if let Some(difference) = &self.difference {
             return write!(f, "disagreed: {difference}");
         }
-        if let Some(finding) = self.new_findings.first() {
-            return write!(f, "a new finding: {}", finding.diagnostic.message);
+        if let Some(found) = self.new_diagnostics.first() {
+            return write!(f, "a new diagnostic: {}", found.diagnostic.message);
         }
         write!(f, "agreed on {} cells of {} inputs", self.cells, self.inputs)?;
         if self.sampled {
@@ -86,14 +86,14 @@ pub fn agree(before: &Module, after: &Module, name: &str, options: &CheckOptions
             if let Some(why) = report.at_fault() {
                 return Err(why);
             }
-            let errors = report.findings.iter().filter(|finding| finding.kind.is_error());
+            let errors = report.diagnostics.iter().filter(|found| found.kind.is_error());
             Ok(AgreeReport {
                 cells: report.cells,
                 inputs: report.inputs,
                 sampled: report.sampled,
                 in_tf32: report.in_tf32,
                 difference: report.difference.clone(),
-                new_findings: errors.cloned().collect(),
+                new_diagnostics: errors.cloned().collect(),
                 fault_before: None,
             })
         }
@@ -124,8 +124,8 @@ fn operators(before: &Module, after: &Module, name: &str, options: &CheckOptions
         }
         let one = first.evaluate_with(&tensors, cells.as_deref(), Domain::numbers(!round.is_integers()))?;
         let other = second.evaluate_with(&tensors, cells.as_deref(), Domain::Numbers)?;
-        report.new_findings.extend(new_findings(&one.findings, &other.findings));
-        report.fault_before = report.fault_before.take().or_else(|| one.findings.fault());
+        report.new_diagnostics.extend(new_diagnostics(&one.diagnostics, &other.diagnostics));
+        report.fault_before = report.fault_before.take().or_else(|| one.diagnostics.fault());
         report.inputs += 1;
         let differs = one.values.iter().zip(&other.values).zip(&outputs).any(|((one, other), output)| {
             one.iter().zip(other).any(|(&expected, &found)| !same(output.elem, expected, found))
@@ -200,18 +200,18 @@ fn programs(before: &Module, after: &Module, name: &str, options: &CheckOptions)
             options.sampling(),
         )?;
         // Space between elements is never written; lost elements are looked for one by one.
-        let is_space = |finding: &Finding| {
+        let is_space = |found: &SimDiagnostic| {
             let has_space =
-                |param: &Param| param.places.is_some() && Some(&param.signature.name) == finding.buffer.as_ref();
-            finding.kind == FindingKind::Unwritten && params.list.iter().any(has_space)
+                |param: &Param| param.places.is_some() && Some(&param.signature.name) == found.buffer.as_ref();
+            found.kind == DiagnosticKind::Unwritten && params.list.iter().any(has_space)
         };
-        let found = new_findings(&one.findings, &other.findings).into_iter().filter(|finding| !is_space(finding));
-        report.new_findings.extend(found);
-        report.fault_before = report.fault_before.take().or_else(|| one.findings.fault());
+        let found = new_diagnostics(&one.diagnostics, &other.diagnostics).into_iter().filter(|found| !is_space(found));
+        report.new_diagnostics.extend(found);
+        report.fault_before = report.fault_before.take().or_else(|| one.diagnostics.fault());
         report.inputs += 1;
         report.sampled |= one.sampled || other.sampled;
         if one.aborted || other.aborted {
-            let limit = one.findings.limit().or_else(|| other.findings.limit());
+            let limit = one.diagnostics.limit().or_else(|| other.diagnostics.limit());
             return Err(limit.unwrap_or_else(|| signature_changed(second)));
         }
         compare_runs(&mut report, &params, (&one, &other), (tolerance, &round), || {
@@ -245,7 +245,7 @@ fn compare_runs(
         if differs && with_mags.is_none() {
             let run = run_with_mags()?;
             // Without magnitudes it is unknown how far apart is too far.
-            if let Some(limit) = run.findings.limit() {
+            if let Some(limit) = run.diagnostics.limit() {
                 return Err(limit);
             }
             with_mags = Some(run);
@@ -340,9 +340,8 @@ impl Params {
             let trial = RunOptions { serial: true, ..options.run_options(&round) };
             let sampling = crate::sample::Sampling::new(options.sample_above / 16, options.seed);
             let execution = Execution::of(module, func, &params.args(&round), &trial, Domain::Numbers, Some(sampling))?;
-            for finding in execution.findings.iter().filter(|finding| finding.kind == FindingKind::Uninitialised) {
-                for param in
-                    params.list.iter_mut().filter(|param| Some(&param.signature.name) == finding.buffer.as_ref())
+            for found in execution.diagnostics.iter().filter(|found| found.kind == DiagnosticKind::Uninitialised) {
+                for param in params.list.iter_mut().filter(|param| Some(&param.signature.name) == found.buffer.as_ref())
                 {
                     param.is_input = true;
                 }

@@ -2,9 +2,9 @@
 
 use crate::cell;
 use crate::define::{CellList, Definition, Evaluation, Signature, flat, is_sound, show};
+use crate::diagnostic::{DiagnosticKind, SimDiagnostic, SimDiagnostics};
 use crate::domain::Domain;
 use crate::field::{self, FieldReport};
-use crate::finding::{Finding, FindingKind, Findings};
 use crate::inputs::{self, Fill, SplitMix, exact_integers};
 use crate::limits::Limits;
 use crate::run::{Arg, Execution, RunOptions, program_named};
@@ -104,7 +104,7 @@ pub struct CheckReport {
     /// Races found in which every order gives the same values.
     pub same_value_races: u64,
     /// All that was found.
-    pub findings: Findings,
+    pub diagnostics: SimDiagnostics,
     /// Where the definition itself is at fault on some input: what the program does there says nothing of it.
     pub undefined: Option<Box<Diagnostic>>,
     /// Only some blocks were run, or only some cells compared.
@@ -122,7 +122,7 @@ pub struct CheckReport {
 impl CheckReport {
     /// Nothing is wrong.
     pub fn is_ok(&self) -> bool {
-        self.difference.is_none() && !self.findings.has_errors()
+        self.difference.is_none() && !self.diagnostics.has_errors()
     }
 
     /// Adds what running at other sizes gave.
@@ -135,7 +135,7 @@ impl CheckReport {
         self.difference = self.difference.take().or(other.difference);
         self.races += other.races;
         self.same_value_races += other.same_value_races;
-        self.findings.merge(other.findings, limits.findings);
+        self.diagnostics.merge(other.diagnostics, limits.diagnostics);
         self.undefined = self.undefined.take().or(other.undefined);
         self.sampled |= other.sampled;
         self.in_tf32 |= other.in_tf32;
@@ -154,7 +154,7 @@ impl CheckReport {
 
     /// What is wrong, as diagnostics; remarks included.
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
-        let mut list: Vec<Diagnostic> = self.findings.diagnostics().collect();
+        let mut list: Vec<Diagnostic> = self.diagnostics.with_counts().collect();
         if let Some(difference) = &self.difference {
             let text = format!("the program does not compute the operator: {difference}");
             let note = format!("{} cells of {} differ", self.n_different, self.cells);
@@ -248,10 +248,10 @@ pub fn check_against_definition(
         if let Some(sampling) = &mut sampling {
             sampling.before = Some(execution.sample.clone());
         }
-        let findings = std::mem::take(&mut execution.findings);
-        report.add_run(findings, execution.steps, execution.sampled, options);
+        let diagnostics = std::mem::take(&mut execution.diagnostics);
+        report.add_run(diagnostics, execution.steps, execution.sampled, options);
         if execution.aborted {
-            report.undefined = fault_of_operator((definition, operator), &tensors, &report.findings, options)?;
+            report.undefined = fault_of_operator((definition, operator), &tensors, &report.diagnostics, options)?;
             break;
         }
         let cells = match cells_to_compare(&defined, &execution, options) {
@@ -260,16 +260,16 @@ pub fn check_against_definition(
         };
         report.sampled |= cells.is_some();
         if cells.is_some() {
-            report.undefined = fault_of_operator((definition, operator), &tensors, &report.findings, options)?;
+            report.undefined = fault_of_operator((definition, operator), &tensors, &report.diagnostics, options)?;
             if report.undefined.is_some() {
                 break;
             }
         }
         let evaluation = defined.evaluate_with(&tensors, cells.as_deref(), Domain::numbers(!round.is_integers()))?;
         report.steps += evaluation.steps;
-        if !is_sound(&evaluation.findings) {
-            report.undefined = evaluation.findings.fault();
-            report.findings.merge(evaluation.findings, options.limits.findings);
+        if !is_sound(&evaluation.diagnostics) {
+            report.undefined = evaluation.diagnostics.fault();
+            report.diagnostics.merge(evaluation.diagnostics, options.limits.diagnostics);
             break;
         }
         let mut comparison = Comparison { round: &round, tolerance, cells: cells.as_deref(), tensors: &tensors };
@@ -283,21 +283,22 @@ pub fn check_against_definition(
 }
 
 /// What is wrong with the operator on these inputs, in whichever cell, as far as that is found at a moderate cost: a program
-/// with these `findings` may have met it in a cell for which the operator is not asked.
+/// with these `diagnostics` may have met it in a cell for which the operator is not asked.
 fn fault_of_operator(
     (definition, operator): (&Module, &str),
     inputs: &[Tensor],
-    findings: &Findings,
+    diagnostics: &SimDiagnostics,
     options: &CheckOptions,
 ) -> Result<Option<Box<Diagnostic>>> {
-    let may_be_its = |kind| matches!(kind, FindingKind::OutOfBounds | FindingKind::Arithmetic | FindingKind::Poison);
-    if !findings.iter().any(|finding| may_be_its(finding.kind)) {
+    let may_be_its =
+        |kind| matches!(kind, DiagnosticKind::OutOfBounds | DiagnosticKind::Arithmetic | DiagnosticKind::Poison);
+    if !diagnostics.iter().any(|found| may_be_its(found.kind)) {
         return Ok(None);
     }
     let steps = options.sample_above.saturating_mul(WHOLE_COST).min(options.limits.steps);
     let limits = Limits { steps, ..options.limits };
     let mut whole = Definition::new(definition, operator, &options.sizes, limits)?;
-    Ok(whole.evaluate_with(inputs, None, Domain::Numbers)?.findings.fault())
+    Ok(whole.evaluate_with(inputs, None, Domain::Numbers)?.diagnostics.fault())
 }
 
 /// The cells that the program wrote and the definition is asked for; `None` for all.
@@ -384,11 +385,11 @@ impl Comparison<'_> {
 }
 
 impl CheckReport {
-    pub(crate) fn add_run(&mut self, findings: Findings, steps: u64, sampled: bool, options: &CheckOptions) {
+    pub(crate) fn add_run(&mut self, diagnostics: SimDiagnostics, steps: u64, sampled: bool, options: &CheckOptions) {
         self.inputs += 1;
-        self.races += findings.count(FindingKind::Race);
-        self.same_value_races += findings.count(FindingKind::SameValueRace);
-        self.findings.merge(findings, options.limits.findings);
+        self.races += diagnostics.count(DiagnosticKind::Race);
+        self.same_value_races += diagnostics.count(DiagnosticKind::SameValueRace);
+        self.diagnostics.merge(diagnostics, options.limits.diagnostics);
         self.steps += steps;
         self.sampled |= sampled;
     }
@@ -407,8 +408,8 @@ impl CheckReport {
     }
 }
 
-/// Findings of `after` of kinds that `before` has none of.
-pub(crate) fn new_findings(before: &Findings, after: &Findings) -> Vec<Finding> {
-    let is_new = |finding: &&Finding| finding.kind.is_error() && before.count(finding.kind) == 0;
+/// Diagnostics of `after` of kinds that `before` has none of.
+pub(crate) fn new_diagnostics(before: &SimDiagnostics, after: &SimDiagnostics) -> Vec<SimDiagnostic> {
+    let is_new = |found: &&SimDiagnostic| found.kind.is_error() && before.count(found.kind) == 0;
     after.iter().filter(is_new).cloned().collect()
 }

@@ -23,20 +23,20 @@ const LEAST_CELLS: usize = 16;
 
 /// What is wanted of a stage.
 #[derive(Clone, Debug)]
-pub(crate) enum Part {
+pub(crate) enum RequiredCells {
     Nothing,
     All,
     /// These cells, by their place in the tensors of the stage.
     Cells(CellSet),
 }
 
-impl Part {
+impl RequiredCells {
     pub(crate) fn add(&mut self, cells: &CellSet) {
         match self {
-            Part::All => {}
-            Part::Nothing if cells.len() == 0 => {}
-            Part::Nothing => *self = Part::Cells(cells.clone()),
-            Part::Cells(own) => own.add(cells),
+            RequiredCells::All => {}
+            RequiredCells::Nothing if cells.len() == 0 => {}
+            RequiredCells::Nothing => *self = RequiredCells::Cells(cells.clone()),
+            RequiredCells::Cells(own) => own.add(cells),
         }
     }
 }
@@ -44,18 +44,18 @@ impl Part {
 /// The parts of all stages that some cells of the results depend on.
 #[derive(Debug)]
 pub(crate) struct Cone {
-    pub(crate) parts: Vec<Part>,
+    pub(crate) parts: Vec<RequiredCells>,
     /// Steps of evaluating them, if they are known to be no more than was asked for.
     pub(crate) cost: Option<u64>,
 }
 
 impl Definition<'_> {
     /// All stages that the results depend on, as a whole.
-    pub(crate) fn everything(&self) -> Vec<Part> {
-        let mut parts = vec![Part::Nothing; self.operator.stages.len()];
+    pub(crate) fn everything(&self) -> Vec<RequiredCells> {
+        let mut parts = vec![RequiredCells::Nothing; self.operator.stages.len()];
         for tensor in &self.operator.outputs {
             if let Some(stage) = self.stage_of(*tensor) {
-                parts[stage] = Part::All;
+                parts[stage] = RequiredCells::All;
             }
         }
         self.complete(&mut parts);
@@ -63,10 +63,10 @@ impl Definition<'_> {
     }
 
     /// What a whole stage depends on is whole.
-    fn complete(&self, parts: &mut [Part]) {
+    fn complete(&self, parts: &mut [RequiredCells]) {
         for number in (0..parts.len()).rev() {
-            if matches!(parts[number], Part::All) {
-                self.operator.stages[number].reads.iter().for_each(|&read| parts[read] = Part::All);
+            if matches!(parts[number], RequiredCells::All) {
+                self.operator.stages[number].reads.iter().for_each(|&read| parts[read] = RequiredCells::All);
             }
         }
     }
@@ -94,12 +94,12 @@ impl Definition<'_> {
     pub(crate) fn cone(&mut self, inputs: &[Tensor], cells: &[CellList], budget: u64) -> Result<Cone> {
         let slices = self.slices()?;
         let n_params = self.operator.n_params;
-        let mut parts = vec![Part::Nothing; slices.len()];
+        let mut parts = vec![RequiredCells::Nothing; slices.len()];
         let by_value = slices.iter().flat_map(|slice| &slice.needs).filter_map(|&tensor| self.stage_of(tensor));
-        by_value.collect::<BTreeSet<_>>().into_iter().for_each(|stage| parts[stage] = Part::All);
+        by_value.collect::<BTreeSet<_>>().into_iter().for_each(|stage| parts[stage] = RequiredCells::All);
         self.complete(&mut parts);
         let is_needed = |tensor: usize| slices.iter().any(|slice| slice.needs.contains(&tensor));
-        let mut known = match parts.iter().any(|part| matches!(part, Part::All)) {
+        let mut known = match parts.iter().any(|part| matches!(part, RequiredCells::All)) {
             true => self.evaluate_parts(inputs, &parts, Domain::Numbers)?.globals,
             false => Vec::new(),
         };
@@ -113,7 +113,7 @@ impl Definition<'_> {
                     let cells = list.iter().map(|index| flat(index, &shape));
                     parts[stage].add(&CellSet::of_cells(decl.cells, cells));
                 }
-                None => parts[stage] = Part::All,
+                None => parts[stage] = RequiredCells::All,
             }
         }
         self.complete(&mut parts);
@@ -122,15 +122,15 @@ impl Definition<'_> {
         for number in (0..parts.len()).rev() {
             let stage = &self.operator.stages[number];
             let n_cells = match &parts[number] {
-                Part::Nothing => continue,
-                Part::All => stage.n_cells(),
-                Part::Cells(set) => set.len() as u64,
+                RequiredCells::Nothing => continue,
+                RequiredCells::All => stage.n_cells(),
+                RequiredCells::Cells(set) => set.len() as u64,
             };
             cost = cost.saturating_add(n_cells.saturating_mul(stage.steps));
             if cost > budget {
                 return Ok(Cone { parts, cost: None });
             }
-            if matches!(parts[number], Part::All) || stage.reads.is_empty() {
+            if matches!(parts[number], RequiredCells::All) || stage.reads.is_empty() {
                 continue;
             }
             let at = self.cells_of(number, &parts[number]);
@@ -192,11 +192,13 @@ impl Definition<'_> {
     }
 
     /// The cells of a stage that a launch of its kernel runs at.
-    pub(crate) fn cells_of(&self, number: usize, part: &Part) -> Cells {
+    pub(crate) fn cells_of(&self, number: usize, part: &RequiredCells) -> Cells {
         let stage = &self.operator.stages[number];
         let (lows, extents) = (stage.lows.clone(), stage.extents.clone());
         match part {
-            Part::Cells(set) => Cells::Some { flat: set.iter().map(|cell| cell as u64).collect(), lows, extents },
+            RequiredCells::Cells(set) => {
+                Cells::Some { flat: set.iter().map(|cell| cell as u64).collect(), lows, extents }
+            }
             _ => Cells::Dense { lows, extents },
         }
     }

@@ -5,10 +5,10 @@
 
 use crate::cell::{self, Cell};
 use crate::compile::operator::Operator;
-use crate::cone::Part;
+use crate::cone::RequiredCells;
+use crate::diagnostic::{DiagnosticKind, SimDiagnostics};
 use crate::domain::Domain;
 use crate::exec::{Launch, launch};
-use crate::finding::{FindingKind, Findings};
 use crate::limits::Limits;
 use crate::memory::{Global, GlobalSpec, Role};
 use crate::run::{shape_of, too_large};
@@ -47,7 +47,7 @@ pub struct Evaluation {
     /// Their magnitudes, if they were asked for.
     pub(crate) mags: Vec<Vec<f64>>,
     /// Reads out of range that are used, arithmetic that fails, limits.
-    pub findings: Findings,
+    pub diagnostics: SimDiagnostics,
     /// Steps done.
     pub steps: u64,
     signatures: Vec<Signature>,
@@ -134,7 +134,7 @@ impl<'m> Definition<'m> {
     /// with it how far two results may be apart.
     pub(crate) fn magnitudes(&mut self, inputs: &[Tensor], cells: Option<&[CellList]>) -> Result<Evaluation> {
         let evaluation = self.evaluate_with(inputs, cells, Domain::Magnitudes)?;
-        evaluation.findings.limit().map_or(Ok(evaluation), Err)
+        evaluation.diagnostics.limit().map_or(Ok(evaluation), Err)
     }
 
     pub(crate) fn evaluate_with(
@@ -148,9 +148,9 @@ impl<'m> Definition<'m> {
             Some(cells) => self.cone(inputs, cells, u64::MAX)?.parts,
             None => self.everything(),
         };
-        let Evaluated { globals, findings, steps } = self.evaluate_parts(inputs, &parts, domain)?;
+        let Evaluated { globals, diagnostics, steps } = self.evaluate_parts(inputs, &parts, domain)?;
         let signatures = self.outputs();
-        let mut evaluation = Evaluation { values: Vec::new(), mags: Vec::new(), findings, steps, signatures };
+        let mut evaluation = Evaluation { values: Vec::new(), mags: Vec::new(), diagnostics, steps, signatures };
         for (nth, (&number, output)) in self.operator.outputs.iter().zip(&evaluation.signatures).enumerate() {
             let global = &globals[number];
             let at: Vec<usize> = match cells.and_then(|cells| cells.get(nth)) {
@@ -166,12 +166,17 @@ impl<'m> Definition<'m> {
     }
 
     /// Evaluates the parts of the stages, from the first to the last.
-    pub(crate) fn evaluate_parts(&mut self, inputs: &[Tensor], parts: &[Part], domain: Domain) -> Result<Evaluated> {
+    pub(crate) fn evaluate_parts(
+        &mut self,
+        inputs: &[Tensor],
+        parts: &[RequiredCells],
+        domain: Domain,
+    ) -> Result<Evaluated> {
         let globals = self.make_tensors(inputs, parts, domain)?;
         let steps = AtomicU64::new(0);
-        let mut findings = Findings::default();
+        let mut diagnostics = SimDiagnostics::default();
         let mut site_base = 0;
-        for (number, part) in parts.iter().enumerate().filter(|(_, part)| !matches!(part, Part::Nothing)) {
+        for (number, part) in parts.iter().enumerate().filter(|(_, part)| !matches!(part, RequiredCells::Nothing)) {
             let kernel = self.operator.compile(number, domain, site_base)?;
             site_base += kernel.sites.len() as u32;
             let outcome = launch(&Launch {
@@ -186,7 +191,7 @@ impl<'m> Definition<'m> {
                 descending: false,
                 blocks: None,
             });
-            findings.merge(outcome.findings, self.limits.findings);
+            diagnostics.merge(outcome.diagnostics, self.limits.diagnostics);
             if outcome.aborted {
                 break;
             }
@@ -196,7 +201,7 @@ impl<'m> Definition<'m> {
             let text = format!("a cell of `{}` is read that was not taken for one that is needed", decl.name);
             return Err(Box::new(Diagnostic::bug("sample", decl.location.clone(), text)));
         }
-        Ok(Evaluated { globals, findings, steps: steps.load(Relaxed) })
+        Ok(Evaluated { globals, diagnostics, steps: steps.load(Relaxed) })
     }
 
     fn check_inputs(&self, inputs: &[Tensor], cells: Option<&[CellList]>) -> Result<()> {
@@ -228,7 +233,7 @@ impl<'m> Definition<'m> {
         Ok(())
     }
 
-    fn make_tensors(&self, inputs: &[Tensor], parts: &[Part], domain: Domain) -> Result<Vec<Arc<Global>>> {
+    fn make_tensors(&self, inputs: &[Tensor], parts: &[RequiredCells], domain: Domain) -> Result<Vec<Arc<Global>>> {
         let mut total = 0u64;
         let mut globals = Vec::new();
         for (number, decl) in self.operator.declarations.list.iter().enumerate() {
@@ -236,9 +241,9 @@ impl<'m> Definition<'m> {
             let stage = self.operator.stages.iter().position(|stage| stage.tensors.contains(&number));
             let spec = GlobalSpec { domain, poison: !is_input, writable: false, readable: false };
             let (cells, kept) = match stage.map(|stage| &parts[stage]) {
-                None | Some(Part::All) => (decl.cells, None),
-                Some(Part::Nothing) => (0, None),
-                Some(Part::Cells(set)) => (set.len(), Some(set.clone())),
+                None | Some(RequiredCells::All) => (decl.cells, None),
+                Some(RequiredCells::Nothing) => (0, None),
+                Some(RequiredCells::Cells(set)) => (set.len(), Some(set.clone())),
             };
             total = total.saturating_add((cells as u64).saturating_mul(spec.bytes_per_cell()));
             if total > self.limits.memory {
@@ -260,7 +265,7 @@ impl<'m> Definition<'m> {
 pub(crate) struct Evaluated {
     /// The operator's tensors.
     pub(crate) globals: Vec<Arc<Global>>,
-    pub(crate) findings: Findings,
+    pub(crate) diagnostics: SimDiagnostics,
     pub(crate) steps: u64,
 }
 
@@ -293,10 +298,10 @@ fn is_operator(opcode: Opcode) -> bool {
 }
 
 /// Did evaluating the definition itself go wrong?
-pub(crate) fn is_sound(findings: &Findings) -> bool {
-    !findings
+pub(crate) fn is_sound(diagnostics: &SimDiagnostics) -> bool {
+    !diagnostics
         .iter()
-        .any(|finding| matches!(finding.kind, FindingKind::Poison | FindingKind::Arithmetic | FindingKind::Limit))
+        .any(|found| matches!(found.kind, DiagnosticKind::Poison | DiagnosticKind::Arithmetic | DiagnosticKind::Limit))
 }
 
 /// The value of a cell, for messages.

@@ -15,9 +15,9 @@
 //!
 //! # What a run reports
 //!
-//! Accesses out of bounds, reads of what nobody wrote, misaligned accesses, races with both lines, barriers in divergent
-//! code, ops of whole warps that come to them in part, cells that an asynchronous copy is under way to, overflow and
-//! division by zero, cells of outputs that nobody wrote. It goes on after each of them, with 0 for
+//! Accesses out of bounds, reads of what no thread wrote, misaligned accesses, races with both lines, barriers in divergent
+//! code, ops of whole warps that come to them in part, cells that an outstanding asynchronous copy writes, overflow and
+//! division by zero, cells of outputs that no thread wrote. It goes on after each of them, with 0 for
 //! what could not be read, and ends only where a limit is reached.
 //!
 //! # Tensor cores
@@ -45,10 +45,10 @@ mod code;
 mod compile;
 mod cone;
 pub mod define;
+pub mod diagnostic;
 mod domain;
 mod exec;
 pub mod field;
-pub mod finding;
 mod inputs;
 mod lanes;
 pub mod limits;
@@ -69,8 +69,8 @@ pub use agree::{AgreeReport, agree};
 pub use check::{CheckOptions, CheckReport, Difference, check_against_definition};
 pub use compile::sizes::Sizes;
 pub use define::{Definition, Evaluation, Signature};
+pub use diagnostic::{DiagnosticKind, SimDiagnostic, SimDiagnostics};
 pub use field::{FieldReport, FieldVerdict};
-pub use finding::{Finding, FindingKind, Findings};
 pub use limits::Limits;
 pub use oracle::{Oracle, Parameter, Places, Trial, exercise, parameters};
 pub use probe::probe;

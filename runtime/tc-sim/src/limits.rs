@@ -7,13 +7,13 @@ pub struct Limits {
     pub steps: u64,
     /// Bytes of all buffers together, the simulator's notes on them included.
     pub memory: u64,
-    /// Findings of one kind that are kept; further ones are counted.
-    pub findings: usize,
+    /// Diagnostics of one kind that are kept; further ones are counted.
+    pub diagnostics: usize,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { steps: 20_000_000_000, memory: 4 << 30, findings: 20 }
+        Limits { steps: 20_000_000_000, memory: 4 << 30, diagnostics: 20 }
     }
 }
 

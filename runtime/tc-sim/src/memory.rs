@@ -24,7 +24,7 @@ pub(crate) enum Role {
     Temporary,
 }
 
-/// Who accessed a cell: the op's site within its kernel, the thread, the block. 0 is nobody.
+/// Who accessed a cell: the op's site within its kernel, the thread, the block. 0 is no thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Record(pub(crate) u64);
 
@@ -235,7 +235,7 @@ pub(crate) struct Shared {
     pub(crate) written: Vec<u64>,
     /// In threaded programs.
     pub(crate) shadow: Vec<CellShadow>,
-    /// By cell: 0, or the site of the asynchronous copy that is under way to it, plus one; empty until there is a copy.
+    /// By cell: 0, or the site of the outstanding asynchronous copy to it, plus one; empty until there is a copy.
     pub(crate) copies: Vec<Site>,
 }
 
@@ -252,8 +252,8 @@ impl Shared {
         }
     }
 
-    /// The copy that is under way to a cell.
-    pub(crate) fn under_way(&self, place: usize) -> Option<Site> {
+    /// The outstanding copy to a cell.
+    pub(crate) fn outstanding_copy(&self, place: usize) -> Option<Site> {
         self.copies.get(place).and_then(|site| site.checked_sub(1))
     }
 

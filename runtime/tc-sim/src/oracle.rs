@@ -6,8 +6,8 @@ use crate::agree::Params;
 use crate::cell;
 use crate::check::{CheckOptions, CheckReport, Difference, Round};
 use crate::define::{CellList, Definition, Signature, flat, is_sound, show};
+use crate::diagnostic::{DiagnosticKind, SimDiagnostics};
 use crate::domain::Domain;
-use crate::finding::{FindingKind, Findings};
 use crate::inputs::SplitMix;
 use crate::run::{Execution, program_named};
 use crate::tensor::{Tensor, unravel};
@@ -90,8 +90,8 @@ impl<'m> Oracle<'m> {
         let evaluation =
             self.defined.evaluate_with(&trial.inputs, self.cells.as_deref(), Domain::numbers(!trial.is_exact()))?;
         self.report.steps += evaluation.steps;
-        if !is_sound(&evaluation.findings) {
-            self.report.findings.merge(evaluation.findings, self.options.limits.findings);
+        if !is_sound(&evaluation.diagnostics) {
+            self.report.diagnostics.merge(evaluation.diagnostics, self.options.limits.diagnostics);
             return Ok(());
         }
         let mut with_mags = None;
@@ -129,10 +129,10 @@ impl<'m> Oracle<'m> {
     }
 
     /// Adds what was found while the results came about.
-    pub fn add_findings(&mut self, findings: Findings) {
-        self.report.races += findings.count(FindingKind::Race);
-        self.report.same_value_races += findings.count(FindingKind::SameValueRace);
-        self.report.findings.merge(findings, self.options.limits.findings);
+    pub fn add_diagnostics(&mut self, diagnostics: SimDiagnostics) {
+        self.report.races += diagnostics.count(DiagnosticKind::Race);
+        self.report.same_value_races += diagnostics.count(DiagnosticKind::SameValueRace);
+        self.report.diagnostics.merge(diagnostics, self.options.limits.diagnostics);
     }
 
     /// What the comparisons gave.
@@ -250,7 +250,7 @@ pub fn exercise(module: &Module, program: &str, options: &CheckOptions) -> Resul
         let run_options = options.run_options(&round);
         let mut run =
             Execution::of(module, func, &params.args(&round), &run_options, Domain::Numbers, options.sampling())?;
-        report.add_run(std::mem::take(&mut run.findings), run.steps, run.sampled, options);
+        report.add_run(std::mem::take(&mut run.diagnostics), run.steps, run.sampled, options);
         if run.aborted {
             break;
         }

@@ -17,7 +17,7 @@ pub(crate) struct Seen {
     warp_epoch: u32,
 }
 
-const NOBODY: Seen = Seen { thread: u32::MAX, site: 0, warp_epoch: 0 };
+const NO_THREAD: Seen = Seen { thread: u32::MAX, site: 0, warp_epoch: 0 };
 
 /// What is kept of one cell.
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +35,7 @@ pub(crate) struct CellShadow {
 
 impl Default for CellShadow {
     fn default() -> CellShadow {
-        CellShadow { epoch: 0, writes: [NOBODY; 2], reads: [NOBODY; 2], before: None, same: true, set: 0 }
+        CellShadow { epoch: 0, writes: [NO_THREAD; 2], reads: [NO_THREAD; 2], before: None, same: true, set: 0 }
     }
 }
 
@@ -159,12 +159,12 @@ impl CellShadow {
         conflict
     }
 
-    /// What a copy brought is there from now on. Nobody could see what was there before; but copies of one value, in
+    /// What a copy brought is there from now on. No thread could see what was there before; but copies of one value, in
     /// whichever order they come, are as harmless as writes of it.
     pub(crate) fn land(&mut self, now: Now, value: Cell, sets: &mut WriterSets) {
         self.enter(now.epoch);
         let is_first = self.writes[0].thread == u32::MAX;
-        // Accesses until now were found to be to what is under way.
+        // Accesses until now were found to be to what an outstanding copy writes.
         let _ = self.write(now, (!is_first).then_some(value), value, sets);
         self.before = None;
     }

@@ -3,9 +3,9 @@
 use crate::cell::Cell;
 use crate::code::{Instr, Kernel, NO_SITE, Preload, Reg};
 use crate::compile::function::{Program, Request, compile};
+use crate::diagnostic::{DiagnosticKind, SimDiagnostics};
 use crate::domain::Domain;
 use crate::exec::{Launch, launch};
-use crate::finding::{FindingKind, Findings};
 use crate::limits::Limits;
 use crate::memory::{Global, GlobalSpec, Role};
 use crate::sample::{BlockSample, Sampling};
@@ -46,7 +46,7 @@ pub struct RunReport {
     /// The buffers after the run, by parameter; `None` for scalars.
     pub outputs: Vec<Option<Tensor>>,
     /// What was found.
-    pub findings: Findings,
+    pub diagnostics: SimDiagnostics,
     /// Steps done: ops times threads.
     pub steps: u64,
 }
@@ -56,7 +56,7 @@ pub fn run(module: &Module, name: &str, args: &[Arg], options: &RunOptions) -> R
     let func = program_named(module, name)?;
     let execution = Execution::of(module, func, args, options, Domain::Numbers, None)?;
     let outputs = execution.outputs(func.params().len());
-    Ok(RunReport { outputs, findings: execution.findings, steps: execution.steps })
+    Ok(RunReport { outputs, diagnostics: execution.diagnostics, steps: execution.steps })
 }
 
 /// The tir.func called `name`.
@@ -84,7 +84,7 @@ pub(crate) fn program_named<'m>(module: &'m Module, name: &str) -> Result<&'m Fu
 pub(crate) struct Execution {
     pub(crate) program: Program,
     pub(crate) globals: Vec<Arc<Global>>,
-    pub(crate) findings: Findings,
+    pub(crate) diagnostics: SimDiagnostics,
     pub(crate) steps: u64,
     /// Only some blocks were run.
     pub(crate) sampled: bool,
@@ -117,8 +117,8 @@ impl Execution {
             // Which of two blocks came first is chance; told is what happens in order.
             done = once(sampling.as_ref(), true)?;
         }
-        let Done { globals, findings, steps, sample, aborted, .. } = done;
-        Ok(Execution { program, globals, findings, steps, sampled: sample.is_part(), sample, aborted })
+        let Done { globals, diagnostics, steps, sample, aborted, .. } = done;
+        Ok(Execution { program, globals, diagnostics, steps, sampled: sample.is_part(), sample, aborted })
     }
 
     /// The buffers after the run, by parameter.
@@ -149,7 +149,7 @@ impl Execution {
 
 struct Done {
     globals: Vec<Arc<Global>>,
-    findings: Findings,
+    diagnostics: SimDiagnostics,
     steps: u64,
     sample: Arc<BlockSample>,
     aborted: bool,
@@ -172,7 +172,7 @@ fn once(
         None => Arc::default(),
     };
     let mut done =
-        Done { globals, findings: Findings::default(), steps: 0, sample, aborted: false, blocks_raced: false };
+        Done { globals, diagnostics: SimDiagnostics::default(), steps: 0, sample, aborted: false, blocks_raced: false };
     for (nth, kernel) in program.kernels.iter().enumerate() {
         let outcome = launch(&Launch {
             kernel,
@@ -187,7 +187,7 @@ fn once(
             blocks: done.sample.blocks.get(nth).and_then(Option::as_deref),
         });
         host.extend(outcome.exports);
-        done.findings.merge(outcome.findings, options.limits.findings);
+        done.diagnostics.merge(outcome.diagnostics, options.limits.diagnostics);
         done.blocks_raced |= outcome.blocks_raced;
         done.aborted |= outcome.aborted;
         if done.aborted {
@@ -197,7 +197,7 @@ fn once(
     }
     done.steps = steps.load(Relaxed);
     if !done.aborted && !done.sample.is_part() {
-        report_unwritten(program, &done.globals, &mut done.findings, options.limits.findings);
+        report_unwritten(program, &done.globals, &mut done.diagnostics, options.limits.diagnostics);
     }
     Ok(done)
 }
@@ -310,17 +310,18 @@ pub(crate) fn too_large(what: &str, at: Location, limit: u64) -> Box<Diagnostic>
     Box::new(Diagnostic::error("limit", at, text).help("raise `--memory-limit`, or run it at a smaller size"))
 }
 
-fn report_unwritten(program: &Program, globals: &[Arc<Global>], findings: &mut Findings, cap: usize) {
+fn report_unwritten(program: &Program, globals: &[Arc<Global>], diagnostics: &mut SimDiagnostics, cap: usize) {
     for (info, global) in program.globals.iter().zip(globals).filter(|(_, global)| global.role == Role::Output) {
         let mut missing = (0..global.n_elements()).filter(|&idx| !global.is_written(idx));
         let Some(first) = missing.next() else { continue };
         let n = missing.count() + 1;
         let decl = &program.declarations.list[info.decl];
-        findings.add(FindingKind::Unwritten, (NO_SITE, info.decl as u32), cap, || {
+        diagnostics.add(DiagnosticKind::Unwritten, (NO_SITE, info.decl as u32), cap, || {
             let place = format!("{}{}", decl.name, show_index(&unravel(first as u64, &global.shape)));
-            let text = format!("nobody writes `{place}`, a cell of the output");
+            let text = format!("no thread writes `{place}`, a cell of the output");
             let note = format!("{n} of {} cells of `{}` are not written", global.n_elements(), decl.name);
-            let diagnostic = Diagnostic::error(FindingKind::Unwritten.code(), decl.location.clone(), text).note(note);
+            let diagnostic =
+                Diagnostic::error(DiagnosticKind::Unwritten.code(), decl.location.clone(), text).note(note);
             (Some(decl.name.clone()), diagnostic)
         });
     }

@@ -9,7 +9,7 @@ use crate::cell::Cell;
 use crate::cells::{CellSet, Trace};
 use crate::code::Kernel;
 use crate::compile::function::Program;
-use crate::cone::Part;
+use crate::cone::RequiredCells;
 use crate::domain::Domain;
 use crate::exec::{Launch, launch};
 use crate::inputs::SplitMix;
@@ -267,11 +267,14 @@ impl<'p> Look<'p> {
     fn blocks(&mut self, n: u64) -> Option<Vec<Option<Vec<u64>>>> {
         let host = self.host()?;
         let kernels = &self.program.kernels;
-        let mut wanted = vec![Part::Nothing; self.globals.len()];
+        let mut wanted = vec![RequiredCells::Nothing; self.globals.len()];
         let mut blocks: Vec<Option<Vec<u64>>> = vec![None; kernels.len()];
         for number in (0..kernels.len()).rev() {
-            let asked: Vec<usize> =
-                self.writes(number).into_iter().filter(|&global| !matches!(wanted[global], Part::Nothing)).collect();
+            let asked: Vec<usize> = self
+                .writes(number)
+                .into_iter()
+                .filter(|&global| !matches!(wanted[global], RequiredCells::Nothing))
+                .collect();
             let chosen = if asked.is_empty() || number + 1 == kernels.len() {
                 Some(pick(&kernels[number], n, self.seed))
             } else {
@@ -288,7 +291,7 @@ impl<'p> Look<'p> {
                             }
                         }
                     }
-                    None => traced.iter().for_each(|&global| wanted[global] = Part::All),
+                    None => traced.iter().for_each(|&global| wanted[global] = RequiredCells::All),
                 }
             }
             blocks[number] = chosen.filter(|list| (list.len() as u64) < kernels[number].blocks());
@@ -297,10 +300,10 @@ impl<'p> Look<'p> {
     }
 
     /// The blocks of a launch that write what is wanted of the buffers `asked`; `None` for all.
-    fn writing(&mut self, kernel: usize, asked: &[usize], wanted: &[Part]) -> Option<Vec<u64>> {
+    fn writing(&mut self, kernel: usize, asked: &[usize], wanted: &[RequiredCells]) -> Option<Vec<u64>> {
         let mut blocks = BTreeSet::new();
         for &global in asked {
-            let Part::Cells(cells) = &wanted[global] else { return None };
+            let RequiredCells::Cells(cells) = &wanted[global] else { return None };
             let writers = self.writers(kernel, global)?;
             let trace = writers.trace.as_ref()?;
             blocks.extend(cells.iter().filter_map(|cell| trace.writer(cell)));

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{floats, lines, only, output, parse, run_f};
-use tc_sim::{Arg, FindingKind, RunOptions, run};
+use tc_sim::{Arg, DiagnosticKind, RunOptions, run};
 
 /// Two warps reverse their input by way of shared memory, 8 bytes a thread.
 const REVERSE: &str = "tir.func @f(A: f32[128], B: f32[128]) {
@@ -36,7 +36,7 @@ fn what_was_copied_is_there_after_the_wait() {
         .replace("B[tx] = S[127 - tx]", "B[tx] = S[127 - tx]\n B[96 + tx] = S[31 - tx]\n B[32 + tx] = S[95 - tx]");
     for text in [REVERSE, &threaded(REVERSE), &pieces, &threaded(&pieces)] {
         let report = run_f(&parse(text), &args());
-        assert!(report.findings.is_empty(), "{:#?}", report.findings);
+        assert!(report.diagnostics.is_empty(), "{:#?}", report.diagnostics);
         assert_eq!(output(&report, 1), wanted);
     }
 }
@@ -46,7 +46,7 @@ fn where_the_condition_fails_zeros_are_written_and_nothing_is_read() {
     for text in [REVERSE, &threaded(REVERSE)] {
         let text = text.replace("&A[tx * 2 : 2])", "&A[tx * 2 + 64 : 2], when = tx * 2 + 64 < 128)");
         let report = run_f(&parse(&text), &args());
-        assert!(report.findings.is_empty(), "{:#?}", report.findings);
+        assert!(report.diagnostics.is_empty(), "{:#?}", report.diagnostics);
         let wanted: Vec<f64> = (0..128).rev().map(|nth| if nth < 64 { f64::from(nth) + 64.0 } else { 0.0 }).collect();
         assert_eq!(output(&report, 1), wanted);
     }
@@ -54,7 +54,7 @@ fn where_the_condition_fails_zeros_are_written_and_nothing_is_read() {
 
 /// What is found when `from` is replaced, the message and the lines; threaded both ways round.
 #[track_caller]
-fn found(from: &str, to: &str, kind: FindingKind) -> Vec<(String, Vec<u32>)> {
+fn found(from: &str, to: &str, kind: DiagnosticKind) -> Vec<(String, Vec<u32>)> {
     let changed = REVERSE.replacen(from, to, 1);
     assert_ne!(changed, REVERSE);
     let ways = [(changed.clone(), false), (threaded(&changed), false), (threaded(&changed), true)];
@@ -69,16 +69,17 @@ fn found(from: &str, to: &str, kind: FindingKind) -> Vec<(String, Vec<u32>)> {
 
 #[test]
 fn a_missing_wait_is_found() {
-    // Nobody waits, or the wait is for older groups, or the copies belong to none.
+    // No thread waits, or the wait is for older groups, or the copies belong to none.
     for (from, to) in
         [("gpu.wait_group(pending = 0)\n", "\n"), ("pending = 0", "pending = 1"), ("gpu.commit_group()\n", "\n")]
     {
-        for (message, lines) in found(from, to, FindingKind::UnderWay) {
-            assert!(message.ends_with("while an asynchronous copy to it is under way"), "{message}");
+        for (message, lines) in found(from, to, DiagnosticKind::CopyOutstanding) {
+            assert!(message.ends_with("while an asynchronous copy to it is outstanding"), "{message}");
             assert_eq!(lines, [8, 4]);
         }
     }
-    for (message, lines) in found("gpu.wait_group", "S[tx * 2] = 0.0\ngpu.wait_group", FindingKind::UnderWay) {
+    for (message, lines) in found("gpu.wait_group", "S[tx * 2] = 0.0\ngpu.wait_group", DiagnosticKind::CopyOutstanding)
+    {
         assert!(message.starts_with("thread") && message.contains("writes `S["), "{message}");
         assert_eq!(lines, [6, 4]);
     }
@@ -96,10 +97,10 @@ fn other_threads_need_a_barrier_after_the_wait() {
             let options = RunOptions { descending, ..RunOptions::default() };
             let report = run(&module, "f", &args(), &options).unwrap_or_else(|error| panic!("{error:?}"));
             // Which of the two is met first depends on the order of the warps: both are true.
-            let kinds = [FindingKind::Race, FindingKind::UnderWay];
-            let finding = report.findings.iter().find(|finding| kinds.contains(&finding.kind));
-            let finding = finding.unwrap_or_else(|| panic!("{:#?}", report.findings));
-            let mut lines = lines(&module, &finding.diagnostic);
+            let kinds = [DiagnosticKind::Race, DiagnosticKind::CopyOutstanding];
+            let found = report.diagnostics.iter().find(|found| kinds.contains(&found.kind));
+            let found = found.unwrap_or_else(|| panic!("{:#?}", report.diagnostics));
+            let mut lines = lines(&module, &found.diagnostic);
             lines.sort_unstable();
             assert_eq!(lines[0], 4);
         }
@@ -109,7 +110,7 @@ fn other_threads_need_a_barrier_after_the_wait() {
     let one = one.replace("S[127 - tx]", "S[63 - tx]").replace("    B[64 + tx] = S[63 - tx]\n", "");
     let module = parse(&one);
     let report = run_f(&module, &args());
-    assert!(report.findings.count(FindingKind::Race) > 0, "{:#?}", report.findings);
+    assert!(report.diagnostics.count(DiagnosticKind::Race) > 0, "{:#?}", report.diagnostics);
 }
 
 #[test]
@@ -123,7 +124,7 @@ fn a_copy_into_what_others_still_read_is_a_race() {
 }",
     );
     let module = parse(&text);
-    let (message, lines) = only(&module, &run_f(&module, &args()), FindingKind::Race);
+    let (message, lines) = only(&module, &run_f(&module, &args()), DiagnosticKind::Race);
     assert!(message.starts_with("race on `S["), "{message}");
     assert!(lines.contains(&10), "{lines:?}");
 }
@@ -146,11 +147,12 @@ fn groups_are_waited_for_from_the_oldest_on() {
     let values: Vec<f64> = (0..64).map(f64::from).collect();
     for text in [text.to_string(), threaded(text)] {
         let report = run_f(&parse(&text), &[floats(&values), Arg::Output]);
-        assert!(report.findings.is_empty(), "{:#?}", report.findings);
+        assert!(report.diagnostics.is_empty(), "{:#?}", report.diagnostics);
         assert_eq!(output(&report, 1), values);
         let early = text.replace("pending = 1", "pending = 2");
         let module = parse(&early);
-        let (_, lines) = only(&module, &run_f(&module, &[floats(&values), Arg::Output]), FindingKind::UnderWay);
+        let (_, lines) =
+            only(&module, &run_f(&module, &[floats(&values), Arg::Output]), DiagnosticKind::CopyOutstanding);
         assert_eq!(lines, [9, 4]);
     }
 }
@@ -170,11 +172,11 @@ fn what_is_copied_from_stays_as_it_is() {
     let values: Vec<f64> = (0..64).map(f64::from).collect();
     for text in [text.to_string(), threaded(text)] {
         let module = parse(&text);
-        let (message, lines) = only(&module, &run_f(&module, &[floats(&values)]), FindingKind::UnderWay);
-        assert!(message.ends_with("writes `A[0]` while an asynchronous copy from it is under way"), "{message}");
+        let (message, lines) = only(&module, &run_f(&module, &[floats(&values)]), DiagnosticKind::CopyOutstanding);
+        assert!(message.ends_with("writes `A[0]` while an asynchronous copy from it is outstanding"), "{message}");
         assert_eq!(lines, [6, 4]);
         let late = text.replace("        A[tx] = 1.0\n", "").replace("A[32 + tx]", "A[tx] = 1.0\nA[32 + tx]");
-        assert!(run_f(&parse(&late), &[floats(&values)]).findings.is_empty());
+        assert!(run_f(&parse(&late), &[floats(&values)]).diagnostics.is_empty());
     }
 }
 
@@ -184,23 +186,23 @@ fn both_ends_are_aligned_to_the_size_and_inside() {
     let odd = odd.replace("S[127 - tx]", "S[128 - tx]").replace("S[63 - tx]", "S[64 - tx]");
     for text in [odd.clone(), threaded(&odd)] {
         let module = parse(&text);
-        let (message, _) = only(&module, &run_f(&module, &args()), FindingKind::Misaligned);
+        let (message, _) = only(&module, &run_f(&module, &args()), DiagnosticKind::Misaligned);
         assert_eq!(message, "thread 0 accesses `S[1]` at byte 4, which is no multiple of 8");
     }
-    for (message, _) in found("&A[tx * 2 : 2]", "&A[tx + 1 : 2]", FindingKind::Misaligned) {
+    for (message, _) in found("&A[tx * 2 : 2]", "&A[tx + 1 : 2]", DiagnosticKind::Misaligned) {
         assert!(message.contains("accesses `A["), "{message}");
     }
-    for (message, _) in found("&A[tx * 2 : 2]", "&A[tx * 2 + 2 : 2]", FindingKind::OutOfBounds) {
+    for (message, _) in found("&A[tx * 2 : 2]", "&A[tx * 2 + 2 : 2]", DiagnosticKind::OutOfBounds) {
         assert_eq!(message, "thread 63 reads [2] elements from `A[128]` on, out of bounds");
     }
 }
 
 #[test]
-fn copies_that_nobody_waits_for_are_remarked() {
+fn copies_that_no_thread_waits_for_are_remarked() {
     let text = REVERSE.replacen("  }\n}", "    gpu.copy_async(&S[tx * 2 : 2], &A[tx * 2 : 2])\n  }\n}", 1);
     let report = run_f(&parse(&text), &args());
-    assert!(!report.findings.has_errors(), "{:#?}", report.findings);
-    assert_eq!(report.findings.count(FindingKind::NotAwaited), 64);
+    assert!(!report.diagnostics.has_errors(), "{:#?}", report.diagnostics);
+    assert_eq!(report.diagnostics.count(DiagnosticKind::NotAwaited), 64);
 }
 
 #[test]
@@ -212,9 +214,9 @@ fn copies_land_in_views() {
     for text in [text.clone(), threaded(&text)] {
         let module = parse(&text);
         let report = run_f(&module, &args());
-        assert!(report.findings.is_empty(), "{:#?}", report.findings);
+        assert!(report.diagnostics.is_empty(), "{:#?}", report.diagnostics);
         assert_eq!(output(&report, 1)[0], 127.0);
         let late = parse(&text.replace("    gpu.wait_group(pending = 0)\n", ""));
-        only(&late, &run_f(&late, &args()), FindingKind::UnderWay);
+        only(&late, &run_f(&late, &args()), DiagnosticKind::CopyOutstanding);
     }
 }

@@ -3,7 +3,7 @@
 mod common;
 
 use common::parse;
-use tc_sim::{CheckOptions, FindingKind, Limits, agree, check_against_definition};
+use tc_sim::{CheckOptions, DiagnosticKind, Limits, agree, check_against_definition};
 
 const CONV1D: &str = "te.func @conv1d(A: f32[16384], W: f32[32]) -> f32[16415] {
   compute B[i: 16415] = sum[r: 32](
@@ -67,7 +67,7 @@ fn the_fourth_convolution_without_its_barriers_races() {
     let report = check_against_definition((&definition, "conv1d"), (&module, "conv1d"), &CheckOptions::default());
     let report = report.expect("runs");
     assert!(!report.is_ok() && report.races > 0, "{report:?}");
-    let race = report.findings.iter().find(|finding| finding.kind == FindingKind::Race).expect("a race");
+    let race = report.diagnostics.iter().find(|found| found.kind == DiagnosticKind::Race).expect("a race");
     // A thread writes the next values of W while others may still read the last ones.
     assert_eq!(common::lines(&module, &race.diagnostic), [11, 17]);
     assert_eq!(race.buffer.as_deref(), Some("WS"));
@@ -143,7 +143,9 @@ tir.func @program(A: i32[64], P: i32[64], Q: i32[4096]) {
     let limits = Limits { steps: 3_000, ..Limits::default() };
     let options = CheckOptions { limits, ..CheckOptions::default() };
     let report = check_against_definition((&module, "op"), (&module, "program"), &options).expect("runs");
-    assert!(report.findings.count(FindingKind::Limit) > 0 && report.findings.count(FindingKind::Arithmetic) > 0);
+    assert!(
+        report.diagnostics.count(DiagnosticKind::Limit) > 0 && report.diagnostics.count(DiagnosticKind::Arithmetic) > 0
+    );
     let why = report.at_fault().expect("the operator is at fault");
     assert!(why.message.contains("overflow"), "{}", why.message);
 }
@@ -185,12 +187,12 @@ fn a_rounding_that_is_not_of_the_order_is_found() {
 }
 
 #[test]
-fn a_new_finding_is_a_disagreement() {
+fn a_new_diagnostic_is_a_disagreement() {
     let before = parse(&v4(", threaded", "gpu.barrier(shared)"));
     let after = parse(&v4(", threaded", ""));
     let report = agree(&before, &after, "conv1d", &CheckOptions::default()).expect("runs");
-    assert!(report.difference.is_none() && !report.new_findings.is_empty(), "{report}");
-    assert_eq!(report.new_findings[0].kind, FindingKind::Race);
+    assert!(report.difference.is_none() && !report.new_diagnostics.is_empty(), "{report}");
+    assert_eq!(report.new_diagnostics[0].kind, DiagnosticKind::Race);
 }
 
 #[test]
@@ -243,7 +245,7 @@ fn an_operator_and_its_program_agree() {
 }
 
 #[test]
-fn the_same_findings_come_with_one_core_and_with_many() {
+fn the_same_diagnostics_come_with_one_core_and_with_many() {
     let module = parse(
         "tir.func @f(A: f32[512], B: f32[512], C: f32[512]) {
            for b in 0..512 bind(blockIdx.x) {
@@ -256,14 +258,14 @@ fn the_same_findings_come_with_one_core_and_with_many() {
     let text = |serial: bool| {
         let options = tc_sim::RunOptions { serial, ..Default::default() };
         let report = tc_sim::run(&module, "f", &args, &options).expect("runs");
-        format!("{:?}", report.findings)
+        format!("{:?}", report.diagnostics)
     };
     assert_eq!(text(true), text(false));
 }
 
 #[test]
 fn a_cell_that_only_the_first_version_writes_is_a_difference() {
-    // Neither version writes all cells, so that a cell nobody writes is nothing new.
+    // Neither version writes all cells, so that a cell no thread writes is nothing new.
     let text = |n: u32| format!("tir.func @f(B: f32[8]) {{\nfor t in 0..{n} bind(threadIdx.x) {{\nB[t] = 1.0\n}}\n}}");
     let report = agree(&parse(&text(6)), &parse(&text(5)), "f", &CheckOptions::default()).expect("runs");
     let difference = report.difference.expect("cell 5 is lost");

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{floats, only, output, parse, run_f};
-use tc_sim::{Arg, FindingKind};
+use tc_sim::{Arg, DiagnosticKind};
 
 #[test]
 fn a_read_out_of_bounds() {
@@ -15,7 +15,7 @@ fn a_read_out_of_bounds() {
          }",
     );
     let report = run_f(&module, &[floats(&[1.0, 2.0, 3.0, 4.0]), Arg::Output]);
-    let (message, lines) = only(&module, &report, FindingKind::OutOfBounds);
+    let (message, lines) = only(&module, &report, DiagnosticKind::OutOfBounds);
     assert_eq!(message, "thread 3 reads `A[4]` out of bounds");
     assert_eq!(lines, [3, 1]);
     assert_eq!(output(&report, 1), [2.0, 3.0, 4.0, 0.0]);
@@ -33,14 +33,14 @@ fn a_write_out_of_bounds_in_one_dimension_of_two() {
          }",
     );
     let report = run_f(&module, &[Arg::Output]);
-    let (message, lines) = only(&module, &report, FindingKind::OutOfBounds);
+    let (message, lines) = only(&module, &report, DiagnosticKind::OutOfBounds);
     assert_eq!(message, "the only thread writes `B[0, 4]` out of bounds");
     assert_eq!(lines, [4, 1]);
-    assert_eq!(report.findings.count(FindingKind::OutOfBounds), 4);
+    assert_eq!(report.diagnostics.count(DiagnosticKind::OutOfBounds), 4);
 }
 
 #[test]
-fn a_read_of_shared_memory_that_nobody_wrote() {
+fn a_read_of_shared_memory_that_no_thread_wrote() {
     let module = parse(
         "tir.func @f(A: f32[8], B: f32[8]) {
            for t in 0..8 bind(threadIdx.x) {
@@ -53,10 +53,10 @@ fn a_read_of_shared_memory_that_nobody_wrote() {
          }",
     );
     let report = run_f(&module, &[floats(&[1.0; 8]), Arg::Output]);
-    let (message, lines) = only(&module, &report, FindingKind::Uninitialised);
-    assert_eq!(message, "thread 0 reads `S[7]`, which nobody wrote");
+    let (message, lines) = only(&module, &report, DiagnosticKind::Uninitialised);
+    assert_eq!(message, "thread 0 reads `S[7]`, which no thread wrote");
     assert_eq!(lines, [7, 3]);
-    assert_eq!(report.findings.count(FindingKind::Uninitialised), 4);
+    assert_eq!(report.diagnostics.count(DiagnosticKind::Uninitialised), 4);
 }
 
 #[test]
@@ -76,13 +76,13 @@ fn a_buffer_made_in_a_loop_is_fresh_in_each_round() {
          }",
     );
     let report = run_f(&module, &[Arg::Output]);
-    let (_, lines) = only(&module, &report, FindingKind::Uninitialised);
+    let (_, lines) = only(&module, &report, DiagnosticKind::Uninitialised);
     assert_eq!(lines, [9, 5]);
-    assert_eq!(report.findings.count(FindingKind::Uninitialised), 1, "the four threads are one op");
+    assert_eq!(report.diagnostics.count(DiagnosticKind::Uninitialised), 1, "the four threads are one op");
 }
 
 #[test]
-fn cells_that_nobody_writes() {
+fn cells_that_no_thread_writes() {
     let module = parse(
         "tir.func @f(B: f32[10]) {
            for t in 0..8 bind(threadIdx.x) {
@@ -91,8 +91,8 @@ fn cells_that_nobody_writes() {
          }",
     );
     let report = run_f(&module, &[Arg::Output]);
-    let (message, lines) = only(&module, &report, FindingKind::Unwritten);
-    assert_eq!(message, "nobody writes `B[8]`, a cell of the output");
+    let (message, lines) = only(&module, &report, DiagnosticKind::Unwritten);
+    assert_eq!(message, "no thread writes `B[8]`, a cell of the output");
     assert_eq!(lines, [1]);
 }
 
@@ -107,10 +107,10 @@ fn a_cell_overwritten_unread_by_another_thread() {
          }",
     );
     let report = run_f(&module, &[Arg::Output]);
-    assert!(!report.findings.has_errors(), "{:?}", report.findings);
-    let finding = report.findings.iter().next().expect("one");
-    assert_eq!(finding.kind, FindingKind::DoubleWrite);
-    assert_eq!(common::lines(&module, &finding.diagnostic), [4, 3]);
+    assert!(!report.diagnostics.has_errors(), "{:?}", report.diagnostics);
+    let found = report.diagnostics.iter().next().expect("one");
+    assert_eq!(found.kind, DiagnosticKind::DoubleWrite);
+    assert_eq!(common::lines(&module, &found.diagnostic), [4, 3]);
 }
 
 #[test]
@@ -125,10 +125,10 @@ fn an_access_that_is_not_aligned_as_it_says() {
          }",
     );
     let report = run_f(&module, &[floats(&[0.0; 20]), Arg::Output]);
-    let finding = report.findings.iter().find(|finding| finding.kind == FindingKind::Misaligned).expect("one");
-    assert_eq!(finding.diagnostic.message, "thread 1 accesses `B[3]` at byte 12, which is no multiple of 16");
-    assert_eq!(common::lines(&module, &finding.diagnostic), [5]);
-    assert_eq!(finding.count, 3);
+    let found = report.diagnostics.iter().find(|found| found.kind == DiagnosticKind::Misaligned).expect("one");
+    assert_eq!(found.diagnostic.message, "thread 1 accesses `B[3]` at byte 12, which is no multiple of 16");
+    assert_eq!(common::lines(&module, &found.diagnostic), [5]);
+    assert_eq!(found.count, 3);
 }
 
 #[test]
@@ -148,14 +148,14 @@ fn arithmetic_that_has_no_result() {
         let module =
             parse(&format!("tir.func @f(B: f32[4]) {{\nfor t in 0..4 bind(threadIdx.x) {{\n{statement}\n}}\n}}"));
         let report = run_f(&module, &[Arg::Output]);
-        let (message, lines) = only(&module, &report, FindingKind::Arithmetic);
+        let (message, lines) = only(&module, &report, DiagnosticKind::Arithmetic);
         assert_eq!(message, want, "{statement}");
         assert_eq!(lines, [3], "{statement}");
     }
 }
 
 #[test]
-fn arithmetic_of_threads_that_take_no_part_is_nobodys_fault() {
+fn arithmetic_of_threads_that_take_no_part_is_no_fault() {
     let module = parse(
         "tir.func @f(B: f32[4]) {
            for t in 0..4 bind(threadIdx.x) {
@@ -168,7 +168,7 @@ fn arithmetic_of_threads_that_take_no_part_is_nobodys_fault() {
     );
     let report = run_f(&module, &[Arg::Output]);
     // Only thread 3 computes: 9 / 1 + 9223372036854775804 overflows there, and 0 / 0 elsewhere does not count.
-    let (message, _) = only(&module, &report, FindingKind::Arithmetic);
+    let (message, _) = only(&module, &report, DiagnosticKind::Arithmetic);
     assert!(message.ends_with("in thread 3"), "{message}");
 }
 
@@ -182,7 +182,7 @@ fn in_a_phased_program_one_op_writes_two_values() {
          }",
     );
     let report = run_f(&module, &[Arg::Output]);
-    let (message, lines) = only(&module, &report, FindingKind::Race);
+    let (message, lines) = only(&module, &report, DiagnosticKind::Race);
     assert_eq!(message, "race on `B[0]`: thread 0 writes, thread 1 writes");
     assert_eq!(lines, [3, 3]);
 }
@@ -199,7 +199,7 @@ fn in_a_phased_program_ops_are_ordered() {
          }",
     );
     let report = run_f(&module, &[floats(&[1.0; 64]), Arg::Output]);
-    assert!(report.findings.is_empty(), "{:?}", report.findings);
+    assert!(report.diagnostics.is_empty(), "{:?}", report.diagnostics);
 }
 
 #[test]
@@ -216,12 +216,12 @@ fn equal_values_written_by_one_op_are_told_apart() {
          }",
     );
     let report = run_f(&module, &[floats(&[1.0, 2.0, 3.0, 4.0]), Arg::Output]);
-    assert!(!report.findings.has_errors(), "{:?}", report.findings);
-    assert_eq!(report.findings.count(FindingKind::SameValueRace), 28);
+    assert!(!report.diagnostics.has_errors(), "{:?}", report.diagnostics);
+    assert_eq!(report.diagnostics.count(DiagnosticKind::SameValueRace), 28);
 }
 
 #[test]
-fn blocks_that_meet_in_memory() {
+fn blocks_that_conflict_in_memory() {
     let module = parse(
         "tir.func @f(A: f32[8], B: f32[8], C: f32[8]) {
            for b in 0..8 bind(blockIdx.x) {
@@ -231,10 +231,10 @@ fn blocks_that_meet_in_memory() {
          }",
     );
     let report = run_f(&module, &[floats(&[1.0; 8]), Arg::Output, Arg::Output]);
-    let finding = report.findings.iter().find(|finding| finding.kind == FindingKind::Race).expect("a race");
-    assert_eq!(finding.diagnostic.message, "race on `B[4]`: block 3 reads, block 4 writes");
-    assert_eq!(common::lines(&module, &finding.diagnostic), [3, 4]);
-    assert!(report.findings.iter().any(|finding| finding.kind == FindingKind::Uninitialised));
+    let found = report.diagnostics.iter().find(|found| found.kind == DiagnosticKind::Race).expect("a race");
+    assert_eq!(found.diagnostic.message, "race on `B[4]`: block 3 reads, block 4 writes");
+    assert_eq!(common::lines(&module, &found.diagnostic), [3, 4]);
+    assert!(report.diagnostics.iter().any(|found| found.kind == DiagnosticKind::Uninitialised));
 }
 
 #[test]
@@ -248,10 +248,10 @@ fn blocks_that_write_one_cell() {
          }",
     );
     let report = run_f(&module, &[Arg::Output, Arg::Output]);
-    let (message, lines) = only(&module, &report, FindingKind::Race);
+    let (message, lines) = only(&module, &report, DiagnosticKind::Race);
     assert_eq!(message, "race on `B[0]`: block 0 writes, block 1 writes");
     assert_eq!(lines, [3, 3]);
-    assert_eq!(report.findings.count(FindingKind::SameValueRace), 299);
+    assert_eq!(report.diagnostics.count(DiagnosticKind::SameValueRace), 299);
 }
 
 /// A reduction through shared memory, with a barrier in each round or without.
@@ -286,11 +286,11 @@ fn a_missing_barrier_is_a_race_of_two_lines() {
     let args = [floats(&(0..128).map(f64::from).collect::<Vec<_>>()), Arg::Output];
     let module = parse(&tree("gpu.barrier(shared)"));
     let report = run_f(&module, &args);
-    assert!(report.findings.is_empty(), "{:?}", report.findings);
+    assert!(report.diagnostics.is_empty(), "{:?}", report.diagnostics);
     assert_eq!(output(&report, 1), [8128.0]);
     let module = parse(&tree(""));
     let report = run_f(&module, &args);
-    let (message, lines) = only(&module, &report, FindingKind::Race);
+    let (message, lines) = only(&module, &report, DiagnosticKind::Race);
     assert_eq!(message, "race on `S[32]`: thread 0 reads, thread 32 writes");
     assert_eq!(lines, [7, 11]);
 }
@@ -301,7 +301,7 @@ fn the_order_of_warps_does_not_hide_a_race() {
     let args = [floats(&[1.0; 128]), Arg::Output];
     let options = tc_sim::RunOptions { descending: true, ..Default::default() };
     let report = tc_sim::run(&module, "f", &args, &options).expect("runs");
-    let (message, lines) = only(&module, &report, FindingKind::Race);
+    let (message, lines) = only(&module, &report, DiagnosticKind::Race);
     assert_eq!(message, "race on `S[32]`: thread 32 writes, thread 0 reads");
     assert_eq!(lines, [11, 7]);
 }
@@ -319,7 +319,7 @@ fn a_barrier_in_a_branch_of_some_threads_of_a_warp() {
          }",
     );
     let report = run_f(&module, &[Arg::Output]);
-    let (message, lines) = only(&module, &report, FindingKind::DivergentBarrier);
+    let (message, lines) = only(&module, &report, DiagnosticKind::DivergentBarrier);
     assert_eq!(message, "barrier in divergent code: thread 0 is here, and thread 16 is not");
     assert_eq!(lines, [4, 3]);
 }
@@ -337,7 +337,7 @@ fn a_barrier_that_other_warps_do_not_reach() {
          }",
     );
     let report = run_f(&module, &[Arg::Output]);
-    let (message, lines) = only(&module, &report, FindingKind::DivergentBarrier);
+    let (message, lines) = only(&module, &report, DiagnosticKind::DivergentBarrier);
     assert_eq!(message, "barrier in divergent code: thread 0 waits here, and thread 32 does not come");
     assert_eq!(lines, [4]);
 }
@@ -357,7 +357,7 @@ fn warps_that_wait_at_different_barriers() {
          }",
     );
     let report = run_f(&module, &[Arg::Output]);
-    let (_, lines) = only(&module, &report, FindingKind::DivergentBarrier);
+    let (_, lines) = only(&module, &report, DiagnosticKind::DivergentBarrier);
     assert_eq!(lines, [4, 6]);
 }
 
@@ -379,10 +379,10 @@ fn a_barrier_in_small_blocks_that_run_side_by_side() {
     };
     let module = parse(&text("b % 2 == 0"));
     let report = run_f(&module, &[Arg::Output]);
-    assert!(report.findings.is_empty(), "{:?}", report.findings);
+    assert!(report.diagnostics.is_empty(), "{:?}", report.diagnostics);
     let module = parse(&text("b + t < 515"));
     let report = run_f(&module, &[Arg::Output]);
-    let (message, lines) = only(&module, &report, FindingKind::DivergentBarrier);
+    let (message, lines) = only(&module, &report, DiagnosticKind::DivergentBarrier);
     assert_eq!(message, "barrier in divergent code: thread 0 of block 508 is here, and thread 7 of block 508 is not");
     assert_eq!(lines, [5, 4]);
 }
@@ -398,9 +398,9 @@ fn threads_of_a_threaded_program_race_on_global_memory() {
          }",
     );
     let report = run_f(&module, &[Arg::Output, Arg::Output]);
-    let finding = report.findings.iter().find(|finding| finding.kind == FindingKind::Race).expect("a race");
-    assert_eq!(finding.diagnostic.message, "race on `B[32]`: thread 31 reads, thread 32 writes");
-    assert_eq!(common::lines(&module, &finding.diagnostic), [3, 4]);
+    let found = report.diagnostics.iter().find(|found| found.kind == DiagnosticKind::Race).expect("a race");
+    assert_eq!(found.diagnostic.message, "race on `B[32]`: thread 31 reads, thread 32 writes");
+    assert_eq!(common::lines(&module, &found.diagnostic), [3, 4]);
 }
 
 #[test]
@@ -417,10 +417,10 @@ fn a_barrier_over_shared_memory_does_not_order_global_memory() {
         )
     };
     let module = parse(&text("global"));
-    assert!(run_f(&module, &[Arg::Output, Arg::Output]).findings.is_empty());
+    assert!(run_f(&module, &[Arg::Output, Arg::Output]).diagnostics.is_empty());
     let module = parse(&text("shared"));
     let report = run_f(&module, &[Arg::Output, Arg::Output]);
-    only(&module, &report, FindingKind::Race);
+    only(&module, &report, DiagnosticKind::Race);
 }
 
 #[test]

@@ -14,7 +14,7 @@ fn evaluate(text: &str, name: &str, inputs: &[Tensor]) -> Vec<Vec<f64>> {
     let module = parse(text);
     let mut definition = Definition::new(&module, name, &Sizes::new(), Limits::default()).expect("compiles");
     let evaluation = definition.evaluate(inputs).expect("runs");
-    assert!(evaluation.findings.is_empty(), "{:?}", evaluation.findings);
+    assert!(evaluation.diagnostics.is_empty(), "{:?}", evaluation.diagnostics);
     evaluation.tensors().iter().map(Tensor::to_f64s).collect()
 }
 
@@ -53,14 +53,14 @@ fn poison_in_a_stage_is_harmless_until_it_is_used() {
     let module = parse(&stages("S[i + 1]"));
     let mut definition = Definition::new(&module, "f", &Sizes::new(), Limits::default()).expect("compiles");
     let evaluation = definition.evaluate(&input).expect("runs");
-    let finding = evaluation.findings.iter().next().expect("cell 3 uses S[4]");
-    assert_eq!(finding.diagnostic.message, "cell [3] uses what is read out of range");
-    assert_eq!(lines(&module, &finding.diagnostic)[0], 3);
+    let found = evaluation.diagnostics.iter().next().expect("cell 3 uses S[4]");
+    assert_eq!(found.diagnostic.message, "cell [3] uses what is read out of range");
+    assert_eq!(lines(&module, &found.diagnostic)[0], 3);
     // Asked for one cell, the stage is computed where it is read.
     let at = definition.evaluate_at(&input, &[vec![vec![3]]]).expect("runs");
-    assert!(!at.findings.is_empty());
+    assert!(!at.diagnostics.is_empty());
     let at = definition.evaluate_at(&input, &[vec![vec![2], vec![0]]]).expect("runs");
-    assert!(at.findings.is_empty(), "{:?}", at.findings);
+    assert!(at.diagnostics.is_empty(), "{:?}", at.diagnostics);
     assert_eq!(at.tensors()[0].to_f64s(), [8.0, 4.0]);
 }
 

@@ -4,7 +4,7 @@ mod common;
 
 use common::{floats, line, only, output, parse, run_f};
 use tc_ir::Module;
-use tc_sim::{Arg, FindingKind, RunOptions, RunReport, run};
+use tc_sim::{Arg, DiagnosticKind, RunOptions, RunReport, run};
 
 /// `text` phased, and threaded with its warps run first to last and last to first.
 fn all_ways(text: &str, args: &[Arg]) -> [(Module, RunReport); 3] {
@@ -20,7 +20,7 @@ fn all_ways(text: &str, args: &[Arg]) -> [(Module, RunReport); 3] {
 #[track_caller]
 fn agreed(text: &str, args: &[Arg]) -> Vec<f64> {
     let [phased, threaded, descending] = all_ways(text, args).map(|(_, report)| {
-        assert!(report.findings.is_empty(), "{:#?}", report.findings);
+        assert!(report.diagnostics.is_empty(), "{:#?}", report.diagnostics);
         output(&report, args.len() - 1)
     });
     assert_eq!(phased, threaded);
@@ -152,10 +152,10 @@ fn a_reduction_orders_memory_and_a_shuffle_does_not() {
     let reduction = "s = gpu.all_reduce(A[t], axes = [threadIdx.x]) (a: f32, b: f32) { yield a + b }";
     let args = [floats(&numbers(64)), Arg::Output];
     let report = run_f(&parse(&neighbours(reduction)), &args);
-    assert!(report.findings.is_empty(), "{:#?}", report.findings);
+    assert!(report.diagnostics.is_empty(), "{:#?}", report.diagnostics);
     let module = parse(&neighbours("s = gpu.shuffle(A[t], 1, xor)"));
     let report = run_f(&module, &args);
-    let race = report.findings.iter().find(|finding| finding.kind == FindingKind::Race).expect("nothing orders them");
+    let race = report.diagnostics.iter().find(|found| found.kind == DiagnosticKind::Race).expect("nothing orders them");
     assert!(race.diagnostic.message.starts_with("race on `S["), "{:?}", race.diagnostic);
 }
 
@@ -181,7 +181,7 @@ fn a_reduction_that_not_all_threads_reach_is_found() {
     for (condition, absent) in [("t < 16", 16), ("t < 32", 32)] {
         let reports = all_ways(&guarded(condition), &[floats(&[1.0; 64]), Arg::Output]);
         for (nth, (module, report)) in reports.into_iter().enumerate() {
-            let (message, lines) = only(&module, &report, FindingKind::DivergentBarrier);
+            let (message, lines) = only(&module, &report, DiagnosticKind::DivergentBarrier);
             let by_warps = condition == "t < 32" && nth > 0;
             let what = if by_warps { "waits here, and" } else { "is here, and" };
             let end = if by_warps { "does not come" } else { "is not" };
@@ -259,14 +259,14 @@ fn a_shuffle_where_a_warp_has_parted_is_found() {
        }
      }";
     for (module, report) in all_ways(text, &[floats(&[1.0; 64]), Arg::Output]) {
-        let (message, lines) = only(&module, &report, FindingKind::DivergentShuffle);
+        let (message, lines) = only(&module, &report, DiagnosticKind::DivergentShuffle);
         assert_eq!(message, "shuffle in divergent code: thread 32 is here, and thread 40 of its warp is not");
         assert_eq!(lines, [5, 4]);
     }
     // Whole warps may stay away.
     let whole = text.replace("t < 40", "t < 32");
     for (_, report) in all_ways(&whole, &[floats(&[1.0; 64]), Arg::Output]) {
-        assert!(report.findings.is_empty(), "{:#?}", report.findings);
+        assert!(report.diagnostics.is_empty(), "{:#?}", report.diagnostics);
     }
 }
 
@@ -279,7 +279,7 @@ fn a_lane_outside_its_group_is_found() {
        }
      }";
     for (module, report) in all_ways(text, &[floats(&[1.0; 32]), Arg::Output]) {
-        let found = report.findings.iter().find(|finding| finding.kind == FindingKind::Arithmetic).expect("one");
+        let found = report.diagnostics.iter().find(|found| found.kind == DiagnosticKind::Arithmetic).expect("one");
         assert_eq!(
             found.diagnostic.message,
             "a shuffle by 32 within groups of 32 lanes, outside 0 to 31, in thread 29"

@@ -4,7 +4,7 @@ mod common;
 
 use common::{only, output, parse, run_f};
 use tc_ir::Elem;
-use tc_sim::{Arg, FindingKind, Tensor};
+use tc_sim::{Arg, DiagnosticKind, Tensor};
 
 fn numbers(n: usize, seed: usize) -> Vec<f64> {
     (0..n).map(|nth| ((nth * 37 + nth / 7 * 5 + seed * 11) % 13) as f64 - 6.0).collect()
@@ -26,7 +26,7 @@ fn result(text: &str, args: &[Arg]) -> Vec<f64> {
     let threaded = text.replacen(") {", ") attributes {threaded} {", 1);
     let [one, other] = [text, &threaded].map(|text| {
         let report = run_f(&parse(text), args);
-        assert!(report.findings.is_empty(), "{:#?}", report.findings);
+        assert!(report.diagnostics.is_empty(), "{:#?}", report.diagnostics);
         output(&report, args.len() - 1)
     });
     assert_eq!(one, other);
@@ -208,7 +208,7 @@ fn ldmatrix_loads_bytes_in_pieces_of_two() {
 #[test]
 fn what_is_wrong_with_lanes_is_found() {
     let args = || [input(Elem::F16, 16, 16, 3).1, input(Elem::F16, 16, 16, 4).1, Arg::Output];
-    let check = |from: &str, to: &str, kind: FindingKind, text: &str| {
+    let check = |from: &str, to: &str, kind: DiagnosticKind, text: &str| {
         let base = by_rows(true);
         let changed = base.replacen(from, to, 1);
         assert_ne!(changed, base, "{from}");
@@ -219,17 +219,17 @@ fn what_is_wrong_with_lanes_is_found() {
     check(
         "AS: f16[16, 24]",
         "AS: f16[16, 20]",
-        FindingKind::Misaligned,
+        DiagnosticKind::Misaligned,
         "`AS[1, 0]` at byte 40, which is no multiple of 16",
     );
-    check("&AS[tx % 16 : 1", "&AS[tx % 17 : 1", FindingKind::OutOfBounds, "`AS[16, 8]` on, out of bounds");
+    check("&AS[tx % 16 : 1", "&AS[tx % 17 : 1", DiagnosticKind::OutOfBounds, "`AS[16, 8]` on, out of bounds");
     check(
         "for e in 0..8 {\n               CF[e] = 1.0",
         "for e in 0..7 {\n CF[e] = 1.0",
-        FindingKind::Uninitialised,
+        DiagnosticKind::Uninitialised,
         "`CF[7]`",
     );
     let swap = "if tx / 16 == 0 {\n mma.sync(&CF[0 : 8], &AF[0 : 8], &BF[0 : 8])\n }";
-    check("mma.sync(&CF[0 : 8], &AF[0 : 8], &BF[0 : 8])", swap, FindingKind::DivergentWarp, "16 of 32 threads");
-    check("mma.ldmatrix(&AF[0 : 8]", "mma.ldmatrix(&AF[0 : 4]", FindingKind::Uninitialised, "`AF[4]`");
+    check("mma.sync(&CF[0 : 8], &AF[0 : 8], &BF[0 : 8])", swap, DiagnosticKind::DivergentWarp, "16 of 32 threads");
+    check("mma.ldmatrix(&AF[0 : 8]", "mma.ldmatrix(&AF[0 : 4]", DiagnosticKind::Uninitialised, "`AF[4]`");
 }

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{line, parse};
-use tc_sim::{Arg, FindingKind, Limits, RunOptions, run};
+use tc_sim::{Arg, DiagnosticKind, Limits, RunOptions, run};
 
 fn options(steps: u64) -> RunOptions {
     RunOptions { limits: Limits { steps, ..Limits::default() }, ..RunOptions::default() }
@@ -19,10 +19,10 @@ fn an_endless_loop_ends_at_the_step_limit() {
          }",
     );
     let report = run(&module, "f", &[Arg::Output], &options(1_000_000)).expect("it starts");
-    let finding = report.findings.iter().find(|finding| finding.kind == FindingKind::Limit).expect("a limit");
-    assert_eq!(finding.diagnostic.message, "the program needs more than 1000000 steps");
-    assert_eq!(line(&module, &finding.diagnostic.location), 2);
-    assert!(finding.diagnostic.help.as_ref().is_some_and(|help| help.contains("--step-limit")));
+    let found = report.diagnostics.iter().find(|found| found.kind == DiagnosticKind::Limit).expect("a limit");
+    assert_eq!(found.diagnostic.message, "the program needs more than 1000000 steps");
+    assert_eq!(line(&module, &found.diagnostic.location), 2);
+    assert!(found.diagnostic.help.as_ref().is_some_and(|help| help.contains("--step-limit")));
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn a_launch_of_too_many_blocks_ends_at_the_step_limit() {
          }",
     );
     let report = run(&module, "f", &[Arg::Output], &options(1_000_000)).expect("it starts");
-    assert!(report.findings.iter().any(|finding| finding.kind == FindingKind::Limit));
+    assert!(report.diagnostics.iter().any(|found| found.kind == DiagnosticKind::Limit));
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn a_chain_of_doublings_over_sizes_is_looked_at_once() {
     text += "for t in 0..x80 bind(threadIdx.x) {\nB[t] = 1.0\n}\n}";
     let module = parse(&text);
     let report = run(&module, "f", &[Arg::Output], &RunOptions::default()).expect("runs");
-    assert!(report.findings.is_empty(), "{:?}", report.findings);
+    assert!(report.diagnostics.is_empty(), "{:?}", report.diagnostics);
 }
 
 #[test]
@@ -112,5 +112,5 @@ fn an_endless_reduction_ends_at_the_step_limit() {
     let mut definition = tc_sim::Definition::new(&module, "f", &tc_sim::Sizes::new(), limits).expect("compiles");
     let one = tc_sim::Tensor::from_f64s(tc_ir::Elem::F32, &[1], &[1.0]).expect("fits");
     let evaluation = definition.evaluate(&[one]).expect("it starts");
-    assert!(evaluation.findings.iter().any(|finding| finding.kind == FindingKind::Limit));
+    assert!(evaluation.diagnostics.iter().any(|found| found.kind == DiagnosticKind::Limit));
 }

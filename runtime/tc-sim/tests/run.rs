@@ -19,7 +19,7 @@ fn a_program_without_bound_axes_runs_as_one_thread() {
          }",
     );
     let report = run_f(&module, &[floats(&iota(4)), Arg::Output]);
-    assert!(report.findings.is_empty(), "{:?}", report.findings);
+    assert!(report.diagnostics.is_empty(), "{:?}", report.diagnostics);
     assert_eq!(output(&report, 1), [6.0, 4.0, 2.0, 0.0]);
 }
 
@@ -35,7 +35,7 @@ fn coordinates_start_where_their_loop_does() {
          }",
     );
     let report = run_f(&module, &[Arg::Output]);
-    assert!(report.findings.is_empty(), "{:?}", report.findings);
+    assert!(report.diagnostics.is_empty(), "{:?}", report.diagnostics);
     assert_eq!(output(&report, 0), [10.0, 11.0, 12.0, 20.0, 21.0, 22.0]);
 }
 
@@ -55,7 +55,7 @@ fn threads_diverge_and_meet_again() {
          }",
     );
     let report = run_f(&module, &[Arg::Output, Arg::Output]);
-    assert!(report.findings.is_empty(), "{:?}", report.findings);
+    assert!(report.diagnostics.is_empty(), "{:?}", report.diagnostics);
     assert_eq!(output(&report, 0), [0.0, 1.0, 20.0, 3.0, 40.0, 5.0, 60.0, 7.0]);
     assert_eq!(output(&report, 1), [0.0, 1.0, 1.0, 2.0, 3.0, 5.0, 8.0, 13.0]);
 }
@@ -71,7 +71,7 @@ fn vectors_load_store_and_widen() {
          }",
     );
     let report = run_f(&module, &[floats(&iota(16)), Arg::Output]);
-    assert!(report.findings.is_empty(), "{:?}", report.findings);
+    assert!(report.diagnostics.is_empty(), "{:?}", report.diagnostics);
     let want: Vec<f64> = [12, 13, 14, 15, 8, 9, 10, 11, 4, 5, 6, 7, 0, 1, 2, 3].map(|i| f64::from(i) * 2.0).to_vec();
     assert_eq!(output(&report, 1), want);
 }
@@ -92,7 +92,7 @@ fn several_kernels_run_in_order_with_memory_between_them() {
          }",
     );
     let report = run_f(&module, &[floats(&iota(64)), Arg::Output]);
-    assert!(report.findings.is_empty(), "{:?}", report.findings);
+    assert!(report.diagnostics.is_empty(), "{:?}", report.diagnostics);
     assert_eq!(output(&report, 1), (0..64).map(|i| 64.0 - f64::from(i)).collect::<Vec<_>>());
 }
 
@@ -118,7 +118,7 @@ fn a_host_function_launches_its_kernels() {
          }",
     );
     let report = run_f(&module, &[floats(&iota(32)), Arg::Output]);
-    assert!(report.findings.is_empty(), "{:?}", report.findings);
+    assert!(report.diagnostics.is_empty(), "{:?}", report.diagnostics);
     assert_eq!(output(&report, 1), (0..32).map(|i| (f64::from(i) + 1.0) * 3.0).collect::<Vec<_>>());
     let options = RunOptions { sizes: Sizes::from([("n".to_string(), 64)]), ..RunOptions::default() };
     let report = run(&module, "f", &[floats(&iota(64)), Arg::Output], &options).expect("runs");
@@ -136,7 +136,7 @@ fn values_computed_between_launches_reach_the_next() {
          }",
     );
     let report = run_f(&module, &[floats(&[1.0, 2.0, 3.0, 4.0]), Arg::Output]);
-    assert!(report.findings.is_empty(), "{:?}", report.findings);
+    assert!(report.diagnostics.is_empty(), "{:?}", report.diagnostics);
     assert_eq!(output(&report, 1), [5.0, 10.0, 15.0, 20.0]);
 }
 
@@ -153,7 +153,7 @@ fn vectors_computed_between_launches_reach_the_next() {
          }",
     );
     let report = run_f(&module, &[floats(&[1.0, 2.0, 3.0, 4.0]), Arg::Output]);
-    assert!(report.findings.is_empty(), "{:?}", report.findings);
+    assert!(report.diagnostics.is_empty(), "{:?}", report.diagnostics);
     assert_eq!(output(&report, 1), [11.0, 22.0, 33.0, 44.0].repeat(4));
 }
 
@@ -175,7 +175,7 @@ fn shared_memory_is_one_a_block_and_local_memory_one_a_thread() {
          }",
     );
     let report = run_f(&module, &[floats(&iota(128)), Arg::Output]);
-    assert!(report.findings.is_empty(), "{:?}", report.findings);
+    assert!(report.diagnostics.is_empty(), "{:?}", report.diagnostics);
     assert_eq!(output(&report, 1)[0], 127.0);
     assert_eq!(output(&report, 1)[127], 129.0);
 }
@@ -192,7 +192,7 @@ fn half_precision_rounds_at_each_op() {
          }",
     );
     let report = run_f(&module, &[Arg::Output, Arg::Output]);
-    assert!(report.findings.is_empty(), "{:?}", report.findings);
+    assert!(report.diagnostics.is_empty(), "{:?}", report.diagnostics);
     assert_eq!(output(&report, 0), [2048.0]);
     assert_eq!(output(&report, 1), [1.0]);
 }

@@ -3,7 +3,7 @@
 mod common;
 
 use common::parse;
-use tc_sim::{CheckOptions, CheckReport, FindingKind, agree, check_against_definition};
+use tc_sim::{CheckOptions, CheckReport, DiagnosticKind, agree, check_against_definition};
 
 /// Layout NHWCnc, f16 in, f32 out.
 const OPERATOR: &str =
@@ -30,7 +30,7 @@ fn the_program_of_the_document_computes_its_operator() {
         let report = check(text, 1);
         assert!(report.is_ok(), "{:?}", report.diagnostics());
         assert_eq!((report.cells, report.races, report.sampled), (2 * 65536, 0, false));
-        assert_eq!(report.findings.iter().count(), 0, "{:#?}", report.findings);
+        assert_eq!(report.diagnostics.iter().count(), 0, "{:#?}", report.diagnostics);
     }
     let (one, other) = (parse(PROGRAM), parse(&phased));
     let report = agree(&other, &one, "conv", &CheckOptions::default()).expect("they run");
@@ -42,10 +42,14 @@ fn a_missing_barrier_and_a_wrong_tile_are_found() {
     let unordered = PROGRAM.replacen("            gpu.barrier(shared)\n            for ki", "            for ki", 1);
     assert_ne!(unordered, PROGRAM);
     let report = check(&unordered, 0);
-    assert!(report.races > 0 || report.findings.count(FindingKind::Uninitialised) > 0, "{:?}", report.diagnostics());
+    assert!(
+        report.races > 0 || report.diagnostics.count(DiagnosticKind::Uninitialised) > 0,
+        "{:?}",
+        report.diagnostics()
+    );
     let swapped = PROGRAM.replace("&AF[n], &WF[o])", "&AF[n], &WF[3 - o])");
     let report = check(&swapped, 0);
-    assert_eq!(report.findings.iter().count(), 0);
+    assert_eq!(report.diagnostics.iter().count(), 0);
     let difference = report.difference.expect("other columns");
     assert_eq!((difference.allowed, difference.inputs), (0.0, "integers"));
 }

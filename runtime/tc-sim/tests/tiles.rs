@@ -4,7 +4,7 @@ mod common;
 
 use common::{only, output, parse, run_f};
 use tc_ir::Elem;
-use tc_sim::{Arg, FindingKind, Tensor};
+use tc_sim::{Arg, DiagnosticKind, Tensor};
 
 fn input(elem: Elem, shape: &[u64], values: &[f64]) -> Arg {
     Arg::Input(Tensor::from_f64s(elem, shape, values).expect("it fits"))
@@ -31,7 +31,7 @@ fn result(text: &str, args: &[Arg]) -> Vec<f64> {
     let threaded = text.replacen(") {", ") attributes {threaded} {", 1);
     let [one, other] = [text, &threaded].map(|text| {
         let report = run_f(&parse(text), args);
-        assert!(report.findings.is_empty(), "{:#?}", report.findings);
+        assert!(report.diagnostics.is_empty(), "{:#?}", report.diagnostics);
         output(&report, args.len() - 1)
     });
     assert_eq!(one, other);
@@ -140,7 +140,7 @@ fn plain_loops_work_on_images() {
 #[test]
 fn what_is_wrong_with_tiles_is_found() {
     let args = || sixteen(&numbers(256, 3), &numbers(256, 4));
-    let check = |from: &str, to: &str, kind: FindingKind, text: &str| {
+    let check = |from: &str, to: &str, kind: DiagnosticKind, text: &str| {
         let changed = IMAGES.replacen(from, to, 1);
         assert_ne!(changed, IMAGES, "{from}");
         let module = parse(&changed);
@@ -151,21 +151,27 @@ fn what_is_wrong_with_tiles_is_found() {
     check(
         "&A[0, 0]",
         "&A[0, 8]",
-        FindingKind::OutOfBounds,
+        DiagnosticKind::OutOfBounds,
         "a tile of 16 x 16, with a stride of 16, from `A[0, 8]` on",
     );
-    check("&A[0, 0], stride = 16", "&A[0, 0], stride = 15", FindingKind::Misaligned, "stride of `wmma.load` is 15");
+    check("&A[0, 0], stride = 16", "&A[0, 0], stride = 15", DiagnosticKind::Misaligned, "stride of `wmma.load` is 15");
     check(
         "&A[0, 0], stride = 16",
         "&A[0, 8], stride = 8",
-        FindingKind::Misaligned,
+        DiagnosticKind::Misaligned,
         "byte 16, which is no multiple of 32",
     );
-    check("CF[i, j] = cast<f32>(i)", "CF[i, j] = cast<f32>(tx)", FindingKind::Race, "race on `CF[0, 0]`");
-    check("for j in 0..16", "for j in 0..15", FindingKind::Uninitialised, "`CF[0, 15]`, which nobody wrote");
-    check("wmma.load(&AF[1 :", "wmma.load(&AF[0 :", FindingKind::Uninitialised, "`AF[1, 0, 0]`, which nobody wrote");
+    check("CF[i, j] = cast<f32>(i)", "CF[i, j] = cast<f32>(tx)", DiagnosticKind::Race, "race on `CF[0, 0]`");
+    check("for j in 0..16", "for j in 0..15", DiagnosticKind::Uninitialised, "`CF[0, 15]`, which no thread wrote");
+    check(
+        "wmma.load(&AF[1 :",
+        "wmma.load(&AF[0 :",
+        DiagnosticKind::Uninitialised,
+        "`AF[1, 0, 0]`, which no thread wrote",
+    );
     let report = run_f(&parse(&IMAGES.replace("&C[0, 0]", "&C[8, 0]")), &args());
-    let found = report.findings.iter().find(|finding| finding.kind == FindingKind::OutOfBounds).expect("it is too far");
+    let found =
+        report.diagnostics.iter().find(|found| found.kind == DiagnosticKind::OutOfBounds).expect("it is too far");
     assert!(found.diagnostic.message.contains("writes a tile of 16 x 16"), "{}", found.diagnostic.message);
 }
 
@@ -177,16 +183,16 @@ fn a_warp_comes_as_a_whole() {
         .replace("b_layout = col_major)", "b_layout = col_major)\n}");
     for text in [text.clone(), text.replacen(") {", ") attributes {threaded} {", 1)] {
         let module = parse(&text);
-        let (message, lines) = only(&module, &run_f(&module, &sixteen(&a, &b)), FindingKind::DivergentWarp);
+        let (message, lines) = only(&module, &run_f(&module, &sixteen(&a, &b)), DiagnosticKind::DivergentWarp);
         assert_eq!(message, "warp 0 comes to `wmma.mma` with 16 of 32 threads");
         assert_eq!(lines, [14, 13]);
     }
     let small = IMAGES.replace("0..32", "0..16");
     let module = parse(&small);
     let report = run_f(&module, &sixteen(&a, &b));
-    let (message, _) = only(&module, &report, FindingKind::DivergentWarp);
+    let (message, _) = only(&module, &report, DiagnosticKind::DivergentWarp);
     assert_eq!(message, "warp 0 comes to `wmma.load` with 16 of 32 threads");
-    let notes = &report.findings.iter().next().expect("one").diagnostic.notes;
+    let notes = &report.diagnostics.iter().next().expect("one").diagnostic.notes;
     assert_eq!(notes[0], "the block has 16 threads");
 }
 
@@ -215,8 +221,8 @@ fn operands_are_the_same_in_all_threads_of_a_warp() {
         let changed = text.replace(from, to);
         let module = parse(&changed);
         let report = run_f(&module, &args);
-        let found = report.findings.iter().find(|finding| finding.kind == FindingKind::DivergentWarp);
-        let message = &found.unwrap_or_else(|| panic!("{to}: {:#?}", report.findings)).diagnostic.message;
+        let found = report.diagnostics.iter().find(|found| found.kind == DiagnosticKind::DivergentWarp);
+        let message = &found.unwrap_or_else(|| panic!("{to}: {:#?}", report.diagnostics)).diagnostic.message;
         assert!(message.ends_with(&format!("with a different {what}")), "{message}");
     }
 }

@@ -4,7 +4,7 @@ mod common;
 
 use common::{floats, only, output, parse, run_f};
 use tc_ir::Elem;
-use tc_sim::{Arg, FindingKind, RunOptions, Tensor, run};
+use tc_sim::{Arg, DiagnosticKind, RunOptions, Tensor, run};
 
 #[test]
 fn what_is_written_through_one_view_is_read_through_another_as_its_bits() {
@@ -32,7 +32,7 @@ fn what_is_written_through_one_view_is_read_through_another_as_its_bits() {
         let values = [1.0f32, -2.5, 3.0e-20, 7.0e9];
         let args = [floats(&values.map(f64::from)), Arg::Output, Arg::Output, Arg::Output];
         let report = run_f(&module, &args);
-        assert!(report.findings.iter().next().is_none(), "{scope}: {:#?}", report.findings);
+        assert!(report.diagnostics.iter().next().is_none(), "{scope}: {:#?}", report.diagnostics);
         assert_eq!(output(&report, 1), values.map(|value| f64::from(value.to_bits() as i32)), "{scope}");
         assert_eq!(output(&report, 2), (-2.5f32).to_bits().to_le_bytes().map(f64::from), "{scope}");
         // The upper half of the second element is the f16 2.0 now, whose bits are 0x4000; the lower half is as it was.
@@ -67,13 +67,13 @@ fn views_that_overlap_take_turns_with_a_barrier_and_race_without_one() {
     let args = [floats(&input), Arg::Output, Arg::Output];
     let back: Vec<f64> = input.iter().rev().copied().collect();
     let report = run_f(&parse(&turns("gpu.barrier(shared)")), &args);
-    assert!(report.findings.iter().next().is_none(), "{:#?}", report.findings);
+    assert!(report.diagnostics.iter().next().is_none(), "{:#?}", report.diagnostics);
     assert_eq!((output(&report, 1), output(&report, 2)), (back.clone(), back));
     let module = parse(&turns(""));
     for descending in [false, true] {
         let options = RunOptions { descending, ..RunOptions::default() };
         let report = run(&module, "f", &args, &options).expect("a program that runs");
-        let (message, lines) = only(&module, &report, FindingKind::Race);
+        let (message, lines) = only(&module, &report, DiagnosticKind::Race);
         assert!(message.contains("race on `"), "{message}");
         assert_eq!(lines.iter().filter(|&&line| line == 8 || line == 10).count(), lines.len(), "{lines:?}");
     }
@@ -95,11 +95,11 @@ fn views_of_different_bytes_are_different_buffers() {
          }",
     );
     let report = run_f(&module, &[floats(&[1.0; 64]), Arg::Output]);
-    assert!(report.findings.iter().next().is_none(), "{:#?}", report.findings);
+    assert!(report.diagnostics.iter().next().is_none(), "{:#?}", report.diagnostics);
 }
 
 #[test]
-fn bytes_that_nobody_wrote_are_told_of_each_view() {
+fn bytes_that_no_thread_wrote_are_reported_of_each_view() {
     let module = parse(
         "tir.func @f(A: f32[2], B: f32[2]) {
            alloc pool: u8[8] in shared
@@ -113,10 +113,10 @@ fn bytes_that_nobody_wrote_are_told_of_each_view() {
          }",
     );
     let report = run_f(&module, &[floats(&[0.0; 2]), Arg::Output]);
-    let (message, lines) = only(&module, &report, FindingKind::Uninitialised);
-    assert_eq!(message, "the only thread reads `T[0]`, which nobody wrote");
+    let (message, lines) = only(&module, &report, DiagnosticKind::Uninitialised);
+    assert_eq!(message, "the only thread reads `T[0]`, which no thread wrote");
     assert_eq!(lines, [8, 4]);
-    assert_eq!(report.findings.count(FindingKind::Uninitialised), 1);
+    assert_eq!(report.diagnostics.count(DiagnosticKind::Uninitialised), 1);
 }
 
 #[test]
@@ -131,6 +131,6 @@ fn alignment_counts_from_the_base() {
     );
     let args = [Arg::Input(Tensor::from_f64s(Elem::F32, &[4], &[1.0; 4]).expect("it fits")), Arg::Output];
     let report = run_f(&module, &args);
-    let (message, _) = only(&module, &report, FindingKind::Misaligned);
+    let (message, _) = only(&module, &report, DiagnosticKind::Misaligned);
     assert_eq!(message, "the only thread accesses `S[0]` at byte 8, which is no multiple of 16");
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Has someone asked the process to end? One that nobody listens for never comes.
+/// Has someone asked the process to end? One that nothing listens for never comes.
 #[derive(Clone, Default, Debug)]
 pub struct Interrupt {
     came: Arc<AtomicBool>,
@@ -14,7 +14,7 @@ impl Interrupt {
     /// The signals that a terminal, a shell and a batch system end a process with.
     const SIGNALS: [i32; 3] = [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP];
 
-    /// Listens from now on: a first signal is told here instead of ending the process, a second one ends it at once.
+    /// Listens from now on: a first signal is reported here instead of ending the process, a second one ends it at once.
     pub(crate) fn listen() -> std::io::Result<Interrupt> {
         let interrupt = Interrupt::default();
         let ignored = ignored();

@@ -1,5 +1,5 @@
 //! What the command-line tools share: their streams, files that are written whole or not at all, exit statuses, how
-//! findings are told, and how inputs are loaded.
+//! diagnostics are reported, and how inputs are loaded.
 //!
 //! A tool is a function from a command line and an [`Io`] to an exit status, so that a test can call it in process.
 

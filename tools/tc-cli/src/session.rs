@@ -14,7 +14,7 @@ pub struct Io<'i> {
     pub stdin: &'i mut (dyn Read + Send),
     /// Where results go.
     pub stdout: &'i mut (dyn Write + Send),
-    /// Where findings and progress go.
+    /// Where diagnostics and progress go.
     pub stderr: &'i mut (dyn Write + Send),
     /// Is the standard output coloured?
     pub colour_out: bool,
@@ -22,7 +22,7 @@ pub struct Io<'i> {
     pub colour_err: bool,
     /// Is progress shown on the standard error?
     pub progress: bool,
-    /// The folder for files that nobody asked for by name, such as reproducers; without one none are written.
+    /// The folder for files that the caller did not name, such as reproducers; without one none are written.
     pub temporary: Option<PathBuf>,
     /// May a mode listen for signals? They are those of the whole process.
     pub listens: bool,
@@ -57,12 +57,12 @@ pub struct Session<'i> {
     pub colour_out: bool,
     /// Is progress shown on the standard error?
     pub progress: bool,
-    /// The folder for files that nobody asked for by name; without one none are written.
+    /// The folder for files that the caller did not name; without one none are written.
     pub temporary: Option<PathBuf>,
     listens: bool,
     /// The command line, the name of the tool included.
     pub command: Vec<OsString>,
-    /// How findings are told on the standard error.
+    /// How diagnostics are reported on the standard error.
     pub tell: Tell,
 }
 
@@ -120,7 +120,7 @@ impl<'i> Session<'i> {
         CALL
     }
 
-    /// The text of `file`; `-` is the standard input. The error is the status, and was told.
+    /// The text of `file`; `-` is the standard input. The error is the status, and was reported.
     pub fn load(&self, file: &OsStr) -> Result<String, u8> {
         let loaded = load::load(file, *self.stdin.borrow_mut());
         loaded.map_err(|error| match error {

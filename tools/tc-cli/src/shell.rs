@@ -12,7 +12,7 @@ pub trait CommandLine: clap::Parser + Send + Sync {
     /// The name of the tool, which its thread bears.
     const NAME: &'static str;
 
-    /// Are findings told as JSON?
+    /// Are diagnostics told as JSON?
     fn json(&self) -> bool;
 
     /// What the tool is asked about itself.
@@ -104,7 +104,7 @@ pub fn main(run: impl FnOnce(std::env::ArgsOs, Io<'_>) -> u8) -> ExitCode {
         std::panic::set_hook(Box::new(|panic| {
             let remark = Diagnostic::remark("panic", Location::None, panic.to_string());
             let tell = Tell { json: true, colour: false };
-            // Where nothing can be told there is nobody to tell that.
+            // Where nothing can be told that cannot be told either.
             let _ = std::io::stderr().write_all(tell.text(&remark.into(), &Sources::new()).as_bytes());
         }));
     }

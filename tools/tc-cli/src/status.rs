@@ -11,7 +11,7 @@ pub const CALL: u8 = 2;
 /// The compiler is at fault.
 pub const BUG: u8 = 3;
 
-/// The exit status that findings come to.
+/// The exit status that diagnostics come to.
 pub fn status_of(found: &Diagnostics) -> u8 {
     let status = |one: &Diagnostic| match one.fault {
         _ if !one.is_error() => FINE,

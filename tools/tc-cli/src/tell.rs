@@ -1,9 +1,9 @@
-//! How findings are told.
+//! How diagnostics are reported.
 
 use tc::support::source::shown_name;
 use tc::support::{Diagnostic, Diagnostics, Location, Sources, render};
 
-/// How findings are told: as text with or without colours, or as JSON, one object a line.
+/// How diagnostics are reported: as text with or without colours, or as JSON, one object a line.
 #[derive(Clone, Copy, Debug)]
 pub struct Tell {
     /// As JSON?

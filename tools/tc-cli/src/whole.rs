@@ -31,7 +31,7 @@ fn fill(file: &mut std::fs::File, text: &str, target: &Path) -> std::io::Result<
     file.sync_all()
 }
 
-/// A file beside `target` that nobody else writes to: threads that write the same file have one each.
+/// A file beside `target` that no one else writes to: threads that write the same file have one each.
 fn beside(target: &Path) -> PathBuf {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let nth = COUNT.fetch_add(1, Ordering::Relaxed);

@@ -4,8 +4,8 @@ use crate::args::Emit;
 use crate::args::{Args, RunArgs, ShowChanged};
 use crate::expect::Seen;
 use crate::hand_over::{self, Results};
-use crate::inputs::{self, Input, Part};
-use crate::job::{Done, Job, Plan};
+use crate::inputs::{self, Input, InputChunk};
+use crate::job::{Done, Job, RunConfig};
 use crate::sink::{Sink, Written};
 use crate::{CALL, FINE, debug, help, help_json, parallel, paths, show, update};
 use std::cell::Cell;
@@ -46,19 +46,20 @@ pub(crate) fn drive(args: &Args, session: &Session<'_>) -> u8 {
 }
 
 /// Works on all parts, several at a time, and hands what came of them to `done`, in order.
-fn run_parts(plan: &Plan<'_>, session: &Session<'_>, parts: &[Part<'_>], mut done: impl FnMut(Done)) {
-    let job = |plan, part: &Part<'_>, sink: &Sink<'_, '_>| {
-        Job { plan, sink, name: part.name, first_line: part.first_line, folder: part.folder.clone() }.guarded(part.text)
+fn run_parts(config: &RunConfig<'_>, session: &Session<'_>, parts: &[InputChunk<'_>], mut done: impl FnMut(Done)) {
+    let job = |config, part: &InputChunk<'_>, sink: &Sink<'_, '_>| {
+        Job { config, sink, name: part.name, first_line: part.first_line, folder: part.folder.clone() }
+            .guarded(part.text)
     };
     if let [part] = parts {
-        return done(job(plan, part, &Sink::streaming(session)));
+        return done(job(config, part, &Sink::streaming(session)));
     }
-    let (workers, threads) = parallel::shares(parts.len(), workers(plan.args.run.threads, usize::MAX));
-    let compiler = Compiler { threads, ..plan.compiler.clone() };
-    let plan = Plan { compiler: &compiler, command: plan.command.clone(), ..*plan };
+    let (workers, threads) = parallel::shares(parts.len(), workers(config.args.run.threads, usize::MAX));
+    let compiler = Compiler { threads, ..config.compiler.clone() };
+    let config = RunConfig { compiler: &compiler, command: config.command.clone(), ..*config };
     let work = |nth: usize| {
-        let sink = Sink::keeping(plan.tell);
-        let done = job(&plan, &parts[nth], &sink);
+        let sink = Sink::keeping(config.tell);
+        let done = job(&config, &parts[nth], &sink);
         (done, sink.written())
     };
     parallel::in_order(parts.len(), workers, work, |(one, Written { out, err })| {
@@ -129,7 +130,7 @@ impl Tool<'_, '_> {
         let temporary = session.temporary.as_deref();
         let command = show::shell_words(&session.command);
         let tell = session.tell;
-        let plan = Plan {
+        let config = RunConfig {
             args,
             compiler: &compiler,
             pipeline: &pipeline,
@@ -140,7 +141,7 @@ impl Tool<'_, '_> {
             tell,
         };
         if args.input.update {
-            let run = |name: &str, text: &str, parts: &[_]| self.findings(&plan, name, text, parts);
+            let run = |name: &str, text: &str, parts: &[_]| self.diagnostics(&config, name, text, parts);
             let each =
                 |input: &Input| update::update(session, args, input, &|text, parts| run(&input.name, text, parts));
             return Ok(inputs.iter().map(each).max().unwrap_or(FINE).max(unread));
@@ -154,7 +155,7 @@ impl Tool<'_, '_> {
         let mut results: Vec<Results> = inputs.iter().map(|_| Results::default()).collect();
         let mut shown = Vec::new();
         let mut parts_done = parts.iter();
-        run_parts(&plan, session, &parts, |Done { output, status: one, shown: of_one, .. }| {
+        run_parts(&config, session, &parts, |Done { output, status: one, shown: of_one, .. }| {
             status = status.max(one);
             if let Some(results) = parts_done.next().and_then(|part| results.get_mut(part.input)) {
                 results.n_texts += 1;
@@ -163,7 +164,7 @@ impl Tool<'_, '_> {
             }
             shown.push(of_one);
         });
-        match show::finish(args, &plan.command, (&compiler, &pipeline), begin, shown) {
+        match show::finish(args, &config.command, (&compiler, &pipeline), begin, shown) {
             Ok(found) => session.tell(&found, &sources),
             Err(message) => status = status.max(session.refuse(&message)),
         }
@@ -171,23 +172,23 @@ impl Tool<'_, '_> {
     }
 
     /// What is found in the parts of a text, for `--update`.
-    fn findings(
+    fn diagnostics(
         &self,
-        plan: &Plan<'_>,
+        config: &RunConfig<'_>,
         name: &str,
         text: &str,
         parts: &[(u32, Range<usize>)],
     ) -> Result<Vec<Vec<Seen>>, u8> {
-        let part = |(first_line, range): &(u32, Range<usize>)| Part {
+        let part = |(first_line, range): &(u32, Range<usize>)| InputChunk {
             input: 0,
             name,
             first_line: *first_line,
             text: &text[range.clone()],
             folder: None,
         };
-        let parts: Vec<Part<'_>> = parts.iter().map(part).collect();
+        let parts: Vec<InputChunk<'_>> = parts.iter().map(part).collect();
         let (mut seen, mut refused) = (Vec::new(), None);
-        run_parts(plan, self.session, &parts, |done| {
+        run_parts(config, self.session, &parts, |done| {
             if done.refused || !update::is_writable(done.status) {
                 refused = refused.max(Some(done.status));
             }
@@ -214,7 +215,7 @@ impl Tool<'_, '_> {
         Err(self.session.refuse(&format!("unknown pass `{}`{help}", suggest::shorten(name))))
     }
 
-    /// Which remarks are told.
+    /// Which remarks are reported.
     fn remarks(&self, compiler: &Compiler) -> Result<Remarks, u8> {
         let names = &self.args.show.remarks;
         if names.is_empty() {

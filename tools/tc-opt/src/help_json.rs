@@ -1,7 +1,7 @@
 //! What the tool tells about passes and pipelines, as JSON. docs/tc-opt.md lists the fields.
 
 use serde_json::{Value, json};
-use tc::pass::{OptionInfo, PassInfo, PassTable, Pipeline, PipelineInfo, Step};
+use tc::pass::{OptionInfo, PassInfo, PassTable, Pipeline, PipelineInfo, PipelineStep};
 
 /// `{"passes": […], "pipelines": […]}`.
 pub(crate) fn list(table: &PassTable) -> Value {
@@ -42,7 +42,8 @@ fn pipeline(info: &PipelineInfo) -> Value {
     let steps = (info.steps)(&[]).unwrap_or_default();
     let lines = steps.iter().filter(|step| step.place.is_none());
     let lines: Vec<Value> = lines.map(|step| json!({"text": step.text, "reason": step.reason})).collect();
-    let place = |(n_lines, step): (usize, Step)| json!({"name": step.place, "after": n_lines, "reason": step.reason});
+    let place =
+        |(n_lines, step): (usize, PipelineStep)| json!({"name": step.place, "after": n_lines, "reason": step.reason});
     let places: Vec<Value> = info.places().into_iter().map(place).collect();
     json!({
         "name": info.name, "summary": info.summary, "options": options(info.options), "lines": lines, "places": places,

@@ -15,7 +15,7 @@ pub(crate) struct Input {
 }
 
 /// A text of a file: all of it, or a part.
-pub(crate) struct Part<'t> {
+pub(crate) struct InputChunk<'t> {
     /// Which file it is of.
     pub(crate) input: usize,
     pub(crate) name: &'t str,
@@ -32,7 +32,7 @@ impl Input {
     }
 }
 
-/// Reads all inputs; one that cannot be read is told, and the others are read. The status is that of the worst.
+/// Reads all inputs; one that cannot be read is reported, and the others are read. The status is that of the worst.
 pub(crate) fn load(args: &Args, session: &Session<'_>) -> (Vec<Input>, u8) {
     let (mut inputs, mut status) = (Vec::new(), FINE);
     let files = &args.input.files;
@@ -53,11 +53,11 @@ pub(crate) fn load(args: &Args, session: &Session<'_>) -> (Vec<Input>, u8) {
 }
 
 /// The texts of all inputs, in order.
-pub(crate) fn parts<'t>(inputs: &'t [Input], args: &Args) -> Vec<Part<'t>> {
+pub(crate) fn parts<'t>(inputs: &'t [Input], args: &Args) -> Vec<InputChunk<'t>> {
     let mut list = Vec::new();
     for (input, Input { name, text, .. }) in inputs.iter().enumerate() {
         for (first_line, range) in parts_of(text, args) {
-            list.push(Part { input, name, first_line, text: &text[range], folder: None });
+            list.push(InputChunk { input, name, first_line, text: &text[range], folder: None });
         }
     }
     if list.len() > 1 {

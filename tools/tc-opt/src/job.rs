@@ -26,7 +26,7 @@ use tc::{Compiler, Via};
 use tc_cli::{Tell, status_of};
 
 /// What is the same for all texts.
-pub(crate) struct Plan<'p> {
+pub(crate) struct RunConfig<'p> {
     pub(crate) args: &'p Args,
     pub(crate) compiler: &'p Compiler,
     pub(crate) pipeline: &'p Pipeline,
@@ -35,13 +35,13 @@ pub(crate) struct Plan<'p> {
     pub(crate) sources: &'p Sources,
     /// The command line, for pages.
     pub(crate) command: String,
-    /// The folder for files that nobody asked for by name.
+    /// The folder for files that the caller did not name.
     pub(crate) temporary: Option<&'p Path>,
-    /// How findings are told.
+    /// How diagnostics are reported.
     pub(crate) tell: Tell,
 }
 
-impl Plan<'_> {
+impl RunConfig<'_> {
     /// Does what is shown tell numbers of ops?
     fn counts_ops(&self) -> bool {
         let show = &self.args.show;
@@ -55,7 +55,7 @@ impl Plan<'_> {
 
 /// One text on its way.
 pub(crate) struct Job<'j, 'i> {
-    pub(crate) plan: &'j Plan<'j>,
+    pub(crate) config: &'j RunConfig<'j>,
     pub(crate) sink: &'j Sink<'j, 'i>,
     /// What its file is called in messages.
     pub(crate) name: &'j str,
@@ -74,15 +74,15 @@ pub(crate) struct Done {
     pub(crate) shown: Shown,
     /// What was found, for expectations.
     pub(crate) seen: Vec<Seen>,
-    /// Was the call at fault? The reason was told.
+    /// Was the call at fault? The reason was reported.
     pub(crate) refused: bool,
 }
 
-/// The findings, and the output if there is one. The error is a status whose reason was told.
+/// The diagnostics, and the output if there is one. The error is a status whose reason was reported.
 type Compiled = Result<(Diagnostics, Option<String>), u8>;
 
 impl Job<'_, '_> {
-    /// Works on `text`. What is wrong is told, a panic too: other texts are still worked on.
+    /// Works on `text`. What is wrong is reported, a panic too: other texts are still worked on.
     pub(crate) fn guarded(&self, text: &str) -> Done {
         catch_unwind(AssertUnwindSafe(|| self.run(text))).unwrap_or_else(|_| {
             let found = Diagnostic::bug("panic", Location::None, format!("tc panicked on a text of `{}`", self.name));
@@ -107,9 +107,9 @@ impl Job<'_, '_> {
     }
 
     fn work(&self, text: &str, shown: &mut Shown, seen: &mut Vec<Seen>) -> Result<(Option<String>, u8), u8> {
-        let Job { plan, sink, name, .. } = self;
-        let mut module = Module::new(plan.compiler.registry.clone());
-        module.sources = plan.sources.clone();
+        let Job { config, sink, name, .. } = self;
+        let mut module = Module::new(config.compiler.registry.clone());
+        module.sources = config.sources.clone();
         let Ok(file) = module.sources.add_part(*name, text, self.first_line) else {
             return Err(sink.refuse(&format!("`{name}` is too large: a file may have 2 GiB")));
         };
@@ -118,12 +118,12 @@ impl Job<'_, '_> {
         shown.sources = module.sources.clone();
         let (found, output) = compiled?;
         shown.found = found.clone();
-        if !plan.args.input.verify_diagnostics {
+        if !config.args.input.verify_diagnostics {
             sink.tell(&found, &module.sources);
             let status = if all_members.get() { FINE } else { INPUT };
             return Ok((output, status_of(&found).max(status)));
         }
-        if plan.args.input.update {
+        if config.args.input.update {
             *seen = expect::seen(&found, &module.sources, file);
             let status = status_of(&found);
             if status == BUG {
@@ -145,7 +145,7 @@ impl Job<'_, '_> {
 
     /// Reads `file`, runs the passes, and writes the program down.
     fn compile(&self, module: &mut Module, file: FileId, all_members: &Cell<bool>, shown: &mut Shown) -> Compiled {
-        let Job { plan: Plan { args, compiler, .. }, sink, .. } = self;
+        let Job { config: RunConfig { args, compiler, .. }, sink, .. } = self;
         let options = tc::syntax::ParseOptions { allow_unknown_ops: args.input.allow_unknown_ops };
         let mut found = shown.phase("parse", || tc::syntax::parse_file(module, file, &options));
         if found.has_errors() {
@@ -161,7 +161,7 @@ impl Job<'_, '_> {
         let trace = Trace::default();
         let mut options = compiler.run_options();
         options.verify = args.run.verify_each != VerifyEach::None;
-        options.count_ops = self.plan.counts_ops();
+        options.count_ops = self.config.counts_ops();
         if args.show.trace_schedule {
             options.extensions.push(Arc::new(trace.clone()));
         }
@@ -175,18 +175,18 @@ impl Job<'_, '_> {
             found.append(recorder.parsed(module));
             manager.instrument(recorder);
         }
-        if *self.plan.points != PrintPoints::default() {
+        if *self.config.points != PrintPoints::default() {
             let print = Box::new(|module: &Module| self.text(module));
-            manager.instrument(PrintIr::new(self.plan.points.clone(), print, |text| sink.print(text)));
+            manager.instrument(PrintIr::new(self.config.points.clone(), print, |text| sink.print(text)));
         }
         if args.run.verify_each == VerifyEach::Semantics {
             manager.instrument(tc::SemanticsCheck::within(compiler.step_limit));
         }
         shown.passes_begin();
-        let report = manager.run(self.plan.pipeline, module);
+        let report = manager.run(self.config.pipeline, module);
         drop(manager);
         if let Some(recorder) = &recorder {
-            found.append(show::index(recorder, &shown.name, &self.plan.command));
+            found.append(show::index(recorder, &shown.name, &self.config.command));
         }
         shown.passes_ended(&report.records, recorder);
         if let Ok(text) = trace.0.lock() {
@@ -213,7 +213,7 @@ impl Job<'_, '_> {
 
     /// Writes a reproducer of what failed at `stage`, if one is wanted.
     fn reproduce(&self, found: &mut Diagnostics, module: &Module, file: FileId, stage: Stage) {
-        let Plan { args, compiler, pipeline, temporary, .. } = self.plan;
+        let RunConfig { args, compiler, pipeline, temporary, .. } = self.config;
         let source = module.sources.file(file);
         let (text, name, first_line) = (source.text.as_str(), source.name.as_str(), self.first_line);
         let part = self.folder.as_deref();
@@ -223,7 +223,7 @@ impl Job<'_, '_> {
 
     /// The program as it is asked for.
     fn emit(&self, module: &Module, mut found: Diagnostics, shown: &mut Shown) -> (Diagnostics, Option<String>) {
-        let Plan { args, compiler, .. } = self.plan;
+        let RunConfig { args, compiler, .. } = self.config;
         let emitted = shown.phase("emit", || {
             Ok::<_, tc::Failure>(match args.run.emit {
                 Emit::Tir => ("", self.text(module), Vec::new()),
@@ -254,7 +254,7 @@ impl Job<'_, '_> {
 
     /// What an assembler tells of the kernels that were emitted, or why it does not.
     fn assembled(&self, module: &Module) -> Result<Vec<Resources>, String> {
-        let Plan { args, compiler, .. } = self.plan;
+        let RunConfig { args, compiler, .. } = self.config;
         let via = match args.run.emit {
             Emit::Tir | Emit::Llvm => return Ok(Vec::new()),
             Emit::Cuda => Via::Cuda,
@@ -268,7 +268,7 @@ impl Job<'_, '_> {
     /// Why stages compute what they do.
     fn explanation(&self, Explain(explained): &Explain, stage: &str, module: &Module) -> Result<String, u8> {
         let all = explained.lock().map_or(Vec::new(), |all| all.clone());
-        let text = if self.plan.args.show.json {
+        let text = if self.config.args.show.json {
             explain::document(&all, stage, &module.sources).map(|document| format!("{document:#}\n"))
         } else {
             explain::text(&all, stage, &module.sources)
@@ -289,7 +289,7 @@ impl Job<'_, '_> {
         if found.has_errors() {
             return Ok((found, None));
         }
-        let Plan { args, compiler, .. } = self.plan;
+        let RunConfig { args, compiler, .. } = self.config;
         let ask = Ask {
             module,
             defines: &args.space.defines,
@@ -327,7 +327,7 @@ impl Job<'_, '_> {
 
     /// Tells time and statistics, where asked for.
     fn tell_records(&self, records: &[PassRecord]) {
-        let show = &self.plan.args.show;
+        let show = &self.config.args.show;
         let mut text = String::new();
         if show.timing {
             let json = || format!("{}\n", tables::timing_json(records));
@@ -343,8 +343,8 @@ impl Job<'_, '_> {
     /// What keeps the program after each pass, where a folder or a page is asked for. Each of several texts has a folder
     /// of its own.
     fn recorder(&self) -> Result<Option<Recorder<'_>>, u8> {
-        let folder = show::dump_folder(self.plan.args);
-        if folder.is_none() && self.plan.args.show.report.is_none() {
+        let folder = show::dump_folder(self.config.args);
+        if folder.is_none() && self.config.args.show.report.is_none() {
             return Ok(None);
         }
         let recorder = Recorder::new(Box::new(|module| self.text(module)));
@@ -355,7 +355,7 @@ impl Job<'_, '_> {
     }
 
     fn text(&self, module: &Module) -> String {
-        let show = &self.plan.args.show;
+        let show = &self.config.args.show;
         let options = PrintOptions { generic: show.generic, locations: show.locations, ..PrintOptions::default() };
         print::print_module(module, &options)
     }

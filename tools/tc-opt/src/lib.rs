@@ -1,7 +1,7 @@
 //! `tc-opt` as a library: [`run`] is the whole tool, so that a test runner can call it in process.
 //!
 //! The program and what was asked about it go to the standard output; diagnostics, timing and statistics go to the
-//! standard error. The exit status tells who has to act: 0 nobody, 1 the author of the file, 2 the caller, 3 we.
+//! standard error. The exit status tells who has to act: 0 no one, 1 the author of the file, 2 the caller, 3 we.
 //!
 //! `args` is the command line, `drive` the modes and the inputs, `job` the way of one text to its output, `sink` where
 //! a job writes.

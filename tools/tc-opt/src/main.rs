@@ -8,7 +8,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     tc_cli::main(|args, io| {
-        // Whoever makes a crash small meets it a hundred times, and is told of it once.
+        // Whoever makes a crash small meets it a hundred times, and reads of it once.
         if std::env::args_os().any(|arg| arg.to_string_lossy().starts_with("--reduce")) {
             std::panic::set_hook(Box::new(|_| {}));
         }

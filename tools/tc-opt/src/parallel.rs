@@ -17,7 +17,7 @@ pub(crate) fn in_order<T: Send>(n: usize, workers: usize, work: impl Fn(usize) -
     let run = |send: mpsc::Sender<(usize, T)>| {
         loop {
             let nth = next.fetch_add(1, Ordering::Relaxed);
-            // Nobody listens any more only if this thread's parent panicked.
+            // The receiver is gone only if this thread's parent panicked.
             if nth >= n || send.send((nth, work(nth))).is_err() {
                 return;
             }

@@ -1,7 +1,7 @@
 //! What is kept of texts while they are compiled: for the folder, the page and the trace that were asked for.
 
 use crate::args::Args;
-use crate::inputs::Part;
+use crate::inputs::InputChunk;
 use serde_json::json;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -40,7 +40,7 @@ pub(crate) fn not_written(args: &Args) -> Vec<Diagnostic> {
 }
 
 /// Makes the folder of a dump ready: what an earlier one left there goes.
-pub(crate) fn prepare_dump(args: &Args, parts: &[Part<'_>]) -> Result<(), String> {
+pub(crate) fn prepare_dump(args: &Args, parts: &[InputChunk<'_>]) -> Result<(), String> {
     let Some(folder) = dump_folder(args) else { return Ok(()) };
     let of_parts = || parts.iter().filter_map(|part| part.folder.as_deref());
     dump::clear(&folder)

@@ -21,7 +21,7 @@ pub(crate) struct Ask<'a> {
     pub(crate) json: bool,
 }
 
-/// What is told, and what is wrong with some of what was asked about.
+/// What is reported, and what is wrong with some of what was asked about.
 #[derive(Default)]
 pub(crate) struct Answer {
     pub(crate) text: String,

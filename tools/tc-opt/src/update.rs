@@ -8,8 +8,8 @@ use std::ops::Range;
 use std::path::Path;
 use tc_cli::{Session, write_whole};
 
-/// What was found in a part of a file: its first line, its bytes, the findings.
-pub(crate) type Findings = (u32, Range<usize>, Vec<Seen>);
+/// What was found in a part of a file: its first line, its bytes, the diagnostics.
+pub(crate) type SeenInChunk = (u32, Range<usize>, Vec<Seen>);
 
 /// Compiles a text by its parts, each a first line and a range of bytes; gives what was found in each.
 type Run<'r> = dyn Fn(&str, &[(u32, Range<usize>)]) -> Result<Vec<Vec<Seen>>, u8> + 'r;
@@ -17,7 +17,7 @@ type Run<'r> = dyn Fn(&str, &[(u32, Range<usize>)]) -> Result<Vec<Vec<Seen>>, u8
 /// How often a file is compiled anew. Messages may speak of lines, which move as expectations are added.
 const ROUNDS: usize = 5;
 
-/// Updates `input`; `run` compiles texts, and gives the findings or a status whose reason was told.
+/// Updates `input`; `run` compiles texts, and gives the diagnostics or a status whose reason was reported.
 pub(crate) fn update(session: &Session<'_>, args: &Args, input: &Input, run: &Run<'_>) -> u8 {
     let wrong = |why: &str| {
         session.refuse(&format!("`{}` stays as it is: {why}", input.name));
@@ -30,9 +30,9 @@ pub(crate) fn update(session: &Session<'_>, args: &Args, input: &Input, run: &Ru
             Ok(seen) => seen,
             Err(status) => return status,
         };
-        let findings: Vec<Findings> =
+        let diagnostics: Vec<SeenInChunk> =
             parts.into_iter().zip(seen).map(|((line, range), seen)| (line, range, seen)).collect();
-        let updated = match expect::update(&text, &findings) {
+        let updated = match expect::update(&text, &diagnostics) {
             Ok(updated) => updated,
             Err(why) => return wrong(&why),
         };
@@ -43,7 +43,7 @@ pub(crate) fn update(session: &Session<'_>, args: &Args, input: &Input, run: &Ru
         }
         text = next;
     }
-    wrong("its findings are others each time that expectations are written for them")
+    wrong("its diagnostics are others each time that expectations are written for them")
 }
 
 fn finish(session: &Session<'_>, input: &Input, text: &str, (added, dropped): (usize, usize)) -> u8 {

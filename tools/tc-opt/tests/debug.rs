@@ -14,7 +14,7 @@ struct Ended {
     err: String,
 }
 
-/// Runs the tool on `text` as its standard input, with `temporary` as the folder for files that nobody named.
+/// Runs the tool on `text` as its standard input, with `temporary` as the folder for files that the caller did not name.
 fn run(args: &[&str], text: &str, temporary: Option<&Path>) -> Ended {
     let (mut stdin, mut stdout, mut stderr) = (text.as_bytes(), Vec::new(), Vec::new());
     let io = Io { temporary: temporary.map(PathBuf::from), ..Io::plain(&mut stdin, &mut stdout, &mut stderr) };

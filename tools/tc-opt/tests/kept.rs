@@ -38,7 +38,7 @@ impl Drop for Folder {
     }
 }
 
-/// Reduces with this standard output; the status and what was told.
+/// Reduces with this standard output; the status and what was reported.
 fn reduce(args: &[&str], stdout: &mut (dyn Write + Send), temporary: &Path) -> (u8, String) {
     let (mut stdin, mut stderr) = (TEXT.as_bytes(), Vec::new());
     let io = Io { temporary: Some(temporary.to_path_buf()), ..Io::plain(&mut stdin, stdout, &mut stderr) };

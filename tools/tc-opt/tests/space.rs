@@ -133,7 +133,7 @@ fn wrong_questions_end_with_two_and_wrong_spaces_with_one() {
         (&["--list-space=@tunned"], "no schedule `@tunned` has parameters; did you mean `tuned`?"),
         (&["--list-space", "-D", "m=3"], "there is no size and no parameter `m`"),
         (&["--list-space", "-D", "block"], "NAME=VALUE"),
-        (&["--member-of=tuned", "--member=@nobody"], "has no schedule `@nobody`"),
+        (&["--member-of=tuned", "--member=@nothing"], "has no schedule `@nothing`"),
         (&["--list-space", "--pass-pipeline=schedule"], "cannot be used with"),
     ];
     for (args, message) in calls {

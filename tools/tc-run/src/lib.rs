@@ -1,7 +1,7 @@
 //! `tc-run` as a library: [`run`] is the whole tool, so that a test runner can call it in process.
 //!
-//! Results go to the standard output: tables, findings of checks, JSON. What keeps the tool from working, and its
-//! progress on a terminal, go to the standard error. The exit status tells who has to act: 0 nobody, 1 the author of
+//! Results go to the standard output: tables, diagnostics of checks, JSON. What keeps the tool from working, and its
+//! progress on a terminal, go to the standard error. The exit status tells who has to act: 0 no one, 1 the author of
 //! the file, 2 the caller, 3 we.
 
 mod args;

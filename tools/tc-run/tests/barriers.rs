@@ -59,7 +59,7 @@ fn without_line(text: &str, nth: usize) -> String {
     lines.map(|(_, line)| format!("{line}\n")).collect()
 }
 
-/// What `check-races` says of `text`, which follows the threads and asks nobody where barriers belong.
+/// What `check-races` says of `text`, which follows the threads and does not ask where barriers belong.
 fn race_by_following(text: &str, options: &str) -> Result<(), String> {
     let compiler = Compiler::new();
     let mut module = compiler.parse("conv.tir", text).expect("a good file").module;

@@ -10,10 +10,12 @@ const TABLE: &str = "tools/xtask/src/words.rs";
 
 /// A word that is struck, in small letters, and what to write.
 const STRUCK: &[(&str, &str)] = &[
+    ("accesses meet", "accesses overlap, or touch one cell"),
     ("flights", "outstanding copies"),
     ("holds against", "compares with"),
     ("lives do not meet", "live ranges do not overlap"),
     ("lives meet", "live ranges overlap"),
+    ("looped", "the op of the loop, or in loops"),
     ("normal form", "canonical form"),
     ("normal forms", "canonical forms"),
     ("parting", "divergence, or the divergent branch"),

@@ -70,7 +70,7 @@ const KINDS: &[Kind] = &[
 
 /// Schedule primitives of different kinds, and the files outside the folder of each that may name it: the rows of ops, the
 /// table of primitives and that of the random generator. A pair that excludes each other
-/// names each other, `tc-run` looks for the mark of an intrinsic, and findings of several primitives propose `compute_root`.
+/// names each other, `tc-run` looks for the mark of an intrinsic, and diagnostics of several primitives propose `compute_root`.
 const PRIMITIVES: &[(&str, usize)] = &[
     ("rfactor", 3),
     ("compute_root", 4),

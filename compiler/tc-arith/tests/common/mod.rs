@@ -2,7 +2,7 @@
 //! points at which to compare values.
 #![allow(dead_code, reason = "each test binary uses a part")]
 
-use tc_arith::{Analyzer, BinaryOp, EvalError, Expr, IntType, Step, Var};
+use tc_arith::{Analyzer, BinaryOp, EvalError, Expr, IntType, RuleApplication, Var};
 
 /// A small generator of numbers (splitmix64, Steele, Lea and Flood 2014), so that every run sees the same cases.
 pub(crate) struct Random(pub u64);
@@ -451,7 +451,7 @@ impl Case {
 }
 
 /// Shows the steps of rules on `n` random cases; different `family` numbers give different cases.
-pub(crate) fn each_step(family: u64, n: u64, mut visit: impl FnMut(&mut Case, &Step)) {
+pub(crate) fn each_step(family: u64, n: u64, mut visit: impl FnMut(&mut Case, &RuleApplication)) {
     for seed in 0..n {
         let mut case = Case::new(family << 40 | seed);
         case.az.record_steps(true);

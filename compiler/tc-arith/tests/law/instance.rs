@@ -3,7 +3,7 @@
 //! The left side is matched against the canonical form of the expression. A sum is shared out among the addends of the
 //! pattern: first those with a quotient, a minimum and the like, then multiples of names, names, and literals.
 
-use tc_arith::{Analyzer, BinaryOp, Expr, Node, Pool, Step};
+use tc_arith::{Analyzer, BinaryOp, Expr, Node, Pool, RuleApplication};
 
 use super::canon::{self, Polynomial, canonical, polynomial};
 use super::{Condition, Law, Meaning, Name, Sort, Term};
@@ -27,7 +27,7 @@ struct Addend<'a> {
 impl Law {
     /// Whether the step is an instance of the law whose conditions hold at the points, which satisfy what was known there.
     /// With `settle`, up to simplifying what came out.
-    pub(crate) fn matches(&self, az: &mut Analyzer, step: &Step, points: &[Vec<i64>], settle: bool) -> bool {
+    pub(crate) fn matches(&self, az: &mut Analyzer, step: &RuleApplication, points: &[Vec<i64>], settle: bool) -> bool {
         let before = canonical(&mut az.pool, step.before);
         let after = settled(az, step, step.after, settle);
         for rest in [false, true] {
@@ -463,7 +463,7 @@ impl Law {
 }
 
 /// The canonical form of what came out of a step, if asked for simplified under what was known there.
-fn settled(az: &mut Analyzer, step: &Step, e: Expr, settle: bool) -> Expr {
+fn settled(az: &mut Analyzer, step: &RuleApplication, e: Expr, settle: bool) -> Expr {
     let mut result = e;
     if settle {
         result = az.scope(|az| {

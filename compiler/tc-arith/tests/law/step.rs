@@ -1,13 +1,13 @@
 //! Recorded steps as laws: what a rule made of an expression in a place.
 
-use tc_arith::{Analyzer, BinaryOp, Expr, Node, Step, Var};
+use tc_arith::{Analyzer, BinaryOp, Expr, Node, RuleApplication, Var};
 
 use super::{Condition, Law, Sort, Term};
 
 impl Law {
     /// The statement that a step keeps the value wherever all that was known holds. `None` where the step is about the
     /// bits of numbers, of which laws do not speak.
-    pub(crate) fn of_step(az: &mut Analyzer, step: &Step) -> Option<Law> {
+    pub(crate) fn of_step(az: &mut Analyzer, step: &RuleApplication) -> Option<Law> {
         let show = |az: &Analyzer, e: Expr| az.pool.display(e).to_string();
         let text = format!("{} -> {}", show(az, step.before), show(az, step.after));
         let mut law = Law { text, names: Vec::new(), left: Term::Int(0), right: Term::Int(0), conditions: Vec::new() };

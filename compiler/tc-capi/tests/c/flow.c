@@ -48,7 +48,7 @@ int main(void) {
     CHECK(holds(text, "compute B[i: 256]"));
     IS(tc_text_free(printed), TC_STATUS_OK);
 
-    /* Findings as data, as text and as JSON. */
+    /* Diagnostics as data, as text and as JSON. */
     TcModule none;
     IS(tc_module_parse(context, str("bad.tir"), str("te.func @f(A: f32[8]) -> f32[8] {\n  return C\n}\n"), &none, &found),
        TC_STATUS_FAILED);

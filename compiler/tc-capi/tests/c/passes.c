@@ -45,7 +45,7 @@ static TcModule parse(const char *text) {
     return module;
 }
 
-/* The text of the findings holds `part`; frees them. */
+/* The text of the diagnostics holds `part`; frees them. */
 static void says(TcDiagnostics found, const char *part) {
     TcText text;
     TcString bytes;

@@ -7,7 +7,7 @@ use tc_dialects::{arith, tir};
 use tc_ir::{Builder, Elem, Func, Module, TypeData, Value, keys};
 use tc_support::Location;
 
-/// Emits `@f` of `text`, in which each guilty line ends with `// ! message`, and checks that just those findings are
+/// Emits `@f` of `text`, in which each guilty line ends with `// ! message`, and checks that just those diagnostics are
 /// made, each on its line.
 #[track_caller]
 fn refuses(text: &str) {
@@ -16,11 +16,11 @@ fn refuses(text: &str) {
     assert_eq!(tc_cuda::accepts(&module, "f", &target("sm_80")), found);
     let mut have: Vec<(u32, String)> = found
         .iter()
-        .map(|finding| match &finding.location {
+        .map(|diagnostic| match &diagnostic.location {
             Location::Span(span) => {
-                (module.sources.line_col(span.start).expect("in the text").1.line, finding.message.clone())
+                (module.sources.line_col(span.start).expect("in the text").1.line, diagnostic.message.clone())
             }
-            other => panic!("{other:?} is no place: {}", finding.message),
+            other => panic!("{other:?} is no place: {}", diagnostic.message),
         })
         .collect();
     let expected = |(line, number): (&str, u32)| Some((number, line.split_once("// ! ")?.1.to_string()));
@@ -75,8 +75,8 @@ fn arithmetic_that_passes_write_in_other_ops_is_refused_without_them() {
     let emit = |module: &Module| tc_cuda::emit(module, "f", &target("sm_80"), &EmitOptions::default());
     let found = emit(&module).expect_err("the last line is the only one that has words");
     assert_eq!(found.len(), lines.len() - 1, "{}", shown(&found, &module.sources));
-    for finding in found.iter() {
-        let help = finding.help.as_deref().unwrap_or_default();
+    for diagnostic in found.iter() {
+        let help = diagnostic.help.as_deref().unwrap_or_default();
         assert_eq!(help, "run the passes `legalize-dtype` and `legalize-arith`; the pipeline `cuda` does");
     }
     emit(&legal(&module, &target("sm_80"))).expect("nothing is left for the passes");
@@ -273,7 +273,7 @@ fn loops_nested_too_deeply_are_refused() {
         let made = try_emit(&module, "sm_80");
         assert_eq!(made.is_ok(), is_fine, "{depth}");
         if let Err(found) = made {
-            assert!(found.iter().any(|finding| finding.code == "too-deep"), "{}", shown(&found, &module.sources));
+            assert!(found.iter().any(|diagnostic| diagnostic.code == "too-deep"), "{}", shown(&found, &module.sources));
         }
     }
 }

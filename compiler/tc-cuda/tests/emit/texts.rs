@@ -210,7 +210,7 @@ fn what_nothing_needs_is_left_out() {
     low, high = if n < 4 { yield 1.0, 2.0 } else { yield 2.0, A[tx] }
     M[0i32] = sum
     A[tx] = high";
-    // `c` goes round, although nobody asks for `count`.
+    // `c` goes round, although nothing uses `count`.
     let made = emit(&one_kernel("A: f32[64], n: i32", "A, n", body));
     let text = kernels(&made.source);
     assert!(text.contains("[[maybe_unused]] float M[4];") && text.contains("int c = 0;"), "{text}");

@@ -56,7 +56,7 @@ struct Search<'s, 'o> {
     best: State,
     /// The text of the best; at first the input as it came.
     best_text: String,
-    /// What was found to be boring, by hash: nobody is asked twice. Two texts with one hash cost a reduction at most.
+    /// What was found to be boring, by hash: the predicate is not asked twice. Two texts with one hash cost a reduction at most.
     refused: FxHashSet<u64>,
     asked: u64,
     options: Options<'o>,

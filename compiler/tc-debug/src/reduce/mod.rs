@@ -6,7 +6,7 @@
 //! ops, loops, parameters, then lines, tokens, numbers and names of the text. They are tried in turn, until a whole
 //! round brings nothing.
 //!
-//! - A candidate is a text that reads and verifies; nobody is asked about any other. Only where the input itself does
+//! - A candidate is a text that reads and verifies; the predicate is not asked about any other. Only where the input itself does
 //!   not read, reductions of text work on it as it is.
 //! - Each candidate that is taken is smaller by a measure (tokens, then numbers, then length), so it ends.
 //! - What comes out depends on the input and the answers alone: with several threads the first interesting candidate
@@ -25,7 +25,7 @@ use std::ops::Range;
 use std::time::Duration;
 use tc_ir::Registry;
 
-/// Answers whether a text is still interesting. Several threads may ask at a time. The error is why nobody can answer
+/// Answers whether a text is still interesting. Several threads may ask at a time. The error is why there is no answer
 /// any more, such as a full disk; it ends the reduction.
 pub type Ask<'a> = dyn Fn(&str) -> Result<bool, String> + Sync + 'a;
 
@@ -113,7 +113,7 @@ pub fn reduce(text: &str, options: Options<'_>, ask: &Ask<'_>) -> Result<Reduced
     driver::reduce(text, options, ask)
 }
 
-/// The reductions in their order, each with the words that progress is told in: what takes out most comes first, and
+/// The reductions in their order, each with the words that progress is reported in: what takes out most comes first, and
 /// what only makes the rest easier to read comes last.
 pub(crate) fn reductions() -> Vec<(&'static str, Box<dyn Reduction>)> {
     vec![

@@ -36,7 +36,7 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     lines.take_while(|(_, line)| line.trim().is_empty() || line.trim_start().starts_with("//"))
 }
 
-/// Is `line`, a comment, probably meant as one of the head, though nobody reads it as that?
+/// Is `line`, a comment, probably meant as one of the head, though the tool does not read it as that?
 pub(super) fn is_near_miss(line: &str) -> bool {
     const WORD: &str = "tc-reproducer";
     if line.starts_with(MARK) {

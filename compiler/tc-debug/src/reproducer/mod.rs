@@ -48,7 +48,7 @@ impl Verify {
     }
 }
 
-/// A failing run: a program, the passes that fail on it, and what they were told.
+/// A failing run: a program, the passes that fail on it, and what they were given.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Reproducer {
     /// The version of the compiler that failed.

@@ -1,4 +1,4 @@
-//! Reads the head of a reproducer. All that is wrong is told at its line.
+//! Reads the head of a reproducer. All that is wrong is reported at its line.
 
 use super::head::{is_near_miss, lines, unescape};
 use super::{MARK, Reproducer, Verify};
@@ -14,7 +14,7 @@ const EMITS: &[&str] = &["tir", "cuda", "mlir", "ptx", "llvm"];
 const VIAS: &[&str] = &["cuda", "mlir"];
 
 impl Reproducer {
-    /// Reads `text`, which messages call `name`. What is wrong with its head is told at its place; the program is not
+    /// Reads `text`, which messages call `name`. What is wrong with its head is reported at its place; the program is not
     /// looked at.
     pub fn parse(name: &str, text: &str) -> Result<Reproducer, (Box<Diagnostic>, Sources)> {
         let mut sources = Sources::new();

@@ -53,7 +53,7 @@ impl Func {
             return Def::Result(op, value.index() - first.index());
         }
         let region = Region::from_u32(def & !ARG);
-        // Arguments are made one after another, so their numbers rise. One that was taken out is nobody's.
+        // Arguments are made one after another, so their numbers rise. One that was taken out belongs to nothing.
         Def::Arg(region, self.region_args(region).binary_search(&value).unwrap_or_default())
     }
 

@@ -77,7 +77,7 @@ impl Body<'_> {
         }
     }
 
-    /// Has nobody ever said what the results of this call, or of this unknown op, are?
+    /// Was it never said what the results of this call, or of this unknown op, are?
     fn is_untyped(&self, op: Op, style: &Style) -> bool {
         let func = self.func;
         (style.role == Role::Call || func.opcode(op) == Opcode::UNKNOWN)

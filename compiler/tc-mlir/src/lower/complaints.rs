@@ -1,6 +1,6 @@
 //! What MLIR says, as diagnostics of ours.
 //!
-//! MLIR calls a handler for each finding. The text that it complains of is ours, so an error is a bug of ours; it is told
+//! MLIR calls a handler for each diagnostic. The text that it complains of is ours, so an error is a bug of ours; it is reported
 //! at the place in the author's file that the text names, or with the line of the text. Notes that show the op, often hundreds of
 //! lines, are cut.
 
@@ -38,7 +38,7 @@ impl Complaints {
         let heard = Complaints::default();
         let list = heard.0.clone();
         context.attach_diagnostic_handler(move |complaint| {
-            // Only this thread calls the handler, and nobody holds the list meanwhile.
+            // Only this thread calls the handler, and nothing holds the list meanwhile.
             if let Ok(mut list) = list.try_borrow_mut() {
                 list.push(one(&complaint));
             }
@@ -49,7 +49,7 @@ impl Complaints {
 
     /// What was said, as diagnostics; an error if `failed` says that the step failed, or if MLIR told an error and went
     /// on as if there were none.
-    pub(super) fn findings(&self, text: &str, step: &str, failed: bool) -> Diagnostics {
+    pub(super) fn diagnostics(&self, text: &str, step: &str, failed: bool) -> Diagnostics {
         let list = self.0.take();
         let mut found = Diagnostics::new();
         // What follows the first error of a step says only that it failed.

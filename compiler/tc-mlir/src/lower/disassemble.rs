@@ -23,7 +23,7 @@ unsafe extern "C" {
 }
 
 /// Keeps LLVM from writing what is wrong with a text to the standard error; that the function fails is enough.
-unsafe extern "C" fn hush(_finding: Handle, _with: Handle) {}
+unsafe extern "C" fn hush(_diagnostic: Handle, _with: Handle) {}
 
 /// The LLVM IR that `bitcode` holds.
 pub(super) fn text(bitcode: &[u8]) -> Result<String, &'static str> {

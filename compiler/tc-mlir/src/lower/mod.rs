@@ -103,7 +103,7 @@ fn is_bitcode(bytes: &[u8]) -> bool {
     disassemble::text(bytes).is_ok()
 }
 
-/// What is told where MLIR is asked for and is not [`AVAILABLE`]: the call is at fault, not the input.
+/// What is reported where MLIR is asked for and is not [`AVAILABLE`]: the call is at fault, not the input.
 pub fn not_built() -> Diagnostic {
     Diagnostic::assumption("no-mlir", Location::None, "this tc was built without MLIR")
         .note("MLIR text needs none: `--emit=mlir`; PTX comes through NVRTC as well: `--emit=ptx --via=cuda`")

@@ -79,7 +79,7 @@ pub(super) fn toolkit(text: &str, options: &LowerOptions) -> Result<Option<Strin
     let writable = |path: &&str| !path.contains(['"', '\'', '{', '}', '\\']) && !path.contains(char::is_control);
     match Path::to_str(folder).filter(writable) {
         Some(path) => Ok(Some(path.to_string())),
-        None => Err(refuse(format!("the path `{}` cannot be told to MLIR", folder.display()))),
+        None => Err(refuse(format!("the path `{}` cannot be passed to MLIR", folder.display()))),
     }
 }
 
@@ -92,7 +92,7 @@ fn refusal(code: &'static str, line: &str, message: String) -> Diagnostics {
         .into()
 }
 
-/// What is told where the libdevice `file` that `line` needs is not what it should be.
+/// What is reported where the libdevice `file` that `line` needs is not what it should be.
 fn unusable(line: &str, file: &Path, why: &str) -> Diagnostics {
     let message = format!("this function is one of CUDA's libdevice, and `{}` cannot be used: {why}", file.display());
     refusal("bad-libdevice", line, message)
@@ -105,7 +105,7 @@ fn begins_as_bitcode(file: &Path) -> bool {
     read.is_ok() && (magic == *b"BC\xc0\xde" || magic == [0xde, 0xc0, 0x17, 0x0b])
 }
 
-/// What is told where `text` could not be lowered because the libdevice that it needs cannot be read: the installation is
+/// What is reported where `text` could not be lowered because the libdevice that it needs cannot be read: the installation is
 /// at fault. `None` where LLVM can read the file, so that the reason is another.
 #[cfg_attr(not(feature = "mlir"), allow(dead_code, reason = "nothing is lowered without MLIR"))]
 pub(super) fn broken_libdevice(
@@ -120,7 +120,7 @@ pub(super) fn broken_libdevice(
     }
 }
 
-/// What is told where the libdevice that `text` needs is not what it should be. `None` where it needs none.
+/// What is reported where the libdevice that `text` needs is not what it should be. `None` where it needs none.
 pub(super) fn bad_libdevice(text: &str, options: &LowerOptions, why: &str) -> Option<Diagnostics> {
     let line = text.lines().find(|line| calls(line))?;
     let file = options.toolkit.as_ref()?.join(LIBDEVICE);
@@ -154,13 +154,13 @@ mod tests {
     fn functions_of_libdevice_want_a_toolkit_at_their_line() {
         let text = "gpu.module @k {\n%1 = math.exp %0 : f32 loc(\"f\":7:1)\n}";
         let found = toolkit(text, &LowerOptions::default()).expect_err("no toolkit");
-        let found = found.iter().next().expect("a finding");
+        let found = found.iter().next().expect("a diagnostic");
         let place = Location::Point { file: "f".into(), at: LineCol { line: 7, col: 1 } };
         assert_eq!((found.code, &found.location), ("no-libdevice", &place));
         let options = LowerOptions { toolkit: Some("/nowhere".into()) };
         assert!(toolkit(text, &options).is_err());
         let found = broken_libdevice(text, &options, &|_| true).expect("there is no file");
-        let found = found.iter().next().expect("a finding");
+        let found = found.iter().next().expect("a diagnostic");
         assert_eq!((found.code, &found.location), ("bad-libdevice", &place));
         assert_eq!(toolkit("gpu.module @k {}", &LowerOptions::default()), Ok(None));
     }

@@ -16,7 +16,7 @@ pub(super) fn object(text: &str, pipelines: &[String]) -> Result<Vec<u8>, Diagno
     let complaints = Complaints::of(&context);
     // An error of MLIR fails the step even where the step says that it went well.
     let judge = |step: &str, went_well: bool| {
-        let found = complaints.findings(text, step, !went_well);
+        let found = complaints.diagnostics(text, step, !went_well);
         if found.iter().any(|one| one.severity == Severity::Error) { Err(found) } else { Ok(()) }
     };
     let module = Module::parse(&context, text);

@@ -15,7 +15,7 @@ pub(super) enum Checked<'c> {
     Module(&'c Module),
 }
 
-/// What keeps the pass `info` from running: for each form that it requires and a function lacks, one finding.
+/// What keeps the pass `info` from running: for each form that it requires and a function lacks, one diagnostic.
 ///
 /// Of a module the programs are asked; forms say nothing about operators and schedules.
 pub(super) fn check_required(

@@ -1,4 +1,4 @@
-//! What keeps a pass from taking the run down: a panic becomes a finding, and one that goes on for ever is ended.
+//! What keeps a pass from taking the run down: a panic becomes a diagnostic, and one that goes on for ever is ended.
 
 use super::apply::Outcome;
 use crate::limits::{Limits, cancelled};
@@ -46,7 +46,7 @@ fn too_many_steps(place: Location) -> Diagnostic {
 }
 
 impl Guard<'_> {
-    /// Runs `pass`. A panic becomes a finding at `place`, and so does a pass that does too many steps or was cancelled.
+    /// Runs `pass`. A panic becomes a diagnostic at `place`, and so does a pass that does too many steps or was cancelled.
     pub(super) fn run(self, cx: &mut PassCx, place: Location, pass: impl FnOnce(&mut PassCx) -> bool) -> bool {
         if self.limits.is_cancelled() {
             cx.report(cancelled(place));
@@ -67,7 +67,7 @@ impl Guard<'_> {
     }
 }
 
-/// The finding that a panic of the pass `name` becomes.
+/// The diagnostic that a panic of the pass `name` becomes.
 pub(crate) fn panicked(name: &str, payload: &(dyn Any + Send), place: Location) -> Diagnostic {
     let text = payload.downcast_ref::<&str>().map(|text| text.to_string());
     let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
@@ -75,7 +75,7 @@ pub(crate) fn panicked(name: &str, payload: &(dyn Any + Send), place: Location) 
     Diagnostic::bug("pass-panicked", place, format!("`{name}` panicked: {text}"))
 }
 
-/// A panic outside of a pass must not take the pool down: it becomes a finding as well.
+/// A panic outside of a pass must not take the pool down: it becomes a diagnostic as well.
 pub(super) fn catch_outside(name: &str, run: impl FnOnce() -> Outcome) -> Outcome {
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|payload| Outcome {
         diagnostics: panicked(name, &*payload, Location::None).into(),

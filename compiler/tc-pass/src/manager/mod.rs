@@ -2,11 +2,11 @@
 //!
 //! Around each pass the manager checks the forms that the pass requires and establishes, verifies what changed,
 //! lets instruments look, and keeps the record that timing and statistics are printed from. An error-severity
-//! finding always fails the pass that made it; the error says which pass of how many that was, and on which
-//! function. A panic in a pass becomes a finding too.
+//! diagnostic always fails the pass that made it; the error says which pass of how many that was, and on which
+//! function. A panic in a pass becomes a diagnostic too.
 //!
 //! Functions of a func pass run in parallel. What comes out does not depend on the number of threads: each function
-//! owns its storage, and findings and counters are put together in the order of the functions.
+//! owns its storage, and diagnostics and counters are put together in the order of the functions.
 
 mod apply;
 mod forms;
@@ -34,7 +34,7 @@ pub struct RunOptions {
     pub threads: usize,
     /// Verify the module at first, and what a pass changed after it.
     pub verify: bool,
-    /// Which remarks of passes are told.
+    /// Which remarks of passes are reported.
     pub remarks: Remarks,
     /// What passes can ask the run for, by type: a target, an oracle.
     pub extensions: Vec<Arc<dyn Any + Send + Sync>>,
@@ -105,7 +105,7 @@ pub struct OpCounts {
     pub after: usize,
 }
 
-/// Looks on while a pipeline runs. What it reports is added to the findings of the run; an error ends it.
+/// Looks on while a pipeline runs. What it reports is added to the diagnostics of the run; an error ends it.
 pub trait Instrument {
     /// Before a pass.
     fn before_pass(&mut self, at: &PassAt<'_>, module: &Module) -> Diagnostics {
@@ -129,7 +129,7 @@ pub trait Instrument {
 /// What came of a run.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// All findings. If one is an error, the module is as the failing pass left it, and good for nothing.
+    /// All diagnostics. If one is an error, the module is as the failing pass left it, and good for nothing.
     pub diagnostics: Diagnostics,
     /// What the passes did, as far as they ran.
     pub records: Vec<PassRecord>,

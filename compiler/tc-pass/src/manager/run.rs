@@ -173,7 +173,7 @@ impl Run<'_> {
         if self.settings.options.count_ops { module.items.iter().map(tc_ir::walk::n_ops).sum() } else { 0 }
     }
 
-    /// Takes in findings; returns whether none is an error.
+    /// Takes in diagnostics; returns whether none is an error.
     fn report(&mut self, mut found: Diagnostics, at: &PassAt<'_>) -> bool {
         note_place(&mut found, at, None);
         let good = !found.has_errors();

@@ -10,7 +10,7 @@
 //!   ([`PassTable::add_at`](crate::PassTable::add_at)).
 //! - `@file` stands for what the file holds; `//` opens a comment there and everywhere.
 //!
-//! Every error is told at its place in the string, which becomes a source file called `<pass-pipeline>`.
+//! Every error is reported at its place in the string, which becomes a source file called `<pass-pipeline>`.
 
 mod print;
 mod resolve;

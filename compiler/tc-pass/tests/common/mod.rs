@@ -9,7 +9,9 @@ use tc_ir::opdef::{Context, Effect, ItemDef, SymbolTable};
 use tc_ir::walk::all_ops;
 use tc_ir::{Builder, Func, Module, Registry};
 use tc_pass::pipeline::quote_value;
-use tc_pass::{Analysis, FuncPass, ModulePass, PassCx, PassInfo, PassKind, PassTable, PipelineInfo, Step, preserved};
+use tc_pass::{
+    Analysis, FuncPass, ModulePass, PassCx, PassInfo, PassKind, PassTable, PipelineInfo, PipelineStep, preserved,
+};
 use tc_support::{Diagnostic, Location};
 
 tc_ir::dialect! {
@@ -238,14 +240,14 @@ static TWICE: PipelineInfo = PipelineInfo {
     steps: |raw| {
         let word = quote_value(&TwiceOptions::read(raw)?.word);
         let first: Cow<'static, str> = format!("t.func(touch{{word={word}}})").into();
-        Ok(vec![Step::new(first, "The first."), Step::new("touch{times=2}", "The second.")])
+        Ok(vec![PipelineStep::new(first, "The first."), PipelineStep::new("touch{times=2}", "The second.")])
     },
 };
 static ENDLESS: PipelineInfo = PipelineInfo {
     name: "endless",
     summary: "Names itself.",
     options: &[],
-    steps: |_| Ok(vec![Step::new("endless", "To find out.")]),
+    steps: |_| Ok(vec![PipelineStep::new("endless", "To find out.")]),
 };
 
 /// The passes as if they were the compiler's own.
@@ -276,12 +278,12 @@ static PLACES: PipelineInfo = PipelineInfo {
     options: &[],
     steps: |_| {
         Ok(vec![
-            Step::place("first", "Nothing ran yet."),
-            Step::new("t.func(touch)", "To begin."),
-            Step::new("over", "To go on."),
-            Step::place("middle", "Both ran."),
-            Step::new("t.func(touch)", "To end."),
-            Step::place("last", "All ran."),
+            PipelineStep::place("first", "Nothing ran yet."),
+            PipelineStep::new("t.func(touch)", "To begin."),
+            PipelineStep::new("over", "To go on."),
+            PipelineStep::place("middle", "Both ran."),
+            PipelineStep::new("t.func(touch)", "To end."),
+            PipelineStep::place("last", "All ran."),
         ])
     },
 };

@@ -18,7 +18,7 @@ use std::ops::Range;
 
 /// A stretch of lines in two texts.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Part {
+pub struct DiffBlock {
     /// Is it the same in both?
     pub same: bool,
     /// The lines of the old text, from 0.
@@ -33,7 +33,7 @@ pub fn lines(text: &str) -> Vec<&str> {
 }
 
 /// The stretches of two texts, in order. Stretches that stay and stretches that differ take turns.
-pub fn parts(old: &[&str], new: &[&str]) -> Vec<Part> {
+pub fn parts(old: &[&str], new: &[&str]) -> Vec<DiffBlock> {
     let mut numbers = FxHashMap::default();
     let mut number = |line| {
         let next = numbers.len() as u32;
@@ -41,7 +41,7 @@ pub fn parts(old: &[&str], new: &[&str]) -> Vec<Part> {
     };
     let old: Vec<u32> = old.iter().map(|&line| number(line)).collect();
     let new: Vec<u32> = new.iter().map(|&line| number(line)).collect();
-    let mut parts: Vec<Part> = Vec::new();
+    let mut parts: Vec<DiffBlock> = Vec::new();
     for op in similar::capture_diff_slices(Algorithm::Myers, &old, &new) {
         let (same, old, new) = match op {
             DiffOp::Equal { .. } => (true, op.old_range(), op.new_range()),
@@ -52,7 +52,7 @@ pub fn parts(old: &[&str], new: &[&str]) -> Vec<Part> {
                 last.old.end = old.end;
                 last.new.end = new.end;
             }
-            _ => parts.push(Part { same, old, new }),
+            _ => parts.push(DiffBlock { same, old, new }),
         }
     }
     parts
@@ -69,7 +69,7 @@ pub struct Changes {
 
 impl Changes {
     /// Those of `parts`.
-    pub fn of(parts: &[Part]) -> Changes {
+    pub fn of(parts: &[DiffBlock]) -> Changes {
         let mut changes = Changes::default();
         for part in parts.iter().filter(|part| !part.same) {
             changes.added += part.new.len();
@@ -83,7 +83,7 @@ impl Changes {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Hunk {
     /// Its stretches, in order.
-    pub parts: Vec<Part>,
+    pub parts: Vec<DiffBlock>,
 }
 
 impl Hunk {
@@ -103,8 +103,8 @@ fn range(start: Option<usize>, end: Option<usize>) -> Range<usize> {
 }
 
 /// The differences in `parts` with `context` lines before and after each.
-pub fn hunks(parts: &[Part], context: usize) -> Vec<Hunk> {
-    let to_op = |part: &Part| match part.same {
+pub fn hunks(parts: &[DiffBlock], context: usize) -> Vec<Hunk> {
+    let to_op = |part: &DiffBlock| match part.same {
         true => DiffOp::Equal { old_index: part.old.start, new_index: part.new.start, len: part.old.len() },
         false => DiffOp::Replace {
             old_index: part.old.start,
@@ -114,8 +114,8 @@ pub fn hunks(parts: &[Part], context: usize) -> Vec<Hunk> {
         },
     };
     let of_op =
-        |op: &DiffOp| Part { same: matches!(op, DiffOp::Equal { .. }), old: op.old_range(), new: op.new_range() };
-    let is_any = |part: &Part| !(part.old.is_empty() && part.new.is_empty());
+        |op: &DiffOp| DiffBlock { same: matches!(op, DiffOp::Equal { .. }), old: op.old_range(), new: op.new_range() };
+    let is_any = |part: &DiffBlock| !(part.old.is_empty() && part.new.is_empty());
     similar::group_diff_ops(parts.iter().map(to_op).collect(), context)
         .iter()
         .map(|group| Hunk { parts: group.iter().map(of_op).filter(is_any).collect() })

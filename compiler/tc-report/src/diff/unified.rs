@@ -1,6 +1,6 @@
 //! A difference as text: unified, as `patch` reads it, or coloured, for a terminal.
 
-use super::{Hunk, Part, hunks, pairs};
+use super::{DiffBlock, Hunk, hunks, pairs};
 use std::fmt::Write as _;
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ pub enum Style {
 }
 
 /// The differences in `parts` of two texts, each under a line `@@ … @@` that names the item it lies in.
-pub fn unified(old: &[&str], new: &[&str], parts: &[Part], style: Style) -> String {
+pub fn unified(old: &[&str], new: &[&str], parts: &[DiffBlock], style: Style) -> String {
     let mut out = String::new();
     for hunk in hunks(parts, CONTEXT) {
         let title = format!("@@ -{} +{} @@", place(&hunk.old_lines()), place(&hunk.new_lines()));
@@ -40,7 +40,7 @@ pub fn unified(old: &[&str], new: &[&str], parts: &[Part], style: Style) -> Stri
 }
 
 /// The names of the items that differences lie in, in the order of the text: `@blur`.
-pub fn sections<'t>(old: &[&'t str], new: &[&'t str], parts: &[Part]) -> Vec<&'t str> {
+pub fn sections<'t>(old: &[&'t str], new: &[&'t str], parts: &[DiffBlock]) -> Vec<&'t str> {
     let mut names = Vec::new();
     let mut add = |line: &'t str| {
         if let Some(name) = symbol(line).filter(|name| !names.contains(name)) {

@@ -3,7 +3,7 @@
 use crate::html::{Html, ansi};
 use tc_support::{Diagnostic, Fault, Severity, Sources, render};
 
-/// Findings that a page shows. Where there are more it says so.
+/// Diagnostics that a page shows. Where there are more it says so.
 const MAX_SHOWN: usize = 200;
 
 pub(super) fn write(html: &mut Html, title: &'static str, found: &[&Diagnostic], sources: &Sources) {
@@ -13,10 +13,10 @@ pub(super) fn write(html: &mut Html, title: &'static str, found: &[&Diagnostic],
     html.raw("<section class=found><h2>").raw(title).raw(" <small>").text(found.len()).raw("</small></h2>\n");
     for one in found.iter().take(MAX_SHOWN) {
         let (class, name) = match one.severity {
-            Severity::Error if one.fault == Fault::Bug => ("<div class=\"finding bad\">", "internal error"),
-            Severity::Error => ("<div class=\"finding bad\">", "error"),
-            Severity::Warning => ("<div class=\"finding warn\">", "warning"),
-            Severity::Remark => ("<div class=\"finding info\">", "remark"),
+            Severity::Error if one.fault == Fault::Bug => ("<div class=\"diagnostic bad\">", "internal error"),
+            Severity::Error => ("<div class=\"diagnostic bad\">", "error"),
+            Severity::Warning => ("<div class=\"diagnostic warn\">", "warning"),
+            Severity::Remark => ("<div class=\"diagnostic info\">", "remark"),
         };
         html.raw(class).raw("<p class=message><b>").raw(name).raw("</b> <code>").text(one.code).raw("</code> ");
         html.text(&one.message).raw("</p>\n<pre>");

@@ -77,8 +77,8 @@ impl Run {
         self.diagnostics.iter().filter(|one| one.severity == severity).count()
     }
 
-    /// Findings that are no remarks.
-    fn findings(&self) -> Vec<&Diagnostic> {
+    /// Diagnostics that are no remarks.
+    fn diagnostics(&self) -> Vec<&Diagnostic> {
         self.diagnostics.iter().filter(|one| one.severity != Severity::Remark).collect()
     }
 
@@ -109,7 +109,7 @@ impl Page {
         if self.runs.len() > 1 {
             html.raw("<h2 class=run-name>").text(&run.name).raw("</h2>\n");
         }
-        found::write(html, "Diagnostics", &run.findings(), &run.sources);
+        found::write(html, "Diagnostics", &run.diagnostics(), &run.sources);
         pipeline::write(html, run);
         pipeline::viewer(html, &run.recording, false);
         found::write(html, "Remarks", &run.remarks(), &run.sources);

@@ -3,7 +3,7 @@
 use super::{Bounds, Demand, Taken};
 use crate::body::{Arg, Body, Extra, InstKind, Vars, flatten};
 use crate::check::{Extent, check};
-use crate::finding::{Finding, Findings};
+use crate::diagnostic::{ScheduleDiagnostic, ScheduleDiagnostics};
 use crate::graph::{Attach, AxisId, Graph, Kind, StageId};
 use crate::operator::Operator;
 use crate::scope::Scope;
@@ -19,7 +19,7 @@ pub(crate) fn infer(
     sched: Option<&Func>,
     graph: Graph,
     extent: Extent,
-) -> Result<Bounds, Findings> {
+) -> Result<Bounds, ScheduleDiagnostics> {
     check(operator, sched, &graph, extent)?;
     let n_axes = graph.axes.len();
     let n_stages = graph.stages.len();
@@ -67,7 +67,7 @@ pub(super) struct Inference<'a> {
 }
 
 impl Inference<'_> {
-    fn run(&mut self) -> Result<(), Findings> {
+    fn run(&mut self) -> Result<(), ScheduleDiagnostics> {
         let live = self.bounds.graph.live();
         for stage in self.bounds.graph.order.clone().into_iter().rev() {
             let data = &self.bounds.graph[stage];
@@ -103,7 +103,7 @@ impl Inference<'_> {
     }
 
     /// What each consumer reads of `stage`.
-    fn demands(&mut self, stage: StageId) -> Result<Vec<Demand>, Finding> {
+    fn demands(&mut self, stage: StageId) -> Result<Vec<Demand>, ScheduleDiagnostic> {
         let mut demands = Vec::new();
         for consumer in self.bounds.graph.order.clone() {
             if self.bounds.stages[consumer.idx()].is_none() {
@@ -183,7 +183,7 @@ impl Inference<'_> {
     }
 
     /// What the root axes of `consumer` run over while one part of `stage` is computed.
-    fn domain(&mut self, consumer: StageId, stage: StageId) -> Result<Domain, Finding> {
+    fn domain(&mut self, consumer: StageId, stage: StageId) -> Result<Domain, ScheduleDiagnostic> {
         // What is computed at the root is computed whole, wherever it lies.
         let (scope, attach) = match self.bounds.graph[stage].attach {
             Attach::At(axis) => (self.bounds.graph.scope_of(stage), Some(self.bounds.graph.leaf_of(axis))),

@@ -2,7 +2,7 @@
 
 use super::{Bounds, Launch};
 use crate::body::Vars;
-use crate::finding::{Finding, Findings};
+use crate::diagnostic::{ScheduleDiagnostic, ScheduleDiagnostics};
 use crate::graph::{Attach, AxisId, Kind, StageId};
 use crate::operator::Operator;
 use crate::remedy::{ELSEWHERE, ELSEWHERE_OR_ROOT, OTHER_EXTENT};
@@ -15,8 +15,12 @@ use tc_support::Location;
 use tc_target::Target;
 
 /// Finds the extent of each coordinate of each nest: the greatest of the loops that are bound to it.
-pub(super) fn infer(operator: &Operator<'_>, sched: Option<&Func>, bounds: &mut Bounds) -> Result<(), Findings> {
-    let mut found = Findings::default();
+pub(super) fn infer(
+    operator: &Operator<'_>,
+    sched: Option<&Func>,
+    bounds: &mut Bounds,
+) -> Result<(), ScheduleDiagnostics> {
+    let mut found = ScheduleDiagnostics::default();
     let mut launches: Vec<(Launch, AxisId)> = Vec::new();
     for &stage in &bounds.graph.order {
         if bounds.stage(stage).is_none() {
@@ -121,7 +125,7 @@ fn shared_reduction(
     bounds: &Bounds,
     stage: StageId,
     (launch, by): (&Launch, AxisId),
-) -> Finding {
+) -> ScheduleDiagnostic {
     let graph = &bounds.graph;
     let (data, name) = (&graph[stage], launch.coordinate.name());
     let scope = graph.scope_of(stage);
@@ -138,8 +142,8 @@ fn shared_reduction(
         [] => format!("let `{}` lie in local memory", data.name),
         _ => format!("bind {} to `{name}`, or let `{}` lie in local memory", crate::directive::one_of(&own), data.name),
     };
-    Finding::error("reduction-shared", place, text)
-        .ways(ELSEWHERE)
+    ScheduleDiagnostic::error("reduction-shared", place, text)
+        .fix_its(ELSEWHERE)
         .label(location(graph[by].kind_loc), format!("`{name}` is bound here"))
         .help(help)
 }
@@ -156,7 +160,12 @@ fn is_blocks_own(bounds: &Bounds, stage: StageId, launch: &Launch) -> bool {
         && matches!(graph[stage].attach, Attach::At(_))
 }
 
-fn blocks_share(sched: Option<&Func>, bounds: &Bounds, stage: StageId, (launch, by): (&Launch, AxisId)) -> Finding {
+fn blocks_share(
+    sched: Option<&Func>,
+    bounds: &Bounds,
+    stage: StageId,
+    (launch, by): (&Launch, AxisId),
+) -> ScheduleDiagnostic {
     let graph = &bounds.graph;
     let (data, name) = (&graph[stage], launch.coordinate.name());
     let location = |loc: Loc| sched.map_or(Location::None, |sched| sched.location(loc));
@@ -167,8 +176,8 @@ fn blocks_share(sched: Option<&Func>, bounds: &Bounds, stage: StageId, (launch, 
         bounds.show_size(launch.extent)
     );
     let help = format!("compute it inside the loop that is bound to `{name}`, in shared memory, or at the root");
-    Finding::error("global-in-kernel", location(data.attach_loc), text)
-        .ways(ELSEWHERE_OR_ROOT)
+    ScheduleDiagnostic::error("global-in-kernel", location(data.attach_loc), text)
+        .fix_its(ELSEWHERE_OR_ROOT)
         .label(location(graph[by].kind_loc), format!("`{name}` is bound here"))
         .help(help)
 }
@@ -193,7 +202,7 @@ fn borrowed(
     bounds: &Bounds,
     stage: StageId,
     (leaf, launch, by): (AxisId, &Launch, AxisId),
-) -> Finding {
+) -> ScheduleDiagnostic {
     let graph = &bounds.graph;
     let location = |loc: Loc| sched.map_or(Location::None, |sched| sched.location(loc));
     let (name, owner) = (&graph[stage].name, &graph[graph[leaf].stage].name);
@@ -204,8 +213,8 @@ fn borrowed(
         bounds.show_size(bounds.extents[leaf.idx()]),
         bounds.show_size(launch.extent)
     );
-    Finding::error("bind-extents", location(graph[stage].attach_loc), text)
-        .ways(OTHER_EXTENT)
+    ScheduleDiagnostic::error("bind-extents", location(graph[stage].attach_loc), text)
+        .fix_its(OTHER_EXTENT)
         .label(
             location(graph[leaf].kind_loc),
             format!("bound to {} here", bounds.show_size(bounds.extents[leaf.idx()])),
@@ -220,7 +229,7 @@ fn disagree(
     bounds: &Bounds,
     (leaf, by): (AxisId, AxisId),
     inner: StageId,
-) -> Finding {
+) -> ScheduleDiagnostic {
     let graph = &bounds.graph;
     let location = |loc: Loc| sched.map_or(Location::None, |sched| sched.location(loc));
     let name = match graph[leaf].kind {
@@ -233,8 +242,8 @@ fn disagree(
         "`{name}` has {small} threads in `{mine}` and {large} in `{other}`, and `{}`, for which all threads meet, stands inside the smaller loop",
         graph[inner].name
     );
-    let finding = Finding::error("bind-extents", location(graph[leaf].kind_loc), text).ways(OTHER_EXTENT);
-    finding
+    let error = ScheduleDiagnostic::error("bind-extents", location(graph[leaf].kind_loc), text).fix_its(OTHER_EXTENT);
+    error
         .label(location(graph[by].kind_loc), format!("bound to {large} here"))
         .label(operator.te.location(graph[graph[leaf].stage].loc), format!("`{}`", graph[graph[leaf].stage].name))
         .help(format!("split by {large} in both, or compute `{}` further outside", graph[inner].name))

@@ -3,15 +3,15 @@
 use super::Range;
 use super::infer::Inference;
 use crate::body::{InstKind, Vars};
+use crate::diagnostic::ScheduleDiagnostic;
 use crate::directive::{code_list, loops_of, one_of};
-use crate::finding::Finding;
 use crate::graph::{Attach, AxisId, Kind, StageId};
 use crate::remedy::{OTHER_AXIS_OR_LEAVE_OUT, OTHER_LOOP_OR_ROOT};
 use tc_ir::Loc;
 
 impl Inference<'_> {
     /// Refuses a region that depends on loops which are not around the stage.
-    pub(super) fn check_visible(&self, stage: StageId, ranges: &[Range]) -> Result<(), Finding> {
+    pub(super) fn check_visible(&self, stage: StageId, ranges: &[Range]) -> Result<(), ScheduleDiagnostic> {
         let graph = &self.bounds.graph;
         let around = graph.path(stage);
         for range in ranges {
@@ -28,7 +28,7 @@ impl Inference<'_> {
     }
 
     /// Refuses a loop over threads of a stage that each thread needs all of.
-    pub(super) fn private_loop(&self, stage: StageId, leaf: AxisId) -> Finding {
+    pub(super) fn private_loop(&self, stage: StageId, leaf: AxisId) -> ScheduleDiagnostic {
         let graph = &self.bounds.graph;
         let (data, scope) = (&graph[stage], graph.scope_of(stage).name());
         let Kind::Launch(coordinate) = graph[leaf].kind else { unreachable!("a launch coordinate is bound to it") };
@@ -39,13 +39,13 @@ impl Inference<'_> {
             graph[leaf].name
         );
         let help = format!("leave `{}` unbound, or let `{name}` lie in a wider scope", graph[leaf].name);
-        Finding::error("scope-too-narrow", self.location(graph[leaf].kind_loc), text)
+        ScheduleDiagnostic::error("scope-too-narrow", self.location(graph[leaf].kind_loc), text)
             .help(help)
-            .ways(OTHER_AXIS_OR_LEAVE_OUT)
+            .fix_its(OTHER_AXIS_OR_LEAVE_OUT)
     }
 
     /// Refuses a stage that is computed inside the loops of a reduction and read by what that starts from.
-    pub(super) fn check_init(&self, consumer: StageId, stage: StageId) -> Result<(), Finding> {
+    pub(super) fn check_init(&self, consumer: StageId, stage: StageId) -> Result<(), ScheduleDiagnostic> {
         let graph = &self.bounds.graph;
         let Attach::At(axis) = graph[stage].attach else { return Ok(()) };
         let leaf = graph.leaf_of(axis);
@@ -66,16 +66,16 @@ impl Inference<'_> {
             [] => format!("`compute_root({name})`"),
             _ => format!("compute it at {}", one_of(&outside)),
         };
-        Err(Finding::error("attach-outside", self.location(graph[stage].attach_loc), text)
+        Err(ScheduleDiagnostic::error("attach-outside", self.location(graph[stage].attach_loc), text)
             .help(help)
-            .ways(OTHER_LOOP_OR_ROOT))
+            .fix_its(OTHER_LOOP_OR_ROOT))
     }
 
     pub(super) fn location(&self, loc: Loc) -> tc_support::Location {
         self.sched.map_or(tc_support::Location::None, |sched| sched.location(loc))
     }
 
-    pub(super) fn not_visible(&self, stage: StageId, leaf: AxisId) -> Finding {
+    pub(super) fn not_visible(&self, stage: StageId, leaf: AxisId) -> ScheduleDiagnostic {
         let graph = &self.bounds.graph;
         let (data, owner) = (&graph[stage], graph[leaf].stage);
         let scope = graph.scope_of(stage).name();
@@ -89,12 +89,13 @@ impl Inference<'_> {
         let inside = graph.names(&leaves[start..]);
         let help =
             format!("compute it at {} of `{}`, or let it lie in a wider scope", one_of(&inside), graph[owner].name);
-        let finding =
-            Finding::error("scope-too-narrow", self.location(loc), text).help(help).ways(OTHER_AXIS_OR_LEAVE_OUT);
-        finding.label(self.location(graph[leaf].kind_loc), format!("`{}` is bound here", graph[leaf].name))
+        let error = ScheduleDiagnostic::error("scope-too-narrow", self.location(loc), text)
+            .help(help)
+            .fix_its(OTHER_AXIS_OR_LEAVE_OUT);
+        error.label(self.location(graph[leaf].kind_loc), format!("`{}` is bound here", graph[leaf].name))
     }
 
-    pub(super) fn not_inside(&self, stage: StageId, consumer: StageId, attach: AxisId) -> Finding {
+    pub(super) fn not_inside(&self, stage: StageId, consumer: StageId, attach: AxisId) -> ScheduleDiagnostic {
         let graph = &self.bounds.graph;
         let data = &graph[stage];
         let (owner, reader) = (&graph[graph[attach].stage], &graph[consumer]);
@@ -108,8 +109,9 @@ impl Inference<'_> {
             [] => format!("`compute_root({})`", data.name),
             _ => format!("around the reads of `{}` are the loops {}", reader.name, code_list(&around)),
         };
-        let finding = Finding::error("attach-outside", self.location(data.attach_loc), text).ways(OTHER_LOOP_OR_ROOT);
-        finding
+        let error = ScheduleDiagnostic::error("attach-outside", self.location(data.attach_loc), text)
+            .fix_its(OTHER_LOOP_OR_ROOT);
+        error
             .label(self.operator.te.location(reader.loc), format!("`{}` reads it here", reader.name))
             .note(loops_of(graph, consumer))
             .help(help)

@@ -3,14 +3,14 @@
 use super::infer::Inference;
 use super::{Bounds, Demand, Range, StageBounds};
 use crate::body::Vars;
-use crate::finding::Finding;
+use crate::diagnostic::ScheduleDiagnostic;
 use crate::graph::{AxisId, Graph, Relation, StageId};
 use crate::size::Size;
 use tc_arith::{Analyzer, BinaryOp, Expr, Interval, SymInterval};
 
 impl Inference<'_> {
     /// The values of the root axes that `stage` computes: the hull of what is demanded; of a result, all.
-    pub(super) fn ranges(&mut self, stage: StageId, demands: &[Demand]) -> Result<Vec<Range>, Finding> {
+    pub(super) fn ranges(&mut self, stage: StageId, demands: &[Demand]) -> Result<Vec<Range>, ScheduleDiagnostic> {
         let data = &self.bounds.graph[stage];
         let (whole, n_data) = (data.output, data.data.len());
         let roots: Vec<AxisId> = data.roots().collect();
@@ -95,7 +95,7 @@ impl Inference<'_> {
     }
 
     /// From the extents of the root axes to those of the leaves.
-    pub(super) fn extents(&mut self, stage: StageId, ranges: &[Range]) -> Result<(), Finding> {
+    pub(super) fn extents(&mut self, stage: StageId, ranges: &[Range]) -> Result<(), ScheduleDiagnostic> {
         let Bounds { graph, extents, analyzer, .. } = &mut self.bounds;
         let data = &graph[stage];
         for (axis, range) in data.roots().zip(ranges) {
@@ -125,7 +125,7 @@ impl Inference<'_> {
     }
 
     /// Declares the ranges of the counters of `stage`, and finds the axes' values over them.
-    pub(super) fn values(&mut self, stage: StageId, ranges: &[Range]) -> Result<(), Finding> {
+    pub(super) fn values(&mut self, stage: StageId, ranges: &[Range]) -> Result<(), ScheduleDiagnostic> {
         self.check_private(stage)?;
         let Bounds { graph, analyzer, extents, relative, .. } = &mut self.bounds;
         let data = &graph[stage];
@@ -155,7 +155,7 @@ impl Inference<'_> {
     }
 
     /// Refuses a loop over threads of a stage of which each thread needs more than one of its iterations for itself.
-    fn check_private(&self, stage: StageId) -> Result<(), Finding> {
+    fn check_private(&self, stage: StageId) -> Result<(), ScheduleDiagnostic> {
         let graph = &self.bounds.graph;
         let mut leaves = graph[stage].leaves.iter().copied();
         match leaves.find(|&leaf| self.bounds.extents[leaf.idx()].is_several() && graph.is_private(leaf)) {
@@ -169,7 +169,7 @@ impl Inference<'_> {
         stage: StageId,
         ranges: Vec<Range>,
         demands: Vec<Demand>,
-    ) -> Result<StageBounds, Finding> {
+    ) -> Result<StageBounds, ScheduleDiagnostic> {
         let mut shape = self.shape(stage, &ranges)?;
         let data = &self.bounds.graph[stage];
         if let Some(sched) = self.sched

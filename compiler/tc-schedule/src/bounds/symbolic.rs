@@ -3,8 +3,8 @@
 use super::infer::Inference;
 use super::{Bounds, Range};
 use crate::body::Vars;
+use crate::diagnostic::{ScheduleDiagnostic, ScheduleDiagnostics};
 use crate::directive::code_list;
-use crate::finding::{Finding, Findings};
 use crate::graph::{AxisId, Kind, StageId};
 use crate::operator::Operator;
 use crate::scope::Scope;
@@ -81,8 +81,8 @@ fn sizes(operator: &Operator<'_>, bounds: &Bounds, size: Size) -> String {
 }
 
 /// Refuses threads and copied loops whose number stays open.
-pub(super) fn check(operator: &Operator<'_>, sched: Option<&Func>, bounds: &Bounds) -> Result<(), Findings> {
-    let mut found = Findings::default();
+pub(super) fn check(operator: &Operator<'_>, sched: Option<&Func>, bounds: &Bounds) -> Result<(), ScheduleDiagnostics> {
+    let mut found = ScheduleDiagnostics::default();
     if operator.symbols.list.is_empty() {
         return Ok(());
     }
@@ -117,7 +117,7 @@ fn not_a_number(
     bounds: &Bounds,
     leaf: AxisId,
     (by, what): (&str, &str),
-) -> Finding {
+) -> ScheduleDiagnostic {
     let graph = &bounds.graph;
     let (axis, extent) = (&graph[leaf], bounds.extents[leaf.idx()]);
     let location = sched.map_or(Location::None, |sched| sched.location(axis.kind_loc));
@@ -128,12 +128,12 @@ fn not_a_number(
     );
     let names = sizes(operator, bounds, extent);
     let help = format!("split `{}` by a factor and take the inner part, or give {names} a value", axis.name);
-    Finding::error("size-open", location, text).fact(help)
+    ScheduleDiagnostic::error("size-open", location, text).fact(help)
 }
 
 impl Inference<'_> {
     /// The extents of the buffers of `stage`: what it computes; on the chip the most that it may compute.
-    pub(super) fn shape(&mut self, stage: StageId, ranges: &[Range]) -> Result<Vec<Size>, Finding> {
+    pub(super) fn shape(&mut self, stage: StageId, ranges: &[Range]) -> Result<Vec<Size>, ScheduleDiagnostic> {
         let n_data = self.bounds.graph[stage].data.len();
         let mut shape: Vec<Size> = ranges[..n_data].iter().map(|range| range.extent).collect();
         if shape.iter().all(|extent| extent.int().is_some()) {
@@ -155,7 +155,7 @@ impl Inference<'_> {
         Ok(shape)
     }
 
-    fn open_buffer(&self, stage: StageId, extent: Size, scope: Scope) -> Finding {
+    fn open_buffer(&self, stage: StageId, extent: Size, scope: Scope) -> ScheduleDiagnostic {
         let data = &self.bounds.graph[stage];
         let names = sizes(self.operator, &self.bounds, extent);
         let (name, extent) = (&data.name, extent.show(&self.bounds.analyzer.pool));
@@ -164,7 +164,7 @@ impl Inference<'_> {
         if let (Scope::Global, Some(by)) = (scope, by) {
             let text =
                 format!("the size of `{name}` depends on {names}, and `{by}` makes a buffer of a size that is known");
-            return Finding::error("size-open", location, text).fact(format!("give {names} a value"));
+            return ScheduleDiagnostic::error("size-open", location, text).fact(format!("give {names} a value"));
         }
         let text = format!(
             "the size of `{name}` in {} memory depends on {names}: a dimension is `{extent}`, which has no upper end",
@@ -173,6 +173,6 @@ impl Inference<'_> {
         let help = format!(
             "compute it at a loop inside a split by a factor, so that it holds a part, or give {names} a range or a value"
         );
-        Finding::error("size-open", location, text).fact(help)
+        ScheduleDiagnostic::error("size-open", location, text).fact(help)
     }
 }

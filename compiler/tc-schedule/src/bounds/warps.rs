@@ -1,7 +1,7 @@
 //! Kernels in which warps hold tiles together.
 
 use super::{Bounds, Launch};
-use crate::finding::{Finding, Findings};
+use crate::diagnostic::{ScheduleDiagnostic, ScheduleDiagnostics};
 use crate::graph::{AxisId, StageId};
 use tc_dialects::tir::Coordinate;
 use tc_ir::Func;
@@ -13,7 +13,12 @@ const WARP: i64 = 32;
 /// Refuses kernels with tiles in which `threadIdx.x` does not number whole warps: threads of one warp would then have
 /// different numbers in y or z, and so hold parts of different tiles. Where nothing is bound to it, the intrinsics bind
 /// it.
-pub(super) fn check(sched: Option<&Func>, bounds: &Bounds, launches: &[(Launch, AxisId)], found: &mut Findings) {
+pub(super) fn check(
+    sched: Option<&Func>,
+    bounds: &Bounds,
+    launches: &[(Launch, AxisId)],
+    found: &mut ScheduleDiagnostics,
+) {
     let graph = &bounds.graph;
     let is_tile = |&&stage: &&StageId| bounds.stage(stage).is_some_and(|bounds| bounds.scope.is_tile());
     for &(launch, by) in launches.iter().filter(|(launch, _)| launch.coordinate == Coordinate::ThreadX) {
@@ -27,6 +32,6 @@ pub(super) fn check(sched: Option<&Func>, bounds: &Bounds, launches: &[(Launch, 
         );
         let location = sched.map_or(Location::None, |sched| sched.location(graph[by].kind_loc));
         let help = format!("split `{}` by {WARP}, and bind the inner part", graph[by].name);
-        found.push(Finding::error("tile-threads", location, text).help(help));
+        found.push(ScheduleDiagnostic::error("tile-threads", location, text).help(help));
     }
 }

@@ -5,8 +5,8 @@
 
 mod tiles;
 
+use crate::diagnostic::{ScheduleDiagnostic, ScheduleDiagnostics};
 use crate::directive::one_of;
-use crate::finding::{Finding, Findings};
 use crate::graph::{Attach, AxisId, Graph, Kind, StageId};
 use crate::operator::Operator;
 use crate::remedy::{ELSEWHERE, LEAVE_OUT};
@@ -23,7 +23,7 @@ pub(crate) struct Check<'a> {
     sched: Option<&'a Func>,
     pub(crate) graph: &'a Graph,
     extent: Extent,
-    pub(crate) found: Findings,
+    pub(crate) found: ScheduleDiagnostics,
 }
 
 /// How far the schedule has been read.
@@ -40,8 +40,8 @@ pub(crate) fn check(
     sched: Option<&Func>,
     graph: &Graph,
     extent: Extent,
-) -> Result<(), Findings> {
-    let mut check = Check { operator, sched, graph, extent, found: Findings::default() };
+) -> Result<(), ScheduleDiagnostics> {
+    let mut check = Check { operator, sched, graph, extent, found: ScheduleDiagnostics::default() };
     let live = graph.live();
     for &stage in &graph.order {
         if graph[stage].is_arg() {
@@ -109,8 +109,8 @@ impl Check<'_> {
         let said = data.touched.map(|(loc, _)| loc).or_else(|| data.placed_by());
         if let Some(loc) = said {
             let text = format!("nothing reads `{}`, so nothing consumes this directive", data.name);
-            let finding = Finding::error("directive-unused", self.location(loc), text);
-            self.found.push(finding.help("leave it out").ways(LEAVE_OUT));
+            let error = ScheduleDiagnostic::error("directive-unused", self.location(loc), text);
+            self.found.push(error.help("leave it out").fix_its(LEAVE_OUT));
         }
     }
 
@@ -118,10 +118,10 @@ impl Check<'_> {
         let data = &self.graph[stage];
         if let Some((loc, by)) = data.touched {
             let text = format!("`{}` is inlined, so nothing consumes this `{by}`", data.name);
-            let finding = Finding::error("directive-unused", self.location(loc), text);
+            let error = ScheduleDiagnostic::error("directive-unused", self.location(loc), text);
             let place = self.location(data.attach_loc);
             self.found
-                .push(finding.label(place, "it is inlined here").help("leave out one of the two").ways(LEAVE_OUT));
+                .push(error.label(place, "it is inlined here").help("leave out one of the two").fix_its(LEAVE_OUT));
         }
     }
 
@@ -133,13 +133,11 @@ impl Check<'_> {
                 "`{}` is computed at `{}` of `{}`, which is inlined and has no loops",
                 data.name, graph[leaf].name, owner.name
             );
-            let finding = Finding::error("attach-inlined", self.location(data.attach_loc), text);
+            let error = ScheduleDiagnostic::error("attach-inlined", self.location(data.attach_loc), text);
             let readers: Vec<&str> = graph.consumers(graph[leaf].stage).map(|reader| &*graph[reader].name).collect();
             let place = self.location(owner.attach_loc);
             self.found.push(
-                finding
-                    .label(place, "it is inlined here")
-                    .help(format!("compute it at a loop of {}", one_of(&readers))),
+                error.label(place, "it is inlined here").help(format!("compute it at a loop of {}", one_of(&readers))),
             );
         }
         self.outside_the_kernel(stage, leaf);
@@ -149,7 +147,7 @@ impl Check<'_> {
             at = graph[graph.leaf_of(axis)].stage;
             if depth > MAX_NEST {
                 let text = format!("`{}` stands inside more than {MAX_NEST} other stages", data.name);
-                self.found.push(Finding::error("attach-depth", self.location(data.attach_loc), text));
+                self.found.push(ScheduleDiagnostic::error("attach-depth", self.location(data.attach_loc), text));
                 break;
             }
         }
@@ -168,8 +166,8 @@ impl Check<'_> {
             );
             let (data, reduce): (Vec<AxisId>, Vec<AxisId>) = leaves.iter().partition(|&&leaf| !graph[leaf].reduce);
             let order = graph.names(data.iter().chain(&reduce));
-            let finding = Finding::error("reduction-order", self.location(graph[thread].kind_loc), text);
-            self.found.push(finding.help(format!("`reorder({})`", order.join(", "))));
+            let error = ScheduleDiagnostic::error("reduction-order", self.location(graph[thread].kind_loc), text);
+            self.found.push(error.help(format!("`reorder({})`", order.join(", "))));
         }
     }
 
@@ -191,11 +189,12 @@ impl Check<'_> {
             owner.name
         );
         let inside = graph.names(owner.leaves.iter().skip_while(|&&leaf| !is_launch(leaf)));
-        let mut finding = Finding::error("scope-root", self.location(data.attach_loc), text).ways(ELSEWHERE);
+        let mut error =
+            ScheduleDiagnostic::error("scope-root", self.location(data.attach_loc), text).fix_its(ELSEWHERE);
         if !inside.is_empty() {
-            finding = finding.help(format!("compute it at {}", one_of(&inside)));
+            error = error.help(format!("compute it at {}", one_of(&inside)));
         }
-        self.found.push(finding);
+        self.found.push(error);
     }
 
     /// A buffer that dies with its kernel cannot be filled outside of it.
@@ -217,10 +216,10 @@ impl Check<'_> {
             graph[reader].name
         );
         let loc = data.spoken_of_by().unwrap_or(Loc::NONE);
-        let finding = Finding::error("scope-root", self.location(loc), text).ways(ELSEWHERE);
+        let error = ScheduleDiagnostic::error("scope-root", self.location(loc), text).fix_its(ELSEWHERE);
         let place = self.operator.te.location(graph[reader].loc);
-        let finding = finding.label(place, format!("`{}` reads it here", graph[reader].name));
-        self.found.push(finding.help(format!(
+        let error = error.label(place, format!("`{}` reads it here", graph[reader].name));
+        self.found.push(error.help(format!(
             "`compute_at({name}, …)` a loop of `{}`: {}",
             graph[reader].name,
             one_of(&loops)

@@ -1,8 +1,8 @@
 //! Tiles of matrix ops, which the threads of a warp hold together.
 
 use super::Check;
+use crate::diagnostic::ScheduleDiagnostic;
 use crate::directive::one_of;
-use crate::finding::Finding;
 use crate::graph::{AxisId, Kind, StageId};
 use tc_dialects::tir::Coordinate;
 
@@ -26,6 +26,7 @@ impl Check<'_> {
             [] => "bind an axis of what reads it".to_string(),
             _ => format!("leave it unbound and `tensorize` {}; bind axes of what reads `{}`", one_of(&free), data.name),
         };
-        self.found.push(Finding::error("tile-threads", self.location(graph[leaf].kind_loc), text).help(help));
+        self.found
+            .push(ScheduleDiagnostic::error("tile-threads", self.location(graph[leaf].kind_loc), text).help(help));
     }
 }

@@ -5,7 +5,7 @@
 //! there, by [`StagePart`] and [`AxisPart`], whose answers are those of a part that has nothing to say.
 
 use crate::check::Check;
-use crate::finding::Finding;
+use crate::diagnostic::ScheduleDiagnostic;
 use crate::graph::{AxisId, Graph, Stage, StageId};
 use crate::lower::Emitter;
 use tc_ir::{Attr, Func, Loc, Name, Value};
@@ -32,7 +32,7 @@ pub(crate) trait StagePart {
     }
 
     /// The extents of the buffer that stands for one of `shape`.
-    fn shape(&self, _sched: &Func, _stage: &Stage, _shape: &[i64]) -> Result<Option<Vec<i64>>, Finding> {
+    fn shape(&self, _sched: &Func, _stage: &Stage, _shape: &[i64]) -> Result<Option<Vec<i64>>, ScheduleDiagnostic> {
         Ok(None)
     }
 

@@ -1,18 +1,18 @@
 //! Fix-its for a schedule that is refused, each of them tried.
 //!
-//! A finding says who proposes changes: another axis, another place, leaving it out. What only one primitive proposes stands
-//! in its folder. Each change is made to a copy, and told only if that lowers. What others of the findings say does not count; a change may not add to them.
+//! A diagnostic says who proposes changes: another axis, another place, leaving it out. What only one primitive proposes stands
+//! in its folder. Each change is made to a copy, and told only if that lowers. What others of the diagnostics say does not count; a change may not add to them.
 
+mod fix_its;
 mod proposals;
-mod ways;
 
+pub(crate) use fix_its::*;
 pub(crate) use proposals::{MAX_AXES, Proposals, loops_of_readers};
-pub(crate) use ways::*;
 
 use crate::apply::{apply_at, apply_changed, before};
 use crate::check::Extent;
+use crate::diagnostic::{ScheduleDiagnostic, ScheduleDiagnostics};
 use crate::directive::Item;
-use crate::finding::{Finding, Findings};
 use crate::graph::Graph;
 use crate::operator::Operator;
 use crate::params::Point;
@@ -22,9 +22,9 @@ use tc_support::{Diagnostics, Location};
 
 /// How many changes are tried for one schedule.
 const MAX_TRIES: usize = 48;
-/// For how many findings fix-its are looked for.
-const MAX_FINDINGS: usize = 8;
-/// How many that pass are told of one finding.
+/// For how many diagnostics fix-its are looked for.
+const MAX_DIAGNOSTICS: usize = 8;
+/// How many that pass are reported of one diagnostic.
 const MAX_TOLD: usize = 3;
 /// Of schedules and operators with more values nothing is tried.
 const MAX_VALUES: usize = 4096;
@@ -60,7 +60,7 @@ pub(crate) enum Change {
     AtEnd(Edit),
 }
 
-/// A change, and how it is told.
+/// A change, and how it is reported.
 struct Candidate {
     patch: Patch,
     text: String,
@@ -75,8 +75,8 @@ pub(crate) struct Refused<'a> {
 }
 
 impl Refused<'_> {
-    /// The findings, each with helps that were tried.
-    pub(crate) fn with_ways_out(&self, mut found: Findings) -> Diagnostics {
+    /// The diagnostics, each with helps that were tried.
+    pub(crate) fn with_ways_out(&self, mut found: ScheduleDiagnostics) -> Diagnostics {
         if self.sched.n_value_ids().max(self.operator.te.n_value_ids()) > MAX_VALUES {
             return found.into();
         }
@@ -88,7 +88,7 @@ impl Refused<'_> {
         };
         let places: Vec<Vec<Op>> = found
             .iter()
-            .take(MAX_FINDINGS)
+            .take(MAX_DIAGNOSTICS)
             .map(|one| {
                 let mut places = at(&one.diagnostic.location);
                 places.extend(one.diagnostic.labels.iter().flat_map(|label| at(&label.location)));
@@ -104,14 +104,14 @@ impl Refused<'_> {
         let last = applied.ok().map(|applied| applied.graph);
         let all: Vec<(&'static str, Location)> = found.iter().map(identity).collect();
         let mut tries = MAX_TRIES;
-        let errors = found.iter_mut().take(MAX_FINDINGS).enumerate().filter(|(_, one)| one.diagnostic.is_error());
+        let errors = found.iter_mut().take(MAX_DIAGNOSTICS).enumerate().filter(|(_, one)| one.diagnostic.is_error());
         for (nth, one) in errors {
             let mut candidates = Vec::new();
             for &op in &places[nth] {
                 let Some((_, graph, env)) = states.iter().find(|(at, _, _)| *at == op) else { continue };
                 let about = About { places: &places[nth], location: &one.diagnostic.location, last: last.as_ref() };
                 let mut proposals = Proposals::new(self.sched, op, (graph, env), about);
-                one.ways.iter().for_each(|way| way(&mut proposals));
+                one.fix_its.iter().for_each(|fix_it| fix_it(&mut proposals));
                 candidates.append(&mut proposals.list);
             }
             let mut passed: Vec<String> = Vec::new();
@@ -147,12 +147,12 @@ impl Refused<'_> {
 }
 
 /// What two runs that find the same call alike.
-fn identity(one: &Finding) -> (&'static str, Location) {
+fn identity(one: &ScheduleDiagnostic) -> (&'static str, Location) {
     (one.diagnostic.code, one.diagnostic.location.clone())
 }
 
 /// Tells what passed. A help that proposes a change gives way, since that was tried; one that states a fact becomes a note.
-fn tell(one: &mut Finding, passed: &[String]) {
+fn tell(one: &mut ScheduleDiagnostic, passed: &[String]) {
     let old = one.diagnostic.help.take();
     if one.states_a_fact {
         one.diagnostic.notes.extend(old);

@@ -1,4 +1,4 @@
-//! Changes that are proposed, and what those who propose them are told.
+//! Changes that are proposed, and what those who propose them are given.
 
 use super::{Candidate, Change, Edit, Patch};
 use crate::directive::Item;
@@ -11,7 +11,7 @@ use tc_support::Location;
 /// The axes of at most so many loops are proposed.
 pub(crate) const MAX_AXES: usize = 12;
 
-/// The finding, as far as a proposal asks.
+/// The diagnostic, as far as a proposal asks.
 #[derive(Clone, Copy)]
 pub(super) struct About<'a> {
     pub(super) places: &'a [Op],
@@ -19,7 +19,7 @@ pub(super) struct About<'a> {
     pub(super) last: Option<&'a Graph>,
 }
 
-/// Changes against a finding, at one of the ops that it names.
+/// Changes against a diagnostic, at one of the ops that it names.
 pub(crate) struct Proposals<'a> {
     pub(crate) sched: &'a Func,
     /// The op.
@@ -27,9 +27,9 @@ pub(crate) struct Proposals<'a> {
     /// What stands before it: the graph, and what values stand for.
     pub(crate) graph: &'a Graph,
     env: &'a [Item],
-    /// All ops that the finding names, the one in question first.
+    /// All ops that the diagnostic names, the one in question first.
     pub(crate) places: &'a [Op],
-    /// Where the finding stands.
+    /// Where the diagnostic stands.
     location: &'a Location,
     /// The graph with the whole schedule applied, if it can be.
     pub(crate) last: Option<&'a Graph>,

@@ -42,7 +42,7 @@ impl std::fmt::Display for Count {
     }
 }
 
-/// The points of a space, in order. What cannot be evaluated ends the iteration with a finding.
+/// The points of a space, in order. What cannot be evaluated ends the iteration with a diagnostic.
 pub struct Points<'s> {
     walk: Option<Walk<'s>>,
     is_cut: bool,

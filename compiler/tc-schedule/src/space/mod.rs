@@ -19,7 +19,7 @@ pub(crate) use first::Domain;
 use crate::apply::{self, Applied};
 use crate::bounds::{self, Bounds};
 use crate::check::Extent;
-use crate::finding::Findings;
+use crate::diagnostic::ScheduleDiagnostics;
 use crate::operator::{Define, Operator};
 use crate::params::{Param, Point};
 use crate::walk::{Reached, Walk};
@@ -163,7 +163,7 @@ impl<'a> Space<'a> {
     }
 
     /// The graph at `point`, all directives applied.
-    pub(crate) fn apply(&self, point: &Point) -> Result<Applied, Findings> {
+    pub(crate) fn apply(&self, point: &Point) -> Result<Applied, ScheduleDiagnostics> {
         apply::apply_at(&self.operator, self.domain.sched, point, None)
     }
 

@@ -18,7 +18,7 @@ pub enum Reject {
 }
 
 impl Reject {
-    /// What kind of reason it is: `threads > 1024`, or the code of the first finding.
+    /// What kind of reason it is: `threads > 1024`, or the code of the first diagnostic.
     pub fn reason(&self) -> String {
         match self {
             Reject::Refused(found) => first(found).map_or("refused", |found| found.code).to_string(),

@@ -74,8 +74,8 @@ pub(super) struct Lower<'a> {
     pub(super) found: Diagnostics,
 }
 
-/// Findings of one item beyond this number are dropped.
-const MAX_FINDINGS: usize = 100;
+/// Diagnostics of one item beyond this number are dropped.
+const MAX_DIAGNOSTICS: usize = 100;
 
 impl<'a> Lower<'a> {
     /// The text of `range`.
@@ -96,7 +96,7 @@ impl<'a> Lower<'a> {
     }
 
     pub(super) fn report(&mut self, diagnostic: Diagnostic) {
-        if self.found.len() < MAX_FINDINGS {
+        if self.found.len() < MAX_DIAGNOSTICS {
             self.found.push(diagnostic);
         }
     }

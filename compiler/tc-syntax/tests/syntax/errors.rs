@@ -1,4 +1,4 @@
-//! One planted error after another: the line it is told at, and what is said.
+//! One planted error after another: the line it is reported at, and what is said.
 //!
 //! Each case is a text and all that is said of it, in order.
 

@@ -31,7 +31,7 @@ pub struct Built {
     pub point: Vec<Define>,
     /// What was defined: the values of the sizes and numbers that the program still has.
     pub sizes: Sizes,
-    /// Findings that are no errors.
+    /// Diagnostics that are no errors.
     pub remarks: Diagnostics,
     /// Passes have rewritten the program.
     pub rewritten: bool,
@@ -153,7 +153,7 @@ impl Compiler {
         Ok(built)
     }
 
-    /// The program of `module` as it reads back from its own text, so that findings point at its lines: in the text
+    /// The program of `module` as it reads back from its own text, so that diagnostics point at its lines: in the text
     /// of the operator, all accesses of a stage and of its caches stand in one line.
     fn read_back(&self, module: &Module, name: &str) -> Option<Module> {
         let mut sources = module.sources.clone();

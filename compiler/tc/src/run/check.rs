@@ -17,7 +17,8 @@ use std::time::{Duration, Instant};
 use tc_ir::Module;
 use tc_runtime::{Array, Device, Program, RunOptions};
 use tc_sim::{
-    Arg, CheckReport, FieldVerdict, FindingKind, Findings, Limits, Oracle, Parameter, Signature, Sizes, Tensor, Trial,
+    Arg, CheckReport, DiagnosticKind, FieldVerdict, Limits, Oracle, Parameter, Signature, SimDiagnostics, Sizes,
+    Tensor, Trial,
 };
 use tc_support::{Diagnostic, Diagnostics, Location, Severity, Sources};
 use tc_target::Param;
@@ -53,7 +54,7 @@ pub struct CheckOptions {
     pub n_cases: usize,
 }
 
-/// What a kind of findings came to.
+/// What a kind of diagnostics came to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// None.
@@ -85,9 +86,9 @@ pub struct Checked {
     pub max_abs_err: f64,
     /// The greatest relative one, where the definition gives something else than 0.
     pub max_rel_err: f64,
-    /// Races, what threads do not do together, and copies under way that are accessed; `None` where accesses are not seen.
+    /// Races, what threads do not do together, and cells of outstanding copies that are accessed; `None` where accesses are not seen.
     pub races: Option<Verdict>,
-    /// Accesses out of bounds, misaligned, or of what nobody wrote; `None` where accesses are not seen.
+    /// Accesses out of bounds, misaligned, or of what no thread wrote; `None` where accesses are not seen.
     pub bounds: Option<Verdict>,
     /// What was found.
     pub diagnostics: Diagnostics,
@@ -169,7 +170,7 @@ fn check_on(
     let blamed = !report.is_ok()
         && report.undefined.is_none()
         && (is_of_compiler(module, case) || is_of_passes((module, case), &built, options.limits));
-    for found in findings(&report, &item.location(item.header.loc), &with) {
+    for found in diagnostics(&report, &item.location(item.header.loc), &with) {
         let found = built.origins.at_directive(found);
         checked.diagnostics.push(if blamed { blame_compiler(found) } else { found });
     }
@@ -185,14 +186,14 @@ fn check_on(
 }
 
 fn summary(report: &CheckReport, compared: bool, sees_accesses: bool) -> Checked {
-    let count = |kinds: &[FindingKind]| kinds.iter().map(|&kind| report.findings.count(kind)).sum::<u64>();
+    let count = |kinds: &[DiagnosticKind]| kinds.iter().map(|&kind| report.diagnostics.count(kind)).sum::<u64>();
     let races = match (
         count(&[
-            FindingKind::Race,
-            FindingKind::UnderWay,
-            FindingKind::DivergentBarrier,
-            FindingKind::DivergentShuffle,
-            FindingKind::DivergentWarp,
+            DiagnosticKind::Race,
+            DiagnosticKind::CopyOutstanding,
+            DiagnosticKind::DivergentBarrier,
+            DiagnosticKind::DivergentShuffle,
+            DiagnosticKind::DivergentWarp,
         ]),
         report.same_value_races,
     ) {
@@ -200,12 +201,13 @@ fn summary(report: &CheckReport, compared: bool, sees_accesses: bool) -> Checked
         (0, n) => Verdict::SameValue(n),
         (n, _) => Verdict::Found(n),
     };
-    let bounds = match count(&[FindingKind::OutOfBounds, FindingKind::Uninitialised, FindingKind::Misaligned]) {
+    let bounds = match count(&[DiagnosticKind::OutOfBounds, DiagnosticKind::Uninitialised, DiagnosticKind::Misaligned])
+    {
         0 => Verdict::Clean,
         n => Verdict::Found(n),
     };
     // A run that was ended did not see all accesses.
-    let ended = report.findings.count(FindingKind::Limit) > 0;
+    let ended = report.diagnostics.count(DiagnosticKind::Limit) > 0;
     let seen =
         |verdict: Verdict| Some(verdict).filter(|&verdict| sees_accesses && !(ended && verdict == Verdict::Clean));
     Checked {
@@ -236,25 +238,25 @@ fn in_field(report: &CheckReport, case: &Case, at: &Location) -> Vec<Diagnostic>
     report.field.undecided().into_iter().map(|found| Diagnostic { location: at.clone(), ..found }).collect()
 }
 
-/// Findings from the cause to what follows of it: without a barrier threads read what nobody wrote yet, and compute
+/// Diagnostics from the cause to what follows of it: without a barrier threads read what no thread wrote yet, and compute
 /// something else.
-const CAUSES_FIRST: [FindingKind; 7] = [
-    FindingKind::DivergentBarrier,
-    FindingKind::DivergentShuffle,
-    FindingKind::DivergentWarp,
-    FindingKind::UnderWay,
-    FindingKind::OutOfBounds,
-    FindingKind::Misaligned,
-    FindingKind::Race,
+const CAUSES_FIRST: [DiagnosticKind; 7] = [
+    DiagnosticKind::DivergentBarrier,
+    DiagnosticKind::DivergentShuffle,
+    DiagnosticKind::DivergentWarp,
+    DiagnosticKind::CopyOutstanding,
+    DiagnosticKind::OutOfBounds,
+    DiagnosticKind::Misaligned,
+    DiagnosticKind::Race,
 ];
 
 /// What was found, the worst first. A race in which nothing can go wrong is still worth a warning, and so is a copy that
-/// nobody waits for; remarks are not repeated here. What has no place of its own is shown `at` the program; `with` tells
+/// no thread waits for; remarks are not repeated here. What has no place of its own is shown `at` the program; `with` tells
 /// the sizes that it was run at.
-fn findings(report: &CheckReport, at: &Location, with: &str) -> Diagnostics {
+fn diagnostics(report: &CheckReport, at: &Location, with: &str) -> Diagnostics {
     let mut list = report.diagnostics();
     for found in &mut list {
-        let is_suspicious = [FindingKind::SameValueRace, FindingKind::NotAwaited];
+        let is_suspicious = [DiagnosticKind::SameValueRace, DiagnosticKind::NotAwaited];
         if is_suspicious.iter().any(|kind| found.code == kind.code()) {
             found.severity = Severity::Warning;
         }
@@ -272,7 +274,7 @@ fn findings(report: &CheckReport, at: &Location, with: &str) -> Diagnostics {
 }
 
 /// The results of a run, with what was found on the way.
-pub(super) type Results = Result<(Vec<Option<Tensor>>, Findings), Diagnostics>;
+pub(super) type Results = Result<(Vec<Option<Tensor>>, SimDiagnostics), Diagnostics>;
 
 struct Job<'j> {
     compiler: &'j Compiler,
@@ -301,11 +303,11 @@ impl Job<'_> {
         let Some(mut oracle) = self.oracle()? else { return self.simulate() };
         let trial = Trial::given(self.fill_up(&oracle)?);
         let n_inputs = trial.inputs.len();
-        let (results, findings) = run_on_simulator(self.built, &args(&trial.inputs, &oracle.outputs()), &self.sim)?;
-        if !findings.has_errors() {
+        let (results, diagnostics) = run_on_simulator(self.built, &args(&trial.inputs, &oracle.outputs()), &self.sim)?;
+        if !diagnostics.has_errors() {
             oracle.judge(&trial, &results_of(results, n_inputs)).map_err(Diagnostics::from)?;
         }
-        oracle.add_findings(findings);
+        oracle.add_diagnostics(diagnostics);
         let mut report = oracle.finish();
         if let Some(definition) = self.definition.filter(|_| report.is_ok()) {
             let compared = tc_sim::field::compare(definition, self.program(), Some(&trial.inputs), &self.sim);
@@ -400,7 +402,7 @@ pub(super) fn arguments(
 pub(super) fn run_on_simulator(built: &Built, args: &[Arg], options: &tc_sim::CheckOptions) -> Results {
     let options = tc_sim::RunOptions { sizes: built.sizes.clone(), limits: options.limits, ..Default::default() };
     let report = tc_sim::run(&built.module, &built.name, args, &options).map_err(Diagnostics::from)?;
-    Ok((report.outputs, report.findings))
+    Ok((report.outputs, report.diagnostics))
 }
 
 /// Runs `program` on `device`; `outputs` are the signatures of the arguments without contents, in order.

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use std::time::{Duration, Instant};
 use tc_ir::Module;
 use tc_runtime::{Array, BenchOptions, BenchReport, Device, KernelReport, Timing};
-use tc_sim::{Arg, Definition, Findings, Signature, Sizes, Tensor};
+use tc_sim::{Arg, Definition, Signature, SimDiagnostics, Sizes, Tensor};
 use tc_support::{Diagnostic, Diagnostics, Severity, Sources};
 
 /// An argument of a case after it has run.
@@ -78,7 +78,7 @@ fn evaluate_on(
         let options = &CheckOptions { defines, ..options.clone() };
         let failed = |diagnostics| Failure { diagnostics, sources: built.module.sources.clone() };
         let prepared = prepare(module, case, &built, options).map_err(failed)?;
-        let (results, findings) = match machine {
+        let (results, diagnostics) = match machine {
             Machine::Simulator => {
                 run_on_simulator(&built, &prepared.args, &sim_options(&built, options)).map_err(failed)?
             }
@@ -86,11 +86,11 @@ fn evaluate_on(
                 let program = compiler.program(&built)?;
                 let results =
                     run_on_device(&mut **device, &program, &prepared.args, &prepared.outputs).map_err(failed)?;
-                (results, Findings::default())
+                (results, SimDiagnostics::default())
             }
         };
         let arguments = prepared.arguments(results, options).map_err(failed)?;
-        let mut evaluated = finish(arguments, &findings);
+        let mut evaluated = finish(arguments, &diagnostics);
         evaluated.point = built.point;
         evaluated.sources = built.module.sources;
         evaluated
@@ -241,16 +241,16 @@ fn by_definition(module: &Module, case: &Case, options: &CheckOptions) -> Result
         let array = to_array(&tensor).map_err(Diagnostics::from)?;
         arguments.push(Argument { name: signature.name, given, is_input, is_output: !is_input, array });
     }
-    Ok(finish(arguments, &evaluation.findings))
+    Ok(finish(arguments, &evaluation.diagnostics))
 }
 
-fn finish(arguments: Vec<Argument>, findings: &Findings) -> Evaluated {
+fn finish(arguments: Vec<Argument>, diagnostics: &SimDiagnostics) -> Evaluated {
     let worth_telling = |found: &Diagnostic| found.severity != Severity::Remark;
     Evaluated {
-        ok: !findings.has_errors(),
+        ok: !diagnostics.has_errors(),
         point: Vec::new(),
         arguments,
-        diagnostics: findings.diagnostics().filter(worth_telling).collect(),
+        diagnostics: diagnostics.with_counts().filter(worth_telling).collect(),
         sources: Sources::new(),
         time: Duration::ZERO,
     }

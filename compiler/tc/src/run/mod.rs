@@ -4,7 +4,7 @@
 //! - [`build`]: from a case to a program that a device takes.
 //! - [`arrays`]: arrays of the runtime as tensors of the simulator, and back.
 //! - `declared`: what programs take and give, as their text says.
-//! - [`origin`]: the directives that findings come from, and whose fault they are.
+//! - [`origin`]: the directives that diagnostics come from, and whose fault they are.
 //! - [`simulator`]: the simulator as a [`tc_runtime::Device`].
 //! - [`mod@check`]: a case against the definition of its operator.
 //! - [`mod@evaluate`]: the results of a case on given inputs.

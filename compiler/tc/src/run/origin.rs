@@ -1,4 +1,4 @@
-//! Findings in a program that a schedule made: which directive they come from, and who has to act.
+//! Diagnostics in a program that a schedule made: which directive they come from, and who has to act.
 //!
 //! Such a program is run as it reads back from its own text. An access there comes from the op at the same place of the
 //! program that was printed, which knows the directive that put it there.

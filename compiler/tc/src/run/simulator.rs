@@ -112,7 +112,7 @@ impl Device for Simulator {
             }
         }
         let kernels = reports(program);
-        Ok(RunReport { kernels, findings: report.findings.diagnostics().collect() })
+        Ok(RunReport { kernels, diagnostics: report.diagnostics.with_counts().collect() })
     }
 
     fn bench(&mut self, program: &Program, args: &[Array], options: &BenchOptions) -> Result<BenchReport, Diagnostic> {

@@ -19,7 +19,7 @@ const MOST_WRITTEN: usize = 64;
 
 /// One op of a computation; operands are numbers of earlier ones.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-enum Step {
+enum Instruction {
     Int(i64, IntType),
     Bool(bool),
     Value(Value),
@@ -33,7 +33,7 @@ enum Step {
 /// An expression with a type chosen for each part: what [`build`] makes ops of.
 #[derive(Clone, Debug)]
 pub struct Computation {
-    steps: Vec<Step>,
+    steps: Vec<Instruction>,
     root: usize,
 }
 
@@ -88,14 +88,14 @@ impl Algebra {
         while let Some((expr, value)) = worklist.pop() {
             n_seen += 1;
             let step = match pool.node(expr) {
-                Node::Const(number) => Step::Int(number, IntType::Index),
-                Node::Bool(truth) => Step::Bool(truth),
-                Node::Var(var) => Step::Value(Algebra::value(var)),
-                Node::Cast(ty, _) => Step::Cast(ty, 0),
-                Node::Not(_) => Step::Not(0),
-                Node::Likely(_) => Step::Likely(0),
-                Node::Select(..) => Step::Select(0, 0, 0),
-                Node::Binary(op, ..) => Step::Binary(op, 0, 0),
+                Node::Const(number) => Instruction::Int(number, IntType::Index),
+                Node::Bool(truth) => Instruction::Bool(truth),
+                Node::Var(var) => Instruction::Value(Algebra::value(var)),
+                Node::Cast(ty, _) => Instruction::Cast(ty, 0),
+                Node::Not(_) => Instruction::Not(0),
+                Node::Likely(_) => Instruction::Likely(0),
+                Node::Select(..) => Instruction::Select(0, 0, 0),
+                Node::Binary(op, ..) => Instruction::Binary(op, 0, 0),
             };
             let Some(args) = step_args(step, func, value).filter(|_| n_seen <= MOST_WRITTEN) else { return false };
             worklist.extend(pool.node(expr).operands().zip(args));
@@ -149,7 +149,8 @@ impl Computation {
 
     /// How many ops it takes, literals left out.
     pub fn n_ops(&self) -> usize {
-        let is_op = |step: &Step| !matches!(step, Step::Int(..) | Step::Bool(_) | Step::Value(_));
+        let is_op =
+            |step: &Instruction| !matches!(step, Instruction::Int(..) | Instruction::Bool(_) | Instruction::Value(_));
         self.steps.iter().zip(self.needed()).filter(|(step, needed)| *needed && is_op(step)).count()
     }
 }
@@ -158,42 +159,42 @@ impl Algebra {
     /// How `expr` is computed as an `index`, all parts of it in that type, in which counts do not overflow.
     pub fn index_computation(&self, expr: Expr) -> Computation {
         let pool = &self.analyzer.pool;
-        let mut steps: Vec<Step> = Vec::new();
+        let mut steps: Vec<Instruction> = Vec::new();
         let mut at: FxHashMap<Expr, usize> = FxHashMap::default();
-        let mut push = |step: Step| {
+        let mut push = |step: Instruction| {
             steps.push(step);
             steps.len() - 1
         };
         // Operands have lower numbers than what they are operands of, so that none is met before its parts.
         for e in pool.reachable(&[expr]) {
-            let truth_of = |push: &mut dyn FnMut(Step) -> usize, part: Expr| {
-                let zero = push(Step::Int(0, IntType::Index));
-                if pool.is_bool(part) { at[&part] } else { push(Step::Binary(BinaryOp::Ne, at[&part], zero)) }
+            let truth_of = |push: &mut dyn FnMut(Instruction) -> usize, part: Expr| {
+                let zero = push(Instruction::Int(0, IntType::Index));
+                if pool.is_bool(part) { at[&part] } else { push(Instruction::Binary(BinaryOp::Ne, at[&part], zero)) }
             };
-            let number_of = |push: &mut dyn FnMut(Step) -> usize, part: Expr| match pool.is_bool(part) {
-                true => push(Step::Cast(IntType::Index, at[&part])),
+            let number_of = |push: &mut dyn FnMut(Instruction) -> usize, part: Expr| match pool.is_bool(part) {
+                true => push(Instruction::Cast(IntType::Index, at[&part])),
                 false => at[&part],
             };
             let made = match pool.node(e) {
-                Node::Const(value) => push(Step::Int(value, IntType::Index)),
-                Node::Bool(value) => push(Step::Bool(value)),
+                Node::Const(value) => push(Instruction::Int(value, IntType::Index)),
+                Node::Bool(value) => push(Instruction::Bool(value)),
                 Node::Var(var) => {
-                    let value = push(Step::Value(Algebra::value(var)));
+                    let value = push(Instruction::Value(Algebra::value(var)));
                     let is_other = !matches!(pool.var_type(var), IntType::Index | IntType::Bool);
-                    if is_other { push(Step::Cast(IntType::Index, value)) } else { value }
+                    if is_other { push(Instruction::Cast(IntType::Index, value)) } else { value }
                 }
                 Node::Not(a) => {
                     let a = truth_of(&mut push, a);
-                    push(Step::Not(a))
+                    push(Instruction::Not(a))
                 }
                 Node::Likely(a) => {
                     let a = truth_of(&mut push, a);
-                    push(Step::Likely(a))
+                    push(Instruction::Likely(a))
                 }
                 Node::Cast(ty, a) => {
                     let a = number_of(&mut push, a);
-                    let narrow = push(Step::Cast(ty, a));
-                    push(Step::Cast(IntType::Index, narrow))
+                    let narrow = push(Instruction::Cast(ty, a));
+                    push(Instruction::Cast(IntType::Index, narrow))
                 }
                 Node::Select(c, a, b) => {
                     let c = truth_of(&mut push, c);
@@ -201,20 +202,20 @@ impl Algebra {
                         true => (at[&a], at[&b]),
                         false => (number_of(&mut push, a), number_of(&mut push, b)),
                     };
-                    push(Step::Select(c, a, b))
+                    push(Instruction::Select(c, a, b))
                 }
                 Node::Binary(op @ (BinaryOp::And | BinaryOp::Or), a, b) => {
                     let (a, b) = (truth_of(&mut push, a), truth_of(&mut push, b));
-                    push(Step::Binary(op, a, b))
+                    push(Instruction::Binary(op, a, b))
                 }
                 Node::Binary(op, a, b) => {
                     let (a, b) = (number_of(&mut push, a), number_of(&mut push, b));
-                    push(Step::Binary(op, a, b))
+                    push(Instruction::Binary(op, a, b))
                 }
             };
             at.insert(e, made);
         }
-        let root = if pool.is_bool(expr) { push(Step::Cast(IntType::Index, at[&expr])) } else { at[&expr] };
+        let root = if pool.is_bool(expr) { push(Instruction::Cast(IntType::Index, at[&expr])) } else { at[&expr] };
         Computation { steps, root }
     }
 }
@@ -227,8 +228,8 @@ pub fn build_index(b: &mut Builder<'_>, algebra: &Algebra, expr: Expr) -> Value 
 /// Chooses types, part by part.
 struct TypeChoice<'a> {
     algebra: &'a mut Algebra,
-    steps: Vec<Step>,
-    index: FxHashMap<Step, usize>,
+    steps: Vec<Instruction>,
+    index: FxHashMap<Instruction, usize>,
     known: FxHashMap<(Expr, IntType, bool), Option<usize>>,
     computed: Computed,
 }
@@ -243,7 +244,7 @@ struct Computed {
 }
 
 impl TypeChoice<'_> {
-    fn push(&mut self, step: Step) -> usize {
+    fn push(&mut self, step: Instruction) -> usize {
         let steps = &mut self.steps;
         *self.index.entry(step).or_insert_with(|| {
             steps.push(step);
@@ -290,15 +291,15 @@ impl TypeChoice<'_> {
         let node = pool.node(expr);
         if pool.is_bool(expr) && !matches!(node, Node::Bool(_)) {
             let truth = self.truth(expr)?;
-            return Some(self.push(Step::Cast(ty, truth)));
+            return Some(self.push(Instruction::Cast(ty, truth)));
         }
         match node {
-            Node::Const(value) if wrap => Some(self.push(Step::Int(ty.wrap(value)?, ty))),
-            Node::Const(value) => ty.range().contains(value).then(|| self.push(Step::Int(value, ty))),
-            Node::Bool(value) => Some(self.push(Step::Int(i64::from(value), ty))),
+            Node::Const(value) if wrap => Some(self.push(Instruction::Int(ty.wrap(value)?, ty))),
+            Node::Const(value) => ty.range().contains(value).then(|| self.push(Instruction::Int(value, ty))),
+            Node::Bool(value) => Some(self.push(Instruction::Int(i64::from(value), ty))),
             Node::Var(var) => {
                 let own = pool.var_type(var);
-                let value = self.push(Step::Value(Algebra::value(var)));
+                let value = self.push(Instruction::Value(Algebra::value(var)));
                 self.converted(expr, (value, own), ty, wrap)
             }
             Node::Cast(own, inner) if wrap && own.bits() >= ty.bits() => self.number(inner, ty, true),
@@ -307,7 +308,7 @@ impl TypeChoice<'_> {
                     true => self.number(inner, own, true)?,
                     false => {
                         let (value, from) = self.natural(inner)?;
-                        if from == own { value } else { self.push(Step::Cast(own, value)) }
+                        if from == own { value } else { self.push(Instruction::Cast(own, value)) }
                     }
                 };
                 self.converted(expr, (value, own), ty, wrap)
@@ -317,12 +318,12 @@ impl TypeChoice<'_> {
                     return None;
                 }
                 let (a, b) = (self.number(a, ty, wrap)?, self.number(b, ty, wrap)?);
-                Some(self.push(Step::Binary(op, a, b)))
+                Some(self.push(Instruction::Binary(op, a, b)))
             }
             // What follows does not follow from the remainders of its operands.
             _ if wrap => {
                 let (value, own) = self.natural(expr)?;
-                Some(if own == ty { value } else { self.push(Step::Cast(ty, value)) })
+                Some(if own == ty { value } else { self.push(Instruction::Cast(ty, value)) })
             }
             Node::Binary(op, a, b) => {
                 let may_leave = matches!(op, BinaryOp::Shl | BinaryOp::FloorDiv | BinaryOp::TruncDiv);
@@ -333,11 +334,11 @@ impl TypeChoice<'_> {
                     return None;
                 }
                 let (a, b) = (self.number(a, ty, false)?, self.number(b, ty, false)?);
-                Some(self.push(Step::Binary(op, a, b)))
+                Some(self.push(Instruction::Binary(op, a, b)))
             }
             Node::Select(c, a, b) => {
                 let (c, a, b) = (self.truth(c)?, self.number(a, ty, false)?, self.number(b, ty, false)?);
-                Some(self.push(Step::Select(c, a, b)))
+                Some(self.push(Instruction::Select(c, a, b)))
             }
             Node::Not(_) | Node::Likely(_) => None,
         }
@@ -348,7 +349,7 @@ impl TypeChoice<'_> {
         if own == ty {
             return Some(value);
         }
-        (wrap || ty.holds(own) || self.fits(expr, ty)).then(|| self.push(Step::Cast(ty, value)))
+        (wrap || ty.holds(own) || self.fits(expr, ty)).then(|| self.push(Instruction::Cast(ty, value)))
     }
 
     /// The types in which numbers of type `ty` may be computed with, the best first.
@@ -368,14 +369,16 @@ impl TypeChoice<'_> {
     fn truth(&mut self, expr: Expr) -> Option<usize> {
         let pool = &self.algebra.analyzer.pool;
         let step = match pool.node(expr) {
-            Node::Bool(value) => Step::Bool(value),
-            Node::Var(var) if pool.var_type(var) == IntType::Bool => Step::Value(Algebra::value(var)),
-            Node::Not(a) => Step::Not(self.truth(a)?),
-            Node::Likely(a) => Step::Likely(self.truth(a)?),
+            Node::Bool(value) => Instruction::Bool(value),
+            Node::Var(var) if pool.var_type(var) == IntType::Bool => Instruction::Value(Algebra::value(var)),
+            Node::Not(a) => Instruction::Not(self.truth(a)?),
+            Node::Likely(a) => Instruction::Likely(self.truth(a)?),
             Node::Select(c, a, b) if pool.is_bool(a) && pool.is_bool(b) => {
-                Step::Select(self.truth(c)?, self.truth(a)?, self.truth(b)?)
+                Instruction::Select(self.truth(c)?, self.truth(a)?, self.truth(b)?)
             }
-            Node::Binary(op @ (BinaryOp::And | BinaryOp::Or), a, b) => Step::Binary(op, self.truth(a)?, self.truth(b)?),
+            Node::Binary(op @ (BinaryOp::And | BinaryOp::Or), a, b) => {
+                Instruction::Binary(op, self.truth(a)?, self.truth(b)?)
+            }
             Node::Binary(op, a, b) if op.is_comparison() => return self.comparison(op, a, b),
             _ => {
                 let zero = self.algebra.analyzer.pool.int(0);
@@ -390,7 +393,7 @@ impl TypeChoice<'_> {
         let pool = &self.algebra.analyzer.pool;
         if pool.is_bool(a) && pool.is_bool(b) && matches!(op, BinaryOp::Eq | BinaryOp::Ne) {
             let (a, b) = (self.truth(a)?, self.truth(b)?);
-            return Some(self.push(Step::Binary(op, a, b)));
+            return Some(self.push(Instruction::Binary(op, a, b)));
         }
         let own = match (pool.int_type(a), pool.int_type(b)) {
             (Some(a), Some(b)) => a.join(b),
@@ -398,7 +401,7 @@ impl TypeChoice<'_> {
         };
         TypeChoice::candidates(own).find_map(|ty| {
             let (a, b) = (self.number(a, ty, false)?, self.number(b, ty, false)?);
-            Some(self.push(Step::Binary(op, a, b)))
+            Some(self.push(Instruction::Binary(op, a, b)))
         })
     }
 }
@@ -419,13 +422,13 @@ pub fn build(b: &mut Builder<'_>, computation: &Computation, made: &mut Made) ->
 
 /// The operands of the op behind `value`, in the order of the algebra, if that op does what `step` does; none of a literal or
 /// a variable.
-fn step_args(step: Step, func: &Func, value: Value) -> Option<SmallVec<[Value; 3]>> {
+fn step_args(step: Instruction, func: &Func, value: Value) -> Option<SmallVec<[Value; 3]>> {
     let mut args = SmallVec::new();
     let is_same = match (step, func.def_op(value)) {
-        (Step::Value(known), _) => known == value,
+        (Instruction::Value(known), _) => known == value,
         (_, None) => false,
-        (Step::Int(number, _), _) => func.const_int(value) == Some(number),
-        (Step::Bool(truth), _) => {
+        (Instruction::Int(number, _), _) => func.const_int(value) == Some(number),
+        (Instruction::Bool(truth), _) => {
             func.constant(value).is_some_and(|attr| *func.attr_data(attr) == AttrData::Bool(truth))
         }
         (_, Some(op)) => {
@@ -446,49 +449,49 @@ fn is_turned(func: &Func, op: Op) -> bool {
 }
 
 /// Does `op` do what `step` does, on operands that stand the other way round if it is `turned`?
-fn is_op_of(step: Step, func: &Func, op: Op, turned: bool) -> bool {
+fn is_op_of(step: Instruction, func: &Func, op: Op, turned: bool) -> bool {
     let (opcode, role) = (func.opcode(op), func.role(op));
     match step {
-        Step::Cast(ty, _) => {
+        Instruction::Cast(ty, _) => {
             role == Role::Cast
                 && func
                     .result(op)
                     .and_then(|value| func.value_scalar(value))
                     .is_some_and(|scalar| scalar.elem == elem_of(ty))
         }
-        Step::Not(_) => opcode == arith::NOT,
-        Step::Likely(_) => opcode == arith::LIKELY,
-        Step::Select(..) => opcode == arith::SELECT,
-        Step::Binary(wanted, ..) => match (role, Predicate::of(func, op)) {
+        Instruction::Not(_) => opcode == arith::NOT,
+        Instruction::Likely(_) => opcode == arith::LIKELY,
+        Instruction::Select(..) => opcode == arith::SELECT,
+        Instruction::Binary(wanted, ..) => match (role, Predicate::of(func, op)) {
             (Role::Binary(sign), _) => infix_op(sign) == (wanted, false),
             (Role::Compare, Some(predicate)) => infix_op(predicate_op(predicate)) == (wanted, turned),
             _ => func.row(op).short.and_then(BinaryOp::of_name) == Some(wanted),
         },
-        Step::Int(..) | Step::Bool(_) | Step::Value(_) => false,
+        Instruction::Int(..) | Instruction::Bool(_) | Instruction::Value(_) => false,
     }
 }
 
-fn operands(step: Step) -> impl Iterator<Item = usize> {
+fn operands(step: Instruction) -> impl Iterator<Item = usize> {
     let operands = match step {
-        Step::Int(..) | Step::Bool(_) | Step::Value(_) => [None; 3],
-        Step::Cast(_, a) | Step::Not(a) | Step::Likely(a) => [Some(a), None, None],
-        Step::Binary(_, x, y) => [Some(x), Some(y), None],
-        Step::Select(c, x, y) => [Some(c), Some(x), Some(y)],
+        Instruction::Int(..) | Instruction::Bool(_) | Instruction::Value(_) => [None; 3],
+        Instruction::Cast(_, a) | Instruction::Not(a) | Instruction::Likely(a) => [Some(a), None, None],
+        Instruction::Binary(_, x, y) => [Some(x), Some(y), None],
+        Instruction::Select(c, x, y) => [Some(c), Some(x), Some(y)],
     };
     operands.into_iter().flatten()
 }
 
-fn step_value(b: &mut Builder<'_>, step: Step, values: &[Option<Value>], made: &mut Made) -> Value {
+fn step_value(b: &mut Builder<'_>, step: Instruction, values: &[Option<Value>], made: &mut Made) -> Value {
     let of = |at: usize| values[at].expect("operands come first");
     let key = match step {
-        Step::Value(value) => return value,
-        Step::Int(value, ty) => Key::Int(value, ty),
-        Step::Bool(value) => Key::Bool(value),
-        Step::Cast(ty, a) => Key::Cast(ty, of(a)),
-        Step::Not(a) => Key::Not(of(a)),
-        Step::Likely(a) => Key::Likely(of(a)),
-        Step::Select(c, x, y) => Key::Select(of(c), of(x), of(y)),
-        Step::Binary(op, x, y) => Key::Binary(op, of(x), of(y)),
+        Instruction::Value(value) => return value,
+        Instruction::Int(value, ty) => Key::Int(value, ty),
+        Instruction::Bool(value) => Key::Bool(value),
+        Instruction::Cast(ty, a) => Key::Cast(ty, of(a)),
+        Instruction::Not(a) => Key::Not(of(a)),
+        Instruction::Likely(a) => Key::Likely(of(a)),
+        Instruction::Select(c, x, y) => Key::Select(of(c), of(x), of(y)),
+        Instruction::Binary(op, x, y) => Key::Binary(op, of(x), of(y)),
     };
     if let Some(&value) = made.0.get(&key) {
         return value;

@@ -5,7 +5,7 @@ use crate::tir::place_type;
 use tc_ir::{AttrData, Func, Op, Value, keys};
 use tc_support::{Diagnostic, Diagnostics};
 
-/// The most groups that a thread may leave under way.
+/// The most groups that a thread may leave outstanding.
 pub const MAX_PENDING: i64 = 64;
 
 /// The number of elements that the place `place` covers, a reference to a region or to an element.
@@ -64,7 +64,7 @@ pub(super) fn wait_group(func: &Func, op: Op, found: &mut Diagnostics) {
     let pending = func.int_of(op, keys::PENDING).unwrap_or(-1);
     if !(0..=MAX_PENDING).contains(&pending) {
         let text = match func.attr_of(op, keys::PENDING).map(|attr| func.attr_data(attr)) {
-            Some(AttrData::Int(..)) => format!("0 to {MAX_PENDING} groups may be under way, not {pending}"),
+            Some(AttrData::Int(..)) => format!("0 to {MAX_PENDING} groups may be outstanding, not {pending}"),
             _ => "`pending` is a number of groups".to_string(),
         };
         found.push(Diagnostic::error("pending", func.op_location(op), text));

@@ -40,7 +40,7 @@ tc_ir::dialect! {
     CommitGroup COMMIT_GROUP "commit_group" ()
     { effect: ORDERED }
 
-    /// Waits until at most `pending` of the thread's youngest groups are under way; what the others copied is then there for this thread, and after a barrier for the block.
+    /// Waits until at most `pending` of the thread's youngest groups are outstanding; what the others copied is then there for this thread, and after a barrier for the block.
     WaitGroup WAIT_GROUP "wait_group" (pending: int key)
     { effect: ORDERED, verify: Some(copies::wait_group) }
 }

@@ -92,7 +92,7 @@ pub(super) fn shuffle(func: &Func, op: Op, found: &mut Diagnostics) {
     if let Some(number) = func.const_int(lane)
         && !(0..width).contains(&number)
     {
-        let text = format!("a lane of a group of {width} is told by 0 to {}, not {number}", width - 1);
+        let text = format!("a lane of a group of {width} is a number from 0 to {}, not {number}", width - 1);
         found.push(error(func, op, "shuffle", text));
     }
     if func.value_scalar(value).is_none_or(|scalar| scalar.lanes != 1) {

@@ -1,7 +1,7 @@
 //! Reads that take the indices of a tensor to begin where the axis of its `compute` does.
 //!
 //! The tensor of `compute T[i: 3..16]` has 13 elements, and its indices begin at 0 as those of every tensor do. A read
-//! whose index runs within 3..16, and past the 13 elements, means the values of the axis. It is told where it is made for
+//! whose index runs within 3..16, and past the 13 elements, means the values of the axis. It is refused where it is made for
 //! every element that is computed: what stands under a condition may be guarded.
 
 use super::{COMPUTE, READ, REDUCE};

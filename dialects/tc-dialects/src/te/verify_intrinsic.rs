@@ -148,7 +148,7 @@ fn block_op(intrinsic: &Intrinsic<'_>, block: Region, op: Op, found: &mut Diagno
     let at = || func.op_location(op);
     if func.opcode(op) == Opcode::UNKNOWN || func.row(op).effect.unknown {
         let text =
-            format!("nobody knows what `{}` does, so it cannot stand for `@{}`", func.op_name(op), func.symbol());
+            format!("the effect of `{}` is not known, so it cannot stand for `@{}`", func.op_name(op), func.symbol());
         return found.push(error(at(), "effect", text).help("write out what it does"));
     }
     let is_param = |value: Value| func.params().contains(&value) && func.as_shaped(func.value_type(value)).is_some();

@@ -52,7 +52,7 @@ macro_rules! levels {
                 match self { $($(Coordinate::$coordinate => $text),*),* }
             }
 
-            /// What a loop over it is called where nobody named it.
+            /// What a loop over it is called that has no name.
             pub const fn short_name(self) -> &'static str {
                 match self { $($(Coordinate::$coordinate => $short),*),* }
             }

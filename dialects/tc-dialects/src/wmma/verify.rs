@@ -28,7 +28,7 @@ pub(crate) fn layout(func: &Func, op: Op, key: Name, found: &mut Diagnostics) ->
     layout
 }
 
-/// The tile behind `place`, which must be of `family` and, where `part` is told, of that use.
+/// The tile behind `place`, which must be of `family` and, where `part` is given, of that use.
 pub(crate) fn expect_tile(
     func: &Func,
     op: Op,

@@ -1,6 +1,6 @@
 //! Reads and writes: every index is in range, and no cell is written by two threads at once.
 
-use super::draw::{Buffer, Draw, Known, Launch, Layout, Reach, Rows, Sharing, Value};
+use super::draw::{AccessibleRows, Buffer, Draw, Known, Launch, Layout, Rows, Sharing, Value};
 use super::interval::Interval;
 use tc::ir::Elem;
 
@@ -55,27 +55,27 @@ impl Draw<'_> {
     }
 
     /// May `buffer` be read here, and how far?
-    fn reach_of_reads(&self, buffer: &Buffer) -> Reach {
+    fn reach_of_reads(&self, buffer: &Buffer) -> AccessibleRows {
         let guarded = self.launch.as_ref().is_some_and(|launch| launch.guard.is_some());
         match buffer.reads {
-            Reach::All if buffer.is_shared() && self.sharing == Sharing::Own => Reach::Own,
-            Reach::Block if self.sharing == Sharing::Own && guarded => Reach::Nothing,
-            Reach::Block if self.sharing == Sharing::Own => Reach::Own,
-            Reach::Own if guarded && matches!(buffer.rows, Rows::Open(_)) => Reach::Nothing,
+            AccessibleRows::All if buffer.is_shared() && self.sharing == Sharing::Own => AccessibleRows::Own,
+            AccessibleRows::Block if self.sharing == Sharing::Own && guarded => AccessibleRows::Nothing,
+            AccessibleRows::Block if self.sharing == Sharing::Own => AccessibleRows::Own,
+            AccessibleRows::Own if guarded && matches!(buffer.rows, Rows::Open(_)) => AccessibleRows::Nothing,
             reach => reach,
         }
     }
 
     /// A row of `buffer` within `reach`.
-    fn row(&mut self, buffer: &Buffer, reach: Reach, depth: usize) -> Value {
+    fn row(&mut self, buffer: &Buffer, reach: AccessibleRows, depth: usize) -> Value {
         let launch = self.launch.clone();
         let index = |text: String, varies: bool| {
             Value::new(text, Known::int(Elem::Index, Interval::new(0, 1 << 30)).varying(varies))
         };
         match (reach, launch) {
-            (Reach::Own, Some(launch)) if buffer.is_shared() => index(launch.thread, true),
-            (Reach::Own, Some(launch)) => index(launch.own, true),
-            (Reach::Block, Some(launch)) => {
+            (AccessibleRows::Own, Some(launch)) if buffer.is_shared() => index(launch.thread, true),
+            (AccessibleRows::Own, Some(launch)) => index(launch.own, true),
+            (AccessibleRows::Block, Some(launch)) => {
                 let within = self.index(launch.threads, depth);
                 let within = self.as_index(within);
                 let row = format!("({} * {} + {})", launch.block, launch.threads, within.text);
@@ -112,7 +112,8 @@ impl Draw<'_> {
         if self.nested >= MOST_NESTED {
             return None;
         }
-        let readable = |buffer: &Buffer| buffer.holds.elem == elem && self.reach_of_reads(buffer) != Reach::Nothing;
+        let readable =
+            |buffer: &Buffer| buffer.holds.elem == elem && self.reach_of_reads(buffer) != AccessibleRows::Nothing;
         let found: Vec<usize> = (0..self.buffers.len()).filter(|&at| readable(&self.buffers[at])).collect();
         if found.is_empty() {
             return None;
@@ -121,14 +122,14 @@ impl Draw<'_> {
         let buffer = self.buffers[at].clone();
         let mut reach = self.reach_of_reads(&buffer);
         let has_own = self.launch.as_ref().is_some_and(|launch| launch.rows_of(&buffer) && launch.guard.is_none());
-        if reach > Reach::Own && has_own && self.choices.chance(50) {
-            reach = Reach::Own;
+        if reach > AccessibleRows::Own && has_own && self.choices.chance(50) {
+            reach = AccessibleRows::Own;
         }
         self.nested += 1;
         let row = self.row(&buffer, reach, depth.min(1));
         let col = self.index(buffer.cols, depth.min(1));
         self.nested -= 1;
-        let varies = buffer.writes != Reach::Nothing || row.known.varies || col.known.varies;
+        let varies = buffer.writes != AccessibleRows::Nothing || row.known.varies || col.known.varies;
         let text = self.place(&buffer, row, col);
         Some(Value::new(text, buffer.holds.varying(varies)))
     }
@@ -137,7 +138,7 @@ impl Draw<'_> {
     pub(super) fn guarded_read(&mut self, elem: Elem, depth: usize) -> Option<Value> {
         let is_row = |buffer: &Buffer| {
             let fixed = matches!(buffer.rows, Rows::Fixed(_)) && buffer.layout == Layout::Flat;
-            buffer.holds.elem == elem && fixed && self.reach_of_reads(buffer) == Reach::All
+            buffer.holds.elem == elem && fixed && self.reach_of_reads(buffer) == AccessibleRows::All
         };
         let found: Vec<usize> = (0..self.buffers.len()).filter(|&at| is_row(&self.buffers[at])).collect();
         if found.is_empty() || self.nested >= MOST_NESTED {
@@ -164,7 +165,7 @@ impl Draw<'_> {
             parts.insert(at, other.text.clone());
         }
         let varies = index.known.varies || other.is_some_and(|other| other.known.varies);
-        let varies = varies || buffer.writes != Reach::Nothing;
+        let varies = varies || buffer.writes != AccessibleRows::Nothing;
         let read = format!("{}[{}]", buffer.name, index.text);
         if parts.is_empty() {
             return Some(Value::new(read, buffer.holds.varying(varies)));
@@ -200,7 +201,7 @@ impl Draw<'_> {
     /// A cell that may be written here, as a place and what it holds; none if there is none.
     fn target(&mut self) -> Option<(String, Known, bool)> {
         let shared_ok = self.sharing != Sharing::Reads;
-        let writable = |buffer: &Buffer| buffer.writes != Reach::Nothing && (shared_ok || !buffer.is_shared());
+        let writable = |buffer: &Buffer| buffer.writes != AccessibleRows::Nothing && (shared_ok || !buffer.is_shared());
         let found: Vec<usize> = (0..self.buffers.len()).filter(|&at| writable(&self.buffers[at])).collect();
         if found.is_empty() {
             return None;
@@ -253,6 +254,6 @@ impl Draw<'_> {
 impl Launch {
     /// Does each of its threads have a row of `buffer`?
     pub(super) fn rows_of(&self, buffer: &Buffer) -> bool {
-        buffer.is_shared() || buffer.scope == "global" && buffer.writes != Reach::Nothing
+        buffer.is_shared() || buffer.scope == "global" && buffer.writes != AccessibleRows::Nothing
     }
 }

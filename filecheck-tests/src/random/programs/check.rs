@@ -67,9 +67,10 @@ fn run_keeping(compiler: &Compiler, case: &Programs) -> (End, Vec<Pass>) {
 /// What is wrong with a program before any pass; nothing if it means something.
 pub fn fault(module: &Module) -> Option<String> {
     module.items.iter().find_map(|func| match probe(module, func.symbol(), &options()) {
-        Ok(found) => {
-            found.iter().find(|finding| finding.kind.is_error()).map(|finding| finding.kind.code().to_string())
-        }
+        Ok(found) => found
+            .iter()
+            .find(|diagnostic| diagnostic.kind.is_error())
+            .map(|diagnostic| diagnostic.kind.code().to_string()),
         Err(why) => Some(format!("cannot be run: {}", shape(&why.message))),
     })
 }

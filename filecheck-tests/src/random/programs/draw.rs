@@ -72,7 +72,7 @@ pub(super) enum Layout {
 
 /// Whose cells a thread may read, or write.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Reach {
+pub(super) enum AccessibleRows {
     Nothing,
     /// The row of the thread.
     Own,
@@ -99,8 +99,8 @@ pub(super) struct Buffer {
     pub(super) cols: i64,
     /// What is known of every element.
     pub(super) holds: Known,
-    pub(super) reads: Reach,
-    pub(super) writes: Reach,
+    pub(super) reads: AccessibleRows,
+    pub(super) writes: AccessibleRows,
 }
 
 /// What a program may be made of.
@@ -134,7 +134,7 @@ pub(super) struct Launch {
 /// What may be done to memory that threads share, at a place that not all threads come to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Sharing {
-    /// All threads come here, or nobody cares.
+    /// All threads come here, or it does not matter.
     Free,
     /// It is only read.
     Reads,

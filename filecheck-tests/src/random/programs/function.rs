@@ -1,6 +1,6 @@
 //! Functions: sizes, parameters, temporary memory, and one kernel after another.
 
-use super::draw::{Buffer, Draw, Known, Layout, Reach, Rows};
+use super::draw::{AccessibleRows, Buffer, Draw, Known, Layout, Rows};
 use super::interval::Interval;
 use tc::ir::Elem;
 
@@ -165,7 +165,7 @@ impl Draw<'_> {
         };
         // One row alone is addressed by its columns.
         let layout = if rows == Rows::Fixed(1) { Layout::Flat } else { layout };
-        let (reads, writes) = (Reach::All, Reach::Nothing);
+        let (reads, writes) = (AccessibleRows::All, AccessibleRows::Nothing);
         Buffer { name: self.name("A"), scope: "global", layout, rows, cols, holds: drawn(elem), reads, writes }
     }
 
@@ -180,13 +180,13 @@ impl Draw<'_> {
         };
         let layout = if *rows == Rows::Fixed(1) { Layout::Flat } else { layout };
         let cols = self.choices.pick(&[1i64, 1, 2, 3, 4, 8]);
-        let (reads, writes) = (Reach::Nothing, Reach::Nothing);
+        let (reads, writes) = (AccessibleRows::Nothing, AccessibleRows::Nothing);
         Buffer { name: self.name(stem), scope: "global", layout, rows: rows.clone(), cols, holds, reads, writes }
     }
 
     fn declared(&mut self, buffer: &Buffer) -> String {
         let strides = match (&buffer.rows, buffer.layout) {
-            // The space between rows is left of a flat result, and nobody writes it.
+            // The space between rows is left of a flat result, and no thread writes it.
             (Rows::Fixed(_), Layout::Rows) if !self.style.exact && self.choices.chance(25) => {
                 self.made("strides");
                 format!(" attributes {{strides = [{}, 1]}}", buffer.cols + self.choices.between(1, 2))
@@ -207,7 +207,7 @@ impl Draw<'_> {
                 draw.var(&row, Known::int(Elem::Index, Interval::new(0, i128::from(rows) - 1)));
                 draw.fill(&buffer, &row, false);
             });
-            (self.buffers[at].reads, self.buffers[at].writes) = (Reach::All, Reach::All);
+            (self.buffers[at].reads, self.buffers[at].writes) = (AccessibleRows::All, AccessibleRows::All);
         }
         self.budget = 4 + self.choices.below(10);
         self.statements(12);

@@ -1,6 +1,6 @@
 //! Launch nests: blocks, threads of one or two coordinates, statements in one nest or in several.
 
-use super::draw::{Draw, Known, Launch, Reach, Rows, Sharing};
+use super::draw::{AccessibleRows, Draw, Known, Launch, Rows, Sharing};
 use super::function::Width;
 use super::interval::Interval;
 use tc::ir::Elem;
@@ -38,16 +38,16 @@ impl Draw<'_> {
         let launch = Launch { threads, rows, axes, thread: String::new(), block, own: String::new(), guard };
         let n_blocks = blocks.parse::<i128>().unwrap_or(4096);
         let outputs: Vec<usize> =
-            (0..full.len()).filter(|&at| self.buffers[at].reads != Reach::All || !full[at]).collect();
+            (0..full.len()).filter(|&at| self.buffers[at].reads != AccessibleRows::All || !full[at]).collect();
         // What an earlier kernel wrote, another one may write again.
         let again: Vec<usize> = (0..full.len())
             .filter(|&at| full[at] && self.buffers[at].name.starts_with(['B', 'G']) && self.choices.chance(60))
             .collect();
         for &at in &again {
-            (self.buffers[at].reads, self.buffers[at].writes) = (Reach::Block, Reach::Own);
+            (self.buffers[at].reads, self.buffers[at].writes) = (AccessibleRows::Block, AccessibleRows::Own);
         }
         for &at in &outputs {
-            self.buffers[at].writes = Reach::Own;
+            self.buffers[at].writes = AccessibleRows::Own;
         }
         let buffers = self.buffers.len();
         self.block(&format!("for {bx} in 0..{blocks} bind(blockIdx.x)"), |draw| {
@@ -56,7 +56,7 @@ impl Draw<'_> {
         });
         self.buffers.truncate(buffers);
         for at in outputs.into_iter().chain(again) {
-            (self.buffers[at].reads, self.buffers[at].writes) = (Reach::All, Reach::Nothing);
+            (self.buffers[at].reads, self.buffers[at].writes) = (AccessibleRows::All, AccessibleRows::Nothing);
             full[at] = true;
         }
     }
@@ -73,7 +73,7 @@ impl Draw<'_> {
             let holds = self.holding();
             let mut buffer = self.shared_of(launch, holds);
             self.allocate(&buffer, "");
-            (buffer.reads, buffer.writes) = (Reach::Nothing, Reach::Nothing);
+            (buffer.reads, buffer.writes) = (AccessibleRows::Nothing, AccessibleRows::Nothing);
             shared.push(self.buffers.len());
             self.buffers.push(buffer);
         }
@@ -97,7 +97,7 @@ impl Draw<'_> {
                         let launch = draw.launch.clone();
                         let row = launch.map(|launch| draw.permuted(&launch)).unwrap_or_default();
                         draw.fill(&buffer, &row, false);
-                        (draw.buffers[at].reads, draw.buffers[at].writes) = (Reach::All, Reach::All);
+                        (draw.buffers[at].reads, draw.buffers[at].writes) = (AccessibleRows::All, AccessibleRows::All);
                     }
                     early.iter().for_each(|&at| draw.complete(at));
                 }
@@ -146,6 +146,10 @@ impl Draw<'_> {
         let Some(launch) = self.launch.clone() else { return };
         let guarded = launch.guard.is_some() && matches!(buffer.rows, Rows::Open(_));
         self.fill(&buffer, &launch.own, guarded);
-        self.buffers[at].reads = if guarded { Reach::Own } else { self.choices.pick(&[Reach::Own, Reach::Block]) };
+        self.buffers[at].reads = if guarded {
+            AccessibleRows::Own
+        } else {
+            self.choices.pick(&[AccessibleRows::Own, AccessibleRows::Block])
+        };
     }
 }

@@ -1,6 +1,6 @@
 //! Loops: bounds of all kinds and types, carried values, lanes, virtual threads.
 
-use super::draw::{Draw, Known, Reach, Sharing, Value};
+use super::draw::{AccessibleRows, Draw, Known, Sharing, Value};
 use super::interval::{Interval, wraps};
 use tc::ir::Elem;
 
@@ -194,7 +194,7 @@ impl Draw<'_> {
         let fits = |at: &usize| {
             let buffer = &self.buffers[*at];
             let place = launch.rows_of(buffer) && buffer.cols >= 4 && buffer.holds.elem != Elem::Bool;
-            let whole = buffer.writes != Reach::Nothing && buffer.layout == super::draw::Layout::Flat;
+            let whole = buffer.writes != AccessibleRows::Nothing && buffer.layout == super::draw::Layout::Flat;
             let open = launch.guard.is_some() && matches!(buffer.rows, super::draw::Rows::Open(_));
             place && whole && !open && (self.sharing != Sharing::Reads || buffer.scope == "global")
         };
@@ -212,10 +212,10 @@ impl Draw<'_> {
         let place = format!("{}[ramp({row} * {} + {first}, {stride}, {lanes})]", buffer.name, buffer.cols);
         let value = self.value_for(buffer.holds, 1);
         let text = match self.choices.below(3) {
-            0 if buffer.reads != Reach::Nothing && self.choices.chance(60) => {
+            0 if buffer.reads != AccessibleRows::Nothing && self.choices.chance(60) => {
                 format!("max({place}, broadcast({}, {lanes}))", value.text)
             }
-            1 if buffer.reads != Reach::Nothing => {
+            1 if buffer.reads != AccessibleRows::Nothing => {
                 format!(
                     "select({place} < broadcast({}, {lanes}), {place}, broadcast({}, {lanes}))",
                     value.text, value.text

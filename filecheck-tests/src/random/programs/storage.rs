@@ -1,6 +1,6 @@
 //! Buffers on the chip: what a thread has, what threads share, views, staged and asynchronous copies.
 
-use super::draw::{Buffer, Draw, Known, Launch, Layout, Reach, Rows, Value};
+use super::draw::{AccessibleRows, Buffer, Draw, Known, Launch, Layout, Rows, Value};
 use super::interval::{Interval, wraps};
 use super::ints::INTS;
 use tc::ir::Elem;
@@ -65,8 +65,8 @@ impl Draw<'_> {
             rows: Rows::Fixed(1),
             cols: self.choices.between(1, 6),
             holds,
-            reads: Reach::All,
-            writes: Reach::All,
+            reads: AccessibleRows::All,
+            writes: AccessibleRows::All,
         };
         self.made("local buffer");
         self.line(format!("alloc {}: {}[{}] in local", buffer.name, holds.elem.name(), buffer.cols));
@@ -93,8 +93,8 @@ impl Draw<'_> {
             rows: Rows::Fixed(launch.threads),
             cols,
             holds,
-            reads: Reach::All,
-            writes: Reach::All,
+            reads: AccessibleRows::All,
+            writes: AccessibleRows::All,
         }
     }
 
@@ -154,8 +154,8 @@ impl Draw<'_> {
                 rows: Rows::Fixed(launch.threads),
                 cols: 1,
                 holds,
-                reads: Reach::All,
-                writes: Reach::All,
+                reads: AccessibleRows::All,
+                writes: AccessibleRows::All,
             };
             let ty = elem.name();
             self.line(format!("{} = tir.view({pool}, {at}) : {ty}[{}] in shared", buffer.name, launch.threads));
@@ -173,7 +173,9 @@ impl Draw<'_> {
         };
         let fits = |at: &usize| {
             let buffer = &self.buffers[*at];
-            let plain = buffer.scope == "global" && buffer.writes == Reach::Nothing && buffer.reads == Reach::All;
+            let plain = buffer.scope == "global"
+                && buffer.writes == AccessibleRows::Nothing
+                && buffer.reads == AccessibleRows::All;
             plain && size(buffer) >= least && elem.is_none_or(|elem| buffer.holds.elem == elem)
         };
         let found: Vec<usize> = (0..self.buffers.len()).filter(fits).collect();

@@ -70,7 +70,7 @@ impl Window {
         }
         let view = first?;
         let size = tir::view_bytes(func, view);
-        // Of a view that starts nobody knows where, only that it lies somewhere is known.
+        // Of a view whose start is not known, only that it lies somewhere is known.
         let end = start.zip(size).and_then(|(start, size)| start.checked_add(size));
         let strides = func.buffer_attr(view, keys::STRIDES);
         Some(Window { start: start.unwrap_or(0), end, ty: func.value_type(view), strides })
@@ -128,7 +128,7 @@ impl Access {
         let rows =
             |access: &Access| -> Vec<Option<Expr>> { access.index.iter().flatten().map(|form| form.row).collect() };
         let of_one_length = rows(self) == rows(other);
-        // Indices of two buffers that may be one say nothing: nobody knows where they begin.
+        // Indices of two buffers that may be one say nothing: where they begin is not known.
         of_one_length
             && self.root == other.root
             && match (self.window, other.window) {

@@ -3,7 +3,7 @@
 //! This is the one place where that is decided; a pass says which executions it asks about (other threads of the block,
 //! other iterations, any) and what has one value in both.
 //!
-//! Two accesses meet where the difference of their indices is zero in each dimension. The difference is a sum of terms
+//! Two accesses touch one cell where the difference of their indices is zero in each dimension. The difference is a sum of terms
 //! `coef * d`, where `d` is the difference of one variable between the two sides (or a variable that only one side has).
 //! Two proofs are tried:
 //!
@@ -15,7 +15,7 @@
 //!   or by the guards of the accesses where these say more.
 //!
 //! What guards leave one value is a further equation. Dimensions that tell little on their own are taken together: `e / c`
-//! and `e % c` tell `e`, for accesses are within bounds, so that two of them meet just where their flat indices are equal.
+//! and `e % c` tell `e`, for accesses are within bounds, so that two of them touch one cell just where their flat indices are equal.
 //! Where that does not decide it, and there are few points, all are tried (see [`points`]).
 
 use super::access::{Access, NestFacts};

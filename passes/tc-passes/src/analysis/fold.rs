@@ -3,8 +3,8 @@
 use super::structure::collapse_branch;
 use tc_dialects::tir;
 use tc_ir::opdef::Folded;
-use tc_ir::rewrite::rewrite_stretch;
-use tc_ir::walk::Stretch;
+use tc_ir::rewrite::rewrite_range;
+use tc_ir::walk::OpRange;
 use tc_ir::{AttrData, Func, Op, Rewriter, effects};
 
 /// Ops with at least this number were made since; see [`mark`].
@@ -33,13 +33,13 @@ pub(crate) fn mark(func: &Func) -> Mark {
 
 /// Folds new ops as far as literals allow, and takes out new ops that nothing uses.
 pub(crate) fn fold_new(func: &mut Func, since: Mark) {
-    let whole = Stretch::whole(func);
+    let whole = OpRange::whole(func);
     fold_new_in(func, whole, since);
 }
 
 /// [`fold_new`] in a part of the function.
-pub(crate) fn fold_new_in(func: &mut Func, part: Stretch, since: Mark) {
-    rewrite_stretch(func, part, |rw, op| {
+pub(crate) fn fold_new_in(func: &mut Func, part: OpRange, since: Mark) {
+    rewrite_range(func, part, |rw, op| {
         if since.is_new(op) {
             fold_op(rw, op);
         }
@@ -66,11 +66,11 @@ pub(crate) fn fold_op(rw: &mut Rewriter<'_>, op: Op) {
 
 /// Takes out new ops without effects whose results nothing uses.
 pub(crate) fn erase_unused(func: &mut Func, since: Mark) {
-    let whole = Stretch::whole(func);
+    let whole = OpRange::whole(func);
     erase_unused_in(func, whole, since);
 }
 
-fn erase_unused_in(func: &mut Func, part: Stretch, since: Mark) {
+fn erase_unused_in(func: &mut Func, part: OpRange, since: Mark) {
     let ops: Vec<Op> = part.ops(func).filter(|&op| since.is_new(op)).collect();
     let mut rw = Rewriter::new(func);
     // Users stand after what they use, so one round from the end is enough.
@@ -84,7 +84,7 @@ fn erase_unused_in(func: &mut Func, part: Stretch, since: Mark) {
 }
 
 /// Puts the branch that is taken in the place of each conditional on a literal in `part`.
-pub(crate) fn settle_branches(func: &mut Func, part: Stretch) {
+pub(crate) fn settle_branches(func: &mut Func, part: OpRange) {
     let branches: Vec<Op> =
         part.ops(func).filter(|&op| func.opcode(op) == tir::IF && truth(func, op).is_some()).collect();
     let mut rw = Rewriter::new(func);

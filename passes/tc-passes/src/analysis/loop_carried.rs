@@ -18,7 +18,7 @@ use tc_ir::{Func, Op, Value};
 /// What keeps iterations apart.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Obstacle {
-    /// Nobody knows what the op does.
+    /// The effect of the op is not known.
     Unknown(Op),
     /// Two ops, in two iterations, may touch one cell of the buffer, and the first writes it.
     Dependence(Op, Op, Value),
@@ -95,7 +95,7 @@ fn may_touch_one_cell(
 pub(crate) fn reason(func: &Func, obstacle: Obstacle) -> (String, Op, String) {
     match obstacle {
         Obstacle::Unknown(op) => {
-            (format!("nobody knows what `{}` does", func.op_name(op)), op, "it may touch anything".to_string())
+            (format!("the effect of `{}` is not known", func.op_name(op)), op, "it may touch anything".to_string())
         }
         Obstacle::Dependence(first, second, buffer) => {
             let name = func.value_text(root_buffer(func, buffer));

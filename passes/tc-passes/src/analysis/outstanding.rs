@@ -1,9 +1,9 @@
 //! Which asynchronous copies a wait may be for.
 //!
-//! A copy is under way from where it is begun to the first wait that is sure to cover its group. Going through the ops in
-//! order, each copy that may be under way has an age: how many groups the thread has made since at least, its own
-//! included. A wait that leaves `n` groups under way covers the copies whose age is above `n`. What a loop begins may be
-//! under way, of any age, when its next iteration starts.
+//! A copy is outstanding from where it is begun to the first wait that is sure to cover its group. Going through the ops in
+//! order, each copy that may be outstanding has an age: how many groups the thread has made since at least, its own
+//! included. A wait that leaves `n` groups outstanding covers the copies whose age is above `n`. What a loop begins may be
+//! outstanding, of any age, when its next iteration starts.
 
 use super::launch::coordinate;
 use indexmap::IndexMap;
@@ -20,7 +20,7 @@ pub(crate) struct OutstandingCopies {
     at: FxHashMap<Op, Vec<Op>>,
 }
 
-/// The copies that may be under way, with their ages.
+/// The copies that may be outstanding, with their ages.
 type State = IndexMap<Op, i64>;
 
 impl OutstandingCopies {
@@ -81,7 +81,7 @@ fn copies(func: &Func, region: Region) -> impl Iterator<Item = Op> + '_ {
     ops_under(func, region).filter(|&op| begins_copy(func, op))
 }
 
-/// What may be under way after one of two.
+/// What may be outstanding after one of two.
 fn either(mut a: State, b: State) -> State {
     for (copy, age) in b {
         let known = a.entry(copy).or_insert(age);

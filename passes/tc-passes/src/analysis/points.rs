@@ -21,7 +21,7 @@ const MAX_POINTS: u64 = 1 << 16;
 /// All tests of a launch nest try at most this many points.
 pub(super) const MAX_POINTS_OF_A_NEST: u64 = 1 << 24;
 
-/// So many points of either side are tried first, for where the two meet, they mostly do so there.
+/// So many points of either side are tried first, for where the two overlap, they mostly do so there.
 const FEW: usize = 128;
 
 /// Variables that only guards have may take so many values together.
@@ -47,8 +47,8 @@ struct Side {
 
 /// Why not all points were tried.
 enum Stop {
-    /// The two sides meet.
-    Meets,
+    /// The two sides touch one cell.
+    Overlap,
     /// An index is no number at a point.
     NoNumber,
 }
@@ -94,7 +94,7 @@ pub(super) fn dependence(facts: &mut NestFacts<'_>, test: &DependenceTest<'_>, a
     }
     facts.points_left -= points;
     let order = if of_side(&right) < of_side(&left) { Order::Backward } else { Order::Forward };
-    meet(&shared, [left, right], order, apart, carried)
+    find_overlap(&shared, [left, right], order, apart, carried)
 }
 
 /// Which side notes its cells. The one with fewer points does: the other one's are looked up until one is found.
@@ -107,7 +107,7 @@ enum Order {
 }
 
 /// Looks for a cell that both sides touch; `None` where an index cannot be computed.
-fn meet(
+fn find_overlap(
     shared: &Domain,
     mut sides: [Side; 2],
     order: Order,
@@ -131,21 +131,21 @@ fn meet(
             touched.add(cell, (apart.number(point), carried.map_or(0, |var| time(point, var))));
             ControlFlow::Continue(())
         });
-        let met = all.is_continue().then(|| {
+        let overlap = all.is_continue().then(|| {
             looked.each_cell(shared, &at, limit, |point, cell| {
                 let (who, when) = (apart.number(point), carried.map_or(1, |var| time(point, var)));
                 let is_before = |(other, then): (u64, i64)| (!apart.is_told || other != who) && then < when;
-                let meets =
+                let overlaps =
                     touched.get(cell).is_some_and(|known| is_before(known.first) || known.other.is_some_and(is_before));
-                if meets { ControlFlow::Break(Stop::Meets) } else { ControlFlow::Continue(()) }
+                if overlaps { ControlFlow::Break(Stop::Overlap) } else { ControlFlow::Continue(()) }
             })
         });
-        match met {
+        match overlap {
             Some(ControlFlow::Continue(())) => {}
-            Some(ControlFlow::Break(Stop::Meets)) if noted.is_exact && looked.is_exact => {
+            Some(ControlFlow::Break(Stop::Overlap)) if noted.is_exact && looked.is_exact => {
                 return Some(Dependence::Dependent);
             }
-            Some(ControlFlow::Break(Stop::Meets)) => return Some(Dependence::Unknown),
+            Some(ControlFlow::Break(Stop::Overlap)) => return Some(Dependence::Unknown),
             Some(ControlFlow::Break(Stop::NoNumber)) | None => return None,
         }
         // What a few points do not decide, all do.

@@ -268,7 +268,7 @@ pub(crate) fn unroll_loops_over(func: &mut Func, buffers: &FxHashSet<Value>, cx:
     loops.len() as u64
 }
 
-/// What is told of a loop that chooses a register and has to stay.
+/// What is reported of a loop that chooses a register and has to stay.
 fn not_unrolled(func: &Func, op: Op) -> Diagnostic {
     let var = func.value_text(loop_var(func, op));
     let text = format!("the loop `{var}` chooses a fragment, and is not unrolled: its bounds are not constant");

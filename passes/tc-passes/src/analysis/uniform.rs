@@ -6,7 +6,7 @@ use rustc_hash::FxHashSet;
 use tc_dialects::forms::is_global;
 use tc_dialects::tir::{self, Coordinate};
 use tc_ir::effects;
-use tc_ir::walk::{Stretch, ancestors, ops_under};
+use tc_ir::walk::{OpRange, ancestors, ops_under};
 use tc_ir::{EntitySet, Func, Op, TypeData, Value};
 
 /// The values of a launch nest that may differ between threads of one block, or of one warp.
@@ -109,7 +109,7 @@ impl Uniforms {
     }
 
     /// What stands in `place` now has copies of what was there.
-    pub(crate) fn extend(&mut self, func: &Func, place: Stretch) {
+    pub(crate) fn extend(&mut self, func: &Func, place: OpRange) {
         if let Some((nest, uniform)) = &mut self.0
             && place.first(func).is_some_and(|op| nest_of(func, op) == Some(*nest))
         {
@@ -129,7 +129,7 @@ pub(crate) fn divergent_branch(func: &Func, uniform: &Uniform, nest: Op, op: Op)
     })
 }
 
-/// The buffers that something under `nest` writes, by their roots; those whose writer nobody knows are not among them.
+/// The buffers that something under `nest` writes, by their roots; those whose writer is not known are not among them.
 pub(crate) fn written_buffers(func: &Func, nest: Op) -> FxHashSet<Value> {
     let mut written = FxHashSet::default();
     for op in func.op_regions(nest).iter().flat_map(|&region| ops_under(func, region)) {

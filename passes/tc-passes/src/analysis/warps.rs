@@ -9,7 +9,7 @@ use tc_ir::{Func, Op};
 
 /// The threads of a warp.
 const WIDTH: i64 = 32;
-/// A block has at most this many threads; of more nothing is told.
+/// A block has at most this many threads; of more nothing is known.
 const MAX_THREADS: i64 = 1024;
 
 const THREADS: [Coordinate; 3] = Level::Thread.coordinates();

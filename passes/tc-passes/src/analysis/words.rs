@@ -1,4 +1,4 @@
-//! Parts of a program as an author would write them, for findings.
+//! Parts of a program as an author would write them, for diagnostics.
 
 use tc_arith::{Expr, Interval};
 use tc_dialects::algebra::Algebra;

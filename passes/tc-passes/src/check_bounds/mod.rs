@@ -81,7 +81,7 @@ pub const INFO: PassInfo = PassInfo {
 
 /// The pass.
 pub struct CheckBounds {
-    /// What it was told.
+    /// What it was given.
     pub options: Options,
 }
 

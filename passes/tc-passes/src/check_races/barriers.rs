@@ -1,6 +1,6 @@
 //! Is there a barrier between any two accesses of two threads that need one?
 
-use super::cells::{Meeting, Touch};
+use super::cells::{AccessPair, Touch};
 use super::relevant::Relevant;
 use super::trace::{Block, Stop, Trace};
 use super::{Kind, Open};
@@ -16,7 +16,7 @@ const MAX_UNCLEAR: usize = 4;
 /// What following the threads of some blocks gave.
 enum Followed {
     Clean,
-    Race(Meeting),
+    Race(AccessPair),
     /// A barrier that not all threads come to.
     Divergent(Op),
     Unclear(Unclear),
@@ -25,7 +25,7 @@ enum Followed {
 /// Why there is no telling.
 enum Unclear {
     /// Two accesses that are not both certain.
-    Maybe(Meeting),
+    Maybe(AccessPair),
     /// Two accesses whose cells cannot be compared.
     Cells(Touch, Touch, Value),
     Stop(Stop),
@@ -42,7 +42,7 @@ pub(super) fn missing(func: &Func, nest: &Nest, is_noalias: bool) -> Option<Open
     let mut steps = MAX_STEPS;
     let unclear = match follow(func, nest, &relevant, [None; 3], &mut steps) {
         Followed::Clean => return None,
-        Followed::Race(meeting) => return Some(race(func, nest, &meeting, None)),
+        Followed::Race(pair) => return Some(race(func, nest, &pair, None)),
         Followed::Divergent(op) => return Some(divergent(func, op)),
         Followed::Unclear(unclear) => unclear,
     };
@@ -52,7 +52,7 @@ pub(super) fn missing(func: &Func, nest: &Nest, is_noalias: bool) -> Option<Open
     for block in blocks {
         match follow(func, nest, &relevant, block.map(Some), &mut steps) {
             Followed::Clean => {}
-            Followed::Race(meeting) => return Some(race(func, nest, &meeting, Some(block))),
+            Followed::Race(pair) => return Some(race(func, nest, &pair, Some(block))),
             Followed::Divergent(op) => return Some(divergent(func, op)),
             Followed::Unclear(unclear) => {
                 let ends = matches!(unclear, Unclear::Stop(Stop::Budget));
@@ -73,14 +73,14 @@ fn follow(func: &Func, nest: &Nest, relevant: &Relevant, block: Block, steps: &m
     };
     let ended = trace.run();
     *steps = trace.steps;
-    let met: Vec<Meeting> = [trace.shared.met, trace.global.met].into_iter().flatten().collect();
-    if let Some(certain) = met.iter().find(|meeting| meeting.is_certain()) {
+    let pairs: Vec<AccessPair> = [trace.shared.conflict, trace.global.conflict].into_iter().flatten().collect();
+    if let Some(certain) = pairs.iter().find(|pair| pair.is_certain()) {
         return Followed::Race(*certain);
     }
     if let Some(op) = trace.divergent {
         return Followed::Divergent(op);
     }
-    if let Some(maybe) = met.first() {
+    if let Some(maybe) = pairs.first() {
         return Followed::Unclear(Unclear::Maybe(*maybe));
     }
     if let Some((first, second, root)) = trace.shared.unclear.or(trace.global.unclear) {
@@ -108,33 +108,33 @@ fn blocks(nest: &Nest) -> Option<impl Iterator<Item = [i64; 3]> + use<>> {
     Some(std::iter::once(count - 1).chain(0..count - 1).map(block))
 }
 
-fn race(func: &Func, nest: &Nest, meeting: &Meeting, block: Option<[i64; 3]>) -> Open {
-    let name = func.value_text(meeting.root);
+fn race(func: &Func, nest: &Nest, pair: &AccessPair, block: Option<[i64; 3]>) -> Open {
+    let name = func.value_text(pair.root);
     let text = format!("no barrier keeps two threads from touching one cell of `{name}`");
-    let (first, second) = (&meeting.first, &meeting.second);
+    let (first, second) = (&pair.first, &pair.second);
     let who = |touch: &Touch| {
         let thread = thread_text(nest, touch.thread);
         format!("{} by thread {thread}", if touch.writes { "written" } else { "read" })
     };
     let note = match block {
-        Some([x, y, z]) => format!("in block ({x}, {y}, {z}), at place {} of its memory", meeting.cell),
-        None => format!("in every block, at place {} of its memory", meeting.cell),
+        Some([x, y, z]) => format!("in block ({x}, {y}, {z}), at place {} of its memory", pair.cell),
+        None => format!("in every block, at place {} of its memory", pair.cell),
     };
-    let mut finding = Diagnostic::error("race", func.op_location(second.op), text)
+    let mut diagnostic = Diagnostic::error("race", func.op_location(second.op), text)
         .label(func.op_location(second.op), who(second))
         .note(note)
         .help("put a `gpu.barrier` between the two");
     if first.op != second.op {
-        finding = finding.label(func.op_location(first.op), who(first));
+        diagnostic = diagnostic.label(func.op_location(first.op), who(first));
     }
-    Open { finding, kind: Kind::Race, reason: None }
+    Open { diagnostic, kind: Kind::Race, reason: None }
 }
 
 fn divergent(func: &Func, op: Op) -> Open {
     let text = "some threads of a block come to this barrier, and others do not".to_string();
-    let finding = Diagnostic::error("divergent-barrier", func.op_location(op), text)
+    let diagnostic = Diagnostic::error("divergent-barrier", func.op_location(op), text)
         .help("move it out of the condition or loop that differs between threads");
-    Open { finding, kind: Kind::Race, reason: None }
+    Open { diagnostic, kind: Kind::Race, reason: None }
 }
 
 fn undecided(func: &Func, nest: &Nest, unclear: &Unclear) -> Open {
@@ -142,18 +142,18 @@ fn undecided(func: &Func, nest: &Nest, unclear: &Unclear) -> Open {
         let name = func.value_text(root);
         let text = format!("cannot decide whether a barrier keeps two threads from touching one cell of `{name}`");
         let done = |touch: &Touch| if touch.writes { "written here" } else { "read here" };
-        let mut finding = Diagnostic::warning("race-undecided", func.op_location(second.op), text);
+        let mut diagnostic = Diagnostic::warning("race-undecided", func.op_location(second.op), text);
         if first.op != second.op {
-            finding = finding.label(func.op_location(first.op), done(first));
+            diagnostic = diagnostic.label(func.op_location(first.op), done(first));
         }
-        (finding, reason.to_string())
+        (diagnostic, reason.to_string())
     };
     let of_nest = |at, reason: &str| {
         let text = "cannot decide whether barriers keep the threads of a block apart";
         (Diagnostic::warning("race-undecided", func.op_location(at), text), reason.to_string())
     };
-    let (finding, reason) = match unclear {
-        Unclear::Maybe(Meeting { first, second, root, .. }) => of_pair(
+    let (diagnostic, reason) = match unclear {
+        Unclear::Maybe(AccessPair { first, second, root, .. }) => of_pair(
             first,
             second,
             *root,
@@ -169,7 +169,7 @@ fn undecided(func: &Func, nest: &Nest, unclear: &Unclear) -> Open {
         Unclear::Stop(Stop::Op(op)) => of_nest(*op, "how often this runs, or what it does, is not known"),
         Unclear::Threads => of_nest(nest.op, "the number of threads of a block is not constant"),
     };
-    Open { finding, kind: Kind::Open, reason: Some(reason) }
+    Open { diagnostic, kind: Kind::Open, reason: Some(reason) }
 }
 
 /// The coordinates of a thread by its number.

@@ -23,7 +23,7 @@ pub(super) struct Touch {
 
 /// Two threads touch one cell, with no barrier between.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Meeting {
+pub(super) struct AccessPair {
     pub(super) first: Touch,
     pub(super) second: Touch,
     /// The buffer, as the place of the second access.
@@ -32,7 +32,7 @@ pub(super) struct Meeting {
     pub(super) cell: i64,
 }
 
-impl Meeting {
+impl AccessPair {
     /// Do both come about for certain?
     pub(super) fn is_certain(&self) -> bool {
         !self.first.maybe && !self.second.maybe
@@ -72,7 +72,7 @@ struct Cell {
 #[derive(Default)]
 struct Buffer {
     cells: FxHashMap<(u32, i64), Cell>,
-    /// The bases that were met, with an access each, a write if there is one; `None` where the cell is not known.
+    /// The bases of the accesses, with an access each, a write if there is one; `None` where the cell is not known.
     bases: Vec<(Option<Base>, Touch)>,
 }
 
@@ -81,9 +81,9 @@ struct Buffer {
 pub(super) struct Cells {
     buffers: FxHashMap<Value, Buffer>,
     n_cells: usize,
-    /// The first two that meet, a certain meeting rather.
-    pub(super) met: Option<Meeting>,
-    /// Two of which it cannot be told whether they meet.
+    /// The first two that access one cell, a pair that is certain rather.
+    pub(super) conflict: Option<AccessPair>,
+    /// Two that may access one cell, or not.
     pub(super) unclear: Option<(Touch, Touch, Value)>,
 }
 
@@ -99,7 +99,7 @@ impl Cells {
         self.n_cells >= MAX_CELLS
     }
 
-    /// Notes an access of `root` from `base` on, or one of nobody knows which cell. Cells are then noted by `touch`.
+    /// Notes an access of `root` from `base` on, or one whose cell is not known. Cells are then noted by `touch`.
     pub(super) fn enter(&mut self, root: Value, base: Option<&Base>, touch: Touch) -> u32 {
         let buffer = self.buffers.entry(root).or_default();
         for (other, before) in &buffer.bases {
@@ -135,9 +135,9 @@ impl Cells {
             known.writes.other(&touch).filter(|other| !other.by_all)
         };
         if let Some(first) = before {
-            let meeting = Meeting { first, second: touch, root, cell };
-            if self.met.is_none_or(|met| !met.is_certain() && meeting.is_certain()) {
-                self.met = Some(meeting);
+            let pair = AccessPair { first, second: touch, root, cell };
+            if self.conflict.is_none_or(|known| !known.is_certain() && pair.is_certain()) {
+                self.conflict = Some(pair);
             }
         }
         if touch.writes { known.writes.add(touch) } else { known.reads.add(touch) }

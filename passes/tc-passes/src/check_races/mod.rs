@@ -100,9 +100,9 @@ pub const INFO: PassInfo = PassInfo {
 pub enum Verdict {
     /// No race on the inputs that it ran.
     Clean,
-    /// Threads wrote one cell, but the same value; each finding has both accesses.
+    /// Threads wrote one cell, but the same value; each diagnostic has both accesses.
     SameValue(Diagnostics),
-    /// A race; each finding has both accesses, their threads and their lines.
+    /// A race; each diagnostic has both accesses, their threads and their lines.
     Race(Diagnostics),
     /// It could not tell, for this reason.
     Unknown(String),
@@ -120,7 +120,7 @@ pub struct Oracle(pub Arc<dyn RaceOracle>);
 
 /// The pass.
 pub struct CheckRaces {
-    /// What it was told.
+    /// What it was given.
     pub options: Options,
 }
 
@@ -134,7 +134,7 @@ impl ModulePass for CheckRaces {
             cx.count("same-value races", told.iter().filter(|told| told.kind == Kind::SameValue).count() as u64);
             cx.count("accesses not proved free of races", open.len() as u64);
             let is_race = told.iter().any(|told| told.kind == Kind::Race);
-            told.into_iter().for_each(|told| cx.report(told.finding));
+            told.into_iter().for_each(|told| cx.report(told.diagnostic));
             if open.is_empty() || is_race {
                 continue;
             }
@@ -159,13 +159,13 @@ impl ModulePass for CheckRaces {
 
 impl CheckRaces {
     fn tell(&self, open: Vec<Open>, note: Option<&str>, cx: &mut PassCx) {
-        for Open { mut finding, reason, .. } in open {
+        for Open { mut diagnostic, reason, .. } in open {
             if self.options.strict {
-                finding.severity = tc_support::Severity::Error;
+                diagnostic.severity = tc_support::Severity::Error;
             }
-            finding.notes.extend(reason);
-            finding.notes.extend(note.map(str::to_string));
-            cx.report(finding);
+            diagnostic.notes.extend(reason);
+            diagnostic.notes.extend(note.map(str::to_string));
+            cx.report(diagnostic);
         }
     }
 }
@@ -181,7 +181,7 @@ fn as_errors(found: Diagnostics) -> Diagnostics {
 
 /// What is to be told.
 struct Open {
-    finding: Diagnostic,
+    diagnostic: Diagnostic,
     kind: Kind,
     /// Why following the threads did not decide it.
     reason: Option<String>,
@@ -221,11 +221,11 @@ fn open_questions(func: &Func, nest: &Nest) -> Vec<Open> {
 
 fn unproved(func: &Func, text: String, at: &Access, other: &Access) -> Open {
     let done = |access: &Access| if access.writes { "written" } else { "read" };
-    let mut finding = Diagnostic::warning("race-undecided", func.op_location(at.op), text);
+    let mut diagnostic = Diagnostic::warning("race-undecided", func.op_location(at.op), text);
     if other.op != at.op {
-        finding = finding.label(func.op_location(other.op), format!("{} here", done(other)));
+        diagnostic = diagnostic.label(func.op_location(other.op), format!("{} here", done(other)));
     }
-    Open { finding, kind: Kind::Open, reason: None }
+    Open { diagnostic, kind: Kind::Open, reason: None }
 }
 
 /// One op, two threads of a block.
@@ -246,8 +246,8 @@ fn within_block(facts: &mut NestFacts<'_>, access: &Access) -> Option<Open> {
     let stored = (func.role(access.op) == Role::Store).then(|| func.operands(access.op).last().copied()).flatten();
     if stored.is_some_and(|value| facts.uniform.is(value)) {
         let text = format!("several threads write the same value to one cell of `{name}`");
-        let finding = Diagnostic::remark("same-value-race", func.op_location(access.op), text);
-        return Some(Open { finding, kind: Kind::SameValue, reason: None });
+        let diagnostic = Diagnostic::remark("same-value-race", func.op_location(access.op), text);
+        return Some(Open { diagnostic, kind: Kind::SameValue, reason: None });
     }
     let text = format!("cannot prove that no two threads write different values to one cell of `{name}`");
     Some(unproved(func, text, access, access))
@@ -264,7 +264,7 @@ fn distinct_global(accesses: &[Access]) -> Vec<Access> {
     distinct
 }
 
-/// Two blocks: barriers do not help. One finding an access is enough.
+/// Two blocks: barriers do not help. One diagnostic an access is enough.
 fn between_blocks(facts: &mut NestFacts<'_>, access: &Access, all: &[Access], nest: Op) -> Option<Open> {
     if !BLOCKS.into_iter().any(|coordinate| facts.nest.varies(coordinate)) {
         return None;
@@ -273,10 +273,10 @@ fn between_blocks(facts: &mut NestFacts<'_>, access: &Access, all: &[Access], ne
     let same = |facts: &NestFacts<'_>, var: Var| is_outside(facts.func, Algebra::value(var), nest);
     let between = Between::Coordinates(&BLOCKS);
     let many = all.len() > MAX_PAIRED;
-    let mut meets = |second: &Access| {
+    let mut may_overlap = |second: &Access| {
         !facts.is_independent(&DependenceTest { first: access, second, between, same: &same, carried: None })
     };
-    let other = all.iter().find(|other| (many && access.may_share_memory(other)) || meets(other))?;
+    let other = all.iter().find(|other| (many && access.may_share_memory(other)) || may_overlap(other))?;
     let name = func.value_text(access.root);
     let text = format!("cannot prove that no two blocks touch one cell of `{name}`");
     Some(unproved(func, text, access, other))

@@ -73,7 +73,7 @@ impl Relevant {
         Relevant { ops, tracked }
     }
 
-    /// Is there nothing that two threads could meet in?
+    /// Is there nothing that two threads could both access?
     pub(super) fn is_empty(&self) -> bool {
         self.tracked.is_empty()
     }

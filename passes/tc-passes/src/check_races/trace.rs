@@ -59,7 +59,7 @@ pub(super) struct Trace<'f> {
     copies: Vec<Vec<(Value, Cell, Touch)>>,
     n_copies: usize,
     execution: u64,
-    /// Was a barrier met since the last one that only maybe stands there, for shared and for global memory?
+    /// Was there a barrier since the last one that only maybe stands there, for shared and for global memory?
     may_be_ordered: [bool; 2],
     pub(super) shared: Cells,
     pub(super) global: Cells,

@@ -1,7 +1,7 @@
 //! May the iterations of a nest over elements be divided among the threads of a warp?
 //!
 //! Before, every thread of the warp runs all of them, and all do the same. Afterwards each thread runs its own. That means
-//! the same where iterations do not depend on one another, where nothing depends on which thread runs it, and where nobody
+//! the same where iterations do not depend on one another, where nothing depends on which thread runs it, and where no thread
 //! wants to find what another thread's iterations left in memory of one's own.
 
 use super::find::Buffer;
@@ -17,7 +17,7 @@ use tc_ir::walk::{ancestors, is_inside, ops_under};
 use tc_ir::{Func, Op};
 use tc_support::Diagnostic;
 
-/// What stands in the way of dividing the nests, one finding a nest.
+/// What stands in the way of dividing the nests, one diagnostic a nest.
 pub(super) fn nests(func: &Func, buffers: &[Buffer], nests: &Nests) -> Vec<Diagnostic> {
     let mut facts = NestByNest::new(func);
     let roots = nests.roots(func);
@@ -40,20 +40,20 @@ fn nest(
     }
     same_for_all_lanes(func, root, &inside)?;
     let loops: Vec<Op> = inside.iter().copied().filter(|op| nests.roles.contains_key(op)).collect();
-    for looped in loops {
-        let facts = facts.facts(looped);
-        if let Some(obstacle) = loop_carried::obstacle(facts, looped) {
+    for loop_op in loops {
+        let facts = facts.facts(loop_op);
+        if let Some(obstacle) = loop_carried::obstacle(facts, loop_op) {
             let (reason, at, label) = loop_carried::reason(func, obstacle);
             let text = format!(
                 "the loop `{}` runs over elements of tiles, and its iterations cannot be divided among threads: {reason}",
-                func.value_text(loop_var(func, looped))
+                func.value_text(loop_var(func, loop_op))
             );
             let help = if facts.is_noalias() {
                 "bring the tile to shared memory, and let what follows read it from there"
             } else {
                 "if no two parameters are one buffer, say so: `attributes {noalias}`"
             };
-            return Err(Diagnostic::error("dependence", func.op_location(looped), text)
+            return Err(Diagnostic::error("dependence", func.op_location(loop_op), text)
                 .label(func.op_location(at), label)
                 .help(help));
         }
@@ -114,7 +114,7 @@ fn own_memory(func: &Func, nests: &Nests, root: Op, op: Op) -> Result<(), Diagno
 /// An element is accessed in the two loops over its tile, and in no others over elements; and where it is does not depend
 /// on those but by its two variables.
 fn own_loops(func: &Func, buffers: &[Buffer], nests: &Nests, access: &Access) -> Result<(), Diagnostic> {
-    let own = access.axes.map(|axis| axis.looped);
+    let own = access.axes.map(|axis| axis.loop_op);
     let name = func.value_text(buffers[access.buffer].tiles.buffer);
     let around: Vec<Op> = ancestors(func, access.op).filter(|outer| nests.roles.contains_key(outer)).collect();
     if let Some(&other) = around.iter().find(|outer| !own.contains(outer)) {

@@ -27,18 +27,18 @@ pub(super) fn check(func: &Func, ops: &[Op]) -> Vec<Diagnostic> {
         if !seen.insert(outer) {
             continue;
         }
-        for (looped, of) in Nest::of(func, outer).loops {
-            let extent = const_extent(func, looped);
-            let is_warp = extent == Some(LANES) && func.const_int(func.operand(looped, 0)) == Some(0);
+        for (loop_op, of) in Nest::of(func, outer).loops {
+            let extent = const_extent(func, loop_op);
+            let is_warp = extent == Some(LANES) && func.const_int(func.operand(loop_op, 0)) == Some(0);
             if of == Coordinate::ThreadX && !is_warp {
                 let runs = extent.map_or("an open number of threads".to_string(), |n| format!("{n} threads"));
                 let text = format!(
                     "`{}` numbers {runs}, and where tiles of `mma` are, threadIdx.x numbers the {LANES} of a warp",
-                    func.value_text(loop_var(func, looped))
+                    func.value_text(loop_var(func, loop_op))
                 );
                 let help = "bind a loop of extent 32 to threadIdx.x, and count warps by threadIdx.y and threadIdx.z";
                 found.push(
-                    Diagnostic::error("lanes", func.op_location(looped), text)
+                    Diagnostic::error("lanes", func.op_location(loop_op), text)
                         .label(func.op_location(op), "a warp works together here")
                         .help(help),
                 );
@@ -62,8 +62,8 @@ pub(super) fn enter(func: &mut Func, op: Op) -> Value {
     let (zero, end) = (b.index(0), b.index(LANES));
     let kind = b.func.word_attr("bind");
     let axis = b.func.attr(AttrData::Str(Coordinate::ThreadX.name().into()));
-    let looped = tir::For::build(&mut b, zero, end, &[], &[(keys::KIND, kind), (keys::AXIS, axis)], &[]);
-    let region = b.func.op_regions(looped)[0];
+    let loop_op = tir::For::build(&mut b, zero, end, &[], &[(keys::KIND, kind), (keys::AXIS, axis)], &[]);
+    let region = b.func.op_regions(loop_op)[0];
     let ty = b.func.index_ty();
     let lane = b.arg(region, ty, Some("lane"));
     Rewriter::new(func).move_to_end(op, region);

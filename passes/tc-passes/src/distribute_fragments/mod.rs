@@ -134,8 +134,8 @@ impl FuncPass for DistributeFragments {
 struct Distribution {
     buffers: Vec<find::Buffer>,
     nests: nests::Nests,
-    /// For each buffer, the stretches that its references become.
-    stretches: Vec<Vec<registers::Stretch>>,
+    /// For each buffer, the ranges that its references become.
+    ranges: Vec<Vec<registers::RegisterRange>>,
 }
 
 fn plan(func: &Func) -> Result<Distribution, Vec<Diagnostic>> {
@@ -146,10 +146,10 @@ fn plan(func: &Func) -> Result<Distribution, Vec<Diagnostic>> {
         return Err(out);
     }
     let mut nests = nests::find(func, &mut buffers)?;
-    let (mut stretches, mut found) = (Vec::new(), Vec::new());
+    let (mut ranges, mut found) = (Vec::new(), Vec::new());
     for buffer in &buffers {
-        match registers::stretches(func, &mut nests.algebra, buffer) {
-            Ok(list) => stretches.push(list),
+        match registers::ranges(func, &mut nests.algebra, buffer) {
+            Ok(list) => ranges.push(list),
             Err(diagnostic) => found.push(diagnostic),
         }
     }
@@ -157,11 +157,11 @@ fn plan(func: &Func) -> Result<Distribution, Vec<Diagnostic>> {
     let mut warps: Vec<Op> = registers::users(&buffers).into_iter().collect();
     warps.extend(nests.roots(func));
     found.extend(lanes::check(func, &warps));
-    if found.is_empty() { Ok(Distribution { buffers, nests, stretches }) } else { Err(found) }
+    if found.is_empty() { Ok(Distribution { buffers, nests, ranges }) } else { Err(found) }
 }
 
 fn rewrite(func: &mut Func, plan: Distribution) {
-    let Distribution { buffers, mut nests, stretches } = plan;
+    let Distribution { buffers, mut nests, ranges } = plan;
     let new = fold::mark(func);
     let pieces = spread::spread(func, &mut nests);
     registers::accesses(func, &buffers, &mut nests, &pieces);
@@ -172,8 +172,8 @@ fn rewrite(func: &mut Func, plan: Distribution) {
         lanes::enter(func, op);
         registers::drop_layouts(func, op);
     }
-    for (buffer, stretches) in buffers.iter().zip(&stretches) {
-        registers::references(func, &nests.algebra, buffer, stretches);
+    for (buffer, ranges) in buffers.iter().zip(&ranges) {
+        registers::references(func, &nests.algebra, buffer, ranges);
     }
     fold::fold_new(func, new);
 }

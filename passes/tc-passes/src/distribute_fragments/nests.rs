@@ -24,7 +24,7 @@ pub(super) struct Access {
 /// An index that is `base` plus the variable of a loop.
 #[derive(Clone, Copy)]
 pub(super) struct Axis {
-    pub(super) looped: Op,
+    pub(super) loop_op: Op,
     pub(super) base: Expr,
 }
 
@@ -91,7 +91,7 @@ pub(super) fn find(func: &Func, buffers: &mut [Buffer]) -> Result<Nests, Vec<Dia
             found.push(diagnostic);
         }
     }
-    // One finding a loop is enough: what follows from it is told with it.
+    // One diagnostic a loop is enough: what follows from it is reported with it.
     found.truncate(8);
     if found.is_empty() { Ok(nests) } else { Err(found) }
 }
@@ -102,7 +102,7 @@ fn axes(func: &Func, algebra: &mut Algebra, buffer: &Buffer, op: Op) -> Result<[
     let indices = &func.operands(op)[1..];
     let (rows, cols) = (indices[n], indices[n + 1]);
     let axes = axis(func, algebra, op, rows).zip(axis(func, algebra, op, cols)).map(|(row, col)| [row, col]);
-    axes.filter(|[row, col]| row.looped != col.looped).ok_or_else(|| {
+    axes.filter(|[row, col]| row.loop_op != col.loop_op).ok_or_else(|| {
         let name = func.value_text(buffer.tiles.buffer);
         let what = if func.opcode(op) == tir::LOAD { "read" } else { "written" };
         let text = format!(
@@ -121,18 +121,18 @@ fn axes(func: &Func, algebra: &mut Algebra, buffer: &Buffer, op: Op) -> Result<[
 fn axis(func: &Func, algebra: &mut Algebra, op: Op, index: Value) -> Option<Axis> {
     let expr = algebra.expr(func, index);
     let mut best: Option<(i64, Axis)> = None;
-    for looped in ancestors(func, op).filter(|&outer| func.opcode(outer) == tir::FOR) {
-        let var = Algebra::var(loop_var(func, looped));
+    for loop_op in ancestors(func, op).filter(|&outer| func.opcode(outer) == tir::FOR) {
+        let var = Algebra::var(loop_var(func, loop_op));
         if !algebra.analyzer.pool.uses(expr, var) {
             continue;
         }
         let in_order =
-            matches!(tir::loop_kind(func, looped), Some(LoopKind::Serial | LoopKind::Unroll(_) | LoopKind::Vectorize));
-        let Some(extent) = const_extent(func, looped).filter(|_| in_order) else { continue };
+            matches!(tir::loop_kind(func, loop_op), Some(LoopKind::Serial | LoopKind::Unroll(_) | LoopKind::Vectorize));
+        let Some(extent) = const_extent(func, loop_op).filter(|_| in_order) else { continue };
         let Some(form) = algebra.analyzer.linear(expr, &[var]) else { continue };
         let is_step = algebra.analyzer.pool.as_const(form.coeffs[0]) == Some(1);
         if is_step && best.is_none_or(|(most, _)| extent > most) {
-            best = Some((extent, Axis { looped, base: form.constant }));
+            best = Some((extent, Axis { loop_op, base: form.constant }));
         }
     }
     best.map(|(_, axis)| axis)
@@ -142,7 +142,7 @@ fn axis(func: &Func, algebra: &mut Algebra, op: Op, index: Value) -> Option<Axis
 fn settle_layouts(func: &Func, buffers: &mut [Buffer], accesses: &[Access]) -> Result<(), Diagnostic> {
     loop {
         let next = accesses.iter().filter(|access| buffers[access.buffer].layout.is_none()).find_map(|access| {
-            let loops = access.axes.map(|axis| axis.looped);
+            let loops = access.axes.map(|axis| axis.loop_op);
             let like = accesses.iter().find_map(|other| alike(buffers, other, loops))?;
             Some((access.buffer, like.0, like.1))
         });
@@ -166,7 +166,7 @@ fn settle_layouts(func: &Func, buffers: &mut [Buffer], accesses: &[Access]) -> R
 /// How a buffer lies that `loops` run over, if `other` tells it.
 fn alike(buffers: &[Buffer], other: &Access, loops: [Op; 2]) -> Option<(Spread, Op)> {
     let spread = buffers[other.buffer].layout?.spread;
-    let theirs = other.axes.map(|axis| axis.looped);
+    let theirs = other.axes.map(|axis| axis.loop_op);
     if theirs == loops {
         Some((spread, other.op))
     } else if theirs == [loops[1], loops[0]] {
@@ -194,12 +194,12 @@ fn assign(func: &Func, buffers: &[Buffer], nests: &mut Nests, nth: usize) -> Res
     let Some(layout) = buffer.layout else { return Ok(()) };
     for (dim, axis) in axes.into_iter().enumerate() {
         let role = Role { is_group: dim == layout.spread.group, width: layout.spread.width, by: op };
-        match nests.roles.get(&axis.looped) {
+        match nests.roles.get(&axis.loop_op) {
             Some(known) if known.is_group != role.is_group || known.width != role.width => {
                 return Err(other_lanes(func, buffer, op, known.by));
             }
             Some(_) => {}
-            None => drop(nests.roles.insert(axis.looped, role)),
+            None => drop(nests.roles.insert(axis.loop_op, role)),
         }
         starts_at_a_piece(func, &mut nests.algebra, buffer, op, axis, role)?;
     }
@@ -210,9 +210,9 @@ fn other_lanes(func: &Func, buffer: &Buffer, op: Op, by: Op) -> Diagnostic {
     let name = func.value_text(buffer.tiles.buffer);
     let other = func.value_text(func.operand(by, 0));
     let text = if name == other {
-        format!("two elements of `{name}` meet here, and thread t does not hold that element for every t")
+        format!("two elements of `{name}` are combined here, and thread t does not hold that element for every t")
     } else {
-        format!("elements of `{name}` and `{other}` meet here, and thread t does not hold that element of both")
+        format!("elements of `{name}` and `{other}` are combined here, and thread t does not hold that element of both")
     };
     let mut found = Diagnostic::error("element", func.op_location(op), text);
     if by != op {
@@ -230,23 +230,23 @@ fn starts_at_a_piece(
     axis: Axis,
     role: Role,
 ) -> Result<(), Diagnostic> {
-    let (name, var) = (func.value_text(buffer.tiles.buffer), func.value_text(loop_var(func, axis.looped)));
+    let (name, var) = (func.value_text(buffer.tiles.buffer), func.value_text(loop_var(func, axis.loop_op)));
     let piece = role.piece();
-    let extent = const_extent(func, axis.looped).unwrap_or(0);
+    let extent = const_extent(func, axis.loop_op).unwrap_or(0);
     if extent % piece != 0 {
         let text = format!(
             "the loop `{var}` runs over {extent} elements of tiles of `{name}`, and not over whole pieces of {piece}"
         );
-        return Err(Diagnostic::error("extent", func.op_location(axis.looped), text)
+        return Err(Diagnostic::error("extent", func.op_location(axis.loop_op), text)
             .label(func.op_location(op), "the element is accessed here")
             .help("let one loop run over the whole dimension of a tile; it is divided by threads here"));
     }
-    let start = algebra.expr(func, func.operand(axis.looped, 0));
+    let start = algebra.expr(func, func.operand(axis.loop_op, 0));
     let start = algebra.analyzer.pool.add(axis.base, start);
     if tiles::in_units(algebra, start, piece).is_none() {
         let text = format!("the loop `{var}` starts within a tile of `{name}`: at no multiple of {piece}");
         return Err(Diagnostic::error("extent", func.op_location(op), text)
-            .label(func.op_location(axis.looped), "the loop")
+            .label(func.op_location(axis.loop_op), "the loop")
             .help("let the loop begin where a tile does"));
     }
     Ok(())

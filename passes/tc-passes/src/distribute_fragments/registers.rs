@@ -15,8 +15,8 @@ use tc_ir::opdef::Role;
 use tc_ir::{AttrData, Builder, Func, Op, Rewriter, TypeData, Value, keys};
 use tc_support::Diagnostic;
 
-/// A stretch of what a thread holds, for a reference to a region of tiles.
-pub(super) struct Stretch {
+/// A range of the elements that a thread holds, for a reference to a region of tiles.
+pub(super) struct RegisterRange {
     /// The numbers of the first tile, where there are more than one.
     numbers: Vec<Expr>,
     /// Where it starts in the tile.
@@ -25,19 +25,19 @@ pub(super) struct Stretch {
     lengths: Vec<i64>,
 }
 
-/// The stretches of all references to `buffer`, in their order.
-pub(super) fn stretches(func: &Func, algebra: &mut Algebra, buffer: &Buffer) -> Result<Vec<Stretch>, Diagnostic> {
+/// The ranges of all references to `buffer`, in their order.
+pub(super) fn ranges(func: &Func, algebra: &mut Algebra, buffer: &Buffer) -> Result<Vec<RegisterRange>, Diagnostic> {
     let Some(layout) = buffer.layout else { return Ok(Vec::new()) };
-    buffer.tiles.references.iter().map(|reference| stretch(func, algebra, buffer, layout, reference)).collect()
+    buffer.tiles.references.iter().map(|reference| range(func, algebra, buffer, layout, reference)).collect()
 }
 
-fn stretch(
+fn range(
     func: &Func,
     algebra: &mut Algebra,
     buffer: &Buffer,
     layout: Layout,
     reference: &Reference,
-) -> Result<Stretch, Diagnostic> {
+) -> Result<RegisterRange, Diagnostic> {
     let n = buffer.tiles.n_leading();
     let lengths = [reference.lengths[n], reference.lengths[n + 1]];
     let name = func.value_text(buffer.tiles.buffer);
@@ -45,7 +45,7 @@ fn stretch(
         let at = reference.at().unwrap_or(buffer.tiles.alloc);
         let mut found = Diagnostic::error("tile", func.op_location(at), text).help(help.to_string());
         if at != buffer.told {
-            found = found.label(func.op_location(buffer.told), "the tiles are told here");
+            found = found.label(func.op_location(buffer.told), "the tiles are given here");
         }
         Err(found)
     };
@@ -87,7 +87,7 @@ fn stretch(
         new.extend([0, 1].map(|dim| (lengths[dim] / layout.tile[dim]).max(1)));
     }
     new.push(held);
-    Ok(Stretch { numbers, start, lengths: new })
+    Ok(RegisterRange { numbers, start, lengths: new })
 }
 
 /// The number of the tile that `at` is in, along `dim`, and where the piece at `at` lies in the registers of that tile.
@@ -128,14 +128,14 @@ fn element(
     let n = buffer.tiles.n_leading();
     let (mut numbers, mut position) = (Vec::new(), algebra.analyzer.pool.int(0));
     for (dim, axis) in access.axes.iter().enumerate() {
-        let Some(piece) = pieces.get(&axis.looped) else { return };
+        let Some(piece) = pieces.get(&axis.loop_op) else { return };
         let at = algebra.analyzer.pool.add(axis.base, piece.start);
         let (number, of_tile) = place(algebra, layout, at, dim);
         numbers.push(number);
         position = algebra.analyzer.pool.add(position, of_tile);
     }
     // The neighbour comes last, as in the variables of the loops.
-    let neighbours = access.axes.iter().filter_map(|axis| pieces.get(&axis.looped)?.neighbour);
+    let neighbours = access.axes.iter().filter_map(|axis| pieces.get(&axis.loop_op)?.neighbour);
     for neighbour in neighbours {
         let neighbour = algebra.analyzer.pool.var(Algebra::var(neighbour));
         position = algebra.analyzer.pool.add(position, neighbour);
@@ -186,12 +186,12 @@ pub(super) fn retype(func: &mut Func, buffer: &Buffer) {
     rw.set_attrs(alloc, attrs);
 }
 
-/// Puts references to stretches in the place of those to regions.
-pub(super) fn references(func: &mut Func, algebra: &Algebra, buffer: &Buffer, stretches: &[Stretch]) {
-    for (reference, stretch) in buffer.tiles.references.iter().zip(stretches) {
+/// Puts references to ranges of registers in the place of those to regions.
+pub(super) fn references(func: &mut Func, algebra: &Algebra, buffer: &Buffer, ranges: &[RegisterRange]) {
+    for (reference, range) in buffer.tiles.references.iter().zip(ranges) {
         for user in &reference.users {
             // Each op gets a reference of its own, where it stands.
-            let place = refer(&mut Builder::before(func, user.op), algebra, buffer, reference, stretch);
+            let place = refer(&mut Builder::before(func, user.op), algebra, buffer, reference, range);
             let mut rw = Rewriter::new(func);
             rw.set_operand(user.op, user.idx, place);
         }
@@ -203,13 +203,19 @@ pub(super) fn references(func: &mut Func, algebra: &Algebra, buffer: &Buffer, st
     }
 }
 
-fn refer(b: &mut Builder<'_>, algebra: &Algebra, buffer: &Buffer, reference: &Reference, stretch: &Stretch) -> Value {
+fn refer(
+    b: &mut Builder<'_>,
+    algebra: &Algebra,
+    buffer: &Buffer,
+    reference: &Reference,
+    range: &RegisterRange,
+) -> Value {
     let n = buffer.tiles.n_leading();
     let mut starts: Vec<Value> = reference.starts[..n].iter().map(|&start| as_index(b, start)).collect();
-    for &number in stretch.numbers.iter().chain([&stretch.start]) {
+    for &number in range.numbers.iter().chain([&range.start]) {
         starts.push(build_index(b, algebra, number));
     }
-    let lengths: Vec<i64> = reference.lengths[..n].iter().chain(&stretch.lengths).copied().collect();
+    let lengths: Vec<i64> = reference.lengths[..n].iter().chain(&range.lengths).copied().collect();
     let lengths = lengths.into_iter().map(|length| b.func.int_attr(length)).collect();
     let list = b.func.attr(AttrData::List(lengths));
     let key = b.func.name("lengths");

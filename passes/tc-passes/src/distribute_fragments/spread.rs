@@ -34,9 +34,9 @@ pub(super) fn spread(func: &mut Func, nests: &mut Nests) -> IndexMap<Op, LanePos
         loops.extend(ops_under(func, func.op_regions(root)[0]));
         loops.retain(|op| nests.roles.contains_key(op));
         // From the outside in: the loops that are made hold those that are still to be divided.
-        for looped in loops {
-            let piece = divide(func, nests, looped, lane);
-            pieces.insert(looped, piece);
+        for loop_op in loops {
+            let piece = divide(func, nests, loop_op, lane);
+            pieces.insert(loop_op, piece);
         }
     }
     pieces
@@ -76,16 +76,16 @@ fn turn(func: &mut Func, nests: &Nests, root: Op) -> Op {
     inner
 }
 
-/// Puts loops over pieces and neighbours in the place of the loop `looped`.
-fn divide(func: &mut Func, nests: &mut Nests, looped: Op, lane: Value) -> LanePosition {
-    let role = nests.roles[&looped];
-    let var = loop_var(func, looped);
+/// Puts loops over pieces and neighbours in the place of the loop `loop_op`.
+fn divide(func: &mut Func, nests: &mut Nests, loop_op: Op, lane: Value) -> LanePosition {
+    let role = nests.roles[&loop_op];
+    let var = loop_var(func, loop_op);
     let elem = func.value_scalar(var).map_or(Elem::Index, |scalar| scalar.elem);
     let name = func.value_text(var).to_string();
-    let extent = const_extent(func, looped).unwrap_or(0);
-    let vectorized = !role.is_group && role.width > 1 && neighbours_elsewhere(func, nests, looped);
-    let lo = nests.algebra.expr(func, func.operand(looped, 0));
-    let mut b = Builder::before(func, looped);
+    let extent = const_extent(func, loop_op).unwrap_or(0);
+    let vectorized = !role.is_group && role.width > 1 && neighbours_elsewhere(func, nests, loop_op);
+    let lo = nests.algebra.expr(func, func.operand(loop_op, 0));
+    let mut b = Builder::before(func, loop_op);
     let (mut region, n_pieces) = (None, extent / role.piece());
     let mut start = lo;
     if n_pieces != 1 {
@@ -119,7 +119,7 @@ fn divide(func: &mut Func, nests: &mut Nests, looped: Op, lane: Value) -> LanePo
         value = pool.add(value, neighbour);
     }
     let value = nests.algebra.analyzer.simplify(value);
-    let body = b.func.op_regions(looped)[0];
+    let body = b.func.op_regions(loop_op)[0];
     let algebra = &nests.algebra;
     let new = match region {
         Some(region) => b.within(region, |b| build_as(b, algebra, value, elem)),
@@ -133,10 +133,10 @@ fn divide(func: &mut Func, nests: &mut Nests, looped: Op, lane: Value) -> LanePo
     for op in ops {
         match region {
             Some(region) => rw.move_to_end(op, region),
-            None => rw.move_before(op, looped),
+            None => rw.move_before(op, loop_op),
         }
     }
-    rw.erase(looped);
+    rw.erase(loop_op);
     LanePosition { start, neighbour }
 }
 
@@ -146,8 +146,8 @@ fn counted(b: &mut Builder<'_>, region: &mut Option<Region>, extent: i64, kind: 
     let kind = b.func.word_attr(kind);
     let make = |b: &mut Builder<'_>| {
         let (zero, end) = (b.index(0), b.index(extent));
-        let looped = tir::For::build(b, zero, end, &[], &[(keys::KIND, kind)], &[]);
-        b.func.op_regions(looped)[0]
+        let loop_op = tir::For::build(b, zero, end, &[], &[(keys::KIND, kind)], &[]);
+        b.func.op_regions(loop_op)[0]
     };
     let new = match *region {
         Some(outer) => b.within(outer, make),
@@ -160,9 +160,9 @@ fn counted(b: &mut Builder<'_>, region: &mut Option<Region>, extent: i64, kind: 
 
 /// Do neighbours of the loop lie side by side in memory that is accessed in it, under conditions that are the same for
 /// both? Then one access can take all that a lane holds.
-fn neighbours_elsewhere(func: &Func, nests: &mut Nests, looped: Op) -> bool {
-    let body = func.op_regions(looped)[0];
-    let var = loop_var(func, looped);
+fn neighbours_elsewhere(func: &Func, nests: &mut Nests, loop_op: Op) -> bool {
+    let body = func.op_regions(loop_op)[0];
+    let var = loop_var(func, loop_op);
     let inside: Vec<Op> = ops_under(func, body).collect();
     // Only an innermost loop is one of lanes of vectors.
     if inside.iter().any(|&op| func.opcode(op) == tir::FOR) {
@@ -170,7 +170,7 @@ fn neighbours_elsewhere(func: &Func, nests: &mut Nests, looped: Op) -> bool {
     }
     let depends = |value: Value| arguments(func, value).contains(&var);
     let branches = inside.iter().any(|&op| func.opcode(op) == tir::IF && depends(func.operand(op, 0)));
-    let around = ancestors(func, looped).any(|outer| func.word_of(outer, keys::KIND) == Some("vectorize"));
+    let around = ancestors(func, loop_op).any(|outer| func.word_of(outer, keys::KIND) == Some("vectorize"));
     if branches || around {
         return false;
     }

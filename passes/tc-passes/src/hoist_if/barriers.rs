@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use tc_dialects::scope::Scope;
 use tc_dialects::tir;
 use tc_ir::verify::has_flag;
-use tc_ir::walk::{Stretch, ops_under};
+use tc_ir::walk::{OpRange, ops_under};
 use tc_ir::{Func, Op, Value, effects, keys};
 
 /// Where threads have to wait for one another, as far as it was asked.
@@ -37,7 +37,7 @@ impl Barriers {
 
     /// A loop that was allowed stands twice in `place` now. What was planned stays right: no barrier has to stand inside of
     /// it, and one before it may as well stand before both.
-    pub(super) fn copied(&mut self, func: &Func, place: Stretch) {
+    pub(super) fn copied(&mut self, func: &Func, place: OpRange) {
         self.uniforms.extend(func, place);
     }
 }

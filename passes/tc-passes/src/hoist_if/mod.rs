@@ -66,7 +66,7 @@ mod find;
 use crate::analysis::{fold, words};
 use tc_dialects::algebra::is_launch;
 use tc_dialects::{forms, tir};
-use tc_ir::walk::{Stretch, all_ops};
+use tc_ir::walk::{OpRange, all_ops};
 use tc_ir::{Func, Op};
 use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
 use tc_support::Diagnostic;
@@ -95,7 +95,7 @@ pub const INFO: PassInfo = PassInfo {
 
 /// The pass.
 pub struct HoistIf {
-    /// What it was told.
+    /// What it was given.
     pub options: Options,
 }
 
@@ -108,7 +108,7 @@ impl FuncPass for HoistIf {
         // Inner ones first: what leaves one loop may leave the next.
         for op in loops.into_iter().rev() {
             while let Some(hoist) = find::next(func, op, &self.options, &mut barriers, &mut room) {
-                let (new, place) = (fold::mark(func), Stretch::at(func, op));
+                let (new, place) = (fold::mark(func), OpRange::at(func, op));
                 emit::emit(func, op, &hoist);
                 if hoist.copies {
                     barriers.copied(func, place);

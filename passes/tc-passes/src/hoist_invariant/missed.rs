@@ -19,16 +19,16 @@ pub(super) fn all(func: &Func) -> Vec<Diagnostic> {
 
 fn one(func: &Func, levels: &Levels, ranges: &mut Ranges, op: Op) -> Option<Diagnostic> {
     let result = func.result(op).filter(|_| func.op_regions(op).is_empty() && !func.operands(op).is_empty())?;
-    let looped = ancestors(func, op).find(|&outer| is_run(func, outer))?;
-    let is_known_before = |&value: &Value| is_outside(func, levels, value, looped);
+    let loop_op = ancestors(func, op).find(|&outer| is_run(func, outer))?;
+    let is_known_before = |&value: &Value| is_outside(func, levels, value, loop_op);
     if !func.operands(op).iter().all(is_known_before) {
         return None;
     }
-    let var = func.value_text(loop_var(func, looped));
+    let var = func.value_text(loop_var(func, loop_op));
     let remark = |text: String| Diagnostic::remark("not-hoisted", func.op_location(op), text);
     if func.opcode(op) == tir::LOAD {
         let root = effects::root_buffer(func, func.operand(op, 0));
-        let inside = || ops_under(func, func.op_regions(looped)[0]);
+        let inside = || ops_under(func, func.op_regions(loop_op)[0]);
         let is_written = inside().any(|inner| {
             let effect = func.row(inner).effect;
             let mut places = effects::accesses(func, inner).into_iter().filter(|(_, access)| access.writes());
@@ -53,7 +53,7 @@ fn one(func: &Func, levels: &Levels, ranges: &mut Ranges, op: Op) -> Option<Diag
     }
     let shown = words::authored(func, result)?;
     if runs_anywhere(func, op) {
-        if runs_with(func, op, looped) || ranges.fits(func, op, looped) {
+        if runs_with(func, op, loop_op) || ranges.fits(func, op, loop_op) {
             return None;
         }
         let text = format!(
@@ -70,12 +70,12 @@ fn one(func: &Func, levels: &Levels, ranges: &mut Ranges, op: Op) -> Option<Diag
     Some(remark(text).help("divide by a number, or compute it before the loop by hand: `let x = …`"))
 }
 
-/// Is `value` known before the loop `looped`, or could it be computed there?
-fn is_outside(func: &Func, levels: &Levels, value: Value, looped: Op) -> bool {
+/// Is `value` known before the loop `loop_op`, or could it be computed there?
+fn is_outside(func: &Func, levels: &Levels, value: Value, loop_op: Op) -> bool {
     let home = match func.def(value) {
         Def::Arg(region, _) => region,
         Def::Result(..) => levels.home(func, value),
     };
     let owner = func.region_parent(home);
-    owner.is_none_or(|owner| owner != looped && !is_inside(func, owner, looped))
+    owner.is_none_or(|owner| owner != loop_op && !is_inside(func, owner, loop_op))
 }

@@ -51,7 +51,7 @@ pub(super) fn infer(func: &Func, list: Vec<Tiles>) -> Result<Vec<FragmentBuffer>
 fn plan(func: &Func, tiles: Tiles) -> Result<FragmentBuffer, Diagnostic> {
     let name = func.value_text(tiles.buffer);
     if let Some(&op) = tiles.elements.first() {
-        let text = format!("an element of `{name}` is accessed, and nobody knows which thread holds it");
+        let text = format!("an element of `{name}` is accessed, and the thread that holds it is not known");
         let help = "mark the loops over the tile by `tensorize`, or hold the tile in a scope `mma.…`, whose elements \
                     lie in known threads";
         return Err(error(func, &tiles, op, "element", text).help(help));
@@ -130,7 +130,7 @@ fn fragment(func: &Func, tiles: &Tiles, words: &[Word]) -> Result<Fragment, Diag
         return Ok(Fragment { part, shape, elem, layout: is_factor.then_some(layout) });
     }
     let Some(image) = words.first().map(|word| word.image) else {
-        let text = format!("no op takes a tile of `{name}`, so nobody knows what fragments it is of");
+        let text = format!("no op takes a tile of `{name}`, so its kind of fragment is not known");
         let help = "take the buffer out, or let it have a part in a product `wmma.mma`";
         return Err(error(func, tiles, tiles.alloc, "tile", text).help(help));
     };

@@ -109,7 +109,7 @@ impl FuncPass for InferFragment {
     }
 }
 
-/// The buffers, if no reference to their tiles certainly reaches beyond them: of one that becomes a single fragment nobody
+/// The buffers, if no reference to their tiles certainly reaches beyond them: of one that becomes a single fragment nothing
 /// would see that.
 fn within(func: &Func, list: Vec<Tiles>) -> Result<Vec<Tiles>, Vec<Diagnostic>> {
     let buffers: FxHashSet<Value> = list.iter().map(|tiles| tiles.buffer).collect();

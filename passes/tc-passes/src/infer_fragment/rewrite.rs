@@ -38,7 +38,7 @@ fn buffer(func: &mut Func, plan: &FragmentBuffer, elem: Type) {
     }
     let shape: Box<[Attr]> = extents.into_iter().map(|extent| func.int_attr(extent)).collect();
     let ty = func.ty(TypeData::Shaped { elem, shape, scope });
-    // Nobody knows where a fragment lies, so nothing is said of it.
+    // Where a fragment lies is not known, so nothing is said of it.
     let mut attrs = func.op_attrs(plan.tiles.alloc);
     for key in [keys::ALIGN, keys::STRIDES, keys::OFFSET_FACTOR] {
         attrs = func.without_entry(attrs, key);

@@ -2,7 +2,7 @@
 
 use super::find::Copy;
 use tc_dialects::{arith, gpu, tir};
-use tc_ir::builder::Part;
+use tc_ir::builder::OperandSegment;
 use tc_ir::walk::ops_under;
 use tc_ir::{AttrData, Builder, Func, Op, Rewriter, Value, effects};
 
@@ -20,8 +20,8 @@ pub(super) fn emit(func: &mut Func, copy: &Copy) -> Op {
         .map(|(condition, holds)| if holds { condition } else { b.value(arith::NOT, &[condition], &[]) })
         .into_iter()
         .collect();
-    let parts = [Part::One(to), Part::One(from), Part::Many(&when)];
-    let made = b.build_parts(gpu::COPY_ASYNC, &parts, &[], &[]);
+    let parts = [OperandSegment::One(to), OperandSegment::One(from), OperandSegment::Many(&when)];
+    let made = b.build_segments(gpu::COPY_ASYNC, &parts, &[], &[]);
     Rewriter::new(func).erase(store);
     erase_unused(func, inputs);
     made

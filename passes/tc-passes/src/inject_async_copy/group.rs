@@ -1,7 +1,7 @@
 //! Where groups of copies end, and are waited for.
 //!
 //! Statements that make copies and do nothing else are producers. Neighbouring ones make one group, which is waited for
-//! at once; whoever lets copies run ahead moves the wait. Two copies under way at once must not touch one cell, in
+//! at once; whoever lets copies run ahead moves the wait. Two copies outstanding at once must not touch one cell, in
 //! whichever threads and iterations: what is not proved to keep apart is waited for in between.
 
 use crate::analysis::access::{Access, NestFacts};
@@ -170,8 +170,8 @@ fn is_quiet(func: &Func, op: Op) -> bool {
 fn keep_apart(facts: &mut NestFacts<'_>, writes: &[Access], loops: &[Op], inside: &FxHashSet<Value>) -> bool {
     let func = facts.func;
     writes.iter().enumerate().all(|(nth, a)| {
-        let around = loops.iter().filter(|&&looped| tc_ir::walk::is_inside(func, a.op, looped));
-        let vars: Vec<Value> = around.map(|&looped| crate::analysis::launch::loop_var(func, looped)).collect();
+        let around = loops.iter().filter(|&&loop_op| tc_ir::walk::is_inside(func, a.op, loop_op));
+        let vars: Vec<Value> = around.map(|&loop_op| crate::analysis::launch::loop_var(func, loop_op)).collect();
         let mut others = writes[..nth].iter();
         (vars.is_empty() || !depend(facts, a, a, &vars, inside)) && !others.any(|b| overlap(facts, a, b, inside))
     })

@@ -65,7 +65,7 @@ fn calls_of(module: &Module, func: &Func) -> Vec<(Op, usize)> {
     calls.filter_map(|op| callee(op).map(|callee| (op, callee))).collect()
 }
 
-/// All programs, each after those that it calls; `None`, with a finding, if one calls itself.
+/// All programs, each after those that it calls; `None`, with a diagnostic, if one calls itself.
 fn callees_first(module: &Module, cx: &mut PassCx) -> Option<Vec<usize>> {
     #[derive(Clone, Copy, PartialEq)]
     enum State {

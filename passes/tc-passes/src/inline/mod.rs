@@ -78,7 +78,7 @@ pub const INFO: PassInfo = PassInfo {
 
 /// The pass.
 pub struct Inline {
-    /// What it was told.
+    /// What it was given.
     pub options: Options,
 }
 

@@ -128,7 +128,7 @@ fn is_bf16(func: &Func, op: Op) -> bool {
     scalar.is_some_and(|scalar| scalar.elem == Elem::BF16)
 }
 
-/// What is told of a product and sum of `bf16` without an instruction.
+/// What is reported of a product and sum of `bf16` without an instruction.
 fn left_to_emitter(func: &Func, op: Op) -> Diagnostic {
     let text = "`fma` of `bf16` is not computed in f32: no wider type holds both its product and its sum";
     Diagnostic::remark("not-widened", func.op_location(op), text)

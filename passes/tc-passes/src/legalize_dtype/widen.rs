@@ -41,7 +41,7 @@ pub(super) fn find(func: &Func, cx: &mut PassCx) -> Vec<Buffer> {
     found
 }
 
-/// What is told of a buffer that is not widened, for what `user` does with it or for what nobody does.
+/// What is reported of a buffer that is not widened, for what `user` does with it or for what nothing does.
 fn stays_narrow(func: &Func, buffer: Value, elem: Elem, user: Option<Op>) -> Diagnostic {
     let (name, elem) = (func.value_text(buffer), elem.name());
     let reason = match user {

@@ -8,7 +8,7 @@ use tc_dialects::algebra::{self, Computation, Made as MadeValues, const_extent};
 use tc_dialects::tir::{self, LoopKind};
 use tc_dialects::{arith, forms};
 use tc_ir::clone::{ValueMap, clone_body, clone_op, clone_ops};
-use tc_ir::walk::{Stretch, ancestors, ops_under};
+use tc_ir::walk::{OpRange, ancestors, ops_under};
 use tc_ir::{Builder, Func, Op, Region, Rewriter, Value, keys};
 
 /// A loop that stands for another one now.
@@ -20,7 +20,7 @@ pub(super) struct Made {
 
 /// Divides `op`; gives the loops that stand for it now.
 pub(super) fn emit(func: &mut Func, op: Op, division: Division, options: &Options) -> Vec<Made> {
-    let place = Stretch::at(func, op);
+    let place = OpRange::at(func, op);
     let (made, copies) = match coordinate(func, op) {
         None => parts(func, op, &division, options),
         Some(_) => (vec![Made { op, spent: None }], choose(func, op, &division)),

@@ -283,15 +283,15 @@ fn relaxed(func: &Func, algebra: &mut Algebra, op: Op, var: Var, condition: Expr
             continue;
         }
         let value = Algebra::value(other);
-        let looped = loop_of(func, value);
-        let inside = looped.is_some_and(|inner| is_inside(func, inner, op));
-        let thread = looped.is_some_and(|inner| match tir::loop_kind(func, inner) {
+        let loop_op = loop_of(func, value);
+        let inside = loop_op.is_some_and(|inner| is_inside(func, inner, op));
+        let thread = loop_op.is_some_and(|inner| match tir::loop_kind(func, inner) {
             Some(LoopKind::Launch(coordinate)) => coordinate.is_thread(),
             Some(LoopKind::Vthread) => true,
             _ => false,
         });
         if inside || thread {
-            let inner = looped?;
+            let inner = loop_op?;
             let (lo, hi) = (algebra.expr(func, func.operand(inner, 0)), algebra.expr(func, func.operand(inner, 1)));
             // Bounds that move with the loop, or with one inside it, are beyond this.
             if !is_outside(func, algebra, op, lo) || !is_outside(func, algebra, op, hi) {

@@ -11,7 +11,7 @@ use tc_ir::walk::{all_ops, ancestors, n_ops};
 use tc_ir::{Func, Op};
 use tc_support::Diagnostic;
 
-/// What is told of each `likely` condition that is left: of the outermost loop that it could have divided, why not. Those
+/// What is reported of each `likely` condition that is left: of the outermost loop that it could have divided, why not. Those
 /// of parts of a divided loop are where they belong.
 pub(super) fn all(func: &Func, options: &Options, tried: &IndexMap<Op, Why>, parts: &IndexSet<Op>) -> Vec<Diagnostic> {
     let hints = all_ops(func).filter(|&op| func.opcode(op) == arith::LIKELY);

@@ -76,7 +76,7 @@ use indexmap::{IndexMap, IndexSet};
 use rustc_hash::FxHashMap;
 use tc_dialects::{arith, forms, tir};
 use tc_ir::rewrite::rewrite_ops;
-use tc_ir::walk::{Stretch, ancestors, n_ops};
+use tc_ir::walk::{OpRange, ancestors, n_ops};
 use tc_ir::{Func, Op, Value};
 use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
 
@@ -112,7 +112,7 @@ pub(crate) const HINT: &str = "loop_partition_hint";
 
 /// The pass.
 pub struct LoopPartition {
-    /// What it was told.
+    /// What it was given.
     pub options: Options,
 }
 
@@ -132,7 +132,7 @@ impl FuncPass for LoopPartition {
             if !divider.has_room(func) {
                 break;
             }
-            let (place, behind) = (Stretch::at(func, op), behind(func, op));
+            let (place, behind) = (OpRange::at(func, op), behind(func, op));
             at = if divider.divide(func, op, cx) { place.first(func) } else { first_inside(func, op) }.or(behind);
         }
         if cx.wants_missed() {
@@ -198,7 +198,7 @@ impl Divider<'_> {
         let is_part = known.is_some();
         match find::divide(func, op, excluded, &mut self.uniforms) {
             Ok(division) => {
-                let (new, place) = (fold::mark(func), Stretch::at(func, op));
+                let (new, place) = (fold::mark(func), OpRange::at(func, op));
                 for made in emit::emit(func, op, division, self.options) {
                     self.parts.insert(made.op);
                     self.spent.insert(made.op, made.spent);

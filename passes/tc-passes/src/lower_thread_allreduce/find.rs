@@ -18,7 +18,7 @@ const MAX_THREADS: i64 = 1 << 16;
 /// How a reduction is written out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Path {
-    /// There is nothing to combine, or nobody asks for the result.
+    /// There is nothing to combine, or nothing uses the result.
     Copy,
     /// A group lies within a warp.
     Warp,
@@ -93,7 +93,7 @@ pub(super) fn all(func: &Func, nests: &LaunchNests, shuffles: bool) -> Vec<Found
 fn plan(func: &Func, op: Op, around: Option<&(&Nest, Uniform)>, shuffles: bool) -> Found {
     if is_threaded(func) {
         let text =
-            format!("the threads of `@{}` are independent already: this reduction is met too late", func.symbol());
+            format!("the threads of `@{}` are independent already: this reduction comes too late", func.symbol());
         let help = "run `lower-thread-allreduce` before `thread-sync`";
         return Err(Box::new(Diagnostic::assumption("form", func.op_location(op), text).help(help)));
     }
@@ -157,7 +157,7 @@ fn path(func: &Func, plan: &AllReduce, shuffles: bool) -> Path {
     let first = plan.digits.iter().take_while(|digit| digit.reduced).count();
     let contiguous = plan.digits[first..].iter().all(|digit| !digit.reduced);
     let exchange = shuffles && contiguous && func.operands(plan.op).iter().all(|&value| is_exchanged(func, value));
-    // What nobody asks for is not computed: in a phased program the reduction does nothing else.
+    // What nothing uses is not computed: in a phased program the reduction does nothing else.
     let is_used = func.results(plan.op).any(|value| func.n_uses(value) > 0);
     match n {
         1 => Path::Copy,

@@ -100,7 +100,7 @@ pub const INFO: PassInfo = PassInfo {
 
 /// The pass.
 pub struct LowerThreadAllreduce {
-    /// What it was told.
+    /// What it was given.
     pub options: Options,
 }
 

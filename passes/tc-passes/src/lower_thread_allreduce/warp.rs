@@ -98,7 +98,7 @@ fn handed_out(b: &mut Builder<'_>, plan: &AllReduce, values: Vec<Value>, place: 
 }
 
 /// Each lane takes over from those further on, as far as there are some: afterwards the one at place 0 holds all, in
-/// order. Lanes at places beyond hold something too, which nobody asks for.
+/// order. Lanes at places beyond hold something too, which nothing uses.
 fn taken_over(
     b: &mut Builder<'_>,
     plan: &AllReduce,

@@ -15,7 +15,7 @@ use tc_ir::{Func, Op, Region, Value};
 /// A stretch of the program, by the numbers of its ops; `None` where the buffer is not used.
 pub(super) type LiveRange = Option<(u32, u32)>;
 
-/// Do the two meet?
+/// Do the two overlap?
 pub(super) fn overlap(a: LiveRange, b: LiveRange) -> bool {
     matches!((a, b), (Some((a_from, a_to)), Some((b_from, b_to))) if a_from <= b_to && b_from <= a_to)
 }

@@ -15,7 +15,7 @@ pub(super) enum Apart {
 }
 
 impl Apart {
-    /// What is told of it.
+    /// What is reported of it.
     pub(super) fn remark(&self, func: &Func) -> Diagnostic {
         match *self {
             Apart::OpenSize(alloc) => {

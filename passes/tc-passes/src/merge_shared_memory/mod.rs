@@ -106,7 +106,7 @@ const ALL_BANKS: u64 = 128;
 
 /// The pass.
 pub struct MergeSharedMemory {
-    /// What it was told.
+    /// What it was given.
     pub options: Options,
 }
 

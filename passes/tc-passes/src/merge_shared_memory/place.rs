@@ -22,11 +22,11 @@ pub(super) fn place(buffers: &[Buffer], live_ranges: &[LiveRange]) -> (Vec<u64>,
 struct Pool {
     /// In the order of their starts.
     placed: Vec<Placed>,
-    /// The latest start and the earliest end of their lives: who is alive between the two meets all.
+    /// The latest start and the earliest end of their live ranges: what is live between the two overlaps all.
     common: (u32, u32),
     /// The end of the last one.
     end: u64,
-    /// May something fit between two of them that meets all?
+    /// May something fit between two of them that overlaps all?
     has_gaps: bool,
 }
 

@@ -54,7 +54,7 @@ pub(super) struct Slice {
 /// A loop on its way to being divided.
 pub(super) struct Body<'f> {
     pub(super) func: &'f Func,
-    pub(super) looped: Op,
+    pub(super) loop_op: Op,
     pub(super) region: Region,
     /// The statements of the body, and the values between them.
     pub(super) ops: Vec<Op>,
@@ -64,9 +64,9 @@ pub(super) struct Body<'f> {
 }
 
 impl<'f> Body<'f> {
-    pub(super) fn new(func: &'f Func, looped: Op, ops: Vec<Op>, staged: Vec<Value>) -> Body<'f> {
+    pub(super) fn new(func: &'f Func, loop_op: Op, ops: Vec<Op>, staged: Vec<Value>) -> Body<'f> {
         let touches = ops.iter().map(|&op| (op, Touches::of(func, op))).collect();
-        Body { func, looped, region: func.op_regions(looped)[0], ops, staged, touches }
+        Body { func, loop_op, region: func.op_regions(loop_op)[0], ops, staged, touches }
     }
 
     /// What the statement `op` of the body does.
@@ -78,7 +78,7 @@ impl<'f> Body<'f> {
     pub(super) fn is_inner(&self, buffer: Value) -> bool {
         self.func
             .def_op(buffer)
-            .is_some_and(|def| self.func.opcode(def) == tir::ALLOC && is_inside(self.func, def, self.looped))
+            .is_some_and(|def| self.func.opcode(def) == tir::ALLOC && is_inside(self.func, def, self.loop_op))
     }
 
     /// Is the buffer made in the body of the loop, and one for all iterations once the allocs stand before it?
@@ -168,7 +168,7 @@ impl<'f> Body<'f> {
     pub(super) fn both_write(&self, first: Op, second: Op, buffer: Value) -> bool {
         let func = self.func;
         let mut nests = NestByNest::new(func);
-        let facts = nests.facts(self.looped);
+        let facts = nests.facts(self.loop_op);
         let mut inside: FxHashSet<Value> = FxHashSet::default();
         let mut writes: [Vec<Access>; 2] = Default::default();
         for (statement, writes) in [first, second].into_iter().zip(&mut writes) {

@@ -7,9 +7,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use tc_dialects::threads::{CopyStep, begins_copy, copy_step};
 use tc_ir::{Func, Op, Value, effects};
 
-/// What may be under way of the asynchronous copies that a statement begins, when it is over.
+/// What may be outstanding of the asynchronous copies that a statement begins, when it is over.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum UnderWay {
+enum Outstanding {
     Nothing,
     /// Copies of a group that has ended.
     Groups,
@@ -17,16 +17,16 @@ enum UnderWay {
     Copies,
 }
 
-fn under_way(func: &Func, op: Op, before: UnderWay) -> UnderWay {
+fn outstanding(func: &Func, op: Op, before: Outstanding) -> Outstanding {
     match copy_step(func, op) {
-        Some(CopyStep::Begin) => UnderWay::Copies,
-        Some(CopyStep::Commit) => before.min(UnderWay::Groups),
-        Some(CopyStep::Wait { pending: 0 }) if before == UnderWay::Groups => UnderWay::Nothing,
+        Some(CopyStep::Begin) => Outstanding::Copies,
+        Some(CopyStep::Commit) => before.min(Outstanding::Groups),
+        Some(CopyStep::Wait { pending: 0 }) if before == Outstanding::Groups => Outstanding::Nothing,
         Some(CopyStep::Wait { .. }) | None => {
             // Statements nest as deep as the text does. A region may not be run, or run again after itself.
             let regions = func.op_regions(op).iter();
             regions.fold(before, |most, &region| {
-                most.max(func.ops(region).fold(before, |now, inner| under_way(func, inner, now)))
+                most.max(func.ops(region).fold(before, |now, inner| outstanding(func, inner, now)))
             })
         }
     }
@@ -47,11 +47,11 @@ fn copied(func: &Func, op: Op) -> impl Iterator<Item = Value> + '_ {
 pub(super) fn dependents(body: &Body<'_>, writers: &IndexSet<Op>) -> (FxHashSet<Op>, Stays) {
     let func = body.func;
     let makes_copies = |op: Op| copied(func, op).next().is_some();
-    let of = |wanted: UnderWay| -> FxHashSet<Value> {
-        let statements = writers.iter().filter(|&&op| under_way(func, op, UnderWay::Nothing) == wanted);
+    let of = |wanted: Outstanding| -> FxHashSet<Value> {
+        let statements = writers.iter().filter(|&&op| outstanding(func, op, Outstanding::Nothing) == wanted);
         statements.flat_map(|&op| copied(func, op)).collect()
     };
-    let (mut awaited, in_place) = (of(UnderWay::Copies), of(UnderWay::Groups));
+    let (mut awaited, in_place) = (of(Outstanding::Copies), of(Outstanding::Groups));
     let (mut found, mut stays) = (FxHashSet::default(), Stays::default());
     let (mut made, mut prepared) = (FxHashSet::default(), FxHashSet::default());
     if awaited.is_empty() && in_place.is_empty() {

@@ -25,7 +25,7 @@ pub(super) struct Staged {
 
 /// A loop whose statements are divided.
 pub(super) struct Division {
-    pub(super) looped: Op,
+    pub(super) loop_op: Op,
     /// How many iterations are in flight.
     pub(super) stages: i64,
     pub(super) buffers: Vec<Staged>,
@@ -42,7 +42,7 @@ pub(super) struct Division {
     pub(super) closers: IndexSet<Op>,
     /// All the rest but allocs and the terminator.
     pub(super) consumer: Vec<Op>,
-    /// What is told of the statements that fill buffers with versions and are not done ahead.
+    /// What is reported of the statements that fill buffers with versions and are not done ahead.
     pub(super) stays: Vec<Diagnostic>,
 }
 
@@ -91,8 +91,8 @@ pub(super) fn misplaced(func: &Func, alloc: Op) -> Option<Diagnostic> {
 
 /// The error of a loop whose variable is so narrow, or ends so far out, that an iteration `stages` later, or where a version
 /// starts, may not fit it.
-fn narrow(func: &Func, looped: Op, stages: i64) -> Option<Diagnostic> {
-    let (lo, hi) = (func.operand(looped, 0), func.operand(looped, 1));
+fn narrow(func: &Func, loop_op: Op, stages: i64) -> Option<Diagnostic> {
+    let (lo, hi) = (func.operand(loop_op, 0), func.operand(loop_op, 1));
     let elem = func.value_scalar(lo)?.elem;
     let (_, greatest) = elem.int_range()?;
     let ends_far_out = func.const_int(hi).is_some_and(|end| i128::from(end) + i128::from(stages) > greatest);
@@ -102,18 +102,18 @@ fn narrow(func: &Func, looped: Op, stages: i64) -> Option<Diagnostic> {
     let text =
         format!("a loop over `{}` cannot be pipelined: it counts past its end", func.show_type(func.value_type(lo)));
     let help = "let it count from 0 in `index` or `i32`, and convert its variable where it is used";
-    Some(Diagnostic::error("stages", func.op_location(looped), text).help(help))
+    Some(Diagnostic::error("stages", func.op_location(loop_op), text).help(help))
 }
 
-/// Divides the statements of the loop `looped`, or tells why not.
-pub(super) fn divide(func: &Func, looped: Op) -> Result<Division, Diagnostics> {
-    let ops: Vec<Op> = func.ops(func.op_regions(looped)[0]).filter(|&op| !func.row(op).terminator).collect();
+/// Divides the statements of the loop `loop_op`, or tells why not.
+pub(super) fn divide(func: &Func, loop_op: Op) -> Result<Division, Diagnostics> {
+    let ops: Vec<Op> = func.ops(func.op_regions(loop_op)[0]).filter(|&op| !func.row(op).terminator).collect();
     let mut buffers = buffers(func, &ops)?;
     let stages = stages(func, buffers[0].alloc).unwrap_or(1);
-    let body = Body::new(func, looped, ops, buffers.iter().map(|staged| staged.buffer).collect());
+    let body = Body::new(func, loop_op, ops, buffers.iter().map(|staged| staged.buffer).collect());
     let (phases, stays) = phases::assign(&body);
     let mut found = Diagnostics::new();
-    if let Some(diagnostic) = narrow(func, looped, stages) {
+    if let Some(diagnostic) = narrow(func, loop_op, stages) {
         found.push(diagnostic);
     }
     if phases.producers.is_empty()
@@ -151,7 +151,7 @@ pub(super) fn divide(func: &Func, looped: Op) -> Result<Division, Diagnostics> {
     }
     let stays = stays.iter().map(|(&op, stay)| stay.remark(&body, op)).collect();
     let writers = phases.producers;
-    Ok(Division { looped, stages, buffers, producer, writers, early, late, follower, closers, consumer, stays })
+    Ok(Division { loop_op, stages, buffers, producer, writers, early, late, follower, closers, consumer, stays })
 }
 
 /// The producers that run one iteration further ahead, since the followers, which are one ahead themselves, touch what

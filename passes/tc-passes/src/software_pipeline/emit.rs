@@ -11,11 +11,11 @@ use tc_ir::{AttrData, Builder, Elem, Func, Op, Region, Rewriter, TypeData, Value
 
 /// Puts the pipelined loop in the place of the loop.
 pub(super) fn emit(func: &mut Func, division: &Division, registers: Option<&Registers>, peel: bool) {
-    let looped = division.looped;
+    let loop_op = division.loop_op;
     make_versions(func, division);
     let registers = registers.map(|registers| registers.allocate(func, division));
-    let (lo, hi) = (func.operand(looped, 0), func.operand(looped, 1));
-    let carried = func.operands(looped)[2..].to_vec();
+    let (lo, hi) = (func.operand(loop_op, 0), func.operand(loop_op, 1));
+    let carried = func.operands(loop_op)[2..].to_vec();
     let elem = func.value_scalar(lo).map_or(Elem::Index, |scalar| scalar.elem);
     let is_async = division.is_async();
     let mut pipeline = Pipeline { division, registers, lo, hi, elem, guard: !peel || is_async };
@@ -27,22 +27,22 @@ pub(super) fn emit(func: &mut Func, division: &Division, registers: Option<&Regi
     let results = if is_async {
         pipeline.steady_state_of_groups(func, &carried)
     } else if peel {
-        let mut b = Builder::before(func, looped);
+        let mut b = Builder::before(func, loop_op);
         let end = pipeline.bound(&mut b, hi, -pipeline.ahead(), lo, arith::MAX);
         let carried = pipeline.part(func, (lo, end), &carried, true);
         pipeline.part(func, (end, hi), &carried, false)
     } else {
         pipeline.part(func, (lo, hi), &carried, true)
     };
-    Rewriter::new(func).replace_op(looped, &results);
+    Rewriter::new(func).replace_op(loop_op, &results);
 }
 
 /// Moves the allocs of the body before the loop, those of staged buffers with room for all versions.
 fn make_versions(func: &mut Func, division: &Division) {
-    let body = func.op_regions(division.looped)[0];
+    let body = func.op_regions(division.loop_op)[0];
     let allocs: Vec<Op> = ops_under(func, body).filter(|&op| func.opcode(op) == tir::ALLOC).collect();
     for &op in &allocs {
-        Rewriter::new(func).move_before(op, division.looped);
+        Rewriter::new(func).move_before(op, division.loop_op);
     }
     for staged in &division.buffers {
         let attrs = func.op_attrs(staged.alloc);
@@ -126,8 +126,8 @@ impl Pipeline<'_> {
 
     /// The producer of the first iterations.
     fn prologue(&self, func: &mut Func) {
-        let looped = self.division.looped;
-        let mut b = Builder::before(func, looped);
+        let loop_op = self.division.loop_op;
+        let mut b = Builder::before(func, loop_op);
         let constant = b.func.const_int(self.lo).zip(b.func.const_int(self.hi)).is_some();
         if self.ahead() == 1 && !constant {
             let region = self.condition(&mut b, self.lo);
@@ -146,7 +146,7 @@ impl Pipeline<'_> {
 
     /// The loop over a part of the iterations, which consumes and, if `produces`, fills what later ones consume.
     fn part(&mut self, func: &mut Func, range: (Value, Value), carried: &[Value], produces: bool) -> Vec<Value> {
-        let mut b = Builder::before(func, self.division.looped);
+        let mut b = Builder::before(func, self.division.loop_op);
         self.serial_loop(&mut b, range, carried, |b, args| {
             if !produces {
                 return self.consume(b, args);
@@ -197,7 +197,7 @@ impl Pipeline<'_> {
         versions: &Versions,
         part: Option<CopyHalf>,
     ) {
-        let old = b.func.region_args(b.func.op_regions(self.division.looped)[0])[0];
+        let old = b.func.region_args(b.func.op_regions(self.division.loop_op)[0])[0];
         let mut map = ValueMap::default();
         map.insert(old, iteration);
         let starts = self.starts(b, versions);
@@ -215,7 +215,7 @@ impl Pipeline<'_> {
 
     /// The rest of an iteration; gives what it carries on.
     pub(super) fn consume(&self, b: &mut Builder<'_>, args: &[Value]) -> Vec<Value> {
-        let body = b.func.op_regions(self.division.looped)[0];
+        let body = b.func.op_regions(self.division.loop_op)[0];
         let mut map: ValueMap = b.func.region_args(body).iter().copied().zip(args.iter().copied()).collect();
         let versions = self.versions(b, args[0]);
         let starts = self.starts(b, &versions);
@@ -244,7 +244,7 @@ impl Pipeline<'_> {
         carried: &[Value],
         fill: impl FnOnce(&mut Builder<'_>, &[Value]) -> Vec<Value>,
     ) -> Vec<Value> {
-        let like = self.division.looped;
+        let like = self.division.loop_op;
         let types: Vec<_> = carried.iter().map(|&value| b.func.value_type(value)).collect();
         let op = tir::For::build(b, lo, hi, carried, &[], &types);
         let attrs = b.func.op_attrs(like);

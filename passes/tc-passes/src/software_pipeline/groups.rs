@@ -2,11 +2,11 @@
 //!
 //! A thread counts its groups, so every iteration makes one, whether or not it copies: the prologue those of the first
 //! `n - 1` iterations, iteration `i` that of `i + n - 1`. At the start of iteration `i` the youngest `n - 2` groups may be
-//! under way, and the one of `i` is there.
+//! outstanding, and the one of `i` is there.
 //!
 //! Where a follower makes something of copies, an iteration before the consumer reads that, these copies run one iteration
 //! further ahead, in the group of the same step: at the start of iteration `i` those of `i + 1` are there, and still the
-//! youngest `n - 2` groups may be under way.
+//! youngest `n - 2` groups may be outstanding.
 
 use super::body::under;
 use super::divide::Division;
@@ -71,7 +71,7 @@ fn unclear(func: &Func, copy: Op, at: Op) -> Diagnostic {
 impl Pipeline<'_> {
     /// The groups of the first iterations, and what the follower makes of the first one.
     pub(super) fn prologue_of_groups(&self, func: &mut Func) {
-        let mut b = Builder::before(func, self.division.looped);
+        let mut b = Builder::before(func, self.division.loop_op);
         let producer = &self.division.producer;
         if self.ahead() == 1 {
             let versions = self.exactly(&mut b, 0);
@@ -120,7 +120,7 @@ impl Pipeline<'_> {
 
     /// The loop over all iterations.
     pub(super) fn steady_state_of_groups(&self, func: &mut Func, carried: &[Value]) -> Vec<Value> {
-        let mut b = Builder::before(func, self.division.looped);
+        let mut b = Builder::before(func, self.division.loop_op);
         self.serial_loop(&mut b, (self.lo, self.hi), carried, |b, args| {
             self.wait(b);
             self.ahead_of(b, args[0], self.division.stages, &self.division.early);

@@ -128,7 +128,7 @@ pub const INFO: PassInfo = PassInfo {
 
 /// The pass.
 pub struct SoftwarePipeline {
-    /// What it was told.
+    /// What it was given.
     pub options: Options,
 }
 
@@ -153,15 +153,15 @@ impl FuncPass for SoftwarePipeline {
         let before = func.clone();
         let new = fold::mark(func);
         drop_single_stages(func, &staged);
-        for looped in from_the_inside(func, &staged) {
-            match divide::divide(func, looped) {
+        for loop_op in from_the_inside(func, &staged) {
+            match divide::divide(func, loop_op) {
                 Ok(division) => {
                     cx.count("loops pipelined", 1);
                     division.stays.iter().for_each(|found| cx.missed(|| found.clone()));
                     let by_registers = self.options.register_stage && !division.is_async();
                     let staged = by_registers.then(|| registers::plan(func, &division));
                     if let Some(Err((at, reason))) = &staged {
-                        cx.missed(|| without_registers(func, looped, *at, reason));
+                        cx.missed(|| without_registers(func, loop_op, *at, reason));
                     }
                     let staged = staged.and_then(Result::ok);
                     cx.count("loops that copy asynchronously", u64::from(division.is_async()));
@@ -182,12 +182,12 @@ impl FuncPass for SoftwarePipeline {
     }
 }
 
-/// What is told of a pipelined loop whose loads do not run ahead in registers.
-fn without_registers(func: &Func, looped: Op, at: Op, reason: &str) -> Diagnostic {
-    let var = func.value_text(launch::loop_var(func, looped));
+/// What is reported of a pipelined loop whose loads do not run ahead in registers.
+fn without_registers(func: &Func, loop_op: Op, at: Op, reason: &str) -> Diagnostic {
+    let var = func.value_text(launch::loop_var(func, loop_op));
     let text = format!("the copies of the pipelined loop `{var}` do not go through registers: {reason}");
-    let found = Diagnostic::remark("no-registers", func.op_location(looped), text);
-    let found = if at == looped { found } else { found.label(func.op_location(at), "here") };
+    let found = Diagnostic::remark("no-registers", func.op_location(loop_op), text);
+    let found = if at == loop_op { found } else { found.label(func.op_location(at), "here") };
     found.help("copy at most 64 elements a thread from global to shared memory, in loops of constant extent")
 }
 

@@ -57,7 +57,7 @@ impl Body<'_> {
             func.value_text(value)
         );
         Diagnostic::error("stages", func.op_location(user), text)
-            .label(func.op_location(self.looped), "this loop")
+            .label(func.op_location(self.loop_op), "this loop")
             .help("compute it from the loop variable, or take the `stages` off")
     }
 
@@ -74,7 +74,7 @@ impl Body<'_> {
         for inner in under(func, op) {
             if func.row(inner).effect.unknown {
                 let text = format!(
-                    "nobody knows what memory `{}` touches, so nothing can run ahead of it",
+                    "the memory that `{}` touches is not known, so nothing can run ahead of it",
                     func.op_name(inner)
                 );
                 let help = "give the op a row that declares its effects, or inline the call";

@@ -53,10 +53,10 @@ pub(super) fn plan(func: &Func, division: &Division) -> Result<Registers, (Op, S
         .collect();
     // A copy that reads what it wrote before cannot be cut in half.
     if let Some(&own) = reads.iter().find(|&&buffer| division.is_staged(buffer)) {
-        return Err((division.looped, format!("what fills `{}` reads it as well", func.value_text(own))));
+        return Err((division.loop_op, format!("what fills `{}` reads it as well", func.value_text(own))));
     }
     if !reads.iter().any(|&buffer| forms::is_global(func, buffer)) {
-        return Err((division.looped, "nothing is copied from global memory".to_string()));
+        return Err((division.loop_op, "nothing is copied from global memory".to_string()));
     }
     let (mut slots, mut total) = (Vec::new(), 0i64);
     for &writer in &division.writers {
@@ -77,7 +77,7 @@ pub(super) fn plan(func: &Func, division: &Division) -> Result<Registers, (Op, S
         }
     }
     if slots.is_empty() {
-        Err((division.looped, "there is nothing to copy".to_string()))
+        Err((division.loop_op, "there is nothing to copy".to_string()))
     } else {
         Ok(Registers { slots })
     }
@@ -95,11 +95,11 @@ fn slot(func: &Func, division: &Division, writer: Op, store: Op) -> Result<Slot,
     let shared = Scope::of_name(func, scope).is_some_and(Scope::is_shared);
     let lanes = func.value_scalar(func.operand(store, 1)).map_or(1, |scalar| i64::from(scalar.lanes));
     let mut n = lanes;
-    for looped in loops(func, store, writer) {
-        let var = func.value_text(loop_var(func, looped));
-        let kind = tir::loop_kind(func, looped);
+    for loop_op in loops(func, store, writer) {
+        let var = func.value_text(loop_var(func, loop_op));
+        let kind = tir::loop_kind(func, loop_op);
         let fits = matches!(kind, Some(LoopKind::Serial | LoopKind::Unroll(_) | LoopKind::Vectorize));
-        let Some(extent) = const_extent(func, looped).filter(|_| fits && func.n_results(looped) == 0) else {
+        let Some(extent) = const_extent(func, loop_op).filter(|_| fits && func.n_results(loop_op) == 0) else {
             return Err(format!("how often the loop `{var}` runs is not known, or it carries values"));
         };
         n = n.saturating_mul(extent.max(0));
@@ -135,7 +135,7 @@ impl Registers {
             let extent = func.attr(AttrData::Int(i128::from(slot.n), None));
             let scope = Some(Scope::Local.name_in(func));
             let ty = func.ty(TypeData::Shaped { elem: slot.elem, shape: [extent].into(), scope });
-            let mut b = Builder::before(func, division.looped);
+            let mut b = Builder::before(func, division.loop_op);
             let op = tir::Alloc::build(&mut b, &[], &[ty]);
             let Some(buffer) = func.result(op) else { continue };
             let name = func.name(&format!("{}_next", func.value_text(slot.buffer)));
@@ -204,9 +204,9 @@ fn position(func: &mut Func, store: Op, root: Op) -> Value {
     let mut b = Builder::before(func, store);
     let mut sum: Option<Value> = None;
     let mut weight = lanes;
-    for looped in loops {
-        let (lo, extent) = (b.func.operand(looped, 0), const_extent(b.func, looped).unwrap_or(1));
-        let var = b.func.region_args(b.func.op_regions(looped)[0])[0];
+    for loop_op in loops {
+        let (lo, extent) = (b.func.operand(loop_op, 0), const_extent(b.func, loop_op).unwrap_or(1));
+        let var = b.func.region_args(b.func.op_regions(loop_op)[0])[0];
         let elem = b.func.value_scalar(var).map_or(tc_ir::Elem::Index, |scalar| scalar.elem);
         let digit = if b.func.const_int(lo) == Some(0) { var } else { b.value(arith::SUB, &[var, lo], &[]) };
         let factor = b.int(weight, elem);

@@ -109,7 +109,7 @@ fn symbols(module: &Module) -> FxHashSet<String> {
     functions.map(|item| item.symbol().to_string()).collect()
 }
 
-/// Makes a kernel of every nest of `host`; `None`, with findings, if one cannot be.
+/// Makes a kernel of every nest of `host`; `None`, with diagnostics, if one cannot be.
 fn outline_all(host: &mut Func, taken: &mut FxHashSet<String>, cx: &mut PassCx) -> Option<Vec<Func>> {
     let mut plans = Vec::new();
     let nests = cx.analysis::<LaunchNests>(host);

@@ -99,7 +99,7 @@ fn check_marks(func: &Func, found: &mut Diagnostics) {
     }
 }
 
-/// The scope of `buffer` where it is one of tiles that nobody has made fragments or registers of.
+/// The scope of `buffer` where it is one of tiles that no pass has made fragments or registers of.
 fn tile_scope(func: &Func, buffer: Value) -> Option<&str> {
     let (elem, _, scope) = func.as_shaped(func.value_type(buffer))?;
     let scope = func.text(scope?);

@@ -1,5 +1,5 @@
 //! An element of a buffer and one of an intrinsic's tensors: by their indices an axis is taken for a loop, and where the
-//! tile lies is told.
+//! tile lies is determined.
 
 use super::attempt::{Attempt, Compared};
 use super::show;

@@ -1,4 +1,4 @@
-//! Loops over tiles that nobody marked.
+//! Loops over tiles that no schedule marked.
 
 use super::find::{self, Nest};
 use super::fit;
@@ -213,7 +213,7 @@ fn replace(
     false
 }
 
-/// May `intrinsic` stand for what `store` does, by what is told at a glance?
+/// May `intrinsic` stand for what `store` does, by what is seen at a glance?
 fn may_stand(func: &Func, store: Op, intrinsic: &Intrinsic<'_>, kind: Kind, layouts: &IndexMap<Value, Layout>) -> bool {
     let Some(&buffer) = func.operands(store).first() else { return false };
     if tile::same_kind(func, buffer, intrinsic, intrinsic.result, true).is_err() {
@@ -249,7 +249,7 @@ fn plan(func: &Func, nest: &Nest, intrinsic: &Intrinsic<'_>) -> Result<Replaceme
 }
 
 impl Difference {
-    /// What is told of a nest that computes the same, but not where or how it must.
+    /// What is reported of a nest that computes the same, but not where or how it must.
     fn unplaced(matched: &Matched) -> impl Fn(String) -> Difference + use<> {
         let steps = u32::MAX - u32::from(matched.tiles.is_empty());
         move |text| Difference { steps, text, ..Difference::default() }

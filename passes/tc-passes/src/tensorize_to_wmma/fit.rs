@@ -32,7 +32,7 @@ pub(super) struct Misfit {
 }
 
 impl Misfit {
-    /// As a finding about the loop `name` and the intrinsic.
+    /// As a diagnostic about the loop `name` and the intrinsic.
     pub(super) fn told(self, name: &str, intrinsic: &Intrinsic<'_>) -> Diagnostic {
         let symbol = intrinsic.func.symbol();
         let text = format!("`@{symbol}` cannot stand for the loop `{name}`: {}", self.text);

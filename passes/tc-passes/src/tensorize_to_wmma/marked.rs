@@ -121,7 +121,7 @@ fn differs(name: &str, intrinsic: &Intrinsic<'_>, found: Difference) -> Diagnost
     let diagnostic = Diagnostic::error("tensorize", found.ours.0.clone(), text)
         .label(found.ours.0, format!("here `{}`", found.ours.1))
         .label(found.theirs.0, format!("there `{}`", found.theirs.1));
-    let map = if found.map.is_empty() { "no axis was told yet".to_string() } else { format!("with {}", found.map) };
+    let map = if found.map.is_empty() { "no axis was matched yet".to_string() } else { format!("with {}", found.map) };
     diagnostic.note(map).help("mark the loops that an intrinsic computes, or write an intrinsic of what they compute")
 }
 

@@ -52,7 +52,7 @@ pub(super) fn unify(site: &mut Site<'_>, intrinsic: &Intrinsic<'_>, scopes: bool
     let mut theirs = Theirs::new(intrinsic);
     let commuted = commutative(intrinsic);
     let mut worst: Option<Difference> = None;
-    // The written order first: of differences that are equally far on, it gives the one that is told.
+    // The written order first: of differences that are equally far on, it gives the one that is reported.
     for order in 0..1u32 << commuted.len() {
         let mut attempt = Attempt::new(site, &mut theirs, &commuted, order, scopes);
         match attempt.nest() {

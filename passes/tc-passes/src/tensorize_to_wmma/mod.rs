@@ -118,7 +118,7 @@ pub const INFO: PassInfo = PassInfo {
 
 /// The pass.
 pub struct TensorizeToWmma {
-    /// What it was told.
+    /// What it was given.
     pub options: Options,
 }
 

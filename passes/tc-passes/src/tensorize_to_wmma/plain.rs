@@ -39,8 +39,8 @@ pub(super) fn run(func: &mut Func, shelves: &Shelves, cx: &mut PassCx) -> bool {
             Some((left, op)) => {
                 let (name, left) = (func.value_text(buffer), func.value_text(left));
                 let text = format!("the product in `{name}` stays one of each thread: `{left}` is used otherwise too");
-                let finding = Diagnostic::remark("tensorize", func.op_location(store), text);
-                cx.report(finding.label(tried.op_location(op), "used here"));
+                let diagnostic = Diagnostic::remark("tensorize", func.op_location(store), text);
+                cx.report(diagnostic.label(tried.op_location(op), "used here"));
             }
         }
     }

@@ -50,7 +50,7 @@ struct Size {
 pub(super) struct Unrolling {
     /// The steps, inner loops first.
     pub(super) steps: Vec<UnrolledLoop>,
-    /// What is told of loops that were to be unrolled and are not.
+    /// What is reported of loops that were to be unrolled and are not.
     pub(super) remarks: Diagnostics,
 }
 
@@ -190,7 +190,7 @@ impl Decide<'_> {
         extent > 0 && (small || self.local.contains(&super::copy::var(self.func, op)))
     }
 
-    /// What is told of a serial loop that stays one, where there are limits up to which it would not.
+    /// What is reported of a serial loop that stays one, where there are limits up to which it would not.
     fn left(
         &self,
         op: Op,
@@ -268,7 +268,7 @@ impl Decide<'_> {
         let grown = size(copies);
         if grown.ops > MAX_OPS {
             if tir::loop_kind(func, op) == Some(LoopKind::Serial) {
-                // Nobody asked for this one.
+                // The program did not ask for this one.
                 if self.asks {
                     let reason = format!("it would make more than {MAX_OPS} ops, {copies} copies of {}", body.ops);
                     self.remarks.push(not_unrolled(func, op, &reason));

@@ -84,7 +84,7 @@ pub const INFO: PassInfo = PassInfo {
 
 /// The pass.
 pub struct UnrollLoop {
-    /// What it was told.
+    /// What it was given.
     pub options: Options,
 }
 

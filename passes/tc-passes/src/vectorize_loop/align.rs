@@ -60,7 +60,7 @@ fn whole(func: &Func, op: Op, elem: Scalar) -> u64 {
     power_of(lanes * u64::from(elem.bytes()))
 }
 
-/// What is told of an access whose lanes are not known to lie in one piece.
+/// What is reported of an access whose lanes are not known to lie in one piece.
 fn unaligned(func: &Func, algebra: &mut Algebra, op: Op, (base, elem): (Value, Scalar), aligned: u64) -> Diagnostic {
     let (name, all) = (func.value_text(func.operand(op, 0)), whole(func, op, elem));
     let known = power_of(aligned.max(u64::from(elem.bytes())));

@@ -10,7 +10,7 @@ use tc_ir::{Func, Op, Value};
 use tc_support::Diagnostic;
 use tc_target::{DType, Target, matrix};
 
-/// All findings about the nest `nest`.
+/// All diagnostics about the nest `nest`.
 pub(super) fn check(func: &Func, nest: &Nest, target: &Target) -> Vec<Diagnostic> {
     let ops: Vec<Op> = nest.ops(func).collect();
     let mut found = features(func, &ops, target);
@@ -31,11 +31,11 @@ fn features(func: &Func, ops: &[Op], target: &Target) -> Vec<Diagnostic> {
         }
         told.push(feature);
         let text = format!("`{}` needs `{feature}`, which `{target}` does not have", func.op_name(op));
-        let mut finding = Diagnostic::error("target-feature", func.op_location(op), text);
+        let mut diagnostic = Diagnostic::error("target-feature", func.op_location(op), text);
         if let Some(first) = Target::first_with(feature) {
-            finding = finding.help(format!("compile for `{first}` or newer, or leave the intrinsic out"));
+            diagnostic = diagnostic.help(format!("compile for `{first}` or newer, or leave the intrinsic out"));
         }
-        found.push(blamed(func, op, finding));
+        found.push(blamed(func, op, diagnostic));
     }
     found
 }
@@ -54,12 +54,12 @@ fn warps(func: &Func, ops: &[Op], nest: &Nest, target: &Target) -> Option<Diagno
         "`{name}` is done by the {} threads that `threadIdx.x` numbers, and here that {runs}",
         target.warp_size
     );
-    let mut finding = Diagnostic::error("whole-warps", func.op_location(op), text)
+    let mut diagnostic = Diagnostic::error("whole-warps", func.op_location(op), text)
         .help(format!("bind an axis of extent {} to `threadIdx.x`, and the others to `.y` and `.z`", target.warp_size));
     if let Some(&(bound, _)) = nest.loops.iter().find(|(_, coordinate)| *coordinate == Coordinate::ThreadX) {
-        finding = finding.label(func.op_location(bound), "it is bound here");
+        diagnostic = diagnostic.label(func.op_location(bound), "it is bound here");
     }
-    Some(blamed(func, op, finding))
+    Some(blamed(func, op, diagnostic))
 }
 
 /// Tiles that do not fit the registers of a thread will be kept in memory, which costs what tiles are for.
@@ -79,13 +79,13 @@ fn registers(func: &Func, ops: &[Op], nest: &Nest, target: &Target) -> Option<Di
         return None;
     }
     let text = format!("the tiles take {total} registers of a thread, and `{target}` leaves {limit} to each");
-    let mut finding = Diagnostic::warning("registers", func.op_location(largest), text);
+    let mut diagnostic = Diagnostic::warning("registers", func.op_location(largest), text);
     for (_, buffer, words) in tiles {
         let (name, ty) = (func.value_text(buffer), func.show_type(func.value_type(buffer)));
-        finding = finding.note(format!("`{name}: {ty}`: {words} registers"));
+        diagnostic = diagnostic.note(format!("`{name}: {ty}`: {words} registers"));
     }
-    let finding = finding.help("let a warp hold fewer tiles: split by a smaller factor, or bind more threads");
-    Some(blamed(func, largest, finding))
+    let diagnostic = diagnostic.help("let a warp hold fewer tiles: split by a smaller factor, or bind more threads");
+    Some(blamed(func, largest, diagnostic))
 }
 
 /// The registers that a thread of the nest can have.

@@ -22,7 +22,7 @@ fn total(held: &[Held]) -> u64 {
 
 /// A memory that is for a block or a thread alone.
 pub(super) struct Memory {
-    /// The code of a finding.
+    /// The code of a diagnostic.
     code: &'static str,
     /// Whose it is, and what it is called.
     whose: &'static str,

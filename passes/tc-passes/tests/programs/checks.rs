@@ -19,7 +19,7 @@ fn memory_is_for_kernels_to_touch() {
         "verify-memory",
         "tir.func @f(A: f32[4]) {\nA[0] = 1.0\nfor tx in 0..4 bind(threadIdx.x) {\nA[tx] = 0.0\n}\n}",
     );
-    assert!(found.iter().any(|finding| finding.message.contains("outside every launch nest")), "{found:#?}");
+    assert!(found.iter().any(|diagnostic| diagnostic.message.contains("outside every launch nest")), "{found:#?}");
     let (_, found) =
         run("verify-memory", "tir.func @f(A: f32[4]) {\nfor tx in 0..4 bind(threadIdx.x) {\nA[tx] = 0.0\n}\n}");
     assert!(found.is_empty(), "{found:#?}");
@@ -54,9 +54,9 @@ fn shared_memory_is_told_buffer_by_buffer() {
     let mut module = parse(text);
     let mut cx = PassCx::new(vec![Arc::new(Target::parse("sm_75").unwrap())]);
     run_on(&mut module, "verify-gpu-limits", &mut cx);
-    let finding = cx.diagnostics.iter().next().expect("a finding");
-    assert_eq!(finding.message, "a block needs 114,816 bytes of shared memory, and `sm_75` has 65,536");
-    assert_eq!(finding.notes, ["`X: f32[128, 64]`: 34,816 bytes", "`Y: f16[40000]`: 80,000 bytes"]);
+    let diagnostic = cx.diagnostics.iter().next().expect("a diagnostic");
+    assert_eq!(diagnostic.message, "a block needs 114,816 bytes of shared memory, and `sm_75` has 65,536");
+    assert_eq!(diagnostic.notes, ["`X: f32[128, 64]`: 34,816 bytes", "`Y: f16[40000]`: 80,000 bytes"]);
     let (_, found) = run("verify-gpu-limits", text);
     assert!(found.is_empty(), "sm_80 has room: {found:#?}");
 }
@@ -64,12 +64,12 @@ fn shared_memory_is_told_buffer_by_buffer() {
 #[test]
 fn an_index_that_leaves_its_buffer_is_told_with_the_point() {
     let (_, found) = run("check-bounds", "tir.func @f(A: f32[16]) {\nfor i in 0..17 {\nA[i] = 0.0\n}\n}");
-    let finding = found.iter().next().expect("a finding");
-    assert_eq!(finding.message, "`A` has 16 elements, and the index `i` reaches 16");
-    assert_eq!(finding.notes, ["where `i` = 16"]);
+    let diagnostic = found.iter().next().expect("a diagnostic");
+    assert_eq!(diagnostic.message, "`A` has 16 elements, and the index `i` reaches 16");
+    assert_eq!(diagnostic.notes, ["where `i` = 16"]);
     let (_, found) = run("check-bounds", "tir.func @f(A: f32[8, 8]) {\nfor i in 0..8 {\nA[i, i - 1] = 0.0\n}\n}");
     assert_eq!(
-        found.iter().next().expect("a finding").message,
+        found.iter().next().expect("a diagnostic").message,
         "dimension 1 of `A` has 8 elements, and the index `i - 1` falls to -1"
     );
 }
@@ -99,8 +99,8 @@ fn guards_ranges_and_vectors_are_understood() {
 #[test]
 fn what_is_not_proved_is_a_remark_with_the_inequality() {
     let (_, found) = run("check-bounds", "tir.func @f(A: f32[16], k: i32) {\nif k >= 0 {\nA[k] = 0.0\n}\n}");
-    let finding = found.iter().next().expect("a finding");
-    assert_eq!((finding.severity, finding.message.as_str()), (Severity::Remark, "cannot prove `k < 16`"));
+    let diagnostic = found.iter().next().expect("a diagnostic");
+    assert_eq!((diagnostic.severity, diagnostic.message.as_str()), (Severity::Remark, "cannot prove `k < 16`"));
 }
 
 const RACY: &str = "tir.func @f(A: f32[4]) attributes {noalias} {
@@ -111,17 +111,17 @@ const RACY: &str = "tir.func @f(A: f32[4]) attributes {noalias} {
 
 #[test]
 fn a_race_that_cannot_be_excluded_is_told_and_same_values_apart() {
-    let first = |text: &str| run("check-races", text).1.into_iter().next().map(|finding| finding.message);
+    let first = |text: &str| run("check-races", text).1.into_iter().next().map(|diagnostic| diagnostic.message);
     assert_eq!(
-        first(RACY).expect("a finding"),
+        first(RACY).expect("a diagnostic"),
         "cannot prove that no two threads write different values to one cell of `A`"
     );
     let same = RACY.replace("cast<f32>(tx)", "1.0");
-    assert_eq!(first(&same).expect("a finding"), "several threads write the same value to one cell of `A`");
+    assert_eq!(first(&same).expect("a diagnostic"), "several threads write the same value to one cell of `A`");
     assert_eq!(first(&RACY.replace("tx / 8", "tx")), None);
     let blocks =
         "tir.func @f(A: f32[4]) attributes {noalias} {\nfor bx in 0..8 bind(blockIdx.x) {\nA[0] = A[0] + 1.0\n}\n}";
-    assert_eq!(first(blocks).expect("a finding"), "cannot prove that no two blocks touch one cell of `A`");
+    assert_eq!(first(blocks).expect("a diagnostic"), "cannot prove that no two blocks touch one cell of `A`");
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn a_missing_barrier_is_found_in_a_threaded_program() {
     };
     let (_, found) = run("check-races", &program(""));
     assert_eq!(
-        found.iter().next().expect("a finding").message,
+        found.iter().next().expect("a diagnostic").message,
         "no barrier keeps two threads from touching one cell of `S`"
     );
     assert!(run("check-races", &program("gpu.barrier(shared)")).1.is_empty());
@@ -167,7 +167,7 @@ fn the_oracle_decides_what_is_not_proved() {
     let race = Diagnostic::warning("race", Location::None, "two threads");
     assert!(ask(Verdict::Race(race.into())).has_errors());
     let unknown = ask(Verdict::Unknown("it runs too long".to_string()));
-    assert!(!unknown.has_errors() && unknown.iter().next().expect("a finding").notes[0].contains("runs too long"));
+    assert!(!unknown.has_errors() && unknown.iter().next().expect("a diagnostic").notes[0].contains("runs too long"));
 }
 
 #[test]

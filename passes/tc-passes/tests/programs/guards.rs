@@ -136,7 +136,7 @@ impl Program {
         match self.random.below(if depth == 0 { 2 } else { 9 }) {
             0 => self.store(),
             1..=3 => self.guarded(depth),
-            _ => self.looped(depth),
+            _ => self.loop_nest(depth),
         }
     }
 
@@ -155,7 +155,7 @@ impl Program {
         self.text.push_str("}\n");
     }
 
-    fn looped(&mut self, depth: usize) {
+    fn loop_nest(&mut self, depth: usize) {
         let var = format!("k{}", self.n_loops);
         self.n_loops += 1;
         let constant = self.random.below(2) == 0;

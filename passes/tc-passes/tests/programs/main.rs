@@ -75,7 +75,7 @@ pub fn text(module: &Module) -> String {
     first
 }
 
-/// Runs passes (separated by commas) over `before`: the text afterwards, and the findings.
+/// Runs passes (separated by commas) over `before`: the text afterwards, and the diagnostics.
 pub fn run(passes: &str, before: &str) -> (String, Diagnostics) {
     let mut module = parse(before);
     let mut cx = PassCx::default();
@@ -85,7 +85,7 @@ pub fn run(passes: &str, before: &str) -> (String, Diagnostics) {
     (text(&module), cx.diagnostics)
 }
 
-/// `passes` make `after` of `before`, without a finding.
+/// `passes` make `after` of `before`, without a diagnostic.
 #[track_caller]
 pub fn becomes(passes: &str, before: &str, after: &str) {
     let (have, found) = run(passes, before);
@@ -98,7 +98,7 @@ pub fn becomes(passes: &str, before: &str, after: &str) {
 #[track_caller]
 pub fn refuses(passes: &str, before: &str, message: &str) {
     let (have, found) = run(passes, before);
-    let said = found.iter().any(|finding| finding.is_error() && finding.message.contains(message));
+    let said = found.iter().any(|diagnostic| diagnostic.is_error() && diagnostic.message.contains(message));
     assert!(said, "no `{message}` in {found:#?}");
     assert_eq!(have, text(&parse(before)), "a refusal changed the program");
 }

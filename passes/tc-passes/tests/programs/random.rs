@@ -158,7 +158,7 @@ fn all_agree(passes: &[&str], seeds: std::ops::Range<u64>) {
 }
 
 #[test]
-fn threads_are_synchronised_where_they_meet() {
+fn threads_are_synchronised_where_they_touch_one_cell() {
     all_agree(&["thread-sync", "split-host-device"], 0..300);
 }
 

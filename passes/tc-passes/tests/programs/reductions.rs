@@ -199,7 +199,7 @@ fn every_barrier_is_needed() {
         for at in barriers {
             let without = format!("{}{}", &text[..at], &text[at + "gpu.barrier(shared)".len()..]);
             let report = agree(&before, &parse(&without), "f", &options).expect("both run");
-            assert!(!report.agrees(), "nobody misses the barrier at {at} of\n{text}");
+            assert!(!report.agrees(), "the run does not miss the barrier at {at} of\n{text}");
         }
     }
 }

@@ -127,7 +127,7 @@ fn a_conflict_with_the_next_iteration_is_found() {
 }
 
 #[test]
-fn two_halves_of_a_buffer_do_not_meet() {
+fn two_halves_of_a_buffer_do_not_overlap() {
     syncs("x=32", "S[tx] = A[tx]\nB[tx] = S[63 - tx]", "S[tx] = A[tx]\nB[tx] = S[63 - tx]");
     syncs("x=32", "S[2 * tx] = A[tx]\nB[tx] = S[63 - 2 * tx]", "S[2 * tx] = A[tx]\nB[tx] = S[63 - 2 * tx]");
 }
@@ -190,7 +190,7 @@ fn coordinates_that_two_loops_name_are_one() {
 }
 
 #[test]
-fn threads_meet_in_global_memory_too() {
+fn threads_conflict_in_global_memory_too() {
     becomes(
         "thread-sync",
         "tir.func @f(A: f32[32], B: f32[32]) attributes {noalias} {
@@ -238,7 +238,7 @@ fn one_barrier_over_global_memory_does_for_both() {
 }
 
 #[test]
-fn a_call_that_nobody_knows_is_refused() {
+fn a_call_whose_effect_is_unknown_is_refused() {
     let (_, found) = run(
         "thread-sync",
         "tir.func @g(A: f32[32]) {
@@ -250,14 +250,14 @@ fn a_call_that_nobody_knows_is_refused() {
           }
         }",
     );
-    assert!(found.iter().any(|finding| finding.message.contains("nobody knows what memory")), "{found:#?}");
+    assert!(found.iter().any(|diagnostic| diagnostic.message.contains("touches is not known")), "{found:#?}");
 }
 
 /// A loop that runs zero times proves nothing: neither does its barrier order what surrounds it, nor are the sizes in
 /// its bounds such that it runs.
 #[test]
 fn a_loop_that_may_not_run_proves_nothing() {
-    // Were `k` below 1, as it is where the loop over `u` runs, the two halves would not meet.
+    // Were `k` below 1, as it is where the loop over `u` runs, the two halves would not overlap.
     let halves = |before: &str, between: &str| {
         format!(
             "for k in 0..2 {{

@@ -158,7 +158,7 @@ impl Flush {
     fn enqueue(&mut self, device: &CudaDevice) -> Result<(), Diagnostic> {
         let stream = &device.stream;
         let address = self.memory.device_ptr(stream).0;
-        // SAFETY: the address is that of as many bytes, allocated in this stream and read by nobody.
+        // SAFETY: the address is that of as many bytes, allocated in this stream and read by nothing.
         unsafe { result::memset_d8_async(address, 0, self.memory.len(), stream.cu_stream()) }.map_err(failed)
     }
 }

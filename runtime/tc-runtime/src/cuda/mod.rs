@@ -103,7 +103,7 @@ impl Device for CudaDevice {
         let prepared = Prepared::new(self, program, args, options.poison)?;
         let kernels = prepared.run()?;
         prepared.copy_back(args)?;
-        Ok(RunReport { kernels, findings: Diagnostics::new() })
+        Ok(RunReport { kernels, diagnostics: Diagnostics::new() })
     }
 
     fn bench(&mut self, program: &Program, args: &[Array], options: &BenchOptions) -> Result<BenchReport, Diagnostic> {

@@ -49,7 +49,7 @@ impl Liveness {
         Ok(Liveness { dies })
     }
 
-    /// The values that nobody uses after `op`.
+    /// The values that nothing uses after `op`.
     pub(crate) fn dies_at(&self, op: Op) -> &[Value] {
         &self.dies[op.as_u32() as usize]
     }

@@ -25,5 +25,5 @@ mod tiles;
 
 use tc_support::Diagnostic;
 
-/// A part of compiling: what is refused is told at once.
+/// A part of compiling: what is refused is reported at once.
 pub(crate) type Result<T> = std::result::Result<T, Box<Diagnostic>>;

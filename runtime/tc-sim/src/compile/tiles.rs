@@ -1,7 +1,7 @@
 //! Ops that a warp does as a whole: where each element of their matrices is.
 //!
 //! While a tile holds numbers it stands as it lies in memory, so that a factor may stand transposed; of a fragment it is
-//! the matrix that is kept, since nobody sees its inside. Sums are matrices in both.
+//! the matrix that is kept, since no op sees its inside. Sums are matrices in both.
 
 use super::Result;
 use super::body::Compiler;

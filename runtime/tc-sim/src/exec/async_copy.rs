@@ -1,7 +1,7 @@
 //! Asynchronous copies: begun, put into groups, waited for.
 //!
 //! A copy reads and writes where it stands, so accesses that nothing orders with it are races there already. What it
-//! wrote counts as under way until its thread has waited for its group; in a threaded program the cells are then written
+//! wrote counts as outstanding until its thread has waited for its group; in a threaded program the cells are then written
 //! once more, so that whoever else reads them needs a barrier after the wait. Writes to what is copied from are looked
 //! for in the block of the copy; those of other blocks race with its read in any case.
 
@@ -27,7 +27,7 @@ struct OutstandingCopy {
     from: Option<(usize, usize, usize)>,
 }
 
-/// The copies that the threads of a group have under way.
+/// The outstanding copies of the threads of a group.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Copies {
     /// Groups that each lane has made.
@@ -137,11 +137,11 @@ impl Group {
         let mut outstanding = mem::take(&mut self.copies.outstanding);
         outstanding.retain(|copy| {
             let waits = self.mask[copy.lane / 64] >> (copy.lane % 64) & 1 == 1;
-            let is_under_way = copy.group >= self.copies.groups[copy.lane].saturating_sub(pending);
-            if waits && !is_under_way {
+            let is_outstanding = copy.group >= self.copies.groups[copy.lane].saturating_sub(pending);
+            if waits && !is_outstanding {
                 self.land(copy, launch, block);
             }
-            !waits || is_under_way
+            !waits || is_outstanding
         });
         self.copies.outstanding = outstanding;
     }
@@ -163,7 +163,7 @@ impl Group {
         }
     }
 
-    /// The program is over: copies that nobody has waited for are told.
+    /// The program is over: copies that no thread has waited for are reported.
     pub(super) fn report_unawaited(&self, launch: &Launch<'_>, block: &mut BlockState) {
         for copy in &self.copies.outstanding {
             self.report_not_awaited((copy.site, copy.lane), launch, block);

@@ -3,8 +3,8 @@
 use super::group::{Event, Group};
 use crate::cell::Cell;
 use crate::code::{BarrierScope, Kernel, NO_SITE, Site};
+use crate::diagnostic::{DiagnosticKind, SimDiagnostics};
 use crate::domain::Domain;
-use crate::finding::{FindingKind, Findings};
 use crate::limits::Limits;
 use crate::memory::{CellMap, Global, Shared};
 use crate::race::{CellShadow, Now, WriterSets};
@@ -69,7 +69,7 @@ pub(crate) struct Launch<'r> {
 /// What a launch gave.
 #[derive(Default)]
 pub(crate) struct Outcome {
-    pub(crate) findings: Findings,
+    pub(crate) diagnostics: SimDiagnostics,
     /// Blocks raced with each other: what exactly was found may depend on who came first.
     pub(crate) blocks_raced: bool,
     pub(crate) aborted: bool,
@@ -97,7 +97,7 @@ pub(crate) struct BlockState {
     /// What threads lay out for one another. There are two tables, used in turn: a warp may come to the next meeting
     /// before another has taken what it wants from this one, but not further.
     pub(crate) offers: [Vec<Cell>; 2],
-    pub(crate) findings: Findings,
+    pub(crate) diagnostics: SimDiagnostics,
     pub(crate) steps: u64,
     flushed: u64,
     /// The cells that one store wrote.
@@ -122,7 +122,7 @@ impl BlockState {
             sources: BTreeMap::new(),
             epochs: vec![[1, 1]; batch],
             offers: [(); 2].map(|()| vec![0; kernel.offered * kernel.threads() as usize * batch]),
-            findings: Findings::default(),
+            diagnostics: SimDiagnostics::default(),
             steps: 0,
             flushed: 0,
             duplicates: CellMap::default(),
@@ -183,7 +183,7 @@ impl BlockState {
         }
         self.aborted = true;
         let at = if site == NO_SITE { launch.kernel.location.clone() } else { launch.kernel.at(site) };
-        self.findings.add(FindingKind::Limit, (NO_SITE, NO_SITE), launch.limits.findings, || {
+        self.diagnostics.add(DiagnosticKind::Limit, (NO_SITE, NO_SITE), launch.limits.diagnostics, || {
             let text = format!("the program needs more than {limit} steps");
             (None, Diagnostic::error("limit", at, text).help("raise `--step-limit`, or run it at a smaller size"))
         });
@@ -218,7 +218,7 @@ impl BlockState {
         let key = (idx as u64) << 52 | (slot as u64) << 40 | cell as u64;
         let n = self.global_shadow.len();
         if n as u64 * SHADOW_BYTES > launch.limits.memory / 4 {
-            self.findings.add(FindingKind::Limit, (who.1, NO_SITE), launch.limits.findings, || {
+            self.diagnostics.add(DiagnosticKind::Limit, (who.1, NO_SITE), launch.limits.diagnostics, || {
                 let text = "a block accesses more cells of global memory than races can be looked for in";
                 let diagnostic = Diagnostic::error("limit", launch.kernel.at(who.1), text);
                 (None, diagnostic.help("raise `--memory-limit`, or run it at a smaller size"))
@@ -249,7 +249,7 @@ pub(crate) fn launch(launch: &Launch<'_>) -> Outcome {
     let parts: Vec<(u64, u64)> = (0..n_batches.div_ceil(per_part))
         .map(|part| (part * per_part * batch, ((part + 1) * per_part * batch).min(n_blocks)))
         .collect();
-    let run = |&(from, to): &(u64, u64)| Part::new(launch).run(launch, from, to);
+    let run = |&(from, to): &(u64, u64)| Worker::new(launch).run(launch, from, to);
     let parts: Vec<Outcome> = if launch.parallel && launch.cells.is_none_or(|cells| cells.len() > 512) {
         parts.par_iter().map(run).collect()
     } else {
@@ -257,7 +257,7 @@ pub(crate) fn launch(launch: &Launch<'_>) -> Outcome {
     };
     let mut outcome = Outcome::default();
     for part in parts {
-        outcome.findings.merge(part.findings, launch.limits.findings);
+        outcome.diagnostics.merge(part.diagnostics, launch.limits.diagnostics);
         outcome.blocks_raced |= part.blocks_raced;
         outcome.aborted |= part.aborted;
         outcome.exports = part.exports;
@@ -266,13 +266,13 @@ pub(crate) fn launch(launch: &Launch<'_>) -> Outcome {
 }
 
 /// A core's share of a launch: the groups of one batch of blocks, used for one batch after another.
-struct Part {
+struct Worker {
     block: BlockState,
     groups: Vec<Group>,
 }
 
-impl Part {
-    fn new(launch: &Launch<'_>) -> Part {
+impl Worker {
+    fn new(launch: &Launch<'_>) -> Worker {
         let kernel = launch.kernel;
         let threads = kernel.threads() as usize;
         let batch = kernel.batch as usize;
@@ -284,7 +284,7 @@ impl Part {
         } else {
             vec![Group::new(launch, 0, threads, batch)]
         };
-        Part { block: BlockState::new(launch, warps, batch), groups }
+        Worker { block: BlockState::new(launch, warps, batch), groups }
     }
 
     fn run(mut self, launch: &Launch<'_>, from: u64, to: u64) -> Outcome {
@@ -305,8 +305,8 @@ impl Part {
             at += n;
         }
         let exports = self.groups[0].exports(launch.kernel);
-        let BlockState { findings, blocks_raced, aborted, .. } = self.block;
-        Outcome { findings, blocks_raced, aborted, exports }
+        let BlockState { diagnostics, blocks_raced, aborted, .. } = self.block;
+        Outcome { diagnostics, blocks_raced, aborted, exports }
     }
 
     /// Runs one batch of blocks, or of cells.

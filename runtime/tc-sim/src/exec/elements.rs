@@ -8,7 +8,7 @@ use super::block::{BlockState, Launch, WARP};
 use super::group::Group;
 use crate::cell::Cell;
 use crate::code::Space;
-use crate::finding::FindingKind;
+use crate::diagnostic::DiagnosticKind;
 use std::ops::Range;
 
 impl Group {
@@ -41,7 +41,7 @@ impl Group {
                 mags[lanes].fill(found.mag);
             }
             if !found.is_written {
-                self.report_access(FindingKind::Uninitialised, at, lane, launch, block);
+                self.report_access(DiagnosticKind::Uninitialised, at, lane, launch, block);
             }
         }
     }

@@ -4,8 +4,8 @@ use super::block::{BlockState, Launch};
 use super::group::{Group, for_lanes};
 use crate::cell::Cell;
 use crate::code::{NO_REG, NO_SITE, Reg, Site};
+use crate::diagnostic::DiagnosticKind;
 use crate::field::{Doubt, FieldInstr, FieldOp};
-use crate::finding::FindingKind;
 use std::mem;
 use tc_support::Diagnostic;
 
@@ -64,7 +64,7 @@ impl Group {
         launch: &Launch<'_>,
         block: &mut BlockState,
     ) {
-        let kind = if doubt == Doubt::Choice { FindingKind::UndecidedChoice } else { FindingKind::Undecided };
+        let kind = if doubt == Doubt::Choice { DiagnosticKind::UndecidedChoice } else { DiagnosticKind::Undecided };
         block.find(launch, kind, (site, NO_SITE), |_| {
             let text = format!("{what} is not decided in exact arithmetic");
             (None, Diagnostic::error(kind.code(), launch.kernel.at(site), text))

@@ -5,7 +5,7 @@ use super::block::{BlockState, Launch};
 use super::group::{Group, first_lane, for_lanes};
 use crate::cell::Cell;
 use crate::code::{Access, NO_REG, Space};
-use crate::finding::FindingKind;
+use crate::diagnostic::DiagnosticKind;
 use crate::memory::{Global, Record};
 use std::mem;
 use std::sync::atomic::Ordering::Relaxed;
@@ -83,7 +83,7 @@ impl Group {
             mags.copy_from_slice(&local.mags[cell * n..(cell + 1) * n]);
         }
         if let Some(lane) = first_lane(&unwritten) {
-            self.report_access(FindingKind::Uninitialised, at, lane, launch, block);
+            self.report_access(DiagnosticKind::Uninitialised, at, lane, launch, block);
         }
     }
 
@@ -107,14 +107,14 @@ impl Group {
             if !mags.is_empty() {
                 mags[lane] = found.mag;
             }
-            // Of the registers of all threads the first is told.
+            // Of the registers of all threads the first is reported.
             if !(found.is_written || was_reported && matches!(space, Space::Local(_))) {
                 was_reported = true;
-                self.report_access(FindingKind::Uninitialised, at, lane, launch, block);
+                self.report_access(DiagnosticKind::Uninitialised, at, lane, launch, block);
             }
             let Space::Shared(idx) = space else { return };
-            if let Some(copy) = self.under_way(space, lane, (cell, 1), block) {
-                return self.report_under_way(at, lane, (copy, false), launch, block);
+            if let Some(copy) = self.outstanding_copy(space, lane, (cell, 1), block) {
+                return self.report_outstanding(at, lane, (copy, false), launch, block);
             }
             if launch.kernel.threaded
                 && let Some(conflict) = self.read_race(at, lane, (idx, cell), found.cell, block)
@@ -187,7 +187,7 @@ impl Group {
             }
             let Some(notes) = &global.notes else { return };
             if !notes.is_written(cell) {
-                self.report_access(FindingKind::Uninitialised, at, lane, launch, block);
+                self.report_access(DiagnosticKind::Uninitialised, at, lane, launch, block);
             }
             if !written_here {
                 return;

@@ -9,7 +9,7 @@
 //! - [`warp`]: what ops of whole warps have in common; [`tiles`], [`elements`]: matrices that warps hold, as a whole and
 //!   one by one; [`tile_memory`]: where they come from and go to; [`product`]: their products.
 //! - [`async_copy`]: asynchronous copies.
-//! - [`report`], [`warp_report`]: what is told of a finding.
+//! - [`report`], [`warp_report`]: what is reported of a diagnostic.
 //! - [`block`]: blocks, phased and threaded, and launches of many.
 
 mod access;

@@ -87,9 +87,9 @@ impl Group {
         (mem::replace(&mut cells[place], new), was_written)
     }
 
-    /// The copy that is under way to one of the cells from `first` on.
+    /// The outstanding copy to one of the cells from `first` on.
     #[inline(always)]
-    pub(super) fn under_way(
+    pub(super) fn outstanding_copy(
         &self,
         space: Space,
         lane: usize,
@@ -99,7 +99,7 @@ impl Group {
         let Space::Shared(idx) = space else { return None };
         let shared = &block.shared[idx];
         let place = self.slot_of(lane) * shared.n + first;
-        (place..place + n_cells).find_map(|place| shared.under_way(place))
+        (place..place + n_cells).find_map(|place| shared.outstanding_copy(place))
     }
 
     /// What a read of `found` in a cell of the shared buffer `idx` conflicts with.
@@ -116,7 +116,7 @@ impl Group {
         shadow.read(now, found, sets)
     }
 
-    /// What a write of `new` in place of `old` conflicts with; `old` is `None` where nobody wrote it.
+    /// What a write of `new` in place of `old` conflicts with; `old` is `None` where no thread wrote it.
     #[inline(always)]
     pub(super) fn write_race(
         &self,

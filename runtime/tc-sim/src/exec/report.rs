@@ -1,11 +1,11 @@
-//! What is told of a finding: who, what, where, and the other line involved.
+//! What is reported of a diagnostic: who, what, where, and the other line involved.
 
 use super::access::At;
 use super::block::{BlockState, Launch};
 use super::group::{Group, for_lanes};
 use crate::cell;
 use crate::code::{BarrierScope, Instr, IntOp, NO_SITE, Reg, Site};
-use crate::finding::FindingKind;
+use crate::diagnostic::DiagnosticKind;
 use crate::lanes;
 use crate::memory::Record;
 use crate::race::Conflict;
@@ -32,13 +32,13 @@ impl BlockState {
     pub(super) fn find(
         &mut self,
         launch: &Launch<'_>,
-        kind: FindingKind,
+        kind: DiagnosticKind,
         sites: (Site, Site),
         build: impl FnOnce(&[u64]) -> (Option<String>, Diagnostic),
     ) {
-        // Texts are made for the first finding at its lines only: there may be millions.
+        // Texts are made for the first diagnostic at its lines only: there may be millions.
         let blocks = &self.blocks;
-        self.findings.add(kind, sites, launch.limits.findings, || build(blocks));
+        self.diagnostics.add(kind, sites, launch.limits.diagnostics, || build(blocks));
     }
 
     /// Warps of one block that did not meet at one barrier.
@@ -50,11 +50,11 @@ impl BlockState {
         elsewhere: Option<Site>,
     ) {
         let kernel = launch.kernel;
-        self.find(launch, FindingKind::DivergentBarrier, (site, elsewhere.unwrap_or(NO_SITE)), |blocks| {
+        self.find(launch, DiagnosticKind::DivergentBarrier, (site, elsewhere.unwrap_or(NO_SITE)), |blocks| {
             let [here, there] = threads.map(|thread| kernel.who(blocks[0], thread as u64));
             let what = meeting(scope);
             let text = format!("{what} in divergent code: {here} waits here, and {there} does not come");
-            let mut diagnostic = Diagnostic::error(FindingKind::DivergentBarrier.code(), kernel.at(site), text);
+            let mut diagnostic = Diagnostic::error(DiagnosticKind::DivergentBarrier.code(), kernel.at(site), text);
             diagnostic = match elsewhere {
                 Some(other) => diagnostic.label(kernel.at(other), format!("{there} waits at this barrier")),
                 None => diagnostic.note(format!("{there} has come to the end of the program")),
@@ -99,22 +99,22 @@ impl Group {
     pub(crate) fn report_out_of_bounds(&self, at: At<'_>, lane: usize, launch: &Launch<'_>, block: &mut BlockState) {
         let site = at.access.site;
         let is_store = launch.kernel.is_store(site);
-        block.find(launch, FindingKind::OutOfBounds, (site, NO_SITE), |blocks| {
+        block.find(launch, DiagnosticKind::OutOfBounds, (site, NO_SITE), |blocks| {
             let who = self.who(lane, launch, blocks);
             let verb = if is_store { "writes" } else { "reads" };
             let shape: Vec<String> = at.decl.shape.iter().map(u64::to_string).collect();
             let text = format!("{who} {verb} `{}` out of bounds", self.place(at, lane));
             let note = format!("`{}` has shape [{}]", at.decl.name, shape.join(", "));
             let diagnostic =
-                Diagnostic::error(FindingKind::OutOfBounds.code(), launch.kernel.at(site), text).note(note);
+                Diagnostic::error(DiagnosticKind::OutOfBounds.code(), launch.kernel.at(site), text).note(note);
             (Some(at.decl.name.clone()), diagnostic.label(at.decl.location.clone(), "the buffer"))
         });
     }
 
-    /// A finding about one access: a read of what nobody wrote.
+    /// A diagnostic about one access: a read of what no thread wrote.
     pub(crate) fn report_access(
         &self,
-        kind: FindingKind,
+        kind: DiagnosticKind,
         at: At<'_>,
         lane: usize,
         launch: &Launch<'_>,
@@ -123,7 +123,7 @@ impl Group {
         let site = at.access.site;
         block.find(launch, kind, (site, NO_SITE), |blocks| {
             let who = self.who(lane, launch, blocks);
-            let text = format!("{who} reads `{}`, which nobody wrote", self.place(at, lane));
+            let text = format!("{who} reads `{}`, which no thread wrote", self.place(at, lane));
             let diagnostic = Diagnostic::error(kind.code(), launch.kernel.at(site), text);
             (Some(at.decl.name.clone()), diagnostic.label(at.decl.location.clone(), "the buffer is made here"))
         });
@@ -138,22 +138,22 @@ impl Group {
         block: &mut BlockState,
     ) {
         let site = at.access.site;
-        block.find(launch, FindingKind::Misaligned, (site, NO_SITE), |blocks| {
+        block.find(launch, DiagnosticKind::Misaligned, (site, NO_SITE), |blocks| {
             let who = self.who(lane, launch, blocks);
             let aligned = at.access.aligned;
             let text =
                 format!("{who} accesses `{}` at byte {byte}, which is no multiple of {aligned}", self.place(at, lane));
-            let diagnostic = Diagnostic::error(FindingKind::Misaligned.code(), launch.kernel.at(site), text);
+            let diagnostic = Diagnostic::error(DiagnosticKind::Misaligned.code(), launch.kernel.at(site), text);
             (Some(at.decl.name.clone()), diagnostic.note(format!("the access says `aligned = {aligned}`")))
         });
     }
 
     pub(crate) fn report_gap(&self, at: At<'_>, lane: usize, launch: &Launch<'_>, block: &mut BlockState) {
         let site = at.access.site;
-        block.find(launch, FindingKind::Misaligned, (site, site), |blocks| {
+        block.find(launch, DiagnosticKind::Misaligned, (site, site), |blocks| {
             let who = self.who(lane, launch, blocks);
             let text = format!("{who} accesses `{}` with gaps, and the access says `aligned`", self.place(at, lane));
-            let diagnostic = Diagnostic::error(FindingKind::Misaligned.code(), launch.kernel.at(site), text);
+            let diagnostic = Diagnostic::error(DiagnosticKind::Misaligned.code(), launch.kernel.at(site), text);
             (Some(at.decl.name.clone()), diagnostic.note("the lanes of an aligned access lie one after another"))
         });
     }
@@ -211,7 +211,7 @@ impl Group {
 
     fn report_race(&self, at: At<'_>, lane: usize, clash: Clash, launch: &Launch<'_>, block: &mut BlockState) {
         let Clash { other, writes, same, why } = clash;
-        let kind = if same { FindingKind::SameValueRace } else { FindingKind::Race };
+        let kind = if same { DiagnosticKind::SameValueRace } else { DiagnosticKind::Race };
         let site = at.access.site;
         block.find(launch, kind, (site, other.site), |blocks| {
             let kernel = launch.kernel;
@@ -239,11 +239,12 @@ impl Group {
         let site = at.access.site;
         let kernel = launch.kernel;
         let other_site = other.site() + kernel.site_base;
-        block.find(launch, FindingKind::DoubleWrite, (site, other_site), |blocks| {
+        block.find(launch, DiagnosticKind::DoubleWrite, (site, other_site), |blocks| {
             let who = self.who(lane, launch, blocks);
             let other_who = kernel.who(other.block(), u64::from(other.thread()));
-            let text = format!("{who} overwrites `{}`, which {other_who} wrote and nobody read", self.place(at, lane));
-            let diagnostic = Diagnostic::error(FindingKind::DoubleWrite.code(), kernel.at(site), text);
+            let text =
+                format!("{who} overwrites `{}`, which {other_who} wrote and no thread read", self.place(at, lane));
+            let diagnostic = Diagnostic::error(DiagnosticKind::DoubleWrite.code(), kernel.at(site), text);
             (Some(at.decl.name.clone()), diagnostic.label(kernel.at(other_site), "written here first"))
         });
     }
@@ -259,10 +260,10 @@ impl Group {
     ) {
         let branch = self.frames.last().map_or(NO_SITE, |frame| frame.site);
         let kernel = launch.kernel;
-        block.find(launch, FindingKind::DivergentBarrier, (site, branch), |blocks| {
+        block.find(launch, DiagnosticKind::DivergentBarrier, (site, branch), |blocks| {
             let (here, absent) = (self.who(there, launch, blocks), self.who(absent, launch, blocks));
             let text = format!("{} in divergent code: {here} is here, and {absent} is not", meeting(scope));
-            let diagnostic = Diagnostic::error(FindingKind::DivergentBarrier.code(), kernel.at(site), text)
+            let diagnostic = Diagnostic::error(DiagnosticKind::DivergentBarrier.code(), kernel.at(site), text)
                 .label(kernel.at(branch), format!("{absent} goes another way here"))
                 .help(same_meetings(scope));
             (None, diagnostic)
@@ -280,10 +281,10 @@ impl Group {
     ) {
         let branch = self.frames.last().map_or(NO_SITE, |frame| frame.site);
         let kernel = launch.kernel;
-        block.find(launch, FindingKind::DivergentShuffle, (site, branch), |blocks| {
+        block.find(launch, DiagnosticKind::DivergentShuffle, (site, branch), |blocks| {
             let (here, absent) = (self.who(there, launch, blocks), self.who(absent, launch, blocks));
             let text = format!("shuffle in divergent code: {here} is here, and {absent} of its warp is not");
-            let diagnostic = Diagnostic::error(FindingKind::DivergentShuffle.code(), kernel.at(site), text)
+            let diagnostic = Diagnostic::error(DiagnosticKind::DivergentShuffle.code(), kernel.at(site), text)
                 .label(kernel.at(branch), format!("{absent} goes another way here"))
                 .help("all threads of a warp must reach the same shuffles; move it out of the branch");
             (None, diagnostic)
@@ -299,11 +300,11 @@ impl Group {
         launch: &Launch<'_>,
         block: &mut BlockState,
     ) {
-        block.find(launch, FindingKind::Arithmetic, (site, NO_SITE), |blocks| {
+        block.find(launch, DiagnosticKind::Arithmetic, (site, NO_SITE), |blocks| {
             let who = self.who(lane, launch, blocks);
             let text =
                 format!("a shuffle by {asked} within groups of {width} lanes, outside 0 to {}, in {who}", width - 1);
-            (None, Diagnostic::error(FindingKind::Arithmetic.code(), launch.kernel.at(site), text))
+            (None, Diagnostic::error(DiagnosticKind::Arithmetic.code(), launch.kernel.at(site), text))
         });
     }
 
@@ -339,12 +340,12 @@ impl Group {
                 if srcs.iter().any(|&src| is_poison(src, lane)) || !fails(comp, lane) {
                     return;
                 }
-                block.find(launch, FindingKind::Arithmetic, (site, NO_SITE), |blocks| {
+                block.find(launch, DiagnosticKind::Arithmetic, (site, NO_SITE), |blocks| {
                     let who = self.who(lane, launch, blocks);
                     let at = comp * self.n + lane;
                     let what = describe(instr, |reg| cell(reg, if self.comps(reg) > 1 { at } else { lane }));
                     let text = format!("{what}, in {who}");
-                    (None, Diagnostic::error(FindingKind::Arithmetic.code(), launch.kernel.at(site), text))
+                    (None, Diagnostic::error(DiagnosticKind::Arithmetic.code(), launch.kernel.at(site), text))
                 });
             });
         }
@@ -361,11 +362,11 @@ impl Group {
         let used: Vec<u64> = bits.iter().zip(&self.mask).map(|(bits, mask)| bits & mask).collect();
         for_lanes(&used, |lane| {
             let culprit = self.culprits[lane];
-            block.find(launch, FindingKind::Poison, (culprit, site), |blocks| {
+            block.find(launch, DiagnosticKind::Poison, (culprit, site), |blocks| {
                 let who = self.who(lane, launch, blocks);
                 let kernel = launch.kernel;
                 let text = format!("{who} uses what is read out of range");
-                let diagnostic = Diagnostic::error(FindingKind::Poison.code(), kernel.at(culprit), text);
+                let diagnostic = Diagnostic::error(DiagnosticKind::Poison.code(), kernel.at(culprit), text);
                 (None, diagnostic.label(kernel.at(site), "used here"))
             });
         });

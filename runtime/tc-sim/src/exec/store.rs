@@ -118,9 +118,11 @@ impl Group {
                 }
                 _ => return,
             };
-            // Two copies of one value may be under way at once, in whichever order they arrive.
-            if let Some(copy) = self.under_way(space, lane, (cell, 1), block).filter(|_| !(at.copies && old == new)) {
-                return self.report_under_way(at, lane, (copy, true), launch, block);
+            // Two copies of one value may be outstanding at once, in whichever order they arrive.
+            if let Some(copy) =
+                self.outstanding_copy(space, lane, (cell, 1), block).filter(|_| !(at.copies && old == new))
+            {
+                return self.report_outstanding(at, lane, (copy, true), launch, block);
             }
             if look_for_duplicates {
                 let place = self.slot_of(lane) * block.shared[idx].n + cell;
@@ -166,7 +168,7 @@ impl Group {
         }
     }
 
-    /// A cell of an operator's tensor: nobody else writes it.
+    /// A cell of an operator's tensor: no other thread writes it.
     fn store_tensor(
         &mut self,
         at: At<'_>,

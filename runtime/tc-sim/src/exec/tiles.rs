@@ -6,7 +6,7 @@ use super::group::{Group, for_lanes};
 use super::warp::{Crew, Starts};
 use crate::cell::Cell;
 use crate::code::{NO_REG, Space};
-use crate::finding::FindingKind;
+use crate::diagnostic::DiagnosticKind;
 use crate::memory::Tiles;
 use crate::warp::{Operand, WarpInstr, WarpOp};
 
@@ -92,7 +92,7 @@ impl Group {
                     let (tiles, start) = (&self.tiles[idx], start * usize::from(at.decl.lanes));
                     if let Some(missing) = read_tile(tiles, (warp, start), operand, &mut found) {
                         self.addrs[lane] = missing;
-                        self.report_access(FindingKind::Uninitialised, at, lane, launch, block);
+                        self.report_access(DiagnosticKind::Uninitialised, at, lane, launch, block);
                     }
                 }
             }
@@ -183,7 +183,7 @@ impl Group {
     }
 }
 
-/// Copies a tile to a matrix; the first cell of the warp that nobody wrote.
+/// Copies a tile to a matrix; the first cell of the warp that no thread wrote.
 fn read_tile(tiles: &Tiles, (warp, start): (usize, usize), operand: &Operand, found: &mut Matrices) -> Option<usize> {
     let mut missing = None;
     for (nth, &cell) in operand.at.iter().enumerate() {

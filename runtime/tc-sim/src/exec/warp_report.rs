@@ -1,10 +1,10 @@
-//! What is told of ops that a warp does as a whole, of parts of buffers, and of asynchronous copies.
+//! What is reported of ops that a warp does as a whole, of parts of buffers, and of asynchronous copies.
 
 use super::access::At;
 use super::block::{BlockState, Launch, WARP};
 use super::group::Group;
 use crate::code::{NO_SITE, Site};
-use crate::finding::FindingKind;
+use crate::diagnostic::DiagnosticKind;
 use crate::tensor::show_index;
 use crate::warp::WarpInstr;
 use tc_support::Diagnostic;
@@ -21,10 +21,10 @@ impl Group {
     ) {
         let kernel = launch.kernel;
         let branch = self.frames.last().filter(|_| n < there).map_or(NO_SITE, |frame| frame.site);
-        block.find(launch, FindingKind::DivergentWarp, (instr.site, branch), |_| {
+        block.find(launch, DiagnosticKind::DivergentWarp, (instr.site, branch), |_| {
             let warp = self.thread_of(first) as usize / WARP;
             let text = format!("warp {warp} comes to `{}` with {n} of {WARP} threads", instr.name);
-            let mut diagnostic = Diagnostic::error(FindingKind::DivergentWarp.code(), kernel.at(instr.site), text);
+            let mut diagnostic = Diagnostic::error(DiagnosticKind::DivergentWarp.code(), kernel.at(instr.site), text);
             if n < there {
                 diagnostic = diagnostic
                     .label(kernel.at(branch), "the others go another way here")
@@ -48,10 +48,11 @@ impl Group {
         launch: &Launch<'_>,
         block: &mut BlockState,
     ) {
-        block.find(launch, FindingKind::DivergentWarp, (instr.site, instr.site), |blocks| {
+        block.find(launch, DiagnosticKind::DivergentWarp, (instr.site, instr.site), |blocks| {
             let (one, other) = (self.who(lane, launch, blocks), self.who(other, launch, blocks));
             let text = format!("{one} and {other} of its warp come to `{}` with a different {what}", instr.name);
-            let diagnostic = Diagnostic::error(FindingKind::DivergentWarp.code(), launch.kernel.at(instr.site), text);
+            let diagnostic =
+                Diagnostic::error(DiagnosticKind::DivergentWarp.code(), launch.kernel.at(instr.site), text);
             (None, diagnostic.help("what a warp does as a whole must not depend on which of its threads it is"))
         });
     }
@@ -88,13 +89,13 @@ impl Group {
     fn report_part(&self, at: At<'_>, lane: usize, what: &str, launch: &Launch<'_>, block: &mut BlockState) {
         let site = at.access.site;
         let is_store = launch.kernel.is_store(site);
-        block.find(launch, FindingKind::OutOfBounds, (site, NO_SITE), |blocks| {
+        block.find(launch, DiagnosticKind::OutOfBounds, (site, NO_SITE), |blocks| {
             let who = self.who(lane, launch, blocks);
             let verb = if is_store { "writes" } else { "reads" };
             let text = format!("{who} {verb} {what} `{}` on, out of bounds", self.place(at, lane));
             let note = format!("`{}` has shape {}", at.decl.name, show_index(&at.decl.shape));
             let diagnostic =
-                Diagnostic::error(FindingKind::OutOfBounds.code(), launch.kernel.at(site), text).note(note);
+                Diagnostic::error(DiagnosticKind::OutOfBounds.code(), launch.kernel.at(site), text).note(note);
             (Some(at.decl.name.clone()), diagnostic.label(at.decl.location.clone(), "the buffer"))
         });
     }
@@ -110,11 +111,11 @@ impl Group {
         block: &mut BlockState,
     ) {
         let site = at.access.site;
-        block.find(launch, FindingKind::Misaligned, (site, NO_SITE), |blocks| {
+        block.find(launch, DiagnosticKind::Misaligned, (site, NO_SITE), |blocks| {
             let who = self.who(lane, launch, blocks);
             let place = self.place(at, lane);
             let text = format!("{who} accesses `{place}` at byte {byte}, which is no multiple of {multiple}");
-            let diagnostic = Diagnostic::error(FindingKind::Misaligned.code(), launch.kernel.at(site), text);
+            let diagnostic = Diagnostic::error(DiagnosticKind::Misaligned.code(), launch.kernel.at(site), text);
             (Some(at.decl.name.clone()), diagnostic.note(what.to_string()))
         });
     }
@@ -127,15 +128,15 @@ impl Group {
         launch: &Launch<'_>,
         block: &mut BlockState,
     ) {
-        block.find(launch, FindingKind::Misaligned, (instr.site, NO_SITE), |_| {
+        block.find(launch, DiagnosticKind::Misaligned, (instr.site, NO_SITE), |_| {
             let text = format!("the stride of `{}` is {stride} elements, {bytes} bytes, no multiple of 16", instr.name);
-            let diagnostic = Diagnostic::error(FindingKind::Misaligned.code(), launch.kernel.at(instr.site), text);
+            let diagnostic = Diagnostic::error(DiagnosticKind::Misaligned.code(), launch.kernel.at(instr.site), text);
             (None, diagnostic.help("pad the rows of the tile in memory to a multiple of 16 bytes"))
         });
     }
 
-    /// A cell that the asynchronous copy at `copy` is under way to.
-    pub(super) fn report_under_way(
+    /// A cell that the outstanding asynchronous copy at `copy` writes.
+    pub(super) fn report_outstanding(
         &self,
         at: At<'_>,
         lane: usize,
@@ -169,10 +170,10 @@ impl Group {
     ) {
         let site = at.access.site;
         let kernel = launch.kernel;
-        block.find(launch, FindingKind::UnderWay, (site, copy), |blocks| {
+        block.find(launch, DiagnosticKind::CopyOutstanding, (site, copy), |blocks| {
             let (who, place) = (self.who(lane, launch, blocks), self.place(at, lane));
-            let text = format!("{who} {verb} `{place}` while an asynchronous copy {way} it is under way");
-            let diagnostic = Diagnostic::error(FindingKind::UnderWay.code(), kernel.at(site), text)
+            let text = format!("{who} {verb} `{place}` while an asynchronous copy {way} it is outstanding");
+            let diagnostic = Diagnostic::error(DiagnosticKind::CopyOutstanding.code(), kernel.at(site), text)
                 .label(kernel.at(copy), "the copy begins here")
                 .help("wait for its group before: `gpu.commit_group()`, then `gpu.wait_group(pending = 0)`");
             (Some(at.decl.name.clone()), diagnostic)
@@ -181,10 +182,10 @@ impl Group {
 
     /// A copy that its thread never waits for.
     pub(super) fn report_not_awaited(&self, (copy, lane): (Site, usize), launch: &Launch<'_>, block: &mut BlockState) {
-        block.find(launch, FindingKind::NotAwaited, (copy, NO_SITE), |blocks| {
+        block.find(launch, DiagnosticKind::NotAwaited, (copy, NO_SITE), |blocks| {
             let who = self.who(lane, launch, blocks);
             let text = format!("{who} ends and has not waited for this asynchronous copy");
-            let diagnostic = Diagnostic::error(FindingKind::NotAwaited.code(), launch.kernel.at(copy), text);
+            let diagnostic = Diagnostic::error(DiagnosticKind::NotAwaited.code(), launch.kernel.at(copy), text);
             (None, diagnostic.note("nothing can read what it copies"))
         });
     }

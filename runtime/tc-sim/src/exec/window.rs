@@ -5,9 +5,9 @@ use super::block::{BlockState, Launch};
 use super::group::{Group, for_lanes};
 use crate::cell::{Cell, bits_of, decode};
 use crate::code::{Space, Window};
+use crate::diagnostic::DiagnosticKind;
 use crate::domain::Domain;
 use crate::field::{Doubt, Pieces, Range, is_element};
-use crate::finding::FindingKind;
 use crate::race::Conflict;
 use std::mem;
 
@@ -48,10 +48,10 @@ impl Group {
                 mags[lane] = mag.max(crate::cell::number_of(elem, value[lane]).abs().to_bits());
             }
             if !written {
-                self.report_access(FindingKind::Uninitialised, at, lane, launch, block);
+                self.report_access(DiagnosticKind::Uninitialised, at, lane, launch, block);
             }
-            if let Some(copy) = self.under_way(at.decl.space, lane, (first, window.n_cells), block) {
-                self.report_under_way(at, lane, (copy, false), launch, block);
+            if let Some(copy) = self.outstanding_copy(at.decl.space, lane, (first, window.n_cells), block) {
+                self.report_outstanding(at, lane, (copy, false), launch, block);
             } else if let Some(conflict) = conflict {
                 self.report_conflict(at, lane, conflict, false, launch, block);
             }
@@ -77,8 +77,8 @@ impl Group {
                 (launch.domain == Domain::Field && at.decl.elem.is_float()).then(|| Pieces(of_lane(value, lane)));
             let mag = if mags.is_empty() { 0 } else { of_lane(mags, lane) };
             let (mut conflict, mut duplicate) = (None, None);
-            if let Some(copy) = self.under_way(at.decl.space, lane, (first, window.n_cells), block) {
-                self.report_under_way(at, lane, (copy, true), launch, block);
+            if let Some(copy) = self.outstanding_copy(at.decl.space, lane, (first, window.n_cells), block) {
+                self.report_outstanding(at, lane, (copy, true), launch, block);
             }
             for nth in 0..window.n_cells {
                 let cell = first + nth;

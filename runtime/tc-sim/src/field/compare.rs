@@ -6,8 +6,8 @@ use crate::Result;
 use crate::cell::Cell;
 use crate::check::{CheckOptions, Round, cells_to_compare};
 use crate::define::{Definition, is_sound};
+use crate::diagnostic::{DiagnosticKind, SimDiagnostics};
 use crate::domain::Domain;
-use crate::finding::{FindingKind, Findings};
 use crate::inputs::{Fill, SplitMix};
 use crate::run::{Arg, Execution, program_named};
 use crate::sample::Sampling;
@@ -157,11 +157,11 @@ fn run(
     }
     let cells = cells_to_compare(&defined, &execution, options);
     let evaluation = defined.evaluate_with(&tensors, cells.as_deref(), Domain::Field)?;
-    if !is_sound(&evaluation.findings) {
+    if !is_sound(&evaluation.diagnostics) {
         return Ok(report);
     }
-    let in_doubt = |findings: &Findings| findings.count(FindingKind::UndecidedChoice) > 0;
-    let doubts = (in_doubt(&evaluation.findings), in_doubt(&execution.findings));
+    let in_doubt = |diagnostics: &SimDiagnostics| diagnostics.count(DiagnosticKind::UndecidedChoice) > 0;
+    let doubts = (in_doubt(&evaluation.diagnostics), in_doubt(&execution.diagnostics));
     for (nth, output) in outputs.iter().enumerate() {
         let Some(global) = execution.param(signatures.len() + nth) else { continue };
         for (position, &expected) in evaluation.values[nth].iter().enumerate() {
@@ -180,9 +180,9 @@ fn run(
         report.doubt(literal);
     }
     if report.n_undecided > 0 {
-        let findings = evaluation.findings.iter().chain(execution.findings.iter());
-        let undecided = |kind| matches!(kind, FindingKind::Undecided | FindingKind::UndecidedChoice);
-        let found = findings.filter(|finding| undecided(finding.kind)).map(|finding| finding.diagnostic.clone());
+        let diagnostics = evaluation.diagnostics.iter().chain(execution.diagnostics.iter());
+        let undecided = |kind| matches!(kind, DiagnosticKind::Undecided | DiagnosticKind::UndecidedChoice);
+        let found = diagnostics.filter(|found| undecided(found.kind)).map(|found| found.diagnostic.clone());
         report.undecided.extend(found);
     }
     Ok(report)
@@ -197,7 +197,7 @@ fn computes_floats(module: &Module, name: &str) -> bool {
     })
 }
 
-/// Ops that are told of what is not decided.
+/// Ops that are named for what is not decided.
 const MAX_TOLD: usize = 3;
 
 /// What a step in the field costs, in steps on numbers, where it multiplies matrices.

@@ -1,9 +1,9 @@
-//! What the tests share: text in, findings out.
+//! What the tests share: text in, diagnostics out.
 
 #![allow(dead_code, reason = "each test file uses its share")]
 
 use tc_ir::Module;
-use tc_sim::{Arg, FindingKind, RunOptions, RunReport, Tensor, run};
+use tc_sim::{Arg, DiagnosticKind, RunOptions, RunReport, Tensor, run};
 use tc_support::{Diagnostic, Location};
 
 /// The module that `text` says.
@@ -37,12 +37,13 @@ pub(crate) fn run_f(module: &Module, args: &[Arg]) -> RunReport {
     run(module, "f", args, &RunOptions::default()).unwrap_or_else(|error| panic!("{error:?}"))
 }
 
-/// The message and the lines of the first finding of `kind`, which is the only kind of error found.
-pub(crate) fn only(module: &Module, report: &RunReport, kind: FindingKind) -> (String, Vec<u32>) {
-    let others: Vec<_> = report.findings.iter().filter(|other| other.kind.is_error() && other.kind != kind).collect();
+/// The message and the lines of the first diagnostic of `kind`, which is the only kind of error found.
+pub(crate) fn only(module: &Module, report: &RunReport, kind: DiagnosticKind) -> (String, Vec<u32>) {
+    let others: Vec<_> =
+        report.diagnostics.iter().filter(|other| other.kind.is_error() && other.kind != kind).collect();
     assert!(others.is_empty(), "{others:#?}");
-    let found = report.findings.iter().find(|finding| finding.kind == kind);
-    let diagnostic = &found.unwrap_or_else(|| panic!("no {kind:?} in {:#?}", report.findings)).diagnostic;
+    let found = report.diagnostics.iter().find(|found| found.kind == kind);
+    let diagnostic = &found.unwrap_or_else(|| panic!("no {kind:?} in {:#?}", report.diagnostics)).diagnostic;
     (diagnostic.message.clone(), lines(module, diagnostic))
 }
 

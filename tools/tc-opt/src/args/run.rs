@@ -81,7 +81,7 @@ impl RunArgs {
         }
     }
 
-    /// What is wrong with a way that was told.
+    /// What is wrong with a way that was given.
     pub fn stray_via(emit: Emit, via: Option<Via>) -> Option<&'static str> {
         match (emit, via) {
             (Emit::Ptx, _) | (_, None) | (Emit::Llvm, Some(Via::Mlir)) => None,

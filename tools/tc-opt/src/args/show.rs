@@ -64,7 +64,7 @@ pub struct ShowArgs {
     #[arg(long, value_name = "DIR", conflicts_with_all = ["list_space", "list_space_points", "member_of"])]
     pub dump_dir: Option<PathBuf>,
 
-    /// Write a page that tells all of the compilation: passes, differences, findings, kernels. It is written where the
+    /// Write a page that tells all of the compilation: passes, differences, diagnostics, kernels. It is written where the
     /// compilation fails, too
     #[arg(long, value_name = "OUT.html", conflicts_with_all = ["list_space", "list_space_points", "member_of"])]
     pub report: Option<PathBuf>,

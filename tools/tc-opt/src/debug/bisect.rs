@@ -95,7 +95,7 @@ impl Bisection<'_, '_> {
         }
     }
 
-    /// How many passes run, until one fails. That one does is told.
+    /// How many passes run, until one fails. That one does is reported.
     fn passes_that_run(&self) -> Result<usize, u8> {
         let mut module = self.module.clone();
         let report = Manager::new(&self.compiler.passes, self.options()).run(self.pipeline, &mut module);

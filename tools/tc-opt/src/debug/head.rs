@@ -1,4 +1,4 @@
-//! The head of a reproducer, read and checked: what is wrong with it is told at its line.
+//! The head of a reproducer, read and checked: what is wrong with it is reported at its line.
 
 use crate::args::{Emit, RunArgs, Via};
 use clap::ValueEnum;
@@ -9,7 +9,7 @@ use tc::support::{Diagnostic, Diagnostics, Location, Pos, Sources, Span};
 use tc::target::Target;
 use tc_cli::{INPUT, Session};
 
-/// Reads the head of `text`, which messages call `name`. The error is the status, and was told.
+/// Reads the head of `text`, which messages call `name`. The error is the status, and was reported.
 pub(super) fn read(name: &str, text: &str, session: &Session<'_>) -> Result<Reproducer, u8> {
     Reproducer::parse(name, text).map_err(|(wrong, sources)| {
         session.tell(&(*wrong).into(), &sources);
@@ -59,7 +59,7 @@ fn stray_via(found: &Reproducer) -> Option<&'static str> {
     }
 }
 
-/// Findings about the value of `key`, whose places are in `from`, told where it stands in the head of `text`.
+/// Diagnostics about the value of `key`, whose places are in `from`, told where it stands in the head of `text`.
 fn at_value(name: &str, text: &str, key: &str, found: &Diagnostics, from: &Sources) -> (Diagnostics, Sources) {
     let mut sources = Sources::new();
     let (Ok(file), Some(value)) = (sources.add(name, text), reproducer::value(text, key)) else {

@@ -10,7 +10,7 @@ use tc::pass::Pipeline;
 use tc::report::dump;
 use tc::support::{Diagnostic, Diagnostics, Fault, Location};
 
-/// The variable that names the folder for reproducers that nobody named; an empty one says that none are wanted.
+/// The variable that names the folder for reproducers that have no name; an empty one says that none are wanted.
 const FOLDER: &str = "TC_REPRODUCER_DIR";
 
 /// A run that failed.
@@ -26,7 +26,7 @@ pub(crate) struct Failed<'f> {
     pub(crate) first_line: u32,
     /// Which text it is, if it is not the only one.
     pub(crate) part: Option<&'f str>,
-    /// The folder for files that nobody named.
+    /// The folder for files that the caller did not name.
     pub(crate) temporary: Option<&'f Path>,
     /// Where it failed.
     pub(crate) stage: Stage,
@@ -49,7 +49,7 @@ impl Failed<'_> {
             _ => None,
         };
         let Some(fails) = Signature::of(found, pass) else { return };
-        // A file that nobody named is for a report of a defect. What the input, the call or the installation is at fault
+        // A file that the caller did not name is for a report of a defect. What the input, the call or the installation is at fault
         // for is told by the message.
         if !matches!(fails.fault, Fault::Bug | Fault::ForeignPass) && !is_asked {
             return;
@@ -65,7 +65,7 @@ impl Failed<'_> {
         };
         let text = reproducer.to_string();
         let Some(path) = self.path(&text) else { return };
-        // The names of several are made up, and a link of such a name leads to what nobody named.
+        // The names of several are made up, and a link of such a name leads to what the caller did not name.
         let written = match self.part {
             Some(_) => dump::replace(&path, &text),
             None => tc_cli::write_whole(&path, &text),
@@ -85,7 +85,7 @@ impl Failed<'_> {
         }
     }
 
-    /// The folder for reproducers that nobody named.
+    /// The folder for reproducers that have no name.
     fn folder(&self) -> Option<PathBuf> {
         let temporary = self.temporary?;
         match std::env::var_os(FOLDER) {
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_defect_leaves_a_file_that_nobody_named_and_what_the_input_is_at_fault_for_leaves_none() {
+    fn a_defect_leaves_a_file_without_a_given_name_and_what_the_input_is_at_fault_for_leaves_none() {
         let folder = std::env::temp_dir().join(format!("tc-opt-reproduce-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a folder");
         let fault = |make: fn(&'static str, Location, &'static str) -> Diagnostic| make("x", Location::None, "wrong");

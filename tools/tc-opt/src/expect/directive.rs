@@ -7,17 +7,17 @@ use tc::support::suggest::shorten;
 /// What is expected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
-    /// A finding of this severity.
-    Finding(Severity),
-    /// What a finding adds: a label, a note, help.
+    /// A diagnostic of this severity.
+    Diagnostic(Severity),
+    /// What a diagnostic adds: a label, a note, help.
     Note,
 }
 
 impl Kind {
     const ALL: [(&'static str, Kind); 4] = [
-        ("error", Kind::Finding(Severity::Error)),
-        ("warning", Kind::Finding(Severity::Warning)),
-        ("remark", Kind::Finding(Severity::Remark)),
+        ("error", Kind::Diagnostic(Severity::Error)),
+        ("warning", Kind::Diagnostic(Severity::Warning)),
+        ("remark", Kind::Diagnostic(Severity::Remark)),
         ("note", Kind::Note),
     ];
 
@@ -27,7 +27,7 @@ impl Kind {
     }
 }
 
-/// Where a finding is expected, as it is written.
+/// Where a diagnostic is expected, as it is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Place {
     /// On the line of the comment.
@@ -49,7 +49,7 @@ pub(crate) enum Place {
 pub(crate) struct Directive {
     pub(crate) kind: Kind,
     pub(crate) place: Place,
-    /// How many such findings are expected.
+    /// How many such diagnostics are expected.
     pub(crate) count: u32,
     /// What the message holds.
     pub(crate) text: String,

@@ -1,9 +1,9 @@
-//! `--verify-diagnostics`: findings are compared with what comments in the file expect.
+//! `--verify-diagnostics`: diagnostics are compared with what comments in the file expect.
 //!
 //! `// expected-error@+1 {{text}}` expects an error on the next line whose message holds `text`; `@-2` counts
 //! backwards, `@7` names a line, `@above` and `@below` the nearest line that holds no expectation, no `@` the comment's
-//! own line, and `@none` (or `@unknown`) a finding without a place in this file. Besides `error` there are `warning`,
-//! `remark`, and `note` for what a finding adds: labels, notes and help. A number before the text, `expected-error 2
+//! own line, and `@none` (or `@unknown`) a diagnostic without a place in this file. Besides `error` there are `warning`,
+//! `remark`, and `note` for what a diagnostic adds: labels, notes and help. A number before the text, `expected-error 2
 //! {{text}}`, expects that many.
 //!
 //! Every expectation must be met, and every error, warning and remark be expected; notes need not be. `--update` writes
@@ -20,8 +20,8 @@ use seen::Matched;
 use tc::support::suggest::shorten;
 use tc::support::{Diagnostic, Diagnostics, FileId, Pos, Severity, Sources, Span};
 
-/// What is wrong with `found`, which was found in the file `file`: expectations that nothing met and findings that
-/// nobody expected. Nothing is wrong if that is empty.
+/// What is wrong with `found`, which was found in the file `file`: expectations that nothing met and diagnostics that
+/// no comment expected. Nothing is wrong if that is empty.
 pub(crate) fn compare(found: &Diagnostics, sources: &Sources, file: FileId) -> Diagnostics {
     let start = sources.file(file).start();
     let first_line = sources.line_col(start).map_or(1, |(_, at)| at.line);
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_expects_is_wrong() {
+    fn what_is_not_expected_is_wrong() {
         let found = |_| vec![Diagnostic::remark("r", Location::None, "by the way")];
         assert_eq!(check("x", found), ["not expected: by the way"]);
         assert!(check("// expected-remark@none {{by the way}}", found).is_empty());

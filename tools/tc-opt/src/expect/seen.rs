@@ -1,17 +1,17 @@
-//! Findings, as expectations speak of them.
+//! Diagnostics, as expectations speak of them.
 
 use super::directive::{Directive, Kind};
 use tc::support::diag::Label;
 use tc::support::{Diagnostics, FileId, Location, Sources};
 
-/// A finding, or what one adds.
+/// A diagnostic, or what one adds.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Seen {
     pub(crate) kind: Kind,
     /// The line of the file, if it lies there.
     pub(crate) line: Option<u32>,
     pub(crate) message: String,
-    /// The number of the finding.
+    /// The number of the diagnostic.
     pub(crate) nth: usize,
 }
 
@@ -20,7 +20,7 @@ pub(crate) fn seen(found: &Diagnostics, sources: &Sources, file: FileId) -> Vec<
     let mut list = Vec::new();
     for (nth, diagnostic) in found.iter().enumerate() {
         let line = line_of(&diagnostic.location, sources, file);
-        let kind = Kind::Finding(diagnostic.severity);
+        let kind = Kind::Diagnostic(diagnostic.severity);
         list.push(Seen { kind, line, message: diagnostic.message.clone(), nth });
         for Label { location, text } in &diagnostic.labels {
             list.push(Seen { kind: Kind::Note, line: line_of(location, sources, file), message: text.clone(), nth });
@@ -45,16 +45,16 @@ fn line_of(location: &Location, sources: &Sources, file: FileId) -> Option<u32> 
     }
 }
 
-/// Which findings meet which expectations.
+/// Which diagnostics meet which expectations.
 pub(crate) struct Matched {
     /// For each expectation, the indices of what met it.
     pub(crate) by: Vec<Vec<usize>>,
-    /// The indices of the errors, warnings and remarks that nobody expected.
+    /// The indices of the errors, warnings and remarks that no comment expected.
     pub(crate) unexpected: Vec<usize>,
 }
 
 impl Matched {
-    /// Each finding meets the first open expectation that fits.
+    /// Each diagnostic meets the first open expectation that fits.
     pub(crate) fn of(directives: &[Directive], seen: &[Seen]) -> Matched {
         let mut by: Vec<Vec<usize>> = vec![Vec::new(); directives.len()];
         let mut unexpected = Vec::new();

@@ -24,7 +24,7 @@ struct New {
 }
 
 /// Writes what was seen in the parts of `text` into it. A part is its first line and its bytes. The error is what
-/// looks like an expectation and cannot be read, or a finding that no text can name.
+/// looks like an expectation and cannot be read, or a diagnostic that no text can name.
 pub(crate) fn update(text: &str, parts: &[(u32, Range<usize>, Vec<Seen>)]) -> Result<Updated, String> {
     let mut sheet = Sheet::new(text);
     let (mut added, mut dropped) = (0, 0);
@@ -250,7 +250,12 @@ mod tests {
     use tc::support::Severity;
 
     fn error(line: u32, message: &str) -> Seen {
-        Seen { kind: Kind::Finding(Severity::Error), line: (line > 0).then_some(line), message: message.into(), nth: 0 }
+        Seen {
+            kind: Kind::Diagnostic(Severity::Error),
+            line: (line > 0).then_some(line),
+            message: message.into(),
+            nth: 0,
+        }
     }
 
     fn updated(text: &str, seen: Vec<Seen>) -> String {

@@ -9,7 +9,7 @@ use tc_ir::{Func, Name, Op, Rewriter};
 pub(crate) struct Header;
 
 #[derive(Clone, Copy)]
-enum Part {
+enum HeaderPart {
     Symbol(usize),
     Param(usize),
     Result(usize),
@@ -18,21 +18,21 @@ enum Part {
     Target(usize),
 }
 
-fn parts(state: &State) -> Vec<(usize, Part)> {
+fn parts(state: &State) -> Vec<(usize, HeaderPart)> {
     let mut found = Vec::new();
     for (nth, func) in state.module.iter().flat_map(|module| module.items.iter().enumerate()) {
         let header = &func.header;
         let args = func.region_args(func.body());
         let n_symbols = header.symbols.len();
         let unused = |idx: &usize| args.get(*idx).is_some_and(|&arg| func.n_uses(arg) == 0);
-        let mut add = |part: Part| found.push((nth, part));
-        (0..n_symbols).filter(unused).for_each(|idx| add(Part::Symbol(idx)));
-        (0..header.params.len()).filter(|idx| unused(&(n_symbols + idx))).for_each(|idx| add(Part::Param(idx)));
-        (0..header.results.len()).for_each(|idx| add(Part::Result(idx)));
-        (0..header.facts.len()).for_each(|idx| add(Part::Fact(idx)));
-        func.entries(header.attrs).iter().for_each(|&(name, _)| add(Part::Attribute(name)));
+        let mut add = |part: HeaderPart| found.push((nth, part));
+        (0..n_symbols).filter(unused).for_each(|idx| add(HeaderPart::Symbol(idx)));
+        (0..header.params.len()).filter(|idx| unused(&(n_symbols + idx))).for_each(|idx| add(HeaderPart::Param(idx)));
+        (0..header.results.len()).for_each(|idx| add(HeaderPart::Result(idx)));
+        (0..header.facts.len()).for_each(|idx| add(HeaderPart::Fact(idx)));
+        func.entries(header.attrs).iter().for_each(|&(name, _)| add(HeaderPart::Attribute(name)));
         let n_targets = if header.targets.len() > 1 { header.targets.len() } else { 0 };
-        (0..n_targets).for_each(|idx| add(Part::Target(idx)));
+        (0..n_targets).for_each(|idx| add(HeaderPart::Target(idx)));
     }
     found
 }
@@ -56,19 +56,19 @@ impl Reduction for Header {
     }
 }
 
-fn remove(func: &mut Func, part: Part) {
+fn remove(func: &mut Func, part: HeaderPart) {
     let body = func.body();
     let n_symbols = func.header.symbols.len();
     match part {
-        Part::Symbol(idx) => {
+        HeaderPart::Symbol(idx) => {
             func.header.symbols.remove(idx);
             Rewriter::new(func).remove_arg(body, idx);
         }
-        Part::Param(idx) => {
+        HeaderPart::Param(idx) => {
             func.header.params.remove(idx);
             Rewriter::new(func).remove_arg(body, n_symbols + idx);
         }
-        Part::Result(idx) => {
+        HeaderPart::Result(idx) => {
             func.header.results.remove(idx);
             if let Some(end) = func.terminator(body) {
                 let mut operands = func.operands(end).to_vec();
@@ -78,11 +78,11 @@ fn remove(func: &mut Func, part: Part) {
                 }
             }
         }
-        Part::Fact(idx) => {
+        HeaderPart::Fact(idx) => {
             func.header.facts.remove(idx);
         }
-        Part::Attribute(name) => func.header.attrs = func.without_entry(func.header.attrs, name),
-        Part::Target(idx) => {
+        HeaderPart::Attribute(name) => func.header.attrs = func.without_entry(func.header.attrs, name),
+        HeaderPart::Target(idx) => {
             func.header.targets.remove(idx);
         }
     }

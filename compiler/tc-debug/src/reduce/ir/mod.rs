@@ -64,7 +64,7 @@ fn stands(func: &Func, op: Op) -> bool {
     }
 }
 
-/// Takes out ops whose results nobody uses, those that hold others left alone.
+/// Takes out ops whose results nothing uses, those that hold others left alone.
 fn clean(func: &mut Func) {
     let ops: Vec<Op> = all_ops(func).collect();
     let mut rw = Rewriter::new(func);

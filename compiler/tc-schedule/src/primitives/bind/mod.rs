@@ -77,7 +77,7 @@ impl Primitive for Bind {
                     .error("bound-twice", text)
                     .label(place, format!("`{name}` is bound here"))
                     .help(help)
-                    .ways(&[other_coordinate])
+                    .fix_its(&[other_coordinate])
                     .into());
             }
             if cx.graph[axis].reduce && !coordinate.is_thread() {

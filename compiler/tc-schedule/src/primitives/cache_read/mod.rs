@@ -55,15 +55,15 @@ impl Primitive for CacheRead {
             if !all.contains(&reader) {
                 let text = format!("`{}` does not read `{name}`", cx.graph[reader].name);
                 let moved = all.iter().find(|&&stage| cx.graph.depends_on(reader, stage));
-                let mut finding = cx.error("no-reader", text).ways(&[readers_there_are]).fact(match names[..] {
+                let mut error = cx.error("no-reader", text).fix_its(&[readers_there_are]).fact(match names[..] {
                     [] => format!("nothing reads `{name}`"),
                     _ => format!("`{name}` is read by {}", code_list(&names)),
                 });
                 if let Some(&moved) = moved {
                     let (reader, moved) = (&cx.graph[reader].name, &cx.graph[moved].name);
-                    finding = finding.note(format!("`{reader}` reads it through `{moved}`"));
+                    error = error.note(format!("`{reader}` reads it through `{moved}`"));
                 }
-                return Err(finding.into());
+                return Err(error.into());
             }
             if !readers.contains(&reader) {
                 readers.push(reader);
@@ -73,8 +73,8 @@ impl Primitive for CacheRead {
             readers = all;
         }
         if readers.is_empty() {
-            let text = format!("nothing reads `{name}`, so a copy of it would serve nobody");
-            return Err(cx.error("no-reader", text).ways(&[readers_there_are]).into());
+            let text = format!("nothing reads `{name}`, so a copy of it would have no reader");
+            return Err(cx.error("no-reader", text).fix_its(&[readers_there_are]).into());
         }
         Ok(Copied { tensor, scope, readers })
     }

@@ -66,9 +66,9 @@ impl Primitive for CacheWrite {
                     "`cache_write` gives the loops of `{}` to the copy, and `{by}` has spoken of them",
                     data.name
                 );
-                let finding = cx.error("cache-late", text).label(cx.location(loc), "this directive stands before it");
+                let error = cx.error("cache-late", text).label(cx.location(loc), "this directive stands before it");
                 let fact = "write `cache_write` before the other directives of the stage";
-                Err(finding.fact(fact).ways(&[hoist]).into())
+                Err(error.fact(fact).fix_its(&[hoist]).into())
             }
             _ => Ok((stage, scope)),
         }

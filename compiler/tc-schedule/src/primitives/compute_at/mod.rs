@@ -48,7 +48,7 @@ impl Primitive for ComputeAt {
         if cx.graph[stage].output {
             let text = format!("`{name}` is a result of the operator, and is computed at the root");
             let help = format!("`cache_write({name}, …)` makes a stage that can be attached");
-            return Err(cx.error("attach-output", text).help(help).ways(OTHER_AXIS_OR_LEAVE_OUT).into());
+            return Err(cx.error("attach-output", text).help(help).fix_its(OTHER_AXIS_OR_LEAVE_OUT).into());
         }
         if owner == stage {
             let text = format!("`{name}` cannot be computed inside its own loop `{}`", cx.graph[axis].name);

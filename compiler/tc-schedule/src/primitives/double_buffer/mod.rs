@@ -25,8 +25,8 @@
 
 use super::{Primitive, StagePart};
 use crate::check::Check;
+use crate::diagnostic::ScheduleDiagnostic;
 use crate::directive::{Cx, Done, Item};
-use crate::finding::Finding;
 use crate::graph::{Attach, Kind, StageId};
 use crate::remedy::LEAVE_OUT;
 use tc_dialects::sched::DoubleBuffer;
@@ -45,7 +45,7 @@ impl Primitive for DoubleBuffer {
             let name = &cx.graph[stage].name;
             let text = format!("`{name}` is a result of the operator, and has one buffer");
             let fact = format!("`cache_write({name}, …)` makes a stage that can have several");
-            return Err(cx.error("stages-output", text).fact(fact).ways(LEAVE_OUT).into());
+            return Err(cx.error("stages-output", text).fact(fact).fix_its(LEAVE_OUT).into());
         }
         Ok(stage)
     }
@@ -73,8 +73,8 @@ impl StagePart for Twofold {
         let name = &data.name;
         let Attach::At(axis) = data.attach else {
             let text = format!("`{name}` is not computed inside a loop, so it has no next part to compute ahead");
-            let finding = Finding::error("stages-loop", check.location(self.0), text).ways(LEAVE_OUT);
-            return check.found.push(finding.fact(format!("`compute_at({name}, …)` a loop of what reads it")));
+            let error = ScheduleDiagnostic::error("stages-loop", check.location(self.0), text).fix_its(LEAVE_OUT);
+            return check.found.push(error.fact(format!("`compute_at({name}, …)` a loop of what reads it")));
         };
         let leaf = &graph[graph.leaf_of(axis)];
         if leaf.kind != Kind::Serial {
@@ -82,9 +82,9 @@ impl StagePart for Twofold {
                 "`{name}` is computed at `{}` of `{}`, which does not run in order, so there is no next part",
                 leaf.name, graph[leaf.stage].name
             );
-            let finding = Finding::error("stages-loop", check.location(self.0), text).ways(LEAVE_OUT);
-            let finding = finding.label(check.location(leaf.kind_loc), "this directive says how it runs");
-            check.found.push(finding.fact("compute it at a loop that runs in order"));
+            let error = ScheduleDiagnostic::error("stages-loop", check.location(self.0), text).fix_its(LEAVE_OUT);
+            let error = error.label(check.location(leaf.kind_loc), "this directive says how it runs");
+            check.found.push(error.fact("compute it at a loop that runs in order"));
         }
     }
 }

@@ -60,7 +60,7 @@ impl Primitive for Fuse {
                 .error("not-adjacent", text)
                 .note(note)
                 .help("`reorder` them first")
-                .ways(&[order_first])
+                .fix_its(&[order_first])
                 .into());
         }
         if let Some(&other) = axes.iter().find(|&&axis| cx.graph[axis].reduce != cx.graph[first].reduce) {

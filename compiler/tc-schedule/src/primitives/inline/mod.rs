@@ -42,17 +42,17 @@ impl Primitive for Inline {
         let name = &data.name;
         if data.output {
             let text = format!("`{name}` is a result of the operator, and cannot be inlined");
-            return Err(cx.error("inline-output", text).ways(LEAVE_OUT).into());
+            return Err(cx.error("inline-output", text).fix_its(LEAVE_OUT).into());
         }
         if !data.reduce.is_empty() {
             let axes = cx.graph.names(&data.reduce);
             let text = format!("`{name}` is a reduction over {}, and cannot be inlined", code_list(&axes));
             let help = format!("`compute_at({name}, …)` computes it inside a loop of its consumer");
-            return Err(cx.error("inline-reduction", text).help(help).ways(&[attach_instead, leave_out]).into());
+            return Err(cx.error("inline-reduction", text).help(help).fix_its(&[attach_instead, leave_out]).into());
         }
         if data.tensors.len() != 1 {
             let text = format!("`{name}` has {} results; only a stage with one can be inlined", data.tensors.len());
-            return Err(cx.error("inline-results", text).ways(LEAVE_OUT).into());
+            return Err(cx.error("inline-results", text).fix_its(LEAVE_OUT).into());
         }
         Ok(stage)
     }

@@ -2,7 +2,7 @@
 
 use super::{CopiedAhead, Pipelined};
 use crate::check::Check;
-use crate::finding::Finding;
+use crate::diagnostic::ScheduleDiagnostic;
 use crate::graph::{Attach, AxisId, Kind, StageId};
 use crate::remedy::LEAVE_OUT;
 use crate::scope::Scope;
@@ -15,9 +15,9 @@ pub(super) fn runs_ahead(part: &Pipelined, check: &mut Check<'_>, stage: StageId
             "`{}` of `{}` does not run in order, so nothing can run ahead of it",
             graph[leaf].name, graph[stage].name
         );
-        let finding = Finding::error("stages-loop", check.location(part.loc), text).ways(LEAVE_OUT);
-        let finding = finding.label(check.location(graph[leaf].kind_loc), "this directive says how it runs");
-        check.found.push(finding.fact("leave out one of the two"));
+        let error = ScheduleDiagnostic::error("stages-loop", check.location(part.loc), text).fix_its(LEAVE_OUT);
+        let error = error.label(check.location(graph[leaf].kind_loc), "this directive says how it runs");
+        check.found.push(error.fact("leave out one of the two"));
     }
     let attached = |&other: &StageId| matches!(graph[other].attach, Attach::At(axis) if graph.leaf_of(axis) == leaf);
     if !graph.order.iter().any(attached) {
@@ -26,7 +26,9 @@ pub(super) fn runs_ahead(part: &Pipelined, check: &mut Check<'_>, stage: StageId
             graph[leaf].name, graph[stage].name
         );
         let help = format!("`compute_at(…, {})` the copies that should", graph[leaf].name);
-        check.found.push(Finding::error("stages-loop", check.location(part.loc), text).ways(LEAVE_OUT).fact(help));
+        check.found.push(
+            ScheduleDiagnostic::error("stages-loop", check.location(part.loc), text).fix_its(LEAVE_OUT).fact(help),
+        );
     }
 }
 
@@ -37,7 +39,7 @@ pub(super) fn copies_global_memory(part: &CopiedAhead, check: &mut Check<'_>, st
     let (name, at) = (&data.name, &graph[part.axis].name);
     let mut refuse = |text: String, help: String| {
         let location = check.location(part.loc);
-        check.found.push(Finding::error("async-copy", location, text).help(help));
+        check.found.push(ScheduleDiagnostic::error("async-copy", location, text).help(help));
     };
     if !matches!(data.attach, Attach::At(of) if graph.leaf_of(of) == part.axis) {
         let text = format!("`{name}` is not computed at `{at}`, so the pipeline of `{at}` does not copy it ahead");

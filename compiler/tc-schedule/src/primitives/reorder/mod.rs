@@ -50,7 +50,7 @@ pub(super) fn check_list(cx: &Cx<'_>, axes: &[AxisId]) -> Done<()> {
     for (nth, &axis) in axes.iter().enumerate() {
         if axes[..nth].contains(&axis) {
             let text = format!("`{}` names `{}` twice", cx.by, cx.show(axis));
-            return Err(cx.error("axis-twice", text).ways(&[once]).into());
+            return Err(cx.error("axis-twice", text).fix_its(&[once]).into());
         }
         if cx.graph[axis].stage != cx.graph[axes[0]].stage {
             let text =

@@ -73,10 +73,10 @@ impl Primitive for Rfactor {
         if cx.graph[axis].stage != stage || !cx.graph[axis].reduce {
             let loops = cx.graph.names(data.leaves.iter().filter(|&&leaf| cx.graph[leaf].reduce));
             let text = format!("`{}` is no loop of a reduction of `{name}`", cx.show(axis));
-            let finding = cx.error("rfactor-axis", text);
+            let error = cx.error("rfactor-axis", text);
             return Err(match loops[..] {
-                [] => finding.help(format!("`{name}` reduces nothing")).into(),
-                _ => finding.help(format!("its loops over the reduction are {}", code_list(&loops))).into(),
+                [] => error.help(format!("`{name}` reduces nothing")).into(),
+                _ => error.help(format!("its loops over the reduction are {}", code_list(&loops))).into(),
             });
         }
         check_untouched(cx, stage)?;
@@ -112,8 +112,8 @@ fn check_untouched(cx: &Cx<'_>, stage: StageId) -> Done<()> {
     let said = said.or_else(|| data.leaves.iter().filter(|&&leaf| cx.graph[leaf].reduce).find_map(spoken));
     if let Some(loc) = said {
         let text = format!("`rfactor` makes the loops of `{}` anew, and a directive has spoken of them", data.name);
-        let finding = cx.error("rfactor-late", text).label(cx.location(loc), "this directive would be lost");
-        return Err(finding.help("split the reduction's axes, write `rfactor`, then the other directives").into());
+        let error = cx.error("rfactor-late", text).label(cx.location(loc), "this directive would be lost");
+        return Err(error.help("split the reduction's axes, write `rfactor`, then the other directives").into());
     }
     Ok(())
 }

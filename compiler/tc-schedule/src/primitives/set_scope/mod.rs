@@ -46,7 +46,7 @@ impl Primitive for SetScope {
         if data.output && scope != Scope::Global {
             let text = format!("`{}` is a result of the operator, which lies in global memory", data.name);
             let help = format!("`cache_write({}, {})` computes it there and copies it out", data.name, scope.name());
-            return Err(cx.error("scope-output", text).help(help).ways(LEAVE_OUT).into());
+            return Err(cx.error("scope-output", text).help(help).fix_its(LEAVE_OUT).into());
         }
         Ok((stage, scope))
     }

@@ -92,9 +92,9 @@ fn word(cx: &Cx<'_>, stage: StageId, name: &str) -> Done<Term> {
     let names = cx.graph.names(leaves);
     let text =
         format!("`{}` is neither a loop of `{}` nor a launch coordinate", suggest::shorten(name), cx.graph[stage].name);
-    let mut finding = cx.error("predicate", text).note(cx.loops_of(stage));
-    finding.diagnostic.help = suggest::did_you_mean(name, names);
-    Err(finding.into())
+    let mut error = cx.error("predicate", text).note(cx.loops_of(stage));
+    error.diagnostic.help = suggest::did_you_mean(name, names);
+    Err(error.into())
 }
 
 /// What the condition is of, if its operators fit their operands.

@@ -67,7 +67,7 @@ impl Primitive for StorageAlign {
         }
         if data.output {
             let text = format!("`{}` is a result of the operator, whose strides the caller chooses", data.name);
-            return Err(cx.error("align-output", text).ways(LEAVE_OUT).into());
+            return Err(cx.error("align-output", text).fix_its(LEAVE_OUT).into());
         }
         if data.parts.get::<Layout>().is_some() {
             let text =

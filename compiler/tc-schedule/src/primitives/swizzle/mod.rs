@@ -35,8 +35,8 @@
 
 use super::{Primitive, StagePart};
 use crate::check::Check;
+use crate::diagnostic::ScheduleDiagnostic;
 use crate::directive::{Cx, Done, Item};
-use crate::finding::Finding;
 use crate::graph::StageId;
 use crate::remedy::LEAVE_OUT;
 use std::ops::RangeInclusive;
@@ -69,7 +69,7 @@ impl Primitive for Swizzle {
         let data = &cx.graph[stage];
         if data.output {
             let text = format!("`{}` is a result of the operator, whose layout the caller chooses", data.name);
-            return Err(cx.error("layout-output", text).ways(LEAVE_OUT).into());
+            return Err(cx.error("layout-output", text).fix_its(LEAVE_OUT).into());
         }
         if let Some(XorBits { loc, .. }) = data.parts.get() {
             let text = format!("how `{}` is swizzled was said before", data.name);
@@ -108,8 +108,8 @@ impl StagePart for XorBits {
         if check.is_whole() && !scope.is_shared() {
             let name = &check.graph[stage].name;
             let text = format!("`{name}` lies in {} memory, and only shared memory has banks", scope.name());
-            let finding = Finding::error("swizzle-scope", check.location(self.loc), text);
-            check.found.push(finding.help(format!("leave it out, or `set_scope({name}, shared)`")));
+            let error = ScheduleDiagnostic::error("swizzle-scope", check.location(self.loc), text);
+            check.found.push(error.help(format!("leave it out, or `set_scope({name}, shared)`")));
         }
     }
 }

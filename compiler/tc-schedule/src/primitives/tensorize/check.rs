@@ -2,8 +2,8 @@
 
 use super::{Intrinsic, stands_for};
 use crate::check::Check;
+use crate::diagnostic::ScheduleDiagnostic;
 use crate::directive::{one_of, show_axis};
-use crate::finding::Finding;
 use crate::graph::{Attach, AxisId, Kind, StageId};
 use tc_support::suggest;
 
@@ -32,15 +32,15 @@ fn not_serial(part: &Intrinsic, check: &mut Check<'_>, stage: StageId, leaf: Axi
     };
     let shown = show_axis(graph, leaf);
     let text = format!("`@{intrinsic}` stands for the loop `{shown}`, which is {how}: {why} may not be inside it");
-    let finding = Finding::error("tensorize-inside", check.location(part.loc), text);
-    let finding = finding.label(check.location(graph[leaf].kind_loc), format!("`{shown}` is {how} here"));
+    let error = ScheduleDiagnostic::error("tensorize-inside", check.location(part.loc), text);
+    let error = error.label(check.location(graph[leaf].kind_loc), format!("`{shown}` is {how} here"));
     let inner = graph[stage].leaves.iter().skip_while(|&&other| other != leaf).skip(1);
     let free = graph.names(inner);
     let help = match free[..] {
         [] => "leave out one of the two directives".to_string(),
         _ => format!("leave out one of the two, or tensorize a loop inside it: {}", one_of(&free)),
     };
-    check.found.push(finding.help(help));
+    check.found.push(error.help(help));
 }
 
 /// A stage that is computed inside the loop that is tensorized.
@@ -53,12 +53,12 @@ fn computed_inside(part: &Intrinsic, check: &mut Check<'_>, (stage, axis): (Stag
         graph[stage].name,
         graph[axis].name
     );
-    let finding = Finding::error("tensorize-inside", check.location(part.loc), text);
-    let finding = finding.label(check.location(graph[other].attach_loc), format!("`{name}` is attached here"));
+    let error = ScheduleDiagnostic::error("tensorize-inside", check.location(part.loc), text);
+    let error = error.label(check.location(graph[other].attach_loc), format!("`{name}` is attached here"));
     let free = graph.names(graph[stage].leaves.iter().take_while(|&&leaf| leaf != axis));
     let help = match free[..] {
         [] => format!("compute `{name}` further outside"),
         _ => format!("compute `{name}` at a loop outside: {}", one_of(&free)),
     };
-    check.found.push(finding.help(help));
+    check.found.push(error.help(help));
 }

@@ -62,9 +62,9 @@ impl Primitive for Tensorize {
                 cx.graph[leaf].name,
                 suggest::shorten(&earlier.name)
             );
-            let finding = cx.error("tensorized-twice", text).label(cx.location(earlier.loc), "it is tensorized here");
+            let error = cx.error("tensorized-twice", text).label(cx.location(earlier.loc), "it is tensorized here");
             let help = format!("leave out one of the two; another copy of `{name}` is a stage of its own");
-            return Err(finding.help(help).into());
+            return Err(error.help(help).into());
         }
         Ok((axis, Intrinsic { name: intrinsic.clone(), loc: cx.loc() }))
     }

@@ -31,8 +31,8 @@ pub(crate) use layout::Layout;
 
 use super::storage_align::Paddings;
 use super::{Primitive, StagePart};
+use crate::diagnostic::ScheduleDiagnostic;
 use crate::directive::{Cx, Done, Item};
-use crate::finding::Finding;
 use crate::graph::{Stage, StageId};
 use crate::lower::Emitter;
 use crate::remedy::LEAVE_OUT;
@@ -48,7 +48,7 @@ impl Primitive for TransformLayout {
         let name = &data.name;
         if data.output {
             let text = format!("`{name}` is a result of the operator, whose layout the caller chooses");
-            return Err(cx.error("layout-output", text).ways(LEAVE_OUT).into());
+            return Err(cx.error("layout-output", text).fix_its(LEAVE_OUT).into());
         }
         if data.parts.get::<Layout>().is_some() {
             return Err(cx.said_twice(format!("the layout of `{name}` was said before")).into());
@@ -82,7 +82,7 @@ impl StagePart for Layout {
         Some("transform_layout")
     }
 
-    fn shape(&self, sched: &Func, stage: &Stage, shape: &[i64]) -> Result<Option<Vec<i64>>, Finding> {
+    fn shape(&self, sched: &Func, stage: &Stage, shape: &[i64]) -> Result<Option<Vec<i64>>, ScheduleDiagnostic> {
         Ok(Some(self.extents(sched, &stage.name, shape)?))
     }
 

@@ -54,7 +54,7 @@ pub(crate) struct BarrierPlacement {
     pub(crate) barriers: IndexMap<Op, Conflict>,
     /// Conflicts where no barrier can stand.
     pub(crate) stuck: Vec<Conflict>,
-    /// Ops whose effect nobody knows.
+    /// Ops whose effect is not known.
     pub(crate) unknown: Vec<Op>,
     /// Barriers and reductions that not all threads of a block may reach, and shuffles and ops that a warp does together
     /// and not all its threads reach.

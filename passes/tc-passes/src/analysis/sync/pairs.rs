@@ -86,7 +86,7 @@ fn repeats(func: &Func, region: Region) -> bool {
 fn region_of_value(func: &Func, value: Value) -> Region {
     match func.def(value) {
         Def::Arg(region, _) => region,
-        // The results of an op that was taken out are nobody's operands.
+        // The results of an op that was taken out are operands of nothing.
         Def::Result(op, _) => func.region_of(op).unwrap_or(func.body()),
     }
 }

@@ -39,18 +39,18 @@ impl Planner<'_> {
     /// The first item of the body that conflicts with what the iteration before left pending.
     pub(super) fn carried_conflict(
         &mut self,
-        looped: Op,
+        loop_op: Op,
         items: &[(Op, Summary)],
         sum: &Summary,
     ) -> Option<(usize, Conflict)> {
-        let region = self.func.region_of(looped)?;
+        let region = self.func.region_of(loop_op)?;
         let mut before = Summary { tail: sum.tail.clone(), ..Summary::default() };
         for (nth, (op, item)) in items.iter().enumerate() {
             if let Some(planned) = self.plan.barriers.get(op) {
                 before.pass_barrier(planned.barrier());
             }
-            if let Some(conflict) = self.conflict(&before.tail, &item.head, region, Some(looped)) {
-                let mut ahead = Ahead::new(items, region, Some(looped));
+            if let Some(conflict) = self.conflict(&before.tail, &item.head, region, Some(loop_op)) {
+                let mut ahead = Ahead::new(items, region, Some(loop_op));
                 return Some((nth, ahead.widen(self, conflict, nth, &before.tail)));
             }
             before.pass_barrier(item.synced);
@@ -94,9 +94,9 @@ impl Planner<'_> {
         items[..=nth].iter().rposition(|(other, _)| *other == op).or(Some(nth))
     }
 
-    /// Takes out barriers of the body of `looped` that those planned later made needless: what they keep apart within an
+    /// Takes out barriers of the body of `loop_op` that those planned later made needless: what they keep apart within an
     /// iteration, another one keeps apart as well. Gives what the region then comes to, if one was taken out.
-    pub(super) fn drop_needless(&mut self, region: Region, items: &[(Op, Summary)], looped: Op) -> Option<Summary> {
+    pub(super) fn drop_needless(&mut self, region: Region, items: &[(Op, Summary)], loop_op: Op) -> Option<Summary> {
         let planned: Vec<Op> =
             items.iter().map(|(op, _)| *op).filter(|op| self.plan.barriers.contains_key(op)).collect();
         let mut sum = None;
@@ -106,7 +106,7 @@ impl Planner<'_> {
         for op in planned.into_iter().rev() {
             let Some(at) = self.plan.barriers.get_index_of(&op) else { continue };
             let Some((_, conflict)) = self.plan.barriers.shift_remove_index(at) else { continue };
-            match self.without_conflict(region, items, looped) {
+            match self.without_conflict(region, items, loop_op) {
                 Some(settled) => sum = Some(settled),
                 None => drop(self.plan.barriers.shift_insert(at, op, conflict)),
             }
@@ -114,8 +114,8 @@ impl Planner<'_> {
         sum
     }
 
-    /// What the body of `looped` comes to with the barriers that are planned, if these are enough.
-    fn without_conflict(&mut self, region: Region, items: &[(Op, Summary)], looped: Op) -> Option<Summary> {
+    /// What the body of `loop_op` comes to with the barriers that are planned, if these are enough.
+    fn without_conflict(&mut self, region: Region, items: &[(Op, Summary)], loop_op: Op) -> Option<Summary> {
         let mut sum = Summary::default();
         for (op, item) in items {
             if let Some(planned) = self.plan.barriers.get(op) {
@@ -126,7 +126,7 @@ impl Planner<'_> {
             }
             sum.follow(item);
         }
-        self.carried_conflict(looped, items, &sum).is_none().then_some(sum)
+        self.carried_conflict(loop_op, items, &sum).is_none().then_some(sum)
     }
 }
 

@@ -164,15 +164,15 @@ impl Planner<'_> {
         let ops: Vec<Op> = self.func.ops(region).collect();
         let items: Vec<(Op, Summary)> = ops.into_iter().map(|op| (op, self.statement(op, open))).collect();
         let mut sum = self.pass(region, &items, open);
-        let Some(looped) = carried else { return sum };
+        let Some(loop_op) = carried else { return sum };
         // Each round plans or widens one barrier, which shortens the head; so there are at most twice as many as items.
         for _ in 0..2 * items.len() {
-            let Some((nth, conflict)) = self.carried_conflict(looped, &items, &sum) else { break };
+            let Some((nth, conflict)) = self.carried_conflict(loop_op, &items, &sum) else { break };
             if self.add(&items, nth, open, conflict).is_none() {
                 return sum;
             }
             sum = self.pass(region, &items, open);
         }
-        self.drop_needless(region, &items, looped).unwrap_or(sum)
+        self.drop_needless(region, &items, loop_op).unwrap_or(sum)
     }
 }

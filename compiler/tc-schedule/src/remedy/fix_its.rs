@@ -1,4 +1,4 @@
-//! The fix-its that findings of several primitives have, and sets of them.
+//! The fix-its that diagnostics of several primitives have, and sets of them.
 
 use super::Proposals;
 use crate::directive::Item;
@@ -10,23 +10,23 @@ use crate::remedy::Change;
 use crate::written;
 use tc_support::suggest;
 
-/// Who proposes changes against a finding; called for the directive in question, and for those that its labels name.
-pub(crate) type Ways = &'static [fn(&mut Proposals<'_>)];
+/// Who proposes changes against a diagnostic; called for the directive in question, and for those that its labels name.
+pub(crate) type FixIts = &'static [fn(&mut Proposals<'_>)];
 
 /// Nothing but another text helps.
-pub(crate) const NONE: Ways = &[];
-pub(crate) const LEAVE_OUT: Ways = &[leave_out];
-pub(crate) const OTHER_AXIS: Ways = &[other_axis];
-pub(crate) const OTHER_AXIS_OR_LEAVE_OUT: Ways = &[other_axis, leave_out_this];
+pub(crate) const NONE: FixIts = &[];
+pub(crate) const LEAVE_OUT: FixIts = &[leave_out];
+pub(crate) const OTHER_AXIS: FixIts = &[other_axis];
+pub(crate) const OTHER_AXIS_OR_LEAVE_OUT: FixIts = &[other_axis, leave_out_this];
 /// Of a stage that is computed where it cannot be.
-pub(crate) const OTHER_LOOP_OR_ROOT: Ways = &[other_axis, root_instead];
+pub(crate) const OTHER_LOOP_OR_ROOT: FixIts = &[other_axis, root_instead];
 /// Of a stage whose buffer is of no use where it lies.
-pub(crate) const ELSEWHERE: Ways = &[other_loop, other_scope];
-pub(crate) const ELSEWHERE_OR_ROOT: Ways = &[other_loop, other_scope, root_at_end];
+pub(crate) const ELSEWHERE: FixIts = &[other_loop, other_scope];
+pub(crate) const ELSEWHERE_OR_ROOT: FixIts = &[other_loop, other_scope, root_at_end];
 /// Of loops that are bound to one coordinate and differ in extent.
-pub(crate) const OTHER_EXTENT: Ways = &[|proposals| proposals.other_axes(), wider_split];
-pub(crate) const OTHER_STAGE: Ways = &[other_stage];
-pub(crate) const OTHER_NAME_OF_AXIS: Ways = &[other_name_of_axis];
+pub(crate) const OTHER_EXTENT: FixIts = &[|proposals| proposals.other_axes(), wider_split];
+pub(crate) const OTHER_STAGE: FixIts = &[other_stage];
+pub(crate) const OTHER_NAME_OF_AXIS: FixIts = &[other_name_of_axis];
 
 /// The directive in question with another axis.
 fn other_axis(proposals: &mut Proposals<'_>) {
