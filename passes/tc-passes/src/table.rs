@@ -1,7 +1,7 @@
 //! The one list of passes and named pipelines.
 //!
 //! The order of [`PASSES`] is that of the documents: operators, algebra, loops, storage, hardware, checks. [`PIPELINES`]
-//! holds the named pipelines; [`cuda`] is the default one, with the reason why each line stands where it does, and the places
+//! holds the named pipelines; [`cuda`] is the default one, with the reason for the position of each line, and the places
 //! where an embedder's passes are put.
 
 use crate::{
@@ -63,7 +63,7 @@ pub static PASSES: &[&PassInfo] = &[
 pub static PIPELINES: &[&PipelineInfo] = &[&CUDA];
 
 tc_pass::options! {
-    /// What the pipeline `cuda` can be told; each is passed on to the pass that it belongs to.
+    /// The options of the pipeline `cuda`; each is passed on to the pass that it belongs to.
     pub struct CudaOptions {
         /// The schedule to apply, where an operator has several.
         schedule: String = String::new(),
@@ -77,7 +77,7 @@ tc_pass::options! {
         keep: bool = false,
         /// Divide loops with constant bounds at their guards too.
         partition_const_loop: bool = false,
-        /// Copy the bodies of unrolled loops; otherwise the CUDA compiler is asked to.
+        /// Copy the bodies of unrolled loops; otherwise `#pragma unroll` leaves that to the CUDA compiler.
         explicit_unroll: bool = true,
         /// Unroll serial loops up to this many stores.
         auto_max_step: i64 = 0,
@@ -129,7 +129,7 @@ pub fn cuda(raw: &[RawOption]) -> Result<Vec<PipelineStep>, OptionError> {
         ),
         PipelineStep::new(
             on(&format!("loop-partition{{partition-const-loop={}}}", options.partition_const_loop)),
-            "It needs `likely`, and loops that are not copied yet; after it no pass meets `likely`.",
+            "It needs `likely`, and loops that are not copied yet; no pass after it needs `likely`.",
         ),
         PipelineStep::new(
             on("check-bounds"),
@@ -145,7 +145,7 @@ pub fn cuda(raw: &[RawOption]) -> Result<Vec<PipelineStep>, OptionError> {
         ),
         PipelineStep::new(
             on("vectorize-loop"),
-            "Flat, neighbours differ in one index; while each statement stands once, it is widened once.",
+            "Flat, neighbours differ in one index; before loops are copied, each statement is widened once.",
         ),
         PipelineStep::new(
             on("inject-virtual-thread"),

@@ -92,11 +92,11 @@ fn pipeline(out: &mut String, info: &PipelineInfo) {
     options(out, info.options);
     let Ok(steps) = (info.steps)(&[]) else { return };
     if steps.iter().any(|step| step.place.is_some()) {
-        out.push_str("\nNothing runs at a *place* but what an embedder puts there (docs/embedding.md).\n");
+        out.push_str("\nOnly passes of an embedder run at an *extension point* (docs/embedding.md).\n");
     }
-    out.push_str("\n| line | why it stands there |\n|---|---|\n");
+    out.push_str("\n| line | reason for its position |\n|---|---|\n");
     for step in steps {
-        let text = step.place.map_or_else(|| format!("`{}`", cell(&step.text)), |place| format!("*place* `{place}`"));
+        let text = step.place.map_or_else(|| format!("`{}`", cell(&step.text)), |place| format!("*extension point* `{place}`"));
         let _ = writeln!(out, "| {text} | {} |", cell(step.reason));
     }
 }

@@ -24,7 +24,7 @@ tc_ir::dialect! {
     Barrier BARRIER "barrier" (scope: word)
     { effect: TOGETHER, verify: Some(verify::barrier) }
 
-    /// Combines the values of all threads of a block that differ in the coordinates `axes` alone, and hands each of them the result; the region takes two sets of values, those of the lower threads first, and yields one. How they are grouped is not told, so the combiner must be associative. All threads of the block meet here, as at a barrier.
+    /// Combines the values of all threads of a block that differ in the coordinates `axes` alone, and hands each of them the result; the region takes two sets of values, those of the lower threads first, and yields one. The grouping is not specified, so the combiner must be associative. All threads of the block execute it together, as a barrier.
     AllReduce ALL_REDUCE "all_reduce" (values: values, axes: any key)
     { results: Results::Many, infer: Infer::All(verify::infer_all_reduce), regions: COMBINE, effect: TOGETHER, verify: Some(verify::all_reduce) }
 
