@@ -7,6 +7,7 @@ use crate::writer::{Writer, line_directive};
 use std::rc::Rc;
 use tc_dialects::arith;
 use tc_dialects::fragment::Fragment;
+use tc_dialects::scope::Scope;
 use tc_ir::effects::root_buffer;
 use tc_ir::func::Def;
 use tc_ir::verify::has_flag;
@@ -163,8 +164,8 @@ impl Kernel<'_> {
         // C++ has no arrays without elements.
         let n = n.max(1);
         let ty = self.needs.type_name(elem);
-        let scope = facts::scope_name(func, buffer);
-        if scope == "shared.dyn" {
+        let scope = Scope::of(func, buffer);
+        if scope.is_some_and(Scope::is_sized_by_launch) {
             let align = self.facts.shared_alignment(func, buffer);
             self.out.line(&format!("extern __shared__ __align__({align}) {BYTE} dyn_shared[];"));
             let name = self.declare(buffer, "buf");
@@ -175,7 +176,7 @@ impl Kernel<'_> {
         }
         let unread = if self.facts.is_read(func, buffer) { "" } else { "[[maybe_unused]] " };
         let name = self.declare(buffer, "buf");
-        if scope == "shared" {
+        if scope.is_some_and(Scope::is_shared) {
             let align = self.facts.shared_alignment(func, buffer);
             self.out.line(&format!("{unread}__shared__ __align__({align}) {ty} {name}[{n}];"));
             return;

@@ -4,7 +4,7 @@ use super::kind::{Coordinate, LoopKind, VTHREAD, loop_kind};
 use super::strides;
 use crate::scope::{Scope, scope_text};
 use tc_ir::attrs::AttrData;
-use tc_ir::{Attr, Attrs, Elem, Func, Name, Op, Scalar, Type, TypeData, Value, keys};
+use tc_ir::{Attr, Attrs, Func, Name, Op, Scalar, Type, TypeData, Value, keys};
 use tc_support::{Diagnostic, Diagnostics, suggest};
 
 /// How many iterations of a loop may be in flight.
@@ -234,8 +234,9 @@ pub(super) fn alloc(func: &Func, op: Op, found: &mut Diagnostics) {
         diagnostic.help = suggest::did_you_mean(scope, Scope::ALL.map(Scope::name));
         found.push(diagnostic);
     }
-    if func.as_scalar(elem).is_some_and(|scalar| scalar.elem == Elem::TF32) {
-        found.push(error(func, op, "type", "`tf32` is a number format of tensor cores, not of memory".to_string()));
+    if let Some(elem) = func.as_scalar(elem).map(|scalar| scalar.elem).filter(|elem| !elem.is_stored()) {
+        let text = format!("`{}` is a number format of tensor cores, not of memory", elem.name());
+        found.push(error(func, op, "type", text));
     }
     check_shape(func, op, shape, elem, found);
     strides::check(func, op, shape, found);
