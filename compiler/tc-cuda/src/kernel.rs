@@ -5,7 +5,6 @@ use crate::placement::Placement;
 use crate::preamble::Needs;
 use crate::writer::{Writer, line_directive};
 use std::rc::Rc;
-use tc_dialects::arith;
 use tc_dialects::fragment::Fragment;
 use tc_dialects::scope::Scope;
 use tc_ir::effects::root_buffer;
@@ -123,12 +122,8 @@ impl Kernel<'_> {
     fn size(&mut self, size: Value) -> String {
         let func = self.func;
         let name = self.declare(size, "size");
-        for op in all_ops(func).filter(|&op| func.opcode(op) == arith::CAST && func.operand(op, 0) == size) {
-            if sizes::is_taken_as(func, op)
-                && let Some(result) = func.result(op)
-            {
-                self.bind(result, name.clone());
-            }
+        for taken in sizes::taken_as(func, size) {
+            self.bind(taken, name.clone());
         }
         format!("{} {name}", self.needs.type_name(Scalar::of(sizes::elem(func, size))))
     }

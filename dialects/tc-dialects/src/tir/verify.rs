@@ -166,6 +166,11 @@ pub(super) fn for_loop(func: &Func, op: Op, found: &mut Diagnostics) {
             found.push(error(func, op, "type", text).help(format!("cast what is yielded: `cast<{ty}>(…)`")));
         }
     }
+    check_kind(func, op, found);
+}
+
+/// The kind of the loop `op`: there is such a one, and it may carry values if it does.
+fn check_kind(func: &Func, op: Op, found: &mut Diagnostics) {
     match loop_kind(func, op) {
         None => {
             let kind = func.word_of(op, keys::KIND).unwrap_or("");
@@ -186,7 +191,7 @@ pub(super) fn for_loop(func: &Func, op: Op, found: &mut Diagnostics) {
         Some(LoopKind::Unroll(Some(factor))) if factor < 1 => {
             found.push(error(func, op, "loop-kind", format!("cannot unroll by {factor}")));
         }
-        Some(LoopKind::Launch(_) | LoopKind::Vthread | LoopKind::Vectorize) if !inits.is_empty() => {
+        Some(LoopKind::Launch(_) | LoopKind::Vthread | LoopKind::Vectorize) if func.operands(op).len() > 2 => {
             found.push(error(func, op, "carry", "only a loop that runs in order can carry values".to_string()));
         }
         Some(_) => {}
