@@ -19,7 +19,8 @@ use tc_dialects::arith::{self, Predicate};
 use tc_ir::attrs::{AttrData, BinOp};
 use tc_ir::types::ElemKind;
 use tc_ir::{Elem, Func, Op, Opcode, Value};
-use tc_target::{Feature, Target};
+use tc_kernel::arithmetic::{self, type_of};
+use tc_target::Target;
 
 /// How an op is written.
 #[derive(Clone, Copy)]
@@ -40,22 +41,11 @@ enum Spelling {
     By(fn(&mut Kernel<'_>, Op, usize) -> Expr),
 }
 
-/// A row of the table: an op, and how it is written by the type of its first operand.
-struct Row {
-    opcode: Opcode,
-    truths: Spelling,
-    ints: Spelling,
-    /// f16 and bf16.
-    halves: Spelling,
-    /// f32 and f64.
-    floats: Spelling,
-    /// 8-bit floats and tf32.
-    others: Spelling,
-}
+type Row = arithmetic::Row<Spelling>;
 
 /// An op on truth values, integers, halves, and f32 or f64.
-const fn row(opcode: Opcode, [truths, ints, halves, floats]: [Spelling; 4]) -> Row {
-    Row { opcode, truths, ints, halves, floats, others: No }
+const fn row(opcode: Opcode, spelled: [Spelling; 4]) -> Row {
+    Row::new(opcode, spelled, No)
 }
 
 /// A function of floats, which halves do not have.
@@ -65,7 +55,7 @@ const fn function(opcode: Opcode, name: &'static str) -> Row {
 
 /// An op that is the same for all numbers.
 const fn all(opcode: Opcode, how: Spelling) -> Row {
-    Row { opcode, truths: how, ints: how, halves: how, floats: how, others: how }
+    Row::new(opcode, [how; 4], how)
 }
 
 /// All arithmetic that is written.
@@ -141,53 +131,29 @@ enum Conversion {
 
 /// How a `from` becomes a `to`; `None` where that takes more than one step.
 fn conversion(from: Elem, to: Elem) -> Option<Conversion> {
-    use Elem::{BF16, Bool, F16, F32, F64, I32, I64, Index, TF32, U32, U64};
     Some(match (from, to) {
-        _ if from == to => Conversion::AsItIs,
-        (_, Bool) => return None,
-        (F16, F32) => Conversion::Call("__half2float"),
-        (BF16, F32) => Conversion::Call("__bfloat162float"),
-        (TF32, F32) => Conversion::AsItIs,
-        (F32, F16) => Conversion::Call("__float2half_rn"),
-        (F32, BF16) => Conversion::Call("__float2bfloat16_rn"),
-        (F32, _) if to.is_float8() => Conversion::Helped(Helper::ToF8(to)),
-        (F32, TF32) => Conversion::Helped(Helper::ToTf32),
-        (F64, F16) => Conversion::Call("__double2half"),
-        (F64, BF16) => Conversion::Call("__double2bfloat16"),
-        (F64, _) if to.is_float8() => Conversion::Helped(Helper::F64ToF8(to)),
-        (F64, TF32) => Conversion::Helped(Helper::F64ToTf32),
-        (I32, BF16) => Conversion::Call("__int2bfloat16_rn"),
-        (U32, BF16) => Conversion::Call("__uint2bfloat16_rn"),
-        (I64 | Index, BF16) => Conversion::Call("__ll2bfloat16_rn"),
-        (U64, BF16) => Conversion::Call("__ull2bfloat16_rn"),
-        (_, F32) if from.is_float8() => Conversion::Cast,
-        _ if [from, to].iter().all(|elem| !elem.is_float() || matches!(elem, F32 | F64)) => Conversion::Cast,
-        _ => return None,
+        _ if from == to || from.in_memory() == to => Conversion::AsItIs,
+        (_, Elem::Bool) => return None,
+        (Elem::F32, _) if to.is_float8() => Conversion::Helped(Helper::ToF8(to)),
+        (Elem::F64, _) if to.is_float8() => Conversion::Helped(Helper::F64ToF8(to)),
+        (Elem::F32, _) if !to.is_stored() => Conversion::Helped(Helper::ToTf32),
+        (Elem::F64, _) if !to.is_stored() => Conversion::Helped(Helper::F64ToTf32),
+        (_, Elem::F32) if from.is_float8() => Conversion::Cast,
+        _ if !from.is_small_float() && !to.is_small_float() => Conversion::Cast,
+        _ => Conversion::Call(types::half_conversion(from, to)?),
     })
 }
 
 /// How `opcode` is written on numbers of type `elem`.
 fn spelling(opcode: Opcode, elem: Elem, target: &Target) -> Spelling {
-    let Some(row) = OPS.iter().find(|row| row.opcode == opcode) else { return No };
-    let found = match elem.kind() {
-        ElemKind::Bool => row.truths,
-        ElemKind::Signed | ElemKind::Unsigned => row.ints,
-        ElemKind::Float => match elem {
-            Elem::F16 | Elem::BF16 => row.halves,
-            Elem::F32 | Elem::F64 => row.floats,
-            _ => row.others,
-        },
-    };
-    match found {
-        Half(_) if elem == Elem::BF16 && !target.has(Feature::Bf16) => No,
-        found => found,
+    match arithmetic::spelling(OPS, opcode, elem) {
+        Some(Half(_)) if !target.computes_in(elem) => No,
+        found => found.unwrap_or(No),
     }
 }
 
-/// The type by which `op` is looked up: that of its first operand, or of a literal.
 fn elem_of(func: &Func, op: Op) -> Option<Elem> {
-    let value = func.operands(op).first().copied().or_else(|| func.result(op))?;
-    func.value_scalar(value).map(|scalar| scalar.elem)
+    type_of(func, op).map(|scalar| scalar.elem)
 }
 
 /// Is the arithmetic op `op` written on numbers of its type?
@@ -277,9 +243,9 @@ impl Kernel<'_> {
             AttrData::Int(value, _) => literals::int(*value, elem),
             AttrData::Float(bits, _) => {
                 let value = elem.round(f64::from_bits(*bits));
-                match elem {
+                match elem.in_memory() {
                     Elem::F64 => literals::double(value),
-                    Elem::F32 | Elem::TF32 => literals::float(value),
+                    Elem::F32 => literals::float(value),
                     _ => self.converted(Elem::F32, elem, literals::float(value)),
                 }
             }
@@ -354,11 +320,10 @@ fn compare_halves(k: &mut Kernel<'_>, op: Op, lane: usize) -> Expr {
 
 fn fma_of_halves(k: &mut Kernel<'_>, op: Op, lane: usize) -> Expr {
     let func = k.func;
-    let is_bf16 = elem_of(func, op) == Some(Elem::BF16);
     let operands = [0, 1, 2].map(|nth| k.lane(func.operand(op, nth), lane));
-    match is_bf16 && !k.target.has(Feature::Bf16) {
-        true => expr::call(&k.needs.helper(Helper::Bf16Fma), &operands),
-        false => expr::call("__hfma", &operands),
+    match elem_of(func, op).filter(|&elem| !k.target.computes_in(elem)) {
+        Some(elem) => expr::call(&k.needs.helper(Helper::Fma(elem)), &operands),
+        None => expr::call("__hfma", &operands),
     }
 }
 

@@ -5,8 +5,8 @@ use crate::placement::Placement;
 use crate::preamble::Needs;
 use crate::writer::{Writer, line_directive};
 use std::rc::Rc;
-use tc_dialects::arith;
 use tc_dialects::fragment::Fragment;
+use tc_dialects::scope::Scope;
 use tc_ir::effects::root_buffer;
 use tc_ir::func::Def;
 use tc_ir::verify::has_flag;
@@ -122,12 +122,8 @@ impl Kernel<'_> {
     fn size(&mut self, size: Value) -> String {
         let func = self.func;
         let name = self.declare(size, "size");
-        for op in all_ops(func).filter(|&op| func.opcode(op) == arith::CAST && func.operand(op, 0) == size) {
-            if sizes::is_taken_as(func, op)
-                && let Some(result) = func.result(op)
-            {
-                self.bind(result, name.clone());
-            }
+        for taken in sizes::taken_as(func, size) {
+            self.bind(taken, name.clone());
         }
         format!("{} {name}", self.needs.type_name(Scalar::of(sizes::elem(func, size))))
     }
@@ -163,8 +159,8 @@ impl Kernel<'_> {
         // C++ has no arrays without elements.
         let n = n.max(1);
         let ty = self.needs.type_name(elem);
-        let scope = facts::scope_name(func, buffer);
-        if scope == "shared.dyn" {
+        let scope = Scope::of(func, buffer);
+        if scope.is_some_and(Scope::is_sized_by_launch) {
             let align = self.facts.shared_alignment(func, buffer);
             self.out.line(&format!("extern __shared__ __align__({align}) {BYTE} dyn_shared[];"));
             let name = self.declare(buffer, "buf");
@@ -175,7 +171,7 @@ impl Kernel<'_> {
         }
         let unread = if self.facts.is_read(func, buffer) { "" } else { "[[maybe_unused]] " };
         let name = self.declare(buffer, "buf");
-        if scope == "shared" {
+        if scope.is_some_and(Scope::is_shared) {
             let align = self.facts.shared_alignment(func, buffer);
             self.out.line(&format!("{unread}__shared__ __align__({align}) {ty} {name}[{n}];"));
             return;

@@ -10,7 +10,8 @@
 //! Long expressions are cut: what has more than [`MAX_SIZE`] ops becomes a statement. What nothing needs is left out.
 
 use tc_dialects::{arith, tir};
-use tc_ir::types::ElemKind;
+use tc_ir::attrs::BinOp;
+use tc_ir::opdef::Role;
 use tc_ir::walk::all_ops;
 use tc_ir::{Func, Op, Region, Value};
 use tc_kernel::live::{self, ACTS, READS};
@@ -268,8 +269,6 @@ impl Placer<'_> {
 
 /// May `op` be printed several times without a loss? Sums and products of integers may.
 fn is_cheap(func: &Func, op: Op) -> bool {
-    matches!(func.opcode(op), arith::ADD | arith::SUB | arith::MUL | arith::SHL)
-        && func.value_scalar(func.operand(op, 0)).is_some_and(|scalar| {
-            matches!(scalar.elem.kind(), ElemKind::Signed | ElemKind::Unsigned) && scalar.lanes == 1
-        })
+    matches!(func.role(op), Role::Binary(BinOp::Add | BinOp::Sub | BinOp::Mul | BinOp::Shl))
+        && func.value_scalar(func.operand(op, 0)).is_some_and(|scalar| scalar.elem.is_int() && scalar.lanes == 1)
 }

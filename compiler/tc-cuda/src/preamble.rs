@@ -16,7 +16,7 @@ pub(crate) enum Helper {
     F64ToF8(Elem),
     /// `a * b + c` of bf16, rounded once, where there is no instruction: the product is exact in f64, and the sum, rounded
     /// to odd, is as good as exact (Boldo and Melquiond 2008).
-    Bf16Fma,
+    Fma(Elem),
     /// The number of the own lane within its warp.
     Lane,
     /// The lanes of the own warp that there are in a block of so many threads.
@@ -86,7 +86,7 @@ impl Helper {
         match self {
             Helper::ToF8(elem) => format!("tc_to_{}", elem.name()),
             Helper::F64ToF8(elem) => format!("tc_f64_to_{}", elem.name()),
-            Helper::Bf16Fma => "tc_bf16_fma".into(),
+            Helper::Fma(elem) => format!("tc_{}_fma", elem.name()),
             Helper::Lane => "tc_lane".into(),
             Helper::Lanes => "tc_lanes".into(),
             Helper::Shuffle(mode) => format!("tc_shuffle_{}", mode.word()),
@@ -109,7 +109,7 @@ impl Helper {
         match self {
             Helper::ToF8(elem) => to_f8(elem, "float"),
             Helper::F64ToF8(elem) => to_f8(elem, "double"),
-            Helper::Bf16Fma => BF16_FMA.into(),
+            Helper::Fma(elem) => self.fma(elem).unwrap_or_default(),
             Helper::Lane => {
                 "static __device__ inline int tc_lane() {\n  return ((threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x) & 31;\n}\n"
                     .into()
@@ -139,23 +139,29 @@ impl Helper {
             }
         }
     }
-}
 
-/// The text of [`Helper::Bf16Fma`]. What a sum rounds away is told by Knuth's TwoSum.
-const BF16_FMA: &str =
-    "static __device__ inline __nv_bfloat16 tc_bf16_fma(__nv_bfloat16 a, __nv_bfloat16 b, __nv_bfloat16 c) {
-  const double product = (double)__bfloat162float(a) * (double)__bfloat162float(b);
-  const double addend = (double)__bfloat162float(c);
+    /// The text of [`Helper::Fma`].
+    fn fma(self, elem: Elem) -> Option<String> {
+        let (name, ty) = (self.name(), types::number(elem)?);
+        let (wide, narrow) = (types::half_conversion(elem, Elem::F32)?, types::half_conversion(Elem::F64, elem)?);
+        // What a sum rounds away is told by Knuth's TwoSum.
+        Some(format!(
+            "static __device__ inline {ty} {name}({ty} a, {ty} b, {ty} c) {{
+  const double product = (double){wide}(a) * (double){wide}(b);
+  const double addend = (double){wide}(c);
   const double sum = product + addend;
   const double seen = sum - product;
   const double error = (product - (sum - seen)) + (addend - seen);
   long long bits = __double_as_longlong(sum);
-  if ((bits & 1) == 0 && (error > 0.0 || error < 0.0)) {
+  if ((bits & 1) == 0 && (error > 0.0 || error < 0.0)) {{
     bits += (error > 0.0) == (sum > 0.0) ? 1 : -1;
-  }
-  return __double2bfloat16(__longlong_as_double(bits));
+  }}
+  return {narrow}(__longlong_as_double(bits));
+}}
+"
+        ))
+    }
 }
-";
 
 /// What the kernels use.
 #[derive(Default)]
@@ -197,8 +203,7 @@ impl Needs {
     /// The name of `helper`, which is then declared.
     pub(crate) fn helper(&mut self, helper: Helper) -> String {
         match helper {
-            Helper::ToF8(elem) | Helper::F64ToF8(elem) => self.elem(elem),
-            Helper::Bf16Fma => self.elem(Elem::BF16),
+            Helper::ToF8(elem) | Helper::F64ToF8(elem) | Helper::Fma(elem) => self.elem(elem),
             Helper::F64ToTf32 => {
                 self.helper(Helper::ToTf32);
             }

@@ -16,6 +16,7 @@
 //! the loops around them unrolled, every position is a literal and the arrays are registers.
 
 use std::fmt::Write;
+use tc_dialects::fragment::ptx_name;
 use tc_ir::Elem;
 
 /// A function of one instruction, or of one and its conversions.
@@ -33,19 +34,6 @@ pub(crate) enum Ptx {
     WaitGroup,
 }
 
-/// What PTX calls factors and sums.
-fn ptx_type(elem: Elem) -> &'static str {
-    match elem {
-        Elem::F16 => "f16",
-        Elem::BF16 => "bf16",
-        Elem::I8 => "s8",
-        Elem::U8 => "u8",
-        Elem::I32 => "s32",
-        Elem::F32 => "f32",
-        _ => "tf32",
-    }
-}
-
 /// The extent k of a product of such factors.
 fn depth(factors: Elem) -> i64 {
     tc_dialects::fragment::mma_k(factors.bytes())
@@ -57,8 +45,7 @@ impl Ptx {
         match self {
             Ptx::Mma { factors, sums, n } => {
                 let k = depth(factors);
-                let factors = if factors == Elem::F32 { "tf32" } else { factors.name() };
-                format!("tc_mma_m16n{n}k{k}_{factors}_{}", sums.name())
+                format!("tc_mma_m16n{n}k{k}_{}_{}", factors.as_factor().name(), sums.name())
             }
             Ptx::LoadMatrix { matrices, transposed } => {
                 format!("tc_ldmatrix_x{matrices}{}", if transposed { "_trans" } else { "" })
@@ -138,14 +125,14 @@ fn product(factors: Elem, sums: Elem) -> String {
     let mut out = String::new();
     // Sums of 16 bits stand two to a word, too.
     let (n_sums, sum, constraint) = match sums {
-        Elem::F16 => (2, "c", "+r"),
+        _ if sums.is_half() => (2, "c", "+r"),
         Elem::I32 => (4, "d", "+r"),
         _ => (4, "d", "+f"),
     };
-    if sums == Elem::F16 {
+    if sums.is_half() {
         out.push_str("  unsigned int* c = reinterpret_cast<unsigned int*>(d);\n");
     }
-    if factors == Elem::F32 {
+    if factors.as_factor() != factors {
         for (to, from, n) in [("x", "a", 4), ("y", "b", 2)] {
             let _ = writeln!(out, "  unsigned int {to}[{n}];");
             let _ = writeln!(out, "  #pragma unroll");
@@ -158,8 +145,7 @@ fn product(factors: Elem, sums: Elem) -> String {
             let _ = writeln!(out, "  const unsigned int* {to} = reinterpret_cast<const unsigned int*>({from});");
         }
     }
-    let factor = if factors == Elem::F32 { "tf32" } else { ptx_type(factors) };
-    let (total, k) = (ptx_type(sums), depth(factors));
+    let (factor, total, k) = (ptx_name(factors.as_factor()), ptx_name(sums), depth(factors));
     let _ = writeln!(
         out,
         "  asm volatile(\"mma.sync.aligned.m16n8k{k}.row.col.{total}.{factor}.{factor}.{total} {{{0}}}, {{{1}}}, {{{2}}}, {{{0}}};\"",

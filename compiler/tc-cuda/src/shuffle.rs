@@ -8,6 +8,7 @@
 use crate::expr::{self, Expr};
 use crate::kernel::Kernel;
 use crate::preamble::{Helper, ShuffleMode};
+use crate::types;
 use tc_ir::types::ElemKind;
 use tc_ir::{Elem, Op, Scalar, keys};
 
@@ -56,26 +57,22 @@ impl Kernel<'_> {
 
     /// `value` as CUDA exchanges it.
     fn exchanged(&mut self, elem: Elem, value: Expr) -> Expr {
-        let bits = match elem {
-            Elem::F16 => "__half_as_ushort",
-            Elem::BF16 => "__bfloat16_as_ushort",
-            _ if elem.kind() != ElemKind::Float && elem.bits() < 32 => return expr::cast("int", value),
-            _ => return value,
-        };
-        expr::cast("int", expr::call(bits, &[value]))
+        match types::half(elem) {
+            Some(half) => expr::cast("int", expr::call(half.bits[0], &[value])),
+            None if elem.kind() != ElemKind::Float && elem.bits() < 32 => expr::cast("int", value),
+            None => value,
+        }
     }
 
     /// What `exchanged` made, as a number of its type again.
     fn received(&mut self, elem: Elem, value: Expr) -> Expr {
-        let number = match elem {
-            Elem::F16 => "__ushort_as_half",
-            Elem::BF16 => "__ushort_as_bfloat16",
-            Elem::Bool => return expr::binary(tc_ir::attrs::BinOp::Ne, value, Expr::name("0")),
-            _ if elem.kind() != ElemKind::Float && elem.bits() < 32 => {
-                return expr::cast(&self.needs.type_name(Scalar::of(elem)), value);
+        match types::half(elem) {
+            Some(half) => expr::call(half.bits[1], &[expr::cast("unsigned short", value)]),
+            None if elem == Elem::Bool => expr::binary(tc_ir::attrs::BinOp::Ne, value, Expr::name("0")),
+            None if elem.kind() != ElemKind::Float && elem.bits() < 32 => {
+                expr::cast(&self.needs.type_name(Scalar::of(elem)), value)
             }
-            _ => return value,
-        };
-        expr::call(number, &[expr::cast("unsigned short", value)])
+            None => value,
+        }
     }
 }

@@ -5,37 +5,125 @@
 
 use tc_ir::{Elem, Scalar};
 
+/// How CUDA C++ writes an element type.
+struct Row {
+    elem: Elem,
+    /// The type of one number.
+    number: &'static str,
+    /// The start of the names of CUDA's vectors of it, and the most lanes that such a one has. Those of four 64-bit lanes
+    /// are not used: CUDA 13 renames them for their alignment.
+    vectors: Option<(&'static str, u16)>,
+    /// What declares the type and its functions, where that is a header.
+    header: Option<&'static str>,
+    /// What fragments of it are of, where that is not its own type.
+    fragment: Option<&'static str>,
+    half: Option<Half>,
+}
+
+/// What CUDA calls the functions of a float of 16 bits.
+#[derive(Clone, Copy)]
+pub(crate) struct Half {
+    /// The type of two, and the function that makes it of its lanes.
+    pair: [&'static str; 2],
+    /// Two f32 to two halves: one instruction from sm_80 on.
+    pub(crate) round_pair: &'static str,
+    /// To the bits, as an `unsigned short`, and back.
+    pub(crate) bits: [&'static str; 2],
+    /// To an f32.
+    widen: &'static str,
+    /// From numbers of other types, rounded once.
+    from: &'static [(Elem, &'static str)],
+}
+
+const fn row(elem: Elem, number: &'static str) -> Row {
+    Row { elem, number, vectors: None, header: None, fragment: None, half: None }
+}
+
+const fn vectors(elem: Elem, number: &'static str, base: &'static str, most: u16) -> Row {
+    Row { vectors: Some((base, most)), ..row(elem, number) }
+}
+
+const fn with_header(elem: Elem, number: &'static str, header: &'static str) -> Row {
+    Row { header: Some(header), ..row(elem, number) }
+}
+
+/// The types that kernels hold.
+const TYPES: &[Row] = &[
+    row(Elem::Bool, "bool"),
+    vectors(Elem::I8, "signed char", "char", 4),
+    vectors(Elem::I16, "short", "short", 4),
+    vectors(Elem::I32, "int", "int", 4),
+    vectors(Elem::I64, "long long", "longlong", 2),
+    vectors(Elem::U8, "unsigned char", "uchar", 4),
+    vectors(Elem::U16, "unsigned short", "ushort", 4),
+    vectors(Elem::U32, "unsigned int", "uint", 4),
+    vectors(Elem::U64, "unsigned long long", "ulonglong", 2),
+    Row {
+        half: Some(Half {
+            pair: ["__half2", "__halves2half2"],
+            round_pair: "__floats2half2_rn",
+            bits: ["__half_as_ushort", "__ushort_as_half"],
+            widen: "__half2float",
+            from: &[(Elem::F32, "__float2half_rn"), (Elem::F64, "__double2half")],
+        }),
+        ..with_header(Elem::F16, "__half", "cuda_fp16.h")
+    },
+    Row {
+        half: Some(Half {
+            pair: ["__nv_bfloat162", "__halves2bfloat162"],
+            round_pair: "__floats2bfloat162_rn",
+            bits: ["__bfloat16_as_ushort", "__ushort_as_bfloat16"],
+            widen: "__bfloat162float",
+            from: &[
+                (Elem::F32, "__float2bfloat16_rn"),
+                (Elem::F64, "__double2bfloat16"),
+                (Elem::I32, "__int2bfloat16_rn"),
+                (Elem::U32, "__uint2bfloat16_rn"),
+                (Elem::I64, "__ll2bfloat16_rn"),
+                (Elem::Index, "__ll2bfloat16_rn"),
+                (Elem::U64, "__ull2bfloat16_rn"),
+            ],
+        }),
+        ..with_header(Elem::BF16, "__nv_bfloat16", "cuda_bf16.h")
+    },
+    vectors(Elem::F32, "float", "float", 4),
+    vectors(Elem::F64, "double", "double", 2),
+    with_header(Elem::F8E4M3, "__nv_fp8_e4m3", "cuda_fp8.h"),
+    with_header(Elem::F8E5M2, "__nv_fp8_e5m2", "cuda_fp8.h"),
+    // A float of which 13 bits are 0.
+    Row { fragment: Some("nvcuda::wmma::precision::tf32"), ..vectors(Elem::TF32, "float", "float", 4) },
+];
+
+fn row_of(elem: Elem) -> Option<&'static Row> {
+    TYPES.iter().find(|row| row.elem == elem)
+}
+
 /// The type of one number; `None` for those that no kernel holds.
 pub(crate) fn number(elem: Elem) -> Option<&'static str> {
-    Some(match elem {
-        Elem::Bool => "bool",
-        Elem::I8 => "signed char",
-        Elem::I16 => "short",
-        Elem::I32 => "int",
-        Elem::I64 => "long long",
-        Elem::U8 => "unsigned char",
-        Elem::U16 => "unsigned short",
-        Elem::U32 => "unsigned int",
-        Elem::U64 => "unsigned long long",
-        Elem::F16 => "__half",
-        Elem::BF16 => "__nv_bfloat16",
-        // Of which 13 bits are 0.
-        Elem::F32 | Elem::TF32 => "float",
-        Elem::F64 => "double",
-        Elem::F8E4M3 => "__nv_fp8_e4m3",
-        Elem::F8E5M2 => "__nv_fp8_e5m2",
-        Elem::Index => return None,
-    })
+    row_of(elem).map(|row| row.number)
 }
 
 /// What declares the type and its functions, where that is a header.
 pub(crate) fn header(elem: Elem) -> Option<&'static str> {
-    Some(match elem {
-        Elem::F16 => "cuda_fp16.h",
-        Elem::BF16 => "cuda_bf16.h",
-        _ if elem.is_float8() => "cuda_fp8.h",
-        _ => return None,
-    })
+    row_of(elem)?.header
+}
+
+/// The type that fragments have in place of the elements', if they do.
+pub(crate) fn fragment(elem: Elem) -> Option<&'static str> {
+    row_of(elem)?.fragment
+}
+
+/// The functions of `elem`, if it is a float of 16 bits.
+pub(crate) fn half(elem: Elem) -> Option<Half> {
+    row_of(elem)?.half
+}
+
+/// The function that makes a `to` of a `from`, where either is a float of 16 bits and one function does it.
+pub(crate) fn half_conversion(from: Elem, to: Elem) -> Option<&'static str> {
+    match (half(from), half(to)) {
+        (Some(half), _) => (to == Elem::F32).then_some(half.widen),
+        (None, half) => half?.from.iter().find(|(elem, _)| *elem == from).map(|&(_, function)| function),
+    }
 }
 
 /// What CUDA's conversions to a float of 8 bits call it.
@@ -54,28 +142,14 @@ pub(crate) struct BuiltIn {
     pub(crate) make: String,
 }
 
-/// CUDA's own type for `scalar`, if it is a vector that has one. Those of four 64-bit lanes are not used: CUDA 13
-/// renames them for their alignment.
+/// CUDA's own type for `scalar`, if it is a vector that has one.
 pub(crate) fn built_in(scalar: Scalar) -> Option<BuiltIn> {
-    let (base, most) = match scalar.elem {
-        Elem::I8 => ("char", 4),
-        Elem::U8 => ("uchar", 4),
-        Elem::I16 => ("short", 4),
-        Elem::U16 => ("ushort", 4),
-        Elem::I32 => ("int", 4),
-        Elem::U32 => ("uint", 4),
-        Elem::F32 | Elem::TF32 => ("float", 4),
-        Elem::I64 => ("longlong", 2),
-        Elem::U64 => ("ulonglong", 2),
-        Elem::F64 => ("double", 2),
-        Elem::F16 if scalar.lanes == 2 => {
-            return Some(BuiltIn { name: "__half2".into(), make: "__halves2half2".into() });
-        }
-        Elem::BF16 if scalar.lanes == 2 => {
-            return Some(BuiltIn { name: "__nv_bfloat162".into(), make: "__halves2bfloat162".into() });
-        }
-        _ => return None,
-    };
+    let row = row_of(scalar.elem)?;
+    if let Some(half) = row.half.filter(|_| scalar.lanes == 2) {
+        let [name, make] = half.pair.map(String::from);
+        return Some(BuiltIn { name, make });
+    }
+    let (base, most) = row.vectors?;
     let name = format!("{base}{}", scalar.lanes);
     (2..=most).contains(&scalar.lanes).then(|| BuiltIn { make: format!("make_{name}"), name })
 }

@@ -82,16 +82,12 @@ impl Kernel<'_> {
     /// Two f32 that `op` rounds to halves: one instruction from sm_80 on, and everywhere the same numbers as one by one.
     fn pair_of_halves(&mut self, op: Op, scalar: Scalar) -> Option<Expr> {
         let func = self.func;
-        let function = match scalar {
-            Scalar { elem: Elem::F16, lanes: 2 } => "__floats2half2_rn",
-            Scalar { elem: Elem::BF16, lanes: 2 } => "__floats2bfloat162_rn",
-            _ => return None,
-        };
+        let half = types::half(scalar.elem).filter(|_| scalar.lanes == 2)?;
         let from = func.operands(op).first().copied().filter(|_| func.opcode(op) == arith::CAST)?;
         func.value_scalar(from).filter(|scalar| scalar.elem == Elem::F32)?;
         self.needs.elem(scalar.elem);
         let lanes = [0, 1].map(|lane| self.lane(from, lane));
-        Some(expr::call(function, &lanes))
+        Some(expr::call(half.round_pair, &lanes))
     }
 
     /// `buffer[index]`

@@ -8,16 +8,16 @@ use crate::kernel::Kernel;
 use crate::preamble::{Helper, Needs};
 use crate::types;
 use tc_dialects::fragment::{Fragment, Layout, Tile, Use, tile};
-use tc_ir::{Elem, Func, Op, keys};
+use tc_ir::{Func, Op, keys};
 use tc_kernel::wmma::layout;
 
 /// `nvcuda::wmma::fragment<…>`
 pub(crate) fn fragment_type(fragment: Fragment, needs: &mut Needs) -> String {
     needs.fragments();
     let Fragment { part, shape: [m, n, k], elem, layout } = fragment;
-    let elem = match elem {
-        Elem::TF32 => "nvcuda::wmma::precision::tf32",
-        _ => {
+    let elem = match types::fragment(elem) {
+        Some(name) => name,
+        None => {
             needs.elem(elem);
             types::number(elem).unwrap_or("int")
         }
@@ -26,8 +26,9 @@ pub(crate) fn fragment_type(fragment: Fragment, needs: &mut Needs) -> String {
     format!("nvcuda::wmma::fragment<nvcuda::wmma::{}, {m}, {n}, {k}, {elem}{layout}>", part.name())
 }
 
-fn is_tf32(tile: Option<Tile>) -> bool {
-    tile.is_some_and(|tile| tile.elem == Elem::TF32)
+/// Is it a tile of numbers that memory holds with more bits?
+fn is_rounded(tile: Option<Tile>) -> bool {
+    tile.is_some_and(|tile| !tile.elem.is_stored())
 }
 
 /// The order of what `op` loads or stores in memory.
@@ -44,7 +45,7 @@ impl Kernel<'_> {
         let (fragment, value) = (self.func.operand(op, 0), self.func.operand(op, 1));
         let to = self.element_at(fragment);
         let mut value = self.lane(value, 0);
-        if is_tf32(tile(self.func, fragment)) {
+        if is_rounded(tile(self.func, fragment)) {
             value = crate::expr::call("nvcuda::wmma::__float_to_tf32", &[value]);
         }
         self.call(op, "nvcuda::wmma::fill_fragment", &[to, value]);
@@ -63,7 +64,7 @@ impl Kernel<'_> {
             args.push(order(func, op));
         }
         self.call(op, "nvcuda::wmma::load_matrix_sync", &args);
-        if is_tf32(of) {
+        if is_rounded(of) {
             let round = self.needs.helper(Helper::RoundTf32);
             self.call(op, &round, &[to]);
         }

@@ -1,6 +1,6 @@
 //! The builder: makes ops at a place, with their locations and names.
 
-use crate::attrs::AttrData;
+use crate::attrs::{AttrData, BinOp};
 use crate::entity::{Attr, Attrs, Name, Op, Region, Type, Value};
 use crate::func::{Func, Locs, OpData, Place, RegionData};
 use crate::names::keys;
@@ -165,6 +165,12 @@ impl<'f> Builder<'f> {
         });
         let op = self.op(OpSpec { opcode, operands, keyed: 0, attrs, results: &[ty], n_regions: 0 });
         self.func.result(op).expect("the row has one result")
+    }
+
+    /// What the operator `sign` makes of two values; comparisons have no op of their own.
+    pub fn infix(&mut self, sign: BinOp, operands: &[Value]) -> Value {
+        let opcode = self.func.registry().by_role(Context::Any, Role::Binary(sign)).expect("a dialect has operators");
+        self.value(opcode, operands, &[])
     }
 
     /// A literal of type `ty`.

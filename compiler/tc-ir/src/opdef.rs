@@ -105,6 +105,13 @@ pub enum Role {
     Block,
 }
 
+impl Role {
+    /// Is it `a << b` or `a >> b`?
+    pub const fn is_shift(self) -> bool {
+        matches!(self, Role::Binary(BinOp::Shl | BinOp::Shr))
+    }
+}
+
 /// What an op does to the buffer behind an operand.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Access {

@@ -4,6 +4,7 @@
 use crate::access::{alignment, element};
 use crate::{matrix, sizes};
 use tc_dialects::fragment::Fragment;
+use tc_dialects::scope::Scope;
 use tc_dialects::tir::{self, Coordinate, LoopKind};
 use tc_ir::effects::{accesses, root_buffer};
 use tc_ir::walk::all_ops;
@@ -121,10 +122,10 @@ impl Facts {
 
     fn alloc(&mut self, func: &Func, op: Op, target: &Target, dynamic: &mut Option<Op>, found: &mut Diagnostics) {
         let Some(buffer) = func.result(op) else { return };
-        let scope = scope_name(func, buffer);
         let Some(bytes) = buffer_bytes(func, buffer) else { return };
-        match scope {
-            "shared" => {
+        let shared = Scope::of(func, buffer).filter(|scope| scope.is_shared());
+        match shared.map(Scope::is_sized_by_launch) {
+            Some(false) => {
                 let align = self.shared_alignment(func, buffer);
                 let before = self.static_shared;
                 self.static_shared = before.div_ceil(align).saturating_mul(align).saturating_add(bytes);
@@ -139,7 +140,7 @@ impl Facts {
                     found.push(Diagnostic::error("over-limit", func.op_location(op), text).help(help));
                 }
             }
-            "shared.dyn" => {
+            Some(true) => {
                 if let Some(first) = *dynamic {
                     let text = "a kernel has one buffer in `shared.dyn`, and this is another";
                     found.push(
@@ -159,7 +160,7 @@ impl Facts {
                     found.push(Diagnostic::error("over-limit", func.op_location(op), text));
                 }
             }
-            _ => {}
+            None => {}
         }
     }
 

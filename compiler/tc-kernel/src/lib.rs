@@ -8,7 +8,7 @@
 //!   it has words for, and a function that writes one kernel.
 //! - [`accepts`] is what can be written; [`host`] takes a function of the host apart; [`facts`] is what is known of a
 //!   kernel before it is written: launch, shared memory, accesses.
-//! - [`access`] says how a load or store touches memory, [`place`] what a reference refers to, [`live`] what anything
+//! - [`arithmetic`] is what tables of arithmetic are made of; [`access`] says how a load or store touches memory, [`place`] what a reference refers to, [`live`] what anything
 //!   needs, [`names`] and [`reserved`] what things are called.
 //! - [`matrix`], [`mma`] and [`wmma`] are what matrix products and asynchronous copies ask of a kernel, [`residency`] how
 //!   many blocks of it fit.
@@ -16,6 +16,7 @@
 
 pub mod accepts;
 pub mod access;
+pub mod arithmetic;
 pub mod facts;
 pub mod host;
 pub mod job;

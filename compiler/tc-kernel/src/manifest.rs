@@ -5,7 +5,7 @@ use crate::host::Host;
 use crate::sizes;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt::Write;
-use tc_ir::{AttrData, Elem, Func, Value, keys};
+use tc_ir::{Attr, AttrData, Elem, Func, Value, keys};
 use tc_support::Diagnostic;
 use tc_target::{Access, Buffer, DType, Follows, Formula, Kernel, KernelManifest, Param, Scalar, Slot, Target};
 
@@ -53,12 +53,7 @@ pub fn build(host: &Host<'_>, kernels: &[Written<'_>], target: &Target) -> Resul
     let func = host.func;
     let mut names = Names::default();
     let mut formulas = Vec::new();
-    let facts: Vec<Formula> = func.header.facts.iter().filter_map(|&fact| sizes::of_attr(func, fact)).collect();
-    if facts.len() < func.header.facts.len() {
-        let text = format!("a fact of `@{}` cannot be checked when it is launched", func.symbol());
-        let help = "say it by `+ - * / %`, `min`, `max` and comparisons";
-        return Err(Diagnostic::error("no-emitter", func.location(func.header.loc), text).help(help));
-    }
+    let facts = facts(func)?;
     let open = sizes::open(func, &facts)?;
     open.iter().for_each(|size| names.reserve(&size.name));
     let params = func.params().iter().map(|&param| {
@@ -81,19 +76,9 @@ pub fn build(host: &Host<'_>, kernels: &[Written<'_>], target: &Target) -> Resul
             }
         }
     }
-    let kernels = host.launches.iter().zip(kernels).map(|(launch, written)| Kernel {
-        name: written.name.to_string(),
-        args: launch
-            .args
-            .iter()
-            .map(|arg| names.of.get(arg).cloned().unwrap_or_default())
-            .chain(written.sizes.iter().cloned())
-            .collect(),
-        grid: written.facts.grid,
-        block: written.facts.block,
-        cluster: [1; 3],
-        dynamic_shared: written.facts.dynamic_shared,
-        static_shared: written.facts.static_shared,
+    let kernels = host.launches.iter().zip(kernels).map(|(launch, written)| {
+        let args = launch.args.iter().map(|arg| names.of.get(arg).cloned().unwrap_or_default());
+        launched(written, args.chain(written.sizes.iter().cloned()).collect())
     });
     let mut manifest = KernelManifest {
         function: func.symbol().to_string(),
@@ -109,6 +94,32 @@ pub fn build(host: &Host<'_>, kernels: &[Written<'_>], target: &Target) -> Resul
     manifest.set_sizes(&[]).map_err(|wrong| Diagnostic { location: func.location(func.header.loc), ..wrong })?;
     manifest.validate()?;
     Ok(manifest)
+}
+
+/// What the author says of the sizes of `func`, to be checked when it is launched.
+fn facts(func: &Func) -> Result<Vec<Formula>, Diagnostic> {
+    let formula = |&fact: &Attr| {
+        sizes::of_attr(func, fact).ok_or_else(|| {
+            let text = format!("a fact of `@{}` cannot be checked when it is launched", func.symbol());
+            let help = "say it by `+ - * / %`, `min`, `max` and comparisons";
+            Diagnostic::error("no-emitter", func.location(func.header.loc), text).help(help)
+        })
+    };
+    func.header.facts.iter().map(formula).collect()
+}
+
+/// A launch of the kernel `written`.
+fn launched(written: &Written<'_>, args: Vec<String>) -> Kernel {
+    let facts = written.facts;
+    Kernel {
+        name: written.name.to_string(),
+        args,
+        grid: facts.grid,
+        block: facts.block,
+        cluster: [1; 3],
+        dynamic_shared: facts.dynamic_shared,
+        static_shared: facts.static_shared,
+    }
 }
 
 /// Names of parameters and temporaries, each its own.

@@ -37,7 +37,7 @@ pub fn symbols(func: &Func) -> &[Value] {
 }
 
 /// Is `op` a conversion of a size to the type under which the kernel takes it?
-pub fn is_taken_as(func: &Func, op: Op) -> bool {
+fn is_taken_as(func: &Func, op: Op) -> bool {
     func.opcode(op) == arith::CAST
         && is_symbol(func, func.operand(op, 0))
         && func
@@ -89,6 +89,12 @@ pub fn open(func: &Func, facts: &[Formula]) -> Result<Vec<OpenSize>, Diagnostic>
         (text, "give defaults for which they hold, or none")
     };
     Err(Diagnostic::error("size-fact", func.location(func.header.loc), text).help(help))
+}
+
+/// The results under which the size `size` is used as it is: of conversions to the type that it has here.
+pub fn taken_as(func: &Func, size: Value) -> impl Iterator<Item = Value> {
+    let taken = all_ops(func).filter(move |&op| is_taken_as(func, op) && func.operand(op, 0) == size);
+    taken.filter_map(|op| func.result(op))
 }
 
 /// The formula of an extent or a fact; `None` where it is none.

@@ -17,7 +17,8 @@ use std::rc::Rc;
 use tc_dialects::arith::{self, Predicate};
 use tc_ir::types::ElemKind;
 use tc_ir::{Elem, Func, Op, Opcode, Scalar};
-use tc_target::{Feature, Target};
+use tc_kernel::arithmetic::{self, type_of};
+use tc_target::Target;
 
 /// What an op makes.
 pub(crate) enum Made {
@@ -50,21 +51,11 @@ enum Spelling {
     By(fn(&mut Kernel<'_>, Op, &[Rc<str>]) -> Made),
 }
 
-/// A row of the table: an op, and how it is written by the type of its first operand.
-struct Row {
-    opcode: Opcode,
-    truths: Spelling,
-    ints: Spelling,
-    /// f16 and bf16.
-    halves: Spelling,
-    /// f32 and f64.
-    floats: Spelling,
-    tf32: Spelling,
-}
+type Row = arithmetic::Row<Spelling>;
 
 /// An op on truth values, integers, halves, and f32 or f64.
-const fn row(opcode: Opcode, [truths, ints, halves, floats]: [Spelling; 4]) -> Row {
-    Row { opcode, truths, ints, halves, floats, tf32: No }
+const fn row(opcode: Opcode, spelled: [Spelling; 4]) -> Row {
+    Row::new(opcode, spelled, No)
 }
 
 /// An op of integers.
@@ -79,7 +70,7 @@ const fn floats(opcode: Opcode, how: Spelling) -> Row {
 
 /// An op that is the same for all numbers but 8-bit floats.
 const fn all(opcode: Opcode, how: fn(&mut Kernel<'_>, Op, &[Rc<str>]) -> Made) -> Row {
-    Row { opcode, truths: By(how), ints: By(how), halves: By(how), floats: By(how), tf32: By(how) }
+    Row::new(opcode, [By(how); 4], By(how))
 }
 
 /// All arithmetic that is written. Ramps and broadcasts stand where they are used: [`value`](crate::value).
@@ -131,27 +122,12 @@ static OPS: &[Row] = &[
 
 /// How `opcode` is written on numbers of type `elem`.
 fn spelling(opcode: Opcode, elem: Elem, target: &Target) -> Spelling {
-    let Some(row) = OPS.iter().find(|row| row.opcode == opcode) else { return No };
-    let found = match elem.kind() {
-        ElemKind::Bool => row.truths,
-        ElemKind::Signed | ElemKind::Unsigned => row.ints,
-        ElemKind::Float => match elem {
-            Elem::F16 | Elem::BF16 => row.halves,
-            Elem::F32 | Elem::F64 => row.floats,
-            Elem::TF32 => row.tf32,
-            _ => No,
-        },
-    };
-    match found {
-        Native(_) if elem == Elem::BF16 && !target.has(Feature::Bf16) => No,
-        Wide(_) if matches!(elem, Elem::I8 | Elem::I16) => No,
-        found => found,
+    match arithmetic::spelling(OPS, opcode, elem) {
+        _ if elem.is_float8() => No,
+        Some(Native(_)) if !target.computes_in(elem) => No,
+        Some(Wide(_)) if matches!(elem, Elem::I8 | Elem::I16) => No,
+        found => found.unwrap_or(No),
     }
-}
-
-/// The type by which `op` is looked up: that of its first operand, or of a literal.
-fn type_of(func: &Func, op: Op) -> Option<Scalar> {
-    func.value_scalar(func.operands(op).first().copied().or_else(|| func.result(op))?)
 }
 
 /// Is the arithmetic op `op` written on numbers of its type?

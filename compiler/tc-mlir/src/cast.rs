@@ -24,17 +24,18 @@ pub(crate) enum Conversion {
 
 /// How a `from` becomes a `to`; `None` where that takes several steps of the program, or would be rounded twice.
 pub(crate) fn conversion(from: Elem, to: Elem) -> Option<Conversion> {
-    use Elem::{BF16, F16, F32, F64, TF32};
+    use Elem::{F32, F64};
     Some(match (from, to) {
-        _ if from == to => Conversion::AsItIs,
-        (_, Elem::Bool) => return None,
         // What tf32 holds is an f32 already.
-        (TF32, F32) => Conversion::AsItIs,
-        (F32, TF32) => Conversion::RoundTf32,
-        (F64, BF16 | TF32) => Conversion::ByOdd,
-        (F16 | BF16, F32) | (F32, F64) => Conversion::Op("arith.extf"),
-        (F32, F16 | BF16) | (F64, F16 | F32) => Conversion::Op("arith.truncf"),
-        (Elem::I32 | Elem::U32, BF16) => Conversion::ByF64,
+        _ if from == to || from.in_memory() == to => Conversion::AsItIs,
+        (_, Elem::Bool) => return None,
+        _ if to.in_memory() == from => Conversion::RoundTf32,
+        (F64, _) if to.is_cut_f32() => Conversion::ByOdd,
+        (F32, F64) => Conversion::Op("arith.extf"),
+        (_, F32) if from.is_half() => Conversion::Op("arith.extf"),
+        (F64, F32) => Conversion::Op("arith.truncf"),
+        (F32 | F64, _) if to.is_half() => Conversion::Op("arith.truncf"),
+        (Elem::I32 | Elem::U32, _) if to.is_half() && to.is_cut_f32() => Conversion::ByF64,
         (F32 | F64, _) if !to.is_float() => {
             Conversion::Op(if is_unsigned(to) { "arith.fptoui" } else { "arith.fptosi" })
         }

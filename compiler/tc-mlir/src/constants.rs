@@ -66,23 +66,16 @@ pub(crate) fn signless(value: i128, elem: Elem) -> i128 {
 pub(crate) fn float(value: f64, elem: Elem) -> String {
     let value = elem.round(value);
     let ty = types::number(elem);
-    if !value.is_finite() {
-        let (positive, negative, nan) = match elem {
-            Elem::F64 => ("0x7FF0000000000000", "0xFFF0000000000000", "0x7FF8000000000000"),
-            Elem::F16 => ("0x7C00", "0xFC00", "0x7FFF"),
-            Elem::BF16 => ("0x7F80", "0xFF80", "0x7FFF"),
-            _ => ("0x7F800000", "0xFF800000", "0x7FC00000"),
+    if let Some(format) = elem.format().filter(|_| !value.is_finite()) {
+        let bits = match value.is_nan() {
+            // The NaN that conversions to halves give.
+            true if elem.is_half() => 0x7fff,
+            true => format.encode(f64::NAN),
+            false => format.encode(value),
         };
-        let bits = if value.is_nan() {
-            nan
-        } else if value > 0.0 {
-            positive
-        } else {
-            negative
-        };
-        return format!("{bits} : {ty}");
+        return format!("0x{bits:0digits$X} : {ty}", digits = elem.bytes() as usize * 2);
     }
-    if matches!(elem, Elem::F32 | Elem::TF32) {
+    if elem.in_memory() == Elem::F32 {
         let narrow = value as f32;
         let digits = format!("{narrow:?}");
         let read = digits.parse::<f64>().map(|wide| (wide as f32).to_bits());
@@ -126,6 +119,9 @@ mod tests {
         assert_eq!(float(0.1, Elem::F64), "0.1 : f64");
         assert_eq!(float(-0.0, Elem::F32), "-0.0 : f32");
         assert_eq!(float(f64::NEG_INFINITY, Elem::F16), "0xFC00 : f16");
+        assert_eq!(float(f64::INFINITY, Elem::TF32), "0x7F800000 : f32");
+        assert_eq!(float(-f64::NAN, Elem::F64), "0x7FF8000000000000 : f64");
+        assert_eq!([Elem::BF16, Elem::F32].map(|elem| float(f64::NAN, elem)), ["0x7FFF : bf16", "0x7FC00000 : f32"]);
         assert_eq!(float(65504.0, Elem::F16), "65504.0 : f16");
         assert_eq!(float(0.1, Elem::BF16), "0.10009765625 : bf16");
     }

@@ -6,8 +6,9 @@
 //! multiplied as one by rows, since both read the layout in the fragment's type. Values of `gpu.subgroup_mma` cannot lie
 //! in memory, so that arrays of fragments would have to become values of loops first, and they know no bf16.
 
+use crate::types;
+use tc_ir::Func;
 use tc_ir::walk::all_ops;
-use tc_ir::{Elem, Func};
 use tc_kernel::facts::{Facts, fragment_of};
 use tc_support::{Diagnostic, Diagnostics};
 use tc_target::Target;
@@ -16,9 +17,12 @@ use tc_target::Target;
 pub(crate) fn refuses(func: &Func, _facts: &Facts, _target: &Target, found: &mut Diagnostics) {
     for op in all_ops(func) {
         let fragment = func.results(op).find_map(|value| fragment_of(func, value));
-        if fragment.is_some_and(|fragment| fragment.elem == Elem::BF16) {
-            let text = "MLIR 22 has no `wmma` fragments of `bf16`";
-            let help = "an intrinsic of `mma` multiplies `bf16` too (docs/intrinsics.md), and so does `--emit=cuda`";
+        if let Some(elem) = fragment.map(|fragment| fragment.elem).filter(|&elem| !types::has_fragments(elem)) {
+            let name = elem.name();
+            let text = format!("MLIR 22 has no `wmma` fragments of `{name}`");
+            let help = format!(
+                "an intrinsic of `mma` multiplies `{name}` too (docs/intrinsics.md), and so does `--emit=cuda`"
+            );
             found.push(Diagnostic::error("no-emitter", func.op_location(op), text).help(help));
         }
     }

@@ -195,12 +195,8 @@ impl Kernel<'_> {
     fn size(&mut self, size: Value) -> String {
         let func = self.func;
         let name = self.declare(size, "size");
-        for op in all_ops(func).filter(|&op| func.opcode(op) == arith::CAST && func.operand(op, 0) == size) {
-            if sizes::is_taken_as(func, op)
-                && let Some(result) = func.result(op)
-            {
-                self.bind(result, name.clone());
-            }
+        for taken in sizes::taken_as(func, size) {
+            self.bind(taken, name.clone());
         }
         format!("{name}: {}", types::number(sizes::elem(func, size)))
     }

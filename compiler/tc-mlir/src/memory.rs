@@ -8,6 +8,7 @@
 use crate::kernel::Kernel;
 use crate::types;
 use std::rc::Rc;
+use tc_dialects::scope::Scope;
 use tc_dialects::tir;
 use tc_ir::effects::root_buffer;
 use tc_ir::{AttrData, Elem, Func, Op, Scalar, TypeData, Value};
@@ -237,7 +238,8 @@ impl Kernel<'_> {
         let ty = memref(n, number, space);
         let mut memory = Memory { name: name.clone(), ty: ty.clone(), elem, space, bytes: None, offset: None };
         let zero = self.int(0, "index");
-        if scope == "shared.dyn" {
+        let is_shared = Scope::parse(scope).is_some_and(Scope::is_shared);
+        if Scope::parse(scope).is_some_and(Scope::is_sized_by_launch) {
             self.uses.dynamic_shared = self.uses.dynamic_shared.max(self.facts.shared_alignment(func, buffer));
             let all = self.beside(buffer, "start");
             self.top.op(&format!("{all} = memref.get_global @{DYNAMIC} : {DYNAMIC_TYPE}"));
@@ -252,7 +254,7 @@ impl Kernel<'_> {
         } else {
             (name.clone(), ty.clone())
         };
-        if scope == "shared" {
+        if is_shared {
             let align = self.facts.shared_alignment(func, buffer);
             self.workgroup.push(format!("{made}: {made_ty} {{llvm.align = {align} : i64}}"));
         } else {

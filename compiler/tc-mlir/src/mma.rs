@@ -4,9 +4,10 @@
 //! to a register of 32 bits, which is just what the instructions take.
 
 use crate::kernel::Kernel;
+use crate::types::{self, Register};
 use crate::wmma::{list, structure};
 use std::rc::Rc;
-use tc_dialects::fragment::{mma_k, per_lane};
+use tc_dialects::fragment::{mma_k, per_lane, ptx_name};
 use tc_dialects::mma::{self, held, transposed};
 use tc_ir::{Elem, Op, Value};
 
@@ -23,32 +24,23 @@ struct Packing {
 
 /// How factors of `elem` are handed over.
 fn factor(elem: Elem) -> Packing {
-    match elem {
-        Elem::F16 => Packing { n: 2, memory: "vector<2xf16>", register: "vector<2xf16>" },
-        Elem::BF16 => Packing { n: 2, memory: "vector<2xbf16>", register: "i32" },
-        Elem::I8 | Elem::U8 => Packing { n: 4, memory: "vector<4xi8>", register: "i32" },
-        _ => Packing { n: 1, memory: "f32", register: "i32" },
-    }
+    let Register { n, packed, factor } = types::register(elem);
+    Packing { n, memory: packed, register: factor }
 }
 
 /// How sums of `elem` are.
 fn sum(elem: Elem) -> Packing {
-    match elem {
-        Elem::F16 => Packing { n: 2, memory: "vector<2xf16>", register: "vector<2xf16>" },
-        Elem::I32 => Packing { n: 1, memory: "i32", register: "i32" },
-        _ => Packing { n: 1, memory: "f32", register: "f32" },
-    }
+    let Register { n, packed, .. } = types::register(elem);
+    Packing { n, memory: packed, register: packed }
 }
 
 /// What a product says of the types of its factors, where their registers do not.
 fn attributes(factors: Elem) -> String {
-    let (name, overflow) = match factors {
-        Elem::F16 => return String::new(),
-        Elem::BF16 => ("bf16", ""),
-        Elem::I8 => ("s8", "intOverflowBehavior = #nvvm.mma_int_overflow<wrapped>, "),
-        Elem::U8 => ("u8", "intOverflowBehavior = #nvvm.mma_int_overflow<wrapped>, "),
-        _ => ("tf32", ""),
-    };
+    if factor(factors).register != "i32" {
+        return String::new();
+    }
+    let name = ptx_name(factors.as_factor());
+    let overflow = if factors.is_int() { "intOverflowBehavior = #nvvm.mma_int_overflow<wrapped>, " } else { "" };
     format!("{overflow}multiplicandAPtxType = #nvvm.mma_type<{name}>, multiplicandBPtxType = #nvvm.mma_type<{name}>, ")
 }
 
@@ -155,14 +147,6 @@ fn load(kernel: &mut Kernel<'_>, op: Op) -> Option<()> {
         "nvvm.ldmatrix {row} {{eltType = #nvvm.ld_st_matrix_elt_type<b16>, layout = #nvvm.mma_layout<{order}>, num = {n} : i32, shape = #nvvm.ld_st_matrix_shape<m = 8, n = 8>}} : ({pointer}) -> {result}"
     ));
     let words = kernel.fields(&loaded, "i32", n.into());
-    let memory = match elem.bytes() {
-        1 => "vector<4xi8>",
-        2 if elem == Elem::BF16 => "vector<2xbf16>",
-        2 => "vector<2xf16>",
-        _ if elem == Elem::F32 => "f32",
-        _ => "i32",
-    };
-    let numbers = u16::try_from(4 / elem.bytes().max(1)).ok()?;
-    kernel.put(to, 0, &words, Packing { n: numbers, memory, register: "i32" });
+    kernel.put(to, 0, &words, Packing { register: "i32", ..factor(elem) });
     Some(())
 }

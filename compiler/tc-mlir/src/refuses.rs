@@ -2,10 +2,9 @@
 
 use crate::{arith, stmt};
 use tc_dialects::arith as ops;
-use tc_ir::types::ElemKind;
-use tc_ir::{Elem, Func, Op};
+use tc_ir::{Func, Op};
 use tc_kernel::accepts::Emitter;
-use tc_target::{Feature, Target};
+use tc_target::Target;
 
 /// What this emitter has words for.
 pub(crate) const EMITTER: Emitter = Emitter {
@@ -27,9 +26,10 @@ fn lacks(func: &Func, op: Op, target: &Target) -> Option<String> {
         return Some(format!("MLIR's way to PTX has no arithmetic of `{}`: it moves such numbers only", elem.name()));
     }
     let (from, to) = (func.operands(op).first().copied().and_then(elem)?, result.and_then(elem)?);
-    if opcode == ops::CAST && to == Elem::BF16 && from.bits() == 64 && from.kind() != ElemKind::Float {
-        return Some(format!("MLIR's way to PTX rounds twice where a `{}` becomes a `bf16`", from.name()));
+    let name = to.name();
+    if opcode == ops::CAST && to.is_half() && to.is_cut_f32() && from.bits() == 64 && !from.is_float() {
+        return Some(format!("MLIR's way to PTX rounds twice where a `{}` becomes a `{name}`", from.name()));
     }
-    (opcode == ops::FMA && to == Elem::BF16 && !target.has(Feature::Bf16))
-        .then(|| format!("MLIR's way to PTX rounds `fma` of `bf16` twice for `{target}`"))
+    (opcode == ops::FMA && to.is_half() && !target.computes_in(to))
+        .then(|| format!("MLIR's way to PTX rounds `fma` of `{name}` twice for `{target}`"))
 }

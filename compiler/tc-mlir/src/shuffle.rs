@@ -125,7 +125,7 @@ impl Kernel<'_> {
     fn words(&mut self, value: &Rc<str>, elem: Elem) -> Vec<Rc<str>> {
         match elem {
             Elem::F32 => vec![value.clone()],
-            Elem::F16 | Elem::BF16 => {
+            _ if elem.is_half() => {
                 let bits = self.temp(format!("arith.bitcast {value} : {} to i16", types::number(elem)));
                 vec![self.temp(format!("arith.extui {bits} : i16 to i32"))]
             }
@@ -147,7 +147,7 @@ impl Kernel<'_> {
     fn of_words(&mut self, words: &[Rc<str>], elem: Elem) -> Made {
         let ty = types::number(elem);
         match (elem, words) {
-            (Elem::F16 | Elem::BF16, [word]) => {
+            (_, [word]) if elem.is_half() => {
                 let bits = self.temp(format!("arith.trunci {word} : i32 to i16"));
                 Made::Op(format!("arith.bitcast {bits} : i16 to {ty}"))
             }

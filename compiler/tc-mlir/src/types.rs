@@ -21,6 +21,35 @@ pub(crate) fn number(elem: Elem) -> &'static str {
     }
 }
 
+/// The registers of 32 bits in which tensor cores take numbers.
+#[derive(Clone, Copy)]
+pub(crate) struct Register {
+    /// Numbers to a register.
+    pub(crate) n: u16,
+    /// The type that holds so many of them: what is loaded and stored, and what a register of sums is.
+    pub(crate) packed: &'static str,
+    /// What a register of factors is.
+    pub(crate) factor: &'static str,
+}
+
+/// How tensor cores take numbers of type `elem`.
+pub(crate) fn register(elem: Elem) -> Register {
+    let (n, packed) = match elem {
+        // NVVM has these as vectors, and all others as the words that they lie in.
+        Elem::F16 => return Register { n: 2, packed: "vector<2xf16>", factor: "vector<2xf16>" },
+        Elem::BF16 => (2, "vector<2xbf16>"),
+        Elem::I8 | Elem::U8 => (4, "vector<4xi8>"),
+        Elem::I32 => (1, "i32"),
+        _ => (1, "f32"),
+    };
+    Register { n, packed, factor: "i32" }
+}
+
+/// Has MLIR 22 fragments of `elem` for `wmma`?
+pub(crate) fn has_fragments(elem: Elem) -> bool {
+    elem != Elem::BF16
+}
+
 /// The type of one number in memory.
 pub(crate) fn stored(elem: Elem) -> &'static str {
     if elem == Elem::Bool { "i8" } else { number(elem) }

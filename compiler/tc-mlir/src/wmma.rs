@@ -7,7 +7,7 @@ use crate::kernel::Kernel;
 use crate::memory::Memory;
 use crate::types;
 use std::rc::Rc;
-use tc_dialects::fragment::{Fragment, Layout, Use};
+use tc_dialects::fragment::{Fragment, Layout, Use, ptx_name};
 use tc_dialects::wmma;
 use tc_ir::{Elem, Op, Scalar, Value, keys};
 use tc_kernel::facts::{fragment_of, n_elements};
@@ -24,30 +24,16 @@ struct Registers {
 /// The registers that hold `fragment`: f16 two to a register, factors of other types by 32 bits, and all of sums.
 fn registers(fragment: Fragment) -> Registers {
     let (rows, cols) = fragment.extents();
-    // Numbers that are held by each of the 32 threads. Of f16 factors each is held twice.
+    let of = types::register(fragment.elem);
+    // Numbers that are held by each of the 32 threads.
     let numbers = rows * cols / 32;
-    let (ty, n) = match (fragment.part, fragment.elem) {
-        (Use::Accumulator, Elem::F16) => ("vector<2xf16>", numbers / 2),
-        (Use::Accumulator, Elem::I32) => ("i32", numbers),
-        (Use::Accumulator, _) => ("f32", numbers),
-        (_, Elem::F16) => ("vector<2xf16>", 8),
-        (_, Elem::TF32) => ("i32", numbers),
-        _ => ("i32", numbers * i64::from(fragment.elem.bytes()) / 4),
+    let (ty, n) = match fragment.part {
+        Use::Accumulator => (of.packed, numbers / i64::from(of.n)),
+        // Of f16 factors each number is held more than once.
+        _ if of.factor == of.packed => (of.factor, 8),
+        _ => (of.factor, numbers / i64::from(of.n)),
     };
     Registers { n: u16::try_from(n).unwrap_or(1).max(1), ty }
-}
-
-/// What `nvvm` calls a type of elements.
-fn nvvm_type(elem: Elem) -> &'static str {
-    match elem {
-        Elem::F16 => "f16",
-        Elem::BF16 => "bf16",
-        Elem::TF32 => "tf32",
-        Elem::I8 => "s8",
-        Elem::U8 => "u8",
-        Elem::I32 => "s32",
-        _ => "f32",
-    }
 }
 
 fn nvvm_layout(layout: Layout) -> &'static str {
@@ -160,15 +146,19 @@ impl Kernel<'_> {
 
     /// One register that holds the number `value` as often as it has room for it.
     fn filled(&mut self, fragment: Fragment, value: Rc<str>) -> Rc<str> {
-        match (registers(fragment).ty, fragment.elem) {
-            ("vector<2xf16>", _) => self.temp(format!("vector.broadcast {value} : f16 to vector<2xf16>")),
-            (_, Elem::TF32) => self.tf32(&value),
-            (_, Elem::I8 | Elem::U8) => {
-                let bytes = self.temp(format!("vector.broadcast {value} : i8 to vector<4xi8>"));
-                self.temp(format!("llvm.bitcast {bytes} : vector<4xi8> to i32"))
-            }
-            _ => value,
+        let (elem, of) = (fragment.elem, types::register(fragment.elem));
+        if !elem.is_stored() {
+            return self.tf32(&value);
         }
+        if of.n == 1 {
+            return value;
+        }
+        let (number, ty) = (types::number(elem), registers(fragment).ty);
+        let packed = self.temp(format!("vector.broadcast {value} : {number} to {}", of.packed));
+        if ty == of.packed {
+            return packed;
+        }
+        self.temp(format!("llvm.bitcast {packed} : {} to {ty}", of.packed))
     }
 }
 
@@ -195,7 +185,7 @@ pub(crate) fn write(kernel: &mut Kernel<'_>, op: Op) {
             kernel.line(format!(
                 "nvvm.wmma.store {to}, {stride}, {} {{eltype = #nvvm.mma_type<{}>, layout = {order}, {}}} : {pointer}, {types}",
                 list(&values),
-                nvvm_type(fragment.elem),
+                ptx_name(fragment.elem),
                 shape(fragment)
             ));
         }
@@ -219,12 +209,12 @@ fn load(kernel: &mut Kernel<'_>, op: Op) {
     let order = nvvm_layout(fragment.layout.unwrap_or_else(|| layout(func, op, keys::LAYOUT)));
     let loaded = kernel.temp(format!(
         "nvvm.wmma.load {from}, {stride} {{eltype = #nvvm.mma_type<{}>, frag = #nvvm.mma_frag<{part}>, layout = {order}, {}}} : ({pointer}) -> {}",
-        nvvm_type(fragment.elem),
+        ptx_name(fragment.elem),
         shape(fragment),
         structure(ty, n.into())
     ));
     let mut values = kernel.fields(&loaded, ty, n.into());
-    if fragment.elem == Elem::TF32 {
+    if !fragment.elem.is_stored() {
         for value in &mut values {
             let number = kernel.temp(format!("arith.bitcast {value} : i32 to f32"));
             *value = kernel.tf32(&number);
@@ -250,8 +240,8 @@ fn product(kernel: &mut Kernel<'_>, op: Op) {
         list(&left),
         list(&right),
         list(&sums),
-        nvvm_type(a.elem),
-        nvvm_type(sum.elem),
+        ptx_name(a.elem),
+        ptx_name(sum.elem),
         order(a),
         order(b),
         shape(sum),

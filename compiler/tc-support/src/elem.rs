@@ -2,7 +2,7 @@
 //!
 //! To add one, write its row; then its spelling in each emitter's table of types.
 
-use crate::float_format::{BFLOAT16, BINARY16, BINARY32, BINARY64, E4M3, E5M2, FloatFormat, TF32};
+use crate::float_format::{BFLOAT16, BINARY16, BINARY32, BINARY64, E4M3, E5M2, FloatFormat, TENSOR_FLOAT};
 use std::fmt;
 
 elems! {
@@ -27,7 +27,7 @@ elems! {
     /// An unsigned integer of 64 bits.
     U64 "u64" = integer(ElemKind::Unsigned, 64, numpy("<u8", "uint64")),
     /// IEEE binary16.
-    F16 "f16" = float(BINARY16, numpy("<f2", "float16")),
+    F16 "f16" = float(BINARY16, numpy("<f2", "float16")).compared(),
     /// The upper half of an IEEE binary32.
     BF16 "bf16" = float(BFLOAT16, numpy("<u2", "uint16")),
     /// IEEE binary32.
@@ -39,7 +39,7 @@ elems! {
     /// OCP 8-bit float with 5 exponent and 2 fraction bits.
     F8E5M2 "f8e5m2" = float(E5M2, numpy("|u1", "uint8")).for_products(),
     /// A binary32 of which tensor cores read 10 fraction bits; it occupies four bytes.
-    TF32 "tf32" = float(TF32, numpy("<f4", "float32")).for_products(),
+    TF32 "tf32" = float(TENSOR_FLOAT, numpy("<f4", "float32")).for_products().read_from(Elem::F32),
 }
 
 /// What others ask of an element type.
@@ -50,6 +50,8 @@ pub struct ElemRow {
     format: Option<FloatFormat>,
     numpy: NumpyType,
     is_for_products: bool,
+    is_compared: bool,
+    in_memory: Option<Elem>,
 }
 
 /// The kinds of numbers.
@@ -79,16 +81,25 @@ const fn numpy(code: &'static str, name: &'static str) -> NumpyType {
 }
 
 const fn integer(kind: ElemKind, bits: u32, numpy: NumpyType) -> ElemRow {
-    ElemRow { kind, bits, format: None, numpy, is_for_products: false }
+    ElemRow { kind, bits, format: None, numpy, is_for_products: false, is_compared: true, in_memory: None }
 }
 
 const fn float(format: FloatFormat, numpy: NumpyType) -> ElemRow {
-    ElemRow { kind: ElemKind::Float, bits: format.bits(), format: Some(format), numpy, is_for_products: false }
+    let (kind, bits, is_compared) = (ElemKind::Float, format.bits(), format.bits() > 16);
+    ElemRow { kind, bits, format: Some(format), numpy, is_for_products: false, is_compared, in_memory: None }
 }
 
 impl ElemRow {
     const fn for_products(self) -> ElemRow {
-        ElemRow { is_for_products: true, ..self }
+        ElemRow { is_for_products: true, is_compared: false, ..self }
+    }
+
+    const fn compared(self) -> ElemRow {
+        ElemRow { is_compared: true, ..self }
+    }
+
+    const fn read_from(self, memory: Elem) -> ElemRow {
+        ElemRow { in_memory: Some(memory), ..self }
     }
 }
 
@@ -195,6 +206,47 @@ impl Elem {
     #[inline]
     pub const fn is_float8(self) -> bool {
         self.is_float() && self.bits() == 8
+    }
+
+    /// Is it a float of 16 bits? Machines compute in these, two to a word of 32 bits.
+    #[inline]
+    pub const fn is_half(self) -> bool {
+        self.is_float() && self.bits() == 16
+    }
+
+    /// Do machines compare its numbers as they are, and not as wider ones?
+    #[inline]
+    pub const fn is_compared(self) -> bool {
+        self.row().is_compared
+    }
+
+    /// The type that memory holds such numbers as: its own, but for one that only registers of tensor cores hold.
+    #[inline]
+    pub const fn in_memory(self) -> Elem {
+        match self.row().in_memory {
+            Some(elem) => elem,
+            None => self,
+        }
+    }
+
+    /// Does memory hold such numbers?
+    #[inline]
+    pub const fn is_stored(self) -> bool {
+        self.row().in_memory.is_none()
+    }
+
+    /// The type that tensor cores multiply such numbers as: its own, but for the one that memory holds for another.
+    pub fn as_factor(self) -> Elem {
+        Elem::ALL.iter().copied().find(|elem| elem.row().in_memory == Some(self)).unwrap_or(self)
+    }
+
+    /// Is it a float with the exponents of f32, and fewer bits of fraction?
+    #[inline]
+    pub const fn is_cut_f32(self) -> bool {
+        match self.format() {
+            Some(format) => format.exponent_bits == BINARY32.exponent_bits && self.is_small_float(),
+            None => false,
+        }
     }
 
     /// Is it a float of which f32 holds every number, and not f32 itself?
@@ -338,6 +390,16 @@ mod tests {
         }
         let small: Vec<&str> = Elem::ALL.iter().filter(|elem| elem.is_small_float()).map(|elem| elem.name()).collect();
         assert_eq!(small, ["f16", "bf16", "f8e4m3", "f8e5m2", "tf32"]);
+        let cut: Vec<&str> = Elem::ALL.iter().filter(|elem| elem.is_cut_f32()).map(|elem| elem.name()).collect();
+        assert_eq!(cut, ["bf16", "tf32"]);
+    }
+
+    #[test]
+    fn tensor_cores_read_what_memory_holds_as_another_type() {
+        assert_eq!((Elem::TF32.in_memory(), Elem::F32.as_factor()), (Elem::F32, Elem::TF32));
+        for elem in [Elem::F16, Elem::TF32, Elem::I8] {
+            assert_eq!((elem.as_factor(), elem.is_stored()), (elem, elem != Elem::TF32));
+        }
     }
 
     #[test]

@@ -51,7 +51,8 @@ pub const E4M3: FloatFormat =
 /// E5M2 of the same specification.
 pub const E5M2: FloatFormat = FloatFormat { conversion: Conversion::Saturating, ..FloatFormat::ieee(5, 2) };
 /// The format of 19 bits that tensor cores read from a binary32.
-pub const TF32: FloatFormat = FloatFormat { padding: 13, conversion: Conversion::TiesAway, ..FloatFormat::ieee(8, 10) };
+pub const TENSOR_FLOAT: FloatFormat =
+    FloatFormat { padding: 13, conversion: Conversion::TiesAway, ..FloatFormat::ieee(8, 10) };
 
 impl FloatFormat {
     /// A format with the bias, infinities and NaNs of IEEE 754.
@@ -305,14 +306,14 @@ mod tests {
         assert_eq!((E5M2.convert(-f64::NAN), E4M3.convert(f64::NAN)), (0x7f, 0x7f));
         // 1 + 2^-11 is half way between two tf32: away from zero, where the language goes to the even one.
         let tie = 1.0 + f64::powi(2.0, -11);
-        assert_eq!(TF32.decode(TF32.convert(-tie)), -1.0 - f64::powi(2.0, -10));
-        assert_eq!(TF32.round(tie), 1.0);
+        assert_eq!(TENSOR_FLOAT.decode(TENSOR_FLOAT.convert(-tie)), -1.0 - f64::powi(2.0, -10));
+        assert_eq!(TENSOR_FLOAT.round(tie), 1.0);
         assert_eq!(BINARY16.convert(tie), 0x3c00);
     }
 
     #[test]
     fn tf32_is_nearest_and_ties_go_away_from_zero() {
-        let to_tf32 = |value: f32| TF32.decode(TF32.convert(value.into())) as f32;
+        let to_tf32 = |value: f32| TENSOR_FLOAT.decode(TENSOR_FLOAT.convert(value.into())) as f32;
         let ulp = 2f32.powi(-10);
         for (value, want) in [
             (1.0, 1.0),
@@ -333,23 +334,23 @@ mod tests {
 
     #[test]
     fn tf32_is_a_binary32_without_its_last_bits() {
-        for value in hard_numbers(&BINARY16).into_iter().chain(hard_numbers(&TF32)) {
+        for value in hard_numbers(&BINARY16).into_iter().chain(hard_numbers(&TENSOR_FLOAT)) {
             let narrow = value as f32;
             let half = 0xfff + (narrow.to_bits() >> 13 & 1);
             let expected =
                 if narrow.is_finite() { narrow.to_bits().wrapping_add(half) & !0x1fff } else { narrow.to_bits() };
-            assert_eq!(TF32.encode(value), u64::from(expected), "{value:e}");
+            assert_eq!(TENSOR_FLOAT.encode(value), u64::from(expected), "{value:e}");
         }
         // What was never rounded is read as it is.
-        assert_eq!(TF32.decode((0.1f32).to_bits().into()), f64::from(0.1f32));
+        assert_eq!(TENSOR_FLOAT.decode((0.1f32).to_bits().into()), f64::from(0.1f32));
     }
 
     #[test]
     fn formats_hold_one_another() {
         for narrow in [E4M3, E5M2] {
-            assert!([BINARY16, BFLOAT16, TF32, BINARY32, BINARY64].iter().all(|wide| wide.holds(&narrow)));
+            assert!([BINARY16, BFLOAT16, TENSOR_FLOAT, BINARY32, BINARY64].iter().all(|wide| wide.holds(&narrow)));
         }
-        assert!(BINARY32.holds(&TF32) && BINARY32.holds(&BINARY16) && BINARY64.holds(&BINARY32));
+        assert!(BINARY32.holds(&TENSOR_FLOAT) && BINARY32.holds(&BINARY16) && BINARY64.holds(&BINARY32));
         assert!(!BINARY16.holds(&BFLOAT16) && !BFLOAT16.holds(&BINARY16) && !E4M3.holds(&E5M2) && !E5M2.holds(&E4M3));
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::diag::{Diagnostic, Diagnostics, Fault, Location, Severity};
 use crate::source::{BYTE_ORDER_MARK, Pos, Sources, Span, shown_name};
-use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Renderer, Snippet};
 
 /// Lines longer than this are not shown: a minified or hostile file would fill the screen.
 const MAX_SHOWN_LINE: usize = 400;
@@ -57,29 +57,10 @@ pub fn one(diagnostic: &Diagnostic, sources: &Sources, colour: bool) -> String {
             },
         }
     }
-    for (start, annotations) in &snippets {
-        let Some(file) = sources.file_of(*start) else { continue };
-        // Only the lines that are pointed at: the renderer's time grows with the text it is given.
-        let line_of = |pos: Pos| sources.line_col(pos).map_or(1, |(_, at)| at.line);
-        let first = annotations.iter().map(|(_, span, _)| line_of(span.start)).min().unwrap_or(1);
-        let last = annotations.iter().map(|(_, span, _)| line_of(span.start)).max().unwrap_or(1);
-        let (mut from, to) = file.line_range(first, last);
-        if from == 0 && file.text.starts_with(BYTE_ORDER_MARK) {
-            from = BYTE_ORDER_MARK.len_utf8();
+    for annotated in &snippets {
+        if let Some(snippet) = drawn(annotated, sources) {
+            group = group.element(snippet);
         }
-        let window = &file.text[from..to];
-        let base = start.0 as usize + from;
-        let mut snippet = Snippet::source(window).line_start(first as usize).path(shown_name(&file.name));
-        for (kind, span, label) in annotations {
-            let lo = (span.start.0 as usize).saturating_sub(base).min(window.len());
-            let hi = (span.end.0 as usize).saturating_sub(base).clamp(lo, window.len());
-            let mut annotation = kind.span(lo..hi);
-            if !label.is_empty() {
-                annotation = annotation.label(*label);
-            }
-            snippet = snippet.annotation(annotation);
-        }
-        group = group.element(snippet);
     }
     for place in loose {
         group = group.element(Level::NOTE.message(place));
@@ -96,6 +77,32 @@ pub fn one(diagnostic: &Diagnostic, sources: &Sources, colour: bool) -> String {
     }
     let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
     renderer.render(&[group])
+}
+
+/// The lines of one file that are pointed at, with what is said of them.
+fn drawn<'a>((start, annotations): &Annotated<'a>, sources: &'a Sources) -> Option<Snippet<'a, Annotation<'a>>> {
+    let file = sources.file_of(*start)?;
+    // Only the lines that are pointed at: the renderer's time grows with the text it is given.
+    let line_of = |pos: Pos| sources.line_col(pos).map_or(1, |(_, at)| at.line);
+    let first = annotations.iter().map(|(_, span, _)| line_of(span.start)).min().unwrap_or(1);
+    let last = annotations.iter().map(|(_, span, _)| line_of(span.start)).max().unwrap_or(1);
+    let (mut from, to) = file.line_range(first, last);
+    if from == 0 && file.text.starts_with(BYTE_ORDER_MARK) {
+        from = BYTE_ORDER_MARK.len_utf8();
+    }
+    let window = &file.text[from..to];
+    let base = start.0 as usize + from;
+    let mut snippet = Snippet::source(window).line_start(first as usize).path(shown_name(&file.name));
+    for (kind, span, label) in annotations {
+        let lo = (span.start.0 as usize).saturating_sub(base).min(window.len());
+        let hi = (span.end.0 as usize).saturating_sub(base).clamp(lo, window.len());
+        let mut annotation = kind.span(lo..hi);
+        if !label.is_empty() {
+            annotation = annotation.label(*label);
+        }
+        snippet = snippet.annotation(annotation);
+    }
+    Some(snippet)
 }
 
 /// One diagnostic as a JSON object: `severity`, `fault`, `code`, `message`, `location`, `labels`, `notes`,

@@ -1,11 +1,11 @@
-//! What matrix products and the copies that feed them ask of a target, by the name of the op.
+//! What matrix products, the copies that feed them and arithmetic ask of a target, by the name of the op or its dialect.
 //!
 //! The shapes are those of the language: `wmma` of 16x16x16, 32x8x16 and 8x32x16 (16x16x8 for tf32), `mma.sync` of
 //! m16n8 with the k that fills 32 bytes. Which target has what is from the PTX ISA 8.8, sections 9.7.14 ("Warp Level
 //! Matrix Multiply-Accumulate Instructions", target notes of each) and 9.7.9.25 (`cp.async`).
 
-use crate::target::Feature;
-use tc_support::DType;
+use crate::target::{Feature, Target};
+use tc_support::{DType, Elem};
 
 /// One op on elements of one type, and what it needs.
 struct Row {
@@ -21,6 +21,9 @@ const fn row(op: &'static str, elem: DType, needs: Feature) -> Row {
 const fn any(op: &'static str, needs: Feature) -> Row {
     Row { op, elem: None, needs }
 }
+
+/// What a type needs to be computed in, apart from products of tiles.
+const ARITHMETIC: &str = "arith";
 
 /// The table. A row without an element type is for all that no row before it names.
 static TABLE: &[Row] = &[
@@ -39,6 +42,7 @@ static TABLE: &[Row] = &[
     any("gpu.copy_async", Feature::CpAsync),
     any("gpu.commit_group", Feature::CpAsync),
     any("gpu.wait_group", Feature::CpAsync),
+    row(ARITHMETIC, DType::BF16, Feature::Bf16),
 ];
 
 /// What the op called `op` needs, where its factors (for a tile that is moved: its elements) are of type `elem`;
@@ -51,6 +55,13 @@ pub fn needs(op: &str, elem: Option<DType>) -> Option<Feature> {
     TABLE.iter().find(|row| row.op == op && (row.elem.is_none() || row.elem == elem)).map(|row| row.needs)
 }
 
+impl Target {
+    /// Does it compute in `elem`: sums, differences, products and both at once, the lesser and the greater?
+    pub fn computes_in(&self, elem: Elem) -> bool {
+        !elem.is_for_products() && needs(ARITHMETIC, Some(elem.dtype())).is_none_or(|feature| self.has(feature))
+    }
+}
+
 /// Does the op called `op` take a whole warp, all of whose threads do it together?
 pub fn takes_warp(op: &str) -> bool {
     op.starts_with("wmma.") || op.starts_with("mma.")
@@ -59,7 +70,6 @@ pub fn takes_warp(op: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::target::Target;
 
     #[test]
     fn each_op_has_its_first_target() {
@@ -78,5 +88,12 @@ mod tests {
         assert_eq!(first("mma.ldmatrix", Some(DType::F16)), "sm_75");
         assert_eq!(first("gpu.copy_async", None), "sm_80");
         assert_eq!(needs("gpu.barrier", None), None);
+    }
+
+    #[test]
+    fn a_target_computes_in_the_types_that_it_has_instructions_for() {
+        let first = |elem| Target::all().iter().find(|target| target.computes_in(elem)).map(|target| target.name);
+        assert_eq!([Elem::F16, Elem::BF16, Elem::I8].map(first), [Some("sm_70"), Some("sm_80"), Some("sm_70")]);
+        assert_eq!([Elem::TF32, Elem::F8E4M3].map(first), [None, None]);
     }
 }

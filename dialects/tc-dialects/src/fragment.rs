@@ -301,8 +301,22 @@ pub const PRODUCTS: &[Product] = &[
 /// The product of `family` of such elements, if the hardware has it. Numbers of 32 bits as factors of `wmma` are
 /// rounded to tf32.
 pub fn product(family: Family, factors: Elem) -> Option<&'static Product> {
-    let factors = if family == Family::Wmma && factors == Elem::F32 { Elem::TF32 } else { factors };
+    let factors = if family == Family::Wmma { factors.as_factor() } else { factors };
     PRODUCTS.iter().find(|product| product.family == family && product.factors == factors)
+}
+
+/// Are factors of such elements multiplied into such sums?
+pub fn is_product(factors: Elem, sum: Elem) -> bool {
+    PRODUCTS.iter().any(|product| product.factors == factors && product.sums.contains(&sum))
+}
+
+/// What PTX calls numbers of type `elem` in a product.
+pub const fn ptx_name(elem: Elem) -> &'static str {
+    match elem {
+        Elem::I8 => "s8",
+        Elem::I32 => "s32",
+        _ => elem.name(),
+    }
 }
 
 #[cfg(test)]

@@ -45,7 +45,7 @@ use tc_ir::walk::all_ops;
 use tc_ir::{Elem, Func, Op, Rewriter, Value};
 use tc_pass::{FuncPass, PassCx, PassInfo, PassKind, preserved};
 use tc_support::Diagnostic;
-use tc_target::{Feature, Target};
+use tc_target::Target;
 
 tc_pass::options! {
     /// `contract` has no options.
@@ -76,34 +76,34 @@ struct FusedMultiplyAdd {
 
 impl FuncPass for Contract {
     fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
-        let has_bf16 = cx.get::<Target>().is_none_or(|target| target.has(Feature::Bf16));
+        let target = cx.get::<Target>().copied();
+        let fuses = |elem: Elem| match target {
+            Some(target) => target.computes_in(elem),
+            None => !elem.is_for_products(),
+        };
         let mut n_fused = 0;
         let changed = rewrite_ops(func, |rw, op| {
-            if let Some(plan) = find(rw.func(), op, has_bf16) {
+            if let Some(plan) = find(rw.func(), op, &fuses) {
                 fuse(rw, op, &plan);
                 n_fused += 1;
             }
         });
         cx.count("products fused", n_fused);
         if cx.wants_missed() {
-            all_ops(func).filter_map(|op| left(func, op, has_bf16)).for_each(|found| cx.report(found));
+            all_ops(func).filter_map(|op| left(func, op, &fuses)).for_each(|found| cx.report(found));
         }
         changed
     }
 }
 
-fn find(func: &Func, op: Op, has_bf16: bool) -> Option<FusedMultiplyAdd> {
+/// The sum `op` with a product, of floats that the target `fuses`.
+fn find(func: &Func, op: Op, fuses: &impl Fn(Elem) -> bool) -> Option<FusedMultiplyAdd> {
     let opcode = func.opcode(op);
     if opcode != arith::ADD && opcode != arith::SUB {
         return None;
     }
     let result = func.value_scalar(func.result(op)?)?;
-    let has_instruction = match result.elem {
-        Elem::F32 | Elem::F64 | Elem::F16 => true,
-        Elem::BF16 => has_bf16,
-        _ => false,
-    };
-    if !has_instruction {
+    if !result.elem.is_float() || !fuses(result.elem) {
         return None;
     }
     let (lhs, rhs) = (func.operand(op, 0), func.operand(op, 1));
@@ -117,15 +117,14 @@ fn find(func: &Func, op: Op, has_bf16: bool) -> Option<FusedMultiplyAdd> {
 }
 
 /// What is reported of a sum with a product that stay two ops.
-fn left(func: &Func, op: Op, has_bf16: bool) -> Option<Diagnostic> {
+fn left(func: &Func, op: Op, fuses: &impl Fn(Elem) -> bool) -> Option<Diagnostic> {
     let opcode = func.opcode(op);
     let result = func.value_scalar(func.result(op)?).filter(|scalar| scalar.elem.is_float())?;
     let is_sum = opcode == arith::ADD || opcode == arith::SUB;
     let is_product = |&value: &Value| func.def_op(value).is_some_and(|def| func.opcode(def) == arith::MUL);
     let value = func.operands(op).iter().copied().find(is_product).filter(|_| is_sum)?;
     let product = func.def_op(value)?;
-    let has_instruction = matches!(result.elem, Elem::F32 | Elem::F64 | Elem::F16);
-    let (reason, help) = if !(has_instruction || result.elem == Elem::BF16 && has_bf16) {
+    let (reason, help) = if !fuses(result.elem) {
         let reason = format!("the target has no such instruction on `{}`", result.elem.name());
         (reason, "compute in `f32`, or compile for a target that has it")
     } else if func.value_name(value).is_some() {

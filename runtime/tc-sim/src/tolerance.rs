@@ -45,14 +45,14 @@ impl Tolerance {
             for op in all_ops(func) {
                 let computes = func.opcode(op).dialect() == arith::ADD.dialect() && func.opcode(op) != arith::CONSTANT;
                 if let Some([sum, factor]) = product_of(func, op) {
-                    tolerance.in_tf32 |= matches!(factor, Elem::F32 | Elem::TF32);
+                    tolerance.in_tf32 |= !factor.as_factor().is_stored();
                     if counts && sum.is_float() {
                         tolerance.bits = tolerance.bits.min(mantissa(sum));
                     }
                 }
                 for value in func.results(op) {
                     let float = func.value_scalar(value).map(|scalar| scalar.elem).filter(|elem| elem.is_float());
-                    if float == Some(Elem::TF32) {
+                    if float.is_some_and(|elem| !elem.is_stored()) {
                         tolerance.in_tf32 |= computes;
                     } else if let (Some(elem), true) = (float, counts && (computes || func.opcode(op) == te::REDUCE)) {
                         tolerance.bits = tolerance.bits.min(mantissa(elem));
@@ -78,11 +78,12 @@ impl Tolerance {
     /// The allowed difference for a cell of magnitude `mag`; integers came in if `integers` says so.
     fn bound(&self, mag: f64, integers: bool) -> f64 {
         let u = 0.5f64.powi(self.bits as i32);
-        let exact = if self.in_tf32 { self.bits.min(mantissa(Elem::TF32)) } else { self.bits };
+        let of_factor = mantissa(Elem::F32.as_factor());
+        let exact = if self.in_tf32 { self.bits.min(of_factor) } else { self.bits };
         if integers && self.is_integral && mag <= 2f64.powi(exact as i32) {
             return 0.0;
         }
-        let of_factors = if self.in_tf32 { 4.0 * 0.5f64.powi(mantissa(Elem::TF32) as i32) } else { 0.0 };
+        let of_factors = if self.in_tf32 { 4.0 * 0.5f64.powi(of_factor as i32) } else { 0.0 };
         let bound = (8.0 * (1.0 + (self.n_terms as f64).sqrt()) * u + of_factors) * mag;
         if bound.is_nan() { f64::INFINITY } else { bound }
     }

@@ -122,7 +122,7 @@ fn schedule() -> String {
         let _ = writeln!(out, "| [`{0}`](#{0}) | {1} |", info.name, cell(&info.summary()));
     }
     for info in tc::schedule::primitives() {
-        let _ = write!(out, "\n## {}\n\n{}", info.name, demoted(&info.page()));
+        let _ = write!(out, "\n## {}\n\n{}", info.name, demoted(info.page));
     }
     out
 }

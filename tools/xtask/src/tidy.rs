@@ -87,7 +87,7 @@ fn passes(root: &Path) -> Vec<String> {
 /// Row, file, corpus folder and page of every primitive.
 fn primitives(root: &Path) -> Vec<String> {
     let rows: Vec<(String, String)> =
-        tc::schedule::primitives().iter().map(|info| (info.name.to_string(), info.page())).collect();
+        tc::schedule::primitives().iter().map(|info| (info.name.to_string(), info.page.to_string())).collect();
     // A directive that is read and refused has its refusals in a folder too.
     let directives = tc::dialects::sched::ROWS.iter().filter_map(|row| row.short).map(str::to_string);
     let layout = Layout {

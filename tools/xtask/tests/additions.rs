@@ -26,13 +26,22 @@ const KINDS: &[Kind] = &[
     // The row, a line in each emitter's table, and one in the simulator's.
     Kind { kind: "a function of two floats", examples: &[&["POW"]], most: 4 },
     Kind { kind: "a function of an integer", examples: &[&["POPCOUNT"]], most: 4 },
-    // Folding and the passes that make them name these too.
-    Kind { kind: "an operator on integers", examples: &[&["BITAND"], &["BITOR"], &["BITXOR"]], most: 7 },
-    Kind { kind: "a shift", examples: &[&["SHL"], &["SHR"]], most: 9 },
+    // The row, a line in each emitter's table, and one in the simulator's; one pass makes some of them.
+    Kind {
+        kind: "an operator on integers",
+        examples: &[&["BITAND"], &["BITOR"], &["BITXOR"], &["SHL"], &["SHR"]],
+        most: 5,
+    },
     // The row, and a line for each emitter's spelling.
     Kind {
         kind: "an element type",
         examples: &[&["F8E4M3", "\"f8e4m3\""], &["F8E5M2", "\"f8e5m2\""], &["I16", "\"i16\""], &["U16"]],
+        most: 6,
+    },
+    // Beside these the products that tensor cores have, what they need of a target, and the name of that.
+    Kind {
+        kind: "an element type of tensor cores",
+        examples: &[&["F16", "\"f16\""], &["BF16", "\"bf16\""], &["TF32", "\"tf32\""]],
         most: 6,
     },
     Kind {
@@ -49,7 +58,7 @@ const KINDS: &[Kind] = &[
         ],
         most: 7,
     },
-    // The row; beside it the fragments of a family, and what makes buffers in the scope.
+    // The row, and what makes buffers in the scope.
     Kind {
         kind: "a memory scope",
         examples: &[
@@ -58,7 +67,7 @@ const KINDS: &[Kind] = &[
             &["MmaAccumulator", "\"mma.accumulator\""],
             &["SharedDyn", "\"shared.dyn\""],
         ],
-        most: 5,
+        most: 2,
     },
     Kind {
         kind: "a coordinate of the launch",

@@ -67,8 +67,8 @@ pub(crate) enum Compared {
 pub struct PrimitiveInfo {
     /// The name in schedules.
     pub name: &'static str,
-    /// The source of its `mod.rs`: the `//!` text at its head is its page.
-    pub source: &'static str,
+    /// The page: the text at the head of its `mod.rs`.
+    pub page: &'static str,
     /// The op that stands for it.
     pub opcode: Opcode,
     /// Does the author promise something that nothing checks?
@@ -80,24 +80,18 @@ pub struct PrimitiveInfo {
 }
 
 impl PrimitiveInfo {
-    const fn of<P: Primitive>(name: &'static str, source: &'static str, opcode: Opcode) -> PrimitiveInfo {
+    const fn of<P: Primitive>(name: &'static str, page: &'static str, opcode: Opcode) -> PrimitiveInfo {
         let apply = |cx: &mut Cx<'_>| {
             let legal = P::legality(cx)?;
             Ok(P::edit(cx, legal))
         };
         let (promises, compared, attaches) = (P::PROMISES, P::COMPARED, P::ATTACHES);
-        PrimitiveInfo { name, source, opcode, promises, compared, attaches, apply }
-    }
-
-    /// The page: the text at the head of the primitive's `mod.rs`.
-    pub fn page(&self) -> String {
-        let lines = self.source.lines().take_while(|line| line.starts_with("//!"));
-        lines.map(|line| line.trim_start_matches("//!").strip_prefix(' ').unwrap_or("").to_string() + "\n").collect()
+        PrimitiveInfo { name, page, opcode, promises, compared, attaches, apply }
     }
 
     /// The first paragraph of the page.
     pub fn summary(&self) -> String {
-        self.page().split("\n\n").next().unwrap_or("").trim().replace('\n', " ")
+        self.page.split("\n\n").next().unwrap_or("").trim().replace('\n', " ")
     }
 }
 
@@ -107,7 +101,7 @@ macro_rules! table {
     ($($name:ident $primitive:ident $(stage $stage:ident)? $(axis $axis:ident)?;)*) => {
         const TABLE: &[PrimitiveInfo] = &[$(PrimitiveInfo::of::<sched::$primitive>(
             stringify!($name),
-            include_str!(concat!(stringify!($name), "/mod.rs")),
+            tc_support::page!(concat!(stringify!($name), "/mod.rs")),
             sched::$primitive::OPCODE,
         )),*];
 

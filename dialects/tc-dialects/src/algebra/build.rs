@@ -10,7 +10,7 @@ use crate::arith::{self, Predicate};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use tc_arith::{BinaryOp, Expr, IntType, MAX_DEPTH, Node};
-use tc_ir::attrs::AttrData;
+use tc_ir::attrs::{AttrData, BinOp};
 use tc_ir::opdef::Role;
 use tc_ir::{Builder, Elem, Func, Op, Type, Value, keys};
 
@@ -71,7 +71,7 @@ impl Algebra {
             let given = self.expr(func, part);
             let simple = self.analyzer.simplify(given);
             computed.fits.extend([(given, ty), (simple, ty)]);
-            if let Some(op) = func.def_op(part).filter(|&op| matches!(func.opcode(op), arith::SHL | arith::SHR)) {
+            if let Some(op) = func.def_op(part).filter(|&op| func.role(op).is_shift()) {
                 let count = self.expr(func, func.operand(op, 1));
                 computed.counts.insert((count, ty));
             }
@@ -516,22 +516,10 @@ fn step_value(b: &mut Builder<'_>, step: Instruction, values: &[Option<Value>], 
 /// Makes the op of `op` on two operands of one type.
 pub fn build_op(b: &mut Builder<'_>, op: BinaryOp, args: &[Value]) -> Value {
     let opcode = match op {
-        BinaryOp::Add => arith::ADD,
-        BinaryOp::Sub => arith::SUB,
-        BinaryOp::Mul => arith::MUL,
-        BinaryOp::FloorDiv => arith::DIV,
-        BinaryOp::FloorMod => arith::MOD,
         BinaryOp::TruncDiv => arith::TDIV,
         BinaryOp::TruncMod => arith::TMOD,
         BinaryOp::Min => arith::MIN,
         BinaryOp::Max => arith::MAX,
-        BinaryOp::And => arith::AND,
-        BinaryOp::Or => arith::OR,
-        BinaryOp::Shl => arith::SHL,
-        BinaryOp::Shr => arith::SHR,
-        BinaryOp::BitAnd => arith::BITAND,
-        BinaryOp::BitOr => arith::BITOR,
-        BinaryOp::BitXor => arith::BITXOR,
         BinaryOp::Eq | BinaryOp::Ne | BinaryOp::Lt | BinaryOp::Le => {
             let word = match op {
                 BinaryOp::Eq => "eq",
@@ -541,6 +529,10 @@ pub fn build_op(b: &mut Builder<'_>, op: BinaryOp, args: &[Value]) -> Value {
             };
             let word = b.func.word_attr(word);
             return b.value(arith::CMP, args, &[(keys::PREDICATE, word)]);
+        }
+        op => {
+            let sign = BinOp::ALL.iter().find(|&&sign| infix_op(sign) == (op, false));
+            return b.infix(*sign.expect("it is written between its operands"), args);
         }
     };
     b.value(opcode, args, &[])

@@ -4,7 +4,7 @@ use super::kind::{Coordinate, LoopKind, VTHREAD, loop_kind};
 use super::strides;
 use crate::scope::{Scope, scope_text};
 use tc_ir::attrs::AttrData;
-use tc_ir::{Attr, Attrs, Elem, Func, Name, Op, Scalar, Type, TypeData, Value, keys};
+use tc_ir::{Attr, Attrs, Func, Name, Op, Scalar, Type, TypeData, Value, keys};
 use tc_support::{Diagnostic, Diagnostics, suggest};
 
 /// How many iterations of a loop may be in flight.
@@ -166,6 +166,11 @@ pub(super) fn for_loop(func: &Func, op: Op, found: &mut Diagnostics) {
             found.push(error(func, op, "type", text).help(format!("cast what is yielded: `cast<{ty}>(…)`")));
         }
     }
+    check_kind(func, op, found);
+}
+
+/// The kind of the loop `op`: there is such a one, and it may carry values if it does.
+fn check_kind(func: &Func, op: Op, found: &mut Diagnostics) {
     match loop_kind(func, op) {
         None => {
             let kind = func.word_of(op, keys::KIND).unwrap_or("");
@@ -186,7 +191,7 @@ pub(super) fn for_loop(func: &Func, op: Op, found: &mut Diagnostics) {
         Some(LoopKind::Unroll(Some(factor))) if factor < 1 => {
             found.push(error(func, op, "loop-kind", format!("cannot unroll by {factor}")));
         }
-        Some(LoopKind::Launch(_) | LoopKind::Vthread | LoopKind::Vectorize) if !inits.is_empty() => {
+        Some(LoopKind::Launch(_) | LoopKind::Vthread | LoopKind::Vectorize) if func.operands(op).len() > 2 => {
             found.push(error(func, op, "carry", "only a loop that runs in order can carry values".to_string()));
         }
         Some(_) => {}
@@ -234,8 +239,9 @@ pub(super) fn alloc(func: &Func, op: Op, found: &mut Diagnostics) {
         diagnostic.help = suggest::did_you_mean(scope, Scope::ALL.map(Scope::name));
         found.push(diagnostic);
     }
-    if func.as_scalar(elem).is_some_and(|scalar| scalar.elem == Elem::TF32) {
-        found.push(error(func, op, "type", "`tf32` is a number format of tensor cores, not of memory".to_string()));
+    if let Some(elem) = func.as_scalar(elem).map(|scalar| scalar.elem).filter(|elem| !elem.is_stored()) {
+        let text = format!("`{}` is a number format of tensor cores, not of memory", elem.name());
+        found.push(error(func, op, "type", text));
     }
     check_shape(func, op, shape, elem, found);
     strides::check(func, op, shape, found);

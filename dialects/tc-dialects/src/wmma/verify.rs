@@ -3,7 +3,7 @@
 use crate::fragment::{Family, Fragment, Layout, Tile, Use, product, tile};
 use crate::scope::{Memory, Scope, scope_text};
 use crate::tir::place_type;
-use tc_ir::{Elem, Func, Name, Op, Value, keys};
+use tc_ir::{Func, Name, Op, Value, keys};
 use tc_support::{Diagnostic, Diagnostics};
 
 fn error(func: &Func, op: Op, code: &'static str, message: String) -> Diagnostic {
@@ -57,11 +57,6 @@ pub(crate) fn expect_tile(
     Some(tile)
 }
 
-/// The element type of memory that a tile of `elem` is loaded from or stored to.
-fn in_memory(elem: Elem) -> Elem {
-    if elem == Elem::TF32 { Elem::F32 } else { elem }
-}
-
 fn check_memory(func: &Func, op: Op, place: Value, of: Tile, found: &mut Diagnostics) {
     let Some((elem, _, scope)) = place_type(func, place) else {
         let text = format!("a tile lies in a buffer, not in `{}`", func.show_type(func.value_type(place)));
@@ -72,8 +67,8 @@ fn check_memory(func: &Func, op: Op, place: Value, of: Tile, found: &mut Diagnos
         let text = format!("a tile is loaded from and stored to global or shared memory, not `{scope}`");
         found.push(error(func, op, "scope", text));
     }
-    if func.as_scalar(elem).is_none_or(|scalar| scalar.lanes != 1 || scalar.elem != in_memory(of.elem)) {
-        let (elem, want) = (func.show_type(elem), in_memory(of.elem).name());
+    if func.as_scalar(elem).is_none_or(|scalar| scalar.lanes != 1 || scalar.elem != of.elem.in_memory()) {
+        let (elem, want) = (func.show_type(elem), of.elem.in_memory().name());
         found.push(error(func, op, "type", format!("the tile in memory is of `{want}`, not of `{elem}`")));
     }
     let stride = func.operand(op, 2);
@@ -86,8 +81,8 @@ fn check_memory(func: &Func, op: Op, place: Value, of: Tile, found: &mut Diagnos
 pub(super) fn fill(func: &Func, op: Op, found: &mut Diagnostics) {
     let Some(tile) = expect_tile(func, op, func.operand(op, 0), Family::Wmma, None, found) else { return };
     let value = func.operand(op, 1);
-    if func.value_scalar(value).is_none_or(|scalar| scalar.lanes != 1 || scalar.elem != in_memory(tile.elem)) {
-        let (want, have) = (in_memory(tile.elem).name(), func.show_type(func.value_type(value)));
+    if func.value_scalar(value).is_none_or(|scalar| scalar.lanes != 1 || scalar.elem != tile.elem.in_memory()) {
+        let (want, have) = (tile.elem.in_memory().name(), func.show_type(func.value_type(value)));
         found.push(error(func, op, "type", format!("a tile of `{want}` is filled with one, not with `{have}`")));
     }
 }

@@ -5,6 +5,8 @@ use tc_arith::{Expr, Var};
 use tc_dialects::algebra::Algebra;
 use tc_dialects::arith;
 use tc_dialects::tir::{Coordinate, Level};
+use tc_ir::attrs::BinOp;
+use tc_ir::opdef::Role;
 use tc_ir::{Func, Op};
 
 /// The threads of a warp.
@@ -68,7 +70,7 @@ impl Warps {
     /// trying all threads.
     pub(super) fn is_one_value(&mut self, func: &Func, op: Op) -> bool {
         let Some(result) = func.result(op) else { return false };
-        if !matches!(func.opcode(op), arith::DIV | arith::TDIV | arith::SHR) {
+        if func.opcode(op) != arith::TDIV && !matches!(func.role(op), Role::Binary(BinOp::Div | BinOp::Shr)) {
             return false;
         }
         let [Some(nx), Some(ny), Some(nz)] = self.extents else { return false };

@@ -5,7 +5,7 @@ use tc_arith::Expr;
 use tc_dialects::algebra::Algebra;
 use tc_dialects::fragment::{Family, Fragment, Layout, PRODUCTS, Use, tile, transfer};
 use tc_dialects::wmma;
-use tc_ir::{Elem, Func, Op, keys};
+use tc_ir::{Func, Op, keys};
 use tc_support::Diagnostic;
 
 /// A buffer that becomes one of fragments.
@@ -124,7 +124,7 @@ fn word(func: &Func, op: Op, idx: usize) -> Option<Word> {
 /// The fragment by the first product, or by the image alone.
 fn fragment(func: &Func, tiles: &Tiles, words: &[Word]) -> Result<Fragment, Diagnostic> {
     let (part, name) = (tiles.part, func.value_text(tiles.buffer));
-    let elem = if part != Use::Accumulator && tiles.elem == Elem::F32 { Elem::TF32 } else { tiles.elem };
+    let elem = if part == Use::Accumulator { tiles.elem } else { tiles.elem.as_factor() };
     let is_factor = part != Use::Accumulator;
     if let Some((shape, layout)) = words.iter().find_map(|word| Some((word.shape?, word.layout?))) {
         return Ok(Fragment { part, shape, elem, layout: is_factor.then_some(layout) });

@@ -40,12 +40,11 @@ fn between(from: Elem, to: Elem) -> Option<Elem> {
         _ if from == to || to == Elem::Bool => None,
         (true, true) => Some(Elem::F32),
         (true, false) => Some(Elem::F32).filter(|&wide| to != wide),
-        (false, true) if !from.is_float() => match to {
-            Elem::BF16 if from.bits() >= 32 => None,
+        (false, true) if !from.is_float() => match from.bits() >= 32 && to.is_cut_f32() {
             // f64 holds all of 32 bits, f32 does not.
-            Elem::TF32 if from.bits() >= 32 => Some(Elem::F64),
+            true => to.is_for_products().then_some(Elem::F64),
             // What f32 does not hold is infinite as f16 or an 8-bit float, before and after it is rounded to f32.
-            _ => Some(Elem::F32),
+            false => Some(Elem::F32),
         },
         _ => None,
     }

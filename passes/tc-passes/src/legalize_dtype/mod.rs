@@ -59,7 +59,7 @@ use tc_ir::walk::all_ops;
 use tc_ir::{Attr, Elem, Func, Name, Op, Opcode, Rewriter, Value};
 use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
 use tc_support::Diagnostic;
-use tc_target::{Feature, Target};
+use tc_target::Target;
 
 tc_pass::options! {
     /// What `legalize-dtype` can be told.
@@ -93,16 +93,15 @@ pub struct LegalizeDtype {
 
 impl FuncPass for LegalizeDtype {
     fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
-        let native = Native::of(self.options.native, cx.get::<Target>());
+        let target = cx.get::<Target>().copied();
+        let native = Native { wanted: self.options.native, target: target.as_ref() };
         let to_widen = if self.options.widen_local { widen::find(func, cx) } else { Vec::new() };
-        let stays =
-            |op: &Op| func.opcode(*op) == arith::FMA && is_bf16(func, *op) && !native.has(Elem::BF16, arith::FMA);
         if cx.wants_missed() {
-            all_ops(func).filter(stays).for_each(|op| cx.report(left_to_emitter(func, op)));
+            all_ops(func).filter_map(|op| left_to_emitter(func, op, &native)).for_each(|found| cx.report(found));
         }
         let mut n_promoted = 0;
         let mut changed = rewrite_ops(func, |rw, op| {
-            if let Some(wide) = computed_in(rw.func(), op, native) {
+            if let Some(wide) = computed_in(rw.func(), op, &native) {
                 promote(rw, op, wide);
                 n_promoted += 1;
             }
@@ -119,47 +118,41 @@ impl FuncPass for LegalizeDtype {
 
 /// Does `target` compute all of `func` in the types that it is written in, as the pass leaves it?
 pub fn is_legal(func: &Func, target: &Target) -> bool {
-    let native = Native::of(true, Some(target));
-    all_ops(func).all(|op| computed_in(func, op, native).is_none())
+    let native = Native { wanted: true, target: Some(target) };
+    all_ops(func).all(|op| computed_in(func, op, &native).is_none())
 }
 
-fn is_bf16(func: &Func, op: Op) -> bool {
-    let scalar = func.operands(op).first().and_then(|&value| func.value_scalar(value));
-    scalar.is_some_and(|scalar| scalar.elem == Elem::BF16)
-}
-
-/// What is reported of a product and sum of `bf16` without an instruction.
-fn left_to_emitter(func: &Func, op: Op) -> Diagnostic {
-    let text = "`fma` of `bf16` is not computed in f32: no wider type holds both its product and its sum";
-    Diagnostic::remark("not-widened", func.op_location(op), text)
-        .help("the emitter writes it out; a product and a sum apart are computed in f32")
+/// What is reported of a product and sum of halves without an instruction.
+fn left_to_emitter(func: &Func, op: Op, native: &Native<'_>) -> Option<Diagnostic> {
+    let elem = func.value_scalar(*func.operands(op).first()?)?.elem;
+    if func.opcode(op) != arith::FMA || !elem.is_half() || native.has(elem, arith::FMA) {
+        return None;
+    }
+    let name = elem.name();
+    let text = format!("`fma` of `{name}` is not computed in f32: no wider type holds both its product and its sum");
+    let found = Diagnostic::remark("not-widened", func.op_location(op), text);
+    Some(found.help("the emitter writes it out; a product and a sum apart are computed in f32"))
 }
 
 /// The narrow types that the target computes in.
-#[derive(Clone, Copy)]
-struct Native {
-    f16: bool,
-    bf16: bool,
+struct Native<'t> {
+    /// Are they wanted?
+    wanted: bool,
+    /// A target that has all, where there is none.
+    target: Option<&'t Target>,
 }
 
-impl Native {
-    /// Those of `target`, or of one that has all; none unless `native` types are wanted.
-    fn of(native: bool, target: Option<&Target>) -> Native {
-        let has_bf16 = target.is_none_or(|target| target.has(Feature::Bf16));
-        Native { f16: native, bf16: native && has_bf16 }
-    }
-
+impl Native<'_> {
     /// Does the target have an instruction for `opcode` on `elem`?
-    fn has(self, elem: Elem, opcode: Opcode) -> bool {
+    fn has(&self, elem: Elem, opcode: Opcode) -> bool {
         let is_common = matches!(
             opcode,
             arith::ADD | arith::SUB | arith::MUL | arith::FMA | arith::MIN | arith::MAX | arith::NEG | arith::ABS
         );
-        match elem {
-            Elem::F16 => self.f16 && (is_common || opcode == arith::CMP),
-            Elem::BF16 => self.bf16 && is_common,
-            _ => false,
-        }
+        self.wanted
+            && elem.is_half()
+            && self.target.is_none_or(|target| target.computes_in(elem))
+            && (is_common || opcode == arith::CMP && elem.is_compared())
     }
 }
 
@@ -171,7 +164,7 @@ fn is_arithmetic(opcode: Opcode) -> bool {
 }
 
 /// The type that `op` is to be computed in, where it is not its own.
-fn computed_in(func: &Func, op: Op, native: Native) -> Option<Elem> {
+fn computed_in(func: &Func, op: Op, native: &Native<'_>) -> Option<Elem> {
     let opcode = func.opcode(op);
     if !is_arithmetic(opcode) {
         return None;
@@ -183,7 +176,7 @@ fn computed_in(func: &Func, op: Op, native: Native) -> Option<Elem> {
     match opcode {
         arith::MOD => Some(Elem::F64),
         // f64 holds each product and sum of 8-bit floats, and each product of tf32.
-        arith::FMA => (elem.is_float8() || elem == Elem::TF32).then_some(Elem::F64),
+        arith::FMA => elem.is_for_products().then_some(Elem::F64),
         _ => Some(Elem::F32),
     }
 }

@@ -58,8 +58,7 @@ fn stays_narrow(func: &Func, buffer: Value, elem: Elem, user: Option<Op>) -> Dia
 
 fn narrow_local(func: &Func, buffer: Value) -> Option<Elem> {
     let (elem, _, scope) = func.as_shaped(func.value_type(buffer))?;
-    // Memory holds no tf32.
-    let is_narrow = |elem: Elem| elem.is_small_float() && elem != Elem::TF32;
+    let is_narrow = |elem: Elem| elem.is_small_float() && elem.is_stored();
     let scalar = func.as_scalar(elem).filter(|scalar| scalar.lanes == 1 && is_narrow(scalar.elem))?;
     (Scope::of_name(func, scope) == Some(Scope::Local)).then_some(scalar.elem)
 }

@@ -109,7 +109,7 @@ impl Bounds<'_> {
 
     /// Is `value` no shift, or one by a count that 32 bits allow?
     fn shifts_within(&mut self, value: Value) -> bool {
-        let shift = self.func.def_op(value).filter(|&op| matches!(self.func.opcode(op), arith::SHL | arith::SHR));
+        let shift = self.func.def_op(value).filter(|&op| self.func.role(op).is_shift());
         shift.is_none_or(|op| {
             let count = self.of(self.func.operand(op, 1));
             count.all_at_least(0) && count.all_at_most(31)

@@ -1,12 +1,12 @@
 //! Which loops become vectors, and of how many lanes.
 
 use crate::analysis::access::NestFacts;
+use crate::analysis::in_step::{self, InStep};
 use crate::analysis::launch::loop_var;
-use crate::analysis::loop_carried::{self, NestByNest};
 use crate::analysis::variance::Variance;
 use tc_dialects::algebra::const_extent;
 use tc_dialects::tir::{self, LoopKind};
-use tc_ir::walk::{all_ops, ancestors, ops_under};
+use tc_ir::walk::{ancestors, ops_under};
 use tc_ir::{Func, Op, TypeData};
 use tc_support::{Diagnostic, Diagnostics};
 
@@ -29,36 +29,20 @@ pub(super) enum Verdict {
     Fewer { lanes: i64, room: i64 },
 }
 
+const LOOPS: InStep = InStep {
+    kind: LoopKind::Vectorize,
+    code: "vectorize-bounds",
+    cannot_be: "vectorized",
+    help: "split it by a constant factor and vectorize the inner axis",
+};
+
 /// The loops, in the order of the text.
 pub(super) fn decide(func: &Func) -> Result<Vec<VectorLoop>, Diagnostics> {
-    let loops: Vec<Op> = all_ops(func).filter(|&op| is_vectorized(func, op)).collect();
-    let mut found = Diagnostics::new();
-    for &op in &loops {
-        if const_extent(func, op).is_none() {
-            let var = func.value_text(loop_var(func, op));
-            let text = format!("the bounds of the loop `{var}` are not constant, so it cannot be vectorized");
-            let help = "split it by a constant factor and vectorize the inner axis";
-            found.push(Diagnostic::error("vectorize-bounds", func.op_location(op), text).help(help));
-        }
-    }
-    if !found.is_empty() {
-        return Err(found);
-    }
-    let mut steps = Vec::new();
-    let mut nests = NestByNest::new(func);
-    for op in loops {
-        let known = nests.facts(op);
-        steps.push(VectorLoop { op, verdict: verdict(func, op, known) });
-    }
-    Ok(steps)
-}
-
-fn is_vectorized(func: &Func, op: Op) -> bool {
-    func.opcode(op) == tir::FOR && tir::loop_kind(func, op) == Some(LoopKind::Vectorize)
+    LOOPS.decide(func, |op, facts| VectorLoop { op, verdict: verdict(func, op, facts) })
 }
 
 fn verdict(func: &Func, op: Op, facts: &mut NestFacts<'_>) -> Verdict {
-    if let Some(outer) = ancestors(func, op).find(|&outer| is_vectorized(func, outer)) {
+    if let Some(outer) = ancestors(func, op).find(|&outer| LOOPS.is(func, outer)) {
         let name = func.value_text(loop_var(func, outer));
         let found = remark(func, op, &format!("the loop `{name}` around it is vectorized"))
             .help("vectorize the inner loop alone; lanes are those of one loop");
@@ -75,9 +59,7 @@ fn verdict(func: &Func, op: Op, facts: &mut NestFacts<'_>) -> Verdict {
             .help("split the axis by a power of two, and vectorize the inner part");
         return Verdict::Serial(found);
     }
-    if let Some(obstacle) = loop_carried::obstacle(facts, op) {
-        let (reason, at, label) = loop_carried::reason(func, obstacle);
-        let mut found = remark(func, op, &reason).label(func.op_location(at), label);
+    if let Some(mut found) = in_step::obstacle(facts, op, remark) {
         if !facts.is_noalias() {
             found = found.help("if no two parameters are one buffer, say so: `attributes {noalias}`");
         }

@@ -7,9 +7,9 @@ use super::Result;
 use super::body::Compiler;
 use crate::code::{Instr, Space};
 use crate::warp::{Memory, Operand, WarpInstr, WarpOp};
-use tc_dialects::fragment::{Family, Layout, PRODUCTS, Tile, Use, element, mma_k, per_lane, tile};
+use tc_dialects::fragment::{Family, Layout, PRODUCTS, Tile, Use, element, is_product, mma_k, per_lane, tile};
 use tc_dialects::{mma, wmma};
-use tc_ir::{Elem, Name, Op, Opcode, Value, keys};
+use tc_ir::{Name, Op, Opcode, Value, keys};
 
 /// Elements of a tile that the simulator follows.
 const MAX_TILE: i64 = 1 << 12;
@@ -123,12 +123,7 @@ impl Compiler<'_, '_> {
     fn product_of(&mut self, (sum, a, b): (Operand, Operand, Operand), shape: [usize; 3], op: Op) -> Result<WarpOp> {
         let elem = |operand: &Operand| self.k.kernel.buffers[operand.region.access.buf as usize].elem;
         let (factors, total) = (elem(&a), elem(&sum));
-        let is_known = match total {
-            Elem::F32 | Elem::F16 => factors.is_float() && factors.bits() <= 32,
-            Elem::I32 => factors.is_int() && factors.bits() == 8,
-            _ => false,
-        };
-        if !is_known || elem(&b) != factors {
+        if !is_product(factors, total) || elem(&b) != factors {
             return Err(self.unsupported(op, "a product of such elements"));
         }
         Ok(WarpOp::Product { sum, a, b, shape, factors, total })

@@ -10,7 +10,6 @@ use crate::cell::{Cell, float_of, of_float};
 use crate::domain::Domain;
 use crate::field::{Number, convert, fma};
 use tc_ir::Elem;
-use tc_support::float_format::TF32;
 
 /// Adds the products of `left` and `right` to `sums`, for each warp; m, n, k are the extents.
 pub(super) fn add_products(
@@ -59,9 +58,10 @@ fn multiply<S: Copy, F: Copy>(
 }
 
 fn floats(sums: &mut [Cell], left: &[Cell], right: &[Cell], shape: [usize; 3], (factors, total): (Elem, Elem)) {
-    let is_wide = factors.bits() == 32;
+    let rounded = factors.as_factor().format().filter(|_| factors.bits() == 32);
     let factor = |&cell: &Cell| {
-        if is_wide { TF32.decode(TF32.convert(float_of(factors, cell))) } else { float_of(factors, cell) }
+        let value = float_of(factors, cell);
+        rounded.map_or(value, |format| format.decode(format.convert(value)))
     };
     let left: Vec<f64> = left.iter().map(factor).collect();
     let right: Vec<f64> = right.iter().map(factor).collect();

@@ -77,7 +77,7 @@ pub(crate) fn settle(elem: Elem, value: Element, range: Range) -> (Element, Rang
 /// A conversion between types of floats.
 pub(crate) fn convert(from: Elem, to: Elem, value: Element, range: Range) -> (Element, Range) {
     // What tf32 rounds is rounded by design.
-    let [from, to] = [from, to].map(|elem| if elem == Elem::TF32 { Elem::F32 } else { elem });
+    let [from, to] = [from, to].map(Elem::in_memory);
     if from == to {
         return (value, range);
     }
@@ -98,7 +98,7 @@ pub(super) fn is_held(elem: Elem, value: Element) -> bool {
     // An f32 of few bits.
     let scaled = residue::mul::<P>(value.p, residue::of_int::<P>(1 << 24));
     let is_short = residue::centred::<P>(scaled).abs() <= 1 << 24 || value.small_integer().is_some();
-    is_short || is_held(Elem::F16, value) || is_held(Elem::BF16, value)
+    is_short || Elem::ALL.iter().any(|&half| half.is_half() && is_held(half, value))
 }
 
 /// Is it a type of 16 bits or less?

@@ -6,8 +6,8 @@ use crate::directive::code_list;
 use crate::graph::{Kind, StageId};
 use crate::lower::Emitter;
 use tc_dialects::arith;
+use tc_ir::Value;
 use tc_ir::attrs::{BinOp, UnOp};
-use tc_ir::{Opcode, Value};
 use tc_support::Diagnostic;
 
 /// Opens the condition under which `stage` stores.
@@ -36,7 +36,7 @@ fn condition(predicate: &Predicate, emitter: &mut Emitter<'_>, stage: StageId) -
                 let args = stack.split_off(stack.len() - 2);
                 match comparison(op) {
                     Some(word) => emitter.compare(word, &args),
-                    None => emitter.builder().value(opcode(op), &args, &[]),
+                    None => emitter.builder().infix(op, &args),
                 }
             }
         };
@@ -78,21 +78,4 @@ fn comparison(op: BinOp) -> Option<&'static str> {
         BinOp::Ge => "ge",
         _ => return None,
     })
-}
-
-fn opcode(op: BinOp) -> Opcode {
-    match op {
-        BinOp::OrOr => arith::OR,
-        BinOp::AndAnd => arith::AND,
-        BinOp::BitOr => arith::BITOR,
-        BinOp::BitXor => arith::BITXOR,
-        BinOp::BitAnd => arith::BITAND,
-        BinOp::Shl => arith::SHL,
-        BinOp::Shr => arith::SHR,
-        BinOp::Sub => arith::SUB,
-        BinOp::Mul => arith::MUL,
-        BinOp::Div => arith::DIV,
-        BinOp::Mod => arith::MOD,
-        _ => arith::ADD,
-    }
 }
