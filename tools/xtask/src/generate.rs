@@ -96,7 +96,9 @@ fn pipeline(out: &mut String, info: &PipelineInfo) {
     }
     out.push_str("\n| line | reason for its position |\n|---|---|\n");
     for step in steps {
-        let text = step.place.map_or_else(|| format!("`{}`", cell(&step.text)), |place| format!("*extension point* `{place}`"));
+        let text = step
+            .place
+            .map_or_else(|| format!("`{}`", cell(&step.text)), |place| format!("*extension point* `{place}`"));
         let _ = writeln!(out, "| {text} | {} |", cell(step.reason));
     }
 }

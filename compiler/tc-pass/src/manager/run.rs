@@ -112,9 +112,7 @@ impl Run<'_> {
             found.append(used_up);
         }
         let good = !found.has_errors();
-        if self.settings.table.is_foreign(planned.info) {
-            found.iter_mut().filter(|one| one.fault == Fault::Bug).for_each(|one| disown(planned.info, one));
-        }
+        self.disown_bugs(planned.info, &mut found);
         // What is wrong with the pipeline, and nowhere in the program, is shown where the pass is named.
         let placeless = |one: &&mut Diagnostic| one.fault == Fault::PassAssumption && one.location == Location::None;
         found.iter_mut().filter(placeless).for_each(|one| one.location = planned.span.into());
@@ -138,7 +136,7 @@ impl Run<'_> {
         let mut failed = (!good).then(|| found.clone());
         self.report.diagnostics.append(found);
         if good {
-            failed = self.after(instruments, at, module, &record);
+            failed = self.after(instruments, (at, planned.info), module, &record);
         }
         if let Some(found) = &failed {
             instruments.iter_mut().for_each(|instrument| instrument.pass_failed(at, module, found));
@@ -151,17 +149,25 @@ impl Run<'_> {
     fn after(
         &mut self,
         instruments: &mut Instruments<'_>,
-        at: &PassAt<'_>,
+        (at, info): (&PassAt<'_>, &PassInfo),
         module: &Module,
         record: &PassRecord,
     ) -> Option<Diagnostics> {
         instruments.iter_mut().find_map(|instrument| {
             let mut found = instrument.after_pass(at, module, record);
+            self.disown_bugs(info, &mut found);
             note_place(&mut found, at, None);
             let wrong = found.has_errors().then(|| found.clone());
             self.report.diagnostics.append(found);
             wrong
         })
+    }
+
+    /// Makes the bugs that were found at the pass `info` those of its author, where tc does not have it.
+    fn disown_bugs(&self, info: &PassInfo, found: &mut Diagnostics) {
+        if self.settings.table.is_foreign(info) {
+            found.iter_mut().filter(|one| one.fault == Fault::Bug).for_each(|one| disown(info, one));
+        }
     }
 
     /// How many steps the limit of the run leaves.
