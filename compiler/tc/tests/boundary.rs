@@ -120,42 +120,6 @@ fn a_panic_becomes_a_failure() {
     });
 }
 
-/// Says that it erased a statement, and did.
-struct Erases;
-
-impl FuncPass for Erases {
-    fn run(&self, func: &mut Func, _: &mut PassCx) -> bool {
-        let store = tc::ir::walk::all_ops(func).find(|&op| func.opcode(op) == tc::dialects::tir::STORE);
-        let mut rw = tc::ir::Rewriter::new(func);
-        store.is_some_and(|store| {
-            rw.erase(store);
-            true
-        })
-    }
-}
-
-static ERASES: PassInfo = PassInfo {
-    name: "erases",
-    page: "Erases.\n",
-    make: |_| Ok(PassKind::Func(tc::dialects::tir::FUNC, Box::new(Erases))),
-    ..PANICS
-};
-
-#[test]
-fn a_pass_of_somebody_else_that_changes_the_meaning_is_named_as_theirs() {
-    let mut compiler = Compiler::new();
-    compiler.passes.add_pass(&ERASES).expect("the name is free");
-    let text = "tir.func @f(A: f32[8]) {\n  A[0] = A[0] * 2.0\n}\n";
-    let mut module = compiler.parse("f.tir", text).expect("right").module;
-    let pipeline = compiler.pipeline("erases", &mut module).expect("it is known");
-    let mut manager = compiler.manager();
-    manager.instrument(tc::SemanticsCheck::within(Some(1 << 20)));
-    let report = manager.run(&pipeline, &mut module);
-    let wrong: Vec<_> = report.diagnostics.iter().filter(|found| found.is_error()).collect();
-    assert!(wrong.iter().any(|found| found.message.contains("`erases` changed the meaning of `@f`")), "{wrong:?}");
-    assert!(wrong.iter().all(|found| found.fault == Fault::ForeignPass), "{wrong:?}");
-}
-
 #[test]
 fn calls_inside_one_big_stack_stay_there() {
     let outside = std::thread::current().id();
