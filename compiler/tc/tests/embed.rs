@@ -100,7 +100,10 @@ fn a_pass_that_changes_the_meaning_is_named() {
     let failure = tc::Failure { diagnostics: report.diagnostics, sources: module.sources };
     let text = failure.text();
     // It is the pass's bug, not ours.
-    assert!(!failure.is_bug() && text.contains("`spoil` changed the meaning of `@f`: disagreed: `A[0]` is 3"), "{text}");
+    assert!(
+        !failure.is_bug() && text.contains("`spoil` changed the meaning of `@f`: disagreed: `A[0]` is 3"),
+        "{text}"
+    );
     assert!(text.contains("`spoil` is no pass of tc: whoever added it has to mend it"), "{text}");
     assert!(text.contains("while running pass 2 of 3, `spoil`"), "{text}");
 }

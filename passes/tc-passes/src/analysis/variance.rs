@@ -16,8 +16,8 @@ pub(crate) struct Variance {
     buffers: EntitySet<Value>,
     ops: EntitySet<Op>,
     whole: EntitySet<Op>,
-    /// How many there are in all of them.
-    n: usize,
+    /// What was added last may concern ops that were visited before.
+    is_late: bool,
 }
 
 impl Variance {
@@ -28,26 +28,24 @@ impl Variance {
         variance.add_values(func.region_args(body).iter().copied().take(1));
         // What is read late in one round of an inner loop may have been written early in the next.
         loop {
-            let before = variance.n;
+            variance.is_late = false;
             for inner in ops_under(func, body) {
                 variance.visit(func, inner);
             }
-            if variance.n == before {
+            if !variance.is_late {
                 return variance;
             }
         }
     }
 
     fn add_values(&mut self, values: impl Iterator<Item = Value>) {
-        for value in values {
-            self.n += usize::from(self.values.insert(value));
-        }
+        self.values.extend(values);
     }
 
     fn add_op(&mut self, op: Op, whole: bool) {
-        self.n += usize::from(self.ops.insert(op));
+        self.ops.insert(op);
         if whole {
-            self.n += usize::from(self.whole.insert(op));
+            self.whole.insert(op);
         }
     }
 
@@ -91,7 +89,7 @@ impl Variance {
             self.add_values(func.results(op));
         }
         for (place, _) in accesses(func, op).into_iter().filter(|(_, access)| access.writes()) {
-            self.n += usize::from(self.buffers.insert(root_buffer(func, place)));
+            self.is_late |= self.buffers.insert(root_buffer(func, place));
         }
     }
 
@@ -99,6 +97,8 @@ impl Variance {
     fn hand_on(&mut self, func: &Func, end: Op, parent: Option<Op>) {
         let Some(parent) = parent else { return };
         if func.operands(end).iter().any(|&value| self.values.contains(value)) && func.n_results(parent) > 0 {
+            // All that was visited in it is made with it.
+            self.is_late |= !self.whole.contains(parent);
             self.add_op(parent, true);
             self.add_values(func.results(parent));
         }
