@@ -9,15 +9,16 @@ use super::dependence::{Between, DependenceTest};
 use super::launch::{Nest, loop_var};
 use rustc_hash::FxHashSet;
 use tc_arith::Var;
-use tc_dialects::algebra::Algebra;
-use tc_dialects::tir;
+use tc_dialects::algebra::{Algebra, const_extent};
+use tc_dialects::tir::{self, LoopKind};
 use tc_ir::effects::root_buffer;
-use tc_ir::walk::ops_under;
+use tc_ir::walk::{all_ops, ops_under};
 use tc_ir::{Func, Op, Value};
+use tc_support::{Diagnostic, Diagnostics};
 
 /// What keeps iterations apart.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Obstacle {
+enum Obstacle {
     /// The effect of the op is not known.
     Unknown(Op),
     /// Two ops, in two iterations, may touch one cell of the buffer, and the first writes it.
@@ -25,7 +26,7 @@ pub(crate) enum Obstacle {
 }
 
 /// What keeps the iterations of the loop `op` from running in step.
-pub(crate) fn obstacle(facts: &mut NestFacts<'_>, op: Op) -> Option<Obstacle> {
+fn find(facts: &mut NestFacts<'_>, op: Op) -> Option<Obstacle> {
     let func = facts.func;
     let body = func.op_regions(op)[0];
     let mut inside: FxHashSet<Value> = func.region_args(body).iter().copied().collect();
@@ -92,7 +93,7 @@ fn may_touch_one_cell(
 }
 
 /// The obstacle in words, the op to point at, and what to say there.
-pub(crate) fn reason(func: &Func, obstacle: Obstacle) -> (String, Op, String) {
+fn reason(func: &Func, obstacle: Obstacle) -> (String, Op, String) {
     match obstacle {
         Obstacle::Unknown(op) => {
             (format!("the effect of `{}` is not known", func.op_name(op)), op, "it may touch anything".to_string())
@@ -103,6 +104,53 @@ pub(crate) fn reason(func: &Func, obstacle: Obstacle) -> (String, Op, String) {
                 if first == second { "written here by each".to_string() } else { "and touched here".to_string() };
             (format!("two iterations may touch one element of `{name}`"), second, label)
         }
+    }
+}
+
+/// What keeps the iterations of the loop `op` from running in step, as `finding` says that for a reason.
+pub(crate) fn obstacle(
+    facts: &mut NestFacts<'_>,
+    op: Op,
+    finding: impl FnOnce(&str) -> Diagnostic,
+) -> Option<Diagnostic> {
+    let obstacle = find(facts, op)?;
+    let (reason, at, label) = reason(facts.func, obstacle);
+    Some(finding(&reason).label(facts.func.op_location(at), label))
+}
+
+/// Loops of a kind, and what is told of one without constant bounds.
+pub(crate) struct InStep {
+    pub(crate) kind: LoopKind,
+    pub(crate) code: &'static str,
+    /// What such a loop cannot be.
+    pub(crate) cannot_be: &'static str,
+    pub(crate) help: &'static str,
+}
+
+impl InStep {
+    /// Is `op` such a loop?
+    pub(crate) fn is(&self, func: &Func, op: Op) -> bool {
+        func.opcode(op) == tir::FOR && tir::loop_kind(func, op) == Some(self.kind)
+    }
+
+    /// What `verdict` says of each such loop, in the order of the text; an error for each without constant bounds.
+    pub(crate) fn decide<T>(
+        &self,
+        func: &Func,
+        verdict: impl Fn(Op, &mut NestFacts<'_>) -> T,
+    ) -> Result<Vec<T>, Diagnostics> {
+        let loops: Vec<Op> = all_ops(func).filter(|&op| self.is(func, op)).collect();
+        let mut found = Diagnostics::new();
+        for &op in loops.iter().filter(|&&op| const_extent(func, op).is_none()) {
+            let var = func.value_text(loop_var(func, op));
+            let text = format!("the bounds of the loop `{var}` are not constant, so it cannot be {}", self.cannot_be);
+            found.push(Diagnostic::error(self.code, func.op_location(op), text).help(self.help));
+        }
+        if !found.is_empty() {
+            return Err(found);
+        }
+        let mut nests = NestByNest::new(func);
+        Ok(loops.into_iter().map(|op| verdict(op, nests.facts(op))).collect())
     }
 }
 

@@ -8,7 +8,6 @@ mod dimension;
 pub(crate) mod fold;
 mod form;
 mod guards;
-pub(crate) mod in_step;
 mod injective;
 pub(crate) mod inlining;
 pub(crate) mod invariant;

@@ -42,20 +42,20 @@ fn nest(
     let loops: Vec<Op> = inside.iter().copied().filter(|op| nests.roles.contains_key(op)).collect();
     for loop_op in loops {
         let facts = facts.facts(loop_op);
-        if let Some(obstacle) = loop_carried::obstacle(facts, loop_op) {
-            let (reason, at, label) = loop_carried::reason(func, obstacle);
+        let found = loop_carried::obstacle(facts, loop_op, |reason| {
             let text = format!(
                 "the loop `{}` runs over elements of tiles, and its iterations cannot be divided among threads: {reason}",
                 func.value_text(loop_var(func, loop_op))
             );
+            Diagnostic::error("dependence", func.op_location(loop_op), text)
+        });
+        if let Some(found) = found {
             let help = if facts.is_noalias() {
                 "bring the tile to shared memory, and let what follows read it from there"
             } else {
                 "if no two parameters are one buffer, say so: `attributes {noalias}`"
             };
-            return Err(Diagnostic::error("dependence", func.op_location(loop_op), text)
-                .label(func.op_location(at), label)
-                .help(help));
+            return Err(found.help(help));
         }
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! Which loops run in step.
 
-use crate::analysis::in_step::{self, InStep};
 use crate::analysis::launch::loop_var;
+use crate::analysis::loop_carried::{self, InStep};
 use tc_dialects::algebra::const_extent;
 use tc_dialects::tir::LoopKind;
 use tc_ir::{Func, Op};
@@ -31,7 +31,7 @@ pub(super) fn decide(func: &Func) -> Result<Vec<VirtualThreadLoop>, Diagnostics>
         let kept = if extent > MAX_THREADS {
             Some(remark(func, op, &format!("there are {extent} of them, more than {MAX_THREADS}")))
         } else if extent > 1 {
-            let found = in_step::obstacle(facts, op, remark);
+            let found = loop_carried::obstacle(facts, op, |reason| remark(func, op, reason));
             found.map(|found| {
                 found.help("make the buffer inside the loop, or let the iterations write different elements")
             })

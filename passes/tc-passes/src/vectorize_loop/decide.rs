@@ -1,8 +1,8 @@
 //! Which loops become vectors, and of how many lanes.
 
 use crate::analysis::access::NestFacts;
-use crate::analysis::in_step::{self, InStep};
 use crate::analysis::launch::loop_var;
+use crate::analysis::loop_carried::{self, InStep};
 use crate::analysis::variance::Variance;
 use tc_dialects::algebra::const_extent;
 use tc_dialects::tir::{self, LoopKind};
@@ -59,7 +59,7 @@ fn verdict(func: &Func, op: Op, facts: &mut NestFacts<'_>) -> Verdict {
             .help("split the axis by a power of two, and vectorize the inner part");
         return Verdict::Serial(found);
     }
-    if let Some(mut found) = in_step::obstacle(facts, op, remark) {
+    if let Some(mut found) = loop_carried::obstacle(facts, op, |reason| remark(func, op, reason)) {
         if !facts.is_noalias() {
             found = found.help("if no two parameters are one buffer, say so: `attributes {noalias}`");
         }
