@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-const PAGE: &str = include_str!("../../docs/from-tvm.md");
+const PAGE: &str = include_str!("../../../docs/from-tvm.md");
 
 /// The text below the heading of the second level `title`.
 fn section(title: &str) -> &'static str {

@@ -8,11 +8,11 @@ use std::path::PathBuf;
 use tc_filetest::command::{Command, Names, parse};
 
 const PAGES: [&str; 5] = [
-    include_str!("../../docs/tour.md"),
-    include_str!("../../docs/ir.md"),
-    include_str!("../../docs/tools.md"),
-    include_str!("../../docs/tc-opt.md"),
-    include_str!("../../docs/debugging.md"),
+    include_str!("../../../docs/tour.md"),
+    include_str!("../../../docs/ir.md"),
+    include_str!("../../../docs/tools.md"),
+    include_str!("../../../docs/tc-opt.md"),
+    include_str!("../../../docs/debugging.md"),
 ];
 
 /// A command, and what it has to answer.
@@ -134,7 +134,8 @@ fn flags(tool: &str) -> Vec<String> {
 
 #[test]
 fn pages_name_every_flag() {
-    let pages = [("tc-opt", include_str!("../../docs/tc-opt.md")), ("tc-run", include_str!("../../docs/tools.md"))];
+    let pages =
+        [("tc-opt", include_str!("../../../docs/tc-opt.md")), ("tc-run", include_str!("../../../docs/tools.md"))];
     for (tool, page) in pages {
         let flags = flags(tool);
         assert!(flags.len() > 15, "{tool}: {flags:?}");

@@ -128,7 +128,7 @@ schedule @threads for @relu {
   bind(tx, threadIdx.x)
 }";
 
-const CONV2D: &str = include_str!("../../../examples/conv2d_hwcn.tir");
+const CONV2D: &str = include_str!("../../../../examples/conv2d_hwcn.tir");
 
 const ALL: [(&str, &str); 5] = [("add", ADD), ("mm", MATMUL), ("rows", ROWS), ("blur", BLUR), ("relu", RELU)];
 

@@ -5,7 +5,7 @@ use tc::ir::print::{PrintOptions, print_module};
 
 /// The fenced blocks of the README, in order.
 fn blocks() -> Vec<String> {
-    let readme = include_str!("../../../README.md");
+    let readme = include_str!("../../../../README.md");
     readme.split("```").skip(1).step_by(2).map(|block| block.trim_start_matches('\n').to_string()).collect()
 }
 

@@ -1,0 +1,19 @@
+//! The facade, as embedders and the tools use it: from text to kernels, and running them.
+
+mod boundary;
+mod elements;
+mod embed;
+mod examples;
+mod hooks;
+mod intrinsics;
+#[cfg(feature = "mlir")]
+mod mlir;
+mod mlir_text;
+mod readme;
+mod reductions;
+mod reproducers;
+mod resources;
+mod run;
+mod sizes;
+mod tensorcore;
+mod vectors;

@@ -1,0 +1,11 @@
+//! tc-opt as a user meets it: its flags, its inputs, its outputs and its statuses.
+
+mod about;
+mod binary;
+mod debug;
+mod inputs;
+mod kept;
+mod paths;
+mod semantics;
+mod space;
+mod tool;

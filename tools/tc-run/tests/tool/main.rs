@@ -1,0 +1,5 @@
+//! tc-run as a user meets it.
+
+mod barriers;
+mod points;
+mod tool;

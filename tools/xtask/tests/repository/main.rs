@@ -1,0 +1,5 @@
+//! The repository as this tool holds it.
+
+mod additions;
+mod editor;
+mod tidy;
