@@ -42,7 +42,7 @@ impl<'p> Known<'p> {
         self.proposed[point]
     }
 
-    /// The points that nobody proposed yet, in order.
+    /// The points that were not proposed yet, in order.
     pub fn open(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.pool.len()).filter(|&point| !self.proposed[point])
     }

@@ -16,12 +16,7 @@ use tc::support::{Diagnostic, Location, Sources};
 use tc::target::Target;
 use tc_cli::{FINE, INPUT, Session};
 
-pub(crate) fn apply(
-    session: &Session<'_>,
-    file: &OsStr,
-    paths: &[PathBuf],
-    device: Option<&str>,
-) -> Result<u8, u8> {
+pub(crate) fn apply(session: &Session<'_>, file: &OsStr, paths: &[PathBuf], device: Option<&str>) -> Result<u8, u8> {
     let text = session.load(file)?;
     let mut compiler = Compiler::new();
     let parsed = compiler.parse(&tc_cli::file_name(file), &text).map_err(|failure| fail(session, &failure))?;
@@ -81,7 +76,8 @@ fn best(
         if let Some((point, result)) = ranked(&results).first()
             && let Some(time) = result.time_us
         {
-            let at = if identity.sizes.is_empty() { String::new() } else { format!(" at {}", point_text(&identity.sizes)) };
+            let at =
+                if identity.sizes.is_empty() { String::new() } else { format!(" at {}", point_text(&identity.sizes)) };
             let why = format!("Tuned on {class}{at}: {:.2} us ({:.2} to {:.2}).", time.median, time.low, time.high);
             return Ok(Some(((*point).clone(), why)));
         }

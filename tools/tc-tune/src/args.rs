@@ -24,9 +24,9 @@ impl FromStr for DeviceName {
         if let Some(path) = text.strip_prefix("replay=").filter(|path| !path.is_empty()) {
             return Ok(DeviceName::Replay(PathBuf::from(path)));
         }
-        cuda(text).map(DeviceName::Cuda).ok_or_else(|| {
-            "there is `cuda`, `cuda:N` for the GPU with number N, and `replay=RECORDS`".to_string()
-        })
+        cuda(text)
+            .map(DeviceName::Cuda)
+            .ok_or_else(|| "there is `cuda`, `cuda:N` for the GPU with number N, and `replay=RECORDS`".to_string())
     }
 }
 

@@ -50,7 +50,9 @@ pub(crate) fn compare(session: &Session<'_>, json: bool, question: &Question<'_>
     let records = load(session, question.records)?;
     let sweeps: Vec<Sweep> = by_task(&records)
         .into_iter()
-        .filter_map(|(task, device, records)| Sweep::of(format!("{} @{} on {device}", task.operator, task.schedule), &records))
+        .filter_map(|(task, device, records)| {
+            Sweep::of(format!("{} @{} on {device}", task.operator, task.schedule), &records)
+        })
         .collect();
     if sweeps.is_empty() {
         let text = "the records hold no task with a point that has a time";
@@ -61,7 +63,13 @@ pub(crate) fn compare(session: &Session<'_>, json: bool, question: &Question<'_>
         let trials = question.trials.unwrap_or(sweep.pool.len()).min(sweep.pool.len());
         let timed = sweep.times.iter().flatten().count();
         let mut out = String::new();
-        let _ = writeln!(out, "{}: {} points, {timed} with a time, the best {:.2} us", sweep.name, sweep.pool.len(), sweep.best);
+        let _ = writeln!(
+            out,
+            "{}: {} points, {timed} with a time, the best {:.2} us",
+            sweep.name,
+            sweep.pool.len(),
+            sweep.best
+        );
         let _ = writeln!(
             out,
             "{:<14}{:>8}{:>8}{:>10}{:>14}{:>10}",

@@ -38,9 +38,7 @@ pub(crate) fn drive(args: &Args, session: &Session<'_>) -> u8 {
         }
         Some(Verb::Worker { device }) => {
             let (mut input, mut output) = (std::io::stdin().lock(), std::io::stdout().lock());
-            worker::serve(*device, &mut input, &mut output)
-                .map(|()| FINE)
-                .map_err(|wrong| session.refuse_with(&wrong))
+            worker::serve(*device, &mut input, &mut output).map(|()| FINE).map_err(|wrong| session.refuse_with(&wrong))
         }
     };
     done.unwrap_or_else(|status| status)
@@ -126,12 +124,7 @@ impl Tuning<'_, '_> {
         }
     }
 
-    fn search(
-        &self,
-        identity: &Identity,
-        points: &Points,
-        executor: &mut dyn Executor,
-    ) -> Result<Outcome, u8> {
+    fn search(&self, identity: &Identity, points: &Points, executor: &mut dyn Executor) -> Result<Outcome, u8> {
         let (session, search) = (self.session, &self.args.search);
         let n = points.pool.len();
         let usual = if search.searcher == Kind::Exhaustive { n } else { 200.min(n) };
@@ -267,7 +260,8 @@ impl Tuning<'_, '_> {
 
     fn setup(&self, names: &Identity, measure: &MeasureArgs) -> Result<Setup, Diagnostic> {
         let failed = |text: String| Diagnostic::error("worker", Location::None, text);
-        let program = std::env::current_exe().map_err(|error| failed(format!("tc-tune does not find itself: {error}")))?;
+        let program =
+            std::env::current_exe().map_err(|error| failed(format!("tc-tune does not find itself: {error}")))?;
         let worker = |device: &str| {
             vec![program.display().to_string(), "worker".to_string(), "--device".to_string(), device.to_string()]
         };

@@ -28,7 +28,8 @@ pub(crate) fn replay(session: &Session<'_>, file: &OsStr, path: &PathBuf) -> Res
         for run in searches(&group) {
             let first = run.first().map(|record| record.trial.clone());
             let Some(trial) = first else { continue };
-            let name = format!("{} @{}, {} with seed {}", identity.operator, identity.schedule, trial.searcher, trial.seed);
+            let name =
+                format!("{} @{}, {} with seed {}", identity.operator, identity.schedule, trial.searcher, trial.seed);
             let wrong = again(session, (&compiler, &parsed.module), device, &run)?;
             match wrong {
                 None => {

@@ -90,7 +90,8 @@ impl Tuner<'_> {
     /// Searches until the budget is spent.
     pub(crate) fn run<'r>(&'r self, with: With<'r>) -> Result<Outcome, Diagnostic> {
         let mut search = Search::new(self.pool, self.searcher.searcher(self.seed), self.budget);
-        let warm = self.warm_start.iter().filter_map(|(point, result)| Some((find(self.pool, point)?, result.median())));
+        let warm =
+            self.warm_start.iter().filter_map(|(point, result)| Some((find(self.pool, point)?, result.median())));
         search.warm_start(warm);
         let running = Running {
             tuner: self,

@@ -146,7 +146,7 @@ impl Lists {
             for at in 0..places.len() {
                 let place = places[at];
                 let left = self.goes_left[place.row as usize];
-                // The next one overwrites one of the two: cheaper than a branch that nobody can predict.
+                // The next one overwrites one of the two: cheaper than a branch that cannot be predicted.
                 places[n_left] = place;
                 self.spare[n_right] = place;
                 n_left += usize::from(left);

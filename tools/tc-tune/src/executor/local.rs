@@ -137,7 +137,9 @@ impl Local {
     fn step(&mut self, wait: Duration) -> Result<(), Diagnostic> {
         self.dispatch();
         match self.heard.recv_timeout(wait) {
-            Ok((number, generation, said)) if self.workers[number].generation == generation => self.hear(number, said)?,
+            Ok((number, generation, said)) if self.workers[number].generation == generation => {
+                self.hear(number, said)?
+            }
             Ok(_) | Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
         }
         for number in 0..self.workers.len() {
@@ -199,9 +201,10 @@ impl Local {
         let command = self.workers[number].command.join(" ");
         let Some(device) = device else { return refuse(format!("the worker `{command}` has no device")) };
         match &self.device {
-            Some(first) if first.class != device.class => {
-                refuse(format!("the devices differ, and times of one do not compare with those of the other: {} and {}", first.class, device.class))
-            }
+            Some(first) if first.class != device.class => refuse(format!(
+                "the devices differ, and times of one do not compare with those of the other: {} and {}",
+                first.class, device.class
+            )),
             _ => {
                 self.device = Some(device);
                 Ok(())

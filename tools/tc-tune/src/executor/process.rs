@@ -45,7 +45,9 @@ impl Process {
         let stdout = child.stdout.take();
         let name = format!("worker {number}");
         std::thread::Builder::new().name(name).spawn(move || {
-            let mut reader = BufReader::new(stdout.into_iter().fold(Box::new(std::io::empty()) as Box<dyn Read + Send>, |_, out| Box::new(out)));
+            let mut reader = BufReader::new(
+                stdout.into_iter().fold(Box::new(std::io::empty()) as Box<dyn Read + Send>, |_, out| Box::new(out)),
+            );
             let mut is_first = true;
             while let Some(said) = listen(&mut reader, &mut is_first) {
                 if heard.send((number, generation, said)).is_err() {

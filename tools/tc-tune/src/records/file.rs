@@ -94,7 +94,9 @@ impl Appender {
             Err(TryLockError::WouldBlock) => {
                 let text = format!("another tc-tune appends to {}", path.display());
                 let wrong = Diagnostic::error("records", Location::None, text);
-                return Err(wrong.help("wait for it, or choose another file with `--records`; `tc-tune merge` joins them"));
+                return Err(
+                    wrong.help("wait for it, or choose another file with `--records`; `tc-tune merge` joins them")
+                );
             }
             Err(TryLockError::Error(error)) => return Err(failed("cannot lock", path, &error)),
         }

@@ -2,9 +2,7 @@
 
 use crate::hash::hash;
 use std::path::{Path, PathBuf};
-use tc::runtime::{
-    Array, BenchOptions, BenchReport, Code, Device, Program, RunOptions, RunReport, nvrtc,
-};
+use tc::runtime::{Array, BenchOptions, BenchReport, Code, Device, Program, RunOptions, RunReport, nvrtc};
 use tc::support::Diagnostic;
 use tc::target::Target;
 

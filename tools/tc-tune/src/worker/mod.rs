@@ -204,7 +204,12 @@ impl Measured {
 }
 
 fn ok() -> records::Result {
-    records::Result { verdict: Verdict::Ok, reason: None, message: None, ..records::Result::failed(Verdict::Ok, "", "") }
+    records::Result {
+        verdict: Verdict::Ok,
+        reason: None,
+        message: None,
+        ..records::Result::failed(Verdict::Ok, "", "")
+    }
 }
 
 /// The code and the message of the first error.
