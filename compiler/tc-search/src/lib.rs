@@ -18,6 +18,6 @@ pub mod search;
 pub mod searcher;
 
 pub use known::{Known, Outcome};
-pub use pool::{Knob, Pool};
+pub use pool::{Features, Knob, Pool};
 pub use search::{Batch, Budget, Next, Search};
 pub use searcher::{Kind, Searcher};

@@ -12,6 +12,15 @@ pub struct Knob {
     pub values: Vec<i64>,
 }
 
+/// What is known of a point beside its values.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Features {
+    /// Numbers that models learn from, as many for each point.
+    pub columns: Vec<f64>,
+    /// What a rule makes of the point before anything is measured; less is better.
+    pub cost: f64,
+}
+
 /// The points that a search chooses from. All are valid; a point is known by its number.
 #[derive(Clone, Debug)]
 pub struct Pool {
@@ -19,17 +28,18 @@ pub struct Pool {
     points: Vec<Vec<i64>>,
     numbers: BTreeMap<Vec<i64>, usize>,
     features: Table,
+    costs: Vec<f64>,
 }
 
 impl Pool {
     /// A pool of `points`, each with a value for each of `names`; points that repeat are taken once.
     pub fn new(names: &[String], points: Vec<Vec<i64>>) -> Pool {
-        let empty = vec![Vec::new(); points.len()];
+        let empty = vec![Features::default(); points.len()];
         Pool::with_features(names, points, &empty)
     }
 
-    /// The same, where more is known of each point than its values: numbers that models learn from.
-    pub fn with_features(names: &[String], points: Vec<Vec<i64>>, more: &[Vec<f64>]) -> Pool {
+    /// The same, where more is known of each point than its values.
+    pub fn with_features(names: &[String], points: Vec<Vec<i64>>, more: &[Features]) -> Pool {
         let mut knobs: Vec<Knob> = names.iter().map(|name| Knob { name: name.clone(), values: Vec::new() }).collect();
         for point in &points {
             for (knob, &value) in knobs.iter_mut().zip(point) {
@@ -40,17 +50,18 @@ impl Pool {
             knob.values.sort_unstable();
             knob.values.dedup();
         }
-        let n_more = more.first().map_or(0, Vec::len);
-        let mut pool =
-            Pool { points: Vec::new(), numbers: BTreeMap::new(), features: Table::new(names.len() + n_more), knobs };
+        let n_more = more.first().map_or(0, |more| more.columns.len());
+        let features = Table::new(names.len() + n_more);
+        let mut pool = Pool { points: Vec::new(), numbers: BTreeMap::new(), features, costs: Vec::new(), knobs };
         for (point, more) in points.into_iter().zip(more) {
             if pool.numbers.contains_key(&point) {
                 continue;
             }
             // Ranks, so that steps between powers of two are as long as those between small numbers.
             let rank = |(knob, value): (&Knob, &i64)| knob.values.partition_point(|other| other < value) as f64;
-            let row: Vec<f64> = pool.knobs.iter().zip(&point).map(rank).chain(more.iter().copied()).collect();
+            let row: Vec<f64> = pool.knobs.iter().zip(&point).map(rank).chain(more.columns.iter().copied()).collect();
             pool.features.push(&row);
+            pool.costs.push(more.cost);
             pool.numbers.insert(point.clone(), pool.points.len());
             pool.points.push(point);
         }
@@ -85,6 +96,11 @@ impl Pool {
     /// What models learn from: a row for each point.
     pub fn features(&self) -> &Table {
         &self.features
+    }
+
+    /// What a rule makes of a point before anything is measured; less is better.
+    pub fn cost(&self, nth: usize) -> f64 {
+        self.costs[nth]
     }
 
     /// In how many values two points differ.

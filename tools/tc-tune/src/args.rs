@@ -257,8 +257,11 @@ pub(crate) enum Verb {
     },
     /// Try the searchers on recorded sweeps, without a GPU
     Compare {
+        /// The file
+        #[arg(value_name = "FILE")]
+        file: OsString,
         /// The records
-        #[arg(value_name = "RECORDS", required = true)]
+        #[arg(long, value_name = "FILE", required = true)]
         records: Vec<PathBuf>,
         /// Searches by each searcher
         #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=100_000))]

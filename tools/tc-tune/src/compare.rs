@@ -3,13 +3,19 @@
 //! All the points of a sweep are known, so that a search over it costs its own thinking and no measurement (the simulation
 //! mode of Kernel Tuner, van Werkhoven 2019). A searcher is judged by how many trials it needs to come near the best.
 
-use crate::drive::load;
+use crate::drive::{fail, load};
 use crate::records::Record;
-use crate::show::by_task;
+use crate::show::{by_task, point_text};
+use crate::task::{Identity, Task};
+use crate::tune::find;
 use serde_json::{Value, json};
+use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::path::PathBuf;
+use tc::ir::Module;
 use tc::support::{Diagnostic, Location};
+use tc::target::Target;
+use tc::{Compiler, Failure};
 use tc_cli::{FINE, Session};
 use tc_search::{Budget, Kind, Next, Pool, Search};
 
@@ -18,6 +24,7 @@ const NEAR: f64 = 1.05;
 
 /// What is compared.
 pub(crate) struct Question<'q> {
+    pub(crate) file: &'q OsStr,
     pub(crate) records: &'q [PathBuf],
     /// Searches by each searcher, each with a seed of its own.
     pub(crate) seeds: u64,
@@ -48,14 +55,19 @@ struct Row {
 
 pub(crate) fn compare(session: &Session<'_>, json: bool, question: &Question<'_>) -> Result<u8, u8> {
     let records = load(session, question.records)?;
-    let sweeps: Vec<Sweep> = by_task(&records)
-        .into_iter()
-        .filter_map(|(task, device, records)| {
-            Sweep::of(format!("{} @{} on {device}", task.operator, task.schedule), &records)
-        })
-        .collect();
+    let text = session.load(question.file)?;
+    let mut compiler = Compiler::new();
+    let parsed = compiler.parse(&tc_cli::file_name(question.file), &text);
+    let module = parsed.map_err(|failure| fail(session, &failure))?.module;
+    let mut sweeps = Vec::new();
+    for (task, device, records) in by_task(&records) {
+        compiler.target = Target::parse(&task.target).map_err(|wrong| session.refuse_with(&wrong))?;
+        let pool = pool(&compiler, &module, task).map_err(|failure| fail(session, &failure))?;
+        let name = format!("{} on {device}", task_name(task));
+        sweeps.extend(pool.and_then(|pool| Sweep::of(name, pool, &records)));
+    }
     if sweeps.is_empty() {
-        let text = "the records hold no task with a point that has a time";
+        let text = "the records hold no task of the file with a point that has a time";
         return Err(session.refuse_with(&Diagnostic::error("records", Location::None, text)));
     }
     let mut documents = Vec::new();
@@ -101,15 +113,28 @@ pub(crate) fn compare(session: &Session<'_>, json: bool, question: &Question<'_>
     Ok(FINE)
 }
 
+fn task_name(task: &Identity) -> String {
+    let sizes = if task.sizes.is_empty() { String::new() } else { format!(", {},", point_text(&task.sizes)) };
+    format!("{} @{}{sizes}", task.operator, task.schedule)
+}
+
+/// The pool of a task; nothing where it is none of the module's.
+fn pool(compiler: &Compiler, module: &Module, of: &Identity) -> Result<Option<Pool>, Failure> {
+    let names = (Some(of.operator.as_str()), Some(of.schedule.as_str()));
+    let sizes = of.sizes.iter().map(|(name, &value)| (name.clone(), value)).collect();
+    let Ok(task) = Task::choose(compiler, module, names, sizes) else { return Ok(None) };
+    let space = task.space()?;
+    if task.identity(&space)? != *of {
+        return Ok(None);
+    }
+    Ok(Some(task.points(&space, 0)?.pool))
+}
+
 impl Sweep {
-    fn of(name: String, records: &[&Record]) -> Option<Sweep> {
-        let names: Vec<String> = records.first()?.point.keys().cloned().collect();
-        let values = |record: &&Record| record.point.values().copied().collect();
-        let pool = Pool::new(&names, records.iter().map(values).collect());
+    fn of(name: String, pool: Pool, records: &[&Record]) -> Option<Sweep> {
         let mut times = vec![None; pool.len()];
         for record in records.iter().rev() {
-            let point: Vec<i64> = record.point.values().copied().collect();
-            if let Some(point) = pool.find(&point) {
+            if let Some(point) = find(&pool, &record.point) {
                 times[point] = record.result.median();
             }
         }

@@ -31,9 +31,9 @@ pub(crate) fn drive(args: &Args, session: &Session<'_>) -> u8 {
         Some(Verb::Replay { file, records }) => replay::replay(session, file, records),
         Some(Verb::Merge { records, output }) => merge::merge(session, records, output.as_deref()),
         Some(Verb::Diff { before, after }) => show::diff(session, before, after),
-        Some(Verb::Compare { records, seeds, trials, batch }) => {
+        Some(Verb::Compare { file, records, seeds, trials, batch }) => {
             let trials = trials.map(|trials| trials as usize);
-            let question = compare::Question { records, seeds: *seeds, trials, batch: *batch as usize };
+            let question = compare::Question { file, records, seeds: *seeds, trials, batch: *batch as usize };
             compare::compare(session, args.json, &question)
         }
         Some(Verb::Worker { device }) => {
@@ -143,8 +143,15 @@ impl Tuning<'_, '_> {
         let warm = load(session, &search.warm_start)?;
         let device = executor.device().to_string();
         let fits = |record: &&Record| record.task == *identity && record.device == device;
-        if !recorded.is_empty() && !recorded.iter().any(|record| fits(&record)) {
-            let text = "no record is of this operator, schedule, sizes, target and device: nothing is taken from them";
+        // A file may hold records of many tasks: what is worth a word is one that looks like this and is none.
+        let is_like = |record: &&Record| {
+            (&record.task.operator, &record.task.schedule) == (&identity.operator, &identity.schedule)
+        };
+        if recorded.iter().any(|record| is_like(&record)) && !recorded.iter().any(|record| fits(&record)) {
+            let text = format!(
+                "the records of `{} @{}` are of another text, size, target or device: nothing is taken from them",
+                identity.operator, identity.schedule
+            );
             warnings.push(Diagnostic::warning("records", Location::None, text));
         }
         session.tell(&warnings.into_iter().collect(), &Sources::new());

@@ -10,6 +10,7 @@ mod args;
 mod compare;
 mod drive;
 mod executor;
+mod features;
 mod hash;
 mod merge;
 mod records;

@@ -1,5 +1,6 @@
 //! What is tuned: a schedule with parameters, an operator, its sizes, a target.
 
+use crate::features;
 use crate::hash::hash;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -152,7 +153,8 @@ impl<'t> Task<'t> {
         if is_sample {
             points = judge.sample(POOL, seed).map_err(|wrong| self.failed(wrong))?;
         }
-        let pool = Pool::new(&names, points.into_iter().map(|point| point.values).collect());
+        let features = features::of_points(space, &points);
+        let pool = Pool::with_features(&names, points.into_iter().map(|point| point.values).collect(), &features);
         if pool.is_empty() {
             let (_, schedule) = self.items();
             let text = format!("no point of `@{}` is valid on {}", schedule.symbol(), self.compiler.target.name);

@@ -96,7 +96,7 @@ impl Searcher for Annealing {
     fn propose(&mut self, known: &Known<'_>, n: usize) -> Vec<usize> {
         let mut chosen = Chosen::new(known, n);
         if known.results().len() < FIRST || known.best().is_none() || known.pool().knobs().is_empty() {
-            return chosen.fill(&mut self.random);
+            return chosen.fill_first(&mut self.random);
         }
         let model = Annealing::fit(known);
         let features = known.pool().features();

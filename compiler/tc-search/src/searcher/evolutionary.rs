@@ -52,14 +52,15 @@ impl Searcher for Evolutionary {
     fn propose(&mut self, known: &Known<'_>, n: usize) -> Vec<usize> {
         let mut chosen = Chosen::new(known, n);
         let ranked = known.ranked();
-        if known.results().len() >= FIRST && !ranked.is_empty() && !known.pool().knobs().is_empty() {
-            for _ in 0..n * TRIES {
-                if let Some(child) = self.child(known, &ranked) {
-                    chosen.take(child);
-                }
-                if chosen.is_full() {
-                    break;
-                }
+        if known.results().len() < FIRST || ranked.is_empty() || known.pool().knobs().is_empty() {
+            return chosen.fill_first(&mut self.0);
+        }
+        for _ in 0..n * TRIES {
+            if let Some(child) = self.child(known, &ranked) {
+                chosen.take(child);
+            }
+            if chosen.is_full() {
+                break;
             }
         }
         chosen.fill(&mut self.0)

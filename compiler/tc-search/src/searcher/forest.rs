@@ -48,7 +48,7 @@ impl Searcher for ForestGuided {
     fn propose(&mut self, known: &Known<'_>, n: usize) -> Vec<usize> {
         let mut chosen = Chosen::new(known, n);
         if known.results().len() < FIRST || known.best().is_none() {
-            return chosen.fill(&mut self.0);
+            return chosen.fill_first(&mut self.0);
         }
         let forest = self.fit(known);
         let features = known.pool().features();

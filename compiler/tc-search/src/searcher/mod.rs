@@ -74,6 +74,9 @@ impl Kind {
     }
 }
 
+/// First points are drawn so many at a time.
+const CONTENDERS: usize = 8;
+
 /// A set of points that are chosen for one batch.
 struct Chosen<'k, 'p> {
     known: &'k Known<'p>,
@@ -109,6 +112,23 @@ impl<'k, 'p> Chosen<'k, 'p> {
         if !open.is_empty() {
             self.take(open[random.below(open.len())]);
         }
+    }
+
+    /// Fills up with first points: each the best of a few that are drawn, by the rule that knows nothing but the launch.
+    fn fill_first(mut self, random: &mut Random) -> Vec<usize> {
+        while !self.is_full() {
+            let open: Vec<usize> = self.known.open().filter(|point| !self.points.contains(point)).collect();
+            if open.is_empty() {
+                break;
+            }
+            let drawn = (0..CONTENDERS).map(|_| open[random.below(open.len())]);
+            let cost = |point: usize| self.known.pool().cost(point);
+            let best = drawn.reduce(|a, b| if cost(b) < cost(a) { b } else { a });
+            best.into_iter().for_each(|point| {
+                self.points.push(point);
+            });
+        }
+        self.points
     }
 
     /// Fills up with points that `random` draws.
