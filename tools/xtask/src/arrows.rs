@@ -13,6 +13,7 @@ pub const ARROWS: &[(&str, &[&str])] = &[
     ("tc-syntax", &["tc-ir"]),
     ("tc-pass", &["tc-ir"]),
     ("tc-target", &["tc-support", "tc-arith"]),
+    ("tc-search", &[]),
     ("tc-dialects", &["tc-ir", "tc-arith"]),
     ("tc-schedule", &["tc-dialects", "tc-arith", "tc-target"]),
     ("tc-passes", &["tc-dialects", "tc-pass", "tc-arith", "tc-schedule", "tc-target"]),
@@ -28,6 +29,7 @@ pub const ARROWS: &[(&str, &[&str])] = &[
     ("tc-cli", &["tc"]),
     ("tc-opt", &["tc-cli"]),
     ("tc-run", &["tc-cli"]),
+    ("tc-tune", &["tc-cli", "tc-search"]),
     // The runner calls the tools in process.
     ("tc-filetest", &["tc", "tc-opt", "tc-run"]),
     ("tc-bench", &["tc"]),

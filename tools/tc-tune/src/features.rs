@@ -1,0 +1,67 @@
+//! What the launch of a point says of its speed, before anything is compiled: numbers for the models, and a rule that
+//! orders the first points.
+//!
+//! The rule knows what holds of all kernels: a warp whose lanes idle wastes them; neighbouring threads read neighbouring
+//! cells along `threadIdx.x`; a GPU of some hundred multiprocessors wants as many blocks; very large blocks leave no room for a
+//! second one.
+
+use tc::dialects::tir::Coordinate;
+// The same bits on every machine, which a search that is repeated needs.
+use libm::log2;
+use std::thread::ScopedJoinHandle;
+use tc::schedule::{Point, Space};
+use tc::support::workers::STACK;
+use tc_search::Features;
+
+/// Points that are taken apart on each thread at a time.
+const SHARE: usize = 64;
+/// Blocks that keep a GPU of today busy.
+const BLOCKS: f64 = 128.0;
+/// Threads of a block beyond which a second one finds less room.
+const LARGE_BLOCK: f64 = 256.0;
+
+/// The features of each point, on all cores.
+pub(crate) fn of_points(space: &Space<'_>, points: &[Point]) -> Vec<Features> {
+    let n = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let chunk = points.len().div_ceil(n).max(SHARE);
+    let some = |points: &[Point]| points.iter().map(|point| of(space, point)).collect::<Vec<_>>();
+    std::thread::scope(|scope| {
+        let spawn = |points| {
+            let builder = std::thread::Builder::new().stack_size(STACK);
+            (points, builder.spawn_scoped(scope, move || some(points)))
+        };
+        let threads: Vec<_> = points.chunks(chunk).map(spawn).collect();
+        // Where no thread can be had, this one does it.
+        let join = |(points, thread): (&[Point], std::io::Result<ScopedJoinHandle<'_, Vec<Features>>>)| {
+            thread.ok().and_then(|thread| thread.join().ok()).unwrap_or_else(|| some(points))
+        };
+        threads.into_iter().flat_map(join).collect()
+    })
+}
+
+fn of(space: &Space<'_>, point: &Point) -> Features {
+    let Ok(bounds) = space.bounds(point) else { return Features { columns: vec![0.0; 5], cost: f64::MAX } };
+    let mut nests: Vec<_> = bounds.launches.iter().map(|launch| launch.nest).collect();
+    nests.dedup();
+    // The largest launch decides.
+    let mut best = (0.0, [1.0, 1.0, 1.0, 0.0]);
+    for nest in nests {
+        let of = |is_thread: bool| {
+            let all = bounds.launches.iter().filter(|launch| launch.nest == nest);
+            let those = all.filter(|launch| launch.coordinate.is_thread() == is_thread);
+            those.filter_map(|launch| launch.extent.int()).map(|extent| extent as f64).product::<f64>()
+        };
+        let along_x = bounds.launch_extent(nest, Coordinate::ThreadX).int().unwrap_or(1) as f64;
+        let (threads, blocks) = (of(true), of(false));
+        if threads * blocks >= best.0 {
+            best = (threads * blocks, [threads, blocks, along_x, bounds.shared_bytes(nest) as f64]);
+        }
+    }
+    let [threads, blocks, along_x, shared] = best.1;
+    let fullness = threads / (32.0 * (threads / 32.0).ceil());
+    let cost = (1.0 / fullness)
+        * (BLOCKS / blocks).max(1.0)
+        * (1.0 + 0.15 * log2(threads / LARGE_BLOCK).max(0.0))
+        * (1.0 + 0.2 * log2(32.0 / along_x).max(0.0));
+    Features { columns: vec![log2(threads), log2(blocks), log2(along_x), log2(shared + 1.0), fullness], cost }
+}

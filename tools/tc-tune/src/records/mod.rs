@@ -1,0 +1,136 @@
+//! Records of attempts: JSON lines, one attempt a line, which concatenation merges.
+
+mod file;
+
+pub(crate) use file::{Appender, load};
+
+use crate::task::{Identity, Values};
+use serde::{Deserialize, Serialize};
+
+/// The version of the format.
+pub(crate) const VERSION: u32 = 1;
+
+/// What an attempt came to.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Debug)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Verdict {
+    /// It was checked, and timed.
+    Ok,
+    /// The compiler refused it.
+    Rejected,
+    /// It computes something else than the operator.
+    Wrong,
+    /// It did not end in time.
+    Hung,
+    /// It broke the device's context, or its worker.
+    Faulted,
+}
+
+impl Verdict {
+    /// The name in records and tables.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Verdict::Ok => "ok",
+            Verdict::Rejected => "rejected",
+            Verdict::Wrong => "wrong",
+            Verdict::Hung => "hung",
+            Verdict::Faulted => "faulted",
+        }
+    }
+}
+
+/// A time: the median of samples and its 95 % confidence interval, in microseconds.
+#[derive(Clone, Copy, PartialEq, Serialize, Deserialize, Debug)]
+pub(crate) struct Time {
+    pub(crate) median: f64,
+    pub(crate) low: f64,
+    pub(crate) high: f64,
+    /// Samples.
+    pub(crate) n: usize,
+}
+
+/// What came of a point.
+#[derive(Clone, PartialEq, Serialize, Deserialize, Debug)]
+pub(crate) struct Result {
+    pub(crate) verdict: Verdict,
+    /// The diagnostic code, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) reason: Option<String>,
+    /// What is wrong, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) message: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) time_us: Option<Time>,
+    /// The hash of the emitted code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) code: Option<String>,
+    /// Registers of a thread, by kernel in launch order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) registers: Vec<u64>,
+    /// Milliseconds since 1970 at which the device was taken and left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) device_ms: Option<(u64, u64)>,
+}
+
+impl Result {
+    /// A result without a time.
+    pub(crate) fn failed(verdict: Verdict, reason: &str, message: &str) -> Result {
+        Result {
+            verdict,
+            reason: Some(reason.to_string()),
+            message: Some(message.to_string()),
+            time_us: None,
+            code: None,
+            registers: Vec::new(),
+            device_ms: None,
+        }
+    }
+
+    /// The time in microseconds, of a point that is right.
+    pub(crate) fn median(&self) -> Option<f64> {
+        self.time_us.filter(|_| self.verdict == Verdict::Ok).map(|time| time.median)
+    }
+}
+
+/// How a trial came about.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, Debug)]
+pub(crate) struct Trial {
+    /// Its number, from 0.
+    pub(crate) nth: usize,
+    /// The number of its batch, from 0.
+    pub(crate) batch: usize,
+    /// The attempt, from 0: another follows where a worker died.
+    pub(crate) attempt: u32,
+    pub(crate) searcher: String,
+    pub(crate) seed: u64,
+    /// The budget of the search.
+    pub(crate) trials: usize,
+    /// Points in a batch.
+    pub(crate) batch_size: usize,
+}
+
+/// An attempt.
+#[derive(Clone, PartialEq, Serialize, Deserialize, Debug)]
+pub(crate) struct Record {
+    /// The version of the format.
+    #[serde(rename = "tc-tune")]
+    pub(crate) version: u32,
+    #[serde(flatten)]
+    pub(crate) task: Identity,
+    /// What measured it: the class of device.
+    pub(crate) device: String,
+    /// The version of tc.
+    pub(crate) compiler: String,
+    pub(crate) point: Values,
+    pub(crate) trial: Trial,
+    #[serde(flatten)]
+    pub(crate) result: Result,
+}
+
+impl Record {
+    /// A line of the file.
+    pub(crate) fn line(&self) -> String {
+        // Strings, numbers and maps with names for keys: that cannot fail.
+        serde_json::to_string(self).unwrap_or_default() + "\n"
+    }
+}

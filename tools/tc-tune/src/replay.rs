@@ -1,0 +1,103 @@
+//! `tc-tune replay`: chooses again from what is recorded, and compares with what was chosen.
+
+use crate::drive::{fail, load};
+use crate::executor::Replay;
+use crate::records::{Record, Trial};
+use crate::show::{by_task, point_text};
+use crate::task::Task;
+use crate::tune::{Tuner, With};
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use tc::Compiler;
+use tc::ir::Module;
+use tc::support::Diagnostic;
+use tc::target::Target;
+use tc_cli::{FINE, INPUT, Session};
+use tc_search::{Budget, Kind};
+
+pub(crate) fn replay(session: &Session<'_>, file: &OsStr, path: &PathBuf) -> Result<u8, u8> {
+    let text = session.load(file)?;
+    let mut compiler = Compiler::new();
+    let parsed = compiler.parse(&tc_cli::file_name(file), &text).map_err(|failure| fail(session, &failure))?;
+    let records = load(session, std::slice::from_ref(path))?;
+    let (mut out, mut status) = (String::new(), FINE);
+    for (identity, device, group) in by_task(&records) {
+        compiler.target = Target::parse(&identity.target).map_err(|wrong| session.refuse_with(&wrong))?;
+        for run in searches(&group) {
+            let first = run.first().map(|record| record.trial.clone());
+            let Some(trial) = first else { continue };
+            let name =
+                format!("{} @{}, {} with seed {}", identity.operator, identity.schedule, trial.searcher, trial.seed);
+            let wrong = again(session, (&compiler, &parsed.module), device, &run)?;
+            match wrong {
+                None => {
+                    let _ = writeln!(out, "{name}: the same {} choices", run.len());
+                }
+                Some(wrong) => {
+                    status = INPUT;
+                    let _ = writeln!(out, "{name}: {wrong}");
+                }
+            }
+        }
+    }
+    session.print(&out);
+    Ok(status)
+}
+
+/// The records of each search, in the order of its trials.
+fn searches<'r>(records: &[&'r Record]) -> Vec<Vec<&'r Record>> {
+    let mut runs: BTreeMap<(String, u64, usize, usize), BTreeMap<usize, &Record>> = BTreeMap::new();
+    for record in records {
+        let Trial { searcher, seed, trials, batch_size, nth, .. } = &record.trial;
+        let run = runs.entry((searcher.clone(), *seed, *trials, *batch_size)).or_default();
+        run.entry(*nth).or_insert(record);
+    }
+    runs.into_values().map(|run| run.into_values().collect()).collect()
+}
+
+/// Searches again; tells the first choice that differs.
+fn again(
+    session: &Session<'_>,
+    (compiler, module): (&Compiler, &Module),
+    device: &str,
+    run: &[&Record],
+) -> Result<Option<String>, u8> {
+    let Some(first) = run.first() else { return Ok(None) };
+    let (identity, trial) = (&first.task, &first.trial);
+    let names = (Some(identity.operator.as_str()), Some(identity.schedule.as_str()));
+    let sizes = identity.sizes.iter().map(|(name, &value)| (name.clone(), value)).collect();
+    let task = Task::choose(compiler, module, names, sizes).map_err(|wrong| session.refuse_with(&wrong))?;
+    let space = task.space().map_err(|failure| fail(session, &failure))?;
+    let now = task.identity(&space).map_err(|failure| fail(session, &failure))?;
+    if now != *identity {
+        return Ok(Some("the operator, the schedule or the sizes are not those of the record".to_string()));
+    }
+    let Some(searcher) = Kind::parse(&trial.searcher) else {
+        return Ok(Some("there is no searcher of this name".to_string()));
+    };
+    let points = task.points(&space, trial.seed).map_err(|failure| fail(session, &failure))?;
+    let tuner = Tuner {
+        identity: now,
+        pool: &points.pool,
+        searcher,
+        seed: trial.seed,
+        budget: Budget { trials: trial.trials, batch: trial.batch_size, patience: None },
+        time: None,
+        known: BTreeMap::new(),
+        warm_start: Vec::new(),
+        recorded: Vec::new(),
+    };
+    let recorded: Vec<Record> = run.iter().map(|&record| record.clone()).collect();
+    let mut executor = Replay::new(device, &identity.target, &recorded);
+    let with = With { executor: &mut executor, appender: None, progress: &mut |_| {}, is_interrupted: &|| false };
+    let outcome = tuner.run(with).map_err(|wrong: Diagnostic| session.refuse_with(&wrong))?;
+    for (record, (point, _)) in run.iter().zip(&outcome.trials) {
+        if record.point != *point {
+            let (then, now) = (point_text(&record.point), point_text(point));
+            return Ok(Some(format!("trial {} was {then}, and is {now}", record.trial.nth)));
+        }
+    }
+    Ok(None)
+}

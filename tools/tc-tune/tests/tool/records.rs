@@ -1,0 +1,93 @@
+//! Records: searches that go on from them, choose the same again, and are applied.
+
+use crate::{example, folder, shown, sweep, tune};
+use std::fs;
+
+/// A search over the recorded sweep of conv1d, with records in `path`.
+fn search(path: &str, seed: &str) -> String {
+    let device = format!("replay={}", sweep("conv1d"));
+    let file = example("conv1d");
+    let ran = tune(&[&file, "@autotvm", "--device", &device, "--trials", "40", "--seed", seed, "--records", path]);
+    assert_eq!(ran.status, 0, "{}{}", ran.stdout, ran.stderr);
+    ran.stdout
+}
+
+#[test]
+fn a_search_goes_on_from_its_records_and_chooses_the_same_again() {
+    let folder = folder("resume");
+    let path = shown(&folder.join("r.jsonl"));
+    let out = search(&path, "3");
+    assert!(out.contains("40 of 1404 valid points tried: 40 ok"), "{out}");
+    let whole = fs::read_to_string(&path).expect("written");
+    assert_eq!(whole.lines().count(), 40);
+    // The same again measures nothing and appends nothing.
+    assert_eq!(search(&path, "3"), out);
+    assert_eq!(fs::read_to_string(&path).expect("there"), whole);
+    // A search that was ended anywhere, in the middle of a line too, goes on to the same records.
+    let cut = whole.lines().take(17).map(str::len).sum::<usize>() + 17 + 40;
+    fs::write(&path, &whole[..cut]).expect("ours");
+    assert_eq!(search(&path, "3"), out);
+    let again = fs::read_to_string(&path).expect("there");
+    let records = |text: &str| {
+        let mut lines: Vec<String> = text.lines().filter(|line| line.ends_with('}')).map(str::to_string).collect();
+        lines.sort_unstable();
+        lines
+    };
+    assert_eq!(records(&again), records(&whole));
+    let replayed = tune(&["replay", &example("conv1d"), "--records", &path]);
+    assert_eq!(replayed.status, 0, "{}", replayed.stdout);
+    assert!(replayed.stdout.contains("forest with seed 3: the same 40 choices"), "{}", replayed.stdout);
+    assert!(replayed.stderr.contains("line 18 of"), "the torn line is told: {}", replayed.stderr);
+    // What was not chosen is found.
+    let forged = whole.replacen("\"nth\":9,", "\"nth\":99,", 1).replacen("\"nth\":10,", "\"nth\":9,", 1);
+    fs::write(&path, forged).expect("ours");
+    let replayed = tune(&["replay", &example("conv1d"), "--records", &path]);
+    assert_eq!(replayed.status, 1);
+    assert!(replayed.stdout.contains("trial 9 was"), "{}", replayed.stdout);
+    fs::remove_dir_all(&folder).ok();
+}
+
+#[test]
+fn the_best_point_is_applied_as_text_that_compiles() {
+    let ran = tune(&["apply", &example("conv1d"), "--records", &sweep("conv1d")]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert!(ran.stdout.contains("// Tuned on NVIDIA H100 80GB HBM3, CUDA 13.0: 1.4"), "{}", ran.stdout);
+    let module = tc::Compiler::new().parse("tuned.tir", &ran.stdout).expect("it reads").module;
+    let [(te, sched)] = tc::space::spaces(&module)[..] else { panic!("one schedule has parameters") };
+    let space = tc::schedule::Space::of(&module.items[te], &module.items[sched], &[]).expect("a space");
+    assert_eq!(space.count(1000).expect("small").number(), 1, "{}", ran.stdout);
+    // What else stands in the file stays.
+    let before = fs::read_to_string(example("conv1d")).expect("there");
+    let kept = before.lines().filter(|line| ran.stdout.lines().any(|other| other == *line)).count();
+    assert!(before.lines().count() - kept <= 6, "{}", ran.stdout);
+}
+
+#[test]
+fn records_of_another_operator_are_told_and_left() {
+    let folder = folder("changed");
+    let file = shown(&folder.join("changed.tir"));
+    let text = fs::read_to_string(example("conv1d")).expect("there").replace("16384", "8192");
+    fs::write(&file, text).expect("writable");
+    let device = format!("replay={}", sweep("conv1d"));
+    let ran = tune(&[&file, "@autotvm", "--device", &device]);
+    assert_eq!(ran.status, 2);
+    assert!(ran.stderr.contains("is of this operator, schedule and sizes"), "{}", ran.stderr);
+    let ran = tune(&["apply", &file, "--records", &sweep("conv1d")]);
+    assert_eq!(ran.status, 1);
+    assert!(ran.stderr.contains("no record fits `@autotvm`"), "{}", ran.stderr);
+    fs::remove_dir_all(&folder).ok();
+}
+
+#[test]
+fn records_are_shown_joined_and_compared() {
+    let shown = tune(&["show", &sweep("depthwise2d"), "--top", "3"]);
+    assert_eq!(shown.status, 0, "{}", shown.stderr);
+    for part in ["depthwise2d @autotvm on NVIDIA H100", "the best over trials", "the best time with each value"] {
+        assert!(shown.stdout.contains(part), "{part}: {}", shown.stdout);
+    }
+    let (one, other) = (sweep("conv1d"), sweep("depthwise2d"));
+    let merged = tune(&["merge", &one, &other, &one]);
+    assert_eq!(merged.stdout.lines().count(), 1404 + 2880, "each attempt once");
+    let diff = tune(&["diff", &one, &one]);
+    assert!(diff.stdout.contains("1404 points in both, 0 of them differ at 95 %"), "{}", diff.stdout);
+}
