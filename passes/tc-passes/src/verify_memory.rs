@@ -23,7 +23,8 @@
 //! # Algorithm
 //!
 //! Every op that reads or writes a buffer of global memory must be inside a launch loop, and no launch nest inside a
-//! serial loop: the host only allocates, and launches each kernel once.
+//! serial loop, or in one over 16 virtual threads or more, which `inject-virtual-thread` does not write out: the host only
+//! allocates, and launches each kernel once.
 //!
 //! # Limits
 //!
@@ -37,7 +38,7 @@
 //!
 //! TVM 0.16, `src/tir/analysis/verify_memory.cc`.
 
-use crate::analysis::launch::{LaunchNests, loop_var};
+use crate::analysis::launch::{LaunchNests, MANY_VIRTUAL_THREADS, loop_var};
 use tc_dialects::algebra::{const_extent, is_launch};
 use tc_dialects::forms;
 use tc_dialects::tir::{self, LoopKind};
@@ -107,19 +108,32 @@ impl FuncPass for VerifyMemory {
 
 /// Is `op` a loop that runs in order, several times, and that no pass makes copies of?
 fn repeats(func: &Func, op: Op) -> bool {
-    let plain = func.opcode(op) == tir::FOR && tir::loop_kind(func, op) == Some(LoopKind::Serial);
-    plain && const_extent(func, op) != Some(1)
+    if func.opcode(op) != tir::FOR {
+        return false;
+    }
+    match tir::loop_kind(func, op) {
+        Some(LoopKind::Serial) => const_extent(func, op) != Some(1),
+        Some(LoopKind::Vthread) => const_extent(func, op).is_none_or(|extent| extent >= MANY_VIRTUAL_THREADS),
+        _ => false,
+    }
 }
 
 fn repeated(func: &Func, nest: Op, outer: Op) -> Diagnostic {
     let (inner, outer_name) = (func.value_text(loop_var(func, nest)), func.value_text(loop_var(func, outer)));
+    let is_virtual = tir::loop_kind(func, outer) == Some(LoopKind::Vthread);
+    let what = if is_virtual { "the virtual threads" } else { "the loop" };
     let text =
-        format!("the launch nest `{inner}` stands in the loop `{outer_name}`, and the host launches each kernel once");
+        format!("the launch nest `{inner}` stands in {what} `{outer_name}`, and the host launches each kernel once");
+    let help = if is_virtual {
+        format!("bind `{outer_name}` to a coordinate of blocks, or bring `{inner}` outside of it by `reorder`")
+    } else {
+        format!(
+            "bind `{outer_name}` to a coordinate of blocks, bring `{inner}` outside of it by `reorder`, or `unroll` it"
+        )
+    };
     Diagnostic::error("launch-in-loop", func.op_location(nest), text)
         .label(func.op_location(outer), "the loop around it")
-        .help(format!(
-            "bind `{outer_name}` to a coordinate of blocks, bring `{inner}` outside of it by `reorder`, or `unroll` it"
-        ))
+        .help(help)
 }
 
 /// The ops under no launch loop, in order.

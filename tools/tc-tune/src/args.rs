@@ -108,7 +108,7 @@ pub struct Args {
 #[command(next_help_heading = "What to tune")]
 pub(crate) struct TaskArgs {
     /// The file to read; `-` is the standard input
-    #[arg(value_name = "FILE", required_unless_present_any = ["completion", "man_page"])]
+    #[arg(value_name = "FILE")]
     pub(crate) file: Option<OsString>,
 
     /// The schedule with parameters; it may be left out where there is one
@@ -155,6 +155,14 @@ pub(crate) struct SearchArgs {
     /// What choices are drawn from, and inputs
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
+
+    /// Print so many points that the searcher would try next, from what is recorded, as JSON lines, and measure nothing
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    pub(crate) ask: Option<u32>,
+
+    /// Measure the points of this file, which somebody else chose, in their order: JSON lines as `--ask` prints them
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["ask", "trials", "patience", "searcher"])]
+    pub(crate) points: Option<PathBuf>,
 
     /// Start from the results of these records, of this task and device
     #[arg(long, value_name = "RECORDS")]
@@ -254,6 +262,17 @@ pub(crate) enum Verb {
         before: PathBuf,
         /// The second
         after: PathBuf,
+    },
+    /// Print a log of AutoTVM as records, where its entities are called as the schedule's parameters are
+    Import {
+        #[command(flatten)]
+        task: TaskArgs,
+        /// The log, version 0.2
+        #[arg(long, value_name = "FILE")]
+        log: PathBuf,
+        /// The class of device that measured it, as other records name theirs
+        #[arg(long, value_name = "CLASS")]
+        device: String,
     },
     /// Try the searchers on recorded sweeps, without a GPU
     Compare {

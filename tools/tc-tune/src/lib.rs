@@ -1,23 +1,30 @@
 //! `tc-tune` as a library: [`run`] is the whole tool, so that a test can call it in process.
 //!
-//! - `task`: what is tuned, and what it is known by.
+//! - `tuning`: a search from the command line, with its `devices` and its `finals`; `outside`: points that others choose.
+//! - `task`: what is tuned, and what it is known by; `features`: what the launch of a point says of its speed.
 //! - `tune`: the search, from points to records.
 //! - `executor`: what measures points; `worker`: the process that does.
-//! - `records`: JSON lines, and their files; `show`, `apply`, `replay`, `merge`, `compare`: what is made of them.
+//! - `records`: JSON lines, and their files; `show`, `apply`, `replay`, `merge`, `compare`, `import` with `autotvm`: what is made of them.
 
 mod apply;
 mod args;
+mod autotvm;
 mod compare;
+mod devices;
 mod drive;
 mod executor;
 mod features;
+mod finals;
 mod hash;
+mod import;
 mod merge;
+mod outside;
 mod records;
 mod replay;
 mod show;
 mod task;
 mod tune;
+mod tuning;
 mod worker;
 
 pub use args::{Args, DeviceName};

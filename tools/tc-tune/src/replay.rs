@@ -2,10 +2,11 @@
 
 use crate::drive::{fail, load};
 use crate::executor::Replay;
+use crate::outside::Proposer;
 use crate::records::{Record, Trial};
 use crate::show::{by_task, point_text};
 use crate::task::Task;
-use crate::tune::{Tuner, With};
+use crate::tune::{Tuner, With, find};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -74,14 +75,14 @@ fn again(
     if now != *identity {
         return Ok(Some("the operator, the schedule or the sizes are not those of the record".to_string()));
     }
-    let Some(searcher) = Kind::parse(&trial.searcher) else {
-        return Ok(Some("there is no searcher of this name".to_string()));
-    };
     let points = task.points(&space, trial.seed).map_err(|failure| fail(session, &failure))?;
+    // What was chosen outside is what is recorded.
+    let listed = || run.iter().filter_map(|record| find(&points.pool, &record.point)).collect();
+    let proposer = Kind::parse(&trial.searcher).map_or_else(|| Proposer::Outside(listed()), Proposer::Ours);
     let tuner = Tuner {
         identity: now,
         pool: &points.pool,
-        searcher,
+        proposer,
         seed: trial.seed,
         budget: Budget { trials: trial.trials, batch: trial.batch_size, patience: None },
         time: None,

@@ -46,7 +46,15 @@ pub(crate) struct Identity {
     pub(crate) target: String,
 }
 
-/// The points of a space that a search chooses from, and the first of them.
+impl Identity {
+    /// Is `other` the same for whatever target?
+    pub(crate) fn is_same_but_target(&self, other: &Identity) -> bool {
+        (&self.operator_hash, &self.schedule_hash, &self.sizes)
+            == (&other.operator_hash, &other.schedule_hash, &other.sizes)
+    }
+}
+
+/// The points of a space that a search chooses from.
 pub(crate) struct Points {
     pub(crate) pool: Pool,
     /// Is it a sample of the space?

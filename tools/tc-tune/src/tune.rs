@@ -1,13 +1,14 @@
 //! The search: asks for points, has them measured, records what comes of them.
 
 use crate::executor::{Executor, Job, Report};
+use crate::outside::Proposer;
 use crate::records::{self, Appender, Record, Trial};
 use crate::task::{Identity, Values};
 use crate::worker::protocol::Ticket;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use tc::support::Diagnostic;
-use tc_search::{Batch, Budget, Kind, Next, Pool, Search};
+use tc_search::{Batch, Budget, Next, Pool, Search};
 
 /// How long is waited for an answer before the clock and the interrupt are looked at.
 const WAIT: Duration = Duration::from_millis(200);
@@ -16,7 +17,7 @@ const WAIT: Duration = Duration::from_millis(200);
 pub(crate) struct Tuner<'t> {
     pub(crate) identity: Identity,
     pub(crate) pool: &'t Pool,
-    pub(crate) searcher: Kind,
+    pub(crate) proposer: Proposer,
     pub(crate) seed: u64,
     pub(crate) budget: Budget,
     pub(crate) time: Option<Duration>,
@@ -89,7 +90,7 @@ struct Running<'r, 't> {
 impl Tuner<'_> {
     /// Searches until the budget is spent.
     pub(crate) fn run<'r>(&'r self, with: With<'r>) -> Result<Outcome, Diagnostic> {
-        let mut search = Search::new(self.pool, self.searcher.searcher(self.seed), self.budget);
+        let mut search = Search::new(self.pool, self.proposer.searcher(self.seed), self.budget);
         let warm =
             self.warm_start.iter().filter_map(|(point, result)| Some((find(self.pool, point)?, result.median())));
         search.warm_start(warm);
@@ -111,7 +112,7 @@ impl Tuner<'_> {
             nth,
             batch,
             attempt: 0,
-            searcher: self.searcher.name().to_string(),
+            searcher: self.proposer.name().to_string(),
             seed: self.seed,
             trials: self.budget.trials,
             batch_size: self.budget.batch,

@@ -10,7 +10,7 @@ pub use annealing::Annealing;
 pub use descent::Descent;
 pub use evolutionary::Evolutionary;
 pub use forest::ForestGuided;
-pub use plain::{Exhaustive, RandomOrder};
+pub use plain::{Exhaustive, Listed, RandomOrder};
 
 use crate::known::Known;
 use crate::random::Random;

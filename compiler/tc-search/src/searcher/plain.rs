@@ -17,6 +17,23 @@ impl Searcher for Exhaustive {
     }
 }
 
+/// Points that somebody else chose, in their order.
+pub struct Listed(pub Vec<usize>);
+
+impl Searcher for Listed {
+    fn propose(&mut self, known: &Known<'_>, n: usize) -> Vec<usize> {
+        let mut chosen = Chosen::new(known, n);
+        for &point in &self.0 {
+            chosen.take(point);
+        }
+        chosen.points
+    }
+
+    fn descends(&self) -> bool {
+        false
+    }
+}
+
 /// Points without replacement, in an order that the seed draws.
 pub struct RandomOrder(Random);
 

@@ -6,6 +6,9 @@ use tc_ir::walk::{ancestors, ops_under};
 use tc_ir::{Func, Op, Value};
 use tc_pass::Analysis;
 
+/// From so many virtual threads on, their statements go into a loop; copies of fewer are written out.
+pub(crate) const MANY_VIRTUAL_THREADS: i64 = 16;
+
 /// The outermost launch loops of `func`, in the order of the text. Each is a kernel to be.
 fn nests(func: &Func) -> Vec<Op> {
     let mut found = Vec::new();

@@ -1,7 +1,7 @@
 //! The copies.
 
 use super::decide::{VirtualThreadLoop, remark};
-use crate::analysis::launch::loop_var;
+use crate::analysis::launch::{MANY_VIRTUAL_THREADS, loop_var};
 use crate::analysis::privatize::{Place, candidates, privatize};
 use crate::analysis::remake::as_loop;
 use crate::analysis::structure::run_once;
@@ -15,9 +15,6 @@ use tc_ir::effects::summary;
 use tc_ir::walk::{is_inside, ops_under};
 use tc_ir::{Builder, Elem, Func, Op, Rewriter, Value, keys};
 use tc_support::Diagnostic;
-
-/// From this many on, copies go into a loop.
-const MANY: i64 = 16;
 
 /// The first loop of the worklist that must be carried out before `step`: it lies in a statement that is copied.
 pub(super) fn inner_first(
@@ -65,15 +62,18 @@ pub(super) fn in_step(func: &mut Func, op: Op) {
     let tied = variance.tied(func, &groups);
     let mut maps = start(func, op, lo, n);
     for (group, tied) in groups.iter().zip(tied) {
-        if n >= MANY && group.iter().all(|&op| summary(func, op).is_pure()) && !tied {
+        if n >= MANY_VIRTUAL_THREADS && group.iter().all(|&op| summary(func, op).is_pure()) && !tied {
             // Computed where it is used.
             continue;
         }
-        if !tied && (n >= MANY || holds_loop(func, group)) {
+        if !tied && (n >= MANY_VIRTUAL_THREADS || holds_loop(func, group)) {
             as_loop(func, op, group, &variance, &[]);
             // What others use of it can be computed apart.
-            let apart: Vec<Op> =
-                group.iter().copied().filter(|&op| n < MANY && variance.computed_again(func, op)).collect();
+            let apart: Vec<Op> = group
+                .iter()
+                .copied()
+                .filter(|&op| n < MANY_VIRTUAL_THREADS && variance.computed_again(func, op))
+                .collect();
             maps.iter_mut().for_each(|map| copy(func, &apart, map));
         } else {
             maps.iter_mut().for_each(|map| copy(func, group, map));
@@ -98,7 +98,7 @@ fn allocs(func: &Func, op: Op, variance: &Variance, n: i64) -> Result<Vec<Op>, (
             return Err((view, reason.to_string()));
         }
     }
-    if n >= MANY {
+    if n >= MANY_VIRTUAL_THREADS {
         let groups = variance.groups(func, func.op_regions(op)[0]);
         let tied = variance.tied(func, &groups);
         if let Some(at) = groups.iter().zip(tied).find_map(|(group, tied)| group.last().filter(|_| tied)) {
@@ -111,7 +111,7 @@ fn allocs(func: &Func, op: Op, variance: &Variance, n: i64) -> Result<Vec<Op>, (
 /// Why the buffer that `view` is of cannot be privatized for the `n` iterations of the loop `op`, if it cannot.
 fn keeps_view(func: &Func, op: Op, view: Op, n: i64) -> Option<&'static str> {
     let body = func.op_regions(op)[0];
-    if n >= MANY || ops_under(func, body).any(|inner| func.opcode(inner) == tir::FOR) {
+    if n >= MANY_VIRTUAL_THREADS || ops_under(func, body).any(|inner| func.opcode(inner) == tir::FOR) {
         // Of one in a loop over the iterations the part is no fixed place.
         return Some("a view begins at a fixed place of its buffer, and each needs a part");
     }
@@ -130,7 +130,7 @@ fn keeps_view(func: &Func, op: Op, view: Op, n: i64) -> Option<&'static str> {
 fn start(func: &mut Func, op: Op, lo: i64, n: i64) -> Vec<ValueMap> {
     let var = loop_var(func, op);
     let elem = func.value_scalar(var).map_or(Elem::Index, |scalar| scalar.elem);
-    let values = lo..lo.saturating_add(n.min(MANY));
+    let values = lo..lo.saturating_add(n.min(MANY_VIRTUAL_THREADS));
     let mut b = Builder::before(func, op);
     values
         .map(|value| {

@@ -91,3 +91,49 @@ fn records_are_shown_joined_and_compared() {
     let diff = tune(&["diff", &one, &one]);
     assert!(diff.stdout.contains("1404 points in both, 0 of them differ at 95 %"), "{}", diff.stdout);
 }
+
+#[test]
+fn a_proposer_outside_takes_part_and_a_replay_needs_it_no_more() {
+    let folder = folder("outside");
+    let (path, points) = (shown(&folder.join("r.jsonl")), shown(&folder.join("points.jsonl")));
+    let (file, device) = (example("conv1d"), format!("replay={}", sweep("conv1d")));
+    let asked = tune(&[&file, "@autotvm", "--ask", "6", "--target", "sm_90a"]);
+    assert_eq!((asked.status, asked.stdout.lines().count()), (0, 6), "{}", asked.stderr);
+    fs::write(&points, &asked.stdout).expect("writable");
+    let told = tune(&[&file, "@autotvm", "--device", &device, "--points", &points, "--records", &path]);
+    assert_eq!(told.status, 0, "{}", told.stderr);
+    assert!(told.stdout.contains("6 of 1404 valid points tried: 6 ok"), "{}", told.stdout);
+    // What is recorded is not proposed again.
+    let next = tune(&[&file, "@autotvm", "--ask", "6", "--records", &path]);
+    assert_eq!((next.status, next.stdout.lines().count()), (0, 6), "{}", next.stderr);
+    assert!(next.stdout.lines().all(|line| !asked.stdout.contains(line)), "{}{}", asked.stdout, next.stdout);
+    let replayed = tune(&["replay", &file, "--records", &path]);
+    assert!(replayed.stdout.contains("outside with seed 0: the same 6 choices"), "{}", replayed.stdout);
+    fs::write(&points, "{\"point\": {\"block\": 3}}\n").expect("writable");
+    let wrong = tune(&[&file, "@autotvm", "--device", &device, "--points", &points]);
+    assert_eq!(wrong.status, 2);
+    assert!(wrong.stderr.contains("block=3 is no valid point of the space"), "{}", wrong.stderr);
+    fs::remove_dir_all(&folder).ok();
+}
+
+#[test]
+fn a_log_of_autotvm_is_a_record() {
+    let folder = folder("autotvm");
+    let (log, records) = (shown(&folder.join("log.json")), shown(&folder.join("r.jsonl")));
+    let entity = r#"[["block", "ot", 64], ["lanes", "ot", 8], ["step", "ot", 1], ["use_local", "ot", true], ["use_shared", "ot", false], ["unroll_step", "ot", true]]"#;
+    let line = |cost: &str| {
+        let config = format!(r#"{{"index": 1, "code_hash": null, "entity": {entity}}}"#);
+        format!(
+            r#"{{"input": ["cuda", "conv1d_gpu", [], {{}}], "config": {config}, "result": [[{cost}], 0, 1.0, 1.7e9], "version": 0.2, "tvm_version": "0.16.0"}}"#
+        )
+    };
+    fs::write(&log, format!("{}\nrubbish\n{}\n", line("2.5e-6"), line("2.0e-6"))).expect("writable");
+    let file = example("conv1d");
+    let imported = tune(&["import", &file, "@autotvm", "--target", "sm_90a", "--log", &log, "--device", "my GPU"]);
+    assert_eq!((imported.status, imported.stdout.lines().count()), (0, 2), "{}", imported.stderr);
+    assert!(imported.stderr.contains("line 2 of"), "{}", imported.stderr);
+    fs::write(&records, &imported.stdout).expect("writable");
+    let shown = tune(&["show", &records]);
+    assert!(shown.stdout.contains("conv1d @autotvm on my GPU (sm_90a)"), "{}", shown.stdout);
+    fs::remove_dir_all(&folder).ok();
+}

@@ -63,3 +63,10 @@ fn a_worker_that_does_not_start_is_told() {
     let ran = tune(&[&example("conv1d"), "@autotvm", "--worker", "echo hello"]);
     assert!(ran.stderr.contains("what is no answer: hello"), "{}", ran.stderr);
 }
+
+#[test]
+fn a_call_without_a_file_says_what_to_name() {
+    let ran = tune(&[]);
+    assert_eq!(ran.status, 2);
+    assert!(ran.stderr.contains("no file is named: `tc-tune FILE @SCHEDULE`"), "{}", ran.stderr);
+}
