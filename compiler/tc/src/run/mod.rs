@@ -7,6 +7,7 @@
 //! - [`origin`]: the directives that diagnostics come from, and whose fault they are.
 //! - [`simulator`]: the simulator as a [`tc_runtime::Device`].
 //! - [`mod@check`]: a case against the definition of its operator.
+//! - `verified`: results that were found right, for programs that follow.
 //! - [`mod@evaluate`]: the results of a case on given inputs.
 
 pub mod arrays;
@@ -17,6 +18,7 @@ mod declared;
 pub mod evaluate;
 pub mod origin;
 pub mod simulator;
+mod verified;
 
 use crate::failure::Failure;
 use crate::guard::{guarded, guarded_here};
@@ -37,6 +39,7 @@ fn guarded_on<T: Send>(
 
 pub use build::{Built, Define, points};
 pub use cases::{Case, Choice, Refused};
-pub use check::{CheckOptions, Checked, Machine, Verdict, check};
+pub use check::{CheckOptions, Checked, Machine, Verdict, check, check_after};
 pub use evaluate::{Argument, Evaluated, Measured, bench, evaluate};
 pub use simulator::{SimCode, Simulator};
+pub use verified::Verified;

@@ -1,7 +1,7 @@
 //! Running and checking as an embedder does: on the simulator, and on a device of one's own.
 
 use tc::ir::Module;
-use tc::run::{Case, CheckOptions, Choice, Machine, Simulator, Verdict, cases};
+use tc::run::{Case, CheckOptions, Choice, Machine, Simulator, Verdict, Verified, cases, check_after};
 use tc::runtime::{
     Array, BenchOptions, BenchReport, Code, DType, Device, Element, Program, RunOptions, RunReport, Timing,
 };
@@ -79,6 +79,26 @@ fn a_device_is_checked_against_the_definition() {
     let found = checked.diagnostics.iter().next().unwrap();
     assert!(!checked.ok && found.code == "wrong-result", "{found:?}");
     assert!(checked.max_abs_err > 0.0);
+}
+
+#[test]
+fn programs_after_one_that_is_right_are_compared_with_it_and_judged_where_they_differ() {
+    let (compiler, module, cases) = parse(DOUBLE);
+    let options = CheckOptions::default();
+    let mut verified = Verified::default();
+    let mut check = |by: f64| {
+        let mut device = Multiplier { by, launches: 0 };
+        let with = (&options, &mut verified);
+        let checked = check_after(&compiler, &module, &cases[0], &mut Machine::Device(&mut device), with).unwrap();
+        (checked.ok, checked.cells, checked.inputs, device.launches)
+    };
+    assert!(!check(3.0).0, "a first program that is wrong is no measure of others");
+    assert_eq!(check(2.0), (true, Some(24), 2, 2));
+    assert_eq!(check(2.0), (true, Some(24), 2, 2), "all cells of the same inputs");
+    // The integers differ: one run, and then the two of the definition.
+    let (ok, _, _, launches) = check(2.0 + 1e-6);
+    assert!(!ok && launches == 3, "{launches}");
+    assert!(check(2.0).0, "a wrong program changes nothing");
 }
 
 #[test]

@@ -13,7 +13,7 @@ use protocol::{Bench, DeviceInfo, Hello, Open, Reply, Request, line};
 use std::io::{BufRead, Write};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tc::ir::Module;
-use tc::run::{Built, CheckOptions, Define, Machine};
+use tc::run::{Built, CheckOptions, Define, Machine, Verified, check_after};
 use tc::runtime::{BenchOptions, Code, CudaDevice, Device, L2};
 use tc::support::{Diagnostic, Diagnostics};
 use tc::target::Target;
@@ -43,6 +43,7 @@ pub(crate) fn serve(device: WorkerDevice, input: &mut dyn BufRead, output: &mut 
         device: gpu.as_ref().map(info),
     };
     let mut job: Option<Job> = None;
+    let mut verified = Verified::default();
     // A tuner that is gone wants no answer.
     let mut say = |text: String| output.write_all(text.as_bytes()).and_then(|()| output.flush()).is_ok();
     if !say(line(&hello)) {
@@ -59,7 +60,7 @@ pub(crate) fn serve(device: WorkerDevice, input: &mut dyn BufRead, output: &mut 
             Err(error) => Reply::Refused { message: format!("the request cannot be read: {error}") },
             Ok(Request::Open(open)) => match Job::open(*open) {
                 Ok(opened) => {
-                    job = Some(opened);
+                    (job, verified) = (Some(opened), Verified::default());
                     Reply::Opened
                 }
                 Err(found) => Reply::Refused { message: first(&found).1 },
@@ -69,7 +70,7 @@ pub(crate) fn serve(device: WorkerDevice, input: &mut dyn BufRead, output: &mut 
                 None => Reply::Refused { message: "nothing is open".to_string() },
             },
             Ok(Request::Measure { ticket, point }) => match (&job, &mut gpu) {
-                (Some(job), Some(gpu)) => Reply::Done { ticket, result: job.measure(&point, gpu) },
+                (Some(job), Some(gpu)) => Reply::Done { ticket, result: job.measure(&point, gpu, &mut verified) },
                 (None, _) => Reply::Refused { message: "nothing is open".to_string() },
                 (_, None) => Reply::Refused { message: "this worker has no device".to_string() },
             },
@@ -148,10 +149,10 @@ impl Job {
         }
     }
 
-    fn measure(&self, point: &Values, gpu: &mut CudaDevice) -> records::Result {
+    fn measure(&self, point: &Values, gpu: &mut CudaDevice, verified: &mut Verified) -> records::Result {
         let started = now_ms();
         let mut device = Cached { device: gpu, cache: &self.cache };
-        let mut result = self.measure_on(point, &mut device).unwrap_or_else(|failure| match failure {
+        let mut result = self.measure_on(point, &mut device, verified).unwrap_or_else(|failure| match failure {
             Measured::Refused(found) => failed(Verdict::Rejected, &found),
             Measured::Device(found) => failed(Verdict::Faulted, &found),
             Measured::Wrong(found) => failed(Verdict::Wrong, &found),
@@ -160,7 +161,12 @@ impl Job {
         result
     }
 
-    fn measure_on(&self, point: &Values, device: &mut dyn Device) -> Result<records::Result, Measured> {
+    fn measure_on(
+        &self,
+        point: &Values,
+        device: &mut dyn Device,
+        verified: &mut Verified,
+    ) -> Result<records::Result, Measured> {
         let task = self.task().map_err(|wrong| Measured::Refused(wrong.into()))?;
         let options = CheckOptions {
             seed: self.open.seed,
@@ -171,7 +177,8 @@ impl Job {
         let mut machine = Machine::Device(device);
         let (compiler, module) = (&self.compiler, &self.module);
         if self.open.bench.check {
-            let checked = tc::check(compiler, module, &task.case, &mut machine, &options).map_err(Measured::of)?;
+            let with = (&options, &mut *verified);
+            let checked = check_after(compiler, module, &task.case, &mut machine, with).map_err(Measured::of)?;
             if !checked.ok {
                 return Err(Measured::Wrong(checked.diagnostics));
             }
