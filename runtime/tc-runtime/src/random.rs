@@ -4,9 +4,13 @@
 //! Pseudorandom Number Generators", OOPSLA 2014), so that any single cell can be known without the ones before it.
 
 use crate::array::Array;
-use crate::element::Element;
+use crate::element::{self, Element};
+use rayon::prelude::*;
 use tc_support::DType;
 use tc_support::float_format::FloatFormat;
+
+/// Elements that one core fills at a time.
+const CHUNK: usize = 1 << 14;
 
 /// What to fill with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,10 +34,14 @@ impl Fill {
 
 /// Fills `array`. Arguments of one call take the same `seed` and each a `stream` of its own.
 pub fn fill(array: &mut Array, seed: u64, stream: u64, how: Fill) {
-    for idx in 0..array.len() {
-        let value = value_at(array.dtype(), seed, stream, idx as u64, how);
-        array.set(idx, value);
-    }
+    let dtype = array.dtype();
+    let size = dtype.bytes() as usize;
+    array.bytes_mut().par_chunks_mut(CHUNK * size).enumerate().for_each(|(nth, chunk)| {
+        for (idx, cell) in (nth * CHUNK..).zip(chunk.chunks_exact_mut(size)) {
+            let value = value_at(dtype, seed, stream, idx as u64, how);
+            cell.copy_from_slice(&element::encode(dtype, value).to_le_bytes()[..size]);
+        }
+    });
 }
 
 /// What [`fill`] puts at position `idx`.
