@@ -48,6 +48,9 @@ impl Verified {
     }
 }
 
+/// Runs a program on some inputs; what comes out.
+type Run<'r> = dyn FnMut(&[Tensor]) -> Result<Vec<Tensor>, Diagnostics> + 'r;
+
 impl Right {
     /// The trials of a program that `report` found right.
     pub(super) fn new(trials: Vec<(Vec<Tensor>, Vec<Tensor>)>, outputs: Vec<Signature>, report: &CheckReport) -> Right {
@@ -57,7 +60,7 @@ impl Right {
     /// Runs another program on the same inputs: the report if its results are these, or nothing.
     pub(super) fn compare(
         &self,
-        run: &mut dyn FnMut(&[Tensor]) -> Result<Vec<Tensor>, Diagnostics>,
+        run: &mut Run<'_>,
     ) -> Result<Option<CheckReport>, Diagnostics> {
         let mut report = CheckReport { sampled: self.sampled, ..CheckReport::default() };
         for (nth, (inputs, right)) in self.trials.iter().enumerate() {
