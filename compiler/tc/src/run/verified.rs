@@ -58,10 +58,7 @@ impl Right {
     }
 
     /// Runs another program on the same inputs: the report if its results are these, or nothing.
-    pub(super) fn compare(
-        &self,
-        run: &mut Run<'_>,
-    ) -> Result<Option<CheckReport>, Diagnostics> {
+    pub(super) fn compare(&self, run: &mut Run<'_>) -> Result<Option<CheckReport>, Diagnostics> {
         let mut report = CheckReport { sampled: self.sampled, ..CheckReport::default() };
         for (nth, (inputs, right)) in self.trials.iter().enumerate() {
             let results = run(inputs)?;
