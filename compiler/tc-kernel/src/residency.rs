@@ -19,16 +19,21 @@ pub fn resident_blocks(func: &Func, facts: &Facts, target: &Target) -> Option<u6
     if !all_ops(func).any(|op| matches!(func.opcode(op), mma::SYNC | wmma::MMA)) {
         return None;
     }
-    let held = all_ops(func).fold(0u64, |sum, op| sum.saturating_add(registers(func, op)));
-    let registers = held.saturating_add(OTHER_REGISTERS).min(target.registers_per_thread);
+    let registers = registers_of_thread(func, target);
     let by_registers = target.registers_per_block / registers.saturating_mul(facts.n_threads()).max(1);
     let shared = facts.static_shared.saturating_add(facts.dynamic_shared);
     let by_shared = target.shared_per_sm / shared.saturating_add(target.reserved_shared_per_block).max(1);
     Some(by_registers.min(by_shared).clamp(1, target.blocks_per_sm.max(1)))
 }
 
+/// The registers of a thread, by what its buffers take; an assembler may find a few more or less.
+pub fn registers_of_thread(func: &Func, target: &Target) -> u64 {
+    let held = all_ops(func).fold(0u64, |sum, op| sum.saturating_add(registers(func, op)));
+    held.saturating_add(OTHER_REGISTERS).min(target.registers_per_thread)
+}
+
 /// The registers of a thread that the buffer made by `op` takes, if that lies in registers.
-fn registers(func: &Func, op: Op) -> u64 {
+pub fn registers(func: &Func, op: Op) -> u64 {
     let Some((elem, shape, Some(scope))) = func
         .result(op)
         .filter(|_| func.opcode(op) == tir::ALLOC)

@@ -4,6 +4,7 @@
 //! Everything here is plain data. This crate knows no IR, so that emitters and the runtime can share it.
 
 mod json;
+pub mod machine;
 pub mod manifest;
 pub mod matrix;
 pub mod occupancy;
@@ -11,6 +12,7 @@ pub mod resources;
 pub mod sizes;
 pub mod target;
 
+pub use machine::{Machine, Unit};
 pub use manifest::{Access, Buffer, Kernel, KernelManifest, Param, Scalar};
 pub use resources::Resources;
 pub use sizes::{Follows, Formula, OpenSize, Slot};

@@ -292,6 +292,15 @@ pub(crate) enum Verb {
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096), default_value_t = 4)]
         batch: u32,
     },
+    /// Tell how well the static estimate and the learned model know the times of recorded sweeps, without a GPU
+    Model {
+        /// The file
+        #[arg(value_name = "FILE")]
+        file: OsString,
+        /// The records
+        #[arg(long, value_name = "FILE", required = true)]
+        records: Vec<PathBuf>,
+    },
     /// Serve a tuner over standard input and output
     Worker {
         /// `cuda`, `cuda:N`, or `none` for a worker that compiles

@@ -3,7 +3,7 @@
 use crate::args::{Args, TaskArgs, Verb};
 use crate::records::{self, Record};
 use crate::task::Task;
-use crate::{BUG, FINE, INPUT, apply, compare, import, merge, replay, show, tuning, worker};
+use crate::{BUG, FINE, INPUT, apply, compare, import, merge, model, replay, show, tuning, worker};
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use tc::support::{Diagnostic, Diagnostics, Sources};
@@ -25,6 +25,7 @@ pub(crate) fn drive(args: &Args, session: &Session<'_>) -> u8 {
             let question = compare::Question { file, records, seeds: *seeds, trials, batch: *batch as usize };
             compare::compare(session, args.json, &question)
         }
+        Some(Verb::Model { file, records }) => model::model(session, args.json, file, records),
         Some(Verb::Worker { device }) => {
             let (mut input, mut output) = (std::io::stdin().lock(), std::io::stdout().lock());
             worker::serve(*device, &mut input, &mut output).map(|()| FINE).map_err(|wrong| session.refuse_with(&wrong))

@@ -5,7 +5,10 @@
 //! cells along `threadIdx.x`; a GPU of some hundred multiprocessors wants as many blocks; very large blocks leave no room for a
 //! second one.
 
+use crate::estimate;
+use crate::task::{Task, Values};
 use tc::dialects::tir::Coordinate;
+use tc::target::Machine;
 // The same bits on every machine, which a search that is repeated needs.
 use libm::log2;
 use std::thread::ScopedJoinHandle;
@@ -20,8 +23,27 @@ const BLOCKS: f64 = 128.0;
 /// Threads of a block beyond which a second one finds less room.
 const LARGE_BLOCK: f64 = 256.0;
 
-/// The features of each point, on all cores.
-pub(crate) fn of_points(space: &Space<'_>, points: &[Point]) -> Vec<Features> {
+/// Points of a space up to which each is compiled and its time estimated.
+const ESTIMATED: usize = 4096;
+
+/// The features of each point: of its launch, and where there are not too many, of its estimated time, which then is its
+/// cost.
+pub(crate) fn of_points(task: &Task<'_>, space: &Space<'_>, points: &[Point]) -> Vec<Features> {
+    let mut all = of_launches(space, points);
+    if points.len() <= ESTIMATED {
+        let names = space.params().iter().map(|param| param.name.clone());
+        let named: Vec<Values> = points.iter().map(|point| names.clone().zip(point.values.iter().copied()).collect()).collect();
+        let machine = Machine::of(&task.compiler.target);
+        for (features, estimate) in all.iter_mut().zip(estimate::of_points(task, &named, &machine)) {
+            features.cost = estimate.as_ref().map_or(f64::MAX, |estimate| estimate.estimate_us);
+            features.columns.extend(estimate.map_or(vec![0.0; estimate::COLUMNS], |estimate| estimate.columns()));
+        }
+    }
+    all
+}
+
+/// What the launch of each point says, on all cores.
+fn of_launches(space: &Space<'_>, points: &[Point]) -> Vec<Features> {
     let n = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let chunk = points.len().div_ceil(n).max(SHARE);
     let some = |points: &[Point]| points.iter().map(|point| of(space, point)).collect::<Vec<_>>();

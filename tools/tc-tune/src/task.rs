@@ -161,7 +161,7 @@ impl<'t> Task<'t> {
         if is_sample {
             points = judge.sample(POOL, seed).map_err(|wrong| self.failed(wrong))?;
         }
-        let features = features::of_points(space, &points);
+        let features = features::of_points(self, space, &points);
         let pool = Pool::with_features(&names, points.into_iter().map(|point| point.values).collect(), &features);
         if pool.is_empty() {
             let (_, schedule) = self.items();

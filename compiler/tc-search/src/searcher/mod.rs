@@ -75,7 +75,7 @@ impl Kind {
 }
 
 /// First points are drawn so many at a time.
-const CONTENDERS: usize = 8;
+const CONTENDERS: usize = 64;
 
 /// A set of points that are chosen for one batch.
 struct Chosen<'k, 'p> {

@@ -1,0 +1,235 @@
+//! What a launch of a kernel does in all: instructions by unit, and what each access costs in memory.
+
+use crate::memory::{Addresses, SECTOR, lines, sectors, wavefronts};
+use crate::touch::Touch;
+use crate::units::{Work, work};
+use crate::unroll::Unrolled;
+use crate::walk::{Times, Visit, Way};
+use tc_dialects::scope::Memory;
+use tc_ir::{Func, Op};
+use tc_kernel::facts::Facts;
+use tc_target::Unit;
+
+/// Ops that are done on all ways, at most: a kernel of few ops is seen on more ways than a large one.
+const MOST_OPS: usize = 1 << 16;
+/// Ways of a kernel, at least and at most.
+const WAYS: (usize, usize) = (8, 64);
+
+/// What one access costs, as means over the warps that do it.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub(crate) struct Cost {
+    /// Requests of a warp in the mean: one a lane's access, however many lanes take part.
+    pub(crate) requests: f64,
+    /// Lanes that take part, of all requests.
+    pub(crate) lanes: f64,
+    /// Bytes that the lanes access, of all requests.
+    pub(crate) bytes: f64,
+    /// Sectors of global memory, of all requests.
+    pub(crate) sectors: f64,
+    /// Sectors that the bytes would fill.
+    pub(crate) least_sectors: f64,
+    /// Passes through L1 and shared memory, of all requests.
+    pub(crate) wavefronts: f64,
+    /// Passes that the bytes would take.
+    pub(crate) least_wavefronts: f64,
+    /// Requests whose addresses depend on data.
+    pub(crate) unknown: f64,
+    /// The lowest and the highest address, in bytes, that was seen in the block that the warps are of.
+    pub(crate) span: Option<(i64, i64)>,
+}
+
+/// What a warp does in the mean.
+pub(crate) struct Counts {
+    pub(crate) touches: Vec<Touch>,
+    /// For each of them.
+    pub(crate) costs: Vec<Cost>,
+    /// Cycles of a multiprocessor that each unit takes for a warp, in the order of [`Unit::ALL`], as instructions of a warp
+    /// for [`Unit::Issue`] and results of a thread for others.
+    pub(crate) units: [f64; Unit::ALL.len()],
+    /// Floating-point operations of a warp.
+    pub(crate) flops: f64,
+    /// Barriers that a warp comes to.
+    pub(crate) barriers: f64,
+    /// Of each loop, by the number of its op, how often its body is done where it is come to.
+    pub(crate) trips: Vec<f64>,
+    /// How far loops are unrolled.
+    pub(crate) unrolled: Unrolled,
+}
+
+/// Counts what a warp of `func` does in the mean.
+pub(crate) fn count(func: &Func, facts: &Facts, ops: &[Op]) -> Counts {
+    let unrolled = Unrolled::of(func);
+    let touches: Vec<Touch> = ops.iter().flat_map(|&op| Touch::all(func, op, &unrolled)).collect();
+    let mut first = vec![u32::MAX; func.n_op_ids()];
+    for (nth, touch) in touches.iter().enumerate().rev() {
+        first[touch.op.as_u32() as usize] = nth as u32;
+    }
+    let mut counter = Counter {
+        costs: vec![Cost::default(); touches.len()],
+        touches,
+        first,
+        work: {
+            let mut all = vec![Work::default(); func.n_op_ids()];
+            ops.iter().for_each(|&op| all[op.as_u32() as usize] = work(func, op));
+            all
+        },
+        units: [0.0; Unit::ALL.len()],
+        flops: 0.0,
+        barriers: 0.0,
+        trips: vec![(0.0, 0.0); func.n_op_ids()],
+        unrolled: unrolled.clone(),
+    };
+    let ways = (MOST_OPS / ops.len().max(1)).clamp(WAYS.0, WAYS.1);
+    let mut way = Way::new(func, facts, &unrolled);
+    (0..ways as u64).for_each(|nth| way.go(nth, &mut counter));
+    counter.means(ways as f64)
+}
+
+struct Counter {
+    touches: Vec<Touch>,
+    costs: Vec<Cost>,
+    /// Of each op, its first access.
+    first: Vec<u32>,
+    work: Vec<Work>,
+    units: [f64; Unit::ALL.len()],
+    flops: f64,
+    barriers: f64,
+    trips: Vec<(f64, f64)>,
+    unrolled: Unrolled,
+}
+
+/// Instructions that count a loop: the variable goes on, is compared, and the warp jumps.
+const LOOP: f64 = 2.0;
+
+impl Visit for Counter {
+    fn op(&mut self, way: &Way<'_>, op: Op, mask: u32, times: Times) {
+        let idx = op.as_u32() as usize;
+        let Work { instructions, unit, flops, is_position } = self.work[idx];
+        let Times { all, rounds } = times;
+        let times = if is_position { rounds } else { all };
+        let mut nth = self.first[idx] as usize;
+        let share = self.touches.get(nth).map_or(1.0, |touch| touch.share);
+        self.units[Unit::Issue as usize] += instructions * times * share;
+        let active = f64::from(mask.count_ones());
+        if let Some((unit, n)) = unit {
+            // The lanes that sit out take their turn, too. Tensor cores are counted by the warp.
+            let n = if unit == Unit::Tensor { n } else { n * 32.0 };
+            self.units[unit as usize] += n * times;
+            self.flops += if unit == Unit::Tensor { flops } else { flops * active } * times;
+        }
+        if tc_dialects::threads::is_barrier(way.func, op) {
+            self.barriers += times;
+        }
+        while let Some(touch) = self.touches.get(nth).filter(|touch| touch.op == op) {
+            let times = if touch.memory == Memory::Global { all.min(touch.moves(way)) } else { all };
+            let joined = touch.joined(way, mask) as f64;
+            self.units[Unit::Issue as usize] -= times * touch.share * (1.0 - 1.0 / joined);
+            self.costs[nth].add(touch, way, mask, times * touch.share / joined, joined as i64, &mut self.units);
+            nth += 1;
+        }
+    }
+
+    fn trips(&mut self, op: Op, trips: f64, times: Times) {
+        let (sum, n) = &mut self.trips[op.as_u32() as usize];
+        (*sum, *n) = (*sum + trips, *n + 1.0);
+        let together = self.unrolled.copies(op) as f64;
+        if trips > together {
+            let jumps = times.rounds * trips / together;
+            self.units[Unit::Issue as usize] += LOOP * jumps;
+            self.units[Unit::Int as usize] += LOOP * jumps * 32.0;
+        }
+    }
+}
+
+impl Cost {
+    fn add(&mut self, touch: &Touch, way: &Way<'_>, mask: u32, times: f64, joined: i64, units: &mut [f64]) {
+        let (bytes, count) = touch.width();
+        let bytes = bytes * joined;
+        units[Unit::Issue as usize] += (count - 1).max(0) as f64 * times;
+        let l1 = &mut units[Unit::L1 as usize];
+        let n = f64::from(mask.count_ones());
+        let Some(all) = touch.addresses(way.func, mask, |value| way.value(value)) else {
+            // The worst that can be.
+            let requests = count as f64 * times;
+            self.requests += requests;
+            self.unknown += requests;
+            self.lanes += n * requests;
+            self.bytes += n * bytes as f64 * requests;
+            self.sectors += n * requests;
+            self.least_sectors += n * requests;
+            self.wavefronts += n * requests;
+            self.least_wavefronts += requests;
+            *l1 += n * requests;
+            return;
+        };
+        for mut addresses in all {
+            if joined > 1 {
+                addresses.iter_mut().flatten().for_each(|address| *address -= address.rem_euclid(bytes));
+            }
+            if touch.memory == Memory::Registers {
+                // Each lane has its own, and those of the same position lie side by side.
+                addresses = std::array::from_fn(|lane| addresses[lane].map(|_| lane as i64 * bytes));
+            }
+            let n = addresses.iter().flatten().count() as f64;
+            if n == 0.0 {
+                continue;
+            }
+            self.requests += times;
+            self.lanes += n * times;
+            self.bytes += n * bytes as f64 * times;
+            let (wavefronts, least) = match touch.memory {
+                Memory::Shared => wavefronts(&addresses, bytes),
+                _ => {
+                    let sectors = sectors(&addresses, bytes);
+                    self.sectors += sectors.len() as f64 * times;
+                    let least = distinct_bytes(&addresses, bytes).div_ceil(SECTOR as u64);
+                    self.least_sectors += least as f64 * times;
+                    (lines(&sectors), (least as f64 / 4.0).ceil() as u64)
+                }
+            };
+            self.wavefronts += wavefronts as f64 * times;
+            self.least_wavefronts += least as f64 * times;
+            *l1 += wavefronts as f64 * times;
+            let low = addresses.iter().flatten().min().copied().unwrap_or(0);
+            let high = addresses.iter().flatten().max().map_or(0, |&high| high + bytes);
+            let (lo, hi) = self.span.unwrap_or((low, high));
+            self.span = Some((lo.min(low), hi.max(high)));
+        }
+    }
+
+    fn scaled(self, by: f64) -> Cost {
+        Cost {
+            requests: self.requests * by,
+            lanes: self.lanes * by,
+            bytes: self.bytes * by,
+            sectors: self.sectors * by,
+            least_sectors: self.least_sectors * by,
+            wavefronts: self.wavefronts * by,
+            least_wavefronts: self.least_wavefronts * by,
+            unknown: self.unknown * by,
+            span: self.span,
+        }
+    }
+}
+
+fn distinct_bytes(addresses: &Addresses, bytes: i64) -> u64 {
+    let mut starts: Vec<i64> = addresses.iter().flatten().copied().collect();
+    starts.sort_unstable();
+    starts.dedup();
+    starts.len() as u64 * bytes as u64
+}
+
+impl Counter {
+    fn means(self, ways: f64) -> Counts {
+        let by = 1.0 / ways;
+        Counts {
+            touches: self.touches,
+            costs: self.costs.into_iter().map(|cost| cost.scaled(by)).collect(),
+            units: self.units.map(|n| n * by),
+            flops: self.flops * by,
+            barriers: self.barriers * by,
+            unrolled: self.unrolled,
+            trips: self.trips.into_iter().map(|(sum, n)| if n > 0.0 { sum / n } else { 1.0 }).collect(),
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! How long a kernel takes: at least, by the units that it keeps busy, and about, with what warps wait for.
+//!
+//! The bound is a roofline (Williams, Waterman, Patterson 2009) over all units. The estimate follows the blocks through the
+//! multiprocessors, wave by wave: a wave takes as long as its busiest unit, or as long as one warp's chain of values
+//! that wait for values (after Hong and Kim 2009, who weigh the parallelism of memory and of computation).
+
+use crate::chain;
+use crate::counts::{Cost, Counts};
+use crate::memory::SECTOR;
+use crate::touch::{Direction, Touch};
+use std::collections::BTreeMap;
+use tc_dialects::scope::Memory;
+use tc_ir::{Func, Value};
+use tc_kernel::facts::{Facts, buffer_bytes};
+use tc_target::occupancy::{Occupancy, Usage, occupancy};
+use tc_target::{Machine, Target, Unit};
+
+/// Microseconds from a launch until the first warp runs, and from the last one's end until the GPU is idle.
+const LAUNCH_US: f64 = 1.0;
+
+/// What keeps a kernel from being faster.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Limiter {
+    /// A unit of the multiprocessors.
+    Unit(Unit),
+    /// Bytes from and to the L2 cache.
+    L2,
+    /// Bytes from and to the memory of the device.
+    Dram,
+    /// Warps wait for values, and too few others run meanwhile.
+    Latency,
+}
+
+impl Limiter {
+    /// What it is called in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Limiter::Unit(unit) => unit.name(),
+            Limiter::L2 => "L2",
+            Limiter::Dram => "memory",
+            Limiter::Latency => "latency",
+        }
+    }
+}
+
+/// Bytes that a launch moves, at each level.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Traffic {
+    /// Between L1 and registers, for global memory.
+    pub l1: f64,
+    /// Between shared memory and registers.
+    pub shared: f64,
+    /// Between L2 and L1: what of a block's accesses is not the same sector again.
+    pub l2: f64,
+    /// Between memory and L2: each buffer once, as far as it is accessed.
+    pub dram: f64,
+}
+
+/// How long a launch takes, and why.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Time {
+    /// Microseconds that no schedule of these instructions and bytes goes below.
+    pub bound_us: f64,
+    /// What sets the bound.
+    pub bound_by: Limiter,
+    /// Microseconds that it takes, about.
+    pub estimate_us: f64,
+    /// What sets the estimate.
+    pub limiter: Limiter,
+    /// Microseconds of each unit, if it alone had to do with the kernel.
+    pub units: Vec<(Limiter, f64)>,
+    /// Bytes.
+    pub traffic: Traffic,
+    /// Blocks at once on a multiprocessor, and what keeps more out.
+    pub occupancy: Occupancy,
+    /// How often all multiprocessors are filled; the last time they may be filled in part.
+    pub waves: f64,
+    /// Cycles of one warp's chain.
+    pub chain: f64,
+}
+
+/// How a kernel is launched.
+pub(crate) struct Launch {
+    pub(crate) blocks: f64,
+    pub(crate) warps: f64,
+    pub(crate) usage: Usage,
+}
+
+/// How long `func` takes on `machine`.
+pub(crate) fn time(func: &Func, counts: &Counts, launch: &Launch, target: &Target, machine: &Machine) -> Time {
+    let moved = traffic(func, counts, launch);
+    let cycles_us = machine.cycles_per_us();
+    let sms = machine.sms as f64;
+    let per_warp = |unit: Unit| counts.units[unit as usize] / machine.per_clock(unit);
+    let per_block = |unit: Unit| per_warp(unit) * launch.warps;
+    // No multiprocessor does less than its share.
+    let share = launch.blocks / sms;
+    let fullest = (launch.blocks / sms).ceil();
+    let rates = Unit::ALL.into_iter().map(|unit| (Limiter::Unit(unit), per_block(unit) * share / cycles_us));
+    let l2_rate = machine.l2_per_clock * sms;
+    // What fits is in L2, as after an earlier kernel.
+    let is_in_l2 = moved.dram <= machine.l2_bytes as f64;
+    let dram_rate = if is_in_l2 { l2_rate } else { machine.dram_per_clock() };
+    let bytes = [(Limiter::L2, moved.l2 / l2_rate / cycles_us), (Limiter::Dram, moved.dram / dram_rate / cycles_us)];
+    let units: Vec<(Limiter, f64)> = rates.chain(bytes).collect();
+    let (bound_by, bound) = greatest(units.iter().filter(|(by, _)| is_certain(*by)).copied());
+
+    let fits = occupancy(target, &launch.usage);
+    let at_once = (fits.blocks.max(1) as f64).min(fullest);
+    let chain = chain::cycles(func, counts, machine.latency, &latencies(counts, launch, machine, moved));
+    let busy = Unit::ALL.into_iter().map(|unit| (Limiter::Unit(unit), per_block(unit)));
+    let l2 = (Limiter::L2, moved.l2 / launch.blocks.max(1.0) / machine.l2_per_clock);
+    let (busiest, busy) = greatest(busy.chain([l2]));
+    let waves = (fullest / at_once).ceil();
+    let of_wave = |blocks: f64| (blocks * busy).max(chain);
+    let last = fullest - (waves - 1.0) * at_once;
+    let on_sm = (of_wave(at_once) * (waves - 1.0) + of_wave(last)) / cycles_us;
+    let dram = if is_in_l2 { 0.0 } else { moved.dram / machine.dram_per_clock() / cycles_us };
+    let limiter = match () {
+        () if dram > on_sm => Limiter::Dram,
+        () if at_once * busy < chain => Limiter::Latency,
+        () => busiest,
+    };
+    Time {
+        bound_us: bound,
+        bound_by,
+        estimate_us: LAUNCH_US + on_sm.max(dram),
+        limiter,
+        units,
+        traffic: moved,
+        occupancy: fits.clone(),
+        waves: share / fits.blocks.max(1) as f64,
+        chain,
+    }
+}
+
+/// Is what a kernel asks of it told by the operator alone? How positions are computed, how often a value is fetched again
+/// and what of it is kept in registers is for compilers to say.
+fn is_certain(by: Limiter) -> bool {
+    match by {
+        Limiter::Unit(unit) => !matches!(unit, Unit::Issue | Unit::Int | Unit::L1),
+        Limiter::Dram => true,
+        Limiter::L2 | Limiter::Latency => false,
+    }
+}
+
+fn greatest(all: impl Iterator<Item = (Limiter, f64)>) -> (Limiter, f64) {
+    all.fold((Limiter::Latency, 0.0), |most, one| if one.1 > most.1 { one } else { most })
+}
+
+/// Bytes that a block fetches of what `touch` accesses, those once that it accesses again.
+fn fetched(touch: &Touch, cost: &Cost, launch: &Launch) -> f64 {
+    let asked = cost.sectors * launch.warps * SECTOR as f64;
+    // Stores go through to L2, every time.
+    let span = cost.span.map_or(f64::MAX, |(low, high)| (high - low) as f64);
+    if touch.direction == Direction::Store { asked } else { asked.min(span) }
+}
+
+fn traffic(func: &Func, counts: &Counts, launch: &Launch) -> Traffic {
+    let mut moved = Traffic::default();
+    let mut buffers: BTreeMap<(Value, Direction), f64> = BTreeMap::new();
+    for (touch, cost) in counts.touches.iter().zip(&counts.costs) {
+        let all = launch.blocks * launch.warps;
+        match touch.memory {
+            Memory::Shared => moved.shared += cost.bytes * all,
+            Memory::Registers => moved.l1 += cost.bytes * all,
+            Memory::Global => {
+                moved.l1 += cost.bytes * all;
+                moved.l2 += fetched(touch, cost, launch) * launch.blocks;
+                *buffers.entry((touch.root, touch.direction)).or_default() += cost.sectors * SECTOR as f64 * all;
+            }
+        }
+    }
+    for ((root, _), asked) in buffers {
+        moved.dram += buffer_bytes(func, root).map_or(asked, |bytes| asked.min(bytes as f64));
+    }
+    moved
+}
+
+/// The cycles that each load from global memory takes in the mean.
+fn latencies(counts: &Counts, launch: &Launch, machine: &Machine, moved: Traffic) -> Vec<f64> {
+    let latency = machine.latency;
+    // What fits is in L2, as after an earlier kernel.
+    let below = if moved.dram > machine.l2_bytes as f64 { latency.dram } else { latency.l2 };
+    let of = |(touch, cost): (&Touch, &Cost)| {
+        if touch.memory == Memory::Registers {
+            return latency.l1;
+        }
+        let asked = cost.sectors * launch.warps * SECTOR as f64;
+        let missed = if asked > 0.0 { (fetched(touch, cost, launch) / asked).min(1.0) } else { 1.0 };
+        latency.l1 + missed * (below - latency.l1)
+    };
+    counts.touches.iter().zip(&counts.costs).map(of).collect()
+}
+
+/// The launch of a kernel with these facts.
+pub(crate) fn launch(facts: &Facts, registers: u64) -> Launch {
+    let threads = facts.n_threads();
+    Launch {
+        blocks: facts.grid.iter().map(|&extent| extent as f64).product(),
+        warps: threads.div_ceil(32) as f64,
+        usage: Usage { threads, registers, shared: facts.static_shared.saturating_add(facts.dynamic_shared) },
+    }
+}

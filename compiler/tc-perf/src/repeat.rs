@@ -1,0 +1,97 @@
+//! What iterations that are unrolled together share.
+//!
+//! The compiler of CUDA loads each address once, joins loads and stores of neighbours in shared memory into vectors, and
+//! keeps an array in registers if all its positions are literals then. How often an address comes again, and whether
+//! positions are neighbours, follows from the factors of the loop variables in the position.
+
+use crate::unroll::Unrolled;
+use tc_dialects::arith;
+use tc_dialects::tir::{self, LoopKind};
+use tc_ir::attrs::BinOp;
+use tc_ir::opdef::Role;
+use tc_ir::walk::ancestors;
+use tc_ir::{Def, Func, Op, Value};
+use std::collections::BTreeSet;
+
+/// Iterations that are looked at, at most.
+const MOST: u64 = 4096;
+/// Ops that a position is followed through.
+const DEPTH: u32 = 64;
+
+/// The share of the loads `op` from the position `index` that have an address of their own, among iterations that are
+/// unrolled together.
+pub(crate) fn share(func: &Func, op: Op, index: Value, unrolled: &Unrolled) -> f64 {
+    let mut sums: BTreeSet<i64> = BTreeSet::from([0]);
+    let mut all = 1;
+    for around in ancestors(func, op).filter(|&around| func.opcode(around) == tir::FOR) {
+        if unrolled.has_barrier(around) {
+            break;
+        }
+        let n = unrolled.copies(around);
+        let Some(&var) = func.region_args(func.op_regions(around)[0]).first() else { break };
+        let factor = factor(func, index, var, DEPTH);
+        if n > 1 && all * n <= MOST {
+            let Some(factor) = factor else { return 1.0 };
+            all *= n;
+            sums = sums.iter().flat_map(|sum| (0..n as i64).map(move |at| sum + factor * at)).collect();
+        }
+        if !unrolled.is_whole(func, around) {
+            break;
+        }
+    }
+    sums.len() as f64 / all as f64
+}
+
+/// The loop around `op` whose iterations, so many of which are unrolled together, access neighbours: the position `index`
+/// grows by one with its variable.
+pub(crate) fn neighbours(func: &Func, op: Op, index: Value, unrolled: &Unrolled) -> Option<(Value, u64)> {
+    let mut loops = ancestors(func, op).filter(|&around| func.opcode(around) == tir::FOR);
+    let around = loops.next()?;
+    let var = *func.region_args(func.op_regions(around)[0]).first()?;
+    let n = unrolled.copies(around);
+    (n > 1 && factor(func, index, var, DEPTH) == Some(1)).then_some((var, n))
+}
+
+/// Is the position `index` of an array of a thread, accessed by `op`, a literal once loops are unrolled?
+pub(crate) fn is_literal(func: &Func, op: Op, index: Value, unrolled: &Unrolled) -> bool {
+    let is_left = |&around: &Op| {
+        func.opcode(around) == tir::FOR
+            && !matches!(tir::loop_kind(func, around), Some(LoopKind::Launch(_)))
+            && !unrolled.is_whole(func, around)
+    };
+    let varies = |around: Op| {
+        let var = func.region_args(func.op_regions(around)[0]).first();
+        var.is_some_and(|&var| factor(func, index, var, DEPTH) != Some(0))
+    };
+    !ancestors(func, op).filter(is_left).any(varies)
+}
+
+/// By what `value` grows where the loop variable `var` grows by one; `None` where that is not the same everywhere.
+fn factor(func: &Func, value: Value, var: Value, depth: u32) -> Option<i64> {
+    if value == var {
+        return Some(1);
+    }
+    let Def::Result(op, _) = func.def(value) else { return Some(0) };
+    if depth == 0 || func.role(op) == Role::Constant {
+        return (depth > 0).then_some(0);
+    }
+    let of = |nth: usize| factor(func, func.operand(op, nth), var, depth - 1);
+    let literal = |nth: usize| func.const_int(func.operand(op, nth));
+    match (func.role(op), func.opcode(op)) {
+        (Role::Binary(BinOp::Add), _) => of(0)?.checked_add(of(1)?),
+        (Role::Binary(BinOp::Sub), _) => of(0)?.checked_sub(of(1)?),
+        (Role::Binary(BinOp::Mul), _) => match (literal(0), literal(1)) {
+            (Some(by), _) => of(1)?.checked_mul(by),
+            (_, Some(by)) => of(0)?.checked_mul(by),
+            _ => unchanged(func, op, var, depth),
+        },
+        (Role::Cast, _) | (_, arith::RAMP) => of(0),
+        _ => unchanged(func, op, var, depth),
+    }
+}
+
+/// 0 if no operand of `op` grows with `var`.
+fn unchanged(func: &Func, op: Op, var: Value, depth: u32) -> Option<i64> {
+    let all = func.operands(op).iter().map(|&operand| factor(func, operand, var, depth - 1));
+    all.fold(Some(0), |sum, one| if sum == Some(0) && one == Some(0) { Some(0) } else { None })
+}

@@ -1,0 +1,197 @@
+//! `tc-tune model`: how well models know the times of recorded sweeps, without a GPU.
+//!
+//! The static estimate is fitted on nothing. The learned model is trained on four fifths of the points and asked about the
+//! last fifth, five times. Both are judged by the rank correlation of Spearman; points whose intervals overlap with that of
+//! the fastest of their group are ties.
+
+use crate::drive::{fail, load};
+use crate::estimate::{self, Estimate};
+use crate::records::{Record, Time};
+use crate::show::{by_task, point_text};
+use crate::task::{Identity, Task, Values};
+use serde_json::{Value, json};
+use std::ffi::OsStr;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use tc::target::{Machine, Target};
+use tc::{Compiler, ir::Module};
+use tc_cli::{FINE, Session};
+use tc_search::model::{Boosted, BoostedOptions, Table};
+use tc_search::random::Random;
+
+/// Parts that the points are divided into.
+const FOLDS: usize = 5;
+
+/// A point with a time, and what the models say of it.
+struct Known {
+    point: Values,
+    time: Time,
+    estimate: Estimate,
+    /// What the learned model is given.
+    features: Vec<f64>,
+}
+
+pub(crate) fn model(session: &Session<'_>, json: bool, file: &OsStr, paths: &[PathBuf]) -> Result<u8, u8> {
+    let records = load(session, paths)?;
+    let text = session.load(file)?;
+    let mut compiler = Compiler::new();
+    let parsed = compiler.parse(&tc_cli::file_name(file), &text);
+    let module = parsed.map_err(|failure| fail(session, &failure))?.module;
+    let mut documents = Vec::new();
+    let mut out = format!(
+        "{:<44}{:>8}{:>10}{:>10}{:>12}{:>10}\n",
+        "sweep", "points", "estimate", "bound", "best found", "learned"
+    );
+    for (identity, device, records) in by_task(&records) {
+        compiler.target = Target::parse(&identity.target).map_err(|wrong| session.refuse_with(&wrong))?;
+        let known = known(&compiler, &module, identity, device, &records).map_err(|failure| fail(session, &failure))?;
+        if known.is_empty() {
+            continue;
+        }
+        let times = ranks_of_times(&known);
+        let by = |of: fn(&Known) -> f64| spearman(&times, &ranks(&known.iter().map(of).collect::<Vec<_>>()));
+        let (by_estimate, by_bound) = (by(|known| known.estimate.estimate_us), by(|known| known.estimate.bound_us));
+        let learned = spearman(&times, &ranks(&learned(&known)));
+        let found = best_found(&known);
+        let name = format!("{} @{} {}", identity.operator, identity.schedule, point_text(&identity.sizes));
+        let _ = writeln!(
+            out,
+            "{name:<44}{:>8}{by_estimate:>10.3}{by_bound:>10.3}{:>11.1} %{learned:>10.3}",
+            known.len(),
+            100.0 * found
+        );
+        let points: Vec<Value> = known
+            .iter()
+            .map(|one| {
+                let limiters: Vec<&str> = one.estimate.kernels.iter().map(|kernel| kernel.time.limiter.name()).collect();
+                json!({
+                    "point": one.point, "us": one.time.median, "estimate_us": one.estimate.estimate_us,
+                    "bound_us": one.estimate.bound_us, "limiters": limiters,
+                    "chain": one.estimate.kernels.iter().map(|kernel| kernel.time.chain).collect::<Vec<_>>(),
+                    "waves": one.estimate.kernels.iter().map(|kernel| kernel.time.waves).collect::<Vec<_>>(),
+                    "units": one.estimate.kernels.iter().map(|kernel| kernel.time.units.iter().map(|(unit, us)| (unit.name().to_string(), *us)).collect::<std::collections::BTreeMap<_, _>>()).collect::<Vec<_>>(),
+                })
+            })
+            .collect();
+        documents.push(json!({
+            "sweep": name, "device": device, "estimate": by_estimate, "bound": by_bound, "best_found": found,
+            "learned": learned, "points": points,
+        }));
+    }
+    session.print(&if json { format!("{:#}\n", Value::from(documents)) } else { out });
+    Ok(FINE)
+}
+
+/// The points of a task that have a time.
+fn known(
+    compiler: &Compiler,
+    module: &Module,
+    of: &Identity,
+    device: &str,
+    records: &[&Record],
+) -> Result<Vec<Known>, tc::Failure> {
+    let names = (Some(of.operator.as_str()), Some(of.schedule.as_str()));
+    let sizes = of.sizes.iter().map(|(name, &value)| (name.clone(), value)).collect();
+    let Ok(task) = Task::choose(compiler, module, names, sizes) else { return Ok(Vec::new()) };
+    let space = task.space()?;
+    if task.identity(&space)? != *of {
+        return Ok(Vec::new());
+    }
+    let machine = device
+        .split(',')
+        .next()
+        .and_then(Machine::named)
+        .unwrap_or_else(|| Machine::of(&compiler.target));
+    let pool = task.points(&space, 0)?.pool;
+    let timed: Vec<(&Values, Time, usize)> = records
+        .iter()
+        .filter_map(|record| {
+            let time = record.result.time_us.filter(|_| record.result.median().is_some())?;
+            Some((&record.point, time, crate::tune::find(&pool, &record.point)?))
+        })
+        .collect();
+    let points: Vec<Values> = timed.iter().map(|(point, ..)| (*point).clone()).collect();
+    let estimates = estimate::of_points(&task, &points, &machine);
+    let of = |((point, time, nth), estimate): ((&Values, Time, usize), Option<Estimate>)| {
+        let features = pool.features().row(nth).to_vec();
+        Some(Known { point: point.clone(), time, features, estimate: estimate? })
+    };
+    Ok(timed.into_iter().zip(estimates).filter_map(of).collect())
+}
+
+/// What the learned model says of each point, trained without the fifth that the point is in.
+fn learned(known: &[Known]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..known.len()).collect();
+    let mut random = Random::stream(0, 0);
+    for last in (1..order.len()).rev() {
+        order.swap(last, random.below(last + 1));
+    }
+    let mut said = vec![0.0; known.len()];
+    for fold in 0..FOLDS {
+        let is_out = |nth: usize| nth % FOLDS == fold;
+        let mut rows = Table::new(known[0].features.len());
+        let mut targets = Vec::new();
+        for (_, &point) in order.iter().enumerate().filter(|(nth, _)| !is_out(*nth)) {
+            rows.push(&known[point].features);
+            targets.push(-libm::log2(known[point].time.median));
+        }
+        let model = Boosted::fit(&rows, &targets, BoostedOptions::default());
+        for (_, &point) in order.iter().enumerate().filter(|(nth, _)| is_out(*nth)) {
+            said[point] = -model.predict(&known[point].features);
+        }
+    }
+    said
+}
+
+/// How far down in the order of estimates the fastest point is, as a share of all.
+fn best_found(known: &[Known]) -> f64 {
+    let best = known.iter().min_by(|a, b| a.time.median.total_cmp(&b.time.median));
+    let Some(best) = best else { return 0.0 };
+    // Any point that does not differ from the fastest is as good.
+    let limit = known
+        .iter()
+        .filter(|one| one.time.low <= best.time.high)
+        .map(|one| one.estimate.estimate_us)
+        .fold(f64::INFINITY, f64::min);
+    known.iter().filter(|one| one.estimate.estimate_us < limit).count() as f64 / known.len() as f64
+}
+
+/// The ranks of the measured times: points whose intervals overlap with that of the first of their group are ties.
+fn ranks_of_times(known: &[Known]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..known.len()).collect();
+    order.sort_by(|&a, &b| known[a].time.median.total_cmp(&known[b].time.median));
+    let is_tie = |first: usize, other: usize| known[other].time.low <= known[first].time.high;
+    ranked(&order, is_tie)
+}
+
+/// The ranks of `values`, from the least; equal ones share a rank.
+fn ranks(values: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
+    ranked(&order, |first, other| values[first] == values[other])
+}
+
+fn ranked(order: &[usize], is_tie: impl Fn(usize, usize) -> bool) -> Vec<f64> {
+    let mut ranks = vec![0.0; order.len()];
+    let mut at = 0;
+    while at < order.len() {
+        let end = (at..order.len()).find(|&nth| !is_tie(order[at], order[nth])).unwrap_or(order.len());
+        for &point in &order[at..end] {
+            ranks[point] = (at + end - 1) as f64 / 2.0;
+        }
+        at = end;
+    }
+    ranks
+}
+
+/// The correlation of two lists of ranks.
+fn spearman(a: &[f64], b: &[f64]) -> f64 {
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let (mean_a, mean_b) = (mean(a), mean(b));
+    let mut sums = (0.0, 0.0, 0.0);
+    for (&a, &b) in a.iter().zip(b) {
+        let (a, b) = (a - mean_a, b - mean_b);
+        sums = (sums.0 + a * b, sums.1 + a * a, sums.2 + b * b);
+    }
+    if sums.1 > 0.0 && sums.2 > 0.0 { sums.0 / (sums.1 * sums.2).sqrt() } else { 0.0 }
+}
