@@ -215,8 +215,11 @@ impl Chain<'_> {
         for &region in func.op_regions(op) {
             self.region(region);
             if let Some(end) = func.terminator(region) {
-                let handed: Vec<(Value, f64)> =
-                    func.results(op).zip(func.operands(end)).map(|(result, &value)| (result, self.when(value))).collect();
+                let handed: Vec<(Value, f64)> = func
+                    .results(op)
+                    .zip(func.operands(end))
+                    .map(|(result, &value)| (result, self.when(value)))
+                    .collect();
                 for (result, when) in handed {
                     let when = when.max(at + ARITHMETIC).max(self.when(result));
                     self.set(result, when);
@@ -307,4 +310,3 @@ impl Chain<'_> {
         *known as usize
     }
 }
-

@@ -191,7 +191,7 @@ impl Cost {
             self.least_wavefronts += least as f64 * times;
             *l1 += wavefronts as f64 * times;
             let low = addresses.iter().flatten().min().copied().unwrap_or(0);
-            let high = addresses.iter().flatten().max().map_or(0, |&high| high + bytes);
+            let high = addresses.iter().flatten().max().map_or(0, |&high| high.saturating_add(bytes));
             let (lo, hi) = self.span.unwrap_or((low, high));
             self.span = Some((lo.min(low), hi.max(high)));
         }

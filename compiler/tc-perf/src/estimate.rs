@@ -152,7 +152,7 @@ fn greatest(all: impl Iterator<Item = (Limiter, f64)>) -> (Limiter, f64) {
 fn fetched(touch: &Touch, cost: &Cost, launch: &Launch) -> f64 {
     let asked = cost.sectors * launch.warps * SECTOR as f64;
     // Stores go through to L2, every time.
-    let span = cost.span.map_or(f64::MAX, |(low, high)| (high - low) as f64);
+    let span = cost.span.map_or(f64::MAX, |(low, high)| high as f64 - low as f64);
     if touch.direction == Direction::Store { asked } else { asked.min(span) }
 }
 

@@ -79,11 +79,13 @@ pub(crate) fn evaluate(func: &Func, op: Op, of: impl Fn(Value) -> Lanes) -> Lane
     };
     let fit = |value: i128| i64::try_from(elem.wrap(value)).ok();
     match func.role(op) {
-        Role::Constant => match func.constant(func.result(op).expect("a literal has a result")).map(|at| func.attr_data(at)) {
-            Some(AttrData::Int(value, _)) => i64::try_from(*value).map_or(Lanes::Unknown, Lanes::Same),
-            Some(AttrData::Bool(value)) => Lanes::Same(i64::from(*value)),
-            _ => Lanes::Unknown,
-        },
+        Role::Constant => {
+            match func.constant(func.result(op).expect("a literal has a result")).map(|at| func.attr_data(at)) {
+                Some(AttrData::Int(value, _)) => i64::try_from(*value).map_or(Lanes::Unknown, Lanes::Same),
+                Some(AttrData::Bool(value)) => Lanes::Same(i64::from(*value)),
+                _ => Lanes::Unknown,
+            }
+        }
         _ if !(elem.is_int() || elem == Elem::Bool) => Lanes::Unknown,
         Role::Binary(infix) => arg(0).zip(&arg(1), |a, b| binary(infix, a, b, elem)),
         Role::Unary(UnOp::Neg) => arg(0).map(|value| fit(-i128::from(value))),
@@ -113,8 +115,9 @@ fn named(func: &Func, op: Op, elem: Elem, arg: impl Fn(usize) -> Lanes) -> Lanes
     match func.opcode(op) {
         arith::MIN => arg(0).zip(&arg(1), |a, b| Some(a.min(b))),
         arith::MAX => arg(0).zip(&arg(1), |a, b| Some(a.max(b))),
-        opcode @ (arith::TDIV | arith::TMOD) => arg(0)
-            .zip(&arg(1), |a, b| i64::try_from(eval::int_trunc(opcode, a.into(), b.into(), elem)?).ok()),
+        opcode @ (arith::TDIV | arith::TMOD) => {
+            arg(0).zip(&arg(1), |a, b| i64::try_from(eval::int_trunc(opcode, a.into(), b.into(), elem)?).ok())
+        }
         arith::SELECT => Lanes::choose(&arg(0), &arg(1), &arg(2)),
         arith::LIKELY | arith::BROADCAST => arg(0),
         arith::RAMP => match (arg(0), arg(1)) {

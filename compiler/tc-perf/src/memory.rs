@@ -7,7 +7,7 @@
 use crate::lanes::WARP;
 
 /// Bytes of a sector of global memory.
-pub const SECTOR: i64 = 32;
+pub(crate) const SECTOR: i64 = 32;
 /// Bytes of a line of the L1 cache.
 const LINE: i64 = 128;
 /// Bytes that one bank of shared memory gives at a time.
@@ -20,7 +20,7 @@ pub(crate) type Addresses = [Option<i64>; WARP];
 
 /// How many sectors the accesses of `bytes` at `addresses` touch.
 pub(crate) fn sectors(addresses: &Addresses, bytes: i64) -> Vec<i64> {
-    let of = |&address: &i64| address.div_euclid(SECTOR)..=(address + bytes.max(1) - 1).div_euclid(SECTOR);
+    let of = |&address: &i64| address.div_euclid(SECTOR)..=address.saturating_add(bytes.max(1) - 1).div_euclid(SECTOR);
     let mut all: Vec<i64> = addresses.iter().flatten().flat_map(of).collect();
     all.sort_unstable();
     all.dedup();
@@ -43,7 +43,7 @@ pub(crate) fn wavefronts(addresses: &Addresses, bytes: i64) -> (u64, u64) {
         let mut words: Vec<i64> = lanes
             .iter()
             .flatten()
-            .flat_map(|&address| address.div_euclid(WORD)..=(address + bytes.max(1) - 1).div_euclid(WORD))
+            .flat_map(|&address| address.div_euclid(WORD)..=address.saturating_add(bytes.max(1) - 1).div_euclid(WORD))
             .collect();
         words.sort_unstable();
         words.dedup();

@@ -5,13 +5,13 @@
 //! positions are neighbours, follows from the factors of the loop variables in the position.
 
 use crate::unroll::Unrolled;
+use std::collections::BTreeSet;
 use tc_dialects::arith;
 use tc_dialects::tir::{self, LoopKind};
 use tc_ir::attrs::BinOp;
 use tc_ir::opdef::Role;
 use tc_ir::walk::ancestors;
 use tc_ir::{Def, Func, Op, Value};
-use std::collections::BTreeSet;
 
 /// Iterations that are looked at, at most.
 const MOST: u64 = 4096;
@@ -33,7 +33,10 @@ pub(crate) fn share(func: &Func, op: Op, index: Value, unrolled: &Unrolled) -> f
         if n > 1 && all * n <= MOST {
             let Some(factor) = factor else { return 1.0 };
             all *= n;
-            sums = sums.iter().flat_map(|sum| (0..n as i64).map(move |at| sum + factor * at)).collect();
+            sums = sums
+                .iter()
+                .flat_map(|sum| (0..n as i64).map(move |at| sum.wrapping_add(factor.wrapping_mul(at))))
+                .collect();
         }
         if !unrolled.is_whole(func, around) {
             break;

@@ -4,11 +4,13 @@ use crate::counts::{Cost, Counts, count};
 use crate::estimate::{self, Time};
 use crate::registers;
 use crate::touch::{Direction, Touch};
+use tc_dialects::forms::DEVICE;
 use tc_dialects::scope::Memory;
+use tc_ir::verify::verify;
 use tc_ir::walk::all_ops;
 use tc_ir::{Func, Module, Op};
 use tc_kernel::facts::Facts;
-use tc_kernel::host;
+use tc_kernel::{host, job};
 use tc_support::{Diagnostics, Location};
 use tc_target::{Machine, Resources, Target, Unit};
 
@@ -44,7 +46,9 @@ pub struct AccessReport {
 pub struct KernelReport {
     /// Its name.
     pub name: String,
-    /// Blocks and threads.
+    /// The GPU that times are of.
+    pub machine: Machine,
+    /// Blocks.
     pub grid: [u64; 3],
     /// Threads of a block.
     pub block: [u64; 3],
@@ -58,7 +62,7 @@ pub struct KernelReport {
     pub barriers: f64,
     /// Instructions of warps in the whole launch, by unit; of tensor cores, products of two f16 and their like.
     pub instructions: Vec<(Unit, f64)>,
-    /// The accesses, in the order of the text.
+    /// The accesses, in the order of the text; those of one line to one buffer, of one width, are one.
     pub accesses: Vec<AccessReport>,
     /// How long it takes.
     pub time: Time,
@@ -73,12 +77,30 @@ impl KernelReport {
     }
 }
 
-/// What can be told of the kernels that a module's functions launch, each launch once, in order.
-pub fn module(module: &Module, target: &Target, machine: &Machine, known: &[Resources]) -> Vec<KernelReport> {
+/// What can be told of the kernels that a module's functions launch, each launch once, in order. Functions that launch
+/// nothing, and kernels that no emitter would take, are errors.
+pub fn module(
+    module: &Module,
+    target: &Target,
+    machine: &Machine,
+    known: &[Resources],
+) -> Result<Vec<KernelReport>, Diagnostics> {
     let mut found = Diagnostics::new();
-    let hosts = module.items.iter().filter(|item| host::is_host(item));
-    let launches = hosts.flat_map(|item| host::read(module, item, &mut found).launches).collect::<Vec<_>>();
-    launches.into_iter().map(|launch| kernel(launch.kernel, target, machine, known)).collect()
+    let mut launched: Vec<&Func> = Vec::new();
+    for host in job::hosts(module)? {
+        launched.extend(host::read(module, host, &mut found).launches.iter().map(|launch| launch.kernel));
+    }
+    for (nth, kernel) in launched.iter().enumerate() {
+        if !launched[..nth].iter().any(|other| std::ptr::eq(*other, *kernel)) {
+            found.append(verify(kernel));
+            DEVICE.check(kernel).into_iter().for_each(|wrong| found.push(wrong));
+            Facts::new(kernel, target, &mut found);
+        }
+    }
+    if found.has_errors() {
+        return Err(found);
+    }
+    Ok(launched.into_iter().map(|func| kernel(func, target, machine, known)).collect())
 }
 
 /// What can be told of the kernel `func`; `known` is what an assembler told, if one was asked.
@@ -93,6 +115,7 @@ pub fn kernel(func: &Func, target: &Target, machine: &Machine, known: &[Resource
     let all = launch.blocks * launch.warps;
     KernelReport {
         name: func.symbol().to_string(),
+        machine: *machine,
         grid: facts.grid,
         block: facts.block,
         shared: launch.usage.shared,
@@ -115,7 +138,7 @@ fn accesses(func: &Func, counts: &Counts, warps: f64) -> Vec<AccessReport> {
             buffer: func.value_text(touch.root).to_string(),
             memory: touch.memory,
             direction: touch.direction,
-            bytes: touch.width().0 as u64,
+            bytes: (if cost.lanes > 0.0 { cost.bytes / cost.lanes } else { 0.0 }).round() as u64,
             requests: cost.requests * warps,
             lanes: mean(cost.lanes),
             sectors: (mean(cost.sectors), mean(cost.least_sectors)),
@@ -123,5 +146,45 @@ fn accesses(func: &Func, counts: &Counts, warps: f64) -> Vec<AccessReport> {
             unknown: cost.unknown > 0.0,
         }
     };
-    counts.touches.iter().zip(&counts.costs).map(of).collect()
+    let mut all: Vec<AccessReport> = Vec::new();
+    for one in counts.touches.iter().zip(&counts.costs).map(of).filter(|one| one.requests > 0.0) {
+        match all.iter_mut().find(|other| other.is_like(&one)) {
+            Some(other) => other.join(&one),
+            None => all.push(one),
+        }
+    }
+    all
+}
+
+impl AccessReport {
+    fn is_like(&self, other: &AccessReport) -> bool {
+        (&self.location, &self.directive, &self.buffer, self.memory, self.direction, self.bytes)
+            == (&other.location, &other.directive, &other.buffer, other.memory, other.direction, other.bytes)
+    }
+
+    fn join(&mut self, other: &AccessReport) {
+        let all = self.requests + other.requests;
+        let mean = |a: f64, b: f64| (a * self.requests + b * other.requests) / all;
+        let pair = |a: (f64, f64), b: (f64, f64)| (mean(a.0, b.0), mean(a.1, b.1));
+        self.lanes = mean(self.lanes, other.lanes);
+        self.sectors = pair(self.sectors, other.sectors);
+        self.wavefronts = pair(self.wavefronts, other.wavefronts);
+        self.unknown |= other.unknown;
+        self.requests = all;
+    }
+
+    /// Where it goes: `global`, `shared`, or `local` for an array of a thread that no registers hold.
+    pub fn place_name(&self) -> &'static str {
+        match self.memory {
+            Memory::Global => "global",
+            Memory::Shared => "shared",
+            Memory::Registers => "local",
+        }
+    }
+
+    /// How many times as many sectors, or wavefronts of shared memory, it takes as its bytes would.
+    pub fn excess(&self) -> f64 {
+        let (is, least) = if self.memory == Memory::Global { self.sectors } else { self.wavefronts };
+        if least > 0.0 { is / least } else { 1.0 }
+    }
 }

@@ -22,7 +22,17 @@ pub enum Direction {
     Store,
 }
 
-/// An access of a kernel to global or shared memory.
+impl Direction {
+    /// The word in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Direction::Load => "load",
+            Direction::Store => "store",
+        }
+    }
+}
+
+/// An access of a kernel to memory.
 #[derive(Clone, Debug)]
 pub(crate) struct Touch {
     pub(crate) op: Op,
@@ -49,11 +59,14 @@ enum Shape {
 impl Touch {
     /// The accesses of `op` to memory.
     pub(crate) fn all(func: &Func, op: Op, unrolled: &Unrolled) -> Vec<Touch> {
-        accesses(func, op).into_iter().flat_map(|(place, access)| {
-            let directions = [(access.reads(), Direction::Load), (access.writes(), Direction::Store)];
-            let of = |(_, direction)| Touch::of(func, op, place, direction, unrolled);
-            directions.into_iter().filter(|(does, _)| *does).filter_map(of).collect::<Vec<_>>()
-        }).collect()
+        accesses(func, op)
+            .into_iter()
+            .flat_map(|(place, access)| {
+                let directions = [(access.reads(), Direction::Load), (access.writes(), Direction::Store)];
+                let of = |(_, direction)| Touch::of(func, op, place, direction, unrolled);
+                directions.into_iter().filter(|(does, _)| *does).filter_map(of).collect::<Vec<_>>()
+            })
+            .collect()
     }
 
     fn of(func: &Func, op: Op, place: Value, direction: Direction, unrolled: &Unrolled) -> Option<Touch> {
@@ -83,7 +96,7 @@ impl Touch {
             return 1;
         };
         let (index, var) = (way.value(index), way.value(var));
-        let start = |lane: usize| Some(index.at(lane)? - var.at(lane)?);
+        let start = |lane: usize| index.at(lane)?.checked_sub(var.at(lane)?);
         let fits = |width: u64| {
             let mut lanes = (0..WARP).filter(|&lane| mask >> lane & 1 != 0);
             n.is_multiple_of(width)
@@ -108,7 +121,9 @@ impl Touch {
         let own = if let Shape::Own { index: Some(index), .. } = self.shape { Some(index) } else { None };
         let mut most = own.map_or(0.0, |index| way.computed(index));
         let mut place = self.place;
-        while let Some(op) = func.def_op(place).filter(|&op| matches!(func.opcode(op), tir::REF | tir::REGION | tir::VIEW)) {
+        while let Some(op) =
+            func.def_op(place).filter(|&op| matches!(func.opcode(op), tir::REF | tir::REGION | tir::VIEW))
+        {
             most = func.operands(op)[1..].iter().fold(most, |most, &index| most.max(way.computed(index)));
             place = func.operand(op, 0);
         }
@@ -127,20 +142,27 @@ impl Touch {
                 if index == Lanes::Unknown {
                     return None;
                 }
-                let step = if let Lanes::Ramp(_, step) = index { step * scale } else { apart };
-                let at = |nth: i64, lane: usize| Some(start.at(lane)? + index.at(lane)? * scale + nth * step.max(apart));
+                let step = if let Lanes::Ramp(_, step) = index { step.checked_mul(scale)? } else { apart };
+                let step = step.max(apart);
+                let at = |nth: i64, lane: usize| {
+                    let first = start.at(lane)?.checked_add(index.at(lane)?.checked_mul(scale)?)?;
+                    first.checked_add(nth.checked_mul(step)?)
+                };
                 let one = |nth| std::array::from_fn(|lane| if active(lane) { at(nth, lane) } else { None });
-                Some((0..count).map(one).collect())
+                Some((0..count.min(MOST_LANES)).map(one).collect())
             }
             Shape::Tile { rows, row_bytes, stride, elem } => {
                 let first = (0..WARP).find(|&lane| active(lane))?;
-                let (start, stride) = (start.at(first)?, of(stride).at(first)? * elem);
+                let (start, stride) = (start.at(first)?, of(stride).at(first)?.checked_mul(elem)?);
                 let chunks = rows * row_bytes / CHUNK;
-                let at = |chunk: i64| start + chunk * CHUNK / row_bytes * stride + chunk * CHUNK % row_bytes;
+                let at = |chunk: i64| {
+                    let row = (chunk * CHUNK / row_bytes).checked_mul(stride)?;
+                    start.checked_add(row)?.checked_add(chunk * CHUNK % row_bytes)
+                };
                 let one = |nth: i64| {
                     std::array::from_fn(|lane| {
                         let chunk = nth * WARP as i64 + lane as i64;
-                        (chunk < chunks).then(|| at(chunk))
+                        Some(chunk).filter(|&chunk| chunk < chunks).and_then(at)
                     })
                 };
                 Some((0..self.width().1).map(one).collect())
@@ -149,8 +171,10 @@ impl Touch {
     }
 }
 
-/// Bytes that a lane moves at a time of a tile.
+/// Bytes that a lane moves at a time of a tile, or of a vector.
 const CHUNK: i64 = 16;
+/// Lanes of a vector that are looked at.
+const MOST_LANES: i64 = 64;
 
 impl Shape {
     fn of(func: &Func, op: Op, place: Value) -> Option<Shape> {
@@ -201,7 +225,7 @@ fn start(func: &Func, mut place: Value, of: &impl Fn(Value) -> Lanes) -> Option<
         if let Some(&index) = index {
             let index = of(index);
             for (lane, sum) in sum.iter_mut().enumerate() {
-                *sum += index.at(lane)?.checked_mul(scale)?;
+                *sum = sum.checked_add(index.at(lane)?.checked_mul(scale)?)?;
             }
         }
         place = operands[0];

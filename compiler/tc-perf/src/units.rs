@@ -37,7 +37,9 @@ pub(crate) fn work(func: &Func, op: Op) -> Work {
         mma::SYNC | wmma::MMA => product(func, op),
         wmma::FILL => one(Unit::F32),
         // What lies in registers is there.
-        tir::LOAD | tir::STORE if Scope::of(func, func.operand(op, 0)).map(Scope::memory) == Some(Memory::Registers) => {
+        tir::LOAD | tir::STORE
+            if Scope::of(func, func.operand(op, 0)).map(Scope::memory) == Some(Memory::Registers) =>
+        {
             Work::default()
         }
         tir::LOAD | tir::STORE | mma::LDMATRIX | wmma::LOAD | wmma::STORE | gpu::COPY_ASYNC => {
@@ -76,7 +78,12 @@ fn product(func: &Func, op: Op) -> Work {
         32 => 2.0,
         _ => 16.0,
     };
-    Work { instructions: (count / 2048.0).max(1.0), unit: Some((Unit::Tensor, count * cost)), flops: 2.0 * count, ..Work::default() }
+    Work {
+        instructions: (count / 2048.0).max(1.0),
+        unit: Some((Unit::Tensor, count * cost)),
+        flops: 2.0 * count,
+        ..Work::default()
+    }
 }
 
 fn arithmetic(func: &Func, op: Op) -> Work {
@@ -117,7 +124,12 @@ fn arithmetic(func: &Func, op: Op) -> Work {
 }
 
 fn special(lanes: f64, instructions: f64, flops: f64) -> Work {
-    Work { instructions: instructions * lanes, unit: Some((Unit::Special, lanes)), flops: flops * lanes, ..Work::default() }
+    Work {
+        instructions: instructions * lanes,
+        unit: Some((Unit::Special, lanes)),
+        flops: flops * lanes,
+        ..Work::default()
+    }
 }
 
 fn unit_of(elem: Elem) -> Unit {

@@ -120,8 +120,7 @@ impl<'f> Way<'f> {
                 let below: u64 = Coordinate::ALL
                     .into_iter()
                     .filter(|other| other.is_thread() && other.dim() < coordinate.dim())
-                    .map(|other| self.extents[other.index()])
-                    .product();
+                    .fold(1u64, |product, other| product.saturating_mul(self.extents[other.index()]));
                 let of = |lane: usize| ((first + lane as u64) / below.max(1) % extent) as i64;
                 Lanes::Each(Box::new(std::array::from_fn(of)))
             } else {
@@ -169,8 +168,9 @@ impl<'f> Way<'f> {
             return;
         }
         let at = self.choose(trips) as i64;
-        let at_lane = |lane: usize| lo.at(lane).map_or(0, |lo| lo + at);
-        let is_in = |&lane: &usize| mask >> lane & 1 != 0 && known(lane).is_none_or(|(lo, hi)| lo + at < hi);
+        let at_lane = |lane: usize| lo.at(lane).map_or(0, |lo| lo.saturating_add(at));
+        let is_in =
+            |&lane: &usize| mask >> lane & 1 != 0 && known(lane).is_none_or(|(lo, hi)| lo.saturating_add(at) < hi);
         let inside = (0..WARP).filter(is_in).fold(0, |mask, lane| mask | 1 << lane);
         let together = self.unrolled.copies(op).clamp(1, trips) as f64;
         let times = Times { all: times.all * trips as f64, rounds: times.rounds * trips as f64 / together };
@@ -179,7 +179,7 @@ impl<'f> Way<'f> {
         }
         let here = match (&lo, &hi) {
             (Lanes::Unknown, _) | (_, Lanes::Unknown) => Lanes::Unknown,
-            (Lanes::Same(lo), _) => Lanes::Same(lo + at),
+            (Lanes::Same(lo), _) => Lanes::Same(lo.saturating_add(at)),
             _ => Lanes::Each(Box::new(std::array::from_fn(at_lane))),
         };
         self.set(var, here, times);
@@ -203,7 +203,8 @@ impl<'f> Way<'f> {
                 self.region(region, mask, times, visit);
             }
             let yielded = func.terminator(region).filter(|&op| func.role(op) == Role::Yield);
-            handed.push(yielded.map_or(&[][..], |op| func.operands(op)).iter().map(|&value| self.value(value)).collect());
+            handed
+                .push(yielded.map_or(&[][..], |op| func.operands(op)).iter().map(|&value| self.value(value)).collect());
         }
         for (nth, result) in func.results(op).enumerate() {
             let of = |branch: usize| handed.get(branch).and_then(|all| all.get(nth)).cloned().unwrap_or(Lanes::Unknown);

@@ -197,7 +197,9 @@ impl Machine {
         let plain = |text: &str| text.to_ascii_lowercase().replace("nvidia ", "");
         let name = plain(name);
         let exact = MACHINES.iter().find(|machine| plain(machine.name) == name);
-        exact.or_else(|| MACHINES.iter().find(|machine| !name.is_empty() && plain(machine.name).contains(&name))).copied()
+        exact
+            .or_else(|| MACHINES.iter().find(|machine| !name.is_empty() && plain(machine.name).contains(&name)))
+            .copied()
     }
 
     /// Warps that can issue in a cycle of a multiprocessor.
@@ -262,7 +264,8 @@ mod tests {
     #[test]
     fn peaks_are_those_of_the_data_sheets() {
         // Operations a second of f32 and of f16 products, in units of 10^12.
-        let peak = |machine: &Machine, unit| 2.0 * machine.per_clock(unit) * machine.sms as f64 * machine.clock_mhz / 1e6;
+        let peak =
+            |machine: &Machine, unit| 2.0 * machine.per_clock(unit) * machine.sms as f64 * machine.clock_mhz / 1e6;
         let close = |value: f64, to: f64| assert!((value / to - 1.0).abs() < 0.1, "{value} is not near {to}");
         let of = |name| Machine::named(name).expect("known");
         close(peak(&of("A100-SXM4-80GB"), Unit::F32), 19.5);

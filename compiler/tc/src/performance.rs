@@ -18,7 +18,8 @@ impl Compiler {
         known: &[Resources],
     ) -> Result<Vec<KernelReport>, Failure> {
         guarded("estimating the speed", &module.sources, || {
-            Ok(tc_perf::module(&self.legal(module), &self.target, machine, known))
+            tc_perf::module(&self.legal(module), &self.target, machine, known)
+                .map_err(|diagnostics| Failure { diagnostics, sources: module.sources.clone() })
         })
     }
 

@@ -39,10 +39,9 @@ pub(crate) fn check(args: &Args) -> Result<(), &'static str> {
     if args.run.emit != Emit::Tir {
         return Err("`--in-place` writes programs back: it wants `--emit=tir`");
     }
-    if show.generic || show.locations || show.explain_bounds.is_some() {
-        return Err(
-            "`--in-place` writes programs as they are read: not with `--generic`, `--locations` or `--explain-bounds`",
-        );
+    if show.generic || show.locations || show.explain_bounds.is_some() || show.access.is_some() {
+        return Err("`--in-place` writes programs as they are read: not with `--generic`, `--locations`, \
+            `--explain-bounds` or `--access`");
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! One text, from parsing to its output.
 
-use crate::args::{Args, Emit, VerifyEach};
+use crate::args::{Args, Emit, ShowAccess, VerifyEach};
 use crate::debug::reproduce::Failed;
 use crate::expect::Seen;
 use crate::show::{self, Shown};
@@ -17,11 +17,13 @@ use tc::ir::print::PrintOptions;
 use tc::ir::{Module, print};
 use tc::pass::{PassRecord, Pipeline};
 use tc::passes::schedule::{Explain, Trace};
+use tc::report::access;
 use tc::report::instruments::{PrintIr, PrintPoints};
+use tc::report::page::Emitted;
 use tc::report::recorder::Recorder;
 use tc::report::tables;
 use tc::support::{Diagnostic, Diagnostics, FileId, Location, Sources, suggest};
-use tc::target::Resources;
+use tc::target::{Machine, Resources};
 use tc::{Compiler, Via};
 use tc_cli::{Tell, status_of};
 
@@ -204,6 +206,9 @@ impl Job<'_, '_> {
             let text = self.explanation(&explanation, stage, module)?;
             return Ok((found, Some(text)));
         }
+        if let Some(how) = args.show.access {
+            return Ok(self.speed(module, found, how));
+        }
         let (mut found, output) = self.emit(module, found, shown);
         if output.is_none() {
             self.reproduce(&mut found, module, file, Stage::Emit);
@@ -241,10 +246,32 @@ impl Job<'_, '_> {
             Ok((language, text, manifests)) => {
                 if args.show.report.is_some() && args.run.emit != Emit::Tir {
                     let assembled = shown.phase("assemble", || self.assembled(module));
-                    shown.emitted(language, &text, manifests, assembled);
+                    let known = assembled.as_deref().unwrap_or_default();
+                    let speed = compiler.performance(module, &self.machine(), known).unwrap_or_default();
+                    shown.emitted(Emitted { language, text: text.clone(), manifests, assembled, speed });
                 }
                 (found, Some(text))
             }
+            Err(failure) => {
+                found.append(failure.diagnostics);
+                (found, None)
+            }
+        }
+    }
+
+    /// The GPU whose speed is told.
+    fn machine(&self) -> Machine {
+        let RunConfig { args, compiler, .. } = self.config;
+        args.show.machine.unwrap_or_else(|| Machine::of(&compiler.target))
+    }
+
+    /// What the kernels say of their speed.
+    fn speed(&self, module: &Module, mut found: Diagnostics, how: ShowAccess) -> (Diagnostics, Option<String>) {
+        let RunConfig { args, compiler, .. } = self.config;
+        let is_json = how == ShowAccess::Json || args.show.json;
+        match compiler.performance(module, &self.machine(), &[]) {
+            Ok(kernels) if is_json => (found, Some(format!("{:#}\n", access::document(&kernels, &module.sources)))),
+            Ok(kernels) => (found, Some(access::text(&kernels, &module.sources))),
             Err(failure) => {
                 found.append(failure.diagnostics);
                 (found, None)

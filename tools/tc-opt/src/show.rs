@@ -15,7 +15,6 @@ use tc::report::recorder::{Recorder, dump_folder_of_environment};
 use tc::report::recording::Recording;
 use tc::report::trace::Trace;
 use tc::support::{Diagnostic, Diagnostics, Location, Sources};
-use tc::target::{KernelManifest, Resources};
 
 /// The folder that the program after each pass is written into.
 pub(crate) fn dump_folder(args: &Args) -> Option<PathBuf> {
@@ -116,15 +115,9 @@ impl Shown {
         self.recording = recorder.map_or_else(Recording::default, Recorder::into_recording);
     }
 
-    /// Something was emitted; `assembled` is what an assembler tells of it.
-    pub(crate) fn emitted(
-        &mut self,
-        language: &'static str,
-        text: &str,
-        manifests: Vec<KernelManifest>,
-        assembled: Result<Vec<Resources>, String>,
-    ) {
-        self.emitted = Some(Emitted { language, text: text.to_string(), manifests, assembled });
+    /// Something was emitted.
+    pub(crate) fn emitted(&mut self, emitted: Emitted) {
+        self.emitted = Some(emitted);
     }
 }
 

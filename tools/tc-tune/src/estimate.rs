@@ -36,7 +36,8 @@ impl Estimate {
         // The kernel that takes longest decides.
         let slowest = self.kernels.iter().max_by(|a, b| a.time.estimate_us.total_cmp(&b.time.estimate_us));
         let Some(KernelReport { time, barriers, .. }) = slowest else { return vec![0.0; COLUMNS] };
-        let mut columns = vec![log(self.estimate_us), log(time.chain), log(time.waves), time.occupancy.share(), log(*barriers)];
+        let mut columns =
+            vec![log(self.estimate_us), log(time.chain), log(time.waves), time.occupancy.share(), log(*barriers)];
         columns.extend(time.units.iter().map(|(_, us)| log(*us)));
         columns
     }

@@ -32,7 +32,8 @@ pub(crate) fn of_points(task: &Task<'_>, space: &Space<'_>, points: &[Point]) ->
     let mut all = of_launches(space, points);
     if points.len() <= ESTIMATED {
         let names = space.params().iter().map(|param| param.name.clone());
-        let named: Vec<Values> = points.iter().map(|point| names.clone().zip(point.values.iter().copied()).collect()).collect();
+        let named: Vec<Values> =
+            points.iter().map(|point| names.clone().zip(point.values.iter().copied()).collect()).collect();
         let machine = Machine::of(&task.compiler.target);
         for (features, estimate) in all.iter_mut().zip(estimate::of_points(task, &named, &machine)) {
             features.cost = estimate.as_ref().map_or(f64::MAX, |estimate| estimate.estimate_us);

@@ -97,11 +97,7 @@ fn known(
     if task.identity(&space)? != *of {
         return Ok(Vec::new());
     }
-    let machine = device
-        .split(',')
-        .next()
-        .and_then(Machine::named)
-        .unwrap_or_else(|| Machine::of(&compiler.target));
+    let machine = device.split(',').next().and_then(Machine::named).unwrap_or_else(|| Machine::of(&compiler.target));
     let pool = task.points(&space, 0)?.pool;
     let timed: Vec<(&Values, Time, usize)> = records
         .iter()

@@ -145,7 +145,8 @@ mod tests {
             formulas: Vec::new(),
             facts: Vec::new(),
         };
-        let emitted = Emitted { language: "CUDA C++", text: String::new(), manifests: vec![manifest], assembled };
+        let (text, manifests) = (String::new(), vec![manifest]);
+        let emitted = Emitted { language: "CUDA C++", text, manifests, assembled, speed: Vec::new() };
         let mut html = Html::default();
         write(&mut html, Some(&emitted), &Target::parse("sm_90").expect("known"));
         html.page("a test")

@@ -8,6 +8,7 @@ mod head;
 mod kernels;
 mod occupancy;
 mod pipeline;
+mod speed;
 
 pub(crate) use pipeline::viewer;
 
@@ -15,6 +16,7 @@ use crate::html::Html;
 use crate::recording::Recording;
 use serde_json::json;
 use tc_pass::PassRecord;
+use tc_perf::KernelReport;
 use tc_support::{Diagnostic, Diagnostics, Severity, Sources};
 use tc_target::{KernelManifest, Resources, Target};
 
@@ -66,6 +68,8 @@ pub struct Emitted {
     pub manifests: Vec<KernelManifest>,
     /// What an assembler told of the kernels, or why none was asked.
     pub assembled: Result<Vec<Resources>, String>,
+    /// What the kernels say of their speed; nothing where they say none.
+    pub speed: Vec<KernelReport>,
 }
 
 impl Run {
@@ -114,6 +118,7 @@ impl Page {
         pipeline::viewer(html, &run.recording, false);
         found::write(html, "Remarks", &run.remarks(), &run.sources);
         kernels::write(html, run.emitted.as_ref(), &self.target);
+        speed::write(html, run.emitted.as_ref(), &run.sources);
         if let Some(emitted) = &run.emitted {
             html.raw("<section><h2>").text(emitted.language).raw("</h2>\n<details open><summary>");
             html.text(emitted.text.lines().count()).raw(" lines</summary>\n");

@@ -11,6 +11,7 @@ pub use answer::AnswerArgs;
 pub use debug::DebugArgs;
 pub use input::{InPlace, InputArgs};
 pub use run::{Emit, RunArgs, VerifyEach, Via};
+pub(crate) use show::ShowAccess;
 pub use show::{Colour, ShowArgs, ShowChanged};
 pub use space::SpaceArgs;
 

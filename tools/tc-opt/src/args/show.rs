@@ -2,6 +2,7 @@
 
 use clap::ValueEnum;
 use std::path::PathBuf;
+use tc::target::Machine;
 
 /// What is printed of a pass that changed the program.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
@@ -21,6 +22,22 @@ pub enum Colour {
     Always,
     /// Never.
     Never,
+}
+
+/// How the speed of kernels is told.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
+pub enum ShowAccess {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+}
+
+fn machine(name: &str) -> Result<Machine, String> {
+    Machine::named(name).ok_or_else(|| {
+        let names: Vec<&str> = Machine::all().iter().map(|machine| machine.name).collect();
+        format!("there is {}", names.join(", "))
+    })
 }
 
 /// What is shown on the way.
@@ -101,6 +118,16 @@ pub struct ShowArgs {
     #[arg(long, value_name = "STAGE", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     #[arg(requires = "pass_pipeline")]
     pub explain_bounds: Option<String>,
+
+    /// Tell what the accesses and instructions of each kernel say of its speed, instead of printing the program; no GPU is
+    /// asked
+    #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "text")]
+    #[arg(requires = "pass_pipeline", conflicts_with = "explain_bounds")]
+    pub access: Option<ShowAccess>,
+
+    /// The GPU whose speed `--access` and `--report` tell; without it, one of the target's
+    #[arg(long, value_name = "NAME", value_parser = machine)]
+    pub machine: Option<Machine>,
 
     /// Answer in JSON: diagnostics, one object a line, and all that the tool is asked (docs/tc-opt.md has the fields)
     #[arg(long)]

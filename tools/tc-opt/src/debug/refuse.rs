@@ -30,6 +30,7 @@ pub(crate) fn check(args: &Args) -> Result<(), String> {
         ("--print-changed", show.print_changed.is_some(), false),
         ("--trace-schedule", show.trace_schedule, false),
         ("--explain-bounds", show.explain_bounds.is_some(), false),
+        ("--access", show.access.is_some(), false),
         ("--remarks", !show.remarks.is_empty(), true),
         ("--generic", show.generic, true),
         ("--locations", show.locations, true),
