@@ -29,7 +29,12 @@ pub struct Pool {
     numbers: BTreeMap<Vec<i64>, usize>,
     features: Table,
     costs: Vec<f64>,
+    /// Of so many points that are drawn, that of the least cost is one of the first.
+    contenders: usize,
 }
+
+/// Of so many points, where nothing is said of how good the rule is.
+const CONTENDERS: usize = 8;
 
 impl Pool {
     /// A pool of `points`, each with a value for each of `names`; points that repeat are taken once.
@@ -52,7 +57,14 @@ impl Pool {
         }
         let n_more = more.first().map_or(0, |more| more.columns.len());
         let features = Table::new(names.len() + n_more);
-        let mut pool = Pool { points: Vec::new(), numbers: BTreeMap::new(), features, costs: Vec::new(), knobs };
+        let mut pool = Pool {
+            points: Vec::new(),
+            numbers: BTreeMap::new(),
+            features,
+            costs: Vec::new(),
+            contenders: CONTENDERS,
+            knobs,
+        };
         for (point, more) in points.into_iter().zip(more) {
             if pool.numbers.contains_key(&point) {
                 continue;
@@ -66,6 +78,17 @@ impl Pool {
             pool.points.push(point);
         }
         pool
+    }
+
+    /// The same, where each of the first points is that of least cost of `n` that are drawn: the more, the better the rule
+    /// that gives the costs.
+    pub fn with_contenders(self, n: usize) -> Pool {
+        Pool { contenders: n.max(1), ..self }
+    }
+
+    /// Of how many points that are drawn one is chosen by its cost.
+    pub fn contenders(&self) -> usize {
+        self.contenders
     }
 
     /// The number of points.

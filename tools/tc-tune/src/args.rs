@@ -5,6 +5,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::str::FromStr;
+use tc::target::Machine;
 use tc_cli::AboutArgs;
 use tc_search::Kind;
 
@@ -15,6 +16,8 @@ pub enum DeviceName {
     Cuda(usize),
     /// The measurements of a file.
     Replay(PathBuf),
+    /// The static estimate, of this machine or of the target's.
+    Model(Option<&'static str>),
 }
 
 impl FromStr for DeviceName {
@@ -24,9 +27,17 @@ impl FromStr for DeviceName {
         if let Some(path) = text.strip_prefix("replay=").filter(|path| !path.is_empty()) {
             return Ok(DeviceName::Replay(PathBuf::from(path)));
         }
-        cuda(text)
-            .map(DeviceName::Cuda)
-            .ok_or_else(|| "there is `cuda`, `cuda:N` for the GPU with number N, and `replay=RECORDS`".to_string())
+        if text == "model" {
+            return Ok(DeviceName::Model(None));
+        }
+        if let Some(name) = text.strip_prefix("model=") {
+            let names = || Machine::all().iter().map(|machine| machine.name).collect::<Vec<_>>().join(", ");
+            let machine = Machine::named(name).ok_or_else(|| format!("there are models of {}", names()))?;
+            return Ok(DeviceName::Model(Some(machine.name)));
+        }
+        cuda(text).map(DeviceName::Cuda).ok_or_else(|| {
+            "there is `cuda`, `cuda:N` for the GPU with number N, `replay=RECORDS`, and `model`".to_string()
+        })
     }
 }
 
@@ -173,7 +184,8 @@ pub(crate) struct SearchArgs {
 #[derive(Clone, ClapArgs, Debug)]
 #[command(next_help_heading = "How to measure")]
 pub(crate) struct MeasureArgs {
-    /// `cuda`, `cuda:N`, or `replay=RECORDS` for what was measured before; several share the work
+    /// `cuda`, `cuda:N`, `replay=RECORDS` for what was measured before, or `model` (`model=H200`) for the static estimate,
+    /// which needs no GPU; several share the work
     #[arg(long = "device", value_name = "NAME", value_delimiter = ',', default_value = "cuda")]
     pub(crate) devices: Vec<DeviceName>,
 

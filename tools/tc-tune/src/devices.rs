@@ -1,8 +1,8 @@
 //! From flags to what measures.
 
 use crate::args::{DeviceName, MeasureArgs};
-use crate::drive::load;
-use crate::executor::{Executor, Local, Replay, Setup};
+use crate::drive::{fail, load};
+use crate::executor::{Executor, Local, Model, Replay, Setup};
 use crate::records::Record;
 use crate::task::Identity;
 use crate::tuning::Tuning;
@@ -10,29 +10,43 @@ use crate::worker::protocol::{Bench, Open};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
+use tc::Compiler;
 use tc::support::{Diagnostic, Location};
+use tc::target::{Machine, Target};
 
 impl Tuning<'_, '_> {
     /// What measures, as the flags say.
     pub(crate) fn executor(&self, names: &Identity) -> Result<Box<dyn Executor>, u8> {
         let (session, measure) = (self.session, &self.args.measure);
-        let replays: Vec<&PathBuf> = measure
-            .devices
-            .iter()
-            .filter_map(|device| match device {
-                DeviceName::Replay(path) => Some(path),
-                DeviceName::Cuda(_) => None,
-            })
-            .collect();
-        if let ([path], true) = (&replays[..], measure.workers.is_empty()) {
-            if measure.devices.len() > 1 {
-                return Err(session.refuse("what is replayed shares its work with no other device"));
-            }
-            return Ok(Box::new(self.replayed(path, names)?));
+        let is_gpu = |device: &&DeviceName| matches!(device, DeviceName::Cuda(_));
+        let alone = measure.devices.iter().find(|device| !is_gpu(device)).filter(|_| measure.workers.is_empty());
+        if alone.is_some() && measure.devices.len() > 1 {
+            return Err(session.refuse("what is replayed or estimated shares its work with no other device"));
+        }
+        match alone {
+            Some(DeviceName::Replay(path)) => return Ok(Box::new(self.replayed(path, names)?)),
+            Some(DeviceName::Model(name)) => return Ok(Box::new(self.model(*name, names)?)),
+            _ => {}
         }
         let setup = self.setup(names, measure).map_err(|wrong| session.refuse_with(&wrong))?;
         let local = Local::start(setup, BTreeMap::new()).map_err(|wrong| session.refuse_with(&wrong))?;
         Ok(Box::new(local))
+    }
+
+    /// Estimates for the machine called `name`, or for that of the target.
+    fn model(&self, name: Option<&str>, names: &Identity) -> Result<Model, u8> {
+        let mut compiler = Compiler::new();
+        if let Some(target) = &self.args.task.target {
+            compiler.target = Target::parse(target).map_err(|wrong| self.session.refuse_with(&wrong))?;
+        }
+        let machine = name.and_then(Machine::named).unwrap_or_else(|| Machine::of(&compiler.target));
+        if let (None, Ok(target)) =
+            (&self.args.task.target, Target::for_device(machine.capability.0, machine.capability.1))
+        {
+            compiler.target = target;
+        }
+        let (file, defines) = ((self.file.as_str(), self.text.as_str()), &self.args.task.defines);
+        Model::new(compiler, file, names.clone(), defines, machine).map_err(|failure| fail(self.session, &failure))
     }
 
     /// The measurements of one task, target and class of device.
@@ -62,7 +76,7 @@ impl Tuning<'_, '_> {
             .iter()
             .filter_map(|device| match device {
                 DeviceName::Cuda(ordinal) => Some(worker(&format!("cuda:{ordinal}"))),
-                DeviceName::Replay(_) => None,
+                DeviceName::Replay(_) | DeviceName::Model(_) => None,
             })
             .collect();
         if !measure.workers.is_empty() {

@@ -2,6 +2,7 @@
 
 use crate::task::{Task, Values};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use tc::Failure;
 use tc::perf::KernelReport;
 use tc::run::Define;
 use tc::support::workers::STACK;
@@ -46,21 +47,21 @@ impl Estimate {
 /// How many [`Estimate::columns`] there are.
 pub(crate) const COLUMNS: usize = 5 + Unit::ALL.len() + 2;
 
-/// The estimate of `point`; none where it does not compile.
-fn of(task: &Task<'_>, point: &Values, machine: &Machine) -> Option<Estimate> {
+/// The estimate of `point`.
+pub(crate) fn of(task: &Task<'_>, point: &Values, machine: &Machine) -> Result<Estimate, Failure> {
     let point = point.iter().map(|(name, &value)| (name.clone(), value));
     let defines: Vec<Define> = task.defines.iter().cloned().chain(point).collect();
-    let built = task.compiler.build(task.module, &task.case, &defines, true).ok()?;
-    Some(Estimate::of(task.compiler.performance_of(&built, machine).ok()?))
+    let built = task.compiler.build(task.module, &task.case, &defines, true)?;
+    Ok(Estimate::of(task.compiler.performance_of(&built, machine)?))
 }
 
-/// The estimate of each of `points`, on all cores.
+/// The estimate of each of `points`, on all cores; none where it does not compile.
 pub(crate) fn of_points(task: &Task<'_>, points: &[Values], machine: &Machine) -> Vec<Option<Estimate>> {
     let n = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let next = AtomicUsize::new(0);
     let some = || {
         let take = || Some(next.fetch_add(1, Ordering::Relaxed)).filter(|&nth| nth < points.len());
-        std::iter::from_fn(take).map(|nth| (nth, of(task, &points[nth], machine))).collect::<Vec<_>>()
+        std::iter::from_fn(take).map(|nth| (nth, of(task, &points[nth], machine).ok())).collect::<Vec<_>>()
     };
     let mut all: Vec<Option<Estimate>> = vec![None; points.len()];
     std::thread::scope(|scope| {

@@ -14,7 +14,7 @@ use libm::log2;
 use std::thread::ScopedJoinHandle;
 use tc::schedule::{Point, Space};
 use tc::support::workers::STACK;
-use tc_search::Features;
+use tc_search::{Features, Pool};
 
 /// Points that are taken apart on each thread at a time.
 const SHARE: usize = 64;
@@ -25,10 +25,21 @@ const LARGE_BLOCK: f64 = 256.0;
 
 /// Points of a space up to which each is compiled and its time estimated.
 const ESTIMATED: usize = 4096;
+/// Of so many points that are drawn, the one of the least estimate is among the first.
+const CONTENDERS: usize = 64;
+
+/// A pool of `points`, with what is known of each before anything is measured.
+pub(crate) fn pool(task: &Task<'_>, space: &Space<'_>, points: Vec<Point>) -> Pool {
+    let names: Vec<String> = space.params().iter().map(|param| param.name.clone()).collect();
+    let features = of_points(task, space, &points);
+    let is_estimated = points.len() <= ESTIMATED;
+    let pool = Pool::with_features(&names, points.into_iter().map(|point| point.values).collect(), &features);
+    if is_estimated { pool.with_contenders(CONTENDERS) } else { pool }
+}
 
 /// The features of each point: of its launch, and where there are not too many, of its estimated time, which then is its
 /// cost.
-pub(crate) fn of_points(task: &Task<'_>, space: &Space<'_>, points: &[Point]) -> Vec<Features> {
+fn of_points(task: &Task<'_>, space: &Space<'_>, points: &[Point]) -> Vec<Features> {
     let mut all = of_launches(space, points);
     if points.len() <= ESTIMATED {
         let names = space.params().iter().map(|param| param.name.clone());

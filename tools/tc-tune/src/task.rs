@@ -150,7 +150,6 @@ impl<'t> Task<'t> {
 
     /// The points that the target allows, all of them where there are not too many, else so many that `seed` chooses.
     pub(crate) fn points(&self, space: &Space<'_>, seed: u64) -> Result<Points, Failure> {
-        let names: Vec<String> = space.params().iter().map(|param| param.name.clone()).collect();
         let judge = Judge::new(space, self.compiler.target, self.compiler.threads);
         let mut points: Vec<Point> = Vec::new();
         let more = judge.valid(1 << 20, |point| {
@@ -161,8 +160,7 @@ impl<'t> Task<'t> {
         if is_sample {
             points = judge.sample(POOL, seed).map_err(|wrong| self.failed(wrong))?;
         }
-        let features = features::of_points(self, space, &points);
-        let pool = Pool::with_features(&names, points.into_iter().map(|point| point.values).collect(), &features);
+        let pool = features::pool(self, space, points);
         if pool.is_empty() {
             let (_, schedule) = self.items();
             let text = format!("no point of `@{}` is valid on {}", schedule.symbol(), self.compiler.target.name);

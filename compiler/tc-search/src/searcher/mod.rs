@@ -74,9 +74,6 @@ impl Kind {
     }
 }
 
-/// First points are drawn so many at a time.
-const CONTENDERS: usize = 64;
-
 /// A set of points that are chosen for one batch.
 struct Chosen<'k, 'p> {
     known: &'k Known<'p>,
@@ -114,14 +111,14 @@ impl<'k, 'p> Chosen<'k, 'p> {
         }
     }
 
-    /// Fills up with first points: each the best of a few that are drawn, by the rule that knows nothing but the launch.
+    /// Fills up with first points: each the best of a few that are drawn, by what a rule makes of them.
     fn fill_first(mut self, random: &mut Random) -> Vec<usize> {
         while !self.is_full() {
             let open: Vec<usize> = self.known.open().filter(|point| !self.points.contains(point)).collect();
             if open.is_empty() {
                 break;
             }
-            let drawn = (0..CONTENDERS).map(|_| open[random.below(open.len())]);
+            let drawn = (0..self.known.pool().contenders()).map(|_| open[random.below(open.len())]);
             let cost = |point: usize| self.known.pool().cost(point);
             let best = drawn.reduce(|a, b| if cost(b) < cost(a) { b } else { a });
             best.into_iter().for_each(|point| {

@@ -1,10 +1,12 @@
-//! What measures points: recorded measurements, processes on this machine, machines elsewhere.
+//! What measures points: recorded measurements, the static estimate, processes on this machine, machines elsewhere.
 
 mod local;
+mod model;
 mod process;
 mod replay;
 
 pub(crate) use local::{Local, Setup};
+pub(crate) use model::Model;
 pub(crate) use replay::Replay;
 
 use crate::records;

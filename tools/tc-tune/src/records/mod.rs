@@ -73,17 +73,22 @@ pub(crate) struct Result {
 }
 
 impl Result {
-    /// A result without a time.
-    pub(crate) fn failed(verdict: Verdict, reason: &str, message: &str) -> Result {
+    /// A result of a point that is right, without its time.
+    pub(crate) fn ok() -> Result {
         Result {
-            verdict,
-            reason: Some(reason.to_string()),
-            message: Some(message.to_string()),
+            verdict: Verdict::Ok,
+            reason: None,
+            message: None,
             time_us: None,
             code: None,
             registers: Vec::new(),
             device_ms: None,
         }
+    }
+
+    /// A result without a time.
+    pub(crate) fn failed(verdict: Verdict, reason: &str, message: &str) -> Result {
+        Result { verdict, reason: Some(reason.to_string()), message: Some(message.to_string()), ..Result::ok() }
     }
 
     /// The time in microseconds, of a point that is right.
