@@ -89,9 +89,12 @@ impl Tuning<'_, '_> {
                 cuda: None,
                 bench: Bench {
                     repeat: measure.repeat as usize,
+                    interval: measure.interval.0,
+                    budget_s: Some(measure.budget),
                     min_sample_us: measure.min_time,
                     warm_up_ms: 20.0,
                     flush: measure.flush,
+                    rotate: measure.rotate,
                     check: !measure.no_check,
                 },
             },
