@@ -15,7 +15,7 @@ use tc::support::{Diagnostic, Location};
 /// A worker may fail to start so many times in a row.
 const STARTS: u32 = 3;
 /// The worker whose device measures all that is measured again. The final times are compared with one another, and two GPUs
-/// of one class differ by more than these may.
+/// of one class may differ by more than these do.
 const JUDGE: usize = 0;
 /// How long a worker may take to start: opening a GPU takes seconds.
 const START: Duration = Duration::from_secs(60);
