@@ -24,14 +24,14 @@ const OLDEST_DRIVER: (u32, u32) = (12, 0);
 pub struct CudaDevice {
     context: Arc<CudaContext>,
     stream: Arc<CudaStream>,
+    /// Clocks and power, opened by the first measurement.
+    gauge: OnceLock<Option<Gauge>>,
     target: Target,
     capability: (u32, u32),
     driver_version: (u32, u32),
     l2_bytes: usize,
     n_multiprocessors: usize,
     name: String,
-    /// Clocks and power, opened by the first measurement.
-    gauge: OnceLock<Option<Gauge>>,
 }
 
 impl CudaDevice {
@@ -53,13 +53,13 @@ impl CudaDevice {
         let attribute = |attribute| context.attribute(attribute).map(|value| usize::try_from(value).unwrap_or(0));
         Ok(CudaDevice {
             stream: context.new_stream().map_err(failed)?,
+            gauge: OnceLock::new(),
             target: Target::for_device(capability.0, capability.1)?,
             capability,
             driver_version,
             l2_bytes: attribute(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE).map_err(failed)?,
             n_multiprocessors: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT).map_err(failed)?,
             name: context.name().map_err(failed)?,
-            gauge: OnceLock::new(),
             context,
         })
     }
@@ -89,6 +89,10 @@ impl CudaDevice {
         self.n_multiprocessors
     }
 
+    fn describe(&self) -> String {
+        format!("{} (compute capability {}.{})", self.name, self.capability.0, self.capability.1)
+    }
+
     /// What reads clocks and power, where that can be.
     fn gauge(&self) -> Option<&Gauge> {
         self.gauge.get_or_init(|| Gauge::open(self.pci_address()?)).as_ref()
@@ -100,10 +104,6 @@ impl CudaDevice {
         let bus = part(Attribute::CU_DEVICE_ATTRIBUTE_PCI_BUS_ID)?;
         let device = part(Attribute::CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID)?;
         Some(format!("{domain:08x}:{bus:02x}:{device:02x}.0"))
-    }
-
-    fn describe(&self) -> String {
-        format!("{} (compute capability {}.{})", self.name, self.capability.0, self.capability.1)
     }
 }
 

@@ -12,11 +12,11 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 use tc::support::{Diagnostic, Location};
 
-/// A worker may fail to start so many times in a row.
-const STARTS: u32 = 3;
 /// The worker whose device measures all that is measured again. The final times are compared with one another, and two GPUs
 /// of one class may differ by more than these do.
 const JUDGE: usize = 0;
+/// A worker may fail to start so many times in a row.
+const STARTS: u32 = 3;
 /// How long a worker may take to start: opening a GPU takes seconds.
 const START: Duration = Duration::from_secs(60);
 

@@ -133,3 +133,17 @@ pub(crate) fn line(message: &impl Serialize) -> String {
     // Strings, numbers and maps with names for keys: that cannot fail.
     serde_json::to_string(message).unwrap_or_default() + "\n"
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tuner_of_an_older_version_is_understood() {
+        let older = r#"{"repeat":50,"min_sample_us":400.0,"warm_up_ms":20.0,"flush":false,"check":true}"#;
+        let bench: Bench = serde_json::from_str(older).expect("it reads");
+        assert_eq!((bench.interval, bench.budget_s, bench.l2()), (None, None, L2::Kept));
+        assert_eq!(bench.class("NVIDIA H100, CUDA 13.0"), "NVIDIA H100, CUDA 13.0");
+        assert_eq!(Bench { flush: true, ..bench }.class("GPU"), "GPU, L2 flushed");
+    }
+}
