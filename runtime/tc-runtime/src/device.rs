@@ -1,6 +1,7 @@
 //! What runs programs: the device trait, programs as devices take them, and what comes back.
 
 use crate::array::Array;
+use crate::clocks::Clocks;
 use crate::stats::{L2, Timing};
 use std::any::Any;
 use std::fmt;
@@ -69,8 +70,11 @@ impl Default for RunOptions {
 pub struct BenchOptions {
     /// What the second-level cache holds before each launch.
     pub l2: L2,
-    /// Samples to take.
+    /// Samples to take; more, where that takes less than 20 ms or `interval` asks for them.
     pub repetitions: usize,
+    /// How wide the interval of the median may be, as a part of the median: up to 16 times as many samples are taken until
+    /// it is narrower.
+    pub interval: Option<f64>,
     /// The least time of one sample in microseconds; as many launches go into one as that takes.
     pub min_replay_us: f64,
     /// How long to run before the first sample, in milliseconds: clocks rise and caches fill.
@@ -81,7 +85,14 @@ pub struct BenchOptions {
 
 impl Default for BenchOptions {
     fn default() -> BenchOptions {
-        BenchOptions { l2: L2::Kept, repetitions: 50, min_replay_us: 200.0, warm_up_ms: 100.0, max_seconds: 10.0 }
+        BenchOptions {
+            l2: L2::Kept,
+            repetitions: 50,
+            interval: None,
+            min_replay_us: 200.0,
+            warm_up_ms: 100.0,
+            max_seconds: 10.0,
+        }
     }
 }
 
@@ -99,6 +110,8 @@ pub struct RunReport {
 pub struct BenchReport {
     /// How long one run takes, all kernels together.
     pub timing: Timing,
+    /// The clocks of the samples, where the device tells them. Of invalid ones three tries gave no others.
+    pub clocks: Option<Clocks>,
     /// What the device knows of each kernel, in launch order.
     pub kernels: Vec<KernelReport>,
 }

@@ -6,6 +6,7 @@
 //! | [`device`] | the [`Device`] trait, programs, and what a run reports |
 //! | [`check`] | do these arguments fit this manifest? |
 //! | [`stats`] | from samples to a median with its confidence interval |
+//! | [`clocks`] | the clocks that samples were taken under, and which of them compare; `nvml` reads them, `sampling` repeats |
 //! | [`toolkit`], [`nvrtc`], [`ptxas`] | finding NVIDIA's compiler and assembler at run time and calling them; no GPU is needed |
 //! | [`cubin`] | what machine code says of its kernels |
 //! | [`cuda`] | the device that is a GPU |
@@ -15,19 +16,23 @@
 
 pub mod array;
 pub mod check;
+pub mod clocks;
 pub mod compare;
 pub mod cubin;
 pub mod cuda;
 pub mod device;
 mod element;
 pub mod npy;
+mod nvml;
 pub mod nvrtc;
 pub mod ptxas;
 pub mod random;
+mod sampling;
 pub mod stats;
 pub mod toolkit;
 
 pub use array::Array;
+pub use clocks::Clocks;
 pub use compare::{Comparison, compare};
 pub use cuda::CudaDevice;
 pub use device::{BenchOptions, BenchReport, Code, Device, KernelReport, Program, RunOptions, RunReport};

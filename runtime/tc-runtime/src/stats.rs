@@ -11,6 +11,8 @@ pub enum L2 {
     Kept,
     /// Nothing of the inputs: other memory, twice its size, was written in between.
     Flushed,
+    /// Other copies of the buffers, of twice its size together: launches take them in turn.
+    Rotated,
 }
 
 impl L2 {
@@ -19,6 +21,7 @@ impl L2 {
         match self {
             L2::Kept => "kept",
             L2::Flushed => "flushed",
+            L2::Rotated => "rotated",
         }
     }
 }
@@ -83,12 +86,19 @@ impl fmt::Display for Timing {
     }
 }
 
+/// The width of the interval of the median of `samples`, as a part of the median; `None` where `Timing` is.
+pub(crate) fn width(samples: &[f64]) -> Option<f64> {
+    let timing = Timing::from_samples(samples.to_vec(), 1, L2::Kept)?;
+    Some((timing.high_us - timing.low_us) / timing.median_us)
+}
+
 /// The indices, from 0, of the two ordered samples of `n` between which the median lies with a probability of at
 /// least 95 %; the first and the last where `n` is below 6 and no two samples are that sure.
 ///
 /// The median lies below the k-th smallest of n samples if fewer than k samples lie below it, and their number is
-/// binomial with p = 1/2, whatever the distribution (David and Nagaraja, "Order Statistics", 3rd ed. 2003, section 7.1;
-/// for timings Le Boudec, "Performance Evaluation", 2010, theorem 2.1).
+/// binomial with p = 1/2, whatever the distribution (Conover, "Practical Nonparametric Statistics", 3rd ed. 1999,
+/// section 3.2; David and Nagaraja, "Order Statistics", 3rd ed. 2003, section 7.1; for timings Le Boudec, "Performance
+/// Evaluation", 2010, theorem 2.1).
 fn median_interval(n: usize) -> (usize, usize) {
     let mut log_probability = -(n as f64) * std::f64::consts::LN_2;
     let mut below = 0.0;
@@ -135,5 +145,12 @@ mod tests {
         assert!(odd.clearly_below(&timing) && !timing.clearly_below(&odd));
         assert_eq!(Timing::from_samples(vec![], 1, L2::Kept), None);
         assert_eq!(Timing::from_samples(vec![f64::NAN], 1, L2::Kept), None);
+    }
+
+    #[test]
+    fn a_width_is_a_part_of_the_median() {
+        let samples: Vec<f64> = (1..=20).map(f64::from).collect();
+        assert_eq!(width(&samples), Some((15.0 - 6.0) / 10.5));
+        assert_eq!((width(&[2.0; 9]), width(&[])), (Some(0.0), None));
     }
 }

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use tc::ir::Module;
 use tc::run::cases::{to_check, to_evaluate};
 use tc::run::{Case, CheckOptions, Choice, Machine, Refused, build};
-use tc::runtime::{BenchOptions, CudaDevice, Device, npy};
-use tc::support::{Diagnostic, Diagnostics, Fault, Sources, render, suggest};
+use tc::runtime::{BenchOptions, Clocks, CudaDevice, Device, npy};
+use tc::support::{Diagnostic, Diagnostics, Fault, Location, Sources, render, suggest};
 use tc::{Compiler, Failure};
 use tc_cli::Session;
 
@@ -242,6 +242,7 @@ fn row(job: &Job<'_>, case: &Case) -> Row {
         ok: false,
         checked: None,
         timing: None,
+        clocks: None,
         kernels: Vec::new(),
         evaluated: None,
         diagnostics: Diagnostics::new(),
@@ -279,12 +280,21 @@ fn measure(job: &Job<'_>, case: &Case, machine: &mut Machine<'_>, args: &Args) -
             Ok(measured) => {
                 row.point = measured.point;
                 row.timing = Some(measured.timing);
+                row.clocks = measured.clocks;
+                row.diagnostics.append(invalid_clock(measured.clocks));
                 row.kernels = measured.kernels;
             }
             Err(failure) => row.fail(failure),
         }
     }
     row
+}
+
+/// A time under a clock that says nothing of the program is told.
+fn invalid_clock(clocks: Option<Clocks>) -> Diagnostics {
+    let Some(clocks) = clocks.filter(|clocks| !clocks.class.is_valid()) else { return Diagnostics::new() };
+    let text = format!("the GPU's clock was invalid in three tries, and the time with it: {}", clocks.class.name());
+    Diagnostic::warning("invalid-clock", Location::None, text).into()
 }
 
 fn evaluate(job: &Job<'_>, case: &Case, machine: &mut Machine<'_>) -> Row {

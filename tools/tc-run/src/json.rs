@@ -24,6 +24,9 @@ fn result(row: &Row) -> Value {
         "timing": row.timing.as_ref().map(Timing::to_json),
         "diagnostics": row.diagnostics.iter().map(|one| render::json(one, &row.sources)).collect::<Vec<_>>(),
     });
+    if let Some(clocks) = &row.clocks {
+        result["clocks"] = clocks.to_json();
+    }
     if !row.kernels.is_empty() {
         result["kernels"] = row.kernels.iter().map(kernel).collect();
     }
@@ -105,6 +108,7 @@ mod tests {
             checked: None,
             kernels: vec![KernelReport { name: "f".into(), registers: Some(40), ..KernelReport::default() }],
             timing: Timing::from_samples(vec![2.0], 7, L2::Kept).filter(|_| ok),
+            clocks: None,
             evaluated: None,
             diagnostics: if ok { Diagnostics::new() } else { Diagnostic::error("c", Location::None, "m").into() },
             sources: Sources::new(),

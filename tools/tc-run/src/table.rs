@@ -1,7 +1,7 @@
 //! Tables for people.
 
 use tc::run::{Checked, Evaluated, Verdict};
-use tc::runtime::{DType, Element, KernelReport, Timing, array};
+use tc::runtime::{Clocks, DType, Element, KernelReport, Timing, array};
 use tc::sim::FieldVerdict;
 use tc::support::{Diagnostic, Diagnostics, Sources};
 
@@ -15,6 +15,8 @@ pub(crate) struct Row {
     pub(crate) ok: bool,
     pub(crate) checked: Option<Checked>,
     pub(crate) timing: Option<Timing>,
+    /// The clocks of the time, where the device tells them.
+    pub(crate) clocks: Option<Clocks>,
     /// What the device knows of the kernels that were measured.
     pub(crate) kernels: Vec<KernelReport>,
     pub(crate) evaluated: Option<Evaluated>,
@@ -249,6 +251,7 @@ mod tests {
             ok: error.is_none(),
             checked,
             timing: None,
+            clocks: None,
             kernels: Vec::new(),
             evaluated: None,
             diagnostics: error.into_iter().collect(),

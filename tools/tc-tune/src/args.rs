@@ -41,6 +41,24 @@ impl FromStr for DeviceName {
     }
 }
 
+/// How wide the interval of a median may be, as a part of the median.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Interval(pub(crate) Option<f64>);
+
+impl FromStr for Interval {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Interval, String> {
+        if text == "none" {
+            return Ok(Interval(None));
+        }
+        let percent = text.strip_suffix('%').unwrap_or(text).parse::<f64>().ok();
+        let percent = percent.filter(|percent| (0.0..=100.0).contains(percent));
+        let percent = percent.ok_or_else(|| "there is a percentage such as `1%`, and `none`".to_string())?;
+        Ok(Interval(Some(percent / 100.0)))
+    }
+}
+
 fn cuda(text: &str) -> Option<usize> {
     let rest = text.strip_prefix("cuda")?;
     match rest.strip_prefix(':') {
@@ -197,17 +215,30 @@ pub(crate) struct MeasureArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) records: Option<PathBuf>,
 
-    /// Samples of each point
+    /// Samples of each point, in at least 20 ms
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(5..=100_000), default_value_t = 50)]
     pub(crate) repeat: u32,
+
+    /// Take up to 16 times as many samples until the 95 % interval of their median is narrower than this part of it; `none`
+    /// takes no more
+    #[arg(long, value_name = "PERCENT", default_value = "1%")]
+    pub(crate) interval: Interval,
+
+    /// Seconds that the samples of a point may take; five are taken in any case
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "10")]
+    pub(crate) budget: f64,
 
     /// The least time of one sample, in microseconds: as many launches go into one as that takes
     #[arg(long, value_name = "US", value_parser = seconds, default_value = "400")]
     pub(crate) min_time: f64,
 
     /// Flush the second-level cache before each launch
-    #[arg(long)]
+    #[arg(long, conflicts_with = "rotate")]
     pub(crate) flush: bool,
+
+    /// Let launches take copies of the buffers in turn, so that none finds its own in the second-level cache
+    #[arg(long)]
+    pub(crate) rotate: bool,
 
     /// Time points without comparing their values with the definition first
     #[arg(long)]

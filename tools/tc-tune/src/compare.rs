@@ -4,7 +4,7 @@
 //! mode of Kernel Tuner, van Werkhoven 2019). A searcher is judged by how many trials it needs to come near the best.
 
 use crate::drive::{fail, load};
-use crate::records::Record;
+use crate::records::{Record, by_point};
 use crate::show::{by_task, point_text};
 use crate::task::{Identity, Task};
 use crate::tune::find;
@@ -133,9 +133,9 @@ fn pool(compiler: &Compiler, module: &Module, of: &Identity) -> Result<Option<Po
 impl Sweep {
     fn of(name: String, pool: Pool, records: &[&Record]) -> Option<Sweep> {
         let mut times = vec![None; pool.len()];
-        for record in records.iter().rev() {
-            if let Some(point) = find(&pool, &record.point) {
-                times[point] = record.result.median();
+        for (values, result) in by_point(records.iter().map(|record| (&record.point, &record.result))) {
+            if let Some(point) = find(&pool, values) {
+                times[point] = result.median();
             }
         }
         let best = times.iter().flatten().copied().reduce(f64::min)?;

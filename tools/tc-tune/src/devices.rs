@@ -101,15 +101,23 @@ impl Tuning<'_, '_> {
                 seed: self.args.search.seed,
                 cache: Some(cache),
                 cuda: None,
-                bench: Bench {
-                    repeat: measure.repeat as usize,
-                    min_sample_us: measure.min_time,
-                    warm_up_ms: 20.0,
-                    flush: measure.flush,
-                    check: !measure.no_check,
-                },
+                bench: bench(measure),
             },
             timeout: Duration::from_secs_f64(measure.timeout),
         })
+    }
+}
+
+/// How points are timed.
+fn bench(measure: &MeasureArgs) -> Bench {
+    Bench {
+        repeat: measure.repeat as usize,
+        interval: measure.interval.0,
+        budget_s: Some(measure.budget),
+        min_sample_us: measure.min_time,
+        warm_up_ms: 20.0,
+        flush: measure.flush,
+        rotate: measure.rotate,
+        check: !measure.no_check,
     }
 }

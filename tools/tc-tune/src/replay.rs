@@ -47,13 +47,14 @@ pub(crate) fn replay(session: &Session<'_>, file: &OsStr, path: &PathBuf) -> Res
     Ok(status)
 }
 
-/// The records of each search, in the order of its trials.
+/// The records of each search, in the order of its trials. The last of a trial is what the search went on from: others were
+/// of an invalid clock, or of a search before it.
 fn searches<'r>(records: &[&'r Record]) -> Vec<Vec<&'r Record>> {
     let mut runs: BTreeMap<(String, u64, usize, usize), BTreeMap<usize, &Record>> = BTreeMap::new();
     for record in records {
         let Trial { searcher, seed, trials, batch_size, nth, .. } = &record.trial;
         let run = runs.entry((searcher.clone(), *seed, *trials, *batch_size)).or_default();
-        run.entry(*nth).or_insert(record);
+        run.insert(*nth, record);
     }
     runs.into_values().map(|run| run.into_values().collect()).collect()
 }

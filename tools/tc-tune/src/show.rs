@@ -1,6 +1,7 @@
 //! What records hold, for people: tables, the best over trials, what each parameter does.
 
 use crate::drive::load;
+use crate::finals::Final;
 use crate::records::{self, Record, Time, Verdict};
 use crate::task::{Identity, Values};
 use crate::tune::Ended;
@@ -11,9 +12,17 @@ use std::path::{Path, PathBuf};
 use tc::support::{Diagnostic, Location};
 use tc_cli::{FINE, Session};
 
+/// The class of clocks that nothing is said of.
+const OK: &str = "ok";
+
 /// A point as `schedule{param="…"}` reads it.
 pub(crate) fn point_text(point: &Values) -> String {
     point.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
+}
+
+/// The class of clocks, where it is worth a word.
+fn class_text(class: Option<&str>) -> String {
+    class.filter(|&class| class != OK).map_or(String::new(), |class| format!(" [{class}]"))
 }
 
 fn time_text(time: &Time) -> String {
@@ -22,10 +31,7 @@ fn time_text(time: &Time) -> String {
 
 /// The points with a time, the fastest first; of a point that was measured twice, the first time.
 pub(crate) fn ranked(trials: &[(Values, records::Result)]) -> Vec<(&Values, &records::Result)> {
-    let mut first: BTreeMap<&Values, &records::Result> = BTreeMap::new();
-    for (point, result) in trials {
-        first.entry(point).or_insert(result);
-    }
+    let first = records::by_point(trials.iter().map(|(point, result)| (point, result)));
     let mut ranked: Vec<_> = first.into_iter().filter(|(_, result)| result.median().is_some()).collect();
     let median = |result: &records::Result| result.median().unwrap_or(f64::INFINITY);
     ranked.sort_by(|a, b| median(a.1).total_cmp(&median(b.1)));
@@ -55,15 +61,19 @@ pub(crate) struct Summary<'s> {
     pub(crate) is_sample: bool,
     pub(crate) trials: &'s [(Values, records::Result)],
     /// The best, measured again in turn, the fastest first.
-    pub(crate) finals: &'s [(Values, Time)],
+    pub(crate) finals: &'s [Final],
     pub(crate) ended: Option<Ended>,
 }
 
 impl Summary<'_> {
-    /// The fastest point and its time.
-    pub(crate) fn best(&self) -> Option<(&Values, Time)> {
-        let measured = self.finals.first().map(|(point, time)| (point, *time));
-        measured.or_else(|| ranked(self.trials).first().and_then(|(point, result)| Some((*point, result.time_us?))))
+    /// The fastest point, its time, and the class of its clocks.
+    pub(crate) fn best(&self) -> Option<(&Values, Time, Option<&str>)> {
+        let measured = self.finals.first().map(|best| (&best.point, best.time, best.class.as_deref()));
+        measured.or_else(|| {
+            let ranked = ranked(self.trials);
+            let (point, result) = ranked.first()?;
+            Some((*point, result.time_us?, result.class()))
+        })
     }
 
     pub(crate) fn text(&self) -> String {
@@ -80,20 +90,27 @@ impl Summary<'_> {
             Some(Ended::Interrupted) => out.push_str("interrupted; the same command goes on from its records\n"),
             None => {}
         }
-        let Some((best, time)) = self.best() else {
+        let Some((best, time, class)) = self.best() else {
             out.push_str("no point has a time\n");
             return out;
         };
-        let _ = writeln!(out, "\nbest   {}\n       {}", time_text(&time), point_text(best));
-        for (point, other) in self.finals.iter().skip(1) {
-            let differs = if other.low > time.high { "slower" } else { "does not differ from the best at 95 %" };
-            let _ = writeln!(out, "next   {}, {differs}\n       {}", time_text(other), point_text(point));
+        let _ = writeln!(out, "\nbest   {}{}\n       {}", time_text(&time), class_text(class), point_text(best));
+        let Some((best, others)) = self.finals.split_first() else { return out };
+        for other in others {
+            let (class, beside) = (class_text(other.class.as_deref()), other.beside(best));
+            let _ = writeln!(
+                out,
+                "next   {}{class}, {beside}\n       {}",
+                time_text(&other.time),
+                point_text(&other.point)
+            );
         }
         out
     }
 
     pub(crate) fn json(&self) -> Value {
-        let finals = self.finals.iter().map(|(point, time)| json!({"point": point, "time_us": time}));
+        let timed = |point: &Values, time: &Time, class: Option<&str>| json!({"point": point, "time_us": time, "clocks": class});
+        let finals = self.finals.iter().map(|of| timed(&of.point, &of.time, of.class.as_deref()));
         let rejected: BTreeMap<String, usize> = reasons(self.trials).into_iter().collect();
         json!({
             "tc-tune": records::VERSION,
@@ -107,7 +124,7 @@ impl Summary<'_> {
                 Ended::Time => "time",
                 Ended::Interrupted => "interrupted",
             }),
-            "best": self.best().map(|(point, time)| json!({"point": point, "time_us": time})),
+            "best": self.best().map(|(point, time, class)| timed(point, &time, class)),
             "finals": finals.collect::<Vec<_>>(),
         })
     }
@@ -166,11 +183,22 @@ pub(crate) fn show(session: &Session<'_>, json: bool, paths: &[PathBuf], top: us
 
 fn table(out: &mut String, trials: &[(Values, records::Result)], top: usize) {
     let ranked = ranked(trials);
-    let best = ranked.first().and_then(|(_, result)| result.median()).unwrap_or(1.0);
+    // By class of clocks: the best time. Where clocks are not known, nothing is known to have held them down.
+    let mut best: BTreeMap<&str, f64> = BTreeMap::new();
+    for (_, result) in &ranked {
+        best.entry(result.class().unwrap_or(OK)).or_insert(result.median().unwrap_or(1.0));
+    }
     let _ = writeln!(out, "\n    {:>10} {:>6}  point", "time (us)", "x best");
     for (nth, (point, result)) in ranked.iter().take(top).enumerate() {
         let time = result.median().unwrap_or(f64::NAN);
-        let _ = writeln!(out, "{:>3} {time:>10.2} {:>6.2}  {}", nth + 1, time / best, point_text(point));
+        let over = time / best.get(result.class().unwrap_or(OK)).copied().unwrap_or(time);
+        let (point, class) = (point_text(point), class_text(result.class()));
+        let _ = writeln!(out, "{:>3} {time:>10.2} {over:>6.2}  {point}{class}", nth + 1);
+    }
+    if best.len() > 1 {
+        let classes: Vec<&str> = best.keys().copied().collect();
+        let _ =
+            writeln!(out, "times under other clocks do not compare ({}): `x best` is that of each", classes.join(", "));
     }
     for (reason, n) in reasons(trials) {
         let _ = writeln!(out, "{n:>6} {reason}");
@@ -227,12 +255,17 @@ pub(crate) fn diff(session: &Session<'_>, before: &Path, after: &Path) -> Result
         let (before, after) = (results(&records), results(&others));
         let after: BTreeMap<&Values, &records::Result> = ranked(&after).into_iter().collect();
         let mut changed: Vec<(f64, &Values, Time, Time)> = Vec::new();
-        let mut common = 0;
+        let (mut common, mut other_clocks) = (0, 0);
         for (point, result) in ranked(&before) {
-            let (Some(old), Some(new)) = (result.time_us, after.get(point).and_then(|result| result.time_us)) else {
-                continue;
-            };
+            let Some(later) = after.get(point) else { continue };
+            let (Some(old), Some(new)) = (result.time_us, later.time_us) else { continue };
             common += 1;
+            if let (Some(this), Some(other)) = (result.class(), later.class())
+                && this != other
+            {
+                other_clocks += 1;
+                continue;
+            }
             if new.high < old.low || old.high < new.low {
                 changed.push((new.median / old.median, point, old, new));
             }
@@ -240,6 +273,9 @@ pub(crate) fn diff(session: &Session<'_>, before: &Path, after: &Path) -> Result
         changed.sort_by(|a, b| a.0.total_cmp(&b.0));
         out.push_str(&heading(identity, device));
         let _ = writeln!(out, "{common} points in both, {} of them differ at 95 %", changed.len());
+        if other_clocks > 0 {
+            let _ = writeln!(out, "{other_clocks} of them ran under clocks of two classes, and are not compared");
+        }
         for (ratio, point, old, new) in changed {
             let _ = writeln!(out, "{ratio:>6.2} {:>10.2} {:>10.2}  {}", old.median, new.median, point_text(point));
         }

@@ -2,7 +2,7 @@
 
 use crate::executor::{Executor, Job, Report};
 use crate::outside::Proposer;
-use crate::records::{self, Appender, Record, Trial};
+use crate::records::{self, Appender, Record, Trial, Verdict};
 use crate::task::{Identity, Values};
 use crate::worker::protocol::Ticket;
 use std::collections::BTreeMap;
@@ -25,8 +25,8 @@ pub(crate) struct Tuner<'t> {
     pub(crate) known: BTreeMap<Values, records::Result>,
     /// Results that the search starts from.
     pub(crate) warm_start: Vec<(Values, records::Result)>,
-    /// Trials of this very search that are recorded already.
-    pub(crate) recorded: Vec<Trial>,
+    /// What the file holds that records go to.
+    pub(crate) recorded: Vec<Record>,
 }
 
 /// What a search came to.
@@ -118,6 +118,23 @@ impl Tuner<'_> {
             batch_size: self.budget.batch,
         }
     }
+
+    /// `trial` as it is recorded for `point`; nothing where it is recorded already with a result that counts.
+    fn to_record(&self, trial: Trial, point: &Values) -> Option<Trial> {
+        let is_same = |record: &&Record| {
+            record.trial.nth == trial.nth
+                && record.point == *point
+                && Trial { attempt: trial.attempt, ..record.trial.clone() } == trial
+        };
+        let mut attempt = 0;
+        for record in self.recorded.iter().filter(is_same) {
+            if record.result.verdict != Verdict::InvalidClock {
+                return None;
+            }
+            attempt += 1;
+        }
+        Some(Trial { attempt, ..trial })
+    }
 }
 
 impl Running<'_, '_> {
@@ -183,16 +200,16 @@ impl Running<'_, '_> {
         let point = *point;
         *slot = Some(report.result.clone());
         let batch = self.batches.partition_point(|batch| batch.first_trial <= nth) - 1;
-        let trial = self.tuner.trial(nth, batch);
+        let values = values(self.tuner.pool, point);
         if let Some(appender) = &mut self.with.appender
-            && !self.tuner.recorded.contains(&trial)
+            && let Some(trial) = self.tuner.to_record(self.tuner.trial(nth, batch), &values)
         {
             appender.append(&Record {
                 version: records::VERSION,
                 task: self.tuner.identity.clone(),
                 device: self.with.executor.device().to_string(),
                 compiler: env!("CARGO_PKG_VERSION").to_string(),
-                point: values(self.tuner.pool, point),
+                point: values,
                 trial,
                 result: report.result.clone(),
             })?;

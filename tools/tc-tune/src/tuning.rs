@@ -4,7 +4,7 @@ use crate::args::Args;
 use crate::drive::{choose, fail, file, load};
 use crate::executor::Executor;
 use crate::outside::{self, Proposer};
-use crate::records::{Appender, Record};
+use crate::records::{Appender, Record, Verdict};
 use crate::show::Summary;
 use crate::task::{Identity, Points};
 use crate::tune::{Ended, Outcome, Progress, Tuner, With, find};
@@ -143,8 +143,10 @@ impl Tuning<'_, '_> {
             warnings.push(Diagnostic::warning("records", Location::None, text));
         }
         session.tell(&warnings.into_iter().collect(), &Sources::new());
+        // Points whose clock was invalid are measured again.
+        let counts = |record: &&Record| fits(record) && record.result.verdict != Verdict::InvalidClock;
         let mut known = BTreeMap::new();
-        for record in recorded.iter().filter(fits) {
+        for record in recorded.iter().filter(counts) {
             known.entry(record.point.clone()).or_insert_with(|| record.result.clone());
         }
         let tuner = Tuner {
@@ -156,7 +158,7 @@ impl Tuning<'_, '_> {
             time: search.time.map(Duration::from_secs_f64),
             known,
             warm_start: warm.iter().filter(fits).map(|record| (record.point.clone(), record.result.clone())).collect(),
-            recorded: recorded.iter().filter(fits).map(|record| record.trial.clone()).collect(),
+            recorded: recorded.iter().filter(fits).cloned().collect(),
         };
         let mut tell = |progress: &Progress<'_>| self.progress(progress);
         let interrupt = session.interrupt();

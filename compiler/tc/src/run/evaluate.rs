@@ -10,7 +10,7 @@ use crate::compiler::Compiler;
 use crate::failure::Failure;
 use std::time::{Duration, Instant};
 use tc_ir::Module;
-use tc_runtime::{Array, BenchOptions, BenchReport, Device, KernelReport, Timing};
+use tc_runtime::{Array, BenchOptions, BenchReport, Clocks, Device, KernelReport, Timing};
 use tc_sim::{Arg, Definition, Signature, SimDiagnostics, Sizes, Tensor};
 use tc_support::{Diagnostic, Diagnostics, Severity, Sources};
 
@@ -106,6 +106,8 @@ pub struct Measured {
     pub point: Vec<Define>,
     /// The time of one run, all kernels together.
     pub timing: Timing,
+    /// The clocks under which it was measured, where the device tells them.
+    pub clocks: Option<Clocks>,
     /// What the device knows of each kernel, in launch order.
     pub kernels: Vec<KernelReport>,
 }
@@ -142,8 +144,9 @@ fn bench_on(
         }
     };
     let (arrays, _) = device_arrays(&program, &prepared.args, &prepared.outputs).map_err(failed)?;
-    let BenchReport { timing, kernels } = device.bench(&program, &arrays, how).map_err(|wrong| failed(wrong.into()))?;
-    Ok(Measured { point: built.point, timing, kernels })
+    let measured = device.bench(&program, &arrays, how).map_err(|wrong| failed(wrong.into()))?;
+    let BenchReport { timing, clocks, kernels } = measured;
+    Ok(Measured { point: built.point, timing, clocks, kernels })
 }
 
 fn sim_options(built: &Built, options: &CheckOptions) -> tc_sim::CheckOptions {

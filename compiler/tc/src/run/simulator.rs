@@ -127,6 +127,6 @@ impl Device for Simulator {
         }
         let timing = Timing::from_samples(samples, 1, L2::Kept)
             .ok_or_else(|| Diagnostic::error("bench", Location::None, "no samples were taken"))?;
-        Ok(BenchReport { timing, kernels: reports(program) })
+        Ok(BenchReport { timing, clocks: None, kernels: reports(program) })
     }
 }

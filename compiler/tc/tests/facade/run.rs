@@ -60,7 +60,7 @@ impl Device for Multiplier {
     fn bench(&mut self, _: &Program, args: &[Array], _: &BenchOptions) -> Result<BenchReport, Diagnostic> {
         assert_eq!(args.len(), 2);
         let timing = Timing::from_samples(vec![3.0], 1, tc::runtime::L2::Kept).expect("a sample");
-        Ok(BenchReport { timing, kernels: Vec::new() })
+        Ok(BenchReport { timing, clocks: None, kernels: Vec::new() })
     }
 }
 

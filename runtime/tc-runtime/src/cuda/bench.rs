@@ -1,46 +1,74 @@
 //! How long a program takes on a GPU.
 //!
 //! With the cache kept, many launches are captured into one graph, so that the time of a launch from the host does
-//! not count, and a replay is as long as the clock of the events is sure of. With the cache flushed, each launch
-//! stands between two events of its own, behind a write of twice the cache's size that keeps the stream busy while
-//! the host prepares it.
+//! not count, and a replay is as long as the clock of the events is sure of. With buffers rotated, the launches of the
+//! graph take copies of the buffers in turn, so that none finds its own in the cache. With the cache flushed, each
+//! launch stands between two events of its own, behind a write of twice the cache's size that keeps the stream busy
+//! while the host prepares it.
 
 use super::CudaDevice;
 use super::error::driver_error;
 use super::launch::Prepared;
-use crate::device::BenchOptions;
+use crate::clocks::{Clocks, Limits, Reading};
+use crate::device::{BenchOptions, Program};
+use crate::sampling::{self, Subject};
 use crate::stats::{L2, Timing};
 use cudarc::driver::{CudaEvent, CudaGraph, CudaSlice, DevicePtr, DriverError, result, sys};
 use std::time::{Duration, Instant};
 use tc_support::{Diagnostic, Location};
+use tc_target::Param;
 
 /// Launches in one graph at most: their nodes take memory and time to build.
 const MAX_LAUNCHES: usize = 4096;
+/// Copies of the buffers at most, each of which takes calls of the driver.
+const MAX_COPIES: usize = 1024;
+/// Readings of the clocks before a batch, and after it.
+const READINGS: usize = 2;
+/// Microseconds of work that a reading is taken in.
+const READING_US: f64 = 2000.0;
 
-/// Samples that are taken even where that takes longer than allowed.
-const MIN_SAMPLES: usize = 5;
+/// How many copies of its buffers `program` is measured with. The copies fill the cache twice: before one has its turn
+/// again, at least as much as the cache holds was used since.
+pub(super) fn copies(program: &Program, l2: L2, l2_bytes: usize) -> usize {
+    let manifest = &program.manifest;
+    let params = manifest.params.iter().map(|param| match param {
+        Param::Buffer(buffer) => buffer.bytes,
+        Param::Scalar(_) => 0,
+    });
+    let n_bytes = params.chain(manifest.temporaries.iter().map(|buffer| buffer.bytes)).fold(0, u64::saturating_add);
+    match l2 {
+        L2::Rotated => copies_of(n_bytes, l2_bytes as u64),
+        L2::Kept | L2::Flushed => 1,
+    }
+}
 
-/// Measures `prepared` on `device`.
-pub(super) fn bench(device: &CudaDevice, prepared: &Prepared, options: &BenchOptions) -> Result<Timing, Diagnostic> {
-    let mut clock = Clock::new(device)?;
-    let (samples, launches) = match options.l2 {
-        L2::Kept => {
-            let replay = Replay::of_least_time(&mut clock, prepared, options.min_replay_us)?;
+fn copies_of(n_bytes: u64, l2_bytes: u64) -> usize {
+    let n = (2 * l2_bytes).div_ceil(n_bytes.max(1));
+    usize::try_from(n).unwrap_or(MAX_COPIES).clamp(1, MAX_COPIES)
+}
+
+/// Measures a program on `device`; `sets` is it with each copy of its buffers.
+pub(super) fn bench(
+    device: &CudaDevice,
+    sets: &[Prepared],
+    options: &BenchOptions,
+) -> Result<(Timing, Option<Clocks>), Diagnostic> {
+    let clock = Clock::new(device)?;
+    let (batch, launches) = match options.l2 {
+        L2::Kept | L2::Rotated => {
+            let replay = Replay::of_least_time(&clock, sets, options.min_replay_us)?;
             let launches = replay.launches;
-            (clock.samples(options, launches, |clock| clock.time(|| replay.launch()))?, launches)
+            (sampling::take(&mut Timed::new(clock, replay, launches), options)?, launches)
         }
         L2::Flushed => {
-            let mut flush = Flush::new(device)?;
-            let sample = |clock: &mut Clock<'_>| {
-                flush.enqueue(clock.device)?;
-                clock.time(|| prepared.enqueue(&device.stream))
-            };
-            (clock.samples(options, 1, sample)?, 1)
+            let cold = Cold { memory: flush_memory(device)?, prepared: &sets[0] };
+            (sampling::take(&mut Timed::new(clock, cold, 1), options)?, 1)
         }
     };
-    Timing::from_samples(samples, launches, options.l2).ok_or_else(|| {
+    let timing = Timing::from_samples(batch.samples, launches, options.l2).ok_or_else(|| {
         Diagnostic::error("bench", Location::None, "no samples were taken: at least one repetition is needed")
-    })
+    })?;
+    Ok((timing, batch.clocks))
 }
 
 /// Two events that take the time.
@@ -59,7 +87,7 @@ impl<'a> Clock<'a> {
     }
 
     /// The microseconds between the start and the end of what `work` puts into the stream.
-    fn time(&mut self, work: impl FnOnce() -> Result<(), Diagnostic>) -> Result<f64, Diagnostic> {
+    fn time(&self, work: impl FnOnce() -> Result<(), Diagnostic>) -> Result<f64, Diagnostic> {
         let stream = &self.device.stream;
         self.start.record(stream).map_err(failed)?;
         work()?;
@@ -67,38 +95,87 @@ impl<'a> Clock<'a> {
         let milliseconds = self.start.elapsed_ms(&self.stop).map_err(failed)?;
         Ok(f64::from(milliseconds) * 1e3)
     }
-
-    /// Warms up, and then takes as many samples as asked for, or as the bound on their time admits.
-    fn samples(
-        &mut self,
-        options: &BenchOptions,
-        launches: usize,
-        mut sample: impl FnMut(&mut Clock<'a>) -> Result<f64, Diagnostic>,
-    ) -> Result<Vec<f64>, Diagnostic> {
-        let start = Instant::now();
-        let warm_up = seconds(options.warm_up_ms / 1e3);
-        loop {
-            sample(self)?;
-            if start.elapsed() >= warm_up {
-                break;
-            }
-        }
-        let (start, limit) = (Instant::now(), seconds(options.max_seconds));
-        let mut samples = Vec::new();
-        while samples.len() < options.repetitions && (samples.len() < MIN_SAMPLES || start.elapsed() < limit) {
-            samples.push(sample(self)? / launches as f64);
-        }
-        Ok(samples)
-    }
 }
 
 fn failed(error: DriverError) -> Diagnostic {
     driver_error("the measurement failed", error)
 }
 
-/// Seconds as a duration, also where the number is none.
-fn seconds(seconds: f64) -> Duration {
-    Duration::try_from_secs_f64(seconds).unwrap_or(if seconds > 0.0 { Duration::MAX } else { Duration::ZERO })
+/// What a sample is the time of.
+trait Work {
+    /// Puts into the stream what comes before, and is not timed.
+    fn prepare(&mut self, _device: &CudaDevice) -> Result<(), Diagnostic> {
+        Ok(())
+    }
+
+    /// Puts into the stream what is timed.
+    fn enqueue(&mut self, device: &CudaDevice) -> Result<(), Diagnostic>;
+}
+
+/// Work that samples are taken of.
+struct Timed<'a, W> {
+    clock: Clock<'a>,
+    work: W,
+    /// Launches in a sample.
+    launches: usize,
+    /// Microseconds that the last sample took, with all its launches.
+    last_us: f64,
+    start: Instant,
+}
+
+impl<'a, W: Work> Timed<'a, W> {
+    fn new(clock: Clock<'a>, work: W, launches: usize) -> Timed<'a, W> {
+        Timed { clock, work, launches, last_us: READING_US, start: Instant::now() }
+    }
+}
+
+impl<W: Work> Subject for Timed<'_, W> {
+    fn work(&mut self, time: Duration) -> Result<(), Diagnostic> {
+        let start = Instant::now();
+        loop {
+            self.sample()?;
+            if start.elapsed() >= time {
+                return Ok(());
+            }
+        }
+    }
+
+    fn sample(&mut self) -> Result<f64, Diagnostic> {
+        let Timed { clock, work, .. } = self;
+        work.prepare(clock.device)?;
+        self.last_us = clock.time(|| work.enqueue(clock.device))?;
+        Ok(self.last_us / self.launches as f64)
+    }
+
+    /// The clocks are read while the GPU works, for without work they fall; none of that work is timed, for to read them
+    /// takes the driver's time.
+    fn readings(&mut self) -> Result<Vec<Reading>, Diagnostic> {
+        let device = self.clock.device;
+        let Some(gauge) = device.gauge() else { return Ok(Vec::new()) };
+        let n = (READING_US / self.last_us.max(1.0)).ceil().clamp(1.0, 256.0) as usize;
+        let mut readings = Vec::new();
+        for _ in 0..READINGS {
+            for _ in 0..n {
+                self.work.prepare(device)?;
+                self.work.enqueue(device)?;
+            }
+            readings.extend(gauge.read());
+            device.stream.synchronize().map_err(failed)?;
+        }
+        Ok(readings)
+    }
+
+    fn limits(&self) -> Limits {
+        self.clock.device.gauge().map_or(Limits::default(), |gauge| gauge.limits())
+    }
+
+    fn rest(&mut self, time: Duration) {
+        std::thread::sleep(time);
+    }
+
+    fn now(&self) -> Duration {
+        self.start.elapsed()
+    }
 }
 
 /// A graph of a number of launches.
@@ -108,28 +185,31 @@ struct Replay {
 }
 
 impl Replay {
-    /// A graph with as many launches as take `min_us`, found by measuring ever longer ones.
-    fn of_least_time(clock: &mut Clock<'_>, prepared: &Prepared, min_us: f64) -> Result<Replay, Diagnostic> {
-        let mut launches = 1;
+    /// A graph with as many launches as take `min_us`, and each copy of the buffers as often as any other, found by
+    /// measuring ever longer ones.
+    fn of_least_time(clock: &Clock<'_>, sets: &[Prepared], min_us: f64) -> Result<Replay, Diagnostic> {
+        let most = MAX_LAUNCHES / sets.len() * sets.len();
+        let mut launches = sets.len();
         loop {
-            let replay = Replay::capture(clock.device, prepared, launches)?;
+            let replay = Replay::capture(clock.device, sets, launches)?;
             // The first launch of a graph also uploads it.
             clock.time(|| replay.launch())?;
             let us = clock.time(|| replay.launch())?;
-            if us >= min_us || launches >= MAX_LAUNCHES {
+            if us >= min_us || launches >= most {
                 return Ok(replay);
             }
             // A tenth more than seems needed, but not at one blow: a short replay is mostly the graph's own time.
-            let wanted = (launches as f64 * min_us * 1.1 / us.max(0.1)).ceil().min(MAX_LAUNCHES as f64) as usize;
-            launches = wanted.clamp(launches + 1, launches.saturating_mul(16)).min(MAX_LAUNCHES);
+            let wanted = (launches as f64 * min_us * 1.1 / us.max(0.1)).ceil().min(most as f64) as usize;
+            let wanted = wanted.clamp(launches + 1, launches.saturating_mul(16));
+            launches = wanted.next_multiple_of(sets.len()).min(most);
         }
     }
 
-    fn capture(device: &CudaDevice, prepared: &Prepared, launches: usize) -> Result<Replay, Diagnostic> {
+    fn capture(device: &CudaDevice, sets: &[Prepared], launches: usize) -> Result<Replay, Diagnostic> {
         let failed = |error| driver_error("the launches cannot be made into a graph", error);
         let stream = &device.stream;
         stream.begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL).map_err(failed)?;
-        let enqueued = (0..launches).try_for_each(|_| prepared.enqueue(stream));
+        let enqueued = sets.iter().cycle().take(launches).try_for_each(|prepared| prepared.enqueue(stream));
         // The capture ends in any case; the first error is the one that counts.
         let graph = stream.end_capture(sys::CUgraphInstantiate_flags(0));
         enqueued?;
@@ -144,21 +224,47 @@ impl Replay {
     }
 }
 
-/// Memory of twice the size of the second-level cache, which pushes all else out of it when it is written.
-struct Flush {
-    memory: CudaSlice<u8>,
+impl Work for Replay {
+    fn enqueue(&mut self, _: &CudaDevice) -> Result<(), Diagnostic> {
+        self.launch()
+    }
 }
 
-impl Flush {
-    fn new(device: &CudaDevice) -> Result<Flush, Diagnostic> {
-        let n_bytes = (2 * device.l2_bytes).max(1 << 20);
-        Ok(Flush { memory: device.stream.alloc_zeros(n_bytes).map_err(failed)? })
-    }
+/// Launches each of which finds nothing of its own in the cache, for other memory was written before it.
+struct Cold<'p> {
+    memory: CudaSlice<u8>,
+    prepared: &'p Prepared,
+}
 
-    fn enqueue(&mut self, device: &CudaDevice) -> Result<(), Diagnostic> {
+/// Memory of twice the size of the second-level cache, which pushes all else out of it when it is written.
+fn flush_memory(device: &CudaDevice) -> Result<CudaSlice<u8>, Diagnostic> {
+    device.stream.alloc_zeros((2 * device.l2_bytes).max(1 << 20)).map_err(failed)
+}
+
+impl Work for Cold<'_> {
+    fn prepare(&mut self, device: &CudaDevice) -> Result<(), Diagnostic> {
         let stream = &device.stream;
         let address = self.memory.device_ptr(stream).0;
         // SAFETY: the address is that of as many bytes, allocated in this stream and read by nothing.
         unsafe { result::memset_d8_async(address, 0, self.memory.len(), stream.cu_stream()) }.map_err(failed)
+    }
+
+    fn enqueue(&mut self, device: &CudaDevice) -> Result<(), Diagnostic> {
+        self.prepared.enqueue(&device.stream)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_fill_the_cache_twice() {
+        let l2 = 50 << 20;
+        assert_eq!(copies_of(200 << 20, l2), 1);
+        assert_eq!(copies_of(100 << 20, l2), 1);
+        assert_eq!(copies_of(60 << 20, l2), 2);
+        assert_eq!(copies_of(1 << 20, l2), 100);
+        assert_eq!((copies_of(4096, l2), copies_of(0, l2), copies_of(4096, 0)), (MAX_COPIES, MAX_COPIES, 1));
     }
 }

@@ -35,22 +35,27 @@ struct Launch {
     words: Vec<u64>,
 }
 
+/// Checks, compiles and loads `program`.
+pub(super) fn load(device: &CudaDevice, program: &Program, args: &[Array]) -> Result<Rc<Module>, Diagnostic> {
+    check_launch(program, args)?;
+    let (major, minor) = device.capability;
+    if !program.target.runs_on(major, minor) {
+        let message = format!("code for `{}` does not run on {}", program.target, device.describe());
+        return Err(
+            Diagnostic::error("wrong-target", Location::None, message).help(format!("compile for `{}`", device.target))
+        );
+    }
+    Ok(Rc::new(Module::load(&device.context, &image(device, program)?)?))
+}
+
 impl Prepared {
-    /// Checks, compiles, loads, allocates and copies.
+    /// Allocates and copies, for a program that is loaded as `module`.
     pub(super) fn new(
         device: &CudaDevice,
-        program: &Program,
+        (module, program): (&Rc<Module>, &Program),
         args: &[Array],
         poison: bool,
     ) -> Result<Prepared, Diagnostic> {
-        check_launch(program, args)?;
-        let (major, minor) = device.capability;
-        if !program.target.runs_on(major, minor) {
-            let message = format!("code for `{}` does not run on {}", program.target, device.describe());
-            return Err(Diagnostic::error("wrong-target", Location::None, message)
-                .help(format!("compile for `{}`", device.target)));
-        }
-        let module = Rc::new(Module::load(&device.context, &image(device, program)?)?);
         let stream = device.stream.clone();
         let mut names: Vec<(&str, u64)> = Vec::new();
         let mut params = Vec::new();

@@ -8,11 +8,12 @@ mod module;
 
 use crate::array::Array;
 use crate::device::{BenchOptions, BenchReport, Device, Program, RunOptions, RunReport};
+use crate::nvml::Gauge;
 use cudarc::driver::sys::CUdevice_attribute as Attribute;
 use cudarc::driver::{CudaContext, CudaStream, sys};
 use error::driver_error;
 use launch::Prepared;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use tc_support::{Diagnostic, Diagnostics, Location};
 use tc_target::Target;
 
@@ -23,6 +24,8 @@ const OLDEST_DRIVER: (u32, u32) = (12, 0);
 pub struct CudaDevice {
     context: Arc<CudaContext>,
     stream: Arc<CudaStream>,
+    /// Clocks and power, opened by the first measurement.
+    gauge: OnceLock<Option<Gauge>>,
     target: Target,
     capability: (u32, u32),
     driver_version: (u32, u32),
@@ -50,6 +53,7 @@ impl CudaDevice {
         let attribute = |attribute| context.attribute(attribute).map(|value| usize::try_from(value).unwrap_or(0));
         Ok(CudaDevice {
             stream: context.new_stream().map_err(failed)?,
+            gauge: OnceLock::new(),
             target: Target::for_device(capability.0, capability.1)?,
             capability,
             driver_version,
@@ -88,6 +92,19 @@ impl CudaDevice {
     fn describe(&self) -> String {
         format!("{} (compute capability {}.{})", self.name, self.capability.0, self.capability.1)
     }
+
+    /// What reads clocks and power, where that can be.
+    fn gauge(&self) -> Option<&Gauge> {
+        self.gauge.get_or_init(|| Gauge::open(self.pci_address()?)).as_ref()
+    }
+
+    fn pci_address(&self) -> Option<String> {
+        let part = |attribute| self.context.attribute(attribute).ok();
+        let domain = part(Attribute::CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID)?;
+        let bus = part(Attribute::CU_DEVICE_ATTRIBUTE_PCI_BUS_ID)?;
+        let device = part(Attribute::CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID)?;
+        Some(format!("{domain:08x}:{bus:02x}:{device:02x}.0"))
+    }
 }
 
 impl Device for CudaDevice {
@@ -100,17 +117,26 @@ impl Device for CudaDevice {
     }
 
     fn run(&mut self, program: &Program, args: &mut [Array], options: &RunOptions) -> Result<RunReport, Diagnostic> {
-        let prepared = Prepared::new(self, program, args, options.poison)?;
+        let module = launch::load(self, program, args)?;
+        let prepared = Prepared::new(self, (&module, program), args, options.poison)?;
         let kernels = prepared.run()?;
         prepared.copy_back(args)?;
         Ok(RunReport { kernels, diagnostics: Diagnostics::new() })
     }
 
     fn bench(&mut self, program: &Program, args: &[Array], options: &BenchOptions) -> Result<BenchReport, Diagnostic> {
-        let prepared = Prepared::new(self, program, args, false)?;
+        let module = launch::load(self, program, args)?;
+        let prepare = || Prepared::new(self, (&module, program), args, false);
+        let first = prepare()?;
         // Once by itself: an error is then known by its kernel.
-        let kernels = prepared.run()?;
-        Ok(BenchReport { timing: bench::bench(self, &prepared, options)?, kernels })
+        let kernels = first.run()?;
+        let others = bench::copies(program, options.l2, self.l2_bytes) - 1;
+        let mut sets = vec![first];
+        for _ in 0..others {
+            sets.push(prepare()?);
+        }
+        let (timing, clocks) = bench::bench(self, &sets, options)?;
+        Ok(BenchReport { timing, clocks, kernels })
     }
 }
 

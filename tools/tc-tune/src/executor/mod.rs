@@ -20,7 +20,7 @@ use tc::support::Diagnostic;
 pub(crate) struct Job {
     pub(crate) ticket: Ticket,
     pub(crate) point: Values,
-    /// Is it measured again, though what came of it is known?
+    /// Is it measured again, though what came of it is known? One device measures all such jobs, so that they compare.
     pub(crate) again: bool,
 }
 

@@ -18,10 +18,8 @@ pub(crate) struct Replay {
 impl Replay {
     /// Answers from `records`, which are of one task and one class of device; the first of a point counts.
     pub(crate) fn new(device: &str, target: &str, records: &[Record]) -> Replay {
-        let mut results = BTreeMap::new();
-        for record in records {
-            results.entry(record.point.clone()).or_insert_with(|| record.result.clone());
-        }
+        let results = records::by_point(records.iter().map(|record| (&record.point, &record.result)));
+        let results = results.into_iter().map(|(point, result)| (point.clone(), result.clone())).collect();
         Replay { device: device.to_string(), target: target.to_string(), results, answers: VecDeque::new() }
     }
 }

@@ -6,6 +6,7 @@ pub(crate) use file::{Appender, load};
 
 use crate::task::{Identity, Values};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The version of the format.
 pub(crate) const VERSION: u32 = 1;
@@ -24,6 +25,9 @@ pub(crate) enum Verdict {
     Hung,
     /// It broke the device's context, or its worker.
     Faulted,
+    /// The GPU was too hot, or its clock did not rise, whenever it was timed: that says nothing of the point.
+    #[serde(rename = "invalid clock")]
+    InvalidClock,
 }
 
 impl Verdict {
@@ -35,6 +39,7 @@ impl Verdict {
             Verdict::Wrong => "wrong",
             Verdict::Hung => "hung",
             Verdict::Faulted => "faulted",
+            Verdict::InvalidClock => "invalid clock",
         }
     }
 }
@@ -49,6 +54,36 @@ pub(crate) struct Time {
     pub(crate) n: usize,
 }
 
+/// The clocks under which a point was timed, as NVML tells them: medians of what was read around the samples.
+#[derive(Clone, PartialEq, Serialize, Deserialize, Debug)]
+pub(crate) struct Clocks {
+    /// What times compare within, besides the class of device: `ok`, `power cap`; `idle clock` and `thermal` do not count.
+    pub(crate) class: String,
+    /// The clock of the multiprocessors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) sm_mhz: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) memory_mhz: Option<u32>,
+    /// The power at the instants of the readings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) power_w: Option<f64>,
+    /// What held the clocks down at any time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) reasons: Vec<String>,
+}
+
+impl Clocks {
+    pub(crate) fn of(clocks: &tc::runtime::Clocks) -> Clocks {
+        Clocks {
+            class: clocks.class.name().to_string(),
+            sm_mhz: clocks.sm_mhz,
+            memory_mhz: clocks.memory_mhz,
+            power_w: clocks.power_w,
+            reasons: clocks.reasons().into_iter().map(str::to_string).collect(),
+        }
+    }
+}
+
 /// What came of a point.
 #[derive(Clone, PartialEq, Serialize, Deserialize, Debug)]
 pub(crate) struct Result {
@@ -61,6 +96,9 @@ pub(crate) struct Result {
     pub(crate) message: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) time_us: Option<Time>,
+    /// The clocks of the time, where they could be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) clocks: Option<Box<Clocks>>,
     /// The hash of the emitted code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) code: Option<String>,
@@ -80,6 +118,7 @@ impl Result {
             reason: None,
             message: None,
             time_us: None,
+            clocks: None,
             code: None,
             registers: Vec::new(),
             device_ms: None,
@@ -95,6 +134,25 @@ impl Result {
     pub(crate) fn median(&self) -> Option<f64> {
         self.time_us.filter(|_| self.verdict == Verdict::Ok).map(|time| time.median)
     }
+
+    /// The class of the clocks, where they could be read.
+    pub(crate) fn class(&self) -> Option<&str> {
+        self.clocks.as_ref().map(|clocks| clocks.class.as_str())
+    }
+}
+
+/// By point, the first result. One whose clock was invalid gives way to a later one.
+pub(crate) fn by_point<'r>(
+    results: impl IntoIterator<Item = (&'r Values, &'r Result)>,
+) -> BTreeMap<&'r Values, &'r Result> {
+    let mut by_point = BTreeMap::new();
+    for (point, result) in results {
+        let first = by_point.entry(point).or_insert(result);
+        if first.verdict == Verdict::InvalidClock {
+            *first = result;
+        }
+    }
+    by_point
 }
 
 /// How a trial came about.
@@ -104,7 +162,7 @@ pub(crate) struct Trial {
     pub(crate) nth: usize,
     /// The number of its batch, from 0.
     pub(crate) batch: usize,
-    /// The attempt, from 0: another follows where a worker died.
+    /// The attempt, from 0: another follows where the clock was invalid.
     pub(crate) attempt: u32,
     pub(crate) searcher: String,
     pub(crate) seed: u64,

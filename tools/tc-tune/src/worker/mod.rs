@@ -6,7 +6,7 @@ mod cache;
 pub(crate) mod protocol;
 
 use crate::hash::hash;
-use crate::records::{self, Time, Verdict};
+use crate::records::{self, Clocks, Time, Verdict};
 use crate::task::{Task, Values};
 use cache::{Cache, Cached};
 use protocol::{Bench, DeviceInfo, Hello, Open, Reply, Request, line};
@@ -14,7 +14,7 @@ use std::io::{BufRead, Write};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tc::ir::Module;
 use tc::run::{Built, CheckOptions, Define, Machine, Verified, check_after};
-use tc::runtime::{BenchOptions, Code, CudaDevice, Device, L2};
+use tc::runtime::{BenchOptions, Code, CudaDevice, Device};
 use tc::support::{Diagnostic, Diagnostics};
 use tc::target::Target;
 use tc::{Compiler, Failure};
@@ -185,11 +185,27 @@ impl Job {
         }
         let how = bench_options(&self.open.bench);
         let measured = tc::run::bench(compiler, module, &task.case, &mut machine, (&options, &how));
-        let measured = measured.map_err(Measured::of)?;
-        let timing = measured.timing;
-        let time = Time { median: timing.median_us, low: timing.low_us, high: timing.high_us, n: timing.n };
-        let registers = measured.kernels.iter().filter_map(|kernel| kernel.registers).collect();
-        Ok(records::Result { time_us: Some(time), registers, ..ok() })
+        Ok(timed(&measured.map_err(Measured::of)?))
+    }
+}
+
+/// What a measurement comes to. A time under clocks that say nothing of the program is kept, and does not count.
+fn timed(measured: &tc::run::Measured) -> records::Result {
+    let timing = measured.timing;
+    let time = Time { median: timing.median_us, low: timing.low_us, high: timing.high_us, n: timing.n };
+    let invalid = measured.clocks.map(|clocks| clocks.class).filter(|class| !class.is_valid());
+    let result = match invalid {
+        None => ok(),
+        Some(class) => {
+            let message = format!("the GPU's clock was invalid in three tries: {}", class.name());
+            records::Result::failed(Verdict::InvalidClock, class.name(), &message)
+        }
+    };
+    records::Result {
+        time_us: Some(time),
+        clocks: measured.clocks.as_ref().map(|clocks| Box::new(Clocks::of(clocks))),
+        registers: measured.kernels.iter().filter_map(|kernel| kernel.registers).collect(),
+        ..result
     }
 }
 
@@ -232,11 +248,12 @@ fn failed(verdict: Verdict, found: &Diagnostics) -> records::Result {
 
 fn bench_options(bench: &Bench) -> BenchOptions {
     BenchOptions {
-        l2: if bench.flush { L2::Flushed } else { L2::Kept },
+        l2: bench.l2(),
         repetitions: bench.repeat,
+        interval: bench.interval,
         min_replay_us: bench.min_sample_us,
         warm_up_ms: bench.warm_up_ms,
-        ..BenchOptions::default()
+        max_seconds: bench.budget_s.unwrap_or(BenchOptions::default().max_seconds),
     }
 }
 

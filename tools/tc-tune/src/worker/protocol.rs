@@ -7,6 +7,7 @@ use crate::records;
 use crate::task::Values;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
+use tc::runtime::L2;
 
 /// The version of the protocol.
 pub(crate) const VERSION: u32 = 1;
@@ -58,14 +59,42 @@ pub(crate) struct Open {
 pub(crate) struct Bench {
     /// Samples.
     pub(crate) repeat: usize,
+    /// How wide the interval of the median may be, as a part of the median, before more samples are taken.
+    #[serde(default)]
+    pub(crate) interval: Option<f64>,
+    /// The seconds that samples may take, where that is bounded.
+    #[serde(default)]
+    pub(crate) budget_s: Option<f64>,
     /// The least time of a sample, in microseconds.
     pub(crate) min_sample_us: f64,
     /// How long to run before the first sample, in milliseconds.
     pub(crate) warm_up_ms: f64,
     /// Is the second-level cache flushed before each launch?
     pub(crate) flush: bool,
+    /// Does each launch take another copy of its buffers?
+    #[serde(default)]
+    pub(crate) rotate: bool,
     /// Are values compared with the definition before anything is timed?
     pub(crate) check: bool,
+}
+
+impl Bench {
+    /// What times are taken of. Kept is the default, and records of all versions without a word on it are of that.
+    pub(crate) fn l2(&self) -> L2 {
+        match (self.flush, self.rotate) {
+            (true, _) => L2::Flushed,
+            (false, true) => L2::Rotated,
+            (false, false) => L2::Kept,
+        }
+    }
+
+    /// What times compare within: the class of a device, and the state of its cache where that is not the default.
+    pub(crate) fn class(&self, device: &str) -> String {
+        match self.l2() {
+            L2::Kept => device.to_string(),
+            other => format!("{device}, L2 {}", other.name()),
+        }
+    }
 }
 
 /// Which attempt at which point a request is about.
@@ -103,4 +132,18 @@ pub(crate) enum Reply {
 pub(crate) fn line(message: &impl Serialize) -> String {
     // Strings, numbers and maps with names for keys: that cannot fail.
     serde_json::to_string(message).unwrap_or_default() + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tuner_of_an_older_version_is_understood() {
+        let older = r#"{"repeat":50,"min_sample_us":400.0,"warm_up_ms":20.0,"flush":false,"check":true}"#;
+        let bench: Bench = serde_json::from_str(older).expect("it reads");
+        assert_eq!((bench.interval, bench.budget_s, bench.l2()), (None, None, L2::Kept));
+        assert_eq!(bench.class("NVIDIA H100, CUDA 13.0"), "NVIDIA H100, CUDA 13.0");
+        assert_eq!(Bench { flush: true, ..bench }.class("GPU"), "GPU, L2 flushed");
+    }
 }

@@ -1,5 +1,6 @@
-//! tc-tune as a user meets it: searches over recorded measurements, records, workers that fail.
+//! tc-tune as a user meets it: searches over recorded measurements, records, workers that fail, clocks.
 
+mod clocks;
 mod records;
 mod searches;
 mod workers;

@@ -2,6 +2,7 @@
 
 use crate::{example, folder, shown, sweep, tune};
 use std::fs;
+use std::process::Command;
 
 /// A search over the recorded sweep of conv1d, with records in `path`.
 fn search(path: &str, seed: &str) -> String {
@@ -10,6 +11,13 @@ fn search(path: &str, seed: &str) -> String {
     let ran = tune(&[&file, "@autotvm", "--device", &device, "--trials", "40", "--seed", seed, "--records", path]);
     assert_eq!(ran.status, 0, "{}{}", ran.stdout, ran.stderr);
     ran.stdout
+}
+
+/// The records of a file, sorted.
+fn whole_lines(text: &str) -> Vec<String> {
+    let mut lines: Vec<String> = text.lines().filter(|line| line.ends_with('}')).map(str::to_string).collect();
+    lines.sort_unstable();
+    lines
 }
 
 #[test]
@@ -28,12 +36,7 @@ fn a_search_goes_on_from_its_records_and_chooses_the_same_again() {
     fs::write(&path, &whole[..cut]).expect("ours");
     assert_eq!(search(&path, "3"), out);
     let again = fs::read_to_string(&path).expect("there");
-    let records = |text: &str| {
-        let mut lines: Vec<String> = text.lines().filter(|line| line.ends_with('}')).map(str::to_string).collect();
-        lines.sort_unstable();
-        lines
-    };
-    assert_eq!(records(&again), records(&whole));
+    assert_eq!(whole_lines(&again), whole_lines(&whole));
     let replayed = tune(&["replay", &example("conv1d"), "--records", &path]);
     assert_eq!(replayed.status, 0, "{}", replayed.stdout);
     assert!(replayed.stdout.contains("forest with seed 3: the same 40 choices"), "{}", replayed.stdout);
@@ -44,6 +47,36 @@ fn a_search_goes_on_from_its_records_and_chooses_the_same_again() {
     let replayed = tune(&["replay", &example("conv1d"), "--records", &path]);
     assert_eq!(replayed.status, 1);
     assert!(replayed.stdout.contains("trial 9 was"), "{}", replayed.stdout);
+    fs::remove_dir_all(&folder).ok();
+}
+
+#[test]
+fn a_full_disk_is_told_and_the_same_command_goes_on() {
+    let folder = folder("full");
+    let (undisturbed, path) = (shown(&folder.join("undisturbed.jsonl")), shown(&folder.join("r.jsonl")));
+    let out = search(&undisturbed, "3");
+    let whole = fs::read_to_string(&undisturbed).expect("written");
+    // No file of this process grows beyond 8 KiB. Without the signal that goes with it, a write ends in the middle and the
+    // next one fails, as on a disk that is full.
+    let script = "trap '' XFSZ; ulimit -f 8; exec \"$@\"";
+    let (program, device) = (env!("CARGO_BIN_EXE_tc-tune"), format!("replay={}", sweep("conv1d")));
+    let ran = Command::new("bash")
+        .args(["-c", script, "bash", program, &example("conv1d"), "@autotvm", "--device", &device])
+        .args(["--trials", "40", "--seed", "3", "--records", &path])
+        .output()
+        .expect("bash is there");
+    let stderr = String::from_utf8_lossy(&ran.stderr);
+    assert_eq!(ran.status.code(), Some(2), "{stderr}");
+    for part in ["cannot append to", "File too large", "the same command goes on from it"] {
+        assert!(stderr.contains(part), "{part}: {stderr}");
+    }
+    let cut = fs::read_to_string(&path).expect("there");
+    assert!(cut.len() == 8192 && cut.lines().count() > 5, "{} bytes", cut.len());
+    // With room again, nothing is overwritten, and nothing is lost.
+    assert_eq!(search(&path, "3"), out);
+    let again = fs::read_to_string(&path).expect("there");
+    assert!(again.starts_with(&cut), "what was there stays, the torn line too");
+    assert_eq!(whole_lines(&again), whole_lines(&whole));
     fs::remove_dir_all(&folder).ok();
 }
 
