@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::features;
 use crate::worker::WorkerDevice;
 use clap::{Args as ClapArgs, Parser, Subcommand};
 use std::ffi::OsString;
@@ -181,6 +182,11 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096), default_value_t = 4)]
     pub(crate) batch: u32,
 
+    /// Estimate the time of each point of a space of so many points before any is measured, and start from the fastest;
+    /// above it, the launch alone tells where to start
+    #[arg(long, value_name = "N", default_value_t = features::ESTIMATED)]
+    pub(crate) estimate: usize,
+
     /// What choices are drawn from, and inputs
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
@@ -334,6 +340,9 @@ pub(crate) enum Verb {
         /// Points in a batch
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096), default_value_t = 4)]
         batch: u32,
+        /// Estimate the time of each point of a sweep of so many points
+        #[arg(long, value_name = "N", default_value_t = features::ESTIMATED)]
+        estimate: usize,
     },
     /// Tell how well the static estimate and the learned model know the times of recorded sweeps, without a GPU
     Model {

@@ -65,6 +65,7 @@ pub(crate) fn record(
             seed: 0,
             trials: nth + 1,
             batch_size: 1,
+            estimate: 0,
         },
         result: result(&value["result"])?,
     })

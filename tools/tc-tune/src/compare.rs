@@ -31,6 +31,8 @@ pub(crate) struct Question<'q> {
     /// Trials of a search at most.
     pub(crate) trials: Option<usize>,
     pub(crate) batch: usize,
+    /// Points up to which each is estimated.
+    pub(crate) estimate: usize,
 }
 
 /// A sweep: points, and the time of each that has one.
@@ -62,7 +64,7 @@ pub(crate) fn compare(session: &Session<'_>, json: bool, question: &Question<'_>
     let mut sweeps = Vec::new();
     for (task, device, records) in by_task(&records) {
         compiler.target = Target::parse(&task.target).map_err(|wrong| session.refuse_with(&wrong))?;
-        let pool = pool(&compiler, &module, task).map_err(|failure| fail(session, &failure))?;
+        let pool = pool(&compiler, &module, task, question.estimate).map_err(|failure| fail(session, &failure))?;
         let name = format!("{} on {device}", task_name(task));
         sweeps.extend(pool.and_then(|pool| Sweep::of(name, pool, &records)));
     }
@@ -119,7 +121,7 @@ fn task_name(task: &Identity) -> String {
 }
 
 /// The pool of a task; nothing where it is none of the module's.
-fn pool(compiler: &Compiler, module: &Module, of: &Identity) -> Result<Option<Pool>, Failure> {
+fn pool(compiler: &Compiler, module: &Module, of: &Identity, estimate: usize) -> Result<Option<Pool>, Failure> {
     let names = (Some(of.operator.as_str()), Some(of.schedule.as_str()));
     let sizes = of.sizes.iter().map(|(name, &value)| (name.clone(), value)).collect();
     let Ok(task) = Task::choose(compiler, module, names, sizes) else { return Ok(None) };
@@ -127,7 +129,7 @@ fn pool(compiler: &Compiler, module: &Module, of: &Identity) -> Result<Option<Po
     if task.identity(&space)? != *of {
         return Ok(None);
     }
-    Ok(Some(task.points(&space, 0)?.pool))
+    Ok(Some(task.points(&space, 0, estimate)?.pool))
 }
 
 impl Sweep {

@@ -20,9 +20,10 @@ pub(crate) fn drive(args: &Args, session: &Session<'_>) -> u8 {
         Some(Verb::Merge { records, output }) => merge::merge(session, records, output.as_deref()),
         Some(Verb::Diff { before, after }) => show::diff(session, before, after),
         Some(Verb::Import { task, log, device }) => import::import(session, task, log, device),
-        Some(Verb::Compare { file, records, seeds, trials, batch }) => {
+        Some(Verb::Compare { file, records, seeds, trials, batch, estimate }) => {
             let trials = trials.map(|trials| trials as usize);
-            let question = compare::Question { file, records, seeds: *seeds, trials, batch: *batch as usize };
+            let (batch, estimate) = (*batch as usize, *estimate);
+            let question = compare::Question { file, records, seeds: *seeds, trials, batch, estimate };
             compare::compare(session, args.json, &question)
         }
         Some(Verb::Model { file, records }) => model::model(session, args.json, file, records),

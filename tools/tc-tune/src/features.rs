@@ -23,25 +23,24 @@ const BLOCKS: f64 = 128.0;
 /// Threads of a block beyond which a second one finds less room.
 const LARGE_BLOCK: f64 = 256.0;
 
-/// Points of a space up to which each is compiled and its time estimated.
-const ESTIMATED: usize = 4096;
+/// Points of a space up to which each is compiled and its time estimated, where nothing else is said.
+pub(crate) const ESTIMATED: usize = 4096;
 /// Of so many points that are drawn, the one of the least estimate is among the first.
 const CONTENDERS: usize = 64;
 
 /// A pool of `points`, with what is known of each before anything is measured.
-pub(crate) fn pool(task: &Task<'_>, space: &Space<'_>, points: Vec<Point>) -> Pool {
+pub(crate) fn pool(task: &Task<'_>, space: &Space<'_>, points: Vec<Point>, estimated: usize) -> Pool {
     let names: Vec<String> = space.params().iter().map(|param| param.name.clone()).collect();
-    let features = of_points(task, space, &points);
-    let is_estimated = points.len() <= ESTIMATED;
+    let is_estimated = points.len() <= estimated;
+    let features = of_points(task, space, &points, is_estimated);
     let pool = Pool::with_features(&names, points.into_iter().map(|point| point.values).collect(), &features);
     if is_estimated { pool.with_contenders(CONTENDERS) } else { pool }
 }
 
-/// The features of each point: of its launch, and where there are not too many, of its estimated time, which then is its
-/// cost.
-fn of_points(task: &Task<'_>, space: &Space<'_>, points: &[Point]) -> Vec<Features> {
+/// The features of each point: of its launch, and where that is asked, of its estimated time, which then is its cost.
+fn of_points(task: &Task<'_>, space: &Space<'_>, points: &[Point], is_estimated: bool) -> Vec<Features> {
     let mut all = of_launches(space, points);
-    if points.len() <= ESTIMATED {
+    if is_estimated {
         let names = space.params().iter().map(|param| param.name.clone());
         let named: Vec<Values> =
             points.iter().map(|point| names.clone().zip(point.values.iter().copied()).collect()).collect();

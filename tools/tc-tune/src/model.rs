@@ -6,6 +6,7 @@
 
 use crate::drive::{fail, load};
 use crate::estimate::{self, Estimate};
+use crate::features;
 use crate::records::{Record, Time};
 use crate::show::{by_task, point_text};
 use crate::task::{Identity, Task, Values};
@@ -98,7 +99,7 @@ fn known(
         return Ok(Vec::new());
     }
     let machine = device.split(',').next().and_then(Machine::named).unwrap_or_else(|| Machine::of(&compiler.target));
-    let pool = task.points(&space, 0)?.pool;
+    let pool = task.points(&space, 0, features::ESTIMATED)?.pool;
     let timed: Vec<(&Values, Time, usize)> = records
         .iter()
         .filter_map(|record| {

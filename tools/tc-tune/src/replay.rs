@@ -50,10 +50,10 @@ pub(crate) fn replay(session: &Session<'_>, file: &OsStr, path: &PathBuf) -> Res
 /// The records of each search, in the order of its trials. The last of a trial is what the search went on from: others were
 /// of an invalid clock, or of a search before it.
 fn searches<'r>(records: &[&'r Record]) -> Vec<Vec<&'r Record>> {
-    let mut runs: BTreeMap<(String, u64, usize, usize), BTreeMap<usize, &Record>> = BTreeMap::new();
+    let mut runs: BTreeMap<(String, u64, usize, usize, usize), BTreeMap<usize, &Record>> = BTreeMap::new();
     for record in records {
-        let Trial { searcher, seed, trials, batch_size, nth, .. } = &record.trial;
-        let run = runs.entry((searcher.clone(), *seed, *trials, *batch_size)).or_default();
+        let Trial { searcher, seed, trials, batch_size, estimate, nth, .. } = &record.trial;
+        let run = runs.entry((searcher.clone(), *seed, *trials, *batch_size, *estimate)).or_default();
         run.insert(*nth, record);
     }
     runs.into_values().map(|run| run.into_values().collect()).collect()
@@ -76,7 +76,7 @@ fn again(
     if now != *identity {
         return Ok(Some("the operator, the schedule or the sizes are not those of the record".to_string()));
     }
-    let points = task.points(&space, trial.seed).map_err(|failure| fail(session, &failure))?;
+    let points = task.points(&space, trial.seed, trial.estimate).map_err(|failure| fail(session, &failure))?;
     // What was chosen outside is what is recorded.
     let listed = || run.iter().filter_map(|record| find(&points.pool, &record.point)).collect();
     let proposer = Kind::parse(&trial.searcher).map_or_else(|| Proposer::Outside(listed()), Proposer::Ours);
@@ -85,6 +85,7 @@ fn again(
         pool: &points.pool,
         proposer,
         seed: trial.seed,
+        estimate: trial.estimate,
         budget: Budget { trials: trial.trials, batch: trial.batch_size, patience: None },
         time: None,
         known: BTreeMap::new(),

@@ -148,8 +148,9 @@ impl<'t> Task<'t> {
         hash(&print_func(&item, &PrintOptions { generic: true, ..PrintOptions::default() }))
     }
 
-    /// The points that the target allows, all of them where there are not too many, else so many that `seed` chooses.
-    pub(crate) fn points(&self, space: &Space<'_>, seed: u64) -> Result<Points, Failure> {
+    /// The points that the target allows, all of them where there are not too many, else so many that `seed` chooses. If
+    /// there are no more than `estimated`, the time of each is estimated.
+    pub(crate) fn points(&self, space: &Space<'_>, seed: u64, estimated: usize) -> Result<Points, Failure> {
         let judge = Judge::new(space, self.compiler.target, self.compiler.threads);
         let mut points: Vec<Point> = Vec::new();
         let more = judge.valid(1 << 20, |point| {
@@ -160,7 +161,7 @@ impl<'t> Task<'t> {
         if is_sample {
             points = judge.sample(POOL, seed).map_err(|wrong| self.failed(wrong))?;
         }
-        let pool = features::pool(self, space, points);
+        let pool = features::pool(self, space, points, estimated);
         if pool.is_empty() {
             let (_, schedule) = self.items();
             let text = format!("no point of `@{}` is valid on {}", schedule.symbol(), self.compiler.target.name);

@@ -19,6 +19,8 @@ pub(crate) struct Tuner<'t> {
     pub(crate) pool: &'t Pool,
     pub(crate) proposer: Proposer,
     pub(crate) seed: u64,
+    /// Points up to which the time of each was estimated.
+    pub(crate) estimate: usize,
     pub(crate) budget: Budget,
     pub(crate) time: Option<Duration>,
     /// Earlier results of this task on this class of device, by point.
@@ -116,6 +118,7 @@ impl Tuner<'_> {
             seed: self.seed,
             trials: self.budget.trials,
             batch_size: self.budget.batch,
+            estimate: self.estimate,
         }
     }
 

@@ -61,7 +61,8 @@ impl Tuning<'_, '_> {
         let task = choose(&compiler, &module, &args.task).map_err(refuse)?;
         let space = task.space().map_err(|failure| fail(session, &failure))?;
         let identity = task.identity(&space).map_err(|failure| fail(session, &failure))?;
-        let points = task.points(&space, args.search.seed).map_err(|failure| fail(session, &failure))?;
+        let points =
+            task.points(&space, args.search.seed, self.estimate()).map_err(|failure| fail(session, &failure))?;
         let outcome = self.search(&identity, &points, &mut *executor)?;
         let finals = match outcome.ended {
             Some(Ended::Interrupted) => Vec::new(),
@@ -83,6 +84,13 @@ impl Tuning<'_, '_> {
         }
     }
 
+    /// Points up to which each is estimated: none where no choice asks for it.
+    fn estimate(&self) -> usize {
+        let search = &self.args.search;
+        let is_fixed = search.points.is_some() || matches!(search.searcher, Kind::Exhaustive | Kind::Random);
+        if is_fixed { 0 } else { search.estimate }
+    }
+
     /// Prints what the searcher would try next; the records tell for which target and device.
     fn ask(&self, compiler: &mut Compiler, module: &tc::ir::Module, names: &Identity, n: usize) -> Result<u8, u8> {
         let (session, args) = (self.session, self.args);
@@ -93,7 +101,8 @@ impl Tuning<'_, '_> {
         }
         let task = choose(compiler, module, &args.task).map_err(|wrong| session.refuse_with(&wrong))?;
         let space = task.space().map_err(|failure| fail(session, &failure))?;
-        let points = task.points(&space, args.search.seed).map_err(|failure| fail(session, &failure))?;
+        let points =
+            task.points(&space, args.search.seed, self.estimate()).map_err(|failure| fail(session, &failure))?;
         let device = fitting.first().map(|first| first.device.as_str());
         let of_first = fitting.iter().filter(|record| Some(record.device.as_str()) == device);
         let known: Vec<_> =
@@ -154,6 +163,7 @@ impl Tuning<'_, '_> {
             pool: &points.pool,
             proposer,
             seed: search.seed,
+            estimate: self.estimate(),
             budget,
             time: search.time.map(Duration::from_secs_f64),
             known,

@@ -170,6 +170,9 @@ pub(crate) struct Trial {
     pub(crate) trials: usize,
     /// Points in a batch.
     pub(crate) batch_size: usize,
+    /// The time of each point of a space of so many was estimated first.
+    #[serde(default)]
+    pub(crate) estimate: usize,
 }
 
 /// An attempt.
