@@ -29,6 +29,7 @@ pub struct CudaDevice {
     l2_bytes: usize,
     n_multiprocessors: usize,
     name: String,
+    uuid: String,
 }
 
 impl CudaDevice {
@@ -56,6 +57,7 @@ impl CudaDevice {
             l2_bytes: attribute(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE).map_err(failed)?,
             n_multiprocessors: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT).map_err(failed)?,
             name: context.name().map_err(failed)?,
+            uuid: uuid(context.uuid().map_err(failed)?.bytes.map(|byte| byte.cast_unsigned())),
             context,
         })
     }
@@ -85,6 +87,11 @@ impl CudaDevice {
         self.n_multiprocessors
     }
 
+    /// Which GPU it is, wherever it is asked from, as `nvidia-smi --list-gpus` writes it.
+    pub fn uuid(&self) -> &str {
+        &self.uuid
+    }
+
     fn describe(&self) -> String {
         format!("{} (compute capability {}.{})", self.name, self.capability.0, self.capability.1)
     }
@@ -112,6 +119,12 @@ impl Device for CudaDevice {
         let kernels = prepared.run()?;
         Ok(BenchReport { timing: bench::bench(self, &prepared, options)?, kernels })
     }
+}
+
+fn uuid(bytes: [u8; 16]) -> String {
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let parts = [&bytes[..4], &bytes[4..6], &bytes[6..8], &bytes[8..10], &bytes[10..]].map(hex);
+    format!("GPU-{}", parts.join("-"))
 }
 
 /// Opens the driver and asks for its version. All other calls come after this one, for cudarc panics without it.

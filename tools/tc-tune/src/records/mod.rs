@@ -67,7 +67,11 @@ pub(crate) struct Result {
     /// Registers of a thread, by kernel in launch order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) registers: Vec<u64>,
-    /// Milliseconds since 1970 at which the device was taken and left.
+    /// Which device it was, with its host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) device_id: Option<String>,
+    /// Milliseconds since 1970 at which the device was taken and left, by the clock of its host; by the tuner's where the
+    /// worker ended before it could tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) device_ms: Option<(u64, u64)>,
 }
@@ -82,8 +86,14 @@ impl Result {
             time_us: None,
             code: None,
             registers: Vec::new(),
+            device_id: None,
             device_ms: None,
         }
+    }
+
+    /// What is known of another point with the same code, for which no device was taken.
+    pub(crate) fn without_device(&self) -> Result {
+        Result { device_id: None, device_ms: None, ..self.clone() }
     }
 
     /// The time in microseconds, of a point that is right.
