@@ -4,8 +4,8 @@
 
 OPTIONS is a comma list of NAME=VALUE. Each verdict has the points whose sum modulo 16 is the value: `exit`, `hang`,
 `rubbish`, `wrong`, `lost`. `slow=MS` is how long each point takes, `replay=RECORDS` whose times they have. `locks=FOLDER`
-keeps what workers know of one another: a device that two of them take at once gives a wrong result, and a device is lost
-with a point once, not each time.
+keeps what workers know of one another: a device that two of them take at once gives a wrong result, a device is lost with
+a point once, not each time, and the file `hangs` tells that a point hangs.
 """
 
 import fcntl
@@ -75,6 +75,8 @@ def measure(point, times):
     elif kind == "exit":
         os._exit(139)
     elif kind == "hang":
+        if locks:
+            open(os.path.join(locks, "hangs"), "w").close()
         time.sleep(1000)
     elif kind == "rubbish":
         say("Segmentation fault?\n")

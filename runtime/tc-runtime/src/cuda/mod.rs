@@ -148,3 +148,12 @@ fn driver_version() -> Result<(u32, u32), Diagnostic> {
     }
     Ok(version)
 }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_uuid_is_written_as_nvidia_smi_writes_it() {
+        let bytes = 0x2882bd8a_1d67_4cd6_646d_962e5a6e60de_u128.to_be_bytes();
+        assert_eq!(super::uuid(bytes), "GPU-2882bd8a-1d67-4cd6-646d-962e5a6e60de");
+    }
+}
