@@ -44,7 +44,7 @@ class Lease:
         libc, actor = ctypes.CDLL(None), os.getpid()
 
         def end_with_actor():
-            # PR_SET_PDEATHSIG: a kernel that hangs keeps no GPU after its lease.
+            # PR_SET_PDEATHSIG: a kernel that hangs keeps no GPU after its lease, whether or not Ray ends what actors start.
             libc.prctl(1, signal.SIGKILL)
             if os.getppid() != actor:
                 os._exit(LOST)
@@ -108,7 +108,7 @@ def main():
         while isinstance(said := ray.get(worker.read.remote()), bytes):
             answers.write(said)
     except ray.exceptions.RayActorError as error:
-        end(LOST, f"tc-tune: a node is lost, and its point is measured again: {str(error).splitlines()[0]}")
+        end(LOST, f"tc-tune: a lease is lost, and its point is measured again: {str(error).splitlines()[0]}")
     status, errors = said
     # As a shell tells a signal.
     end(status if status >= 0 else 128 - status, errors)

@@ -5,7 +5,7 @@
 OPTIONS is a comma list of NAME=VALUE. Each verdict has the points whose sum modulo 16 is the value: `exit`, `hang`,
 `rubbish`, `wrong`, `lost`. `slow=MS` is how long each point takes, `replay=RECORDS` whose times they have. `locks=FOLDER`
 keeps what workers know of one another: a device that two of them take at once gives a wrong result, a device is lost with
-a point once, not each time, and the file `hangs` tells that a point hangs.
+a point once, not each time, and the file `hangs` tells that a point hangs, and what process started its worker.
 """
 
 import fcntl
@@ -76,7 +76,8 @@ def measure(point, times):
         os._exit(139)
     elif kind == "hang":
         if locks:
-            open(os.path.join(locks, "hangs"), "w").close()
+            with open(os.path.join(locks, "hangs"), "w") as file:
+                file.write(f"{os.getppid()}\n")
         time.sleep(1000)
     elif kind == "rubbish":
         say("Segmentation fault?\n")
