@@ -5,7 +5,8 @@
 OPTIONS is a comma list of NAME=VALUE. Each verdict has the points whose sum modulo 16 is the value: `exit`, `hang`,
 `rubbish`, `wrong`, `lost`. `slow=MS` is how long each point takes, `replay=RECORDS` whose times they have. `locks=FOLDER`
 keeps what workers know of one another: a device that two of them take at once gives a wrong result, a device is lost with
-a point once, not each time, and the file `hangs` tells that a point hangs, and what process started its worker.
+a point once, not each time, and the file `hangs` tells that a point hangs, on which host, and what process started its
+worker.
 """
 
 import fcntl
@@ -77,7 +78,7 @@ def measure(point, times):
     elif kind == "hang":
         if locks:
             with open(os.path.join(locks, "hangs"), "w") as file:
-                file.write(f"{os.getppid()}\n")
+                file.write(f"{host} {os.getppid()}\n")
         time.sleep(1000)
     elif kind == "rubbish":
         say("Segmentation fault?\n")
