@@ -32,6 +32,7 @@ pub struct CudaDevice {
     l2_bytes: usize,
     n_multiprocessors: usize,
     name: String,
+    uuid: String,
 }
 
 impl CudaDevice {
@@ -60,6 +61,7 @@ impl CudaDevice {
             l2_bytes: attribute(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE).map_err(failed)?,
             n_multiprocessors: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT).map_err(failed)?,
             name: context.name().map_err(failed)?,
+            uuid: uuid(context.uuid().map_err(failed)?.bytes.map(|byte| byte.cast_unsigned())),
             context,
         })
     }
@@ -87,6 +89,11 @@ impl CudaDevice {
     /// The number of multiprocessors.
     pub fn n_multiprocessors(&self) -> usize {
         self.n_multiprocessors
+    }
+
+    /// Which GPU it is, wherever it is asked from, as `nvidia-smi --list-gpus` writes it.
+    pub fn uuid(&self) -> &str {
+        &self.uuid
     }
 
     fn describe(&self) -> String {
@@ -140,6 +147,12 @@ impl Device for CudaDevice {
     }
 }
 
+fn uuid(bytes: [u8; 16]) -> String {
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let parts = [&bytes[..4], &bytes[4..6], &bytes[6..8], &bytes[8..10], &bytes[10..]].map(hex);
+    format!("GPU-{}", parts.join("-"))
+}
+
 /// Opens the driver and asks for its version. All other calls come after this one, for cudarc panics without it.
 fn driver_version() -> Result<(u32, u32), Diagnostic> {
     // SAFETY: opening the driver's library runs its initialisers, which have no preconditions.
@@ -160,4 +173,13 @@ fn driver_version() -> Result<(u32, u32), Diagnostic> {
             .help(format!("a driver for CUDA {}.{} or newer is needed", OLDEST_DRIVER.0, OLDEST_DRIVER.1)));
     }
     Ok(version)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_uuid_is_written_as_nvidia_smi_writes_it() {
+        let bytes = 0x2882bd8a_1d67_4cd6_646d_962e5a6e60de_u128.to_be_bytes();
+        assert_eq!(super::uuid(bytes), "GPU-2882bd8a-1d67-4cd6-646d-962e5a6e60de");
+    }
 }

@@ -1,12 +1,14 @@
 //! Worker processes: some that compile, on any core, and one for each device, which checks and times.
 //!
 //! A point is compiled first; if its code was measured before, under whatever point, that result is its own. A worker that
-//! takes too long is killed, one that dies is replaced, and what it worked on gets its verdict.
+//! takes too long is killed, one that dies is replaced, and what it worked on gets its verdict; where the device went and
+//! not the worker, another one is asked.
 
 use super::process::{Heard, Process, Said};
 use super::{Executor, Job, Report};
 use crate::records::{self, Verdict};
-use crate::worker::protocol::{DeviceInfo, Open, Reply, Request, Ticket};
+use crate::worker::now_ms;
+use crate::worker::protocol::{DeviceInfo, LOST, Open, Reply, Request, Ticket};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
@@ -17,6 +19,8 @@ use tc::support::{Diagnostic, Location};
 const JUDGE: usize = 0;
 /// A worker may fail to start so many times in a row.
 const STARTS: u32 = 3;
+/// So many devices may be lost with one point: it may be what ends them.
+const LOSSES: u32 = 5;
 /// How long a worker may take to start: opening a GPU takes seconds.
 const START: Duration = Duration::from_secs(60);
 
@@ -47,6 +51,8 @@ struct Worker {
     generation: u32,
     state: State,
     measures: bool,
+    /// Which device it has.
+    device_id: Option<String>,
     /// Starts in a row that failed.
     failures: u32,
 }
@@ -70,6 +76,8 @@ pub(crate) struct Local {
     /// The code of points that are being measured, and the points that wait for what comes of it.
     waiting: BTreeMap<String, Vec<Ticket>>,
     codes: BTreeMap<Ticket, String>,
+    /// How often a device was lost with a point.
+    losses: BTreeMap<Ticket, u32>,
 }
 
 impl Local {
@@ -89,6 +97,7 @@ impl Local {
             by_code: known,
             waiting: BTreeMap::new(),
             codes: BTreeMap::new(),
+            losses: BTreeMap::new(),
             setup,
         };
         for command in local.setup.measure.clone() {
@@ -105,7 +114,8 @@ impl Local {
 
     fn add(&mut self, command: Vec<String>, measures: bool) -> Result<(), Diagnostic> {
         let state = State::Starting(Instant::now());
-        self.workers.push(Worker { command, process: None, generation: 0, state, measures, failures: 0 });
+        let (process, device_id) = (None, None);
+        self.workers.push(Worker { command, process, generation: 0, state, measures, device_id, failures: 0 });
         self.launch(self.workers.len() - 1)
     }
 
@@ -201,7 +211,11 @@ impl Local {
                 self.lose(number, Verdict::Faulted, &what)?;
             }
             Said::Ended => {
-                let how = self.workers[number].process.as_mut().map_or(String::new(), Process::end);
+                let status = self.workers[number].process.as_mut().and_then(Process::end);
+                if status.and_then(|status| status.code()) == Some(LOST) {
+                    return self.put_again(number);
+                }
+                let how = status.map_or("it is lost".to_string(), |status| status.to_string());
                 self.lose(number, Verdict::Faulted, &format!("the worker ended: {how}"))?;
             }
         }
@@ -220,6 +234,7 @@ impl Local {
             )),
             _ => {
                 self.class = self.setup.open.bench.class(&device.class);
+                self.workers[number].device_id.clone_from(&device.id);
                 self.device = Some(device);
                 Ok(())
             }
@@ -236,7 +251,8 @@ impl Local {
         worker.state = State::Idle;
         worker.failures = 0;
         if worker.measures {
-            self.measured(ticket, result);
+            let device_id = worker.device_id.clone();
+            self.measured(ticket, records::Result { device_id, ..result });
         } else {
             self.compiled(job, result);
         }
@@ -267,13 +283,31 @@ impl Local {
         let Some(code) = code else { return };
         for other in self.waiting.remove(&code).unwrap_or_default() {
             // The device was taken once.
-            let result = records::Result { device_ms: None, ..result.clone() };
-            self.answers.push_back(Report { ticket: other, result });
+            self.answers.push_back(Report { ticket: other, result: result.without_device() });
         }
         // What an invalid clock says of the code is nothing.
         if result.verdict != Verdict::InvalidClock {
-            self.by_code.insert(code, records::Result { device_ms: None, ..result });
+            self.by_code.insert(code, result.without_device());
         }
+    }
+
+    /// Starts a worker anew whose device is gone, and puts what it worked on again.
+    fn put_again(&mut self, number: usize) -> Result<(), Diagnostic> {
+        let worker = &mut self.workers[number];
+        if let State::Busy(job, _) = &worker.state {
+            let losses = self.losses.entry(job.ticket).or_default();
+            *losses += 1;
+            if *losses == LOSSES {
+                return self.lose(number, Verdict::Faulted, &format!("its device was lost {LOSSES} times"));
+            }
+            let queue = match (worker.measures, job.again) {
+                (true, true) => &mut self.to_repeat,
+                (true, false) => &mut self.to_measure,
+                (false, _) => &mut self.to_compile,
+            };
+            queue.push_front(job.clone());
+        }
+        self.launch(number)
     }
 
     /// Gives what a worker works on its verdict, and starts the worker anew.
@@ -281,9 +315,12 @@ impl Local {
         let worker = &mut self.workers[number];
         let measures = worker.measures;
         match std::mem::replace(&mut worker.state, State::Idle) {
-            State::Busy(job, _) => {
-                let result = records::Result::failed(verdict, verdict.name(), message);
+            State::Busy(job, since) => {
+                let mut result = records::Result::failed(verdict, verdict.name(), message);
                 if measures {
+                    let (elapsed, now) = (since.elapsed().as_millis(), now_ms());
+                    result.device_id.clone_from(&worker.device_id);
+                    result.device_ms = Some((now.saturating_sub(u64::try_from(elapsed).unwrap_or(0)), now));
                     self.measured(job.ticket, result);
                 } else {
                     self.answers.push_back(Report { ticket: job.ticket, result });

@@ -2,7 +2,7 @@
 
 use crate::worker::protocol::{Hello, Reply, Request, VERSION, line};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::Sender;
 
 /// A line longer than this is no answer.
@@ -66,10 +66,10 @@ impl Process {
         }
     }
 
-    /// How the process ended, in words.
-    pub(super) fn end(&mut self) -> String {
+    /// Ends the process where it has not ended yet; how it ended.
+    pub(super) fn end(&mut self) -> Option<ExitStatus> {
         self.child.kill().ok();
-        self.child.wait().map_or("it is lost".to_string(), |status| status.to_string())
+        self.child.wait().ok()
     }
 }
 

@@ -105,7 +105,11 @@ pub(crate) struct Result {
     /// Registers of a thread, by kernel in launch order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) registers: Vec<u64>,
-    /// Milliseconds since 1970 at which the device was taken and left.
+    /// Which device it was, with its host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) device_id: Option<String>,
+    /// Milliseconds since 1970 at which the device was taken and left, by the clock of its host; by the tuner's where the
+    /// worker ended before it could tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) device_ms: Option<(u64, u64)>,
 }
@@ -121,6 +125,7 @@ impl Result {
             clocks: None,
             code: None,
             registers: Vec::new(),
+            device_id: None,
             device_ms: None,
         }
     }
@@ -128,6 +133,11 @@ impl Result {
     /// A result without a time.
     pub(crate) fn failed(verdict: Verdict, reason: &str, message: &str) -> Result {
         Result { verdict, reason: Some(reason.to_string()), message: Some(message.to_string()), ..Result::ok() }
+    }
+
+    /// What is known of another point with the same code, for which no device was taken.
+    pub(crate) fn without_device(&self) -> Result {
+        Result { device_id: None, device_ms: None, ..self.clone() }
     }
 
     /// The time in microseconds, of a point that is right.

@@ -93,9 +93,16 @@ fn info(gpu: &CudaDevice) -> DeviceInfo {
     let (major, minor) = gpu.driver_version();
     DeviceInfo {
         class: format!("{model}, CUDA {major}.{minor}"),
+        id: Some(format!("{}/{}", host(), gpu.uuid())),
         target: gpu.target().map_or(String::new(), |target| target.name.to_string()),
         cuda: Some((major, minor)),
     }
+}
+
+/// The name of this machine.
+fn host() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname");
+    name.map_or("localhost".to_string(), |name| name.trim().to_string())
 }
 
 /// What is open.
@@ -257,7 +264,8 @@ fn bench_options(bench: &Bench) -> BenchOptions {
     }
 }
 
-fn now_ms() -> u64 {
+/// Milliseconds since 1970.
+pub(crate) fn now_ms() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }

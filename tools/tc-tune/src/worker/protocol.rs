@@ -2,6 +2,8 @@
 //!
 //! The worker speaks first, and says its version and its device. Then it answers each request in the order in which it
 //! came. A request and its answer bear the number of a point and of the attempt.
+//!
+//! A worker that ends while it has a request is the fault of the point, unless it ends with the status `LOST`.
 
 use crate::records;
 use crate::task::Values;
@@ -11,6 +13,10 @@ use tc::runtime::L2;
 
 /// The version of the protocol.
 pub(crate) const VERSION: u32 = 1;
+
+/// The status that tells that no device is there any more, or yet: the worker is started again, and the request is put
+/// again. It is `EX_TEMPFAIL` of `sysexits.h`.
+pub(crate) const LOST: i32 = 75;
 
 /// What a worker says first.
 #[derive(Clone, PartialEq, Serialize, Deserialize, Debug)]
@@ -29,6 +35,9 @@ pub(crate) struct Hello {
 pub(crate) struct DeviceInfo {
     /// What times are compared within: the model of the GPU and the driver's version.
     pub(crate) class: String,
+    /// Which device it is, with its host: two workers with one name would share it.
+    #[serde(default)]
+    pub(crate) id: Option<String>,
     /// The target that code is made for.
     pub(crate) target: String,
     /// The newest CUDA version that the driver knows.

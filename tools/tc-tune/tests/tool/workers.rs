@@ -1,14 +1,16 @@
 //! Workers that fail: the search goes on, and chooses as it would have.
 
 use crate::{example, folder, shown, tune};
+use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fs;
 
 fn worker(faults: &str) -> String {
     format!("python3 {}/tests/worker.py {faults}", env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The sorted records of a search with these workers, their times of day aside.
-fn records(workers: &[&str], name: &str) -> Vec<String> {
+/// The records of a search with these workers, in the order of their points.
+fn search(workers: &[&str], name: &str) -> Vec<Value> {
     let folder = folder(name);
     let path = shown(&folder.join("r.jsonl"));
     let file = example("conv1d");
@@ -19,10 +21,25 @@ fn records(workers: &[&str], name: &str) -> Vec<String> {
     }
     let ran = tune(&args);
     assert_eq!(ran.status, 0, "{}{}", ran.stdout, ran.stderr);
-    let mut lines: Vec<String> = fs::read_to_string(&path).expect("written").lines().map(str::to_string).collect();
-    lines.sort_unstable();
+    let text = fs::read_to_string(&path).expect("written");
+    let mut records: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("a record")).collect();
+    records.sort_by_key(|record| record["trial"]["nth"].as_u64());
     fs::remove_dir_all(&folder).ok();
-    lines
+    records
+}
+
+/// Records as lines, without which device measured when.
+fn lines(mut records: Vec<Value>) -> Vec<String> {
+    for record in &mut records {
+        let fields = record.as_object_mut().expect("a record");
+        fields.remove("device_id").expect("every record tells its device");
+        fields.remove("device_ms").expect("every record tells its time of day");
+    }
+    records.iter().map(Value::to_string).collect()
+}
+
+fn records(workers: &[&str], name: &str) -> Vec<String> {
+    lines(search(workers, name))
 }
 
 #[test]
@@ -69,4 +86,38 @@ fn a_call_without_a_file_says_what_to_name() {
     let ran = tune(&[]);
     assert_eq!(ran.status, 2);
     assert!(ran.stderr.contains("no file is named: `tc-tune FILE @SCHEDULE`"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_point_whose_device_is_lost_is_measured_on_another() {
+    let locks = folder("lost-locks");
+    let lost = records(&[&worker(&format!("exit=9,lost=2,locks={}", shown(&locks)))], "lost");
+    assert!(fs::read_dir(&locks).expect("there").count() > 1, "some device was lost");
+    assert_eq!(lost, records(&[&worker("exit=9")], "not-lost"));
+    fs::remove_dir_all(&locks).ok();
+}
+
+#[test]
+fn a_point_that_loses_each_device_gets_a_verdict() {
+    let lines = records(&[&worker("lost=2")], "lost-always");
+    assert_eq!(lines.len(), 24, "nothing is lost");
+    let is_lost = |line: &&String| line.contains("\"verdict\":\"faulted\"");
+    let lost: Vec<&String> = lines.iter().filter(is_lost).collect();
+    assert!(!lost.is_empty() && lost.iter().all(|line| line.contains("its device was lost 5 times")), "{lines:#?}");
+}
+
+#[test]
+fn records_tell_which_device_was_taken_when() {
+    let faults = |device: &str| format!("env FAKE_HOST={device} {}", worker("exit=9,rubbish=4,slow=5"));
+    let records = search(&[&faults("one"), &faults("two")], "intervals");
+    let mut taken: BTreeMap<&str, Vec<(u64, u64)>> = BTreeMap::new();
+    for record in &records {
+        let at = |nth: usize| record["device_ms"][nth].as_u64().expect("a time");
+        taken.entry(record["device_id"].as_str().expect("a device")).or_default().push((at(0), at(1)));
+    }
+    assert_eq!(taken.keys().collect::<Vec<_>>(), [&"one/0", &"two/0"]);
+    for (device, mut times) in taken {
+        times.sort_unstable();
+        assert!(times.windows(2).all(|pair| pair[0].1 <= pair[1].0), "{device} is taken once at a time: {times:?}");
+    }
 }
