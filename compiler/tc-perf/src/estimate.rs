@@ -8,7 +8,7 @@ use crate::chain;
 use crate::counts::{Cost, Counts};
 use crate::memory::SECTOR;
 use crate::touch::{Direction, Touch};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tc_dialects::scope::Memory;
 use tc_ir::{Func, Value};
 use tc_kernel::facts::{Facts, buffer_bytes};
@@ -88,7 +88,9 @@ pub(crate) struct Launch {
 
 /// How long `func` takes on `machine`.
 pub(crate) fn time(func: &Func, counts: &Counts, launch: &Launch, target: &Target, machine: &Machine) -> Time {
-    let moved = traffic(func, counts, launch);
+    let fits = occupancy(target, &launch.usage);
+    let spilled = spilled(func, counts, fits.blocks.max(1) * launch.usage.threads, target, &launch.usage);
+    let moved = traffic(func, counts, launch, spilled);
     let cycles_us = machine.cycles_per_us();
     let sms = machine.sms as f64;
     let per_warp = |unit: Unit| counts.units[unit as usize] / machine.per_clock(unit);
@@ -105,7 +107,6 @@ pub(crate) fn time(func: &Func, counts: &Counts, launch: &Launch, target: &Targe
     let units: Vec<(Limiter, f64)> = rates.chain(bytes).collect();
     let (bound_by, bound) = greatest(units.iter().filter(|(by, _)| is_certain(*by)).copied());
 
-    let fits = occupancy(target, &launch.usage);
     let at_once = (fits.blocks.max(1) as f64).min(fullest);
     let chain = chain::cycles(func, counts, machine.latency, &latencies(counts, launch, machine, moved));
     let busy = Unit::ALL.into_iter().map(|unit| (Limiter::Unit(unit), per_block(unit)));
@@ -156,14 +157,28 @@ fn fetched(touch: &Touch, cost: &Cost, launch: &Launch) -> f64 {
     if touch.direction == Direction::Store { asked } else { asked.min(span) }
 }
 
-fn traffic(func: &Func, counts: &Counts, launch: &Launch) -> Traffic {
+/// The share of the arrays of threads in local memory for which a multiprocessor's L1 cache has no room, where so many
+/// threads run at once.
+fn spilled(func: &Func, counts: &Counts, threads: u64, target: &Target, usage: &Usage) -> f64 {
+    let local = counts.touches.iter().filter(|touch| touch.memory == Memory::Registers);
+    let arrays: BTreeSet<Value> = local.map(|touch| touch.root).collect();
+    let bytes: u64 = arrays.iter().filter_map(|&array| buffer_bytes(func, array)).fold(0, u64::saturating_add);
+    let all = bytes as f64 * threads as f64;
+    let room = target.shared_per_sm.saturating_sub(usage.shared) as f64;
+    if all > room { 1.0 - room / all } else { 0.0 }
+}
+
+fn traffic(func: &Func, counts: &Counts, launch: &Launch, spilled: f64) -> Traffic {
     let mut moved = Traffic::default();
     let mut buffers: BTreeMap<(Value, Direction), f64> = BTreeMap::new();
     for (touch, cost) in counts.touches.iter().zip(&counts.costs) {
         let all = launch.blocks * launch.warps;
         match touch.memory {
             Memory::Shared => moved.shared += cost.bytes * all,
-            Memory::Registers => moved.l1 += cost.bytes * all,
+            Memory::Registers => {
+                moved.l1 += cost.bytes * all;
+                moved.l2 += spilled * cost.bytes * all;
+            }
             Memory::Global => {
                 moved.l1 += cost.bytes * all;
                 moved.l2 += fetched(touch, cost, launch) * launch.blocks;

@@ -8,8 +8,8 @@ use tc_ir::walk::{all_ops, ancestors};
 use tc_ir::{Func, Op, Region};
 
 /// Instructions up to which a loop is unrolled wholly, and up to which iterations of another are put together.
-const WHOLE: f64 = 1600.0;
-const PART: f64 = 75.0;
+const WHOLE: f64 = 3000.0;
+const PART: f64 = 100.0;
 /// Iterations that are put together.
 const TOGETHER: u64 = 4;
 /// Iterations of a loop that are copied at most.
@@ -66,10 +66,19 @@ fn region(func: &Func, of: Region, copies: &mut [u64]) -> (f64, bool) {
     (size, has_loop)
 }
 
+/// The instructions of `op` as that compiler counts them: positions become literals, and what lies in an array of a thread
+/// still is in memory.
+fn own_size(func: &Func, op: Op) -> f64 {
+    let work = work(func, op);
+    match func.opcode(op) {
+        tir::LOAD | tir::STORE => work.instructions.max(1.0),
+        _ if work.is_position => 0.0,
+        _ => work.instructions,
+    }
+}
+
 fn one(func: &Func, op: Op, copies: &mut [u64]) -> (f64, bool) {
-    // Positions become literals.
-    let own = Some(work(func, op)).filter(|work| !work.is_position);
-    let (mut size, mut has_loop) = (own.map_or(0.0, |work| work.instructions), false);
+    let (mut size, mut has_loop) = (own_size(func, op), false);
     for &body in func.op_regions(op) {
         let (more, inner) = region(func, body, copies);
         size += more;

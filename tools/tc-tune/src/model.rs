@@ -38,49 +38,98 @@ pub(crate) fn model(session: &Session<'_>, json: bool, file: &OsStr, paths: &[Pa
     let mut compiler = Compiler::new();
     let parsed = compiler.parse(&tc_cli::file_name(file), &text);
     let module = parsed.map_err(|failure| fail(session, &failure))?.module;
-    let mut documents = Vec::new();
-    let mut out = format!(
-        "{:<44}{:>8}{:>10}{:>10}{:>12}{:>10}\n",
-        "sweep", "points", "estimate", "bound", "best found", "learned"
-    );
+    let mut sweeps: Vec<Sweep> = Vec::new();
     for (identity, device, records) in by_task(&records) {
         compiler.target = Target::parse(&identity.target).map_err(|wrong| session.refuse_with(&wrong))?;
         let known = known(&compiler, &module, identity, device, &records).map_err(|failure| fail(session, &failure))?;
-        if known.is_empty() {
-            continue;
+        let (operator, sizes) = (identity.operator.clone(), point_text(&identity.sizes));
+        let learned = spearman(&ranks_of_times(&known), &ranks(&learned(&known)));
+        let schedule = (format!("@{}", identity.schedule), learned);
+        // Schedules of one operator and size are one choice.
+        match sweeps.iter_mut().find(|sweep| sweep.is_of(&operator, &sizes, device)) {
+            _ if known.is_empty() => {}
+            Some(sweep) => {
+                sweep.schedules.push(schedule);
+                sweep.known.extend(known);
+            }
+            None => {
+                let device = device.to_string();
+                sweeps.push(Sweep { operator, sizes, device, schedules: vec![schedule], known });
+            }
         }
-        let times = ranks_of_times(&known);
-        let by = |of: fn(&Known) -> f64| spearman(&times, &ranks(&known.iter().map(of).collect::<Vec<_>>()));
-        let (by_estimate, by_bound) = (by(|known| known.estimate.estimate_us), by(|known| known.estimate.bound_us));
-        let learned = spearman(&times, &ranks(&learned(&known)));
-        let found = best_found(&known);
-        let name = format!("{} @{} {}", identity.operator, identity.schedule, point_text(&identity.sizes));
+    }
+    session.print(&if json {
+        format!("{:#}\n", Value::from(sweeps.iter().map(Sweep::document).collect::<Vec<_>>()))
+    } else {
+        text_of(&sweeps)
+    });
+    Ok(FINE)
+}
+
+/// What is known of an operator at some sizes on a device.
+struct Sweep {
+    operator: String,
+    sizes: String,
+    device: String,
+    /// Each with how well the learned model knows its times.
+    schedules: Vec<(String, f64)>,
+    known: Vec<Known>,
+}
+
+fn text_of(sweeps: &[Sweep]) -> String {
+    let mut out = format!(
+        "{:>6}{:>10}{:>14}{:>13}  {}\n",
+        "points", "estimate", "best among", "learned", "operator, schedules and sizes"
+    );
+    for sweep in sweeps {
+        let learned: Vec<String> = sweep.schedules.iter().map(|(_, learned)| format!("{learned:.2}")).collect();
         let _ = writeln!(
             out,
-            "{name:<44}{:>8}{by_estimate:>10.3}{by_bound:>10.3}{:>11.1} %{learned:>10.3}",
-            known.len(),
-            100.0 * found
+            "{:>6}{:>10.3}{:>12.1} %{:>13}  {} {}",
+            sweep.known.len(),
+            sweep.correlation(),
+            100.0 * best_found(&sweep.known),
+            learned.join(", "),
+            sweep.name(),
+            sweep.sizes
         );
-        let points: Vec<Value> = known
-            .iter()
-            .map(|one| {
-                let limiters: Vec<&str> = one.estimate.kernels.iter().map(|kernel| kernel.time.limiter.name()).collect();
-                json!({
-                    "point": one.point, "us": one.time.median, "estimate_us": one.estimate.estimate_us,
-                    "bound_us": one.estimate.bound_us, "limiters": limiters,
-                    "chain": one.estimate.kernels.iter().map(|kernel| kernel.time.chain).collect::<Vec<_>>(),
-                    "waves": one.estimate.kernels.iter().map(|kernel| kernel.time.waves).collect::<Vec<_>>(),
-                    "units": one.estimate.kernels.iter().map(|kernel| kernel.time.units.iter().map(|(unit, us)| (unit.name().to_string(), *us)).collect::<std::collections::BTreeMap<_, _>>()).collect::<Vec<_>>(),
-                })
-            })
-            .collect();
-        documents.push(json!({
-            "sweep": name, "device": device, "estimate": by_estimate, "bound": by_bound, "best_found": found,
-            "learned": learned, "points": points,
-        }));
     }
-    session.print(&if json { format!("{:#}\n", Value::from(documents)) } else { out });
-    Ok(FINE)
+    out
+}
+
+impl Sweep {
+    fn is_of(&self, operator: &str, sizes: &str, device: &str) -> bool {
+        self.operator == operator && self.sizes == sizes && self.device == device
+    }
+
+    fn name(&self) -> String {
+        let names: Vec<&str> = self.schedules.iter().map(|(name, _)| name.as_str()).collect();
+        format!("{} {}", self.operator, names.join(" "))
+    }
+
+    /// How well the estimate knows the times.
+    fn correlation(&self) -> f64 {
+        let estimates: Vec<f64> = self.known.iter().map(|one| one.estimate.estimate_us).collect();
+        spearman(&ranks_of_times(&self.known), &ranks(&estimates))
+    }
+
+    fn document(&self) -> Value {
+        let point = |one: &Known| {
+            let kernels = &one.estimate.kernels;
+            let limiters: Vec<&str> = kernels.iter().map(|kernel| kernel.time.limiter.name()).collect();
+            json!({
+                "point": one.point, "us": one.time.median, "estimate_us": one.estimate.estimate_us,
+                "bound_us": one.estimate.bound_us, "limiters": limiters,
+            })
+        };
+        let learned = |(name, learned): &(String, f64)| json!({"schedule": name, "correlation": learned});
+        json!({
+            "operator": self.operator, "sizes": self.sizes, "device": self.device,
+            "estimate": self.correlation(), "best_among": best_found(&self.known),
+            "learned": self.schedules.iter().map(learned).collect::<Vec<_>>(),
+            "points": self.known.iter().map(point).collect::<Vec<_>>(),
+        })
+    }
 }
 
 /// The points of a task that have a time.
@@ -118,6 +167,7 @@ fn known(
 
 /// What the learned model says of each point, trained without the fifth that the point is in.
 fn learned(known: &[Known]) -> Vec<f64> {
+    let Some(first) = known.first() else { return Vec::new() };
     let mut order: Vec<usize> = (0..known.len()).collect();
     let mut random = Random::stream(0, 0);
     for last in (1..order.len()).rev() {
@@ -126,7 +176,7 @@ fn learned(known: &[Known]) -> Vec<f64> {
     let mut said = vec![0.0; known.len()];
     for fold in 0..FOLDS {
         let is_out = |nth: usize| nth % FOLDS == fold;
-        let mut rows = Table::new(known[0].features.len());
+        let mut rows = Table::new(first.features.len());
         let mut targets = Vec::new();
         for (_, &point) in order.iter().enumerate().filter(|(nth, _)| !is_out(*nth)) {
             rows.push(&known[point].features);

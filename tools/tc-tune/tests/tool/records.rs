@@ -8,7 +8,20 @@ use std::process::Command;
 fn search(path: &str, seed: &str) -> String {
     let device = format!("replay={}", sweep("conv1d"));
     let file = example("conv1d");
-    let ran = tune(&[&file, "@autotvm", "--device", &device, "--trials", "40", "--seed", seed, "--records", path]);
+    let ran = tune(&[
+        &file,
+        "@autotvm",
+        "--device",
+        &device,
+        "--estimate",
+        "0",
+        "--trials",
+        "40",
+        "--seed",
+        seed,
+        "--records",
+        path,
+    ]);
     assert_eq!(ran.status, 0, "{}{}", ran.stdout, ran.stderr);
     ran.stdout
 }
@@ -62,7 +75,7 @@ fn a_full_disk_is_told_and_the_same_command_goes_on() {
     let (program, device) = (env!("CARGO_BIN_EXE_tc-tune"), format!("replay={}", sweep("conv1d")));
     let ran = Command::new("bash")
         .args(["-c", script, "bash", program, &example("conv1d"), "@autotvm", "--device", &device])
-        .args(["--trials", "40", "--seed", "3", "--records", &path])
+        .args(["--estimate", "0", "--trials", "40", "--seed", "3", "--records", &path])
         .output()
         .expect("bash is there");
     let stderr = String::from_utf8_lossy(&ran.stderr);
@@ -102,7 +115,7 @@ fn records_of_another_operator_are_told_and_left() {
     let text = fs::read_to_string(example("conv1d")).expect("there").replace("16384", "8192");
     fs::write(&file, text).expect("writable");
     let device = format!("replay={}", sweep("conv1d"));
-    let ran = tune(&[&file, "@autotvm", "--device", &device]);
+    let ran = tune(&[&file, "@autotvm", "--estimate", "0", "--device", &device]);
     assert_eq!(ran.status, 2);
     assert!(ran.stderr.contains("is of this operator, schedule and sizes"), "{}", ran.stderr);
     let ran = tune(&["apply", &file, "--records", &sweep("conv1d")]);
@@ -130,14 +143,14 @@ fn a_proposer_outside_takes_part_and_a_replay_needs_it_no_more() {
     let folder = folder("outside");
     let (path, points) = (shown(&folder.join("r.jsonl")), shown(&folder.join("points.jsonl")));
     let (file, device) = (example("conv1d"), format!("replay={}", sweep("conv1d")));
-    let asked = tune(&[&file, "@autotvm", "--ask", "6", "--target", "sm_90a"]);
+    let asked = tune(&[&file, "@autotvm", "--estimate", "0", "--ask", "6", "--target", "sm_90a"]);
     assert_eq!((asked.status, asked.stdout.lines().count()), (0, 6), "{}", asked.stderr);
     fs::write(&points, &asked.stdout).expect("writable");
     let told = tune(&[&file, "@autotvm", "--device", &device, "--points", &points, "--records", &path]);
     assert_eq!(told.status, 0, "{}", told.stderr);
     assert!(told.stdout.contains("6 of 1404 valid points tried: 6 ok"), "{}", told.stdout);
     // What is recorded is not proposed again.
-    let next = tune(&[&file, "@autotvm", "--ask", "6", "--records", &path]);
+    let next = tune(&[&file, "@autotvm", "--estimate", "0", "--ask", "6", "--records", &path]);
     assert_eq!((next.status, next.stdout.lines().count()), (0, 6), "{}", next.stderr);
     assert!(next.stdout.lines().all(|line| !asked.stdout.contains(line)), "{}{}", asked.stdout, next.stdout);
     let replayed = tune(&["replay", &file, "--records", &path]);

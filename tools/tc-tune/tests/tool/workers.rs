@@ -14,8 +14,20 @@ fn search(workers: &[&str], name: &str) -> Vec<Value> {
     let folder = folder(name);
     let path = shown(&folder.join("r.jsonl"));
     let file = example("conv1d");
-    let mut args =
-        vec![file.as_str(), "@autotvm", "--trials", "24", "--seed", "5", "--timeout", "2", "--records", &path];
+    let mut args = vec![
+        file.as_str(),
+        "@autotvm",
+        "--estimate",
+        "0",
+        "--trials",
+        "24",
+        "--seed",
+        "5",
+        "--timeout",
+        "2",
+        "--records",
+        &path,
+    ];
     for worker in workers {
         args.extend(["--worker", worker]);
     }
