@@ -121,10 +121,11 @@ impl Visit for Counter {
             self.barriers += times;
         }
         while let Some(touch) = self.touches.get(nth).filter(|touch| touch.op == op) {
-            let times = if touch.memory == Memory::Global { all.min(touch.moves(way)) } else { all };
+            let own = all * touch.share;
+            let own = if touch.memory == Memory::Global { own.min(touch.moves(way)) } else { own };
             let joined = touch.joined(way, mask) as f64;
-            self.units[Unit::Issue as usize] -= times * touch.share * (1.0 - 1.0 / joined);
-            self.costs[nth].add(touch, way, mask, times * touch.share / joined, joined as i64, &mut self.units);
+            self.units[Unit::Issue as usize] -= own * (1.0 - 1.0 / joined);
+            self.costs[nth].add(touch, way, mask, own / joined, joined as i64, &mut self.units);
             nth += 1;
         }
     }

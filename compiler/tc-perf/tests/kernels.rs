@@ -1,0 +1,167 @@
+//! What is told of kernels that are small enough to count by hand.
+
+use tc_dialects::scope::Memory;
+use tc_ir::Module;
+use tc_perf::{AccessReport, Direction, KernelReport, module};
+use tc_target::{Machine, Target, Unit};
+
+/// The report on the one kernel of a program; `body` stands in 2 blocks of 64 threads, with `t` for the thread.
+fn report(body: &str) -> KernelReport {
+    let text = format!(
+        "tir 1
+tir.func @f(A: f32[4096], B: f32[4096]) attributes {{noalias}} {{
+  @k(A, B)
+}}
+tir.func @k(A: f32[4096], B: f32[4096]) attributes {{noalias, threaded, device}} {{
+  for b in 0..2i32 bind(blockIdx.x) {{
+    alloc S: f32[4096] in shared
+    alloc L: f32[8] in local
+    for t in 0..64i32 bind(threadIdx.x) {{
+      {body}
+    }}
+  }}
+}}"
+    );
+    of(&text)
+}
+
+fn of(text: &str) -> KernelReport {
+    let mut read = Module::new(std::sync::Arc::new(tc_dialects::registry()));
+    let file = read.sources.add("k.tir", text).expect("small");
+    let found = tc_syntax::parse_file(&mut read, file, &tc_syntax::ParseOptions::default());
+    assert!(!found.has_errors(), "{}", tc_support::render::text(&found, &read.sources, false));
+    let target = Target::parse("sm_90").expect("known");
+    let mut all = module(&read, &target, &Machine::of(&target), &[])
+        .unwrap_or_else(|found| panic!("{}", tc_support::render::text(&found, &read.sources, false)));
+    assert_eq!(all.len(), 1);
+    all.remove(0)
+}
+
+fn access<'r>(report: &'r KernelReport, buffer: &str, direction: Direction) -> &'r AccessReport {
+    let found = report.accesses.iter().find(|one| one.buffer == buffer && one.direction == direction);
+    found.unwrap_or_else(|| panic!("no such access: {:#?}", report.accesses))
+}
+
+fn unit(report: &KernelReport, unit: Unit) -> f64 {
+    report.instructions.iter().find(|(of, _)| *of == unit).expect("all units").1
+}
+
+#[test]
+fn neighbours_fill_sectors_and_a_stride_wastes_them() {
+    let row = report("B[t + b * 64] = A[t + b * 64]");
+    let load = access(&row, "A", Direction::Load);
+    assert_eq!((load.memory, load.bytes, load.lanes, load.sectors), (Memory::Global, 4, 32.0, (4.0, 4.0)));
+    // Two warps in each of two blocks.
+    assert_eq!(load.requests, 4.0);
+    let column = report("B[t + b * 64] = A[t * 32 + b]");
+    let load = access(&column, "A", Direction::Load);
+    assert_eq!((load.sectors, load.wavefronts.0), ((32.0, 4.0), 32.0));
+    assert!(load.excess() == 8.0 && row.time.traffic.l2 < column.time.traffic.l2);
+}
+
+#[test]
+fn banks_conflict_by_the_stride() {
+    for (stride, wavefronts) in [(1, 1.0), (2, 2.0), (8, 8.0), (32, 32.0), (33, 1.0)] {
+        let store = report(&format!("S[t * {stride}] = 1.0"));
+        let store = access(&store, "S", Direction::Store);
+        assert_eq!(store.wavefronts, (wavefronts, 1.0), "stride {stride}");
+    }
+    let mixed = report("S[(t * 32) ^ (t & 31)] = 1.0");
+    assert_eq!(access(&mixed, "S", Direction::Store).wavefronts.0, 1.0, "an exclusive or spreads the banks");
+}
+
+#[test]
+fn loops_guards_and_idle_lanes_count() {
+    let half = report("if (t & 1) == 0i32 {\n for i in 0..5000i32 {\n if b == 0i32 { S[t] = A[(i & 63) + t] } } }");
+    let load = access(&half, "A", Direction::Load);
+    assert_eq!(load.lanes, 16.0);
+    // One block of two, two warps, in all iterations: ways of warps are samples.
+    assert!((load.requests / 10_000.0 - 1.0).abs() < 0.1, "{}", load.requests);
+    let empty = report("for i in 0..0i32 { S[t] = 1.0 }");
+    assert!(empty.accesses.is_empty());
+}
+
+#[test]
+fn instructions_are_counted_by_unit() {
+    let sum = report("L[0i32] = 0.0\n for i in 0..100i32 { L[0i32] = fma(A[t], 2.0, L[0i32]) }\n B[t] = exp(L[0i32])");
+    assert_eq!(unit(&sum, Unit::F32), 100.0 * 4.0 * 32.0);
+    assert_eq!(sum.flops, (200.0 + 1.0) * 128.0);
+    assert_eq!(unit(&sum, Unit::Special), 4.0 * 32.0);
+    // The load does not move: its value stays in a register.
+    assert_eq!(access(&sum, "A", Direction::Load).requests, 4.0);
+}
+
+#[test]
+fn a_sum_in_one_cell_waits_for_itself_and_others_do_not() {
+    let sums = |cells: &[i32]| {
+        let each = |i: i32| format!("L[{0}i32] = exp(L[{0}i32])", cells[i as usize % cells.len()]);
+        let body: Vec<String> = (0..4).map(each).collect();
+        report(&format!("for i in 0..16i32 {{ {} }}\n B[t] = L[0i32]", body.join("\n"))).time.chain
+    };
+    let (one, four) = (sums(&[0]), sums(&[0, 1, 2, 3]));
+    assert!(one > 2.0 * four, "{one} {four}");
+}
+
+#[test]
+fn barriers_stop_loads_from_running_ahead() {
+    let copy = |barrier: &str| {
+        report(&format!("for i in 0..16i32 {{\n {barrier}\n S[t] = A[t + i * 64]\n {barrier}\n B[t + i * 64] = S[63 - t] }}"))
+    };
+    let (with, without) = (copy("gpu.barrier(shared)"), copy(""));
+    assert_eq!(with.barriers, 32.0);
+    assert!(with.time.chain > 3.0 * without.time.chain, "{} {}", with.time.chain, without.time.chain);
+}
+
+#[test]
+fn addresses_from_data_are_told() {
+    let gathered = report("B[t] = A[cast<i32>(A[t])]");
+    let load = gathered.accesses.iter().find(|one| one.unknown).expect("it depends on data");
+    assert_eq!((load.buffer.as_str(), load.sectors.0), ("A", 32.0));
+}
+
+#[test]
+fn an_array_whose_positions_no_loop_makes_literal_is_in_local_memory() {
+    let local = |position: &str| {
+        let told = report(&format!("L[{position}] = A[t]\n B[t] = L[0i32]"));
+        told.accesses.iter().any(|one| one.memory == Memory::Registers)
+    };
+    assert!(!local("3i32"));
+    let looped = report("for i in 0..4000i32 { L[i & 7] = A[t + (i & 63)] }\n B[t] = L[0i32]");
+    assert!(looped.accesses.iter().any(|one| one.memory == Memory::Registers), "{:#?}", looped.accesses);
+}
+
+#[test]
+fn estimates_are_above_bounds_and_the_same_each_time() {
+    let text = "for i in 0..32i32 { S[t] = A[t + i * 64]\n B[t + i * 64] = S[t] + 1.0 }";
+    let (one, other) = (report(text), report(text));
+    assert_eq!(one.time, other.time);
+    assert!(one.time.bound_us <= one.time.estimate_us);
+    assert!(one.time.occupancy.blocks >= 1 && one.registers.0 >= 16);
+}
+
+#[test]
+fn numbers_that_do_not_fit_are_no_panic() {
+    for body in [
+        "for i in 0..2000000000i32 { for j in 0..2000000000i32 { S[(i + j) & 63] = 1.0 } }",
+        "for i in -2000000000..2000000000i32 { if tmod(i, 7) == 3i32 { S[i & 63] = 1.0 } }",
+        "for i in 0..t { S[i] = A[i] }",
+        "S[tdiv(t, 64)] = A[tmod(t, 3) + tdiv(t, 5)]",
+    ] {
+        let told = report(body);
+        assert!(told.time.estimate_us.is_finite(), "{body}");
+    }
+}
+
+#[test]
+fn what_is_no_kernel_is_refused() {
+    let refused = |text: &str| {
+        let mut read = Module::new(std::sync::Arc::new(tc_dialects::registry()));
+        let file = read.sources.add("k.tir", text).expect("small");
+        let found = tc_syntax::parse_file(&mut read, file, &tc_syntax::ParseOptions::default());
+        assert!(!found.has_errors(), "{found:?}");
+        let target = Target::default();
+        module(&read, &target, &Machine::of(&target), &[]).err().map(|found| found.iter().next().expect("why").code)
+    };
+    assert_eq!(refused("tir 1\ntir.func @f(A: f32[4]) {\n  A[0] = 1.0\n}"), Some("no-emitter"));
+    assert_eq!(refused("tir 1"), Some("no-function"));
+}
