@@ -105,7 +105,9 @@ fn a_sum_in_one_cell_waits_for_itself_and_others_do_not() {
 #[test]
 fn barriers_stop_loads_from_running_ahead() {
     let copy = |barrier: &str| {
-        report(&format!("for i in 0..16i32 {{\n {barrier}\n S[t] = A[t + i * 64]\n {barrier}\n B[t + i * 64] = S[63 - t] }}"))
+        report(&format!(
+            "for i in 0..16i32 {{\n {barrier}\n S[t] = A[t + i * 64]\n {barrier}\n B[t + i * 64] = S[63 - t] }}"
+        ))
     };
     let (with, without) = (copy("gpu.barrier(shared)"), copy(""));
     assert_eq!(with.barriers, 32.0);

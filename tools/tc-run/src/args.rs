@@ -64,6 +64,15 @@ fn define(text: &str) -> Result<Pair<i64>, String> {
     })
 }
 
+/// Values of a size.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Values(pub Vec<i64>);
+
+fn values(text: &str) -> Result<Pair<Values>, String> {
+    let all = |text: &str| text.split(',').map(|value| value.parse().ok()).collect::<Option<Vec<i64>>>();
+    pair(text, "NAME=VALUE,VALUE,..., the values integers", |text| all(text).map(Values))
+}
+
 fn file(text: &str) -> Result<Pair<PathBuf>, String> {
     pair(text, "NAME=FILE.npy", |value| (!value.is_empty()).then(|| PathBuf::from(value)))
 }
@@ -119,6 +128,16 @@ pub struct Args {
         help_heading = "What to do"
     )]
     pub points: Option<u32>,
+
+    /// Run each case with each of these values of a size, one set after another
+    #[arg(
+        long, value_name = "NAME=V,V,...", value_parser = values, requires = "measured", help_heading = "What to do"
+    )]
+    pub sizes: Vec<Pair<Values>>,
+
+    /// Show the times of a peer beside ours: a JSON object of microseconds by case, such as {"conv1d @v5": 3.2}
+    #[arg(long, value_name = "FILE.json", requires = "bench", help_heading = "What to do")]
+    pub peer: Option<PathBuf>,
 
     /// Read an input from a file; those not named are drawn from the seed
     #[arg(long = "input", value_name = "NAME=FILE", value_parser = file, help_heading = "Arrays")]

@@ -1,5 +1,6 @@
 //! The tool itself: reads, chooses, runs, tells.
 
+use crate::against::{self, Peer};
 use crate::args::{Args, DeviceName, Pair, Via};
 use crate::inputs::{self, Wrong};
 use crate::table::{self, Row};
@@ -7,9 +8,9 @@ use crate::{BUG, CALL, FINE, INPUT, json};
 use std::path::PathBuf;
 use tc::ir::Module;
 use tc::run::cases::{to_check, to_evaluate};
-use tc::run::{Case, CheckOptions, Choice, Machine, Refused, build};
+use tc::run::{Case, CheckOptions, Choice, Define, Machine, Refused, build};
 use tc::runtime::{BenchOptions, Clocks, CudaDevice, Device, npy};
-use tc::support::{Diagnostic, Diagnostics, Fault, Location, Sources, render, suggest};
+use tc::support::{Diagnostic, Diagnostics, Fault, Location, render, suggest};
 use tc::{Compiler, Failure};
 use tc_cli::Session;
 
@@ -24,6 +25,7 @@ struct Tool<'t, 'i> {
 }
 
 /// What is the same for all cases.
+#[derive(Clone)]
 struct Job<'j> {
     compiler: &'j Compiler,
     module: &'j Module,
@@ -56,6 +58,9 @@ impl Tool<'_, '_> {
                 return Err(INPUT);
             }
         };
+        let peer =
+            args.peer.as_deref().map(against::read).transpose().map_err(|message| self.session.refuse(&message))?;
+        let peer = peer.unwrap_or_default();
         let mut gpu = self.gpu(&mut compiler)?;
         let defines = args.defines.iter().map(|Pair { name, value }| (name.clone(), *value)).collect();
         let options =
@@ -67,23 +72,47 @@ impl Tool<'_, '_> {
             None => Machine::Simulator,
         };
         let mut rows = Vec::new();
-        for (nth, case) in cases.iter().enumerate() {
-            self.progress(&format!("[{}/{}] {} on {}", nth + 1, cases.len(), case.name(&module), job.device));
-            if let (Some(n), Some(_), true) = (args.points, case.schedule, args.check || args.bench) {
-                let started = (nth + 1, cases.len());
-                rows.extend(self.points(&job, case, &mut machine, (n as usize, started)));
-                continue;
+        for size in self.sizes() {
+            let mut job = job.clone();
+            job.options.defines.extend(size.iter().cloned());
+            let from = rows.len();
+            self.cases_of(&job, &cases, &mut machine, &mut rows);
+            let shown = table::values(&size);
+            for row in rows[from..].iter_mut().filter(|_| !shown.is_empty()) {
+                row.case = format!("{} {shown}", row.case);
+                row.sizes.clone_from(&shown);
             }
-            rows.push(if args.check || args.bench {
-                measure(&job, case, &mut machine, args)
-            } else {
-                evaluate(&job, case, &mut machine)
-            });
         }
         self.progress("");
         let written = if args.check || args.bench { FINE } else { self.write_outputs(&rows)? };
-        self.show(&rows, &job.device);
+        self.show(&rows, &job.device, &peer);
         Ok(rows.iter().map(status_of).max().unwrap_or(FINE).max(written))
+    }
+
+    /// The sets of sizes that the call goes through; one without any where it names none.
+    fn sizes(&self) -> Vec<Vec<Define>> {
+        self.args.sizes.iter().fold(vec![Vec::new()], |sets, Pair { name, value }| {
+            let with = |set: &Vec<Define>, &size: &i64| set.iter().cloned().chain([(name.clone(), size)]).collect();
+            sets.iter().flat_map(|set| value.0.iter().map(|size| with(set, size)).collect::<Vec<_>>()).collect()
+        })
+    }
+
+    /// A row, or several, for each case.
+    fn cases_of(&self, job: &Job<'_>, cases: &[Case], machine: &mut Machine<'_>, rows: &mut Vec<Row>) {
+        let args = self.args;
+        for (nth, case) in cases.iter().enumerate() {
+            self.progress(&format!("[{}/{}] {} on {}", nth + 1, cases.len(), case.name(job.module), job.device));
+            if let (Some(n), Some(_), true) = (args.points, case.schedule, args.check || args.bench) {
+                let started = (nth + 1, cases.len());
+                rows.extend(self.points(job, case, machine, (n as usize, started)));
+                continue;
+            }
+            rows.push(if args.check || args.bench {
+                measure(job, case, machine, args)
+            } else {
+                evaluate(job, case, machine)
+            });
+        }
     }
 
     /// A row for each of `n` valid points of a case; one row for a schedule without parameters.
@@ -144,12 +173,14 @@ impl Tool<'_, '_> {
         let mut names: Vec<String> = cases.iter().flat_map(|case| build::definable(module, case)).collect();
         names.sort_unstable();
         names.dedup();
-        for (nth, Pair { name, .. }) in self.args.defines.iter().enumerate() {
+        let defined = self.args.defines.iter().map(|pair| &pair.name);
+        let given: Vec<&String> = defined.chain(self.args.sizes.iter().map(|pair| &pair.name)).collect();
+        for (nth, name) in given.iter().enumerate() {
             let shown = suggest::shorten(name);
-            if self.args.defines[..nth].iter().any(|other| other.name == *name) {
+            if given[..nth].contains(name) {
                 return Err(self.session.refuse(&format!("`-D {shown}` is given twice")));
             }
-            if !names.contains(name) {
+            if !names.contains(*name) {
                 let help = suggest::did_you_mean(name, names.iter().map(String::as_str));
                 let help = help.map_or(String::new(), |help| format!("; {help}"));
                 return Err(self.session.refuse(&format!("there is no size and no parameter `{shown}`{help}")));
@@ -195,15 +226,15 @@ impl Tool<'_, '_> {
         Ok(FINE)
     }
 
-    fn show(&self, rows: &[Row], device: &str) {
+    fn show(&self, rows: &[Row], device: &str, peer: &Peer) {
         let args = self.args;
         if args.json {
-            let document = json::document(rows, device);
+            let document = json::document(rows, device, peer);
             self.session.print(&format!("{document:#}\n"));
             return;
         }
         if args.check || args.bench {
-            self.session.print(&table::render(rows, device, args.check, args.bench));
+            self.session.print(&table::render(rows, device, args.check, args.bench, peer));
         } else {
             let file = |name: &str| {
                 let shown = |pair: &Pair<PathBuf>| pair.value.display().to_string();
@@ -234,20 +265,7 @@ impl Tool<'_, '_> {
 /// A row without results.
 fn row(job: &Job<'_>, case: &Case) -> Row {
     let symbol = |idx: usize| job.module.items[idx].symbol().to_string();
-    Row {
-        case: case.name(job.module),
-        func: symbol(case.func),
-        schedule: case.schedule.map(symbol),
-        point: Vec::new(),
-        ok: false,
-        checked: None,
-        timing: None,
-        clocks: None,
-        kernels: Vec::new(),
-        evaluated: None,
-        diagnostics: Diagnostics::new(),
-        sources: Sources::new(),
-    }
+    Row { case: case.name(job.module), func: symbol(case.func), schedule: case.schedule.map(symbol), ..Row::default() }
 }
 
 impl Row {
@@ -282,12 +300,19 @@ fn measure(job: &Job<'_>, case: &Case, machine: &mut Machine<'_>, args: &Args) -
                 row.timing = Some(measured.timing);
                 row.clocks = measured.clocks;
                 row.diagnostics.append(invalid_clock(measured.clocks));
+                row.bound_us = bound(&job.device, &measured.speed);
                 row.kernels = measured.kernels;
             }
             Err(failure) => row.fail(failure),
         }
     }
     row
+}
+
+/// The microseconds that all kernels take at least on a GPU that is known, called as its driver calls it.
+fn bound(device: &str, speed: &[tc::perf::KernelReport]) -> Option<f64> {
+    tc::target::Machine::named(device.split(',').next()?)?;
+    (!speed.is_empty()).then(|| speed.iter().map(|kernel| kernel.time.bound_us).sum())
 }
 
 /// A time under a clock that says nothing of the program is told.

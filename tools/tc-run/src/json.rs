@@ -1,5 +1,6 @@
 //! Results as one JSON document, for scripts: `{"tc-run": 1, "device": …, "results": […]}`.
 
+use crate::against::{self, Against, Peer};
 use crate::table::{Row, exactly, verdict};
 use serde_json::{Map, Value, json};
 use tc::run::{Checked, Evaluated};
@@ -10,11 +11,13 @@ use tc::support::render;
 const VERSION: u32 = 1;
 
 /// The document.
-pub(crate) fn document(rows: &[Row], device: &str) -> Value {
-    json!({"tc-run": VERSION, "device": device, "results": rows.iter().map(result).collect::<Vec<_>>()})
+pub(crate) fn document(rows: &[Row], device: &str, peer: &Peer) -> Value {
+    let against = against::compare(rows, peer);
+    let results: Vec<Value> = rows.iter().zip(&against).map(|(row, against)| result(row, against)).collect();
+    json!({"tc-run": VERSION, "device": device, "results": results})
 }
 
-fn result(row: &Row) -> Value {
+fn result(row: &Row, against: &Against) -> Value {
     let params: Map<String, Value> = row.point.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
     let mut result = json!({
         "func": row.func,
@@ -26,6 +29,13 @@ fn result(row: &Row) -> Value {
     });
     if let Some(clocks) = &row.clocks {
         result["clocks"] = clocks.to_json();
+    }
+    if row.timing.is_some() {
+        result["over_first"] = json!(against.first);
+        result["over_previous"] = json!(against.previous);
+        result["peer_us"] = json!(against.peer_us);
+        result["over_peer"] = json!(against.peer);
+        result["bound_us"] = json!(row.bound_us);
     }
     if !row.kernels.is_empty() {
         result["kernels"] = row.kernels.iter().map(kernel).collect();

@@ -4,6 +4,7 @@
 //! progress on a terminal, go to the standard error. The exit status tells who has to act: 0 no one, 1 the author of
 //! the file, 2 the caller, 3 we.
 
+mod against;
 mod args;
 mod drive;
 mod inputs;

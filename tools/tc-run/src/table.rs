@@ -1,14 +1,20 @@
 //! Tables for people.
 
+use crate::against::{self, Against, Peer};
 use tc::run::{Checked, Evaluated, Verdict};
 use tc::runtime::{Clocks, DType, Element, KernelReport, Timing, array};
 use tc::sim::FieldVerdict;
 use tc::support::{Diagnostic, Diagnostics, Sources};
 
 /// What came of one case.
+#[derive(Default)]
 pub(crate) struct Row {
     /// `conv1d @v5`
     pub(crate) case: String,
+    /// The sizes that the call goes through, `hw=32`.
+    pub(crate) sizes: String,
+    /// Microseconds that no schedule goes below, of what was measured on a GPU.
+    pub(crate) bound_us: Option<f64>,
     pub(crate) func: String,
     pub(crate) schedule: Option<String>,
     pub(crate) point: Vec<(String, i64)>,
@@ -39,7 +45,7 @@ impl Row {
 }
 
 /// The table of a run with `--check`, `--bench` or both.
-pub(crate) fn render(rows: &[Row], device: &str, check: bool, bench: bool) -> String {
+pub(crate) fn render(rows: &[Row], device: &str, check: bool, bench: bool, peer: &Peer) -> String {
     let mut header = vec!["case", "device"];
     if check {
         header.extend(["cells compared", "max error", "exactly", "races", "bounds"]);
@@ -47,6 +53,10 @@ pub(crate) fn render(rows: &[Row], device: &str, check: bool, bench: bool) -> St
     if bench {
         header.extend(["median", "95 % interval", "samples"]);
     }
+    let against = against::compare(rows, peer);
+    let beside: Vec<Beside> =
+        BESIDE.into_iter().filter(|(_, of)| bench && against.iter().any(|one| of(one).is_some())).collect();
+    header.extend(beside.iter().map(|(title, _)| *title));
     // The simulator has no registers.
     let registers = bench && rows.iter().flat_map(|row| &row.kernels).any(|kernel| kernel.registers.is_some());
     if registers {
@@ -55,7 +65,7 @@ pub(crate) fn render(rows: &[Row], device: &str, check: bool, bench: bool) -> St
     header.push(if check { "time" } else { "" });
     header.push("result");
     let mut lines = vec![header.into_iter().map(str::to_string).collect()];
-    for row in rows {
+    for (row, against) in rows.iter().zip(&against) {
         let mut line = vec![row.case.clone(), device.to_string()];
         if check {
             line.extend(row.checked.as_ref().map_or(["-"; 5].map(str::to_string), checked_cells));
@@ -63,6 +73,7 @@ pub(crate) fn render(rows: &[Row], device: &str, check: bool, bench: bool) -> St
         if bench {
             line.extend(row.timing.as_ref().map_or(["-"; 3].map(str::to_string), timing_cells));
         }
+        line.extend(beside.iter().map(|(_, of)| of(against).unwrap_or("-".to_string())));
         if registers {
             let of = |ask: fn(&KernelReport) -> Option<u64>| per_kernel(&row.kernels, ask);
             line.extend([of(|kernel| kernel.registers), of(|kernel| kernel.local_bytes)]);
@@ -87,6 +98,25 @@ pub(crate) fn render(rows: &[Row], device: &str, check: bool, bench: bool) -> St
     text.push('\n');
     text.extend(rows.iter().filter_map(point));
     text
+}
+
+/// A column of what times are beside.
+type Beside = (&'static str, fn(&Against) -> Option<String>);
+
+const BESIDE: [Beside; 5] = [
+    ("over first", |against| against.first.map(times)),
+    ("over previous", |against| against.previous.map(times)),
+    ("peer", |against| against.peer_us.map(us)),
+    ("over peer", |against| against.peer.map(times)),
+    ("of bound", |against| against.bound.map(|share| format!("{:.0} %", 100.0 * share))),
+];
+
+fn times(factor: f64) -> String {
+    format!("{factor:.2}x")
+}
+
+fn us(us: f64) -> String {
+    if us < 1e4 { format!("{us:.2} us") } else { seconds(us / 1e6) }
 }
 
 /// The values of the schedule's parameters, as a line; none where they stand in the case's name.
@@ -142,7 +172,6 @@ pub(crate) fn verdict(verdict: Option<Verdict>, found: &'static str) -> &'static
 }
 
 fn timing_cells(timing: &Timing) -> [String; 3] {
-    let us = |us: f64| if us < 1e4 { format!("{us:.2} us") } else { seconds(us / 1e6) };
     [us(timing.median_us), format!("{} to {}", us(timing.low_us), us(timing.high_us)), timing.n.to_string()]
 }
 

@@ -110,6 +110,8 @@ pub struct Measured {
     pub clocks: Option<Clocks>,
     /// What the device knows of each kernel, in launch order.
     pub kernels: Vec<KernelReport>,
+    /// What the kernels say of their speed, on the machine that the device is called after, or on that of the target.
+    pub speed: Vec<tc_perf::KernelReport>,
 }
 
 /// Measures one run of `case` on `machine`, on inputs drawn from the seed where none are given.
@@ -146,7 +148,11 @@ fn bench_on(
     let (arrays, _) = device_arrays(&program, &prepared.args, &prepared.outputs).map_err(failed)?;
     let measured = device.bench(&program, &arrays, how).map_err(|wrong| failed(wrong.into()))?;
     let BenchReport { timing, clocks, kernels } = measured;
-    Ok(Measured { point: built.point, timing, clocks, kernels })
+    let name = device.name();
+    let of_name = name.split(',').next().and_then(tc_target::Machine::named);
+    let of_target = || tc_target::Machine::of(&compiler.target);
+    let speed = compiler.performance_of(&built, &of_name.unwrap_or_else(of_target)).unwrap_or_default();
+    Ok(Measured { point: built.point, timing, clocks, kernels, speed })
 }
 
 fn sim_options(built: &Built, options: &CheckOptions) -> tc_sim::CheckOptions {
