@@ -192,11 +192,12 @@ impl Machine {
         *MACHINES.iter().find(fits).unwrap_or(&MACHINES[0])
     }
 
-    /// The one that the driver calls `name`, or that `name` is a word of.
+    /// The one that is called `name`, or whose name stands in it, as in what a driver says; else one that has `name` in its
+    /// own.
     pub fn named(name: &str) -> Option<Machine> {
-        let plain = |text: &str| text.to_ascii_lowercase().replace("nvidia ", "");
+        let plain = |text: &str| text.to_ascii_lowercase();
         let name = plain(name);
-        let exact = MACHINES.iter().find(|machine| plain(machine.name) == name);
+        let exact = MACHINES.iter().find(|machine| name.contains(&plain(machine.name)));
         exact
             .or_else(|| MACHINES.iter().find(|machine| !name.is_empty() && plain(machine.name).contains(&name)))
             .copied()
@@ -257,6 +258,7 @@ mod tests {
     #[test]
     fn a_machine_is_found_by_the_name_of_its_driver() {
         assert_eq!(Machine::named("NVIDIA H100 80GB HBM3").map(|machine| machine.dram_gb_s), Some(3350.0));
+        assert_eq!(Machine::named("cuda:0 NVIDIA H200").map(|machine| machine.name), Some("H200"));
         assert_eq!(Machine::named("h200").map(|machine| machine.name), Some("H200"));
         assert_eq!((Machine::named(""), Machine::named("Banana")), (None, None));
     }

@@ -311,7 +311,7 @@ fn measure(job: &Job<'_>, case: &Case, machine: &mut Machine<'_>, args: &Args) -
 
 /// The microseconds that all kernels take at least on a GPU that is known, called as its driver calls it.
 fn bound(device: &str, speed: &[tc::perf::KernelReport]) -> Option<f64> {
-    tc::target::Machine::named(device.split(',').next()?)?;
+    tc::target::Machine::named(device)?;
     (!speed.is_empty()).then(|| speed.iter().map(|kernel| kernel.time.bound_us).sum())
 }
 

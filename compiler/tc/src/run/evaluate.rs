@@ -148,8 +148,7 @@ fn bench_on(
     let (arrays, _) = device_arrays(&program, &prepared.args, &prepared.outputs).map_err(failed)?;
     let measured = device.bench(&program, &arrays, how).map_err(|wrong| failed(wrong.into()))?;
     let BenchReport { timing, clocks, kernels } = measured;
-    let name = device.name();
-    let of_name = name.split(',').next().and_then(tc_target::Machine::named);
+    let of_name = tc_target::Machine::named(&device.name());
     let of_target = || tc_target::Machine::of(&compiler.target);
     let speed = compiler.performance_of(&built, &of_name.unwrap_or_else(of_target)).unwrap_or_default();
     Ok(Measured { point: built.point, timing, clocks, kernels, speed })

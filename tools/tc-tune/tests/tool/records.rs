@@ -183,3 +183,17 @@ fn a_log_of_autotvm_is_a_record() {
     assert!(shown.stdout.contains("conv1d @autotvm on my GPU (sm_90a)"), "{}", shown.stdout);
     fs::remove_dir_all(&folder).ok();
 }
+
+#[test]
+fn the_tuned_examples_are_what_their_records_say() {
+    let tuned = format!("{}/../../examples/tuned", env!("CARGO_MANIFEST_DIR"));
+    let records = format!("{tuned}/h200.jsonl.gz");
+    let mut n = 0;
+    for entry in std::fs::read_dir(&tuned).expect("a folder").map(|entry| entry.expect("readable").path()) {
+        let Some(name) = entry.file_name().and_then(|name| name.to_str()?.strip_suffix(".tir")) else { continue };
+        let ran = tune(&["apply", &example(name), "--records", &records]);
+        assert_eq!(ran.stdout, std::fs::read_to_string(&entry).expect("readable"), "{name}: {}", ran.stderr);
+        n += 1;
+    }
+    assert_eq!(n, 11);
+}
