@@ -147,7 +147,7 @@ fn rounded(value: f64) -> f64 {
     (value * 10.0).round() / 10.0
 }
 
-/// The reports as JSON, one object for each launch.
+/// The reports as JSON: `{"access": […]}`, one object for each launch.
 pub fn document(kernels: &[KernelReport], sources: &Sources) -> Value {
     let kernel = |kernel: &KernelReport| {
         let KernelReport { name, machine, grid, block, shared, registers, flops, barriers, time, .. } = kernel;
@@ -167,7 +167,7 @@ pub fn document(kernels: &[KernelReport], sources: &Sources) -> Value {
             "accesses": kernel.accesses.iter().map(|one| access(one, sources)).collect::<Vec<_>>(),
         })
     };
-    Value::from(kernels.iter().map(kernel).collect::<Vec<_>>())
+    json!({"access": kernels.iter().map(kernel).collect::<Vec<_>>()})
 }
 
 fn access(access: &AccessReport, sources: &Sources) -> Value {
