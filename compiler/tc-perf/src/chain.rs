@@ -293,7 +293,6 @@ impl Chain<'_> {
             }
         };
         self.ready.iter_mut().for_each(shift);
-        #[expect(clippy::iter_over_hash_type, reason = "each is moved alike")]
         self.cells.values_mut().for_each(shift);
         self.copies.iter_mut().for_each(shift);
         self.floor += by;

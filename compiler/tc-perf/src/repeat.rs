@@ -95,6 +95,6 @@ fn factor(func: &Func, value: Value, var: Value, depth: u32) -> Option<i64> {
 
 /// 0 if no operand of `op` grows with `var`.
 fn unchanged(func: &Func, op: Op, var: Value, depth: u32) -> Option<i64> {
-    let all = func.operands(op).iter().map(|&operand| factor(func, operand, var, depth - 1));
-    all.fold(Some(0), |sum, one| if sum == Some(0) && one == Some(0) { Some(0) } else { None })
+    let mut all = func.operands(op).iter().map(|&operand| factor(func, operand, var, depth - 1));
+    all.all(|one| one == Some(0)).then_some(0)
 }

@@ -110,6 +110,8 @@ mod tests {
     #[test]
     fn a_document_holds_what_scripts_ask_for() {
         let row = |ok: bool| Row {
+            sizes: String::new(),
+            bound_us: None,
             case: "f @s".into(),
             func: "f".into(),
             schedule: Some("s".into()),
@@ -123,7 +125,7 @@ mod tests {
             diagnostics: if ok { Diagnostics::new() } else { Diagnostic::error("c", Location::None, "m").into() },
             sources: Sources::new(),
         };
-        let document = document(&[row(true), row(false)], "cuda:0 GPU");
+        let document = document(&[row(true), row(false)], "cuda:0 GPU", &Peer::new());
         assert_eq!((&document["tc-run"], &document["device"]), (&json!(1), &json!("cuda:0 GPU")));
         let [good, bad] = [&document["results"][0], &document["results"][1]];
         assert_eq!(

@@ -273,6 +273,8 @@ mod tests {
 
     fn row(case: &str, checked: Option<Checked>, error: Option<Diagnostic>) -> Row {
         Row {
+            sizes: String::new(),
+            bound_us: None,
             case: case.into(),
             func: case.into(),
             schedule: None,
@@ -329,7 +331,7 @@ h     sim     -               -          -        -                -            
 2 of 4 cases are right; sampled: too large for all blocks and cells, so some that the seed chooses
 f @s is at block = 64
 ";
-        assert_eq!(render(&rows, "sim", true, false), expected);
+        assert_eq!(render(&rows, "sim", true, false, &Peer::new()), expected);
     }
 
     #[test]
@@ -343,7 +345,7 @@ f @s  cuda:0  2.25 us  2.00 us to 2.50 us  3        ok
 
 1 of 1 case is right
 ";
-        assert_eq!(render(&[timed], "cuda:0", false, true), expected);
+        assert_eq!(render(&[timed], "cuda:0", false, true, &Peer::new()), expected);
     }
 
     #[test]
@@ -362,10 +364,10 @@ f @s  cuda:0  2.25 us  2.00 us to 2.50 us  3        ok
         let mut known = row("f @s", None, None);
         known.timing = Timing::from_samples(vec![2.0], 96, L2::Kept);
         known.kernels = vec![kernel(Some(128), Some(0)), kernel(Some(40), Some(16))];
-        let text = render(&[known], "cuda:0", false, true);
+        let text = render(&[known], "cuda:0", false, true, &Peer::new());
         assert!(text.contains("regs") && text.contains("128 40  0 16"), "{text}");
         let mut unknown = row("f @s", None, None);
         unknown.kernels = vec![kernel(None, None)];
-        assert!(!render(&[unknown], "sim", false, true).contains("regs"));
+        assert!(!render(&[unknown], "sim", false, true, &Peer::new()).contains("regs"));
     }
 }

@@ -50,10 +50,12 @@ pub(crate) fn replay(session: &Session<'_>, file: &OsStr, path: &PathBuf) -> Res
 /// The records of each search, in the order of its trials. The last of a trial is what the search went on from: others were
 /// of an invalid clock, or of a search before it.
 fn searches<'r>(records: &[&'r Record]) -> Vec<Vec<&'r Record>> {
-    let mut runs: BTreeMap<(String, u64, usize, usize, usize), BTreeMap<usize, &Record>> = BTreeMap::new();
+    // Trials of one search differ in their numbers only.
+    let mut runs: BTreeMap<[String; 5], BTreeMap<usize, &Record>> = BTreeMap::new();
     for record in records {
         let Trial { searcher, seed, trials, batch_size, estimate, nth, .. } = &record.trial;
-        let run = runs.entry((searcher.clone(), *seed, *trials, *batch_size, *estimate)).or_default();
+        let of = [seed.to_string(), trials.to_string(), batch_size.to_string(), estimate.to_string(), searcher.clone()];
+        let run = runs.entry(of).or_default();
         run.insert(*nth, record);
     }
     runs.into_values().map(|run| run.into_values().collect()).collect()
