@@ -212,7 +212,7 @@ pub enum TypeArg {
     Str(TextRange),
 }
 
-/// What may trail a statement or an item header: `attributes {…}`, then a location.
+/// What may trail a statement or an item header: `attributes {…}`, then locations.
 #[derive(Clone, Copy, Debug)]
 pub struct Tail {
     /// The attributes, which may be none.

@@ -11,6 +11,7 @@ use tc_ir::types::ElemKind;
 use tc_ir::verify::{has_flag, is_threaded};
 use tc_ir::walk::ancestors;
 use tc_ir::{AttrData, Func, Op, Opcode, TypeData, Value, keys};
+use tc_support::counted;
 
 /// A program of loops: no operators and no directives in it.
 pub static SCHEDULED: Form = Form {
@@ -101,7 +102,7 @@ const FLAT_REFERENCES: Rule =
         let ty = func.value_type(func.result(op)?);
         match func.type_data(ty) {
             TypeData::Ref { shape, .. } if shape.len() > 1 => {
-                Some(format!("the reference `{}` has {} dimensions", func.show_type(ty), shape.len()))
+                Some(format!("the reference `{}` has {}", func.show_type(ty), counted(shape.len(), "dimension")))
             }
             _ => None,
         }
@@ -240,7 +241,7 @@ fn many_dimensions(func: &Func, value: Value) -> Option<String> {
     let (_, shape, _) = func.as_shaped(ty)?;
     let name = func.value_text(value);
     if shape.len() != 1 {
-        return Some(format!("the buffer `{name}: {}` has {} dimensions", func.show_type(ty), shape.len()));
+        return Some(format!("the buffer `{name}: {}` has {}", func.show_type(ty), counted(shape.len(), "dimension")));
     }
     func.buffer_attr(value, keys::STRIDES).map(|_| format!("the buffer `{name}` has strides"))
 }

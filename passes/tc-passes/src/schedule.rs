@@ -58,7 +58,7 @@ use tc_ir::{AttrData, Func, Loc, Module, keys};
 use tc_pass::{ModulePass, PassCx, PassInfo, PassKind};
 use tc_schedule::Define;
 use tc_schedule::explain::StageWhy;
-use tc_support::{Diagnostic, Diagnostics, Location, Sources, suggest};
+use tc_support::{Diagnostic, Diagnostics, Location, Sources, counted, suggest};
 
 tc_pass::options! {
     /// What `schedule` can be told.
@@ -305,7 +305,8 @@ impl Schedule {
             _ => {
                 let names: Vec<String> =
                     schedules.iter().map(|&schedule| format!("`{}`", module.items[schedule].symbol())).collect();
-                let text = format!("`@{}` has {} schedules: {}", operator.symbol(), names.len(), names.join(", "));
+                let text =
+                    format!("`@{}` has {}: {}", operator.symbol(), counted(names.len(), "schedule"), names.join(", "));
                 let first = module.items[schedules[0]].symbol();
                 let help = format!("choose one: `schedule{{name={first}}}`");
                 Err(Diagnostic::error("which-schedule", operator.location(operator.header.loc), text).help(help))

@@ -5,7 +5,7 @@ use crate::tree::{Else, ExprId, ExprKind, For, Id, If, List, Stmt, Tail, TextRan
 use tc_ir::builder::OpSpec;
 use tc_ir::opdef::{Context, Role};
 use tc_ir::{Attr, Attrs, Name, Region, Type, Value, keys};
-use tc_support::suggest;
+use tc_support::{counted, suggest};
 
 /// A value that a loop carries: its name inside, and what it starts from.
 type Carried = (TextRange, Value);
@@ -178,7 +178,7 @@ impl<'a> Lower<'a> {
             self.error(
                 node.range,
                 "branch",
-                format!("a branch yields {} values where {n_results} are wanted", types.len()),
+                format!("a branch yields {}, not {n_results}", counted(types.len(), "value")),
             );
             return None;
         }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use tc_ir::attrs::AttrData;
 use tc_ir::func::{ParamDecl, ResultDecl, SymbolDecl};
 use tc_ir::opdef::{Context, Role};
-use tc_ir::{Func, Module, Registry, Type, TypeData, keys};
+use tc_ir::{Func, Loc, Module, Registry, Type, TypeData, keys};
 use tc_support::{Diagnostic, Diagnostics, FileId, Pos, Sources, suggest};
 
 /// How text is read.

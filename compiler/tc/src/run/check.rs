@@ -21,7 +21,7 @@ use tc_sim::{
     Arg, CheckReport, DiagnosticKind, FieldVerdict, Limits, Oracle, Parameter, Signature, SimDiagnostics, Sizes,
     Tensor, Trial,
 };
-use tc_support::{Diagnostic, Diagnostics, Location, Severity, Sources};
+use tc_support::{Diagnostic, Diagnostics, Location, Severity, Sources, counted};
 use tc_target::Param;
 
 /// Where a case runs.
@@ -463,7 +463,8 @@ pub(super) fn device_arrays(
 ) -> Result<(Vec<Array>, Shapes), Diagnostics> {
     let params = &program.manifest.params;
     if params.len() != args.len() {
-        let text = format!("`{}` takes {} arguments, not {}", program.manifest.function, params.len(), args.len());
+        let text =
+            format!("`{}` takes {}, not {}", program.manifest.function, counted(params.len(), "argument"), args.len());
         return Err(Diagnostic::error("signature", Location::None, text).into());
     }
     let mut outputs = outputs.iter();
