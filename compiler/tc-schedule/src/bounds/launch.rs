@@ -3,7 +3,7 @@
 use super::{Bounds, Launch};
 use crate::body::Vars;
 use crate::diagnostic::{ScheduleDiagnostic, ScheduleDiagnostics};
-use crate::graph::{Attach, AxisId, Kind, StageId};
+use crate::graph::{Attach, AxisId, Graph, Kind, Source, StageId};
 use crate::operator::Operator;
 use crate::remedy::{ELSEWHERE, ELSEWHERE_OR_ROOT, OTHER_EXTENT};
 use crate::scope::Scope;
@@ -243,11 +243,25 @@ fn disagree(
         counted(&small, "thread"),
         graph[inner].name
     );
-    let error = ScheduleDiagnostic::error("bind-extents", location(graph[leaf].kind_loc), text).fix_its(OTHER_EXTENT);
+    let mut error =
+        ScheduleDiagnostic::error("bind-extents", location(graph[leaf].kind_loc), text).fix_its(OTHER_EXTENT);
+    if is_axis_of_rfactor(graph, leaf) {
+        error = error.label(location(graph[leaf].made_by), format!("`rfactor` gives it the extent {small} here"));
+    }
     error
         .label(location(graph[by].kind_loc), format!("bound to {large} here"))
         .label(operator.te.location(graph[graph[leaf].stage].loc), format!("`{}`", graph[graph[leaf].stage].name))
         .help(format!("split by {large} in both, or compute `{}` further outside", graph[inner].name))
+}
+
+/// Did `rfactor` make the axis, so that no factor of a later split decides its extent?
+fn is_axis_of_rfactor(graph: &Graph, axis: AxisId) -> bool {
+    let stage = &graph[graph[axis].stage];
+    match stage.source {
+        Source::Merge { .. } => stage.reduce.contains(&axis),
+        Source::Partial(_) => stage.roots().any(|root| root == axis),
+        _ => false,
+    }
 }
 
 /// A limit of the target that a program would break.
