@@ -219,6 +219,8 @@ pub struct Tail {
     pub attrs: List<Attr>,
     /// The location `#12:5`, `#"f.tir":12:5`; see [`literal::location`](crate::literal::location).
     pub loc: Option<Id<TextRange>>,
+    /// The location of the directive that made a statement, behind the first.
+    pub directive: Option<Id<TextRange>>,
 }
 
 /// A parameter of an item or a region, or a result of an item.

@@ -159,8 +159,9 @@ impl<'a> Lower<'a> {
     /// Lowers a conditional of `n_results` results; `known` are their types where they are known already.
     fn if_chain(&mut self, id: Id<If>, n_results: usize, known: &[Type]) -> Option<Vec<Value>> {
         let node = self.tree[id];
-        let condition = self.condition(node.condition)?;
         let tail = node.tail.map(|tail| self.tree[tail]);
+        self.directive = self.written_directive(tail);
+        let condition = self.condition(node.condition)?;
         let (attrs, loc) = self.tail(tail, node.range);
         if n_results > 0 && matches!(node.otherwise, Else::None) {
             self.error(node.range, "branch", "an `if` with results needs an `else`");

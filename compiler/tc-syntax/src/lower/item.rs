@@ -86,6 +86,7 @@ fn lower_item(
         sugar: Sugar::new(registry, row.context),
         scopes: Scopes::default(),
         missing: FxHashSet::default(),
+        directive: Loc::NONE,
         region,
         mixing: false,
         found: Diagnostics::new(),
@@ -151,6 +152,9 @@ impl<'a> Lower<'a> {
             self.func.header.attrs = self.attr_list(tail.attrs);
             if let Some(loc) = tail.loc {
                 self.func.header.loc = self.written_loc(self.tree[loc]);
+            }
+            if let Some(directive) = tail.directive {
+                self.error(self.tree[directive], "location", "an item has one location");
             }
         }
     }

@@ -253,6 +253,12 @@ impl<'a> Lower<'a> {
         (attrs, loc)
     }
 
+    /// The location of the directive that made a statement, where it is written.
+    pub(super) fn written_directive(&mut self, tail: Option<Tail>) -> tc_ir::Loc {
+        let directive = tail.and_then(|tail| tail.directive);
+        directive.map_or(tc_ir::Loc::NONE, |loc| self.written_loc(self.tree[loc]))
+    }
+
     /// `attrs` behind those of `first`; a key given twice is an error.
     pub(super) fn join_attrs(&mut self, range: TextRange, first: &[(tc_ir::Name, Attr)], attrs: Attrs) -> Attrs {
         let mut entries = first.to_vec();

@@ -42,6 +42,13 @@ impl<'a> Lower<'a> {
 
     fn stmt(&mut self, stmt: &Stmt) {
         let tail = stmt.tail.map(|tail| self.tree[tail]);
+        let around = self.directive;
+        self.directive = self.written_directive(tail);
+        self.stmt_with(stmt, tail);
+        self.directive = around;
+    }
+
+    fn stmt_with(&mut self, stmt: &Stmt, tail: Option<crate::tree::Tail>) {
         match stmt.kind {
             StmtKind::Compute { names, axes, value } => {
                 self.compute(stmt.range, names, axes, value, tail);
