@@ -154,7 +154,12 @@ impl CheckReport {
 
     /// What is wrong, as diagnostics; remarks included.
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
-        let mut list: Vec<Diagnostic> = self.diagnostics.with_counts().collect();
+        self.diagnostics_at(|found| found)
+    }
+
+    /// The same, each where `place` moves it to.
+    pub fn diagnostics_at(&self, place: impl Fn(Diagnostic) -> Diagnostic) -> Vec<Diagnostic> {
+        let mut list = self.diagnostics.with_counts_at(place);
         if let Some(difference) = &self.difference {
             let text = format!("the program does not compute the operator: {difference}");
             let differ = if self.n_different == 1 { "differs" } else { "differ" };
