@@ -3,7 +3,7 @@
 use crate::entity::Op;
 use crate::func::Func;
 use crate::walk::all_ops;
-use tc_support::{Diagnostic, Diagnostics};
+use tc_support::{Diagnostic, Diagnostics, Location, counted};
 
 /// One rule of a form.
 #[derive(Clone, Copy)]
@@ -16,6 +16,15 @@ pub struct Rule {
     pub op: Option<fn(&Func, Op) -> Option<String>>,
     /// Asked of the function: the reason why it is not in the form.
     pub func: Option<fn(&Func) -> Option<String>>,
+    /// The passes that see to it, as a help names them.
+    pub passes: Option<&'static str>,
+}
+
+impl Rule {
+    /// The same rule, which `passes` see to: `` `narrow-index` ``.
+    pub const fn by(self, passes: &'static str) -> Rule {
+        Rule { passes: Some(passes), ..self }
+    }
 }
 
 /// A form: all its rules hold.
@@ -36,10 +45,7 @@ impl Form {
         if self.holds(func) {
             return found;
         }
-        let mut report = |rule: &Rule, location, reason: String| {
-            let note = format!("the form `{}` asks: {}", self.name, rule.summary);
-            found.push(Diagnostic::assumption("form", location, reason).note(note));
-        };
+        let mut report = |rule: &Rule, location, reason| found.push(self.refusal(rule, location, reason));
         for rule in self.rules {
             if let Some(reason) = rule.func.and_then(|ask| ask(func)) {
                 report(rule, func.location(func.header.loc), reason);
@@ -53,6 +59,30 @@ impl Form {
             }
         }
         found
+    }
+
+    fn refusal(&self, rule: &Rule, location: Location, reason: String) -> Diagnostic {
+        let note = format!("the form `{}` asks: {}", self.name, rule.summary);
+        Diagnostic::assumption("form", location, reason).note(note)
+    }
+
+    /// The same in short, one diagnostic for each rule: the first place that it refuses, and how many more there are. A
+    /// pass that did not run leaves work at many ops.
+    pub fn check_in_short(&self, func: &Func) -> Diagnostics {
+        let of_rule = |rule: &Rule| {
+            let header = rule.func.and_then(|ask| ask(func)).map(|reason| (func.location(func.header.loc), reason));
+            let of_ops = rule
+                .op
+                .into_iter()
+                .flat_map(|ask| all_ops(func).filter_map(move |op| Some((func.op_location(op), ask(func, op)?))));
+            let mut refused = header.into_iter().chain(of_ops);
+            let (location, reason) = refused.next()?;
+            let mut first = self.refusal(rule, location, reason);
+            first.help = rule.passes.map(|passes| format!("run {passes}, as the pipeline `cuda` does"));
+            let n_more = refused.count();
+            Some(if n_more == 0 { first } else { first.note(format!("and {}", counted(n_more, "further place"))) })
+        };
+        self.rules.iter().filter_map(of_rule).collect()
     }
 
     /// Is `func` in this form?

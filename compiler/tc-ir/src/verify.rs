@@ -14,7 +14,7 @@ use crate::func::Func;
 use crate::names::keys;
 use crate::opdef::{OpDef, Opcode, Param, ParamKind, Results};
 use cranelift_entity::SecondaryMap;
-use tc_support::{Diagnostic, Diagnostics};
+use tc_support::{Diagnostic, Diagnostics, counted};
 
 /// Diagnostics beyond this number are dropped: a broken function repeats itself.
 const MAX_DIAGNOSTICS: usize = 100;
@@ -141,18 +141,18 @@ impl Verifier<'_> {
             }
         };
         if n_operands != n_expected {
-            self.error(op, format!("`{}` takes {n_expected} operands, not {n_operands}", row.name));
+            self.error(op, format!("`{}` takes {}, not {n_operands}", row.name, counted(n_expected, "operand")));
             return;
         }
         if let Results::Count(n) = row.results
             && func.n_results(op) != usize::from(n)
         {
-            self.error(op, format!("`{}` has {n} results, not {}", row.name, func.n_results(op)));
+            self.error(op, format!("`{}` has {}, not {}", row.name, counted(n, "result"), func.n_results(op)));
         }
         let n_regions = func.op_regions(op).len();
         let n_least = row.regions.iter().filter(|region| !region.optional).count();
         if n_regions < n_least || n_regions > row.regions.len() {
-            self.error(op, format!("`{}` has {} regions, not {n_regions}", row.name, row.regions.len()));
+            self.error(op, format!("`{}` has {}, not {n_regions}", row.name, counted(row.regions.len(), "region")));
         }
         let keyed = row.params.iter().enumerate().filter(|(_, param)| param.kind.is_operand() && param.keyed);
         for (idx, param) in keyed {

@@ -45,7 +45,7 @@ pub fn kernel(func: &Func, target: &Target, emitter: &Emitter, found: &mut Diagn
     if found.iter().skip(before).any(Diagnostic::is_error) {
         return None;
     }
-    for mut diagnostic in DEVICE.check(func) {
+    for mut diagnostic in DEVICE.check_in_short(func) {
         diagnostic.help.get_or_insert_with(|| "run the pipeline `cuda`, which ends in the form `device`".to_string());
         found.push(diagnostic);
     }

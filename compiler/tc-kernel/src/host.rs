@@ -6,7 +6,7 @@ use tc_dialects::tir;
 use tc_ir::func::Def;
 use tc_ir::walk::ops_under;
 use tc_ir::{AttrData, Func, Module, Op, Role, Value, keys};
-use tc_support::{Diagnostic, Diagnostics, suggest};
+use tc_support::{Diagnostic, Diagnostics, counted, suggest};
 
 /// One launch of a kernel.
 pub struct Launch<'m> {
@@ -146,7 +146,7 @@ fn launch<'m>(module: &'m Module, func: &Func, op: Op, found: &mut Diagnostics) 
     let args = func.operands(op);
     let params = kernel.params();
     if args.len() != params.len() {
-        refuse(format!("`@{shown}` takes {} arguments, not {}", params.len(), args.len()));
+        refuse(format!("`@{shown}` takes {}, not {}", counted(params.len(), "argument"), args.len()));
         return None;
     }
     let sizes = |func: &Func| -> Vec<String> {

@@ -10,7 +10,7 @@ use tc_ir::effects::{accesses, root_buffer};
 use tc_ir::func::Def;
 use tc_ir::walk::all_ops;
 use tc_ir::{Func, Op, TypeData, Value};
-use tc_support::{Diagnostic, Diagnostics};
+use tc_support::{Diagnostic, Diagnostics, counted};
 use tc_target::{DType, Target, matrix};
 
 /// The alignment of a tile that `wmma` loads or stores ("CUDA C++ Programming Guide" 12.9, section 10.24: 256 bits).
@@ -43,8 +43,8 @@ pub fn check(func: &Func, facts: &Facts, target: &Target, found: &mut Diagnostic
         if matrix::takes_warp(name) && !is_whole {
             is_whole = true;
             let text = format!(
-                "`{name}` is done by a whole warp, and the block has {} threads, which no warps of {} make up",
-                facts.n_threads(),
+                "`{name}` is done by a whole warp, and the block has {}, which no warps of {} make up",
+                counted(facts.n_threads(), "thread"),
                 target.warp_size
             );
             let help = "bind an axis of extent 32 to `threadIdx.x`";

@@ -83,7 +83,7 @@ pub(crate) fn settle(found: &mut Diagnostics, wanted: Wanted) {
         let place = (one.code, one.location.clone());
         let is_last = texts.get(&place).and_then(|shown| shown.last()) == Some(&one.message);
         if let Some(n) = n_more.get(&place).filter(|_| is_last) {
-            one.notes.push(format!("there are {n} more like this here"));
+            one.notes.push(format!("{n} more like this here"));
         }
     }
 }
@@ -110,7 +110,7 @@ mod tests {
         settle(&mut found, Wanted::Asked);
         assert_eq!(found.len(), MAX_ALIKE);
         let notes: Vec<&String> = found.iter().flat_map(|one| &one.notes).collect();
-        assert_eq!(notes, ["there are 4 more like this here"]);
+        assert_eq!(notes, ["4 more like this here"]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use tc_perf::{AccessReport, KernelReport, Limiter};
-use tc_support::{Location, Sources};
+use tc_support::{Location, Sources, counted};
 
 /// Where something stands: `conv1d.tir:21:5`; empty where it has no place.
 pub(crate) fn place(location: &Location, sources: &Sources) -> String {
@@ -66,16 +66,19 @@ fn head(out: &mut String, kernel: &KernelReport) {
         out,
         "occupancy",
         format!(
-            "{} of {} warps at most, by {}, with {about}{registers} registers and {} bytes of shared memory; {} waves",
+            "{} of {} warps at most, by {}, with {about}{registers} registers and {} bytes of shared memory; {}",
             time.occupancy.warps,
             time.occupancy.max_warps,
             limits.join(" and "),
             kernel.shared,
-            short(time.waves)
+            counted(short(time.waves), "wave")
         ),
     );
-    let barriers =
-        if kernel.barriers > 0.0 { format!(", {} barriers a block", short(kernel.barriers)) } else { String::new() };
+    let barriers = if kernel.barriers > 0.0 {
+        format!(", {} a block", counted(short(kernel.barriers), "barrier"))
+    } else {
+        String::new()
+    };
     line(out, "chain", format!("{} cycles of one warp{barriers}", short(time.chain)));
     line(out, "work", format!("{}FLOP, {} a byte of memory", short(kernel.flops), short(kernel.intensity())));
     let moved = time.traffic;

@@ -5,7 +5,7 @@ use crate::text::{Print, text_of};
 use std::fmt::Write as _;
 use tc_ir::Module;
 use tc_pass::{Instrument, PassAt, PassRecord};
-use tc_support::Diagnostics;
+use tc_support::{Diagnostics, counted};
 
 /// The passes around which something is printed.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -116,8 +116,8 @@ fn what_changed(old: &[&str], new: &[&str], parts: &[diff::DiffBlock], record: &
     let comma = if out.is_empty() { "" } else { ", " };
     let _ = write!(out, "{comma}+{added} -{removed} lines");
     let _ = match record.ops {
-        Some(ops) if ops.before == ops.after => write!(out, ", {} ops", ops.after),
-        Some(ops) => write!(out, ", {} -> {} ops", ops.before, ops.after),
+        Some(ops) if ops.before == ops.after => write!(out, ", {}", counted(ops.after, "op")),
+        Some(ops) => write!(out, ", {} -> {}", ops.before, counted(ops.after, "op")),
         None => Ok(()),
     };
     out

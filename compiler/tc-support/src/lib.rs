@@ -1,10 +1,11 @@
 //! What every other crate of tc stands on: element types and how their bits hold numbers, source files and spans,
-//! diagnostics and their rendering, near-name suggestions, rounding, how many threads work side by side, requests to
+//! diagnostics and their rendering, near-name suggestions, numbers of things in words, rounding, how many threads work side by side, requests to
 //! cancel, and pages at the heads of files.
 //!
 //! This crate knows no IR. Diagnostics are data: nothing here writes to a stream.
 
 pub mod cancel;
+pub mod counted;
 pub mod diag;
 pub mod elem;
 pub mod float_format;
@@ -17,6 +18,7 @@ pub mod suggest;
 pub mod workers;
 
 pub use cancel::Cancel;
+pub use counted::counted;
 pub use diag::{Diagnostic, Diagnostics, Fault, Location, Severity};
 pub use elem::{DType, Elem};
 pub use gcd::gcd;

@@ -234,9 +234,10 @@ impl<'c> Parse<'c> {
     }
 
     /// What trails something.
-    pub(crate) fn tail(&mut self, attrs: List<Attr>, loc: Option<TextRange>) -> Id<Tail> {
-        let loc = loc.map(|loc| self.tree.add(loc));
-        self.tree.add(Tail { attrs, loc })
+    pub(crate) fn tail(&mut self, attrs: List<Attr>, locs: Option<(TextRange, Option<TextRange>)>) -> Id<Tail> {
+        let loc = locs.map(|(loc, _)| self.tree.add(loc));
+        let directive = locs.and_then(|(_, directive)| directive).map(|directive| self.tree.add(directive));
+        self.tree.add(Tail { attrs, loc, directive })
     }
 
     /// The only result of an item, written without parentheses.

@@ -212,13 +212,15 @@ pub enum TypeArg {
     Str(TextRange),
 }
 
-/// What may trail a statement or an item header: `attributes {…}`, then a location.
+/// What may trail a statement or an item header: `attributes {…}`, then locations.
 #[derive(Clone, Copy, Debug)]
 pub struct Tail {
     /// The attributes, which may be none.
     pub attrs: List<Attr>,
     /// The location `#12:5`, `#"f.tir":12:5`; see [`literal::location`](crate::literal::location).
     pub loc: Option<Id<TextRange>>,
+    /// The location of the directive that made a statement, behind the first.
+    pub directive: Option<Id<TextRange>>,
 }
 
 /// A parameter of an item or a region, or a result of an item.

@@ -66,7 +66,7 @@ fn every_error_of_a_file_is_found_in_one_run_at_its_line() {
   A[0] = x                        // ! nothing is called `x` here
   A[0] = 1                        // ! an integer literal is no `f32`
   A[0] = A[n] + n                 // ! `+` takes two numbers of one type, not `f32` and `i32`
-  A[0, 1] = 0.0                   // ! `A` has 1 dimensions, not 2
+  A[0, 1] = 0.0                   // ! `A` has 1 dimension, not 2
   let a = A[0] < B[0, 0]          // ! `<` takes two numbers of one type, not `f32` and `f16`
   let b = B[0]                    // ! `B` has 2 dimensions, not 1
   let c = a + b
@@ -76,7 +76,7 @@ fn every_error_of_a_file_is_found_in_one_run_at_its_line() {
   let e = 300i8                   // ! 300 does not fit `i8`, which holds -128 to 127
   let f = 99999999999999999999    // ! this integer is too large: it takes more than 64 bits
   let h = exq(A[0])               // ! unknown op `exq`
-  let j = exp(A[0], A[1])         // ! `exp` takes 1 arguments, not 2
+  let j = exp(A[0], A[1])         // ! `exp` takes 1 argument, not 2
   let k = fma(A[0], A[1])         // ! `fma` lacks its argument `c`
   for p in 0..A[0] {              // ! the bounds of a loop must be integers, not `f32`
   }
@@ -117,7 +117,7 @@ fn headers_operators_and_schedules_are_checked() {
 te.fnc @g() { }                               // ! a file holds no `te.fnc`
 te.func @h(A: f32[8]) -> f32[8] {
   compute C[i: 8] = sum[8](A[i])              // ! an axis of a reduction is `name: extent`
-  compute D[i: 8] = A[i, i]                   // ! `A` has 1 dimensions, not 2
+  compute D[i: 8] = A[i, i]                   // ! `A` has 1 dimension, not 2
   return B                                    // ! nothing is called `B` here
 }
 te.func @k(A: f32[8]) -> f32[8] {

@@ -11,6 +11,7 @@ use tc_ir::types::ElemKind;
 use tc_ir::verify::{has_flag, is_threaded};
 use tc_ir::walk::ancestors;
 use tc_ir::{AttrData, Func, Op, Opcode, TypeData, Value, keys};
+use tc_support::counted;
 
 /// A program of loops: no operators and no directives in it.
 pub static SCHEDULED: Form = Form {
@@ -54,17 +55,17 @@ pub static DEVICE: Form = Form {
     rules: &[
         NO_OPERATORS,
         ONE_DIMENSION,
-        FLAT_REFERENCES,
-        NO_MARKS,
-        NO_SWIZZLE,
-        NO_TILES,
+        FLAT_REFERENCES.by("`storage-flatten`"),
+        NO_MARKS.by("`tensorize-to-wmma`"),
+        NO_SWIZZLE.by("`storage-flatten`"),
+        NO_TILES.by("`infer-fragment` and `distribute-fragments`"),
         KNOWN_OPS,
-        NO_INDEX,
-        NO_LIKELY,
-        LOOPS_RUN_IN_ORDER,
+        NO_INDEX.by("`narrow-index` after `split-host-device`"),
+        NO_LIKELY.by("`lower-intrin`"),
+        LOOPS_RUN_IN_ORDER.by("`vectorize-loop` and `inject-virtual-thread`"),
         STATIC_ALLOCS,
-        NO_STAGES,
-        NO_FLOOR_DIVISION,
+        NO_STAGES.by("`inject-async-copy` and `software-pipeline`"),
+        NO_FLOOR_DIVISION.by("`lower-intrin`"),
     ],
 };
 
@@ -72,11 +73,11 @@ pub static DEVICE: Form = Form {
 pub static ALL: &[&Form] = &[&SCHEDULED, &MULTI_DIMENSIONAL, &FLAT, &HOISTED, &THREADED, &DEVICE];
 
 const fn op_rule(name: &'static str, summary: &'static str, ask: fn(&Func, Op) -> Option<String>) -> Rule {
-    Rule { name, summary, op: Some(ask), func: None }
+    Rule { name, summary, op: Some(ask), func: None, passes: None }
 }
 
 const fn func_rule(name: &'static str, summary: &'static str, ask: fn(&Func) -> Option<String>) -> Rule {
-    Rule { name, summary, op: None, func: Some(ask) }
+    Rule { name, summary, op: None, func: Some(ask), passes: None }
 }
 
 const NO_OPERATORS: Rule = op_rule("no-operators", "Nothing of an operator or a schedule is left.", |func, op| {
@@ -94,6 +95,7 @@ const ONE_DIMENSION: Rule = Rule {
     summary: "Every buffer has one dimension and no strides.",
     op: Some(|func, op| func.results(op).find_map(|value| many_dimensions(func, value))),
     func: Some(|func| func.params().iter().find_map(|&value| many_dimensions(func, value))),
+    passes: Some("`storage-flatten`"),
 };
 
 const FLAT_REFERENCES: Rule =
@@ -101,7 +103,7 @@ const FLAT_REFERENCES: Rule =
         let ty = func.value_type(func.result(op)?);
         match func.type_data(ty) {
             TypeData::Ref { shape, .. } if shape.len() > 1 => {
-                Some(format!("the reference `{}` has {} dimensions", func.show_type(ty), shape.len()))
+                Some(format!("the reference `{}` has {}", func.show_type(ty), counted(shape.len(), "dimension")))
             }
             _ => None,
         }
@@ -240,7 +242,7 @@ fn many_dimensions(func: &Func, value: Value) -> Option<String> {
     let (_, shape, _) = func.as_shaped(ty)?;
     let name = func.value_text(value);
     if shape.len() != 1 {
-        return Some(format!("the buffer `{name}: {}` has {} dimensions", func.show_type(ty), shape.len()));
+        return Some(format!("the buffer `{name}: {}` has {}", func.show_type(ty), counted(shape.len(), "dimension")));
     }
     func.buffer_attr(value, keys::STRIDES).map(|_| format!("the buffer `{name}` has strides"))
 }

@@ -58,7 +58,7 @@ use tc_ir::{AttrData, Func, Loc, Module, keys};
 use tc_pass::{ModulePass, PassCx, PassInfo, PassKind};
 use tc_schedule::Define;
 use tc_schedule::explain::StageWhy;
-use tc_support::{Diagnostic, Diagnostics, Location, Sources, suggest};
+use tc_support::{Diagnostic, Diagnostics, Location, Sources, counted, suggest};
 
 tc_pass::options! {
     /// What `schedule` can be told.
@@ -148,12 +148,7 @@ impl ModulePass for Schedule {
 impl Schedule {
     /// The same pass, told what a run gives as well. A name that nothing in the module has is refused.
     fn with(&self, given: &[Define], module: &Module) -> Result<Schedule, Diagnostic> {
-        let names: Vec<&str> = operators(module)
-            .flat_map(|te| {
-                let schedules = module.schedules_for(te.symbol()).map(|at| Some(&module.items[at]));
-                schedules.chain([None]).flat_map(|schedule| tc_schedule::definable(te, schedule))
-            })
-            .collect();
+        let names = definable(module);
         let is_left = |name: &str| self.defines.iter().all(|(other, _)| other != name);
         let mut all = Schedule { options: self.options.clone(), defines: self.defines.clone(), given: Vec::new() };
         for (name, value) in given.iter().filter(|(name, _)| is_left(name)) {
@@ -238,6 +233,9 @@ impl Schedule {
         if named == 0 && found.is_empty() && !self.options.name.is_empty() {
             found.push(unknown_schedule(module, symbol(&self.options.name), wanted));
         }
+        if named == 0 && found.is_empty() {
+            self.defines.iter().for_each(|(name, _)| found.push(unused_define(module, name)));
+        }
         if found.has_errors() { Err(found) } else { Ok(programs) }
     }
 
@@ -307,7 +305,8 @@ impl Schedule {
             _ => {
                 let names: Vec<String> =
                     schedules.iter().map(|&schedule| format!("`{}`", module.items[schedule].symbol())).collect();
-                let text = format!("`@{}` has {} schedules: {}", operator.symbol(), names.len(), names.join(", "));
+                let text =
+                    format!("`@{}` has {}: {}", operator.symbol(), counted(names.len(), "schedule"), names.join(", "));
                 let first = module.items[schedules[0]].symbol();
                 let help = format!("choose one: `schedule{{name={first}}}`");
                 Err(Diagnostic::error("which-schedule", operator.location(operator.header.loc), text).help(help))
@@ -362,6 +361,23 @@ fn unknown_schedule(module: &Module, name: &str, operator: &str) -> Diagnostic {
     let mut diagnostic = Diagnostic::assumption("unknown-schedule", Location::None, text);
     diagnostic.help = suggest::did_you_mean(name, names);
     diagnostic
+}
+
+/// A value for `name`, where no operator is scheduled that could have it.
+fn unused_define(module: &Module, name: &str) -> Diagnostic {
+    let text = format!("no operator is scheduled, so nothing takes a value for `{}`", suggest::shorten(name));
+    let mut diagnostic = Diagnostic::assumption("unknown-define", Location::None, text);
+    diagnostic.help = suggest::did_you_mean(name, definable(module));
+    diagnostic.note("`param` gives values to sizes of operators and to parameters of their schedules, not to programs")
+}
+
+/// All sizes and parameters of the operators of a module.
+fn definable(module: &Module) -> Vec<&str> {
+    let of_operator = |te| {
+        let schedules = module.schedules_for(Func::symbol(te)).map(|at| Some(&module.items[at]));
+        schedules.chain([None]).flat_map(move |schedule| tc_schedule::definable(te, schedule))
+    };
+    operators(module).flat_map(of_operator).collect()
 }
 
 fn operators(module: &Module) -> impl Iterator<Item = &Func> {

@@ -26,7 +26,7 @@ impl Array {
     pub fn from_bytes(dtype: DType, shape: &[u64], bytes: Vec<u8>) -> Result<Array, Diagnostic> {
         let expected = n_bytes(dtype, shape)?;
         if bytes.len() != expected {
-            let message = format!("{} needs {expected} bytes, and there are {}", describe(dtype, shape), bytes.len());
+            let message = format!("{} needs {expected} bytes, and is given {}", describe(dtype, shape), bytes.len());
             return Err(Diagnostic::error("bad-array", Location::None, message));
         }
         Ok(Array { dtype, shape: shape.to_vec(), bytes })
@@ -37,7 +37,7 @@ impl Array {
         let mut array = Array::zeros(dtype, shape)?;
         if values.len() != array.len() {
             let message =
-                format!("{} has {} elements, and there are {}", describe(dtype, shape), array.len(), values.len());
+                format!("{} has {} elements, and is given {}", describe(dtype, shape), array.len(), values.len());
             return Err(Diagnostic::error("bad-array", Location::None, message));
         }
         for (idx, &value) in values.iter().enumerate() {
@@ -147,7 +147,7 @@ mod tests {
         assert_eq!(Array::zeros(DType::F32, &[u64::MAX, 2]).expect_err("too large").code, "array-too-large");
         assert_eq!(Array::zeros(DType::F64, &[1 << 58]).expect_err("too large").code, "array-too-large");
         let wrong = Array::from_bytes(DType::F32, &[2, 3], vec![0; 23]).expect_err("a byte is missing");
-        assert_eq!(wrong.message, "f32[2, 3] needs 24 bytes, and there are 23");
+        assert_eq!(wrong.message, "f32[2, 3] needs 24 bytes, and is given 23");
         assert!(Array::from_f64s(DType::F32, &[2], &[0.0]).is_err());
         assert_eq!(Array::zeros(DType::I8, &[0, 5]).expect("empty").len(), 0);
     }

@@ -2,7 +2,7 @@
 
 use crate::array::{Array, describe};
 use crate::device::Program;
-use tc_support::{Diagnostic, Location};
+use tc_support::{Diagnostic, Location, counted};
 use tc_target::{DType, KernelManifest, Param};
 
 /// Checks number, element types and shapes of `args` against the parameters, and names the first that is wrong.
@@ -10,7 +10,8 @@ pub fn check_args(manifest: &KernelManifest, args: &[Array]) -> Result<(), Diagn
     let function = &manifest.function;
     if args.len() != manifest.params.len() {
         let names: Vec<String> = manifest.params.iter().map(|param| format!("`{}`", param.name())).collect();
-        let message = format!("`{function}` takes {} arguments, and there are {}", manifest.params.len(), args.len());
+        let message =
+            format!("`{function}` takes {}, and is given {}", counted(manifest.params.len(), "argument"), args.len());
         return Err(Diagnostic::error("bad-argument", Location::None, message)
             .note(format!("its parameters are {}", names.join(", "))));
     }
@@ -78,7 +79,7 @@ mod tests {
         let refused = |args: &[Array]| check_args(&manifest(), args).expect_err("a wrong argument");
         assert_eq!(check_args(&manifest(), &[array(DType::F32, &[2, 3]), n.clone()]), Ok(()));
         let wrong = refused(std::slice::from_ref(&n));
-        assert_eq!(wrong.message, "`f` takes 2 arguments, and there are 1");
+        assert_eq!(wrong.message, "`f` takes 2 arguments, and is given 1");
         assert_eq!(wrong.notes, ["its parameters are `A`, `n`"]);
         assert_eq!(
             refused(&[array(DType::F16, &[2, 3]), n.clone()]).message,

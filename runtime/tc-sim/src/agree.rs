@@ -16,7 +16,7 @@ use std::fmt;
 use std::sync::atomic::Ordering::Relaxed;
 use tc_dialects::te;
 use tc_ir::{Elem, Func, Module, Value, keys};
-use tc_support::Diagnostic;
+use tc_support::{Diagnostic, counted};
 
 /// What comparing two versions gave.
 #[derive(Clone, Debug, Default)]
@@ -63,7 +63,7 @@ impl fmt::Display for AgreeReport {
         if let Some(found) = self.new_diagnostics.first() {
             return write!(f, "a new diagnostic: {}", found.diagnostic.message);
         }
-        write!(f, "agreed on {} cells of {} inputs", self.cells, self.inputs)?;
+        write!(f, "agreed on {} of {}", counted(self.cells, "cell"), counted(self.inputs, "input"))?;
         if self.sampled {
             write!(f, ", blocks sampled")?;
         }

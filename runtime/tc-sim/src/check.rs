@@ -15,7 +15,7 @@ use crate::{Result, Sizes};
 use std::fmt;
 use std::time::{Duration, Instant};
 use tc_ir::Module;
-use tc_support::Diagnostic;
+use tc_support::{Diagnostic, counted};
 
 /// All cells of an operator may cost so many times [`CheckOptions::sample_above`], where the program is at fault in one.
 const WHOLE_COST: u64 = 4;
@@ -154,10 +154,16 @@ impl CheckReport {
 
     /// What is wrong, as diagnostics; remarks included.
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
-        let mut list: Vec<Diagnostic> = self.diagnostics.with_counts().collect();
+        self.diagnostics_at(|found| found)
+    }
+
+    /// The same, each where `place` moves it to.
+    pub fn diagnostics_at(&self, place: impl Fn(Diagnostic) -> Diagnostic) -> Vec<Diagnostic> {
+        let mut list = self.diagnostics.with_counts_at(place);
         if let Some(difference) = &self.difference {
             let text = format!("the program does not compute the operator: {difference}");
-            let note = format!("{} cells of {} differ", self.n_different, self.cells);
+            let differ = if self.n_different == 1 { "differs" } else { "differ" };
+            let note = format!("{} of {} {differ}", counted(self.n_different, "cell"), self.cells);
             list.push(Diagnostic::error("wrong-result", tc_support::Location::None, text).note(note));
         }
         list
@@ -232,7 +238,11 @@ pub fn check_against_definition(
     let (inputs, outputs) = (defined.inputs(), defined.outputs());
     if func.params().len() != inputs.len() + outputs.len() {
         let n = inputs.len() + outputs.len();
-        let text = format!("`@{program}` takes {} arguments, and `@{operator}` has {n} tensors", func.params().len());
+        let text = format!(
+            "`@{program}` takes {}, and `@{operator}` has {}",
+            counted(func.params().len(), "argument"),
+            counted(n, "tensor")
+        );
         return Err(Box::new(Diagnostic::error("signature", func.location(func.header.loc), text)));
     }
     let expected = with_callees(definition, defined.func());

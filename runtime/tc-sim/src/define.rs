@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use tc_dialects::te;
 use tc_ir::{Elem, Func, Module, Opcode};
-use tc_support::{Diagnostic, Location, suggest};
+use tc_support::{Diagnostic, Location, counted, suggest};
 
 /// A tensor that an operator takes or gives.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -210,7 +210,12 @@ impl<'m> Definition<'m> {
             |text: String| Err(Box::new(Diagnostic::error("bad-argument", func.location(func.header.loc), text)));
         let wanted = self.inputs();
         if inputs.len() != wanted.len() {
-            return refuse(format!("`@{}` takes {} tensors, not {}", func.symbol(), wanted.len(), inputs.len()));
+            return refuse(format!(
+                "`@{}` takes {}, not {}",
+                func.symbol(),
+                counted(wanted.len(), "tensor"),
+                inputs.len()
+            ));
         }
         for (input, want) in inputs.iter().zip(&wanted) {
             if input.elem != want.elem || input.shape != want.shape {

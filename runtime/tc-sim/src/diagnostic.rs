@@ -137,10 +137,33 @@ impl SimDiagnostics {
 
     /// The diagnostics as text for people, each with how often it came.
     pub fn with_counts(&self) -> impl Iterator<Item = Diagnostic> + '_ {
-        self.list.iter().map(|found| match found.count {
-            1 => found.diagnostic.clone(),
-            n => found.diagnostic.clone().note(format!("found {n} times at these lines")),
-        })
+        self.list.iter().map(|found| Self::with_count(found.diagnostic.clone(), found.count, 1))
+    }
+
+    /// The same, at the places that `place` moves them to. Races of equal values on one buffer that come to one place are
+    /// one diagnostic: the copies of an unrolled loop are many lines of a program, and one of its schedule.
+    pub fn with_counts_at(&self, place: impl Fn(Diagnostic) -> Diagnostic) -> Vec<Diagnostic> {
+        let mut placed: Vec<(&SimDiagnostic, Diagnostic, u64, usize)> = Vec::new();
+        for found in &self.list {
+            let diagnostic = place(found.diagnostic.clone());
+            let is_alike = |(other, at, ..): &&mut (&SimDiagnostic, Diagnostic, u64, usize)| {
+                found.kind == DiagnosticKind::SameValueRace
+                    && (other.kind, &other.buffer, &at.location) == (found.kind, &found.buffer, &diagnostic.location)
+            };
+            match placed.iter_mut().find(is_alike) {
+                Some((_, _, count, n_lines)) => (*count, *n_lines) = (*count + found.count, *n_lines + 1),
+                None => placed.push((found, diagnostic, found.count, 1)),
+            }
+        }
+        placed.into_iter().map(|(_, diagnostic, count, n_lines)| Self::with_count(diagnostic, count, n_lines)).collect()
+    }
+
+    fn with_count(found: Diagnostic, count: u64, n_lines: usize) -> Diagnostic {
+        match (count, n_lines) {
+            (1, _) => found,
+            (n, 1) => found.note(format!("found {n} times at these lines")),
+            (n, n_lines) => found.note(format!("found {n} times, at {n_lines} lines of the program")),
+        }
     }
 
     /// Counts a diagnostic at `sites`; `build` is asked for its text if it is the first there.

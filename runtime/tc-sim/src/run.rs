@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use tc_dialects::tir;
 use tc_ir::{Func, Module};
-use tc_support::{Diagnostic, Location, suggest};
+use tc_support::{Diagnostic, Location, counted, suggest};
 
 /// An argument of a program.
 #[derive(Clone, PartialEq, Debug)]
@@ -319,7 +319,9 @@ fn report_unwritten(program: &Program, globals: &[Arc<Global>], diagnostics: &mu
         diagnostics.add(DiagnosticKind::Unwritten, (NO_SITE, info.decl as u32), cap, || {
             let place = format!("{}{}", decl.name, show_index(&unravel(first as u64, &global.shape)));
             let text = format!("no thread writes `{place}`, a cell of the output");
-            let note = format!("{n} of {} cells of `{}` are not written", global.n_elements(), decl.name);
+            let are = if n == 1 { "is" } else { "are" };
+            let cells = counted(global.n_elements(), "cell");
+            let note = format!("{n} of {cells} of `{}` {are} not written", decl.name);
             let diagnostic =
                 Diagnostic::error(DiagnosticKind::Unwritten.code(), decl.location.clone(), text).note(note);
             (Some(decl.name.clone()), diagnostic)

@@ -127,6 +127,7 @@ impl Tool<'_, '_> {
                 return done;
             }
         }
+        session.tell(&show::absent_passes(args, &pipeline).into_iter().collect(), &sources);
         let temporary = session.temporary.as_deref();
         let command = show::shell_words(&session.command);
         let tell = session.tell;

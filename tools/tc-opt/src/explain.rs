@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use tc::passes::schedule::Explained;
 use tc::schedule::bounds::Taken;
 use tc::schedule::explain::{Extent, ReadWhy, StageWhy};
-use tc::support::{Location, Sources};
+use tc::support::{Location, Sources, counted};
 
 /// The explanations of the stages called `wanted`, or of all; `None` where no stage has that name.
 pub(crate) fn text(all: &[Explained], wanted: &str, sources: &Sources) -> Option<String> {
@@ -52,7 +52,7 @@ fn stage(text: &mut String, why: &StageWhy, sources: &Sources) {
     let place = line(&why.location, sources);
     let _ = writeln!(text, "\n`{}`, in {} memory, computed {at}{place}", why.name, why.scope);
     let shape: Vec<String> = why.shape.iter().map(Extent::to_string).collect();
-    let _ = writeln!(text, "  buffer: [{}], {} bytes", shape.join(", "), why.bytes);
+    let _ = writeln!(text, "  buffer: [{}], {}", shape.join(", "), counted(why.bytes, "byte"));
     for (nth, read) in why.reads.iter().enumerate() {
         let place = line(&read.location, sources);
         let _ = writeln!(text, "  read {}: by `{}`{place}", nth + 1, read.consumer);

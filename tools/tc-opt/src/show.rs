@@ -38,6 +38,30 @@ pub(crate) fn not_written(args: &Args) -> Vec<Diagnostic> {
     files.into_iter().flatten().map(warning).collect()
 }
 
+/// Which passes were asked about that `pipeline` does not have: nothing is shown of them.
+pub(crate) fn absent_passes(args: &Args, pipeline: &Pipeline) -> Vec<Diagnostic> {
+    let show = &args.show;
+    let flags = [
+        ("--print-ir-before", &show.print_ir_before, show.print_ir_before_all),
+        ("--print-ir-after", &show.print_ir_after, show.print_ir_after_all),
+        ("--remarks", &show.remarks, false),
+    ];
+    let asked = flags.into_iter().filter(|(_, names, all)| !all && names.iter().all(|name| !name.is_empty()));
+    let each = asked.flat_map(|(flag, names, _)| names.iter().map(move |name| (flag, name)));
+    let absent = each.filter(|(_, name)| pipeline.passes.iter().all(|planned| planned.info.name != **name));
+    absent.map(|(flag, name)| absent_pass(flag, name, pipeline.passes.is_empty())).collect()
+}
+
+fn absent_pass(flag: &str, name: &str, is_empty: bool) -> Diagnostic {
+    let why = if is_empty { "no pass runs" } else { "the pass is not in the pipeline" };
+    let warning = Diagnostic::warning("call", Location::None, format!("`{flag}={name}` shows nothing: {why}"));
+    warning.help(if is_empty {
+        "`--pass-pipeline` says which passes run"
+    } else {
+        "`--dump-pass-pipeline` prints the passes that run"
+    })
+}
+
 /// Makes the folder of a dump ready: what an earlier one left there goes.
 pub(crate) fn prepare_dump(args: &Args, parts: &[InputChunk<'_>]) -> Result<(), String> {
     let Some(folder) = dump_folder(args) else { return Ok(()) };

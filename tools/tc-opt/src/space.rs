@@ -7,7 +7,7 @@ use tc::ir::{Func, Module};
 use tc::schedule::Space;
 use tc::schedule::space::{Differs, Directive, Member};
 use tc::space::{Judge, Survey, facts, point_json, spaces, survey_json, type_of};
-use tc::support::{Diagnostic, Diagnostics, Location, Sources, suggest};
+use tc::support::{Diagnostic, Diagnostics, Location, Sources, counted, suggest};
 use tc::target::Target;
 
 /// What is asked of a space.
@@ -198,7 +198,7 @@ impl Ask<'_> {
 
 fn survey_text(out: &mut String, space: &Space<'_>, te: &Func, survey: &Survey, target: &Target) {
     let name = space.schedule().symbol();
-    let _ = writeln!(out, "@{name} for @{}: {} points", te.symbol(), survey.count);
+    let _ = writeln!(out, "@{name} for @{}: {}", te.symbol(), counted(survey.count, "point"));
     for (nth, param) in space.params().iter().enumerate() {
         let _ = writeln!(out, "  {}: {} in {}", param.name, type_of(param), space.choices(nth));
     }
@@ -218,8 +218,13 @@ fn member_text(out: &mut String, space: &Space<'_>, one: &Space<'_>, member: &Me
     match member {
         Member::Is(point) => drop(writeln!(out, "@{name} is the point {} of @{of}", space.show(point))),
         Member::Not { nearest, compared, all } => {
-            let points = if *all { format!("all {compared}") } else { format!("the first {compared}") };
-            let _ = writeln!(out, "@{name} is no point of @{of}: {points} points differ");
+            let points = match (*all, compared) {
+                (true, 1) => "its only point differs".to_string(),
+                (true, n) => format!("all {n} points differ"),
+                (false, 1) => "the first point differs".to_string(),
+                (false, n) => format!("the first {n} points differ"),
+            };
+            let _ = writeln!(out, "@{name} is no point of @{of}: {points}");
             let Some((point, Differs { here, there })) = nearest else { return };
             let _ = writeln!(out, "  nearest is {}", space.show(point));
             for (directive, whose) in [(here, name), (there, of)] {

@@ -13,7 +13,7 @@ use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use tc::ir::Module;
-use tc::support::{Diagnostic, Location};
+use tc::support::{Diagnostic, Location, counted};
 use tc::target::Target;
 use tc::{Compiler, Failure};
 use tc_cli::{FINE, Session};
@@ -79,9 +79,9 @@ pub(crate) fn compare(session: &Session<'_>, json: bool, question: &Question<'_>
         let mut out = String::new();
         let _ = writeln!(
             out,
-            "{}: {} points, {timed} with a time, the best {:.2} us",
+            "{}: {}, {timed} with a time, the best {:.2} us",
             sweep.name,
-            sweep.pool.len(),
+            counted(sweep.pool.len(), "point"),
             sweep.best
         );
         let _ = writeln!(

@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use tc::Compiler;
 use tc::ir::Module;
-use tc::support::Diagnostic;
+use tc::support::{Diagnostic, counted};
 use tc::target::Target;
 use tc_cli::{FINE, INPUT, Session};
 use tc_search::{Budget, Kind};
@@ -34,7 +34,7 @@ pub(crate) fn replay(session: &Session<'_>, file: &OsStr, path: &PathBuf) -> Res
             let wrong = again(session, (&compiler, &parsed.module), device, &run)?;
             match wrong {
                 None => {
-                    let _ = writeln!(out, "{name}: the same {} choices", run.len());
+                    let _ = writeln!(out, "{name}: the same {}", counted(run.len(), "choice"));
                 }
                 Some(wrong) => {
                     status = INPUT;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use tc::support::{Diagnostic, Location};
+use tc::support::{Diagnostic, Location, counted};
 use tc_cli::{FINE, Session};
 
 /// The class of clocks that nothing is said of.
@@ -272,7 +272,7 @@ pub(crate) fn diff(session: &Session<'_>, before: &Path, after: &Path) -> Result
         }
         changed.sort_by(|a, b| a.0.total_cmp(&b.0));
         out.push_str(&heading(identity, device));
-        let _ = writeln!(out, "{common} points in both, {} of them differ at 95 %", changed.len());
+        let _ = writeln!(out, "{} in both, {} of them differ at 95 %", counted(common, "point"), changed.len());
         if other_clocks > 0 {
             let _ = writeln!(out, "{other_clocks} of them ran under clocks of two classes, and are not compared");
         }

@@ -167,7 +167,7 @@ fn a_host_function_launches_kernels_and_does_nothing_else() {
         "tir.func @f(A: f32[64], H: f16[64], n: i32) {
   tir.call(A, callee = @nowhere)       // ! there is no kernel `@nowhere`
   tir.call(A, callee = @g)             // ! `@g` is no kernel: it lacks the attribute `device`
-  tir.call(A, n, callee = @k)          // ! `@k` takes 1 arguments, not 2
+  tir.call(A, n, callee = @k)          // ! `@k` takes 1 argument, not 2
   tir.call(H, callee = @k)             // ! the parameter `A` of `@k` is `f32[64]`, not `f16[64]`
 }
 tir.func @g(A: f32[64]) { }

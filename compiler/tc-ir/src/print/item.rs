@@ -148,10 +148,12 @@ impl Body<'_> {
         }
     }
 
-    /// Writes the location of `op`, if locations are asked for.
+    /// Writes the locations of `op`, if locations are asked for: the operator's, and behind it the directive's.
     pub(super) fn loc(&mut self, op: Op) {
-        if self.options.locations {
-            self.write_loc(self.func.op_locs(op).source);
+        let locs = self.func.op_locs(op);
+        self.write_loc(locs.source);
+        if !locs.source.is_none() {
+            self.write_loc(locs.directive);
         }
     }
 

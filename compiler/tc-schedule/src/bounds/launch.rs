@@ -3,7 +3,7 @@
 use super::{Bounds, Launch};
 use crate::body::Vars;
 use crate::diagnostic::{ScheduleDiagnostic, ScheduleDiagnostics};
-use crate::graph::{Attach, AxisId, Kind, StageId};
+use crate::graph::{Attach, AxisId, Graph, Kind, Source, StageId};
 use crate::operator::Operator;
 use crate::remedy::{ELSEWHERE, ELSEWHERE_OR_ROOT, OTHER_EXTENT};
 use crate::scope::Scope;
@@ -11,7 +11,7 @@ use crate::size::Size;
 use tc_arith::Analyzer;
 use tc_dialects::tir::Coordinate;
 use tc_ir::{Func, Loc};
-use tc_support::Location;
+use tc_support::{Location, counted};
 use tc_target::Target;
 
 /// Finds the extent of each coordinate of each nest: the greatest of the loops that are bound to it.
@@ -207,10 +207,10 @@ fn borrowed(
     let location = |loc: Loc| sched.map_or(Location::None, |sched| sched.location(loc));
     let (name, owner) = (&graph[stage].name, &graph[graph[leaf].stage].name);
     let text = format!(
-        "`{name}` is computed outside the loop `{}` of `{owner}`, which chooses the part of each thread and has {} threads \
+        "`{name}` is computed outside the loop `{}` of `{owner}`, which chooses the part of each thread and has {} \
          where the launch has {}",
         graph[leaf].name,
-        bounds.show_size(bounds.extents[leaf.idx()]),
+        counted(bounds.show_size(bounds.extents[leaf.idx()]), "thread"),
         bounds.show_size(launch.extent)
     );
     ScheduleDiagnostic::error("bind-extents", location(graph[stage].attach_loc), text)
@@ -239,14 +239,29 @@ fn disagree(
     let [small, large] = [leaf, by].map(|leaf| bounds.show_size(bounds.extents[leaf.idx()]));
     let (mine, other) = (crate::directive::show_axis(graph, leaf), crate::directive::show_axis(graph, by));
     let text = format!(
-        "`{name}` has {small} threads in `{mine}` and {large} in `{other}`, and `{}`, for which all threads meet, stands inside the smaller loop",
+        "`{name}` has {} in `{mine}` and {large} in `{other}`, and `{}`, for which all threads meet, stands inside the smaller loop",
+        counted(&small, "thread"),
         graph[inner].name
     );
-    let error = ScheduleDiagnostic::error("bind-extents", location(graph[leaf].kind_loc), text).fix_its(OTHER_EXTENT);
+    let mut error =
+        ScheduleDiagnostic::error("bind-extents", location(graph[leaf].kind_loc), text).fix_its(OTHER_EXTENT);
+    if is_axis_of_rfactor(graph, leaf) {
+        error = error.label(location(graph[leaf].made_by), format!("`rfactor` gives it the extent {small} here"));
+    }
     error
         .label(location(graph[by].kind_loc), format!("bound to {large} here"))
         .label(operator.te.location(graph[graph[leaf].stage].loc), format!("`{}`", graph[graph[leaf].stage].name))
         .help(format!("split by {large} in both, or compute `{}` further outside", graph[inner].name))
+}
+
+/// Did `rfactor` make the axis, so that no factor of a later split decides its extent?
+fn is_axis_of_rfactor(graph: &Graph, axis: AxisId) -> bool {
+    let stage = &graph[graph[axis].stage];
+    match stage.source {
+        Source::Merge { .. } => stage.reduce.contains(&axis),
+        Source::Partial(_) => stage.roots().any(|root| root == axis),
+        _ => false,
+    }
 }
 
 /// A limit of the target that a program would break.

@@ -6,7 +6,7 @@ use tc_ir::attrs::AttrData;
 use tc_ir::clone::Importer;
 use tc_ir::opdef::Role;
 use tc_ir::{Elem, Func, Module, Op, Opcode, Region, Type, Value, keys};
-use tc_support::{Diagnostic, suggest};
+use tc_support::{Diagnostic, counted, suggest};
 
 /// How a reduction combines.
 pub(super) enum Combiner<'a> {
@@ -102,9 +102,9 @@ fn expand(
     if !args.is_empty() {
         if combiner.params().len() != args.len() {
             let text = format!(
-                "the combiner `@{}` takes {} values, not {}",
+                "the combiner `@{}` takes {}, not {}",
                 combiner.symbol(),
-                combiner.params().len(),
+                counted(combiner.params().len(), "value"),
                 args.len()
             );
             return Err(Diagnostic::error("combiner", combiner.location(combiner.header.loc), text));

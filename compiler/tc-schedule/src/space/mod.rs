@@ -25,7 +25,7 @@ use crate::params::{Param, Point};
 use crate::walk::{Reached, Walk};
 use crate::{Options, prepare};
 use tc_ir::{Func, Module};
-use tc_support::{Diagnostic, Diagnostics};
+use tc_support::{Diagnostic, Diagnostics, counted};
 
 /// Steps that a search for one point may take.
 const SEARCH: u64 = 1 << 24;
@@ -65,7 +65,7 @@ pub enum Why {
 impl std::fmt::Display for Why {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Why::Length { params } => write!(f, "a point has {params} values"),
+            Why::Length { params } => write!(f, "a point has {}", counted(params, "value")),
             Why::NotAChoice { param, value, choices } => {
                 write!(f, "`{param}` cannot be {value}: its choices are {choices}")
             }

@@ -8,7 +8,7 @@ use tc_ir::attrs::AttrData;
 use tc_ir::builder::OpSpec;
 use tc_ir::opdef::{Infer, OpDef, ParamKind, Results, Role};
 use tc_ir::{Attr, Attrs, Name, Op, Opcode, Type, TypeData, Value, keys};
-use tc_support::suggest;
+use tc_support::{counted, suggest};
 
 /// The type of what comes out of something that declares no types.
 pub(super) const UNKNOWN_TYPE: &str = "unknown";
@@ -63,7 +63,8 @@ impl<'a> Lower<'a> {
         let result = self.func.result(op);
         if result.is_none() {
             let name = self.func.op_name(op).to_string();
-            let text = format!("`{}` has {} results, not one", suggest::shorten(&name), self.func.n_results(op));
+            let text =
+                format!("`{}` has {}, not one", suggest::shorten(&name), counted(self.func.n_results(op), "result"));
             self.error(self.tree[call].range, "results", text);
         }
         result
@@ -120,13 +121,14 @@ impl<'a> Lower<'a> {
         if let Results::Count(n) = row.results
             && results.len() != usize::from(n)
         {
-            let text = format!("`{}` has {n} results, not {}", row.name, results.len());
+            let text = format!("`{}` has {}, not {}", row.name, counted(n, "result"), results.len());
             self.error(self.tree[call].range, "results", text);
             return None;
         }
         let n_least = row.regions.iter().filter(|region| !region.optional).count();
         if written.n_regions < n_least || written.n_regions > row.regions.len() {
-            let text = format!("`{}` takes {} regions, not {}", row.name, row.regions.len(), written.n_regions);
+            let text =
+                format!("`{}` takes {}, not {}", row.name, counted(row.regions.len(), "region"), written.n_regions);
             self.error(self.tree[call].range, "regions", text);
             return None;
         }
@@ -197,7 +199,7 @@ impl<'a> Lower<'a> {
             }
         }
         if next < positional.len() {
-            let text = format!("`{}` takes {} arguments, not {}", shown(row), next, positional.len());
+            let text = format!("`{}` takes {}, not {}", shown(row), counted(next, "argument"), positional.len());
             self.error(self.value_range(positional[next]), "arguments", text);
             return None;
         }

@@ -5,7 +5,7 @@ use crate::tree::{Else, ExprId, ExprKind, For, Id, If, List, Stmt, Tail, TextRan
 use tc_ir::builder::OpSpec;
 use tc_ir::opdef::{Context, Role};
 use tc_ir::{Attr, Attrs, Name, Region, Type, Value, keys};
-use tc_support::suggest;
+use tc_support::{counted, suggest};
 
 /// A value that a loop carries: its name inside, and what it starts from.
 type Carried = (TextRange, Value);
@@ -159,8 +159,9 @@ impl<'a> Lower<'a> {
     /// Lowers a conditional of `n_results` results; `known` are their types where they are known already.
     fn if_chain(&mut self, id: Id<If>, n_results: usize, known: &[Type]) -> Option<Vec<Value>> {
         let node = self.tree[id];
-        let condition = self.condition(node.condition)?;
         let tail = node.tail.map(|tail| self.tree[tail]);
+        self.directive = self.written_directive(tail);
+        let condition = self.condition(node.condition)?;
         let (attrs, loc) = self.tail(tail, node.range);
         if n_results > 0 && matches!(node.otherwise, Else::None) {
             self.error(node.range, "branch", "an `if` with results needs an `else`");
@@ -178,7 +179,7 @@ impl<'a> Lower<'a> {
             self.error(
                 node.range,
                 "branch",
-                format!("a branch yields {} values where {n_results} are wanted", types.len()),
+                format!("a branch yields {}, not {n_results}", counted(types.len(), "value")),
             );
             return None;
         }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use tc_ir::attrs::AttrData;
 use tc_ir::func::{ParamDecl, ResultDecl, SymbolDecl};
 use tc_ir::opdef::{Context, Role};
-use tc_ir::{Func, Module, Registry, Type, TypeData, keys};
+use tc_ir::{Func, Loc, Module, Registry, Type, TypeData, keys};
 use tc_support::{Diagnostic, Diagnostics, FileId, Pos, Sources, suggest};
 
 /// How text is read.
@@ -86,6 +86,7 @@ fn lower_item(
         sugar: Sugar::new(registry, row.context),
         scopes: Scopes::default(),
         missing: FxHashSet::default(),
+        directive: Loc::NONE,
         region,
         mixing: false,
         found: Diagnostics::new(),
@@ -151,6 +152,9 @@ impl<'a> Lower<'a> {
             self.func.header.attrs = self.attr_list(tail.attrs);
             if let Some(loc) = tail.loc {
                 self.func.header.loc = self.written_loc(self.tree[loc]);
+            }
+            if let Some(directive) = tail.directive {
+                self.error(self.tree[directive], "location", "an item has one location");
             }
         }
     }

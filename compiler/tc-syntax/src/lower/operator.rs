@@ -6,7 +6,7 @@ use tc_ir::attrs::{AttrData, BinOp, UnOp};
 use tc_ir::builder::OpSpec;
 use tc_ir::opdef::{Context, Role};
 use tc_ir::{Attr, Attrs, Name, Op, Type, TypeData, Value, keys};
-use tc_support::suggest;
+use tc_support::{counted, suggest};
 
 /// How deep the expression behind an extent may be: extents are walked by recursion.
 const MAX_EXTENT_DEPTH: usize = 64;
@@ -67,7 +67,11 @@ impl<'a> Lower<'a> {
             Some(values)
         })?;
         if values.len() != names.len() {
-            self.error(range, "results", format!("{} names for {} results", names.len(), values.len()));
+            self.error(
+                range,
+                "results",
+                format!("{} for {}", counted(names.len(), "name"), counted(values.len(), "result")),
+            );
             return None;
         }
         let results: Vec<Value> = self.func.results(op).collect();
@@ -165,7 +169,7 @@ impl<'a> Lower<'a> {
             self.error(
                 self.tree[expr].range,
                 "results",
-                format!("this reduction has {} results, not one", results.len()),
+                format!("this reduction has {}, not one", counted(results.len(), "result")),
             );
             return None;
         }

@@ -6,7 +6,7 @@ use tc_ir::attrs::AttrData;
 use tc_ir::builder::OpSpec;
 use tc_ir::opdef::{Context, Role};
 use tc_ir::{Attr, Attrs, Op, Opcode, Scalar, Type, TypeData, Value, keys};
-use tc_support::suggest;
+use tc_support::{counted, suggest};
 
 impl<'a> Lower<'a> {
     /// The tensor, buffer or reference called by the name at `range`.
@@ -164,7 +164,7 @@ impl<'a> Lower<'a> {
             self.error(
                 self.tree[place].range,
                 "rank",
-                format!("`{name}` has {rank} dimensions, not {}", indices.len()),
+                format!("`{name}` has {}, not {}", counted(rank, "dimension"), indices.len()),
             );
             return None;
         }
@@ -251,6 +251,12 @@ impl<'a> Lower<'a> {
             None => self.loc(range),
         };
         (attrs, loc)
+    }
+
+    /// The location of the directive that made a statement, where it is written.
+    pub(super) fn written_directive(&mut self, tail: Option<Tail>) -> tc_ir::Loc {
+        let directive = tail.and_then(|tail| tail.directive);
+        directive.map_or(tc_ir::Loc::NONE, |loc| self.written_loc(self.tree[loc]))
     }
 
     /// `attrs` behind those of `first`; a key given twice is an error.

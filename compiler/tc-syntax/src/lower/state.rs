@@ -71,6 +71,8 @@ pub(super) struct Lower<'a> {
     pub(super) region: Region,
     /// Do `index` and other integers mix here? They do inside brackets and bounds.
     pub(super) mixing: bool,
+    /// The location of the directive that made the current statement, as the text says.
+    pub(super) directive: Loc,
     pub(super) found: Diagnostics,
 }
 
@@ -114,7 +116,7 @@ impl<'a> Lower<'a> {
     /// A builder at the end of the current region.
     pub(super) fn builder(&mut self, loc: Loc) -> Builder<'_> {
         let mut builder = Builder::at_end(&mut self.func, self.region);
-        builder.locs = Locs { source: loc, directive: Loc::NONE };
+        builder.locs = Locs { source: loc, directive: self.directive };
         builder
     }
 

@@ -8,7 +8,7 @@ use crate::tree::{
 use tc_ir::builder::OpSpec;
 use tc_ir::opdef::{Context, Role};
 use tc_ir::{Attrs, Opcode, Region, Type, Value};
-use tc_support::suggest;
+use tc_support::{counted, suggest};
 
 impl<'a> Lower<'a> {
     /// Lowers the statements of `block` into the current region, and its end with the types that are expected.
@@ -42,6 +42,13 @@ impl<'a> Lower<'a> {
 
     fn stmt(&mut self, stmt: &Stmt) {
         let tail = stmt.tail.map(|tail| self.tree[tail]);
+        let around = self.directive;
+        self.directive = self.written_directive(tail);
+        self.stmt_with(stmt, tail);
+        self.directive = around;
+    }
+
+    fn stmt_with(&mut self, stmt: &Stmt, tail: Option<crate::tree::Tail>) {
         match stmt.kind {
             StmtKind::Compute { names, axes, value } => {
                 self.compute(stmt.range, names, axes, value, tail);
@@ -178,7 +185,11 @@ impl<'a> Lower<'a> {
                 }
             }
             Some(results) => {
-                self.error(range, "results", format!("{} names for {} results", names.len(), results.len()));
+                self.error(
+                    range,
+                    "results",
+                    format!("{} for {}", counted(names.len(), "name"), counted(results.len(), "result")),
+                );
                 names.into_iter().for_each(|name| self.bind_missing(name));
             }
             None => names.into_iter().for_each(|name| self.bind_missing(name)),

@@ -130,9 +130,9 @@ impl Dump<'_> {
 
     fn tail(&mut self, tail: Option<Id<Tail>>) {
         let Some(tail) = tail else { return };
-        let Tail { attrs, loc } = self.tree[tail];
+        let Tail { attrs, loc, directive } = self.tree[tail];
         self.attrs(attrs);
-        if let Some(loc) = loc {
+        for loc in loc.into_iter().chain(directive) {
             self.word(self.tree[loc]);
         }
     }

@@ -9,7 +9,7 @@ use super::arrays::{reshaped, to_tensor};
 use super::build::{Built, Define};
 use super::cases::Case;
 use super::guarded_on;
-use super::origin::{blame_compiler, is_of_compiler, is_of_passes};
+use super::origin::{Origins, blame_compiler, is_of_compiler, is_of_passes};
 use super::verified::{Right, Verified};
 use crate::compiler::Compiler;
 use crate::failure::Failure;
@@ -21,7 +21,7 @@ use tc_sim::{
     Arg, CheckReport, DiagnosticKind, FieldVerdict, Limits, Oracle, Parameter, Signature, SimDiagnostics, Sizes,
     Tensor, Trial,
 };
-use tc_support::{Diagnostic, Diagnostics, Location, Severity, Sources};
+use tc_support::{Diagnostic, Diagnostics, Location, Severity, Sources, counted};
 use tc_target::Param;
 
 /// Where a case runs.
@@ -185,8 +185,7 @@ fn check_on(
     let blamed = !report.is_ok()
         && report.undefined.is_none()
         && (is_of_compiler(module, case) || is_of_passes((module, case), &built, options.limits));
-    for found in diagnostics(&report, &item.location(item.header.loc), &with) {
-        let found = built.origins.at_directive(found);
+    for found in diagnostics(&report, &built.origins, &item.location(item.header.loc), &with) {
         checked.diagnostics.push(if blamed { blame_compiler(found) } else { found });
     }
     for found in in_field(&report, case, &item.location(item.header.loc)) {
@@ -266,10 +265,10 @@ const CAUSES_FIRST: [DiagnosticKind; 7] = [
 ];
 
 /// What was found, the worst first. A race in which nothing can go wrong is still worth a warning, and so is a copy that
-/// no thread waits for; remarks are not repeated here. What has no place of its own is shown `at` the program; `with` tells
-/// the sizes that it was run at.
-fn diagnostics(report: &CheckReport, at: &Location, with: &str) -> Diagnostics {
-    let mut list = report.diagnostics();
+/// no thread waits for; remarks are not repeated here. What a directive made is shown there (`origins`), what has no place
+/// of its own `at` the program; `with` tells the sizes that it was run at.
+fn diagnostics(report: &CheckReport, origins: &Origins, at: &Location, with: &str) -> Diagnostics {
+    let mut list = report.diagnostics_at(|found| origins.at_directive(found));
     for found in &mut list {
         let is_suspicious = [DiagnosticKind::SameValueRace, DiagnosticKind::NotAwaited];
         if is_suspicious.iter().any(|kind| found.code == kind.code()) {
@@ -463,7 +462,8 @@ pub(super) fn device_arrays(
 ) -> Result<(Vec<Array>, Shapes), Diagnostics> {
     let params = &program.manifest.params;
     if params.len() != args.len() {
-        let text = format!("`{}` takes {} arguments, not {}", program.manifest.function, params.len(), args.len());
+        let text =
+            format!("`{}` takes {}, not {}", program.manifest.function, counted(params.len(), "argument"), args.len());
         return Err(Diagnostic::error("signature", Location::None, text).into());
     }
     let mut outputs = outputs.iter();

@@ -3,7 +3,7 @@
 use crate::tir::Coordinate;
 use tc_ir::effects::summary;
 use tc_ir::{AttrData, Attrs, Func, Op, Type, Value, keys};
-use tc_support::{Diagnostic, Diagnostics};
+use tc_support::{Diagnostic, Diagnostics, counted};
 
 fn error(func: &Func, op: Op, code: &'static str, message: String) -> Diagnostic {
     Diagnostic::error(code, func.op_location(op), message)
@@ -55,7 +55,7 @@ pub(super) fn all_reduce(func: &Func, op: Op, found: &mut Diagnostics) {
         args.len() == 2 * wanted.len() && args.iter().enumerate().all(|(nth, ty)| *ty == wanted[nth % wanted.len()]);
     if wanted.is_empty() || results != wanted || yielded != wanted || !fits {
         let text =
-            format!("a reduction of {} values combines two sets of them, of the same types, to one", wanted.len());
+            format!("a reduction of {} combines two sets, of the same types, to one", counted(wanted.len(), "value"));
         found.push(error(func, op, "type", text).help("write `(a: f32, b: f32) { yield a + b }`"));
     }
     for (nth, &value) in values.iter().enumerate() {

@@ -5,7 +5,7 @@ use tc_ir::opdef::Role;
 use tc_ir::symbols::Symbols;
 use tc_ir::walk::{all_ops, ops_under};
 use tc_ir::{Attrs, Elem, Func, Op, Scalar, Type, TypeData, Value, keys};
-use tc_support::{Diagnostic, Diagnostics, suggest};
+use tc_support::{Diagnostic, Diagnostics, counted, suggest};
 
 fn error(func: &Func, op: Op, code: &'static str, message: String) -> Diagnostic {
     Diagnostic::error(code, func.op_location(op), message)
@@ -17,7 +17,12 @@ pub(super) fn infer_read(func: &mut Func, operands: &[Value], _: Attrs) -> Resul
         return Err(format!("`{}` is no tensor", func.show_type(func.value_type(tensor))));
     };
     if shape.len() != indices.len() {
-        return Err(format!("`{}` has {} dimensions, not {}", func.value_text(tensor), shape.len(), indices.len()));
+        return Err(format!(
+            "`{}` has {}, not {}",
+            func.value_text(tensor),
+            counted(shape.len(), "dimension"),
+            indices.len()
+        ));
     }
     for &index in indices {
         if !func.value_scalar(index).is_some_and(|scalar| scalar.elem.is_int() && scalar.lanes == 1) {
@@ -56,7 +61,11 @@ pub(super) fn compute(func: &Func, op: Op, found: &mut Diagnostics) {
     check_bounds(func, op, bounds, found);
     let yielded = func.yielded(body);
     if yielded.len() != func.n_results(op) {
-        let text = format!("`te.compute` of {} tensors is given {} values", func.n_results(op), yielded.len());
+        let text = format!(
+            "`te.compute` of {} is given {}",
+            counted(func.n_results(op), "tensor"),
+            counted(yielded.len(), "value")
+        );
         return found.push(error(func, op, "results", text));
     }
     let mut bytes: i128 = 8;
@@ -127,7 +136,7 @@ pub(super) fn reduce(func: &Func, op: Op, found: &mut Diagnostics) {
             func,
             op,
             "results",
-            format!("a reduction of {n_results} results yields {}", yielded.len()),
+            format!("a reduction of {} yields {}", counted(n_results, "result"), yielded.len()),
         ));
     }
     for (result, &value) in func.results(op).zip(yielded) {
@@ -216,7 +225,12 @@ fn declared_results(func: &Func, found: &mut Diagnostics) {
     let Some(end) = end.filter(|_| !declared.is_empty()) else { return };
     let returned = func.operands(end);
     if returned.len() != declared.len() {
-        let text = format!("`@{}` declares {} results and returns {}", func.symbol(), declared.len(), returned.len());
+        let text = format!(
+            "`@{}` declares {} and returns {}",
+            func.symbol(),
+            counted(declared.len(), "result"),
+            returned.len()
+        );
         return found.push(error(func, end, "results", text).help("a header names the type of each tensor returned"));
     }
     for (result, &value) in declared.iter().zip(returned) {

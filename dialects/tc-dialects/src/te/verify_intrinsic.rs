@@ -11,7 +11,7 @@ use crate::tir;
 use tc_ir::opdef::Role;
 use tc_ir::walk::ops_under;
 use tc_ir::{Attr, AttrData, Func, Op, Opcode, Region, Value, effects, keys};
-use tc_support::{Diagnostic, Diagnostics, Location, suggest};
+use tc_support::{Diagnostic, Diagnostics, Location, counted, suggest};
 
 const COMBINERS: [&str; 4] = ["sum", "prod", "min", "max"];
 
@@ -48,7 +48,7 @@ fn shape(func: &Func, found: &mut Diagnostics) {
     let name = func.symbol();
     let computes: Vec<Op> = func.ops(func.body()).filter(|&op| func.role(op) == Role::Compute).collect();
     if computes.len() != 1 || func.n_results(computes[0]) != 1 {
-        let text = format!("`@{name}` computes {} tensors, and must compute one", computes.len());
+        let text = format!("`@{name}` computes {}, and must compute one", counted(computes.len(), "tensor"));
         let at = computes.get(1).map_or(func.location(func.header.loc), |&op| func.op_location(op));
         found.push(error(at, "intrinsic", text).help("an intrinsic has one `compute`, of one tensor"));
     }
@@ -80,7 +80,8 @@ fn result(intrinsic: &Intrinsic<'_>, found: &mut Diagnostics) {
     let name = func.value_text(intrinsic.result);
     let at = func.op_location(intrinsic.compute);
     let [declared] = &func.header.results[..] else {
-        let text = format!("`@{}` declares {} results, and computes one", func.symbol(), func.header.results.len());
+        let text =
+            format!("`@{}` declares {}, and computes one", func.symbol(), counted(func.header.results.len(), "result"));
         return found.push(at_header(func, "results", text).help("name it in the header: `-> (C: f32[16, 16])`"));
     };
     let parts = |ty| func.as_shaped(ty).map(|(elem, shape, _)| (elem, shape));
@@ -191,7 +192,7 @@ fn parameters(intrinsic: &Intrinsic<'_>, found: &mut Diagnostics) {
                 strides.iter().for_each(|&stride| stride_entry(func, name, stride, found));
             }
             Some(_) => {
-                let text = format!("`{name}` has {rank} dimensions, and as many strides");
+                let text = format!("`{name}` has {}, and as many strides", counted(rank, "dimension"));
                 found.push(error(at.clone(), "strides", text).help("write `strides = [s, 1]`"));
             }
         }

@@ -4,7 +4,7 @@ use super::FUNC;
 use tc_ir::attrs::AttrData;
 use tc_ir::symbols::Symbols;
 use tc_ir::{Func, Op, Type, TypeData, keys};
-use tc_support::{Diagnostic, Diagnostics, suggest};
+use tc_support::{Diagnostic, Diagnostics, counted, suggest};
 
 /// A call names a program of the module, and gives each of its parameters a value of the parameter's type. Extents over
 /// sizes may be written in many ways and are compared where both are integers.
@@ -32,11 +32,12 @@ pub(super) fn verify(symbols: &Symbols<'_>, func: &Func, op: Option<Op>, found: 
     if args.len() != params.len() {
         let takes = parameters(callee);
         let n = args.len();
-        let text = format!("`@{shown}` takes {} arguments, not {n}", params.len());
+        let text = format!("`@{shown}` takes {}, not {n}", counted(params.len(), "argument"));
         return found.push(error("arguments", text).label(at(), "it is declared here").help(takes));
     }
     if func.n_results(op) != callee.header.results.len() {
-        let text = format!("`@{shown}` has {} results, not {}", callee.header.results.len(), func.n_results(op));
+        let text =
+            format!("`@{shown}` has {}, not {}", counted(callee.header.results.len(), "result"), func.n_results(op));
         return found.push(error("arguments", text).label(at(), "it is declared here"));
     }
     for (&arg, &param) in args.iter().zip(params) {

@@ -5,7 +5,7 @@ use super::strides;
 use crate::scope::{Scope, scope_text};
 use tc_ir::attrs::AttrData;
 use tc_ir::{Attr, Attrs, Func, Name, Op, Scalar, Type, TypeData, Value, keys};
-use tc_support::{Diagnostic, Diagnostics, suggest};
+use tc_support::{Diagnostic, Diagnostics, counted, suggest};
 
 /// How many iterations of a loop may be in flight.
 const MAX_STAGES: i64 = 64;
@@ -28,7 +28,12 @@ fn accessed(func: &mut Func, buffer: Value, indices: &[Value]) -> Result<Type, S
         return Err(format!("`{}` is no buffer", func.show_type(func.value_type(buffer))));
     };
     if shape.len() != indices.len() {
-        return Err(format!("`{}` has {} dimensions, not {}", func.value_text(buffer), shape.len(), indices.len()));
+        return Err(format!(
+            "`{}` has {}, not {}",
+            func.value_text(buffer),
+            counted(shape.len(), "dimension"),
+            indices.len()
+        ));
     }
     let mut lanes = 1;
     for (nth, &index) in indices.iter().enumerate() {
@@ -60,7 +65,12 @@ pub(super) fn infer_ref(func: &mut Func, operands: &[Value], _: Attrs) -> Result
         return Err(format!("`{}` is no buffer", func.show_type(func.value_type(buffer))));
     };
     if indices.len() > shape.len() {
-        return Err(format!("`{}` has {} dimensions, not {}", func.value_text(buffer), shape.len(), indices.len()));
+        return Err(format!(
+            "`{}` has {}, not {}",
+            func.value_text(buffer),
+            counted(shape.len(), "dimension"),
+            indices.len()
+        ));
     }
     let shape = shape[indices.len()..].into();
     Ok(func.ty(TypeData::Ref { elem, shape, scope }))
@@ -77,7 +87,12 @@ pub(super) fn infer_region(func: &mut Func, operands: &[Value], attrs: Attrs) ->
         _ => return Err("a reference to a region takes a list of lengths".to_string()),
     };
     if starts.len() != shape.len() || lengths.len() != shape.len() {
-        return Err(format!("`{}` has {} dimensions, not {}", func.value_text(buffer), shape.len(), starts.len()));
+        return Err(format!(
+            "`{}` has {}, not {}",
+            func.value_text(buffer),
+            counted(shape.len(), "dimension"),
+            starts.len()
+        ));
     }
     Ok(func.ty(TypeData::Ref { elem, shape: lengths, scope }))
 }
@@ -99,7 +114,8 @@ fn access(func: &Func, op: Op, buffer: Value, indices: &[Value], value: Value, f
         return;
     };
     if shape.len() != indices.len() {
-        let text = format!("`{}` has {} dimensions, not {}", func.value_text(buffer), shape.len(), indices.len());
+        let text =
+            format!("`{}` has {}, not {}", func.value_text(buffer), counted(shape.len(), "dimension"), indices.len());
         return found.push(error(func, op, "rank", text));
     }
     let mut lanes = 1;
@@ -147,8 +163,11 @@ pub(super) fn for_loop(func: &Func, op: Op, found: &mut Diagnostics) {
     let body = func.op_regions(op)[0];
     let args = func.region_args(body);
     if args.len() != inits.len() + 1 || func.n_results(op) != inits.len() || func.yielded(body).len() != inits.len() {
-        let text =
-            format!("a loop that carries {} values takes {} arguments, yields and returns", inits.len(), inits.len());
+        let text = format!(
+            "a loop that carries {} takes {}, yields and returns",
+            counted(inits.len(), "value"),
+            counted(inits.len(), "argument")
+        );
         found.push(error(func, op, "carry", text));
         return;
     }
@@ -214,7 +233,7 @@ pub(super) fn branch(func: &Func, op: Op, found: &mut Diagnostics) {
         }
         let yielded = func.yielded(region);
         if yielded.len() != n_results {
-            let text = format!("a branch yields {} values where {n_results} are wanted", yielded.len());
+            let text = format!("a branch yields {}, not {n_results}", counted(yielded.len(), "value"));
             found.push(error(func, op, "branch", text));
             continue;
         }

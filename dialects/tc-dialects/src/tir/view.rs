@@ -6,7 +6,7 @@
 
 use crate::scope::scope_text;
 use tc_ir::{AttrData, Func, Op, Value, keys};
-use tc_support::{Diagnostic, Diagnostics};
+use tc_support::{Diagnostic, Diagnostics, counted};
 
 /// The bytes that the buffer `value` covers, the gaps between its elements included; `None` where they are not constant
 /// or its elements are no numbers.
@@ -68,16 +68,17 @@ pub(super) fn verify(func: &Func, op: Op, found: &mut Diagnostics) {
     let declared = func.buffer_attr(view, keys::ALIGN).and_then(|attr| func.as_int(attr)).unwrap_or(1);
     let align = align.max(declared).max(1);
     if start < 0 || start % align != 0 {
-        let text =
-            format!("a view of `{}` starts at a multiple of {align} bytes, not at {start}", func.show_type(view_elem));
+        let (ty, bytes) = (func.show_type(view_elem), counted(align, "byte"));
+        let text = format!("a view of `{ty}` starts at a multiple of {bytes}, not at {start}");
         found.push(error("offset", text));
     }
     if let (Some(size), Some(all)) = (view_bytes(func, view), view_bytes(func, base))
         && start.checked_add(size).is_none_or(|end| end > all)
     {
         let text = format!(
-            "`{}` covers {size} bytes from byte {start} on, and `{}` has {all}",
+            "`{}` covers {} from byte {start} on, and `{}` has {all}",
             func.value_text(view),
+            counted(size, "byte"),
             func.value_text(base)
         );
         let mut diagnostic = error("extent", text);

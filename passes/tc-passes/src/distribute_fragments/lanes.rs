@@ -6,7 +6,7 @@ use tc_dialects::algebra::const_extent;
 use tc_dialects::tir::{self, Coordinate};
 use tc_ir::walk::ancestors;
 use tc_ir::{AttrData, Builder, Func, Op, Rewriter, Value, keys};
-use tc_support::Diagnostic;
+use tc_support::{Diagnostic, counted};
 
 /// The threads of a warp.
 pub(super) const LANES: i64 = 32;
@@ -31,7 +31,7 @@ pub(super) fn check(func: &Func, ops: &[Op]) -> Vec<Diagnostic> {
             let extent = const_extent(func, loop_op);
             let is_warp = extent == Some(LANES) && func.const_int(func.operand(loop_op, 0)) == Some(0);
             if of == Coordinate::ThreadX && !is_warp {
-                let runs = extent.map_or("an open number of threads".to_string(), |n| format!("{n} threads"));
+                let runs = extent.map_or("an open number of threads".to_string(), |n| counted(n, "thread"));
                 let text = format!(
                     "`{}` numbers {runs}, and where tiles of `mma` are, threadIdx.x numbers the {LANES} of a warp",
                     func.value_text(loop_var(func, loop_op))

@@ -10,7 +10,7 @@ use tc_dialects::algebra::{Algebra, const_extent};
 use tc_dialects::tir::{self, LoopKind};
 use tc_ir::walk::ancestors;
 use tc_ir::{Func, Op, Value};
-use tc_support::Diagnostic;
+use tc_support::{Diagnostic, counted};
 
 /// A load or store of one element of a tile.
 pub(super) struct Access {
@@ -235,7 +235,8 @@ fn starts_at_a_piece(
     let extent = const_extent(func, axis.loop_op).unwrap_or(0);
     if extent % piece != 0 {
         let text = format!(
-            "the loop `{var}` runs over {extent} elements of tiles of `{name}`, and not over whole pieces of {piece}"
+            "the loop `{var}` runs over {} of tiles of `{name}`, and not over whole pieces of {piece}",
+            counted(extent, "element")
         );
         return Err(Diagnostic::error("extent", func.op_location(axis.loop_op), text)
             .label(func.op_location(op), "the element is accessed here")

@@ -7,6 +7,7 @@ use tc_dialects::algebra::is_launch;
 use tc_dialects::tir;
 use tc_ir::walk::{ancestors, n_ops, ops_under};
 use tc_ir::{Def, Func, Op, Region, Value};
+use tc_support::counted;
 
 /// A function that has grown to this many ops gets no more copies.
 const MAX_OPS: usize = 100_000;
@@ -100,7 +101,8 @@ pub(super) fn left(
             let help = "`hoist-if{support-block-scope-hoisting}` moves it";
             found.push((branch, "it depends on launch coordinates alone".to_string(), help));
         } else if has_else(func, branch) && !room.is_left(func) {
-            let reason = format!("the function has {} ops, and the loop `{var}` would be copied", n_ops(func));
+            let reason =
+                format!("the function has {}, and the loop `{var}` would be copied", counted(n_ops(func), "op"));
             found.push((branch, reason, "hoist before loops are unrolled"));
         } else if !barriers.allow(func, op, condition) {
             let reason = format!("threads of a block part there, and have to meet in the loop `{var}`");

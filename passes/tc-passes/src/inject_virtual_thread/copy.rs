@@ -14,7 +14,7 @@ use tc_ir::clone::{ValueMap, clone_op};
 use tc_ir::effects::summary;
 use tc_ir::walk::{is_inside, ops_under};
 use tc_ir::{Builder, Elem, Func, Op, Rewriter, Value, keys};
-use tc_support::Diagnostic;
+use tc_support::{Diagnostic, counted};
 
 /// The first loop of the worklist that must be carried out before `step`: it lies in a statement that is copied.
 pub(super) fn inner_first(
@@ -102,7 +102,7 @@ fn allocs(func: &Func, op: Op, variance: &Variance, n: i64) -> Result<Vec<Op>, (
         let groups = variance.groups(func, func.op_regions(op)[0]);
         let tied = variance.tied(func, &groups);
         if let Some(at) = groups.iter().zip(tied).find_map(|(group, tied)| group.last().filter(|_| tied)) {
-            return Err((*at, format!("statements hand values on, and there are {n} threads")));
+            return Err((*at, format!("statements hand values on, and there are {}", counted(n, "thread"))));
         }
     }
     Ok(allocs)

@@ -7,7 +7,7 @@ use tc_ir::clone::Importer;
 use tc_ir::walk::{all_ops, n_ops};
 use tc_ir::{AttrData, Builder, Func, Module, Op, Rewriter, Type, keys};
 use tc_pass::PassCx;
-use tc_support::Diagnostic;
+use tc_support::{Diagnostic, counted};
 
 /// A function does not grow beyond this many ops.
 const MAX_OPS: usize = 1_000_000;
@@ -116,7 +116,7 @@ fn obstacle(caller: &mut Func, call: Op, callee: &Func) -> Option<String> {
     }
     let args = caller.operands(call).to_vec();
     if args.len() != callee.params().len() {
-        return Some(format!("it takes {} arguments, not {}", callee.params().len(), args.len()));
+        return Some(format!("it takes {}, not {}", counted(callee.params().len(), "argument"), args.len()));
     }
     let mut importer = Importer::new(callee);
     for (&param, arg) in callee.params().iter().zip(args) {

@@ -7,7 +7,7 @@ use tc_dialects::tir::Coordinate;
 use tc_ir::verify::is_threaded;
 use tc_ir::walk::{all_ops, ancestors, is_inside};
 use tc_ir::{Func, Op, Region, Value};
-use tc_support::Diagnostic;
+use tc_support::{Diagnostic, counted};
 
 /// Lanes of a warp.
 pub(super) const WARP: i64 = 32;
@@ -182,7 +182,7 @@ pub(super) fn why_shared(func: &Func, plan: &AllReduce) -> String {
     if let Some(scalar) = odd.and_then(|&value| func.value_scalar(value)) {
         return format!("no shuffle hands on values of `{}`", scalar.elem.name());
     }
-    format!("a group of {} threads is no part of a warp of {WARP}, and no number of whole warps", plan.n)
+    format!("a group of {} is no part of a warp of {WARP}, and no number of whole warps", counted(plan.n, "thread"))
 }
 
 /// Can a shuffle hand on such a value?
@@ -226,7 +226,10 @@ fn divergent(func: &Func, op: Op, branch: Op) -> Diagnostic {
 
 fn unnamed(func: &Func, op: Op, digit: &Digit) -> Diagnostic {
     let (name, extent) = (digit.coordinate.name(), digit.extent);
-    let text = format!("`{name}` has {extent} threads, and no loop from a constant on around this reduction names it");
+    let text = format!(
+        "`{name}` has {}, and no loop from a constant on around this reduction names it",
+        counted(extent, "thread")
+    );
     Diagnostic::error("launch-extent", func.op_location(op), text)
         .help(format!("put the reduction inside a loop bound to `{name}`"))
 }

@@ -11,7 +11,7 @@ use tc_dialects::tir::{self, LoopKind};
 use tc_ir::uses::Use;
 use tc_ir::walk::{ancestors, ops_under};
 use tc_ir::{Func, Op, Value, keys};
-use tc_support::{Diagnostic, Diagnostics};
+use tc_support::{Diagnostic, Diagnostics, counted};
 
 /// A buffer that gets versions.
 pub(super) struct Staged {
@@ -186,7 +186,7 @@ fn buffers(func: &Func, ops: &[Op]) -> Result<Vec<Staged>, Diagnostics> {
         if stages(func, alloc) != stages(func, first) {
             let (own, others) = (stages(func, alloc).unwrap_or(1), stages(func, first).unwrap_or(1));
             let other = func.result(first).map_or("", |buffer| func.value_text(buffer));
-            let text = format!("`{name}` has {own} stages and `{other}` has {others}, in one loop");
+            let text = format!("`{name}` has {} and `{other}` has {others}, in one loop", counted(own, "stage"));
             found.push(
                 Diagnostic::error("stages", func.op_location(alloc), text)
                     .label(func.op_location(first), format!("`{other}` is made here"))

@@ -11,7 +11,7 @@ use tc_dialects::tir;
 use tc_ir::uses::{Use, Uses};
 use tc_ir::walk::all_ops;
 use tc_ir::{Attr, AttrData, Func, Op, TypeData, keys};
-use tc_support::{Diagnostic, Diagnostics};
+use tc_support::{Diagnostic, Diagnostics, counted};
 
 /// What is to be done with references.
 #[derive(Default)]
@@ -140,8 +140,9 @@ fn check_tile(func: &mut Func, user: Op, at: Op, lengths: &[Attr], strides: &[At
         _ => {
             let shown: Vec<String> = lengths.iter().map(|&length| func.show_attr(length)).collect();
             let text = format!(
-                "`{}` moves {rows} rows of {cols} elements, and the region has {}",
+                "`{}` moves {rows} rows of {}, and the region has {}",
                 func.op_name(user),
+                counted(cols, "element"),
                 shown.join(" x ")
             );
             let help = "name the rows and columns of the tile, the elements of a row side by side";
@@ -150,7 +151,10 @@ fn check_tile(func: &mut Func, user: Op, at: Op, lengths: &[Attr], strides: &[At
     };
     match stride {
         Some(stride) if stride != distance => {
-            let text = format!("the rows of this region are {distance} elements apart, and the stride is {stride}");
+            let text = format!(
+                "the rows of this region are {} apart, and the stride is {stride}",
+                counted(distance, "element")
+            );
             let help = format!("write `stride = {distance}`, or refer to the tile's first element");
             Err(Diagnostic::error("stride", func.op_location(user), text).help(help))
         }

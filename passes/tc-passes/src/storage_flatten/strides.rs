@@ -9,7 +9,7 @@ use tc_dialects::tir;
 use tc_ir::uses::Uses;
 use tc_ir::walk::all_ops;
 use tc_ir::{Attr, AttrData, BinOp, Func, Op, Type, TypeData, UnOp, Value, keys};
-use tc_support::{Diagnostic, Diagnostics, Location};
+use tc_support::{Diagnostic, Diagnostics, Location, counted};
 
 /// A buffer to be flattened.
 pub(super) struct Flat {
@@ -122,7 +122,7 @@ fn flatten(func: &mut Func, buffer: Value, swizzle: Option<Swizzle>) -> Result<O
             };
             let list = list.to_vec();
             if list.len() != shape.len() {
-                return Err(format!("`{name}` has {} dimensions and {} strides", shape.len(), list.len()));
+                return Err(format!("`{name}` has {} and {} strides", counted(shape.len(), "dimension"), list.len()));
             }
             let size = strided_size(func, &shape, &list);
             (list, size)

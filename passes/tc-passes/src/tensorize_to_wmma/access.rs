@@ -5,6 +5,7 @@ use super::attempt::{Attempt, Compared};
 use super::show;
 use super::tile::{self, Tile};
 use tc_ir::{Op, Value};
+use tc_support::counted;
 
 impl Attempt<'_, '_, '_> {
     /// Compares an element of `tensor` with one of `buffer`; where the tensor's tile lies in the buffer is noted.
@@ -125,7 +126,10 @@ impl Attempt<'_, '_, '_> {
         let (ours, theirs) = (self.loops[nth].extent, self.axes[axis].extent);
         if ours != theirs {
             let (here, there) = (loop_name(nth), axis_name(axis));
-            return Err(format!("the loop `{here}` has {ours} iterations, and the axis `{there}` has {theirs}"));
+            return Err(format!(
+                "the loop `{here}` has {}, and the axis `{there}` has {theirs}",
+                counted(ours, "iteration")
+            ));
         }
         self.bound.push((axis, nth));
         Ok(())

@@ -8,6 +8,7 @@ use super::tile::Tile;
 use indexmap::IndexMap;
 use tc_dialects::te::{self, Axis};
 use tc_ir::{Op, Value};
+use tc_support::counted;
 
 /// The first difference, where there is one.
 pub(super) type Compared = Result<(), Difference>;
@@ -131,13 +132,13 @@ impl<'a, 'f, 'i> Attempt<'a, 'f, 'i> {
         }
         if let Some(&nth) = loops.get(axes.len()) {
             let (name, extent) = (func.value_text(self.loops[nth].var), self.loops[nth].extent);
-            let text = format!("no axis stands for the loop `{name}`, which has {extent} iterations");
+            let text = format!("no axis stands for the loop `{name}`, which has {}", counted(extent, "iteration"));
             return Err(self.differ(text, self.loops[nth].op, self.head(nth), intrinsic.compute));
         }
         if let Some(&axis) = axes.get(loops.len()) {
             let Axis { value, extent } = self.axes[axis];
             let name = intrinsic.func.value_text(value);
-            let text = format!("no loop stands for the axis `{name}`, which has {extent} iterations");
+            let text = format!("no loop stands for the axis `{name}`, which has {}", counted(extent, "iteration"));
             return Err(self.differ(text, store, show::store(func, store), intrinsic.compute));
         }
         Ok(())

@@ -8,7 +8,7 @@ use tc_dialects::algebra::const_extent;
 use tc_dialects::tir::{self, LoopKind};
 use tc_ir::opdef::Role;
 use tc_ir::{AttrData, Func, Op, Region, Value, effects};
-use tc_support::{Diagnostic, Diagnostics};
+use tc_support::{Diagnostic, Diagnostics, counted};
 
 /// An unrolled function has at most this many ops.
 const MAX_OPS: u64 = 1_000_000;
@@ -210,17 +210,20 @@ impl Decide<'_> {
             return Some(not_unrolled(func, op, "a loop is left inside of it").help("unroll that one first"));
         }
         if body.depth > u64::try_from(options.auto_max_depth).unwrap_or(0) {
-            let reason = format!("{} loops in it are unrolled already, one inside the other", body.depth);
+            let reason = format!("{} in it are unrolled already, one inside the other", counted(body.depth, "loop"));
             return Some(not_unrolled(func, op, &reason).help("raise `auto-max-depth`"));
         }
         let steps = body.steps.saturating_mul(extent);
-        let mut reason = format!("its {extent} iterations come to {steps} stores");
+        let mut reason = format!("its {} come to {}", counted(extent, "iteration"), counted(steps, "store"));
         if max_step > 0 {
             reason += &format!(", more than the {max_step} of `auto-max-step`");
         }
         if options.auto_max_extent > 0 {
-            reason +=
-                &format!(", and {extent} iterations more than the {} of `auto-max-extent`", options.auto_max_extent);
+            reason += &format!(
+                ", and {} more than the {} of `auto-max-extent`",
+                counted(extent, "iteration"),
+                options.auto_max_extent
+            );
         }
         Some(not_unrolled(func, op, &reason).help("raise the limit, or mark the loop: `unroll(…)`"))
     }
@@ -270,7 +273,8 @@ impl Decide<'_> {
             if tir::loop_kind(func, op) == Some(LoopKind::Serial) {
                 // The program did not ask for this one.
                 if self.asks {
-                    let reason = format!("it would make more than {MAX_OPS} ops, {copies} copies of {}", body.ops);
+                    let reason =
+                        format!("it would make more than {MAX_OPS} ops, {} of {}", counted(copies, "copy"), body.ops);
                     self.remarks.push(not_unrolled(func, op, &reason));
                 }
                 self.clean(op);

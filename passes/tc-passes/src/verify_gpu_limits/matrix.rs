@@ -7,7 +7,7 @@ use tc_dialects::fragment::{Fragment, moved, per_lane, register_tiles, scope_use
 use tc_dialects::tir::{self, Coordinate};
 use tc_ir::effects::root_buffer;
 use tc_ir::{Func, Op, Value};
-use tc_support::Diagnostic;
+use tc_support::{Diagnostic, counted};
 use tc_target::{DType, Target, matrix};
 
 /// All diagnostics about the nest `nest`.
@@ -78,11 +78,12 @@ fn registers(func: &Func, ops: &[Op], nest: &Nest, target: &Target) -> Option<Di
     if total <= limit {
         return None;
     }
-    let text = format!("the tiles take {total} registers of a thread, and `{target}` leaves {limit} to each");
+    let text =
+        format!("the tiles take {} of a thread, and `{target}` leaves {limit} to each", counted(total, "register"));
     let mut diagnostic = Diagnostic::warning("registers", func.op_location(largest), text);
     for (_, buffer, words) in tiles {
         let (name, ty) = (func.value_text(buffer), func.show_type(func.value_type(buffer)));
-        diagnostic = diagnostic.note(format!("`{name}: {ty}`: {words} registers"));
+        diagnostic = diagnostic.note(format!("`{name}: {ty}`: {}", counted(words, "register")));
     }
     let diagnostic = diagnostic.help("let a warp hold fewer tiles: split by a smaller factor, or bind more threads");
     Some(blamed(func, largest, diagnostic))

@@ -9,6 +9,7 @@ use crate::code::{BarrierScope, Instr, IntOp, Pc};
 use tc_dialects::tir::{self, LoopKind, loop_kind};
 use tc_ir::walk::ancestors;
 use tc_ir::{AttrData, Elem, Func, Module, Op, Region, Scalar, keys};
+use tc_support::counted;
 
 /// How deep calls within a kernel may go.
 const MAX_CALLS: usize = 32;
@@ -215,9 +216,9 @@ impl<'m> Compiler<'m, '_> {
         bind_sizes(&mut frame);
         if callee.params().len() != func.operands(op).len() {
             let text = format!(
-                "`@{}` takes {} arguments, not {}",
+                "`@{}` takes {}, not {}",
                 callee.symbol(),
-                callee.params().len(),
+                counted(callee.params().len(), "argument"),
                 func.operands(op).len()
             );
             return Err(self.error(op, "arguments", text));

@@ -18,7 +18,7 @@ use tc_ir::opdef::Role;
 use tc_ir::verify::is_threaded;
 use tc_ir::walk::ops_under;
 use tc_ir::{Elem, Func, Module, Op, Value};
-use tc_support::Diagnostic;
+use tc_support::{Diagnostic, counted};
 
 /// Lanes that a group of small blocks is filled up to.
 const GROUP_LANES: u64 = 128;
@@ -252,7 +252,7 @@ impl<'m> Top<'m, '_> {
         let refuse = |text: String| Box::new(Diagnostic::error("arguments", func.op_location(op), text));
         if callee.params().len() != func.operands(op).len() || func.n_results(op) > 0 {
             let n = callee.params().len();
-            return Err(refuse(format!("`@{}` takes {n} arguments and has no results", callee.symbol())));
+            return Err(refuse(format!("`@{}` takes {} and has no results", callee.symbol(), counted(n, "argument"))));
         }
         let sizes = bind_symbols(callee, &frame.sizes)?;
         let mut inner = Frame::new(callee, sizes)?;

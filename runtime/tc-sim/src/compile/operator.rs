@@ -16,7 +16,7 @@ use tc_dialects::te;
 use tc_ir::attrs::AttrData;
 use tc_ir::walk::ops_under;
 use tc_ir::{Elem, Func, Module, Op, Scalar, Value, keys};
-use tc_support::Diagnostic;
+use tc_support::{Diagnostic, counted};
 
 /// A `te.compute`.
 #[derive(Clone, Debug)]
@@ -368,7 +368,7 @@ impl<'m> Compiler<'m, '_> {
             return Err(self.error(
                 op,
                 "combiner",
-                format!("`@{word}` combines {} values", combiner.params().len() / 2),
+                format!("`@{word}` combines {}", counted(combiner.params().len() / 2, "value")),
             ));
         }
         for (&param, &val) in combiner.params().iter().zip(accs.iter().chain(values)) {

@@ -7,7 +7,7 @@ use crate::code::{NO_SITE, Site};
 use crate::diagnostic::DiagnosticKind;
 use crate::tensor::show_index;
 use crate::warp::WarpInstr;
-use tc_support::Diagnostic;
+use tc_support::{Diagnostic, counted};
 
 impl Group {
     /// A warp that comes to an op with `n` of its threads, of which there are `there`.
@@ -32,7 +32,7 @@ impl Group {
             }
             if there < WARP {
                 diagnostic = diagnostic
-                    .note(format!("the block has {} threads", kernel.threads()))
+                    .note(format!("the block has {}", counted(kernel.threads(), "thread")))
                     .help("launch a multiple of 32 threads a block, for example with a loop `bind(threadIdx.x)` of 32");
             }
             (None, diagnostic)
@@ -70,7 +70,7 @@ impl Group {
         if is_element {
             return self.report_out_of_bounds(at, lane, launch, block);
         }
-        self.report_part(at, lane, &format!("{} elements from", show_index(lengths)), launch, block);
+        self.report_part(at, lane, &format!("{} from", counted(show_index(lengths), "element")), launch, block);
     }
 
     /// A tile of memory that reaches out of its buffer.
@@ -129,7 +129,12 @@ impl Group {
         block: &mut BlockState,
     ) {
         block.find(launch, DiagnosticKind::Misaligned, (instr.site, NO_SITE), |_| {
-            let text = format!("the stride of `{}` is {stride} elements, {bytes} bytes, no multiple of 16", instr.name);
+            let text = format!(
+                "the stride of `{}` is {}, {}, no multiple of 16",
+                instr.name,
+                counted(stride, "element"),
+                counted(bytes, "byte")
+            );
             let diagnostic = Diagnostic::error(DiagnosticKind::Misaligned.code(), launch.kernel.at(instr.site), text);
             (None, diagnostic.help("pad the rows of the tile in memory to a multiple of 16 bytes"))
         });

@@ -15,7 +15,7 @@ use crate::tensor::{Tensor, show_index, unravel};
 use crate::tolerance::{same, with_callees};
 use tc_ir::walk::all_ops;
 use tc_ir::{Elem, Module};
-use tc_support::Diagnostic;
+use tc_support::{Diagnostic, counted};
 
 /// What a comparison in the field came to.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
@@ -69,7 +69,9 @@ impl FieldReport {
     pub fn difference(&self) -> Option<Diagnostic> {
         let first = self.first.as_ref().filter(|_| self.verdict == FieldVerdict::Different)?;
         let text = format!("in exact arithmetic `{first}` is not what the operator says");
-        let note = format!("{} cells of {} differ, whatever the order of sums", self.n_different, self.cells);
+        let differ = if self.n_different == 1 { "differs" } else { "differ" };
+        let cells = counted(self.n_different, "cell");
+        let note = format!("{cells} of {} {differ}, whatever the order of sums", self.cells);
         let why = "a term is missing, wrong or there twice, or a rounding is at another place";
         Some(Diagnostic::error("not-equal", tc_support::Location::None, text).note(note).note(why))
     }
@@ -79,7 +81,8 @@ impl FieldReport {
         let first = self.first.as_ref().filter(|_| self.verdict == FieldVerdict::Undecided)?;
         let text = format!("whether `{first}` is what the operator says is not decided in exact arithmetic");
         let found = Diagnostic::warning("not-decided", tc_support::Location::None, text);
-        let found = found.note(format!("{} cells of {} are not decided", self.n_undecided, self.cells));
+        let are = if self.n_undecided == 1 { "is" } else { "are" };
+        let found = found.note(format!("{} of {} {are} not decided", counted(self.n_undecided, "cell"), self.cells));
         let ops = self.undecided.iter().take(MAX_TOLD);
         Some(ops.fold(found, |found, op| found.label(op.location.clone(), op.message.clone())))
     }

@@ -4,6 +4,7 @@ use super::work_dir::WorkDir;
 use crate::args::Args;
 use std::path::PathBuf;
 use tc::debug::reduce::{Progress, Size};
+use tc::support::counted;
 use tc_cli::{Interrupt, Session, write_whole};
 
 /// The best text so far.
@@ -34,9 +35,9 @@ impl<'b, 'i> Best<'b, 'i> {
     pub(super) fn see(&self, progress: &Progress, text: &str) -> Result<(), String> {
         if self.session.progress {
             let Size { ops, lines, .. } = progress.size;
-            let size = ops.map_or(format!("{lines} lines"), |ops| format!("{ops} ops"));
+            let size = ops.map_or(counted(lines, "line"), |ops| counted(ops, "op"));
             let what = progress.what;
-            self.session.note(&format!("\r\x1b[K{size}, {} candidates, trying {what}", progress.asked));
+            self.session.note(&format!("\r\x1b[K{size}, {}, trying {what}", counted(progress.asked, "candidate")));
         }
         if progress.better {
             self.write(text)?;

@@ -104,7 +104,10 @@ impl Bisection<'_, '_> {
         }
         self.session.tell(&report.diagnostics, &module.sources);
         let Some(n) = report.failed.filter(|&n| n > 0) else { return Err(status_of(&report.diagnostics)) };
-        let message = format!("only the {n} passes before the one that fails are searched");
+        let message = match n {
+            1 => "only the pass before the one that fails is searched".to_string(),
+            n => format!("only the {n} passes before the one that fails are searched"),
+        };
         if self.args.show.json {
             let remark = Diagnostic::remark("bisect", Location::None, message);
             self.session.tell(&remark.into(), &module.sources);

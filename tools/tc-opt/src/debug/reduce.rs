@@ -9,7 +9,7 @@ use tc::Compiler;
 use tc::debug::reduce::{self, NotReduced, Size};
 use tc::debug::{Command, Limits, Reduced, Reproducer};
 use tc::support::workers::workers;
-use tc::support::{Diagnostic, Location, Sources};
+use tc::support::{Diagnostic, Location, Sources, counted};
 use tc_cli::{FINE, INPUT, Interrupt, Session};
 
 /// Makes `text` small; returns the status. `name` is what messages call it.
@@ -145,11 +145,11 @@ fn summary(reduced: &Reduced, json: bool, by_failure: bool) -> String {
     }
     let mut parts = Vec::new();
     if let (Some(before), Some(after)) = (before.ops, after.ops) {
-        parts.push(format!("{before} ops to {after}"));
+        parts.push(format!("{} to {after}", counted(before, "op")));
     }
-    parts.push(format!("{} lines to {}", before.lines, after.lines));
+    parts.push(format!("{} to {}", counted(before.lines, "line"), after.lines));
     if before.passes > 0 {
-        parts.push(format!("{} passes to {}", before.passes, after.passes));
+        parts.push(format!("{} to {}", counted(before.passes, "pass"), after.passes));
     }
     let runs = if by_failure { "runs" } else { "runs of the command" };
     format!("reduced {}: {asked} {runs} in {:.1} s\n", parts.join(", "), time.as_secs_f64())

@@ -31,6 +31,7 @@ use crate::graph::{Attach, StageId};
 use crate::remedy::{LEAVE_OUT, leave_out};
 use remedies::attach_instead;
 use tc_dialects::sched::Inline;
+use tc_support::counted;
 
 impl Primitive for Inline {
     const COMPARED: Compared = Compared::Graph;
@@ -51,7 +52,8 @@ impl Primitive for Inline {
             return Err(cx.error("inline-reduction", text).help(help).fix_its(&[attach_instead, leave_out]).into());
         }
         if data.tensors.len() != 1 {
-            let text = format!("`{name}` has {} results; only a stage with one can be inlined", data.tensors.len());
+            let text =
+                format!("`{name}` has {}; only a stage with one can be inlined", counted(data.tensors.len(), "result"));
             return Err(cx.error("inline-results", text).fix_its(LEAVE_OUT).into());
         }
         Ok(stage)

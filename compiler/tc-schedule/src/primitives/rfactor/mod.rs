@@ -4,7 +4,9 @@
 //!
 //! `STAGE = rfactor(TENSOR, axis, factor_axis = 0)`: the new stage computes a part of the reduction for each value of
 //! `axis`, which becomes its data axis number `factor_axis` (negative ones count from the end). The old stage keeps its
-//! data axes, and reduces the parts over one axis of the name of `axis`.
+//! data axes, and reduces the parts over one axis of the name of `axis`. Both axes have the extent of `axis` as it is
+//! here, not bound: a factor of `split` above the extent of the reduction has shrunk to it, and a later `bind` does not
+//! enlarge them.
 //!
 //! # Legality
 //!
@@ -34,6 +36,7 @@ use rustc_hash::FxHashMap;
 use tc_arith::Pool;
 use tc_dialects::sched::Rfactor;
 use tc_ir::{Op, Type};
+use tc_support::counted;
 
 /// A reduction, and the loop of it that becomes an axis.
 pub(crate) struct Factored {
@@ -85,7 +88,7 @@ impl Primitive for Rfactor {
         let given = cx.sched.attr_named(cx.at, "factor_axis").and_then(|attr| cx.sched.as_int(attr)).unwrap_or(0);
         let at = if given < 0 { given + rank + 1 } else { given };
         if !(0..=rank).contains(&at) {
-            let text = format!("`factor_axis` is {given}, and `{name}` has {rank} dimensions");
+            let text = format!("`factor_axis` is {given}, and `{name}` has {}", counted(rank, "dimension"));
             let help = format!("it is {} to {rank}", -rank - 1);
             return Err(cx.error("rfactor-axis", text).help(help).into());
         }

@@ -12,7 +12,8 @@
 //!
 //! If `e` does not divide the extent, a guard `if likely(…)` protects the tail, around the initialisation and the
 //! computation of the stage. An inner extent greater than the axis' shrinks to it, unless the inner loop, or a loop
-//! made from it, is bound to a launch coordinate, or the axis' extent depends on an open size.
+//! made from it, is bound to a launch coordinate, or the axis' extent depends on an open size. `rfactor` makes an axis of
+//! a loop that is not bound yet: if that one is to be bound, choose a factor that is not above the extent.
 //!
 //! # Rewrite
 //!

@@ -38,6 +38,7 @@ use crate::lower::Emitter;
 use crate::remedy::LEAVE_OUT;
 use tc_dialects::sched::TransformLayout;
 use tc_ir::{Func, Value};
+use tc_support::counted;
 
 impl Primitive for TransformLayout {
     type Legal = (StageId, Layout);
@@ -61,7 +62,8 @@ impl Primitive for TransformLayout {
         let region = cx.sched.op_regions(cx.at)[0];
         let (given, wanted) = (cx.sched.region_args(region).len(), data.data.len());
         if given != wanted {
-            let text = format!("`{name}` has {wanted} dimensions, and the map takes {given} indices");
+            let text =
+                format!("`{name}` has {}, and the map takes {}", counted(wanted, "dimension"), counted(given, "index"));
             return Err(cx.error("layout-rank", text).into());
         }
         if cx.sched.yielded(region).is_empty() {
