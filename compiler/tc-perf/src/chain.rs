@@ -27,6 +27,9 @@ const BARRIER: f64 = 30.0;
 /// Ops that are looked at, at most; beyond, a loop is done once.
 const MOST_OPS: usize = 1 << 17;
 
+/// Cycles that are added at a time, at most: sums of them stay numbers.
+const LONGEST: f64 = 1e24;
+
 /// A cell of memory that something waits for: of a buffer, by its number or by the value that is its number.
 type Cell = (Value, Option<CellIndex>);
 
@@ -245,8 +248,9 @@ impl Chain<'_> {
             let when = self.when(init);
             self.set(arg, when);
         }
-        let n_ops = self.body_ops(op, body);
-        let copies = self.counts.unrolled.copies(op).min(trips.round().max(1.0) as u64);
+        let n_ops = self.body_ops(op, body).max(1);
+        let most = (self.left / n_ops).max(1) as u64;
+        let copies = self.counts.unrolled.copies(op).min(trips.round().max(1.0) as u64).min(most);
         let rounds = (trips / copies as f64).max(1.0);
         let start = self.begun.max(self.floor);
         let first = self.round(body, copies, &args);
@@ -284,6 +288,7 @@ impl Chain<'_> {
 
     /// All that came after `start` comes later.
     fn later(&mut self, start: f64, by: f64) {
+        let by = by.min(LONGEST);
         if by <= 0.0 {
             return;
         }

@@ -15,6 +15,9 @@ const MOST_OPS: usize = 1 << 16;
 /// Ways of a kernel, at least and at most.
 const WAYS: (usize, usize) = (8, 64);
 
+/// Ways in one block, which tell how much of a buffer it accesses.
+const BLOCK_WAYS: u64 = 16;
+
 /// What one access costs, as means over the warps that do it.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub(crate) struct Cost {
@@ -34,8 +37,12 @@ pub(crate) struct Cost {
     pub(crate) least_wavefronts: f64,
     /// Requests whose addresses depend on data.
     pub(crate) unknown: f64,
-    /// The lowest and the highest address, in bytes, that was seen in the block that the warps are of.
+    /// How often a warp does it, and how often its address is another one, at most.
+    pub(crate) executions: f64,
+    pub(crate) moves: f64,
+    /// The lowest and the highest address, in bytes, that was seen, and those in one block.
     pub(crate) span: Option<(i64, i64)>,
+    pub(crate) block_span: Option<(i64, i64)>,
 }
 
 /// What a warp does in the mean.
@@ -82,6 +89,8 @@ pub(crate) fn count(func: &Func, facts: &Facts, ops: &[Op]) -> Counts {
     let ways = (MOST_OPS / ops.len().max(1)).clamp(WAYS.0, WAYS.1);
     let mut way = Way::new(func, facts, &unrolled);
     (0..ways as u64).for_each(|nth| way.go(nth, &mut counter));
+    way.stay_in_one_block();
+    (0..BLOCK_WAYS).for_each(|nth| way.go(nth, &mut Reach(&mut counter)));
     counter.means(ways as f64)
 }
 
@@ -122,7 +131,8 @@ impl Visit for Counter {
         }
         while let Some(touch) = self.touches.get(nth).filter(|touch| touch.op == op) {
             let own = all * touch.share;
-            let own = if touch.memory == Memory::Global { own.min(touch.moves(way)) } else { own };
+            self.costs[nth].executions += own;
+            self.costs[nth].moves = self.costs[nth].moves.max(touch.moves(way));
             let joined = touch.joined(way, mask) as f64;
             self.units[Unit::Issue as usize] -= own * (1.0 - 1.0 / joined);
             self.costs[nth].add(touch, way, mask, own / joined, joined as i64, &mut self.units);
@@ -147,7 +157,6 @@ impl Cost {
         let (bytes, count) = touch.width();
         let bytes = bytes * joined;
         units[Unit::Issue as usize] += (count - 1).max(0) as f64 * times;
-        let l1 = &mut units[Unit::L1 as usize];
         let n = f64::from(mask.count_ones());
         let Some(all) = touch.addresses(way.func, mask, |value| way.value(value)) else {
             // The worst that can be.
@@ -160,7 +169,6 @@ impl Cost {
             self.least_sectors += n * requests;
             self.wavefronts += n * requests;
             self.least_wavefronts += requests;
-            *l1 += n * requests;
             return;
         };
         for mut addresses in all {
@@ -190,11 +198,7 @@ impl Cost {
             };
             self.wavefronts += wavefronts as f64 * times;
             self.least_wavefronts += least as f64 * times;
-            *l1 += wavefronts as f64 * times;
-            let low = addresses.iter().flatten().min().copied().unwrap_or(0);
-            let high = addresses.iter().flatten().max().map_or(0, |&high| high.saturating_add(bytes));
-            let (lo, hi) = self.span.unwrap_or((low, high));
-            self.span = Some((lo.min(low), hi.max(high)));
+            self.span = joined_span(self.span, &addresses, bytes);
         }
     }
 
@@ -208,9 +212,36 @@ impl Cost {
             wavefronts: self.wavefronts * by,
             least_wavefronts: self.least_wavefronts * by,
             unknown: self.unknown * by,
-            span: self.span,
+            executions: self.executions * by,
+            ..self
         }
     }
+}
+
+/// `span` with what lies between the lowest and the highest of `addresses`, of `bytes` each.
+fn joined_span(span: Option<(i64, i64)>, addresses: &Addresses, bytes: i64) -> Option<(i64, i64)> {
+    let low = addresses.iter().flatten().min().copied()?;
+    let high = addresses.iter().flatten().max()?.saturating_add(bytes);
+    let (lo, hi) = span.unwrap_or((low, high));
+    Some((lo.min(low), hi.max(high)))
+}
+
+/// Notes what a block accesses, and counts nothing.
+struct Reach<'c>(&'c mut Counter);
+
+impl Visit for Reach<'_> {
+    fn op(&mut self, way: &Way<'_>, op: Op, mask: u32, _: Times) {
+        let Reach(Counter { touches, costs, first, .. }) = self;
+        let from = first[op.as_u32() as usize] as usize;
+        for (touch, cost) in touches.iter().zip(costs).skip(from).take_while(|(touch, _)| touch.op == op) {
+            let all = touch.addresses(way.func, mask, |value| way.value(value)).unwrap_or_default();
+            for addresses in &all {
+                cost.block_span = joined_span(cost.block_span, addresses, touch.width().0);
+            }
+        }
+    }
+
+    fn trips(&mut self, _: Op, _: f64, _: Times) {}
 }
 
 fn distinct_bytes(addresses: &Addresses, bytes: i64) -> u64 {
@@ -223,10 +254,19 @@ fn distinct_bytes(addresses: &Addresses, bytes: i64) -> u64 {
 impl Counter {
     fn means(self, ways: f64) -> Counts {
         let by = 1.0 / ways;
+        // What does not move is done once, and its value stays in a register.
+        let hoisted = |(touch, cost): (&Touch, Cost)| {
+            let is_hoisted = touch.memory == Memory::Global && cost.executions > cost.moves;
+            if is_hoisted { cost.scaled(cost.moves / cost.executions) } else { cost }
+        };
+        let means = self.costs.into_iter().map(|cost| cost.scaled(by));
+        let costs: Vec<Cost> = self.touches.iter().zip(means).map(hoisted).collect();
+        let mut units = self.units.map(|n| n * by);
+        units[Unit::L1 as usize] = costs.iter().map(|cost| cost.wavefronts).sum();
         Counts {
             touches: self.touches,
-            costs: self.costs.into_iter().map(|cost| cost.scaled(by)).collect(),
-            units: self.units.map(|n| n * by),
+            costs,
+            units,
             flops: self.flops * by,
             barriers: self.barriers * by,
             unrolled: self.unrolled,

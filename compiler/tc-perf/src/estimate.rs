@@ -149,11 +149,17 @@ fn greatest(all: impl Iterator<Item = (Limiter, f64)>) -> (Limiter, f64) {
     all.fold((Limiter::Latency, 0.0), |most, one| if one.1 > most.1 { one } else { most })
 }
 
+/// The bytes of the sectors from `low` to `high`.
+fn length((low, high): (i64, i64)) -> f64 {
+    let sector = |at: i64| at.div_euclid(SECTOR) as f64;
+    (sector(high.saturating_sub(1)) - sector(low) + 1.0) * SECTOR as f64
+}
+
 /// Bytes that a block fetches of what `touch` accesses, those once that it accesses again.
 fn fetched(touch: &Touch, cost: &Cost, launch: &Launch) -> f64 {
     let asked = cost.sectors * launch.warps * SECTOR as f64;
     // Stores go through to L2, every time.
-    let span = cost.span.map_or(f64::MAX, |(low, high)| high as f64 - low as f64);
+    let span = cost.block_span.map_or(f64::MAX, length);
     if touch.direction == Direction::Store { asked } else { asked.min(span) }
 }
 
@@ -182,7 +188,9 @@ fn traffic(func: &Func, counts: &Counts, launch: &Launch, spilled: f64) -> Traff
             Memory::Global => {
                 moved.l1 += cost.bytes * all;
                 moved.l2 += fetched(touch, cost, launch) * launch.blocks;
-                *buffers.entry((touch.root, touch.direction)).or_default() += cost.sectors * SECTOR as f64 * all;
+                let asked = cost.sectors * SECTOR as f64 * all;
+                *buffers.entry((touch.root, touch.direction)).or_default() +=
+                    asked.min(cost.span.map_or(asked, length));
             }
         }
     }

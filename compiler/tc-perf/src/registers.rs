@@ -26,7 +26,7 @@ pub(crate) fn estimate(func: &Func, target: &Target) -> u64 {
     }
     let is_held = |op: &&Op| func.result(**op).is_some_and(|buffer| held[buffer.as_u32() as usize]);
     let all = ops.iter().filter(is_held).map(|&op| residency::registers(func, op)).fold(OTHERS, u64::saturating_add);
-    all.next_multiple_of(UNIT).min(target.registers_per_thread)
+    all.checked_next_multiple_of(UNIT).unwrap_or(u64::MAX).min(target.registers_per_thread)
 }
 
 fn is_loaded(func: &Func, value: Value) -> bool {

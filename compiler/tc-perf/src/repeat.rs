@@ -5,6 +5,7 @@
 //! positions are neighbours, follows from the factors of the loop variables in the position.
 
 use crate::unroll::Unrolled;
+use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use tc_dialects::arith;
 use tc_dialects::tir::{self, LoopKind};
@@ -29,7 +30,7 @@ pub(crate) fn share(func: &Func, op: Op, index: Value, unrolled: &Unrolled) -> f
         }
         let n = unrolled.copies(around);
         let Some(&var) = func.region_args(func.op_regions(around)[0]).first() else { break };
-        let factor = factor(func, index, var, DEPTH);
+        let factor = factor(func, index, var);
         if n > 1 && all * n <= MOST {
             let Some(factor) = factor else { return 1.0 };
             all *= n;
@@ -52,7 +53,7 @@ pub(crate) fn neighbours(func: &Func, op: Op, index: Value, unrolled: &Unrolled)
     let around = loops.next()?;
     let var = *func.region_args(func.op_regions(around)[0]).first()?;
     let n = unrolled.copies(around);
-    (n > 1 && factor(func, index, var, DEPTH) == Some(1)).then_some((var, n))
+    (n > 1 && factor(func, index, var) == Some(1)).then_some((var, n))
 }
 
 /// Is the position `index` of an array of a thread, accessed by `op`, a literal once loops are unrolled?
@@ -64,37 +65,52 @@ pub(crate) fn is_literal(func: &Func, op: Op, index: Value, unrolled: &Unrolled)
     };
     let varies = |around: Op| {
         let var = func.region_args(func.op_regions(around)[0]).first();
-        var.is_some_and(|&var| factor(func, index, var, DEPTH) != Some(0))
+        var.is_some_and(|&var| factor(func, index, var) != Some(0))
     };
     !ancestors(func, op).filter(is_left).any(varies)
 }
 
 /// By what `value` grows where the loop variable `var` grows by one; `None` where that is not the same everywhere.
-fn factor(func: &Func, value: Value, var: Value, depth: u32) -> Option<i64> {
-    if value == var {
-        return Some(1);
-    }
-    let Def::Result(op, _) = func.def(value) else { return Some(0) };
-    if depth == 0 || func.role(op) == Role::Constant {
-        return (depth > 0).then_some(0);
-    }
-    let of = |nth: usize| factor(func, func.operand(op, nth), var, depth - 1);
-    let literal = |nth: usize| func.const_int(func.operand(op, nth));
-    match (func.role(op), func.opcode(op)) {
-        (Role::Binary(BinOp::Add), _) => of(0)?.checked_add(of(1)?),
-        (Role::Binary(BinOp::Sub), _) => of(0)?.checked_sub(of(1)?),
-        (Role::Binary(BinOp::Mul), _) => match (literal(0), literal(1)) {
-            (Some(by), _) => of(1)?.checked_mul(by),
-            (_, Some(by)) => of(0)?.checked_mul(by),
-            _ => unchanged(func, op, var, depth),
-        },
-        (Role::Cast, _) | (_, arith::RAMP) => of(0),
-        _ => unchanged(func, op, var, depth),
-    }
+fn factor(func: &Func, value: Value, var: Value) -> Option<i64> {
+    Factors { func, var, known: FxHashMap::default() }.of(value, DEPTH)
 }
 
-/// 0 if no operand of `op` grows with `var`.
-fn unchanged(func: &Func, op: Op, var: Value, depth: u32) -> Option<i64> {
-    let mut all = func.operands(op).iter().map(|&operand| factor(func, operand, var, depth - 1));
-    all.all(|one| one == Some(0)).then_some(0)
+/// By what values grow with a loop variable, each asked once.
+struct Factors<'f> {
+    func: &'f Func,
+    var: Value,
+    known: FxHashMap<Value, Option<i64>>,
+}
+
+impl Factors<'_> {
+    fn of(&mut self, value: Value, depth: u32) -> Option<i64> {
+        if let Some(&known) = self.known.get(&value) {
+            return known;
+        }
+        let found = self.compute(value, depth);
+        self.known.insert(value, found);
+        found
+    }
+
+    fn compute(&mut self, value: Value, depth: u32) -> Option<i64> {
+        let func = self.func;
+        if value == self.var {
+            return Some(1);
+        }
+        let Def::Result(op, _) = func.def(value) else { return Some(0) };
+        if depth == 0 || func.role(op) == Role::Constant {
+            return (depth > 0).then_some(0);
+        }
+        let literal = |nth: usize| func.const_int(func.operand(op, nth));
+        let mut of = |nth: usize| self.of(func.operand(op, nth), depth - 1);
+        match (func.role(op), func.opcode(op)) {
+            (Role::Binary(BinOp::Add), _) => of(0)?.checked_add(of(1)?),
+            (Role::Binary(BinOp::Sub), _) => of(0)?.checked_sub(of(1)?),
+            (Role::Binary(BinOp::Mul), _) if literal(0).is_some() => of(1)?.checked_mul(literal(0)?),
+            (Role::Binary(BinOp::Mul), _) if literal(1).is_some() => of(0)?.checked_mul(literal(1)?),
+            (Role::Cast, _) | (_, arith::RAMP) => of(0),
+            // What no operand changes stays as it is.
+            _ => (0..func.operands(op).len()).all(|nth| of(nth) == Some(0)).then_some(0),
+        }
+    }
 }

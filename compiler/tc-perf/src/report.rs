@@ -147,7 +147,7 @@ fn accesses(func: &Func, counts: &Counts, warps: f64) -> Vec<AccessReport> {
         }
     };
     let mut all: Vec<AccessReport> = Vec::new();
-    for one in counts.touches.iter().zip(&counts.costs).map(of).filter(|one| one.requests > 0.0) {
+    for one in counts.touches.iter().zip(&counts.costs).map(of) {
         match all.iter_mut().find(|other| other.is_like(&one)) {
             Some(other) => other.join(&one),
             None => all.push(one),
@@ -164,6 +164,9 @@ impl AccessReport {
 
     fn join(&mut self, other: &AccessReport) {
         let all = self.requests + other.requests;
+        if all == 0.0 {
+            return;
+        }
         let mean = |a: f64, b: f64| (a * self.requests + b * other.requests) / all;
         let pair = |a: (f64, f64), b: (f64, f64)| (mean(a.0, b.0), mean(a.1, b.1));
         self.lanes = mean(self.lanes, other.lanes);

@@ -143,7 +143,6 @@ impl Touch {
                     return None;
                 }
                 let step = if let Lanes::Ramp(_, step) = index { step.checked_mul(scale)? } else { apart };
-                let step = step.max(apart);
                 let at = |nth: i64, lane: usize| {
                     let first = start.at(lane)?.checked_add(index.at(lane)?.checked_mul(scale)?)?;
                     first.checked_add(nth.checked_mul(step)?)

@@ -36,6 +36,7 @@ pub(crate) struct Way<'f> {
     values: Vec<Lanes>,
     /// How often each value is computed.
     computed: Vec<f64>,
+    in_one_block: bool,
     /// The number of the way, which chooses.
     nth: u64,
     /// Choices so far.
@@ -43,18 +44,15 @@ pub(crate) struct Way<'f> {
     coordinates: [Lanes; 6],
 }
 
-/// Numbers whose multiples, without their whole parts, are spread evenly over 0 to 1, in each dimension (Niederreiter
-/// 1992, Kronecker sequences): roots of small primes.
-const SPREAD: [f64; 8] = [
-    0.414_213_562_373_095,
-    0.732_050_807_568_877,
-    0.236_067_977_499_790,
-    0.645_751_311_064_591,
-    0.316_624_790_355_400,
-    0.605_551_275_463_989,
-    0.123_105_625_617_661,
-    0.358_898_943_540_674,
+/// Multiples of their roots, without the whole parts, are spread evenly over 0 to 1, in each dimension (Niederreiter 1992,
+/// Kronecker sequences).
+const PRIMES: [u8; 32] = [
+    2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97, 101, 103, 107, 109,
+    113, 127, 131,
 ];
+
+/// How often something is done, at most: sums and products of it stay numbers.
+const MOST: f64 = 1e30;
 
 /// How often a literal is computed.
 const NEVER: Times = Times { all: 0.0, rounds: 0.0 };
@@ -73,6 +71,7 @@ impl<'f> Way<'f> {
             unrolled,
             values: vec![Lanes::Unknown; func.n_value_ids()],
             computed: vec![0.0; func.n_value_ids()],
+            in_one_block: false,
             nth: 0,
             chosen: 0,
             coordinates: std::array::from_fn(|_| Lanes::Same(0)),
@@ -94,7 +93,12 @@ impl<'f> Way<'f> {
         self.computed[value.as_u32() as usize] = times.all;
     }
 
-    /// Goes the way number `nth`, of those of its block's warps.
+    /// From now on, all ways are in the block in the middle.
+    pub(crate) fn stay_in_one_block(&mut self) {
+        self.in_one_block = true;
+    }
+
+    /// Goes the way number `nth`.
     pub(crate) fn go(&mut self, nth: u64, visit: &mut impl Visit) {
         (self.nth, self.chosen) = (nth, 0);
         let mask = self.place();
@@ -103,10 +107,9 @@ impl<'f> Way<'f> {
 
     /// A number of `0..n`, spread evenly over ways.
     fn choose(&mut self, n: u64) -> u64 {
-        let spread = SPREAD[self.chosen as usize % SPREAD.len()];
-        let turn = (self.chosen / SPREAD.len() as u64) as f64 * 0.137;
+        let prime = f64::from(PRIMES[self.chosen as usize % PRIMES.len()]);
         self.chosen += 1;
-        let at = (self.nth as f64 + 0.5) * spread + turn;
+        let at = (self.nth as f64 + 0.5) * prime.sqrt();
         ((at - at.floor()) * n as f64) as u64
     }
 
@@ -124,7 +127,8 @@ impl<'f> Way<'f> {
                 let of = |lane: usize| ((first + lane as u64) / below.max(1) % extent) as i64;
                 Lanes::Each(Box::new(std::array::from_fn(of)))
             } else {
-                Lanes::Same(self.choose(extent) as i64)
+                let chosen = self.choose(extent);
+                Lanes::Same(if self.in_one_block { extent / 2 } else { chosen } as i64)
             };
         }
         let active = (0..WARP as u64).filter(|lane| first + lane < self.threads);
@@ -173,7 +177,10 @@ impl<'f> Way<'f> {
             |&lane: &usize| mask >> lane & 1 != 0 && known(lane).is_none_or(|(lo, hi)| lo.saturating_add(at) < hi);
         let inside = (0..WARP).filter(is_in).fold(0, |mask, lane| mask | 1 << lane);
         let together = self.unrolled.copies(op).clamp(1, trips) as f64;
-        let times = Times { all: times.all * trips as f64, rounds: times.rounds * trips as f64 / together };
+        let times = Times {
+            all: (times.all * trips as f64).min(MOST),
+            rounds: (times.rounds * trips as f64 / together).min(MOST),
+        };
         for &arg in &func.region_args(body)[1..] {
             self.set(arg, Lanes::Unknown, times);
         }

@@ -20,6 +20,7 @@ pub(crate) fn place(location: &Location, sources: &Sources) -> String {
 /// A number with three digits and a letter for thousands: `1.30 M`.
 pub(crate) fn short(value: f64) -> String {
     let (value, letter) = match value.abs() {
+        v if v >= 1e16 => return format!("{value:.2e}"),
         v if v >= 1e12 => (value / 1e12, " T"),
         v if v >= 1e9 => (value / 1e9, " G"),
         v if v >= 1e6 => (value / 1e6, " M"),
@@ -33,6 +34,16 @@ pub(crate) fn short(value: f64) -> String {
         v if v >= 100.0 => format!("{value:.0}{letter}"),
         v if v >= 10.0 => format!("{value:.1}{letter}"),
         _ => format!("{value:.2}{letter}"),
+    }
+}
+
+/// A number of `unit`: `1.30 MB`, `0 B`.
+fn of(value: f64, unit: &str) -> String {
+    let number = short(value);
+    if number.ends_with(|last: char| last.is_alphabetic()) {
+        format!("{number}{unit}")
+    } else {
+        format!("{number} {unit}")
     }
 }
 
@@ -80,17 +91,17 @@ fn head(out: &mut String, kernel: &KernelReport) {
         String::new()
     };
     line(out, "chain", format!("{} cycles of one warp{barriers}", short(time.chain)));
-    line(out, "work", format!("{}FLOP, {} a byte of memory", short(kernel.flops), short(kernel.intensity())));
+    line(out, "work", format!("{}, {} a byte of memory", of(kernel.flops, "FLOP"), short(kernel.intensity())));
     let moved = time.traffic;
     line(
         out,
         "bytes",
         format!(
-            "{}B by L1, {}B by shared memory, {}B by L2, {}B of memory",
-            short(moved.l1),
-            short(moved.shared),
-            short(moved.l2),
-            short(moved.dram)
+            "{} by L1, {} by shared memory, {} by L2, {} of memory",
+            of(moved.l1, "B"),
+            of(moved.shared, "B"),
+            of(moved.l2, "B"),
+            of(moved.dram, "B")
         ),
     );
     let units: Vec<String> = time
@@ -124,12 +135,13 @@ fn accesses(out: &mut String, kernel: &KernelReport, sources: &Sources) {
 
 fn row(access: &AccessReport, sources: &Sources) -> [String; 9] {
     let what = format!("{} {} {}", place(&access.location, sources), access.direction.name(), access.buffer);
-    let of = |(is, least): (f64, f64)| {
-        if is == 0.0 { String::new() } else { format!("{} of {}", short(rounded(is)), short(rounded(least))) }
+    let pair = |(is, least): (f64, f64)| {
+        if is == 0.0 { String::new() } else { format!("{} of {}", tenths(is), tenths(least)) }
     };
     let note = match access.excess() {
+        _ if access.requests == 0.0 => "not seen".to_string(),
         _ if access.unknown => "depends on data".to_string(),
-        times if times >= 1.5 => format!("{}x", short(rounded(times))),
+        times if times >= 1.5 => format!("{}x", tenths(times)),
         _ => String::new(),
     };
     [
@@ -137,17 +149,18 @@ fn row(access: &AccessReport, sources: &Sources) -> [String; 9] {
         access.place_name().to_string(),
         access.bytes.to_string(),
         short(access.requests.round()),
-        short(rounded(access.lanes)),
-        of(access.sectors),
-        of(access.wavefronts),
+        tenths(access.lanes),
+        pair(access.sectors),
+        pair(access.wavefronts),
         note,
         access.directive.as_ref().map_or(String::new(), |at| place(at, sources)),
     ]
 }
 
-/// With one digit after the point.
-fn rounded(value: f64) -> f64 {
-    (value * 10.0).round() / 10.0
+/// With one digit after the point, where that is not 0.
+fn tenths(value: f64) -> String {
+    let text = format!("{value:.1}");
+    text.strip_suffix(".0").map_or(text.clone(), str::to_string)
 }
 
 /// The reports as JSON: `{"access": […]}`, one object for each launch.

@@ -261,3 +261,37 @@ fn hostile_input_ends_soon() {
     }
     assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
 }
+
+#[test]
+fn times_stand_beside_others_and_sizes_follow_one_another() {
+    let folder = folder("beside");
+    let peer = folder.join("peer.json");
+    std::fs::write(&peer, r#"{"double @b n=64": 1e9}"#).expect("writable");
+    let text = "tir 1
+te.func @double<n = 32>(A: f32[n]) -> f32[n] {
+  compute B[i: n] = A[i] * 2.0
+  return B
+}
+schedule @a for @double { bind(B.i, blockIdx.x) }
+schedule @b for @double { bind(B.i, threadIdx.x) }
+";
+    let peer = peer.to_string_lossy();
+    let ran = run(&["-", "--bench", "--sizes", "n=32,64", "--peer", &peer, "--json"], text);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let document: serde_json::Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let rows = document["results"].as_array().expect("rows");
+    assert_eq!(rows.len(), 4);
+    let has: Vec<bool> = rows.iter().map(|row| row["over_first"].is_number()).collect();
+    assert_eq!(has, [false, true, false, true], "each size has its own first schedule");
+    assert!(rows[3]["over_peer"].as_f64().is_some_and(|times| times > 1.0) && rows[1]["over_peer"].is_null());
+    let table = run(&["-", "--bench", "--sizes", "n=32,64"], text).stdout;
+    assert!(table.contains("double @b n=64") && table.contains("over previous"), "{table}");
+    for (args, told) in [
+        (&["-", "--bench", "--sizes", "m=2"][..], "there is no size and no parameter `m`"),
+        (&["-", "--bench", "--sizes", "n=2", "-D", "n=3"], "`-D n` is given twice"),
+        (&["-", "--bench", "--peer", "no.json"], "cannot read `no.json`"),
+    ] {
+        let ran = run(args, text);
+        assert!(ran.status == 2 && ran.stderr.contains(told), "{}", ran.stderr);
+    }
+}
