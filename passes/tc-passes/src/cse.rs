@@ -230,7 +230,9 @@ fn computed_again(func: &Func) -> Vec<Diagnostic> {
             let text = format!("`{shown}` is computed again: the first time is in a loop or branch that ends before");
             let found = Diagnostic::remark("computed-again", func.op_location(op), text)
                 .label(func.op_location(earlier), "computed here as well")
-                .help("name it before both: `let t = …`");
+                .help(
+                    "compute it once before both: by `let t = …` in a program, as a tensor of its own in an operator",
+                );
             Some(found)
         })
         .collect()

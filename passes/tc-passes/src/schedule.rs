@@ -308,7 +308,8 @@ impl Schedule {
                 let text =
                     format!("`@{}` has {}: {}", operator.symbol(), counted(names.len(), "schedule"), names.join(", "));
                 let first = module.items[schedules[0]].symbol();
-                let help = format!("choose one: `schedule{{name={first}}}`");
+                let help =
+                    format!("choose one: `schedule{{name={first}}}`, or `cuda{{schedule={first}}}` in that pipeline");
                 Err(Diagnostic::error("which-schedule", operator.location(operator.header.loc), text).help(help))
             }
         }

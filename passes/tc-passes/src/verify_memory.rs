@@ -40,10 +40,10 @@
 
 use crate::analysis::launch::{LaunchNests, MANY_VIRTUAL_THREADS, loop_var};
 use tc_dialects::algebra::{const_extent, is_launch};
-use tc_dialects::forms;
 use tc_dialects::tir::{self, LoopKind};
+use tc_dialects::{forms, gpu};
 use tc_ir::effects::{accesses, root_buffer};
-use tc_ir::walk::ancestors;
+use tc_ir::walk::{all_ops, ancestors, is_inside};
 use tc_ir::{Func, Op};
 use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
 use tc_support::Diagnostic;
@@ -124,7 +124,10 @@ fn repeated(func: &Func, nest: Op, outer: Op) -> Diagnostic {
     let what = if is_virtual { "the virtual threads" } else { "the loop" };
     let text =
         format!("the launch nest `{inner}` stands in {what} `{outer_name}`, and the host launches each kernel once");
-    let help = if is_virtual {
+    let help = if all_ops(func).any(|op| func.opcode(op) == gpu::ALL_REDUCE && is_inside(func, op, nest)) {
+        // A loop over data stays outside of a reduction across threads.
+        format!("bind `{outer_name}` to a coordinate of blocks")
+    } else if is_virtual {
         format!("bind `{outer_name}` to a coordinate of blocks, or bring `{inner}` outside of it by `reorder`")
     } else {
         format!(

@@ -96,6 +96,13 @@ impl Tool<'_, '_> {
         if let Some(wrong) = RunArgs::stray_via(args.run.emit, args.run.via) {
             return Err(session.refuse(wrong));
         }
+        if let (Some((name, value)), Some(_)) = (args.space.defines.first(), &args.run.pass_pipeline) {
+            let wrong = format!(
+                "`-D` gives values to a space, and a pipeline has them in an option: `schedule{{param=\"{name}={value}\"}}`, \
+                 `cuda{{param=\"{name}={value}\"}}`"
+            );
+            return Err(session.refuse(&wrong));
+        }
         if args.show.locations && matches!(args.run.emit, Emit::Ptx | Emit::Llvm) {
             let wrong = "`--locations` is for text that can name them: `--emit=tir`, `--emit=cuda` and `--emit=mlir`";
             return Err(session.refuse(wrong));

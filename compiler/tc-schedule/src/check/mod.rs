@@ -208,7 +208,11 @@ impl Check<'_> {
         let in_kernel = all.iter().copied().find(|&reader| is_launched(graph, reader));
         let Some(reader) = in_kernel.or_else(|| all.first().copied().filter(|_| launched)) else { return };
         let name = &data.name;
-        let loops = graph.names(&graph[reader].leaves);
+        // At a loop around the kernel it would still be outside of it.
+        let is_launch = |leaf: AxisId| matches!(graph[leaf].kind, Kind::Launch(_));
+        let leaves = &graph[reader].leaves;
+        let first = leaves.iter().position(|&leaf| is_launch(leaf)).unwrap_or(0);
+        let loops = graph.names(&leaves[first..]);
         let text = format!(
             "`{name}` lies in {} memory, but is computed at the root, outside the {} of `{}` that reads it",
             scope.name(),

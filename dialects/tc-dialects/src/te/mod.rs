@@ -32,7 +32,7 @@ tc_ir::dialect! {
 
     /// A combiner of reductions: from the values so far and the new ones, the next; its identity stands in `identity`.
     CombinerItem COMBINER "combiner" ()
-    { open_attrs: true, effect: Effect::UNKNOWN, verify: Some(verify::combiner),
+    { open_attrs: true, effect: Effect::UNKNOWN, verify: Some(verify::combiner), verify_symbols: Some(verify::empty_combiner),
       item: Some(ItemDef { keyword: "te.combiner", context: Context::Te, table: SymbolTable::Functions }) }
 
     /// A tensor intrinsic: what it computes, and the program that stands for it.

@@ -3,8 +3,9 @@
 use crate::analysis::invariant::runs_anywhere;
 use crate::analysis::overflow::Ranges;
 use indexmap::IndexSet;
-use tc_dialects::{arith, forms, tir};
-use tc_ir::walk::is_inside;
+use tc_dialects::tir::{self, LoopKind};
+use tc_dialects::{arith, forms};
+use tc_ir::walk::{ancestors, is_inside};
 use tc_ir::{AttrData, Func, Op, Region, Value, effects, keys};
 use tc_support::Diagnostic;
 
@@ -59,14 +60,16 @@ pub(super) fn find(func: &Func, store: Op) -> Result<Copy, Obstacle> {
     };
     let (width, n) = (i64::from(width.bytes()), func.value_scalar(value).map_or(1, |scalar| i64::from(scalar.lanes)));
     let (Some(to_start), Some(from_start)) = (start(func, index), start(func, func.operand(load, 1))) else {
-        let help = "vectorize the loop over elements that lie side by side in both buffers";
+        let help = "it is vectorized over elements that are apart in one of the buffers: vectorize the loop over those that \
+                    lie side by side in both";
         return Err(Obstacle::new("its elements do not lie side by side", help));
     };
     let bytes = width * n;
     if !matches!(bytes, 4 | 8 | 16) {
-        let many =
-            if width == 2 { "vectorize the copy by 2, 4 or 8" } else { "vectorize the copy by 4, 8 or 16 bytes" };
-        return Err(Obstacle::new(format!("one copy is of 4, 8 or 16 bytes, not {bytes}"), many));
+        return Err(Obstacle::new(
+            format!("one copy is of 4, 8 or 16 bytes, not {bytes}"),
+            other_width(func, store, n),
+        ));
     }
     for op in [store, load] {
         let aligned = func.int_of(op, keys::ALIGNED).unwrap_or(width);
@@ -87,6 +90,18 @@ pub(super) fn find(func: &Func, store: Op) -> Result<Copy, Obstacle> {
     };
     let to = (buffer, to_start);
     Ok(Copy { store, to, from: (from, from_start), n, when: source.when, moved })
+}
+
+/// The help for a copy of `n` elements that has a width which the hardware lacks.
+fn other_width(func: &Func, store: Op, n: i64) -> &'static str {
+    let is_marked = |op: Op| tir::loop_kind(func, op) == Some(LoopKind::Vectorize);
+    if ancestors(func, store).any(is_marked) {
+        "run `vectorize-loop` before this pass, as the pipeline `cuda` does"
+    } else if n > 1 {
+        "it is vectorized by a number of elements that comes to another size: vectorize the copy by 4, 8 or 16 bytes"
+    } else {
+        "vectorize the copy by 4, 8 or 16 bytes; where a directive does so, a remark of `vectorize-loop` tells why it is scalar"
+    }
 }
 
 /// Where a stored value comes from.

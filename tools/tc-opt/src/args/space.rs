@@ -39,7 +39,6 @@ pub struct SpaceArgs {
     /// A value for a size or a parameter, with --list-space, --list-space-points and --member-of; a pipeline is told by
     /// `schedule{param="NAME=VALUE"}`
     #[arg(short = 'D', long = "define", value_name = "NAME=VALUE", value_parser = define, allow_hyphen_values = true)]
-    #[arg(conflicts_with = "pass_pipeline")]
     pub defines: Vec<(String, i64)>,
 
     /// How many points of a space are judged or compared, from the first on
