@@ -6,9 +6,10 @@ use crate::repeat;
 use crate::unroll::Unrolled;
 use crate::walk::Way;
 use tc_dialects::fragment::{tile, transfer};
+use tc_dialects::gpu;
 use tc_dialects::scope::{Memory, Scope};
+use tc_dialects::threads::{begins_copy, takes_a_row};
 use tc_dialects::tir::{self, place_type};
-use tc_dialects::{gpu, mma};
 use tc_ir::effects::{accesses, root_buffer};
 use tc_ir::{Func, Op, Value};
 use tc_kernel::access::{self, Form};
@@ -198,8 +199,8 @@ impl Shape {
                     own(Some(index), func.value_scalar(index)?.lanes.into(), bytes, 0)
                 }
             },
-            gpu::COPY_ASYNC => own(None, 1, gpu::copied_bytes(func, op)?, 0),
-            mma::LDMATRIX => own(None, 1, 16, 0),
+            _ if begins_copy(func, op) => own(None, 1, gpu::copied_bytes(func, op)?, 0),
+            _ if takes_a_row(func, op) => own(None, 1, CHUNK, 0),
             _ => own(None, 1, bytes, 0),
         })
     }

@@ -2,7 +2,8 @@
 
 use tc_dialects::fragment::tile;
 use tc_dialects::scope::{Memory, Scope};
-use tc_dialects::{arith, gpu, mma, tir, wmma};
+use tc_dialects::threads::{Meeting, copy_step, meeting};
+use tc_dialects::{arith, mma, tir, wmma};
 use tc_ir::attrs::BinOp;
 use tc_ir::opdef::Role;
 use tc_ir::{Elem, Func, Op};
@@ -34,21 +35,22 @@ pub(crate) fn work(func: &Func, op: Op) -> Work {
     let opcode = func.opcode(op);
     let one = |unit| Work { instructions: 1.0, unit: Some((unit, 1.0)), ..Work::default() };
     match opcode {
-        mma::SYNC | wmma::MMA => product(func, op),
-        wmma::FILL => one(Unit::F32),
+        mma::SYNC | wmma::MMA => return product(func, op),
         // What lies in registers is there.
         tir::LOAD | tir::STORE
             if Scope::of(func, func.operand(op, 0)).map(Scope::memory) == Some(Memory::Registers) =>
         {
-            Work::default()
+            return Work::default();
         }
-        tir::LOAD | tir::STORE | mma::LDMATRIX | wmma::LOAD | wmma::STORE | gpu::COPY_ASYNC => {
-            Work { instructions: 1.0, ..Work::default() }
-        }
-        gpu::BARRIER | gpu::COMMIT_GROUP | gpu::WAIT_GROUP => Work { instructions: 1.0, ..Work::default() },
-        gpu::SHUFFLE => one(Unit::Int),
-        _ if opcode.dialect() == arith::ADD.dialect() => arithmetic(func, op),
-        _ => Work::default(),
+        tir::LOAD | tir::STORE => return Work { instructions: 1.0, ..Work::default() },
+        _ => {}
+    }
+    match meeting(func, op) {
+        Some(Meeting::Exchange) => one(Unit::Int),
+        Some(_) => Work { instructions: 1.0, ..Work::default() },
+        None if copy_step(func, op).is_some() => Work { instructions: 1.0, ..Work::default() },
+        None if opcode.dialect() == arith::ADD.dialect() => arithmetic(func, op),
+        None => Work::default(),
     }
 }
 
@@ -135,7 +137,7 @@ fn special(lanes: f64, instructions: f64, flops: f64) -> Work {
 fn unit_of(elem: Elem) -> Unit {
     match elem {
         Elem::F64 => Unit::F64,
-        _ if elem.is_float() && elem.bits() < 32 => Unit::F16,
+        _ if elem.is_float() && elem.bits() < 32 => Unit::Half,
         _ if elem.is_float() => Unit::F32,
         _ => Unit::Int,
     }

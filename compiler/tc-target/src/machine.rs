@@ -149,7 +149,7 @@ pub enum Unit {
     /// Arithmetic on f64.
     F64,
     /// Arithmetic on f16 and bf16.
-    F16,
+    Half,
     /// Arithmetic on integers, comparisons and logic.
     Int,
     /// Reciprocals, roots, powers, logarithms, sines, and conversions of types.
@@ -163,7 +163,7 @@ pub enum Unit {
 impl Unit {
     /// All units.
     pub const ALL: [Unit; 8] =
-        [Unit::Issue, Unit::F32, Unit::F64, Unit::F16, Unit::Int, Unit::Special, Unit::Tensor, Unit::L1];
+        [Unit::Issue, Unit::F32, Unit::F64, Unit::Half, Unit::Int, Unit::Special, Unit::Tensor, Unit::L1];
 
     /// What it is called in reports.
     pub const fn name(self) -> &'static str {
@@ -171,7 +171,7 @@ impl Unit {
             Unit::Issue => "issue",
             Unit::F32 => "f32",
             Unit::F64 => "f64",
-            Unit::F16 => "f16",
+            Unit::Half => "f16",
             Unit::Int => "int",
             Unit::Special => "special",
             Unit::Tensor => "tensor cores",
@@ -224,7 +224,7 @@ impl Machine {
             Unit::Issue => Machine::SCHEDULERS,
             Unit::F32 => of([64.0, 64.0, 64.0, 128.0, 128.0, 128.0]),
             Unit::F64 => of([32.0, 2.0, 32.0, 2.0, 2.0, 64.0]),
-            Unit::F16 => of([128.0, 128.0, 256.0, 128.0, 128.0, 256.0]),
+            Unit::Half => of([128.0, 128.0, 256.0, 128.0, 128.0, 256.0]),
             Unit::Int => 64.0,
             Unit::Special => 16.0,
             Unit::Tensor => of([512.0, 512.0, 1024.0, 512.0, 512.0, 2048.0]),
