@@ -33,6 +33,7 @@ pub(crate) fn short(value: f64) -> String {
     match value.abs() {
         v if v >= 100.0 => format!("{value:.0}{letter}"),
         v if v >= 10.0 => format!("{value:.1}{letter}"),
+        v if v < 0.1 => format!("{value:.4}"),
         _ => format!("{value:.2}{letter}"),
     }
 }
