@@ -62,7 +62,8 @@ pub static DEVICE: Form = Form {
         KNOWN_OPS,
         NO_INDEX.by("`narrow-index` after `split-host-device`"),
         NO_LIKELY.by("`lower-intrin`"),
-        LOOPS_RUN_IN_ORDER.by("`vectorize-loop` and `inject-virtual-thread`"),
+        NO_LANES.by("`vectorize-loop`"),
+        NO_VIRTUAL_THREADS.by("`inject-virtual-thread`"),
         STATIC_ALLOCS,
         NO_STAGES.by("`inject-async-copy` and `software-pipeline`"),
         NO_FLOOR_DIVISION.by("`lower-intrin`"),
@@ -157,17 +158,19 @@ const NO_LIKELY: Rule = op_rule("no-likely", "No hint of `likely` is left.", |fu
     (is_device(func) && func.opcode(op) == arith::LIKELY).then(|| "a hint `likely` is left over".to_string())
 });
 
-const LOOPS_RUN_IN_ORDER: Rule =
-    op_rule("loops-run-in-order", "No loop waits for a pass that never came.", |func, op| {
-        if func.opcode(op) != tir::FOR || !is_device(func) {
-            return None;
-        }
-        match tir::loop_kind(func, op)? {
-            LoopKind::Vectorize => Some("the directive `vectorize` of this loop was not carried out".to_string()),
-            LoopKind::Vthread => Some("the directive `bind(vthread)` of this loop was not carried out".to_string()),
-            LoopKind::Serial | LoopKind::Unroll(_) | LoopKind::Launch(_) => None,
-        }
+const NO_LANES: Rule = op_rule("no-lanes", "No loop waits to become lanes of vectors.", |func, op| {
+    left_to_run(func, op, LoopKind::Vectorize, "vectorize")
+});
+
+const NO_VIRTUAL_THREADS: Rule =
+    op_rule("no-virtual-threads", "No loop waits for its virtual threads to be interleaved.", |func, op| {
+        left_to_run(func, op, LoopKind::Vthread, "bind(vthread)")
     });
+
+fn left_to_run(func: &Func, op: Op, kind: LoopKind, directive: &str) -> Option<String> {
+    let is_left = func.opcode(op) == tir::FOR && is_device(func) && tir::loop_kind(func, op) == Some(kind);
+    is_left.then(|| format!("the directive `{directive}` of this loop was not carried out"))
+}
 
 const STATIC_ALLOCS: Rule =
     op_rule("static-allocs", "On-chip buffers have a constant size; a kernel makes no global ones.", |func, op| {
