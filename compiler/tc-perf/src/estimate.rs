@@ -108,7 +108,7 @@ pub(crate) fn time(func: &Func, counts: &Counts, launch: &Launch, target: &Targe
     let (bound_by, bound) = greatest(units.iter().filter(|(by, _)| is_certain(*by)).copied());
 
     let at_once = (fits.blocks.max(1) as f64).min(fullest);
-    let chain = chain::cycles(func, counts, machine.latency, &latencies(counts, launch, machine, moved));
+    let chain = chain::cycles(func, counts, machine.latency, &latencies(counts, machine, moved));
     let busy = Unit::ALL.into_iter().map(|unit| (Limiter::Unit(unit), per_block(unit)));
     let l2 = (Limiter::L2, moved.l2 / launch.blocks.max(1.0) / machine.l2_per_clock);
     let (busiest, busy) = greatest(busy.chain([l2]));
@@ -201,7 +201,7 @@ fn traffic(func: &Func, counts: &Counts, launch: &Launch, spilled: f64) -> Traff
 }
 
 /// The cycles that each load from global memory takes in the mean.
-fn latencies(counts: &Counts, launch: &Launch, machine: &Machine, moved: Traffic) -> Vec<f64> {
+fn latencies(counts: &Counts, machine: &Machine, moved: Traffic) -> Vec<f64> {
     let latency = machine.latency;
     // What fits is in L2, as after an earlier kernel.
     let below = if moved.dram > machine.l2_bytes as f64 { latency.dram } else { latency.l2 };
@@ -209,8 +209,10 @@ fn latencies(counts: &Counts, launch: &Launch, machine: &Machine, moved: Traffic
         if touch.memory == Memory::Registers {
             return latency.l1;
         }
-        let asked = cost.sectors * launch.warps * SECTOR as f64;
-        let missed = if asked > 0.0 { (fetched(touch, cost, launch) / asked).min(1.0) } else { 1.0 };
+        // Warps of a block run side by side, so that what one of them fetches is still on its way when others ask.
+        let asked = cost.sectors * SECTOR as f64;
+        let reach = cost.block_span.map_or(asked, length);
+        let missed = if asked > 0.0 { (reach / asked).min(1.0) } else { 1.0 };
         latency.l1 + missed * (below - latency.l1)
     };
     counts.touches.iter().zip(&counts.costs).map(of).collect()

@@ -5,6 +5,7 @@
 //! served in parts: halves for 8 bytes, quarters for 16 (CUDA C++ Best Practices Guide 12.9, sections 10.2.1 and 10.2.3).
 
 use crate::lanes::WARP;
+use std::collections::BTreeSet;
 
 /// Bytes of a sector of global memory.
 pub(crate) const SECTOR: i64 = 32;
@@ -35,26 +36,36 @@ pub(crate) fn lines(sectors: &[i64]) -> u64 {
 }
 
 /// How many wavefronts of shared memory serve the accesses of `bytes` at `addresses`, and how many would if no two words
-/// of a bank were asked for at a time.
+/// of a bank were asked for at a time. Parts of a warp whose words do not meet in a bank go together.
 pub(crate) fn wavefronts(addresses: &Addresses, bytes: i64) -> (u64, u64) {
-    let part = WARP as i64 * WORD / bytes.clamp(WORD, 16);
-    let mut sum = (0, 0);
+    let width = (bytes.clamp(WORD, 16) as u64).next_power_of_two() as i64;
+    let part = WARP as i64 * WORD / width;
+    let words_of = |lanes: &[Option<i64>]| {
+        let of = |&address: &i64| address.div_euclid(WORD)..=address.saturating_add(bytes.max(1) - 1).div_euclid(WORD);
+        lanes.iter().flatten().flat_map(of).collect::<BTreeSet<i64>>()
+    };
+    let (mut sum, mut all, mut before) = (0, BTreeSet::new(), BTreeSet::new());
     for lanes in addresses.chunks(part as usize) {
-        let mut words: Vec<i64> = lanes
-            .iter()
-            .flatten()
-            .flat_map(|&address| address.div_euclid(WORD)..=address.saturating_add(bytes.max(1) - 1).div_euclid(WORD))
-            .collect();
-        words.sort_unstable();
-        words.dedup();
-        let mut of_bank = [0u64; BANKS as usize];
-        for word in &words {
-            of_bank[word.rem_euclid(BANKS) as usize] += 1;
+        let words = words_of(lanes);
+        let together: BTreeSet<i64> = before.union(&words).copied().collect();
+        all.extend(words.iter().copied());
+        if fullest(&together) > 1 {
+            sum += fullest(&before);
+            before = words;
+        } else {
+            before = together;
         }
-        sum.0 += of_bank.into_iter().max().unwrap_or(0);
-        sum.1 += (words.len() as u64).div_ceil(BANKS as u64);
     }
-    sum
+    (sum + fullest(&before), (all.len() as u64).div_ceil(BANKS as u64))
+}
+
+/// How many of `words` the bank has that has most.
+fn fullest(words: &BTreeSet<i64>) -> u64 {
+    let mut of_bank = [0u64; BANKS as usize];
+    for word in words {
+        of_bank[word.rem_euclid(BANKS) as usize] += 1;
+    }
+    of_bank.into_iter().max().unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -90,6 +101,10 @@ mod tests {
         assert_eq!(wavefronts(&lanes(|lane| 8 * lane), 8), (2, 2));
         // Rows of 64 bytes, one a lane, 16 bytes of each: lanes 0, 2, 4, ... of a quarter share banks.
         assert_eq!(wavefronts(&lanes(|lane| 64 * lane), 16), (16, 4));
+        // One vector for all lanes, and one for each half of them.
+        assert_eq!(wavefronts(&lanes(|_| 32), 16), (1, 1));
+        assert_eq!(wavefronts(&lanes(|lane| lane / 16 * 16), 16), (1, 1));
+        assert_eq!(wavefronts(&lanes(|lane| lane / 16 * 128), 16), (2, 1));
         // Halves of one word are one word.
         assert_eq!(wavefronts(&lanes(|lane| 2 * lane), 2), (1, 1));
         assert_eq!(wavefronts(&[None; WARP], 4), (0, 0));
