@@ -1,9 +1,9 @@
 //! The speed of a kernel without a GPU: what its accesses cost, what it asks of each unit, and how long it takes at least.
 //!
-//! A kernel is in the form `device`. The numbers come of ways of single warps through it ([`walk`]), with numbers for all
-//! integers: which addresses the lanes of a warp access ([`touch`]), how many sectors and wavefronts these are
-//! ([`memory`]), which instructions there are ([`units`]); [`counts`] adds them up. [`chain`] is how long one warp waits,
-//! and [`estimate`] makes times of all that. Nothing is fitted to measurements.
+//! A kernel is in the form `device`. The numbers come of ways of single warps through it (`walk`), with numbers for all
+//! integers: which addresses the lanes of a warp access (`touch`), how many sectors and wavefronts these are
+//! (`memory`), which instructions there are (`units`); `counts` adds them up. `chain` is how long one warp waits,
+//! and `estimate` makes times of all that. Nothing is fitted to measurements.
 //!
 //! What data decides is not known: a condition on data is taken to hold, a loop that data bounds to run once, an
 //! address from data to share no sector with another lane's.
