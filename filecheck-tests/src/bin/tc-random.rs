@@ -36,7 +36,7 @@ struct Args {
     #[arg(long)]
     keep: Option<PathBuf>,
     /// Run nothing: write the cases that have kernels into this folder, each with the program that its pipeline made, for
-    /// `scripts/device/random.py`.
+    /// `scripts/device/random_programs.py`.
     #[arg(long, conflicts_with_all = ["print", "keep", "jobs"])]
     write: Option<PathBuf>,
 }

@@ -86,10 +86,14 @@ impl Tuning<'_, '_> {
         let cache = measure.cache.clone().unwrap_or_else(|| std::env::temp_dir().join("tc-tune-cache"));
         std::fs::create_dir_all(&cache)
             .map_err(|error| failed(format!("the folder {} cannot be made: {error}", cache.display())))?;
-        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let n_compile = measure.compilers.map_or(cores, |n| n as usize);
+        // Workers elsewhere may not see the folder of this machine's compilers.
+        let unasked = match measure.workers.is_empty() {
+            true => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+            false => 0,
+        };
+        let n_compile = measure.compilers.map_or(unasked, |n| n as usize);
         Ok(Setup {
-            compile: vec![worker("none"); if measure.workers.is_empty() { n_compile } else { 0 }],
+            compile: vec![worker("none"); n_compile],
             measure: commands,
             open: Open {
                 file: self.file.clone(),

@@ -1,6 +1,6 @@
 //! A case as a file for a machine with a GPU: the program that the pipeline left.
 //!
-//! What it meant before is compared here, on the simulator. There `scripts/device/random.py` runs the file on the
+//! What it meant before is compared here, on the simulator. There `scripts/device/random_programs.py` runs the file on the
 //! simulator and on the GPU, on the same inputs, and compares the bytes of all results.
 
 use super::check::settle;

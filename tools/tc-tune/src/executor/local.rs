@@ -76,6 +76,8 @@ pub(crate) struct Local {
     /// The code of points that are being measured, and the points that wait for what comes of it.
     waiting: BTreeMap<String, Vec<Ticket>>,
     codes: BTreeMap<Ticket, String>,
+    /// When points were compiled.
+    compiled_ms: BTreeMap<Ticket, (u64, u64)>,
     /// How often a device was lost with a point.
     losses: BTreeMap<Ticket, u32>,
 }
@@ -97,6 +99,7 @@ impl Local {
             by_code: known,
             waiting: BTreeMap::new(),
             codes: BTreeMap::new(),
+            compiled_ms: BTreeMap::new(),
             losses: BTreeMap::new(),
             setup,
         };
@@ -258,13 +261,23 @@ impl Local {
         }
     }
 
+    /// Tells what came of a point, and when it was compiled.
+    fn answer(&mut self, ticket: Ticket, result: records::Result) {
+        let compile_ms = self.compiled_ms.remove(&ticket).or(result.compile_ms);
+        self.answers.push_back(Report { ticket, result: records::Result { compile_ms, ..result } });
+    }
+
     fn compiled(&mut self, job: Job, result: records::Result) {
+        if let Some(when) = result.compile_ms {
+            self.compiled_ms.insert(job.ticket, when);
+        }
         let Some(code) = result.code.clone().filter(|_| result.verdict == Verdict::Ok) else {
-            self.answers.push_back(Report { ticket: job.ticket, result });
+            self.answer(job.ticket, result);
             return;
         };
         if let Some(known) = self.by_code.get(&code) {
-            self.answers.push_back(Report { ticket: job.ticket, result: known.clone() });
+            let known = known.clone();
+            self.answer(job.ticket, known);
         } else if let Some(waiting) = self.waiting.get_mut(&code) {
             waiting.push(job.ticket);
         } else {
@@ -279,11 +292,11 @@ impl Local {
         if code.is_some() {
             result.code.clone_from(&code);
         }
-        self.answers.push_back(Report { ticket, result: result.clone() });
+        self.answer(ticket, result.clone());
         let Some(code) = code else { return };
         for other in self.waiting.remove(&code).unwrap_or_default() {
             // The device was taken once.
-            self.answers.push_back(Report { ticket: other, result: result.without_device() });
+            self.answer(other, result.without_device());
         }
         // What an invalid clock says of the code is nothing.
         if result.verdict != Verdict::InvalidClock {
@@ -323,7 +336,7 @@ impl Local {
                     result.device_ms = Some((now.saturating_sub(u64::try_from(elapsed).unwrap_or(0)), now));
                     self.measured(job.ticket, result);
                 } else {
-                    self.answers.push_back(Report { ticket: job.ticket, result });
+                    self.answer(job.ticket, result);
                 }
             }
             State::Starting(_) => {

@@ -112,6 +112,9 @@ pub(crate) struct Result {
     /// worker ended before it could tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) device_ms: Option<(u64, u64)>,
+    /// The same of the core that compiled it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) compile_ms: Option<(u64, u64)>,
 }
 
 impl Result {
@@ -127,6 +130,7 @@ impl Result {
             registers: Vec::new(),
             device_id: None,
             device_ms: None,
+            compile_ms: None,
         }
     }
 
@@ -137,7 +141,7 @@ impl Result {
 
     /// What is known of another point with the same code, for which no device was taken.
     pub(crate) fn without_device(&self) -> Result {
-        Result { device_id: None, device_ms: None, ..self.clone() }
+        Result { device_id: None, device_ms: None, compile_ms: None, ..self.clone() }
     }
 
     /// The time in microseconds, of a point that is right.

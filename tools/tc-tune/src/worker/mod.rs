@@ -150,10 +150,12 @@ impl Job {
             let Code::Cuda(source) = &program.code else { return Ok(String::new()) };
             Ok(hash(source))
         };
-        match compiled() {
+        let started = now_ms();
+        let result = match compiled() {
             Ok(code) => records::Result { code: Some(code), ..ok() },
             Err(found) => failed(Verdict::Rejected, &found),
-        }
+        };
+        records::Result { compile_ms: Some((started, now_ms())), ..result }
     }
 
     fn measure(&self, point: &Values, gpu: &mut CudaDevice, verified: &mut Verified) -> records::Result {

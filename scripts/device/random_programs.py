@@ -4,7 +4,7 @@
     cargo run -p tc-filetest --bin tc-random -- --count 400 --write target/device/random     (here)
     cargo run -p tc-filetest --bin tc-random -- --programs --count 3000 --write target/device/random
     scripts/device/build                                                                     (here: with MLIR, packed)
-    gunzip target/device/tc-run-mlir.gz && scripts/device/random.py                          (both there)
+    gunzip target/device/tc-run-mlir.gz && scripts/device/random_programs.py                          (both there)
 
 A file with an operator holds a program that random passes made of a random schedule. `tc-run --check --device=cuda` compares
 the two by CUDA C++, and again through MLIR, a program by both ways before the next. A file without one is what random passes
