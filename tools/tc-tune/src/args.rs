@@ -254,8 +254,8 @@ pub(crate) struct MeasureArgs {
     #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "30")]
     pub(crate) timeout: f64,
 
-    /// Processes of this machine that compile ahead of the devices; without it, one for each core, and none where `--worker`
-    /// names the devices, which then compile what they measure
+    /// Processes of this machine that compile ahead of the devices; without it, one for every two cores, and none where
+    /// `--worker` names the devices, which then compile what they measure
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) compilers: Option<u32>,
 

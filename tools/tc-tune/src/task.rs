@@ -88,7 +88,8 @@ impl<'t> Task<'t> {
                 return Err(wrong);
             }
             _ => {
-                let names: Vec<String> = found.iter().map(|(_, at)| format!("`@{}`", symbol(*at))).collect();
+                let name = |&&(te, at): &&(usize, usize)| format!("`@{} --func @{}`", symbol(at), symbol(te));
+                let names: Vec<String> = found.iter().map(name).collect();
                 let wrong = refuse("several schedules of the file have parameters".to_string());
                 return Err(wrong.help(format!("name one of {}", names.join(", "))));
             }
