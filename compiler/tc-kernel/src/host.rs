@@ -1,12 +1,14 @@
 //! The host's side of a function: which kernels it launches, in which order, with what.
 
 use crate::facts::scope_name;
+use crate::sizes;
 use tc_dialects::forms::is_device;
 use tc_dialects::tir;
 use tc_ir::func::Def;
 use tc_ir::walk::ops_under;
 use tc_ir::{AttrData, Func, Module, Op, Role, Value, keys};
 use tc_support::{Diagnostic, Diagnostics, counted, suggest};
+use tc_target::{BinaryOp, Formula};
 
 /// One launch of a kernel.
 pub struct Launch<'m> {
@@ -14,6 +16,9 @@ pub struct Launch<'m> {
     pub kernel: &'m Func,
     /// What it is given: parameters and buffers of the host function.
     pub args: Vec<Value>,
+    /// The conditionals around it, outermost first, each with the branch in which it stands: the first where the condition
+    /// holds.
+    pub choices: Vec<(Op, bool)>,
 }
 
 /// A host function, taken apart.
@@ -75,7 +80,7 @@ fn callee(func: &Func, op: Op) -> Option<&str> {
 pub fn read<'m>(module: &'m Module, func: &'m Func, found: &mut Diagnostics) -> Host<'m> {
     let mut host = Host { func, temporaries: Vec::new(), launches: Vec::new() };
     let undivided = all_on_host(func, found);
-    for op in func.ops(func.body()).filter(|_| !undivided) {
+    for op in on_host(func).filter(|_| !undivided) {
         match func.opcode(op) {
             tir::ALLOC => host.temporaries.extend(func.result(op)),
             tir::CALL => host.launches.extend(launch(module, func, op, found)),
@@ -85,17 +90,41 @@ pub fn read<'m>(module: &'m Module, func: &'m Func, found: &mut Diagnostics) -> 
     host
 }
 
+/// Is `op` a conditional by which the host chooses what it launches?
+fn is_choice(func: &Func, op: Op) -> bool {
+    func.opcode(op) == tir::IF && func.n_results(op) == 0 && sizes::of_value(func, func.operand(op, 0)).is_some()
+}
+
+/// What runs on the host, in the order of the text: the ops of the body, and those under conditionals of sizes.
+fn on_host(func: &Func) -> impl Iterator<Item = Op> {
+    let mut worklist = vec![func.first_op(func.body())];
+    std::iter::from_fn(move || {
+        loop {
+            let Some(op) = worklist.pop()? else { continue };
+            worklist.push(func.next_op(op));
+            if is_choice(func, op) {
+                worklist.extend(func.op_regions(op).iter().rev().map(|&region| func.first_op(region)));
+            }
+            return Some(op);
+        }
+    })
+}
+
 /// Finds what runs on the host but is no alloc and no call. Tells whether there is any.
 fn all_on_host(func: &Func, found: &mut Diagnostics) -> bool {
-    let stray = func.ops(func.body()).filter(|&op| {
-        let harmless = func.role(op) == Role::Constant || matches!(func.opcode(op), tir::ALLOC | tir::CALL);
+    let stray = on_host(func).filter(|&op| {
+        let follows = || func.result(op).is_some_and(|value| sizes::of_value(func, value).is_some());
+        let harmless = matches!(func.opcode(op), tir::ALLOC | tir::CALL)
+            || func.role(op) == Role::Constant
+            || is_choice(func, op)
+            || follows();
         !harmless && !func.row(op).terminator
     });
     let before = found.len();
     for op in stray {
         found.push(left_over(func, op));
     }
-    for op in func.ops(func.body()).filter(|&op| func.opcode(op) == tir::ALLOC) {
+    for op in on_host(func).filter(|&op| func.opcode(op) == tir::ALLOC) {
         let Some(buffer) = func.result(op) else { continue };
         let scope = scope_name(func, buffer);
         if scope != "global" {
@@ -113,6 +142,11 @@ fn left_over(func: &Func, op: Op) -> Diagnostic {
     let launched = under.filter(|&inner| func.opcode(inner) == tir::CALL).find_map(|inner| callee(func, inner));
     let error = |code, text: String| Diagnostic::assumption(code, func.op_location(op), text);
     match launched {
+        Some(kernel) if func.opcode(op) == tir::IF => {
+            let kernel = suggest::shorten(kernel);
+            let text = format!("whether the host launches `@{kernel}` depends on more than sizes");
+            error("host-choice", text).help("let sizes decide, by `+ - * / %`, `min`, `max` and comparisons")
+        }
         Some(kernel) => {
             let kernel = suggest::shorten(kernel);
             error(
@@ -171,5 +205,41 @@ fn launch<'m>(module: &'m Module, func: &Func, op: Op, found: &mut Diagnostics) 
             return None;
         }
     }
-    Some(Launch { kernel, args: args.to_vec() })
+    Some(Launch { kernel, args: args.to_vec(), choices: choices(func, op) })
+}
+
+fn choices(func: &Func, op: Op) -> Vec<(Op, bool)> {
+    let mut around = Vec::new();
+    let mut at = func.region_of(op);
+    while let Some(region) = at {
+        let Some(parent) = func.region_parent(region) else { break };
+        around.push((parent, func.op_regions(parent).first() == Some(&region)));
+        at = func.region_of(parent);
+    }
+    around.reverse();
+    around
+}
+
+impl Launch<'_> {
+    /// When it runs, by the sizes of the host function `func`; `None` where it always does.
+    pub fn when(&self, func: &Func) -> Option<Formula> {
+        let conditions = self.choices.iter().filter_map(|&(op, holds)| {
+            let condition = sizes::of_value(func, func.operand(op, 0))?;
+            Some(if holds { condition } else { negated(condition) })
+        });
+        conditions.reduce(|all, next| Formula::op(BinaryOp::And, all, next))
+    }
+}
+
+/// 1 where `condition` is 0.
+fn negated(condition: Formula) -> Formula {
+    let Formula::Op(op, args) = condition else { return Formula::op(BinaryOp::Eq, condition, Formula::Int(0)) };
+    let (lhs, rhs) = *args;
+    match op {
+        BinaryOp::Lt => Formula::op(BinaryOp::Le, rhs, lhs),
+        BinaryOp::Le => Formula::op(BinaryOp::Lt, rhs, lhs),
+        BinaryOp::Eq => Formula::op(BinaryOp::Ne, lhs, rhs),
+        BinaryOp::Ne => Formula::op(BinaryOp::Eq, lhs, rhs),
+        op => Formula::op(BinaryOp::Eq, Formula::op(op, lhs, rhs), Formula::Int(0)),
+    }
 }

@@ -5,7 +5,7 @@ use crate::host::Host;
 use crate::sizes;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt::Write;
-use tc_ir::{Attr, AttrData, Elem, Func, Value, keys};
+use tc_ir::{Attr, AttrData, Elem, Func, Op, Value, keys};
 use tc_support::Diagnostic;
 use tc_target::{Access, Buffer, DType, Follows, Formula, Kernel, KernelManifest, Param, Scalar, Slot, Target};
 
@@ -36,6 +36,9 @@ pub fn comment(manifests: &[KernelManifest]) -> String {
             let shared = kernel.static_shared.saturating_add(kernel.dynamic_shared);
             if shared > 0 {
                 let _ = write!(out, ", {shared} bytes of shared memory");
+            }
+            if let Some(when) = &kernel.when {
+                let _ = write!(out, ", when {when}");
             }
             out.push('\n');
         }
@@ -78,7 +81,8 @@ pub fn build(host: &Host<'_>, kernels: &[Written<'_>], target: &Target) -> Resul
     }
     let kernels = host.launches.iter().zip(kernels).map(|(launch, written)| {
         let args = launch.args.iter().map(|arg| names.of.get(arg).cloned().unwrap_or_default());
-        launched(written, args.chain(written.sizes.iter().cloned()).collect())
+        let args = args.chain(written.sizes.iter().cloned()).collect();
+        Kernel { when: launch.when(func), ..launched(written, args) }
     });
     let mut manifest = KernelManifest {
         function: func.symbol().to_string(),
@@ -90,6 +94,7 @@ pub fn build(host: &Host<'_>, kernels: &[Written<'_>], target: &Target) -> Resul
         formulas,
         facts,
     };
+    manifest.keep_grids();
     // What does not follow is the author's: an extent that the least sizes make negative, say.
     manifest.set_sizes(&[]).map_err(|wrong| Diagnostic { location: func.location(func.header.loc), ..wrong })?;
     manifest.validate()?;
@@ -119,6 +124,7 @@ fn launched(written: &Written<'_>, args: Vec<String>) -> Kernel {
         cluster: [1; 3],
         dynamic_shared: facts.dynamic_shared,
         static_shared: facts.static_shared,
+        when: None,
     }
 }
 
@@ -212,18 +218,41 @@ fn alignment(host: &Host<'_>, kernels: &[Written<'_>], value: Value) -> u64 {
 /// What the kernels do to the buffer `value`. One that is written and never read counts as written whole: that no
 /// cell is left out is for the simulator to say.
 fn access(host: &Host<'_>, kernels: &[Written<'_>], value: Value) -> Access {
-    let (mut reads, mut writes) = (false, false);
+    let mut reads = false;
+    let mut written_under: Vec<&[(Op, bool)]> = Vec::new();
     for (launch, written) in host.launches.iter().zip(kernels) {
         for (&arg, &param) in launch.args.iter().zip(launch.kernel.params()) {
             if arg == value {
                 reads |= written.facts.is_read(launch.kernel, param);
-                writes |= written.facts.is_written(launch.kernel, param);
+                if written.facts.is_written(launch.kernel, param) {
+                    written_under.push(&launch.choices);
+                }
             }
         }
     }
-    match (reads, writes) {
+    match (reads, !written_under.is_empty()) {
         (_, false) => Access::Read,
-        (false, true) => Access::Write,
-        (true, true) => Access::ReadWrite,
+        (false, true) if is_always(&written_under) => Access::Write,
+        // Where no kernel writes it, what the caller put there stays.
+        _ => Access::ReadWrite,
     }
+}
+
+/// Is one of these taken, whatever the conditionals choose?
+fn is_always(choices: &[&[(Op, bool)]]) -> bool {
+    let mut worklist = vec![choices.to_vec()];
+    while let Some(choices) = worklist.pop() {
+        let Some(&(first, _)) = choices.iter().find_map(|choices| choices.first()) else { return false };
+        if choices.iter().any(|choices| choices.is_empty()) {
+            continue;
+        }
+        for branch in [true, false] {
+            let inside = choices.iter().filter_map(|choices| match choices.split_first() {
+                Some((&(op, taken), rest)) if op == first => (taken == branch).then_some(rest),
+                _ => Some(*choices),
+            });
+            worklist.push(inside.collect());
+        }
+    }
+    true
 }

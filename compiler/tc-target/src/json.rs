@@ -1,6 +1,6 @@
 //! The manifest as JSON, by hand: the form is small, versioned, and its errors name the place in the document.
 
-use crate::manifest::{Access, Buffer, Kernel, KernelManifest, Param, Scalar, VERSION, wrong};
+use crate::manifest::{Access, Buffer, Kernel, KernelManifest, Param, Scalar, VERSION, VERSION_WITHOUT_CHOICES, wrong};
 use crate::sizes::{FORMULA_OPS, Follows, Formula, MAX_FORMULA_DEPTH, OpenSize, Slot, formula_op_name};
 use serde_json::{Map, Value, json};
 use tc_support::DType;
@@ -11,8 +11,9 @@ impl KernelManifest {
     /// The manifest as a JSON object whose `manifest` is the version of the form. A number that follows from sizes is
     /// written as its formula: a size's name, or an object of one operator and its two operands.
     pub fn to_json(&self) -> Value {
+        let has_choices = self.kernels.iter().any(|kernel| kernel.when.is_some());
         let mut value = json!({
-            "manifest": VERSION,
+            "manifest": if has_choices { VERSION } else { VERSION_WITHOUT_CHOICES },
             "function": self.function,
             "target": self.target,
             "params": self.params.iter().map(param_to_json).collect::<Vec<_>>(),
@@ -50,8 +51,11 @@ impl KernelManifest {
     pub fn from_json(value: &Value) -> Result<KernelManifest, Diagnostic> {
         let node = Node { value, path: "manifest".into() };
         let version = node.field("manifest")?.u64()?;
-        if version != VERSION {
-            return Err(wrong(format!("the manifest has version {version}, and this build reads version {VERSION}")));
+        if !(VERSION_WITHOUT_CHOICES..=VERSION).contains(&version) {
+            let message = format!(
+                "the manifest has version {version}, and this build reads versions {VERSION_WITHOUT_CHOICES} to {VERSION}"
+            );
+            return Err(wrong(message));
         }
         node.only(&["manifest", "function", "target", "params", "temporaries", "kernels", "sizes", "where"])?;
         let mut formulas = Vec::new();
@@ -75,6 +79,7 @@ impl KernelManifest {
         manifest.kernels =
             node.field("kernels")?.list(|node| kernel_from_json(node, nth.next().unwrap_or(0), &mut formulas))?;
         manifest.formulas = formulas;
+        manifest.keep_grids();
         manifest.evaluate()?;
         manifest.validate()?;
         Ok(manifest)
@@ -113,7 +118,7 @@ fn buffer_to_json(buffer: &Buffer) -> Value {
 }
 
 fn kernel_to_json(kernel: &Kernel) -> Value {
-    json!({
+    let mut value = json!({
         "name": kernel.name,
         "args": kernel.args,
         "grid": kernel.grid,
@@ -121,7 +126,11 @@ fn kernel_to_json(kernel: &Kernel) -> Value {
         "cluster": kernel.cluster,
         "dynamic_shared": kernel.dynamic_shared,
         "static_shared": kernel.static_shared,
-    })
+    });
+    if let Some(when) = &kernel.when {
+        value["when"] = formula_to_json(when, MAX_FORMULA_DEPTH);
+    }
+    value
 }
 
 fn size_to_json(size: &OpenSize) -> Value {
@@ -192,7 +201,7 @@ fn buffer_from_json(node: &Node<'_>, keys: &[&str], formulas: &mut Vec<Follows>)
 }
 
 fn kernel_from_json(node: &Node<'_>, kernel: usize, formulas: &mut Vec<Follows>) -> Result<Kernel, Diagnostic> {
-    node.only(&["name", "args", "grid", "block", "cluster", "dynamic_shared", "static_shared"])?;
+    node.only(&["name", "args", "grid", "block", "cluster", "dynamic_shared", "static_shared", "when"])?;
     let grid = node.field("grid")?;
     Ok(Kernel {
         name: node.field("name")?.string()?,
@@ -202,6 +211,10 @@ fn kernel_from_json(node: &Node<'_>, kernel: usize, formulas: &mut Vec<Follows>)
         cluster: node.field("cluster")?.numbers()?,
         dynamic_shared: node.field("dynamic_shared")?.u64()?,
         static_shared: node.field("static_shared")?.u64()?,
+        when: match node.object()?.contains_key("when") {
+            true => Some(node.field("when")?.formula(MAX_FORMULA_DEPTH)?),
+            false => None,
+        },
     })
 }
 
@@ -354,6 +367,28 @@ mod tests {
     }
 
     #[test]
+    fn a_kernel_for_some_sizes_comes_back_and_is_launched_for_these() {
+        let mut manifest = crate::sizes::tests::open();
+        let small = Formula::op(tc_arith::BinaryOp::Le, Formula::Size("n".into()), Formula::Int(64));
+        manifest.kernels[1].when = Some(small);
+        manifest.keep_grids();
+        manifest.set_sizes(&[]).expect("the sizes fit");
+        let value = manifest.to_json();
+        assert_eq!((&value["manifest"], &value["kernels"][1]["when"]), (&json!(2), &json!({"le": ["n", 64]})));
+        let mut back = KernelManifest::from_json(&value).expect("it reads");
+        assert_eq!(back.to_json(), value);
+        assert!(back.kernels[1].is_empty() && !back.kernels[0].is_empty());
+        back.set_sizes(&[("n".into(), 64)]).expect("it fits");
+        assert_eq!((back.kernels[1].grid, back.kernels[0].grid), ([513, 1, 1], [3, 1, 1]));
+        back.set_sizes(&[("n".into(), 65)]).expect("it fits");
+        assert!(back.kernels[1].is_empty());
+        let mut value = value;
+        value["kernels"][1]["when"] = json!({"div": [1, {"sub": ["n", "n"]}]});
+        let wrong = KernelManifest::from_json(&value).expect_err("it has no value");
+        assert_eq!(wrong.message, "whether `conv1d_1` is launched is `1 / (n - n)`, which is no number with n = 16384");
+    }
+
+    #[test]
     fn a_bad_document_is_refused_at_its_place() {
         let refused = |change: fn(&mut Value)| {
             let mut value = example().to_json();
@@ -361,8 +396,8 @@ mod tests {
             KernelManifest::from_json(&value).expect_err("changed for the worse")
         };
         assert_eq!(
-            refused(|value| value["manifest"] = json!(2)).message,
-            "the manifest has version 2, and this build reads version 1"
+            refused(|value| value["manifest"] = json!(3)).message,
+            "the manifest has version 3, and this build reads versions 1 to 2"
         );
         assert_eq!(
             refused(|value| value["kernels"][1]["grid"] = json!([1, -1, 1])).message,

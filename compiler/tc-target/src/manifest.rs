@@ -10,8 +10,11 @@ use crate::target::Target;
 use std::collections::BTreeSet;
 use tc_support::{DType, Diagnostic, Diagnostics, Location};
 
-/// The version of the JSON form that this crate writes and reads.
-pub const VERSION: u64 = 1;
+/// The version of the JSON form that this crate writes, where a kernel is launched for some sizes only; it reads all.
+pub const VERSION: u64 = 2;
+
+/// The version that it writes where all kernels are always launched: what reads no newer one launches them right.
+pub const VERSION_WITHOUT_CHOICES: u64 = 1;
 
 /// What the kernels of one host function need to be launched.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -154,6 +157,8 @@ pub struct Kernel {
     pub dynamic_shared: u64,
     /// Bytes of shared memory that the kernel declares with a fixed size.
     pub static_shared: u64,
+    /// It is launched for sizes for which this is not 0; without it, always. For others its grid is 0.
+    pub when: Option<Formula>,
 }
 
 impl Kernel {
@@ -212,7 +217,7 @@ impl KernelManifest {
                 });
             }
             // A grid that follows from sizes may be empty for some: then there is nothing to launch.
-            let is_open = |dim: usize| self.formula(&Slot::Grid { kernel: idx, dim }).is_some();
+            let is_open = |dim: usize| kernel.when.is_some() || self.formula(&Slot::Grid { kernel: idx, dim }).is_some();
             let mut grid = kernel.grid.into_iter().enumerate();
             let extents = [kernel.block, kernel.cluster];
             if extents.iter().flatten().any(|&extent| extent == 0)
@@ -306,6 +311,7 @@ pub(crate) mod tests {
             cluster: [1, 1, 1],
             dynamic_shared: 0,
             static_shared: 32,
+            when: None,
         };
         KernelManifest {
             function: "conv1d".into(),

@@ -3,7 +3,7 @@
 //! A manifest always says how to launch for one set of sizes. Where the program was made for all sizes, it also has
 //! formulas: [`KernelManifest::set_sizes`] takes other sizes and evaluates them, which is all that a launch needs.
 
-use crate::manifest::{Buffer, KernelManifest, Param, wrong};
+use crate::manifest::{Buffer, Kernel, KernelManifest, Param, wrong};
 use std::fmt;
 use tc_arith::{BinaryOp, EvalError};
 use tc_support::DType;
@@ -209,8 +209,28 @@ impl KernelManifest {
                 None => return Err(wrong(format!("`{fact}` has no value{}", self.with_sizes()))),
             }
         }
+        let mut left_out = Vec::with_capacity(self.kernels.len());
+        for kernel in &self.kernels {
+            let Some(when) = &kernel.when else {
+                left_out.push(false);
+                continue;
+            };
+            let value = when.eval(&|name| self.size(name).map(|size| size.value));
+            let no_value = || {
+                let with = self.with_sizes();
+                wrong(format!("whether `{}` is launched is `{when}`, which is no number{with}", kernel.name))
+            };
+            left_out.push(value.ok_or_else(no_value)? == 0);
+        }
         let formulas = std::mem::take(&mut self.formulas);
-        let followed = formulas.iter().try_for_each(|follows| self.follow(follows));
+        let followed = formulas.iter().try_for_each(|follows| match follows.slot {
+            // Where it is not launched, its formulas need no value.
+            Slot::Grid { kernel, dim } if left_out.get(kernel) == Some(&true) => {
+                self.kernels[kernel].grid[dim] = 0;
+                Ok(())
+            }
+            _ => self.follow(follows),
+        });
         self.formulas = formulas;
         followed?;
         let bytes = |buffer: &Buffer| {
@@ -231,6 +251,20 @@ impl KernelManifest {
             }
         }
         Ok(())
+    }
+
+    /// Makes formulas of the extents of grids that are 0 for some sizes, so that they come back.
+    pub fn keep_grids(&mut self) {
+        for kernel in 0..self.kernels.len() {
+            let Kernel { grid, when: Some(_), .. } = self.kernels[kernel] else { continue };
+            for (dim, extent) in grid.into_iter().enumerate() {
+                let slot = Slot::Grid { kernel, dim };
+                if self.formula(&slot).is_none() {
+                    let formula = Formula::Int(i64::try_from(extent).unwrap_or(i64::MAX));
+                    self.formulas.push(Follows { slot, formula });
+                }
+            }
+        }
     }
 
     /// Sets a number that follows from sizes.

@@ -207,6 +207,10 @@ pub fn cuda(raw: &[RawOption]) -> Result<Vec<PipelineStep>, OptionError> {
             "Kernels get functions of their own; what follows treats integers as kernels do.",
         ),
         PipelineStep::new(
+            "inline{calls}",
+            "A program that the host chooses by sizes stood apart until its kernels were out of it: what is left of it goes to the chooser.",
+        ),
+        PipelineStep::new(
             on("unify-launch"),
             "Once nothing asks any more which statement runs for which threads; a kernel is one nest now.",
         ),

@@ -31,6 +31,7 @@ extern "C" __global__ void reverse(const float* T, float* B) {
         cluster: [1, 1, 1],
         dynamic_shared,
         static_shared: 0,
+        when: None,
     };
     let target = device.target().expect("a GPU has one");
     Program {

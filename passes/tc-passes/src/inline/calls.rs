@@ -1,11 +1,12 @@
 //! Functions into their callers.
 
 use indexmap::IndexSet;
+use tc_dialects::algebra::{Algebra, is_launch};
 use tc_dialects::scope::scope_text;
 use tc_dialects::{forms, tir};
 use tc_ir::clone::Importer;
 use tc_ir::walk::{all_ops, n_ops};
-use tc_ir::{AttrData, Builder, Func, Module, Op, Rewriter, Type, keys};
+use tc_ir::{AttrData, Builder, Func, Module, Op, Rewriter, Type, Value, keys};
 use tc_pass::PassCx;
 use tc_support::{Diagnostic, counted};
 
@@ -19,6 +20,9 @@ pub(super) fn inline(module: &mut Module, keep: bool, cx: &mut PassCx) -> bool {
     for caller in order {
         let calls = calls_of(module, &module.items[caller]);
         for (call, callee) in calls {
+            if is_choice_of_host(&module.items[caller], call) && launches(&module.items[callee]) {
+                continue;
+            }
             let Some(body) = module.items.get(callee).cloned() else { continue };
             let caller = &mut module.items[caller];
             match obstacle(caller, call, &body) {
@@ -65,6 +69,25 @@ fn calls_of(module: &Module, func: &Func) -> Vec<(Op, usize)> {
     calls.filter_map(|op| callee(op).map(|callee| (op, callee))).collect()
 }
 
+/// Does the host choose whether `call` runs? A kernel stays whole there: it becomes one before its call goes.
+fn is_choice_of_host(caller: &Func, call: Op) -> bool {
+    let mut at = caller.parent_op(call);
+    let mut n_around = 0;
+    while let Some(op) = at {
+        if caller.opcode(op) != tir::IF {
+            return false;
+        }
+        n_around += 1;
+        at = caller.parent_op(op);
+    }
+    n_around > 0
+}
+
+/// Does `func` bind a loop to a launch coordinate?
+fn launches(func: &Func) -> bool {
+    all_ops(func).any(|op| is_launch(func, op))
+}
+
 /// All programs, each after those that it calls; `None`, with a diagnostic, if one calls itself.
 fn callees_first(module: &Module, cx: &mut PassCx) -> Option<Vec<usize>> {
     #[derive(Clone, Copy, PartialEq)]
@@ -105,9 +128,6 @@ fn callees_first(module: &Module, cx: &mut PassCx) -> Option<Vec<usize>> {
 
 /// Why `callee` cannot stand in the place of `call`.
 fn obstacle(caller: &mut Func, call: Op, callee: &Func) -> Option<String> {
-    if !callee.header.symbols.is_empty() {
-        return Some("it has symbolic sizes".to_string());
-    }
     if caller.n_results(call) > 0 || !callee.header.results.is_empty() {
         return Some("it has results".to_string());
     }
@@ -133,11 +153,54 @@ fn obstacle(caller: &mut Func, call: Op, callee: &Func) -> Option<String> {
             return Some(format!("its parameter `{}` has other strides", callee.value_text(param)));
         }
     }
-    None
+    unknown_of_sizes(caller, call, callee)
+}
+
+/// The values of the sizes of `callee`, each with the size of `caller` that has its name; a name that it lacks is the error.
+fn sizes(caller: &Func, callee: &Func) -> Result<Vec<(Value, Value)>, String> {
+    let values = |func: &Func| func.region_args(func.body())[..func.header.symbols.len()].to_vec();
+    let named = |symbol: &tc_ir::func::SymbolDecl| {
+        let name = callee.text(symbol.name);
+        let at = caller.header.symbols.iter().position(|other| caller.text(other.name) == name);
+        at.map(|at| values(caller)[at]).ok_or_else(|| name.to_string())
+    };
+    values(callee).into_iter().zip(&callee.header.symbols).map(|(value, symbol)| Ok((value, named(symbol)?))).collect()
+}
+
+/// What `callee` counts on of its sizes, and is not known where it is called.
+fn unknown_of_sizes(caller: &mut Func, call: Op, callee: &Func) -> Option<String> {
+    if callee.header.symbols.is_empty() {
+        return None;
+    }
+    let pairs = match sizes(caller, callee) {
+        Ok(pairs) => pairs,
+        Err(name) => return Some(format!("its size `{name}` is no size of `@{}`", caller.symbol())),
+    };
+    let mut importer = Importer::new(callee);
+    let mut algebra = Algebra::of_func(caller);
+    algebra.enter_place(caller, call);
+    for ((_, have), symbol) in pairs.into_iter().zip(&callee.header.symbols) {
+        let Some((low, high)) = symbol.range else { continue };
+        let bounds = [low, high].map(|attr| importer.attr(caller, attr)).map(|attr| algebra.attr(caller, attr));
+        let [Some(low), Some(high)] = bounds else { continue };
+        let size = algebra.expr(caller, have);
+        let pool = &mut algebra.analyzer.pool;
+        let (above, below) = (pool.le(low, size), pool.lt(size, high));
+        if !algebra.analyzer.can_prove(above) || !algebra.analyzer.can_prove(below) {
+            return Some(format!("its size `{}` may be out of its range there", callee.text(symbol.name)));
+        }
+    }
+    let facts: Vec<_> = callee.header.facts.iter().map(|&fact| (fact, importer.attr(caller, fact))).collect();
+    facts.into_iter().find_map(|(fact, here)| {
+        let holds = caller.header.facts.contains(&here)
+            || algebra.attr(caller, here).is_some_and(|condition| algebra.analyzer.can_prove(condition));
+        (!holds).then(|| format!("`{}`, which it says of its sizes, is not known there", callee.show_attr(fact)))
+    })
 }
 
 fn into_caller(caller: &mut Func, call: Op, callee: &Func) {
     let mut importer = Importer::new(callee);
+    importer.values.extend(sizes(caller, callee).unwrap_or_default());
     importer.values.extend(callee.params().iter().copied().zip(caller.operands(call).iter().copied()));
     let mut b = Builder::before(caller, call);
     for op in callee.ops(callee.body()) {

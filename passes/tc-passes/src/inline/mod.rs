@@ -2,7 +2,8 @@
 //!
 //! # Input form
 //!
-//! Any. Calls of kernels are left unchanged.
+//! Any. Calls of kernels are left unchanged, and so is a call under a conditional of the host, of a program that launches
+//! kernels: after `split-host-device`, such a program only launches, and the pass inlines it.
 //!
 //! # Output form
 //!
@@ -34,8 +35,8 @@
 //!
 //! Schedules that name an inlined tensor no longer apply. In `tensors`, the pass refuses a reduction, a result, a
 //! tensor that is computed together with another, and one whose axes do not start at 0. It also refuses a call that
-//! would make more than a million ops, and a function that calls itself, has symbols, or has a parameter of another
-//! type than its argument.
+//! would make more than a million ops, and a function that calls itself, has a parameter of another type than its
+//! argument, or has sizes that the caller lacks, or of which it says more than is known where it is called.
 //!
 //! # Remarks
 //!

@@ -124,9 +124,22 @@ impl<'m> Top<'m, '_> {
         }
         self.calls.push(func);
         let mut pending: Vec<Op> = Vec::new();
-        for op in func.ops(func.body()) {
+        let mut worklist = vec![func.first_op(func.body())];
+        while let Some(at) = worklist.pop() {
+            let Some(op) = at else { continue };
+            worklist.push(func.next_op(op));
             match func.opcode(op) {
                 arith::CONSTANT => {}
+                tir::IF if self.is_choice(func, op) => {
+                    frame = self.host_part(frame, &mut pending)?;
+                    let Some(condition) = known_int(&mut frame, func.operand(op, 0), 0) else {
+                        pending.push(op);
+                        continue;
+                    };
+                    let taken = func.op_regions(op).get(usize::from(condition == 0));
+                    worklist.extend(taken.map(|&region| func.first_op(region)));
+                }
+                _ if func.role(op) == Role::Yield => {}
                 tir::ALLOC => self.alloc(&mut frame, op)?,
                 tir::VIEW => view(&mut frame, op),
                 tir::CALL if callee_of(self.module, func, op).is_some_and(launches) => {
@@ -145,6 +158,12 @@ impl<'m> Top<'m, '_> {
         self.host_part(frame, &mut pending)?;
         self.calls.pop();
         Ok(())
+    }
+
+    /// Does the host choose by `op` what it launches?
+    fn is_choice(&self, func: &Func, op: Op) -> bool {
+        let launching = |op| func.opcode(op) == tir::CALL && callee_of(self.module, func, op).is_some_and(launches);
+        func.n_results(op) == 0 && func.op_regions(op).iter().any(|&region| ops_under(func, region).any(launching))
     }
 
     fn alloc(&mut self, frame: &mut Frame<'m>, op: Op) -> Result<()> {
@@ -170,7 +189,7 @@ impl<'m> Top<'m, '_> {
         let inside = regions.flat_map(|&region| ops_under(frame.func, region));
         let mut calls = inside.filter(|&op| frame.func.opcode(op) == tir::CALL);
         if let Some(call) = calls.find(|&op| callee_of(self.module, frame.func, op).is_some_and(launches)) {
-            let text = "a launch inside a loop or a condition of the host".to_string();
+            let text = "a launch inside a loop of the host, or under a condition that data decide".to_string();
             return Err(Box::new(Diagnostic::error("unsupported", frame.func.op_location(call), text)));
         }
         let mut kernel = self.new_kernel(frame.func, first, [1; 3], [1; 3]);
@@ -343,7 +362,18 @@ fn is_nest(func: &Func, op: Op) -> bool {
 
 /// Does the function launch anything? A kernel without bound axes does not.
 fn launches(func: &Func) -> bool {
-    func.ops(func.body()).any(|op| is_nest(func, op) || func.opcode(op) == tir::CALL)
+    let mut worklist = vec![func.first_op(func.body())];
+    while let Some(at) = worklist.pop() {
+        let Some(op) = at else { continue };
+        if is_nest(func, op) || func.opcode(op) == tir::CALL {
+            return true;
+        }
+        worklist.push(func.next_op(op));
+        if func.opcode(op) == tir::IF {
+            worklist.extend(func.op_regions(op).iter().map(|&region| func.first_op(region)));
+        }
+    }
+    false
 }
 
 /// The extents of the launch that `nest` stands for: blocks, then threads.
