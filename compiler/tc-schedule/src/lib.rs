@@ -8,6 +8,7 @@
 //! - [`bounds`]: which part of each tensor a stage computes, and how long each loop is, before there is any program.
 //! - [`lower()`]: the program.
 //! - [`explain`]: why bounds are what they are.
+//! - [`dispatch`]: schedules that choose among others by sizes.
 //!
 //! Sizes come before anything else: those of an operator over symbols are fixed at the values that the caller defines, or
 //! at their defaults; the others stay open, and the program is made for all their values.
@@ -19,6 +20,7 @@ mod check;
 mod choices;
 mod diagnostic;
 mod directive;
+pub mod dispatch;
 pub mod explain;
 pub mod graph;
 mod inline;

@@ -9,6 +9,7 @@ mod cache_read;
 mod cache_write;
 pub(crate) mod compute_at;
 pub(crate) mod compute_root;
+mod dispatch;
 mod double_buffer;
 mod fuse;
 mod inline;
@@ -141,6 +142,7 @@ table! {
     swizzle Swizzle stage XorBits;
     storage_align StorageAlign stage Paddings;
     set_store_predicate SetStorePredicate stage Predicate;
+    dispatch Dispatch;
 }
 
 /// Every primitive, in the order of the documents.

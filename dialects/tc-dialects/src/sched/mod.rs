@@ -131,4 +131,8 @@ tc_ir::dialect! {
     SetStorePredicate SET_STORE_PREDICATE "set_store_predicate" (stage: value, condition: any)
     { context: Context::Sched, effect: Effect::UNKNOWN, short: Some("set_store_predicate"), verify: Some(verify::stage_first) }
 
+    /// Takes another schedule of the operator, for sizes for which a condition holds.
+    Dispatch DISPATCH "dispatch" (schedule: symbol, when: any key opt, params: any key opt)
+    { context: Context::Sched, effect: Effect::UNKNOWN, short: Some("dispatch") }
+
 }

@@ -32,7 +32,9 @@
 //! 1. For each operator (or only the one that `func` names) choose the schedule called `name`; without a name the only
 //!    schedule of the operator, or plain loops if it has none. An operator without a schedule that a program of the
 //!    file `implements` stays unchanged.
-//! 2. Lower it: apply the directives to the graph of stages, infer bounds, make loops, guard.
+//! 2. Lower it: apply the directives to the graph of stages, infer bounds, make loops, guard. A schedule that chooses
+//!    among others (`dispatch`) is the first whose condition holds; where sizes decide that are open, lower each that may be
+//!    taken to a program `@operator_schedule`, and make a function that chooses and calls.
 //! 3. Remove the scheduled operators, and schedules whose operators are gone.
 //!
 //! # Limits
@@ -50,6 +52,8 @@
 //!
 //! TVM 0.16, `src/te/schedule`.
 
+mod dispatch;
+
 use indexmap::IndexMap;
 use std::sync::{Arc, Mutex};
 use tc_dialects::{sched, te, tir};
@@ -57,6 +61,7 @@ use tc_ir::opdef::SymbolTable;
 use tc_ir::{AttrData, Func, Loc, Module, keys};
 use tc_pass::{ModulePass, PassCx, PassInfo, PassKind};
 use tc_schedule::Define;
+use tc_schedule::dispatch::{alternatives, is_dispatch};
 use tc_schedule::explain::StageWhy;
 use tc_support::{Diagnostic, Diagnostics, Location, Sources, counted, suggest};
 
@@ -79,7 +84,7 @@ tc_pass::options! {
 /// The row.
 pub const INFO: PassInfo = PassInfo {
     name: "schedule",
-    page: tc_support::page!("schedule.rs"),
+    page: tc_support::page!("mod.rs"),
     anchor: PassInfo::MODULE,
     options: Options::INFO,
     requires: &[],
@@ -189,8 +194,18 @@ impl Schedule {
     }
 }
 
-/// The program of the operator at an index, and the name of its schedule.
-type Programs = IndexMap<usize, (Func, Option<String>)>;
+/// The programs of the operator at an index.
+type Programs = IndexMap<usize, Lowered>;
+
+/// What an operator became.
+pub(crate) struct Lowered {
+    /// The program that stands for it.
+    program: Func,
+    /// Those that it chooses from.
+    chosen: Vec<Func>,
+    /// The name of its schedule.
+    schedule: Option<String>,
+}
 
 impl Schedule {
     fn programs(&self, module: &Module) -> Result<Programs, Diagnostics> {
@@ -222,11 +237,8 @@ impl Schedule {
             }
             named += 1;
             let schedule = choice.map(|schedule| &module.items[schedule]);
-            let options = self.lowering(&module.items[idx], schedule);
-            match tc_schedule::lower(&module.items[idx], schedule, Some(module), &options) {
-                Ok(program) => {
-                    programs.insert(idx, (program, schedule.map(|item| item.symbol().to_string())));
-                }
+            match self.lower(module, &module.items[idx], schedule) {
+                Ok(lowered) => drop(programs.insert(idx, lowered)),
                 Err(more) => found.append(more),
             }
         }
@@ -239,6 +251,39 @@ impl Schedule {
         if found.has_errors() { Err(found) } else { Ok(programs) }
     }
 
+    fn lower(&self, module: &Module, te: &Func, schedule: Option<&Func>) -> Result<Lowered, Diagnostics> {
+        let options = self.lowering(te, schedule);
+        let Some(schedule) = schedule.filter(|schedule| is_dispatch(schedule)) else {
+            let program = tc_schedule::lower(te, schedule, Some(module), &options)?;
+            let schedule = schedule.map(|item| item.symbol().to_string());
+            return Ok(Lowered { program, chosen: Vec::new(), schedule });
+        };
+        let alternatives = alternatives(module, te, schedule, &options)?;
+        match &alternatives[..] {
+            [only] => {
+                let program = dispatch::program(module, only, &options)?;
+                Ok(Lowered { program, chosen: Vec::new(), schedule: Some(schedule.symbol().to_string()) })
+            }
+            _ => dispatch::lower(module, te, schedule, &alternatives, &options),
+        }
+    }
+
+    /// The schedule that is applied, and what it is applied with: of one that chooses, the one that it takes for the sizes
+    /// at hand. Nothing where open sizes decide.
+    fn applied<'m>(
+        &self,
+        module: &'m Module,
+        te: &Func,
+        schedule: Option<&'m Func>,
+    ) -> Option<(Option<&'m Func>, tc_schedule::Options)> {
+        let mut options = self.lowering(te, schedule);
+        let Some(chooser) = schedule.filter(|schedule| is_dispatch(schedule)) else { return Some((schedule, options)) };
+        let alternatives = alternatives(module, te, chooser, &options).ok()?;
+        let [only] = &alternatives[..] else { return None };
+        options.defines.extend(only.values.iter().cloned());
+        Some((Some(only.schedule), options))
+    }
+
     /// Writes the program after each directive. What cannot be scheduled is told by the pass itself.
     fn trace(&self, module: &Module, text: &mut String) {
         let wanted = symbol(&self.options.func);
@@ -247,8 +292,8 @@ impl Schedule {
                 continue;
             }
             let Ok(Some(schedule)) = self.choose(module, idx) else { continue };
-            let schedule = &module.items[schedule];
-            let options = self.lowering(operator, Some(schedule));
+            let applied = self.applied(module, operator, Some(&module.items[schedule]));
+            let Some((Some(schedule), options)) = applied else { continue };
             let Ok(steps) = tc_schedule::trace(operator, schedule, Some(module), &options) else { continue };
             for step in steps {
                 text.push_str(&title(schedule, step.loc, &module.sources));
@@ -275,7 +320,7 @@ impl Schedule {
                 continue;
             }
             let schedule = choice.map(|schedule| &module.items[schedule]);
-            let options = self.lowering(operator, schedule);
+            let Some((schedule, options)) = self.applied(module, operator, schedule) else { continue };
             let Ok(stages) = tc_schedule::explain_bounds(operator, schedule, &options) else { continue };
             let schedule = schedule.map(|schedule| schedule.symbol().to_string());
             explained.push(Explained { operator: operator.symbol().to_string(), schedule, stages });
@@ -388,8 +433,10 @@ fn operators(module: &Module) -> impl Iterator<Item = &Func> {
 /// Puts programs in the places of operators. A schedule is then for the operators that are left, and is taken out where
 /// there are none.
 fn replace(module: &mut Module, programs: Programs) -> bool {
-    for (idx, (program, _)) in programs {
-        module.items[idx] = program;
+    for (idx, lowered) in programs.into_iter().rev() {
+        module.items[idx] = lowered.program;
+        // Callees come before what calls them.
+        module.items.splice(idx..idx, lowered.chosen);
     }
     let left: Vec<String> = operators(module).map(|func| func.symbol().to_string()).collect();
     for item in module.items.iter_mut().filter(|item| item.header.opcode == sched::SCHEDULE) {
@@ -402,7 +449,7 @@ fn replace(module: &mut Module, programs: Programs) -> bool {
 /// Adds programs behind their operators, each under a name of its own.
 fn keep(module: &mut Module, programs: Programs, cx: &mut PassCx) -> bool {
     let mut changed = false;
-    for (idx, (mut program, schedule)) in programs.into_iter().rev() {
+    for (idx, Lowered { mut program, chosen, schedule }) in programs.into_iter().rev() {
         let operator = module.items[idx].symbol().to_string();
         let name = format!("{operator}_{}", schedule.as_deref().unwrap_or("default"));
         if module.find(SymbolTable::Functions, &name).is_some() {
@@ -415,6 +462,7 @@ fn keep(module: &mut Module, programs: Programs, cx: &mut PassCx) -> bool {
         let implements = program.attr(AttrData::Symbol(operator.into()));
         program.header.attrs = program.with_entry(program.header.attrs, keys::IMPLEMENTS, implements);
         module.items.insert(idx + 1, program);
+        module.items.splice(idx + 1..idx + 1, chosen);
         changed = true;
     }
     changed

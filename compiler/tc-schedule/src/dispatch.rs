@@ -1,0 +1,244 @@
+//! Schedules that choose among others by sizes: which of these serve the sizes at hand.
+
+use crate::operator::{Define, Operator};
+use crate::value::{NoValue, eval_or_why};
+use crate::{Options, definable, prepare};
+use tc_dialects::sched;
+use tc_ir::attrs::{AttrData, BinOp, UnOp};
+use tc_ir::clone::Importer;
+use tc_ir::{Attr, Func, Module, Name, Op};
+use tc_support::{Diagnostic, Diagnostics, Location, suggest};
+
+/// So many schedules may be chosen from: each becomes a program.
+const MAX_ALTERNATIVES: usize = 64;
+
+/// A schedule that serves some sizes.
+#[derive(Clone, Debug)]
+pub struct Alternative<'m> {
+    /// The schedule.
+    pub schedule: &'m Func,
+    /// The values of its parameters.
+    pub values: Vec<Define>,
+    /// The operator, which says of its sizes for which of them the schedule is taken.
+    pub operator: Func,
+    /// How many facts it says beyond the operator; the last of them is the condition, where there is one.
+    pub n_facts: usize,
+    /// Is it taken for all sizes that are left?
+    pub is_last: bool,
+    /// Where it is named.
+    pub location: Location,
+}
+
+/// Does `schedule` choose among others?
+pub fn is_dispatch(schedule: &Func) -> bool {
+    schedule.ops(schedule.body()).any(|op| schedule.opcode(op) == sched::DISPATCH)
+}
+
+/// The schedules that `schedule` chooses from for `te`: one where the sizes have values, and where some are open all that
+/// may be taken, in order.
+pub fn alternatives<'m>(
+    module: &'m Module,
+    te: &Func,
+    schedule: &Func,
+    options: &Options,
+) -> Result<Vec<Alternative<'m>>, Diagnostics> {
+    let operator = prepare(te, Some(schedule), options)?;
+    let directives = directives(schedule)?;
+    let mut chosen: Vec<Alternative<'m>> = Vec::new();
+    // What is known of the sizes where the conditions so far do not hold.
+    let mut rest = te.clone();
+    let mut n_facts = 0;
+    for op in directives {
+        let location = schedule.op_location(op);
+        let when = match schedule.attr_named(op, "when") {
+            Some(attr) => Condition::of(&operator, schedule, op, attr)?,
+            None => Condition::Holds,
+        };
+        if when == Condition::Fails {
+            continue;
+        }
+        let target = target(module, te, schedule, op)?;
+        let values = values(te, target, schedule, op)?;
+        let mut operator = rest.clone();
+        let is_last = when == Condition::Holds;
+        if let Condition::Open(attr) = when {
+            let holds = Importer::new(schedule).attr(&mut operator, attr);
+            operator.header.facts.push(holds);
+            let fails = Importer::new(schedule).attr(&mut rest, attr);
+            let fails = negated(&mut rest, fails);
+            rest.header.facts.push(fails);
+        }
+        let n_own = n_facts + usize::from(!is_last);
+        chosen.push(Alternative { schedule: target, values, operator, n_facts: n_own, is_last, location });
+        if is_last {
+            return Ok(chosen);
+        }
+        n_facts += 1;
+    }
+    let fixed = te.header.symbols.iter().zip(te.region_args(te.body()));
+    let fixed = fixed.filter_map(|(symbol, &value)| Some(format!("{} = {}", te.text(symbol.name), operator.int(value)?)));
+    let fixed: Vec<String> = fixed.collect();
+    let text = match chosen.is_empty() && !fixed.is_empty() {
+        true => format!("no `dispatch` of `@{}` takes {}", schedule.symbol(), fixed.join(", ")),
+        false => format!("`@{}` takes no schedule where none of its conditions holds", schedule.symbol()),
+    };
+    let help = "add a last `dispatch(@…)` without `when`";
+    Err(Diagnostic::error("dispatch", schedule.location(schedule.header.loc), text).help(help).into())
+}
+
+/// The directives of a schedule that chooses, all of which do.
+fn directives(schedule: &Func) -> Result<Vec<Op>, Diagnostic> {
+    let wrong = |at: Location, text: String| Diagnostic::error("dispatch", at, text);
+    let ops: Vec<Op> = schedule.ops(schedule.body()).filter(|&op| !schedule.row(op).terminator).collect();
+    let first = ops.iter().find(|&&op| schedule.opcode(op) == sched::DISPATCH);
+    if let Some(&stray) = ops.iter().find(|&&op| schedule.opcode(op) != sched::DISPATCH) {
+        let name = schedule.row(stray).short.unwrap_or(schedule.op_name(stray));
+        let text = format!("a schedule that chooses among others does nothing else, and this one has a `{name}`");
+        let mut wrong = wrong(schedule.op_location(stray), text);
+        if let Some(&first) = first {
+            wrong = wrong.label(schedule.op_location(first), "it chooses here");
+        }
+        return Err(wrong.help("put it into the schedules that are chosen"));
+    }
+    if !schedule.params().is_empty() {
+        let text = format!("`@{}` chooses among schedules, and has parameters", schedule.symbol());
+        let help = "leave parameters to the schedules that are chosen, and give them values by `params = {…}`";
+        return Err(wrong(schedule.location(schedule.header.loc), text).help(help));
+    }
+    if let Some(&more) = ops.get(MAX_ALTERNATIVES) {
+        let text = format!("a schedule chooses among at most {MAX_ALTERNATIVES} others");
+        return Err(wrong(schedule.op_location(more), text));
+    }
+    Ok(ops)
+}
+
+/// What is known of a condition.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Condition {
+    Holds,
+    Fails,
+    /// It depends on open sizes.
+    Open(Attr),
+}
+
+impl Condition {
+    fn of(operator: &Operator<'_>, schedule: &Func, op: Op, attr: Attr) -> Result<Condition, Diagnostic> {
+        let te = operator.te;
+        let sizes = || te.header.symbols.iter().zip(te.region_args(te.body()));
+        let of_name = |name: &str| sizes().find(|(symbol, _)| te.text(symbol.name) == name).map(|(_, &value)| value);
+        let names = |name: Name| of_name(schedule.text(name)).and_then(|value| operator.int(value));
+        let shown = schedule.show_attr(attr);
+        let wrong = |text: String| Diagnostic::error("dispatch", schedule.op_location(op), text);
+        if let Some(name) = words(schedule, attr).into_iter().find(|name| of_name(name).is_none()) {
+            let mut wrong = wrong(format!("`@{}` has no size `{}`", te.symbol(), suggest::shorten(name)));
+            wrong.help = suggest::did_you_mean(name, sizes().map(|(symbol, _)| te.text(symbol.name)));
+            return Err(wrong);
+        }
+        match eval_or_why(schedule, attr, &names) {
+            Ok(0) => Ok(Condition::Fails),
+            Ok(_) => Ok(Condition::Holds),
+            Err(NoValue::Name(_)) => Ok(Condition::Open(attr)),
+            Err(NoValue::Overflow(_)) => Err(wrong(format!("`{shown}` overflows"))),
+            Err(NoValue::Zero(_)) => Err(wrong(format!("`{shown}` divides by zero"))),
+            Err(NoValue::Other(_)) => {
+                let help = "write it over sizes by `+ - * / %`, `min`, `max`, comparisons, `&&` and `||`";
+                Err(wrong(format!("`{shown}` is no condition on sizes")).help(help))
+            }
+        }
+    }
+}
+
+/// The names in `attr`.
+fn words(func: &Func, attr: Attr) -> Vec<&str> {
+    let (mut found, mut worklist) = (Vec::new(), vec![attr]);
+    while let Some(attr) = worklist.pop() {
+        match func.attr_data(attr) {
+            AttrData::Word(name) => found.push(func.text(*name)),
+            AttrData::Unary(_, arg) => worklist.push(*arg),
+            AttrData::Binary(_, lhs, rhs) => worklist.extend([*lhs, *rhs]),
+            AttrData::Call(_, args) => worklist.extend(args.iter().copied()),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The schedule that `op` takes.
+fn target<'m>(module: &'m Module, te: &Func, schedule: &Func, op: Op) -> Result<&'m Func, Diagnostic> {
+    let wrong = |text: String| Diagnostic::error("dispatch", schedule.op_location(op), text);
+    let Some(AttrData::Symbol(name)) = schedule.attr_named(op, "schedule").map(|attr| schedule.attr_data(attr)) else {
+        return Err(wrong("`dispatch` takes a schedule, as in `@small`".to_string()));
+    };
+    let all = || module.schedules_for(te.symbol()).map(|idx| &module.items[idx]);
+    let Some(target) = all().find(|other| other.symbol() == &**name) else {
+        let text = format!("`@{}` has no schedule `@{}`", te.symbol(), suggest::shorten(name));
+        let mut wrong = wrong(text);
+        let names: Vec<&str> = all().filter(|other| !is_dispatch(other)).map(Func::symbol).collect();
+        wrong.help = suggest::did_you_mean(name, names);
+        return Err(wrong);
+    };
+    if is_dispatch(target) {
+        let text = format!("`@{}` chooses among schedules itself", target.symbol());
+        let help = "name the schedules that it chooses from";
+        let at = target.location(target.header.loc);
+        return Err(wrong(text).label(at, "it is declared here").help(help));
+    }
+    Ok(target)
+}
+
+/// The values that `op` gives to parameters of `target`.
+fn values(te: &Func, target: &Func, schedule: &Func, op: Op) -> Result<Vec<Define>, Diagnostic> {
+    let wrong = |text: String| Diagnostic::error("dispatch", schedule.op_location(op), text);
+    let Some(attr) = schedule.attr_named(op, "params") else { return Ok(Vec::new()) };
+    let AttrData::Dict(dict) = schedule.attr_data(attr) else {
+        return Err(wrong(format!("`params` is `{}`, not a list of values", schedule.show_attr(attr)))
+            .help("write `params = {name = value, …}`"));
+    };
+    let params: Vec<&str> = target.params().iter().map(|&param| target.value_text(param)).collect();
+    let sizes = definable(te, None);
+    let mut values = Vec::new();
+    for &(name, value) in schedule.entries(*dict) {
+        let name = schedule.text(name);
+        if !params.contains(&name) {
+            let shown = suggest::shorten(name);
+            let text = format!("`@{}` has no parameter `{shown}`", target.symbol());
+            let mut wrong = wrong(text);
+            wrong.help = match sizes.contains(&name) {
+                true => Some(format!("`{shown}` is a size: `when` chooses by it")),
+                false => suggest::did_you_mean(name, params.iter().copied()),
+            };
+            return Err(wrong);
+        }
+        let Ok(value) = eval_or_why(schedule, value, &|_| None) else {
+            let shown = schedule.show_attr(value);
+            return Err(wrong(format!("the value of `{name}` is `{shown}`, not an integer or a truth value")));
+        };
+        values.push((name.to_string(), value));
+    }
+    Ok(values)
+}
+
+/// `!condition`, as people write it.
+fn negated(func: &mut Func, condition: Attr) -> Attr {
+    let data = match func.attr_data(condition) {
+        &AttrData::Binary(op, lhs, rhs) => match turned(op) {
+            Some(op) => AttrData::Binary(op, lhs, rhs),
+            None => AttrData::Unary(UnOp::Not, condition),
+        },
+        _ => AttrData::Unary(UnOp::Not, condition),
+    };
+    func.attr(data)
+}
+
+/// The comparison that holds where `op` does not.
+fn turned(op: BinOp) -> Option<BinOp> {
+    Some(match op {
+        BinOp::Lt => BinOp::Ge,
+        BinOp::Le => BinOp::Gt,
+        BinOp::Gt => BinOp::Le,
+        BinOp::Ge => BinOp::Lt,
+        BinOp::Eq => BinOp::Ne,
+        BinOp::Ne => BinOp::Eq,
+        _ => return None,
+    })
+}
