@@ -39,6 +39,7 @@ mod walk;
 mod written;
 
 pub use bounds::{Bounds, OverLimit};
+pub use dispatch::programs;
 pub use graph::Graph;
 pub use inline::inline_into_consumers;
 pub use operator::Define;

@@ -122,8 +122,7 @@ impl Compiler {
             let schedule = case.schedule.map(|schedule| &module.items[schedule]);
             built.point = point(item, schedule, &defines).map_err(failed)?;
             let options = tc_schedule::Options { defines, symbolic: self.symbolic };
-            let program = tc_schedule::lower(item, schedule, Some(module), &options).map_err(failed)?;
-            built.module.items.push(program);
+            built.module.items = tc_schedule::programs(item, schedule, module, &options).map_err(failed)?;
         } else {
             built.module.items.push(item.clone());
         }

@@ -1,22 +1,21 @@
-//! The programs of a schedule that chooses among others by sizes that are open, and the function that chooses.
+//! The programs of a schedule that chooses among others by open sizes, and the function that chooses.
 
-use super::Lowered;
+use super::Alternative;
+use crate::Options;
 use indexmap::IndexSet;
 use tc_dialects::algebra::{self, Algebra};
 use tc_dialects::tir;
 use tc_ir::clone::Importer;
-use tc_ir::{AttrData, Builder, Func, Module, Op, Rewriter, keys};
-use tc_schedule::dispatch::Alternative;
-use tc_support::{Diagnostic, Diagnostics, Elem};
+use tc_ir::{AttrData, Builder, Elem, Func, Module, Op, Rewriter, keys};
+use tc_support::{Diagnostic, Diagnostics};
 
-/// Lowers `te` by each of `alternatives`, and makes the function that chooses.
-pub(super) fn lower(
+/// Lowers `te` by each of `alternatives`; the function that chooses comes first.
+pub(super) fn programs(
     module: &Module,
     te: &Func,
-    schedule: &Func,
     alternatives: &[Alternative<'_>],
-    options: &tc_schedule::Options,
-) -> Result<Lowered, Diagnostics> {
+    options: &Options,
+) -> Result<Vec<Func>, Diagnostics> {
     let mut names = IndexSet::new();
     let mut programs = Vec::new();
     for alternative in alternatives {
@@ -24,19 +23,19 @@ pub(super) fn lower(
         program.header.symbol = free_name(module, te, alternative.schedule, &mut names);
         programs.push(program);
     }
-    let chooser = chooser(te, alternatives, &programs)?;
-    Ok(Lowered { program: chooser, chosen: programs, schedule: Some(schedule.symbol().to_string()) })
+    programs.insert(0, chooser(te, alternatives, &programs)?);
+    Ok(programs)
 }
 
 /// The program of one alternative, under the name of the operator.
 pub(super) fn program(
     module: &Module,
     alternative: &Alternative<'_>,
-    options: &tc_schedule::Options,
+    options: &Options,
 ) -> Result<Func, Diagnostics> {
     let mut options = options.clone();
     options.defines.extend(alternative.values.iter().cloned());
-    let program = tc_schedule::lower(&alternative.operator, Some(alternative.schedule), Some(module), &options);
+    let program = crate::lower(&alternative.operator, Some(alternative.schedule), Some(module), &options);
     let name = alternative.schedule.symbol();
     program.map_err(|found| {
         let told = |wrong: Diagnostic| wrong.label(alternative.location.clone(), format!("`@{name}` is chosen here"));

@@ -1,5 +1,7 @@
 //! Schedules that choose among others by sizes: which of these serve the sizes at hand.
 
+mod programs;
+
 use crate::operator::{Define, Operator};
 use crate::value::{NoValue, eval_or_why};
 use crate::{Options, definable, prepare};
@@ -32,6 +34,24 @@ pub struct Alternative<'m> {
 /// Does `schedule` choose among others?
 pub fn is_dispatch(schedule: &Func) -> bool {
     schedule.ops(schedule.body()).any(|op| schedule.opcode(op) == sched::DISPATCH)
+}
+
+/// The program of `te` under `schedule`, which may choose among others of `module`; after a function that chooses come the
+/// programs that it chooses from.
+pub fn programs(
+    te: &Func,
+    schedule: Option<&Func>,
+    module: &Module,
+    options: &Options,
+) -> Result<Vec<Func>, Diagnostics> {
+    let Some(chooser) = schedule.filter(|schedule| is_dispatch(schedule)) else {
+        return Ok(vec![crate::lower(te, schedule, Some(module), options)?]);
+    };
+    let alternatives = alternatives(module, te, chooser, options)?;
+    match &alternatives[..] {
+        [only] if only.is_last => Ok(vec![programs::program(module, only, options)?]),
+        _ => programs::programs(module, te, &alternatives, options),
+    }
 }
 
 /// The schedules that `schedule` chooses from for `te`: one where the sizes have values, and where some are open all that

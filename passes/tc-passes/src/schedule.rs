@@ -52,8 +52,6 @@
 //!
 //! TVM 0.16, `src/te/schedule`.
 
-mod dispatch;
-
 use indexmap::IndexMap;
 use std::sync::{Arc, Mutex};
 use tc_dialects::{sched, te, tir};
@@ -84,7 +82,7 @@ tc_pass::options! {
 /// The row.
 pub const INFO: PassInfo = PassInfo {
     name: "schedule",
-    page: tc_support::page!("mod.rs"),
+    page: tc_support::page!("schedule.rs"),
     anchor: PassInfo::MODULE,
     options: Options::INFO,
     requires: &[],
@@ -198,11 +196,9 @@ impl Schedule {
 type Programs = IndexMap<usize, Lowered>;
 
 /// What an operator became.
-pub(crate) struct Lowered {
-    /// The program that stands for it.
-    program: Func,
-    /// Those that it chooses from.
-    chosen: Vec<Func>,
+struct Lowered {
+    /// The program that stands for it, and those that it chooses from.
+    programs: Vec<Func>,
     /// The name of its schedule.
     schedule: Option<String>,
 }
@@ -252,20 +248,8 @@ impl Schedule {
     }
 
     fn lower(&self, module: &Module, te: &Func, schedule: Option<&Func>) -> Result<Lowered, Diagnostics> {
-        let options = self.lowering(te, schedule);
-        let Some(schedule) = schedule.filter(|schedule| is_dispatch(schedule)) else {
-            let program = tc_schedule::lower(te, schedule, Some(module), &options)?;
-            let schedule = schedule.map(|item| item.symbol().to_string());
-            return Ok(Lowered { program, chosen: Vec::new(), schedule });
-        };
-        let alternatives = alternatives(module, te, schedule, &options)?;
-        match &alternatives[..] {
-            [only] => {
-                let program = dispatch::program(module, only, &options)?;
-                Ok(Lowered { program, chosen: Vec::new(), schedule: Some(schedule.symbol().to_string()) })
-            }
-            _ => dispatch::lower(module, te, schedule, &alternatives, &options),
-        }
+        let programs = tc_schedule::programs(te, schedule, module, &self.lowering(te, schedule))?;
+        Ok(Lowered { programs, schedule: schedule.map(|item| item.symbol().to_string()) })
     }
 
     /// The schedule that is applied, and what it is applied with: of one that chooses, the one that it takes for the sizes
@@ -434,9 +418,10 @@ fn operators(module: &Module) -> impl Iterator<Item = &Func> {
 /// there are none.
 fn replace(module: &mut Module, programs: Programs) -> bool {
     for (idx, lowered) in programs.into_iter().rev() {
-        module.items[idx] = lowered.program;
+        let mut programs = lowered.programs;
         // Callees come before what calls them.
-        module.items.splice(idx..idx, lowered.chosen);
+        programs.rotate_left(1);
+        module.items.splice(idx..=idx, programs);
     }
     let left: Vec<String> = operators(module).map(|func| func.symbol().to_string()).collect();
     for item in module.items.iter_mut().filter(|item| item.header.opcode == sched::SCHEDULE) {
@@ -449,7 +434,8 @@ fn replace(module: &mut Module, programs: Programs) -> bool {
 /// Adds programs behind their operators, each under a name of its own.
 fn keep(module: &mut Module, programs: Programs, cx: &mut PassCx) -> bool {
     let mut changed = false;
-    for (idx, Lowered { mut program, chosen, schedule }) in programs.into_iter().rev() {
+    for (idx, Lowered { mut programs, schedule }) in programs.into_iter().rev() {
+        let Some(program) = programs.first_mut() else { continue };
         let operator = module.items[idx].symbol().to_string();
         let name = format!("{operator}_{}", schedule.as_deref().unwrap_or("default"));
         if module.find(SymbolTable::Functions, &name).is_some() {
@@ -461,8 +447,8 @@ fn keep(module: &mut Module, programs: Programs, cx: &mut PassCx) -> bool {
         program.header.symbol = name;
         let implements = program.attr(AttrData::Symbol(operator.into()));
         program.header.attrs = program.with_entry(program.header.attrs, keys::IMPLEMENTS, implements);
-        module.items.insert(idx + 1, program);
-        module.items.splice(idx + 1..idx + 1, chosen);
+        programs.rotate_left(1);
+        module.items.splice(idx + 1..idx + 1, programs);
         changed = true;
     }
     changed
