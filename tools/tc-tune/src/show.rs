@@ -21,7 +21,7 @@ pub(crate) fn point_text(point: &Values) -> String {
 }
 
 /// The class of clocks, where it is worth a word.
-fn class_text(class: Option<&str>) -> String {
+pub(crate) fn class_text(class: Option<&str>) -> String {
     class.filter(|&class| class != OK).map_or(String::new(), |class| format!(" [{class}]"))
 }
 

@@ -2,7 +2,7 @@
 
 use crate::executor::{Executor, Job, Report};
 use crate::outside::Proposer;
-use crate::records::{self, Appender, Record, Trial, Verdict};
+use crate::records::{self, Appender, Record, Start, Trial, Verdict};
 use crate::task::{Identity, Values};
 use crate::worker::protocol::Ticket;
 use std::collections::BTreeMap;
@@ -27,7 +27,9 @@ pub(crate) struct Tuner<'t> {
     pub(crate) known: BTreeMap<Values, records::Result>,
     /// Results that the search starts from.
     pub(crate) warm_start: Vec<(Values, records::Result)>,
-    /// What the file holds that records go to.
+    /// What its trials call these.
+    pub(crate) start: Option<Start>,
+    /// The trials of searches that the file holds to which records go.
     pub(crate) recorded: Vec<Record>,
 }
 
@@ -109,7 +111,8 @@ impl Tuner<'_> {
         running.run()
     }
 
-    fn trial(&self, nth: usize, batch: usize) -> Trial {
+    /// What a trial is recorded as.
+    pub(crate) fn trial(&self, nth: usize, batch: usize) -> Trial {
         Trial {
             nth,
             batch,
@@ -119,6 +122,7 @@ impl Tuner<'_> {
             trials: self.budget.trials,
             batch_size: self.budget.batch,
             estimate: self.estimate,
+            start: self.start.clone(),
         }
     }
 
@@ -215,6 +219,7 @@ impl Running<'_, '_> {
                 point: values,
                 trial,
                 result: report.result.clone(),
+                copied: false,
             })?;
         }
         self.search.tell(point, report.result.median());
