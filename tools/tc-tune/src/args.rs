@@ -278,6 +278,12 @@ pub(crate) enum Verb {
         /// Points to list
         #[arg(long, value_name = "N", default_value_t = 10)]
         top: usize,
+        /// Write the same as a page, too
+        #[arg(long, value_name = "FILE")]
+        html: Option<PathBuf>,
+        /// Write the best over trials and the effects as a picture, too
+        #[arg(long, value_name = "FILE")]
+        svg: Option<PathBuf>,
     },
     /// Print a file with the best point of each of its schedules bound
     Apply {

@@ -14,7 +14,10 @@ use tc_cli::Session;
 pub(crate) fn drive(args: &Args, session: &Session<'_>) -> u8 {
     let done = match &args.command {
         None => tuning::tune(args, session),
-        Some(Verb::Show { records, top }) => show::show(session, args.json, records, *top),
+        Some(Verb::Show { records, top, html, svg }) => {
+            let outputs = show::Outputs { html: html.as_deref(), svg: svg.as_deref() };
+            show::show(session, args.json, (records, *top), &outputs)
+        }
         Some(Verb::Apply { file, records, device }) => apply::apply(session, file, records, device.as_deref()),
         Some(Verb::Replay { file, records }) => replay::replay(session, file, records),
         Some(Verb::Merge { records, output }) => merge::merge(session, records, output.as_deref()),

@@ -37,6 +37,8 @@ pub(crate) struct Tuner<'t> {
 pub(crate) struct Outcome {
     /// What came of each trial, in the order in which they were chosen.
     pub(crate) trials: Vec<(Values, records::Result)>,
+    /// The results that it started from.
+    pub(crate) start: Vec<(Values, records::Result)>,
     /// Why it ended before its budget was spent.
     pub(crate) ended: Option<Ended>,
 }
@@ -170,7 +172,7 @@ impl Running<'_, '_> {
         let trials = self.trials.into_iter();
         let pool = self.tuner.pool;
         let trials = trials.filter_map(|(point, result)| Some((values(pool, point), result?))).collect();
-        Ok(Outcome { trials, ended })
+        Ok(Outcome { trials, start: self.tuner.warm_start.clone(), ended })
     }
 
     fn ends(&self) -> Option<Ended> {

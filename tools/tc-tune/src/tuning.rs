@@ -76,6 +76,7 @@ impl Tuning<'_, '_> {
             n_points: points.pool.len(),
             is_sample: points.is_sample,
             trials: &outcome.trials,
+            start: &outcome.start,
             finals: &finals,
             ended: outcome.ended,
         };

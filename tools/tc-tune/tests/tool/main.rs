@@ -1,6 +1,7 @@
 //! tc-tune as a user meets it: searches over recorded measurements, records, stores of them, workers that fail, clocks.
 
 mod clocks;
+mod pages;
 mod records;
 mod searches;
 mod store;
