@@ -6,19 +6,25 @@ use serde_json::Value;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use tc::support::{Diagnostic, Location};
+use tc::support::source::shown_name;
+use tc::support::{Diagnostic, Location, counted};
 
 /// A line longer than this is no record.
 const MAX_LINE: usize = 1 << 20;
 /// A file larger than this, unpacked, is not read: that is a million records and more.
 pub(crate) const MAX_FILE: u64 = 1 << 30;
 
+/// Lines that are no records and told each; more are counted.
+const MAX_TOLD: usize = 100;
+
 /// What a file of records holds.
 #[derive(Default, Debug)]
 pub(crate) struct Loaded {
     pub(crate) records: Vec<Record>,
-    /// What was passed over, and why.
+    /// What was passed over, and why, as far as it is told.
     pub(crate) warnings: Vec<Diagnostic>,
+    /// Lines that were passed over.
+    pub(crate) n_passed_over: usize,
 }
 
 fn failed(what: &str, path: &Path, error: &std::io::Error) -> Diagnostic {
@@ -43,20 +49,28 @@ pub(crate) fn load(path: &Path) -> Result<Loaded, Diagnostic> {
 /// The records of a file at `path` with these bytes.
 pub(crate) fn parse(bytes: &[u8], path: &Path) -> Loaded {
     let mut loaded = Loaded::default();
-    let lines: Vec<&[u8]> = bytes.split(|&byte| byte == b'\n').collect();
-    let n = lines.len();
-    for (nth, line) in lines.into_iter().enumerate() {
+    let n = bytes.iter().filter(|&&byte| byte == b'\n').count() + 1;
+    for (nth, line) in bytes.split(|&byte| byte == b'\n').enumerate() {
         if line.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
         match record(line) {
             Ok(record) => loaded.records.push(record),
             Err(why) => {
+                loaded.n_passed_over += 1;
+                if loaded.warnings.len() == MAX_TOLD {
+                    continue;
+                }
                 let what = if nth + 1 == n { "is torn" } else { "is passed over" };
-                let text = format!("line {} of {} {what}: {why}", nth + 1, path.display());
+                let text = format!("line {} of {} {what}: {}", nth + 1, path.display(), shown_name(&why));
                 loaded.warnings.push(Diagnostic::warning("records", Location::None, text));
             }
         }
+    }
+    let n_more = loaded.n_passed_over - loaded.warnings.len();
+    if n_more > 0 {
+        let text = format!("passed over in {} as well: {}", path.display(), counted(n_more, "line"));
+        loaded.warnings.push(Diagnostic::warning("records", Location::None, text));
     }
     loaded
 }
@@ -172,6 +186,13 @@ mod tests {
         assert_eq!(loaded.records.len(), 1);
         assert!(told[0].starts_with("line 1 of r is passed over: it is of version 2"), "{told:?}");
         assert!(told[1].starts_with("line 2 of r is passed over") && told[2].starts_with("line 4 of r is torn"));
+    }
+
+    #[test]
+    fn of_many_lines_that_are_no_records_the_rest_is_counted() {
+        let loaded = parse("rubbish\n".repeat(250).as_bytes(), Path::new("r"));
+        assert_eq!((loaded.n_passed_over, loaded.warnings.len()), (250, 101));
+        assert_eq!(loaded.warnings[100].message, "passed over in r as well: 150 lines");
     }
 
     #[test]

@@ -9,15 +9,16 @@ use std::collections::BTreeSet;
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, Debug)]
 pub(crate) struct Start {
     pub(crate) records: usize,
-    /// The hash of their lines.
+    /// The hash of what a search is told of them: the points, and the times.
     pub(crate) hash: String,
 }
 
 impl Start {
     /// How trials name `records`, each of which is there once.
     pub(crate) fn of(records: &[&Record]) -> Start {
-        let lines: String = records.iter().map(|record| record.original()).collect();
-        Start { records: records.len(), hash: hash(lines) }
+        let told: Vec<_> = records.iter().map(|record| (&record.point, record.result.median())).collect();
+        // Names, numbers and nothing: that cannot fail.
+        Start { records: records.len(), hash: hash(serde_json::to_string(&told).unwrap_or_default()) }
     }
 
     /// The records, among those of the task and device; nothing where they are not the first any more.

@@ -22,8 +22,8 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use tc::support::source::shown_name;
-use tc::support::{Diagnostic, Location};
-use tc_cli::{FINE, INPUT, Session, write_whole};
+use tc::support::{Diagnostic, Location, Sources};
+use tc_cli::{FINE, FileId, INPUT, Session, write_whole};
 
 /// The class of clocks that nothing is said of.
 const OK: &str = "ok";
@@ -104,6 +104,16 @@ pub(crate) fn show(
     (paths, top): (&[PathBuf], usize),
     outputs: &Outputs<'_>,
 ) -> Result<u8, u8> {
+    let mut files: Vec<FileId> = paths.iter().filter_map(|path| FileId::of(path)).collect();
+    for path in outputs.html.into_iter().chain(outputs.svg) {
+        let Some(file) = FileId::of(path) else { continue };
+        if files.contains(&file) {
+            let text = format!("{} is named twice: it would be written over", path.display());
+            let wrong = Diagnostic::error("call", Location::None, text);
+            return Err(session.refuse_with(&wrong.help("name another file for the page or the picture")));
+        }
+        files.push(file);
+    }
     let records = load(session, paths)?;
     let groups = by_task(&records);
     if groups.is_empty() {
@@ -134,7 +144,7 @@ pub(crate) fn show(
         write_whole(path, &text).map_err(|error| {
             let wrong = format!("cannot write {}: {error}", path.display());
             let wrong = Diagnostic::error("records", Location::None, wrong);
-            session.tell(&wrong.help("name a file in a folder that is there").into(), &tc::support::Sources::new());
+            session.tell(&wrong.help("name a file in a folder that is there").into(), &Sources::new());
             INPUT
         })?;
     }

@@ -8,12 +8,13 @@ use super::name::is_hash;
 use super::{CODE, Listing, MAX_OBJECT, ObjectName, Place, Put, Store};
 use std::fs::{self, File, Metadata};
 use std::io::{ErrorKind, Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tc::support::source::shown_name;
 use tc::support::{Diagnostic, Location};
 
-/// Names that are read of a folder at most.
+/// Names that are read of a store at most.
 const MAX_NAMES: usize = 1 << 20;
 
 /// A store in this folder.
@@ -70,7 +71,7 @@ impl Folder {
     /// The objects of a place.
     fn objects(&self, place: &Place, listing: &mut Listing) {
         let shown = format!("{}/{}", place.task, place.device);
-        for (name, kind) in entries(&self.root.join(&place.task).join(&place.device), &shown, &mut listing.others) {
+        for (name, kind) in entries(&self.root.join(&place.task).join(&place.device), &shown, listing) {
             match ObjectName::parse(place, &name) {
                 Some(object) if kind.is_file() => listing.objects.push(object),
                 found => listing.others.push(other(&format!("{shown}/{name}"), &kind, found.is_some())),
@@ -80,7 +81,7 @@ impl Folder {
 
     /// The objects of an operator and a schedule.
     fn devices(&self, task: &str, listing: &mut Listing) {
-        for (name, kind) in entries(&self.root.join(task), task, &mut listing.others) {
+        for (name, kind) in entries(&self.root.join(task), task, listing) {
             if is_hash(&name) && kind.is_dir() {
                 self.objects(&Place { task: task.to_string(), device: name }, listing);
             } else {
@@ -126,7 +127,7 @@ impl Store for Folder {
                 Err(_) => {}
             },
             None => {
-                for (name, kind) in entries(&self.root, "", &mut listing.others) {
+                for (name, kind) in entries(&self.root, "the store", &mut listing) {
                     if is_hash(&name) && kind.is_dir() {
                         self.devices(&name, &mut listing);
                     } else {
@@ -142,18 +143,18 @@ impl Store for Folder {
 }
 
 /// What stands in a folder, by name, apart from what begins with a dot: name, and what it is. A link is a link.
-fn entries(folder: &Path, shown: &str, others: &mut Vec<String>) -> Vec<(String, Metadata)> {
+fn entries(folder: &Path, shown: &str, listing: &mut Listing) -> Vec<(String, Metadata)> {
+    let mut entries = Vec::new();
     let read = match fs::read_dir(folder) {
         Ok(read) => read,
         Err(error) => {
-            others.push(format!("{shown} cannot be read: {error}"));
-            return Vec::new();
+            listing.others.push(format!("{shown} cannot be read: {error}"));
+            return entries;
         }
     };
-    let mut entries = Vec::new();
     for entry in read.flatten() {
-        if entries.len() == MAX_NAMES {
-            others.push(format!("what {shown} has beyond {MAX_NAMES} names is passed over"));
+        if entries.len() + listing.objects.len() + listing.others.len() >= MAX_NAMES {
+            listing.others.push(format!("{shown} is passed over in part: {MAX_NAMES} names of the store are read"));
             break;
         }
         let name = entry.file_name().to_string_lossy().into_owned();
@@ -199,17 +200,10 @@ fn make_folder(path: &Path, rights: Option<&fs::Permissions>) -> std::io::Result
 }
 
 /// Lets those read and write an object who may read and write the store.
-#[cfg(unix)]
 fn share(root: &Path, file: &File) -> std::io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
     let mode = fs::metadata(root)?.permissions().mode() & 0o666;
     // Best effort, as for folders.
     let _ = file.set_permissions(fs::Permissions::from_mode(mode));
-    Ok(())
-}
-
-#[cfg(not(unix))]
-fn share(_: &Path, _: &File) -> std::io::Result<()> {
     Ok(())
 }
 

@@ -213,7 +213,7 @@ impl Shelf {
         let loaded = records::parse(bytes, Path::new(&name.to_string()));
         // An object of a newer version may have thousands of lines, all of which say the same.
         if let Some(first) = loaded.warnings.first() {
-            let more = match loaded.warnings.len() {
+            let more = match loaded.n_passed_over {
                 1 => String::new(),
                 n => format!(", and {} more", counted(n - 1, "line")),
             };
