@@ -4,6 +4,7 @@
 //! - [`diff`]: what differs between two texts; [`recording`]: texts kept as differences.
 //! - [`tables`]: time and statistics as tables and as JSON; [`trace`]: time as Chrome and Perfetto read it.
 //! - [`access`]: what a kernel's accesses and instructions say of its speed, as text and as JSON.
+//! - [`html`]: pages and pictures, whatever is shown in them.
 //! - [`dump`]: the files of such a folder, and which of them are ours; [`index`]: its pages; [`page`]: one page that tells all of a compilation.
 //!
 //! A text that is shown is never trusted: whatever stands in a program, in the name of a file or in a message has no
@@ -12,7 +13,7 @@
 pub mod access;
 pub mod diff;
 pub mod dump;
-mod html;
+pub mod html;
 pub mod index;
 pub mod instruments;
 pub mod page;

@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use tc::Compiler;
 use tc::ir::Func;
 use tc::space::spaces;
+use tc::support::source::shown_name;
 use tc::support::{Diagnostic, Location, Sources};
 use tc::target::Target;
 use tc_cli::{FINE, INPUT, Session};
@@ -78,6 +79,8 @@ fn best(
         {
             let at =
                 if identity.sizes.is_empty() { String::new() } else { format!(" at {}", point_text(&identity.sizes)) };
+            // It becomes a comment of the file, and a line break would end that.
+            let class = shown_name(class);
             let why = format!("Tuned on {class}{at}: {:.2} us ({:.2} to {:.2}).", time.median, time.low, time.high);
             return Ok(Some(((*point).clone(), why)));
         }

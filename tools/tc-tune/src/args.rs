@@ -202,6 +202,10 @@ pub(crate) struct SearchArgs {
     /// Start from the results of these records, of this task and device
     #[arg(long, value_name = "RECORDS")]
     pub(crate) warm_start: Vec<PathBuf>,
+
+    /// Start from what this store has of this task and device, and put the records of the search into it
+    #[arg(long, value_name = "FOLDER", requires = "records", conflicts_with = "ask")]
+    pub(crate) store: Option<PathBuf>,
 }
 
 /// How points are measured.
@@ -275,6 +279,12 @@ pub(crate) enum Verb {
         /// Points to list
         #[arg(long, value_name = "N", default_value_t = 10)]
         top: usize,
+        /// Write the same as a page, too
+        #[arg(long, value_name = "FILE")]
+        html: Option<PathBuf>,
+        /// Write the best over trials and the effects as a picture, too
+        #[arg(long, value_name = "FILE")]
+        svg: Option<PathBuf>,
     },
     /// Print a file with the best point of each of its schedules bound
     Apply {
@@ -305,6 +315,11 @@ pub(crate) enum Verb {
         /// Where to write; without it, the standard output
         #[arg(long, short, value_name = "FILE")]
         output: Option<PathBuf>,
+    },
+    /// Share records: put them into a store, get those that fit a task, list what there is
+    Store {
+        #[command(subcommand)]
+        verb: StoreVerb,
     },
     /// Compare the times of points that two records have
     Diff {
@@ -359,6 +374,40 @@ pub(crate) enum Verb {
         /// `cuda`, `cuda:N`, or `none` for a worker that compiles
         #[arg(long, value_name = "NAME", value_parser = worker_device, default_value = "cuda")]
         device: WorkerDevice,
+    },
+}
+
+/// What is done with a store.
+#[derive(Subcommand, Debug)]
+pub(crate) enum StoreVerb {
+    /// Put records into a store that it lacks
+    Put {
+        /// The folder of the store; it is made in a folder that is there
+        #[arg(long, value_name = "FOLDER")]
+        store: PathBuf,
+        /// The records
+        #[arg(value_name = "RECORDS", required = true)]
+        records: Vec<PathBuf>,
+    },
+    /// Append the records of a store to a file that fit an operator, a schedule and sizes; with `--target`, only those for it
+    Get {
+        #[command(flatten)]
+        task: TaskArgs,
+        /// The folder of the store
+        #[arg(long, value_name = "FOLDER")]
+        store: PathBuf,
+        /// Get only records of this class of device
+        #[arg(long, value_name = "CLASS")]
+        device: Option<String>,
+        /// The records to append to
+        #[arg(long, short, value_name = "RECORDS")]
+        output: PathBuf,
+    },
+    /// List what a store has: operators, schedules, sizes, devices, the number of attempts and the best
+    List {
+        /// The folder of the store
+        #[arg(long, value_name = "FOLDER")]
+        store: PathBuf,
     },
 }
 

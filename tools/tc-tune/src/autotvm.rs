@@ -66,8 +66,10 @@ pub(crate) fn record(
             trials: nth + 1,
             batch_size: 1,
             estimate: 0,
+            start: None,
         },
         result: result(&value["result"])?,
+        copied: false,
     })
 }
 

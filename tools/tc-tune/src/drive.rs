@@ -1,9 +1,9 @@
 //! From the command line to what is asked for, and what all verbs need.
 
-use crate::args::{Args, TaskArgs, Verb};
+use crate::args::{Args, StoreVerb, TaskArgs, Verb};
 use crate::records::{self, Record};
 use crate::task::Task;
-use crate::{BUG, FINE, INPUT, apply, compare, import, merge, model, replay, show, tuning, worker};
+use crate::{BUG, FINE, INPUT, apply, compare, import, merge, model, replay, show, store, tuning, worker};
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use tc::support::{Diagnostic, Diagnostics, Sources};
@@ -14,10 +14,20 @@ use tc_cli::Session;
 pub(crate) fn drive(args: &Args, session: &Session<'_>) -> u8 {
     let done = match &args.command {
         None => tuning::tune(args, session),
-        Some(Verb::Show { records, top }) => show::show(session, args.json, records, *top),
+        Some(Verb::Show { records, top, html, svg }) => {
+            let outputs = show::Outputs { html: html.as_deref(), svg: svg.as_deref() };
+            show::show(session, args.json, (records, *top), &outputs)
+        }
         Some(Verb::Apply { file, records, device }) => apply::apply(session, file, records, device.as_deref()),
         Some(Verb::Replay { file, records }) => replay::replay(session, file, records),
         Some(Verb::Merge { records, output }) => merge::merge(session, records, output.as_deref()),
+        Some(Verb::Store { verb }) => match verb {
+            StoreVerb::Put { store, records } => store::put(session, args.json, store, records),
+            StoreVerb::Get { task, store, device, output } => {
+                store::get(session, args.json, (store, device.as_deref()), task, output)
+            }
+            StoreVerb::List { store } => store::list(session, args.json, store),
+        },
         Some(Verb::Diff { before, after }) => show::diff(session, before, after),
         Some(Verb::Import { task, log, device }) => import::import(session, task, log, device),
         Some(Verb::Compare { file, records, seeds, trials, batch, estimate }) => {

@@ -2,9 +2,9 @@
 
 use sha2::{Digest, Sha256};
 
-/// The first 128 bits of the SHA-256 of `text`, in hexadecimal.
-pub(crate) fn hash(text: &str) -> String {
-    Sha256::digest(text.as_bytes())[..16].iter().map(|byte| format!("{byte:02x}")).collect()
+/// The first 128 bits of the SHA-256 of `bytes`, in hexadecimal.
+pub(crate) fn hash(bytes: impl AsRef<[u8]>) -> String {
+    Sha256::digest(bytes.as_ref())[..16].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

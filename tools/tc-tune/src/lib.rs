@@ -4,6 +4,7 @@
 //! - `task`: what is tuned, and what it is known by; `features`: what the launch of a point says of its speed.
 //! - `tune`: the search, from points to records.
 //! - `executor`: what measures points; `worker`: the process that does.
+//! - `start`: results of other searches that one starts from; `store`: records that several people share.
 //! - `records`: JSON lines, and their files; `show`, `apply`, `replay`, `merge`, `compare`, `import` with `autotvm`: what is made of them.
 
 mod apply;
@@ -24,6 +25,8 @@ mod outside;
 mod records;
 mod replay;
 mod show;
+mod start;
+mod store;
 mod task;
 mod tune;
 mod tuning;

@@ -24,6 +24,10 @@ pub(crate) fn replay(session: &Session<'_>, file: &OsStr, path: &PathBuf) -> Res
     let parsed = compiler.parse(&tc_cli::file_name(file), &text).map_err(|failure| fail(session, &failure))?;
     let records = load(session, std::slice::from_ref(path))?;
     let (mut out, mut status) = (String::new(), FINE);
+    let n_copied = records.iter().filter(|record| record.copied).count();
+    if n_copied > 0 {
+        let _ = writeln!(out, "of other files, and not chosen again: {}", counted(n_copied, "record"));
+    }
     for (identity, device, group) in by_task(&records) {
         compiler.target = Target::parse(&identity.target).map_err(|wrong| session.refuse_with(&wrong))?;
         for run in searches(&group) {
@@ -31,7 +35,7 @@ pub(crate) fn replay(session: &Session<'_>, file: &OsStr, path: &PathBuf) -> Res
             let Some(trial) = first else { continue };
             let name =
                 format!("{} @{}, {} with seed {}", identity.operator, identity.schedule, trial.searcher, trial.seed);
-            let wrong = again(session, (&compiler, &parsed.module), device, &run)?;
+            let wrong = again(session, (&compiler, &parsed.module), (device, &group), &run)?;
             match wrong {
                 None => {
                     let _ = writeln!(out, "{name}: the same {}", counted(run.len(), "choice"));
@@ -51,10 +55,12 @@ pub(crate) fn replay(session: &Session<'_>, file: &OsStr, path: &PathBuf) -> Res
 /// of an invalid clock, or of a search before it.
 fn searches<'r>(records: &[&'r Record]) -> Vec<Vec<&'r Record>> {
     // Trials of one search differ in their numbers only.
-    let mut runs: BTreeMap<[String; 5], BTreeMap<usize, &Record>> = BTreeMap::new();
-    for record in records {
-        let Trial { searcher, seed, trials, batch_size, estimate, nth, .. } = &record.trial;
+    let mut runs: BTreeMap<Vec<String>, BTreeMap<usize, &Record>> = BTreeMap::new();
+    for record in records.iter().filter(|record| !record.copied) {
+        let Trial { searcher, seed, trials, batch_size, estimate, nth, start, .. } = &record.trial;
+        let start = start.as_ref().map_or(String::new(), |start| start.hash.clone());
         let of = [seed.to_string(), trials.to_string(), batch_size.to_string(), estimate.to_string(), searcher.clone()];
+        let of = [&of[..], &[start]].concat();
         let run = runs.entry(of).or_default();
         run.insert(*nth, record);
     }
@@ -65,7 +71,7 @@ fn searches<'r>(records: &[&'r Record]) -> Vec<Vec<&'r Record>> {
 fn again(
     session: &Session<'_>,
     (compiler, module): (&Compiler, &Module),
-    device: &str,
+    (device, group): (&str, &[&Record]),
     run: &[&Record],
 ) -> Result<Option<String>, u8> {
     let Some(first) = run.first() else { return Ok(None) };
@@ -78,6 +84,16 @@ fn again(
     if now != *identity {
         return Ok(Some("the operator, the schedule or the sizes are not those of the record".to_string()));
     }
+    let warm = match &trial.start {
+        None => Vec::new(),
+        Some(start) => match start.find(group.iter().copied()) {
+            Some(warm) => warm,
+            None => {
+                let text = "the results that the search started from are not the first of these records";
+                return Ok(Some(text.to_string()));
+            }
+        },
+    };
     let points = task.points(&space, trial.seed, trial.estimate).map_err(|failure| fail(session, &failure))?;
     // What was chosen outside is what is recorded.
     let listed = || run.iter().filter_map(|record| find(&points.pool, &record.point)).collect();
@@ -91,7 +107,8 @@ fn again(
         budget: Budget { trials: trial.trials, batch: trial.batch_size, patience: None },
         time: None,
         known: BTreeMap::new(),
-        warm_start: Vec::new(),
+        warm_start: warm.iter().map(|record| (record.point.clone(), record.result.clone())).collect(),
+        start: trial.start.clone(),
         recorded: Vec::new(),
     };
     let recorded: Vec<Record> = run.iter().map(|&record| record.clone()).collect();

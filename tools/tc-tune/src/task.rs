@@ -146,7 +146,7 @@ impl<'t> Task<'t> {
                 item.set_value_name(value, None);
             }
         }
-        hash(&print_func(&item, &PrintOptions { generic: true, ..PrintOptions::default() }))
+        hash(print_func(&item, &PrintOptions { generic: true, ..PrintOptions::default() }))
     }
 
     /// The points that the target allows, all of them where there are not too many, else so many that `seed` chooses. If

@@ -2,7 +2,7 @@
 
 use crate::executor::{Executor, Job, Report};
 use crate::outside::Proposer;
-use crate::records::{self, Appender, Record, Trial, Verdict};
+use crate::records::{self, Appender, Record, Start, Trial, Verdict};
 use crate::task::{Identity, Values};
 use crate::worker::protocol::Ticket;
 use std::collections::BTreeMap;
@@ -27,7 +27,9 @@ pub(crate) struct Tuner<'t> {
     pub(crate) known: BTreeMap<Values, records::Result>,
     /// Results that the search starts from.
     pub(crate) warm_start: Vec<(Values, records::Result)>,
-    /// What the file holds that records go to.
+    /// What its trials call these.
+    pub(crate) start: Option<Start>,
+    /// The trials of searches that the file holds to which records go.
     pub(crate) recorded: Vec<Record>,
 }
 
@@ -35,6 +37,8 @@ pub(crate) struct Tuner<'t> {
 pub(crate) struct Outcome {
     /// What came of each trial, in the order in which they were chosen.
     pub(crate) trials: Vec<(Values, records::Result)>,
+    /// The results that it started from.
+    pub(crate) start: Vec<(Values, records::Result)>,
     /// Why it ended before its budget was spent.
     pub(crate) ended: Option<Ended>,
 }
@@ -109,7 +113,8 @@ impl Tuner<'_> {
         running.run()
     }
 
-    fn trial(&self, nth: usize, batch: usize) -> Trial {
+    /// What a trial is recorded as.
+    pub(crate) fn trial(&self, nth: usize, batch: usize) -> Trial {
         Trial {
             nth,
             batch,
@@ -119,6 +124,7 @@ impl Tuner<'_> {
             trials: self.budget.trials,
             batch_size: self.budget.batch,
             estimate: self.estimate,
+            start: self.start.clone(),
         }
     }
 
@@ -166,7 +172,7 @@ impl Running<'_, '_> {
         let trials = self.trials.into_iter();
         let pool = self.tuner.pool;
         let trials = trials.filter_map(|(point, result)| Some((values(pool, point), result?))).collect();
-        Ok(Outcome { trials, ended })
+        Ok(Outcome { trials, start: self.tuner.warm_start.clone(), ended })
     }
 
     fn ends(&self) -> Option<Ended> {
@@ -215,6 +221,7 @@ impl Running<'_, '_> {
                 point: values,
                 trial,
                 result: report.result.clone(),
+                copied: false,
             })?;
         }
         self.search.tell(point, report.result.median());

@@ -4,8 +4,10 @@ use crate::args::Args;
 use crate::drive::{choose, fail, file, load};
 use crate::executor::Executor;
 use crate::outside::{self, Proposer};
-use crate::records::{Appender, Record, Verdict};
+use crate::records::{self, Appender, Record, Verdict};
 use crate::show::Summary;
+use crate::start::{self, Starter};
+use crate::store::{Folder, Shelf};
 use crate::task::{Identity, Points};
 use crate::tune::{Ended, Outcome, Progress, Tuner, With, find};
 use crate::{FINE, INPUT, finals};
@@ -74,6 +76,7 @@ impl Tuning<'_, '_> {
             n_points: points.pool.len(),
             is_sample: points.is_sample,
             trials: &outcome.trials,
+            start: &outcome.start,
             finals: &finals,
             ended: outcome.ended,
         };
@@ -137,7 +140,6 @@ impl Tuning<'_, '_> {
             appender = Some(Appender::open(path).map_err(|wrong| session.refuse_with(&wrong))?);
             recorded = load(session, std::slice::from_ref(path))?;
         }
-        let warm = load(session, &search.warm_start)?;
         let device = executor.device().to_string();
         let fits = |record: &&Record| record.task == *identity && record.device == device;
         // A file may hold records of many tasks: what is worth a word is one that looks like this and is none.
@@ -152,13 +154,8 @@ impl Tuning<'_, '_> {
             warnings.push(Diagnostic::warning("records", Location::None, text));
         }
         session.tell(&warnings.into_iter().collect(), &Sources::new());
-        // Points whose clock was invalid are measured again.
-        let counts = |record: &&Record| fits(record) && record.result.verdict != Verdict::InvalidClock;
-        let mut known = BTreeMap::new();
-        for record in recorded.iter().filter(counts) {
-            known.entry(record.point.clone()).or_insert_with(|| record.result.clone());
-        }
-        let tuner = Tuner {
+        let shelf = search.store.as_deref().map(|folder| Shelf::new(Box::new(Folder::new(folder))));
+        let mut tuner = Tuner {
             identity: identity.clone(),
             pool: &points.pool,
             proposer,
@@ -166,10 +163,28 @@ impl Tuning<'_, '_> {
             estimate: self.estimate(),
             budget,
             time: search.time.map(Duration::from_secs_f64),
-            known,
-            warm_start: warm.iter().filter(fits).map(|record| (record.point.clone(), record.result.clone())).collect(),
-            recorded: recorded.iter().filter(fits).cloned().collect(),
+            known: BTreeMap::new(),
+            warm_start: Vec::new(),
+            start: None,
+            recorded: Vec::new(),
         };
+        let starter = Starter {
+            session,
+            identity,
+            device: &device,
+            files: &search.warm_start,
+            shelf: shelf.as_ref(),
+            trial: tuner.trial(0, 0),
+        };
+        let started = starter.start(&mut recorded, appender.as_mut())?;
+        tuner.start = started.name;
+        tuner.warm_start = started.records.into_iter().map(|record| (record.point, record.result)).collect();
+        // Points whose clock was invalid are measured again.
+        let counts = |record: &&Record| fits(record) && record.result.verdict != Verdict::InvalidClock;
+        for record in recorded.iter().filter(counts) {
+            tuner.known.entry(record.point.clone()).or_insert_with(|| record.result.clone());
+        }
+        tuner.recorded = recorded.iter().filter(fits).filter(|record| !record.copied).cloned().collect();
         let mut tell = |progress: &Progress<'_>| self.progress(progress);
         let interrupt = session.interrupt();
         let is_interrupted = || interrupt.status().is_some();
@@ -177,6 +192,11 @@ impl Tuning<'_, '_> {
         let outcome = tuner.run(with).map_err(|wrong| session.refuse_with(&wrong))?;
         if session.progress {
             session.note("\r\x1b[2K");
+        }
+        if let (Some(shelf), Some(path)) = (&shelf, &self.args.measure.records) {
+            let recorded = records::load(path).map_err(|wrong| session.refuse_with(&wrong))?.records;
+            let own: Vec<Record> = recorded.into_iter().filter(|record| fits(&record)).collect();
+            start::put(session, shelf, &own, path);
         }
         Ok(outcome)
     }

@@ -6,19 +6,25 @@ use serde_json::Value;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use tc::support::{Diagnostic, Location};
+use tc::support::source::shown_name;
+use tc::support::{Diagnostic, Location, counted};
 
 /// A line longer than this is no record.
 const MAX_LINE: usize = 1 << 20;
 /// A file larger than this, unpacked, is not read: that is a million records and more.
-const MAX_FILE: u64 = 1 << 30;
+pub(crate) const MAX_FILE: u64 = 1 << 30;
+
+/// Lines that are no records and told each; more are counted.
+const MAX_TOLD: usize = 100;
 
 /// What a file of records holds.
 #[derive(Default, Debug)]
 pub(crate) struct Loaded {
     pub(crate) records: Vec<Record>,
-    /// What was passed over, and why.
+    /// What was passed over, and why, as far as it is told.
     pub(crate) warnings: Vec<Diagnostic>,
+    /// Lines that were passed over.
+    pub(crate) n_passed_over: usize,
 }
 
 fn failed(what: &str, path: &Path, error: &std::io::Error) -> Diagnostic {
@@ -40,22 +46,31 @@ pub(crate) fn load(path: &Path) -> Result<Loaded, Diagnostic> {
     Ok(parse(&bytes, path))
 }
 
-fn parse(bytes: &[u8], path: &Path) -> Loaded {
+/// The records of a file at `path` with these bytes.
+pub(crate) fn parse(bytes: &[u8], path: &Path) -> Loaded {
     let mut loaded = Loaded::default();
-    let lines: Vec<&[u8]> = bytes.split(|&byte| byte == b'\n').collect();
-    let n = lines.len();
-    for (nth, line) in lines.into_iter().enumerate() {
+    let n = bytes.iter().filter(|&&byte| byte == b'\n').count() + 1;
+    for (nth, line) in bytes.split(|&byte| byte == b'\n').enumerate() {
         if line.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
         match record(line) {
             Ok(record) => loaded.records.push(record),
             Err(why) => {
+                loaded.n_passed_over += 1;
+                if loaded.warnings.len() == MAX_TOLD {
+                    continue;
+                }
                 let what = if nth + 1 == n { "is torn" } else { "is passed over" };
-                let text = format!("line {} of {} {what}: {why}", nth + 1, path.display());
+                let text = format!("line {} of {} {what}: {}", nth + 1, path.display(), shown_name(&why));
                 loaded.warnings.push(Diagnostic::warning("records", Location::None, text));
             }
         }
+    }
+    let n_more = loaded.n_passed_over - loaded.warnings.len();
+    if n_more > 0 {
+        let text = format!("passed over in {} as well: {}", path.display(), counted(n_more, "line"));
+        loaded.warnings.push(Diagnostic::warning("records", Location::None, text));
     }
     loaded
 }
@@ -70,7 +85,14 @@ fn record(line: &[u8]) -> Result<Record, String> {
         Some(version) => return Err(format!("it is of version {version}, and this tc-tune reads version {VERSION}")),
         None => return Err("it is no record of tc-tune".to_string()),
     }
-    serde_json::from_value(value).map_err(|error| error.to_string())
+    let record: Record = serde_json::from_value(value).map_err(|error| error.to_string())?;
+    // Models take logarithms of times, and pages divide by them.
+    match &record.result.time_us {
+        Some(time) if !(time.median > 0.0 && time.low > 0.0 && time.high > 0.0) => {
+            Err(format!("{} us is no time", time.median.min(time.low).min(time.high)))
+        }
+        _ => Ok(record),
+    }
 }
 
 /// A file that records are appended to, which no other tuner appends to meanwhile.
@@ -113,7 +135,13 @@ impl Appender {
 
     /// Appends a record; it is on the disk when this returns.
     pub(crate) fn append(&mut self, record: &Record) -> Result<(), Diagnostic> {
-        let written = self.file.write_all(record.line().as_bytes()).and_then(|()| self.file.sync_data());
+        self.append_all(std::slice::from_ref(record))
+    }
+
+    /// Appends records; they are on the disk when this returns.
+    pub(crate) fn append_all(&mut self, records: &[Record]) -> Result<(), Diagnostic> {
+        let lines: String = records.iter().map(Record::line).collect();
+        let written = self.file.write_all(lines.as_bytes()).and_then(|()| self.file.sync_data());
         written.map_err(|error| {
             let wrong = failed("cannot append to", &self.path, &error);
             wrong.help("what was recorded before is there; the same command goes on from it")
@@ -137,6 +165,19 @@ mod tests {
     }
 
     #[test]
+    fn a_time_stays_the_same_however_often_it_is_read_and_written() {
+        // Neighbours of numbers of 17 digits, which a reader that rounds twice takes for one another.
+        for median in [4.272319972515106, 1.0715199708938599, 0.1 + 0.2, 1e-5 / 3.0, 123456.78901234567] {
+            let text = LINE.replace("1.5", &median.to_string());
+            let read = record(text.as_bytes()).expect("a record");
+            assert_eq!(read.result.median(), Some(median));
+            assert_eq!(record(read.line().as_bytes()).expect("a record").line(), read.line());
+        }
+        let text = LINE.replace("1.5", "-1.5");
+        assert_eq!(record(text.as_bytes()).expect_err("no time"), "-1.5 us is no time");
+    }
+
+    #[test]
     fn what_is_torn_newer_or_rubbish_is_told_and_passed_over() {
         let newer = LINE.replace("\"tc-tune\":1", "\"tc-tune\":2");
         let text = format!("{newer}\nrubbish\n{LINE}\n{}", &LINE[..40]);
@@ -145,6 +186,13 @@ mod tests {
         assert_eq!(loaded.records.len(), 1);
         assert!(told[0].starts_with("line 1 of r is passed over: it is of version 2"), "{told:?}");
         assert!(told[1].starts_with("line 2 of r is passed over") && told[2].starts_with("line 4 of r is torn"));
+    }
+
+    #[test]
+    fn of_many_lines_that_are_no_records_the_rest_is_counted() {
+        let loaded = parse("rubbish\n".repeat(250).as_bytes(), Path::new("r"));
+        assert_eq!((loaded.n_passed_over, loaded.warnings.len()), (250, 101));
+        assert_eq!(loaded.warnings[100].message, "passed over in r as well: 150 lines");
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! Records of attempts: JSON lines, one attempt a line, which concatenation merges.
 
 mod file;
+mod start;
 
-pub(crate) use file::{Appender, load};
+pub(crate) use file::{Appender, MAX_FILE, load, parse};
+pub(crate) use start::{Start, distinct};
 
 use crate::task::{Identity, Values};
 use serde::{Deserialize, Serialize};
@@ -187,6 +189,9 @@ pub(crate) struct Trial {
     /// The time of each point of a space of so many was estimated first.
     #[serde(default)]
     pub(crate) estimate: usize,
+    /// The results that the search started from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) start: Option<Start>,
 }
 
 /// An attempt.
@@ -205,9 +210,17 @@ pub(crate) struct Record {
     pub(crate) trial: Trial,
     #[serde(flatten)]
     pub(crate) result: Result,
+    /// Another file recorded it first: it is a result that a search here starts from, and none that it chose.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) copied: bool,
 }
 
 impl Record {
+    /// The line of the file that recorded it first: what an attempt is known by.
+    pub(crate) fn original(&self) -> String {
+        Record { copied: false, ..self.clone() }.line()
+    }
+
     /// A line of the file.
     pub(crate) fn line(&self) -> String {
         // Strings, numbers and maps with names for keys: that cannot fail.

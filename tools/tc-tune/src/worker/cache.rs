@@ -16,7 +16,7 @@ pub(super) struct Cache {
 impl Cache {
     fn path(&self, program: &Program) -> Option<PathBuf> {
         let Code::Cuda(source) = &program.code else { return None };
-        let key = hash(&format!("{} {:?}\n{source}", program.target.name, self.cuda));
+        let key = hash(format!("{} {:?}\n{source}", program.target.name, self.cuda));
         Some(self.folder.as_ref()?.join(format!("{key}.cubin")))
     }
 

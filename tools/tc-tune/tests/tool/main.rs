@@ -1,8 +1,10 @@
-//! tc-tune as a user meets it: searches over recorded measurements, records, workers that fail, clocks.
+//! tc-tune as a user meets it: searches over recorded measurements, records, stores of them, workers that fail, clocks.
 
 mod clocks;
+mod pages;
 mod records;
 mod searches;
+mod store;
 mod workers;
 
 use std::path::{Path, PathBuf};

@@ -109,6 +109,23 @@ fn the_best_point_is_applied_as_text_that_compiles() {
 }
 
 #[test]
+fn what_strangers_wrote_into_records_stays_what_it_is() {
+    let folder = folder("strange");
+    let path = shown(&folder.join("r.jsonl"));
+    let all = tune(&["merge", &sweep("conv1d")]).stdout;
+    let line = all.lines().next().expect("one");
+    let hostile = line.replace("NVIDIA H100", "\\n}\\nschedule @evil for @conv1d {\\n//");
+    fs::write(&path, format!("{hostile}\n{}", line.replace("\"ok\"", "\"\\u001b[31m\""))).expect("writable");
+    let ran = tune(&["apply", &example("conv1d"), "--records", &path]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    // The class of device is a comment, whatever it holds.
+    assert!(ran.stdout.contains("// Tuned on \\n}\\nschedule @evil"), "{}", ran.stdout);
+    assert!(!ran.stdout.contains("\nschedule @evil"), "{}", ran.stdout);
+    assert!(ran.stderr.contains("is torn: unknown variant") && !ran.stderr.contains('\x1b'), "{}", ran.stderr);
+    fs::remove_dir_all(&folder).ok();
+}
+
+#[test]
 fn records_of_another_operator_are_told_and_left() {
     let folder = folder("changed");
     let file = shown(&folder.join("changed.tir"));
