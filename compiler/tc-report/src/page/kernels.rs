@@ -134,6 +134,7 @@ mod tests {
             cluster: [1; 3],
             static_shared: 1024,
             dynamic_shared: 0,
+            when: None,
         };
         let manifest = KernelManifest {
             function: "f".into(),

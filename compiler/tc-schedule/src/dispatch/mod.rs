@@ -8,6 +8,7 @@ use crate::{Options, definable, prepare};
 use tc_dialects::sched;
 use tc_ir::attrs::{AttrData, BinOp, UnOp};
 use tc_ir::clone::Importer;
+use tc_ir::opdef::Role;
 use tc_ir::{Attr, Func, Module, Name, Op};
 use tc_support::{Diagnostic, Diagnostics, Location, suggest};
 
@@ -68,17 +69,19 @@ pub fn alternatives<'m>(
     // What is known of the sizes where the conditions so far do not hold.
     let mut rest = te.clone();
     let mut n_facts = 0;
+    let mut is_done = false;
     for op in directives {
         let location = schedule.op_location(op);
         let when = match schedule.attr_named(op, "when") {
             Some(attr) => Condition::of(&operator, schedule, op, attr)?,
             None => Condition::Holds,
         };
-        if when == Condition::Fails {
-            continue;
-        }
         let target = target(module, te, schedule, op)?;
         let values = values(te, target, schedule, op)?;
+        // What is not taken is right all the same.
+        if is_done || when == Condition::Fails {
+            continue;
+        }
         let mut operator = rest.clone();
         let is_last = when == Condition::Holds;
         if let Condition::Open(attr) = when {
@@ -90,10 +93,11 @@ pub fn alternatives<'m>(
         }
         let n_own = n_facts + usize::from(!is_last);
         chosen.push(Alternative { schedule: target, values, operator, n_facts: n_own, is_last, location });
-        if is_last {
-            return Ok(chosen);
-        }
+        is_done = is_last;
         n_facts += 1;
+    }
+    if is_done {
+        return Ok(chosen);
     }
     let fixed = te.header.symbols.iter().zip(te.region_args(te.body()));
     let fixed = fixed.filter_map(|(symbol, &value)| Some(format!("{} = {}", te.text(symbol.name), operator.int(value)?)));
@@ -109,7 +113,10 @@ pub fn alternatives<'m>(
 /// The directives of a schedule that chooses, all of which do.
 fn directives(schedule: &Func) -> Result<Vec<Op>, Diagnostic> {
     let wrong = |at: Location, text: String| Diagnostic::error("dispatch", at, text);
-    let ops: Vec<Op> = schedule.ops(schedule.body()).filter(|&op| !schedule.row(op).terminator).collect();
+    // Stages and axes are what directives name.
+    let is_named = |op: &Op| matches!(schedule.role(*op), Role::Stage | Role::Axis | Role::Constant);
+    let ops: Vec<Op> =
+        schedule.ops(schedule.body()).filter(|op| !schedule.row(*op).terminator && !is_named(op)).collect();
     let first = ops.iter().find(|&&op| schedule.opcode(op) == sched::DISPATCH);
     if let Some(&stray) = ops.iter().find(|&&op| schedule.opcode(op) != sched::DISPATCH) {
         let name = schedule.row(stray).short.unwrap_or(schedule.op_name(stray));
@@ -124,6 +131,12 @@ fn directives(schedule: &Func) -> Result<Vec<Op>, Diagnostic> {
         let text = format!("`@{}` chooses among schedules, and has parameters", schedule.symbol());
         let help = "leave parameters to the schedules that are chosen, and give them values by `params = {…}`";
         return Err(wrong(schedule.location(schedule.header.loc), text).help(help));
+    }
+    let all = ops.iter().position(|&op| schedule.attr_named(op, "when").is_none());
+    if let Some(&[all, next, ..]) = all.map(|at| &ops[at..]) {
+        let text = "no size comes here: the `dispatch` before it takes all".to_string();
+        let label = "it has no condition";
+        return Err(wrong(schedule.op_location(next), text).label(schedule.op_location(all), label));
     }
     if let Some(&more) = ops.get(MAX_ALTERNATIVES) {
         let text = format!("a schedule chooses among at most {MAX_ALTERNATIVES} others");
