@@ -133,6 +133,41 @@ fn an_array_whose_positions_no_loop_makes_literal_is_in_local_memory() {
 }
 
 #[test]
+fn an_array_at_positions_by_thread_block_or_data_is_in_local_memory() {
+    let is_local = |body: &str| {
+        let told = report(body);
+        told.accesses.iter().any(|one| one.memory == Memory::Registers)
+    };
+    for position in ["t & 7", "b & 7", "cast<i32>(A[0i32]) & 7"] {
+        assert!(is_local(&format!("L[{position}] = A[t]\n B[t] = L[0i32]")), "{position}");
+    }
+    // Literals in a loop that is unrolled, and what cancels out.
+    for position in ["i", "7 - i", "(t + i) - t", "tdiv(i, 2)"] {
+        assert!(!is_local(&format!("for i in 0..8i32 {{ L[{position}] = A[t + i] }}\n B[t] = L[0i32]")), "{position}");
+    }
+    // A position that a loop carries is a literal as long as all its iterations are in the code.
+    let carried =
+        |n: u32| format!("c = for i in 0..{n}i32 carry(c = 0i32) {{ L[c & 7] = A[t]\n yield c + 3 }}\n B[t] = L[0i32]");
+    assert!(!is_local(&carried(8)) && is_local(&carried(4000)));
+}
+
+#[test]
+fn vectors_of_positions_are_computed_element_by_element() {
+    let sectors = |position: &str| {
+        let told = report(&format!("B[t] = cast<f32>(t)\n let v = A[{position}]\n B[ramp(t * 4, 1, 4)] = v"));
+        let load = access(&told, "A", Direction::Load).clone();
+        assert!(!load.unknown, "{position}");
+        load.sectors.0
+    };
+    // Four requests each: of neighbours 4 apart, which fill 16 sectors; of those of one sum; of rows of 32.
+    assert_eq!(sectors("ramp(t * 4, 1, 4) + broadcast(8, 4)"), 16.0);
+    assert_eq!(sectors("ramp(t, 1, 4) + ramp(0i32, 31, 4)"), 4.0);
+    assert_eq!(sectors("ramp(0i32, t, 4) & broadcast(7, 4)"), 1.0);
+    assert_eq!(sectors("ramp(t * 2, 1, 4) * broadcast(16, 4)"), 32.0);
+    assert_eq!(sectors("tdiv(ramp(t * 8, 1, 4), broadcast(8, 4))"), 4.0);
+}
+
+#[test]
 fn estimates_are_above_bounds_and_the_same_each_time() {
     let text = "for i in 0..32i32 { S[t] = A[t + i * 64]\n B[t + i * 64] = S[t] + 1.0 }";
     let (one, other) = (report(text), report(text));
