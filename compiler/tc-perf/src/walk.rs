@@ -17,6 +17,8 @@ pub(crate) struct Times {
     pub(crate) all: f64,
     /// Iterations that are unrolled together counted once.
     pub(crate) rounds: f64,
+    /// In all iterations, where data has no say in whether it is done: never, where it has.
+    pub(crate) sure: f64,
 }
 
 /// What is done at each op of a way.
@@ -55,7 +57,7 @@ const PRIMES: [u8; 32] = [
 const MOST: f64 = 1e30;
 
 /// How often a literal is computed.
-const NEVER: Times = Times { all: 0.0, rounds: 0.0 };
+const NEVER: Times = Times { all: 0.0, rounds: 0.0, sure: 0.0 };
 
 impl<'f> Way<'f> {
     pub(crate) fn new(func: &'f Func, facts: &Facts, unrolled: &'f Unrolled) -> Way<'f> {
@@ -102,7 +104,7 @@ impl<'f> Way<'f> {
     pub(crate) fn go(&mut self, nth: u64, visit: &mut impl Visit) {
         (self.nth, self.chosen) = (nth, 0);
         let mask = self.place();
-        self.region(self.func.body(), mask, Times { all: 1.0, rounds: 1.0 }, visit);
+        self.region(self.func.body(), mask, Times { all: 1.0, rounds: 1.0, sure: 1.0 }, visit);
     }
 
     /// A number of `0..n`, spread evenly over ways.
@@ -180,6 +182,7 @@ impl<'f> Way<'f> {
         let times = Times {
             all: (times.all * trips as f64).min(MOST),
             rounds: (times.rounds * trips as f64 / together).min(MOST),
+            sure: most.map_or(0.0, |_| (times.sure * trips as f64).min(MOST)),
         };
         for &arg in &func.region_args(body)[1..] {
             self.set(arg, Lanes::Unknown, times);
@@ -201,8 +204,10 @@ impl<'f> Way<'f> {
     fn branch(&mut self, op: Op, mask: u32, times: Times, visit: &mut impl Visit) {
         let func = self.func;
         // A condition on data is taken to hold.
-        let then = self.value(func.operand(op, 0)).truths(mask).unwrap_or(mask);
+        let known = self.value(func.operand(op, 0)).truths(mask);
+        let then = known.unwrap_or(mask);
         visit.op(self, op, mask, times);
+        let times = Times { sure: if known.is_some() { times.sure } else { 0.0 }, ..times };
         let regions: Vec<Region> = func.op_regions(op).to_vec();
         let mut handed: Vec<Vec<Lanes>> = Vec::new();
         for (&region, mask) in regions.iter().zip([then, mask & !then]) {

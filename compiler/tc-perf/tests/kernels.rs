@@ -168,6 +168,35 @@ fn vectors_of_positions_are_computed_element_by_element() {
 }
 
 #[test]
+fn a_bound_counts_the_work_of_lanes_that_take_part() {
+    let work = |body: &str| report(&format!("L[0i32] = 0.0\n {body}\n B[t] = L[0i32]")).time;
+    let sums = |condition: &str| {
+        let each = "L[0i32] = fma(L[0i32], 1.5, 1.0)";
+        work(&format!("for i in 0..100000i32 {{ if {condition} {{ {each} }} }}"))
+    };
+    let (all, one) = (sums("t >= 0"), sums("(t & 31) == 0"));
+    assert!((all.bound_us / one.bound_us - 32.0).abs() < 1e-6, "{} {}", all.bound_us, one.bound_us);
+    assert_eq!(all.bound_by.name(), "f32");
+    // The idle lanes take their turn all the same.
+    let f32s = |time: &tc_perf::Time| time.units.iter().find(|(by, _)| by.name() == "f32").expect("all units").1;
+    assert_eq!(f32s(&all), f32s(&one));
+    // What data decides may not be done at all; a quotient may be a product.
+    assert_eq!(sums("A[t] > 0.0").bound_by.name(), "memory");
+    let quotients = work("for i in 0..100000i32 { L[0i32] = L[0i32] / 2.0 }");
+    assert!((quotients.bound_us / all.bound_us - 1.0).abs() < 1e-6);
+}
+
+#[test]
+fn a_bound_counts_a_buffer_once() {
+    let bytes = |body: &str| report(body).time.traffic.dram;
+    // 128 cells are read and written; a second look at them, or at others between, adds none.
+    let once = bytes("B[t + b * 64] = A[t + b * 64]");
+    assert_eq!(once, 1024.0);
+    assert_eq!(bytes("B[t + b * 64] = A[t + b * 64] + A[t + b * 64 + 0] * A[127 - t - b * 64]"), once);
+    assert_eq!(bytes("B[t + b * 64] = A[t + b * 64] + A[tdiv(t, 2) + b * 64]"), once);
+}
+
+#[test]
 fn estimates_are_above_bounds_and_the_same_each_time() {
     let text = "for i in 0..32i32 { S[t] = A[t + i * 64]\n B[t + i * 64] = S[t] + 1.0 }";
     let (one, other) = (report(text), report(text));
