@@ -94,7 +94,8 @@ pub(crate) fn count(func: &Func, facts: &Facts, ops: &[Op]) -> Counts {
     };
     let ways = (MOST_OPS / ops.len().max(1)).clamp(WAYS.0, WAYS.1);
     let mut way = Way::new(func, facts, &unrolled);
-    (0..ways as u64).for_each(|nth| way.go(nth, &mut counter));
+    let ways = way.in_turn(ways as u64).unwrap_or(ways as u64);
+    (0..ways).for_each(|nth| way.go(nth, &mut counter));
     way.stay_in_one_block();
     (0..BLOCK_WAYS).for_each(|nth| way.go(nth, &mut Reach(&mut counter)));
     counter.means(ways as f64)

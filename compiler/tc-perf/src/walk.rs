@@ -39,6 +39,8 @@ pub(crate) struct Way<'f> {
     /// How often each value is computed.
     computed: Vec<f64>,
     in_one_block: bool,
+    /// Ways go to each warp of each block in turn.
+    in_turn: bool,
     /// The number of the way, which chooses.
     nth: u64,
     /// Choices so far.
@@ -74,6 +76,7 @@ impl<'f> Way<'f> {
             values: vec![Lanes::Unknown; func.n_value_ids()],
             computed: vec![0.0; func.n_value_ids()],
             in_one_block: false,
+            in_turn: false,
             nth: 0,
             chosen: 0,
             coordinates: std::array::from_fn(|_| Lanes::Same(0)),
@@ -98,6 +101,19 @@ impl<'f> Way<'f> {
     /// From now on, all ways are in the block in the middle.
     pub(crate) fn stay_in_one_block(&mut self) {
         self.in_one_block = true;
+        self.in_turn = false;
+    }
+
+    /// If there are at most `most` warps, each of them gets as many ways as another; gives how many ways that are.
+    pub(crate) fn in_turn(&mut self, most: u64) -> Option<u64> {
+        let blocks = self.extents[..].iter().zip(Coordinate::ALL).filter(|(_, at)| !at.is_thread());
+        let all = blocks.fold(self.n_warps(), |product, (&extent, _)| product.saturating_mul(extent));
+        self.in_turn = all <= most;
+        self.in_turn.then(|| most / all * all)
+    }
+
+    fn n_warps(&self) -> u64 {
+        self.threads.div_ceil(WARP as u64).max(1)
     }
 
     /// Goes the way number `nth`.
@@ -117,8 +133,15 @@ impl<'f> Way<'f> {
 
     /// Chooses a block and a warp; gives the lanes that there are.
     fn place(&mut self) -> u32 {
-        let warps = self.threads.div_ceil(WARP as u64).max(1);
-        let first = self.choose(warps) * WARP as u64;
+        let warps = self.n_warps();
+        let mut turn = self.nth;
+        let mut next = |way: &mut Way<'_>, n: u64| {
+            let chosen = way.choose(n);
+            let in_turn = turn % n;
+            turn /= n;
+            if way.in_turn { in_turn } else { chosen }
+        };
+        let first = next(self, warps) * WARP as u64;
         for coordinate in Coordinate::ALL {
             let extent = self.extents[coordinate.index()];
             self.coordinates[coordinate.index()] = if coordinate.is_thread() {
@@ -129,7 +152,7 @@ impl<'f> Way<'f> {
                 let of = |lane: usize| ((first + lane as u64) / below.max(1) % extent) as i64;
                 Lanes::Each(Box::new(std::array::from_fn(of)))
             } else {
-                let chosen = self.choose(extent);
+                let chosen = next(self, extent);
                 Lanes::Same(if self.in_one_block { extent / 2 } else { chosen } as i64)
             };
         }
