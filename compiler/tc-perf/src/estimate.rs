@@ -54,7 +54,7 @@ pub struct Traffic {
     pub shared: f64,
     /// Between L2 and L1: what of a block's accesses is not the same sector again.
     pub l2: f64,
-    /// Between memory and L2: each buffer once, as far as it is accessed.
+    /// Between memory and L2: what each access spans, and of a buffer no more than there is.
     pub dram: f64,
 }
 
@@ -147,7 +147,7 @@ fn bound(func: &Func, counts: &Counts, launch: &Launch, machine: &Machine) -> (L
     let units = Unit::ALL.into_iter().filter(is_certain);
     let of =
         |unit: Unit| (Limiter::Unit(unit), counts.least[unit as usize] * all / machine.per_clock(unit) / cycles_us);
-    let bytes = buffer_traffic(func, counts, |cost| (cost.sure_sectors, cost.sure_span), launch);
+    let bytes = least_bytes(func, counts, launch);
     let bytes = (Limiter::Dram, bytes / dram_rate(bytes, machine) / cycles_us);
     greatest(units.map(of).chain([bytes]))
 }
@@ -188,6 +188,7 @@ fn spilled(func: &Func, counts: &Counts, threads: u64, target: &Target, usage: &
 
 fn traffic(func: &Func, counts: &Counts, launch: &Launch, spilled: f64) -> Traffic {
     let mut moved = Traffic::default();
+    let mut buffers: BTreeMap<(Value, Direction), f64> = BTreeMap::new();
     for (touch, cost) in counts.touches.iter().zip(&counts.costs) {
         let all = launch.blocks * launch.warps;
         match touch.memory {
@@ -199,29 +200,31 @@ fn traffic(func: &Func, counts: &Counts, launch: &Launch, spilled: f64) -> Traff
             Memory::Global => {
                 moved.l1 += cost.bytes * all;
                 moved.l2 += fetched(touch, cost, launch) * launch.blocks;
+                let asked = cost.sectors * SECTOR as f64 * all;
+                *buffers.entry((touch.root, touch.direction)).or_default() +=
+                    asked.min(cost.span.map_or(asked, length));
             }
         }
     }
-    moved.dram = buffer_traffic(func, counts, |cost| (cost.sectors, cost.span), launch);
+    for ((root, _), asked) in buffers {
+        moved.dram += buffer_bytes(func, root).map_or(asked, |bytes| asked.min(bytes as f64));
+    }
     moved
 }
 
-/// The bytes of each buffer of global memory once, read and written, as far as it is accessed: `of` gives the sectors of a
-/// warp's access, and between which addresses they lie. Those between are taken to be accessed, if so many are.
-fn buffer_traffic(func: &Func, counts: &Counts, of: impl Fn(&Cost) -> (f64, Option<Span>), launch: &Launch) -> f64 {
-    let mut buffers: BTreeMap<(Value, Direction), BTreeMap<Option<Span>, f64>> = BTreeMap::new();
+/// The bytes of each buffer of global memory once, read and written, as far as it is accessed and data has no say in that.
+/// The bytes between the first and the last that an access is seen at are taken to be accessed, if so many are.
+fn least_bytes(func: &Func, counts: &Counts, launch: &Launch) -> f64 {
+    let mut buffers: BTreeMap<(Value, Direction), BTreeMap<Span, f64>> = BTreeMap::new();
     for (touch, cost) in counts.touches.iter().zip(&counts.costs).filter(|(touch, _)| touch.memory == Memory::Global) {
-        let (sectors, span) = of(cost);
-        let asked = sectors * SECTOR as f64 * launch.blocks * launch.warps;
-        let asked = asked.min(span.map_or(asked, length));
+        let Some(span) = cost.sure_span else { continue };
+        let asked = cost.sure_sectors * SECTOR as f64 * launch.blocks * launch.warps;
         // What is accessed at the same addresses is the same.
         let of_span = buffers.entry((touch.root, touch.direction)).or_default().entry(span).or_default();
-        *of_span = asked.max(*of_span);
+        *of_span = asked.min(length(span)).max(*of_span);
     }
-    let once = |((root, _), spans): ((Value, Direction), BTreeMap<Option<Span>, f64>)| {
-        let asked: f64 = spans.values().sum();
-        let all: Option<Vec<Span>> = spans.into_keys().collect();
-        let asked = all.map_or(asked, |spans| asked.min(covered(&spans)));
+    let once = |((root, _), spans): ((Value, Direction), BTreeMap<Span, f64>)| {
+        let asked = spans.values().sum::<f64>().min(covered(spans.keys()));
         buffer_bytes(func, root).map_or(asked, |bytes| asked.min(bytes as f64))
     };
     buffers.into_iter().map(once).sum()
@@ -231,7 +234,7 @@ fn buffer_traffic(func: &Func, counts: &Counts, of: impl Fn(&Cost) -> (f64, Opti
 type Span = (i64, i64);
 
 /// The bytes of the sectors in any of `spans`, which are sorted.
-fn covered(spans: &[Span]) -> f64 {
+fn covered<'s>(spans: impl Iterator<Item = &'s Span>) -> f64 {
     let mut joined: Vec<Span> = Vec::new();
     for &(low, high) in spans {
         match joined.last_mut() {

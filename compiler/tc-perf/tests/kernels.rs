@@ -188,10 +188,19 @@ fn a_bound_counts_the_work_of_lanes_that_take_part() {
 
 #[test]
 fn a_bound_counts_a_buffer_once() {
-    let bytes = |body: &str| report(body).time.traffic.dram;
+    let bytes = |body: &str| {
+        let KernelReport { time, machine, .. } = report(body);
+        assert_eq!(time.bound_by.name(), "memory");
+        // They fit L2.
+        time.bound_us * machine.cycles_per_us() * machine.l2_per_clock * machine.sms as f64
+    };
+    let bytes = |body: &str| bytes(body).round();
     // 128 cells are read and written; a second look at them, or at others between, adds none.
     let once = bytes("B[t + b * 64] = A[t + b * 64]");
     assert_eq!(once, 1024.0);
+    // An address or a condition from data may be any.
+    assert_eq!(bytes("B[t + b * 64] = A[t + b * 64] + A[cast<i32>(A[t + b * 64])]"), once);
+    assert_eq!(bytes("if A[t + b * 64] > 0.0 { B[t + b * 64] = 1.0 }"), once / 2.0);
     assert_eq!(bytes("B[t + b * 64] = A[t + b * 64] + A[t + b * 64 + 0] * A[127 - t - b * 64]"), once);
     assert_eq!(bytes("B[t + b * 64] = A[t + b * 64] + A[tdiv(t, 2) + b * 64]"), once);
 }
