@@ -257,8 +257,11 @@ struct Reach<'c>(&'c mut Counter);
 impl Visit for Reach<'_> {
     fn op(&mut self, way: &Way<'_>, op: Op, mask: u32, _: Times) {
         let Reach(Counter { touches, costs, first, .. }) = self;
-        let from = first[op.as_u32() as usize] as usize;
-        for (touch, cost) in touches.iter().zip(costs).skip(from).take_while(|(touch, _)| touch.op == op) {
+        // By number: an iterator over both would go through all accesses before these.
+        let mut nth = first[op.as_u32() as usize] as usize;
+        while let Some(touch) = touches.get(nth).filter(|touch| touch.op == op) {
+            let cost = &mut costs[nth];
+            nth += 1;
             let all = touch.addresses(way.func, mask, |value| way.value(value)).unwrap_or_default();
             for addresses in &all {
                 cost.block_span = joined_span(cost.block_span, addresses, touch.width().0);
