@@ -29,6 +29,11 @@ fn time_text(time: &Time) -> String {
     format!("{:.2} us ({:.2} to {:.2}, n = {})", time.median, time.low, time.high, time.n)
 }
 
+/// An estimate, which is a number and no sample.
+fn estimate_text(time: &Time) -> String {
+    format!("{:.2} us estimated", time.median)
+}
+
 /// The points with a time, the fastest first; of a point that was measured twice, the first time.
 pub(crate) fn ranked(trials: &[(Values, records::Result)]) -> Vec<(&Values, &records::Result)> {
     let first = records::by_point(trials.iter().map(|(point, result)| (point, result)));
@@ -94,16 +99,14 @@ impl Summary<'_> {
             out.push_str("no point has a time\n");
             return out;
         };
-        let _ = writeln!(out, "\nbest   {}{}\n       {}", time_text(&time), class_text(class), point_text(best));
+        let is_estimated = records::is_estimated(self.device);
+        let text = |time: &Time| if is_estimated { estimate_text(time) } else { time_text(time) };
+        let _ = writeln!(out, "\nbest   {}{}\n       {}", text(&time), class_text(class), point_text(best));
         let Some((best, others)) = self.finals.split_first() else { return out };
         for other in others {
-            let (class, beside) = (class_text(other.class.as_deref()), other.beside(best));
-            let _ = writeln!(
-                out,
-                "next   {}{class}, {beside}\n       {}",
-                time_text(&other.time),
-                point_text(&other.point)
-            );
+            let beside = if is_estimated { String::new() } else { format!(", {}", other.beside(best)) };
+            let (time, class) = (text(&other.time), class_text(other.class.as_deref()));
+            let _ = writeln!(out, "next   {time}{class}{beside}\n       {}", point_text(&other.point));
         }
         out
     }
@@ -272,7 +275,8 @@ pub(crate) fn diff(session: &Session<'_>, before: &Path, after: &Path) -> Result
         }
         changed.sort_by(|a, b| a.0.total_cmp(&b.0));
         out.push_str(&heading(identity, device));
-        let _ = writeln!(out, "{} in both, {} of them differ at 95 %", counted(common, "point"), changed.len());
+        let at = if records::is_estimated(device) { "" } else { " at 95 %" };
+        let _ = writeln!(out, "{} in both, {} of them differ{at}", counted(common, "point"), changed.len());
         if other_clocks > 0 {
             let _ = writeln!(out, "{other_clocks} of them ran under clocks of two classes, and are not compared");
         }
