@@ -19,7 +19,7 @@ pub(crate) struct Against {
     pub(crate) peer_us: Option<f64>,
     /// Than the peer's.
     pub(crate) peer: Option<f64>,
-    /// The part of it that no schedule of the operator goes below.
+    /// The part of it that its operations and buffers take at least.
     pub(crate) bound: Option<f64>,
 }
 
