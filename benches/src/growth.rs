@@ -34,7 +34,11 @@ const CASES: &[Case] = &[
     Case { pass: "hoist-alloc", what: "buffers", program: buffers },
     Case { pass: "merge-shared-memory", what: "buffers in turn", program: buffers_in_turn },
     Case { pass: "merge-shared-memory", what: "buffers at once", program: buffers_at_once },
+    Case { pass: ACCESS, what: "loops of a kernel", program: loops_with_accesses },
 ];
+
+/// The report of `tc-opt --access`, which is no pass.
+const ACCESS: &str = "--access";
 
 /// Runs the cases of `only`, a pass, `parse` or `print`; or all.
 pub(crate) fn run(only: Option<&str>) -> Result<(), String> {
@@ -121,6 +125,12 @@ fn seconds(case: &Case, n: usize) -> Result<f64, String> {
 }
 
 fn run_once(compiler: &tc::Compiler, pass: &str, module: &mut Module) -> Result<f64, String> {
+    if pass == ACCESS {
+        let start = Instant::now();
+        let told = compiler.performance(module, &tc::target::Machine::of(&compiler.target), &[]);
+        let seconds = start.elapsed().as_secs_f64();
+        return told.map(|_| seconds).map_err(|failure| failure.text());
+    }
     let pipeline = compiler.pipeline(&format!("tir.func({pass})"), module).map_err(|failure| failure.text())?;
     let options = tc::pass::RunOptions { verify: false, ..compiler.run_options() };
     let mut manager = tc::pass::Manager::new(&compiler.passes, options);
@@ -194,6 +204,20 @@ fn buffers_in_turn(n: usize) -> String {
         let _ = writeln!(body, "S{k}[tx] = A[{k} * 32 + tx]\nB[{k} * 32 + tx] = S{k}[31 - tx]");
     }
     kernel(n * 32, &body)
+}
+
+/// A kernel as emitters take it: each loop sums in a register of its own what a row of a buffer holds.
+fn loops_with_accesses(n: usize) -> String {
+    let mut body = String::new();
+    for k in 0..n {
+        let _ = writeln!(body, "for r{k} in 0..1000i32 {{ L[0i32] = L[0i32] + A[r{k} + t] }}\nB[t + {k}] = L[0i32]");
+    }
+    let params = format!("A: f32[2048], B: f32[{}]", n + 64);
+    format!(
+        "tir.func @f({params}) attributes {{noalias}} {{\n@k(A, B)\n}}\n\
+         tir.func @k({params}) attributes {{noalias, threaded, device}} {{\nfor b in 0..2i32 bind(blockIdx.x) {{\n\
+         alloc L: f32[1] in local\nfor t in 0..64i32 bind(threadIdx.x) {{\n{body}}}\n}}\n}}\n"
+    )
 }
 
 fn buffers_at_once(n: usize) -> String {

@@ -48,14 +48,18 @@ struct Chain<'c> {
     first: Vec<u32>,
     /// The ops in the body of each loop, once known.
     bodies: Vec<u32>,
+    /// When values are there, and what is stored in cells, before `shifted`.
     ready: Vec<f64>,
     cells: FxHashMap<Cell, f64>,
-    /// No op begins before.
+    /// So much later is all that was noted: by the rounds of loops that were not gone through. What was earlier than such a
+    /// loop comes later, too, but no later than `floor`, so that nothing waits for it.
+    shifted: f64,
+    /// No op begins before. It never falls.
     floor: f64,
     /// The latest beginning, and the latest end.
     begun: f64,
     ended: f64,
-    /// When asynchronous copies that were begun are complete.
+    /// When asynchronous copies that were begun are complete, before `shifted`.
     copies: Vec<f64>,
     issued: f64,
     left: usize,
@@ -76,6 +80,7 @@ pub(crate) fn cycles(func: &Func, counts: &Counts, latency: Latency, global: &[f
         bodies: vec![0; func.n_op_ids()],
         ready: vec![0.0; func.n_value_ids()],
         cells: FxHashMap::default(),
+        shifted: 0.0,
         floor: 0.0,
         begun: 0.0,
         ended: 0.0,
@@ -100,11 +105,11 @@ impl Chain<'_> {
     }
 
     fn when(&self, value: Value) -> f64 {
-        self.ready[value.as_u32() as usize]
+        self.ready[value.as_u32() as usize] + self.shifted
     }
 
     fn set(&mut self, value: Value, at: f64) {
-        self.ready[value.as_u32() as usize] = at;
+        self.ready[value.as_u32() as usize] = at - self.shifted;
     }
 
     fn op(&mut self, op: Op) {
@@ -122,7 +127,8 @@ impl Chain<'_> {
             (_, Some(CopyStep::Wait { .. })) => {
                 // What is pending was begun an iteration ago; only its rest is waited for.
                 let all = std::mem::take(&mut self.copies);
-                self.floor = all.into_iter().fold(self.floor.max(self.begun), f64::max);
+                let ends = all.into_iter().map(|end| end + self.shifted);
+                self.floor = ends.fold(self.floor.max(self.begun), f64::max);
                 return;
             }
             _ => {}
@@ -149,13 +155,13 @@ impl Chain<'_> {
             nth += 1;
         }
         if copy_step(func, op) == Some(CopyStep::Begin) {
-            self.copies.push(end);
+            self.copies.push(end - self.shifted);
             end = at;
         }
         for (place, access) in accesses(func, op) {
             if access.writes() {
                 let cell = self.cell(op, place);
-                self.cells.insert(cell, end);
+                self.cells.insert(cell, end - self.shifted);
             }
         }
         for result in func.results(op) {
@@ -184,7 +190,7 @@ impl Chain<'_> {
     }
 
     fn written(&self, (root, index): Cell) -> f64 {
-        let of = |index| self.cells.get(&(root, index)).copied().unwrap_or(0.0);
+        let of = |index| self.cells.get(&(root, index)).map_or(0.0, |at| at + self.shifted);
         match index {
             Some(_) => of(index).max(of(None)),
             None => of(None),
@@ -209,11 +215,10 @@ impl Chain<'_> {
 
     fn branch(&mut self, op: Op) {
         let func = self.func;
-        let at = self.when(func.operand(op, 0));
+        let condition = func.operand(op, 0);
         let has_results = func.n_results(op) > 0;
-        let floor = self.floor;
         if !has_results {
-            self.floor = self.floor.max(at);
+            self.floor = self.floor.max(self.when(condition));
         }
         for &region in func.op_regions(op) {
             self.region(region);
@@ -224,13 +229,15 @@ impl Chain<'_> {
                     .map(|(result, &value)| (result, self.when(value)))
                     .collect();
                 for (result, when) in handed {
-                    let when = when.max(at + ARITHMETIC).max(self.when(result));
+                    let when = when.max(self.when(condition) + ARITHMETIC).max(self.when(result));
                     self.set(result, when);
                 }
             }
         }
-        // Nothing is brought forward over a branch.
-        self.floor = if has_results { floor } else { self.floor.max(self.begun) };
+        // Nothing is brought forward over a branch; one that gives values is a choice among them.
+        if !has_results {
+            self.floor = self.floor.max(self.begun);
+        }
     }
 
     fn for_loop(&mut self, op: Op) {
@@ -260,10 +267,10 @@ impl Chain<'_> {
             self.floor = self.floor.max(first);
             let second = self.round(body, copies, &args);
             let added = (second - first).max(0.0) * (rounds - 2.0).max(0.0);
-            self.later(start, added);
+            self.later(added);
             self.floor = self.floor.max(self.begun);
         } else {
-            self.later(start, (first - start) * (rounds - 1.0));
+            self.later((first - start) * (rounds - 1.0));
             self.floor = self.floor.max(self.begun);
         }
         let handed: Vec<(Value, f64)> =
@@ -286,20 +293,10 @@ impl Chain<'_> {
         self.begun
     }
 
-    /// All that came after `start` comes later.
-    fn later(&mut self, start: f64, by: f64) {
-        let by = by.min(LONGEST);
-        if by <= 0.0 {
-            return;
-        }
-        let shift = |at: &mut f64| {
-            if *at > start {
-                *at += by;
-            }
-        };
-        self.ready.iter_mut().for_each(shift);
-        self.cells.values_mut().for_each(shift);
-        self.copies.iter_mut().for_each(shift);
+    /// All that was noted comes later.
+    fn later(&mut self, by: f64) {
+        let by = by.min(LONGEST).max(0.0);
+        self.shifted += by;
         self.floor += by;
         self.begun += by;
         self.ended += by;

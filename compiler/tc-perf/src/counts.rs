@@ -37,6 +37,9 @@ pub(crate) struct Cost {
     pub(crate) least_wavefronts: f64,
     /// Requests whose addresses depend on data.
     pub(crate) unknown: f64,
+    /// Sectors of the requests that data has no say in, and the lowest and the highest address of them.
+    pub(crate) sure_sectors: f64,
+    pub(crate) sure_span: Option<(i64, i64)>,
     /// How often a warp does it, and how often its address is another one, at most.
     pub(crate) executions: f64,
     pub(crate) moves: f64,
@@ -53,6 +56,8 @@ pub(crate) struct Counts {
     /// Cycles of a multiprocessor that each unit takes for a warp, in the order of [`Unit::ALL`], as instructions of a warp
     /// for [`Unit::Issue`] and results of a thread for others.
     pub(crate) units: [f64; Unit::ALL.len()],
+    /// What each unit has to do at least: results of lanes that take part, where data has no say in it.
+    pub(crate) least: [f64; Unit::ALL.len()],
     /// Floating-point operations of a warp.
     pub(crate) flops: f64,
     /// Barriers that a warp comes to.
@@ -81,6 +86,7 @@ pub(crate) fn count(func: &Func, facts: &Facts, ops: &[Op]) -> Counts {
             all
         },
         units: [0.0; Unit::ALL.len()],
+        least: [0.0; Unit::ALL.len()],
         flops: 0.0,
         barriers: 0.0,
         trips: vec![(0.0, 0.0); func.n_op_ids()],
@@ -88,7 +94,8 @@ pub(crate) fn count(func: &Func, facts: &Facts, ops: &[Op]) -> Counts {
     };
     let ways = (MOST_OPS / ops.len().max(1)).clamp(WAYS.0, WAYS.1);
     let mut way = Way::new(func, facts, &unrolled);
-    (0..ways as u64).for_each(|nth| way.go(nth, &mut counter));
+    let ways = way.in_turn(ways as u64).unwrap_or(ways as u64);
+    (0..ways).for_each(|nth| way.go(nth, &mut counter));
     way.stay_in_one_block();
     (0..BLOCK_WAYS).for_each(|nth| way.go(nth, &mut Reach(&mut counter)));
     counter.means(ways as f64)
@@ -101,6 +108,7 @@ struct Counter {
     first: Vec<u32>,
     work: Vec<Work>,
     units: [f64; Unit::ALL.len()],
+    least: [f64; Unit::ALL.len()],
     flops: f64,
     barriers: f64,
     trips: Vec<(f64, f64)>,
@@ -113,18 +121,20 @@ const LOOP: f64 = 2.0;
 impl Visit for Counter {
     fn op(&mut self, way: &Way<'_>, op: Op, mask: u32, times: Times) {
         let idx = op.as_u32() as usize;
-        let Work { instructions, unit, flops, is_position } = self.work[idx];
-        let Times { all, rounds } = times;
+        let Work { instructions, unit, least, flops, is_position } = self.work[idx];
+        let Times { all, rounds, sure } = times;
         let times = if is_position { rounds } else { all };
         let mut nth = self.first[idx] as usize;
         let share = self.touches.get(nth).map_or(1.0, |touch| touch.share);
         self.units[Unit::Issue as usize] += instructions * times * share;
         let active = f64::from(mask.count_ones());
         if let Some((unit, n)) = unit {
-            // The lanes that sit out take their turn, too. Tensor cores are counted by the warp.
-            let n = if unit == Unit::Tensor { n } else { n * 32.0 };
-            self.units[unit as usize] += n * times;
-            self.flops += if unit == Unit::Tensor { flops } else { flops * active } * times;
+            // The lanes that sit out take their turn, too; at least, others could do their work. Tensor cores are
+            // counted by the warp.
+            let (lanes, active) = if unit == Unit::Tensor { (1.0, 1.0) } else { (32.0, active) };
+            self.units[unit as usize] += n * lanes * times;
+            self.least[unit as usize] += least * active * sure;
+            self.flops += flops * active * times;
         }
         if tc_dialects::threads::is_barrier(way.func, op) {
             self.barriers += times;
@@ -135,7 +145,8 @@ impl Visit for Counter {
             self.costs[nth].moves = self.costs[nth].moves.max(touch.moves(way));
             let joined = touch.joined(way, mask) as f64;
             self.units[Unit::Issue as usize] -= own * (1.0 - 1.0 / joined);
-            self.costs[nth].add(touch, way, mask, own / joined, joined as i64, &mut self.units);
+            let done = Done { times: own / joined, sure: sure * touch.share / joined, joined: joined as i64 };
+            self.costs[nth].add(touch, way, mask, done, &mut self.units);
             nth += 1;
         }
     }
@@ -152,8 +163,17 @@ impl Visit for Counter {
     }
 }
 
+/// How often an access is done, how often data has no say in that, and how many neighbours are one.
+#[derive(Clone, Copy)]
+struct Done {
+    times: f64,
+    sure: f64,
+    joined: i64,
+}
+
 impl Cost {
-    fn add(&mut self, touch: &Touch, way: &Way<'_>, mask: u32, times: f64, joined: i64, units: &mut [f64]) {
+    fn add(&mut self, touch: &Touch, way: &Way<'_>, mask: u32, done: Done, units: &mut [f64]) {
+        let Done { times, sure, joined } = done;
         let (bytes, count) = touch.width();
         let bytes = bytes * joined;
         units[Unit::Issue as usize] += (count - 1).max(0) as f64 * times;
@@ -191,6 +211,10 @@ impl Cost {
                 _ => {
                     let sectors = sectors(&addresses, bytes);
                     self.sectors += sectors.len() as f64 * times;
+                    if sure > 0.0 {
+                        self.sure_sectors += sectors.len() as f64 * sure;
+                        self.sure_span = joined_span(self.sure_span, &addresses, bytes);
+                    }
                     let least = distinct_bytes(&addresses, bytes).div_ceil(SECTOR as u64);
                     self.least_sectors += least as f64 * times;
                     (lines(&sectors), (least as f64 / 4.0).ceil() as u64)
@@ -212,6 +236,7 @@ impl Cost {
             wavefronts: self.wavefronts * by,
             least_wavefronts: self.least_wavefronts * by,
             unknown: self.unknown * by,
+            sure_sectors: self.sure_sectors * by,
             executions: self.executions * by,
             ..self
         }
@@ -232,8 +257,11 @@ struct Reach<'c>(&'c mut Counter);
 impl Visit for Reach<'_> {
     fn op(&mut self, way: &Way<'_>, op: Op, mask: u32, _: Times) {
         let Reach(Counter { touches, costs, first, .. }) = self;
-        let from = first[op.as_u32() as usize] as usize;
-        for (touch, cost) in touches.iter().zip(costs).skip(from).take_while(|(touch, _)| touch.op == op) {
+        // By number: an iterator over both would go through all accesses before these.
+        let mut nth = first[op.as_u32() as usize] as usize;
+        while let Some(touch) = touches.get(nth).filter(|touch| touch.op == op) {
+            let cost = &mut costs[nth];
+            nth += 1;
             let all = touch.addresses(way.func, mask, |value| way.value(value)).unwrap_or_default();
             for addresses in &all {
                 cost.block_span = joined_span(cost.block_span, addresses, touch.width().0);
@@ -262,11 +290,13 @@ impl Counter {
         let means = self.costs.into_iter().map(|cost| cost.scaled(by));
         let costs: Vec<Cost> = self.touches.iter().zip(means).map(hoisted).collect();
         let mut units = self.units.map(|n| n * by);
+        let least = self.least.map(|n| n * by);
         units[Unit::L1 as usize] = costs.iter().map(|cost| cost.wavefronts).sum();
         Counts {
             touches: self.touches,
             costs,
             units,
+            least,
             flops: self.flops * by,
             barriers: self.barriers * by,
             unrolled: self.unrolled,

@@ -1,6 +1,8 @@
 //! How long a kernel takes: at least, by the units that it keeps busy, and about, with what warps wait for.
 //!
-//! The bound is a roofline (Williams, Waterman, Patterson 2009) over all units. The estimate follows the blocks through the
+//! The bound is a roofline (Williams, Waterman, Patterson 2009): the floating-point operations of lanes that take part, as if
+//! all lanes of all multiprocessors shared them, and the bytes between the first and the last cell of each buffer that is
+//! accessed, once. What data has a say in does not count. The estimate follows the blocks through the
 //! multiprocessors, wave by wave: a wave takes as long as its busiest unit, or as long as one warp's chain of values
 //! that wait for values (after Hong and Kim 2009, who weigh the parallelism of memory and of computation).
 
@@ -52,14 +54,15 @@ pub struct Traffic {
     pub shared: f64,
     /// Between L2 and L1: what of a block's accesses is not the same sector again.
     pub l2: f64,
-    /// Between memory and L2: each buffer once, as far as it is accessed.
+    /// Between memory and L2: what each access spans, and of a buffer no more than there is.
     pub dram: f64,
 }
 
 /// How long a launch takes, and why.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Time {
-    /// Microseconds that no schedule of these instructions and bytes goes below.
+    /// Microseconds that these floating-point operations take at least, however they are shared among lanes, and these
+    /// buffers once, however they are accessed.
     pub bound_us: f64,
     /// What sets the bound.
     pub bound_by: Limiter,
@@ -100,12 +103,11 @@ pub(crate) fn time(func: &Func, counts: &Counts, launch: &Launch, target: &Targe
     let fullest = (launch.blocks / sms).ceil();
     let rates = Unit::ALL.into_iter().map(|unit| (Limiter::Unit(unit), per_block(unit) * share / cycles_us));
     let l2_rate = machine.l2_per_clock * sms;
-    // What fits is in L2, as after an earlier kernel.
     let is_in_l2 = moved.dram <= machine.l2_bytes as f64;
-    let dram_rate = if is_in_l2 { l2_rate } else { machine.dram_per_clock() };
-    let bytes = [(Limiter::L2, moved.l2 / l2_rate / cycles_us), (Limiter::Dram, moved.dram / dram_rate / cycles_us)];
+    let dram_us = moved.dram / dram_rate(moved.dram, machine) / cycles_us;
+    let bytes = [(Limiter::L2, moved.l2 / l2_rate / cycles_us), (Limiter::Dram, dram_us)];
     let units: Vec<(Limiter, f64)> = rates.chain(bytes).collect();
-    let (bound_by, bound) = greatest(units.iter().filter(|(by, _)| is_certain(*by)).copied());
+    let (bound_by, bound) = bound(func, counts, launch, machine);
 
     let at_once = (fits.blocks.max(1) as f64).min(fullest);
     let chain = chain::cycles(func, counts, machine.latency, &latencies(counts, machine, moved));
@@ -135,14 +137,24 @@ pub(crate) fn time(func: &Func, counts: &Counts, launch: &Launch, target: &Targe
     }
 }
 
-/// Is what a kernel asks of it told by the operator alone? How positions are computed, how often a value is fetched again
-/// and what of it is kept in registers is for compilers to say.
-fn is_certain(by: Limiter) -> bool {
-    match by {
-        Limiter::Unit(unit) => !matches!(unit, Unit::Issue | Unit::Int | Unit::L1),
-        Limiter::Dram => true,
-        Limiter::L2 | Limiter::Latency => false,
-    }
+/// The microseconds that a launch takes at least, and what sets them.
+fn bound(func: &Func, counts: &Counts, launch: &Launch, machine: &Machine) -> (Limiter, f64) {
+    let cycles_us = machine.cycles_per_us();
+    let all = launch.blocks * launch.warps / machine.sms as f64;
+    // How positions are computed, how often a value is fetched again and what of it is kept in registers is for compilers
+    // to say.
+    let is_certain = |unit: &Unit| !matches!(unit, Unit::Issue | Unit::Int | Unit::L1);
+    let units = Unit::ALL.into_iter().filter(is_certain);
+    let of =
+        |unit: Unit| (Limiter::Unit(unit), counts.least[unit as usize] * all / machine.per_clock(unit) / cycles_us);
+    let bytes = least_bytes(func, counts, launch);
+    let bytes = (Limiter::Dram, bytes / dram_rate(bytes, machine) / cycles_us);
+    greatest(units.map(of).chain([bytes]))
+}
+
+/// Bytes in a cycle of the clock from where buffers of so many bytes lie: what fits is in L2, as after an earlier kernel.
+fn dram_rate(bytes: f64, machine: &Machine) -> f64 {
+    if bytes <= machine.l2_bytes as f64 { machine.l2_per_clock * machine.sms as f64 } else { machine.dram_per_clock() }
 }
 
 fn greatest(all: impl Iterator<Item = (Limiter, f64)>) -> (Limiter, f64) {
@@ -198,6 +210,39 @@ fn traffic(func: &Func, counts: &Counts, launch: &Launch, spilled: f64) -> Traff
         moved.dram += buffer_bytes(func, root).map_or(asked, |bytes| asked.min(bytes as f64));
     }
     moved
+}
+
+/// The bytes of each buffer of global memory once, read and written, as far as it is accessed and data has no say in that.
+/// The bytes between the first and the last that an access is seen at are taken to be accessed, if so many are.
+fn least_bytes(func: &Func, counts: &Counts, launch: &Launch) -> f64 {
+    let mut buffers: BTreeMap<(Value, Direction), BTreeMap<Span, f64>> = BTreeMap::new();
+    for (touch, cost) in counts.touches.iter().zip(&counts.costs).filter(|(touch, _)| touch.memory == Memory::Global) {
+        let Some(span) = cost.sure_span else { continue };
+        let asked = cost.sure_sectors * SECTOR as f64 * launch.blocks * launch.warps;
+        // What is accessed at the same addresses is the same.
+        let of_span = buffers.entry((touch.root, touch.direction)).or_default().entry(span).or_default();
+        *of_span = asked.min(length(span)).max(*of_span);
+    }
+    let once = |((root, _), spans): ((Value, Direction), BTreeMap<Span, f64>)| {
+        let asked = spans.values().sum::<f64>().min(covered(spans.keys()));
+        buffer_bytes(func, root).map_or(asked, |bytes| asked.min(bytes as f64))
+    };
+    buffers.into_iter().map(once).sum()
+}
+
+/// The lowest and the highest of some addresses.
+type Span = (i64, i64);
+
+/// The bytes of the sectors in any of `spans`, which are sorted.
+fn covered<'s>(spans: impl Iterator<Item = &'s Span>) -> f64 {
+    let mut joined: Vec<Span> = Vec::new();
+    for &(low, high) in spans {
+        match joined.last_mut() {
+            Some(last) if low <= last.1 => last.1 = last.1.max(high),
+            _ => joined.push((low, high)),
+        }
+    }
+    joined.into_iter().map(length).sum()
 }
 
 /// The cycles that each load from global memory takes in the mean.

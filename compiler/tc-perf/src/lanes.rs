@@ -1,5 +1,6 @@
 //! Integers of the 32 lanes of a warp, as numbers.
 
+use std::rc::Rc;
 use tc_dialects::arith::{self, Predicate, eval};
 use tc_ir::attrs::{AttrData, BinOp, UnOp};
 use tc_ir::opdef::Role;
@@ -7,6 +8,8 @@ use tc_ir::{Elem, Func, Op, Value};
 
 /// Lanes of a warp.
 pub(crate) const WARP: usize = 32;
+/// Elements of a vector that are looked at, at most.
+pub(crate) const MOST_ELEMENTS: usize = 64;
 
 /// An integer or truth value in each lane.
 #[derive(Clone, PartialEq, Debug)]
@@ -17,18 +20,39 @@ pub(crate) enum Lanes {
     Same(i64),
     /// One for each lane.
     Each(Box<[i64; WARP]>),
-    /// A vector in each lane, which counts up from a number by a step.
-    Ramp(Box<[i64; WARP]>, i64),
+    /// A vector in each lane, by elements.
+    Vector(Rc<[[i64; WARP]]>),
 }
 
 impl Lanes {
-    /// The number in a lane.
+    /// The number in a lane; of a vector, its first.
     pub(crate) fn at(&self, lane: usize) -> Option<i64> {
         match self {
             Lanes::Unknown => None,
             Lanes::Same(value) => Some(*value),
-            Lanes::Each(values) | Lanes::Ramp(values, _) => Some(values[lane]),
+            Lanes::Each(values) => Some(values[lane]),
+            Lanes::Vector(elements) => elements.first().map(|values| values[lane]),
         }
+    }
+
+    /// An element of a vector; what is no vector is the same in all elements.
+    pub(crate) fn element(&self, nth: usize) -> Lanes {
+        match self {
+            Lanes::Vector(elements) => {
+                elements.get(nth).map_or(Lanes::Unknown, |values| Lanes::Each(Box::new(*values)))
+            }
+            other => other.clone(),
+        }
+    }
+
+    /// The vector of `n` elements, if all are known.
+    fn vector(n: usize, of: impl Fn(usize) -> Lanes) -> Lanes {
+        let numbers = |nth: usize| {
+            let one = of(nth);
+            (one != Lanes::Unknown).then(|| std::array::from_fn(|lane| one.at(lane).unwrap_or(0)))
+        };
+        let all: Option<Rc<[[i64; WARP]]>> = (0..n.min(MOST_ELEMENTS)).map(numbers).collect();
+        all.map_or(Lanes::Unknown, Lanes::Vector)
     }
 
     /// In which of the lanes `mask` it holds; `None` where that is not known.
@@ -39,7 +63,7 @@ impl Lanes {
 
     fn zip(&self, other: &Lanes, op: impl Fn(i64, i64) -> Option<i64>) -> Lanes {
         match (self, other) {
-            (Lanes::Unknown, _) | (_, Lanes::Unknown) | (Lanes::Ramp(..), _) | (_, Lanes::Ramp(..)) => Lanes::Unknown,
+            (Lanes::Unknown, _) | (_, Lanes::Unknown) => Lanes::Unknown,
             (&Lanes::Same(a), &Lanes::Same(b)) => op(a, b).map_or(Lanes::Unknown, Lanes::Same),
             // What a lane would compute that does not come here is of no concern.
             _ => Lanes::Each(Box::new(std::array::from_fn(|lane| {
@@ -53,7 +77,12 @@ impl Lanes {
     }
 
     fn choose(condition: &Lanes, then: &Lanes, otherwise: &Lanes) -> Lanes {
+        let elements = |one: &Lanes| if let Lanes::Vector(all) = one { all.len() } else { 0 };
+        let n = [condition, then, otherwise].map(elements).into_iter().max().unwrap_or(0);
         match condition {
+            _ if n > 0 => Lanes::vector(n, |nth| {
+                Lanes::choose(&condition.element(nth), &then.element(nth), &otherwise.element(nth))
+            }),
             Lanes::Same(0) => otherwise.clone(),
             Lanes::Same(_) => then.clone(),
             Lanes::Each(truths) if !matches!((then, otherwise), (Lanes::Unknown, _) | (_, Lanes::Unknown)) => {
@@ -73,10 +102,26 @@ impl Lanes {
 
 /// What the arithmetic op `op` gives; `of` is what its operands are.
 pub(crate) fn evaluate(func: &Func, op: Op, of: impl Fn(Value) -> Lanes) -> Lanes {
-    let arg = |nth: usize| of(func.operand(op, nth));
-    let Some(elem) = func.result(op).and_then(|value| func.value_scalar(value)).map(|scalar| scalar.elem) else {
-        return Lanes::Unknown;
-    };
+    let Some(scalar) = func.result(op).and_then(|value| func.value_scalar(value)) else { return Lanes::Unknown };
+    let args: Vec<Lanes> = func.operands(op).iter().map(|&operand| of(operand)).collect();
+    let is_vector = args.iter().any(|arg| matches!(arg, Lanes::Vector(_)));
+    match func.opcode(op) {
+        arith::RAMP => Lanes::vector(scalar.lanes.into(), |nth| {
+            let step = args[1].map(|step| step.checked_mul(nth as i64));
+            args[0].zip(&step, |base, step| base.checked_add(step))
+        }),
+        // Vectors are computed element by element.
+        _ if is_vector => Lanes::vector(scalar.lanes.into(), |nth| {
+            let of_element: Vec<Lanes> = args.iter().map(|arg| arg.element(nth)).collect();
+            scalar_value(func, op, scalar.elem, &of_element)
+        }),
+        _ => scalar_value(func, op, scalar.elem, &args),
+    }
+}
+
+/// What `op` gives of numbers.
+fn scalar_value(func: &Func, op: Op, elem: Elem, args: &[Lanes]) -> Lanes {
+    let arg = |nth: usize| &args[nth];
     let fit = |value: i128| i64::try_from(elem.wrap(value)).ok();
     match func.role(op) {
         Role::Constant => {
@@ -87,11 +132,11 @@ pub(crate) fn evaluate(func: &Func, op: Op, of: impl Fn(Value) -> Lanes) -> Lane
             }
         }
         _ if !(elem.is_int() || elem == Elem::Bool) => Lanes::Unknown,
-        Role::Binary(infix) => arg(0).zip(&arg(1), |a, b| binary(infix, a, b, elem)),
+        Role::Binary(infix) => arg(0).zip(arg(1), |a, b| binary(infix, a, b, elem)),
         Role::Unary(UnOp::Neg) => arg(0).map(|value| fit(-i128::from(value))),
         Role::Unary(UnOp::Not) => arg(0).map(|value| Some(i64::from(value == 0))),
         Role::Compare => match Predicate::of(func, op) {
-            Some(predicate) => arg(0).zip(&arg(1), |a, b| Some(i64::from(predicate.holds(Some(a.cmp(&b)))))),
+            Some(predicate) => arg(0).zip(arg(1), |a, b| Some(i64::from(predicate.holds(Some(a.cmp(&b)))))),
             None => Lanes::Unknown,
         },
         Role::Cast => arg(0).map(|value| fit(value.into())),
@@ -111,22 +156,15 @@ fn binary(infix: BinOp, a: i64, b: i64, elem: Elem) -> Option<i64> {
 }
 
 /// What ops without a role give.
-fn named(func: &Func, op: Op, elem: Elem, arg: impl Fn(usize) -> Lanes) -> Lanes {
+fn named<'l>(func: &Func, op: Op, elem: Elem, arg: impl Fn(usize) -> &'l Lanes) -> Lanes {
     match func.opcode(op) {
-        arith::MIN => arg(0).zip(&arg(1), |a, b| Some(a.min(b))),
-        arith::MAX => arg(0).zip(&arg(1), |a, b| Some(a.max(b))),
+        arith::MIN => arg(0).zip(arg(1), |a, b| Some(a.min(b))),
+        arith::MAX => arg(0).zip(arg(1), |a, b| Some(a.max(b))),
         opcode @ (arith::TDIV | arith::TMOD) => {
-            arg(0).zip(&arg(1), |a, b| i64::try_from(eval::int_trunc(opcode, a.into(), b.into(), elem)?).ok())
+            arg(0).zip(arg(1), |a, b| i64::try_from(eval::int_trunc(opcode, a.into(), b.into(), elem)?).ok())
         }
-        arith::SELECT => Lanes::choose(&arg(0), &arg(1), &arg(2)),
-        arith::LIKELY | arith::BROADCAST => arg(0),
-        arith::RAMP => match (arg(0), arg(1)) {
-            (Lanes::Unknown | Lanes::Ramp(..), _) => Lanes::Unknown,
-            (base, Lanes::Same(step)) => {
-                Lanes::Ramp(Box::new(std::array::from_fn(|lane| base.at(lane).unwrap_or(0))), step)
-            }
-            _ => Lanes::Unknown,
-        },
+        arith::SELECT => Lanes::choose(arg(0), arg(1), arg(2)),
+        arith::LIKELY | arith::BROADCAST => arg(0).clone(),
         _ => Lanes::Unknown,
     }
 }

@@ -12,6 +12,7 @@ mod chain;
 mod counts;
 mod estimate;
 mod lanes;
+mod literal;
 mod memory;
 mod registers;
 mod repeat;

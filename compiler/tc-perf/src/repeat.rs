@@ -1,14 +1,14 @@
 //! What iterations that are unrolled together share.
 //!
-//! The compiler of CUDA loads each address once, joins loads and stores of neighbours in shared memory into vectors, and
-//! keeps an array in registers if all its positions are literals then. How often an address comes again, and whether
-//! positions are neighbours, follows from the factors of the loop variables in the position.
+//! The compiler of CUDA loads each address once, and joins loads and stores of neighbours in shared memory into vectors.
+//! How often an address comes again, and whether positions are neighbours, follows from the factors of the loop variables
+//! in the position.
 
 use crate::unroll::Unrolled;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use tc_dialects::arith;
-use tc_dialects::tir::{self, LoopKind};
+use tc_dialects::tir;
 use tc_ir::attrs::BinOp;
 use tc_ir::opdef::Role;
 use tc_ir::walk::ancestors;
@@ -56,22 +56,8 @@ pub(crate) fn neighbours(func: &Func, op: Op, index: Value, unrolled: &Unrolled)
     (n > 1 && factor(func, index, var) == Some(1)).then_some((var, n))
 }
 
-/// Is the position `index` of an array of a thread, accessed by `op`, a literal once loops are unrolled?
-pub(crate) fn is_literal(func: &Func, op: Op, index: Value, unrolled: &Unrolled) -> bool {
-    let is_left = |&around: &Op| {
-        func.opcode(around) == tir::FOR
-            && !matches!(tir::loop_kind(func, around), Some(LoopKind::Launch(_)))
-            && !unrolled.is_whole(func, around)
-    };
-    let varies = |around: Op| {
-        let var = func.region_args(func.op_regions(around)[0]).first();
-        var.is_some_and(|&var| factor(func, index, var) != Some(0))
-    };
-    !ancestors(func, op).filter(is_left).any(varies)
-}
-
 /// By what `value` grows where the loop variable `var` grows by one; `None` where that is not the same everywhere.
-fn factor(func: &Func, value: Value, var: Value) -> Option<i64> {
+pub(crate) fn factor(func: &Func, value: Value, var: Value) -> Option<i64> {
     Factors { func, var, known: FxHashMap::default() }.of(value, DEPTH)
 }
 
@@ -101,14 +87,20 @@ impl Factors<'_> {
         if depth == 0 || func.role(op) == Role::Constant {
             return (depth > 0).then_some(0);
         }
-        let literal = |nth: usize| func.const_int(func.operand(op, nth));
+        // A vector of equal literals is one.
+        let scalar = |value: Value| match func.def_op(value) {
+            Some(op) if func.opcode(op) == arith::BROADCAST => func.operand(op, 0),
+            _ => value,
+        };
+        let literal = |nth: usize| func.const_int(scalar(func.operand(op, nth)));
         let mut of = |nth: usize| self.of(func.operand(op, nth), depth - 1);
         match (func.role(op), func.opcode(op)) {
             (Role::Binary(BinOp::Add), _) => of(0)?.checked_add(of(1)?),
             (Role::Binary(BinOp::Sub), _) => of(0)?.checked_sub(of(1)?),
             (Role::Binary(BinOp::Mul), _) if literal(0).is_some() => of(1)?.checked_mul(literal(0)?),
             (Role::Binary(BinOp::Mul), _) if literal(1).is_some() => of(0)?.checked_mul(literal(1)?),
-            (Role::Cast, _) | (_, arith::RAMP) => of(0),
+            (Role::Cast, _) | (_, arith::BROADCAST) => of(0),
+            (_, arith::RAMP) if of(1) == Some(0) => of(0),
             // What no operand changes stays as it is.
             _ => (0..func.operands(op).len()).all(|nth| of(nth) == Some(0)).then_some(0),
         }

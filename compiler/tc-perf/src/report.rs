@@ -4,6 +4,8 @@ use crate::counts::{Cost, Counts, count};
 use crate::estimate::{self, Time};
 use crate::registers;
 use crate::touch::{Direction, Touch};
+use rustc_hash::FxHashMap;
+use std::collections::hash_map::Entry;
 use tc_dialects::forms::DEVICE;
 use tc_dialects::scope::Memory;
 use tc_ir::verify::verify;
@@ -147,19 +149,26 @@ fn accesses(func: &Func, counts: &Counts, warps: f64) -> Vec<AccessReport> {
         }
     };
     let mut all: Vec<AccessReport> = Vec::new();
+    let mut places: FxHashMap<Kind, usize> = FxHashMap::default();
     for one in counts.touches.iter().zip(&counts.costs).map(of) {
-        match all.iter_mut().find(|other| other.is_like(&one)) {
-            Some(other) => other.join(&one),
-            None => all.push(one),
+        match places.entry(one.kind()) {
+            Entry::Occupied(like) => all[*like.get()].join(&one),
+            Entry::Vacant(place) => {
+                place.insert(all.len());
+                all.push(one);
+            }
         }
     }
     all
 }
 
+/// What accesses have in common that are one in a report: lines, buffer, memory, direction and width.
+type Kind = (Location, Option<Location>, String, &'static str, Direction, u64);
+
 impl AccessReport {
-    fn is_like(&self, other: &AccessReport) -> bool {
-        (&self.location, &self.directive, &self.buffer, self.memory, self.direction, self.bytes)
-            == (&other.location, &other.directive, &other.buffer, other.memory, other.direction, other.bytes)
+    fn kind(&self) -> Kind {
+        let Self { location, directive, buffer, direction, bytes, .. } = self;
+        (location.clone(), directive.clone(), buffer.clone(), self.place_name(), *direction, *bytes)
     }
 
     fn join(&mut self, other: &AccessReport) {

@@ -1,6 +1,7 @@
 //! Which ops of a kernel access memory, and at which addresses the lanes of a warp do.
 
-use crate::lanes::{Lanes, WARP};
+use crate::lanes::{Lanes, MOST_ELEMENTS, WARP};
+use crate::literal::is_literal;
 use crate::memory::Addresses;
 use crate::repeat;
 use crate::unroll::Unrolled;
@@ -75,7 +76,7 @@ impl Touch {
         // Parameters have no scope, and lie in global memory.
         let memory = Scope::of(func, place).map_or(Memory::Global, Scope::memory);
         let index = access::index(func, op).filter(|_| matches!(func.opcode(op), tir::LOAD | tir::STORE));
-        let is_in_registers = index.is_none_or(|index| repeat::is_literal(func, op, index, unrolled));
+        let is_in_registers = index.is_none_or(|index| is_literal(func, op, index, unrolled));
         let shape = (memory != Memory::Registers || !is_in_registers).then(|| Shape::of(func, op, place)).flatten()?;
         let (mut share, mut neighbours) = (1.0, None);
         if let Shape::Own { index: Some(index), count: 1, .. } = shape {
@@ -143,13 +144,17 @@ impl Touch {
                 if index == Lanes::Unknown {
                     return None;
                 }
-                let step = if let Lanes::Ramp(_, step) = index { step.checked_mul(scale)? } else { apart };
                 let at = |nth: i64, lane: usize| {
-                    let first = start.at(lane)?.checked_add(index.at(lane)?.checked_mul(scale)?)?;
-                    first.checked_add(nth.checked_mul(step)?)
+                    let index = if let Lanes::Vector(elements) = &index {
+                        elements.get(nth as usize).map(|values| values[lane])
+                    } else {
+                        index.at(lane)
+                    };
+                    let first = start.at(lane)?.checked_add(index?.checked_mul(scale)?)?;
+                    first.checked_add(nth.checked_mul(apart)?)
                 };
                 let one = |nth| std::array::from_fn(|lane| if active(lane) { at(nth, lane) } else { None });
-                Some((0..count.min(MOST_LANES)).map(one).collect())
+                Some((0..count.min(MOST_ELEMENTS as i64)).map(one).collect())
             }
             Shape::Tile { rows, row_bytes, stride, elem } => {
                 let first = (0..WARP).find(|&lane| active(lane))?;
@@ -173,8 +178,6 @@ impl Touch {
 
 /// Bytes that a lane moves at a time of a tile, or of a vector.
 const CHUNK: i64 = 16;
-/// Lanes of a vector that are looked at.
-const MOST_LANES: i64 = 64;
 
 impl Shape {
     fn of(func: &Func, op: Op, place: Value) -> Option<Shape> {

@@ -4,7 +4,7 @@ use tc_dialects::fragment::tile;
 use tc_dialects::scope::{Memory, Scope};
 use tc_dialects::threads::{Meeting, copy_step, meeting};
 use tc_dialects::{arith, mma, tir, wmma};
-use tc_ir::attrs::BinOp;
+use tc_ir::attrs::{BinOp, UnOp};
 use tc_ir::opdef::Role;
 use tc_ir::{Elem, Func, Op};
 use tc_target::Unit;
@@ -16,6 +16,8 @@ pub(crate) struct Work {
     pub(crate) instructions: f64,
     /// Of them, so many by this unit.
     pub(crate) unit: Option<(Unit, f64)>,
+    /// So many by that unit at least, however a compiler writes it.
+    pub(crate) least: f64,
     /// Floating-point operations; a product and a sum are two.
     pub(crate) flops: f64,
     /// It is a sum or product of positions, which is computed once for iterations that are unrolled together: what they
@@ -33,7 +35,7 @@ const FUNCTION: f64 = 4.0;
 /// What `op` asks of the units.
 pub(crate) fn work(func: &Func, op: Op) -> Work {
     let opcode = func.opcode(op);
-    let one = |unit| Work { instructions: 1.0, unit: Some((unit, 1.0)), ..Work::default() };
+    let one = |unit| Work { instructions: 1.0, unit: Some((unit, 1.0)), least: 1.0, ..Work::default() };
     match opcode {
         mma::SYNC | wmma::MMA => return product(func, op),
         // What lies in registers is there.
@@ -83,6 +85,7 @@ fn product(func: &Func, op: Op) -> Work {
     Work {
         instructions: (count / 2048.0).max(1.0),
         unit: Some((Unit::Tensor, count * cost)),
+        least: count * cost,
         flops: 2.0 * count,
         ..Work::default()
     }
@@ -97,14 +100,19 @@ fn arithmetic(func: &Func, op: Op) -> Work {
         let n = instructions * lanes;
         // A pair of f16 is one instruction.
         let issued = if elem.is_float() && elem.bits() == 16 && result.lanes > 1 { n / 2.0 } else { n };
-        Work { instructions: issued, unit: Some((unit_of(elem), n)), flops: flops * lanes, ..Work::default() }
+        let unit = Some((unit_of(elem), n));
+        Work { instructions: issued, unit, least: n, flops: flops * lanes, ..Work::default() }
     };
     let literal = func.operands(op).get(1).is_some_and(|&value| func.const_int(value).is_some());
     let is_float = result.elem.is_float();
     match (func.role(op), func.opcode(op)) {
         (Role::Constant, _) | (_, arith::LIKELY | arith::BROADCAST | arith::RAMP) => Work::default(),
         (Role::Binary(BinOp::Div | BinOp::Mod), _) | (_, arith::TDIV | arith::TMOD) => match (is_float, literal) {
-            (true, _) => of(result.elem, FLOAT_QUOTIENT, 1.0),
+            // One by a power of two is a product; one of f16 may be done in f32.
+            (true, _) => {
+                let least = if matches!(unit_of(result.elem), Unit::Half) { 0.0 } else { lanes };
+                Work { least, ..of(result.elem, FLOAT_QUOTIENT, 1.0) }
+            }
             (false, true) => of(result.elem, LITERAL_QUOTIENT, 0.0),
             (false, false) => of(result.elem, QUOTIENT, 0.0),
         },
@@ -114,10 +122,13 @@ fn arithmetic(func: &Func, op: Op) -> Work {
             if is_offset { Work::default() } else { Work { is_position: true, ..of(result.elem, 1.0, 0.0) } }
         }
         (_, arith::FMA) => of(result.elem, 1.0, 2.0),
+        // The instruction that takes the value turns its sign.
+        (Role::Unary(UnOp::Neg), _) if is_float => Work { least: 0.0, ..of(result.elem, 1.0, 1.0) },
         (Role::Binary(_) | Role::Unary(_), _) => of(result.elem, 1.0, if is_float { 1.0 } else { 0.0 }),
         (Role::Compare, _) | (_, arith::SELECT) => of(Elem::I32, 1.0, 0.0),
         (_, arith::MIN | arith::MAX | arith::ABS) => of(Elem::I32, 1.0, if is_float { 1.0 } else { 0.0 }),
-        (Role::Cast, _) if from.elem.is_float() || is_float => special(lanes, 1.0, 0.0),
+        // Some are an instruction of another unit.
+        (Role::Cast, _) if from.elem.is_float() || is_float => Work { least: 0.0, ..special(lanes, 1.0, 0.0) },
         (Role::Cast, _) if from.elem.bits() == result.elem.bits() || from.elem == Elem::Bool => Work::default(),
         (Role::Cast, _) => of(Elem::I32, 1.0, 0.0),
         _ if is_float => special(lanes, 1.0 + FUNCTION, 1.0),
@@ -129,6 +140,7 @@ fn special(lanes: f64, instructions: f64, flops: f64) -> Work {
     Work {
         instructions: instructions * lanes,
         unit: Some((Unit::Special, lanes)),
+        least: lanes,
         flops: flops * lanes,
         ..Work::default()
     }

@@ -17,6 +17,8 @@ pub(crate) struct Times {
     pub(crate) all: f64,
     /// Iterations that are unrolled together counted once.
     pub(crate) rounds: f64,
+    /// In all iterations, where data has no say in whether it is done: never, where it has.
+    pub(crate) sure: f64,
 }
 
 /// What is done at each op of a way.
@@ -37,6 +39,8 @@ pub(crate) struct Way<'f> {
     /// How often each value is computed.
     computed: Vec<f64>,
     in_one_block: bool,
+    /// Ways go to each warp of each block in turn.
+    in_turn: bool,
     /// The number of the way, which chooses.
     nth: u64,
     /// Choices so far.
@@ -55,7 +59,7 @@ const PRIMES: [u8; 32] = [
 const MOST: f64 = 1e30;
 
 /// How often a literal is computed.
-const NEVER: Times = Times { all: 0.0, rounds: 0.0 };
+const NEVER: Times = Times { all: 0.0, rounds: 0.0, sure: 0.0 };
 
 impl<'f> Way<'f> {
     pub(crate) fn new(func: &'f Func, facts: &Facts, unrolled: &'f Unrolled) -> Way<'f> {
@@ -72,6 +76,7 @@ impl<'f> Way<'f> {
             values: vec![Lanes::Unknown; func.n_value_ids()],
             computed: vec![0.0; func.n_value_ids()],
             in_one_block: false,
+            in_turn: false,
             nth: 0,
             chosen: 0,
             coordinates: std::array::from_fn(|_| Lanes::Same(0)),
@@ -96,13 +101,26 @@ impl<'f> Way<'f> {
     /// From now on, all ways are in the block in the middle.
     pub(crate) fn stay_in_one_block(&mut self) {
         self.in_one_block = true;
+        self.in_turn = false;
+    }
+
+    /// If there are at most `most` warps, each of them gets as many ways as another; gives how many ways that are.
+    pub(crate) fn in_turn(&mut self, most: u64) -> Option<u64> {
+        let blocks = self.extents[..].iter().zip(Coordinate::ALL).filter(|(_, at)| !at.is_thread());
+        let all = blocks.fold(self.n_warps(), |product, (&extent, _)| product.saturating_mul(extent));
+        self.in_turn = all <= most;
+        self.in_turn.then(|| most / all * all)
+    }
+
+    fn n_warps(&self) -> u64 {
+        self.threads.div_ceil(WARP as u64).max(1)
     }
 
     /// Goes the way number `nth`.
     pub(crate) fn go(&mut self, nth: u64, visit: &mut impl Visit) {
         (self.nth, self.chosen) = (nth, 0);
         let mask = self.place();
-        self.region(self.func.body(), mask, Times { all: 1.0, rounds: 1.0 }, visit);
+        self.region(self.func.body(), mask, Times { all: 1.0, rounds: 1.0, sure: 1.0 }, visit);
     }
 
     /// A number of `0..n`, spread evenly over ways.
@@ -115,8 +133,15 @@ impl<'f> Way<'f> {
 
     /// Chooses a block and a warp; gives the lanes that there are.
     fn place(&mut self) -> u32 {
-        let warps = self.threads.div_ceil(WARP as u64).max(1);
-        let first = self.choose(warps) * WARP as u64;
+        let warps = self.n_warps();
+        let mut turn = self.nth;
+        let mut next = |way: &mut Way<'_>, n: u64| {
+            let chosen = way.choose(n);
+            let in_turn = turn % n;
+            turn /= n;
+            if way.in_turn { in_turn } else { chosen }
+        };
+        let first = next(self, warps) * WARP as u64;
         for coordinate in Coordinate::ALL {
             let extent = self.extents[coordinate.index()];
             self.coordinates[coordinate.index()] = if coordinate.is_thread() {
@@ -127,7 +152,7 @@ impl<'f> Way<'f> {
                 let of = |lane: usize| ((first + lane as u64) / below.max(1) % extent) as i64;
                 Lanes::Each(Box::new(std::array::from_fn(of)))
             } else {
-                let chosen = self.choose(extent);
+                let chosen = next(self, extent);
                 Lanes::Same(if self.in_one_block { extent / 2 } else { chosen } as i64)
             };
         }
@@ -180,6 +205,7 @@ impl<'f> Way<'f> {
         let times = Times {
             all: (times.all * trips as f64).min(MOST),
             rounds: (times.rounds * trips as f64 / together).min(MOST),
+            sure: most.map_or(0.0, |_| (times.sure * trips as f64).min(MOST)),
         };
         for &arg in &func.region_args(body)[1..] {
             self.set(arg, Lanes::Unknown, times);
@@ -201,8 +227,10 @@ impl<'f> Way<'f> {
     fn branch(&mut self, op: Op, mask: u32, times: Times, visit: &mut impl Visit) {
         let func = self.func;
         // A condition on data is taken to hold.
-        let then = self.value(func.operand(op, 0)).truths(mask).unwrap_or(mask);
+        let known = self.value(func.operand(op, 0)).truths(mask);
+        let then = known.unwrap_or(mask);
         visit.op(self, op, mask, times);
+        let times = Times { sure: if known.is_some() { times.sure } else { 0.0 }, ..times };
         let regions: Vec<Region> = func.op_regions(op).to_vec();
         let mut handed: Vec<Vec<Lanes>> = Vec::new();
         for (&region, mask) in regions.iter().zip([then, mask & !then]) {

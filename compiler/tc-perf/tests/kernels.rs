@@ -75,8 +75,8 @@ fn loops_guards_and_idle_lanes_count() {
     let half = report("if (t & 1) == 0i32 {\n for i in 0..5000i32 {\n if b == 0i32 { S[t] = A[(i & 63) + t] } } }");
     let load = access(&half, "A", Direction::Load);
     assert_eq!(load.lanes, 16.0);
-    // One block of two, two warps, in all iterations: ways of warps are samples.
-    assert!((load.requests / 10_000.0 - 1.0).abs() < 0.1, "{}", load.requests);
+    // One block of two, two warps, in all iterations: each of the four warps is followed.
+    assert_eq!(load.requests, 10_000.0);
     let empty = report("for i in 0..0i32 { S[t] = 1.0 }");
     assert_eq!(access(&empty, "S", Direction::Store).requests, 0.0);
 }
@@ -130,6 +130,79 @@ fn an_array_whose_positions_no_loop_makes_literal_is_in_local_memory() {
     assert!(!local("3i32"));
     let varied = report("for i in 0..4000i32 { L[i & 7] = A[t + (i & 63)] }\n B[t] = L[0i32]");
     assert!(varied.accesses.iter().any(|one| one.memory == Memory::Registers), "{:#?}", varied.accesses);
+}
+
+#[test]
+fn an_array_at_positions_by_thread_block_or_data_is_in_local_memory() {
+    let is_local = |body: &str| {
+        let told = report(body);
+        told.accesses.iter().any(|one| one.memory == Memory::Registers)
+    };
+    for position in ["t & 7", "b & 7", "cast<i32>(A[0i32]) & 7"] {
+        assert!(is_local(&format!("L[{position}] = A[t]\n B[t] = L[0i32]")), "{position}");
+    }
+    // Literals in a loop that is unrolled, and what cancels out.
+    for position in ["i", "7 - i", "(t + i) - t", "tdiv(i, 2)"] {
+        assert!(!is_local(&format!("for i in 0..8i32 {{ L[{position}] = A[t + i] }}\n B[t] = L[0i32]")), "{position}");
+    }
+    // A position that a loop carries is a literal as long as all its iterations are in the code.
+    let carried =
+        |n: u32| format!("c = for i in 0..{n}i32 carry(c = 0i32) {{ L[c & 7] = A[t]\n yield c + 3 }}\n B[t] = L[0i32]");
+    assert!(!is_local(&carried(8)) && is_local(&carried(4000)));
+}
+
+#[test]
+fn vectors_of_positions_are_computed_element_by_element() {
+    let sectors = |position: &str| {
+        let told = report(&format!("B[t] = cast<f32>(t)\n let v = A[{position}]\n B[ramp(t * 4, 1, 4)] = v"));
+        let load = access(&told, "A", Direction::Load).clone();
+        assert!(!load.unknown, "{position}");
+        load.sectors.0
+    };
+    // Four requests each: of neighbours 4 apart, which fill 16 sectors; of those of one sum; of rows of 32.
+    assert_eq!(sectors("ramp(t * 4, 1, 4) + broadcast(8, 4)"), 16.0);
+    assert_eq!(sectors("ramp(t, 1, 4) + ramp(0i32, 31, 4)"), 4.0);
+    assert_eq!(sectors("ramp(0i32, t, 4) & broadcast(7, 4)"), 1.0);
+    assert_eq!(sectors("ramp(t * 2, 1, 4) * broadcast(16, 4)"), 32.0);
+    assert_eq!(sectors("tdiv(ramp(t * 8, 1, 4), broadcast(8, 4))"), 4.0);
+}
+
+#[test]
+fn a_bound_counts_the_work_of_lanes_that_take_part() {
+    let work = |body: &str| report(&format!("L[0i32] = 0.0\n {body}\n B[t] = L[0i32]")).time;
+    let sums = |condition: &str| {
+        let each = "L[0i32] = fma(L[0i32], 1.5, 1.0)";
+        work(&format!("for i in 0..100000i32 {{ if {condition} {{ {each} }} }}"))
+    };
+    let (all, one) = (sums("t >= 0"), sums("(t & 31) == 0"));
+    assert!((all.bound_us / one.bound_us - 32.0).abs() < 1e-6, "{} {}", all.bound_us, one.bound_us);
+    assert_eq!(all.bound_by.name(), "f32");
+    // The idle lanes take their turn all the same.
+    let f32s = |time: &tc_perf::Time| time.units.iter().find(|(by, _)| by.name() == "f32").expect("all units").1;
+    assert_eq!(f32s(&all), f32s(&one));
+    // What data decides may not be done at all; a quotient may be a product.
+    assert_eq!(sums("A[t] > 0.0").bound_by.name(), "memory");
+    let quotients = work("for i in 0..100000i32 { L[0i32] = L[0i32] / 2.0 }");
+    assert!((quotients.bound_us / all.bound_us - 1.0).abs() < 1e-6);
+}
+
+#[test]
+fn a_bound_counts_a_buffer_once() {
+    let bytes = |body: &str| {
+        let KernelReport { time, machine, .. } = report(body);
+        assert_eq!(time.bound_by.name(), "memory");
+        // They fit L2.
+        time.bound_us * machine.cycles_per_us() * machine.l2_per_clock * machine.sms as f64
+    };
+    let bytes = |body: &str| bytes(body).round();
+    // 128 cells are read and written; a second look at them, or at others between, adds none.
+    let once = bytes("B[t + b * 64] = A[t + b * 64]");
+    assert_eq!(once, 1024.0);
+    // An address or a condition from data may be any.
+    assert_eq!(bytes("B[t + b * 64] = A[t + b * 64] + A[cast<i32>(A[t + b * 64])]"), once);
+    assert_eq!(bytes("if A[t + b * 64] > 0.0 { B[t + b * 64] = 1.0 }"), once / 2.0);
+    assert_eq!(bytes("B[t + b * 64] = A[t + b * 64] + A[t + b * 64 + 0] * A[127 - t - b * 64]"), once);
+    assert_eq!(bytes("B[t + b * 64] = A[t + b * 64] + A[tdiv(t, 2) + b * 64]"), once);
 }
 
 #[test]

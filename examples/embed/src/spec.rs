@@ -1,6 +1,7 @@
 //! The string, `ij,jk->ik`, with the shapes of its operands.
 
 use std::ops::Range;
+use tc::support::counted;
 
 /// What is wrong with a string: where, what, and a second place with what is to be seen there.
 pub(crate) type Wrong = (Range<usize>, String, Option<(Range<usize>, String)>);
@@ -33,7 +34,10 @@ impl Sum {
         for (letters, shape) in inputs.iter().zip(shapes) {
             if letters.len() != shape.len() {
                 let (n, rank) = (letters.len(), shape.len());
-                return wrong(at..at + n, format!("a tensor of {rank} dimensions has {n} letters"));
+                return wrong(
+                    at..at + n,
+                    format!("a tensor of {} has {}", counted(rank, "dimension"), counted(n, "letter")),
+                );
             }
             for (&letter, &extent) in letters.iter().zip(shape) {
                 match extents.iter().find(|known| known.0 == letter) {

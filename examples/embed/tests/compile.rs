@@ -104,7 +104,7 @@ fn what_is_wrong_is_shown_in_the_string() {
         ("ij,jk->ik", &[&[2, 3], &[5, 4]], "the extent of `j` is 5 here", "einsum:1:4"),
         ("ij,jk->ik", &[&[2, 3], &[0, 4]], "the extent is 0", "einsum:1:4"),
         ("ij,jk->ik", &[&[2, 3]], "2 operands have 1 shapes", "einsum:1:1"),
-        ("ij,jk->ik", &[&[2, 3], &[3]], "a tensor of 1 dimensions has 2 letters", "einsum:1:4"),
+        ("ij,jk->ik", &[&[2, 3], &[3]], "a tensor of 1 dimension has 2 letters", "einsum:1:4"),
         // More blocks than a GPU has along y: found by tc, shown in the string all the same.
         ("ij,jk->ik", &[&[1 << 24, 3], &[3, 64]], "", "einsum:1:1"),
     ];

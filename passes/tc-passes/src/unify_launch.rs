@@ -111,7 +111,7 @@ impl FuncPass for UnifyLaunch {
 /// What is reported of a nest that stays as it is, for what the loop `at` is.
 fn not_unified(func: &Func, at: Op, reason: &str) -> Diagnostic {
     let text = format!("the launch loops of this kernel stay where they are: {reason}");
-    Diagnostic::remark("not-unified", func.op_location(at), text).help(
+    Diagnostic::remark("not-unified", func.asked_location(at), text).help(
         "bind loops of one extent and one type, counted from 0, to a coordinate, the smaller ones under a condition",
     )
 }

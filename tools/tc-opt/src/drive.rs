@@ -96,6 +96,9 @@ impl Tool<'_, '_> {
         if let Some(wrong) = RunArgs::stray_via(args.run.emit, args.run.via) {
             return Err(session.refuse(wrong));
         }
+        if let Some(wrong) = args.show.stray_speed(args.run.emit, &compiler.target) {
+            return Err(session.refuse(&wrong));
+        }
         if let (Some((name, value)), Some(_)) = (args.space.defines.first(), &args.run.pass_pipeline) {
             let wrong = format!(
                 "`-D` gives values to a space, and a pipeline has them in an option: `schedule{{param=\"{name}={value}\"}}`, \

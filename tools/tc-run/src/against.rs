@@ -3,6 +3,7 @@
 use crate::table::Row;
 use std::collections::BTreeMap;
 use tc::runtime::Timing;
+use tc::support::{Diagnostic, Location, suggest};
 
 /// Times of a peer in microseconds, by case as the table calls it.
 pub(crate) type Peer = BTreeMap<String, f64>;
@@ -18,7 +19,7 @@ pub(crate) struct Against {
     pub(crate) peer_us: Option<f64>,
     /// Than the peer's.
     pub(crate) peer: Option<f64>,
-    /// The part of it that no schedule of the operator goes below.
+    /// The part of it that its operations and buffers take at least.
     pub(crate) bound: Option<f64>,
 }
 
@@ -57,6 +58,31 @@ pub(crate) fn read(path: &std::path::Path) -> Result<Peer, String> {
     }
 }
 
+/// What is wrong with a peer's file some of whose times are of no row.
+pub(crate) fn strays(rows: &[Row], peer: &Peer) -> Option<Diagnostic> {
+    let cases = || rows.iter().map(|row| row.case.as_str());
+    let strays: Vec<&String> = peer.keys().filter(|key| cases().all(|case| case != key.as_str())).collect();
+    if strays.is_empty() {
+        return None;
+    }
+    let named: Vec<String> = strays.iter().take(SHOWN).map(|key| format!("`{}`", suggest::shorten(key))).collect();
+    let more = strays.len().saturating_sub(SHOWN);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let message = format!("no row takes the peer's time of {}{more}", named.join(", "));
+    let mut told = Diagnostic::warning("peer", Location::None, message);
+    for stray in strays.into_iter().take(SHOWN) {
+        if let Some(near) = suggest::nearest(stray, cases()) {
+            told = told.note(format!("`{}`: did you mean `{near}`?", suggest::shorten(stray)));
+        }
+    }
+    let rows: Vec<String> = cases().take(SHOWN).map(|case| format!("`{case}`")).collect();
+    let and = if cases().nth(SHOWN).is_some() { ", …" } else { "" };
+    Some(told.help(format!("rows are called {}{and}", rows.join(", "))))
+}
+
+/// Names that a message lists, at most.
+const SHOWN: usize = 5;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -78,5 +104,19 @@ mod tests {
             (Some(4.0), Some(2.0), Some(0.5), Some(0.25))
         );
         assert_eq!(found[3].first, None);
+    }
+
+    #[test]
+    fn times_of_no_row_are_told() {
+        let rows = [row("f @a", "", 8.0), row("f @b", "", 4.0)];
+        let peer = |keys: &[&str]| keys.iter().map(|key| (key.to_string(), 1.0)).collect::<Peer>();
+        assert_eq!(strays(&rows, &peer(&["f @a"])), None);
+        let told = strays(&rows, &peer(&["f @a", "f @c", "g"])).expect("two strays");
+        assert_eq!(told.message, "no row takes the peer's time of `f @c`, `g`");
+        assert_eq!(told.notes, ["`f @c`: did you mean `f @a`?"]);
+        assert_eq!(told.help.as_deref(), Some("rows are called `f @a`, `f @b`"));
+        let many: Vec<String> = (0..9).map(|nth| format!("case {nth}")).collect();
+        let many = strays(&rows, &peer(&many.iter().map(String::as_str).collect::<Vec<_>>())).expect("nine");
+        assert!(many.message.ends_with("`case 4` and 4 more"), "{}", many.message);
     }
 }

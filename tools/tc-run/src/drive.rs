@@ -10,7 +10,7 @@ use tc::ir::Module;
 use tc::run::cases::{to_check, to_evaluate};
 use tc::run::{Case, CheckOptions, Choice, Define, Machine, Refused, build};
 use tc::runtime::{BenchOptions, Clocks, CudaDevice, Device, npy};
-use tc::support::{Diagnostic, Diagnostics, Fault, Location, render, suggest};
+use tc::support::{Diagnostic, Diagnostics, Fault, Location, Sources, render, suggest};
 use tc::{Compiler, Failure};
 use tc_cli::Session;
 
@@ -86,6 +86,7 @@ impl Tool<'_, '_> {
         self.progress("");
         let written = if args.check || args.bench { FINE } else { self.write_outputs(&rows)? };
         self.show(&rows, &job.device, &peer);
+        self.session.tell(&against::strays(&rows, &peer).into_iter().collect(), &Sources::new());
         Ok(rows.iter().map(status_of).max().unwrap_or(FINE).max(written))
     }
 

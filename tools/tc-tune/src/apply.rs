@@ -4,7 +4,7 @@
 //! else stands in the file stays as it is, and the schedule is still a point of the space that was searched.
 
 use crate::drive::{fail, load};
-use crate::records::Record;
+use crate::records::{Record, is_estimated};
 use crate::show::{by_task, point_text, ranked};
 use crate::task::{Task, Values};
 use std::ffi::OsStr;
@@ -13,7 +13,7 @@ use tc::Compiler;
 use tc::ir::Func;
 use tc::space::spaces;
 use tc::support::source::shown_name;
-use tc::support::{Diagnostic, Location, Sources};
+use tc::support::{Diagnostic, Diagnostics, Location, Sources};
 use tc::target::Target;
 use tc_cli::{FINE, INPUT, Session};
 
@@ -53,7 +53,7 @@ pub(crate) fn apply(session: &Session<'_>, file: &OsStr, paths: &[PathBuf], devi
 }
 
 /// The best recorded point of a schedule, and what is said of it. Only times of one class of device are compared: of the
-/// one that is named, or of that of the first record that fits.
+/// one that is named, or of that of the first record that fits, where a measured one comes before an estimated one.
 fn best(
     session: &Session<'_>,
     compiler: &mut Compiler,
@@ -62,6 +62,7 @@ fn best(
     records: &[Record],
     device: Option<&str>,
 ) -> Result<Option<(Values, String)>, u8> {
+    let mut found: Vec<(&str, Values, String)> = Vec::new();
     for (identity, class, group) in by_task(records) {
         if names != (Some(&identity.operator), Some(&identity.schedule)) || device.is_some_and(|name| name != class) {
             continue;
@@ -80,12 +81,50 @@ fn best(
             let at =
                 if identity.sizes.is_empty() { String::new() } else { format!(" at {}", point_text(&identity.sizes)) };
             // It becomes a comment of the file, and a line break would end that.
-            let class = shown_name(class);
-            let why = format!("Tuned on {class}{at}: {:.2} us ({:.2} to {:.2}).", time.median, time.low, time.high);
-            return Ok(Some(((*point).clone(), why)));
+            let shown = shown_name(class);
+            let why = if is_estimated(class) {
+                format!("Estimated by the {shown}{at}, not measured: {:.2} us.", time.median)
+            } else {
+                format!("Tuned on {shown}{at}: {:.2} us ({:.2} to {:.2}).", time.median, time.low, time.high)
+            };
+            found.push((class, (*point).clone(), why));
         }
     }
-    Ok(None)
+    found.sort_by_key(|(class, ..)| is_estimated(class));
+    let Some((class, point, why)) = found.first().cloned() else { return Ok(None) };
+    if device.is_none() {
+        tell_choice(session, module, names.1.unwrap_or_default(), class, found.iter().map(|(class, ..)| *class));
+    }
+    Ok(Some((point, why)))
+}
+
+/// Tells which class of device was taken of several, and that nothing was measured where estimates were.
+fn tell_choice<'c>(
+    session: &Session<'_>,
+    module: &tc::ir::Module,
+    schedule: &str,
+    taken: &str,
+    found: impl Iterator<Item = &'c str>,
+) {
+    let mut others: Vec<&str> = Vec::new();
+    for class in found.filter(|class| *class != taken) {
+        if !others.contains(&class) {
+            others.push(class);
+        }
+    }
+    let mut told = Diagnostics::new();
+    if is_estimated(taken) {
+        let text = format!("no measured time fits `@{schedule}`: its choices are those of the least estimate");
+        let help = "measure points on a GPU: `tc-tune FILE --records RECORDS`";
+        told.push(Diagnostic::warning("records", Location::None, text).help(help));
+    }
+    if let Some(first) = others.first() {
+        let names: Vec<String> = others.iter().map(|class| format!("`{class}`")).collect();
+        let text = format!("`@{schedule}` takes times of `{taken}`; there are also those of {}", names.join(", "));
+        let help = format!("`--device '{first}'` takes those of another class");
+        told.push(Diagnostic::warning("records", Location::None, text).help(help));
+    }
+    session.tell(&told, &module.sources);
 }
 
 /// Where the text of `schedule` begins.

@@ -294,7 +294,7 @@ pub(crate) enum Verb {
         /// The records
         #[arg(long, value_name = "FILE", required = true)]
         records: Vec<PathBuf>,
-        /// Take only times of this class of device
+        /// Take only times of this class of device; without it, those of the first one in the records that was measured
         #[arg(long, value_name = "CLASS")]
         device: Option<String>,
     },

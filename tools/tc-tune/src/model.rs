@@ -7,16 +7,17 @@
 use crate::drive::{fail, load};
 use crate::estimate::{self, Estimate};
 use crate::features;
-use crate::records::{Record, Time};
+use crate::records::{Record, Time, is_estimated};
 use crate::show::{by_task, point_text};
 use crate::task::{Identity, Task, Values};
 use serde_json::{Value, json};
 use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::path::PathBuf;
+use tc::support::{Diagnostic, Location, Sources};
 use tc::target::{Machine, Target};
 use tc::{Compiler, ir::Module};
-use tc_cli::{FINE, Session};
+use tc_cli::{FINE, INPUT, Session};
 use tc_search::model::{Boosted, BoostedOptions, Table};
 use tc_search::random::Random;
 
@@ -39,7 +40,9 @@ pub(crate) fn model(session: &Session<'_>, json: bool, file: &OsStr, paths: &[Pa
     let parsed = compiler.parse(&tc_cli::file_name(file), &text);
     let module = parsed.map_err(|failure| fail(session, &failure))?.module;
     let mut sweeps: Vec<Sweep> = Vec::new();
-    for (identity, device, records) in by_task(&records) {
+    let all = by_task(&records);
+    let (estimated, measured): (Vec<_>, Vec<_>) = all.into_iter().partition(|(_, device, _)| is_estimated(device));
+    for (identity, device, records) in measured {
         compiler.target = Target::parse(&identity.target).map_err(|wrong| session.refuse_with(&wrong))?;
         let known = known(&compiler, &module, identity, device, &records).map_err(|failure| fail(session, &failure))?;
         let (operator, sizes) = (identity.operator.clone(), point_text(&identity.sizes));
@@ -58,12 +61,32 @@ pub(crate) fn model(session: &Session<'_>, json: bool, file: &OsStr, paths: &[Pa
             }
         }
     }
+    if sweeps.is_empty() {
+        return Err(nothing_known(session, !estimated.is_empty()));
+    }
+    if !estimated.is_empty() {
+        let text = "records of the device `model` are left out: they are estimates themselves";
+        session.tell(&Diagnostic::warning("records", Location::None, text).into(), &Sources::new());
+    }
     session.print(&if json {
         format!("{:#}\n", Value::from(sweeps.iter().map(Sweep::document).collect::<Vec<_>>()))
     } else {
         text_of(&sweeps)
     });
     Ok(FINE)
+}
+
+/// Tells that no record has a time that models could know; returns the exit status.
+fn nothing_known(session: &Session<'_>, has_estimates: bool) -> u8 {
+    let wrong = if has_estimates {
+        Diagnostic::error("records", Location::None, "the records hold estimates alone, and models are judged by times")
+            .help("measure points on a GPU: `tc-tune FILE --records RECORDS` without `--device model`")
+    } else {
+        Diagnostic::error("records", Location::None, "no record with a time fits a schedule of the file and its sizes")
+            .help("`tc-tune show RECORDS` tells which operators, schedules and sizes the records are of")
+    };
+    session.tell(&wrong.into(), &Sources::new());
+    INPUT
 }
 
 /// What is known of an operator at some sizes on a device.

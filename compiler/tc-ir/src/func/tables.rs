@@ -184,6 +184,13 @@ impl Func {
         None
     }
 
+    /// Where the text asks for `op`, for a diagnostic on how it is done: the directive that spoke of it last, or where it comes
+    /// from if none did.
+    pub fn asked_location(&self, op: Op) -> Location {
+        let directive = self.op_locs(op).directive;
+        if directive.is_none() { self.op_location(op) } else { self.location(directive) }
+    }
+
     /// Where an op comes from, for a diagnostic: its own location, or the nearest enclosing op's that has one.
     pub fn op_location(&self, op: Op) -> Location {
         let mut at = Some(op);

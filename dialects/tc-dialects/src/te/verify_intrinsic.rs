@@ -141,7 +141,22 @@ fn blocks(intrinsic: &Intrinsic<'_>, found: &mut Diagnostics) {
     }
     for region in [body, init, update].into_iter().flatten() {
         ops_under(func, region).for_each(|op| block_op(intrinsic, region, op, found));
+        writes(intrinsic, region, found);
     }
+}
+
+/// A block stands for loops that write the result: one that does not would leave it as it is.
+fn writes(intrinsic: &Intrinsic<'_>, block: Region, found: &mut Diagnostics) {
+    let func = intrinsic.func;
+    let is_written = |op: Op| {
+        let mut all = effects::accesses(func, op).into_iter();
+        all.any(|(place, access)| access.writes() && effects::root_buffer(func, place) == intrinsic.result)
+    };
+    let Some(op) = func.region_parent(block).filter(|_| !ops_under(func, block).any(is_written)) else { return };
+    let (word, name) = (func.row(op).short.unwrap_or_default(), func.value_text(intrinsic.result));
+    let text = format!("the block `{word}` of `@{}` does not write `{name}`", func.symbol());
+    let help = format!("write what it computes, such as `{name}[0] = …`, or an op that does");
+    found.push(error(func.op_location(op), "writes", text).help(help));
 }
 
 fn block_op(intrinsic: &Intrinsic<'_>, block: Region, op: Op, found: &mut Diagnostics) {

@@ -144,7 +144,7 @@ impl InStep {
         for &op in loops.iter().filter(|&&op| const_extent(func, op).is_none()) {
             let var = func.value_text(loop_var(func, op));
             let text = format!("the bounds of the loop `{var}` are not constant, so it cannot be {}", self.cannot_be);
-            found.push(Diagnostic::error(self.code, func.op_location(op), text).help(self.help));
+            found.push(Diagnostic::error(self.code, func.asked_location(op), text).help(self.help));
         }
         if !found.is_empty() {
             return Err(found);

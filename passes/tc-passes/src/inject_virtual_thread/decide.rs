@@ -46,5 +46,5 @@ pub(super) fn decide(func: &Func) -> Result<Vec<VirtualThreadLoop>, Diagnostics>
 pub(super) fn remark(func: &Func, op: Op, reason: &str) -> Diagnostic {
     let var = func.value_text(loop_var(func, op));
     let text = format!("the virtual threads `{var}` run one after another: {reason}");
-    Diagnostic::remark("vthread-serial", func.op_location(op), text)
+    Diagnostic::remark("vthread-serial", func.asked_location(op), text)
 }

@@ -35,7 +35,7 @@ fn one(
     let depends = |op: &&Op| algebra.analyzer.pool.uses(condition, Algebra::var(loop_var(func, **op)));
     let concerned: Vec<Op> = loops.iter().filter(depends).copied().collect();
     let shown = words::arithmetic(func, func.operand(hint, 0));
-    let place = func.op_location(hint);
+    let place = func.asked_location(hint);
     let remark = |reason: String| {
         Diagnostic::remark(
             "guard-kept",

@@ -124,7 +124,7 @@ impl FuncPass for LowerThreadAllreduce {
         for plan in plans.iter().filter(|plan| self.options.shuffles && plan.path == find::Path::Shared) {
             cx.missed(|| {
                 let text = format!("this reduction goes through shared memory alone: {}", find::why_shared(func, plan));
-                Diagnostic::remark("no-shuffles", func.op_location(plan.op), text)
+                Diagnostic::remark("no-shuffles", func.asked_location(plan.op), text)
                     .help("reduce over `threadIdx.x` first, by 2, 4, 8, 16 or 32 threads or a multiple of 32")
             });
         }

@@ -186,7 +186,7 @@ impl FuncPass for SoftwarePipeline {
 fn without_registers(func: &Func, loop_op: Op, at: Op, reason: &str) -> Diagnostic {
     let var = func.value_text(launch::loop_var(func, loop_op));
     let text = format!("the copies of the pipelined loop `{var}` do not go through registers: {reason}");
-    let found = Diagnostic::remark("no-registers", func.op_location(loop_op), text);
+    let found = Diagnostic::remark("no-registers", func.asked_location(loop_op), text);
     let found = if at == loop_op { found } else { found.label(func.op_location(at), "here") };
     found.help("copy at most 64 elements a thread from global to shared memory, in loops of constant extent")
 }

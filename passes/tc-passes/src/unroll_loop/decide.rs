@@ -265,7 +265,7 @@ impl Decide<'_> {
             let var = func.value_text(super::copy::var(func, op));
             let text = format!("the bounds of the loop `{var}` are not constant, so it cannot be unrolled");
             let help = format!("unroll it by a factor: `for {var} in … unroll(factor = 4)`");
-            self.found.push(Diagnostic::error("unroll-bounds", func.op_location(op), text).help(help));
+            self.found.push(Diagnostic::error("unroll-bounds", func.asked_location(op), text).help(help));
             return None;
         };
         let grown = size(copies);
@@ -284,7 +284,7 @@ impl Decide<'_> {
             let text =
                 format!("unrolling the loop `{var}` makes more than {MAX_OPS} ops: {copies} copies of {}", body.ops);
             let help = "unroll an inner loop only, or by a factor";
-            self.found.push(Diagnostic::error("unroll-size", func.op_location(op), text).help(help));
+            self.found.push(Diagnostic::error("unroll-size", func.asked_location(op), text).help(help));
             return None;
         }
         self.steps.push(UnrolledLoop { op, action: Action::Copy(factor) });
@@ -295,7 +295,7 @@ impl Decide<'_> {
 /// Says that the loop `op` is not unrolled.
 fn not_unrolled(func: &Func, op: Op, reason: &str) -> Diagnostic {
     let var = func.value_text(super::copy::var(func, op));
-    Diagnostic::remark("not-unrolled", func.op_location(op), format!("the loop `{var}` is not unrolled: {reason}"))
+    Diagnostic::remark("not-unrolled", func.asked_location(op), format!("the loop `{var}` is not unrolled: {reason}"))
 }
 
 impl Size {

@@ -94,12 +94,12 @@ pub(super) fn fewer(func: &Func, op: Op, lanes: i64, room: i64) -> Diagnostic {
         "the loop `{var}` is vectorized by {lanes}, not by {room}: its extent of {extent} is no multiple of {room}"
     );
     let help = format!("split the axis by a multiple of {room}, and vectorize the inner part");
-    Diagnostic::remark("fewer-lanes", func.op_location(op), text).help(help)
+    Diagnostic::remark("fewer-lanes", func.asked_location(op), text).help(help)
 }
 
 /// Says that the loop `op` stays scalar.
 pub(super) fn remark(func: &Func, op: Op, reason: &str) -> Diagnostic {
     let var = func.value_text(loop_var(func, op));
     let text = format!("the loop `{var}` is not vectorized: {reason}");
-    Diagnostic::remark("not-vectorized", func.op_location(op), text)
+    Diagnostic::remark("not-vectorized", func.asked_location(op), text)
 }

@@ -1,8 +1,9 @@
 //! What is shown on the way.
 
+use super::run::Emit;
 use clap::ValueEnum;
 use std::path::PathBuf;
-use tc::target::Machine;
+use tc::target::{Machine, Target};
 
 /// What is printed of a pass that changed the program.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
@@ -38,6 +39,28 @@ fn machine(name: &str) -> Result<Machine, String> {
         let names: Vec<&str> = Machine::all().iter().map(|machine| machine.name).collect();
         format!("there is {}", names.join(", "))
     })
+}
+
+impl ShowArgs {
+    /// What is wrong with how the speed of kernels is asked for, where `emit` is written for `target`.
+    pub(crate) fn stray_speed(&self, emit: Emit, target: &Target) -> Option<String> {
+        if self.access.is_some() && emit != Emit::Tir {
+            let code = emit.to_possible_value().map_or(String::new(), |name| name.get_name().to_string());
+            return Some(format!("`--access` is told in the place of code: leave `--emit={code}` out"));
+        }
+        let machine = self.machine?;
+        if self.access.is_none() && self.report.is_none() {
+            return Some(
+                "`--machine` names the GPU whose speed `--access` and `--report` tell: it wants one of them".into(),
+            );
+        }
+        if machine.capability == target.capability {
+            return None;
+        }
+        let of_machine = Target::all().iter().find(|target| target.capability == machine.capability);
+        let way_out = of_machine.map_or(String::new(), |target| format!(": `--target={target}` compiles for it"));
+        Some(format!("`--machine` names the {}, and code for {target} is not code for it{way_out}", machine.name))
+    }
 }
 
 /// What is shown on the way.

@@ -284,6 +284,14 @@ schedule @b for @double { bind(B.i, threadIdx.x) }
     let has: Vec<bool> = rows.iter().map(|row| row["over_first"].is_number()).collect();
     assert_eq!(has, [false, true, false, true], "each size has its own first schedule");
     assert!(rows[3]["over_peer"].as_f64().is_some_and(|times| times > 1.0) && rows[1]["over_peer"].is_null());
+    assert!(!ran.stderr.contains("peer"), "{}", ran.stderr);
+    // A name that no row has is told, and is no failure.
+    std::fs::write(&*peer, r#"{"double @c n=64": 1e9}"#).expect("writable");
+    let ran = run(&["-", "--bench", "--sizes", "n=32,64", "--peer", &peer], text);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    for part in ["warning[peer]: no row takes the peer's time of `double @c n=64`", "did you mean `double @a n=64`?"] {
+        assert!(ran.stderr.contains(part), "{part}: {}", ran.stderr);
+    }
     let table = run(&["-", "--bench", "--sizes", "n=32,64"], text).stdout;
     assert!(table.contains("double @b n=64") && table.contains("over previous"), "{table}");
     for (args, told) in [

@@ -33,7 +33,7 @@ impl Model {
         machine: Machine,
     ) -> Result<Model, Failure> {
         let module = compiler.parse(file, text)?.module;
-        let device = format!("model of {}", machine.name);
+        let device = records::model_of(machine.name);
         let defines = defines.to_vec();
         Ok(Model { compiler, module, names, defines, machine, device, answers: VecDeque::new() })
     }

@@ -13,6 +13,19 @@ use std::collections::BTreeMap;
 /// The version of the format.
 pub(crate) const VERSION: u32 = 1;
 
+/// What the class of device begins with where times are the static estimate, and nothing was measured.
+const MODEL: &str = "model of ";
+
+/// The class of device of the estimates for the machine `name`.
+pub(crate) fn model_of(name: &str) -> String {
+    format!("{MODEL}{name}")
+}
+
+/// Are the times of this class of device estimates?
+pub(crate) fn is_estimated(device: &str) -> bool {
+    device.starts_with(MODEL)
+}
+
 /// What an attempt came to.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Debug)]
 #[serde(rename_all = "kebab-case")]

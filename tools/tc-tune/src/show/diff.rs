@@ -41,7 +41,8 @@ pub(crate) fn diff(session: &Session<'_>, before: &Path, after: &Path) -> Result
         }
         changed.sort_by(|a, b| a.0.total_cmp(&b.0));
         out.push_str(&heading(identity, device));
-        let _ = writeln!(out, "{} in both, {} of them differ at 95 %", counted(common, "point"), changed.len());
+        let at = if crate::records::is_estimated(device) { "" } else { " at 95 %" };
+        let _ = writeln!(out, "{} in both, {} of them differ{at}", counted(common, "point"), changed.len());
         if other_clocks > 0 {
             let _ = writeln!(out, "{other_clocks} of them ran under clocks of two classes, and are not compared");
         }

@@ -43,6 +43,11 @@ fn time_text(time: &Time) -> String {
     format!("{:.2} us ({:.2} to {:.2}, n = {})", time.median, time.low, time.high, time.n)
 }
 
+/// An estimate, which is a number and no sample.
+fn estimate_text(time: &Time) -> String {
+    format!("{:.2} us estimated", time.median)
+}
+
 /// The points with a time, the fastest first; of a point that was measured twice, the first time.
 pub(crate) fn ranked(trials: &[(Values, records::Result)]) -> Vec<(&Values, &records::Result)> {
     let first = records::by_point(trials.iter().map(|(point, result)| (point, result)));

@@ -1,6 +1,6 @@
 //! What a search came to, for people and as JSON.
 
-use super::{class_text, heading, point_text, ranked, reasons, time_text};
+use super::{class_text, estimate_text, heading, point_text, ranked, reasons, time_text};
 use crate::finals::Final;
 use crate::records::{self, Time, Verdict};
 use crate::task::{Identity, Values};
@@ -54,8 +54,10 @@ impl Summary<'_> {
             Some(Ended::Interrupted) => out.push_str("interrupted; the same command goes on from its records\n"),
             None => {}
         }
+        let is_estimated = records::is_estimated(self.device);
+        let text = |time: &Time| if is_estimated { estimate_text(time) } else { time_text(time) };
         if let Some((point, time, class)) = self.start() {
-            let (time, class) = (time_text(&time), class_text(class));
+            let (time, class) = (text(&time), class_text(class));
             let _ =
                 writeln!(out, "\nstart  {time}{class}, the best that it started from\n       {}", point_text(point));
         }
@@ -63,16 +65,12 @@ impl Summary<'_> {
             out.push_str("no point has a time\n");
             return out;
         };
-        let _ = writeln!(out, "\nbest   {}{}\n       {}", time_text(&time), class_text(class), point_text(best));
+        let _ = writeln!(out, "\nbest   {}{}\n       {}", text(&time), class_text(class), point_text(best));
         let Some((best, others)) = self.finals.split_first() else { return out };
         for other in others {
-            let (class, beside) = (class_text(other.class.as_deref()), other.beside(best));
-            let _ = writeln!(
-                out,
-                "next   {}{class}, {beside}\n       {}",
-                time_text(&other.time),
-                point_text(&other.point)
-            );
+            let beside = if is_estimated { String::new() } else { format!(", {}", other.beside(best)) };
+            let (time, class) = (text(&other.time), class_text(other.class.as_deref()));
+            let _ = writeln!(out, "next   {time}{class}{beside}\n       {}", point_text(&other.point));
         }
         out
     }

@@ -108,6 +108,54 @@ fn the_best_point_is_applied_as_text_that_compiles() {
     assert!(before.lines().count() - kept <= 6, "{}", ran.stdout);
 }
 
+/// Records of three estimates of conv1d, in `path`; what the search printed.
+fn estimated(path: &str) -> String {
+    let how = ["--device", "model=H200", "--target", "sm_90a", "--estimate", "0", "--trials", "3", "--records", path];
+    let ran = tune(&[&[example("conv1d").as_str(), "@autotvm"], &how[..]].concat());
+    assert_eq!(ran.status, 0, "{}{}", ran.stdout, ran.stderr);
+    ran.stdout
+}
+
+#[test]
+fn estimates_are_told_as_such() {
+    let folder = folder("estimates");
+    let path = shown(&folder.join("r.jsonl"));
+    let out = estimated(&path);
+    assert_eq!(out.matches(" us estimated\n").count(), 3, "{out}");
+    assert!(!out.contains("n = ") && !out.contains('%'), "numbers that are the same each time have no interval: {out}");
+    // Alone they are applied, with a warning; models are not judged by them.
+    let applied = tune(&["apply", &example("conv1d"), "--records", &path]);
+    assert_eq!(applied.status, 0, "{}", applied.stderr);
+    assert!(applied.stdout.contains("// Estimated by the model of H200, not measured: "), "{}", applied.stdout);
+    assert!(applied.stderr.contains("no measured time fits `@autotvm`"), "{}", applied.stderr);
+    let judged = tune(&["model", &example("conv1d"), "--records", &path]);
+    assert_eq!((judged.status, judged.stdout.as_str()), (1, ""));
+    assert!(judged.stderr.contains("the records hold estimates alone"), "{}", judged.stderr);
+    let judged = tune(&["model", &example("row_sum"), "--records", &sweep("conv1d")]);
+    assert_eq!((judged.status, judged.stdout.as_str()), (1, ""));
+    assert!(judged.stderr.contains("no record with a time fits a schedule of the file"), "{}", judged.stderr);
+    fs::remove_dir_all(&folder).ok();
+}
+
+#[test]
+fn measured_times_are_applied_before_estimates() {
+    let folder = folder("measured");
+    let path = shown(&folder.join("r.jsonl"));
+    estimated(&path);
+    let records = ["--records", &path, "--records", &sweep("conv1d")];
+    let applied = |more: &[&str]| tune(&[&["apply", &example("conv1d")], &records[..], more].concat());
+    let measured = applied(&[]);
+    assert_eq!(measured.status, 0, "{}", measured.stderr);
+    assert!(measured.stdout.contains("// Tuned on NVIDIA H100 80GB HBM3, CUDA 13.0: 1.4"), "{}", measured.stdout);
+    for part in ["`@autotvm` takes times of `NVIDIA H100 80GB HBM3, CUDA 13.0`", "--device 'model of H200'"] {
+        assert!(measured.stderr.contains(part), "{part}: {}", measured.stderr);
+    }
+    let estimated = applied(&["--device", "model of H200"]);
+    assert_eq!((estimated.status, estimated.stderr.as_str()), (0, ""));
+    assert!(estimated.stdout.contains("// Estimated by the model of H200"), "{}", estimated.stdout);
+    fs::remove_dir_all(&folder).ok();
+}
+
 #[test]
 fn what_strangers_wrote_into_records_stays_what_it_is() {
     let folder = folder("strange");
