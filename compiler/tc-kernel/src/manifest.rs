@@ -242,10 +242,10 @@ fn access(host: &Host<'_>, kernels: &[Written<'_>], value: Value) -> Access {
 fn is_always(choices: &[&[(Op, bool)]]) -> bool {
     let mut worklist = vec![choices.to_vec()];
     while let Some(choices) = worklist.pop() {
-        let Some(&(first, _)) = choices.iter().find_map(|choices| choices.first()) else { return false };
         if choices.iter().any(|choices| choices.is_empty()) {
             continue;
         }
+        let Some(&(first, _)) = choices.iter().find_map(|choices| choices.first()) else { return false };
         for branch in [true, false] {
             let inside = choices.iter().filter_map(|choices| match choices.split_first() {
                 Some((&(op, taken), rest)) if op == first => (taken == branch).then_some(rest),

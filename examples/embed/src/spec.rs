@@ -33,11 +33,8 @@ impl Sum {
         let (mut extents, mut at): (Vec<(char, u64, usize)>, usize) = (Vec::new(), 0);
         for (letters, shape) in inputs.iter().zip(shapes) {
             if letters.len() != shape.len() {
-                let (n, rank) = (letters.len(), shape.len());
-                return wrong(
-                    at..at + n,
-                    format!("a tensor of {} has {}", counted(rank, "dimension"), counted(n, "letter")),
-                );
+                let [n, rank] = [(letters.len(), "letter"), (shape.len(), "dimension")].map(|(n, of)| counted(n, of));
+                return wrong(at..at + letters.len(), format!("a tensor of {rank} has {n}"));
             }
             for (&letter, &extent) in letters.iter().zip(shape) {
                 match extents.iter().find(|known| known.0 == letter) {

@@ -258,7 +258,33 @@ fn the_tuned_examples_are_what_their_records_say() {
         let Some(name) = entry.file_name().and_then(|name| name.to_str()?.strip_suffix(".tir")) else { continue };
         let ran = tune(&["apply", &example(name), "--records", &records]);
         assert_eq!(ran.stdout, std::fs::read_to_string(&entry).expect("readable"), "{name}: {}", ran.stderr);
+        // What was edited by hand would be text that reads: two schedules of one name are told apart.
+        let read = tc::Compiler::new().parse(name, &ran.stdout);
+        assert!(read.is_ok(), "{name}: {}", read.err().map_or(String::new(), |failure| failure.text()));
         n += 1;
     }
     assert_eq!(n, 11);
+}
+
+/// Where there are records of several sizes, what is written chooses by size, and takes at each size what was fastest there.
+#[test]
+fn records_of_several_sizes_become_a_choice_by_size() {
+    let tuned = format!("{}/../../examples/tuned/matmul_f16.tir", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(tuned).expect("readable");
+    let program = |param: &str| {
+        let mut compiler = tc::Compiler::new();
+        let mut module = compiler.parse("matmul_f16.tir", &text).expect("it reads").module;
+        let pipeline = format!("schedule{{name={} func=matmul_f16 param=\"{param}\"}}", by(param));
+        compiler.run(&mut module, &pipeline).expect("it is scheduled");
+        module.function("matmul_f16").expect("a program").to_string()
+    };
+    fn by(param: &str) -> &'static str {
+        if param.contains("row_warps") { "mma" } else { "mma_by_size" }
+    }
+    let small = "row_warps=2 col_warps=2 row_tiles=2 col_tiles=4 chunk=4 stages=4";
+    let large = "row_warps=4 col_warps=2 row_tiles=4 col_tiles=4 chunk=4 stages=4";
+    for (m, best) in [(64, small), (127, small), (4096, large), (8192, large)] {
+        assert_eq!(program(&format!("m={m}")), program(&format!("m={m} {best}")), "m = {m}");
+    }
+    assert_ne!(program("m=128"), program(&format!("m=128 {small}")));
 }
