@@ -295,7 +295,7 @@ impl Chain<'_> {
 
     /// All that was noted comes later.
     fn later(&mut self, by: f64) {
-        let by = by.min(LONGEST).max(0.0);
+        let by = if by > 0.0 { by.min(LONGEST) } else { 0.0 };
         self.shifted += by;
         self.floor += by;
         self.begun += by;

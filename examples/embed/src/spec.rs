@@ -1,10 +1,9 @@
 //! The string, `ij,jk->ik`, with the shapes of its operands.
 
-use std::ops::Range;
 use tc::support::counted;
 
 /// What is wrong with a string: where, what, and a second place with what is to be seen there.
-pub(crate) type Wrong = (Range<usize>, String, Option<(Range<usize>, String)>);
+pub(crate) type Wrong = (std::ops::Range<usize>, String, Option<(std::ops::Range<usize>, String)>);
 
 /// A sum: the letters of each operand, of the result, and those that are summed over. A result that is a single number
 /// has a letter of its own, with the extent 1.
@@ -18,7 +17,7 @@ pub(crate) struct Sum {
 impl Sum {
     /// Reads a sum over tensors of these shapes.
     pub(crate) fn read(text: &str, shapes: &[Vec<u64>]) -> Result<Sum, Wrong> {
-        let wrong = |at: Range<usize>, message: String| Err((at, message, None));
+        let wrong = |at, message: String| Err((at, message, None));
         let Some((operands, result)) = text.split_once("->") else {
             return wrong(0..text.len(), "this sum has no `->` with the letters of its result".to_string());
         };
@@ -33,7 +32,7 @@ impl Sum {
         let (mut extents, mut at): (Vec<(char, u64, usize)>, usize) = (Vec::new(), 0);
         for (letters, shape) in inputs.iter().zip(shapes) {
             if letters.len() != shape.len() {
-                let [n, rank] = [(letters.len(), "letter"), (shape.len(), "dimension")].map(|(n, of)| counted(n, of));
+                let (n, rank) = (counted(letters.len(), "letter"), counted(shape.len(), "dimension"));
                 return wrong(at..at + letters.len(), format!("a tensor of {rank} has {n}"));
             }
             for (&letter, &extent) in letters.iter().zip(shape) {
