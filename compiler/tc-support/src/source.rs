@@ -141,6 +141,11 @@ impl Sources {
         &self.files[id.0 as usize]
     }
 
+    /// All files, in the order in which they were taken in.
+    pub fn files(&self) -> impl Iterator<Item = &Arc<SourceFile>> {
+        self.files.iter()
+    }
+
     /// The file that `pos` lies in.
     pub fn file_of(&self, pos: Pos) -> Option<&Arc<SourceFile>> {
         let idx = self.files.partition_point(|file| file.base <= pos.0).checked_sub(1)?;

@@ -379,7 +379,7 @@ mod tests {
         assert_eq!(back.to_json(), value);
         assert!(back.kernels[1].is_empty() && !back.kernels[0].is_empty());
         back.set_sizes(&[("n".into(), 64)]).expect("it fits");
-        assert_eq!((back.kernels[1].grid, back.kernels[0].grid), ([513, 1, 1], [3, 1, 1]));
+        assert_eq!((back.kernels[1].grid, back.kernels[0].grid), ([513, 1, 1], [2, 1, 1]));
         back.set_sizes(&[("n".into(), 65)]).expect("it fits");
         assert!(back.kernels[1].is_empty());
         let mut value = value;

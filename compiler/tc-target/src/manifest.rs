@@ -217,7 +217,8 @@ impl KernelManifest {
                 });
             }
             // A grid that follows from sizes may be empty for some: then there is nothing to launch.
-            let is_open = |dim: usize| kernel.when.is_some() || self.formula(&Slot::Grid { kernel: idx, dim }).is_some();
+            let is_open =
+                |dim: usize| kernel.when.is_some() || self.formula(&Slot::Grid { kernel: idx, dim }).is_some();
             let mut grid = kernel.grid.into_iter().enumerate();
             let extents = [kernel.block, kernel.cluster];
             if extents.iter().flatten().any(|&extent| extent == 0)

@@ -62,6 +62,8 @@ pub struct Compiler {
     pub intrinsics: Library,
     /// How programs are made into what a GPU takes.
     pub via: Via,
+    /// CUDA text that is made for a GPU tells by `#line` which lines of a program it comes from.
+    pub line_directives: bool,
 }
 
 impl Default for Compiler {
@@ -87,6 +89,7 @@ impl Compiler {
             symbolic: false,
             defines: Vec::new(),
             via: Via::default(),
+            line_directives: false,
             remarks: Remarks::default(),
             step_limit: None,
             limits: Limits::default(),

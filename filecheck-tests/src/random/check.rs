@@ -76,6 +76,9 @@ pub fn settle(compiler: &Compiler, case: &mut Case, tally: &mut Tally) -> Result
                 for directive in &case.schedule.directives {
                     tally.directives.entry(directive.kind.clone()).or_default().applied += 1;
                 }
+                if case.choice.is_some() {
+                    tally.directives.entry("dispatch".to_string()).or_default().applied += 1;
+                }
                 return Ok(());
             }
             End::Failed(failure) => return Err(failure),
@@ -95,7 +98,12 @@ pub fn settle(compiler: &Compiler, case: &mut Case, tally: &mut Tally) -> Result
                     }
                     "thread-sync" => case.passes.truncate(at),
                     // Sizes that may not stay open are fixed.
-                    "schedule" => case.passes[at].text = gone.name.clone(),
+                    "schedule" => {
+                        case.passes[at].text = gone.name.clone();
+                        if case.choice.is_some() {
+                            passes::choose(&mut case.passes[at]);
+                        }
+                    }
                     "hoist-alloc" if !gone.added => case.passes.truncate(at),
                     _ => {
                         case.passes.remove(at);

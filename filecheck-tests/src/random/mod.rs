@@ -44,6 +44,8 @@ pub struct Case {
     pub operator: Operator,
     /// A schedule of it, `@s`.
     pub schedule: Schedule,
+    /// The condition on sizes by which `@by` chooses between `@s` and `@s`, where there is one.
+    pub choice: Option<String>,
     /// The passes.
     pub passes: Vec<Pass>,
 }
@@ -54,13 +56,27 @@ impl Case {
         let mut rng = Rng::of_case(seed, number);
         let operator = operators::operator(&mut rng);
         let schedule = schedules::schedule(&operator, &mut rng);
-        let passes = passes::passes(&compiler.passes, &mut rng);
-        Case { operator, schedule, passes }
+        let mut passes = passes::passes(&compiler.passes, &mut rng);
+        let choice = schedules::choice(&operator, &mut rng);
+        if choice.is_some() {
+            passes.iter_mut().for_each(passes::choose);
+        }
+        Case { operator, schedule, choice, passes }
     }
 
     /// The file.
     pub fn text(&self) -> String {
-        format!("{}\n{}{}", self.operator.text(), self.schedule.text(), self.schedule.intrinsics())
+        let choice = self.choice.as_ref().map_or(String::new(), |when| {
+            format!("\nschedule @by for @op {{\n  dispatch(@s, when = {when})\n  dispatch(@s)\n}}\n")
+        });
+        format!("{}\n{}{choice}{}", self.operator.text(), self.schedule.text(), self.schedule.intrinsics())
+    }
+
+    /// The case without a choice.
+    pub fn unchosen(&self) -> Case {
+        let mut case = Case { choice: None, ..self.clone() };
+        case.passes.iter_mut().for_each(passes::choose_nothing);
+        case
     }
 
     /// The line of the first directive in the file, from 1.

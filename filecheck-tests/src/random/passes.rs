@@ -52,6 +52,21 @@ pub fn passes(table: &PassTable, rng: &mut Rng) -> Vec<Pass> {
     list
 }
 
+/// Lets `schedule` take the schedule that chooses.
+pub(super) fn choose(pass: &mut Pass) {
+    if pass.name == "schedule" {
+        pass.text = match pass.text.strip_prefix("schedule{") {
+            Some(options) => format!("schedule{{name=by {options}"),
+            None => "schedule{name=by}".to_string(),
+        };
+    }
+}
+
+/// Undoes [`choose`].
+pub(super) fn choose_nothing(pass: &mut Pass) {
+    pass.text = pass.text.replace("{name=by}", "").replace("name=by ", "");
+}
+
 /// The pass with some options, as it is written inside its anchor.
 pub(super) fn named(info: &PassInfo, choices: &mut dyn Choices) -> String {
     let told = options(info.options, choices, 35);

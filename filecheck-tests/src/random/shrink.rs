@@ -79,7 +79,7 @@ impl Shrinker<'_> {
     }
 
     fn fewer_directives(&mut self) -> bool {
-        let mut helped = false;
+        let mut helped = self.accept(self.case.unchosen());
         let mut at = 0;
         while at < self.case.schedule.directives.len() {
             let mut candidate = self.case.clone();

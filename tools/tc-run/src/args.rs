@@ -4,6 +4,8 @@ use clap::{Parser, ValueEnum};
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::str::FromStr;
+use tc::ir::Module;
+use tc::run::Case;
 use tc::sim::Limits;
 use tc_cli::AboutArgs;
 
@@ -122,6 +124,18 @@ pub struct Args {
     #[arg(long, help_heading = "What to do")]
     pub bench: bool,
 
+    /// Count on a GPU what each kernel and each line costs, by Nsight Compute, beside what is estimated
+    #[arg(long, conflicts_with_all = ["check", "bench", "outputs"], help_heading = "What to do")]
+    pub profile: bool,
+
+    /// The `ncu` of --profile; without it, that of the `PATH`
+    #[arg(long, value_name = "FILE", requires = "profile", help_heading = "What to do")]
+    pub ncu: Option<PathBuf>,
+
+    /// Launch what another process profiles
+    #[arg(long, hide = true, conflicts_with_all = ["check", "bench", "profile", "outputs"])]
+    pub profiled: bool,
+
     /// Of a schedule with parameters, check or time so many valid points that the seed chooses, instead of the first
     #[arg(
         long, value_name = "N", requires = "measured", value_parser = clap::value_parser!(u32).range(1..=100_000),
@@ -209,6 +223,40 @@ impl Args {
     pub fn limits(&self) -> Limits {
         let steps = if self.check { CHECK_STEPS } else { Limits::default().steps };
         Limits { steps: self.step_limit.unwrap_or(steps), memory: self.memory_limit, ..Limits::default() }
+    }
+
+    /// The words of the call that launches `case` alone, for a profiler.
+    pub fn of_case(&self, module: &Module, case: &Case) -> Vec<OsString> {
+        let symbol = |item: usize| format!("@{}", module.items[item].symbol());
+        let mut words: Vec<OsString> = vec![self.file().to_os_string(), "--profiled".into()];
+        let mut push = |key: &str, value: OsString| {
+            let mut word = OsString::from(format!("--{key}="));
+            word.push(value);
+            words.push(word);
+        };
+        push("func", symbol(case.func).into());
+        if let Some(schedule) = case.schedule {
+            push("schedule", symbol(schedule).into());
+        }
+        for Pair { name, value } in &self.defines {
+            push("define", format!("{name}={value}").into());
+        }
+        for Pair { name, value } in &self.inputs {
+            let mut given = OsString::from(format!("{name}="));
+            given.push(value);
+            push("input", given);
+        }
+        if let DeviceName::Cuda(ordinal) = self.device {
+            push("device", format!("cuda:{ordinal}").into());
+        }
+        if let Some(target) = &self.target {
+            push("target", target.into());
+        }
+        push("seed", self.seed.to_string().into());
+        if self.symbolic {
+            words.push("--symbolic".into());
+        }
+        words
     }
 
     /// The file to read.

@@ -3,6 +3,7 @@
 use crate::against::{self, Peer};
 use crate::args::{Args, DeviceName, Pair, Via};
 use crate::inputs::{self, Wrong};
+use crate::profile;
 use crate::table::{self, Row};
 use crate::{BUG, CALL, FINE, INPUT, json};
 use std::path::PathBuf;
@@ -19,17 +20,17 @@ pub(crate) fn drive(args: &Args, session: &Session<'_>) -> u8 {
     Tool { args, session }.run().unwrap_or_else(|status| status)
 }
 
-struct Tool<'t, 'i> {
-    args: &'t Args,
-    session: &'t Session<'i>,
+pub(crate) struct Tool<'t, 'i> {
+    pub(crate) args: &'t Args,
+    pub(crate) session: &'t Session<'i>,
 }
 
 /// What is the same for all cases.
 #[derive(Clone)]
-struct Job<'j> {
-    compiler: &'j Compiler,
-    module: &'j Module,
-    options: CheckOptions,
+pub(crate) struct Job<'j> {
+    pub(crate) compiler: &'j Compiler,
+    pub(crate) module: &'j Module,
+    pub(crate) options: CheckOptions,
     device: String,
 }
 
@@ -42,6 +43,9 @@ impl Tool<'_, '_> {
         }
         compiler.symbolic = args.symbolic;
         compiler.via = self.via()?;
+        if args.profile || args.profiled {
+            profile::check(args).map_err(|message| self.session.refuse(message))?;
+        }
         inputs::check_files(args).map_err(|message| self.session.refuse(&message))?;
         let text = self.session.load(args.file())?;
         let parsed = compiler.parse(&args.file_name(), &text).map_err(|failure| self.failure(&failure))?;
@@ -62,11 +66,18 @@ impl Tool<'_, '_> {
             args.peer.as_deref().map(against::read).transpose().map_err(|message| self.session.refuse(&message))?;
         let peer = peer.unwrap_or_default();
         let mut gpu = self.gpu(&mut compiler)?;
+        compiler.line_directives = args.profiled;
         let defines = args.defines.iter().map(|Pair { name, value }| (name.clone(), *value)).collect();
         let options =
             CheckOptions { seed: args.seed, defines, inputs: given, limits: args.limits(), n_cases: cases.len() };
         let device = gpu.as_ref().map_or("sim".to_string(), Device::name);
         let job = Job { compiler: &compiler, module: &module, options, device };
+        if args.profile {
+            return profile::profile(self, &job, &cases);
+        }
+        if let Some(gpu) = gpu.as_mut().filter(|_| args.profiled) {
+            return profile::launch(&job, &cases, gpu).map_err(|found| self.refused(&found, &module));
+        }
         let mut machine = match &mut gpu {
             Some(gpu) => Machine::Device(gpu),
             None => Machine::Simulator,
@@ -154,7 +165,11 @@ impl Tool<'_, '_> {
     fn cases(&self, module: &Module) -> Result<Vec<Case>, u8> {
         let args = self.args;
         let choice = Choice { func: args.func.as_deref(), schedule: args.schedule.as_deref() };
-        let cases = if args.check || args.bench { to_check(module, choice) } else { to_evaluate(module, choice) };
+        let cases = if args.check || args.bench || args.profile {
+            to_check(module, choice)
+        } else {
+            to_evaluate(module, choice)
+        };
         let cases = cases.map_err(|refused| match refused {
             Refused::Call(found) => self.session.refuse_with(&found),
             Refused::Input(found) => {
@@ -206,6 +221,10 @@ impl Tool<'_, '_> {
     /// The GPU, if one is asked for; what is emitted is for it, unless the caller said otherwise.
     fn gpu(&self, compiler: &mut Compiler) -> Result<Option<CudaDevice>, u8> {
         let DeviceName::Cuda(ordinal) = self.args.device else { return Ok(None) };
+        // Another process has the GPU.
+        if self.args.profile && self.args.target.is_some() {
+            return Ok(None);
+        }
         let device = CudaDevice::open(ordinal).map_err(|wrong| self.session.refuse_with(&wrong))?;
         if let (None, Some(target)) = (&self.args.target, device.target()) {
             compiler.target = target;
@@ -250,14 +269,19 @@ impl Tool<'_, '_> {
         }
     }
 
+    fn refused(&self, found: &Diagnostics, module: &Module) -> u8 {
+        self.session.tell(found, &module.sources);
+        INPUT
+    }
+
     /// Shows what goes on in a line that the next one replaces.
-    fn progress(&self, text: &str) {
+    pub(crate) fn progress(&self, text: &str) {
         if self.session.progress {
             self.session.note(&format!("\r\x1b[2K{text}"));
         }
     }
 
-    fn failure(&self, failure: &Failure) -> u8 {
+    pub(crate) fn failure(&self, failure: &Failure) -> u8 {
         self.session.tell(&failure.diagnostics, &failure.sources);
         if failure.is_bug() { BUG } else { INPUT }
     }

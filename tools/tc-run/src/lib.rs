@@ -9,6 +9,7 @@ mod args;
 mod drive;
 mod inputs;
 mod json;
+mod profile;
 mod table;
 
 pub use args::{Args, DeviceName};

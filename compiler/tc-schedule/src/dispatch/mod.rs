@@ -100,7 +100,8 @@ pub fn alternatives<'m>(
         return Ok(chosen);
     }
     let fixed = te.header.symbols.iter().zip(te.region_args(te.body()));
-    let fixed = fixed.filter_map(|(symbol, &value)| Some(format!("{} = {}", te.text(symbol.name), operator.int(value)?)));
+    let fixed =
+        fixed.filter_map(|(symbol, &value)| Some(format!("{} = {}", te.text(symbol.name), operator.int(value)?)));
     let fixed: Vec<String> = fixed.collect();
     let text = match chosen.is_empty() && !fixed.is_empty() {
         true => format!("no `dispatch` of `@{}` takes {}", schedule.symbol(), fixed.join(", ")),

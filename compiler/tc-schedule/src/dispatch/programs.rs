@@ -28,11 +28,7 @@ pub(super) fn programs(
 }
 
 /// The program of one alternative, under the name of the operator.
-pub(super) fn program(
-    module: &Module,
-    alternative: &Alternative<'_>,
-    options: &Options,
-) -> Result<Func, Diagnostics> {
+pub(super) fn program(module: &Module, alternative: &Alternative<'_>, options: &Options) -> Result<Func, Diagnostics> {
     let mut options = options.clone();
     options.defines.extend(alternative.values.iter().cloned());
     let program = crate::lower(&alternative.operator, Some(alternative.schedule), Some(module), &options);

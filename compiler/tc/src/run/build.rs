@@ -199,7 +199,7 @@ impl Compiler {
 
     /// `built` as CUDA C++, which a GPU compiles when it loads it.
     fn cuda_program(&self, built: &Built) -> Result<Program, Failure> {
-        let options = tc_cuda::EmitOptions::default();
+        let options = tc_cuda::EmitOptions { line_directives: self.line_directives };
         let failed = |diagnostics| Failure { diagnostics, sources: built.module.sources.clone() };
         let emitted = tc_cuda::emit(&self.legal(&built.module), &built.name, &self.target, &options).map_err(failed)?;
         Ok(Program { manifest: emitted.manifest, target: self.target, code: Code::Cuda(emitted.source) })

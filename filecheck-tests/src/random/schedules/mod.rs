@@ -69,6 +69,24 @@ pub fn schedule(op: &Operator, rng: &mut Rng) -> Schedule {
     maker.schedule.without_unused_params()
 }
 
+/// A condition on the sizes of `op` that may stay open, to choose by.
+pub fn choice(op: &Operator, rng: &mut Rng) -> Option<String> {
+    let open: Vec<usize> = (0..op.sizes.len()).filter(|&nth| op.symbolic[nth]).collect();
+    if open.is_empty() || !rng.chance(25) {
+        return None;
+    }
+    let nth = rng.pick(&open);
+    let (size, border) = (format!("n{nth}"), op.sizes[nth] + rng.pick(&[-1, 0, 1]));
+    let other = rng.pick(&open);
+    Some(match rng.below(5) {
+        0 => format!("{size} <= {border}"),
+        1 => format!("{size} > {border}"),
+        2 => format!("{size} % {} == 0", rng.pick(&[2, 4, 8])),
+        3 => format!("min({size}, n{other}) < {border} || {size} == {border}"),
+        _ => format!("!({size} >= {border} && n{other} % 4 != 0)"),
+    })
+}
+
 /// Is this how `pass` refuses to carry out a directive?
 pub fn is_asked_of(pass: &str, code: &str) -> bool {
     primitives::asking(pass, code).next().is_some()

@@ -186,7 +186,8 @@ fn image(device: &CudaDevice, program: &Program) -> Result<Vec<u8>, Diagnostic> 
     let mut ptx = match &program.code {
         Code::Cubin(code) if code.starts_with(b"\x7fELF") => return Ok(code.clone()),
         Code::Cuda(source) => {
-            let options = nvrtc::Options { max_version: Some(device.driver_version), ..Default::default() };
+            let (line_info, max_version) = (device.keep_lines, Some(device.driver_version));
+            let options = nvrtc::Options { line_info, max_version, ..Default::default() };
             let name = format!("{}.cu", program.manifest.function);
             nvrtc::compile(source, &name, &program.target, &options)?.code
         }

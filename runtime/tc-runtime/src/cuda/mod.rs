@@ -22,6 +22,8 @@ const OLDEST_DRIVER: (u32, u32) = (12, 0);
 
 /// A GPU.
 pub struct CudaDevice {
+    /// Code keeps the lines of its source, for profilers.
+    pub keep_lines: bool,
     context: Arc<CudaContext>,
     stream: Arc<CudaStream>,
     /// Clocks and power, opened by the first measurement.
@@ -55,6 +57,7 @@ impl CudaDevice {
         Ok(CudaDevice {
             stream: context.new_stream().map_err(failed)?,
             gauge: OnceLock::new(),
+            keep_lines: false,
             target: Target::for_device(capability.0, capability.1)?,
             capability,
             driver_version,

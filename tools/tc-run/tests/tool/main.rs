@@ -2,4 +2,5 @@
 
 mod barriers;
 mod points;
+mod profile;
 mod tool;

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tc::runtime::{Array, DType, npy};
 
-struct Ran {
-    status: u8,
-    stdout: String,
-    stderr: String,
+pub(crate) struct Ran {
+    pub(crate) status: u8,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
 fn run_with(args: &[&str], mut input: &[u8], progress: bool) -> Ran {
@@ -19,7 +19,7 @@ fn run_with(args: &[&str], mut input: &[u8], progress: bool) -> Ran {
     Ran { status, stdout: text(stdout), stderr: text(stderr) }
 }
 
-fn run(args: &[&str], input: &str) -> Ran {
+pub(crate) fn run(args: &[&str], input: &str) -> Ran {
     run_with(args, input.as_bytes(), false)
 }
 

@@ -52,15 +52,15 @@ fn by_one(out: &mut String, schedule: &str, name: &str, fits: &[Fit<'_>], params
         if other == point {
             continue;
         }
-        let at = |fit: &Fit<'_>, point: &Values| {
-            fit.ranked.iter().find(|(of, _)| of == point).map(|(_, time)| time.median)
-        };
+        let at =
+            |fit: &Fit<'_>, point: &Values| fit.ranked.iter().find(|(of, _)| of == point).map(|(_, time)| time.median);
         let both = [at(fit, point), at(fit, other), at(next_fit, point), at(next_fit, other)];
         let (border, how) = match both {
             [Some(a), Some(b), Some(c), Some(d)] => (crossing((*size, *next), [a, b, c, d]), "their times cross"),
             _ => (middle(*size, *next), "it was not measured where they cross"),
         };
-        let _ = writeln!(out, "  // The next is faster from {name} = {} on: {how} between {size} and {next}.", border + 1);
+        let _ =
+            writeln!(out, "  // The next is faster from {name} = {} on: {how} between {size} and {next}.", border + 1);
         let _ = writeln!(out, "  dispatch(@{schedule}, when = {name} <= {border}{})", params(point));
     }
 }
