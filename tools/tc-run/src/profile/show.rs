@@ -101,7 +101,7 @@ fn number(value: f64) -> String {
 
 pub(super) fn json(cases: &[Profiled]) -> Value {
     let kernel = |kernel: &Beside| {
-        let of = &kernel.counted;
+        let totals = &kernel.counted;
         let lines = kernel.lines.iter().map(|line| {
             let of = &line.counted;
             json!({
@@ -111,13 +111,13 @@ pub(super) fn json(cases: &[Profiled]) -> Value {
             })
         });
         let stalls: serde_json::Map<String, Value> =
-            counted.stalls.iter().map(|(reason, part)| (reason.clone(), json!(part))).collect();
+            totals.stalls.iter().map(|(reason, part)| (reason.clone(), json!(part))).collect();
         json!({
-            "name": counted.name, "device": counted.device, "stalls": stalls, "lines": lines.collect::<Vec<_>>(),
+            "name": totals.name, "device": totals.device, "stalls": stalls, "lines": lines.collect::<Vec<_>>(),
             "counted": {
-                "time_us": counted.time_us, "dram_bytes": counted.dram, "sectors": counted.sectors,
-                "wavefronts": counted.wavefronts, "instructions": counted.instructions, "registers": counted.registers,
-                "warps": counted.warps,
+                "time_us": totals.time_us, "dram_bytes": totals.dram, "sectors": totals.sectors,
+                "wavefronts": totals.wavefronts, "instructions": totals.instructions, "registers": totals.registers,
+                "warps": totals.warps,
             },
             "estimated": kernel.estimated.as_ref().map(|of| json!({
                 "time_us": of.time_us, "bound_us": of.bound_us, "dram_bytes": of.dram, "sectors": of.sectors,

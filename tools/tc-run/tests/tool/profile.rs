@@ -30,7 +30,7 @@ const SOURCE: &str = "\
 \"Function Name\",\"copy_kernel\"
 \"Line No\",\"Source\",\"Address\",\"Source\",\"# Samples\",\"Instructions Executed\",\"L1 Wavefronts Shared\",\"L1 Wavefronts Shared Ideal\",\"L2 Theoretical Sectors Global\",\"L2 Theoretical Sectors Global Ideal\"
 \"5\",\"<Unable to open source file>\",\"-\",\"-\",\"7\",\"32\",\"0\",\"0\",\"0\",\"0\"
-\"File Path\",\"/somewhere/else/FILE\"
+\"File Path\",\"FILE\"
 \"Function Name\",\"copy_kernel\"
 \"Line No\",\"Source\",\"Address\",\"Source\",\"# Samples\",\"Instructions Executed\",\"L1 Wavefronts Shared\",\"L1 Wavefronts Shared Ideal\",\"L2 Theoretical Sectors Global\",\"L2 Theoretical Sectors Global Ideal\"
 \"3\",\"\",\"-\",\"-\",\"0\",\"32\",\"0\",\"0\",\"0\",\"0\"
@@ -47,7 +47,8 @@ impl Bench {
         std::fs::create_dir_all(&folder).expect("a folder");
         std::fs::write(folder.join("f.tir"), PROGRAM).expect("written");
         std::fs::write(folder.join("raw.csv"), raw).expect("written");
-        std::fs::write(folder.join("source.csv"), SOURCE.replace("FILE", "f.tir")).expect("written");
+        std::fs::write(folder.join("source.csv"), SOURCE.replace("FILE", &folder.join("f.tir").display().to_string()))
+            .expect("written");
         let ncu = folder.join("ncu");
         std::fs::write(&ncu, script.replace("FOLDER", &folder.display().to_string())).expect("written");
         std::fs::set_permissions(&ncu, std::fs::Permissions::from_mode(0o755)).expect("it runs");

@@ -167,6 +167,8 @@ mod tests {
     #[test]
     fn every_primitive_is_drawn_by_the_file_under_its_name() {
         let mut known: Vec<&str> = tc::schedule::primitives().iter().map(|info| info.name).collect();
+        // What chooses among schedules is no part of one: `choice` draws it.
+        known.retain(|name| *name != "dispatch");
         let mut drawn: Vec<&str> = TABLE.iter().map(|row| row.primitive).collect();
         known.sort_unstable();
         drawn.sort_unstable();
