@@ -204,7 +204,7 @@ impl Local {
             Said::Reply(Reply::Opened) => {
                 self.workers[number].state = State::Idle;
             }
-            Said::Reply(Reply::Done { ticket, result }) => self.done(number, ticket, result),
+            Said::Reply(Reply::Done { ticket, result }) => self.done(number, ticket, *result),
             Said::Reply(Reply::Refused { message }) => {
                 let text = format!("the worker `{}` refuses: {message}", self.workers[number].command.join(" "));
                 return Err(Diagnostic::error("worker", Location::None, text));

@@ -66,11 +66,13 @@ pub(crate) fn serve(device: WorkerDevice, input: &mut dyn BufRead, output: &mut 
                 Err(found) => Reply::Refused { message: first(&found).1 },
             },
             Ok(Request::Compile { ticket, point }) => match &job {
-                Some(job) => Reply::Done { ticket, result: job.compile(&point) },
+                Some(job) => Reply::Done { ticket, result: Box::new(job.compile(&point)) },
                 None => Reply::Refused { message: "nothing is open".to_string() },
             },
             Ok(Request::Measure { ticket, point }) => match (&job, &mut gpu) {
-                (Some(job), Some(gpu)) => Reply::Done { ticket, result: job.measure(&point, gpu, &mut verified) },
+                (Some(job), Some(gpu)) => {
+                    Reply::Done { ticket, result: Box::new(job.measure(&point, gpu, &mut verified)) }
+                }
                 (None, _) => Reply::Refused { message: "nothing is open".to_string() },
                 (_, None) => Reply::Refused { message: "this worker has no device".to_string() },
             },

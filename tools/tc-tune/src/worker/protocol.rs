@@ -132,7 +132,7 @@ pub(crate) enum Reply {
     /// The file is read.
     Opened,
     /// What came of a point.
-    Done { ticket: Ticket, result: records::Result },
+    Done { ticket: Ticket, result: Box<records::Result> },
     /// The request made no sense; the worker ends.
     Refused { message: String },
 }

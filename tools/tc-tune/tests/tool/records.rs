@@ -272,7 +272,7 @@ fn records_of_several_sizes_become_a_choice_by_size() {
     let tuned = format!("{}/../../examples/tuned/matmul_f16.tir", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(tuned).expect("readable");
     let program = |param: &str| {
-        let mut compiler = tc::Compiler::new();
+        let compiler = tc::Compiler::new();
         let mut module = compiler.parse("matmul_f16.tir", &text).expect("it reads").module;
         let pipeline = format!("schedule{{name={} func=matmul_f16 param=\"{param}\"}}", by(param));
         compiler.run(&mut module, &pipeline).expect("it is scheduled");
