@@ -72,7 +72,7 @@ pub fn schedule(op: &Operator, rng: &mut Rng) -> Schedule {
 /// A condition on the sizes of `op` that may stay open, to choose by.
 pub fn choice(op: &Operator, rng: &mut Rng) -> Option<String> {
     let open: Vec<usize> = (0..op.sizes.len()).filter(|&nth| op.symbolic[nth]).collect();
-    if open.is_empty() || !rng.chance(25) {
+    if open.is_empty() || !rng.chance(60) {
         return None;
     }
     let nth = rng.pick(&open);
