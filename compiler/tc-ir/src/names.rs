@@ -39,6 +39,8 @@ known_keys! {
     NAME = "name",
     COMBINER = "combiner",
     NOALIAS = "noalias",
+    PRIVATE = "private",
+    ASSUMED = "assumed",
     THREADED = "threaded",
     DEVICE = "device",
     IMPLEMENTS = "implements",

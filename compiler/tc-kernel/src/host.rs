@@ -2,6 +2,7 @@
 
 use crate::facts::scope_name;
 use crate::sizes;
+use rustc_hash::FxHashSet;
 use tc_dialects::forms::is_device;
 use tc_dialects::tir;
 use tc_ir::func::Def;
@@ -112,11 +113,13 @@ fn on_host(func: &Func) -> impl Iterator<Item = Op> {
 
 /// Finds what runs on the host but is no alloc and no call. Tells whether there is any.
 fn all_on_host(func: &Func, found: &mut Diagnostics) -> bool {
+    let told = conditions_told(func);
     let stray = on_host(func).filter(|&op| {
         let follows = || func.result(op).is_some_and(|value| sizes::of_value(func, value).is_some());
         let harmless = matches!(func.opcode(op), tir::ALLOC | tir::CALL)
             || func.role(op) == Role::Constant
             || is_choice(func, op)
+            || told.contains(&op)
             || follows();
         !harmless && !func.row(op).terminator
     });
@@ -136,6 +139,20 @@ fn all_on_host(func: &Func, found: &mut Diagnostics) -> bool {
     found.len() > before
 }
 
+/// What conditions are made of that are no choices of the host: the conditional is told, and not its parts.
+fn conditions_told(func: &Func) -> FxHashSet<Op> {
+    let refused = on_host(func).filter(|&op| func.opcode(op) == tir::IF && !is_choice(func, op));
+    let mut worklist: Vec<Value> = refused.map(|op| func.operand(op, 0)).collect();
+    let mut told = FxHashSet::default();
+    while let Some(value) = worklist.pop() {
+        let Some(op) = func.def_op(value) else { continue };
+        if told.insert(op) {
+            worklist.extend_from_slice(func.operands(op));
+        }
+    }
+    told
+}
+
 /// The error of `op`, which the host would have to run.
 fn left_over(func: &Func, op: Op) -> Diagnostic {
     let under = func.op_regions(op).iter().flat_map(|&region| ops_under(func, region));
@@ -144,8 +161,10 @@ fn left_over(func: &Func, op: Op) -> Diagnostic {
     match launched {
         Some(kernel) if func.opcode(op) == tir::IF => {
             let kernel = suggest::shorten(kernel);
-            let text = format!("whether the host launches `@{kernel}` depends on more than sizes");
-            error("host-choice", text).help("let sizes decide, by `+ - * / %`, `min`, `max` and comparisons")
+            let text = format!("whether the host launches `@{kernel}` is no formula of sizes, or a long one");
+            let help =
+                "let sizes decide, by at most 64 operations inside one another: `+ - * / %`, `min`, `max`, comparisons";
+            Diagnostic::error("host-choice", func.op_location(op), text).help(help)
         }
         Some(kernel) => {
             let kernel = suggest::shorten(kernel);
@@ -227,8 +246,24 @@ impl Launch<'_> {
             let condition = sizes::of_value(func, func.operand(op, 0))?;
             Some(if holds { condition } else { negated(condition) })
         });
-        conditions.reduce(|all, next| Formula::op(BinaryOp::And, all, next))
+        all(conditions.collect())
     }
+}
+
+/// 1 where all of these hold, the formula as flat as it gets: how deep one may be is bounded.
+fn all(mut conditions: Vec<Formula>) -> Option<Formula> {
+    while conditions.len() > 1 {
+        let mut pairs = conditions.into_iter();
+        let mut flatter = Vec::with_capacity(pairs.len().div_ceil(2));
+        while let Some(first) = pairs.next() {
+            flatter.push(match pairs.next() {
+                Some(second) => Formula::op(BinaryOp::And, first, second),
+                None => first,
+            });
+        }
+        conditions = flatter;
+    }
+    conditions.pop()
 }
 
 /// 1 where `condition` is 0.

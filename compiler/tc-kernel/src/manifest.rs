@@ -238,10 +238,18 @@ fn access(host: &Host<'_>, kernels: &[Written<'_>], value: Value) -> Access {
     }
 }
 
-/// Is one of these taken, whatever the conditionals choose?
+/// Steps that `is_always` may take: what it asks is as hard as to satisfy a formula.
+const MAX_STEPS: usize = 1 << 16;
+
+/// Is one of these taken, whatever the conditionals choose? Not, where that takes long to see.
 fn is_always(choices: &[&[(Op, bool)]]) -> bool {
     let mut worklist = vec![choices.to_vec()];
+    let mut steps = 0;
     while let Some(choices) = worklist.pop() {
+        steps += choices.len();
+        if steps > MAX_STEPS {
+            return false;
+        }
         if choices.iter().any(|choices| choices.is_empty()) {
             continue;
         }

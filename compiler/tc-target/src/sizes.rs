@@ -222,10 +222,26 @@ impl KernelManifest {
             };
             left_out.push(value.ok_or_else(no_value)? == 0);
         }
+        // What only kernels take that are left out is not made.
+        let is_made = |name: &str| {
+            let launched = self.kernels.iter().zip(&left_out).filter(|(_, left_out)| !**left_out);
+            launched.into_iter().any(|(kernel, _)| kernel.args.iter().any(|arg| arg == name))
+        };
+        let temporaries = self.temporaries.iter().map(|temporary| temporary.name.clone());
+        let unmade: Vec<String> = match left_out.contains(&true) {
+            true => temporaries.filter(|name| !is_made(name)).collect(),
+            false => Vec::new(),
+        };
         let formulas = std::mem::take(&mut self.formulas);
-        let followed = formulas.iter().try_for_each(|follows| match follows.slot {
+        let followed = formulas.iter().try_for_each(|follows| match &follows.slot {
+            Slot::Shape { buffer, dim } if unmade.contains(buffer) => {
+                if let Some(buffer) = self.buffer_mut(buffer) {
+                    buffer.shape[*dim] = 0;
+                }
+                Ok(())
+            }
             // Where it is not launched, its formulas need no value.
-            Slot::Grid { kernel, dim } if left_out.get(kernel) == Some(&true) => {
+            &Slot::Grid { kernel, dim } if left_out.get(kernel) == Some(&true) => {
                 self.kernels[kernel].grid[dim] = 0;
                 Ok(())
             }

@@ -112,7 +112,7 @@ const FLAT_REFERENCES: Rule =
 
 const ALLOCS_AT_HEAD: Rule = op_rule(
     "allocs-at-head",
-    "A buffer is made at the head of its launch nest, a global one at the top.",
+    "A buffer is made at the head of its launch nest, a global one at the top, or in a branch of the host.",
     |func, op| {
         if func.opcode(op) != tir::ALLOC {
             return None;
@@ -120,7 +120,9 @@ const ALLOCS_AT_HEAD: Rule = op_rule(
         let outermost = ancestors(func, op).last();
         let name = func.value_text(func.result(op)?);
         if is_global(func, func.result(op)?) {
-            return outermost.map(|_| format!("`{name}` is in global memory and made inside a loop"));
+            // A branch of the host makes what it alone needs.
+            let in_loop = ancestors(func, op).any(|outer| func.opcode(outer) != tir::IF);
+            return in_loop.then(|| format!("`{name}` is in global memory and made inside a loop"));
         }
         let launch = ancestors(func, op).filter(|&outer| crate::algebra::is_launch(func, outer)).last();
         let at_head = match launch {

@@ -53,6 +53,7 @@
 //! TVM 0.16, `src/te/schedule`.
 
 use indexmap::IndexMap;
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use tc_dialects::{sched, te, tir};
 use tc_ir::opdef::SymbolTable;
@@ -195,6 +196,9 @@ impl Schedule {
 /// The programs of the operator at an index.
 type Programs = IndexMap<usize, Lowered>;
 
+/// An operator, a schedule of it, and what that is given.
+type Applied<'m> = (Func, Option<&'m Func>, tc_schedule::Options);
+
 /// What an operator became.
 struct Lowered {
     /// The program that stands for it, and those that it chooses from.
@@ -215,6 +219,7 @@ impl Schedule {
         }
         let (mut programs, mut found) = (Programs::new(), Diagnostics::new());
         let mut named = 0;
+        let mut taken = BTreeSet::new();
         for idx in operators {
             let choice = match self.choose(module, idx) {
                 Ok(choice) => choice,
@@ -233,7 +238,7 @@ impl Schedule {
             }
             named += 1;
             let schedule = choice.map(|schedule| &module.items[schedule]);
-            match self.lower(module, &module.items[idx], schedule) {
+            match self.lower(module, &module.items[idx], schedule, &mut taken) {
                 Ok(lowered) => drop(programs.insert(idx, lowered)),
                 Err(more) => found.append(more),
             }
@@ -247,25 +252,30 @@ impl Schedule {
         if found.has_errors() { Err(found) } else { Ok(programs) }
     }
 
-    fn lower(&self, module: &Module, te: &Func, schedule: Option<&Func>) -> Result<Lowered, Diagnostics> {
-        let programs = tc_schedule::programs(te, schedule, module, &self.lowering(te, schedule))?;
+    fn lower(
+        &self,
+        module: &Module,
+        te: &Func,
+        schedule: Option<&Func>,
+        taken: &mut BTreeSet<String>,
+    ) -> Result<Lowered, Diagnostics> {
+        let programs = tc_schedule::programs(te, schedule, module, &self.lowering(te, schedule), taken)?;
         Ok(Lowered { programs, schedule: schedule.map(|item| item.symbol().to_string()) })
     }
 
-    /// The schedule that is applied, and what it is applied with: of one that chooses, the one that it takes for the sizes
-    /// at hand. Nothing where open sizes decide.
-    fn applied<'m>(
-        &self,
-        module: &'m Module,
-        te: &Func,
-        schedule: Option<&'m Func>,
-    ) -> Option<(Option<&'m Func>, tc_schedule::Options)> {
-        let mut options = self.lowering(te, schedule);
-        let Some(chooser) = schedule.filter(|schedule| is_dispatch(schedule)) else { return Some((schedule, options)) };
-        let alternatives = alternatives(module, te, chooser, &options).ok()?;
-        let [only] = &alternatives[..] else { return None };
-        options.defines.extend(only.values.iter().cloned());
-        Some((Some(only.schedule), options))
+    /// The schedules that are applied, each with what it is applied to and with: of one that chooses, all that it may take.
+    fn applied<'m>(&self, module: &'m Module, te: &Func, schedule: Option<&'m Func>) -> Vec<Applied<'m>> {
+        let options = self.lowering(te, schedule);
+        let Some(chooser) = schedule.filter(|schedule| is_dispatch(schedule)) else {
+            return vec![(te.clone(), schedule, options)];
+        };
+        let alternatives = alternatives(module, te, chooser, &options).unwrap_or_default();
+        let applied = alternatives.into_iter().map(|alternative| {
+            let mut options = options.clone();
+            options.defines.extend(alternative.values);
+            (alternative.operator, Some(alternative.schedule), options)
+        });
+        applied.collect()
     }
 
     /// Writes the program after each directive. What cannot be scheduled is told by the pass itself.
@@ -276,16 +286,17 @@ impl Schedule {
                 continue;
             }
             let Ok(Some(schedule)) = self.choose(module, idx) else { continue };
-            let applied = self.applied(module, operator, Some(&module.items[schedule]));
-            let Some((Some(schedule), options)) = applied else { continue };
-            let Ok(steps) = tc_schedule::trace(operator, schedule, Some(module), &options) else { continue };
-            for step in steps {
-                text.push_str(&title(schedule, step.loc, &module.sources));
-                match step.program {
-                    Ok(program) => text.push_str(&program.to_string()),
-                    Err(found) => {
-                        let why = found.iter().next().map_or("", |first| first.message.as_str());
-                        text.push_str(&format!("// no program yet: {why}\n"));
+            for (operator, schedule, options) in self.applied(module, operator, Some(&module.items[schedule])) {
+                let Some(schedule) = schedule else { continue };
+                let Ok(steps) = tc_schedule::trace(&operator, schedule, Some(module), &options) else { continue };
+                for step in steps {
+                    text.push_str(&title(schedule, step.loc, &module.sources));
+                    match step.program {
+                        Ok(program) => text.push_str(&program.to_string()),
+                        Err(found) => {
+                            let why = found.iter().next().map_or("", |first| first.message.as_str());
+                            text.push_str(&format!("// no program yet: {why}\n"));
+                        }
                     }
                 }
             }
@@ -304,10 +315,11 @@ impl Schedule {
                 continue;
             }
             let schedule = choice.map(|schedule| &module.items[schedule]);
-            let Some((schedule, options)) = self.applied(module, operator, schedule) else { continue };
-            let Ok(stages) = tc_schedule::explain_bounds(operator, schedule, &options) else { continue };
-            let schedule = schedule.map(|schedule| schedule.symbol().to_string());
-            explained.push(Explained { operator: operator.symbol().to_string(), schedule, stages });
+            for (operator, schedule, options) in self.applied(module, operator, schedule) {
+                let Ok(stages) = tc_schedule::explain_bounds(&operator, schedule, &options) else { continue };
+                let schedule = schedule.map(|schedule| schedule.symbol().to_string());
+                explained.push(Explained { operator: operator.symbol().to_string(), schedule, stages });
+            }
         }
     }
 

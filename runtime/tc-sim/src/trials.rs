@@ -17,6 +17,8 @@ use tc_ir::{Attr, AttrData, Func, Module, Op, Value, keys};
 const MAX_TRIALS: usize = 6;
 /// Borders at most.
 const MAX_BORDERS: usize = 16;
+/// A greater border is not tried: what a product of such sizes takes is more than a check should.
+const MAX_BORDER: i64 = 1024;
 /// A loop of more iterations is no tile: a block has no more threads.
 const MAX_TILE: i64 = 1024;
 /// Sizes are halved until their product is no more than this.
@@ -49,7 +51,7 @@ pub fn sizes_to_try(module: &Module, name: &str, given: &Sizes) -> Vec<Sizes> {
             trials.push(trial);
         }
     }
-    for (nth, value) in borders(func).into_iter().take(MAX_BORDERS) {
+    for (nth, value) in borders(func).into_iter().filter(|&(_, value)| value <= MAX_BORDER).take(MAX_BORDERS) {
         for side in [value.saturating_sub(1), value, value.saturating_add(1)] {
             let wanted = |size: usize| if size == nth { side } else { least };
             let trial = fitting(func, given, &wanted);

@@ -160,8 +160,9 @@ impl Ask<'_> {
             let space = self.space(te, schedule)?;
             for at in self.module.schedules_for(te.symbol()) {
                 let concrete = &self.module.items[at];
-                let wanted = of
-                    .map_or(concrete.params().is_empty(), |of| concrete.symbol() == of.strip_prefix('@').unwrap_or(of));
+                // What chooses among schedules is no point itself.
+                let is_point = || concrete.params().is_empty() && !tc::schedule::dispatch::is_dispatch(concrete);
+                let wanted = of.map_or_else(is_point, |of| concrete.symbol() == of.strip_prefix('@').unwrap_or(of));
                 if !wanted {
                     continue;
                 }

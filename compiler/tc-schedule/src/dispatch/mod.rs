@@ -5,18 +5,23 @@ mod programs;
 use crate::operator::{Define, Operator};
 use crate::value::{NoValue, eval_or_why};
 use crate::{Options, definable, prepare};
+use std::collections::BTreeSet;
+use tc_arith::Expr;
+use tc_dialects::algebra::{Algebra, Computation, attr_expr};
 use tc_dialects::sched;
 use tc_ir::attrs::{AttrData, BinOp, UnOp};
 use tc_ir::clone::Importer;
 use tc_ir::opdef::Role;
-use tc_ir::{Attr, Func, Module, Name, Op};
+use tc_ir::{Attr, Elem, Func, Module, Name, Op};
 use tc_support::{Diagnostic, Diagnostics, Location, suggest};
 
 /// So many schedules may be chosen from: each becomes a program.
 const MAX_ALTERNATIVES: usize = 64;
 
+/// How deep a condition may be: the manifest holds it, and those before it.
+const MAX_DEPTH: u32 = 32;
+
 /// A schedule that serves some sizes.
-#[derive(Clone, Debug)]
 pub struct Alternative<'m> {
     /// The schedule.
     pub schedule: &'m Func,
@@ -24,12 +29,10 @@ pub struct Alternative<'m> {
     pub values: Vec<Define>,
     /// The operator, which says of its sizes for which of them the schedule is taken.
     pub operator: Func,
-    /// How many facts it says beyond the operator; the last of them is the condition, where there is one.
-    pub n_facts: usize,
-    /// Is it taken for all sizes that are left?
-    pub is_last: bool,
     /// Where it is named.
     pub location: Location,
+    /// The condition, over the sizes of the function that chooses; nothing where it is taken for all sizes that are left.
+    when: Option<Computation>,
 }
 
 /// Does `schedule` choose among others?
@@ -38,20 +41,25 @@ pub fn is_dispatch(schedule: &Func) -> bool {
 }
 
 /// The program of `te` under `schedule`, which may choose among others of `module`; after a function that chooses come the
-/// programs that it chooses from.
+/// programs that it chooses from, under names that are added to those `taken`.
 pub fn programs(
     te: &Func,
     schedule: Option<&Func>,
     module: &Module,
     options: &Options,
+    taken: &mut BTreeSet<String>,
 ) -> Result<Vec<Func>, Diagnostics> {
     let Some(chooser) = schedule.filter(|schedule| is_dispatch(schedule)) else {
         return Ok(vec![crate::lower(te, schedule, Some(module), options)?]);
     };
-    let alternatives = alternatives(module, te, chooser, options)?;
-    match &alternatives[..] {
-        [only] if only.is_last => Ok(vec![programs::program(module, only, options)?]),
-        _ => programs::programs(module, te, &alternatives, options),
+    let (known, alternatives) = choice(module, te, chooser, options)?;
+    match (&alternatives[..], known.header) {
+        ([only], _) if only.when.is_none() => Ok(vec![programs::program(module, only, &only.operator, options)?]),
+        (_, Some(header)) => programs::programs(module, te, (header, &alternatives), options, taken),
+        (_, None) => {
+            let text = "no size is open, and several schedules are left";
+            Err(Diagnostic::bug("dispatch", chooser.location(chooser.header.loc), text).into())
+        }
     }
 }
 
@@ -63,41 +71,51 @@ pub fn alternatives<'m>(
     schedule: &Func,
     options: &Options,
 ) -> Result<Vec<Alternative<'m>>, Diagnostics> {
+    choice(module, te, schedule, options).map(|(_, alternatives)| alternatives)
+}
+
+fn choice<'m>(
+    module: &'m Module,
+    te: &Func,
+    schedule: &Func,
+    options: &Options,
+) -> Result<(Known, Vec<Alternative<'m>>), Diagnostics> {
     let operator = prepare(te, Some(schedule), options)?;
     let directives = directives(schedule)?;
+    let mut known = Known::of(&operator, module, options)?;
     let mut chosen: Vec<Alternative<'m>> = Vec::new();
     // What is known of the sizes where the conditions so far do not hold.
     let mut rest = te.clone();
-    let mut n_facts = 0;
     let mut is_done = false;
     for op in directives {
         let location = schedule.op_location(op);
         let when = match schedule.attr_named(op, "when") {
-            Some(attr) => Condition::of(&operator, schedule, op, attr)?,
+            Some(attr) => known.condition(&operator, schedule, op, attr)?,
             None => Condition::Holds,
         };
         let target = target(module, te, schedule, op)?;
         let values = values(te, target, schedule, op)?;
         // What is not taken is right all the same.
-        if is_done || when == Condition::Fails {
+        if is_done || matches!(when, Condition::Fails) {
             continue;
         }
         let mut operator = rest.clone();
-        let is_last = when == Condition::Holds;
-        if let Condition::Open(attr) = when {
-            let holds = Importer::new(schedule).attr(&mut operator, attr);
-            operator.header.facts.push(holds);
-            let fails = Importer::new(schedule).attr(&mut rest, attr);
-            let fails = negated(&mut rest, fails);
-            rest.header.facts.push(fails);
-        }
-        let n_own = n_facts + usize::from(!is_last);
-        chosen.push(Alternative { schedule: target, values, operator, n_facts: n_own, is_last, location });
-        is_done = is_last;
-        n_facts += 1;
+        let when = match when {
+            Condition::Open(attr, computation) => {
+                let holds = Importer::new(schedule).attr(&mut operator, attr);
+                operator.header.facts.push(holds);
+                let fails = Importer::new(schedule).attr(&mut rest, attr);
+                let fails = negated(&mut rest, fails);
+                rest.header.facts.push(fails);
+                Some(computation)
+            }
+            Condition::Holds | Condition::Fails => None,
+        };
+        is_done = when.is_none();
+        chosen.push(Alternative { schedule: target, values, operator, location, when });
     }
     if is_done {
-        return Ok(chosen);
+        return Ok((known, chosen));
     }
     let fixed = te.header.symbols.iter().zip(te.region_args(te.body()));
     let fixed =
@@ -147,38 +165,103 @@ fn directives(schedule: &Func) -> Result<Vec<Op>, Diagnostic> {
 }
 
 /// What is known of a condition.
-#[derive(Clone, Copy, PartialEq, Eq)]
 enum Condition {
     Holds,
     Fails,
-    /// It depends on open sizes.
-    Open(Attr),
+    /// It depends on open sizes, and is computed so.
+    Open(Attr, Computation),
 }
 
-impl Condition {
-    fn of(operator: &Operator<'_>, schedule: &Func, op: Op, attr: Attr) -> Result<Condition, Diagnostic> {
+/// What is known of the sizes where no condition so far holds.
+struct Known {
+    /// The function that will choose, with the operator's header and plain loops; nothing where all sizes have values.
+    header: Option<Func>,
+    algebra: Algebra,
+    /// What each size is.
+    sizes: Vec<(String, Expr)>,
+}
+
+impl Known {
+    fn of(operator: &Operator<'_>, module: &Module, options: &Options) -> Result<Known, Diagnostics> {
         let te = operator.te;
-        let sizes = || te.header.symbols.iter().zip(te.region_args(te.body()));
-        let of_name = |name: &str| sizes().find(|(symbol, _)| te.text(symbol.name) == name).map(|(_, &value)| value);
-        let names = |name: Name| of_name(schedule.text(name)).and_then(|value| operator.int(value));
-        let shown = schedule.show_attr(attr);
+        let is_open = !operator.symbols.list.is_empty();
+        let header = is_open.then(|| crate::lower(te, None, Some(module), options)).transpose()?;
+        let mut algebra = header.as_ref().map_or_else(Algebra::new, Algebra::of_func);
+        let mut sizes = Vec::new();
+        for (symbol, &value) in te.header.symbols.iter().zip(te.region_args(te.body())) {
+            let name = te.text(symbol.name).to_string();
+            let open = header.as_ref().and_then(|header| {
+                let at = header.header.symbols.iter().position(|symbol| header.text(symbol.name) == name)?;
+                Some((header, header.region_args(header.body())[at]))
+            });
+            let expr = match (open, operator.int(value)) {
+                (_, Some(value)) => algebra.analyzer.pool.int(value),
+                (Some((header, value)), None) => algebra.expr(header, value),
+                (None, None) => continue,
+            };
+            sizes.push((name, expr));
+        }
+        Ok(Known { header, algebra, sizes })
+    }
+
+    /// What is known of `attr`, the condition of `op`; afterwards, that it does not hold.
+    fn condition(
+        &mut self,
+        operator: &Operator<'_>,
+        schedule: &Func,
+        op: Op,
+        attr: Attr,
+    ) -> Result<Condition, Diagnostic> {
+        let shown = suggest::shorten(&schedule.show_attr(attr));
         let wrong = |text: String| Diagnostic::error("dispatch", schedule.op_location(op), text);
-        if let Some(name) = words(schedule, attr).into_iter().find(|name| of_name(name).is_none()) {
-            let mut wrong = wrong(format!("`@{}` has no size `{}`", te.symbol(), suggest::shorten(name)));
-            wrong.help = suggest::did_you_mean(name, sizes().map(|(symbol, _)| te.text(symbol.name)));
+        let names = || self.sizes.iter().map(|(name, _)| name.as_str());
+        if let Some(name) = words(schedule, attr).into_iter().find(|name| names().all(|size| size != *name)) {
+            let mut wrong = wrong(format!("`@{}` has no size `{}`", operator.te.symbol(), suggest::shorten(name)));
+            wrong.help = suggest::did_you_mean(name, names());
             return Err(wrong);
         }
-        match eval_or_why(schedule, attr, &names) {
-            Ok(0) => Ok(Condition::Fails),
-            Ok(_) => Ok(Condition::Holds),
-            Err(NoValue::Name(_)) => Ok(Condition::Open(attr)),
-            Err(NoValue::Overflow(_)) => Err(wrong(format!("`{shown}` overflows"))),
-            Err(NoValue::Zero(_)) => Err(wrong(format!("`{shown}` divides by zero"))),
-            Err(NoValue::Other(_)) => {
+        let pool = &mut self.algebra.analyzer.pool;
+        let of_name = |name: Name| {
+            let found = self.sizes.iter().find(|(size, _)| size == schedule.text(name));
+            found.map(|&(_, expr)| expr)
+        };
+        let expr = attr_expr(schedule, attr, pool, &of_name).map_err(|why| match why {
+            NoValue::Overflow(_) => wrong(format!("`{shown}` overflows")),
+            NoValue::Zero(_) => wrong(format!("`{shown}` divides by zero")),
+            NoValue::Name(_) | NoValue::Other(_) => {
                 let help = "write it over sizes by `+ - * / %`, `min`, `max`, comparisons, `&&` and `||`";
-                Err(wrong(format!("`{shown}` is no condition on sizes")).help(help))
+                wrong(format!("`{shown}` is no condition on sizes")).help(help)
             }
+        })?;
+        let written = pool.truth_of(expr);
+        let expr = self.algebra.analyzer.simplify(written);
+        let pool = &mut self.algebra.analyzer.pool;
+        if pool.may_fail(expr) {
+            let help = "divide by a number, or by what is above 0 in any case";
+            return Err(wrong(format!("`{shown}` may divide by zero")).help(help));
         }
+        if pool.depth(expr) > MAX_DEPTH {
+            let text = format!("`{shown}` is more than {MAX_DEPTH} operations deep");
+            return Err(wrong(text).help("choose by fewer, or by several `dispatch`"));
+        }
+        let fails = pool.not(expr);
+        if self.algebra.analyzer.can_prove(expr) {
+            return Ok(Condition::Holds);
+        }
+        if self.algebra.analyzer.can_prove(fails) {
+            return Ok(Condition::Fails);
+        }
+        // As the author wrote it, where no size in it has a value.
+        let is_fixed = |name: &str| {
+            self.sizes.iter().any(|(size, expr)| size == name && self.algebra.analyzer.pool.as_const(*expr).is_some())
+        };
+        let computed = if words(schedule, attr).into_iter().any(is_fixed) { expr } else { written };
+        let Some(computation) = self.algebra.computation(computed, Elem::Bool) else {
+            let help = "give the sizes ranges in which its parts fit 64 bits";
+            return Err(wrong(format!("`{shown}` may not fit 64 bits")).help(help));
+        };
+        self.algebra.analyzer.constrain(fails);
+        Ok(Condition::Open(attr, computation))
     }
 }
 
@@ -242,6 +325,10 @@ fn values(te: &Func, target: &Func, schedule: &Func, op: Op) -> Result<Vec<Defin
                 false => suggest::did_you_mean(name, params.iter().copied()),
             };
             return Err(wrong);
+        }
+        if sizes.contains(&name) {
+            let text = format!("`{name}` is a size of `@{}` and a parameter of `@{}`", te.symbol(), target.symbol());
+            return Err(wrong(text).help("rename the parameter"));
         }
         let Ok(value) = eval_or_why(schedule, value, &|_| None) else {
             let shown = schedule.show_attr(value);

@@ -2,36 +2,51 @@
 
 use super::Alternative;
 use crate::Options;
-use indexmap::IndexSet;
-use tc_dialects::algebra::{self, Algebra};
-use tc_dialects::tir;
-use tc_ir::clone::Importer;
-use tc_ir::{AttrData, Builder, Elem, Func, Module, Op, Rewriter, keys};
+use std::collections::BTreeSet;
+use tc_dialects::{algebra, tir};
+use tc_ir::{AttrData, Builder, Func, Module, Op, Rewriter, keys};
 use tc_support::{Diagnostic, Diagnostics};
 
-/// Lowers `te` by each of `alternatives`; the function that chooses comes first.
+/// Lowers `te` by each of `alternatives`; the function that chooses comes first. `header` has its header.
 pub(super) fn programs(
     module: &Module,
     te: &Func,
-    alternatives: &[Alternative<'_>],
+    (mut header, alternatives): (Func, &[Alternative<'_>]),
     options: &Options,
+    taken: &mut BTreeSet<String>,
 ) -> Result<Vec<Func>, Diagnostics> {
-    let mut names = IndexSet::new();
     let mut programs = Vec::new();
     for alternative in alternatives {
-        let mut program = program(module, alternative, options)?;
-        program.header.symbol = free_name(module, te, alternative.schedule, &mut names);
+        let mut program = program(module, alternative, &alternative.operator, options)?;
+        if params(&program) != params(&header) {
+            // A condition that fixes a size would fix extents of what is passed: the program is one for all sizes then.
+            program = self::program(module, alternative, te, options)?;
+        }
+        program.header.symbol = free_name(module, te, alternative.schedule, taken);
+        let unit = program.attr(AttrData::Unit);
+        program.header.attrs = program.with_entry(program.header.attrs, keys::PRIVATE, unit);
         programs.push(program);
     }
-    programs.insert(0, chooser(te, alternatives, &programs)?);
+    choose(&mut header, alternatives, &programs);
+    programs.insert(0, header);
     Ok(programs)
 }
 
-/// The program of one alternative, under the name of the operator.
-pub(super) fn program(module: &Module, alternative: &Alternative<'_>, options: &Options) -> Result<Func, Diagnostics> {
+/// The types of the parameters.
+fn params(func: &Func) -> Vec<String> {
+    func.params().iter().map(|&param| func.show_type(func.value_type(param))).collect()
+}
+
+/// The program of one alternative for the operator `te`, under its name.
+pub(super) fn program(
+    module: &Module,
+    alternative: &Alternative<'_>,
+    te: &Func,
+    options: &Options,
+) -> Result<Func, Diagnostics> {
     let mut options = options.clone();
     options.defines.extend(alternative.values.iter().cloned());
-    let program = crate::lower(&alternative.operator, Some(alternative.schedule), Some(module), &options);
+    let program = crate::lower(te, Some(alternative.schedule), Some(module), &options);
     let name = alternative.schedule.symbol();
     program.map_err(|found| {
         let told = |wrong: Diagnostic| wrong.label(alternative.location.clone(), format!("`@{name}` is chosen here"));
@@ -40,42 +55,26 @@ pub(super) fn program(module: &Module, alternative: &Alternative<'_>, options: &
 }
 
 /// A name for the program of `te` under `schedule` that no function of the module has.
-fn free_name(module: &Module, te: &Func, schedule: &Func, names: &mut IndexSet<String>) -> String {
+fn free_name(module: &Module, te: &Func, schedule: &Func, taken: &mut BTreeSet<String>) -> String {
     let base = format!("{}_{}", te.symbol(), schedule.symbol());
-    let is_free = |name: &String| module.function(name).is_none() && !names.contains(name);
+    let is_free = |name: &String| module.function(name).is_none() && !taken.contains(name);
     let name = std::iter::once(base.clone()).chain((1..).map(|nth| format!("{base}_{nth}"))).find(is_free);
     let name = name.unwrap_or(base);
-    names.insert(name.clone());
+    taken.insert(name.clone());
     name
 }
 
-/// The function that chooses among `programs`, which have one header but for what they say of sizes.
-fn chooser(te: &Func, alternatives: &[Alternative<'_>], programs: &[Func]) -> Result<Func, Diagnostics> {
-    let Some((last, n_facts)) = programs.last().zip(alternatives.last().map(|last| last.n_facts)) else {
-        return Err(Diagnostic::bug("dispatch", te.location(te.header.loc), "there is nothing to choose from").into());
-    };
-    let mut chooser = last.clone();
-    chooser.header.symbol = te.symbol().to_string();
-    // What is known of all sizes comes first.
-    chooser.header.facts.truncate(chooser.header.facts.len().saturating_sub(n_facts));
-    clear(&mut chooser);
+/// Makes `chooser` call the first of `programs` whose condition holds.
+fn choose(chooser: &mut Func, alternatives: &[Alternative<'_>], programs: &[Func]) {
+    clear(chooser);
     let mut region = chooser.body();
     for (alternative, program) in alternatives.iter().zip(programs) {
-        if alternative.is_last {
-            call(&mut Builder::at_end(&mut chooser, region), program);
+        let mut b = Builder::at_end(chooser, region);
+        let Some(when) = &alternative.when else {
+            call(&mut b, program);
             break;
-        }
-        let Some(&condition) = program.header.facts.last() else { break };
-        let condition = Importer::new(program).attr(&mut chooser, condition);
-        let mut algebra = Algebra::of_func(&chooser);
-        let expr = algebra.attr(&chooser, condition);
-        let Some(computation) = expr.and_then(|expr| algebra.computation(expr, Elem::Bool)) else {
-            let text = format!("`{}` cannot be computed when the program is launched", chooser.show_attr(condition));
-            let help = "give the sizes ranges in which its parts fit 64 bits";
-            return Err(Diagnostic::error("dispatch", alternative.location.clone(), text).help(help).into());
         };
-        let mut b = Builder::at_end(&mut chooser, region);
-        let condition = algebra::build(&mut b, &computation, &mut algebra::Made::default());
+        let condition = algebra::build(&mut b, when, &mut algebra::Made::default());
         let branch = tir::If::build(&mut b, condition, &[], &[]);
         let [then, other] = [0, 1].map(|nth| b.func.op_regions(branch)[nth]);
         b.within(then, |b| {
@@ -84,8 +83,7 @@ fn chooser(te: &Func, alternatives: &[Alternative<'_>], programs: &[Func]) -> Re
         });
         region = other;
     }
-    end(&mut chooser);
-    Ok(chooser)
+    end(chooser);
 }
 
 fn clear(func: &mut Func) {
@@ -106,9 +104,11 @@ fn end(chooser: &mut Func) {
     }
 }
 
-/// Calls `program` with the parameters of the function, which are its own.
+/// Calls `program` with the parameters of the function, which are its own. What it says of sizes holds there: its facts are
+/// the conditions around the call.
 fn call(b: &mut Builder<'_>, program: &Func) {
     let args = b.func.params().to_vec();
     let callee = b.func.attr(AttrData::Symbol(program.symbol().into()));
-    tir::Call::build(b, &args, &[(keys::CALLEE, callee)], &[]);
+    let assumed = b.func.attr(AttrData::Bool(true));
+    tir::Call::build(b, &args, &[(keys::CALLEE, callee), (keys::ASSUMED, assumed)], &[]);
 }

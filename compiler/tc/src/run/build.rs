@@ -9,6 +9,7 @@ use super::origin::Origins;
 use crate::compiler::Compiler;
 use crate::failure::Failure;
 use crate::native::Via;
+use std::collections::BTreeSet;
 use tc_dialects::{algebra, forms, te};
 use tc_ir::verify::is_threaded;
 use tc_ir::walk::all_ops;
@@ -122,7 +123,8 @@ impl Compiler {
             let schedule = case.schedule.map(|schedule| &module.items[schedule]);
             built.point = point(item, schedule, &defines).map_err(failed)?;
             let options = tc_schedule::Options { defines, symbolic: self.symbolic };
-            built.module.items = tc_schedule::programs(item, schedule, module, &options).map_err(failed)?;
+            let programs = tc_schedule::programs(item, schedule, module, &options, &mut BTreeSet::new());
+            built.module.items = programs.map_err(failed)?;
         } else {
             built.module.items.push(item.clone());
         }

@@ -38,7 +38,8 @@ pub(super) fn inline(module: &mut Module, keep: bool, cx: &mut PassCx) -> bool {
             }
         }
     }
-    let changed = !inlined.is_empty();
+    let mut changed = !inlined.is_empty();
+    changed |= drop_private(module);
     if !keep {
         let called: IndexSet<usize> = (0..module.items.len())
             .flat_map(|idx| calls_of(module, &module.items[idx]).into_iter().map(|(_, callee)| callee))
@@ -51,6 +52,27 @@ pub(super) fn inline(module: &mut Module, keep: bool, cx: &mut PassCx) -> bool {
         });
     }
     changed
+}
+
+/// Takes out the private programs that nothing calls, and what only these called.
+fn drop_private(module: &mut Module) -> bool {
+    let before = module.items.len();
+    loop {
+        let called: IndexSet<usize> = (0..module.items.len())
+            .flat_map(|idx| calls_of(module, &module.items[idx]).into_iter().map(|(_, callee)| callee))
+            .collect();
+        let is_private =
+            |item: &Func| item.header.opcode == tir::FUNC && item.entry(item.header.attrs, keys::PRIVATE).is_some();
+        let n = module.items.len();
+        let mut idx = 0;
+        module.items.retain(|item| {
+            idx += 1;
+            called.contains(&(idx - 1)) || !is_private(item)
+        });
+        if module.items.len() == n {
+            return n != before;
+        }
+    }
 }
 
 /// The calls in `func` of programs in `module`, in order.
@@ -145,7 +167,9 @@ fn obstacle(caller: &mut Func, call: Op, callee: &Func) -> Option<String> {
             let given = caller.value_type(arg);
             let alike = caller.show_type(want) == caller.show_type(given);
             let (want, have) = (shown(caller, want, alike), shown(caller, given, alike));
-            return Some(format!("its parameter `{}` is `{want}`, and `{have}` is given", callee.value_text(param)));
+            let by_name = if callee.header.symbols.is_empty() { "" } else { "; sizes are those of the same name" };
+            let param = callee.value_text(param);
+            return Some(format!("its parameter `{param}` is `{want}`, and `{have}` is given{by_name}"));
         }
         let strides =
             |func: &Func, value| func.buffer_attr(value, keys::STRIDES).map(|attr| func.show_attr(attr).to_string());
@@ -176,6 +200,10 @@ fn unknown_of_sizes(caller: &mut Func, call: Op, callee: &Func) -> Option<String
         Ok(pairs) => pairs,
         Err(name) => return Some(format!("its size `{name}` is no size of `@{}`", caller.symbol())),
     };
+    let assumed = caller.attr_of(call, keys::ASSUMED).map(|attr| caller.attr_data(attr));
+    if matches!(assumed, Some(AttrData::Bool(true))) {
+        return None;
+    }
     let mut importer = Importer::new(callee);
     let mut algebra = Algebra::of_func(caller);
     algebra.enter_place(caller, call);

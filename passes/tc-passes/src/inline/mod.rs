@@ -8,7 +8,7 @@
 //! # Output form
 //!
 //! Operators without the inlined tensors, and programs without the calls. Functions that were only called are removed,
-//! unless `keep`.
+//! unless `keep`; `private` ones that nothing calls are removed in any case.
 //!
 //! # Example
 //!
@@ -36,7 +36,8 @@
 //! Schedules that name an inlined tensor no longer apply. In `tensors`, the pass refuses a reduction, a result, a
 //! tensor that is computed together with another, and one whose axes do not start at 0. It also refuses a call that
 //! would make more than a million ops, and a function that calls itself, has a parameter of another type than its
-//! argument, or has sizes that the caller lacks, or of which it says more than is known where it is called.
+//! argument, or has sizes that the caller lacks, or of which it says more than is known where it is called (unless the call
+//! says `assumed = true`).
 //!
 //! # Remarks
 //!

@@ -189,7 +189,8 @@ impl<'m> Top<'m, '_> {
         let inside = regions.flat_map(|&region| ops_under(frame.func, region));
         let mut calls = inside.filter(|&op| frame.func.opcode(op) == tir::CALL);
         if let Some(call) = calls.find(|&op| callee_of(self.module, frame.func, op).is_some_and(launches)) {
-            let text = "a launch inside a loop of the host, or under a condition that data decide".to_string();
+            let text =
+                "a launch inside a loop of the host, or under a condition that has no value before it".to_string();
             return Err(Box::new(Diagnostic::error("unsupported", frame.func.op_location(call), text)));
         }
         let mut kernel = self.new_kernel(frame.func, first, [1; 3], [1; 3]);

@@ -37,17 +37,22 @@ pub(crate) fn apply(session: &Session<'_>, file: &OsStr, paths: &[PathBuf], devi
     let module = parsed.module;
     let records = load(session, paths)?;
     let (mut edits, mut tables): (Vec<text::Edit>, String) = (Vec::new(), String::new());
+    let mut all = Vec::new();
     for (te, sched) in spaces(&module) {
-        let (operator, schedule) = (&module.items[te], &module.items[sched]);
-        let names = (operator.symbol(), schedule.symbol());
-        let fits = fits(session, &mut compiler, &module, names, &records, device)?;
+        let names = (module.items[te].symbol(), module.items[sched].symbol());
+        all.push((sched, names, fits(session, &mut compiler, &module, names, &records, device)?));
+    }
+    // A schedule that keeps its choices for one operator keeps them for the others.
+    let keeps: Vec<usize> = all.iter().filter(|(_, _, fits)| fits.len() > 1).map(|(sched, ..)| *sched).collect();
+    for (sched, names, fits) in all {
+        let schedule = &module.items[sched];
         let at = schedule.location(schedule.header.loc);
         let Some(start) = text::header(&module, schedule, &text).filter(|_| !fits.is_empty()) else {
             let text = format!("no record fits `@{}`: it keeps all its choices", schedule.symbol());
             session.tell(&Diagnostic::warning("records", at, text).into(), &module.sources);
             continue;
         };
-        if fits.len() > 1 {
+        if keeps.contains(&sched) {
             tables.push_str(&table::table(&module, names, &fits));
             continue;
         }
@@ -121,6 +126,9 @@ fn fits<'r>(
         tell_choice(session, module, schedule, class, found.iter().map(|fit| fit.class));
     }
     found.retain(|fit| fit.class == class);
+    // A record may know fewer sizes than the others: nothing chooses by those.
+    let most = found.iter().map(|fit| fit.sizes.len()).max().unwrap_or(0);
+    found.retain(|fit| fit.sizes.len() == most);
     Ok(found)
 }
 

@@ -15,7 +15,8 @@ pub(super) fn table(module: &Module, (operator, schedule): (&str, &str), fits: &
     let names: BTreeSet<&String> = fits.iter().flat_map(|fit| fit.sizes.keys()).collect();
     let differ = |name: &&&String| fits.iter().any(|fit| fit.sizes.get(**name) != fits[0].sizes.get(**name));
     let vary: Vec<&String> = names.iter().filter(differ).copied().collect();
-    let mut out = format!("\n// Chooses by {} what was fastest.\n", shown(&vary));
+    let by = if vary.is_empty() { String::new() } else { format!(" by {}", shown(&vary)) };
+    let mut out = format!("\n// Chooses{by} what was fastest.\n");
     let _ = writeln!(out, "schedule @{} for @{operator} {{", free_name(module, operator, schedule));
     let params = |point: &Values| params(module, (operator, schedule), point);
     match vary[..] {
@@ -35,6 +36,8 @@ fn by_one(out: &mut String, schedule: &str, name: &str, fits: &[Fit<'_>], params
     let mut rows: Vec<(i64, &Fit<'_>, &(Values, Time))> =
         fits.iter().filter_map(|fit| Some((*fit.sizes.get(name)?, fit, fit.ranked.first()?))).collect();
     rows.sort_by_key(|(size, ..)| *size);
+    // The smallest sizes go where there are too many: what is lost there is least.
+    rows.drain(..rows.len().saturating_sub(MAX_ROWS));
     // What does not differ from the best keeps the choice of the size before: a kernel less.
     for nth in 1..rows.len() {
         let (_, fit, best) = rows[nth];
@@ -65,18 +68,36 @@ fn by_one(out: &mut String, schedule: &str, name: &str, fits: &[Fit<'_>], params
     }
 }
 
+/// So many rows a table has: a schedule chooses from 64 others.
+const MAX_ROWS: usize = 64;
+
 /// Single sizes; the rest is as the greatest of them.
 fn by_all(out: &mut String, schedule: &str, names: &[&String], fits: &[Fit<'_>], params: &dyn Fn(&Values) -> String) {
     let work = |fit: &Fit<'_>| fit.sizes.values().map(|&size| size.max(1) as f64).product::<f64>();
     let mut fits: Vec<&Fit<'_>> = fits.iter().collect();
     fits.sort_by(|a, b| work(a).total_cmp(&work(b)));
+    let last = fits.last().and_then(|fit| fit.ranked.first()).map(|(point, _)| point.clone());
+    let n_rows = fits.iter().filter(|fit| fit.ranked.first().map(|(point, _)| point) != last.as_ref()).count();
+    let mut left_out = n_rows.saturating_sub(MAX_ROWS - 1);
     for (nth, fit) in fits.iter().enumerate() {
         let Some((point, time)) = fit.ranked.first() else { continue };
+        let is_last = nth + 1 == fits.len();
+        let is_other = Some(point) != last.as_ref();
+        if is_other && left_out > 0 {
+            // The smallest sizes go: what is lost there is least.
+            left_out -= 1;
+            let _ = writeln!(out, "  // {} The table has no row left for it.", told(fit, time));
+            continue;
+        }
         let _ = writeln!(out, "  // {}", told(fit, time));
         let equal = names.iter().filter_map(|name| Some(format!("{name} == {}", fit.sizes.get(*name)?)));
         let when = equal.collect::<Vec<_>>().join(" && ");
-        let when = if nth + 1 == fits.len() { String::new() } else { format!(", when = {when}") };
-        let _ = writeln!(out, "  dispatch(@{schedule}{when}{})", params(point));
+        match (is_last, is_other) {
+            (true, _) => drop(writeln!(out, "  dispatch(@{schedule}{})", params(point))),
+            (false, true) => drop(writeln!(out, "  dispatch(@{schedule}, when = {when}{})", params(point))),
+            // As the last.
+            (false, false) => {}
+        }
     }
 }
 

@@ -11,13 +11,15 @@
 //! - The schedule has no parameters, and its directives are all `dispatch`, at most 64. They are tried in order, and the
 //!   first whose condition holds is taken.
 //! - `@schedule` is for the same operator, and dispatches nothing itself. The values are a point of its space.
-//! - For sizes that have values, some condition holds. For sizes that are open, the last `dispatch` has no condition.
+//! - A condition divides by nothing that may be 0, and is at most 32 operations deep.
+//! - For sizes that have values, some condition holds. For sizes that are open, the last `dispatch` has no condition, or one
+//!   that holds of all sizes that are left. A schedule that no size reaches is left out.
 //!
 //! # Rewrite
 //!
 //! Where the sizes have values, the schedule that is taken is applied. Where some are open, each schedule makes a program
-//! of its own, which counts on its condition and on those before it not to hold, and the operator becomes a function of
-//! the host that chooses:
+//! of its own, which counts on its condition and on those before it not to hold (unless that would fix an extent of what
+//! is passed), and the operator becomes a function of the host that chooses:
 //!
 //! ```tir
 //! dispatch(@small, when = n <= 64)  dispatch(@large)
