@@ -137,9 +137,14 @@ fn check_on(
     let (mut built, given) =
         compiler.build_for(module, case, (&options.defines, &options.inputs), machine.is_device())?;
     let given: Sizes = given.into_iter().collect();
+    let open = given.clone();
     let trials = match options.inputs.is_empty() {
         true => tc_sim::sizes_to_try(&built.module, &built.name, &given),
         false => vec![given],
+    };
+    let unreached = match options.inputs.is_empty() {
+        true => tc_sim::unreached(&built.module, &built.name, &open, &trials),
+        false => Vec::new(),
     };
     let mut report = CheckReport::default();
     let mut with = String::new();
@@ -193,10 +198,26 @@ fn check_on(
         let blamed = found.is_error() && is_of_compiler(module, case);
         checked.diagnostics.push(if blamed { blame_compiler(found) } else { found });
     }
+    if checked.ok {
+        unreached.iter().for_each(|branch| checked.diagnostics.push(not_tried(branch)));
+    }
     checked.point = built.point;
     checked.sources = built.module.sources;
     checked.time = start.elapsed();
     Ok(checked)
+}
+
+/// A warning of a branch that was not checked.
+fn not_tried(branch: &tc_sim::Unreached) -> Diagnostic {
+    let text = "no size that was tried comes to this branch: it is not checked";
+    let wrong = Diagnostic::warning("unreached", branch.location.clone(), text);
+    match &branch.sizes {
+        Some(sizes) => {
+            let given = sizes.iter().map(|(name, value)| format!("-D {name}={value}")).collect::<Vec<_>>();
+            wrong.help(format!("check it by sizes that do: `{}`", given.join(" ")))
+        }
+        None => wrong.help("check it by sizes that do, `-D NAME=VALUE`"),
+    }
 }
 
 fn summary(report: &CheckReport, compared: bool, sees_accesses: bool) -> Checked {

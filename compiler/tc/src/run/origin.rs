@@ -68,16 +68,26 @@ pub(super) fn is_of_compiler(module: &Module, case: &Case) -> bool {
     let of_file = |opcode: Opcode, symbol: &str| {
         module.items.iter().any(|item| item.header.opcode == opcode && item.symbol() == symbol)
     };
-    let promises = |op: Op| match schedule.attr_named(op, "intrin").map(|attr| schedule.attr_data(attr)) {
-        Some(AttrData::Symbol(intrinsic)) => of_file(te::INTRIN, intrinsic),
-        _ => primitives().iter().any(|info| info.opcode == schedule.opcode(op) && info.promises),
-    };
+    let promises =
+        |schedule: &Func, op: Op| match schedule.attr_named(op, "intrin").map(|attr| schedule.attr_data(attr)) {
+            Some(AttrData::Symbol(intrinsic)) => of_file(te::INTRIN, intrinsic),
+            _ => primitives().iter().any(|info| info.opcode == schedule.opcode(op) && info.promises),
+        };
     let operator = &module.items[case.func];
     let combines = |op: Op| {
         operator.opcode(op) == te::REDUCE
             && operator.word_of(op, keys::COMBINER).is_some_and(|name| of_file(te::COMBINER, name))
     };
-    !all_ops(schedule).any(promises) && !all_ops(operator).any(combines)
+    // What a schedule chooses from is the author's as well.
+    let named = |op: Op| match schedule.attr_named(op, "schedule").map(|attr| schedule.attr_data(attr)) {
+        Some(AttrData::Symbol(name)) => {
+            module.schedules_for(operator.symbol()).map(|at| &module.items[at]).find(|other| other.symbol() == &**name)
+        }
+        _ => None,
+    };
+    let chosen: Vec<&Func> = all_ops(schedule).filter_map(named).chain([schedule]).collect();
+    let promised = |schedule: &&Func| all_ops(schedule).any(|op| promises(schedule, op));
+    !chosen.iter().any(promised) && !all_ops(operator).any(combines)
 }
 
 /// Is what is wrong with the program of `case` a bug of the passes that rewrote it? The author's own program, run as it is

@@ -442,6 +442,14 @@ pub(crate) fn known_int(frame: &mut Frame<'_>, value: Value, depth: usize) -> Op
     found
 }
 
+/// The values of expressions of sizes; `None` where the sizes are none that the function takes.
+pub(crate) fn known_at(func: &Func, sizes: &Sizes, values: &[Value]) -> Option<Vec<Option<i128>>> {
+    let sizes = bind_symbols(func, sizes).ok()?;
+    let mut frame = Frame::new(func, sizes).ok()?;
+    bind_sizes(&mut frame);
+    Some(values.iter().map(|&value| known_int(&mut frame, value, 0)).collect())
+}
+
 fn compute_known(frame: &mut Frame<'_>, value: Value, depth: usize) -> Option<i128> {
     let func = frame.func;
     if let Binding::Known(elem, cell) = frame.binding(value) {

@@ -2,23 +2,21 @@
 //!
 //! What goes wrong with sizes goes wrong at their ends and next to multiples of the tiles: those are tried first, then
 //! the default. Tiles are the constant extents of the program's loops. Not all combinations are tried: each trial moves
-//! every open size on by one. Where the host chooses kernels by sizes, each of its borders is tried on both sides as well.
+//! every open size on by one. Where the host chooses kernels by sizes, its borders and branches are tried as well
+//! ([`branches`]).
+
+pub(crate) mod branches;
 
 use crate::Sizes;
 use crate::compile::sizes::eval_attr;
 use std::collections::BTreeSet;
 use tc_dialects::algebra::const_extent;
-use tc_dialects::arith::{self, Predicate};
 use tc_dialects::tir;
 use tc_ir::walk::all_ops;
-use tc_ir::{Attr, AttrData, Func, Module, Op, Value, keys};
+use tc_ir::{Attr, AttrData, Func, Module, keys};
 
 /// Trials at most, those at borders apart.
 const MAX_TRIALS: usize = 6;
-/// Borders at most.
-const MAX_BORDERS: usize = 16;
-/// A greater border is not tried: what a product of such sizes takes is more than a check should.
-const MAX_BORDER: i64 = 1024;
 /// A loop of more iterations is no tile: a block has no more threads.
 const MAX_TILE: i64 = 1024;
 /// Sizes are halved until their product is no more than this.
@@ -51,46 +49,8 @@ pub fn sizes_to_try(module: &Module, name: &str, given: &Sizes) -> Vec<Sizes> {
             trials.push(trial);
         }
     }
-    for (nth, value) in borders(func).into_iter().filter(|&(_, value)| value <= MAX_BORDER).take(MAX_BORDERS) {
-        for side in [value.saturating_sub(1), value, value.saturating_add(1)] {
-            let wanted = |size: usize| if size == nth { side } else { least };
-            let trial = fitting(func, given, &wanted);
-            trials.extend(trial.filter(|trial| !trials.contains(trial)));
-        }
-    }
+    branches::reach(func, given, &mut trials, least);
     trials
-}
-
-/// The sizes of `func` that its conditionals compare with integers, by their numbers, with the integers.
-fn borders(func: &Func) -> BTreeSet<(usize, i64)> {
-    let size_of = |value: Value| {
-        // Compared as a kernel takes it.
-        let cast = func.def_op(value).filter(|&op| func.opcode(op) == arith::CAST).map(|op| func.operand(op, 0));
-        let sizes = &func.region_args(func.body())[..func.header.symbols.len()];
-        sizes.iter().position(|&size| size == cast.unwrap_or(value))
-    };
-    let mut found = BTreeSet::new();
-    let mut worklist: Vec<Value> =
-        func.ops(func.body()).filter(|&op| func.opcode(op) == tir::IF).map(|op| func.operand(op, 0)).collect();
-    let mut inner: Vec<Op> = func.ops(func.body()).filter(|&op| func.opcode(op) == tir::IF).collect();
-    while let Some(op) = inner.pop() {
-        let under = func.op_regions(op).iter().flat_map(|&region| func.ops(region));
-        let nested: Vec<Op> = under.filter(|&op| func.opcode(op) == tir::IF).collect();
-        worklist.extend(nested.iter().map(|&op| func.operand(op, 0)));
-        inner.extend(nested);
-    }
-    let mut seen = BTreeSet::new();
-    while let Some(value) = worklist.pop() {
-        let Some(op) = func.def_op(value).filter(|&op| seen.insert(op.as_u32())) else { continue };
-        let operands = func.operands(op);
-        if let (Some(_), &[lhs, rhs]) = (Predicate::of(func, op), operands) {
-            for (size, bound) in [(lhs, rhs), (rhs, lhs)] {
-                found.extend(size_of(size).zip(func.const_int(bound)));
-            }
-        }
-        worklist.extend(operands);
-    }
-    found
 }
 
 /// The constant extents of the loops of `func` and of what it calls, ascending.
