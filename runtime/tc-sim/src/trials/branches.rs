@@ -19,9 +19,12 @@ const MAX_LOOKED_AT: usize = 2048;
 
 /// A branch of the host that calls something: the conditionals around the call, and which way each went.
 struct Branch {
-    path: Vec<(Op, bool)>,
+    path: Path,
     call: Op,
 }
+
+/// Conditionals, outermost first, each with the way that it went.
+type Path = Vec<(Op, bool)>;
 
 /// A branch that no trial took.
 #[derive(Clone, Debug)]
@@ -72,7 +75,7 @@ pub fn unreached(module: &Module, name: &str, given: &Sizes, trials: &[Sizes]) -
 
 fn branches(func: &Func) -> Vec<Branch> {
     let mut found = Vec::new();
-    let mut worklist: Vec<(Vec<(Op, bool)>, Option<Op>)> = vec![(Vec::new(), func.first_op(func.body()))];
+    let mut worklist: Vec<(Path, Option<Op>)> = vec![(Vec::new(), func.first_op(func.body()))];
     while let Some((path, at)) = worklist.pop() {
         let Some(op) = at else { continue };
         worklist.push((path.clone(), func.next_op(op)));
@@ -145,8 +148,7 @@ fn compared(func: &Func) -> Compared {
         sizes.iter().position(|&size| size == cast.unwrap_or(value))
     };
     let mut found = Compared { borders: BTreeSet::new(), numbers: BTreeSet::new(), divisors: BTreeSet::new() };
-    let conditions: BTreeSet<u32> = BTreeSet::new();
-    let mut seen = conditions;
+    let mut seen: BTreeSet<u32> = BTreeSet::new();
     let mut worklist: Vec<Value> = branches(func)
         .iter()
         .flat_map(|branch| branch.path.iter().map(|&(op, _)| func.operand(op, 0)).collect::<Vec<_>>())
