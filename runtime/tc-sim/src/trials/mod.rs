@@ -3,7 +3,7 @@
 //! What goes wrong with sizes goes wrong at their ends and next to multiples of the tiles: those are tried first, then
 //! the default. Tiles are the constant extents of the program's loops. Not all combinations are tried: each trial moves
 //! every open size on by one. Where the host chooses kernels by sizes, its borders and branches are tried as well
-//! ([`branches`]).
+//! (`branches`).
 
 pub(crate) mod branches;
 
