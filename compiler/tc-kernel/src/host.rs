@@ -224,19 +224,7 @@ fn launch<'m>(module: &'m Module, func: &Func, op: Op, found: &mut Diagnostics) 
             return None;
         }
     }
-    Some(Launch { kernel, args: args.to_vec(), choices: choices(func, op) })
-}
-
-fn choices(func: &Func, op: Op) -> Vec<(Op, bool)> {
-    let mut around = Vec::new();
-    let mut at = func.region_of(op);
-    while let Some(region) = at {
-        let Some(parent) = func.region_parent(region) else { break };
-        around.push((parent, func.op_regions(parent).first() == Some(&region)));
-        at = func.region_of(parent);
-    }
-    around.reverse();
-    around
+    Some(Launch { kernel, args: args.to_vec(), choices: tir::choices(func, op)? })
 }
 
 impl Launch<'_> {

@@ -121,7 +121,7 @@ const ALLOCS_AT_HEAD: Rule = op_rule(
         let name = func.value_text(func.result(op)?);
         if is_global(func, func.result(op)?) {
             // A branch of the host makes what it alone needs.
-            let in_loop = ancestors(func, op).any(|outer| func.opcode(outer) != tir::IF);
+            let in_loop = tir::choices(func, op).is_none();
             return in_loop.then(|| format!("`{name}` is in global memory and made inside a loop"));
         }
         let launch = ancestors(func, op).filter(|&outer| crate::algebra::is_launch(func, outer)).last();

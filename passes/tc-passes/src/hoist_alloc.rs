@@ -55,7 +55,7 @@ use crate::analysis::launch::{LaunchNests, nest_of};
 use indexmap::IndexMap;
 use tc_dialects::{forms, tir};
 use tc_ir::uses::{Use, Uses};
-use tc_ir::walk::{all_ops, ancestors};
+use tc_ir::walk::all_ops;
 use tc_ir::{Func, Op, Rewriter};
 use tc_pass::{FuncPass, PassCx, PassInfo, PassKind, preserved};
 use tc_support::Diagnostic;
@@ -132,7 +132,8 @@ fn find_homes(func: &Func, cx: &mut PassCx) -> Option<IndexMap<Option<Op>, Vec<O
         let users = places.flat_map(|place| uses.of_value(place)).filter(|user| !is_view(func, user));
         let users: Vec<Op> = users.map(|user| user.op).collect();
         let home = if forms::is_global(func, buffer) {
-            if is_of_branch(func, alloc) {
+            // A branch of the host makes what it alone needs: the extent may make sense only there.
+            if tir::is_in_branch(func, alloc) {
                 continue;
             }
             None
@@ -159,12 +160,6 @@ fn find_homes(func: &Func, cx: &mut PassCx) -> Option<IndexMap<Option<Op>, Vec<O
         (home, allocs.into_iter().map(|(_, op)| op).collect())
     });
     Some(sorted.collect())
-}
-
-/// Does a branch of the host make the buffer? Its extent may make sense only there.
-fn is_of_branch(func: &Func, alloc: Op) -> bool {
-    let mut outer = ancestors(func, alloc).peekable();
-    outer.peek().is_some() && outer.all(|op| func.opcode(op) == tir::IF)
 }
 
 /// The views of the buffer that `alloc` makes, and those of these; a base comes before its views.

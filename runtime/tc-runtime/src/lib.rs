@@ -8,6 +8,7 @@
 //! | [`stats`] | from samples to a median with its confidence interval |
 //! | [`clocks`] | the clocks that samples were taken under, and which of them compare; `nvml` reads them, `sampling` repeats |
 //! | [`toolkit`], [`nvrtc`], [`ptxas`] | finding NVIDIA's compiler and assembler at run time and calling them; no GPU is needed |
+//! | [`scratch`] | folders for what such programs read and write |
 //! | [`cubin`] | what machine code says of its kernels |
 //! | [`cuda`] | the device that is a GPU |
 //!
@@ -28,6 +29,7 @@ pub mod nvrtc;
 pub mod ptxas;
 pub mod random;
 mod sampling;
+pub mod scratch;
 pub mod stats;
 pub mod toolkit;
 

@@ -2,6 +2,7 @@
 //!
 //! The compiler of [`nvrtc`](crate::nvrtc) assembles what it has compiled itself, and nothing else.
 
+use crate::scratch::ScratchFolder;
 use crate::toolkit;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -17,11 +18,12 @@ pub fn assemble(ptx: &str, target: &Target) -> Result<Vec<u8>, Diagnostic> {
 fn assemble_with(assemblers: &[PathBuf], ptx: &str, target: &Target) -> Result<Vec<u8>, Diagnostic> {
     let mut refusals = Vec::new();
     if !assemblers.is_empty() {
-        let folder = Folder::new().map_err(|error| wrong(&format!("no temporary folder can be made: {error}")))?;
-        let input = folder.0.join("kernels.ptx");
+        let folder = ScratchFolder::new("tc-ptxas")
+            .map_err(|error| wrong(&format!("no temporary folder can be made: {error}")))?;
+        let input = folder.path().join("kernels.ptx");
         std::fs::write(&input, ptx).map_err(|error| wrong(&format!("`{}`: {error}", input.display())))?;
         for assembler in assemblers {
-            match call(assembler, &input, &folder.0.join("kernels.cubin"), target) {
+            match call(assembler, &input, &folder.path().join("kernels.cubin"), target) {
                 Ok(code) => return Ok(code),
                 // One can be too old for the text, and another too new for the target.
                 Err(why) => refusals.push(format!("`{}`: {why}", assembler.display())),
@@ -53,30 +55,6 @@ fn call(assembler: &Path, input: &Path, output: &Path, target: &Target) -> Resul
 
 fn wrong(message: &str) -> Diagnostic {
     Diagnostic::error("ptxas", Location::None, message)
-}
-
-/// A folder of its own, removed with its scope.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> std::io::Result<Folder> {
-        let mut nth = 0;
-        loop {
-            let path = std::env::temp_dir().join(format!("tc-ptxas-{}-{nth}", std::process::id()));
-            match std::fs::create_dir(&path) {
-                Ok(()) => return Ok(Folder(path)),
-                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists && nth < 10_000 => nth += 1,
-                Err(error) => return Err(error),
-            }
-        }
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // What cannot be removed is left to the system.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }
 
 #[cfg(test)]

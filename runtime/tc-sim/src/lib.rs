@@ -76,8 +76,7 @@ pub use oracle::{Oracle, Parameter, Places, Trial, exercise, parameters};
 pub use probe::probe;
 pub use run::{Arg, RunOptions, RunReport, run};
 pub use tensor::Tensor;
-pub use trials::branches::{Unreached, unreached};
-pub use trials::sizes_to_try;
+pub use trials::{Plan, Unreached, plan, sizes_to_try};
 
 /// A run, or the reason why there was none.
 pub type Result<T> = std::result::Result<T, Box<tc_support::Diagnostic>>;

@@ -59,7 +59,7 @@ fn borders_are_tried_on_both_sides_and_branches_are_reached() {
     assert!(has(&of("n <= 300"), &["n=299", "n=300", "n=301"]));
     // 256 is the least that is above 200 and that 64 divides.
     assert!(has(&of("n % 64 == 0 && n > 200"), &["n=256"]), "{:?}", of("n % 64 == 0 && n > 200"));
-    assert!(has(&of("n * n > 400000"), &["n=1024"]) || of("n * n > 400000").len() > 6);
+    assert!(has(&of("n * n > 400000"), &["n=1024"]), "{:?}", of("n * n > 400000"));
     // With a value there is nothing to choose.
     assert_eq!(trials(&choosing("n <= 300"), &[("n", 7)]), ["n=7"]);
 }
@@ -69,8 +69,7 @@ fn a_branch_that_no_trial_takes_is_told_with_sizes_that_do() {
     let told = |condition: &str, given: &[(&str, i64)]| {
         let module = parse(&choosing(condition));
         let given: Sizes = given.iter().map(|&(name, value)| (name.to_string(), value)).collect();
-        let trials = sizes_to_try(&module, "f", &given);
-        let found = tc_sim::unreached(&module, "f", &given, &trials);
+        let found = tc_sim::plan(&module, "f", &given).unreached;
         found.into_iter().map(|branch| branch.sizes.map(|sizes| sizes["n"])).collect::<Vec<_>>()
     };
     assert_eq!(told("n <= 300", &[]), []);

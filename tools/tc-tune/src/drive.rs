@@ -2,11 +2,12 @@
 
 use crate::args::{Args, StoreVerb, TaskArgs, Verb};
 use crate::records::{self, Record};
-use crate::task::Task;
+use crate::task::{Identity, Task};
 use crate::{BUG, FINE, INPUT, apply, compare, import, merge, model, replay, show, store, tuning, worker};
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use tc::support::{Diagnostic, Diagnostics, Sources};
+use tc::target::Target;
 use tc::{Compiler, Failure};
 use tc_cli::Session;
 
@@ -61,6 +62,21 @@ pub(crate) fn load(session: &Session<'_>, paths: &[PathBuf]) -> Result<Vec<Recor
         all.extend(loaded.records);
     }
     Ok(all)
+}
+
+/// What the task that the command line names is known by, and the names of its parameters.
+pub(crate) fn identified(session: &Session<'_>, args: &TaskArgs) -> Result<(Identity, Vec<String>), u8> {
+    let file = file(session, args)?;
+    let text = session.load(file)?;
+    let mut compiler = Compiler::new();
+    if let Some(name) = &args.target {
+        compiler.target = Target::parse(name).map_err(|wrong| session.refuse_with(&wrong))?;
+    }
+    let parsed = compiler.parse(&tc_cli::file_name(file), &text).map_err(|failure| fail(session, &failure))?;
+    let task = choose(&compiler, &parsed.module, args).map_err(|wrong| session.refuse_with(&wrong))?;
+    let space = task.space().map_err(|failure| fail(session, &failure))?;
+    let identity = task.identity(&space).map_err(|failure| fail(session, &failure))?;
+    Ok((identity, space.params().iter().map(|param| param.name.clone()).collect()))
 }
 
 /// The file that the command line names.

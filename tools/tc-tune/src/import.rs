@@ -2,25 +2,13 @@
 
 use crate::args::TaskArgs;
 use crate::autotvm;
-use crate::drive::{choose, fail, file};
+use crate::drive::identified;
 use std::path::Path;
-use tc::Compiler;
 use tc::support::{Diagnostic, Diagnostics, Location, Sources};
-use tc::target::Target;
 use tc_cli::{FINE, INPUT, Session};
 
 pub(crate) fn import(session: &Session<'_>, args: &TaskArgs, log: &Path, device: &str) -> Result<u8, u8> {
-    let file = file(session, args)?;
-    let text = session.load(file)?;
-    let mut compiler = Compiler::new();
-    if let Some(name) = &args.target {
-        compiler.target = Target::parse(name).map_err(|wrong| session.refuse_with(&wrong))?;
-    }
-    let parsed = compiler.parse(&tc_cli::file_name(file), &text).map_err(|failure| fail(session, &failure))?;
-    let task = choose(&compiler, &parsed.module, args).map_err(|wrong| session.refuse_with(&wrong))?;
-    let space = task.space().map_err(|failure| fail(session, &failure))?;
-    let identity = task.identity(&space).map_err(|failure| fail(session, &failure))?;
-    let names: Vec<String> = space.params().iter().map(|param| param.name.clone()).collect();
+    let (identity, names) = identified(session, args)?;
     let lines = std::fs::read_to_string(log).map_err(|error| {
         let text = format!("cannot read {}: {error}", log.display());
         session.refuse_with(&Diagnostic::error("records", Location::None, text))

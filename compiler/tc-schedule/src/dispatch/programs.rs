@@ -67,41 +67,36 @@ fn free_name(module: &Module, te: &Func, schedule: &Func, taken: &mut BTreeSet<S
 /// Makes `chooser` call the first of `programs` whose condition holds.
 fn choose(chooser: &mut Func, alternatives: &[Alternative<'_>], programs: &[Func]) {
     clear(chooser);
-    let mut region = chooser.body();
+    let body = chooser.body();
+    let mut region = body;
     for (alternative, program) in alternatives.iter().zip(programs) {
         let mut b = Builder::at_end(chooser, region);
-        let Some(when) = &alternative.when else {
-            call(&mut b, program);
-            break;
-        };
-        let condition = algebra::build(&mut b, when, &mut algebra::Made::default());
-        let branch = tir::If::build(&mut b, condition, &[], &[]);
-        let [then, other] = [0, 1].map(|nth| b.func.op_regions(branch)[nth]);
-        b.within(then, |b| {
-            call(b, program);
-            tir::Yield::build(b, &[], &[], &[]);
-        });
+        let mut other = None;
+        match &alternative.when {
+            None => call(&mut b, program),
+            Some(when) => {
+                let condition = algebra::build(&mut b, when, &mut algebra::Made::default());
+                let branch = tir::If::build(&mut b, condition, &[], &[]);
+                let [then, or_else] = [0, 1].map(|nth| b.func.op_regions(branch)[nth]);
+                b.within(then, |b| {
+                    call(b, program);
+                    tir::Yield::build(b, &[], &[], &[]);
+                });
+                other = Some(or_else);
+            }
+        }
+        if region != body {
+            tir::Yield::build(&mut b, &[], &[], &[]);
+        }
+        let Some(other) = other else { break };
         region = other;
     }
-    end(chooser);
 }
 
 fn clear(func: &mut Func) {
     let ops: Vec<Op> = func.ops(func.body()).collect();
     let mut rewriter = Rewriter::new(func);
     ops.into_iter().rev().for_each(|op| rewriter.erase(op));
-}
-
-/// Ends the regions of conditionals in which the last statement is no end yet.
-fn end(chooser: &mut Func) {
-    let ops: Vec<Op> = tc_ir::walk::all_ops(chooser).filter(|&op| chooser.opcode(op) == tir::IF).collect();
-    for op in ops {
-        for region in chooser.op_regions(op).to_vec() {
-            if chooser.terminator(region).is_none() {
-                tir::Yield::build(&mut Builder::at_end(chooser, region), &[], &[], &[]);
-            }
-        }
-    }
 }
 
 /// Calls `program` with the parameters of the function, which are its own. What it says of sizes holds there: its facts are

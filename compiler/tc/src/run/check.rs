@@ -137,14 +137,9 @@ fn check_on(
     let (mut built, given) =
         compiler.build_for(module, case, (&options.defines, &options.inputs), machine.is_device())?;
     let given: Sizes = given.into_iter().collect();
-    let open = given.clone();
-    let trials = match options.inputs.is_empty() {
-        true => tc_sim::sizes_to_try(&built.module, &built.name, &given),
-        false => vec![given],
-    };
-    let unreached = match options.inputs.is_empty() {
-        true => tc_sim::unreached(&built.module, &built.name, &open, &trials),
-        false => Vec::new(),
+    let tc_sim::Plan { trials, unreached } = match options.inputs.is_empty() {
+        true => tc_sim::plan(&built.module, &built.name, &given),
+        false => tc_sim::Plan { trials: vec![given], unreached: Vec::new() },
     };
     let mut report = CheckReport::default();
     let mut with = String::new();
@@ -199,7 +194,7 @@ fn check_on(
         checked.diagnostics.push(if blamed { blame_compiler(found) } else { found });
     }
     if checked.ok {
-        unreached.iter().for_each(|branch| checked.diagnostics.push(not_tried(branch)));
+        not_tried(&unreached).for_each(|warning| checked.diagnostics.push(warning));
     }
     checked.point = built.point;
     checked.sources = built.module.sources;
@@ -207,17 +202,24 @@ fn check_on(
     Ok(checked)
 }
 
-/// A warning of a branch that was not checked.
-fn not_tried(branch: &tc_sim::Unreached) -> Diagnostic {
-    let text = "no size that was tried comes to this branch: it is not checked";
-    let wrong = Diagnostic::warning("unreached", branch.location.clone(), text);
-    match &branch.sizes {
-        Some(sizes) => {
-            let given = sizes.iter().map(|(name, value)| format!("-D {name}={value}")).collect::<Vec<_>>();
-            wrong.help(format!("check it by sizes that do: `{}`", given.join(" ")))
+/// Branches that were not checked are told, so many of them.
+const MAX_TOLD: usize = 8;
+
+/// Warnings of branches that were not checked.
+fn not_tried(branches: &[tc_sim::Unreached]) -> impl Iterator<Item = Diagnostic> {
+    let more = branches.len().saturating_sub(MAX_TOLD);
+    branches.iter().take(MAX_TOLD).enumerate().map(move |(nth, branch)| {
+        let text = "no size that was tried comes to this branch: it is not checked";
+        let given = branch.sizes.iter().flatten().map(|(name, value)| format!("-D {name}={value}"));
+        let given = given.collect::<Vec<_>>().join(" ");
+        let given = if given.is_empty() { "-D NAME=VALUE" } else { &given };
+        let warning = Diagnostic::warning("unreached", branch.location.clone(), text)
+            .help(format!("check it by sizes that do: `{given}`"));
+        match more {
+            1.. if nth == 0 => warning.note(format!("nor to {}", counted(branches.len() - 1, "other"))),
+            _ => warning,
         }
-        None => wrong.help("check it by sizes that do, `-D NAME=VALUE`"),
-    }
+    })
 }
 
 fn summary(report: &CheckReport, compared: bool, sees_accesses: bool) -> Checked {

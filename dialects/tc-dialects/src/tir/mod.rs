@@ -4,6 +4,7 @@
 //! with an `axis`: a launch coordinate, or `vthread`.
 
 mod call;
+mod choices;
 mod kind;
 mod strides;
 mod verify;
@@ -13,6 +14,7 @@ use tc_ir::opdef::{Context, Effect, Infer, ItemDef, RegionDef, Results, Role, Sy
 
 pub use verify::place_type;
 
+pub use choices::{choices, is_in_branch};
 pub use kind::{Coordinate, Level, LoopKind, loop_kind};
 pub use view::view_bytes;
 

@@ -20,7 +20,8 @@ pub(super) fn inline(module: &mut Module, keep: bool, cx: &mut PassCx) -> bool {
     for caller in order {
         let calls = calls_of(module, &module.items[caller]);
         for (call, callee) in calls {
-            if is_choice_of_host(&module.items[caller], call) && launches(&module.items[callee]) {
+            // The host chooses whether it runs: its kernels leave it first.
+            if tir::is_in_branch(&module.items[caller], call) && launches(&module.items[callee]) {
                 continue;
             }
             let Some(body) = module.items.get(callee).cloned() else { continue };
@@ -39,40 +40,29 @@ pub(super) fn inline(module: &mut Module, keep: bool, cx: &mut PassCx) -> bool {
         }
     }
     let mut changed = !inlined.is_empty();
-    changed |= drop_private(module);
     if !keep {
-        let called: IndexSet<usize> = (0..module.items.len())
-            .flat_map(|idx| calls_of(module, &module.items[idx]).into_iter().map(|(_, callee)| callee))
-            .collect();
-        let mut idx = 0;
-        module.items.retain(|item| {
-            let still_called = called.contains(&idx);
-            idx += 1;
-            item.header.opcode != tir::FUNC || still_called || !inlined.contains(item.symbol())
-        });
+        retain(module, |item, is_called| is_called || !inlined.contains(item.symbol()));
+    }
+    // What only a private program called goes after it.
+    let is_private = |item: &Func| item.entry(item.header.attrs, keys::PRIVATE).is_some();
+    while module.items.iter().any(is_private) && retain(module, |item, is_called| is_called || !is_private(item)) {
+        changed = true;
     }
     changed
 }
 
-/// Takes out the private programs that nothing calls, and what only these called.
-fn drop_private(module: &mut Module) -> bool {
-    let before = module.items.len();
-    loop {
-        let called: IndexSet<usize> = (0..module.items.len())
-            .flat_map(|idx| calls_of(module, &module.items[idx]).into_iter().map(|(_, callee)| callee))
-            .collect();
-        let is_private =
-            |item: &Func| item.header.opcode == tir::FUNC && item.entry(item.header.attrs, keys::PRIVATE).is_some();
-        let n = module.items.len();
-        let mut idx = 0;
-        module.items.retain(|item| {
-            idx += 1;
-            called.contains(&(idx - 1)) || !is_private(item)
-        });
-        if module.items.len() == n {
-            return n != before;
-        }
-    }
+/// Keeps the programs of which `keeps` says so, told whether something calls them, and all that is no program. Tells whether
+/// any went.
+fn retain(module: &mut Module, keeps: impl Fn(&Func, bool) -> bool) -> bool {
+    let called: IndexSet<usize> = (0..module.items.len())
+        .flat_map(|idx| calls_of(module, &module.items[idx]).into_iter().map(|(_, callee)| callee))
+        .collect();
+    let (n, mut nth) = (module.items.len(), 0..);
+    module.items.retain(|item| {
+        let is_called = nth.next().is_some_and(|idx| called.contains(&idx));
+        item.header.opcode != tir::FUNC || keeps(item, is_called)
+    });
+    module.items.len() < n
 }
 
 /// The calls in `func` of programs in `module`, in order.
@@ -89,20 +79,6 @@ fn calls_of(module: &Module, func: &Func) -> Vec<(Op, usize)> {
         _ => None,
     };
     calls.filter_map(|op| callee(op).map(|callee| (op, callee))).collect()
-}
-
-/// Does the host choose whether `call` runs? A kernel stays whole there: it becomes one before its call goes.
-fn is_choice_of_host(caller: &Func, call: Op) -> bool {
-    let mut at = caller.parent_op(call);
-    let mut n_around = 0;
-    while let Some(op) = at {
-        if caller.opcode(op) != tir::IF {
-            return false;
-        }
-        n_around += 1;
-        at = caller.parent_op(op);
-    }
-    n_around > 0
 }
 
 /// Does `func` bind a loop to a launch coordinate?

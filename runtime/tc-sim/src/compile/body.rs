@@ -43,8 +43,13 @@ pub(crate) struct Frame<'m> {
 
 impl<'m> Frame<'m> {
     pub(crate) fn new(func: &'m Func, sizes: Sizes) -> Result<Frame<'m>> {
-        let liveness = Liveness::new(func)?;
-        Ok(Frame { func, bindings: vec![Binding::Unset; func.n_value_ids()], liveness, sizes, known: BTreeMap::new() })
+        Ok(Frame { liveness: Liveness::new(func)?, ..Frame::of_sizes(func, sizes) })
+    }
+
+    /// A frame in which expressions of sizes are asked for, and nothing is compiled.
+    pub(crate) fn of_sizes(func: &'m Func, sizes: Sizes) -> Frame<'m> {
+        let (bindings, liveness) = (vec![Binding::Unset; func.n_value_ids()], Liveness::default());
+        Frame { func, bindings, liveness, sizes, known: BTreeMap::new() }
     }
 
     pub(crate) fn binding(&self, value: Value) -> Binding {

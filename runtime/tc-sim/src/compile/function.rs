@@ -444,8 +444,7 @@ pub(crate) fn known_int(frame: &mut Frame<'_>, value: Value, depth: usize) -> Op
 
 /// The values of expressions of sizes; `None` where the sizes are none that the function takes.
 pub(crate) fn known_at(func: &Func, sizes: &Sizes, values: &[Value]) -> Option<Vec<Option<i128>>> {
-    let sizes = bind_symbols(func, sizes).ok()?;
-    let mut frame = Frame::new(func, sizes).ok()?;
+    let mut frame = Frame::of_sizes(func, bind_symbols(func, sizes).ok()?);
     bind_sizes(&mut frame);
     Some(values.iter().map(|&value| known_int(&mut frame, value, 0)).collect())
 }

@@ -8,6 +8,7 @@ use tc_ir::{Func, Op, Region, Value};
 use tc_support::Diagnostic;
 
 /// For each op, the values of its own region that it, or an op inside it, is the last to use.
+#[derive(Default)]
 pub(crate) struct Liveness {
     dies: Vec<Vec<Value>>,
 }

@@ -5,7 +5,9 @@
 //! every open size on by one. Where the host chooses kernels by sizes, its borders and branches are tried as well
 //! (`branches`).
 
-pub(crate) mod branches;
+mod branches;
+
+pub use branches::Unreached;
 
 use crate::Sizes;
 use crate::compile::sizes::eval_attr;
@@ -24,15 +26,30 @@ const MAX_PRODUCT: i64 = 1 << 20;
 /// How far a size is moved to where the facts hold.
 const MAX_MOVES: i64 = 4096;
 
-/// The sizes at which `@name` of `module` is worth running, the most telling first: `given` ones stay as they are. One set
-/// if nothing is open; none if no sizes were found for which the facts hold.
+/// What a program is run at.
+#[derive(Clone, Default, Debug)]
+pub struct Plan {
+    /// Sizes, the most telling first: those that are given stay as they are. One set if nothing is open; none if no sizes
+    /// were found for which the facts hold.
+    pub trials: Vec<Sizes>,
+    /// The branches of the host that no trial takes.
+    pub unreached: Vec<Unreached>,
+}
+
+/// The sizes at which `@name` of `module` is worth running; see [`plan`].
 pub fn sizes_to_try(module: &Module, name: &str, given: &Sizes) -> Vec<Sizes> {
-    let Some(func) = module.function(name) else { return vec![given.clone()] };
+    plan(module, name, given).trials
+}
+
+/// The sizes at which `@name` of `module` is worth running.
+pub fn plan(module: &Module, name: &str, given: &Sizes) -> Plan {
+    let only = || Plan { trials: vec![given.clone()], unreached: Vec::new() };
+    let Some(func) = module.function(name) else { return only() };
     let open: Vec<usize> = (0..func.header.symbols.len())
         .filter(|&nth| !given.contains_key(func.text(func.header.symbols[nth].name)))
         .collect();
     if open.is_empty() {
-        return vec![given.clone()];
+        return only();
     }
     let tiles = tiles(module, func);
     let (least, most) = (tiles.first().copied().unwrap_or(2), tiles.last().copied().unwrap_or(2));
@@ -49,8 +66,8 @@ pub fn sizes_to_try(module: &Module, name: &str, given: &Sizes) -> Vec<Sizes> {
             trials.push(trial);
         }
     }
-    branches::reach(func, given, &mut trials, least);
-    trials
+    let unreached = branches::reach(func, given, &mut trials, least);
+    Plan { trials, unreached }
 }
 
 /// The constant extents of the loops of `func` and of what it calls, ascending.

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use tc::run::{Case, Machine, evaluate};
 use tc::runtime::CudaDevice;
+use tc::runtime::scratch::ScratchFolder;
 use tc::support::{Diagnostic, Diagnostics, Location};
 
 /// What ncu collects besides the metrics that [`counters`] names.
@@ -78,8 +79,9 @@ pub(crate) struct Pages {
 fn collect(tool: &Tool<'_, '_>, job: &Job<'_>, case: &Case) -> Result<Pages, Diagnostic> {
     let ncu = tool.args.ncu.clone().map_or_else(ncu, Ok)?;
     let own = std::env::current_exe().map_err(|error| wrong(format!("tc-run does not find itself: {error}")))?;
-    let folder = Folder::new()?;
-    let report = folder.0.join("report.ncu-rep");
+    let folder = ScratchFolder::new("tc-run-profile");
+    let folder = folder.map_err(|error| wrong(format!("no temporary folder can be made: {error}")))?;
+    let report = folder.path().join("report.ncu-rep");
     let mut command = Command::new(&ncu);
     command.args(["--force-overwrite", "--clock-control", "none", "--target-processes", "application-only"]);
     command.args(SECTIONS.iter().flat_map(|section| ["--section", section]));
@@ -128,24 +130,6 @@ fn ended(doing: &str, output: &Output, report: &Path) -> Result<(), Diagnostic> 
         return Err(wrong.help("the driver keeps counters for the administrator: run as root, or ask for them"));
     }
     Err(wrong)
-}
-
-/// A folder that goes with this value.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Result<Folder, Diagnostic> {
-        let path = std::env::temp_dir().join(format!("tc-run-profile.{}", std::process::id()));
-        std::fs::create_dir_all(&path)
-            .map_err(|error| wrong(format!("the folder {} cannot be made: {error}", path.display())))?;
-        Ok(Folder(path))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        std::fs::remove_dir_all(&self.0).ok();
-    }
 }
 
 /// What the call lacks.

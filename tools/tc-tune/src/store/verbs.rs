@@ -3,16 +3,14 @@
 use super::shelf::{Row, Told};
 use super::{CODE, Folder, Shelf, Wanted};
 use crate::args::TaskArgs;
-use crate::drive::{choose, fail, file, load};
+use crate::drive::{identified, load};
 use crate::records::{Appender, Record, distinct};
 use crate::show::{class_text, point_text};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use tc::Compiler;
 use tc::support::source::shown_name;
 use tc::support::{Diagnostic, Location, Sources, counted};
-use tc::target::Target;
 use tc_cli::{FINE, INPUT, Session};
 
 fn open(folder: &Path) -> Shelf {
@@ -52,16 +50,7 @@ pub(crate) fn get(
     args: &TaskArgs,
     output: &Path,
 ) -> Result<u8, u8> {
-    let file = file(session, args)?;
-    let text = session.load(file)?;
-    let mut compiler = Compiler::new();
-    if let Some(name) = &args.target {
-        compiler.target = Target::parse(name).map_err(|wrong| session.refuse_with(&wrong))?;
-    }
-    let parsed = compiler.parse(&tc_cli::file_name(file), &text).map_err(|failure| fail(session, &failure))?;
-    let task = choose(&compiler, &parsed.module, args).map_err(|wrong| session.refuse_with(&wrong))?;
-    let space = task.space().map_err(|failure| fail(session, &failure))?;
-    let identity = task.identity(&space).map_err(|failure| fail(session, &failure))?;
+    let (identity, _) = identified(session, args)?;
     let wanted = Wanted { task: &identity, is_of_target: args.target.is_some(), device };
     let got = heard(session, open(folder).get(&wanted))?;
     if got.is_empty() {
