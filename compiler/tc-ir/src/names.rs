@@ -73,6 +73,14 @@ known_keys! {
     COL_MAJOR = "col_major",
     NUMERICS = "numerics",
     OFFSET_FACTOR = "offset_factor",
+    PANEL = "panel",
+    BULK = "bulk",
+    BYTES = "bytes",
+    COUNT = "count",
+    EXTENTS = "extents",
+    ACTION = "action",
+    A_DESCRIPTOR = "a_descriptor",
+    B_DESCRIPTOR = "b_descriptor",
 }
 
 /// The names of one function, in one piece of text: a name costs its letters, an offset and a place in the index.

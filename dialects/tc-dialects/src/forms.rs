@@ -5,7 +5,7 @@
 //! other side of [`FLAT`]: what must run before buffers are flattened.
 
 use crate::tir::{self, LoopKind};
-use crate::{arith, fragment, sched, te};
+use crate::{arith, fragment, sched, te, tma};
 use tc_ir::form::{Form, Rule};
 use tc_ir::types::ElemKind;
 use tc_ir::verify::{has_flag, is_threaded};
@@ -103,7 +103,7 @@ const FLAT_REFERENCES: Rule =
     op_rule("flat-references", "References are to elements, or to a stretch of a buffer.", |func, op| {
         let ty = func.value_type(func.result(op)?);
         match func.type_data(ty) {
-            TypeData::Ref { shape, .. } if shape.len() > 1 => {
+            TypeData::Ref { shape, .. } if shape.len() > 1 && tma::map_of(func, func.result(op)?).is_none() => {
                 Some(format!("the reference `{}` has {}", func.show_type(ty), counted(shape.len(), "dimension")))
             }
             _ => None,
@@ -246,7 +246,8 @@ fn many_dimensions(func: &Func, value: Value) -> Option<String> {
     let ty = func.value_type(value);
     let (_, shape, _) = func.as_shaped(ty)?;
     let name = func.value_text(value);
-    if shape.len() != 1 {
+    // A tensor map is no memory, and knows the dimensions of its tensor.
+    if shape.len() != 1 && !tma::is_map(func, value) {
         return Some(format!("the buffer `{name}: {}` has {}", func.show_type(ty), counted(shape.len(), "dimension")));
     }
     func.buffer_attr(value, keys::STRIDES).map(|_| format!("the buffer `{name}` has strides"))

@@ -3,11 +3,12 @@
 //! A buffer in a scope `wmma.…` or `mma.…` is an array of tiles, one array a warp. While its elements are numbers, the
 //! last two dimensions are those of a tile, in the order in which the tile lies in memory (its *image*); so a tile of
 //! `matrix_a` may be m x k or, with the layout `col_major`, k x m. In `wmma` such a buffer becomes one of fragments,
-//! of which it is not known which thread holds what. In `mma` that is known ([`element`]).
+//! of which it is not known which thread holds what. In `mma` that is known ([`element`]), and so for the sums of
+//! `wgmma`, which the four warps of a warpgroup hold together.
 
 use crate::scope::Scope;
 use crate::tir::place_type;
-use crate::{mma, wmma};
+use crate::{mma, wgmma, wmma};
 use tc_ir::types::TypeParam;
 use tc_ir::{Elem, Func, Op, Scalar, Type, TypeData, Value};
 
@@ -18,6 +19,35 @@ pub enum Family {
     Wmma,
     /// Tiles whose elements lie in known registers of known threads.
     Mma,
+    /// Sums in known registers of the threads of a warpgroup; factors lie in shared memory.
+    Wgmma,
+}
+
+impl Family {
+    /// The name of the dialect, and of its scopes up to the dot.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Family::Wmma => "wmma",
+            Family::Mma => "mma",
+            Family::Wgmma => "wgmma",
+        }
+    }
+
+    /// How many threads hold a tile together: the warps of a warpgroup have 16 rows of each 64.
+    pub const fn threads(self) -> i64 {
+        match self {
+            Family::Wmma | Family::Mma => 32,
+            Family::Wgmma => 128,
+        }
+    }
+
+    /// What these threads are called.
+    pub const fn crew(self) -> &'static str {
+        match self {
+            Family::Wmma | Family::Mma => "warp",
+            Family::Wgmma => "warpgroup",
+        }
+    }
 }
 
 /// What a tile is in a product.
@@ -198,7 +228,7 @@ pub fn tile(func: &Func, place: Value) -> Option<Tile> {
 /// for accumulators, and for other ops.
 pub fn moved(func: &Func, op: Op) -> Option<Elem> {
     let nth = match func.opcode(op) {
-        wmma::MMA | wmma::STORE | mma::SYNC => 1,
+        wmma::MMA | wmma::STORE | mma::SYNC | wgmma::MMA => 1,
         wmma::FILL | wmma::LOAD | mma::LDMATRIX => 0,
         _ => return None,
     };
@@ -234,14 +264,19 @@ pub fn transfer(func: &Func, op: Op) -> Option<Transfer> {
 pub fn register_tiles(func: &Func, op: Op) -> &[Value] {
     match func.opcode(op) {
         mma::SYNC => func.operands(op),
-        mma::LDMATRIX => &func.operands(op)[..1],
+        mma::LDMATRIX | wgmma::MMA => &func.operands(op)[..1],
         _ => &[],
     }
 }
 
 /// How many elements of an `mma` tile of `elements` numbers one thread holds.
 pub const fn per_lane(elements: i64) -> i64 {
-    elements / 32
+    per_thread(Family::Mma, elements)
+}
+
+/// How many elements of a tile of `elements` numbers one of the threads holds that hold it together.
+pub const fn per_thread(family: Family, elements: i64) -> i64 {
+    elements / family.threads()
 }
 
 /// The extent k of an `mma` product of factors whose elements take `bytes`: 8, 16, 32 for 4, 2, 1.
@@ -265,6 +300,13 @@ pub const fn element(part: Use, bytes: u32, lane: i64, nth: i64) -> (i64, i64) {
     }
 }
 
+/// The row and column of the sum that thread `thread` of a warpgroup holds as its `nth` of a product of `wgmma`: each warp
+/// has 16 rows, and holds them as it does a tile of `mma`. (PTX ISA 8.7, "Register fragments for wgmma.mma_async".)
+pub const fn warpgroup_element(thread: i64, nth: i64) -> (i64, i64) {
+    let (row, column) = element(Use::Accumulator, 4, thread % 32, nth);
+    (thread / 32 * 16 + row, column)
+}
+
 /// Which element types may be multiplied into which, and by which shapes.
 pub struct Product {
     /// The family.
@@ -273,8 +315,22 @@ pub struct Product {
     pub factors: Elem,
     /// Of the sum.
     pub sums: &'static [Elem],
-    /// The shapes: m, n, k.
+    /// The shapes: m, n, k. Of `wgmma` the widest; [`Product::has_width`] tells of the others.
     pub shapes: &'static [[i64; 3]],
+}
+
+impl Product {
+    /// Is there one with `n` columns?
+    pub fn has_width(&self, n: i64) -> bool {
+        match self.family {
+            Family::Wmma | Family::Mma => self.shapes.iter().any(|&[_, columns, _]| columns == n),
+            // PTX ISA 8.7, "Matrix shape of wgmma": steps of 8; products of integers have steps of 16 from 32 on.
+            Family::Wgmma => {
+                let step = if self.sums.contains(&Elem::I32) && n > 32 { 16 } else { 8 };
+                (8..=256).contains(&n) && n % step == 0
+            }
+        }
+    }
 }
 
 const WMMA_SHAPES: &[[i64; 3]] = &[[16, 16, 16], [32, 8, 16], [8, 32, 16]];
@@ -296,6 +352,13 @@ pub const PRODUCTS: &[Product] = &[
     Product { family: Family::Mma, factors: Elem::F32, sums: &[Elem::F32], shapes: &[[16, 8, 8], [16, 16, 8]] },
     Product { family: Family::Mma, factors: Elem::I8, sums: &[Elem::I32], shapes: &[[16, 8, 32], [16, 16, 32]] },
     Product { family: Family::Mma, factors: Elem::U8, sums: &[Elem::I32], shapes: &[[16, 8, 32], [16, 16, 32]] },
+    Product { family: Family::Wgmma, factors: Elem::F16, sums: &[Elem::F32, Elem::F16], shapes: &[[64, 256, 16]] },
+    Product { family: Family::Wgmma, factors: Elem::BF16, sums: &[Elem::F32], shapes: &[[64, 256, 16]] },
+    Product { family: Family::Wgmma, factors: Elem::F32, sums: &[Elem::F32], shapes: &[[64, 256, 8]] },
+    Product { family: Family::Wgmma, factors: Elem::I8, sums: &[Elem::I32], shapes: &[[64, 256, 32]] },
+    Product { family: Family::Wgmma, factors: Elem::U8, sums: &[Elem::I32], shapes: &[[64, 256, 32]] },
+    Product { family: Family::Wgmma, factors: Elem::F8E4M3, sums: &[Elem::F32, Elem::F16], shapes: &[[64, 256, 32]] },
+    Product { family: Family::Wgmma, factors: Elem::F8E5M2, sums: &[Elem::F32, Elem::F16], shapes: &[[64, 256, 32]] },
 ];
 
 /// The product of `family` of such elements, if the hardware has it. Numbers of 32 bits as factors of `wmma` are
@@ -322,6 +385,19 @@ pub const fn ptx_name(elem: Elem) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_sum_of_a_warpgroup_is_held_once() {
+        for columns in [8, 24, 256] {
+            let held = per_thread(Family::Wgmma, 64 * columns);
+            let all = (0..128).flat_map(|thread| (0..held).map(move |nth| warpgroup_element(thread, nth)));
+            let mut seen: Vec<(i64, i64)> = all.collect();
+            seen.sort_unstable();
+            seen.dedup();
+            assert_eq!(seen.len() as i64, 64 * columns);
+            assert!(seen.iter().all(|&(row, column)| row < 64 && column < columns));
+        }
+    }
 
     #[test]
     fn each_element_of_a_tile_is_held_once() {

@@ -5,7 +5,9 @@
 //! - [`te`] has operators.
 //! - [`sched`] has schedules.
 //! - [`gpu`] has barriers and what else a group of threads does together.
-//! - [`wmma`] has matrix fragments of a warp, [`mma`] tiles of which is known which thread holds what.
+//! - [`wmma`] has matrix fragments of a warp, [`mma`] tiles of which is known which thread holds what, [`wgmma`] products
+//!   of a warpgroup.
+//! - [`tma`] has bulk copies by tensor maps, [`mbarrier`] barriers in shared memory.
 //!
 //! [`algebra`] takes index expressions into `tc-arith` and back; [`forms`] says what a program may hold at each stage;
 //! [`fragment`] has what `wmma` and `mma` share; [`scope`] has the scopes of memory, [`threads`] what
@@ -17,12 +19,15 @@ pub mod forms;
 pub mod fragment;
 pub mod gpu;
 pub mod intrinsics;
+pub mod mbarrier;
 pub mod mma;
 pub mod sched;
 pub mod scope;
 pub mod te;
 pub mod threads;
 pub mod tir;
+pub mod tma;
+pub mod wgmma;
 pub mod wmma;
 
 use std::sync::Arc;
@@ -31,9 +36,19 @@ use tc_ir::Registry;
 /// A registry with all dialects of this crate.
 pub fn registry() -> Registry {
     let mut registry = Registry::new();
-    for dialect in
-        [arith::DIALECT, tir::DIALECT, te::DIALECT, sched::DIALECT, gpu::DIALECT, wmma::DIALECT, mma::DIALECT]
-    {
+    let dialects = [
+        arith::DIALECT,
+        tir::DIALECT,
+        te::DIALECT,
+        sched::DIALECT,
+        gpu::DIALECT,
+        wmma::DIALECT,
+        mma::DIALECT,
+        wgmma::DIALECT,
+        tma::DIALECT,
+        mbarrier::DIALECT,
+    ];
+    for dialect in dialects {
         registry.register(dialect).expect("names and numbers of the built-in dialects differ");
     }
     registry

@@ -30,6 +30,8 @@ scopes! {
     MmaB "mma.matrix_b" = tiles(Family::Mma, Use::B),
     /// Sums of `mma`.
     MmaAccumulator "mma.accumulator" = tiles(Family::Mma, Use::Accumulator),
+    /// Sums of `wgmma`.
+    WgmmaAccumulator "wgmma.accumulator" = tiles(Family::Wgmma, Use::Accumulator),
 }
 
 /// What others ask of a scope.
@@ -60,7 +62,7 @@ pub enum Owner {
     Grid,
     /// The threads of a block.
     Block,
-    /// The threads of a warp.
+    /// The threads of a warp, or of a warpgroup.
     Warp,
     /// One thread.
     Thread,
@@ -174,9 +176,17 @@ impl Scope {
         matches!(self.tiles(), Some((_, Use::Accumulator)))
     }
 
-    /// Does each warp have one buffer, whose elements its threads hold together?
+    /// Does each warp, or warpgroup, have one buffer, whose elements its threads hold together?
     pub const fn is_per_warp(self) -> bool {
         matches!(self.owner(), Owner::Warp)
+    }
+
+    /// How many threads whose numbers follow each other hold a buffer together.
+    pub const fn threads(self) -> i64 {
+        match self.row().tiles {
+            Some((family, _)) => family.threads(),
+            None => 32,
+        }
     }
 
     /// How many threads share a buffer, from all (0) to one: a loop over threads of a rank at least this great is
@@ -201,18 +211,14 @@ mod tests {
     #[test]
     fn names_are_read_and_ranks_rise() {
         assert!(Scope::ALL.iter().all(|&scope| Scope::parse(scope.name()) == Some(scope)));
-        assert_eq!(Scope::ALL.map(Scope::rank), [0, 1, 1, 2, 3, 4, 5, 6, 4, 5, 6]);
+        assert_eq!(Scope::ALL.map(Scope::rank), [0, 1, 1, 2, 3, 4, 5, 6, 4, 5, 6, 6]);
     }
 
     #[test]
     fn tiles_are_called_by_their_family_and_use() {
         for scope in Scope::ALL {
             let Some((family, part)) = scope.tiles() else { continue };
-            let family = match family {
-                Family::Wmma => "wmma",
-                Family::Mma => "mma",
-            };
-            assert_eq!(scope.name(), format!("{family}.{}", part.name()));
+            assert_eq!(scope.name(), format!("{}.{}", family.name(), part.name()));
         }
     }
 }

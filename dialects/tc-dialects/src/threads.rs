@@ -4,7 +4,7 @@
 
 use crate::fragment::Family;
 use crate::scope::Scope;
-use crate::{gpu, mma, wmma};
+use crate::{gpu, mbarrier, mma, tma, wgmma, wmma};
 use tc_ir::{Func, Op, keys};
 
 /// How threads meet in an op: all that it is for come to it together.
@@ -29,6 +29,7 @@ pub fn meeting(func: &Func, op: Op) -> Option<Meeting> {
         gpu::SHUFFLE => Meeting::Exchange,
         wmma::FILL | wmma::LOAD | wmma::STORE | wmma::MMA => Meeting::Tiles(Family::Wmma),
         mma::LDMATRIX | mma::SYNC => Meeting::Tiles(Family::Mma),
+        wgmma::MMA => Meeting::Tiles(Family::Wgmma),
         _ => return None,
     })
 }
@@ -82,4 +83,15 @@ pub fn waits_for_all(func: &Func, op: Op) -> bool {
 /// Does `op` touch no more of a place than the elements that it names, all in one row?
 pub fn takes_a_row(func: &Func, op: Op) -> bool {
     begins_copy(func, op) || func.opcode(op) == mma::LDMATRIX
+}
+
+/// Does `op` order threads by a barrier in shared memory? A launch nest with one is threaded from the start: nothing but
+/// what it says orders its threads.
+pub fn is_by_mbarrier(func: &Func, op: Op) -> bool {
+    func.opcode(op).dialect() == mbarrier::WAIT.dialect()
+}
+
+/// Does `op` begin a bulk copy?
+pub fn begins_bulk_copy(func: &Func, op: Op) -> bool {
+    func.opcode(op) == tma::LOAD
 }

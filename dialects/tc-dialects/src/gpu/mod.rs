@@ -40,6 +40,10 @@ tc_ir::dialect! {
     CommitGroup COMMIT_GROUP "commit_group" ()
     { effect: ORDERED }
 
+    /// Sets how many registers each thread of the warpgroup has from now on; `action` tells whether that is more (`increase`, which waits until they are free) or fewer (`decrease`).
+    SetMaxNReg SETMAXNREG "setmaxnreg" (count: int key, action: word key)
+    { effect: TOGETHER, verify: Some(verify::setmaxnreg) }
+
     /// Waits until at most `pending` of the thread's youngest groups are outstanding; what the others copied is then there for this thread, and after a barrier for the block.
     WaitGroup WAIT_GROUP "wait_group" (pending: int key)
     { effect: ORDERED, verify: Some(copies::wait_group) }

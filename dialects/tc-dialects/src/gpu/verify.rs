@@ -17,6 +17,19 @@ pub(super) fn barrier(func: &Func, op: Op, found: &mut Diagnostics) {
     }
 }
 
+pub(super) fn setmaxnreg(func: &Func, op: Op, found: &mut Diagnostics) {
+    let count = func.int_of(op, keys::COUNT).unwrap_or(0);
+    if !(24..=256).contains(&count) || count % 8 != 0 {
+        let text = format!("a thread gets a multiple of 8 registers from 24 to 256, not {count}");
+        found.push(error(func, op, "registers", text));
+    }
+    let action = func.word_of(op, keys::ACTION).unwrap_or("");
+    if !matches!(action, "increase" | "decrease") {
+        let text = format!("the number of registers is to `increase` or to `decrease`, not to `{action}`");
+        found.push(error(func, op, "action", text));
+    }
+}
+
 pub(super) fn infer_all_reduce(func: &mut Func, values: &[Value], _: Attrs) -> Result<Vec<Type>, String> {
     Ok(values.iter().map(|&value| func.value_type(value)).collect())
 }

@@ -37,7 +37,7 @@ pub(crate) fn expect_tile(
     part: Option<Use>,
     found: &mut Diagnostics,
 ) -> Option<Tile> {
-    let prefix = if family == Family::Wmma { "wmma" } else { "mma" };
+    let prefix = family.name();
     let wanted = match part {
         Some(part) => format!("one tile in `{prefix}.{}`", part.name()),
         None => format!("one tile in a scope `{prefix}.…`"),

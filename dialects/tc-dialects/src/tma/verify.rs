@@ -1,0 +1,182 @@
+//! Maps and boxes that the copy engine takes (CUDA driver API 13.0, `cuTensorMapEncodeTiled`).
+
+use super::MAP;
+use crate::mbarrier;
+use crate::scope::{Scope, scope_text};
+use crate::tir::place_type;
+use tc_ir::func::Def;
+use tc_ir::{AttrData, Elem, Func, Op, Value, keys};
+use tc_support::{Diagnostic, Diagnostics, counted};
+
+/// The most dimensions of a tensor.
+pub const MAX_RANK: usize = 5;
+
+/// The most elements of a side of a box.
+pub const MAX_BOX: i64 = 256;
+
+/// Bytes: what a row of a box, and the strides of a tensor, are multiples of.
+const GRAIN: i64 = 16;
+
+fn error(func: &Func, op: Op, code: &'static str, message: String) -> Diagnostic {
+    Diagnostic::error(code, func.op_location(op), message)
+}
+
+/// The map op that `place` is a box of, or the result of.
+pub fn map_of(func: &Func, place: Value) -> Option<Op> {
+    let mut value = place;
+    loop {
+        let Def::Result(op, _) = func.def(value) else { return None };
+        if func.opcode(op) == MAP {
+            return Some(op);
+        }
+        if !matches!(func.opcode(op), crate::tir::REF | crate::tir::REGION) {
+            return None;
+        }
+        value = func.operand(op, 0);
+    }
+}
+
+/// Is the buffer `value` a tensor map?
+pub fn is_map(func: &Func, value: Value) -> bool {
+    func.def_op(value).is_some_and(|op| func.opcode(op) == MAP)
+}
+
+/// The extents of a box of the map that `op` makes.
+pub fn box_extents(func: &Func, op: Op) -> Option<Vec<i64>> {
+    let AttrData::List(list) = func.attr_data(func.attr_of(op, keys::EXTENTS)?) else { return None };
+    list.iter().map(|&extent| func.as_int(extent)).collect()
+}
+
+/// The bytes of a row whose pieces the map `op` mixes; `None` where it mixes none.
+pub fn swizzle_bytes(func: &Func, op: Op) -> Option<i64> {
+    func.int_of(op, keys::SWIZZLE)
+}
+
+/// The swizzle of the copy engine that mixes `bits` bits of positions from bit `base` on with those `shift` higher, of
+/// elements of `bytes` bytes: the bytes of its rows. `None` where there is no such one.
+pub fn swizzle_mixes([bits, base, shift]: [i64; 3], bytes: i64) -> Option<i64> {
+    let grain = 1i64.checked_shl(u32::try_from(base).ok()?)?.checked_mul(bytes)?;
+    ((1..=3).contains(&bits) && grain == GRAIN && shift == 3).then(|| GRAIN << bits)
+}
+
+/// The bytes that the load `op` brings; `None` where it is not well formed.
+pub fn load_bytes(func: &Func, op: Op) -> Option<i64> {
+    let map = map_of(func, func.operand(op, 1))?;
+    let (elem, _, _) = place_type(func, func.operand(op, 1))?;
+    let extents = box_extents(func, map)?;
+    let elements = extents.iter().try_fold(1i64, |product, &extent| product.checked_mul(extent))?;
+    elements.checked_mul(i64::from(func.as_scalar(elem)?.bytes()))
+}
+
+/// The barrier at which the load `op` reports its bytes.
+pub fn load_barrier(func: &Func, op: Op) -> Option<Value> {
+    func.operands(op).get(2).copied()
+}
+
+/// Why a box of these extents, of elements of `elem`, is none that can be copied: the message, and the help.
+pub fn unfit_box(extents: &[i64], elem: Elem, swizzle: Option<i64>) -> Option<(String, String)> {
+    let Some(&row) = extents.last().filter(|_| extents.len() <= MAX_RANK) else {
+        let text = format!("a box has 1 to {MAX_RANK} dimensions, not {}", extents.len());
+        return Some((text, "fuse dimensions that lie close in memory".to_string()));
+    };
+    if let Some(&side) = extents.iter().find(|&&side| !(1..=MAX_BOX).contains(&side)) {
+        let text = format!("a side of a box has 1 to {MAX_BOX} elements, not {side}");
+        return Some((text, "divide the copy into several".to_string()));
+    }
+    let bytes = row * i64::from(elem.bytes());
+    if bytes % GRAIN != 0 {
+        let text = format!("a row of a box takes a multiple of {GRAIN} bytes, not {bytes}");
+        return Some((text, format!("make the row a multiple of {} elements", GRAIN / i64::from(elem.bytes()).max(1))));
+    }
+    match swizzle {
+        Some(width) if !matches!(width, 32 | 64 | 128) => {
+            Some((format!("rows of 32, 64 or 128 bytes are swizzled, not of {width}"), "leave out `swizzle`".into()))
+        }
+        Some(width) if bytes != width => {
+            let text = format!("a row of the box takes {bytes} bytes, and a swizzle of {width} is one of such rows");
+            Some((text, format!("copy boxes whose rows take {width} bytes")))
+        }
+        _ => None,
+    }
+}
+
+pub(super) fn map(func: &Func, op: Op, found: &mut Diagnostics) {
+    let (base, Some(result)) = (func.operand(op, 0), func.result(op)) else { return };
+    let shown = func.show_type(func.value_type(result));
+    let (Some((elem, shape, scope)), Some((base_elem, base_shape, base_scope))) =
+        (func.as_shaped(func.value_type(result)), func.as_shaped(func.value_type(base)))
+    else {
+        let text = format!("a map is of a buffer in global memory, not `{shown}`");
+        return found.push(error(func, op, "type", text));
+    };
+    let scopes = [scope, base_scope].map(|scope| Scope::of_name(func, scope));
+    if scopes != [Some(Scope::Global); 2] {
+        let text = format!("a map is of a tensor in global memory, not in `{}`", scope_text(func, base_scope));
+        found.push(error(func, op, "scope", text));
+    }
+    let (Some(scalar), true) = (func.as_scalar(elem).filter(|scalar| scalar.lanes == 1), elem == base_elem) else {
+        let text = format!("a map is of the numbers of its tensor, `{}`, not `{shown}`", func.show_type(base_elem));
+        return found.push(error(func, op, "type", text));
+    };
+    if base_shape.len() != 1 && base_shape != shape {
+        let text = format!(
+            "`{}` has the type `{}`, and the map `{shown}`",
+            func.value_text(base),
+            func.show_type(func.value_type(base))
+        );
+        found.push(error(func, op, "extent", text).help("give the map the extents of its tensor"));
+    }
+    let Some(extents) = box_extents(func, op).filter(|extents| extents.len() == shape.len()) else {
+        let text = format!("`extents` lists {} of a box, one for each dimension", counted(shape.len(), "extent"));
+        return found.push(error(func, op, "box", text).help("write `extents = [64, 64]`"));
+    };
+    if let Some((text, help)) = unfit_box(&extents, scalar.elem, swizzle_bytes(func, op)) {
+        found.push(error(func, op, "box", text).help(help));
+    }
+    let row = shape.last().and_then(|&row| func.as_int(row));
+    let bytes = row.map(|row| row.saturating_mul(i64::from(scalar.bytes())));
+    if let Some(bytes) = bytes.filter(|bytes| shape.len() > 1 && bytes % GRAIN != 0) {
+        let text = format!(
+            "the rows of `{}` are {} apart, and the copy engine takes multiples of {GRAIN}",
+            func.value_text(base),
+            counted(bytes, "byte")
+        );
+        found.push(error(func, op, "stride", text).help("copy it by threads, or pad its rows"));
+    }
+}
+
+pub(super) fn load(func: &Func, op: Op, found: &mut Diagnostics) {
+    let (to, from) = (func.operand(op, 0), func.operand(op, 1));
+    let (Some((to_elem, to_shape, to_scope)), Some((from_elem, from_shape, _)), Some(map)) =
+        (place_type(func, to), place_type(func, from), map_of(func, from))
+    else {
+        let text = "a bulk copy is from a box of a tensor map to shared memory".to_string();
+        let help = "make a map with `tma.map`, and name a box of it: `&M[i : 64, j : 64]`";
+        return found.push(error(func, op, "type", text).help(help));
+    };
+    if !Scope::of_name(func, to_scope).is_some_and(Scope::is_shared) {
+        let text = format!("a bulk copy goes to shared memory, not to `{}`", scope_text(func, to_scope));
+        found.push(error(func, op, "scope", text));
+    }
+    let lengths = |shape: &[tc_ir::Attr]| shape.iter().map(|&n| func.as_int(n)).collect::<Option<Vec<i64>>>();
+    let extents = box_extents(func, map);
+    if lengths(from_shape) != extents {
+        let text = format!("`{}` is no box of its map", func.show_type(func.value_type(from)));
+        let shown = extents.unwrap_or_default().iter().map(i64::to_string).collect::<Vec<_>>().join(" x ");
+        found.push(error(func, op, "box", text).help(format!("a box of it has {shown} elements")));
+    }
+    let count = |shape: &[tc_ir::Attr]| lengths(shape).map(|sides| sides.iter().product::<i64>());
+    if to_elem != from_elem || count(to_shape) != count(from_shape) {
+        let text = format!(
+            "a bulk copy converts nothing: `{}` is copied to `{}`",
+            func.show_type(func.value_type(from)),
+            func.show_type(func.value_type(to))
+        );
+        found.push(error(func, op, "type", text).help("give both places the same element type and length"));
+    }
+    if let Some(barrier) = load_barrier(func, op)
+        && let Err((code, text)) = mbarrier::is_barrier(func, barrier)
+    {
+        found.push(error(func, op, code, text).help("name one barrier: `barrier = &full[i]`"));
+    }
+}

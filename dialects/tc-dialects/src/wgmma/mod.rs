@@ -1,0 +1,46 @@
+//! Products of a warpgroup, which run in the background.
+//!
+//! A warpgroup is four warps whose numbers follow each other, the first a multiple of four; its threads come to an op
+//! together. A product `m64nNkK` adds to 64 x N sums in registers, of which it is known which thread holds which. Its
+//! factors lie in shared memory. There they are regions of buffers, or, once `storage-flatten` has run, the first element
+//! and a *descriptor*: how the 16-byte pieces of a factor lie, as [`Descriptor`] tells.
+//!
+//! A product reads its factors and writes its sums at any time between its issue and the `wait_group` for its group. Until
+//! then the sums may neither be read nor written, but by later products of the same shape, and the factors not be
+//! written. `fence` orders what the thread did with the sums before the products that follow.
+
+mod descriptor;
+mod verify;
+
+use tc_ir::opdef::Effect;
+
+pub use descriptor::{Descriptor, Major, Side, factor_extents};
+pub use verify::{Shape, WARPGROUP, major, shape};
+
+/// The most groups that a warpgroup may leave outstanding.
+pub const MAX_PENDING: i64 = 7;
+
+/// Nothing that accesses memory moves across it.
+const ORDERED: Effect = Effect { synchronises: true, convergent: true, ..Effect::NOT_SPECULATABLE };
+const WARPGROUP_WIDE: Effect = Effect { convergent: true, ..Effect::NOT_SPECULATABLE };
+
+tc_ir::dialect! {
+    /// The rows of `wgmma`.
+    dialect "wgmma" = 8;
+
+    /// Orders what the threads did with sums in registers before the products that follow.
+    Fence FENCE "fence" ()
+    { effect: ORDERED }
+
+    /// Begins to add the product of two tiles in shared memory to an accumulator; a factor whose layout is `col_major` stands transposed. A descriptor lists three numbers of bytes: the leading offset, the stride offset, and the width of the swizzle or 0.
+    Mma MMA "mma" (accumulator: place(ReadWrite), a: place(Read), b: place(Read), a_layout: word key opt, b_layout: word key opt, a_descriptor: any key opt, b_descriptor: any key opt)
+    { effect: WARPGROUP_WIDE, verify: Some(verify::mma) }
+
+    /// Makes one group of the products that the warpgroup has begun since the last group.
+    CommitGroup COMMIT_GROUP "commit_group" ()
+    { effect: ORDERED }
+
+    /// Waits until at most `pending` of the youngest groups of the warpgroup are outstanding: the sums of the others are there, and their factors may be written again.
+    WaitGroup WAIT_GROUP "wait_group" (pending: int key)
+    { effect: ORDERED, verify: Some(verify::wait_group) }
+}

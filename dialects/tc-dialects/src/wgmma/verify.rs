@@ -1,0 +1,188 @@
+//! Products that a warpgroup has: types, extents, where factors lie.
+
+use super::{Descriptor, MAX_PENDING, Major, Side, factor_extents};
+use crate::fragment::{Family, Layout, Use, mma_k, product, tile};
+use crate::mma::held;
+use crate::scope::{Scope, scope_text};
+use crate::tir::place_type;
+use crate::wmma::verify::layout;
+use tc_ir::{AttrData, Elem, Func, Name, Op, keys};
+use tc_support::{Diagnostic, Diagnostics, counted};
+
+/// The threads of a warpgroup.
+pub const WARPGROUP: i64 = 128;
+
+/// The rows of a product.
+const ROWS: i64 = 64;
+
+fn error(func: &Func, op: Op, code: &'static str, message: String) -> Diagnostic {
+    Diagnostic::error(code, func.op_location(op), message)
+}
+
+/// What the product `op` multiplies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Shape {
+    /// The columns of the sums.
+    pub n: i64,
+    /// The steps of the reduction.
+    pub k: i64,
+    /// The type of the factors.
+    pub factors: Elem,
+    /// The type of the sums.
+    pub sums: Elem,
+}
+
+impl Shape {
+    /// The extents m, n, k.
+    pub fn extents(self) -> [i64; 3] {
+        [ROWS, self.n, self.k]
+    }
+
+    /// The rows or columns of the result that the factor `side` has a part in.
+    pub fn mn(self, side: Side) -> i64 {
+        if side == Side::A { ROWS } else { self.n }
+    }
+}
+
+/// The dimension along which the factor `side` of the product `op` lies.
+pub fn major(func: &Func, op: Op, side: Side) -> Major {
+    let key = if side == Side::A { keys::A_LAYOUT } else { keys::B_LAYOUT };
+    Major::of(side, func.word_of(op, key).and_then(Layout::parse).unwrap_or_default())
+}
+
+/// What the product `op` multiplies, by its sums and the type of its factors; `None` where it is not well formed.
+pub fn shape(func: &Func, op: Op) -> Option<Shape> {
+    let place = func.operand(op, 0);
+    let (sums, n) = match held(func, place) {
+        Some((sums, count)) => (sums, count.checked_mul(WARPGROUP)? / ROWS),
+        None => {
+            let tile =
+                tile(func, place).filter(|tile| tile.family == Family::Wgmma && tile.part == Use::Accumulator)?;
+            (tile.elem, Some(tile.image.1).filter(|_| tile.image.0 == ROWS)?)
+        }
+    };
+    let (elem, _, _) = place_type(func, func.operand(op, 1))?;
+    let factors = func.as_scalar(elem).filter(|scalar| scalar.lanes == 1)?.elem;
+    Some(Shape { n, k: mma_k(factors.bytes()), factors, sums })
+}
+
+/// The descriptor that `op` gives by `key`.
+fn descriptor(func: &Func, op: Op, key: Name) -> Result<Option<Descriptor>, ()> {
+    let Some(attr) = func.attr_of(op, key) else { return Ok(None) };
+    let AttrData::List(list) = func.attr_data(attr) else { return Err(()) };
+    let numbers: Option<Vec<i64>> = list.iter().map(|&number| func.as_int(number)).collect();
+    numbers.and_then(|numbers| Descriptor::of(&numbers)).map(Some).ok_or(())
+}
+
+impl Side {
+    /// The number of the operand, and the keys of its layout and descriptor.
+    fn keys(self) -> (usize, Name, Name) {
+        match self {
+            Side::A => (1, keys::A_LAYOUT, keys::A_DESCRIPTOR),
+            Side::B => (2, keys::B_LAYOUT, keys::B_DESCRIPTOR),
+        }
+    }
+
+    /// The number of the operand of a product.
+    pub fn operand(self) -> usize {
+        self.keys().0
+    }
+
+    /// The key of its descriptor.
+    pub fn descriptor_key(self) -> Name {
+        self.keys().2
+    }
+
+    /// The descriptor that the product `op` has for it.
+    pub fn descriptor(self, func: &Func, op: Op) -> Option<Descriptor> {
+        descriptor(func, op, self.keys().2).ok().flatten()
+    }
+}
+
+pub(super) fn mma(func: &Func, op: Op, found: &mut Diagnostics) {
+    let Some(shape) = shape(func, op) else {
+        let text = format!(
+            "a warpgroup product adds to {ROWS} x n sums in `wgmma.accumulator`, not to `{}`",
+            func.show_type(func.value_type(func.operand(op, 0)))
+        );
+        let help = "name one tile: a region `&C[0 : 64, 0 : 128]` of a buffer in that scope";
+        return found.push(error(func, op, "tile", text).help(help));
+    };
+    let known = product(Family::Wgmma, shape.factors).filter(|known| known.sums.contains(&shape.sums));
+    let Some(known) = known else {
+        let (factors, sums) = (shape.factors.name(), shape.sums.name());
+        let text = format!("there is no warpgroup product of `{factors}` into `{sums}`");
+        let help = "factors are f16, bf16, f32 (as tf32), i8, u8, f8e4m3 or f8e5m2, and sums f32, or f16, or i32";
+        return found.push(error(func, op, "type", text).help(help));
+    };
+    if !known.has_width(shape.n) {
+        let text = format!("a warpgroup product of `{}` has no {}", shape.factors.name(), counted(shape.n, "column"));
+        let help = if known.sums.contains(&Elem::I32) {
+            "take 8, 16, 24, 32, or a multiple of 16 up to 256"
+        } else {
+            "take a multiple of 8 from 8 to 256"
+        };
+        found.push(error(func, op, "extent", text).help(help));
+    }
+    for side in [Side::A, Side::B] {
+        factor(func, op, side, shape, found);
+    }
+}
+
+fn factor(func: &Func, op: Op, side: Side, shape: Shape, found: &mut Diagnostics) {
+    let (operand, layout_key, descriptor_key) = side.keys();
+    let place = func.operand(op, operand);
+    let (Some((elem, lengths, scope)), Some(layout)) = (place_type(func, place), layout(func, op, layout_key, found))
+    else {
+        let text = format!("a factor is a place in shared memory, not `{}`", func.show_type(func.value_type(place)));
+        return found.push(error(func, op, "type", text));
+    };
+    if !Scope::of_name(func, scope).is_some_and(Scope::is_shared) {
+        let text =
+            format!("a factor of a warpgroup product lies in shared memory, not in `{}`", scope_text(func, scope));
+        found.push(error(func, op, "scope", text).help("copy it to shared memory first"));
+    }
+    if func.as_scalar(elem).is_none_or(|scalar| scalar.lanes != 1 || scalar.elem != shape.factors) {
+        let text = format!("both factors are `{}`, not `{}`", shape.factors.name(), func.show_type(elem));
+        found.push(error(func, op, "type", text));
+    }
+    let major = Major::of(side, layout);
+    if major == Major::Mn && shape.factors.bytes() != 2 {
+        let text = format!("factors of `{}` lie along k, and this one does not", shape.factors.name());
+        let help = "only elements of 16 bits may lie across: store the factor the other way round";
+        found.push(error(func, op, "layout", text).help(help));
+    }
+    match descriptor(func, op, descriptor_key) {
+        Err(()) => {
+            let text = "a descriptor lists a leading offset, a stride offset, and 0, 32, 64 or 128".to_string();
+            found.push(error(func, op, "descriptor", text).help("offsets are multiples of 16 bytes below 2^18"));
+        }
+        Ok(Some(_)) if lengths.iter().any(|&length| func.as_int(length) != Some(1)) => {
+            let text = "where a descriptor tells how a factor lies, its first element is named".to_string();
+            found.push(error(func, op, "descriptor", text).help("write `&A[i]`"));
+        }
+        Ok(Some(_)) => {}
+        Ok(None) => {
+            let wanted = factor_extents(major, shape.mn(side), shape.k);
+            let lengths: Option<Vec<i64>> = lengths.iter().map(|&length| func.as_int(length)).collect();
+            let fits = lengths
+                .as_ref()
+                .and_then(|lengths| lengths.split_last_chunk::<2>())
+                .is_some_and(|(leading, last)| *last == wanted && leading.iter().all(|&length| length == 1));
+            if !fits {
+                let have = func.show_type(func.value_type(place));
+                let text = format!("the factor has {} x {} elements, and `{have}` other ones", wanted[0], wanted[1]);
+                let help = "name a region: `&A[i : 64, r : 16]`; where it stands transposed, say `col_major`";
+                found.push(error(func, op, "extent", text).help(help));
+            }
+        }
+    }
+}
+
+pub(super) fn wait_group(func: &Func, op: Op, found: &mut Diagnostics) {
+    let pending = func.int_of(op, keys::PENDING).unwrap_or(-1);
+    if !(0..=MAX_PENDING).contains(&pending) {
+        let text = format!("`pending` is 0 to {MAX_PENDING} groups");
+        found.push(error(func, op, "pending", text));
+    }
+}
