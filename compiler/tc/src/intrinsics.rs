@@ -1,7 +1,7 @@
 //! The library of tensor intrinsics that a run lends to `tensorize-to-wmma`.
 
 use std::sync::Arc;
-use tc_dialects::intrinsics::FILES;
+use tc_dialects::intrinsics::{FILES, wgmma};
 use tc_ir::walk::all_ops;
 use tc_ir::{Func, Loc, Op, Registry};
 use tc_passes::tensorize_to_wmma::Library;
@@ -10,7 +10,9 @@ use tc_syntax::ParseOptions;
 
 /// The intrinsics of this repository, in the dialects of `registry`. They are read when the first program asks for one.
 pub(crate) fn library(registry: Arc<Registry>) -> Library {
-    Library::new(move || FILES.iter().flat_map(|(name, text)| items(name, text, &registry)).collect())
+    let of_files = registry.clone();
+    let all = move || FILES.iter().flat_map(|(name, text)| items(name, text, &of_files)).collect();
+    Library::with_names(all, move |name| items(wgmma::FILE, &wgmma::text(name)?, &registry).pop())
 }
 
 /// The items of one file. Their locations name the file, whose text is no part of the module that they are used in.

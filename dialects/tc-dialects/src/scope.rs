@@ -189,6 +189,14 @@ impl Scope {
         }
     }
 
+    /// What these threads are called.
+    pub const fn crew(self) -> &'static str {
+        match self.row().tiles {
+            Some((family, _)) => family.crew(),
+            None => "warp",
+        }
+    }
+
     /// How many threads share a buffer, from all (0) to one: a loop over threads of a rank at least this great is
     /// covered by one buffer.
     pub const fn rank(self) -> u8 {

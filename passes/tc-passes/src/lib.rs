@@ -17,6 +17,7 @@ pub mod hoist_if;
 pub mod hoist_invariant;
 pub mod infer_fragment;
 pub mod inject_async_copy;
+pub mod inject_bulk_copy;
 pub mod inject_virtual_thread;
 pub mod inline;
 pub mod legalize_arith;

@@ -6,10 +6,10 @@
 
 use crate::{
     auto_inline, canonicalize, check_bounds, check_races, contract, cse, dce, distribute_fragments, hoist_alloc,
-    hoist_if, hoist_invariant, infer_fragment, inject_async_copy, inject_virtual_thread, inline, legalize_arith,
-    legalize_dtype, loop_partition, lower_intrin, lower_thread_allreduce, merge_shared_memory, narrow_index,
-    remove_no_op, schedule, simplify, software_pipeline, split_host_device, storage_flatten, tensorize_to_wmma,
-    thread_sync, unify_launch, unroll_loop, vectorize_loop, verify_gpu_limits, verify_memory,
+    hoist_if, hoist_invariant, infer_fragment, inject_async_copy, inject_bulk_copy, inject_virtual_thread, inline,
+    legalize_arith, legalize_dtype, loop_partition, lower_intrin, lower_thread_allreduce, merge_shared_memory,
+    narrow_index, remove_no_op, schedule, simplify, software_pipeline, split_host_device, storage_flatten,
+    tensorize_to_wmma, thread_sync, unify_launch, unroll_loop, vectorize_loop, verify_gpu_limits, verify_memory,
 };
 use tc_pass::pipeline::quote_value;
 use tc_pass::{OptionError, PassInfo, PipelineInfo, PipelineStep, RawOption};
@@ -44,6 +44,7 @@ pub static PASSES: &[&PassInfo] = &[
     &legalize_dtype::INFO,
     // Hardware.
     &tensorize_to_wmma::INFO,
+    &inject_bulk_copy::INFO,
     &infer_fragment::INFO,
     &distribute_fragments::INFO,
     &lower_thread_allreduce::INFO,
@@ -118,6 +119,10 @@ pub fn cuda(raw: &[RawOption]) -> Result<Vec<PipelineStep>, OptionError> {
         PipelineStep::new(
             "tensorize-to-wmma",
             "In canonical form indices can be compared; loops that become ops must not be divided or copied first.",
+        ),
+        PipelineStep::new(
+            on("inject-bulk-copy"),
+            "Like it, on whole loops over buffers with all their dimensions, of which the copy engine takes boxes.",
         ),
         PipelineStep::new(
             on("infer-fragment"),

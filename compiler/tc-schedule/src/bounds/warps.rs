@@ -7,9 +7,6 @@ use tc_dialects::tir::Coordinate;
 use tc_ir::Func;
 use tc_support::Location;
 
-/// The threads of a warp.
-const WARP: i64 = 32;
-
 /// Refuses kernels with tiles in which `threadIdx.x` does not number whole warps: threads of one warp would then have
 /// different numbers in y or z, and so hold parts of different tiles. Where nothing is bound to it, the intrinsics bind
 /// it.
@@ -24,14 +21,16 @@ pub(super) fn check(
     for &(launch, by) in launches.iter().filter(|(launch, _)| launch.coordinate == Coordinate::ThreadX) {
         let of_nest = |stage: &&StageId| graph.nest_of(**stage) == launch.nest;
         let Some(&stage) = graph.order.iter().filter(of_nest).find(is_tile) else { continue };
-        let Some(threads) = launch.extent.int().filter(|threads| threads % WARP != 0) else { continue };
+        let scope = graph.scope_of(stage);
+        let (crew, held_by) = (scope.crew(), scope.threads());
+        let Some(threads) = launch.extent.int().filter(|threads| threads % held_by != 0) else { continue };
         let text = format!(
-            "`{}` lies in {} memory, which the {WARP} threads of a warp hold together, and `threadIdx.x` numbers {threads}",
+            "`{}` lies in {} memory, which the {held_by} threads of a {crew} hold together, and `threadIdx.x` numbers {threads}",
             graph[stage].name,
-            graph.scope_of(stage).name()
+            scope.name()
         );
         let location = sched.map_or(Location::None, |sched| sched.location(graph[by].kind_loc));
-        let help = format!("split `{}` by {WARP}, and bind the inner part", graph[by].name);
+        let help = format!("split `{}` by {held_by}, and bind the inner part", graph[by].name);
         found.push(ScheduleDiagnostic::error("tile-threads", location, text).help(help));
     }
 }

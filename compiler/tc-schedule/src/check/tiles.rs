@@ -15,11 +15,13 @@ impl Check<'_> {
         let bound = |&leaf: &AxisId| graph[leaf].kind == Kind::Launch(Coordinate::ThreadX);
         let Some(leaf) = data.leaves.iter().copied().find(bound).filter(|_| scope.is_tile()) else { return };
         let text = format!(
-            "`{}` lies in {} memory, and its loop `{}` is bound to `threadIdx.x`: the 32 threads of a warp hold the tile \
+            "`{}` lies in {} memory, and its loop `{}` is bound to `threadIdx.x`: the {} threads of a {} hold the tile \
              together",
             data.name,
             scope.name(),
-            graph[leaf].name
+            graph[leaf].name,
+            scope.threads(),
+            scope.crew()
         );
         let free = graph.names(data.leaves.iter().filter(|leaf| !bound(leaf)));
         let help = match free[..] {

@@ -5,6 +5,7 @@
 //! goes through it step by step.
 
 pub(crate) mod bind;
+mod bulk_copy;
 mod cache_read;
 mod cache_write;
 pub(crate) mod compute_at;
@@ -139,6 +140,7 @@ table! {
     transform_layout TransformLayout stage Layout;
     double_buffer DoubleBuffer stage Twofold;
     pipeline Pipeline stage CopiedAhead axis Pipelined;
+    bulk_copy BulkCopy stage CopiedInBulk;
     swizzle Swizzle stage XorBits;
     storage_align StorageAlign stage Paddings;
     set_store_predicate SetStorePredicate stage Predicate;

@@ -21,6 +21,11 @@ pub(crate) trait StagePart {
         false
     }
 
+    /// Does it say in which order the elements of the buffer lie?
+    fn orders_elements(&self) -> bool {
+        false
+    }
+
     /// How many buffers take turns, where it says so.
     fn n_buffers(&self) -> Option<i64> {
         None

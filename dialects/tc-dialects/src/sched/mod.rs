@@ -123,6 +123,10 @@ tc_ir::dialect! {
     Pipeline PIPELINE "pipeline" (axis: value, stages: value key, async_copies: list key opt)
     { context: Context::Sched, effect: Effect::UNKNOWN, short: Some("pipeline"), verify: Some(verify::pipeline) }
 
+    /// Fills a stage's buffer by bulk copies, with the 16-byte pieces of rows of `swizzle` bytes mixed.
+    BulkCopy BULK_COPY "bulk_copy" (stage: value, swizzle: value key opt)
+    { context: Context::Sched, effect: Effect::UNKNOWN, short: Some("bulk_copy"), verify: Some(verify::stage_and_numbers) }
+
     /// Makes a reduction axis a data axis of a new stage, which the old one then reduces.
     Rfactor RFACTOR "rfactor" (stage: value, axis: value, factor_axis: int key opt)
     { context: Context::Sched, results: Results::Count(1), infer: STAGE, effect: Effect::UNKNOWN, short: Some("rfactor"), verify: Some(verify::stage_and_axis) }

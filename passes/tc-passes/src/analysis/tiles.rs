@@ -6,7 +6,7 @@ use rustc_hash::FxHashSet;
 use tc_dialects::algebra::{Algebra, const_extent};
 use tc_dialects::fragment::{Family, Fragment, Use as Part, scope_use};
 use tc_dialects::tir::{self, LoopKind};
-use tc_dialects::{mma, wmma};
+use tc_dialects::{mma, wgmma, wmma};
 use tc_ir::uses::{Use, Uses};
 use tc_ir::walk::all_ops;
 use tc_ir::{AttrData, Builder, Elem, Func, Op, Rewriter, Value, effects, keys};
@@ -19,6 +19,8 @@ pub(crate) struct Tiles {
     pub(crate) alloc: Op,
     /// The buffer.
     pub(crate) buffer: Value,
+    /// The family of its scope.
+    pub(crate) family: Family,
     /// What its tiles are in a product.
     pub(crate) part: Part,
     /// The type of an element.
@@ -99,9 +101,9 @@ fn tiles(func: &Func, uses: &Uses, alloc: Op) -> Result<Tiles, Diagnostic> {
     let Some(buffer) = func.result(alloc) else { return error("an alloc makes one buffer".to_string(), "") };
     let (ty, name) = (func.value_type(buffer), func.value_text(buffer));
     let shaped = func.as_shaped(ty);
-    let part = shaped.and_then(|(.., scope)| scope_use(func.text(scope?))).map(|(_, part)| part);
+    let used = shaped.and_then(|(.., scope)| scope_use(func.text(scope?)));
     let scalar = shaped.and_then(|(elem, ..)| func.as_scalar(elem)).filter(|scalar| scalar.lanes == 1);
-    let (Some((_, shape, _)), Some(part), Some(scalar)) = (shaped, part, scalar) else {
+    let (Some((_, shape, _)), Some((family, part)), Some(scalar)) = (shaped, used, scalar) else {
         let text = format!("`{name}` is a buffer of tiles, whose elements are numbers, not `{}`", func.show_type(ty));
         return error(text, "let the elements be numbers, and vectorize the loops over them");
     };
@@ -111,7 +113,7 @@ fn tiles(func: &Func, uses: &Uses, alloc: Op) -> Result<Tiles, Diagnostic> {
         return error(text, "give it two dimensions or more, with constant extents");
     };
     let mut tiles =
-        Tiles { alloc, buffer, part, elem: scalar.elem, extents, references: Vec::new(), elements: Vec::new() };
+        Tiles { alloc, buffer, family, part, elem: scalar.elem, extents, references: Vec::new(), elements: Vec::new() };
     for user in uses.of_value(buffer) {
         visit(func, uses, user, &mut tiles)?;
     }
@@ -144,7 +146,7 @@ fn visit(func: &Func, uses: &Uses, user: &Use, tiles: &mut Tiles) -> Result<(), 
 
 fn is_matrix_op(func: &Func, op: Op) -> bool {
     let dialect = func.opcode(op).dialect();
-    dialect == wmma::MMA.dialect() || dialect == mma::SYNC.dialect()
+    [wmma::MMA, mma::SYNC, wgmma::MMA].iter().any(|opcode| dialect == opcode.dialect())
 }
 
 /// Where the region starts that `op` refers to, and its lengths.

@@ -3,7 +3,7 @@
 use super::layout::Layout;
 use crate::analysis::tiles::{self, Tiles};
 use tc_dialects::fragment::{Family, Layout as Order, Use, mma_k};
-use tc_dialects::mma;
+use tc_dialects::{mma, wgmma};
 use tc_ir::{Func, Op, keys};
 use tc_support::Diagnostic;
 
@@ -33,13 +33,15 @@ struct Word {
     order: Order,
 }
 
-/// All buffers in scopes `mma.…`, with what products and loads say of them.
+/// All buffers in scopes `mma.…` and `wgmma.…`, with what products and loads say of them.
 pub(super) fn find(func: &Func) -> Result<Vec<Buffer>, Vec<Diagnostic>> {
     let (mut buffers, mut found) = (Vec::new(), Vec::new());
-    for tiles in tiles::collect(func, Family::Mma)? {
-        match buffer(func, tiles) {
-            Ok(buffer) => buffers.push(buffer),
-            Err(diagnostic) => found.push(diagnostic),
+    for family in [Family::Mma, Family::Wgmma] {
+        for tiles in tiles::collect(func, family)? {
+            match buffer(func, tiles) {
+                Ok(buffer) => buffers.push(buffer),
+                Err(diagnostic) => found.push(diagnostic),
+            }
         }
     }
     if found.is_empty() { Ok(buffers) } else { Err(found) }
@@ -67,7 +69,7 @@ fn buffer(func: &Func, tiles: Tiles) -> Result<Buffer, Diagnostic> {
             .label(func.op_location(first.op), format!("{} here", first.order.name()))
             .help("name one layout at the loads of a tile and at the products that it goes into"));
     }
-    let layout = Layout::of(tiles.part, tiles.elem.bytes(), first.image, first.order);
+    let layout = Layout::of(tiles.family, tiles.part, tiles.elem.bytes(), first.image, first.order);
     let last = tiles.last_two();
     let Some(layout) = layout.filter(|layout| last[0] % layout.tile[0] == 0 && last[1] % layout.tile[1] == 0) else {
         let [rows, cols] = first.image;
@@ -93,7 +95,7 @@ fn words(func: &Func, tiles: &Tiles) -> (Vec<Word>, Vec<Word>) {
             match (func.opcode(op), user.idx) {
                 (mma::SYNC, 1) => products.push(Word { op, image, order: order(keys::A_LAYOUT) }),
                 (mma::SYNC, 2) => products.push(Word { op, image, order: order(keys::B_LAYOUT) }),
-                (mma::SYNC, _) => products.push(Word { op, image, order: Order::RowMajor }),
+                (mma::SYNC | wgmma::MMA, _) => products.push(Word { op, image, order: Order::RowMajor }),
                 _ => loads.push(Word { op, image, order: order(keys::LAYOUT) }),
             }
         }
@@ -106,10 +108,11 @@ pub(super) fn by_scope(tiles: &Tiles) -> Option<Layout> {
     let last = tiles.last_two();
     let k = mma_k(tiles.elem.bytes().max(1));
     let images = match tiles.part {
+        Use::Accumulator if tiles.family == Family::Wgmma => [[64, 16], [64, 8]],
         Use::Accumulator => [[16, 16], [16, 8]],
         Use::A => [[16, k]; 2],
         Use::B => [[k, 16], [k, 8]],
     };
     let image = images.into_iter().find(|image| last[0] % image[0] == 0 && last[1] % image[1] == 0)?;
-    Layout::of(tiles.part, tiles.elem.bytes(), image, Order::RowMajor)
+    Layout::of(tiles.family, tiles.part, tiles.elem.bytes(), image, Order::RowMajor)
 }

@@ -5,7 +5,7 @@
 //! the width says, and which ones is told by its number in the group, `lane % 4`. So a piece of 8 by `4 * width` elements
 //! gives every lane `width` of them, and a tile is made of such pieces.
 
-use tc_dialects::fragment::{Layout as Order, Use, element, per_lane};
+use tc_dialects::fragment::{Family, Layout as Order, Use, element, per_thread, warpgroup_element};
 
 /// Which lanes hold which elements, wherever in their registers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -14,12 +14,32 @@ pub(super) struct Spread {
     pub(super) group: usize,
     /// How many neighbours in the other dimension a lane holds.
     pub(super) width: i64,
+    /// The family, which tells how many warps hold a tile together: each has 16 groups that follow each other.
+    pub(super) family: Family,
 }
+
+/// The groups of one warp in a tile of several: two registers' worth of eight.
+const OF_WARP: i64 = 16;
 
 impl Spread {
     /// The extent of a piece in dimension `dim`.
     pub(super) fn piece(self, dim: usize) -> i64 {
         if dim == self.group { 8 } else { 4 * self.width }
+    }
+
+    /// The warps that hold a tile together.
+    pub(super) fn warps(self) -> i64 {
+        self.family.threads() / 32
+    }
+
+    /// How many indices of dimension `dim` all threads have together, of one register each.
+    pub(super) fn covered(self, dim: usize) -> i64 {
+        if dim == self.group { 8 * self.warps() } else { self.piece(dim) }
+    }
+
+    /// What the extents of tiles, and of loops over them, are multiples of in dimension `dim`.
+    pub(super) fn unit(self, dim: usize) -> i64 {
+        if dim == self.group && self.warps() > 1 { OF_WARP * self.warps() } else { self.piece(dim) }
     }
 }
 
@@ -36,7 +56,7 @@ pub(super) struct Layout {
 
 impl Layout {
     /// The layout of a tile of the given image whose elements take `bytes` bytes, if it is made of pieces.
-    pub(super) fn of(part: Use, bytes: u32, image: [i64; 2], order: Order) -> Option<Layout> {
+    pub(super) fn of(family: Family, part: Use, bytes: u32, image: [i64; 2], order: Order) -> Option<Layout> {
         let (rows, cols) = if order == Order::ColMajor { (1, 0) } else { (0, 1) };
         let packed = 4 / i64::from(bytes).max(1);
         let (group, width) = match part {
@@ -45,33 +65,43 @@ impl Layout {
             Use::Accumulator => (rows, 2),
         };
         // The rows of a tile run faster through the registers than its columns.
-        Layout::made_of(Spread { group, width }, image, rows)
+        Layout::made_of(Spread { group, width, family }, image, rows)
     }
 
     /// The layout of a tile whose pieces in dimension `fast` follow each other in the registers of a lane.
     pub(super) fn made_of(spread: Spread, tile: [i64; 2], fast: usize) -> Option<Layout> {
-        let fits = |dim: usize| tile[dim] > 0 && tile[dim] % spread.piece(dim) == 0;
+        let fits = |dim: usize| tile[dim] > 0 && tile[dim] % spread.unit(dim) == 0;
         if spread.width < 1 || !fits(0) || !fits(1) {
             return None;
         }
         let mut strides = [spread.width; 2];
-        strides[1 - fast] = spread.width * (tile[fast] / spread.piece(fast));
+        strides[1 - fast] = spread.width * (tile[fast] / spread.covered(fast));
         Some(Layout { spread, tile, strides })
     }
 
     /// How many elements of a tile a lane holds.
     pub(super) fn held(self) -> i64 {
-        per_lane(self.tile[0] * self.tile[1])
+        per_thread(self.spread.family, self.tile[0] * self.tile[1])
     }
 
     /// Which lane holds the element at `at` of an image, and in which of the registers of which tile.
     fn place(self, at: [i64; 2]) -> (i64, [i64; 2], i64) {
         let (group, member) = (self.spread.group, 1 - self.spread.group);
         let width = self.spread.width;
-        let lane = at[group] % 8 * 4 + at[member] % (4 * width) / width;
-        let piece = |dim: usize| at[dim] % self.tile[dim] / self.spread.piece(dim);
+        let warp = if self.spread.warps() > 1 { at[group] / OF_WARP % self.spread.warps() } else { 0 };
+        let lane = warp * 32 + at[group] % 8 * 4 + at[member] % (4 * width) / width;
+        let piece = |dim: usize| self.piece(dim, at[dim]);
         let nth = at[member] % width + self.strides[0] * piece(0) + self.strides[1] * piece(1);
         (lane, [at[0] / self.tile[0], at[1] / self.tile[1]], nth)
+    }
+
+    /// The number of the piece, in the registers of a lane, that the index `at` of dimension `dim` is in.
+    fn piece(self, dim: usize, at: i64) -> i64 {
+        let inside = at % self.tile[dim];
+        if dim == self.spread.group && self.spread.warps() > 1 {
+            return inside / self.spread.unit(dim) * 2 + inside % OF_WARP / 8;
+        }
+        inside / self.spread.piece(dim)
     }
 
     /// Where, in the registers of a lane, the elements of a region lie that a matrix op takes, in its order: the first one,
@@ -87,9 +117,13 @@ impl Layout {
         tiles_in_a_row: i64,
     ) -> Option<i64> {
         let mut first = None;
-        for lane in 0..32 {
-            for nth in 0..per_lane(image[0] * image[1]) {
-                let (row, col) = element(part, bytes, lane, nth);
+        let family = self.spread.family;
+        for lane in 0..family.threads() {
+            for nth in 0..per_thread(family, image[0] * image[1]) {
+                let (row, col) = match family {
+                    Family::Wgmma => warpgroup_element(lane, nth),
+                    Family::Wmma | Family::Mma => element(part, bytes, lane, nth),
+                };
                 let at = if order == Order::ColMajor { [col, row] } else { [row, col] };
                 let (holder, tile, of_tile) = self.place([start[0] + at[0], start[1] + at[1]]);
                 let position = (tile[0] * tiles_in_a_row + tile[1]) * self.held() + of_tile;
@@ -130,8 +164,8 @@ mod tests {
                 if part == Use::Accumulator && order == Order::ColMajor {
                     continue;
                 }
-                let layout = Layout::of(part, bytes, image, order).expect("a tile is made of pieces");
-                assert_eq!(layout.held(), per_lane(rows * cols));
+                let layout = Layout::of(Family::Mma, part, bytes, image, order).expect("a tile is made of pieces");
+                assert_eq!(layout.held(), per_thread(Family::Mma, rows * cols));
                 assert_eq!(layout.stretch(part, bytes, order, [0, 0], image, 1), Some(0), "{part:?} {bytes} {image:?}");
             }
         }
@@ -139,19 +173,30 @@ mod tests {
 
     #[test]
     fn half_a_tile_is_a_stretch_where_its_registers_follow_each_other() {
-        let b = Layout::of(Use::B, 2, [16, 16], Order::RowMajor).expect("a tile");
+        let b = Layout::of(Family::Mma, Use::B, 2, [16, 16], Order::RowMajor).expect("a tile");
         assert_eq!(b.stretch(Use::B, 2, Order::RowMajor, [0, 8], [16, 8], 1), Some(4));
-        let a = Layout::of(Use::A, 2, [16, 16], Order::RowMajor).expect("a tile");
+        let a = Layout::of(Family::Mma, Use::A, 2, [16, 16], Order::RowMajor).expect("a tile");
         assert_eq!(a.stretch(Use::A, 2, Order::RowMajor, [0, 8], [16, 8], 1), Some(4));
         assert_eq!(a.stretch(Use::A, 2, Order::RowMajor, [8, 0], [8, 16], 1), None);
     }
 
     #[test]
     fn two_tiles_side_by_side_are_a_stretch() {
-        let b = Layout::of(Use::B, 2, [16, 8], Order::RowMajor).expect("a tile");
+        let b = Layout::of(Family::Mma, Use::B, 2, [16, 8], Order::RowMajor).expect("a tile");
         assert_eq!(b.stretch(Use::B, 2, Order::RowMajor, [0, 16], [16, 16], 4), Some(8));
-        let turned = Layout::of(Use::B, 2, [8, 16], Order::ColMajor).expect("a tile");
+        let turned = Layout::of(Family::Mma, Use::B, 2, [8, 16], Order::ColMajor).expect("a tile");
         assert_eq!(turned.stretch(Use::B, 2, Order::ColMajor, [8, 0], [16, 16], 1), Some(4));
         assert_eq!(turned.stretch(Use::B, 2, Order::ColMajor, [8, 0], [16, 16], 2), None);
+    }
+
+    #[test]
+    fn the_sums_of_a_warpgroup_are_a_stretch() {
+        let layout = Layout::of(Family::Wgmma, Use::Accumulator, 4, [64, 128], Order::RowMajor).expect("a tile");
+        assert_eq!(layout.held(), 64);
+        let stretch = |start, image| layout.stretch(Use::Accumulator, 4, Order::RowMajor, start, image, 1);
+        assert_eq!(stretch([0, 0], [64, 128]), Some(0));
+        assert_eq!(stretch([0, 64], [64, 64]), Some(32));
+        assert_eq!(stretch([16, 0], [64, 64]), None);
+        assert!(Layout::of(Family::Wgmma, Use::Accumulator, 4, [32, 128], Order::RowMajor).is_none());
     }
 }

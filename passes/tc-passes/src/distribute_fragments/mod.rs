@@ -1,4 +1,4 @@
-//! Divides the tiles of `mma` among the threads of a warp.
+//! Divides the tiles of `mma` among the threads of a warp, and the sums of `wgmma` among those of a warpgroup.
 //!
 //! A warp has one instance of a buffer in a storage scope `mma.…`. Before this pass its tiles have the order of memory,
 //! so that plain loops can set them, compute with them and copy them. On the hardware each of 32 threads holds some
@@ -11,8 +11,9 @@
 //!
 //! # Output form
 //!
-//! No buffer is in a storage scope `mma.…`; these buffers are now in `local`, aligned to 16 bytes. The `mma` ops take
-//! contiguous ranges of them, have no layouts, and are in a loop bound to `threadIdx.x`, of extent 32.
+//! No buffer is in a storage scope `mma.…` or `wgmma.…`; these buffers are now in `local`, aligned to 16 bytes. The ops
+//! take contiguous ranges of them, those of `mma` have no layouts, and are in a loop bound to `threadIdx.x`, of extent 32,
+//! or 128 where `wgmma` is.
 //!
 //! # Example
 //!
@@ -49,7 +50,8 @@
 //!    the buffers that it exchanges elements with, or else that of its storage scope.
 //! 3. Choose the mapping of every such loop: along one dimension of a tile `lane / 4` selects the element within eight,
 //!    along the other `lane % 4` selects the group of neighbours within four groups. Refuse a loop that needs two
-//!    mappings: no thread holds both elements.
+//!    mappings: no thread holds both elements. Of the 64 rows of `wgmma` each of four warps has 16: `lane / 32` selects
+//!    them, and `lane % 32 / 4` the element within eight.
 //! 4. Check that the iterations of a nest can be divided: they are independent of one another and of the thread that
 //!    runs them, and leave no values in memory that is private to a thread.
 //! 5. Replace each loop by two, over pieces and over neighbours. If neighbours are contiguous in another buffer that
@@ -83,6 +85,7 @@ mod spread;
 use crate::analysis::{fold, tiles};
 use crate::check_bounds;
 use rustc_hash::FxHashSet;
+use tc_dialects::fragment::Family;
 use tc_dialects::{forms, tir};
 use tc_ir::{Func, Op, Value};
 use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
@@ -154,8 +157,9 @@ fn plan(func: &Func) -> Result<Distribution, Vec<Diagnostic>> {
         }
     }
     found.extend(check::nests(func, &buffers, &nests));
-    let mut warps: Vec<Op> = registers::users(&buffers).into_iter().collect();
-    warps.extend(nests.roots(func));
+    let users = registers::users(&buffers).into_iter().filter_map(|op| Some((op, lanes::family(func, op)?)));
+    let mut warps: Vec<(Op, Family)> = users.collect();
+    warps.extend(nests.roots(func).into_iter().map(|root| (root, nests.roles[&root].family())));
     found.extend(lanes::check(func, &warps));
     if found.is_empty() { Ok(Distribution { buffers, nests, ranges }) } else { Err(found) }
 }
@@ -169,7 +173,9 @@ fn rewrite(func: &mut Func, plan: Distribution) {
         registers::retype(func, buffer);
     }
     for op in registers::users(&buffers) {
-        lanes::enter(func, op);
+        if let Some(family) = lanes::family(func, op) {
+            lanes::enter(func, op, family);
+        }
         registers::drop_layouts(func, op);
     }
     for (buffer, ranges) in buffers.iter().zip(&ranges) {

@@ -7,6 +7,7 @@ use crate::analysis::tiles;
 use indexmap::IndexMap;
 use tc_arith::Expr;
 use tc_dialects::algebra::{Algebra, const_extent};
+use tc_dialects::fragment::Family;
 use tc_dialects::tir::{self, LoopKind};
 use tc_ir::walk::ancestors;
 use tc_ir::{Func, Op, Value};
@@ -33,16 +34,46 @@ pub(super) struct Axis {
 pub(super) struct Role {
     /// The dimension is that of the groups of lanes; otherwise the one that the lanes of a group divide.
     pub(super) is_group: bool,
-    /// The neighbours that a lane holds.
-    pub(super) width: i64,
+    /// How the lanes are spread.
+    spread: Spread,
     /// The access that says so.
     by: Op,
 }
 
 impl Role {
+    /// The dimension of a tile that the loop runs along, as [`Spread`] counts them.
+    fn dim(self) -> usize {
+        if self.is_group { self.spread.group } else { 1 - self.spread.group }
+    }
+
+    /// The neighbours that a lane holds.
+    pub(super) fn width(self) -> i64 {
+        self.spread.width
+    }
+
+    /// The family of the tiles.
+    pub(super) fn family(self) -> Family {
+        self.spread.family
+    }
+
     /// How many iterations all lanes do together.
-    pub(super) fn piece(self) -> i64 {
-        if self.is_group { 8 } else { 4 * self.width }
+    pub(super) fn covered(self) -> i64 {
+        self.spread.covered(self.dim())
+    }
+
+    /// What the iterations are a multiple of.
+    fn unit(self) -> i64 {
+        self.spread.unit(self.dim())
+    }
+
+    /// Do several warps hold the rows that the loop runs over, 16 each?
+    pub(super) fn is_of_warps(self) -> bool {
+        self.is_group && self.spread.warps() > 1
+    }
+
+    fn is_same(self, other: Role) -> bool {
+        let told = |role: Role| (role.is_group, role.spread.width, role.spread.family);
+        told(self) == told(other)
     }
 }
 
@@ -111,8 +142,12 @@ fn axes(func: &Func, algebra: &mut Algebra, buffer: &Buffer, op: Op) -> Result<[
         );
         let help = "let two loops of constant extent run along the last two dimensions, one each; or bring the tile to \
                     shared memory, and take the element from there";
+        let threads = buffer.tiles.family.threads();
         Diagnostic::error("element", func.op_location(op), text)
-            .label(func.op_location(buffer.tiles.alloc), "the elements lie in the registers of 32 threads")
+            .label(
+                func.op_location(buffer.tiles.alloc),
+                format!("the elements lie in the registers of {threads} threads"),
+            )
             .help(help)
     })
 }
@@ -149,7 +184,7 @@ fn settle_layouts(func: &Func, buffers: &mut [Buffer], accesses: &[Access]) -> R
         let Some((nth, spread, told)) = next else { break };
         let last = buffers[nth].tiles.last_two();
         // Which pieces follow each other is of no matter where no matrix op looks.
-        let tile = [0, 1].map(|dim| if last[dim] % 16 == 0 { 16.max(spread.piece(dim)) } else { spread.piece(dim) });
+        let tile = [0, 1].map(|dim| if last[dim] % 16 == 0 { 16.max(spread.unit(dim)) } else { spread.unit(dim) });
         let layout = Layout::made_of(spread, tile, spread.group);
         let fits = |layout: &Layout| last[0] % layout.tile[0] == 0 && last[1] % layout.tile[1] == 0;
         let Some(layout) = layout.filter(fits).or_else(|| Layout::made_of(spread, last, spread.group)) else {
@@ -183,8 +218,10 @@ fn no_tiles(func: &Func, buffer: &Buffer) -> Diagnostic {
         func.value_text(buffer.tiles.buffer),
         buffer.tiles.elem.name()
     );
-    Diagnostic::error("extent", func.op_location(buffer.tiles.alloc), text)
-        .help("an accumulator is made of tiles of 16 x 8 elements; let the extents be multiples of that")
+    Diagnostic::error("extent", func.op_location(buffer.tiles.alloc), text).help(format!(
+        "an accumulator is made of tiles of {} x 8 elements; let the extents be multiples of that",
+        buffer.tiles.family.threads() / 2
+    ))
 }
 
 /// Gives the loops of an access their roles.
@@ -193,9 +230,9 @@ fn assign(func: &Func, buffers: &[Buffer], nests: &mut Nests, nth: usize) -> Res
     let (op, axes, buffer) = (access.op, access.axes, &buffers[access.buffer]);
     let Some(layout) = buffer.layout else { return Ok(()) };
     for (dim, axis) in axes.into_iter().enumerate() {
-        let role = Role { is_group: dim == layout.spread.group, width: layout.spread.width, by: op };
+        let role = Role { is_group: dim == layout.spread.group, spread: layout.spread, by: op };
         match nests.roles.get(&axis.loop_op) {
-            Some(known) if known.is_group != role.is_group || known.width != role.width => {
+            Some(known) if !known.is_same(role) => {
                 return Err(other_lanes(func, buffer, op, known.by));
             }
             Some(_) => {}
@@ -231,7 +268,7 @@ fn starts_at_a_piece(
     role: Role,
 ) -> Result<(), Diagnostic> {
     let (name, var) = (func.value_text(buffer.tiles.buffer), func.value_text(loop_var(func, axis.loop_op)));
-    let piece = role.piece();
+    let piece = role.unit();
     let extent = const_extent(func, axis.loop_op).unwrap_or(0);
     if extent % piece != 0 {
         let text = format!(

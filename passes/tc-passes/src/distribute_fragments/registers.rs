@@ -1,7 +1,6 @@
 //! Buffers in the registers of each thread for buffers of tiles: types, accesses, references.
 
 use super::find::Buffer;
-use super::lanes;
 use super::layout::Layout;
 use super::nests::{Access, Nests};
 use super::spread::LanePosition;
@@ -10,7 +9,7 @@ use indexmap::{IndexMap, IndexSet};
 use tc_arith::Expr;
 use tc_dialects::algebra::{Algebra, build_index};
 use tc_dialects::scope::Scope;
-use tc_dialects::tir;
+use tc_dialects::{tir, wgmma};
 use tc_ir::opdef::Role;
 use tc_ir::{AttrData, Builder, Func, Op, Rewriter, TypeData, Value, keys};
 use tc_support::Diagnostic;
@@ -79,7 +78,7 @@ fn range(
         start = algebra.analyzer.pool.add(start, of_tile);
     }
     let start = algebra.analyzer.simplify(start);
-    let held = if whole { layout.held() } else { lengths[0] * lengths[1] / lanes::LANES };
+    let held = if whole { layout.held() } else { lengths[0] * lengths[1] / buffer.tiles.family.threads() };
     let mut new = Vec::new();
     if counts == [1, 1] {
         numbers.clear();
@@ -229,8 +228,11 @@ pub(super) fn users(buffers: &[Buffer]) -> IndexSet<Op> {
     references.flat_map(|reference| &reference.users).map(|user| user.op).collect()
 }
 
-/// Which thread holds what is told by registers now, and not by layouts.
+/// Which thread holds what is told by registers now, and not by layouts; but those of factors in memory stay.
 pub(super) fn drop_layouts(func: &mut Func, op: Op) {
+    if func.opcode(op) == wgmma::MMA {
+        return;
+    }
     let mut attrs = func.op_attrs(op);
     for key in [keys::A_LAYOUT, keys::B_LAYOUT, keys::LAYOUT] {
         attrs = func.without_entry(attrs, key);

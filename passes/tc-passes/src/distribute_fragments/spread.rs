@@ -1,6 +1,6 @@
 //! Divides the loops over elements among the threads of a warp.
 
-use super::lanes::{self, LANES};
+use super::lanes;
 use super::nests::{Nests, Role};
 use crate::analysis::invariant::arguments;
 use crate::analysis::launch::loop_var;
@@ -27,9 +27,10 @@ pub(super) fn spread(func: &mut Func, nests: &mut Nests) -> IndexMap<Op, LanePos
     let mut pieces = IndexMap::new();
     for root in roots {
         let root = turn(func, nests, root);
-        let lane = lanes::enter(func, root);
+        let family = nests.roles[&root].family();
+        let lane = lanes::enter(func, root, family);
         nests.algebra.declare(func, lane);
-        nests.algebra.analyzer.bind_range(Algebra::var(lane), Some(0), Some(LANES - 1));
+        nests.algebra.analyzer.bind_range(Algebra::var(lane), Some(0), Some(family.threads() - 1));
         let mut loops = vec![root];
         loops.extend(ops_under(func, func.op_regions(root)[0]));
         loops.retain(|op| nests.roles.contains_key(op));
@@ -83,31 +84,45 @@ fn divide(func: &mut Func, nests: &mut Nests, loop_op: Op, lane: Value) -> LaneP
     let elem = func.value_scalar(var).map_or(Elem::Index, |scalar| scalar.elem);
     let name = func.value_text(var).to_string();
     let extent = const_extent(func, loop_op).unwrap_or(0);
-    let vectorized = !role.is_group && role.width > 1 && neighbours_elsewhere(func, nests, loop_op);
+    let vectorized = !role.is_group && role.width() > 1 && neighbours_elsewhere(func, nests, loop_op);
     let lo = nests.algebra.expr(func, func.operand(loop_op, 0));
     let mut b = Builder::before(func, loop_op);
-    let (mut region, n_pieces) = (None, extent / role.piece());
+    let (mut region, n_pieces) = (None, extent / role.covered());
     let mut start = lo;
     if n_pieces != 1 {
         let number = counted(&mut b, &mut region, n_pieces, "unroll", &format!("{name}_piece"));
         nests.algebra.declare(b.func, number);
         nests.algebra.analyzer.bind_range(Algebra::var(number), Some(0), Some((n_pieces - 1).max(0)));
         let pool = &mut nests.algebra.analyzer.pool;
-        let (number, step) = (pool.var(Algebra::var(number)), pool.int(role.piece()));
-        let steps = pool.mul(number, step);
+        let number = pool.var(Algebra::var(number));
+        let steps = if role.is_of_warps() {
+            // Two pieces of eight rows, and then the 16 rows of the next warp.
+            let [two, eight, tile] = [2, 8, 2 * role.covered()].map(|n| pool.int(n));
+            let (of_tile, of_warp) = (pool.floor_div(number, two), pool.floor_mod(number, two));
+            let (of_tile, of_warp) = (pool.mul(of_tile, tile), pool.mul(of_warp, eight));
+            pool.add(of_tile, of_warp)
+        } else {
+            let step = pool.int(role.covered());
+            pool.mul(number, step)
+        };
         start = pool.add(lo, steps);
     }
     let mut neighbour = None;
-    if !role.is_group && role.width > 1 {
+    if !role.is_group && role.width() > 1 {
         let kind = if vectorized { "vectorize" } else { "unroll" };
-        let number = counted(&mut b, &mut region, role.width, kind, &format!("{name}_next"));
+        let number = counted(&mut b, &mut region, role.width(), kind, &format!("{name}_next"));
         nests.algebra.declare(b.func, number);
-        nests.algebra.analyzer.bind_range(Algebra::var(number), Some(0), Some(role.width - 1));
+        nests.algebra.analyzer.bind_range(Algebra::var(number), Some(0), Some(role.width() - 1));
         neighbour = Some(number);
     }
     let pool = &mut nests.algebra.analyzer.pool;
-    let (lane, four, width) = (pool.var(Algebra::var(lane)), pool.int(4), pool.int(role.width));
-    let of_lane = if role.is_group {
+    let (lane, four, width) = (pool.var(Algebra::var(lane)), pool.int(4), pool.int(role.width()));
+    let of_lane = if role.is_of_warps() {
+        let [warp, rows] = [32, 16].map(|n| pool.int(n));
+        let (number, of_warp) = (pool.floor_div(lane, warp), pool.floor_mod(lane, warp));
+        let (number, group) = (pool.mul(number, rows), pool.floor_div(of_warp, four));
+        pool.add(number, group)
+    } else if role.is_group {
         pool.floor_div(lane, four)
     } else {
         let member = pool.floor_mod(lane, four);

@@ -1,17 +1,21 @@
 //! The intrinsics of a run: those of the module, and those that the run lends.
 
+use super::find;
 use std::sync::{Arc, OnceLock};
-use tc_dialects::te;
+use tc_dialects::intrinsics::wgmma;
+use tc_dialects::{te, tir};
 use tc_ir::opdef::SymbolTable;
+use tc_ir::walk::all_ops;
 use tc_ir::{Func, Module};
 
 /// The extension by which a run lends intrinsics to this pass. They are made when they are asked for the first time:
-/// most programs ask for none.
+/// most programs ask for none. Some are made one by one, of their name.
 #[derive(Clone)]
 pub struct Library(Arc<Shelf>);
 
 struct Shelf {
     make: Box<dyn Fn() -> Vec<Func> + Send + Sync>,
+    by_name: Box<dyn Fn(&str) -> Option<Func> + Send + Sync>,
     items: OnceLock<Vec<Func>>,
 }
 
@@ -19,7 +23,15 @@ impl Library {
     /// A library of the items that `make` makes. Their locations are told to readers of other files, so they must name
     /// their file themselves.
     pub fn new(make: impl Fn() -> Vec<Func> + Send + Sync + 'static) -> Library {
-        Library(Arc::new(Shelf { make: Box::new(make), items: OnceLock::new() }))
+        Library::with_names(make, |_| None)
+    }
+
+    /// The same, and what `by_name` makes of a name that is none of the items'.
+    pub fn with_names(
+        make: impl Fn() -> Vec<Func> + Send + Sync + 'static,
+        by_name: impl Fn(&str) -> Option<Func> + Send + Sync + 'static,
+    ) -> Library {
+        Library(Arc::new(Shelf { make: Box::new(make), by_name: Box::new(by_name), items: OnceLock::new() }))
     }
 
     /// The items.
@@ -32,12 +44,26 @@ impl Library {
 pub(super) struct Shelves {
     own: Vec<Func>,
     lent: Option<Library>,
+    /// Those that marks name and that are made of their name.
+    made: Vec<Func>,
 }
 
 impl Shelves {
     pub(super) fn of(module: &Module, lent: Option<Library>) -> Shelves {
         let own = module.items.iter().filter(|item| Module::table_of(item) == SymbolTable::Intrinsics);
-        Shelves { own: own.cloned().collect(), lent }
+        let own: Vec<Func> = own.cloned().collect();
+        let mut made: Vec<Func> = Vec::new();
+        if let Some(Library(shelf)) = &lent {
+            for item in module.items.iter().filter(|item| item.header.opcode == tir::FUNC) {
+                for symbol in all_ops(item).filter_map(|op| find::mark(item, op)) {
+                    let is_known = own.iter().chain(&made).any(|item| item.symbol() == symbol);
+                    if !is_known {
+                        made.extend((shelf.by_name)(symbol));
+                    }
+                }
+            }
+        }
+        Shelves { own, lent, made }
     }
 
     /// The intrinsics that are lent.
@@ -48,11 +74,12 @@ impl Shelves {
     /// The intrinsic called `symbol`; one of the module hides one that is lent.
     pub(super) fn find(&self, symbol: &str) -> Option<&Func> {
         let named = |item: &&Func| item.symbol() == symbol && item.header.opcode == te::INTRIN;
-        self.own.iter().find(named).or_else(|| self.lent().iter().find(named))
+        let known = self.own.iter().chain(&self.made).find(named);
+        known.or_else(|| self.lent().iter().find(named))
     }
 
-    /// All names, those of the module first.
+    /// All names, those of the module first; of those that are made of their name some.
     pub(super) fn names(&self) -> Vec<&str> {
-        self.own.iter().chain(self.lent()).map(Func::symbol).collect()
+        self.own.iter().chain(self.lent()).map(Func::symbol).chain(wgmma::EXAMPLES.iter().copied()).collect()
     }
 }

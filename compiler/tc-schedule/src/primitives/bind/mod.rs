@@ -14,7 +14,8 @@
 //! - A reduction axis may be bound to threads, which then reduce together, but not to blocks, which no barrier orders.
 //!   No data loop may be inside a loop of such a reduction, and all its thread loops have the extent of the launch.
 //! - A stage in a storage scope `wmma.…` or `mma.…` has no loop bound to `threadIdx.x`: the 32 threads of a warp hold
-//!   its tiles together. If the kernel around it binds `threadIdx.x`, its extent is a multiple of 32.
+//!   its tiles together. If the kernel around it binds `threadIdx.x`, its extent is a multiple of 32. For `wgmma.…` it is
+//!   the 128 threads of a warpgroup, and a multiple of 128.
 //!
 //! # Rewrite
 //!

@@ -95,6 +95,10 @@ impl Primitive for StorageAlign {
 }
 
 impl StagePart for Paddings {
+    fn orders_elements(&self) -> bool {
+        true
+    }
+
     fn wants_known_size(&self) -> Option<&'static str> {
         Some("storage_align")
     }

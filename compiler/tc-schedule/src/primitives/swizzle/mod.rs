@@ -93,6 +93,10 @@ impl Primitive for Swizzle {
 }
 
 impl StagePart for XorBits {
+    fn orders_elements(&self) -> bool {
+        true
+    }
+
     fn holds_of_copy(&self) -> bool {
         true
     }

@@ -1,6 +1,7 @@
 //! How each primitive is drawn: a file under its name, and a line of the table for each phase that it is drawn in.
 
 mod bind;
+mod bulk_copy;
 mod cache_read;
 mod cache_write;
 mod compute_at;
@@ -117,6 +118,7 @@ table! {
     transform_layout::draw at Buffers, 1;
     double_buffer::draw at Buffers, 1 by "software-pipeline" "stages";
     swizzle::draw at Buffers, 1 by "storage-flatten" "swizzle";
+    bulk_copy::draw at Buffers, 1 by "inject-bulk-copy" "bulk-copy";
     pipeline::draw at Ends, 1 by "software-pipeline" "stages";
 }
 

@@ -1,0 +1,47 @@
+//! What must hold of a stage that bulk copies fill, once the schedule is read.
+
+use super::CopiedInBulk;
+use crate::check::Check;
+use crate::diagnostic::ScheduleDiagnostic;
+use crate::graph::{Attach, AxisId, Kind, StageId};
+use crate::remedy::LEAVE_OUT;
+use crate::scope::Scope;
+
+/// Its buffer is in shared memory, in the order that `bulk_copy` chooses, and no thread has a part in filling it.
+pub(super) fn copies_a_box(part: &CopiedInBulk, check: &mut Check<'_>, stage: StageId) {
+    let graph = check.graph;
+    let data = &graph[stage];
+    let name = &data.name;
+    let error = |text: String| ScheduleDiagnostic::error("bulk-copy", check.location(part.loc), text);
+    let scope = graph.scope_of(stage);
+    if !scope.is_shared() {
+        let text = format!("`{name}` lies in {} memory, and bulk copies go to shared memory", scope.name());
+        let found = error(text).help(format!("`set_scope({name}, shared)`, or leave out `bulk_copy`"));
+        return check.found.push(found.fix_its(LEAVE_OUT));
+    }
+    if !matches!(data.attach, Attach::At(_)) {
+        let text =
+            format!("`{name}` is computed in no loop of what reads it, and a bulk copy fills a part of it at a time");
+        let found = error(text).help(format!("`compute_at({name}, …)` a loop inside the kernel"));
+        return check.found.push(found.fix_its(LEAVE_OUT));
+    }
+    if data.parts.iter().any(|part| part.orders_elements()) {
+        let text = format!("another directive says how `{name}` lies, and `bulk_copy` chooses that");
+        return check.found.push(error(text).help("leave out one of the two").fix_its(LEAVE_OUT));
+    }
+    let other = |&leaf: &AxisId| graph[leaf].kind != Kind::Serial;
+    if let Some(&leaf) = data.leaves.iter().find(|leaf| other(leaf)) {
+        let text = format!("the copy engine fills `{name}`, and its loop `{}` does not run in order", graph[leaf].name);
+        let found = error(text).label(check.location(graph[leaf].kind_loc), "this directive says how it runs");
+        return check.found.push(found.help("leave out one of the two: no thread copies").fix_its(LEAVE_OUT));
+    }
+    let from = data.reads.first().map(|read| read.from.stage);
+    let is_global = from.is_some_and(|from| {
+        graph[from].attach != Attach::Inline && (graph[from].is_arg() || graph.scope_of(from) == Scope::Global)
+    });
+    if !is_global {
+        let text = format!("`{name}` does not copy a tensor of global memory as it is");
+        let help = "bulk copies move what lies in memory: compute the tensor first (`compute_root`), or leave it out";
+        check.found.push(error(text).help(help).fix_its(LEAVE_OUT));
+    }
+}

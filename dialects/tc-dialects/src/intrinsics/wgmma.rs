@@ -1,0 +1,147 @@
+//! Intrinsics of `wgmma`, whose name is all that there is to say of one: `wgmma_m64n128k16_f16_f32_row_col`.
+
+use crate::fragment::{Family, Product, mma_k, product};
+use tc_ir::Elem;
+
+/// What messages call the file that the text would be in.
+pub const FILE: &str = "intrinsics/wgmma.tir";
+
+/// What a name says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Named {
+    n: i64,
+    factors: Elem,
+    sums: Elem,
+    /// Does the left factor stand k x m, and the right one n x k?
+    turned: [bool; 2],
+}
+
+impl Named {
+    fn parse(name: &str) -> Option<Named> {
+        let mut parts = name.strip_prefix("wgmma_m64n")?.split('_');
+        let (n, k) = parts.next()?.split_once('k')?;
+        let number = |text: &str| (text.len() <= 3 && !text.starts_with('0')).then(|| text.parse().ok()).flatten();
+        let (n, k): (i64, i64) = (number(n)?, number(k)?);
+        let (factors, sums) = (Elem::parse(parts.next()?)?, Elem::parse(parts.next()?)?);
+        let turned = match [parts.next(), parts.next(), parts.next()] {
+            [None, None, None] => [false; 2],
+            [Some(a), Some(b), None] => {
+                let is_turned = |word| match word {
+                    "row" => Some(false),
+                    "col" => Some(true),
+                    _ => None,
+                };
+                // The layouts that need no words have no second name.
+                [is_turned(a)?, is_turned(b)?]
+            }
+            _ => return None,
+        };
+        let named = Named { n, factors, sums, turned };
+        let known = named.product()?;
+        let along_k = turned == [false, true];
+        let fits = known.sums.contains(&sums) && known.has_width(n) && k == mma_k(named.memory().bytes());
+        (fits && (along_k || factors.bits() == 16) && name == named.name()).then_some(named)
+    }
+
+    /// The type of the factors in memory.
+    fn memory(self) -> Elem {
+        self.factors.in_memory()
+    }
+
+    fn product(self) -> Option<&'static Product> {
+        // f32 in memory is multiplied as tf32, and called so.
+        (self.factors != Elem::F32).then(|| product(Family::Wgmma, self.memory())).flatten()
+    }
+
+    fn name(self) -> String {
+        let Named { n, factors, sums, turned } = self;
+        let word = |turned: bool| if turned { "col" } else { "row" };
+        let layouts = match turned {
+            [false, false] => String::new(),
+            [a, b] => format!("_{}_{}", word(a), word(b)),
+        };
+        format!("wgmma_m64n{n}k{}_{}_{}{layouts}", mma_k(self.memory().bytes()), factors.name(), sums.name())
+    }
+}
+
+/// The text of the intrinsic called `name`, if it is one of `wgmma`.
+pub fn text(name: &str) -> Option<String> {
+    let named = Named::parse(name)?;
+    let Named { n, factors, sums, turned } = named;
+    let (memory, k) = (named.memory(), mma_k(named.memory().bytes()));
+    let (from, to) = (memory.name(), sums.name());
+    let [a, a_at, a_layout] = if turned[0] {
+        [format!("{k}, 64"), "A[k, i]".to_string(), ", a_layout = col_major".to_string()]
+    } else {
+        [format!("64, {k}"), "A[i, k]".to_string(), String::new()]
+    };
+    let [b, b_at, b_layout] = if turned[1] {
+        [format!("{n}, {k}"), "B[j, k]".to_string(), ", b_layout = col_major".to_string()]
+    } else {
+        [format!("{k}, {n}"), "B[k, j]".to_string(), String::new()]
+    };
+    let cast = |place: String| if memory == sums { place } else { format!("cast<{to}>({place})") };
+    let attributes = if factors == Elem::TF32 { " attributes {numerics = \"tf32\"}" } else { "" };
+    Some(format!(
+        "te.intrin @{name}<sa, sb>(A: {from}[{a}] in shared attributes {{strides = [sa, 1]}},
+    B: {from}[{b}] in shared attributes {{strides = [sb, 1]}})
+    -> (C: {to}[64, {n}] in wgmma.accumulator){attributes} {{
+  compute C[i: 64, j: {n}] = sum[k: {k}]({} * {})
+  update {{
+    wgmma.mma(C, A, B{a_layout}{b_layout})
+  }}
+}}
+",
+        cast(a_at),
+        cast(b_at),
+    ))
+}
+
+/// A few of the names, for lists and suggestions.
+pub const EXAMPLES: &[&str] = &[
+    "wgmma_m64n128k16_f16_f32",
+    "wgmma_m64n128k16_f16_f32_row_col",
+    "wgmma_m64n256k16_f16_f32",
+    "wgmma_m64n256k16_f16_f32_row_col",
+    "wgmma_m64n128k16_bf16_f32",
+    "wgmma_m64n128k16_bf16_f32_row_col",
+    "wgmma_m64n128k8_tf32_f32_row_col",
+    "wgmma_m64n128k32_i8_i32_row_col",
+    "wgmma_m64n128k32_f8e4m3_f32_row_col",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_says_all() {
+        assert!(EXAMPLES.iter().all(|name| text(name).is_some()));
+        let turned = text("wgmma_m64n8k32_i8_i32_row_col").expect("one of the library");
+        assert!(turned.contains("B: i8[8, 32] in shared") && turned.contains("cast<i32>(B[j, k])"), "{turned}");
+        let tf32 = text("wgmma_m64n16k8_tf32_f32_row_col").expect("one of the library");
+        assert!(tf32.contains("A: f32[64, 8]") && tf32.contains("numerics") && !tf32.contains("cast"), "{tf32}");
+    }
+
+    #[test]
+    fn what_the_hardware_lacks_has_no_name() {
+        for name in [
+            "wgmma_m64n4k16_f16_f32",
+            "wgmma_m64n264k16_f16_f32",
+            "wgmma_m64n128k8_f16_f32",
+            "wgmma_m64n128k16_f32_f32",
+            "wgmma_m64n128k16_bf16_f16",
+            "wgmma_m64n128k16_f16_f32_row_row",
+            "wgmma_m64n128k16_f16_f32_row",
+            "wgmma_m64n0128k16_f16_f32",
+            "wgmma_m64n128k32_i8_i32",
+            "wgmma_m64n40k32_i8_i32_row_col",
+            "wgmma_m64n128k8_tf32_f32",
+            "wgmma_m64n99999999999999999999k16_f16_f32",
+            "wgmma_",
+            "",
+        ] {
+            assert_eq!(text(name), None, "{name}");
+        }
+    }
+}

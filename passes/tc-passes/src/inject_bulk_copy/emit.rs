@@ -1,0 +1,131 @@
+//! Puts maps and copies in the place of nests.
+
+use super::find::Copy;
+use crate::analysis::tiles::erase_unused;
+use indexmap::IndexMap;
+use tc_dialects::algebra::build_index;
+use tc_dialects::{tir, tma};
+use tc_ir::builder::OperandSegment;
+use tc_ir::walk::ops_under;
+use tc_ir::{AttrData, Builder, Func, Op, Rewriter, Value, keys};
+
+/// Bytes: where the copy engine writes to starts at a multiple of it (PTX ISA 8.7, "cp.async.bulk.tensor").
+const ALIGN_OF_PLAIN: i64 = 128;
+
+/// Makes all; gives the number of copies.
+pub(super) fn emit(func: &mut Func, copies: &mut [Copy]) -> u64 {
+    let mut maps: IndexMap<(Value, Vec<i64>), Value> = IndexMap::new();
+    let mut n_copies = 0;
+    for copy in copies {
+        let key = (copy.from, copy.box_extents());
+        let map = match maps.get(&key) {
+            Some(&map) => map,
+            None => {
+                let made = map(func, copy, &key.1);
+                maps.insert(key, made);
+                made
+            }
+        };
+        lay_out(func, copy);
+        n_copies += fill(func, copy, map);
+        drop_nest(func, copy.root);
+    }
+    n_copies
+}
+
+/// The map of the tensor, at the head of the function, or after the tensor is made.
+fn map(func: &mut Func, copy: &Copy, extents: &[i64]) -> Value {
+    let name = format!("{}_map", func.value_text(copy.from));
+    let ty = func.value_type(copy.from);
+    let list = int_list(func, extents);
+    let mut b = match func.def_op(copy.from) {
+        Some(op) => Builder::after(func, op),
+        None => {
+            let body = func.body();
+            match func.first_op(body) {
+                Some(first) => Builder::before(func, first),
+                None => Builder::at_end(func, body),
+            }
+        }
+    };
+    let op = tma::Map::build(&mut b, copy.from, &[(keys::EXTENTS, list)], &[ty]);
+    let map = func.result(op).expect("the row has one result");
+    let name = func.name(&name);
+    func.set_value_name(map, Some(name));
+    map
+}
+
+fn int_list(func: &mut Func, numbers: &[i64]) -> tc_ir::Attr {
+    let list = numbers.iter().map(|&number| func.int_attr(number)).collect();
+    func.attr(AttrData::List(list))
+}
+
+/// Says how the buffer lies.
+fn lay_out(func: &mut Func, copy: &Copy) {
+    let attrs = func.op_attrs(copy.alloc);
+    let mut attrs = func.without_entry(attrs, keys::BULK);
+    let align = func.int_of(copy.alloc, keys::ALIGN).unwrap_or(1).max(ALIGN_OF_PLAIN).max(8 * copy.swizzle);
+    let align = func.int_attr(align);
+    attrs = func.with_entry(attrs, keys::ALIGN, align);
+    if copy.panel != copy.extents.last().copied().unwrap_or(1) {
+        let panel = func.int_attr(copy.panel);
+        attrs = func.with_entry(attrs, keys::PANEL, panel);
+    }
+    if copy.swizzle > 0 {
+        // Pieces of 16 bytes, mixed by the row: one bit for rows of 32 bytes, and one more for each doubling.
+        let base = (16 / i64::from(copy.elem.bytes())).ilog2();
+        let bits = (copy.swizzle / 16).ilog2();
+        let list = int_list(func, &[bits.into(), base.into(), 3]);
+        attrs = func.with_entry(attrs, keys::SWIZZLE, list);
+    }
+    Rewriter::new(func).set_attrs(copy.alloc, attrs);
+}
+
+/// The copies, before the nest.
+fn fill(func: &mut Func, copy: &mut Copy, map: Value) -> u64 {
+    let extents = copy.box_extents();
+    let last = extents.len() - 1;
+    let (mut n_copies, parts) = (0, if last > 0 { copy.extents[0] / copy.rows } else { 1 });
+    for part in 0..parts {
+        for panel in 0..copy.extents[last] / copy.panel {
+            let mut offsets = vec![0; extents.len()];
+            offsets[0] += if last > 0 { part * copy.rows } else { 0 };
+            offsets[last] += panel * copy.panel;
+            let mut b = Builder::before(func, copy.root);
+            let to_starts: Vec<Value> = offsets.iter().map(|&offset| b.index(offset)).collect();
+            let mut from_starts = Vec::new();
+            for (&start, &offset) in copy.starts.iter().zip(&offsets) {
+                let offset = copy.algebra.analyzer.pool.int(offset);
+                let at = copy.algebra.analyzer.pool.add(start, offset);
+                let at = copy.algebra.analyzer.simplify(at);
+                from_starts.push(build_index(&mut b, &copy.algebra, at));
+            }
+            let to = region(&mut b, copy.buffer, &to_starts, &extents);
+            let from = region(&mut b, map, &from_starts, &extents);
+            let segments = [OperandSegment::One(to), OperandSegment::One(from), OperandSegment::Many(&[])];
+            b.build_segments(tma::LOAD, &segments, &[], &[]);
+            n_copies += 1;
+        }
+    }
+    n_copies
+}
+
+fn region(b: &mut Builder<'_>, buffer: Value, starts: &[Value], lengths: &[i64]) -> Value {
+    let list = int_list(b.func, lengths);
+    let key = b.func.name("lengths");
+    let mut operands = vec![buffer];
+    operands.extend_from_slice(starts);
+    b.value(tir::REGION, &operands, &[(key, list)])
+}
+
+/// Takes out the nest, and what it computed from.
+fn drop_nest(func: &mut Func, root: Op) {
+    let inner = func.op_regions(root).iter().flat_map(|&region| ops_under(func, region));
+    let used: Vec<Value> = std::iter::once(root).chain(inner).flat_map(|op| func.operands(op).to_vec()).collect();
+    let outside: Vec<Value> =
+        used.into_iter().filter(|&value| func.def_op(value).is_some_and(|op| func.region_of(op).is_some())).collect();
+    Rewriter::new(func).erase(root);
+    let alive = |value: &Value| func.def_op(*value).is_some_and(|op| func.region_of(op).is_some());
+    let outside: Vec<Value> = outside.into_iter().filter(alive).collect();
+    erase_unused(func, outside);
+}

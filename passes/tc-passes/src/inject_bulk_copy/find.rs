@@ -1,0 +1,306 @@
+//! Which nest fills a buffer, and of which box of which tensor.
+
+use crate::analysis::invariant::arguments;
+use crate::analysis::launch::{coordinate, loop_var};
+use crate::analysis::structure::runs_in_order;
+use tc_arith::{Expr, Var};
+use tc_dialects::algebra::{Algebra, const_extent};
+use tc_dialects::scope::{Scope, scope_text};
+use tc_dialects::tma::{MAX_BOX, MAX_RANK, unfit_box};
+use tc_dialects::{arith, forms, tir};
+use tc_ir::uses::Uses;
+use tc_ir::walk::{ancestors, ops_under};
+use tc_ir::{AttrData, Elem, Func, Op, Value, effects, keys};
+use tc_support::{Diagnostic, counted};
+
+/// The widths of rows that the copy engine swizzles, widest first.
+const WIDTHS: [i64; 3] = [128, 64, 32];
+
+/// Bytes: strides of a tensor are multiples of it.
+const GRAIN: i64 = 16;
+
+/// A buffer that bulk copies fill.
+pub(super) struct Copy {
+    pub(super) alloc: Op,
+    pub(super) buffer: Value,
+    pub(super) elem: Elem,
+    /// The outermost op of the nest that fills it.
+    pub(super) root: Op,
+    /// The tensor.
+    pub(super) from: Value,
+    /// Where the box starts in each dimension of the tensor.
+    pub(super) starts: Vec<Expr>,
+    pub(super) algebra: Algebra,
+    /// The extents of the buffer.
+    pub(super) extents: Vec<i64>,
+    /// The bytes of a swizzled row, or 0.
+    pub(super) swizzle: i64,
+    /// The elements of a panel.
+    pub(super) panel: i64,
+    /// The elements of the first dimension that one copy brings.
+    pub(super) rows: i64,
+}
+
+impl Copy {
+    /// The extents of the box of one copy.
+    pub(super) fn box_extents(&self) -> Vec<i64> {
+        let mut extents = self.extents.clone();
+        if extents.len() > 1 {
+            extents[0] = self.rows;
+        }
+        if let Some(last) = extents.last_mut() {
+            *last = self.panel;
+        }
+        extents
+    }
+}
+
+/// What the copy that fills the buffer of `alloc` is, or why it is none for the copy engine.
+pub(super) fn find(func: &Func, alloc: Op) -> Result<Copy, Box<Diagnostic>> {
+    let error = |at: Op, text: String, help: &str| {
+        let found = Diagnostic::error("bulk-copy", func.op_location(at), text).help(help.to_string());
+        let found = if at == alloc { found } else { found.label(func.op_location(alloc), "the buffer is made here") };
+        Box::new(found)
+    };
+    let Some(buffer) = func.result(alloc) else {
+        return Err(error(alloc, "an alloc makes one buffer".to_string(), ""));
+    };
+    let name = func.value_text(buffer).to_string();
+    let (elem, extents) = shape(func, alloc, buffer)?;
+    let uses = Uses::of(func);
+    let writes = |op: Op| effects::accesses(func, op).iter().any(|&(place, access)| place == buffer && access.writes());
+    let writers: Vec<Op> = uses.of_value(buffer).iter().map(|user| user.op).filter(|&op| writes(op)).collect();
+    let &[store] = &writers[..] else {
+        let text = format!(
+            "`{name}` is filled by {}, and bulk copies fill it as a whole",
+            counted(writers.len(), "statement")
+        );
+        let at = writers.get(1).copied().unwrap_or(alloc);
+        return Err(error(at, text, "let one copy fill it, or take `bulk` off"));
+    };
+    if func.opcode(store) != tir::STORE {
+        let text = format!("`{}` fills `{name}`, and a bulk copy stands for loops that copy", func.op_name(store));
+        return Err(error(store, text, "take `bulk` off"));
+    }
+    let home = func.region_of(alloc);
+    let around: Vec<Op> = ancestors(func, store).take_while(|&op| func.region_of(op).is_some()).collect();
+    let inside = around.iter().position(|&op| func.region_of(op) == home);
+    let nest: Vec<Op> = match inside {
+        Some(last) => around[..=last].to_vec(),
+        None if func.region_of(store) == home => Vec::new(),
+        None => return Err(error(store, format!("`{name}` is filled outside of where it is made"), "take `bulk` off")),
+    };
+    let root = nest.last().copied().unwrap_or(store);
+    let mut loops: Vec<Op> = Vec::new();
+    for &op in &nest {
+        let only = func.op_regions(op).len() == 1 && func.n_results(op) == 0;
+        match func.opcode(op) {
+            tir::FOR if only && runs_in_order(func, op) && coordinate(func, op).is_none() => loops.push(op),
+            tir::IF if only => {}
+            _ => {
+                let text = format!("`{name}` is filled under a `{}` that is no plain loop", func.op_name(op));
+                return Err(error(op, text, "let loops that run in order fill it, bound to no threads"));
+            }
+        }
+        let stray = ops_under(func, func.op_regions(op)[0]).find(|&inner| {
+            inner != store && !nest.contains(&inner) && !func.row(inner).terminator && !effects::only_reads(func, inner)
+        });
+        if let Some(stray) = stray {
+            let text = format!("the nest that fills `{name}` does something else, too");
+            return Err(error(stray, text, "copy in loops of their own"));
+        }
+    }
+    let operands = func.operands(store);
+    let value = operands[operands.len() - 1];
+    let Some(load) = func.def_op(value).filter(|&op| func.opcode(op) == tir::LOAD) else {
+        let what = match func.def_op(value).map(|op| func.opcode(op)) {
+            Some(arith::CAST) => "converted",
+            Some(tir::IF | arith::SELECT) => "padded",
+            _ => "computed",
+        };
+        let text = format!("what `{name}` is filled with is {what}, and a bulk copy moves elements as they are");
+        return Err(error(store, text, "compute where the elements are used, or take `bulk` off"));
+    };
+    let from = func.operand(load, 0);
+    let from_name = func.value_text(from).to_string();
+    if !forms::is_global(func, from) || func.as_shaped(func.value_type(from)).is_none() {
+        let text = format!("`{name}` is filled from `{from_name}`, which is no buffer in global memory");
+        return Err(error(store, text, "bulk copies move boxes of tensors in global memory"));
+    }
+    let vars: Vec<Var> = loops.iter().map(|&op| Algebra::var(loop_var(func, op))).collect();
+    let mut algebra = Algebra::of_func(func);
+    algebra.enter_place(func, store);
+    let (to_indices, from_indices) = (&operands[1..operands.len() - 1], &func.operands(load)[1..]);
+    if to_indices.len() != from_indices.len() {
+        let text = format!(
+            "`{name}` has {}, and `{from_name}` has {}",
+            counted(to_indices.len(), "dimension"),
+            from_indices.len()
+        );
+        return Err(error(store, text, "let the copy have the dimensions of the tensor"));
+    }
+    let mut starts = Vec::new();
+    for (dim, (&to, &at)) in to_indices.iter().zip(from_indices).enumerate() {
+        let start = along(func, &mut algebra, &loops, &vars, (to, at), extents[dim]);
+        let Some(start) = start else {
+            let text = format!("dimension {dim} of `{name}` does not follow that of `{from_name}` element by element");
+            return Err(error(
+                store,
+                text,
+                "a bulk copy brings a box: each index is a loop's, plus where the box starts",
+            ));
+        };
+        starts.push(start);
+        let varies = arguments(func, at).into_iter().find(|&arg| {
+            let by = ancestors(func, store).find(|&op| func.opcode(op) == tir::FOR && loop_var(func, op) == arg);
+            by.and_then(|op| coordinate(func, op)).is_some_and(|coordinate| coordinate.is_thread())
+        });
+        if let Some(var) = varies {
+            let text = format!(
+                "the box that fills `{name}` differs between the threads of a block, by `{}`",
+                func.value_text(var)
+            );
+            return Err(error(store, text, "compute the copy outside of the loops over threads, for all of them"));
+        }
+    }
+    let (swizzle, panel) = row(func, alloc, elem, &extents)?;
+    let rows = if extents.len() > 1 { largest_part(extents[0]) } else { 1 };
+    let copy = Copy { alloc, buffer, elem, root, from, starts, algebra, extents, swizzle, panel, rows };
+    let fit = unfit_box(&copy.box_extents(), elem, (swizzle > 0).then_some(swizzle));
+    if let Some((text, help)) = fit {
+        return Err(error(alloc, format!("bulk copies cannot fill `{name}`: {text}"), &help));
+    }
+    strides(func, &copy).map_err(|(text, help)| error(alloc, text, help))?;
+    Ok(copy)
+}
+
+/// Element type and extents of the buffer.
+fn shape(func: &Func, alloc: Op, buffer: Value) -> Result<(Elem, Vec<i64>), Box<Diagnostic>> {
+    let error = |text: String, help: &str| {
+        Box::new(Diagnostic::error("bulk-copy", func.op_location(alloc), text).help(help.to_string()))
+    };
+    let name = func.value_text(buffer);
+    let shaped = func.as_shaped(func.value_type(buffer));
+    let scope = shaped.and_then(|(_, _, scope)| scope);
+    if !Scope::of_name(func, scope).is_some_and(Scope::is_shared) {
+        let text = format!("`{name}` is in `{}`, and bulk copies go to shared memory", scope_text(func, scope));
+        return Err(error(text, "make the buffer in `shared`, or take its `bulk` off"));
+    }
+    let numbers = shaped.and_then(|(elem, shape, _)| {
+        let scalar = func.as_scalar(elem).filter(|scalar| scalar.lanes == 1)?;
+        let extents: Option<Vec<i64>> = shape.iter().map(|&extent| func.as_int(extent)).collect();
+        Some((scalar.elem, extents.filter(|extents| extents.iter().all(|&extent| extent > 0))?))
+    });
+    let Some((elem, extents)) = numbers else {
+        let text = format!("`{name}` is no buffer of numbers with constant extents, as bulk copies fill");
+        return Err(error(text, "take its `bulk` off"));
+    };
+    if !(1..=MAX_RANK).contains(&extents.len()) {
+        let text = format!("`{name}` has {}, and a box at most {MAX_RANK}", counted(extents.len(), "dimension"));
+        return Err(error(text, "fuse dimensions that lie close in memory"));
+    }
+    let given = [keys::STRIDES, keys::SWIZZLE, keys::PANEL].into_iter().find(|&key| func.attr_of(alloc, key).is_some());
+    if let Some(key) = given {
+        let text = format!("`{name}` has `{}`, and how it lies is for the copy engine to choose", func.text(key));
+        return Err(error(text, "leave out one of the two"));
+    }
+    Ok((elem, extents))
+}
+
+/// Where the box starts in a dimension: `at` minus `to`, if `to` is the variable of a loop over all of `extent`, or 0 where
+/// that is 1.
+fn along(
+    func: &Func,
+    algebra: &mut Algebra,
+    loops: &[Op],
+    vars: &[Var],
+    (to, at): (Value, Value),
+    extent: i64,
+) -> Option<Expr> {
+    let (to, at) = (algebra.expr(func, to), algebra.expr(func, at));
+    let form = algebra.analyzer.linear(to, vars)?;
+    let coeffs: Vec<i64> =
+        form.coeffs.iter().map(|&coeff| algebra.analyzer.pool.as_const(coeff)).collect::<Option<_>>()?;
+    let moving: Vec<usize> = (0..vars.len()).filter(|&nth| coeffs[nth] != 0).collect();
+    let zero = algebra.analyzer.pool.int(0);
+    let is_zero = algebra.analyzer.can_prove_equal(form.constant, zero);
+    let covers = match moving[..] {
+        [] => extent == 1,
+        [nth] => {
+            coeffs[nth] == 1
+                && const_extent(func, loops[nth]) == Some(extent)
+                && func.const_int(func.operand(loops[nth], 0)) == Some(0)
+        }
+        _ => false,
+    };
+    let start = algebra.analyzer.pool.sub(at, to);
+    let start = algebra.analyzer.simplify(start);
+    (is_zero && covers && !algebra.analyzer.pool.uses_any(start, vars)).then_some(start)
+}
+
+/// The bytes of a swizzled row, 0 for none, and the elements of a panel.
+fn row(func: &Func, alloc: Op, elem: Elem, extents: &[i64]) -> Result<(i64, i64), Box<Diagnostic>> {
+    let last = extents.last().copied().unwrap_or(1);
+    let size = i64::from(elem.bytes());
+    let bytes = last.saturating_mul(size);
+    let name = func.result(alloc).map_or("", |buffer| func.value_text(buffer));
+    let divides = |&width: &i64| bytes % width == 0;
+    let width = match func.attr_of(alloc, keys::BULK).map(|attr| func.attr_data(attr)) {
+        Some(AttrData::Int(0, _)) => return Ok((0, last)),
+        Some(&AttrData::Int(width, _)) => {
+            WIDTHS.into_iter().find(|&known| i128::from(known) == width).ok_or_else(|| {
+                let text = format!("rows of 32, 64 or 128 bytes are swizzled, and not of {width}");
+                Box::new(Diagnostic::error("bulk-copy", func.op_location(alloc), text).help("write `bulk = 128`"))
+            })?
+        }
+        _ => match WIDTHS.into_iter().find(divides) {
+            Some(width) => width,
+            None => return Ok((0, last)),
+        },
+    };
+    if !divides(&width) {
+        let text = format!("a row of `{name}` has {bytes} bytes, which rows of {width} do not divide");
+        let help = match WIDTHS.into_iter().find(divides) {
+            Some(width) => format!("take `swizzle = {width}`"),
+            None => "take `swizzle = 0`, or another tile".to_string(),
+        };
+        return Err(Box::new(Diagnostic::error("bulk-copy", func.op_location(alloc), text).help(help)));
+    }
+    Ok((width, width / size))
+}
+
+/// The most elements of a side of a box that divide `extent`.
+fn largest_part(extent: i64) -> i64 {
+    (1..=MAX_BOX.min(extent)).rev().find(|part| extent % part == 0).unwrap_or(1)
+}
+
+/// The strides of the tensor are multiples of 16 bytes.
+fn strides(func: &Func, copy: &Copy) -> Result<(), (String, &'static str)> {
+    let name = func.value_text(copy.from);
+    if func.buffer_attr(copy.from, keys::STRIDES).is_some() {
+        let text = format!("`{name}` has strides, and a tensor map is of a row-major tensor");
+        return Err((text, "take the bulk copy off, or copy the tensor first"));
+    }
+    let Some((_, shape, _)) = func.as_shaped(func.value_type(copy.from)) else { return Ok(()) };
+    let shape = shape.to_vec();
+    let mut algebra = Algebra::of_func(func);
+    let mut stride = algebra.analyzer.pool.int(i64::from(copy.elem.bytes()));
+    for &extent in shape[1..].iter().rev() {
+        let Some(extent) = algebra.attr(func, extent) else { return Ok(()) };
+        stride = algebra.analyzer.pool.mul(stride, extent);
+        let set = algebra.analyzer.modular(stride);
+        if set.coeff() % GRAIN != 0 || set.base() % GRAIN != 0 {
+            let text = match algebra.analyzer.pool.as_const(stride) {
+                Some(bytes) => {
+                    format!("rows of `{name}` are {bytes} bytes apart, and tensor maps take multiples of {GRAIN}")
+                }
+                None => format!(
+                    "it is not proved that rows of `{name}` are multiples of {GRAIN} bytes apart, as tensor maps take"
+                ),
+            };
+            let help = "copy it by threads, pad its rows, or state it of the size: `where k % 8 == 0`";
+            return Err((text, help));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,112 @@
+//! Turns copies of boxes of a tensor into bulk copies by tensor maps (TMA).
+//!
+//! An alloc with `bulk = w` requests it: `w` is the width in bytes of the rows whose pieces the copy engine mixes, 0 for
+//! none, or `any` for the widest that fits. The pass chooses how the buffer lies, and replaces the loops that fill it by
+//! `tma.load`, which is done once for the block.
+//!
+//! # Input form
+//!
+//! `multi-dimensional`, before `loop-partition` divides the loops, and after `tensorize-to-wmma`. One nest of loops that run
+//! in order fills such a buffer, and only copies.
+//!
+//! # Output form
+//!
+//! No `bulk` remains. The buffers have `swizzle` and `panel` as the copy engine needs them, which `storage-flatten` applies,
+//! and an alignment. The maps are made at the head of the function, one for each tensor and box.
+//!
+//! # Example
+//!
+//! ```tir
+//! for r in 0..4 {
+//!   alloc S: f16[64, 64] in shared attributes {bulk = 128}
+//!   for i in 0..64 {
+//!     for j in 0..64 {
+//!       S[i, j] = A[by * 64 + i, r * 64 + j]
+//!     }
+//!   }
+//! }
+//! ->
+//! A_map = tma.map(A, extents = [64, 64]) : f16[256, 256]
+//! for r in 0..4 {
+//!   alloc S: f16[64, 64] in shared attributes {align = 1024, swizzle = [3, 3, 3]}
+//!   tma.load(&S[0 : 64, 0 : 64], &A_map[by * 64 : 64, r * 64 : 64])
+//! }
+//! ```
+//!
+//! # Algorithm
+//!
+//! 1. Find the store that fills the buffer, and the loops around it inside the alloc's region. Along each dimension the
+//!    buffer's index is a loop's variable and the tensor's the same plus what no loop or thread changes: a box. A condition
+//!    around the store goes: what the box has beyond it is either in the tensor, and never read, or zero.
+//! 2. Choose the width of a row: that of the directive, or the widest of 128, 64 and 32 bytes that divides the last
+//!    extent. Where rows are longer, the buffer lies in panels of that width (`panel`), one copy each. Divide the first
+//!    dimension where it has more than 256 elements.
+//! 3. Check what the copy engine takes: at most 5 dimensions, sides of at most 256, rows and strides of multiples of 16
+//!    bytes, proved where sizes are open.
+//! 4. Make the maps, replace the nest by the copies, and drop loops that nothing is left of.
+//!
+//! # Limits
+//!
+//! A copy that pads, converts or gathers is refused; so is one whose box differs between the threads of a block, and a
+//! buffer that anything else writes.
+//!
+//! # Remarks
+//!
+//! None: the pass refuses what is no bulk copy.
+//!
+//! # References
+//!
+//! PTX ISA 8.7, "cp.async.bulk.tensor" and "Tensor". CUDA driver API 13.0, `cuTensorMapEncodeTiled`.
+
+mod emit;
+mod find;
+
+use tc_dialects::{forms, tir};
+use tc_ir::walk::all_ops;
+use tc_ir::{Func, Op, keys};
+use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
+
+tc_pass::options! {
+    /// `inject-bulk-copy` has no options.
+    pub struct Options {}
+}
+
+/// The row.
+pub const INFO: PassInfo = PassInfo {
+    name: "inject-bulk-copy",
+    page: tc_support::page!("mod.rs"),
+    anchor: "tir.func",
+    options: Options::INFO,
+    requires: &[&forms::MULTI_DIMENSIONAL],
+    establishes: &[],
+    preserves: &[],
+    make: |raw| Options::read(raw).map(|_| PassKind::Func(tir::FUNC, Box::new(InjectBulkCopy))),
+};
+
+/// The pass.
+pub struct InjectBulkCopy;
+
+impl FuncPass for InjectBulkCopy {
+    fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
+        let asks = |&op: &Op| func.opcode(op) == tir::ALLOC && func.attr_of(op, keys::BULK).is_some();
+        let allocs: Vec<Op> = all_ops(func).filter(asks).collect();
+        if allocs.is_empty() {
+            return false;
+        }
+        let (mut copies, mut failed) = (Vec::new(), false);
+        for alloc in allocs {
+            match find::find(func, alloc) {
+                Ok(copy) => copies.push(copy),
+                Err(found) => {
+                    cx.report(*found);
+                    failed = true;
+                }
+            }
+        }
+        if failed {
+            return false;
+        }
+        cx.count("bulk copies", emit::emit(func, &mut copies));
+        true
+    }
+}
