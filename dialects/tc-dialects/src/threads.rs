@@ -91,6 +91,11 @@ pub fn is_by_mbarrier(func: &Func, op: Op) -> bool {
     func.opcode(op).dialect() == mbarrier::WAIT.dialect()
 }
 
+/// Does `op` find the elements of a swizzled buffer itself, given the place of the first one without the swizzle?
+pub fn mixes_positions(func: &Func, op: Op) -> bool {
+    matches!(func.opcode(op), tma::LOAD | wgmma::MMA)
+}
+
 /// Does `op` begin a bulk copy?
 pub fn begins_bulk_copy(func: &Func, op: Op) -> bool {
     func.opcode(op) == tma::LOAD

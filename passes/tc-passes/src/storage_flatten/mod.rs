@@ -43,9 +43,16 @@
 //!    simplified under the facts of the program point. The buffer then has the attribute `swizzled`, a note without
 //!    effect on positions.
 //!
+//!    The ops that find the elements of such a buffer themselves take positions that are not mixed: `tma.load`, whose map
+//!    gets the swizzle, and `wgmma.mma`.
+//! 5. A buffer with `panel = p` lies in panels of `p` columns, each with all rows: the element of row `r` and column `c`
+//!    of `R` rows is at `c / p * (R * p) + r * p + c % p`.
+//! 6. A factor of `wgmma.mma` becomes its first element and a descriptor. Its offsets are the distances of elements in the
+//!    buffer, and it is refused unless each element of the factor lies where the descriptor has it.
+//!
 //! # Limits
 //!
-//! Layouts (`layout = …`) are refused. So are a reference to a region of a buffer with gaps, a reference to more
+//! A vector access to a buffer with panels is refused. Layouts (`layout = …`) are refused. So are a reference to a region of a buffer with gaps, a reference to more
 //! elements of a swizzled buffer than provably stay contiguous, and a `wmma` tile of a swizzled buffer. Indices of
 //! several dimensions become `index` arithmetic even if they were narrower.
 //!
@@ -55,8 +62,11 @@
 //!
 //! # References
 //!
-//! TVM 0.16, `src/tir/transforms/storage_flatten.cc` and `flatten_buffer.cc`.
+//! TVM 0.16, `src/tir/transforms/storage_flatten.cc` and `flatten_buffer.cc`. PTX ISA 8.7, "Matrix descriptor".
 
+mod boxes;
+mod factors;
+mod panels;
 mod references;
 mod rewrite;
 mod strides;
@@ -102,6 +112,8 @@ impl FuncPass for StorageFlatten {
         cx.count("buffers flattened", plan.buffers.len() as u64);
         cx.count("accesses rewritten", rewrite::accesses(func, &plan));
         rewrite::types(func, &plan);
+        factors::apply(func, &plan);
+        boxes::apply(func, &plan);
         match swizzle::apply(func, &plan) {
             Ok(n_mixed) => cx.count("positions swizzled", n_mixed),
             Err(found) => cx.diagnostics.append(found),

@@ -3,6 +3,7 @@
 //! One whose elements lie side by side becomes one to a stretch of the flat buffer. Where `wmma.load` or `wmma.store`
 //! takes it, it names a tile whose rows are `stride` apart, and becomes one to the tile's first element.
 
+use super::panels::Panels;
 use super::strides::{Flattening, mul};
 use indexmap::IndexMap;
 use tc_dialects::fragment::{self, Family, Fragment, Layout, Use as Part, transfer};
@@ -46,8 +47,9 @@ pub(super) fn plan(func: &mut Func, uses: &Uses, plan: &mut Flattening, found: &
         let Some(lengths) = lengths(func, op) else { continue };
         let users: Vec<Use> = func.result(op).map(|result| uses.of_value(result).to_vec()).unwrap_or_default();
         let is_fragment = is_one_fragment(func, op, &lengths);
+        let is_factor = |user: &Use, plan: &Flattening| plan.factors.contains(user.op, user.idx);
         let (tiles, others): (Vec<Use>, Vec<Use>) =
-            users.into_iter().partition(|user| is_fragment || is_tile(func, user));
+            users.into_iter().partition(|user| is_fragment || is_tile(func, user) || is_factor(user, plan));
         let strides = plan.strides(func, func.operand(op, 0));
         for user in tiles.iter().filter(|_| !is_fragment) {
             if let Err(diagnostic) = check_tile(func, user.op, op, &lengths, &strides) {
@@ -61,7 +63,8 @@ pub(super) fn plan(func: &mut Func, uses: &Uses, plan: &mut Flattening, found: &
         if is_only_tile || !plan.buffers.contains_key(&func.operand(op, 0)) {
             continue;
         }
-        match stretch(func, op, &lengths, &strides) {
+        let panels = plan.buffers.get(&func.operand(op, 0)).and_then(|flat| flat.panels);
+        match stretch(func, op, &lengths, &strides, panels) {
             Ok(_) if is_indexed(func, &others, op) => found.push(gaps(func, op, "is indexed further")),
             Ok(length) => drop(plan.references.stretches.insert(op, length)),
             Err(diagnostic) => found.push(diagnostic),
@@ -110,7 +113,9 @@ fn whole_buffers(func: &mut Func, (op, family): (Op, Family), plan: &mut Flatten
             if let Err(diagnostic) = check_tile(func, op, op, &lengths, &strides) {
                 found.push(diagnostic);
             }
-        } else if family == Family::Mma {
+        } else if plan.factors.contains(op, idx) {
+            // The first element, which the descriptor goes with.
+        } else if family != Family::Wmma {
             plan.references.buffers.insert((op, idx), Whole::All);
             continue;
         } else if Fragment::of(func, elem).is_none() {
@@ -181,12 +186,29 @@ fn runs(func: &Func, lengths: &[Attr], strides: &[Attr]) -> Option<Vec<(i64, i64
 }
 
 /// The length of the stretch of the flat buffer that a region becomes.
-fn stretch(func: &mut Func, op: Op, lengths: &[Attr], strides: &[Attr]) -> Result<Attr, Diagnostic> {
+fn stretch(
+    func: &mut Func,
+    op: Op,
+    lengths: &[Attr],
+    strides: &[Attr],
+    panels: Option<Panels>,
+) -> Result<Attr, Diagnostic> {
     let one = func.int_attr(1);
-    let shape = match tir::place_type(func, func.operand(op, 0)) {
+    let mut shape = match tir::place_type(func, func.operand(op, 0)) {
         Some((_, shape, _)) => shape.to_vec(),
         None => return Ok(one),
     };
+    if let Some(panels) = panels {
+        // One panel at a time: of it the rows follow each other.
+        let start = func.operands(op).last().and_then(|&start| func.const_int(start));
+        let length = lengths.last().and_then(|&length| func.as_int(length));
+        if start.is_none_or(|start| start % panels.columns != 0) || length != Some(panels.columns) {
+            return Err(gaps(func, op, "is no panel of it"));
+        }
+        if let Some(last) = shape.last_mut() {
+            *last = func.int_attr(panels.columns);
+        }
+    }
     // Inside out: while a dimension is covered whole and lies close, the next one may have any length; after that, one.
     let mut length = one;
     let mut close = true;

@@ -1,5 +1,6 @@
 //! The rewriting: indices, references, types.
 
+use super::panels::Panels;
 use super::references::Whole;
 use super::strides::Flattening;
 use tc_dialects::{arith, tir};
@@ -59,7 +60,8 @@ fn access(rw: &mut Rewriter<'_>, op: Op, plan: &Flattening) {
     let operands = func.operands(op).to_vec();
     let n_indices = operands.len() - 1 - usize::from(func.role(op) == Role::Store);
     let strides = plan.strides(func, operands[0]);
-    let at = position(&mut rw.before(op), &operands[1..=n_indices], &strides);
+    let panels = plan.buffers.get(&operands[0]).and_then(|flat| flat.panels);
+    let at = position(&mut rw.before(op), &operands[1..=n_indices], &strides, panels);
     if let Some(users) = plan.references.firsts.get(&op)
         && let Some(first) = refer_to_element(&mut rw.before(op), operands[0], at)
     {
@@ -104,7 +106,10 @@ fn refer_to_stretch(b: &mut Builder<'_>, buffer: Value, at: Value, length: Attr)
 }
 
 /// The position of an element: `i * 2048 + j * 512 + k`, constants last. The last index may be a vector.
-fn position(b: &mut Builder<'_>, indices: &[Value], strides: &[Attr]) -> Value {
+fn position(b: &mut Builder<'_>, indices: &[Value], strides: &[Attr], panels: Option<Panels>) -> Value {
+    if let (Some(panels), Some((&column, rows))) = (panels, indices.split_last()) {
+        return position_in_panels(b, (rows, column), strides, panels);
+    }
     let lanes = indices.last().and_then(|&last| b.func.value_scalar(last)).map_or(1, |scalar| scalar.lanes);
     let (scalars, vector) = if lanes > 1 { indices.split_at(indices.len() - 1) } else { (indices, &indices[..0]) };
     let mut sum = Sum { value: None, constant: 0 };
@@ -132,6 +137,34 @@ fn position(b: &mut Builder<'_>, indices: &[Value], strides: &[Attr]) -> Value {
     let vector = cast(b, vector, wide);
     let scaled = b.value(arith::MUL, &[vector, factor], &[]);
     b.value(arith::ADD, &[start, scaled], &[])
+}
+
+/// The same where the last dimension is divided: the panel, the row, the column in it.
+fn position_in_panels(
+    b: &mut Builder<'_>,
+    (rows, column): (&[Value], Value),
+    strides: &[Attr],
+    panels: Panels,
+) -> Value {
+    let mut sum = Sum { value: None, constant: 0 };
+    let (elements, one) = (b.func.int_attr(panels.elements), b.func.int_attr(1));
+    let [panel, within] = match b.func.const_int(column) {
+        Some(column) => {
+            [column.div_euclid(panels.columns), column.rem_euclid(panels.columns)].map(|part| b.index(part))
+        }
+        None => {
+            let ty = b.func.index_ty();
+            let column = cast(b, column, ty);
+            let columns = b.index(panels.columns);
+            [arith::DIV, arith::MOD].map(|opcode| b.value(opcode, &[column, columns], &[]))
+        }
+    };
+    sum.add(b, panel, elements);
+    for (&index, &stride) in rows.iter().zip(strides) {
+        sum.add(b, index, stride);
+    }
+    sum.add(b, within, one);
+    sum.finish(b)
 }
 
 /// A sum in the making.
@@ -247,6 +280,7 @@ pub(super) fn types(func: &mut Func, plan: &Flattening) {
             let attrs = rw.func().op_attrs(op);
             let func = rw.func_mut();
             let mut attrs = func.without_entry(attrs, keys::STRIDES);
+            attrs = func.without_entry(attrs, keys::PANEL);
             if let Some(mixed) = func.entry(attrs, keys::SWIZZLE).filter(|_| flat.swizzle.is_some()) {
                 attrs = func.without_entry(attrs, keys::SWIZZLE);
                 attrs = func.with_entry(attrs, keys::SWIZZLED, mixed);

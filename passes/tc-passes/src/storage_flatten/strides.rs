@@ -1,5 +1,8 @@
 //! How far apart the elements of each dimension lie, and how many there are.
 
+use super::boxes;
+use super::factors::{self, Factors};
+use super::panels::{self, Panels};
 use super::references::{self, ReferenceRewrites};
 use super::swizzle::{self, Swizzle};
 use crate::analysis::structure::is_marked;
@@ -17,6 +20,8 @@ pub(super) struct Flat {
     pub(super) strides: Vec<Attr>,
     /// The type afterwards.
     pub(super) ty: Type,
+    /// The panels that the last dimension is divided into. Strides are those of one panel then.
+    pub(super) panels: Option<Panels>,
     /// Which bits of a position are mixed into which.
     pub(super) swizzle: Option<Swizzle>,
 }
@@ -28,12 +33,19 @@ pub(super) struct Flattening {
     pub(super) buffers: IndexMap<Value, Flat>,
     /// What becomes of references to more than an element.
     pub(super) references: ReferenceRewrites,
+    /// The descriptors of the factors of products.
+    pub(super) factors: Factors,
+    /// The swizzles that the maps of bulk copies get, by the load.
+    pub(super) boxes: Vec<(Op, i64)>,
 }
 
 impl Flattening {
     /// Is there nothing to do?
     pub(super) fn is_empty(&self) -> bool {
-        self.buffers.is_empty() && self.references.firsts.is_empty() && self.references.buffers.is_empty()
+        self.buffers.is_empty()
+            && self.references.firsts.is_empty()
+            && self.references.buffers.is_empty()
+            && self.factors.is_empty()
     }
 
     /// The distance of neighbours in each dimension of `buffer`, which may have been flat before.
@@ -77,13 +89,24 @@ pub(super) fn plan(func: &mut Func) -> Result<Flattening, Diagnostics> {
                 continue;
             }
         };
-        match flatten(func, buffer, swizzle) {
+        let panels = match panels::of(func, buffer) {
+            Ok(panels) => panels,
+            Err(reason) => {
+                let help = "write `panel = n` on an alloc without strides, `n` a divisor of the last extent";
+                found.push(Diagnostic::error("panel", location, reason).help(help));
+                continue;
+            }
+        };
+        match flatten(func, buffer, panels, swizzle) {
             Ok(Some(flat)) => drop(plan.buffers.insert(buffer, flat)),
             Ok(None) => {}
             Err(reason) => found.push(Diagnostic::error("strides", location, reason)),
         }
     }
     let uses = Uses::of(func);
+    panels::check_uses(func, &plan, &mut found);
+    factors::plan(func, &mut plan, &mut found);
+    boxes::plan(func, &mut plan, &mut found);
     references::plan(func, &uses, &mut plan, &mut found);
     swizzle::check_uses(func, &uses, &plan, &mut found);
     if found.is_empty() { Ok(plan) } else { Err(found) }
@@ -107,7 +130,12 @@ fn tile_scope(func: &Func, buffer: Value) -> Option<&str> {
 }
 
 /// `None` where the buffer has one dimension already, no strides, and its elements in order.
-fn flatten(func: &mut Func, buffer: Value, swizzle: Option<Swizzle>) -> Result<Option<Flat>, String> {
+fn flatten(
+    func: &mut Func,
+    buffer: Value,
+    panels: Option<Panels>,
+    swizzle: Option<Swizzle>,
+) -> Result<Option<Flat>, String> {
     let Some((elem, shape, scope)) = func.as_shaped(func.value_type(buffer)) else { return Ok(None) };
     let (shape, name) = (shape.to_vec(), func.value_text(buffer).to_string());
     let given = func.buffer_attr(buffer, keys::STRIDES);
@@ -115,6 +143,7 @@ fn flatten(func: &mut Func, buffer: Value, swizzle: Option<Swizzle>) -> Result<O
         return Ok(None);
     }
     let (strides, size) = match given {
+        None if let Some(panels) = panels => panels.strides(func, &shape),
         None => row_major(func, &shape),
         Some(attr) => {
             let AttrData::List(list) = func.attr_data(attr) else {
@@ -145,7 +174,7 @@ fn flatten(func: &mut Func, buffer: Value, swizzle: Option<Swizzle>) -> Result<O
         None => size,
     };
     let ty = func.ty(TypeData::Shaped { elem, shape: [size].into(), scope });
-    Ok(Some(Flat { strides, ty, swizzle }))
+    Ok(Some(Flat { strides, ty, panels, swizzle }))
 }
 
 fn row_major(func: &mut Func, shape: &[Attr]) -> (Vec<Attr>, Attr) {

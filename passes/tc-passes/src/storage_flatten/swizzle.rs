@@ -9,7 +9,7 @@ use super::strides::Flattening;
 use tc_arith::Expr;
 use tc_dialects::algebra::{Algebra, build_index};
 use tc_dialects::scope::Scope;
-use tc_dialects::threads::takes_a_row;
+use tc_dialects::threads::{mixes_positions, takes_a_row};
 use tc_dialects::{arith, tir};
 use tc_ir::uses::Uses;
 use tc_ir::walk::all_ops;
@@ -30,6 +30,17 @@ pub(super) struct Swizzle {
 }
 
 impl Swizzle {
+    /// Bits, base and shift.
+    pub(super) fn numbers(self) -> [i64; 3] {
+        [self.bits, self.base, self.shift].map(i64::from)
+    }
+
+    /// The position that the number `at` becomes.
+    pub(super) fn mixed(self, at: i64) -> i64 {
+        let mask = ((1 << self.bits) - 1) << self.base;
+        at ^ ((at >> self.shift) & mask)
+    }
+
     /// The elements that stay side by side.
     fn stretch(self) -> i64 {
         1 << self.base
@@ -105,11 +116,13 @@ pub(super) fn check_uses(func: &Func, uses: &Uses, plan: &Flattening, found: &mu
                 tir::LOAD | tir::STORE => {}
                 tir::REF | tir::REGION => {
                     let taken = func.result(user.op).map(|result| uses.of_value(result)).unwrap_or_default();
-                    let stray = taken.iter().find(|taken| !takes_a_row(func, taken.op));
+                    let fits = |op: Op| takes_a_row(func, op) || mixes_positions(func, op);
+                    let stray = taken.iter().find(|taken| !fits(taken.op));
                     if let Some(stray) = stray {
                         found.push(not_in_order(func, buffer, stray.op, swizzle));
                     }
                 }
+                _ if mixes_positions(func, user.op) => {}
                 _ => found.push(not_in_order(func, buffer, user.op, swizzle)),
             }
         }
@@ -145,8 +158,14 @@ pub(super) fn apply(func: &mut Func, plan: &Flattening) -> Result<u64, Diagnosti
     }
     let mut algebra = Algebra::of_func(func);
     let (mut mixed, mut found) = (Vec::new(), Diagnostics::new());
+    let uses = Uses::of(func);
     for op in all_ops(func) {
         if !matches!(func.opcode(op), tir::LOAD | tir::STORE | tir::REF | tir::REGION) {
+            continue;
+        }
+        // The hardware mixes what it finds by itself.
+        let users = func.result(op).map(|result| uses.of_value(result)).unwrap_or_default();
+        if users.iter().any(|user| mixes_positions(func, user.op)) {
             continue;
         }
         let Some(swizzle) = plan.buffers.get(&func.operand(op, 0)).and_then(|flat| flat.swizzle) else { continue };
@@ -239,6 +258,7 @@ mod tests {
                 let at = algebra.analyzer.pool.int(position);
                 let to = swizzle.apply(&mut algebra, at);
                 let to = algebra.analyzer.pool.as_const(to).expect("a number becomes a number");
+                assert_eq!(to, swizzle.mixed(position));
                 assert_eq!(to % swizzle.stretch(), position % swizzle.stretch());
                 assert_eq!(to / swizzle.period(), position / swizzle.period());
                 assert!(!std::mem::replace(&mut seen[to as usize], true), "{position} meets another at {to}");

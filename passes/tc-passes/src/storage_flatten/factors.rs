@@ -1,0 +1,215 @@
+//! Factors of warpgroup products: how each lies in shared memory, as a descriptor tells the hardware.
+//!
+//! A factor is a region of two dimensions of a buffer with strides, panels and a swizzle. Of these the offsets of a
+//! descriptor follow, and then each element of the factor is looked for by both: only if all lie at the same address is it
+//! one that the hardware can read.
+
+use super::strides::Flattening;
+use super::swizzle::Swizzle;
+use indexmap::IndexMap;
+use tc_dialects::algebra::Algebra;
+use tc_dialects::tir;
+use tc_dialects::tma::swizzle_mixes;
+use tc_dialects::wgmma::{self, Descriptor, Major, Shape, Side, factor_extents};
+use tc_ir::walk::all_ops;
+use tc_ir::{AttrData, Func, Op, Rewriter, Value, keys};
+use tc_support::{Diagnostic, Diagnostics, counted};
+
+/// The bytes of a piece of a row.
+const PIECE: i64 = 16;
+
+/// The descriptors of factors, by product and side.
+#[derive(Default)]
+pub(super) struct Factors(IndexMap<(Op, usize), (Side, Descriptor)>);
+
+impl Factors {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Is operand `idx` of `op` a factor that becomes its first element?
+    pub(super) fn contains(&self, op: Op, idx: usize) -> bool {
+        self.0.contains_key(&(op, idx))
+    }
+}
+
+/// Finds the descriptor of each factor that has none.
+pub(super) fn plan(func: &Func, plan: &mut Flattening, found: &mut Diagnostics) {
+    for op in all_ops(func).filter(|&op| func.opcode(op) == wgmma::MMA) {
+        let Some(shape) = wgmma::shape(func, op) else { continue };
+        for side in [Side::A, Side::B] {
+            if side.descriptor(func, op).is_some() {
+                continue;
+            }
+            match descriptor(func, op, side, shape, plan) {
+                Ok(descriptor) => drop(plan.factors.0.insert((op, side.operand()), (side, descriptor))),
+                Err((text, help)) => {
+                    let mut diagnostic = Diagnostic::error("descriptor", func.op_location(op), text).help(help);
+                    let (buffer, _) = start_of(func, func.operand(op, side.operand()));
+                    if let Some(alloc) = func.def_op(buffer) {
+                        diagnostic = diagnostic.label(func.op_location(alloc), "the buffer is made here");
+                    }
+                    found.push(diagnostic);
+                }
+            }
+        }
+    }
+}
+
+/// Writes the descriptors down.
+pub(super) fn apply(func: &mut Func, plan: &Flattening) {
+    for (&(op, _), &(side, descriptor)) in &plan.factors.0 {
+        let list = descriptor.numbers().map(|number| func.int_attr(number));
+        let list = func.attr(AttrData::List(list.into()));
+        Rewriter::new(func).set_attr(op, side.descriptor_key(), list);
+    }
+}
+
+/// The buffer behind `place`, and the op that says where in it the place starts, if one does.
+fn start_of(func: &Func, place: Value) -> (Value, Option<Op>) {
+    match func.def_op(place) {
+        Some(op) if matches!(func.opcode(op), tir::REF | tir::REGION) => (func.operand(op, 0), Some(op)),
+        _ => (place, None),
+    }
+}
+
+/// A factor in its buffer: where its rows and columns lie, in elements.
+struct Lie {
+    bytes: i64,
+    /// From one row to the next.
+    row: i64,
+    /// The columns of a panel, and from one panel to the next.
+    panel: (i64, i64),
+    swizzle: Option<Swizzle>,
+}
+
+impl Lie {
+    /// Where the element lies, in bytes, of a factor that starts where a row of eight does; the swizzle left out.
+    fn plain(&self, [row, column]: [i64; 2]) -> i64 {
+        (row * self.row + column / self.panel.0 * self.panel.1 + column % self.panel.0) * self.bytes
+    }
+
+    fn address(&self, at: [i64; 2]) -> i64 {
+        let plain = self.plain(at);
+        self.swizzle.map_or(plain, |swizzle| swizzle.mixed(plain / self.bytes) * self.bytes)
+    }
+}
+
+type Refusal = (String, String);
+
+fn descriptor(func: &Func, op: Op, side: Side, shape: Shape, plan: &Flattening) -> Result<Descriptor, Refusal> {
+    let place = func.operand(op, side.operand());
+    let (buffer, start) = start_of(func, place);
+    let name = func.value_text(buffer).to_string();
+    let major = wgmma::major(func, op, side);
+    let bytes = i64::from(shape.factors.bytes());
+    let extents = factor_extents(major, shape.mn(side), shape.k);
+    let Some(lie) = lie(func, buffer, bytes, plan) else {
+        let text =
+            format!("`{name}` has no constant extents, and a warpgroup product reads its factors by constant offsets");
+        return Err((text, "copy the factor into a buffer of constant extents".to_string()));
+    };
+    let swizzle = match lie.swizzle {
+        None => 0,
+        Some(swizzle) => swizzle_mixes(swizzle.numbers(), bytes).ok_or_else(|| {
+            let text = format!("a warpgroup product does not read `{name}` as its `swizzle` mixes it");
+            (text, "let `bulk_copy` choose how the stage lies".to_string())
+        })?,
+    };
+    let candidate = offsets(&lie, major, swizzle, extents);
+    let all = || (0..extents[0]).flat_map(|row| (0..extents[1]).map(move |column| [row, column]));
+    let same = |descriptor: Descriptor| {
+        all().all(|at| {
+            let [mn, k] = if major == Major::K { at } else { [at[1], at[0]] };
+            descriptor.address(major, bytes, 0, [mn, k]) == lie.address(at)
+        })
+    };
+    let Some(descriptor) = candidate.filter(|&descriptor| same(descriptor)) else {
+        let width = if swizzle == 0 { PIECE } else { swizzle };
+        let text = format!(
+            "a warpgroup product reads rows of {width} bytes that follow each other, and those of `{name}` do not lie so"
+        );
+        let help =
+            "fill the buffer by `bulk_copy`, which makes such rows, with the swizzle that the tile's width allows";
+        return Err((text, help.to_string()));
+    };
+    check_start(func, (start, &name), major, &lie, extents, descriptor)?;
+    let align = func.buffer_attr(buffer, keys::ALIGN).and_then(|align| func.as_int(align)).unwrap_or(1);
+    if align % descriptor.alignment() != 0 {
+        let text = format!(
+            "a factor with rows of {} bytes lies at a multiple of {}, and `{name}` at one of {align}",
+            descriptor.row(),
+            descriptor.alignment()
+        );
+        return Err((text, format!("make it with `align = {}`", descriptor.alignment())));
+    }
+    Ok(descriptor)
+}
+
+/// How the buffer lies, by its last two dimensions.
+fn lie(func: &Func, buffer: Value, bytes: i64, plan: &Flattening) -> Option<Lie> {
+    let flat = plan.buffers.get(&buffer)?;
+    let n = flat.strides.len();
+    let stride = |dim: usize| func.as_int(flat.strides[dim]);
+    if n < 2 || stride(n - 1) != Some(1) {
+        return None;
+    }
+    let (_, shape, _) = func.as_shaped(func.value_type(buffer))?;
+    let last = func.as_int(shape[n - 1])?;
+    let panel = flat.panels.map_or((last.max(1), 0), |panels| (panels.columns, panels.elements));
+    Some(Lie { bytes, row: stride(n - 2)?, panel, swizzle: flat.swizzle })
+}
+
+/// The descriptor that the distances of elements ask for.
+fn offsets(lie: &Lie, major: Major, swizzle: i64, extents: [i64; 2]) -> Option<Descriptor> {
+    let per_piece = PIECE / lie.bytes;
+    // Where a factor has no more than one, the distance is not read; the hardware wants some number.
+    let distance = |at: [i64; 2], none: i64| {
+        let inside = at[0] < extents[0] && at[1] < extents[1];
+        if inside { lie.plain(at) } else { none }
+    };
+    let [leading, stride] = match (major, swizzle) {
+        (Major::K, 0) => [distance([0, per_piece], PIECE), distance([8, 0], PIECE)],
+        (Major::K, _) => [PIECE, distance([8, 0], PIECE)],
+        (Major::Mn, 0) => [distance([8, 0], PIECE), distance([0, per_piece], PIECE)],
+        (Major::Mn, width) => [distance([0, width / lie.bytes], PIECE), distance([8, 0], PIECE)],
+    };
+    Descriptor::of(&[leading, stride, swizzle])
+}
+
+/// A factor starts where eight rows do, and at a piece: then the swizzle mixes it as it does at the start of the buffer.
+fn check_start(
+    func: &Func,
+    (start, name): (Option<Op>, &str),
+    major: Major,
+    lie: &Lie,
+    extents: [i64; 2],
+    descriptor: Descriptor,
+) -> Result<(), Refusal> {
+    let Some(start) = start else { return Ok(()) };
+    let indices = &func.operands(start)[1..];
+    let mut algebra = Algebra::of_func(func);
+    algebra.enter_place(func, start);
+    let mut multiple = |value: Value| {
+        let expr = algebra.expr(func, value);
+        let set = algebra.analyzer.modular(expr);
+        tc_support::gcd(set.coeff().unsigned_abs() as usize, set.base().unsigned_abs() as usize)
+    };
+    let Some((&[row, column], _)) = indices.split_last_chunk::<2>().map(|(leading, last)| (last, leading)) else {
+        return Ok(());
+    };
+    let along = match major {
+        Major::K => extents[1],
+        Major::Mn => descriptor.row() / lie.bytes,
+    };
+    for (value, unit, what) in [(row, 8, "row"), (column, along, "column")] {
+        let of = multiple(value);
+        if of != 0 && of % unit as usize != 0 {
+            let text = format!(
+                "a factor starts at a {what} of `{name}` that is a multiple of {unit}, which is not proved here"
+            );
+            return Err((text, format!("divide the tile into parts of {}", counted(unit, what))));
+        }
+    }
+    Ok(())
+}
