@@ -66,10 +66,10 @@
 //! TVM 0.16, `src/tir/transforms/thread_storage_sync.cc`.
 
 use crate::analysis::access::Access;
-use crate::analysis::launch::LaunchNests;
+use crate::analysis::launch::{LaunchNests, Nest};
 use crate::analysis::sync::{BarrierPlacement, Conflict, Divergent, plan};
 use tc_dialects::scope::Scope;
-use tc_dialects::threads::{Meeting, meeting};
+use tc_dialects::threads::{Meeting, is_by_mbarrier, meeting};
 use tc_dialects::{forms, gpu, tir};
 use tc_ir::verify::is_threaded;
 use tc_ir::{AttrData, Builder, Func, Op, keys};
@@ -102,7 +102,9 @@ impl FuncPass for ThreadSync {
             return false;
         }
         let nests = cx.analysis::<LaunchNests>(func);
-        let plans: Vec<BarrierPlacement> = nests.iter().map(|nest| plan(func, nest)).collect();
+        // A nest with barriers in shared memory says itself what orders its threads.
+        let is_open = |nest: &&Nest| !nest.ops(func).any(|op| is_by_mbarrier(func, op));
+        let plans: Vec<BarrierPlacement> = nests.iter().filter(is_open).map(|nest| plan(func, nest)).collect();
         let n_errors = plans.iter().map(|plan| report(func, plan, cx)).sum::<usize>();
         if n_errors > 0 {
             return false;

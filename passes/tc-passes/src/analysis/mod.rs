@@ -28,5 +28,6 @@ mod threads;
 pub(crate) mod tiles;
 pub(crate) mod uniform;
 pub(crate) mod variance;
+pub(crate) mod versions;
 pub(crate) mod warps;
 pub(crate) mod words;

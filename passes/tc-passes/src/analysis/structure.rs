@@ -67,3 +67,9 @@ pub(crate) fn run_once(rw: &mut Rewriter<'_>, op: Op, lo: Value) {
     rw.splice_before(body, op);
     rw.replace_op(op, &values);
 }
+
+/// Has the conditional `op` no second branch, or nothing in it?
+pub(crate) fn is_one_armed(func: &Func, op: Op) -> bool {
+    let otherwise = func.op_regions(op).get(1);
+    func.n_results(op) == 0 && otherwise.is_none_or(|&region| func.ops(region).all(|op| func.row(op).terminator))
+}

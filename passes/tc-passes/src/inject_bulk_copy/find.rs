@@ -2,7 +2,7 @@
 
 use crate::analysis::invariant::arguments;
 use crate::analysis::launch::{coordinate, loop_var};
-use crate::analysis::structure::runs_in_order;
+use crate::analysis::structure::{is_one_armed, runs_in_order};
 use tc_arith::{Expr, Var};
 use tc_dialects::algebra::{Algebra, const_extent};
 use tc_dialects::scope::{Scope, scope_text};
@@ -93,10 +93,11 @@ pub(super) fn find(func: &Func, alloc: Op) -> Result<Copy, Box<Diagnostic>> {
     let root = nest.last().copied().unwrap_or(store);
     let mut loops: Vec<Op> = Vec::new();
     for &op in &nest {
-        let only = func.op_regions(op).len() == 1 && func.n_results(op) == 0;
         match func.opcode(op) {
-            tir::FOR if only && runs_in_order(func, op) && coordinate(func, op).is_none() => loops.push(op),
-            tir::IF if only => {}
+            tir::FOR if func.n_results(op) == 0 && runs_in_order(func, op) && coordinate(func, op).is_none() => {
+                loops.push(op)
+            }
+            tir::IF if is_one_armed(func, op) => {}
             _ => {
                 let text = format!("`{name}` is filled under a `{}` that is no plain loop", func.op_name(op));
                 return Err(error(op, text, "let loops that run in order fill it, bound to no threads"));

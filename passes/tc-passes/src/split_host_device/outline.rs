@@ -1,7 +1,7 @@
 //! One nest: what it takes from outside, its kernel, and the call in its place.
 
 use indexmap::IndexSet;
-use tc_dialects::{forms, tir};
+use tc_dialects::{forms, tir, tma};
 use tc_ir::clone::Importer;
 use tc_ir::effects;
 use tc_ir::func::{ParamDecl, SymbolDecl};
@@ -28,7 +28,8 @@ pub(super) fn inputs(func: &Func, nest: Op, positions: &Paged<Op, usize>) -> Res
     worklist.retain(|&value| !defined_in(func, value, nest));
     while let Some(value) = worklist.pop() {
         match func.def_op(value) {
-            Some(op) if is_cheap(func, op) => {
+            // A tensor map is made by the launcher, and the kernel declares it.
+            Some(op) if is_cheap(func, op) || func.opcode(op) == tma::MAP => {
                 if again.insert(op) {
                     worklist.extend_from_slice(func.operands(op));
                 }

@@ -1,0 +1,136 @@
+//! Orders warpgroup products: fences, commits and waits around each run of them.
+//!
+//! A product of `wgmma` goes on in the background: it may read its factors and write its sums until its group is waited
+//! for. This pass makes a program right by the simplest order: products that follow each other are one group, which is
+//! waited for at once. `warp-specialize` lets one group run on where that is legal.
+//!
+//! # Input form
+//!
+//! `flat`. A launch nest that has a `wgmma.fence`, `commit_group` or `wait_group` is left as it is: its author orders it.
+//!
+//! # Output form
+//!
+//! A `wgmma.fence()` before, and a `wgmma.commit_group()` and a `wgmma.wait_group(pending = 0)` after each run of products.
+//!
+//! # Example
+//!
+//! ```tir
+//! for kt in 0..4 {
+//!   wgmma.mma(&C[0 : 64], &A[kt * 16], &B[kt * 1024])
+//! }
+//! C[0] = C[0] * 2.0
+//! ->
+//! wgmma.fence()
+//! for kt in 0..4 {
+//!   wgmma.mma(&C[0 : 64], &A[kt * 16], &B[kt * 1024])
+//! }
+//! wgmma.commit_group()
+//! wgmma.wait_group(pending = 0)
+//! C[0] = C[0] * 2.0
+//! ```
+//!
+//! # Algorithm
+//!
+//! 1. A statement is *of products* if all that it does is to make products: a product, or a loop that runs in order or over
+//!    threads whose body is of products and of what computes indices.
+//! 2. In each region take the runs of such statements that follow each other, from the outside in, and put a fence before
+//!    and a commit and a wait after each.
+//!
+//! # Limits
+//!
+//! Products under a condition are ordered inside of it.
+//!
+//! # Remarks
+//!
+//! None.
+//!
+//! # References
+//!
+//! PTX ISA 8.7, "Asynchronous Warpgroup Level Matrix Instructions".
+
+use crate::analysis::launch::LaunchNests;
+use tc_dialects::{forms, tir, wgmma};
+use tc_ir::walk::all_ops;
+use tc_ir::{Builder, Func, Op, Region, effects, keys};
+use tc_pass::{FuncPass, PassCx, PassInfo, PassKind, preserved};
+
+tc_pass::options! {
+    /// `inject-wgmma-sync` has no options.
+    pub struct Options {}
+}
+
+/// The row.
+pub const INFO: PassInfo = PassInfo {
+    name: "inject-wgmma-sync",
+    page: tc_support::page!("inject_wgmma_sync.rs"),
+    anchor: "tir.func",
+    options: Options::INFO,
+    requires: &[&forms::FLAT],
+    establishes: &[],
+    preserves: &[preserved::<LaunchNests>],
+    make: |raw| Options::read(raw).map(|_| PassKind::Func(tir::FUNC, Box::new(InjectWgmmaSync))),
+};
+
+/// The pass.
+pub struct InjectWgmmaSync;
+
+impl FuncPass for InjectWgmmaSync {
+    fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
+        if !all_ops(func).any(|op| func.opcode(op) == wgmma::MMA) {
+            return false;
+        }
+        let mut runs = Vec::new();
+        for nest in cx.analysis::<LaunchNests>(func).iter() {
+            if !nest.ops(func).any(|op| is_order(func, op)) {
+                let regions = func.op_regions(nest.op);
+                regions.iter().for_each(|&region| find(func, region, &mut runs));
+            }
+        }
+        for &(first, last) in &runs {
+            wgmma::Fence::build(&mut Builder::before(func, first), &[], &[]);
+            let none = func.int_attr(0);
+            let mut b = Builder::after(func, last);
+            wgmma::CommitGroup::build(&mut b, &[], &[]);
+            wgmma::WaitGroup::build(&mut b, &[(keys::PENDING, none)], &[]);
+        }
+        cx.count("groups of products", runs.len() as u64);
+        !runs.is_empty()
+    }
+}
+
+/// Does `op` order products?
+fn is_order(func: &Func, op: Op) -> bool {
+    matches!(func.opcode(op), wgmma::FENCE | wgmma::COMMIT_GROUP | wgmma::WAIT_GROUP)
+}
+
+/// The runs of statements of products in `region`, first and last, and those in the regions of other statements.
+fn find(func: &Func, region: Region, runs: &mut Vec<(Op, Op)>) {
+    let mut run: Option<(Op, Op)> = None;
+    for op in func.ops(region) {
+        if is_of_products(func, op) {
+            run = Some(run.map_or((op, op), |(first, _)| (first, op)));
+        } else if !is_plain(func, op) {
+            runs.extend(run.take());
+            func.op_regions(op).iter().for_each(|&inner| find(func, inner, runs));
+        }
+    }
+    runs.extend(run);
+}
+
+/// Does `op` compute, or end its region, and no more?
+fn is_plain(func: &Func, op: Op) -> bool {
+    func.row(op).terminator || effects::summary(func, op).is_pure()
+}
+
+/// Does `op` make products, and nothing else?
+fn is_of_products(func: &Func, op: Op) -> bool {
+    match func.opcode(op) {
+        wgmma::MMA => true,
+        tir::FOR => {
+            let body = func.op_regions(op)[0];
+            let mut statements = func.ops(body).filter(|&inner| !is_plain(func, inner)).peekable();
+            statements.peek().is_some() && statements.all(|inner| is_of_products(func, inner))
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,123 @@
+//! The barriers of a ring, and which slot and phase an iteration uses.
+
+use super::find::Ring;
+use crate::analysis::tiles::as_index;
+use tc_dialects::{arith, mbarrier, tir};
+use tc_ir::{Builder, Func, Op, TypeData, Value, keys};
+
+/// The barriers of a ring.
+#[derive(Clone, Copy)]
+pub(super) struct Channel {
+    /// A slot is filled.
+    pub(super) full: Value,
+    /// A slot is read.
+    pub(super) empty: Value,
+    /// The slots.
+    n: i64,
+}
+
+/// The slot of an iteration, and the round that it is in.
+#[derive(Clone, Copy)]
+pub(super) struct Turn {
+    pub(super) slot: Value,
+    round: Value,
+}
+
+impl Channel {
+    /// Makes the barriers where `b` stands.
+    pub(super) fn alloc(b: &mut Builder<'_>, n: i64) -> Channel {
+        let path = b.func.name(mbarrier::BARRIER);
+        let elem = b.func.ty(TypeData::Opaque { path, params: [].into() });
+        let extent = b.func.int_attr(n);
+        let scope = Some(b.func.name("shared"));
+        let ty = b.func.ty(TypeData::Shaped { elem, shape: [extent].into(), scope });
+        let mut make = |name: &str| {
+            let op = tir::Alloc::build(b, &[], &[ty]);
+            let value = b.func.result(op).expect("the row has one result");
+            b.name(value, name)
+        };
+        Channel { full: make("full"), empty: make("empty"), n }
+    }
+
+    /// Makes the barriers ready: one arrival fills a slot, `readers` free it.
+    pub(super) fn init(self, b: &mut Builder<'_>, readers: i64) {
+        let (zero, end) = (b.index(0), b.index(self.n));
+        let loop_op = tir::For::build(b, zero, end, &[], &[], &[]);
+        let region = b.func.op_regions(loop_op)[0];
+        let ty = b.func.index_ty();
+        let slot = b.arg(region, ty, Some("s"));
+        b.within(region, |b| {
+            for (barriers, count) in [(self.full, 1), (self.empty, readers)] {
+                let place = one(b, barriers, slot);
+                let count = b.func.int_attr(count);
+                mbarrier::Init::build(b, place, &[(keys::COUNT, count)], &[]);
+            }
+        });
+        mbarrier::FenceInit::build(b, &[], &[]);
+    }
+
+    /// The slot and the round of iteration number `iteration`.
+    pub(super) fn turn(self, b: &mut Builder<'_>, iteration: Value) -> Turn {
+        let n = b.index(self.n);
+        let slot = b.value(arith::MOD, &[iteration, n], &[]);
+        let round = b.value(arith::DIV, &[iteration, n], &[]);
+        Turn { slot, round }
+    }
+
+    /// Waits until the slot is full.
+    pub(super) fn wait_full(self, b: &mut Builder<'_>, turn: Turn) {
+        let two = b.index(2);
+        let parity = b.value(arith::MOD, &[turn.round, two], &[]);
+        let place = one(b, self.full, turn.slot);
+        mbarrier::Wait::build(b, place, parity, &[], &[]);
+    }
+
+    /// Waits until the slot is empty: in its first round it is.
+    pub(super) fn wait_empty(self, b: &mut Builder<'_>, turn: Turn) {
+        let (one_more, two) = (b.index(1), b.index(2));
+        let round = b.value(arith::ADD, &[turn.round, one_more], &[]);
+        let parity = b.value(arith::MOD, &[round, two], &[]);
+        let place = one(b, self.empty, turn.slot);
+        mbarrier::Wait::build(b, place, parity, &[], &[]);
+    }
+
+    /// Says that the slot was read.
+    pub(super) fn release(self, b: &mut Builder<'_>, turn: Turn) {
+        let place = one(b, self.empty, turn.slot);
+        mbarrier::Arrive::build(b, place, &[], &[]);
+    }
+
+    /// Announces the bytes that fill the slot; gives the barrier at which they are reported.
+    pub(super) fn expect(self, b: &mut Builder<'_>, turn: Turn, bytes: i64) -> Value {
+        let place = one(b, self.full, turn.slot);
+        let bytes = b.func.int_attr(bytes);
+        mbarrier::ArriveExpectTx::build(b, place, &[(keys::BYTES, bytes)], &[]);
+        place
+    }
+}
+
+/// One of the barriers.
+fn one(b: &mut Builder<'_>, barriers: Value, slot: Value) -> Value {
+    b.value(tir::REF, &[barriers, slot], &[])
+}
+
+/// The number of the iteration through all loops of the ring; `var` gives the variable of each.
+pub(super) fn iteration(b: &mut Builder<'_>, ring: &Ring, var: impl Fn(&Func, Op) -> Value) -> Value {
+    let mut number = None;
+    for &loop_op in ring.around.iter().filter(|&&op| b.func.opcode(op) == tir::FOR).collect::<Vec<_>>() {
+        let of_loop = var(b.func, loop_op);
+        let (lo, hi) = (b.func.operand(loop_op, 0), b.func.operand(loop_op, 1));
+        let [of_loop, lo, hi] = [of_loop, lo, hi].map(|value| as_index(b, Some(value)));
+        let is_zero = b.func.const_int(lo) == Some(0);
+        let step = if is_zero { of_loop } else { b.value(arith::SUB, &[of_loop, lo], &[]) };
+        number = Some(match number {
+            None => step,
+            Some(outer) => {
+                let extent = if is_zero { hi } else { b.value(arith::SUB, &[hi, lo], &[]) };
+                let start = b.value(arith::MUL, &[outer, extent], &[]);
+                b.value(arith::ADD, &[start, step], &[])
+            }
+        });
+    }
+    number.unwrap_or_else(|| b.index(0))
+}

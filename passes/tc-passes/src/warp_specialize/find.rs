@@ -1,0 +1,236 @@
+//! The ring of a nest: its buffers, the loop that goes round it, and what stays outside of the roles.
+
+use super::refuse;
+use crate::analysis::launch::{Extent, Nest, coordinate, loop_var};
+use crate::analysis::structure::{is_one_armed, runs_in_order};
+use indexmap::IndexSet;
+use tc_dialects::algebra::is_launch;
+use tc_dialects::tir::Coordinate;
+use tc_dialects::{tir, tma, wgmma};
+use tc_ir::effects::{root_buffer, summary};
+use tc_ir::uses::{Use, Uses};
+use tc_ir::walk::{ancestors, is_inside, ops_under};
+use tc_ir::{Func, Op, Region, Value, keys};
+use tc_support::{Diagnostic, counted};
+
+/// The threads of a warp.
+const WARP: i64 = 32;
+
+/// A buffer that becomes a ring.
+pub(super) struct Slots {
+    pub(super) alloc: Op,
+    pub(super) buffer: Value,
+    /// The elements from one slot to the next.
+    pub(super) distance: i64,
+}
+
+/// What is to be divided.
+pub(super) struct Ring {
+    pub(super) loads: Vec<Op>,
+    pub(super) slots: Vec<Slots>,
+    /// How many there are.
+    pub(super) n: i64,
+    /// The bytes that the loads of one iteration bring.
+    pub(super) bytes: i64,
+    /// The loop whose iterations use a slot each, and the loops in order around it, outermost first; conditions between.
+    pub(super) around: Vec<Op>,
+    /// The region that holds the loads.
+    pub(super) body: Region,
+    /// The region that becomes the consumers'.
+    pub(super) home: Region,
+    /// The loop over threadIdx.y that is there, and how far it runs.
+    pub(super) rows: Option<Op>,
+    pub(super) n_rows: i64,
+    /// The loop over threadIdx.x around `home`, and how many threads it numbers.
+    pub(super) lanes: Option<Op>,
+    pub(super) n_lanes: i64,
+    /// Only products of warpgroups read the ring.
+    pub(super) by_products: bool,
+}
+
+impl Ring {
+    /// The loop that goes round the ring.
+    pub(super) fn loop_op(&self, func: &Func) -> Option<Op> {
+        self.around.last().copied().filter(|&op| func.opcode(op) == tir::FOR)
+    }
+}
+
+type Found<T> = Result<T, Box<Diagnostic>>;
+
+pub(super) fn error(func: &Func, at: Op, text: String, help: &str) -> Box<Diagnostic> {
+    Box::new(Diagnostic::error("roles", func.op_location(at), text).help(help.to_string()))
+}
+
+/// The ring that `loads`, all of the nest's, fill.
+pub(super) fn find(func: &Func, nest: &Nest, loads: &[Op]) -> Found<Ring> {
+    let body = func.region_of(loads[0]).expect("a load stands in a region");
+    if let Some(&stray) = loads.iter().find(|&&load| func.region_of(load) != Some(body)) {
+        let text = "bulk copies of one kernel stand in two places, and one producer makes them in one loop".to_string();
+        let found = error(func, stray, text, "compute the copies at one loop");
+        return Err(Box::new(found.label(func.op_location(loads[0]), "the others are here")));
+    }
+    let home = home(func, nest);
+    let around = around(func, nest, loads[0], home)?;
+    let (slots, n) = slots(func, loads, body)?;
+    let (rows, n_rows, lanes, n_lanes) = threads(func, nest, loads[0], home)?;
+    let bytes = loads.iter().try_fold(0i64, |sum, &load| sum.checked_add(tma::load_bytes(func, load)?));
+    let bytes = bytes.filter(|&bytes| bytes <= tc_dialects::mbarrier::MAX_COUNT).ok_or_else(|| {
+        let text = "the bytes of one slot are more than a barrier counts".to_string();
+        error(func, loads[0], text, "copy smaller tiles")
+    })?;
+    let buffers: IndexSet<Value> = slots.iter().map(|slots| slots.buffer).collect();
+    let by_products = refuse::check(func, nest, (loads, body), &buffers)?;
+    if by_products && n_lanes != wgmma::WARPGROUP {
+        let text = format!("warpgroups are numbered by threadIdx.y here, and threadIdx.x numbers {n_lanes}");
+        return Err(error(func, loads[0], text, "bind loops of extent 128 to threadIdx.x"));
+    }
+    let loads = loads.to_vec();
+    Ok(Ring { loads, slots, n, bytes, around, body, home, rows, n_rows, lanes, n_lanes, by_products })
+}
+
+/// The body of the innermost launch loop that holds all of the nest.
+fn home(func: &Func, nest: &Nest) -> Region {
+    let mut at = nest.op;
+    loop {
+        let body = func.op_regions(at)[0];
+        let is_plain = |&op: &Op| func.row(op).terminator || summary(func, op).is_pure();
+        let statements: Vec<Op> = func.ops(body).filter(|op| !is_plain(op)).collect();
+        match statements[..] {
+            [only] if is_launch(func, only) => at = only,
+            _ => return body,
+        }
+    }
+}
+
+/// The loops in order around the loads, and the conditions between, inside `home`; outermost first.
+fn around(func: &Func, nest: &Nest, load: Op, home: Region) -> Found<Vec<Op>> {
+    let mut around: Vec<Op> = Vec::new();
+    for op in ancestors(func, load) {
+        if func.op_regions(op).contains(&home) {
+            break;
+        }
+        around.push(op);
+    }
+    around.reverse();
+    for (nth, &op) in around.iter().enumerate() {
+        match func.opcode(op) {
+            tir::FOR if runs_in_order(func, op) => {
+                let inner = |value: Value| func.def_op(value).is_some_and(|def| is_inside(func, def, nest.op));
+                let varies =
+                    func.operands(op)[..2].iter().any(|&bound| func.const_int(bound).is_none() && inner(bound));
+                if varies {
+                    let text =
+                        "how often this loop runs changes inside the kernel, and the rounds of a ring are counted";
+                    let help = "let the bounds be constants or sizes";
+                    return Err(error(func, op, text.to_string(), help));
+                }
+            }
+            tir::IF if is_one_armed(func, op) => {
+                let loops: Vec<Op> = around[..nth].iter().copied().filter(|&op| func.opcode(op) == tir::FOR).collect();
+                if !refuse::stays_false(func, op, &loops) || nth + 1 == around.len() {
+                    let text = "a bulk copy under a condition that may hold again after it did not";
+                    let help = "let all iterations copy: what lies outside of the tensor is zero";
+                    return Err(error(func, op, text.to_string(), help));
+                }
+            }
+            _ => {
+                let text = format!("a bulk copy inside of a `{}` that is no loop in order", func.op_name(op));
+                return Err(error(
+                    func,
+                    op,
+                    text,
+                    "compute the copy in a loop that runs in order, outside of loops over threads",
+                ));
+            }
+        }
+    }
+    Ok(around)
+}
+
+/// The buffers that the loads fill, and the number of slots.
+fn slots(func: &Func, loads: &[Op], body: Region) -> Found<(Vec<Slots>, i64)> {
+    let mut buffers: IndexSet<Value> = IndexSet::new();
+    buffers.extend(loads.iter().map(|&load| root_buffer(func, func.operand(load, 0))));
+    let (mut slots, mut n) = (Vec::new(), None);
+    let uses = Uses::of(func);
+    for buffer in buffers {
+        let name = func.value_text(buffer);
+        let Some(alloc) = func.def_op(buffer).filter(|&op| func.opcode(op) == tir::ALLOC) else {
+            let text = format!("`{name}` is filled by bulk copies, and is no buffer that the kernel makes");
+            return Err(error(func, loads[0], text, "make it in the loop that copies"));
+        };
+        if func.region_of(alloc) != Some(body) {
+            let text = format!("`{name}` is filled by bulk copies of a loop, and made outside of it");
+            return Err(error(func, alloc, text, "make it in the body of the loop that copies"));
+        }
+        let own = func.int_of(alloc, keys::STAGES).unwrap_or(1);
+        let &mut known = n.get_or_insert(own);
+        if own != known {
+            let text = format!("`{name}` has {}, and another buffer of the loop {known}", counted(own, "stage"));
+            return Err(error(func, alloc, text, "give all buffers of a loop the same number of stages"));
+        }
+        let whole = |user: &&Use| {
+            user.idx != 0 || !matches!(func.opcode(user.op), tir::LOAD | tir::STORE | tir::REF | tir::REGION)
+        };
+        if let Some(user) = uses.of_value(buffer).iter().find(whole) {
+            let text = format!("`{}` takes `{name}` as a whole, so it cannot have slots", func.op_name(user.op));
+            return Err(error(func, user.op, text, "access its elements"));
+        }
+        let Some(distance) = distance(func, alloc, buffer) else {
+            let text = format!("the size of `{name}` is not constant, so it cannot have slots");
+            return Err(error(func, alloc, text, "give it constant extents"));
+        };
+        slots.push(Slots { alloc, buffer, distance });
+    }
+    Ok((slots, n.unwrap_or(1)))
+}
+
+/// How many elements apart slots lie: each is as aligned as the buffer was.
+fn distance(func: &Func, alloc: Op, buffer: Value) -> Option<i64> {
+    let (elem, shape, _) = func.as_shaped(func.value_type(buffer))?;
+    let extent = shape.iter().try_fold(1i64, |product, &dim| product.checked_mul(func.as_int(dim)?))?;
+    let width = func.as_scalar(elem).map(|scalar| i64::from(scalar.bytes()))?;
+    let step = (func.int_of(alloc, keys::ALIGN).unwrap_or(1) / width.max(1)).max(1);
+    extent.checked_add(step - 1).map(|padded| padded / step * step)
+}
+
+type Threads = (Option<Op>, i64, Option<Op>, i64);
+
+/// The loops over threads, and how far they run.
+fn threads(func: &Func, nest: &Nest, load: Op, home: Region) -> Found<Threads> {
+    let extent = |of: Coordinate| match nest.extents[of.index()] {
+        Extent::One => Some(1),
+        Extent::Const(n) => Some(n),
+        Extent::Symbolic => None,
+    };
+    let outside = |op: Op| !ops_under(func, home).any(|inner| inner == op);
+    let first_of = |of: Coordinate| nest.loops.iter().map(|&(op, _)| op).find(|&op| coordinate(func, op) == Some(of));
+    let strays = nest.loops.iter().filter(|&&(_, of)| matches!(of, Coordinate::ThreadY | Coordinate::ThreadZ));
+    let stray = strays.map(|&(op, _)| op).find(|&op| coordinate(func, op) == Some(Coordinate::ThreadZ) || !outside(op));
+    if let Some(stray) = stray {
+        let text = format!(
+            "`{}` numbers threads by {}, and the warps of a producer are told from others by a loop over threadIdx.y that \
+             holds all of the kernel",
+            func.value_text(loop_var(func, stray)),
+            coordinate(func, stray).map_or("", Coordinate::name)
+        );
+        let found = error(
+            func,
+            stray,
+            text,
+            "bind one loop over groups of warps to threadIdx.y, and what is inside to threadIdx.x",
+        );
+        return Err(Box::new(found.label(func.op_location(load), "the bulk copy")));
+    }
+    let (Some(n_rows), Some(n_lanes)) = (extent(Coordinate::ThreadY), extent(Coordinate::ThreadX)) else {
+        let text = "the number of threads of a kernel with bulk copies is a constant".to_string();
+        return Err(error(func, nest.op, text, "bind loops of constant extents"));
+    };
+    if n_lanes % WARP != 0 {
+        let text =
+            format!("a producer gets warps of its own, and threadIdx.x numbers {n_lanes}, which are no whole warps");
+        return Err(error(func, load, text, "bind loops of a multiple of 32 iterations to threadIdx.x"));
+    }
+    let lanes = first_of(Coordinate::ThreadX).filter(|&op| outside(op));
+    Ok((first_of(Coordinate::ThreadY), n_rows, lanes, n_lanes))
+}

@@ -1,0 +1,101 @@
+//! The producer: one thread that goes through the loops and makes the loads.
+
+use super::channel::{Channel, iteration};
+use super::find::Ring;
+use super::roles::for_first_lane;
+use crate::analysis::launch::loop_var;
+use crate::analysis::versions::shift;
+use rustc_hash::FxHashSet;
+use tc_dialects::{tir, tma};
+use tc_ir::builder::OperandSegment;
+use tc_ir::clone::{ValueMap, clone_op};
+use tc_ir::walk::ops_under;
+use tc_ir::{Builder, Func, Op, Rewriter, Value};
+
+/// Builds it at the end of where `b` stands.
+pub(super) fn emit(b: &mut Builder<'_>, ring: &Ring, channel: Channel) {
+    for_first_lane(b, ring, None, |b| level(b, ring, channel, 0, &mut ValueMap::default()));
+}
+
+/// The loop or condition number `nth` of those around the loads, and what is in it.
+fn level(b: &mut Builder<'_>, ring: &Ring, channel: Channel, nth: usize, map: &mut ValueMap) {
+    let Some(&op) = ring.around.get(nth) else { return fill(b, ring, channel, map) };
+    let operands: Vec<Value> = match b.func.opcode(op) {
+        tir::FOR => b.func.operands(op)[..2].to_vec(),
+        _ => b.func.operands(op)[..1].to_vec(),
+    };
+    compute(b, ring, &operands, map);
+    let mapped: Vec<Value> = operands.iter().map(|value| *map.get(value).unwrap_or(value)).collect();
+    let region = if b.func.opcode(op) == tir::FOR {
+        let made = tir::For::build(b, mapped[0], mapped[1], &[], &[], &[]);
+        let region = b.func.op_regions(made)[0];
+        let old = loop_var(b.func, op);
+        let (ty, name) = (b.func.value_type(old), b.func.value_name(old));
+        let var = b.arg(region, ty, None);
+        b.func.set_value_name(var, name);
+        map.insert(old, var);
+        region
+    } else {
+        let made = tir::If::build(b, mapped[0], &[], &[]);
+        b.func.op_regions(made)[0]
+    };
+    // What is computed inside is computed anew in each branch and iteration.
+    let mut inner = map.clone();
+    b.within(region, |b| level(b, ring, channel, nth + 1, &mut inner));
+}
+
+/// Waits for the slot and fills it.
+fn fill(b: &mut Builder<'_>, ring: &Ring, channel: Channel, map: &mut ValueMap) {
+    let number = iteration(b, ring, |func, op| {
+        let var = loop_var(func, op);
+        *map.get(&var).unwrap_or(&var)
+    });
+    let turn = channel.turn(b, number);
+    channel.wait_empty(b, turn);
+    let barrier = channel.expect(b, turn, ring.bytes);
+    for &load in &ring.loads {
+        let places = b.func.operands(load)[..2].to_vec();
+        // References are made for each load: those of the ring are moved to the slot.
+        let mut own = map.clone();
+        compute(b, ring, &places, &mut own);
+        let [to, from] = [places[0], places[1]].map(|place| *own.get(&place).unwrap_or(&place));
+        let parts = [OperandSegment::One(to), OperandSegment::One(from), OperandSegment::Many(&[barrier])];
+        b.build_segments(tma::LOAD, &parts, &[], &[]);
+        if let Some(reference) = b.func.def_op(to)
+            && let Some(slots) = ring.slots.iter().find(|slots| slots.buffer == b.func.operand(reference, 0))
+        {
+            let mut at = Builder::before(b.func, reference);
+            let distance = at.index(slots.distance);
+            let start = at.value(tc_dialects::arith::MUL, &[turn.slot, distance], &[]);
+            shift(b.func, reference, &[(slots.buffer, start)]);
+        }
+    }
+}
+
+/// Copies what computes `values` from what stands in the consumers' region, as far as it is not mapped yet.
+fn compute(b: &mut Builder<'_>, ring: &Ring, values: &[Value], map: &mut ValueMap) {
+    let inside: Vec<Op> = ops_under(b.func, ring.home).collect();
+    let known: FxHashSet<Op> = inside.iter().copied().collect();
+    let (mut wanted, mut worklist): (FxHashSet<Op>, Vec<Value>) = (FxHashSet::default(), values.to_vec());
+    while let Some(value) = worklist.pop() {
+        if map.contains_key(&value) {
+            continue;
+        }
+        let Some(def) = b.func.def_op(value).filter(|def| known.contains(def)) else { continue };
+        if b.func.opcode(def) != tir::ALLOC && wanted.insert(def) {
+            worklist.extend_from_slice(b.func.operands(def));
+        }
+    }
+    for op in inside.into_iter().filter(|op| wanted.contains(op)) {
+        clone_op(b, op, map);
+    }
+}
+
+/// Takes the loads out of the consumers' role.
+pub(super) fn remove_loads(func: &mut Func, ring: &Ring) {
+    for &load in &ring.loads {
+        let places = func.operands(load)[..2].to_vec();
+        Rewriter::new(func).erase(load);
+        crate::analysis::tiles::erase_unused(func, places);
+    }
+}

@@ -1,0 +1,165 @@
+//! What keeps a nest from being divided into a producer and consumers.
+
+use super::find::error;
+use crate::analysis::invariant::arguments;
+use crate::analysis::launch::{Nest, coordinate, loop_var};
+use indexmap::IndexSet;
+use tc_arith::Expr;
+use tc_dialects::algebra::Algebra;
+use tc_dialects::scope::Scope;
+use tc_dialects::threads::{begins_bulk_copy, begins_copy, is_reduction};
+use tc_dialects::{arith, forms, tir, wgmma};
+use tc_ir::effects::{accesses, root_buffer, summary};
+use tc_ir::walk::{ancestors, is_inside, ops_under};
+use tc_ir::{Func, Op, Region, Value};
+use tc_support::Diagnostic;
+
+/// Refuses what the roles cannot order; tells whether only warpgroup products read the ring's `buffers`.
+pub(super) fn check(
+    func: &Func,
+    nest: &Nest,
+    (loads, body): (&[Op], Region),
+    buffers: &IndexSet<Value>,
+) -> Result<bool, Box<Diagnostic>> {
+    let mut by_products = true;
+    let (mut read, mut written): (IndexSet<Value>, Vec<(Op, Value)>) = (IndexSet::new(), Vec::new());
+    let mut seen_consumer = None;
+    for op in nest.ops(func) {
+        if is_reduction(func, op) || begins_copy(func, op) {
+            let text = format!(
+                "`{}` has all threads of the block wait, and a producer has a role of its own",
+                func.op_name(op)
+            );
+            return Err(error(func, op, text, "leave out `bulk_copy`, or reduce within a warp"));
+        }
+        if func.opcode(op) == tir::ALLOC
+            && let Some(buffer) = func.result(op)
+            && Scope::of(func, buffer).is_some_and(Scope::is_shared)
+            && !buffers.contains(&buffer)
+        {
+            let name = func.value_text(buffer);
+            let text =
+                format!("`{name}` is shared memory that threads write, and consumers have no barrier of their own");
+            let help = "copy it in bulk too, keep it in `local`, or leave out `bulk_copy`";
+            return Err(error(func, op, text, help));
+        }
+        for (place, access) in accesses(func, op) {
+            let root = root_buffer(func, place);
+            if buffers.contains(&root) {
+                if loads.contains(&op) {
+                    if let Some(first) = seen_consumer {
+                        let text = "a bulk copy fills a buffer after what reads it in the same iteration".to_string();
+                        let found = error(func, op, text, "let the copies stand before what reads them");
+                        return Err(Box::new(found.label(func.op_location(first), "it is read here")));
+                    }
+                    continue;
+                }
+                if access.writes() {
+                    let name = func.value_text(root);
+                    let text = format!("`{name}` is filled by bulk copies, and written here by threads");
+                    return Err(error(func, op, text, "compute in a buffer of its own"));
+                }
+                seen_consumer.get_or_insert(op);
+                by_products &= func.opcode(op) == wgmma::MMA;
+            } else if forms::is_global(func, root) {
+                if access.reads() {
+                    read.insert(root);
+                }
+                if access.writes() {
+                    written.push((op, root));
+                }
+            }
+        }
+    }
+    if let Some(&(op, root)) = written.iter().find(|(_, root)| read.contains(root)) {
+        let name = func.value_text(root);
+        let text =
+            format!("`{name}` is written and read in one kernel with bulk copies, which threads would have to order");
+        return Err(error(func, op, text, "write to another buffer, or in another kernel"));
+    }
+    if !written.is_empty() && !tc_ir::verify::has_flag(func, func.header.attrs, tc_ir::keys::NOALIAS) {
+        let text = "what is written here may be what the producer copies ahead of it".to_string();
+        return Err(error(
+            func,
+            written[0].0,
+            text,
+            "if no two parameters are one buffer, say so: `attributes {noalias}`",
+        ));
+    }
+    for &load in loads {
+        coordinates(func, nest, load)?;
+    }
+    debug_assert!(func.ops(body).any(|op| begins_bulk_copy(func, op)));
+    Ok(by_products)
+}
+
+/// The producer can compute where the load `load` starts: by arithmetic alone, and not by who the thread is.
+fn coordinates(func: &Func, nest: &Nest, load: Op) -> Result<(), Box<Diagnostic>> {
+    for &place in &func.operands(load)[..2] {
+        let mut worklist = vec![place];
+        let mut seen: IndexSet<Value> = IndexSet::new();
+        while let Some(value) = worklist.pop() {
+            let Some(def) = func.def_op(value).filter(|&def| is_inside(func, def, nest.op)) else { continue };
+            if func.opcode(def) == tir::ALLOC || !seen.insert(value) {
+                continue;
+            }
+            if !summary(func, def).is_pure() || !func.op_regions(def).is_empty() {
+                let text =
+                    format!("where this bulk copy starts is told by `{}`, which only consumers do", func.op_name(def));
+                let found = error(func, load, text, "compute it from loops and sizes");
+                return Err(Box::new(found.label(func.op_location(def), "here")));
+            }
+            worklist.extend_from_slice(func.operands(def));
+        }
+        let by_thread = arguments(func, place).into_iter().find(|&arg| {
+            let by = ancestors(func, load).find(|&op| func.opcode(op) == tir::FOR && loop_var(func, op) == arg);
+            by.and_then(|op| coordinate(func, op)).is_some_and(|coordinate| coordinate.is_thread())
+        });
+        if let Some(var) = by_thread {
+            let text = format!("this bulk copy differs between the threads of a block, by `{}`", func.value_text(var));
+            return Err(error(func, load, text, "let it be the same for all threads: one of them makes it"));
+        }
+    }
+    Ok(())
+}
+
+/// Does the condition of `op` stay false, through the iterations of the loops around it in their order, once it is? That is
+/// known of one loop, and of sums compared by `<` that grow with its variable.
+pub(super) fn stays_false(func: &Func, op: Op, loops: &[Op]) -> bool {
+    let inner = ops_under(func, func.op_regions(op)[0]).next().unwrap_or(op);
+    let by_thread = arguments(func, func.operand(op, 0)).into_iter().any(|arg| {
+        let by = ancestors(func, inner).find(|&op| func.opcode(op) == tir::FOR && loop_var(func, op) == arg);
+        by.and_then(|op| coordinate(func, op)).is_some_and(|coordinate| coordinate.is_thread())
+    });
+    if by_thread {
+        return false;
+    }
+    let &[loop_op] = loops else { return loops.is_empty() };
+    let mut algebra = Algebra::of_func(func);
+    algebra.enter_place(func, op);
+    let var = Algebra::var(loop_var(func, loop_op));
+    let mut worklist = vec![func.operand(op, 0)];
+    while let Some(condition) = worklist.pop() {
+        let Some(def) = func.def_op(condition) else { return false };
+        let operands = func.operands(def);
+        match func.opcode(def) {
+            arith::LIKELY | arith::AND => worklist.extend_from_slice(operands),
+            arith::CMP => {
+                let predicate = func.word_of(def, tc_ir::keys::PREDICATE).unwrap_or("");
+                let (lesser, greater) = match predicate {
+                    "lt" | "le" => (operands[0], operands[1]),
+                    "gt" | "ge" => (operands[1], operands[0]),
+                    _ => return false,
+                };
+                let (lesser, greater) = (algebra.expr(func, lesser), algebra.expr(func, greater));
+                let difference: Expr = algebra.analyzer.pool.sub(lesser, greater);
+                let Some(form) = algebra.analyzer.linear(difference, &[var]) else { return false };
+                if algebra.analyzer.pool.as_const(form.coeffs[0]).is_none_or(|coeff| coeff < 0) {
+                    return false;
+                }
+            }
+            _ => return false,
+        }
+    }
+    true
+}

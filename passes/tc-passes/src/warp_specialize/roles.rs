@@ -1,0 +1,150 @@
+//! Building the roles: barriers, the condition, what each role begins with.
+
+use super::channel::Channel;
+use super::find::Ring;
+use super::{consumer, producer};
+use crate::analysis::launch::loop_var;
+use tc_dialects::tir::{self, Coordinate};
+use tc_dialects::{arith, gpu, wgmma};
+use tc_ir::{AttrData, Builder, Func, Op, Region, Rewriter, TypeData, Value, keys};
+
+/// The least registers that a thread may be left.
+const LEAST_REGISTERS: i64 = 24;
+/// What `setmaxnreg` counts by, and the most it gives.
+const REGISTER_STEP: i64 = 8;
+const MOST_REGISTERS: i64 = 240;
+/// The registers of a block.
+const REGISTERS: i64 = 65536;
+
+/// Divides the nest of `ring`.
+pub(super) fn emit(func: &mut Func, ring: &Ring) {
+    make_slots(func, ring);
+    let is_slot = |&op: &Op| ring.slots.iter().any(|slots| slots.alloc == op);
+    let statements = func.ops(ring.home).filter(|op| !func.row(*op).terminator && !is_slot(op));
+    let statements: Vec<Op> = statements.collect();
+    let Some(&first) = statements.first() else { return };
+    // Around everything there is: the loop over roles, unless it is one that is there.
+    let (mut b, row) = match ring.rows {
+        Some(rows) => {
+            let end = Builder::before(func, rows).index(ring.n_rows + 1);
+            Rewriter::new(func).set_operand(rows, 1, end);
+            let row = loop_var(func, rows);
+            (Builder::before(func, first), row)
+        }
+        None => {
+            let mut b = Builder::before(func, first);
+            let (region, row) = launch(&mut b, Coordinate::ThreadY, ring.n_rows + 1, "role");
+            (Builder::at_end(func, region), row)
+        }
+    };
+    let channel = Channel::alloc(&mut b, ring.n);
+    let readers = ring.n_rows * if ring.by_products { 1 } else { ring.n_lanes };
+    for_first_lane(&mut b, ring, Some(row), |b| channel.init(b, readers));
+    let shared = b.func.word_attr("shared");
+    gpu::Barrier::build(&mut b, &[(keys::SCOPE, shared)], &[]);
+    let n_rows = b.index(ring.n_rows);
+    let less = b.func.word_attr("lt");
+    let is_consumer = b.value(arith::CMP, &[row, n_rows], &[(keys::PREDICATE, less)]);
+    let branch = tir::If::build(&mut b, is_consumer, &[], &[]);
+    let consumers = b.func.op_regions(branch)[0];
+    let producers = b.func.op_regions(branch)[1];
+    let registers = registers(ring);
+    if let Some((few, many)) = registers {
+        b.within(consumers, |b| set_registers(b, many, "increase"));
+        b.within(producers, |b| set_registers(b, few, "decrease"));
+    }
+    producer::emit(&mut Builder::at_end(func, producers), ring, channel);
+    for op in statements {
+        Rewriter::new(func).move_to_end(op, consumers);
+    }
+    consumer::emit(func, ring, channel);
+}
+
+/// Makes rings of the buffers, before all that uses them.
+fn make_slots(func: &mut Func, ring: &Ring) {
+    let first = func.first_op(ring.home);
+    for slots in &ring.slots {
+        let attrs = func.op_attrs(slots.alloc);
+        let attrs = func.without_entry(attrs, keys::STAGES);
+        Rewriter::new(func).set_attrs(slots.alloc, attrs);
+        if let Some(first) = first.filter(|&first| first != slots.alloc) {
+            Rewriter::new(func).move_before(slots.alloc, first);
+        }
+        if let Some((elem, _, scope)) = func.as_shaped(func.value_type(slots.buffer)) {
+            let size = i128::from(slots.distance) * i128::from(ring.n);
+            let extent = func.attr(AttrData::Int(size, None));
+            let ty = func.ty(TypeData::Shaped { elem, shape: [extent].into(), scope });
+            Rewriter::new(func).set_type(slots.buffer, ty);
+        }
+    }
+}
+
+/// A loop over a coordinate where `b` stands; gives its body and its variable.
+fn launch(b: &mut Builder<'_>, of: Coordinate, extent: i64, name: &str) -> (Region, Value) {
+    let (zero, end) = (b.index(0), b.index(extent));
+    let kind = b.func.word_attr("bind");
+    let axis = b.func.attr(AttrData::Str(of.name().into()));
+    let loop_op = tir::For::build(b, zero, end, &[], &[(keys::KIND, kind), (keys::AXIS, axis)], &[]);
+    let region = b.func.op_regions(loop_op)[0];
+    let ty = b.func.index_ty();
+    (region, b.arg(region, ty, Some(name)))
+}
+
+/// What `build` builds is done by one thread of a warpgroup, or, given the row, of the first one.
+pub(super) fn for_first_lane(
+    b: &mut Builder<'_>,
+    ring: &Ring,
+    row: Option<Value>,
+    build: impl FnOnce(&mut Builder<'_>),
+) {
+    let inside = |b: &mut Builder<'_>, lane: Value| {
+        let word = b.func.word_attr("eq");
+        let is_zero = |b: &mut Builder<'_>, value: Value| {
+            let elem = b.func.value_scalar(value).map_or(tc_ir::Elem::Index, |scalar| scalar.elem);
+            let zero = b.int(0, elem);
+            b.value(arith::CMP, &[value, zero], &[(keys::PREDICATE, word)])
+        };
+        let mut condition = is_zero(b, lane);
+        if let Some(row) = row {
+            let of_row = is_zero(b, row);
+            condition = b.value(arith::AND, &[of_row, condition], &[]);
+        }
+        let branch = tir::If::build(b, condition, &[], &[]);
+        let region = b.func.op_regions(branch)[0];
+        b.within(region, build);
+    };
+    match ring.lanes {
+        Some(lanes) => {
+            let lane = loop_var(b.func, lanes);
+            inside(b, lane);
+        }
+        None => {
+            let (region, lane) = launch(b, Coordinate::ThreadX, ring.n_lanes, "tx");
+            b.within(region, |b| inside(b, lane));
+        }
+    }
+}
+
+/// What `build` builds is done by each thread of a row.
+pub(super) fn for_each_lane(b: &mut Builder<'_>, ring: &Ring, build: impl FnOnce(&mut Builder<'_>)) {
+    let (region, _) = launch(b, Coordinate::ThreadX, ring.n_lanes, "tx");
+    b.within(region, build);
+}
+
+/// The registers that the producer keeps and that the consumers get; `None` where all have enough, or warps of one warpgroup
+/// would have different numbers.
+fn registers(ring: &Ring) -> Option<(i64, i64)> {
+    let groups = ring.n_rows + 1;
+    if !ring.by_products || ring.n_lanes != wgmma::WARPGROUP || groups < 3 {
+        return None;
+    }
+    let down = |registers: i64| registers / REGISTER_STEP * REGISTER_STEP;
+    let all = groups * down(REGISTERS / (wgmma::WARPGROUP * groups));
+    let many = down((all - LEAST_REGISTERS) / ring.n_rows).min(MOST_REGISTERS);
+    (many > all / groups).then_some((LEAST_REGISTERS, many))
+}
+
+fn set_registers(b: &mut Builder<'_>, count: i64, action: &str) {
+    let (count, action) = (b.func.int_attr(count), b.func.word_attr(action));
+    gpu::SetMaxNReg::build(b, &[(keys::COUNT, count), (keys::ACTION, action)], &[]);
+}
