@@ -19,8 +19,9 @@ use tc_support::{Diagnostic, Diagnostics, counted};
 const PIECE: i64 = 16;
 
 /// The descriptors of factors, by product and side.
+/// `None` for one that was refused.
 #[derive(Default)]
-pub(super) struct Factors(IndexMap<(Op, usize), (Side, Descriptor)>);
+pub(super) struct Factors(IndexMap<(Op, usize), (Side, Option<Descriptor>)>);
 
 impl Factors {
     pub(super) fn is_empty(&self) -> bool {
@@ -42,8 +43,9 @@ pub(super) fn plan(func: &Func, plan: &mut Flattening, found: &mut Diagnostics) 
                 continue;
             }
             match descriptor(func, op, side, shape, plan) {
-                Ok(descriptor) => drop(plan.factors.0.insert((op, side.operand()), (side, descriptor))),
+                Ok(descriptor) => drop(plan.factors.0.insert((op, side.operand()), (side, Some(descriptor)))),
                 Err((text, help)) => {
+                    plan.factors.0.insert((op, side.operand()), (side, None));
                     let mut diagnostic = Diagnostic::error("descriptor", func.op_location(op), text).help(help);
                     let (buffer, _) = start_of(func, func.operand(op, side.operand()));
                     if let Some(alloc) = func.def_op(buffer) {
@@ -59,6 +61,7 @@ pub(super) fn plan(func: &Func, plan: &mut Flattening, found: &mut Diagnostics) 
 /// Writes the descriptors down.
 pub(super) fn apply(func: &mut Func, plan: &Flattening) {
     for (&(op, _), &(side, descriptor)) in &plan.factors.0 {
+        let Some(descriptor) = descriptor else { continue };
         let list = descriptor.numbers().map(|number| func.int_attr(number));
         let list = func.attr(AttrData::List(list.into()));
         Rewriter::new(func).set_attr(op, side.descriptor_key(), list);

@@ -107,7 +107,12 @@ pub(super) fn iteration(b: &mut Builder<'_>, ring: &Ring, var: impl Fn(&Func, Op
     for &loop_op in ring.around.iter().filter(|&&op| b.func.opcode(op) == tir::FOR).collect::<Vec<_>>() {
         let of_loop = var(b.func, loop_op);
         let (lo, hi) = (b.func.operand(loop_op, 0), b.func.operand(loop_op, 1));
-        let [of_loop, lo, hi] = [of_loop, lo, hi].map(|value| as_index(b, Some(value)));
+        // A literal stands where it is used: one of a bound is not in scope in the other role.
+        let [lo, hi] = [lo, hi].map(|bound| match b.func.const_int(bound) {
+            Some(number) => b.index(number),
+            None => as_index(b, Some(bound)),
+        });
+        let of_loop = as_index(b, Some(of_loop));
         let is_zero = b.func.const_int(lo) == Some(0);
         let step = if is_zero { of_loop } else { b.value(arith::SUB, &[of_loop, lo], &[]) };
         number = Some(match number {
