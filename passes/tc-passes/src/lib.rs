@@ -7,6 +7,7 @@ mod analysis;
 pub mod auto_inline;
 pub mod canonicalize;
 pub mod check_bounds;
+pub mod check_channels;
 pub mod check_races;
 pub mod contract;
 pub mod cse;

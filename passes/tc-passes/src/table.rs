@@ -5,8 +5,8 @@
 //! where an embedder's passes are put.
 
 use crate::{
-    auto_inline, canonicalize, check_bounds, check_races, contract, cse, dce, distribute_fragments, hoist_alloc,
-    hoist_if, hoist_invariant, infer_fragment, inject_async_copy, inject_bulk_copy, inject_virtual_thread,
+    auto_inline, canonicalize, check_bounds, check_channels, check_races, contract, cse, dce, distribute_fragments,
+    hoist_alloc, hoist_if, hoist_invariant, infer_fragment, inject_async_copy, inject_bulk_copy, inject_virtual_thread,
     inject_wgmma_sync, inline, legalize_arith, legalize_dtype, loop_partition, lower_intrin, lower_thread_allreduce,
     merge_shared_memory, narrow_index, remove_no_op, schedule, simplify, software_pipeline, split_host_device,
     storage_flatten, tensorize_to_wmma, thread_sync, unify_launch, unroll_loop, vectorize_loop, verify_gpu_limits,
@@ -61,6 +61,7 @@ pub static PASSES: &[&PassInfo] = &[
     &verify_gpu_limits::INFO,
     &check_bounds::INFO,
     &check_races::INFO,
+    &check_channels::INFO,
 ];
 
 /// The named pipelines.
@@ -217,6 +218,10 @@ pub fn cuda(raw: &[RawOption]) -> Result<Vec<PipelineStep>, OptionError> {
         PipelineStep::new(
             on("thread-sync"),
             "The last to look at accesses: nothing after it moves, adds or removes one.",
+        ),
+        PipelineStep::new(
+            on("check-channels"),
+            "Once all that orders threads is there; what waits for ever must not reach a GPU.",
         ),
         PipelineStep::new(
             "split-host-device",

@@ -15,7 +15,7 @@ pub(super) fn plan(func: &Func, plan: &mut Flattening, found: &mut Diagnostics) 
         let bytes = func.as_shaped(func.value_type(buffer)).and_then(|(elem, ..)| func.as_scalar(elem));
         let width = bytes.and_then(|scalar| tma::swizzle_mixes(swizzle.numbers(), scalar.bytes().into()));
         let row = tma::map_of(func, func.operand(op, 1)).and_then(|map| tma::box_extents(func, map));
-        let row = row.and_then(|extents| Some(extents.last()?.checked_mul(bytes?.bytes().into())?));
+        let row = row.and_then(|extents| extents.last()?.checked_mul(bytes?.bytes().into()));
         match width {
             Some(width) if Some(width) == row => plan.boxes.push((op, width)),
             _ => {

@@ -13,9 +13,14 @@ use tc_ir::{Func, Module};
 #[derive(Clone)]
 pub struct Library(Arc<Shelf>);
 
+/// Makes all items.
+type Make = dyn Fn() -> Vec<Func> + Send + Sync;
+/// Makes the item of a name.
+type ByName = dyn Fn(&str) -> Option<Func> + Send + Sync;
+
 struct Shelf {
-    make: Box<dyn Fn() -> Vec<Func> + Send + Sync>,
-    by_name: Box<dyn Fn(&str) -> Option<Func> + Send + Sync>,
+    make: Box<Make>,
+    by_name: Box<ByName>,
     items: OnceLock<Vec<Func>>,
 }
 

@@ -1,0 +1,96 @@
+//! One barrier in shared memory, as it counts.
+
+/// What a barrier has counted.
+#[derive(Clone, Debug)]
+pub(super) struct Barrier {
+    /// The arrivals of a phase.
+    pub(super) count: i64,
+    /// Those that are still to come in this phase.
+    pub(super) pending: i64,
+    /// Bytes that were announced and have not come; below zero, that have come and were not announced.
+    pub(super) bytes: i64,
+    /// The current phase.
+    pub(super) phase: u64,
+    /// Bytes were announced at it.
+    pub(super) is_filled: bool,
+    /// The phases that somebody waited for, up to the last one.
+    pub(super) waited: u64,
+    /// Who made it ready, and how many barriers of the block were passed before.
+    pub(super) made: (u32, u64),
+}
+
+impl Barrier {
+    pub(super) fn new(count: i64, made: (u32, u64)) -> Barrier {
+        Barrier { count, pending: count, bytes: 0, phase: 0, is_filled: false, waited: 0, made }
+    }
+
+    /// One arrival. `false` if the phase has all of its own.
+    pub(super) fn arrive(&mut self) -> bool {
+        if self.pending == 0 {
+            return false;
+        }
+        self.pending -= 1;
+        self.settle();
+        true
+    }
+
+    pub(super) fn expect(&mut self, bytes: i64) {
+        self.bytes += bytes;
+        self.is_filled = true;
+    }
+
+    pub(super) fn deliver(&mut self, bytes: i64) {
+        self.bytes -= bytes;
+        self.settle();
+    }
+
+    fn settle(&mut self) {
+        if self.pending == 0 && self.bytes == 0 {
+            self.phase += 1;
+            self.pending = self.count;
+        }
+    }
+
+    /// Is the phase before the current one of this parity? Before the first one there is one of parity 1.
+    pub(super) fn is_passed(&self, parity: i64) -> bool {
+        (self.phase + 1) % 2 == parity.rem_euclid(2) as u64
+    }
+
+    /// Notes that somebody went on.
+    pub(super) fn note_wait(&mut self) {
+        self.waited = self.waited.max(self.phase);
+    }
+
+    /// Has a phase begun that is not complete?
+    pub(super) fn is_begun(&self) -> bool {
+        self.pending != self.count || self.bytes != 0
+    }
+
+    /// What the current phase lacks, in words.
+    pub(super) fn lacks(&self) -> String {
+        let arrivals = format!("has {} of {} arrivals", self.count - self.pending, self.count);
+        match self.bytes {
+            0 => arrivals,
+            left if left > 0 => format!("{arrivals}, and lacks {left} bytes that were announced"),
+            over => format!("{arrivals}, and has {} bytes that were not announced", -over),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_phase_is_complete_when_all_have_come() {
+        let mut full = Barrier::new(1, (0, 0));
+        assert!(full.is_passed(1) && !full.is_passed(0));
+        full.expect(64);
+        assert!(full.arrive());
+        assert!(!full.is_passed(0), "the bytes are still to come");
+        full.deliver(32);
+        assert!(!full.arrive(), "it has its only arrival");
+        full.deliver(32);
+        assert!(full.is_passed(0) && !full.is_passed(1) && !full.is_begun());
+    }
+}

@@ -1,0 +1,118 @@
+//! What is said of faults.
+
+use super::run::{Block, Key, Strand, Wait};
+use tc_ir::{Func, Op};
+use tc_support::{Diagnostic, counted};
+
+fn error(func: &Func, at: Op, text: String) -> Diagnostic {
+    Diagnostic::error("channel", func.op_location(at), text)
+}
+
+fn name(func: &Func, (buffer, index): Key) -> String {
+    format!("`{}[{index}]`", func.value_text(buffer))
+}
+
+/// The threads of a strand, in words.
+fn who(threads: &[u32]) -> String {
+    match threads {
+        [one] => format!("thread {one}"),
+        [first, .., last] if (last - first) as usize + 1 == threads.len() => format!("threads {first} to {last}"),
+        [first, .., last] => format!("{} from {first} to {last}", counted(threads.len(), "thread")),
+        [] => "no thread".to_string(),
+    }
+}
+
+/// The barrier is made ready twice.
+pub(super) fn made_twice(func: &Func, key: Key, op: Op, first: Op) -> Diagnostic {
+    let text = format!("{} is made ready twice", name(func, key));
+    error(func, op, text)
+        .label(func.op_location(first), "it was here")
+        .help("let one thread make each barrier ready, once")
+}
+
+/// The barrier is used before it is ready, or before the thread knows that it is.
+pub(super) fn not_made(func: &Func, key: Key, op: Op, made: Option<Op>) -> Diagnostic {
+    let text = format!("{} is used before it is made ready", name(func, key));
+    let found = error(func, op, text);
+    match made {
+        Some(made) => found
+            .label(func.op_location(made), "another thread makes it ready here, with no barrier of the block between")
+            .help("let all threads pass a `gpu.barrier(shared)` before they use it"),
+        None => found.help("let one thread call `mbarrier.init`, and all pass a `gpu.barrier(shared)` then"),
+    }
+}
+
+/// An arrival too many.
+pub(super) fn too_many(func: &Func, key: Key, op: Op, lacks: &str) -> Diagnostic {
+    let text = format!("one more arrives at a phase of {}, which {lacks}", name(func, key));
+    error(func, op, text)
+        .help("count all that arrive in a phase: `mbarrier.init(…, count = n)`; announce the bytes that come")
+}
+
+/// No strand can go on.
+pub(super) fn deadlock(block: &Block<'_, '_>) -> Diagnostic {
+    let func = block.skeleton.func;
+    let waiting: Vec<&Strand> = block.strands.iter().filter(|strand| !strand.is_done()).collect();
+    let phase = |strand: &&&Strand| matches!(strand.waits, Wait::Phase(..));
+    let first = waiting.iter().find(phase).or(waiting.first()).copied();
+    let Some(first) = first else { return error(func, block.skeleton.root, "nothing goes on".to_string()) };
+    let mut found = error(func, first.at, wait_text(block, first));
+    for strand in waiting.iter().filter(|strand| strand.at != first.at) {
+        found = found.label(func.op_location(strand.at), wait_text(block, strand));
+    }
+    let ended: Vec<String> =
+        block.strands.iter().filter(|strand| strand.is_done()).map(|strand| who(&strand.threads)).collect();
+    if !ended.is_empty() {
+        found = found.note(format!("{} ended", ended.join(", ")));
+    }
+    found.help(
+        "each phase wants its arrivals and bytes: compare the loops of the roles, and the parities that they wait for",
+    )
+}
+
+fn waits(strand: &Strand) -> &'static str {
+    if strand.threads.len() == 1 { "waits" } else { "wait" }
+}
+
+fn wait_text(block: &Block<'_, '_>, strand: &Strand) -> String {
+    let func = block.skeleton.func;
+    let who = who(&strand.threads);
+    match strand.waits {
+        Wait::Phase(key, _) => {
+            let (phase, lacks) =
+                block.barriers.get(&key).map_or((0, String::new()), |(barrier, _)| (barrier.phase, barrier.lacks()));
+            format!("{who} {} for ever for phase {phase} of {}, which {lacks}", waits(strand), name(func, key))
+        }
+        Wait::Warpgroup(op) => {
+            format!("{who} {} for ever for the other threads of the warpgroup at `{}`", waits(strand), func.op_name(op))
+        }
+        Wait::Block | Wait::Nothing => {
+            format!("{who} {} for ever for the other threads of the block", waits(strand))
+        }
+    }
+}
+
+/// What is left over when all threads have ended.
+pub(super) fn at_end(block: &Block<'_, '_>) -> Option<Diagnostic> {
+    let func = block.skeleton.func;
+    let mut keys: Vec<&Key> = block.barriers.keys().collect();
+    keys.sort_by_key(|(buffer, index)| (buffer.as_u32(), *index));
+    for key in keys {
+        let (barrier, made) = &block.barriers[key];
+        if barrier.is_begun() {
+            let text =
+                format!("the kernel ends in the middle of a phase of {}, which {}", name(func, *key), barrier.lacks());
+            return Some(error(func, *made, text).help("let each role go through the ring equally often"));
+        }
+        if barrier.is_filled && barrier.waited < barrier.phase {
+            let text = format!(
+                "{} was filled {}, and waited for {} only",
+                name(func, *key),
+                counted(barrier.phase, "time"),
+                barrier.waited
+            );
+            return Some(error(func, *made, text).help("what is copied must be waited for before the kernel ends"));
+        }
+    }
+    None
+}
