@@ -4,7 +4,7 @@ use tc_arith::Expr;
 use tc_dialects::algebra::Algebra;
 use tc_dialects::fragment::{self, Layout, Use as Part, transfer};
 use tc_dialects::threads::begins_copy;
-use tc_dialects::{arith, tir};
+use tc_dialects::{arith, tir, tma};
 use tc_ir::attrs::AttrData;
 use tc_ir::uses::Uses;
 use tc_ir::{Attr, Func, Op, TypeData, Value, keys};
@@ -66,6 +66,10 @@ pub(super) fn indices(func: &Func, uses: &Uses, op: Op) -> Vec<Index> {
         }
     };
     let buffer = operands[0];
+    // What a box has beyond its tensor is zero.
+    if tma::is_map(func, buffer) {
+        return Vec::new();
+    }
     let (TypeData::Shaped { shape, .. } | TypeData::Ref { shape, .. }) = func.type_data(func.value_type(buffer)) else {
         return Vec::new();
     };

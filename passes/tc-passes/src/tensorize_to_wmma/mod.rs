@@ -31,6 +31,10 @@
 //!
 //! # Algorithm
 //!
+//! First drop conditions around sums in `wgmma.accumulator` whose factors bulk copies fill: those that are the same for all
+//! steps of a sum, since nothing reads the elements that they kept from being written, and those that end the reduction
+//! where the copies end, since there both factors are zero. So tiles may reach beyond a result.
+//!
 //! For each marked loop:
 //!
 //! 1. Find the intrinsic in the module, or else in the library (docs/intrinsics.md).
@@ -87,6 +91,7 @@ mod show;
 mod site;
 mod substitute;
 mod tile;
+mod unguard;
 
 pub use library::Library;
 
@@ -138,7 +143,9 @@ impl ModulePass for TensorizeToWmma {
 impl TensorizeToWmma {
     fn one(&self, func: &mut Func, shelves: &Shelves, cx: &mut PassCx) -> bool {
         let since = fold::mark(func);
-        let mut changed = marked::run(func, shelves, cx);
+        let n_conditions = unguard::run(func);
+        cx.count("conditions dropped", n_conditions);
+        let mut changed = marked::run(func, shelves, cx) | (n_conditions > 0);
         if cx.diagnostics.has_errors() {
             return changed;
         }

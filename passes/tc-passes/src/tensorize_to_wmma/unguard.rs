@@ -1,0 +1,161 @@
+//! Conditions around sums of warpgroup products that need not be asked.
+//!
+//! Tiles that reach beyond the result or the reduction have conditions. An intrinsic does all of a tile, so the condition
+//! has to go, and may where what it kept from being done does no harm:
+//!
+//! - one that is the same for all steps of a sum keeps elements of the accumulator from being written. Nothing reads such
+//!   an element: it would read what nobody wrote. So it may be written.
+//! - one that ends the reduction keeps products from being added. They are zero if both factors are, and bulk copies fill
+//!   a buffer with zeros where its box is outside of the tensor.
+//!
+//! Both want factors that hold numbers everywhere: buffers that bulk copies fill.
+
+use super::tile::scope_of;
+use crate::analysis::structure::{collapse_branch, is_one_armed};
+use tc_arith::{BinaryOp, Expr, Node, Var};
+use tc_dialects::algebra::Algebra;
+use tc_dialects::scope::Scope;
+use tc_dialects::{arith, tir};
+use tc_ir::opdef::Role;
+use tc_ir::uses::Uses;
+use tc_ir::walk::{all_ops, ancestors, is_inside};
+use tc_ir::{Func, Op, Rewriter, Value, effects, keys};
+
+/// Takes conditions away; gives their number.
+pub(super) fn run(func: &mut Func) -> u64 {
+    let is_sum = |func: &Func, op: Op| {
+        func.opcode(op) == tir::STORE && scope_of(func, func.operand(op, 0)) == Some(Scope::WgmmaAccumulator.name())
+    };
+    let stores: Vec<Op> = all_ops(func).filter(|&op| is_sum(func, op)).collect();
+    let mut n_gone = 0;
+    for store in stores {
+        let Some(branches) = needless(func, store) else { continue };
+        for branch in branches {
+            collapse_branch(&mut Rewriter::new(func), branch, true);
+            n_gone += 1;
+        }
+    }
+    n_gone
+}
+
+/// The conditionals around `store`, inside of where its buffer is made, if all of them may go.
+fn needless(func: &Func, store: Op) -> Option<Vec<Op>> {
+    let buffer = func.operand(store, 0);
+    let home = func.region_of(func.def_op(buffer)?)?;
+    let around: Vec<Op> = ancestors(func, store).take_while(|&op| !func.op_regions(op).contains(&home)).collect();
+    let branches: Vec<Op> = around.iter().copied().filter(|&op| func.opcode(op) == tir::IF).collect();
+    if branches.is_empty() {
+        return None;
+    }
+    let only_this = |&branch: &Op| {
+        is_one_armed(func, branch)
+            && tc_ir::walk::ops_under(func, func.op_regions(branch)[0]).all(|op| {
+                op == store || is_inside(func, store, op) || func.row(op).terminator || effects::only_reads(func, op)
+            })
+    };
+    if !branches.iter().all(only_this) {
+        return None;
+    }
+    let uses = Uses::of(func);
+    let mut algebra = Algebra::of_func(func);
+    algebra.enter_place(func, store);
+    let factors = factors(func, store)?;
+    let fills: Vec<Fill> =
+        factors.iter().map(|&(load, factor)| Fill::of(func, &uses, load, factor)).collect::<Option<_>>()?;
+    // Variables that tell elements of the buffer apart, and those of loops inside that do not.
+    let indices = &func.operands(store)[1..func.operands(store).len() - 1];
+    let of_element: Vec<Var> = indices.iter().flat_map(|&index| vars(func, &mut algebra, index)).collect();
+    let loops = around.iter().filter(|&&op| func.opcode(op) == tir::FOR);
+    let of_steps: Vec<Var> = loops
+        .map(|&op| Algebra::var(func.region_args(func.op_regions(op)[0])[0]))
+        .filter(|var| !of_element.contains(var))
+        .collect();
+    for &branch in &branches {
+        let mut worklist = vec![func.operand(branch, 0)];
+        while let Some(condition) = worklist.pop() {
+            let def = func.def_op(condition)?;
+            match func.opcode(def) {
+                arith::LIKELY | arith::AND => worklist.extend_from_slice(func.operands(def)),
+                _ => {
+                    let expr = algebra.expr(func, condition);
+                    let by_step = algebra.analyzer.pool.uses_any(expr, &of_steps);
+                    if by_step && !fills.iter().all(|fill| fill.ends_with(func, &mut algebra, expr)) {
+                        return None;
+                    }
+                }
+            }
+        }
+    }
+    // A first step has no factors, and is the same for all steps.
+    (!fills.is_empty() || func.constant(*func.operands(store).last()?).is_some()).then_some(branches)
+}
+
+fn vars(func: &Func, algebra: &mut Algebra, value: Value) -> Vec<Var> {
+    let expr = algebra.expr(func, value);
+    algebra.analyzer.pool.vars(expr).to_vec()
+}
+
+/// The loads that the stored value is computed from, but those of the element itself; each with its buffer. `None` where it
+/// is computed from anything else than arithmetic.
+fn factors(func: &Func, store: Op) -> Option<Vec<(Op, Value)>> {
+    let buffer = func.operand(store, 0);
+    let mut found = Vec::new();
+    let mut worklist = vec![*func.operands(store).last()?];
+    while let Some(value) = worklist.pop() {
+        let Some(op) = func.def_op(value) else { continue };
+        match func.role(op) {
+            Role::Load if func.operand(op, 0) == buffer => {}
+            Role::Load => found.push((op, func.operand(op, 0))),
+            _ if func.op_regions(op).is_empty() && effects::summary(func, op).is_pure() => {
+                worklist.extend_from_slice(func.operands(op));
+            }
+            _ => return None,
+        }
+    }
+    Some(found)
+}
+
+/// How a factor's buffer is filled.
+struct Fill {
+    /// The load of the factor.
+    load: Op,
+    /// The store that fills the buffer, and the load of what it copies.
+    store: Op,
+    from: Op,
+}
+
+impl Fill {
+    /// The one copy that fills `buffer`, for which bulk copies are asked.
+    fn of(func: &Func, uses: &Uses, load: Op, buffer: Value) -> Option<Fill> {
+        let alloc = func.def_op(buffer).filter(|&op| func.opcode(op) == tir::ALLOC)?;
+        func.attr_of(alloc, keys::BULK)?;
+        let writes =
+            |op: Op| effects::accesses(func, op).iter().any(|&(place, access)| place == buffer && access.writes());
+        let writers: Vec<Op> = uses.of_value(buffer).iter().map(|user| user.op).filter(|&op| writes(op)).collect();
+        let &[store] = &writers[..] else { return None };
+        let from = func.def_op(*func.operands(store).last()?).filter(|&op| func.role(op) == Role::Load)?;
+        (func.opcode(store) == tir::STORE).then_some(Fill { load, store, from })
+    }
+
+    /// Is `condition` false exactly where the copy is beyond the end of its tensor in one dimension? There are zeros then.
+    fn ends_with(&self, func: &Func, algebra: &mut Algebra, condition: Expr) -> bool {
+        let Node::Binary(BinaryOp::Lt, position, end) = algebra.analyzer.pool.node(condition) else { return false };
+        let (to, at, read) = (func.operands(self.store), func.operands(self.from), func.operands(self.load));
+        let tensor = at[0];
+        let Some((_, shape, _)) = func.as_shaped(func.value_type(tensor)) else { return false };
+        let shape = shape.to_vec();
+        for (dim, &extent) in shape.iter().enumerate() {
+            let (Some(&to), Some(&at), Some(&read)) = (to.get(1 + dim), at.get(1 + dim), read.get(1 + dim)) else {
+                return false;
+            };
+            let [to, at, read] = [to, at, read].map(|index| algebra.expr(func, index));
+            let offset = algebra.analyzer.pool.sub(at, to);
+            let source = algebra.analyzer.pool.add(offset, read);
+            let Some(extent) = algebra.attr(func, extent) else { return false };
+            if algebra.analyzer.can_prove_equal(source, position) && algebra.analyzer.can_prove_equal(extent, end) {
+                return true;
+            }
+        }
+        false
+    }
+}
