@@ -10,7 +10,7 @@
 //!
 //! # Output form
 //!
-//! A `wgmma.fence()` before, and a `wgmma.commit_group()` and a `wgmma.wait_group(pending = 0)` after each run of products.
+//! Loops of constant extent in a run have the kind `unroll`. A `wgmma.fence()` before, and a `wgmma.commit_group()` and a `wgmma.wait_group(pending = 0)` after each run of products.
 //!
 //! # Example
 //!
@@ -21,7 +21,7 @@
 //! C[0] = C[0] * 2.0
 //! ->
 //! wgmma.fence()
-//! for kt in 0..4 {
+//! for kt in 0..4 unroll {
 //!   wgmma.mma(&C[0 : 64], &A[kt * 16], &B[kt * 1024])
 //! }
 //! wgmma.commit_group()
@@ -35,6 +35,8 @@
 //!    threads whose body is of products and of what computes indices.
 //! 2. In each region take the runs of such statements that follow each other, from the outside in, and put a fence before
 //!    and a commit and a wait after each.
+//! 3. Unroll the loops of a run that are short: then all descriptors of it are one address plus literals, and no product
+//!    stands behind a branch, which the compiler of the hardware would have wait for the one before.
 //!
 //! # Limits
 //!
@@ -49,9 +51,11 @@
 //! PTX ISA 8.7, "Asynchronous Warpgroup Level Matrix Instructions".
 
 use crate::analysis::launch::LaunchNests;
+use tc_dialects::algebra::const_extent;
+use tc_dialects::tir::LoopKind;
 use tc_dialects::{forms, tir, wgmma};
-use tc_ir::walk::all_ops;
-use tc_ir::{Builder, Func, Op, Region, effects, keys};
+use tc_ir::walk::{all_ops, ops_under};
+use tc_ir::{Builder, Func, Op, Region, Rewriter, effects, keys};
 use tc_pass::{FuncPass, PassCx, PassInfo, PassKind, preserved};
 
 tc_pass::options! {
@@ -86,6 +90,11 @@ impl FuncPass for InjectWgmmaSync {
                 regions.iter().for_each(|&region| find(func, region, &mut runs));
             }
         }
+        let runs_on: Vec<Op> = runs.iter().flat_map(|&(first, last)| statements(func, first, last)).collect();
+        let unroll = func.word_attr("unroll");
+        for op in runs_on.into_iter().flat_map(|op| short_loops(func, op)).collect::<Vec<Op>>() {
+            Rewriter::new(func).set_attr(op, keys::KIND, unroll);
+        }
         for &(first, last) in &runs {
             wgmma::Fence::build(&mut Builder::before(func, first), &[], &[]);
             let none = func.int_attr(0);
@@ -96,6 +105,28 @@ impl FuncPass for InjectWgmmaSync {
         cx.count("groups of products", runs.len() as u64);
         !runs.is_empty()
     }
+}
+
+/// The most iterations of a loop of products that is unrolled.
+const MAX_UNROLLED: i64 = 16;
+
+/// The statements from `first` to `last` of one region.
+fn statements(func: &Func, first: Op, last: Op) -> Vec<Op> {
+    let mut found: Vec<Op> = std::iter::successors(Some(first), |&op| func.next_op(op)).collect();
+    let end = found.iter().position(|&op| op == last).map_or(0, |end| end + 1);
+    found.truncate(end);
+    found
+}
+
+/// The serial loops of few iterations among `op` and what is in it.
+fn short_loops(func: &Func, op: Op) -> Vec<Op> {
+    let inner = func.op_regions(op).iter().flat_map(|&region| ops_under(func, region));
+    let is_short = |&op: &Op| {
+        func.opcode(op) == tir::FOR
+            && tir::loop_kind(func, op) == Some(LoopKind::Serial)
+            && const_extent(func, op).is_some_and(|extent| extent <= MAX_UNROLLED)
+    };
+    std::iter::once(op).chain(inner).filter(is_short).collect()
 }
 
 /// Does `op` order products?

@@ -101,8 +101,14 @@ fn one(b: &mut Builder<'_>, barriers: Value, slot: Value) -> Value {
     b.value(tir::REF, &[barriers, slot], &[])
 }
 
-/// The number of the iteration through all loops of the ring; `var` gives the variable of each.
-pub(super) fn iteration(b: &mut Builder<'_>, ring: &Ring, var: impl Fn(&Func, Op) -> Value) -> Value {
+/// The number of the iteration through all loops of the ring; `var` gives the variable of each, and `there` what a bound is
+/// in the role at hand.
+pub(super) fn iteration(
+    b: &mut Builder<'_>,
+    ring: &Ring,
+    var: impl Fn(&Func, Op) -> Value,
+    there: impl Fn(Value) -> Value,
+) -> Value {
     let mut number = None;
     for &loop_op in ring.around.iter().filter(|&&op| b.func.opcode(op) == tir::FOR).collect::<Vec<_>>() {
         let of_loop = var(b.func, loop_op);
@@ -110,7 +116,7 @@ pub(super) fn iteration(b: &mut Builder<'_>, ring: &Ring, var: impl Fn(&Func, Op
         // A literal stands where it is used: one of a bound is not in scope in the other role.
         let [lo, hi] = [lo, hi].map(|bound| match b.func.const_int(bound) {
             Some(number) => b.index(number),
-            None => as_index(b, Some(bound)),
+            None => as_index(b, Some(there(bound))),
         });
         let of_loop = as_index(b, Some(of_loop));
         let is_zero = b.func.const_int(lo) == Some(0);

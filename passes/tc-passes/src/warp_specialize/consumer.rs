@@ -6,6 +6,7 @@ use super::producer::remove_loads;
 use super::roles::for_first_lane;
 use crate::analysis::launch::loop_var;
 use crate::analysis::versions::shift;
+use tc_dialects::algebra::Algebra;
 use tc_dialects::{arith, tir, wgmma};
 use tc_ir::effects::summary;
 use tc_ir::walk::ops_under;
@@ -17,7 +18,7 @@ pub(super) fn emit(func: &mut Func, ring: &Ring, channel: Channel) {
     let statements: Vec<Op> = func.ops(ring.body).filter(|&op| !func.row(op).terminator).collect();
     let late = late_wait(func, ring, &statements);
     let mut b = Builder::at_start(func, ring.body);
-    let number = iteration(&mut b, ring, loop_var);
+    let number = iteration(&mut b, ring, loop_var, |value| value);
     let turn = channel.turn(&mut b, number);
     channel.wait_full(&mut b, turn);
     let starts: Vec<(Value, Value)> = ring
@@ -48,7 +49,13 @@ fn late_wait(func: &Func, ring: &Ring, statements: &[Op]) -> Option<(Op, Op)> {
     let loop_op = ring.loop_op(func).filter(|_| ring.by_products && ring.n > 1)?;
     // Where it may run never, there is no last slot to release.
     let (lo, hi) = (func.operand(loop_op, 0), func.operand(loop_op, 1));
-    func.const_int(lo).zip(func.const_int(hi)).filter(|(lo, hi)| lo < hi)?;
+    let mut algebra = Algebra::of_func(func);
+    algebra.enter_place(func, loop_op);
+    let (lo, hi) = (algebra.expr(func, lo), algebra.expr(func, hi));
+    let runs = algebra.analyzer.pool.lt(lo, hi);
+    if !algebra.analyzer.can_prove(runs) {
+        return None;
+    }
     let mut wait = None;
     for &op in statements.iter().filter(|&&op| !summary(func, op).is_pure()) {
         match func.opcode(op) {
@@ -95,9 +102,10 @@ fn release_later(func: &mut Func, ring: &Ring, channel: Channel, (loop_op, wait)
     wgmma::WaitGroup::build(&mut b, &[(keys::PENDING, none)], &[]);
     // The last value of the loop's variable.
     let elem = b.func.value_scalar(hi).map_or(tc_ir::Elem::Index, |scalar| scalar.elem);
-    let last = b.func.const_int(hi).map_or(0, |hi| hi - 1);
-    let last = b.int(last, elem);
-    let number = iteration(&mut b, ring, |func, op| if op == loop_op { last } else { loop_var(func, op) });
+    let one = b.int(1, elem);
+    let last = b.value(arith::SUB, &[hi, one], &[]);
+    let of_last = |func: &Func, op: Op| if op == loop_op { last } else { loop_var(func, op) };
+    let number = iteration(&mut b, ring, of_last, |value| value);
     let turn = channel.turn(&mut b, number);
     release(&mut b, ring, channel, turn);
 }

@@ -1,6 +1,7 @@
 //! The ring of a nest: its buffers, the loop that goes round it, and what stays outside of the roles.
 
 use super::refuse;
+use crate::analysis::invariant::arguments;
 use crate::analysis::launch::{Extent, Nest, coordinate, loop_var};
 use crate::analysis::structure::{is_one_armed, runs_in_order};
 use indexmap::IndexSet;
@@ -10,7 +11,7 @@ use tc_dialects::{tir, tma, wgmma};
 use tc_ir::effects::{root_buffer, summary};
 use tc_ir::uses::{Use, Uses};
 use tc_ir::walk::{ancestors, is_inside, ops_under};
-use tc_ir::{Func, Op, Region, Value, keys};
+use tc_ir::{Def, Func, Op, Region, Value, keys};
 use tc_support::{Diagnostic, counted};
 
 /// The threads of a warp.
@@ -115,10 +116,9 @@ fn around(func: &Func, nest: &Nest, load: Op, home: Region) -> Found<Vec<Op>> {
     for (nth, &op) in around.iter().enumerate() {
         match func.opcode(op) {
             tir::FOR if runs_in_order(func, op) => {
-                let inner = |value: Value| func.def_op(value).is_some_and(|def| is_inside(func, def, nest.op));
                 let varies =
-                    func.operands(op)[..2].iter().any(|&bound| func.const_int(bound).is_none() && inner(bound));
-                if varies {
+                    |&bound: &Value| arguments(func, bound).into_iter().any(|arg| !is_outside(func, nest, arg));
+                if func.operands(op)[..2].iter().any(varies) {
                     let text =
                         "how often this loop runs changes inside the kernel, and the rounds of a ring are counted";
                     let help = "let the bounds be constants or sizes";
@@ -145,6 +145,13 @@ fn around(func: &Func, nest: &Nest, load: Op, home: Region) -> Found<Vec<Op>> {
         }
     }
     Ok(around)
+}
+
+/// Is the argument `arg` of a region none of the nest's?
+fn is_outside(func: &Func, nest: &Nest, arg: Value) -> bool {
+    let Def::Arg(region, _) = func.def(arg) else { return false };
+    let owner = func.region_parent(region);
+    owner.is_none_or(|op| op != nest.op && !is_inside(func, op, nest.op))
 }
 
 /// The buffers that the loads fill, and the number of slots.

@@ -46,10 +46,8 @@ fn level(b: &mut Builder<'_>, ring: &Ring, channel: Channel, nth: usize, map: &m
 
 /// Waits for the slot and fills it.
 fn fill(b: &mut Builder<'_>, ring: &Ring, channel: Channel, map: &mut ValueMap) {
-    let number = iteration(b, ring, |func, op| {
-        let var = loop_var(func, op);
-        *map.get(&var).unwrap_or(&var)
-    });
+    let there = |value: Value| *map.get(&value).unwrap_or(&value);
+    let number = iteration(b, ring, |func, op| there(loop_var(func, op)), there);
     let turn = channel.turn(b, number);
     channel.wait_empty(b, turn);
     let barrier = channel.expect(b, turn, ring.bytes);
