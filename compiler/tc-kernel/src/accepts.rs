@@ -141,11 +141,7 @@ fn unwritable(func: &Func, value: Value, emitter: &Emitter) -> Option<String> {
     let shown = func.show_type(ty);
     let elem = match func.type_data(ty) {
         TypeData::Scalar(scalar) => Some(scalar.elem),
-        TypeData::Shaped { elem, .. }
-            if mbarrier::is_barrier_type(func, *elem) && (emitter.has)(mbarrier::WAIT) =>
-        {
-            return None;
-        }
+        TypeData::Shaped { elem, .. } if mbarrier::is_barrier_type(func, *elem) => return None,
         TypeData::Shaped { elem, .. } if func.as_scalar(*elem).is_none() => {
             return wmma::unwritable(func, *elem, emitter.language);
         }
@@ -180,6 +176,12 @@ fn check(func: &Func, op: Op, emitter: &Emitter, found: &mut Diagnostics) {
         return found.push(diagnostic);
     }
     let args = func.op_regions(op).iter().flat_map(|&region| func.region_args(region).iter().copied());
+    if func.results(op).any(|value| bulk::is_barriers(func, value)) && !(emitter.has)(mbarrier::WAIT) {
+        let text = format!("there is no {} for barriers in shared memory", emitter.language);
+        let mut diagnostic = Diagnostic::error("no-emitter", func.op_location(op), text);
+        diagnostic.help = emitter.way_out.map(String::from);
+        return found.push(diagnostic);
+    }
     for value in func.results(op).chain(args) {
         if let Some(reason) = unwritable(func, value, emitter) {
             refuse(reason);

@@ -62,6 +62,11 @@ impl Facts {
                 facts.alloc(func, op, target, &mut dynamic, found);
             }
         }
+        // Dynamic shared memory follows the static one, at its own alignment, and what is between counts as static.
+        if let Some(buffer) = dynamic.and_then(|op| func.result(op)) {
+            let align = facts.shared_alignment(func, buffer);
+            facts.static_shared = facts.static_shared.div_ceil(align).saturating_mul(align);
+        }
         for (coordinate, extent) in Coordinate::ALL.into_iter().zip(extents) {
             let Some((extent, op)) = extent else { continue };
             let (extents, most) = if coordinate.is_thread() {

@@ -3,9 +3,9 @@
 
 use crate::facts::Facts;
 use tc_dialects::fragment::{Fragment, moved, register_tiles, transfer};
-use tc_dialects::{gpu, tma, wgmma};
 use tc_dialects::threads::begins_copy;
 use tc_dialects::tir::{self, place_type};
+use tc_dialects::{gpu, tma, wgmma};
 use tc_ir::effects::{accesses, root_buffer};
 use tc_ir::func::Def;
 use tc_ir::walk::all_ops;

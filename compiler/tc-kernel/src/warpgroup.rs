@@ -33,13 +33,9 @@ pub fn check(func: &Func, op: Op, found: &mut Diagnostics) {
     }
     for side in [Side::A, Side::B] {
         let place = func.operand(op, side.operand());
+        // A factor without one is a region of two dimensions, of which the form `device` has said so.
+        let Some(descriptor) = side.descriptor(func, op) else { continue };
         let name = func.value_text(root_buffer(func, place));
-        let Some(descriptor) = side.descriptor(func, op) else {
-            let text = format!("no descriptor tells how the factor `{name}` lies in shared memory");
-            let help = "run the pass `storage-flatten`; the pipeline `cuda` does";
-            found.push(Diagnostic::assumption("no-emitter", func.op_location(op), text).help(help));
-            continue;
-        };
         // Steps of k may start within the first row of a pattern, and nothing further on: the hardware counts rows from
         // the address.
         let within = |at: &i128| at.rem_euclid(i128::from(descriptor.alignment())) < i128::from(descriptor.row());

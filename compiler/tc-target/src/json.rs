@@ -1,7 +1,8 @@
 //! The manifest as JSON, by hand: the form is small, versioned, and its errors name the place in the document.
 
 use crate::manifest::{
-    Access, Buffer, Kernel, KernelManifest, Param, Scalar, VERSION, VERSION_WITHOUT_CHOICES, VERSION_WITHOUT_MAPS, wrong,
+    Access, Buffer, Kernel, KernelManifest, Param, Scalar, VERSION, VERSION_WITHOUT_CHOICES, VERSION_WITHOUT_MAPS,
+    wrong,
 };
 use crate::maps::TensorMap;
 use crate::sizes::{FORMULA_OPS, Follows, Formula, MAX_FORMULA_DEPTH, OpenSize, Slot, formula_op_name};
@@ -447,10 +448,8 @@ mod tests {
         manifest.kernels[0].args.remove(1);
         manifest.sizes = crate::sizes::tests::open().sizes;
         let of_n = |slot: Slot| Follows { slot, formula: Formula::Size("n".into()) };
-        manifest.formulas = vec![
-            of_n(Slot::Shape { buffer: "T".into(), dim: 1 }),
-            of_n(Slot::Map { map: "MT".into(), dim: 1 }),
-        ];
+        manifest.formulas =
+            vec![of_n(Slot::Shape { buffer: "T".into(), dim: 1 }), of_n(Slot::Map { map: "MT".into(), dim: 1 })];
         manifest.set_sizes(&[]).expect("the rows are multiples of 16 bytes");
         let value = manifest.to_json();
         assert_eq!(value["maps"][0]["extents"], json!([2, "n"]));

@@ -79,13 +79,14 @@ impl TensorMap {
             return Err(wrong(message));
         }
         if self.swizzle > 0 && row > self.swizzle {
-            let message =
-                format!("a row of the box of map `{name}` takes {row} bytes, more than its swizzle of {}", self.swizzle);
+            let message = format!(
+                "a row of the box of map `{name}` takes {row} bytes, more than its swizzle of {}",
+                self.swizzle
+            );
             return Err(wrong(message));
         }
         if !matches!(self.promotion, 0 | 64 | 128 | 256) {
-            let message =
-                format!("the promotion of map `{name}` is {}, and must be 0, 64, 128 or 256", self.promotion);
+            let message = format!("the promotion of map `{name}` is {}, and must be 0, 64, 128 or 256", self.promotion);
             return Err(wrong(message));
         }
         Ok(())
@@ -115,7 +116,8 @@ impl TensorMap {
                     "a stride of map `{name}` is {}, and must be a multiple of {GRAIN} below 2^40",
                     counted(*stride, "byte")
                 );
-                let help = "pad the rows of the buffer; a program says which sizes it takes by a fact: `where n % 8 == 0`";
+                let help =
+                    "pad the rows of the buffer; a program says which sizes it takes by a fact: `where n % 8 == 0`";
                 Err(wrong(message).help(help))
             }
         }
@@ -141,7 +143,8 @@ impl KernelManifest {
                 return Err(wrong(message));
             }
             if !buffer.alignment.is_multiple_of(GRAIN) {
-                let message = format!("the buffer of map `{}` is aligned to {}, not {GRAIN}", map.name, buffer.alignment);
+                let message =
+                    format!("the buffer of map `{}` is aligned to {}, not {GRAIN}", map.name, buffer.alignment);
                 return Err(wrong(message));
             }
         }
@@ -211,10 +214,7 @@ pub(crate) mod tests {
         );
         assert_eq!(message(|map| map.sides[0] = 257), "a side of the box of map `MT` is 257, and must be 1 to 256");
         assert_eq!(message(|map| map.sides[0] = 0), "a side of the box of map `MT` is 0, and must be 1 to 256");
-        assert_eq!(
-            message(|map| map.sides[1] = 33),
-            "a row of the box of map `MT` takes 132 bytes, no multiple of 16"
-        );
+        assert_eq!(message(|map| map.sides[1] = 33), "a row of the box of map `MT` takes 132 bytes, no multiple of 16");
         assert_eq!(
             message(|map| map.sides[1] = 64),
             "a row of the box of map `MT` takes 256 bytes, more than its swizzle of 128"
@@ -228,10 +228,7 @@ pub(crate) mod tests {
             message(|map| map.extents[1] = 16415),
             "a stride of map `MT` is 65660 bytes, and must be a multiple of 16 below 2^40"
         );
-        assert_eq!(
-            message(|map| map.extents[0] = 3),
-            "the map `MT` is of more than the 131328 bytes of `T`"
-        );
+        assert_eq!(message(|map| map.extents[0] = 3), "the map `MT` is of more than the 131328 bytes of `T`");
         assert_eq!(message(|map| map.buffer = "n".into()), "the map `MT` is of `n`, which is no buffer");
         assert_eq!(message(|map| map.dtype = DType::F16), "the map `MT` is of `f16`, and its buffer of `f32`");
         assert_eq!(message(|map| map.name = "T".into()), "two parameters or temporaries are named `T`");
