@@ -17,12 +17,15 @@ use tc_kernel::facts::{self, Facts};
 use tc_kernel::job::Text;
 use tc_kernel::names::Names;
 use tc_kernel::residency::resident_blocks;
-use tc_kernel::{reserved, sizes};
+use tc_kernel::{bulk, maps, reserved, sizes};
 use tc_support::{Diagnostic, Diagnostics, Sources};
 use tc_target::Target;
 
 /// The type of a byte.
 const BYTE: &str = "unsigned char";
+
+/// The type of a barrier in shared memory.
+const BARRIER: &str = "unsigned long long";
 
 /// Longer heads are broken after the name, and then between parameters.
 const MAX_LINE: usize = 110;
@@ -82,6 +85,7 @@ impl Kernel<'_> {
     fn head(&mut self, name: &str, sizes: &[Value]) {
         let mut params: Vec<String> = self.func.params().iter().map(|&param| self.param(param)).collect();
         params.extend(sizes.iter().map(|&size| self.size(size)));
+        params.extend(maps::maps(self.func).filter_map(|op| self.func.result(op)).map(|map| self.map(map)));
         let bounds = match resident_blocks(self.func, self.facts, self.target) {
             Some(blocks) => format!("{}, {blocks}", self.facts.n_threads()),
             None => self.facts.n_threads().to_string(),
@@ -128,11 +132,24 @@ impl Kernel<'_> {
         format!("{} {name}", self.needs.type_name(Scalar::of(sizes::elem(func, size))))
     }
 
+    /// A tensor map, which the engine of copies reads where the parameter lies.
+    fn map(&mut self, map: Value) -> String {
+        let name = self.declare(map, "map");
+        format!("const __grid_constant__ {} {name}", self.needs.tensor_map())
+    }
+
+    /// The type of the elements of `buffer`.
+    fn type_of(&mut self, buffer: Value) -> Option<String> {
+        match element(self.func, self.func.value_type(buffer)) {
+            Some(elem) => Some(self.needs.type_name(elem)),
+            None => bulk::is_barriers(self.func, buffer).then(|| BARRIER.to_string()),
+        }
+    }
+
     /// The type of a pointer to the elements of `buffer`.
     fn pointer(&mut self, buffer: Value) -> String {
-        let elem = element(self.func, self.func.value_type(buffer));
-        let ty = match elem {
-            Some(elem) => self.needs.type_name(elem),
+        let ty = match self.type_of(buffer) {
+            Some(ty) => ty,
             None => self.stray("a buffer of something that is no number").text,
         };
         format!("{}{ty}*", if self.is_const(buffer) { "const " } else { "" })
@@ -152,13 +169,12 @@ impl Kernel<'_> {
         if let Some(fragment) = facts::fragment_of(func, buffer) {
             return self.fragments(buffer, fragment);
         }
-        let (Some(elem), Some(n)) = (element(func, func.value_type(buffer)), facts::n_elements(func, buffer)) else {
+        let (Some(ty), Some(n)) = (self.type_of(buffer), facts::n_elements(func, buffer)) else {
             self.stray("an alloc without a size");
             return;
         };
         // C++ has no arrays without elements.
         let n = n.max(1);
-        let ty = self.needs.type_name(elem);
         let scope = Scope::of(func, buffer);
         if scope.is_some_and(Scope::is_sized_by_launch) {
             let align = self.facts.shared_alignment(func, buffer);
@@ -176,7 +192,7 @@ impl Kernel<'_> {
             self.out.line(&format!("{unread}__shared__ __align__({align}) {ty} {name}[{n}];"));
             return;
         }
-        let natural = u64::from(alignment(elem));
+        let natural = element(func, func.value_type(buffer)).map_or(1, |elem| u64::from(alignment(elem)));
         let align = facts::declared_alignment(func, buffer).max(self.facts.alignment(func, buffer));
         let align = if align > natural { format!("__align__({align}) ") } else { String::new() };
         self.out.line(&format!("{unread}{align}{ty} {name}[{n}];"));

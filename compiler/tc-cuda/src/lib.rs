@@ -5,7 +5,7 @@
 //! - `placement` says which ops are printed inside the op that uses them.
 //! - `arith` and `stmt` hold the tables of what is written, arithmetic and all else. What they lack is not accepted.
 //! - `kernel`, `stmt`, `value`, `arith` write heads, statements, values and arithmetic; `place` references; `wmma`,
-//!   `mma` matrix products and asynchronous copies. `expr`, `types`, `literals`, `preamble`, `ptx`, `writer` are what
+//!   `mma`, `wgmma`, `bulk` matrix products, asynchronous and bulk copies. `expr`, `types`, `literals`, `preamble`, `ptx`, `writer` are what
 //!   they write with.
 //!
 //! The text is meant to be read: it keeps the author's names, and an op that has one use and no name stands where it
@@ -14,6 +14,7 @@
 //! module gives the same bytes.
 
 mod arith;
+mod bulk;
 mod expr;
 mod kernel;
 mod literals;
@@ -26,6 +27,7 @@ mod shuffle;
 mod stmt;
 mod types;
 mod value;
+mod wgmma;
 mod wmma;
 mod writer;
 

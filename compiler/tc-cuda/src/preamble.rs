@@ -1,7 +1,9 @@
 //! What stands before the kernels: only the headers, structs and functions that they use.
 
+use crate::bulk::Bulk;
 use crate::ptx::Ptx;
 use crate::types;
+use crate::wgmma::Warpgroup;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use tc_ir::{Elem, Scalar};
@@ -31,6 +33,10 @@ pub(crate) enum Helper {
     F64ToTf32,
     /// An instruction.
     Ptx(Ptx),
+    /// One of a barrier in shared memory, or of a bulk copy.
+    Bulk(Bulk),
+    /// One of a warpgroup.
+    Warpgroup(Warpgroup),
 }
 
 /// Which lane a shuffle reads from.
@@ -94,6 +100,8 @@ impl Helper {
             Helper::ToTf32 => "tc_to_tf32".into(),
             Helper::F64ToTf32 => "tc_f64_to_tf32".into(),
             Helper::Ptx(ptx) => ptx.name(),
+            Helper::Bulk(bulk) => bulk.name(),
+            Helper::Warpgroup(warpgroup) => warpgroup.name(),
         }
     }
 
@@ -131,6 +139,8 @@ impl Helper {
                     .into()
             }
             Helper::Ptx(ptx) => ptx.text(|elem| types::number(elem).unwrap_or("int")),
+            Helper::Bulk(bulk) => bulk.text(),
+            Helper::Warpgroup(warpgroup) => warpgroup.text(|elem| types::number(elem).unwrap_or("int")),
             Helper::Shuffle(mode) => {
                 let (name, intrinsic, source) = (self.name(), mode.intrinsic(), mode.source());
                 format!(
@@ -170,7 +180,11 @@ pub(crate) struct Needs {
     structs: BTreeSet<Scalar>,
     helpers: BTreeSet<Helper>,
     fragments: bool,
+    maps: bool,
 }
+
+/// A tensor map, as the driver makes it.
+const TENSOR_MAP: &str = "tc_tensor_map";
 
 impl Needs {
     /// The name of the type `scalar`, which is then declared.
@@ -193,6 +207,12 @@ impl Needs {
     /// The type `elem` is used without being named.
     pub(crate) fn elem(&mut self, elem: Elem) {
         self.elems.insert(elem);
+    }
+
+    /// The name of the type of a tensor map, which is then declared.
+    pub(crate) fn tensor_map(&mut self) -> &'static str {
+        self.maps = true;
+        TENSOR_MAP
     }
 
     /// Fragments are used.
@@ -219,6 +239,10 @@ impl Needs {
                     self.helper(Helper::Ptx(part));
                 }
             }
+            Helper::Bulk(Bulk::Load { .. }) => {
+                self.tensor_map();
+            }
+            Helper::Warpgroup(Warpgroup::Mma { sums, .. } | Warpgroup::Hold(sums)) => self.elem(sums),
             _ => {}
         }
         self.helpers.insert(helper);
@@ -247,6 +271,9 @@ impl Needs {
         }
         if !self.structs.is_empty() {
             out.push('\n');
+        }
+        if self.maps {
+            let _ = writeln!(out, "struct __align__(64) {TENSOR_MAP} {{ unsigned long long opaque[16]; }};\n");
         }
         for helper in &self.helpers {
             out.push_str(&helper.text());

@@ -1,15 +1,16 @@
 //! Statements: loops, conditionals, stores, barriers, declared values.
 
+use crate::bulk::Bulk;
 use crate::expr::{self, Expr, prec};
 use crate::kernel::Kernel;
 use crate::literals;
 use std::rc::Rc;
 use tc_dialects::tir::{self, Coordinate, LoopKind};
-use tc_dialects::{gpu, mma, wmma};
+use tc_dialects::{gpu, mbarrier, mma, tma, wgmma, wmma};
 use tc_ir::attrs::BinOp;
 use tc_ir::types::ElemKind;
 use tc_ir::walk::ops_under;
-use tc_ir::{Elem, Op, Opcode, Region, Scalar, Value};
+use tc_ir::{Elem, Op, Opcode, Region, Scalar, Value, keys};
 use tc_kernel::access::{self, Form};
 
 /// Writes an op as a statement.
@@ -33,6 +34,19 @@ static STATEMENTS: &[(Opcode, Write)] = &[
     (gpu::WAIT_GROUP, |k, op| k.ptx_call(op)),
     (mma::SYNC, |k, op| k.ptx_call(op)),
     (mma::LDMATRIX, |k, op| k.ptx_call(op)),
+    (gpu::SETMAXNREG, |k, op| k.set_registers(op)),
+    // The head of the kernel declares it.
+    (tma::MAP, |_, _| {}),
+    (tma::LOAD, |k, op| k.bulk_load(op)),
+    (mbarrier::INIT, |k, op| k.barrier_call(op, Bulk::Init, Some(keys::COUNT))),
+    (mbarrier::FENCE_INIT, |k, op| k.fence_barriers(op)),
+    (mbarrier::ARRIVE, |k, op| k.barrier_call(op, Bulk::Arrive, None)),
+    (mbarrier::ARRIVE_EXPECT_TX, |k, op| k.barrier_call(op, Bulk::ArriveExpectTx, Some(keys::BYTES))),
+    (mbarrier::WAIT, |k, op| k.wait_at_barrier(op)),
+    (wgmma::FENCE, |k, op| k.warpgroup_fence(op)),
+    (wgmma::MMA, |k, op| k.warpgroup_product(op)),
+    (wgmma::COMMIT_GROUP, |k, op| k.warpgroup_commit(op)),
+    (wgmma::WAIT_GROUP, |k, op| k.warpgroup_wait(op)),
     (wmma::FILL, |k, op| k.fill_fragment(op)),
     (wmma::LOAD, |k, op| k.load_fragment(op)),
     (wmma::STORE, |k, op| k.store_fragment(op)),
@@ -92,7 +106,7 @@ impl Kernel<'_> {
     fn barrier(&mut self, op: Op) {
         self.at(op);
         // `__syncthreads` orders memory of the whole block, global memory included.
-        let is_warp = self.func.word_of(op, tc_ir::keys::SCOPE) == Some("warp");
+        let is_warp = self.func.word_of(op, keys::SCOPE) == Some("warp");
         self.out.line(if is_warp { "__syncwarp();" } else { "__syncthreads();" });
     }
 

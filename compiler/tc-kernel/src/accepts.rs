@@ -5,13 +5,13 @@
 //! such as follow from sizes.
 
 use crate::facts::{self, Facts, scope_name};
-use crate::{matrix, mma, place, sizes, wmma};
+use crate::{bulk, maps, matrix, mma, place, sizes, warpgroup, wmma};
 use tc_dialects::algebra::remainder::may_overflow;
 use tc_dialects::forms::DEVICE;
 use tc_dialects::fragment::{Family, scope_use};
 use tc_dialects::scope::Scope;
-use tc_dialects::threads::{Meeting, meeting};
-use tc_dialects::{arith as ops, gpu, tir};
+use tc_dialects::threads::{Meeting, is_by_mbarrier, meeting};
+use tc_dialects::{arith as ops, gpu, mbarrier, tir};
 use tc_ir::verify::{is_threaded, verify};
 use tc_ir::walk::all_ops;
 use tc_ir::{Elem, Func, Op, Opcode, Type, TypeData, Value};
@@ -49,7 +49,7 @@ pub fn kernel(func: &Func, target: &Target, emitter: &Emitter, found: &mut Diagn
         diagnostic.help.get_or_insert_with(|| "run the pipeline `cuda`, which ends in the form `device`".to_string());
         found.push(diagnostic);
     }
-    if !is_threaded(func) {
+    if !is_threaded(func) && !all_ops(func).any(|op| is_by_mbarrier(func, op)) {
         let text = format!("the threads of `@{}` are not synchronised yet", func.symbol());
         let help = "run the pass `thread-sync` before `split-host-device`; the pipeline `cuda` does";
         found.push(Diagnostic::assumption("form", func.location(func.header.loc), text).help(help));
@@ -141,6 +141,7 @@ fn unwritable(func: &Func, value: Value, emitter: &Emitter) -> Option<String> {
     let shown = func.show_type(ty);
     let elem = match func.type_data(ty) {
         TypeData::Scalar(scalar) => Some(scalar.elem),
+        TypeData::Shaped { elem, .. } if mbarrier::is_barrier_type(func, *elem) => return None,
         TypeData::Shaped { elem, .. } if func.as_scalar(*elem).is_none() => {
             return wmma::unwritable(func, *elem, emitter.language);
         }
@@ -175,6 +176,12 @@ fn check(func: &Func, op: Op, emitter: &Emitter, found: &mut Diagnostics) {
         return found.push(diagnostic);
     }
     let args = func.op_regions(op).iter().flat_map(|&region| func.region_args(region).iter().copied());
+    if func.results(op).any(|value| bulk::is_barriers(func, value)) && !(emitter.has)(mbarrier::WAIT) {
+        let text = format!("there is no {} for barriers in shared memory", emitter.language);
+        let mut diagnostic = Diagnostic::error("no-emitter", func.op_location(op), text);
+        diagnostic.help = emitter.way_out.map(String::from);
+        return found.push(diagnostic);
+    }
     for value in func.results(op).chain(args) {
         if let Some(reason) = unwritable(func, value, emitter) {
             refuse(reason);
@@ -189,6 +196,9 @@ fn check(func: &Func, op: Op, emitter: &Emitter, found: &mut Diagnostics) {
     if let Some((text, help)) = with_help {
         found.push(Diagnostic::error("no-emitter", func.op_location(op), text).help(help));
     }
+    maps::check(func, op, found);
+    bulk::check(func, op, found);
+    warpgroup::check(func, op, found);
 }
 
 /// What else an op asks for.

@@ -2,8 +2,9 @@
 //! each buffer.
 
 use crate::access::{alignment, element};
-use crate::{matrix, sizes};
+use crate::{bulk, matrix, sizes};
 use tc_dialects::fragment::Fragment;
+use tc_dialects::mbarrier::BARRIER_BYTES;
 use tc_dialects::scope::Scope;
 use tc_dialects::tir::{self, Coordinate, LoopKind};
 use tc_ir::effects::{accesses, root_buffer};
@@ -60,6 +61,11 @@ impl Facts {
             if func.opcode(op) == tir::ALLOC {
                 facts.alloc(func, op, target, &mut dynamic, found);
             }
+        }
+        // Dynamic shared memory follows the static one, at its own alignment, and what is between counts as static.
+        if let Some(buffer) = dynamic.and_then(|op| func.result(op)) {
+            let align = facts.shared_alignment(func, buffer);
+            facts.static_shared = facts.static_shared.div_ceil(align).saturating_mul(align);
         }
         for (coordinate, extent) in Coordinate::ALL.into_iter().zip(extents) {
             let Some((extent, op)) = extent else { continue };
@@ -272,13 +278,18 @@ pub fn n_elements(func: &Func, value: Value) -> Option<u64> {
 
 /// The bytes of the buffer `value`, if its extents are constant.
 pub fn buffer_bytes(func: &Func, value: Value) -> Option<u64> {
-    let elem = element(func, func.value_type(value))?;
-    n_elements(func, value)?.checked_mul(elem.bytes().into())
+    let bytes = match element(func, func.value_type(value)) {
+        Some(elem) => elem.bytes(),
+        None if bulk::is_barriers(func, value) => BARRIER_BYTES,
+        None => return None,
+    };
+    n_elements(func, value)?.checked_mul(bytes.into())
 }
 
 /// The alignment of a buffer in shared memory, or of a parameter.
 pub fn alignment_of(func: &Func, value: Value) -> u64 {
-    declared_alignment(func, value).max(DEFAULT_ALIGNMENT)
+    let least = if bulk::is_barriers(func, value) { BARRIER_BYTES.into() } else { DEFAULT_ALIGNMENT };
+    declared_alignment(func, value).max(least)
 }
 
 /// The alignment that the buffer `value` declares, or that of its elements.

@@ -11,17 +11,19 @@
 //! - [`arithmetic`] is what tables of arithmetic are made of; [`access`] says how a load or store touches memory, [`place`] what a reference refers to, [`live`] what anything
 //!   needs, [`names`] and [`reserved`] what things are called.
 //! - [`matrix`], [`mma`] and [`wmma`] are what matrix products and asynchronous copies ask of a kernel, [`residency`] how
-//!   many blocks of it fit.
+//!   many blocks of it fit. [`bulk`] and [`maps`] are the same for bulk copies, [`warpgroup`] for products of a warpgroup.
 //! - [`manifest`] builds the manifest; [`sizes`] says what in it follows from sizes that the program leaves open.
 
 pub mod accepts;
 pub mod access;
 pub mod arithmetic;
+pub mod bulk;
 pub mod facts;
 pub mod host;
 pub mod job;
 pub mod live;
 pub mod manifest;
+pub mod maps;
 pub mod matrix;
 pub mod mma;
 pub mod names;
@@ -29,4 +31,5 @@ pub mod place;
 pub mod reserved;
 pub mod residency;
 pub mod sizes;
+pub mod warpgroup;
 pub mod wmma;

@@ -2,12 +2,16 @@
 
 use crate::facts::{Facts, buffer_bytes};
 use crate::host::Host;
-use crate::sizes;
+use crate::{maps, sizes};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt::Write;
+use tc_dialects::tma;
 use tc_ir::{Attr, AttrData, Elem, Func, Op, Value, keys};
 use tc_support::Diagnostic;
-use tc_target::{Access, Buffer, DType, Follows, Formula, Kernel, KernelManifest, Param, Scalar, Slot, Target};
+use tc_target::maps::DEFAULT_PROMOTION;
+use tc_target::{
+    Access, Buffer, DType, Follows, Formula, Kernel, KernelManifest, Param, Scalar, Slot, Target, TensorMap,
+};
 
 /// A kernel that was written.
 pub struct Written<'m> {
@@ -79,16 +83,24 @@ pub fn build(host: &Host<'_>, kernels: &[Written<'_>], target: &Target) -> Resul
             }
         }
     }
+    let mut maps = Vec::new();
     let kernels = host.launches.iter().zip(kernels).map(|(launch, written)| {
         let args = launch.args.iter().map(|arg| names.of.get(arg).cloned().unwrap_or_default());
-        let args = args.chain(written.sizes.iter().cloned()).collect();
-        Kernel { when: launch.when(func), ..launched(written, args) }
+        let mut args: Vec<String> = args.chain(written.sizes.iter().cloned()).collect();
+        for op in maps::maps(launch.kernel) {
+            let map = map(launch.kernel, op, &args, &mut names, &mut formulas)?;
+            args.push(map.name.clone());
+            maps.push(map);
+        }
+        Ok(Kernel { when: launch.when(func), ..launched(written, args) })
     });
+    let kernels = kernels.collect::<Result<Vec<Kernel>, Diagnostic>>()?;
     let mut manifest = KernelManifest {
         function: func.symbol().to_string(),
         target: target.name.to_string(),
         params,
-        kernels: kernels.collect(),
+        maps,
+        kernels,
         temporaries,
         sizes: open,
         formulas,
@@ -96,9 +108,39 @@ pub fn build(host: &Host<'_>, kernels: &[Written<'_>], target: &Target) -> Resul
     };
     manifest.keep_grids();
     // What does not follow is the author's: an extent that the least sizes make negative, say.
-    manifest.set_sizes(&[]).map_err(|wrong| Diagnostic { location: func.location(func.header.loc), ..wrong })?;
-    manifest.validate()?;
+    let located = |wrong| Diagnostic { location: func.location(func.header.loc), ..wrong };
+    manifest.set_sizes(&[]).and_then(|()| manifest.validate()).map_err(located)?;
     Ok(manifest)
+}
+
+/// The map that `op` makes in `kernel`, which is given `args`; each launch has its own.
+fn map(
+    kernel: &Func,
+    op: Op,
+    args: &[String],
+    names: &mut Names,
+    formulas: &mut Vec<Follows>,
+) -> Result<TensorMap, Diagnostic> {
+    let unknown = || Diagnostic::bug("emitter", kernel.op_location(op), "a tensor map was accepted that is not known");
+    let result = kernel.result(op).ok_or_else(unknown)?;
+    let name = names.pick(kernel.value_text(result), "map");
+    let buffer = maps::param(kernel, op).and_then(|nth| args.get(nth)).ok_or_else(unknown)?.clone();
+    let (elem, _, _) = kernel.as_shaped(kernel.value_type(result)).ok_or_else(unknown)?;
+    let dtype = kernel.as_scalar(elem).and_then(|scalar| dtype(scalar.elem)).ok_or_else(unknown)?;
+    let mut extents = Vec::new();
+    for (dim, formula) in maps::extents(kernel, op).ok_or_else(unknown)?.into_iter().enumerate() {
+        extents.push(match formula {
+            Formula::Int(extent) => u64::try_from(extent).map_err(|_| unknown())?,
+            formula => {
+                formulas.push(Follows { slot: Slot::Map { map: name.clone(), dim }, formula });
+                0
+            }
+        });
+    }
+    let sides = tma::box_extents(kernel, op).ok_or_else(unknown)?;
+    let sides = sides.into_iter().map(u64::try_from).collect::<Result<Vec<u64>, _>>().map_err(|_| unknown())?;
+    let swizzle = tma::swizzle_bytes(kernel, op).and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or(0);
+    Ok(TensorMap { name, buffer, dtype, extents, sides, swizzle, promotion: DEFAULT_PROMOTION })
 }
 
 /// What the author says of the sizes of `func`, to be checked when it is launched.
@@ -142,17 +184,20 @@ impl Names {
     }
 
     fn add(&mut self, func: &Func, value: Value, fallback: &str) -> String {
-        let base = match func.value_text(value) {
-            "" => fallback,
-            name => name,
-        };
+        let name = self.pick(func.value_text(value), fallback);
+        self.of.insert(value, name.clone());
+        name
+    }
+
+    /// A name made of `wanted`, or of `fallback` where that is empty.
+    fn pick(&mut self, wanted: &str, fallback: &str) -> String {
+        let base = if wanted.is_empty() { fallback } else { wanted };
         let mut name = base.to_string();
         let mut nth = 0;
         while !self.taken.insert(name.clone()) {
             nth += 1;
             name = format!("{base}_{nth}");
         }
-        self.of.insert(value, name.clone());
         name
     }
 }

@@ -3,9 +3,9 @@
 
 use crate::facts::Facts;
 use tc_dialects::fragment::{Fragment, moved, register_tiles, transfer};
-use tc_dialects::gpu;
 use tc_dialects::threads::begins_copy;
 use tc_dialects::tir::{self, place_type};
+use tc_dialects::{gpu, tma, wgmma};
 use tc_ir::effects::{accesses, root_buffer};
 use tc_ir::func::Def;
 use tc_ir::walk::all_ops;
@@ -25,6 +25,7 @@ const MAX_UNROLLED: i64 = 1024;
 /// Finds what the target does not have, each once, and blocks that are not made of whole warps.
 pub fn check(func: &Func, facts: &Facts, target: &Target, found: &mut Diagnostics) {
     let mut told = Vec::new();
+    let mut is_whole_groups = facts.n_threads().is_multiple_of(matrix::WARPGROUP);
     let mut is_whole = facts.n_threads().is_multiple_of(target.warp_size);
     for op in all_ops(func) {
         let name = func.op_name(op);
@@ -39,6 +40,16 @@ pub fn check(func: &Func, facts: &Facts, target: &Target, found: &mut Diagnostic
                 diagnostic = diagnostic.help(format!("compile for `{first}` or newer"));
             }
             found.push(diagnostic);
+        }
+        if matrix::takes_warpgroup(name) && !is_whole_groups {
+            is_whole_groups = true;
+            let text = format!(
+                "`{name}` is done by a whole warpgroup, and the block has {}, which no warpgroups of {} make up",
+                counted(facts.n_threads(), "thread"),
+                matrix::WARPGROUP
+            );
+            let help = "bind an axis of extent 128 to `threadIdx.x`";
+            found.push(Diagnostic::error("whole-warps", func.op_location(op), text).help(help));
         }
         if matrix::takes_warp(name) && !is_whole {
             is_whole = true;
@@ -58,6 +69,8 @@ pub fn alignment(func: &Func, op: Op, place: Value) -> u64 {
     let is_fragment = place_type(func, place).is_some_and(|(elem, _, _)| Fragment::of(func, elem).is_some());
     match func.opcode(op) {
         _ if transfer(func, op).is_some() && !is_fragment => TILE_ALIGNMENT,
+        wgmma::MMA => crate::warpgroup::alignment(func, op, place).unwrap_or(WORDS_ALIGNMENT),
+        tma::LOAD if place == func.operand(op, 0) => crate::bulk::alignment(func, op),
         _ if !register_tiles(func, op).is_empty() => WORDS_ALIGNMENT,
         _ if begins_copy(func, op) => {
             gpu::copied_bytes(func, op).and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or(0)

@@ -6,7 +6,7 @@
 
 use crate::facts::Facts;
 use tc_dialects::fragment::{Fragment, per_lane};
-use tc_dialects::{mma, tir, wmma};
+use tc_dialects::{gpu, mma, tir, wgmma, wmma};
 use tc_ir::walk::all_ops;
 use tc_ir::{Func, Op};
 use tc_target::Target;
@@ -15,8 +15,12 @@ use tc_target::Target;
 const OTHER_REGISTERS: u64 = 64;
 
 /// How many blocks fit, by shared memory and by the registers that tiles take; `None` for a kernel without matrix products.
+/// One whose warps hand registers to one another has all of a multiprocessor: the assembler must know how many there are.
 pub fn resident_blocks(func: &Func, facts: &Facts, target: &Target) -> Option<u64> {
-    if !all_ops(func).any(|op| matches!(func.opcode(op), mma::SYNC | wmma::MMA)) {
+    if all_ops(func).any(|op| func.opcode(op) == gpu::SETMAXNREG) {
+        return Some(1);
+    }
+    if !all_ops(func).any(|op| matches!(func.opcode(op), mma::SYNC | wmma::MMA | wgmma::MMA)) {
         return None;
     }
     let registers = registers_of_thread(func, target);

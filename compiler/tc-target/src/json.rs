@@ -1,6 +1,10 @@
 //! The manifest as JSON, by hand: the form is small, versioned, and its errors name the place in the document.
 
-use crate::manifest::{Access, Buffer, Kernel, KernelManifest, Param, Scalar, VERSION, VERSION_WITHOUT_CHOICES, wrong};
+use crate::manifest::{
+    Access, Buffer, Kernel, KernelManifest, Param, Scalar, VERSION, VERSION_WITHOUT_CHOICES, VERSION_WITHOUT_MAPS,
+    wrong,
+};
+use crate::maps::TensorMap;
 use crate::sizes::{FORMULA_OPS, Follows, Formula, MAX_FORMULA_DEPTH, OpenSize, Slot, formula_op_name};
 use serde_json::{Map, Value, json};
 use tc_support::DType;
@@ -11,15 +15,22 @@ impl KernelManifest {
     /// The manifest as a JSON object whose `manifest` is the version of the form. A number that follows from sizes is
     /// written as its formula: a size's name, or an object of one operator and its two operands.
     pub fn to_json(&self) -> Value {
-        let has_choices = self.kernels.iter().any(|kernel| kernel.when.is_some());
+        let version = match self.kernels.iter().any(|kernel| kernel.when.is_some()) {
+            _ if !self.maps.is_empty() => VERSION,
+            true => VERSION_WITHOUT_MAPS,
+            false => VERSION_WITHOUT_CHOICES,
+        };
         let mut value = json!({
-            "manifest": if has_choices { VERSION } else { VERSION_WITHOUT_CHOICES },
+            "manifest": version,
             "function": self.function,
             "target": self.target,
             "params": self.params.iter().map(param_to_json).collect::<Vec<_>>(),
             "temporaries": self.temporaries.iter().map(buffer_to_json).collect::<Vec<_>>(),
             "kernels": self.kernels.iter().map(kernel_to_json).collect::<Vec<_>>(),
         });
+        if !self.maps.is_empty() {
+            value["maps"] = self.maps.iter().map(map_to_json).collect();
+        }
         if !self.sizes.is_empty() {
             value["sizes"] = self.sizes.iter().map(size_to_json).collect();
         }
@@ -41,6 +52,10 @@ impl KernelManifest {
                     buffer["bytes"] = Value::Null;
                     &mut buffer["shape"][*dim]
                 }
+                Slot::Map { map, dim } => {
+                    let Some(nth) = self.maps.iter().position(|known| known.name == *map) else { continue };
+                    &mut value["maps"][nth]["extents"][*dim]
+                }
             };
             *place = formula_to_json(formula, MAX_FORMULA_DEPTH);
         }
@@ -57,13 +72,17 @@ impl KernelManifest {
             );
             return Err(wrong(message));
         }
-        node.only(&["manifest", "function", "target", "params", "temporaries", "kernels", "sizes", "where"])?;
+        node.only(&["manifest", "function", "target", "params", "temporaries", "maps", "kernels", "sizes", "where"])?;
         let mut formulas = Vec::new();
         let mut manifest = KernelManifest {
             function: node.field("function")?.string()?,
             target: node.field("target")?.string()?,
             params: node.field("params")?.list(|node| param_from_json(node, &mut formulas))?,
             temporaries: node.field("temporaries")?.list(|node| buffer_from_json(node, &BUFFER_KEYS, &mut formulas))?,
+            maps: match node.object()?.contains_key("maps") {
+                true => node.field("maps")?.list(|node| map_from_json(node, &mut formulas))?,
+                false => Vec::new(),
+            },
             kernels: Vec::new(),
             sizes: match node.object()?.contains_key("sizes") {
                 true => node.field("sizes")?.list(size_from_json)?,
@@ -114,6 +133,33 @@ fn buffer_to_json(buffer: &Buffer) -> Value {
         "bytes": buffer.bytes,
         "alignment": buffer.alignment,
         "access": buffer.access.name(),
+    })
+}
+
+fn map_to_json(map: &TensorMap) -> Value {
+    json!({
+        "name": map.name,
+        "buffer": map.buffer,
+        "dtype": map.dtype.name(),
+        "extents": map.extents,
+        "box": map.sides,
+        "swizzle": map.swizzle,
+        "promotion": map.promotion,
+    })
+}
+
+fn map_from_json(node: &Node<'_>, formulas: &mut Vec<Follows>) -> Result<TensorMap, Diagnostic> {
+    node.only(&["name", "buffer", "dtype", "extents", "box", "swizzle", "promotion"])?;
+    let name = node.field("name")?.string()?;
+    let slot = |dim: usize| Slot::Map { map: name.clone(), dim };
+    Ok(TensorMap {
+        extents: node.field("extents")?.extents(formulas, slot)?,
+        name,
+        buffer: node.field("buffer")?.string()?,
+        dtype: node.field("dtype")?.dtype()?,
+        sides: node.field("box")?.list(Node::u64)?,
+        swizzle: node.field("swizzle")?.u64()?,
+        promotion: node.field("promotion")?.u64()?,
     })
 }
 
@@ -389,6 +435,36 @@ mod tests {
     }
 
     #[test]
+    fn a_map_comes_back_and_follows_the_sizes() {
+        let mut manifest = crate::maps::tests::mapped();
+        let value = manifest.to_json();
+        assert_eq!(value["manifest"], json!(3));
+        assert_eq!(
+            value["maps"][0].to_string(),
+            r#"{"box":[2,32],"buffer":"T","dtype":"f32","extents":[2,16416],"name":"MT","promotion":128,"swizzle":128}"#
+        );
+        assert_eq!(KernelManifest::from_json(&value), Ok(manifest.clone()));
+        manifest.params.remove(1);
+        manifest.kernels[0].args.remove(1);
+        manifest.sizes = crate::sizes::tests::open().sizes;
+        let of_n = |slot: Slot| Follows { slot, formula: Formula::Size("n".into()) };
+        manifest.formulas =
+            vec![of_n(Slot::Shape { buffer: "T".into(), dim: 1 }), of_n(Slot::Map { map: "MT".into(), dim: 1 })];
+        manifest.set_sizes(&[]).expect("the rows are multiples of 16 bytes");
+        let value = manifest.to_json();
+        assert_eq!(value["maps"][0]["extents"], json!([2, "n"]));
+        let mut back = KernelManifest::from_json(&value).expect("it reads");
+        assert_eq!((back.to_json(), &back.maps[0].extents[..]), (value, &[2, 16384][..]));
+        let wrong = back.set_sizes(&[("n".into(), 33)]).expect_err("rows of 132 bytes");
+        assert_eq!(wrong.message, "a stride of map `MT` is 132 bytes, and must be a multiple of 16 below 2^40");
+        // Where no kernel that takes it is launched, its rows do not count.
+        back.kernels[1].when = Some(Formula::Int(0));
+        back.keep_grids();
+        back.set_sizes(&[("n".into(), 33)]).expect("it is not needed");
+        assert!(back.maps[0].is_empty() && !back.is_needed("MT"));
+    }
+
+    #[test]
     fn a_bad_document_is_refused_at_its_place() {
         let refused = |change: fn(&mut Value)| {
             let mut value = example().to_json();
@@ -396,8 +472,8 @@ mod tests {
             KernelManifest::from_json(&value).expect_err("changed for the worse")
         };
         assert_eq!(
-            refused(|value| value["manifest"] = json!(3)).message,
-            "the manifest has version 3, and this build reads versions 1 to 2"
+            refused(|value| value["manifest"] = json!(4)).message,
+            "the manifest has version 4, and this build reads versions 1 to 3"
         );
         assert_eq!(
             refused(|value| value["kernels"][1]["grid"] = json!([1, -1, 1])).message,

@@ -6,6 +6,7 @@
 mod json;
 pub mod machine;
 pub mod manifest;
+pub mod maps;
 pub mod matrix;
 pub mod occupancy;
 pub mod resources;
@@ -14,6 +15,7 @@ pub mod target;
 
 pub use machine::{Machine, Unit};
 pub use manifest::{Access, Buffer, Kernel, KernelManifest, Param, Scalar};
+pub use maps::TensorMap;
 pub use resources::Resources;
 pub use sizes::{Follows, Formula, OpenSize, Slot};
 pub use target::{Feature, Target};

@@ -2,16 +2,20 @@
 //! to launch them. It travels as JSON beside the CUDA or PTX text.
 //!
 //! A host function has parameters, temporaries that the host allocates in global memory for the time of a call, and
-//! kernels that run one after the other. Each kernel names the parameters and temporaries it takes, in the order of
-//! its own parameter list.
+//! kernels that run one after the other. Each kernel names the parameters, temporaries, sizes and tensor maps that it
+//! takes, in the order of its own parameter list.
 
+use crate::maps::TensorMap;
 use crate::sizes::{Follows, Formula, OpenSize, Slot};
 use crate::target::Target;
 use std::collections::BTreeSet;
 use tc_support::{DType, Diagnostic, Diagnostics, Location};
 
-/// The version of the JSON form that this crate writes, where a kernel is launched for some sizes only; it reads all.
-pub const VERSION: u64 = 2;
+/// The version of the JSON form that this crate writes where a kernel takes a tensor map; it reads all.
+pub const VERSION: u64 = 3;
+
+/// The version that it writes where a kernel is launched for some sizes only, and none takes a map.
+pub const VERSION_WITHOUT_MAPS: u64 = 2;
 
 /// The version that it writes where all kernels are always launched: what reads no newer one launches them right.
 pub const VERSION_WITHOUT_CHOICES: u64 = 1;
@@ -27,6 +31,8 @@ pub struct KernelManifest {
     pub params: Vec<Param>,
     /// Buffers in global memory that live for one call.
     pub temporaries: Vec<Buffer>,
+    /// How bulk copies of the kernels see buffers: made by the launcher, and passed by value.
+    pub maps: Vec<TensorMap>,
     /// The kernels, in the order of their launches.
     pub kernels: Vec<Kernel>,
     /// The sizes that the program leaves open, with the values that all numbers here are for.
@@ -145,7 +151,7 @@ impl Param {
 pub struct Kernel {
     /// The name of the `extern "C"` function.
     pub name: String,
-    /// What it takes: names of parameters and temporaries, in its own order.
+    /// What it takes: names of parameters, temporaries, sizes and tensor maps, in its own order.
     pub args: Vec<String>,
     /// Blocks by x, y, z.
     pub grid: [u64; 3],
@@ -205,6 +211,9 @@ impl KernelManifest {
             }
             add_name(&mut names, &size.name)?;
         }
+        for map in &self.maps {
+            add_name(&mut names, &map.name)?;
+        }
         for (idx, kernel) in self.kernels.iter().enumerate() {
             if kernel.name.is_empty() || !kernel.name.bytes().all(|byte| byte.is_ascii_graphic()) {
                 return Err(wrong(format!("`{}` is no name of a kernel", kernel.name)));
@@ -227,7 +236,7 @@ impl KernelManifest {
                 return Err(wrong(format!("kernel `{}` has an extent of 0", kernel.name)));
             }
         }
-        Ok(())
+        self.check_maps()
     }
 
     /// What `target` does not allow, kernel by kernel; no diagnostics if every launch is possible.
@@ -323,6 +332,7 @@ pub(crate) mod tests {
                 Param::Buffer(buffer("B", &[16415], Access::Write)),
             ],
             temporaries: vec![buffer("T", &[2, 16415], Access::ReadWrite)],
+            maps: Vec::new(),
             kernels: vec![kernel("conv1d_0", &["A", "n", "T"]), kernel("conv1d_1", &["T", "B"])],
             sizes: Vec::new(),
             formulas: Vec::new(),

@@ -2,7 +2,8 @@
 //!
 //! The shapes are those of the language: `wmma` of 16x16x16, 32x8x16 and 8x32x16 (16x16x8 for tf32), `mma.sync` of
 //! m16n8 with the k that fills 32 bytes. Which target has what is from the PTX ISA 8.8, sections 9.7.14 ("Warp Level
-//! Matrix Multiply-Accumulate Instructions", target notes of each) and 9.7.9.25 (`cp.async`).
+//! Matrix Multiply-Accumulate Instructions", target notes of each), 9.7.9.25 (`cp.async`), 9.7.9.27 (`cp.async.bulk.tensor`),
+//! 9.7.13.15 (`mbarrier`), 9.7.15 (`wgmma`) and 9.7.19.5 (`setmaxnreg`).
 
 use crate::target::{Feature, Target};
 use tc_support::{DType, Elem};
@@ -42,6 +43,19 @@ static TABLE: &[Row] = &[
     any("gpu.copy_async", Feature::CpAsync),
     any("gpu.commit_group", Feature::CpAsync),
     any("gpu.wait_group", Feature::CpAsync),
+    any("tma.map", Feature::Tma),
+    any("tma.load", Feature::Tma),
+    any("mbarrier.init", Feature::Mbarrier),
+    any("mbarrier.arrive", Feature::Mbarrier),
+    any("mbarrier.wait", Feature::Mbarrier),
+    // Bulk copies alone have a use for these.
+    any("mbarrier.fence_init", Feature::Tma),
+    any("mbarrier.arrive_expect_tx", Feature::Tma),
+    any("wgmma.mma", Feature::Wgmma),
+    any("wgmma.fence", Feature::Wgmma),
+    any("wgmma.commit_group", Feature::Wgmma),
+    any("wgmma.wait_group", Feature::Wgmma),
+    any("gpu.setmaxnreg", Feature::SetMaxNReg),
     row(ARITHMETIC, DType::BF16, Feature::Bf16),
 ];
 
@@ -67,6 +81,14 @@ pub fn takes_warp(op: &str) -> bool {
     op.starts_with("wmma.") || op.starts_with("mma.")
 }
 
+/// The threads of a warpgroup.
+pub const WARPGROUP: u64 = 128;
+
+/// Does the op called `op` take whole warpgroups, all of whose threads do it together?
+pub fn takes_warpgroup(op: &str) -> bool {
+    op.starts_with("wgmma.") || op == "gpu.setmaxnreg"
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -87,6 +109,8 @@ mod tests {
         }
         assert_eq!(first("mma.ldmatrix", Some(DType::F16)), "sm_75");
         assert_eq!(first("gpu.copy_async", None), "sm_80");
+        assert_eq!((first("mbarrier.wait", None), first("tma.load", None)), ("sm_80", "sm_90"));
+        assert_eq!((first("wgmma.mma", Some(DType::F16)), first("gpu.setmaxnreg", None)), ("sm_90a", "sm_90a"));
         assert_eq!(needs("gpu.barrier", None), None);
     }
 

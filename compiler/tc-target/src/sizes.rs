@@ -153,6 +153,13 @@ pub enum Slot {
         /// The dimension.
         dim: usize,
     },
+    /// An extent of a tensor map, by its name.
+    Map {
+        /// The map.
+        map: String,
+        /// The dimension.
+        dim: usize,
+    },
 }
 
 /// A number of the manifest, and how it follows from sizes.
@@ -223,20 +230,30 @@ impl KernelManifest {
             left_out.push(value.ok_or_else(no_value)? == 0);
         }
         // What only kernels take that are left out is not made.
-        let is_made = |name: &str| {
+        let is_taken = |name: &str| {
             let launched = self.kernels.iter().zip(&left_out).filter(|(_, left_out)| !**left_out);
-            launched.into_iter().any(|(kernel, _)| kernel.args.iter().any(|arg| arg == name))
+            let mut args = launched.flat_map(|(kernel, _)| &kernel.args);
+            args.any(|arg| arg == name || self.map(arg).is_some_and(|map| map.buffer == name))
         };
-        let temporaries = self.temporaries.iter().map(|temporary| temporary.name.clone());
-        let unmade: Vec<String> = match left_out.contains(&true) {
-            true => temporaries.filter(|name| !is_made(name)).collect(),
-            false => Vec::new(),
+        let untaken = |names: Vec<&String>| -> Vec<String> {
+            if !left_out.contains(&true) {
+                return Vec::new();
+            }
+            names.into_iter().filter(|name| !is_taken(name)).cloned().collect()
         };
+        let unmade = untaken(self.temporaries.iter().map(|temporary| &temporary.name).collect());
+        let unneeded = untaken(self.maps.iter().map(|map| &map.name).collect());
         let formulas = std::mem::take(&mut self.formulas);
         let followed = formulas.iter().try_for_each(|follows| match &follows.slot {
             Slot::Shape { buffer, dim } if unmade.contains(buffer) => {
                 if let Some(buffer) = self.buffer_mut(buffer) {
                     buffer.shape[*dim] = 0;
+                }
+                Ok(())
+            }
+            Slot::Map { map, dim } if unneeded.contains(map) => {
+                if let Some(extent) = self.map_extent(map, *dim) {
+                    *extent = 0;
                 }
                 Ok(())
             }
@@ -258,7 +275,7 @@ impl KernelManifest {
             .iter()
             .filter_map(|follows| match &follows.slot {
                 Slot::Shape { buffer, .. } => Some(buffer.clone()),
-                Slot::Grid { .. } => None,
+                Slot::Grid { .. } | Slot::Map { .. } => None,
             })
             .collect();
         for name in open {
@@ -266,7 +283,7 @@ impl KernelManifest {
                 buffer.bytes = bytes(buffer)?;
             }
         }
-        Ok(())
+        self.check_tensors()
     }
 
     /// Makes formulas of the extents of grids that are 0 for some sizes, so that they come back.
@@ -307,7 +324,7 @@ impl KernelManifest {
                 let name = self.kernels.get(*kernel).map_or("", |kernel| kernel.name.as_str());
                 format!("extent {dim} of the grid of `{name}`")
             }
-            Slot::Shape { buffer, dim } => format!("extent {dim} of `{buffer}`"),
+            Slot::Shape { buffer: name, dim } | Slot::Map { map: name, dim } => format!("extent {dim} of `{name}`"),
         };
         let (formula, with) = (&follows.formula, self.with_sizes());
         let message = match value {
@@ -332,7 +349,13 @@ impl KernelManifest {
         match slot {
             Slot::Grid { kernel, dim } => self.kernels.get_mut(*kernel)?.grid.get_mut(*dim),
             Slot::Shape { buffer, dim } => self.buffer_mut(buffer)?.shape.get_mut(*dim),
+            Slot::Map { map, dim } => self.map_extent(map, *dim),
         }
+    }
+
+    /// The extent of the map `map` along the dimension `dim`.
+    fn map_extent(&mut self, map: &str, dim: usize) -> Option<&mut u64> {
+        self.maps.iter_mut().find(|known| known.name == map)?.extents.get_mut(dim)
     }
 }
 

@@ -378,6 +378,8 @@ pub const fn ptx_name(elem: Elem) -> &'static str {
     match elem {
         Elem::I8 => "s8",
         Elem::I32 => "s32",
+        Elem::F8E4M3 => "e4m3",
+        Elem::F8E5M2 => "e5m2",
         _ => elem.name(),
     }
 }

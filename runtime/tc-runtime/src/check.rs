@@ -65,6 +65,7 @@ mod tests {
                 Param::Scalar(Scalar { name: "n".into(), dtype: DType::I32 }),
             ],
             temporaries: vec![],
+            maps: vec![],
             kernels: vec![],
             sizes: vec![],
             formulas: vec![],

@@ -44,6 +44,7 @@ extern "C" __global__ void reverse(const float* T, float* B) {
                 Param::Buffer(buffer("B", Access::Write)),
             ],
             temporaries: vec![buffer("T", Access::ReadWrite)],
+            maps: vec![],
             kernels: vec![kernel("scale", &["A", "T", "n"], 0), kernel("reverse", &["T", "B"], dynamic_shared)],
             sizes: vec![],
             formulas: vec![],

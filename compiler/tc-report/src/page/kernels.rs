@@ -63,6 +63,10 @@ fn describe(manifest: &KernelManifest, name: &str) -> String {
         let kind = if is_param { "" } else { "temporary, " };
         return format!("{name}: {}[{}] {kind}{}", buffer.dtype, shape.join(", "), buffer.access.name());
     }
+    if let Some(map) = manifest.map(name) {
+        let sides: Vec<String> = map.sides.iter().map(u64::to_string).collect();
+        return format!("{name}: a map of {} by boxes of {} {}", map.buffer, sides.join(" \u{d7} "), map.dtype);
+    }
     match manifest.params.iter().find(|param| param.name() == name) {
         Some(Param::Scalar(scalar)) => format!("{name}: {}", scalar.dtype),
         _ => match manifest.sizes.iter().find(|size| size.name == name) {
@@ -142,6 +146,7 @@ mod tests {
             params: vec![Param::Buffer(buffer)],
             kernels: vec![kernel],
             temporaries: Vec::new(),
+            maps: Vec::new(),
             sizes: Vec::new(),
             formulas: Vec::new(),
             facts: Vec::new(),

@@ -40,6 +40,7 @@ impl Simulator {
             target: target.name.to_string(),
             params,
             temporaries: Vec::new(),
+            maps: Vec::new(),
             kernels: Vec::new(),
             sizes: Vec::new(),
             formulas: Vec::new(),

@@ -2,6 +2,7 @@
 
 use super::CudaDevice;
 use super::error::driver_error;
+use super::maps;
 use super::module::{Function, Module};
 use crate::array::Array;
 use crate::check::check_launch;
@@ -31,8 +32,27 @@ pub(super) struct Prepared {
 struct Launch {
     function: Function,
     kernel: Kernel,
-    /// An address or a scalar for each parameter of the kernel, in the first bytes of a word.
-    words: Vec<u64>,
+    /// What each parameter of the kernel is.
+    args: Vec<Argument>,
+}
+
+/// What a kernel is given for a parameter.
+#[derive(Clone)]
+enum Argument {
+    /// An address or a scalar, in the first bytes of a word.
+    Word(u64),
+    /// A tensor map.
+    Map(Box<sys::CUtensorMap>),
+}
+
+impl Argument {
+    /// Where the driver finds it.
+    fn pointer(&self) -> *mut c_void {
+        match self {
+            Argument::Word(word) => std::ptr::from_ref(word) as *mut c_void,
+            Argument::Map(map) => std::ptr::from_ref(&**map) as *mut c_void,
+        }
+    }
 }
 
 /// Checks, compiles and loads `program`.
@@ -84,15 +104,25 @@ impl Prepared {
             names.push((&buffer.name, address));
             temporaries.push(memory);
         }
+        let mut named: Vec<(&str, Argument)> = names.iter().map(|&(name, word)| (name, Argument::Word(word))).collect();
+        for map in &program.manifest.maps {
+            // Where only kernels take it that are left out, its tensor may not fit a map.
+            let address = names.iter().find(|(name, _)| *name == map.buffer).map(|&(_, word)| word);
+            let made = match address.filter(|_| program.manifest.is_needed(&map.name)) {
+                Some(address) => maps::make(map, address)?,
+                None => maps::NO_MAP,
+            };
+            named.push((&map.name, Argument::Map(Box::new(made))));
+        }
         let mut launches = Vec::new();
         for kernel in &program.manifest.kernels {
             let function = module.function(&kernel.name)?;
             function.allow_shared(kernel.dynamic_shared, device.target.opt_in_above())?;
-            let word = |arg: &String| names.iter().find(|(name, _)| name == arg).map(|&(_, word)| word);
-            let words = kernel.args.iter().map(word).collect::<Option<Vec<u64>>>();
+            let given = |arg: &String| named.iter().find(|(name, _)| name == arg).map(|(_, given)| given.clone());
+            let given = kernel.args.iter().map(given).collect::<Option<Vec<Argument>>>();
             // A manifest that was checked names only what exists; nothing is launched with a parameter missing.
-            let words = words.expect("the manifest was checked");
-            launches.push(Launch { function, kernel: kernel.clone(), words });
+            let args = given.expect("the manifest was checked");
+            launches.push(Launch { function, kernel: kernel.clone(), args });
         }
         stream.synchronize().map_err(|error| driver_error("the arguments cannot be copied to the GPU", error))?;
         Ok(Prepared { stream, params, _temporaries: temporaries, launches })
@@ -137,7 +167,7 @@ impl Launch {
         }
         let narrow = |extents: [u64; 3]| extents.map(|extent| u32::try_from(extent).expect("limits were checked"));
         let (grid, block, cluster) = (narrow(self.kernel.grid), narrow(self.kernel.block), narrow(self.kernel.cluster));
-        let mut values: Vec<*mut c_void> = self.words.iter().map(|word| std::ptr::from_ref(word) as *mut _).collect();
+        let mut values: Vec<*mut c_void> = self.args.iter().map(Argument::pointer).collect();
         let mut attribute = cluster_attribute(cluster);
         let has_cluster = cluster != [1, 1, 1];
         let config = sys::CUlaunchConfig {
@@ -154,7 +184,8 @@ impl Launch {
         };
         // SAFETY: the function is alive with its module, and the stream with the context that is bound here. The driver
         // reads from `values` one pointer for each parameter of the kernel; the manifest, which its emitter writes with
-        // the kernel, says how many there are and of which sizes, and a word holds any of them. The driver copies the
+        // the kernel, says how many there are and of which sizes: a map is as large as the type of its parameter, and a
+        // word holds anything else. The driver copies the
         // values and the attribute before it returns. The memory they point to lives as long as `Prepared`, which
         // waits for the stream before it goes.
         let launched = unsafe {

@@ -4,6 +4,7 @@
 mod bench;
 mod error;
 mod launch;
+mod maps;
 mod module;
 
 use crate::array::Array;

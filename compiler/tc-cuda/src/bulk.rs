@@ -1,0 +1,198 @@
+//! Bulk copies by tensor maps, and barriers in shared memory: calls of small functions around one line of PTX each.
+//!
+//! A map is a parameter of the kernel, `const __grid_constant__`, so that it has an address that the engine of copies
+//! reads. The copy names the innermost coordinate first, as PTX does. All lines are `volatile` and clobber memory: they
+//! write what the compiler does not see, or say when it is written.
+//!
+//! Arrivals and waits have the semantics that PTX gives them where nothing is said, release and acquire within the block:
+//! wider ones order all of global memory at each step of a ring.
+
+use crate::expr::{self, Expr, prec};
+use crate::kernel::Kernel;
+use crate::preamble::Helper;
+use tc_dialects::tma;
+use tc_ir::attrs::BinOp;
+use tc_ir::{Op, Value, keys};
+use tc_kernel::bulk::coordinates;
+use tc_target::Feature;
+
+/// A function of one instruction of a barrier, or of one that begins a bulk copy.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Bulk {
+    /// `cp.async.bulk.tensor` of a box of so many dimensions.
+    Load { rank: u8 },
+    /// `mbarrier.init`
+    Init,
+    /// Fences that let the engine of copies see barriers that were made ready.
+    FenceInit,
+    /// `mbarrier.arrive`
+    Arrive,
+    /// `mbarrier.arrive.expect_tx`
+    ArriveExpectTx,
+    /// `mbarrier.try_wait` until the phase is over; `mbarrier.test_wait` where that does not suspend the thread.
+    Wait { suspends: bool },
+    /// `setmaxnreg`
+    SetMaxNReg { increase: bool },
+}
+
+/// The address of `what` in shared memory, as PTX takes it.
+fn shared(what: &str) -> String {
+    format!("\"r\"((unsigned int)__cvta_generic_to_shared({what}))")
+}
+
+impl Bulk {
+    /// The name of the function.
+    pub(crate) fn name(self) -> String {
+        match self {
+            Bulk::Load { rank } => format!("tc_tma_load_{rank}d"),
+            Bulk::Init => "tc_mbarrier_init".into(),
+            Bulk::FenceInit => "tc_mbarrier_fence_init".into(),
+            Bulk::Arrive => "tc_mbarrier_arrive".into(),
+            Bulk::ArriveExpectTx => "tc_mbarrier_arrive_expect_tx".into(),
+            Bulk::Wait { .. } => "tc_mbarrier_wait".into(),
+            Bulk::SetMaxNReg { increase } => format!("tc_setmaxnreg_{}", if increase { "inc" } else { "dec" }),
+        }
+    }
+
+    /// The function.
+    pub(crate) fn text(self) -> String {
+        let barrier = "unsigned long long* barrier";
+        let function = |params: &str, body: &str| {
+            format!("static __device__ __forceinline__ void {}({params}) {{\n{body}}}\n", self.name())
+        };
+        match self {
+            Bulk::Load { rank } => {
+                let names: Vec<String> = (0..rank).map(|dim| format!("x{dim}")).collect();
+                let params: Vec<String> = names.iter().map(|name| format!("int {name}")).collect();
+                let slots: Vec<String> = (0..rank).map(|dim| format!("%{}", dim + 3)).collect();
+                let values: Vec<String> = names.iter().map(|name| format!("\"r\"({name})")).collect();
+                function(
+                    &format!("void* to, const tc_tensor_map* map, {barrier}, {}", params.join(", ")),
+                    &format!(
+                        "  asm volatile(\"cp.async.bulk.tensor.{rank}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {{{}}}], [%2];\"\n    :: {}, \"l\"(map), {}, {}\n    : \"memory\");\n",
+                        slots.join(", "),
+                        shared("to"),
+                        shared("barrier"),
+                        values.join(", ")
+                    ),
+                )
+            }
+            Bulk::Init => function(
+                &format!("{barrier}, int count"),
+                &format!(
+                    "  asm volatile(\"mbarrier.init.shared::cta.b64 [%0], %1;\" :: {}, \"r\"(count) : \"memory\");\n",
+                    shared("barrier")
+                ),
+            ),
+            Bulk::FenceInit => function(
+                "",
+                "  asm volatile(\"fence.mbarrier_init.release.cluster;\" ::: \"memory\");\n  asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\");\n",
+            ),
+            Bulk::Arrive => function(
+                barrier,
+                &format!(
+                    "  asm volatile(\"mbarrier.arrive.shared::cta.b64 _, [%0];\" :: {} : \"memory\");\n",
+                    shared("barrier")
+                ),
+            ),
+            Bulk::ArriveExpectTx => function(
+                &format!("{barrier}, int bytes"),
+                &format!(
+                    "  asm volatile(\"mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;\" :: {}, \"r\"(bytes) : \"memory\");\n",
+                    shared("barrier")
+                ),
+            ),
+            Bulk::Wait { suspends } => {
+                let kind = if suspends { "try_wait" } else { "test_wait" };
+                function(
+                    &format!("{barrier}, int parity"),
+                    &format!(
+                        "  unsigned int done;\n  do {{\n    asm volatile(\"{{\\n.reg .pred p;\\nmbarrier.{kind}.parity.shared::cta.b64 p, [%1], %2;\\nselp.u32 %0, 1, 0, p;\\n}}\"\n      : \"=r\"(done)\n      : {}, \"r\"(parity)\n      : \"memory\");\n  }} while (done == 0);\n",
+                        shared("barrier")
+                    ),
+                )
+            }
+            Bulk::SetMaxNReg { increase } => {
+                let action = if increase { "inc" } else { "dec" };
+                format!(
+                    "template <int count>\n{}",
+                    function(
+                        "",
+                        &format!("  asm volatile(\"setmaxnreg.{action}.sync.aligned.u32 %0;\" :: \"n\"(count));\n")
+                    )
+                )
+            }
+        }
+    }
+}
+
+impl Kernel<'_> {
+    /// Begins the bulk copy `op`.
+    pub(crate) fn bulk_load(&mut self, op: Op) {
+        let func = self.func;
+        let (Some(map), Some(barrier), Some(coordinates)) =
+            (tma::map_of(func, func.operand(op, 1)), tma::load_barrier(func, op), coordinates(func, op))
+        else {
+            self.stray("a bulk copy without a map or a barrier");
+            return;
+        };
+        let Some(map) = func.result(map) else { return };
+        let map = self.buffer(map);
+        let rank = u8::try_from(coordinates.len()).unwrap_or(0);
+        let mut args =
+            vec![self.address(func.operand(op, 0)), Expr::new(format!("&{map}"), prec::UNARY), self.address(barrier)];
+        args.extend(coordinates.iter().rev().map(|terms| self.coordinate_of(terms)));
+        let function = self.needs.helper(Helper::Bulk(Bulk::Load { rank }));
+        self.call(op, &function, &args);
+    }
+
+    /// The sum of `terms`, as 32 bits.
+    fn coordinate_of(&mut self, terms: &[Value]) -> Expr {
+        let mut sum: Option<Expr> = None;
+        for &term in terms {
+            if self.bare_int(term) == Some(0) {
+                continue;
+            }
+            let wide = self.func.value_scalar(term).is_some_and(|scalar| scalar.bytes() > 4);
+            let term = self.lane(term, 0);
+            let term = if wide { expr::cast("int", term) } else { term };
+            sum = Some(match sum {
+                Some(sum) => expr::binary(BinOp::Add, term, sum),
+                None => term,
+            });
+        }
+        sum.unwrap_or_else(|| Expr::name("0"))
+    }
+
+    /// A barrier, and a number that the op `op` says by `key`.
+    pub(crate) fn barrier_call(&mut self, op: Op, function: Bulk, key: Option<tc_ir::Name>) {
+        let func = self.func;
+        let mut args = Vec::new();
+        for (nth, &operand) in func.operands(op).iter().enumerate() {
+            args.push(if nth == 0 { self.address(operand) } else { self.lane(operand, 0) });
+        }
+        args.extend(key.and_then(|key| func.int_of(op, key)).map(|number| Expr::name(&number.to_string())));
+        let function = self.needs.helper(Helper::Bulk(function));
+        self.call(op, &function, &args);
+    }
+
+    /// Lets bulk copies see barriers.
+    pub(crate) fn fence_barriers(&mut self, op: Op) {
+        let function = self.needs.helper(Helper::Bulk(Bulk::FenceInit));
+        self.call(op, &function, &[]);
+    }
+
+    /// Waits at a barrier.
+    pub(crate) fn wait_at_barrier(&mut self, op: Op) {
+        let suspends = self.target.has(Feature::Tma);
+        self.barrier_call(op, Bulk::Wait { suspends }, None);
+    }
+
+    /// Sets how many registers the threads have.
+    pub(crate) fn set_registers(&mut self, op: Op) {
+        let count = self.func.int_of(op, keys::COUNT).unwrap_or(0);
+        let increase = self.func.word_of(op, keys::ACTION) == Some("increase");
+        let function = self.needs.helper(Helper::Bulk(Bulk::SetMaxNReg { increase }));
+        self.call(op, &format!("{function}<{count}>"), &[]);
+    }
+}

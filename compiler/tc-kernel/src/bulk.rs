@@ -1,0 +1,101 @@
+//! What bulk copies and the barriers that they report at ask of a kernel, whoever writes it.
+
+use crate::facts::scope_name;
+use crate::place::references;
+use tc_dialects::tma;
+use tc_dialects::{mbarrier, tir};
+use tc_ir::effects::root_buffer;
+use tc_ir::{Func, Op, Value};
+use tc_support::{Diagnostic, Diagnostics};
+
+/// The alignment of what a bulk copy writes (PTX ISA 8.8, section 5.5.3, "Tensor-mode": 128 bytes, and whole patterns of a
+/// swizzle).
+const COPY_ALIGNMENT: u64 = 128;
+
+/// Is `value` a buffer of barriers?
+pub fn is_barriers(func: &Func, value: Value) -> bool {
+    func.as_shaped(func.value_type(value)).is_some_and(|(elem, _, _)| mbarrier::is_barrier_type(func, elem))
+}
+
+/// The alignment that the copy `op` counts on where it writes.
+pub fn alignment(func: &Func, op: Op) -> u64 {
+    let swizzle = tma::map_of(func, func.operand(op, 1)).and_then(|map| tma::swizzle_bytes(func, map));
+    // A pattern has eight rows.
+    swizzle.and_then(|row| u64::try_from(row).ok()).map_or(COPY_ALIGNMENT, |row| (8 * row).max(COPY_ALIGNMENT))
+}
+
+/// The byte at which `place` starts in the buffer behind it and its views, where a literal says so.
+pub fn literal_start(func: &Func, place: Value) -> Option<i128> {
+    let mut at = 0i128;
+    let mut value = place;
+    while let Some(op) = func.def_op(value) {
+        let indices = func.operands(op).get(1..).unwrap_or_default();
+        let unit = match func.opcode(op) {
+            tir::VIEW => 1,
+            tir::REF | tir::REGION => {
+                let (elem, _, _) = tir::place_type(func, value)?;
+                i128::from(func.as_scalar(elem)?.bytes())
+            }
+            _ => break,
+        };
+        if let &[index] = indices {
+            at = at.checked_add(i128::from(func.const_int(index)?).checked_mul(unit)?)?;
+        } else if !indices.is_empty() {
+            return None;
+        }
+        value = func.operand(op, 0);
+    }
+    Some(at)
+}
+
+/// The coordinates of the box that the copy `op` brings, outermost first, each a list of terms; `None` where references
+/// tell them in no such way.
+pub fn coordinates(func: &Func, op: Op) -> Option<Vec<Vec<Value>>> {
+    let from = func.operand(op, 1);
+    let map = tma::map_of(func, from)?;
+    let rank = tma::box_extents(func, map)?.len();
+    let mut coordinates = vec![Vec::new(); rank];
+    for reference in references(func, from) {
+        match &func.operands(reference)[1..] {
+            [] => {}
+            indices if indices.len() == rank => {
+                coordinates.iter_mut().zip(indices).for_each(|(terms, &index)| terms.push(index));
+            }
+            _ => return None,
+        }
+    }
+    Some(coordinates)
+}
+
+/// Finds what keeps `op` from being written.
+pub fn check(func: &Func, op: Op, found: &mut Diagnostics) {
+    if func.opcode(op) == tir::ALLOC
+        && let Some(buffer) = func.result(op).filter(|&buffer| is_barriers(func, buffer))
+        && scope_name(func, buffer) != "shared"
+    {
+        let name = func.value_text(buffer);
+        let text = format!("the barriers of `{name}` do not lie in `{}`", scope_name(func, buffer));
+        let help = "declare them in `shared`";
+        found.push(Diagnostic::error("no-emitter", func.op_location(op), text).help(help));
+    }
+    if func.opcode(op) != tma::LOAD {
+        return;
+    }
+    if tma::load_barrier(func, op).is_none() {
+        let text = "this bulk copy has no barrier to report at, so that nothing would wait for it".to_string();
+        let help = "run `warp-specialize`, which gives copies their barriers";
+        found.push(Diagnostic::assumption("no-emitter", func.op_location(op), text).help(help));
+    }
+    if coordinates(func, op).is_none() {
+        let text = "this bulk copy is of a part of a box, and a map brings whole ones".to_string();
+        let help = "name one box of the map: `&M[i : 64, j : 64]`";
+        found.push(Diagnostic::error("no-emitter", func.op_location(op), text).help(help));
+    }
+    let (to, wanted) = (func.operand(op, 0), alignment(func, op));
+    if let Some(at) = literal_start(func, to).filter(|at| at.rem_euclid(i128::from(wanted)) != 0) {
+        let name = func.value_text(root_buffer(func, to));
+        let text = format!("byte {at} of `{name}` is at no multiple of {wanted}, as a bulk copy writes to");
+        let help = "let each box start at a multiple of eight rows of its swizzle, or of 128 bytes";
+        found.push(Diagnostic::error("no-emitter", func.op_location(op), text).help(help));
+    }
+}

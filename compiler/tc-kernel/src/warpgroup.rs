@@ -1,0 +1,48 @@
+//! What products of a warpgroup ask of a kernel, whoever writes it.
+
+use crate::bulk::literal_start;
+use tc_dialects::wgmma::{self, Descriptor, Side};
+use tc_ir::effects::root_buffer;
+use tc_ir::walk::all_ops;
+use tc_ir::{Func, Op, Value};
+use tc_support::{Diagnostic, Diagnostics};
+
+/// The alignment that the product `op` counts on where it reads `place`; `None` for its sums.
+pub fn alignment(func: &Func, op: Op, place: Value) -> Option<u64> {
+    let side = [Side::A, Side::B].into_iter().find(|side| func.operand(op, side.operand()) == place)?;
+    let alignment = side.descriptor(func, op).map_or(0, Descriptor::alignment);
+    u64::try_from(alignment).ok()
+}
+
+/// The arrays of a thread that hold the sums of the products of `func`, each once.
+pub fn accumulators(func: &Func) -> Vec<Value> {
+    let mut found = Vec::new();
+    for op in all_ops(func).filter(|&op| func.opcode(op) == wgmma::MMA) {
+        let root = root_buffer(func, func.operand(op, 0));
+        if !found.contains(&root) {
+            found.push(root);
+        }
+    }
+    found
+}
+
+/// Finds what keeps `op` from being written.
+pub fn check(func: &Func, op: Op, found: &mut Diagnostics) {
+    if func.opcode(op) != wgmma::MMA {
+        return;
+    }
+    for side in [Side::A, Side::B] {
+        let place = func.operand(op, side.operand());
+        // A factor without one is a region of two dimensions, of which the form `device` has said so.
+        let Some(descriptor) = side.descriptor(func, op) else { continue };
+        let name = func.value_text(root_buffer(func, place));
+        // Steps of k may start within the first row of a pattern, and nothing further on: the hardware counts rows from
+        // the address.
+        let within = |at: &i128| at.rem_euclid(i128::from(descriptor.alignment())) < i128::from(descriptor.row());
+        if let Some(at) = literal_start(func, place).filter(|at| descriptor.swizzle > 0 && !within(at)) {
+            let text = format!("the factor starts at byte {at} of `{name}`, inside a pattern of its swizzle");
+            let help = format!("start at a multiple of {} bytes, or within the row there", descriptor.alignment());
+            found.push(Diagnostic::error("no-emitter", func.op_location(op), text).help(help));
+        }
+    }
+}
