@@ -68,6 +68,7 @@ use crate::analysis::launch::LaunchNests;
 use crate::analysis::target;
 use live_range::LiveRange;
 use missed::Apart;
+use tc_dialects::mbarrier::is_barrier_type;
 use tc_dialects::scope::Scope;
 use tc_dialects::{forms, tir};
 use tc_ir::uses::Uses;
@@ -175,6 +176,10 @@ impl MergeSharedMemory {
             let Some(value) = func.result(alloc) else { continue };
             let Some((elem, _, scope)) = func.as_shaped(func.value_type(value)) else { continue };
             let Some(scope) = Scope::of_name(func, scope).filter(|scope| scope.is_shared()) else { continue };
+            // Barriers are no numbers: they stay where they are.
+            if is_barrier_type(func, elem) {
+                continue;
+            }
             let dynamic = scope.is_sized_by_launch();
             let Some(bytes) = tir::view_bytes(func, value).and_then(|bytes| u64::try_from(bytes).ok()) else {
                 return Choice::Apart(Some(Apart::OpenSize(alloc)));
