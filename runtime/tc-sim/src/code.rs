@@ -6,7 +6,7 @@
 //! barrier and go on later.
 
 use crate::field::FieldInstr;
-use crate::warp::{AsyncCopy, WarpInstr};
+use crate::warp::{AsyncCopy, BarrierInstr, BulkCopy, WarpInstr};
 use tc_dialects::arith::Predicate;
 use tc_dialects::arith::functions::Function;
 use tc_dialects::tir::Coordinate;
@@ -269,6 +269,9 @@ pub(crate) enum Instr {
     /// What a warp does as a whole.
     Warp(Box<WarpInstr>),
     AsyncCopy(Box<AsyncCopy>),
+    BulkCopy(Box<BulkCopy>),
+    /// What a thread does with a barrier in shared memory.
+    Mbarrier(Box<BarrierInstr>),
     /// The copies that a thread has begun since the last group are one.
     CommitGroup,
     /// Waits for all but the youngest `pending` groups.
@@ -325,13 +328,13 @@ pub(crate) enum BarrierScope {
 }
 
 /// Where a buffer lies, and its number there.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Space {
     /// One in all.
     Global(usize),
     /// One a block.
     Shared(usize),
-    /// One a warp.
+    /// One a warp, or one a warpgroup.
     Warp(usize),
     /// One a thread.
     Local(usize),
@@ -364,6 +367,8 @@ pub(crate) struct BufDecl {
     /// Cells: elements times lanes.
     pub(crate) cells: usize,
     pub(crate) space: Space,
+    /// How many threads have one together, where it is neither one a block nor one in all.
+    pub(crate) threads: usize,
     /// Set where it shares memory with other buffers.
     pub(crate) window: Option<Window>,
     /// Where it is made.
@@ -456,6 +461,9 @@ pub(crate) struct Kernel {
     /// Blocks that one group runs side by side.
     pub(crate) batch: u32,
     pub(crate) threaded: bool,
+    pub(crate) warpgroups: Warpgroups,
+    /// The barriers in shared memory.
+    pub(crate) barriers: Vec<BarrierArray>,
     /// The values that a thread lays out for others at once, at the most.
     pub(crate) offered: usize,
     /// Values that later kernels may use; their components take the next host slots.
@@ -468,7 +476,40 @@ pub(crate) struct Kernel {
     pub(crate) location: Location,
 }
 
+/// What a kernel has of warpgroups, and of barriers in shared memory.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Warpgroups {
+    /// Some op is done by four warps together, so that the threads of a warpgroup run side by side.
+    pub(crate) together: bool,
+    /// Barriers in shared memory order threads: what orders two accesses is followed thread by thread.
+    pub(crate) clocked: bool,
+    /// Products are put into groups, and are outstanding until they are waited for.
+    pub(crate) commits: bool,
+}
+
+/// Barriers that lie one after another in a shared buffer.
+#[derive(Clone, Debug)]
+pub(crate) struct BarrierArray {
+    /// The shared buffer, and the byte that they start at.
+    pub(crate) place: (usize, usize),
+    pub(crate) name: String,
+    pub(crate) n: usize,
+    /// The number of the first of them among all of the kernel.
+    pub(crate) first: usize,
+}
+
 impl Kernel {
+    /// The barriers that there are.
+    pub(crate) fn n_barriers(&self) -> usize {
+        self.barriers.last().map_or(0, |array| array.first + array.n)
+    }
+
+    /// `full[3]`.
+    pub(crate) fn barrier_name(&self, number: usize) -> String {
+        let array = self.barriers.iter().rev().find(|array| array.first <= number);
+        array.map_or_else(String::new, |array| format!("{}[{}]", array.name, number - array.first))
+    }
+
     pub(crate) fn threads(&self) -> u64 {
         self.block.iter().product()
     }

@@ -24,6 +24,15 @@ pub enum DiagnosticKind {
     DivergentWarp,
     /// A cell that an outstanding asynchronous copy writes is read or written, or one that it reads is written.
     CopyOutstanding,
+    /// Sums of an outstanding product of a warpgroup are read or written, or what it reads is written.
+    ProductOutstanding,
+    /// A fence is missing: between sums that threads wrote and the product that adds to them, between what threads wrote to
+    /// shared memory and the product that reads it, between barriers made ready and the bulk copies that report there.
+    MissingFence,
+    /// A barrier in shared memory is used as it may not be: before it is ready, with other arrivals or bytes than it expects.
+    Mbarrier,
+    /// Threads wait for phases that no thread completes.
+    Deadlock,
     /// An asynchronous copy that its thread never waits for. Nothing can read what it copies, so it is only a waste.
     NotAwaited,
     /// A cell of an output that one thread wrote and another overwrote with a different value, unread.
@@ -55,6 +64,10 @@ impl DiagnosticKind {
             DiagnosticKind::DivergentShuffle => "divergent-shuffle",
             DiagnosticKind::DivergentWarp => "divergent-warp",
             DiagnosticKind::CopyOutstanding => "copy-under-way",
+            DiagnosticKind::ProductOutstanding => "product-under-way",
+            DiagnosticKind::MissingFence => "missing-fence",
+            DiagnosticKind::Mbarrier => "mbarrier",
+            DiagnosticKind::Deadlock => "deadlock",
             DiagnosticKind::NotAwaited => "copy-not-awaited",
             DiagnosticKind::DoubleWrite => "written-twice",
             DiagnosticKind::Unwritten => "never-written",

@@ -2,6 +2,7 @@
 
 use crate::cell::Cell;
 use crate::cells::{CellSet, Trace};
+use crate::clock::CellHistory;
 use crate::code::Site;
 use crate::domain::Domain;
 use crate::race::CellShadow;
@@ -224,6 +225,17 @@ impl Notes {
     }
 }
 
+/// How the order of accesses is followed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Follow {
+    /// The program is phased.
+    Nothing,
+    /// By barriers of the block: [`crate::race`].
+    Epochs,
+    /// By barriers in shared memory too: [`crate::clock`].
+    Clocks,
+}
+
 /// A buffer that is one a block, for the blocks that a group runs side by side.
 #[derive(Clone, Debug)]
 pub(crate) struct Shared {
@@ -237,18 +249,28 @@ pub(crate) struct Shared {
     pub(crate) shadow: Vec<CellShadow>,
     /// By cell: 0, or the site of the outstanding asynchronous copy to it, plus one; empty until there is a copy.
     pub(crate) copies: Vec<Site>,
+    /// In place of `shadow` where barriers in shared memory order threads.
+    pub(crate) history: Vec<CellHistory>,
+    /// By cell: how many outstanding products of warpgroups read it, and the site of one; empty until there is one.
+    pub(crate) product_reads: Vec<(u32, Site)>,
+    /// By cell: a bulk copy wrote it last; empty until there is one.
+    pub(crate) by_bulk: Vec<bool>,
 }
 
 impl Shared {
-    pub(crate) fn new(n: usize, blocks: usize, mags: bool, shadow: bool) -> Shared {
+    pub(crate) fn new(n: usize, blocks: usize, mags: bool, follow: Follow) -> Shared {
         let all = n * blocks;
+        let is_shadowed = follow == Follow::Epochs;
         Shared {
             n,
             cells: vec![0; all],
             mags: vec![0; if mags { all } else { 0 }],
             written: vec![0; all],
-            shadow: vec![CellShadow::default(); if shadow { all } else { 0 }],
+            shadow: vec![CellShadow::default(); if is_shadowed { all } else { 0 }],
             copies: Vec::new(),
+            history: vec![CellHistory::default(); if follow == Follow::Clocks { all } else { 0 }],
+            product_reads: Vec::new(),
+            by_bulk: Vec::new(),
         }
     }
 
@@ -269,23 +291,46 @@ impl Shared {
         self.written.fill(0);
         self.shadow.fill(CellShadow::default());
         self.copies.fill(0);
+        self.history.iter_mut().for_each(CellHistory::clear);
+        self.product_reads.fill((0, 0));
+        self.by_bulk.fill(false);
+    }
+
+    /// The outstanding product that reads a cell.
+    pub(crate) fn product_reading(&self, place: usize) -> Option<Site> {
+        self.product_reads.get(place).and_then(|&(n, site)| (n > 0).then_some(site))
+    }
+
+    /// The product at `site` reads these cells until it is waited for.
+    pub(crate) fn begin_reading(&mut self, places: &[usize], site: Site) {
+        self.product_reads.resize(self.cells.len(), (0, 0));
+        for &place in places {
+            let entry = &mut self.product_reads[place];
+            *entry = (entry.0 + 1, site);
+        }
+    }
+
+    pub(crate) fn end_reading(&mut self, places: &[usize]) {
+        places.iter().for_each(|&place| self.product_reads[place].0 -= 1);
     }
 }
 
-/// A buffer that is one a warp, for the warps of a group: all cells of one warp after those of another.
+/// A buffer that is one a warp, or a warpgroup, for those of a group: all cells of one after those of another.
 #[derive(Clone, Debug)]
 pub(crate) struct Tiles {
     /// Cells of one warp.
     pub(crate) n: usize,
+    /// The threads that have one.
+    pub(crate) threads: usize,
     pub(crate) cells: Vec<Cell>,
     pub(crate) mags: Vec<Cell>,
     pub(crate) written: Vec<bool>,
 }
 
 impl Tiles {
-    pub(crate) fn new(n: usize, warps: usize, mags: bool) -> Tiles {
+    pub(crate) fn new((n, threads): (usize, usize), warps: usize, mags: bool) -> Tiles {
         let all = n * warps;
-        Tiles { n, cells: vec![0; all], mags: vec![0; if mags { all } else { 0 }], written: vec![false; all] }
+        Tiles { n, threads, cells: vec![0; all], mags: vec![0; if mags { all } else { 0 }], written: vec![false; all] }
     }
 }
 

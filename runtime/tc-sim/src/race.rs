@@ -1,5 +1,5 @@
 //! Races within a block, by happens-before: two accesses of different threads are ordered by a barrier between
-//! them and by nothing else.
+//! them and by nothing else. Where barriers in shared memory order threads too, [`clock`](crate::clock) takes its place.
 //!
 //! Barriers cut a block's run into epochs. Of each cell, the accesses of the current epoch are kept: two writers and
 //! two readers, each pair of different threads, which is enough to find somebody else for any thread that comes
@@ -15,6 +15,13 @@ pub(crate) struct Seen {
     pub(crate) site: u32,
     /// Barriers that its warp alone had passed.
     warp_epoch: u32,
+}
+
+impl Seen {
+    /// An access of somebody whose warp does not matter.
+    pub(crate) fn of(thread: u32, site: u32) -> Seen {
+        Seen { thread, site, warp_epoch: 0 }
+    }
 }
 
 const NO_THREAD: Seen = Seen { thread: u32::MAX, site: 0, warp_epoch: 0 };

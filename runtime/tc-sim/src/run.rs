@@ -1,6 +1,7 @@
 //! Runs programs.
 
 use crate::cell::Cell;
+use crate::clock::clock_bytes;
 use crate::code::{Instr, Kernel, NO_SITE, Preload, Reg};
 use crate::compile::function::{Program, Request, compile};
 use crate::diagnostic::{DiagnosticKind, SimDiagnostics};
@@ -285,6 +286,12 @@ pub(crate) fn check_memory(program: &Program, options: &RunOptions, domain: Doma
         // A shared cell of a threaded program has a shadow, and a set of threads.
         let warps = kernel.threads().div_ceil(32).saturating_mul(u64::from(kernel.batch));
         let shared_bytes = 22 + if kernel.threaded { 128 + kernel.threads() / 8 } else { 0 };
+        if kernel.warpgroups.clocked {
+            on_chip = on_chip.saturating_add(clock_bytes(kernel.threads(), kernel.n_barriers() as u64));
+            if total.saturating_add(on_chip.saturating_mul(cores)) > limit {
+                return Err(too_large("the clocks of its threads", kernel.location.clone(), limit));
+            }
+        }
         for (list, copies, bytes) in [
             (&kernel.shared, u64::from(kernel.batch), shared_bytes),
             (&kernel.tiles, warps, 17),

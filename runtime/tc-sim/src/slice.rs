@@ -9,8 +9,8 @@
 //!
 //! A slice is run phased, whatever the kernel is: barriers order nothing there.
 
-use crate::code::{Access, Instr, Kernel, NO_REG, Pc, Reg, Space};
-use crate::warp::{AsyncCopy, Memory, Operand, WarpInstr, WarpOp};
+use crate::code::{Access, Instr, Kernel, NO_REG, Pc, Reg, Space, Warpgroups};
+use crate::warp::{Memory, Operand, Region, WarpInstr, WarpOp};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Which accesses to buffers that are one in all a slice is for.
@@ -233,7 +233,9 @@ impl Scan<'_> {
                 }
             }
             Instr::Warp(warp) => self.warp(pc, warp),
-            Instr::AsyncCopy(copy) => self.async_copy(pc, copy),
+            Instr::AsyncCopy(copy) => self.copy(pc, (&copy.to, &copy.from), copy.when),
+            Instr::BulkCopy(copy) => self.copy(pc, (&copy.to, &copy.from), NO_REG),
+            Instr::Mbarrier(_) => {}
             Instr::Shuffle(shuffle) => {
                 if self.is_live(shuffle.dst) {
                     self.kill(shuffle.dst);
@@ -308,7 +310,9 @@ impl Scan<'_> {
                 let content = self.is_needed(&to.region.access);
                 (content || self.is_wanted(&to.region.access, true), content)
             }
-            WarpOp::Product { sum, .. } => (into(self, sum), into(self, sum)),
+            WarpOp::Product { sum, .. } | WarpOp::GroupProduct { sum, .. } => (into(self, sum), into(self, sum)),
+            // Nothing is read or written by what orders threads, and a slice runs them in lockstep.
+            WarpOp::Meet(_) => (false, false),
         };
         if !keeps {
             return;
@@ -331,20 +335,24 @@ impl Scan<'_> {
             WarpOp::Product { sum, a, b, .. } => {
                 [sum, a, b].map(|tile| self.need(&tile.region.access)).into_iter().collect()
             }
+            WarpOp::GroupProduct { sum, sides: [a, b], .. } => {
+                [&sum.region, &a.region, &b.region].map(|region| self.need(&region.access)).into_iter().collect()
+            }
+            WarpOp::Meet(_) => {}
         }
     }
 
-    fn async_copy(&mut self, pc: usize, copy: &AsyncCopy) {
-        let content = self.is_needed(&copy.to.access);
-        if !content && !self.is_wanted(&copy.from.access, false) {
+    fn copy(&mut self, pc: usize, (to, from): (&Region, &Region), when: Reg) {
+        let content = self.is_needed(&to.access);
+        if !content && !self.is_wanted(&from.access, false) {
             return;
         }
         self.keep(pc);
-        self.use_place(&copy.to.access);
-        self.use_place(&copy.from.access);
-        self.use_reg(copy.when);
+        self.use_place(&to.access);
+        self.use_place(&from.access);
+        self.use_reg(when);
         if content {
-            self.need(&copy.from.access);
+            self.need(&from.access);
         }
     }
 
@@ -417,7 +425,8 @@ impl Scan<'_> {
         };
         let kept = code.iter().enumerate().zip(&stays).filter(|(_, stays)| **stays);
         let code = kept.map(|(place, _)| moved(place)).collect();
-        let kernel = Kernel { code, threaded: false, ..kernel.clone() };
+        let warpgroups = Warpgroups::default();
+        let kernel = Kernel { code, threaded: false, warpgroups, ..kernel.clone() };
         Slice { kernel, needs: self.needs }
     }
 }

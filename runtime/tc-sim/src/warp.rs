@@ -1,9 +1,11 @@
-//! Instructions on parts of buffers: what a warp does as a whole to tiles, and asynchronous copies.
+//! Instructions on parts of buffers: what a warp or a warpgroup does as a whole to tiles, asynchronous copies, and what
+//! threads do with barriers in shared memory.
 //!
 //! A matrix is worked on as its elements in one order, whatever holds it. [`Operand::at`] says where each of them is: in
 //! the memory of the warp, where a tile stands as a whole, or in the registers of the lanes.
 
 use crate::code::{Access, Reg, Site};
+use tc_dialects::wgmma::{Descriptor, Major};
 use tc_ir::Elem;
 
 /// A part of a buffer that an op names: where it starts, and how long it is in each dimension.
@@ -35,6 +37,38 @@ pub(crate) struct Memory {
     pub(crate) stride: Reg,
     pub(crate) rows: usize,
     pub(crate) cols: usize,
+}
+
+/// Where the elements of a factor of a warpgroup product lie.
+#[derive(Clone, Debug)]
+pub(crate) enum Places {
+    /// So many elements after its first.
+    Elements(Box<[usize]>),
+    /// By a descriptor; how many steps the factor has, and rows or columns.
+    Described { descriptor: Descriptor, major: Major, mn: usize, k: usize },
+}
+
+/// A factor in shared memory: m x k or k x n elements, row by row.
+#[derive(Clone, Debug)]
+pub(crate) struct Factor {
+    pub(crate) region: Region,
+    pub(crate) places: Places,
+    pub(crate) size: usize,
+    /// The steps of the reduction are its rows.
+    pub(crate) by_steps: bool,
+}
+
+/// What a warpgroup does besides products.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Meeting {
+    /// What its threads did with sums is ordered before the products that follow.
+    Fence,
+    /// The products since the last group are one.
+    Commit,
+    /// All groups but so many are waited for.
+    Wait(u32),
+    /// The number of registers changes, and nothing else.
+    Registers,
 }
 
 /// What a warp does.
@@ -70,6 +104,15 @@ pub(crate) enum WarpOp {
         factors: Elem,
         total: Elem,
     },
+    /// A product of a warpgroup: sums, m x k, k x n.
+    GroupProduct {
+        sum: Operand,
+        sides: [Factor; 2],
+        shape: [usize; 3],
+        factors: Elem,
+        total: Elem,
+    },
+    Meet(Meeting),
 }
 
 /// An op of a warp.
@@ -78,6 +121,8 @@ pub(crate) struct WarpInstr {
     pub(crate) op: WarpOp,
     /// As it is written.
     pub(crate) name: &'static str,
+    /// How many threads do it together.
+    pub(crate) width: usize,
     pub(crate) site: Site,
 }
 
@@ -91,6 +136,8 @@ impl WarpInstr {
             }
             WarpOp::LoadMatrix { tile, row, .. } => vec![&tile.region, row],
             WarpOp::Product { sum, a, b, .. } => vec![&sum.region, &a.region, &b.region],
+            WarpOp::GroupProduct { sum, sides: [a, b], .. } => vec![&sum.region, &a.region, &b.region],
+            WarpOp::Meet(_) => Vec::new(),
         }
     }
 
@@ -98,7 +145,10 @@ impl WarpInstr {
     pub(crate) fn steps(&self) -> u64 {
         match &self.op {
             // Dense loops do eight products in the time of an instruction.
-            WarpOp::Product { shape: [m, n, k], .. } => (m * n * k) as u64 / 256 + 1,
+            WarpOp::Product { shape: [m, n, k], .. } | WarpOp::GroupProduct { shape: [m, n, k], .. } => {
+                (m * n * k) as u64 / 256 + 1
+            }
+            WarpOp::Meet(_) => 1,
             WarpOp::LoadMatrix { tile, .. }
             | WarpOp::Fill { tile, .. }
             | WarpOp::Load { tile, .. }
@@ -108,7 +158,10 @@ impl WarpInstr {
 
     /// The terms that it adds to an element.
     pub(crate) fn terms(&self) -> u64 {
-        if let WarpOp::Product { shape: [_, _, k], .. } = self.op { k as u64 } else { 1 }
+        match self.op {
+            WarpOp::Product { shape: [_, _, k], .. } | WarpOp::GroupProduct { shape: [_, _, k], .. } => k as u64,
+            _ => 1,
+        }
     }
 }
 
@@ -123,4 +176,49 @@ pub(crate) struct AsyncCopy {
     pub(crate) bytes: usize,
     /// Zeros are written where this does not hold, if it is a register.
     pub(crate) when: Reg,
+}
+
+/// A bulk copy of a box of a tensor.
+#[derive(Clone, Debug)]
+pub(crate) struct BulkCopy {
+    pub(crate) to: Region,
+    /// The box in its tensor, out of which it may reach.
+    pub(crate) from: Region,
+    /// The elements.
+    pub(crate) n: usize,
+    pub(crate) bytes: usize,
+    /// The bytes of a row whose pieces change places; 0 where none do.
+    pub(crate) swizzle: usize,
+    pub(crate) barrier: Option<BarrierPlace>,
+    pub(crate) site: Site,
+}
+
+/// A barrier in shared memory.
+#[derive(Clone, Debug)]
+pub(crate) struct BarrierPlace {
+    pub(crate) region: Region,
+    /// The number of the first barrier of its buffer.
+    pub(crate) first: usize,
+}
+
+/// What is done with a barrier.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum BarrierOp {
+    /// It is made ready for so many arrivals a phase.
+    Init(u32),
+    /// Bulk copies may see the barriers that the thread has made ready.
+    FenceInit,
+    /// An arrival; with so many bytes that are announced, if it announces any.
+    Arrive(Option<u64>),
+    /// The phase of this parity is waited for.
+    Wait(Reg),
+}
+
+/// What threads do with a barrier, which `fence_init` does not name.
+#[derive(Clone, Debug)]
+pub(crate) struct BarrierInstr {
+    pub(crate) op: BarrierOp,
+    pub(crate) place: Option<BarrierPlace>,
+    pub(crate) name: &'static str,
+    pub(crate) site: Site,
 }

@@ -105,7 +105,7 @@ impl Descriptor {
 }
 
 /// The address that `at` becomes where rows of `swizzle` bytes are mixed: bits from 4 on XOR those 3 higher.
-fn mixed(at: i64, swizzle: i64) -> i64 {
+pub fn mixed(at: i64, swizzle: i64) -> i64 {
     match swizzle {
         0 => at,
         width => at ^ ((at >> 3) & (width - PIECE)),

@@ -14,7 +14,7 @@ mod verify;
 
 use tc_ir::opdef::Effect;
 
-pub use descriptor::{Descriptor, Major, Side, factor_extents};
+pub use descriptor::{Descriptor, Major, Side, factor_extents, mixed};
 pub use verify::{Shape, WARPGROUP, major, shape};
 
 /// The most groups that a warpgroup may leave outstanding.

@@ -9,7 +9,7 @@ use crate::code::{BufDecl, BufId, NO_REG, Site};
 use crate::limits::MAX_CODE;
 use std::collections::BTreeMap;
 use tc_dialects::threads::{Meeting, meeting};
-use tc_dialects::{arith, gpu, te, tir};
+use tc_dialects::{arith, gpu, mbarrier, te, tir, tma, wgmma};
 use tc_ir::{AttrData, Elem, Func, Module, Op, Opcode, Region, Scalar, Value, keys};
 use tc_support::Diagnostic;
 
@@ -226,6 +226,12 @@ impl<'m> Compiler<'m, '_> {
             gpu::COPY_ASYNC => self.copy_async(op),
             gpu::COMMIT_GROUP => self.commit_group(),
             gpu::WAIT_GROUP => self.wait_group(op),
+            tma::MAP => self.tensor_map(op),
+            tma::LOAD => self.bulk_copy(op),
+            mbarrier::INIT | mbarrier::FENCE_INIT | mbarrier::ARRIVE | mbarrier::ARRIVE_EXPECT_TX | mbarrier::WAIT => {
+                self.mbarrier(op, opcode)
+            }
+            wgmma::FENCE | wgmma::COMMIT_GROUP | wgmma::WAIT_GROUP | gpu::SETMAXNREG => self.meet(op, opcode),
             _ if matches!(meeting(func, op), Some(Meeting::Tiles(_))) => self.warp_op(op, opcode),
             te::READ => self.read(op),
             te::REDUCE => self.reduce(op),

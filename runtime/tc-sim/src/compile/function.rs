@@ -2,17 +2,20 @@
 
 use super::Result;
 use super::body::{Binding, Compiler, Declarations, Frame};
+use super::bulk::bind_map;
 use super::control::{bind_sizes, callee_of};
 use super::kernel::KernelBuilder;
 use super::place::declare;
 use super::sizes::{Sizes, bind_symbols};
 use crate::cell::Cell;
-use crate::code::{Instr, Kernel, NO_REG, Site, Space};
+use crate::code::{Instr, Kernel, NO_REG, Site, Space, Warpgroups};
 use crate::domain::Domain;
 use crate::limits::{MAX_BLOCKS, MAX_THREADS};
 use std::collections::BTreeMap;
 use tc_dialects::arith::{self, Predicate};
+use tc_dialects::threads::{begins_bulk_copy, is_by_mbarrier};
 use tc_dialects::tir::{self, Coordinate, LoopKind, loop_kind};
+use tc_dialects::{gpu, tma, wgmma};
 use tc_ir::attrs::{AttrData, BinOp};
 use tc_ir::opdef::Role;
 use tc_ir::verify::is_threaded;
@@ -142,6 +145,7 @@ impl<'m> Top<'m, '_> {
                 _ if func.role(op) == Role::Yield => {}
                 tir::ALLOC => self.alloc(&mut frame, op)?,
                 tir::VIEW => view(&mut frame, op),
+                tma::MAP => bind_map(&mut frame, op, &mut self.declarations)?,
                 tir::CALL if callee_of(self.module, func, op).is_some_and(launches) => {
                     frame = self.host_part(frame, &mut pending)?;
                     frame = self.launching_call(frame, op)?;
@@ -200,18 +204,44 @@ impl<'m> Top<'m, '_> {
 
     fn new_kernel(&self, func: &Func, op: Op, grid: [u64; 3], block: [u64; 3]) -> Kernel {
         let (threads, blocks): (u64, u64) = (block.iter().product(), grid.iter().product());
-        let threaded = is_threaded(func);
-        let fits = if threaded && threads > 32 { 1 } else { GROUP_LANES / threads.max(1) };
+        let warpgroups = self.warpgroups(func, op, 0);
+        let threaded = is_threaded(func) || warpgroups.clocked;
+        let fits = if threaded && (threads > 32 || warpgroups.clocked) { 1 } else { GROUP_LANES / threads.max(1) };
         Kernel {
             grid,
             block,
             // Small launches are better spread over the cores.
             batch: fits.min(blocks / 64).max(1) as u32,
             threaded,
+            warpgroups,
             site_base: self.n_sites,
             location: func.op_location(op),
             ..Kernel::default()
         }
+    }
+
+    /// What `op`, and what it holds and calls, has of warpgroups.
+    fn warpgroups(&self, func: &Func, op: Op, depth: usize) -> Warpgroups {
+        let inside = func.op_regions(op).iter().flat_map(|&region| ops_under(func, region));
+        let mut found = Warpgroups::default();
+        for op in std::iter::once(op).chain(inside) {
+            found.clocked |= is_by_mbarrier(func, op) || begins_bulk_copy(func, op) && func.operands(op).len() > 2;
+            found.commits |= func.opcode(op) == wgmma::COMMIT_GROUP;
+            found.together |= func.opcode(op).dialect() == wgmma::MMA.dialect() || func.opcode(op) == gpu::SETMAXNREG;
+            if func.opcode(op) == tir::CALL
+                && depth < MAX_CALLS
+                && let Some(callee) = callee_of(self.module, func, op)
+            {
+                for op in callee.ops(callee.body()) {
+                    let of_callee = self.warpgroups(callee, op, depth + 1);
+                    found.clocked |= of_callee.clocked;
+                    found.commits |= of_callee.commits;
+                    found.together |= of_callee.together;
+                }
+            }
+        }
+        found.together |= found.clocked;
+        found
     }
 
     /// Compiles ops of the function's top into one kernel.

@@ -213,6 +213,9 @@ impl KernelBuilder {
                 Instr::AsyncCopy(copy) => {
                     [&copy.to, &copy.from].into_iter().for_each(|region| accessed[region.access.buf as usize] = true);
                 }
+                Instr::BulkCopy(copy) => {
+                    [&copy.to, &copy.from].into_iter().for_each(|region| accessed[region.access.buf as usize] = true);
+                }
                 _ => {}
             }
         }

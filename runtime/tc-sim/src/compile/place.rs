@@ -6,8 +6,9 @@ use super::kernel::Val;
 use super::sizes::{Sizes, eval_attr, eval_shape};
 use crate::code::{Access, BufDecl, BufId, Instr, Space, Window};
 use tc_dialects::fragment::Fragment;
+use tc_dialects::mbarrier;
 use tc_dialects::scope::{Memory, Owner, Scope, scope_text};
-use tc_ir::{AttrData, Func, Op, Scalar, Value, keys};
+use tc_ir::{AttrData, Elem, Func, Op, Scalar, Value, keys};
 use tc_support::Location;
 
 /// Which kind of space a scope is.
@@ -33,9 +34,12 @@ pub(super) fn declare(
         return Err(format!("`{}` is no buffer", func.show_type(ty)));
     };
     let scope = scope_text(func, scope);
+    let threads = Scope::parse(scope).map_or(1, |scope| if scope.is_per_warp() { scope.threads() as usize } else { 1 });
     let space = space_of(scope).ok_or_else(|| format!("memory `{scope}` cannot be executed yet by the simulator"))?;
-    let Some(Scalar { elem, lanes }) = func.as_scalar(elem).or_else(|| numbers(Fragment::of(func, elem)?, space))
-    else {
+    // Of a barrier the memory is known, and nothing else is kept there.
+    let barrier = mbarrier::is_barrier_type(func, elem).then_some(Scalar::of(Elem::U64));
+    let number = func.as_scalar(elem).or(barrier).or_else(|| numbers(Fragment::of(func, elem)?, space));
+    let Some(Scalar { elem, lanes }) = number else {
         return Err(format!("a buffer of `{}` cannot be executed yet by the simulator", func.show_type(elem)));
     };
     let shape = eval_shape(func, shape, sizes)?;
@@ -49,7 +53,7 @@ pub(super) fn declare(
         .filter(|&n| n < 1 << 40)
         .ok_or_else(|| format!("`{name}` is too large for the simulator"))?;
     let name = if name.is_empty() { "a buffer".to_string() } else { name.to_string() };
-    Ok(BufDecl { name, elem, lanes, shape, strides, cells: cells as usize, space, window: None, location })
+    Ok(BufDecl { name, elem, lanes, shape, strides, cells: cells as usize, space, threads, window: None, location })
 }
 
 /// The numbers of a fragment, which are kept as one element is.

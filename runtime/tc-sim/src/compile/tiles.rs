@@ -8,14 +8,17 @@ use super::body::Compiler;
 use crate::code::{Instr, Space};
 use crate::warp::{Memory, Operand, WarpInstr, WarpOp};
 use tc_dialects::fragment::{Family, Layout, PRODUCTS, Tile, Use, element, is_product, mma_k, per_lane, tile};
-use tc_dialects::{mma, wmma};
+use tc_dialects::{mma, wgmma, wmma};
 use tc_ir::{Name, Op, Opcode, Value, keys};
 
-/// Elements of a tile that the simulator follows.
-const MAX_TILE: i64 = 1 << 12;
+/// Elements of a tile that the simulator follows: the sums of a warpgroup are the most.
+const MAX_TILE: i64 = 1 << 14;
+
+/// The threads of a warp.
+const WARP: usize = 32;
 
 /// A tile that an op names, ready to be addressed by row and column.
-struct Stood {
+pub(super) struct Stood {
     tile: Tile,
     operand: Operand,
     /// Cells from one row to the next, and from one column to the next.
@@ -38,7 +41,7 @@ impl Stood {
     }
 
     /// Row by row, rows and columns exchanged if `turned`; and their extents then.
-    fn by_rows(self, turned: bool) -> (Operand, usize, usize) {
+    pub(super) fn by_rows(self, turned: bool) -> (Operand, usize, usize) {
         let (rows, cols) = self.extents();
         let (rows, cols) = if turned { (cols, rows) } else { (rows, cols) };
         let places = (0..rows * cols).map(|nth| (nth / cols, nth % cols));
@@ -53,11 +56,12 @@ impl Compiler<'_, '_> {
             wmma::LOAD => (self.load_tile(op)?, "wmma.load"),
             wmma::STORE => (self.store_tile(op)?, "wmma.store"),
             wmma::MMA => (self.product(op)?, "wmma.mma"),
+            wgmma::MMA => return self.group_product(op),
             mma::LDMATRIX => (self.load_matrix(op)?, "mma.ldmatrix"),
             _ => (self.product(op)?, "mma.sync"),
         };
         let site = self.site(op, false);
-        self.k.emit(Instr::Warp(Box::new(WarpInstr { op: warp_op, name, site })));
+        self.k.emit(Instr::Warp(Box::new(WarpInstr { op: warp_op, name, width: WARP, site })));
         Ok(())
     }
 
@@ -143,7 +147,7 @@ impl Compiler<'_, '_> {
 
     /// What the lanes hold of a matrix of `cols` columns.
     fn held(&mut self, op: Op, nth: usize, part: Use, cols: i64) -> Result<Operand> {
-        let mut operand = self.stretch(op, nth, part == Use::Accumulator)?;
+        let mut operand = self.stretch(op, (nth, WARP), part == Use::Accumulator)?;
         let bytes = self.k.kernel.buffers[operand.region.access.buf as usize].elem.bytes();
         let n = operand.held.as_ref().map_or(0, |held| held.len()) as i64;
         let places = (0..32 * n).map(|nth| element(part, bytes, nth / n, nth % n));
@@ -152,7 +156,7 @@ impl Compiler<'_, '_> {
     }
 
     /// A stretch of the elements that each lane has of its own.
-    fn stretch(&mut self, op: Op, nth: usize, is_store: bool) -> Result<Operand> {
+    pub(super) fn stretch(&mut self, op: Op, (nth, threads): (usize, usize), is_store: bool) -> Result<Operand> {
         let place = self.place(op, nth)?;
         let region = self.region_of(place, op, is_store)?;
         let decl = &self.k.kernel.buffers[region.access.buf as usize];
@@ -165,12 +169,12 @@ impl Compiler<'_, '_> {
             index.iter().zip(&decl.strides).map(|(&idx, &stride)| idx * stride as u64).sum::<u64>() as u32
         };
         let held: Box<[u32]> = (0..n).map(place).collect();
-        let size = 32 * held.len();
+        let size = threads * held.len();
         Ok(Operand { region, size, at: (0..size as u32).collect(), held: Some(held) })
     }
 
     /// The tile that operand number `nth` names.
-    fn stood(&mut self, op: Op, nth: usize, is_store: bool) -> Result<Stood> {
+    pub(super) fn stood(&mut self, op: Op, nth: usize, is_store: bool) -> Result<Stood> {
         let place = self.place(op, nth)?;
         let Some(tile) = tile(self.func(), place) else { return Err(self.unsupported(op, "this tile")) };
         let region = self.region_of(place, op, is_store)?;
@@ -194,7 +198,7 @@ impl Compiler<'_, '_> {
         let transposed = mma::transposed(func, op);
         let place = self.place(op, 0)?;
         let tile = match mma::held(func, place) {
-            Some(_) => self.stretch(op, 0, true)?,
+            Some(_) => self.stretch(op, (0, WARP), true)?,
             None => {
                 let turned = self.layout(op, keys::LAYOUT) == Layout::ColMajor;
                 let stood = self.stood(op, 0, true)?;
@@ -224,7 +228,7 @@ impl Compiler<'_, '_> {
         Ok(WarpOp::LoadMatrix { tile, row, row_len, transposed })
     }
 
-    fn place(&self, op: Op, nth: usize) -> Result<Value> {
+    pub(super) fn place(&self, op: Op, nth: usize) -> Result<Value> {
         let place = self.func().operands(op).get(nth);
         place.copied().ok_or_else(|| self.error(op, "unsupported", "an operand is missing"))
     }

@@ -26,6 +26,8 @@ pub(crate) struct At<'a> {
     pub(crate) spelled: bool,
     /// It is an asynchronous copy that stores.
     pub(crate) copies: bool,
+    /// A bulk copy or a product does it in the background: whoever does so looks at what orders it.
+    pub(crate) background: bool,
 }
 
 /// What a lane has of a register, which holds one cell for all lanes or one for each.
@@ -53,6 +55,7 @@ impl Group {
             n_comps: usize::from(access.index_lanes.max(decl.lanes)),
             spelled: false,
             copies: false,
+            background: false,
         }
     }
 

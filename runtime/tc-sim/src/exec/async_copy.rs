@@ -6,7 +6,7 @@
 //! for in the block of the copy; those of other blocks race with its read in any case.
 
 use super::access::{Addr, At};
-use super::block::{BlockState, Launch};
+use super::block::{BlockState, Launch, WARP};
 use super::group::{Group, for_lanes};
 use crate::code::{NO_REG, Site, Space};
 use crate::warp::{AsyncCopy, Region};
@@ -153,9 +153,8 @@ impl Group {
             shared.copies[place] = 0;
             if launch.kernel.threaded {
                 let (value, cell) = (shared.cells[place], place - slot * shared.n);
-                let who = (self.thread_of(copy.lane), copy.site, self.warp_epochs[slot]);
-                let (shadow, now, sets) = block.shared_shadow(copy.shared, slot, cell, who);
-                shadow.land(now, value, sets);
+                let who = (self.thread_of(copy.lane), copy.site, self.warp_epochs[self.crew_of(copy.lane, WARP)]);
+                block.shared_land((copy.shared, slot, cell), who, value);
             }
         }
         if let Some((global, start, n)) = copy.from {

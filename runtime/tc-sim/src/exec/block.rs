@@ -1,13 +1,16 @@
 //! Blocks: phased or threaded, one after another on a core, side by side on several.
 
 use super::group::{Event, Group};
+use super::mbarrier::{InFlight, Waiting};
 use crate::cell::Cell;
+use crate::clock::{CellHistory, Clocks, LEVELS};
 use crate::code::{BarrierScope, Kernel, NO_SITE, Site};
 use crate::diagnostic::{DiagnosticKind, SimDiagnostics};
 use crate::domain::Domain;
 use crate::limits::Limits;
-use crate::memory::{CellMap, Global, Shared};
-use crate::race::{CellShadow, Now, WriterSets};
+use crate::mbarrier::Mbarrier;
+use crate::memory::{CellMap, Follow, Global, Shared};
+use crate::race::{CellShadow, Conflict, Now, WriterSets};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,6 +19,9 @@ use tc_support::Diagnostic;
 
 /// Threads of a warp.
 pub(crate) const WARP: usize = 32;
+
+/// Threads of a warpgroup.
+pub(crate) const WARPGROUP: usize = 128;
 
 /// Lanes of a group that evaluates an operator.
 const CELL_LANES: usize = 256;
@@ -80,6 +86,12 @@ pub(crate) struct Outcome {
 /// A global buffer, a block by its place in the group, a cell.
 type SourceCell = (usize, usize, usize);
 
+/// A buffer, a block by its place in the group, a cell.
+type Accessed = (usize, usize, usize);
+
+/// A thread, its op, and the barriers that its warp alone has passed.
+pub(super) type Accessor = (u32, Site, u32);
+
 /// What the groups of a block share.
 pub(crate) struct BlockState {
     pub(crate) warps: usize,
@@ -90,9 +102,16 @@ pub(crate) struct BlockState {
     /// Cells of global buffers that this block accessed, in threaded programs.
     global_map: CellMap,
     global_shadow: Vec<CellShadow>,
+    /// What takes their place where barriers in shared memory order threads.
+    global_history: Vec<CellHistory>,
+    pub(super) clocks: Option<Clocks>,
+    /// The barriers in shared memory.
+    pub(super) barriers: Vec<Mbarrier>,
+    /// Bulk copies that have not come to their barriers yet.
+    pub(super) in_flight: Vec<InFlight>,
     /// Cells of global buffers that asynchronous copies read, of those that the kernel writes: the copy, and how many.
     sources: BTreeMap<SourceCell, (Site, u32)>,
-    /// Barriers passed plus one, by block: those that order shared memory, and those that order all.
+    /// Barriers of the block passed plus one, by block: those that order shared memory, and those that order all.
     epochs: Vec<[u32; 2]>,
     /// What threads lay out for one another. There are two tables, used in turn: a warp may come to the next meeting
     /// before another has taken what it wants from this one, but not further.
@@ -109,9 +128,17 @@ pub(crate) struct BlockState {
 impl BlockState {
     fn new(launch: &Launch<'_>, warps: usize, batch: usize) -> BlockState {
         let kernel = launch.kernel;
-        let shared = kernel.shared.iter().map(|&buf| {
-            Shared::new(kernel.buffers[buf as usize].cells, batch, launch.domain.has_companions(), kernel.threaded)
-        });
+        let follow = match (kernel.threaded, kernel.warpgroups.clocked) {
+            (_, true) => Follow::Clocks,
+            (true, false) => Follow::Epochs,
+            (false, false) => Follow::Nothing,
+        };
+        let shared = kernel
+            .shared
+            .iter()
+            .map(|&buf| Shared::new(kernel.buffers[buf as usize].cells, batch, launch.domain.has_companions(), follow));
+        let clocks = kernel.warpgroups.clocked.then(|| Clocks::new(kernel.threads() as usize, kernel.n_barriers()));
+        let barriers = clocks.iter().flat_map(|clocks| vec![Mbarrier::new(clocks); kernel.n_barriers()]).collect();
         BlockState {
             warps,
             blocks: Vec::new(),
@@ -119,6 +146,10 @@ impl BlockState {
             sets: WriterSets::new(kernel.threads() as usize),
             global_map: CellMap::default(),
             global_shadow: Vec::new(),
+            global_history: Vec::new(),
+            clocks,
+            barriers,
+            in_flight: Vec::new(),
             sources: BTreeMap::new(),
             epochs: vec![[1, 1]; batch],
             offers: [(); 2].map(|()| vec![0; kernel.offered * kernel.threads() as usize * batch]),
@@ -136,6 +167,12 @@ impl BlockState {
         self.sets.reset();
         self.global_map.clear();
         self.global_shadow.clear();
+        self.global_history.clear();
+        self.in_flight.clear();
+        if let Some(clocks) = &mut self.clocks {
+            clocks.reset();
+            self.barriers.fill(Mbarrier::new(clocks));
+        }
         self.sources.clear();
         self.epochs.fill([1, 1]);
     }
@@ -164,6 +201,17 @@ impl BlockState {
         if scope >= BarrierScope::Global {
             self.epochs[slot][1] += 1;
         }
+        if let Some(clocks) = &mut self.clocks {
+            let levels = if scope >= BarrierScope::Global { LEVELS } else { 1 };
+            clocks.meet(0..clocks.n_threads() as u32, levels);
+        }
+    }
+
+    /// A barrier that these threads of a warp pass.
+    pub(super) fn pass_warp_barrier(&mut self, threads: &[u32]) {
+        if let Some(clocks) = &mut self.clocks {
+            clocks.meet(threads.iter().copied(), LEVELS);
+        }
     }
 
     /// Adds to the common count of steps, and ends the run where it is over the limit.
@@ -190,46 +238,100 @@ impl BlockState {
         true
     }
 
-    fn now(&self, level: usize, slot: usize, thread: u32, site: Site, warp_epoch: u32) -> Now {
+    /// What a read of a shared cell conflicts with.
+    pub(crate) fn shared_read(&mut self, (idx, slot, cell): Accessed, who: Accessor, found: Cell) -> Option<Conflict> {
+        let now = self.now(0, slot, who);
+        let shared = &mut self.shared[idx];
+        match &self.clocks {
+            Some(clocks) => shared.history[cell].read(clocks.moment(0, who.0, who.1), found),
+            None => shared.shadow[slot * shared.n + cell].read(now, found, &self.sets),
+        }
+    }
+
+    /// What a write of a shared cell conflicts with.
+    pub(crate) fn shared_write(
+        &mut self,
+        (idx, slot, cell): Accessed,
+        who: Accessor,
+        (old, new): (Option<Cell>, Cell),
+    ) -> Option<Conflict> {
+        let now = self.now(0, slot, who);
+        let shared = &mut self.shared[idx];
+        match &self.clocks {
+            Some(clocks) => shared.history[cell].write(clocks.moment(0, who.0, who.1), old, new),
+            None => shared.shadow[slot * shared.n + cell].write(now, old, new, &mut self.sets),
+        }
+    }
+
+    /// An asynchronous copy of a thread is there.
+    pub(crate) fn shared_land(&mut self, (idx, slot, cell): Accessed, who: Accessor, value: Cell) {
+        let now = self.now(0, slot, who);
+        let shared = &mut self.shared[idx];
+        match &self.clocks {
+            // Accesses until now were found to be to what an outstanding copy writes.
+            Some(clocks) => {
+                shared.history[cell].write(clocks.moment(0, who.0, who.1), None, value);
+            }
+            None => shared.shadow[slot * shared.n + cell].land(now, value, &mut self.sets),
+        }
+    }
+
+    fn now(&self, level: usize, slot: usize, (thread, site, warp_epoch): Accessor) -> Now {
         Now { thread, site, epoch: self.epochs[slot][level], warp_epoch }
     }
 
-    /// The shadow of a shared cell, and when it is accessed.
-    pub(crate) fn shared_shadow(
-        &mut self,
-        idx: usize,
-        slot: usize,
-        cell: usize,
-        who: (u32, Site, u32),
-    ) -> (&mut CellShadow, Now, &mut WriterSets) {
-        let now = self.now(0, slot, who.0, who.1, who.2);
-        let shared = &mut self.shared[idx];
-        (&mut shared.shadow[slot * shared.n + cell], now, &mut self.sets)
-    }
-
-    /// The same for a cell of a global buffer, as far as this block is concerned. `None` where there are too many.
-    pub(crate) fn global_shadow(
-        &mut self,
-        (idx, slot, cell): (usize, usize, usize),
-        who: (u32, Site, u32),
-        launch: &Launch<'_>,
-    ) -> Option<(&mut CellShadow, Now, &mut WriterSets)> {
-        let now = self.now(1, slot, who.0, who.1, who.2);
+    /// The number of what is kept of a cell of a global buffer, as far as this block is concerned. `None` where there are
+    /// too many.
+    fn global_entry(&mut self, (idx, slot, cell): Accessed, site: Site, launch: &Launch<'_>) -> Option<usize> {
         let key = (idx as u64) << 52 | (slot as u64) << 40 | cell as u64;
-        let n = self.global_shadow.len();
+        let n = self.global_shadow.len().max(self.global_history.len());
         if n as u64 * SHADOW_BYTES > launch.limits.memory / 4 {
-            self.diagnostics.add(DiagnosticKind::Limit, (who.1, NO_SITE), launch.limits.diagnostics, || {
+            self.diagnostics.add(DiagnosticKind::Limit, (site, NO_SITE), launch.limits.diagnostics, || {
                 let text = "a block accesses more cells of global memory than races can be looked for in";
-                let diagnostic = Diagnostic::error("limit", launch.kernel.at(who.1), text);
+                let diagnostic = Diagnostic::error("limit", launch.kernel.at(site), text);
                 (None, diagnostic.help("raise `--memory-limit`, or run it at a smaller size"))
             });
             return None;
         }
         let at = self.global_map.get_or_insert(key, n as u32) as usize;
-        if at == n {
-            self.global_shadow.push(CellShadow::default());
+        match (at == n, &self.clocks) {
+            (true, Some(_)) => self.global_history.push(CellHistory::default()),
+            (true, None) => self.global_shadow.push(CellShadow::default()),
+            (false, _) => {}
         }
-        Some((&mut self.global_shadow[at], now, &mut self.sets))
+        Some(at)
+    }
+
+    /// What a read of a cell of a global buffer conflicts with in this block.
+    pub(crate) fn global_read(
+        &mut self,
+        cell: Accessed,
+        who: Accessor,
+        found: Cell,
+        launch: &Launch<'_>,
+    ) -> Option<Conflict> {
+        let at = self.global_entry(cell, who.1, launch)?;
+        let now = self.now(1, cell.1, who);
+        match &self.clocks {
+            Some(clocks) => self.global_history[at].read(clocks.moment(1, who.0, who.1), found),
+            None => self.global_shadow[at].read(now, found, &self.sets),
+        }
+    }
+
+    /// What a write of a cell of a global buffer conflicts with in this block.
+    pub(crate) fn global_write(
+        &mut self,
+        cell: Accessed,
+        who: Accessor,
+        (old, new): (Option<Cell>, Cell),
+        launch: &Launch<'_>,
+    ) -> Option<Conflict> {
+        let at = self.global_entry(cell, who.1, launch)?;
+        let now = self.now(1, cell.1, who);
+        match &self.clocks {
+            Some(clocks) => self.global_history[at].write(clocks.moment(1, who.0, who.1), old, new),
+            None => self.global_shadow[at].write(now, old, new, &mut self.sets),
+        }
     }
 }
 
@@ -276,11 +378,12 @@ impl Worker {
         let kernel = launch.kernel;
         let threads = kernel.threads() as usize;
         let batch = kernel.batch as usize;
-        let warps = if kernel.threaded && launch.cells.is_none() { threads.div_ceil(WARP) } else { 1 };
+        let width = group_width(kernel);
+        let warps = if kernel.threaded && launch.cells.is_none() { threads.div_ceil(width) } else { 1 };
         let groups = if launch.cells.is_some() {
             vec![Group::new(launch, 0, CELL_LANES, 1)]
         } else if warps > 1 {
-            (0..warps).map(|warp| Group::new(launch, (warp * WARP) as u32, WARP, 1)).collect()
+            (0..warps).map(|warp| Group::new(launch, (warp * width) as u32, width, 1)).collect()
         } else {
             vec![Group::new(launch, 0, threads, batch)]
         };
@@ -313,46 +416,64 @@ impl Worker {
     fn batch(&mut self, launch: &Launch<'_>, n: usize) {
         self.block.reset();
         let threads = launch.kernel.threads() as usize;
+        let width = group_width(launch.kernel);
         for (warp, group) in self.groups.iter_mut().enumerate() {
             let n_active = match launch.cells {
                 Some(_) => n,
-                None if self.block.warps > 1 => (threads - warp * WARP).min(WARP),
+                None if self.block.warps > 1 => (threads - warp * width).min(width),
                 None => threads * n,
             };
             group.start(launch, &self.block.blocks, n_active);
         }
-        if self.block.warps == 1 {
+        if self.block.warps == 1 && !launch.kernel.warpgroups.clocked {
             self.groups[0].run(launch, &mut self.block);
             return;
         }
         self.warps(launch);
     }
 
-    /// Runs the warps of a block, each from barrier to barrier.
+    /// Runs the warps of a block, each from barrier to barrier. One that waits for a phase is left until the others have
+    /// come further.
     fn warps(&mut self, launch: &Launch<'_>) {
+        let width = group_width(launch.kernel);
         let n_warps = self.groups.len();
         let mut events: Vec<Option<Event>> = vec![None; n_warps];
         loop {
+            let mut moved = false;
             for nth in 0..n_warps {
                 let warp = if launch.descending { n_warps - 1 - nth } else { nth };
-                if events[warp] == Some(Event::Done) {
+                if matches!(events[warp], Some(Event::Done | Event::Barrier(..))) {
                     continue;
                 }
-                let event = self.groups[warp].run(launch, &mut self.block);
+                let group = &mut self.groups[warp];
+                let before = self.block.steps;
+                let event = group.run(launch, &mut self.block);
                 if event == Event::Abort {
                     return;
                 }
+                // To come to the same wait again is one instruction.
+                moved |= !matches!(event, Event::Wait(_)) || self.block.steps - before > group.n as u64;
                 events[warp] = Some(event);
+                self.block.land(launch);
+            }
+            if let Some(Event::Wait(Waiting { site, .. })) = events.iter().flatten().find(|event| event.is_wait()) {
+                if moved {
+                    if self.block.over_limit(launch, *site) {
+                        return;
+                    }
+                    continue;
+                }
+                return self.block.report_deadlock(launch, &self.groups, &events);
             }
             let waiting = events.iter().position(|event| matches!(event, Some(Event::Barrier(..))));
-            let Some(waiting) = waiting else { return };
+            let Some(waiting) = waiting else { return self.block.end_of_barriers(launch) };
             let Some(Event::Barrier(scope, site)) = events[waiting] else { return };
             if let Some(other) = events.iter().position(|event| *event != Some(Event::Barrier(scope, site))) {
                 let elsewhere = match events[other] {
                     Some(Event::Barrier(_, site)) => Some(site),
                     _ => None,
                 };
-                self.block.report_warps_apart(launch, (scope, site), [waiting * WARP, other * WARP], elsewhere);
+                self.block.report_warps_apart(launch, (scope, site), [waiting * width, other * width], elsewhere);
             }
             let scopes = events.iter().filter_map(|event| match event {
                 Some(Event::Barrier(scope, _)) => Some(*scope),
@@ -360,6 +481,12 @@ impl Worker {
             });
             let scope = scopes.max().unwrap_or(scope);
             self.block.pass_barrier(0, scope);
+            events.iter_mut().filter(|event| **event != Some(Event::Done)).for_each(|event| *event = None);
         }
     }
+}
+
+/// How many threads of a threaded block a group has.
+fn group_width(kernel: &Kernel) -> usize {
+    if kernel.warpgroups.together { WARPGROUP } else { WARP }
 }

@@ -1,6 +1,6 @@
 //! Control of a group: branches and loops as masks, buffers made anew, barriers, and where poison spreads to.
 
-use super::block::{BlockState, Launch};
+use super::block::{BlockState, Launch, WARP};
 use super::group::{Event, Frame, Group, Mask, first_lane, for_lanes};
 use crate::code::{BarrierScope, Instr, Reg, Site, Space};
 use crate::lanes;
@@ -26,7 +26,7 @@ impl Group {
                 let mut bits = mem::take(&mut self.scratch);
                 self.bits_of(cond, &mut bits);
                 self.saved.extend_from_slice(&self.mask);
-                self.frames.push(Frame { site, is_branch: true });
+                self.frames.push(Frame { site, is_branch: true, at: self.pc - 1 });
                 for (mask, &bits) in self.mask.iter_mut().zip(&bits) {
                     self.saved.push(*mask & !bits);
                     *mask &= bits;
@@ -64,7 +64,7 @@ impl Group {
                 lanes::map1(&mut cells, &self.regs[lo as usize], |lo| lo);
                 self.regs[iv as usize] = cells;
                 self.saved.extend_from_slice(&self.mask);
-                self.frames.push(Frame { site, is_branch: false });
+                self.frames.push(Frame { site, is_branch: false, at: self.pc - 1 });
                 self.keep_below(iv, hi);
                 if first_lane(&self.mask).is_none() {
                     self.restore();
@@ -123,7 +123,8 @@ impl Group {
             Space::Warp(idx) => {
                 let mut came: Vec<usize> = Vec::new();
                 for_lanes(&self.mask, |lane| {
-                    came.extend(Some(self.warp_of(lane)).filter(|warp| came.last() != Some(warp)))
+                    let crew = self.crew_of(lane, self.tiles[idx].threads);
+                    came.extend(Some(crew).filter(|crew| came.last() != Some(crew)))
                 });
                 let tiles = &mut self.tiles[idx];
                 came.into_iter().for_each(|warp| tiles.written[warp * tiles.n..(warp + 1) * tiles.n].fill(false));
@@ -165,17 +166,22 @@ impl Group {
             }
             return Some(Event::Barrier(scope, site));
         }
-        for slot in 0..self.n / self.per_block {
-            let lanes = slot * self.per_block..(slot + 1) * self.per_block;
+        // The warps of a group pass their own barriers side by side.
+        let width = if scope == BarrierScope::Warp { WARP } else { self.per_block };
+        for crew in 0..self.n_crews(width) {
+            let lanes = self.lanes_of_crew(crew, width);
             if let Some((there, absent)) = missing(lanes.clone(), &self.mask, &self.all) {
                 self.report_divergent((scope, site), there, absent, launch, block);
             }
-            if !lanes.into_iter().any(|lane| self.mask[lane / 64] >> (lane % 64) & 1 == 1) {
-                continue;
-            }
+            let mut came = lanes.filter(|&lane| self.mask[lane / 64] >> (lane % 64) & 1 == 1).peekable();
+            let Some(&first) = came.peek() else { continue };
             match scope {
-                BarrierScope::Warp => self.warp_epochs[slot] += 1,
-                _ => block.pass_barrier(slot, scope),
+                BarrierScope::Warp => {
+                    self.warp_epochs[crew] += 1;
+                    let threads: Vec<u32> = came.map(|lane| self.thread_of(lane)).collect();
+                    block.pass_warp_barrier(&threads);
+                }
+                _ => block.pass_barrier(self.slot_of(first), scope),
             }
         }
         None

@@ -4,7 +4,7 @@
 //! done once a warp.
 
 use super::access::{At, of_lane};
-use super::block::{BlockState, Launch, WARP};
+use super::block::{BlockState, Launch};
 use super::group::Group;
 use crate::cell::Cell;
 use crate::code::Space;
@@ -12,12 +12,12 @@ use crate::diagnostic::DiagnosticKind;
 use std::ops::Range;
 
 impl Group {
-    /// The lanes of the warp number `warp` of this group.
-    fn lanes_of_warp(&self, warp: usize) -> Range<usize> {
-        let per_block = self.per_block.div_ceil(WARP);
-        let slot = warp / per_block * self.per_block;
-        let first = slot + warp % per_block * WARP;
-        first..(first + WARP).min(slot + self.per_block)
+    /// The lanes of the warp, or warpgroup, of `width` threads number `crew` of this group.
+    pub(super) fn lanes_of_crew(&self, crew: usize, width: usize) -> Range<usize> {
+        let per_block = self.per_block.div_ceil(width);
+        let slot = crew / per_block * self.per_block;
+        let first = slot + crew % per_block * width;
+        first..(first + width).min(slot + self.per_block)
     }
 
     fn first_live(&self, mut lanes: Range<usize>) -> Option<usize> {
@@ -32,8 +32,9 @@ impl Group {
         launch: &Launch<'_>,
         block: &mut BlockState,
     ) {
-        for warp in 0..self.n_warps() {
-            let lanes = self.lanes_of_warp(warp);
+        let width = self.tiles[idx].threads;
+        for crew in 0..self.n_crews(width) {
+            let lanes = self.lanes_of_crew(crew, width);
             let Some(lane) = self.first_live(lanes.clone()) else { continue };
             let found = self.find(Space::Warp(idx), lane, cell, block);
             value[lanes.clone()].fill(found.cell);
@@ -55,8 +56,9 @@ impl Group {
         launch: &Launch<'_>,
         block: &mut BlockState,
     ) {
-        for warp in 0..self.n_warps() {
-            let lanes = self.lanes_of_warp(warp);
+        let width = self.tiles[idx].threads;
+        for crew in 0..self.n_crews(width) {
+            let lanes = self.lanes_of_crew(crew, width);
             let Some(lane) = self.first_live(lanes.clone()) else { continue };
             let new = of_lane(value, lane);
             let differs = |&other: &usize| of_lane(value, other) != new && self.first_live(other..other + 1).is_some();

@@ -1,8 +1,10 @@
 //! A group of threads that run the same instruction at the same time: the block where the program is phased, a
-//! warp where it is threaded; small blocks run side by side in one group.
+//! warp, or a warpgroup, where it is threaded; small blocks run side by side in one group.
 
 use super::async_copy::Copies;
-use super::block::{BlockState, Cells, Launch, WARP};
+use super::block::{BlockState, Cells, Launch, WARP, WARPGROUP};
+use super::mbarrier::Waiting;
+use super::products::Products;
 use crate::cell::{Cell, float_of};
 use crate::code::{BarrierScope, Instr, Kernel, Pc, Preload, Reg, Site};
 use crate::lanes;
@@ -35,8 +37,16 @@ pub(crate) enum Event {
     Done,
     /// It waits at a barrier over the whole block.
     Barrier(BarrierScope, Site),
+    /// It waits for a phase of a barrier in shared memory.
+    Wait(Waiting),
     /// The run costs too much.
     Abort,
+}
+
+impl Event {
+    pub(super) fn is_wait(&self) -> bool {
+        matches!(self, Event::Wait(_))
+    }
 }
 
 /// Lanes that wait for a branch or a loop to end.
@@ -44,6 +54,8 @@ pub(crate) enum Event {
 pub(crate) struct Frame {
     pub(crate) site: Site,
     pub(super) is_branch: bool,
+    /// Where it begins.
+    pub(super) at: Pc,
 }
 
 /// A group and where it stands.
@@ -66,11 +78,14 @@ pub(crate) struct Group {
     pub(crate) locals: Vec<Local>,
     pub(crate) tiles: Vec<Tiles>,
     pub(super) copies: Copies,
+    pub(super) products: Products,
+    /// The lane that a bulk copy is of, whichever lanes carry it out.
+    pub(super) speaker: Option<usize>,
     /// How often each shared buffer was made by this group.
     pub(super) n_made: Vec<u64>,
     /// How often this group has come to a reduction across threads.
     pub(super) n_met: usize,
-    /// Barriers that the warp alone has passed, by block.
+    /// Barriers that each warp alone has passed.
     pub(crate) warp_epochs: Vec<u32>,
     /// Work space: the cells that the lanes access, and the lanes that may.
     pub(crate) addrs: Vec<usize>,
@@ -107,14 +122,17 @@ impl Group {
                 .tiles
                 .iter()
                 .map(|&buf| {
-                    let warps = blocks * per_block.div_ceil(WARP);
-                    Tiles::new(kernel.buffers[buf as usize].cells, warps, launch.domain.has_companions())
+                    let decl = &kernel.buffers[buf as usize];
+                    let crews = blocks * per_block.div_ceil(decl.threads);
+                    Tiles::new((decl.cells, decl.threads), crews, launch.domain.has_companions())
                 })
                 .collect(),
             copies: Copies::new(n),
+            products: Products::new(kernel, blocks * per_block.div_ceil(WARPGROUP), n),
+            speaker: None,
             n_made: vec![0; kernel.shared.len()],
             n_met: 0,
-            warp_epochs: vec![0; blocks],
+            warp_epochs: vec![0; blocks * per_block.div_ceil(WARP)],
             addrs: vec![0; n],
             live: vec![0; words],
             culprits: vec![0; if launch.cells.is_some() { n } else { 0 }],
@@ -140,6 +158,7 @@ impl Group {
         }
         self.tiles.iter_mut().for_each(|tiles| tiles.written.fill(false));
         self.copies.reset();
+        self.products.reset();
         for &(reg, preload) in &launch.kernel.preloads {
             let mut cells = mem::take(&mut self.regs[reg as usize]);
             self.preload(launch, blocks, preload, &mut cells);
@@ -203,9 +222,9 @@ impl Group {
         self.thread0 + (lane % self.per_block) as u32
     }
 
-    /// The warps of this group, those that lack lanes included.
-    pub(super) fn n_warps(&self) -> usize {
-        self.n / self.per_block * self.per_block.div_ceil(WARP)
+    /// The warps, or warpgroups, of `width` threads of this group, those that lack lanes included.
+    pub(super) fn n_crews(&self, width: usize) -> usize {
+        self.n / self.per_block * self.per_block.div_ceil(width)
     }
 
     pub(crate) fn slot_of(&self, lane: usize) -> usize {
@@ -244,6 +263,12 @@ impl Group {
                 Instr::Shuffle(shuffle) => self.shuffle(shuffle, launch, block),
                 Instr::Warp(instr) => self.warp_instr(instr, launch, block),
                 Instr::AsyncCopy(copy) => self.async_copy(copy, launch, block),
+                Instr::BulkCopy(copy) => self.bulk_copy(copy, launch, block),
+                Instr::Mbarrier(instr) => {
+                    if let Some(event) = self.mbarrier(instr, launch, block) {
+                        return event;
+                    }
+                }
                 Instr::CommitGroup => self.commit_group(),
                 Instr::WaitGroup { pending } => self.wait_group(*pending, launch, block),
                 Instr::Offer { values, site } => {
@@ -255,6 +280,7 @@ impl Group {
                 Instr::Take { values, nth, axes } => self.take(values, *nth, *axes, launch, block),
                 Instr::End => {
                     self.report_unawaited(launch, block);
+                    self.report_unawaited_products(launch, block);
                     return Event::Done;
                 }
                 Instr::PoisonUse { cond, site } => self.poison_use(*cond, *site, launch, block),

@@ -47,6 +47,7 @@ impl Group {
         launch: &Launch<'_>,
         block: &mut BlockState,
     ) {
+        self.check_sums_read(at, addr, launch, block);
         if let Some(window) = at.decl.window {
             return self.load_window(at, window, addr, (value, mags), launch, block);
         }
@@ -117,6 +118,7 @@ impl Group {
                 return self.report_outstanding(at, lane, (copy, false), launch, block);
             }
             if launch.kernel.threaded
+                && !at.background
                 && let Some(conflict) = self.read_race(at, lane, (idx, cell), found.cell, block)
             {
                 self.report_conflict(at, lane, conflict, false, launch, block);
@@ -208,8 +210,8 @@ impl Group {
                 }
             }
             if launch.kernel.threaded && self.per_block * block.warps > 1 {
-                let shadow = block.global_shadow((idx, slot, cell), self.accessor(at, lane), launch);
-                if let Some(conflict) = shadow.and_then(|(shadow, now, sets)| shadow.read(now, found, sets)) {
+                let who = self.accessor(at, lane);
+                if let Some(conflict) = block.global_read((idx, slot, cell), who, found, launch) {
                     self.report_conflict(at, lane, conflict, false, launch, block);
                 }
             }

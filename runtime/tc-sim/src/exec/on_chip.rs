@@ -1,7 +1,7 @@
 //! Cells on the chip, as one lane finds and leaves them: shared memory, registers of a thread, tiles of a warp.
 
 use super::access::At;
-use super::block::BlockState;
+use super::block::{BlockState, WARP};
 use super::group::Group;
 use crate::cell::Cell;
 use crate::code::{Site, Space};
@@ -39,7 +39,7 @@ impl Group {
             }
             Space::Warp(idx) => {
                 let tiles = &self.tiles[idx];
-                let place = self.warp_of(lane) * tiles.n + cell;
+                let place = self.crew_of(lane, tiles.threads) * tiles.n + cell;
                 found(&tiles.cells, &tiles.mags, place, tiles.written[place])
             }
             Space::Global(_) => Found { cell: 0, mag: 0, is_written: true },
@@ -73,7 +73,7 @@ impl Group {
                 (&mut local.cells, &mut local.mags, cell * n + lane, was_written)
             }
             Space::Warp(idx) => {
-                let warp = self.warp_of(lane);
+                let warp = self.crew_of(lane, self.tiles[idx].threads);
                 let tiles = &mut self.tiles[idx];
                 let place = warp * tiles.n + cell;
                 let was_written = mem::replace(&mut tiles.written[place], true);
@@ -112,8 +112,7 @@ impl Group {
         found: Cell,
         block: &mut BlockState,
     ) -> Option<Conflict> {
-        let (shadow, now, sets) = block.shared_shadow(idx, self.slot_of(lane), cell, self.accessor(at, lane));
-        shadow.read(now, found, sets)
+        block.shared_read((idx, self.slot_of(lane), cell), self.accessor(at, lane), found)
     }
 
     /// What a write of `new` in place of `old` conflicts with; `old` is `None` where no thread wrote it.
@@ -126,13 +125,12 @@ impl Group {
         (old, new): (Option<Cell>, Cell),
         block: &mut BlockState,
     ) -> Option<Conflict> {
-        let (shadow, now, sets) = block.shared_shadow(idx, self.slot_of(lane), cell, self.accessor(at, lane));
-        shadow.write(now, old, new, sets)
+        block.shared_write((idx, self.slot_of(lane), cell), self.accessor(at, lane), (old, new))
     }
 
     /// Thread, op and time of an access, for the shadow of a cell.
     #[inline(always)]
     pub(super) fn accessor(&self, at: At<'_>, lane: usize) -> (u32, Site, u32) {
-        (self.thread_of(lane), at.access.site, self.warp_epochs[self.slot_of(lane)])
+        (self.thread_of(self.speaker.unwrap_or(lane)), at.access.site, self.warp_epochs[self.crew_of(lane, WARP)])
     }
 }

@@ -66,6 +66,7 @@ impl BlockState {
 
 impl Group {
     pub(super) fn who(&self, lane: usize, launch: &Launch<'_>, blocks: &[u64]) -> String {
+        let lane = self.speaker.unwrap_or(lane);
         let of = blocks.get(self.slot_of(lane)).copied().unwrap_or(0);
         if launch.cells.is_some() {
             return self.cell_of(lane, launch);
@@ -168,10 +169,16 @@ impl Group {
         launch: &Launch<'_>,
         block: &mut BlockState,
     ) {
+        if block.clocks.as_ref().is_some_and(|clocks| !clocks.is_thread(conflict.other.thread)) {
+            return self.report_background((at, lane), conflict, writes, launch, block);
+        }
         let Conflict { other, other_wrote, benign } = conflict;
         let of = block.blocks[self.slot_of(lane)];
         let other = Side { site: other.site, block: of, thread: other.thread, writes: other_wrote };
-        let why = "no barrier stands between the two";
+        let why = match block.clocks {
+            Some(_) => "no barrier stands between the two: neither one of the block, nor an arrival and a wait",
+            None => "no barrier stands between the two",
+        };
         self.report_race(at, lane, Clash { other, writes, same: benign, why }, launch, block);
     }
 

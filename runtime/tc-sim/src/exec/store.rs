@@ -58,6 +58,7 @@ impl Group {
         launch: &Launch<'_>,
         block: &mut BlockState,
     ) {
+        self.note_sums_written(at, addr, launch, block);
         if let Some(window) = at.decl.window {
             return self.store_window(at, window, addr, (value, mags), launch, block);
         }
@@ -109,7 +110,7 @@ impl Group {
                 Space::Shared(idx) => idx,
                 // All lanes of a warp that store one element by one op must agree on it; where they do, nothing is wrong.
                 Space::Warp(idx) if value.len() > 1 => {
-                    let place = self.warp_of(lane) * self.tiles[idx].n + cell;
+                    let place = self.crew_of(lane, self.tiles[idx].threads) * self.tiles[idx].n + cell;
                     let other = block.duplicates.get_or_insert(place as u64, lane as u32) as usize;
                     if other != lane && old != new {
                         self.report_one_op(at, [other, lane], false, launch, block);
@@ -128,7 +129,9 @@ impl Group {
                 let place = self.slot_of(lane) * block.shared[idx].n + cell;
                 self.check_duplicate(at, lane, place as u64, (old, new), launch, block);
             }
+            self.note_writer_of(at, lane, (idx, cell, 1), launch, block);
             if launch.kernel.threaded
+                && !at.background
                 && let Some(conflict) = self.write_race(at, lane, (idx, cell), (was_written.then_some(old), new), block)
             {
                 self.report_conflict(at, lane, conflict, true, launch, block);
@@ -246,9 +249,9 @@ impl Group {
                 }
             }
             if launch.kernel.threaded && threads > 1 {
-                let shadow = block.global_shadow((idx, slot, cell), self.accessor(at, lane), launch);
+                let who = self.accessor(at, lane);
                 let old = was_written.then_some(old);
-                if let Some(conflict) = shadow.and_then(|(shadow, now, sets)| shadow.write(now, old, new, sets)) {
+                if let Some(conflict) = block.global_write((idx, slot, cell), who, (old, new), launch) {
                     return self.report_conflict(at, lane, conflict, true, launch, block);
                 }
             }

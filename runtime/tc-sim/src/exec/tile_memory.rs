@@ -14,10 +14,10 @@ const STRIDE_BYTES: u64 = 16;
 
 /// An element of a tile in memory, the lane that accesses it, and its place among the matrices of all warps.
 #[derive(Clone, Copy)]
-struct Aimed {
-    lane: usize,
-    cell: usize,
-    place: usize,
+pub(super) struct Aimed {
+    pub(super) lane: usize,
+    pub(super) cell: usize,
+    pub(super) place: usize,
 }
 
 impl Group {
@@ -83,7 +83,7 @@ impl Group {
         launch: &Launch<'_>,
         block: &mut BlockState,
     ) -> Matrices {
-        let mut loaded = self.matrices(tile, launch);
+        let mut loaded = self.matrices(tile, crews.len(), launch);
         let mut value = vec![0; self.n];
         let mut mags = vec![0; if loaded.mags.is_empty() { 0 } else { self.n }];
         for round in self.rounds(from, (crews, instr), launch, block) {
@@ -124,7 +124,7 @@ impl Group {
     }
 
     /// Lets the lanes of a round access their cells, and no others.
-    fn aim(&mut self, round: &[Aimed]) {
+    pub(super) fn aim(&mut self, round: &[Aimed]) {
         self.live.fill(0);
         for &Aimed { lane, cell, .. } in round {
             self.addrs[lane] = cell;
@@ -161,7 +161,7 @@ impl Group {
                 self.report_unaligned(at, lane, (byte, 16), &what, launch, block);
             }
         });
-        let mut loaded = self.matrices(tile, launch);
+        let mut loaded = self.matrices(tile, crews.len(), launch);
         let mut value = vec![0; self.n];
         let mut mags = vec![0; if loaded.mags.is_empty() { 0 } else { self.n }];
         let (packed, per_lane) = (row_len / 4, tile.size / 32);

@@ -18,7 +18,7 @@ pub(super) struct Matrices {
 }
 
 impl Matrices {
-    fn new(n: usize, mags: bool) -> Matrices {
+    pub(super) fn new(n: usize, mags: bool) -> Matrices {
         Matrices { cells: vec![0; n], mags: vec![0; if mags { n } else { 0 }] }
     }
 }
@@ -31,7 +31,7 @@ impl Group {
         let crews = self.crews(instr, launch, block);
         match &instr.op {
             WarpOp::Fill { tile, value, mag } => {
-                let mut filled = self.matrices(tile, launch);
+                let mut filled = self.matrices(tile, crews.len(), launch);
                 for (warp, &crew) in crews.iter().enumerate() {
                     let part = warp * tile.size..(warp + 1) * tile.size;
                     let value = self.uniform((*value, "value"), crew, instr, launch, block);
@@ -61,17 +61,19 @@ impl Group {
                 super::product::add_products(&mut sums, &left, &right, *shape, (*factors, *total), launch.domain);
                 self.scatter(sum, &sums, (&crews, instr), launch, block);
             }
+            WarpOp::GroupProduct { .. } => self.group_product(instr, &crews, launch, block),
+            WarpOp::Meet(meeting) => self.meet(*meeting, &crews, launch, block),
         }
     }
 
     /// Matrices of zeros, of the extents of `operand`.
-    pub(super) fn matrices(&self, operand: &Operand, launch: &Launch<'_>) -> Matrices {
+    pub(super) fn matrices(&self, operand: &Operand, crews: usize, launch: &Launch<'_>) -> Matrices {
         let is_float = launch.kernel.buffers[operand.region.access.buf as usize].elem.is_float();
-        Matrices::new(self.n_warps() * operand.size, launch.domain.has_companions() && is_float)
+        Matrices::new(crews * operand.size, launch.domain.has_companions() && is_float)
     }
 
     /// What the warps hold.
-    fn gather(
+    pub(super) fn gather(
         &mut self,
         operand: &Operand,
         (crews, instr): (&[Crew], &WarpInstr),
@@ -82,7 +84,7 @@ impl Group {
         let starts = self.starts(&operand.region, &lanes, launch, block);
         self.check_same_start(&starts, (crews, &operand.region), instr, launch, block);
         let at = self.at_region(&operand.region, launch);
-        let mut found = self.matrices(operand, launch);
+        let mut found = self.matrices(operand, crews.len(), launch);
         match (&operand.held, at.decl.space) {
             (Some(held), _) => self.gather_held(at, (operand, held), &starts, (crews, &mut found), launch, block),
             (None, Space::Warp(idx)) => {
@@ -129,7 +131,7 @@ impl Group {
     }
 
     /// Puts matrices where the warps hold them.
-    fn scatter(
+    pub(super) fn scatter(
         &mut self,
         operand: &Operand,
         matrices: &Matrices,

@@ -1,23 +1,24 @@
 //! Ops that a warp does as a whole: who comes to them, and where each of their operands starts.
 
 use super::access::At;
-use super::block::{BlockState, Launch, WARP};
+use super::block::{BlockState, Launch};
 use super::group::{Group, Mask, for_lanes};
 use crate::cell::Cell;
 use crate::code::Reg;
 use crate::warp::{Region, WarpInstr};
 
-/// The lanes of one warp that come to an op: the number of the first lane there is, and a bit for each that comes.
+/// The lanes of one warp, or of one warpgroup, that come to an op: the number of the first lane there is, and a bit for
+/// each that comes.
 #[derive(Clone, Copy)]
 pub(super) struct Crew {
-    first: usize,
-    bits: u32,
+    pub(super) first: usize,
+    bits: u128,
 }
 
 impl Crew {
     /// The lanes that come, each with its number in the warp.
     pub(super) fn lanes(self) -> impl Iterator<Item = (usize, usize)> {
-        (0..WARP).filter(move |nth| self.bits >> nth & 1 == 1).map(move |nth| (nth, self.first + nth))
+        (0..128).filter(move |nth| self.bits >> nth & 1 == 1).map(move |nth| (nth, self.first + nth))
     }
 
     /// The lane that speaks for all.
@@ -44,18 +45,18 @@ impl Starts {
 }
 
 impl Group {
-    /// The warps of this group, as far as they come to `instr`; those that do not come as a whole are reported.
+    /// The warps or warpgroups of this group, as far as they come to `instr`; those that do not come as a whole are reported.
     pub(super) fn crews(&self, instr: &WarpInstr, launch: &Launch<'_>, block: &mut BlockState) -> Vec<Crew> {
-        let mut crews = Vec::with_capacity(self.n.div_ceil(WARP));
+        let mut crews = Vec::with_capacity(self.n_crews(instr.width));
         for slot in (0..self.n).step_by(self.per_block) {
-            for first in (slot..slot + self.per_block).step_by(WARP) {
-                let lanes = first..(first + WARP).min(slot + self.per_block);
+            for first in (slot..slot + self.per_block).step_by(instr.width) {
+                let lanes = first..(first + instr.width).min(slot + self.per_block);
                 let is_in = |mask: &[u64], lane: usize| mask[lane / 64] >> (lane % 64) & 1 == 1;
                 let bits = |mask: &[u64]| {
-                    lanes.clone().fold(0, |bits, lane| bits | u32::from(is_in(mask, lane)) << (lane - first))
+                    lanes.clone().fold(0, |bits, lane| bits | u128::from(is_in(mask, lane)) << (lane - first))
                 };
                 let crew = Crew { first, bits: bits(&self.mask) };
-                if crew.bits != 0 && crew.bits != u32::MAX {
+                if crew.bits != 0 && crew.n() != instr.width {
                     let there = bits(&self.all).count_ones() as usize;
                     self.report_partial_warp(instr, first, [crew.n(), there], launch, block);
                 }
@@ -65,9 +66,9 @@ impl Group {
         crews
     }
 
-    /// The warp of this group that the lane belongs to.
-    pub(super) fn warp_of(&self, lane: usize) -> usize {
-        self.slot_of(lane) * self.per_block.div_ceil(WARP) + lane % self.per_block / WARP
+    /// The warp, or warpgroup, of `width` threads of this group that the lane belongs to.
+    pub(super) fn crew_of(&self, lane: usize, width: usize) -> usize {
+        self.slot_of(lane) * self.per_block.div_ceil(width) + lane % self.per_block / width
     }
 
     /// An access to cells of `region` that are told one by one.

@@ -9,6 +9,11 @@ use crate::tensor::show_index;
 use crate::warp::WarpInstr;
 use tc_support::{Diagnostic, counted};
 
+/// What so many threads that do something together are called.
+fn crew_name(width: usize) -> &'static str {
+    if width > WARP { "warpgroup" } else { "warp" }
+}
+
 impl Group {
     /// A warp that comes to an op with `n` of its threads, of which there are `there`.
     pub(super) fn report_partial_warp(
@@ -22,18 +27,21 @@ impl Group {
         let kernel = launch.kernel;
         let branch = self.frames.last().filter(|_| n < there).map_or(NO_SITE, |frame| frame.site);
         block.find(launch, DiagnosticKind::DivergentWarp, (instr.site, branch), |_| {
-            let warp = self.thread_of(first) as usize / WARP;
-            let text = format!("warp {warp} comes to `{}` with {n} of {WARP} threads", instr.name);
+            let width = instr.width;
+            let (number, crew) = (self.thread_of(first) as usize / width, crew_name(width));
+            let text = format!("{crew} {number} comes to `{}` with {n} of {width} threads", instr.name);
             let mut diagnostic = Diagnostic::error(DiagnosticKind::DivergentWarp.code(), kernel.at(instr.site), text);
             if n < there {
-                diagnostic = diagnostic
-                    .label(kernel.at(branch), "the others go another way here")
-                    .help("all threads of a warp must reach what it does as a whole; move it out of the branch");
+                diagnostic = diagnostic.label(kernel.at(branch), "the others go another way here").help(format!(
+                    "all threads of a {crew} must reach what it does as a whole; move it out of the branch"
+                ));
             }
-            if there < WARP {
-                diagnostic = diagnostic
-                    .note(format!("the block has {}", counted(kernel.threads(), "thread")))
-                    .help("launch a multiple of 32 threads a block, for example with a loop `bind(threadIdx.x)` of 32");
+            if there < width {
+                diagnostic =
+                    diagnostic.note(format!("the block has {}", counted(kernel.threads(), "thread"))).help(format!(
+                        "launch a multiple of {width} threads a block, for example with a loop `bind(threadIdx.x)` of \
+                         {width}"
+                    ));
             }
             (None, diagnostic)
         });
@@ -50,10 +58,12 @@ impl Group {
     ) {
         block.find(launch, DiagnosticKind::DivergentWarp, (instr.site, instr.site), |blocks| {
             let (one, other) = (self.who(lane, launch, blocks), self.who(other, launch, blocks));
-            let text = format!("{one} and {other} of its warp come to `{}` with a different {what}", instr.name);
+            let crew = crew_name(instr.width);
+            let text = format!("{one} and {other} of its {crew} come to `{}` with a different {what}", instr.name);
             let diagnostic =
                 Diagnostic::error(DiagnosticKind::DivergentWarp.code(), launch.kernel.at(instr.site), text);
-            (None, diagnostic.help("what a warp does as a whole must not depend on which of its threads it is"))
+            let help = format!("what a {crew} does as a whole must not depend on which of its threads it is");
+            (None, diagnostic.help(help))
         });
     }
 

@@ -35,7 +35,7 @@ impl Group {
                 // Magnitudes are not below zero, and such numbers are in the order of their bits.
                 mag = found.mag.max(mag);
                 written &= found.is_written;
-                if let (Space::Shared(idx), true) = (at.decl.space, launch.kernel.threaded) {
+                if let (Space::Shared(idx), true) = (at.decl.space, launch.kernel.threaded && !at.background) {
                     conflict = worse(conflict, self.read_race(at, lane, (idx, cell), found.cell, block));
                 }
             }
@@ -87,6 +87,12 @@ impl Group {
                 let new = element.map_or(new, |element| element.cell(nth));
                 let (old, was_written) = self.put(at.decl.space, lane, cell, (new, Some(mag)), block);
                 let Space::Shared(idx) = at.decl.space else { continue };
+                if nth == 0 {
+                    self.note_writer_of(at, lane, (idx, first, window.n_cells), launch, block);
+                }
+                if at.background {
+                    continue;
+                }
                 if launch.kernel.threaded {
                     let old = was_written.then_some(old);
                     conflict = worse(conflict, self.write_race(at, lane, (idx, cell), (old, new), block));

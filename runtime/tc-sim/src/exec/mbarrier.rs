@@ -1,0 +1,235 @@
+//! What threads do with barriers in shared memory, and how bulk copies come there.
+//!
+//! Bulk copies write where they are begun, and come to their barrier when the group of their thread stops. Whoever reads
+//! what they bring must have waited for that phase, so it does not matter when in between they write.
+
+use super::block::{BlockState, Launch};
+use super::group::{Event, Group, first_lane, for_lanes};
+use crate::code::Site;
+use crate::mbarrier::{Doing, Progress};
+use crate::race::Conflict;
+use crate::warp::{BarrierInstr, BarrierOp, BarrierPlace};
+
+/// A wait that does not go on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Waiting {
+    /// The number of the barrier.
+    pub(super) barrier: usize,
+    pub(super) parity: u32,
+    pub(super) site: Site,
+    /// The first thread that waits, and how many do.
+    pub(super) thread: u32,
+    pub(super) n: usize,
+}
+
+/// A bulk copy that has not come to its barrier.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InFlight {
+    pub(super) barrier: usize,
+    pub(super) bytes: u64,
+    pub(super) by: Doing,
+}
+
+impl Group {
+    pub(super) fn mbarrier(
+        &mut self,
+        instr: &BarrierInstr,
+        launch: &Launch<'_>,
+        block: &mut BlockState,
+    ) -> Option<Event> {
+        let Some(place) = &instr.place else {
+            self.fence_init(block);
+            return None;
+        };
+        let named = self.barriers_at(place, launch, block);
+        match instr.op {
+            BarrierOp::Init(count) => {
+                named.into_iter().for_each(|(lane, number)| self.init((lane, number), count, instr, launch, block));
+            }
+            BarrierOp::FenceInit => self.fence_init(block),
+            BarrierOp::Arrive(bytes) => {
+                for (lane, number) in named {
+                    if self.uses((lane, number), (instr.name, instr.site), launch, block) {
+                        block.arrive(number, bytes, (instr.site, self.thread_of(lane)), launch);
+                    }
+                }
+            }
+            BarrierOp::Wait(parity) => {
+                let &(lane, number) = named.first()?;
+                let parities: Vec<u64> = named.iter().map(|&(lane, _)| self.cell(parity, lane)).collect();
+                if let Some(nth) = (0..named.len()).find(|&nth| (named[nth].1, parities[nth]) != (number, parities[0]))
+                {
+                    self.report_waits_apart(instr, [lane, named[nth].0], launch, block);
+                }
+                if parities[0] > 1 {
+                    block.report_parity(instr, (self.thread_of(lane), parities[0] as i64), launch);
+                }
+                return self.wait(&named, (number, parities[0] as u32 & 1), instr, launch, block);
+            }
+        }
+        None
+    }
+
+    /// The barriers that the lanes name, each with its lane.
+    fn barriers_at(
+        &mut self,
+        place: &BarrierPlace,
+        launch: &Launch<'_>,
+        block: &mut BlockState,
+    ) -> Vec<(usize, usize)> {
+        let lanes = self.mask.clone();
+        let starts = self.starts(&place.region, &lanes, launch, block);
+        let mut named = Vec::new();
+        for_lanes(&starts.inside, |lane| named.push((lane, place.first + starts.at[lane])));
+        named.retain(|&(_, number)| number < block.barriers.len());
+        named
+    }
+
+    /// The barrier that one lane names.
+    pub(super) fn barrier_of(
+        &mut self,
+        place: &BarrierPlace,
+        lane: usize,
+        launch: &Launch<'_>,
+        block: &mut BlockState,
+    ) -> Option<usize> {
+        let named = self.barriers_at(place, launch, block);
+        named.into_iter().find(|&(other, _)| other == lane).map(|(_, number)| number)
+    }
+
+    fn init(
+        &self,
+        (lane, number): (usize, usize),
+        count: u32,
+        instr: &BarrierInstr,
+        launch: &Launch<'_>,
+        block: &mut BlockState,
+    ) {
+        let (thread, site) = (self.thread_of(lane), instr.site);
+        let Some(clocks) = &block.clocks else { return };
+        let barrier = &mut block.barriers[number];
+        let conflict = barrier.history.write(clocks.moment(0, thread, site), None, 0);
+        let before = barrier.made.filter(|_| barrier.used);
+        barrier.init(count, (site, thread), clocks);
+        if let Some(Conflict { other, .. }) = conflict {
+            block.report_unordered_use((number, instr.name), (site, thread), (other.site, other.thread), launch);
+        } else if let Some(before) = before {
+            block.report_init_again(number, (site, thread), before, launch);
+        }
+    }
+
+    fn fence_init(&self, block: &mut BlockState) {
+        for_lanes(&self.mask, |lane| {
+            let thread = self.thread_of(lane);
+            for barrier in &mut block.barriers {
+                barrier.fenced |= barrier.made.is_some_and(|(_, by)| by == thread);
+            }
+        });
+    }
+
+    /// A thread uses a barrier, by the op called `name`. Is it ready?
+    pub(super) fn uses(
+        &self,
+        (lane, number): (usize, usize),
+        (name, site): (&'static str, Site),
+        launch: &Launch<'_>,
+        block: &mut BlockState,
+    ) -> bool {
+        let thread = self.thread_of(lane);
+        let Some(clocks) = &block.clocks else { return false };
+        let barrier = &mut block.barriers[number];
+        if barrier.made.is_none() {
+            block.report_not_ready((number, name), (site, thread), launch);
+            return false;
+        }
+        barrier.used = true;
+        if let Some(Conflict { other, .. }) = barrier.history.read(clocks.moment(0, thread, site), 0) {
+            block.report_unordered_use((number, name), (site, thread), (other.site, other.thread), launch);
+        }
+        true
+    }
+
+    fn wait(
+        &mut self,
+        named: &[(usize, usize)],
+        (number, parity): (usize, u32),
+        instr: &BarrierInstr,
+        launch: &Launch<'_>,
+        block: &mut BlockState,
+    ) -> Option<Event> {
+        for &(lane, _) in named {
+            if !self.uses((lane, number), (instr.name, instr.site), launch, block) {
+                return None;
+            }
+        }
+        if !block.barriers[number].is_past(parity) {
+            self.pc -= 1;
+            let thread = first_lane(&self.mask).map_or(0, |lane| self.thread_of(lane));
+            return Some(Event::Wait(Waiting { barrier: number, parity, site: instr.site, thread, n: named.len() }));
+        }
+        if let Some(clocks) = &mut block.clocks {
+            let barrier = &mut block.barriers[number];
+            named.iter().for_each(|&(lane, _)| barrier.pass(number, self.thread_of(lane), clocks));
+        }
+        None
+    }
+}
+
+impl BlockState {
+    fn arrive(&mut self, number: usize, bytes: Option<u64>, by: Doing, launch: &Launch<'_>) {
+        let Some(clocks) = &mut self.clocks else { return };
+        let barrier = &mut self.barriers[number];
+        // An arrival too many announces nothing that the phase could still wait for.
+        if barrier.arrived < barrier.count {
+            barrier.announced += bytes.unwrap_or(0);
+        }
+        match barrier.arrive(by.1, clocks) {
+            Some(progress) => self.report_progress(number, progress, by, launch),
+            None => self.report_arrival(number, by, launch),
+        }
+    }
+
+    /// Bulk copies that were begun come to their barriers.
+    pub(super) fn land(&mut self, launch: &Launch<'_>) {
+        if self.in_flight.is_empty() {
+            return;
+        }
+        let copies = std::mem::take(&mut self.in_flight);
+        for copy in &copies {
+            let barrier = &mut self.barriers[copy.barrier];
+            barrier.delivered += copy.bytes;
+            barrier.copy = Some(copy.by);
+        }
+        for copy in &copies {
+            // The phase of several copies ends with the first that is looked at.
+            let progress = self.barriers[copy.barrier].advance_by_copies();
+            self.report_progress(copy.barrier, progress, copy.by, launch);
+        }
+    }
+
+    fn report_progress(&mut self, number: usize, progress: Progress, by: Doing, launch: &Launch<'_>) {
+        let Progress::Complete { unseen, surplus } = progress else { return };
+        if surplus > 0 {
+            self.report_surplus(number, surplus, by, launch);
+        }
+        if unseen {
+            self.report_ahead(number, by, launch);
+        }
+    }
+
+    /// All threads of the block are through: phases that lack something, and copies that no thread waited for.
+    pub(super) fn end_of_barriers(&mut self, launch: &Launch<'_>) {
+        for number in 0..self.barriers.len() {
+            let barrier = &self.barriers[number];
+            let (announced, delivered) = (barrier.announced, barrier.delivered);
+            let copies = [barrier.unseen, barrier.copy];
+            if announced != delivered {
+                let by = barrier.copy.or(barrier.made).unwrap_or((crate::code::NO_SITE, 0));
+                self.report_bytes_at_end(number, (announced, delivered), by, launch);
+            }
+            for by in copies.into_iter().flatten() {
+                self.report_copy_not_awaited(number, by, launch);
+            }
+        }
+    }
+}
