@@ -240,7 +240,6 @@ impl<'m> Top<'m, '_> {
                 }
             }
         }
-        found.together |= found.clocked;
         found
     }
 
