@@ -13,6 +13,7 @@ use crate::domain::Domain;
 use crate::limits::{MAX_BLOCKS, MAX_THREADS};
 use std::collections::BTreeMap;
 use tc_dialects::arith::{self, Predicate};
+use tc_dialects::fragment::tile;
 use tc_dialects::threads::{begins_bulk_copy, is_by_mbarrier};
 use tc_dialects::tir::{self, Coordinate, LoopKind, loop_kind};
 use tc_dialects::{gpu, tma, wgmma};
@@ -204,8 +205,9 @@ impl<'m> Top<'m, '_> {
 
     fn new_kernel(&self, func: &Func, op: Op, grid: [u64; 3], block: [u64; 3]) -> Kernel {
         let (threads, blocks): (u64, u64) = (block.iter().product(), grid.iter().product());
-        let warpgroups = self.warpgroups(func, op, 0);
+        let mut warpgroups = self.warpgroups(func, op, 0);
         let threaded = is_threaded(func) || warpgroups.clocked;
+        warpgroups.lone &= !threaded && block[0] == 1;
         let fits = if threaded && (threads > 32 || warpgroups.clocked) { 1 } else { GROUP_LANES / threads.max(1) };
         Kernel {
             grid,
@@ -228,6 +230,7 @@ impl<'m> Top<'m, '_> {
             found.clocked |= is_by_mbarrier(func, op) || begins_bulk_copy(func, op) && func.operands(op).len() > 2;
             found.commits |= func.opcode(op) == wgmma::COMMIT_GROUP;
             found.together |= func.opcode(op).dialect() == wgmma::MMA.dialect() || func.opcode(op) == gpu::SETMAXNREG;
+            found.lone |= func.opcode(op) == wgmma::MMA && tile(func, func.operand(op, 0)).is_some();
             if func.opcode(op) == tir::CALL
                 && depth < MAX_CALLS
                 && let Some(callee) = callee_of(self.module, func, op)
@@ -237,6 +240,7 @@ impl<'m> Top<'m, '_> {
                     found.clocked |= of_callee.clocked;
                     found.commits |= of_callee.commits;
                     found.together |= of_callee.together;
+                    found.lone |= of_callee.lone;
                 }
             }
         }

@@ -28,8 +28,8 @@ impl Compiler<'_, '_> {
     }
 
     fn emit_group(&mut self, op: Op, group_op: WarpOp, name: &'static str) {
-        let site = self.site(op, false);
-        self.k.emit(Instr::Warp(Box::new(WarpInstr { op: group_op, name, width: WARPGROUP as usize, site })));
+        let (site, width) = (self.site(op, false), self.k.kernel.warpgroups.width());
+        self.k.emit(Instr::Warp(Box::new(WarpInstr { op: group_op, name, width, site })));
     }
 
     /// The sums: a tile of the warpgroup, or what its threads hold.
