@@ -519,10 +519,7 @@ fn kernels_apart_from_their_host_pass() {
     let host = "tir.func @f(A: f16[65536], B: f16[32768], C: f32[32768]) {\n  @kernel(A, B, C)\n}\n";
     // With a width for each integer, and rings of their own.
     let wide = ["by in 0..2", "bx in 0..2", "ty in 0..3", "step in 0..4"];
-    let kernel = wide.iter().fold(kernel, |text, head| {
-        let (name, end) = head.split_once(" in 0..").expect("a loop");
-        text.replace(head, &format!("{name}: i32 in 0..{end}"))
-    });
+    let kernel = wide.iter().fold(kernel, |text, head| text.replace(head, &head.replace("0..", "0i32..")));
     let own = planted(&kernel, "      alloc SMEM: u8[49152] in shared.dyn attributes {align = 1024}\n", "");
     let own = planted(&own, "AS = tir.view(SMEM, 0) : f16[16384] in shared.dyn", "alloc AS: f16[16384] in shared.dyn");
     let own =
@@ -540,9 +537,12 @@ fn roles_compute_their_operator_in_exact_arithmetic() {
 ";
     for text in [PHASED, FLAT, ROLES] {
         let module = parse(&format!("{operator}{text}"));
-        let options = CheckOptions::default();
+        let options = CheckOptions { integer_inputs: 1, real_inputs: 1, ..CheckOptions::default() };
         let report = check_against_definition((&module, "op"), (&module, "f"), &options).expect("it runs");
         assert!(report.is_ok() && report.diagnostics.is_empty(), "{:?}", report.diagnostics());
         assert_eq!(report.field.verdict, FieldVerdict::Equal, "{:?}", report.field);
+        let sample = CheckOptions { sample_above: 1, sample_cost: 1, in_field: false, ..options };
+        let report = check_against_definition((&module, "op"), (&module, "f"), &sample).expect("it runs");
+        assert!(report.is_ok(), "{:?}", report.diagnostics());
     }
 }
