@@ -485,6 +485,15 @@ pub(crate) struct Warpgroups {
     pub(crate) clocked: bool,
     /// Products are put into groups, and are outstanding until they are waited for.
     pub(crate) commits: bool,
+    /// No loop over the threads of a warpgroup is there yet: each thread of the launch stands for a whole one.
+    pub(crate) lone: bool,
+}
+
+impl Warpgroups {
+    /// The threads of a warpgroup.
+    pub(crate) fn width(self) -> usize {
+        if self.lone { 1 } else { 128 }
+    }
 }
 
 /// Barriers that lie one after another in a shared buffer.

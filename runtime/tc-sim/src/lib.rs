@@ -10,14 +10,16 @@
 //! - [`probe`](mod@probe): a program on inputs of the simulator's choice, for what can be found that way.
 //!
 //! Inside: `compile` turns a function into flat code over registers, `exec` runs that code for groups of threads,
-//! `memory` holds buffers and what is noted of each cell, `race` tells which accesses nothing orders, `magnitude` and
+//! `memory` holds buffers and what is noted of each cell, `race` and `clock` tell which accesses nothing orders, `mbarrier`
+//! counts phases of barriers in shared memory, `magnitude` and
 //! [`tolerance`] say how far rounding may carry two orders of evaluation apart.
 //!
 //! # What a run reports
 //!
 //! Accesses out of bounds, reads of what no thread wrote, misaligned accesses, races with both lines, barriers in divergent
-//! code, ops of whole warps that come to them in part, cells that an outstanding asynchronous copy writes, overflow and
-//! division by zero, cells of outputs that no thread wrote. It goes on after each of them, with 0 for
+//! code, ops of whole warps and warpgroups that come to them in part, cells that an outstanding asynchronous copy writes,
+//! sums and factors of outstanding products, missing fences, barriers in shared memory that are used as they may not be,
+//! deadlocks, overflow and division by zero, cells of outputs that no thread wrote. It goes on after each of them, with 0 for
 //! what could not be read, and ends only where a limit is reached.
 //!
 //! # Tensor cores
@@ -31,11 +33,28 @@
 //! What an asynchronous copy writes is poison until its thread has waited for its group, and for other threads until a
 //! barrier after that. What it reads may not be written by its block meanwhile; other blocks race with the read.
 //!
+//! # Warpgroups
+//!
+//! Where no loop over its threads is there yet, one thread of a phased launch stands for a warpgroup. Products of
+//! warpgroups add as those of warps do; of 8-bit floats the hardware keeps sums to about 22 bits only, and a run does not
+//! show that. Once groups of products are committed, a product is outstanding until its warpgroup has waited for it: until
+//! then its sums belong to products, and its factors are not written. A fence must stand between what threads did with
+//! sums and the next product.
+//!
+//! A bulk copy without a barrier is done by a block at once, in phased programs only. With one it lands at any time until
+//! its phase is complete: whoever has not waited for that phase neither reads nor writes what it brings. Products see what
+//! bulk copies wrote, and not what threads stored.
+//!
 //! # Threads
 //!
 //! A phased program is run in lockstep: each op by all threads of the block before the next. Races are two values
 //! written to one cell by one op, and accesses of two blocks. A threaded program is run warp by warp from barrier to
 //! barrier; races are found by happens-before, so the order of the warps does not matter.
+//!
+//! A launch with barriers in shared memory is always threaded, and the threads of a warpgroup run side by side. One that
+//! waits for a phase is left until others have come further; where none can go on, that is a deadlock. There `clock`
+//! follows what orders accesses, thread by thread: arrivals and waits, barriers of blocks and warps. The two sides of a
+//! branch within a warpgroup run one after the other: if one waits for what the other would do, the end is unknown.
 
 pub mod agree;
 mod cell;

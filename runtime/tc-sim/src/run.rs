@@ -294,7 +294,7 @@ pub(crate) fn check_memory(program: &Program, options: &RunOptions, domain: Doma
         }
         for (list, copies, bytes) in [
             (&kernel.shared, u64::from(kernel.batch), shared_bytes),
-            (&kernel.tiles, warps, 17),
+            (&kernel.tiles, if kernel.warpgroups.lone { lanes } else { warps }, 25),
             (&kernel.local, lanes, 17),
         ] {
             for &buf in list {

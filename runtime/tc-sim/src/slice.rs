@@ -425,7 +425,7 @@ impl Scan<'_> {
         };
         let kept = code.iter().enumerate().zip(&stays).filter(|(_, stays)| **stays);
         let code = kept.map(|(place, _)| moved(place)).collect();
-        let warpgroups = Warpgroups::default();
+        let warpgroups = Warpgroups { lone: kernel.warpgroups.lone, ..Warpgroups::default() };
         let kernel = Kernel { code, threaded: false, warpgroups, ..kernel.clone() };
         Slice { kernel, needs: self.needs }
     }

@@ -231,6 +231,10 @@ fn summary(report: &CheckReport, compared: bool, sees_accesses: bool) -> Checked
             DiagnosticKind::DivergentBarrier,
             DiagnosticKind::DivergentShuffle,
             DiagnosticKind::DivergentWarp,
+            DiagnosticKind::ProductOutstanding,
+            DiagnosticKind::MissingFence,
+            DiagnosticKind::Mbarrier,
+            DiagnosticKind::Deadlock,
         ]),
         report.same_value_races,
     ) {
@@ -277,14 +281,18 @@ fn in_field(report: &CheckReport, case: &Case, at: &Location) -> Vec<Diagnostic>
 
 /// Diagnostics from the cause to what follows of it: without a barrier threads read what no thread wrote yet, and compute
 /// something else.
-const CAUSES_FIRST: [DiagnosticKind; 7] = [
+const CAUSES_FIRST: [DiagnosticKind; 11] = [
     DiagnosticKind::DivergentBarrier,
     DiagnosticKind::DivergentShuffle,
     DiagnosticKind::DivergentWarp,
+    DiagnosticKind::Mbarrier,
+    DiagnosticKind::MissingFence,
+    DiagnosticKind::ProductOutstanding,
     DiagnosticKind::CopyOutstanding,
     DiagnosticKind::OutOfBounds,
     DiagnosticKind::Misaligned,
     DiagnosticKind::Race,
+    DiagnosticKind::Deadlock,
 ];
 
 /// What was found, the worst first. A race in which nothing can go wrong is still worth a warning, and so is a copy that

@@ -204,8 +204,10 @@ impl<'m> Top<'m, '_> {
 
     fn new_kernel(&self, func: &Func, op: Op, grid: [u64; 3], block: [u64; 3]) -> Kernel {
         let (threads, blocks): (u64, u64) = (block.iter().product(), grid.iter().product());
-        let warpgroups = self.warpgroups(func, op, 0);
+        let mut warpgroups = self.warpgroups(func, op, 0);
         let threaded = is_threaded(func) || warpgroups.clocked;
+        // Until a pass has bound its threads to threadIdx.x, one stands for all of a warpgroup.
+        warpgroups.lone = !threaded && block[0] == 1;
         let fits = if threaded && (threads > 32 || warpgroups.clocked) { 1 } else { GROUP_LANES / threads.max(1) };
         Kernel {
             grid,

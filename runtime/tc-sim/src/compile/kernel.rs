@@ -8,9 +8,6 @@ use tc_dialects::tir::Coordinate;
 use tc_ir::{Elem, Scalar};
 use tc_support::{Location, gcd};
 
-/// The threads of a warpgroup.
-const WARPGROUP: usize = tc_dialects::wgmma::WARPGROUP as usize;
-
 /// Where a value is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Val {
@@ -187,15 +184,8 @@ impl KernelBuilder {
         buf
     }
 
-    /// How many threads of this kernel stand for `threads` that do something together. Until a pass has bound the threads of a
-    /// warpgroup to threadIdx.x, nothing is bound to it, and one thread stands for all of them.
-    pub(crate) fn held_by(&self, threads: usize) -> usize {
-        if threads == WARPGROUP && self.kernel.block[0] == 1 { 1 } else { threads }
-    }
-
     /// A buffer that is one a block or one a thread.
     pub(crate) fn on_chip(&mut self, mut decl: BufDecl) -> BufId {
-        decl.threads = self.held_by(decl.threads);
         let buf = self.kernel.buffers.len() as BufId;
         let list = match decl.space {
             Space::Shared(_) => &mut self.kernel.shared,

@@ -28,8 +28,7 @@ impl Compiler<'_, '_> {
     }
 
     fn emit_group(&mut self, op: Op, group_op: WarpOp, name: &'static str) {
-        let site = self.site(op, false);
-        let width = self.k.held_by(WARPGROUP as usize);
+        let (site, width) = (self.site(op, false), self.k.kernel.warpgroups.width());
         self.k.emit(Instr::Warp(Box::new(WarpInstr { op: group_op, name, width, site })));
     }
 

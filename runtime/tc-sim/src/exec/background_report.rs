@@ -178,10 +178,6 @@ impl Group {
         });
     }
 
-    fn warpgroup_number(&self, crew: usize) -> usize {
-        self.lanes_of_crew(crew, WARPGROUP).next().map_or(0, |lane| self.thread_of(lane) as usize / WARPGROUP)
-    }
-
     /// A descriptor that leads out of the buffer of its factor.
     pub(super) fn report_factor_out_of_bounds(
         &self,

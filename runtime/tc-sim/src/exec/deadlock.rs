@@ -75,7 +75,9 @@ impl BlockState {
             Some(Event::Wait(waiting)) => Some((group, *waiting)),
             _ => None,
         });
-        let waits: Vec<(usize, Waiting)> = waits.collect();
+        let mut waits: Vec<(usize, Waiting)> = waits.collect();
+        // A phase that has come half the way is nearer to the cause than one that waits for its first arrival.
+        waits.sort_by_key(|(_, waiting)| self.barriers[waiting.barrier].arrived == 0);
         let Some(&(_, first)) = waits.first() else { return };
         let unknown = waits.iter().any(|&(group, _)| groups[group].keeps_others(kernel));
         let kind = if unknown { DiagnosticKind::Limit } else { DiagnosticKind::Deadlock };

@@ -2,7 +2,7 @@
 //! warp, or a warpgroup, where it is threaded; small blocks run side by side in one group.
 
 use super::async_copy::Copies;
-use super::block::{BlockState, Cells, Launch, WARP, WARPGROUP};
+use super::block::{BlockState, Cells, Launch, WARP};
 use super::mbarrier::Waiting;
 use super::products::Products;
 use crate::cell::{Cell, float_of};
@@ -128,7 +128,7 @@ impl Group {
                 })
                 .collect(),
             copies: Copies::new(n),
-            products: Products::new(kernel, blocks * per_block.div_ceil(WARPGROUP), n),
+            products: Products::new(kernel, blocks, per_block),
             speaker: None,
             n_made: vec![0; kernel.shared.len()],
             n_met: 0,

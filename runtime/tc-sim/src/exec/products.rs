@@ -5,7 +5,7 @@
 //! Barriers in shared memory order what a product reads as of the wait for it: see [`clock`](crate::clock).
 
 use super::access::{Addr, At};
-use super::block::{BlockState, Launch, WARPGROUP};
+use super::block::{BlockState, Launch};
 use super::group::{Group, for_lanes};
 use super::tiles::Matrices;
 use super::warp::Crew;
@@ -58,11 +58,16 @@ pub(super) struct Products {
     sums: BTreeMap<Space, SumNotes>,
     /// A product accesses its sums.
     busy: bool,
+    /// The threads of a warpgroup.
+    width: usize,
 }
 
 impl Products {
-    pub(super) fn new(kernel: &Kernel, crews: usize, lanes: usize) -> Products {
-        let mut products = Products { progress: vec![Progress::default(); crews], ..Products::default() };
+    /// Of a group of so many blocks, with so many threads of each.
+    pub(super) fn new(kernel: &Kernel, blocks: usize, per_block: usize) -> Products {
+        let width = kernel.warpgroups.width();
+        let crews = blocks * per_block.div_ceil(width);
+        let mut products = Products { progress: vec![Progress::default(); crews], width, ..Products::default() };
         if !kernel.warpgroups.commits {
             return products;
         }
@@ -77,7 +82,6 @@ impl Products {
             let notes = SumNotes { n, outstanding: vec![0; all], written: vec![0; all] };
             products.sums.insert(space, notes);
         }
-        debug_assert!(lanes <= crews * WARPGROUP);
         products
     }
 
@@ -171,12 +175,18 @@ impl Group {
 
     /// The number of a warpgroup in its block.
     pub(super) fn warpgroup_of(&self, crew: Crew) -> usize {
-        self.thread_of(crew.first) as usize / WARPGROUP
+        self.thread_of(crew.first) as usize / self.products.width
     }
 
     /// The number of the product that a warpgroup begins next.
     pub(super) fn next_product(&self, crew: usize) -> u32 {
         self.products.progress[crew].products + 1
+    }
+
+    /// The number in its block of warpgroup number `crew` of this group.
+    pub(super) fn warpgroup_number(&self, crew: usize) -> usize {
+        let width = self.products.width;
+        self.lanes_of_crew(crew, width).next().map_or(0, |lane| self.thread_of(lane) as usize / width)
     }
 
     /// What a warpgroup comes to besides products.
@@ -287,7 +297,7 @@ impl Group {
         let mut sums = mem::take(&mut self.products.sums);
         if let Some(notes) = sums.get_mut(&at.decl.space) {
             for_lanes(&self.live, |lane| {
-                let crew = self.crew_of(lane, WARPGROUP);
+                let crew = self.crew_of(lane, self.products.width);
                 let mark = self.products.progress[crew].fences + 1;
                 at.cells(self.cell_at(addr, lane)).for_each(|cell| notes.written[crew * notes.n + cell] = mark);
             });
@@ -298,7 +308,7 @@ impl Group {
     fn check_sums_accessed(&self, at: At<'_>, addr: Addr, writes: bool, launch: &Launch<'_>, block: &mut BlockState) {
         let Some(notes) = self.products.sums.get(&at.decl.space) else { return };
         for_lanes(&self.live, |lane| {
-            let first = self.crew_of(lane, WARPGROUP) * notes.n;
+            let first = self.crew_of(lane, self.products.width) * notes.n;
             let product =
                 at.cells(self.cell_at(addr, lane)).find_map(|cell| notes.outstanding[first + cell].checked_sub(1));
             if let Some(product) = product {
