@@ -12,7 +12,8 @@
 
 use super::tile::scope_of;
 use crate::analysis::structure::{collapse_branch, is_one_armed};
-use tc_arith::{BinaryOp, Expr, Node, Var};
+use crate::analysis::tiles;
+use tc_arith::{Expr, Var};
 use tc_dialects::algebra::Algebra;
 use tc_dialects::scope::Scope;
 use tc_dialects::{arith, tir};
@@ -57,8 +58,8 @@ fn needless(func: &Func, store: Op) -> Option<Vec<Op>> {
         return None;
     }
     let uses = Uses::of(func);
-    let mut algebra = Algebra::of_func(func);
-    algebra.enter_place(func, store);
+    // The ranges of loops alone: what is asked has to hold where the conditions do not.
+    let mut algebra = tiles::algebra(func);
     let factors = factors(func, store)?;
     let fills: Vec<Fill> =
         factors.iter().map(|&(load, factor)| Fill::of(func, &uses, load, factor)).collect::<Option<_>>()?;
@@ -139,7 +140,7 @@ impl Fill {
 
     /// Is `condition` false exactly where the copy is beyond the end of its tensor in one dimension? There are zeros then.
     fn ends_with(&self, func: &Func, algebra: &mut Algebra, condition: Expr) -> bool {
-        let Node::Binary(BinaryOp::Lt, position, end) = algebra.analyzer.pool.node(condition) else { return false };
+        let condition = algebra.analyzer.simplify(condition);
         let (to, at, read) = (func.operands(self.store), func.operands(self.from), func.operands(self.load));
         let tensor = at[0];
         let Some((_, shape, _)) = func.as_shaped(func.value_type(tensor)) else { return false };
@@ -152,7 +153,9 @@ impl Fill {
             let offset = algebra.analyzer.pool.sub(at, to);
             let source = algebra.analyzer.pool.add(offset, read);
             let Some(extent) = algebra.attr(func, extent) else { return false };
-            if algebra.analyzer.can_prove_equal(source, position) && algebra.analyzer.can_prove_equal(extent, end) {
+            // Both are brought into one form; what a range decides of one is left out of the other.
+            let inside = algebra.analyzer.pool.lt(source, extent);
+            if algebra.analyzer.simplify(inside) == condition {
                 return true;
             }
         }
