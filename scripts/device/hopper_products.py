@@ -28,6 +28,7 @@ ROWS = {
     "i8": ("product_i8", "int8", "int32", False),
     "f8": ("product_f8", "f8", "float32", False),
     "dense": ("dense_f16", "float16", "float16", True),
+    "few": ("few_rows_f16", "float16", "float16", False),
 }
 
 
@@ -57,7 +58,8 @@ def peer(torch, row, m, n, k):
 
 def ours(run, row, m, n, k, defines):
     func = ROWS[row][0]
-    command = [run, FILE, "--func", f"@{func}", "--schedule", "@persistent", "--device", "cuda", "--bench", "--json"]
+    schedule = "@swapped" if row == "few" else "@persistent"
+    command = [run, FILE, "--func", f"@{func}", "--schedule", schedule, "--device", "cuda", "--bench", "--json"]
     for name, value in {"m": m, "n": n, "k": k, **defines}.items():
         command += ["-D", f"{name}={value}"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
