@@ -58,7 +58,7 @@ impl Clocks {
     pub(crate) fn reset(&mut self) {
         for level in &mut self.levels {
             level.fill(0);
-            // From 1: nobody has seen what others do from now on.
+            // From 1: no thread has seen what others do from now on.
             (0..self.threads).for_each(|thread| level[thread * self.n + thread] = 1);
         }
     }
@@ -67,7 +67,7 @@ impl Clocks {
         self.threads
     }
 
-    /// Nothing is known of anybody.
+    /// Nothing is known of any actor.
     pub(crate) fn nothing(&self) -> Knowledge {
         [(); LEVELS].map(|()| vec![0; self.n])
     }

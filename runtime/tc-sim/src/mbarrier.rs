@@ -31,9 +31,9 @@ pub(crate) struct Mbarrier {
     released: Knowledge,
     /// A copy that reported in the current phase.
     pub(crate) copy: Option<Doing>,
-    /// The same of the phase before, while nobody has waited for that.
+    /// The same of the phase before, while no thread has waited for that.
     pub(crate) unseen: Option<Doing>,
-    /// Nobody has waited for the phase before.
+    /// No thread has waited for the phase before.
     pub(crate) is_unseen: bool,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct Mbarrier {
 pub(crate) enum Progress {
     Waits,
     Complete {
-        /// The phase before was complete, and nobody had waited for it.
+        /// The phase before was complete, and no thread had waited for it.
         unseen: bool,
         /// Bytes that came and were not announced.
         surplus: u64,

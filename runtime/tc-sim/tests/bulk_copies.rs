@@ -148,7 +148,7 @@ fn what_waits_for_the_other_side_of_its_branch_is_unknown() {
     let report = run_f(&parse(&turned), &[Arg::Output]);
     let found = report.diagnostics.iter().find(|found| found.kind == DiagnosticKind::Limit).expect("it is told");
     assert_eq!((found.diagnostic.code, report.diagnostics.count(DiagnosticKind::Deadlock)), ("unknown", 0));
-    // Nobody on any side arrives.
+    // No thread on any side arrives.
     let never = HANDOVER.replace("      mbarrier.arrive(&ready[0])\n", "");
     let report = run_f(&parse(&never), &[Arg::Output]);
     assert_eq!(report.diagnostics.count(DiagnosticKind::Deadlock), 1);

@@ -1,4 +1,4 @@
-//! Factors of warpgroup products: read from shared memory, and written there by nobody meanwhile.
+//! Factors of warpgroup products: read from shared memory, where no thread writes them meanwhile.
 
 use super::access::{Addr, At};
 use super::block::{BlockState, Launch};

@@ -250,7 +250,7 @@ impl Group {
         crews.iter().map(of).collect()
     }
 
-    /// May the sums be added to? Threads that wrote them must have come to a fence since, and what is under way must add
+    /// May the sums be added to? Threads that wrote them must have come to a fence since, and what is outstanding must add
     /// to the same sums.
     fn check_sums(
         &self,
