@@ -13,14 +13,15 @@
 //! compares, every order gives the same as long as `m` is an integer that the type holds: then nothing is allowed.
 //!
 //! Where numbers differ by design, because factors are rounded to tf32 in either of the two, each factor is off by
-//! `2^-11` of itself at most, whatever `n` is: `4 * 2^-11 * m` comes on top, enough for two such products in a row.
+//! `2^-11` of itself at most, whatever `n` is: `4 * 2^-11 * m` comes on top, enough for two such products in a row, or for
+//! one of `wgmma`, which cuts off where the others round.
 //! Integers up to 2^11 are not rounded, and if one above that comes in then `m` is above it as well.
 
 use crate::cell::{self, Cell};
 use crate::inputs::mantissa;
 use tc_dialects::arith::functions::{self, Exact};
 use tc_dialects::fragment::Fragment;
-use tc_dialects::{arith, mma, te, tir, wmma};
+use tc_dialects::{arith, mma, te, tir, wgmma, wmma};
 use tc_ir::walk::all_ops;
 use tc_ir::{AttrData, Elem, Func, Module, Opcode, keys};
 
@@ -92,7 +93,7 @@ impl Tolerance {
 /// The types of the sum and of the factors, if `op` multiplies tiles.
 fn product_of(func: &Func, op: tc_ir::Op) -> Option<[Elem; 2]> {
     let &[sum, factor, ..] = func.operands(op) else { return None };
-    let is_product = matches!(func.opcode(op), wmma::MMA | mma::SYNC);
+    let is_product = matches!(func.opcode(op), wmma::MMA | mma::SYNC | wgmma::MMA);
     let elem = |place| {
         let (elem, _, _) = tir::place_type(func, place)?;
         func.as_scalar(elem).map(|scalar| scalar.elem).or_else(|| Some(Fragment::of(func, elem)?.elem))

@@ -4,7 +4,8 @@ use super::infer::Inference;
 use super::{Bounds, Demand, Range, StageBounds};
 use crate::body::Vars;
 use crate::diagnostic::ScheduleDiagnostic;
-use crate::graph::{AxisId, Graph, Relation, StageId};
+use crate::graph::{AxisId, Attach, Graph, Relation, StageId};
+use crate::scope::Scope;
 use crate::size::Size;
 use tc_arith::{Analyzer, BinaryOp, Expr, Interval, SymInterval};
 
@@ -13,23 +14,32 @@ impl Inference<'_> {
     pub(super) fn ranges(&mut self, stage: StageId, demands: &[Demand]) -> Result<Vec<Range>, ScheduleDiagnostic> {
         let data = &self.bounds.graph[stage];
         let (whole, n_data) = (data.output, data.data.len());
+        let beyond = reaches_beyond(&self.bounds.graph, stage);
         let roots: Vec<AxisId> = data.roots().collect();
         let mut ranges = Vec::with_capacity(roots.len());
         for (nth, axis) in roots.into_iter().enumerate() {
             let (lo, extent) = self.bounds.graph[axis].domain.unwrap_or((0, Size::Int(1)));
             let declared = Range { min: self.bounds.analyzer.pool.int(lo), extent };
-            let range = if whole || nth >= n_data { declared } else { self.hull(nth, declared, lo, demands) };
+            let range = if whole || nth >= n_data { declared } else { self.hull(nth, (declared, beyond), lo, demands) };
             ranges.push(range);
         }
         self.check_visible(stage, &ranges)?;
         Ok(ranges)
     }
 
-    pub(super) fn hull(&mut self, nth: usize, declared: Range, lo: i64, demands: &[Demand]) -> Range {
+    /// What all demands come to in a dimension. A tile that may reach beyond the tensor is as large as it is demanded.
+    pub(super) fn hull(
+        &mut self,
+        nth: usize,
+        (declared, beyond): (Range, bool),
+        lo: i64,
+        demands: &[Demand],
+    ) -> Range {
         let mut hull: Option<(Expr, Expr)> = None;
         for demand in demands {
             let Some(&ends) = demand.ends.get(nth) else { continue };
-            let Some((min, max)) = self.cut(ends, declared.extent) else { return declared };
+            let demanded = if beyond { ends.min.zip(ends.max) } else { self.cut(ends, declared.extent) };
+            let Some((min, max)) = demanded else { return declared };
             hull = Some(match hull {
                 None => (min, max),
                 Some((least, greatest)) => {
@@ -102,13 +112,15 @@ impl Inference<'_> {
             extents[axis.idx()] = range.extent;
         }
         let bound = bound_below(graph, stage);
+        let whole = whole_tiles(graph, stage);
         for relation in &data.relations {
             match *relation {
                 Relation::Split { parent, outer, inner, factor, nparts, .. } => {
                     let extent = extents[parent.idx()];
                     let (given, other) = if nparts { (outer, inner) } else { (inner, outer) };
                     // A launch has the extent that was asked for, so that stages agree on it.
-                    let keeps = extent == 0 || bound.contains(&given);
+                    // So has a loop over a tile that an intrinsic does as a whole.
+                    let keeps = extent == 0 || bound.contains(&given) || whole.contains(&given);
                     extents[given.idx()] = if keeps { Size::Int(factor) } else { extent.at_most(factor) };
                     extents[other.idx()] = extent.div_ceil(analyzer, factor);
                 }
@@ -204,6 +216,30 @@ impl Inference<'_> {
         };
         Ok(StageBounds { ranges, demands, scope: self.bounds.graph.scope_of(stage), shape, bytes })
     }
+}
+
+/// May the buffer of `stage` hold more than its tensor has: sums that nothing reads, or zeros that a bulk copy puts there?
+fn reaches_beyond(graph: &Graph, stage: StageId) -> bool {
+    let is_attached = matches!(graph[stage].attach, Attach::At(_));
+    is_attached
+        && (graph.scope_of(stage) == Scope::WgmmaAccumulator
+            || graph[stage].parts.iter().any(|part| part.fills_with_zeros()))
+}
+
+/// The axes of `stage` that run over tiles of warpgroup products: those of the sums, and of what reads them inside of where
+/// they are computed. A tile may reach beyond the result, and has to be whole.
+fn whole_tiles(graph: &Graph, stage: StageId) -> Vec<AxisId> {
+    let data = &graph[stage];
+    let is_sum = |stage: StageId| graph.scope_of(stage) == Scope::WgmmaAccumulator;
+    if is_sum(stage) {
+        return data.leaves.clone();
+    }
+    let at = |other: &StageId| match graph[*other].attach {
+        Attach::At(axis) if is_sum(*other) => data.leaves.iter().position(|&leaf| leaf == graph.leaf_of(axis)),
+        _ => None,
+    };
+    let first = graph.order.iter().filter_map(at).min();
+    first.map_or(Vec::new(), |first| data.leaves[first + 1..].to_vec())
 }
 
 /// The axes of `stage` of which something is bound to threads that share the work. Where each has a part of its own,

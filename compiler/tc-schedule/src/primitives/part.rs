@@ -26,6 +26,11 @@ pub(crate) trait StagePart {
         false
     }
 
+    /// Are elements of the buffer that lie outside of the tensor zero?
+    fn fills_with_zeros(&self) -> bool {
+        false
+    }
+
     /// How many buffers take turns, where it says so.
     fn n_buffers(&self) -> Option<i64> {
         None

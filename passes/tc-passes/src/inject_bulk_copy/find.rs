@@ -142,6 +142,9 @@ pub(super) fn find(func: &Func, alloc: Op) -> Result<Copy, Box<Diagnostic>> {
     }
     let mut starts = Vec::new();
     for (dim, (&to, &at)) in to_indices.iter().zip(from_indices).enumerate() {
+        // Of a dimension with one element only that is copied; the loop's variable has no part in its index any more.
+        let is_single = extent_of(func, from, dim) == Some(1) && func.const_int(at) == Some(0);
+        let at = if is_single { to } else { at };
         let start = along(func, &mut algebra, &loops, &vars, (to, at), extents[dim]);
         let Some(start) = start else {
             let text = format!("dimension {dim} of `{name}` does not follow that of `{from_name}` element by element");
@@ -173,6 +176,12 @@ pub(super) fn find(func: &Func, alloc: Op) -> Result<Copy, Box<Diagnostic>> {
     }
     strides(func, &copy).map_err(|(text, help)| error(alloc, text, help))?;
     Ok(copy)
+}
+
+/// The extent of dimension `dim` of the buffer `value`.
+fn extent_of(func: &Func, value: Value, dim: usize) -> Option<i64> {
+    let (_, shape, _) = func.as_shaped(func.value_type(value))?;
+    func.as_int(*shape.get(dim)?)
 }
 
 /// Element type and extents of the buffer.

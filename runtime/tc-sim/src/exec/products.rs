@@ -9,11 +9,14 @@ use super::block::{BlockState, Launch};
 use super::group::{Group, for_lanes};
 use super::tiles::Matrices;
 use super::warp::Crew;
+use crate::cell::Cell;
 use crate::code::{Instr, Kernel, Site, Space};
+use crate::domain::Domain;
 use crate::warp::{Meeting, Operand, WarpInstr, WarpOp};
 use std::collections::BTreeMap;
 use std::mem;
 use std::ops::Range;
+use tc_ir::Elem;
 
 /// A product of a warpgroup that is not waited for.
 #[derive(Clone, Debug)]
@@ -38,6 +41,9 @@ struct Progress {
     groups: u32,
     products: u32,
 }
+
+/// The low bits of an f32 that tf32 has not.
+const TF32_LACKS: Cell = (1 << 13) - 1;
 
 /// What is noted of the cells of a buffer of sums: those of one warpgroup after those of another.
 #[derive(Clone, Default, Debug)]
@@ -130,7 +136,12 @@ impl Group {
         self.check_sums(sum, (&cells, instr), launch, block);
         let mut sums = self.gather(sum, (crews, instr), launch, block);
         let [left, right] = [0, 1].map(|side| self.gather_factor(&sides[side], (crews, instr), launch, block));
-        let of = |matrices: &Matrices| Matrices { cells: matrices.cells.clone(), mags: matrices.mags.clone() };
+        // The hardware does not look at the bits that tf32 lacks.
+        let cut = *factors == Elem::F32 && launch.domain != Domain::Field;
+        let of = |matrices: &Matrices| {
+            let cells = matrices.cells.iter().map(|&cell| if cut { cell & !TF32_LACKS } else { cell }).collect();
+            Matrices { cells, mags: matrices.mags.clone() }
+        };
         let (a, b) = (of(&left.matrices), of(&right.matrices));
         super::product::add_products(&mut sums, &a, &b, *shape, (*factors, *total), launch.domain);
         self.scatter(sum, &sums, (crews, instr), launch, block);

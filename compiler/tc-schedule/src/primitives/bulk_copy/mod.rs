@@ -84,6 +84,10 @@ impl Primitive for BulkCopy {
 }
 
 impl StagePart for CopiedInBulk {
+    fn fills_with_zeros(&self) -> bool {
+        true
+    }
+
     fn check(&self, check: &mut Check<'_>, stage: StageId) {
         if check.is_whole() {
             check::copies_a_box(self, check, stage);
