@@ -3,7 +3,7 @@
 
 use tc_runtime::device::{BenchOptions, BenchReport, Code, Device, Program, RunOptions};
 use tc_runtime::{Array, CudaDevice, DType, Element, Fill, L2, compare, random};
-use tc_target::{Access, Buffer, Kernel, KernelManifest, Param, Scalar};
+use tc_target::{Access, Buffer, Feature, Kernel, KernelManifest, Param, Scalar, TensorMap};
 
 const N: u64 = 1 << 16;
 const BLOCK: u64 = 256;
