@@ -25,7 +25,7 @@ use tc_target::Target;
 const BYTE: &str = "unsigned char";
 
 /// The type of a barrier in shared memory.
-const BARRIER: &str = "unsigned long long";
+const ARRIVALS: &str = "unsigned long long";
 
 /// Longer heads are broken after the name, and then between parameters.
 const MAX_LINE: usize = 110;
@@ -142,7 +142,7 @@ impl Kernel<'_> {
     fn type_of(&mut self, buffer: Value) -> Option<String> {
         match element(self.func, self.func.value_type(buffer)) {
             Some(elem) => Some(self.needs.type_name(elem)),
-            None => bulk::is_barriers(self.func, buffer).then(|| BARRIER.to_string()),
+            None => bulk::is_barriers(self.func, buffer).then(|| ARRIVALS.to_string()),
         }
     }
 

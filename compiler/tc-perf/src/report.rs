@@ -7,14 +7,19 @@ use crate::touch::{Direction, Touch};
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
 use tc_dialects::forms::DEVICE;
+use tc_dialects::fragment::Family;
 use tc_dialects::scope::Memory;
+use tc_dialects::threads::{Meeting, begins_bulk_copy, is_by_mbarrier, meeting};
 use tc_ir::verify::verify;
 use tc_ir::walk::all_ops;
 use tc_ir::{Func, Module, Op};
 use tc_kernel::facts::Facts;
 use tc_kernel::{host, job};
-use tc_support::{Diagnostics, Location};
+use tc_support::{Diagnostic, Diagnostics, Location};
 use tc_target::{Machine, Resources, Target, Unit};
+
+/// How the threads of a warpgroup meet in a product.
+const BY_WARPGROUPS: Meeting = Meeting::Tiles(Family::Wgmma);
 
 /// An access of a kernel to memory.
 #[derive(Clone, Debug)]
@@ -80,7 +85,7 @@ impl KernelReport {
 }
 
 /// What can be told of the kernels that a module's functions launch, each launch once, in order. Functions that launch
-/// nothing, and kernels that no emitter would take, are errors.
+/// nothing, and kernels that no emitter would take, are errors; so are those of whose speed nothing is known.
 pub fn module(
     module: &Module,
     target: &Target,
@@ -97,12 +102,24 @@ pub fn module(
             found.append(verify(kernel));
             DEVICE.check(kernel).into_iter().for_each(|wrong| found.push(wrong));
             Facts::new(kernel, target, &mut found);
+            unknown(kernel).into_iter().for_each(|wrong| found.push(wrong));
         }
     }
     if found.has_errors() {
         return Err(found);
     }
     Ok(launched.into_iter().map(|func| kernel(func, target, machine, known)).collect())
+}
+
+/// The error of a kernel whose speed is not known: the ways of warps say when each comes to an op, and neither how long a
+/// bulk copy or a product of a warpgroup runs in the background nor which role waits for which.
+fn unknown(func: &Func) -> Option<Diagnostic> {
+    let op = all_ops(func).find(|&op| {
+        begins_bulk_copy(func, op) || is_by_mbarrier(func, op) || meeting(func, op) == Some(BY_WARPGROUPS)
+    })?;
+    let text = format!("the speed of `@{}` is not known, for it has `{}`", func.symbol(), func.op_name(op));
+    let help = "measure it: `tc-run --device cuda --bench`";
+    Some(Diagnostic::error("speed-unknown", func.op_location(op), text).help(help))
 }
 
 /// What can be told of the kernel `func`; `known` is what an assembler told, if one was asked.

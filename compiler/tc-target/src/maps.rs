@@ -230,7 +230,10 @@ pub(crate) mod tests {
         );
         assert_eq!(message(|map| map.extents[0] = 3), "the map `MT` is of more than the 131328 bytes of `T`");
         assert_eq!(message(|map| map.buffer = "n".into()), "the map `MT` is of `n`, which is no buffer");
-        assert_eq!(message(|map| map.dtype = DType::F16), "the map `MT` is of `f16`, and its buffer of `f32`");
+        assert_eq!(
+            message(|map| (map.dtype, map.sides[1]) = (DType::F64, 16)),
+            "the map `MT` is of `f64`, and its buffer of `f32`"
+        );
         assert_eq!(message(|map| map.name = "T".into()), "two parameters or temporaries are named `T`");
     }
 }

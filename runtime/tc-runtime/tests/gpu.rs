@@ -3,7 +3,7 @@
 
 use tc_runtime::device::{BenchOptions, BenchReport, Code, Device, Program, RunOptions};
 use tc_runtime::{Array, CudaDevice, DType, Element, Fill, L2, compare, random};
-use tc_target::{Access, Buffer, Kernel, KernelManifest, Param, Scalar};
+use tc_target::{Access, Buffer, Feature, Kernel, KernelManifest, Param, Scalar, TensorMap};
 
 const N: u64 = 1 << 16;
 const BLOCK: u64 = 256;
@@ -117,6 +117,87 @@ fn what_cannot_run_is_refused() {
     assert_eq!(refused(|program| program.code = Code::Ptx("no PTX".into())).code, "cuda");
     // The device is as good as before.
     device.run(&good, &mut args(), &RunOptions::default()).unwrap();
+}
+
+/// A program of one block that brings a box of 2 x 3 x 8 numbers, from position 1, 2, 4 of a tensor of 2 x 4 x 8 on.
+fn boxed(device: &CudaDevice) -> Program {
+    let source = r#"
+struct __align__(64) map_t { unsigned long long opaque[16]; };
+extern "C" __global__ void bring(const float *A, float *B, const __grid_constant__ map_t M) {
+  __shared__ __align__(128) float tile[48];
+  __shared__ __align__(8) unsigned long long bar;
+  const unsigned int to = __cvta_generic_to_shared(tile), at = __cvta_generic_to_shared(&bar);
+  if (threadIdx.x == 0) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" :: "r"(at) : "memory");
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], 192;" :: "r"(at) : "memory");
+    asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5}], [%2];"
+      :: "r"(to), "l"(&M), "r"(at), "r"(4), "r"(2), "r"(1) : "memory");
+  }
+  __syncthreads();
+  unsigned int done;
+  do {
+    asm volatile("{\n.reg .pred p;\nmbarrier.try_wait.parity.shared::cta.b64 p, [%1], 0;\nselp.u32 %0, 1, 0, p;\n}"
+      : "=r"(done) : "r"(at) : "memory");
+  } while (done == 0);
+  for (int i = threadIdx.x; i < 48; i += 32) B[i] = tile[i];
+}
+"#;
+    let target = device.target().expect("a GPU has one");
+    let buffer = |name, shape: &[u64], access| Buffer::new(name, DType::F32, shape, access).expect("a small buffer");
+    Program {
+        manifest: KernelManifest {
+            function: "boxed".into(),
+            target: target.name.into(),
+            params: vec![
+                Param::Buffer(buffer("A", &[2, 4, 8], Access::Read)),
+                Param::Buffer(buffer("B", &[48], Access::Write)),
+            ],
+            temporaries: vec![],
+            maps: vec![TensorMap {
+                name: "M".into(),
+                buffer: "A".into(),
+                dtype: DType::F32,
+                extents: vec![2, 4, 8],
+                sides: vec![2, 3, 8],
+                swizzle: 0,
+                promotion: 128,
+            }],
+            kernels: vec![Kernel {
+                name: "bring".into(),
+                args: vec!["A".into(), "B".into(), "M".into()],
+                grid: [1, 1, 1],
+                block: [32, 1, 1],
+                cluster: [1, 1, 1],
+                dynamic_shared: 0,
+                static_shared: 200,
+                when: None,
+            }],
+            sizes: vec![],
+            formulas: vec![],
+            facts: vec![],
+        },
+        target,
+        code: Code::Cuda(source.into()),
+    }
+}
+
+#[test]
+fn a_box_at_the_border_of_its_tensor_is_filled_with_zeros() {
+    let Some(mut device) = device() else { return };
+    if !device.target().is_some_and(|target| target.has(Feature::Tma)) {
+        return;
+    }
+    let program = boxed(&device);
+    let numbers: Vec<f64> = (1..=64).map(f64::from).collect();
+    let a = Array::from_f64s(DType::F32, &[2, 4, 8], &numbers).unwrap();
+    let mut args = vec![a, Array::zeros(DType::F32, &[48]).unwrap()];
+    device.run(&program, &mut args, &RunOptions { poison: true }).unwrap();
+    let at = |nth: usize| {
+        let (plane, row, column) = (nth / 24 + 1, nth / 8 % 3 + 2, nth % 8 + 4);
+        if plane < 2 && row < 4 && column < 8 { numbers[plane * 32 + row * 8 + column] } else { 0.0 }
+    };
+    assert_eq!(args[1].to_f64s(), (0..48).map(at).collect::<Vec<f64>>());
 }
 
 #[test]

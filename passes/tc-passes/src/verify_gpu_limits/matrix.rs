@@ -3,10 +3,11 @@
 use super::blamed;
 use crate::analysis::launch::{Extent, Nest};
 use rustc_hash::FxHashSet;
-use tc_dialects::fragment::{Fragment, moved, per_lane, register_tiles, scope_use};
+use tc_dialects::fragment::{Fragment, moved, per_lane, per_thread, register_tiles, scope_use};
+use tc_dialects::gpu;
 use tc_dialects::tir::{self, Coordinate};
 use tc_ir::effects::root_buffer;
-use tc_ir::{Func, Op, Value};
+use tc_ir::{Func, Op, Value, keys};
 use tc_support::{Diagnostic, counted};
 use tc_target::{DType, Target, matrix};
 
@@ -15,6 +16,7 @@ pub(super) fn check(func: &Func, nest: &Nest, target: &Target) -> Vec<Diagnostic
     let ops: Vec<Op> = nest.ops(func).collect();
     let mut found = features(func, &ops, target);
     found.extend(warps(func, &ops, nest, target));
+    found.extend(warpgroups(func, &ops, nest));
     found.extend(registers(func, &ops, nest, target));
     found
 }
@@ -62,6 +64,34 @@ fn warps(func: &Func, ops: &[Op], nest: &Nest, target: &Target) -> Option<Diagno
     Some(blamed(func, op, diagnostic))
 }
 
+/// Warpgroups are counted from the first thread on; of a block that they do not make up, the last would lack threads.
+fn warpgroups(func: &Func, ops: &[Op], nest: &Nest) -> Option<Diagnostic> {
+    let op = *ops.iter().find(|&&op| matrix::takes_warpgroup(func.op_name(op)))?;
+    let threads = n_threads(nest);
+    if threads.is_multiple_of(matrix::WARPGROUP) {
+        return None;
+    }
+    let text = format!(
+        "`{}` is done by whole warpgroups of {} threads, and the block has {}",
+        func.op_name(op),
+        matrix::WARPGROUP,
+        counted(threads, "thread")
+    );
+    let help =
+        format!("bind an axis of extent {} to `threadIdx.x`, and the others to `.y` and `.z`", matrix::WARPGROUP);
+    Some(blamed(func, op, Diagnostic::error("whole-warps", func.op_location(op), text).help(help)))
+}
+
+/// The threads of a block of the nest, as far as they are constant.
+fn n_threads(nest: &Nest) -> u64 {
+    Coordinate::ALL.into_iter().filter(|coordinate| coordinate.is_thread()).fold(1u64, |product, dim| {
+        match nest.extents[dim.index()] {
+            Extent::Const(extent) => product.saturating_mul(u64::try_from(extent).unwrap_or(1).max(1)),
+            Extent::One | Extent::Symbolic => product,
+        }
+    })
+}
+
 /// Tiles that do not fit the registers of a thread will be kept in memory, which costs what tiles are for.
 fn registers(func: &Func, ops: &[Op], nest: &Nest, target: &Target) -> Option<Diagnostic> {
     let held = held_by_lanes(func, ops);
@@ -73,7 +103,7 @@ fn registers(func: &Func, ops: &[Op], nest: &Nest, target: &Target) -> Option<Di
         }
     }
     let total = tiles.iter().fold(0u64, |total, &(_, _, words)| total.saturating_add(words));
-    let limit = budget(nest, target);
+    let limit = budget(func, ops, nest, target);
     let &(largest, _, _) = tiles.iter().max_by_key(|&&(_, _, words)| words)?;
     if total <= limit {
         return None;
@@ -89,15 +119,12 @@ fn registers(func: &Func, ops: &[Op], nest: &Nest, target: &Target) -> Option<Di
     Some(blamed(func, largest, diagnostic))
 }
 
-/// The registers that a thread of the nest can have.
-fn budget(nest: &Nest, target: &Target) -> u64 {
-    let threads = Coordinate::ALL.into_iter().filter(|coordinate| coordinate.is_thread()).fold(1u64, |product, dim| {
-        match nest.extents[dim.index()] {
-            Extent::Const(extent) => product.saturating_mul(u64::try_from(extent).unwrap_or(1).max(1)),
-            Extent::One | Extent::Symbolic => product,
-        }
-    });
-    target.registers_per_thread.min(target.registers_per_block / threads.max(1))
+/// The registers that a thread of the nest can have: where warps hand registers to one another, as many as it asks for.
+fn budget(func: &Func, ops: &[Op], nest: &Nest, target: &Target) -> u64 {
+    let asked = ops.iter().filter(|&&op| func.opcode(op) == gpu::SETMAXNREG);
+    let asked = asked.filter_map(|&op| func.int_of(op, keys::COUNT).and_then(|count| u64::try_from(count).ok())).max();
+    let share = target.registers_per_block / n_threads(nest).max(1);
+    target.registers_per_thread.min(asked.unwrap_or(share))
 }
 
 /// The registers that a thread needs for its part of `buffer`, if that holds tiles, as those of `held` do.
@@ -114,8 +141,8 @@ fn tile_words(func: &Func, buffer: Value, held: &FxHashSet<Value>) -> Option<u64
     }
     let bytes = func.as_scalar(elem)?.bytes();
     let scope = func.text(scope?);
-    if scope_use(scope).is_some() {
-        return Some(words(per_lane(count), bytes));
+    if let Some((family, _)) = scope_use(scope) {
+        return Some(words(per_thread(family, count), bytes));
     }
     (scope == "local" && held.contains(&buffer)).then(|| words(count, bytes))
 }

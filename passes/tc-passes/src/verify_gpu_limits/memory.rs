@@ -3,7 +3,7 @@
 use super::blamed;
 use crate::analysis::launch::Nest;
 use tc_dialects::scope::Scope;
-use tc_dialects::tir;
+use tc_dialects::{mbarrier, tir};
 use tc_ir::{AttrData, Func, Op, Region, Value, keys};
 use tc_support::Diagnostic;
 use tc_target::Target;
@@ -129,7 +129,11 @@ fn regions(func: &Func, op: Op) -> Vec<Region> {
 /// The bytes of a buffer with padding; `None` where its size is not constant.
 fn bytes(func: &Func, buffer: Value) -> Option<u64> {
     let (elem, shape, _) = func.as_shaped(func.value_type(buffer))?;
-    let element = u64::from(func.as_scalar(elem)?.bytes());
+    let element = match func.as_scalar(elem) {
+        Some(scalar) => u64::from(scalar.bytes()),
+        None if mbarrier::is_barrier_type(func, elem) => mbarrier::BARRIER_BYTES.into(),
+        None => return None,
+    };
     let extents = shape.iter().map(|&dim| func.as_int(dim)).collect::<Option<Vec<i64>>>()?;
     let strides = func.buffer_attr(buffer, keys::STRIDES).and_then(|attr| match func.attr_data(attr) {
         AttrData::List(list) => list.iter().map(|&stride| func.as_int(stride)).collect::<Option<Vec<i64>>>(),

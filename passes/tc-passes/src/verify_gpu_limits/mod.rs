@@ -28,7 +28,8 @@
 //!
 //! A table gives the least target of matrix products, loads of their tiles and asynchronous copies (`wmma` on f16 needs
 //! `sm_70`, on 8-bit integers `sm_72`, on bf16 and tf32 `sm_80`; `mma.sync` and copies need `sm_80`; `mma.ldmatrix`
-//! needs `sm_75`). Warps run the matrix ops, so the extent of `threadIdx.x` must be 32. If the tiles of a thread exceed
+//! needs `sm_75`; barriers in shared memory need `sm_80`, bulk copies `sm_90`, `wgmma` and `gpu.setmaxnreg` `sm_90a`).
+//! Warps run the matrix ops, so the extent of `threadIdx.x` must be 32; for `wgmma` a block is whole warpgroups of 128. If the tiles of a thread exceed
 //! its registers (255, or its share of the block's), the pass prints a warning.
 //!
 //! # Limits

@@ -115,21 +115,13 @@ impl Encoding {
     }
 }
 
-/// What the driver calls numbers of type `dtype`. They are copied as they are, so that of 8 bits any will do.
+/// What the driver is told of numbers of type `dtype`: their width. They are copied as they are, and zero is 0 in every type.
 fn data_type(dtype: DType) -> DataType {
-    match dtype {
-        DType::F16 => DataType::CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
-        DType::BF16 => DataType::CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
-        DType::F32 | DType::TF32 => DataType::CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
-        DType::F64 => DataType::CU_TENSOR_MAP_DATA_TYPE_FLOAT64,
-        DType::I32 => DataType::CU_TENSOR_MAP_DATA_TYPE_INT32,
-        DType::I64 => DataType::CU_TENSOR_MAP_DATA_TYPE_INT64,
-        other => match other.bytes() {
-            8 => DataType::CU_TENSOR_MAP_DATA_TYPE_UINT64,
-            4 => DataType::CU_TENSOR_MAP_DATA_TYPE_UINT32,
-            2 => DataType::CU_TENSOR_MAP_DATA_TYPE_UINT16,
-            _ => DataType::CU_TENSOR_MAP_DATA_TYPE_UINT8,
-        },
+    match dtype.bytes() {
+        8 => DataType::CU_TENSOR_MAP_DATA_TYPE_UINT64,
+        4 => DataType::CU_TENSOR_MAP_DATA_TYPE_UINT32,
+        2 => DataType::CU_TENSOR_MAP_DATA_TYPE_UINT16,
+        _ => DataType::CU_TENSOR_MAP_DATA_TYPE_UINT8,
     }
 }
 
@@ -141,7 +133,7 @@ mod tests {
         TensorMap {
             name: "MA".into(),
             buffer: "A".into(),
-            dtype: DType::F16,
+            dtype: DType::I16,
             extents: vec![3, 256, 512],
             sides: vec![1, 128, 64],
             swizzle: 128,
@@ -156,9 +148,9 @@ mod tests {
         assert_eq!(encoding.dims[..3], [512, 256, 3]);
         assert_eq!(encoding.strides[..2], [1024, 512 * 512]);
         assert_eq!(encoding.sides[..3], [64, 128, 1]);
-        assert_eq!(encoding.data, DataType::CU_TENSOR_MAP_DATA_TYPE_FLOAT16);
+        assert_eq!(encoding.data, DataType::CU_TENSOR_MAP_DATA_TYPE_UINT16);
         assert_eq!(encoding.swizzle, Swizzle::CU_TENSOR_MAP_SWIZZLE_128B);
-        assert_eq!(data_type(DType::F8E4M3), DataType::CU_TENSOR_MAP_DATA_TYPE_UINT8);
+        assert_eq!(data_type(DType::F32), DataType::CU_TENSOR_MAP_DATA_TYPE_UINT32);
     }
 
     #[test]
