@@ -1,5 +1,6 @@
 //! The inference itself, a stage at a time, consumers first.
 
+use super::region::reaches_beyond;
 use super::{Bounds, Demand, Taken};
 use crate::body::{Arg, Body, Extra, InstKind, Vars, flatten};
 use crate::check::{Extent, check};
@@ -35,8 +36,14 @@ pub(crate) fn infer(
         bodies: vec![Body::default(); n_stages],
         vars,
     };
-    let mut inference =
-        Inference { operator, sched, bounds, expansions: FxHashMap::default(), sets: vec![None; n_axes] };
+    let mut inference = Inference {
+        operator,
+        sched,
+        bounds,
+        expansions: FxHashMap::default(),
+        sets: vec![None; n_axes],
+        beyond: false,
+    };
     inference.run()?;
     let mut bounds = inference.bounds;
     super::symbolic::check(operator, sched, &bounds)?;
@@ -64,6 +71,8 @@ pub(super) struct Inference<'a> {
     pub(super) expansions: FxHashMap<Var, Expr>,
     /// By axis; for one consumer and one producer at a time.
     pub(super) sets: Vec<Option<Set>>,
+    /// May that producer hold more than its tensor has, so that the consumer's tiles are demanded whole?
+    pub(super) beyond: bool,
 }
 
 impl Inference<'_> {
@@ -189,6 +198,7 @@ impl Inference<'_> {
             Attach::At(axis) => (self.bounds.graph.scope_of(stage), Some(self.bounds.graph.leaf_of(axis))),
             _ => (Scope::Global, None),
         };
+        self.beyond = reaches_beyond(&self.bounds.graph, stage);
         let mut found = false;
         let mut loops = Vec::new();
         for leaf in self.bounds.graph[consumer].leaves.clone().into_iter().rev() {

@@ -4,7 +4,7 @@ use super::infer::Inference;
 use super::{Bounds, Demand, Range, StageBounds};
 use crate::body::Vars;
 use crate::diagnostic::ScheduleDiagnostic;
-use crate::graph::{AxisId, Attach, Graph, Relation, StageId};
+use crate::graph::{Attach, AxisId, Graph, Relation, StageId};
 use crate::scope::Scope;
 use crate::size::Size;
 use tc_arith::{Analyzer, BinaryOp, Expr, Interval, SymInterval};
@@ -28,13 +28,7 @@ impl Inference<'_> {
     }
 
     /// What all demands come to in a dimension. A tile that may reach beyond the tensor is as large as it is demanded.
-    pub(super) fn hull(
-        &mut self,
-        nth: usize,
-        (declared, beyond): (Range, bool),
-        lo: i64,
-        demands: &[Demand],
-    ) -> Range {
+    pub(super) fn hull(&mut self, nth: usize, (declared, beyond): (Range, bool), lo: i64, demands: &[Demand]) -> Range {
         let mut hull: Option<(Expr, Expr)> = None;
         for demand in demands {
             let Some(&ends) = demand.ends.get(nth) else { continue };
@@ -219,7 +213,7 @@ impl Inference<'_> {
 }
 
 /// May the buffer of `stage` hold more than its tensor has: sums that nothing reads, or zeros that a bulk copy puts there?
-fn reaches_beyond(graph: &Graph, stage: StageId) -> bool {
+pub(super) fn reaches_beyond(graph: &Graph, stage: StageId) -> bool {
     let is_attached = matches!(graph[stage].attach, Attach::At(_));
     is_attached
         && (graph.scope_of(stage) == Scope::WgmmaAccumulator

@@ -38,7 +38,7 @@ impl Inference<'_> {
     }
 
     pub(super) fn split_set(&mut self, parent: AxisId, inner: AxisId, o: Set, i: Set) -> Set {
-        if o.full && i.full {
+        if o.full && i.full && !self.beyond {
             return self.full_set(parent);
         }
         let factor = self.bounds.extents[inner.idx()];
@@ -49,7 +49,7 @@ impl Inference<'_> {
             let sum = az.pool.add(scaled, i);
             az.simplify(sum)
         });
-        Set { min, max, full: false }
+        Set { min, max, full: o.full && i.full }
     }
 
     pub(super) fn fuse_sets(&mut self, outer: AxisId, inner: AxisId, set: Set) -> (Set, Set) {

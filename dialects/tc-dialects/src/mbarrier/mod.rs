@@ -16,7 +16,7 @@ pub(crate) use verify::is_barrier;
 pub use verify::is_barrier_type;
 
 /// The name of the type of a barrier.
-pub const BARRIER: &str = "mbarrier.barrier";
+pub const TYPE_NAME: &str = "mbarrier.barrier";
 
 /// The most threads that a barrier waits for, and the most bytes of a phase (PTX ISA 8.7, "Size and alignment of mbarrier
 /// object": 2^20 - 1 of both).

@@ -1,6 +1,6 @@
 //! Barriers are elements of buffers of barriers, counts are in range.
 
-use super::{BARRIER, MAX_COUNT};
+use super::{MAX_COUNT, TYPE_NAME};
 use crate::scope::{Scope, scope_text};
 use crate::tir::place_type;
 use tc_ir::{Func, Name, Op, Type, TypeData, Value, keys};
@@ -8,7 +8,7 @@ use tc_support::{Diagnostic, Diagnostics};
 
 /// Is `ty` the type of a barrier?
 pub fn is_barrier_type(func: &Func, ty: Type) -> bool {
-    matches!(func.type_data(ty), TypeData::Opaque { path, params } if params.is_empty() && func.text(*path) == BARRIER)
+    matches!(func.type_data(ty), TypeData::Opaque { path, params } if params.is_empty() && func.text(*path) == TYPE_NAME)
 }
 
 fn error(func: &Func, op: Op, code: &'static str, message: String) -> Diagnostic {
@@ -19,7 +19,7 @@ fn error(func: &Func, op: Op, code: &'static str, message: String) -> Diagnostic
 pub(crate) fn is_barrier(func: &Func, place: Value) -> Result<(), (&'static str, String)> {
     let ty = func.value_type(place);
     let Some((_, shape, scope)) = place_type(func, place).filter(|&(elem, ..)| is_barrier_type(func, elem)) else {
-        return Err(("type", format!("a barrier is a `{BARRIER}` in shared memory, not `{}`", func.show_type(ty))));
+        return Err(("type", format!("a barrier is a `{TYPE_NAME}` in shared memory, not `{}`", func.show_type(ty))));
     };
     if shape.iter().any(|&length| func.as_int(length) != Some(1)) {
         return Err(("extent", format!("one barrier is meant, not `{}`", func.show_type(ty))));
@@ -32,7 +32,7 @@ pub(crate) fn is_barrier(func: &Func, place: Value) -> Result<(), (&'static str,
 
 fn check_place(func: &Func, op: Op, found: &mut Diagnostics) {
     if let Err((code, text)) = is_barrier(func, func.operand(op, 0)) {
-        let help = format!("`alloc full: {BARRIER}[4] in shared` makes four; name one of them: `&full[i]`");
+        let help = format!("`alloc full: {TYPE_NAME}[4] in shared` makes four; name one of them: `&full[i]`");
         found.push(error(func, op, code, text).help(help));
     }
 }

@@ -144,8 +144,11 @@ pub(super) fn find(func: &Func, alloc: Op) -> Result<Copy, Box<Diagnostic>> {
     for (dim, (&to, &at)) in to_indices.iter().zip(from_indices).enumerate() {
         // Of a dimension with one element only that is copied; the loop's variable has no part in its index any more.
         let is_single = extent_of(func, from, dim) == Some(1) && func.const_int(at) == Some(0);
-        let at = if is_single { to } else { at };
-        let start = along(func, &mut algebra, &loops, &vars, (to, at), extents[dim]);
+        let start = if is_single && func.const_int(to) == Some(0) {
+            Some(algebra.analyzer.pool.int(0))
+        } else {
+            along(func, &mut algebra, &loops, &vars, (to, if is_single { to } else { at }), extents[dim])
+        };
         let Some(start) = start else {
             let text = format!("dimension {dim} of `{name}` does not follow that of `{from_name}` element by element");
             return Err(error(

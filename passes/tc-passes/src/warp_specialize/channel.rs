@@ -26,7 +26,7 @@ pub(super) struct Turn {
 impl Channel {
     /// Makes the barriers where `b` stands.
     pub(super) fn alloc(b: &mut Builder<'_>, n: i64) -> Channel {
-        let path = b.func.name(mbarrier::BARRIER);
+        let path = b.func.name(mbarrier::TYPE_NAME);
         let elem = b.func.ty(TypeData::Opaque { path, params: [].into() });
         let extent = b.func.int_attr(n);
         let scope = Some(b.func.name("shared"));
