@@ -3,6 +3,7 @@
 use crate::analysis::invariant::arguments;
 use crate::analysis::launch::{coordinate, loop_var};
 use crate::analysis::structure::{is_one_armed, runs_in_order};
+use crate::analysis::tiles;
 use tc_arith::{Expr, Var};
 use tc_dialects::algebra::{Algebra, const_extent};
 use tc_dialects::scope::{Scope, scope_text};
@@ -129,8 +130,8 @@ pub(super) fn find(func: &Func, alloc: Op) -> Result<Copy, Box<Diagnostic>> {
         return Err(error(store, text, "bulk copies move boxes of tensors in global memory"));
     }
     let vars: Vec<Var> = loops.iter().map(|&op| Algebra::var(loop_var(func, op))).collect();
-    let mut algebra = Algebra::of_func(func);
-    algebra.enter_place(func, store);
+    // The ranges of loops alone: the box has to be right where conditions do not hold, too.
+    let mut algebra = tiles::algebra(func);
     let (to_indices, from_indices) = (&operands[1..operands.len() - 1], &func.operands(load)[1..]);
     if to_indices.len() != from_indices.len() {
         let text = format!(

@@ -10,14 +10,14 @@ use tc_dialects::algebra::Algebra;
 use tc_dialects::{arith, tir, wgmma};
 use tc_ir::effects::summary;
 use tc_ir::walk::ops_under;
-use tc_ir::{Builder, Func, Op, Rewriter, Value, keys};
+use tc_ir::{Builder, Func, Op, Region, Rewriter, Value, keys};
 
-/// Lets the body of the ring's loop wait for its slot, read it, and release it.
-pub(super) fn emit(func: &mut Func, ring: &Ring, channel: Channel) {
+/// Lets `body`, that of the ring's loop, or all that consumers do, wait for its slot, read it, and release it.
+pub(super) fn emit(func: &mut Func, ring: &Ring, body: Region, channel: Channel) {
     remove_loads(func, ring);
-    let statements: Vec<Op> = func.ops(ring.body).filter(|&op| !func.row(op).terminator).collect();
+    let statements: Vec<Op> = func.ops(body).filter(|&op| !func.row(op).terminator).collect();
     let late = late_wait(func, ring, &statements);
-    let mut b = Builder::at_start(func, ring.body);
+    let mut b = Builder::at_start(func, body);
     let number = iteration(&mut b, ring, loop_var, |value| value);
     let turn = channel.turn(&mut b, number);
     channel.wait_full(&mut b, turn);
@@ -35,9 +35,9 @@ pub(super) fn emit(func: &mut Func, ring: &Ring, channel: Channel) {
     match late {
         Some((loop_op, wait)) => release_later(func, ring, channel, (loop_op, wait), number),
         None => {
-            let mut b = match func.terminator(ring.body) {
+            let mut b = match func.terminator(body) {
                 Some(end) => Builder::before(func, end),
-                None => Builder::at_end(func, ring.body),
+                None => Builder::at_end(func, body),
             };
             release(&mut b, ring, channel, turn);
         }

@@ -57,7 +57,8 @@ pub(super) fn emit(func: &mut Func, ring: &Ring) {
     for op in statements {
         Rewriter::new(func).move_to_end(op, consumers);
     }
-    consumer::emit(func, ring, channel);
+    let body = if ring.body == ring.home { consumers } else { ring.body };
+    consumer::emit(func, ring, body, channel);
 }
 
 /// Makes rings of the buffers, before all that uses them.
