@@ -29,6 +29,7 @@ ROWS = {
     "f8": ("product_f8", "f8", "float32", False),
     "dense": ("dense_f16", "float16", "float16", True),
     "few": ("few_rows_f16", "float16", "float16", False),
+    "split": ("few_rows_f16", "float16", "float16", False),
 }
 
 
@@ -58,7 +59,7 @@ def peer(torch, row, m, n, k):
 
 def ours(run, row, m, n, k, defines):
     func = ROWS[row][0]
-    schedule = "@swapped" if row == "few" else "@persistent"
+    schedule = {"few": "@swapped", "split": "@split"}.get(row, "@persistent")
     command = [run, FILE, "--func", f"@{func}", "--schedule", schedule, "--device", "cuda", "--bench", "--json"]
     for name, value in {"m": m, "n": n, "k": k, **defines}.items():
         command += ["-D", f"{name}={value}"]
