@@ -102,7 +102,9 @@ impl RandomCase for Case {
 
     fn corpus_text(&self, about: &str) -> String {
         let pipeline = passes::text(&self.passes);
-        let run = format!("// RUN: tc-opt %s --pass-pipeline='{pipeline}' --verify-each=semantics | FileCheck %s");
+        let run = format!(
+            "// RUN: tc-opt %s --target=sm_90a --pass-pipeline='{pipeline}' --verify-each=semantics | FileCheck %s"
+        );
         format!("{run}\n// {about}\n\n// CHECK: tir.func @op\n\n{}", self.text())
     }
 

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tc::Compiler;
 use tc::support::workers::STACK;
+use tc::target::Target;
 
 /// A case whose thread takes more of a processor hangs: one takes far less than a second.
 const MOST_TIME: Duration = Duration::from_secs(40);
@@ -128,7 +129,9 @@ fn processor_time(stat: &Path) -> Option<Duration> {
 
 /// Runs the cases; `tell` hears of each failure that was shrunk.
 pub fn run<C: RandomCase>(plan: RandomRun, tell: fn(&Failed<C>)) -> Outcome<C> {
-    let compiler = Compiler { threads: 1, ..Compiler::new() };
+    // What schedules ask for is nowhere refused for want of it.
+    let target = Target::parse("sm_90a").unwrap_or(Compiler::new().target);
+    let compiler = Compiler { threads: 1, target, ..Compiler::new() };
     let next = AtomicU64::new(plan.first);
     let outcome = Outcome { tally: C::Tally::default(), failed: Vec::new(), kinds: BTreeMap::new() };
     let shared = Arc::new(Shared { compiler, plan, next, outcome: Mutex::new(outcome), tell });

@@ -99,8 +99,8 @@ impl FuncPass for InjectWgmmaSync {
             wgmma::Fence::build(&mut Builder::before(func, first), &[], &[]);
             let none = func.int_attr(0);
             let mut b = Builder::after(func, last);
-            wgmma::CommitGroup::build(&mut b, &[], &[]);
-            wgmma::WaitGroup::build(&mut b, &[(keys::PENDING, none)], &[]);
+            wgmma::Commit::build(&mut b, &[], &[]);
+            wgmma::Wait::build(&mut b, &[(keys::PENDING, none)], &[]);
         }
         cx.count("groups of products", runs.len() as u64);
         !runs.is_empty()
@@ -131,7 +131,7 @@ fn short_loops(func: &Func, op: Op) -> Vec<Op> {
 
 /// Does `op` order products?
 fn is_order(func: &Func, op: Op) -> bool {
-    matches!(func.opcode(op), wgmma::FENCE | wgmma::COMMIT_GROUP | wgmma::WAIT_GROUP)
+    matches!(func.opcode(op), wgmma::FENCE | wgmma::COMMIT | wgmma::WAIT)
 }
 
 /// The runs of statements of products in `region`, first and last, and those in the regions of other statements.

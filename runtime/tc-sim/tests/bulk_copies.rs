@@ -97,7 +97,7 @@ fn products_are_compared_with_operators_in_exact_arithmetic() {
     assert!(!wrong.is_ok() && wrong.difference.is_some());
 }
 
-/// Two threads of one warpgroup hand a value over.
+/// Two threads of one warpgroup, of two warps, hand a value over.
 const HANDOVER: &str = "tir.func @f(B: f32[1]) {
   alloc S: f32[1] in shared
   alloc ready: mbarrier.barrier[1] in shared
@@ -125,9 +125,8 @@ fn threads_of_one_warpgroup_hand_values_over() {
     assert_eq!(output(&report, 0), [5.0]);
     let unordered = HANDOVER.replace("mbarrier.wait(&ready[0], 0)", "mbarrier.wait(&ready[0], 1)");
     let report = run_f(&parse(&unordered), &[Arg::Output]);
-    let races = report.diagnostics.iter().find(|found| found.kind == DiagnosticKind::Race);
-    assert!(races.is_none(), "what the phase before is waited for in no time, once phase 0 is over: it hangs");
-    assert!(report.diagnostics.has_errors());
+    let race = report.diagnostics.iter().find(|found| found.kind == DiagnosticKind::Race);
+    assert!(race.is_some(), "the phase before the first is over from the start, and orders nothing");
     let early = HANDOVER.replace(
         "      S[0] = 5.0\n      mbarrier.arrive(&ready[0])",
         "      mbarrier.arrive(&ready[0])\n      S[0] = 5.0",
@@ -139,12 +138,14 @@ fn threads_of_one_warpgroup_hand_values_over() {
 
 #[test]
 fn what_waits_for_the_other_side_of_its_branch_is_unknown() {
+    // Both are of one warp.
     let turned = HANDOVER
         .replace("if tx == 32 {", "if tx != 32 { if tx == 0 {\n mbarrier.wait(&ready[0], 0)\nB[0] = S[0] } } else {");
     let turned = turned.replace(
         "    } else {\n      if tx == 0 {\n        mbarrier.wait(&ready[0], 0)\n        B[0] = S[0]\n      }\n    }",
         "    }",
     );
+    let turned = turned.replace("tx != 32", "tx != 16");
     let report = run_f(&parse(&turned), &[Arg::Output]);
     let found = report.diagnostics.iter().find(|found| found.kind == DiagnosticKind::Limit).expect("it is told");
     assert_eq!((found.diagnostic.code, report.diagnostics.count(DiagnosticKind::Deadlock)), ("unknown", 0));

@@ -21,8 +21,11 @@ const REFUSED_FILES: &[&str] = &[
     "fragments.tir",
     "half-floats.tir",
     "refuses-bf16-fragments.tir",
+    "refuses-bulk.tir",
     "refuses-eight-bit-floats.tir",
     "refuses-rounding-twice.tir",
+    "warpgroup-roles.tir",
+    "warpgroup-types.tir",
 ];
 
 /// The `.tir` files of a folder, in order.

@@ -37,10 +37,10 @@ tc_ir::dialect! {
     { effect: WARPGROUP_WIDE, verify: Some(verify::mma) }
 
     /// Makes one group of the products that the warpgroup has begun since the last group.
-    CommitGroup COMMIT_GROUP "commit_group" ()
+    Commit COMMIT "commit_group" ()
     { effect: ORDERED }
 
     /// Waits until at most `pending` of the youngest groups of the warpgroup are outstanding: the sums of the others are there, and their factors may be written again.
-    WaitGroup WAIT_GROUP "wait_group" (pending: int key)
+    Wait WAIT "wait_group" (pending: int key)
     { effect: ORDERED, verify: Some(verify::wait_group) }
 }

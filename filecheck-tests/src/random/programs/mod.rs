@@ -100,7 +100,9 @@ impl RandomCase for Programs {
 
     fn corpus_text(&self, about: &str) -> String {
         let pipeline = text(&self.passes);
-        let run = format!("// RUN: tc-opt %s --pass-pipeline='{pipeline}' --verify-each=semantics | FileCheck %s");
+        let run = format!(
+            "// RUN: tc-opt %s --target=sm_90a --pass-pipeline='{pipeline}' --verify-each=semantics | FileCheck %s"
+        );
         let body = self.text.strip_prefix("tir 1\n").unwrap_or(&self.text).trim_start();
         format!("{run}\n// {about}\n\n// CHECK: tir.func @\n\n{body}")
     }

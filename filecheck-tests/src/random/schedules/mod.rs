@@ -102,6 +102,9 @@ impl Maker<'_> {
     /// Says where a stage stands, how its loops run, and where its buffer lies.
     fn stage(&mut self, node: NodeId) {
         self.first_of(Phase::Places, Site::of(node));
+        if self.first_of(Phase::Engines, Site::of(node)) {
+            return;
+        }
         self.all_of(Phase::Launches, Site::of(node));
         self.all_of(Phase::Innermost, Site::of(node));
         for at in 0..self.graph.nodes[node].loops.len() {

@@ -4,7 +4,7 @@
 //! has to go, and may where what it kept from being done does no harm:
 //!
 //! - one that is the same for all steps of a sum keeps elements of the accumulator from being written. Nothing reads such
-//!   an element: it would read what nobody wrote. So it may be written.
+//!   an element: it would read what was never written. So it may be written.
 //! - one that ends the reduction keeps products from being added. They are zero if both factors are, and bulk copies fill
 //!   a buffer with zeros where its box is outside of the tensor.
 //!

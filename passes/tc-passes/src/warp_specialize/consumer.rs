@@ -59,8 +59,8 @@ fn late_wait(func: &Func, ring: &Ring, statements: &[Op]) -> Option<(Op, Op)> {
     let mut wait = None;
     for &op in statements.iter().filter(|&&op| !summary(func, op).is_pure()) {
         match func.opcode(op) {
-            wgmma::FENCE | wgmma::COMMIT_GROUP if wait.is_none() => {}
-            wgmma::WAIT_GROUP if wait.is_none() && func.int_of(op, keys::PENDING) == Some(0) => wait = Some(op),
+            wgmma::FENCE | wgmma::COMMIT if wait.is_none() => {}
+            wgmma::WAIT if wait.is_none() && func.int_of(op, keys::PENDING) == Some(0) => wait = Some(op),
             _ if wait.is_none() && is_of_products(func, op) => {}
             _ => return None,
         }
@@ -99,7 +99,7 @@ fn release_later(func: &mut Func, ring: &Ring, channel: Channel, (loop_op, wait)
     let hi = func.operand(loop_op, 1);
     let mut b = Builder::after(func, loop_op);
     let none = b.func.int_attr(0);
-    wgmma::WaitGroup::build(&mut b, &[(keys::PENDING, none)], &[]);
+    wgmma::Wait::build(&mut b, &[(keys::PENDING, none)], &[]);
     // The last value of the loop's variable.
     let elem = b.func.value_scalar(hi).map_or(tc_ir::Elem::Index, |scalar| scalar.elem);
     let one = b.int(1, elem);

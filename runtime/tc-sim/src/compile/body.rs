@@ -231,7 +231,7 @@ impl<'m> Compiler<'m, '_> {
             mbarrier::INIT | mbarrier::FENCE_INIT | mbarrier::ARRIVE | mbarrier::ARRIVE_EXPECT_TX | mbarrier::WAIT => {
                 self.mbarrier(op, opcode)
             }
-            wgmma::FENCE | wgmma::COMMIT_GROUP | wgmma::WAIT_GROUP | gpu::SETMAXNREG => self.meet(op, opcode),
+            wgmma::FENCE | wgmma::COMMIT | wgmma::WAIT | gpu::SETMAXNREG => self.meet(op, opcode),
             _ if matches!(meeting(func, op), Some(Meeting::Tiles(_))) => self.warp_op(op, opcode),
             te::READ => self.read(op),
             te::REDUCE => self.reduce(op),

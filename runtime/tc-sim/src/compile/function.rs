@@ -228,7 +228,7 @@ impl<'m> Top<'m, '_> {
         let mut found = Warpgroups::default();
         for op in std::iter::once(op).chain(inside) {
             found.clocked |= is_by_mbarrier(func, op) || begins_bulk_copy(func, op) && func.operands(op).len() > 2;
-            found.commits |= func.opcode(op) == wgmma::COMMIT_GROUP;
+            found.commits |= func.opcode(op) == wgmma::COMMIT;
             found.together |= func.opcode(op).dialect() == wgmma::MMA.dialect() || func.opcode(op) == gpu::SETMAXNREG;
             if func.opcode(op) == tir::CALL
                 && depth < MAX_CALLS

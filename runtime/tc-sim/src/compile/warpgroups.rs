@@ -83,7 +83,7 @@ impl Compiler<'_, '_> {
         let pending = self.func().int_of(op, keys::PENDING).and_then(|pending| u32::try_from(pending).ok());
         let (meeting, name) = match opcode {
             wgmma::FENCE => (Meeting::Fence, "wgmma.fence"),
-            wgmma::COMMIT_GROUP => (Meeting::Commit, "wgmma.commit_group"),
+            wgmma::COMMIT => (Meeting::Commit, "wgmma.commit_group"),
             gpu::SETMAXNREG => (Meeting::Registers, "gpu.setmaxnreg"),
             _ => match pending {
                 Some(pending) => (Meeting::Wait(pending), "wgmma.wait_group"),

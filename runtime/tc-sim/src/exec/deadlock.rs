@@ -82,26 +82,20 @@ impl BlockState {
         let unknown = waits.iter().any(|&(group, _)| groups[group].keeps_others(kernel));
         let kind = if unknown { DiagnosticKind::Limit } else { DiagnosticKind::Deadlock };
         let lacks: Vec<String> = waits.iter().map(|&(_, waiting)| self.lacks(waiting, kernel)).collect();
-        let elsewhere: Vec<String> = events
-            .iter()
-            .zip(groups)
-            .filter_map(|(event, group)| {
-                let (from, to) = (group.thread0 as u64, group.thread0 as u64 + group.n as u64 - 1);
-                let threads = format!("threads {from} to {}", to.min(kernel.threads() - 1));
-                match event {
-                    Some(Event::Done) => Some(format!("{threads} have come to the end of the program")),
-                    Some(Event::Barrier(..)) => Some(format!("{threads} wait at a barrier of the block")),
-                    _ => None,
-                }
-            })
-            .collect();
+        let elsewhere = elsewhere(kernel, groups, events);
         let site = if unknown { NO_SITE } else { first.site };
         self.find(launch, kind, (site, NO_SITE), |blocks| {
             let who = |waiting: &Waiting| kernel.who(blocks[0], u64::from(waiting.thread));
             let code = if unknown { "unknown" } else { kind.code() };
             let text = format!("deadlock: {} waits for {}", who(&first), lacks[0]);
             let mut diagnostic = Diagnostic::error(code, kernel.at(first.site), text);
+            // Groups that wait for the same at one place are one label, and what the error is about is none.
+            let mut told = vec![(first.site, &lacks[0])];
             for ((_, waiting), lacks) in waits.iter().zip(&lacks).skip(1) {
+                if told.contains(&(waiting.site, lacks)) {
+                    continue;
+                }
+                told.push((waiting.site, lacks));
                 diagnostic = diagnostic.label(kernel.at(waiting.site), format!("{} waits for {lacks}", who(waiting)));
             }
             for note in elsewhere {
@@ -138,4 +132,21 @@ impl BlockState {
             missing.join(" and ")
         )
     }
+}
+
+/// What the threads do that wait for no phase: a sentence for those that follow one another.
+fn elsewhere(kernel: &Kernel, groups: &[Group], events: &[Option<Event>]) -> Vec<String> {
+    let does = |event: &Option<Event>| match event {
+        Some(Event::Done) => Some("have come to the end of the program"),
+        Some(Event::Barrier(..)) => Some("wait at a barrier of the block"),
+        _ => None,
+    };
+    let all: Vec<(&Group, Option<&str>)> = groups.iter().zip(events.iter().map(does)).collect();
+    let same = all.chunk_by(|(_, one), (_, next)| one == next);
+    let sentence = |chunk: &[(&Group, Option<&str>)]| {
+        let (Some((first, does)), Some((last, _))) = (chunk.first(), chunk.last()) else { return None };
+        let to = (last.thread0 as u64 + last.n as u64 - 1).min(kernel.threads() - 1);
+        does.map(|does| format!("threads {} to {to} {does}", first.thread0))
+    };
+    same.filter_map(sentence).collect()
 }

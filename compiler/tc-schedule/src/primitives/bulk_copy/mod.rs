@@ -48,7 +48,7 @@ use tc_ir::{Attr, Func, Loc, Name, keys};
 #[derive(Clone, Debug)]
 pub(crate) struct CopiedInBulk {
     /// The bytes of a row whose pieces are mixed; `None` where the pass chooses.
-    swizzle: Option<i64>,
+    width: Option<i64>,
     loc: Loc,
 }
 
@@ -67,17 +67,17 @@ impl Primitive for BulkCopy {
             let text = format!("that bulk copies fill `{}` was said before", data.name);
             return Err(cx.said_twice(text).label(cx.location(*loc), "here").into());
         }
-        let swizzle = cx.param(1).map(|width| cx.int(width)).transpose()?;
-        if let Some(width) = swizzle.filter(|width| !matches!(width, 0 | 32 | 64 | 128)) {
+        let width = cx.param(1).map(|width| cx.int(width)).transpose()?;
+        if let Some(width) = width.filter(|width| !matches!(width, 0 | 32 | 64 | 128)) {
             let text = format!("rows of 32, 64 or 128 bytes are swizzled, or none with 0, but not of {width}");
             return Err(cx.wrong_number(text).help("take `swizzle = 128` where rows have that many bytes").into());
         }
-        Ok((stage, swizzle))
+        Ok((stage, width))
     }
 
-    fn edit(cx: &mut Cx<'_>, (stage, swizzle): (StageId, Option<i64>)) -> Vec<Item> {
+    fn edit(cx: &mut Cx<'_>, (stage, width): (StageId, Option<i64>)) -> Vec<Item> {
         let loc = cx.loc();
-        cx.graph[stage].parts.set(CopiedInBulk { swizzle, loc });
+        cx.graph[stage].parts.set(CopiedInBulk { width, loc });
         cx.touch(stage);
         Vec::new()
     }
@@ -95,10 +95,10 @@ impl StagePart for CopiedInBulk {
     }
 
     fn attrs(&self, func: &mut Func, _: Option<&[i64]>) -> Vec<(Name, Attr)> {
-        let swizzle = match self.swizzle {
+        let width = match self.width {
             Some(width) => func.int_attr(width),
             None => func.word_attr("any"),
         };
-        vec![(keys::BULK, swizzle)]
+        vec![(keys::BULK, width)]
     }
 }

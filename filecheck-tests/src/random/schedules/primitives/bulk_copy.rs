@@ -3,11 +3,15 @@
 use crate::random::schedules::{Maker, Site};
 
 pub(super) fn draw(maker: &mut Maker<'_>, Site { node, .. }: Site) -> bool {
-    let of = maker.graph.nodes[node].clone();
-    if !of.scope.is_some_and(|scope| scope.starts_with("shared")) || maker.rng.below(4) > 0 {
+    let of = &maker.graph.nodes[node];
+    let in_shared = of.copy && of.attached.is_some() && of.scope.is_some_and(|scope| scope.starts_with("shared"));
+    // Rows of other lengths are mostly refused: they are no multiples of 16 bytes.
+    let percent = if of.data.last().is_some_and(|(_, extent)| extent % 4 == 0) { 90 } else { 20 };
+    if !in_shared || !maker.rng.chance(percent) {
         return false;
     }
-    let swizzle = maker.rng.pick(&["", "", ", swizzle = 0", ", swizzle = 32", ", swizzle = 128"]);
-    maker.line("bulk_copy", format!("({}{swizzle})", of.name));
+    let name = of.name.clone();
+    let width = maker.rng.pick(&["", "", "", ", swizzle = 0", ", swizzle = 32", ", swizzle = 128"]);
+    maker.line("bulk_copy", format!("({name}{width})"));
     true
 }

@@ -35,6 +35,8 @@ pub(super) enum Phase {
     Copies,
     /// Of each stage, consumers first, the first that applies: where it is computed.
     Places,
+    /// Of a stage that stands: whether something else than threads computes it. Then no more is said of it.
+    Engines,
     /// All: which loops run on blocks and threads.
     Launches,
     /// A few times, one for a loop: what loops there are. Is called for by [`Phase::Launches`].
@@ -81,13 +83,13 @@ struct Row {
 }
 
 macro_rules! table {
-    ($($primitive:ident::$draw:ident at $phase:ident, $share:literal $(by $pass:literal $code:literal)?;)*) => {
+    ($($primitive:ident::$draw:ident at $phase:ident, $share:literal $(by $pass:literal $code:literal)*;)*) => {
         const TABLE: &[Row] = &[$(Row {
             primitive: stringify!($primitive),
             phase: Phase::$phase,
             share: $share,
             draw: $primitive::$draw,
-            by: &[$(($pass, $code))?],
+            by: &[$(($pass, $code)),*],
         }),*];
     };
 }
@@ -101,6 +103,7 @@ table! {
     cache_read::draw at Copies, 1;
     compute_at::draw at Places, 1;
     compute_root::draw at Places, 1;
+    bulk_copy::draw at Engines, 1 by "inject-bulk-copy" "bulk-copy" by "warp-specialize" "roles";
     bind::draw at Launches, 1;
     split::draw at Shapes, 4;
     fuse::draw at Shapes, 1;
@@ -118,7 +121,6 @@ table! {
     transform_layout::draw at Buffers, 1;
     double_buffer::draw at Buffers, 1 by "software-pipeline" "stages";
     swizzle::draw at Buffers, 1 by "storage-flatten" "swizzle";
-    bulk_copy::draw at Buffers, 1 by "inject-bulk-copy" "bulk-copy";
     pipeline::draw at Ends, 1 by "software-pipeline" "stages";
 }
 
@@ -132,9 +134,9 @@ pub(super) fn asking(pass: &str, code: &str) -> impl Iterator<Item = &'static st
 }
 
 impl Maker<'_> {
-    /// Draws at `phase` until one applies.
-    pub(super) fn first_of(&mut self, phase: Phase, site: Site) {
-        rows(phase).any(|row| (row.draw)(self, site));
+    /// Draws at `phase` until one applies; did any?
+    pub(super) fn first_of(&mut self, phase: Phase, site: Site) -> bool {
+        rows(phase).any(|row| (row.draw)(self, site))
     }
 
     pub(super) fn all_of(&mut self, phase: Phase, site: Site) {
