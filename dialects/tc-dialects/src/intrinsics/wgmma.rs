@@ -81,7 +81,7 @@ pub fn text(name: &str) -> Option<String> {
         [format!("{k}, {n}"), "B[k, j]".to_string(), String::new()]
     };
     let cast = |place: String| if memory == sums { place } else { format!("cast<{to}>({place})") };
-    let attributes = if factors == Elem::TF32 { " attributes {numerics = \"tf32\"}" } else { "" };
+    let attributes = if factors != memory { " attributes {numerics = \"tf32\"}" } else { "" };
     Some(format!(
         "te.intrin @{name}<sa, sb>(A: {from}[{a}] in shared attributes {{strides = [sa, 1]}},
     B: {from}[{b}] in shared attributes {{strides = [sb, 1]}})

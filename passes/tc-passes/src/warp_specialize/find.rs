@@ -212,8 +212,8 @@ fn threads(func: &Func, nest: &Nest, load: Op, home: Region) -> Found<Threads> {
     };
     let outside = |op: Op| !ops_under(func, home).any(|inner| inner == op);
     let first_of = |of: Coordinate| nest.loops.iter().map(|&(op, _)| op).find(|&op| coordinate(func, op) == Some(of));
-    let strays = nest.loops.iter().filter(|&&(_, of)| matches!(of, Coordinate::ThreadY | Coordinate::ThreadZ));
-    let stray = strays.map(|&(op, _)| op).find(|&op| coordinate(func, op) == Some(Coordinate::ThreadZ) || !outside(op));
+    let strays = nest.loops.iter().filter(|&&(_, of)| of.is_thread() && of != Coordinate::ThreadX);
+    let stray = strays.map(|&(op, _)| op).find(|&op| coordinate(func, op) != Some(Coordinate::ThreadY) || !outside(op));
     if let Some(stray) = stray {
         let text = format!(
             "`{}` numbers threads by {}, and the warps of a producer are told from others by a loop over threadIdx.y that \
