@@ -83,7 +83,7 @@ pub fn unfit_box(extents: &[i64], elem: Elem, swizzle: Option<i64>) -> Option<(S
         let text = format!("a side of a box has 1 to {MAX_BOX} elements, not {side}");
         return Some((text, "divide the copy into several".to_string()));
     }
-    let bytes = row * i64::from(elem.bytes());
+    let bytes = row.saturating_mul(i64::from(elem.bytes()));
     if bytes % GRAIN != 0 {
         let text = format!("a row of a box takes a multiple of {GRAIN} bytes, not {bytes}");
         return Some((text, format!("make the row a multiple of {} elements", GRAIN / i64::from(elem.bytes()).max(1))));
@@ -165,7 +165,9 @@ pub(super) fn load(func: &Func, op: Op, found: &mut Diagnostics) {
         let shown = extents.unwrap_or_default().iter().map(i64::to_string).collect::<Vec<_>>().join(" x ");
         found.push(error(func, op, "box", text).help(format!("a box of it has {shown} elements")));
     }
-    let count = |shape: &[tc_ir::Attr]| lengths(shape).map(|sides| sides.iter().product::<i64>());
+    let count = |shape: &[tc_ir::Attr]| {
+        lengths(shape).map(|sides| sides.iter().try_fold(1i64, |product, &side| product.checked_mul(side)))
+    };
     if to_elem != from_elem || count(to_shape) != count(from_shape) {
         let text = format!(
             "a bulk copy converts nothing: `{}` is copied to `{}`",

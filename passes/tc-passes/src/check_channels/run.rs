@@ -118,18 +118,33 @@ impl Block<'_, '_> {
         match self.strands[nth].waits {
             Wait::Nothing => true,
             Wait::Block => false,
-            Wait::Warpgroup(op) => self.warpgroups_are_at(nth, op),
+            Wait::Warpgroup(op) => self.leave_together(nth, op),
             Wait::Phase(key, parity) => self.barriers.get(&key).is_some_and(|(barrier, _)| barrier.is_passed(parity)),
         }
     }
 
-    /// Have all threads of each warpgroup that strand number `nth` has threads of come to `op`?
-    fn warpgroups_are_at(&self, nth: usize, op: Op) -> bool {
-        let there = self.strands.iter().filter(|strand| strand.waits == Wait::Warpgroup(op) && !strand.is_done());
-        let there: Vec<u32> = there.flat_map(|strand| strand.threads.iter().map(|thread| thread / WARPGROUP)).collect();
-        let mut groups: Vec<u32> = self.strands[nth].threads.iter().map(|thread| thread / WARPGROUP).collect();
-        groups.dedup();
-        groups.iter().all(|group| there.iter().filter(|of| *of == group).count() == WARPGROUP as usize)
+    /// Lets strand number `nth` and those that it waits with go on, if all threads of their warpgroups have come to `op`.
+    fn leave_together(&mut self, nth: usize, op: Op) -> bool {
+        let groups_of = |strand: &Strand| strand.threads.iter().map(|thread| thread / WARPGROUP).collect::<Vec<_>>();
+        let at: Vec<usize> = (0..self.strands.len())
+            .filter(|&other| self.strands[other].waits == Wait::Warpgroup(op) && !self.strands[other].is_done())
+            .collect();
+        // Strands that have threads of one warpgroup leave at one time: those that share one with `nth`, and so on.
+        let mut groups: FxHashMap<u32, usize> = groups_of(&self.strands[nth]).iter().map(|&group| (group, 0)).collect();
+        let mut together = Vec::new();
+        while let Some(&next) = at.iter().find(|&&other| {
+            !together.contains(&other) && groups_of(&self.strands[other]).iter().any(|group| groups.contains_key(group))
+        }) {
+            together.push(next);
+            for group in groups_of(&self.strands[next]) {
+                *groups.entry(group).or_default() += 1;
+            }
+        }
+        let complete = groups.values().all(|&n| n == WARPGROUP as usize);
+        if complete {
+            together.iter().for_each(|&other| self.strands[other].waits = Wait::Nothing);
+        }
+        complete
     }
 
     /// Joins strand number `nth` with one that stands at the same place, and goes on alike from there.

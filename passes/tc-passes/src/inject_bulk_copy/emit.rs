@@ -62,11 +62,11 @@ fn int_list(func: &mut Func, numbers: &[i64]) -> tc_ir::Attr {
 
 /// Says how the buffer lies.
 fn lay_out(func: &mut Func, copy: &Copy) {
-    let attrs = func.op_attrs(copy.alloc);
-    let mut attrs = func.without_entry(attrs, keys::BULK);
     let align = func.int_of(copy.alloc, keys::ALIGN).unwrap_or(1).max(ALIGN_OF_PLAIN).max(8 * copy.swizzle);
-    let align = func.int_attr(align);
-    attrs = func.with_entry(attrs, keys::ALIGN, align);
+    let mut entries = vec![(keys::ALIGN, func.int_attr(align))];
+    let others = func.entries(func.op_attrs(copy.alloc)).iter();
+    entries.extend(others.filter(|(key, _)| !matches!(*key, keys::BULK | keys::ALIGN)));
+    let mut attrs = func.dict(&entries);
     if copy.panel != copy.extents.last().copied().unwrap_or(1) {
         let panel = func.int_attr(copy.panel);
         attrs = func.with_entry(attrs, keys::PANEL, panel);

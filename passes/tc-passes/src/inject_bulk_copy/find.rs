@@ -17,6 +17,12 @@ use tc_support::{Diagnostic, counted};
 /// The widths of rows that the copy engine swizzles, widest first.
 const WIDTHS: [i64; 3] = [128, 64, 32];
 
+/// The rows of a swizzle's pattern, which panels and parts of swizzled buffers begin at.
+const SWIZZLED_ROWS: i64 = 8;
+
+/// Bytes: where the copy engine puts a box begins at a multiple of it.
+const ALIGN_OF_BOX: i64 = 128;
+
 /// Bytes: strides of a tensor are multiples of it.
 const GRAIN: i64 = 16;
 
@@ -172,13 +178,27 @@ pub(super) fn find(func: &Func, alloc: Op) -> Result<Copy, Box<Diagnostic>> {
         }
     }
     let (swizzle, panel) = row(func, alloc, elem, &extents)?;
-    let rows = if extents.len() > 1 { largest_part(extents[0]) } else { 1 };
+    let rows = if extents.len() > 1 {
+        let mut row = extents.clone();
+        (row[0], row[extents.len() - 1]) = (1, panel);
+        let bytes = row.iter().fold(i64::from(elem.bytes()), |product, &side| product.saturating_mul(side));
+        let begins = if swizzle > 0 { SWIZZLED_ROWS * swizzle } else { ALIGN_OF_BOX };
+        largest_part(extents[0], bytes, begins).ok_or_else(|| {
+            let text = format!(
+                "`{name}` takes several boxes, as a side of one has at most {MAX_BOX} elements, and none of its parts \
+                 begins at a multiple of {begins} bytes"
+            );
+            error(alloc, text, "take tiles of fewer rows, or of a multiple of 8")
+        })?
+    } else {
+        1
+    };
     let copy = Copy { alloc, buffer, elem, root, from, starts, algebra, extents, swizzle, panel, rows };
     let fit = unfit_box(&copy.box_extents(), elem, (swizzle > 0).then_some(swizzle));
     if let Some((text, help)) = fit {
         return Err(error(alloc, format!("bulk copies cannot fill `{name}`: {text}"), &help));
     }
-    strides(func, &copy).map_err(|(text, help)| error(alloc, text, help))?;
+    strides(func, &copy).map_err(|(text, help)| error(alloc, text, &help))?;
     Ok(copy)
 }
 
@@ -259,6 +279,10 @@ fn row(func: &Func, alloc: Op, elem: Elem, extents: &[i64]) -> Result<(i64, i64)
     let bytes = last.saturating_mul(size);
     let name = func.result(alloc).map_or("", |buffer| func.value_text(buffer));
     let divides = |&width: &i64| bytes % width == 0;
+    let above = &extents[..extents.len().saturating_sub(1)];
+    let n_rows = above.iter().fold(1i64, |product, &side| product.saturating_mul(side));
+    // The mixing of a panel is by address: each begins where the pattern does.
+    let begins_right = |width: i64| bytes == width || n_rows % SWIZZLED_ROWS == 0;
     let width = match func.attr_of(alloc, keys::BULK).map(|attr| func.attr_data(attr)) {
         Some(AttrData::Int(0, _)) => return Ok((0, last)),
         Some(&AttrData::Int(width, _)) => {
@@ -267,7 +291,7 @@ fn row(func: &Func, alloc: Op, elem: Elem, extents: &[i64]) -> Result<(i64, i64)
                 Box::new(Diagnostic::error("bulk-copy", func.op_location(alloc), text).help("write `bulk = 128`"))
             })?
         }
-        _ => match WIDTHS.into_iter().find(divides) {
+        _ => match WIDTHS.into_iter().find(|width| divides(width) && begins_right(*width)) {
             Some(width) => width,
             None => return Ok((0, last)),
         },
@@ -280,20 +304,30 @@ fn row(func: &Func, alloc: Op, elem: Elem, extents: &[i64]) -> Result<(i64, i64)
         };
         return Err(Box::new(Diagnostic::error("bulk-copy", func.op_location(alloc), text).help(help)));
     }
+    if !begins_right(width) {
+        let text = format!(
+            "`{name}` takes panels of {width} bytes a row, and of {}: panels that are swizzled have a multiple of \
+             {SWIZZLED_ROWS}",
+            counted(n_rows as usize, "row")
+        );
+        let help = "take a tile of a multiple of 8 rows, or `swizzle = 0`".to_string();
+        return Err(Box::new(Diagnostic::error("bulk-copy", func.op_location(alloc), text).help(help)));
+    }
     Ok((width, width / size))
 }
 
-/// The most elements of a side of a box that divide `extent`.
-fn largest_part(extent: i64) -> i64 {
-    (1..=MAX_BOX.min(extent)).rev().find(|part| extent % part == 0).unwrap_or(1)
+/// The most rows of a box, each of `bytes`, that divide `extent` into parts which begin at multiples of `begins` bytes.
+fn largest_part(extent: i64, bytes: i64, begins: i64) -> Option<i64> {
+    let fits = |&part: &i64| extent % part == 0 && (part == extent || part.saturating_mul(bytes) % begins == 0);
+    (1..=MAX_BOX.min(extent)).rev().find(fits)
 }
 
 /// The strides of the tensor are multiples of 16 bytes.
-fn strides(func: &Func, copy: &Copy) -> Result<(), (String, &'static str)> {
+fn strides(func: &Func, copy: &Copy) -> Result<(), (String, String)> {
     let name = func.value_text(copy.from);
     if func.buffer_attr(copy.from, keys::STRIDES).is_some() {
         let text = format!("`{name}` has strides, and a tensor map is of a row-major tensor");
-        return Err((text, "take the bulk copy off, or copy the tensor first"));
+        return Err((text, "take the bulk copy off, or copy the tensor first".to_string()));
     }
     let Some((_, shape, _)) = func.as_shaped(func.value_type(copy.from)) else { return Ok(()) };
     let shape = shape.to_vec();
@@ -312,7 +346,9 @@ fn strides(func: &Func, copy: &Copy) -> Result<(), (String, &'static str)> {
                     "it is not proved that rows of `{name}` are multiples of {GRAIN} bytes apart, as tensor maps take"
                 ),
             };
-            let help = "copy it by threads, pad its rows, or state it of the size: `where k % 8 == 0`";
+            let of = GRAIN / i64::from(copy.elem.bytes()).max(1);
+            let help =
+                format!("copy it by threads, pad its rows, or state it of the size of a row: `where size % {of} == 0`");
             return Err((text, help));
         }
     }
