@@ -155,9 +155,9 @@ impl Small {
     }
 
     fn check(&self) {
-        // The simulator runs what any target has; what only this one has is there from this one on.
-        let target = (self.since == "sm_90a").then(|| Target::parse(self.since).expect("one of the targets"));
-        let compiler = Compiler { target: target.unwrap_or(Compiler::new().target), ..Compiler::new() };
+        let name = if self.since == "sm_90a" { self.since } else { Target::DEFAULT };
+        let target = Target::parse(name).expect("one of the targets");
+        let compiler = Compiler { target, ..Compiler::new() };
         let (module, case) = self.read(&compiler);
         let options = CheckOptions { defines: self.defines(), ..CheckOptions::default() };
         let checked = check(&compiler, &module, &case, &mut Machine::Simulator, &options);
