@@ -78,6 +78,7 @@ known_keys! {
     BYTES = "bytes",
     COUNT = "count",
     EXTENTS = "extents",
+    STEPS = "steps",
     ACTION = "action",
     A_DESCRIPTOR = "a_descriptor",
     B_DESCRIPTOR = "b_descriptor",

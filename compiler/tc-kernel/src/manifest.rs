@@ -139,8 +139,10 @@ fn map(
     }
     let sides = tma::box_extents(kernel, op).ok_or_else(unknown)?;
     let sides = sides.into_iter().map(u64::try_from).collect::<Result<Vec<u64>, _>>().map_err(|_| unknown())?;
+    let steps = tma::box_steps(kernel, op).ok_or_else(unknown)?;
+    let steps = steps.into_iter().map(u64::try_from).collect::<Result<Vec<u64>, _>>().map_err(|_| unknown())?;
     let swizzle = tma::swizzle_bytes(kernel, op).and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or(0);
-    Ok(TensorMap { name, buffer, dtype, extents, sides, swizzle, promotion: DEFAULT_PROMOTION })
+    Ok(TensorMap { name, buffer, dtype, extents, sides, steps, swizzle, promotion: DEFAULT_PROMOTION })
 }
 
 /// What the author says of the sizes of `func`, to be checked when it is launched.

@@ -143,13 +143,14 @@ fn map_to_json(map: &TensorMap) -> Value {
         "dtype": map.dtype.name(),
         "extents": map.extents,
         "box": map.sides,
+        "steps": map.steps,
         "swizzle": map.swizzle,
         "promotion": map.promotion,
     })
 }
 
 fn map_from_json(node: &Node<'_>, formulas: &mut Vec<Follows>) -> Result<TensorMap, Diagnostic> {
-    node.only(&["name", "buffer", "dtype", "extents", "box", "swizzle", "promotion"])?;
+    node.only(&["name", "buffer", "dtype", "extents", "box", "steps", "swizzle", "promotion"])?;
     let name = node.field("name")?.string()?;
     let slot = |dim: usize| Slot::Map { map: name.clone(), dim };
     Ok(TensorMap {
@@ -158,6 +159,7 @@ fn map_from_json(node: &Node<'_>, formulas: &mut Vec<Follows>) -> Result<TensorM
         buffer: node.field("buffer")?.string()?,
         dtype: node.field("dtype")?.dtype()?,
         sides: node.field("box")?.list(Node::u64)?,
+        steps: node.field("steps")?.list(Node::u64)?,
         swizzle: node.field("swizzle")?.u64()?,
         promotion: node.field("promotion")?.u64()?,
     })

@@ -9,8 +9,11 @@ use tc_support::{DType, Diagnostic, counted};
 /// The most dimensions of a map.
 pub const MAX_RANK: usize = 5;
 
-/// The most elements of a side of a box.
+/// The most elements of a side of a box, those that steps leave out counted.
 pub const MAX_BOX: u64 = 256;
+
+/// The most that the elements of a box lie apart.
+pub const MAX_STEP: u64 = 8;
 
 /// Addresses, rows of a box and strides of a tensor are multiples of so many bytes.
 pub const GRAIN: u64 = 16;
@@ -35,6 +38,8 @@ pub struct TensorMap {
     pub extents: Vec<u64>,
     /// The extents of a box.
     pub sides: Vec<u64>,
+    /// How far an element of the box is from the next, in each dimension.
+    pub steps: Vec<u64>,
     /// The bytes of a row of the box whose pieces are mixed in shared memory: 32, 64 or 128, or 0 where none are.
     pub swizzle: u64,
     /// The bytes that the second-level cache fetches at a time: 0, 64, 128 or 256.
@@ -55,20 +60,37 @@ impl TensorMap {
         Some(strides)
     }
 
+    /// The elements of the tensor that each side of a box spans, those that steps leave out counted.
+    pub fn spans(&self) -> Vec<u64> {
+        let span = |(&side, &step): (&u64, &u64)| side.saturating_sub(1).saturating_mul(step).saturating_add(1);
+        self.sides.iter().zip(&self.steps).map(span).collect()
+    }
+
     /// What is wrong with it, whatever the sizes: ranks, the box, the numbers of bytes.
     fn check(&self) -> Result<(), Diagnostic> {
         let name = &self.name;
         let rank = self.extents.len();
-        if !(1..=MAX_RANK).contains(&rank) || self.sides.len() != rank {
+        if !(1..=MAX_RANK).contains(&rank) || self.sides.len() != rank || self.steps.len() != rank {
             let message = format!(
-                "the map `{name}` has {} and {} of a box, and needs 1 to {MAX_RANK} of each",
+                "the map `{name}` has {}, {} of a box and {}, and needs 1 to {MAX_RANK} of each",
                 counted(rank, "extent"),
-                self.sides.len()
+                self.sides.len(),
+                counted(self.steps.len(), "step")
             );
             return Err(wrong(message));
         }
+        if let Some(step) = self.steps.iter().find(|&&step| !(1..=MAX_STEP).contains(&step)) {
+            return Err(wrong(format!("a step of the box of map `{name}` is {step}, and must be 1 to {MAX_STEP}")));
+        }
+        if self.steps[rank - 1] != 1 {
+            let step = self.steps[rank - 1];
+            return Err(wrong(format!("the step of map `{name}` along rows is {step}, and must be 1")));
+        }
         if let Some(side) = self.sides.iter().find(|&&side| !(1..=MAX_BOX).contains(&side)) {
             return Err(wrong(format!("a side of the box of map `{name}` is {side}, and must be 1 to {MAX_BOX}")));
+        }
+        if let Some(span) = self.spans().into_iter().find(|&span| span > MAX_BOX) {
+            return Err(wrong(format!("a side of the box of map `{name}` spans {span}, and must span 1 to {MAX_BOX}")));
         }
         let row = self.sides[rank - 1] * self.dtype.bytes();
         if !row.is_multiple_of(GRAIN) {
@@ -183,6 +205,7 @@ pub(crate) mod tests {
             dtype: DType::F32,
             extents: vec![2, 16416],
             sides: vec![2, 32],
+            steps: vec![1, 1],
             swizzle: 128,
             promotion: DEFAULT_PROMOTION,
         });
@@ -210,7 +233,13 @@ pub(crate) mod tests {
         };
         assert_eq!(
             message(|map| map.extents = vec![1; 6]),
-            "the map `MT` has 6 extents and 2 of a box, and needs 1 to 5 of each"
+            "the map `MT` has 6 extents, 2 of a box and 2 steps, and needs 1 to 5 of each"
+        );
+        assert_eq!(message(|map| map.steps[0] = 9), "a step of the box of map `MT` is 9, and must be 1 to 8");
+        assert_eq!(message(|map| map.steps[1] = 2), "the step of map `MT` along rows is 2, and must be 1");
+        assert_eq!(
+            message(|map| (map.steps[0], map.sides[0]) = (2, 129)),
+            "a side of the box of map `MT` spans 257, and must span 1 to 256"
         );
         assert_eq!(message(|map| map.sides[0] = 257), "a side of the box of map `MT` is 257, and must be 1 to 256");
         assert_eq!(message(|map| map.sides[0] = 0), "a side of the box of map `MT` is 0, and must be 1 to 256");

@@ -121,12 +121,12 @@ pub fn cuda(raw: &[RawOption]) -> Result<Vec<PipelineStep>, OptionError> {
             "Guards that loop ranges prove go, and the rest reaches loop-partition in canonical form.",
         ),
         PipelineStep::new(
-            "tensorize-to-wmma",
-            "In canonical form indices can be compared; loops that become ops must not be divided or copied first.",
+            on("inject-bulk-copy"),
+            "On whole loops over buffers with all their dimensions, of which the copy engine takes boxes; products count on its zeros.",
         ),
         PipelineStep::new(
-            on("inject-bulk-copy"),
-            "Like it, on whole loops over buffers with all their dimensions, of which the copy engine takes boxes.",
+            "tensorize-to-wmma",
+            "In canonical form indices can be compared; loops that become ops must not be divided or copied first.",
         ),
         PipelineStep::new(
             on("infer-fragment"),

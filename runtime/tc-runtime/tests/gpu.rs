@@ -160,6 +160,7 @@ extern "C" __global__ void bring(const float *A, float *B, const __grid_constant
                 dtype: DType::F32,
                 extents: vec![2, 4, 8],
                 sides: vec![2, 3, 8],
+                steps: vec![1, 1, 1],
                 swizzle: 0,
                 promotion: 128,
             }],

@@ -184,6 +184,8 @@ pub(crate) struct BulkCopy {
     pub(crate) to: Region,
     /// The box in its tensor, out of which it may reach.
     pub(crate) from: Region,
+    /// How far an element of the box is from the next, in each dimension.
+    pub(crate) steps: Vec<i64>,
     /// The elements.
     pub(crate) n: usize,
     pub(crate) bytes: usize,

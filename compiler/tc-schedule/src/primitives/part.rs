@@ -21,7 +21,7 @@ pub(crate) trait StagePart {
         false
     }
 
-    /// Does it say in which order the elements of the buffer lie?
+    /// Does it say where the elements of the buffer lie, beyond its dimensions?
     fn orders_elements(&self) -> bool {
         false
     }

@@ -10,7 +10,8 @@ use tc_ir::opdef::Effect;
 use tc_ir::opdef::Results;
 
 pub use verify::{
-    MAX_BOX, MAX_RANK, box_extents, is_map, load_barrier, load_bytes, map_of, swizzle_bytes, swizzle_mixes, unfit_box,
+    MAX_BOX, MAX_RANK, MAX_STEP, box_extents, box_steps, is_map, load_barrier, load_bytes, map_of, swizzle_bytes,
+    swizzle_mixes, unfit_box,
 };
 
 /// Nothing that accesses memory moves across it, as it goes on in the background.
@@ -20,8 +21,8 @@ tc_ir::dialect! {
     /// The rows of `tma`.
     dialect "tma" = 9;
 
-    /// The tensor `buffer` as the copy engine sees it. `extents` are those of the box that one copy brings; with `swizzle = w` (32, 64 or 128 bytes, as long as a row of the box) the pieces of 16 bytes of each row change places: bits 4 and up of an address in shared memory are XORed by those 3 higher, one bit for 32, two for 64, three for 128.
-    Map MAP "map" (buffer: place(None), extents: any key, swizzle: int key opt)
+    /// The tensor `buffer` as the copy engine sees it. `extents` are those of the box that one copy brings, of each dimension every element or, with `steps`, every second, third and so on; with `swizzle = w` (32, 64 or 128 bytes, as long as a row of the box) the pieces of 16 bytes of each row change places: bits 4 and up of an address in shared memory are XORed by those 3 higher, one bit for 32, two for 64, three for 128.
+    Map MAP "map" (buffer: place(None), extents: any key, steps: any key opt, swizzle: int key opt)
     { results: Results::Count(1), verify: Some(verify::map) }
 
     /// Copies a box of a tensor map, row-major, to as many elements of shared memory that lie side by side. Without `barrier` all threads of the block come to it together, and it is done once, before they go on. With it, each thread that comes to it begins a copy, which reports its bytes at that barrier when they are there; until then what is copied to may be neither read nor written, and what is copied from may not be written.

@@ -5,14 +5,17 @@ use crate::mbarrier;
 use crate::scope::{Scope, scope_text};
 use crate::tir::place_type;
 use tc_ir::func::Def;
-use tc_ir::{AttrData, Elem, Func, Op, Value, keys};
+use tc_ir::{Attr, AttrData, Elem, Func, Op, Value, keys};
 use tc_support::{Diagnostic, Diagnostics, counted};
 
 /// The most dimensions of a tensor.
 pub const MAX_RANK: usize = 5;
 
-/// The most elements of a side of a box.
+/// The most elements of a side of a box, those that steps leave out counted.
 pub const MAX_BOX: i64 = 256;
+
+/// The most that the elements of a box lie apart.
+pub const MAX_STEP: i64 = 8;
 
 /// Bytes: what a row of a box, and the strides of a tensor, are multiples of.
 const GRAIN: i64 = 16;
@@ -43,8 +46,20 @@ pub fn is_map(func: &Func, value: Value) -> bool {
 
 /// The extents of a box of the map that `op` makes.
 pub fn box_extents(func: &Func, op: Op) -> Option<Vec<i64>> {
-    let AttrData::List(list) = func.attr_data(func.attr_of(op, keys::EXTENTS)?) else { return None };
-    list.iter().map(|&extent| func.as_int(extent)).collect()
+    numbers(func, func.attr_of(op, keys::EXTENTS)?)
+}
+
+/// How far an element of a box of the map that `op` makes is from the next, in each dimension.
+pub fn box_steps(func: &Func, op: Op) -> Option<Vec<i64>> {
+    match func.attr_of(op, keys::STEPS) {
+        Some(steps) => numbers(func, steps),
+        None => Some(vec![1; box_extents(func, op)?.len()]),
+    }
+}
+
+fn numbers(func: &Func, attr: Attr) -> Option<Vec<i64>> {
+    let AttrData::List(list) = func.attr_data(attr) else { return None };
+    list.iter().map(|&number| func.as_int(number)).collect()
 }
 
 /// The bytes of a row whose pieces the map `op` mixes; `None` where it mixes none.
@@ -73,14 +88,28 @@ pub fn load_barrier(func: &Func, op: Op) -> Option<Value> {
     func.operands(op).get(2).copied()
 }
 
-/// Why a box of these extents, of elements of `elem`, is none that can be copied: the message, and the help.
-pub fn unfit_box(extents: &[i64], elem: Elem, swizzle: Option<i64>) -> Option<(String, String)> {
+/// Why a box of these extents, of elements of `elem` that lie `steps` apart, is none that can be copied: the message, and the
+/// help.
+pub fn unfit_box(extents: &[i64], steps: &[i64], elem: Elem, swizzle: Option<i64>) -> Option<(String, String)> {
     let Some(&row) = extents.last().filter(|_| extents.len() <= MAX_RANK) else {
         let text = format!("a box has 1 to {MAX_RANK} dimensions, not {}", extents.len());
         return Some((text, "fuse dimensions that lie close in memory".to_string()));
     };
     if let Some(&side) = extents.iter().find(|&&side| !(1..=MAX_BOX).contains(&side)) {
         let text = format!("a side of a box has 1 to {MAX_BOX} elements, not {side}");
+        return Some((text, "divide the copy into several".to_string()));
+    }
+    if let Some(&step) = steps.iter().find(|&&step| !(1..=MAX_STEP).contains(&step)) {
+        let text = format!("the elements of a box lie 1 to {MAX_STEP} apart, not {step}");
+        return Some((text, "copy every element, or divide the copy into several".to_string()));
+    }
+    if steps.last().is_some_and(|&step| step != 1) {
+        let text = "the elements of a row of a box lie side by side".to_string();
+        return Some((text, "copy by steps in the other dimensions alone".to_string()));
+    }
+    let spans = extents.iter().zip(steps).map(|(&side, &step)| (side - 1) * step + 1);
+    if let Some(span) = spans.into_iter().find(|&span| span > MAX_BOX) {
+        let text = format!("a side of a box spans at most {MAX_BOX} elements, those left out counted, not {span}");
         return Some((text, "divide the copy into several".to_string()));
     }
     let bytes = row.saturating_mul(i64::from(elem.bytes()));
@@ -130,7 +159,11 @@ pub(super) fn map(func: &Func, op: Op, found: &mut Diagnostics) {
         let text = format!("`extents` lists {} of a box, one for each dimension", counted(shape.len(), "extent"));
         return found.push(error(func, op, "box", text).help("write `extents = [64, 64]`"));
     };
-    if let Some((text, help)) = unfit_box(&extents, scalar.elem, swizzle_bytes(func, op)) {
+    let Some(steps) = box_steps(func, op).filter(|steps| steps.len() == extents.len()) else {
+        let text = format!("`steps` lists {}, one for each dimension", counted(shape.len(), "number"));
+        return found.push(error(func, op, "box", text).help("write `steps = [2, 1]`, or leave it out"));
+    };
+    if let Some((text, help)) = unfit_box(&extents, &steps, scalar.elem, swizzle_bytes(func, op)) {
         found.push(error(func, op, "box", text).help(help));
     }
     let row = shape.last().and_then(|&row| func.as_int(row));

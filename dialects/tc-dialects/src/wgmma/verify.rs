@@ -165,10 +165,11 @@ fn factor(func: &Func, op: Op, side: Side, shape: Shape, found: &mut Diagnostics
         Ok(None) => {
             let wanted = factor_extents(major, shape.mn(side), shape.k);
             let lengths: Option<Vec<i64>> = lengths.iter().map(|&length| func.as_int(length)).collect();
-            let fits = lengths
-                .as_ref()
-                .and_then(|lengths| lengths.split_last_chunk::<2>())
-                .is_some_and(|(leading, last)| *last == wanted && leading.iter().all(|&length| length == 1));
+            // Dimensions of which there is one element only may stand before the rows, or between rows and columns.
+            let many = |&length: &i64| length != 1;
+            let fits = lengths.as_ref().and_then(|lengths| lengths.split_last()).is_some_and(|(&columns, rows)| {
+                columns == wanted[1] && rows.iter().copied().filter(many).eq([wanted[0]])
+            });
             if !fits {
                 let have = func.show_type(func.value_type(place));
                 let text = format!("the factor has {} x {} elements, and `{have}` other ones", wanted[0], wanted[1]);

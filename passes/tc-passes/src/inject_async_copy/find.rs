@@ -1,12 +1,13 @@
 //! Which stores can be asynchronous copies, and what keeps others from it.
 
+use crate::analysis::copied::{self, NoCopy, Source};
 use crate::analysis::invariant::runs_anywhere;
 use crate::analysis::overflow::Ranges;
 use indexmap::IndexSet;
 use tc_dialects::tir::{self, LoopKind};
 use tc_dialects::{arith, forms};
 use tc_ir::walk::{ancestors, is_inside};
-use tc_ir::{AttrData, Func, Op, Region, Value, effects, keys};
+use tc_ir::{Func, Op, Region, Value, effects, keys};
 use tc_support::Diagnostic;
 
 /// A copy to be made.
@@ -104,76 +105,26 @@ fn other_width(func: &Func, store: Op, n: i64) -> &'static str {
     }
 }
 
-/// Where a stored value comes from.
-struct Source {
-    load: Op,
-    when: Option<(Value, bool)>,
-    /// The branch that the load stands in.
-    branch: Option<Region>,
-    /// The load, or the conditional around it.
-    outermost: Op,
-}
-
+/// The load that `value` is copied from.
 fn source(func: &Func, value: Value) -> Result<Source, Obstacle> {
-    let computed =
-        || Obstacle::new("the value is computed", "copy the values as they are, and compute where they are used");
-    let load_of = |value: Value| func.def_op(value).filter(|&op| func.opcode(op) == tir::LOAD);
-    let op = func.def_op(value).ok_or_else(computed)?;
-    match func.opcode(op) {
-        tir::LOAD => Ok(Source { load: op, when: None, branch: None, outermost: op }),
-        tir::IF if func.n_results(op) == 1 && func.op_regions(op).len() == 2 => {
-            let regions = [func.op_regions(op)[0], func.op_regions(op)[1]];
-            let [then, otherwise] = regions.map(|region| func.yielded(region).first().copied());
-            let (Some(then), Some(otherwise)) = (then, otherwise) else { return Err(computed()) };
-            let (load, holds) = either(func, then, otherwise, load_of)?;
-            let branch = regions[usize::from(!holds)];
-            // A load before the conditional is done in any case, and needs nothing moved.
-            let is_under = func.region_of(load) == Some(branch);
-            let outermost = if is_under { op } else { load };
-            let when = Some((func.operand(op, 0), holds));
-            Ok(Source { load, when, branch: is_under.then_some(branch), outermost })
+    copied::source(func, value).map_err(|found| match found {
+        NoCopy::Computed => {
+            Obstacle::new("the value is computed", "copy the values as they are, and compute where they are used")
         }
-        arith::SELECT if func.value_scalar(func.operand(op, 0)).is_some_and(|scalar| scalar.lanes == 1) => {
-            let (load, holds) = either(func, func.operand(op, 1), func.operand(op, 2), load_of)?;
-            Ok(Source { load, when: Some((func.operand(op, 0), holds)), branch: None, outermost: load })
+        NoCopy::Converted => converted(),
+        NoCopy::NotZero => {
+            let help = "copy under one condition, and put zeros where it does not hold";
+            Obstacle::new("what stands there without a copy is not zero", help)
         }
-        arith::SELECT => {
+        NoCopy::DiffersByLane => {
             let help = "pad by whole vectors, or vectorize by fewer elements";
-            Err(Obstacle::new("the condition differs between the elements of one copy", help))
+            Obstacle::new("the condition differs between the elements of one copy", help)
         }
-        arith::CAST => Err(converted()),
-        _ => Err(computed()),
-    }
+    })
 }
 
 fn converted() -> Obstacle {
     Obstacle::new("an element changes its type on the way", "cast where the values are used")
-}
-
-/// The load among two values of which the other is zero, and whether it is the first.
-fn either(
-    func: &Func,
-    then: Value,
-    otherwise: Value,
-    load_of: impl Fn(Value) -> Option<Op>,
-) -> Result<(Op, bool), Obstacle> {
-    let help = "copy under one condition, and put zeros where it does not hold";
-    match (load_of(then), load_of(otherwise)) {
-        (Some(load), _) if is_zero(func, otherwise) => Ok((load, true)),
-        (_, Some(load)) if is_zero(func, then) => Ok((load, false)),
-        _ => Err(Obstacle::new("what stands there without a copy is not zero", help)),
-    }
-}
-
-/// Are all bits of the value zero?
-fn is_zero(func: &Func, value: Value) -> bool {
-    let Some(op) = func.def_op(value) else { return false };
-    let scalar = if func.opcode(op) == arith::BROADCAST { func.operand(op, 0) } else { value };
-    match func.constant(scalar).map(|attr| func.attr_data(attr)) {
-        Some(AttrData::Int(value, _)) => *value == 0,
-        Some(AttrData::Float(bits, _)) => *bits == 0,
-        _ => false,
-    }
 }
 
 /// The first of the elements that `index` names side by side.

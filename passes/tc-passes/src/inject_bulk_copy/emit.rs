@@ -14,10 +14,10 @@ const ALIGN_OF_PLAIN: i64 = 128;
 
 /// Makes all; gives the number of copies.
 pub(super) fn emit(func: &mut Func, copies: &mut [Copy]) -> u64 {
-    let mut maps: IndexMap<(Value, Vec<i64>), Value> = IndexMap::new();
+    let mut maps: IndexMap<(Value, Vec<i64>, Vec<i64>), Value> = IndexMap::new();
     let mut n_copies = 0;
     for copy in copies {
-        let key = (copy.from, copy.box_extents());
+        let key = (copy.from, copy.box_extents(), copy.steps.clone());
         let map = match maps.get(&key) {
             Some(&map) => map,
             None => {
@@ -37,7 +37,10 @@ pub(super) fn emit(func: &mut Func, copies: &mut [Copy]) -> u64 {
 fn map(func: &mut Func, copy: &Copy, extents: &[i64]) -> Value {
     let name = format!("{}_map", func.value_text(copy.from));
     let ty = func.value_type(copy.from);
-    let list = int_list(func, extents);
+    let mut attrs = vec![(keys::EXTENTS, int_list(func, extents))];
+    if copy.steps.iter().any(|&step| step != 1) {
+        attrs.push((keys::STEPS, int_list(func, &copy.steps)));
+    }
     let mut b = match func.def_op(copy.from) {
         Some(op) => Builder::after(func, op),
         None => {
@@ -48,7 +51,7 @@ fn map(func: &mut Func, copy: &Copy, extents: &[i64]) -> Value {
             }
         }
     };
-    let op = tma::Map::build(&mut b, copy.from, &[(keys::EXTENTS, list)], &[ty]);
+    let op = tma::Map::build(&mut b, copy.from, &attrs, &[ty]);
     let map = func.result(op).expect("the row has one result");
     let name = func.name(&name);
     func.set_value_name(map, Some(name));
@@ -83,31 +86,47 @@ fn lay_out(func: &mut Func, copy: &Copy) {
 
 /// The copies, before the nest.
 fn fill(func: &mut Func, copy: &mut Copy, map: Value) -> u64 {
-    let extents = copy.box_extents();
-    let last = extents.len() - 1;
-    let (mut n_copies, parts) = (0, if last > 0 { copy.extents[0] / copy.rows } else { 1 });
+    let sides = copy.box_extents();
+    let last = sides.len() - 1;
+    let (mut n_copies, parts) = (0, if last > 0 { copy.sides[0] / copy.rows } else { 1 });
     for part in 0..parts {
-        for panel in 0..copy.extents[last] / copy.panel {
-            let mut offsets = vec![0; extents.len()];
+        for panel in 0..copy.sides[last] / copy.panel {
+            let mut offsets = vec![0; sides.len()];
             offsets[0] += if last > 0 { part * copy.rows } else { 0 };
             offsets[last] += panel * copy.panel;
             let mut b = Builder::before(func, copy.root);
-            let to_starts: Vec<Value> = offsets.iter().map(|&offset| b.index(offset)).collect();
+            let to = place(&mut b, copy, &offsets);
             let mut from_starts = Vec::new();
-            for (&start, &offset) in copy.starts.iter().zip(&offsets) {
-                let offset = copy.algebra.analyzer.pool.int(offset);
+            for ((&start, &offset), &step) in copy.starts.iter().zip(&offsets).zip(&copy.steps) {
+                let offset = copy.algebra.analyzer.pool.int(offset * step);
                 let at = copy.algebra.analyzer.pool.add(start, offset);
                 let at = copy.algebra.analyzer.simplify(at);
                 from_starts.push(build_index(&mut b, &copy.algebra, at));
             }
-            let to = region(&mut b, copy.buffer, &to_starts, &extents);
-            let from = region(&mut b, map, &from_starts, &extents);
+            let from = region(&mut b, map, &from_starts, &sides);
             let segments = [OperandSegment::One(to), OperandSegment::One(from), OperandSegment::Many(&[])];
             b.build_segments(tma::LOAD, &segments, &[], &[]);
             n_copies += 1;
         }
     }
     n_copies
+}
+
+/// Where in the buffer the elements of the box go that starts at `offsets` of all that is copied.
+fn place(b: &mut Builder<'_>, copy: &Copy, offsets: &[i64]) -> Value {
+    let (starts, lengths) = if copy.extents == copy.sides {
+        (offsets.to_vec(), copy.box_extents())
+    } else {
+        // Rows of all of the box, in the dimensions that the buffer has; only panels divide them.
+        let mut lengths = copy.extents.clone();
+        let mut starts = vec![0; lengths.len()];
+        if let (Some(length), Some(start), Some(&offset)) = (lengths.last_mut(), starts.last_mut(), offsets.last()) {
+            (*length, *start) = (copy.panel, offset);
+        }
+        (starts, lengths)
+    };
+    let starts: Vec<Value> = starts.iter().map(|&start| b.index(start)).collect();
+    region(b, copy.buffer, &starts, &lengths)
 }
 
 fn region(b: &mut Builder<'_>, buffer: Value, starts: &[Value], lengths: &[i64]) -> Value {

@@ -1,14 +1,17 @@
 //! Which nest fills a buffer, and of which box of which tensor.
 
+use super::padding;
+use super::place::{Access, Place};
+use crate::analysis::copied::{self, NoCopy};
 use crate::analysis::invariant::arguments;
 use crate::analysis::launch::{coordinate, loop_var};
 use crate::analysis::structure::{is_one_armed, runs_in_order};
 use crate::analysis::tiles;
-use tc_arith::{Expr, Var};
-use tc_dialects::algebra::{Algebra, const_extent};
+use tc_arith::Expr;
+use tc_dialects::algebra::Algebra;
 use tc_dialects::scope::{Scope, scope_text};
-use tc_dialects::tma::{MAX_BOX, MAX_RANK, unfit_box};
-use tc_dialects::{arith, forms, tir};
+use tc_dialects::tma::{MAX_BOX, unfit_box};
+use tc_dialects::{forms, tir};
 use tc_ir::uses::Uses;
 use tc_ir::walk::{ancestors, ops_under};
 use tc_ir::{AttrData, Elem, Func, Op, Value, effects, keys};
@@ -38,27 +41,31 @@ pub(super) struct Copy {
     /// Where the box starts in each dimension of the tensor.
     pub(super) starts: Vec<Expr>,
     pub(super) algebra: Algebra,
+    /// How far an element of the box is from the next, in each dimension of the tensor.
+    pub(super) steps: Vec<i64>,
+    /// The extents of all that is copied, in each dimension of the tensor.
+    pub(super) sides: Vec<i64>,
     /// The extents of the buffer.
     pub(super) extents: Vec<i64>,
     /// The bytes of a swizzled row, or 0.
     pub(super) swizzle: i64,
     /// The elements of a panel.
     pub(super) panel: i64,
-    /// The elements of the first dimension that one copy brings.
+    /// The elements of the first dimension of the tensor that one copy brings.
     pub(super) rows: i64,
 }
 
 impl Copy {
     /// The extents of the box of one copy.
     pub(super) fn box_extents(&self) -> Vec<i64> {
-        let mut extents = self.extents.clone();
-        if extents.len() > 1 {
-            extents[0] = self.rows;
+        let mut sides = self.sides.clone();
+        if sides.len() > 1 {
+            sides[0] = self.rows;
         }
-        if let Some(last) = extents.last_mut() {
+        if let Some(last) = sides.last_mut() {
             *last = self.panel;
         }
-        extents
+        sides
     }
 }
 
@@ -119,52 +126,28 @@ pub(super) fn find(func: &Func, alloc: Op) -> Result<Copy, Box<Diagnostic>> {
         }
     }
     let operands = func.operands(store);
-    let value = operands[operands.len() - 1];
-    let Some(load) = func.def_op(value).filter(|&op| func.opcode(op) == tir::LOAD) else {
-        let what = match func.def_op(value).map(|op| func.opcode(op)) {
-            Some(arith::CAST) => "converted",
-            Some(tir::IF | arith::SELECT) => "padded",
-            _ => "computed",
+    let source = copied::source(func, operands[operands.len() - 1]).map_err(|found| {
+        let (what, help) = match found {
+            NoCopy::Converted => ("converted", "convert where the elements are used, or take `bulk` off"),
+            NoCopy::NotZero => ("padded by more than zeros", "pad by zeros, or take `bulk` off"),
+            _ => ("computed", "compute where the elements are used, or take `bulk` off"),
         };
         let text = format!("what `{name}` is filled with is {what}, and a bulk copy moves elements as they are");
-        return Err(error(store, text, "compute where the elements are used, or take `bulk` off"));
-    };
-    let from = func.operand(load, 0);
+        error(store, text, help)
+    })?;
+    let from = func.operand(source.load, 0);
     let from_name = func.value_text(from).to_string();
     if !forms::is_global(func, from) || func.as_shaped(func.value_type(from)).is_none() {
         let text = format!("`{name}` is filled from `{from_name}`, which is no buffer in global memory");
         return Err(error(store, text, "bulk copies move boxes of tensors in global memory"));
     }
-    let vars: Vec<Var> = loops.iter().map(|&op| Algebra::var(loop_var(func, op))).collect();
     // The ranges of loops alone: the box has to be right where conditions do not hold, too.
     let mut algebra = tiles::algebra(func);
-    let (to_indices, from_indices) = (&operands[1..operands.len() - 1], &func.operands(load)[1..]);
-    if to_indices.len() != from_indices.len() {
-        let text = format!(
-            "`{name}` has {}, and `{from_name}` has {}",
-            counted(to_indices.len(), "dimension"),
-            from_indices.len()
-        );
-        return Err(error(store, text, "let the copy have the dimensions of the tensor"));
-    }
-    let mut starts = Vec::new();
-    for (dim, (&to, &at)) in to_indices.iter().zip(from_indices).enumerate() {
-        // Of a dimension with one element only that is copied; the loop's variable has no part in its index any more.
-        let is_single = extent_of(func, from, dim) == Some(1) && func.const_int(at) == Some(0);
-        let start = if is_single && func.const_int(to) == Some(0) {
-            Some(algebra.analyzer.pool.int(0))
-        } else {
-            along(func, &mut algebra, &loops, &vars, (to, if is_single { to } else { at }), extents[dim])
-        };
-        let Some(start) = start else {
-            let text = format!("dimension {dim} of `{name}` does not follow that of `{from_name}` element by element");
-            return Err(error(
-                store,
-                text,
-                "a bulk copy brings a box: each index is a loop's, plus where the box starts",
-            ));
-        };
-        starts.push(start);
+    let (to_indices, from_indices) = (&operands[1..operands.len() - 1], &func.operands(source.load)[1..]);
+    let access = Access { loops: &loops, buffer, extents: &extents, tensor: from };
+    let found = access.place(func, &mut algebra, to_indices, from_indices);
+    let Place { starts, sides, steps } = found.map_err(|(text, help)| error(store, text, help))?;
+    for &at in from_indices {
         let varies = arguments(func, at).into_iter().find(|&arg| {
             let by = ancestors(func, store).find(|&op| func.opcode(op) == tir::FOR && loop_var(func, op) == arg);
             by.and_then(|op| coordinate(func, op)).is_some_and(|coordinate| coordinate.is_thread())
@@ -177,13 +160,21 @@ pub(super) fn find(func: &Func, alloc: Op) -> Result<Copy, Box<Diagnostic>> {
             return Err(error(store, text, "compute the copy outside of the loops over threads, for all of them"));
         }
     }
+    if !padding::is_outside(func, &mut algebra, &source) {
+        let text = format!(
+            "it is not proved that `{name}` is padded only where it lies outside of `{from_name}`, as the copy engine pads"
+        );
+        return Err(error(store, text, "pad by what lies outside of the tensor, or compute the padded tensor first"));
+    }
     let (swizzle, panel) = row(func, alloc, elem, &extents)?;
-    let rows = if extents.len() > 1 {
-        let mut row = extents.clone();
-        (row[0], row[extents.len() - 1]) = (1, panel);
+    let is_plain = sides == extents;
+    let rows = if sides.len() > 1 {
+        let mut row = sides.clone();
+        (row[0], row[sides.len() - 1]) = (1, panel);
         let bytes = row.iter().fold(i64::from(elem.bytes()), |product, &side| product.saturating_mul(side));
         let begins = if swizzle > 0 { SWIZZLED_ROWS * swizzle } else { ALIGN_OF_BOX };
-        largest_part(extents[0], bytes, begins).ok_or_else(|| {
+        let part = largest_part(sides[0], bytes, begins).filter(|&part| is_plain || part == sides[0]);
+        part.ok_or_else(|| {
             let text = format!(
                 "`{name}` takes several boxes, as a side of one has at most {MAX_BOX} elements, and none of its parts \
                  begins at a multiple of {begins} bytes"
@@ -193,19 +184,14 @@ pub(super) fn find(func: &Func, alloc: Op) -> Result<Copy, Box<Diagnostic>> {
     } else {
         1
     };
-    let copy = Copy { alloc, buffer, elem, root, from, starts, algebra, extents, swizzle, panel, rows };
-    let fit = unfit_box(&copy.box_extents(), elem, (swizzle > 0).then_some(swizzle));
+    let copy =
+        Copy { alloc, buffer, elem, root, from, starts, steps, sides, algebra, extents, swizzle, panel, rows };
+    let fit = unfit_box(&copy.box_extents(), &copy.steps, elem, (swizzle > 0).then_some(swizzle));
     if let Some((text, help)) = fit {
         return Err(error(alloc, format!("bulk copies cannot fill `{name}`: {text}"), &help));
     }
     strides(func, &copy).map_err(|(text, help)| error(alloc, text, &help))?;
     Ok(copy)
-}
-
-/// The extent of dimension `dim` of the buffer `value`.
-fn extent_of(func: &Func, value: Value, dim: usize) -> Option<i64> {
-    let (_, shape, _) = func.as_shaped(func.value_type(value))?;
-    func.as_int(*shape.get(dim)?)
 }
 
 /// Element type and extents of the buffer.
@@ -229,47 +215,12 @@ fn shape(func: &Func, alloc: Op, buffer: Value) -> Result<(Elem, Vec<i64>), Box<
         let text = format!("`{name}` is no buffer of numbers with constant extents, as bulk copies fill");
         return Err(error(text, "take its `bulk` off"));
     };
-    if !(1..=MAX_RANK).contains(&extents.len()) {
-        let text = format!("`{name}` has {}, and a box at most {MAX_RANK}", counted(extents.len(), "dimension"));
-        return Err(error(text, "fuse dimensions that lie close in memory"));
-    }
     let given = [keys::STRIDES, keys::SWIZZLE, keys::PANEL].into_iter().find(|&key| func.attr_of(alloc, key).is_some());
     if let Some(key) = given {
         let text = format!("`{name}` has `{}`, and how it lies is for the copy engine to choose", func.text(key));
         return Err(error(text, "leave out one of the two"));
     }
     Ok((elem, extents))
-}
-
-/// Where the box starts in a dimension: `at` minus `to`, if `to` is the variable of a loop over all of `extent`, or 0 where
-/// that is 1.
-fn along(
-    func: &Func,
-    algebra: &mut Algebra,
-    loops: &[Op],
-    vars: &[Var],
-    (to, at): (Value, Value),
-    extent: i64,
-) -> Option<Expr> {
-    let (to, at) = (algebra.expr(func, to), algebra.expr(func, at));
-    let form = algebra.analyzer.linear(to, vars)?;
-    let coeffs: Vec<i64> =
-        form.coeffs.iter().map(|&coeff| algebra.analyzer.pool.as_const(coeff)).collect::<Option<_>>()?;
-    let moving: Vec<usize> = (0..vars.len()).filter(|&nth| coeffs[nth] != 0).collect();
-    let zero = algebra.analyzer.pool.int(0);
-    let is_zero = algebra.analyzer.can_prove_equal(form.constant, zero);
-    let covers = match moving[..] {
-        [] => extent == 1,
-        [nth] => {
-            coeffs[nth] == 1
-                && const_extent(func, loops[nth]) == Some(extent)
-                && func.const_int(func.operand(loops[nth], 0)) == Some(0)
-        }
-        _ => false,
-    };
-    let start = algebra.analyzer.pool.sub(at, to);
-    let start = algebra.analyzer.simplify(start);
-    (is_zero && covers && !algebra.analyzer.pool.uses_any(start, vars)).then_some(start)
 }
 
 /// The bytes of a swizzled row, 0 for none, and the elements of a panel.

@@ -6,7 +6,7 @@
 //!
 //! # Input form
 //!
-//! `multi-dimensional`, before `loop-partition` divides the loops, and after `tensorize-to-wmma`. One nest of loops that run
+//! `multi-dimensional`, before `loop-partition` divides the loops. One nest of loops that run
 //! in order fills such a buffer, and only copies.
 //!
 //! # Output form
@@ -35,9 +35,11 @@
 //!
 //! # Algorithm
 //!
-//! 1. Find the store that fills the buffer, and the loops around it inside the alloc's region. Along each dimension the
-//!    buffer's index is a loop's variable and the tensor's the same plus what no loop or thread changes: a box. A condition
-//!    around the store goes: what the box has beyond it is either in the tensor, and never read, or zero.
+//! 1. Find the store that fills the buffer, and the loops around it inside the alloc's region. Each index of the tensor is
+//!    a loop's variable, or up to 8 times it (`steps`), plus what no loop or thread changes: a box. The buffer takes its
+//!    elements in their order, row by row, in as many dimensions as it has. A condition around the store goes: what the box
+//!    has beyond it is either in the tensor, and never read, or zero. So does one around the load that stores zero where it
+//!    does not hold, if it holds for all elements inside of the tensor, as for the padding of a convolution.
 //! 2. Choose the width of a row: that of the directive, or the widest of 128, 64 and 32 bytes that divides the last
 //!    extent. Where rows are longer, the buffer lies in panels of that width (`panel`), one copy each. Divide the first
 //!    dimension where it has more than 256 elements.
@@ -47,8 +49,8 @@
 //!
 //! # Limits
 //!
-//! A copy that pads, converts or gathers is refused; so is one whose box differs between the threads of a block, and a
-//! buffer that anything else writes.
+//! A copy that converts, gathers, or pads by anything else than zeros outside of the tensor is refused; so is one whose
+//! box differs between the threads of a block, and a buffer that anything else writes.
 //!
 //! # Remarks
 //!
@@ -60,6 +62,8 @@
 
 mod emit;
 mod find;
+mod padding;
+mod place;
 
 use tc_dialects::{forms, tir};
 use tc_ir::walk::all_ops;

@@ -107,7 +107,7 @@ fn descriptor(func: &Func, op: Op, side: Side, shape: Shape, plan: &Flattening) 
     let major = wgmma::major(func, op, side);
     let bytes = i64::from(shape.factors.bytes());
     let extents = factor_extents(major, shape.mn(side), shape.k);
-    let Some(lie) = lie(func, buffer, bytes, plan) else {
+    let Some(lie) = lie(func, buffer, start, bytes, plan) else {
         let text =
             format!("`{name}` has no constant extents, and a warpgroup product reads its factors by constant offsets");
         return Err((text, "copy the factor into a buffer of constant extents".to_string()));
@@ -149,8 +149,8 @@ fn descriptor(func: &Func, op: Op, side: Side, shape: Shape, plan: &Flattening) 
     Ok(descriptor)
 }
 
-/// How the buffer lies, by its last two dimensions.
-fn lie(func: &Func, buffer: Value, bytes: i64, plan: &Flattening) -> Option<Lie> {
+/// How the buffer lies, by the dimension of rows and the last one.
+fn lie(func: &Func, buffer: Value, start: Option<Op>, bytes: i64, plan: &Flattening) -> Option<Lie> {
     let flat = plan.buffers.get(&buffer)?;
     let n = flat.strides.len();
     let stride = |dim: usize| func.as_int(flat.strides[dim]);
@@ -159,8 +159,18 @@ fn lie(func: &Func, buffer: Value, bytes: i64, plan: &Flattening) -> Option<Lie>
     }
     let (_, shape, _) = func.as_shaped(func.value_type(buffer))?;
     let last = func.as_int(shape[n - 1])?;
+    let rows = row_dim(func, buffer, start);
     let panel = flat.panels.map_or((last.max(1), 0), |panels| (panels.columns, panels.elements));
-    Some(Lie { bytes, row: stride(n - 2)?, panel, swizzle: flat.swizzle })
+    Some(Lie { bytes, row: stride(rows)?, panel, swizzle: flat.swizzle })
+}
+
+/// The dimension of the buffer that the rows of a factor run along: the last but one, those with one element left out.
+fn row_dim(func: &Func, buffer: Value, start: Option<Op>) -> usize {
+    let shape = func.as_shaped(func.value_type(buffer)).map_or(&[][..], |(_, shape, _)| shape);
+    let above = shape.len().saturating_sub(1);
+    let is_one = |dim: usize| func.as_int(shape[dim]) == Some(1);
+    let last = above.saturating_sub(1);
+    if start.is_none() { last } else { (0..above).rev().find(|&dim| !is_one(dim)).unwrap_or(last) }
 }
 
 /// The descriptor that the distances of elements ask for.
@@ -198,9 +208,8 @@ fn check_start(
         let set = algebra.analyzer.modular(expr);
         tc_support::gcd(set.coeff().unsigned_abs() as usize, set.base().unsigned_abs() as usize)
     };
-    let Some((&[row, column], _)) = indices.split_last_chunk::<2>().map(|(leading, last)| (last, leading)) else {
-        return Ok(());
-    };
+    let (Some(&column), true) = (indices.last(), indices.len() >= 2) else { return Ok(()) };
+    let row = indices[row_dim(func, func.operand(start, 0), Some(start)).min(indices.len() - 2)];
     let along = match major {
         Major::K => extents[1],
         Major::Mn => descriptor.row() / lie.bytes,

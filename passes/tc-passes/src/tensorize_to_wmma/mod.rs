@@ -66,10 +66,6 @@
 //! the orders of at most 6 commutative ops of an intrinsic. It refuses a condition inside the nest, a loop bound to
 //! threads, and non-constant extents, with the first difference.
 //!
-//! Conditions of products whose factors bulk copies fill go, since those copies bring zeros beyond a tensor. Until
-//! `inject-bulk-copy` has made them, a tile that reaches past the reduction adds what its buffers held before, and
-//! `--verify-each=semantics` reports that.
-//!
 //! # Remarks
 //!
 //! `tensorize`, always printed: an unmarked loop over tiles that stays, with the nearest intrinsic; and, with

@@ -16,11 +16,12 @@ use crate::analysis::tiles;
 use tc_arith::{Expr, Var};
 use tc_dialects::algebra::Algebra;
 use tc_dialects::scope::Scope;
-use tc_dialects::{arith, tir};
+use tc_dialects::{arith, tir, tma};
 use tc_ir::opdef::Role;
 use tc_ir::uses::Uses;
 use tc_ir::walk::{all_ops, ancestors, is_inside};
-use tc_ir::{Func, Op, Rewriter, Value, effects, keys};
+use tc_ir::effects::root_buffer;
+use tc_ir::{Func, Op, Rewriter, Value, effects};
 
 /// Takes conditions away; gives their number.
 pub(super) fn run(func: &mut Func) -> u64 {
@@ -120,45 +121,57 @@ fn factors(func: &Func, store: Op) -> Option<Vec<(Op, Value)>> {
 struct Fill {
     /// The load of the factor.
     load: Op,
-    /// The store that fills the buffer, and the load of what it copies.
-    store: Op,
-    from: Op,
+    /// The bulk copies that fill the buffer.
+    copies: Vec<Op>,
 }
 
 impl Fill {
-    /// The one copy that fills `buffer`, for which bulk copies are asked.
+    /// The bulk copies that fill `buffer`, if nothing else does.
     fn of(func: &Func, uses: &Uses, load: Op, buffer: Value) -> Option<Fill> {
-        let alloc = func.def_op(buffer).filter(|&op| func.opcode(op) == tir::ALLOC)?;
-        func.attr_of(alloc, keys::BULK)?;
-        let writes =
-            |op: Op| effects::accesses(func, op).iter().any(|&(place, access)| place == buffer && access.writes());
-        let writers: Vec<Op> = uses.of_value(buffer).iter().map(|user| user.op).filter(|&op| writes(op)).collect();
-        let &[store] = &writers[..] else { return None };
-        let from = func.def_op(*func.operands(store).last()?).filter(|&op| func.role(op) == Role::Load)?;
-        (func.opcode(store) == tir::STORE).then_some(Fill { load, store, from })
+        func.def_op(buffer).filter(|&op| func.opcode(op) == tir::ALLOC)?;
+        let writes = |op: Op| {
+            effects::accesses(func, op)
+                .iter()
+                .any(|&(place, access)| root_buffer(func, place) == buffer && access.writes())
+        };
+        let places = uses.of_value(buffer).iter().map(|user| user.op);
+        let users = places.flat_map(|op| match func.result(op).filter(|_| func.opcode(op) == tir::REGION) {
+            Some(region) => uses.of_value(region).iter().map(|user| user.op).collect(),
+            None => vec![op],
+        });
+        let copies: Vec<Op> = users.filter(|&op| writes(op)).collect();
+        (!copies.is_empty() && copies.iter().all(|&op| func.opcode(op) == tma::LOAD)).then_some(Fill { load, copies })
     }
 
-    /// Is `condition` false exactly where the copy is beyond the end of its tensor in one dimension? There are zeros then.
+    /// Is `condition` false exactly where the copies are beyond the end of their tensor in one dimension? There are zeros
+    /// then.
     fn ends_with(&self, func: &Func, algebra: &mut Algebra, condition: Expr) -> bool {
         let condition = algebra.analyzer.simplify(condition);
-        let (to, at, read) = (func.operands(self.store), func.operands(self.from), func.operands(self.load));
-        let tensor = at[0];
-        let Some((_, shape, _)) = func.as_shaped(func.value_type(tensor)) else { return false };
-        let shape = shape.to_vec();
-        for (dim, &extent) in shape.iter().enumerate() {
-            let (Some(&to), Some(&at), Some(&read)) = (to.get(1 + dim), at.get(1 + dim), read.get(1 + dim)) else {
-                return false;
-            };
-            let [to, at, read] = [to, at, read].map(|index| algebra.expr(func, index));
-            let offset = algebra.analyzer.pool.sub(at, to);
-            let source = algebra.analyzer.pool.add(offset, read);
-            let Some(extent) = algebra.attr(func, extent) else { return false };
-            // Both are brought into one form; what a range decides of one is left out of the other.
-            let inside = algebra.analyzer.pool.lt(source, extent);
-            if algebra.analyzer.simplify(inside) == condition {
-                return true;
-            }
-        }
-        false
+        self.copies.iter().all(|&copy| {
+            let (to, from) = (func.operand(copy, 0), func.operand(copy, 1));
+            (0..common_dims(func, to, from)).any(|nth| self.is_inside(func, algebra, (to, from), nth) == Some(condition))
+        })
     }
+
+    /// What says that the factor lies inside the tensor, in the dimension that is `nth` from the last.
+    fn is_inside(&self, func: &Func, algebra: &mut Algebra, (to, from): (Value, Value), nth: usize) -> Option<Expr> {
+        let [to, at, read] =
+            [func.def_op(to)?, func.def_op(from)?, self.load].map(|op| func.operands(op)[1..].iter().nth_back(nth));
+        let (_, shape, _) = func.as_shaped(func.value_type(root_buffer(func, from)))?;
+        let extent = *shape.iter().nth_back(nth)?;
+        let [to, at, read] = [*to?, *at?, *read?].map(|index| algebra.expr(func, index));
+        let offset = algebra.analyzer.pool.sub(at, to);
+        let source = algebra.analyzer.pool.add(offset, read);
+        let extent = algebra.attr(func, extent)?;
+        // Both are brought into one form; what a range decides of one is left out of the other.
+        let inside = algebra.analyzer.pool.lt(source, extent);
+        Some(algebra.analyzer.simplify(inside))
+    }
+}
+
+/// How many dimensions, counted from the last, the box `from` and the place `to` that it is copied to share.
+fn common_dims(func: &Func, to: Value, from: Value) -> usize {
+    let lengths = |place: Value| tir::place_type(func, place).map_or(&[][..], |(_, shape, _)| shape);
+    let pairs = lengths(to).iter().rev().zip(lengths(from).iter().rev());
+    pairs.take_while(|(to, from)| func.as_int(**to) == func.as_int(**from)).count()
 }

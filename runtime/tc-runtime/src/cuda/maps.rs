@@ -19,6 +19,7 @@ struct Encoding {
     /// Bytes, of all dimensions but the innermost one.
     strides: [u64; MAX_RANK],
     sides: [u32; MAX_RANK],
+    steps: [u32; MAX_RANK],
     swizzle: Swizzle,
     promotion: Promotion,
 }
@@ -34,7 +35,6 @@ pub(super) fn make(map: &TensorMap, address: u64) -> Result<sys::CUtensorMap, Di
     }
     let encoding = Encoding::new(map, address)?;
     let mut made = NO_MAP;
-    let element_strides = [1u32; MAX_RANK];
     // SAFETY: the map is aligned as its type says and valid for a write, and each list has as many numbers as the greatest
     // rank. The driver reads no memory at the address, which it only writes down.
     let result = unsafe {
@@ -46,7 +46,7 @@ pub(super) fn make(map: &TensorMap, address: u64) -> Result<sys::CUtensorMap, Di
             encoding.dims.as_ptr(),
             encoding.strides.as_ptr(),
             encoding.sides.as_ptr(),
-            element_strides.as_ptr(),
+            encoding.steps.as_ptr(),
             sys::CUtensorMapInterleave::CU_TENSOR_MAP_INTERLEAVE_NONE,
             encoding.swizzle,
             encoding.promotion,
@@ -82,7 +82,7 @@ impl Encoding {
             return Err(refuse(text).help("pad the rows of the buffer, or choose other sizes"));
         }
         let rank = map.extents.len();
-        if !(1..=MAX_RANK).contains(&rank) || map.sides.len() != rank {
+        if !(1..=MAX_RANK).contains(&rank) || map.sides.len() != rank || map.steps.len() != rank {
             return Err(no_fit());
         }
         let mut encoding = Encoding {
@@ -91,6 +91,7 @@ impl Encoding {
             dims: [1; MAX_RANK],
             strides: [GRAIN; MAX_RANK],
             sides: [1; MAX_RANK],
+            steps: [1; MAX_RANK],
             swizzle: match map.swizzle {
                 32 => Swizzle::CU_TENSOR_MAP_SWIZZLE_32B,
                 64 => Swizzle::CU_TENSOR_MAP_SWIZZLE_64B,
@@ -104,9 +105,11 @@ impl Encoding {
                 _ => Promotion::CU_TENSOR_MAP_L2_PROMOTION_NONE,
             },
         };
-        for (nth, (&extent, &side)) in map.extents.iter().zip(&map.sides).rev().enumerate() {
+        let dims = map.extents.iter().zip(map.spans()).zip(&map.steps);
+        for (nth, ((&extent, span), &step)) in dims.rev().enumerate() {
             encoding.dims[nth] = extent;
-            encoding.sides[nth] = u32::try_from(side).map_err(|_| no_fit())?;
+            encoding.sides[nth] = u32::try_from(span).map_err(|_| no_fit())?;
+            encoding.steps[nth] = u32::try_from(step).map_err(|_| no_fit())?;
         }
         for (nth, &stride) in strides.iter().rev().enumerate() {
             encoding.strides[nth] = stride;
@@ -135,7 +138,8 @@ mod tests {
             buffer: "A".into(),
             dtype: DType::I16,
             extents: vec![3, 256, 512],
-            sides: vec![1, 128, 64],
+            sides: vec![1, 64, 64],
+            steps: vec![1, 2, 1],
             swizzle: 128,
             promotion: 128,
         }
@@ -147,7 +151,8 @@ mod tests {
         assert_eq!(encoding.rank, 3);
         assert_eq!(encoding.dims[..3], [512, 256, 3]);
         assert_eq!(encoding.strides[..2], [1024, 512 * 512]);
-        assert_eq!(encoding.sides[..3], [64, 128, 1]);
+        assert_eq!(encoding.sides[..3], [64, 127, 1]);
+        assert_eq!(encoding.steps[..3], [1, 2, 1]);
         assert_eq!(encoding.data, DataType::CU_TENSOR_MAP_DATA_TYPE_UINT16);
         assert_eq!(encoding.swizzle, Swizzle::CU_TENSOR_MAP_SWIZZLE_128B);
         assert_eq!(data_type(DType::F32), DataType::CU_TENSOR_MAP_DATA_TYPE_UINT32);

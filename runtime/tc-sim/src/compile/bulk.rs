@@ -58,6 +58,7 @@ impl Compiler<'_, '_> {
         let func = self.func();
         let (to, from) = (func.operand(op, 0), func.operand(op, 1));
         let Some(map) = tma::map_of(func, from) else { return Err(self.unsupported(op, "a copy without a map")) };
+        let Some(steps) = tma::box_steps(func, map) else { return Err(self.unsupported(op, "this tensor map")) };
         let swizzle = tma::swizzle_bytes(func, map).and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(0);
         let (to, from) = (self.region_of(to, op, true)?, self.region_of(from, op, false)?);
         let barrier = match tma::load_barrier(func, op) {
@@ -83,7 +84,7 @@ impl Compiler<'_, '_> {
             return Err(Box::new(diagnostic.help(help)));
         }
         let site = to.access.site;
-        let copy = BulkCopy { to, from, n: n as usize, bytes: bytes as usize, swizzle, barrier, site };
+        let copy = BulkCopy { to, from, steps, n: n as usize, bytes: bytes as usize, swizzle, barrier, site };
         self.k.emit(Instr::BulkCopy(Box::new(copy)));
         Ok(())
     }

@@ -139,8 +139,10 @@ impl Group {
         let element = |nth: usize| {
             let mut flat = 0usize;
             let index = unravel(nth as u64, &copy.from.lengths);
-            for (dim, (&step, &extent)) in index.iter().zip(&from.decl.shape).enumerate() {
-                let at = corner[dim].checked_add_unsigned(step).and_then(|at| u64::try_from(at).ok());
+            for (dim, (&nth, &extent)) in index.iter().zip(&from.decl.shape).enumerate() {
+                let offset = (nth as i64).checked_mul(copy.steps[dim]);
+                let at = offset.and_then(|offset| corner[dim].checked_add(offset));
+                let at = at.and_then(|at| u64::try_from(at).ok());
                 let at = at.filter(|&at| at < extent)?;
                 flat += at as usize * from.decl.strides[dim] as usize;
             }

@@ -35,12 +35,17 @@ pub(super) fn copies_a_box(part: &CopiedInBulk, check: &mut Check<'_>, stage: St
         let found = error(text).label(check.location(graph[leaf].kind_loc), "this directive says how it runs");
         return check.found.push(found.help("leave out one of the two: no thread copies").fix_its(LEAVE_OUT));
     }
-    let from = data.reads.first().map(|read| read.from.stage);
-    let is_global = from.is_some_and(|from| {
-        graph[from].attach != Attach::Inline && (graph[from].is_arg() || graph.scope_of(from) == Scope::Global)
-    });
+    let mut from = data.reads.first().map(|read| read.from.stage);
+    // What is computed inline may pad a tensor by zeros, as the copy engine does; whether it does, `inject-bulk-copy` checks.
+    while let Some(inline) = from.filter(|&from| graph[from].attach == Attach::Inline) {
+        from = match graph[inline].reads.as_slice() {
+            [read] => Some(read.from.stage),
+            _ => None,
+        };
+    }
+    let is_global = from.is_some_and(|from| graph[from].is_arg() || graph.scope_of(from) == Scope::Global);
     if !is_global {
-        let text = format!("`{name}` does not copy a tensor of global memory as it is");
+        let text = format!("`{name}` does not copy a tensor of global memory as it is, or padded by zeros");
         let help = "bulk copies move what lies in memory: compute the tensor first (`compute_root`), or leave it out";
         check.found.push(error(text).help(help).fix_its(LEAVE_OUT));
     }

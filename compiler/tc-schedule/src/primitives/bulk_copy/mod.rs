@@ -13,14 +13,16 @@
 //!
 //! # Legality
 //!
-//! - The stage is made by `cache_read`, and no directive swizzles, pads or transforms its buffer: `bulk_copy` chooses how
-//!   it lies.
+//! - The stage is made by `cache_read`, and no directive swizzles its buffer or pads its rows: `bulk_copy` chooses how it
+//!   lies. `transform_layout` may join dimensions, in their order.
 //! - No loop of the stage is bound, vectorized, unrolled or tensorized; this and the next point are checked at the end of
 //!   the schedule.
-//! - The stage is in shared memory, inside a kernel, and copies a tensor of global memory unchanged.
+//! - The stage is in shared memory, inside a kernel, and copies a tensor of global memory unchanged, or one that a stage
+//!   with `inline` pads by zeros.
 //!
-//! The pass `inject-bulk-copy` checks the box: at most 5 dimensions of at most 256 elements, rows and strides that are
-//! multiples of 16 bytes, the same box for all threads of a block. Targets before sm_90 lack bulk copies.
+//! The pass `inject-bulk-copy` checks the box: at most 5 dimensions of at most 256 elements, each, every second and up to
+//! every eighth of the tensor's, rows and strides that are multiples of 16 bytes, zeros outside of the tensor alone, the
+//! same box for all threads of a block. Targets before sm_90 lack bulk copies.
 //!
 //! # Rewrite
 //!

@@ -80,10 +80,6 @@ impl Primitive for TransformLayout {
 }
 
 impl StagePart for Layout {
-    fn orders_elements(&self) -> bool {
-        true
-    }
-
     fn wants_known_size(&self) -> Option<&'static str> {
         Some("transform_layout")
     }

@@ -1,0 +1,135 @@
+//! Which box of a tensor loops copy, and that a buffer takes its elements in their order.
+
+use crate::analysis::launch::loop_var;
+use tc_arith::{Expr, Var};
+use tc_dialects::algebra::{Algebra, const_extent};
+use tc_dialects::tma::MAX_STEP;
+use tc_ir::{Func, Op, Value};
+
+/// A copy by loops.
+pub(super) struct Access<'a> {
+    /// The loops that copy.
+    pub(super) loops: &'a [Op],
+    pub(super) buffer: Value,
+    /// The extents of the buffer.
+    pub(super) extents: &'a [i64],
+    pub(super) tensor: Value,
+}
+
+/// The box that is copied, in each dimension of the tensor.
+pub(super) struct Place {
+    pub(super) starts: Vec<Expr>,
+    pub(super) sides: Vec<i64>,
+    /// How far an element of the box is from the next.
+    pub(super) steps: Vec<i64>,
+}
+
+const NO_BOX: &str = "a bulk copy brings a box: each index is a loop's, or a multiple of it, plus where the box starts";
+
+impl Access<'_> {
+    /// The box that is copied from `at` to `to`; the text and the help where it is none.
+    pub(super) fn place(
+        &self,
+        func: &Func,
+        algebra: &mut Algebra,
+        to: &[Value],
+        at: &[Value],
+    ) -> Result<Place, (String, &'static str)> {
+        let vars: Vec<Var> = self.loops.iter().map(|&op| Algebra::var(loop_var(func, op))).collect();
+        let to: Vec<Expr> = to.iter().map(|&index| algebra.expr(func, index)).collect();
+        let mut place = Place { starts: Vec::new(), sides: Vec::new(), steps: Vec::new() };
+        let mut of_dims: Vec<Option<usize>> = Vec::new();
+        for (dim, &index) in at.iter().enumerate() {
+            let no_box = || (self.strays(func, dim), NO_BOX);
+            let mut index = algebra.expr(func, index);
+            // Of a dimension with one element only that is copied; the loop's variable has no part in its index any more.
+            if to.len() == at.len() && self.is_single(func, dim) && algebra.analyzer.pool.as_const(index) == Some(0) {
+                index = to[dim];
+            }
+            let form = algebra.analyzer.linear(index, &vars).ok_or_else(no_box)?;
+            let coeffs: Option<Vec<i64>> =
+                form.coeffs.iter().map(|&coeff| algebra.analyzer.pool.as_const(coeff)).collect();
+            let coeffs = coeffs.ok_or_else(no_box)?;
+            let moving: Vec<usize> = (0..vars.len()).filter(|&nth| coeffs[nth] != 0).collect();
+            let (side, step) = match moving[..] {
+                [] => (1, 1),
+                [nth] if !of_dims.contains(&Some(nth)) && (1..=MAX_STEP).contains(&coeffs[nth]) => {
+                    (self.from_zero(func, nth).ok_or_else(no_box)?, coeffs[nth])
+                }
+                _ => return Err(no_box()),
+            };
+            place.starts.push(algebra.analyzer.simplify(form.constant));
+            place.sides.push(side);
+            place.steps.push(step);
+            of_dims.push(moving.first().copied());
+        }
+        let product = |sides: &[i64]| sides.iter().try_fold(1i64, |product, &side| product.checked_mul(side));
+        let is_whole = product(&place.sides).is_some_and(|n| product(self.extents) == Some(n));
+        let same_rows = place.sides.last() == self.extents.last();
+        if is_whole && same_rows && self.follows(algebra, &vars, &to, &place, &of_dims) {
+            return Ok(place);
+        }
+        // In equally many dimensions, the first one that differs says more.
+        let differs = |&dim: &usize| match of_dims[dim] {
+            Some(nth) => to[dim] != algebra.analyzer.pool.var(vars[nth]) || place.sides[dim] != self.extents[dim],
+            None => self.extents[dim] != 1,
+        };
+        let dim = if to.len() == at.len() { (0..at.len()).find(differs) } else { None };
+        let text = match dim {
+            Some(dim) => self.strays(func, dim),
+            None => {
+                let [name, tensor] = [self.buffer, self.tensor].map(|value| func.value_text(value));
+                format!("`{name}` does not take the elements of a box of `{tensor}` in their order")
+            }
+        };
+        Err((text, NO_BOX))
+    }
+
+    fn strays(&self, func: &Func, dim: usize) -> String {
+        let [name, tensor] = [self.buffer, self.tensor].map(|value| func.value_text(value));
+        format!("dimension {dim} of `{name}` does not follow that of `{tensor}` element by element")
+    }
+
+    /// Has dimension `dim` of the tensor one element?
+    fn is_single(&self, func: &Func, dim: usize) -> bool {
+        let shape = func.as_shaped(func.value_type(self.tensor)).map(|(_, shape, _)| shape);
+        shape.and_then(|shape| func.as_int(*shape.get(dim)?)) == Some(1)
+    }
+
+    /// The extent of a loop that starts from 0.
+    fn from_zero(&self, func: &Func, nth: usize) -> Option<i64> {
+        let op = self.loops[nth];
+        const_extent(func, op).filter(|_| func.const_int(func.operand(op, 0)) == Some(0))
+    }
+
+    /// Is the position in the buffer, row by row, that in the box?
+    fn follows(
+        &self,
+        algebra: &mut Algebra,
+        vars: &[Var],
+        to: &[Expr],
+        place: &Place,
+        of_dims: &[Option<usize>],
+    ) -> bool {
+        let indices = to.iter().map(|&index| Some(index));
+        let there = flat(algebra, indices.zip(self.extents.iter().copied()));
+        let indices: Vec<Option<Expr>> =
+            of_dims.iter().map(|of| of.map(|nth| algebra.analyzer.pool.var(vars[nth]))).collect();
+        let here = flat(algebra, indices.into_iter().zip(place.sides.iter().copied()));
+        algebra.analyzer.can_prove_equal(there, here)
+    }
+}
+
+/// The position of indices among extents, row by row; one that is missing is 0.
+fn flat(algebra: &mut Algebra, indices: impl Iterator<Item = (Option<Expr>, i64)>) -> Expr {
+    let pool = &mut algebra.analyzer.pool;
+    let mut sum = pool.int(0);
+    for (index, extent) in indices {
+        let extent = pool.int(extent);
+        sum = pool.mul(sum, extent);
+        if let Some(index) = index {
+            sum = pool.add(sum, index);
+        }
+    }
+    sum
+}
