@@ -21,6 +21,14 @@ use tc_target::Feature;
 pub(crate) enum Bulk {
     /// `cp.async.bulk.tensor` of a box of so many dimensions.
     Load { rank: u8 },
+    /// `cp.async.bulk.tensor` to a box of so many dimensions.
+    Store { rank: u8 },
+    /// `cp.async.bulk.commit_group`
+    CommitStores,
+    /// `cp.async.bulk.wait_group`
+    WaitStores { read: bool },
+    /// `fence.proxy.async`
+    FenceStores,
     /// `mbarrier.init`
     Init,
     /// Fences that let the engine of copies see barriers that were made ready.
@@ -35,6 +43,16 @@ pub(crate) enum Bulk {
     SetMaxNReg { increase: bool },
 }
 
+/// So many coordinates: as parameters, as operands of PTX from number `first` on, and as what these are given.
+fn coordinates_of(rank: u8, first: u8) -> [String; 3] {
+    let list = |each: &dyn Fn(u8) -> String| (0..rank).map(each).collect::<Vec<String>>().join(", ");
+    [
+        list(&|dim| format!("int x{dim}")),
+        list(&|dim| format!("%{}", dim + first)),
+        list(&|dim| format!("\"r\"(x{dim})")),
+    ]
+}
+
 /// The address of `what` in shared memory, as PTX takes it.
 fn shared(what: &str) -> String {
     format!("\"r\"((unsigned int)__cvta_generic_to_shared({what}))")
@@ -45,6 +63,10 @@ impl Bulk {
     pub(crate) fn name(self) -> String {
         match self {
             Bulk::Load { rank } => format!("tc_tma_load_{rank}d"),
+            Bulk::Store { rank } => format!("tc_tma_store_{rank}d"),
+            Bulk::CommitStores => "tc_tma_commit_group".into(),
+            Bulk::WaitStores { read } => format!("tc_tma_wait_group{}", if read { "_read" } else { "" }),
+            Bulk::FenceStores => "tc_tma_fence".into(),
             Bulk::Init => "tc_mbarrier_init".into(),
             Bulk::FenceInit => "tc_mbarrier_fence_init".into(),
             Bulk::Arrive => "tc_mbarrier_arrive".into(),
@@ -62,20 +84,39 @@ impl Bulk {
         };
         match self {
             Bulk::Load { rank } => {
-                let names: Vec<String> = (0..rank).map(|dim| format!("x{dim}")).collect();
-                let params: Vec<String> = names.iter().map(|name| format!("int {name}")).collect();
-                let slots: Vec<String> = (0..rank).map(|dim| format!("%{}", dim + 3)).collect();
-                let values: Vec<String> = names.iter().map(|name| format!("\"r\"({name})")).collect();
+                let [params, slots, values] = coordinates_of(rank, 3);
                 function(
-                    &format!("void* to, const tc_tensor_map* map, {barrier}, {}", params.join(", ")),
+                    &format!("void* to, const tc_tensor_map* map, {barrier}, {params}"),
                     &format!(
                         "  asm volatile(\"cp.async.bulk.tensor.{rank}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {{{}}}], [%2];\"\n    :: {}, \"l\"(map), {}, {}\n    : \"memory\");\n",
-                        slots.join(", "),
+                        slots,
                         shared("to"),
                         shared("barrier"),
-                        values.join(", ")
+                        values
                     ),
                 )
+            }
+            Bulk::Store { rank } => {
+                let [params, slots, values] = coordinates_of(rank, 2);
+                function(
+                    &format!("const tc_tensor_map* map, const void* from, {params}"),
+                    &format!(
+                        "  asm volatile(\"cp.async.bulk.tensor.{rank}d.global.shared::cta.tile.bulk_group [%0, {{{slots}}}], [%1];\"\n    :: \"l\"(map), {}, {values}\n    : \"memory\");\n",
+                        shared("from")
+                    ),
+                )
+            }
+            Bulk::CommitStores => {
+                function("", "  asm volatile(\"cp.async.bulk.commit_group;\" ::: \"memory\");\n")
+            }
+            Bulk::WaitStores { read } => {
+                let read = if read { ".read" } else { "" };
+                let body =
+                    format!("  asm volatile(\"cp.async.bulk.wait_group{read} %0;\" :: \"n\"(pending) : \"memory\");\n");
+                format!("template <int pending>\n{}", function("", &body))
+            }
+            Bulk::FenceStores => {
+                function("", "  asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\");\n")
             }
             Bulk::Init => function(
                 &format!("{barrier}, int count"),
@@ -146,6 +187,38 @@ impl Kernel<'_> {
         self.call(op, &function, &args);
     }
 
+    /// Begins the bulk copy `op` to a tensor.
+    pub(crate) fn bulk_store(&mut self, op: Op) {
+        let func = self.func;
+        let [shared, boxed] = tma::sides(func, op);
+        let (Some(map), Some(coordinates)) =
+            (tma::map_of(func, boxed).and_then(|map| func.result(map)), coordinates(func, op))
+        else {
+            self.stray("a bulk copy without a map");
+            return;
+        };
+        let map = self.buffer(map);
+        let rank = u8::try_from(coordinates.len()).unwrap_or(0);
+        let mut args = vec![Expr::new(format!("&{map}"), prec::UNARY), self.address(shared)];
+        args.extend(coordinates.iter().rev().map(|terms| self.coordinate_of(terms)));
+        let function = self.needs.helper(Helper::Bulk(Bulk::Store { rank }));
+        self.call(op, &function, &args);
+    }
+
+    /// Waits for groups of bulk copies to tensors.
+    pub(crate) fn wait_for_stores(&mut self, op: Op) {
+        let pending = self.func.int_of(op, keys::PENDING).unwrap_or(0);
+        let read = self.func.attr_of(op, keys::READ).is_some();
+        let function = self.needs.helper(Helper::Bulk(Bulk::WaitStores { read }));
+        self.call(op, &format!("{function}<{pending}>"), &[]);
+    }
+
+    /// An instruction without operands.
+    pub(crate) fn bulk_call(&mut self, op: Op, function: Bulk) {
+        let function = self.needs.helper(Helper::Bulk(function));
+        self.call(op, &function, &[]);
+    }
+
     /// The sum of `terms`, as 32 bits.
     fn coordinate_of(&mut self, terms: &[Value]) -> Expr {
         let mut sum: Option<Expr> = None;
@@ -174,12 +247,6 @@ impl Kernel<'_> {
         args.extend(key.and_then(|key| func.int_of(op, key)).map(|number| Expr::name(&number.to_string())));
         let function = self.needs.helper(Helper::Bulk(function));
         self.call(op, &function, &args);
-    }
-
-    /// Lets bulk copies see barriers.
-    pub(crate) fn fence_barriers(&mut self, op: Op) {
-        let function = self.needs.helper(Helper::Bulk(Bulk::FenceInit));
-        self.call(op, &function, &[]);
     }
 
     /// Waits at a barrier.

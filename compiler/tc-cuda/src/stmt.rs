@@ -38,8 +38,12 @@ static STATEMENTS: &[(Opcode, Write)] = &[
     // The head of the kernel declares it.
     (tma::MAP, |_, _| {}),
     (tma::LOAD, |k, op| k.bulk_load(op)),
+    (tma::STORE, |k, op| k.bulk_store(op)),
+    (tma::COMMIT_STORES, |k, op| k.bulk_call(op, Bulk::CommitStores)),
+    (tma::WAIT_STORES, |k, op| k.wait_for_stores(op)),
+    (tma::FENCE, |k, op| k.bulk_call(op, Bulk::FenceStores)),
     (mbarrier::INIT, |k, op| k.barrier_call(op, Bulk::Init, Some(keys::COUNT))),
-    (mbarrier::FENCE_INIT, |k, op| k.fence_barriers(op)),
+    (mbarrier::FENCE_INIT, |k, op| k.bulk_call(op, Bulk::FenceInit)),
     (mbarrier::ARRIVE, |k, op| k.barrier_call(op, Bulk::Arrive, None)),
     (mbarrier::ARRIVE_EXPECT_TX, |k, op| k.barrier_call(op, Bulk::ArriveExpectTx, Some(keys::BYTES))),
     (mbarrier::WAIT, |k, op| k.wait_at_barrier(op)),
@@ -105,9 +109,12 @@ impl Kernel<'_> {
 
     fn barrier(&mut self, op: Op) {
         self.at(op);
-        // `__syncthreads` orders memory of the whole block, global memory included.
-        let is_warp = self.func.word_of(op, keys::SCOPE) == Some("warp");
-        self.out.line(if is_warp { "__syncwarp();" } else { "__syncthreads();" });
+        match self.func.word_of(op, keys::SCOPE) {
+            Some("warp") => self.out.line("__syncwarp();"),
+            Some("warpgroup") => self.warpgroup_barrier(op),
+            // It orders memory of the whole block, global memory included.
+            _ => self.out.line("__syncthreads();"),
+        }
     }
 
     fn exchange(&mut self, op: Op) {

@@ -34,6 +34,8 @@ pub(crate) enum Warpgroup {
     CommitGroup,
     /// `wgmma.wait_group`
     WaitGroup,
+    /// `bar.sync` of the threads of the own warpgroup
+    Barrier,
 }
 
 /// How the sums of a thread, `n` of them of type `sums`, are operands: how many words, as what, and from which array. Sums
@@ -71,6 +73,7 @@ impl Warpgroup {
             }
             Warpgroup::CommitGroup => "tc_wgmma_commit_group".into(),
             Warpgroup::WaitGroup => "tc_wgmma_wait_group".into(),
+            Warpgroup::Barrier => "tc_warpgroup_barrier".into(),
         }
     }
 
@@ -92,6 +95,11 @@ impl Warpgroup {
             Warpgroup::CommitGroup => line(&head(""), "wgmma.commit_group.sync.aligned;"),
             Warpgroup::WaitGroup => format!(
                 "template <int pending>\n{}  asm volatile(\"wgmma.wait_group.sync.aligned %0;\" :: \"n\"(pending) : \"memory\");\n}}\n",
+                head("")
+            ),
+            // Barrier 0 is that of the block.
+            Warpgroup::Barrier => format!(
+                "{}  const unsigned int thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);\n  asm volatile(\"bar.sync %0, 128;\" :: \"r\"(1 + thread / 128) : \"memory\");\n}}\n",
                 head("")
             ),
             Warpgroup::Mma { factors, sums, n, across } => {
@@ -166,6 +174,12 @@ impl Kernel<'_> {
     /// Makes a group of products.
     pub(crate) fn warpgroup_commit(&mut self, op: Op) {
         let function = self.needs.helper(Helper::Warpgroup(Warpgroup::CommitGroup));
+        self.call(op, &function, &[]);
+    }
+
+    /// Waits for the threads of the own warpgroup.
+    pub(crate) fn warpgroup_barrier(&mut self, op: Op) {
+        let function = self.needs.helper(Helper::Warpgroup(Warpgroup::Barrier));
         self.call(op, &function, &[]);
     }
 

@@ -79,6 +79,8 @@ known_keys! {
     COUNT = "count",
     EXTENTS = "extents",
     STEPS = "steps",
+    READ = "read",
+    BACKGROUND = "background",
     ACTION = "action",
     A_DESCRIPTOR = "a_descriptor",
     B_DESCRIPTOR = "b_descriptor",

@@ -8,7 +8,7 @@ use tc_ir::effects::root_buffer;
 use tc_ir::{Func, Op, Value};
 use tc_support::{Diagnostic, Diagnostics};
 
-/// The alignment of what a bulk copy writes (PTX ISA 8.8, section 5.5.3, "Tensor-mode": 128 bytes, and whole patterns of a
+/// The alignment of what a bulk copy has in shared memory (PTX ISA 8.8, section 5.5.3, "Tensor-mode": 128 bytes, and whole patterns of a
 /// swizzle).
 const COPY_ALIGNMENT: u64 = 128;
 
@@ -17,9 +17,9 @@ pub fn is_barriers(func: &Func, value: Value) -> bool {
     func.as_shaped(func.value_type(value)).is_some_and(|(elem, _, _)| mbarrier::is_barrier_type(func, elem))
 }
 
-/// The alignment that the copy `op` counts on where it writes.
+/// The alignment that the copy `op` counts on in shared memory.
 pub fn alignment(func: &Func, op: Op) -> u64 {
-    let swizzle = tma::map_of(func, func.operand(op, 1)).and_then(|map| tma::swizzle_bytes(func, map));
+    let swizzle = tma::map_of(func, tma::sides(func, op)[1]).and_then(|map| tma::swizzle_bytes(func, map));
     // A pattern has eight rows.
     swizzle.and_then(|row| u64::try_from(row).ok()).map_or(COPY_ALIGNMENT, |row| (8 * row).max(COPY_ALIGNMENT))
 }
@@ -48,10 +48,10 @@ pub fn literal_start(func: &Func, place: Value) -> Option<i128> {
     Some(at)
 }
 
-/// The coordinates of the box that the copy `op` brings, outermost first, each a list of terms; `None` where references
+/// The coordinates of the box that the copy `op` has in its tensor, outermost first, each a list of terms; `None` where references
 /// tell them in no such way.
 pub fn coordinates(func: &Func, op: Op) -> Option<Vec<Vec<Value>>> {
-    let from = func.operand(op, 1);
+    let [_, from] = tma::sides(func, op);
     let map = tma::map_of(func, from)?;
     let rank = tma::box_extents(func, map)?.len();
     let mut coordinates = vec![Vec::new(); rank];
@@ -78,10 +78,15 @@ pub fn check(func: &Func, op: Op, found: &mut Diagnostics) {
         let help = "declare them in `shared`";
         found.push(Diagnostic::error("no-emitter", func.op_location(op), text).help(help));
     }
-    if func.opcode(op) != tma::LOAD {
+    if !matches!(func.opcode(op), tma::LOAD | tma::STORE) {
         return;
     }
-    if tma::load_barrier(func, op).is_none() {
+    if func.opcode(op) == tma::STORE && !tma::is_async(func, op) {
+        let text = "it is not said when this bulk copy has read what it copies".to_string();
+        let help = "run `inject-bulk-sync`, which orders copies to tensors";
+        found.push(Diagnostic::assumption("no-emitter", func.op_location(op), text).help(help));
+    }
+    if func.opcode(op) == tma::LOAD && tma::load_barrier(func, op).is_none() {
         let text = "this bulk copy has no barrier to report at, so that nothing would wait for it".to_string();
         let help = "run `warp-specialize`, which gives copies their barriers";
         found.push(Diagnostic::assumption("no-emitter", func.op_location(op), text).help(help));
@@ -91,10 +96,11 @@ pub fn check(func: &Func, op: Op, found: &mut Diagnostics) {
         let help = "name one box of the map: `&M[i : 64, j : 64]`";
         found.push(Diagnostic::error("no-emitter", func.op_location(op), text).help(help));
     }
-    let (to, wanted) = (func.operand(op, 0), alignment(func, op));
+    let ([to, _], wanted) = (tma::sides(func, op), alignment(func, op));
     if let Some(at) = literal_start(func, to).filter(|at| at.rem_euclid(i128::from(wanted)) != 0) {
         let name = func.value_text(root_buffer(func, to));
-        let text = format!("byte {at} of `{name}` is at no multiple of {wanted}, as a bulk copy writes to");
+        let verb = if func.opcode(op) == tma::LOAD { "writes to" } else { "reads from" };
+        let text = format!("byte {at} of `{name}` is at no multiple of {wanted}, as a bulk copy {verb}");
         let help = "let each box start at a multiple of eight rows of its swizzle, or of 128 bytes";
         found.push(Diagnostic::error("no-emitter", func.op_location(op), text).help(help));
     }

@@ -40,13 +40,13 @@ pub fn check(func: &Func, op: Op, found: &mut Diagnostics) {
         return made(func, op, found);
     }
     let goes_on = matches!(func.opcode(op), tc_dialects::tir::REF | tc_dialects::tir::REGION);
-    let is_source = |nth: usize| func.opcode(op) == tma::LOAD && nth == 1;
+    let is_box = |nth: usize| matches!((func.opcode(op), nth), (tma::LOAD, 1) | (tma::STORE, 0));
     let is_map = |value: Value| tma::map_of(func, value).is_some();
-    let stray = func.operands(op).iter().enumerate().find(|&(nth, &value)| is_map(value) && !is_source(nth));
+    let stray = func.operands(op).iter().enumerate().find(|&(nth, &value)| is_map(value) && !is_box(nth));
     if let Some((_, &value)) = stray.filter(|_| !goes_on) {
         let name = func.value_text(crate::place::buffer_of(func, value));
         let text = format!("`{}` takes the tensor map `{name}`, which is no memory", func.op_name(op));
-        let help = "bulk copies read by a map: name the buffer that the map is of";
+        let help = "bulk copies go by a map: name the buffer that the map is of";
         found.push(Diagnostic::error("no-emitter", func.op_location(op), text).help(help));
     }
 }

@@ -93,10 +93,15 @@ pub fn is_by_mbarrier(func: &Func, op: Op) -> bool {
 
 /// Does `op` find the elements of a swizzled buffer itself, given the place of the first one without the swizzle?
 pub fn mixes_positions(func: &Func, op: Op) -> bool {
-    matches!(func.opcode(op), tma::LOAD | wgmma::MMA)
+    matches!(func.opcode(op), tma::LOAD | tma::STORE | wgmma::MMA)
 }
 
-/// Does `op` begin a bulk copy?
+/// Does `op` begin a bulk copy to shared memory?
 pub fn begins_bulk_copy(func: &Func, op: Op) -> bool {
     func.opcode(op) == tma::LOAD
+}
+
+/// Is `op` a barrier of a warpgroup?
+pub fn is_warpgroup_barrier(func: &Func, op: Op) -> bool {
+    func.opcode(op) == gpu::BARRIER && func.word_of(op, keys::SCOPE) == Some("warpgroup")
 }

@@ -11,11 +11,20 @@
 use crate::cell::Cell;
 use crate::race::{Conflict, Seen};
 
-/// Somebody who accesses a cell: a thread, the products of a warpgroup, the bulk copies of a barrier.
+/// Somebody who accesses a cell: a thread, the products of a warpgroup, the bulk copies of a barrier, the bulk copies to
+/// tensors of a thread.
 pub(crate) type Actor = u32;
 
-/// What orders shared memory, and what orders all memory. All but barriers of the block do both.
-pub(crate) const LEVELS: usize = 2;
+/// What is known of shared memory; what the copy engine sees of it, as of the last `tma.fence`; and what is known of all
+/// memory. All but barriers of the block over shared memory order all of them.
+pub(crate) const LEVELS: usize = 3;
+
+/// The levels that a barrier over shared memory orders.
+pub(crate) const OF_SHARED: usize = 2;
+
+pub(crate) const SHARED: usize = 0;
+pub(crate) const ENGINE: usize = 1;
+pub(crate) const ALL: usize = 2;
 
 /// What is known of each actor, at each level.
 pub(crate) type Knowledge = [Vec<u32>; LEVELS];
@@ -34,6 +43,7 @@ pub(crate) struct Moment<'a> {
 pub(crate) struct Clocks {
     threads: usize,
     warpgroups: usize,
+    barriers: usize,
     /// Actors.
     n: usize,
     /// What each thread knows of each actor; of itself, its own count.
@@ -41,25 +51,28 @@ pub(crate) struct Clocks {
 }
 
 /// The bytes of the clocks of so many threads and barriers.
-pub(crate) fn clock_bytes(threads: u64, barriers: u64) -> u64 {
+pub(crate) fn clock_bytes(threads: u64, barriers: u64, stores: bool) -> u64 {
     let actors = threads.saturating_add(threads.div_ceil(128)).saturating_add(barriers);
+    let actors = actors.saturating_add(if stores { threads } else { 0 });
     actors.saturating_mul(threads.saturating_add(2 * barriers)).saturating_mul(4 * LEVELS as u64)
 }
 
 impl Clocks {
-    pub(crate) fn new(threads: usize, barriers: usize) -> Clocks {
+    /// Of so many threads and barriers, whose threads may copy to tensors if `stores`.
+    pub(crate) fn new(threads: usize, barriers: usize, stores: bool) -> Clocks {
         let warpgroups = threads.div_ceil(128);
-        let n = threads + warpgroups + barriers;
-        let mut clocks = Clocks { threads, warpgroups, n, levels: [(); LEVELS].map(|()| vec![0; threads * n]) };
+        let n = threads + warpgroups + barriers + if stores { threads } else { 0 };
+        let mut clocks = Clocks { threads, warpgroups, barriers, n, levels: [(); LEVELS].map(|()| vec![0; threads * n]) };
         clocks.reset();
         clocks
     }
 
     pub(crate) fn reset(&mut self) {
-        for level in &mut self.levels {
+        for (number, level) in self.levels.iter_mut().enumerate() {
             level.fill(0);
-            // From 1: no thread has seen what others do from now on.
-            (0..self.threads).for_each(|thread| level[thread * self.n + thread] = 1);
+            // From 1: no thread has seen what others do from now on, and the copy engine nothing of any.
+            let count = u32::from(number != ENGINE);
+            (0..self.threads).for_each(|thread| level[thread * self.n + thread] = count);
         }
     }
 
@@ -80,6 +93,16 @@ impl Clocks {
     /// The bulk copies that report at a barrier.
     pub(crate) fn copies(&self, barrier: usize) -> Actor {
         (self.threads + self.warpgroups + barrier) as Actor
+    }
+
+    /// The bulk copies to tensors of a thread.
+    pub(crate) fn stores(&self, thread: u32) -> Actor {
+        (self.threads + self.warpgroups + self.barriers) as Actor + thread
+    }
+
+    /// The thread whose bulk copies to tensors the actor is.
+    pub(crate) fn stores_of(&self, actor: Actor) -> Option<u32> {
+        actor.checked_sub(self.stores(0))
     }
 
     pub(crate) fn is_thread(&self, actor: Actor) -> bool {
@@ -105,9 +128,28 @@ impl Clocks {
     pub(crate) fn release(&mut self, thread: u32, to: &mut Knowledge) {
         for (level, to) in to.iter_mut().enumerate() {
             let row = self.row(thread);
-            join(to, &self.levels[level][row.clone()]);
-            self.levels[level][row.start + thread as usize] += 1;
+            join(to, &self.levels[level][row]);
+            self.count(thread, level);
         }
+    }
+
+    /// What a thread does from now on is new. Of that the copy engine sees nothing before the next fence.
+    fn count(&mut self, thread: u32, level: usize) {
+        let at = self.row(thread).start + thread as usize;
+        self.levels[level][at] += u32::from(level != ENGINE);
+    }
+
+    /// The copy engine sees what a thread knows of shared memory.
+    pub(crate) fn fence(&mut self, thread: u32) {
+        let row = self.row(thread);
+        let known = self.levels[SHARED][row.clone()].to_vec();
+        join(&mut self.levels[ENGINE][row], &known);
+        (0..LEVELS).for_each(|level| self.count(thread, level));
+    }
+
+    /// What the copy engine sees, asked by a thread.
+    pub(crate) fn seen_by_engine(&self, thread: u32) -> &[u32] {
+        &self.levels[ENGINE][self.row(thread)]
     }
 
     pub(crate) fn acquire(&mut self, thread: u32, from: &Knowledge) {
@@ -119,8 +161,13 @@ impl Clocks {
 
     /// A thread has seen all that an actor did up to `clock`.
     pub(crate) fn learn(&mut self, thread: u32, actor: Actor, clock: u32) {
+        self.learn_of(LEVELS, thread, actor, clock);
+    }
+
+    /// The same, at `levels` from 0.
+    pub(crate) fn learn_of(&mut self, levels: usize, thread: u32, actor: Actor, clock: u32) {
         let at = self.row(thread).start + actor as usize;
-        for level in &mut self.levels {
+        for level in &mut self.levels[..levels] {
             level[at] = level[at].max(clock);
         }
     }
@@ -129,7 +176,7 @@ impl Clocks {
     pub(crate) fn common(&self, threads: impl Iterator<Item = u32>) -> Vec<u32> {
         let mut common = vec![u32::MAX; self.n];
         for thread in threads {
-            let known = &self.levels[0][self.row(thread)];
+            let known = &self.levels[SHARED][self.row(thread)];
             common.iter_mut().zip(known).for_each(|(common, &known)| *common = known.min(*common));
         }
         common
@@ -142,8 +189,8 @@ impl Clocks {
             threads.clone().for_each(|thread| join(&mut all, &self.levels[level][self.row(thread)]));
             for thread in threads.clone() {
                 let row = self.row(thread);
-                self.levels[level][row.clone()].copy_from_slice(&all);
-                self.levels[level][row.start + thread as usize] += 1;
+                self.levels[level][row].copy_from_slice(&all);
+                self.count(thread, level);
             }
         }
     }
@@ -229,7 +276,7 @@ mod tests {
 
     #[test]
     fn an_arrival_and_a_wait_order_and_nothing_else_does() {
-        let mut clocks = Clocks::new(3, 1);
+        let mut clocks = Clocks::new(3, 1, false);
         let mut cell = CellHistory::default();
         assert_eq!(cell.write(clocks.moment(0, 0, 7), None, 1), None);
         assert!(cell.clone().read(clocks.moment(0, 1, 8), 1).is_some_and(|found| found.other.thread == 0));
@@ -245,7 +292,7 @@ mod tests {
 
     #[test]
     fn who_waits_for_one_of_three_readers_may_not_write() {
-        let mut clocks = Clocks::new(4, 1);
+        let mut clocks = Clocks::new(4, 1, false);
         let mut cell = CellHistory::default();
         (0..3).for_each(|thread| assert_eq!(cell.read(clocks.moment(0, thread, thread), 1), None));
         let mut phase = clocks.nothing();
@@ -258,7 +305,7 @@ mod tests {
 
     #[test]
     fn what_is_read_by_a_product_is_seen_by_who_has_waited_for_it() {
-        let mut clocks = Clocks::new(2, 1);
+        let mut clocks = Clocks::new(2, 1, false);
         let mut cell = CellHistory::default();
         let known = clocks.common(0..2);
         let product = Moment { actor: clocks.products(0), clock: 1, site: 3, known: &known };
@@ -270,12 +317,34 @@ mod tests {
 
     #[test]
     fn a_barrier_over_shared_memory_orders_no_other() {
-        let mut clocks = Clocks::new(2, 0);
+        let mut clocks = Clocks::new(2, 0, false);
         let (mut shared, mut global) = (CellHistory::default(), CellHistory::default());
         shared.write(clocks.moment(0, 0, 1), None, 1);
-        global.write(clocks.moment(1, 0, 1), None, 1);
-        clocks.meet(0..2, 1);
+        global.write(clocks.moment(ALL, 0, 1), None, 1);
+        clocks.meet(0..2, OF_SHARED);
         assert_eq!(shared.read(clocks.moment(0, 1, 2), 1), None);
-        assert!(global.read(clocks.moment(1, 1, 2), 1).is_some());
+        assert!(global.read(clocks.moment(ALL, 1, 2), 1).is_some());
+    }
+
+    #[test]
+    fn the_copy_engine_sees_what_was_written_before_a_fence() {
+        let mut clocks = Clocks::new(2, 0, true);
+        let (mut cell, mut late) = (CellHistory::default(), CellHistory::default());
+        let by_engine = |clocks: &Clocks, cell: &mut CellHistory| {
+            let known = clocks.seen_by_engine(1).to_vec();
+            cell.read(Moment { actor: clocks.stores(1), clock: 1, site: 5, known: &known }, 1)
+        };
+        cell.write(clocks.moment(SHARED, 0, 1), None, 1);
+        clocks.meet(0..2, OF_SHARED);
+        assert!(by_engine(&clocks, &mut cell.clone()).is_some(), "no fence");
+        clocks.fence(0);
+        late.write(clocks.moment(SHARED, 0, 1), None, 1);
+        assert!(by_engine(&clocks, &mut cell.clone()).is_some(), "thread 1 knows nothing of the fence");
+        clocks.meet(0..2, OF_SHARED);
+        assert_eq!(by_engine(&clocks, &mut cell), None);
+        assert!(by_engine(&clocks, &mut late).is_some(), "it was written after the fence");
+        assert!(cell.clone().write(clocks.moment(SHARED, 1, 3), Some(1), 2).is_some(), "the copy may still read");
+        clocks.learn(1, clocks.stores(1), 1);
+        assert_eq!(cell.write(clocks.moment(SHARED, 1, 3), Some(1), 2), None);
     }
 }

@@ -6,7 +6,7 @@
 //! barrier and go on later.
 
 use crate::field::FieldInstr;
-use crate::warp::{AsyncCopy, BarrierInstr, BulkCopy, WarpInstr};
+use crate::warp::{AsyncCopy, BarrierInstr, BulkCopy, StoreStep, WarpInstr};
 use tc_dialects::arith::Predicate;
 use tc_dialects::arith::functions::Function;
 use tc_dialects::tir::Coordinate;
@@ -272,6 +272,7 @@ pub(crate) enum Instr {
     BulkCopy(Box<BulkCopy>),
     /// What a thread does with a barrier in shared memory.
     Mbarrier(Box<BarrierInstr>),
+    BulkStep(StoreStep),
     /// The copies that a thread has begun since the last group are one.
     CommitGroup,
     /// Waits for all but the youngest `pending` groups.
@@ -321,6 +322,7 @@ pub(crate) struct Shuffle {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum BarrierScope {
     Warp,
+    Warpgroup,
     Shared,
     Global,
     /// A reduction across threads, at which all threads of a block meet as at a barrier.
@@ -485,6 +487,8 @@ pub(crate) struct Warpgroups {
     pub(crate) clocked: bool,
     /// Products are put into groups, and are outstanding until they are waited for.
     pub(crate) commits: bool,
+    /// There are bulk copies to tensors that go on in the background.
+    pub(crate) stores: bool,
     /// No loop over the threads of a warpgroup is there yet: each thread of the launch stands for a whole one.
     pub(crate) lone: bool,
 }

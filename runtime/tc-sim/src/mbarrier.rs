@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn a_phase_needs_its_arrivals_and_its_bytes() {
-        let mut clocks = Clocks::new(2, 1);
+        let mut clocks = Clocks::new(2, 1, false);
         let mut barrier = Mbarrier::new(&clocks);
         barrier.init(2, (0, 0), &clocks);
         assert!(barrier.is_past(1) && !barrier.is_past(0));
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn a_phase_that_runs_ahead_of_those_who_wait_shows() {
-        let mut clocks = Clocks::new(2, 1);
+        let mut clocks = Clocks::new(2, 1, false);
         let mut barrier = Mbarrier::new(&clocks);
         barrier.init(1, (0, 0), &clocks);
         let unseen = |progress: Option<Progress>| matches!(progress, Some(Progress::Complete { unseen: true, .. }));

@@ -235,7 +235,7 @@ impl Scan<'_> {
             Instr::Warp(warp) => self.warp(pc, warp),
             Instr::AsyncCopy(copy) => self.copy(pc, (&copy.to, &copy.from), copy.when),
             Instr::BulkCopy(copy) => self.copy(pc, (&copy.to, &copy.from), NO_REG),
-            Instr::Mbarrier(_) => {}
+            Instr::Mbarrier(_) | Instr::BulkStep(_) => {}
             Instr::Shuffle(shuffle) => {
                 if self.is_live(shuffle.dst) {
                     self.kill(shuffle.dst);

@@ -182,7 +182,7 @@ pub(crate) struct AsyncCopy {
 #[derive(Clone, Debug)]
 pub(crate) struct BulkCopy {
     pub(crate) to: Region,
-    /// The box in its tensor, out of which it may reach.
+    /// One of the two is a box in its tensor, out of which it may reach.
     pub(crate) from: Region,
     /// How far an element of the box is from the next, in each dimension.
     pub(crate) steps: Vec<i64>,
@@ -191,8 +191,30 @@ pub(crate) struct BulkCopy {
     pub(crate) bytes: usize,
     /// The bytes of a row whose pieces change places; 0 where none do.
     pub(crate) swizzle: usize,
-    pub(crate) barrier: Option<BarrierPlace>,
+    pub(crate) way: BulkWay,
     pub(crate) site: Site,
+}
+
+/// Which way a bulk copy goes, and how it is known that it is done.
+#[derive(Clone, Debug)]
+pub(crate) enum BulkWay {
+    /// To shared memory, reporting at a barrier if there is one.
+    Load(Option<BarrierPlace>),
+    /// To a tensor, in a group of the thread where it goes on in the background.
+    Store { background: bool },
+}
+
+/// What a thread does about its bulk copies to tensors.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum StoreStep {
+    Commit,
+    /// Until they have read what they copy, with `read`.
+    Wait {
+        pending: usize,
+        read: bool,
+    },
+    /// Lets later ones see what is in shared memory.
+    Fence,
 }
 
 /// A barrier in shared memory.

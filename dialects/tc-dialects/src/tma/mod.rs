@@ -2,7 +2,10 @@
 //!
 //! A map is a tensor in global memory as the engine sees it: the result of `tma.map` is a buffer with the extents of the
 //! tensor, row-major, and the box that is copied at a time. The launcher makes the map on the host, and the kernel gets
-//! it as a parameter. What of a box lies outside of the tensor is zero.
+//! it as a parameter. What of a box lies outside of the tensor is zero where it is read, and stays where it is written.
+//!
+//! Copies to a tensor go in groups of the thread that begins them, as asynchronous copies do. They read shared memory by a
+//! way of their own: what threads have written there they see once a thread that knows of it has come to `tma.fence`.
 
 mod verify;
 
@@ -10,9 +13,12 @@ use tc_ir::opdef::Effect;
 use tc_ir::opdef::Results;
 
 pub use verify::{
-    MAX_BOX, MAX_RANK, MAX_STEP, box_extents, box_steps, is_map, load_barrier, load_bytes, map_of, swizzle_bytes,
+    MAX_BOX, MAX_RANK, MAX_STEP, box_extents, box_steps, is_async, is_map, load_barrier, load_bytes, map_of, sides, swizzle_bytes,
     swizzle_mixes, unfit_box,
 };
+
+/// Of one thread, but nothing that accesses memory moves across it.
+const ORDERED: Effect = Effect { synchronises: true, ..Effect::NOT_SPECULATABLE };
 
 /// Nothing that accesses memory moves across it, as it goes on in the background.
 const BEGINS: Effect = Effect { synchronises: true, ..Effect::NOT_SPECULATABLE };
@@ -28,4 +34,20 @@ tc_ir::dialect! {
     /// Copies a box of a tensor map, row-major, to as many elements of shared memory that lie side by side. Without `barrier` all threads of the block come to it together, and it is done once, before they go on. With it, each thread that comes to it begins a copy, which reports its bytes at that barrier when they are there; until then what is copied to may be neither read nor written, and what is copied from may not be written.
     Load LOAD "load" (to: place(Write), from: place(Read), barrier: value key opt)
     { effect: BEGINS, verify: Some(verify::load) }
+
+    /// Copies as many elements of shared memory that lie side by side to a box of a tensor map. Without `background` all threads that differ in threadIdx.x alone come to it together; what they wrote before is copied, once, before they go on. With it, each thread that comes to it begins a copy; until its group is waited for, what is copied from may not be written, and what is copied to be neither read nor written.
+    Store STORE "store" (to: place(Write), from: place(Read), background: any key opt)
+    { effect: BEGINS, verify: Some(verify::store) }
+
+    /// Makes one group of the copies to tensors that the thread has begun since the last group.
+    CommitStores COMMIT_STORES "commit_group" ()
+    { effect: ORDERED }
+
+    /// Waits until at most `pending` of the thread's youngest groups of copies to tensors are outstanding; with `read`, until the others have read what they copy.
+    WaitStores WAIT_STORES "wait_group" (pending: int key, read: any key opt)
+    { effect: ORDERED, verify: Some(verify::wait_group) }
+
+    /// Lets copies to tensors that begin after it see what the thread has written to shared memory, or seen of others.
+    Fence FENCE "fence" ()
+    { effect: ORDERED }
 }

@@ -1,6 +1,6 @@
 //! Maps and boxes that the copy engine takes (CUDA driver API 13.0, `cuTensorMapEncodeTiled`).
 
-use super::MAP;
+use super::{MAP, STORE};
 use crate::mbarrier;
 use crate::scope::{Scope, scope_text};
 use crate::tir::place_type;
@@ -16,6 +16,9 @@ pub const MAX_BOX: i64 = 256;
 
 /// The most that the elements of a box lie apart.
 pub const MAX_STEP: i64 = 8;
+
+/// The most groups of copies that may stay outstanding.
+const MAX_PENDING: i64 = 7;
 
 /// Bytes: what a row of a box, and the strides of a tensor, are multiples of.
 const GRAIN: i64 = 16;
@@ -81,6 +84,17 @@ pub fn load_bytes(func: &Func, op: Op) -> Option<i64> {
     let extents = box_extents(func, map)?;
     let elements = extents.iter().try_fold(1i64, |product, &extent| product.checked_mul(extent))?;
     elements.checked_mul(i64::from(func.as_scalar(elem)?.bytes()))
+}
+
+/// The place in shared memory and the box of a map that the copy `op` is between.
+pub fn sides(func: &Func, op: Op) -> [Value; 2] {
+    let [first, second] = [func.operand(op, 0), func.operand(op, 1)];
+    if func.opcode(op) == STORE { [second, first] } else { [first, second] }
+}
+
+/// Is it known of the copy `op` to a tensor that it goes on in the background?
+pub fn is_async(func: &Func, op: Op) -> bool {
+    func.attr_of(op, keys::BACKGROUND).is_some()
 }
 
 /// The barrier at which the load `op` reports its bytes.
@@ -179,22 +193,50 @@ pub(super) fn map(func: &Func, op: Op, found: &mut Diagnostics) {
 }
 
 pub(super) fn load(func: &Func, op: Op, found: &mut Diagnostics) {
-    let (to, from) = (func.operand(op, 0), func.operand(op, 1));
+    copy(func, op, found);
+    if let Some(barrier) = load_barrier(func, op)
+        && let Err((code, text)) = mbarrier::is_barrier(func, barrier)
+    {
+        found.push(error(func, op, code, text).help("name one barrier: `barrier = &full[i]`"));
+    }
+}
+
+pub(super) fn store(func: &Func, op: Op, found: &mut Diagnostics) {
+    copy(func, op, found);
+}
+
+pub(super) fn wait_group(func: &Func, op: Op, found: &mut Diagnostics) {
+    let pending = func.int_of(op, keys::PENDING).unwrap_or(-1);
+    if !(0..=MAX_PENDING).contains(&pending) {
+        let text = format!("0 to {MAX_PENDING} groups may stay outstanding, not {pending}");
+        found.push(error(func, op, "pending", text).help("write `pending = 0` to wait for all"));
+    }
+}
+
+/// A copy between shared memory and a box of a map.
+fn copy(func: &Func, op: Op, found: &mut Diagnostics) {
+    let is_store = func.opcode(op) == STORE;
+    let [shared, boxed] = sides(func, op);
     let (Some((to_elem, to_shape, to_scope)), Some((from_elem, from_shape, _)), Some(map)) =
-        (place_type(func, to), place_type(func, from), map_of(func, from))
+        (place_type(func, shared), place_type(func, boxed), map_of(func, boxed))
     else {
-        let text = "a bulk copy is from a box of a tensor map to shared memory".to_string();
+        let text = match is_store {
+            true => "this bulk copy is from shared memory to a box of a tensor map",
+            false => "a bulk copy is from a box of a tensor map to shared memory",
+        };
         let help = "make a map with `tma.map`, and name a box of it: `&M[i : 64, j : 64]`";
-        return found.push(error(func, op, "type", text).help(help));
+        return found.push(error(func, op, "type", text.to_string()).help(help));
     };
+    let (to, from) = if is_store { (boxed, shared) } else { (shared, boxed) };
     if !Scope::of_name(func, to_scope).is_some_and(Scope::is_shared) {
-        let text = format!("a bulk copy goes to shared memory, not to `{}`", scope_text(func, to_scope));
+        let goes = if is_store { "comes from shared memory, not from" } else { "goes to shared memory, not to" };
+        let text = format!("a bulk copy {goes} `{}`", scope_text(func, to_scope));
         found.push(error(func, op, "scope", text));
     }
     let lengths = |shape: &[tc_ir::Attr]| shape.iter().map(|&n| func.as_int(n)).collect::<Option<Vec<i64>>>();
     let extents = box_extents(func, map);
     if lengths(from_shape) != extents {
-        let text = format!("`{}` is no box of its map", func.show_type(func.value_type(from)));
+        let text = format!("`{}` is no box of its map", func.show_type(func.value_type(boxed)));
         let shown = extents.unwrap_or_default().iter().map(i64::to_string).collect::<Vec<_>>().join(" x ");
         found.push(error(func, op, "box", text).help(format!("a box of it has {shown} elements")));
     }
@@ -208,10 +250,5 @@ pub(super) fn load(func: &Func, op: Op, found: &mut Diagnostics) {
             func.show_type(func.value_type(to))
         );
         found.push(error(func, op, "type", text).help("give both places the same element type and length"));
-    }
-    if let Some(barrier) = load_barrier(func, op)
-        && let Err((code, text)) = mbarrier::is_barrier(func, barrier)
-    {
-        found.push(error(func, op, code, text).help("name one barrier: `barrier = &full[i]`"));
     }
 }

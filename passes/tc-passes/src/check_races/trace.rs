@@ -153,7 +153,11 @@ impl<'f> Trace<'f> {
             _ => {}
         }
         match threads::meeting(func, op) {
-            Some(Meeting::Barrier(scope)) => self.barrier(op, scope == Some(Scope::Global), active)?,
+            Some(Meeting::Barrier(Some(scope @ (Scope::Shared | Scope::Global)))) => {
+                self.barrier(op, scope == Scope::Global, active)?;
+            }
+            // Some threads are ordered by it, and which is not followed.
+            Some(Meeting::Barrier(_)) => self.may_be_ordered = [true, true],
             Some(Meeting::Reduction) => self.barrier(op, true, active)?,
             Some(Meeting::Exchange | Meeting::Tiles(_)) | None => {}
         }

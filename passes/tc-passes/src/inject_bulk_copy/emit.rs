@@ -1,6 +1,6 @@
 //! Puts maps and copies in the place of nests.
 
-use super::find::Copy;
+use super::find::{Copy, Way};
 use crate::analysis::tiles::erase_unused;
 use indexmap::IndexMap;
 use tc_dialects::algebra::build_index;
@@ -17,7 +17,7 @@ pub(super) fn emit(func: &mut Func, copies: &mut [Copy]) -> u64 {
     let mut maps: IndexMap<(Value, Vec<i64>, Vec<i64>), Value> = IndexMap::new();
     let mut n_copies = 0;
     for copy in copies {
-        let key = (copy.from, copy.box_extents(), copy.steps.clone());
+        let key = (copy.tensor, copy.box_extents(), copy.steps.clone());
         let map = match maps.get(&key) {
             Some(&map) => map,
             None => {
@@ -27,7 +27,7 @@ pub(super) fn emit(func: &mut Func, copies: &mut [Copy]) -> u64 {
             }
         };
         lay_out(func, copy);
-        n_copies += fill(func, copy, map);
+        n_copies += move_boxes(func, copy, map);
         drop_nest(func, copy.root);
     }
     n_copies
@@ -35,13 +35,13 @@ pub(super) fn emit(func: &mut Func, copies: &mut [Copy]) -> u64 {
 
 /// The map of the tensor, at the head of the function, or after the tensor is made.
 fn map(func: &mut Func, copy: &Copy, extents: &[i64]) -> Value {
-    let name = format!("{}_map", func.value_text(copy.from));
-    let ty = func.value_type(copy.from);
+    let name = format!("{}_map", func.value_text(copy.tensor));
+    let ty = func.value_type(copy.tensor);
     let mut attrs = vec![(keys::EXTENTS, int_list(func, extents))];
     if copy.steps.iter().any(|&step| step != 1) {
         attrs.push((keys::STEPS, int_list(func, &copy.steps)));
     }
-    let mut b = match func.def_op(copy.from) {
+    let mut b = match func.def_op(copy.tensor) {
         Some(op) => Builder::after(func, op),
         None => {
             let body = func.body();
@@ -51,7 +51,7 @@ fn map(func: &mut Func, copy: &Copy, extents: &[i64]) -> Value {
             }
         }
     };
-    let op = tma::Map::build(&mut b, copy.from, &attrs, &[ty]);
+    let op = tma::Map::build(&mut b, copy.tensor, &attrs, &[ty]);
     let map = func.result(op).expect("the row has one result");
     let name = func.name(&name);
     func.set_value_name(map, Some(name));
@@ -85,7 +85,7 @@ fn lay_out(func: &mut Func, copy: &Copy) {
 }
 
 /// The copies, before the nest.
-fn fill(func: &mut Func, copy: &mut Copy, map: Value) -> u64 {
+fn move_boxes(func: &mut Func, copy: &mut Copy, map: Value) -> u64 {
     let sides = copy.box_extents();
     let last = sides.len() - 1;
     let (mut n_copies, parts) = (0, if last > 0 { copy.sides[0] / copy.rows } else { 1 });
@@ -95,17 +95,23 @@ fn fill(func: &mut Func, copy: &mut Copy, map: Value) -> u64 {
             offsets[0] += if last > 0 { part * copy.rows } else { 0 };
             offsets[last] += panel * copy.panel;
             let mut b = Builder::before(func, copy.root);
-            let to = place(&mut b, copy, &offsets);
-            let mut from_starts = Vec::new();
+            let shared = place(&mut b, copy, &offsets);
+            let mut box_starts = Vec::new();
             for ((&start, &offset), &step) in copy.starts.iter().zip(&offsets).zip(&copy.steps) {
                 let offset = copy.algebra.analyzer.pool.int(offset * step);
                 let at = copy.algebra.analyzer.pool.add(start, offset);
                 let at = copy.algebra.analyzer.simplify(at);
-                from_starts.push(build_index(&mut b, &copy.algebra, at));
+                box_starts.push(build_index(&mut b, &copy.algebra, at));
             }
-            let from = region(&mut b, map, &from_starts, &sides);
-            let segments = [OperandSegment::One(to), OperandSegment::One(from), OperandSegment::Many(&[])];
-            b.build_segments(tma::LOAD, &segments, &[], &[]);
+            let boxed = region(&mut b, map, &box_starts, &sides);
+            match copy.way {
+                Way::In => {
+                    let operands =
+                        [OperandSegment::One(shared), OperandSegment::One(boxed), OperandSegment::Many(&[])];
+                    b.build_segments(tma::LOAD, &operands, &[], &[]);
+                }
+                Way::Out => drop(tma::Store::build(&mut b, boxed, shared, &[], &[])),
+            }
             n_copies += 1;
         }
     }
@@ -113,19 +119,22 @@ fn fill(func: &mut Func, copy: &mut Copy, map: Value) -> u64 {
 }
 
 /// Where in the buffer the elements of the box go that starts at `offsets` of all that is copied.
-fn place(b: &mut Builder<'_>, copy: &Copy, offsets: &[i64]) -> Value {
-    let (starts, lengths) = if copy.extents == copy.sides {
-        (offsets.to_vec(), copy.box_extents())
-    } else {
+fn place(b: &mut Builder<'_>, copy: &mut Copy, offsets: &[i64]) -> Value {
+    let plain = copy.lengths == copy.sides;
+    let lengths = match plain {
+        true => copy.box_extents(),
         // Rows of all of the box, in the dimensions that the buffer has; only panels divide them.
-        let mut lengths = copy.extents.clone();
-        let mut starts = vec![0; lengths.len()];
-        if let (Some(length), Some(start), Some(&offset)) = (lengths.last_mut(), starts.last_mut(), offsets.last()) {
-            (*length, *start) = (copy.panel, offset);
-        }
-        (starts, lengths)
+        false => copy.lengths[..copy.lengths.len() - 1].iter().copied().chain([copy.panel]).collect(),
     };
-    let starts: Vec<Value> = starts.iter().map(|&start| b.index(start)).collect();
+    let n_dims = copy.offsets.len();
+    let mut starts = Vec::with_capacity(n_dims);
+    for dim in 0..n_dims {
+        let of_box = if plain { offsets.get(dim) } else { offsets.last().filter(|_| dim + 1 == n_dims) };
+        let of_box = copy.algebra.analyzer.pool.int(of_box.copied().unwrap_or(0));
+        let start = copy.algebra.analyzer.pool.add(copy.offsets[dim], of_box);
+        let start = copy.algebra.analyzer.simplify(start);
+        starts.push(build_index(b, &copy.algebra, start));
+    }
     region(b, copy.buffer, &starts, &lengths)
 }
 

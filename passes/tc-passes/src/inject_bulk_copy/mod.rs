@@ -62,6 +62,7 @@
 
 mod emit;
 mod find;
+mod layout;
 mod padding;
 mod place;
 

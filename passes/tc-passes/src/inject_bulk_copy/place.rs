@@ -14,6 +14,8 @@ pub(super) struct Access<'a> {
     /// The extents of the buffer.
     pub(super) extents: &'a [i64],
     pub(super) tensor: Value,
+    /// All of the buffer is copied.
+    pub(super) is_whole: bool,
 }
 
 /// The box that is copied, in each dimension of the tensor.
@@ -22,12 +24,15 @@ pub(super) struct Place {
     pub(super) sides: Vec<i64>,
     /// How far an element of the box is from the next.
     pub(super) steps: Vec<i64>,
+    /// Where what is copied lies in each dimension of the buffer, and how long it is.
+    pub(super) offsets: Vec<Expr>,
+    pub(super) lengths: Vec<i64>,
 }
 
 const NO_BOX: &str = "a bulk copy brings a box: each index is a loop's, or a multiple of it, plus where the box starts";
 
 impl Access<'_> {
-    /// The box that is copied from `at` to `to`; the text and the help where it is none.
+    /// The box whose elements are at `at` in the tensor and at `to` in the buffer; the text and the help where it is none.
     pub(super) fn place(
         &self,
         func: &Func,
@@ -37,7 +42,7 @@ impl Access<'_> {
     ) -> Result<Place, (String, &'static str)> {
         let vars: Vec<Var> = self.loops.iter().map(|&op| Algebra::var(loop_var(func, op))).collect();
         let to: Vec<Expr> = to.iter().map(|&index| algebra.expr(func, index)).collect();
-        let mut place = Place { starts: Vec::new(), sides: Vec::new(), steps: Vec::new() };
+        let (mut starts, mut sides, mut steps) = (Vec::new(), Vec::new(), Vec::new());
         let mut of_dims: Vec<Option<usize>> = Vec::new();
         for (dim, &index) in at.iter().enumerate() {
             let no_box = || (self.strays(func, dim), NO_BOX);
@@ -58,20 +63,29 @@ impl Access<'_> {
                 }
                 _ => return Err(no_box()),
             };
-            place.starts.push(algebra.analyzer.simplify(form.constant));
-            place.sides.push(side);
-            place.steps.push(step);
+            starts.push(algebra.analyzer.simplify(form.constant));
+            sides.push(side);
+            steps.push(step);
             of_dims.push(moving.first().copied());
         }
-        let product = |sides: &[i64]| sides.iter().try_fold(1i64, |product, &side| product.checked_mul(side));
-        let is_whole = product(&place.sides).is_some_and(|n| product(self.extents) == Some(n));
-        let same_rows = place.sides.last() == self.extents.last();
-        if is_whole && same_rows && self.follows(algebra, &vars, &to, &place, &of_dims) {
-            return Ok(place);
+        let first: Vec<(Var, Expr)> = vars.iter().map(|&var| (var, algebra.analyzer.pool.int(0))).collect();
+        let at_first = |&index: &Expr| {
+            let index = algebra.analyzer.pool.subst(index, &first);
+            algebra.analyzer.simplify(index)
+        };
+        let offsets: Vec<Expr> = to.iter().map(at_first).collect();
+        let lengths = self.lengths(&sides).filter(|lengths| !self.is_whole || *lengths == self.extents);
+        let same_rows = sides.last() == self.extents.last();
+        let of_vars: Vec<Option<Var>> = of_dims.iter().map(|of| of.map(|nth| vars[nth])).collect();
+        if let Some(lengths) = lengths
+            && same_rows
+            && self.follows(algebra, (&to, &offsets), &sides, &of_vars)
+        {
+            return Ok(Place { starts, sides, steps, offsets, lengths });
         }
         // In equally many dimensions, the first one that differs says more.
         let differs = |&dim: &usize| match of_dims[dim] {
-            Some(nth) => to[dim] != algebra.analyzer.pool.var(vars[nth]) || place.sides[dim] != self.extents[dim],
+            Some(nth) => to[dim] != algebra.analyzer.pool.var(vars[nth]) || sides[dim] != self.extents[dim],
             None => self.extents[dim] != 1,
         };
         let dim = if to.len() == at.len() { (0..at.len()).find(differs) } else { None };
@@ -102,34 +116,46 @@ impl Access<'_> {
         const_extent(func, op).filter(|_| func.const_int(func.operand(op, 0)) == Some(0))
     }
 
-    /// Is the position in the buffer, row by row, that in the box?
+    /// How many elements of each dimension of the buffer are copied, of all that `sides` say.
+    fn lengths(&self, sides: &[i64]) -> Option<Vec<i64>> {
+        let mut left = sides.iter().try_fold(1i64, |product, &side| product.checked_mul(side))?;
+        let mut lengths = vec![1; self.extents.len()];
+        for (length, &extent) in lengths.iter_mut().zip(self.extents).rev() {
+            *length = left.min(extent);
+            if left % *length != 0 {
+                return None;
+            }
+            left /= *length;
+        }
+        (left == 1).then_some(lengths)
+    }
+
+    /// Is the position in the buffer, row by row, that in the box, beyond where it starts?
     fn follows(
         &self,
         algebra: &mut Algebra,
-        vars: &[Var],
-        to: &[Expr],
-        place: &Place,
-        of_dims: &[Option<usize>],
+        (to, offsets): (&[Expr], &[Expr]),
+        sides: &[i64],
+        of_dims: &[Option<Var>],
     ) -> bool {
-        let indices = to.iter().map(|&index| Some(index));
-        let there = flat(algebra, indices.zip(self.extents.iter().copied()));
-        let indices: Vec<Option<Expr>> =
-            of_dims.iter().map(|of| of.map(|nth| algebra.analyzer.pool.var(vars[nth]))).collect();
-        let here = flat(algebra, indices.into_iter().zip(place.sides.iter().copied()));
+        let pool = &mut algebra.analyzer.pool;
+        let zero = pool.int(0);
+        let in_box: Vec<Expr> = of_dims.iter().map(|of| of.map_or(zero, |var| pool.var(var))).collect();
+        let there = flat(algebra, to, self.extents);
+        let (start, here) = (flat(algebra, offsets, self.extents), flat(algebra, &in_box, sides));
+        let here = algebra.analyzer.pool.add(start, here);
         algebra.analyzer.can_prove_equal(there, here)
     }
 }
 
-/// The position of indices among extents, row by row; one that is missing is 0.
-fn flat(algebra: &mut Algebra, indices: impl Iterator<Item = (Option<Expr>, i64)>) -> Expr {
+/// The position of indices among extents, row by row.
+fn flat(algebra: &mut Algebra, indices: &[Expr], extents: &[i64]) -> Expr {
     let pool = &mut algebra.analyzer.pool;
     let mut sum = pool.int(0);
-    for (index, extent) in indices {
+    for (&index, &extent) in indices.iter().zip(extents) {
         let extent = pool.int(extent);
         sum = pool.mul(sum, extent);
-        if let Some(index) = index {
-            sum = pool.add(sum, index);
-        }
+        sum = pool.add(sum, index);
     }
     sum
 }

@@ -1,4 +1,4 @@
-//! Bulk copies into swizzled buffers: the map of the tensor is told of the swizzle.
+//! Bulk copies to and from swizzled buffers: the map of the tensor is told of the swizzle.
 
 use super::strides::Flattening;
 use tc_dialects::tma;
@@ -7,14 +7,15 @@ use tc_ir::walk::all_ops;
 use tc_ir::{Builder, Func, Op, Rewriter, keys};
 use tc_support::{Diagnostic, Diagnostics};
 
-/// Finds the swizzle of each load, and refuses what the copy engine lacks.
+/// Finds the swizzle of each copy, and refuses what the copy engine lacks.
 pub(super) fn plan(func: &Func, plan: &mut Flattening, found: &mut Diagnostics) {
-    for op in all_ops(func).filter(|&op| func.opcode(op) == tma::LOAD) {
-        let buffer = root_buffer(func, func.operand(op, 0));
+    for op in all_ops(func).filter(|&op| matches!(func.opcode(op), tma::LOAD | tma::STORE)) {
+        let [shared, boxed] = tma::sides(func, op);
+        let buffer = root_buffer(func, shared);
         let Some(swizzle) = plan.buffers.get(&buffer).and_then(|flat| flat.swizzle) else { continue };
         let bytes = func.as_shaped(func.value_type(buffer)).and_then(|(elem, ..)| func.as_scalar(elem));
         let width = bytes.and_then(|scalar| tma::swizzle_mixes(swizzle.numbers(), scalar.bytes().into()));
-        let row = tma::map_of(func, func.operand(op, 1)).and_then(|map| tma::box_extents(func, map));
+        let row = tma::map_of(func, boxed).and_then(|map| tma::box_extents(func, map));
         let row = row.and_then(|extents| extents.last()?.checked_mul(bytes?.bytes().into()));
         match width {
             Some(width) if Some(width) == row => plan.boxes.push((op, width)),
@@ -31,11 +32,12 @@ pub(super) fn plan(func: &Func, plan: &mut Flattening, found: &mut Diagnostics) 
     }
 }
 
-/// Gives each load a map with its swizzle.
+/// Gives each copy a map with its swizzle.
 pub(super) fn apply(func: &mut Func, plan: &Flattening) {
     let mut made: Vec<(Op, i64, Op)> = Vec::new();
-    for &(load, width) in &plan.boxes {
-        let Some(map) = tma::map_of(func, func.operand(load, 1)) else { continue };
+    for &(copy, width) in &plan.boxes {
+        let [_, boxed] = tma::sides(func, copy);
+        let Some(map) = tma::map_of(func, boxed) else { continue };
         let known = made.iter().find(|&&(of, known, _)| (of, known) == (map, width)).map(|&(.., new)| new);
         let new = match known {
             Some(new) => new,
@@ -46,7 +48,7 @@ pub(super) fn apply(func: &mut Func, plan: &Flattening) {
             }
         };
         if new != map
-            && let (Some(region), Some(value)) = (func.def_op(func.operand(load, 1)), func.result(new))
+            && let (Some(region), Some(value)) = (func.def_op(boxed), func.result(new))
         {
             Rewriter::new(func).set_operand(region, 0, value);
         }

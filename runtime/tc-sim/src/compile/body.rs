@@ -227,7 +227,8 @@ impl<'m> Compiler<'m, '_> {
             gpu::COMMIT_GROUP => self.commit_group(),
             gpu::WAIT_GROUP => self.wait_group(op),
             tma::MAP => self.tensor_map(op),
-            tma::LOAD => self.bulk_copy(op),
+            tma::LOAD | tma::STORE => self.bulk_copy(op),
+            tma::COMMIT_STORES | tma::WAIT_STORES | tma::FENCE => self.bulk_step(op, opcode),
             mbarrier::INIT | mbarrier::FENCE_INIT | mbarrier::ARRIVE | mbarrier::ARRIVE_EXPECT_TX | mbarrier::WAIT => {
                 self.mbarrier(op, opcode)
             }

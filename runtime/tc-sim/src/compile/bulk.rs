@@ -4,9 +4,9 @@ use super::Result;
 use super::body::{Binding, Compiler, Declarations, Frame};
 use super::place::declare;
 use crate::code::{BufDecl, BufId, Instr, Space};
-use crate::warp::BulkCopy;
+use crate::warp::{BulkCopy, BulkWay, StoreStep};
 use tc_dialects::tma;
-use tc_ir::{Op, Value};
+use tc_ir::{Op, Opcode, Value, keys};
 
 /// The map that `op` makes of the buffer `own`: the same memory with the extents of the tensor.
 fn map_of_buffer(frame: &Frame<'_>, op: Op, result: Value, own: &BufDecl) -> std::result::Result<BufDecl, String> {
@@ -56,36 +56,57 @@ impl Compiler<'_, '_> {
 
     pub(super) fn bulk_copy(&mut self, op: Op) -> Result<()> {
         let func = self.func();
-        let (to, from) = (func.operand(op, 0), func.operand(op, 1));
-        let Some(map) = tma::map_of(func, from) else { return Err(self.unsupported(op, "a copy without a map")) };
+        let [shared, boxed] = tma::sides(func, op);
+        let Some(map) = tma::map_of(func, boxed) else { return Err(self.unsupported(op, "a copy without a map")) };
         let Some(steps) = tma::box_steps(func, map) else { return Err(self.unsupported(op, "this tensor map")) };
         let swizzle = tma::swizzle_bytes(func, map).and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(0);
-        let (to, from) = (self.region_of(to, op, true)?, self.region_of(from, op, false)?);
-        let barrier = match tma::load_barrier(func, op) {
-            Some(place) => Some(self.barrier_place(place, op)?),
-            None => None,
+        let is_store = func.opcode(op) == tma::STORE;
+        let (place, boxed) = (self.region_of(shared, op, !is_store)?, self.region_of(boxed, op, is_store)?);
+        let way = match tma::load_barrier(func, op) {
+            _ if is_store => BulkWay::Store { background: tma::is_async(func, op) },
+            Some(place) => BulkWay::Load(Some(self.barrier_place(place, op)?)),
+            None => BulkWay::Load(None),
         };
-        let [of_to, of_from] = [&to, &from].map(|region| &self.k.kernel.buffers[region.access.buf as usize]);
+        let [of_place, of_box] = [&place, &boxed].map(|region| &self.k.kernel.buffers[region.access.buf as usize]);
         let count = |lengths: &[u64]| lengths.iter().try_fold(1u64, |n, &length| n.checked_mul(length));
-        let n = count(&from.lengths).filter(|&n| n <= 1 << 24 && count(&to.lengths) == Some(n));
+        let n = count(&boxed.lengths).filter(|&n| n <= 1 << 24 && count(&place.lengths) == Some(n));
         // Mixed pieces lie in a stretch of memory.
         let is_dense = swizzle == 0
-            || to.lengths.iter().rev().skip(1).all(|&length| length == 1) && of_to.strides.last() == Some(&1);
-        let spaces = matches!((of_to.space, of_from.space), (Space::Shared(_), Space::Global(_)));
-        let alike = (of_to.lanes, of_from.lanes, of_to.elem) == (1, 1, of_from.elem);
+            || place.lengths.iter().rev().skip(1).all(|&length| length == 1) && of_place.strides.last() == Some(&1);
+        let spaces = matches!((of_place.space, of_box.space), (Space::Shared(_), Space::Global(_)));
+        let alike = (of_place.lanes, of_box.lanes, of_place.elem) == (1, 1, of_box.elem);
         let Some(n) = n.filter(|_| is_dense && spaces && alike && matches!(swizzle, 0 | 32 | 64 | 128)) else {
             return Err(self.unsupported(op, "this bulk copy"));
         };
-        let bytes = n * u64::from(of_to.elem.bytes());
-        if barrier.is_none() && self.k.kernel.threaded {
-            let text = "in a threaded program it is not known when a bulk copy without a barrier is done";
-            let diagnostic = self.error(op, "unknown", text);
-            let help = "name the barrier at which it reports its bytes: `barrier = &full[i]`";
-            return Err(Box::new(diagnostic.help(help)));
+        let bytes = n * u64::from(of_place.elem.bytes());
+        let help = match way {
+            BulkWay::Load(None) => Some("name the barrier at which it reports its bytes: `barrier = &full[i]`"),
+            BulkWay::Store { background: false } => Some("write `background`, and wait for its group: `tma.wait_group`"),
+            _ => None,
+        };
+        if let Some(help) = help.filter(|_| self.k.kernel.threaded) {
+            let text = "in a threaded program it is not known when this bulk copy is done";
+            return Err(Box::new(self.error(op, "unknown", text).help(help)));
         }
+        let (to, from) = if is_store { (boxed, place) } else { (place, boxed) };
         let site = to.access.site;
-        let copy = BulkCopy { to, from, steps, n: n as usize, bytes: bytes as usize, swizzle, barrier, site };
+        let copy = BulkCopy { to, from, steps, n: n as usize, bytes: bytes as usize, swizzle, way, site };
         self.k.emit(Instr::BulkCopy(Box::new(copy)));
+        Ok(())
+    }
+
+    /// What a thread does about its bulk copies to tensors.
+    pub(super) fn bulk_step(&mut self, op: Op, opcode: Opcode) -> Result<()> {
+        let func = self.func();
+        let step = match opcode {
+            tma::COMMIT_STORES => StoreStep::Commit,
+            tma::FENCE => StoreStep::Fence,
+            _ => match func.int_of(op, keys::PENDING).and_then(|pending| usize::try_from(pending).ok()) {
+                Some(pending) => StoreStep::Wait { pending, read: func.attr_of(op, keys::READ).is_some() },
+                None => return Err(self.unsupported(op, "this wait")),
+            },
+        };
+        self.k.emit(Instr::BulkStep(step));
         Ok(())
     }
 }

@@ -240,6 +240,7 @@ impl<'m> Compiler<'m, '_> {
         let func = self.func();
         let scope = match func.word_of(op, keys::SCOPE) {
             Some("warp") => BarrierScope::Warp,
+            Some("warpgroup") => BarrierScope::Warpgroup,
             Some("shared") => BarrierScope::Shared,
             Some("global") => BarrierScope::Global,
             _ => return Err(self.unsupported(op, "a barrier over this scope")),

@@ -13,7 +13,7 @@ use crate::domain::Domain;
 use crate::limits::{MAX_BLOCKS, MAX_THREADS};
 use std::collections::BTreeMap;
 use tc_dialects::arith::{self, Predicate};
-use tc_dialects::threads::{begins_bulk_copy, is_by_mbarrier};
+use tc_dialects::threads::{begins_bulk_copy, is_by_mbarrier, is_warpgroup_barrier};
 use tc_dialects::tir::{self, Coordinate, LoopKind, loop_kind};
 use tc_dialects::{gpu, tma, wgmma};
 use tc_ir::attrs::{AttrData, BinOp};
@@ -227,9 +227,14 @@ impl<'m> Top<'m, '_> {
         let inside = func.op_regions(op).iter().flat_map(|&region| ops_under(func, region));
         let mut found = Warpgroups::default();
         for op in std::iter::once(op).chain(inside) {
-            found.clocked |= is_by_mbarrier(func, op) || begins_bulk_copy(func, op) && func.operands(op).len() > 2;
+            found.stores |= func.opcode(op) == tma::STORE && tma::is_async(func, op);
+            found.clocked |= is_by_mbarrier(func, op)
+                || begins_bulk_copy(func, op) && func.operands(op).len() > 2
+                || is_warpgroup_barrier(func, op)
+                || found.stores;
             found.commits |= func.opcode(op) == wgmma::COMMIT;
-            found.together |= func.opcode(op).dialect() == wgmma::MMA.dialect() || func.opcode(op) == gpu::SETMAXNREG;
+            found.together |= func.opcode(op).dialect() == wgmma::MMA.dialect() || func.opcode(op) == gpu::SETMAXNREG
+                || is_warpgroup_barrier(func, op);
             if func.opcode(op) == tir::CALL
                 && depth < MAX_CALLS
                 && let Some(callee) = callee_of(self.module, func, op)
@@ -238,6 +243,7 @@ impl<'m> Top<'m, '_> {
                     let of_callee = self.warpgroups(callee, op, depth + 1);
                     found.clocked |= of_callee.clocked;
                     found.commits |= of_callee.commits;
+                    found.stores |= of_callee.stores;
                     found.together |= of_callee.together;
                 }
             }

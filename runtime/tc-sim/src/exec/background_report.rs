@@ -33,6 +33,7 @@ impl Group {
         let kernel = launch.kernel;
         let is_thread = clocks.is_thread(other.thread);
         let warpgroup = clocks.warpgroup_of(other.thread);
+        let stores = clocks.stores_of(other.thread);
         let kind = match (is_thread, warpgroup) {
             (true, _) => DiagnosticKind::Race,
             (_, Some(_)) => DiagnosticKind::ProductOutstanding,
@@ -61,12 +62,62 @@ impl Group {
                     "the product begins here".to_string(),
                     "let the warpgroup arrive after `wgmma.wait_group(pending = 0)`, and wait for that arrival",
                 ),
+                None if let Some(thread) = stores => {
+                    let (may, help) = match other_wrote {
+                        true => ("write", "wait in that thread, then at a barrier: `tma.wait_group(pending = 0)`"),
+                        false => ("read", "wait in that thread, then at a barrier: `tma.wait_group(pending = 0, read)`"),
+                    };
+                    (
+                        format!("{who} {does} `{place}` while a bulk copy of thread {thread} may still {may} it"),
+                        "the copy begins here".to_string(),
+                        help,
+                    )
+                }
                 None => (
                     format!("{who} {does} `{place}` and has not waited for the bulk copy to it"),
                     "the copy begins here".to_string(),
                     "wait for the phase at which it reports: `mbarrier.wait(&full[i], parity)`",
                 ),
             };
+            let diagnostic = Diagnostic::error(kind.code(), kernel.at(site), text).label(kernel.at(other.site), label);
+            (Some(at.decl.name.clone()), diagnostic.help(help))
+        });
+    }
+
+    /// A bulk copy to a tensor begins before what it copies is written for certain, or, for want of a fence, seen by it.
+    pub(super) fn report_store_source(
+        &self,
+        (at, lane): (At<'_>, usize),
+        conflict: Conflict,
+        is_fence: bool,
+        launch: &Launch<'_>,
+        block: &mut BlockState,
+    ) {
+        let Some(clocks) = &block.clocks else { return };
+        let (kernel, other, site) = (launch.kernel, conflict.other, at.access.site);
+        let is_thread = clocks.is_thread(other.thread);
+        let kind = match (is_thread, is_fence) {
+            (true, true) => DiagnosticKind::MissingFence,
+            (true, false) => DiagnosticKind::Race,
+            (false, _) => DiagnosticKind::CopyOutstanding,
+        };
+        block.find(launch, kind, (site, other.site), |blocks| {
+            let place = self.place(at, lane);
+            let writer = match is_thread {
+                true => kernel.who(blocks[0], u64::from(other.thread)),
+                false => "another bulk copy".to_string(),
+            };
+            let (text, help) = match is_fence {
+                true => (
+                    format!("a bulk copy reads `{place}`, which {writer} wrote, and no `tma.fence` stands between"),
+                    "let those who write come to `tma.fence()` before the barrier",
+                ),
+                false => (
+                    format!("race on `{place}`: {writer} writes, a bulk copy reads it"),
+                    "let a barrier stand between the two, and `tma.fence()` before it",
+                ),
+            };
+            let label = format!("`{}` is written here", at.decl.name);
             let diagnostic = Diagnostic::error(kind.code(), kernel.at(site), text).label(kernel.at(other.site), label);
             (Some(at.decl.name.clone()), diagnostic.help(help))
         });

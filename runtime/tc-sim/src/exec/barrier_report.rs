@@ -2,7 +2,7 @@
 
 use super::block::{BlockState, Launch};
 use super::group::Group;
-use crate::code::NO_SITE;
+use crate::code::{NO_SITE, Site};
 use crate::diagnostic::DiagnosticKind;
 use crate::mbarrier::Doing;
 use crate::warp::BarrierInstr;
@@ -137,6 +137,17 @@ impl BlockState {
         };
         let help = "wait for its phase before the end: its shared memory may be another block's by then";
         self.report_mbarrier((DiagnosticKind::CopyOutstanding, number), (by, None), launch, text, help);
+    }
+
+    /// A bulk copy to a tensor that may still read the shared memory of a block that has ended.
+    pub(super) fn report_store_not_awaited(&mut self, site: Site, thread: u32, launch: &Launch<'_>) {
+        let (kernel, kind) = (launch.kernel, DiagnosticKind::CopyOutstanding);
+        self.find(launch, kind, (site, NO_SITE), |blocks| {
+            let who = kernel.who(blocks[0], u64::from(thread));
+            let text = format!("{who} ends, and has not waited until this bulk copy has read what it copies");
+            let help = "wait before the end: `tma.commit_group()`, then `tma.wait_group(pending = 0, read)`";
+            (None, Diagnostic::error(kind.code(), kernel.at(site), text).help(help))
+        });
     }
 
     pub(super) fn report_parity(&mut self, instr: &BarrierInstr, (thread, parity): (u32, i64), launch: &Launch<'_>) {

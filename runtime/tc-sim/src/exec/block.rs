@@ -1,10 +1,11 @@
 //! Blocks: phased or threaded, one after another on a core, side by side on several.
 
 use super::group::{Event, Group};
+use super::bulk_store::StoreGroups;
 use super::mbarrier::{InFlight, Waiting};
 use crate::cell::Cell;
-use crate::clock::{CellHistory, Clocks, LEVELS};
-use crate::code::{BarrierScope, Kernel, NO_SITE, Site};
+use crate::clock::{ALL, Actor, CellHistory, Clocks, LEVELS, Moment, OF_SHARED, SHARED};
+use crate::code::{BarrierScope, Kernel, NO_SITE, Site, Warpgroups};
 use crate::diagnostic::{DiagnosticKind, SimDiagnostics};
 use crate::domain::Domain;
 use crate::limits::Limits;
@@ -109,6 +110,10 @@ pub(crate) struct BlockState {
     pub(super) barriers: Vec<Mbarrier>,
     /// Bulk copies that have not come to their barriers yet.
     pub(super) in_flight: Vec<InFlight>,
+    /// The bulk copies to tensors of each thread.
+    pub(super) bulk_stores: Vec<StoreGroups>,
+    /// Who writes global memory in the place of a thread, and its count: such a copy.
+    pub(super) engine: Option<(Actor, u32)>,
     /// Cells of global buffers that asynchronous copies read, of those that the kernel writes: the copy, and how many.
     sources: BTreeMap<SourceCell, (Site, u32)>,
     /// Barriers of the block passed plus one, by block: those that order shared memory, and those that order all.
@@ -137,7 +142,9 @@ impl BlockState {
             .shared
             .iter()
             .map(|&buf| Shared::new(kernel.buffers[buf as usize].cells, batch, launch.domain.has_companions(), follow));
-        let clocks = kernel.warpgroups.clocked.then(|| Clocks::new(kernel.threads() as usize, kernel.n_barriers()));
+        let Warpgroups { clocked, stores, .. } = kernel.warpgroups;
+        let n_threads = kernel.threads() as usize;
+        let clocks = clocked.then(|| Clocks::new(n_threads, kernel.n_barriers(), stores));
         let barriers = clocks.iter().flat_map(|clocks| vec![Mbarrier::new(clocks); kernel.n_barriers()]).collect();
         BlockState {
             warps,
@@ -150,6 +157,8 @@ impl BlockState {
             clocks,
             barriers,
             in_flight: Vec::new(),
+            bulk_stores: vec![StoreGroups::default(); if clocked && stores { n_threads } else { 0 }],
+            engine: None,
             sources: BTreeMap::new(),
             epochs: vec![[1, 1]; batch],
             offers: [(); 2].map(|()| vec![0; kernel.offered * kernel.threads() as usize * batch]),
@@ -169,6 +178,7 @@ impl BlockState {
         self.global_shadow.clear();
         self.global_history.clear();
         self.in_flight.clear();
+        self.bulk_stores.fill(StoreGroups::default());
         if let Some(clocks) = &mut self.clocks {
             clocks.reset();
             self.barriers.fill(Mbarrier::new(clocks));
@@ -202,13 +212,13 @@ impl BlockState {
             self.epochs[slot][1] += 1;
         }
         if let Some(clocks) = &mut self.clocks {
-            let levels = if scope >= BarrierScope::Global { LEVELS } else { 1 };
+            let levels = if scope >= BarrierScope::Global { LEVELS } else { OF_SHARED };
             clocks.meet(0..clocks.n_threads() as u32, levels);
         }
     }
 
-    /// A barrier that these threads of a warp pass.
-    pub(super) fn pass_warp_barrier(&mut self, threads: &[u32]) {
+    /// A barrier that these threads of a warp or a warpgroup pass.
+    pub(super) fn pass_crew_barrier(&mut self, threads: &[u32]) {
         if let Some(clocks) = &mut self.clocks {
             clocks.meet(threads.iter().copied(), LEVELS);
         }
@@ -243,7 +253,7 @@ impl BlockState {
         let now = self.now(0, slot, who);
         let shared = &mut self.shared[idx];
         match &self.clocks {
-            Some(clocks) => shared.history[cell].read(clocks.moment(0, who.0, who.1), found),
+            Some(clocks) => shared.history[cell].read(clocks.moment(SHARED, who.0, who.1), found),
             None => shared.shadow[slot * shared.n + cell].read(now, found, &self.sets),
         }
     }
@@ -258,7 +268,7 @@ impl BlockState {
         let now = self.now(0, slot, who);
         let shared = &mut self.shared[idx];
         match &self.clocks {
-            Some(clocks) => shared.history[cell].write(clocks.moment(0, who.0, who.1), old, new),
+            Some(clocks) => shared.history[cell].write(clocks.moment(SHARED, who.0, who.1), old, new),
             None => shared.shadow[slot * shared.n + cell].write(now, old, new, &mut self.sets),
         }
     }
@@ -270,7 +280,7 @@ impl BlockState {
         match &self.clocks {
             // Accesses until now were found to be to what an outstanding copy writes.
             Some(clocks) => {
-                shared.history[cell].write(clocks.moment(0, who.0, who.1), None, value);
+                shared.history[cell].write(clocks.moment(SHARED, who.0, who.1), None, value);
             }
             None => shared.shadow[slot * shared.n + cell].land(now, value, &mut self.sets),
         }
@@ -313,7 +323,7 @@ impl BlockState {
         let at = self.global_entry(cell, who.1, launch)?;
         let now = self.now(1, cell.1, who);
         match &self.clocks {
-            Some(clocks) => self.global_history[at].read(clocks.moment(1, who.0, who.1), found),
+            Some(clocks) => self.global_history[at].read(clocks.moment(ALL, who.0, who.1), found),
             None => self.global_shadow[at].read(now, found, &self.sets),
         }
     }
@@ -329,7 +339,14 @@ impl BlockState {
         let at = self.global_entry(cell, who.1, launch)?;
         let now = self.now(1, cell.1, who);
         match &self.clocks {
-            Some(clocks) => self.global_history[at].write(clocks.moment(1, who.0, who.1), old, new),
+            Some(clocks) => {
+                let by_thread = clocks.moment(ALL, who.0, who.1);
+                let now = match self.engine {
+                    Some((actor, clock)) => Moment { actor, clock, ..by_thread },
+                    None => by_thread,
+                };
+                self.global_history[at].write(now, old, new)
+            }
             None => self.global_shadow[at].write(now, old, new, &mut self.sets),
         }
     }

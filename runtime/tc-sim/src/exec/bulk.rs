@@ -7,10 +7,10 @@ use super::access::{Addr, At};
 use super::block::{BlockState, Launch};
 use super::group::{Group, first_lane, for_lanes};
 use super::mbarrier::InFlight;
-use crate::clock::Moment;
+use crate::clock::{Moment, SHARED};
 use crate::code::{Site, Space};
 use crate::tensor::unravel;
-use crate::warp::BulkCopy;
+use crate::warp::{BulkCopy, BulkWay, Region};
 use tc_dialects::wgmma::mixed;
 
 /// Where bulk copies that report at a barrier go in the memory of a block: to a multiple of so many bytes.
@@ -22,7 +22,11 @@ type Reports = (usize, u32);
 impl Group {
     pub(super) fn bulk_copy(&mut self, copy: &BulkCopy, launch: &Launch<'_>, block: &mut BlockState) {
         block.duplicates.clear();
-        if let Some(place) = &copy.barrier {
+        let barrier = match &copy.way {
+            BulkWay::Load(barrier) => barrier,
+            BulkWay::Store { background } => return self.bulk_store(copy, *background, launch, block),
+        };
+        if let Some(place) = barrier {
             let mut lanes = Vec::new();
             for_lanes(&self.mask, |lane| lanes.push(lane));
             for lane in lanes {
@@ -102,15 +106,12 @@ impl Group {
     ) {
         let to = At { background: true, ..self.at_region(&copy.to, launch) };
         let from = self.at_region(&copy.from, launch);
-        let sources = self.box_elements(copy, from, lane);
-        let targets = self.targets(copy, to, (lane, start), reports, launch, block);
+        let sources = self.box_elements(copy, &copy.from, from, lane);
+        let targets = self.shared_elements(copy, &copy.to, to, (lane, start), reports.is_some(), launch, block);
         let zero = launch.domain.literal(to.decl.elem, 0);
         let has_mags = launch.domain.has_companions() && to.decl.elem.is_float();
         let (mut value, mut mags) = (vec![0; self.n], vec![0; if has_mags { self.n } else { 0 }]);
-        let slot = self.slot_of(lane);
-        let workers: Vec<usize> = (slot * self.per_block..(slot + 1) * self.per_block)
-            .filter(|&lane| self.all[lane / 64] >> (lane % 64) & 1 == 1)
-            .collect();
+        let workers = self.workers(lane);
         for (sources, targets) in sources.chunks(workers.len()).zip(targets.chunks(workers.len())) {
             value.fill(zero.0);
             mags.fill(zero.1);
@@ -133,59 +134,77 @@ impl Group {
         self.note_bulk_writes((to, lane), &targets, reports, launch, block);
     }
 
+    /// The lanes that share out what a copy of `lane` moves: all of its block.
+    pub(super) fn workers(&self, lane: usize) -> Vec<usize> {
+        let slot = self.slot_of(lane);
+        let lanes = slot * self.per_block..(slot + 1) * self.per_block;
+        lanes.filter(|&lane| self.all[lane / 64] >> (lane % 64) & 1 == 1).collect()
+    }
+
     /// The elements of the tensor that the box has, row by row; `None` for those outside.
-    fn box_elements(&self, copy: &BulkCopy, from: At<'_>, lane: usize) -> Vec<Option<usize>> {
-        let corner: Vec<i64> = copy.from.access.indices.iter().map(|&reg| self.cell(reg, lane) as i64).collect();
+    pub(super) fn box_elements(
+        &self,
+        copy: &BulkCopy,
+        region: &Region,
+        at: At<'_>,
+        lane: usize,
+    ) -> Vec<Option<usize>> {
+        let corner: Vec<i64> = region.access.indices.iter().map(|&reg| self.cell(reg, lane) as i64).collect();
+        let decl = at.decl;
         let element = |nth: usize| {
             let mut flat = 0usize;
-            let index = unravel(nth as u64, &copy.from.lengths);
-            for (dim, (&nth, &extent)) in index.iter().zip(&from.decl.shape).enumerate() {
+            let index = unravel(nth as u64, &region.lengths);
+            for (dim, (&nth, &extent)) in index.iter().zip(&decl.shape).enumerate() {
                 let offset = (nth as i64).checked_mul(copy.steps[dim]);
                 let at = offset.and_then(|offset| corner[dim].checked_add(offset));
                 let at = at.and_then(|at| u64::try_from(at).ok());
                 let at = at.filter(|&at| at < extent)?;
-                flat += at as usize * from.decl.strides[dim] as usize;
+                flat += at as usize * decl.strides[dim] as usize;
             }
             Some(flat)
         };
         (0..copy.n).map(element).collect()
     }
 
-    /// The elements of the shared buffer that are copied to, in the order of the box.
-    fn targets(
+    /// The elements of the shared buffer that are copied to or from, in the order of the box. In the background a copy is
+    /// done by the hardware, which wants them aligned.
+    #[expect(clippy::too_many_arguments, reason = "the place, who asks, and where things are noted")]
+    pub(super) fn shared_elements(
         &mut self,
         copy: &BulkCopy,
-        to: At<'_>,
+        region: &Region,
+        at: At<'_>,
         (lane, start): (usize, usize),
-        reports: Option<Reports>,
+        background: bool,
         launch: &Launch<'_>,
         block: &mut BlockState,
     ) -> Vec<usize> {
-        let bytes = to.decl.elem.bytes() as usize;
-        let base = to.decl.window.map_or(0, |window| window.start_byte);
+        let bytes = at.decl.elem.bytes() as usize;
+        let base = at.decl.window.map_or(0, |window| window.start_byte);
         let first = base + start * bytes;
-        let multiple = match (copy.swizzle, reports) {
-            (0, Some(_)) => BULK_BYTES,
-            (0, None) => 1,
+        let multiple = match (copy.swizzle, background) {
+            (0, true) => BULK_BYTES,
+            (0, false) => 1,
             (swizzle, _) => 8 * swizzle,
         };
         if !first.is_multiple_of(multiple) {
             self.addrs[lane] = start;
+            let goes = if matches!(copy.way, BulkWay::Load(_)) { "goes to" } else { "begins at" };
             let what = match copy.swizzle {
-                0 => format!("a bulk copy goes to a multiple of {multiple} bytes"),
-                swizzle => format!("a bulk copy with `swizzle = {swizzle}` goes to a multiple of {multiple} bytes"),
+                0 => format!("a bulk copy {goes} a multiple of {multiple} bytes"),
+                swizzle => format!("a bulk copy with `swizzle = {swizzle}` {goes} a multiple of {multiple} bytes"),
             };
-            self.report_unaligned(to, lane, (first, multiple), &what, launch, block);
+            self.report_unaligned(at, lane, (first, multiple), &what, launch, block);
         }
         let element = |nth: usize| {
-            let index = unravel(nth as u64, &copy.to.lengths);
-            let steps = index.iter().zip(&to.decl.strides).map(|(&step, &stride)| step as usize * stride as usize);
+            let index = unravel(nth as u64, &region.lengths);
+            let steps = index.iter().zip(&at.decl.strides).map(|(&step, &stride)| step as usize * stride as usize);
             let plain = start + steps.sum::<usize>();
             let address = mixed((base + plain * bytes) as i64, copy.swizzle as i64);
             let element =
                 usize::try_from(address).ok().and_then(|byte| byte.checked_sub(base)).map(|byte| byte / bytes);
             // Where it starts at an odd place, which is reported, pieces would leave the buffer.
-            element.filter(|&element| element < to.decl.elements()).unwrap_or(plain)
+            element.filter(|&element| element < at.decl.elements()).unwrap_or(plain)
         };
         (0..copy.n).map(element).collect()
     }
@@ -209,7 +228,7 @@ impl Group {
             for cell in to.cells(element) {
                 shared.by_bulk[first + cell] = true;
                 let (Some(clocks), Some((number, phase))) = (clocks.as_ref(), reports) else { continue };
-                let issuer = clocks.moment(0, self.thread_of(lane), to.access.site);
+                let issuer = clocks.moment(SHARED, self.thread_of(lane), to.access.site);
                 let now = Moment { actor: clocks.copies(number), clock: phase + 1, ..issuer };
                 let conflict = shared.history[cell].write(now, None, shared.cells[cell]);
                 found = found.or(conflict.map(|conflict| (element, conflict)));

@@ -1,6 +1,6 @@
 //! Control of a group: branches and loops as masks, buffers made anew, barriers, and where poison spreads to.
 
-use super::block::{BlockState, Launch, WARP};
+use super::block::{WARPGROUP, BlockState, Launch, WARP};
 use super::group::{Event, Frame, Group, Mask, first_lane, for_lanes};
 use crate::code::{BarrierScope, Instr, Reg, Site, Space};
 use crate::lanes;
@@ -160,14 +160,18 @@ impl Group {
             let absent = lanes.into_iter().find(|&lane| is_in(all, lane) && !is_in(mask, lane));
             there.zip(absent)
         };
-        if block.warps > 1 && scope != BarrierScope::Warp {
+        if block.warps > 1 && scope > BarrierScope::Warpgroup {
             if let Some((there, absent)) = missing(0..self.n, &self.mask, &self.all) {
                 self.report_divergent((scope, site), there, absent, launch, block);
             }
             return Some(Event::Barrier(scope, site));
         }
-        // The warps of a group pass their own barriers side by side.
-        let width = if scope == BarrierScope::Warp { WARP } else { self.per_block };
+        // The warps and warpgroups of a group pass their own barriers side by side.
+        let width = match scope {
+            BarrierScope::Warp => WARP,
+            BarrierScope::Warpgroup => WARPGROUP,
+            _ => self.per_block,
+        };
         for crew in 0..self.n_crews(width) {
             let lanes = self.lanes_of_crew(crew, width);
             if let Some((there, absent)) = missing(lanes.clone(), &self.mask, &self.all) {
@@ -176,10 +180,12 @@ impl Group {
             let mut came = lanes.filter(|&lane| self.mask[lane / 64] >> (lane % 64) & 1 == 1).peekable();
             let Some(&first) = came.peek() else { continue };
             match scope {
-                BarrierScope::Warp => {
-                    self.warp_epochs[crew] += 1;
+                BarrierScope::Warp | BarrierScope::Warpgroup => {
+                    if scope == BarrierScope::Warp {
+                        self.warp_epochs[crew] += 1;
+                    }
                     let threads: Vec<u32> = came.map(|lane| self.thread_of(lane)).collect();
-                    block.pass_warp_barrier(&threads);
+                    block.pass_crew_barrier(&threads);
                 }
                 _ => block.pass_barrier(self.slot_of(first), scope),
             }

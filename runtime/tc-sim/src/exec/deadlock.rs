@@ -8,14 +8,14 @@ use super::group::{Event, Group};
 use super::mbarrier::Waiting;
 use crate::code::{Instr, Kernel, NO_SITE, Pc};
 use crate::diagnostic::DiagnosticKind;
-use crate::warp::BarrierOp;
+use crate::warp::{BarrierOp, BulkWay};
 use tc_support::{Diagnostic, counted};
 
 /// Can an instruction bring a phase of a barrier nearer to its end?
 fn advances(instr: &Instr) -> bool {
     match instr {
         Instr::Mbarrier(instr) => matches!(instr.op, BarrierOp::Arrive(_)),
-        Instr::BulkCopy(copy) => copy.barrier.is_some(),
+        Instr::BulkCopy(copy) => matches!(copy.way, BulkWay::Load(Some(_))),
         _ => false,
     }
 }

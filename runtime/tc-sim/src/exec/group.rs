@@ -269,6 +269,7 @@ impl Group {
                         return event;
                     }
                 }
+                Instr::BulkStep(step) => self.bulk_step(*step, block),
                 Instr::CommitGroup => self.commit_group(),
                 Instr::WaitGroup { pending } => self.wait_group(*pending, launch, block),
                 Instr::Offer { values, site } => {

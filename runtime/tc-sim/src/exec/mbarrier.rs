@@ -5,6 +5,7 @@
 
 use super::block::{BlockState, Launch};
 use super::group::{Event, Group, first_lane, for_lanes};
+use crate::clock::SHARED;
 use crate::code::Site;
 use crate::mbarrier::{Doing, Progress};
 use crate::race::Conflict;
@@ -108,7 +109,7 @@ impl Group {
         let (thread, site) = (self.thread_of(lane), instr.site);
         let Some(clocks) = &block.clocks else { return };
         let barrier = &mut block.barriers[number];
-        let conflict = barrier.history.write(clocks.moment(0, thread, site), None, 0);
+        let conflict = barrier.history.write(clocks.moment(SHARED, thread, site), None, 0);
         let before = barrier.made.filter(|_| barrier.used);
         barrier.init(count, (site, thread), clocks);
         if let Some(Conflict { other, .. }) = conflict {
@@ -143,7 +144,7 @@ impl Group {
             return false;
         }
         barrier.used = true;
-        if let Some(Conflict { other, .. }) = barrier.history.read(clocks.moment(0, thread, site), 0) {
+        if let Some(Conflict { other, .. }) = barrier.history.read(clocks.moment(SHARED, thread, site), 0) {
             block.report_unordered_use((number, name), (site, thread), (other.site, other.thread), launch);
         }
         true
@@ -219,6 +220,11 @@ impl BlockState {
 
     /// All threads of the block are through: phases that lack something, and copies that no thread waited for.
     pub(super) fn end_of_barriers(&mut self, launch: &Launch<'_>) {
+        for thread in 0..self.bulk_stores.len() {
+            if let Some(site) = self.bulk_stores[thread].outstanding() {
+                self.report_store_not_awaited(site, thread as u32, launch);
+            }
+        }
         for number in 0..self.barriers.len() {
             let barrier = &self.barriers[number];
             let (announced, delivered) = (barrier.announced, barrier.delivered);

@@ -20,6 +20,7 @@ mod background_report;
 mod barrier_report;
 mod block;
 mod bulk;
+mod bulk_store;
 mod control;
 mod deadlock;
 mod elements;

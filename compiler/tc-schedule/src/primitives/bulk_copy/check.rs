@@ -1,13 +1,13 @@
 //! What must hold of a stage that bulk copies fill, once the schedule is read.
 
-use super::CopiedInBulk;
+use super::{CopiedInBulk, result_of};
 use crate::check::Check;
 use crate::diagnostic::ScheduleDiagnostic;
 use crate::graph::{Attach, AxisId, Kind, StageId};
 use crate::remedy::LEAVE_OUT;
 use crate::scope::Scope;
 
-/// Its buffer is in shared memory, in the order that `bulk_copy` chooses, and no thread has a part in filling it.
+/// Its buffer is in shared memory, in the order that `bulk_copy` chooses, and no thread has a part in copying.
 pub(super) fn copies_a_box(part: &CopiedInBulk, check: &mut Check<'_>, stage: StageId) {
     let graph = check.graph;
     let data = &graph[stage];
@@ -19,21 +19,35 @@ pub(super) fn copies_a_box(part: &CopiedInBulk, check: &mut Check<'_>, stage: St
         let found = error(text).help(format!("`set_scope({name}, shared)`, or leave out `bulk_copy`"));
         return check.found.push(found.fix_its(LEAVE_OUT));
     }
-    if !matches!(data.attach, Attach::At(_)) {
+    let Attach::At(at) = data.attach else {
         let text =
-            format!("`{name}` is computed in no loop of what reads it, and a bulk copy fills a part of it at a time");
+            format!("`{name}` is computed in no loop of what reads it, and a bulk copy moves a part of it at a time");
         let found = error(text).help(format!("`compute_at({name}, …)` a loop inside the kernel"));
         return check.found.push(found.fix_its(LEAVE_OUT));
-    }
+    };
     if data.parts.iter().any(|part| part.orders_elements()) {
         let text = format!("another directive says how `{name}` lies, and `bulk_copy` chooses that");
         return check.found.push(error(text).help("leave out one of the two").fix_its(LEAVE_OUT));
     }
+    let result = result_of(graph, stage).filter(|_| part.is_result);
+    let copies: Vec<AxisId> = match result {
+        // Those inside of the loop that the stage is computed at.
+        Some(result) => {
+            let leaves = graph[result].leaves.iter().copied();
+            leaves.skip_while(|&leaf| leaf != graph.leaf_of(at)).skip(1).collect()
+        }
+        None => data.leaves.clone(),
+    };
     let other = |&leaf: &AxisId| graph[leaf].kind != Kind::Serial;
-    if let Some(&leaf) = data.leaves.iter().find(|leaf| other(leaf)) {
-        let text = format!("the copy engine fills `{name}`, and its loop `{}` does not run in order", graph[leaf].name);
+    if let Some(leaf) = copies.into_iter().find(other) {
+        let verb = if part.is_result { "copies" } else { "fills" };
+        let text =
+            format!("the copy engine {verb} `{name}`, and its loop `{}` does not run in order", graph[leaf].name);
         let found = error(text).label(check.location(graph[leaf].kind_loc), "this directive says how it runs");
         return check.found.push(found.help("leave out one of the two: no thread copies").fix_its(LEAVE_OUT));
+    }
+    if part.is_result {
+        return;
     }
     let mut from = data.reads.first().map(|read| read.from.stage);
     // What is computed inline may pad a tensor by zeros, as the copy engine does; whether it does, `inject-bulk-copy` checks.

@@ -1,24 +1,25 @@
-//! Fills a stage's buffer by bulk copies of boxes of a tensor (TMA), which a copy engine makes in the background.
+//! Copies between a stage's buffer and a tensor by boxes (TMA), which a copy engine moves in the background.
 //!
 //! # Arguments
 //!
-//! `bulk_copy(STAGE, swizzle = w)`: the stage is a copy (`cache_read`) of a tensor into shared memory. Its buffer lies in
-//! rows of `w` bytes (32, 64 or 128), whose 16-byte pieces the copy engine mixes so that eight rows below each other fall
+//! `bulk_copy(STAGE, swizzle = w)`: the stage is a copy (`cache_read`) of a tensor into shared memory, or what `cache_write`
+//! leaves in shared memory of a result, which is then copied to its tensor. Its buffer lies in rows of `w` bytes (32, 64 or 128), whose 16-byte pieces the copy engine mixes so that eight rows below each other fall
 //! into different banks; this is also how `wgmma` products read their factors. A dimension longer than a row is divided
 //! into panels that follow each other. With `swizzle = 0`, rows are as long as the stage's and not mixed. The default is
 //! 128, or less where the rows are shorter.
 //!
-//! No loop of the stage is bound: one thread begins each copy. If the loop that the stage is computed at has `pipeline`,
-//! the pass `warp-specialize` gives the copies warps of their own, and derives all barriers.
+//! No loop that copies is bound: one thread begins each copy. If the loop that a `cache_read` is computed at has `pipeline`,
+//! the pass `warp-specialize` gives the copies warps of their own, and derives all barriers. Threads fill what a
+//! `cache_write` leaves, so its own loops are bound as others are; `inject-bulk-sync` orders the two.
 //!
 //! # Legality
 //!
-//! - The stage is made by `cache_read`, and no directive swizzles its buffer or pads its rows: `bulk_copy` chooses how it
+//! - The stage is made by `cache_read` or `cache_write`, and no directive swizzles its buffer or pads its rows: `bulk_copy` chooses how it
 //!   lies. `transform_layout` may join dimensions, in their order.
-//! - No loop of the stage is bound, vectorized, unrolled or tensorized; this and the next point are checked at the end of
-//!   the schedule.
+//! - No loop that copies is bound, vectorized, unrolled or tensorized: those of a `cache_read`, and those of the result
+//!   inside of where a `cache_write` is computed. This and the next point are checked at the end of the schedule.
 //! - The stage is in shared memory, inside a kernel, and copies a tensor of global memory unchanged, or one that a stage
-//!   with `inline` pads by zeros.
+//!   with `inline` pads by zeros, or is copied to such a tensor.
 //!
 //! The pass `inject-bulk-copy` checks the box: at most 5 dimensions of at most 256 elements, each, every second and up to
 //! every eighth of the tensor's, rows and strides that are multiples of 16 bytes, zeros outside of the tensor alone, the
@@ -42,27 +43,34 @@ mod check;
 use super::{Primitive, StagePart};
 use crate::check::Check;
 use crate::directive::{Cx, Done, Item};
-use crate::graph::{Source, StageId};
+use crate::graph::{Graph, Source, StageId};
 use tc_dialects::sched::BulkCopy;
 use tc_ir::{Attr, Func, Loc, Name, keys};
 
-/// How a stage that bulk copies fill is swizzled, and the directive that says so.
+/// How a stage that bulk copies fill or read is swizzled, and the directive that says so.
 #[derive(Clone, Debug)]
 pub(crate) struct CopiedInBulk {
+    /// The stage is copied to a tensor, and not from one.
+    is_result: bool,
     /// The bytes of a row whose pieces are mixed; `None` where the pass chooses.
     width: Option<i64>,
     loc: Loc,
 }
 
 impl Primitive for BulkCopy {
-    type Legal = (StageId, Option<i64>);
+    type Legal = (StageId, Option<i64>, bool);
 
-    fn legality(cx: &Cx<'_>) -> Done<(StageId, Option<i64>)> {
+    fn legality(cx: &Cx<'_>) -> Done<(StageId, Option<i64>, bool)> {
         let stage = cx.computed(cx.operand(0))?;
         let data = &cx.graph[stage];
-        if data.source != Source::Copy || data.output {
+        let is_read = data.source == Source::Copy && !data.output;
+        let is_result = !is_read && result_of(cx.graph, stage).is_some();
+        if !is_read && !is_result {
             let text = format!("`{}` is computed, and a bulk copy changes nothing on the way", data.name);
-            let help = format!("name a copy into shared memory: `cache_read({}, shared, …)` makes one", data.name);
+            let help = match data.output {
+                true => format!("name what `cache_write({}, shared)` leaves in shared memory", data.name),
+                false => format!("name a copy into shared memory: `cache_read({}, shared, …)` makes one", data.name),
+            };
             return Err(cx.error("bulk-copy", text).help(help).into());
         }
         if let Some(CopiedInBulk { loc, .. }) = data.parts.get() {
@@ -74,20 +82,27 @@ impl Primitive for BulkCopy {
             let text = format!("rows of 32, 64 or 128 bytes are swizzled, or none with 0, but not of {width}");
             return Err(cx.wrong_number(text).help("take `swizzle = 128` where rows have that many bytes").into());
         }
-        Ok((stage, width))
+        Ok((stage, width, is_result))
     }
 
-    fn edit(cx: &mut Cx<'_>, (stage, width): (StageId, Option<i64>)) -> Vec<Item> {
+    fn edit(cx: &mut Cx<'_>, (stage, width, is_result): (StageId, Option<i64>, bool)) -> Vec<Item> {
         let loc = cx.loc();
-        cx.graph[stage].parts.set(CopiedInBulk { width, loc });
+        cx.graph[stage].parts.set(CopiedInBulk { is_result, width, loc });
         cx.touch(stage);
         Vec::new()
     }
 }
 
+/// The stage that copies what `cache_write` left in `stage`, the only one that reads it.
+fn result_of(graph: &Graph, stage: StageId) -> Option<StageId> {
+    let mut readers = graph.consumers(stage);
+    let reader = readers.next().filter(|&reader| graph[reader].source == Source::Copy && graph[reader].output)?;
+    readers.next().is_none().then_some(reader)
+}
+
 impl StagePart for CopiedInBulk {
     fn fills_with_zeros(&self) -> bool {
-        true
+        !self.is_result
     }
 
     fn check(&self, check: &mut Check<'_>, stage: StageId) {
