@@ -106,18 +106,14 @@ impl Bulk {
                     ),
                 )
             }
-            Bulk::CommitStores => {
-                function("", "  asm volatile(\"cp.async.bulk.commit_group;\" ::: \"memory\");\n")
-            }
+            Bulk::CommitStores => function("", "  asm volatile(\"cp.async.bulk.commit_group;\" ::: \"memory\");\n"),
             Bulk::WaitStores { read } => {
                 let read = if read { ".read" } else { "" };
                 let body =
                     format!("  asm volatile(\"cp.async.bulk.wait_group{read} %0;\" :: \"n\"(pending) : \"memory\");\n");
                 format!("template <int pending>\n{}", function("", &body))
             }
-            Bulk::FenceStores => {
-                function("", "  asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\");\n")
-            }
+            Bulk::FenceStores => function("", "  asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\");\n"),
             Bulk::Init => function(
                 &format!("{barrier}, int count"),
                 &format!(
@@ -208,7 +204,7 @@ impl Kernel<'_> {
     /// Waits for groups of bulk copies to tensors.
     pub(crate) fn wait_for_stores(&mut self, op: Op) {
         let pending = self.func.int_of(op, keys::PENDING).unwrap_or(0);
-        let read = self.func.attr_of(op, keys::READ).is_some();
+        let read = tma::is_of_reads(self.func, op);
         let function = self.needs.helper(Helper::Bulk(Bulk::WaitStores { read }));
         self.call(op, &format!("{function}<{pending}>"), &[]);
     }

@@ -19,6 +19,7 @@ pub mod hoist_invariant;
 pub mod infer_fragment;
 pub mod inject_async_copy;
 pub mod inject_bulk_copy;
+pub mod inject_bulk_sync;
 pub mod inject_virtual_thread;
 pub mod inject_wgmma_sync;
 pub mod inline;

@@ -6,11 +6,11 @@
 
 use crate::{
     auto_inline, canonicalize, check_bounds, check_channels, check_races, contract, cse, dce, distribute_fragments,
-    hoist_alloc, hoist_if, hoist_invariant, infer_fragment, inject_async_copy, inject_bulk_copy, inject_virtual_thread,
-    inject_wgmma_sync, inline, legalize_arith, legalize_dtype, loop_partition, lower_intrin, lower_thread_allreduce,
-    merge_shared_memory, narrow_index, remove_no_op, schedule, simplify, software_pipeline, split_host_device,
-    storage_flatten, tensorize_to_wmma, thread_sync, unify_launch, unroll_loop, vectorize_loop, verify_gpu_limits,
-    verify_memory, warp_specialize,
+    hoist_alloc, hoist_if, hoist_invariant, infer_fragment, inject_async_copy, inject_bulk_copy, inject_bulk_sync,
+    inject_virtual_thread, inject_wgmma_sync, inline, legalize_arith, legalize_dtype, loop_partition, lower_intrin,
+    lower_thread_allreduce, merge_shared_memory, narrow_index, remove_no_op, schedule, simplify, software_pipeline,
+    split_host_device, storage_flatten, tensorize_to_wmma, thread_sync, unify_launch, unroll_loop, vectorize_loop,
+    verify_gpu_limits, verify_memory, warp_specialize,
 };
 use tc_pass::pipeline::quote_value;
 use tc_pass::{OptionError, PassInfo, PipelineInfo, PipelineStep, RawOption};
@@ -49,6 +49,7 @@ pub static PASSES: &[&PassInfo] = &[
     &infer_fragment::INFO,
     &distribute_fragments::INFO,
     &inject_wgmma_sync::INFO,
+    &inject_bulk_sync::INFO,
     &warp_specialize::INFO,
     &lower_thread_allreduce::INFO,
     &thread_sync::INFO,
@@ -167,6 +168,10 @@ pub fn cuda(raw: &[RawOption]) -> Result<Vec<PipelineStep>, OptionError> {
         PipelineStep::new(
             on("inject-wgmma-sync"),
             "Products are final, and what follows has to see how long each may run.",
+        ),
+        PipelineStep::new(
+            on("inject-bulk-sync"),
+            "Like it, for copies to tensors; a producer that `warp-specialize` makes has no part in them.",
         ),
         PipelineStep::new(
             on("warp-specialize"),

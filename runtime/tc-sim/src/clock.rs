@@ -62,7 +62,8 @@ impl Clocks {
     pub(crate) fn new(threads: usize, barriers: usize, stores: bool) -> Clocks {
         let warpgroups = threads.div_ceil(128);
         let n = threads + warpgroups + barriers + if stores { threads } else { 0 };
-        let mut clocks = Clocks { threads, warpgroups, barriers, n, levels: [(); LEVELS].map(|()| vec![0; threads * n]) };
+        let mut clocks =
+            Clocks { threads, warpgroups, barriers, n, levels: [(); LEVELS].map(|()| vec![0; threads * n]) };
         clocks.reset();
         clocks
     }

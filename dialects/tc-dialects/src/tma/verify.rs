@@ -5,7 +5,7 @@ use crate::mbarrier;
 use crate::scope::{Scope, scope_text};
 use crate::tir::place_type;
 use tc_ir::func::Def;
-use tc_ir::{Attr, AttrData, Elem, Func, Op, Value, keys};
+use tc_ir::{Attr, AttrData, Elem, Func, Name, Op, Value, keys};
 use tc_support::{Diagnostic, Diagnostics, counted};
 
 /// The most dimensions of a tensor.
@@ -94,7 +94,25 @@ pub fn sides(func: &Func, op: Op) -> [Value; 2] {
 
 /// Is it known of the copy `op` to a tensor that it goes on in the background?
 pub fn is_async(func: &Func, op: Op) -> bool {
-    func.attr_of(op, keys::BACKGROUND).is_some()
+    is_set(func, op, keys::BACKGROUND)
+}
+
+/// Does the wait `op` end once the copies have read what they copy?
+pub fn is_of_reads(func: &Func, op: Op) -> bool {
+    is_set(func, op, keys::READ)
+}
+
+fn is_set(func: &Func, op: Op, key: Name) -> bool {
+    func.attr_of(op, key).is_some_and(|attr| *func.attr_data(attr) == AttrData::Bool(true))
+}
+
+/// A key that says yes or no.
+fn yes_or_no(func: &Func, op: Op, key: Name, found: &mut Diagnostics) {
+    let attr = func.attr_of(op, key).map(|attr| func.attr_data(attr));
+    if !matches!(attr, None | Some(AttrData::Bool(_))) {
+        let text = format!("`{}` is true or false", func.text(key));
+        found.push(error(func, op, "flag", text).help("write `= true`, or leave it out"));
+    }
 }
 
 /// The barrier at which the load `op` reports its bytes.
@@ -203,9 +221,11 @@ pub(super) fn load(func: &Func, op: Op, found: &mut Diagnostics) {
 
 pub(super) fn store(func: &Func, op: Op, found: &mut Diagnostics) {
     copy(func, op, found);
+    yes_or_no(func, op, keys::BACKGROUND, found);
 }
 
 pub(super) fn wait_group(func: &Func, op: Op, found: &mut Diagnostics) {
+    yes_or_no(func, op, keys::READ, found);
     let pending = func.int_of(op, keys::PENDING).unwrap_or(-1);
     if !(0..=MAX_PENDING).contains(&pending) {
         let text = format!("0 to {MAX_PENDING} groups may stay outstanding, not {pending}");

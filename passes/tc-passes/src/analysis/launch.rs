@@ -3,7 +3,7 @@
 use tc_dialects::algebra::{const_extent, is_launch};
 use tc_dialects::tir::{self, Coordinate, LoopKind};
 use tc_ir::walk::{ancestors, ops_under};
-use tc_ir::{Func, Op, Value};
+use tc_ir::{AttrData, Builder, Func, Op, Region, Value, keys};
 use tc_pass::Analysis;
 
 /// From so many virtual threads on, their statements go into a loop; copies of fewer are written out.
@@ -116,4 +116,15 @@ impl Nest {
     pub(crate) fn varies(&self, coordinate: Coordinate) -> bool {
         !matches!(self.extents[coordinate.index()], Extent::One | Extent::Const(..=1))
     }
+}
+
+/// A loop over a coordinate where `b` stands; gives its body and its variable.
+pub(crate) fn build_launch(b: &mut Builder<'_>, of: Coordinate, extent: i64, name: &str) -> (Region, Value) {
+    let (zero, end) = (b.index(0), b.index(extent));
+    let kind = b.func.word_attr("bind");
+    let axis = b.func.attr(AttrData::Str(of.name().into()));
+    let loop_op = tir::For::build(b, zero, end, &[], &[(keys::KIND, kind), (keys::AXIS, axis)], &[]);
+    let region = b.func.op_regions(loop_op)[0];
+    let ty = b.func.index_ty();
+    (region, b.arg(region, ty, Some(name)))
 }

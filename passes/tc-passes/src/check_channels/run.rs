@@ -7,6 +7,7 @@ use crate::analysis::launch::loop_var;
 use rustc_hash::FxHashMap;
 use tc_arith::Var;
 use tc_dialects::algebra::Algebra;
+use tc_dialects::threads::is_warpgroup_barrier;
 use tc_dialects::{gpu, mbarrier, tir, tma, wgmma};
 use tc_ir::effects::root_buffer;
 use tc_ir::{Op, Region, Value, keys};
@@ -237,6 +238,7 @@ impl Block<'_, '_> {
                 }
             }
             tir::IF => self.branch(nth, op)?,
+            gpu::BARRIER if is_warpgroup_barrier(func, op) => self.strands[nth].waits = Wait::Warpgroup(op),
             gpu::BARRIER => self.strands[nth].waits = Wait::Block,
             wgmma::FENCE | wgmma::MMA => self.strands[nth].waits = Wait::Warpgroup(op),
             mbarrier::FENCE_INIT => {}

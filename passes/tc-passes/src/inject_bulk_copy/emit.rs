@@ -106,8 +106,7 @@ fn move_boxes(func: &mut Func, copy: &mut Copy, map: Value) -> u64 {
             let boxed = region(&mut b, map, &box_starts, &sides);
             match copy.way {
                 Way::In => {
-                    let operands =
-                        [OperandSegment::One(shared), OperandSegment::One(boxed), OperandSegment::Many(&[])];
+                    let operands = [OperandSegment::One(shared), OperandSegment::One(boxed), OperandSegment::Many(&[])];
                     b.build_segments(tma::LOAD, &operands, &[], &[]);
                 }
                 Way::Out => drop(tma::Store::build(&mut b, boxed, shared, &[], &[])),

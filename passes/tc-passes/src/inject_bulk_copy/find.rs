@@ -1,6 +1,7 @@
 //! Which nest copies between a buffer and a tensor, and which box of the tensor.
 
 use super::layout;
+use super::owner;
 use super::padding;
 use super::place::{Access, Place};
 use crate::analysis::copied::{self, NoCopy, Source};
@@ -145,6 +146,14 @@ pub(super) fn find(func: &Func, alloc: Op) -> Found<Copy> {
         };
         return Err(refuse(store, text, "copy all that lies inside of the tensor, or take `bulk` off"));
     }
+    if way == Way::Out
+        && let Some(stray) = owner::stray(func, &mut algebra, buffer, (&offsets, &lengths), store)
+    {
+        let text = format!("it is not proved that each warpgroup copies what its own threads write to `{name}`");
+        let found =
+            refuse(stray, text, "bind the same part of the rows to threadIdx.y where it is computed and copied");
+        return Err(Box::new(found.label(func.op_location(store), "the copy")));
+    }
     let (swizzle, panel) = layout::row(func, alloc, elem, &extents)?;
     let rows = layout::rows_of_box(&sides, (&extents, panel), elem, swizzle).ok_or_else(|| {
         let begins = layout::begins(swizzle);
@@ -157,7 +166,8 @@ pub(super) fn find(func: &Func, alloc: Op) -> Found<Copy> {
     })?;
     if !layout::begins_right(&mut algebra, &offsets, (&extents, panel), elem, swizzle) {
         let begins = layout::begins(swizzle);
-        let text = format!("the part of `{name}` that is copied is not proved to begin at a multiple of {begins} bytes");
+        let text =
+            format!("the part of `{name}` that is copied is not proved to begin at a multiple of {begins} bytes");
         return Err(refuse(store, text, "copy parts of a multiple of 8 rows"));
     }
     let copy = Copy {
@@ -218,10 +228,7 @@ fn from_tensor(func: &Func, alloc: Op, buffer: Value) -> Found<(Op, Source)> {
     })?;
     let from = func.operand(source.load, 0);
     if !is_tensor(func, from) {
-        let text = format!(
-            "`{name}` is filled from `{}`, which is no buffer in global memory",
-            func.value_text(from)
-        );
+        let text = format!("`{name}` is filled from `{}`, which is no buffer in global memory", func.value_text(from));
         return Err(refuse(store, text, "bulk copies move boxes of tensors in global memory"));
     }
     Ok((store, source))
@@ -275,8 +282,7 @@ fn nest(func: &Func, alloc: Op, store: Op, way: Way, name: &str) -> Found<(Op, V
             }
             tir::IF if is_one_armed(func, op) => {}
             _ => {
-                let text =
-                    format!("`{name}` is {} under a `{}` that is no plain loop", way.filled(), func.op_name(op));
+                let text = format!("`{name}` is {} under a `{}` that is no plain loop", way.filled(), func.op_name(op));
                 let help = "let loops that run in order copy it, bound to no threads";
                 return Err(refuse(op, text, help));
             }

@@ -63,6 +63,7 @@
 mod emit;
 mod find;
 mod layout;
+mod owner;
 mod padding;
 mod place;
 

@@ -17,10 +17,10 @@ use tc_arith::{Expr, Var};
 use tc_dialects::algebra::Algebra;
 use tc_dialects::scope::Scope;
 use tc_dialects::{arith, tir, tma};
+use tc_ir::effects::root_buffer;
 use tc_ir::opdef::Role;
 use tc_ir::uses::Uses;
 use tc_ir::walk::{all_ops, ancestors, is_inside};
-use tc_ir::effects::root_buffer;
 use tc_ir::{Func, Op, Rewriter, Value, effects};
 
 /// Takes conditions away; gives their number.
@@ -149,7 +149,8 @@ impl Fill {
         let condition = algebra.analyzer.simplify(condition);
         self.copies.iter().all(|&copy| {
             let (to, from) = (func.operand(copy, 0), func.operand(copy, 1));
-            (0..common_dims(func, to, from)).any(|nth| self.is_inside(func, algebra, (to, from), nth) == Some(condition))
+            (0..common_dims(func, to, from))
+                .any(|nth| self.is_inside(func, algebra, (to, from), nth) == Some(condition))
         })
     }
 

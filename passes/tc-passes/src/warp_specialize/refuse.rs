@@ -8,7 +8,7 @@ use tc_arith::Expr;
 use tc_dialects::algebra::Algebra;
 use tc_dialects::scope::Scope;
 use tc_dialects::threads::{begins_bulk_copy, begins_copy, is_reduction};
-use tc_dialects::{arith, forms, tir, wgmma};
+use tc_dialects::{arith, forms, tir, tma, wgmma};
 use tc_ir::effects::{accesses, root_buffer, summary};
 use tc_ir::walk::{ancestors, is_inside, ops_under};
 use tc_ir::{Func, Op, Region, Value};
@@ -36,11 +36,12 @@ pub(super) fn check(
             && let Some(buffer) = func.result(op)
             && Scope::of(func, buffer).is_some_and(Scope::is_shared)
             && !buffers.contains(&buffer)
+            && !leaves_in_bulk(func, nest, buffer)
         {
             let name = func.value_text(buffer);
             let text =
                 format!("`{name}` is shared memory that threads write, and consumers have no barrier of their own");
-            let help = "copy it in bulk too, keep it in `local`, or leave out `bulk_copy`";
+            let help = "let it come or leave in bulk, keep it in `local`, or leave out `bulk_copy`";
             return Err(error(func, op, text, help));
         }
         for (place, access) in accesses(func, op) {
@@ -91,6 +92,19 @@ pub(super) fn check(
     }
     debug_assert!(func.ops(body).any(|op| begins_bulk_copy(func, op)));
     Ok(by_products)
+}
+
+/// Do threads only write the buffer, and bulk copies alone read it, which `inject-bulk-sync` orders?
+fn leaves_in_bulk(func: &Func, nest: &Nest, buffer: Value) -> bool {
+    let of_buffer = |op: Op| accesses(func, op).into_iter().filter(|&(place, _)| root_buffer(func, place) == buffer);
+    let mut is_read = false;
+    nest.ops(func).all(|op| {
+        let is_copy = func.opcode(op) == tma::STORE && tma::is_async(func, op);
+        of_buffer(op).all(|(_, access)| {
+            is_read |= access.reads();
+            !access.reads() || is_copy
+        })
+    }) && is_read
 }
 
 /// The producer can compute where the load `load` starts: by arithmetic alone, and not by who the thread is.

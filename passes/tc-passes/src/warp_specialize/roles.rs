@@ -3,10 +3,10 @@
 use super::channel::Channel;
 use super::find::Ring;
 use super::{consumer, producer};
-use crate::analysis::launch::loop_var;
+use crate::analysis::launch::{build_launch, loop_var};
 use tc_dialects::tir::{self, Coordinate};
 use tc_dialects::{arith, gpu, wgmma};
-use tc_ir::{AttrData, Builder, Func, Op, Region, Rewriter, TypeData, Value, keys};
+use tc_ir::{AttrData, Builder, Func, Op, Rewriter, TypeData, Value, keys};
 
 /// The least registers that a thread may be left.
 const LEAST_REGISTERS: i64 = 24;
@@ -33,7 +33,7 @@ pub(super) fn emit(func: &mut Func, ring: &Ring) {
         }
         None => {
             let mut b = Builder::before(func, first);
-            let (region, row) = launch(&mut b, Coordinate::ThreadY, ring.n_rows + 1, "role");
+            let (region, row) = build_launch(&mut b, Coordinate::ThreadY, ring.n_rows + 1, "role");
             (Builder::at_end(func, region), row)
         }
     };
@@ -80,17 +80,6 @@ fn make_slots(func: &mut Func, ring: &Ring) {
     }
 }
 
-/// A loop over a coordinate where `b` stands; gives its body and its variable.
-fn launch(b: &mut Builder<'_>, of: Coordinate, extent: i64, name: &str) -> (Region, Value) {
-    let (zero, end) = (b.index(0), b.index(extent));
-    let kind = b.func.word_attr("bind");
-    let axis = b.func.attr(AttrData::Str(of.name().into()));
-    let loop_op = tir::For::build(b, zero, end, &[], &[(keys::KIND, kind), (keys::AXIS, axis)], &[]);
-    let region = b.func.op_regions(loop_op)[0];
-    let ty = b.func.index_ty();
-    (region, b.arg(region, ty, Some(name)))
-}
-
 /// What `build` builds is done by one thread of a warpgroup, or, given the row, of the first one.
 pub(super) fn for_first_lane(
     b: &mut Builder<'_>,
@@ -120,7 +109,7 @@ pub(super) fn for_first_lane(
             inside(b, lane);
         }
         None => {
-            let (region, lane) = launch(b, Coordinate::ThreadX, ring.n_lanes, "tx");
+            let (region, lane) = build_launch(b, Coordinate::ThreadX, ring.n_lanes, "tx");
             b.within(region, |b| inside(b, lane));
         }
     }
@@ -128,7 +117,7 @@ pub(super) fn for_first_lane(
 
 /// What `build` builds is done by each thread of a row.
 pub(super) fn for_each_lane(b: &mut Builder<'_>, ring: &Ring, build: impl FnOnce(&mut Builder<'_>)) {
-    let (region, _) = launch(b, Coordinate::ThreadX, ring.n_lanes, "tx");
+    let (region, _) = build_launch(b, Coordinate::ThreadX, ring.n_lanes, "tx");
     b.within(region, build);
 }
 

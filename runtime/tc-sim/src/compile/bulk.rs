@@ -81,7 +81,9 @@ impl Compiler<'_, '_> {
         let bytes = n * u64::from(of_place.elem.bytes());
         let help = match way {
             BulkWay::Load(None) => Some("name the barrier at which it reports its bytes: `barrier = &full[i]`"),
-            BulkWay::Store { background: false } => Some("write `background`, and wait for its group: `tma.wait_group`"),
+            BulkWay::Store { background: false } => {
+                Some("write `background`, and wait for its group: `tma.wait_group`")
+            }
             _ => None,
         };
         if let Some(help) = help.filter(|_| self.k.kernel.threaded) {
@@ -102,7 +104,7 @@ impl Compiler<'_, '_> {
             tma::COMMIT_STORES => StoreStep::Commit,
             tma::FENCE => StoreStep::Fence,
             _ => match func.int_of(op, keys::PENDING).and_then(|pending| usize::try_from(pending).ok()) {
-                Some(pending) => StoreStep::Wait { pending, read: func.attr_of(op, keys::READ).is_some() },
+                Some(pending) => StoreStep::Wait { pending, read: tma::is_of_reads(func, op) },
                 None => return Err(self.unsupported(op, "this wait")),
             },
         };

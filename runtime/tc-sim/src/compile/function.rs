@@ -233,7 +233,8 @@ impl<'m> Top<'m, '_> {
                 || is_warpgroup_barrier(func, op)
                 || found.stores;
             found.commits |= func.opcode(op) == wgmma::COMMIT;
-            found.together |= func.opcode(op).dialect() == wgmma::MMA.dialect() || func.opcode(op) == gpu::SETMAXNREG
+            found.together |= func.opcode(op).dialect() == wgmma::MMA.dialect()
+                || func.opcode(op) == gpu::SETMAXNREG
                 || is_warpgroup_barrier(func, op);
             if func.opcode(op) == tir::CALL
                 && depth < MAX_CALLS

@@ -1,7 +1,7 @@
 //! Blocks: phased or threaded, one after another on a core, side by side on several.
 
-use super::group::{Event, Group};
 use super::bulk_store::StoreGroups;
+use super::group::{Event, Group};
 use super::mbarrier::{InFlight, Waiting};
 use crate::cell::Cell;
 use crate::clock::{ALL, Actor, CellHistory, Clocks, LEVELS, Moment, OF_SHARED, SHARED};

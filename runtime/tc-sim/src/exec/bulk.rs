@@ -142,13 +142,7 @@ impl Group {
     }
 
     /// The elements of the tensor that the box has, row by row; `None` for those outside.
-    pub(super) fn box_elements(
-        &self,
-        copy: &BulkCopy,
-        region: &Region,
-        at: At<'_>,
-        lane: usize,
-    ) -> Vec<Option<usize>> {
+    pub(super) fn box_elements(&self, copy: &BulkCopy, region: &Region, at: At<'_>, lane: usize) -> Vec<Option<usize>> {
         let corner: Vec<i64> = region.access.indices.iter().map(|&reg| self.cell(reg, lane) as i64).collect();
         let decl = at.decl;
         let element = |nth: usize| {

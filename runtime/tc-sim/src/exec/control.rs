@@ -1,6 +1,6 @@
 //! Control of a group: branches and loops as masks, buffers made anew, barriers, and where poison spreads to.
 
-use super::block::{WARPGROUP, BlockState, Launch, WARP};
+use super::block::{BlockState, Launch, WARP, WARPGROUP};
 use super::group::{Event, Frame, Group, Mask, first_lane, for_lanes};
 use crate::code::{BarrierScope, Instr, Reg, Site, Space};
 use crate::lanes;
