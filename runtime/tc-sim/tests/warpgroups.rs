@@ -509,7 +509,7 @@ fn when_a_copy_without_a_barrier_is_done_is_unknown_in_threaded_programs() {
     let text = FLAT.replace("{noalias}", "{noalias, threaded}");
     let module = parse(&text);
     let error = run(&module, "f", &args(true), &RunOptions::default()).expect_err("it is refused");
-    assert_eq!(error.message, "in a threaded program it is not known when a bulk copy without a barrier is done");
+    assert_eq!(error.message, "in a threaded program it is not known when this bulk copy is done");
     assert_eq!((error.code, line(&module, &error.location)), ("unknown", 13));
 }
 
