@@ -75,6 +75,7 @@ known_keys! {
     OFFSET_FACTOR = "offset_factor",
     PANEL = "panel",
     BULK = "bulk",
+    BULK_OUT = "bulk_out",
     BYTES = "bytes",
     COUNT = "count",
     EXTENTS = "extents",

@@ -86,7 +86,9 @@ fn the_fence_stands_before_the_barrier() {
     );
     assert_eq!(kind, DiagnosticKind::MissingFence, "another thread's fence is not known of");
     // The thread that copies may do it for all.
-    let own = DOUBLE.replace("      tma.fence()\n", "").replace("        tma.store", "        tma.fence()\n        tma.store");
+    let own = DOUBLE
+        .replace("      tma.fence()\n", "")
+        .replace("        tma.store", "        tma.fence()\n        tma.store");
     assert!(run(&own).diagnostics.is_empty());
 }
 
@@ -99,12 +101,14 @@ fn a_barrier_before_the_copy_is_missed() {
 
 #[test]
 fn the_source_is_overwritten_while_it_is_read() {
-    let wait = "      if tx == 0 {\n        tma.wait_group(pending = 0, read = true)\n      }\n      gpu.barrier(warpgroup)\n";
+    let wait =
+        "      if tx == 0 {\n        tma.wait_group(pending = 0, read = true)\n      }\n      gpu.barrier(warpgroup)\n";
     let (kind, text) = without(wait, "");
     assert_eq!(kind, DiagnosticKind::CopyOutstanding);
     assert_eq!(text, "thread 0 writes `S[0]` while a bulk copy of thread 0 may still read it");
     // One group may stay, and there is one.
-    let (kind, _) = without("(pending = 0, read = true)\n      }\n      gpu", "(pending = 1, read = true)\n      }\n      gpu");
+    let (kind, _) =
+        without("(pending = 0, read = true)\n      }\n      gpu", "(pending = 1, read = true)\n      }\n      gpu");
     assert_eq!(kind, DiagnosticKind::CopyOutstanding);
     // The thread waits, and the others do not wait for it.
     let (kind, text) = without("      }\n      gpu.barrier(warpgroup)\n      if tx < 32", "      }\n      if tx < 32");

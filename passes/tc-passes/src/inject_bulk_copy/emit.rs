@@ -68,7 +68,7 @@ fn lay_out(func: &mut Func, copy: &Copy) {
     let align = func.int_of(copy.alloc, keys::ALIGN).unwrap_or(1).max(ALIGN_OF_PLAIN).max(8 * copy.swizzle);
     let mut entries = vec![(keys::ALIGN, func.int_attr(align))];
     let others = func.entries(func.op_attrs(copy.alloc)).iter();
-    entries.extend(others.filter(|(key, _)| !matches!(*key, keys::BULK | keys::ALIGN)));
+    entries.extend(others.filter(|(key, _)| !matches!(*key, keys::BULK | keys::BULK_OUT | keys::ALIGN)));
     let mut attrs = func.dict(&entries);
     if copy.panel != copy.extents.last().copied().unwrap_or(1) {
         let panel = func.int_attr(copy.panel);

@@ -16,7 +16,7 @@ use tc_dialects::tma::unfit_box;
 use tc_dialects::{forms, tir};
 use tc_ir::uses::Uses;
 use tc_ir::walk::{ancestors, ops_under};
-use tc_ir::{Elem, Func, Op, Value, effects};
+use tc_ir::{Elem, Func, Name, Op, Value, effects, keys};
 use tc_support::{Diagnostic, counted};
 
 /// A copy between a buffer in shared memory and a tensor.
@@ -58,6 +58,19 @@ pub(super) enum Way {
 }
 
 impl Way {
+    /// The way that the buffer of `alloc` is asked to be copied.
+    pub(super) fn asked(func: &Func, alloc: Op) -> Option<Way> {
+        [Way::In, Way::Out].into_iter().find(|way| func.attr_of(alloc, way.key()).is_some())
+    }
+
+    /// The key that asks for it.
+    pub(super) fn key(self) -> Name {
+        match self {
+            Way::In => keys::BULK,
+            Way::Out => keys::BULK_OUT,
+        }
+    }
+
     fn fills(self) -> &'static str {
         match self {
             Way::In => "fills",
@@ -95,19 +108,16 @@ fn error(func: &Func, alloc: Op, at: Op, text: String, help: &str) -> Box<Diagno
 }
 
 /// What the copy by which the buffer of `alloc` is filled or read is, or why it is none for the copy engine.
-pub(super) fn find(func: &Func, alloc: Op) -> Found<Copy> {
+pub(super) fn find(func: &Func, alloc: Op, way: Way) -> Found<Copy> {
     let refuse = |at: Op, text: String, help: &str| error(func, alloc, at, text, help);
     let Some(buffer) = func.result(alloc) else {
         return Err(refuse(alloc, "an alloc makes one buffer".to_string(), ""));
     };
     let name = func.value_text(buffer).to_string();
     let (elem, extents) = layout::shape(func, alloc, buffer)?;
-    let (way, store, source) = match to_tensor(func, buffer) {
-        Some((store, source)) => (Way::Out, store, source),
-        None => {
-            let (store, source) = from_tensor(func, alloc, buffer)?;
-            (Way::In, store, source)
-        }
+    let (store, source) = match way {
+        Way::In => from_tensor(func, alloc, buffer)?,
+        Way::Out => to_tensor(func, alloc, buffer)?,
     };
     let (root, loops) = nest(func, alloc, store, way, &name)?;
     let indices_of_store = &func.operands(store)[1..func.operands(store).len() - 1];
@@ -154,7 +164,7 @@ pub(super) fn find(func: &Func, alloc: Op) -> Found<Copy> {
             refuse(stray, text, "bind the same part of the rows to threadIdx.y where it is computed and copied");
         return Err(Box::new(found.label(func.op_location(store), "the copy")));
     }
-    let (swizzle, panel) = layout::row(func, alloc, elem, &extents)?;
+    let (swizzle, panel) = layout::row(func, alloc, way.key(), elem, &extents)?;
     let rows = layout::rows_of_box(&sides, (&extents, panel), elem, swizzle).ok_or_else(|| {
         let begins = layout::begins(swizzle);
         let text = format!(
@@ -234,25 +244,33 @@ fn from_tensor(func: &Func, alloc: Op, buffer: Value) -> Found<(Op, Source)> {
     Ok((store, source))
 }
 
-/// Where what reads the buffer is one statement that copies it to a tensor, and no copy of a tensor fills it, that
-/// statement.
-fn to_tensor(func: &Func, buffer: Value) -> Option<(Op, Source)> {
+/// The one statement that reads the buffer, and what it copies.
+fn to_tensor(func: &Func, alloc: Op, buffer: Value) -> Found<(Op, Source)> {
+    let refuse = |at: Op, text: String, help: &str| error(func, alloc, at, text, help);
+    let name = func.value_text(buffer);
     let uses = Uses::of(func);
-    let of_buffer = uses.of_value(buffer);
-    let fills = |op: Op| {
-        let value = *func.operands(op).last()?;
-        copied::source(func, value).ok().filter(|source| is_tensor(func, func.operand(source.load, 0)))
+    let reads = |op: Op| effects::accesses(func, op).iter().any(|&(place, access)| place == buffer && access.reads());
+    let readers: Vec<Op> = uses.of_value(buffer).iter().map(|user| user.op).filter(|&op| reads(op)).collect();
+    let &[load] = &readers[..] else {
+        let text =
+            format!("`{name}` is read by {}, and bulk copies read it as a whole", counted(readers.len(), "statement"));
+        let at = readers.get(1).copied().unwrap_or(alloc);
+        return Err(refuse(at, text, "let one copy read it, or take `bulk_out` off"));
     };
-    let writers = of_buffer.iter().map(|user| user.op).filter(|&op| func.opcode(op) == tir::STORE);
-    if writers.into_iter().any(|op| fills(op).is_some()) {
-        return None;
+    let users = func.result(load).filter(|_| func.opcode(load) == tir::LOAD).map(|value| uses.of_value(value));
+    let store = match users {
+        Some([user]) if func.opcode(user.op) == tir::STORE && user.idx + 1 == func.operands(user.op).len() => user.op,
+        _ => {
+            let text = format!("what `{name}` holds is computed with, and a bulk copy moves elements as they are");
+            return Err(refuse(load, text, "compute before, or take `bulk_out` off"));
+        }
+    };
+    let to = func.operand(store, 0);
+    if !is_tensor(func, to) {
+        let text = format!("`{name}` is copied to `{}`, which is no buffer in global memory", func.value_text(to));
+        return Err(refuse(store, text, "bulk copies move boxes of tensors in global memory"));
     }
-    let mut loads = of_buffer.iter().map(|user| user.op).filter(|&op| func.opcode(op) == tir::LOAD);
-    let (Some(load), None) = (loads.next(), loads.next()) else { return None };
-    let [user] = uses.of_value(func.result(load)?) else { return None };
-    let is_copy = func.opcode(user.op) == tir::STORE && user.idx + 1 == func.operands(user.op).len();
-    let source = Source { load, when: None, branch: None, outermost: load };
-    (is_copy && is_tensor(func, func.operand(user.op, 0))).then_some((user.op, source))
+    Ok((store, Source { load, when: None, branch: None, outermost: load }))
 }
 
 fn is_tensor(func: &Func, buffer: Value) -> bool {
@@ -270,7 +288,7 @@ fn nest(func: &Func, alloc: Op, store: Op, way: Way, name: &str) -> Found<(Op, V
         None if func.region_of(store) == home => Vec::new(),
         None => {
             let text = format!("`{name}` is {} outside of where it is made", way.filled());
-            return Err(refuse(store, text, "take `bulk` off"));
+            return Err(refuse(store, text, "take the attribute off"));
         }
     };
     let root = nest.last().copied().unwrap_or(store);

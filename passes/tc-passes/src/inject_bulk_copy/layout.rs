@@ -4,7 +4,7 @@ use tc_arith::Expr;
 use tc_dialects::algebra::Algebra;
 use tc_dialects::scope::{Scope, scope_text};
 use tc_dialects::tma::MAX_BOX;
-use tc_ir::{AttrData, Elem, Func, Op, Value, keys};
+use tc_ir::{AttrData, Elem, Func, Name, Op, Value, keys};
 use tc_support::{Diagnostic, counted};
 
 /// The widths of rows that the copy engine swizzles, widest first.
@@ -49,7 +49,13 @@ pub(super) fn shape(func: &Func, alloc: Op, buffer: Value) -> Result<(Elem, Vec<
 }
 
 /// The bytes of a swizzled row, 0 for none, and the elements of a panel.
-pub(super) fn row(func: &Func, alloc: Op, elem: Elem, extents: &[i64]) -> Result<(i64, i64), Box<Diagnostic>> {
+pub(super) fn row(
+    func: &Func,
+    alloc: Op,
+    key: Name,
+    elem: Elem,
+    extents: &[i64],
+) -> Result<(i64, i64), Box<Diagnostic>> {
     let last = extents.last().copied().unwrap_or(1);
     let size = i64::from(elem.bytes());
     let bytes = last.saturating_mul(size);
@@ -59,12 +65,12 @@ pub(super) fn row(func: &Func, alloc: Op, elem: Elem, extents: &[i64]) -> Result
     let n_rows = above.iter().fold(1i64, |product, &side| product.saturating_mul(side));
     // The mixing of a panel is by address: each begins where the pattern does.
     let begins_right = |width: i64| bytes == width || n_rows % SWIZZLED_ROWS == 0;
-    let width = match func.attr_of(alloc, keys::BULK).map(|attr| func.attr_data(attr)) {
+    let width = match func.attr_of(alloc, key).map(|attr| func.attr_data(attr)) {
         Some(AttrData::Int(0, _)) => return Ok((0, last)),
         Some(&AttrData::Int(width, _)) => {
             WIDTHS.into_iter().find(|&known| i128::from(known) == width).ok_or_else(|| {
                 let text = format!("rows of 32, 64 or 128 bytes are swizzled, and not of {width}");
-                Box::new(Diagnostic::error("bulk-copy", func.op_location(alloc), text).help("write `bulk = 128`"))
+                Box::new(Diagnostic::error("bulk-copy", func.op_location(alloc), text).help("write 128, or `any`"))
             })?
         }
         _ => match WIDTHS.into_iter().find(|width| divides(width) && begins_right(*width)) {

@@ -1,17 +1,18 @@
 //! Turns copies of boxes of a tensor into bulk copies by tensor maps (TMA).
 //!
-//! An alloc with `bulk = w` requests it: `w` is the width in bytes of the rows whose pieces the copy engine mixes, 0 for
-//! none, or `any` for the widest that fits. The pass chooses how the buffer lies, and replaces the loops that fill it by
-//! `tma.load`, which is done once for the block.
+//! An alloc with `bulk = w` requests it for what fills the buffer, one with `bulk_out = w` for what reads it: `w` is the
+//! width in bytes of the rows whose pieces the copy engine mixes, 0 for none, or `any` for the widest that fits. The pass
+//! chooses how the buffer lies. It replaces the loops that fill it by `tma.load`, which is done once for the block, and those
+//! that read it by `tma.store`, once for each warpgroup.
 //!
 //! # Input form
 //!
 //! `multi-dimensional`, before `loop-partition` divides the loops. One nest of loops that run
-//! in order fills such a buffer, and only copies.
+//! in order fills, or reads, such a buffer, and only copies.
 //!
 //! # Output form
 //!
-//! No `bulk` remains. The buffers have `swizzle` and `panel` as the copy engine needs them, which `storage-flatten` applies,
+//! No `bulk` and no `bulk_out` remains. The buffers have `swizzle` and `panel` as the copy engine needs them, which `storage-flatten` applies,
 //! and an alignment. The maps are made at the head of the function, one for each tensor and box.
 //!
 //! # Example
@@ -49,7 +50,8 @@
 //!
 //! # Limits
 //!
-//! A copy that converts, gathers, or pads by anything else than zeros outside of the tensor is refused; so is one whose
+//! A result leaves by parts, each of which one row of threads (those that differ in threadIdx.x alone) has written, and is
+//! read by nothing else. A copy that converts, gathers, or pads by anything else than zeros outside of the tensor is refused; so is one whose
 //! box differs between the threads of a block, and a buffer that anything else writes.
 //!
 //! # Remarks
@@ -67,9 +69,10 @@ mod owner;
 mod padding;
 mod place;
 
+use find::Way;
 use tc_dialects::{forms, tir};
 use tc_ir::walk::all_ops;
-use tc_ir::{Func, Op, keys};
+use tc_ir::{Func, Op};
 use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
 
 tc_pass::options! {
@@ -94,14 +97,14 @@ pub struct InjectBulkCopy;
 
 impl FuncPass for InjectBulkCopy {
     fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
-        let asks = |&op: &Op| func.opcode(op) == tir::ALLOC && func.attr_of(op, keys::BULK).is_some();
-        let allocs: Vec<Op> = all_ops(func).filter(asks).collect();
+        let allocs = all_ops(func).filter(|&op| func.opcode(op) == tir::ALLOC);
+        let allocs: Vec<(Op, Way)> = allocs.filter_map(|op| Some((op, Way::asked(func, op)?))).collect();
         if allocs.is_empty() {
             return false;
         }
         let (mut copies, mut failed) = (Vec::new(), false);
-        for alloc in allocs {
-            match find::find(func, alloc) {
+        for (alloc, way) in allocs {
+            match find::find(func, alloc, way) {
                 Ok(copy) => copies.push(copy),
                 Err(found) => {
                     cx.report(*found);

@@ -116,6 +116,6 @@ impl StagePart for CopiedInBulk {
             Some(width) => func.int_attr(width),
             None => func.word_attr("any"),
         };
-        vec![(keys::BULK, width)]
+        vec![(if self.is_result { keys::BULK_OUT } else { keys::BULK }, width)]
     }
 }
