@@ -17,6 +17,7 @@ import sys
 
 sys.path.insert(0, __file__.rsplit("/", 1)[0])
 from bench_seeds import time_with_graph  # noqa: E402
+from hopper_products import uniform  # noqa: E402
 
 FILE = "examples/hopper/conv.tir"
 BATCH = 64
@@ -30,18 +31,24 @@ SHAPES = [
     (14, 1024, 2048, 1, 2), (7, 2048, 512, 1, 1), (7, 512, 512, 3, 1),
 ]  # fmt: skip
 
-# By the size of the result: images and rows of a tile.
-BOXES = {56: [(2, 8)], 28: [(8, 4)], 14: [(32, 2)], 7: [(64, 1), (16, 1), (2, 8)]}
-# By the channels of a tile: slots of the ring.
-STAGES = {64: 8, 128: 6, 192: 4, 256: 3}
+# By the size of the result: images, rows and warpgroups of a tile.
+BOXES = {
+    56: [(2, 8, 2), (4, 8, 4)], 28: [(8, 4, 2), (16, 4, 4)], 14: [(32, 2, 2), (64, 2, 4)],
+    7: [(64, 1, 2), (16, 1, 2), (64, 1, 1)],
+}  # fmt: skip
+# By the warpgroups and the channels of a tile: slots of the ring.
+STAGES = {
+    (2, 64): 8, (2, 128): 6, (2, 192): 4, (2, 256): 3, (4, 64): 4, (4, 128): 3, (1, 64): 8, (1, 128): 8, (1, 256): 4,
+}  # fmt: skip
 
 
 def ours(run, shape, point):
     size, ins, outs, kernel, stride = shape
-    images, rows, channels = point
+    images, rows, groups, channels = point
     command = [run, FILE, "--schedule", "@persistent", "--device", "cuda", "--bench", "--json"]
     sizes = {"batch": BATCH, "size": size, "ins": ins, "outs": outs, "kernel": kernel, "stride": stride}
-    knobs = {"images": images, "rows": rows, "channels": channels, "stages": STAGES[channels]}
+    knobs = {"images": images, "rows": rows, "groups": groups, "channels": channels}
+    knobs["stages"] = STAGES[groups, channels]
     for name, value in {**sizes, **knobs}.items():
         command += ["-D", f"{name}={value}"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
@@ -53,8 +60,8 @@ def ours(run, shape, point):
 
 def peer(torch, shape):
     size, ins, outs, kernel, stride = shape
-    a = torch.randn(BATCH, ins, size, size, device="cuda", dtype=torch.float16)
-    w = torch.randn(outs, ins, kernel, kernel, device="cuda", dtype=torch.float16)
+    a = uniform(torch, BATCH, ins, size, size, dtype=torch.float16)
+    w = uniform(torch, outs, ins, kernel, kernel, dtype=torch.float16)
     a, w = (each.to(memory_format=torch.channels_last) for each in (a, w))
     return lambda: torch.nn.functional.conv2d(a, w, stride=stride, padding=kernel // 2)
 
@@ -75,7 +82,9 @@ def main():
         if args.only and args.only != f"{kernel}x{kernel}":
             continue
         out = (size - 1) // stride + 1
-        points = [(*box, channels) for box in BOXES[out] for channels in STAGES if channels <= outs]
+        points = [
+            (*box, channels) for box in BOXES[out] for groups, channels in STAGES if channels <= outs and groups == box[2]
+        ]
         tried = [(*ours(args.run, shape, point), point) for point in points]
         _, why, best = min(tried)
         mine, theirs = [], []

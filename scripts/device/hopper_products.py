@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times the products of examples/hopper on one GPU beside cuBLAS by way of PyTorch, in one run, and prints the ratios.
 
-    scripts/device/hopper_products.py target/device/tc-run [--rows f16,bf16] [--size 4096] [--rounds 3]
+    scripts/device/hopper_products.py target/device/tc-run [--rows f16,bf16] [--size 4096] [--rounds 3] [-D columns=128]
 
 Ours runs in a process of its own, with `tc-run --bench`; both sides are graphs of launches that take 200 us, replayed 50 times
 after 100 ms of warm-up. The two take turns, `--rounds` times, so that both meet the clock that the power of the card allows; the
@@ -17,51 +17,86 @@ import sys
 sys.path.insert(0, __file__.rsplit("/", 1)[0])
 from bench_seeds import time_with_graph  # noqa: E402
 
-FILE = "examples/hopper/product.tir"
+FOLDER = "examples/hopper"
+PRODUCT, SCALED, BATCHED = (f"{FOLDER}/{name}.tir" for name in ("product", "scaled", "batched"))
+BATCH = 16
 
-# Name: our operator, the types of the peer's factors and result, and whether the peer is a layer.
+# Name: our operator and its file, and what the peer multiplies.
 ROWS = {
-    "f16": ("product_f16_f16", "float16", "float16", False),
-    "bf16": ("product_bf16_bf16", "bfloat16", "bfloat16", False),
-    "f16-f32": ("product_f16", "float16", "float16", False),
-    "tf32": ("product_tf32", "tf32", "float32", False),
-    "i8": ("product_i8", "int8", "int32", False),
-    "f8": ("product_f8", "f8", "float32", False),
-    "dense": ("dense_f16", "float16", "float16", True),
-    "few": ("few_rows_f16", "float16", "float16", False),
-    "split": ("few_rows_f16", "float16", "float16", False),
+    "f16": (PRODUCT, "product_f16_f16", "float16"),
+    "bf16": (PRODUCT, "product_bf16_bf16", "bfloat16"),
+    "f16-f32": (PRODUCT, "product_f16", "float16"),
+    "tf32": (PRODUCT, "product_tf32", "tf32"),
+    "i8": (PRODUCT, "product_i8", "int8"),
+    "f8": (PRODUCT, "product_f8", "f8"),
+    "f8-rows": (SCALED, "product_f8_rows", "f8-rows"),
+    "f8-rows-fast": (SCALED, "product_f8_rows", "f8-rows-fast"),
+    "f8-blocks": (SCALED, "product_f8_blocks", "f8-blocks"),
+    "dense": (PRODUCT, "dense_f16", "layer"),
+    "batched": (BATCHED, "batched_f16", "batched"),
+    "few": (PRODUCT, "few_rows_f16", "float16"),
+    "split": (PRODUCT, "few_rows_f16", "float16"),
 }
 
 
+# Points of the space of those whose result leaves by bulk copies; each is tried once, and the best is measured.
+POINTS = [{"columns": 256, "stages": 3}, {"columns": 192, "stages": 4}, {"columns": 128, "stages": 5}]
+IN_BULK = {"f16", "bf16", "dense", "batched", "f8-rows", "f8-rows-fast"}
+
+
+def uniform(torch, *shape, dtype):
+    """Numbers as `tc-run --bench` draws them: the power that a product takes depends on them, and its clock on the power."""
+    bits = {torch.float16: 11, torch.bfloat16: 8, torch.float8_e4m3fn: 4}.get(dtype, 24)
+    steps = torch.randint(0, 1 << bits, shape, device="cuda").to(torch.float32)
+    return ((steps - (1 << bits - 1)) / (1 << bits)).to(dtype)
+
+
 def peer(torch, row, m, n, k):
-    _, factors, _, layer = ROWS[row]
+    factors = ROWS[row][2]
     device = "cuda"
     torch.backends.cuda.matmul.allow_tf32 = factors == "tf32"
     torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False
     torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
     if factors == "int8":
-        a = torch.randint(-8, 8, (m, k), dtype=torch.int8, device=device)
-        b = torch.randint(-8, 8, (n, k), dtype=torch.int8, device=device)
+        a = torch.randint(-8, 9, (m, k), dtype=torch.int8, device=device)
+        b = torch.randint(-8, 9, (n, k), dtype=torch.int8, device=device)
         return lambda: torch._int_mm(a, b.t())
-    if factors == "f8":
-        a = torch.randn(m, k, device=device).to(torch.float8_e4m3fn)
-        b = torch.randn(n, k, device=device).to(torch.float8_e4m3fn)
-        one = torch.ones((), device=device)
-        return lambda: torch._scaled_mm(a, b.t(), one, one, out_dtype=torch.bfloat16, use_fast_accum=False)
+    if factors.startswith("f8"):
+        a = uniform(torch, m, k, dtype=torch.float8_e4m3fn)
+        b = uniform(torch, n, k, dtype=torch.float8_e4m3fn)
+        if factors == "f8":
+            scales = [torch.ones((), device=device)] * 2
+        elif factors == "f8-blocks":
+            # Of rows of 128 elements, one row of scales after another; of blocks of 128 x 128.
+            scales = [torch.ones(k // 128, m, device=device).t(), torch.ones(n // 128, k // 128, device=device).t()]
+        else:
+            scales = [torch.ones(m, 1, device=device), torch.ones(1, n, device=device)]
+        fast = factors == "f8-rows-fast"
+        return lambda: torch._scaled_mm(a, b.t(), *scales, out_dtype=torch.bfloat16, use_fast_accum=fast)
+    if factors == "batched":
+        a = uniform(torch, BATCH, m, k, dtype=torch.float16)
+        b = uniform(torch, BATCH, n, k, dtype=torch.float16)
+        return lambda: torch.bmm(a, b.transpose(1, 2))
+    layer = factors == "layer"
+    factors = "float16" if layer else factors
     dtype = torch.float32 if factors == "tf32" else getattr(torch, factors)
-    a = torch.randn(m, k, device=device, dtype=dtype)
-    b = torch.randn(n, k, device=device, dtype=dtype)
+    a, b = uniform(torch, m, k, dtype=dtype), uniform(torch, n, k, dtype=dtype)
     if layer:
-        bias = torch.randn(n, device=device, dtype=dtype)
+        bias = uniform(torch, n, dtype=dtype)
         return lambda: torch.nn.functional.gelu(torch.nn.functional.linear(a, b, bias), approximate="tanh")
     return lambda: torch.nn.functional.linear(a, b)
 
 
 def ours(run, row, m, n, k, defines):
-    func = ROWS[row][0]
+    file, func, _ = ROWS[row]
     schedule = {"few": "@swapped", "split": "@split"}.get(row, "@persistent")
-    command = [run, FILE, "--func", f"@{func}", "--schedule", schedule, "--device", "cuda", "--bench", "--json"]
-    for name, value in {"m": m, "n": n, "k": k, **defines}.items():
+    command = [run, file, "--func", f"@{func}", "--schedule", schedule, "--device", "cuda", "--bench", "--json"]
+    sizes = {"m": m, "n": n, "k": k}
+    if row == "f8-blocks":
+        sizes = {"m": m, "n": n, "blocks_of_k": k // 128}
+    elif row == "batched":
+        sizes["batch"] = BATCH
+    for name, value in {**sizes, **defines}.items():
         command += ["-D", f"{name}={value}"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     try:
@@ -88,21 +123,27 @@ def main():
         m, n, k = sides if len(sides) == 3 else sides * 3
         for row in args.rows.split(","):
             mine, theirs, why = [], [], ""
+            points = POINTS if row in IN_BULK and not defines else [defines]
+            tried = [(ours(args.run, row, m, n, k, point)[0] or float("inf"), nth) for nth, point in enumerate(points)]
+            best = points[min(tried)[1]]
             for _ in range(args.rounds):
-                time, why = ours(args.run, row, m, n, k, defines)
+                time, why = ours(args.run, row, m, n, k, best)
                 if time is None:
                     break
                 mine.append(time)
-                theirs.append(time_with_graph(torch, peer(torch, row, m, n, k))["median_us"])
-            if not mine:
-                print(f"{row} {m}x{n}x{k}: failed: {why}")
+                try:
+                    theirs.append(time_with_graph(torch, peer(torch, row, m, n, k))["median_us"])
+                except RuntimeError as error:
+                    why = str(error).splitlines()[0]
+            if not mine or not theirs:
+                print(f"{row} {m}x{n}x{k}: ours {min(mine, default='failed')}, the peer failed: {why}", flush=True)
                 continue
-            flops = 2 * m * n * k
+            flops = 2 * m * n * k * (BATCH if row == "batched" else 1)
             print(
                 f"{row:8} {m}x{n}x{k}: ours {min(mine):8.2f} best {statistics.median(mine):8.2f} median us"
                 f" ({flops / min(mine) / 1e6:6.1f} TFLOP/s); torch {min(theirs):8.2f} best"
                 f" {statistics.median(theirs):8.2f} median; ratio {min(mine) / min(theirs):.3f} best"
-                f" {statistics.median(mine) / statistics.median(theirs):.3f} median",
+                f" {statistics.median(mine) / statistics.median(theirs):.3f} median {best or ''}",
                 flush=True,
             )
 

@@ -443,7 +443,7 @@ mod tests {
         assert_eq!(value["manifest"], json!(3));
         assert_eq!(
             value["maps"][0].to_string(),
-            r#"{"box":[2,32],"buffer":"T","dtype":"f32","extents":[2,16416],"name":"MT","promotion":128,"swizzle":128}"#
+            r#"{"box":[2,32],"buffer":"T","dtype":"f32","extents":[2,16416],"name":"MT","promotion":128,"steps":[1,1],"swizzle":128}"#
         );
         assert_eq!(KernelManifest::from_json(&value), Ok(manifest.clone()));
         manifest.params.remove(1);

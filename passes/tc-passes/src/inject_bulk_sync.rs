@@ -197,16 +197,21 @@ fn find(func: &Func, nest: &Nest, stores: &[Op]) -> Result<Vec<Run>, Box<Diagnos
             let args = func.operands(store).iter().flat_map(|&place| arguments(func, place));
             args.into_iter().any(|arg| {
                 let by = ancestors(func, store).find(|&op| func.opcode(op) == tir::FOR && loop_var(func, op) == arg);
-                by.and_then(|op| coordinate(func, op)) == Some(Coordinate::ThreadY)
+                by.and_then(|op| coordinate(func, op)).is_some_and(is_row)
             })
         };
-        let alone = [Coordinate::ThreadY, Coordinate::ThreadZ].into_iter().all(|of| extent(of) == Some(1));
+        let alone = Coordinate::ALL.into_iter().filter(|&of| is_row(of)).all(|of| extent(of) == Some(1));
         if !alone && let Some(&store) = run.stores.iter().find(|store| !by_row(store)) {
             let text = "all warpgroups of the block would make this bulk copy".to_string();
             return Err(error(func, store, text, "let each of them copy what its own threads wrote"));
         }
     }
     Ok(runs)
+}
+
+/// Does the coordinate tell warpgroups apart?
+fn is_row(of: Coordinate) -> bool {
+    of.is_thread() && of != Coordinate::ThreadX
 }
 
 /// Does `second` stand after `first` in its region, with nothing but arithmetic between?

@@ -104,6 +104,24 @@ const HOPPER_BYTES: &[(&str, i64)] =
     &[("m", 70), ("n", 136), ("k", 144), ("blocks", 2), ("rows", 64), ("columns", 64), ("group", 4), ("stages", 3)];
 const HOPPER_TILE: &[(&str, i64)] = &[("m", 70), ("n", 136), ("k", 80), ("columns", 128), ("stages", 3)];
 const FEW_ROWS: &[(&str, i64)] = &[("m", 5), ("n", 72), ("k", 208)];
+/// Ragged boxes of every second pixel, and channels that no tile divides.
+const CONVOLUTION: &[(&str, i64)] = &[
+    ("batch", 8),
+    ("size", 9),
+    ("outs", 72),
+    ("stride", 2),
+    ("blocks", 2),
+    ("images", 8),
+    ("rows", 4),
+    ("channels", 64),
+    ("stages", 3),
+];
+const BATCHED: &[(&str, i64)] =
+    &[("batch", 2), ("m", 70), ("n", 72), ("k", 80), ("blocks", 2), ("rows", 64), ("columns", 64), ("stages", 3)];
+const SCALED_ROWS: &[(&str, i64)] =
+    &[("m", 70), ("n", 136), ("k", 144), ("blocks", 2), ("rows", 64), ("columns", 128), ("group", 4), ("stages", 3)];
+const SCALED_BLOCKS: &[(&str, i64)] =
+    &[("m", 70), ("n", 136), ("blocks_of_k", 2), ("blocks", 2), ("rows", 64), ("group", 4), ("stages", 3)];
 /// Each part is whole steps.
 const SPLIT_ROWS: &[(&str, i64)] = &[("m", 5), ("n", 72), ("k", 256)];
 
@@ -134,6 +152,10 @@ const ALL: &[Small] = &[
     small("hopper/product", "product_f8", "persistent", HOPPER_BYTES, "sm_90a"),
     small("hopper/product", "few_rows_f16", "swapped", FEW_ROWS, "sm_90a"),
     small("hopper/product", "few_rows_f16", "split", SPLIT_ROWS, "sm_90a"),
+    small("hopper/conv", "conv_f16", "persistent", CONVOLUTION, "sm_90a"),
+    small("hopper/batched", "batched_f16", "persistent", BATCHED, "sm_90a"),
+    small("hopper/scaled", "product_f8_rows", "persistent", SCALED_ROWS, "sm_90a"),
+    small("hopper/scaled", "product_f8_blocks", "persistent", SCALED_BLOCKS, "sm_90a"),
 ];
 
 impl Small {

@@ -316,8 +316,8 @@ fn nest(func: &Func, alloc: Op, store: Op, way: Way, name: &str) -> Found<(Op, V
     Ok((root, loops))
 }
 
-/// A number of threads that `indices` depend on and may not: of any that a block has, or, on the way out, of those of a
-/// warpgroup, which come to a copy together.
+/// A number of threads that `indices` depend on and may not: of any that a block has, or, of a copy to a tensor, of those of
+/// a warpgroup, which come to it together.
 fn of_thread(func: &Func, store: Op, indices: &[Value], way: Way) -> Option<Value> {
     let differs = |of: Coordinate| match way {
         Way::In => of.is_thread(),

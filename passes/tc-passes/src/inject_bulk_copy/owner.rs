@@ -4,7 +4,7 @@
 
 use crate::analysis::launch::{coordinate, loop_var};
 use tc_arith::{Expr, Var};
-use tc_dialects::algebra::Algebra;
+use tc_dialects::algebra::{Algebra, const_extent};
 use tc_dialects::tir::{self, Coordinate};
 use tc_ir::uses::Uses;
 use tc_ir::walk::{all_ops, ancestors};
@@ -25,6 +25,7 @@ pub(super) fn stray(
     let rows: Vec<(Op, Coordinate)> = all_ops(func)
         .filter(inside)
         .filter_map(|op| Some((op, coordinate(func, op).filter(|&of| of_row(of))?)))
+        .filter(|&(op, _)| const_extent(func, op) != Some(1))
         .collect();
     // All threads are of one warpgroup.
     let &(first, of) = rows.first()?;
