@@ -340,7 +340,11 @@ fn sums_that_are_not_waited_for_are_found() {
         let ungrouped = planted(text, "wgmma.commit_group()", "if bx > 2 { wgmma.commit_group() }");
         finds(&ungrouped, DiagnosticKind::ProductOutstanding, "while an outstanding product adds to it");
         let uncommitted = planted(text, "wgmma.commit_group()", "");
-        finds(&uncommitted, DiagnosticKind::ProductOutstanding, "reads `CF[0]` while an outstanding product adds to it");
+        finds(
+            &uncommitted,
+            DiagnosticKind::ProductOutstanding,
+            "reads `CF[0]` while an outstanding product adds to it",
+        );
     }
     let copied = planted(FLAT, "wgmma.wait_group(pending = 0)", "");
     finds(&copied, DiagnosticKind::ProductOutstanding, "writes `AS[0]` while an outstanding product reads it");
