@@ -4,7 +4,8 @@ use crate::facts::scope_name;
 use crate::place::references;
 use tc_arith::{BinaryOp, Interval};
 use tc_dialects::algebra::Algebra;
-use tc_dialects::{mbarrier, tir, tma};
+use tc_dialects::threads::is_by_mbarrier;
+use tc_dialects::{mbarrier, tir, tma, wgmma};
 use tc_ir::effects::root_buffer;
 use tc_ir::{Func, Op, Value};
 use tc_support::{Diagnostic, Diagnostics};
@@ -107,6 +108,52 @@ fn sums(each: &[Interval]) -> Vec<Interval> {
     each.iter().scan(Interval::point(0), add).collect()
 }
 
+/// Finds places of `op` that literals say are out of the bounds of their buffers: barriers, the shared memory of copies, and the
+/// registers and shared memory of products. A box may leave its tensor.
+fn check_literals(func: &Func, op: Op, found: &mut Diagnostics) {
+    let operands = func.operands(op);
+    let places: Vec<Value> = match func.opcode(op) {
+        tma::LOAD | tma::STORE => {
+            let [_, boxed] = tma::sides(func, op);
+            operands.iter().copied().filter(|&place| place != boxed).collect()
+        }
+        wgmma::MMA => operands.to_vec(),
+        _ if is_by_mbarrier(func, op) => operands.iter().copied().take(1).collect(),
+        _ => Vec::new(),
+    };
+    for place in places {
+        let Some((buffer, [first, last], extent)) = literal_beyond(func, place) else { continue };
+        let name = func.value_text(buffer);
+        let text = match first == last {
+            true => format!("index {first} of `{name}` is out of bounds"),
+            false => format!("indices {first} to {last} of `{name}` are not all in bounds"),
+        };
+        let note = format!("the extent there is {extent}");
+        found.push(Diagnostic::error("out-of-bounds", func.op_location(op), text).note(note));
+    }
+}
+
+/// The first and the last index of `place` along the first dimension in which a literal leads out of the buffer, which has that
+/// extent.
+fn literal_beyond(func: &Func, place: Value) -> Option<(Value, [i128; 2], i64)> {
+    for reference in references(func, place) {
+        let (buffer, indices) = func.operands(reference).split_first()?;
+        let (_, extents, _) = tir::place_type(func, *buffer)?;
+        let (_, lengths, _) = tir::place_type(func, func.result(reference)?)?;
+        for (dim, (&index, &extent)) in indices.iter().zip(extents).enumerate() {
+            let (Some(first), Some(extent)) = (func.const_int(index), func.as_int(extent)) else { continue };
+            let length = lengths.get(dim).filter(|_| func.opcode(reference) == tir::REGION);
+            let length = length.and_then(|&length| func.as_int(length)).unwrap_or(1).max(1);
+            let first = i128::from(first);
+            let last = first + i128::from(length) - 1;
+            if first < 0 || last >= extent.into() {
+                return Some((*buffer, [first, last], extent));
+            }
+        }
+    }
+    None
+}
+
 /// Finds coordinates of `op` of which it is not known that 64 bits hold them. One that 32 do not hold is outside of its tensor,
 /// whose extents do fit, and may be clamped.
 fn check_coordinates(func: &Func, op: Op, coordinates: &[Vec<Value>], found: &mut Diagnostics) {
@@ -130,6 +177,7 @@ pub fn check(func: &Func, op: Op, found: &mut Diagnostics) {
         let help = "declare them in `shared`";
         found.push(Diagnostic::error("no-emitter", func.op_location(op), text).help(help));
     }
+    check_literals(func, op, found);
     if !matches!(func.opcode(op), tma::LOAD | tma::STORE) {
         return;
     }
