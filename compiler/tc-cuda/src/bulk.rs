@@ -12,9 +12,10 @@ use crate::kernel::Kernel;
 use crate::preamble::Helper;
 use tc_dialects::tma;
 use tc_ir::attrs::BinOp;
-use tc_ir::{Op, Value, keys};
-use tc_kernel::bulk::coordinates;
+use tc_ir::{Elem, Op, Value, keys};
+use tc_kernel::bulk::{coordinates, fits_word};
 use tc_target::Feature;
+use tc_target::maps::MAX_EXTENT;
 
 /// A function of one instruction of a barrier, or of one that begins a bulk copy.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -39,6 +40,11 @@ pub(crate) enum Bulk {
     ArriveExpectTx,
     /// `mbarrier.try_wait` until the phase is over; `mbarrier.test_wait` where that does not suspend the thread.
     Wait { suspends: bool },
+    /// A coordinate of 64 bits as one of 32. One that they do not hold stays outside of its tensor, which is no longer than
+    /// [`MAX_EXTENT`], and so does its box.
+    Coordinate,
+    /// The same of one without a sign.
+    UnsignedCoordinate,
     /// `setmaxnreg`
     SetMaxNReg { increase: bool },
 }
@@ -72,6 +78,8 @@ impl Bulk {
             Bulk::Arrive => "tc_mbarrier_arrive".into(),
             Bulk::ArriveExpectTx => "tc_mbarrier_arrive_expect_tx".into(),
             Bulk::Wait { .. } => "tc_mbarrier_wait".into(),
+            Bulk::Coordinate => "tc_tma_coordinate".into(),
+            Bulk::UnsignedCoordinate => "tc_tma_unsigned_coordinate".into(),
             Bulk::SetMaxNReg { increase } => format!("tc_setmaxnreg_{}", if increase { "inc" } else { "dec" }),
         }
     }
@@ -149,6 +157,17 @@ impl Bulk {
                     ),
                 )
             }
+            Bulk::Coordinate => {
+                let least = i32::MIN;
+                format!(
+                    "static __device__ __forceinline__ int {}(long long at) {{\n  return (int)(at < {least}LL ? {least}LL : at > {MAX_EXTENT}LL ? {MAX_EXTENT}LL : at);\n}}\n",
+                    self.name()
+                )
+            }
+            Bulk::UnsignedCoordinate => format!(
+                "static __device__ __forceinline__ int {}(unsigned long long at) {{\n  return (int)(at > {MAX_EXTENT}ULL ? {MAX_EXTENT}ULL : at);\n}}\n",
+                self.name()
+            ),
             Bulk::SetMaxNReg { increase } => {
                 let action = if increase { "inc" } else { "dec" };
                 format!(
@@ -178,7 +197,7 @@ impl Kernel<'_> {
         let rank = u8::try_from(coordinates.len()).unwrap_or(0);
         let mut args =
             vec![self.address(func.operand(op, 0)), Expr::new(format!("&{map}"), prec::UNARY), self.address(barrier)];
-        args.extend(coordinates.iter().rev().map(|terms| self.coordinate_of(terms)));
+        args.extend(coordinates.iter().rev().map(|terms| self.coordinate_of(op, terms)));
         let function = self.needs.helper(Helper::Bulk(Bulk::Load { rank }));
         self.call(op, &function, &args);
     }
@@ -196,7 +215,7 @@ impl Kernel<'_> {
         let map = self.buffer(map);
         let rank = u8::try_from(coordinates.len()).unwrap_or(0);
         let mut args = vec![Expr::new(format!("&{map}"), prec::UNARY), self.address(shared)];
-        args.extend(coordinates.iter().rev().map(|terms| self.coordinate_of(terms)));
+        args.extend(coordinates.iter().rev().map(|terms| self.coordinate_of(op, terms)));
         let function = self.needs.helper(Helper::Bulk(Bulk::Store { rank }));
         self.call(op, &function, &args);
     }
@@ -215,22 +234,43 @@ impl Kernel<'_> {
         self.call(op, &function, &[]);
     }
 
-    /// The sum of `terms`, as 32 bits.
-    fn coordinate_of(&mut self, terms: &[Value]) -> Expr {
+    /// The sum of `terms`, as 32 bits: a coordinate of the copy `op`.
+    fn coordinate_of(&mut self, op: Op, terms: &[Value]) -> Expr {
+        let fits = fits_word(self.func, op, terms);
         let mut sum: Option<Expr> = None;
         for &term in terms {
             if self.bare_int(term) == Some(0) {
                 continue;
             }
-            let wide = self.func.value_scalar(term).is_some_and(|scalar| scalar.bytes() > 4);
+            let elem = self.func.value_scalar(term).map(|scalar| scalar.elem);
+            let of = match elem {
+                Some(Elem::I64 | Elem::U64) if fits => Some("int"),
+                Some(Elem::I64) => None,
+                // Alone: of a sum it is known that 64 bits are enough.
+                Some(Elem::U64) if terms.len() == 1 => None,
+                _ => (!fits).then_some("long long"),
+            };
             let term = self.lane(term, 0);
-            let term = if wide { expr::cast("int", term) } else { term };
+            let term = match of {
+                Some(of) => expr::cast(of, term),
+                None => term,
+            };
             sum = Some(match sum {
                 Some(sum) => expr::binary(BinOp::Add, term, sum),
                 None => term,
             });
         }
-        sum.unwrap_or_else(|| Expr::name("0"))
+        let sum = sum.unwrap_or_else(|| Expr::name("0"));
+        if fits {
+            return sum;
+        }
+        let is_unsigned = |&term: &Value| self.func.value_scalar(term).is_some_and(|scalar| scalar.elem == Elem::U64);
+        let clamp = match terms {
+            [term] if is_unsigned(term) => Bulk::UnsignedCoordinate,
+            _ => Bulk::Coordinate,
+        };
+        let function = self.needs.helper(Helper::Bulk(clamp));
+        expr::call(&function, &[sum])
     }
 
     /// A barrier, and a number that the op `op` says by `key`.

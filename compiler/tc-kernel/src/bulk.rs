@@ -2,8 +2,10 @@
 
 use crate::facts::scope_name;
 use crate::place::references;
-use tc_dialects::tma;
-use tc_dialects::{mbarrier, tir};
+use tc_arith::{BinaryOp, Interval};
+use tc_dialects::algebra::Algebra;
+use tc_dialects::threads::is_by_mbarrier;
+use tc_dialects::{mbarrier, tir, tma, wgmma};
 use tc_ir::effects::root_buffer;
 use tc_ir::{Func, Op, Value};
 use tc_support::{Diagnostic, Diagnostics};
@@ -67,6 +69,103 @@ pub fn coordinates(func: &Func, op: Op) -> Option<Vec<Vec<Value>>> {
     Some(coordinates)
 }
 
+/// Is the coordinate that is the sum of `terms` one of 32 bits, as the engine of copies takes it, in whatever iteration `op`
+/// reads it?
+pub fn fits_word(func: &Func, op: Op, terms: &[Value]) -> bool {
+    let is_narrow = |term: Value| {
+        let range = func.value_scalar(term).and_then(|scalar| scalar.elem.int_range());
+        range.is_some_and(|(least, most)| least >= i32::MIN.into() && most <= i32::MAX.into())
+    };
+    match terms {
+        [] => true,
+        &[term] if is_narrow(term) => true,
+        _ => {
+            let word = Interval::new(i32::MIN.into(), i32::MAX.into());
+            let each = bounds(func, op, terms);
+            each.iter().chain(&sums(&each)).all(|known| known.union(word) == word)
+        }
+    }
+}
+
+/// What each of `terms` lies between at `op`.
+fn bounds(func: &Func, op: Op, terms: &[Value]) -> Vec<Interval> {
+    let mut algebra = Algebra::of_func(func);
+    algebra.enter_place(func, op);
+    let mut each = Vec::new();
+    for &term in terms {
+        let expr = algebra.expr(func, term);
+        each.push(algebra.analyzer.bounds(expr));
+    }
+    each
+}
+
+/// What the sums of the first one, two and so on lie between.
+fn sums(each: &[Interval]) -> Vec<Interval> {
+    let add = |sum: &mut Interval, &next: &Interval| {
+        *sum = Interval::apply(BinaryOp::Add, *sum, next);
+        Some(*sum)
+    };
+    each.iter().scan(Interval::point(0), add).collect()
+}
+
+/// Finds places of `op` that literals say are out of the bounds of their buffers: barriers, the shared memory of copies, and the
+/// registers and shared memory of products. A box may leave its tensor.
+fn check_literals(func: &Func, op: Op, found: &mut Diagnostics) {
+    let operands = func.operands(op);
+    let places: Vec<Value> = match func.opcode(op) {
+        tma::LOAD | tma::STORE => {
+            let [_, boxed] = tma::sides(func, op);
+            operands.iter().copied().filter(|&place| place != boxed).collect()
+        }
+        wgmma::MMA => operands.to_vec(),
+        _ if is_by_mbarrier(func, op) => operands.iter().copied().take(1).collect(),
+        _ => Vec::new(),
+    };
+    for place in places {
+        let Some((buffer, [first, last], extent)) = literal_beyond(func, place) else { continue };
+        let name = func.value_text(buffer);
+        let text = match first == last {
+            true => format!("index {first} of `{name}` is out of bounds"),
+            false => format!("indices {first} to {last} of `{name}` are not all in bounds"),
+        };
+        let note = format!("the extent there is {extent}");
+        found.push(Diagnostic::error("out-of-bounds", func.op_location(op), text).note(note));
+    }
+}
+
+/// The first and the last index of `place` along the first dimension in which a literal leads out of the buffer, which has that
+/// extent.
+fn literal_beyond(func: &Func, place: Value) -> Option<(Value, [i128; 2], i64)> {
+    for reference in references(func, place) {
+        let (buffer, indices) = func.operands(reference).split_first()?;
+        let (_, extents, _) = tir::place_type(func, *buffer)?;
+        let (_, lengths, _) = tir::place_type(func, func.result(reference)?)?;
+        for (dim, (&index, &extent)) in indices.iter().zip(extents).enumerate() {
+            let (Some(first), Some(extent)) = (func.const_int(index), func.as_int(extent)) else { continue };
+            let length = lengths.get(dim).filter(|_| func.opcode(reference) == tir::REGION);
+            let length = length.and_then(|&length| func.as_int(length)).unwrap_or(1).max(1);
+            let first = i128::from(first);
+            let last = first + i128::from(length) - 1;
+            if first < 0 || last >= extent.into() {
+                return Some((*buffer, [first, last], extent));
+            }
+        }
+    }
+    None
+}
+
+/// Finds coordinates of `op` of which it is not known that 64 bits hold them. One that 32 do not hold is outside of its tensor,
+/// whose extents do fit, and may be clamped.
+fn check_coordinates(func: &Func, op: Op, coordinates: &[Vec<Value>], found: &mut Diagnostics) {
+    for (dim, terms) in coordinates.iter().enumerate().filter(|(_, terms)| terms.len() > 1) {
+        if !sums(&bounds(func, op, terms)).iter().all(|sum| sum.is_finite()) {
+            let text = format!("coordinate {dim} of this bulk copy is a sum that may be beyond 64 bits");
+            let help = "name the box by one reference: `&M[i : 64, j : 64]`";
+            found.push(Diagnostic::error("no-emitter", func.op_location(op), text).help(help));
+        }
+    }
+}
+
 /// Finds what keeps `op` from being written.
 pub fn check(func: &Func, op: Op, found: &mut Diagnostics) {
     if func.opcode(op) == tir::ALLOC
@@ -78,6 +177,7 @@ pub fn check(func: &Func, op: Op, found: &mut Diagnostics) {
         let help = "declare them in `shared`";
         found.push(Diagnostic::error("no-emitter", func.op_location(op), text).help(help));
     }
+    check_literals(func, op, found);
     if !matches!(func.opcode(op), tma::LOAD | tma::STORE) {
         return;
     }
@@ -91,7 +191,9 @@ pub fn check(func: &Func, op: Op, found: &mut Diagnostics) {
         let help = "run `warp-specialize`, which gives copies their barriers";
         found.push(Diagnostic::assumption("no-emitter", func.op_location(op), text).help(help));
     }
-    if coordinates(func, op).is_none() {
+    if let Some(coordinates) = coordinates(func, op) {
+        check_coordinates(func, op, &coordinates, found);
+    } else {
         let text = "this bulk copy is of a part of a box, and a map brings whole ones".to_string();
         let help = "name one box of the map: `&M[i : 64, j : 64]`";
         found.push(Diagnostic::error("no-emitter", func.op_location(op), text).help(help));

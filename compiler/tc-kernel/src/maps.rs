@@ -10,6 +10,7 @@ use tc_ir::walk::all_ops;
 use tc_ir::{AttrData, Func, Op, Value};
 use tc_support::{Diagnostic, Diagnostics};
 use tc_target::Formula;
+use tc_target::maps::MAX_EXTENT;
 
 /// The ops that make the maps of `func`, in the order of the text.
 pub fn maps(func: &Func) -> impl Iterator<Item = Op> {
@@ -59,6 +60,13 @@ fn made(func: &Func, op: Op, found: &mut Diagnostics) {
         });
         let help = "run `split-host-device`: it hands buffers to kernels";
         found.push(Diagnostic::assumption("no-emitter", func.op_location(op), text).help(help));
+    }
+    let too_long = |extent: &Formula| matches!(extent, &Formula::Int(extent) if extent as u64 > MAX_EXTENT);
+    if let Some(Formula::Int(extent)) = extents(func, op).and_then(|extents| extents.into_iter().find(too_long)) {
+        let text =
+            format!("the tensor map `{name}` has an extent of {extent}, and bulk copies count up to {MAX_EXTENT}");
+        let help = "divide the dimension in two";
+        found.push(Diagnostic::error("no-emitter", func.op_location(op), text).help(help));
     }
     if extents(func, op).is_none() {
         let text = format!("an extent of the tensor map `{name}` is no formula of sizes");

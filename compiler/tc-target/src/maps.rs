@@ -18,8 +18,12 @@ pub const MAX_STEP: u64 = 8;
 /// Addresses, rows of a box and strides of a tensor are multiples of so many bytes.
 pub const GRAIN: u64 = 16;
 
-/// The greatest extent of a tensor, and what its strides stay below.
-const MAX_EXTENT: u64 = 1 << 32;
+/// The greatest extent of a tensor. The driver takes 2^32, of which the coordinates of a copy, with a sign in 32 bits (PTX ISA
+/// 8.8, `cp.async.bulk.tensor`), reach half. This one is the greatest of them that is at a multiple of [`GRAIN`] bytes for
+/// every type: a copy from elsewhere along a row is an illegal instruction, even outside of the tensor.
+pub const MAX_EXTENT: u64 = i32::MAX as u64 / GRAIN * GRAIN;
+
+/// What the strides of a tensor stay below.
 const STRIDES_BELOW: u64 = 1 << 40;
 
 /// The bytes that the second-level cache fetches at a time where nothing else is said.

@@ -485,8 +485,8 @@ pub(crate) struct Warpgroups {
     pub(crate) together: bool,
     /// Barriers in shared memory order threads: what orders two accesses is followed thread by thread.
     pub(crate) clocked: bool,
-    /// Products are put into groups, and are outstanding until they are waited for.
-    pub(crate) commits: bool,
+    /// Fences, commits or waits order its products, which are outstanding until their groups are waited for.
+    pub(crate) ordered: bool,
     /// There are bulk copies to tensors that go on in the background.
     pub(crate) stores: bool,
     /// No loop over the threads of a warpgroup is there yet: each thread of the launch stands for a whole one.

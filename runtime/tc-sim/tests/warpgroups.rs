@@ -339,9 +339,17 @@ fn sums_that_are_not_waited_for_are_found() {
         // Without a group there is nothing that the wait waits for.
         let ungrouped = planted(text, "wgmma.commit_group()", "if bx > 2 { wgmma.commit_group() }");
         finds(&ungrouped, DiagnosticKind::ProductOutstanding, "while an outstanding product adds to it");
+        let uncommitted = planted(text, "wgmma.commit_group()", "");
+        finds(
+            &uncommitted,
+            DiagnosticKind::ProductOutstanding,
+            "reads `CF[0]` while an outstanding product adds to it",
+        );
     }
     let copied = planted(FLAT, "wgmma.wait_group(pending = 0)", "");
     finds(&copied, DiagnosticKind::ProductOutstanding, "writes `AS[0]` while an outstanding product reads it");
+    let uncommitted = planted(FLAT, "wgmma.commit_group()", "");
+    finds(&uncommitted, DiagnosticKind::ProductOutstanding, "writes `AS[0]` while an outstanding product reads it");
 }
 
 #[test]
@@ -352,7 +360,7 @@ fn a_missing_fence_is_found() {
         let stored = planted(text, "wgmma.fence()", "wgmma.fence()\nCF[3] = CF[3]");
         finds(&stored, DiagnosticKind::MissingFence, "adds to `CF`, and no `wgmma.fence` stands");
     }
-    // Before there are groups, products are done at once.
+    // Before anything orders products, they are done at once.
     let early = planted(&planted(FLAT, "wgmma.fence()", ""), "wgmma.commit_group()", "");
     passes(&planted(&early, "wgmma.wait_group(pending = 0)", ""), K);
 }

@@ -7,6 +7,8 @@ use crate::diagnostic::ScheduleDiagnostic;
 use crate::directive::{code_list, loops_of, one_of};
 use crate::graph::{Attach, AxisId, Kind, StageId};
 use crate::remedy::{OTHER_AXIS_OR_LEAVE_OUT, OTHER_LOOP_OR_ROOT};
+use tc_dialects::scope::Scope;
+use tc_dialects::wgmma;
 use tc_ir::Loc;
 
 impl Inference<'_> {
@@ -87,11 +89,18 @@ impl Inference<'_> {
         let leaves = &graph[owner].leaves;
         let start = graph.leaf_position(leaf).unwrap_or(0);
         let inside = graph.names(&leaves[start..]);
-        let help =
-            format!("compute it at {} of `{}`, or let it lie in a wider scope", one_of(&inside), graph[owner].name);
-        let error = ScheduleDiagnostic::error("scope-too-narrow", self.location(loc), text)
-            .help(help)
-            .fix_its(OTHER_AXIS_OR_LEAVE_OUT);
+        let error = ScheduleDiagnostic::error("scope-too-narrow", self.location(loc), text);
+        let error = if graph.scope_of(stage) == Scope::WgmmaAccumulator {
+            error.fact(format!(
+                "a warpgroup holds whole tiles of {} rows: bind loops over such tiles, and compute `{}` inside of them",
+                wgmma::TILE_ROWS,
+                data.name
+            ))
+        } else {
+            let owner = &graph[owner].name;
+            error.help(format!("compute it at {} of `{owner}`, or let it lie in a wider scope", one_of(&inside)))
+        };
+        let error = error.fix_its(OTHER_AXIS_OR_LEAVE_OUT);
         error.label(self.location(graph[leaf].kind_loc), format!("`{}` is bound here", graph[leaf].name))
     }
 

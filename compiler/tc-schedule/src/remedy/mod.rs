@@ -17,6 +17,8 @@ use crate::graph::Graph;
 use crate::operator::Operator;
 use crate::params::Point;
 use proposals::About;
+use tc_dialects::scope::Scope;
+use tc_dialects::wgmma;
 use tc_ir::{Func, Module, Op, Value};
 use tc_support::{Diagnostics, Location};
 
@@ -137,13 +139,27 @@ impl Refused<'_> {
             crate::program(self.operator, Some(self.sched), self.module, applied.graph, Extent::Whole)
         });
         match lowered {
-            Ok(_) => true,
+            Ok(program) => holds_whole_tiles(&program),
             Err(left) => left.iter().filter(|one| one.diagnostic.is_error()).all(|one| {
                 let one = identity(one);
                 all.iter().position(|other| *other == one).is_some_and(|at| at != nth)
             }),
         }
     }
+}
+
+/// Are the sums of warpgroups in `program` tiles that products make? Loops over elements lower with any, and no intrinsic stands
+/// for those.
+fn holds_whole_tiles(program: &Func) -> bool {
+    tc_ir::walk::all_ops(program).filter_map(|op| program.result(op)).all(|value| {
+        let Some((_, shape, scope)) = program.as_shaped(program.value_type(value)) else { return true };
+        if Scope::of_name(program, scope) != Some(Scope::WgmmaAccumulator) {
+            return true;
+        }
+        let extents: Vec<Option<i64>> = shape.iter().map(|&extent| program.as_int(extent)).collect();
+        let fits = |extent: Option<i64>, step: i64| extent.is_none_or(|extent| extent % step == 0);
+        matches!(extents[..], [.., rows, columns] if fits(rows, wgmma::TILE_ROWS) && fits(columns, wgmma::TILE_COLUMNS))
+    })
 }
 
 /// What two runs that find the same call alike.

@@ -97,6 +97,36 @@ pub fn text(name: &str) -> Option<String> {
     ))
 }
 
+/// What helps where no product of `wgmma` is called `name`: what there is instead, if the name says enough.
+pub fn correction(name: &str) -> Option<String> {
+    let mut parts = name.strip_prefix("wgmma_m64n")?.split('_');
+    let n: i64 = parts.next()?.split_once('k')?.0.parse().ok()?;
+    let (factors, sums) = (Elem::parse(parts.next()?)?, Elem::parse(parts.next()?)?);
+    let words: Vec<&str> = parts.collect();
+    let wanted = match words[..] {
+        [] => [false; 2],
+        [a, b] => [a == "col", b == "col"],
+        _ => [false, true],
+    };
+    let given = Named { n, factors, sums, turned: wanted };
+    let known = given.product()?;
+    if !known.sums.contains(&sums) {
+        let list: Vec<String> = known.sums.iter().map(|sum| format!("`{}`", sum.name())).collect();
+        return Some(format!("products of `{}` are summed in {}", factors.name(), list.join(" or ")));
+    }
+    if !known.has_width(n) {
+        let widths =
+            if known.sums.contains(&Elem::I32) { "8, 16, 24, 32, or a multiple of 16" } else { "a multiple of 8" };
+        return Some(format!("a product of `{}` has {widths} up to 256 columns, not {n}", factors.name()));
+    }
+    let along_k = [false, true];
+    if factors.bits() != 16 && wanted != along_k {
+        let name = Named { turned: along_k, ..given }.name();
+        return Some(format!("both factors of `{}` lie along k: there is only `{name}`", factors.name()));
+    }
+    Some(format!("did you mean `{}`?", given.name()))
+}
+
 /// A few of the names, for lists and suggestions.
 pub const EXAMPLES: &[&str] = &[
     "wgmma_m64n128k16_f16_f32",
@@ -121,6 +151,34 @@ mod tests {
         assert!(turned.contains("B: i8[8, 32] in shared") && turned.contains("cast<i32>(B[j, k])"), "{turned}");
         let tf32 = text("wgmma_m64n16k8_tf32_f32_row_col").expect("one of the library");
         assert!(tf32.contains("A: f32[64, 8]") && tf32.contains("numerics") && !tf32.contains("cast"), "{tf32}");
+    }
+
+    #[test]
+    fn a_name_that_is_near_leads_to_one_that_there_is() {
+        let told = |name: &str| correction(name).unwrap_or_default();
+        assert_eq!(told("wgmma_m64n128k16_f16_f32_row_row"), "did you mean `wgmma_m64n128k16_f16_f32`?");
+        assert_eq!(told("wgmma_m64n128k8_f16_f32_row_col"), "did you mean `wgmma_m64n128k16_f16_f32_row_col`?");
+        assert_eq!(
+            told("wgmma_m64n128k32_i8_i32_row_row"),
+            "both factors of `i8` lie along k: there is only `wgmma_m64n128k32_i8_i32_row_col`"
+        );
+        assert_eq!(
+            told("wgmma_m64n64k8_tf32_f32"),
+            "both factors of `tf32` lie along k: there is only `wgmma_m64n64k8_tf32_f32_row_col`"
+        );
+        assert_eq!(told("wgmma_m64n64k16_bf16_f16"), "products of `bf16` are summed in `f32`");
+        assert_eq!(
+            told("wgmma_m64n40k32_i8_i32_row_col"),
+            "a product of `i8` has 8, 16, 24, 32, or a multiple of 16 up to 256 columns, not 40"
+        );
+        for name in ["wgmma_m64n128k16_f32_f32", "wgmma_m64nk_f16_f32", "wgmma_", "wmma", ""] {
+            assert_eq!(correction(name), None, "{name}");
+        }
+        // What is proposed is there.
+        for name in ["wgmma_m64n8k8_i8_i32", "wgmma_m64n256k1_f8e4m3_f16_col_row", "wgmma_m64n24k_bf16_f32_x_y_z"] {
+            let proposed = told(name).split('`').rfind(|part| part.starts_with("wgmma")).map(String::from);
+            assert!(proposed.is_some_and(|proposed| text(&proposed).is_some()), "{name}: {}", told(name));
+        }
     }
 
     #[test]

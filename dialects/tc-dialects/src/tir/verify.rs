@@ -2,6 +2,7 @@
 
 use super::kind::{Coordinate, LoopKind, VTHREAD, loop_kind};
 use super::strides;
+use crate::mbarrier::{BARRIER_BYTES, is_barrier_type};
 use crate::scope::{Scope, scope_text};
 use tc_ir::attrs::AttrData;
 use tc_ir::{Attr, Attrs, Func, Name, Op, Scalar, Type, TypeData, Value, keys};
@@ -285,7 +286,8 @@ fn check_align(func: &Func, location: tc_support::Location, align: Attr, found: 
 
 /// Constant extents are positive, and the buffer's size in bytes fits 63 bits.
 fn check_shape(func: &Func, op: Op, shape: &[Attr], elem: Type, found: &mut Diagnostics) {
-    let mut bytes = func.as_scalar(elem).map_or(1, |scalar| i128::from(scalar.bytes()));
+    let barrier = if is_barrier_type(func, elem) { BARRIER_BYTES.into() } else { 1 };
+    let mut bytes = func.as_scalar(elem).map_or(barrier, |scalar| i128::from(scalar.bytes()));
     for &dim in shape {
         match func.attr_data(dim) {
             AttrData::Int(extent, _) if *extent < 0 => {

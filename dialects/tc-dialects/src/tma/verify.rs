@@ -5,7 +5,7 @@ use crate::mbarrier;
 use crate::scope::{Scope, scope_text};
 use crate::tir::place_type;
 use tc_ir::func::Def;
-use tc_ir::{Attr, AttrData, Elem, Func, Name, Op, Value, keys};
+use tc_ir::{Attr, AttrData, Elem, Func, Name, Op, TypeData, Value, keys};
 use tc_support::{Diagnostic, Diagnostics, counted};
 
 /// The most dimensions of a tensor.
@@ -164,10 +164,18 @@ pub fn unfit_box(extents: &[i64], steps: &[i64], elem: Elem, swizzle: Option<i64
 pub(super) fn map(func: &Func, op: Op, found: &mut Diagnostics) {
     let (base, Some(result)) = (func.operand(op, 0), func.result(op)) else { return };
     let shown = func.show_type(func.value_type(result));
-    let (Some((elem, shape, scope)), Some((base_elem, base_shape, base_scope))) =
-        (func.as_shaped(func.value_type(result)), func.as_shaped(func.value_type(base)))
-    else {
-        let text = format!("a map is of a buffer in global memory, not `{shown}`");
+    let Some((base_elem, base_shape, base_scope)) = func.as_shaped(func.value_type(base)) else {
+        let what = match func.type_data(func.value_type(base)) {
+            TypeData::Ref { .. } => "a part of one, `",
+            _ => "`",
+        };
+        let text =
+            format!("a map is of a buffer in global memory, not {what}{}`", func.show_type(func.value_type(base)));
+        let help = "name the whole buffer; a copy says which box of it to bring";
+        return found.push(error(func, op, "type", text).help(help));
+    };
+    let Some((elem, shape, scope)) = func.as_shaped(func.value_type(result)) else {
+        let text = format!("a map has the type of a tensor, such as `f16[64, 64]`, not `{shown}`");
         return found.push(error(func, op, "type", text));
     };
     let scopes = [scope, base_scope].map(|scope| Scope::of_name(func, scope));

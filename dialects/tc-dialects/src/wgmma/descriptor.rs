@@ -43,6 +43,14 @@ pub fn factor_extents(major: Major, mn: i64, k: i64) -> [i64; 2] {
     }
 }
 
+/// The greatest offset of a descriptor, in bytes: 14 bits of pieces.
+pub(super) const MAX_OFFSET: i64 = ((1 << 14) - 1) * PIECE;
+
+/// Does a descriptor hold `offset`, in bytes?
+pub(super) fn is_offset(offset: i64) -> bool {
+    (0..=MAX_OFFSET).contains(&offset) && offset % PIECE == 0
+}
+
 /// The layout of a factor, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Descriptor {
@@ -65,8 +73,7 @@ impl Descriptor {
     /// What the list says, if it is one that the hardware takes.
     pub fn of(numbers: &[i64]) -> Option<Descriptor> {
         let &[leading, stride, swizzle] = numbers else { return None };
-        let fits = |offset: i64| offset >= 0 && offset % PIECE == 0 && offset / PIECE < 1 << 14;
-        (fits(leading) && fits(stride) && matches!(swizzle, 0 | 32 | 64 | 128)).then_some(Descriptor {
+        (is_offset(leading) && is_offset(stride) && matches!(swizzle, 0 | 32 | 64 | 128)).then_some(Descriptor {
             leading,
             stride,
             swizzle,

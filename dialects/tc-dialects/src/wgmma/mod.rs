@@ -15,7 +15,7 @@ mod verify;
 use tc_ir::opdef::Effect;
 
 pub use descriptor::{Descriptor, Major, Side, factor_extents, mixed};
-pub use verify::{Shape, WARPGROUP, major, shape};
+pub use verify::{Shape, TILE_COLUMNS, TILE_ROWS, WARPGROUP, major, shape};
 
 /// The most groups that a warpgroup may leave outstanding.
 pub const MAX_PENDING: i64 = 7;

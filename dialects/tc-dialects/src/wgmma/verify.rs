@@ -1,5 +1,6 @@
 //! Products that a warpgroup has: types, extents, where factors lie.
 
+use super::descriptor::{MAX_OFFSET, is_offset};
 use super::{Descriptor, MAX_PENDING, Major, Side, factor_extents};
 use crate::fragment::{Family, Layout, Use, mma_k, product, tile};
 use crate::mma::held;
@@ -13,7 +14,10 @@ use tc_support::{Diagnostic, Diagnostics, counted};
 pub const WARPGROUP: i64 = 128;
 
 /// The rows of a product.
-const ROWS: i64 = 64;
+pub const TILE_ROWS: i64 = 64;
+
+/// The columns of a product are a multiple of so many.
+pub const TILE_COLUMNS: i64 = 8;
 
 fn error(func: &Func, op: Op, code: &'static str, message: String) -> Diagnostic {
     Diagnostic::error(code, func.op_location(op), message)
@@ -35,12 +39,12 @@ pub struct Shape {
 impl Shape {
     /// The extents m, n, k.
     pub fn extents(self) -> [i64; 3] {
-        [ROWS, self.n, self.k]
+        [TILE_ROWS, self.n, self.k]
     }
 
     /// The rows or columns of the result that the factor `side` has a part in.
     pub fn mn(self, side: Side) -> i64 {
-        if side == Side::A { ROWS } else { self.n }
+        if side == Side::A { TILE_ROWS } else { self.n }
     }
 }
 
@@ -54,11 +58,11 @@ pub fn major(func: &Func, op: Op, side: Side) -> Major {
 pub fn shape(func: &Func, op: Op) -> Option<Shape> {
     let place = func.operand(op, 0);
     let (sums, n) = match held(func, place) {
-        Some((sums, count)) => (sums, count.checked_mul(WARPGROUP)? / ROWS),
+        Some((sums, count)) => (sums, count.checked_mul(WARPGROUP)? / TILE_ROWS),
         None => {
             let tile =
                 tile(func, place).filter(|tile| tile.family == Family::Wgmma && tile.part == Use::Accumulator)?;
-            (tile.elem, Some(tile.image.1).filter(|_| tile.image.0 == ROWS)?)
+            (tile.elem, Some(tile.image.1).filter(|_| tile.image.0 == TILE_ROWS)?)
         }
     };
     let (elem, _, _) = place_type(func, func.operand(op, 1))?;
@@ -102,7 +106,7 @@ impl Side {
 pub(super) fn mma(func: &Func, op: Op, found: &mut Diagnostics) {
     let Some(shape) = shape(func, op) else {
         let text = format!(
-            "a warpgroup product adds to {ROWS} x n sums in `wgmma.accumulator`, not to `{}`",
+            "a warpgroup product adds to {TILE_ROWS} x n sums in `wgmma.accumulator`, not to `{}`",
             func.show_type(func.value_type(func.operand(op, 0)))
         );
         let help = "name one tile: a region `&C[0 : 64, 0 : 128]` of a buffer in that scope";
@@ -154,8 +158,7 @@ fn factor(func: &Func, op: Op, side: Side, shape: Shape, found: &mut Diagnostics
     }
     match descriptor(func, op, descriptor_key) {
         Err(()) => {
-            let text = "a descriptor lists a leading offset, a stride offset, and 0, 32, 64 or 128".to_string();
-            found.push(error(func, op, "descriptor", text).help("offsets are multiples of 16 bytes below 2^18"));
+            found.push(no_descriptor(func, op, descriptor_key));
         }
         Ok(Some(_)) if lengths.iter().any(|&length| func.as_int(length) != Some(1)) => {
             let text = "where a descriptor tells how a factor lies, its first element is named".to_string();
@@ -178,6 +181,27 @@ fn factor(func: &Func, op: Op, side: Side, shape: Shape, found: &mut Diagnostics
             }
         }
     }
+}
+
+/// What the attribute `key` of `op` says is no descriptor.
+fn no_descriptor(func: &Func, op: Op, key: Name) -> Diagnostic {
+    let name = func.text(key);
+    let have = func.attr_of(op, key).map_or(String::new(), |attr| func.show_attr(attr));
+    let list = match func.attr_of(op, key).map(|attr| func.attr_data(attr)) {
+        Some(AttrData::List(list)) => list.iter().map(|&number| func.as_int(number)).collect(),
+        _ => None,
+    };
+    let list: Option<Vec<i64>> = list;
+    let help = match list.as_deref() {
+        Some(&[leading, stride, swizzle]) => match [leading, stride].into_iter().find(|&offset| !is_offset(offset)) {
+            Some(offset) => format!("an offset is a multiple of 16 bytes from 0 to {MAX_OFFSET}, and {offset} is not"),
+            None => format!("a swizzle is of rows of 32, 64 or 128 bytes, or 0 for none, and not {swizzle}"),
+        },
+        _ => format!("write three integers: `{name} = [16, 1024, 128]`"),
+    };
+    let text =
+        format!("`{name}` lists bytes: a leading offset, a stride offset, and the row of a swizzle; not `{have}`");
+    error(func, op, "descriptor", text).help(help)
 }
 
 pub(super) fn wait_group(func: &Func, op: Op, found: &mut Diagnostics) {

@@ -24,19 +24,22 @@ impl Barrier {
         Barrier { count, pending: count, bytes: 0, phase: 0, is_filled: false, waited: 0, made }
     }
 
-    /// One arrival. `false` if the phase has all of its own.
-    pub(super) fn arrive(&mut self) -> bool {
-        if self.pending == 0 {
-            return false;
+    /// `n` arrivals, each of which announces `bytes` before, if there are such. `false` if the phase has all of its own.
+    pub(super) fn arrive(&mut self, n: usize, bytes: Option<i64>) -> bool {
+        self.is_filled |= bytes.is_some();
+        let (mut left, bytes) = (n as i64, bytes.unwrap_or(0));
+        while left > 0 {
+            if self.pending == 0 {
+                self.bytes += bytes;
+                return false;
+            }
+            let now = left.min(self.pending);
+            self.bytes += now * bytes;
+            self.pending -= now;
+            self.settle();
+            left -= now;
         }
-        self.pending -= 1;
-        self.settle();
         true
-    }
-
-    pub(super) fn expect(&mut self, bytes: i64) {
-        self.bytes += bytes;
-        self.is_filled = true;
     }
 
     pub(super) fn deliver(&mut self, bytes: i64) {
@@ -85,12 +88,22 @@ mod tests {
     fn a_phase_is_complete_when_all_have_come() {
         let mut full = Barrier::new(1, (0, 0));
         assert!(full.is_passed(1) && !full.is_passed(0));
-        full.expect(64);
-        assert!(full.arrive());
+        assert!(full.arrive(1, Some(64)));
         assert!(!full.is_passed(0), "the bytes are still to come");
         full.deliver(32);
-        assert!(!full.arrive(), "it has its only arrival");
+        assert!(!full.arrive(1, None), "it has its only arrival");
         full.deliver(32);
         assert!(full.is_passed(0) && !full.is_passed(1) && !full.is_begun());
+    }
+
+    #[test]
+    fn arrivals_at_once_are_arrivals_one_by_one() {
+        for (count, n, bytes) in [(3, 3, None), (3, 7, None), (3, 2, Some(8)), (3, 4, Some(8)), (1, 5, Some(0))] {
+            let (mut at_once, mut one_by_one) = (Barrier::new(count, (0, 0)), Barrier::new(count, (0, 0)));
+            let all = (0..n).all(|_| one_by_one.arrive(1, bytes));
+            assert_eq!(at_once.arrive(n, bytes), all);
+            let state = |barrier: &Barrier| (barrier.phase, barrier.pending, barrier.bytes);
+            assert_eq!(state(&at_once), state(&one_by_one), "{n} of {count}, {bytes:?}");
+        }
     }
 }

@@ -37,14 +37,16 @@
 //!    whichever order they come. So one order of the strands is enough: if it ends, all do, and if none can go on, there
 //!    is a deadlock (the argument of Karp and Miller 1966 for computation graphs).
 //! 4. Report a deadlock with all that wait; an arrival at a phase that has all of its own; a barrier that is used before it
-//!    is ready, or made ready twice; at the end phases begun and not completed, and slots that were filled and not waited
-//!    for.
+//!    is ready, or made ready twice, or out of the bounds of its array; at the end phases begun and not completed, and slots
+//!    that were filled and not waited for.
 //! 5. Where control depends on the block, run each block, up to 64 of them.
 //!
 //! # Limits
 //!
 //! Sizes that are open get their default or least value. Control that depends on data is not followed, and the nest is then
-//! not checked; nor is one that takes more than 2^24 steps. What is copied where is for the simulator to check.
+//! not checked. A nest that takes more than 2^24 steps in one block is refused; once blocks have taken as many together, the
+//! others are not run. A step is an op for a strand, a number for a thread, or a look at a strand that waits. What is copied
+//! where is for the simulator to check.
 //!
 //! # Remarks
 //!
@@ -58,6 +60,7 @@ mod barrier;
 mod report;
 mod run;
 mod skeleton;
+mod threads;
 
 use crate::analysis::launch::LaunchNests;
 use tc_dialects::threads::is_by_mbarrier;
@@ -108,7 +111,7 @@ impl FuncPass for CheckChannels {
                     continue;
                 }
             };
-            let (mut block, n_blocks) = (0, skeleton.n_blocks());
+            let (mut block, n_blocks, mut steps) = (0, skeleton.n_blocks(), 0);
             loop {
                 match run::run(&mut skeleton, block) {
                     Ok(()) => {}
@@ -122,15 +125,17 @@ impl FuncPass for CheckChannels {
                     }
                 }
                 block += 1;
+                steps += skeleton.steps;
                 if !skeleton.asked_block() || block >= n_blocks {
                     break;
                 }
-                if block == MAX_BLOCKS {
-                    cx.report(undecided(format!("it has {n_blocks} blocks, and {MAX_BLOCKS} were followed")));
+                if block == MAX_BLOCKS || steps > run::MAX_STEPS {
+                    cx.report(undecided(format!("it has {n_blocks} blocks, and {block} were followed")));
                     break;
                 }
             }
             cx.count("nests checked", 1);
+            cx.count("steps", steps);
         }
         false
     }

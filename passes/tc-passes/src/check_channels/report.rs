@@ -1,6 +1,11 @@
 //! What is said of faults.
 
-use super::run::{Block, Key, Strand, Wait};
+use super::run::{Block, Key, MAX_STEPS, Strand, Wait};
+use super::skeleton::is_launch;
+use super::threads::Threads;
+use crate::analysis::launch::loop_var;
+use tc_dialects::tir;
+use tc_ir::walk::ancestors;
 use tc_ir::{Func, Op};
 use tc_support::{Diagnostic, counted};
 
@@ -9,17 +14,51 @@ fn error(func: &Func, at: Op, text: String) -> Diagnostic {
 }
 
 fn name(func: &Func, (buffer, index): Key) -> String {
-    format!("`{}[{index}]`", func.value_text(buffer))
+    let extents = tir::place_type(func, buffer).map_or(&[][..], |(_, extents, _)| extents);
+    let (mut left, mut indices) = (index, Vec::new());
+    for extent in extents.iter().skip(1).rev().map(|&extent| func.as_int(extent).unwrap_or(i64::MAX).max(1)) {
+        indices.push((left % extent).to_string());
+        left /= extent;
+    }
+    indices.push(left.to_string());
+    indices.reverse();
+    format!("`{}[{}]`", func.value_text(buffer), indices.join(", "))
 }
 
 /// The threads of a strand, in words.
-fn who(threads: &[u32]) -> String {
-    match threads {
-        [one] => format!("thread {one}"),
-        [first, .., last] if (last - first) as usize + 1 == threads.len() => format!("threads {first} to {last}"),
-        [first, .., last] => format!("{} from {first} to {last}", counted(threads.len(), "thread")),
-        [] => "no thread".to_string(),
+fn who(threads: &Threads) -> String {
+    match (threads.ends(), threads.len()) {
+        (Some((one, _)), 1) => format!("thread {one}"),
+        (Some((first, last)), n) if (last - first) as usize + 1 == n => format!("threads {first} to {last}"),
+        (Some((first, last)), n) => format!("{} from {first} to {last}", counted(n, "thread")),
+        (None, _) => "no thread".to_string(),
     }
+}
+
+/// A barrier that its array has not.
+pub(super) fn out_of_bounds(func: &Func, (buffer, index): Key, extent: i64, op: Op, threads: &Threads) -> Diagnostic {
+    let array = func.value_text(buffer);
+    let text = format!("index {index} of `{array}` is out of bounds, where {} names it", who(threads));
+    error(func, op, text).note(format!("an index there is 0 to {}", extent - 1))
+}
+
+/// More steps than are followed.
+pub(super) fn too_long(block: &Block<'_, '_>, strand: &Strand) -> Diagnostic {
+    let (func, skeleton) = (block.skeleton.func, &block.skeleton);
+    let is_loop = |&op: &Op| func.opcode(op) == tir::FOR && !is_launch(func, op);
+    let outermost = std::iter::once(strand.at).chain(ancestors(func, strand.at)).filter(is_loop).last();
+    let of = if outermost.is_some() { "of this loop" } else { "of this kernel" };
+    let mut text = format!("the barriers {of} take more than {MAX_STEPS} steps to check: in block {}", block.number);
+    if let (Some(op), Some(&(_, at))) = (outermost, strand.loops.first()) {
+        text += &format!(" they lead to `{}` = {at}, where", func.value_text(loop_var(func, op)));
+    }
+    let ways = block.strands.iter().filter(|strand| !strand.is_done()).count();
+    text += &match ways {
+        1 => format!(" {} go the same way", counted(skeleton.threads() as usize, "thread")),
+        _ => format!(" {} go {ways} ways", counted(skeleton.threads() as usize, "thread")),
+    };
+    Diagnostic::error("over-limit", func.op_location(outermost.unwrap_or(skeleton.root)), text)
+        .help("let a block do fewer iterations, or let more of its threads take the same way")
 }
 
 /// The barrier is made ready twice.

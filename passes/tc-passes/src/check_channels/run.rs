@@ -2,9 +2,11 @@
 
 use super::barrier::Barrier;
 use super::report;
-use super::skeleton::{Point, Skeleton, is_launch};
+use super::skeleton::{Number, Point, Skeleton, is_launch};
+use super::threads::Threads;
 use crate::analysis::launch::loop_var;
 use rustc_hash::FxHashMap;
+use std::rc::Rc;
 use tc_arith::Var;
 use tc_dialects::algebra::Algebra;
 use tc_dialects::threads::is_warpgroup_barrier;
@@ -13,14 +15,8 @@ use tc_ir::effects::root_buffer;
 use tc_ir::{Op, Region, Value, keys};
 use tc_support::Diagnostic;
 
-/// The most ops that are followed, each counted once for a strand.
-const MAX_STEPS: u64 = 1 << 24;
-
-/// The threads of a warpgroup.
-const WARPGROUP: u32 = wgmma::WARPGROUP as u32;
-
-/// The most elements of an array of barriers that is followed.
-const MAX_INDEX: i64 = 1 << 20;
+/// The most steps of a block that are followed: an op for a strand, a number for a thread, a look at a strand.
+pub(super) const MAX_STEPS: u64 = 1 << 24;
 
 /// Why a run ended early.
 pub(super) enum Stop {
@@ -58,8 +54,8 @@ struct Frame {
 /// Threads that go the same way.
 #[derive(Clone, Debug)]
 pub(super) struct Strand {
-    pub(super) threads: Vec<u32>,
-    loops: Vec<(Var, i64)>,
+    pub(super) threads: Threads,
+    pub(super) loops: Vec<(Var, i64)>,
     frames: Vec<Frame>,
     /// The op that it came to last.
     pub(super) at: Op,
@@ -75,27 +71,27 @@ impl Strand {
 /// A block on its way.
 pub(super) struct Block<'s, 'f> {
     pub(super) skeleton: &'s mut Skeleton<'f>,
-    number: u64,
+    pub(super) number: u64,
     pub(super) barriers: FxHashMap<Key, (Barrier, Op)>,
     pub(super) strands: Vec<Strand>,
     /// How many barriers of the block were passed.
     epoch: u64,
-    steps: u64,
 }
 
 /// Runs block `number`.
 pub(super) fn run(skeleton: &mut Skeleton<'_>, number: u64) -> Result<(), Stop> {
+    skeleton.begin_block();
     let root = skeleton.root;
-    let threads = (0..skeleton.threads() as u32).collect();
+    let threads = Threads::first_of_all(skeleton.threads() as usize);
     let frame = Frame { next: Some(root), around: None };
     // Nothing stands behind the root: it is left by its own end.
     let first = Strand { threads, loops: Vec::new(), frames: vec![frame], at: root, waits: Wait::Nothing };
-    let mut block =
-        Block { skeleton, number, barriers: FxHashMap::default(), strands: vec![first], epoch: 0, steps: 0 };
+    let mut block = Block { skeleton, number, barriers: FxHashMap::default(), strands: vec![first], epoch: 0 };
     loop {
         let mut moved = false;
         let mut nth = 0;
         while nth < block.strands.len() {
+            block.count(1, nth)?;
             if !block.strands[nth].is_done() && block.may_go_on(nth) {
                 block.go(nth)?;
                 moved = true;
@@ -126,24 +122,22 @@ impl Block<'_, '_> {
 
     /// Lets strand number `nth` and those that it waits with go on, if all threads of their warpgroups have come to `op`.
     fn leave_together(&mut self, nth: usize, op: Op) -> bool {
-        let groups_of = |strand: &Strand| strand.threads.iter().map(|thread| thread / WARPGROUP).collect::<Vec<_>>();
-        let at: Vec<usize> = (0..self.strands.len())
-            .filter(|&other| self.strands[other].waits == Wait::Warpgroup(op) && !self.strands[other].is_done())
-            .collect();
+        let waits = |strand: &Strand| strand.waits == Wait::Warpgroup(op) && !strand.is_done();
+        self.skeleton.steps += self.strands.len() as u64;
         // Strands that have threads of one warpgroup leave at one time: those that share one with `nth`, and so on.
-        let mut groups: FxHashMap<u32, usize> = groups_of(&self.strands[nth]).iter().map(|&group| (group, 0)).collect();
-        let mut together = Vec::new();
-        while let Some(&next) = at.iter().find(|&&other| {
-            !together.contains(&other) && groups_of(&self.strands[other]).iter().any(|group| groups.contains_key(group))
-        }) {
-            together.push(next);
-            for group in groups_of(&self.strands[next]) {
-                *groups.entry(group).or_default() += 1;
+        let mut together = self.strands[nth].threads;
+        loop {
+            let shares = |strand: &&Strand| waits(strand) && strand.threads.share_a_warpgroup(&together);
+            let found = self.strands.iter().filter(shares).fold(together, |all, strand| all.or(&strand.threads));
+            if found == together {
+                break;
             }
+            together = found;
         }
-        let complete = groups.values().all(|&n| n == WARPGROUP as usize);
+        let complete = together.are_whole_warpgroups();
         if complete {
-            together.iter().for_each(|&other| self.strands[other].waits = Wait::Nothing);
+            let leaves = |strand: &&mut Strand| waits(strand) && !strand.threads.and(&together).is_empty();
+            self.strands.iter_mut().filter(leaves).for_each(|strand| strand.waits = Wait::Nothing);
         }
         complete
     }
@@ -154,11 +148,11 @@ impl Block<'_, '_> {
         let is_same = |other: &Strand| {
             (&other.frames, &other.loops, other.waits) == (&strand.frames, &strand.loops, strand.waits)
         };
+        self.skeleton.steps += nth as u64;
         let Some(other) = (0..nth).find(|&other| is_same(&self.strands[other])) else { return false };
         let threads = self.strands.remove(nth).threads;
         let all = &mut self.strands[other].threads;
-        all.extend(threads);
-        all.sort_unstable();
+        *all = all.or(&threads);
         true
     }
 
@@ -199,7 +193,7 @@ impl Block<'_, '_> {
                     }
                     None => drop(strand.frames.pop()),
                 }
-                self.count()?;
+                self.count(1, nth)?;
                 continue;
             };
             frame.next = if op == self.skeleton.root { None } else { func.next_op(op) };
@@ -207,15 +201,16 @@ impl Block<'_, '_> {
                 strand.at = op;
                 self.step(nth, op)?;
             }
-            self.count()?;
+            self.count(1, nth)?;
         }
         Ok(())
     }
 
-    fn count(&mut self) -> Result<(), Stop> {
-        self.steps += 1;
-        if self.steps > MAX_STEPS {
-            return Err(Stop::Unknown("it takes too many steps to follow".to_string()));
+    /// Counts steps of strand number `nth`.
+    fn count(&mut self, n: usize, nth: usize) -> Result<(), Stop> {
+        self.skeleton.steps += n as u64;
+        if self.skeleton.steps > MAX_STEPS {
+            return Err(fault(report::too_long(self, &self.strands[nth])));
         }
         Ok(())
     }
@@ -243,22 +238,21 @@ impl Block<'_, '_> {
             wgmma::FENCE | wgmma::MMA => self.strands[nth].waits = Wait::Warpgroup(op),
             mbarrier::FENCE_INIT => {}
             mbarrier::INIT => {
-                for (key, thread) in self.keys(nth, func.operand(op, 0))? {
+                for (key, threads) in self.keys(nth, op, func.operand(op, 0))? {
                     let count = func.int_of(op, keys::COUNT).unwrap_or(1);
-                    let made = Barrier::new(count, (thread, self.epoch));
-                    if let Some((_, first)) = self.barriers.insert(key, (made, op)) {
-                        return Err(fault(report::made_twice(func, key, op, first)));
+                    let Some((first, last)) = threads.ends() else { continue };
+                    let made = Barrier::new(count, (first, self.epoch));
+                    let before = self.barriers.insert(key, (made, op)).map(|(_, before)| before);
+                    if let Some(before) = before.or((first < last).then_some(op)) {
+                        return Err(fault(report::made_twice(func, key, op, before)));
                     }
                 }
             }
             mbarrier::ARRIVE | mbarrier::ARRIVE_EXPECT_TX => {
-                for (key, thread) in self.keys(nth, func.operand(op, 0))? {
+                for (key, threads) in self.keys(nth, op, func.operand(op, 0))? {
                     let bytes = func.int_of(op, keys::BYTES);
-                    let barrier = self.ready(key, thread, op)?;
-                    if let Some(bytes) = bytes {
-                        barrier.expect(bytes);
-                    }
-                    if !barrier.arrive() {
+                    let barrier = self.ready(key, &threads, op)?;
+                    if !barrier.arrive(threads.len(), bytes) {
                         let lacks = barrier.lacks();
                         return Err(fault(report::too_many(func, key, op, &lacks)));
                     }
@@ -266,25 +260,25 @@ impl Block<'_, '_> {
             }
             mbarrier::WAIT => {
                 let parities = self.numbers(nth, func.operand(op, 1))?;
-                let keys = self.keys(nth, func.operand(op, 0))?;
-                let (first, thread) = keys[0];
-                let parity = parities[0];
-                if parities.iter().any(|&other| other != parity) || keys.iter().any(|&(key, _)| key != first) {
+                let keys = self.keys(nth, op, func.operand(op, 0))?;
+                let (&[(parity, _)], &[(key, threads)]) = (&*parities, &keys[..]) else {
                     return Err(Stop::Unknown("threads that go the same way wait for different barriers".to_string()));
-                }
-                let barrier = self.ready(first, thread, op)?;
+                };
+                let barrier = self.ready(key, &threads, op)?;
                 if barrier.is_passed(parity) {
                     barrier.note_wait();
                 } else {
-                    self.strands[nth].waits = Wait::Phase(first, parity);
+                    self.strands[nth].waits = Wait::Phase(key, parity);
                 }
             }
             tma::LOAD => {
                 let (Some(place), Some(bytes)) = (tma::load_barrier(func, op), tma::load_bytes(func, op)) else {
                     return Ok(());
                 };
-                for (key, thread) in self.keys(nth, place)? {
-                    self.ready(key, thread, op)?.deliver(bytes);
+                for (key, threads) in self.keys(nth, op, place)? {
+                    let barrier = self.ready(key, &threads, op)?;
+                    (0..threads.len()).for_each(|_| barrier.deliver(bytes));
+                    self.count(threads.len(), nth)?;
                 }
             }
             _ => {}
@@ -302,12 +296,9 @@ impl Block<'_, '_> {
         let func = self.skeleton.func;
         let truths = self.numbers(nth, func.operand(op, 0))?;
         let regions = func.op_regions(op).to_vec();
-        let holds = |position: usize| truths.get(position).or(truths.first()).is_some_and(|&truth| truth != 0);
-        let threads = self.strands[nth].threads.clone();
-        let (mut then, mut otherwise) = (Vec::new(), Vec::new());
-        for (position, &thread) in threads.iter().enumerate() {
-            if holds(position) { then.push(thread) } else { otherwise.push(thread) }
-        }
+        let holds = truths.iter().filter(|&&(truth, _)| truth != 0);
+        let then = holds.fold(Threads::default(), |all, (_, threads)| all.or(threads));
+        let otherwise = self.strands[nth].threads.without(&then);
         if !then.is_empty() && !otherwise.is_empty() {
             let mut other = self.strands[nth].clone();
             other.threads = otherwise;
@@ -325,47 +316,63 @@ impl Block<'_, '_> {
         Ok(())
     }
 
-    /// The numbers of `value` in the threads of the strand, or one for all.
-    fn numbers(&mut self, nth: usize, value: Value) -> Result<Vec<i64>, Stop> {
+    /// The numbers of `value` in the threads of the strand.
+    fn numbers(&mut self, nth: usize, value: Value) -> Result<Rc<[Number]>, Stop> {
         let strand = &self.strands[nth];
-        let at = Point { loops: &strand.loops, thread: strand.threads[0], block: self.number };
-        self.skeleton
-            .numbers(value, &strand.threads, &at)
-            .ok_or_else(|| Stop::Unknown("what it waits for depends on data".to_string()))
+        let at = Point { loops: &strand.loops, block: self.number };
+        let numbers = self.skeleton.numbers(value, &strand.threads, &at);
+        self.count(0, nth)?;
+        numbers.ok_or_else(|| Stop::Unknown("what it waits for depends on data".to_string()))
     }
 
     fn one(&mut self, nth: usize, value: Value) -> Result<i64, Stop> {
-        let numbers = self.numbers(nth, value)?;
-        if numbers.iter().any(|&other| other != numbers[0]) {
-            return Err(Stop::Unknown("a loop with barriers runs differently often in different threads".to_string()));
+        match *self.numbers(nth, value)? {
+            [(number, _)] => Ok(number),
+            _ => Err(Stop::Unknown("a loop with barriers runs differently often in different threads".to_string())),
         }
-        Ok(numbers[0])
     }
 
-    /// The barrier that `place` is in each thread.
-    fn keys(&mut self, nth: usize, place: Value) -> Result<Vec<(Key, u32)>, Stop> {
+    /// The barriers that `place` of `op` is, each with the threads that mean it.
+    fn keys(&mut self, nth: usize, op: Op, place: Value) -> Result<Vec<(Key, Threads)>, Stop> {
         let func = self.skeleton.func;
         let buffer = root_buffer(func, place);
-        let index = func.def_op(place).filter(|&op| matches!(func.opcode(op), tir::REF | tir::REGION));
-        let index = index.and_then(|op| func.operands(op).get(1).copied());
-        let indices = match index {
-            Some(index) => self.numbers(nth, index)?,
-            None => vec![0],
+        let reference = func.def_op(place).filter(|&op| matches!(func.opcode(op), tir::REF | tir::REGION));
+        let (base, indices) = match reference.map(|op| func.operands(op)) {
+            Some([base, indices @ ..]) => (*base, indices),
+            _ => (place, &[][..]),
         };
-        if indices.iter().any(|index| !(0..MAX_INDEX).contains(index)) {
-            return Err(Stop::Unknown("a barrier is out of the bounds of its array".to_string()));
+        let extents = tir::place_type(func, base).map_or(&[][..], |(_, extents, _)| extents);
+        if base != buffer || !indices.is_empty() && indices.len() != extents.len() {
+            return Err(Stop::Unknown("a barrier is named by a part of its array".to_string()));
         }
-        let threads = &self.strands[nth].threads;
-        let at = |position: usize| indices.get(position).copied().unwrap_or(indices[0]);
-        Ok(threads.iter().enumerate().map(|(position, &thread)| ((buffer, at(position)), thread)).collect())
+        let mut keys = vec![(0i64, self.strands[nth].threads)];
+        for (&index, &extent) in indices.iter().zip(extents) {
+            let extent = func.as_int(extent).unwrap_or(i64::MAX);
+            let numbers = self.numbers(nth, index)?;
+            if let Some(&(number, threads)) = numbers.iter().find(|(number, _)| !(0..extent).contains(number)) {
+                return Err(fault(report::out_of_bounds(func, (buffer, number), extent, op, &threads)));
+            }
+            let too_many = || Stop::Unknown("an array of barriers is too large to follow".to_string());
+            let mut parts = Vec::new();
+            for &(outer, of_outer) in &keys {
+                for &(number, threads) in &*numbers {
+                    let inner = outer.checked_mul(extent).and_then(|outer| outer.checked_add(number));
+                    parts.push((inner.ok_or_else(too_many)?, of_outer.and(&threads)));
+                }
+            }
+            self.count(parts.len(), nth)?;
+            parts.retain(|(_, threads)| !threads.is_empty());
+            keys = parts;
+        }
+        Ok(keys.into_iter().map(|(index, threads)| ((buffer, index), threads)).collect())
     }
 
-    /// A barrier that is ready for `thread`.
-    fn ready(&mut self, key: Key, thread: u32, op: Op) -> Result<&mut Barrier, Stop> {
+    /// A barrier that is ready for `threads`.
+    fn ready(&mut self, key: Key, threads: &Threads, op: Op) -> Result<&mut Barrier, Stop> {
         let (func, epoch) = (self.skeleton.func, self.epoch);
         match self.barriers.get_mut(&key) {
             None => Err(fault(report::not_made(func, key, op, None))),
-            Some((barrier, made)) if barrier.made.0 != thread && barrier.made.1 == epoch => {
+            Some((barrier, made)) if barrier.made.1 == epoch && *threads != Threads::only(barrier.made.0) => {
                 Err(fault(report::not_made(func, key, op, Some(*made))))
             }
             Some((barrier, _)) => Ok(barrier),

@@ -1,8 +1,11 @@
 //! What of a nest decides on barriers, with numbers for its integers.
 
+use super::threads::Threads;
 use crate::analysis::launch::{Extent, Nest, coordinate, loop_var};
 use rustc_hash::{FxHashMap, FxHashSet};
-use tc_arith::{Expr, Var};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use tc_arith::{Evaluation, Var};
 use tc_dialects::algebra::Algebra;
 use tc_dialects::threads::{begins_bulk_copy, is_barrier, is_by_mbarrier, is_reduction};
 use tc_dialects::tir::{self, Coordinate};
@@ -11,7 +14,7 @@ use tc_ir::walk::ancestors;
 use tc_ir::{Func, Op, Value};
 
 /// The most threads of a block.
-const MAX_THREADS: i64 = 1024;
+pub(super) const MAX_THREADS: i64 = 1024;
 
 /// A nest, as far as barriers depend on it.
 pub(super) struct Skeleton<'f> {
@@ -26,13 +29,31 @@ pub(super) struct Skeleton<'f> {
     extents: [i64; 6],
     /// Something was asked that depends on the block.
     by_block: bool,
+    formulas: FxHashMap<Value, Formula>,
+    /// Numbers that no loop changes, of the threads that asked for them in this block.
+    by_thread: FxHashMap<(Value, Threads), Option<Rc<[Number]>>>,
+    /// The steps taken in this block.
+    pub(super) steps: u64,
 }
 
-/// Where a thread is: the values of loop variables, the number of the thread and that of the block.
+/// Where threads are: the values of loop variables, and the number of the block.
 pub(super) struct Point<'p> {
     pub(super) loops: &'p [(Var, i64)],
-    pub(super) thread: u32,
     pub(super) block: u64,
+}
+
+/// A number, and the threads that have it.
+pub(super) type Number = (i64, Threads);
+
+/// The operations of a formula that are evaluated in one step.
+const OPERATIONS_PER_STEP: u64 = 8;
+
+/// An integer of the program, ready to be evaluated.
+struct Formula {
+    vars: Vec<Var>,
+    evaluation: Evaluation,
+    /// What an evaluation counts as.
+    steps: u64,
 }
 
 impl<'f> Skeleton<'f> {
@@ -58,8 +79,19 @@ impl<'f> Skeleton<'f> {
             let number = symbol.default.or(symbol.range.map(|(low, _)| low)).and_then(|attr| func.as_int(attr));
             sizes.insert(Algebra::var(value), number.unwrap_or(1));
         }
-        let mut skeleton =
-            Skeleton { func, root: nest.op, relevant, algebra, coordinates, sizes, extents: [1; 6], by_block: false };
+        let mut skeleton = Skeleton {
+            func,
+            root: nest.op,
+            relevant,
+            algebra,
+            coordinates,
+            sizes,
+            extents: [1; 6],
+            by_block: false,
+            formulas: FxHashMap::default(),
+            by_thread: FxHashMap::default(),
+            steps: 0,
+        };
         for of in Coordinate::ALL {
             let extent = match nest.extents[of.index()] {
                 Extent::One => Some(1),
@@ -103,30 +135,77 @@ impl<'f> Skeleton<'f> {
         self.relevant.contains(&op)
     }
 
-    /// The number that `value` is in each of `threads`: one, where all have the same. `None` where it is not known.
-    pub(super) fn numbers(&mut self, value: Value, threads: &[u32], at: &Point<'_>) -> Option<Vec<i64>> {
-        let expr = self.algebra.expr(self.func, value);
-        let vars = self.algebra.analyzer.pool.vars(expr);
-        let mut by_thread = false;
-        for var in &vars {
+    /// Forgets what depends on the block, and what it took.
+    pub(super) fn begin_block(&mut self) {
+        self.by_thread.clear();
+        self.steps = 0;
+    }
+
+    /// The numbers that `value` is in `threads`, in ascending order, each with the threads that have it. `None` where it is
+    /// not known.
+    pub(super) fn numbers(&mut self, value: Value, threads: &Threads, at: &Point<'_>) -> Option<Rc<[Number]>> {
+        self.formula(value);
+        let formula = self.formulas.get_mut(&value)?;
+        let (mut by_thread, mut by_loop) = (false, false);
+        for var in &formula.vars {
             match self.coordinates.get(var) {
                 Some(of) if of.is_thread() => by_thread = true,
                 Some(_) => self.by_block = true,
-                None if self.sizes.contains_key(var) || at.loops.iter().any(|(known, _)| known == var) => {}
+                None if at.loops.iter().any(|(known, _)| known == var) => by_loop = true,
+                None if self.sizes.contains_key(var) => {}
                 None => return None,
             }
         }
-        let of_thread = |thread: u32| self.number(expr, &Point { thread, ..*at });
-        if by_thread {
-            threads.iter().map(|&thread| of_thread(thread)).collect()
-        } else {
-            Some(vec![of_thread(at.thread)?])
+        let lanes = Lanes { coordinates: &self.coordinates, sizes: &self.sizes, extents: self.extents };
+        let mut number = |thread: u32| {
+            self.steps += formula.steps;
+            let of = |var: Var| lanes.value(var, thread, at);
+            formula.evaluation.at(of).next().flatten()
+        };
+        if !by_thread {
+            let (first, _) = threads.ends()?;
+            return Some(Rc::from([(number(first)?, *threads)]));
         }
+        // What neither loops nor data change is worked out once for the threads that ask.
+        if !by_loop && let Some(known) = self.by_thread.get(&(value, *threads)) {
+            return known.clone();
+        }
+        let mut found: BTreeMap<i64, Threads> = BTreeMap::new();
+        let all = threads.iter().try_for_each(|thread| {
+            let with = found.entry(number(thread)?).or_default();
+            *with = with.or(&Threads::only(thread));
+            Some(())
+        });
+        let found: Option<Rc<[Number]>> = all.map(|()| found.into_iter().collect());
+        if !by_loop {
+            self.by_thread.insert((value, *threads), found.clone());
+        }
+        found
     }
 
-    fn number(&self, expr: Expr, at: &Point<'_>) -> Option<i64> {
-        let of = |var: Var| match self.coordinates.get(&var) {
-            Some(&of) => self.coordinate(of, at),
+    /// Makes `value` ready to be evaluated.
+    fn formula(&mut self, value: Value) {
+        if self.formulas.contains_key(&value) {
+            return;
+        }
+        let expr = self.algebra.expr(self.func, value);
+        let pool = &self.algebra.analyzer.pool;
+        let steps = 1 + pool.n_operations(expr) as u64 / OPERATIONS_PER_STEP;
+        self.formulas.insert(value, Formula { vars: pool.vars(expr), evaluation: pool.evaluation(&[expr]), steps });
+    }
+}
+
+/// What the variables of a formula are, apart from loops.
+struct Lanes<'s> {
+    coordinates: &'s FxHashMap<Var, Coordinate>,
+    sizes: &'s FxHashMap<Var, i64>,
+    extents: [i64; 6],
+}
+
+impl Lanes<'_> {
+    fn value(&self, var: Var, thread: u32, at: &Point<'_>) -> i64 {
+        match self.coordinates.get(&var) {
+            Some(&of) => self.coordinate(of, thread, at.block),
             None => at
                 .loops
                 .iter()
@@ -135,12 +214,11 @@ impl<'f> Skeleton<'f> {
                 .map(|&(_, value)| value)
                 .or_else(|| self.sizes.get(&var).copied())
                 .unwrap_or(0),
-        };
-        self.algebra.analyzer.pool.eval(expr, &of)
+        }
     }
 
-    fn coordinate(&self, of: Coordinate, at: &Point<'_>) -> i64 {
-        let linear = if of.is_thread() { i64::from(at.thread) } else { at.block as i64 };
+    fn coordinate(&self, of: Coordinate, thread: u32, block: u64) -> i64 {
+        let linear = if of.is_thread() { i64::from(thread) } else { block as i64 };
         let same = Coordinate::ALL.into_iter().filter(|other| other.is_thread() == of.is_thread());
         let below: i64 = same.filter(|other| other.dim() < of.dim()).map(|other| self.extents[other.index()]).product();
         linear / below % self.extents[of.index()]

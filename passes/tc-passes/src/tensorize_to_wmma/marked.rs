@@ -7,6 +7,7 @@ use super::matching::{Difference, NestRole, unify};
 use super::site::Site;
 use super::substitute::{Replacement, substitute};
 use crate::analysis::launch::loop_var;
+use tc_dialects::intrinsics::wgmma;
 use tc_dialects::te::Intrinsic;
 use tc_ir::walk::is_inside;
 use tc_ir::{Func, Op};
@@ -104,7 +105,7 @@ fn plan(func: &Func, nest: Nest, intrinsic: &Intrinsic<'_>, name: &str) -> Resul
 fn unknown(func: &Func, root: Op, symbol: &str, shelves: &Shelves) -> Diagnostic {
     let text = format!("there is no intrinsic `@{}`", suggest::shorten(symbol));
     let names = shelves.names();
-    let near = suggest::did_you_mean(symbol, names.iter().copied());
+    let near = wgmma::correction(symbol).or_else(|| suggest::did_you_mean(symbol, names.iter().copied()));
     let help = "write it as a `te.intrin` in the file, or take one of docs/intrinsics.md".to_string();
     Diagnostic::error("tensorize", func.op_location(root), text).help(near.unwrap_or(help))
 }

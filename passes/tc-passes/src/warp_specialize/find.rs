@@ -59,7 +59,13 @@ impl Ring {
 type Found<T> = Result<T, Box<Diagnostic>>;
 
 pub(super) fn error(func: &Func, at: Op, text: String, help: &str) -> Box<Diagnostic> {
-    Box::new(Diagnostic::error("roles", func.op_location(at), text).help(help.to_string()))
+    Box::new(Diagnostic::error("roles", func.asked_location(at), text).help(help.to_string()))
+}
+
+/// `found`, with what `text` says of `op`, unless it was found there.
+pub(super) fn labelled(func: &Func, found: Diagnostic, op: Op, text: &str) -> Box<Diagnostic> {
+    let place = func.asked_location(op);
+    Box::new(if found.location == place { found } else { found.label(place, text) })
 }
 
 /// The ring that `loads`, all of the nest's, fill.
@@ -68,7 +74,7 @@ pub(super) fn find(func: &Func, nest: &Nest, loads: &[Op]) -> Found<Ring> {
     if let Some(&stray) = loads.iter().find(|&&load| func.region_of(load) != Some(body)) {
         let text = "bulk copies of one kernel stand in two places, and one producer makes them in one loop".to_string();
         let found = error(func, stray, text, "compute the copies at one loop");
-        return Err(Box::new(found.label(func.op_location(loads[0]), "the others are here")));
+        return Err(labelled(func, *found, loads[0], "the others are here"));
     }
     let home = home(func, nest);
     let around = around(func, nest, loads[0], home)?;
@@ -227,7 +233,7 @@ fn threads(func: &Func, nest: &Nest, load: Op, home: Region) -> Found<Threads> {
             text,
             "bind one loop over groups of warps to threadIdx.y, and what is inside to threadIdx.x",
         );
-        return Err(Box::new(found.label(func.op_location(load), "the bulk copy")));
+        return Err(labelled(func, *found, load, "the bulk copy"));
     }
     let (Some(n_rows), Some(n_lanes)) = (extent(Coordinate::ThreadY), extent(Coordinate::ThreadX)) else {
         let text = "the number of threads of a kernel with bulk copies is a constant".to_string();

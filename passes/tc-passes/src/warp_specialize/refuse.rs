@@ -1,6 +1,6 @@
 //! What keeps a nest from being divided into a producer and consumers.
 
-use super::find::error;
+use super::find::{error, labelled};
 use crate::analysis::invariant::arguments;
 use crate::analysis::launch::{Nest, coordinate, loop_var};
 use indexmap::IndexSet;
@@ -51,7 +51,7 @@ pub(super) fn check(
                     if let Some(first) = seen_consumer {
                         let text = "a bulk copy fills a buffer after what reads it in the same iteration".to_string();
                         let found = error(func, op, text, "let the copies stand before what reads them");
-                        return Err(Box::new(found.label(func.op_location(first), "it is read here")));
+                        return Err(labelled(func, *found, first, "it is read here"));
                     }
                     continue;
                 }
@@ -121,7 +121,7 @@ fn coordinates(func: &Func, nest: &Nest, load: Op) -> Result<(), Box<Diagnostic>
                 let text =
                     format!("where this bulk copy starts is told by `{}`, which only consumers do", func.op_name(def));
                 let found = error(func, load, text, "compute it from loops and sizes");
-                return Err(Box::new(found.label(func.op_location(def), "here")));
+                return Err(labelled(func, *found, def, "here"));
             }
             worklist.extend_from_slice(func.operands(def));
         }

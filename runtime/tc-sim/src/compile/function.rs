@@ -232,7 +232,7 @@ impl<'m> Top<'m, '_> {
                 || begins_bulk_copy(func, op) && func.operands(op).len() > 2
                 || is_warpgroup_barrier(func, op)
                 || found.stores;
-            found.commits |= func.opcode(op) == wgmma::COMMIT;
+            found.ordered |= matches!(func.opcode(op), wgmma::FENCE | wgmma::COMMIT | wgmma::WAIT);
             found.together |= func.opcode(op).dialect() == wgmma::MMA.dialect()
                 || func.opcode(op) == gpu::SETMAXNREG
                 || is_warpgroup_barrier(func, op);
@@ -243,7 +243,7 @@ impl<'m> Top<'m, '_> {
                 for op in callee.ops(callee.body()) {
                     let of_callee = self.warpgroups(callee, op, depth + 1);
                     found.clocked |= of_callee.clocked;
-                    found.commits |= of_callee.commits;
+                    found.ordered |= of_callee.ordered;
                     found.stores |= of_callee.stores;
                     found.together |= of_callee.together;
                 }

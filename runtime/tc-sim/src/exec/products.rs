@@ -1,7 +1,8 @@
 //! Products of warpgroups, which run in the background: begun, put into groups, waited for.
 //!
 //! A product is computed where it is begun. Its sums may then be accessed by later products only, and its factors not be
-//! written, until its warpgroup has waited for its group. While a program commits no groups, products are done at once.
+//! written, until its warpgroup has waited for its group; a wait covers committed groups only (PTX ISA 8.7,
+//! "wgmma.wait_group"). While nothing orders the products of a kernel, as before `inject-wgmma-sync`, they are done at once.
 //! Barriers in shared memory order what a product reads as of the wait for it: see [`clock`](crate::clock).
 
 use super::access::{Addr, At};
@@ -74,7 +75,7 @@ impl Products {
         let width = kernel.warpgroups.width();
         let crews = blocks * per_block.div_ceil(width);
         let mut products = Products { progress: vec![Progress::default(); crews], width, ..Products::default() };
-        if !kernel.warpgroups.commits {
+        if !kernel.warpgroups.ordered {
             return products;
         }
         for instr in &kernel.code {
@@ -165,7 +166,7 @@ impl Group {
     }
 
     fn begin_product(&mut self, product: OutstandingProduct, came: Crew, launch: &Launch<'_>, block: &mut BlockState) {
-        if !launch.kernel.warpgroups.commits {
+        if !launch.kernel.warpgroups.ordered {
             return self.see_products(came, product.number, block);
         }
         for (shared, places) in &product.reads {
@@ -207,7 +208,7 @@ impl Group {
             match meeting {
                 Meeting::Fence => progress.fences += 1,
                 Meeting::Commit => progress.groups += 1,
-                Meeting::Wait(pending) if launch.kernel.warpgroups.commits => {
+                Meeting::Wait(pending) if launch.kernel.warpgroups.ordered => {
                     let done = progress.groups.saturating_sub(pending);
                     self.end_products((crew, *came), done, block);
                 }
