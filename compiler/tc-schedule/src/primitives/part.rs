@@ -31,6 +31,11 @@ pub(crate) trait StagePart {
         false
     }
 
+    /// Is the buffer read by bulk copies, in the background?
+    fn leaves_in_bulk(&self) -> bool {
+        false
+    }
+
     /// How many buffers take turns, where it says so.
     fn n_buffers(&self) -> Option<i64> {
         None

@@ -28,6 +28,8 @@ pub(super) struct Node {
     pub(super) inlined: bool,
     /// It holds what another one does, element by element.
     pub(super) copy: bool,
+    /// `cache_write` left it of a result.
+    pub(super) of_result: bool,
     pub(super) n_results: usize,
     /// The names and extents of the axes over data.
     pub(super) data: Vec<(String, i64)>,
@@ -140,6 +142,7 @@ pub(super) fn node(name: &str, data: Vec<(String, i64)>) -> Node {
         output: false,
         inlined: false,
         copy: false,
+        of_result: false,
         n_results: 1,
         data,
         reads: Vec::new(),

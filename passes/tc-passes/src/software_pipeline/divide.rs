@@ -6,10 +6,11 @@ use super::{groups, refuse, stages};
 use indexmap::IndexSet;
 use rustc_hash::{FxHashMap, FxHashSet};
 use tc_dialects::algebra::is_launch;
-use tc_dialects::forms;
 use tc_dialects::tir::{self, LoopKind};
+use tc_dialects::{forms, tma};
+use tc_ir::effects::root_buffer;
 use tc_ir::uses::Use;
-use tc_ir::walk::{ancestors, ops_under};
+use tc_ir::walk::{all_ops, ancestors, ops_under};
 use tc_ir::{Func, Op, Value, keys};
 use tc_support::{Diagnostic, Diagnostics, counted};
 
@@ -64,6 +65,14 @@ pub(super) fn misplaced(func: &Func, alloc: Op) -> Option<Diagnostic> {
     let kind = parent.filter(|&op| func.opcode(op) == tir::FOR).and_then(|op| tir::loop_kind(func, op));
     let name = func.value_text(func.result(alloc)?);
     let error = |text: String| Diagnostic::error("stages", func.op_location(alloc), text);
+    let buffer = func.result(alloc)?;
+    let reads_it = |&op: &Op| func.opcode(op) == tma::STORE && root_buffer(func, tma::sides(func, op)[0]) == buffer;
+    if let Some(copy) = all_ops(func).find(reads_it) {
+        let text =
+            format!("`{name}` is wanted for several iterations at once, and bulk copies read it in the background");
+        let found = error(text).label(func.op_location(copy), "this bulk copy is waited for in the next iteration");
+        return Some(found.help("take its `stages` off"));
+    }
     match (parent, kind) {
         (Some(parent), Some(LoopKind::Serial | LoopKind::Unroll(_))) => {
             let on_chip = !forms::is_global(func, func.result(alloc)?);

@@ -105,6 +105,10 @@ impl StagePart for CopiedInBulk {
         !self.is_result
     }
 
+    fn leaves_in_bulk(&self) -> bool {
+        self.is_result
+    }
+
     fn check(&self, check: &mut Check<'_>, stage: StageId) {
         if check.is_whole() {
             check::copies_a_box(self, check, stage);

@@ -112,10 +112,12 @@ impl AxisPart for Pipelined {
         }
     }
 
-    /// Sums that a warp holds are not what runs ahead of a loop: they are made of it.
+    /// Sums that a warp holds are not what runs ahead of a loop: they are made of it. Nor are results that leave by bulk
+    /// copies, which trail it.
     fn n_buffers_of(&self, graph: &Graph, stage: StageId) -> Option<i64> {
         let is_sum = graph.scope_of(stage).is_accumulator();
-        (!is_sum).then_some(self.stages)
+        let trails = graph[stage].parts.iter().any(|part| part.leaves_in_bulk());
+        (!is_sum && !trails).then_some(self.stages)
     }
 }
 

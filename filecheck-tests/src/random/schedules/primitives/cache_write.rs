@@ -24,6 +24,7 @@ fn cache_write(maker: &mut Maker<'_>, id: NodeId) {
         .collect();
     let mut cache = Node { reads: of.reads.clone(), scope: Some(scope), ..node(&name, of.data.clone()) };
     cache.n_results = of.n_results;
+    cache.of_result = of.output && of.n_results == 1;
     cache.loops = [loops(&name, &of.data, false), loops(&name, &reduced, true)].concat();
     let cache = maker.graph.insert(cache, id, false);
     maker.graph.nodes[id].reads = vec![cache];

@@ -103,7 +103,7 @@ table! {
     cache_read::draw at Copies, 1;
     compute_at::draw at Places, 1;
     compute_root::draw at Places, 1;
-    bulk_copy::draw at Engines, 1 by "inject-bulk-copy" "bulk-copy" by "warp-specialize" "roles";
+    bulk_copy::draw at Engines, 1 by "inject-bulk-copy" "bulk-copy" by "inject-bulk-sync" "bulk-copy" by "warp-specialize" "roles";
     bind::draw at Launches, 1;
     split::draw at Shapes, 4;
     fuse::draw at Shapes, 1;
