@@ -9,6 +9,7 @@ use tc_dialects::{mbarrier, tir, tma, wgmma};
 use tc_ir::effects::root_buffer;
 use tc_ir::{Func, Op, Value};
 use tc_support::{Diagnostic, Diagnostics};
+use tc_target::maps::GRAIN;
 
 /// The alignment of what a bulk copy has in shared memory (PTX ISA 8.8, section 5.5.3, "Tensor-mode": 128 bytes, and whole patterns of a
 /// swizzle).
@@ -154,9 +155,21 @@ fn literal_beyond(func: &Func, place: Value) -> Option<(Value, [i128; 2], i64)> 
     None
 }
 
-/// Finds coordinates of `op` of which it is not known that 64 bits hold them. One that 32 do not hold is outside of its tensor,
+/// Finds coordinates of `op` that the hardware does not take: along rows those that literals say are at no multiple of [`GRAIN`]
+/// bytes (measured on an H100: an illegal instruction), and those of which it is not known that 64 bits hold them. One that 32 do not hold is outside of its tensor,
 /// whose extents do fit, and may be clamped.
 fn check_coordinates(func: &Func, op: Op, coordinates: &[Vec<Value>], found: &mut Diagnostics) {
+    let [_, boxed] = tma::sides(func, op);
+    let elem = tir::place_type(func, boxed).and_then(|(elem, _, _)| func.as_scalar(elem));
+    let number = |&term: &Value| func.const_int(term).map(i128::from);
+    let column: Option<i128> = coordinates.last().and_then(|terms| terms.iter().map(number).sum());
+    if let (Some(column), Some(elem)) = (column, elem)
+        && column * i128::from(elem.bytes()) % i128::from(GRAIN) != 0
+    {
+        let text = format!("this bulk copy starts at element {column} of a row, at no multiple of {GRAIN} bytes");
+        let help = "copy from such multiples: the hardware ends a kernel that does not";
+        found.push(Diagnostic::error("no-emitter", func.op_location(op), text).help(help));
+    }
     for (dim, terms) in coordinates.iter().enumerate().filter(|(_, terms)| terms.len() > 1) {
         if !sums(&bounds(func, op, terms)).iter().all(|sum| sum.is_finite()) {
             let text = format!("coordinate {dim} of this bulk copy is a sum that may be beyond 64 bits");

@@ -7,6 +7,7 @@ use crate::code::{NO_SITE, Site};
 use crate::diagnostic::DiagnosticKind;
 use crate::race::Conflict;
 use tc_support::Diagnostic;
+use tc_target::maps::GRAIN;
 
 const WAIT_FOR_PRODUCTS: &str = "wait for it before: `wgmma.commit_group()`, then `wgmma.wait_group(pending = 0)`";
 
@@ -266,6 +267,28 @@ impl Group {
             let diagnostic = Diagnostic::error(DiagnosticKind::MissingFence.code(), launch.kernel.at(site), text);
             let help = "copy it with `tma.load`; the language has no fence between stores of threads and products yet";
             (Some(at.decl.name.clone()), diagnostic.help(help))
+        });
+    }
+
+    /// A bulk copy of a box that starts at element `column` of its rows, where the engine of copies starts none.
+    pub(super) fn report_box_start(
+        &self,
+        (at, lane): (At<'_>, usize),
+        (site, column): (Site, i64),
+        launch: &Launch<'_>,
+        block: &mut BlockState,
+    ) {
+        block.find(launch, DiagnosticKind::Misaligned, (site, NO_SITE), |blocks| {
+            let who = self.who(lane, launch, blocks);
+            let text = format!(
+                "{who} begins a bulk copy of a box that starts at element {column} of the rows of `{}`, at no multiple of \
+                 {GRAIN} bytes",
+                at.decl.name
+            );
+            let diagnostic = Diagnostic::error(DiagnosticKind::Misaligned.code(), launch.kernel.at(site), text);
+            let note = "the hardware ends a kernel that does so, even where the box is outside of the tensor";
+            let help = "copy from such multiples, and take elements of the box from where they are wanted";
+            (Some(at.decl.name.clone()), diagnostic.note(note).help(help))
         });
     }
 

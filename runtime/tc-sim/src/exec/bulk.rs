@@ -12,6 +12,7 @@ use crate::code::{Site, Space};
 use crate::tensor::unravel;
 use crate::warp::{BulkCopy, BulkWay, Region};
 use tc_dialects::wgmma::mixed;
+use tc_target::maps::GRAIN;
 
 /// Where bulk copies that report at a barrier go in the memory of a block: to a multiple of so many bytes.
 const BULK_BYTES: usize = 128;
@@ -107,6 +108,7 @@ impl Group {
         let to = At { background: true, ..self.at_region(&copy.to, launch) };
         let from = self.at_region(&copy.from, launch);
         let sources = self.box_elements(copy, &copy.from, from, lane);
+        self.check_box_start((copy, &copy.from), from, (lane, reports.is_some()), launch, block);
         let targets = self.shared_elements(copy, &copy.to, to, (lane, start), reports.is_some(), launch, block);
         let zero = launch.domain.literal(to.decl.elem, 0);
         let has_mags = launch.domain.has_companions() && to.decl.elem.is_float();
@@ -139,6 +141,23 @@ impl Group {
         let slot = self.slot_of(lane);
         let lanes = slot * self.per_block..(slot + 1) * self.per_block;
         lanes.filter(|&lane| self.all[lane / 64] >> (lane % 64) & 1 == 1).collect()
+    }
+
+    /// A box of the hardware starts at a multiple of so many bytes of a row, inside of the tensor or not.
+    pub(super) fn check_box_start(
+        &self,
+        (copy, region): (&BulkCopy, &Region),
+        at: At<'_>,
+        (lane, background): (usize, bool),
+        launch: &Launch<'_>,
+        block: &mut BlockState,
+    ) {
+        let Some(&column) = region.access.indices.last().filter(|_| background) else { return };
+        let column = self.cell(column, lane) as i64;
+        let byte = i128::from(column) * i128::from(at.decl.elem.bytes());
+        if byte % i128::from(GRAIN) != 0 {
+            self.report_box_start((at, lane), (copy.site, column), launch, block);
+        }
     }
 
     /// The elements of the tensor that the box has, row by row; `None` for those outside.

@@ -104,6 +104,7 @@ impl Group {
         let from = At { background: true, ..self.at_region(&copy.from, launch) };
         let to = self.at_region(&copy.to, launch);
         let targets = self.box_elements(copy, &copy.to, to, lane);
+        self.check_box_start((copy, &copy.to), to, (lane, background), launch, block);
         let sources = self.shared_elements(copy, &copy.from, from, (lane, start), background, launch, block);
         // What lies outside of the tensor is not written, and so need not be there.
         let pairs: Vec<(usize, usize)> =
