@@ -141,6 +141,13 @@ pub(super) fn find(func: &Func, alloc: Op, way: Way) -> Found<Copy> {
         );
         return Err(refuse(store, text, "compute the copy outside of the loops over threads, for all of them"));
     }
+    if !layout::starts_at_grain(&mut algebra, &starts, elem) {
+        let text = format!(
+            "the box that {} `{name}` is not proved to start at a multiple of 16 bytes of a row of `{tensor_name}`",
+            way.fills()
+        );
+        return Err(refuse(store, text, "let boxes start at such columns: pad or divide other dimensions than the last"));
+    }
     let conditions = match way {
         Way::In => source.when.into_iter().collect(),
         Way::Out => guards(func, store, root),

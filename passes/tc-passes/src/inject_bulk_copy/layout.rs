@@ -103,6 +103,15 @@ pub(super) fn begins(swizzle: i64) -> i64 {
     if swizzle > 0 { SWIZZLED_ROWS * swizzle } else { ALIGN_OF_BOX }
 }
 
+/// Does a box that starts there start at a multiple of 16 bytes of a row, as the hardware wants, inside of the tensor or not?
+pub(super) fn starts_at_grain(algebra: &mut Algebra, starts: &[Expr], elem: Elem) -> bool {
+    let Some(&start) = starts.last() else { return true };
+    let analyzer = &mut algebra.analyzer;
+    let bytes = analyzer.pool.int(i64::from(elem.bytes()));
+    let start = analyzer.pool.mul(start, bytes);
+    analyzer.modular(start).residue(GRAIN) == Some(0)
+}
+
 /// The most elements of the first dimension of the tensor that one copy moves, of all that `sides` say; `None` where none
 /// will do.
 pub(super) fn rows_of_box(sides: &[i64], (extents, panel): (&[i64], i64), elem: Elem, swizzle: i64) -> Option<i64> {

@@ -44,8 +44,8 @@
 //! 2. Choose the width of a row: that of the directive, or the widest of 128, 64 and 32 bytes that divides the last
 //!    extent. Where rows are longer, the buffer lies in panels of that width (`panel`), one copy each. Divide the first
 //!    dimension where it has more than 256 elements.
-//! 3. Check what the copy engine takes: at most 5 dimensions, sides of at most 256, rows and strides of multiples of 16
-//!    bytes, proved where sizes are open.
+//! 3. Check what the copy engine takes: at most 5 dimensions, sides of at most 256, rows, strides and starts in a row of
+//!    multiples of 16 bytes, proved where sizes are open.
 //! 4. Make the maps, replace the nest by the copies, and drop loops that nothing is left of.
 //!
 //! # Limits

@@ -59,7 +59,7 @@ impl Access<'_> {
             let (side, step) = match moving[..] {
                 [] => (1, 1),
                 [nth] if !of_dims.contains(&Some(nth)) && (1..=MAX_STEP).contains(&coeffs[nth]) => {
-                    (self.from_zero(func, nth).ok_or_else(no_box)?, coeffs[nth])
+                    (self.extent_of(func, nth).ok_or_else(no_box)?, coeffs[nth])
                 }
                 _ => return Err(no_box()),
             };
@@ -111,7 +111,7 @@ impl Access<'_> {
     }
 
     /// The extent of a loop that starts from 0.
-    fn from_zero(&self, func: &Func, nth: usize) -> Option<i64> {
+    fn extent_of(&self, func: &Func, nth: usize) -> Option<i64> {
         let op = self.loops[nth];
         const_extent(func, op).filter(|_| func.const_int(func.operand(op, 0)) == Some(0))
     }

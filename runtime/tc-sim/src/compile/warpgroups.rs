@@ -63,10 +63,15 @@ impl Compiler<'_, '_> {
             }
             None => {
                 let wanted = factor_extents(major, mn as i64, k as i64).map(|extent| extent as u64);
-                let strides = match (&region.lengths[..], &decl.strides[..]) {
-                    (&[.., rows, cols], &[.., row, col]) if [rows, cols] == wanted => [row as usize, col as usize],
-                    _ => return Err(self.unsupported(op, "a factor of these extents")),
-                };
+                // Dimensions with one element may stand before the rows, or between rows and columns.
+                let dims: Vec<(u64, usize)> =
+                    region.lengths.iter().copied().zip(decl.strides.iter().map(|&stride| stride as usize)).collect();
+                let strides = dims.split_last().and_then(|(&(cols, col), above)| {
+                    let mut rows = above.iter().filter(|&&(length, _)| length != 1);
+                    let (&(n_rows, row), None) = (rows.next()?, rows.next()) else { return None };
+                    ([n_rows, cols] == wanted).then_some([row, col])
+                });
+                let Some(strides) = strides else { return Err(self.unsupported(op, "a factor of these extents")) };
                 let [of_mn, of_k] = if major == Major::K { strides } else { [strides[1], strides[0]] };
                 let element = |nth: usize| match by_steps {
                     true => nth / mn * of_k + nth % mn * of_mn,
