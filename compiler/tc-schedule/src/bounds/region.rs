@@ -212,12 +212,12 @@ impl Inference<'_> {
     }
 }
 
-/// May the buffer of `stage` hold more than its tensor has: sums that nothing reads, or zeros that a bulk copy puts there?
+/// May the buffer of `stage` hold more than its tensor has: sums that nothing reads, or what boxes have beyond it?
 pub(super) fn reaches_beyond(graph: &Graph, stage: StageId) -> bool {
     let is_attached = matches!(graph[stage].attach, Attach::At(_));
     is_attached
         && (graph.scope_of(stage) == Scope::WgmmaAccumulator
-            || graph[stage].parts.iter().any(|part| part.fills_with_zeros()))
+            || graph[stage].parts.iter().any(|part| part.copied_by_boxes()))
 }
 
 /// The axes of `stage` that run over tiles of warpgroup products: those of the sums, and of what reads them inside of where

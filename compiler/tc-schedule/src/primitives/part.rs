@@ -26,8 +26,8 @@ pub(crate) trait StagePart {
         false
     }
 
-    /// Are elements of the buffer that lie outside of the tensor zero?
-    fn fills_with_zeros(&self) -> bool {
+    /// Do boxes fill or read the buffer that may reach beyond its tensor?
+    fn copied_by_boxes(&self) -> bool {
         false
     }
 

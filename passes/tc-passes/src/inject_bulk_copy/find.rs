@@ -146,7 +146,11 @@ pub(super) fn find(func: &Func, alloc: Op, way: Way) -> Found<Copy> {
             "the box that {} `{name}` is not proved to start at a multiple of 16 bytes of a row of `{tensor_name}`",
             way.fills()
         );
-        return Err(refuse(store, text, "let boxes start at such columns: pad or divide other dimensions than the last"));
+        return Err(refuse(
+            store,
+            text,
+            "let boxes start at such columns: pad or divide other dimensions than the last",
+        ));
     }
     let conditions = match way {
         Way::In => source.when.into_iter().collect(),

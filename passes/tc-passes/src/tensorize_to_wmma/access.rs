@@ -126,8 +126,9 @@ impl Attempt<'_, '_, '_> {
         let (ours, theirs) = (self.loops[nth].extent, self.axes[axis].extent);
         if ours != theirs {
             let (here, there) = (loop_name(nth), axis_name(axis));
+            let shorter = if ours < theirs { "; a `split` by more than an axis has gives no longer loop" } else { "" };
             return Err(format!(
-                "the loop `{here}` has {}, and the axis `{there}` has {theirs}",
+                "the loop `{here}` has {}, and the axis `{there}` has {theirs}{shorter}",
                 counted(ours, "iteration")
             ));
         }

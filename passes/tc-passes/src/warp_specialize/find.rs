@@ -140,13 +140,19 @@ fn around(func: &Func, nest: &Nest, load: Op, home: Region) -> Found<Vec<Op>> {
                 }
             }
             _ => {
-                let text = format!("a bulk copy inside of a `{}` that is no loop in order", func.op_name(op));
-                return Err(error(
-                    func,
-                    op,
-                    text,
-                    "compute the copy in a loop that runs in order, outside of loops over threads",
-                ));
+                let of_threads = is_launch(func, op).then(|| func.value_text(loop_var(func, op)));
+                let (text, help) = match of_threads {
+                    Some(var) => (
+                        format!("a bulk copy inside of the loop `{var}` over threads, which stands in a loop in order"),
+                        "let loops over threads stand outside of those that run in order: \
+                         `reorder(block, threads, waves, …)`",
+                    ),
+                    None => (
+                        format!("a bulk copy inside of a `{}` that is no loop in order", func.op_name(op)),
+                        "compute the copy in a loop that runs in order",
+                    ),
+                };
+                return Err(error(func, op, text, help));
             }
         }
     }

@@ -44,7 +44,14 @@ pub(super) fn copies_a_box(part: &CopiedInBulk, check: &mut Check<'_>, stage: St
         let text =
             format!("the copy engine {verb} `{name}`, and its loop `{}` does not run in order", graph[leaf].name);
         let found = error(text).label(check.location(graph[leaf].kind_loc), "this directive says how it runs");
-        return check.found.push(found.help("leave out one of the two: no thread copies").fix_its(LEAVE_OUT));
+        let around = result.map(|_| &graph[graph.leaf_of(at)].name);
+        return check.found.push(match around {
+            Some(around) => found.help(format!(
+                "`reorder` so that `{}` stands outside of `{around}`, at which `{name}` is computed: no thread copies",
+                graph[leaf].name
+            )),
+            None => found.help("leave out one of the two: no thread copies").fix_its(LEAVE_OUT),
+        });
     }
     if part.is_result {
         return;

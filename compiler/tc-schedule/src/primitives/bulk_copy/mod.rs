@@ -101,8 +101,8 @@ fn result_of(graph: &Graph, stage: StageId) -> Option<StageId> {
 }
 
 impl StagePart for CopiedInBulk {
-    fn fills_with_zeros(&self) -> bool {
-        !self.is_result
+    fn copied_by_boxes(&self) -> bool {
+        true
     }
 
     fn leaves_in_bulk(&self) -> bool {
