@@ -16,7 +16,7 @@ use tc_dialects::tma::unfit_box;
 use tc_dialects::{forms, tir};
 use tc_ir::uses::Uses;
 use tc_ir::walk::{ancestors, ops_under};
-use tc_ir::{Elem, Func, Name, Op, Value, effects, keys};
+use tc_ir::{Def, Elem, Func, Name, Op, Value, effects, keys};
 use tc_support::{Diagnostic, counted};
 
 /// A copy between a buffer in shared memory and a tensor.
@@ -174,6 +174,18 @@ pub(super) fn find(func: &Func, alloc: Op, way: Way) -> Found<Copy> {
         let found =
             refuse(stray, text, "bind the same part of the rows to threadIdx.y where it is computed and copied");
         return Err(Box::new(found.label(func.op_location(store), "the copy")));
+    }
+    // Of an argument all is there; of what the program computes only what its loops reach.
+    let is_argument = matches!(func.def(tensor), Def::Arg(..));
+    if way == Way::In
+        && !is_argument
+        && !padding::hold_inside(func, &mut algebra, (tensor, of_tensor), &guards(func, store, root))
+    {
+        let text = format!(
+            "it is not proved that all of the box of `{tensor_name}` that fills `{name}` is computed before: a condition keeps \
+             a part of it from being copied"
+        );
+        return Err(refuse(store, text, "let the tiles divide the extents, or take `bulk` off"));
     }
     let (swizzle, panel) = layout::row(func, alloc, way.key(), elem, &extents)?;
     let rows = layout::rows_of_box(&sides, (&extents, panel), elem, swizzle).ok_or_else(|| {
