@@ -6,7 +6,8 @@ use tc_arith::{BinaryOp, Interval};
 use tc_dialects::algebra::Algebra;
 use tc_dialects::threads::is_by_mbarrier;
 use tc_dialects::{mbarrier, tir, tma, wgmma};
-use tc_ir::effects::root_buffer;
+use tc_ir::effects::{accesses, root_buffer};
+use tc_ir::walk::all_ops;
 use tc_ir::{Func, Op, Value};
 use tc_support::{Diagnostic, Diagnostics};
 use tc_target::maps::GRAIN;
@@ -155,6 +156,28 @@ fn literal_beyond(func: &Func, place: Value) -> Option<(Value, [i128; 2], i64)> 
     None
 }
 
+/// Threads that access global memory and bulk copies see it by ways of their own, and no op orders the two.
+fn unordered(func: &Func, op: Op, found: &mut Diagnostics) {
+    let tensor = root_buffer(func, tma::sides(func, op)[1]);
+    let is_load = func.opcode(op) == tma::LOAD;
+    let conflicts = |other: &Op| {
+        let is_copy = matches!(func.opcode(*other), tma::LOAD | tma::STORE);
+        (!is_copy || is_load != (func.opcode(*other) == tma::LOAD))
+            && accesses(func, *other).iter().any(|&(place, access)| {
+                root_buffer(func, place) == tensor && (access.writes() || access.reads() && !is_load)
+            })
+    };
+    if let Some(other) = all_ops(func).find(conflicts) {
+        let name = func.value_text(tensor);
+        let verb = if is_load { "reads" } else { "writes" };
+        let text =
+            format!("a bulk copy {verb} `{name}`, which this kernel accesses otherwise, and nothing orders the two");
+        let found_here = Diagnostic::error("no-emitter", func.op_location(op), text);
+        let found_here = found_here.label(func.op_location(other), "the other access");
+        found.push(found_here.help("access it in another kernel, or without bulk copies"));
+    }
+}
+
 /// Finds coordinates of `op` that the hardware does not take: along rows those that literals say are at no multiple of [`GRAIN`]
 /// bytes (measured on an H100: an illegal instruction), and those of which it is not known that 64 bits hold them. One that 32 do not hold is outside of its tensor,
 /// whose extents do fit, and may be clamped.
@@ -211,6 +234,7 @@ pub fn check(func: &Func, op: Op, found: &mut Diagnostics) {
         let help = "name one box of the map: `&M[i : 64, j : 64]`";
         found.push(Diagnostic::error("no-emitter", func.op_location(op), text).help(help));
     }
+    unordered(func, op, found);
     let ([to, _], wanted) = (tma::sides(func, op), alignment(func, op));
     if let Some(at) = literal_start(func, to).filter(|at| at.rem_euclid(i128::from(wanted)) != 0) {
         let name = func.value_text(root_buffer(func, to));

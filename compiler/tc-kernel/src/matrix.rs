@@ -3,7 +3,7 @@
 
 use crate::facts::Facts;
 use tc_dialects::fragment::{Fragment, moved, register_tiles, transfer};
-use tc_dialects::threads::begins_copy;
+use tc_dialects::threads::{begins_copy, is_warpgroup_barrier};
 use tc_dialects::tir::{self, place_type};
 use tc_dialects::{gpu, tma, wgmma};
 use tc_ir::effects::{accesses, root_buffer};
@@ -41,7 +41,7 @@ pub fn check(func: &Func, facts: &Facts, target: &Target, found: &mut Diagnostic
             }
             found.push(diagnostic);
         }
-        if matrix::takes_warpgroup(name) && !is_whole_groups {
+        if (matrix::takes_warpgroup(name) || is_warpgroup_barrier(func, op)) && !is_whole_groups {
             is_whole_groups = true;
             let text = format!(
                 "`{name}` is done by a whole warpgroup, and the block has {}, which no warpgroups of {} make up",

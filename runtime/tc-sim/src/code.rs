@@ -489,8 +489,6 @@ pub(crate) struct Warpgroups {
     pub(crate) ordered: bool,
     /// There are bulk copies to tensors that go on in the background.
     pub(crate) stores: bool,
-    /// There are bulk copies to shared memory that report at no barrier.
-    pub(crate) open: bool,
     /// There are barriers of a warpgroup.
     pub(crate) by_warpgroups: bool,
     /// No loop over the threads of a warpgroup is there yet: each thread of the launch stands for a whole one.

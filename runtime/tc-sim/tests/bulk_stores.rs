@@ -6,7 +6,7 @@ use common::{floats, output, parse, run_f};
 use tc_sim::{Arg, DiagnosticKind};
 
 /// A warpgroup copies a tensor of 6 x 12 by tiles of 4 x 8, doubled, by shared memory.
-const DOUBLE: &str = "tir.func @f(A: f32[8, 16], B: f32[6, 12]) attributes {noalias} {
+const DOUBLE: &str = "tir.func @f(A: f32[8, 16], B: f32[6, 12]) attributes {noalias, threaded} {
   M = tma.map(B, extents = [4, 8]) : f32[6, 12]
   for tx in 0..128 bind(threadIdx.x) {
     alloc S: f32[32] in shared attributes {align = 128}

@@ -55,9 +55,12 @@ pub(super) fn stray(
         return writers.first().copied();
     }
     writers.into_iter().find(|&writer| {
+        // Elements that conditions keep from being written count for none.
+        let mark = algebra.analyzer.mark();
+        algebra.enter_place(func, writer);
         let operands = func.operands(writer);
         let indices = &operands[1..operands.len() - 1];
-        !indices.iter().zip(&offsets).zip(lengths).all(|((&index, &offset), &length)| {
+        let is_own = indices.iter().zip(&offsets).zip(lengths).all(|((&index, &offset), &length)| {
             let index = algebra.expr(func, index);
             let pool = &mut algebra.analyzer.pool;
             let index = pool.subst(index, &same);
@@ -65,6 +68,8 @@ pub(super) fn stray(
             let end = pool.add(offset, length);
             let (begins, ends) = (pool.le(offset, index), pool.lt(index, end));
             algebra.analyzer.can_prove(begins) && algebra.analyzer.can_prove(ends)
-        })
+        });
+        algebra.analyzer.rollback(mark);
+        !is_own
     })
 }

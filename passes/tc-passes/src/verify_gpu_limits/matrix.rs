@@ -5,6 +5,7 @@ use crate::analysis::launch::{Extent, Nest};
 use rustc_hash::FxHashSet;
 use tc_dialects::fragment::{Fragment, moved, per_lane, per_thread, register_tiles, scope_use};
 use tc_dialects::gpu;
+use tc_dialects::threads::is_warpgroup_barrier;
 use tc_dialects::tir::{self, Coordinate};
 use tc_ir::effects::root_buffer;
 use tc_ir::{Func, Op, Value, keys};
@@ -66,7 +67,8 @@ fn warps(func: &Func, ops: &[Op], nest: &Nest, target: &Target) -> Option<Diagno
 
 /// Warpgroups are counted from the first thread on; of a block that they do not make up, the last would lack threads.
 fn warpgroups(func: &Func, ops: &[Op], nest: &Nest) -> Option<Diagnostic> {
-    let op = *ops.iter().find(|&&op| matrix::takes_warpgroup(func.op_name(op)))?;
+    let by_groups = |op: Op| matrix::takes_warpgroup(func.op_name(op)) || is_warpgroup_barrier(func, op);
+    let op = *ops.iter().find(|&&op| by_groups(op))?;
     let threads = n_threads(nest);
     if threads.is_multiple_of(matrix::WARPGROUP) {
         return None;

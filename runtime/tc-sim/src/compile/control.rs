@@ -240,6 +240,14 @@ impl<'m> Compiler<'m, '_> {
         let func = self.func();
         let scope = match func.word_of(op, keys::SCOPE) {
             Some("warp") => BarrierScope::Warp,
+            Some("warpgroup") if self.k.kernel.threaded && !self.k.kernel.threads().is_multiple_of(128) => {
+                let text = format!(
+                    "a barrier of a warpgroup waits for 128 threads, and the block has {}, which no warpgroups make up",
+                    self.k.kernel.threads()
+                );
+                let help = "bind loops of extent 128 to threadIdx.x, and the others to .y and .z";
+                return Err(Box::new(self.error(op, "whole-warps", text).help(help)));
+            }
             Some("warpgroup") => BarrierScope::Warpgroup,
             Some("shared") => BarrierScope::Shared,
             Some("global") => BarrierScope::Global,

@@ -205,9 +205,8 @@ impl<'m> Top<'m, '_> {
     fn new_kernel(&self, func: &Func, op: Op, grid: [u64; 3], block: [u64; 3]) -> Kernel {
         let (threads, blocks): (u64, u64) = (block.iter().product(), grid.iter().product());
         let mut warpgroups = self.warpgroups(func, op, 0);
-        // Until `warp-specialize` has given all copies their barriers, the threads of a nest go in step.
-        let in_step = warpgroups.open && !is_threaded(func);
-        warpgroups.clocked |= (warpgroups.stores || warpgroups.by_warpgroups) && !in_step;
+        // Until their barriers are there, the threads of a nest go in step.
+        warpgroups.clocked |= (warpgroups.stores || warpgroups.by_warpgroups) && is_threaded(func);
         let threaded = is_threaded(func) || warpgroups.clocked;
         // Until a pass has bound its threads to threadIdx.x, one stands for all of a warpgroup.
         warpgroups.lone = !threaded && block[0] == 1;
@@ -233,7 +232,6 @@ impl<'m> Top<'m, '_> {
             found.stores |= func.opcode(op) == tma::STORE && tma::is_async(func, op);
             let has_barrier = tma::load_barrier(func, op).is_some();
             found.clocked |= is_by_mbarrier(func, op) || begins_bulk_copy(func, op) && has_barrier;
-            found.open |= begins_bulk_copy(func, op) && !has_barrier;
             found.by_warpgroups |= is_warpgroup_barrier(func, op);
             found.ordered |= matches!(func.opcode(op), wgmma::FENCE | wgmma::COMMIT | wgmma::WAIT);
             found.together |= func.opcode(op).dialect() == wgmma::MMA.dialect()
@@ -248,7 +246,6 @@ impl<'m> Top<'m, '_> {
                     found.clocked |= of_callee.clocked;
                     found.ordered |= of_callee.ordered;
                     found.stores |= of_callee.stores;
-                    found.open |= of_callee.open;
                     found.by_warpgroups |= of_callee.by_warpgroups;
                     found.together |= of_callee.together;
                 }

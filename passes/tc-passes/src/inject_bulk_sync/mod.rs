@@ -55,13 +55,14 @@
 //! 2. Take the runs of copies that follow each other in a region. Before a run come a fence and a barrier; then one thread
 //!    of each warpgroup begins all of them, as one group.
 //! 3. Before the first statement of that region that writes what a run reads, that thread waits until all its copies have
-//!    read, and the warpgroup for it.
+//!    read, and the warpgroup for it. It waits until they have written, where it is not known that all boxes of the nest are
+//!    different ones: that is tried, box by box.
 //! 4. After the outermost loop around a run the thread waits again: shared memory is not given back before.
 //!
 //! # Limits
 //!
 //! The threads of a block are numbered by `threadIdx.x` within a warpgroup, of which there are 128. Nothing but such copies
-//! reads the buffers, and what writes them stands before the copies in one region. That a warpgroup copies what its own
+//! reads the buffers, or accesses the tensors, and what writes the buffers stands before the copies in one region. That a warpgroup copies what its own
 //! threads wrote was checked by `inject-bulk-copy`.
 //!
 //! # Remarks
@@ -71,6 +72,8 @@
 //! # References
 //!
 //! PTX ISA 8.7, "Async proxy", "cp.async.bulk.commit_group" and "cp.async.bulk.wait_group".
+
+mod disjoint;
 
 use crate::analysis::fold;
 use crate::analysis::invariant::arguments;
@@ -94,7 +97,7 @@ tc_pass::options! {
 /// The row.
 pub const INFO: PassInfo = PassInfo {
     name: "inject-bulk-sync",
-    page: tc_support::page!("inject_bulk_sync.rs"),
+    page: tc_support::page!("mod.rs"),
     anchor: "tir.func",
     options: Options::INFO,
     requires: &[&forms::FLAT],
@@ -139,6 +142,8 @@ struct Run {
     writer: Option<Op>,
     /// The statement after which the shared memory may be given back.
     outermost: Op,
+    /// All boxes of all iterations are different ones.
+    disjoint: bool,
 }
 
 /// Replaces launch loops inside of one of the same coordinate and extent.
@@ -188,11 +193,19 @@ fn find(func: &Func, nest: &Nest, stores: &[Op]) -> Result<Vec<Run>, Box<Diagnos
             run.stores.push(store);
             continue;
         }
-        runs.push(Run { stores: vec![store], writer: None, outermost: store });
+        runs.push(Run { stores: vec![store], writer: None, outermost: store, disjoint: false });
+    }
+    for nth in 0..runs.len() {
+        alone(func, nest, &runs, nth)?;
     }
     for run in &mut runs {
         run.writer = writer(func, nest, run)?;
         run.outermost = outermost(func, run.stores[0]);
+        run.disjoint = disjoint::are_disjoint(func, &run.stores, false);
+        if !run.disjoint && !disjoint::are_disjoint(func, &run.stores, true) {
+            let text = "bulk copies that may write the same elements would leave either value".to_string();
+            return Err(error(func, run.stores[0], text, "copy to different parts of the tensor"));
+        }
         let by_row = |&store: &Op| {
             let args = func.operands(store).iter().flat_map(|&place| arguments(func, place));
             args.into_iter().any(|arg| {
@@ -218,6 +231,33 @@ fn is_row(of: Coordinate) -> bool {
 fn follows(func: &Func, first: Op, second: Op) -> bool {
     let mut between = std::iter::successors(func.next_op(first), |&op| func.next_op(op));
     between.find(|&op| !summary(func, op).is_pure()) == Some(second)
+}
+
+/// Nothing else of the nest accesses the tensors that run number `nth` writes: it would have to wait until they are written.
+fn alone(func: &Func, nest: &Nest, runs: &[Run], nth: usize) -> Result<(), Box<Diagnostic>> {
+    let run = &runs[nth];
+    let tensors: IndexSet<Value> = run.stores.iter().map(|&op| root_buffer(func, tma::sides(func, op)[1])).collect();
+    let is_apart = tc_ir::verify::has_flag(func, func.header.attrs, keys::NOALIAS);
+    for op in nest.ops(func).filter(|op| !run.stores.contains(op)) {
+        for (place, access) in accesses(func, op) {
+            let root = root_buffer(func, place);
+            let name = func.value_text(root);
+            if tensors.contains(&root) {
+                let verb = if access.writes() { "written" } else { "read" };
+                let text = format!("`{name}` leaves by bulk copies, and is {verb} here in the same kernel");
+                let help = "access it in another kernel, or leave out `bulk_copy`";
+                return Err(Box::new(
+                    error(func, op, text, help).label(func.op_location(run.stores[0]), "the bulk copy"),
+                ));
+            }
+            if !is_apart && forms::is_global(func, root) {
+                let text = format!("`{name}` may be what bulk copies write ahead of this");
+                let help = "if no two parameters are one buffer, say so: `attributes {noalias}`";
+                return Err(error(func, op, text, help));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The first statement of the region of the run that writes what it reads.
@@ -264,7 +304,8 @@ fn order(func: &mut Func, run: &Run) {
     let repeats = run.outermost != first;
     if let Some(writer) = run.writer.filter(|_| repeats) {
         let mut b = Builder::before(func, writer);
-        by_first(&mut b, wait_until_read);
+        // Where a box may be written again, it has to be written before.
+        by_first(&mut b, |b| wait(b, run.disjoint));
         barrier(&mut b);
     }
     let mut b = Builder::before(func, first);
@@ -281,7 +322,7 @@ fn order(func: &mut Func, run: &Run) {
     tma::CommitStores::build(&mut Builder::at_end(func, region), &[], &[]);
     let after =
         if repeats { run.outermost } else { func.region_parent(region).map_or(first, |branch| outer(func, branch)) };
-    by_first(&mut Builder::after(func, after), wait_until_read);
+    by_first(&mut Builder::after(func, after), |b| wait(b, true));
 }
 
 /// The launch loop around a branch of the first thread.
@@ -294,9 +335,14 @@ fn barrier(b: &mut Builder<'_>) {
     gpu::Barrier::build(b, &[(keys::SCOPE, scope)], &[]);
 }
 
-fn wait_until_read(b: &mut Builder<'_>) {
-    let (none, read) = (b.func.int_attr(0), b.func.attr(AttrData::Bool(true)));
-    tma::WaitStores::build(b, &[(keys::PENDING, none), (keys::READ, read)], &[]);
+/// Waits for all copies of the thread; with `read`, until they have read what they copy.
+fn wait(b: &mut Builder<'_>, read: bool) {
+    let none = b.func.int_attr(0);
+    let mut attrs = vec![(keys::PENDING, none)];
+    if read {
+        attrs.push((keys::READ, b.func.attr(AttrData::Bool(true))));
+    }
+    tma::WaitStores::build(b, &attrs, &[]);
 }
 
 /// What `build` builds is done by the first thread of a warpgroup; gives where that stands.
