@@ -7,12 +7,13 @@
 use std::path::PathBuf;
 use tc_filetest::command::{Command, Names, parse};
 
-const PAGES: [&str; 5] = [
+const PAGES: [&str; 6] = [
     include_str!("../../../docs/tour.md"),
     include_str!("../../../docs/ir.md"),
     include_str!("../../../docs/tools.md"),
     include_str!("../../../docs/tc-opt.md"),
     include_str!("../../../docs/debugging.md"),
+    include_str!("../../../docs/hopper.md"),
 ];
 
 /// A command, and what it has to answer.
@@ -91,7 +92,8 @@ fn the_tools_answer_what_pages_show() {
         if let Some(name) = text.strip_prefix("// ").and_then(|rest| rest.split(':').next()) {
             std::fs::write(name, text).expect("the file can be written");
             n_files += 1;
-            let command = if text.contains("schedule @") { "tc-run --check" } else { "tc-opt" };
+            let target = if text.contains("wgmma") { " --target=sm_90a" } else { "" };
+            let command = if text.contains("schedule @") { "tc-run --check" } else { "tc-opt" }.to_string() + target;
             let (ended, said) = run(parse(&format!("{command} {name}"), &names).expect("a command").remove(0));
             if ended != 0 {
                 wrong += &format!("---- {name}\nended with {ended}, said\n{said}\n");

@@ -82,6 +82,11 @@ pub(crate) trait AxisPart {
         None
     }
 
+    /// Does something else stand for the loop and those inside of it?
+    fn stands_for_loops(&self) -> bool {
+        false
+    }
+
     /// The attributes of the loop, which is kept for their sake if it has one iteration.
     fn attrs(&self, _func: &mut Func) -> Vec<(Name, Attr)> {
         Vec::new()

@@ -26,6 +26,7 @@ const REFUSED_FILES: &[&str] = &[
     "refuses-rounding-twice.tir",
     "warpgroup-roles.tir",
     "warpgroup-types.tir",
+    "wide-coordinates.tir",
 ];
 
 /// The `.tir` files of a folder, in order.

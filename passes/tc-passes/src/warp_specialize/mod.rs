@@ -13,7 +13,7 @@
 //!
 //! `tma.load` has barriers. A launch nest with barriers in shared memory is *threaded* from here on: nothing but what it says
 //! orders its threads, and `thread-sync` adds nothing to it. `threadIdx.y` has one more number, that of the producer. Where
-//! there are three warpgroups or more with products, the producer gives up registers to the consumers.
+//! there are two warpgroups or more beside the producer's, the producer gives up registers to the consumers.
 //!
 //! # Example
 //!

@@ -4,7 +4,6 @@ use super::{CopiedInBulk, result_of};
 use crate::check::Check;
 use crate::diagnostic::ScheduleDiagnostic;
 use crate::graph::{Attach, AxisId, Kind, StageId};
-use crate::primitives::tensorize::Intrinsic;
 use crate::remedy::LEAVE_OUT;
 use crate::scope::Scope;
 
@@ -39,7 +38,7 @@ pub(super) fn copies_a_box(part: &CopiedInBulk, check: &mut Check<'_>, stage: St
         }
         None => data.leaves.clone(),
     };
-    if let Some(&leaf) = copies.iter().find(|&&leaf| graph[leaf].parts.get::<Intrinsic>().is_some()) {
+    if let Some(&leaf) = copies.iter().find(|&&leaf| graph[leaf].parts.iter().any(|part| part.stands_for_loops())) {
         let text = format!("the copy engine moves `{name}`, and no intrinsic its loop `{}`", graph[leaf].name);
         return check.found.push(error(text).help("leave out `tensorize` of the loops that copy").fix_its(LEAVE_OUT));
     }

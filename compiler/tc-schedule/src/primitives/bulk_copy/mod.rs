@@ -14,8 +14,9 @@
 //!
 //! # Legality
 //!
-//! - The stage is made by `cache_read` or `cache_write`, and no directive swizzles its buffer or pads its rows: `bulk_copy` chooses how it
-//!   lies. `transform_layout` may join dimensions, in their order.
+//! - The stage is made by `cache_read` or `cache_write`, and no directive swizzles its buffer or pads its rows: `bulk_copy`
+//!   chooses how it lies. `transform_layout` may join dimensions in their order, or divide and exchange them where each copy
+//!   stays one box.
 //! - No loop that copies is bound, vectorized, unrolled or tensorized: those of a `cache_read`, and those of the result
 //!   inside of where a `cache_write` is computed. This and the next point are checked at the end of the schedule.
 //! - The stage is in shared memory, inside a kernel, and copies a tensor of global memory unchanged, or one that a stage

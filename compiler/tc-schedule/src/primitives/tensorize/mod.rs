@@ -87,6 +87,10 @@ fn stands_for(graph: &Graph, axis: AxisId) -> impl Iterator<Item = AxisId> + '_ 
 }
 
 impl AxisPart for Intrinsic {
+    fn stands_for_loops(&self) -> bool {
+        true
+    }
+
     fn attrs(&self, func: &mut Func) -> Vec<(Name, Attr)> {
         vec![(keys::TENSORIZE, func.attr(AttrData::Symbol(self.name.clone())))]
     }
