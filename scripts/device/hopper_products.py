@@ -83,7 +83,17 @@ def peer(torch, row, m, n, k):
     a, b = uniform(torch, m, k, dtype=dtype), uniform(torch, n, k, dtype=dtype)
     if layer:
         bias = uniform(torch, n, dtype=dtype)
-        return lambda: torch.nn.functional.gelu(torch.nn.functional.linear(a, b, bias), approximate="tanh")
+        # In one kernel by cublasLt, or as Inductor makes it; the faster one counts.
+        eager = lambda a, b, bias: torch.nn.functional.gelu(  # noqa: E731
+            torch.nn.functional.linear(a, b, bias), approximate="tanh"
+        )
+        compiled = torch.compile(eager)
+        compiled(a, b, bias)
+        return [
+            lambda: eager(a, b, bias),
+            lambda: torch._addmm_activation(bias, a, b.t(), use_gelu=True),
+            lambda: compiled(a, b, bias),
+        ]
     return lambda: torch.nn.functional.linear(a, b)
 
 
@@ -132,7 +142,9 @@ def main():
                     break
                 mine.append(time)
                 try:
-                    theirs.append(time_with_graph(torch, peer(torch, row, m, n, k))["median_us"])
+                    runs = peer(torch, row, m, n, k)
+                    runs = runs if isinstance(runs, list) else [runs]
+                    theirs.append(min(time_with_graph(torch, run)["median_us"] for run in runs))
                 except RuntimeError as error:
                     why = str(error).splitlines()[0]
             if not mine or not theirs:
