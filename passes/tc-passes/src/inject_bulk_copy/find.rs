@@ -165,7 +165,7 @@ pub(super) fn find(func: &Func, alloc: Op, way: Way) -> Found<Copy> {
                 "it is not proved that all of `{name}` is copied that lies inside of `{tensor_name}`, as the copy engine does"
             ),
         };
-        return Err(refuse(store, text, "copy all that lies inside of the tensor, or take `bulk` off"));
+        return Err(refuse(store, text, "copy all that lies inside of the tensor, or leave out `bulk_copy` (in a program, `bulk`)"));
     }
     if way == Way::Out
         && let Some(stray) = owner::stray(func, &mut algebra, buffer, (&offsets, &lengths), store)
@@ -185,7 +185,7 @@ pub(super) fn find(func: &Func, alloc: Op, way: Way) -> Found<Copy> {
             "it is not proved that all of the box of `{tensor_name}` that fills `{name}` is computed before: a condition keeps \
              a part of it from being copied"
         );
-        return Err(refuse(store, text, "let the tiles divide the extents, or take `bulk` off"));
+        return Err(refuse(store, text, "let the tiles divide the extents, or leave out `bulk_copy` (in a program, `bulk`)"));
     }
     let (swizzle, panel) = layout::row(func, alloc, way.key(), elem, &extents)?;
     let rows = layout::rows_of_box(&sides, (&extents, panel), elem, swizzle).ok_or_else(|| {
@@ -243,18 +243,18 @@ fn from_tensor(func: &Func, alloc: Op, buffer: Value) -> Found<(Op, Source)> {
             counted(writers.len(), "statement")
         );
         let at = writers.get(1).copied().unwrap_or(alloc);
-        return Err(refuse(at, text, "let one copy fill it, or take `bulk` off"));
+        return Err(refuse(at, text, "let one copy fill it, or leave out `bulk_copy` (in a program, `bulk`)"));
     };
     if func.opcode(store) != tir::STORE {
         let text = format!("`{}` fills `{name}`, and a bulk copy stands for loops that copy", func.op_name(store));
-        return Err(refuse(store, text, "take `bulk` off"));
+        return Err(refuse(store, text, "leave out `bulk_copy` (in a program, `bulk`)"));
     }
     let value = func.operands(store).last().copied();
     let source = value.ok_or(NoCopy::Computed).and_then(|value| copied::source(func, value)).map_err(|found| {
         let (what, help) = match found {
-            NoCopy::Converted => ("converted", "convert where the elements are used, or take `bulk` off"),
-            NoCopy::NotZero => ("padded by more than zeros", "pad by zeros, or take `bulk` off"),
-            _ => ("computed", "compute where the elements are used, or take `bulk` off"),
+            NoCopy::Converted => ("converted", "convert where the elements are used, or leave out `bulk_copy` (in a program, `bulk`)"),
+            NoCopy::NotZero => ("padded by more than zeros", "pad by zeros, under one condition (`a && b`), or leave out `bulk_copy` (in a program, `bulk`)"),
+            _ => ("computed", "compute where the elements are used, or leave out `bulk_copy` (in a program, `bulk`)"),
         };
         let text = format!("what `{name}` is filled with is {what}, and a bulk copy moves elements as they are");
         refuse(store, text, help)
@@ -278,14 +278,14 @@ fn to_tensor(func: &Func, alloc: Op, buffer: Value) -> Found<(Op, Source)> {
         let text =
             format!("`{name}` is read by {}, and bulk copies read it as a whole", counted(readers.len(), "statement"));
         let at = readers.get(1).copied().unwrap_or(alloc);
-        return Err(refuse(at, text, "let one copy read it, or take `bulk_out` off"));
+        return Err(refuse(at, text, "let one copy read it, or leave out `bulk_copy` (in a program, `bulk_out`)"));
     };
     let users = func.result(load).filter(|_| func.opcode(load) == tir::LOAD).map(|value| uses.of_value(value));
     let store = match users {
         Some([user]) if func.opcode(user.op) == tir::STORE && user.idx + 1 == func.operands(user.op).len() => user.op,
         _ => {
             let text = format!("what `{name}` holds is computed with, and a bulk copy moves elements as they are");
-            return Err(refuse(load, text, "compute before, or take `bulk_out` off"));
+            return Err(refuse(load, text, "compute before, or leave out `bulk_copy` (in a program, `bulk_out`)"));
         }
     };
     let to = func.operand(store, 0);
@@ -311,7 +311,7 @@ fn nest(func: &Func, alloc: Op, store: Op, way: Way, name: &str) -> Found<(Op, V
         None if func.region_of(store) == home => Vec::new(),
         None => {
             let text = format!("`{name}` is {} outside of where it is made", way.filled());
-            return Err(refuse(store, text, "take the attribute off"));
+            return Err(refuse(store, text, "make the copy in the region of the buffer, or leave out `bulk_copy`"));
         }
     };
     let root = nest.last().copied().unwrap_or(store);

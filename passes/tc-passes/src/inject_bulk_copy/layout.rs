@@ -29,7 +29,7 @@ pub(super) fn shape(func: &Func, alloc: Op, buffer: Value) -> Result<(Elem, Vec<
     let scope = shaped.and_then(|(_, _, scope)| scope);
     if !Scope::of_name(func, scope).is_some_and(Scope::is_shared) {
         let text = format!("`{name}` is in `{}`, and bulk copies go to shared memory", scope_text(func, scope));
-        return Err(error(text, "make the buffer in `shared`, or take its `bulk` off"));
+        return Err(error(text, "make the buffer in `shared`, or leave out `bulk_copy` (in a program, `bulk`)"));
     }
     let numbers = shaped.and_then(|(elem, shape, _)| {
         let scalar = func.as_scalar(elem).filter(|scalar| scalar.lanes == 1)?;
@@ -38,7 +38,7 @@ pub(super) fn shape(func: &Func, alloc: Op, buffer: Value) -> Result<(Elem, Vec<
     });
     let Some((elem, extents)) = numbers else {
         let text = format!("`{name}` is no buffer of numbers with constant extents, as bulk copies fill");
-        return Err(error(text, "take its `bulk` off"));
+        return Err(error(text, "leave out `bulk_copy` (in a program, `bulk`)"));
     };
     let given = [keys::STRIDES, keys::SWIZZLE, keys::PANEL].into_iter().find(|&key| func.attr_of(alloc, key).is_some());
     if let Some(key) = given {

@@ -68,9 +68,11 @@ impl Primitive for BulkCopy {
         let is_result = !is_read && result_of(cx.graph, stage).is_some();
         if !is_read && !is_result {
             let text = format!("`{}` is computed, and a bulk copy changes nothing on the way", data.name);
-            let help = match data.output {
-                true => format!("name what `cache_write({}, shared)` leaves in shared memory", data.name),
-                false => format!("name a copy into shared memory: `cache_read({}, shared, …)` makes one", data.name),
+            let is_left = cx.graph.consumers(stage).any(|reader| cx.graph[reader].source == Source::Copy);
+            let help = match (data.output, is_left) {
+                (true, _) => format!("name what `cache_write({}, shared)` leaves in shared memory", data.name),
+                (_, true) => "only results of the operator leave by bulk copies, each read by its copy alone".to_string(),
+                _ => format!("name a copy into shared memory: `cache_read({}, shared, …)` makes one", data.name),
             };
             return Err(cx.error("bulk-copy", text).help(help).into());
         }
