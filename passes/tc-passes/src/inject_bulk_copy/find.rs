@@ -165,7 +165,11 @@ pub(super) fn find(func: &Func, alloc: Op, way: Way) -> Found<Copy> {
                 "it is not proved that all of `{name}` is copied that lies inside of `{tensor_name}`, as the copy engine does"
             ),
         };
-        return Err(refuse(store, text, "copy all that lies inside of the tensor, or leave out `bulk_copy` (in a program, `bulk`)"));
+        return Err(refuse(
+            store,
+            text,
+            "copy all that lies inside of the tensor, or leave out `bulk_copy` (in a program, `bulk`)",
+        ));
     }
     if way == Way::Out
         && let Some(stray) = owner::stray(func, &mut algebra, buffer, (&offsets, &lengths), store)
@@ -185,7 +189,11 @@ pub(super) fn find(func: &Func, alloc: Op, way: Way) -> Found<Copy> {
             "it is not proved that all of the box of `{tensor_name}` that fills `{name}` is computed before: a condition keeps \
              a part of it from being copied"
         );
-        return Err(refuse(store, text, "let the tiles divide the extents, or leave out `bulk_copy` (in a program, `bulk`)"));
+        return Err(refuse(
+            store,
+            text,
+            "let the tiles divide the extents, or leave out `bulk_copy` (in a program, `bulk`)",
+        ));
     }
     let (swizzle, panel) = layout::row(func, alloc, way.key(), elem, &extents)?;
     let rows = layout::rows_of_box(&sides, (&extents, panel), elem, swizzle).ok_or_else(|| {
@@ -252,8 +260,13 @@ fn from_tensor(func: &Func, alloc: Op, buffer: Value) -> Found<(Op, Source)> {
     let value = func.operands(store).last().copied();
     let source = value.ok_or(NoCopy::Computed).and_then(|value| copied::source(func, value)).map_err(|found| {
         let (what, help) = match found {
-            NoCopy::Converted => ("converted", "convert where the elements are used, or leave out `bulk_copy` (in a program, `bulk`)"),
-            NoCopy::NotZero => ("padded by more than zeros", "pad by zeros, under one condition (`a && b`), or leave out `bulk_copy` (in a program, `bulk`)"),
+            NoCopy::Converted => {
+                ("converted", "convert where the elements are used, or leave out `bulk_copy` (in a program, `bulk`)")
+            }
+            NoCopy::NotZero => (
+                "padded by more than zeros",
+                "pad by zeros, under one condition (`a && b`), or leave out `bulk_copy` (in a program, `bulk`)",
+            ),
             _ => ("computed", "compute where the elements are used, or leave out `bulk_copy` (in a program, `bulk`)"),
         };
         let text = format!("what `{name}` is filled with is {what}, and a bulk copy moves elements as they are");

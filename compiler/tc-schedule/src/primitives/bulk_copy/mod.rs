@@ -71,7 +71,9 @@ impl Primitive for BulkCopy {
             let is_left = cx.graph.consumers(stage).any(|reader| cx.graph[reader].source == Source::Copy);
             let help = match (data.output, is_left) {
                 (true, _) => format!("name what `cache_write({}, shared)` leaves in shared memory", data.name),
-                (_, true) => "only results of the operator leave by bulk copies, each read by its copy alone".to_string(),
+                (_, true) => {
+                    "only results of the operator leave by bulk copies, each read by its copy alone".to_string()
+                }
                 _ => format!("name a copy into shared memory: `cache_read({}, shared, …)` makes one", data.name),
             };
             return Err(cx.error("bulk-copy", text).help(help).into());
