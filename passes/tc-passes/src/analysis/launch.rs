@@ -1,5 +1,6 @@
 //! Launch nests: which loops name the coordinates of a launch, and how far each coordinate runs.
 
+use super::invariant::arguments;
 use tc_dialects::algebra::{const_extent, is_launch};
 use tc_dialects::tir::{self, Coordinate, LoopKind};
 use tc_ir::walk::{ancestors, ops_under};
@@ -89,6 +90,15 @@ pub(crate) struct Nest {
 }
 
 impl Nest {
+    /// The number of values of a coordinate, where it is constant.
+    pub(crate) fn extent(&self, of: Coordinate) -> Option<i64> {
+        match self.extents[of.index()] {
+            Extent::One => Some(1),
+            Extent::Const(n) => Some(n),
+            Extent::Symbolic => None,
+        }
+    }
+
     /// The nest whose outermost launch loop is `op`.
     pub(crate) fn of(func: &Func, op: Op) -> Nest {
         let mut loops = Vec::new();
@@ -116,6 +126,14 @@ impl Nest {
     pub(crate) fn varies(&self, coordinate: Coordinate) -> bool {
         !matches!(self.extents[coordinate.index()], Extent::One | Extent::Const(..=1))
     }
+}
+
+/// The variable of a loop around `at` that `values` depend on, and that names a coordinate which `is` so.
+pub(crate) fn launch_var(func: &Func, at: Op, values: &[Value], is: impl Fn(Coordinate) -> bool) -> Option<Value> {
+    values.iter().flat_map(|&value| arguments(func, value)).find(|&arg| {
+        let by = ancestors(func, at).find(|&op| func.opcode(op) == tir::FOR && loop_var(func, op) == arg);
+        by.and_then(|op| coordinate(func, op)).is_some_and(&is)
+    })
 }
 
 /// A loop over a coordinate where `b` stands; gives its body and its variable.

@@ -45,11 +45,7 @@ pub(super) struct Warps {
 impl Warps {
     /// Those of `nest`.
     pub(super) fn of(func: &Func, nest: &Nest) -> Warps {
-        let extents = THREADS.map(|coordinate| match nest.extents[coordinate.index()] {
-            Extent::One => Some(1),
-            Extent::Const(n) => Some(n),
-            Extent::Symbolic => None,
-        });
+        let extents = THREADS.map(|coordinate| nest.extent(coordinate));
         let zero_based = nest.loops.iter().filter(|(op, _)| func.const_int(func.operand(*op, 0)) == Some(0));
         let vars = zero_based.filter_map(|&(op, coordinate)| {
             let nth = THREADS.iter().position(|&thread| thread == coordinate)?;

@@ -5,8 +5,7 @@ use super::owner;
 use super::padding;
 use super::place::{Access, Place};
 use crate::analysis::copied::{self, NoCopy, Source};
-use crate::analysis::invariant::arguments;
-use crate::analysis::launch::{coordinate, loop_var};
+use crate::analysis::launch::{coordinate, launch_var};
 use crate::analysis::structure::{is_one_armed, runs_in_order};
 use crate::analysis::tiles;
 use tc_arith::Expr;
@@ -359,11 +358,7 @@ fn of_thread(func: &Func, store: Op, indices: &[Value], way: Way) -> Option<Valu
         Way::In => of.is_thread(),
         Way::Out => of == Coordinate::ThreadX,
     };
-    let args = indices.iter().flat_map(|&index| arguments(func, index));
-    args.into_iter().find(|&arg| {
-        let by = ancestors(func, store).find(|&op| func.opcode(op) == tir::FOR && loop_var(func, op) == arg);
-        by.and_then(|op| coordinate(func, op)).is_some_and(differs)
-    })
+    launch_var(func, store, indices, differs)
 }
 
 /// The conditions around `store`, up to `root`.

@@ -1,5 +1,6 @@
 //! How a buffer lies that bulk copies fill or read: rows, panels, and boxes that the copy engine takes.
 
+use super::place::flat;
 use tc_arith::Expr;
 use tc_dialects::algebra::Algebra;
 use tc_dialects::scope::{Scope, scope_text};
@@ -132,14 +133,9 @@ pub(super) fn begins_right(
     elem: Elem,
     swizzle: i64,
 ) -> bool {
-    let analyzer = &mut algebra.analyzer;
     let Some((&last, rows)) = offsets.split_last() else { return true };
-    let mut flat = analyzer.pool.int(0);
-    for (&index, &extent) in rows.iter().zip(extents) {
-        let extent = analyzer.pool.int(extent);
-        flat = analyzer.pool.mul(flat, extent);
-        flat = analyzer.pool.add(flat, index);
-    }
+    let flat = flat(algebra, rows, extents);
+    let analyzer = &mut algebra.analyzer;
     let bytes = analyzer.pool.int(panel.saturating_mul(i64::from(elem.bytes())));
     let flat = analyzer.pool.mul(flat, bytes);
     let of_rows = analyzer.modular(flat).residue(begins(swizzle)) == Some(0);
@@ -151,7 +147,7 @@ pub(super) fn strides(func: &Func, tensor: Value, elem: Elem) -> Result<(), (Str
     let name = func.value_text(tensor);
     if func.buffer_attr(tensor, keys::STRIDES).is_some() {
         let text = format!("`{name}` has strides, and a tensor map is of a row-major tensor");
-        return Err((text, "take the bulk copy off, or copy the tensor first".to_string()));
+        return Err((text, "leave out `bulk_copy`, or copy the tensor first".to_string()));
     }
     let Some((_, shape, _)) = func.as_shaped(func.value_type(tensor)) else { return Ok(()) };
     let shape = shape.to_vec();

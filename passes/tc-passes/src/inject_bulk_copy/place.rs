@@ -149,7 +149,7 @@ impl Access<'_> {
 }
 
 /// The position of indices among extents, row by row.
-fn flat(algebra: &mut Algebra, indices: &[Expr], extents: &[i64]) -> Expr {
+pub(super) fn flat(algebra: &mut Algebra, indices: &[Expr], extents: &[i64]) -> Expr {
     let pool = &mut algebra.analyzer.pool;
     let mut sum = pool.int(0);
     for (&index, &extent) in indices.iter().zip(extents) {

@@ -1,4 +1,4 @@
-//! Do copies write different elements of a tensor, in all iterations and of all threads?
+//! Do copies write different elements of a tensor?
 //!
 //! Copies that one thread begins are not ordered with each other: two that write one element would leave either value.
 
@@ -9,75 +9,61 @@ use tc_dialects::algebra::{Algebra, const_extent};
 use tc_dialects::{tir, tma};
 use tc_ir::effects::root_buffer;
 use tc_ir::walk::ancestors;
-use tc_ir::{Func, Op};
+use tc_ir::{Func, Op, Value};
 
 /// At most so many boxes are told apart.
 const MAX_BOXES: i64 = 1 << 17;
 
-/// Are all boxes that `stores`, which stand in one region, write to a tensor different ones, and none in part? With `once`
-/// those of one iteration and thread are meant. What is not known is not.
-pub(super) fn are_disjoint(func: &Func, stores: &[Op], once: bool) -> bool {
-    let Some(&first) = stores.first() else { return true };
-    let loops: Vec<Op> = ancestors(func, first).filter(|&op| func.opcode(op) == tir::FOR).collect();
-    let mut algebra = Algebra::of_func(func);
-    let mut boxes: Vec<(tc_ir::Value, Vec<i64>, Vec<Expr>)> = Vec::new();
-    for &store in stores {
+/// The box of a tensor that a copy writes.
+struct Written {
+    tensor: Value,
+    sides: Vec<i64>,
+    starts: Vec<Expr>,
+}
+
+/// What `stores` write; `None` where it is no dense box at indices.
+fn written(func: &Func, algebra: &mut Algebra, stores: &[Op]) -> Option<Vec<Written>> {
+    let of_store = |&store: &Op| {
         let [_, boxed] = tma::sides(func, store);
-        let Some(map) = tma::map_of(func, boxed) else { return false };
-        let (Some(sides), Some(steps)) = (tma::box_extents(func, map), tma::box_steps(func, map)) else { return false };
-        let Some(region) = func.def_op(boxed).filter(|&op| func.opcode(op) == tir::REGION) else { return false };
+        let map = tma::map_of(func, boxed)?;
+        let (sides, steps) = (tma::box_extents(func, map)?, tma::box_steps(func, map)?);
+        let region = func.def_op(boxed).filter(|&op| func.opcode(op) == tir::REGION)?;
         let starts: Vec<Expr> = func.operands(region)[1..].iter().map(|&start| algebra.expr(func, start)).collect();
-        if starts.len() != sides.len() || steps.iter().any(|&step| step != 1) {
-            return false;
-        }
-        boxes.push((root_buffer(func, boxed), sides, starts));
-    }
-    let mut vars: Vec<Var> = boxes.iter().flat_map(|(_, _, starts)| starts).fold(Vec::new(), |mut vars, &start| {
-        vars.extend(algebra.analyzer.pool.vars(start));
-        vars
-    });
-    vars.sort_unstable();
-    vars.dedup();
-    // Loops that no start depends on write the same boxes again.
-    let mut points: Vec<(Var, i64)> = Vec::new();
-    for &op in &loops {
-        let (var, extent) = (Algebra::var(loop_var(func, op)), const_extent(func, op));
-        let from_zero = func.const_int(func.operand(op, 0)) == Some(0);
-        match extent.filter(|_| from_zero) {
-            Some(1) => {}
-            _ if once => {}
-            Some(extent) => points.push((var, extent)),
-            None => return false,
-        }
-    }
-    let n_points = points.iter().try_fold(1i64, |n, &(_, extent)| n.checked_mul(extent));
-    let Some(n_points) = n_points.filter(|&n| n.saturating_mul(boxes.len() as i64) <= MAX_BOXES) else { return false };
-    // One point stands for all where one iteration is meant: what it is made of is the same for all boxes.
-    let is_known = |var: &Var| {
-        once || points.iter().any(|(known, _)| known == var) || {
-            let single = |&op: &Op| Algebra::var(loop_var(func, op)) == *var;
-            loops.iter().find(|op| single(op)).and_then(|&op| const_extent(func, op)) == Some(1)
-        }
+        let is_dense = starts.len() == sides.len() && steps.iter().all(|&step| step == 1);
+        is_dense.then(|| Written { tensor: root_buffer(func, boxed), sides, starts })
     };
-    if !vars.iter().all(is_known) {
+    stores.iter().map(of_store).collect()
+}
+
+/// Are the boxes that `stores`, which stand in one region, write all different ones, of all iterations and threads? They are
+/// tried one by one, and what cannot be tried is not known.
+pub(super) fn are_always(func: &Func, stores: &[Op]) -> bool {
+    let Some(&first) = stores.first() else { return true };
+    let mut algebra = Algebra::of_func(func);
+    let Some(boxes) = written(func, &mut algebra, stores) else { return false };
+    let mut loops: Vec<(Var, i64)> = Vec::new();
+    for op in ancestors(func, first).filter(|&op| func.opcode(op) == tir::FOR) {
+        let from_zero = func.const_int(func.operand(op, 0)) == Some(0);
+        let Some(extent) = const_extent(func, op).filter(|_| from_zero) else { return false };
+        loops.push((Algebra::var(loop_var(func, op)), extent));
+    }
+    let n_points = loops.iter().try_fold(1i64, |n, &(_, extent)| n.checked_mul(extent));
+    let Some(n_points) = n_points.filter(|&n| n.saturating_mul(boxes.len() as i64) <= MAX_BOXES) else { return false };
+    let pool = &algebra.analyzer.pool;
+    let is_known = |var: Var| loops.iter().any(|&(known, _)| known == var);
+    // Boxes of one size that start at multiples of it overlap only where they are the same.
+    let alike = |one: &Written| boxes.iter().all(|other| other.tensor != one.tensor || other.sides == one.sides);
+    let starts = || boxes.iter().flat_map(|one| &one.starts);
+    if !boxes.iter().all(alike) || !starts().all(|&start| pool.vars(start).into_iter().all(is_known)) {
         return false;
     }
-    if once {
-        return are_apart(&mut algebra, &boxes);
-    }
-    let mut seen: FxHashSet<(tc_ir::Value, Vec<i64>)> = FxHashSet::default();
-    let mut extents_of: Vec<(tc_ir::Value, &Vec<i64>)> = Vec::new();
-    for (tensor, sides, starts) in &boxes {
-        // Boxes of one size that start at multiples of it overlap only where they are the same.
-        if extents_of.iter().any(|(known, other)| known == tensor && *other != sides) {
-            return false;
-        }
-        extents_of.push((*tensor, sides));
-        let mut evaluation = algebra.analyzer.pool.evaluation(starts);
-        for point in 0..n_points {
+    let mut seen: FxHashSet<(Value, Vec<i64>)> = FxHashSet::default();
+    boxes.iter().all(|one| {
+        let mut evaluation = pool.evaluation(&one.starts);
+        (0..n_points).all(|point| {
             let value_of = |var: Var| {
                 let mut rest = point;
-                for &(known, extent) in &points {
+                for &(known, extent) in &loops {
                     if known == var {
                         return rest % extent;
                     }
@@ -86,35 +72,27 @@ pub(super) fn are_disjoint(func: &Func, stores: &[Op], once: bool) -> bool {
                 0
             };
             let starts: Option<Vec<i64>> = evaluation.at(value_of).collect();
-            let Some(starts) = starts.filter(|starts| starts.iter().zip(sides).all(|(start, side)| start % side == 0))
-            else {
-                return false;
-            };
-            if !seen.insert((*tensor, starts)) {
-                return false;
-            }
-        }
-    }
-    true
+            starts.is_some_and(|starts| {
+                starts.iter().zip(&one.sides).all(|(start, side)| start % side == 0)
+                    && seen.insert((one.tensor, starts))
+            })
+        })
+    })
 }
 
-/// Of any two boxes of one tensor, is one side of one another's whole beyond that of the other, whatever the variables are?
-fn are_apart(algebra: &mut Algebra, boxes: &[(tc_ir::Value, Vec<i64>, Vec<Expr>)]) -> bool {
-    for (nth, (tensor, sides, starts)) in boxes.iter().enumerate() {
-        for (other, other_sides, other_starts) in &boxes[..nth] {
-            let apart = tensor != other
-                || starts.iter().zip(other_starts).zip(sides.iter().zip(other_sides)).any(
-                    |((&start, &other), (&side, &other_side))| {
-                        let distance = algebra.analyzer.pool.sub(start, other);
-                        let distance = algebra.analyzer.simplify(distance);
-                        let distance = algebra.analyzer.pool.as_const(distance);
-                        distance.is_some_and(|distance| distance >= other_side || -distance >= side)
-                    },
-                );
-            if !apart {
-                return false;
-            }
-        }
-    }
-    true
+/// The same of one iteration and thread: any two boxes of a tensor are apart along a side, wherever they start.
+pub(super) fn are_at_once(func: &Func, stores: &[Op]) -> bool {
+    let mut algebra = Algebra::of_func(func);
+    let Some(boxes) = written(func, &mut algebra, stores) else { return false };
+    let analyzer = &mut algebra.analyzer;
+    let mut are_apart = |one: &Written, other: &Written| {
+        (0..one.sides.len().min(other.sides.len())).any(|dim| {
+            let distance = analyzer.pool.sub(one.starts[dim], other.starts[dim]);
+            let distance = analyzer.simplify(distance);
+            let distance = analyzer.pool.as_const(distance);
+            distance.is_some_and(|distance| distance >= other.sides[dim] || -distance >= one.sides[dim])
+        })
+    };
+    let mut pairs = boxes.iter().enumerate().flat_map(|(nth, one)| boxes[..nth].iter().map(move |other| (one, other)));
+    pairs.all(|(one, other)| one.tensor != other.tensor || are_apart(one, other))
 }

@@ -76,8 +76,7 @@
 mod disjoint;
 
 use crate::analysis::fold;
-use crate::analysis::invariant::arguments;
-use crate::analysis::launch::{Extent, LaunchNests, Nest, build_launch, coordinate, loop_var};
+use crate::analysis::launch::{LaunchNests, Nest, build_launch, coordinate, launch_var, loop_var};
 use crate::analysis::structure::run_once;
 use indexmap::IndexSet;
 use tc_dialects::algebra::is_launch;
@@ -173,12 +172,7 @@ fn error(func: &Func, at: Op, text: String, help: &str) -> Box<Diagnostic> {
 
 /// The runs of `stores`, all of the nest's.
 fn find(func: &Func, nest: &Nest, stores: &[Op]) -> Result<Vec<Run>, Box<Diagnostic>> {
-    let extent = |of: Coordinate| match nest.extents[of.index()] {
-        Extent::One => Some(1),
-        Extent::Const(n) => Some(n),
-        Extent::Symbolic => None,
-    };
-    if extent(Coordinate::ThreadX) != Some(wgmma::WARPGROUP) {
+    if nest.extent(Coordinate::ThreadX) != Some(wgmma::WARPGROUP) {
         let text = format!(
             "a warpgroup begins this bulk copy together, {} threads that threadIdx.x numbers",
             wgmma::WARPGROUP
@@ -195,26 +189,18 @@ fn find(func: &Func, nest: &Nest, stores: &[Op]) -> Result<Vec<Run>, Box<Diagnos
         }
         runs.push(Run { stores: vec![store], writer: None, outermost: store, disjoint: false });
     }
-    for nth in 0..runs.len() {
-        alone(func, nest, &runs, nth)?;
-    }
     for run in &mut runs {
+        alone(func, nest, run)?;
         run.writer = writer(func, nest, run)?;
         run.outermost = outermost(func, run.stores[0]);
-        run.disjoint = disjoint::are_disjoint(func, &run.stores, false);
-        if !run.disjoint && !disjoint::are_disjoint(func, &run.stores, true) {
+        run.disjoint = disjoint::are_always(func, &run.stores);
+        if !run.disjoint && !disjoint::are_at_once(func, &run.stores) {
             let text = "bulk copies that may write the same elements would leave either value".to_string();
             return Err(error(func, run.stores[0], text, "copy to different parts of the tensor"));
         }
-        let by_row = |&store: &Op| {
-            let args = func.operands(store).iter().flat_map(|&place| arguments(func, place));
-            args.into_iter().any(|arg| {
-                let by = ancestors(func, store).find(|&op| func.opcode(op) == tir::FOR && loop_var(func, op) == arg);
-                by.and_then(|op| coordinate(func, op)).is_some_and(is_row)
-            })
-        };
-        let alone = Coordinate::ALL.into_iter().filter(|&of| is_row(of)).all(|of| extent(of) == Some(1));
-        if !alone && let Some(&store) = run.stores.iter().find(|store| !by_row(store)) {
+        let by_row = |&store: &Op| launch_var(func, store, func.operands(store), is_row).is_some();
+        let is_only = Coordinate::ALL.into_iter().filter(|&of| is_row(of)).all(|of| nest.extent(of) == Some(1));
+        if !is_only && let Some(&store) = run.stores.iter().find(|store| !by_row(store)) {
             let text = "all warpgroups of the block would make this bulk copy".to_string();
             return Err(error(func, store, text, "let each of them copy what its own threads wrote"));
         }
@@ -233,9 +219,8 @@ fn follows(func: &Func, first: Op, second: Op) -> bool {
     between.find(|&op| !summary(func, op).is_pure()) == Some(second)
 }
 
-/// Nothing else of the nest accesses the tensors that run number `nth` writes: it would have to wait until they are written.
-fn alone(func: &Func, nest: &Nest, runs: &[Run], nth: usize) -> Result<(), Box<Diagnostic>> {
-    let run = &runs[nth];
+/// Nothing else of the nest accesses the tensors that the run writes: it would have to wait until they are written.
+fn alone(func: &Func, nest: &Nest, run: &Run) -> Result<(), Box<Diagnostic>> {
     let tensors: IndexSet<Value> = run.stores.iter().map(|&op| root_buffer(func, tma::sides(func, op)[1])).collect();
     let is_apart = tc_ir::verify::has_flag(func, func.header.attrs, keys::NOALIAS);
     for op in nest.ops(func).filter(|op| !run.stores.contains(op)) {

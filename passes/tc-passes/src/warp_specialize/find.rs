@@ -2,7 +2,7 @@
 
 use super::refuse;
 use crate::analysis::invariant::arguments;
-use crate::analysis::launch::{Extent, Nest, coordinate, loop_var};
+use crate::analysis::launch::{Nest, coordinate, loop_var};
 use crate::analysis::structure::{is_one_armed, runs_in_order};
 use indexmap::IndexSet;
 use tc_dialects::algebra::is_launch;
@@ -217,11 +217,6 @@ type Threads = (Option<Op>, i64, Option<Op>, i64);
 
 /// The loops over threads, and how far they run.
 fn threads(func: &Func, nest: &Nest, load: Op, home: Region) -> Found<Threads> {
-    let extent = |of: Coordinate| match nest.extents[of.index()] {
-        Extent::One => Some(1),
-        Extent::Const(n) => Some(n),
-        Extent::Symbolic => None,
-    };
     let outside = |op: Op| !ops_under(func, home).any(|inner| inner == op);
     let first_of = |of: Coordinate| nest.loops.iter().map(|&(op, _)| op).find(|&op| coordinate(func, op) == Some(of));
     let strays = nest.loops.iter().filter(|&&(_, of)| of.is_thread() && of != Coordinate::ThreadX);
@@ -241,7 +236,7 @@ fn threads(func: &Func, nest: &Nest, load: Op, home: Region) -> Found<Threads> {
         );
         return Err(labelled(func, *found, load, "the bulk copy"));
     }
-    let (Some(n_rows), Some(n_lanes)) = (extent(Coordinate::ThreadY), extent(Coordinate::ThreadX)) else {
+    let (Some(n_rows), Some(n_lanes)) = (nest.extent(Coordinate::ThreadY), nest.extent(Coordinate::ThreadX)) else {
         let text = "the number of threads of a kernel with bulk copies is a constant".to_string();
         return Err(error(func, nest.op, text, "bind loops of constant extents"));
     };

@@ -1,16 +1,16 @@
 //! What keeps a nest from being divided into a producer and consumers.
 
 use super::find::{error, labelled};
-use crate::analysis::invariant::arguments;
-use crate::analysis::launch::{Nest, coordinate, loop_var};
+use crate::analysis::launch::{Nest, launch_var, loop_var};
 use indexmap::IndexSet;
 use tc_arith::Expr;
 use tc_dialects::algebra::Algebra;
 use tc_dialects::scope::Scope;
 use tc_dialects::threads::{begins_bulk_copy, begins_copy, is_reduction};
+use tc_dialects::tir::Coordinate;
 use tc_dialects::{arith, forms, tir, tma, wgmma};
 use tc_ir::effects::{accesses, root_buffer, summary};
-use tc_ir::walk::{ancestors, is_inside, ops_under};
+use tc_ir::walk::{is_inside, ops_under};
 use tc_ir::{Func, Op, Region, Value};
 use tc_support::Diagnostic;
 
@@ -125,11 +125,7 @@ fn coordinates(func: &Func, nest: &Nest, load: Op) -> Result<(), Box<Diagnostic>
             }
             worklist.extend_from_slice(func.operands(def));
         }
-        let by_thread = arguments(func, place).into_iter().find(|&arg| {
-            let by = ancestors(func, load).find(|&op| func.opcode(op) == tir::FOR && loop_var(func, op) == arg);
-            by.and_then(|op| coordinate(func, op)).is_some_and(|coordinate| coordinate.is_thread())
-        });
-        if let Some(var) = by_thread {
+        if let Some(var) = launch_var(func, load, &[place], Coordinate::is_thread) {
             let text = format!("this bulk copy differs between the threads of a block, by `{}`", func.value_text(var));
             return Err(error(func, load, text, "let it be the same for all threads: one of them makes it"));
         }
@@ -141,11 +137,7 @@ fn coordinates(func: &Func, nest: &Nest, load: Op) -> Result<(), Box<Diagnostic>
 /// known of one loop, and of sums compared by `<` that grow with its variable.
 pub(super) fn stays_false(func: &Func, op: Op, loops: &[Op]) -> bool {
     let inner = ops_under(func, func.op_regions(op)[0]).next().unwrap_or(op);
-    let by_thread = arguments(func, func.operand(op, 0)).into_iter().any(|arg| {
-        let by = ancestors(func, inner).find(|&op| func.opcode(op) == tir::FOR && loop_var(func, op) == arg);
-        by.and_then(|op| coordinate(func, op)).is_some_and(|coordinate| coordinate.is_thread())
-    });
-    if by_thread {
+    if launch_var(func, inner, &[func.operand(op, 0)], Coordinate::is_thread).is_some() {
         return false;
     }
     let &[loop_op] = loops else { return loops.is_empty() };
