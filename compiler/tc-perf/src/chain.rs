@@ -43,8 +43,10 @@ struct Chain<'c> {
     func: &'c Func,
     counts: &'c Counts,
     latency: Latency,
-    /// The cycles that loads from global memory take in the mean, for each access.
-    global: &'c [f64],
+    /// The cycles that a load takes beyond L1, and where there is none of its values yet.
+    below: f64,
+    /// The loops that are past their first round, and what of it is without a stop in between.
+    past: Vec<(Op, u64)>,
     first: Vec<u32>,
     /// The ops in the body of each loop, once known.
     bodies: Vec<u32>,
@@ -66,7 +68,7 @@ struct Chain<'c> {
 }
 
 /// The cycles that one warp of `func` takes.
-pub(crate) fn cycles(func: &Func, counts: &Counts, latency: Latency, global: &[f64]) -> f64 {
+pub(crate) fn cycles(func: &Func, counts: &Counts, latency: Latency, below: f64) -> f64 {
     let mut first = vec![u32::MAX; func.n_op_ids()];
     for (nth, touch) in counts.touches.iter().enumerate().rev() {
         first[touch.op.as_u32() as usize] = nth as u32;
@@ -75,7 +77,8 @@ pub(crate) fn cycles(func: &Func, counts: &Counts, latency: Latency, global: &[f
         func,
         counts,
         latency,
-        global,
+        below,
+        past: Vec::new(),
         first,
         bodies: vec![0; func.n_op_ids()],
         ready: vec![0.0; func.n_value_ids()],
@@ -149,7 +152,11 @@ impl Chain<'_> {
             // What this thread stored there stays in a register.
             let is_kept = touch.memory == Memory::Global && self.cells.contains_key(&self.cell(op, touch.place));
             if touch.direction == Direction::Load && !is_kept {
-                let cycles = if touch.memory == Memory::Shared { self.latency.shared } else { self.global[nth] };
+                let cycles = match touch.memory {
+                    Memory::Shared => self.latency.shared,
+                    Memory::Registers => self.latency.l1,
+                    Memory::Global => self.global(nth),
+                };
                 end = end.max(at + cycles + degree - 1.0);
             }
             nth += 1;
@@ -169,6 +176,18 @@ impl Chain<'_> {
         }
         self.begun = self.begun.max(at);
         self.ended = self.ended.max(end);
+    }
+
+    /// The cycles that the load number `nth` takes, from global memory: what the warp has loaded in an earlier round of a loop is
+    /// in L1.
+    fn global(&self, nth: usize) -> f64 {
+        let fresh = self.counts.fresh[nth].as_deref().unwrap_or(&[]);
+        let of = |&(around, copies): &(Op, u64)| {
+            let share = fresh.iter().find(|(op, _)| *op == around).map_or(1.0, |&(_, share)| share);
+            (share * copies as f64).min(1.0)
+        };
+        let missed = self.past.iter().map(of).fold(1.0, f64::min);
+        self.latency.l1 + missed * (self.below - self.latency.l1)
     }
 
     fn barrier(&mut self, op: Op) {
@@ -265,7 +284,9 @@ impl Chain<'_> {
             // Nothing of the loop is left.
         } else if self.left > n_ops * copies as usize {
             self.floor = self.floor.max(first);
+            self.past.push((op, copies));
             let second = self.round(body, copies, &args);
+            self.past.pop();
             let added = (second - first).max(0.0) * (rounds - 2.0).max(0.0);
             self.later(added);
             self.floor = self.floor.max(self.begun);

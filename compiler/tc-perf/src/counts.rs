@@ -1,7 +1,8 @@
 //! What a launch of a kernel does in all: instructions by unit, and what each access costs in memory.
 
+use crate::fresh::{Fresh, fresh};
 use crate::memory::{Addresses, SECTOR, lines, sectors, wavefronts};
-use crate::touch::Touch;
+use crate::touch::{Direction, Touch};
 use crate::units::{Work, work};
 use crate::unroll::Unrolled;
 use crate::walk::{Times, Visit, Way};
@@ -53,6 +54,8 @@ pub(crate) struct Counts {
     pub(crate) touches: Vec<Touch>,
     /// For each of them.
     pub(crate) costs: Vec<Cost>,
+    /// Of each load from global memory, the loops around it.
+    pub(crate) fresh: Vec<Option<Vec<Fresh>>>,
     /// Cycles of a multiprocessor that each unit takes for a warp, in the order of [`Unit::ALL`], as instructions of a warp
     /// for [`Unit::Issue`] and results of a thread for others.
     pub(crate) units: [f64; Unit::ALL.len()],
@@ -78,6 +81,7 @@ pub(crate) fn count(func: &Func, facts: &Facts, ops: &[Op]) -> Counts {
     }
     let mut counter = Counter {
         costs: vec![Cost::default(); touches.len()],
+        fresh: vec![None; touches.len()],
         touches,
         first,
         work: {
@@ -104,6 +108,7 @@ pub(crate) fn count(func: &Func, facts: &Facts, ops: &[Op]) -> Counts {
 struct Counter {
     touches: Vec<Touch>,
     costs: Vec<Cost>,
+    fresh: Vec<Option<Vec<Fresh>>>,
     /// Of each op, its first access.
     first: Vec<u32>,
     work: Vec<Work>,
@@ -147,6 +152,10 @@ impl Visit for Counter {
             self.units[Unit::Issue as usize] -= own * (1.0 - 1.0 / joined);
             let done = Done { times: own / joined, sure: sure * touch.share / joined, joined: joined as i64 };
             self.costs[nth].add(touch, way, mask, done, &mut self.units);
+            if self.fresh[nth].is_none() && touch.memory == Memory::Global && touch.direction == Direction::Load {
+                let all = touch.addresses(way.func, mask, |value| way.value(value));
+                self.fresh[nth] = all.and_then(|all| Some(fresh(way.func, touch, all.first()?)));
+            }
             nth += 1;
         }
     }
@@ -295,6 +304,7 @@ impl Counter {
         Counts {
             touches: self.touches,
             costs,
+            fresh: self.fresh,
             units,
             least,
             flops: self.flops * by,

@@ -110,7 +110,7 @@ pub(crate) fn time(func: &Func, counts: &Counts, launch: &Launch, target: &Targe
     let (bound_by, bound) = bound(func, counts, launch, machine);
 
     let at_once = (fits.blocks.max(1) as f64).min(fullest);
-    let chain = chain::cycles(func, counts, machine.latency, &latencies(counts, machine, moved));
+    let chain = chain::cycles(func, counts, machine.latency, below_l1(machine, moved));
     let busy = Unit::ALL.into_iter().map(|unit| (Limiter::Unit(unit), per_block(unit)));
     let l2 = (Limiter::L2, moved.l2 / launch.blocks.max(1.0) / machine.l2_per_clock);
     let (busiest, busy) = greatest(busy.chain([l2]));
@@ -245,22 +245,10 @@ fn covered<'s>(spans: impl Iterator<Item = &'s Span>) -> f64 {
     joined.into_iter().map(length).sum()
 }
 
-/// The cycles that each load from global memory takes in the mean.
-fn latencies(counts: &Counts, machine: &Machine, moved: Traffic) -> Vec<f64> {
-    let latency = machine.latency;
+/// The cycles that a load from global memory takes whose values L1 does not hold.
+fn below_l1(machine: &Machine, moved: Traffic) -> f64 {
     // What fits is in L2, as after an earlier kernel.
-    let below = if moved.dram > machine.l2_bytes as f64 { latency.dram } else { latency.l2 };
-    let of = |(touch, cost): (&Touch, &Cost)| {
-        if touch.memory == Memory::Registers {
-            return latency.l1;
-        }
-        // Warps of a block run side by side, so that what one of them fetches is still on its way when others ask.
-        let asked = cost.sectors * SECTOR as f64;
-        let reach = cost.block_span.map_or(asked, length);
-        let missed = if asked > 0.0 { (reach / asked).min(1.0) } else { 1.0 };
-        latency.l1 + missed * (below - latency.l1)
-    };
-    counts.touches.iter().zip(&counts.costs).map(of).collect()
+    if moved.dram > machine.l2_bytes as f64 { machine.latency.dram } else { machine.latency.l2 }
 }
 
 /// The launch of a kernel with these facts.

@@ -11,6 +11,7 @@
 mod chain;
 mod counts;
 mod estimate;
+mod fresh;
 mod lanes;
 mod literal;
 mod memory;

@@ -108,6 +108,14 @@ impl Touch {
         [8, 4, 2].into_iter().find(|&width| fits(width)).unwrap_or(1)
     }
 
+    /// The position and the bytes of an element, where each lane accesses one of the buffer by a position.
+    pub(crate) fn element(&self) -> Option<(Value, i64)> {
+        match self.shape {
+            Shape::Own { index: Some(index), count: 1, bytes, .. } if self.place == self.root => Some((index, bytes)),
+            _ => None,
+        }
+    }
+
     /// The bytes that a lane accesses at a time, and how often it does.
     pub(crate) fn width(&self) -> (i64, i64) {
         match self.shape {
