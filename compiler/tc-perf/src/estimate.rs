@@ -9,6 +9,7 @@
 use crate::chain;
 use crate::counts::{Cost, Counts};
 use crate::memory::SECTOR;
+use crate::queue;
 use crate::touch::{Direction, Touch};
 use std::collections::{BTreeMap, BTreeSet};
 use tc_dialects::scope::Memory;
@@ -115,7 +116,8 @@ pub(crate) fn time(func: &Func, counts: &Counts, launch: &Launch, target: &Targe
     let l2 = (Limiter::L2, moved.l2 / launch.blocks.max(1.0) / machine.l2_per_clock);
     let (busiest, busy) = greatest(busy.chain([l2]));
     let waves = (fullest / at_once).ceil();
-    let of_wave = |blocks: f64| (blocks * busy).max(chain);
+    let demands: Vec<f64> = Unit::ALL.into_iter().map(per_warp).chain([l2.1 / launch.warps.max(1.0)]).collect();
+    let of_wave = |blocks: f64| queue::cycles(&demands, chain, blocks * launch.warps);
     let last = fullest - (waves - 1.0) * at_once;
     let on_sm = (of_wave(at_once) * (waves - 1.0) + of_wave(last)) / cycles_us;
     let dram = if is_in_l2 { 0.0 } else { moved.dram / machine.dram_per_clock() / cycles_us };

@@ -15,6 +15,7 @@ mod fresh;
 mod lanes;
 mod literal;
 mod memory;
+mod queue;
 mod registers;
 mod repeat;
 mod report;
