@@ -1,8 +1,8 @@
 //! `tc-tune apply`: a file with the best point of each of its schedules bound, as text that a person reviews and commits.
 //!
 //! The choices of each parameter become the one that won: `block: i32 in [64, 128]` becomes `block: i32 in [128]`. Where there
-//! are records at several sizes, the schedule keeps its choices, and another one chooses by size which of them is taken
-//! (`table.rs`). What else stands in the file stays as it is, and what is bound is still a point of the space that was searched.
+//! are records at several sizes, the schedule keeps its choices, and another one chooses by size which of them is taken, and
+//! which schedule where several of an operator were so measured (`table.rs`). What else stands in the file stays as it is, and what is bound is still a point of the space that was searched.
 
 mod table;
 mod text;
@@ -21,13 +21,16 @@ use tc::support::{Diagnostic, Diagnostics, Location, Sources};
 use tc::target::Target;
 use tc_cli::{FINE, INPUT, Session};
 
-/// What was measured of a schedule at some sizes.
+/// A schedule, by its symbol, and a point of its space.
+type Choice = (String, Values);
+
+/// What was measured of an operator at some sizes.
 struct Fit<'r> {
     /// The class of device.
     class: &'r str,
     sizes: Values,
-    /// The points with a time, the fastest first.
-    ranked: Vec<(Values, Time)>,
+    /// The choices with a time, the fastest first.
+    ranked: Vec<(Choice, Time)>,
 }
 
 pub(crate) fn apply(session: &Session<'_>, file: &OsStr, paths: &[PathBuf], device: Option<&str>) -> Result<u8, u8> {
@@ -36,7 +39,7 @@ pub(crate) fn apply(session: &Session<'_>, file: &OsStr, paths: &[PathBuf], devi
     let parsed = compiler.parse(&tc_cli::file_name(file), &text).map_err(|failure| fail(session, &failure))?;
     let module = parsed.module;
     let records = load(session, paths)?;
-    let (mut edits, mut tables): (Vec<text::Edit>, String) = (Vec::new(), String::new());
+    let (mut edits, mut tables): (Vec<text::Edit>, Vec<(String, Vec<Fit<'_>>)>) = (Vec::new(), Vec::new());
     let mut all = Vec::new();
     for (te, sched) in spaces(&module) {
         let names = (module.items[te].symbol(), module.items[sched].symbol());
@@ -53,7 +56,10 @@ pub(crate) fn apply(session: &Session<'_>, file: &OsStr, paths: &[PathBuf], devi
             continue;
         };
         if keeps.contains(&sched) {
-            tables.push_str(&table::table(&module, names, &fits));
+            match tables.iter_mut().find(|(operator, of)| *operator == names.0 && of[0].class == fits[0].class) {
+                Some((_, of)) => join(of, fits),
+                None => tables.push((names.0.to_string(), fits)),
+            }
             continue;
         }
         if edits.iter().any(|(from, ..)| *from == start) {
@@ -61,7 +67,7 @@ pub(crate) fn apply(session: &Session<'_>, file: &OsStr, paths: &[PathBuf], devi
             session.tell(&Diagnostic::warning("records", at, text).into(), &module.sources);
             continue;
         }
-        if let Some((fit, (point, time))) = fits.first().and_then(|fit| Some((fit, fit.ranked.first()?))) {
+        if let Some((fit, ((_, point), time))) = fits.first().and_then(|fit| Some((fit, fit.ranked.first()?))) {
             edits.push((start, start, format!("// {}\n", told(fit, time))));
             edits.extend(text::bound(&text, start, point));
         }
@@ -71,8 +77,22 @@ pub(crate) fn apply(session: &Session<'_>, file: &OsStr, paths: &[PathBuf], devi
         session.tell(&wrong.into(), &Sources::new());
         return Err(INPUT);
     }
-    session.print(&(text::edited(&text, edits) + &tables));
+    let tables = tables.iter().map(|(operator, fits)| table::table(&module, operator, fits));
+    session.print(&(text::edited(&text, edits) + &tables.collect::<String>()));
     Ok(FINE)
+}
+
+/// Adds what was measured of another schedule of the operator.
+fn join<'r>(of: &mut Vec<Fit<'r>>, fits: Vec<Fit<'r>>) {
+    for fit in fits {
+        match of.iter_mut().find(|known| known.sizes == fit.sizes) {
+            Some(known) => {
+                known.ranked.extend(fit.ranked);
+                known.ranked.sort_by(|(_, a), (_, b)| a.median.total_cmp(&b.median));
+            }
+            None => of.push(fit),
+        }
+    }
 }
 
 /// What is said of a point that was taken.
@@ -113,8 +133,10 @@ fn fits<'r>(
         let results: Vec<(Values, records::Result)> =
             group.iter().map(|record| (record.point.clone(), record.result.clone())).collect();
         let ranked = ranked(&results);
-        let ranked = ranked.into_iter().filter_map(|(point, result)| Some((point.clone(), result.time_us?)));
-        let ranked: Vec<(Values, Time)> = ranked.collect();
+        let ranked = ranked
+            .into_iter()
+            .filter_map(|(point, result)| Some(((schedule.to_string(), point.clone()), result.time_us?)));
+        let ranked: Vec<(Choice, Time)> = ranked.collect();
         let is_new = found.iter().all(|fit| (fit.class, &fit.sizes) != (class, &identity.sizes));
         if !ranked.is_empty() && is_new {
             found.push(Fit { class, sizes: identity.sizes.clone(), ranked });

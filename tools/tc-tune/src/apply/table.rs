@@ -3,25 +3,25 @@
 //! Between two measured sizes with different winners stands a border. Where both were measured at both, it is where their times
 //! cross, if the logarithm of each is a straight line over the logarithm of the size; else in the middle by that measure.
 
-use super::{Fit, told};
+use super::{Choice, Fit, told};
 use crate::records::Time;
 use crate::task::Values;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use tc::ir::{Elem, Module};
 
-/// The text of the schedule for `operator` that chooses among the points of `schedule`.
-pub(super) fn table(module: &Module, (operator, schedule): (&str, &str), fits: &[Fit<'_>]) -> String {
+/// The text of the schedule for `operator` that chooses among the points of the schedules that were measured.
+pub(super) fn table(module: &Module, operator: &str, fits: &[Fit<'_>]) -> String {
     let names: BTreeSet<&String> = fits.iter().flat_map(|fit| fit.sizes.keys()).collect();
     let differ = |name: &&&String| fits.iter().any(|fit| fit.sizes.get(**name) != fits[0].sizes.get(**name));
     let vary: Vec<&String> = names.iter().filter(differ).copied().collect();
     let by = if vary.is_empty() { String::new() } else { format!(" by {}", shown(&vary)) };
     let mut out = format!("\n// Chooses{by} what was fastest.\n");
-    let _ = writeln!(out, "schedule @{} for @{operator} {{", free_name(module, operator, schedule));
-    let params = |point: &Values| params(module, (operator, schedule), point);
+    let _ = writeln!(out, "schedule @{} for @{operator} {{", free_name(module, operator, fits));
+    let params = |(schedule, point): &Choice| params(module, (operator, schedule), point);
     match vary[..] {
-        [name] => by_one(&mut out, schedule, name, fits, &params),
-        _ => by_all(&mut out, schedule, &vary, fits, &params),
+        [name] => by_one(&mut out, name, fits, &params),
+        _ => by_all(&mut out, &vary, fits, &params),
     }
     out.push_str("}\n");
     out
@@ -32,8 +32,8 @@ fn shown(names: &[&String]) -> String {
 }
 
 /// Ranges of one size.
-fn by_one(out: &mut String, schedule: &str, name: &str, fits: &[Fit<'_>], params: &dyn Fn(&Values) -> String) {
-    let mut rows: Vec<(i64, &Fit<'_>, &(Values, Time))> =
+fn by_one(out: &mut String, name: &str, fits: &[Fit<'_>], params: &dyn Fn(&Choice) -> String) {
+    let mut rows: Vec<(i64, &Fit<'_>, &(Choice, Time))> =
         fits.iter().filter_map(|fit| Some((*fit.sizes.get(name)?, fit, fit.ranked.first()?))).collect();
     rows.sort_by_key(|(size, ..)| *size);
     // The smallest sizes go where there are too many: what is lost there is least.
@@ -49,14 +49,14 @@ fn by_one(out: &mut String, schedule: &str, name: &str, fits: &[Fit<'_>], params
     for (nth, (size, fit, (point, time))) in rows.iter().enumerate() {
         let _ = writeln!(out, "  // {}", told(fit, time));
         let Some((next, next_fit, (other, _))) = rows.get(nth + 1) else {
-            let _ = writeln!(out, "  dispatch(@{schedule}{})", params(point));
+            let _ = writeln!(out, "  dispatch(@{}{})", point.0, params(point));
             continue;
         };
         if other == point {
             continue;
         }
         let at =
-            |fit: &Fit<'_>, point: &Values| fit.ranked.iter().find(|(of, _)| of == point).map(|(_, time)| time.median);
+            |fit: &Fit<'_>, point: &Choice| fit.ranked.iter().find(|(of, _)| of == point).map(|(_, time)| time.median);
         let both = [at(fit, point), at(fit, other), at(next_fit, point), at(next_fit, other)];
         let (border, how) = match both {
             [Some(a), Some(b), Some(c), Some(d)] => (crossing((*size, *next), [a, b, c, d]), "their times cross"),
@@ -64,7 +64,7 @@ fn by_one(out: &mut String, schedule: &str, name: &str, fits: &[Fit<'_>], params
         };
         let _ =
             writeln!(out, "  // The next is faster from {name} = {} on: {how} between {size} and {next}.", border + 1);
-        let _ = writeln!(out, "  dispatch(@{schedule}, when = {name} <= {border}{})", params(point));
+        let _ = writeln!(out, "  dispatch(@{}, when = {name} <= {border}{})", point.0, params(point));
     }
 }
 
@@ -72,7 +72,7 @@ fn by_one(out: &mut String, schedule: &str, name: &str, fits: &[Fit<'_>], params
 const MAX_ROWS: usize = 64;
 
 /// Single sizes; the rest is as the greatest of them.
-fn by_all(out: &mut String, schedule: &str, names: &[&String], fits: &[Fit<'_>], params: &dyn Fn(&Values) -> String) {
+fn by_all(out: &mut String, names: &[&String], fits: &[Fit<'_>], params: &dyn Fn(&Choice) -> String) {
     let work = |fit: &Fit<'_>| fit.sizes.values().map(|&size| size.max(1) as f64).product::<f64>();
     let mut fits: Vec<&Fit<'_>> = fits.iter().collect();
     fits.sort_by(|a, b| work(a).total_cmp(&work(b)));
@@ -93,8 +93,8 @@ fn by_all(out: &mut String, schedule: &str, names: &[&String], fits: &[Fit<'_>],
         let equal = names.iter().filter_map(|name| Some(format!("{name} == {}", fit.sizes.get(*name)?)));
         let when = equal.collect::<Vec<_>>().join(" && ");
         match (is_last, is_other) {
-            (true, _) => drop(writeln!(out, "  dispatch(@{schedule}{})", params(point))),
-            (false, true) => drop(writeln!(out, "  dispatch(@{schedule}, when = {when}{})", params(point))),
+            (true, _) => drop(writeln!(out, "  dispatch(@{}{})", point.0, params(point))),
+            (false, true) => drop(writeln!(out, "  dispatch(@{}, when = {when}{})", point.0, params(point))),
             // As the last.
             (false, false) => {}
         }
@@ -140,9 +140,13 @@ fn params(module: &Module, (operator, schedule): (&str, &str), point: &Values) -
     if values.is_empty() { String::new() } else { format!(", params = {{{}}}", values.join(", ")) }
 }
 
-/// A name that no schedule of the operator has.
-fn free_name(module: &Module, operator: &str, schedule: &str) -> String {
-    let base = format!("{schedule}_by_size");
+/// A name that no schedule of the operator has: that of the schedule, where one alone is chosen from.
+fn free_name(module: &Module, operator: &str, fits: &[Fit<'_>]) -> String {
+    let schedules: BTreeSet<&String> = fits.iter().flat_map(|fit| &fit.ranked).map(|((name, _), _)| name).collect();
+    let base = match schedules.first() {
+        Some(only) if schedules.len() == 1 => format!("{only}_by_size"),
+        _ => "by_size".to_string(),
+    };
     let is_free = |name: &String| module.schedules_for(operator).all(|at| module.items[at].symbol() != name);
     let numbered = (2..).map(|nth| format!("{base}_{nth}"));
     std::iter::once(base.clone()).chain(numbered).find(is_free).unwrap_or(base)
