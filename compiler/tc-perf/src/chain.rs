@@ -39,14 +39,44 @@ enum CellIndex {
     Value(Value),
 }
 
+/// Where a loop is.
+#[derive(Clone, Copy)]
+struct Around {
+    op: Op,
+    is_first_round: bool,
+    /// The iteration of so many that are without a stop in between.
+    copy: u64,
+    copies: u64,
+}
+
+impl Around {
+    /// How much of a load misses L1 in this iteration, where the share `of_all` of the iterations comes to new sectors. Those of
+    /// a round that ask together wait for the same sectors; one after another, those that are due at even distances do.
+    fn missed(&self, of_all: f64, together: bool) -> f64 {
+        if self.is_first_round && (self.copy == 0 || together) {
+            return 1.0;
+        }
+        if together {
+            return (of_all * self.copies as f64).min(1.0);
+        }
+        let due = |n: u64| of_all * n as f64;
+        let so_far = due(self.copy).floor();
+        // What is left of a miss at the end of a round is there in some rounds.
+        let now = if self.copy + 1 == self.copies { due(self.copies) } else { due(self.copy + 1).floor() };
+        (now - so_far).min(1.0)
+    }
+}
+
 struct Chain<'c> {
     func: &'c Func,
     counts: &'c Counts,
     latency: Latency,
     /// The cycles that a load takes beyond L1, and where there is none of its values yet.
     below: f64,
-    /// The loops that are past their first round, and what of it is without a stop in between.
-    past: Vec<(Op, u64)>,
+    /// When each access was done last, before `shifted`.
+    asked: Vec<f64>,
+    /// The loops around.
+    around: Vec<Around>,
     first: Vec<u32>,
     /// The ops in the body of each loop, once known.
     bodies: Vec<u32>,
@@ -78,7 +108,8 @@ pub(crate) fn cycles(func: &Func, counts: &Counts, latency: Latency, below: f64)
         counts,
         latency,
         below,
-        past: Vec::new(),
+        asked: vec![f64::NEG_INFINITY; counts.touches.len()],
+        around: Vec::new(),
         first,
         bodies: vec![0; func.n_op_ids()],
         ready: vec![0.0; func.n_value_ids()],
@@ -152,12 +183,12 @@ impl Chain<'_> {
             // What this thread stored there stays in a register.
             let is_kept = touch.memory == Memory::Global && self.cells.contains_key(&self.cell(op, touch.place));
             if touch.direction == Direction::Load && !is_kept {
-                let cycles = match touch.memory {
-                    Memory::Shared => self.latency.shared,
-                    Memory::Registers => self.latency.l1,
-                    Memory::Global => self.global(nth),
+                let there = match touch.memory {
+                    Memory::Shared => at + self.latency.shared,
+                    Memory::Registers => at + self.latency.l1,
+                    Memory::Global => self.global(nth, at),
                 };
-                end = end.max(at + cycles + degree - 1.0);
+                end = end.max(there + degree - 1.0);
             }
             nth += 1;
         }
@@ -178,16 +209,16 @@ impl Chain<'_> {
         self.ended = self.ended.max(end);
     }
 
-    /// The cycles that the load number `nth` takes, from global memory: what the warp has loaded in an earlier round of a loop is
-    /// in L1.
-    fn global(&self, nth: usize) -> f64 {
+    /// When the values of the load number `nth` are there, from global memory: what the warp has loaded in an earlier iteration is
+    /// in L1, or on its way.
+    fn global(&mut self, nth: usize, at: f64) -> f64 {
         let fresh = self.counts.fresh[nth].as_deref().unwrap_or(&[]);
-        let of = |&(around, copies): &(Op, u64)| {
-            let share = fresh.iter().find(|(op, _)| *op == around).map_or(1.0, |&(_, share)| share);
-            (share * copies as f64).min(1.0)
-        };
-        let missed = self.past.iter().map(of).fold(1.0, f64::min);
-        self.latency.l1 + missed * (self.below - self.latency.l1)
+        let together = at < self.asked[nth] + self.shifted + self.below;
+        let share = |op: Op| fresh.iter().find(|(around, _)| *around == op).map_or(1.0, |&(_, share)| share);
+        let of = |at: &Around| at.missed(share(at.op), together);
+        let missed = self.around.iter().map(of).fold(1.0, f64::min);
+        self.asked[nth] = at - self.shifted;
+        at + self.latency.l1 + missed * (self.below - self.latency.l1)
     }
 
     fn barrier(&mut self, op: Op) {
@@ -279,14 +310,14 @@ impl Chain<'_> {
         let copies = self.counts.unrolled.copies(op).min(trips.round().max(1.0) as u64).min(most);
         let rounds = (trips / copies as f64).max(1.0);
         let start = self.begun.max(self.floor);
+        self.around.push(Around { op, is_first_round: true, copy: 0, copies });
         let first = self.round(body, copies, &args);
         if rounds <= 1.0 {
             // Nothing of the loop is left.
         } else if self.left > n_ops * copies as usize {
             self.floor = self.floor.max(first);
-            self.past.push((op, copies));
+            self.around.last_mut().expect("this loop").is_first_round = false;
             let second = self.round(body, copies, &args);
-            self.past.pop();
             let added = (second - first).max(0.0) * (rounds - 2.0).max(0.0);
             self.later(added);
             self.floor = self.floor.max(self.begun);
@@ -294,6 +325,7 @@ impl Chain<'_> {
             self.later((first - start) * (rounds - 1.0));
             self.floor = self.floor.max(self.begun);
         }
+        self.around.pop();
         let handed: Vec<(Value, f64)> =
             func.results(op).zip(&args[1..]).map(|(result, &arg)| (result, self.when(arg))).collect();
         handed.into_iter().for_each(|(result, when)| self.set(result, when));
@@ -302,7 +334,10 @@ impl Chain<'_> {
     /// The body of a loop, so often without a stop in between; gives when the last op began.
     fn round(&mut self, body: Region, copies: u64, args: &[Value]) -> f64 {
         let func = self.func;
-        for _ in 0..copies {
+        for copy in 0..copies {
+            if let Some(this) = self.around.last_mut() {
+                this.copy = copy;
+            }
             self.region(body);
             if let Some(end) = func.terminator(body).filter(|&end| func.role(end) == Role::Yield) {
                 let handed: Vec<f64> = func.operands(end).iter().map(|&value| self.when(value)).collect();

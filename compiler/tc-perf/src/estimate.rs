@@ -3,8 +3,8 @@
 //! The bound is a roofline (Williams, Waterman, Patterson 2009): the floating-point operations of lanes that take part, as if
 //! all lanes of all multiprocessors shared them, and the bytes between the first and the last cell of each buffer that is
 //! accessed, once. What data has a say in does not count. The estimate follows the blocks through the
-//! multiprocessors, wave by wave: a wave takes as long as its busiest unit, or as long as one warp's chain of values
-//! that wait for values (after Hong and Kim 2009, who weigh the parallelism of memory and of computation).
+//! multiprocessors, wave by wave: the warps of a wave wait for their own values, each in a chain of values that wait for values
+//! (after Hong and Kim 2009, who weigh the parallelism of memory and of computation), and for each other at units (`queue.rs`).
 
 use crate::chain;
 use crate::counts::{Cost, Counts};
@@ -19,7 +19,9 @@ use tc_target::occupancy::{Occupancy, Usage, occupancy};
 use tc_target::{Machine, Target, Unit};
 
 /// Microseconds from a launch until the first warp runs, and from the last one's end until the GPU is idle.
-const LAUNCH_US: f64 = 1.0;
+const LAUNCH_US: f64 = 0.9;
+/// Blocks that begin in a cycle, on all multiprocessors together (an H100: `scripts/device/launch_cost.py`).
+const BLOCKS_PER_CLOCK: f64 = 1.0;
 
 /// What keeps a kernel from being faster.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -116,10 +118,11 @@ pub(crate) fn time(func: &Func, counts: &Counts, launch: &Launch, target: &Targe
     let l2 = (Limiter::L2, moved.l2 / launch.blocks.max(1.0) / machine.l2_per_clock);
     let (busiest, busy) = greatest(busy.chain([l2]));
     let waves = (fullest / at_once).ceil();
-    let demands: Vec<f64> = Unit::ALL.into_iter().map(per_warp).chain([l2.1 / launch.warps.max(1.0)]).collect();
-    let of_wave = |blocks: f64| queue::cycles(&demands, chain, blocks * launch.warps);
+    let demands: Vec<f64> = Unit::ALL.into_iter().map(per_warp).collect();
+    let of_wave = |blocks: f64| queue::cycles(&demands, chain, blocks * launch.warps).max(blocks * l2.1);
     let last = fullest - (waves - 1.0) * at_once;
-    let on_sm = (of_wave(at_once) * (waves - 1.0) + of_wave(last)) / cycles_us;
+    let on_sm = of_wave(at_once) * (waves - 1.0) + of_wave(last);
+    let on_sm = on_sm.max(launch.blocks / BLOCKS_PER_CLOCK) / cycles_us;
     let dram = if is_in_l2 { 0.0 } else { moved.dram / machine.dram_per_clock() / cycles_us };
     let limiter = match () {
         () if dram > on_sm => Limiter::Dram,

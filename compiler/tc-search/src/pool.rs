@@ -31,10 +31,14 @@ pub struct Pool {
     costs: Vec<f64>,
     /// Of so many points that are drawn, that of the least cost is one of the first.
     contenders: usize,
+    /// Are the costs times?
+    is_estimated: bool,
 }
 
 /// Of so many points, where nothing is said of how good the rule is.
 const CONTENDERS: usize = 8;
+/// By so much two predictions differ where one time is estimated to be twice the other: e^-4 then are the odds that it is less.
+const TRUST: f64 = 4.0;
 
 impl Pool {
     /// A pool of `points`, each with a value for each of `names`; points that repeat are taken once.
@@ -63,6 +67,7 @@ impl Pool {
             features,
             costs: Vec::new(),
             contenders: CONTENDERS,
+            is_estimated: false,
             knobs,
         };
         for (point, more) in points.into_iter().zip(more) {
@@ -80,10 +85,10 @@ impl Pool {
         pool
     }
 
-    /// The same, where each of the first points is that of least cost of `n` that are drawn: the more, the better the rule
-    /// that gives the costs.
-    pub fn with_contenders(self, n: usize) -> Pool {
-        Pool { contenders: n.max(1), ..self }
+    /// The same, where the costs are estimated times: models start from them, and each of the first points is that of least
+    /// cost of `n` that are drawn.
+    pub fn with_estimates(self, n: usize) -> Pool {
+        Pool { contenders: n.max(1), is_estimated: true, ..self }
     }
 
     /// Of how many points that are drawn one is chosen by its cost.
@@ -124,6 +129,11 @@ impl Pool {
     /// What a rule makes of a point before anything is measured; less is better.
     pub fn cost(&self, nth: usize) -> f64 {
         self.costs[nth]
+    }
+
+    /// What a model that orders points by speed starts from: 0 where no time is estimated, else less where that is longer.
+    pub fn expected(&self, nth: usize) -> f64 {
+        if self.is_estimated { -TRUST * libm::log2(self.costs[nth]) } else { 0.0 }
     }
 
     /// In how many values two points differ.

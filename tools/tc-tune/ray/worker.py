@@ -95,6 +95,8 @@ def main():
     import ray
 
     ray.init(address=options.address, log_to_driver=False, logging_level="ERROR")
+    # As Slurm ends a job: it tells the tuner, this process and those of Ray, in any order.
+    signal.signal(signal.SIGTERM, lambda *_: end(LOST))
     resources = {options.resource: 0.001} if options.resource else {}
     # One call waits for a line while others write.
     actor = ray.remote(num_gpus=1, num_cpus=0, resources=resources, max_concurrency=8)(Lease)
@@ -103,6 +105,8 @@ def main():
         ray.get(worker.start.remote(options.command), timeout=options.wait)
     except ray.exceptions.GetTimeoutError:
         end(LOST, f"tc-tune: the cluster had no GPU free within {options.wait:.0f} s; it is asked again")
+    except ray.exceptions.RayActorError as error:
+        end(LOST, f"tc-tune: a lease is lost: {str(error).splitlines()[0]}")
     threading.Thread(target=pass_requests, args=[worker], daemon=True).start()
     try:
         while isinstance(said := ray.get(worker.read.remote()), bytes):
@@ -110,6 +114,8 @@ def main():
     except ray.exceptions.RayActorError as error:
         end(LOST, f"tc-tune: a lease is lost, and its point is measured again: {str(error).splitlines()[0]}")
     status, errors = said
+    if status == -signal.SIGTERM:
+        end(LOST, "tc-tune: a worker was told to end, and its point is measured again")
     # As a shell tells a signal.
     end(status if status >= 0 else 128 - status, errors)
 

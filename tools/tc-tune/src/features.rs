@@ -34,7 +34,7 @@ pub(crate) fn pool(task: &Task<'_>, space: &Space<'_>, points: Vec<Point>, estim
     let is_estimated = points.len() <= estimated;
     let features = of_points(task, space, &points, is_estimated);
     let pool = Pool::with_features(&names, points.into_iter().map(|point| point.values).collect(), &features);
-    if is_estimated { pool.with_contenders(CONTENDERS) } else { pool }
+    if is_estimated { pool.with_estimates(CONTENDERS) } else { pool }
 }
 
 /// The features of each point: of its launch, and where that is asked, of its estimated time, which then is its cost.

@@ -29,8 +29,10 @@ struct Known {
     point: Values,
     time: Time,
     estimate: Estimate,
-    /// What the learned model is given.
+    /// What the learned model is given, what it starts from, and what it says: the less, the faster.
     features: Vec<f64>,
+    start: f64,
+    learned: f64,
 }
 
 pub(crate) fn model(session: &Session<'_>, json: bool, file: &OsStr, paths: &[PathBuf]) -> Result<u8, u8> {
@@ -44,10 +46,10 @@ pub(crate) fn model(session: &Session<'_>, json: bool, file: &OsStr, paths: &[Pa
     let (estimated, measured): (Vec<_>, Vec<_>) = all.into_iter().partition(|(_, device, _)| is_estimated(device));
     for (identity, device, records) in measured {
         compiler.target = Target::parse(&identity.target).map_err(|wrong| session.refuse_with(&wrong))?;
-        let known = known(&compiler, &module, identity, device, &records).map_err(|failure| fail(session, &failure))?;
+        let known = known(&compiler, &module, identity, device, &records);
+        let known = learned(known.map_err(|failure| fail(session, &failure))?);
         let (operator, sizes) = (identity.operator.clone(), point_text(&identity.sizes));
-        let learned = spearman(&ranks_of_times(&known), &ranks(&learned(&known)));
-        let schedule = (format!("@{}", identity.schedule), learned);
+        let schedule = format!("@{}", identity.schedule);
         // Schedules of one operator and size are one choice.
         match sweeps.iter_mut().find(|sweep| sweep.is_of(&operator, &sizes, device)) {
             _ if known.is_empty() => {}
@@ -94,25 +96,23 @@ struct Sweep {
     operator: String,
     sizes: String,
     device: String,
-    /// Each with how well the learned model knows its times.
-    schedules: Vec<(String, f64)>,
+    schedules: Vec<String>,
     known: Vec<Known>,
 }
 
 fn text_of(sweeps: &[Sweep]) -> String {
     let mut out = format!(
-        "{:>6}{:>10}{:>14}{:>13}  {}\n",
+        "{:>6}{:>10}{:>14}{:>9}  {}\n",
         "points", "estimate", "best among", "learned", "operator, schedules and sizes"
     );
     for sweep in sweeps {
-        let learned: Vec<String> = sweep.schedules.iter().map(|(_, learned)| format!("{learned:.2}")).collect();
         let _ = writeln!(
             out,
-            "{:>6}{:>10.3}{:>12.1} %{:>13}  {} {}",
+            "{:>6}{:>10.3}{:>12.1} %{:>9.2}  {} {}",
             sweep.known.len(),
-            sweep.correlation(),
+            sweep.correlation(|one| one.estimate.estimate_us),
             100.0 * best_found(&sweep.known),
-            learned.join(", "),
+            sweep.correlation(|one| one.learned),
             sweep.name(),
             sweep.sizes
         );
@@ -126,14 +126,13 @@ impl Sweep {
     }
 
     fn name(&self) -> String {
-        let names: Vec<&str> = self.schedules.iter().map(|(name, _)| name.as_str()).collect();
-        format!("{} {}", self.operator, names.join(" "))
+        format!("{} {}", self.operator, self.schedules.join(" "))
     }
 
-    /// How well the estimate knows the times.
-    fn correlation(&self) -> f64 {
-        let estimates: Vec<f64> = self.known.iter().map(|one| one.estimate.estimate_us).collect();
-        spearman(&ranks_of_times(&self.known), &ranks(&estimates))
+    /// How well a model knows the times.
+    fn correlation(&self, of: impl Fn(&Known) -> f64) -> f64 {
+        let said: Vec<f64> = self.known.iter().map(of).collect();
+        spearman(&ranks_of_times(&self.known), &ranks(&said))
     }
 
     fn document(&self) -> Value {
@@ -145,11 +144,10 @@ impl Sweep {
                 "bound_us": one.estimate.bound_us, "limiters": limiters,
             })
         };
-        let learned = |(name, learned): &(String, f64)| json!({"schedule": name, "correlation": learned});
         json!({
             "operator": self.operator, "sizes": self.sizes, "device": self.device,
-            "estimate": self.correlation(), "best_among": best_found(&self.known),
-            "learned": self.schedules.iter().map(learned).collect::<Vec<_>>(),
+            "schedules": self.schedules, "estimate": self.correlation(|one| one.estimate.estimate_us),
+            "best_among": best_found(&self.known), "learned": self.correlation(|one| one.learned),
             "points": self.known.iter().map(point).collect::<Vec<_>>(),
         })
     }
@@ -183,34 +181,36 @@ fn known(
     let estimates = estimate::of_points(&task, &points, &machine);
     let of = |((point, time, nth), estimate): ((&Values, Time, usize), Option<Estimate>)| {
         let features = pool.features().row(nth).to_vec();
-        Some(Known { point: point.clone(), time, features, estimate: estimate? })
+        let start = pool.expected(nth);
+        Some(Known { point: point.clone(), time, features, start, learned: 0.0, estimate: estimate? })
     };
     Ok(timed.into_iter().zip(estimates).filter_map(of).collect())
 }
 
-/// What the learned model says of each point, trained without the fifth that the point is in.
-fn learned(known: &[Known]) -> Vec<f64> {
-    let Some(first) = known.first() else { return Vec::new() };
+/// The points with what the learned model says of each, trained without the fifth that the point is in.
+fn learned(mut known: Vec<Known>) -> Vec<Known> {
+    let Some(first) = known.first() else { return known };
+    let width = first.features.len();
     let mut order: Vec<usize> = (0..known.len()).collect();
     let mut random = Random::stream(0, 0);
     for last in (1..order.len()).rev() {
         order.swap(last, random.below(last + 1));
     }
-    let mut said = vec![0.0; known.len()];
     for fold in 0..FOLDS {
         let is_out = |nth: usize| nth % FOLDS == fold;
-        let mut rows = Table::new(first.features.len());
-        let mut targets = Vec::new();
+        let mut rows = Table::new(width);
+        let (mut targets, mut start) = (Vec::new(), Vec::new());
         for (_, &point) in order.iter().enumerate().filter(|(nth, _)| !is_out(*nth)) {
             rows.push(&known[point].features);
             targets.push(-libm::log2(known[point].time.median));
+            start.push(known[point].start);
         }
-        let model = Boosted::fit(&rows, &targets, BoostedOptions::default());
+        let model = Boosted::correct(&rows, &targets, &start, BoostedOptions::default());
         for (_, &point) in order.iter().enumerate().filter(|(nth, _)| is_out(*nth)) {
-            said[point] = -model.predict(&known[point].features);
+            known[point].learned = -known[point].start - model.predict(&known[point].features);
         }
     }
-    said
+    known
 }
 
 /// How far down in the order of estimates the fastest point is, as a share of all.

@@ -3,7 +3,7 @@
     worker.py [OPTIONS]
 
 OPTIONS is a comma list of NAME=VALUE. Each verdict has the points whose sum modulo 16 is the value: `exit`, `hang`,
-`rubbish`, `wrong`, `lost`. `slow=MS` is how long each point takes, `replay=RECORDS` whose times they have. `locks=FOLDER`
+`rubbish`, `wrong`, `lost`, `told` (to end, by SIGTERM). `slow=MS` is how long each point takes, `replay=RECORDS` whose times they have. `locks=FOLDER`
 keeps what workers know of one another: a device that two of them take at once gives a wrong result, a device is lost with
 a point once, not each time, and the file `hangs` tells that a point hangs, on which host, and what process started its
 worker.
@@ -13,6 +13,7 @@ import fcntl
 import gzip
 import json
 import os
+import signal
 import socket
 import sys
 import time
@@ -53,13 +54,15 @@ def take():
     return lock
 
 
-def lose(point):
+def lose(point, kind):
     """Ends as a worker does whose device is gone: once, where that can be known."""
     if locks:
         try:
             open(os.path.join(locks, f"lost-{name(point)}"), "x").close()
         except FileExistsError:
             return
+    if kind == "told":
+        os.kill(os.getpid(), signal.SIGTERM)
     os._exit(75)
 
 
@@ -69,8 +72,8 @@ def measure(point, times):
     started = int(time.time() * 1000)
     kind = verdicts.get(sum(point.values()) % 16)
     time.sleep(slow)
-    if kind == "lost":
-        lose(point)
+    if kind in ("lost", "told"):
+        lose(point, kind)
     if not lock:
         result = {"verdict": "wrong", "reason": "shared", "message": f"{device_id} has two workers at once"}
     elif kind == "exit":

@@ -63,9 +63,21 @@ impl Boosted {
     ///
     /// If there is not a target for each row.
     pub fn fit(rows: &Table, targets: &[f64], options: BoostedOptions) -> Boosted {
-        assert_eq!(targets.len(), rows.n_rows(), "each row has a target");
+        Boosted::correct(rows, targets, &vec![0.0; targets.len()], options)
+    }
+
+    /// Learns what is to be added to `start`, what is expected of each row without the trees: few rows correct another model where
+    /// they would not make one.
+    ///
+    /// # Panics
+    ///
+    /// If there is not a target and a start for each row.
+    pub fn correct(rows: &Table, targets: &[f64], start: &[f64], options: BoostedOptions) -> Boosted {
+        assert_eq!((targets.len(), start.len()), (rows.n_rows(), rows.n_rows()), "each row has a target and a start");
         let (base, pairs) = match options.loss {
-            Loss::Squares => (mean(targets), Vec::new()),
+            Loss::Squares => {
+                (mean(&targets.iter().zip(start).map(|(to, from)| to - from).collect::<Vec<_>>()), Vec::new())
+            }
             Loss::Rank => (0.0, pairs(targets)),
         };
         let growth = Growth {
@@ -77,7 +89,7 @@ impl Boosted {
         };
         let sorted = Sorted::new(rows);
         let mut boosted = Boosted { base, learning_rate: options.learning_rate, trees: Vec::new() };
-        let mut predictions = vec![base; targets.len()];
+        let mut predictions: Vec<f64> = start.iter().map(|start| base + start).collect();
         for _ in 0..options.n_rounds {
             let sums = match options.loss {
                 Loss::Squares => square_sums(targets, &predictions),
@@ -96,7 +108,7 @@ impl Boosted {
         boosted
     }
 
-    /// The target that is expected of `row`, or for [`Loss::Rank`] a number without unit that orders rows.
+    /// The target that is expected of `row`, or for [`Loss::Rank`] a number without unit that orders rows; apart from its start.
     pub fn predict(&self, row: &[f64]) -> f64 {
         self.trees.iter().fold(self.base, |sum, tree| sum + self.learning_rate * tree.predict(row))
     }
@@ -207,6 +219,29 @@ mod tests {
         let pairs = pairs(&many);
         assert!(pairs.iter().all(|&(high, low)| many[high as usize] > many[low as usize]));
         assert!((10_000..20_000).contains(&pairs.len()), "{}", pairs.len());
+    }
+
+    #[test]
+    fn a_start_that_orders_most_rows_is_corrected_by_few() {
+        let mut random = Random::new(3);
+        let (rows, targets) = sample(30, &mut random);
+        let (held_out, expected) = sample(200, &mut random);
+        // Right but for what one column says.
+        let start = |rows: &Table, targets: &[f64]| -> Vec<f64> {
+            (0..rows.n_rows()).map(|row| targets[row] - if rows.at(row, 0) > 0.5 { 2.0 } else { 0.0 }).collect()
+        };
+        let of = |loss: Loss| {
+            let trees = Boosted::correct(&rows, &targets, &start(&rows, &targets), with(loss));
+            let from = start(&held_out, &expected);
+            let both: Vec<f64> =
+                predictions(&trees, &held_out).iter().zip(&from).map(|(more, from)| more + from).collect();
+            let alone = predictions(&Boosted::fit(&rows, &targets, with(loss)), &held_out);
+            (correlation(&from, &expected), correlation(&alone, &expected), correlation(&both, &expected))
+        };
+        for loss in [Loss::Squares, Loss::Rank] {
+            let (from, alone, both) = of(loss);
+            assert!(both > from.max(alone) + 0.05, "{loss:?}: {from} {alone} {both}");
+        }
     }
 
     #[test]

@@ -34,12 +34,13 @@ impl Annealing {
         let features = known.pool().features();
         let mut rows = Table::new(features.n_columns());
         let best = known.best().map_or(1.0, |(_, time)| time);
-        let mut targets = Vec::new();
+        let (mut targets, mut start) = (Vec::new(), Vec::new());
         for &(point, outcome) in known.results() {
             rows.push(features.row(point));
             targets.push(outcome.map_or(0.0, |time| best / time));
+            start.push(known.pool().expected(point));
         }
-        Boosted::fit(&rows, &targets, BoostedOptions::default())
+        Boosted::correct(&rows, &targets, &start, BoostedOptions::default())
     }
 
     /// A point that differs from `point` in one value.
@@ -100,7 +101,8 @@ impl Searcher for Annealing {
         }
         let model = Annealing::fit(known);
         let features = known.pool().features();
-        let scores: Vec<f64> = (0..features.n_rows()).map(|row| model.predict(features.row(row))).collect();
+        let score = |row| known.pool().expected(row) + model.predict(features.row(row));
+        let scores: Vec<f64> = (0..features.n_rows()).map(score).collect();
         for point in self.anneal(known, &scores, n) {
             if self.random.below(DRAWN) == 0 {
                 chosen.take_random(&mut self.random);

@@ -10,6 +10,8 @@ use crate::records::{self, Verdict};
 use crate::worker::now_ms;
 use crate::worker::protocol::{DeviceInfo, LOST, Open, Reply, Request, Ticket};
 use std::collections::{BTreeMap, VecDeque};
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 use tc::support::{Diagnostic, Location};
@@ -215,7 +217,7 @@ impl Local {
             }
             Said::Ended => {
                 let status = self.workers[number].process.as_mut().and_then(Process::end);
-                if status.and_then(|status| status.code()) == Some(LOST) {
+                if status.is_some_and(is_lost) {
                     return self.put_again(number);
                 }
                 let how = status.map_or("it is lost".to_string(), |status| status.to_string());
@@ -383,4 +385,11 @@ impl Executor for Local {
             self.step(left.min(Duration::from_millis(50)))?;
         }
     }
+}
+
+/// Did the worker go for reasons that are not its point's? Nothing that a kernel does sends SIGTERM; a batch system that ends a job
+/// does, to its processes in any order.
+fn is_lost(status: ExitStatus) -> bool {
+    const SIGTERM: i32 = 15;
+    status.code() == Some(LOST) || status.signal() == Some(SIGTERM)
 }

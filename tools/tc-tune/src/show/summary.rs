@@ -40,6 +40,12 @@ impl Summary<'_> {
         Some((point, result.time_us?, result.class()))
     }
 
+    /// The first point with a time: what the searcher chose before anything was measured.
+    fn first(&self) -> Option<(&Values, Time, Option<&str>)> {
+        let (point, result) = self.trials.iter().find(|(_, result)| result.median().is_some())?;
+        Some((point, result.time_us?, result.class()))
+    }
+
     pub(crate) fn text(&self) -> String {
         let mut out = heading(self.identity, self.device);
         let of = if self.is_sample { format!("a sample of {}", self.n_points) } else { self.n_points.to_string() };
@@ -65,6 +71,13 @@ impl Summary<'_> {
             out.push_str("no point has a time\n");
             return out;
         };
+        if let Some((point, of_first, class)) = self.first() {
+            let beyond = of_first.median / time.median;
+            let (time, class) = (text(&of_first), class_text(class));
+            let _ =
+                writeln!(out, "\nfirst  {time}{class}, before anything was measured; the best is {beyond:.2}x as fast");
+            let _ = writeln!(out, "       {}", point_text(point));
+        }
         let _ = writeln!(out, "\nbest   {}{}\n       {}", text(&time), class_text(class), point_text(best));
         let Some((best, others)) = self.finals.split_first() else { return out };
         for other in others {
@@ -92,6 +105,7 @@ impl Summary<'_> {
                 Ended::Interrupted => "interrupted",
             }),
             "start": self.start().map(|(point, time, class)| timed(point, &time, class)),
+            "first": self.first().map(|(point, time, class)| timed(point, &time, class)),
             "best": self.best().map(|(point, time, class)| timed(point, &time, class)),
             "finals": finals.collect::<Vec<_>>(),
         })

@@ -252,18 +252,21 @@ fn a_log_of_autotvm_is_a_record() {
 #[test]
 fn the_tuned_examples_are_what_their_records_say() {
     let tuned = format!("{}/../../examples/tuned", env!("CARGO_MANIFEST_DIR"));
-    let records = format!("{tuned}/h200.jsonl.gz");
+    let records = ["h100", "h200"].map(|device| format!("{tuned}/{device}.jsonl.gz"));
+    let files = |folder: &str| std::fs::read_dir(format!("{tuned}/{folder}")).expect("a folder");
+    let paths = files("").chain(files("hopper")).map(|entry| entry.expect("readable").path());
     let mut n = 0;
-    for entry in std::fs::read_dir(&tuned).expect("a folder").map(|entry| entry.expect("readable").path()) {
-        let Some(name) = entry.file_name().and_then(|name| name.to_str()?.strip_suffix(".tir")) else { continue };
-        let ran = tune(&["apply", &example(name), "--records", &records]);
+    for entry in paths.filter(|path| path.extension().is_some_and(|extension| extension == "tir")) {
+        let inside = entry.with_extension("");
+        let name = inside.strip_prefix(&tuned).ok().and_then(|name| name.to_str()).expect("a name");
+        let ran = tune(&["apply", &example(name), "--records", &records[0], "--records", &records[1]]);
         assert_eq!(ran.stdout, std::fs::read_to_string(&entry).expect("readable"), "{name}: {}", ran.stderr);
         // What was edited by hand would be text that reads: two schedules of one name are told apart.
         let read = tc::Compiler::new().parse(name, &ran.stdout);
         assert!(read.is_ok(), "{name}: {}", read.err().map_or(String::new(), |failure| failure.text()));
         n += 1;
     }
-    assert_eq!(n, 11);
+    assert_eq!(n, 12);
 }
 
 /// Where there are records of several sizes, what is written chooses by size, and takes at each size what was fastest there.
@@ -287,4 +290,16 @@ fn records_of_several_sizes_become_a_choice_by_size() {
         assert_eq!(program(&format!("m={m}")), program(&format!("m={m} {best}")), "m = {m}");
     }
     assert_ne!(program("m=128"), program(&format!("m=128 {small}")));
+}
+
+/// Schedules of one operator that were measured at several sizes share one choice.
+#[test]
+fn a_choice_by_size_takes_the_fastest_schedule() {
+    let path = format!("{}/../../examples/tuned/hopper/product.tir", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(path).expect("readable");
+    let table = text.split("schedule @by_size for @product_f16_f16 {").nth(1).expect("a choice by size");
+    let taken: Vec<&str> = table.lines().filter_map(|line| line.trim().strip_prefix("dispatch(")).collect();
+    let of = |name: &str| taken.iter().filter(|line| line.starts_with(name)).count();
+    assert_eq!((of("@split"), of("@persistent"), taken.len()), (3, 4, 7), "{table}");
+    assert!(taken[0].contains("m <= 1") && !taken[6].contains("when"), "{table}");
 }
