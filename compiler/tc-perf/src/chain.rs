@@ -39,7 +39,7 @@ enum CellIndex {
     Value(Value),
 }
 
-/// Where a loop is.
+/// A loop around the ops that are followed, and which of its iterations they are in.
 #[derive(Clone, Copy)]
 struct Around {
     op: Op,
@@ -71,7 +71,7 @@ struct Chain<'c> {
     func: &'c Func,
     counts: &'c Counts,
     latency: Latency,
-    /// The cycles that a load takes beyond L1, and where there is none of its values yet.
+    /// The cycles that a load from global memory takes whose values L1 does not hold.
     below: f64,
     /// When each access was done last, before `shifted`.
     asked: Vec<f64>,
@@ -214,7 +214,9 @@ impl Chain<'_> {
     fn global(&mut self, nth: usize, at: f64) -> f64 {
         let fresh = self.counts.fresh[nth].as_deref().unwrap_or(&[]);
         let together = at < self.asked[nth] + self.shifted + self.below;
-        let share = |op: Op| fresh.iter().find(|(around, _)| *around == op).map_or(1.0, |&(_, share)| share);
+        let mean = self.counts.costs[nth].reach();
+        let share =
+            |op: Op| fresh.iter().find(|(around, _)| *around == op).map_or(1.0, |&(_, share)| share.unwrap_or(mean));
         let of = |at: &Around| at.missed(share(at.op), together);
         let missed = self.around.iter().map(of).fold(1.0, f64::min);
         self.asked[nth] = at - self.shifted;

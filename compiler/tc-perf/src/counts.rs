@@ -235,6 +235,13 @@ impl Cost {
         }
     }
 
+    /// The bytes that the warps of a block come to, of those that they ask for: in the mean, what misses L1.
+    pub(crate) fn reach(&self) -> f64 {
+        let asked = self.sectors * SECTOR as f64;
+        let of = |(low, high): (i64, i64)| (high.saturating_sub(low) as f64 / asked).clamp(0.0, 1.0);
+        self.block_span.filter(|_| asked > 0.0).map_or(1.0, of)
+    }
+
     fn scaled(self, by: f64) -> Cost {
         Cost {
             requests: self.requests * by,

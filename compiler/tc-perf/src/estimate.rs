@@ -5,6 +5,7 @@
 //! accessed, once. What data has a say in does not count. The estimate follows the blocks through the
 //! multiprocessors, wave by wave: the warps of a wave wait for their own values, each in a chain of values that wait for values
 //! (after Hong and Kim 2009, who weigh the parallelism of memory and of computation), and for each other at units (`queue.rs`).
+//! Blocks begin one a cycle, so that many short ones take as long as they take to begin.
 
 use crate::chain;
 use crate::counts::{Cost, Counts};
@@ -34,6 +35,8 @@ pub enum Limiter {
     Dram,
     /// Warps wait for values, and too few others run meanwhile.
     Latency,
+    /// Blocks begin one after another.
+    Launch,
 }
 
 impl Limiter {
@@ -44,6 +47,7 @@ impl Limiter {
             Limiter::L2 => "L2",
             Limiter::Dram => "memory",
             Limiter::Latency => "latency",
+            Limiter::Launch => "launch",
         }
     }
 }
@@ -122,10 +126,13 @@ pub(crate) fn time(func: &Func, counts: &Counts, launch: &Launch, target: &Targe
     let of_wave = |blocks: f64| queue::cycles(&demands, chain, blocks * launch.warps).max(blocks * l2.1);
     let last = fullest - (waves - 1.0) * at_once;
     let on_sm = of_wave(at_once) * (waves - 1.0) + of_wave(last);
-    let on_sm = on_sm.max(launch.blocks / BLOCKS_PER_CLOCK) / cycles_us;
+    let begins = launch.blocks / BLOCKS_PER_CLOCK;
+    let is_launched = begins > on_sm;
+    let on_sm = on_sm.max(begins) / cycles_us;
     let dram = if is_in_l2 { 0.0 } else { moved.dram / machine.dram_per_clock() / cycles_us };
     let limiter = match () {
         () if dram > on_sm => Limiter::Dram,
+        () if is_launched => Limiter::Launch,
         () if at_once * busy < chain => Limiter::Latency,
         () => busiest,
     };

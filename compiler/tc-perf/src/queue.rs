@@ -3,7 +3,7 @@
 //! Mean value analysis of a closed network of queues (Reiser and Lavenberg 1980): a warp that comes to a unit finds there as many
 //! others as there are in the mean with one warp less.
 
-/// Warps that are added one by one, at most; with more, the busiest unit alone counts.
+/// Warps that are added one by one, at most; more take as much longer as there are more.
 const MOST: f64 = 256.0;
 
 /// The cycles that `warps` warps take beside each other. Each keeps the units busy for `demands`, and takes `alone` cycles where

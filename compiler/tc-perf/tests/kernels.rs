@@ -114,6 +114,62 @@ fn barriers_stop_loads_from_running_ahead() {
     assert!(with.time.chain > 3.0 * without.time.chain, "{} {}", with.time.chain, without.time.chain);
 }
 
+/// A kernel of one warp that goes so often through `bytes` of `A`, and then again.
+fn stream(rounds: u64, bytes: u64) -> KernelReport {
+    let n = bytes / 128;
+    of(&format!(
+        "tir 1
+tir.func @f(A: f32[33554432], B: f32[32]) attributes {{noalias}} {{
+  @k(A, B)
+}}
+tir.func @k(A: f32[33554432], B: f32[32]) attributes {{noalias, threaded, device}} {{
+  for t in 0..32i32 bind(threadIdx.x) {{
+    for k in 0..{rounds}i32 {{
+      for r in 0..{n}i32 {{
+        B[t] = B[t] + A[r * 32 + t]
+      }}
+    }}
+  }}
+}}"
+    ))
+}
+
+#[test]
+fn what_fits_l1_is_fast_again_and_what_does_not_is_not() {
+    let ratio = |bytes| stream(2, bytes).time.chain / stream(1, bytes).time.chain;
+    assert!(ratio(1 << 27) > 1.9, "{}", ratio(1 << 27));
+    assert!(ratio(1 << 13) < 1.7, "{}", ratio(1 << 13));
+}
+
+#[test]
+fn a_load_waits_for_l2_where_it_comes_to_new_sectors() {
+    let of = |index: &str| {
+        report(&format!("for r in 0..1024i32 {{ B[t] = B[t] + A[{index}] }}")).time.chain
+    };
+    // A sector has eight elements, also where the position is no multiple of the variable.
+    let (row, sectors, few) = (of("r"), of("r * 4"), of("r & 7"));
+    assert!(few < row && row < sectors, "{few} {row} {sectors}");
+}
+
+#[test]
+fn blocks_that_begin_one_a_cycle_are_the_limit_of_short_ones() {
+    let launched = of("tir 1
+tir.func @f(B: f32[3200000]) attributes {noalias} {
+  @k(B)
+}
+tir.func @k(B: f32[3200000]) attributes {noalias, threaded, device} {
+  for b in 0..100000i32 bind(blockIdx.x) {
+    for t in 0..32i32 bind(threadIdx.x) {
+      if b < 1 {
+        B[t] = 0.0
+      }
+    }
+  }
+}");
+    assert_eq!(launched.time.limiter.name(), "launch");
+    assert!(launched.time.estimate_us > 50.0, "{}", launched.time.estimate_us);
+}
+
 #[test]
 fn addresses_from_data_are_told() {
     let gathered = report("B[t] = A[cast<i32>(A[t])]");

@@ -31,14 +31,19 @@ pub struct Pool {
     costs: Vec<f64>,
     /// Of so many points that are drawn, that of the least cost is one of the first.
     contenders: usize,
-    /// Are the costs times?
-    is_estimated: bool,
+    /// The mean of what is expected of the points whose costs are estimated times; none where no cost is.
+    expected: Option<f64>,
 }
 
 /// Of so many points, where nothing is said of how good the rule is.
 const CONTENDERS: usize = 8;
 /// By so much two predictions differ where one time is estimated to be twice the other: e^-4 then are the odds that it is less.
 const TRUST: f64 = 4.0;
+
+/// What is expected of a point whose estimated time is `cost`, which `f64::MAX` is not.
+fn expected(cost: f64) -> Option<f64> {
+    (cost > 0.0 && cost < f64::MAX).then(|| -TRUST * libm::log2(cost))
+}
 
 impl Pool {
     /// A pool of `points`, each with a value for each of `names`; points that repeat are taken once.
@@ -67,7 +72,7 @@ impl Pool {
             features,
             costs: Vec::new(),
             contenders: CONTENDERS,
-            is_estimated: false,
+            expected: None,
             knobs,
         };
         for (point, more) in points.into_iter().zip(more) {
@@ -88,7 +93,9 @@ impl Pool {
     /// The same, where the costs are estimated times: models start from them, and each of the first points is that of least
     /// cost of `n` that are drawn.
     pub fn with_estimates(self, n: usize) -> Pool {
-        Pool { contenders: n.max(1), is_estimated: true, ..self }
+        let known: Vec<f64> = self.costs.iter().filter_map(|&cost| expected(cost)).collect();
+        let mean = known.iter().sum::<f64>() / known.len().max(1) as f64;
+        Pool { contenders: n.max(1), expected: Some(mean), ..self }
     }
 
     /// Of how many points that are drawn one is chosen by its cost.
@@ -131,9 +138,15 @@ impl Pool {
         self.costs[nth]
     }
 
-    /// What a model that orders points by speed starts from: 0 where no time is estimated, else less where that is longer.
+    /// Are the costs estimated times?
+    pub fn is_estimated(&self) -> bool {
+        self.expected.is_some()
+    }
+
+    /// What a model that orders points by speed starts from: the less, the longer the estimated time. A point without one is taken to be
+    /// as the others are in the mean.
     pub fn expected(&self, nth: usize) -> f64 {
-        if self.is_estimated { -TRUST * libm::log2(self.costs[nth]) } else { 0.0 }
+        self.expected.map_or(0.0, |mean| expected(self.costs[nth]).unwrap_or(mean))
     }
 
     /// In how many values two points differ.

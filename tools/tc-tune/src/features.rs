@@ -31,26 +31,31 @@ const CONTENDERS: usize = 64;
 /// A pool of `points`, with what is known of each before anything is measured.
 pub(crate) fn pool(task: &Task<'_>, space: &Space<'_>, points: Vec<Point>, estimated: usize) -> Pool {
     let names: Vec<String> = space.params().iter().map(|param| param.name.clone()).collect();
-    let is_estimated = points.len() <= estimated;
-    let features = of_points(task, space, &points, is_estimated);
+    let (features, is_estimated) = of_points(task, space, &points, points.len() <= estimated);
     let pool = Pool::with_features(&names, points.into_iter().map(|point| point.values).collect(), &features);
     if is_estimated { pool.with_estimates(CONTENDERS) } else { pool }
 }
 
-/// The features of each point: of its launch, and where that is asked, of its estimated time, which then is its cost.
-fn of_points(task: &Task<'_>, space: &Space<'_>, points: &[Point], is_estimated: bool) -> Vec<Features> {
+/// The features of each point: of its launch, and where that is asked, of its estimated time, which then is its cost; and whether it
+/// is. What no point has an estimate for costs what its launch says.
+fn of_points(task: &Task<'_>, space: &Space<'_>, points: &[Point], wanted: bool) -> (Vec<Features>, bool) {
     let mut all = of_launches(space, points);
-    if is_estimated {
+    let mut is_estimated = false;
+    if wanted {
         let names = space.params().iter().map(|param| param.name.clone());
         let named: Vec<Values> =
             points.iter().map(|point| names.clone().zip(point.values.iter().copied()).collect()).collect();
         let machine = Machine::of(&task.compiler.target);
-        for (features, estimate) in all.iter_mut().zip(estimate::of_points(task, &named, &machine)) {
-            features.cost = estimate.as_ref().map_or(f64::MAX, |estimate| estimate.estimate_us);
+        let estimates = estimate::of_points(task, &named, &machine);
+        is_estimated = estimates.iter().any(Option::is_some);
+        for (features, estimate) in all.iter_mut().zip(estimates) {
+            if is_estimated {
+                features.cost = estimate.as_ref().map_or(f64::MAX, |estimate| estimate.estimate_us);
+            }
             features.columns.extend(estimate.map_or(vec![0.0; estimate::COLUMNS], |estimate| estimate.columns()));
         }
     }
-    all
+    (all, is_estimated)
 }
 
 /// What the launch of each point says, on all cores.

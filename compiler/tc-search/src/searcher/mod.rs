@@ -111,8 +111,12 @@ impl<'k, 'p> Chosen<'k, 'p> {
         }
     }
 
-    /// Fills up with first points: each the best of a few that are drawn, by what a rule makes of them.
+    /// Fills up with first points: each the best of a few that are drawn, by what a rule makes of them. Where no time is estimated,
+    /// the very first is what the author of the space names first.
     fn fill_first(mut self, random: &mut Random) -> Vec<usize> {
+        if !self.known.pool().is_estimated() && !self.known.pool().is_empty() {
+            self.take(0);
+        }
         while !self.is_full() {
             let open: Vec<usize> = self.known.open().filter(|point| !self.points.contains(point)).collect();
             if open.is_empty() {

@@ -39,12 +39,14 @@ pub(crate) fn apply(session: &Session<'_>, file: &OsStr, paths: &[PathBuf], devi
     let parsed = compiler.parse(&tc_cli::file_name(file), &text).map_err(|failure| fail(session, &failure))?;
     let module = parsed.module;
     let records = load(session, paths)?;
-    let (mut edits, mut tables): (Vec<text::Edit>, Vec<(String, Vec<Fit<'_>>)>) = (Vec::new(), Vec::new());
+    let (mut edits, mut tables): (Vec<text::Edit>, Vec<Table<'_>>) = (Vec::new(), Vec::new());
     let mut all = Vec::new();
     for (te, sched) in spaces(&module) {
         let names = (module.items[te].symbol(), module.items[sched].symbol());
         all.push((sched, names, fits(session, &mut compiler, &module, names, &records, device)?));
     }
+    // One that was measured at a single size comes last: it joins a choice that it is better than.
+    all.sort_by_key(|(_, _, fits)| fits.len() < 2);
     // A schedule that keeps its choices for one operator keeps them for the others.
     let keeps: Vec<usize> = all.iter().filter(|(_, _, fits)| fits.len() > 1).map(|(sched, ..)| *sched).collect();
     for (sched, names, fits) in all {
@@ -55,12 +57,17 @@ pub(crate) fn apply(session: &Session<'_>, file: &OsStr, paths: &[PathBuf], devi
             session.tell(&Diagnostic::warning("records", at, text).into(), &module.sources);
             continue;
         };
-        if keeps.contains(&sched) {
-            match tables.iter_mut().find(|(operator, of)| *operator == names.0 && of[0].class == fits[0].class) {
-                Some((_, of)) => join(of, fits),
-                None => tables.push((names.0.to_string(), fits)),
+        let table = tables.iter_mut().find(|(operator, of)| *operator == names.0 && of[0].class == fits[0].class);
+        match table {
+            Some((_, of)) if keeps.contains(&sched) || is_better(&fits[0], of) => {
+                join(of, fits);
+                continue;
             }
-            continue;
+            None if keeps.contains(&sched) => {
+                tables.push((names.0.to_string(), fits));
+                continue;
+            }
+            _ => {}
         }
         if edits.iter().any(|(from, ..)| *from == start) {
             let text = format!("`@{}` is for several operators, and is bound as the first of them has it", names.1);
@@ -77,9 +84,24 @@ pub(crate) fn apply(session: &Session<'_>, file: &OsStr, paths: &[PathBuf], devi
         session.tell(&wrong.into(), &Sources::new());
         return Err(INPUT);
     }
-    let tables = tables.iter().map(|(operator, fits)| table::table(&module, operator, fits));
-    session.print(&(text::edited(&text, edits) + &tables.collect::<String>()));
+    let mut taken: Vec<(&str, String)> = Vec::new();
+    let mut out = text::edited(&text, edits);
+    for (operator, fits) in &tables {
+        let name = table::free_name(&module, operator, fits, &taken);
+        out.push_str(&table::table(&module, (operator, &name), fits));
+        taken.push((operator, name));
+    }
+    session.print(&out);
     Ok(FINE)
+}
+
+/// An operator, and what its choice by size is made from.
+type Table<'r> = (String, Vec<Fit<'r>>);
+
+/// Is `fit` faster than all that `of` has at its sizes?
+fn is_better(fit: &Fit<'_>, of: &[Fit<'_>]) -> bool {
+    let best = |fit: &Fit<'_>| fit.ranked.first().map_or(f64::INFINITY, |(_, time)| time.median);
+    of.iter().any(|known| known.sizes == fit.sizes && best(fit) < best(known))
 }
 
 /// Adds what was measured of another schedule of the operator.

@@ -10,14 +10,14 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use tc::ir::{Elem, Module};
 
-/// The text of the schedule for `operator` that chooses among the points of the schedules that were measured.
-pub(super) fn table(module: &Module, operator: &str, fits: &[Fit<'_>]) -> String {
+/// The text of the schedule `name` for `operator` that chooses among the points of the schedules that were measured.
+pub(super) fn table(module: &Module, (operator, name): (&str, &str), fits: &[Fit<'_>]) -> String {
     let names: BTreeSet<&String> = fits.iter().flat_map(|fit| fit.sizes.keys()).collect();
     let differ = |name: &&&String| fits.iter().any(|fit| fit.sizes.get(**name) != fits[0].sizes.get(**name));
     let vary: Vec<&String> = names.iter().filter(differ).copied().collect();
     let by = if vary.is_empty() { String::new() } else { format!(" by {}", shown(&vary)) };
     let mut out = format!("\n// Chooses{by} what was fastest.\n");
-    let _ = writeln!(out, "schedule @{} for @{operator} {{", free_name(module, operator, fits));
+    let _ = writeln!(out, "schedule @{name} for @{operator} {{");
     let params = |(schedule, point): &Choice| params(module, (operator, schedule), point);
     match vary[..] {
         [name] => by_one(&mut out, name, fits, &params),
@@ -140,14 +140,17 @@ fn params(module: &Module, (operator, schedule): (&str, &str), point: &Values) -
     if values.is_empty() { String::new() } else { format!(", params = {{{}}}", values.join(", ")) }
 }
 
-/// A name that no schedule of the operator has: that of the schedule, where one alone is chosen from.
-fn free_name(module: &Module, operator: &str, fits: &[Fit<'_>]) -> String {
+/// A name that no schedule of the operator has, nor any of `taken`: that of the schedule, where one alone is chosen from.
+pub(super) fn free_name(module: &Module, operator: &str, fits: &[Fit<'_>], taken: &[(&str, String)]) -> String {
     let schedules: BTreeSet<&String> = fits.iter().flat_map(|fit| &fit.ranked).map(|((name, _), _)| name).collect();
     let base = match schedules.first() {
         Some(only) if schedules.len() == 1 => format!("{only}_by_size"),
         _ => "by_size".to_string(),
     };
-    let is_free = |name: &String| module.schedules_for(operator).all(|at| module.items[at].symbol() != name);
+    let is_free = |name: &String| {
+        module.schedules_for(operator).all(|at| module.items[at].symbol() != name)
+            && !taken.iter().any(|(of, taken)| *of == operator && taken == name)
+    };
     let numbered = (2..).map(|nth| format!("{base}_{nth}"));
     std::iter::once(base.clone()).chain(numbered).find(is_free).unwrap_or(base)
 }

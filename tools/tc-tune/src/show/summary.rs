@@ -40,9 +40,10 @@ impl Summary<'_> {
         Some((point, result.time_us?, result.class()))
     }
 
-    /// The first point with a time: what the searcher chose before anything was measured.
+    /// The first point with a time: what the searcher chose before anything was measured. None where results were there to start from.
     fn first(&self) -> Option<(&Values, Time, Option<&str>)> {
-        let (point, result) = self.trials.iter().find(|(_, result)| result.median().is_some())?;
+        let with_time = |(_, result): &&(Values, records::Result)| result.median().is_some();
+        let (point, result) = self.trials.iter().find(with_time).filter(|_| self.start.is_empty())?;
         Some((point, result.time_us?, result.class()))
     }
 

@@ -266,7 +266,7 @@ fn the_tuned_examples_are_what_their_records_say() {
         assert!(read.is_ok(), "{name}: {}", read.err().map_or(String::new(), |failure| failure.text()));
         n += 1;
     }
-    assert_eq!(n, 12);
+    assert_eq!(n, 15);
 }
 
 /// Where there are records of several sizes, what is written chooses by size, and takes at each size what was fastest there.
