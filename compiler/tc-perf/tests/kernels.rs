@@ -143,9 +143,7 @@ fn what_fits_l1_is_fast_again_and_what_does_not_is_not() {
 
 #[test]
 fn a_load_waits_for_l2_where_it_comes_to_new_sectors() {
-    let of = |index: &str| {
-        report(&format!("for r in 0..1024i32 {{ B[t] = B[t] + A[{index}] }}")).time.chain
-    };
+    let of = |index: &str| report(&format!("for r in 0..1024i32 {{ B[t] = B[t] + A[{index}] }}")).time.chain;
     // A sector has eight elements, also where the position is no multiple of the variable.
     let (row, sectors, few) = (of("r"), of("r * 4"), of("r & 7"));
     assert!(few < row && row < sectors, "{few} {row} {sectors}");
