@@ -79,6 +79,7 @@ impl Tuning<'_, '_> {
             start: &outcome.start,
             finals: &finals,
             ended: outcome.ended,
+            is_outside: args.search.points.is_some(),
         };
         session.print(&if args.json { format!("{:#}\n", summary.json()) } else { summary.text() });
         match summary.best() {

@@ -91,8 +91,24 @@ pub(crate) fn apply(session: &Session<'_>, file: &OsStr, paths: &[PathBuf], devi
         out.push_str(&table::table(&module, (operator, &name), fits));
         taken.push((operator, name));
     }
+    taken.iter().for_each(|(operator, name)| tell_limits(session, &out, operator, name));
     session.print(&out);
     Ok(FINE)
+}
+
+/// Tells where the choice `name` in `text` does not serve all sizes: a point may hold for some only.
+fn tell_limits(session: &Session<'_>, text: &str, operator: &str, name: &str) {
+    let compiler = Compiler::new();
+    let Ok(parsed) = compiler.parse("the file with its choices", text) else { return };
+    let mut module = parsed.module;
+    let pipeline = format!("schedule{{name={name} func={operator} symbolic}}");
+    if let Err(failure) = compiler.run(&mut module, &pipeline) {
+        let why = failure.diagnostics.iter().next().map_or(String::new(), |first| format!(": {}", first.message));
+        let text = format!("`@{name}` does not serve all sizes of `@{operator}`{why}");
+        let help = "the sizes that were measured are served; give `when` of each `dispatch` the range in which its point holds, and \
+                    the last one a point that holds for all";
+        session.tell(&Diagnostic::warning("records", Location::None, text).help(help).into(), &Sources::new());
+    }
 }
 
 /// An operator, and what its choice by size is made from.

@@ -4,7 +4,7 @@
 //! cross, if the logarithm of each is a straight line over the logarithm of the size; else in the middle by that measure.
 
 use super::{Choice, Fit, told};
-use crate::records::Time;
+use crate::records::{Time, is_estimated};
 use crate::task::Values;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -42,7 +42,8 @@ fn by_one(out: &mut String, name: &str, fits: &[Fit<'_>], params: &dyn Fn(&Choic
     for nth in 1..rows.len() {
         let (_, fit, best) = rows[nth];
         let before = &rows[nth - 1].2.0;
-        if let Some(same) = fit.ranked.iter().find(|(point, time)| point == before && time.low <= best.1.high) {
+        let limit = if is_estimated(fit.class) { NEAR * best.1.median } else { best.1.high };
+        if let Some(same) = fit.ranked.iter().find(|(point, time)| point == before && time.low <= limit) {
             rows[nth].2 = same;
         }
     }
@@ -67,6 +68,9 @@ fn by_one(out: &mut String, name: &str, fits: &[Fit<'_>], params: &dyn Fn(&Choic
         let _ = writeln!(out, "  dispatch(@{}, when = {name} <= {border}{})", point.0, params(point));
     }
 }
+
+/// Estimates that differ by less are taken for equal.
+const NEAR: f64 = 1.05;
 
 /// So many rows a table has: a schedule chooses from 64 others.
 const MAX_ROWS: usize = 64;

@@ -136,6 +136,7 @@ pub(crate) fn show(
             start: &[],
             finals: &[],
             ended: None,
+            is_outside: false,
         };
         documents.push(summary.json());
         all.push(Facts::of((identity, device), &trials, top));

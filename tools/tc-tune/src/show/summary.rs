@@ -21,6 +21,8 @@ pub(crate) struct Summary<'s> {
     /// The best, measured again in turn, the fastest first.
     pub(crate) finals: &'s [Final],
     pub(crate) ended: Option<Ended>,
+    /// Did somebody else choose the points?
+    pub(crate) is_outside: bool,
 }
 
 impl Summary<'_> {
@@ -43,7 +45,8 @@ impl Summary<'_> {
     /// The first point with a time: what the searcher chose before anything was measured. None where results were there to start from.
     fn first(&self) -> Option<(&Values, Time, Option<&str>)> {
         let with_time = |(_, result): &&(Values, records::Result)| result.median().is_some();
-        let (point, result) = self.trials.iter().find(with_time).filter(|_| self.start.is_empty())?;
+        let (point, result) =
+            self.trials.iter().find(with_time).filter(|_| self.start.is_empty() && !self.is_outside)?;
         Some((point, result.time_us?, result.class()))
     }
 

@@ -303,3 +303,34 @@ fn a_choice_by_size_takes_the_fastest_schedule() {
     assert_eq!((of("@split"), of("@persistent"), taken.len()), (3, 4, 7), "{table}");
     assert!(taken[0].contains("m <= 1") && !taken[6].contains("when"), "{table}");
 }
+
+/// A point may hold for some sizes only, and the last choice is for all that are left.
+#[test]
+fn a_choice_that_does_not_serve_all_sizes_is_told() {
+    let folder = folder("some-sizes");
+    let (file, records) = (shown(&folder.join("copy.tir")), shown(&folder.join("r.jsonl")));
+    let text = "tir 1
+
+te.func @copy<n: 3..65536 = 4096>(A: f32[n]) -> f32[n] {
+  compute B[i: n] = A[i]
+  return B
+}
+
+schedule @blocks for @copy (block: i32 in [64, 128]) where block < n {
+  bx, tx = split(B.i, factor = block)
+  bind(bx, blockIdx.x)
+  bind(tx, threadIdx.x)
+}
+";
+    fs::write(&file, text).expect("writable");
+    for size in ["n=100", "n=1000"] {
+        let how = ["--device", "model=H200", "--target", "sm_90a", "--searcher", "exhaustive", "--records", &records];
+        let ran = tune(&[&[file.as_str(), "@blocks", "-D", size], &how[..]].concat());
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+    }
+    let applied = tune(&["apply", &file, "--records", &records]);
+    assert!(applied.stdout.contains("schedule @blocks_by_size for @copy"), "{}", applied.stdout);
+    let told = "`@blocks_by_size` does not serve all sizes of `@copy`: the condition `block < n` has no value";
+    assert!(applied.stderr.contains(told), "{}", applied.stderr);
+    fs::remove_dir_all(&folder).ok();
+}
