@@ -23,7 +23,7 @@ fn compared(name: &str, more: &[&str]) -> Vec<(String, u64, u64, f64)> {
 
 #[test]
 fn the_default_searcher_needs_a_third_of_the_trials_that_drawing_needs() {
-    let rows = compared("depthwise2d", &[&["--seeds", "20", "--trials", "80"], &BY_LAUNCH[..]].concat());
+    let rows = compared("depthwise2d", &[&["--seeds", "60", "--trials", "80"], &BY_LAUNCH[..]].concat());
     let median = |name: &str| rows.iter().find(|row| row.0 == name).expect("a searcher").1;
     assert!(median("random") > 30 && 3 * median("forest") <= median("random"), "{rows:?}");
     assert!(median("annealing") < median("random") && median("evolutionary") < median("random"), "{rows:?}");
