@@ -54,7 +54,7 @@ pub(crate) struct Counts {
     pub(crate) touches: Vec<Touch>,
     /// For each of them.
     pub(crate) costs: Vec<Cost>,
-    /// Of each load from global memory, the loops around it.
+    /// Of each load from global memory, the loops around it; none where its addresses depend on data.
     pub(crate) fresh: Vec<Option<Vec<Fresh>>>,
     /// Cycles of a multiprocessor that each unit takes for a warp, in the order of [`Unit::ALL`], as instructions of a warp
     /// for [`Unit::Issue`] and results of a thread for others.

@@ -119,7 +119,7 @@ fn own_size(func: &Func, op: Op) -> f64 {
     }
 }
 
-/// Does `op` say that one value is in a range, from two comparisons?
+/// Does `op` join two comparisons? They are taken to be of one value, as guards of a padded load are.
 fn is_range(func: &Func, op: Op) -> bool {
     let is_compared = |&value: &Value| func.def_op(value).is_some_and(|op| func.role(op) == Role::Compare);
     func.role(op) == Role::Binary(BinOp::AndAnd) && func.operands(op).iter().all(is_compared)
