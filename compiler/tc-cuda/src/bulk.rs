@@ -10,7 +10,7 @@
 use crate::expr::{self, Expr, prec};
 use crate::kernel::Kernel;
 use crate::preamble::Helper;
-use tc_dialects::tma;
+use tc_dialects::{mbarrier, tma};
 use tc_ir::attrs::BinOp;
 use tc_ir::{Elem, Op, Value, keys};
 use tc_kernel::bulk::{coordinates, fits_word};
@@ -20,8 +20,8 @@ use tc_target::maps::MAX_EXTENT;
 /// A function of one instruction of a barrier, or of one that begins a bulk copy.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Bulk {
-    /// `cp.async.bulk.tensor` of a box of so many dimensions.
-    Load { rank: u8 },
+    /// `cp.async.bulk.tensor` of a box of so many dimensions, to all blocks of a cluster if it is `multicast`.
+    Load { rank: u8, multicast: bool },
     /// `cp.async.bulk.tensor` to a box of so many dimensions.
     Store { rank: u8 },
     /// `cp.async.bulk.commit_group`
@@ -36,6 +36,10 @@ pub(crate) enum Bulk {
     FenceInit,
     /// `mbarrier.arrive`
     Arrive,
+    /// The same at the barrier of another block of the cluster.
+    ArriveRemote,
+    /// `barrier.cluster`
+    ClusterBarrier,
     /// `mbarrier.arrive.expect_tx`
     ArriveExpectTx,
     /// `mbarrier.try_wait` until the phase is over; `mbarrier.test_wait` where that does not suspend the thread.
@@ -68,7 +72,8 @@ impl Bulk {
     /// The name of the function.
     pub(crate) fn name(self) -> String {
         match self {
-            Bulk::Load { rank } => format!("tc_tma_load_{rank}d"),
+            Bulk::Load { rank, multicast: false } => format!("tc_tma_load_{rank}d"),
+            Bulk::Load { rank, multicast: true } => format!("tc_tma_load_{rank}d_multicast"),
             Bulk::Store { rank } => format!("tc_tma_store_{rank}d"),
             Bulk::CommitStores => "tc_tma_commit_group".into(),
             Bulk::WaitStores { read } => format!("tc_tma_wait_group{}", if read { "_read" } else { "" }),
@@ -76,6 +81,8 @@ impl Bulk {
             Bulk::Init => "tc_mbarrier_init".into(),
             Bulk::FenceInit => "tc_mbarrier_fence_init".into(),
             Bulk::Arrive => "tc_mbarrier_arrive".into(),
+            Bulk::ArriveRemote => "tc_mbarrier_arrive_remote".into(),
+            Bulk::ClusterBarrier => "tc_cluster_barrier".into(),
             Bulk::ArriveExpectTx => "tc_mbarrier_arrive_expect_tx".into(),
             Bulk::Wait { .. } => "tc_mbarrier_wait".into(),
             Bulk::Coordinate => "tc_tma_coordinate".into(),
@@ -91,16 +98,19 @@ impl Bulk {
             format!("static __device__ __forceinline__ void {}({params}) {{\n{body}}}\n", self.name())
         };
         match self {
-            Bulk::Load { rank } => {
-                let [params, slots, values] = coordinates_of(rank, 3);
+            Bulk::Load { rank, multicast } => {
+                let first = if multicast { 4 } else { 3 };
+                let [params, slots, values] = coordinates_of(rank, first);
+                let (mask, to_all, blocks, value) = match multicast {
+                    true => ("unsigned short blocks, ", ".multicast::cluster", ", %3", "\"h\"(blocks), "),
+                    false => ("", "", "", ""),
+                };
                 function(
-                    &format!("void* to, const tc_tensor_map* map, {barrier}, {params}"),
+                    &format!("void* to, const tc_tensor_map* map, {barrier}, {mask}{params}"),
                     &format!(
-                        "  asm volatile(\"cp.async.bulk.tensor.{rank}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {{{}}}], [%2];\"\n    :: {}, \"l\"(map), {}, {}\n    : \"memory\");\n",
-                        slots,
+                        "  asm volatile(\"cp.async.bulk.tensor.{rank}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes{to_all} [%0], [%1, {{{slots}}}], [%2]{blocks};\"\n    :: {}, \"l\"(map), {}, {value}{values}\n    : \"memory\");\n",
                         shared("to"),
                         shared("barrier"),
-                        values
                     ),
                 )
             }
@@ -139,6 +149,17 @@ impl Bulk {
                     "  asm volatile(\"mbarrier.arrive.shared::cta.b64 _, [%0];\" :: {} : \"memory\");\n",
                     shared("barrier")
                 ),
+            ),
+            Bulk::ArriveRemote => function(
+                &format!("{barrier}, unsigned int block"),
+                &format!(
+                    "  asm volatile(\"{{\\n.reg .b32 at;\\nmapa.shared::cluster.u32 at, %0, %1;\\nmbarrier.arrive.shared::cluster.b64 _, [at];\\n}}\"\n    :: {}, \"r\"(block) : \"memory\");\n",
+                    shared("barrier")
+                ),
+            ),
+            Bulk::ClusterBarrier => function(
+                "",
+                "  asm volatile(\"barrier.cluster.arrive.release;\\nbarrier.cluster.wait.acquire;\" ::: \"memory\");\n",
             ),
             Bulk::ArriveExpectTx => function(
                 &format!("{barrier}, int bytes"),
@@ -197,8 +218,12 @@ impl Kernel<'_> {
         let rank = u8::try_from(coordinates.len()).unwrap_or(0);
         let mut args =
             vec![self.address(func.operand(op, 0)), Expr::new(format!("&{map}"), prec::UNARY), self.address(barrier)];
+        let multicast = tma::is_multicast(func, op);
+        if multicast {
+            args.push(Expr::name(&((1u32 << self.facts.cluster.min(16)) - 1).to_string()));
+        }
         args.extend(coordinates.iter().rev().map(|terms| self.coordinate_of(op, terms)));
-        let function = self.needs.helper(Helper::Bulk(Bulk::Load { rank }));
+        let function = self.needs.helper(Helper::Bulk(Bulk::Load { rank, multicast }));
         self.call(op, &function, &args);
     }
 
@@ -283,6 +308,12 @@ impl Kernel<'_> {
         args.extend(key.and_then(|key| func.int_of(op, key)).map(|number| Expr::name(&number.to_string())));
         let function = self.needs.helper(Helper::Bulk(function));
         self.call(op, &function, &args);
+    }
+
+    /// Arrives at a barrier of this block, or of another one.
+    pub(crate) fn arrive_at_barrier(&mut self, op: Op) {
+        let is_remote = mbarrier::block_of(self.func, op).is_some();
+        self.barrier_call(op, if is_remote { Bulk::ArriveRemote } else { Bulk::Arrive }, None);
     }
 
     /// Waits at a barrier.

@@ -90,7 +90,11 @@ impl Kernel<'_> {
             Some(blocks) => format!("{}, {blocks}", self.facts.n_threads()),
             None => self.facts.n_threads().to_string(),
         };
-        let opening = format!("extern \"C\" __global__ void __launch_bounds__({bounds}) {name}(");
+        let cluster = match self.facts.cluster {
+            1 => String::new(),
+            blocks => format!("__cluster_dims__({blocks}) "),
+        };
+        let opening = format!("extern \"C\" __global__ void {cluster}__launch_bounds__({bounds}) {name}(");
         let whole = format!("{opening}{}) {{", params.join(", "));
         if whole.len() <= MAX_LINE || params.is_empty() {
             self.out.open(&whole);

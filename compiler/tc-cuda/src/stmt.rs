@@ -44,7 +44,7 @@ static STATEMENTS: &[(Opcode, Write)] = &[
     (tma::FENCE, |k, op| k.bulk_call(op, Bulk::FenceStores)),
     (mbarrier::INIT, |k, op| k.barrier_call(op, Bulk::Init, Some(keys::COUNT))),
     (mbarrier::FENCE_INIT, |k, op| k.bulk_call(op, Bulk::FenceInit)),
-    (mbarrier::ARRIVE, |k, op| k.barrier_call(op, Bulk::Arrive, None)),
+    (mbarrier::ARRIVE, |k, op| k.arrive_at_barrier(op)),
     (mbarrier::ARRIVE_EXPECT_TX, |k, op| k.barrier_call(op, Bulk::ArriveExpectTx, Some(keys::BYTES))),
     (mbarrier::WAIT, |k, op| k.wait_at_barrier(op)),
     (wgmma::FENCE, |k, op| k.warpgroup_fence(op)),
@@ -112,6 +112,7 @@ impl Kernel<'_> {
         match self.func.word_of(op, keys::SCOPE) {
             Some("warp") => self.out.line("__syncwarp();"),
             Some("warpgroup") => self.warpgroup_barrier(op),
+            Some("cluster") => self.bulk_call(op, Bulk::ClusterBarrier),
             // It orders memory of the whole block, global memory included.
             _ => self.out.line("__syncthreads();"),
         }

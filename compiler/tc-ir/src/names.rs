@@ -83,6 +83,8 @@ known_keys! {
     READ = "read",
     BACKGROUND = "background",
     ACTION = "action",
+    CLUSTER = "cluster",
+    MULTICAST = "multicast",
     A_DESCRIPTOR = "a_descriptor",
     B_DESCRIPTOR = "b_descriptor",
 }

@@ -24,6 +24,8 @@ pub struct Facts {
     pub formulas: [Option<Formula>; 3],
     /// Threads of a block by x, y, z.
     pub block: [u64; 3],
+    /// Blocks of a cluster, along x.
+    pub cluster: u64,
     /// Bytes of shared memory declared with a fixed size, with the gaps that alignment needs.
     pub static_shared: u64,
     /// Bytes of dynamic shared memory.
@@ -42,6 +44,7 @@ impl Facts {
             grid: [1; 3],
             formulas: [const { None }; 3],
             block: [1; 3],
+            cluster: 1,
             static_shared: 0,
             dynamic_shared: 0,
             read: vec![false; n_values],
@@ -57,6 +60,8 @@ impl Facts {
                 && let Some(LoopKind::Launch(coordinate)) = tir::loop_kind(func, op)
             {
                 launch(func, op, coordinate, (&mut extents, &mut facts.formulas), found);
+                let cluster = tir::cluster_of(func, op).and_then(|size| u64::try_from(size).ok());
+                facts.cluster = cluster.unwrap_or(facts.cluster);
             }
             if func.opcode(op) == tir::ALLOC {
                 facts.alloc(func, op, target, &mut dynamic, found);

@@ -165,7 +165,7 @@ fn launched(written: &Written<'_>, args: Vec<String>) -> Kernel {
         args,
         grid: facts.grid,
         block: facts.block,
-        cluster: [1; 3],
+        cluster: [facts.cluster, 1, 1],
         dynamic_shared: facts.dynamic_shared,
         static_shared: facts.static_shared,
         when: None,

@@ -134,6 +134,20 @@ impl Clocks {
         }
     }
 
+    /// Hands on what a thread knows of copies and products, and nothing of what threads do.
+    pub(crate) fn release_background(&mut self, thread: u32, to: &mut Knowledge) {
+        for (level, to) in to.iter_mut().enumerate() {
+            let row = self.row(thread);
+            join(&mut to[self.threads..], &self.levels[level][row][self.threads..]);
+            self.count(thread, level);
+        }
+    }
+
+    /// Up to which count a thread knows what another has done to shared memory.
+    pub(crate) fn knows(&self, thread: u32, other: u32) -> u32 {
+        self.levels[SHARED][self.row(thread).start + other as usize]
+    }
+
     /// What a thread does from now on is new. Of that the copy engine sees nothing before the next fence.
     fn count(&mut self, thread: u32, level: usize) {
         let at = self.row(thread).start + thread as usize;

@@ -325,6 +325,8 @@ pub(crate) enum BarrierScope {
     Warpgroup,
     Shared,
     Global,
+    /// All blocks of a cluster.
+    Cluster,
     /// A reduction across threads, at which all threads of a block meet as at a barrier.
     Reduction,
 }
@@ -521,8 +523,14 @@ impl Kernel {
 
     /// `full[3]`.
     pub(crate) fn barrier_name(&self, number: usize) -> String {
+        let number = number % self.n_barriers().max(1);
         let array = self.barriers.iter().rev().find(|array| array.first <= number);
         array.map_or_else(String::new, |array| format!("{}[{}]", array.name, number - array.first))
+    }
+
+    /// Do blocks of a cluster run side by side, and see one another?
+    pub(crate) fn is_clustered(&self) -> bool {
+        self.warpgroups.clocked && self.batch > 1
     }
 
     pub(crate) fn threads(&self) -> u64 {
@@ -547,6 +555,8 @@ impl Kernel {
             [_, 1, 1] => format!("{word} {linear}"),
             [x, y, _] => format!("{word} ({}, {}, {})", linear % x, linear / x % y, linear / (x * y)),
         };
+        // The threads of a cluster are counted through its blocks.
+        let (block, thread) = (block + thread / self.threads(), thread % self.threads());
         match (self.threads(), self.blocks()) {
             (1, 1) => "the only thread".to_string(),
             (1, _) => part("block", block, self.grid),

@@ -80,13 +80,16 @@ impl Mbarrier {
         (self.phase + 1) & 1 == parity
     }
 
-    /// An arrival of a thread; `None` where the phase has all of its arrivals already.
-    pub(crate) fn arrive(&mut self, thread: u32, clocks: &mut Clocks) -> Option<Progress> {
+    /// An arrival of a thread, of another block if it is `remote`; `None` where the phase has all of its arrivals already.
+    pub(crate) fn arrive(&mut self, thread: u32, remote: bool, clocks: &mut Clocks) -> Option<Progress> {
         if self.arrived >= self.count {
             return None;
         }
         self.arrived += 1;
-        clocks.release(thread, &mut self.arriving);
+        match remote {
+            true => clocks.release_background(thread, &mut self.arriving),
+            false => clocks.release(thread, &mut self.arriving),
+        }
         Some(self.advance())
     }
 
@@ -131,10 +134,10 @@ mod tests {
         let mut barrier = Mbarrier::new(&clocks);
         barrier.init(2, (0, 0), &clocks);
         assert!(barrier.is_past(1) && !barrier.is_past(0));
-        assert_eq!(barrier.arrive(0, &mut clocks), Some(Progress::Waits));
+        assert_eq!(barrier.arrive(0, false, &mut clocks), Some(Progress::Waits));
         barrier.announced += 16;
-        assert_eq!(barrier.arrive(1, &mut clocks), Some(Progress::Waits));
-        assert_eq!(barrier.arrive(1, &mut clocks), None);
+        assert_eq!(barrier.arrive(1, false, &mut clocks), Some(Progress::Waits));
+        assert_eq!(barrier.arrive(1, false, &mut clocks), None);
         barrier.delivered += 16;
         assert_eq!(barrier.advance(), Progress::Complete { unseen: false, surplus: 0 });
         assert!(barrier.is_past(0));
@@ -146,9 +149,9 @@ mod tests {
         let mut barrier = Mbarrier::new(&clocks);
         barrier.init(1, (0, 0), &clocks);
         let unseen = |progress: Option<Progress>| matches!(progress, Some(Progress::Complete { unseen: true, .. }));
-        assert!(!unseen(barrier.arrive(0, &mut clocks)));
+        assert!(!unseen(barrier.arrive(0, false, &mut clocks)));
         barrier.pass(0, 1, &mut clocks);
-        assert!(!unseen(barrier.arrive(0, &mut clocks)));
-        assert!(unseen(barrier.arrive(0, &mut clocks)));
+        assert!(!unseen(barrier.arrive(0, false, &mut clocks)));
+        assert!(unseen(barrier.arrive(0, false, &mut clocks)));
     }
 }

@@ -245,6 +245,8 @@ pub(crate) struct Shared {
     pub(crate) mags: Vec<Cell>,
     /// By cell: 0, or the [stamp](Shared::stamp) of the group that wrote it last.
     pub(crate) written: Vec<u64>,
+    /// Each group of threads belongs to one block.
+    pub(crate) stamped: bool,
     /// In threaded programs.
     pub(crate) shadow: Vec<CellShadow>,
     /// By cell: 0, or the site of the outstanding asynchronous copy to it, plus one; empty until there is a copy.
@@ -266,6 +268,7 @@ impl Shared {
             cells: vec![0; all],
             mags: vec![0; if mags { all } else { 0 }],
             written: vec![0; all],
+            stamped: blocks == 1 || follow == Follow::Clocks,
             shadow: vec![CellShadow::default(); if is_shadowed { all } else { 0 }],
             copies: Vec::new(),
             history: vec![CellHistory::default(); if follow == Follow::Clocks { all } else { 0 }],
@@ -283,7 +286,7 @@ impl Shared {
     /// after another, and one that lags behind still reads what was written before. Where a group runs several blocks,
     /// each alloc empties those of its blocks, and there is one stamp.
     pub(crate) fn stamp(&self, n_made: u64) -> u64 {
-        if self.written.len() == self.n { n_made + 1 } else { 1 }
+        if self.stamped { n_made + 1 } else { 1 }
     }
 
     /// As it is for a block that has not run.

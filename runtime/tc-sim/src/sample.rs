@@ -103,6 +103,9 @@ fn pick(kernel: &Kernel, n: u64, seed: u64) -> Vec<u64> {
     if n >= kernel.blocks() {
         return (0..kernel.blocks()).collect();
     }
+    // A block of a cluster does not run without the others.
+    let per_cluster = if kernel.is_clustered() { u64::from(kernel.batch) } else { 1 };
+    let n = n.div_ceil(per_cluster);
     let mut blocks = BTreeSet::new();
     let [x, y, z] = kernel.grid;
     for corner in [7u64, 0, 6, 5, 3, 4, 2, 1] {
@@ -115,6 +118,8 @@ fn pick(kernel: &Kernel, n: u64, seed: u64) -> Vec<u64> {
     for _ in blocks.len() as u64..n {
         blocks.insert(random.below(kernel.blocks()));
     }
+    let of_cluster = |block: &u64| block / per_cluster * per_cluster..(block / per_cluster + 1) * per_cluster;
+    let blocks: BTreeSet<u64> = blocks.iter().flat_map(of_cluster).collect();
     blocks.into_iter().collect()
 }
 

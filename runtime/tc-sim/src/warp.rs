@@ -192,6 +192,8 @@ pub(crate) struct BulkCopy {
     /// The bytes of a row whose pieces change places; 0 where none do.
     pub(crate) swizzle: usize,
     pub(crate) way: BulkWay,
+    /// It goes to the same place of all blocks of the cluster.
+    pub(crate) multicast: bool,
     pub(crate) site: Site,
 }
 
@@ -243,6 +245,8 @@ pub(crate) enum BarrierOp {
 pub(crate) struct BarrierInstr {
     pub(crate) op: BarrierOp,
     pub(crate) place: Option<BarrierPlace>,
+    /// The number in its cluster of the block whose barrier it is, where it may be another.
+    pub(crate) block: Option<Reg>,
     pub(crate) name: &'static str,
     pub(crate) site: Site,
 }

@@ -8,6 +8,7 @@ pub(crate) mod bind;
 mod bulk_copy;
 mod cache_read;
 mod cache_write;
+mod cluster;
 pub(crate) mod compute_at;
 pub(crate) mod compute_root;
 mod dispatch;
@@ -129,6 +130,7 @@ table! {
     vectorize Vectorize;
     unroll Unroll;
     pragma Pragma axis Hints;
+    cluster Cluster axis Clustered;
     tensorize Tensorize axis Intrinsic;
     cache_read CacheRead;
     cache_write CacheWrite;

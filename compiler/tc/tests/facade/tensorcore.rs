@@ -122,6 +122,25 @@ const SCALED_ROWS: &[(&str, i64)] =
     &[("m", 70), ("n", 136), ("k", 144), ("blocks", 2), ("rows", 64), ("columns", 128), ("group", 4), ("stages", 3)];
 const SCALED_BLOCKS: &[(&str, i64)] =
     &[("m", 70), ("n", 136), ("blocks_of_k", 2), ("blocks", 2), ("rows", 64), ("group", 4), ("stages", 3)];
+/// Ragged tiles, and a last step of 16 numbers.
+const PRODUCT_PIECES: &[(&str, i64)] =
+    &[("m", 70), ("n", 136), ("k", 80), ("blocks", 2), ("rows", 64), ("group", 4), ("stages", 2)];
+/// A pixel at each border, and a last tile of eight images.
+const CONVOLUTION_PIECES: &[(&str, i64)] = &[("size", 2), ("ic", 64), ("oc", 128), ("batch", 136), ("blocks", 2)];
+const BLOCKED: &[(&str, i64)] =
+    &[("size", 2), ("batch", 4), ("ins", 2), ("outs", 8), ("blocks", 2), ("images", 4), ("channels", 8), ("stages", 3)];
+/// Blocks of a cluster of which some have no rows.
+const CLUSTERED: &[(&str, i64)] = &[
+    ("m", 300),
+    ("n", 136),
+    ("k", 80),
+    ("blocks", 2),
+    ("rows", 64),
+    ("columns", 128),
+    ("group", 2),
+    ("stages", 3),
+    ("share", 2),
+];
 /// Each part is whole steps.
 const SPLIT_ROWS: &[(&str, i64)] = &[("m", 5), ("n", 72), ("k", 256)];
 
@@ -153,6 +172,10 @@ const ALL: &[Small] = &[
     small("hopper/product", "few_rows_f16", "swapped", FEW_ROWS, "sm_90a"),
     small("hopper/product", "few_rows_f16", "split", SPLIT_ROWS, "sm_90a"),
     small("hopper/conv", "conv_f16", "persistent", CONVOLUTION, "sm_90a"),
+    small("hopper/clustered", "clustered_bf16", "persistent", CLUSTERED, "sm_90a"),
+    small("hopper/conv_blocked", "conv_blocked", "persistent", BLOCKED, "sm_90a"),
+    small("hopper/conv_f32", "conv_f32", "persistent", CONVOLUTION_PIECES, "sm_90a"),
+    small("hopper/product_f32", "product_f32", "persistent", PRODUCT_PIECES, "sm_90a"),
     small("hopper/batched", "batched_f16", "persistent", BATCHED, "sm_90a"),
     small("hopper/scaled", "product_f8_rows", "persistent", SCALED_ROWS, "sm_90a"),
     small("hopper/scaled", "product_f8_blocks", "persistent", SCALED_BLOCKS, "sm_90a"),

@@ -20,7 +20,7 @@ tc_ir::dialect! {
     /// The rows of `gpu`.
     dialect "gpu" = 5;
 
-    /// Waits until all threads of the block are here; what they wrote to memory of the scope is then seen by all. Over `warp` and `warpgroup` only threads of one warp, or of one group of four, wait for each other, and see all that these wrote.
+    /// Waits until all threads of the block are here; what they wrote to memory of the scope is then seen by all. Over `warp` and `warpgroup` only threads of one warp, or of one group of four, wait for each other, and see all that these wrote. Over `cluster` all threads of the blocks of a cluster do.
     Barrier BARRIER "barrier" (scope: word)
     { effect: TOGETHER, verify: Some(verify::barrier) }
 

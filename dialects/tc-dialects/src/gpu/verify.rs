@@ -11,8 +11,8 @@ fn error(func: &Func, op: Op, code: &'static str, message: String) -> Diagnostic
 
 pub(super) fn barrier(func: &Func, op: Op, found: &mut Diagnostics) {
     let scope = func.word_of(op, keys::SCOPE).unwrap_or("");
-    if !matches!(scope, "shared" | "global" | "warp" | "warpgroup") {
-        let text = format!("there is no barrier over `{scope}`; there are shared, global, warp, warpgroup");
+    if !matches!(scope, "shared" | "global" | "warp" | "warpgroup" | "cluster") {
+        let text = format!("there is no barrier over `{scope}`; there are shared, global, warp, warpgroup, cluster");
         found.push(error(func, op, "scope", text));
     }
 }

@@ -13,7 +13,7 @@ mod verify;
 use tc_ir::opdef::Effect;
 
 pub(crate) use verify::is_barrier;
-pub use verify::is_barrier_type;
+pub use verify::{block_of, is_barrier_type};
 
 /// The name of the type of a barrier.
 pub const TYPE_NAME: &str = "mbarrier.barrier";
@@ -40,9 +40,9 @@ tc_ir::dialect! {
     FenceInit FENCE_INIT "fence_init" ()
     { effect: ORDERED }
 
-    /// Arrives at the current phase of a barrier.
-    Arrive ARRIVE "arrive" (barrier: place(ReadWrite))
-    { effect: ORDERED, verify: Some(verify::place) }
+    /// Arrives at the current phase of a barrier; with `block`, of the barrier in its place of block number `block` of the cluster. There what the thread's products have read is known to be read, and nothing is known of its own accesses.
+    Arrive ARRIVE "arrive" (barrier: place(ReadWrite), block: value key opt)
+    { effect: ORDERED, verify: Some(verify::arrive) }
 
     /// Announces `bytes` that bulk copies will bring in the current phase, and arrives.
     ArriveExpectTx ARRIVE_EXPECT_TX "arrive_expect_tx" (barrier: place(ReadWrite), bytes: int key)

@@ -1,8 +1,8 @@
 //! Barriers are elements of buffers of barriers, counts are in range.
 
-use super::{MAX_COUNT, TYPE_NAME};
+use super::{ARRIVE, MAX_COUNT, TYPE_NAME};
 use crate::scope::{Scope, scope_text};
-use crate::tir::place_type;
+use crate::tir::{MAX_CLUSTER, place_type};
 use tc_ir::{Func, Name, Op, Type, TypeData, Value, keys};
 use tc_support::{Diagnostic, Diagnostics};
 
@@ -37,8 +37,21 @@ fn check_place(func: &Func, op: Op, found: &mut Diagnostics) {
     }
 }
 
-pub(super) fn place(func: &Func, op: Op, found: &mut Diagnostics) {
+/// The number in the cluster of the block at whose barrier `op` arrives; `None` for its own.
+pub fn block_of(func: &Func, op: Op) -> Option<Value> {
+    if func.opcode(op) == ARRIVE { func.operands(op).get(1).copied() } else { None }
+}
+
+pub(super) fn arrive(func: &Func, op: Op, found: &mut Diagnostics) {
     check_place(func, op, found);
+    let Some(block) = block_of(func, op) else { return };
+    if func.value_scalar(block).is_none_or(|scalar| !scalar.elem.is_int() || scalar.lanes != 1) {
+        let text = format!("a block of the cluster is a number, not `{}`", func.show_type(func.value_type(block)));
+        found.push(error(func, op, "type", text));
+    } else if let Some(number) = func.const_int(block).filter(|number| !(0..MAX_CLUSTER).contains(number)) {
+        let text = format!("a cluster has blocks 0 to {}, and not {number}", MAX_CLUSTER - 1);
+        found.push(error(func, op, "cluster", text));
+    }
 }
 
 fn check_count(func: &Func, op: Op, key: Name, least: i64, what: &str, found: &mut Diagnostics) {

@@ -79,6 +79,10 @@ tc_ir::dialect! {
     Pragma PRAGMA "pragma" (axis: value, auto_unroll_max_step: value key opt, unroll_explicit: any key opt, loop_partition_hint: any key opt)
     { context: Context::Sched, effect: Effect::UNKNOWN, short: Some("pragma"), verify: Some(verify::axis_first) }
 
+    /// Makes clusters of so many blocks along an axis that follow each other.
+    Cluster CLUSTER "cluster" (axis: value, size: value key)
+    { context: Context::Sched, effect: Effect::UNKNOWN, short: Some("cluster"), verify: Some(verify::axis_and_number) }
+
     /// Reads a tensor through a copy in another scope; without readers, for all of them.
     CacheRead CACHE_READ "cache_read" (tensor: value, scope: word, readers: list opt)
     { context: Context::Sched, results: Results::Count(1), infer: STAGE, effect: Effect::UNKNOWN, short: Some("cache_read"), verify: Some(verify::cache) }

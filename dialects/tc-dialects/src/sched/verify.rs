@@ -174,6 +174,11 @@ pub(super) fn axis_first(func: &Func, op: Op, found: &mut Diagnostics) {
     want(func, op, func.operand(op, 0), "sched.axis", found);
 }
 
+pub(super) fn axis_and_number(func: &Func, op: Op, found: &mut Diagnostics) {
+    axis_first(func, op, found);
+    want_number(func, op, func.operand(op, 1), found);
+}
+
 pub(super) fn stage_first(func: &Func, op: Op, found: &mut Diagnostics) {
     want(func, op, func.operand(op, 0), "sched.stage", found);
 }

@@ -120,3 +120,12 @@ pub fn loop_kind(func: &Func, op: Op) -> Option<LoopKind> {
         _ => None,
     }
 }
+
+/// The most blocks of a cluster that every GPU with clusters runs (CUDA programming guide 13.0, "Thread Block Clusters").
+pub const MAX_CLUSTER: i64 = 8;
+
+/// How many blocks that follow each other along the loop `op`, which is bound to `blockIdx.x`, are a cluster.
+pub fn cluster_of(func: &Func, op: Op) -> Option<i64> {
+    let size = func.int_of(op, keys::CLUSTER)?;
+    (loop_kind(func, op) == Some(LoopKind::Launch(Coordinate::BlockX))).then_some(size)
+}

@@ -15,7 +15,7 @@ use tc_ir::opdef::{Context, Effect, Infer, ItemDef, RegionDef, Results, Role, Sy
 pub use verify::place_type;
 
 pub use choices::{choices, is_in_branch};
-pub use kind::{Coordinate, Level, LoopKind, loop_kind};
+pub use kind::{Coordinate, Level, LoopKind, MAX_CLUSTER, cluster_of, loop_kind};
 pub use view::view_bytes;
 
 const BODY: &[RegionDef] = &[RegionDef { name: "body", optional: false }];

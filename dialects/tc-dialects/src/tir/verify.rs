@@ -1,6 +1,6 @@
 //! Types of loops, accesses and references.
 
-use super::kind::{Coordinate, LoopKind, VTHREAD, loop_kind};
+use super::kind::{Coordinate, LoopKind, MAX_CLUSTER, VTHREAD, loop_kind};
 use super::strides;
 use crate::mbarrier::{BARRIER_BYTES, is_barrier_type};
 use crate::scope::{Scope, scope_text};
@@ -187,6 +187,21 @@ pub(super) fn for_loop(func: &Func, op: Op, found: &mut Diagnostics) {
         }
     }
     check_kind(func, op, found);
+    check_cluster(func, op, found);
+}
+
+/// A cluster is of blocks along `blockIdx.x`, and small.
+fn check_cluster(func: &Func, op: Op, found: &mut Diagnostics) {
+    if func.attr_of(op, keys::CLUSTER).is_none() {
+        return;
+    }
+    if loop_kind(func, op) != Some(LoopKind::Launch(Coordinate::BlockX)) {
+        let text = "`cluster` is of a loop bound to `blockIdx.x`".to_string();
+        found.push(error(func, op, "cluster", text).help("bind the loop over blocks to blockIdx.x"));
+    } else if func.int_of(op, keys::CLUSTER).is_none_or(|size| !(1..=MAX_CLUSTER).contains(&size)) {
+        let text = format!("a cluster has 1 to {MAX_CLUSTER} blocks");
+        found.push(error(func, op, "cluster", text).help("write `cluster = 2`"));
+    }
 }
 
 /// The kind of the loop `op`: there is such a one, and it may carry values if it does.

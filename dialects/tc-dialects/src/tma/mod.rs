@@ -13,8 +13,8 @@ use tc_ir::opdef::Effect;
 use tc_ir::opdef::Results;
 
 pub use verify::{
-    MAX_BOX, MAX_RANK, MAX_STEP, box_extents, box_steps, is_async, is_map, is_of_reads, load_barrier, load_bytes,
-    map_of, sides, swizzle_bytes, swizzle_mixes, unfit_box,
+    MAX_BOX, MAX_RANK, MAX_STEP, box_extents, box_steps, is_async, is_map, is_multicast, is_of_reads, load_barrier,
+    load_bytes, map_of, sides, swizzle_bytes, swizzle_mixes, unfit_box,
 };
 
 /// Of one thread, but nothing that accesses memory moves across it.
@@ -31,8 +31,8 @@ tc_ir::dialect! {
     Map MAP "map" (buffer: place(None), extents: any key, steps: any key opt, swizzle: int key opt)
     { results: Results::Count(1), verify: Some(verify::map) }
 
-    /// Copies a box of a tensor map, row-major, to as many elements of shared memory that lie side by side. Without `barrier` all threads of the block come to it together, and it is done once, before they go on. With it, each thread that comes to it begins a copy, which reports its bytes at that barrier when they are there; until then what is copied to may be neither read nor written, and what is copied from may not be written.
-    Load LOAD "load" (to: place(Write), from: place(Read), barrier: value key opt)
+    /// Copies a box of a tensor map, row-major, to as many elements of shared memory that lie side by side. Without `barrier` all threads of the block come to it together, and it is done once, before they go on. With it, each thread that comes to it begins a copy, which reports its bytes at that barrier when they are there; until then what is copied to may be neither read nor written, and what is copied from may not be written. With `multicast` the elements go to that place in every block of the cluster, and their bytes are reported at the barrier in that place of each.
+    Load LOAD "load" (to: place(Write), from: place(Read), barrier: value key opt, multicast: any key opt)
     { effect: BEGINS, verify: Some(verify::load) }
 
     /// Copies as many elements of shared memory that lie side by side to a box of a tensor map. Without `background` all threads that differ in threadIdx.x alone come to it together; what they wrote before is copied, once, before they go on. With it, each thread that comes to it begins a copy; until its group is waited for, what is copied from may not be written, and what is copied to be neither read nor written.

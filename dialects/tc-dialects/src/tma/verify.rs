@@ -97,6 +97,11 @@ pub fn is_async(func: &Func, op: Op) -> bool {
     is_set(func, op, keys::BACKGROUND)
 }
 
+/// Does the load `op` go to all blocks of the cluster?
+pub fn is_multicast(func: &Func, op: Op) -> bool {
+    is_set(func, op, keys::MULTICAST)
+}
+
 /// Does the wait `op` end once the copies have read what they copy?
 pub fn is_of_reads(func: &Func, op: Op) -> bool {
     is_set(func, op, keys::READ)
@@ -161,6 +166,28 @@ pub fn unfit_box(extents: &[i64], steps: &[i64], elem: Elem, swizzle: Option<i64
     }
 }
 
+/// Are the extents of `shape` those of `base` in their order, some neighbours multiplied?
+fn joins(func: &Func, base: &[Attr], shape: &[Attr]) -> bool {
+    let mut left = base.iter();
+    let joined = shape.iter().all(|&extent| {
+        let Some(&first) = left.next() else { return false };
+        if first == extent {
+            return true;
+        }
+        let (Some(wanted), Some(mut product)) = (func.as_int(extent), func.as_int(first)) else { return false };
+        while product != wanted {
+            let Some(next) = left.as_slice().first().and_then(|&next| func.as_int(next)) else { return false };
+            left.next();
+            match product.checked_mul(next) {
+                Some(larger) => product = larger,
+                None => return false,
+            }
+        }
+        true
+    });
+    joined && left.all(|&extent| func.as_int(extent) == Some(1))
+}
+
 pub(super) fn map(func: &Func, op: Op, found: &mut Diagnostics) {
     let (base, Some(result)) = (func.operand(op, 0), func.result(op)) else { return };
     let shown = func.show_type(func.value_type(result));
@@ -187,13 +214,16 @@ pub(super) fn map(func: &Func, op: Op, found: &mut Diagnostics) {
         let text = format!("a map is of the numbers of its tensor, `{}`, not `{shown}`", func.show_type(base_elem));
         return found.push(error(func, op, "type", text));
     };
-    if base_shape.len() != 1 && base_shape != shape {
+    if base_shape.len() != 1 && !joins(func, base_shape, shape) {
         let text = format!(
             "`{}` has the type `{}`, and the map `{shown}`",
             func.value_text(base),
             func.show_type(func.value_type(base))
         );
-        found.push(error(func, op, "extent", text).help("give the map the extents of its tensor"));
+        found.push(
+            error(func, op, "extent", text)
+                .help("give the map the extents of its tensor; neighbouring ones may be multiplied"),
+        );
     }
     let Some(extents) = box_extents(func, op).filter(|extents| extents.len() == shape.len()) else {
         let text = format!("`extents` lists {} of a box, one for each dimension", counted(shape.len(), "extent"));
@@ -220,6 +250,11 @@ pub(super) fn map(func: &Func, op: Op, found: &mut Diagnostics) {
 
 pub(super) fn load(func: &Func, op: Op, found: &mut Diagnostics) {
     copy(func, op, found);
+    yes_or_no(func, op, keys::MULTICAST, found);
+    if is_multicast(func, op) && load_barrier(func, op).is_none() {
+        let text = "a bulk copy to all blocks of a cluster reports at a barrier of each".to_string();
+        found.push(error(func, op, "cluster", text).help("name the barrier: `barrier = &full[i]`"));
+    }
     if let Some(barrier) = load_barrier(func, op)
         && let Err((code, text)) = mbarrier::is_barrier(func, barrier)
     {

@@ -117,6 +117,11 @@ impl Nest {
         Nest { op, loops, extents }
     }
 
+    /// The blocks of a cluster; 1 where there are none.
+    pub(crate) fn cluster(&self, func: &Func) -> i64 {
+        self.loops.iter().find_map(|&(op, _)| tir::cluster_of(func, op)).unwrap_or(1)
+    }
+
     /// The ops in it.
     pub(crate) fn ops<'f>(&self, func: &'f Func) -> impl Iterator<Item = Op> + use<'f> {
         func.op_regions(self.op).iter().flat_map(|&region| ops_under(func, region))

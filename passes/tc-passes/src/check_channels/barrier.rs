@@ -15,13 +15,15 @@ pub(super) struct Barrier {
     pub(super) is_filled: bool,
     /// The phases that somebody waited for, up to the last one.
     pub(super) waited: u64,
-    /// Who made it ready, and how many barriers of the block were passed before.
-    pub(super) made: (u32, u64),
+    /// Who made it ready, and how many barriers of the block and of the cluster were passed before.
+    pub(super) made: (u32, [u64; 2]),
+    /// The phase that a thread of another block arrived at last, and how many barriers of the cluster were passed before.
+    pub(super) reached: Option<(u64, u64)>,
 }
 
 impl Barrier {
-    pub(super) fn new(count: i64, made: (u32, u64)) -> Barrier {
-        Barrier { count, pending: count, bytes: 0, phase: 0, is_filled: false, waited: 0, made }
+    pub(super) fn new(count: i64, made: (u32, [u64; 2])) -> Barrier {
+        Barrier { count, pending: count, bytes: 0, phase: 0, is_filled: false, waited: 0, made, reached: None }
     }
 
     /// `n` arrivals, each of which announces `bytes` before, if there are such. `false` if the phase has all of its own.
@@ -86,7 +88,7 @@ mod tests {
 
     #[test]
     fn a_phase_is_complete_when_all_have_come() {
-        let mut full = Barrier::new(1, (0, 0));
+        let mut full = Barrier::new(1, (0, [0, 0]));
         assert!(full.is_passed(1) && !full.is_passed(0));
         assert!(full.arrive(1, Some(64)));
         assert!(!full.is_passed(0), "the bytes are still to come");
@@ -99,7 +101,7 @@ mod tests {
     #[test]
     fn arrivals_at_once_are_arrivals_one_by_one() {
         for (count, n, bytes) in [(3, 3, None), (3, 7, None), (3, 2, Some(8)), (3, 4, Some(8)), (1, 5, Some(0))] {
-            let (mut at_once, mut one_by_one) = (Barrier::new(count, (0, 0)), Barrier::new(count, (0, 0)));
+            let (mut at_once, mut one_by_one) = (Barrier::new(count, (0, [0, 0])), Barrier::new(count, (0, [0, 0])));
             let all = (0..n).all(|_| one_by_one.arrive(1, bytes));
             assert_eq!(at_once.arrive(n, bytes), all);
             let state = |barrier: &Barrier| (barrier.phase, barrier.pending, barrier.bytes);

@@ -39,7 +39,9 @@
 //! 4. Report a deadlock with all that wait; an arrival at a phase that has all of its own; a barrier that is used before it
 //!    is ready, or made ready twice, or out of the bounds of its array; at the end phases begun and not completed, and slots
 //!    that were filled and not waited for.
-//! 5. Where control depends on the block, run each block, up to 64 of them.
+//! 5. Where control depends on the block, run each block, up to 64 of them. Blocks of a cluster are run together. One of
+//!    them may not end before another has arrived at its barrier for the last time: it waits for that phase, or all pass a
+//!    barrier of the cluster.
 //!
 //! # Limits
 //!
@@ -111,9 +113,9 @@ impl FuncPass for CheckChannels {
                     continue;
                 }
             };
-            let (mut block, n_blocks, mut steps) = (0, skeleton.n_blocks(), 0);
+            let (mut cluster, n_clusters, mut steps) = (0, skeleton.n_clusters(), 0);
             loop {
-                match run::run(&mut skeleton, block) {
+                match run::run(&mut skeleton, cluster) {
                     Ok(()) => {}
                     Err(run::Stop::Fault(found)) => {
                         cx.report(*found);
@@ -124,13 +126,15 @@ impl FuncPass for CheckChannels {
                         break;
                     }
                 }
-                block += 1;
+                cluster += 1;
                 steps += skeleton.steps;
-                if !skeleton.asked_block() || block >= n_blocks {
+                // Those of a cluster differ in what they do for one another; other clusters do the same.
+                if !skeleton.asked_block() || cluster >= n_clusters {
                     break;
                 }
-                if block == MAX_BLOCKS || steps > run::MAX_STEPS {
-                    cx.report(undecided(format!("it has {n_blocks} blocks, and {block} were followed")));
+                let [n, done] = [n_clusters, cluster].map(|n| n * skeleton.cluster as u64);
+                if done >= MAX_BLOCKS || steps > run::MAX_STEPS {
+                    cx.report(undecided(format!("it has {n} blocks, and {done} were followed")));
                     break;
                 }
             }

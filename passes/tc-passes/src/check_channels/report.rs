@@ -6,14 +6,14 @@ use super::threads::Threads;
 use crate::analysis::launch::loop_var;
 use tc_dialects::tir;
 use tc_ir::walk::ancestors;
-use tc_ir::{Func, Op};
+use tc_ir::{Func, Op, Value};
 use tc_support::{Diagnostic, counted};
 
 fn error(func: &Func, at: Op, text: String) -> Diagnostic {
     Diagnostic::error("channel", func.op_location(at), text)
 }
 
-fn name(func: &Func, (buffer, index): Key) -> String {
+fn name(func: &Func, (buffer, index, _): Key) -> String {
     let extents = tir::place_type(func, buffer).map_or(&[][..], |(_, extents, _)| extents);
     let (mut left, mut indices) = (index, Vec::new());
     for extent in extents.iter().skip(1).rev().map(|&extent| func.as_int(extent).unwrap_or(i64::MAX).max(1)) {
@@ -36,10 +36,26 @@ fn who(threads: &Threads) -> String {
 }
 
 /// A barrier that its array has not.
-pub(super) fn out_of_bounds(func: &Func, (buffer, index): Key, extent: i64, op: Op, threads: &Threads) -> Diagnostic {
+pub(super) fn out_of_bounds(
+    func: &Func,
+    (buffer, index): (Value, i64),
+    extent: i64,
+    op: Op,
+    threads: &Threads,
+) -> Diagnostic {
     let array = func.value_text(buffer);
     let text = format!("index {index} of `{array}` is out of bounds, where {} names it", who(threads));
     error(func, op, text).note(format!("an index there is 0 to {}", extent - 1))
+}
+
+/// An arrival at a barrier of a block that the cluster has not.
+pub(super) fn no_such_block(func: &Func, (rank, n): (i64, i64), op: Op, threads: &Threads) -> Diagnostic {
+    let text = format!("{} arrives at a barrier of block {rank} of the cluster", who(threads));
+    let note = match n {
+        1 => "the blocks of this kernel are in no cluster: the loop over blockIdx.x has no `cluster = …`".to_string(),
+        _ => format!("a cluster has blocks 0 to {}", n - 1),
+    };
+    error(func, op, text).note(note)
 }
 
 /// More steps than are followed.
@@ -70,13 +86,16 @@ pub(super) fn made_twice(func: &Func, key: Key, op: Op, first: Op) -> Diagnostic
 }
 
 /// The barrier is used before it is ready, or before the thread knows that it is.
-pub(super) fn not_made(func: &Func, key: Key, op: Op, made: Option<Op>) -> Diagnostic {
+pub(super) fn not_made(func: &Func, key: Key, op: Op, made: Option<(Op, bool)>) -> Diagnostic {
     let text = format!("{} is used before it is made ready", name(func, key));
     let found = error(func, op, text);
     match made {
-        Some(made) => found
+        Some((made, true)) => found
             .label(func.op_location(made), "another thread makes it ready here, with no barrier of the block between")
             .help("let all threads pass a `gpu.barrier(shared)` before they use it"),
+        Some((made, false)) => found
+            .label(func.op_location(made), "another block makes it ready here, with no barrier of the cluster between")
+            .help("let all threads pass a `gpu.barrier(cluster)` before they use it"),
         None => found.help("let one thread call `mbarrier.init`, and all pass a `gpu.barrier(shared)` then"),
     }
 }
@@ -100,7 +119,7 @@ pub(super) fn deadlock(block: &Block<'_, '_>) -> Diagnostic {
         found = found.label(func.op_location(strand.at), wait_text(block, strand));
     }
     let ended: Vec<String> =
-        block.strands.iter().filter(|strand| strand.is_done()).map(|strand| who(&strand.threads)).collect();
+        block.strands.iter().filter(|strand| strand.is_done()).map(|strand| of_strand(block, strand)).collect();
     if !ended.is_empty() {
         found = found.note(format!("{} ended", ended.join(", ")));
     }
@@ -109,13 +128,22 @@ pub(super) fn deadlock(block: &Block<'_, '_>) -> Diagnostic {
     )
 }
 
+/// The threads of a strand, in words, and their block where there are several.
+fn of_strand(block: &Block<'_, '_>, strand: &Strand) -> String {
+    let who = who(&strand.threads);
+    match block.skeleton.cluster {
+        1 => who,
+        _ => format!("{who} of block {}", block.number + strand.rank as u64),
+    }
+}
+
 fn waits(strand: &Strand) -> &'static str {
     if strand.threads.len() == 1 { "waits" } else { "wait" }
 }
 
 fn wait_text(block: &Block<'_, '_>, strand: &Strand) -> String {
     let func = block.skeleton.func;
-    let who = who(&strand.threads);
+    let who = of_strand(block, strand);
     match strand.waits {
         Wait::Phase(key, _) => {
             let (phase, lacks) =
@@ -125,6 +153,7 @@ fn wait_text(block: &Block<'_, '_>, strand: &Strand) -> String {
         Wait::Warpgroup(op) => {
             format!("{who} {} for ever for the other threads of the warpgroup at `{}`", waits(strand), func.op_name(op))
         }
+        Wait::Cluster => format!("{who} {} for ever for the other threads of the cluster", waits(strand)),
         Wait::Block | Wait::Nothing => {
             format!("{who} {} for ever for the other threads of the block", waits(strand))
         }
@@ -135,13 +164,21 @@ fn wait_text(block: &Block<'_, '_>, strand: &Strand) -> String {
 pub(super) fn at_end(block: &Block<'_, '_>) -> Option<Diagnostic> {
     let func = block.skeleton.func;
     let mut keys: Vec<&Key> = block.barriers.keys().collect();
-    keys.sort_by_key(|(buffer, index)| (buffer.as_u32(), *index));
+    keys.sort_by_key(|(buffer, index, rank)| (buffer.as_u32(), *index, *rank));
     for key in keys {
         let (barrier, made) = &block.barriers[key];
         if barrier.is_begun() {
             let text =
                 format!("the kernel ends in the middle of a phase of {}, which {}", name(func, *key), barrier.lacks());
             return Some(error(func, *made, text).help("let each role go through the ring equally often"));
+        }
+        if let Some((phase, epoch)) = barrier.reached
+            && epoch == block.epoch
+            && barrier.waited <= phase
+        {
+            let text = format!("another block arrives at {}, whose own block may have ended before", name(func, *key));
+            let help = "let all threads of the cluster pass a `gpu.barrier(cluster)` before they end";
+            return Some(error(func, *made, text).help(help));
         }
         if barrier.is_filled && barrier.waited < barrier.phase {
             let text = format!(

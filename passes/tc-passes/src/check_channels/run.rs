@@ -26,8 +26,8 @@ pub(super) enum Stop {
     Unknown(String),
 }
 
-/// A barrier: its array, and its number there.
-pub(super) type Key = (Value, i64);
+/// A barrier: its array, its number there, and the number of its block in the cluster.
+pub(super) type Key = (Value, i64, i64);
 
 /// What a strand waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,6 +38,8 @@ pub(super) enum Wait {
     Phase(Key, i64),
     /// All threads of the block.
     Block,
+    /// All threads of the cluster.
+    Cluster,
     /// All threads of the warpgroup, at this op.
     Warpgroup(Op),
 }
@@ -55,6 +57,8 @@ struct Frame {
 #[derive(Clone, Debug)]
 pub(super) struct Strand {
     pub(super) threads: Threads,
+    /// The number of their block in the cluster.
+    pub(super) rank: i64,
     pub(super) loops: Vec<(Var, i64)>,
     frames: Vec<Frame>,
     /// The op that it came to last.
@@ -68,25 +72,32 @@ impl Strand {
     }
 }
 
-/// A block on its way.
+/// A block on its way, or those of a cluster.
 pub(super) struct Block<'s, 'f> {
     pub(super) skeleton: &'s mut Skeleton<'f>,
+    /// The number of the first.
     pub(super) number: u64,
     pub(super) barriers: FxHashMap<Key, (Barrier, Op)>,
     pub(super) strands: Vec<Strand>,
-    /// How many barriers of the block were passed.
-    epoch: u64,
+    /// How many barriers of each block were passed, those of the cluster included.
+    epochs: Vec<u64>,
+    /// How many of the cluster were passed.
+    pub(super) epoch: u64,
 }
 
-/// Runs block `number`.
+/// Runs the blocks of cluster `number`.
 pub(super) fn run(skeleton: &mut Skeleton<'_>, number: u64) -> Result<(), Stop> {
     skeleton.begin_block();
     let root = skeleton.root;
     let threads = Threads::first_of_all(skeleton.threads() as usize);
-    let frame = Frame { next: Some(root), around: None };
     // Nothing stands behind the root: it is left by its own end.
-    let first = Strand { threads, loops: Vec::new(), frames: vec![frame], at: root, waits: Wait::Nothing };
-    let mut block = Block { skeleton, number, barriers: FxHashMap::default(), strands: vec![first], epoch: 0 };
+    let first = |rank: i64| {
+        let frames = vec![Frame { next: Some(root), around: None }];
+        Strand { threads, rank, loops: Vec::new(), frames, at: root, waits: Wait::Nothing }
+    };
+    let (barriers, strands) = (FxHashMap::default(), (0..skeleton.cluster).map(first).collect());
+    let (number, epochs) = (number * skeleton.cluster as u64, vec![0; skeleton.cluster as usize]);
+    let mut block = Block { skeleton, number, barriers, strands, epochs, epoch: 0 };
     loop {
         let mut moved = false;
         let mut nth = 0;
@@ -114,7 +125,7 @@ impl Block<'_, '_> {
     fn may_go_on(&mut self, nth: usize) -> bool {
         match self.strands[nth].waits {
             Wait::Nothing => true,
-            Wait::Block => false,
+            Wait::Block | Wait::Cluster => false,
             Wait::Warpgroup(op) => self.leave_together(nth, op),
             Wait::Phase(key, parity) => self.barriers.get(&key).is_some_and(|(barrier, _)| barrier.is_passed(parity)),
         }
@@ -122,7 +133,8 @@ impl Block<'_, '_> {
 
     /// Lets strand number `nth` and those that it waits with go on, if all threads of their warpgroups have come to `op`.
     fn leave_together(&mut self, nth: usize, op: Op) -> bool {
-        let waits = |strand: &Strand| strand.waits == Wait::Warpgroup(op) && !strand.is_done();
+        let rank = self.strands[nth].rank;
+        let waits = |strand: &Strand| strand.waits == Wait::Warpgroup(op) && !strand.is_done() && strand.rank == rank;
         self.skeleton.steps += self.strands.len() as u64;
         // Strands that have threads of one warpgroup leave at one time: those that share one with `nth`, and so on.
         let mut together = self.strands[nth].threads;
@@ -146,7 +158,8 @@ impl Block<'_, '_> {
     fn joined(&mut self, nth: usize) -> bool {
         let strand = &self.strands[nth];
         let is_same = |other: &Strand| {
-            (&other.frames, &other.loops, other.waits) == (&strand.frames, &strand.loops, strand.waits)
+            let place = |strand: &Strand| (strand.rank, strand.waits);
+            (&other.frames, &other.loops, place(other)) == (&strand.frames, &strand.loops, place(strand))
         };
         self.skeleton.steps += nth as u64;
         let Some(other) = (0..nth).find(|&other| is_same(&self.strands[other])) else { return false };
@@ -156,14 +169,26 @@ impl Block<'_, '_> {
         true
     }
 
-    /// Lets all threads pass a barrier of the block, if all have come to it.
+    /// Lets all threads pass a barrier of the block, or of the cluster, if all have come to it.
     fn meet(&mut self) -> bool {
-        let all = self.strands.iter().all(|strand| strand.waits == Wait::Block && !strand.is_done());
-        if all {
+        let comes = |strand: &Strand, wait: Wait| strand.waits == wait && !strand.is_done();
+        if self.strands.iter().all(|strand| comes(strand, Wait::Cluster)) {
             self.epoch += 1;
+            self.epochs.iter_mut().for_each(|epoch| *epoch += 1);
             self.strands.iter_mut().for_each(|strand| strand.waits = Wait::Nothing);
+            return true;
         }
-        all
+        let mut any = false;
+        for (rank, epoch) in self.epochs.iter_mut().enumerate() {
+            let is_here = |strand: &&mut Strand| strand.rank == rank as i64;
+            let mut here: Vec<&mut Strand> = self.strands.iter_mut().filter(is_here).collect();
+            if here.iter().all(|strand| comes(strand, Wait::Block)) {
+                *epoch += 1;
+                here.iter_mut().for_each(|strand| strand.waits = Wait::Nothing);
+                any = true;
+            }
+        }
+        any
     }
 
     /// Runs strand number `nth` until it waits or ends.
@@ -234,6 +259,7 @@ impl Block<'_, '_> {
             }
             tir::IF => self.branch(nth, op)?,
             gpu::BARRIER if is_warpgroup_barrier(func, op) => self.strands[nth].waits = Wait::Warpgroup(op),
+            gpu::BARRIER if func.word_of(op, keys::SCOPE) == Some("cluster") => self.strands[nth].waits = Wait::Cluster,
             gpu::BARRIER => self.strands[nth].waits = Wait::Block,
             wgmma::FENCE | wgmma::MMA => self.strands[nth].waits = Wait::Warpgroup(op),
             mbarrier::FENCE_INIT => {}
@@ -241,7 +267,7 @@ impl Block<'_, '_> {
                 for (key, threads) in self.keys(nth, op, func.operand(op, 0))? {
                     let count = func.int_of(op, keys::COUNT).unwrap_or(1);
                     let Some((first, last)) = threads.ends() else { continue };
-                    let made = Barrier::new(count, (first, self.epoch));
+                    let made = Barrier::new(count, (first, [self.epochs[key.2 as usize], self.epoch]));
                     let before = self.barriers.insert(key, (made, op)).map(|(_, before)| before);
                     if let Some(before) = before.or((first < last).then_some(op)) {
                         return Err(fault(report::made_twice(func, key, op, before)));
@@ -249,9 +275,14 @@ impl Block<'_, '_> {
                 }
             }
             mbarrier::ARRIVE | mbarrier::ARRIVE_EXPECT_TX => {
-                for (key, threads) in self.keys(nth, op, func.operand(op, 0))? {
+                let keys = self.keys(nth, op, func.operand(op, 0))?;
+                for (key, threads) in self.of_blocks(nth, op, keys)? {
                     let bytes = func.int_of(op, keys::BYTES);
-                    let barrier = self.ready(key, &threads, op)?;
+                    let (rank, epoch) = (self.strands[nth].rank, self.epoch);
+                    let barrier = self.ready(key, &threads, (op, rank))?;
+                    if key.2 != rank {
+                        barrier.reached = Some((barrier.phase, epoch));
+                    }
                     if !barrier.arrive(threads.len(), bytes) {
                         let lacks = barrier.lacks();
                         return Err(fault(report::too_many(func, key, op, &lacks)));
@@ -264,7 +295,8 @@ impl Block<'_, '_> {
                 let (&[(parity, _)], &[(key, threads)]) = (&*parities, &keys[..]) else {
                     return Err(Stop::Unknown("threads that go the same way wait for different barriers".to_string()));
                 };
-                let barrier = self.ready(key, &threads, op)?;
+                let rank = self.strands[nth].rank;
+                let barrier = self.ready(key, &threads, (op, rank))?;
                 if barrier.is_passed(parity) {
                     barrier.note_wait();
                 } else {
@@ -275,10 +307,14 @@ impl Block<'_, '_> {
                 let (Some(place), Some(bytes)) = (tma::load_barrier(func, op), tma::load_bytes(func, op)) else {
                     return Ok(());
                 };
-                for (key, threads) in self.keys(nth, op, place)? {
-                    let barrier = self.ready(key, &threads, op)?;
-                    (0..threads.len()).for_each(|_| barrier.deliver(bytes));
-                    self.count(threads.len(), nth)?;
+                let rank = self.strands[nth].rank;
+                let ranks = if tma::is_multicast(func, op) { 0..self.skeleton.cluster } else { rank..rank + 1 };
+                for ((buffer, index, _), threads) in self.keys(nth, op, place)? {
+                    for of in ranks.clone() {
+                        let barrier = self.ready((buffer, index, of), &threads, (op, rank))?;
+                        (0..threads.len()).for_each(|_| barrier.deliver(bytes));
+                        self.count(threads.len(), nth)?;
+                    }
                 }
             }
             _ => {}
@@ -319,7 +355,7 @@ impl Block<'_, '_> {
     /// The numbers of `value` in the threads of the strand.
     fn numbers(&mut self, nth: usize, value: Value) -> Result<Rc<[Number]>, Stop> {
         let strand = &self.strands[nth];
-        let at = Point { loops: &strand.loops, block: self.number };
+        let at = Point { loops: &strand.loops, block: self.number + strand.rank as u64 };
         let numbers = self.skeleton.numbers(value, &strand.threads, &at);
         self.count(0, nth)?;
         numbers.ok_or_else(|| Stop::Unknown("what it waits for depends on data".to_string()))
@@ -364,16 +400,35 @@ impl Block<'_, '_> {
             parts.retain(|(_, threads)| !threads.is_empty());
             keys = parts;
         }
-        Ok(keys.into_iter().map(|(index, threads)| ((buffer, index), threads)).collect())
+        let rank = self.strands[nth].rank;
+        Ok(keys.into_iter().map(|(index, threads)| ((buffer, index, rank), threads)).collect())
     }
 
-    /// A barrier that is ready for `threads`.
-    fn ready(&mut self, key: Key, threads: &Threads, op: Op) -> Result<&mut Barrier, Stop> {
-        let (func, epoch) = (self.skeleton.func, self.epoch);
+    /// The barriers in the place of `keys` of the blocks that `op`, an arrival, names.
+    fn of_blocks(&mut self, nth: usize, op: Op, keys: Vec<(Key, Threads)>) -> Result<Vec<(Key, Threads)>, Stop> {
+        let Some(block) = mbarrier::block_of(self.skeleton.func, op) else { return Ok(keys) };
+        let (ranks, n) = (self.numbers(nth, block)?, self.skeleton.cluster);
+        if let Some(&(rank, threads)) = ranks.iter().find(|(rank, _)| !(0..n).contains(rank)) {
+            return Err(fault(report::no_such_block(self.skeleton.func, (rank, n), op, &threads)));
+        }
+        let of = |&((buffer, index, _), threads): &(Key, Threads)| {
+            let those = ranks.iter().map(move |&(rank, of)| ((buffer, index, rank), threads.and(&of)));
+            those.filter(|(_, threads)| !threads.is_empty()).collect::<Vec<_>>()
+        };
+        Ok(keys.iter().flat_map(of).collect())
+    }
+
+    /// A barrier that is ready for `threads` of block `rank`.
+    fn ready(&mut self, key: Key, threads: &Threads, (op, rank): (Op, i64)) -> Result<&mut Barrier, Stop> {
+        let (func, epochs) = (self.skeleton.func, [self.epochs[key.2 as usize], self.epoch]);
+        let is_known = |barrier: &Barrier| match key.2 == rank {
+            true => barrier.made.1[0] != epochs[0] || *threads == Threads::only(barrier.made.0),
+            false => barrier.made.1[1] != epochs[1],
+        };
         match self.barriers.get_mut(&key) {
             None => Err(fault(report::not_made(func, key, op, None))),
-            Some((barrier, made)) if barrier.made.1 == epoch && *threads != Threads::only(barrier.made.0) => {
-                Err(fault(report::not_made(func, key, op, Some(*made))))
+            Some((barrier, made)) if !is_known(barrier) => {
+                Err(fault(report::not_made(func, key, op, Some((*made, key.2 == rank)))))
             }
             Some((barrier, _)) => Ok(barrier),
         }

@@ -27,11 +27,13 @@ pub(super) struct Skeleton<'f> {
     coordinates: FxHashMap<Var, Coordinate>,
     sizes: FxHashMap<Var, i64>,
     extents: [i64; 6],
+    /// The blocks of a cluster, which are run together.
+    pub(super) cluster: i64,
     /// Something was asked that depends on the block.
     by_block: bool,
     formulas: FxHashMap<Value, Formula>,
     /// Numbers that no loop changes, of the threads that asked for them in this block.
-    by_thread: FxHashMap<(Value, Threads), Option<Rc<[Number]>>>,
+    by_thread: FxHashMap<(Value, Threads, u64), Numbers>,
     /// The steps taken in this block.
     pub(super) steps: u64,
 }
@@ -44,6 +46,9 @@ pub(super) struct Point<'p> {
 
 /// A number, and the threads that have it.
 pub(super) type Number = (i64, Threads);
+
+/// The numbers of a value in some threads; `None` where they are not known.
+type Numbers = Option<Rc<[Number]>>;
 
 /// The operations of a formula that are evaluated in one step.
 const OPERATIONS_PER_STEP: u64 = 8;
@@ -87,6 +92,7 @@ impl<'f> Skeleton<'f> {
             coordinates,
             sizes,
             extents: [1; 6],
+            cluster: 1,
             by_block: false,
             formulas: FxHashMap::default(),
             by_thread: FxHashMap::default(),
@@ -100,6 +106,7 @@ impl<'f> Skeleton<'f> {
             };
             skeleton.extents[of.index()] = extent.filter(|&n| n > 0).ok_or("its extent is not known".to_string())?;
         }
+        skeleton.cluster = nest.cluster(func);
         if skeleton.threads() > MAX_THREADS {
             return Err(format!("it has {} threads", skeleton.threads()));
         }
@@ -120,9 +127,10 @@ impl<'f> Skeleton<'f> {
         self.extents.iter().zip(Coordinate::ALL).filter(|(_, of)| of.is_thread()).map(|(&n, _)| n).product()
     }
 
-    pub(super) fn n_blocks(&self) -> u64 {
+    /// The clusters, of one block or more.
+    pub(super) fn n_clusters(&self) -> u64 {
         let extents = self.extents.iter().zip(Coordinate::ALL).filter(|(_, of)| !of.is_thread());
-        extents.fold(1u64, |product, (&n, _)| product.saturating_mul(n as u64))
+        extents.fold(1u64, |product, (&n, _)| product.saturating_mul(n as u64)) / self.cluster as u64
     }
 
     /// Did a run ask something that depends on the block?
@@ -143,7 +151,7 @@ impl<'f> Skeleton<'f> {
 
     /// The numbers that `value` is in `threads`, in ascending order, each with the threads that have it. `None` where it is
     /// not known.
-    pub(super) fn numbers(&mut self, value: Value, threads: &Threads, at: &Point<'_>) -> Option<Rc<[Number]>> {
+    pub(super) fn numbers(&mut self, value: Value, threads: &Threads, at: &Point<'_>) -> Numbers {
         self.formula(value);
         let formula = self.formulas.get_mut(&value)?;
         let (mut by_thread, mut by_loop) = (false, false);
@@ -167,7 +175,7 @@ impl<'f> Skeleton<'f> {
             return Some(Rc::from([(number(first)?, *threads)]));
         }
         // What neither loops nor data change is worked out once for the threads that ask.
-        if !by_loop && let Some(known) = self.by_thread.get(&(value, *threads)) {
+        if !by_loop && let Some(known) = self.by_thread.get(&(value, *threads, at.block)) {
             return known.clone();
         }
         let mut found: BTreeMap<i64, Threads> = BTreeMap::new();
@@ -176,9 +184,9 @@ impl<'f> Skeleton<'f> {
             *with = with.or(&Threads::only(thread));
             Some(())
         });
-        let found: Option<Rc<[Number]>> = all.map(|()| found.into_iter().collect());
+        let found: Numbers = all.map(|()| found.into_iter().collect());
         if !by_loop {
-            self.by_thread.insert((value, *threads), found.clone());
+            self.by_thread.insert((value, *threads, at.block), found.clone());
         }
         found
     }

@@ -1,13 +1,14 @@
 //! Puts maps and copies in the place of nests.
 
 use super::find::{Copy, Way};
+use super::join::Dim;
 use crate::analysis::tiles::erase_unused;
 use indexmap::IndexMap;
 use tc_dialects::algebra::build_index;
 use tc_dialects::{tir, tma};
 use tc_ir::builder::OperandSegment;
 use tc_ir::walk::ops_under;
-use tc_ir::{AttrData, Builder, Func, Op, Rewriter, Value, keys};
+use tc_ir::{AttrData, Builder, Func, Op, Rewriter, Type, TypeData, Value, keys};
 
 /// Bytes: where the copy engine writes to starts at a multiple of it (PTX ISA 8.7, "cp.async.bulk.tensor").
 const ALIGN_OF_PLAIN: i64 = 128;
@@ -36,7 +37,7 @@ pub(super) fn emit(func: &mut Func, copies: &mut [Copy]) -> u64 {
 /// The map of the tensor, at the head of the function, or after the tensor is made.
 fn map(func: &mut Func, copy: &Copy, extents: &[i64]) -> Value {
     let name = format!("{}_map", func.value_text(copy.tensor));
-    let ty = func.value_type(copy.tensor);
+    let ty = seen_type(func, copy);
     let mut attrs = vec![(keys::EXTENTS, int_list(func, extents))];
     if copy.steps.iter().any(|&step| step != 1) {
         attrs.push((keys::STEPS, int_list(func, &copy.steps)));
@@ -56,6 +57,18 @@ fn map(func: &mut Func, copy: &Copy, extents: &[i64]) -> Value {
     let name = func.name(&name);
     func.set_value_name(map, Some(name));
     map
+}
+
+/// The type of the tensor as the copy engine sees it.
+fn seen_type(func: &mut Func, copy: &Copy) -> Type {
+    let ty = func.value_type(copy.tensor);
+    let Some((elem, _, scope)) = func.as_shaped(ty) else { return ty };
+    let extent = |dim: &Dim| match *dim {
+        Dim::One(extent) => extent,
+        Dim::Joined(extent) => func.int_attr(extent),
+    };
+    let shape = copy.shape.iter().map(extent).collect();
+    func.ty(TypeData::Shaped { elem, shape, scope })
 }
 
 fn int_list(func: &mut Func, numbers: &[i64]) -> tc_ir::Attr {

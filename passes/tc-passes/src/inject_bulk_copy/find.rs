@@ -1,5 +1,6 @@
 //! Which nest copies between a buffer and a tensor, and which box of the tensor.
 
+use super::join::{self, Dim};
 use super::layout;
 use super::owner;
 use super::padding;
@@ -27,7 +28,9 @@ pub(super) struct Copy {
     /// The outermost op of the nest that copies.
     pub(super) root: Op,
     pub(super) tensor: Value,
-    /// Where the box starts in each dimension of the tensor.
+    /// The extents of the tensor as the copy engine sees it: of its dimensions some may be joined.
+    pub(super) shape: Vec<Dim>,
+    /// Where the box starts in each of these dimensions.
     pub(super) starts: Vec<Expr>,
     pub(super) algebra: Algebra,
     /// How far an element of the box is from the next, in each dimension of the tensor.
@@ -130,7 +133,9 @@ pub(super) fn find(func: &Func, alloc: Op, way: Way) -> Found<Copy> {
     let mut algebra = tiles::algebra(func);
     let access = Access { loops: &loops, buffer, extents: &extents, tensor, is_whole: way == Way::In };
     let found = access.place(func, &mut algebra, of_buffer, of_tensor);
-    let Place { starts, sides, steps, offsets, lengths } = found.map_err(|(text, help)| refuse(store, text, help))?;
+    let mut place = found.map_err(|(text, help)| refuse(store, text, help))?;
+    let shape = join::join(func, &mut algebra, &mut place, tensor);
+    let Place { starts, sides, steps, offsets, lengths } = place;
     if let Some(var) = of_thread(func, store, of_tensor, way) {
         let text = format!(
             "the box that {} `{name}` differs between the threads of a {}, by `{}`",
@@ -217,6 +222,7 @@ pub(super) fn find(func: &Func, alloc: Op, way: Way) -> Found<Copy> {
         way,
         root,
         tensor,
+        shape,
         starts,
         algebra,
         steps,

@@ -26,6 +26,8 @@
 //! same time: the CUDA compiler reuses the memory of others, and buffers small enough for registers are negligible
 //! beside the limit of a thread. A message on memory lists every buffer that counts.
 //!
+//! Clusters of blocks are whole, and the target has them (sm_90 and newer).
+//!
 //! A table gives the least target of matrix products, loads of their tiles and asynchronous copies (`wmma` on f16 needs
 //! `sm_70`, on 8-bit integers `sm_72`, on bf16 and tf32 `sm_80`; `mma.sync` and copies need `sm_80`; `mma.ldmatrix`
 //! needs `sm_75`; barriers in shared memory need `sm_80`, bulk copies `sm_90`, `wgmma` and `gpu.setmaxnreg` `sm_90a`).
@@ -54,7 +56,7 @@ use tc_dialects::tir::{self, Coordinate};
 use tc_ir::{Func, Op};
 use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
 use tc_support::Diagnostic;
-use tc_target::Target;
+use tc_target::{Feature, Target};
 
 tc_pass::options! {
     /// `verify-gpu-limits` has no options.
@@ -83,7 +85,8 @@ impl FuncPass for VerifyGpuLimits {
             let extents = extents(func, nest, &target);
             let [shared, local] = memory::ALL.map(|memory| memory.check(func, nest, &target));
             let tiles = matrix::check(func, nest, &target);
-            let found = extents.into_iter().chain(threads(func, nest, &target)).chain(shared).chain(local).chain(tiles);
+            let of_blocks = threads(func, nest, &target).into_iter().chain(clusters(func, nest, &target));
+            let found = extents.into_iter().chain(of_blocks).chain(shared).chain(local).chain(tiles);
             found.for_each(|found| cx.report(found));
         }
         false
@@ -124,6 +127,29 @@ fn threads(func: &Func, nest: &Nest, target: &Target) -> Option<Diagnostic> {
     let note = parts.collect::<Vec<_>>().join(", ");
     let diagnostic = Diagnostic::error("block-size", func.op_location(op), text);
     Some(blamed(func, op, diagnostic.note(note).help("bind smaller axes to threads")))
+}
+
+/// The target has clusters, and they divide the blocks.
+fn clusters(func: &Func, nest: &Nest, target: &Target) -> Option<Diagnostic> {
+    let (op, size) = nest.loops.iter().find_map(|&(op, _)| Some((op, tir::cluster_of(func, op)?)))?;
+    let (text, help) = if !target.has(Feature::Cluster) {
+        let help = Target::first_with(Feature::Cluster).map(|first| format!("compile for `{first}` or newer"));
+        (format!("`{target}` has no clusters of blocks"), help.unwrap_or_default())
+    } else {
+        match nest.extent(Coordinate::BlockX) {
+            Some(blocks) if blocks % size == 0 => return None,
+            Some(blocks) => (
+                format!("{blocks} blocks along blockIdx.x are no whole clusters of {size}"),
+                "let the size of a cluster divide the number of blocks".to_string(),
+            ),
+            None => (
+                "the number of blocks along blockIdx.x is not constant, and clusters divide it".to_string(),
+                "let blocks stay and do tile after tile: their number is then a constant".to_string(),
+            ),
+        }
+    };
+    let found = Diagnostic::error("cluster", func.op_location(op), text).help(help);
+    Some(blamed(func, op, found))
 }
 
 /// `diagnostic`, with the directive of the schedule that made `op`.

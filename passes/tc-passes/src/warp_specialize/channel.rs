@@ -3,6 +3,7 @@
 use super::find::Ring;
 use crate::analysis::tiles::as_index;
 use tc_dialects::{arith, mbarrier, tir};
+use tc_ir::builder::OperandSegment;
 use tc_ir::{Builder, Func, Op, TypeData, Value, keys};
 
 /// The barriers of a ring.
@@ -81,10 +82,11 @@ impl Channel {
         mbarrier::Wait::build(b, place, parity, &[], &[]);
     }
 
-    /// Says that the slot was read.
-    pub(super) fn release(self, b: &mut Builder<'_>, turn: Turn) {
+    /// Says that the slot was read; to block number `block` of the cluster, if there are several.
+    pub(super) fn release(self, b: &mut Builder<'_>, turn: Turn, block: Option<Value>) {
         let place = one(b, self.empty, turn.slot);
-        mbarrier::Arrive::build(b, place, &[], &[]);
+        let operands = [OperandSegment::One(place), OperandSegment::Many(block.as_slice())];
+        b.build_segments(mbarrier::ARRIVE, &operands, &[], &[]);
     }
 
     /// Announces the bytes that fill the slot; gives the barrier at which they are reported.

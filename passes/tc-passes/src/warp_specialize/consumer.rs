@@ -3,7 +3,7 @@
 use super::channel::{Channel, Turn, iteration};
 use super::find::Ring;
 use super::producer::remove_loads;
-use super::roles::for_first_lane;
+use super::roles::for_first_lanes;
 use crate::analysis::launch::loop_var;
 use crate::analysis::versions::shift;
 use tc_dialects::algebra::Algebra;
@@ -110,14 +110,17 @@ fn release_later(func: &mut Func, ring: &Ring, channel: Channel, (loop_op, wait)
     release(&mut b, ring, channel, turn);
 }
 
-/// Says that the slot of `turn` was read: one thread of each warpgroup for its products, which all of it waited for; else each
-/// thread.
+/// Says that the slot of `turn` was read: one thread of each warpgroup for its products, which all of it waited for, or one for
+/// each block of a cluster; else each thread.
 fn release(b: &mut Builder<'_>, ring: &Ring, channel: Channel, turn: Turn) {
     if ring.by_products {
-        for_first_lane(b, ring, None, |b| channel.release(b, turn));
+        let is_alone = ring.cluster.is_none();
+        for_first_lanes(b, ring, None, ring.n_blocks(), |b, lane| {
+            channel.release(b, turn, (!is_alone).then_some(lane));
+        });
     } else if ring.lanes.is_some() {
-        channel.release(b, turn);
+        channel.release(b, turn, None);
     } else {
-        super::roles::for_each_lane(b, ring, |b| channel.release(b, turn));
+        super::roles::for_each_lane(b, ring, |b| channel.release(b, turn, None));
     }
 }

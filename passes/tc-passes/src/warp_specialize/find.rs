@@ -1,5 +1,6 @@
 //! The ring of a nest: its buffers, the loop that goes round it, and what stays outside of the roles.
 
+use super::cluster::{self, Cluster};
 use super::refuse;
 use crate::analysis::invariant::arguments;
 use crate::analysis::launch::{Nest, coordinate, loop_var};
@@ -47,9 +48,16 @@ pub(super) struct Ring {
     pub(super) n_lanes: i64,
     /// Only products of warpgroups read the ring.
     pub(super) by_products: bool,
+    /// The blocks that share copies, if there are several.
+    pub(super) cluster: Option<Cluster>,
 }
 
 impl Ring {
+    /// The blocks that read what one brings.
+    pub(super) fn n_blocks(&self) -> i64 {
+        self.cluster.as_ref().map_or(1, |cluster| cluster.n)
+    }
+
     /// The loop that goes round the ring.
     pub(super) fn loop_op(&self, func: &Func) -> Option<Op> {
         self.around.last().copied().filter(|&op| func.opcode(op) == tir::FOR)
@@ -91,8 +99,9 @@ pub(super) fn find(func: &Func, nest: &Nest, loads: &[Op]) -> Found<Ring> {
         let text = format!("warpgroups are numbered by threadIdx.y here, and threadIdx.x numbers {n_lanes}");
         return Err(error(func, loads[0], text, "bind loops of extent 128 to threadIdx.x"));
     }
+    let cluster = cluster::find(func, nest, (loads, &around), by_products)?;
     let loads = loads.to_vec();
-    Ok(Ring { loads, slots, n, bytes, around, body, home, rows, n_rows, lanes, n_lanes, by_products })
+    Ok(Ring { loads, slots, n, bytes, around, body, home, rows, n_rows, lanes, n_lanes, by_products, cluster })
 }
 
 /// The body of the innermost launch loop that holds all of the nest.

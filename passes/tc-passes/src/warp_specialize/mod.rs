@@ -88,6 +88,7 @@
 //! Bauer, Cook, Khailany 2011, "CudaDMA".
 
 mod channel;
+mod cluster;
 mod consumer;
 mod find;
 mod producer;

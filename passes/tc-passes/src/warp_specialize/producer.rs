@@ -1,6 +1,7 @@
 //! The producer: one thread that goes through the loops and makes the loads.
 
 use super::channel::{Channel, iteration};
+use super::cluster::Maps;
 use super::find::Ring;
 use super::roles::for_first_lane;
 use crate::analysis::launch::loop_var;
@@ -10,16 +11,16 @@ use tc_dialects::{tir, tma};
 use tc_ir::builder::OperandSegment;
 use tc_ir::clone::{ValueMap, clone_op};
 use tc_ir::walk::ops_under;
-use tc_ir::{Builder, Func, Op, Rewriter, Value};
+use tc_ir::{AttrData, Builder, Func, Op, Rewriter, Value, keys};
 
 /// Builds it at the end of where `b` stands.
-pub(super) fn emit(b: &mut Builder<'_>, ring: &Ring, channel: Channel) {
-    for_first_lane(b, ring, None, |b| level(b, ring, channel, 0, &mut ValueMap::default()));
+pub(super) fn emit(b: &mut Builder<'_>, ring: &Ring, maps: &Maps, channel: Channel) {
+    for_first_lane(b, ring, None, |b| level(b, (ring, maps), channel, 0, &mut ValueMap::default()));
 }
 
 /// The loop or condition number `nth` of those around the loads, and what is in it.
-fn level(b: &mut Builder<'_>, ring: &Ring, channel: Channel, nth: usize, map: &mut ValueMap) {
-    let Some(&op) = ring.around.get(nth) else { return fill(b, ring, channel, map) };
+fn level(b: &mut Builder<'_>, (ring, maps): (&Ring, &Maps), channel: Channel, nth: usize, map: &mut ValueMap) {
+    let Some(&op) = ring.around.get(nth) else { return fill(b, (ring, maps), channel, map) };
     let operands: Vec<Value> = match b.func.opcode(op) {
         tir::FOR => b.func.operands(op)[..2].to_vec(),
         _ => b.func.operands(op)[..1].to_vec(),
@@ -41,24 +42,33 @@ fn level(b: &mut Builder<'_>, ring: &Ring, channel: Channel, nth: usize, map: &m
     };
     // What is computed inside is computed anew in each branch and iteration.
     let mut inner = map.clone();
-    b.within(region, |b| level(b, ring, channel, nth + 1, &mut inner));
+    b.within(region, |b| level(b, (ring, maps), channel, nth + 1, &mut inner));
 }
 
 /// Waits for the slot and fills it.
-fn fill(b: &mut Builder<'_>, ring: &Ring, channel: Channel, map: &mut ValueMap) {
+fn fill(b: &mut Builder<'_>, (ring, maps): (&Ring, &Maps), channel: Channel, map: &mut ValueMap) {
     let there = |value: Value| *map.get(&value).unwrap_or(&value);
     let number = iteration(b, ring, |func, op| there(loop_var(func, op)), there);
     let turn = channel.turn(b, number);
     channel.wait_empty(b, turn);
     let barrier = channel.expect(b, turn, ring.bytes);
-    for &load in &ring.loads {
+    let rank = ring.cluster.as_ref().map(|cluster| cluster.rank(b));
+    for (nth, &load) in ring.loads.iter().enumerate() {
         let places = b.func.operands(load)[..2].to_vec();
         // References are made for each load: those of the ring are moved to the slot.
         let mut own = map.clone();
         compute(b, ring, &places, &mut own);
         let [to, from] = [places[0], places[1]].map(|place| *own.get(&place).unwrap_or(&place));
+        let of_cluster = ring.cluster.as_ref().zip(rank).filter(|(cluster, _)| cluster.shares(nth));
+        let ([to, from], attrs) = match of_cluster {
+            Some((cluster, rank)) => {
+                let yes = b.func.attr(AttrData::Bool(true));
+                (cluster.places(b, maps, (nth, rank), [to, from]), vec![(keys::MULTICAST, yes)])
+            }
+            None => ([to, from], Vec::new()),
+        };
         let parts = [OperandSegment::One(to), OperandSegment::One(from), OperandSegment::Many(&[barrier])];
-        b.build_segments(tma::LOAD, &parts, &[], &[]);
+        b.build_segments(tma::LOAD, &parts, &attrs, &[]);
         if let Some(reference) = b.func.def_op(to)
             && let Some(slots) = ring.slots.iter().find(|slots| slots.buffer == b.func.operand(reference, 0))
         {

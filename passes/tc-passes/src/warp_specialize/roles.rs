@@ -1,6 +1,7 @@
 //! Building the roles: barriers, the condition, what each role begins with.
 
 use super::channel::Channel;
+use super::cluster::Maps;
 use super::find::Ring;
 use super::{consumer, producer};
 use crate::analysis::launch::{build_launch, loop_var};
@@ -19,6 +20,7 @@ const REGISTERS: i64 = 65536;
 /// Divides the nest of `ring`.
 pub(super) fn emit(func: &mut Func, ring: &Ring) {
     make_slots(func, ring);
+    let maps = ring.cluster.as_ref().map_or_else(Maps::default, |cluster| cluster.maps(func, &ring.loads));
     let is_slot = |&op: &Op| ring.slots.iter().any(|slots| slots.alloc == op);
     let statements = func.ops(ring.home).filter(|op| !func.row(*op).terminator && !is_slot(op));
     let statements: Vec<Op> = statements.collect();
@@ -38,10 +40,10 @@ pub(super) fn emit(func: &mut Func, ring: &Ring) {
         }
     };
     let channel = Channel::alloc(&mut b, ring.n);
-    let readers = ring.n_rows * if ring.by_products { 1 } else { ring.n_lanes };
+    let readers = ring.n_blocks() * ring.n_rows * if ring.by_products { 1 } else { ring.n_lanes };
     for_first_lane(&mut b, ring, Some(row), |b| channel.init(b, readers));
-    let shared = b.func.word_attr("shared");
-    gpu::Barrier::build(&mut b, &[(keys::SCOPE, shared)], &[]);
+    let scope = b.func.word_attr(if ring.cluster.is_some() { "cluster" } else { "shared" });
+    gpu::Barrier::build(&mut b, &[(keys::SCOPE, scope)], &[]);
     let n_rows = b.index(ring.n_rows);
     let less = b.func.word_attr("lt");
     let is_consumer = b.value(arith::CMP, &[row, n_rows], &[(keys::PREDICATE, less)]);
@@ -53,7 +55,11 @@ pub(super) fn emit(func: &mut Func, ring: &Ring) {
         b.within(consumers, |b| set_registers(b, many, "increase"));
         b.within(producers, |b| set_registers(b, few, "decrease"));
     }
-    producer::emit(&mut Builder::at_end(func, producers), ring, channel);
+    if ring.cluster.is_some() {
+        // A block stays until the others have no more to say to it.
+        gpu::Barrier::build(&mut Builder::after(func, branch), &[(keys::SCOPE, scope)], &[]);
+    }
+    producer::emit(&mut Builder::at_end(func, producers), ring, &maps, channel);
     for op in statements {
         Rewriter::new(func).move_to_end(op, consumers);
     }
@@ -87,21 +93,32 @@ pub(super) fn for_first_lane(
     row: Option<Value>,
     build: impl FnOnce(&mut Builder<'_>),
 ) {
+    for_first_lanes(b, ring, row, 1, |b, _| build(b));
+}
+
+/// The same by the first `n` threads, whose numbers `build` is given.
+pub(super) fn for_first_lanes(
+    b: &mut Builder<'_>,
+    ring: &Ring,
+    row: Option<Value>,
+    n: i64,
+    build: impl FnOnce(&mut Builder<'_>, Value),
+) {
     let inside = |b: &mut Builder<'_>, lane: Value| {
-        let word = b.func.word_attr("eq");
-        let is_zero = |b: &mut Builder<'_>, value: Value| {
+        let is_below = |b: &mut Builder<'_>, value: Value, n: i64| {
             let elem = b.func.value_scalar(value).map_or(tc_ir::Elem::Index, |scalar| scalar.elem);
-            let zero = b.int(0, elem);
-            b.value(arith::CMP, &[value, zero], &[(keys::PREDICATE, word)])
+            let (word, end) = if n == 1 { ("eq", b.int(0, elem)) } else { ("lt", b.int(n, elem)) };
+            let word = b.func.word_attr(word);
+            b.value(arith::CMP, &[value, end], &[(keys::PREDICATE, word)])
         };
-        let mut condition = is_zero(b, lane);
+        let mut condition = is_below(b, lane, n);
         if let Some(row) = row {
-            let of_row = is_zero(b, row);
+            let of_row = is_below(b, row, 1);
             condition = b.value(arith::AND, &[of_row, condition], &[]);
         }
         let branch = tir::If::build(b, condition, &[], &[]);
         let region = b.func.op_regions(branch)[0];
-        b.within(region, build);
+        b.within(region, |b| build(b, lane));
     };
     match ring.lanes {
         Some(lanes) => {

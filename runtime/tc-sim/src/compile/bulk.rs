@@ -92,7 +92,17 @@ impl Compiler<'_, '_> {
         }
         let (to, from) = if is_store { (boxed, place) } else { (place, boxed) };
         let site = to.access.site;
-        let copy = BulkCopy { to, from, steps, n: n as usize, bytes: bytes as usize, swizzle, way, site };
+        let copy = BulkCopy {
+            to,
+            from,
+            steps,
+            n: n as usize,
+            bytes: bytes as usize,
+            swizzle,
+            way,
+            multicast: tma::is_multicast(func, op),
+            site,
+        };
         self.k.emit(Instr::BulkCopy(Box::new(copy)));
         Ok(())
     }

@@ -251,6 +251,7 @@ impl<'m> Compiler<'m, '_> {
             Some("warpgroup") => BarrierScope::Warpgroup,
             Some("shared") => BarrierScope::Shared,
             Some("global") => BarrierScope::Global,
+            Some("cluster") => BarrierScope::Cluster,
             _ => return Err(self.unsupported(op, "a barrier over this scope")),
         };
         // In a phased program every op is a barrier.

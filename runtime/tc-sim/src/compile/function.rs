@@ -210,12 +210,13 @@ impl<'m> Top<'m, '_> {
         let threaded = is_threaded(func) || warpgroups.clocked;
         // Until a pass has bound its threads to threadIdx.x, one stands for all of a warpgroup.
         warpgroups.lone = !threaded && block[0] == 1;
+        let cluster = if warpgroups.clocked { cluster_size(func, op, grid) } else { 1 };
         let fits = if threaded && (threads > 32 || warpgroups.clocked) { 1 } else { GROUP_LANES / threads.max(1) };
         Kernel {
             grid,
             block,
-            // Small launches are better spread over the cores.
-            batch: fits.min(blocks / 64).max(1) as u32,
+            // Small launches are better spread over the cores. With clocks, the blocks of a cluster run side by side.
+            batch: if warpgroups.clocked { cluster as u32 } else { fits.min(blocks / 64).max(1) as u32 },
             threaded,
             warpgroups,
             site_base: self.n_sites,
@@ -415,6 +416,13 @@ fn launches(func: &Func) -> bool {
         }
     }
     false
+}
+
+/// The blocks of a cluster of the launch that `nest` stands for; 1 where clusters do not divide the grid.
+fn cluster_size(func: &Func, nest: Op, grid: [u64; 3]) -> u64 {
+    let inner = func.op_regions(nest).iter().flat_map(|&region| ops_under(func, region));
+    let size = std::iter::once(nest).chain(inner).find_map(|op| tir::cluster_of(func, op));
+    size.and_then(|size| u64::try_from(size).ok()).filter(|&size| size > 0 && grid[0].is_multiple_of(size)).unwrap_or(1)
 }
 
 /// The extents of the launch that `nest` stands for: blocks, then threads.

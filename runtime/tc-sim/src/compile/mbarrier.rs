@@ -33,8 +33,12 @@ impl Compiler<'_, '_> {
             Some(&place) => Some(self.barrier_place(place, op)?),
             None => None,
         };
+        let block = match mbarrier::block_of(func, op) {
+            Some(block) => Some(self.val(block, op)?.reg),
+            None => None,
+        };
         let site = self.site(op, false);
-        self.k.emit(Instr::Mbarrier(Box::new(BarrierInstr { op: barrier_op, place, name, site })));
+        self.k.emit(Instr::Mbarrier(Box::new(BarrierInstr { op: barrier_op, place, block, name, site })));
         Ok(())
     }
 

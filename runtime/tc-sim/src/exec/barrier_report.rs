@@ -150,6 +150,34 @@ impl BlockState {
         });
     }
 
+    /// A block that the cluster has not.
+    pub(super) fn report_block_of_cluster(
+        &mut self,
+        instr: &BarrierInstr,
+        (thread, rank): (u32, i64),
+        launch: &Launch<'_>,
+    ) {
+        let kernel = launch.kernel;
+        self.find(launch, DiagnosticKind::Mbarrier, (instr.site, NO_SITE), |blocks| {
+            let who = kernel.who(blocks[0], u64::from(thread));
+            let text =
+                format!("{who} comes to `{}` of block {rank} of its cluster, which has {}", instr.name, blocks.len());
+            let diagnostic = Diagnostic::error(DiagnosticKind::Mbarrier.code(), kernel.at(instr.site), text);
+            (None, diagnostic.help("blocks of a cluster are numbered from 0, along blockIdx.x"))
+        });
+    }
+
+    /// A block of a cluster ends, as far as its threads know before another has arrived at its barrier.
+    pub(super) fn report_block_ended(&mut self, slot: usize, (site, thread): Doing, launch: &Launch<'_>) {
+        let kernel = launch.kernel;
+        self.find(launch, DiagnosticKind::Mbarrier, (site, NO_SITE), |blocks| {
+            let who = kernel.who(blocks[0], u64::from(thread));
+            let text = format!("{who} arrives at a barrier of block {}, which may have ended before", blocks[slot]);
+            let diagnostic = Diagnostic::error(DiagnosticKind::Mbarrier.code(), kernel.at(site), text);
+            (None, diagnostic.help("let all threads of the cluster pass a `gpu.barrier(cluster)` before they end"))
+        });
+    }
+
     pub(super) fn report_parity(&mut self, instr: &BarrierInstr, (thread, parity): (u32, i64), launch: &Launch<'_>) {
         let kernel = launch.kernel;
         self.find(launch, DiagnosticKind::Mbarrier, (instr.site, NO_SITE), |blocks| {

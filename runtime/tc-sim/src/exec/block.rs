@@ -108,6 +108,8 @@ pub(crate) struct BlockState {
     pub(super) clocks: Option<Clocks>,
     /// The barriers in shared memory.
     pub(super) barriers: Vec<Mbarrier>,
+    /// The last use of a barrier of a block of the cluster by a thread of another: its clock, and the op.
+    pub(super) reached: BTreeMap<(usize, u32), (u32, Site)>,
     /// Bulk copies that have not come to their barriers yet.
     pub(super) in_flight: Vec<InFlight>,
     /// The bulk copies to tensors of each thread.
@@ -143,9 +145,10 @@ impl BlockState {
             .iter()
             .map(|&buf| Shared::new(kernel.buffers[buf as usize].cells, batch, launch.domain.has_companions(), follow));
         let Warpgroups { clocked, stores, .. } = kernel.warpgroups;
-        let n_threads = kernel.threads() as usize;
-        let clocks = clocked.then(|| Clocks::new(n_threads, kernel.n_barriers(), stores));
-        let barriers = clocks.iter().flat_map(|clocks| vec![Mbarrier::new(clocks); kernel.n_barriers()]).collect();
+        // With clocks, the blocks that run side by side are those of a cluster.
+        let (n_threads, n_barriers) = (kernel.threads() as usize * batch, kernel.n_barriers() * batch);
+        let clocks = clocked.then(|| Clocks::new(n_threads, n_barriers, stores));
+        let barriers = clocks.iter().flat_map(|clocks| vec![Mbarrier::new(clocks); n_barriers]).collect();
         BlockState {
             warps,
             blocks: Vec::new(),
@@ -156,6 +159,7 @@ impl BlockState {
             global_history: Vec::new(),
             clocks,
             barriers,
+            reached: BTreeMap::new(),
             in_flight: Vec::new(),
             bulk_stores: vec![StoreGroups::default(); if clocked && stores { n_threads } else { 0 }],
             engine: None,
@@ -177,6 +181,7 @@ impl BlockState {
         self.global_map.clear();
         self.global_shadow.clear();
         self.global_history.clear();
+        self.reached.clear();
         self.in_flight.clear();
         self.bulk_stores.fill(StoreGroups::default());
         if let Some(clocks) = &mut self.clocks {
@@ -213,7 +218,12 @@ impl BlockState {
         }
         if let Some(clocks) = &mut self.clocks {
             let levels = if scope >= BarrierScope::Global { LEVELS } else { OF_SHARED };
-            clocks.meet(0..clocks.n_threads() as u32, levels);
+            let (n, batch) = (clocks.n_threads() as u32, self.epochs.len() as u32);
+            let threads = match scope {
+                BarrierScope::Cluster => 0..n,
+                _ => slot as u32 * (n / batch)..(slot as u32 + 1) * (n / batch),
+            };
+            clocks.meet(threads, levels);
         }
     }
 
@@ -253,7 +263,7 @@ impl BlockState {
         let now = self.now(0, slot, who);
         let shared = &mut self.shared[idx];
         match &self.clocks {
-            Some(clocks) => shared.history[cell].read(clocks.moment(SHARED, who.0, who.1), found),
+            Some(clocks) => shared.history[slot * shared.n + cell].read(clocks.moment(SHARED, who.0, who.1), found),
             None => shared.shadow[slot * shared.n + cell].read(now, found, &self.sets),
         }
     }
@@ -268,7 +278,7 @@ impl BlockState {
         let now = self.now(0, slot, who);
         let shared = &mut self.shared[idx];
         match &self.clocks {
-            Some(clocks) => shared.history[cell].write(clocks.moment(SHARED, who.0, who.1), old, new),
+            Some(clocks) => shared.history[slot * shared.n + cell].write(clocks.moment(SHARED, who.0, who.1), old, new),
             None => shared.shadow[slot * shared.n + cell].write(now, old, new, &mut self.sets),
         }
     }
@@ -280,7 +290,7 @@ impl BlockState {
         match &self.clocks {
             // Accesses until now were found to be to what an outstanding copy writes.
             Some(clocks) => {
-                shared.history[cell].write(clocks.moment(SHARED, who.0, who.1), None, value);
+                shared.history[slot * shared.n + cell].write(clocks.moment(SHARED, who.0, who.1), None, value);
             }
             None => shared.shadow[slot * shared.n + cell].land(now, value, &mut self.sets),
         }
@@ -399,6 +409,14 @@ impl Worker {
         let warps = if kernel.threaded && launch.cells.is_none() { threads.div_ceil(width) } else { 1 };
         let groups = if launch.cells.is_some() {
             vec![Group::new(launch, 0, CELL_LANES, 1)]
+        } else if kernel.is_clustered() {
+            let of_block = |slot: usize| {
+                (0..warps).map(move |warp| {
+                    let group = Group::new(launch, (slot * threads + warp * width) as u32, width, 1);
+                    Group { slot0: slot, ..group }
+                })
+            };
+            (0..batch).flat_map(of_block).collect()
         } else if warps > 1 {
             (0..warps).map(|warp| Group::new(launch, (warp * width) as u32, width, 1)).collect()
         } else {
@@ -434,10 +452,12 @@ impl Worker {
         self.block.reset();
         let threads = launch.kernel.threads() as usize;
         let width = group_width(launch.kernel);
-        for (warp, group) in self.groups.iter_mut().enumerate() {
+        let by_warps = self.block.warps > 1 || launch.kernel.is_clustered();
+        for (nth, group) in self.groups.iter_mut().enumerate() {
+            let warp = nth % self.block.warps;
             let n_active = match launch.cells {
                 Some(_) => n,
-                None if self.block.warps > 1 => (threads - warp * width).min(width),
+                None if by_warps => (threads - warp * width).min(width),
                 None => threads * n,
             };
             group.start(launch, &self.block.blocks, n_active);
@@ -449,10 +469,9 @@ impl Worker {
         self.warps(launch);
     }
 
-    /// Runs the warps of a block, each from barrier to barrier. One that waits for a phase is left until the others have
-    /// come further.
+    /// Runs the warps of a block, or of a cluster, each from barrier to barrier. One that waits for a phase is left until
+    /// the others have come further.
     fn warps(&mut self, launch: &Launch<'_>) {
-        let width = group_width(launch.kernel);
         let n_warps = self.groups.len();
         let mut events: Vec<Option<Event>> = vec![None; n_warps];
         loop {
@@ -473,6 +492,7 @@ impl Worker {
                 events[warp] = Some(event);
                 self.block.land(launch);
             }
+            moved |= self.pass_barriers(launch, &mut events);
             if let Some(Event::Wait(Waiting { site, .. })) = events.iter().flatten().find(|event| event.is_wait()) {
                 if moved {
                     if self.block.over_limit(launch, *site) {
@@ -482,24 +502,62 @@ impl Worker {
                 }
                 return self.block.report_deadlock(launch, &self.groups, &events);
             }
-            let waiting = events.iter().position(|event| matches!(event, Some(Event::Barrier(..))));
-            let Some(waiting) = waiting else { return self.block.end_of_barriers(launch) };
-            let Some(Event::Barrier(scope, site)) = events[waiting] else { return };
-            if let Some(other) = events.iter().position(|event| *event != Some(Event::Barrier(scope, site))) {
-                let elsewhere = match events[other] {
-                    Some(Event::Barrier(_, site)) => Some(site),
-                    _ => None,
-                };
-                self.block.report_warps_apart(launch, (scope, site), [waiting * width, other * width], elsewhere);
+            if events.iter().all(|event| *event == Some(Event::Done)) {
+                return self.block.end_of_barriers(launch);
             }
-            let scopes = events.iter().filter_map(|event| match event {
-                Some(Event::Barrier(scope, _)) => Some(*scope),
-                _ => None,
-            });
-            let scope = scopes.max().unwrap_or(scope);
-            self.block.pass_barrier(0, scope);
-            events.iter_mut().filter(|event| **event != Some(Event::Done)).for_each(|event| *event = None);
         }
+    }
+
+    /// Lets the warps of a block go on that have all come to a barrier, and those of a cluster. Did any?
+    fn pass_barriers(&mut self, launch: &Launch<'_>, events: &mut [Option<Event>]) -> bool {
+        let mut passed = false;
+        let stopped = |events: &[Option<Event>]| !events.iter().flatten().any(Event::is_wait);
+        let per_block = self.block.warps;
+        let is_whole = |event: &Option<Event>| matches!(event, Some(Event::Barrier(BarrierScope::Cluster, _)));
+        for slot in 0..events.len() / per_block {
+            let of_block = slot * per_block..(slot + 1) * per_block;
+            let here = &events[of_block.clone()];
+            // A warp that waits for a phase may still come to the barrier.
+            if !stopped(here)
+                || here.iter().any(is_whole) && here.iter().all(|event| is_whole(event) || *event == Some(Event::Done))
+            {
+                continue;
+            }
+            passed |= self.meet(launch, events, of_block);
+        }
+        if events.iter().any(is_whole) && stopped(events) {
+            passed |= self.meet(launch, events, 0..events.len());
+        }
+        passed
+    }
+
+    /// The warps `warps`, which have stopped, meet where one of them waits, if one does.
+    fn meet(&mut self, launch: &Launch<'_>, events: &mut [Option<Event>], warps: std::ops::Range<usize>) -> bool {
+        let here = &mut events[warps.clone()];
+        let waiting = here.iter().position(|event| matches!(event, Some(Event::Barrier(..))));
+        let Some(waiting) = waiting else { return false };
+        let Some(Event::Barrier(scope, site)) = here[waiting] else { return false };
+        if let Some(other) = here.iter().position(|event| *event != Some(Event::Barrier(scope, site))) {
+            let elsewhere = match here[other] {
+                Some(Event::Barrier(_, site)) => Some(site),
+                _ => None,
+            };
+            let threads = [waiting, other].map(|warp| self.groups[warps.start + warp].thread0 as usize);
+            self.block.report_warps_apart(launch, (scope, site), threads, elsewhere);
+        }
+        let scopes = here.iter().filter_map(|event| match event {
+            Some(Event::Barrier(scope, _)) => Some(*scope),
+            _ => None,
+        });
+        let scope = scopes.max().unwrap_or(scope);
+        let slots = warps.start / self.block.warps..warps.end / self.block.warps;
+        match scope {
+            // All blocks of the cluster know the same then.
+            BarrierScope::Cluster => self.block.pass_barrier(slots.start, scope),
+            _ => slots.for_each(|slot| self.block.pass_barrier(slot, scope)),
+        }
+        here.iter_mut().filter(|event| **event != Some(Event::Done)).for_each(|event| *event = None);
+        true
     }
 }
 

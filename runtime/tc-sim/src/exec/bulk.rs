@@ -10,7 +10,7 @@ use super::mbarrier::InFlight;
 use crate::clock::{Moment, SHARED};
 use crate::code::{Site, Space};
 use crate::tensor::unravel;
-use crate::warp::{BulkCopy, BulkWay, Region};
+use crate::warp::{BarrierPlace, BulkCopy, BulkWay, Region};
 use tc_dialects::wgmma::mixed;
 use tc_target::maps::GRAIN;
 
@@ -31,17 +31,13 @@ impl Group {
             let mut lanes = Vec::new();
             for_lanes(&self.mask, |lane| lanes.push(lane));
             for lane in lanes {
-                let mut reports = None;
-                // A slice of a program has no barriers.
-                if launch.kernel.warpgroups.clocked {
-                    let number = self.barrier_of(place, lane, launch, block);
-                    let Some(number) = number.filter(|&number| self.may_report(lane, number, copy.site, launch, block))
-                    else {
-                        continue;
-                    };
-                    reports = Some((number, block.barriers[number].phase));
+                let own = self.slot_of(lane);
+                let slots = if copy.multicast { 0..block.blocks.len().max(1) } else { own..own + 1 };
+                for slot in slots {
+                    self.toward = (slot != own).then_some(slot);
+                    self.copy_reporting(copy, place, lane, launch, block);
                 }
-                self.copy_box(copy, lane, reports, launch, block);
+                self.toward = None;
             }
             return;
         }
@@ -60,6 +56,27 @@ impl Group {
             }
             self.copy_box(copy, first, None, launch, block);
         }
+    }
+
+    /// The copy of one lane to one block, which reports at a barrier.
+    fn copy_reporting(
+        &mut self,
+        copy: &BulkCopy,
+        place: &BarrierPlace,
+        lane: usize,
+        launch: &Launch<'_>,
+        block: &mut BlockState,
+    ) {
+        let mut reports = None;
+        // A slice of a program has no barriers.
+        if launch.kernel.warpgroups.clocked {
+            let number = self.barrier_of(place, lane, launch, block);
+            let Some(number) = number.filter(|&number| self.may_report(lane, number, copy.site, launch, block)) else {
+                return;
+            };
+            reports = Some((number, block.barriers[number].phase));
+        }
+        self.copy_box(copy, lane, reports, launch, block);
     }
 
     /// May a copy report at the barrier?
@@ -138,8 +155,8 @@ impl Group {
 
     /// The lanes that share out what a copy of `lane` moves: all of its block.
     pub(super) fn workers(&self, lane: usize) -> Vec<usize> {
-        let slot = self.slot_of(lane);
-        let lanes = slot * self.per_block..(slot + 1) * self.per_block;
+        let first = lane / self.per_block * self.per_block;
+        let lanes = first..first + self.per_block;
         lanes.filter(|&lane| self.all[lane / 64] >> (lane % 64) & 1 == 1).collect()
     }
 
@@ -243,7 +260,7 @@ impl Group {
                 let (Some(clocks), Some((number, phase))) = (clocks.as_ref(), reports) else { continue };
                 let issuer = clocks.moment(SHARED, self.thread_of(lane), to.access.site);
                 let now = Moment { actor: clocks.copies(number), clock: phase + 1, ..issuer };
-                let conflict = shared.history[cell].write(now, None, shared.cells[cell]);
+                let conflict = shared.history[first + cell].write(now, None, shared.cells[first + cell]);
                 found = found.or(conflict.map(|conflict| (element, conflict)));
             }
         }

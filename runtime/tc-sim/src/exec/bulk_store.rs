@@ -146,9 +146,10 @@ impl Group {
         let engine = Moment { actor: clocks.stores(thread), clock: number, site, known: clocks.seen_by_engine(thread) };
         let by_thread = clocks.moment(SHARED, thread, site);
         let shared = &mut block.shared[idx];
+        let start = self.slot_of(lane) * shared.n;
         let mut first = None;
         for &(element, _) in pairs {
-            for cell in from.cells(element) {
+            for cell in from.cells(element).map(|cell| start + cell) {
                 let value = shared.cells[cell];
                 let Some(conflict) = shared.history[cell].read(engine, value) else { continue };
                 if first.is_none() {

@@ -132,13 +132,13 @@ impl Group {
             Space::Shared(idx) => {
                 self.n_made[idx] += 1;
                 let shared = &mut block.shared[idx];
-                let n_slots = shared.written.len() / shared.n.max(1);
-                if n_slots == 1 {
+                if shared.stamped {
                     // The stamp of what this group writes and reads has changed.
                     return;
                 }
-                for slot in 0..n_slots {
-                    let lanes = slot * self.per_block..(slot + 1) * self.per_block;
+                for slot in self.slots() {
+                    let lane = (slot - self.slot0) * self.per_block;
+                    let lanes = lane..lane + self.per_block;
                     if lanes.into_iter().any(|lane| self.mask[lane / 64] >> (lane % 64) & 1 == 1) {
                         shared.written[slot * shared.n..(slot + 1) * shared.n].fill(0);
                     }
@@ -160,7 +160,8 @@ impl Group {
             let absent = lanes.into_iter().find(|&lane| is_in(all, lane) && !is_in(mask, lane));
             there.zip(absent)
         };
-        if block.warps > 1 && scope > BarrierScope::Warpgroup {
+        let of_cluster = scope == BarrierScope::Cluster && launch.kernel.is_clustered();
+        if of_cluster || block.warps > 1 && scope > BarrierScope::Warpgroup {
             if let Some((there, absent)) = missing(0..self.n, &self.mask, &self.all) {
                 self.report_divergent((scope, site), there, absent, launch, block);
             }

@@ -93,7 +93,7 @@ impl Group {
         let table = &mut block.offers[self.n_met % 2];
         for (nth, &reg) in values.iter().enumerate() {
             for_lanes(&self.mask, |lane| {
-                let at = self.row(nth, self.slot_of(lane), launch) + self.thread_of(lane) as usize;
+                let at = self.row(nth, self.slot_of(lane), launch) + self.thread_in_block(lane, launch) as usize;
                 if let Some(cell) = table.get_mut(at) {
                     *cell = self.cell(reg, lane);
                 }
@@ -115,7 +115,7 @@ impl Group {
         for (value, &reg) in values.iter().enumerate() {
             let mut cells = mem::take(&mut self.regs[reg as usize]);
             for_lanes(&self.mask, |lane| {
-                let member = member(u64::from(self.thread_of(lane)), nth, axes, launch.kernel.block);
+                let member = member(u64::from(self.thread_in_block(lane, launch)), nth, axes, launch.kernel.block);
                 let at = self.row(value, self.slot_of(lane), launch) + member as usize;
                 cells[lane] = table.get(at).copied().unwrap_or(0);
             });

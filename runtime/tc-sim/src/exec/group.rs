@@ -66,6 +66,10 @@ pub(crate) struct Group {
     pub(crate) thread0: u32,
     /// Threads of a block in this group.
     pub(crate) per_block: usize,
+    /// The first of its blocks, among those that run side by side.
+    pub(crate) slot0: usize,
+    /// The block of the cluster that a copy is brought to, if it is another.
+    pub(super) toward: Option<usize>,
     pub(crate) regs: Vec<Vec<Cell>>,
     pub(crate) poison: Vec<Vec<u64>>,
     pub(crate) mask: Mask,
@@ -106,6 +110,8 @@ impl Group {
             words,
             thread0,
             per_block,
+            slot0: 0,
+            toward: None,
             regs: kernel.regs.iter().map(|&comps| vec![0; (n * usize::from(comps)).max(1)]).collect(),
             poison: kernel.poisoned.iter().map(poison).collect(),
             mask: vec![0; words],
@@ -181,7 +187,7 @@ impl Group {
                     let linear = if coordinate.is_thread() {
                         u64::from(self.thread_of(lane))
                     } else {
-                        blocks.get(lane / self.per_block).copied().unwrap_or(0)
+                        blocks.get(self.slot_of(lane)).copied().unwrap_or(0)
                     };
                     *cell = linear / below % dims[coordinate.dim()];
                 }
@@ -218,8 +224,17 @@ impl Group {
         kernel.exports.iter().flat_map(|&reg| cells(reg)).collect()
     }
 
+    /// The number of a thread. The threads of a cluster are counted through its blocks.
     pub(crate) fn thread_of(&self, lane: usize) -> u32 {
         self.thread0 + (lane % self.per_block) as u32
+    }
+
+    /// The number of a thread in its block.
+    pub(super) fn thread_in_block(&self, lane: usize, launch: &Launch<'_>) -> u32 {
+        match launch.cells {
+            Some(_) => self.thread_of(lane),
+            None => self.thread_of(lane) % launch.kernel.threads().max(1) as u32,
+        }
     }
 
     /// The warps, or warpgroups, of `width` threads of this group, those that lack lanes included.
@@ -227,8 +242,14 @@ impl Group {
         self.n / self.per_block * self.per_block.div_ceil(width)
     }
 
+    /// The block of a lane, or that which it brings something to, among those that run side by side.
     pub(crate) fn slot_of(&self, lane: usize) -> usize {
-        lane / self.per_block
+        self.toward.unwrap_or(self.slot0 + lane / self.per_block)
+    }
+
+    /// The blocks of the group, among those that run side by side.
+    pub(super) fn slots(&self) -> std::ops::Range<usize> {
+        self.slot0..self.slot0 + self.n / self.per_block
     }
 
     /// Runs until something stops it.

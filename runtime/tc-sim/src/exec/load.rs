@@ -201,7 +201,7 @@ impl Group {
                 self.report_blocks(at, lane, writer, (true, false), launch, block);
             }
             if let Some([first, second]) = &notes.readers {
-                let record = Record::new(local_site, self.thread_of(lane), own);
+                let record = Record::new(local_site, self.thread_in_block(lane, launch), own);
                 let seen = Record(first[cell].load(Relaxed));
                 if !seen.is_somebody() {
                     first[cell].store(record.0, Relaxed);

@@ -6,7 +6,7 @@
 use super::block::{BlockState, Launch};
 use super::group::{Event, Group, first_lane, for_lanes};
 use crate::clock::SHARED;
-use crate::code::Site;
+use crate::code::{Reg, Site};
 use crate::mbarrier::{Doing, Progress};
 use crate::race::Conflict;
 use crate::warp::{BarrierInstr, BarrierOp, BarrierPlace};
@@ -42,7 +42,10 @@ impl Group {
             self.fence_init(block);
             return None;
         };
-        let named = self.barriers_at(place, launch, block);
+        let mut named = self.barriers_at(place, launch, block);
+        if let Some(of) = instr.block {
+            self.toward_blocks(&mut named, of, instr, launch, block);
+        }
         match instr.op {
             BarrierOp::Init(count) => {
                 named.into_iter().for_each(|(lane, number)| self.init((lane, number), count, instr, launch, block));
@@ -51,7 +54,11 @@ impl Group {
             BarrierOp::Arrive(bytes) => {
                 for (lane, number) in named {
                     if self.uses((lane, number), (instr.name, instr.site), launch, block) {
-                        block.arrive(number, bytes, (instr.site, self.thread_of(lane)), launch);
+                        let by = (instr.site, self.thread_of(lane));
+                        if instr.block.is_some() {
+                            block.reach(number, by, launch);
+                        }
+                        block.arrive((number, instr.block.is_some()), bytes, by, launch);
                     }
                 }
             }
@@ -81,9 +88,33 @@ impl Group {
         let lanes = self.mask.clone();
         let starts = self.starts(&place.region, &lanes, launch, block);
         let mut named = Vec::new();
-        for_lanes(&starts.inside, |lane| named.push((lane, place.first + starts.at[lane])));
+        let n = launch.kernel.n_barriers();
+        for_lanes(&starts.inside, |lane| {
+            named.push((lane, self.slot_of(lane) * n + place.first + starts.at[lane]));
+        });
         named.retain(|&(_, number)| number < block.barriers.len());
         named
+    }
+
+    /// Those of other blocks of the cluster in their place, whose numbers are in `of`.
+    fn toward_blocks(
+        &self,
+        named: &mut Vec<(usize, usize)>,
+        of: Reg,
+        instr: &BarrierInstr,
+        launch: &Launch<'_>,
+        block: &mut BlockState,
+    ) {
+        let (n, n_blocks) = (launch.kernel.n_barriers(), block.blocks.len());
+        named.retain_mut(|(lane, number)| {
+            let rank = self.cell(of, *lane) as i64;
+            let known = usize::try_from(rank).ok().filter(|&rank| rank < n_blocks);
+            match known {
+                Some(rank) => *number = rank * n + *number % n,
+                None => block.report_block_of_cluster(instr, (self.thread_of(*lane), rank), launch),
+            }
+            known.is_some()
+        });
     }
 
     /// The barrier that one lane names.
@@ -177,14 +208,24 @@ impl Group {
 }
 
 impl BlockState {
-    fn arrive(&mut self, number: usize, bytes: Option<u64>, by: Doing, launch: &Launch<'_>) {
+    /// A thread uses a barrier of another block of its cluster, which then may not have ended.
+    pub(super) fn reach(&mut self, number: usize, by: Doing, launch: &Launch<'_>) {
+        let Some(clocks) = &self.clocks else { return };
+        let slot = number / launch.kernel.n_barriers().max(1);
+        let moment = clocks.moment(SHARED, by.1, by.0);
+        self.reached.insert((slot, by.1), (moment.clock, by.0));
+    }
+
+    /// Arrives at a barrier, which may be that of another block. Then what the thread itself has done is not handed on, but
+    /// what it knows of copies and products.
+    fn arrive(&mut self, (number, remote): (usize, bool), bytes: Option<u64>, by: Doing, launch: &Launch<'_>) {
         let Some(clocks) = &mut self.clocks else { return };
         let barrier = &mut self.barriers[number];
         // An arrival too many announces nothing that the phase could still wait for.
         if barrier.arrived < barrier.count {
             barrier.announced += bytes.unwrap_or(0);
         }
-        match barrier.arrive(by.1, clocks) {
+        match barrier.arrive(by.1, remote, clocks) {
             Some(progress) => self.report_progress(number, progress, by, launch),
             None => self.report_arrival(number, by, launch),
         }
@@ -218,8 +259,22 @@ impl BlockState {
         }
     }
 
+    /// Blocks of the cluster that may have ended while another still used their barriers: none of their threads knew.
+    fn end_of_cluster(&mut self, launch: &Launch<'_>) {
+        let Some(clocks) = &self.clocks else { return };
+        let n = clocks.n_threads() / self.blocks.len().max(1);
+        let early = self.reached.iter().find(|&(&(slot, thread), &(clock, _))| {
+            let of_block = (slot * n..(slot + 1) * n).map(|other| other as u32);
+            !of_block.into_iter().any(|other| clocks.knows(other, thread) >= clock)
+        });
+        if let Some((&(slot, thread), &(_, site))) = early {
+            self.report_block_ended(slot, (site, thread), launch);
+        }
+    }
+
     /// All threads of the block are through: phases that lack something, and copies that no thread waited for.
     pub(super) fn end_of_barriers(&mut self, launch: &Launch<'_>) {
+        self.end_of_cluster(launch);
         for thread in 0..self.bulk_stores.len() {
             if let Some(site) = self.bulk_stores[thread].outstanding() {
                 self.report_store_not_awaited(site, thread as u32, launch);

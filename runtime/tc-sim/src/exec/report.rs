@@ -71,7 +71,7 @@ impl Group {
         if launch.cells.is_some() {
             return self.cell_of(lane, launch);
         }
-        launch.kernel.who(of, u64::from(self.thread_of(lane)))
+        launch.kernel.who(of, u64::from(self.thread_in_block(lane, launch)))
     }
 
     /// "cell [1, 2]", of a stage of an operator.
@@ -211,7 +211,7 @@ impl Group {
         block: &mut BlockState,
     ) {
         let of = block.blocks[self.slot_of(first)];
-        let other = Side { site: at.access.site, block: of, thread: self.thread_of(first), writes: true };
+        let other = Side { site: at.access.site, block: of, thread: self.thread_in_block(first, launch), writes: true };
         let clash = Clash { other, writes: true, same, why: "one op makes both do so" };
         self.report_race(at, lane, clash, launch, block);
     }

@@ -230,7 +230,7 @@ impl Group {
             if let (Some(plane), false) = (&global.mags, mags.is_empty()) {
                 plane[cell].store(of_lane(mags, lane), Relaxed);
             }
-            let (own, thread) = (block.blocks[slot], self.thread_of(lane));
+            let (own, thread) = (block.blocks[slot], self.thread_in_block(lane, launch));
             let before = Record(notes.writer[cell].swap(Record::new(local_site, thread, own).0, Relaxed));
             let readers =
                 notes.readers.as_ref().map(|readers| [0, 1].map(|nth| Record(readers[nth][cell].swap(0, Relaxed))));

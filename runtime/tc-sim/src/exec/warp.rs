@@ -68,7 +68,7 @@ impl Group {
 
     /// The warp, or warpgroup, of `width` threads of this group that the lane belongs to.
     pub(super) fn crew_of(&self, lane: usize, width: usize) -> usize {
-        self.slot_of(lane) * self.per_block.div_ceil(width) + lane % self.per_block / width
+        lane / self.per_block * self.per_block.div_ceil(width) + lane % self.per_block / width
     }
 
     /// An access to cells of `region` that are told one by one.

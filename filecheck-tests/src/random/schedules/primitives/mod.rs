@@ -4,6 +4,7 @@ mod bind;
 mod bulk_copy;
 mod cache_read;
 mod cache_write;
+mod cluster;
 mod compute_at;
 mod compute_root;
 mod double_buffer;
@@ -116,6 +117,7 @@ table! {
     vectorize::draw at Runs, 1;
     pragma::draw at Runs, 6;
     set_store_predicate::draw at Stores, 1;
+    cluster::draw at Stores, 1 by "verify-gpu-limits" "cluster" by "warp-specialize" "cluster";
     set_scope::draw at Scopes, 1;
     storage_align::draw at Buffers, 1;
     transform_layout::draw at Buffers, 1;
