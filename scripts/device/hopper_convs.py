@@ -2,7 +2,10 @@
 """Times the convolution of examples/hopper/conv.tir beside cuDNN by way of PyTorch, in one run, and prints the ratios.
 
     scripts/device/hopper_convs.py target/device/tc-run [--only 3x3] [--rounds 3]
+    scripts/device/hopper_convs.py target/device/tc-run --documents [--rounds 3]
 
+With `--documents` it is the convolution of the documents, 14 x 14, 256 to 512 channels, 3 x 3, batch 256, by conv_blocked.tir
+(f16; cuDNN's result is f16, ours f32) and by conv_f32.tir (f32 on both sides, cuDNN's without tf32), at the points of the files.
 The shapes are the distinct ones of ResNet-50 at a batch of 64, without the first layer: f16, channels last on both sides, no bias.
 Of ours a few points of the schedule's space are tried first, once each; the best then takes turns with cuDNN, which chooses its
 algorithm by trying (`torch.backends.cudnn.benchmark`). Both are graphs of launches that take 200 us, replayed 50 times.
@@ -66,9 +69,31 @@ def peer(torch, shape):
     return lambda: torch.nn.functional.conv2d(a, w, stride=stride, padding=kernel // 2)
 
 
+def documents(run, torch, rounds):
+    """The convolution of the documents, in both types."""
+    torch.backends.cudnn.allow_tf32 = False
+    for name, dtype in ("conv_blocked", torch.float16), ("conv_f32", torch.float32):
+        a, w = uniform(torch, 256, 256, 14, 14, dtype=dtype), uniform(torch, 512, 256, 3, 3, dtype=dtype)
+        if dtype == torch.float16:
+            a, w = (each.to(memory_format=torch.channels_last) for each in (a, w))
+        mine, theirs = [], []
+        command = [run, f"examples/hopper/{name}.tir", "--device", "cuda", "--bench", "--json"]
+        for _ in range(rounds):
+            done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+            mine.append(json.loads(done.stdout)["results"][0]["timing"]["median_us"])
+            run_theirs = lambda: torch.nn.functional.conv2d(a, w, padding=1)  # noqa: E731
+            theirs.append(time_with_graph(torch, run_theirs)["median_us"])
+        print(
+            f"{name:24} ours {min(mine):7.2f} best {statistics.median(mine):7.2f} median us; cuDNN {min(theirs):7.2f} best"
+            f" {statistics.median(theirs):7.2f} median; ratio {min(mine) / min(theirs):.3f}",
+            flush=True,
+        )
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("run")
+    parser.add_argument("--documents", action="store_true")
     parser.add_argument("--only", help="1x1 or 3x3")
     parser.add_argument("--rounds", type=int, default=3)
     args = parser.parse_args()
@@ -76,6 +101,8 @@ def main():
 
     torch.backends.cudnn.benchmark = True
     print(torch.cuda.get_device_name(0), torch.__version__, torch.version.cuda, torch.backends.cudnn.version())
+    if args.documents:
+        return documents(args.run, torch, args.rounds)
     ratios = []
     for shape in SHAPES:
         size, ins, outs, kernel, stride = shape

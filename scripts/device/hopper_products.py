@@ -18,7 +18,8 @@ sys.path.insert(0, __file__.rsplit("/", 1)[0])
 from bench_seeds import time_with_graph  # noqa: E402
 
 FOLDER = "examples/hopper"
-PRODUCT, SCALED, BATCHED = (f"{FOLDER}/{name}.tir" for name in ("product", "scaled", "batched"))
+FILES = ("product", "scaled", "batched", "product_f32", "clustered")
+PRODUCT, SCALED, BATCHED, PRODUCT_F32, CLUSTERED = (f"{FOLDER}/{name}.tir" for name in FILES)
 BATCH = 16
 
 # Name: our operator and its file, and what the peer multiplies.
@@ -27,6 +28,9 @@ ROWS = {
     "bf16": (PRODUCT, "product_bf16_bf16", "bfloat16"),
     "f16-f32": (PRODUCT, "product_f16", "float16"),
     "tf32": (PRODUCT, "product_tf32", "tf32"),
+    # Pieces of f16 beside sums of f32, which PyTorch computes without tensor cores.
+    "f32": (PRODUCT_F32, "product_f32", "f32"),
+    "clusters": (CLUSTERED, "clustered_bf16", "bfloat16"),
     "i8": (PRODUCT, "product_i8", "int8"),
     "f8": (PRODUCT, "product_f8", "f8"),
     "f8-rows": (SCALED, "product_f8_rows", "f8-rows"),
@@ -77,6 +81,9 @@ def peer(torch, row, m, n, k):
         a = uniform(torch, BATCH, m, k, dtype=torch.float16)
         b = uniform(torch, BATCH, n, k, dtype=torch.float16)
         return lambda: torch.bmm(a, b.transpose(1, 2))
+    if factors == "f32":
+        a, b = uniform(torch, m, k, dtype=torch.float32), uniform(torch, k, n, dtype=torch.float32)
+        return lambda: torch.matmul(a, b)
     layer = factors == "layer"
     factors = "float16" if layer else factors
     dtype = torch.float32 if factors == "tf32" else getattr(torch, factors)

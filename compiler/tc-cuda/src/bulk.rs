@@ -51,6 +51,8 @@ pub(crate) enum Bulk {
     UnsignedCoordinate,
     /// `setmaxnreg`
     SetMaxNReg { increase: bool },
+    /// `griddepcontrol`
+    GridDepControl { wait: bool },
 }
 
 /// So many coordinates: as parameters, as operands of PTX from number `first` on, and as what these are given.
@@ -61,6 +63,11 @@ fn coordinates_of(rank: u8, first: u8) -> [String; 3] {
         list(&|dim| format!("%{}", dim + first)),
         list(&|dim| format!("\"r\"(x{dim})")),
     ]
+}
+
+/// What `griddepcontrol` does.
+fn action_of(wait: bool) -> &'static str {
+    if wait { "wait" } else { "launch_dependents" }
 }
 
 /// The address of `what` in shared memory, as PTX takes it.
@@ -87,6 +94,7 @@ impl Bulk {
             Bulk::Wait { .. } => "tc_mbarrier_wait".into(),
             Bulk::Coordinate => "tc_tma_coordinate".into(),
             Bulk::UnsignedCoordinate => "tc_tma_unsigned_coordinate".into(),
+            Bulk::GridDepControl { wait } => format!("tc_griddepcontrol_{}", action_of(wait)),
             Bulk::SetMaxNReg { increase } => format!("tc_setmaxnreg_{}", if increase { "inc" } else { "dec" }),
         }
     }
@@ -189,6 +197,9 @@ impl Bulk {
                 "static __device__ __forceinline__ int {}(unsigned long long at) {{\n  return (int)(at > {MAX_EXTENT}ULL ? {MAX_EXTENT}ULL : at);\n}}\n",
                 self.name()
             ),
+            Bulk::GridDepControl { wait } => {
+                function("", &format!("  asm volatile(\"griddepcontrol.{};\" ::: \"memory\");\n", action_of(wait)))
+            }
             Bulk::SetMaxNReg { increase } => {
                 let action = if increase { "inc" } else { "dec" };
                 format!(
@@ -320,6 +331,12 @@ impl Kernel<'_> {
     pub(crate) fn wait_at_barrier(&mut self, op: Op) {
         let suspends = self.target.has(Feature::Tma);
         self.barrier_call(op, Bulk::Wait { suspends }, None);
+    }
+
+    /// Waits for the kernels before, or lets the next one be launched.
+    pub(crate) fn overlap_launches(&mut self, op: Op) {
+        let wait = self.func.word_of(op, keys::ACTION) == Some("wait");
+        self.bulk_call(op, Bulk::GridDepControl { wait });
     }
 
     /// Sets how many registers the threads have.

@@ -35,6 +35,7 @@ static STATEMENTS: &[(Opcode, Write)] = &[
     (mma::SYNC, |k, op| k.ptx_call(op)),
     (mma::LDMATRIX, |k, op| k.ptx_call(op)),
     (gpu::SETMAXNREG, |k, op| k.set_registers(op)),
+    (gpu::GRIDDEPCONTROL, |k, op| k.overlap_launches(op)),
     // The head of the kernel declares it.
     (tma::MAP, |_, _| {}),
     (tma::LOAD, |k, op| k.bulk_load(op)),

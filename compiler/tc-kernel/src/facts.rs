@@ -3,11 +3,13 @@
 
 use crate::access::{alignment, element};
 use crate::{bulk, matrix, sizes};
+use tc_dialects::algebra::is_launch;
 use tc_dialects::fragment::Fragment;
+use tc_dialects::gpu;
 use tc_dialects::mbarrier::BARRIER_BYTES;
 use tc_dialects::scope::Scope;
 use tc_dialects::tir::{self, Coordinate, LoopKind};
-use tc_ir::effects::{accesses, root_buffer};
+use tc_ir::effects::{accesses, root_buffer, summary};
 use tc_ir::walk::all_ops;
 use tc_ir::{Func, Op, TypeData, Value, keys};
 use tc_support::{Diagnostic, Diagnostics};
@@ -26,6 +28,8 @@ pub struct Facts {
     pub block: [u64; 3],
     /// Blocks of a cluster, along x.
     pub cluster: u64,
+    /// It waits by itself for the kernels before it.
+    pub overlaps: bool,
     /// Bytes of shared memory declared with a fixed size, with the gaps that alignment needs.
     pub static_shared: u64,
     /// Bytes of dynamic shared memory.
@@ -45,6 +49,7 @@ impl Facts {
             formulas: [const { None }; 3],
             block: [1; 3],
             cluster: 1,
+            overlaps: false,
             static_shared: 0,
             dynamic_shared: 0,
             read: vec![false; n_values],
@@ -67,6 +72,7 @@ impl Facts {
                 facts.alloc(func, op, target, &mut dynamic, found);
             }
         }
+        facts.overlaps = overlaps(func, found);
         // Dynamic shared memory follows the static one, at its own alignment, and what is between counts as static.
         if let Some(buffer) = dynamic.and_then(|op| func.result(op)) {
             let align = facts.shared_alignment(func, buffer);
@@ -198,6 +204,20 @@ impl Facts {
 }
 
 /// The extent of each coordinate of the launch, and the loop that says so.
+/// Does the kernel wait for those before it? Then it does nothing else before.
+fn overlaps(func: &Func, found: &mut Diagnostics) -> bool {
+    let is_wait = |op: Op| func.opcode(op) == gpu::GRIDDEPCONTROL && func.word_of(op, keys::ACTION) == Some("wait");
+    let Some(wait) = all_ops(func).find(|&op| is_wait(op)) else { return false };
+    let does_nothing = |op: Op| is_launch(func, op) || func.opcode(op) == tir::ALLOC || summary(func, op).is_pure();
+    if let Some(first) = all_ops(func).take_while(|&op| op != wait).find(|&op| !does_nothing(op)) {
+        let text = format!("`{}` stands before the kernel waits for those launched before it", func.op_name(first));
+        let help = "let `gpu.griddepcontrol(action = wait)` be the first that each thread does";
+        let diagnostic = Diagnostic::error("griddepcontrol", func.op_location(first), text);
+        found.push(diagnostic.label(func.op_location(wait), "it waits here").help(help));
+    }
+    true
+}
+
 type Extents = [Option<(u64, Op)>; 6];
 
 /// Notes the extent of the launch loop `op`.

@@ -166,6 +166,7 @@ fn launched(written: &Written<'_>, args: Vec<String>) -> Kernel {
         grid: facts.grid,
         block: facts.block,
         cluster: [facts.cluster, 1, 1],
+        overlaps: facts.overlaps,
         dynamic_shared: facts.dynamic_shared,
         static_shared: facts.static_shared,
         when: None,

@@ -33,7 +33,10 @@ pub fn resident_blocks(func: &Func, facts: &Facts, target: &Target) -> Option<u6
 /// The registers of a thread, by what its buffers take; an assembler may find a few more or less.
 pub fn registers_of_thread(func: &Func, target: &Target) -> u64 {
     let held = all_ops(func).fold(0u64, |sum, op| sum.saturating_add(registers(func, op)));
-    held.saturating_add(OTHER_REGISTERS).min(target.registers_per_thread)
+    // Results of warpgroups are converted and placed while their sums are still held: with fewer registers the assembler
+    // lets each product wait for the one before (its message C7512).
+    let of_results = if all_ops(func).any(|op| func.opcode(op) == wgmma::MMA) { held / 4 } else { 0 };
+    held.saturating_add(OTHER_REGISTERS + of_results).min(target.registers_per_thread)
 }
 
 /// The registers of a thread that the buffer made by `op` takes, if that lies in registers.

@@ -7,10 +7,9 @@
 //! in memory, so that arrays of fragments would have to become values of loops first, and they know no bf16.
 
 use crate::types;
-use tc_dialects::threads::is_barrier;
-use tc_dialects::tir;
+use tc_ir::Func;
 use tc_ir::walk::all_ops;
-use tc_ir::{Func, keys};
+
 use tc_kernel::facts::{Facts, fragment_of};
 use tc_support::{Diagnostic, Diagnostics};
 use tc_target::Target;
@@ -18,17 +17,6 @@ use tc_target::Target;
 /// What of the fragments of `func` MLIR has no words for.
 pub(crate) fn refuses(func: &Func, _facts: &Facts, _target: &Target, found: &mut Diagnostics) {
     for op in all_ops(func) {
-        let of_more = match func.opcode(op) {
-            tir::FOR => tir::cluster_of(func, op).filter(|&size| size > 1).map(|_| "cluster"),
-            _ if is_barrier(func, op) => {
-                func.word_of(op, keys::SCOPE).filter(|scope| matches!(*scope, "warpgroup" | "cluster"))
-            }
-            _ => None,
-        };
-        if let Some(of) = of_more {
-            let text = format!("no emitter through MLIR writes what a `{of}` does");
-            found.push(Diagnostic::error("no-emitter", func.op_location(op), text).help("use `--emit=cuda`"));
-        }
         let fragment = func.results(op).find_map(|value| fragment_of(func, value));
         if let Some(elem) = fragment.map(|fragment| fragment.elem).filter(|&elem| !types::has_fragments(elem)) {
             let name = elem.name();

@@ -24,6 +24,7 @@ static STATEMENTS: &[(Opcode, Write)] = &[
     (tir::REGION, |_, _| {}),
     (tir::YIELD, |_, _| {}),
     (gpu::BARRIER, |k, op| k.barrier(op)),
+    (gpu::GRIDDEPCONTROL, |k, op| k.overlap_launches(op)),
     (gpu::SHUFFLE, |k, op| k.exchange(op)),
     (gpu::COPY_ASYNC, copies::copy),
     (gpu::COMMIT_GROUP, copies::commit),
@@ -97,6 +98,11 @@ impl Kernel<'_> {
         } else {
             self.line("gpu.barrier");
         }
+    }
+
+    fn overlap_launches(&mut self, op: Op) {
+        let action = self.func.word_of(op, keys::ACTION).unwrap_or("wait").to_string();
+        self.line(format!("nvvm.griddepcontrol {action}"));
     }
 
     fn exchange(&mut self, op: Op) {

@@ -100,7 +100,7 @@ fn what_only_the_verifier_sees_is_located_too() {
   alloc S: f32[4] in shred            // ! there is no scope `shred`
   alloc T: f32[9223372036854775807, 9223372036854775807] in local // ! the extents overflow: the buffer has more than 2^63 bytes
   let i = exp(3i32)                   // ! `arith.exp` takes floats, not `i32`
-  gpu.barrier(everywhere)             // ! there is no barrier over `everywhere`; there are shared, global, warp, warpgroup
+  gpu.barrier(everywhere)             // ! there is no barrier over `everywhere`; there are shared, global, warp, warpgroup, cluster
   A[0] = select(true, 1.0, 2.0)
 }
 ",

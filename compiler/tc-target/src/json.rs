@@ -2,7 +2,7 @@
 
 use crate::manifest::{
     Access, Buffer, Kernel, KernelManifest, Param, Scalar, VERSION, VERSION_WITHOUT_CHOICES, VERSION_WITHOUT_MAPS,
-    wrong,
+    VERSION_WITHOUT_OVERLAPS, wrong,
 };
 use crate::maps::TensorMap;
 use crate::sizes::{FORMULA_OPS, Follows, Formula, MAX_FORMULA_DEPTH, OpenSize, Slot, formula_op_name};
@@ -16,7 +16,8 @@ impl KernelManifest {
     /// written as its formula: a size's name, or an object of one operator and its two operands.
     pub fn to_json(&self) -> Value {
         let version = match self.kernels.iter().any(|kernel| kernel.when.is_some()) {
-            _ if !self.maps.is_empty() => VERSION,
+            _ if self.kernels.iter().any(|kernel| kernel.overlaps) => VERSION,
+            _ if !self.maps.is_empty() => VERSION_WITHOUT_OVERLAPS,
             true => VERSION_WITHOUT_MAPS,
             false => VERSION_WITHOUT_CHOICES,
         };
@@ -175,6 +176,9 @@ fn kernel_to_json(kernel: &Kernel) -> Value {
         "dynamic_shared": kernel.dynamic_shared,
         "static_shared": kernel.static_shared,
     });
+    if kernel.overlaps {
+        value["overlaps"] = true.into();
+    }
     if let Some(when) = &kernel.when {
         value["when"] = formula_to_json(when, MAX_FORMULA_DEPTH);
     }
@@ -249,7 +253,7 @@ fn buffer_from_json(node: &Node<'_>, keys: &[&str], formulas: &mut Vec<Follows>)
 }
 
 fn kernel_from_json(node: &Node<'_>, kernel: usize, formulas: &mut Vec<Follows>) -> Result<Kernel, Diagnostic> {
-    node.only(&["name", "args", "grid", "block", "cluster", "dynamic_shared", "static_shared", "when"])?;
+    node.only(&["name", "args", "grid", "block", "cluster", "overlaps", "dynamic_shared", "static_shared", "when"])?;
     let grid = node.field("grid")?;
     Ok(Kernel {
         name: node.field("name")?.string()?,
@@ -257,6 +261,10 @@ fn kernel_from_json(node: &Node<'_>, kernel: usize, formulas: &mut Vec<Follows>)
         grid: grid.three(node.field("grid")?.extents(formulas, |dim| Slot::Grid { kernel, dim })?)?,
         block: node.field("block")?.numbers()?,
         cluster: node.field("cluster")?.numbers()?,
+        overlaps: match node.object()?.contains_key("overlaps") {
+            true => node.field("overlaps")?.bool()?,
+            false => false,
+        },
         dynamic_shared: node.field("dynamic_shared")?.u64()?,
         static_shared: node.field("static_shared")?.u64()?,
         when: match node.object()?.contains_key("when") {
@@ -313,6 +321,10 @@ impl<'a> Node<'a> {
 
     fn u64(&self) -> Result<u64, Diagnostic> {
         self.value.as_u64().ok_or_else(|| self.expected("an integer from 0 to 2^64 - 1"))
+    }
+
+    fn bool(&self) -> Result<bool, Diagnostic> {
+        self.value.as_bool().ok_or_else(|| self.expected("true or false"))
     }
 
     fn string(&self) -> Result<String, Diagnostic> {
@@ -474,8 +486,8 @@ mod tests {
             KernelManifest::from_json(&value).expect_err("changed for the worse")
         };
         assert_eq!(
-            refused(|value| value["manifest"] = json!(4)).message,
-            "the manifest has version 4, and this build reads versions 1 to 3"
+            refused(|value| value["manifest"] = json!(5)).message,
+            "the manifest has version 5, and this build reads versions 1 to 4"
         );
         assert_eq!(
             refused(|value| value["kernels"][1]["grid"] = json!([1, -1, 1])).message,

@@ -11,8 +11,12 @@ use crate::target::Target;
 use std::collections::BTreeSet;
 use tc_support::{DType, Diagnostic, Diagnostics, Location};
 
-/// The version of the JSON form that this crate writes where a kernel takes a tensor map; it reads all.
-pub const VERSION: u64 = 3;
+/// The version of the JSON form that this crate writes where a kernel may be launched while the one before it runs; it
+/// reads all.
+pub const VERSION: u64 = 4;
+
+/// The version that it writes where a kernel takes a tensor map, and none overlaps another.
+pub const VERSION_WITHOUT_OVERLAPS: u64 = 3;
 
 /// The version that it writes where a kernel is launched for some sizes only, and none takes a map.
 pub const VERSION_WITHOUT_MAPS: u64 = 2;
@@ -159,6 +163,9 @@ pub struct Kernel {
     pub block: [u64; 3],
     /// Blocks of a cluster by x, y, z; all 1 where there is none.
     pub cluster: [u64; 3],
+    /// It waits by itself for the kernels before it, so that it may be launched while they run (programmatic stream
+    /// serialization). A runtime may launch it as any other.
+    pub overlaps: bool,
     /// Bytes of `extern __shared__` memory of a block.
     pub dynamic_shared: u64,
     /// Bytes of shared memory that the kernel declares with a fixed size.
@@ -319,6 +326,7 @@ pub(crate) mod tests {
             grid: [513, 1, 1],
             block: [4, 8, 1],
             cluster: [1, 1, 1],
+            overlaps: false,
             dynamic_shared: 0,
             static_shared: 32,
             when: None,

@@ -60,6 +60,7 @@ static TABLE: &[Row] = &[
     any("wgmma.commit_group", Feature::Wgmma),
     any("wgmma.wait_group", Feature::Wgmma),
     any("gpu.setmaxnreg", Feature::SetMaxNReg),
+    any("gpu.griddepcontrol", Feature::GridDepControl),
     row(ARITHMETIC, DType::BF16, Feature::Bf16),
 ];
 

@@ -45,13 +45,15 @@ pub enum Feature {
     Tma,
     /// Asynchronous matrix products by four warps (`wgmma`).
     Wgmma,
+    /// Kernels that are launched while another still runs (`griddepcontrol`).
+    GridDepControl,
     /// Registers that move between warps at run time (`setmaxnreg`).
     SetMaxNReg,
 }
 
 impl Feature {
     /// All features, in the order in which targets got them.
-    pub const ALL: [Feature; 18] = [
+    pub const ALL: [Feature; 19] = [
         Feature::Wmma,
         Feature::WmmaInt8,
         Feature::MmaM16N8K8,
@@ -69,6 +71,7 @@ impl Feature {
         Feature::Cluster,
         Feature::Tma,
         Feature::Wgmma,
+        Feature::GridDepControl,
         Feature::SetMaxNReg,
     ];
 
@@ -92,6 +95,7 @@ impl Feature {
             Feature::Cluster => "cluster",
             Feature::Tma => "tma",
             Feature::Wgmma => "wgmma",
+            Feature::GridDepControl => "griddepcontrol",
             Feature::SetMaxNReg => "setmaxnreg",
         }
     }
@@ -112,7 +116,7 @@ impl Feature {
             | Feature::Mbarrier
             | Feature::Redux => (80, false),
             Feature::Fp8 => (89, false),
-            Feature::Stmatrix | Feature::Cluster | Feature::Tma => (90, false),
+            Feature::Stmatrix | Feature::Cluster | Feature::Tma | Feature::GridDepControl => (90, false),
             Feature::Wgmma | Feature::SetMaxNReg => (90, true),
         }
     }

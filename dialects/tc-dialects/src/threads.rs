@@ -105,3 +105,8 @@ pub fn begins_bulk_copy(func: &Func, op: Op) -> bool {
 pub fn is_warpgroup_barrier(func: &Func, op: Op) -> bool {
     func.opcode(op) == gpu::BARRIER && func.word_of(op, keys::SCOPE) == Some("warpgroup")
 }
+
+/// Is `op` a barrier of all blocks of a cluster?
+pub fn is_cluster_barrier(func: &Func, op: Op) -> bool {
+    func.opcode(op) == gpu::BARRIER && func.word_of(op, keys::SCOPE) == Some("cluster")
+}

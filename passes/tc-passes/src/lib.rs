@@ -30,6 +30,7 @@ pub mod lower_intrin;
 pub mod lower_thread_allreduce;
 pub mod merge_shared_memory;
 pub mod narrow_index;
+pub mod overlap_launches;
 pub mod remove_no_op;
 pub mod schedule;
 pub mod simplify;

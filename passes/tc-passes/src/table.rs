@@ -8,9 +8,9 @@ use crate::{
     auto_inline, canonicalize, check_bounds, check_channels, check_races, contract, cse, dce, distribute_fragments,
     hoist_alloc, hoist_if, hoist_invariant, infer_fragment, inject_async_copy, inject_bulk_copy, inject_bulk_sync,
     inject_virtual_thread, inject_wgmma_sync, inline, legalize_arith, legalize_dtype, loop_partition, lower_intrin,
-    lower_thread_allreduce, merge_shared_memory, narrow_index, remove_no_op, schedule, simplify, software_pipeline,
-    split_host_device, storage_flatten, tensorize_to_wmma, thread_sync, unify_launch, unroll_loop, vectorize_loop,
-    verify_gpu_limits, verify_memory, warp_specialize,
+    lower_thread_allreduce, merge_shared_memory, narrow_index, overlap_launches, remove_no_op, schedule, simplify,
+    software_pipeline, split_host_device, storage_flatten, tensorize_to_wmma, thread_sync, unify_launch, unroll_loop,
+    vectorize_loop, verify_gpu_limits, verify_memory, warp_specialize,
 };
 use tc_pass::pipeline::quote_value;
 use tc_pass::{OptionError, PassInfo, PipelineInfo, PipelineStep, RawOption};
@@ -57,6 +57,7 @@ pub static PASSES: &[&PassInfo] = &[
     &lower_intrin::INFO,
     &legalize_arith::INFO,
     &split_host_device::INFO,
+    &overlap_launches::INFO,
     // Checks.
     &verify_memory::INFO,
     &verify_gpu_limits::INFO,
@@ -266,6 +267,7 @@ pub fn cuda(raw: &[RawOption]) -> Result<Vec<PipelineStep>, OptionError> {
             "What lower-intrin wrote out twice, and values that the two before cast for several users.",
         ),
         PipelineStep::new(on("dce"), "And what it left unused."),
+        PipelineStep::new("overlap-launches", "Kernels are whole: what it puts at their head stays there."),
         PipelineStep::place("before-emit", "A host function and kernels, as the emitters take them."),
     ])
 }

@@ -136,6 +136,7 @@ mod tests {
             grid: [4, 1, 1],
             block: [256, 1, 1],
             cluster: [1; 3],
+            overlaps: false,
             static_shared: 1024,
             dynamic_shared: 0,
             when: None,

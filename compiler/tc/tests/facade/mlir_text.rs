@@ -18,8 +18,10 @@ const REFUSED: &[(&str, &str, &str)] = &[("matmul_bf16.tir", "wmma", "MLIR 22 ha
 
 /// Files of the corpus that CUDA says and MLIR does not.
 const REFUSED_FILES: &[&str] = &[
+    "clusters.tir",
     "fragments.tir",
     "half-floats.tir",
+    "refuses-barriers-of-clusters.tir",
     "refuses-bf16-fragments.tir",
     "refuses-bulk.tir",
     "refuses-eight-bit-floats.tir",

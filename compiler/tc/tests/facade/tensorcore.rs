@@ -287,3 +287,29 @@ fn kernels_compile_for_all_targets_that_have_what_they_use() {
         }
     }
 }
+
+/// The assembler lets products of warpgroups wait for one another where it finds too few registers, or does not see that their
+/// sums are left alone, and tells that in its log alone.
+#[test]
+fn no_product_of_warpgroups_is_serialised() {
+    let target = Target::parse("sm_90a").expect("one of the targets");
+    let compiler = Compiler { target, ..Compiler::new() };
+    let options = nvrtc::Options { output: nvrtc::Output::Cubin, ..nvrtc::Options::default() };
+    // One warpgroup a tile, so that two blocks would share a multiprocessor.
+    let alone = vec![("images".to_string(), 4), ("channels".to_string(), 8)];
+    for small in ALL.iter().filter(|small| small.since == "sm_90a") {
+        let (module, case) = small.read(&compiler);
+        // At the sizes and the points of the files, where they have some.
+        let mut points = vec![if small.func == "few_rows_f16" { small.defines() } else { Vec::new() }];
+        points.extend((small.func == "conv_blocked").then(|| alone.clone()));
+        for defines in points {
+            let built = compiler.build(&module, &case, &defines, true);
+            let built = built.unwrap_or_else(|why| panic!("{}: {why}", small.name()));
+            let program = tc::cuda::emit(&built.module, &built.name, &target, &tc::cuda::EmitOptions::default());
+            let source = program.unwrap_or_else(|why| panic!("{}: {why:?}", small.name())).source;
+            let made = nvrtc::compile(&source, small.file, &target, &options);
+            let log = made.unwrap_or_else(|why| panic!("{}: {why:?}", small.name())).log;
+            assert!(!log.contains("C75"), "{}: {log}", small.name());
+        }
+    }
+}

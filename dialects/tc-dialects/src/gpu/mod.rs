@@ -44,6 +44,10 @@ tc_ir::dialect! {
     SetMaxNReg SETMAXNREG "setmaxnreg" (count: int key, action: word key)
     { effect: TOGETHER, verify: Some(verify::setmaxnreg) }
 
+    /// How a kernel and the one launched before it overlap: `wait` until all that was launched before has ended, and what it wrote is there; `launch_dependents` lets the next kernel be launched once all blocks have come here. A kernel with a `wait` begins with it.
+    GridDepControl GRIDDEPCONTROL "griddepcontrol" (action: word key)
+    { effect: ORDERED, verify: Some(verify::griddepcontrol) }
+
     /// Waits until at most `pending` of the thread's youngest groups are outstanding; what the others copied is then there for this thread, and after a barrier for the block.
     WaitGroup WAIT_GROUP "wait_group" (pending: int key)
     { effect: ORDERED, verify: Some(copies::wait_group) }

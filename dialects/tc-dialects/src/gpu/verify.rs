@@ -30,6 +30,14 @@ pub(super) fn setmaxnreg(func: &Func, op: Op, found: &mut Diagnostics) {
     }
 }
 
+pub(super) fn griddepcontrol(func: &Func, op: Op, found: &mut Diagnostics) {
+    let action = func.word_of(op, keys::ACTION).unwrap_or("");
+    if !matches!(action, "wait" | "launch_dependents") {
+        let text = format!("a kernel can `wait` or `launch_dependents`, not `{action}`");
+        found.push(error(func, op, "action", text));
+    }
+}
+
 pub(super) fn infer_all_reduce(func: &mut Func, values: &[Value], _: Attrs) -> Result<Vec<Type>, String> {
     Ok(values.iter().map(|&value| func.value_type(value)).collect())
 }

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use tc_arith::Var;
 use tc_dialects::algebra::Algebra;
-use tc_dialects::threads::is_warpgroup_barrier;
+use tc_dialects::threads::{is_cluster_barrier, is_warpgroup_barrier};
 use tc_dialects::{gpu, mbarrier, tir, tma, wgmma};
 use tc_ir::effects::root_buffer;
 use tc_ir::{Op, Region, Value, keys};
@@ -259,7 +259,7 @@ impl Block<'_, '_> {
             }
             tir::IF => self.branch(nth, op)?,
             gpu::BARRIER if is_warpgroup_barrier(func, op) => self.strands[nth].waits = Wait::Warpgroup(op),
-            gpu::BARRIER if func.word_of(op, keys::SCOPE) == Some("cluster") => self.strands[nth].waits = Wait::Cluster,
+            gpu::BARRIER if is_cluster_barrier(func, op) => self.strands[nth].waits = Wait::Cluster,
             gpu::BARRIER => self.strands[nth].waits = Wait::Block,
             wgmma::FENCE | wgmma::MMA => self.strands[nth].waits = Wait::Warpgroup(op),
             mbarrier::FENCE_INIT => {}

@@ -1,4 +1,5 @@
-//! Tensors of more dimensions than the copy engine takes: neighbours of which a box has one element each are one to it.
+//! Tensors of more dimensions than the copy engine takes: two neighbours are one to it where a box has one element of the outer
+//! one and leaves the inner one nowhere.
 
 use super::place::Place;
 use tc_arith::Expr;
@@ -25,7 +26,8 @@ pub(super) fn join(func: &Func, algebra: &mut Algebra, place: &mut Place, tensor
     while shape.len() > MAX_RANK {
         let Some((dim, [outer, inner])) = (1..shape.len()).find_map(|dim| {
             let extents = [constant(&shape[dim - 1])?, constant(&shape[dim])?];
-            let fits = place.sides[dim - 1..=dim] == [1, 1] && is_inside(algebra, place.starts[dim], extents[1]);
+            let dense = place.sides[dim - 1] == 1 && (place.steps[dim] == 1 || place.sides[dim] == 1);
+            let fits = dense && is_inside(algebra, (place.starts[dim], place.sides[dim]), extents[1]);
             Some((dim, extents)).filter(|_| fits)
         }) else {
             break;
@@ -36,20 +38,21 @@ pub(super) fn join(func: &Func, algebra: &mut Algebra, place: &mut Place, tensor
         let start = pool.mul(above, length);
         let start = pool.add(start, below);
         place.starts[dim - 1] = algebra.analyzer.simplify(start);
+        // Of the outer dimension the box has one element, so the inner one tells what it is.
         place.starts.remove(dim);
-        place.sides.remove(dim);
-        place.steps.remove(dim);
+        place.sides.remove(dim - 1);
+        place.steps.remove(dim - 1);
         shape[dim - 1] = Dim::Joined(outer.saturating_mul(inner));
         shape.remove(dim);
     }
     shape
 }
 
-/// Is the position in the dimension wherever the box is? Outside, the joined one would be inside of another row.
-fn is_inside(algebra: &mut Algebra, at: Expr, extent: i64) -> bool {
+/// Is the box inside of the dimension wherever it is? Outside, the joined one would be inside of another row.
+fn is_inside(algebra: &mut Algebra, (at, side): (Expr, i64), extent: i64) -> bool {
     let analyzer = &mut algebra.analyzer;
-    let (zero, extent) = (analyzer.pool.int(0), analyzer.pool.int(extent));
+    let (zero, last) = (analyzer.pool.int(0), analyzer.pool.int(extent - side));
     let not_below = analyzer.pool.le(zero, at);
-    let not_above = analyzer.pool.lt(at, extent);
+    let not_above = analyzer.pool.le(at, last);
     analyzer.can_prove(not_below) && analyzer.can_prove(not_above)
 }

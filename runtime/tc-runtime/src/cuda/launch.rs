@@ -168,8 +168,9 @@ impl Launch {
         let narrow = |extents: [u64; 3]| extents.map(|extent| u32::try_from(extent).expect("limits were checked"));
         let (grid, block, cluster) = (narrow(self.kernel.grid), narrow(self.kernel.block), narrow(self.kernel.cluster));
         let mut values: Vec<*mut c_void> = self.args.iter().map(Argument::pointer).collect();
-        let mut attribute = cluster_attribute(cluster);
-        let has_cluster = cluster != [1, 1, 1];
+        let of_cluster = (cluster != [1, 1, 1]).then(|| cluster_attribute(cluster));
+        let of_overlap = self.kernel.overlaps.then(overlap_attribute);
+        let mut attributes: Vec<sys::CUlaunchAttribute> = of_cluster.into_iter().chain(of_overlap).collect();
         let config = sys::CUlaunchConfig {
             gridDimX: grid[0],
             gridDimY: grid[1],
@@ -179,14 +180,14 @@ impl Launch {
             blockDimZ: block[2],
             sharedMemBytes: u32::try_from(self.kernel.dynamic_shared).expect("limits were checked"),
             hStream: stream.cu_stream(),
-            attrs: if has_cluster { &mut attribute } else { std::ptr::null_mut() },
-            numAttrs: u32::from(has_cluster),
+            attrs: if attributes.is_empty() { std::ptr::null_mut() } else { attributes.as_mut_ptr() },
+            numAttrs: attributes.len() as u32,
         };
         // SAFETY: the function is alive with its module, and the stream with the context that is bound here. The driver
         // reads from `values` one pointer for each parameter of the kernel; the manifest, which its emitter writes with
         // the kernel, says how many there are and of which sizes: a map is as large as the type of its parameter, and a
         // word holds anything else. The driver copies the
-        // values and the attribute before it returns. The memory they point to lives as long as `Prepared`, which
+        // values and the attributes before it returns. The memory they point to lives as long as `Prepared`, which
         // waits for the stream before it goes.
         let launched = unsafe {
             sys::cuLaunchKernelEx(&config, self.function.raw, values.as_mut_ptr(), std::ptr::null_mut()).result()
@@ -200,6 +201,15 @@ impl Drop for Prepared {
         // Freed memory must not be written by a kernel still on its way. An error was, or will be, reported elsewhere.
         self.stream.synchronize().ok();
     }
+}
+
+/// The kernel waits for those before it by itself.
+fn overlap_attribute() -> sys::CUlaunchAttribute {
+    // SAFETY: as below.
+    let mut attribute: sys::CUlaunchAttribute = unsafe { mem::zeroed() };
+    attribute.id = sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+    attribute.value.programmaticStreamSerializationAllowed = 1;
+    attribute
 }
 
 fn cluster_attribute(cluster: [u32; 3]) -> sys::CUlaunchAttribute {
