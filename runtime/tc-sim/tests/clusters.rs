@@ -69,6 +69,38 @@ fn a_barrier_counts_arrivals_of_other_blocks() {
     assert!(report.diagnostics.is_empty(), "{:#?}", report.diagnostics);
 }
 
+#[test]
+fn a_block_may_still_come_to_its_own_barrier() {
+    // Block 1 is at the barrier of the cluster while the warps of block 0 have just met at one of their own, and the other way
+    // round.
+    for first in [0, 1] {
+        let text = format!(
+            "tir.func @f(A: f32[16, 32], C: f32[2, 64]) attributes {{noalias, threaded}} {{
+              for bx in 0..2 bind(blockIdx.x) attributes {{cluster = 2}} {{
+                alloc told: mbarrier.barrier[1] in shared
+                for tx in 0..64 bind(threadIdx.x) {{
+                  if tx == 0 {{
+                    mbarrier.init(&told[0], count = 1)
+                  }}
+                  gpu.barrier(cluster)
+                  if tx == 0 {{
+                    mbarrier.arrive(&told[0], block = 1 - bx)
+                  }}
+                  mbarrier.wait(&told[0], 0)
+                  if bx == {first} {{
+                    gpu.barrier(shared)
+                  }}
+                  C[bx, tx] = 1.0
+                  gpu.barrier(cluster)
+                }}
+              }}
+            }}"
+        );
+        let report = run(&text);
+        assert!(report.diagnostics.is_empty(), "{first}: {:#?}", report.diagnostics);
+    }
+}
+
 /// The finding of a program that has `instead` in the place of `what`.
 fn with(text: &str, what: &str, instead: &str) -> (DiagnosticKind, String) {
     assert!(text.contains(what), "{what}");

@@ -40,7 +40,7 @@ tc_ir::dialect! {
     FenceInit FENCE_INIT "fence_init" ()
     { effect: ORDERED }
 
-    /// Arrives at the current phase of a barrier; with `block`, of the barrier in its place of block number `block` of the cluster. There what the thread's products have read is known to be read, and nothing is known of its own accesses.
+    /// Arrives at the current phase of a barrier; with `block`, of the barrier in its place of block number `block` of the cluster. Such an arrival orders what the thread's products have read, but not what the thread itself has read or written: for that, let all pass `gpu.barrier(cluster)`.
     Arrive ARRIVE "arrive" (barrier: place(ReadWrite), block: value key opt)
     { effect: ORDERED, verify: Some(verify::arrive) }
 

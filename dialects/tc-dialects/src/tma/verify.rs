@@ -129,8 +129,11 @@ pub fn load_barrier(func: &Func, op: Op) -> Option<Value> {
 /// help.
 pub fn unfit_box(extents: &[i64], steps: &[i64], elem: Elem, swizzle: Option<i64>) -> Option<(String, String)> {
     let Some(&row) = extents.last().filter(|_| extents.len() <= MAX_RANK) else {
-        let text = format!("a box has 1 to {MAX_RANK} dimensions, not {}", extents.len());
-        return Some((text, "fuse dimensions that lie close in memory".to_string()));
+        let shown: Vec<String> = extents.iter().map(i64::to_string).collect();
+        let text = format!("a box has 1 to {MAX_RANK} dimensions, and not {}: {}", extents.len(), shown.join(" x "));
+        let help =
+            "let the box have one element of a dimension whose inner neighbour it stays inside of: the two are joined";
+        return Some((text, help.to_string()));
     };
     if let Some(&side) = extents.iter().find(|&&side| !(1..=MAX_BOX).contains(&side)) {
         let text = format!("a side of a box has 1 to {MAX_BOX} elements, not {side}");

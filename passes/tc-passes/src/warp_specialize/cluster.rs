@@ -4,7 +4,7 @@ use super::find::{error, labelled};
 use crate::analysis::launch::{Nest, loop_var};
 use rustc_hash::FxHashMap;
 use tc_arith::Expr;
-use tc_dialects::algebra::Algebra;
+use tc_dialects::algebra::{Algebra, const_extent};
 use tc_dialects::{arith, tir, tma};
 use tc_ir::{AttrData, Builder, Func, Op, Value, keys};
 use tc_support::Diagnostic;
@@ -41,13 +41,17 @@ pub(super) fn find(
     by_products: bool,
 ) -> Result<Option<Cluster>, Box<Diagnostic>> {
     let found = nest.loops.iter().find_map(|&(op, _)| Some((op, tir::cluster_of(func, op).filter(|&n| n > 1)?)));
-    // Whether clusters divide the blocks, `verify-gpu-limits` checks.
     let Some((loop_op, n)) = found else { return Ok(None) };
     let refuse = |at: Op, text: &str, help: &str| {
         let mut found = error(func, at, text.to_string(), help);
         found.code = "cluster";
         labelled(func, *found, loop_op, "the blocks of the cluster")
     };
+    // `verify-gpu-limits` says so of every cluster, but later.
+    if let Some(blocks) = const_extent(func, loop_op).filter(|blocks| blocks % n != 0) {
+        let text = format!("{blocks} blocks along blockIdx.x are no whole clusters of {n}");
+        return Err(refuse(loop_op, &text, "let the size of a cluster divide the number of blocks"));
+    }
     if !by_products {
         let text = "another block of the cluster would not know when threads have read this copy";
         return Err(refuse(

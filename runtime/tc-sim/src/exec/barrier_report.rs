@@ -10,6 +10,8 @@ use tc_support::{Diagnostic, counted};
 
 const MAKE_READY: &str = "let one thread call `mbarrier.init`, and put `gpu.barrier(shared)` between that and its use";
 
+const MAKE_READY_FOR_CLUSTER: &str = "put `gpu.barrier(cluster)` between `mbarrier.init` and its use by other blocks";
+
 impl BlockState {
     /// Reports a barrier that is used as it may not be; `text` gets its name and who uses it.
     fn report_mbarrier(
@@ -48,8 +50,10 @@ impl BlockState {
     ) {
         let text =
             |name: &str, who: &str| format!("race on `{name}`: nothing orders `{op}` of {who} with `mbarrier.init`");
+        let block_of = |(_, thread): Doing| u64::from(thread) / launch.kernel.threads().max(1);
+        let help = if block_of(by) == block_of(other) { MAKE_READY } else { MAKE_READY_FOR_CLUSTER };
         let other = Some((other, "comes to it here"));
-        self.report_mbarrier((DiagnosticKind::Race, number), (by, other), launch, text, MAKE_READY);
+        self.report_mbarrier((DiagnosticKind::Race, number), (by, other), launch, text, help);
     }
 
     pub(super) fn report_init_again(&mut self, number: usize, by: Doing, before: Doing, launch: &Launch<'_>) {

@@ -511,7 +511,10 @@ impl Worker {
     /// Lets the warps of a block go on that have all come to a barrier, and those of a cluster. Did any?
     fn pass_barriers(&mut self, launch: &Launch<'_>, events: &mut [Option<Event>]) -> bool {
         let mut passed = false;
-        let stopped = |events: &[Option<Event>]| !events.iter().flatten().any(Event::is_wait);
+        // Those that have just passed a barrier go on first.
+        let stopped = |events: &[Option<Event>]| {
+            events.iter().all(|event| matches!(event, Some(Event::Done | Event::Barrier(..))))
+        };
         let per_block = self.block.warps;
         let is_whole = |event: &Option<Event>| matches!(event, Some(Event::Barrier(BarrierScope::Cluster, _)));
         for slot in 0..events.len() / per_block {

@@ -31,7 +31,7 @@ impl Group {
             let mut lanes = Vec::new();
             for_lanes(&self.mask, |lane| lanes.push(lane));
             for lane in lanes {
-                let own = self.slot_of(lane);
+                let own = self.own_slot(lane);
                 let slots = if copy.multicast { 0..block.blocks.len().max(1) } else { own..own + 1 };
                 for slot in slots {
                     self.toward = (slot != own).then_some(slot);

@@ -244,7 +244,12 @@ impl Group {
 
     /// The block of a lane, or that which it brings something to, among those that run side by side.
     pub(crate) fn slot_of(&self, lane: usize) -> usize {
-        self.toward.unwrap_or(self.slot0 + lane / self.per_block)
+        self.toward.unwrap_or(self.own_slot(lane))
+    }
+
+    /// The block of a lane.
+    pub(super) fn own_slot(&self, lane: usize) -> usize {
+        self.slot0 + lane / self.per_block
     }
 
     /// The blocks of the group, among those that run side by side.

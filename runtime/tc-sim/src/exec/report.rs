@@ -67,7 +67,7 @@ impl BlockState {
 impl Group {
     pub(super) fn who(&self, lane: usize, launch: &Launch<'_>, blocks: &[u64]) -> String {
         let lane = self.speaker.unwrap_or(lane);
-        let of = blocks.get(self.slot_of(lane)).copied().unwrap_or(0);
+        let of = blocks.get(self.own_slot(lane)).copied().unwrap_or(0);
         if launch.cells.is_some() {
             return self.cell_of(lane, launch);
         }

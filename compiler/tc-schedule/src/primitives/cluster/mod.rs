@@ -12,12 +12,12 @@
 //!
 //! # Legality
 //!
-//! - `axis` is a loop of its stage, bound to `blockIdx.x` (before or after this directive), and its extent is a constant
-//!   that `size` divides. This is checked at the end of the schedule.
-//! - The target has clusters: sm_90 and newer.
+//! - `axis` is a loop of its stage, bound to `blockIdx.x` before or after this directive, which is checked at the end of the
+//!   schedule.
 //!
-//! `warp-specialize` refuses a cluster whose blocks bring different numbers of boxes, share none, or read them by other
-//! means than products of warpgroups.
+//! Passes check the rest: `verify-gpu-limits` that the number of blocks is a constant which `size` divides and that the target
+//! has clusters (sm_90 and newer); `warp-specialize` that the blocks of a cluster bring equally many boxes, share one at least, and read
+//! boxes by products of warpgroups alone.
 //!
 //! # Rewrite
 //!
