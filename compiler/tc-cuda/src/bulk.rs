@@ -231,7 +231,7 @@ impl Kernel<'_> {
             vec![self.address(func.operand(op, 0)), Expr::new(format!("&{map}"), prec::UNARY), self.address(barrier)];
         let multicast = tma::is_multicast(func, op);
         if multicast {
-            args.push(Expr::name(&((1u32 << self.facts.cluster.min(16)) - 1).to_string()));
+            args.push(Expr::name(&((1u32 << self.facts.cluster) - 1).to_string()));
         }
         args.extend(coordinates.iter().rev().map(|terms| self.coordinate_of(op, terms)));
         let function = self.needs.helper(Helper::Bulk(Bulk::Load { rank, multicast }));

@@ -203,7 +203,6 @@ impl Facts {
     }
 }
 
-/// The extent of each coordinate of the launch, and the loop that says so.
 /// Does the kernel wait for those before it? Then it does nothing else before.
 fn overlaps(func: &Func, found: &mut Diagnostics) -> bool {
     let is_wait = |op: Op| func.opcode(op) == gpu::GRIDDEPCONTROL && func.word_of(op, keys::ACTION) == Some("wait");
@@ -218,6 +217,7 @@ fn overlaps(func: &Func, found: &mut Diagnostics) -> bool {
     true
 }
 
+/// The extent of each coordinate of the launch, and the loop that says so.
 type Extents = [Option<(u64, Op)>; 6];
 
 /// Notes the extent of the launch loop `op`.

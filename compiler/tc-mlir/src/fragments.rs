@@ -9,7 +9,6 @@
 use crate::types;
 use tc_ir::Func;
 use tc_ir::walk::all_ops;
-
 use tc_kernel::facts::{Facts, fragment_of};
 use tc_support::{Diagnostic, Diagnostics};
 use tc_target::Target;

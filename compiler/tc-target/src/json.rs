@@ -427,6 +427,17 @@ mod tests {
     }
 
     #[test]
+    fn a_kernel_that_overlaps_comes_back() {
+        let mut manifest = example();
+        assert_ne!(manifest.to_json()["manifest"], json!(4));
+        manifest.kernels[1].overlaps = true;
+        let value = manifest.to_json();
+        assert_eq!((&value["manifest"], &value["kernels"][1]["overlaps"]), (&json!(4), &json!(true)));
+        assert!(value["kernels"][0].get("overlaps").is_none());
+        assert_eq!(KernelManifest::from_json(&value).expect("it reads"), manifest);
+    }
+
+    #[test]
     fn a_kernel_for_some_sizes_comes_back_and_is_launched_for_these() {
         let mut manifest = crate::sizes::tests::open();
         let small = Formula::op(tc_arith::BinaryOp::Le, Formula::Size("n".into()), Formula::Int(64));

@@ -287,11 +287,9 @@ pub(crate) fn check_memory(program: &Program, options: &RunOptions, domain: Doma
         let warps = kernel.threads().div_ceil(32).saturating_mul(u64::from(kernel.batch));
         let shared_bytes = 22 + if kernel.threaded { 128 + kernel.threads() / 8 } else { 0 };
         if kernel.warpgroups.clocked {
-            on_chip = on_chip.saturating_add(clock_bytes(
-                kernel.threads(),
-                kernel.n_barriers() as u64,
-                kernel.warpgroups.stores,
-            ));
+            // The blocks of a cluster share their clocks.
+            let barriers = (kernel.n_barriers() as u64).saturating_mul(kernel.batch.into());
+            on_chip = on_chip.saturating_add(clock_bytes(lanes, barriers, kernel.warpgroups.stores));
             if total.saturating_add(on_chip.saturating_mul(cores)) > limit {
                 return Err(too_large("the clocks of its threads", kernel.location.clone(), limit));
             }

@@ -13,8 +13,8 @@ use tc_ir::opdef::Effect;
 use tc_ir::opdef::Results;
 
 pub use verify::{
-    MAX_BOX, MAX_RANK, MAX_STEP, box_extents, box_steps, is_async, is_map, is_multicast, is_of_reads, load_barrier,
-    load_bytes, map_of, sides, swizzle_bytes, swizzle_mixes, unfit_box,
+    MAX_BOX, MAX_RANK, MAX_STEP, SWIZZLED_ROWS, align_of_box, box_extents, box_steps, is_async, is_map, is_multicast,
+    is_of_reads, load_barrier, load_bytes, map_of, sides, swizzle_bytes, swizzle_mixes, unfit_box,
 };
 
 /// Of one thread, but nothing that accesses memory moves across it.

@@ -17,6 +17,12 @@ pub const MAX_BOX: i64 = 256;
 /// The most that the elements of a box lie apart.
 pub const MAX_STEP: i64 = 8;
 
+/// The rows of a swizzle's pattern.
+pub const SWIZZLED_ROWS: i64 = 8;
+
+/// Bytes: where a box without a swizzle begins is a multiple of it.
+const ALIGN_OF_PLAIN: i64 = 128;
+
 /// The most groups of copies that may stay outstanding.
 const MAX_PENDING: i64 = 7;
 
@@ -75,6 +81,12 @@ pub fn swizzle_bytes(func: &Func, op: Op) -> Option<i64> {
 pub fn swizzle_mixes([bits, base, shift]: [i64; 3], bytes: i64) -> Option<i64> {
     let grain = 1i64.checked_shl(u32::try_from(base).ok()?)?.checked_mul(bytes)?;
     ((1..=3).contains(&bits) && grain == GRAIN && shift == 3).then(|| GRAIN << bits)
+}
+
+/// Bytes: where a box begins in shared memory is a multiple of it, for rows of `swizzle` bytes whose pieces are mixed, 0 for none
+/// (PTX ISA 8.7, "cp.async.bulk.tensor").
+pub fn align_of_box(swizzle: i64) -> i64 {
+    if swizzle > 0 { SWIZZLED_ROWS * swizzle } else { ALIGN_OF_PLAIN }
 }
 
 /// The bytes that the load `op` brings; `None` where it is not well formed.

@@ -117,9 +117,9 @@ impl Nest {
         Nest { op, loops, extents }
     }
 
-    /// The blocks of a cluster; 1 where there are none.
-    pub(crate) fn cluster(&self, func: &Func) -> i64 {
-        self.loops.iter().find_map(|&(op, _)| tir::cluster_of(func, op)).unwrap_or(1)
+    /// The loop whose blocks make clusters, and how many are one.
+    pub(crate) fn cluster(&self, func: &Func) -> Option<(Op, i64)> {
+        self.loops.iter().find_map(|&(op, _)| Some((op, tir::cluster_of(func, op)?)))
     }
 
     /// The ops in it.
@@ -131,6 +131,12 @@ impl Nest {
     pub(crate) fn varies(&self, coordinate: Coordinate) -> bool {
         !matches!(self.extents[coordinate.index()], Extent::One | Extent::Const(..=1))
     }
+}
+
+/// What is said of `blocks` that clusters of `size` do not divide, and what helps.
+pub(crate) fn no_whole_clusters(blocks: i64, size: i64) -> (String, &'static str) {
+    let text = format!("{blocks} blocks along blockIdx.x are no whole clusters of {size}");
+    (text, "let the size of a cluster divide the number of blocks")
 }
 
 /// The variable of a loop around `at` that `values` depend on, and that names a coordinate which `is` so.

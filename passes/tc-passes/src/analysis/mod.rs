@@ -20,6 +20,7 @@ pub(crate) mod overflow;
 pub(crate) mod places;
 mod points;
 pub(crate) mod privatize;
+pub(crate) mod region;
 pub(crate) mod remake;
 mod rows;
 pub(crate) mod structure;

@@ -106,7 +106,7 @@ impl<'f> Skeleton<'f> {
             };
             skeleton.extents[of.index()] = extent.filter(|&n| n > 0).ok_or("its extent is not known".to_string())?;
         }
-        skeleton.cluster = nest.cluster(func);
+        skeleton.cluster = nest.cluster(func).map_or(1, |(_, size)| size);
         if skeleton.threads() > MAX_THREADS {
             return Err(format!("it has {} threads", skeleton.threads()));
         }

@@ -1,10 +1,11 @@
 //! Puts copies in the place of stores.
 
 use super::find::Copy;
-use tc_dialects::{arith, gpu, tir};
+use crate::analysis::region::build_region;
+use tc_dialects::{arith, gpu};
 use tc_ir::builder::OperandSegment;
 use tc_ir::walk::ops_under;
-use tc_ir::{AttrData, Builder, Func, Op, Rewriter, Value, effects};
+use tc_ir::{Builder, Func, Op, Rewriter, Value, effects};
 
 /// Makes the copy; gives the op.
 pub(super) fn emit(func: &mut Func, copy: &Copy) -> Op {
@@ -29,10 +30,7 @@ pub(super) fn emit(func: &mut Func, copy: &Copy) -> Op {
 
 /// The reference to `n` elements from the given one on.
 fn stretch(b: &mut Builder<'_>, (buffer, start): (Value, Value), n: i64) -> Value {
-    let length = b.func.attr(AttrData::Int(n.into(), None));
-    let lengths = b.func.attr(AttrData::List([length].into()));
-    let key = b.func.name("lengths");
-    b.value(tir::REGION, &[buffer, start], &[(key, lengths)])
+    build_region(b, buffer, &[start], &[n])
 }
 
 /// Takes out what computes the values `pending`, as far as nothing else uses it.

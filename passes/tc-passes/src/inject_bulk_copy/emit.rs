@@ -2,16 +2,14 @@
 
 use super::find::{Copy, Way};
 use super::join::Dim;
+use crate::analysis::region::{build_region, int_list};
 use crate::analysis::tiles::erase_unused;
 use indexmap::IndexMap;
 use tc_dialects::algebra::build_index;
-use tc_dialects::{tir, tma};
+use tc_dialects::tma;
 use tc_ir::builder::OperandSegment;
 use tc_ir::walk::ops_under;
-use tc_ir::{AttrData, Builder, Func, Op, Rewriter, Type, TypeData, Value, keys};
-
-/// Bytes: where the copy engine writes to starts at a multiple of it (PTX ISA 8.7, "cp.async.bulk.tensor").
-const ALIGN_OF_PLAIN: i64 = 128;
+use tc_ir::{Builder, Func, Op, Rewriter, Type, TypeData, Value, keys};
 
 /// Makes all; gives the number of copies.
 pub(super) fn emit(func: &mut Func, copies: &mut [Copy]) -> u64 {
@@ -71,14 +69,9 @@ fn seen_type(func: &mut Func, copy: &Copy) -> Type {
     func.ty(TypeData::Shaped { elem, shape, scope })
 }
 
-fn int_list(func: &mut Func, numbers: &[i64]) -> tc_ir::Attr {
-    let list = numbers.iter().map(|&number| func.int_attr(number)).collect();
-    func.attr(AttrData::List(list))
-}
-
 /// Says how the buffer lies.
 fn lay_out(func: &mut Func, copy: &Copy) {
-    let align = func.int_of(copy.alloc, keys::ALIGN).unwrap_or(1).max(ALIGN_OF_PLAIN).max(8 * copy.swizzle);
+    let align = func.int_of(copy.alloc, keys::ALIGN).unwrap_or(1).max(tma::align_of_box(copy.swizzle));
     let mut entries = vec![(keys::ALIGN, func.int_attr(align))];
     let others = func.entries(func.op_attrs(copy.alloc)).iter();
     entries.extend(others.filter(|(key, _)| !matches!(*key, keys::BULK | keys::BULK_OUT | keys::ALIGN)));
@@ -116,7 +109,7 @@ fn move_boxes(func: &mut Func, copy: &mut Copy, map: Value) -> u64 {
                 let at = copy.algebra.analyzer.simplify(at);
                 box_starts.push(build_index(&mut b, &copy.algebra, at));
             }
-            let boxed = region(&mut b, map, &box_starts, &sides);
+            let boxed = build_region(&mut b, map, &box_starts, &sides);
             match copy.way {
                 Way::In => {
                     let operands = [OperandSegment::One(shared), OperandSegment::One(boxed), OperandSegment::Many(&[])];
@@ -147,15 +140,7 @@ fn place(b: &mut Builder<'_>, copy: &mut Copy, offsets: &[i64]) -> Value {
         let start = copy.algebra.analyzer.simplify(start);
         starts.push(build_index(b, &copy.algebra, start));
     }
-    region(b, copy.buffer, &starts, &lengths)
-}
-
-fn region(b: &mut Builder<'_>, buffer: Value, starts: &[Value], lengths: &[i64]) -> Value {
-    let list = int_list(b.func, lengths);
-    let key = b.func.name("lengths");
-    let mut operands = vec![buffer];
-    operands.extend_from_slice(starts);
-    b.value(tir::REGION, &operands, &[(key, list)])
+    build_region(b, copy.buffer, &starts, &lengths)
 }
 
 /// Takes out the nest, and what it computed from.

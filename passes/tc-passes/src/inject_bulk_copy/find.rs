@@ -12,7 +12,7 @@ use crate::analysis::tiles;
 use tc_arith::Expr;
 use tc_dialects::algebra::Algebra;
 use tc_dialects::tir::Coordinate;
-use tc_dialects::tma::unfit_box;
+use tc_dialects::tma::{align_of_box, unfit_box};
 use tc_dialects::{forms, tir};
 use tc_ir::uses::Uses;
 use tc_ir::walk::{ancestors, ops_under};
@@ -201,7 +201,7 @@ pub(super) fn find(func: &Func, alloc: Op, way: Way) -> Found<Copy> {
     }
     let (swizzle, panel) = layout::row(func, alloc, way.key(), elem, &extents)?;
     let rows = layout::rows_of_box(&sides, (&extents, panel), elem, swizzle).ok_or_else(|| {
-        let begins = layout::begins(swizzle);
+        let begins = align_of_box(swizzle);
         let text = format!(
             "`{name}` takes several boxes, as a side of one has at most {} elements, and none of its parts begins at a \
              multiple of {begins} bytes",
@@ -210,7 +210,7 @@ pub(super) fn find(func: &Func, alloc: Op, way: Way) -> Found<Copy> {
         refuse(alloc, text, "take tiles of fewer rows, or of a multiple of 8")
     })?;
     if !layout::begins_right(&mut algebra, &offsets, (&extents, panel), elem, swizzle) {
-        let begins = layout::begins(swizzle);
+        let begins = align_of_box(swizzle);
         let text =
             format!("the part of `{name}` that is copied is not proved to begin at a multiple of {begins} bytes");
         return Err(refuse(store, text, "copy parts of a multiple of 8 rows"));

@@ -1,5 +1,5 @@
 //! Tensors of more dimensions than the copy engine takes: two neighbours are one to it where a box has one element of the outer
-//! one and leaves the inner one nowhere.
+//! one and does not leave the inner one.
 
 use super::place::Place;
 use tc_arith::Expr;

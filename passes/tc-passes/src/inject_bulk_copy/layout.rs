@@ -4,18 +4,12 @@ use super::place::flat;
 use tc_arith::Expr;
 use tc_dialects::algebra::Algebra;
 use tc_dialects::scope::{Scope, scope_text};
-use tc_dialects::tma::MAX_BOX;
+use tc_dialects::tma::{MAX_BOX, SWIZZLED_ROWS, align_of_box};
 use tc_ir::{AttrData, Elem, Func, Name, Op, Value, keys};
 use tc_support::{Diagnostic, counted};
 
 /// The widths of rows that the copy engine swizzles, widest first.
 const WIDTHS: [i64; 3] = [128, 64, 32];
-
-/// The rows of a swizzle's pattern, which panels and parts of swizzled buffers begin at.
-const SWIZZLED_ROWS: i64 = 8;
-
-/// Bytes: where the copy engine puts a box begins at a multiple of it.
-const ALIGN_OF_BOX: i64 = 128;
 
 /// Bytes: strides of a tensor are multiples of it.
 const GRAIN: i64 = 16;
@@ -99,11 +93,6 @@ pub(super) fn row(
     Ok((width, width / size))
 }
 
-/// Bytes: what a box in shared memory begins at a multiple of.
-pub(super) fn begins(swizzle: i64) -> i64 {
-    if swizzle > 0 { SWIZZLED_ROWS * swizzle } else { ALIGN_OF_BOX }
-}
-
 /// Does a box that starts there start at a multiple of 16 bytes of a row, as the hardware wants, inside of the tensor or not?
 pub(super) fn starts_at_grain(algebra: &mut Algebra, starts: &[Expr], elem: Elem) -> bool {
     let Some(&start) = starts.last() else { return true };
@@ -120,7 +109,8 @@ pub(super) fn rows_of_box(sides: &[i64], (extents, panel): (&[i64], i64), elem: 
     let mut row = sides.to_vec();
     (row[0], row[sides.len() - 1]) = (1, panel);
     let bytes = row.iter().fold(i64::from(elem.bytes()), |product, &side| product.saturating_mul(side));
-    let fits = |&part: &i64| first % part == 0 && (part == first || part.saturating_mul(bytes) % begins(swizzle) == 0);
+    let fits =
+        |&part: &i64| first % part == 0 && (part == first || part.saturating_mul(bytes) % align_of_box(swizzle) == 0);
     // Where the buffer has other dimensions than the tensor, it is not divided.
     (1..=MAX_BOX.min(first)).rev().find(fits).filter(|&part| part == first || sides == extents)
 }
@@ -138,7 +128,7 @@ pub(super) fn begins_right(
     let analyzer = &mut algebra.analyzer;
     let bytes = analyzer.pool.int(panel.saturating_mul(i64::from(elem.bytes())));
     let flat = analyzer.pool.mul(flat, bytes);
-    let of_rows = analyzer.modular(flat).residue(begins(swizzle)) == Some(0);
+    let of_rows = analyzer.modular(flat).residue(align_of_box(swizzle)) == Some(0);
     of_rows && analyzer.pool.as_const(last) == Some(0)
 }
 

@@ -44,7 +44,8 @@
 //! 2. Choose the width of a row: that of the directive, or the widest of 128, 64 and 32 bytes that divides the last
 //!    extent. Where rows are longer, the buffer lies in panels of that width (`panel`), one copy each. Divide the first
 //!    dimension where it has more than 256 elements.
-//! 3. Join neighbouring dimensions of constant extents of which the box has one element, where there are more than 5.
+//! 3. Where there are more than 5 dimensions, join two neighbours of constant extents if the box has one element of the outer
+//!    one and is proved not to leave the inner one.
 //! 4. Check what the copy engine takes: at most 5 dimensions, sides of at most 256, rows, strides and starts in a row of
 //!    multiples of 16 bytes, proved where sizes are open.
 //! 5. Make the maps, replace the nest by the copies, and drop loops that nothing is left of.

@@ -7,6 +7,7 @@ use super::find::Nest;
 use super::fit::Fit;
 use super::matching::{Matched, NestRole};
 use super::tile::Tile;
+use crate::analysis::region::build_region;
 use tc_arith::Expr;
 use tc_dialects::algebra::{self, Algebra};
 use tc_dialects::te::Intrinsic;
@@ -14,7 +15,7 @@ use tc_dialects::{arith, tir};
 use tc_ir::clone::Importer;
 use tc_ir::opdef::Infer;
 use tc_ir::walk::ops_under;
-use tc_ir::{Attr, AttrData, Builder, Def, Elem, Func, Op, Region, Rewriter, TypeData, Value, keys};
+use tc_ir::{AttrData, Builder, Def, Elem, Func, Op, Region, Rewriter, TypeData, Value, keys};
 
 /// What is put in the place of a nest.
 pub(super) struct Replacement {
@@ -206,15 +207,11 @@ fn on_buffer(func: &mut Func, op: Op, standin: &Standin<'_>) {
 
 /// A reference to `lengths` elements of the buffer behind `standin`, from `starts` on.
 fn region(b: &mut Builder<'_>, standin: &Standin<'_>, starts: &[Value], lengths: &[i64]) -> Value {
-    let mut all: Vec<Attr> = vec![b.func.int_attr(1); starts.len()];
+    let mut all = vec![1; starts.len()];
     for (&dim, &length) in standin.tile.dims.iter().zip(lengths) {
-        all[dim] = b.func.int_attr(length);
+        all[dim] = length;
     }
-    let list = b.func.attr(AttrData::List(all.into()));
-    let key = b.func.name("lengths");
-    let mut operands = vec![standin.tile.buffer];
-    operands.extend_from_slice(starts);
-    b.value(tir::REGION, &operands, &[(key, list)])
+    build_region(b, standin.tile.buffer, starts, &all)
 }
 
 /// `base + index`, folded where one of them is 0 or both are numbers.

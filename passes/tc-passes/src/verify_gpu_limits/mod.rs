@@ -49,7 +49,7 @@
 mod matrix;
 mod memory;
 
-use crate::analysis::launch::{Extent, LaunchNests, Nest};
+use crate::analysis::launch::{Extent, LaunchNests, Nest, no_whole_clusters};
 use crate::analysis::target;
 use tc_dialects::forms;
 use tc_dialects::tir::{self, Coordinate};
@@ -131,17 +131,17 @@ fn threads(func: &Func, nest: &Nest, target: &Target) -> Option<Diagnostic> {
 
 /// The target has clusters, and they divide the blocks.
 fn clusters(func: &Func, nest: &Nest, target: &Target) -> Option<Diagnostic> {
-    let (op, size) = nest.loops.iter().find_map(|&(op, _)| Some((op, tir::cluster_of(func, op)?)))?;
+    let (op, size) = nest.cluster(func)?;
     let (text, help) = if !target.has(Feature::Cluster) {
         let help = Target::first_with(Feature::Cluster).map(|first| format!("compile for `{first}` or newer"));
         (format!("`{target}` has no clusters of blocks"), help.unwrap_or_default())
     } else {
         match nest.extent(Coordinate::BlockX) {
             Some(blocks) if blocks % size == 0 => return None,
-            Some(blocks) => (
-                format!("{blocks} blocks along blockIdx.x are no whole clusters of {size}"),
-                "let the size of a cluster divide the number of blocks".to_string(),
-            ),
+            Some(blocks) => {
+                let (text, help) = no_whole_clusters(blocks, size);
+                (text, help.to_string())
+            }
             None => (
                 "the number of blocks along blockIdx.x is not constant, and clusters divide it".to_string(),
                 "let blocks stay and do tile after tile: their number is then a constant".to_string(),

@@ -1,19 +1,14 @@
 //! Rings of a cluster: blocks that bring a box for all of them, a part each.
 
 use super::find::{error, labelled};
-use crate::analysis::launch::{Nest, loop_var};
+use crate::analysis::launch::{Nest, loop_var, no_whole_clusters};
+use crate::analysis::region::{build_region, int_list};
 use rustc_hash::FxHashMap;
 use tc_arith::Expr;
 use tc_dialects::algebra::{Algebra, const_extent};
 use tc_dialects::{arith, tir, tma};
-use tc_ir::{AttrData, Builder, Func, Op, Value, keys};
+use tc_ir::{Builder, Func, Op, Value, keys};
 use tc_support::Diagnostic;
-
-/// The rows of a swizzle's pattern; a part begins where one does.
-const SWIZZLED_ROWS: i64 = 8;
-
-/// Bytes: where the copy engine puts a box begins at a multiple of it.
-const ALIGN_OF_BOX: i64 = 128;
 
 /// The blocks that share copies.
 pub(super) struct Cluster {
@@ -40,8 +35,7 @@ pub(super) fn find(
     (loads, around): (&[Op], &[Op]),
     by_products: bool,
 ) -> Result<Option<Cluster>, Box<Diagnostic>> {
-    let found = nest.loops.iter().find_map(|&(op, _)| Some((op, tir::cluster_of(func, op).filter(|&n| n > 1)?)));
-    let Some((loop_op, n)) = found else { return Ok(None) };
+    let Some((loop_op, n)) = nest.cluster(func).filter(|&(_, n)| n > 1) else { return Ok(None) };
     let refuse = |at: Op, text: &str, help: &str| {
         let mut found = error(func, at, text.to_string(), help);
         found.code = "cluster";
@@ -49,8 +43,8 @@ pub(super) fn find(
     };
     // `verify-gpu-limits` says so of every cluster, but later.
     if let Some(blocks) = const_extent(func, loop_op).filter(|blocks| blocks % n != 0) {
-        let text = format!("{blocks} blocks along blockIdx.x are no whole clusters of {n}");
-        return Err(refuse(loop_op, &text, "let the size of a cluster divide the number of blocks"));
+        let (text, help) = no_whole_clusters(blocks, n);
+        return Err(refuse(loop_op, &text, help));
     }
     if !by_products {
         let text = "another block of the cluster would not know when threads have read this copy";
@@ -124,8 +118,7 @@ impl Alike {
         let dim = extents.iter().position(|&extent| extent > 1).filter(|&dim| dim + 1 < extents.len())?;
         let side = extents[dim] / self.n;
         let bytes = tma::load_bytes(func, load)? / self.n;
-        let row = tma::swizzle_bytes(func, map);
-        let grain = row.map_or(ALIGN_OF_BOX, |row| SWIZZLED_ROWS * row);
+        let grain = tma::align_of_box(tma::swizzle_bytes(func, map).unwrap_or(0));
         (extents[dim] % self.n == 0 && bytes % grain == 0).then_some(Part { dim, side })
     }
 }
@@ -134,11 +127,6 @@ impl Alike {
 pub(super) type Maps = FxHashMap<(Op, Part), Value>;
 
 impl Cluster {
-    /// Is load number `nth` brought by parts?
-    pub(super) fn shares(&self, nth: usize) -> bool {
-        self.parts[nth].is_some()
-    }
-
     /// Makes maps of the parts, beside those of the whole boxes.
     pub(super) fn maps(&self, func: &mut Func, loads: &[Op]) -> Maps {
         let mut maps = Maps::default();
@@ -149,7 +137,7 @@ impl Cluster {
             }
             let mut extents = tma::box_extents(func, map).unwrap_or_default();
             extents[part.dim] = part.side;
-            let extents = numbers(func, &extents);
+            let extents = int_list(func, &extents);
             let attrs = func.op_attrs(map);
             let attrs = func.with_entry(attrs, keys::EXTENTS, extents);
             let entries = func.entries(attrs).to_vec();
@@ -172,45 +160,32 @@ impl Cluster {
         b.value(arith::MOD, &[self.var, n], &[])
     }
 
-    /// The places that block number `rank` copies between, of those that `load`, number `nth`, copies between as `to` and
-    /// `from`.
+    /// The places that block number `rank` copies between, of those that load number `nth` copies between, `to` and `from`;
+    /// `None` where each block brings all of them for itself.
     pub(super) fn places(
         &self,
         b: &mut Builder<'_>,
         maps: &Maps,
         (nth, rank): (usize, Value),
         [to, from]: [Value; 2],
-    ) -> [Value; 2] {
-        let Some(part) = self.parts[nth] else { return [to, from] };
-        let Some(map) = tma::map_of(b.func, from) else { return [to, from] };
-        let steps = tma::box_steps(b.func, map).unwrap_or_default();
-        let (Some(to_op), Some(from_op)) = (b.func.def_op(to), b.func.def_op(from)) else { return [to, from] };
-        let mut of_box = b.func.operands(from_op).to_vec();
-        of_box[0] = maps[&(map, part)];
-        of_box[part.dim + 1] = self.moved(b, of_box[part.dim + 1], rank, part.side * steps[part.dim]);
-        let mut sides = tma::box_extents(b.func, map).unwrap_or_default();
-        let n_elements = sides.iter().product::<i64>() / self.n;
+    ) -> Option<[Value; 2]> {
+        let part = self.parts[nth]?;
+        let map = tma::map_of(b.func, from)?;
+        let (mut sides, steps) = (tma::box_extents(b.func, map)?, tma::box_steps(b.func, map)?);
+        let [to, from] = [to, from].map(|place| b.func.def_op(place));
+        let (to, mut starts) = (b.func.operands(to?).to_vec(), b.func.operands(from?)[1..].to_vec());
+        starts[part.dim] = moved(b, starts[part.dim], rank, part.side * steps[part.dim]);
         sides[part.dim] = part.side;
-        let mut of_buffer = b.func.operands(to_op).to_vec();
-        of_buffer[1] = self.moved(b, of_buffer[1], rank, n_elements);
-        [region(b, &of_buffer, &[n_elements]), region(b, &of_box, &sides)]
-    }
-
-    /// `start` and `distance` for each block before this one.
-    fn moved(&self, b: &mut Builder<'_>, start: Value, rank: Value, distance: i64) -> Value {
-        let distance = b.index(distance);
-        let own = b.value(arith::MUL, &[rank, distance], &[]);
-        b.value(arith::ADD, &[start, own], &[])
+        let n_elements = sides.iter().product();
+        let own = moved(b, to[1], rank, n_elements);
+        let to = build_region(b, to[0], &[own], &[n_elements]);
+        Some([to, build_region(b, maps[&(map, part)], &starts, &sides)])
     }
 }
 
-fn numbers(func: &mut Func, numbers: &[i64]) -> tc_ir::Attr {
-    let list = numbers.iter().map(|&number| func.int_attr(number)).collect();
-    func.attr(AttrData::List(list))
-}
-
-fn region(b: &mut Builder<'_>, operands: &[Value], lengths: &[i64]) -> Value {
-    let list = numbers(b.func, lengths);
-    let key = b.func.name("lengths");
-    b.value(tir::REGION, operands, &[(key, list)])
+/// `start` and `distance` for each block before number `rank`.
+fn moved(b: &mut Builder<'_>, start: Value, rank: Value, distance: i64) -> Value {
+    let distance = b.index(distance);
+    let own = b.value(arith::MUL, &[rank, distance], &[]);
+    b.value(arith::ADD, &[start, own], &[])
 }

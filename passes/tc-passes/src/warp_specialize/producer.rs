@@ -11,7 +11,7 @@ use tc_dialects::{tir, tma};
 use tc_ir::builder::OperandSegment;
 use tc_ir::clone::{ValueMap, clone_op};
 use tc_ir::walk::ops_under;
-use tc_ir::{AttrData, Builder, Func, Op, Rewriter, Value, keys};
+use tc_ir::{Attr, AttrData, Builder, Func, Name, Op, Rewriter, Value, keys};
 
 /// Builds it at the end of where `b` stands.
 pub(super) fn emit(b: &mut Builder<'_>, ring: &Ring, maps: &Maps, channel: Channel) {
@@ -59,14 +59,11 @@ fn fill(b: &mut Builder<'_>, (ring, maps): (&Ring, &Maps), channel: Channel, map
         let mut own = map.clone();
         compute(b, ring, &places, &mut own);
         let [to, from] = [places[0], places[1]].map(|place| *own.get(&place).unwrap_or(&place));
-        let of_cluster = ring.cluster.as_ref().zip(rank).filter(|(cluster, _)| cluster.shares(nth));
-        let ([to, from], attrs) = match of_cluster {
-            Some((cluster, rank)) => {
-                let yes = b.func.attr(AttrData::Bool(true));
-                (cluster.places(b, maps, (nth, rank), [to, from]), vec![(keys::MULTICAST, yes)])
-            }
-            None => ([to, from], Vec::new()),
-        };
+        let of_cluster = ring.cluster.as_ref().zip(rank);
+        let part = of_cluster.and_then(|(cluster, rank)| cluster.places(b, maps, (nth, rank), [to, from]));
+        let yes = b.func.attr(AttrData::Bool(true));
+        let attrs: Vec<(Name, Attr)> = part.iter().map(|_| (keys::MULTICAST, yes)).collect();
+        let [to, from] = part.unwrap_or([to, from]);
         let parts = [OperandSegment::One(to), OperandSegment::One(from), OperandSegment::Many(&[barrier])];
         b.build_segments(tma::LOAD, &parts, &attrs, &[]);
         if let Some(reference) = b.func.def_op(to)

@@ -222,8 +222,9 @@ impl<'m> Compiler<'m, '_> {
             gpu::SHUFFLE => self.shuffle(op),
             gpu::ALL_REDUCE => self.all_reduce(op),
             // Whoever takes a reference computes it.
+            tir::REF | tir::REGION => Ok(()),
             // Kernels run one after another.
-            tir::REF | tir::REGION | gpu::GRIDDEPCONTROL => Ok(()),
+            gpu::GRIDDEPCONTROL => Ok(()),
             gpu::COPY_ASYNC => self.copy_async(op),
             gpu::COMMIT_GROUP => self.commit_group(),
             gpu::WAIT_GROUP => self.wait_group(op),

@@ -6,7 +6,7 @@
 use super::block::{BlockState, Launch};
 use super::group::{Event, Group};
 use super::mbarrier::Waiting;
-use crate::code::{Instr, Kernel, NO_SITE, Pc};
+use crate::code::{BarrierScope, Instr, Kernel, NO_SITE, Pc};
 use crate::diagnostic::DiagnosticKind;
 use crate::warp::{BarrierOp, BulkWay};
 use tc_support::{Diagnostic, counted};
@@ -82,7 +82,7 @@ impl BlockState {
         let unknown = waits.iter().any(|&(group, _)| groups[group].keeps_others(kernel));
         let kind = if unknown { DiagnosticKind::Limit } else { DiagnosticKind::Deadlock };
         let lacks: Vec<String> = waits.iter().map(|&(_, waiting)| self.lacks(waiting, kernel)).collect();
-        let elsewhere = elsewhere(kernel, groups, events);
+        let elsewhere = elsewhere(kernel, groups, events, &self.blocks);
         let site = if unknown { NO_SITE } else { first.site };
         self.find(launch, kind, (site, NO_SITE), |blocks| {
             let who = |waiting: &Waiting| kernel.who(blocks[0], u64::from(waiting.thread));
@@ -135,18 +135,24 @@ impl BlockState {
 }
 
 /// What the threads do that wait for no phase: a sentence for those that follow one another.
-fn elsewhere(kernel: &Kernel, groups: &[Group], events: &[Option<Event>]) -> Vec<String> {
+fn elsewhere(kernel: &Kernel, groups: &[Group], events: &[Option<Event>], blocks: &[u64]) -> Vec<String> {
     let does = |event: &Option<Event>| match event {
         Some(Event::Done) => Some("have come to the end of the program"),
+        Some(Event::Barrier(BarrierScope::Cluster, _)) => Some("wait at a barrier of the cluster"),
         Some(Event::Barrier(..)) => Some("wait at a barrier of the block"),
         _ => None,
     };
     let all: Vec<(&Group, Option<&str>)> = groups.iter().zip(events.iter().map(does)).collect();
-    let same = all.chunk_by(|(_, one), (_, next)| one == next);
+    let same = all.chunk_by(|(one, does), (next, also)| (one.slot0, does) == (next.slot0, also));
     let sentence = |chunk: &[(&Group, Option<&str>)]| {
         let (Some((first, does)), Some((last, _))) = (chunk.first(), chunk.last()) else { return None };
-        let to = (last.thread0 as u64 + last.n as u64 - 1).min(kernel.threads() - 1);
-        does.map(|does| format!("threads {} to {to} {does}", first.thread0))
+        let [from, to] = [first, last].map(|group| u64::from(group.thread0) % kernel.threads());
+        let to = (to + last.n as u64 - 1).min(kernel.threads() - 1);
+        let of = match kernel.is_clustered() {
+            true => format!(" of block {}", blocks[first.slot0]),
+            false => String::new(),
+        };
+        does.map(|does| format!("threads {from} to {to}{of} {does}"))
     };
     same.filter_map(sentence).collect()
 }

@@ -7,7 +7,7 @@ use crate::graph::{AxisId, Kind, StageId};
 use crate::remedy::LEAVE_OUT;
 use tc_dialects::tir::Coordinate;
 
-/// The loop numbers blocks along `blockIdx.x`, and clusters divide them.
+/// The loop numbers blocks along `blockIdx.x`.
 pub(super) fn are_blocks(part: &Clustered, check: &mut Check<'_>, stage: StageId, axis: AxisId) {
     let graph = check.graph;
     let name = &graph[axis].name;
