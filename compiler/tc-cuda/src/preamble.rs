@@ -242,7 +242,8 @@ impl Needs {
             Helper::Bulk(Bulk::Load { .. }) => {
                 self.tensor_map();
             }
-            Helper::Warpgroup(Warpgroup::Mma { sums, .. } | Warpgroup::Hold(sums)) => self.elem(sums),
+            Helper::Warpgroup(Warpgroup::Hold(elem)) => self.elem(elem),
+            Helper::Warpgroup(Warpgroup::Mma(product)) => product.in_registers().for_each(|elem| self.elem(elem)),
             _ => {}
         }
         self.helpers.insert(helper);

@@ -1,26 +1,31 @@
 //! What products of a warpgroup ask of a kernel, whoever writes it.
 
 use crate::bulk::literal_start;
+use tc_dialects::fragment::register_tiles;
 use tc_dialects::wgmma::{self, Descriptor, Side};
 use tc_ir::effects::root_buffer;
 use tc_ir::walk::all_ops;
 use tc_ir::{Func, Op, Value};
 use tc_support::{Diagnostic, Diagnostics};
 
-/// The alignment that the product `op` counts on where it reads `place`; `None` for its sums.
+/// The alignment that the product `op` counts on where it reads `place` in memory; `None` for what is in registers.
 pub fn alignment(func: &Func, op: Op, place: Value) -> Option<u64> {
-    let side = [Side::A, Side::B].into_iter().find(|side| func.operand(op, side.operand()) == place)?;
+    let in_memory = |side: &Side| *side == Side::B || !wgmma::left_in_registers(func, op);
+    let side =
+        [Side::A, Side::B].into_iter().filter(in_memory).find(|side| func.operand(op, side.operand()) == place)?;
     let alignment = side.descriptor(func, op).map_or(0, Descriptor::alignment);
     u64::try_from(alignment).ok()
 }
 
-/// The arrays of a thread that hold the sums of the products of `func`, each once.
-pub fn accumulators(func: &Func) -> Vec<Value> {
+/// The arrays of a thread that hold the sums of the products of `func`, and left factors in registers, each once.
+pub fn arrays(func: &Func) -> Vec<Value> {
     let mut found = Vec::new();
     for op in all_ops(func).filter(|&op| func.opcode(op) == wgmma::MMA) {
-        let root = root_buffer(func, func.operand(op, 0));
-        if !found.contains(&root) {
-            found.push(root);
+        for &place in register_tiles(func, op) {
+            let root = root_buffer(func, place);
+            if !found.contains(&root) {
+                found.push(root);
+            }
         }
     }
     found

@@ -12,7 +12,7 @@ pub fn unwritable(func: &Func, ty: Type, language: &str) -> Option<String> {
     };
     let known = PRODUCTS.iter().filter(|known| known.family == Family::Wmma).any(|known| {
         let elem = match fragment.part {
-            Use::Accumulator => known.sums.contains(&fragment.elem),
+            Use::Accumulator | Use::Rows => known.sums.contains(&fragment.elem),
             Use::A | Use::B => known.factors == fragment.elem,
         };
         elem && known.shapes.contains(&fragment.shape)

@@ -28,7 +28,7 @@ fn registers(fragment: Fragment) -> Registers {
     // Numbers that are held by each of the 32 threads.
     let numbers = rows * cols / 32;
     let (ty, n) = match fragment.part {
-        Use::Accumulator => (of.packed, numbers / i64::from(of.n)),
+        Use::Accumulator | Use::Rows => (of.packed, numbers / i64::from(of.n)),
         // Of f16 factors each number is held more than once.
         _ if of.factor == of.packed => (of.factor, 8),
         _ => (of.factor, numbers / i64::from(of.n)),
@@ -203,7 +203,7 @@ fn load(kernel: &mut Kernel<'_>, op: Op) {
     let part = match fragment.part {
         Use::A => "a",
         Use::B => "b",
-        Use::Accumulator => "c",
+        Use::Accumulator | Use::Rows => "c",
     };
     // The layout of a factor is part of its type, which the product reads as well.
     let order = nvvm_layout(fragment.layout.unwrap_or_else(|| layout(func, op, keys::LAYOUT)));

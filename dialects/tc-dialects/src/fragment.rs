@@ -59,6 +59,8 @@ pub enum Use {
     B,
     /// The sum, m x n.
     Accumulator,
+    /// One number for each row of the sums, which every thread holds that has a part in the row.
+    Rows,
 }
 
 impl Use {
@@ -68,9 +70,11 @@ impl Use {
             Use::A => "matrix_a",
             Use::B => "matrix_b",
             Use::Accumulator => "accumulator",
+            Use::Rows => "rows",
         }
     }
 
+    /// The part of a fragment: it is no row of numbers.
     fn parse(word: &str) -> Option<Use> {
         [Use::A, Use::B, Use::Accumulator].into_iter().find(|part| part.name() == word)
     }
@@ -171,7 +175,7 @@ impl Fragment {
         match self.part {
             Use::A => (m, k),
             Use::B => (k, n),
-            Use::Accumulator => (m, n),
+            Use::Accumulator | Use::Rows => (m, n),
         }
     }
 
@@ -201,7 +205,7 @@ pub struct Tile {
 /// extents are 1, or one fragment.
 pub fn tile(func: &Func, place: Value) -> Option<Tile> {
     let (elem, shape, scope) = place_type(func, place)?;
-    let (family, part) = scope_use(func.text(scope?))?;
+    let (family, part) = scope_use(func.text(scope?)).filter(|&(_, part)| part != Use::Rows)?;
     let extents: Vec<i64> = shape.iter().map(|&dim| func.as_int(dim)).collect::<Option<_>>()?;
     if let Some(fragment) = Fragment::of(func, elem) {
         let is_one = extents.iter().all(|&extent| extent == 1) && fragment.part == part;
@@ -264,6 +268,7 @@ pub fn transfer(func: &Func, op: Op) -> Option<Transfer> {
 pub fn register_tiles(func: &Func, op: Op) -> &[Value] {
     match func.opcode(op) {
         mma::SYNC => func.operands(op),
+        wgmma::MMA if wgmma::left_in_registers(func, op) => &func.operands(op)[..2],
         mma::LDMATRIX | wgmma::MMA => &func.operands(op)[..1],
         _ => &[],
     }
@@ -289,7 +294,7 @@ pub const fn mma_k(bytes: u32) -> i64 {
 /// two with n = 8 side by side.)
 pub const fn element(part: Use, bytes: u32, lane: i64, nth: i64) -> (i64, i64) {
     let (group, member) = (lane / 4, lane % 4);
-    if let Use::Accumulator = part {
+    if let Use::Accumulator | Use::Rows = part {
         return (group + nth / 2 % 2 * 8, member * 2 + nth % 2 + nth / 4 * 8);
     }
     let packed = 4 / bytes as i64;
@@ -300,10 +305,11 @@ pub const fn element(part: Use, bytes: u32, lane: i64, nth: i64) -> (i64, i64) {
     }
 }
 
-/// The row and column of the sum that thread `thread` of a warpgroup holds as its `nth` of a product of `wgmma`: each warp
-/// has 16 rows, and holds them as it does a tile of `mma`. (PTX ISA 8.7, "Register fragments for wgmma.mma_async".)
-pub const fn warpgroup_element(thread: i64, nth: i64) -> (i64, i64) {
-    let (row, column) = element(Use::Accumulator, 4, thread % 32, nth);
+/// The row and column of the element that thread `thread` of a warpgroup holds as its `nth` of the sums, or of the left
+/// factor, of a product of `wgmma`; elements take `bytes` bytes. Each warp has 16 rows, and holds them as it does a tile of
+/// `mma`. (PTX ISA 8.7, "Register fragments for wgmma.mma_async".)
+pub const fn warpgroup_element(part: Use, bytes: u32, thread: i64, nth: i64) -> (i64, i64) {
+    let (row, column) = element(part, bytes, thread % 32, nth);
     (thread / 32 * 16 + row, column)
 }
 
@@ -392,7 +398,8 @@ mod tests {
     fn each_sum_of_a_warpgroup_is_held_once() {
         for columns in [8, 24, 256] {
             let held = per_thread(Family::Wgmma, 64 * columns);
-            let all = (0..128).flat_map(|thread| (0..held).map(move |nth| warpgroup_element(thread, nth)));
+            let all = (0..128)
+                .flat_map(|thread| (0..held).map(move |nth| warpgroup_element(Use::Accumulator, 4, thread, nth)));
             let mut seen: Vec<(i64, i64)> = all.collect();
             seen.sort_unstable();
             seen.dedup();

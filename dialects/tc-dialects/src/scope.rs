@@ -30,8 +30,14 @@ scopes! {
     MmaB "mma.matrix_b" = tiles(Family::Mma, Use::B),
     /// Sums of `mma`.
     MmaAccumulator "mma.accumulator" = tiles(Family::Mma, Use::Accumulator),
+    /// Numbers for the rows of sums of `mma`.
+    MmaRows "mma.rows" = tiles(Family::Mma, Use::Rows),
+    /// Left factors of `wgmma` that lie in registers.
+    WgmmaA "wgmma.matrix_a" = tiles(Family::Wgmma, Use::A),
     /// Sums of `wgmma`.
     WgmmaAccumulator "wgmma.accumulator" = tiles(Family::Wgmma, Use::Accumulator),
+    /// Numbers for the rows of sums of `wgmma`.
+    WgmmaRows "wgmma.rows" = tiles(Family::Wgmma, Use::Rows),
 }
 
 /// What others ask of a scope.
@@ -219,7 +225,7 @@ mod tests {
     #[test]
     fn names_are_read_and_ranks_rise() {
         assert!(Scope::ALL.iter().all(|&scope| Scope::parse(scope.name()) == Some(scope)));
-        assert_eq!(Scope::ALL.map(Scope::rank), [0, 1, 1, 2, 3, 4, 5, 6, 4, 5, 6, 6]);
+        assert_eq!(Scope::ALL.map(Scope::rank), [0, 1, 1, 2, 3, 4, 5, 6, 4, 5, 6, 7, 4, 6, 7]);
     }
 
     #[test]

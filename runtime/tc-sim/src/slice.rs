@@ -336,7 +336,7 @@ impl Scan<'_> {
                 [sum, a, b].map(|tile| self.need(&tile.region.access)).into_iter().collect()
             }
             WarpOp::GroupProduct { sum, sides: [a, b], .. } => {
-                [&sum.region, &a.region, &b.region].map(|region| self.need(&region.access)).into_iter().collect()
+                [&sum.region, a.region(), b.region()].map(|region| self.need(&region.access)).into_iter().collect()
             }
             WarpOp::Meet(_) => {}
         }

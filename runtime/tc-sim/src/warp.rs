@@ -58,6 +58,25 @@ pub(crate) struct Factor {
     pub(crate) by_steps: bool,
 }
 
+/// Where a factor of a warpgroup product lies.
+#[derive(Clone, Debug)]
+pub(crate) enum Source {
+    /// In shared memory.
+    Memory(Factor),
+    /// In registers: the left one.
+    Registers(Operand),
+}
+
+impl Source {
+    /// The part of a buffer that it is.
+    pub(crate) fn region(&self) -> &Region {
+        match self {
+            Source::Memory(factor) => &factor.region,
+            Source::Registers(operand) => &operand.region,
+        }
+    }
+}
+
 /// What a warpgroup does besides products.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Meeting {
@@ -107,7 +126,7 @@ pub(crate) enum WarpOp {
     /// A product of a warpgroup: sums, m x k, k x n.
     GroupProduct {
         sum: Operand,
-        sides: [Factor; 2],
+        sides: [Source; 2],
         shape: [usize; 3],
         factors: Elem,
         total: Elem,
@@ -136,7 +155,7 @@ impl WarpInstr {
             }
             WarpOp::LoadMatrix { tile, row, .. } => vec![&tile.region, row],
             WarpOp::Product { sum, a, b, .. } => vec![&sum.region, &a.region, &b.region],
-            WarpOp::GroupProduct { sum, sides: [a, b], .. } => vec![&sum.region, &a.region, &b.region],
+            WarpOp::GroupProduct { sum, sides: [a, b], .. } => vec![&sum.region, a.region(), b.region()],
             WarpOp::Meet(_) => Vec::new(),
         }
     }

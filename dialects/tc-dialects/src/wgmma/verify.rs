@@ -2,7 +2,7 @@
 
 use super::descriptor::{MAX_OFFSET, is_offset};
 use super::{Descriptor, MAX_PENDING, Major, Side, factor_extents};
-use crate::fragment::{Family, Layout, Use, mma_k, product, tile};
+use crate::fragment::{Family, Layout, Use, mma_k, per_thread, product, tile};
 use crate::mma::held;
 use crate::scope::{Scope, scope_text};
 use crate::tir::place_type;
@@ -52,6 +52,11 @@ impl Shape {
 pub fn major(func: &Func, op: Op, side: Side) -> Major {
     let key = if side == Side::A { keys::A_LAYOUT } else { keys::B_LAYOUT };
     Major::of(side, func.word_of(op, key).and_then(Layout::parse).unwrap_or_default())
+}
+
+/// Does the left factor of the product `op` lie in registers of the warpgroup, or of each of its threads?
+pub fn left_in_registers(func: &Func, op: Op) -> bool {
+    matches!(Scope::of(func, func.operand(op, 1)), Some(Scope::WgmmaA | Scope::Local))
 }
 
 /// What the product `op` multiplies, by its sums and the type of its factors; `None` where it is not well formed.
@@ -129,7 +134,33 @@ pub(super) fn mma(func: &Func, op: Op, found: &mut Diagnostics) {
         found.push(error(func, op, "extent", text).help(help));
     }
     for side in [Side::A, Side::B] {
-        factor(func, op, side, shape, found);
+        if side == Side::A && left_in_registers(func, op) {
+            left_factor(func, op, shape, found);
+        } else {
+            factor(func, op, side, shape, found);
+        }
+    }
+}
+
+/// A left factor in registers: a tile, or what one thread holds of it.
+fn left_factor(func: &Func, op: Op, shape: Shape, found: &mut Diagnostics) {
+    let place = func.operand(op, Side::A.operand());
+    let fits = match held(func, place) {
+        Some((elem, n)) => elem == shape.factors && n == per_thread(Family::Wgmma, TILE_ROWS * shape.k),
+        None => tile(func, place).is_some_and(|tile| tile.elem == shape.factors && tile.image == (TILE_ROWS, shape.k)),
+    };
+    if !fits {
+        let have = func.show_type(func.value_type(place));
+        let text =
+            format!("the left factor is one tile of {TILE_ROWS} x {} elements in registers, not `{have}`", shape.k);
+        let help = format!("name a region: `&A[0 : {TILE_ROWS}, k : {}]` of a buffer in `wgmma.matrix_a`", shape.k);
+        found.push(error(func, op, "extent", text).help(help));
+    }
+    for key in [keys::A_LAYOUT, keys::A_DESCRIPTOR] {
+        if func.attr_of(op, key).is_some_and(|attr| func.show_attr(attr) != Layout::RowMajor.name()) {
+            let text = format!("`{}` tells how a factor lies in memory, and this one is in registers", func.text(key));
+            found.push(error(func, op, "layout", text).help("leave it out: which thread holds what is known"));
+        }
     }
 }
 
@@ -144,7 +175,11 @@ fn factor(func: &Func, op: Op, side: Side, shape: Shape, found: &mut Diagnostics
     if !Scope::of_name(func, scope).is_some_and(Scope::is_shared) {
         let text =
             format!("a factor of a warpgroup product lies in shared memory, not in `{}`", scope_text(func, scope));
-        found.push(error(func, op, "scope", text).help("copy it to shared memory first"));
+        let help = match side {
+            Side::A => "copy it to shared memory first, or to `wgmma.matrix_a`",
+            Side::B => "copy it to shared memory first",
+        };
+        found.push(error(func, op, "scope", text).help(help));
     }
     if func.as_scalar(elem).is_none_or(|scalar| scalar.lanes != 1 || scalar.elem != shape.factors) {
         let text = format!("both factors are `{}`, not `{}`", shape.factors.name(), func.show_type(elem));

@@ -25,8 +25,8 @@ enum Obstacle {
     Dependence(Op, Op, Value),
 }
 
-/// What keeps the iterations of the loop `op` from running in step.
-fn find(facts: &mut NestFacts<'_>, op: Op) -> Option<Obstacle> {
+/// What keeps the iterations of the loop `op` from running in step, accesses left out that are `exempt`.
+fn find(facts: &mut NestFacts<'_>, op: Op, exempt: impl Fn(Op) -> bool) -> Option<Obstacle> {
     let func = facts.func;
     let body = func.op_regions(op)[0];
     let mut inside: FxHashSet<Value> = func.region_args(body).iter().copied().collect();
@@ -37,7 +37,7 @@ fn find(facts: &mut NestFacts<'_>, op: Op) -> Option<Obstacle> {
         }
         inside.extend(func.results(inner));
         inside.extend(func.op_regions(inner).iter().flat_map(|&region| func.region_args(region)));
-        for access in facts.all_accesses(inner) {
+        for access in facts.all_accesses(inner).into_iter().filter(|access| !exempt(access.op)) {
             if !list.iter().any(|old| old.root == access.root && old.is_alike(&access)) {
                 list.push(access);
             }
@@ -107,13 +107,15 @@ fn reason(func: &Func, obstacle: Obstacle) -> (String, Op, String) {
     }
 }
 
-/// What keeps the iterations of the loop `op` from running in step, as `finding` says that for a reason.
+/// What keeps the iterations of the loop `op` from running in step, as `finding` says that for a reason; whoever asks answers
+/// for the accesses that are `exempt`.
 pub(crate) fn obstacle(
     facts: &mut NestFacts<'_>,
     op: Op,
+    exempt: impl Fn(Op) -> bool,
     finding: impl FnOnce(&str) -> Diagnostic,
 ) -> Option<Diagnostic> {
-    let obstacle = find(facts, op)?;
+    let obstacle = find(facts, op, exempt)?;
     let (reason, at, label) = reason(facts.func, obstacle);
     Some(finding(&reason).label(facts.func.op_location(at), label))
 }

@@ -55,14 +55,19 @@ impl Reference {
 impl Tiles {
     /// The number of dimensions before those of a tile.
     pub(crate) fn n_leading(&self) -> usize {
-        self.extents.len() - 2
+        self.extents.len() - n_dims(self.part)
     }
 
-    /// The extents of the last two dimensions.
+    /// The extents of the last two dimensions; numbers for rows have one column.
     pub(crate) fn last_two(&self) -> [i64; 2] {
         let n = self.n_leading();
-        [self.extents[n], self.extents[n + 1]]
+        [self.extents[n], self.extents.get(n + 1).copied().unwrap_or(1)]
     }
+}
+
+/// The dimensions of a tile.
+fn n_dims(part: Part) -> usize {
+    if part == Part::Rows { 1 } else { 2 }
 }
 
 /// The buffers of tiles of `family` whose elements are numbers, in the order of the text; or what keeps them from being
@@ -108,9 +113,13 @@ fn tiles(func: &Func, uses: &Uses, alloc: Op) -> Result<Tiles, Diagnostic> {
         return error(text, "let the elements be numbers, and vectorize the loops over them");
     };
     let extents: Option<Vec<i64>> = shape.iter().map(|&dim| func.as_int(dim)).collect();
-    let Some(extents) = extents.filter(|extents| extents.len() >= 2) else {
-        let text = format!("`{name}: {}` holds no tiles: its last two extents are those of a tile", func.show_type(ty));
-        return error(text, "give it two dimensions or more, with constant extents");
+    let Some(extents) = extents.filter(|extents| extents.len() >= n_dims(part)) else {
+        let (which, help) = match part {
+            Part::Rows => ("last extent is that", "give it one dimension or more, with constant extents"),
+            _ => ("last two extents are those", "give it two dimensions or more, with constant extents"),
+        };
+        let text = format!("`{name}: {}` holds no tiles: its {which} of a tile", func.show_type(ty));
+        return error(text, help);
     };
     let mut tiles =
         Tiles { alloc, buffer, family, part, elem: scalar.elem, extents, references: Vec::new(), elements: Vec::new() };
@@ -124,6 +133,7 @@ fn visit(func: &Func, uses: &Uses, user: &Use, tiles: &mut Tiles) -> Result<(), 
     let op = user.op;
     match func.opcode(op) {
         tir::LOAD | tir::STORE => tiles.elements.push(op),
+        _ if tiles.part == Part::Rows => return Err(escape(func, tiles, op)),
         tir::REF | tir::REGION => {
             let Some(place) = func.result(op) else { return Ok(()) };
             let (starts, lengths) = region(func, op, &tiles.extents).ok_or_else(|| escape(func, tiles, op))?;
@@ -165,7 +175,8 @@ fn region(func: &Func, op: Op, extents: &[i64]) -> Option<(Vec<Option<Value>>, V
 
 fn escape(func: &Func, tiles: &Tiles, op: Op) -> Diagnostic {
     let name = func.value_text(tiles.buffer);
-    let text = format!("`{}` takes tiles of `{name}`, and only matrix ops, loads and stores do", func.op_name(op));
+    let (op_name, takers) = (func.op_name(op), if tiles.part == Part::Rows { "" } else { "matrix ops, " });
+    let text = format!("`{op_name}` takes tiles of `{name}`, and only {takers}loads and stores do");
     Diagnostic::error("tile", func.op_location(op), text)
         .label(func.op_location(tiles.alloc), "a buffer of tiles")
         .help("copy the tile to a buffer in memory, and take that")

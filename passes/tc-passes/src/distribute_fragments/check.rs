@@ -6,10 +6,12 @@
 
 use super::find::Buffer;
 use super::nests::{Access, Nests};
+use super::reductions::RowReduction;
 use crate::analysis::invariant::arguments;
 use crate::analysis::launch::{coordinate, loop_var};
 use crate::analysis::loop_carried::{self, NestByNest};
 use tc_dialects::algebra::Algebra;
+use tc_dialects::fragment::Use;
 use tc_dialects::scope::Scope;
 use tc_dialects::tir::{self, Coordinate};
 use tc_ir::effects::{root_buffer, summary};
@@ -18,15 +20,15 @@ use tc_ir::{Func, Op};
 use tc_support::Diagnostic;
 
 /// What stands in the way of dividing the nests, one diagnostic a nest.
-pub(super) fn nests(func: &Func, buffers: &[Buffer], nests: &Nests) -> Vec<Diagnostic> {
+pub(super) fn nests(func: &Func, buffers: &[Buffer], nests: &Nests, reductions: &[RowReduction]) -> Vec<Diagnostic> {
     let mut facts = NestByNest::new(func);
     let roots = nests.roots(func);
-    roots.into_iter().filter_map(|root| nest(func, buffers, nests, &mut facts, root).err()).collect()
+    roots.into_iter().filter_map(|root| nest(func, (buffers, reductions), nests, &mut facts, root).err()).collect()
 }
 
 fn nest(
     func: &Func,
-    buffers: &[Buffer],
+    (buffers, reductions): (&[Buffer], &[RowReduction]),
     nests: &Nests,
     facts: &mut NestByNest<'_>,
     root: Op,
@@ -42,7 +44,8 @@ fn nest(
     let loops: Vec<Op> = inside.iter().copied().filter(|op| nests.roles.contains_key(op)).collect();
     for loop_op in loops {
         let facts = facts.facts(loop_op);
-        let found = loop_carried::obstacle(facts, loop_op, |reason| {
+        let is_reduced = |op: Op| reductions.iter().any(|reduction| reduction.accesses().contains(&op));
+        let found = loop_carried::obstacle(facts, loop_op, is_reduced, |reason| {
             let text = format!(
                 "the loop `{}` runs over elements of tiles, and its iterations cannot be divided among threads: {reason}",
                 func.value_text(loop_var(func, loop_op))
@@ -114,9 +117,12 @@ fn own_memory(func: &Func, nests: &Nests, root: Op, op: Op) -> Result<(), Diagno
 /// An element is accessed in the two loops over its tile, and in no others over elements; and where it is does not depend
 /// on those but by its two variables.
 fn own_loops(func: &Func, buffers: &[Buffer], nests: &Nests, access: &Access) -> Result<(), Diagnostic> {
-    let own = access.axes.map(|axis| axis.loop_op);
+    let own: Vec<Op> = access.axes.iter().map(|axis| axis.loop_op).collect();
     let name = func.value_text(buffers[access.buffer].tiles.buffer);
-    let around: Vec<Op> = ancestors(func, access.op).filter(|outer| nests.roles.contains_key(outer)).collect();
+    // Each thread of a row has its number, for all columns.
+    let is_row = buffers[access.buffer].tiles.part == Use::Rows;
+    let counts = |outer: &Op| nests.roles.get(outer).is_some_and(|role| !is_row || role.is_group);
+    let around: Vec<Op> = ancestors(func, access.op).filter(counts).collect();
     if let Some(&other) = around.iter().find(|outer| !own.contains(outer)) {
         let text = format!(
             "an element of `{name}` is accessed for each `{}`, and thread t does not hold that element for every t",
@@ -126,7 +132,8 @@ fn own_loops(func: &Func, buffers: &[Buffer], nests: &Nests, access: &Access) ->
             .label(func.op_location(other), "a loop over the elements of another tile")
             .help("let a tensor intrinsic compute a product (`tensorize`); or bring the tile to shared memory"));
     }
-    let vars: Vec<_> = around.iter().map(|&outer| Algebra::var(loop_var(func, outer))).collect();
+    let all = ancestors(func, access.op).filter(|outer| nests.roles.contains_key(outer));
+    let vars: Vec<_> = all.collect::<Vec<Op>>().iter().map(|&outer| Algebra::var(loop_var(func, outer))).collect();
     let pool = &nests.algebra.analyzer.pool;
     let n = buffers[access.buffer].tiles.n_leading();
     let leading = &func.operands(access.op)[1..=n];

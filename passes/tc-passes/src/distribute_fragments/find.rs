@@ -48,6 +48,11 @@ pub(super) fn find(func: &Func) -> Result<Vec<Buffer>, Vec<Diagnostic>> {
 }
 
 fn buffer(func: &Func, tiles: Tiles) -> Result<Buffer, Diagnostic> {
+    if tiles.part == Use::Rows {
+        let layout = by_scope(&tiles).ok_or_else(|| no_tiles(func, &tiles))?;
+        let told = tiles.alloc;
+        return Ok(Buffer { tiles, layout: Some(layout), order: Order::RowMajor, told });
+    }
     let (products, loads) = words(func, &tiles);
     let name = func.value_text(tiles.buffer);
     let Some(first) = products.first().or(loads.first()) else {
@@ -110,9 +115,32 @@ pub(super) fn by_scope(tiles: &Tiles) -> Option<Layout> {
     let images = match tiles.part {
         Use::Accumulator if tiles.family == Family::Wgmma => [[64, 16], [64, 8]],
         Use::Accumulator => [[16, 16], [16, 8]],
+        Use::Rows if tiles.family == Family::Wgmma => [[64, 1]; 2],
+        Use::Rows => [[16, 1], [8, 1]],
+        Use::A if tiles.family == Family::Wgmma => [[64, k]; 2],
         Use::A => [[16, k]; 2],
         Use::B => [[k, 16], [k, 8]],
     };
     let image = images.into_iter().find(|image| last[0] % image[0] == 0 && last[1] % image[1] == 0)?;
     Layout::of(tiles.family, tiles.part, tiles.elem.bytes(), image, Order::RowMajor)
+}
+
+/// The extents of a buffer are those of no tiles.
+pub(super) fn no_tiles(func: &Func, tiles: &Tiles) -> Diagnostic {
+    let (name, elem) = (func.value_text(tiles.buffer), tiles.elem.name());
+    let rows_of_tile = tiles.family.threads() / 2;
+    let [rows, cols] = tiles.last_two();
+    let (text, help) = match tiles.part {
+        Use::Rows => (
+            format!("the last extent of `{name}`, {rows}, is that of no rows of tiles"),
+            format!("a tile has {rows_of_tile} rows; let the extent be a multiple of that"),
+        ),
+        _ => (
+            format!("the last two extents of `{name}`, {rows} x {cols}, are those of no tiles of `{elem}`"),
+            format!(
+                "an accumulator is made of tiles of {rows_of_tile} x 8 elements; let the extents be multiples of that"
+            ),
+        ),
+    };
+    Diagnostic::error("extent", func.op_location(tiles.alloc), text).help(help)
 }

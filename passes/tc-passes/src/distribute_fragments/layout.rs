@@ -3,7 +3,8 @@
 //! All tiles of `mma` are made of one pattern. One dimension of a tile is divided by eights: the place within an eight is
 //! the *group* of a lane, `lane / 4`. The other one is divided by four times a *width*: a lane holds as many neighbours as
 //! the width says, and which ones is told by its number in the group, `lane % 4`. So a piece of 8 by `4 * width` elements
-//! gives every lane `width` of them, and a tile is made of such pieces.
+//! gives every lane `width` of them, and a tile is made of such pieces. Of numbers for rows there is one column, and each of
+//! the four lanes of a group holds it.
 
 use tc_dialects::fragment::{Family, Layout as Order, Use, element, per_thread, warpgroup_element};
 
@@ -16,7 +17,12 @@ pub(super) struct Spread {
     pub(super) width: i64,
     /// The family, which tells how many warps hold a tile together: each has 16 groups that follow each other.
     pub(super) family: Family,
+    /// The lanes of a group hold the same: there is one column.
+    pub(super) replicated: bool,
 }
+
+/// The lanes of a group.
+pub(super) const LANES_OF_GROUP: i64 = 4;
 
 /// The groups of one warp in a tile of several: two registers' worth of eight.
 const OF_WARP: i64 = 16;
@@ -24,7 +30,11 @@ const OF_WARP: i64 = 16;
 impl Spread {
     /// The extent of a piece in dimension `dim`.
     pub(super) fn piece(self, dim: usize) -> i64 {
-        if dim == self.group { 8 } else { 4 * self.width }
+        match (dim == self.group, self.replicated) {
+            (true, _) => 8,
+            (false, true) => 1,
+            (false, false) => LANES_OF_GROUP * self.width,
+        }
     }
 
     /// The warps that hold a tile together.
@@ -63,9 +73,10 @@ impl Layout {
             Use::A => (rows, packed),
             Use::B => (cols, packed),
             Use::Accumulator => (rows, 2),
+            Use::Rows => (rows, 1),
         };
         // The rows of a tile run faster through the registers than its columns.
-        Layout::made_of(Spread { group, width, family }, image, rows)
+        Layout::made_of(Spread { group, width, family, replicated: part == Use::Rows }, image, rows)
     }
 
     /// The layout of a tile whose pieces in dimension `fast` follow each other in the registers of a lane.
@@ -81,7 +92,8 @@ impl Layout {
 
     /// How many elements of a tile a lane holds.
     pub(super) fn held(self) -> i64 {
-        per_thread(self.spread.family, self.tile[0] * self.tile[1])
+        let copies = if self.spread.replicated { LANES_OF_GROUP } else { 1 };
+        per_thread(self.spread.family, self.tile[0] * self.tile[1] * copies)
     }
 
     /// Which lane holds the element at `at` of an image, and in which of the registers of which tile.
@@ -121,7 +133,7 @@ impl Layout {
         for lane in 0..family.threads() {
             for nth in 0..per_thread(family, image[0] * image[1]) {
                 let (row, col) = match family {
-                    Family::Wgmma => warpgroup_element(lane, nth),
+                    Family::Wgmma => warpgroup_element(part, bytes, lane, nth),
                     Family::Wmma | Family::Mma => element(part, bytes, lane, nth),
                 };
                 let at = if order == Order::ColMajor { [col, row] } else { [row, col] };
@@ -198,5 +210,24 @@ mod tests {
         assert_eq!(stretch([0, 64], [64, 64]), Some(32));
         assert_eq!(stretch([16, 0], [64, 64]), None);
         assert!(Layout::of(Family::Wgmma, Use::Accumulator, 4, [32, 128], Order::RowMajor).is_none());
+    }
+
+    #[test]
+    fn a_left_factor_of_a_warpgroup_lies_as_its_sums_do() {
+        for (bytes, k) in [(2, 16), (4, 8), (1, 32)] {
+            let factor = Layout::of(Family::Wgmma, Use::A, bytes, [64, k], Order::RowMajor).expect("a tile");
+            assert_eq!(factor.stretch(Use::A, bytes, Order::RowMajor, [0, 0], [64, k], 1), Some(0), "{bytes}");
+        }
+        let factor = Layout::of(Family::Wgmma, Use::A, 2, [64, 16], Order::RowMajor).expect("a tile");
+        let sums = Layout::of(Family::Wgmma, Use::Accumulator, 4, [64, 16], Order::RowMajor).expect("a tile");
+        assert_eq!(factor.spread, sums.spread);
+    }
+
+    #[test]
+    fn each_thread_of_a_row_holds_its_number() {
+        for (family, rows, held) in [(Family::Mma, 16, 2), (Family::Wgmma, 64, 2)] {
+            let layout = Layout::of(family, Use::Rows, 4, [rows, 1], Order::RowMajor).expect("rows");
+            assert_eq!(layout.held(), held);
+        }
     }
 }

@@ -79,6 +79,7 @@ mod find;
 mod lanes;
 mod layout;
 mod nests;
+mod reductions;
 mod registers;
 mod spread;
 
@@ -137,11 +138,12 @@ impl FuncPass for DistributeFragments {
 struct Distribution {
     buffers: Vec<find::Buffer>,
     nests: nests::Nests,
+    reductions: Vec<reductions::RowReduction>,
     /// For each buffer, the ranges that its references become.
     ranges: Vec<Vec<registers::RegisterRange>>,
 }
 
-fn plan(func: &Func) -> Result<Distribution, Vec<Diagnostic>> {
+fn plan(func: &mut Func) -> Result<Distribution, Vec<Diagnostic>> {
     let mut buffers = find::find(func)?;
     let held: FxHashSet<Value> = buffers.iter().map(|buffer| buffer.tiles.buffer).collect();
     let out = if held.is_empty() { Vec::new() } else { check_bounds::certainly_out(func, &held) };
@@ -149,6 +151,7 @@ fn plan(func: &Func) -> Result<Distribution, Vec<Diagnostic>> {
         return Err(out);
     }
     let mut nests = nests::find(func, &mut buffers)?;
+    let reductions = reductions::find(func, &buffers, &mut nests)?;
     let (mut ranges, mut found) = (Vec::new(), Vec::new());
     for buffer in &buffers {
         match registers::ranges(func, &mut nests.algebra, buffer) {
@@ -156,17 +159,18 @@ fn plan(func: &Func) -> Result<Distribution, Vec<Diagnostic>> {
             Err(diagnostic) => found.push(diagnostic),
         }
     }
-    found.extend(check::nests(func, &buffers, &nests));
+    found.extend(check::nests(func, &buffers, &nests, &reductions));
     let users = registers::users(&buffers).into_iter().filter_map(|op| Some((op, lanes::family(func, op)?)));
     let mut warps: Vec<(Op, Family)> = users.collect();
     warps.extend(nests.roots(func).into_iter().map(|root| (root, nests.roles[&root].family())));
     found.extend(lanes::check(func, &warps));
-    if found.is_empty() { Ok(Distribution { buffers, nests, ranges }) } else { Err(found) }
+    if found.is_empty() { Ok(Distribution { buffers, nests, reductions, ranges }) } else { Err(found) }
 }
 
 fn rewrite(func: &mut Func, plan: Distribution) {
-    let Distribution { buffers, mut nests, ranges } = plan;
+    let Distribution { buffers, mut nests, reductions, ranges } = plan;
     let new = fold::mark(func);
+    reductions::emit(func, &buffers, &mut nests, &reductions);
     let pieces = spread::spread(func, &mut nests);
     registers::accesses(func, &buffers, &mut nests, &pieces);
     for buffer in &buffers {

@@ -1,13 +1,13 @@
 //! The loops over the elements of tiles: which dimension each runs along, and what part of a lane's number it becomes.
 
-use super::find::{Buffer, by_scope};
+use super::find::{Buffer, by_scope, no_tiles};
 use super::layout::{Layout, Spread};
 use crate::analysis::launch::loop_var;
 use crate::analysis::tiles;
 use indexmap::IndexMap;
 use tc_arith::Expr;
 use tc_dialects::algebra::{Algebra, const_extent};
-use tc_dialects::fragment::Family;
+use tc_dialects::fragment::{Family, Use};
 use tc_dialects::tir::{self, LoopKind};
 use tc_ir::walk::ancestors;
 use tc_ir::{Func, Op, Value};
@@ -18,8 +18,8 @@ pub(super) struct Access {
     pub(super) op: Op,
     /// The number of the buffer.
     pub(super) buffer: usize,
-    /// What its last two indices are.
-    pub(super) axes: [Axis; 2],
+    /// What its last two indices are, or its last one where it is a number for a row.
+    pub(super) axes: Vec<Axis>,
 }
 
 /// An index that is `base` plus the variable of a loop.
@@ -72,7 +72,8 @@ impl Role {
     }
 
     fn is_same(self, other: Role) -> bool {
-        let told = |role: Role| (role.is_group, role.spread.width, role.spread.family);
+        // Groups are numbered alike, however many neighbours their lanes hold.
+        let told = |role: Role| (role.is_group, (!role.is_group).then_some(role.spread.width), role.spread.family);
         told(self) == told(other)
     }
 }
@@ -128,20 +129,26 @@ pub(super) fn find(func: &Func, buffers: &mut [Buffer]) -> Result<Nests, Vec<Dia
 }
 
 /// The loops that the last two indices of `op` run with.
-fn axes(func: &Func, algebra: &mut Algebra, buffer: &Buffer, op: Op) -> Result<[Axis; 2], Diagnostic> {
-    let n = buffer.tiles.n_leading();
-    let indices = &func.operands(op)[1..];
-    let (rows, cols) = (indices[n], indices[n + 1]);
-    let axes = axis(func, algebra, op, rows).zip(axis(func, algebra, op, cols)).map(|(row, col)| [row, col]);
-    axes.filter(|[row, col]| row.loop_op != col.loop_op).ok_or_else(|| {
+fn axes(func: &Func, algebra: &mut Algebra, buffer: &Buffer, op: Op) -> Result<Vec<Axis>, Diagnostic> {
+    let n_dims = buffer.tiles.extents.len();
+    let indices = func.operands(op)[1..=n_dims][buffer.tiles.n_leading()..].iter();
+    let axes: Option<Vec<Axis>> = indices.map(|&index| axis(func, algebra, op, index)).collect();
+    let are_apart = |axes: &Vec<Axis>| match axes[..] {
+        [row, col] => row.loop_op != col.loop_op,
+        _ => true,
+    };
+    axes.filter(are_apart).ok_or_else(|| {
         let name = func.value_text(buffer.tiles.buffer);
         let what = if func.opcode(op) == tir::LOAD { "read" } else { "written" };
+        let (nest, loops) = match buffer.tiles.part {
+            Use::Rows => ("its rows", "a loop of constant extent run along the last dimension"),
+            _ => ("its rows and columns", "two loops of constant extent run along the last two dimensions, one each"),
+        };
         let text = format!(
-            "an element of `{name}` is {what} outside of a nest over its rows and columns: thread t does not hold that \
-             element for every t"
+            "an element of `{name}` is {what} outside of a nest over {nest}: thread t does not hold that element for \
+             every t"
         );
-        let help = "let two loops of constant extent run along the last two dimensions, one each; or bring the tile to \
-                    shared memory, and take the element from there";
+        let help = format!("let {loops}; or bring the tile to shared memory, and take the element from there");
         let threads = buffer.tiles.family.threads();
         Diagnostic::error("element", func.op_location(op), text)
             .label(
@@ -177,8 +184,8 @@ fn axis(func: &Func, algebra: &mut Algebra, op: Op, index: Value) -> Option<Axis
 fn settle_layouts(func: &Func, buffers: &mut [Buffer], accesses: &[Access]) -> Result<(), Diagnostic> {
     loop {
         let next = accesses.iter().filter(|access| buffers[access.buffer].layout.is_none()).find_map(|access| {
-            let loops = access.axes.map(|axis| axis.loop_op);
-            let like = accesses.iter().find_map(|other| alike(buffers, other, loops))?;
+            let loops = loops_of(access);
+            let like = accesses.iter().find_map(|other| alike(buffers, other, &loops))?;
             Some((access.buffer, like.0, like.1))
         });
         let Some((nth, spread, told)) = next else { break };
@@ -188,46 +195,35 @@ fn settle_layouts(func: &Func, buffers: &mut [Buffer], accesses: &[Access]) -> R
         let layout = Layout::made_of(spread, tile, spread.group);
         let fits = |layout: &Layout| last[0] % layout.tile[0] == 0 && last[1] % layout.tile[1] == 0;
         let Some(layout) = layout.filter(fits).or_else(|| Layout::made_of(spread, last, spread.group)) else {
-            return Err(no_tiles(func, &buffers[nth]));
+            return Err(no_tiles(func, &buffers[nth].tiles));
         };
         (buffers[nth].layout, buffers[nth].told) = (Some(layout), told);
     }
     for buffer in buffers.iter_mut().filter(|buffer| buffer.layout.is_none()) {
-        buffer.layout = Some(by_scope(&buffer.tiles).ok_or_else(|| no_tiles(func, buffer))?);
+        buffer.layout = Some(by_scope(&buffer.tiles).ok_or_else(|| no_tiles(func, &buffer.tiles))?);
     }
     Ok(())
 }
 
 /// How a buffer lies that `loops` run over, if `other` tells it.
-fn alike(buffers: &[Buffer], other: &Access, loops: [Op; 2]) -> Option<(Spread, Op)> {
+fn alike(buffers: &[Buffer], other: &Access, loops: &[Op]) -> Option<(Spread, Op)> {
     let spread = buffers[other.buffer].layout?.spread;
-    let theirs = other.axes.map(|axis| axis.loop_op);
-    if theirs == loops {
-        Some((spread, other.op))
-    } else if theirs == [loops[1], loops[0]] {
-        Some((Spread { group: 1 - spread.group, ..spread }, other.op))
-    } else {
-        None
+    match (&loops_of(other)[..], loops) {
+        (theirs @ [_, _], loops) if *theirs == *loops => Some((spread, other.op)),
+        (&[row, col], loops) if *loops == [col, row] => Some((Spread { group: 1 - spread.group, ..spread }, other.op)),
+        _ => None,
     }
 }
 
-fn no_tiles(func: &Func, buffer: &Buffer) -> Diagnostic {
-    let [rows, cols] = buffer.tiles.last_two();
-    let text = format!(
-        "the last two extents of `{}`, {rows} x {cols}, are those of no tiles of `{}`",
-        func.value_text(buffer.tiles.buffer),
-        buffer.tiles.elem.name()
-    );
-    Diagnostic::error("extent", func.op_location(buffer.tiles.alloc), text).help(format!(
-        "an accumulator is made of tiles of {} x 8 elements; let the extents be multiples of that",
-        buffer.tiles.family.threads() / 2
-    ))
+/// The loops of an access, in the order of its dimensions.
+fn loops_of(access: &Access) -> Vec<Op> {
+    access.axes.iter().map(|axis| axis.loop_op).collect()
 }
 
 /// Gives the loops of an access their roles.
 fn assign(func: &Func, buffers: &[Buffer], nests: &mut Nests, nth: usize) -> Result<(), Diagnostic> {
     let access = &nests.accesses[nth];
-    let (op, axes, buffer) = (access.op, access.axes, &buffers[access.buffer]);
+    let (op, axes, buffer) = (access.op, access.axes.clone(), &buffers[access.buffer]);
     let Some(layout) = buffer.layout else { return Ok(()) };
     for (dim, axis) in axes.into_iter().enumerate() {
         let role = Role { is_group: dim == layout.spread.group, spread: layout.spread, by: op };

@@ -1,6 +1,7 @@
 //! Divides the loops over elements among the threads of a warp.
 
 use super::lanes;
+use super::layout::LANES_OF_GROUP;
 use super::nests::{Nests, Role};
 use crate::analysis::invariant::arguments;
 use crate::analysis::launch::loop_var;
@@ -8,7 +9,9 @@ use indexmap::IndexMap;
 use tc_arith::Expr;
 use tc_dialects::algebra::{Algebra, build_index, const_extent};
 use tc_dialects::arith;
+use tc_dialects::scope::{Memory, Scope};
 use tc_dialects::tir;
+use tc_ir::effects::root_buffer;
 use tc_ir::opdef::Role::Constant;
 use tc_ir::walk::{ancestors, ops_under};
 use tc_ir::{Builder, Elem, Func, Op, Region, Rewriter, Value, keys};
@@ -31,6 +34,7 @@ pub(super) fn spread(func: &mut Func, nests: &mut Nests) -> IndexMap<Op, LanePos
         let lane = lanes::enter(func, root, family);
         nests.algebra.declare(func, lane);
         nests.algebra.analyzer.bind_range(Algebra::var(lane), Some(0), Some(family.threads() - 1));
+        store_once(func, nests, root, lane);
         let mut loops = vec![root];
         loops.extend(ops_under(func, func.op_regions(root)[0]));
         loops.retain(|op| nests.roles.contains_key(op));
@@ -41,6 +45,33 @@ pub(super) fn spread(func: &mut Func, nests: &mut Nests) -> IndexMap<Op, LanePos
         }
     }
     pieces
+}
+
+/// Lets one of the threads that would all do it write what others see of a row or a column: those of a row's group, or those
+/// that have parts of one column.
+fn store_once(func: &mut Func, nests: &Nests, root: Op, lane: Value) {
+    let is_seen = |func: &Func, op: Op| {
+        let scope = Scope::of(func, root_buffer(func, func.operand(op, 0)));
+        scope.is_none_or(|scope| scope.memory() != Memory::Registers)
+    };
+    let stores =
+        ops_under(func, func.op_regions(root)[0]).filter(|&op| func.opcode(op) == tir::STORE && is_seen(func, op));
+    for op in stores.collect::<Vec<Op>>() {
+        let around = || ancestors(func, op).filter_map(|outer| nests.roles.get(&outer));
+        let (over_rows, over_columns) = (around().any(|role| role.is_group), around().any(|role| !role.is_group));
+        if over_rows && over_columns {
+            continue;
+        }
+        let mut b = Builder::before(func, op);
+        let four = b.index(LANES_OF_GROUP);
+        let opcode = if over_rows { arith::MOD } else { arith::DIV };
+        let (number, zero) = (b.value(opcode, &[lane, four], &[]), b.index(0));
+        let equal = b.func.word_attr("eq");
+        let is_first = b.value(arith::CMP, &[number, zero], &[(keys::PREDICATE, equal)]);
+        let branch = tir::If::build(&mut b, is_first, &[], &[]);
+        let region = func.op_regions(branch)[0];
+        Rewriter::new(func).move_to_end(op, region);
+    }
 }
 
 /// Lets the loop whose neighbours a lane holds be the inner one, where the nest is perfect: they are done as one vector

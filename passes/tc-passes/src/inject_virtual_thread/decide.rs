@@ -31,7 +31,7 @@ pub(super) fn decide(func: &Func) -> Result<Vec<VirtualThreadLoop>, Diagnostics>
         let kept = if extent > MAX_THREADS {
             Some(remark(func, op, &format!("there are {extent} of them, more than {MAX_THREADS}")))
         } else if extent > 1 {
-            let found = loop_carried::obstacle(facts, op, |reason| remark(func, op, reason));
+            let found = loop_carried::obstacle(facts, op, |_| false, |reason| remark(func, op, reason));
             found.map(|found| {
                 found.help("make the buffer inside the loop, or let the iterations write different elements")
             })

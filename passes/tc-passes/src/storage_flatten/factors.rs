@@ -39,7 +39,7 @@ pub(super) fn plan(func: &Func, plan: &mut Flattening, found: &mut Diagnostics) 
     for op in all_ops(func).filter(|&op| func.opcode(op) == wgmma::MMA) {
         let Some(shape) = wgmma::shape(func, op) else { continue };
         for side in [Side::A, Side::B] {
-            if side.descriptor(func, op).is_some() {
+            if side.descriptor(func, op).is_some() || side == Side::A && wgmma::left_in_registers(func, op) {
                 continue;
             }
             match descriptor(func, op, side, shape, plan) {

@@ -59,7 +59,7 @@ fn verdict(func: &Func, op: Op, facts: &mut NestFacts<'_>) -> Verdict {
             .help("split the axis by a power of two, and vectorize the inner part");
         return Verdict::Serial(found);
     }
-    if let Some(mut found) = loop_carried::obstacle(facts, op, |reason| remark(func, op, reason)) {
+    if let Some(mut found) = loop_carried::obstacle(facts, op, |_| false, |reason| remark(func, op, reason)) {
         if !facts.is_noalias() {
             found = found.help("if no two parameters are one buffer, say so: `attributes {noalias}`");
         }

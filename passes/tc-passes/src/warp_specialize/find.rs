@@ -132,11 +132,11 @@ fn around(func: &Func, nest: &Nest, load: Op, home: Region) -> Found<Vec<Op>> {
         match func.opcode(op) {
             tir::FOR if runs_in_order(func, op) => {
                 let varies =
-                    |&bound: &Value| arguments(func, bound).into_iter().any(|arg| !is_outside(func, nest, arg));
+                    |&bound: &Value| arguments(func, bound).into_iter().any(|arg| !is_same_for_block(func, nest, arg));
                 if func.operands(op)[..2].iter().any(varies) {
                     let text =
                         "how often this loop runs changes inside the kernel, and the rounds of a ring are counted";
-                    let help = "let the bounds be constants or sizes";
+                    let help = "let the bounds depend on sizes and blocks alone";
                     return Err(error(func, op, text.to_string(), help));
                 }
             }
@@ -168,11 +168,14 @@ fn around(func: &Func, nest: &Nest, load: Op, home: Region) -> Found<Vec<Op>> {
     Ok(around)
 }
 
-/// Is the argument `arg` of a region none of the nest's?
-fn is_outside(func: &Func, nest: &Nest, arg: Value) -> bool {
+/// Is the argument `arg` of a region one of no loop inside the nest, or the coordinate of a block?
+fn is_same_for_block(func: &Func, nest: &Nest, arg: Value) -> bool {
     let Def::Arg(region, _) = func.def(arg) else { return false };
     let owner = func.region_parent(region);
-    owner.is_none_or(|op| op != nest.op && !is_inside(func, op, nest.op))
+    owner.is_none_or(|op| {
+        let is_inside = op == nest.op || is_inside(func, op, nest.op);
+        !is_inside || coordinate(func, op).is_some_and(|of| !of.is_thread())
+    })
 }
 
 /// The buffers that the loads fill, and the number of slots.

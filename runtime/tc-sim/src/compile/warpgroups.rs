@@ -3,8 +3,8 @@
 use super::Result;
 use super::body::Compiler;
 use crate::code::{Instr, Space};
-use crate::warp::{Factor, Meeting, Operand, Places, WarpInstr, WarpOp};
-use tc_dialects::fragment::{is_product, warpgroup_element};
+use crate::warp::{Factor, Meeting, Operand, Places, Source, WarpInstr, WarpOp};
+use tc_dialects::fragment::{Use, is_product, warpgroup_element};
 use tc_dialects::wgmma::{self, Major, Shape, Side, WARPGROUP, factor_extents};
 use tc_dialects::{gpu, mma};
 use tc_ir::{Op, Opcode, keys};
@@ -19,8 +19,13 @@ impl Compiler<'_, '_> {
         if !fits(shape.extents()) || !is_product(shape.factors, shape.sums) {
             return Err(self.unsupported(op, "a product of such elements"));
         }
-        let sum = self.sums(op, shape)?;
-        let sides = [self.factor(op, Side::A, shape)?, self.factor(op, Side::B, shape)?];
+        let sum = self.registers(op, (0, Use::Accumulator), shape.n)?;
+        let left = if wgmma::left_in_registers(self.func(), op) {
+            Source::Registers(self.registers(op, (Side::A.operand(), Use::A), shape.k)?)
+        } else {
+            Source::Memory(self.factor(op, Side::A, shape)?)
+        };
+        let sides = [left, Source::Memory(self.factor(op, Side::B, shape)?)];
         let extents = shape.extents().map(|extent| extent as usize);
         let product = WarpOp::GroupProduct { sum, sides, shape: extents, factors: shape.factors, total: shape.sums };
         self.emit_group(op, product, "wgmma.mma");
@@ -32,16 +37,18 @@ impl Compiler<'_, '_> {
         self.k.emit(Instr::Warp(Box::new(WarpInstr { op: group_op, name, width, site })));
     }
 
-    /// The sums: a tile of the warpgroup, or what its threads hold.
-    fn sums(&mut self, op: Op, shape: Shape) -> Result<Operand> {
-        let place = self.place(op, 0)?;
+    /// The sums or the left factor in registers, of `columns` columns: a tile of the warpgroup, or what its threads hold.
+    fn registers(&mut self, op: Op, (nth, part): (usize, Use), columns: i64) -> Result<Operand> {
+        let place = self.place(op, nth)?;
+        let is_written = part == Use::Accumulator;
         if mma::held(self.func(), place).is_none() {
-            return Ok(self.stood(op, 0, true)?.by_rows(false).0);
+            return Ok(self.stood(op, nth, is_written)?.by_rows(false).0);
         }
-        let mut operand = self.stretch(op, (0, WARPGROUP as usize), true)?;
+        let mut operand = self.stretch(op, (nth, WARPGROUP as usize), is_written)?;
         let n = operand.held.as_ref().map_or(0, |held| held.len()) as i64;
-        let places = (0..WARPGROUP * n).map(|nth| warpgroup_element(nth / n, nth % n));
-        operand.at = places.map(|(row, col)| (row * shape.n + col) as u32).collect();
+        let bytes = self.k.kernel.buffers[operand.region.access.buf as usize].elem.bytes();
+        let places = (0..WARPGROUP * n).map(|nth| warpgroup_element(part, bytes, nth / n, nth % n));
+        operand.at = places.map(|(row, col)| (row * columns + col) as u32).collect();
         Ok(operand)
     }
 

@@ -175,11 +175,11 @@ impl Group {
         }
     }
 
-    /// Sums that threads wrote after the last fence, or before any.
+    /// Registers of a product, sums or its left factor, that threads wrote after the last fence, or before any.
     pub(super) fn report_missing_fence(
         &self,
         (at, site): (At<'_>, Site),
-        crew: usize,
+        (crew, is_factor): (usize, bool),
         launch: &Launch<'_>,
         block: &mut BlockState,
     ) {
@@ -187,8 +187,9 @@ impl Group {
         block.find(launch, DiagnosticKind::MissingFence, (site, NO_SITE), |_| {
             let warpgroup = self.warpgroup_number(crew);
             let text = format!(
-                "a product of warpgroup {warpgroup} adds to `{}`, and no `wgmma.fence` stands between what threads did \
+                "a product of warpgroup {warpgroup} {} `{}`, and no `wgmma.fence` stands between what threads did \
                  with it and the product",
+                if is_factor { "reads" } else { "adds to" },
                 at.decl.name
             );
             let diagnostic = Diagnostic::error(DiagnosticKind::MissingFence.code(), kernel.at(site), text);

@@ -47,7 +47,7 @@ impl Group {
         launch: &Launch<'_>,
         block: &mut BlockState,
     ) {
-        self.check_sums_read(at, addr, launch, block);
+        self.check_registers_read(at, addr, launch, block);
         if let Some(window) = at.decl.window {
             return self.load_window(at, window, addr, (value, mags), launch, block);
         }

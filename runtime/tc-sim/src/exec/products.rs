@@ -7,13 +7,14 @@
 
 use super::access::{Addr, At};
 use super::block::{BlockState, Launch};
+use super::factors::Gathered;
 use super::group::{Group, for_lanes};
 use super::tiles::Matrices;
 use super::warp::Crew;
 use crate::cell::Cell;
 use crate::code::{Instr, Kernel, Site, Space};
 use crate::domain::Domain;
-use crate::warp::{Meeting, Operand, WarpInstr, WarpOp};
+use crate::warp::{Meeting, Operand, Source, WarpInstr, WarpOp};
 use std::collections::BTreeMap;
 use std::mem;
 use std::ops::Range;
@@ -28,9 +29,8 @@ struct OutstandingProduct {
     /// The number of its group among those of its warpgroup, and its own among the products.
     group: u32,
     number: u32,
-    /// Where its sums are, and which cells of a thread or of the warpgroup they are.
-    space: Space,
-    sums: Vec<usize>,
+    /// Where its sums, and a left factor in registers, are, and which cells of a thread or of the warpgroup they are.
+    registers: Vec<(Space, Vec<usize>)>,
     /// The shared buffers and cells that it reads, those of all blocks counted.
     reads: [(usize, Vec<usize>); 2],
 }
@@ -46,12 +46,14 @@ struct Progress {
 /// The low bits of an f32 that tf32 has not.
 const TF32_LACKS: Cell = (1 << 13) - 1;
 
-/// What is noted of the cells of a buffer of sums: those of one warpgroup after those of another.
+/// What is noted of the cells of a buffer in registers that products access: those of one warpgroup after those of another.
 #[derive(Clone, Default, Debug)]
-struct SumNotes {
+struct RegisterNotes {
     /// Cells of one warpgroup.
     n: usize,
-    /// 0, or the site of an outstanding product that adds to it, plus one.
+    /// It holds a left factor, which threads may read meanwhile.
+    is_factor: bool,
+    /// 0, or the site of an outstanding product that accesses it, plus one.
     outstanding: Vec<Site>,
     /// 0, or how many fences there had been when a thread wrote it last, plus one.
     written: Vec<u32>,
@@ -62,8 +64,8 @@ struct SumNotes {
 pub(super) struct Products {
     progress: Vec<Progress>,
     outstanding: Vec<OutstandingProduct>,
-    sums: BTreeMap<Space, SumNotes>,
-    /// A product accesses its sums.
+    notes: BTreeMap<Space, RegisterNotes>,
+    /// A product accesses its registers.
     busy: bool,
     /// The threads of a warpgroup.
     width: usize,
@@ -80,14 +82,20 @@ impl Products {
         }
         for instr in &kernel.code {
             let Instr::Warp(warp) = instr else { continue };
-            let WarpOp::GroupProduct { sum, .. } = &warp.op else { continue };
-            let space = kernel.buffers[sum.region.access.buf as usize].space;
-            // Views lie in the cells of the buffer that they are views of.
-            let of_space = kernel.buffers.iter().filter(|decl| decl.space == space);
-            let n = of_space.map(|decl| decl.cells).max().unwrap_or(0);
-            let all = n * crews;
-            let notes = SumNotes { n, outstanding: vec![0; all], written: vec![0; all] };
-            products.sums.insert(space, notes);
+            let WarpOp::GroupProduct { sum, sides, .. } = &warp.op else { continue };
+            let left = if let Source::Registers(left) = &sides[0] { Some(left) } else { None };
+            for (operand, is_factor) in left.map(|left| (left, true)).into_iter().chain([(sum, false)]) {
+                let space = kernel.buffers[operand.region.access.buf as usize].space;
+                // Views lie in the cells of the buffer that they are views of.
+                let of_space = kernel.buffers.iter().filter(|decl| decl.space == space);
+                let n = of_space.map(|decl| decl.cells).max().unwrap_or(0);
+                let all = n * crews;
+                let notes = RegisterNotes { n, is_factor, outstanding: vec![0; all], written: vec![0; all] };
+                // A buffer that is both is one of sums.
+                if !is_factor || !products.notes.contains_key(&space) {
+                    products.notes.insert(space, notes);
+                }
+            }
         }
         products
     }
@@ -95,17 +103,18 @@ impl Products {
     pub(super) fn reset(&mut self) {
         self.progress.fill(Progress::default());
         self.outstanding.clear();
-        for notes in self.sums.values_mut() {
+        for notes in self.notes.values_mut() {
             notes.outstanding.fill(0);
             notes.written.fill(0);
         }
     }
 }
 
-impl SumNotes {
-    fn mark(&mut self, product: &OutstandingProduct, mark: Site) {
-        for &cell in &product.sums {
-            self.outstanding[product.crew * self.n + cell] = mark;
+/// Notes at the registers of `product` that it is outstanding, or not.
+fn mark(notes: &mut BTreeMap<Space, RegisterNotes>, product: &OutstandingProduct, mark: Site) {
+    for (space, cells) in &product.registers {
+        if let Some(notes) = notes.get_mut(space) {
+            cells.iter().for_each(|&cell| notes.outstanding[product.crew * notes.n + cell] = mark);
         }
     }
 }
@@ -133,10 +142,21 @@ impl Group {
     ) {
         let WarpOp::GroupProduct { sum, sides, shape, factors, total } = &instr.op else { return };
         self.products.busy = true;
-        let cells = self.sum_cells(sum, crews, launch, block);
-        self.check_sums(sum, (&cells, instr), launch, block);
+        let mut registers = vec![self.register_cells(sum, crews, launch, block)];
+        self.check_registers(sum, (&registers[0].1, instr), launch, block);
+        if let Source::Registers(left) = &sides[0] {
+            let cells = self.register_cells(left, crews, launch, block);
+            self.check_registers(left, (&cells.1, instr), launch, block);
+            registers.push(cells);
+        }
         let mut sums = self.gather(sum, (crews, instr), launch, block);
-        let [left, right] = [0, 1].map(|side| self.gather_factor(&sides[side], (crews, instr), launch, block));
+        let [left, right] = [0, 1].map(|side| match &sides[side] {
+            Source::Memory(factor) => self.gather_factor(factor, (crews, instr), launch, block),
+            Source::Registers(operand) => {
+                let matrices = self.gather(operand, (crews, instr), launch, block);
+                Gathered { matrices, shared: 0, places: vec![Vec::new(); crews.len()] }
+            }
+        });
         // The hardware does not look at the bits that tf32 lacks.
         let cut = *factors == Elem::F32 && launch.domain != Domain::Field;
         let of = |matrices: &Matrices| {
@@ -147,7 +167,6 @@ impl Group {
         super::product::add_products(&mut sums, &a, &b, *shape, (*factors, *total), launch.domain);
         self.scatter(sum, &sums, (crews, instr), launch, block);
         self.products.busy = false;
-        let space = launch.kernel.buffers[sum.region.access.buf as usize].space;
         for (crew, came) in crews.iter().enumerate().filter(|(_, came)| came.speaker().is_some()) {
             let progress = &mut self.products.progress[crew];
             progress.products += 1;
@@ -157,8 +176,7 @@ impl Group {
                 crew,
                 group: progress.groups,
                 number: progress.products,
-                space,
-                sums: cells[crew].clone(),
+                registers: registers.iter().map(|(space, cells)| (*space, cells[crew].clone())).collect(),
                 reads,
             };
             self.begin_product(product, *came, launch, block);
@@ -172,9 +190,7 @@ impl Group {
         for (shared, places) in &product.reads {
             block.shared[*shared].begin_reading(places, product.site);
         }
-        if let Some(notes) = self.products.sums.get_mut(&product.space) {
-            notes.mark(&product, product.site + 1);
-        }
+        mark(&mut self.products.notes, &product, product.site + 1);
         self.products.outstanding.push(product);
     }
 
@@ -225,63 +241,60 @@ impl Group {
         let over: Vec<OutstandingProduct> = over;
         for product in &over {
             product.reads.iter().for_each(|(shared, places)| block.shared[*shared].end_reading(places));
-            if let Some(notes) = self.products.sums.get_mut(&product.space) {
-                notes.mark(product, 0);
-            }
+            mark(&mut self.products.notes, product, 0);
         }
-        // Younger products may add to the same sums.
-        let Products { outstanding, sums, .. } = &mut self.products;
-        for product in outstanding.iter().filter(|product| product.crew == crew) {
-            if let Some(notes) = sums.get_mut(&product.space) {
-                notes.mark(product, product.site + 1);
-            }
-        }
+        // Younger products may add to the same sums, and read the same factor.
+        let Products { outstanding, notes, .. } = &mut self.products;
+        outstanding.iter().filter(|product| product.crew == crew).for_each(|product| {
+            mark(notes, product, product.site + 1);
+        });
         if let Some(number) = over.iter().map(|product| product.number).max() {
             self.see_products(came, number, block);
         }
     }
 
-    /// The cells of a thread, or of the warpgroup, that the sums of each warpgroup are.
-    fn sum_cells(
+    /// The cells of a thread, or of the warpgroup, that an operand in registers is, for each warpgroup.
+    fn register_cells(
         &mut self,
-        sum: &Operand,
+        operand: &Operand,
         crews: &[Crew],
         launch: &Launch<'_>,
         block: &mut BlockState,
-    ) -> Vec<Vec<usize>> {
+    ) -> (Space, Vec<Vec<usize>>) {
         let lanes = self.mask.clone();
-        let starts = self.starts(&sum.region, &lanes, launch, block);
-        let at = self.at_region(&sum.region, launch);
+        let starts = self.starts(&operand.region, &lanes, launch, block);
+        let at = self.at_region(&operand.region, launch);
         let of = |crew: &Crew| {
             let Some(start) = crew.speaker().and_then(|lane| starts.of(lane)) else { return Vec::new() };
-            let offsets = sum.held.as_ref().unwrap_or(&sum.at);
+            let offsets = operand.held.as_ref().unwrap_or(&operand.at);
             let mut cells: Vec<usize> = offsets.iter().flat_map(|&cell| at.cells(start + cell as usize)).collect();
             cells.sort_unstable();
             cells
         };
-        crews.iter().map(of).collect()
+        (at.decl.space, crews.iter().map(of).collect())
     }
 
-    /// May the sums be added to? Threads that wrote them must have come to a fence since, and what is outstanding must add
-    /// to the same sums.
-    fn check_sums(
+    /// May a product access these registers? Threads that wrote them must have come to a fence since, and what is outstanding
+    /// must add to the same sums.
+    fn check_registers(
         &self,
-        sum: &Operand,
+        operand: &Operand,
         (cells, instr): (&[Vec<usize>], &WarpInstr),
         launch: &Launch<'_>,
         block: &mut BlockState,
     ) {
-        let at = self.at_region(&sum.region, launch);
-        let Some(notes) = self.products.sums.get(&at.decl.space) else { return };
+        let at = self.at_region(&operand.region, launch);
+        let Some(notes) = self.products.notes.get(&at.decl.space) else { return };
         for (crew, cells) in cells.iter().enumerate().filter(|(_, cells)| !cells.is_empty()) {
             let fences = self.products.progress[crew].fences;
             let is_stored = |&&cell: &&usize| notes.written[crew * notes.n + cell] > fences;
             if fences == 0 || cells.iter().any(|cell| is_stored(&cell)) {
-                self.report_missing_fence((at, instr.site), crew, launch, block);
+                self.report_missing_fence((at, instr.site), (crew, notes.is_factor), launch, block);
             }
             let overlaps = |product: &&OutstandingProduct| {
-                let is_other = (product.crew, product.space) == (crew, at.decl.space) && product.sums != *cells;
-                is_other && cells.iter().any(|cell| product.sums.binary_search(cell).is_ok())
+                let (space, sums) = &product.registers[0];
+                let is_other = (product.crew, *space) == (crew, at.decl.space) && sums != cells;
+                is_other && cells.iter().any(|cell| sums.binary_search(cell).is_ok())
             };
             if let Some(other) = self.products.outstanding.iter().find(overlaps) {
                 self.report_other_sums((at, instr.site), (crew, other.site), launch, block);
@@ -289,42 +302,57 @@ impl Group {
         }
     }
 
-    /// A read of sums of an outstanding product.
+    /// A read of what an outstanding product may access.
     #[inline]
-    pub(super) fn check_sums_read(&self, at: At<'_>, addr: Addr, launch: &Launch<'_>, block: &mut BlockState) {
+    pub(super) fn check_registers_read(&self, at: At<'_>, addr: Addr, launch: &Launch<'_>, block: &mut BlockState) {
         if !self.products.outstanding.is_empty() && !self.products.busy {
-            self.check_sums_accessed(at, addr, false, launch, block);
+            self.check_registers_accessed(at, addr, false, launch, block);
         }
     }
 
-    /// A write of sums by threads.
+    /// A write by threads of what products access.
     #[inline]
-    pub(super) fn note_sums_written(&mut self, at: At<'_>, addr: Addr, launch: &Launch<'_>, block: &mut BlockState) {
-        if self.products.busy || self.products.sums.is_empty() || !self.products.sums.contains_key(&at.decl.space) {
+    pub(super) fn note_registers_written(
+        &mut self,
+        at: At<'_>,
+        addr: Addr,
+        launch: &Launch<'_>,
+        block: &mut BlockState,
+    ) {
+        if self.products.busy || !self.products.notes.contains_key(&at.decl.space) {
             return;
         }
         if !self.products.outstanding.is_empty() {
-            self.check_sums_accessed(at, addr, true, launch, block);
+            self.check_registers_accessed(at, addr, true, launch, block);
         }
-        let mut sums = mem::take(&mut self.products.sums);
-        if let Some(notes) = sums.get_mut(&at.decl.space) {
+        let mut all = mem::take(&mut self.products.notes);
+        if let Some(notes) = all.get_mut(&at.decl.space) {
             for_lanes(&self.live, |lane| {
                 let crew = self.crew_of(lane, self.products.width);
                 let mark = self.products.progress[crew].fences + 1;
                 at.cells(self.cell_at(addr, lane)).for_each(|cell| notes.written[crew * notes.n + cell] = mark);
             });
         }
-        self.products.sums = sums;
+        self.products.notes = all;
     }
 
-    fn check_sums_accessed(&self, at: At<'_>, addr: Addr, writes: bool, launch: &Launch<'_>, block: &mut BlockState) {
-        let Some(notes) = self.products.sums.get(&at.decl.space) else { return };
+    fn check_registers_accessed(
+        &self,
+        at: At<'_>,
+        addr: Addr,
+        writes: bool,
+        launch: &Launch<'_>,
+        block: &mut BlockState,
+    ) {
+        let notes = self.products.notes.get(&at.decl.space).filter(|notes| writes || !notes.is_factor);
+        let Some(notes) = notes else { return };
+        let has = if notes.is_factor { "reads" } else { "adds to" };
         for_lanes(&self.live, |lane| {
             let first = self.crew_of(lane, self.products.width) * notes.n;
             let product =
                 at.cells(self.cell_at(addr, lane)).find_map(|cell| notes.outstanding[first + cell].checked_sub(1));
             if let Some(product) = product {
-                self.report_product((at, lane), (product, writes, "adds to"), launch, block);
+                self.report_product((at, lane), (product, writes, has), launch, block);
             }
         });
     }

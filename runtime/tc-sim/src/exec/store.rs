@@ -58,7 +58,7 @@ impl Group {
         launch: &Launch<'_>,
         block: &mut BlockState,
     ) {
-        self.note_sums_written(at, addr, launch, block);
+        self.note_registers_written(at, addr, launch, block);
         if let Some(window) = at.decl.window {
             return self.store_window(at, window, addr, (value, mags), launch, block);
         }
