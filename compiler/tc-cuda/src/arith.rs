@@ -1,7 +1,7 @@
 //! Arithmetic: one lane of one op, in the meaning of the simulator, as the table [`OPS`] spells it.
 //!
 //! - Integers of 8 and 16 bits are computed as `int` and cut back; 32 and 64 bits must not overflow if signed.
-//! - f32 and f64 use C's operators, and never a fast variant of a function.
+//! - f32 and f64 use C's operators, and a fast variant of a function only where the program names it.
 //! - f16, and bf16 from sm_80 on, use the `_rn` intrinsics, which no compiler contracts. What they have none for, and all
 //!   arithmetic of 8-bit floats and tf32, the pass `legalize-dtype` has made arithmetic of f32.
 //! - A fused multiply-add stands only where the program has one.
@@ -13,7 +13,7 @@ use crate::kernel::Kernel;
 use crate::literals;
 use crate::preamble::Helper;
 use crate::types;
-use Spelling::{By, Call, Function, Half, Infix, No, Prefix};
+use Spelling::{By, Call, Function, Half, Infix, Instruction, No, Prefix};
 use tc_dialects::algebra::predicate_op;
 use tc_dialects::arith::{self, Predicate};
 use tc_ir::attrs::{AttrData, BinOp};
@@ -37,6 +37,8 @@ enum Spelling {
     Half(&'static str),
     /// `f(a, b)` of doubles, `ff(a, b)` of floats.
     Function(&'static str),
+    /// By an instruction on floats.
+    Instruction(&'static str),
     /// In a way of its own.
     By(fn(&mut Kernel<'_>, Op, usize) -> Expr),
 }
@@ -51,6 +53,11 @@ const fn row(opcode: Opcode, spelled: [Spelling; 4]) -> Row {
 /// A function of floats, which halves do not have.
 const fn function(opcode: Opcode, name: &'static str) -> Row {
     row(opcode, [No, No, No, Function(name)])
+}
+
+/// A function that the hardware approximates.
+const fn approximation(opcode: Opcode, instruction: &'static str) -> Row {
+    row(opcode, [No, No, No, Instruction(instruction)])
 }
 
 /// An op that is the same for all numbers.
@@ -99,6 +106,10 @@ static OPS: &[Row] = &[
     function(arith::CEIL, "ceil"),
     function(arith::ROUND, "rint"),
     function(arith::TRUNC, "trunc"),
+    approximation(arith::EXP2_APPROX, "ex2.approx.ftz.f32"),
+    approximation(arith::TANH_APPROX, "tanh.approx.f32"),
+    approximation(arith::RCP_APPROX, "rcp.approx.ftz.f32"),
+    approximation(arith::RSQRT_APPROX, "rsqrt.approx.ftz.f32"),
     all(arith::CAST, By(cast)),
     all(arith::CONSTANT, By(constant)),
     all(arith::RAMP, By(ramp)),
@@ -195,6 +206,7 @@ impl Kernel<'_> {
             },
             Function(name) if elem == Elem::F32 => expr::call(&format!("{name}f"), &operands),
             Call(name) | Half(name) | Function(name) => expr::call(name, &operands),
+            Instruction(name) => expr::call(&self.needs.helper(Helper::Instruction(name)), &operands),
             No | By(_) => self.stray("an op that is written in another way"),
         };
         if elem.is_int() { self.fit(elem, value) } else { value }

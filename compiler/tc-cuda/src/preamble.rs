@@ -31,7 +31,9 @@ pub(crate) enum Helper {
     ToTf32,
     /// The same from an f64. It is rounded to odd first, to 24 bits, so that it counts as rounded once.
     F64ToTf32,
-    /// An instruction.
+    /// An instruction that makes a float of one.
+    Instruction(&'static str),
+    /// An instruction of tiles, or of copies.
     Ptx(Ptx),
     /// One of a barrier in shared memory, or of a bulk copy.
     Bulk(Bulk),
@@ -99,6 +101,7 @@ impl Helper {
             Helper::RoundTf32 => "tc_round_tf32".into(),
             Helper::ToTf32 => "tc_to_tf32".into(),
             Helper::F64ToTf32 => "tc_f64_to_tf32".into(),
+            Helper::Instruction(name) => format!("tc_{}", name.replace('.', "_")),
             Helper::Ptx(ptx) => ptx.name(),
             Helper::Bulk(bulk) => bulk.name(),
             Helper::Warpgroup(warpgroup) => warpgroup.name(),
@@ -138,6 +141,10 @@ impl Helper {
                 "static __device__ inline float tc_f64_to_tf32(double x) {\n  const float cut = __double2float_rz(x);\n  return tc_to_tf32(__uint_as_float(__float_as_uint(cut) | (unsigned int)((double)cut != x)));\n}\n"
                     .into()
             }
+            Helper::Instruction(name) => format!(
+                "static __device__ __forceinline__ float {}(float x) {{\n  float result;\n  asm(\"{name} %0, %1;\" : \"=f\"(result) : \"f\"(x));\n  return result;\n}}\n",
+                self.name()
+            ),
             Helper::Ptx(ptx) => ptx.text(|elem| types::number(elem).unwrap_or("int")),
             Helper::Bulk(bulk) => bulk.text(),
             Helper::Warpgroup(warpgroup) => warpgroup.text(|elem| types::number(elem).unwrap_or("int")),

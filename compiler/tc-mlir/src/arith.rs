@@ -12,7 +12,7 @@
 
 use crate::kernel::Kernel;
 use crate::{cast, types};
-use Spelling::{By, Called, Exact, Intrinsic, Lanes, Native, No, Plain, Wide};
+use Spelling::{By, Called, Exact, Intrinsic, Lanes, Named, Native, No, Plain, Wide};
 use std::rc::Rc;
 use tc_dialects::arith::{self, Predicate};
 use tc_ir::types::ElemKind;
@@ -47,6 +47,8 @@ enum Spelling {
     Lanes(&'static str),
     /// LLVM's function of this name and type, lane by lane.
     Called(&'static str),
+    /// LLVM's function of this name, lane by lane.
+    Named(&'static str),
     /// In a way of its own.
     By(fn(&mut Kernel<'_>, Op, &[Rc<str>]) -> Made),
 }
@@ -113,6 +115,10 @@ static OPS: &[Row] = &[
     floats(arith::CEIL, Called("llvm.ceil")),
     floats(arith::ROUND, Called("llvm.rint")),
     floats(arith::TRUNC, Called("llvm.trunc")),
+    floats(arith::EXP2_APPROX, Named("llvm.nvvm.ex2.approx.ftz.f")),
+    floats(arith::TANH_APPROX, No),
+    floats(arith::RCP_APPROX, Named("llvm.nvvm.rcp.approx.ftz.f")),
+    floats(arith::RSQRT_APPROX, Named("llvm.nvvm.rsqrt.approx.ftz.f")),
     all(arith::CMP, compare),
     all(arith::CAST, convert),
     all(arith::CONSTANT, constant),
@@ -208,6 +214,7 @@ pub(crate) fn arith(k: &mut Kernel<'_>, op: Op) -> Made {
         Called(name) => {
             k.each_lane(&operands, of, of.elem, |_, lane| called(&format!("{name}.{number}"), lane, number))
         }
+        Named(name) => k.each_lane(&operands, of, of.elem, |_, lane| called(name, lane, number)),
         By(write) => write(k, op, &operands),
     }
 }

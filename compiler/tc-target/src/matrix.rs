@@ -61,6 +61,7 @@ static TABLE: &[Row] = &[
     any("wgmma.wait_group", Feature::Wgmma),
     any("gpu.setmaxnreg", Feature::SetMaxNReg),
     any("gpu.griddepcontrol", Feature::GridDepControl),
+    any("arith.tanh.approx", Feature::TanhApprox),
     row(ARITHMETIC, DType::BF16, Feature::Bf16),
 ];
 

@@ -45,6 +45,8 @@ pub enum Feature {
     Tma,
     /// Asynchronous matrix products by four warps (`wgmma`).
     Wgmma,
+    /// An instruction for the hyperbolic tangent (`tanh.approx`).
+    TanhApprox,
     /// Kernels that are launched while another still runs (`griddepcontrol`).
     GridDepControl,
     /// Registers that move between warps at run time (`setmaxnreg`).
@@ -53,11 +55,12 @@ pub enum Feature {
 
 impl Feature {
     /// All features, in the order in which targets got them.
-    pub const ALL: [Feature; 19] = [
+    pub const ALL: [Feature; 20] = [
         Feature::Wmma,
         Feature::WmmaInt8,
         Feature::MmaM16N8K8,
         Feature::Ldmatrix,
+        Feature::TanhApprox,
         Feature::MmaM16N8K16,
         Feature::MmaM16N8K32,
         Feature::Bf16,
@@ -95,6 +98,7 @@ impl Feature {
             Feature::Cluster => "cluster",
             Feature::Tma => "tma",
             Feature::Wgmma => "wgmma",
+            Feature::TanhApprox => "tanh.approx",
             Feature::GridDepControl => "griddepcontrol",
             Feature::SetMaxNReg => "setmaxnreg",
         }
@@ -106,7 +110,7 @@ impl Feature {
         match self {
             Feature::Wmma => (70, false),
             Feature::WmmaInt8 => (72, false),
-            Feature::MmaM16N8K8 | Feature::Ldmatrix => (75, false),
+            Feature::MmaM16N8K8 | Feature::Ldmatrix | Feature::TanhApprox => (75, false),
             Feature::MmaM16N8K16
             | Feature::MmaM16N8K32
             | Feature::Bf16

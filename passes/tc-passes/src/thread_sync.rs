@@ -68,8 +68,10 @@
 use crate::analysis::access::Access;
 use crate::analysis::launch::{LaunchNests, Nest};
 use crate::analysis::sync::{BarrierPlacement, Conflict, Divergent, plan};
+use tc_dialects::fragment::Family;
 use tc_dialects::scope::Scope;
 use tc_dialects::threads::{Meeting, is_by_mbarrier, meeting};
+use tc_dialects::tir::Coordinate;
 use tc_dialects::{forms, gpu, tir};
 use tc_ir::verify::is_threaded;
 use tc_ir::{AttrData, Builder, Func, Op, keys};
@@ -102,6 +104,10 @@ impl FuncPass for ThreadSync {
             return false;
         }
         let nests = cx.analysis::<LaunchNests>(func);
+        if let Some(op) = nests.iter().find_map(|nest| undivided(func, nest)) {
+            cx.report(not_divided(func, op));
+            return false;
+        }
         // A nest with barriers in shared memory says itself what orders its threads.
         let is_open = |nest: &&Nest| !nest.ops(func).any(|op| is_by_mbarrier(func, op));
         let plans: Vec<BarrierPlacement> = nests.iter().filter(is_open).map(|nest| plan(func, nest)).collect();
@@ -143,6 +149,23 @@ fn report(func: &Func, plan: &BarrierPlacement, cx: &mut PassCx) -> usize {
         cx.report(stuck(func, conflict));
     }
     plan.unknown.len() + plan.divergent.len() + plan.stuck.len()
+}
+
+/// A buffer of tiles in `nest` whose threads are not there yet: they come with `distribute-fragments`.
+fn undivided(func: &Func, nest: &Nest) -> Option<Op> {
+    let holds_tiles = |&op: &Op| {
+        let scope =
+            func.result(op).filter(|_| func.opcode(op) == tir::ALLOC).and_then(|buffer| Scope::of(func, buffer));
+        scope.and_then(Scope::tiles).is_some_and(|(family, _)| family != Family::Wmma)
+    };
+    let has_lanes = nest.loops.iter().any(|&(_, of)| of == Coordinate::ThreadX);
+    if has_lanes { None } else { nest.ops(func).find(holds_tiles) }
+}
+
+fn not_divided(func: &Func, op: Op) -> Diagnostic {
+    let name = func.result(op).map_or("", |buffer| func.value_text(buffer));
+    let text = format!("threads hold the tiles of `{name}` together, and no loop over threads divides them yet");
+    Diagnostic::error("lanes", func.op_location(op), text).help("run `distribute-fragments` first")
 }
 
 /// What is said of an op that not all threads come to.

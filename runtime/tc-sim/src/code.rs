@@ -493,7 +493,8 @@ pub(crate) struct Warpgroups {
     pub(crate) stores: bool,
     /// There are barriers of a warpgroup.
     pub(crate) by_warpgroups: bool,
-    /// No loop over the threads of a warpgroup is there yet: each thread of the launch stands for a whole one.
+    /// No loop over the threads of a warpgroup is there yet: each thread of the launch stands for a whole one, or for a
+    /// warp where there are tiles of warps.
     pub(crate) lone: bool,
 }
 

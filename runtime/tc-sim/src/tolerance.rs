@@ -2,14 +2,16 @@
 //!
 //! Two programs that do the same sums in different orders differ by rounding. With `m` the magnitude of a cell (see
 //! the module `magnitude`; for a sum of products it is `sum |a * b|`), `u` the unit roundoff of the coarsest float
-//! type that the first computes in, and `n` the terms that a cell is summed from, they may differ by
+//! type that the first has numbers in, `s` that of the coarsest one that it computes in, and `n` the terms that a cell is summed
+//! from, they may differ by
 //!
 //! ```text
-//! K(n) * u * m,    K(n) = 8 * (1 + sqrt(n))
+//! 8 * (u + sqrt(n) * s) * m
 //! ```
 //!
 //! The worst case grows with `n`, rounding errors as they come with `sqrt(n)` (Higham and Mary 2019, "A new approach to
-//! probabilistic rounding error analysis"). Where only integers come in and the program only adds, multiplies and
+//! probabilistic rounding error analysis"). A number that an operator only converts is rounded once, whatever `n` is; in a program
+//! a conversion may be how a sum is kept. Where only integers come in and the program only adds, multiplies and
 //! compares, every order gives the same as long as `m` is an integer that the type holds: then nothing is allowed.
 //!
 //! Where numbers differ by design, because factors are rounded to tf32 in either of the two, each factor is off by
@@ -28,8 +30,10 @@ use tc_ir::{AttrData, Elem, Func, Module, Opcode, keys};
 /// What is allowed between two functions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tolerance {
-    /// The significand bits of the coarsest float type computed in.
+    /// The significand bits of the coarsest float type that there are numbers in.
     pub(crate) bits: u32,
+    /// Those of the coarsest one computed in.
+    computed_bits: u32,
     /// Sums, products and comparisons only.
     pub(crate) is_integral: bool,
     /// The terms that a cell is summed from.
@@ -41,14 +45,15 @@ pub(crate) struct Tolerance {
 impl Tolerance {
     /// Between what is expected and what is found. Only what is expected says how coarse rounding may be.
     pub(crate) fn of(expected: &[&Func], found: &[&Func], n_terms: u64) -> Tolerance {
-        let mut tolerance = Tolerance { bits: 53, is_integral: true, n_terms, in_tf32: false };
+        let mut tolerance = Tolerance { bits: 53, computed_bits: 53, is_integral: true, n_terms, in_tf32: false };
         for (func, counts) in expected.iter().map(|func| (func, true)).chain(found.iter().map(|func| (func, false))) {
+            let is_operator = func.header.opcode == te::FUNC;
             for op in all_ops(func) {
                 let computes = func.opcode(op).dialect() == arith::ADD.dialect() && func.opcode(op) != arith::CONSTANT;
                 if let Some([sum, factor]) = product_of(func, op) {
                     tolerance.in_tf32 |= !factor.as_factor().is_stored();
                     if counts && sum.is_float() {
-                        tolerance.bits = tolerance.bits.min(mantissa(sum));
+                        tolerance.has_numbers_in(sum, true);
                     }
                 }
                 for value in func.results(op) {
@@ -56,13 +61,20 @@ impl Tolerance {
                     if float.is_some_and(|elem| !elem.is_stored()) {
                         tolerance.in_tf32 |= computes;
                     } else if let (Some(elem), true) = (float, counts && (computes || func.opcode(op) == te::REDUCE)) {
-                        tolerance.bits = tolerance.bits.min(mantissa(elem));
+                        tolerance.has_numbers_in(elem, !is_operator || func.opcode(op) != arith::CAST);
                     }
                     tolerance.is_integral &= float.is_none() || keeps_integers(func, op, func.opcode(op));
                 }
             }
         }
         tolerance
+    }
+
+    fn has_numbers_in(&mut self, elem: Elem, computes: bool) {
+        self.bits = self.bits.min(mantissa(elem));
+        if computes {
+            self.computed_bits = self.computed_bits.min(mantissa(elem));
+        }
     }
 
     /// The difference that is allowed of the cell `expected`, of type `elem` and magnitude `mag`; integers came in if `integers`
@@ -78,14 +90,14 @@ impl Tolerance {
 
     /// The allowed difference for a cell of magnitude `mag`; integers came in if `integers` says so.
     fn bound(&self, mag: f64, integers: bool) -> f64 {
-        let u = 0.5f64.powi(self.bits as i32);
+        let [u, s] = [self.bits, self.computed_bits].map(|bits| 0.5f64.powi(bits as i32));
         let of_factor = mantissa(Elem::F32.as_factor());
         let exact = if self.in_tf32 { self.bits.min(of_factor) } else { self.bits };
         if integers && self.is_integral && mag <= 2f64.powi(exact as i32) {
             return 0.0;
         }
         let of_factors = if self.in_tf32 { 4.0 * 0.5f64.powi(of_factor as i32) } else { 0.0 };
-        let bound = (8.0 * (1.0 + (self.n_terms as f64).sqrt()) * u + of_factors) * mag;
+        let bound = (8.0 * (u + (self.n_terms as f64).sqrt() * s) + of_factors) * mag;
         if bound.is_nan() { f64::INFINITY } else { bound }
     }
 }

@@ -34,7 +34,8 @@ fn document() -> Value {
     let rows = || registry.dialects().iter().flat_map(|dialect| dialect.rows.iter());
     let items = words(rows().filter_map(|row| row.item).map(|item| item.keyword));
     let ops = words(rows().map(|row| row.name));
-    let calls = words(rows().filter_map(|row| row.short).chain(CALLED));
+    let dotted = words(rows().filter_map(|row| row.short).filter(|short| short.contains('.')));
+    let calls = words(rows().filter_map(|row| row.short).filter(|short| !short.contains('.')).chain(CALLED));
     let rule = |name: &str, pattern: String| json!({"name": format!("{name}.tir"), "match": pattern});
     json!({
         "$schema": "https://raw.githubusercontent.com/martinring/tmlanguage/master/tmlanguage.json",
@@ -61,6 +62,7 @@ fn document() -> Value {
             rule("storage.type.item", format!(r"\b(?:{items})\b")),
             rule("variable.language.thread", r"\b(?:blockIdx\.[xyz]|threadIdx\.[xyz]|vthread)\b".to_string()),
             rule("support.function.op", format!(r"\b(?:{ops})\b")),
+            rule("support.function", format!(r"\b(?:{dotted})\b")),
             rule("variable.other.member", format!(r"\b{WORD}(?:\.{WORD})+")),
             rule("constant.numeric.float", format!(
                 r"\b(?:0x[0-9a-fA-F]+(?:\.[0-9a-fA-F]+)?p[+-]?[0-9]+|[0-9]+\.[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+){TYPE}?\b"

@@ -39,7 +39,9 @@ impl<'a> Lower<'a> {
     /// The opcode that a call by `name` means here.
     pub(super) fn resolve(&self, name: &str) -> Option<Opcode> {
         let registry = self.func.registry();
-        if name.contains('.') { registry.by_name(name) } else { registry.by_short(self.call_context(), name) }
+        // A short name may have a dot too: `exp2.approx`.
+        let by_short = registry.by_short(self.call_context(), name);
+        by_short.or_else(|| registry.by_name(name).filter(|_| name.contains('.')))
     }
 
     /// Inside an intrinsic's program the short names of programs hold.

@@ -178,6 +178,22 @@ tc_ir::dialect! {
     Sigmoid SIGMOID "sigmoid" (value: value)
     { results: Results::Count(1), infer: Infer::Same(0), short: Some("sigmoid"), verify: Some(verify::floats) }
 
+    /// 2 to the power, of f32, by the hardware's approximation: off by at most 2^-22 of the result; one below 2^-126 is 0.
+    Exp2Approx EXP2_APPROX "exp2.approx" (value: value)
+    { results: Results::Count(1), infer: Infer::Same(0), short: Some("exp2.approx"), verify: Some(verify::f32s) }
+
+    /// Hyperbolic tangent, of f32, by the hardware's approximation: off by at most 2^-10.9 of the result.
+    TanhApprox TANH_APPROX "tanh.approx" (value: value)
+    { results: Results::Count(1), infer: Infer::Same(0), short: Some("tanh.approx"), verify: Some(verify::f32s) }
+
+    /// Reciprocal, of f32, by the hardware's approximation: off by at most 2^-23 of the result; operands and results below 2^-126 count as 0.
+    RcpApprox RCP_APPROX "rcp.approx" (value: value)
+    { results: Results::Count(1), infer: Infer::Same(0), short: Some("rcp.approx"), verify: Some(verify::f32s) }
+
+    /// Reciprocal of the square root, of f32, by the hardware's approximation: off by at most 2^-22.9 of the result; an operand below 2^-126 counts as 0.
+    RsqrtApprox RSQRT_APPROX "rsqrt.approx" (value: value)
+    { results: Results::Count(1), infer: Infer::Same(0), short: Some("rsqrt.approx"), verify: Some(verify::f32s) }
+
     /// Absolute value.
     Abs ABS "abs" (value: value)
     { results: Results::Count(1), infer: Infer::Same(0), short: Some("abs"), verify: Some(verify::numbers), fold: Some(fold::unary) }
@@ -266,4 +282,34 @@ pub static FUNCTIONS: &[Function] = &[
             Shape::RISING,
         ),
     },
+    Function {
+        opcode: EXP2_APPROX,
+        value: |x| flushed(x.exp2()),
+        magnitude: |at| at.y * (1.0 + at.m),
+        exact: Exact::By(&Term::Of(EXP2, &X), Shape::Rising { from: f64::NEG_INFINITY, least: 0.0 }),
+    },
+    Function {
+        opcode: TANH_APPROX,
+        value: f64::tanh,
+        // 2^-10.9 are 546 of the 2^-20 that one rounding of f32 is allowed.
+        magnitude: |at| 546.0 * at.y + 1.2 * at.m,
+        exact: Exact::By(&Term::Of(TANH, &X), Shape::RISING),
+    },
+    Function {
+        opcode: RCP_APPROX,
+        value: |x| flushed(1.0 / flushed(x)),
+        magnitude: |at| at.y * (at.m / at.x.abs()).max(1.0),
+        exact: Exact::By(&Term::Div(&ONE, &X), Shape::OfTerm),
+    },
+    Function {
+        opcode: RSQRT_APPROX,
+        value: |x| 1.0 / flushed(x).sqrt(),
+        magnitude: |at| at.y * (at.m / at.x.abs()).max(1.0),
+        exact: Exact::By(&Term::Div(&ONE, &Term::Of(SQRT, &X)), Shape::OfTerm),
+    },
 ];
+
+/// `x`, or 0 of its sign where an f32 has no full precision.
+fn flushed(x: f64) -> f64 {
+    if x.abs() < f64::from(f32::MIN_POSITIVE) { 0.0f64.copysign(x) } else { x }
+}

@@ -12,8 +12,32 @@ struct Named {
     n: i64,
     factors: Elem,
     sums: Elem,
-    /// Does the left factor stand k x m, and the right one n x k?
-    turned: [bool; 2],
+    left: Left,
+    /// Does the right factor stand n x k?
+    turned: bool,
+}
+
+/// How the left factor lies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Left {
+    /// In shared memory, m x k.
+    Row,
+    /// In shared memory, k x m.
+    Col,
+    /// In registers.
+    Registers,
+}
+
+impl Left {
+    const ALL: [Left; 3] = [Left::Row, Left::Col, Left::Registers];
+
+    const fn word(self) -> &'static str {
+        match self {
+            Left::Row => "row",
+            Left::Col => "col",
+            Left::Registers => "reg",
+        }
+    }
 }
 
 impl Named {
@@ -23,22 +47,23 @@ impl Named {
         let number = |text: &str| (text.len() <= 3 && !text.starts_with('0')).then(|| text.parse().ok()).flatten();
         let (n, k): (i64, i64) = (number(n)?, number(k)?);
         let (factors, sums) = (Elem::parse(parts.next()?)?, Elem::parse(parts.next()?)?);
-        let turned = match [parts.next(), parts.next(), parts.next()] {
-            [None, None, None] => [false; 2],
+        let (left, turned) = match [parts.next(), parts.next(), parts.next()] {
+            [None, None, None] => (Left::Row, false),
+            // The layouts that need no words have no second name.
             [Some(a), Some(b), None] => {
-                let is_turned = |word| match word {
-                    "row" => Some(false),
-                    "col" => Some(true),
-                    _ => None,
+                let left = Left::ALL.into_iter().find(|left| left.word() == a)?;
+                let turned = match b {
+                    "row" => false,
+                    "col" => true,
+                    _ => return None,
                 };
-                // The layouts that need no words have no second name.
-                [is_turned(a)?, is_turned(b)?]
+                (left, turned)
             }
             _ => return None,
         };
-        let named = Named { n, factors, sums, turned };
+        let named = Named { n, factors, sums, left, turned };
         let known = named.product()?;
-        let along_k = turned == [false, true];
+        let along_k = left != Left::Col && turned;
         let fits = known.sums.contains(&sums) && known.has_width(n) && k == mma_k(named.memory().bytes());
         (fits && (along_k || factors.bits() == 16) && name == named.name()).then_some(named)
     }
@@ -54,11 +79,10 @@ impl Named {
     }
 
     fn name(self) -> String {
-        let Named { n, factors, sums, turned } = self;
-        let word = |turned: bool| if turned { "col" } else { "row" };
-        let layouts = match turned {
-            [false, false] => String::new(),
-            [a, b] => format!("_{}_{}", word(a), word(b)),
+        let Named { n, factors, sums, left, turned } = self;
+        let layouts = match (left, turned) {
+            (Left::Row, false) => String::new(),
+            (left, turned) => format!("_{}_{}", left.word(), if turned { "col" } else { "row" }),
         };
         format!("wgmma_m64n{n}k{}_{}_{}{layouts}", mma_k(self.memory().bytes()), factors.name(), sums.name())
     }
@@ -67,15 +91,16 @@ impl Named {
 /// The text of the intrinsic called `name`, if it is one of `wgmma`.
 pub fn text(name: &str) -> Option<String> {
     let named = Named::parse(name)?;
-    let Named { n, factors, sums, turned } = named;
+    let Named { n, factors, sums, left, turned } = named;
     let (memory, k) = (named.memory(), mma_k(named.memory().bytes()));
     let (from, to) = (memory.name(), sums.name());
-    let [a, a_at, a_layout] = if turned[0] {
-        [format!("{k}, 64"), "A[k, i]".to_string(), ", a_layout = col_major".to_string()]
-    } else {
-        [format!("64, {k}"), "A[i, k]".to_string(), String::new()]
+    let strides = "in shared attributes {strides = [sa, 1]}";
+    let (sizes, a, a_at, a_layout) = match left {
+        Left::Row => ("sa, sb", format!("64, {k}] {strides}"), "A[i, k]", ""),
+        Left::Col => ("sa, sb", format!("{k}, 64] {strides}"), "A[k, i]", ", a_layout = col_major"),
+        Left::Registers => ("sb", format!("64, {k}] in wgmma.matrix_a"), "A[i, k]", ""),
     };
-    let [b, b_at, b_layout] = if turned[1] {
+    let [b, b_at, b_layout] = if turned {
         [format!("{n}, {k}"), "B[j, k]".to_string(), ", b_layout = col_major".to_string()]
     } else {
         [format!("{k}, {n}"), "B[k, j]".to_string(), String::new()]
@@ -83,7 +108,7 @@ pub fn text(name: &str) -> Option<String> {
     let cast = |place: String| if memory == sums { place } else { format!("cast<{to}>({place})") };
     let attributes = if factors != memory { " attributes {numerics = \"tf32\"}" } else { "" };
     Some(format!(
-        "te.intrin @{name}<sa, sb>(A: {from}[{a}] in shared attributes {{strides = [sa, 1]}},
+        "te.intrin @{name}<{sizes}>(A: {from}[{a},
     B: {from}[{b}] in shared attributes {{strides = [sb, 1]}})
     -> (C: {to}[64, {n}] in wgmma.accumulator){attributes} {{
   compute C[i: 64, j: {n}] = sum[k: {k}]({} * {})
@@ -92,7 +117,7 @@ pub fn text(name: &str) -> Option<String> {
   }}
 }}
 ",
-        cast(a_at),
+        cast(a_at.to_string()),
         cast(b_at),
     ))
 }
@@ -103,12 +128,13 @@ pub fn correction(name: &str) -> Option<String> {
     let n: i64 = parts.next()?.split_once('k')?.0.parse().ok()?;
     let (factors, sums) = (Elem::parse(parts.next()?)?, Elem::parse(parts.next()?)?);
     let words: Vec<&str> = parts.collect();
-    let wanted = match words[..] {
-        [] => [false; 2],
-        [a, b] => [a == "col", b == "col"],
-        _ => [false, true],
+    let left_of = |word: &str| Left::ALL.into_iter().find(|left| left.word() == word).unwrap_or(Left::Row);
+    let (left, turned) = match words[..] {
+        [] => (Left::Row, false),
+        [a, b] => (left_of(a), b == "col"),
+        _ => (Left::Row, true),
     };
-    let given = Named { n, factors, sums, turned: wanted };
+    let given = Named { n, factors, sums, left, turned };
     let known = given.product()?;
     if !known.sums.contains(&sums) {
         let list: Vec<String> = known.sums.iter().map(|sum| format!("`{}`", sum.name())).collect();
@@ -119,9 +145,9 @@ pub fn correction(name: &str) -> Option<String> {
             if known.sums.contains(&Elem::I32) { "8, 16, 24, 32, or a multiple of 16" } else { "a multiple of 8" };
         return Some(format!("a product of `{}` has {widths} up to 256 columns, not {n}", factors.name()));
     }
-    let along_k = [false, true];
-    if factors.bits() != 16 && wanted != along_k {
-        let name = Named { turned: along_k, ..given }.name();
+    if factors.bits() != 16 && (left == Left::Col || !turned) {
+        let left = if left == Left::Col { Left::Row } else { left };
+        let name = Named { left, turned: true, ..given }.name();
         return Some(format!("both factors of `{}` lie along k: there is only `{name}`", factors.name()));
     }
     Some(format!("did you mean `{}`?", given.name()))
@@ -135,6 +161,7 @@ pub const EXAMPLES: &[&str] = &[
     "wgmma_m64n256k16_f16_f32_row_col",
     "wgmma_m64n128k16_bf16_f32",
     "wgmma_m64n128k16_bf16_f32_row_col",
+    "wgmma_m64n128k16_f16_f32_reg_row",
     "wgmma_m64n128k8_tf32_f32_row_col",
     "wgmma_m64n128k32_i8_i32_row_col",
     "wgmma_m64n128k32_f8e4m3_f32_row_col",
@@ -150,6 +177,8 @@ mod tests {
         let turned = text("wgmma_m64n8k32_i8_i32_row_col").expect("one of the library");
         assert!(turned.contains("B: i8[8, 32] in shared") && turned.contains("cast<i32>(B[j, k])"), "{turned}");
         let tf32 = text("wgmma_m64n16k8_tf32_f32_row_col").expect("one of the library");
+        let held = text("wgmma_m64n64k16_f16_f32_reg_row").expect("one of the library");
+        assert!(held.contains("<sb>(A: f16[64, 16] in wgmma.matrix_a,"), "{held}");
         assert!(tf32.contains("A: f32[64, 8]") && tf32.contains("numerics") && !tf32.contains("cast"), "{tf32}");
     }
 

@@ -6,6 +6,7 @@ pub(crate) mod dead;
 pub(crate) mod dependence;
 mod difference;
 mod dimension;
+pub(crate) mod exchange;
 pub(crate) mod fold;
 mod form;
 mod guards;

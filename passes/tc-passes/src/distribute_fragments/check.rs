@@ -12,11 +12,11 @@ use crate::analysis::launch::{coordinate, loop_var};
 use crate::analysis::loop_carried::{self, NestByNest};
 use tc_dialects::algebra::Algebra;
 use tc_dialects::fragment::Use;
-use tc_dialects::scope::Scope;
+use tc_dialects::scope::{Memory, Scope};
 use tc_dialects::tir::{self, Coordinate};
 use tc_ir::effects::{root_buffer, summary};
 use tc_ir::walk::{ancestors, is_inside, ops_under};
-use tc_ir::{Func, Op};
+use tc_ir::{Func, Op, Value};
 use tc_support::Diagnostic;
 
 /// What stands in the way of dividing the nests, one diagnostic a nest.
@@ -84,6 +84,12 @@ fn ordinary(func: &Func, nests: &Nests, root: Op, op: Op) -> Result<(), Diagnost
             let text = format!("the loop `{}` over elements carries a value", func.value_text(loop_var(func, op)));
             refuse(text, "bring the tile to shared memory, and compute the value from there")
         }
+        tir::ALLOC if func.result(op).is_some_and(|buffer| !is_of_thread(func, buffer)) => {
+            let name = func.result(op).map_or("", |buffer| func.value_text(buffer));
+            let text =
+                format!("`{name}` is made for each element of a tile, and the threads that divide these have one");
+            refuse(text, "make it outside of the nest, with an element for each; or in `local`")
+        }
         tir::FOR | tir::IF | tir::YIELD | tir::LOAD | tir::ALLOC => Ok(()),
         tir::STORE => own_memory(func, nests, root, op),
         _ if summary(func, op).is_pure() => Ok(()),
@@ -92,6 +98,11 @@ fn ordinary(func: &Func, nests: &Nests, root: Op, op: Op) -> Result<(), Diagnost
             "take it out of the nest over the elements of a tile",
         ),
     }
+}
+
+/// Does each thread have its own buffer, or its part of one?
+fn is_of_thread(func: &Func, buffer: Value) -> bool {
+    Scope::of(func, buffer).is_some_and(|scope| scope.memory() == Memory::Registers)
 }
 
 /// A store to what each thread has of its own stays within an iteration.

@@ -1,9 +1,12 @@
-//! Divides the tiles of `mma` among the threads of a warp, and the sums of `wgmma` among those of a warpgroup.
+//! Divides the tiles of `mma` among the threads of a warp, and the sums and left factors of `wgmma` among those of a warpgroup.
 //!
 //! A warp has one instance of a buffer in a storage scope `mma.…`. Before this pass its tiles have the order of memory,
 //! so that plain loops can set them, compute with them and copy them. On the hardware each of 32 threads holds some
 //! elements of a tile in its registers, as the instruction defines. This pass gives every thread its elements, and the
 //! iterations over these elements.
+//!
+//! A buffer in `mma.rows` or `wgmma.rows` has a number for each row, which all four threads hold that have parts of the row. A
+//! loop over columns may read it, and reduce into it: `M[i] = max(M[i], S[i, j])`.
 //!
 //! # Input form
 //!
@@ -53,16 +56,19 @@
 //!    mappings: no thread holds both elements. Of the 64 rows of `wgmma` each of four warps has 16: `lane / 32` selects
 //!    them, and `lane % 32 / 4` the element within eight.
 //! 4. Check that the iterations of a nest can be divided: they are independent of one another and of the thread that
-//!    runs them, and leave no values in memory that is private to a thread.
-//! 5. Replace each loop by two, over pieces and over neighbours. If neighbours are contiguous in another buffer that
+//!    runs them, and leave no values in memory that is private to a thread. Reductions along rows are exempt: `sum`, `prod`,
+//!    `min` or `max` into a number that nothing else accesses in the loop.
+//! 5. Let each thread reduce its own columns, then the four threads of a row by two shuffles, and each of them combine the total
+//!    with the number that was there.
+//! 6. Replace each loop by two, over pieces and over neighbours. If neighbours are contiguous in another buffer that
 //!    the nest accesses, the loop over them is a `vectorize` loop. Put a loop over lanes around a nest and a matrix op,
-//!    unless there is one.
-//! 6. Rewrite accesses, references and buffers to registers. Between 5 and 6 they do not match.
-//! 7. Set the kind of serial loops whose variables select a register to `unroll`: registers have no addresses.
+//!    unless there is one. What others see of a row or a column is written by one of its threads.
+//! 7. Rewrite accesses, references and buffers to registers. Between 6 and 7 they do not match.
+//! 8. Set the kind of serial loops whose variables select a register to `unroll`: registers have no addresses.
 //!
 //! # Limits
 //!
-//! A transposed read of a tile, a sum over its rows, and a single element need elements of other threads: copy the tile
+//! A transposed read of a tile, a sum along its columns, and a single element need elements of other threads: copy the tile
 //! to shared memory for these. The loops over a tile have constant extents. Adjacent lane loops are not merged.
 //!
 //! # Remarks

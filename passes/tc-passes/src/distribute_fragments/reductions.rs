@@ -6,13 +6,14 @@
 use super::find::Buffer;
 use super::layout::LANES_OF_GROUP;
 use super::nests::{Access, Axis, Nests};
+use crate::analysis::exchange::{WARP, shuffle};
 use tc_arith::Expr;
-use tc_dialects::algebra::build_index;
+use tc_dialects::algebra::{Algebra, build_index, const_extent};
 use tc_dialects::fragment::Use;
 use tc_dialects::scope::Scope;
-use tc_dialects::{arith, gpu, te, tir};
+use tc_dialects::{arith, te, tir};
 use tc_ir::walk::{ancestors, is_inside};
-use tc_ir::{Attr, Builder, Elem, Func, Op, Opcode, Rewriter, TypeData, Value, keys};
+use tc_ir::{Attr, Builder, Def, Elem, Func, Op, Opcode, Rewriter, TypeData, Value};
 use tc_support::Diagnostic;
 
 /// A reduction along rows.
@@ -91,7 +92,7 @@ fn reduction(
             .label(func.op_location(columns), "the loop over columns")
             .help(help.to_string()))
     };
-    let Some((combine, load)) = combined(func, store) else {
+    let Some((combine, word, load)) = combined(func, &mut nests.algebra, store, columns) else {
         let text = format!("the number that `{name}` has for a row is written anew for each of its columns");
         let help =
             "reduce along the row, as in `M[i] = max(M[i], S[i, j])`; or write it outside of the loop over columns";
@@ -105,36 +106,69 @@ fn reduction(
         return refuse(func, other, text, "take it from another loop over columns, after this one");
     }
     let between: Vec<Op> = ancestors(func, columns).take_while(|&op| op != row).collect();
-    if !is_inside(func, columns, row) || between.iter().any(|&op| func.opcode(op) != tir::FOR) {
+    let all_come = |&op: &Op| func.opcode(op) == tir::FOR && const_extent(func, op).is_some();
+    if !is_inside(func, columns, row) || !between.iter().all(all_come) {
         let text = format!("the rows of `{name}` are reduced where not all threads of a row come");
-        let help = "let the loop over rows stand around the loop over columns, with no condition between";
+        let help =
+            "let the loop over rows stand around the loop over columns, with loops of constant extents alone between";
         return refuse(func, store, text, help);
     }
     let elem = buffers[buffer].tiles.elem;
-    let word = combiner(combine).and_then(|word| te::identity_of(word, elem));
-    let Some(identity) = word else {
-        let text = format!("numbers of `{}` are not reduced across threads", elem.name());
-        return refuse(func, store, text, "reduce in f32 or i32");
-    };
+    let identity = te::identity_of(word, elem).expect("each of these words combines");
     let n = buffers[buffer].tiles.n_leading();
     let indices = func.operands(store)[1..=n].to_vec();
-    let leading = indices.into_iter().map(|index| nests.algebra.expr(func, index)).collect();
+    let leading: Vec<Expr> = indices.into_iter().map(|index| nests.algebra.expr(func, index)).collect();
+    let pool = &nests.algebra.analyzer.pool;
+    let mut vars = leading.iter().copied().chain(axes.iter().map(|axis| axis.base)).flat_map(|expr| pool.vars(expr));
+    if vars.any(|var| is_made_in(func, Algebra::value(var), columns)) {
+        let text = format!("which number of `{name}` is meant changes within the loop over columns");
+        return refuse(func, store, text, "let the loop over columns be the inner one, for one number of each row");
+    }
     let identity = func.attr(identity);
     Ok(RowReduction { columns, load, store, combine, identity, elem, buffer, axes, leading })
 }
 
-/// The op that combines the element that `store` writes with what is there, and the load of that.
-fn combined(func: &Func, store: Op) -> Option<(Opcode, Op)> {
+/// How the element that `store` writes is combined with what is there, the word for it, and the load of that, inside of `columns`.
+fn combined(func: &Func, algebra: &mut Algebra, store: Op, columns: Op) -> Option<(Opcode, &'static str, Op)> {
     let operands = func.operands(store);
     let (&value, place) = operands.split_last()?;
-    let combine = func.def_op(value).filter(|_| func.n_uses(value) == 1)?;
-    combiner(func.opcode(combine))?;
-    let is_there = |&part: &Value| {
-        let load = func.def_op(part).filter(|&op| func.opcode(op) == tir::LOAD && func.n_uses(part) == 1)?;
-        (func.operands(load) == place).then_some(load)
+    let last = func.def_op(value)?;
+    // A sum may be written with differences and products that are added.
+    let combine = match func.opcode(last) {
+        arith::SUB | arith::FMA => arith::ADD,
+        opcode => opcode,
     };
-    let load = func.operands(combine).iter().find_map(is_there)?;
-    Some((func.opcode(combine), load))
+    let word = combiner(combine)?;
+    let mut worklist = vec![value];
+    while let Some(part) = worklist.pop() {
+        let Some(op) = func.def_op(part).filter(|&op| func.n_uses(part) == 1 && is_inside(func, op, columns)) else {
+            continue;
+        };
+        let terms = func.operands(op);
+        match func.opcode(op) {
+            tir::LOAD => {
+                let mut is_same =
+                    |(&one, &other): (&Value, &Value)| algebra.expr(func, one) == algebra.expr(func, other);
+                if terms[0] == place[0] && terms[1..].iter().zip(&place[1..]).all(&mut is_same) {
+                    return Some((combine, word, op));
+                }
+            }
+            opcode if opcode == combine => worklist.extend_from_slice(terms),
+            arith::SUB if combine == arith::ADD => worklist.push(terms[0]),
+            arith::FMA if combine == arith::ADD => worklist.push(terms[2]),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Is `value` made by something inside of `columns`, or a variable of a loop there?
+fn is_made_in(func: &Func, value: Value, columns: Op) -> bool {
+    let maker = match func.def(value) {
+        Def::Arg(region, _) => func.region_parent(region),
+        _ => func.def_op(value),
+    };
+    maker.is_some_and(|op| op == columns || is_inside(func, op, columns))
 }
 
 /// Lets each thread combine its own columns, and the threads of a row their parts after the loop. Puts the new accesses in
@@ -180,17 +214,16 @@ fn join(func: &mut Func, buffers: &[Buffer], nests: &mut Nests, reduction: &RowR
     for axis in &reduction.axes {
         let var = crate::analysis::launch::loop_var(func, axis.loop_op);
         let pool = &mut nests.algebra.analyzer.pool;
-        let var = pool.var(tc_dialects::algebra::Algebra::var(var));
+        let var = pool.var(Algebra::var(var));
         exprs.push(pool.add(axis.base, var));
     }
     let mut b = Builder::after(func, reduction.columns);
     let zero = b.index(0);
     let mut total = b.value(tir::LOAD, &[part, zero], &[]);
-    let mode = b.func.word_attr("xor");
     let mut bit = LANES_OF_GROUP / 2;
     while bit > 0 {
         let lane = b.index(bit);
-        let other = b.value(gpu::SHUFFLE, &[total, lane], &[(keys::MODE, mode)]);
+        let other = shuffle(&mut b, total, lane, "xor", WARP);
         total = b.value(reduction.combine, &[total, other], &[]);
         bit /= 2;
     }

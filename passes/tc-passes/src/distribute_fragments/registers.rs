@@ -166,7 +166,8 @@ pub(super) fn retype(func: &mut Func, buffer: &Buffer) {
     let mut extents = buffer.tiles.extents[..buffer.tiles.n_leading()].to_vec();
     let counts = buffer.counts(layout);
     if counts != [1, 1] {
-        extents.extend(counts);
+        let n_dims = buffer.tiles.extents.len() - buffer.tiles.n_leading();
+        extents.extend_from_slice(&counts[..n_dims]);
     }
     extents.push(layout.held());
     let shape = extents.into_iter().map(|extent| func.int_attr(extent)).collect();

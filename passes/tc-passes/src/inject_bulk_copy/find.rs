@@ -15,7 +15,7 @@ use tc_dialects::tir::Coordinate;
 use tc_dialects::tma::{align_of_box, unfit_box};
 use tc_dialects::{forms, tir};
 use tc_ir::uses::Uses;
-use tc_ir::walk::{ancestors, ops_under};
+use tc_ir::walk::{ancestors, is_inside, ops_under};
 use tc_ir::{Def, Elem, Func, Name, Op, Value, effects, keys};
 use tc_support::{Diagnostic, counted};
 
@@ -144,6 +144,16 @@ pub(super) fn find(func: &Func, alloc: Op, way: Way) -> Found<Copy> {
             func.value_text(var)
         );
         return Err(refuse(store, text, "compute the copy outside of the loops over threads, for all of them"));
+    }
+    let inside = |value: Value| func.def_op(value).is_some_and(|op| op != root && is_inside(func, op, root));
+    let mut vars = starts.iter().flat_map(|&start| algebra.analyzer.pool.vars(start)).map(Algebra::value);
+    if let Some(value) = vars.find(|&value| inside(value)) {
+        let text = format!(
+            "where the box lies that {} `{name}` is told by `{}`, inside of the copy",
+            way.fills(),
+            func.def_op(value).map_or("", |op| func.op_name(op))
+        );
+        return Err(refuse(store, text, "compute it before the copy: `let start = …`"));
     }
     if !layout::starts_at_grain(&mut algebra, &starts, elem) {
         let text = format!(

@@ -1,7 +1,8 @@
 //! What a reduction becomes.
 
-use super::find::{AllReduce, Digit, Path, WARP};
+use super::find::{AllReduce, Digit, Path};
 use super::warp;
+use crate::analysis::exchange::WARP;
 use tc_dialects::arith;
 use tc_dialects::scope::Scope;
 use tc_dialects::tir;

@@ -1,5 +1,6 @@
 //! Which reductions there are, and by which path each goes.
 
+use crate::analysis::exchange::WARP;
 use crate::analysis::launch::{Extent, LaunchNests, Nest, coordinate, loop_var};
 use crate::analysis::uniform::{Uniform, divergent_branch};
 use tc_dialects::gpu;
@@ -8,9 +9,6 @@ use tc_ir::verify::is_threaded;
 use tc_ir::walk::{all_ops, ancestors, is_inside};
 use tc_ir::{Func, Op, Region, Value};
 use tc_support::{Diagnostic, counted};
-
-/// Lanes of a warp.
-pub(super) const WARP: i64 = 32;
 
 /// The most threads that a reduction counts on; no GPU has as many in a block.
 const MAX_THREADS: i64 = 1 << 16;

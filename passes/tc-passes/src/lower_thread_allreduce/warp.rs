@@ -3,9 +3,10 @@
 use super::emit::{
     add, base, branch, combiner, compare, join, less, load, n_warps, only_if, quotient, rank, remainder, store, types,
 };
-use super::find::{AllReduce, WARP};
-use tc_dialects::{arith, gpu, tir};
-use tc_ir::{Builder, Value, keys};
+use super::find::AllReduce;
+use crate::analysis::exchange::{WARP, shuffle};
+use tc_dialects::{arith, tir};
+use tc_ir::{Builder, Value};
 
 /// Groups that lie within a warp.
 pub(super) fn within(b: &mut Builder<'_>, plan: &AllReduce, values: Vec<Value>) -> Vec<Value> {
@@ -128,10 +129,5 @@ fn taken_over(
 
 /// What other lanes hold.
 fn exchange(b: &mut Builder<'_>, values: &[Value], lane: Value, mode: &str, width: i64) -> Vec<Value> {
-    let mode = b.func.word_attr(mode);
-    let mut attrs = vec![(keys::MODE, mode)];
-    if width != WARP {
-        attrs.push((keys::WIDTH, b.func.int_attr(width)));
-    }
-    values.iter().map(|&value| b.value(gpu::SHUFFLE, &[value, lane], &attrs)).collect()
+    values.iter().map(|&value| shuffle(b, value, lane, mode, width)).collect()
 }

@@ -36,7 +36,7 @@ fn features(func: &Func, ops: &[Op], target: &Target) -> Vec<Diagnostic> {
         let text = format!("`{}` needs `{feature}`, which `{target}` does not have", func.op_name(op));
         let mut diagnostic = Diagnostic::error("target-feature", func.op_location(op), text);
         if let Some(first) = Target::first_with(feature) {
-            diagnostic = diagnostic.help(format!("compile for `{first}` or newer, or leave the intrinsic out"));
+            diagnostic = diagnostic.help(format!("compile for `{first}` or newer, or leave it out"));
         }
         found.push(blamed(func, op, diagnostic));
     }

@@ -4,12 +4,12 @@ use super::channel::{Channel, Turn, iteration};
 use super::find::Ring;
 use super::producer::remove_loads;
 use super::roles::for_first_lanes;
-use crate::analysis::launch::loop_var;
+use crate::analysis::launch::{coordinate, loop_var};
 use crate::analysis::versions::shift;
-use tc_dialects::algebra::Algebra;
-use tc_dialects::{arith, tir, wgmma};
+use tc_dialects::algebra::{Algebra, const_extent};
+use tc_dialects::{arith, gpu, tir, wgmma};
 use tc_ir::effects::summary;
-use tc_ir::walk::ops_under;
+use tc_ir::walk::{ancestors, ops_under};
 use tc_ir::{Builder, Func, Op, Region, Rewriter, Value, keys};
 
 /// Lets `body`, that of the ring's loop, or all that consumers do, wait for its slot, read it, and release it.
@@ -110,10 +110,24 @@ fn release_later(func: &mut Func, ring: &Ring, channel: Channel, (loop_op, wait)
     release(&mut b, ring, channel, turn);
 }
 
+/// May an iteration have no product? Then its threads do not meet in one, and the first would run ahead of the others.
+fn may_skip_products(func: &Func, ring: &Ring) -> bool {
+    let always_runs = |op: Op| func.opcode(op) == tir::FOR && const_extent(func, op).is_some_and(|extent| extent > 0);
+    let is_sure = |product: Op| {
+        let around = ancestors(func, product).take_while(|&outer| !func.op_regions(outer).contains(&ring.body));
+        around.into_iter().all(|outer| coordinate(func, outer).is_some() || always_runs(outer))
+    };
+    !ops_under(func, ring.body).any(|op| func.opcode(op) == wgmma::MMA && is_sure(op))
+}
+
 /// Says that the slot of `turn` was read: one thread of each warpgroup for its products, which all of it waited for, or one for
 /// each block of a cluster; else each thread.
 fn release(b: &mut Builder<'_>, ring: &Ring, channel: Channel, turn: Turn) {
     if ring.by_products {
+        if may_skip_products(b.func, ring) {
+            let warpgroup = b.func.word_attr("warpgroup");
+            gpu::Barrier::build(b, &[(keys::SCOPE, warpgroup)], &[]);
+        }
         let is_alone = ring.cluster.is_none();
         for_first_lanes(b, ring, None, ring.n_blocks(), |b, lane| {
             channel.release(b, turn, (!is_alone).then_some(lane));

@@ -23,7 +23,7 @@ pub(super) fn check(
 ) -> Result<bool, Box<Diagnostic>> {
     let mut by_products = true;
     let (mut read, mut written): (IndexSet<Value>, Vec<(Op, Value)>) = (IndexSet::new(), Vec::new());
-    let mut seen_consumer = None;
+    let mut consumers: Vec<(Value, Op)> = Vec::new();
     for op in nest.ops(func) {
         if is_reduction(func, op) || begins_copy(func, op) {
             let text = format!(
@@ -48,7 +48,8 @@ pub(super) fn check(
             let root = root_buffer(func, place);
             if buffers.contains(&root) {
                 if loads.contains(&op) {
-                    if let Some(first) = seen_consumer {
+                    // Consumers wait for all copies of an iteration at its start, wherever these stand.
+                    if let Some(&(_, first)) = consumers.iter().find(|&&(buffer, _)| buffer == root) {
                         let text = "a bulk copy fills a buffer after what reads it in the same iteration".to_string();
                         let found = error(func, op, text, "let the copies stand before what reads them");
                         return Err(labelled(func, *found, first, "it is read here"));
@@ -60,7 +61,7 @@ pub(super) fn check(
                     let text = format!("`{name}` is filled by bulk copies, and written here by threads");
                     return Err(error(func, op, text, "compute in a buffer of its own"));
                 }
-                seen_consumer.get_or_insert(op);
+                consumers.push((root, op));
                 by_products &= func.opcode(op) == wgmma::MMA;
             } else if forms::is_global(func, root) {
                 if access.reads() {

@@ -8,7 +8,6 @@ use crate::code::{Access, BufDecl, BufId, Instr, Space, Window};
 use tc_dialects::fragment::Fragment;
 use tc_dialects::mbarrier;
 use tc_dialects::scope::{Memory, Owner, Scope, scope_text};
-use tc_dialects::wgmma::WARPGROUP;
 use tc_ir::{AttrData, Elem, Func, Op, Scalar, Value, keys};
 use tc_support::Location;
 
@@ -120,9 +119,8 @@ impl Compiler<'_, '_> {
                 self.k.global(decl_id, &self.declarations.list[decl_id])
             }
             _ => {
-                let width = self.k.kernel.warpgroups.width();
-                let is_of_warpgroups = decl.threads == WARPGROUP as usize;
-                let threads = if is_of_warpgroups { width } else { decl.threads };
+                let is_tile = Scope::of(func, result).is_some_and(Scope::is_tile);
+                let threads = if self.k.kernel.warpgroups.lone && is_tile { 1 } else { decl.threads };
                 let buf = self.k.on_chip(BufDecl { threads, ..decl });
                 self.k.emit(Instr::Alloc { buf });
                 buf

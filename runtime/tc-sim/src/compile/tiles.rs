@@ -61,7 +61,8 @@ impl Compiler<'_, '_> {
             _ => (self.product(op)?, "mma.sync"),
         };
         let site = self.site(op, false);
-        self.k.emit(Instr::Warp(Box::new(WarpInstr { op: warp_op, name, width: WARP, site })));
+        let width = if self.k.kernel.warpgroups.lone { 1 } else { WARP };
+        self.k.emit(Instr::Warp(Box::new(WarpInstr { op: warp_op, name, width, site })));
         Ok(())
     }
 

@@ -3,12 +3,13 @@
 //! # Arguments
 //!
 //! `set_scope(STAGE, scope)`, where `scope` is one of `global`, `shared`, `shared.dyn`, `warp`, `local`,
-//! `wmma.matrix_a`, `wmma.matrix_b`, `wmma.accumulator`, `mma.matrix_a`, `mma.matrix_b`, `mma.accumulator`,
-//! `wgmma.accumulator`. By default a stage is in `local` inside thread loops, in `shared` inside block loops, and in `global` elsewhere.
+//! `wmma.matrix_a`, `wmma.matrix_b`, `wmma.accumulator`, `mma.matrix_a`, `mma.matrix_b`, `mma.accumulator`, `mma.rows`,
+//! `wgmma.matrix_a`, `wgmma.accumulator`, `wgmma.rows`. By default a stage is in `local` inside thread loops, in `shared` inside
+//! block loops, and in `global` elsewhere.
 //!
 //! A warp holds a buffer in the storage scopes of tensor cores together: the buffer covers the region that its 32
-//! threads need, numbered by `threadIdx.x`. Its last two dimensions are those of a tile. One in `wgmma.accumulator` is
-//! held by the 128 threads of a warpgroup.
+//! threads need, numbered by `threadIdx.x`. Its last two dimensions are those of a tile. One in `wgmma.…` is held by
+//! the 128 threads of a warpgroup. One in `….rows` has numbers for the rows of tiles, along its last dimension.
 //!
 //! # Legality
 //!
