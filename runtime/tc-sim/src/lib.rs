@@ -88,7 +88,7 @@ mod warp;
 
 pub use agree::{AgreeReport, agree};
 pub use check::{CheckOptions, CheckReport, Difference, check_against_definition};
-pub use compile::sizes::Sizes;
+pub use compile::sizes::{Sizes, sizes_of_operator};
 pub use define::{Definition, Evaluation, Signature};
 pub use diagnostic::{DiagnosticKind, SimDiagnostic, SimDiagnostics};
 pub use field::{FieldReport, FieldVerdict};

@@ -147,6 +147,10 @@ fn check_on(
     for sizes in trials {
         with = built.module.function(&built.name).map_or(String::new(), |func| show_sizes(func, &sizes));
         built.sizes = sizes.clone();
+        let implemented = case.definition.filter(|&operator| operator != case.func);
+        let sizes = implemented.map_or(sizes.clone(), |operator| {
+            tc_sim::sizes_of_operator(&module.items[operator], &module.items[case.func], &sizes)
+        });
         let job = Job {
             compiler,
             built: &built,

@@ -117,7 +117,12 @@ fn own_memory(func: &Func, nests: &Nests, root: Op, op: Op) -> Result<(), Diagno
     }
     let name = func.value_text(buffer);
     let text = format!("elements of tiles are kept in `{name}`, which every thread has for itself");
-    let help = format!("set the scope of `{name}` to `mma.accumulator`: the threads of a warp hold it together then");
+    let family = nests.roles[&root].family();
+    let (prefix, crew) = (family.name(), family.crew());
+    let help = format!(
+        "set the scope of `{name}` to `{prefix}.accumulator`, or to `{prefix}.rows` where it has a number for each row: the \
+         threads of a {crew} hold it together then"
+    );
     let mut found = Diagnostic::error("scope", func.op_location(op), text).help(help);
     if let Some(alloc) = func.def_op(buffer) {
         found = found.label(func.op_location(alloc), "made here, outside of the nest");

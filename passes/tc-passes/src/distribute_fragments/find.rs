@@ -133,7 +133,7 @@ pub(super) fn no_tiles(func: &Func, tiles: &Tiles) -> Diagnostic {
     let (text, help) = match tiles.part {
         Use::Rows => (
             format!("the last extent of `{name}`, {rows}, is that of no rows of tiles"),
-            format!("a tile has {rows_of_tile} rows; let the extent be a multiple of that"),
+            format!("let the last dimension be that of the rows, a multiple of the {rows_of_tile} rows of a tile"),
         ),
         _ => (
             format!("the last two extents of `{name}`, {rows} x {cols}, are those of no tiles of `{elem}`"),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use tc_dialects::algebra;
-use tc_ir::{Attr, Func};
+use tc_ir::{Attr, AttrData, Func, Value};
 use tc_support::Diagnostic;
 
 /// The values of symbols, by name.
@@ -38,6 +38,24 @@ pub(crate) fn bind_symbols(func: &Func, given: &Sizes) -> Result<Sizes, Diagnost
         }
     }
     Ok(sizes)
+}
+
+/// `given`, and what the extents of the parameters of `program` say of the sizes of `operator`, which it implements.
+pub fn sizes_of_operator(operator: &Func, program: &Func, given: &Sizes) -> Sizes {
+    let own = bind_symbols(program, given).unwrap_or_default();
+    let mut sizes = given.clone();
+    let extents = |func: &Func, param: Value| func.as_shaped(func.value_type(param)).map(|(_, dims, _)| dims.to_vec());
+    for (&param, &other) in operator.params().iter().zip(program.params()) {
+        let (Some(dims), Some(known)) = (extents(operator, param), extents(program, other)) else { continue };
+        for (dim, extent) in dims.into_iter().zip(known) {
+            let AttrData::Word(name) = operator.attr_data(dim) else { continue };
+            let name = operator.text(*name);
+            if let Some(extent) = eval_attr(program, extent, &own) {
+                sizes.entry(name.to_string()).or_insert(extent);
+            }
+        }
+    }
+    sizes
 }
 
 /// The value of an expression over sizes.

@@ -3,8 +3,8 @@
 //! # Arguments
 //!
 //! `pipeline(axis, stages = n)`: the stages attached at the loop get buffers for `n` iterations, so that `n - 1` of
-//! them are filled before the first is read. With `n = 1` nothing changes. Stages in accumulators of a warp are
-//! excluded, since they are computed from the buffers that run ahead.
+//! them are filled before the first is read. With `n = 1` nothing changes. Stages in accumulators, in numbers for rows and in
+//! left factors of a warpgroup are excluded, since they are computed from the buffers that run ahead.
 //!
 //! `async_copies = [S, T]` names the stages that asynchronous copies fill: the threads start the copies and continue,
 //! and wait only before they read. No registers hold the data on the way, so more stages fit. If another stage attached
@@ -43,6 +43,7 @@ use super::{AxisPart, Primitive, StagePart};
 use crate::check::Check;
 use crate::directive::{Cx, Done, Item};
 use crate::graph::{AxisId, Graph, Source, StageId};
+use tc_dialects::fragment::{Family, Use};
 use tc_dialects::sched::Pipeline;
 use tc_ir::attrs::AttrData;
 use tc_ir::{Attr, Func, Loc, Name, keys};
@@ -112,12 +113,13 @@ impl AxisPart for Pipelined {
         }
     }
 
-    /// Sums that a warp holds are not what runs ahead of a loop: they are made of it. Nor are results that leave by bulk
+    /// What a warp or a warpgroup computes in registers does not run ahead of a loop: it is made of what does. Nor are results that leave by bulk
     /// copies, which trail it.
     fn n_buffers_of(&self, graph: &Graph, stage: StageId) -> Option<i64> {
-        let is_sum = graph.scope_of(stage).is_accumulator();
+        let is_made =
+            matches!(graph.scope_of(stage).tiles(), Some((Family::Wgmma, _) | (_, Use::Accumulator | Use::Rows)));
         let trails = graph[stage].parts.iter().any(|part| part.leaves_in_bulk());
-        (!is_sum && !trails).then_some(self.stages)
+        (!is_made && !trails).then_some(self.stages)
     }
 }
 
