@@ -21,6 +21,7 @@ const REFUSED_FILES: &[&str] = &[
     "clusters.tir",
     "fragments.tir",
     "half-floats.tir",
+    "refuses-approximations.tir",
     "refuses-barriers-of-clusters.tir",
     "refuses-bf16-fragments.tir",
     "refuses-bulk.tir",

@@ -7,6 +7,7 @@ use super::{consumer, producer};
 use crate::analysis::launch::{build_launch, loop_var};
 use tc_dialects::tir::{self, Coordinate};
 use tc_dialects::{arith, gpu, wgmma};
+use tc_ir::walk::ops_under;
 use tc_ir::{AttrData, Builder, Func, Op, Rewriter, TypeData, Value, keys};
 
 /// The least registers that a thread may be left.
@@ -50,7 +51,7 @@ pub(super) fn emit(func: &mut Func, ring: &Ring) {
     let branch = tir::If::build(&mut b, is_consumer, &[], &[]);
     let consumers = b.func.op_regions(branch)[0];
     let producers = b.func.op_regions(branch)[1];
-    let registers = registers(ring);
+    let registers = registers(b.func, ring);
     if let Some((few, many)) = registers {
         b.within(consumers, |b| set_registers(b, many, "increase"));
         b.within(producers, |b| set_registers(b, few, "decrease"));
@@ -139,10 +140,11 @@ pub(super) fn for_each_lane(b: &mut Builder<'_>, ring: &Ring, build: impl FnOnce
 }
 
 /// The registers that the producer keeps and that the consumers get; `None` where all have enough, or warps of one warpgroup
-/// would have different numbers.
-fn registers(ring: &Ring) -> Option<(i64, i64)> {
+/// would have different numbers. Whoever reads the ring, a kernel with products of warpgroups is for a target that has the op.
+fn registers(func: &Func, ring: &Ring) -> Option<(i64, i64)> {
     let groups = ring.n_rows + 1;
-    if !ring.by_products || ring.n_lanes != wgmma::WARPGROUP || groups < 3 {
+    let has_products = ops_under(func, ring.home).any(|op| func.opcode(op) == wgmma::MMA);
+    if !has_products || ring.n_lanes != wgmma::WARPGROUP || groups < 3 {
         return None;
     }
     let down = |registers: i64| registers / REGISTER_STEP * REGISTER_STEP;

@@ -5,7 +5,7 @@ use super::body::{Binding, Compiler};
 use super::kernel::Val;
 use super::sizes::{Sizes, eval_attr, eval_shape};
 use crate::code::{Access, BufDecl, BufId, Instr, Space, Window};
-use tc_dialects::fragment::Fragment;
+use tc_dialects::fragment::{Family, Fragment};
 use tc_dialects::mbarrier;
 use tc_dialects::scope::{Memory, Owner, Scope, scope_text};
 use tc_ir::{AttrData, Elem, Func, Op, Scalar, Value, keys};
@@ -119,8 +119,9 @@ impl Compiler<'_, '_> {
                 self.k.global(decl_id, &self.declarations.list[decl_id])
             }
             _ => {
-                let is_tile = Scope::of(func, result).is_some_and(Scope::is_tile);
-                let threads = if self.k.kernel.warpgroups.lone && is_tile { 1 } else { decl.threads };
+                let family = Scope::of(func, result).and_then(Scope::tiles).map(|(family, _)| family);
+                let is_divided = family.is_some_and(|family| family != Family::Wmma);
+                let threads = if self.k.kernel.warpgroups.lone && is_divided { 1 } else { decl.threads };
                 let buf = self.k.on_chip(BufDecl { threads, ..decl });
                 self.k.emit(Instr::Alloc { buf });
                 buf

@@ -61,7 +61,9 @@ impl Compiler<'_, '_> {
             _ => (self.product(op)?, "mma.sync"),
         };
         let site = self.site(op, false);
-        let width = if self.k.kernel.warpgroups.lone { 1 } else { WARP };
+        // Those of `wmma` are never divided among loops over threads.
+        let is_divided = opcode.dialect() == mma::SYNC.dialect();
+        let width = if self.k.kernel.warpgroups.lone && is_divided { 1 } else { WARP };
         self.k.emit(Instr::Warp(Box::new(WarpInstr { op: warp_op, name, width, site })));
         Ok(())
     }
