@@ -6,7 +6,7 @@
 Each row has batch x length of 16,384 tokens and heads that are 2048 wide together. The peers are the two fast backends of
 `scaled_dot_product_attention`, each pinned by `sdpa_kernel`; the fastest one counts. Ours runs in a process of its own, with
 `tc-run --bench`; both sides are graphs of launches that take 200 us, replayed 50 times after 100 ms of warm-up. The two take
-turns, `--rounds` times, and the best of all rounds is shown of each. Before, ours is compared with PyTorch's on a small case.
+turns, `--rounds` times, and the best of all rounds is shown of each. Before, ours is compared with its operator on a small case.
 bf16 is the text of the file with `f16` replaced.
 """
 
@@ -72,9 +72,9 @@ def main():
     for elem in args.types.split(","):
         dtype = torch.float16 if elem == "f16" else torch.bfloat16
         text = re.sub(r"\bf16\b", elem, open(args.file).read())
-        file = tempfile.NamedTemporaryFile("w", suffix=".tir", delete=False)
+        file = tempfile.NamedTemporaryFile("w", suffix=".tir")
         file.write(text)
-        file.close()
+        file.flush()
         for head in map(int, args.heads.split(",")):
             for causal in (False, True):
                 func = f"{'causal' if causal else 'full'}_{head}"

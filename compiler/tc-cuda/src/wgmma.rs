@@ -201,14 +201,14 @@ impl Kernel<'_> {
     pub(crate) fn warpgroup_product(&mut self, op: Op) {
         let func = self.func;
         let known = shape(func, op).and_then(|shape| Some((shape, u16::try_from(shape.n).ok()?)));
-        let [a, b] = [Side::A, Side::B].map(|side| side.descriptor(func, op));
         let across = |side: Side| major(func, op, side) == Major::Mn;
-        let (left, a) = match a {
-            _ if left_in_registers(func, op) => (Left::Registers, Some(self.address(func.operand(op, 1)))),
-            Some(a) => (Left::Memory { across: across(Side::A) }, Some(self.descriptor(op, Side::A, a))),
-            None => (Left::Registers, None),
+        let left = if left_in_registers(func, op) {
+            Some((Left::Registers, self.address(func.operand(op, 1))))
+        } else {
+            let descriptor = Side::A.descriptor(func, op);
+            descriptor.map(|a| (Left::Memory { across: across(Side::A) }, self.descriptor(op, Side::A, a)))
         };
-        let (Some((shape, n)), Some(a), Some(b)) = (known, a, b) else {
+        let (Some((shape, n)), Some((left, a)), Some(b)) = (known, left, Side::B.descriptor(func, op)) else {
             self.stray("a product of a warpgroup without descriptors");
             return;
         };

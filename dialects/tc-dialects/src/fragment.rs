@@ -294,14 +294,13 @@ pub const fn mma_k(bytes: u32) -> i64 {
 /// two with n = 8 side by side.)
 pub const fn element(part: Use, bytes: u32, lane: i64, nth: i64) -> (i64, i64) {
     let (group, member) = (lane / 4, lane % 4);
-    if let Use::Accumulator | Use::Rows = part {
-        return (group + nth / 2 % 2 * 8, member * 2 + nth % 2 + nth / 4 * 8);
-    }
     let packed = 4 / bytes as i64;
     let (word, inner) = (nth / packed, member * packed + nth % packed);
     match part {
         Use::A => (group + word % 2 * 8, inner + word / 2 * 4 * packed),
-        _ => (inner + word % 2 * 4 * packed, group + word / 2 * 8),
+        Use::B => (inner + word % 2 * 4 * packed, group + word / 2 * 8),
+        Use::Accumulator => (group + nth / 2 % 2 * 8, member * 2 + nth % 2 + nth / 4 * 8),
+        Use::Rows => (group + nth * 8, 0),
     }
 }
 

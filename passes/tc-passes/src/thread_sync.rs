@@ -5,7 +5,8 @@
 //!
 //! # Input form
 //!
-//! `scheduled`. Buffers may be flat or multi-dimensional. No op with unknown effects inside a launch nest.
+//! `scheduled`. Buffers may be flat or multi-dimensional. No op with unknown effects inside a launch nest; no tiles of `mma`
+//! or `wgmma` that `distribute-fragments` has not divided among threads.
 //!
 //! # Output form
 //!

@@ -148,9 +148,10 @@ fn check_on(
         with = built.module.function(&built.name).map_or(String::new(), |func| show_sizes(func, &sizes));
         built.sizes = sizes.clone();
         let implemented = case.definition.filter(|&operator| operator != case.func);
-        let sizes = implemented.map_or(sizes.clone(), |operator| {
-            tc_sim::sizes_of_operator(&module.items[operator], &module.items[case.func], &sizes)
-        });
+        let sizes = match implemented {
+            Some(operator) => tc_sim::sizes_of_operator(&module.items[operator], &module.items[case.func], &sizes),
+            None => sizes,
+        };
         let job = Job {
             compiler,
             built: &built,

@@ -86,7 +86,7 @@ pub(super) fn floats(func: &Func, op: Op, found: &mut Diagnostics) {
 
 /// All operands are f32, the type that the hardware approximates functions in.
 pub(super) fn f32s(func: &Func, op: Op, found: &mut Diagnostics) {
-    let is_other = |&operand: &tc_ir::Value| func.value_scalar(operand).is_some_and(|scalar| scalar.elem != Elem::F32);
+    let is_other = |&operand: &tc_ir::Value| func.value_scalar(operand).is_none_or(|scalar| scalar.elem != Elem::F32);
     if let Some(&operand) = func.operands(op).iter().find(|&operand| is_other(operand)) {
         let ty = func.show_type(func.value_type(operand));
         let text = format!("`{}` approximates in f32, not `{ty}`", func.op_name(op));

@@ -7,6 +7,8 @@ use super::find::Buffer;
 use super::layout::LANES_OF_GROUP;
 use super::nests::{Access, Axis, Nests};
 use crate::analysis::exchange::{WARP, shuffle};
+use crate::analysis::launch::loop_var;
+use crate::analysis::tiles::erase_unused;
 use tc_arith::Expr;
 use tc_dialects::algebra::{Algebra, build_index, const_extent};
 use tc_dialects::fragment::Use;
@@ -185,7 +187,7 @@ pub(super) fn emit(func: &mut Func, buffers: &[Buffer], nests: &mut Nests, reduc
             let new: Vec<Value> = [part, zero].into_iter().chain(operands[1 + n_indices..].iter().copied()).collect();
             Rewriter::new(func).set_operands(op, &new);
         }
-        crate::analysis::tiles::erase_unused(func, old);
+        erase_unused(func, old);
         nests.accesses.retain(|access| access.op != reduction.load && access.op != reduction.store);
         let made = join(func, buffers, nests, reduction, part);
         let (buffer, axes) = (reduction.buffer, &reduction.axes);
@@ -212,7 +214,7 @@ fn part_of_thread(func: &mut Func, reduction: &RowReduction) -> Value {
 fn join(func: &mut Func, buffers: &[Buffer], nests: &mut Nests, reduction: &RowReduction, part: Value) -> [Op; 2] {
     let mut exprs = reduction.leading.clone();
     for axis in &reduction.axes {
-        let var = crate::analysis::launch::loop_var(func, axis.loop_op);
+        let var = loop_var(func, axis.loop_op);
         let pool = &mut nests.algebra.analyzer.pool;
         let var = pool.var(Algebra::var(var));
         exprs.push(pool.add(axis.base, var));

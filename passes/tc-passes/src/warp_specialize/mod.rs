@@ -13,7 +13,7 @@
 //!
 //! `tma.load` has barriers. A launch nest with barriers in shared memory is *threaded* from here on: nothing but what it says
 //! orders its threads, and `thread-sync` adds nothing to it. `threadIdx.y` has one more number, that of the producer. Where
-//! there are two warpgroups or more beside the producer's, the producer gives up registers to the consumers.
+//! there are two warpgroups or more that make products beside the producer's, the producer gives up registers to them.
 //!
 //! # Example
 //!
@@ -68,7 +68,8 @@
 //! 3. Count the iterations through all loops around: iteration `i` uses slot `i % n`, in round `i / n`, and waits for the
 //!    phase of that round, so parities follow from loop variables. The consumers of a slot arrive at `empty` when they have
 //!    read it, of warpgroup products one thread a warpgroup after the wait for them, else each thread; the producer's wait
-//!    for round 0 goes on at once.
+//!    for round 0 goes on at once. Where an iteration may have no product, the warpgroup meets at a barrier first: else that
+//!    thread could run ahead of the others by more than a phase.
 //! 4. Where an iteration is one group of products and nothing else, the group runs on while the next one begins: it is
 //!    waited for an iteration later, and its slot is released then; the last one after the loop.
 //! 5. Copy to the producer what computes the coordinates of the loads, and take the loads out of the consumers' role.
@@ -76,7 +77,8 @@
 //! # Limits
 //!
 //! One loop with loads in a nest. The coordinates of a load are computed from loop variables and sizes. Consumers are
-//! numbered by `threadIdx.x` and `threadIdx.y`. Loops around have extents that do not change with one another.
+//! numbered by `threadIdx.x` and `threadIdx.y`. The bounds of loops around depend on sizes and on the block, and not on one
+//! another.
 //!
 //! # Remarks
 //!

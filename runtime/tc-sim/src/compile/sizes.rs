@@ -47,6 +47,10 @@ pub fn sizes_of_operator(operator: &Func, program: &Func, given: &Sizes) -> Size
     let extents = |func: &Func, param: Value| func.as_shaped(func.value_type(param)).map(|(_, dims, _)| dims.to_vec());
     for (&param, &other) in operator.params().iter().zip(program.params()) {
         let (Some(dims), Some(known)) = (extents(operator, param), extents(program, other)) else { continue };
+        // Other ranks are another program's: that says so by itself.
+        if dims.len() != known.len() {
+            continue;
+        }
         for (dim, extent) in dims.into_iter().zip(known) {
             let AttrData::Word(name) = operator.attr_data(dim) else { continue };
             let name = operator.text(*name);

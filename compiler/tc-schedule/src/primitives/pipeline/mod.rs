@@ -113,8 +113,8 @@ impl AxisPart for Pipelined {
         }
     }
 
-    /// What a warp or a warpgroup computes in registers does not run ahead of a loop: it is made of what does. Nor are results that leave by bulk
-    /// copies, which trail it.
+    /// What a warp or a warpgroup computes in registers does not run ahead of a loop: it is made of what does. Nor do results
+    /// that leave by bulk copies, which trail it.
     fn n_buffers_of(&self, graph: &Graph, stage: StageId) -> Option<i64> {
         let is_made =
             matches!(graph.scope_of(stage).tiles(), Some((Family::Wgmma, _) | (_, Use::Accumulator | Use::Rows)));
