@@ -87,6 +87,7 @@ known_keys! {
     MULTICAST = "multicast",
     A_DESCRIPTOR = "a_descriptor",
     B_DESCRIPTOR = "b_descriptor",
+    NAMED = "named",
 }
 
 /// The names of one function, in one piece of text: a name costs its letters, an offset and a place in the index.

@@ -325,6 +325,8 @@ pub enum SymbolTable {
     Intrinsics,
     /// Schedules, each known by its operator and its name.
     Schedules,
+    /// Functions that schedules call.
+    ScheduleFunctions,
 }
 
 /// A row: everything the tools know of an op.

@@ -51,6 +51,16 @@ impl<'m> Symbols<'m> {
         self.module.items.iter().filter(|item| Module::table_of(item) == SymbolTable::Functions)
     }
 
+    /// The schedule function called `symbol`.
+    pub fn schedule_function(&self, symbol: &str) -> Option<&'m Func> {
+        self.items.get(&(SymbolTable::ScheduleFunctions, symbol)).map(|&idx| &self.module.items[idx])
+    }
+
+    /// The schedule functions, in order.
+    pub fn schedule_functions(&self) -> impl Iterator<Item = &'m Func> + Clone + use<'m> {
+        self.module.items.iter().filter(|item| Module::table_of(item) == SymbolTable::ScheduleFunctions)
+    }
+
     /// `` did you mean `@f`? `` for the nearest of `names`, or a list of them if none is near.
     pub fn near<'a>(symbol: &str, names: impl Iterator<Item = &'a str> + Clone) -> Option<String> {
         if let Some(near) = suggest::nearest(symbol, names.clone()) {

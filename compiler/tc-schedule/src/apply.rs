@@ -264,6 +264,21 @@ impl Run<'_, '_> {
             },
             Role::Undefined => self.set_results(op, &[Item::Undefined]),
             Role::Yield => {}
+            _ if [sched::DATA_AXIS, sched::REDUCE_AXIS].contains(&sched.opcode(op)) => {
+                match self.item(sched.operand(op, 0)) {
+                    Item::Tensor(tensor) => match self.nth_axis(op, tensor) {
+                        Ok(axis) => self.set_results(op, &[Item::Axis(axis)]),
+                        Err(error) => self.refuse(op, error),
+                    },
+                    Item::Undefined => self.set_results(op, &[Item::Undefined]),
+                    _ => self.set_results(op, &[]),
+                }
+            }
+            Role::Call => {
+                let text = "the calls of a schedule are put in place before it runs (`calls::inline_calls`)";
+                let error = ScheduleDiagnostic::error("schedule-call", sched.op_location(op), text);
+                self.refuse(op, error.fix_its(NONE));
+            }
             _ => match primitives::find(sched.opcode(op)) {
                 Some(primitive) => self.directive(op, primitive),
                 None => self.number(op),
@@ -329,6 +344,26 @@ impl Run<'_, '_> {
                 ScheduleDiagnostic::error("unknown-stage", sched.op_location(op), text).fix_its(OTHER_STAGE);
             error.diagnostic.help = suggest::did_you_mean(name, self.graph.tensor_names());
             error
+        })
+    }
+
+    /// The axis that `axis(B, 0)` or `reduce_axis(B, 0)` names.
+    fn nth_axis(&self, op: Op, tensor: TensorRef) -> Result<AxisId, ScheduleDiagnostic> {
+        let (sched, stage) = (self.sched, &self.graph[tensor.stage]);
+        let reduce = sched.opcode(op) == sched::REDUCE_AXIS;
+        let all: Vec<AxisId> = stage.roots().filter(|&axis| self.graph[axis].reduce == reduce).collect();
+        let nth = sched.attr_named(op, "nth").and_then(|attr| sched.as_int(attr));
+        let found = nth.and_then(|nth| all.get(usize::try_from(nth).ok()?).copied());
+        found.ok_or_else(|| {
+            let what = if reduce { "reduction axis" } else { "data axis" };
+            let names: Vec<&str> = all.iter().map(|&axis| &*self.graph[axis].name).collect();
+            let text = format!("`{}` has no {what} number {}", stage.name, nth.unwrap_or_default());
+            let error = ScheduleDiagnostic::error("unknown-axis", sched.op_location(op), text).fix_its(NONE);
+            let note = match names[..] {
+                [] => format!("`{}` has none", stage.name),
+                _ => format!("it has {}, counted from 0", code_list(&names)),
+            };
+            error.note(note)
         })
     }
 

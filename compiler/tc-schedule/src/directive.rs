@@ -171,6 +171,11 @@ impl Cx<'_> {
         }
     }
 
+    /// Does `value` stand for a stage?
+    pub(crate) fn is_stage(&self, value: Value) -> bool {
+        matches!(self.env[value.as_u32() as usize], Item::Tensor(_))
+    }
+
     /// The author's names of the results.
     pub(crate) fn result_name(&self, nth: usize) -> Option<&str> {
         let value = self.sched.results(self.at).nth(nth)?;

@@ -4,6 +4,7 @@
 //!
 //! - [`graph`]: the stages of an operator, their axes and loops, as plain data.
 //! - [`space`]: the points of a schedule that has parameters.
+//! - [`calls`]: schedule functions, whose directives are put in the place of calls before anything else.
 //! - [`primitives()`]: the directives, a folder each.
 //! - [`bounds`]: which part of each tensor a stage computes, and how long each loop is, before there is any program.
 //! - [`lower()`]: the program.
@@ -14,8 +15,10 @@
 //! at their defaults; the others stay open, and the program is made for all their values.
 
 mod apply;
+pub mod auto;
 mod body;
 pub mod bounds;
+pub mod calls;
 mod check;
 mod choices;
 mod diagnostic;
@@ -49,6 +52,7 @@ pub use size::Size;
 pub use space::Space;
 pub use tc_dialects::scope::{self, Scope};
 
+use calls::with_calls;
 use check::Extent;
 use diagnostic::ScheduleDiagnostics;
 use operator::Operator;
@@ -108,7 +112,8 @@ pub fn lower(
     let lowered = apply::apply_at(&operator, sched, &point, None)
         .and_then(|applied| program(&operator, schedule, module, applied.graph, Extent::Whole));
     // Helps are tried where somebody reads them; a search over points asks for bounds.
-    lowered.map_err(|found| remedy::Refused { operator: &operator, sched, module, point: &point }.with_ways_out(found))
+    let refused = remedy::Refused { operator: &operator, sched, module, point: &point };
+    lowered.map_err(|found| with_calls(schedule, refused.with_ways_out(found)))
 }
 
 fn program(
@@ -126,8 +131,9 @@ fn program(
 /// The bounds of `te` under `schedule`: all that is known of the program before there is one.
 pub fn infer_bounds(te: &Func, schedule: Option<&Func>, options: &Options) -> Result<Bounds, Diagnostics> {
     let operator = prepare(te, schedule, options)?;
-    let graph = apply::apply(&operator, schedule, &options.defines, None)?;
-    Ok(bounds::infer(&operator, schedule, graph, Extent::Whole)?)
+    let graph = apply::apply(&operator, schedule, &options.defines, None);
+    let bounds = graph.and_then(|graph| bounds::infer(&operator, schedule, graph, Extent::Whole));
+    bounds.map_err(|found| with_calls(schedule, found.into()))
 }
 
 /// Why each stage computes what it does, results first; `defines` as for [`lower`].

@@ -49,7 +49,7 @@ impl Param {
     /// A result without a name.
     pub(crate) fn unnamed(range: TextRange, ty: Id<Type>) -> Param {
         let name = TextRange::new(range.start, range.start);
-        Param { range, name, ty: Some(ty), within: None, attrs: List::EMPTY }
+        Param { range, name, ty: Some(ty), within: None, default: None, attrs: List::EMPTY }
     }
 }
 
@@ -307,6 +307,6 @@ impl<'c> Parse<'c> {
         attrs: Option<List<Attr>>,
     ) -> Slot<Param> {
         let attrs = attrs.unwrap_or(List::EMPTY);
-        self.tree.open(Param { range, name, ty: Some(ty), within, attrs })
+        self.tree.open(Param { range, name, ty: Some(ty), within, default: None, attrs })
     }
 }

@@ -234,6 +234,8 @@ pub struct Param {
     pub ty: Option<Id<Type>>,
     /// What stands after `in`: a scope, or a parameter's choices.
     pub within: Option<ExprId>,
+    /// What stands after `=`: the default of a schedule function's parameter.
+    pub default: Option<ExprId>,
     /// The attributes, which may be none.
     pub attrs: List<Attr>,
 }

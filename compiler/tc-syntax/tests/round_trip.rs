@@ -304,7 +304,7 @@ fn generate(seed: u64) -> Module {
     let rng = Rng(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
     let mut generator = Generator { rng, scope: Vec::new(), buffers: Vec::new(), budget: 12 };
     let param = |func: &mut Func, ty: Type, name: &str| {
-        func.header.params.push(tc_ir::func::ParamDecl { attrs: Attrs::EMPTY, choices: None });
+        func.header.params.push(tc_ir::func::ParamDecl { attrs: Attrs::EMPTY, choices: None, default: None });
         func.push_arg(body, ty, Some(name))
     };
     for (nth, (&elem, name)) in ELEMS.iter().zip(["A", "B", "C", "D", "E", "x"]).enumerate() {

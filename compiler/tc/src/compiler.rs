@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::guard::guarded;
-use crate::intrinsics;
+use crate::libraries;
 use crate::native::Via;
 use crate::run::Define;
 use crate::semantics::{options_within, race_oracle};
@@ -10,6 +10,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use tc_cuda::{CudaModule, EmitOptions};
 use tc_dialects::forms::is_device;
+use tc_dialects::sched;
 use tc_ir::registry::{Dialect, RegisterError};
 use tc_ir::{Func, Module, Registry, walk};
 use tc_mlir::MlirModule;
@@ -19,6 +20,7 @@ use tc_passes::tensorize_to_wmma::Library;
 use tc_passes::{legalize_arith, legalize_dtype};
 use tc_report::index::write_index;
 use tc_report::recorder::{Recorder, dump_folder_of_environment};
+use tc_schedule::calls::{Library as ScheduleLibrary, has_calls, inline_all};
 use tc_support::{Diagnostic, Diagnostics, Location, Sources};
 use tc_syntax::ParseOptions;
 use tc_target::Target;
@@ -60,6 +62,8 @@ pub struct Compiler {
     pub limits: Limits,
     /// The tensor intrinsics that programs may name beside their own.
     pub intrinsics: Library,
+    /// The schedule functions that schedules may call beside those of their module.
+    pub schedules: ScheduleLibrary,
     /// How programs are made into what a GPU takes.
     pub via: Via,
     /// CUDA text that is made for a GPU tells by `#line` which lines of a program it comes from.
@@ -80,7 +84,8 @@ impl Compiler {
     pub fn new() -> Compiler {
         let registry = tc_dialects::shared_registry();
         Compiler {
-            intrinsics: intrinsics::library(registry.clone()),
+            intrinsics: libraries::intrinsics(registry.clone()),
+            schedules: libraries::schedules(registry.clone()),
             registry,
             passes: PassTable::of_own(tc_passes::table::PASSES, tc_passes::table::PIPELINES),
             target: Target::default(),
@@ -136,6 +141,45 @@ impl Compiler {
             }
             Ok(Parsed { module, warnings: found })
         })
+    }
+
+    /// Reads a text as [`Compiler::parse`] does, and puts the directives of schedule functions in the place of their calls: what
+    /// asks for the space of a schedule, or for one of its points, takes schedules without calls.
+    pub fn load(&self, name: &str, text: &str) -> Result<Parsed, Failure> {
+        let mut parsed = self.parse(name, text)?;
+        self.inline_calls(&mut parsed.module)?;
+        Ok(parsed)
+    }
+
+    /// Puts the directives of schedule functions in the place of the calls in the schedules of `module`.
+    pub fn inline_calls(&self, module: &mut Module) -> Result<(), Failure> {
+        let sources = module.sources.clone();
+        guarded("putting calls of schedules in place", &sources, || self.put_calls_in_place(module))
+    }
+
+    /// Adds a schedule `@auto`, made by rules for this target, to the operator `func`, or to all, and puts its calls in place;
+    /// those that have one keep it. `defines` give sizes their values.
+    pub fn auto_schedule(&self, module: &mut Module, func: &str, defines: &[Define]) -> Result<(), Failure> {
+        let mut compiler = self.clone();
+        compiler.defines.extend_from_slice(defines);
+        let func = if func.is_empty() { String::new() } else { format!("func={func} ") };
+        let options = format!("{func}symbolic={}", self.symbolic);
+        compiler.run(module, &format!("module(auto-schedule{{{options}}},inline-schedule-calls)")).map(drop)
+    }
+
+    fn put_calls_in_place(&self, module: &mut Module) -> Result<(), Failure> {
+        let sources = module.sources.clone();
+        inline_all(module, self.schedules.items()).map(drop).map_err(|diagnostics| Failure { diagnostics, sources })
+    }
+
+    /// `module` without calls in its schedules, a copy where there are any.
+    pub(crate) fn without_calls<'m>(&self, module: &'m Module) -> Result<Cow<'m, Module>, Failure> {
+        if !module.items.iter().any(|item| item.header.opcode == sched::SCHEDULE && has_calls(item)) {
+            return Ok(Cow::Borrowed(module));
+        }
+        let mut copy = module.clone();
+        self.put_calls_in_place(&mut copy)?;
+        Ok(Cow::Owned(copy))
     }
 
     /// Reads items whose operators, callees and intrinsics may be elsewhere. What they name is looked for when the module
@@ -242,6 +286,7 @@ impl Compiler {
                 Arc::new(self.target),
                 Arc::new(oracle),
                 Arc::new(self.intrinsics.clone()),
+                Arc::new(self.schedules.clone()),
                 Arc::new(Defines(self.defines.clone())),
             ],
             ..RunOptions::default()

@@ -219,6 +219,7 @@ impl Compiler {
         let failed = |diagnostics| Failure { diagnostics, sources: module.sources.clone() };
         guarded("judging a search space", &module.sources, || {
             self.accept(module)?;
+            let module = &*self.without_calls(module)?;
             let (te, schedule) = chosen(module, question.schedule).map_err(|wrong| failed(wrong.into()))?;
             let names = tc_schedule::definable(te, Some(schedule));
             if let Some((name, _)) = question.defines.iter().find(|(name, _)| !names.contains(&name.as_str())) {

@@ -22,6 +22,7 @@ pub mod intrinsics;
 pub mod mbarrier;
 pub mod mma;
 pub mod sched;
+pub mod schedules;
 pub mod scope;
 pub mod te;
 pub mod threads;

@@ -44,7 +44,7 @@ pub fn module(compiler: &Compiler, text: &str, shapes: &[Vec<u64>]) -> Result<Mo
     let mut tensors = Vec::new();
     for (nth, shape) in shapes.iter().enumerate() {
         let ty = dialect::tensor(&mut func, shape);
-        func.header.params.push(ParamDecl { attrs: Attrs::EMPTY, choices: None });
+        func.header.params.push(ParamDecl { attrs: Attrs::EMPTY, choices: None, default: None });
         tensors.push(func.push_arg(body, ty, Some(&format!("T{nth}"))));
     }
     let (key, string) = (func.name("spec"), func.attr(AttrData::Str(text.into())));

@@ -5,6 +5,7 @@
 
 mod analysis;
 pub mod auto_inline;
+pub mod auto_schedule;
 pub mod canonicalize;
 pub mod check_bounds;
 pub mod check_channels;
@@ -23,6 +24,7 @@ pub mod inject_bulk_sync;
 pub mod inject_virtual_thread;
 pub mod inject_wgmma_sync;
 pub mod inline;
+pub mod inline_schedule_calls;
 pub mod legalize_arith;
 pub mod legalize_dtype;
 pub mod loop_partition;

@@ -29,13 +29,14 @@
 //!
 //! # Algorithm
 //!
-//! 1. For each operator (or only the one that `func` names) choose the schedule called `name`; without a name the only
+//! 1. Put the directives of schedule functions in the place of the calls (`inline-schedule-calls`).
+//! 2. For each operator (or only the one that `func` names) choose the schedule called `name`; without a name the only
 //!    schedule of the operator, or plain loops if it has none. An operator without a schedule that a program of the
 //!    file `implements` stays unchanged.
-//! 2. Lower it: apply the directives to the graph of stages, infer bounds, make loops, guard. A schedule that chooses
+//! 3. Lower it: apply the directives to the graph of stages, infer bounds, make loops, guard. A schedule that chooses
 //!    among others (`dispatch`) is the first whose condition holds; where sizes decide that are open, lower each that may be
 //!    taken to a program `@operator_schedule`, and make a function that chooses and calls.
-//! 3. Remove the scheduled operators, and schedules whose operators are gone.
+//! 4. Remove the scheduled operators, schedules whose operators are gone, and schedule functions if no schedule is left.
 //!
 //! # Limits
 //!
@@ -52,6 +53,8 @@
 //!
 //! TVM 0.16, `src/te/schedule`.
 
+pub use crate::analysis::defines::{Defines, read_defines};
+
 use indexmap::IndexMap;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -60,6 +63,7 @@ use tc_ir::opdef::SymbolTable;
 use tc_ir::{AttrData, Func, Loc, Module, keys};
 use tc_pass::{ModulePass, PassCx, PassInfo, PassKind};
 use tc_schedule::Define;
+use tc_schedule::calls::{Library, inline_all};
 use tc_schedule::dispatch::{alternatives, is_dispatch};
 use tc_schedule::explain::StageWhy;
 use tc_support::{Diagnostic, Diagnostics, Location, Sources, counted, suggest};
@@ -120,10 +124,6 @@ pub struct Explained {
     pub stages: Vec<StageWhy>,
 }
 
-/// The extension by which a run gives values to parameters and sizes, beside those that `param` gives.
-#[derive(Clone, Default, Debug)]
-pub struct Defines(pub Vec<Define>);
-
 /// The pass.
 pub struct Schedule {
     /// What it was given.
@@ -136,6 +136,11 @@ pub struct Schedule {
 
 impl ModulePass for Schedule {
     fn run(&self, module: &mut Module, cx: &mut PassCx) -> bool {
+        let library = cx.get::<Library>().cloned().unwrap_or_default();
+        if let Err(found) = inline_all(module, library.items()) {
+            cx.diagnostics.append(found);
+            return false;
+        }
         match cx.get::<Defines>().filter(|given| !given.0.is_empty()) {
             Some(given) => match self.with(&given.0, module) {
                 Ok(all) => all.run_told(module, cx),
@@ -440,6 +445,9 @@ fn replace(module: &mut Module, programs: Programs) -> bool {
         item.header.targets.retain(|target| left.contains(target));
     }
     module.items.retain(|item| item.header.opcode != sched::SCHEDULE || !item.header.targets.is_empty());
+    // What schedules call has no use without one.
+    let none_left = module.items.iter().all(|item| item.header.opcode != sched::SCHEDULE);
+    module.items.retain(|item| !none_left || item.header.opcode != sched::SCHEDULE_FUNC);
     true
 }
 
@@ -464,23 +472,4 @@ fn keep(module: &mut Module, programs: Programs, cx: &mut PassCx) -> bool {
         changed = true;
     }
     changed
-}
-
-/// Reads values of parameters and sizes, `block=64 cached=true`.
-pub fn read_defines(text: &str) -> Result<Vec<Define>, String> {
-    let pairs = text.split([' ', ',', ';']).filter(|pair| !pair.is_empty());
-    pairs
-        .map(|pair| {
-            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let number = match value.trim() {
-                "true" => Some(1),
-                "false" => Some(0),
-                digits => digits.parse().ok(),
-            };
-            match number {
-                Some(number) if !name.is_empty() => Ok((name.trim().to_string(), number)),
-                _ => Err(format!("`{}` gives no value to a parameter", suggest::shorten(pair))),
-            }
-        })
-        .collect()
 }

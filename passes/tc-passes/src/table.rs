@@ -5,12 +5,13 @@
 //! where an embedder's passes are put.
 
 use crate::{
-    auto_inline, canonicalize, check_bounds, check_channels, check_races, contract, cse, dce, distribute_fragments,
-    hoist_alloc, hoist_if, hoist_invariant, infer_fragment, inject_async_copy, inject_bulk_copy, inject_bulk_sync,
-    inject_virtual_thread, inject_wgmma_sync, inline, legalize_arith, legalize_dtype, loop_partition, lower_intrin,
-    lower_thread_allreduce, merge_shared_memory, narrow_index, overlap_launches, remove_no_op, schedule, simplify,
-    software_pipeline, split_host_device, storage_flatten, tensorize_to_wmma, thread_sync, unify_launch, unroll_loop,
-    vectorize_loop, verify_gpu_limits, verify_memory, warp_specialize,
+    auto_inline, auto_schedule, canonicalize, check_bounds, check_channels, check_races, contract, cse, dce,
+    distribute_fragments, hoist_alloc, hoist_if, hoist_invariant, infer_fragment, inject_async_copy, inject_bulk_copy,
+    inject_bulk_sync, inject_virtual_thread, inject_wgmma_sync, inline, inline_schedule_calls, legalize_arith,
+    legalize_dtype, loop_partition, lower_intrin, lower_thread_allreduce, merge_shared_memory, narrow_index,
+    overlap_launches, remove_no_op, schedule, simplify, software_pipeline, split_host_device, storage_flatten,
+    tensorize_to_wmma, thread_sync, unify_launch, unroll_loop, vectorize_loop, verify_gpu_limits, verify_memory,
+    warp_specialize,
 };
 use tc_pass::pipeline::quote_value;
 use tc_pass::{OptionError, PassInfo, PipelineInfo, PipelineStep, RawOption};
@@ -18,6 +19,8 @@ use tc_pass::{OptionError, PassInfo, PipelineInfo, PipelineStep, RawOption};
 /// The passes, in the order in which the documents list them.
 pub static PASSES: &[&PassInfo] = &[
     // Operators.
+    &auto_schedule::INFO,
+    &inline_schedule_calls::INFO,
     &schedule::INFO,
     &inline::INFO,
     &auto_inline::INFO,

@@ -317,8 +317,13 @@ impl Job<'_, '_> {
             return Ok((found, None));
         }
         let RunConfig { args, compiler, .. } = self.config;
+        let mut module = module.clone();
+        if let Err(failure) = compiler.inline_calls(&mut module) {
+            found.append(failure.diagnostics);
+            return Ok((found, None));
+        }
         let ask = Ask {
-            module,
+            module: &module,
             defines: &args.space.defines,
             target: &compiler.target,
             threads: args.run.threads,

@@ -47,10 +47,18 @@ impl Tool<'_, '_> {
             profile::check(args).map_err(|message| self.session.refuse(message))?;
         }
         inputs::check_files(args).map_err(|message| self.session.refuse(&message))?;
+        let defines: Vec<Define> = args.defines.iter().map(|Pair { name, value }| (name.clone(), *value)).collect();
         let text = self.session.load(args.file())?;
-        let parsed = compiler.parse(&args.file_name(), &text).map_err(|failure| self.failure(&failure))?;
-        let module = parsed.module;
+        let parsed = compiler.load(&args.file_name(), &text).map_err(|failure| self.failure(&failure))?;
+        let mut module = parsed.module;
         self.session.tell(&parsed.warnings, &module.sources);
+        let wants_auto = args.schedule.as_deref() == Some(tc::schedule::auto::NAME);
+        // What rules make depends on the GPU.
+        let mut gpu = if wants_auto { self.gpu(&mut compiler)? } else { None };
+        if wants_auto {
+            let func = args.func.as_deref().unwrap_or("");
+            compiler.auto_schedule(&mut module, func, &defines).map_err(|failure| self.failure(&failure))?;
+        }
         let cases = self.cases(&module)?;
         self.check_defines(&module, &cases)?;
         inputs::check_outputs(&module, &cases, &args.outputs).map_err(|message| self.session.refuse(&message))?;
@@ -65,9 +73,10 @@ impl Tool<'_, '_> {
         let peer =
             args.peer.as_deref().map(against::read).transpose().map_err(|message| self.session.refuse(&message))?;
         let peer = peer.unwrap_or_default();
-        let mut gpu = self.gpu(&mut compiler)?;
+        if !wants_auto {
+            gpu = self.gpu(&mut compiler)?;
+        }
         compiler.line_directives = args.profiled;
-        let defines = args.defines.iter().map(|Pair { name, value }| (name.clone(), *value)).collect();
         let options =
             CheckOptions { seed: args.seed, defines, inputs: given, limits: args.limits(), n_cases: cases.len() };
         let device = gpu.as_ref().map_or("sim".to_string(), Device::name);

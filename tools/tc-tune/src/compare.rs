@@ -59,7 +59,7 @@ pub(crate) fn compare(session: &Session<'_>, json: bool, question: &Question<'_>
     let records = load(session, question.records)?;
     let text = session.load(question.file)?;
     let mut compiler = Compiler::new();
-    let parsed = compiler.parse(&tc_cli::file_name(question.file), &text);
+    let parsed = compiler.load(&tc_cli::file_name(question.file), &text);
     let module = parsed.map_err(|failure| fail(session, &failure))?.module;
     let mut sweeps = Vec::new();
     for (task, device, records) in by_task(&records) {

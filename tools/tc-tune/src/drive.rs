@@ -72,7 +72,7 @@ pub(crate) fn identified(session: &Session<'_>, args: &TaskArgs) -> Result<(Iden
     if let Some(name) = &args.target {
         compiler.target = Target::parse(name).map_err(|wrong| session.refuse_with(&wrong))?;
     }
-    let parsed = compiler.parse(&tc_cli::file_name(file), &text).map_err(|failure| fail(session, &failure))?;
+    let parsed = compiler.load(&tc_cli::file_name(file), &text).map_err(|failure| fail(session, &failure))?;
     let task = choose(&compiler, &parsed.module, args).map_err(|wrong| session.refuse_with(&wrong))?;
     let space = task.space().map_err(|failure| fail(session, &failure))?;
     let identity = task.identity(&space).map_err(|failure| fail(session, &failure))?;

@@ -39,7 +39,7 @@ pub(crate) fn model(session: &Session<'_>, json: bool, file: &OsStr, paths: &[Pa
     let records = load(session, paths)?;
     let text = session.load(file)?;
     let mut compiler = Compiler::new();
-    let parsed = compiler.parse(&tc_cli::file_name(file), &text);
+    let parsed = compiler.load(&tc_cli::file_name(file), &text);
     let module = parsed.map_err(|failure| fail(session, &failure))?.module;
     let mut sweeps: Vec<Sweep> = Vec::new();
     let all = by_task(&records);

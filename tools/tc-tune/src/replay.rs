@@ -21,7 +21,7 @@ use tc_search::{Budget, Kind};
 pub(crate) fn replay(session: &Session<'_>, file: &OsStr, path: &PathBuf) -> Result<u8, u8> {
     let text = session.load(file)?;
     let mut compiler = Compiler::new();
-    let parsed = compiler.parse(&tc_cli::file_name(file), &text).map_err(|failure| fail(session, &failure))?;
+    let parsed = compiler.load(&tc_cli::file_name(file), &text).map_err(|failure| fail(session, &failure))?;
     let records = load(session, std::slice::from_ref(path))?;
     let (mut out, mut status) = (String::new(), FINE);
     let n_copied = records.iter().filter(|record| record.copied).count();

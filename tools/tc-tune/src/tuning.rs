@@ -41,7 +41,7 @@ impl Tuning<'_, '_> {
         if let Some(name) = &args.task.target {
             compiler.target = Target::parse(name).map_err(|wrong| session.refuse_with(&wrong))?;
         }
-        let parsed = compiler.parse(&self.file, &self.text).map_err(|failure| fail(session, &failure))?;
+        let parsed = compiler.load(&self.file, &self.text).map_err(|failure| fail(session, &failure))?;
         session.tell(&parsed.warnings, &parsed.module.sources);
         let module = parsed.module;
         let refuse = |wrong: Diagnostic| session.refuse_with(&wrong);

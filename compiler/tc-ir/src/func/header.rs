@@ -21,6 +21,8 @@ pub struct ParamDecl {
     pub attrs: Attrs,
     /// What follows `in` where it is no scope: the choices of a schedule's parameter.
     pub choices: Option<Attr>,
+    /// What a call of a schedule function that does not give the parameter means: `rows: i32 = 128`.
+    pub default: Option<Attr>,
 }
 
 /// A result of a function as its header declares it.

@@ -6,6 +6,7 @@ use super::types::{scope_of, write_attr, write_str, write_type};
 use super::words::{as_path, is_key, is_path};
 use crate::attrs::AttrData;
 use crate::entity::{Attr, Name, Op, Region, Type, Value};
+use crate::func::Func;
 use crate::names::keys;
 use crate::opdef::{Context, Infer, Opcode, Param, ParamKind, Results, Role};
 use crate::types::TypeData;
@@ -280,7 +281,10 @@ impl Body<'_> {
         let func = self.func;
         let mut keyed: Vec<(Name, Attr)> =
             func.entries(func.op_attrs(op)).iter().copied().filter(|(key, _)| *key != name).collect();
-        let mut operands = func.operands(op).iter();
+        let named = if self.context() == Context::Sched { named_operands(func, op) } else { Vec::new() };
+        let (positional, by_name) = func.operands(op).split_at(func.operands(op).len() - named.len());
+        keyed.retain(|(key, _)| named.is_empty() || *key != keys::NAMED);
+        let mut operands = positional.iter();
         for nth in 0.. {
             let placed = keyed.iter().position(|&(key, attr)| {
                 let at = func.text(key).strip_prefix("arg.p").and_then(|at| at.parse::<usize>().ok());
@@ -297,6 +301,12 @@ impl Body<'_> {
             } else {
                 break;
             }
+        }
+        for (&value, name) in by_name.iter().zip(named) {
+            list.next(&mut self.out);
+            self.key(name);
+            self.out.push_str(" = ");
+            self.free_operand(value);
         }
         for (key, attr) in keyed {
             list.next(&mut self.out);
@@ -358,4 +368,17 @@ impl Commas {
         }
         self.begun = true;
     }
+}
+
+/// The names of the last operands of a call in a schedule, where it gives them by name.
+fn named_operands(func: &Func, op: Op) -> Vec<&str> {
+    let Some(AttrData::List(list)) = func.attr_of(op, keys::NAMED).map(|attr| func.attr_data(attr)) else {
+        return Vec::new();
+    };
+    let name = |&name: &Attr| match func.attr_data(name) {
+        AttrData::Str(text) if is_key(text) => Some(&**text),
+        _ => None,
+    };
+    let names: Option<Vec<&str>> = list.iter().map(name).collect();
+    names.filter(|names| names.len() <= func.operands(op).len()).unwrap_or_default()
 }

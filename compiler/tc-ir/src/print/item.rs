@@ -79,10 +79,13 @@ impl Body<'_> {
         let func = self.func;
         let params: &[Value] = func.region_args(func.body()).get(func.header.symbols.len()..).unwrap_or(&[]);
         if self.context() == Context::Sched {
-            if params.is_empty() {
-                return;
+            // What follows an operator stands apart from it; a function takes its parameters as others do.
+            if !func.header.targets.is_empty() {
+                if params.is_empty() {
+                    return;
+                }
+                self.out.push(' ');
             }
-            self.out.push(' ');
         }
         self.out.push('(');
         let mut list = Commas::default();
@@ -101,6 +104,10 @@ impl Body<'_> {
                 if let Some(choices) = decl.choices {
                     self.out.push_str(" in ");
                     write_attr(&mut self.out, func, choices);
+                }
+                if let Some(default) = decl.default {
+                    self.out.push_str(" = ");
+                    write_attr(&mut self.out, func, default);
                 }
                 self.attrs(decl.attrs);
             }

@@ -41,7 +41,7 @@ pub fn write_type(out: &mut String, func: &Func, ty: Type) {
             out.push('>');
         }
         TypeData::Opaque { path, params } => {
-            write_path(out, func.text(*path));
+            write_path(out, own_name(func, func.text(*path)));
             if !params.is_empty() {
                 out.push('<');
                 for (nth, param) in params.iter().enumerate() {
@@ -58,6 +58,13 @@ pub fn write_type(out: &mut String, func: &Func, ty: Type) {
             }
         }
     }
+}
+
+/// The name of a type, without the dialect where that is the item's: `stage` in a schedule.
+fn own_name<'a>(func: &Func, path: &'a str) -> &'a str {
+    let own = func.registry().dialect(func.header.opcode).filter(|dialect| dialect.types.contains(&path));
+    let short = own.and_then(|dialect| path.strip_prefix(dialect.name)?.strip_prefix('.'));
+    short.unwrap_or(path)
 }
 
 fn write_scalar(out: &mut String, scalar: Scalar) {

@@ -156,7 +156,7 @@ impl<'a> Emitter<'a> {
                 }
                 None => self.te.ty(&mut self.func, te.value_type(param)),
             };
-            self.func.header.params.push(ParamDecl { attrs, choices: None });
+            self.func.header.params.push(ParamDecl { attrs, choices: None, default: None });
             let value = self.func.push_arg(body, ty, Some(te.value_text(param)));
             self.outer.insert(param, value);
         }
@@ -180,7 +180,7 @@ impl<'a> Emitter<'a> {
         let ty = self.buffer_type(tensor.elem, &shape, keys::GLOBAL)?;
         let attrs = self.operator.te.header.results.get(nth).map_or(Attrs::EMPTY, |decl| decl.attrs);
         let attrs = self.te.dict(&mut self.func, attrs);
-        self.func.header.params.push(ParamDecl { attrs, choices: None });
+        self.func.header.params.push(ParamDecl { attrs, choices: None, default: None });
         let value = self.func.push_arg(body, ty, Some(&tensor.name));
         let buffers = &mut self.buffers[stage.idx()];
         buffers.resize(data.tensors.len(), value);

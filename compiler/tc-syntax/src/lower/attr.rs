@@ -216,8 +216,21 @@ impl<'a> Lower<'a> {
                 },
             });
         }
-        let path = self.func.name(text);
+        let path = match self.own_type(text) {
+            Some(full) => self.func.name(full),
+            None => self.func.name(text),
+        };
         Some(self.func.ty(TypeData::Opaque { path, params: params.into() }))
+    }
+
+    /// The full name of the type `text` of the item's dialect, `sched.stage` for `stage`.
+    fn own_type(&self, text: &str) -> Option<&'static str> {
+        let registry = self.func.registry();
+        let dialect = registry.dialect(self.func.header.opcode)?;
+        dialect.types.iter().copied().find(|full| {
+            let rest = full.strip_prefix(dialect.name).and_then(|rest| rest.strip_prefix('.'));
+            rest == Some(text)
+        })
     }
 
     /// `ref<f32[4]>`, the type of a reference.

@@ -6,7 +6,7 @@ use super::state::Lower;
 use crate::tree::{self, Arg, ExprId, ExprKind, List, TextRange, Value as TreeValue};
 use tc_ir::attrs::AttrData;
 use tc_ir::builder::OpSpec;
-use tc_ir::opdef::{Infer, OpDef, ParamKind, Results, Role};
+use tc_ir::opdef::{Context, Infer, OpDef, ParamKind, Results, Role};
 use tc_ir::{Attr, Attrs, Name, Op, Opcode, Type, TypeData, Value, keys};
 use tc_support::{counted, suggest};
 
@@ -410,7 +410,8 @@ impl<'a> Lower<'a> {
             }
         };
         let opcode = self.opcode_for(Role::Call, name_range)?;
-        let (operands, mut entries) = self.loose_arguments(args)?;
+        let (operands, mut entries) =
+            if self.context == Context::Sched { self.schedule_arguments(args)? } else { self.loose_arguments(args)? };
         let symbol = self.func.attr(AttrData::Symbol(callee.into()));
         entries.insert(0, (keys::CALLEE, symbol));
         let attrs = self.func.dict(&entries);
@@ -482,6 +483,44 @@ impl<'a> Lower<'a> {
                     entries.push((key, attr));
                 }
             }
+        }
+        Some((operands, entries))
+    }
+
+    /// The arguments of a call of a schedule function: values all, of which the last may be given by name. The attribute
+    /// `named` holds these names.
+    fn schedule_arguments(&mut self, args: List<Arg>) -> Option<Loose> {
+        let (mut operands, mut named): (Vec<Value>, Vec<Attr>) = (Vec::new(), Vec::new());
+        for &arg in &self.tree[args] {
+            let TreeValue::Expr(expr) = arg.value else {
+                let range = self.value_range(arg.value);
+                self.error(range, "arguments", "a schedule function takes stages, axes and numbers".to_string());
+                return None;
+            };
+            match arg.key {
+                Some(key) => {
+                    let text = self.text(self.tree[key]);
+                    let attr = self.func.attr(AttrData::Str(text.into()));
+                    if named.contains(&attr) {
+                        let text = format!("`{}` is given twice", suggest::shorten(text));
+                        self.error(self.tree[key], "arguments", text);
+                        return None;
+                    }
+                    named.push(attr);
+                }
+                None if !named.is_empty() => {
+                    let text = "an argument by position stands behind one by name".to_string();
+                    let help = Some("write those by position first: `@f(C, A, rows = 128)`".to_string());
+                    self.error_with(self.tree[expr].range, "arguments", text, help);
+                    return None;
+                }
+                None => {}
+            }
+            operands.push(self.expr(expr, None)?);
+        }
+        let mut entries = Vec::new();
+        if !named.is_empty() {
+            entries.push((keys::NAMED, self.func.attr(AttrData::List(named.into()))));
         }
         Some((operands, entries))
     }

@@ -8,7 +8,7 @@ use rustc_hash::FxHashSet;
 use std::sync::Arc;
 use tc_ir::attrs::AttrData;
 use tc_ir::func::{ParamDecl, ResultDecl, SymbolDecl};
-use tc_ir::opdef::{Context, Role};
+use tc_ir::opdef::{Context, Role, SymbolTable};
 use tc_ir::{Func, Loc, Module, Registry, Type, TypeData, keys};
 use tc_support::{Diagnostic, Diagnostics, FileId, Pos, Sources, suggest};
 
@@ -127,14 +127,7 @@ impl<'a> Lower<'a> {
                 Err(reason) => self.error(target, "symbol", reason),
             }
         }
-        if self.context == Context::Sched && item.targets.is_empty() {
-            self.error_with(
-                item.name,
-                "schedule-target",
-                "a schedule is for an operator".to_string(),
-                Some("write `schedule @s for @f { … }`".to_string()),
-            );
-        }
+        self.targets(item);
         self.symbols(item);
         for &param in item.params.map_or(&[][..], |params| &self.tree[params]) {
             self.param(param);
@@ -157,6 +150,34 @@ impl<'a> Lower<'a> {
                 self.error(self.tree[directive], "location", "an item has one location");
             }
         }
+    }
+
+    /// A schedule says what it is for; nothing else does.
+    fn targets(&mut self, item: &Item) {
+        let of_schedule = Module::table_of(&self.func) == SymbolTable::Schedules;
+        match self.tree[item.targets].first() {
+            None if of_schedule => self.error_with(
+                item.name,
+                "schedule-target",
+                "a schedule is for an operator".to_string(),
+                Some(
+                    "write `schedule @s for @f { … }`, or `schedule.func @s(…) { … }` for what schedules call"
+                        .to_string(),
+                ),
+            ),
+            Some(&target) if self.is_schedule_function() => self.error_with(
+                target,
+                "schedule-target",
+                "a `schedule.func` is for no operator of its own".to_string(),
+                Some("leave out `for …`: the stages come in as parameters, `(C: stage)`".to_string()),
+            ),
+            _ => {}
+        }
+    }
+
+    /// Is the item directives that schedules call?
+    fn is_schedule_function(&self) -> bool {
+        Module::table_of(&self.func) == SymbolTable::ScheduleFunctions
     }
 
     /// An operator ends by returning its results, in sugar or in the generic form.
@@ -186,8 +207,22 @@ impl<'a> Lower<'a> {
 
     fn param(&mut self, param: Param) {
         let attrs = self.attr_list(param.attrs);
-        let (mut choices, mut scope) = (None, None);
+        let (mut choices, mut scope, mut default) = (None, None, None);
+        let of_function = self.is_schedule_function();
+        if let Some(value) = param.default {
+            if !of_function {
+                let help = "a parameter of a schedule has choices, of which the first is the default: `rows: i32 in [128, 64]`";
+                let text = "only a parameter of a `schedule.func` has a default".to_string();
+                return self.error_with(self.tree[value].range, "parameter-default", text, Some(help.to_string()));
+            }
+            default = self.attr_expr(value);
+        }
         if let Some(within) = param.within {
+            if of_function {
+                let help = "leave it out, or give a default: `rows: i32 = 128`; the schedule that calls has choices";
+                let text = "a parameter of a `schedule.func` has no choices".to_string();
+                return self.error_with(self.tree[within].range, "parameter-default", text, Some(help.to_string()));
+            }
             if self.context == Context::Sched {
                 choices = self.attr_expr(within);
             } else {
@@ -208,7 +243,7 @@ impl<'a> Lower<'a> {
         let range = self.tree[ty].range;
         let Some(ty) = self.declared_type(ty, scope) else { return };
         self.check_dims(range, ty);
-        self.func.header.params.push(ParamDecl { attrs, choices });
+        self.func.header.params.push(ParamDecl { attrs, choices, default });
         let body = self.func.body();
         let value = self.func.push_arg(body, ty, None);
         self.bind(param.name, value);

@@ -123,6 +123,7 @@ impl Dump<'_> {
                 self.ty(ty);
             }
             self.tagged("in", param.within);
+            self.tagged("=", param.default);
             self.attrs(param.attrs);
             self.put(")");
         }

@@ -107,6 +107,7 @@ impl Compiler {
 
     /// Builds `case` of `module` for the simulator, or for a GPU.
     pub fn build(&self, module: &Module, case: &Case, defines: &[Define], gpu: bool) -> Result<Built, Failure> {
+        let module = &*self.without_calls(module)?;
         let failed = |diagnostics| Failure { diagnostics, sources: module.sources.clone() };
         let item = &module.items[case.func];
         let defines = known(module, case, defines);
@@ -217,6 +218,7 @@ pub fn points(
     options: &super::CheckOptions,
     n: usize,
 ) -> Result<Vec<Vec<Define>>, Failure> {
+    let module = &*compiler.without_calls(module)?;
     let failed = |diagnostics| Failure { diagnostics, sources: module.sources.clone() };
     let (te, Some(schedule)) = (&module.items[case.func], case.schedule) else { return Ok(Vec::new()) };
     let schedule = &module.items[schedule];

@@ -122,6 +122,25 @@ pub fn text(name: &str) -> Option<String> {
     ))
 }
 
+/// What the names of all products begin with.
+pub const FAMILY: &str = "wgmma";
+
+/// The products that have as many columns as one of `extents` and whose factors, in memory, and sums are of `elems`.
+pub fn family(extents: &[i64], elems: &[Elem]) -> Vec<String> {
+    let mut names = Vec::new();
+    for &factors in Elem::ALL.iter().filter(|elem| elems.contains(&elem.in_memory())) {
+        for &sums in elems {
+            for &n in extents {
+                for (left, turned) in Left::ALL.into_iter().flat_map(|left| [(left, false), (left, true)]) {
+                    let name = Named { n, factors, sums, left, turned }.name();
+                    names.extend(Named::parse(&name).is_some().then_some(name));
+                }
+            }
+        }
+    }
+    names
+}
+
 /// What helps where no product of `wgmma` is called `name`: what there is instead, if the name says enough.
 pub fn correction(name: &str) -> Option<String> {
     let mut parts = name.strip_prefix("wgmma_m64n")?.split('_');
@@ -180,6 +199,17 @@ mod tests {
         let held = text("wgmma_m64n64k16_f16_f32_reg_row").expect("one of the library");
         assert!(held.contains("<sb>(A: f16[64, 16] in wgmma.matrix_a,"), "{held}");
         assert!(tf32.contains("A: f32[64, 8]") && tf32.contains("numerics") && !tf32.contains("cast"), "{tf32}");
+    }
+
+    #[test]
+    fn a_family_is_what_has_the_types_and_the_columns() {
+        let names = family(&[64, 128, 16], &[Elem::F16, Elem::F32]);
+        assert!(names.contains(&"wgmma_m64n128k16_f16_f32_row_col".to_string()), "{names:?}");
+        // Three widths; two types of sums, three places of the left factor, two of the right one; f32 as tf32, along k.
+        assert_eq!(names.len(), 3 * (2 * 6 + 2));
+        assert!(names.iter().all(|name| text(name).is_some()));
+        assert_eq!(family(&[128], &[Elem::I8, Elem::I32]).len(), 2);
+        assert_eq!(family(&[100], &[Elem::F16, Elem::F32]), Vec::<String>::new());
     }
 
     #[test]

@@ -4,10 +4,12 @@
 //! are values; what a directive makes of an axis is a new one. `sched.if` chooses by parameters and opens no scope:
 //! what either branch names is a result of it.
 
+mod call;
 mod verify;
 
 use tc_ir::opdef::{Context, Effect, Infer, ItemDef, RegionDef, Results, Role, SymbolTable};
 
+pub use call::{arguments, callee, wrong_results};
 pub use verify::{axis_type, stage_type};
 
 const BRANCHES: &[RegionDef] =
@@ -26,6 +28,28 @@ tc_ir::dialect! {
     ScheduleItem SCHEDULE "schedule" ()
     { open_attrs: true, effect: Effect::UNKNOWN, verify_symbols: Some(verify::targets),
       item: Some(ItemDef { keyword: "schedule", context: Context::Sched, table: SymbolTable::Schedules }) }
+
+    /// Directives that schedules call, over the stages, axes and numbers that they are given.
+    ScheduleFunc SCHEDULE_FUNC "func" ()
+    { open_attrs: true, effect: Effect::UNKNOWN, verify_symbols: Some(call::verify_function),
+      item: Some(ItemDef { keyword: "schedule.func", context: Context::Sched, table: SymbolTable::ScheduleFunctions }) }
+
+    /// Runs the directives of a schedule function; the last arguments may be given by name.
+    Call CALL "call" (args: values, callee: symbol key, named: any key opt)
+    { context: Context::Sched, results: Results::Many, effect: Effect::UNKNOWN, role: Role::Call,
+      verify_symbols: Some(call::verify_call) }
+
+    /// Ends a schedule function: what it gives back.
+    Return RETURN "return" (values: values)
+    { context: Context::Sched, terminator: true, effect: Effect::UNKNOWN, role: Role::Return, verify: Some(call::verify_schedule) }
+
+    /// An axis of a stage by its number, from 0, in the order in which the stage declares them.
+    DataAxis DATA_AXIS "data_axis" (stage: value, nth: int)
+    { context: Context::Sched, results: Results::Count(1), infer: AXIS, short: Some("axis"), verify: Some(verify::nth_axis) }
+
+    /// A reduction axis of a stage by its number, from 0.
+    ReduceAxis REDUCE_AXIS "reduce_axis" (stage: value, nth: int)
+    { context: Context::Sched, results: Results::Count(1), infer: AXIS, short: Some("reduce_axis"), verify: Some(verify::nth_axis) }
 
     /// A stage of the operator: a tensor it computes, or an argument.
     Stage STAGE_OP "stage" (name: str)
@@ -47,9 +71,9 @@ tc_ir::dialect! {
     Split SPLIT "split" (axis: value, factor: value key opt, nparts: value key opt)
     { context: Context::Sched, results: Results::Count(2), infer: TWO_AXES, effect: Effect::UNKNOWN, short: Some("split"), verify: Some(verify::split) }
 
-    /// Fuses adjacent axes into one, outer first.
+    /// Fuses adjacent axes into one, outer first; a stage stands for all its data axes.
     Fuse FUSE "fuse" (axes: values)
-    { context: Context::Sched, results: Results::Count(1), infer: AXIS, effect: Effect::UNKNOWN, short: Some("fuse"), verify: Some(verify::axes) }
+    { context: Context::Sched, results: Results::Count(1), infer: AXIS, effect: Effect::UNKNOWN, short: Some("fuse"), verify: Some(verify::axes_or_stage) }
 
     /// Splits two axes and reorders: outer, outer, inner, inner.
     Tile TILE "tile" (x: value, y: value, x_factor: value, y_factor: value)

@@ -65,8 +65,22 @@ pub(super) fn infer_stage(func: &mut Func, _: &[Value], _: Attrs) -> Result<Type
     Ok(stage_type(func))
 }
 
-fn is(func: &Func, value: Value, path: &str) -> bool {
-    matches!(func.type_data(func.value_type(value)), TypeData::Opaque { path: is, .. } if func.text(*is) == path)
+/// Is `value` of the type `path`, or what a call gives, whose type its function says?
+pub(super) fn is(func: &Func, value: Value, path: &str) -> bool {
+    match func.type_data(func.value_type(value)) {
+        TypeData::Opaque { path: is, .. } => [path, "unknown"].contains(&func.text(*is)),
+        _ => false,
+    }
+}
+
+/// A stage, and a number that is none below zero.
+pub(super) fn nth_axis(func: &Func, op: Op, found: &mut Diagnostics) {
+    stage_first(func, op, found);
+    let nth = func.attr_named(op, "nth").and_then(|attr| func.as_int(attr));
+    if !nth.is_some_and(|nth| (0..=1024).contains(&nth)) {
+        let text = "axes of a stage are numbered from 0";
+        found.push(Diagnostic::error("schedule-type", func.op_location(op), text));
+    }
 }
 
 fn want(func: &Func, op: Op, value: Value, path: &str, found: &mut Diagnostics) {
@@ -134,6 +148,15 @@ pub(super) fn axes(func: &Func, op: Op, found: &mut Diagnostics) {
     }
     for &axis in func.operands(op) {
         want(func, op, axis, "sched.axis", found);
+    }
+}
+
+/// Axes, or one stage, which stands for its own.
+pub(super) fn axes_or_stage(func: &Func, op: Op, found: &mut Diagnostics) {
+    match func.operands(op) {
+        // A name that nothing binds is read as that of a stage, too: what it is shows when the schedule runs.
+        &[one] if is(func, one, "sched.stage") => {}
+        _ => axes(func, op, found),
     }
 }
 

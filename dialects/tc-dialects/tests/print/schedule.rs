@@ -117,17 +117,17 @@ schedule @v4 for @conv1d {
     assert_eq!(pretty(&func), expected);
     let expected = "\
 schedule @v4 for @conv1d {
-  $1 = sched.stage(name = \"B\") : sched.stage
-  BL = sched.cache_write($1, scope = local) : sched.stage
-  $2 = sched.stage(name = \"W\") : sched.stage
-  WS = sched.cache_read($2, shared, [BL]) : sched.stage
-  WS$1 = sched.cache_read($2, scope = shared) : sched.stage
-  $3 = sched.axis($1, name = \"i\") : sched.axis
+  $1 = sched.stage(name = \"B\") : stage
+  BL = sched.cache_write($1, scope = local) : stage
+  $2 = sched.stage(name = \"W\") : stage
+  WS = sched.cache_read($2, shared, [BL]) : stage
+  WS$1 = sched.cache_read($2, scope = shared) : stage
+  $3 = sched.axis($1, name = \"i\") : axis
   $4 = arith.constant(value = 32) : index
-  bx, _ = sched.split($3, factor = $4) : sched.axis, sched.axis
+  bx, _ = sched.split($3, factor = $4) : axis, axis
   sched.bind(bx, thread = blockIdx.x)
-  $5 = sched.axis(BL, name = \"r\") : sched.axis
-  $6 = sched.axis(BL, name = \"r\") : sched.axis
+  $5 = sched.axis(BL, name = \"r\") : axis
+  $6 = sched.axis(BL, name = \"r\") : axis
   sched.reorder($5, $6)
   sched.tensorize($5, intrin = @gemm)
   $7 = arith.constant(value = 16) : index
@@ -206,7 +206,7 @@ fn undefined(b: &mut Builder<'_>) -> Value {
 fn choices(func: &mut Func, name: &str, elem: Elem, of: &[i64]) -> Value {
     let list = of.iter().map(|&value| func.int_attr(value)).collect();
     let choices = Some(func.attr(AttrData::List(list)));
-    func.header.params.push(ParamDecl { attrs: Attrs::EMPTY, choices });
+    func.header.params.push(ParamDecl { attrs: Attrs::EMPTY, choices, default: None });
     let (ty, body) = (func.elem_ty(elem), func.body());
     func.push_arg(body, ty, Some(name))
 }

@@ -21,7 +21,7 @@ pub(crate) fn shaped(func: &mut Func, elem: Elem, shape: &[i64], scope: &str) ->
 /// Adds a parameter.
 pub(crate) fn param(func: &mut Func, name: &str, ty: Type) -> Value {
     let body = func.body();
-    func.header.params.push(ParamDecl { attrs: Attrs::EMPTY, choices: None });
+    func.header.params.push(ParamDecl { attrs: Attrs::EMPTY, choices: None, default: None });
     func.push_arg(body, ty, Some(name))
 }
 

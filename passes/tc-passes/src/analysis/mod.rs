@@ -3,6 +3,7 @@
 pub(crate) mod access;
 pub(crate) mod copied;
 pub(crate) mod dead;
+pub(crate) mod defines;
 pub(crate) mod dependence;
 mod difference;
 mod dimension;

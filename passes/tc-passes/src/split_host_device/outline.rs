@@ -110,7 +110,7 @@ pub(super) fn kernel(host: &Func, nest: Op, inputs: &Inputs, symbol: &str) -> Fu
     for &value in &inputs.args {
         let param = param_attrs(host, value);
         let attrs = importer.dict(&mut kernel, param);
-        kernel.header.params.push(ParamDecl { attrs, choices: None });
+        kernel.header.params.push(ParamDecl { attrs, choices: None, default: None });
         argument(&mut kernel, &mut importer, value);
     }
     // What says what memory and threads are like holds of the kernel too.

@@ -6,7 +6,7 @@ use tc_dialects::intrinsics::wgmma;
 use tc_dialects::{te, tir};
 use tc_ir::opdef::SymbolTable;
 use tc_ir::walk::all_ops;
-use tc_ir::{Func, Module};
+use tc_ir::{AttrData, Elem, Func, Module, keys};
 
 /// The extension by which a run lends intrinsics to this pass. They are made when they are asked for the first time:
 /// most programs ask for none. Some are made one by one, of their name.
@@ -83,8 +83,36 @@ impl Shelves {
         known.or_else(|| self.lent().iter().find(named))
     }
 
+    /// The intrinsics of the family `symbol` that may be meant for loops of these extents over buffers of these types, those
+    /// with the shortest names first.
+    pub(super) fn family(&self, symbol: &str, extents: &[i64], elems: &[Elem]) -> Vec<Func> {
+        let is_one = |item: &&Func| item.header.opcode == te::INTRIN && is_of_family(item, symbol);
+        let mut all: Vec<Func> = self.own.iter().chain(self.lent()).filter(is_one).cloned().collect();
+        if let Some(Library(shelf)) = &self.lent
+            && symbol.split('_').next() == Some(wgmma::FAMILY)
+        {
+            let made = wgmma::family(extents, elems);
+            all.extend(made.iter().filter_map(|name| (shelf.by_name)(name)).filter(|item| is_of_family(item, symbol)));
+        }
+        all.sort_by_key(|item| item.symbol().split('_').count());
+        all
+    }
+
     /// All names, those of the module first; of those that are made of their name some.
     pub(super) fn names(&self) -> Vec<&str> {
         self.own.iter().chain(self.lent()).map(Func::symbol).chain(wgmma::EXAMPLES.iter().copied()).collect()
     }
+}
+
+/// Is `item` of the family `symbol`, whose words are some of the item's, the first of them among them? An intrinsic that computes
+/// in other numbers than it takes is of a family that names these: `@wgmma_tf32`.
+fn is_of_family(item: &Func, symbol: &str) -> bool {
+    let mut words = item.symbol().split('_');
+    let starts_alike = symbol.split('_').next() == item.symbol().split('_').next();
+    let numerics = item.entry(item.header.attrs, keys::NUMERICS).map(|attr| item.attr_data(attr));
+    let is_named = match numerics {
+        Some(AttrData::Str(numbers)) => symbol.split('_').any(|word| *word == **numbers),
+        other => other.is_none(),
+    };
+    starts_alike && is_named && symbol.split('_').all(|word| words.any(|other| other == word))
 }

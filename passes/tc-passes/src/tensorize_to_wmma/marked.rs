@@ -9,10 +9,10 @@ use super::substitute::{Replacement, substitute};
 use crate::analysis::launch::loop_var;
 use tc_dialects::intrinsics::wgmma;
 use tc_dialects::te::Intrinsic;
-use tc_ir::walk::is_inside;
-use tc_ir::{Func, Op};
+use tc_ir::walk::{is_inside, ops_under};
+use tc_ir::{Elem, Func, Op};
 use tc_pass::PassCx;
-use tc_support::{Diagnostic, suggest};
+use tc_support::{Diagnostic, counted, suggest};
 
 /// Puts the intrinsics that marks name in the place of the loops that carry them; returns whether there were any.
 pub(super) fn run(func: &mut Func, shelves: &Shelves, cx: &mut PassCx) -> bool {
@@ -69,7 +69,7 @@ fn inside_another(func: &Func, root: Op, outer: Op) -> Diagnostic {
 fn replace(func: &mut Func, root: Op, shelves: &Shelves) -> Result<NestRole, Box<Diagnostic>> {
     let symbol = find::mark(func, root).unwrap_or_default().to_string();
     let name = func.value_text(loop_var(func, root)).to_string();
-    let Some(item) = shelves.find(&symbol) else { return Err(Box::new(unknown(func, root, &symbol, shelves))) };
+    let Some(item) = shelves.find(&symbol) else { return replace_by_family(func, root, &symbol, shelves) };
     let Some(intrinsic) = Intrinsic::of(item) else {
         let text = format!("`@{symbol}` is no intrinsic that loops can be compared with");
         return Err(Box::new(
@@ -83,6 +83,65 @@ fn replace(func: &mut Func, root: Op, shelves: &Shelves) -> Result<NestRole, Box
     let step = plan.matched.step;
     substitute(func, &intrinsic, &plan);
     Ok(step)
+}
+
+/// Puts the one intrinsic of the family `symbol` that computes the same in the place of the loop `root`.
+fn replace_by_family(func: &mut Func, root: Op, symbol: &str, shelves: &Shelves) -> Result<NestRole, Box<Diagnostic>> {
+    let name = func.value_text(loop_var(func, root)).to_string();
+    let nest = find::nest(func, root).map_err(|found| Box::new(obstacle(func, root, symbol, found)))?;
+    let mut extents: Vec<i64> = nest.loops().map(|around| around.extent).collect();
+    extents.sort_unstable();
+    extents.dedup();
+    let mut family = shelves.family(symbol, &extents, &elems_under(func, root));
+    if family.is_empty() {
+        // The first step of a sum does not say what is summed.
+        family = shelves.family(symbol, &extents, Elem::ALL);
+    }
+    let intrinsics: Vec<Intrinsic<'_>> = family.iter().filter_map(Intrinsic::of).collect();
+    if intrinsics.is_empty() {
+        return Err(Box::new(unknown(func, root, symbol, shelves)));
+    }
+    let mut closest: Option<(u32, Box<Diagnostic>)> = None;
+    for intrinsic in &intrinsics {
+        let steps = match unify(&mut Site::new(func, &nest), intrinsic, true) {
+            Ok(_) => u32::MAX,
+            Err(found) => found.steps,
+        };
+        // Those that differ sooner are not told.
+        if closest.as_ref().is_some_and(|(best, _)| *best >= steps) && steps != u32::MAX {
+            continue;
+        }
+        match plan(func, nest.clone(), intrinsic, &name) {
+            Ok(plan) => {
+                let step = plan.matched.step;
+                substitute(func, intrinsic, &plan);
+                return Ok(step);
+            }
+            Err(wrong) => closest = Some((steps, wrong)),
+        }
+    }
+    let (_, mut wrong) = closest.expect("one of several is the closest");
+    wrong.notes.push(format!(
+        "`@{symbol}` is a family of {}; this one is the closest",
+        counted(intrinsics.len(), "intrinsic")
+    ));
+    Err(wrong)
+}
+
+/// The types of the elements of what is accessed under `root`.
+fn elems_under(func: &Func, root: Op) -> Vec<Elem> {
+    let mut all: Vec<Elem> = Vec::new();
+    for op in ops_under(func, func.op_regions(root)[0]) {
+        let accessed = func.operands(op).iter().filter_map(|&value| func.as_shaped(func.value_type(value)));
+        for (elem, ..) in accessed {
+            if let Some(elem) = func.as_scalar(elem).map(|scalar| scalar.elem)
+                && !all.contains(&elem)
+            {
+                all.push(elem);
+            }
+        }
+    }
+    all
 }
 
 /// What puts `intrinsic` in the place of `nest`, the loop `name`.

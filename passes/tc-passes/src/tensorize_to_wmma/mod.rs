@@ -37,7 +37,10 @@
 //!
 //! For each marked loop:
 //!
-//! 1. Find the intrinsic in the module, or else in the library (docs/intrinsics.md).
+//! 1. Find the intrinsic in the module, or else in the library (docs/intrinsics.md). A name that is none of these is one of a
+//!    family, whose words are some of the words of its members: `@wgmma`, `@mma`, `@ldmatrix_b_trans`. It stands for the first
+//!    member, those with the shortest names first, that computes the same as the loops. Of those with `numerics`, whose numbers
+//!    are others than those in memory, the family says which: `@wgmma_tf32`.
 //! 2. Require a perfect nest around one store. A reduction may have its first step beside it.
 //! 3. Compare the store and its value with the `compute`, op by op, for each order of the operands of commutative ops.
 //!    An index must equal the intrinsic's, plus an offset that does not depend on the loops; so each axis maps to a

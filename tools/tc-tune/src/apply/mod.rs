@@ -36,7 +36,7 @@ struct Fit<'r> {
 pub(crate) fn apply(session: &Session<'_>, file: &OsStr, paths: &[PathBuf], device: Option<&str>) -> Result<u8, u8> {
     let text = session.load(file)?;
     let mut compiler = Compiler::new();
-    let parsed = compiler.parse(&tc_cli::file_name(file), &text).map_err(|failure| fail(session, &failure))?;
+    let parsed = compiler.load(&tc_cli::file_name(file), &text).map_err(|failure| fail(session, &failure))?;
     let module = parsed.module;
     let records = load(session, paths)?;
     let (mut edits, mut tables): (Vec<text::Edit>, Vec<Table<'_>>) = (Vec::new(), Vec::new());

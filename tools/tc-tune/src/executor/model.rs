@@ -32,7 +32,7 @@ impl Model {
         defines: &[Define],
         machine: Machine,
     ) -> Result<Model, Failure> {
-        let module = compiler.parse(file, text)?.module;
+        let module = compiler.load(file, text)?.module;
         let device = records::model_of(machine.name);
         let defines = defines.to_vec();
         Ok(Model { compiler, module, names, defines, machine, device, answers: VecDeque::new() })

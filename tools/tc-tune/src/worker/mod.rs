@@ -121,7 +121,7 @@ impl Job {
         // Points by the thousand: what is kept is verified by its values.
         compiler.verify = false;
         compiler.target = Target::parse(&open.target)?;
-        let module = compiler.parse(&open.file, &open.text).map_err(|failure| failure.diagnostics)?.module;
+        let module = compiler.load(&open.file, &open.text).map_err(|failure| failure.diagnostics)?.module;
         let cache = Cache { folder: open.cache.clone(), cuda: open.cuda };
         let job = Job { compiler, module, open, cache };
         job.task()?;

@@ -2,7 +2,8 @@
 //!
 //! # Arguments
 //!
-//! `axis = fuse(a, b, …)`: the loops, outermost first.
+//! `axis = fuse(a, b, …)`: the loops, outermost first. `axis = fuse(B)`: all loops of the stage `B` over data, which is what a
+//! function says that knows no axes.
 //!
 //! # Legality
 //!
@@ -29,6 +30,7 @@ use crate::directive::{Cx, Done, Item, code_list};
 use crate::graph::{AxisId, Relation};
 use remedies::order_first;
 use tc_dialects::sched::Fuse;
+use tc_ir::Value;
 
 impl Primitive for Fuse {
     const COMPARED: Compared = Compared::Graph;
@@ -37,10 +39,13 @@ impl Primitive for Fuse {
     fn legality(cx: &Cx<'_>) -> Done<Vec<AxisId>> {
         let mut axes = Vec::new();
         for &value in cx.sched.operands(cx.at) {
-            let axis = cx.leaf(value)?;
-            cx.check_plain(axis)?;
-            axes.push(axis);
+            if cx.is_stage(value) {
+                axes.extend(data_loops(cx, value)?);
+            } else {
+                axes.push(cx.leaf(value)?);
+            }
         }
+        axes.iter().try_for_each(|&axis| cx.check_plain(axis))?;
         let Some(&first) = axes.first() else {
             return Err(cx.mistyped("`fuse` takes an axis").into());
         };
@@ -77,6 +82,18 @@ impl Primitive for Fuse {
     fn edit(cx: &mut Cx<'_>, axes: Vec<AxisId>) -> Vec<Item> {
         vec![Item::Axis(fuse(cx, &axes))]
     }
+}
+
+/// The loops over data of a stage, outermost first.
+fn data_loops(cx: &Cx<'_>, stage: Value) -> Done<Vec<AxisId>> {
+    let stage = cx.computed(stage)?;
+    let loops = cx.graph[stage].leaves.iter().copied().filter(|&leaf| !cx.graph[leaf].reduce);
+    let loops: Vec<AxisId> = loops.collect();
+    if loops.is_empty() {
+        let text = format!("`{}` has no loops over data to fuse", cx.graph[stage].name);
+        return Err(cx.error("axis-consumed", text).into());
+    }
+    Ok(loops)
 }
 
 fn fuse(cx: &mut Cx<'_>, axes: &[AxisId]) -> AxisId {

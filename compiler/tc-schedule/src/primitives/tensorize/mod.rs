@@ -2,7 +2,8 @@
 //!
 //! # Arguments
 //!
-//! `tensorize(axis, @intrinsic)`: `@intrinsic` is a `te.intrin` of the file, or one of the library. The directive marks
+//! `tensorize(axis, @intrinsic)`: `@intrinsic` is a `te.intrin` of the file, or one of the library, or a family of these, some
+//! words of their names: `@wgmma` is the product of a warpgroup that the loops compute, whatever its type and its width are. The directive marks
 //! the loop of `axis`, and for a reduction the outermost loop of the initialisation that covers the same axes. The pass
 //! `tensorize-to-wmma` compares the marked nest with the computation of the intrinsic, and replaces it.
 //!

@@ -1,18 +1,27 @@
-//! The library of tensor intrinsics that a run lends to `tensorize-to-wmma`.
+//! The libraries that a run lends to passes: tensor intrinsics to `tensorize-to-wmma`, schedule functions to `schedule`.
 
 use std::sync::Arc;
 use tc_dialects::intrinsics::{FILES, wgmma};
+use tc_dialects::schedules;
 use tc_ir::walk::all_ops;
 use tc_ir::{Func, Loc, Op, Registry};
 use tc_passes::tensorize_to_wmma::Library;
+use tc_schedule::calls::Library as ScheduleLibrary;
 use tc_support::Sources;
 use tc_syntax::ParseOptions;
 
 /// The intrinsics of this repository, in the dialects of `registry`. They are read when the first program asks for one.
-pub(crate) fn library(registry: Arc<Registry>) -> Library {
+pub(crate) fn intrinsics(registry: Arc<Registry>) -> Library {
     let of_files = registry.clone();
     let all = move || FILES.iter().flat_map(|(name, text)| items(name, text, &of_files)).collect();
     Library::with_names(all, move |name| items(wgmma::FILE, &wgmma::text(name)?, &registry).pop())
+}
+
+/// The schedule functions of this repository, in the dialects of `registry`. They are read when a schedule calls one.
+pub(crate) fn schedules(registry: Arc<Registry>) -> ScheduleLibrary {
+    ScheduleLibrary::new(move || {
+        schedules::FILES.iter().flat_map(|(name, text)| items(name, text, &registry)).collect()
+    })
 }
 
 /// The items of one file. Their locations name the file, whose text is no part of the module that they are used in.

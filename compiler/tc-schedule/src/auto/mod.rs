@@ -1,0 +1,116 @@
+//! A schedule made by rules for any operator.
+//!
+//! What is inlined and which stages a kernel computes is decided first ([`kernels`]); then each kernel gets the directives of
+//! the rule that fits it:
+//!
+//! | kernel | rule |
+//! |---|---|
+//! | product of two matrices on tensor cores | a function of the library, by the target ([`tensor`]) |
+//! | rows: numbers of a row, and what is computed of them element by element | a block a row, which lies in shared memory ([`rows`]) |
+//! | sums of products whose factors have axes of their own | tiles in shared memory and in registers ([`tiles`]) |
+//! | reductions of long rows | threads reduce together ([`reduce`]) |
+//! | anything else | a thread an element, or a vector of them ([`threads`]) |
+//!
+//! The schedule is an item like any other: it prints, and an author may go on from there. A rule that turns out not to be legal
+//! gives way to a simpler one, so there is a schedule for every operator. Sizes that stay open are taken to be large.
+
+mod facts;
+mod kernels;
+mod reduce;
+mod rows;
+mod tensor;
+mod threads;
+mod tiles;
+mod writer;
+
+use crate::calls::{Functions, inline_calls};
+use crate::operator::Operator;
+use crate::{Options, definable, lower, prepare};
+use facts::Facts;
+use kernels::{Kernel, Kernels};
+use tc_ir::{Func, Module};
+use tc_support::Diagnostics;
+use tc_target::Target;
+use writer::Writer;
+
+/// The name of the schedule.
+pub const NAME: &str = "auto";
+
+/// How far the rules may go; the first that gives a legal schedule is taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Level {
+    /// All of them.
+    All,
+    /// None that needs tensor cores.
+    NoTensorCores,
+    /// A kernel for each stage, by threads.
+    Plain,
+}
+
+/// The schedule `@auto` for `te` on `target`, legal for the sizes that `options` give. `functions` are what it may call; programs
+/// of `module` are what combiners are looked up in.
+///
+/// # Errors
+///
+/// That the operator itself cannot be lowered.
+pub fn schedule(
+    te: &Func,
+    module: &Module,
+    library: &[Func],
+    target: &Target,
+    options: &Options,
+) -> Result<Func, Diagnostics> {
+    let operator = prepare(te, None, options)?;
+    let mut last = Diagnostics::new();
+    for level in [Level::All, Level::NoTensorCores, Level::Plain] {
+        let sched = at_level(&operator, target, level)?;
+        let inlined = inline_calls(&sched, Functions::of(module, library))?;
+        match is_legal(te, &inlined, module, target, options) {
+            Ok(()) => return Ok(sched),
+            Err(found) => last = found,
+        }
+    }
+    Err(last)
+}
+
+fn at_level(operator: &Operator<'_>, target: &Target, level: Level) -> Result<Func, Diagnostics> {
+    let mut facts = Facts::of(operator)?;
+    let kernels = Kernels::of(&mut facts, level)?;
+    let mut writer = Writer::new(operator.te, NAME);
+    for &stage in &kernels.inlined {
+        let stage = writer.stage(&facts.graph[stage].name);
+        writer.inline(stage);
+    }
+    for kernel in &kernels.list {
+        write(&mut writer, &facts, kernel, target, level);
+    }
+    Ok(writer.finish())
+}
+
+/// The directives of one kernel.
+fn write(writer: &mut Writer, facts: &Facts<'_>, kernel: &Kernel, target: &Target, level: Level) {
+    let done = (level == Level::All && tensor::write(writer, facts, kernel, target))
+        || (level != Level::Plain
+            && (rows::write(writer, facts, kernel, target)
+                || tiles::write(writer, facts, kernel)
+                || reduce::write(writer, facts, kernel)));
+    if !done {
+        threads::write(writer, facts, kernel);
+    }
+}
+
+/// Does `sched` lower, within the limits of `target`?
+fn is_legal(te: &Func, sched: &Func, module: &Module, target: &Target, options: &Options) -> Result<(), Diagnostics> {
+    let known = definable(te, Some(sched));
+    let defines = options.defines.iter().filter(|(name, _)| known.contains(&name.as_str())).cloned().collect();
+    let options = Options { defines, symbolic: options.symbolic };
+    lower(te, Some(sched), Some(module), &options)?;
+    let bounds = crate::infer_bounds(te, Some(sched), &options)?;
+    match bounds.limits(target).first() {
+        None => Ok(()),
+        Some(over) => {
+            let text = format!("{} is {}, over the limit {}", over.what, over.needed, over.limit);
+            Err(tc_support::Diagnostic::error("auto", te.location(te.header.loc), text).into())
+        }
+    }
+}
