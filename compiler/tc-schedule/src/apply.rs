@@ -353,7 +353,8 @@ impl Run<'_, '_> {
         let reduce = sched.opcode(op) == sched::REDUCE_AXIS;
         let all: Vec<AxisId> = stage.roots().filter(|&axis| self.graph[axis].reduce == reduce).collect();
         let nth = sched.attr_named(op, "nth").and_then(|attr| sched.as_int(attr));
-        let found = nth.and_then(|nth| all.get(usize::try_from(nth).ok()?).copied());
+        let from_first = |nth: i64| if nth < 0 { nth + all.len() as i64 } else { nth };
+        let found = nth.and_then(|nth| all.get(usize::try_from(from_first(nth)).ok()?).copied());
         found.ok_or_else(|| {
             let what = if reduce { "reduction axis" } else { "data axis" };
             let names: Vec<&str> = all.iter().map(|&axis| &*self.graph[axis].name).collect();

@@ -17,7 +17,7 @@ use tc_ir::{Builder, Func, Module, Op, Rewriter, Value};
 use tc_support::{Diagnostic, Diagnostics, Location, counted, suggest};
 
 /// How many ops a schedule may have, its calls in place.
-const MAX_OPS: usize = 100_000;
+const MAX_OPS: usize = 20_000;
 /// How many calls of one function a diagnostic lists.
 const MAX_CALLS: usize = 3;
 
@@ -78,7 +78,7 @@ pub fn has_calls(schedule: &Func) -> bool {
 ///
 /// # Errors
 ///
-/// A call that does not fit its function, and more than 100,000 ops.
+/// A call that does not fit its function, and more than 20,000 ops.
 pub fn inline_calls<'a>(schedule: &'a Func, functions: Functions<'_>) -> Result<Cow<'a, Func>, Diagnostics> {
     if !has_calls(schedule) {
         return Ok(Cow::Borrowed(schedule));

@@ -297,16 +297,22 @@ impl<'c> Parse<'c> {
         self.tree.open(kind)
     }
 
-    /// A result of an item with a name.
+    /// A parameter, or a result of an item with a name.
     pub(crate) fn param(
         &mut self,
         range: TextRange,
         name: TextRange,
-        ty: Id<Type>,
-        within: Option<ExprId>,
-        attrs: Option<List<Attr>>,
+        ty: Option<Id<Type>>,
+        tail: ParamTail,
     ) -> Slot<Param> {
-        let attrs = attrs.unwrap_or(List::EMPTY);
-        self.tree.open(Param { range, name, ty: Some(ty), within, default: None, attrs })
+        let ParamTail { within, default, attrs } = tail;
+        self.tree.open(Param { range, name, ty, within, default, attrs: attrs.unwrap_or(List::EMPTY) })
     }
+}
+
+/// What stands behind the type of a parameter.
+pub(crate) struct ParamTail {
+    pub(crate) within: Option<ExprId>,
+    pub(crate) default: Option<ExprId>,
+    pub(crate) attrs: Option<List<Attr>>,
 }

@@ -40,7 +40,7 @@
 //!
 //! # Limits
 //!
-//! A function that calls itself is refused when the module is read. A schedule has at most 100,000 ops, its calls in place.
+//! A function that calls itself is refused when the module is read. A schedule has at most 20,000 ops, its calls in place.
 //!
 //! # Remarks
 //!

@@ -2,8 +2,10 @@
 
 use super::Body;
 use super::generic::Commas;
-use super::types::{PREFIX, scope_of, write_attr, write_dict, write_loc, write_prec, write_symbol, write_type};
-use crate::entity::{Attrs, Loc, Op, Value};
+use super::types::{
+    PREFIX, scope_of, write_attr, write_dict, write_loc, write_own_type, write_prec, write_symbol, write_type,
+};
+use crate::entity::{Attrs, Loc, Op, Type, Value};
 use crate::func::ResultDecl;
 use crate::names::keys;
 use crate::opdef::{Context, Role};
@@ -95,7 +97,7 @@ impl Body<'_> {
             self.name(param);
             self.out.push_str(": ");
             let ty = func.value_type(param);
-            write_type(&mut self.out, func, ty);
+            self.header_type(ty);
             // A buffer of a program is global where the text does not say otherwise.
             if self.context() != Context::Tir || scope_of(func, ty) != Some(keys::GLOBAL) {
                 self.scope(ty);
@@ -120,7 +122,7 @@ impl Body<'_> {
             [] => {}
             [ResultDecl { name: None, ty, .. }] => {
                 self.out.push_str(" -> ");
-                write_type(&mut self.out, self.func, *ty);
+                self.header_type(*ty);
             }
             results => {
                 self.out.push_str(" -> (");
@@ -140,11 +142,18 @@ impl Body<'_> {
             self.out.push_str(func.text(name));
             self.out.push_str(": ");
         }
-        write_type(&mut self.out, func, result.ty);
+        self.header_type(result.ty);
         // A result without a name has a type and nothing else.
         if result.name.is_some() {
             self.scope(result.ty);
             self.attrs(result.attrs);
+        }
+    }
+
+    fn header_type(&mut self, ty: Type) {
+        match self.options.generic {
+            true => write_type(&mut self.out, self.func, ty),
+            false => write_own_type(&mut self.out, self.func, ty),
         }
     }
 

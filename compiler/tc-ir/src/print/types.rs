@@ -41,7 +41,7 @@ pub fn write_type(out: &mut String, func: &Func, ty: Type) {
             out.push('>');
         }
         TypeData::Opaque { path, params } => {
-            write_path(out, own_name(func, func.text(*path)));
+            write_path(out, func.text(*path));
             if !params.is_empty() {
                 out.push('<');
                 for (nth, param) in params.iter().enumerate() {
@@ -60,11 +60,19 @@ pub fn write_type(out: &mut String, func: &Func, ty: Type) {
     }
 }
 
-/// The name of a type, without the dialect where that is the item's: `stage` in a schedule.
-fn own_name<'a>(func: &Func, path: &'a str) -> &'a str {
-    let own = func.registry().dialect(func.header.opcode).filter(|dialect| dialect.types.contains(&path));
-    let short = own.and_then(|dialect| path.strip_prefix(dialect.name)?.strip_prefix('.'));
-    short.unwrap_or(path)
+/// Writes a type in the header of an item: one of the item's own dialect by its short name, `stage` in a schedule.
+pub(super) fn write_own_type(out: &mut String, func: &Func, ty: Type) {
+    let short = || {
+        let TypeData::Opaque { path, params } = func.type_data(ty) else { return None };
+        let path = func.text(*path);
+        let own = func.registry().dialect(func.header.opcode)?;
+        let is_own = params.is_empty() && own.types.contains(&path);
+        path.strip_prefix(own.name)?.strip_prefix('.').filter(|_| is_own)
+    };
+    match short() {
+        Some(name) => out.push_str(name),
+        None => write_type(out, func, ty),
+    }
 }
 
 fn write_scalar(out: &mut String, scalar: Scalar) {

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | product of two matrices on tensor cores | a function of the library, by the target ([`tensor`]) |
 //! | rows: numbers of a row, and what is computed of them element by element | a block a row, which lies in shared memory ([`rows`]) |
+//! | sum of products of 16 x 16 matrices that lie in one piece | tiles by warps ([`blocked`]) |
 //! | sums of products whose factors have axes of their own | tiles in shared memory and in registers ([`tiles`]) |
 //! | reductions of long rows | threads reduce together ([`reduce`]) |
 //! | anything else | a thread an element, or a vector of them ([`threads`]) |
@@ -14,6 +15,7 @@
 //! The schedule is an item like any other: it prints, and an author may go on from there. A rule that turns out not to be legal
 //! gives way to a simpler one, so there is a schedule for every operator. Sizes that stay open are taken to be large.
 
+mod blocked;
 mod facts;
 mod kernels;
 mod reduce;

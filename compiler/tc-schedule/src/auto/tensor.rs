@@ -1,5 +1,7 @@
-//! Products of two matrices on tensor cores, by the functions of the library.
+//! Products of matrices on tensor cores, by the functions of the library; and sums of products of 16 x 16 matrices that lie in
+//! one piece ([`super::blocked`]).
 
+use super::blocked;
 use super::facts::{Facts, Known};
 use super::kernels::Kernel;
 use super::threads::MANY_BLOCKS;
@@ -21,31 +23,37 @@ struct Matrices {
     factors: [usize; 2],
     /// Does the right factor stand n x k?
     turned: bool,
+    /// How many axes of a batch stand before its own.
+    n_batch: usize,
 }
 
 /// Writes the kernel, if it is such a product that `target` has instructions for.
 pub(super) fn write(writer: &mut Writer, facts: &Facts<'_>, kernel: &Kernel, target: &Target) -> bool {
-    let Some(matrices) = matrices(facts, kernel) else { return false };
+    let by_warps_too = [Feature::MmaM16N8K16, Feature::Ldmatrix, Feature::CpAsync];
+    let by_warps_too = by_warps_too.into_iter().all(|feature| target.has(feature));
+    let Some(matrices) = matrices(facts, kernel) else { return by_warps_too && blocked::write(writer, facts, kernel) };
     if target.has(Feature::Wgmma) && by_warpgroups(writer, facts, kernel, &matrices) {
         return true;
     }
-    let all = [Feature::MmaM16N8K16, Feature::Ldmatrix, Feature::CpAsync];
-    all.into_iter().all(|feature| target.has(feature)) && by_warps(writer, facts, kernel, &matrices)
+    by_warps_too && by_warps(writer, facts, kernel, &matrices)
 }
 
 fn matrices(facts: &Facts<'_>, kernel: &Kernel) -> Option<Matrices> {
     let summing = kernel.sum.unwrap_or(kernel.root);
     let direct = facts.direct(summing)?;
-    let (2, [left, right], 3) = (direct.n_data, direct.product?, direct.dims.len()) else { return None };
+    let ([left, right], 1) = (direct.product?, direct.reduce().len()) else { return None };
+    let n_batch = direct.n_data.checked_sub(2)?;
+    let [i, j, r] = [n_batch, n_batch + 1, n_batch + 2];
     let stands = |load: usize, axes: [usize; 2]| {
         let load = &direct.loads[load];
-        load.forms.len() == 2 && load.is_axis(0, axes[0]) && load.is_axis(1, axes[1])
+        let of_batch = || (0..n_batch).all(|at| load.is_axis(at, at));
+        load.forms.len() == n_batch + 2 && of_batch() && load.is_axis(i, axes[0]) && load.is_axis(j, axes[1])
     };
-    let [left, right] = if stands(left, [0, 2]) { [left, right] } else { [right, left] };
-    if !stands(left, [0, 2]) || direct.loads.len() != 2 {
+    let [left, right] = if stands(left, [i, r]) { [left, right] } else { [right, left] };
+    if !stands(left, [i, r]) || direct.loads.len() != 2 {
         return None;
     }
-    let turned = match (stands(right, [1, 2]), stands(right, [2, 1])) {
+    let turned = match (stands(right, [j, r]), stands(right, [r, j])) {
         (true, _) => true,
         (_, true) => false,
         _ => return None,
@@ -57,8 +65,8 @@ fn matrices(facts: &Facts<'_>, kernel: &Kernel) -> Option<Matrices> {
         return None;
     }
     let sums = facts.elem(crate::graph::TensorRef { stage: summing, result: 0 })?;
-    let sizes = [0, 1, 2].map(|nth| direct.dims[nth].extent);
-    Some(Matrices { sizes, elem, sums, factors: [left, right], turned })
+    let sizes = [i, j, r].map(|nth| direct.dims[nth].extent);
+    Some(Matrices { sizes, elem, sums, factors: [left, right], turned, n_batch })
 }
 
 /// The stages that a function of the library takes: the result, the sums, the factors.
@@ -75,7 +83,9 @@ fn stages(writer: &mut Writer, facts: &Facts<'_>, kernel: &Kernel, known: &Known
 
 /// By warpgroups: any sizes whose rows are a multiple of 16 bytes.
 fn by_warpgroups(writer: &mut Writer, facts: &Facts<'_>, kernel: &Kernel, matrices: &Matrices) -> bool {
-    let &Matrices { sizes: [Some(m), Some(n), Some(k)], elem, sums, turned, factors } = matrices else { return false };
+    let &Matrices { sizes: [Some(m), Some(n), Some(k)], elem, sums, turned, factors, n_batch } = matrices else {
+        return false;
+    };
     let bytes = i64::from(elem.bits() / 8);
     let known = product(Family::Wgmma, elem).filter(|known| known.sums.contains(&sums));
     let right_row = if turned { k } else { n };
@@ -86,10 +96,17 @@ fn by_warpgroups(writer: &mut Writer, facts: &Facts<'_>, kernel: &Kernel, matric
     }
     let Some(direct) = facts.direct(kernel.sum.unwrap_or(kernel.root)) else { return false };
     let stages = stages(writer, facts, kernel, direct, factors);
-    let tiles = |rows: i64, columns: i64| ((m + rows - 1) / rows) * ((n + columns - 1) / columns);
+    let batch = &facts.known(kernel.root).map_or(&[][..], |known| known.data())[..n_batch];
+    let n_matrices: i64 = batch.iter().map(|dim| dim.length()).product();
+    let axes: Vec<Value> = batch.iter().map(|dim| writer.axis(stages[0], &facts.graph[dim.axis].name)).collect();
+    if !axes.is_empty() {
+        let all = writer.fuse(&axes, "batch");
+        writer.bind(all, "blockIdx.z");
+    }
+    let tiles = |rows: i64, columns: i64| ((m + rows - 1) / rows) * ((n + columns - 1) / columns) * n_matrices;
     let shape = [("depth", 128 / bytes), ("k", 32 / bytes)];
     let small = facts.bytes(kernel.root) == 2 && (n * 2) % 16 == 0 && kernel.sum.is_some();
-    if tiles(128, 256) >= MANY_BLOCKS {
+    if tiles(128, 256) >= MANY_BLOCKS && n_batch == 0 {
         let stages_ = if small { 3 } else { 4 };
         let numbers = [("columns", 256), ("stages", stages_), shape[0], shape[1]];
         writer.call_flagged("wgmma_persistent", &stages, &numbers, small.then_some("bulk_out"));
@@ -103,7 +120,9 @@ fn by_warpgroups(writer: &mut Writer, facts: &Facts<'_>, kernel: &Kernel, matric
 
 /// By warps: sizes that are multiples of a block's tile.
 fn by_warps(writer: &mut Writer, facts: &Facts<'_>, kernel: &Kernel, matrices: &Matrices) -> bool {
-    let &Matrices { sizes: [Some(m), Some(n), Some(k)], elem, sums, turned, factors } = matrices else { return false };
+    let &Matrices { sizes: [Some(m), Some(n), Some(k)], elem, sums, turned, factors, n_batch: 0 } = matrices else {
+        return false;
+    };
     let bytes = i64::from(elem.bits() / 8);
     let known = product(Family::Mma, elem).filter(|known| known.sums.contains(&sums));
     // Of the numbers of 8 bits, integers alone are multiplied by all targets.

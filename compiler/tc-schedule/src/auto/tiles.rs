@@ -10,7 +10,8 @@ use tc_ir::Value;
 
 /// Threads of a block along either axis of a tile.
 const SIDE: i64 = 16;
-/// Steps of the reduction that lie in shared memory at a time.
+/// Steps of the reduction that lie in shared memory at a time, with tiles of full size: small ones leave room for more, which
+/// hides the way to memory where few blocks do.
 const DEPTH: i64 = 8;
 /// Axes shorter than this are not divided into tiles.
 const MIN_LENGTH: i64 = 16;
@@ -25,6 +26,8 @@ struct Choice {
     step: usize,
     /// How many elements a thread sums along `x` and along `y`.
     each: i64,
+    /// How many of its values are taken at a time.
+    depth: i64,
 }
 
 /// Writes the kernel, if it is a sum of this kind.
@@ -54,10 +57,10 @@ pub(super) fn write(writer: &mut Writer, facts: &Facts<'_>, kernel: &Kernel) -> 
     // The tile of a block, and of a thread.
     let axes: Vec<Value> = known.data().iter().map(|dim| writer.axis(root, &facts.graph[dim.axis].name)).collect();
     let divide = |writer: &mut Writer, axis: Value, names: [&str; 4]| {
-        let [block, inner] = writer.split(axis, SIDE * choice.each, [names[0], ""]);
+        let [block, inner] = writer.split(axis, SIDE * choice.each, [names[0], "tile"]);
         // More than four in a row would meet in the same banks of shared memory.
         let run = choice.each.min(4);
-        let [virtual_, inner] = writer.split(inner, SIDE * run, [names[1], ""]);
+        let [virtual_, inner] = writer.split(inner, SIDE * run, [names[1], "part"]);
         let [thread, each] = writer.split(inner, run, [names[2], names[3]]);
         [block, virtual_, thread, each]
     };
@@ -81,7 +84,7 @@ pub(super) fn write(writer: &mut Writer, facts: &Facts<'_>, kernel: &Kernel) -> 
     }
     let of_sum = |writer: &mut Writer, nth: usize| writer.axis(sum, &facts.graph[direct.dims[nth].axis].name);
     let step = of_sum(writer, choice.step);
-    let [outer, inner] = writer.split(step, DEPTH, ["step", "s"]);
+    let [outer, inner] = writer.split(step, choice.depth, ["step", "s"]);
     let others: Vec<usize> = (direct.n_data..direct.dims.len()).filter(|&nth| nth != choice.step).collect();
     let others: Vec<Value> = others.into_iter().map(|nth| of_sum(writer, nth)).collect();
     let data: Vec<Value> = (0..direct.n_data).map(|nth| of_sum(writer, nth)).collect();
@@ -112,7 +115,7 @@ fn copy(writer: &mut Writer, facts: &Facts<'_>, shared: Value, direct: &Known, f
     } else {
         all
     };
-    let [rest, tx] = writer.split(rest, SIDE, ["", "tx"]);
+    let [rest, tx] = writer.split(rest, SIDE, ["threads", "tx"]);
     let [_, ty] = writer.split(rest, SIDE, ["", "ty"]);
     writer.bind(ty, "threadIdx.y");
     writer.bind(tx, "threadIdx.x");
@@ -145,6 +148,7 @@ fn choose(known: &Known) -> Option<(Choice, [usize; 2])> {
         let rest = known.n_elements() / (known.dims[x].length() * known.dims[y].length()).max(1);
         along(x).saturating_mul(along(y)).saturating_mul(rest)
     };
-    let each = [8, 4, 2].into_iter().find(|&each| n_blocks(each) >= 2 * MANY_BLOCKS).unwrap_or(2);
-    Some((Choice { x, y, step, each }, [left, right]))
+    let each = [8, 4, 2].into_iter().find(|&each| n_blocks(each) >= 2 * MANY_BLOCKS).unwrap_or(1);
+    let depth = DEPTH * (4 / each).max(1);
+    Some((Choice { x, y, step, each, depth }, [left, right]))
 }

@@ -5,7 +5,7 @@ use tc_dialects::scope::Scope;
 use tc_ir::builder::OpSpec;
 use tc_ir::{Attr, AttrData, Builder, Func, Name, Op, Opcode, Type, Value, keys};
 
-/// A schedule under way.
+/// A schedule that is being made.
 pub(super) struct Writer {
     func: Func,
 }
@@ -112,6 +112,23 @@ impl Writer {
         let ty = sched::stage_type(&mut self.func);
         let entry = self.word("scope", scope.name());
         self.value(sched::CACHE_READ, &[&[tensor], readers].concat(), 1, &[entry], ty, name)
+    }
+
+    pub(super) fn tensorize(&mut self, axis: Value, intrinsic: &str) {
+        let entry = (self.func.name("intrin"), self.func.attr(AttrData::Symbol(intrinsic.into())));
+        self.op(sched::TENSORIZE, &[axis], 0, &[entry], &[]);
+    }
+
+    /// `pipeline(axis, stages = stages, async_copies = [copies])`
+    pub(super) fn pipeline(&mut self, axis: Value, stages: i64, copies: &[Value]) {
+        let stages = self.int(stages);
+        self.op(sched::PIPELINE, &[&[axis, stages], copies].concat(), 0b11, &[], &[]);
+    }
+
+    /// `swizzle(stage, bits = bits, base = base, shift = shift)`
+    pub(super) fn swizzle(&mut self, stage: Value, numbers: [i64; 3]) {
+        let numbers = numbers.map(|number| self.int(number));
+        self.op(sched::SWIZZLE, &[&[stage], &numbers[..]].concat(), 0b111, &[], &[]);
     }
 
     /// `@callee(stages, name = number)`

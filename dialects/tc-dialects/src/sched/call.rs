@@ -81,7 +81,8 @@ fn named(func: &Func, op: Op) -> Vec<&str> {
 /// `` `@f(C: stage, rows: i32 = 128)` ``
 fn signature(callee: &Func) -> String {
     let show = |(nth, &param): (usize, &Value)| {
-        let text = format!("{}: {}", callee.value_text(param), callee.show_type(callee.value_type(param)));
+        let ty = callee.show_type(callee.value_type(param));
+        let text = format!("{}: {}", callee.value_text(param), ty.trim_start_matches("sched."));
         match callee.header.params.get(nth).and_then(|decl| decl.default) {
             Some(default) => format!("{text} = {}", callee.show_attr(default)),
             None => text,

@@ -43,11 +43,11 @@ tc_ir::dialect! {
     Return RETURN "return" (values: values)
     { context: Context::Sched, terminator: true, effect: Effect::UNKNOWN, role: Role::Return, verify: Some(call::verify_schedule) }
 
-    /// An axis of a stage by its number, from 0, in the order in which the stage declares them.
+    /// An axis of a stage by its number, from 0, in the order in which the stage declares them; -1 is the last.
     DataAxis DATA_AXIS "data_axis" (stage: value, nth: int)
     { context: Context::Sched, results: Results::Count(1), infer: AXIS, short: Some("axis"), verify: Some(verify::nth_axis) }
 
-    /// A reduction axis of a stage by its number, from 0.
+    /// A reduction axis of a stage by its number, from 0; -1 is the last.
     ReduceAxis REDUCE_AXIS "reduce_axis" (stage: value, nth: int)
     { context: Context::Sched, results: Results::Count(1), infer: AXIS, short: Some("reduce_axis"), verify: Some(verify::nth_axis) }
 

@@ -73,12 +73,12 @@ pub(super) fn is(func: &Func, value: Value, path: &str) -> bool {
     }
 }
 
-/// A stage, and a number that is none below zero.
+/// A stage, and the number of an axis, from its first or its last.
 pub(super) fn nth_axis(func: &Func, op: Op, found: &mut Diagnostics) {
     stage_first(func, op, found);
     let nth = func.attr_named(op, "nth").and_then(|attr| func.as_int(attr));
-    if !nth.is_some_and(|nth| (0..=1024).contains(&nth)) {
-        let text = "axes of a stage are numbered from 0";
+    if !nth.is_some_and(|nth| (-1024..=1024).contains(&nth)) {
+        let text = "axes of a stage are numbered from 0, or from the last, which is -1";
         found.push(Diagnostic::error("schedule-type", func.op_location(op), text));
     }
 }

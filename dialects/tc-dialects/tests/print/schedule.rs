@@ -117,17 +117,17 @@ schedule @v4 for @conv1d {
     assert_eq!(pretty(&func), expected);
     let expected = "\
 schedule @v4 for @conv1d {
-  $1 = sched.stage(name = \"B\") : stage
-  BL = sched.cache_write($1, scope = local) : stage
-  $2 = sched.stage(name = \"W\") : stage
-  WS = sched.cache_read($2, shared, [BL]) : stage
-  WS$1 = sched.cache_read($2, scope = shared) : stage
-  $3 = sched.axis($1, name = \"i\") : axis
+  $1 = sched.stage(name = \"B\") : sched.stage
+  BL = sched.cache_write($1, scope = local) : sched.stage
+  $2 = sched.stage(name = \"W\") : sched.stage
+  WS = sched.cache_read($2, shared, [BL]) : sched.stage
+  WS$1 = sched.cache_read($2, scope = shared) : sched.stage
+  $3 = sched.axis($1, name = \"i\") : sched.axis
   $4 = arith.constant(value = 32) : index
-  bx, _ = sched.split($3, factor = $4) : axis, axis
+  bx, _ = sched.split($3, factor = $4) : sched.axis, sched.axis
   sched.bind(bx, thread = blockIdx.x)
-  $5 = sched.axis(BL, name = \"r\") : axis
-  $6 = sched.axis(BL, name = \"r\") : axis
+  $5 = sched.axis(BL, name = \"r\") : sched.axis
+  $6 = sched.axis(BL, name = \"r\") : sched.axis
   sched.reorder($5, $6)
   sched.tensorize($5, intrin = @gemm)
   $7 = arith.constant(value = 16) : index
