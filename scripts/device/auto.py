@@ -40,7 +40,7 @@ def best(results):
         timing = row.get("timing")
         if timing is None:
             continue
-        us = timing.get("best_us") or timing["median_us"]
+        us = timing["median_us"]
         if row["func"] not in times or us < times[row["func"]][0]:
             times[row["func"]] = (us, row.get("schedule"))
     return times

@@ -362,7 +362,7 @@ impl Run<'_, '_> {
             let error = ScheduleDiagnostic::error("unknown-axis", sched.op_location(op), text).fix_its(NONE);
             let note = match names[..] {
                 [] => format!("`{}` has none", stage.name),
-                _ => format!("it has {}, counted from 0", code_list(&names)),
+                _ => format!("it has {}, counted from 0, or from -1, the last", code_list(&names)),
             };
             error.note(note)
         })

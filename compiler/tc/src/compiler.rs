@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use tc_cuda::{CudaModule, EmitOptions};
 use tc_dialects::forms::is_device;
-use tc_dialects::sched;
+use tc_dialects::{sched, te};
 use tc_ir::registry::{Dialect, RegisterError};
 use tc_ir::{Func, Module, Registry, walk};
 use tc_mlir::MlirModule;
@@ -20,6 +20,7 @@ use tc_passes::tensorize_to_wmma::Library;
 use tc_passes::{legalize_arith, legalize_dtype};
 use tc_report::index::write_index;
 use tc_report::recorder::{Recorder, dump_folder_of_environment};
+use tc_schedule::auto;
 use tc_schedule::calls::{Library as ScheduleLibrary, has_calls, inline_all};
 use tc_support::{Diagnostic, Diagnostics, Location, Sources};
 use tc_syntax::ParseOptions;
@@ -158,13 +159,40 @@ impl Compiler {
     }
 
     /// Adds a schedule `@auto`, made by rules for this target, to the operator `func`, or to all, and puts its calls in place;
-    /// those that have one keep it. `defines` give sizes their values.
+    /// those that have one keep it. `defines` give sizes their values. The schedule builds by the pipeline `cuda`: where that
+    /// refuses what the rules made, simpler ones are used.
     pub fn auto_schedule(&self, module: &mut Module, func: &str, defines: &[Define]) -> Result<(), Failure> {
         let mut compiler = self.clone();
         compiler.defines.extend_from_slice(defines);
-        let func = if func.is_empty() { String::new() } else { format!("func={func} ") };
-        let options = format!("{func}symbolic={}", self.symbolic);
-        compiler.run(module, &format!("module(auto-schedule{{{options}}},inline-schedule-calls)")).map(drop)
+        let is_wanted = |item: &&Func| item.header.opcode == te::FUNC && (func.is_empty() || item.symbol() == func);
+        let operators: Vec<String> = module.items.iter().filter(is_wanted).map(|item| item.symbol().to_string()).collect();
+        for operator in operators {
+            compiler.auto_schedule_one(module, &operator)?;
+        }
+        Ok(())
+    }
+
+    fn auto_schedule_one(&self, module: &mut Module, operator: &str) -> Result<(), Failure> {
+        let mut refused = None;
+        for level in auto::Level::ALL {
+            let mut made = module.clone();
+            let options = format!("func={operator} rules={} symbolic={}", level.name(), self.symbolic);
+            self.run(&mut made, &format!("module(auto-schedule{{{options}}},inline-schedule-calls)"))?;
+            let options = format!("func={operator} schedule={} symbolic={}", auto::NAME, self.symbolic);
+            match self.run(&mut made.clone(), &format!("module(cuda{{{options}}})")) {
+                Ok(_) => {
+                    *module = made;
+                    return Ok(());
+                }
+                // What the rules that ask most come to says most.
+                Err(failure) => refused = refused.or(Some((failure, made))),
+            }
+        }
+        // It is left to whoever builds it to say why.
+        if let Some((_, made)) = refused {
+            *module = made;
+        }
+        Ok(())
     }
 
     fn put_calls_in_place(&self, module: &mut Module) -> Result<(), Failure> {

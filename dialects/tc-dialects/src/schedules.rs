@@ -1,9 +1,10 @@
-//! The library of schedule functions, as text. A file says at its head what its functions are for; docs/schedules.md lists
+//! The library of schedule functions, as text. A file says at its head what its functions are for; docs/schedule-functions.md lists
 //! them.
 
 /// The files: what messages call each, and its text.
 pub const FILES: &[(&str, &str)] = &[
     ("schedules/product.tir", include_str!("../schedules/product.tir")),
+    ("schedules/convolution.tir", include_str!("../schedules/convolution.tir")),
     ("schedules/threads.tir", include_str!("../schedules/threads.tir")),
 ];
 

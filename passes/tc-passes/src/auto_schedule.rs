@@ -39,7 +39,7 @@
 //! 3. For each kernel take the first rule that fits: a product on tensor cores by a function of the library; rows in shared
 //!    memory; tiles in shared memory and registers for a sum of products; reductions of threads together; a thread an element.
 //! 4. Lower the schedule. If it is refused, or needs more than the target has, do without tensor cores, and then with a kernel
-//!    for each stage.
+//!    for each stage. `tc-run --schedule @auto` does the same where a later pass refuses the program.
 //!
 //! # Limits
 //!
@@ -71,6 +71,8 @@ tc_pass::options! {
         func: String = String::new(),
         /// Values for sizes, separated by spaces: `m=64 n=128`.
         param: String = String::new(),
+        /// Which rules may be used: `all`, `no-tensor-cores`, or `plain`, a kernel for each stage.
+        rules: String = "all".to_string(),
         /// Leave sizes with a default open, as those without one are.
         symbolic: bool = false,
     }
@@ -92,7 +94,13 @@ pub const INFO: PassInfo = PassInfo {
             help: Some("write `param=\"m=64 n=128\"`".to_string()),
             at: raw.iter().find(|option| option.key == "param").map_or(0..0, |option| option.value_at.clone()),
         })?;
-        Ok(PassKind::Module(Box::new(AutoSchedule { options, defines })))
+        let level = auto::Level::ALL.into_iter().find(|level| level.name() == options.rules);
+        let level = level.ok_or_else(|| tc_pass::OptionError {
+            message: format!("there are no rules `{}`", suggest::shorten(&options.rules)),
+            help: Some("`rules` is `all`, `no-tensor-cores` or `plain`".to_string()),
+            at: raw.iter().find(|option| option.key == "rules").map_or(0..0, |option| option.value_at.clone()),
+        })?;
+        Ok(PassKind::Module(Box::new(AutoSchedule { options, level, defines })))
     },
 };
 
@@ -100,6 +108,8 @@ pub const INFO: PassInfo = PassInfo {
 pub struct AutoSchedule {
     /// What it was given.
     pub options: Options,
+    /// The rules that may be used.
+    pub level: auto::Level,
     /// The values that `param` gives.
     pub defines: Vec<Define>,
 }
@@ -121,7 +131,7 @@ impl ModulePass for AutoSchedule {
             let all = self.defines.iter().chain(&given);
             let defines = all.filter(|(name, _)| known.contains(&name.as_str())).cloned().collect();
             let options = Lowering { defines, symbolic: self.options.symbolic };
-            match auto::schedule(te, module, library.items(), &target, &options) {
+            match auto::schedule(te, module, library.items(), &target, self.level, &options) {
                 Ok(schedule) => made.push((idx, schedule)),
                 Err(found) => cx.diagnostics.append(found),
             }

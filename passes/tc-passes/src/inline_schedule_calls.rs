@@ -36,7 +36,7 @@
 //!
 //! Take the first call, copy the directives of its function before it, with the arguments for the parameters and the
 //! defaults for those that are not given, and let what the function gives back stand for the results. Repeat until no call is
-//! left. A function of the module hides one of the library (docs/schedules.md) of the same name.
+//! left. A function of the module hides one of the library (docs/schedule-functions.md) of the same name.
 //!
 //! # Limits
 //!

@@ -33,15 +33,41 @@ schedule @s for @f (threads: i32 in [256, 128]) {
 ```
 
 - The parameters are of the types `stage`, `axis`, `bool` and integers. The last arguments may be given by name; a number may
-  have a default, which holds where a call does not give it. A function has no choices: the schedule that calls has.
+  have a default, which holds where a call does not give it; a parameter without one must be given. A function has no choices:
+  the schedule that calls has, and hands them on.
 - `return` at the end gives stages and axes back; a call may drop them.
-- A function knows stages by its parameters alone. `axis(B, 0)` and `reduce_axis(B, 0)` are the axes of a stage by number,
-  `fuse(B)` is all its loops over data.
-- The directives are put in the place of the call before the schedule runs: the pass
-  [inline-schedule-calls](passes.md#inline-schedule-calls) shows what a schedule comes to. A function does not call itself.
-- A directive that is refused is reported at its line in the function, and the line of the call is named.
+- A function knows stages by its parameters alone, and no sizes of the operator. `axis(B, 0)` and `reduce_axis(B, 0)` are the axes
+  of a stage by number, a literal: 0 is the first, -1 the last. `fuse(B)` is all its loops over data. `B.i` works too, where each
+  stage that is given has an axis of that name.
+- The directives are put in the place of the call before the schedule runs. `tc-opt FILE
+  --pass-pipeline='module(inline-schedule-calls)'` shows what a schedule comes to ([the pass](passes.md#inline-schedule-calls)). A
+  function does not call itself.
+- A directive that is refused is reported at its line in the function, and the line of the call is named. What a pass refuses
+  later, such as loops that no intrinsic computes, is reported at the line of the function alone.
 
-The functions below are the library: a schedule may call them in any file. A function of the file hides one of the same name.
+The functions below are the library: a schedule may call them in any file. A function of the file hides one of the same name. So a
+layer on tensor cores is
+
+```
+te.func @layer<m = 4096, n = 4096, k = 4096>(A: bf16[m, k], B: bf16[n, k], bias: f32[n]) -> bf16[m, n] {
+  compute S[i: m, j: n] = sum[r: k](cast<f32>(A[i, r]) * cast<f32>(B[j, r]))
+  compute X[i: m, j: n] = S[i, j] + bias[j]
+  compute C[i: m, j: n] = cast<bf16>(X[i, j] * sigmoid(X[i, j]))
+  return C
+}
+
+schedule @hopper for @layer (columns: i32 in [256, 128]) {
+  inline(X)
+  @wgmma_persistent(C, S, A, B, columns = columns, stages = 3, bulk_out = true)
+}
+
+schedule @ampere for @layer {
+  inline(X)
+  @mma_product(C, S, A, B, turned = true)
+}
+```
+
+Where no schedule is written, `tc-run FILE --check --schedule @auto` makes one by rules ([auto-schedule](passes.md#auto-schedule)).
 ";
 
 /// Writes all pages; the errors.

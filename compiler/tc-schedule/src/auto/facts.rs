@@ -60,6 +60,11 @@ impl Load {
         self.forms.iter().flatten().any(moves)
     }
 
+    /// Is each index a linear form?
+    pub(super) fn is_linear(&self) -> bool {
+        self.forms.iter().all(Option::is_some)
+    }
+
     /// Is index `at` the axis number `nth` alone?
     pub(super) fn is_axis(&self, at: usize, nth: usize) -> bool {
         let Some(Some(coeffs)) = self.forms.get(at) else { return false };

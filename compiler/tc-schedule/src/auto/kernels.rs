@@ -1,9 +1,13 @@
 //! Which stages are inlined, and which are computed together.
 
 use super::Level;
-use super::facts::{Facts, Known};
+use super::facts::{Dim, Facts, Known};
 use crate::graph::StageId;
 use tc_support::Diagnostic;
+use tc_target::Target;
+
+/// Rows of more bytes than this are not kept in shared memory beside those of arguments.
+const MAX_KEPT: i64 = 32 << 10;
 
 /// Stages that one kernel computes.
 #[derive(Clone, Debug)]
@@ -14,6 +18,8 @@ pub(super) struct Kernel {
     pub(super) sum: Option<StageId>,
     /// What is computed for a row of the root: numbers of a row, and rows. Producers come first.
     pub(super) of_rows: Vec<StageId>,
+    /// How many axes of the root are those over rows: all but the last, or all where an element is computed of numbers of a row.
+    pub(super) n_rows: usize,
 }
 
 /// How an operator is divided.
@@ -25,7 +31,7 @@ pub(super) struct Kernels {
 }
 
 impl Kernels {
-    pub(super) fn of(facts: &mut Facts<'_>, level: Level) -> Result<Kernels, Diagnostic> {
+    pub(super) fn of(facts: &mut Facts<'_>, target: &Target, level: Level) -> Result<Kernels, Diagnostic> {
         let mut kernels = Kernels::default();
         for stage in facts.graph.order.clone() {
             if is_inlined(facts, stage) {
@@ -41,11 +47,15 @@ impl Kernels {
             if facts.known(root).is_none() || !live[root.idx()] || taken.contains(&root) {
                 continue;
             }
-            let mut kernel = Kernel { root, sum: None, of_rows: Vec::new() };
-            if level != Level::Plain && facts.known(root).is_some_and(|known| known.reduce().is_empty()) {
-                kernel.sum = sum_of(facts, root);
-                if kernel.sum.is_none() {
-                    kernel.of_rows = rows_of(facts, root).unwrap_or_default();
+            let mut kernel = Kernel { root, sum: None, of_rows: Vec::new(), n_rows: 0 };
+            let known = facts.known(root).filter(|known| known.reduce().is_empty() && level != Level::Plain);
+            if let Some(known) = known {
+                let all = known.n_data;
+                let rows = |n_rows: usize| Some((n_rows, rows_of(facts, root, n_rows)?));
+                let found = all.checked_sub(1).and_then(rows).or_else(|| rows(all));
+                match found.filter(|(n_rows, members)| super::rows::fit(facts, root, *n_rows, members, target)) {
+                    Some((n_rows, members)) => (kernel.n_rows, kernel.of_rows) = (n_rows, members),
+                    None => kernel.sum = sum_of(facts, root),
                 }
             }
             taken.extend(kernel.sum.iter().chain(&kernel.of_rows));
@@ -64,7 +74,20 @@ fn is_inlined(facts: &Facts<'_>, stage: StageId) -> bool {
     }
     let readers: Vec<StageId> = facts.graph.consumers(stage).collect();
     let again = readers.len() > 1 || readers.iter().any(|&reader| !facts.graph[reader].reduce.is_empty());
-    !(again && facts.is_costly(stage))
+    !(again && facts.is_costly(stage)) || is_long_row(facts, stage, &readers)
+}
+
+/// Is `stage` a row that no block keeps, of which each reader reads each element once? To compute it again is cheaper than memory.
+fn is_long_row(facts: &Facts<'_>, stage: StageId, readers: &[StageId]) -> bool {
+    let Some(known) = facts.direct(stage) else { return false };
+    let length = known.data().last().map_or(1, Dim::length);
+    let once = |&reader: &StageId| {
+        facts.direct(reader).is_some_and(|known| {
+            let mut loads = known.loads.iter().filter(|load| load.tensor.stage == stage);
+            loads.all(|load| (0..known.dims.len()).all(|nth| load.uses(nth)))
+        })
+    };
+    length * facts.bytes(stage) > MAX_KEPT && readers.iter().all(once)
 }
 
 /// The only readers of `stage` are `readers`.
@@ -92,11 +115,10 @@ fn sum_of(facts: &Facts<'_>, root: StageId) -> Option<StageId> {
     (fits && facts.graph[first].tensors.len() == 1 && is_read_by(facts, first, &[root])).then_some(first)
 }
 
-/// All that `root` is computed of, where that is numbers of its rows and rows: the reductions along its last axis, and what is
-/// computed element by element in between. Producers come first.
-fn rows_of(facts: &Facts<'_>, root: StageId) -> Option<Vec<StageId>> {
+/// All that `root` is computed of, where that is numbers of its rows and rows, `n_rows` of its axes being those over rows: the
+/// reductions along a row, and what is computed element by element in between. Producers come first.
+fn rows_of(facts: &Facts<'_>, root: StageId, n_rows: usize) -> Option<Vec<StageId>> {
     let known = facts.known(root)?;
-    let n_rows = known.n_data.checked_sub(1)?;
     let (mut members, mut worklist) = (Vec::new(), vec![root]);
     while let Some(stage) = worklist.pop() {
         for load in &facts.known(stage)?.loads {
@@ -119,7 +141,7 @@ fn rows_of(facts: &Facts<'_>, root: StageId) -> Option<Vec<StageId>> {
     let position = |stage: &StageId| facts.graph.order.iter().position(|other| other == stage);
     members.sort_by_key(position);
     let reduces = members.iter().any(|&of| facts.known(of).is_some_and(|known| !known.reduce().is_empty()));
-    (own && reduces).then_some(members)
+    (own && reduces && n_rows > 0).then_some(members)
 }
 
 /// Is `of` a number for each row of `root`, reduced along one axis, or a row?
@@ -127,6 +149,6 @@ fn is_of_row(of: &Known, root: &Known, n_rows: usize) -> bool {
     let extents =
         |known: &Known| known.data()[..n_rows.min(known.n_data)].iter().map(|dim| dim.extent).collect::<Vec<_>>();
     let is_number = of.n_data == n_rows && of.reduce().len() == 1;
-    let is_row = of.n_data == root.n_data && of.reduce().is_empty();
+    let is_row = of.n_data == n_rows + 1 && of.reduce().is_empty();
     (is_number || is_row) && extents(of) == extents(root)
 }

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | product of two matrices on tensor cores | a function of the library, by the target ([`tensor`]) |
 //! | rows: numbers of a row, and what is computed of them element by element | a block a row, which lies in shared memory ([`rows`]) |
+//! | convolution with channels last, on Hopper | a function of the library ([`convolution`]) |
 //! | sum of products of 16 x 16 matrices that lie in one piece | tiles by warps ([`blocked`]) |
 //! | sums of products whose factors have axes of their own | tiles in shared memory and in registers ([`tiles`]) |
 //! | reductions of long rows | threads reduce together ([`reduce`]) |
@@ -16,6 +17,7 @@
 //! gives way to a simpler one, so there is a schedule for every operator. Sizes that stay open are taken to be large.
 
 mod blocked;
+mod convolution;
 mod facts;
 mod kernels;
 mod reduce;
@@ -38,9 +40,9 @@ use writer::Writer;
 /// The name of the schedule.
 pub const NAME: &str = "auto";
 
-/// How far the rules may go; the first that gives a legal schedule is taken.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Level {
+/// How far the rules may go.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Level {
     /// All of them.
     All,
     /// None that needs tensor cores.
@@ -49,8 +51,22 @@ enum Level {
     Plain,
 }
 
-/// The schedule `@auto` for `te` on `target`, legal for the sizes that `options` give. `functions` are what it may call; programs
-/// of `module` are what combiners are looked up in.
+impl Level {
+    /// All, those that ask most first.
+    pub const ALL: [Level; 3] = [Level::All, Level::NoTensorCores, Level::Plain];
+
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Level::All => "all",
+            Level::NoTensorCores => "no-tensor-cores",
+            Level::Plain => "plain",
+        }
+    }
+}
+
+/// The schedule `@auto` for `te` on `target`, legal for the sizes that `options` give: of the levels from `from` on the first that
+/// gives one. It may call functions of `library`; combiners are looked up in `module`.
 ///
 /// # Errors
 ///
@@ -60,11 +76,12 @@ pub fn schedule(
     module: &Module,
     library: &[Func],
     target: &Target,
+    from: Level,
     options: &Options,
 ) -> Result<Func, Diagnostics> {
     let operator = prepare(te, None, options)?;
     let mut last = Diagnostics::new();
-    for level in [Level::All, Level::NoTensorCores, Level::Plain] {
+    for level in Level::ALL.into_iter().filter(|&level| level >= from) {
         let sched = at_level(&operator, target, level)?;
         let inlined = inline_calls(&sched, Functions::of(module, library))?;
         match is_legal(te, &inlined, module, target, options) {
@@ -77,7 +94,7 @@ pub fn schedule(
 
 fn at_level(operator: &Operator<'_>, target: &Target, level: Level) -> Result<Func, Diagnostics> {
     let mut facts = Facts::of(operator)?;
-    let kernels = Kernels::of(&mut facts, level)?;
+    let kernels = Kernels::of(&mut facts, target, level)?;
     let mut writer = Writer::new(operator.te, NAME);
     for &stage in &kernels.inlined {
         let stage = writer.stage(&facts.graph[stage].name);

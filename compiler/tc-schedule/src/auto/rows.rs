@@ -1,7 +1,7 @@
 //! Rows: a block computes a row, with all that the row needs. What is read of arguments more than once, and rows that are
 //! computed, lie in shared memory; the numbers of a row in registers, reduced by all threads.
 
-use super::facts::{Facts, Load};
+use super::facts::{Facts, Known, Load};
 use super::kernels::Kernel;
 use super::writer::Writer;
 use crate::graph::{StageId, TensorRef};
@@ -11,59 +11,98 @@ use tc_target::Target;
 
 /// Bytes of shared memory that reductions across warps take beside the rows.
 const SCRATCH: i64 = 1 << 10;
+/// Shorter rows are a thread's.
+const MIN_LENGTH: i64 = 32;
+
+/// How a kernel of rows is laid out.
+struct Layout {
+    /// The arguments whose row lies in shared memory.
+    cached: Vec<TensorRef>,
+    scope: Scope,
+    /// How many columns a thread takes at a time.
+    lanes: i64,
+    threads: i64,
+}
+
+/// Can the rows of `root` be computed with `members`?
+pub(super) fn fit(facts: &Facts<'_>, root: StageId, n_rows: usize, members: &[StageId], target: &Target) -> bool {
+    layout(facts, root, n_rows, members, target).is_some()
+}
+
+fn layout(
+    facts: &Facts<'_>,
+    root: StageId,
+    n_rows: usize,
+    members: &[StageId],
+    target: &Target,
+) -> Option<Layout> {
+    let stages: Vec<&Known> = members.iter().chain([&root]).filter_map(|&stage| facts.known(stage)).collect();
+    // Along a row runs the last axis of each stage; that of an element computed of numbers alone is none.
+    let rows = stages.iter().filter(|known| known.dims.len() > n_rows);
+    let lengths: Option<Vec<i64>> = rows.map(|known| known.dims.last()?.extent).collect();
+    let longest = lengths?.into_iter().max().filter(|&longest| longest >= MIN_LENGTH)?;
+    let limit = target.max_shared_per_block.max(target.static_shared_per_block) as i64;
+    let kept = members.iter().filter(|&&stage| facts.known(stage).is_some_and(|known| known.reduce().is_empty()));
+    let kept: i64 = kept.map(|&stage| longest * facts.bytes(stage)).sum();
+    let mut cached = cached(&stages, facts, n_rows);
+    let bytes = |cached: &[TensorRef]| {
+        kept + SCRATCH + cached.iter().map(|tensor| longest * facts.bytes(tensor.stage)).sum::<i64>()
+    };
+    // What does not fit is read from memory, or from the cache, again.
+    if bytes(&cached) > limit {
+        cached.clear();
+    }
+    let scope = if bytes(&cached) <= target.static_shared_per_block as i64 { Scope::Shared } else { Scope::SharedDyn };
+    let widest = cached.iter().map(|tensor| facts.bytes(tensor.stage)).max().unwrap_or(1);
+    let lanes = 16 / widest.max(facts.bytes(root)).clamp(1, 16);
+    let mut loads = stages.iter().filter(|known| known.dims.len() > n_rows).flat_map(|known| {
+        let along = known.dims.len() - 1;
+        known.loads.iter().map(move |load| (load, along))
+    });
+    let lies_so = loads.all(|(load, along)| load.is_along(along) || !load.uses(along));
+    let lanes = if lies_so && longest % lanes == 0 { lanes } else { 1 };
+    // Two vectors a thread or more.
+    let threads = [1024, 512, 256, 128, 64].into_iter().find(|&threads| threads * 2 * lanes <= longest).unwrap_or(32);
+    (bytes(&cached) <= limit).then_some(Layout { cached, scope, lanes, threads })
+}
 
 /// Writes the kernel, if it is one of rows.
 pub(super) fn write(writer: &mut Writer, facts: &Facts<'_>, kernel: &Kernel, target: &Target) -> bool {
     let Some(known) = facts.known(kernel.root).filter(|_| !kernel.of_rows.is_empty()) else { return false };
-    let Some(length) = known.data().last().and_then(|dim| dim.extent) else { return false };
-    let cached = cached(facts, kernel);
-    let kept = |&&stage: &&StageId| facts.known(stage).is_some_and(|known| known.reduce().is_empty());
-    let rows = cached.iter().map(|tensor| tensor.stage).chain(kernel.of_rows.iter().filter(kept).copied());
-    let bytes: i64 = rows.map(|stage| length * facts.bytes(stage)).sum();
-    let scope = if bytes + SCRATCH <= target.static_shared_per_block as i64 { Scope::Shared } else { Scope::SharedDyn };
-    if bytes + SCRATCH > target.max_shared_per_block.max(target.static_shared_per_block) as i64 {
-        return false;
-    }
-    let lanes = lanes(facts, kernel, &cached, length);
-    // Two vectors a thread or more.
-    let threads = [1024, 512, 256, 128, 64].into_iter().find(|&threads| threads * 2 * lanes <= length).unwrap_or(32);
-    let columns = |writer: &mut Writer, axis: Value| {
-        let part = if lanes > 1 {
-            let [part, lane] = writer.split(axis, lanes, ["part", "lane"]);
-            writer.vectorize(lane);
-            part
-        } else {
-            axis
-        };
-        let [_, thread] = writer.split(part, threads, ["", "thread"]);
-        writer.bind(thread, "threadIdx.x");
-    };
-
+    let Some(layout) = layout(facts, kernel.root, kernel.n_rows, &kernel.of_rows, target) else { return false };
+    let Layout { cached, scope, threads, .. } = &layout;
     let root = writer.stage(&facts.graph[kernel.root].name);
     let axes: Vec<Value> = known.data().iter().map(|dim| writer.axis(root, &facts.graph[dim.axis].name)).collect();
-    let (&last, outer) = axes.split_last().expect("a row has an axis");
-    if outer.is_empty() {
-        return false;
-    }
+    let (outer, along) = axes.split_at(kernel.n_rows);
     // Caches come before what is said of loops.
-    let caches: Vec<(Value, usize)> = cached
+    let caches: Vec<Value> = cached
         .iter()
         .map(|&tensor| {
             let name = &facts.graph[tensor.stage].tensors[tensor.result as usize].name;
             let readers = direct_readers(facts, kernel, tensor);
             let readers: Vec<Value> = readers.iter().map(|&reader| writer.stage(&facts.graph[reader].name)).collect();
             let from = writer.stage(name);
-            let rank = n_dims(facts, kernel, tensor);
-            (writer.cache_read(from, scope, &readers, &format!("{name}_row")), rank)
+            writer.cache_read(from, *scope, &readers, &format!("{name}_row"))
         })
         .collect();
-    let row = writer.fuse(outer, "row");
-    writer.bind(row, "blockIdx.x");
-    columns(writer, last);
-    for (cache, rank) in caches {
+    let mut row = writer.fuse(outer, "row");
+    match along {
+        [column, ..] => {
+            writer.bind(row, "blockIdx.x");
+            columns(writer, *column, &layout);
+        }
+        // One thread of the block stores the element.
+        [] => {
+            let [block, one] = writer.split(row, 1, ["row", "one"]);
+            writer.bind(block, "blockIdx.x");
+            writer.bind(one, "threadIdx.x");
+            row = block;
+        }
+    }
+    for cache in caches {
         writer.compute_at(cache, row);
-        let axis = writer.nth_axis(cache, rank as i64 - 1);
-        columns(writer, axis);
+        let axis = writer.nth_axis(cache, -1);
+        columns(writer, axis, &layout);
     }
     for &stage in &kernel.of_rows {
         let Some(of) = facts.known(stage) else { continue };
@@ -71,14 +110,14 @@ pub(super) fn write(writer: &mut Writer, facts: &Facts<'_>, kernel: &Kernel, tar
         writer.compute_at(value, row);
         match of.reduce() {
             [] => {
-                writer.set_scope(value, scope);
-                let axis = writer.axis(value, &facts.graph[of.dims[of.n_data - 1].axis].name);
-                columns(writer, axis);
+                writer.set_scope(value, *scope);
+                let axis = writer.nth_axis(value, -1);
+                columns(writer, axis, &layout);
             }
             [reduce, ..] => {
                 writer.set_scope(value, Scope::Local);
                 let axis = writer.axis(value, &facts.graph[reduce.axis].name);
-                let [_, thread] = writer.split(axis, threads, ["", "thread"]);
+                let [_, thread] = writer.split(axis, *threads, ["", "thread"]);
                 writer.bind(thread, "threadIdx.x");
             }
         }
@@ -86,28 +125,35 @@ pub(super) fn write(writer: &mut Writer, facts: &Facts<'_>, kernel: &Kernel, tar
     true
 }
 
-/// The loads of all stages of the kernel, with the number of the axis along the row.
-fn loads<'f>(facts: &'f Facts<'_>, kernel: &Kernel) -> impl Iterator<Item = (&'f Load, usize)> {
-    let stages: Vec<StageId> = kernel.of_rows.iter().copied().chain([kernel.root]).collect();
-    stages.into_iter().filter_map(|stage| facts.known(stage)).flat_map(|known| {
-        let along = known.dims.len() - 1;
-        known.loads.iter().map(move |load| (load, along))
-    })
+/// Divides the columns of a row among the threads.
+fn columns(writer: &mut Writer, axis: Value, layout: &Layout) {
+    let part = if layout.lanes > 1 {
+        let [part, lane] = writer.split(axis, layout.lanes, ["part", "lane"]);
+        writer.vectorize(lane);
+        part
+    } else {
+        axis
+    };
+    let [_, thread] = writer.split(part, layout.threads, ["", "thread"]);
+    writer.bind(thread, "threadIdx.x");
 }
 
-/// The arguments of which the kernel reads the row more than once.
-fn cached(facts: &Facts<'_>, kernel: &Kernel) -> Vec<TensorRef> {
-    let n_rows = facts.known(kernel.root).map_or(0, |known| known.n_data - 1);
+/// The arguments of which the stages read the row more than once.
+fn cached(stages: &[&Known], facts: &Facts<'_>, n_rows: usize) -> Vec<TensorRef> {
     let mut found: Vec<(TensorRef, usize)> = Vec::new();
-    for (load, along) in loads(facts, kernel) {
-        let is_row =
-            load.forms.len() == n_rows + 1 && (0..n_rows).all(|at| load.is_axis(at, at)) && load.is_axis(n_rows, along);
-        if !is_row || !facts.is_arg(load.tensor.stage) {
-            continue;
-        }
-        match found.iter_mut().find(|(tensor, _)| *tensor == load.tensor) {
-            Some((_, n)) => *n += 1,
-            None => found.push((load.tensor, 1)),
+    for known in stages.iter().filter(|known| known.dims.len() > n_rows) {
+        let along = known.dims.len() - 1;
+        let is_row = |load: &&Load| {
+            load.forms.len() == n_rows + 1
+                && (0..n_rows).all(|at| load.is_axis(at, at))
+                && load.is_axis(n_rows, along)
+                && facts.is_arg(load.tensor.stage)
+        };
+        for load in known.loads.iter().filter(is_row) {
+            match found.iter_mut().find(|(tensor, _)| *tensor == load.tensor) {
+                Some((_, n)) => *n += 1,
+                None => found.push((load.tensor, 1)),
+            }
         }
     }
     found.into_iter().filter(|&(_, n)| n > 1).map(|(tensor, _)| tensor).collect()
@@ -118,16 +164,4 @@ fn direct_readers(facts: &Facts<'_>, kernel: &Kernel, tensor: TensorRef) -> Vec<
     let graph = &facts.graph;
     let is_own = |stage: StageId| stage == kernel.root || kernel.of_rows.contains(&stage);
     graph.consumers(tensor.stage).filter(|&reader| is_own(reader) || facts.known(reader).is_none()).collect()
-}
-
-fn n_dims(facts: &Facts<'_>, kernel: &Kernel, tensor: TensorRef) -> usize {
-    loads(facts, kernel).find(|(load, _)| load.tensor == tensor).map_or(1, |(load, _)| load.forms.len())
-}
-
-/// How many columns a thread takes at a time: 16 bytes, where the row and all that is read along it divides so.
-fn lanes(facts: &Facts<'_>, kernel: &Kernel, cached: &[TensorRef], length: i64) -> i64 {
-    let widest = cached.iter().map(|tensor| facts.bytes(tensor.stage)).max().unwrap_or(1);
-    let lanes = 16 / widest.max(facts.bytes(kernel.root)).clamp(1, 16);
-    let lies_so = loads(facts, kernel).all(|(load, along)| load.is_along(along) || !load.uses(along));
-    if lies_so && length % lanes == 0 { lanes } else { 1 }
 }

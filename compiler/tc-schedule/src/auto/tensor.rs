@@ -1,7 +1,7 @@
 //! Products of matrices on tensor cores, by the functions of the library; and sums of products of 16 x 16 matrices that lie in
 //! one piece ([`super::blocked`]).
 
-use super::blocked;
+use super::{blocked, convolution};
 use super::facts::{Facts, Known};
 use super::kernels::Kernel;
 use super::threads::MANY_BLOCKS;
@@ -31,7 +31,10 @@ struct Matrices {
 pub(super) fn write(writer: &mut Writer, facts: &Facts<'_>, kernel: &Kernel, target: &Target) -> bool {
     let by_warps_too = [Feature::MmaM16N8K16, Feature::Ldmatrix, Feature::CpAsync];
     let by_warps_too = by_warps_too.into_iter().all(|feature| target.has(feature));
-    let Some(matrices) = matrices(facts, kernel) else { return by_warps_too && blocked::write(writer, facts, kernel) };
+    let Some(matrices) = matrices(facts, kernel) else {
+        return (target.has(Feature::Wgmma) && convolution::write(writer, facts, kernel))
+            || (by_warps_too && blocked::write(writer, facts, kernel));
+    };
     if target.has(Feature::Wgmma) && by_warpgroups(writer, facts, kernel, &matrices) {
         return true;
     }
@@ -109,7 +112,7 @@ fn by_warpgroups(writer: &mut Writer, facts: &Facts<'_>, kernel: &Kernel, matric
     if tiles(128, 256) >= MANY_BLOCKS && n_batch == 0 {
         let stages_ = if small { 3 } else { 4 };
         let numbers = [("columns", 256), ("stages", stages_), shape[0], shape[1]];
-        writer.call_flagged("wgmma_persistent", &stages, &numbers, small.then_some("bulk_out"));
+        writer.call_flagged("wgmma_persistent", &stages, &numbers, small.then_some(("bulk_out", true)));
     } else {
         let columns = if tiles(128, 128) >= MANY_BLOCKS / 2 { 128 } else { 64 };
         let rows = if m > 64 && tiles(128, columns) >= MANY_BLOCKS / 2 { 128 } else { 64 };
@@ -144,6 +147,6 @@ fn by_warps(writer: &mut Writer, facts: &Facts<'_>, kernel: &Kernel, matrices: &
     let Some(direct) = facts.direct(kernel.sum.unwrap_or(kernel.root)) else { return false };
     let stages = stages(writer, facts, kernel, direct, factors);
     let numbers = [("row_tiles", tiles[0]), ("col_tiles", tiles[1]), ("depth", depth), ("vector", 16 / bytes.max(1))];
-    writer.call_flagged("mma_product", &stages, &numbers, turned.then_some("turned"));
+    writer.call_flagged("mma_product", &stages, &numbers, turned.then_some(("turned", true)));
     true
 }

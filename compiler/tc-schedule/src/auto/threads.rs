@@ -62,7 +62,9 @@ pub(super) fn n_threads(all: i64) -> i64 {
 /// How many elements a thread computes: a vector of 16 bytes where all that it reads lies so, too, and enough threads are left.
 fn lanes(facts: &Facts<'_>, kernel: &Kernel, known: &Known) -> i64 {
     let last = known.n_data - 1;
-    let lies_so = known.loads.iter().all(|load| load.is_along(last) || !load.uses(last));
+    // An index that is no linear form, such as `d % 64`, may well lie so: the pass looks at each.
+    let lies_so = known.loads.iter().all(|load| load.is_along(last) || !load.uses(last) || !load.is_linear());
+    let lies_so = lies_so && known.loads.iter().any(|load| load.is_along(last));
     let widest = known.loads.iter().map(|load| facts.bytes(load.tensor.stage)).max().unwrap_or(1);
     let lanes = 16 / widest.max(facts.bytes(kernel.root)).clamp(1, 16);
     let divides = known.dims[last].extent.is_some_and(|extent| extent % lanes == 0);

@@ -133,39 +133,34 @@ impl Writer {
 
     /// `@callee(stages, name = number)`
     pub(super) fn call(&mut self, callee: &str, stages: &[Value], numbers: &[(&str, i64)]) {
+        self.call_flagged(callee, stages, numbers, None);
+    }
+
+    /// The same with one more argument that is true or false.
+    pub(super) fn call_flagged(
+        &mut self,
+        callee: &str,
+        stages: &[Value],
+        numbers: &[(&str, i64)],
+        flag: Option<(&str, bool)>,
+    ) {
         let mut operands = stages.to_vec();
         let mut named: Vec<Attr> = Vec::new();
         for &(name, value) in numbers {
-            let value = self.int(value);
-            operands.push(value);
+            operands.push(self.int(value));
             named.push(self.func.attr(AttrData::Str(name.into())));
         }
-        self.call_with(callee, &operands, named);
-    }
-
-    /// The same where the last argument is `flag = true`.
-    pub(super) fn call_flagged(&mut self, callee: &str, stages: &[Value], numbers: &[(&str, i64)], flag: Option<&str>) {
-        let Some(flag) = flag else { return self.call(callee, stages, numbers) };
-        let mut operands = stages.to_vec();
-        let mut named: Vec<Attr> = Vec::new();
-        for &(name, value) in numbers {
-            let value = self.int(value);
-            operands.push(value);
+        if let Some((name, value)) = flag {
+            let body = self.func.body();
+            operands.push(Builder::at_end(&mut self.func, body).bool(value));
             named.push(self.func.attr(AttrData::Str(name.into())));
         }
-        let body = self.func.body();
-        operands.push(Builder::at_end(&mut self.func, body).bool(true));
-        named.push(self.func.attr(AttrData::Str(flag.into())));
-        self.call_with(callee, &operands, named);
-    }
-
-    fn call_with(&mut self, callee: &str, operands: &[Value], named: Vec<Attr>) {
         let symbol = self.func.attr(AttrData::Symbol(callee.into()));
         let mut entries = vec![(keys::CALLEE, symbol)];
         if !named.is_empty() {
             entries.push((keys::NAMED, self.func.attr(AttrData::List(named.into()))));
         }
-        self.op(sched::CALL, operands, 0, &entries, &[]);
+        self.op(sched::CALL, &operands, 0, &entries, &[]);
     }
 
     fn int(&mut self, value: i64) -> Value {

@@ -333,7 +333,7 @@ const CASES: &[Case] = &[
     (
         "op_bad_region",
         "tir.func @f(A: f32[64], B: f32[64]) {\n  a.b(1) (i: index {\n    f(i)\n  }\n  A[0] = 1.0\n}\n",
-        &["2:20: expected `in`, `attributes`, `)` or `,`, found `{`"],
+        &["2:20: expected `in`, `attributes`, `)`, `,` or `=`, found `{`"],
     ),
     (
         "attributes_without_block",
@@ -383,7 +383,7 @@ const CASES: &[Case] = &[
         "item_params_unclosed",
         "te.func @f(A: f32[n] -> f32[n] {\n  return A\n}\nte.func @g(A: f32[n]) -> f32[n] {\n  return = A\n}\n",
         &[
-            "1:22: expected `in`, `attributes`, `)` or `,`, found `->`",
+            "1:22: expected `in`, `attributes`, `)`, `,` or `=`, found `->`",
             "5:10: expected an expression or `}`, found `=`",
         ],
     ),
@@ -485,7 +485,7 @@ const CASES: &[Case] = &[
             "9:30: expected a value, found `)`",
             "10:21: expected `)` or `,`, found the end of the line",
             "11:7: expected an expression, found `=`",
-            "14:22: expected `in`, `attributes`, `)` or `,`, found `->`",
+            "14:22: expected `in`, `attributes`, `)`, `,` or `=`, found `->`",
         ],
     ),
     (

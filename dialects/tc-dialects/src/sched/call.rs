@@ -25,7 +25,7 @@ pub fn callee(func: &Func, op: Op) -> Option<&str> {
 pub fn arguments(func: &Func, op: Op, callee: &Func) -> Result<Vec<Option<Value>>, Box<Diagnostic>> {
     let shown = suggest::shorten(callee.symbol());
     let wrong = |text: String| {
-        let error = Diagnostic::error("arguments", func.op_location(op), text);
+        let error = Diagnostic::error("arguments", func.op_location(op), text).help(signature(callee));
         Box::new(error.label(callee.location(callee.header.loc), "it is declared here"))
     };
     let names: Vec<&str> = callee.params().iter().map(|&param| callee.value_text(param)).collect();
@@ -42,7 +42,9 @@ pub fn arguments(func: &Func, op: Op, callee: &Func) -> Result<Vec<Option<Value>
     for (name, &value) in named.iter().zip(by_name) {
         let Some(nth) = names.iter().position(|known| known == name) else {
             let mut error = wrong(format!("`@{shown}` has no parameter `{}`", suggest::shorten(name)));
-            error.help = suggest::did_you_mean(name, names.iter().copied());
+            if let Some(near) = suggest::nearest(name, names.iter().copied()) {
+                error.help = Some(format!("did you mean `{near}`? {}", signature(callee)));
+            }
             return Err(error);
         };
         if given[nth].replace(value).is_some() {
@@ -57,8 +59,7 @@ pub fn arguments(func: &Func, op: Op, callee: &Func) -> Result<Vec<Option<Value>
                 wrong(format!("the parameter `{name}` of `@{shown}` is {}, not {}", article(&want), article(&have)))
             })?,
             None if callee.header.params.get(nth).is_none_or(|decl| decl.default.is_none()) => {
-                let error = wrong(format!("`@{shown}` is not given its parameter `{name}`, which has no default"));
-                return Err(Box::new(error.help(signature(callee))));
+                return Err(wrong(format!("`@{shown}` is not given its parameter `{name}`, which has no default")));
             }
             None => {}
         }
@@ -194,8 +195,9 @@ pub(super) fn verify_function(symbols: &Symbols<'_>, func: &Func, op: Option<Op>
         let text = format!("`{word}` is no parameter of `@{name}`, and no name that it binds");
         let names = func.params().iter().map(|&param| func.value_text(param));
         let mut wrong = Diagnostic::error("unknown-name", func.op_location(stage), text);
-        wrong.help = suggest::did_you_mean(&word, names.collect::<Vec<_>>())
-            .or_else(|| Some(format!("a function takes the stages that it works on: `({word}: stage)`")));
+        let takes = format!("a function takes the stages that it works on: `({word}: stage)`");
+        let near = suggest::nearest(&word, names.collect::<Vec<_>>()).filter(|near| near.len() > 1);
+        wrong.help = Some(near.map_or_else(|| takes.clone(), |near| format!("did you mean `{near}`? Else {takes}")));
         found.push(wrong);
     }
     recursion(symbols, func, found);
@@ -235,7 +237,10 @@ fn recursion(symbols: &Symbols<'_>, func: &Func, found: &mut Diagnostics) {
         let mut worklist = vec![name];
         while let Some(name) = worklist.pop() {
             if name == func.symbol() {
-                let text = format!("`@{}` calls itself here", suggest::shorten(name));
+                let text = match seen.is_empty() {
+                    true => format!("`@{}` calls itself here", suggest::shorten(name)),
+                    false => format!("this call leads back to `@{}`", suggest::shorten(name)),
+                };
                 let wrong = Diagnostic::error("schedule-recursion", func.op_location(op), text);
                 let help = "calls are put in place before a schedule runs, so none may lead back: leave this one out";
                 return found.push(wrong.help(help));
