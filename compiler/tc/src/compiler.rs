@@ -165,7 +165,8 @@ impl Compiler {
         let mut compiler = self.clone();
         compiler.defines.extend_from_slice(defines);
         let is_wanted = |item: &&Func| item.header.opcode == te::FUNC && (func.is_empty() || item.symbol() == func);
-        let operators: Vec<String> = module.items.iter().filter(is_wanted).map(|item| item.symbol().to_string()).collect();
+        let operators: Vec<String> =
+            module.items.iter().filter(is_wanted).map(|item| item.symbol().to_string()).collect();
         for operator in operators {
             compiler.auto_schedule_one(module, &operator)?;
         }

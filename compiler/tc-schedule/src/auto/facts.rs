@@ -37,12 +37,23 @@ pub(super) struct Load {
     /// Of each index how many of its elements a step of each axis of the stage moves it; `None` where the index is no linear
     /// form.
     pub(super) forms: Vec<Option<Vec<i64>>>,
+    /// Of each index which axes of the stage it depends on.
+    depends: Vec<Vec<bool>>,
 }
 
 impl Load {
     /// Does the axis number `nth` of the reader move it?
     pub(super) fn uses(&self, nth: usize) -> bool {
-        self.forms.iter().any(|form| form.as_ref().is_none_or(|coeffs| coeffs[nth] != 0))
+        self.depends.iter().any(|axes| axes[nth])
+    }
+
+    /// Do the last two indices be the axes `last` alone, and do the others depend on none of `free`?
+    pub(super) fn ends_in(&self, last: [usize; 2], free: &[usize]) -> bool {
+        let Some(at) = self.forms.len().checked_sub(2) else { return false };
+        let others = &self.depends[..at];
+        self.is_axis(at, last[0])
+            && self.is_axis(at + 1, last[1])
+            && others.iter().all(|axes| free.iter().all(|&nth| !axes[nth]))
     }
 
     /// Do elements that follow each other in the tensor follow each other along the axis number `nth`, too?
@@ -218,15 +229,24 @@ fn loads(
         let Some(block) = block else { continue };
         for (number, inst) in block.insts.iter().enumerate() {
             let InstKind::Load(tensor) = inst.kind else { continue };
-            let forms = block.args(inst).iter().map(|&arg| {
-                let Arg::Index(index) = arg else { return None };
+            let (mut forms, mut depends) = (Vec::new(), Vec::new());
+            for &arg in block.args(inst) {
+                let Arg::Index(index) = arg else {
+                    // Data tells where: it may depend on everything.
+                    forms.push(None);
+                    depends.push(vec![true; axes.len()]);
+                    continue;
+                };
                 let index = analyzer.pool.subst_with(index, &|var| inlined.get(&var).copied());
-                analyzer.linear(index, axes).and_then(|form| {
-                    form.coeffs.iter().map(|&coeff| analyzer.pool.as_const(coeff)).collect::<Option<Vec<i64>>>()
-                })
-            });
-            let forms = forms.collect();
-            loads.push(Load { tensor, forms });
+                let opaque = |var: &Var| !axes.contains(var) && !Vars::is_size(*var);
+                let hidden = analyzer.pool.vars(index).iter().any(opaque);
+                depends.push(axes.iter().map(|&var| hidden || analyzer.pool.uses_any(index, &[var])).collect());
+                let form = analyzer.linear(index, axes).filter(|_| !hidden);
+                forms.push(
+                    form.and_then(|form| form.coeffs.iter().map(|&coeff| analyzer.pool.as_const(coeff)).collect()),
+                );
+            }
+            loads.push(Load { tensor, forms, depends });
             numbers.push(if nth == 0 { number } else { usize::MAX });
         }
     }

@@ -33,8 +33,9 @@ pub(super) struct Kernels {
 impl Kernels {
     pub(super) fn of(facts: &mut Facts<'_>, target: &Target, level: Level) -> Result<Kernels, Diagnostic> {
         let mut kernels = Kernels::default();
+        let whole = if level == Level::All { super::tensor::factors_in_memory(facts, target) } else { Vec::new() };
         for stage in facts.graph.order.clone() {
-            if is_inlined(facts, stage) {
+            if is_inlined(facts, stage) && !whole.contains(&stage) {
                 facts.inline(stage);
                 kernels.inlined.push(stage);
             }
@@ -99,20 +100,22 @@ fn is_read_by(facts: &Facts<'_>, stage: StageId, readers: &[StageId]) -> bool {
     !facts.graph[stage].output && all.all(|reader| readers.contains(&reader))
 }
 
-/// The reduction that `root` reads at its own place alone, where it reads no other.
+/// A reduction that `root` alone reads, at its own place; of several the one of most steps.
 fn sum_of(facts: &Facts<'_>, root: StageId) -> Option<StageId> {
     let known = facts.known(root)?;
-    let computed = |stage: StageId| !facts.is_arg(stage);
-    let mut sums = known.loads.iter().filter(|load| computed(load.tensor.stage));
-    let first = sums.next()?.tensor.stage;
-    let sum = facts.known(first)?;
-    let at_own_place = known.loads.iter().filter(|load| computed(load.tensor.stage)).all(|load| {
-        load.tensor.stage == first
-            && load.forms.len() == known.n_data
-            && (0..known.n_data).all(|at| load.is_axis(at, at))
-    });
-    let fits = at_own_place && !sum.reduce().is_empty() && sum.n_data == known.n_data;
-    (fits && facts.graph[first].tensors.len() == 1 && is_read_by(facts, first, &[root])).then_some(first)
+    let at_own_place = |of: StageId| {
+        let mut loads = known.loads.iter().filter(|load| load.tensor.stage == of);
+        loads.all(|load| load.forms.len() == known.n_data && (0..known.n_data).all(|at| load.is_axis(at, at)))
+    };
+    let fits = |&of: &StageId| {
+        let sums = |of: &Known| !of.reduce().is_empty() && of.n_data == known.n_data;
+        facts.known(of).is_some_and(sums)
+            && facts.graph[of].tensors.len() == 1
+            && at_own_place(of)
+            && is_read_by(facts, of, &[root])
+    };
+    let read = known.loads.iter().map(|load| load.tensor.stage).filter(|&of| !facts.is_arg(of));
+    read.filter(fits).max_by_key(|&of| facts.known(of).map_or(0, Known::n_reduced))
 }
 
 /// All that `root` is computed of, where that is numbers of its rows and rows, `n_rows` of its axes being those over rows: the

@@ -29,18 +29,22 @@ pub(super) fn fit(facts: &Facts<'_>, root: StageId, n_rows: usize, members: &[St
     layout(facts, root, n_rows, members, target).is_some()
 }
 
-fn layout(
-    facts: &Facts<'_>,
-    root: StageId,
-    n_rows: usize,
-    members: &[StageId],
-    target: &Target,
-) -> Option<Layout> {
+fn layout(facts: &Facts<'_>, root: StageId, n_rows: usize, members: &[StageId], target: &Target) -> Option<Layout> {
     let stages: Vec<&Known> = members.iter().chain([&root]).filter_map(|&stage| facts.known(stage)).collect();
     // Along a row runs the last axis of each stage; that of an element computed of numbers alone is none.
     let rows = stages.iter().filter(|known| known.dims.len() > n_rows);
     let lengths: Option<Vec<i64>> = rows.map(|known| known.dims.last()?.extent).collect();
     let longest = lengths?.into_iter().max().filter(|&longest| longest >= MIN_LENGTH)?;
+    // Threads that stand side by side read side by side.
+    let reduces = stages.iter().filter(|known| !known.reduce().is_empty());
+    let reads_along = |known: &&&Known| {
+        let last = known.dims.len() - 1;
+        known.loads.iter().any(|load| load.is_along(last))
+            || !known.loads.iter().any(|load| facts.is_arg(load.tensor.stage))
+    };
+    if !reduces.clone().all(|known| reads_along(&known)) {
+        return None;
+    }
     let limit = target.max_shared_per_block.max(target.static_shared_per_block) as i64;
     let kept = members.iter().filter(|&&stage| facts.known(stage).is_some_and(|known| known.reduce().is_empty()));
     let kept: i64 = kept.map(|&stage| longest * facts.bytes(stage)).sum();

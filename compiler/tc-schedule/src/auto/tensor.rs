@@ -1,18 +1,19 @@
 //! Products of matrices on tensor cores, by the functions of the library; and sums of products of 16 x 16 matrices that lie in
 //! one piece ([`super::blocked`]).
 
-use super::{blocked, convolution};
 use super::facts::{Facts, Known};
 use super::kernels::Kernel;
 use super::threads::MANY_BLOCKS;
 use super::writer::Writer;
+use super::{blocked, convolution};
+use crate::graph::{StageId, TensorRef};
 use tc_dialects::fragment::{Family, product};
 use tc_dialects::scope::Scope;
 use tc_ir::{Elem, Value};
 use tc_target::{Feature, Target};
 
-/// A product of matrices.
-struct Matrices {
+/// A product of matrices, or a sum of such.
+pub(super) struct Matrices {
     /// How many rows and columns it has, and how many products each element sums; `None` while a size is open.
     sizes: [Option<i64>; 3],
     /// The type of the factors.
@@ -21,17 +22,19 @@ struct Matrices {
     sums: Elem,
     /// Which of the loads is the left factor, and which the right one.
     factors: [usize; 2],
-    /// Does the right factor stand n x k?
-    turned: bool,
-    /// How many axes of a batch stand before its own.
+    /// Does the left factor stand k x m, and the right one n x k?
+    turned: [bool; 2],
+    /// How many axes stand before its own: of a batch, or of places.
     n_batch: usize,
+    /// The axis of the reduction that the factors share.
+    along: usize,
 }
 
 /// Writes the kernel, if it is such a product that `target` has instructions for.
 pub(super) fn write(writer: &mut Writer, facts: &Facts<'_>, kernel: &Kernel, target: &Target) -> bool {
     let by_warps_too = [Feature::MmaM16N8K16, Feature::Ldmatrix, Feature::CpAsync];
     let by_warps_too = by_warps_too.into_iter().all(|feature| target.has(feature));
-    let Some(matrices) = matrices(facts, kernel) else {
+    let Some(matrices) = matrices(facts, kernel.sum.unwrap_or(kernel.root)) else {
         return (target.has(Feature::Wgmma) && convolution::write(writer, facts, kernel))
             || (by_warps_too && blocked::write(writer, facts, kernel));
     };
@@ -41,35 +44,54 @@ pub(super) fn write(writer: &mut Writer, facts: &Facts<'_>, kernel: &Kernel, tar
     by_warps_too && by_warps(writer, facts, kernel, &matrices)
 }
 
-fn matrices(facts: &Facts<'_>, kernel: &Kernel) -> Option<Matrices> {
-    let summing = kernel.sum.unwrap_or(kernel.root);
+/// The product of matrices that `summing` sums, its last two axes being rows and columns.
+pub(super) fn matrices(facts: &Facts<'_>, summing: StageId) -> Option<Matrices> {
     let direct = facts.direct(summing)?;
-    let ([left, right], 1) = (direct.product?, direct.reduce().len()) else { return None };
+    let [one, other] = direct.product?;
     let n_batch = direct.n_data.checked_sub(2)?;
-    let [i, j, r] = [n_batch, n_batch + 1, n_batch + 2];
-    let stands = |load: usize, axes: [usize; 2]| {
-        let load = &direct.loads[load];
-        let of_batch = || (0..n_batch).all(|at| load.is_axis(at, at));
-        load.forms.len() == n_batch + 2 && of_batch() && load.is_axis(i, axes[0]) && load.is_axis(j, axes[1])
+    let [i, j] = [n_batch, n_batch + 1];
+    let stands = |load: usize, last: [usize; 2], r: usize| direct.loads[load].ends_in(last, &[i, j, r]);
+    let of = |r: usize| {
+        let found = [[one, other], [other, one]].into_iter().find_map(|[left, right]| {
+            let of_left = [[i, r], [r, i]].into_iter().position(|last| stands(left, last, r))?;
+            let of_right = [[r, j], [j, r]].into_iter().position(|last| stands(right, last, r))?;
+            Some(([left, right], [of_left == 1, of_right == 1]))
+        });
+        found.map(|(factors, turned)| (r, factors, turned))
     };
-    let [left, right] = if stands(left, [i, r]) { [left, right] } else { [right, left] };
-    if !stands(left, [i, r]) || direct.loads.len() != 2 {
-        return None;
-    }
-    let turned = match (stands(right, [j, r]), stands(right, [r, j])) {
-        (true, _) => true,
-        (_, true) => false,
-        _ => return None,
-    };
-    let tensors = [left, right].map(|load| direct.loads[load].tensor);
+    let (along, factors, turned) = (direct.n_data..direct.dims.len()).find_map(of)?;
+    let tensors = factors.map(|load| direct.loads[load].tensor);
     let [of_left, of_right] = tensors.map(|tensor| facts.elem(tensor));
-    let elem = of_left.filter(|_| of_left == of_right && tensors[0] != tensors[1])?;
-    if tensors.iter().any(|tensor| !facts.is_arg(tensor.stage)) {
-        return None;
+    let elem = of_left.filter(|_| of_left == of_right && tensors[0] != tensors[1] && direct.loads.len() == 2)?;
+    let sums = facts.elem(TensorRef { stage: summing, result: 0 })?;
+    let sizes = [i, j, along].map(|nth| direct.dims[nth].extent);
+    Some(Matrices { sizes, elem, sums, factors, turned, n_batch, along })
+}
+
+/// The stages that warpgroups read as factors: they are computed whole, and not where they are read.
+pub(super) fn factors_in_memory(facts: &Facts<'_>, target: &Target) -> Vec<StageId> {
+    let sums = facts.graph.order.iter().copied().filter(|_| target.has(Feature::Wgmma));
+    let of = |summing: StageId| {
+        let matrices = matrices(facts, summing).filter(|matrices| matrices.for_warpgroups().is_some());
+        let loads = matrices.zip(facts.direct(summing));
+        loads.map(|(matrices, direct)| matrices.factors.map(|load| direct.loads[load].tensor.stage))
+    };
+    sums.filter_map(of).flatten().filter(|&stage| !facts.is_arg(stage)).collect()
+}
+
+impl Matrices {
+    /// The sizes, and the bytes of a number, if warpgroups can multiply so.
+    fn for_warpgroups(&self) -> Option<([i64; 3], i64)> {
+        let [Some(m), Some(n), Some(k)] = self.sizes else { return None };
+        let bytes = i64::from(self.elem.bits() / 8);
+        let known = product(Family::Wgmma, self.elem).filter(|known| known.sums.contains(&self.sums));
+        let [left_row, right_row] = [if self.turned[0] { m } else { k }, if self.turned[1] { k } else { n }];
+        let aligned = bytes > 0 && (left_row * bytes) % 16 == 0 && (right_row * bytes) % 16 == 0;
+        // Numbers of 8 bits lie along k in both factors; f32 would be rounded.
+        let along_k = self.turned == [false, true];
+        let long = m >= 16 && n >= 16 && k >= 16;
+        (known.is_some() && aligned && bytes <= 2 && (bytes == 2 || along_k) && long).then_some(([m, n, k], bytes))
     }
-    let sums = facts.elem(crate::graph::TensorRef { stage: summing, result: 0 })?;
-    let sizes = [i, j, r].map(|nth| direct.dims[nth].extent);
-    Some(Matrices { sizes, elem, sums, factors: [left, right], turned, n_batch })
 }
 
 /// The stages that a function of the library takes: the result, the sums, the factors.
@@ -86,18 +108,17 @@ fn stages(writer: &mut Writer, facts: &Facts<'_>, kernel: &Kernel, known: &Known
 
 /// By warpgroups: any sizes whose rows are a multiple of 16 bytes.
 fn by_warpgroups(writer: &mut Writer, facts: &Facts<'_>, kernel: &Kernel, matrices: &Matrices) -> bool {
-    let &Matrices { sizes: [Some(m), Some(n), Some(k)], elem, sums, turned, factors, n_batch } = matrices else {
-        return false;
+    let Some(([m, n, _], bytes)) = matrices.for_warpgroups() else { return false };
+    let &Matrices { n_batch, along, factors, .. } = matrices;
+    let Some(direct) = facts.direct(kernel.sum.unwrap_or(kernel.root)) else { return false };
+    let is_whole = |&load: &usize| {
+        let stage = direct.loads[load].tensor.stage;
+        facts.is_arg(stage) || facts.known(stage).is_some()
     };
-    let bytes = i64::from(elem.bits() / 8);
-    let known = product(Family::Wgmma, elem).filter(|known| known.sums.contains(&sums));
-    let right_row = if turned { k } else { n };
-    let aligned = bytes > 0 && (k * bytes) % 16 == 0 && (right_row * bytes) % 16 == 0;
-    // Numbers of 8 bits lie along k in both factors; f32 would be rounded.
-    if known.is_none() || !aligned || (bytes == 1 && !turned) || bytes > 2 {
+    // Bulk copies read what lies in memory.
+    if !factors.iter().all(is_whole) {
         return false;
     }
-    let Some(direct) = facts.direct(kernel.sum.unwrap_or(kernel.root)) else { return false };
     let stages = stages(writer, facts, kernel, direct, factors);
     let batch = &facts.known(kernel.root).map_or(&[][..], |known| known.data())[..n_batch];
     let n_matrices: i64 = batch.iter().map(|dim| dim.length()).product();
@@ -106,24 +127,50 @@ fn by_warpgroups(writer: &mut Writer, facts: &Facts<'_>, kernel: &Kernel, matric
         let all = writer.fuse(&axes, "batch");
         writer.bind(all, "blockIdx.z");
     }
+    // What else is summed over stands around the steps.
+    let others: Vec<usize> = (direct.n_data..direct.dims.len()).filter(|&nth| nth != along).collect();
+    if !others.is_empty() {
+        let order = others.iter().copied().chain([n_batch, n_batch + 1, along]);
+        let order: Vec<Value> =
+            order.map(|nth| writer.axis(stages[1], &facts.graph[direct.dims[nth].axis].name)).collect();
+        writer.reorder(&order);
+    }
     let tiles = |rows: i64, columns: i64| ((m + rows - 1) / rows) * ((n + columns - 1) / columns) * n_matrices;
     let shape = [("depth", 128 / bytes), ("k", 32 / bytes)];
+    // The functions take the first axis of the reduction, or those that take one.
+    let (mut stages, mut suffix) = (stages.to_vec(), "");
+    if !others.is_empty() {
+        stages.push(writer.axis(stages[1], &facts.graph[direct.dims[along].axis].name));
+        suffix = "_along";
+    }
     let small = facts.bytes(kernel.root) == 2 && (n * 2) % 16 == 0 && kernel.sum.is_some();
     if tiles(128, 256) >= MANY_BLOCKS && n_batch == 0 {
-        let stages_ = if small { 3 } else { 4 };
-        let numbers = [("columns", 256), ("stages", stages_), shape[0], shape[1]];
-        writer.call_flagged("wgmma_persistent", &stages, &numbers, small.then_some(("bulk_out", true)));
+        let n_stages = if small { 3 } else { 4 };
+        let numbers = [("columns", 256), ("stages", n_stages), shape[0], shape[1]];
+        writer.call_flagged(
+            &format!("wgmma_persistent{suffix}"),
+            &stages,
+            &numbers,
+            small.then_some(("bulk_out", true)),
+        );
     } else {
         let columns = if tiles(128, 128) >= MANY_BLOCKS / 2 { 128 } else { 64 };
         let rows = if m > 64 && tiles(128, columns) >= MANY_BLOCKS / 2 { 128 } else { 64 };
-        writer.call("wgmma_tile", &stages, &[("rows", rows), ("columns", columns), shape[0], shape[1]]);
+        writer.call(
+            &format!("wgmma_tile{suffix}"),
+            &stages,
+            &[("rows", rows), ("columns", columns), shape[0], shape[1]],
+        );
     }
     true
 }
 
 /// By warps: sizes that are multiples of a block's tile.
 fn by_warps(writer: &mut Writer, facts: &Facts<'_>, kernel: &Kernel, matrices: &Matrices) -> bool {
-    let &Matrices { sizes: [Some(m), Some(n), Some(k)], elem, sums, turned, factors, n_batch: 0 } = matrices else {
+    let &Matrices {
+        sizes: [Some(m), Some(n), Some(k)], elem, sums, turned: [false, turned], factors, n_batch: 0, ..
+    } = matrices
+    else {
         return false;
     };
     let bytes = i64::from(elem.bits() / 8);
@@ -144,7 +191,12 @@ fn by_warps(writer: &mut Writer, facts: &Facts<'_>, kernel: &Kernel, matrices: &
     else {
         return false;
     };
-    let Some(direct) = facts.direct(kernel.sum.unwrap_or(kernel.root)) else { return false };
+    let Some(direct) = facts.direct(kernel.sum.unwrap_or(kernel.root)).filter(|known| known.reduce().len() == 1) else {
+        return false;
+    };
+    if factors.iter().any(|&load| !facts.is_arg(direct.loads[load].tensor.stage)) {
+        return false;
+    }
     let stages = stages(writer, facts, kernel, direct, factors);
     let numbers = [("row_tiles", tiles[0]), ("col_tiles", tiles[1]), ("depth", depth), ("vector", 16 / bytes.max(1))];
     writer.call_flagged("mma_product", &stages, &numbers, turned.then_some(("turned", true)));
