@@ -35,14 +35,15 @@ fn layout(facts: &Facts<'_>, root: StageId, n_rows: usize, members: &[StageId], 
     let rows = stages.iter().filter(|known| known.dims.len() > n_rows);
     let lengths: Option<Vec<i64>> = rows.map(|known| known.dims.last()?.extent).collect();
     let longest = lengths?.into_iter().max().filter(|&longest| longest >= MIN_LENGTH)?;
-    // Threads that stand side by side read side by side.
-    let reduces = stages.iter().filter(|known| !known.reduce().is_empty());
-    let reads_along = |known: &&&Known| {
+    // Threads that stand side by side read side by side; and what a row reads is its own, which no other row reads again.
+    let mut reduces = stages.iter().filter(|known| !known.reduce().is_empty());
+    let reads_own = |known: &&Known| {
         let last = known.dims.len() - 1;
-        known.loads.iter().any(|load| load.is_along(last))
-            || !known.loads.iter().any(|load| facts.is_arg(load.tensor.stage))
+        let of_memory = |load: &&Load| facts.is_arg(load.tensor.stage);
+        let own = |load: &Load| load.is_along(last) && (0..known.n_data).all(|nth| load.uses(nth));
+        known.loads.iter().any(own) || !known.loads.iter().any(|load| of_memory(&load))
     };
-    if !reduces.clone().all(|known| reads_along(&known)) {
+    if !reduces.all(reads_own) {
         return None;
     }
     let limit = target.max_shared_per_block.max(target.static_shared_per_block) as i64;

@@ -89,7 +89,8 @@ impl Matrices {
         let aligned = bytes > 0 && (left_row * bytes) % 16 == 0 && (right_row * bytes) % 16 == 0;
         // Numbers of 8 bits lie along k in both factors; f32 would be rounded.
         let along_k = self.turned == [false, true];
-        let long = m >= 16 && n >= 16 && k >= 16;
+        // Many small matrices are better off by warps.
+        let long = k >= 16 && n >= 16 && (self.n_batch == 0 || m.min(n) >= 32);
         (known.is_some() && aligned && bytes <= 2 && (bytes == 2 || along_k) && long).then_some(([m, n, k], bytes))
     }
 }

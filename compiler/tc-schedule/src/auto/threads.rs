@@ -4,6 +4,7 @@ use super::facts::{Facts, Known};
 use super::kernels::Kernel;
 use super::writer::Writer;
 use tc_dialects::scope::Scope;
+use tc_ir::Value;
 
 /// Multiprocessors of a large GPU: with fewer blocks some of them have nothing to do.
 pub(super) const MANY_BLOCKS: i64 = 132;
@@ -26,6 +27,10 @@ pub(super) fn write(writer: &mut Writer, facts: &Facts<'_>, kernel: &Kernel) {
         None => None,
     };
     let lanes = if sum.is_some() { 1 } else { lanes(facts, kernel, known) };
+    if known.data().iter().any(|dim| dim.extent.is_none()) {
+        open_sizes(writer, &axes, sum);
+        return;
+    }
     let all = writer.fuse(&axes, "all");
     let (rest, lane) = match lanes {
         1 => (all, None),
@@ -51,6 +56,28 @@ pub(super) fn write(writer: &mut Writer, facts: &Facts<'_>, kernel: &Kernel) {
             let axis = writer.axis(sum, &facts.graph[dim.axis].name);
             writer.unroll(axis);
         }
+    }
+}
+
+/// Sizes that stay open: each axis keeps a coordinate of its own, so that its bounds are known. What more there are than three are
+/// loops of a thread.
+fn open_sizes(writer: &mut Writer, axes: &[Value], sum: Option<Value>) {
+    let Some((&last, outer)) = axes.split_last() else { return };
+    let [block, thread] = writer.split(last, 128, ["block", "thread"]);
+    writer.bind(block, "blockIdx.x");
+    writer.bind(thread, "threadIdx.x");
+    let bound = outer.len().min(2);
+    for (&axis, coordinate) in outer.iter().rev().zip(["blockIdx.y", "blockIdx.z"]) {
+        writer.bind(axis, coordinate);
+    }
+    // What is bound stands outside.
+    let (serial, launched) = outer.split_at(outer.len() - bound);
+    if !serial.is_empty() {
+        writer.reorder(&[launched, &[block, thread], serial].concat());
+    }
+    if let Some(sum) = sum {
+        writer.compute_at(sum, serial.last().copied().unwrap_or(thread));
+        writer.set_scope(sum, Scope::Local);
     }
 }
 
