@@ -27,8 +27,8 @@ def operators(torch, sizes):
 
     x, z, g, h = matrix(), matrix(), matrix(1)[0], matrix(1)[0]
     wide = torch.rand(512, 32768, device="cuda") - 0.5
-    logits = matrix(4096, 131072, dtype=torch.bfloat16)
-    labels = torch.randint(0, 131072, (4096,), device="cuda")
+    logits = matrix(1024, 131072, dtype=torch.bfloat16)
+    labels = torch.randint(0, 131072, (1024,), device="cuda")
     heads = torch.rand(4096, 32, 128, **half) - 0.5
     cosine, sine = (torch.rand(4096, 1, 64, device="cuda") for _ in range(2))
 

@@ -32,16 +32,17 @@ pub(super) struct Matrices {
 
 /// Writes the kernel, if it is such a product that `target` has instructions for.
 pub(super) fn write(writer: &mut Writer, facts: &Facts<'_>, kernel: &Kernel, target: &Target) -> bool {
-    let by_warps_too = [Feature::MmaM16N8K16, Feature::Ldmatrix, Feature::CpAsync];
-    let by_warps_too = by_warps_too.into_iter().all(|feature| target.has(feature));
-    let Some(matrices) = matrices(facts, kernel.sum.unwrap_or(kernel.root)) else {
-        return (target.has(Feature::Wgmma) && convolution::write(writer, facts, kernel))
-            || (by_warps_too && blocked::write(writer, facts, kernel));
-    };
-    if target.has(Feature::Wgmma) && by_warpgroups(writer, facts, kernel, &matrices) {
-        return true;
-    }
-    by_warps_too && by_warps(writer, facts, kernel, &matrices)
+    let of_warps = [Feature::MmaM16N8K16, Feature::Ldmatrix, Feature::CpAsync];
+    let of_warps = of_warps.into_iter().all(|feature| target.has(feature));
+    let hopper = target.has(Feature::Wgmma);
+    let matrices = matrices(facts, kernel.sum.unwrap_or(kernel.root));
+    let product = matrices.is_some_and(|matrices| {
+        (hopper && by_warpgroups(writer, facts, kernel, &matrices))
+            || (of_warps && by_warps(writer, facts, kernel, &matrices))
+    });
+    product
+        || (hopper && convolution::write(writer, facts, kernel))
+        || (of_warps && blocked::write(writer, facts, kernel))
 }
 
 /// The product of matrices that `summing` sums, its last two axes being rows and columns.
