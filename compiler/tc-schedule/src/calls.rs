@@ -63,9 +63,11 @@ impl<'a> Functions<'a> {
         Functions { module, library }
     }
 
-    fn find(self, name: &str) -> Option<&'a Func> {
-        let own = self.module.find(SymbolTable::ScheduleFunctions, name).map(|idx| &self.module.items[idx]);
-        own.or_else(|| self.library.iter().find(|item| item.symbol() == name))
+    /// The function called `name`, and whether it is one of the library. What functions of the library call is theirs.
+    fn find(self, name: &str, in_library: bool) -> Option<(&'a Func, bool)> {
+        let own = self.module.find(SymbolTable::ScheduleFunctions, name).filter(|_| !in_library);
+        let own = own.map(|idx| (&self.module.items[idx], false));
+        own.or_else(|| self.library.iter().find(|item| item.symbol() == name).map(|item| (item, true)))
     }
 }
 
@@ -85,12 +87,13 @@ pub fn inline_calls<'a>(schedule: &'a Func, functions: Functions<'_>) -> Result<
     }
     let mut func = schedule.clone();
     let mut n_ops = all_ops(&func).count();
-    let mut worklist: Vec<Op> = all_ops(&func).filter(|&op| func.opcode(op) == sched::CALL).collect();
+    let calls = all_ops(&func).filter(|&op| func.opcode(op) == sched::CALL);
+    let mut worklist: Vec<(Op, bool)> = calls.map(|call| (call, false)).collect();
     worklist.reverse();
     // Functions do not call themselves, so the calls end; how many ops they come to is what must be bounded.
-    while let Some(call) = worklist.pop() {
+    while let Some((call, in_library)) = worklist.pop() {
         let name = callee(&func, call).unwrap_or_default();
-        let Some(item) = functions.find(name) else {
+        let Some((item, in_library)) = functions.find(name, in_library) else {
             let text = format!("there is no schedule function `@{}`", suggest::shorten(name));
             return Err(Diagnostic::error("unknown-symbol", func.op_location(call), text).into());
         };
@@ -104,7 +107,7 @@ pub fn inline_calls<'a>(schedule: &'a Func, functions: Functions<'_>) -> Result<
         }
         let given = arguments(&func, call, item).map_err(|wrong| Diagnostics::from(*wrong))?;
         let copied = inline(&mut func, call, item, &given);
-        worklist.extend(copied.into_iter().rev());
+        worklist.extend(copied.into_iter().rev().map(|call| (call, in_library)));
     }
     Ok(Cow::Owned(func))
 }

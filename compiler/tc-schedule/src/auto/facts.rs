@@ -9,7 +9,7 @@ use tc_dialects::arith;
 use tc_ir::attrs::BinOp;
 use tc_ir::opdef::Role;
 use tc_ir::walk::ops_under;
-use tc_ir::{Elem, Op};
+use tc_ir::{Elem, Op, keys};
 use tc_support::{Diagnostic, Diagnostics};
 
 /// Sizes that stay open are taken to be so long.
@@ -200,7 +200,11 @@ fn look(operator: &Operator<'_>, graph: &Graph, stage: StageId) -> Result<Known,
         let nth = |inst: usize| numbers.iter().position(|&number| number == inst);
         Some([nth(left)?, nth(right)?])
     });
-    let product = product.filter(|_| !data.reduce.is_empty());
+    // A sum that starts from nothing and leaves nothing out.
+    let is_sum = operator.reduction(data.source).is_some_and(|reduce| {
+        operator.te.word_of(reduce.0, keys::COMBINER) == Some("sum") && body.init.is_none() && body.condition.is_none()
+    });
+    let product = product.filter(|_| is_sum);
     Ok(Known { n_data: data.data.len(), dims, loads, product })
 }
 
@@ -262,15 +266,13 @@ fn product(operator: &Operator<'_>, block: &Block) -> Option<[usize; 2]> {
         block.insts.iter().enumerate().find(|(_, inst)| makes(inst))
     };
     let is = |op: Option<Op>, role: Role| op.is_some_and(|op| te.role(op) == role);
-    let factor = |mut arg: Arg| -> Option<usize> {
-        loop {
-            let (number, inst) = of(arg)?;
-            match inst.kind {
-                InstKind::Load(_) => return Some(number),
-                InstKind::Plain if is(inst.op, Role::Cast) => arg = *block.args(inst).first()?,
-                _ => return None,
-            }
+    // The read itself, or cast once to what is summed.
+    let factor = |arg: Arg| -> Option<usize> {
+        let (mut number, mut inst) = of(arg)?;
+        if inst.kind == InstKind::Plain && is(inst.op, Role::Cast) {
+            (number, inst) = of(*block.args(inst).first()?)?;
         }
+        matches!(inst.kind, InstKind::Load(_)).then_some(number)
     };
     let [only] = block.yields[..] else { return None };
     let (_, inst) = of(only)?;

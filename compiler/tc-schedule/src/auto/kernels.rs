@@ -75,7 +75,9 @@ fn is_inlined(facts: &Facts<'_>, stage: StageId) -> bool {
     }
     let readers: Vec<StageId> = facts.graph.consumers(stage).collect();
     let again = readers.len() > 1 || readers.iter().any(|&reader| !facts.graph[reader].reduce.is_empty());
-    !(again && facts.is_costly(stage)) || is_long_row(facts, stage, &readers)
+    // One number is cheap, and no thread of its own computes it.
+    let is_number = data.data.is_empty();
+    is_number || !(again && facts.is_costly(stage)) || is_long_row(facts, stage, &readers)
 }
 
 /// Is `stage` a row that no block keeps, of which each reader reads each element once? To compute it again is cheaper than memory.

@@ -32,6 +32,9 @@ use crate::operator::Operator;
 use crate::{Options, definable, lower, prepare};
 use facts::Facts;
 use kernels::{Kernel, Kernels};
+use tc_dialects::sched::{CALL, callee};
+use tc_ir::opdef::SymbolTable;
+use tc_ir::walk::all_ops;
 use tc_ir::{Func, Module};
 use tc_support::Diagnostics;
 use tc_target::Target;
@@ -83,8 +86,11 @@ pub fn schedule(
     let mut last = Diagnostics::new();
     for level in Level::ALL.into_iter().filter(|&level| level >= from) {
         let sched = at_level(&operator, target, level)?;
-        let inlined = inline_calls(&sched, Functions::of(module, library))?;
+        let none = Module::new(module.registry.clone());
+        let inlined = inline_calls(&sched, Functions::of(&none, library))?.into_owned();
         match is_legal(te, &inlined, module, target, options) {
+            // The library is meant, not a function of the file that has the same name.
+            Ok(()) if is_hidden(&sched, module) => return Ok(inlined),
             Ok(()) => return Ok(sched),
             Err(found) => last = found,
         }
@@ -116,6 +122,13 @@ fn write(writer: &mut Writer, facts: &Facts<'_>, kernel: &Kernel, target: &Targe
     if !done {
         threads::write(writer, facts, kernel);
     }
+}
+
+/// Does `sched` call a function whose name `module` has, too?
+fn is_hidden(sched: &Func, module: &Module) -> bool {
+    let calls = all_ops(sched).filter(|&op| sched.opcode(op) == CALL);
+    let mut names = calls.filter_map(|op| callee(sched, op));
+    names.any(|name| module.find(SymbolTable::ScheduleFunctions, name).is_some())
 }
 
 /// Does `sched` lower, within the limits of `target`?

@@ -18,7 +18,8 @@ const MANY_RESULTS: i64 = 256 * MANY_BLOCKS;
 /// Writes the kernel, if it is a reduction of this kind.
 pub(super) fn write(writer: &mut Writer, facts: &Facts<'_>, kernel: &Kernel) -> bool {
     let Some(known) = facts.known(kernel.sum.unwrap_or(kernel.root)) else { return false };
-    if known.reduce().is_empty() || known.n_reduced() < MIN_LENGTH {
+    // A single number is reduced by threads, however short, as nothing else of it is bound.
+    if known.reduce().is_empty() || (known.n_reduced() < MIN_LENGTH && known.n_data > 0) {
         return false;
     }
     if kernel.sum.is_some() || !along(writer, facts, kernel, known) {

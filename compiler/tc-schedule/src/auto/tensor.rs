@@ -146,7 +146,8 @@ fn by_warpgroups(writer: &mut Writer, facts: &Facts<'_>, kernel: &Kernel, matric
         suffix = "_along";
     }
     let small = facts.bytes(kernel.root) == 2 && (n * 2) % 16 == 0 && kernel.sum.is_some();
-    if tiles(128, 256) >= MANY_BLOCKS && n_batch == 0 {
+    // A tile is as wide as it says: what is narrower goes tile by tile.
+    if tiles(128, 256) >= MANY_BLOCKS && n_batch == 0 && m >= 128 && n >= 256 {
         let n_stages = if small { 3 } else { 4 };
         let numbers = [("columns", 256), ("stages", n_stages), shape[0], shape[1]];
         writer.call_flagged(

@@ -6,7 +6,7 @@ use crate::schedules;
 use tc_ir::attrs::AttrData;
 use tc_ir::symbols::Symbols;
 use tc_ir::walk::all_ops;
-use tc_ir::{Func, Op, TypeData, Value, keys};
+use tc_ir::{Elem, Func, Op, TypeData, Value, keys};
 use tc_support::{Diagnostic, Diagnostics, counted, suggest};
 
 /// The function that the call `op` names.
@@ -104,13 +104,19 @@ fn fits(func: &Func, value: Value, callee: &Func, param: Value) -> Result<(), St
     let (have, want) = (func.value_type(value), callee.value_type(param));
     let ok = match callee.type_data(want) {
         TypeData::Opaque { path, .. } => is(func, value, callee.text(*path)),
-        // Numbers of a schedule are what they are: a parameter takes an integer of any width that holds it.
-        _ => func.value_scalar(value).is_some_and(|have| {
-            let want = callee.value_scalar(param).map(|want| want.elem);
-            have.lanes == 1 && want.is_some_and(|want| want.is_int() == have.elem.is_int())
+        // Numbers of a schedule are what they are: a parameter takes an integer of any width, a literal one that it holds.
+        _ => func.value_scalar(value).zip(callee.value_scalar(param)).is_some_and(|(have, want)| {
+            let alike = have.elem == want.elem || have.elem.is_int() && want.elem.is_int();
+            let literal = func.constant(value).and_then(|attr| func.as_int(attr));
+            have.lanes == 1 && alike && literal.is_none_or(|literal| holds(want.elem, i128::from(literal)))
         }),
     };
     if ok { Ok(()) } else { Err(func.show_type(have)) }
+}
+
+/// Is `value` one of the numbers of `elem`?
+fn holds(elem: Elem, value: i128) -> bool {
+    elem.is_int() && elem.wrap(value) == value && i64::try_from(value).is_ok()
 }
 
 /// A call names a function of the module, or one of the library.
@@ -170,7 +176,7 @@ pub(super) fn verify_function(symbols: &Symbols<'_>, func: &Func, op: Option<Op>
     for &param in func.params() {
         let number = func
             .value_scalar(param)
-            .is_some_and(|scalar| scalar.lanes == 1 && (scalar.elem.is_int() || scalar.elem == tc_ir::Elem::Bool));
+            .is_some_and(|scalar| scalar.lanes == 1 && (scalar.elem.is_int() || scalar.elem == Elem::Bool));
         if !number && !is(func, param, "sched.stage") && !is(func, param, "sched.axis") {
             let have = func.show_type(func.value_type(param));
             let text = format!("the parameter `{}` of `@{name}` is `{have}`", func.value_text(param));
@@ -179,10 +185,19 @@ pub(super) fn verify_function(symbols: &Symbols<'_>, func: &Func, op: Option<Op>
         }
     }
     for (&param, decl) in func.params().iter().zip(&func.header.params) {
-        let is_number = |attr| matches!(func.attr_data(attr), AttrData::Int(..) | AttrData::Bool(_));
-        if decl.default.is_some_and(|default| func.value_scalar(param).is_none() || !is_number(default)) {
-            let text = format!("the default of `{}` is no number", func.value_text(param));
-            found.push(Diagnostic::error("parameter-default", at(), text).help("only numbers have defaults"));
+        let elem = func.value_scalar(param).map(|scalar| scalar.elem);
+        let fits = |attr| match func.attr_data(attr) {
+            AttrData::Int(value, _) => elem.is_some_and(|elem| holds(elem, *value)),
+            AttrData::Bool(_) => elem == Some(Elem::Bool),
+            _ => false,
+        };
+        if decl.default.is_some_and(|default| !fits(default)) {
+            let name = func.value_text(param);
+            let ty = func.show_type(func.value_type(param));
+            let text = format!("the default of `{name}` is no `{}`", ty.trim_start_matches("sched."));
+            found.push(
+                Diagnostic::error("parameter-default", at(), text).help("only numbers have defaults, of their type"),
+            );
         }
     }
     if !func.header.facts.is_empty() {

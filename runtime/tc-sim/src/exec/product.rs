@@ -20,7 +20,8 @@ pub(super) fn add_products(
     (factors, total): (Elem, Elem),
     domain: Domain,
 ) {
-    if domain == Domain::Field {
+    // Integers stay numbers.
+    if domain == Domain::Field && total != Elem::I32 {
         return elements(sums, left, right, [m, n, k], (factors, total));
     }
     let warps = sums.cells.chunks_exact_mut(m * n);
