@@ -1,8 +1,8 @@
 //! Calls of schedule functions: their directives are put in the place of the calls, before a schedule runs.
 //!
 //! A directive that a call brought stands where its function is written; the location of the directive that made it
-//! ([`Locs::directive`]) is that of the call. So a diagnostic is reported at the line of the function, and
-//! [`with_calls`] adds the line of the call.
+//! (`Locs::directive`) is that of the call. So a diagnostic is reported at the line of the function, and
+//! `with_calls` adds the line of the call.
 
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};

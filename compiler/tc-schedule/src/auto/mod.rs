@@ -1,17 +1,17 @@
 //! A schedule made by rules for any operator.
 //!
-//! What is inlined and which stages a kernel computes is decided first ([`kernels`]); then each kernel gets the directives of
+//! What is inlined and which stages a kernel computes is decided first (`kernels`); then each kernel gets the directives of
 //! the rule that fits it:
 //!
 //! | kernel | rule |
 //! |---|---|
-//! | product of two matrices on tensor cores | a function of the library, by the target ([`tensor`]) |
-//! | rows: numbers of a row, and what is computed of them element by element | a block a row, which lies in shared memory ([`rows`]) |
-//! | convolution with channels last, on Hopper | a function of the library ([`convolution`]) |
-//! | sum of products of 16 x 16 matrices that lie in one piece | tiles by warps ([`blocked`]) |
-//! | sums of products whose factors have axes of their own | tiles in shared memory and in registers ([`tiles`]) |
-//! | reductions of long rows | threads reduce together ([`reduce`]) |
-//! | anything else | a thread an element, or a vector of them ([`threads`]) |
+//! | product of two matrices on tensor cores | a function of the library, by the target (`tensor`) |
+//! | rows: numbers of a row, and what is computed of them element by element | a block a row, which lies in shared memory (`rows`) |
+//! | convolution with channels last, on Hopper | a function of the library (`convolution`) |
+//! | sum of products of 16 x 16 matrices that lie in one piece | tiles by warps (`blocked`) |
+//! | sums of products whose factors have axes of their own | tiles in shared memory and in registers (`tiles`) |
+//! | reductions of long rows | threads reduce together (`reduce`) |
+//! | anything else | a thread an element, or a vector of them (`threads`) |
 //!
 //! The schedule is an item like any other: it prints, and an author may go on from there. A rule that turns out not to be legal
 //! gives way to a simpler one, so there is a schedule for every operator. Sizes that stay open are taken to be large.
