@@ -254,8 +254,8 @@ impl Run<'_, '_> {
                 Ok(tensor) => self.set_results(op, &[Item::Tensor(tensor)]),
                 Err(error) => self.refuse(op, error),
             },
-            Role::Axis => match self.item(sched.operand(op, 0)) {
-                Item::Tensor(tensor) => match self.axis(op, tensor) {
+            _ if is_axis(sched, op) => match self.item(sched.operand(op, 0)) {
+                Item::Tensor(tensor) => match self.axis_of(op, tensor) {
                     Ok(axis) => self.set_results(op, &[Item::Axis(axis)]),
                     Err(error) => self.refuse(op, error),
                 },
@@ -264,16 +264,6 @@ impl Run<'_, '_> {
             },
             Role::Undefined => self.set_results(op, &[Item::Undefined]),
             Role::Yield => {}
-            _ if [sched::DATA_AXIS, sched::REDUCE_AXIS].contains(&sched.opcode(op)) => {
-                match self.item(sched.operand(op, 0)) {
-                    Item::Tensor(tensor) => match self.nth_axis(op, tensor) {
-                        Ok(axis) => self.set_results(op, &[Item::Axis(axis)]),
-                        Err(error) => self.refuse(op, error),
-                    },
-                    Item::Undefined => self.set_results(op, &[Item::Undefined]),
-                    _ => self.set_results(op, &[]),
-                }
-            }
             Role::Call => {
                 let text = "the calls of a schedule are put in place before it runs (`calls::inline_calls`)";
                 let error = ScheduleDiagnostic::error("schedule-call", sched.op_location(op), text);
@@ -347,6 +337,11 @@ impl Run<'_, '_> {
         })
     }
 
+    /// The axis that `op` names, by its name or by its number.
+    fn axis_of(&self, op: Op, tensor: TensorRef) -> Result<AxisId, ScheduleDiagnostic> {
+        if self.sched.role(op) == Role::Axis { self.axis(op, tensor) } else { self.nth_axis(op, tensor) }
+    }
+
     /// The axis that `axis(B, 0)` or `reduce_axis(B, 0)` names.
     fn nth_axis(&self, op: Op, tensor: TensorRef) -> Result<AxisId, ScheduleDiagnostic> {
         let (sched, stage) = (self.sched, &self.graph[tensor.stage]);
@@ -402,4 +397,9 @@ impl Run<'_, '_> {
         };
         Err(error.note(note))
     }
+}
+
+/// Does `op` name an axis of a stage?
+fn is_axis(sched: &Func, op: Op) -> bool {
+    sched.role(op) == Role::Axis || [sched::DATA_AXIS, sched::REDUCE_AXIS].contains(&sched.opcode(op))
 }

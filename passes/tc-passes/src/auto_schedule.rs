@@ -36,15 +36,16 @@
 //! 1. Inline element-wise stages, except costly ones (`exp`, `tanh`, …) that are read more than once.
 //! 2. Divide the rest into kernels, from the results backwards: a stage that reads a reduction at its own place alone computes
 //!    it in its own loops; one that is computed of numbers of its rows computes these with the row.
-//! 3. For each kernel take the first rule that fits: a product on tensor cores by a function of the library; rows in shared
-//!    memory; tiles in shared memory and registers for a sum of products; reductions of threads together; a thread an element.
+//! 3. For each kernel take the first rule that fits: a product or a convolution on tensor cores by a function of the library, or
+//!    tiles of 16 x 16 by warps; rows in shared memory; tiles in shared memory and registers for a sum of products; reductions of threads together; a thread an element.
 //! 4. Lower the schedule. If it is refused, or needs more than the target has, do without tensor cores, and then with a kernel
 //!    for each stage. `tc-run --schedule @auto` does the same where a later pass refuses the program.
 //!
 //! # Limits
 //!
-//! A result without axes that is no reduction is not bound to threads. The rules know no layouts of tiles (a blocked
-//! convolution on tensor cores is summed by threads), and sizes that stay open are taken to be large.
+//! A result without axes that is no reduction is not bound to threads. The rules round no factor to tf32, merge no softmax with its
+//! products, and do not know sums of scaled products; sizes that stay open are taken to be large. Whether later passes take the
+//! program is not asked here, but by `tc-run --schedule @auto`; `rules` does without what one of them refuses.
 //!
 //! # Remarks
 //!
@@ -55,7 +56,7 @@
 //! Zheng et al. 2020, "Ansor: Generating High-Performance Tensor Programs for Deep Learning", whose rules for sketches divide
 //! stages in a similar way; Adams et al. 2019, "Learning to Optimize Halide with Tree Search and Random Programs".
 
-use crate::analysis::defines::{Defines, read_defines};
+use crate::analysis::defines::{Defines, param_option};
 use tc_dialects::te;
 use tc_ir::Module;
 use tc_pass::{ModulePass, PassCx, PassInfo, PassKind};
@@ -89,11 +90,7 @@ pub const INFO: PassInfo = PassInfo {
     preserves: &[],
     make: |raw| {
         let options = Options::read(raw)?;
-        let defines = read_defines(&options.param).map_err(|message| tc_pass::OptionError {
-            message,
-            help: Some("write `param=\"m=64 n=128\"`".to_string()),
-            at: raw.iter().find(|option| option.key == "param").map_or(0..0, |option| option.value_at.clone()),
-        })?;
+        let defines = param_option(raw, &options.param, "m=64 n=128")?;
         let level = auto::Level::ALL.into_iter().find(|level| level.name() == options.rules);
         let level = level.ok_or_else(|| tc_pass::OptionError {
             message: format!("there are no rules `{}`", suggest::shorten(&options.rules)),

@@ -55,6 +55,7 @@
 
 pub use crate::analysis::defines::{Defines, read_defines};
 
+use crate::analysis::defines::param_option;
 use indexmap::IndexMap;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -95,11 +96,7 @@ pub const INFO: PassInfo = PassInfo {
     preserves: &[],
     make: |raw| {
         let options = Options::read(raw)?;
-        let defines = read_defines(&options.param).map_err(|message| tc_pass::OptionError {
-            message,
-            help: Some("write `param=\"block=64 cached=true\"`".to_string()),
-            at: raw.iter().find(|option| option.key == "param").map_or(0..0, |option| option.value_at.clone()),
-        })?;
+        let defines = param_option(raw, &options.param, "block=64 cached=true")?;
         Ok(PassKind::Module(Box::new(Schedule { options, defines, given: Vec::new() })))
     },
 };

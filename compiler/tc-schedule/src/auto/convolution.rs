@@ -1,6 +1,6 @@
 //! Convolutions with channels last on tensor cores of Hopper, by `@wgmma_convolution` of the library.
 
-use super::facts::{Facts, Known};
+use super::facts::{Facts, Known, tiles_of};
 use super::kernels::Kernel;
 use super::writer::Writer;
 use tc_ir::Elem;
@@ -34,11 +34,13 @@ pub(super) fn write(writer: &mut Writer, facts: &Facts<'_>, kernel: &Kernel) -> 
 
 /// Images and rows of a tile that covers pixels with the least left over; the rest are columns.
 fn tile([n, h, w]: [i64; 3]) -> [i64; 2] {
-    let up = |length: i64, by: i64| (length + by - 1) / by * by;
+    let up = |length: i64, by: i64| tiles_of(length, by).saturating_mul(by);
     let powers = |from: u32, to: u32| (from..=to).map(|power| 1_i64 << power);
     let all = powers(1, 7).flat_map(|images| powers(0, 4).map(move |rows| [images, rows]));
     let fits = all.filter(|[images, rows]| images * rows <= PIXELS);
-    let covered = |[images, rows]: &[i64; 2]| up(n, *images) * up(h, *rows) * up(w, PIXELS / (images * rows));
+    let covered = |[images, rows]: &[i64; 2]| {
+        up(n, *images).saturating_mul(up(h, *rows)).saturating_mul(up(w, PIXELS / (images * rows)))
+    };
     // Of equal ones the first has the longest rows of pixels.
     fits.min_by_key(covered).unwrap_or([2, 1])
 }

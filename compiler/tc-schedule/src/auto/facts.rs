@@ -15,6 +15,11 @@ use tc_support::{Diagnostic, Diagnostics};
 /// Sizes that stay open are taken to be so long.
 pub(super) const LARGE: i64 = 4096;
 
+/// How many tiles of `tile` cover `length`.
+pub(super) fn tiles_of(length: i64, tile: i64) -> i64 {
+    length / tile + i64::from(length % tile != 0)
+}
+
 /// An axis that a stage declares.
 #[derive(Clone, Debug)]
 pub(super) struct Dim {

@@ -90,7 +90,7 @@ fn is_long_row(facts: &Facts<'_>, stage: StageId, readers: &[StageId]) -> bool {
             loads.all(|load| (0..known.dims.len()).all(|nth| load.uses(nth)))
         })
     };
-    length * facts.bytes(stage) > MAX_KEPT && readers.iter().all(once)
+    length.saturating_mul(facts.bytes(stage)) > MAX_KEPT && readers.iter().all(once)
 }
 
 /// The only readers of `stage` are `readers`.

@@ -79,21 +79,21 @@ fn across(writer: &mut Writer, facts: &Facts<'_>, kernel: &Kernel, known: &Known
     let all = writer.fuse(&data, "all");
     let [block, column] = writer.split(all, 32, ["block", "column"]);
     writer.bind(block, "blockIdx.x");
-    let (column, at) = match sum {
+    let of = match sum {
         // One of the rows of threads stores the result.
-        Some(_) => {
+        Some(sum) => {
             let [column, one] = writer.split(column, 1, ["column", "one"]);
+            writer.bind(column, "threadIdx.x");
             writer.bind(one, "threadIdx.y");
-            (column, Some(column))
+            writer.compute_at(sum, column);
+            writer.set_scope(sum, Scope::Local);
+            sum
         }
-        None => (column, None),
+        None => {
+            writer.bind(column, "threadIdx.x");
+            root
+        }
     };
-    writer.bind(column, "threadIdx.x");
-    let of = sum.unwrap_or(root);
-    if let (Some(sum), Some(at)) = (sum, at) {
-        writer.compute_at(sum, at);
-        writer.set_scope(sum, Scope::Local);
-    }
     let steps: Vec<_> = known.reduce().iter().map(|dim| writer.axis(of, &facts.graph[dim.axis].name)).collect();
     let steps = writer.fuse(&steps, "steps");
     let [_, row] = writer.split(steps, HEIGHT, ["", "row"]);

@@ -39,20 +39,18 @@ fn layout(facts: &Facts<'_>, root: StageId, n_rows: usize, members: &[StageId], 
     let mut reduces = stages.iter().filter(|known| !known.reduce().is_empty());
     let reads_own = |known: &&Known| {
         let last = known.dims.len() - 1;
-        let of_memory = |load: &&Load| facts.is_arg(load.tensor.stage);
         let own = |load: &Load| load.is_along(last) && (0..known.n_data).all(|nth| load.uses(nth));
-        known.loads.iter().any(own) || !known.loads.iter().any(|load| of_memory(&load))
+        known.loads.iter().any(own) || known.loads.iter().all(|load| !facts.is_arg(load.tensor.stage))
     };
     if !reduces.all(reads_own) {
         return None;
     }
     let limit = target.max_shared_per_block.max(target.static_shared_per_block) as i64;
     let kept = members.iter().filter(|&&stage| facts.known(stage).is_some_and(|known| known.reduce().is_empty()));
-    let kept: i64 = kept.map(|&stage| longest * facts.bytes(stage)).sum();
+    let row = |stage: StageId| longest.saturating_mul(facts.bytes(stage));
+    let kept = kept.fold(SCRATCH, |sum, &stage| sum.saturating_add(row(stage)));
     let mut cached = cached(&stages, facts, n_rows);
-    let bytes = |cached: &[TensorRef]| {
-        kept + SCRATCH + cached.iter().map(|tensor| longest * facts.bytes(tensor.stage)).sum::<i64>()
-    };
+    let bytes = |cached: &[TensorRef]| cached.iter().fold(kept, |sum, tensor| sum.saturating_add(row(tensor.stage)));
     // What does not fit is read from memory, or from the cache, again.
     if bytes(&cached) > limit {
         cached.clear();

@@ -1,7 +1,7 @@
 //! Products of matrices on tensor cores, by the functions of the library; and sums of products of 16 x 16 matrices that lie in
 //! one piece ([`super::blocked`]).
 
-use super::facts::{Facts, Known};
+use super::facts::{Dim, Facts, Known, tiles_of};
 use super::kernels::Kernel;
 use super::threads::MANY_BLOCKS;
 use super::writer::Writer;
@@ -87,7 +87,7 @@ impl Matrices {
         let bytes = i64::from(self.elem.bits() / 8);
         let known = product(Family::Wgmma, self.elem).filter(|known| known.sums.contains(&self.sums));
         let [left_row, right_row] = [if self.turned[0] { m } else { k }, if self.turned[1] { k } else { n }];
-        let aligned = bytes > 0 && (left_row * bytes) % 16 == 0 && (right_row * bytes) % 16 == 0;
+        let aligned = bytes > 0 && [left_row, right_row].iter().all(|row| row % (16 / bytes.min(16)) == 0);
         // Numbers of 8 bits lie along k in both factors; f32 would be rounded.
         let along_k = self.turned == [false, true];
         // Many small matrices are better off by warps.
@@ -123,7 +123,7 @@ fn by_warpgroups(writer: &mut Writer, facts: &Facts<'_>, kernel: &Kernel, matric
     }
     let stages = stages(writer, facts, kernel, direct, factors);
     let batch = &facts.known(kernel.root).map_or(&[][..], |known| known.data())[..n_batch];
-    let n_matrices: i64 = batch.iter().map(|dim| dim.length()).product();
+    let n_matrices = batch.iter().map(Dim::length).fold(1, i64::saturating_mul);
     let axes: Vec<Value> = batch.iter().map(|dim| writer.axis(stages[0], &facts.graph[dim.axis].name)).collect();
     if !axes.is_empty() {
         let all = writer.fuse(&axes, "batch");
@@ -137,7 +137,8 @@ fn by_warpgroups(writer: &mut Writer, facts: &Facts<'_>, kernel: &Kernel, matric
             order.map(|nth| writer.axis(stages[1], &facts.graph[direct.dims[nth].axis].name)).collect();
         writer.reorder(&order);
     }
-    let tiles = |rows: i64, columns: i64| ((m + rows - 1) / rows) * ((n + columns - 1) / columns) * n_matrices;
+    let tiles =
+        |rows: i64, columns: i64| tiles_of(m, rows).saturating_mul(tiles_of(n, columns)).saturating_mul(n_matrices);
     let shape = [("depth", 128 / bytes), ("k", 32 / bytes)];
     // The functions take the first axis of the reduction, or those that take one.
     let (mut stages, mut suffix) = (stages.to_vec(), "");
@@ -145,7 +146,7 @@ fn by_warpgroups(writer: &mut Writer, facts: &Facts<'_>, kernel: &Kernel, matric
         stages.push(writer.axis(stages[1], &facts.graph[direct.dims[along].axis].name));
         suffix = "_along";
     }
-    let small = facts.bytes(kernel.root) == 2 && (n * 2) % 16 == 0 && kernel.sum.is_some();
+    let small = facts.bytes(kernel.root) == 2 && n % 8 == 0 && kernel.sum.is_some();
     // A tile is as wide as it says: what is narrower goes tile by tile.
     if tiles(128, 256) >= MANY_BLOCKS && n_batch == 0 && m >= 128 && n >= 256 {
         let n_stages = if small { 3 } else { 4 };
@@ -185,7 +186,7 @@ fn by_warps(writer: &mut Writer, facts: &Facts<'_>, kernel: &Kernel, matrices: &
     let depth = 32 / bytes.max(1);
     // Rows and columns of a warp's tiles, in tiles of 16, for two by four warps.
     let fits = |tiles: [i64; 2]| m % (32 * tiles[0]) == 0 && n % (64 * tiles[1]) == 0 && k % (2 * depth) == 0;
-    let many = |tiles: [i64; 2]| m / (32 * tiles[0]) * (n / (64 * tiles[1])) >= MANY_BLOCKS / 2;
+    let many = |tiles: [i64; 2]| (m / (32 * tiles[0])).saturating_mul(n / (64 * tiles[1])) >= MANY_BLOCKS / 2;
     let all = [[4, 4], [4, 2], [2, 2], [2, 1], [1, 1]];
     let Some(tiles) = all
         .into_iter()

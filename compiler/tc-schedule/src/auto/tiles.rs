@@ -1,7 +1,7 @@
 //! Sums of products whose factors have axes of their own: tiles of both factors in shared memory, a tile of sums in the registers
 //! of each thread.
 
-use super::facts::{Facts, Known};
+use super::facts::{Facts, Known, tiles_of};
 use super::kernels::Kernel;
 use super::threads::MANY_BLOCKS;
 use super::writer::Writer;
@@ -143,9 +143,8 @@ fn choose(known: &Known) -> Option<(Choice, [usize; 2])> {
         return None;
     }
     let n_blocks = |each: i64| {
-        let tile = SIDE * each;
-        let along = |nth: usize| (known.dims[nth].length() + tile - 1) / tile;
-        let rest = known.n_elements() / (known.dims[x].length() * known.dims[y].length()).max(1);
+        let along = |nth: usize| tiles_of(known.dims[nth].length(), SIDE * each);
+        let rest = known.n_elements() / known.dims[x].length().saturating_mul(known.dims[y].length()).max(1);
         along(x).saturating_mul(along(y)).saturating_mul(rest)
     };
     let each = [8, 4, 2].into_iter().find(|&each| n_blocks(each) >= 2 * MANY_BLOCKS).unwrap_or(1);

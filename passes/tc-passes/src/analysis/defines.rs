@@ -1,5 +1,6 @@
 //! Values of parameters and sizes that a run, or an option of a pass, gives.
 
+use tc_pass::{OptionError, RawOption};
 use tc_schedule::Define;
 use tc_support::suggest;
 
@@ -24,4 +25,13 @@ pub fn read_defines(text: &str) -> Result<Vec<Define>, String> {
             }
         })
         .collect()
+}
+
+/// The values that the option `param`, whose text is `text`, gives; `example` is what its help shows.
+pub(crate) fn param_option(raw: &[RawOption], text: &str, example: &str) -> Result<Vec<Define>, OptionError> {
+    read_defines(text).map_err(|message| OptionError {
+        message,
+        help: Some(format!("write `param=\"{example}\"`")),
+        at: raw.iter().find(|option| option.key == "param").map_or(0..0, |option| option.value_at.clone()),
+    })
 }
