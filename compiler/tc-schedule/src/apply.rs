@@ -6,7 +6,7 @@ use crate::graph::{AxisId, Graph, TensorRef};
 use crate::operator::{Define, Operator};
 use crate::params::Point;
 use crate::primitives::{self, PrimitiveInfo};
-use crate::remedy::{Change, NONE, OTHER_NAME_OF_AXIS, OTHER_STAGE, Patch};
+use crate::remedy::{Change, LEAVE_OUT, NONE, OTHER_NAME_OF_AXIS, OTHER_STAGE, Patch};
 use crate::space::Domain;
 use crate::value::eval_op;
 use tc_dialects::sched;
@@ -312,6 +312,12 @@ impl Run<'_, '_> {
         match ints.and_then(|ints| eval_op(sched, op, &ints)) {
             Some(value) => self.set_results(op, &[Item::Int(value)]),
             None if items.contains(&Item::Poison) => self.set_results(op, &[]),
+            None if sched.row(op).effect.unknown => {
+                let name = sched.row(op).short.unwrap_or(sched.op_name(op));
+                let text = format!("`{name}` is a directive for programs, and this schedule is for an operator");
+                let error = ScheduleDiagnostic::error("operator-directive", sched.op_location(op), text).fix_its(LEAVE_OUT);
+                self.refuse(op, error.fact("an operator's stages have no statements: `compute_at` says where they are computed"));
+            }
             None => {
                 let text = format!(
                     "`{}` has no value here: it overflows, divides by zero, or is no arithmetic",

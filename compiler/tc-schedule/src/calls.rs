@@ -228,7 +228,7 @@ fn outermost(schedule: &Func, op: Op) -> Location {
 }
 
 /// `found`, where a diagnostic at a line of a function names the calls that brought it.
-pub(crate) fn with_calls(schedule: Option<&Func>, found: Diagnostics) -> Diagnostics {
+pub fn with_calls(schedule: Option<&Func>, found: Diagnostics) -> Diagnostics {
     let Some(schedule) = schedule else { return found };
     let brought: Vec<(Location, Location)> = all_ops(schedule)
         .filter(|&op| !schedule.op_locs(op).directive.is_none())

@@ -42,6 +42,7 @@ mod walk;
 mod written;
 
 pub use bounds::{Bounds, OverLimit};
+pub use value::eval_op as eval_number;
 pub use dispatch::programs;
 pub use graph::Graph;
 pub use inline::inline_into_consumers;
@@ -69,9 +70,11 @@ pub struct Options {
     pub symbolic: bool,
 }
 
-/// The names that [`Options::defines`] may give a value: the operator's sizes and the schedule's parameters.
+/// The names that [`Options::defines`] may give a value: the operator's sizes and the schedule's parameters. The sizes of a
+/// program stay open.
 pub fn definable<'a>(te: &'a Func, schedule: Option<&'a Func>) -> Vec<&'a str> {
-    let sizes = te.header.symbols.iter().map(|symbol| te.text(symbol.name));
+    let is_operator = te.header.opcode == tc_dialects::te::FUNC;
+    let sizes = te.header.symbols.iter().filter(|_| is_operator).map(|symbol| te.text(symbol.name));
     let params = schedule.into_iter().flat_map(|sched| sched.params().iter().map(|&param| sched.value_text(param)));
     sizes.chain(params).collect()
 }
@@ -83,16 +86,18 @@ fn prepare<'a>(te: &'a Func, schedule: Option<&Func>, options: &Options) -> Resu
         let text = format!("`@{}` is no schedule", sched.symbol());
         return Err(Diagnostic::error("not-a-schedule", sched.location(sched.header.loc), text).into());
     }
-    let names = definable(te, schedule);
-    for (name, _) in &options.defines {
-        if !names.contains(&name.as_str()) {
-            let text = format!("`@{}` has no size or parameter `{}`", te.symbol(), suggest::shorten(name));
-            let mut diagnostic = Diagnostic::error("unknown-define", Location::None, text);
-            diagnostic.help = suggest::did_you_mean(name, names.iter().copied());
-            return Err(diagnostic.into());
-        }
-    }
+    check_defines(te, schedule, &options.defines)?;
     Operator::new(te, &options.defines, options.symbolic)
+}
+
+/// Refuses a value for what neither `func` nor `schedule` has.
+fn check_defines(func: &Func, schedule: Option<&Func>, defines: &[Define]) -> Result<(), Diagnostics> {
+    let names = definable(func, schedule);
+    let Some((name, _)) = defines.iter().find(|(name, _)| !names.contains(&name.as_str())) else { return Ok(()) };
+    let text = format!("`@{}` has no size or parameter `{}`", func.symbol(), suggest::shorten(name));
+    let mut diagnostic = Diagnostic::error("unknown-define", Location::None, text);
+    diagnostic.help = suggest::did_you_mean(name, names.iter().copied());
+    Err(diagnostic.into())
 }
 
 /// The program of `te` under `schedule`; without one, every stage is computed at the root by plain loops.

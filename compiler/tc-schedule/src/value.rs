@@ -25,8 +25,8 @@ fn binary(op: BinOp, lhs: i64, rhs: i64) -> Option<i64> {
     op.apply(lhs, rhs).ok()
 }
 
-/// The integer that `op` computes of `args`, its operands' integers.
-pub(crate) fn eval_op(func: &Func, op: Op, args: &[i64]) -> Option<i64> {
+/// The integer that `op` computes of `args`, its operands' integers; `None` where it overflows, or is no arithmetic.
+pub fn eval_op(func: &Func, op: Op, args: &[i64]) -> Option<i64> {
     let elem = func.value_scalar(func.result(op)?).filter(|scalar| scalar.lanes == 1)?.elem;
     let ty = int_type_of(elem)?;
     let opcode = func.opcode(op);

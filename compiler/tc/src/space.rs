@@ -151,17 +151,25 @@ impl<'s> Judge<'s> {
     }
 }
 
-/// The schedules of `module` that have parameters, with their operators: numbers of items.
+/// The schedules of `module` that have parameters, with their operators or programs: numbers of items.
 pub fn spaces(module: &Module) -> Vec<(usize, usize)> {
     let is_space = |item: &Func| !item.params().is_empty();
     let mut found = Vec::new();
     for (func, item) in module.items.iter().enumerate() {
-        if super::run::cases::is_operator(item) {
+        if super::run::cases::is_operator(item) || super::run::cases::is_program(item) {
             let schedules = module.schedules_for(item.symbol());
             found.extend(schedules.filter(|&at| is_space(&module.items[at])).map(|at| (func, at)));
         }
     }
     found
+}
+
+/// The space of the schedule `sched` for `func`, an operator or a program.
+pub fn space<'a>(func: &'a Func, sched: &'a Func, defines: &[Define]) -> Result<Space<'a>, Diagnostics> {
+    if super::run::cases::is_operator(func) {
+        return Space::of(func, sched, defines);
+    }
+    tc_passes::program_schedule::space(func, sched, defines)
 }
 
 /// A question about the space of one schedule.
@@ -228,7 +236,7 @@ impl Compiler {
                 found.help = suggest::did_you_mean(name, names);
                 return Err(failed(found.into()));
             }
-            let space = Space::of(te, schedule, question.defines).map_err(failed)?;
+            let space = space(te, schedule, question.defines).map_err(failed)?;
             answer(te, &space).map_err(failed)
         })
     }

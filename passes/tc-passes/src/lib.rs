@@ -33,6 +33,7 @@ pub mod lower_thread_allreduce;
 pub mod merge_shared_memory;
 pub mod narrow_index;
 pub mod overlap_launches;
+pub mod program_schedule;
 pub mod remove_no_op;
 pub mod schedule;
 pub mod simplify;

@@ -6,7 +6,8 @@
 //!
 //! # Output form
 //!
-//! A `tir.func` of the same name, in the form `scheduled`, replaces each scheduled `te.func` and all its schedules.
+//! A `tir.func` of the same name, in the form `scheduled`, replaces each scheduled `te.func` and all its schedules. A
+//! program under a schedule replaces the one without.
 //! With `keep` they stay, and the program is called `@operator_schedule` and carries `implements`.
 //!
 //! # Example
@@ -40,7 +41,7 @@
 //!
 //! # Limits
 //!
-//! An operator with several schedules needs a name. A schedule for a program is refused: programs have loops already. A
+//! An operator with several schedules needs a name. A
 //! size gets its value from `param`, or else its default; a size with neither stays open, and with `symbolic` so does
 //! one with a default. Extents of threads, of vectors and of unrolled loops must be constants in any case, and so must
 //! the sizes of on-chip buffers, or an upper bound of them.
@@ -56,6 +57,7 @@
 pub use crate::analysis::defines::{Defines, read_defines};
 
 use crate::analysis::defines::param_option;
+use crate::program_schedule;
 use indexmap::IndexMap;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -64,7 +66,7 @@ use tc_ir::opdef::SymbolTable;
 use tc_ir::{AttrData, Func, Loc, Module, keys};
 use tc_pass::{ModulePass, PassCx, PassInfo, PassKind};
 use tc_schedule::Define;
-use tc_schedule::calls::{Library, inline_all};
+use tc_schedule::calls::{Library, inline_all, with_calls};
 use tc_schedule::dispatch::{alternatives, is_dispatch};
 use tc_schedule::explain::StageWhy;
 use tc_support::{Diagnostic, Diagnostics, Location, Sources, counted, suggest};
@@ -213,7 +215,7 @@ impl Schedule {
     fn programs(&self, module: &Module) -> Result<Programs, Diagnostics> {
         let wanted = symbol(&self.options.func);
         let operators: Vec<usize> = (0..module.items.len())
-            .filter(|&idx| module.items[idx].header.opcode == te::FUNC)
+            .filter(|&idx| is_scheduled(module, &module.items[idx]))
             .filter(|&idx| wanted.is_empty() || module.items[idx].symbol() == wanted)
             .collect();
         if operators.is_empty() && !wanted.is_empty() {
@@ -261,7 +263,14 @@ impl Schedule {
         schedule: Option<&Func>,
         taken: &mut BTreeSet<String>,
     ) -> Result<Lowered, Diagnostics> {
-        let programs = tc_schedule::programs(te, schedule, module, &self.lowering(te, schedule), taken)?;
+        let options = self.lowering(te, schedule);
+        let programs = match schedule {
+            Some(schedule) if te.header.opcode == tir::FUNC => {
+                vec![program_schedule::space(te, schedule, &options.defines).and_then(|space| space.lower(&space.first()?, None))
+                    .map_err(|found| with_calls(Some(schedule), found))?]
+            }
+            _ => tc_schedule::programs(te, schedule, module, &options, taken)?,
+        };
         Ok(Lowered { programs, schedule: schedule.map(|item| item.symbol().to_string()) })
     }
 
@@ -284,10 +293,14 @@ impl Schedule {
     fn trace(&self, module: &Module, text: &mut String) {
         let wanted = symbol(&self.options.func);
         for (idx, operator) in module.items.iter().enumerate() {
-            if operator.header.opcode != te::FUNC || !(wanted.is_empty() || operator.symbol() == wanted) {
+            if !is_scheduled(module, operator) || !(wanted.is_empty() || operator.symbol() == wanted) {
                 continue;
             }
             let Ok(Some(schedule)) = self.choose(module, idx) else { continue };
+            if operator.header.opcode == tir::FUNC {
+                self.trace_program(module, operator, &module.items[schedule], text);
+                continue;
+            }
             for (operator, schedule, options) in self.applied(module, operator, Some(&module.items[schedule])) {
                 let Some(schedule) = schedule else { continue };
                 let Ok(steps) = tc_schedule::trace(&operator, schedule, Some(module), &options) else { continue };
@@ -302,6 +315,17 @@ impl Schedule {
                     }
                 }
             }
+        }
+    }
+
+    /// The same of a program.
+    fn trace_program(&self, module: &Module, func: &Func, schedule: &Func, text: &mut String) {
+        let options = self.lowering(func, Some(schedule));
+        let Ok(space) = program_schedule::space(func, schedule, &options.defines) else { return };
+        let Ok(point) = space.first() else { return };
+        for (directive, program) in program_schedule::trace(func, schedule, &point).unwrap_or_default() {
+            text.push_str(&title(schedule, schedule.op_locs(directive).source, &module.sources));
+            text.push_str(&program.to_string());
         }
     }
 
@@ -357,6 +381,12 @@ impl Schedule {
             }
         }
     }
+}
+
+/// Is `item` an operator, or a program that has a schedule?
+fn is_scheduled(module: &Module, item: &Func) -> bool {
+    item.header.opcode == te::FUNC
+        || (item.header.opcode == tir::FUNC && module.schedules_for(item.symbol()).next().is_some())
 }
 
 /// Does a program of `module` say that it computes `operator`?
@@ -425,21 +455,21 @@ fn definable(module: &Module) -> Vec<&str> {
 }
 
 fn operators(module: &Module) -> impl Iterator<Item = &Func> {
-    module.items.iter().filter(|item| item.header.opcode == te::FUNC)
+    module.items.iter().filter(|item| is_scheduled(module, item))
 }
 
 /// Puts programs in the places of operators. A schedule is then for the operators that are left, and is taken out where
 /// there are none.
 fn replace(module: &mut Module, programs: Programs) -> bool {
+    let done: Vec<String> = programs.keys().map(|&idx| module.items[idx].symbol().to_string()).collect();
     for (idx, lowered) in programs.into_iter().rev() {
         let mut programs = lowered.programs;
         // Callees come before what calls them.
         programs.rotate_left(1);
         module.items.splice(idx..=idx, programs);
     }
-    let left: Vec<String> = operators(module).map(|func| func.symbol().to_string()).collect();
     for item in module.items.iter_mut().filter(|item| item.header.opcode == sched::SCHEDULE) {
-        item.header.targets.retain(|target| left.contains(target));
+        item.header.targets.retain(|target| !done.contains(target));
     }
     module.items.retain(|item| item.header.opcode != sched::SCHEDULE || !item.header.targets.is_empty());
     // What schedules call has no use without one.
@@ -462,8 +492,11 @@ fn keep(module: &mut Module, programs: Programs, cx: &mut PassCx) -> bool {
             continue;
         }
         program.header.symbol = name;
-        let implements = program.attr(AttrData::Symbol(operator.into()));
-        program.header.attrs = program.with_entry(program.header.attrs, keys::IMPLEMENTS, implements);
+        // What a program implements, it implements under a schedule too.
+        if module.items[idx].header.opcode == te::FUNC {
+            let implements = program.attr(AttrData::Symbol(operator.into()));
+            program.header.attrs = program.with_entry(program.header.attrs, keys::IMPLEMENTS, implements);
+        }
         programs.rotate_left(1);
         module.items.splice(idx + 1..idx + 1, programs);
         changed = true;

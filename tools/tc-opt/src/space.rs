@@ -72,7 +72,7 @@ impl Ask<'_> {
     }
 
     fn space<'s>(&self, te: &'s Func, schedule: &'s Func) -> Result<Space<'s>, Diagnostics> {
-        Space::of(te, schedule, &self.known(te, schedule))
+        tc::space::space(te, schedule, &self.known(te, schedule))
     }
 
     /// What of the defines `te` and `schedule` know.

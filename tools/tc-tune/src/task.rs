@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use tc::ir::print::{PrintOptions, print_func};
 use tc::ir::walk::all_ops;
 use tc::ir::{Module, Op, Value};
-use tc::run::{Case, Define};
+use tc::run::{Refused, Case, Define};
 use tc::schedule::{Point, Space};
 use tc::space::{Judge, spaces};
 use tc::support::{Diagnostic, Diagnostics, Location, suggest};
@@ -100,7 +100,8 @@ impl<'t> Task<'t> {
             wrong.help = suggest::did_you_mean(name, names);
             return Err(wrong);
         }
-        Ok(Task { compiler, module, case: Case { func: te, schedule: Some(sched), definition: Some(te) }, defines })
+        let case = tc::run::under(module, te, sched).map_err(|Refused::Call(wrong) | Refused::Input(wrong)| *wrong)?;
+        Ok(Task { compiler, module, case, defines })
     }
 
     fn items(&self) -> (&'t tc::ir::Func, &'t tc::ir::Func) {
@@ -111,7 +112,7 @@ impl<'t> Task<'t> {
     /// The space of the schedule.
     pub(crate) fn space(&self) -> Result<Space<'t>, Failure> {
         let (te, schedule) = self.items();
-        Space::of(te, schedule, &self.defines).map_err(|found| self.failed(found))
+        tc::space::space(te, schedule, &self.defines).map_err(|found| self.failed(found))
     }
 
     /// A failure that points into the file.

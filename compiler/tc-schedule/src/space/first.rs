@@ -17,7 +17,12 @@ pub(crate) struct Domain<'a> {
 
 impl<'a> Domain<'a> {
     pub(crate) fn of(operator: &Operator<'a>, sched: &'a Func, defines: &[Define]) -> Result<Domain<'a>, Diagnostic> {
-        let params = Params::of(sched, &sizes(operator))?;
+        Domain::with(sched, &sizes(operator), defines)
+    }
+
+    /// The same with sizes that have these values.
+    pub(crate) fn with(sched: &'a Func, sizes: &[(&str, i64)], defines: &[Define]) -> Result<Domain<'a>, Diagnostic> {
+        let params = Params::of(sched, sizes)?;
         let given = |name: &str| defines.iter().find(|(of, _)| of == name).map(|&(_, value)| value);
         let fixed = params.list.iter().map(|param| given(&param.name)).collect();
         Ok(Domain { sched, params, fixed })

@@ -4,9 +4,10 @@
 //! count, nor does the order of directives that do not depend on one another.
 
 use super::same::{Spoken, same, spoken};
-use super::{SEARCH, Space};
+use super::{SEARCH, Space, Subject};
 use crate::params::Point;
-use tc_ir::{Loc, Op};
+use tc_ir::print::{PrintOptions, print_func};
+use tc_ir::{Func, Loc, Op};
 use tc_support::{Diagnostics, Location};
 
 /// Whether a schedule is a point of a space.
@@ -52,6 +53,9 @@ pub struct Directive {
 impl Space<'_> {
     /// Is the schedule of `concrete`, at its first point, a point of this space? At most `limit` points are compared.
     pub fn member(&self, concrete: &Space<'_>, limit: u64) -> Result<Member, Diagnostics> {
+        if let (Subject::Program(..), Subject::Program(..)) = (&self.subject, &concrete.subject) {
+            return self.member_of_programs(concrete, limit);
+        }
         let here = concrete.apply(&concrete.first()?)?;
         let said = spoken(concrete.schedule(), &here);
         let mut nearest: Option<(usize, Point, Differs)> = None;
@@ -80,6 +84,25 @@ impl Space<'_> {
         }
         let all = points.next().is_none() && !points.is_cut();
         Ok(Member::Not { nearest: nearest.map(|(_, point, differs)| (point, differs)), compared, all })
+    }
+
+    /// The same of schedules of a program: they are alike where they make the same text.
+    fn member_of_programs(&self, concrete: &Space<'_>, limit: u64) -> Result<Member, Diagnostics> {
+        let text = |func: &Func| {
+            let options = PrintOptions { locations: false, ..PrintOptions::default() };
+            print_func(func, &options)
+        };
+        let here = text(&concrete.lower(&concrete.first()?, None)?);
+        let mut points = self.points(SEARCH.saturating_add(limit));
+        let mut compared = 0;
+        for point in points.by_ref().take(usize::try_from(limit).unwrap_or(usize::MAX)) {
+            let point = point?;
+            compared += 1;
+            if self.lower(&point, None).is_ok_and(|there| text(&there) == here) {
+                return Ok(Member::Is(point));
+            }
+        }
+        Ok(Member::Not { nearest: None, compared, all: points.next().is_none() && !points.is_cut() })
     }
 }
 

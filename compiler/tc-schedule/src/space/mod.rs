@@ -19,7 +19,6 @@ pub(crate) use first::Domain;
 use crate::apply::{self, Applied};
 use crate::bounds::{self, Bounds};
 use crate::check::Extent;
-use crate::diagnostic::ScheduleDiagnostics;
 use crate::operator::{Define, Operator};
 use crate::params::{Param, Point};
 use crate::walk::{Reached, Walk};
@@ -30,11 +29,21 @@ use tc_support::{Diagnostic, Diagnostics, counted};
 /// Steps that a search for one point may take.
 const SEARCH: u64 = 1 << 24;
 
-/// The space of a schedule over an operator whose sizes are fixed.
+/// The space of a schedule over an operator whose sizes are fixed, or over a program.
 pub struct Space<'a> {
-    operator: Operator<'a>,
+    subject: Subject<'a>,
     domain: Domain<'a>,
 }
+
+/// What a schedule is for.
+enum Subject<'a> {
+    Operator(Box<Operator<'a>>),
+    /// A program, and what carries out a schedule of it.
+    Program(&'a Func, ScheduleProgram),
+}
+
+/// Carries out a schedule of a program at a point: the program, the schedule, the point.
+pub type ScheduleProgram = fn(&Func, &Func, &Point) -> Result<Func, Diagnostics>;
 
 /// Why values are no point of a space.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -81,7 +90,32 @@ impl<'a> Space<'a> {
     pub fn of(te: &'a Func, sched: &'a Func, defines: &[Define]) -> Result<Space<'a>, Diagnostics> {
         let operator = prepare(te, Some(sched), &Options { defines: defines.to_vec(), ..Options::default() })?;
         let domain = Domain::of(&operator, sched, defines)?;
-        Ok(Space { operator, domain })
+        Ok(Space { subject: Subject::Operator(Box::new(operator)), domain })
+    }
+
+    /// The space of the schedule `sched` for the program `func`, which `carry_out` carries out. `defines` give parameters a
+    /// value; the sizes of a program stay open.
+    pub fn of_program(
+        func: &'a Func,
+        sched: &'a Func,
+        defines: &[Define],
+        carry_out: ScheduleProgram,
+    ) -> Result<Space<'a>, Diagnostics> {
+        crate::check_defines(func, Some(sched), defines)?;
+        let domain = Domain::with(sched, &[], defines)?;
+        Ok(Space { subject: Subject::Program(func, carry_out), domain })
+    }
+
+    /// The operator, where the schedule is for one.
+    fn operator(&self) -> Result<&Operator<'a>, Diagnostics> {
+        match &self.subject {
+            Subject::Operator(operator) => Ok(operator),
+            Subject::Program(..) => {
+                let text = format!("`@{}` is for a program, which has no stages", self.schedule().symbol());
+                let at = self.schedule().location(self.schedule().header.loc);
+                Err(Diagnostic::error("program-space", at, text).into())
+            }
+        }
     }
 
     /// The schedule.
@@ -116,7 +150,8 @@ impl<'a> Space<'a> {
 
     /// The names and values of `point`, to be given to [`crate::Options::defines`]; the sizes stand first.
     pub fn defines(&self, point: &Point) -> Vec<Define> {
-        let sizes = first::sizes(&self.operator).into_iter().map(|(name, value)| (name.to_string(), value));
+        let sizes = self.operator().map_or(Vec::new(), first::sizes);
+        let sizes = sizes.into_iter().map(|(name, value)| (name.to_string(), value));
         let params =
             self.domain.params.list.iter().zip(&point.values).map(|(param, &value)| (param.name.clone(), value));
         sizes.chain(params).collect()
@@ -163,19 +198,22 @@ impl<'a> Space<'a> {
     }
 
     /// The graph at `point`, all directives applied.
-    pub(crate) fn apply(&self, point: &Point) -> Result<Applied, ScheduleDiagnostics> {
-        apply::apply_at(&self.operator, self.domain.sched, point, None)
+    pub(crate) fn apply(&self, point: &Point) -> Result<Applied, Diagnostics> {
+        Ok(apply::apply_at(self.operator()?, self.domain.sched, point, None)?)
     }
 
     /// The bounds at `point`: all that is known of the program before there is one.
     pub fn bounds(&self, point: &Point) -> Result<Bounds, Diagnostics> {
         let graph = self.apply(point)?.graph;
-        Ok(bounds::infer(&self.operator, Some(self.domain.sched), graph, Extent::Whole)?)
+        Ok(bounds::infer(self.operator()?, Some(self.domain.sched), graph, Extent::Whole)?)
     }
 
     /// The program at `point`; `module` is where combiners are looked up.
     pub fn lower(&self, point: &Point, module: Option<&Module>) -> Result<Func, Diagnostics> {
+        if let Subject::Program(func, carry_out) = self.subject {
+            return carry_out(func, self.domain.sched, point);
+        }
         let graph = self.apply(point)?.graph;
-        Ok(crate::program(&self.operator, Some(self.domain.sched), module, graph, Extent::Whole)?)
+        Ok(crate::program(self.operator()?, Some(self.domain.sched), module, graph, Extent::Whole)?)
     }
 }

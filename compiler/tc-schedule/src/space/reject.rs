@@ -1,8 +1,8 @@
 //! Points that cannot be: refused by the rules of schedules, or beyond what a target has. All is told from bounds,
 //! before there is a program.
 
-use super::Space;
-use crate::bounds::{Bounds, OverLimit};
+use super::{Space, Subject};
+use crate::bounds::OverLimit;
 use crate::params::Point;
 use indexmap::IndexMap;
 use tc_support::{Diagnostic, Diagnostics};
@@ -42,11 +42,15 @@ fn first(found: &Diagnostics) -> Option<&Diagnostic> {
 }
 
 impl Space<'_> {
-    /// The bounds at `point`, or why it cannot be on `target`.
-    pub fn judge(&self, point: &Point, target: &Target) -> Result<Bounds, Reject> {
+    /// Why `point` cannot be on `target`, if that is known before there is a program. Of a schedule of a program it is known
+    /// whether its directives are legal.
+    pub fn judge(&self, point: &Point, target: &Target) -> Result<(), Reject> {
+        if let Subject::Program(..) = self.subject {
+            return self.lower(point, None).map(drop).map_err(Reject::Refused);
+        }
         let bounds = self.bounds(point).map_err(Reject::Refused)?;
         match bounds.limits(target) {
-            over if over.is_empty() => Ok(bounds),
+            over if over.is_empty() => Ok(()),
             over => Err(Reject::OverLimit(over)),
         }
     }

@@ -9,6 +9,7 @@ use super::origin::Origins;
 use crate::compiler::Compiler;
 use crate::failure::Failure;
 use crate::native::Via;
+use crate::space::space;
 use std::collections::BTreeSet;
 use tc_dialects::{algebra, forms, te};
 use tc_ir::verify::is_threaded;
@@ -49,7 +50,14 @@ pub fn definable(module: &Module, case: &Case) -> Vec<String> {
     }
     let symbols = item.header.symbols.iter().map(|symbol| item.text(symbol.name).to_string());
     let scalars = item.params().iter().filter(|&&param| item.value_scalar(param).is_some());
-    symbols.chain(scalars.map(|&param| item.value_text(param).to_string())).collect()
+    let scalars = scalars.map(|&param| item.value_text(param).to_string());
+    symbols.chain(scalars).chain(parameters(module, case)).collect()
+}
+
+/// The parameters of the schedule of `case`.
+fn parameters(module: &Module, case: &Case) -> Vec<String> {
+    let schedule = case.schedule.map(|schedule| &module.items[schedule]);
+    schedule.map_or(Vec::new(), |sched| sched.params().iter().map(|&param| sched.value_text(param).to_string()).collect())
 }
 
 /// Those of `defines` that `case` knows.
@@ -126,6 +134,14 @@ impl Compiler {
             let options = tc_schedule::Options { defines, symbolic: self.symbolic };
             let programs = tc_schedule::programs(item, schedule, module, &options, &mut BTreeSet::new());
             built.module.items = programs.map_err(failed)?;
+        } else if let Some(schedule) = case.schedule.map(|schedule| &module.items[schedule]) {
+            let names = parameters(module, case);
+            let (given, sizes): (Vec<Define>, Vec<Define>) = defines.into_iter().partition(|(name, _)| names.contains(name));
+            built.point = point(item, Some(schedule), &given).map_err(failed)?;
+            built.sizes = sizes.into_iter().collect();
+            let program = space(item, schedule, &given).and_then(|space| space.lower(&space.first()?, None));
+            let program = program.map_err(|found| tc_schedule::calls::with_calls(Some(schedule), found));
+            built.module.items.push(program.map_err(failed)?);
         } else {
             built.module.items.push(item.clone());
         }
@@ -146,7 +162,7 @@ impl Compiler {
             // What an intrinsic stands for is in the program now.
             built.module.items.retain(|item| !is_intrinsic(&item));
         }
-        if is_operator(item)
+        if (is_operator(item) || case.schedule.is_some())
             && let Some(module) = self.read_back(&built.module, &format!("<{}>", case.name(module)))
         {
             built.origins = Origins::of(&built.module, &module);
@@ -222,11 +238,13 @@ pub fn points(
     let failed = |diagnostics| Failure { diagnostics, sources: module.sources.clone() };
     let (te, Some(schedule)) = (&module.items[case.func], case.schedule) else { return Ok(Vec::new()) };
     let schedule = &module.items[schedule];
-    if schedule.params().is_empty() || !is_operator(te) {
+    if schedule.params().is_empty() {
         return Ok(Vec::new());
     }
-    let defines = known(module, case, &options.defines);
-    let space = tc_schedule::Space::of(te, schedule, &defines).map_err(failed)?;
+    let mut defines = known(module, case, &options.defines);
+    let names = tc_schedule::definable(te, Some(schedule));
+    defines.retain(|(name, _)| names.contains(&name.as_str()));
+    let space = space(te, schedule, &defines).map_err(failed)?;
     let judge = crate::space::Judge::new(&space, compiler.target, compiler.threads);
     let points = judge.sample(n, options.seed).map_err(|found| failed(found.into()))?;
     if points.is_empty() {
@@ -245,7 +263,7 @@ pub fn points(
 /// The values that the parameters of `schedule` have.
 fn point(te: &Func, schedule: Option<&Func>, defines: &[Define]) -> Result<Vec<Define>, Diagnostics> {
     let Some(schedule) = schedule else { return Ok(Vec::new()) };
-    let space = tc_schedule::Space::of(te, schedule, defines)?;
+    let space = space(te, schedule, defines)?;
     let point = space.first()?;
     Ok(space.params().iter().map(|param| param.name.clone()).zip(point.values).collect())
 }

@@ -80,11 +80,10 @@ pub fn to_check(module: &Module, choice: Choice<'_>) -> Result<Vec<Case>, Refuse
     let mut cases = Vec::new();
     for &func in &chosen {
         let item = &module.items[func];
-        if is_operator(item) {
-            cases.extend(scheduled(module, func, choice));
-        } else if choice.schedule.is_none() && (choice.func.is_some() || !is_part(module, item)) {
+        if !is_operator(item) && choice.schedule.is_none() && (choice.func.is_some() || !is_part(module, item)) {
             cases.push(Case { func, schedule: None, definition: definition(module, func)? });
         }
+        cases.extend(scheduled(module, func, choice)?);
     }
     // An operator brings the programs that implement it along.
     if choice.func.is_some() && choice.schedule.is_none() {
@@ -112,12 +111,12 @@ pub fn to_evaluate(module: &Module, choice: Choice<'_>) -> Result<Vec<Case>, Ref
     for &func in &chosen {
         let item = &module.items[func];
         match (is_operator(item), choice.schedule) {
-            (true, Some(_)) => cases.extend(scheduled(module, func, choice)),
+            (_, Some(_)) => cases.extend(scheduled(module, func, choice)?),
             (true, None) => cases.push(Case { func, schedule: None, definition: Some(func) }),
             (false, None) if choice.func.is_some() || !is_part(module, item) => {
                 cases.push(Case { func, schedule: None, definition: definition(module, func)? });
             }
-            (false, _) => {}
+            (false, None) => {}
         }
     }
     require_schedule(module, &chosen, choice)?;
@@ -164,30 +163,35 @@ fn at_signs(name: &str, names: &[&str]) -> Option<String> {
     suggest::did_you_mean(&format!("@{name}"), names.iter().map(String::as_str))
 }
 
-/// The operator `func` under its schedules, or under the chosen one.
-fn scheduled<'a>(module: &'a Module, func: usize, choice: Choice<'a>) -> impl Iterator<Item = Case> + 'a {
-    let schedules = module.schedules_for(module.items[func].symbol());
-    let wanted = move |schedule: &usize| choice.schedule.is_none_or(|name| module.items[*schedule].symbol() == name);
-    schedules.filter(wanted).map(move |schedule| Case { func, schedule: Some(schedule), definition: Some(func) })
+/// The operator or program `func` under its schedules, or under the chosen one.
+fn scheduled(module: &Module, func: usize, choice: Choice<'_>) -> Result<Vec<Case>, Refused> {
+    let item = &module.items[func];
+    let schedules = module.schedules_for(item.symbol());
+    let wanted = |schedule: &usize| choice.schedule.is_none_or(|name| module.items[*schedule].symbol() == name);
+    schedules.filter(wanted).map(|schedule| under(module, func, schedule)).collect()
+}
+
+/// The operator or program `func` under `schedule`: what it is compared with is the operator, or the one that it implements.
+pub fn under(module: &Module, func: usize, schedule: usize) -> Result<Case, Refused> {
+    let definition = if is_operator(&module.items[func]) { Some(func) } else { definition(module, func)? };
+    Ok(Case { func, schedule: Some(schedule), definition })
 }
 
 /// Refuses a schedule that none of the chosen operators has.
 fn require_schedule(module: &Module, chosen: &[usize], choice: Choice<'_>) -> Result<(), Refused> {
     let Some(name) = choice.schedule else { return Ok(()) };
-    let operators = || chosen.iter().filter(|&&func| is_operator(&module.items[func]));
-    if operators().any(|&func| scheduled(module, func, choice).next().is_some()) {
-        return Ok(());
+    for &func in chosen {
+        if !scheduled(module, func, choice)?.is_empty() {
+            return Ok(());
+        }
     }
     let mut names: Vec<&str> = Vec::new();
-    for &func in operators() {
+    for &func in chosen {
         names.extend(module.schedules_for(module.items[func].symbol()).map(|idx| module.items[idx].symbol()));
     }
-    let of = match (choice.func, operators().next()) {
-        (Some(func), Some(_)) => format!("for `@{}`", suggest::shorten(func)),
-        (Some(func), None) => {
-            return Err(call(format!("`@{}` is a program, and takes no schedule", suggest::shorten(func)), None));
-        }
-        (None, _) => "in the file".to_string(),
+    let of = match choice.func {
+        Some(func) => format!("for `@{}`", suggest::shorten(func)),
+        None => "in the file".to_string(),
     };
     Err(call(format!("there is no schedule `@{}` {of}", suggest::shorten(name)), at_signs(name, &names)))
 }

@@ -156,6 +156,7 @@ fn check_on(
             compiler,
             built: &built,
             definition: case.definition.map(|operator| (module, module.items[operator].symbol())),
+            unscheduled: (case.schedule.is_some() && case.definition.is_none()).then_some(module),
             options,
             sim: tc_sim::CheckOptions {
                 sizes,
@@ -183,7 +184,8 @@ fn check_on(
         let wrong = Diagnostic::error("size", func.location(func.header.loc), text).help("give them, `-D n=…`");
         return Err(Failure { diagnostics: wrong.into(), sources: module.sources.clone() });
     }
-    let mut checked = summary(&report, case.definition.is_some(), !machine.is_device());
+    let is_compared = case.definition.is_some() || (case.schedule.is_some() && !machine.is_device());
+    let mut checked = summary(&report, is_compared, !machine.is_device());
     let worth_telling = |found: &Diagnostic| found.severity != Severity::Remark;
     checked.diagnostics = built.remarks.iter().filter(|found| worth_telling(found)).cloned().collect();
     let item = &module.items[case.schedule.unwrap_or(case.func)];
@@ -330,6 +332,8 @@ struct Job<'j> {
     compiler: &'j Compiler,
     built: &'j Built,
     definition: Option<(&'j Module, &'j str)>,
+    /// The program without the schedule, where that is all that there is to compare with.
+    unscheduled: Option<&'j Module>,
     options: &'j CheckOptions,
     sim: tc_sim::CheckOptions,
 }
@@ -345,7 +349,14 @@ impl Job<'_> {
             Some(definition) => tc_sim::check_against_definition(definition, (module, name), &self.sim),
             None => tc_sim::exercise(module, name, &self.sim),
         };
-        report.map_err(Diagnostics::from)
+        let mut report = report.map_err(Diagnostics::from)?;
+        if let Some(before) = self.unscheduled {
+            let agreed = tc_sim::agree(before, module, name, &self.sim).map_err(Diagnostics::from)?;
+            report.cells += agreed.cells;
+            report.difference = report.difference.or(agreed.difference);
+            report.undefined = report.undefined.or(agreed.fault_before);
+        }
+        Ok(report)
     }
 
     /// On the simulator, with the inputs that the caller brought.

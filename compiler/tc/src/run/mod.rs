@@ -38,7 +38,7 @@ fn guarded_on<T: Send>(
 }
 
 pub use build::{Built, Define, points};
-pub use cases::{Case, Choice, Refused};
+pub use cases::{Case, Choice, Refused, under};
 pub use check::{CheckOptions, Checked, Machine, Verdict, check, check_after};
 pub use evaluate::{Argument, Evaluated, Measured, bench, evaluate};
 pub use simulator::{SimCode, Simulator};

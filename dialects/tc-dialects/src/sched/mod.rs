@@ -83,6 +83,10 @@ tc_ir::dialect! {
     Reorder REORDER "reorder" (axes: values)
     { context: Context::Sched, effect: Effect::UNKNOWN, short: Some("reorder"), verify: Some(verify::axes) }
 
+    /// Gives the first statement of a loop of a program a loop of its own, before the one with the rest.
+    Distribute DISTRIBUTE "distribute" (axis: value)
+    { context: Context::Sched, results: Results::Count(2), infer: TWO_AXES, effect: Effect::UNKNOWN, short: Some("distribute"), verify: Some(verify::axes) }
+
     /// Binds an axis to a launch coordinate or to virtual threads.
     Bind BIND "bind" (axis: value, thread: word)
     { context: Context::Sched, effect: Effect::UNKNOWN, short: Some("bind"), verify: Some(verify::bind) }
@@ -118,6 +122,10 @@ tc_ir::dialect! {
     /// Computes a stage inside the loop of a consumer's axis, as much of it as that needs.
     ComputeAt COMPUTE_AT "compute_at" (stage: value, axis: value)
     { context: Context::Sched, effect: Effect::UNKNOWN, short: Some("compute_at"), verify: Some(verify::stage_and_axis) }
+
+    /// Computes a buffer of a program inside a loop of what it is computed of, as much of it as that completes.
+    ReverseComputeAt REVERSE_COMPUTE_AT "reverse_compute_at" (stage: value, axis: value)
+    { context: Context::Sched, effect: Effect::UNKNOWN, short: Some("reverse_compute_at"), verify: Some(verify::stage_and_axis) }
 
     /// Puts what a stage computes in the place of each read of it.
     Inline INLINE "inline" (stage: value)

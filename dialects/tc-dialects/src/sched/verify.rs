@@ -1,8 +1,8 @@
 //! Types of directives: what is a stage, what is an axis, what is a number.
 
 use crate::scope::Scope;
-use crate::te;
-use crate::tir::Coordinate;
+use crate::tir::{self, Coordinate};
+use crate::{forms, te};
 use tc_ir::symbols::Symbols;
 use tc_ir::{Attrs, Func, Op, Type, TypeData, Value, keys};
 use tc_support::{Diagnostic, Diagnostics, suggest};
@@ -19,7 +19,7 @@ pub fn axis_type(func: &mut Func) -> Type {
     func.ty(TypeData::Opaque { path, params: [].into() })
 }
 
-/// A schedule is for operators of the module.
+/// A schedule is for operators of the module, or for programs.
 pub(super) fn targets(symbols: &Symbols<'_>, func: &Func, op: Option<Op>, found: &mut Diagnostics) {
     if op.is_some() {
         return;
@@ -29,9 +29,11 @@ pub(super) fn targets(symbols: &Symbols<'_>, func: &Func, op: Option<Op>, found:
         let shown = suggest::shorten(target);
         match symbols.function(target) {
             Some(item) if item.header.opcode == te::FUNC => {}
+            Some(item) if item.header.opcode == tir::FUNC && !forms::is_device(item) => {}
             Some(item) => {
                 let what = item.item_row().name;
-                let text = format!("a schedule is for an operator, and `@{shown}` is a `{what}`");
+                let what = if item.header.opcode == tir::FUNC { "kernel".to_string() } else { format!("`{what}`") };
+                let text = format!("a schedule is for an operator or a program, and `@{shown}` is a {what}");
                 found.push(
                     Diagnostic::error("schedule-target", at.clone(), text)
                         .label(item.location(item.header.loc), "it is declared here")
@@ -39,7 +41,8 @@ pub(super) fn targets(symbols: &Symbols<'_>, func: &Func, op: Option<Op>, found:
                 );
             }
             None => {
-                let operators = symbols.functions().filter(|item| item.header.opcode == te::FUNC).map(Func::symbol);
+                let fits = |item: &&Func| [te::FUNC, tir::FUNC].contains(&item.header.opcode);
+                let operators = symbols.functions().filter(fits).map(Func::symbol);
                 let text = format!("the schedule `@{}` is for `@{shown}`, which is not declared", func.symbol());
                 let mut wrong = Diagnostic::error("schedule-target", at.clone(), text);
                 wrong.help = Symbols::near(target, operators);

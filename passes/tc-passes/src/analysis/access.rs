@@ -1,8 +1,9 @@
 //! Accesses to memory that several threads can reach, with their indices as linear forms and the guards they stand under.
 
-use super::form::{Footprint, Form};
+pub(crate) use super::form::{Footprint, Form};
+
 use super::guards::Guards;
-use super::launch::Nest;
+use super::launch::{Extent, Nest};
 use super::rows::by_rows;
 use super::uniform::Uniform;
 use rustc_hash::FxHashMap;
@@ -12,7 +13,7 @@ use tc_dialects::algebra::Algebra;
 use tc_dialects::forms::is_global;
 use tc_dialects::fragment::{Fragment, Layout, Use, tile, transfer};
 use tc_dialects::scope::Scope;
-use tc_dialects::tir::{self, LoopKind};
+use tc_dialects::tir;
 use tc_ir::opdef::Role;
 use tc_ir::verify::has_flag;
 use tc_ir::{Attr, Func, Op, Region, Type, TypeData, Value, effects, keys};
@@ -160,6 +161,11 @@ impl<'f> NestFacts<'f> {
         facts
     }
 
+    /// The facts of `op` and what is inside where all loops count as loops that run in order, launch loops too.
+    pub(crate) fn serial(func: &'f Func, op: Op) -> NestFacts<'f> {
+        NestFacts::new(func, &Nest { op, loops: Vec::new(), extents: [Extent::One; 6] })
+    }
+
     fn declare_loops(&mut self) {
         let func = self.func;
         self.algebra.enter_place(func, self.nest.op);
@@ -168,7 +174,7 @@ impl<'f> NestFacts<'f> {
                 continue;
             }
             self.algebra.enter_loop(func, op);
-            let Some(LoopKind::Launch(coordinate)) = tir::loop_kind(func, op) else { continue };
+            let Some(&(_, coordinate)) = self.nest.loops.iter().find(|of| of.0 == op) else { continue };
             // Loops that start elsewhere are not the coordinate itself.
             if func.const_int(func.operand(op, 0)) != Some(0) {
                 continue;

@@ -63,6 +63,8 @@ pub(crate) struct DependenceTest<'a> {
     pub(crate) same: &'a dyn Fn(&NestFacts<'_>, Var) -> bool,
     /// The loop variable that is greater on the side of the second access.
     pub(crate) carried: Option<Var>,
+    /// A loop variable that is smaller there.
+    pub(crate) reversed: Option<Var>,
 }
 
 /// What tells two executions apart: one of the variables differs.
@@ -145,7 +147,7 @@ impl NestFacts<'_> {
 
 /// Does what is equal on both sides tell that it is one execution, or one iteration of the loop that carries?
 fn tells_one(facts: &mut NestFacts<'_>, test: &DependenceTest<'_>, apart: &Apart, equal: &FxHashSet<Expr>) -> bool {
-    test.carried.is_some_and(|var| tells(facts, test, equal, &[var]))
+    [test.carried, test.reversed].into_iter().flatten().any(|var| tells(facts, test, equal, &[var]))
         || (apart.is_told && tells(facts, test, equal, &apart.vars))
 }
 

@@ -5,7 +5,7 @@ use super::dependence::DependenceTest;
 use super::difference::{Ends, Sum, add};
 use super::form::Form;
 use rustc_hash::FxHashSet;
-use tc_arith::{BinaryOp, Expr, Interval, Node};
+use tc_arith::{BinaryOp, Expr, Interval, Node, Var};
 
 /// Looks at one dimension: `false` if the indices cannot be equal; else adds to `equal` what must be equal if they are.
 pub(super) fn dimension(
@@ -96,8 +96,14 @@ fn difference_of(
         if vars.iter().all(|&var| (test.same)(facts, var)) {
             sum.term(left - right, ends(bounds), None);
         } else if left == right {
-            let carried = test.carried.is_some_and(|var| facts.algebra.analyzer.pool.node(atom) == Node::Var(var));
-            sum.term(left, difference(bounds, carried), Some(atom));
+            let is = |var: Option<Var>| var.is_some_and(|var| facts.algebra.analyzer.pool.node(atom) == Node::Var(var));
+            let (lo, hi) = difference(bounds);
+            let difference = match (is(test.carried), is(test.reversed)) {
+                (true, _) => (lo, Some(-1)),
+                (_, true) => (Some(1), hi),
+                _ => (lo, hi),
+            };
+            sum.term(left, difference, Some(atom));
         } else {
             sum.term(left, ends(bounds), None);
             sum.term(-right, ends(bounds), None);
@@ -159,11 +165,11 @@ fn ends(interval: Interval) -> Ends {
     (interval.min().map(i128::from), interval.max().map(i128::from))
 }
 
-/// What `x - x'` runs over while both run over `interval`; where `x'` is the later value of a loop, below zero.
-fn difference(interval: Interval, carried: bool) -> Ends {
+/// What `x - x'` runs over while both run over `interval`.
+fn difference(interval: Interval) -> Ends {
     let width = match ends(interval) {
         (Some(lo), Some(hi)) => Some(hi - lo),
         _ => None,
     };
-    if carried { (width.map(|width| -width), Some(-1)) } else { (width.map(|width| -width), width) }
+    (width.map(|width| -width), width)
 }

@@ -58,7 +58,7 @@ impl NestFacts<'_> {
         Some(self.form_of(base, Footprint::row(i64::from(scalar.lanes), stride)))
     }
 
-    pub(super) fn form_of(&mut self, expr: Expr, footprint: Footprint) -> Form {
+    pub(crate) fn form_of(&mut self, expr: Expr, footprint: Footprint) -> Form {
         let blank = Form { terms: Vec::new(), constant: 0, footprint, row: None };
         let mut form = blank.clone();
         let pool = &mut self.algebra.analyzer.pool;

@@ -132,7 +132,7 @@ impl NestFacts<'_> {
     }
 
     /// The interval of a sum by the ranges of its atoms.
-    pub(super) fn sum_bounds(&mut self, terms: &[(Expr, i64)]) -> Interval {
+    pub(crate) fn sum_bounds(&mut self, terms: &[(Expr, i64)]) -> Interval {
         terms.iter().fold(Interval::point(0), |sum, &(atom, coef)| {
             let bounds = self.bounds(atom);
             sum + Interval::apply(BinaryOp::Mul, bounds, Interval::point(coef))

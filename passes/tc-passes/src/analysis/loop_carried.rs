@@ -89,7 +89,7 @@ fn may_touch_one_cell(
         let value = Algebra::value(other);
         !inside.contains(&value) && (private || facts.uniform.is(value))
     };
-    !facts.is_independent(&DependenceTest { first, second, between, same: &same, carried: None })
+    !facts.is_independent(&DependenceTest { first, second, between, same: &same, carried: None, reversed: None })
 }
 
 /// The obstacle in words, the op to point at, and what to say there.

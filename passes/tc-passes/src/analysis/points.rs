@@ -82,7 +82,7 @@ pub(super) fn dependence(facts: &mut NestFacts<'_>, test: &DependenceTest<'_>, a
         let (same, own) = std::mem::take(&mut side.own).into_iter().partition(|&(var, ..)| (test.same)(facts, var));
         side.own = own;
         // How often a loop runs is not asked.
-        side.is_exact &= test.carried.is_none();
+        side.is_exact &= test.carried.is_none() && test.reversed.is_none();
         let same: Domain = same;
         shared.extend(same.into_iter().filter(|entry| !shared.contains(entry)).collect::<Domain>());
     }

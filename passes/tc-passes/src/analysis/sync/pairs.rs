@@ -57,7 +57,7 @@ impl Planner<'_> {
             let same: &dyn Fn(&NestFacts<'_>, Var) -> bool = if first.begun_before { &always_same } else { &same };
             let carried_var = carried_var.filter(|_| !first.begun_before);
             let between = Between::Coordinates(&THREADS);
-            let test = DependenceTest { first, second, between, same, carried: carried_var };
+            let test = DependenceTest { first, second, between, same, carried: carried_var, reversed: None };
             if !self.facts.is_independent(&test) {
                 let roots = vec![first.root, second.root];
                 return Some(Conflict {

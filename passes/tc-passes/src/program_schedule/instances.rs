@@ -1,0 +1,138 @@
+//! Which threads see which buffer: what must hold so that a program means the same whether launch loops run in order or
+//! name threads.
+
+use super::nest::{only_effect, var};
+use crate::analysis::launch::{coordinate, nest_of};
+use crate::analysis::variance::Variance;
+use tc_dialects::scope::{Owner, Scope};
+use tc_dialects::tir::{self, Coordinate};
+use tc_ir::walk::{all_ops, ancestors, is_inside};
+use tc_ir::{Func, Op, Value, effects};
+
+/// What does not hold, and where.
+pub(super) struct Violation {
+    pub(super) text: String,
+    pub(super) at: Op,
+    pub(super) label: String,
+    pub(super) help: String,
+}
+
+/// What keeps the launch loops of `func` from meaning the same as loops that run in order, dependences apart.
+pub(super) fn violation(func: &Func) -> Option<Violation> {
+    let launches: Vec<(Op, Coordinate)> = all_ops(func).filter_map(|op| Some((op, coordinate(func, op)?))).collect();
+    if launches.is_empty() {
+        return None;
+    }
+    let split = launches.iter().find_map(|&(op, of)| blocks_stand_alone(func, op, of, &launches));
+    let split = split.or_else(|| launches.iter().find_map(|&(op, of)| divergent(func, op, of)));
+    split.or_else(|| all_ops(func).find_map(|op| outlives(func, op))).or_else(|| shared_by(func))
+}
+
+/// Does each value of the coordinate have a buffer of its own, in a scope whose buffers belong to `owner`?
+fn has_own(owner: Owner, of: Coordinate) -> bool {
+    match owner {
+        Owner::Grid => false,
+        Owner::Block => !of.is_thread(),
+        Owner::Warp => of != Coordinate::ThreadX,
+        Owner::Thread => true,
+    }
+}
+
+fn name(func: &Func, buffer: Value) -> String {
+    tc_support::suggest::shorten(func.value_text(buffer)).to_string()
+}
+
+fn loop_name(func: &Func, op: Op) -> String {
+    tc_support::suggest::shorten(func.value_text(var(func, op))).to_string()
+}
+
+fn launches_around(func: &Func, op: Op) -> impl Iterator<Item = (Op, Coordinate)> + '_ {
+    ancestors(func, op).filter_map(move |outer| Some((outer, coordinate(func, outer)?)))
+}
+
+/// An access of `op` to a buffer that is made outside of a launch loop which gives each thread its own.
+fn outlives(func: &Func, op: Op) -> Option<Violation> {
+    for (place, _) in effects::accesses(func, op) {
+        let buffer = effects::root_buffer(func, place);
+        let Some(alloc) = func.def_op(buffer) else { continue };
+        let owner = Scope::of(func, buffer)?.owner();
+        let outside = launches_around(func, op)
+            .find(|&(outer, of)| has_own(owner, of) && !is_inside(func, alloc, outer));
+        if let Some((outer, of)) = outside {
+            let (buffer, who) = (name(func, buffer), if of.is_thread() { "thread" } else { "block" });
+            let text = format!(
+                "`{buffer}` is made outside of the loop `{}`, and there would be one for each {who} of `{}`",
+                loop_name(func, outer),
+                of.name()
+            );
+            let help = format!("let it be made inside, by `compute_at({buffer}, …)`, or put it into a wider scope");
+            return Some(Violation { text, at: alloc, label: "it is made here".to_string(), help });
+        }
+    }
+    None
+}
+
+/// A buffer that is made in a loop over threads which share it, and that differs between them.
+fn shared_by(func: &Func) -> Option<Violation> {
+    for alloc in all_ops(func).filter(|&op| func.opcode(op) == tir::ALLOC) {
+        let buffer = func.result(alloc)?;
+        let owner = Scope::of(func, buffer)?.owner();
+        let mut sharing = launches_around(func, alloc).filter(|&(_, of)| !has_own(owner, of));
+        let differs = |&(outer, _): &(Op, Coordinate)| owner == Owner::Grid || Variance::by(func, outer).buffer(buffer);
+        if let Some((outer, of)) = sharing.find(differs) {
+            let buffer = name(func, buffer);
+            let text = format!(
+                "the loop `{}` makes `{buffer}` anew, and all values of `{}` would share one",
+                loop_name(func, outer),
+                of.name()
+            );
+            let help = "put it into a scope that each of them has for itself, or bind loops before `compute_at`".to_string();
+            return Some(Violation { text, at: alloc, label: "it is made here".to_string(), help });
+        }
+    }
+    None
+}
+
+/// Blocks run in no order, so a launch has one loop for each of their coordinates, and does nothing outside of it.
+fn blocks_stand_alone(func: &Func, op: Op, of: Coordinate, launches: &[(Op, Coordinate)]) -> Option<Violation> {
+    if of.is_thread() {
+        return None;
+    }
+    let root = nest_of(func, op).unwrap_or(op);
+    let again = |&&(other, coordinate): &&(Op, Coordinate)| {
+        other != op && coordinate == of && nest_of(func, other).unwrap_or(other) == root
+    };
+    let violation = |at: Op, label: &str| Violation {
+        text: format!("the loop `{}` is not all that a launch with `{}` does", loop_name(func, op), of.name()),
+        at,
+        label: label.to_string(),
+        help: "blocks run in no order: bind a loop around all that one launch does".to_string(),
+    };
+    if let Some(&(other, _)) = launches.iter().find(again) {
+        return Some(violation(other, "this loop names the blocks as well"));
+    }
+    let mut around: Vec<Op> = ancestors(func, op).take_while(|&outer| is_inside(func, outer, root) || outer == root).collect();
+    around.reverse();
+    for outer in around {
+        for &region in func.op_regions(outer) {
+            if let Err(other) = only_effect(func, region) {
+                return Some(violation(other, "this runs beside it"));
+            }
+        }
+    }
+    None
+}
+
+/// A loop in another one that is bound to the same coordinate: all threads have to come to it.
+fn divergent(func: &Func, op: Op, of: Coordinate) -> Option<Violation> {
+    let (outer, _) = launches_around(func, op).find(|&(_, other)| other == of)?;
+    let variance = Variance::by(func, outer);
+    let between = ancestors(func, op).take_while(|&at| at != outer);
+    let at = std::iter::once(op).chain(between).find(|&at| func.operands(at).iter().any(|&value| variance.value(value)))?;
+    Some(Violation {
+        text: format!("not all threads of `{}` come to the loop `{}` together", of.name(), loop_name(func, op)),
+        at,
+        label: "whether they do depends on the thread".to_string(),
+        help: "let the condition stand inside the loop".to_string(),
+    })
+}

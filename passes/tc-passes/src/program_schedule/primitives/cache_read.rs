@@ -1,0 +1,142 @@
+//! Reads a buffer through a copy in another scope.
+
+use super::Primitive;
+use super::super::Item;
+use super::super::cx::{Cx, Done};
+use super::super::names::loops_of;
+use super::super::stage::{accesses, home, may_alias, statement_in};
+use super::split::build_loop;
+use tc_dialects::algebra::{Algebra, build_index};
+use tc_dialects::scope::Scope;
+use tc_dialects::{sched, tir};
+use tc_ir::walk::{is_inside, ops_under};
+use tc_ir::{Attr, Builder, Func, Op, Rewriter, TypeData, Value, effects};
+
+/// A buffer, the loads that read the copy, and the statement before which it is made.
+pub(super) struct Copied {
+    buffer: Value,
+    scope: Scope,
+    loads: Vec<Op>,
+    before: Op,
+}
+
+impl Primitive for sched::CacheRead {
+    type Legal = Copied;
+
+    fn legality(cx: &Cx<'_>) -> Done<Copied> {
+        let buffer = cx.buffer(cx.operand(0))?;
+        let scope = cx.scope()?;
+        let (func, name) = (cx.func(), cx.show(buffer));
+        let whole = |op: Op| {
+            let text = format!("`{name}` is used as a whole, so no copy can be read for it");
+            cx.error("no-reader", text).label(cx.place(op), "here")
+        };
+        let (mut loads, _) = accesses(func, buffer).map_err(whole)?;
+        let readers = cx.sched.param_operands(cx.at, 2);
+        let readers = readers.iter().map(|&reader| cx.buffer(reader)).collect::<Done<Vec<Value>>>()?;
+        if !readers.is_empty() {
+            let outermost: Vec<Op> = readers.iter().filter_map(|&reader| loops_of(func, reader).first().copied()).collect();
+            loads.retain(|&load| outermost.iter().any(|&op| is_inside(func, load, op)));
+        }
+        let region = home(func, buffer);
+        let statements: Vec<Op> = loads.iter().filter_map(|&load| statement_in(func, region, load)).collect();
+        let (Some(&first), Some(&last)) = (statements.first(), statements.last()) else {
+            return Err(cx.error("no-reader", format!("nothing of that reads `{name}`")).into());
+        };
+        let between = std::iter::successors(Some(first), |&op| func.next_op(op).filter(|_| op != last));
+        for statement in between {
+            if let Some(op) = writes_to(func, statement, buffer) {
+                let text = format!("`{name}` changes while it is read, so a copy made before is not what is read");
+                let error = cx.error("dependence", text).label(cx.place(op), "this may write it");
+                return Err(error.help("name those readers that read it before: `cache_read(X, scope, [Y])`").into());
+            }
+        }
+        Ok(Copied { buffer, scope, loads, before: first })
+    }
+
+    fn edit(cx: &mut Cx<'_>, Copied { buffer, scope, loads, before }: Copied) -> Vec<Item> {
+        let name = cx.result_name(0).unwrap_or_else(|| format!("{}_{}", cx.show(buffer), scope.name().replace('.', "_")));
+        let copy = make_like(cx, buffer, scope, before, &name);
+        let locs = cx.locs_like(before);
+        let func = &mut cx.program.func;
+        let shape: Vec<Attr> = func.as_shaped(func.value_type(buffer)).map_or(Vec::new(), |(_, shape, _)| shape.to_vec());
+        let mut b = Builder::before(func, before);
+        b.locs = locs;
+        let extents: Vec<Value> = shape.iter().map(|&extent| extent_of(&mut b, extent)).collect();
+        let names: Vec<String> = (0..shape.len()).map(|nth| format!("ax{nth}")).collect();
+        copy_nest(&mut b, (copy, buffer), &extents.iter().map(|&hi| (None, hi)).collect::<Vec<_>>(), &names);
+        let mut rw = Rewriter::new(func);
+        loads.iter().for_each(|&load| rw.set_operand(load, 0, copy));
+        vec![Item::Buffer(copy)]
+    }
+}
+
+/// An op in `statement` that may write `buffer`.
+pub(super) fn writes_to(func: &Func, statement: Op, buffer: Value) -> Option<Op> {
+    let inner = func.op_regions(statement).iter().flat_map(|&region| ops_under(func, region));
+    std::iter::once(statement).chain(inner).find(|&op| {
+        effects::own(func, op).unknown
+            || effects::accesses(func, op)
+                .iter()
+                .any(|&(place, access)| access.writes() && may_alias(func, effects::root_buffer(func, place), buffer))
+    })
+}
+
+/// A buffer like another one in `scope`, made before `before`.
+pub(super) fn make_like(cx: &mut Cx<'_>, like: Value, scope: Scope, before: Op, name: &str) -> Value {
+    let locs = cx.locs_like(before);
+    let func = &mut cx.program.func;
+    let (elem, shape) = func.as_shaped(func.value_type(like)).map_or((func.value_type(like), Vec::new()), |(elem, shape, _)| (elem, shape.to_vec()));
+    let scope = Some(scope.name_in(func));
+    let ty = func.ty(TypeData::Shaped { elem, shape: shape.into(), scope });
+    let mut b = Builder::before(func, before);
+    b.locs = locs;
+    let op = tir::Alloc::build(&mut b, &[], &[ty]);
+    let value = b.func.result(op).expect("an alloc has one result");
+    b.name(value, name)
+}
+
+/// An extent of a buffer as a value.
+fn extent_of(b: &mut Builder<'_>, extent: Attr) -> Value {
+    if let Some(extent) = b.func.as_int(extent) {
+        return b.index(extent);
+    }
+    let mut algebra = Algebra::of_func(b.func);
+    let expr = algebra.attr(b.func, extent).expect("an extent is an expression over sizes");
+    build_index(b, &algebra, expr)
+}
+
+/// Loops that copy from one buffer to another, an element an iteration; a start that is missing is zero. Gives the
+/// outermost.
+pub(super) fn copy_nest(
+    b: &mut Builder<'_>,
+    (to, from): (Value, Value),
+    ranges: &[(Option<Value>, Value)],
+    names: &[String],
+) -> Option<Op> {
+    let mut vars = Vec::new();
+    nest(b, (to, from), ranges, names, &mut vars)
+}
+
+fn nest(
+    b: &mut Builder<'_>,
+    (to, from): (Value, Value),
+    ranges: &[(Option<Value>, Value)],
+    names: &[String],
+    vars: &mut Vec<Value>,
+) -> Option<Op> {
+    let nth = vars.len();
+    let Some(&(lo, hi)) = ranges.get(nth) else {
+        let load: Vec<Value> = std::iter::once(from).chain(vars.iter().copied()).collect();
+        let value = b.value(tir::LOAD, &load, &[]);
+        tir::Store::build(b, to, vars, value, &[], &[]);
+        return None;
+    };
+    let (ty, zero) = (b.func.value_type(hi), b.func.value_scalar(hi).map_or(tc_ir::Elem::Index, |scalar| scalar.elem));
+    let lo = lo.unwrap_or_else(|| b.int(0, zero));
+    let (op, var) = build_loop(b, (lo, hi), ty, &names[nth]);
+    vars.push(var);
+    let region = b.func.op_regions(op)[0];
+    b.within(region, |b| nest(b, (to, from), ranges, names, vars));
+    Some(op)
+}

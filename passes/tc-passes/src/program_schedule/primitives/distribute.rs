@@ -1,0 +1,103 @@
+//! Gives the first statement of a loop a loop of its own, before the one with the rest.
+
+use super::Primitive;
+use super::super::Item;
+use super::super::cx::{Cx, Done};
+use super::super::dependences::Serial;
+use super::super::nest::{body, substitute, var};
+use super::split::build_loop;
+use rustc_hash::FxHashSet;
+use tc_dialects::{sched, tir};
+use tc_ir::clone::{ValueMap, clone_op};
+use tc_ir::walk::ops_under;
+use tc_ir::{Builder, Func, Op, Rewriter, Value, effects};
+
+/// A loop, and its statements.
+pub(super) struct Groups {
+    op: Op,
+    /// What goes into the second loop.
+    later: Vec<Op>,
+    /// What computes values that both use.
+    both: Vec<Op>,
+}
+
+impl Primitive for sched::Distribute {
+    type Legal = Groups;
+
+    fn legality(cx: &Cx<'_>) -> Done<Groups> {
+        let op = cx.plain_loop(cx.operand(0))?;
+        let func = cx.func();
+        let ops: Vec<Op> = func.ops(body(func, op)).collect();
+        let is_statement = |&op: &Op| !effects::summary(func, op).is_pure() && !only_makes(func, op);
+        let cut = ops.iter().position(is_statement).map_or(ops.len(), |at| at + 1);
+        let (earlier, later) = ops.split_at(cut);
+        if !later.iter().any(is_statement) {
+            let text = format!("the loop `{}` has one statement", cx.loop_name(op));
+            return Err(cx.error("not-nested", text).label(cx.place(op), "this loop").into());
+        }
+        let both = needed(func, earlier, later);
+        if let Some(&shared) = both.iter().find(|&&op| !effects::summary(func, op).is_pure()) {
+            let name = func.result(shared).map_or(String::new(), |value| cx.show(value));
+            let text = format!("`{name}` is made in the loop `{}`, and both parts use it", cx.loop_name(op));
+            let error = cx.error("dependence", text).label(cx.place(shared), "it is made here");
+            return Err(error.help("make a buffer for it outside of the loop").into());
+        }
+        if let Some(obstacle) = Serial::around(func, op).distribution(op, earlier, later) {
+            let text = format!("the first statement of `{}` cannot run for all iterations before the rest", cx.loop_name(op));
+            return Err(cx.forbidden("dependence", text, &obstacle).into());
+        }
+        Ok(Groups { op, later: later.to_vec(), both })
+    }
+
+    fn edit(cx: &mut Cx<'_>, Groups { op, later, both }: Groups) -> Vec<Item> {
+        let name = cx.result_name(1).unwrap_or_else(|| cx.loop_name(op));
+        let first_name = cx.result_name(0);
+        let locs = cx.locs_like(op);
+        let func = &mut cx.program.func;
+        let (lo, hi, old) = (func.operand(op, 0), func.operand(op, 1), var(func, op));
+        let ty = func.value_type(old);
+        let mut b = Builder::after(func, op);
+        b.locs = locs;
+        let (second, own) = build_loop(&mut b, (lo, hi), ty, &name);
+        let region = body(b.func, second);
+        let mut map = ValueMap::default();
+        map.insert(old, own);
+        b.within(region, |b| {
+            for &op in &both {
+                clone_op(b, op, &mut map);
+            }
+        });
+        let mut rw = Rewriter::new(func);
+        later.iter().for_each(|&op| rw.move_to_end(op, region));
+        substitute(&mut rw, &later, &map);
+        drop(rw);
+        if let Some(name) = first_name {
+            let name = cx.program.func.name(&name);
+            cx.program.func.set_value_name(old, Some(name));
+        }
+        vec![Item::Loop(op), Item::Loop(second)]
+    }
+}
+
+/// Is `op` no statement, but what a statement uses: a buffer or a value that is read?
+fn only_makes(func: &Func, op: Op) -> bool {
+    func.opcode(op) == tir::ALLOC || effects::summary(func, op).only_reads() && func.op_regions(op).is_empty()
+}
+
+/// The ops of `earlier` whose results `later` uses, in order, with what those are computed from.
+fn needed(func: &Func, earlier: &[Op], later: &[Op]) -> Vec<Op> {
+    let mut wanted: FxHashSet<Value> = FxHashSet::default();
+    for &op in later {
+        wanted.extend(func.operands(op));
+        wanted.extend(func.op_regions(op).iter().flat_map(|&region| ops_under(func, region)).flat_map(|op| func.operands(op).iter().copied()));
+    }
+    let mut found = Vec::new();
+    for &op in earlier.iter().rev() {
+        if func.results(op).any(|value| wanted.contains(&value)) {
+            wanted.extend(func.operands(op));
+            found.push(op);
+        }
+    }
+    found.reverse();
+    found
+}

@@ -1,0 +1,102 @@
+//! The directives over programs: a file each, and the table of them.
+//!
+//! A [`Primitive`] checks that a directive is legal, which changes nothing, and edits the program, which cannot fail.
+
+mod bind;
+mod bulk_copy;
+mod cache_read;
+mod cache_write;
+mod cluster;
+mod compute_at;
+mod distribute;
+mod double_buffer;
+mod fuse;
+mod pipeline;
+mod pragma;
+mod refuse;
+mod reorder;
+mod reverse_compute_at;
+mod set_scope;
+mod split;
+mod storage_align;
+mod tensorize;
+mod tile;
+mod unroll;
+mod vectorize;
+
+use super::Item;
+use super::cx::{Cx, Done};
+use tc_dialects::sched;
+use tc_ir::Opcode;
+
+/// What a directive does to a program; of the view of its op.
+trait Primitive {
+    /// What a legal directive asks for.
+    type Legal;
+
+    /// Reads the operands, and refuses what is not legal.
+    fn legality(cx: &Cx<'_>) -> Done<Self::Legal>;
+
+    /// Does it, and gives what the results stand for.
+    fn edit(cx: &mut Cx<'_>, legal: Self::Legal) -> Vec<Item>;
+}
+
+/// A row: what is known of a directive.
+pub(super) struct Info {
+    /// The name in schedules.
+    pub(super) name: &'static str,
+    opcode: Opcode,
+    /// Checks a directive and applies it; gives what its results stand for.
+    pub(super) apply: fn(&mut Cx<'_>) -> Done<Vec<Item>>,
+}
+
+impl Info {
+    const fn of<P: Primitive>(name: &'static str, opcode: Opcode) -> Info {
+        let apply = |cx: &mut Cx<'_>| {
+            let legal = P::legality(cx)?;
+            Ok(P::edit(cx, legal))
+        };
+        Info { name, opcode, apply }
+    }
+}
+
+/// Makes the table. A line has the name, which is that of the file, and the view of the op.
+macro_rules! table {
+    ($($name:ident $primitive:ident;)*) => {
+        const TABLE: &[Info] =
+            &[$(Info::of::<sched::$primitive>(stringify!($name), sched::$primitive::OPCODE)),*];
+    };
+}
+
+table! {
+    split Split;
+    fuse Fuse;
+    tile Tile;
+    reorder Reorder;
+    distribute Distribute;
+    bind Bind;
+    vectorize Vectorize;
+    unroll Unroll;
+    pragma Pragma;
+    cluster Cluster;
+    tensorize Tensorize;
+    cache_read CacheRead;
+    cache_write CacheWrite;
+    compute_at ComputeAt;
+    reverse_compute_at ReverseComputeAt;
+    set_scope SetScope;
+    double_buffer DoubleBuffer;
+    pipeline Pipeline;
+    bulk_copy BulkCopy;
+    storage_align StorageAlign;
+}
+
+/// The names of the directives that a schedule of a program may use.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    TABLE.iter().map(|info| info.name)
+}
+
+/// The directive that `opcode` stands for.
+pub(super) fn find(opcode: Opcode) -> Option<&'static Info> {
+    TABLE.iter().find(|info| info.opcode == opcode)
+}

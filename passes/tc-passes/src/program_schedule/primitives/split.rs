@@ -1,0 +1,137 @@
+//! Splits a loop into two nested loops.
+
+use super::Primitive;
+use super::super::Item;
+use super::super::cx::{Cx, Done};
+use super::super::nest::{body, var};
+use tc_arith::BinaryOp;
+use tc_dialects::algebra::{Algebra, const_extent};
+use tc_dialects::{arith, sched, tir};
+use tc_ir::builder::OpSpec;
+use tc_ir::{Attrs, Builder, Func, Op, Rewriter, Value, keys};
+
+/// The extent of a part of a split is at most this.
+pub(super) const MAX_FACTOR: i64 = 1 << 31;
+
+/// A loop, and the extents of its parts.
+pub(super) struct Parts {
+    op: Op,
+    factor: i64,
+    nparts: bool,
+}
+
+impl Parts {
+    pub(super) fn new(op: Op, factor: i64) -> Parts {
+        Parts { op, factor, nparts: false }
+    }
+}
+
+impl Primitive for sched::Split {
+    type Legal = Parts;
+
+    fn legality(cx: &Cx<'_>) -> Done<Parts> {
+        let op = cx.plain_loop(cx.operand(0))?;
+        match (cx.param(1), cx.param(2)) {
+            (Some(factor), None) => Ok(Parts { op, factor: cx.number(factor, "factor", MAX_FACTOR)?, nparts: false }),
+            (None, Some(nparts)) => {
+                Ok(Parts { op, factor: cx.number(nparts, "number of parts", MAX_FACTOR)?, nparts: true })
+            }
+            _ => Err(cx.mistyped("`split` takes one of `factor = …` and `nparts = …`").into()),
+        }
+    }
+
+    fn edit(cx: &mut Cx<'_>, parts: Parts) -> Vec<Item> {
+        let [outer, inner] = split(cx, &parts, [0, 1]);
+        vec![Item::Loop(outer), Item::Loop(inner)]
+    }
+}
+
+/// Splits; the parts are named by these results of the directive.
+pub(super) fn split(cx: &mut Cx<'_>, parts: &Parts, names: [usize; 2]) -> [Op; 2] {
+    let op = parts.op;
+    let base = cx.loop_name(op);
+    let name = |nth: usize, suffix: &str| cx.result_name(names[nth]).unwrap_or_else(|| format!("{base}_{suffix}"));
+    let (outer_name, inner_name) = (name(0, "outer"), name(1, "inner"));
+    let locs = cx.locs_like(op);
+    let func = &mut cx.program.func;
+    let divides = divides(func, parts);
+    let (lo, hi, old) = (func.operand(op, 0), func.operand(op, 1), var(func, op));
+    let ty = func.value_type(old);
+    let elem = func.value_scalar(old).map_or(tc_ir::Elem::Index, |scalar| scalar.elem);
+    let extent = const_extent(func, op);
+    let mut b = Builder::before(func, op);
+    b.locs = locs;
+    let zero = b.int(0, elem);
+    let factor = b.int(parts.factor, elem);
+    let rounded_up = match extent {
+        Some(extent) => b.int(extent.max(0).checked_add(parts.factor - 1).map_or(0, |sum| sum / parts.factor), elem),
+        None => {
+            let distance = b.value(arith::SUB, &[hi, lo], &[]);
+            let more = b.int(parts.factor - 1, elem);
+            let sum = b.value(arith::ADD, &[distance, more], &[]);
+            b.value(arith::DIV, &[sum, factor], &[])
+        }
+    };
+    let (n_outer, n_inner) = if parts.nparts { (factor, rounded_up) } else { (rounded_up, factor) };
+    let (outer, outer_var) = build_loop(&mut b, (zero, n_outer), ty, &outer_name);
+    let region = b.func.op_regions(outer)[0];
+    let (inner, inner_var) = b.within(region, |b| build_loop(b, (zero, n_inner), ty, &inner_name));
+    let region = b.func.op_regions(inner)[0];
+    let (guard, value) = b.within(region, |b| {
+        let scaled = b.value(arith::MUL, &[outer_var, n_inner], &[]);
+        let sum = b.value(arith::ADD, &[scaled, inner_var], &[]);
+        let value = if b.func.const_int(lo) == Some(0) { sum } else { b.value(arith::ADD, &[sum, lo], &[]) };
+        ((!divides).then(|| guarded(b, "lt", value, hi)), value)
+    });
+    let into = guard.unwrap_or(region);
+    let mut rw = Rewriter::new(&mut cx.program.func);
+    rw.replace_value(old, value);
+    let ops: Vec<Op> = rw.func().ops(body(rw.func(), op)).collect();
+    ops.into_iter().for_each(|inner| rw.move_to_end(inner, into));
+    rw.erase(op);
+    drop(rw);
+    cx.consume(op, vec![outer, inner]);
+    [outer, inner]
+}
+
+/// A plain loop over `range`; gives it and its variable.
+pub(super) fn build_loop(b: &mut Builder<'_>, range: (Value, Value), ty: tc_ir::Type, name: &str) -> (Op, Value) {
+    let op = tir::For::build(b, range.0, range.1, &[], &[], &[]);
+    let region = b.func.op_regions(op)[0];
+    let value = b.arg(region, ty, Some(name));
+    (op, value)
+}
+
+/// Opens `if likely(lhs predicate rhs)`; gives its region.
+pub(super) fn guarded(b: &mut Builder<'_>, predicate: &str, lhs: Value, rhs: Value) -> tc_ir::Region {
+    let word = b.func.word_attr(predicate);
+    let condition = b.value(arith::CMP, &[lhs, rhs], &[(keys::PREDICATE, word)]);
+    let likely = b.value(arith::LIKELY, &[condition], &[]);
+    let spec = OpSpec {
+        opcode: tir::If::OPCODE,
+        operands: &[likely],
+        keyed: 0,
+        attrs: Attrs::EMPTY,
+        results: &[],
+        n_regions: 1,
+    };
+    let op = b.op(spec);
+    b.func.op_regions(op)[0]
+}
+
+/// Is the extent proved to be a multiple of the factor?
+fn divides(func: &Func, parts: &Parts) -> bool {
+    if let Some(extent) = const_extent(func, parts.op) {
+        return extent % parts.factor == 0;
+    }
+    let mut algebra = Algebra::of_func(func);
+    algebra.enter_place(func, parts.op);
+    let (lo, hi) = (func.operand(parts.op, 0), func.operand(parts.op, 1));
+    let (lo, hi) = (algebra.expr(func, lo), algebra.expr(func, hi));
+    let pool = &mut algebra.analyzer.pool;
+    let extent = pool.sub(hi, lo);
+    let factor = pool.int(parts.factor);
+    let rest = pool.binary(BinaryOp::FloorMod, extent, factor);
+    let rest = algebra.analyzer.simplify(rest);
+    algebra.analyzer.pool.as_const(rest) == Some(0)
+}

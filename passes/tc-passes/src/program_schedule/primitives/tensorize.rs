@@ -1,0 +1,29 @@
+//! Lets a tensor intrinsic stand for a loop and those inside.
+
+use super::Primitive;
+use super::super::Item;
+use super::super::cx::{Cx, Done};
+use tc_dialects::sched;
+use tc_ir::{AttrData, Op, Rewriter, keys};
+
+impl Primitive for sched::Tensorize {
+    type Legal = (Op, Box<str>);
+
+    fn legality(cx: &Cx<'_>) -> Done<(Op, Box<str>)> {
+        let op = cx.plain_loop(cx.operand(0))?;
+        match cx.sched.attr_named(cx.at, "intrin").map(|attr| cx.sched.attr_data(attr)) {
+            Some(AttrData::Symbol(intrinsic)) => Ok((op, intrinsic.clone())),
+            _ => Err(cx.mistyped("`tensorize` takes an intrinsic, as in `@wmma_load_a`").into()),
+        }
+    }
+
+    fn edit(cx: &mut Cx<'_>, (op, intrinsic): (Op, Box<str>)) -> Vec<Item> {
+        let locs = cx.locs_like(op);
+        let func = &mut cx.program.func;
+        let intrinsic = func.attr(AttrData::Symbol(intrinsic));
+        let mut rw = Rewriter::new(func);
+        rw.set_attr(op, keys::TENSORIZE, intrinsic);
+        rw.set_locs(op, locs);
+        Vec::new()
+    }
+}
