@@ -48,7 +48,7 @@ pub use graph::Graph;
 pub use inline::inline_into_consumers;
 pub use operator::Define;
 pub use params::{Param, Point};
-pub use primitives::{PrimitiveInfo, primitives};
+pub use primitives::{Layout, PrimitiveInfo, primitives};
 pub use size::Size;
 pub use space::Space;
 pub use tc_dialects::scope::{self, Scope};

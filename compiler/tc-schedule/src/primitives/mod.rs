@@ -32,6 +32,7 @@ mod unroll;
 mod vectorize;
 
 pub(crate) use part::{AxisPart, Part, StagePart};
+pub use transform_layout::Layout;
 
 use crate::directive::{Cx, Done, Item};
 use tc_dialects::sched;

@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use tc_dialects::sched;
 use tc_ir::opdef::Role;
 use tc_ir::walk::all_ops;
-use tc_ir::{Func, Op, Region, Value, verify};
+use tc_ir::{Func, Op, Region, Rewriter, Value, effects, verify};
 use tc_schedule::{Point, eval_number};
 use tc_support::{Diagnostic, Diagnostics, Fault};
 
@@ -39,6 +39,8 @@ struct Run<'a> {
     found: Diagnostics,
     /// The conditionals whose branch is being run.
     entered: Vec<Op>,
+    /// How many ops the program had.
+    n_ops: usize,
 }
 
 impl<'a> Run<'a> {
@@ -56,7 +58,7 @@ impl<'a> Run<'a> {
             return Err(error.help(help).into());
         }
         let program = Program { func: func.clone(), consumed: FxHashMap::default() };
-        Ok(Run { program, sched, env, found: Diagnostics::new(), entered: Vec::new() })
+        Ok(Run { program, sched, env, found: Diagnostics::new(), entered: Vec::new(), n_ops: func.n_op_ids() })
     }
 
     fn end(mut self, observe: Option<Observer<'_>>) -> Result<Func, Diagnostics> {
@@ -64,6 +66,7 @@ impl<'a> Run<'a> {
         if self.found.has_errors() {
             return Err(self.found);
         }
+        erase_unused(&mut self.program.func, self.n_ops);
         let broken = verify::verify(&self.program.func);
         if broken.has_errors() {
             let of_ours = |found: Diagnostic| Diagnostic { fault: Fault::Bug, ..found };
@@ -195,6 +198,19 @@ impl<'a> Run<'a> {
         }
         let text = format!("`{name}` has no value here: it overflows, divides by zero, or is no arithmetic");
         Err(Diagnostic::error("schedule-number", at, text).into())
+    }
+}
+
+/// Takes out what directives computed and nothing uses: of the ops from number `first` on.
+fn erase_unused(func: &mut Func, first: usize) {
+    let made: Vec<Op> = all_ops(func).filter(|op| op.as_u32() as usize >= first).collect();
+    let mut rw = Rewriter::new(func);
+    for op in made.into_iter().rev() {
+        let func = rw.func();
+        let is_unused = func.n_results(op) > 0 && func.results(op).all(|value| func.n_uses(value) == 0);
+        if is_unused && effects::summary(func, op).is_pure() {
+            rw.erase(op);
+        }
     }
 }
 

@@ -1,6 +1,5 @@
 //! Maps of a buffer's indices.
 
-use crate::directive::{Cx, Done, Item};
 use crate::value::eval_op;
 use rustc_hash::FxHashMap;
 use tc_ir::{Func, Op, Value};
@@ -11,7 +10,7 @@ const MAX_ELEMENTS: usize = 1 << 20;
 
 /// A map from the indices of a buffer to those of the one that stands for it.
 #[derive(Clone, Debug)]
-pub(crate) struct Layout {
+pub struct Layout {
     /// The directive, whose region is the map.
     pub(super) directive: Op,
     /// The parameters that the map uses, and their values.
@@ -19,15 +18,14 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// The map of the directive at hand.
-    pub(super) fn read(cx: &Cx<'_>) -> Done<Layout> {
-        let sched = cx.sched;
-        let region = sched.op_regions(cx.at)[0];
+    /// The map of the directive `at`; `number` is what values of the schedule stand for.
+    pub fn read(sched: &Func, at: Op, number: &dyn Fn(Value) -> Option<i64>) -> Result<Layout, Diagnostic> {
+        let region = sched.op_regions(at)[0];
         let mut params = Vec::new();
         for op in sched.ops(region) {
             if !sched.op_regions(op).is_empty() {
                 let text = "a map of indices is straight arithmetic, without conditionals".to_string();
-                return Err(Diagnostic::error("layout-map", sched.op_location(op), text).into());
+                return Err(Diagnostic::error("layout-map", sched.op_location(op), text));
             }
             for &operand in sched.operands(op) {
                 let inside = sched.region_args(region).contains(&operand)
@@ -35,21 +33,26 @@ impl Layout {
                 if inside || params.iter().any(|&(known, _)| known == operand) {
                     continue;
                 }
-                match cx.env[operand.as_u32() as usize] {
-                    Item::Int(value) => params.push((operand, value)),
-                    _ => {
+                match number(operand) {
+                    Some(value) => params.push((operand, value)),
+                    None => {
                         let text = format!("`{}` is no number", sched.value_text(operand));
-                        return Err(Diagnostic::error("layout-map", sched.op_location(op), text).into());
+                        return Err(Diagnostic::error("layout-map", sched.op_location(op), text));
                     }
                 }
             }
         }
-        Ok(Layout { directive: cx.at, params })
+        Ok(Layout { directive: at, params })
+    }
+
+    /// The parameters that the map uses, and their values.
+    pub fn params(&self) -> &[(Value, i64)] {
+        &self.params
     }
 
     /// The extents of the buffer that stands for one of `shape`, the buffer of `name`. Refuses a map that has no value
     /// somewhere, gives a negative index, or maps two elements to one place.
-    pub(super) fn extents(&self, sched: &Func, name: &str, shape: &[i64]) -> Result<Vec<i64>, Diagnostic> {
+    pub fn extents(&self, sched: &Func, name: &str, shape: &[i64]) -> Result<Vec<i64>, Diagnostic> {
         let error = |text: String| Diagnostic::error("layout-map", sched.op_location(self.directive), text);
         let n_elems = shape.iter().try_fold(1usize, |product, &extent| {
             product.checked_mul(usize::try_from(extent).ok()?).filter(|&product| product <= MAX_ELEMENTS)

@@ -27,7 +27,7 @@
 
 mod layout;
 
-pub(crate) use layout::Layout;
+pub use layout::Layout;
 
 use super::storage_align::Paddings;
 use super::{Primitive, StagePart};
@@ -69,7 +69,11 @@ impl Primitive for TransformLayout {
         if cx.sched.yielded(region).is_empty() {
             return Err(cx.error("layout-rank", "the map yields no index").into());
         }
-        Ok((stage, Layout::read(cx)?))
+        let number = |value: Value| match cx.env[value.as_u32() as usize] {
+            Item::Int(number) => Some(number),
+            _ => None,
+        };
+        Ok((stage, Layout::read(cx.sched, cx.at, &number)?))
     }
 
     fn edit(cx: &mut Cx<'_>, (stage, layout): (StageId, Layout)) -> Vec<Item> {

@@ -137,7 +137,7 @@ pub(super) fn extents(func: &Func, buffer: Value) -> Vec<Option<i64>> {
 /// Refuses a buffer whose elements were told where to lie.
 pub(super) fn plain_buffer(cx: &Cx<'_>, buffer: Value, alloc: Op) -> Done<()> {
     let func = cx.func();
-    if [keys::STRIDES, keys::LAYOUT, keys::STAGES, keys::BULK].iter().all(|&key| func.attr_of(alloc, key).is_none()) {
+    if [keys::STRIDES, keys::LAYOUT, keys::STAGES, keys::BULK, keys::SWIZZLE].iter().all(|&key| func.attr_of(alloc, key).is_none()) {
         return Ok(());
     }
     let text = format!("`{}` takes `{}`, of which it was said how it lies", cx.by, cx.show(buffer));

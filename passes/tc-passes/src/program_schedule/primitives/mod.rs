@@ -19,8 +19,10 @@ mod reverse_compute_at;
 mod set_scope;
 mod split;
 mod storage_align;
+mod swizzle;
 mod tensorize;
 mod tile;
+mod transform_layout;
 mod unroll;
 mod vectorize;
 
@@ -89,6 +91,8 @@ table! {
     pipeline Pipeline;
     bulk_copy BulkCopy;
     storage_align StorageAlign;
+    swizzle Swizzle;
+    transform_layout TransformLayout;
 }
 
 /// The names of the directives that a schedule of a program may use.
