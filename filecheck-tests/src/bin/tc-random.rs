@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use std::sync::OnceLock;
 use tc_filetest::random::programs::{self, Programs};
 use tc_filetest::random::run::{Failed, RandomCase, RandomRun, run};
+use tc_filetest::random::scheduled::Scheduled;
 use tc_filetest::random::{Case, device};
 
 /// Random operators, schedules and pipelines: every program agrees with its operator after every pass. With --programs
@@ -17,6 +18,9 @@ struct Args {
     /// Programs of the language, not operators with schedules.
     #[arg(long)]
     programs: bool,
+    /// Programs under schedules.
+    #[arg(long, conflicts_with_all = ["programs", "write"])]
+    scheduled: bool,
     /// How many cases.
     #[arg(long, default_value_t = 1000)]
     count: u64,
@@ -45,6 +49,9 @@ static KEEP: OnceLock<(u64, PathBuf)> = OnceLock::new();
 
 fn main() -> ExitCode {
     let args = Args::parse();
+    if args.scheduled {
+        return begin::<Scheduled>(args, |_, _, _| None);
+    }
     match args.programs {
         true => begin::<Programs>(args, programs::device::file),
         false => begin::<Case>(args, device::file),

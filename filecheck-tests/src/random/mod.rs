@@ -7,6 +7,7 @@
 //!
 //! - [`choices`]: what a generator asks; [`rng`]: numbers from a seed as an answer.
 //! - [`programs`]: programs of the language in place of operators with schedules.
+//! - [`scheduled`]: programs under schedules.
 //! - [`expr`], [`operator`], [`directive`], [`passes`]: a case as data, and its text.
 //! - [`operators`], [`schedules`]: what is drawn.
 //! - [`check`]: one case through the compiler; [`shrink`]: a failing one made small.
@@ -24,6 +25,7 @@ pub mod passes;
 pub mod programs;
 pub mod rng;
 pub mod run;
+pub mod scheduled;
 pub mod schedules;
 pub mod shrink;
 pub mod tally;

@@ -32,7 +32,7 @@ pub(super) enum Obstacle {
 /// The accesses under some loops, in the serial reading.
 pub(super) struct Serial<'f> {
     func: &'f Func,
-    facts: NestFacts<'f>,
+    pub(super) facts: NestFacts<'f>,
 }
 
 /// The accesses of a piece of the program.

@@ -6,7 +6,7 @@ use crate::analysis::launch::{coordinate, nest_of};
 use crate::analysis::variance::Variance;
 use tc_dialects::scope::{Owner, Scope};
 use tc_dialects::tir::{self, Coordinate};
-use tc_ir::walk::{all_ops, ancestors, is_inside};
+use tc_ir::walk::{all_ops, ancestors, is_inside, ops_under};
 use tc_ir::{Func, Op, Value, effects};
 
 /// What does not hold, and where.
@@ -23,9 +23,10 @@ pub(super) fn violation(func: &Func) -> Option<Violation> {
     if launches.is_empty() {
         return None;
     }
-    let split = launches.iter().find_map(|&(op, of)| blocks_stand_alone(func, op, of, &launches));
-    let split = split.or_else(|| launches.iter().find_map(|&(op, of)| divergent(func, op, of)));
-    split.or_else(|| all_ops(func).find_map(|op| outlives(func, op))).or_else(|| shared_by(func))
+    let around = launches.iter().find_map(|&(op, of)| in_serial_loop(func, op, of));
+    let around = around.or_else(|| launches.iter().find_map(|&(op, of)| blocks_stand_alone(func, op, of, &launches)));
+    let around = around.or_else(|| launches.iter().find_map(|&(op, of)| divergent(func, op, of)));
+    around.or_else(|| all_ops(func).find_map(|op| outlives(func, op))).or_else(|| shared_by(func))
 }
 
 /// Does each value of the coordinate have a buffer of its own, in a scope whose buffers belong to `owner`?
@@ -56,13 +57,13 @@ fn outlives(func: &Func, op: Op) -> Option<Violation> {
         let buffer = effects::root_buffer(func, place);
         let Some(alloc) = func.def_op(buffer) else { continue };
         let owner = Scope::of(func, buffer)?.owner();
-        let outside = launches_around(func, op)
-            .find(|&(outer, of)| has_own(owner, of) && !is_inside(func, alloc, outer));
+        let outside = launches_around(func, op).find(|&(outer, of)| has_own(owner, of) && !is_inside(func, alloc, outer));
         if let Some((outer, of)) = outside {
-            let (buffer, who) = (name(func, buffer), if of.is_thread() { "thread" } else { "block" });
+            let buffer = name(func, buffer);
             let text = format!(
-                "`{buffer}` is made outside of the loop `{}`, and there would be one for each {who} of `{}`",
+                "`{buffer}` is made outside of the loop `{}`, and there would be one for each {} of `{}`",
                 loop_name(func, outer),
+                if of.is_thread() { "thread" } else { "block" },
                 of.name()
             );
             let help = format!("let it be made inside, by `compute_at({buffer}, …)`, or put it into a wider scope");
@@ -77,6 +78,12 @@ fn shared_by(func: &Func) -> Option<Violation> {
     for alloc in all_ops(func).filter(|&op| func.opcode(op) == tir::ALLOC) {
         let buffer = func.result(alloc)?;
         let owner = Scope::of(func, buffer)?.owner();
+        if owner != Owner::Grid && nest_of(func, alloc).is_none() {
+            let buffer = name(func, buffer);
+            let text = format!("`{buffer}` lies on the chip, and is made outside of all launches");
+            let help = format!("`compute_at({buffer}, …)` a loop of the launch that uses it");
+            return Some(Violation { text, at: alloc, label: "it is made here".to_string(), help });
+        }
         let mut sharing = launches_around(func, alloc).filter(|&(_, of)| !has_own(owner, of));
         let differs = |&(outer, _): &(Op, Coordinate)| owner == Owner::Grid || Variance::by(func, outer).buffer(buffer);
         if let Some((outer, of)) = sharing.find(differs) {
@@ -91,6 +98,20 @@ fn shared_by(func: &Func) -> Option<Violation> {
         }
     }
     None
+}
+
+/// Launch loops that the host would come to again and again, or blocks.
+fn in_serial_loop(func: &Func, op: Op, of: Coordinate) -> Option<Violation> {
+    let is_serial = |&outer: &Op| func.opcode(outer) == tir::FOR && coordinate(func, outer).is_none();
+    let mut around = ancestors(func, op).filter(|&outer| func.opcode(outer) == tir::FOR);
+    let outer = if of.is_thread() { around.last().filter(is_serial) } else { around.find(is_serial) }?;
+    let (name, outer_name) = (loop_name(func, op), loop_name(func, outer));
+    Some(Violation {
+        text: format!("the loop `{outer_name}` runs in order around `{name}`, which names `{}`", of.name()),
+        at: outer,
+        label: format!("this is `{outer_name}`"),
+        help: format!("`reorder({name}, {outer_name})` first, or bind `{outer_name}` too"),
+    })
 }
 
 /// Blocks run in no order, so a launch has one loop for each of their coordinates, and does nothing outside of it.
@@ -123,16 +144,27 @@ fn blocks_stand_alone(func: &Func, op: Op, of: Coordinate, launches: &[(Op, Coor
     None
 }
 
-/// A loop in another one that is bound to the same coordinate: all threads have to come to it.
+/// A loop in another one that is bound to the same coordinate: the threads share out what it does, so all have to come to it,
+/// and it may not depend on the thread in the outer loop.
 fn divergent(func: &Func, op: Op, of: Coordinate) -> Option<Violation> {
     let (outer, _) = launches_around(func, op).find(|&(_, other)| other == of)?;
     let variance = Variance::by(func, outer);
+    let varies = |op: Op| func.operands(op).iter().any(|&value| variance.value(value));
     let between = ancestors(func, op).take_while(|&at| at != outer);
-    let at = std::iter::once(op).chain(between).find(|&at| func.operands(at).iter().any(|&value| variance.value(value)))?;
+    let name = loop_name(func, op);
+    if let Some(at) = std::iter::once(op).chain(between).find(|&at| varies(at)) {
+        return Some(Violation {
+            text: format!("not all threads of `{}` come to the loop `{name}` together", of.name()),
+            at,
+            label: "whether they do depends on the thread".to_string(),
+            help: "let the condition stand inside the loop".to_string(),
+        });
+    }
+    let at = ops_under(func, func.op_regions(op)[0]).find(|&at| effects::own(func, at).writes && varies(at))?;
     Some(Violation {
-        text: format!("not all threads of `{}` come to the loop `{}` together", of.name(), loop_name(func, op)),
+        text: format!("`{name}` and `{}` around it are both bound to `{}`", loop_name(func, outer), of.name()),
         at,
-        label: "whether they do depends on the thread".to_string(),
-        help: "let the condition stand inside the loop".to_string(),
+        label: "this depends on both".to_string(),
+        help: "a loop in another one of the same coordinate shares out what all threads need; bind one of the two".to_string(),
     })
 }

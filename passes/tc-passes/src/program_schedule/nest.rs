@@ -56,9 +56,39 @@ pub(super) fn only_effect(func: &Func, region: Region) -> Result<Option<Op>, Op>
     Ok(found)
 }
 
-/// Loops, each the only thing in the one before: a perfect nest, whose bounds do not follow its variables.
+/// Loops, each the only thing in the one before but for conditions around it: a perfect nest, whose bounds do not follow its
+/// variables.
 pub(super) struct Chain {
     pub(super) loops: Vec<Op>,
+}
+
+/// What stands between the loops of a nest.
+#[derive(Clone, Copy)]
+enum Between {
+    /// It computes a value.
+    Value(Op),
+    /// A conditional around all that follows.
+    Guard(Op),
+}
+
+/// The region of a conditional that has no other branch and hands nothing on.
+fn guard(func: &Func, op: Op) -> Option<Region> {
+    let is_one = func.opcode(op) == tir::IF && func.n_results(op) == 0 && func.op_regions(op).len() == 1;
+    is_one.then(|| func.op_regions(op)[0])
+}
+
+/// The next loop inside `op`, through conditionals, with all that stands between.
+fn next_loop(func: &Func, op: Op) -> Result<(Op, Vec<Between>), Imperfect> {
+    let (mut region, mut between) = (body(func, op), Vec::new());
+    loop {
+        let next = only_effect(func, region).map_err(Imperfect::Between)?.ok_or(Imperfect::Outside)?;
+        between.extend(func.ops(region).filter(|&other| other != next).map(Between::Value));
+        if func.opcode(next) == tir::FOR {
+            return Ok((next, between));
+        }
+        region = guard(func, next).ok_or(Imperfect::Between(next))?;
+        between.push(Between::Guard(next));
+    }
 }
 
 impl Chain {
@@ -67,13 +97,9 @@ impl Chain {
         let mut loops = vec![outer];
         let mut at = outer;
         while at != inner {
-            if func.opcode(at) != tir::FOR || carries(func, at) {
+            at = next_loop(func, at)?.0;
+            if carries(func, at) {
                 return Err(Imperfect::Between(at));
-            }
-            match only_effect(func, body(func, at)) {
-                Ok(Some(next)) => at = next,
-                Ok(None) => return Err(Imperfect::Outside),
-                Err(other) => return Err(Imperfect::Between(other)),
             }
             loops.push(at);
         }
@@ -86,17 +112,17 @@ impl Chain {
 
     /// The longest nest from `outer` inwards.
     pub(super) fn from(func: &Func, outer: Op) -> Chain {
-        let mut loops = vec![outer];
-        let mut at = outer;
-        while let Ok(Some(next)) = only_effect(func, body(func, at))
-            && func.opcode(next) == tir::FOR
+        let mut chain = Chain { loops: vec![outer] };
+        while let Ok((next, _)) = next_loop(func, chain.inner())
             && !carries(func, next)
-            && Chain::between(func, outer, next).is_ok()
         {
-            loops.push(next);
-            at = next;
+            chain.loops.push(next);
+            if chain.follower(func).is_some() {
+                chain.loops.pop();
+                break;
+            }
         }
-        Chain { loops }
+        chain
     }
 
     /// The innermost loop.
@@ -104,20 +130,25 @@ impl Chain {
         self.loops[self.loops.len() - 1]
     }
 
-    /// What stands between the loops and does nothing.
-    fn ops(&self, func: &Func, nth: usize) -> Vec<Op> {
-        let next = self.loops[nth + 1];
-        func.ops(body(func, self.loops[nth])).filter(|&op| op != next).collect()
+    /// Is a condition around one of the loops?
+    pub(super) fn is_guarded(&self, func: &Func) -> bool {
+        self.items(func).iter().any(|item| matches!(item, Between::Guard(_)))
+    }
+
+    /// What stands between the loops, from the outermost on.
+    fn items(&self, func: &Func) -> Vec<Between> {
+        let outer = &self.loops[..self.loops.len() - 1];
+        outer.iter().filter_map(|&op| next_loop(func, op).ok()).flat_map(|(_, between)| between).collect()
     }
 
     /// The values between the loops that follow their variables.
     fn following(&self, func: &Func) -> FxHashSet<Value> {
         let mut following: FxHashSet<Value> = self.loops.iter().map(|&op| var(func, op)).collect();
-        for nth in 0..self.loops.len() - 1 {
-            for op in self.ops(func, nth) {
-                if !can_hoist(func, op, &following) {
-                    following.extend(func.results(op));
-                }
+        for item in self.items(func) {
+            if let Between::Value(op) = item
+                && !can_hoist(func, op, &following)
+            {
+                following.extend(func.results(op));
             }
         }
         following
@@ -130,24 +161,42 @@ impl Chain {
         self.loops[1..].iter().find(follows).copied()
     }
 
-    /// Lets nothing stand between the loops: what follows their variables goes into the innermost, the rest before the nest.
+    /// Lets nothing stand between the loops: what follows their variables and conditions go into the innermost, the rest
+    /// before the nest.
     pub(super) fn tidy(&self, rw: &mut Rewriter<'_>) {
+        self.put_in_order(rw, &self.loops);
+    }
+
+    /// The same, with the loops in another order.
+    pub(super) fn put_in_order(&self, rw: &mut Rewriter<'_>, order: &[Op]) {
+        let (first, last) = (self.loops[0], order[order.len() - 1]);
         let following = self.following(rw.func());
-        let (first, inner) = (self.loops[0], body(rw.func(), self.inner()));
-        for nth in 0..self.loops.len() - 1 {
-            for op in self.ops(rw.func(), nth) {
-                if can_hoist(rw.func(), op, &following) {
-                    rw.move_before(op, first);
+        let items = self.items(rw.func());
+        let innermost: Vec<Op> = rw.func().ops(body(rw.func(), self.inner())).collect();
+        let (before, inside): (Vec<Between>, Vec<Between>) = items
+            .into_iter()
+            .partition(|item| matches!(*item, Between::Value(op) if can_hoist(rw.func(), op, &following)));
+        for item in before {
+            if let Between::Value(op) = item {
+                rw.move_before(op, first);
+            }
+        }
+        // All loops stand beside one another for a while.
+        self.loops[1..].iter().for_each(|&op| rw.move_before(op, first));
+        let mut into = body(rw.func(), last);
+        for item in inside {
+            match item {
+                Between::Value(op) => rw.move_to_end(op, into),
+                Between::Guard(op) => {
+                    rw.move_to_end(op, into);
+                    into = rw.func().op_regions(op)[0];
                 }
             }
         }
-        for nth in (0..self.loops.len() - 1).rev() {
-            for op in self.ops(rw.func(), nth).into_iter().rev() {
-                match rw.func().first_op(inner) {
-                    Some(place) => rw.move_before(op, place),
-                    None => rw.move_to_end(op, inner),
-                }
-            }
+        innermost.into_iter().for_each(|op| rw.move_to_end(op, into));
+        for pair in order.windows(2).rev() {
+            let into = body(rw.func(), pair[0]);
+            rw.move_to_end(pair[1], into);
         }
     }
 }

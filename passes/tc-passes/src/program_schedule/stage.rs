@@ -110,7 +110,7 @@ impl Producer {
             let own = std::iter::once(op).chain(func.op_regions(op).iter().flat_map(|&region| ops_under(func, region)));
             own.into_iter().any(|op| effects::accesses(func, op).iter().any(|&(place, _)| effects::root_buffer(func, place) == buffer))
         });
-        first.is_some_and(|op| func.opcode(op) == tir::STORE)
+        !self.chain.is_guarded(func) && first.is_some_and(|op| func.opcode(op) == tir::STORE)
     }
 }
 

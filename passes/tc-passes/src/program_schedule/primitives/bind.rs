@@ -92,10 +92,15 @@ fn from_zero(func: &mut Func, op: Op, launch: Option<i64>) {
     }
     let elem = func.value_scalar(number).map_or(tc_ir::Elem::Index, |scalar| scalar.elem);
     let region = body(func, op);
+    let constant = const_extent(func, op);
     let ops: Vec<Op> = func.ops(region).collect();
     let mut b = Builder::before(func, op);
     let zero = b.int(0, elem);
-    let extent = if starts_at_zero { hi } else { b.value(arith::SUB, &[hi, lo], &[]) };
+    let extent = match constant {
+        Some(extent) => b.int(extent, elem),
+        None if starts_at_zero => hi,
+        None => b.value(arith::SUB, &[hi, lo], &[]),
+    };
     let end = launch.map_or(extent, |launch| b.int(launch, elem));
     let (into, value) = b.within(region, |b| {
         let value = if starts_at_zero { number } else { b.value(arith::ADD, &[number, lo], &[]) };

@@ -4,7 +4,7 @@ use super::Primitive;
 use super::super::Item;
 use super::super::cx::{Cx, Done};
 use super::super::dependences::Serial;
-use super::super::nest::{Chain, body};
+use super::super::nest::Chain;
 use tc_dialects::sched;
 use tc_ir::walk::is_inside;
 use tc_ir::{Op, Rewriter};
@@ -47,6 +47,13 @@ impl Order {
     }
 }
 
+impl Order {
+    /// The nest of two loops that change places, whichever is the outer one.
+    pub(super) fn exchanged(cx: &Cx<'_>, one: Op, other: Op) -> Done<Order> {
+        if is_inside(cx.func(), one, other) { Order::of(cx, &[one, other]) } else { Order::of(cx, &[other, one]) }
+    }
+}
+
 impl Primitive for sched::Reorder {
     type Legal = Order;
 
@@ -69,22 +76,5 @@ pub(super) fn reorder(cx: &mut Cx<'_>, Order { loops, order }: Order) {
     if loops == order {
         return;
     }
-    let mut rw = Rewriter::new(&mut cx.program.func);
-    let inner = loops[loops.len() - 1];
-    Chain { loops: loops.clone() }.tidy(&mut rw);
-    let first = loops[0];
-    for &op in &loops[1..] {
-        rw.move_before(op, first);
-    }
-    let last = order[order.len() - 1];
-    if last != inner {
-        let (from, to) = (body(rw.func(), inner), body(rw.func(), last));
-        let ops: Vec<Op> = rw.func().ops(from).collect();
-        ops.into_iter().for_each(|op| rw.move_to_end(op, to));
-    }
-    // All loops stand beside one another now; the place of the first is that of the nest.
-    for pair in order.windows(2).rev() {
-        let into = body(rw.func(), pair[0]);
-        rw.move_to_end(pair[1], into);
-    }
+    Chain { loops }.put_in_order(&mut Rewriter::new(&mut cx.program.func), &order);
 }

@@ -10,7 +10,6 @@ use super::super::stage::{Producer, accesses, home, indices, statement_in};
 use super::cache_read::writes_to;
 use super::compute_at::{Need, extents, plain_buffer, restrict, shrink};
 use crate::analysis::access::NestFacts;
-use super::super::nest::outermost;
 use tc_arith::Expr;
 use tc_dialects::algebra::{Algebra, build_index};
 use tc_dialects::{sched, tir};
@@ -29,6 +28,8 @@ pub(super) struct Moved {
     /// The indices of the accesses of the buffer in the loop, counted from where the part starts.
     accesses: Vec<(Op, Vec<Option<Expr>>)>,
     algebra: Algebra,
+    /// Where what is computed is made, if the program makes it.
+    own: Option<Op>,
 }
 
 impl Primitive for sched::ReverseComputeAt {
@@ -42,6 +43,7 @@ impl Primitive for sched::ReverseComputeAt {
         let statement = follows(cx, buffer, &consumer, at)?;
         let (source, loads) = source_of(cx, &consumer, statement)?;
         let alloc = made_for(cx, source, &consumer, at)?;
+        let own = func.def_op(buffer);
         // Each dimension of the source is a loop of the consumer.
         let by_loop = |load: &Op| -> Option<Vec<usize>> {
             let of = |index: &Value| consumer.by_dim.iter().position(|&op| var(func, op) == *index);
@@ -53,24 +55,24 @@ impl Primitive for sched::ReverseComputeAt {
             let text = format!("`{}` is not read an element an iteration", cx.show(source));
             return Err(cx.error("compute-at", text).label(cx.place(loads[0]), "by other indices than the loops'").into());
         };
-        let mut facts = NestFacts::serial(func, outermost(func, at));
+        let mut serial = Serial::around(func, at);
         let (source_loads, source_stores) = accesses(func, source).unwrap_or_default();
         let inside: Vec<Op> =
             source_loads.into_iter().chain(source_stores).filter(|&op| is_inside(func, op, at)).collect();
         let shape = extents(func, source);
-        let found = View::from(func, at, &[]).needed(&mut facts, &inside, &shape);
+        let found = View::from(func, at, &[]).needed(&mut serial.facts, &inside, &shape);
         let loops: Vec<Op> = std::iter::once(at)
             .chain(ancestors(func, at).take_while(|&op| op == statement || is_inside(func, op, statement)))
             .filter(|&op| func.opcode(op) == tir::FOR)
             .collect();
-        if let Some(op) = Serial::around(func, at).boxes_overlap(&inside, &found, &shape, &loops) {
+        if let Some(op) = serial.boxes_overlap(&inside, &found, &shape, &loops) {
             let text = format!("an iteration of `{}` does not complete a part of `{}`", cx.loop_name(at), cx.show(source));
             let label = format!("other iterations of `{}` may store to the same part", cx.loop_name(op));
             let error = cx.error("dependence", text).label(cx.place(op), label);
             return Err(error.help("take a loop outside of all reductions").into());
         }
         let need = |facts: &mut NestFacts<'_>, dim: usize| Need::of(facts, found[dim], consumer.by_dim[dims[dim]]);
-        let parts: Vec<Need> = (0..found.len()).map(|dim| need(&mut facts, dim)).collect();
+        let parts: Vec<Need> = (0..found.len()).map(|dim| need(&mut serial.facts, dim)).collect();
         let whole = Need { part: Part::Whole, below: false, above: false };
         let own_part = |nth: usize| dims.iter().position(|&dim| dim == nth).map_or(whole, |dim| parts[dim]);
         let own_parts = (0..consumer.by_dim.len()).map(own_part).collect();
@@ -81,12 +83,12 @@ impl Primitive for sched::ReverseComputeAt {
             };
             (op, parts.iter().zip(indices(func, op)).map(of).collect())
         };
-        let accesses = inside.iter().map(|&op| relative(&mut facts, op)).collect();
-        Ok(Moved { consumer, at, source, alloc, parts, own_parts, accesses, algebra: facts.algebra })
+        let accesses = inside.iter().map(|&op| relative(&mut serial.facts, op)).collect();
+        Ok(Moved { consumer, at, source, alloc, parts, own_parts, accesses, algebra: serial.facts.algebra, own })
     }
 
     fn edit(cx: &mut Cx<'_>, moved: Moved) -> Vec<Item> {
-        let Moved { consumer, at, source, alloc, parts, own_parts, accesses, algebra } = moved;
+        let Moved { consumer, at, source, alloc, parts, own_parts, accesses, algebra, own } = moved;
         let locs = cx.locs_like(alloc);
         let func = &mut cx.program.func;
         let region = body(func, at);
@@ -96,7 +98,7 @@ impl Primitive for sched::ReverseComputeAt {
         let around: Vec<Op> = bounds_of(rw.func(), &consumer);
         let statement = statement_in(rw.func(), rw.func().region_of(consumer.root).unwrap_or(region), at);
         if let Some(statement) = statement {
-            around.iter().for_each(|&op| rw.move_before(op, statement));
+            around.iter().chain(&own).for_each(|&op| rw.move_before(op, statement));
         }
         if let Some(place) = rw.func().first_op(region) {
             rw.move_before(alloc, place);

@@ -1,0 +1,96 @@
+//! Directives over what a program has at the moment.
+
+use crate::random::rng::Rng;
+use tc::dialects::tir;
+use tc::ir::walk::{all_ops, ancestors};
+use tc::ir::{Func, Op, Value};
+
+/// A loop, as a schedule names it, and those around it with the same buffer, outermost first.
+struct Named {
+    name: String,
+    op: Op,
+}
+
+/// The loops of `func` that a schedule can name.
+fn loops(func: &Func) -> Vec<Named> {
+    let mut found: Vec<Named> = Vec::new();
+    for store in all_ops(func).filter(|&op| func.opcode(op) == tir::STORE) {
+        let buffer = func.value_text(func.operand(store, 0));
+        let mut around: Vec<Op> = ancestors(func, store).filter(|&op| func.opcode(op) == tir::FOR).collect();
+        around.reverse();
+        for op in around {
+            let var = func.value_text(func.region_args(func.op_regions(op)[0])[0]);
+            if !found.iter().any(|named| named.op == op) {
+                found.push(Named { name: format!("{buffer}.{var}"), op });
+            }
+        }
+    }
+    found
+}
+
+fn buffers(func: &Func) -> Vec<(String, bool)> {
+    let params = func.params().iter().map(|&param| (func.value_text(param).to_string(), false));
+    let made = all_ops(func).filter(|&op| func.opcode(op) == tir::ALLOC).filter_map(|op| func.result(op));
+    params.chain(made.map(|value: Value| (func.value_text(value).to_string(), true))).collect()
+}
+
+/// A directive for `func`, as number `nth` of its schedule; its name and its text.
+pub fn draw(func: &Func, rng: &mut Rng, nth: usize) -> Option<(&'static str, String)> {
+    let (loops, buffers) = (loops(func), buffers(func));
+    let made: Vec<&String> = buffers.iter().filter(|buffer| buffer.1).map(|buffer| &buffer.0).collect();
+    let any_loop = |rng: &mut Rng| loops.get(rng.below(loops.len())).map(|named| named.name.clone());
+    let any = |rng: &mut Rng| buffers[rng.below(buffers.len())].0.clone();
+    let own = |rng: &mut Rng| made.get(rng.below(made.len())).map_or_else(|| buffers[0].0.clone(), |name| name.to_string());
+    let scope = |rng: &mut Rng| rng.pick(&["global", "shared", "shared", "local", "local"]);
+    Some(match rng.below(40) {
+        0..=4 => {
+            let by = rng.pick(&["factor = 4", "factor = 2", "factor = 3", "factor = 16", "nparts = 2"]);
+            ("split", format!("s{nth}o, s{nth}i = split({}, {by})", any_loop(rng)?))
+        }
+        5..=6 => {
+            let (outer, inner) = pair(func, &loops, rng)?;
+            ("fuse", format!("f{nth} = fuse({outer}, {inner})"))
+        }
+        7..=11 => {
+            let (outer, inner) = pair(func, &loops, rng)?;
+            ("reorder", format!("reorder({inner}, {outer})"))
+        }
+        12 => {
+            let (outer, inner) = pair(func, &loops, rng)?;
+            ("tile", format!("t{nth}a, t{nth}b, t{nth}c, t{nth}d = tile({outer}, {inner}, 2, 3)"))
+        }
+        13..=15 => ("distribute", format!("d{nth}a, d{nth}b = distribute({})", any_loop(rng)?)),
+        16..=20 => {
+            let coordinate = rng.pick(&["threadIdx.x", "threadIdx.x", "threadIdx.y", "blockIdx.x", "blockIdx.y", "vthread"]);
+            ("bind", format!("bind({}, {coordinate})", any_loop(rng)?))
+        }
+        21 => ("vectorize", format!("vectorize({})", any_loop(rng)?)),
+        22 => ("unroll", format!("unroll({})", any_loop(rng)?)),
+        23..=25 => ("cache_read", format!("R{nth} = cache_read({}, {})", any(rng), scope(rng))),
+        26..=27 => ("cache_write", format!("W{nth} = cache_write({}, {})", any(rng), scope(rng))),
+        28..=32 => ("compute_at", format!("compute_at({}, {})", own(rng), any_loop(rng)?)),
+        33..=35 => ("reverse_compute_at", format!("reverse_compute_at({}, {})", any(rng), any_loop(rng)?)),
+        36 => ("set_scope", format!("set_scope({}, {})", own(rng), scope(rng))),
+        37 => match rng.below(3) {
+            0 => ("storage_align", format!("storage_align({}, factor = 4, offset = 1)", any_loop(rng)?)),
+            1 => ("double_buffer", format!("double_buffer({})", own(rng))),
+            _ => ("pipeline", format!("pipeline({}, stages = 2)", any_loop(rng)?)),
+        },
+        38 => match rng.below(2) {
+            0 => ("transform_layout", format!("transform_layout({}) (i, j) {{ yield j, i }}", own(rng))),
+            _ => ("transform_layout", format!("transform_layout({}) (i) {{ yield i / 4, i % 4 }}", own(rng))),
+        },
+        _ => ("pragma", format!("pragma({}, loop_partition_hint = true)", any_loop(rng)?)),
+    })
+}
+
+/// Two loops, mostly of which one stands in the other.
+fn pair(func: &Func, loops: &[Named], rng: &mut Rng) -> Option<(String, String)> {
+    let one = loops.get(rng.below(loops.len()))?;
+    let inside: Vec<&Named> = loops.iter().filter(|other| func.parent_op(other.op) == Some(one.op)).collect();
+    let other = match inside.is_empty() || rng.chance(10) {
+        true => loops.get(rng.below(loops.len()))?,
+        false => inside[rng.below(inside.len())],
+    };
+    Some((one.name.clone(), other.name.clone()))
+}
