@@ -5,7 +5,7 @@ use tc::dialects::tir;
 use tc::ir::walk::{all_ops, ancestors};
 use tc::ir::{Func, Op, Value};
 
-/// A loop, as a schedule names it, and those around it with the same buffer, outermost first.
+/// A loop, as a schedule names it.
 struct Named {
     name: String,
     op: Op,
@@ -68,8 +68,16 @@ pub fn draw(func: &Func, rng: &mut Rng, nth: usize) -> Option<(&'static str, Str
         22 => ("unroll", format!("unroll({})", any_loop(rng)?)),
         23..=25 => ("cache_read", format!("R{nth} = cache_read({}, {})", any(rng), scope(rng))),
         26..=27 => ("cache_write", format!("W{nth} = cache_write({}, {})", any(rng), scope(rng))),
-        28..=32 => ("compute_at", format!("compute_at({}, {})", own(rng), any_loop(rng)?)),
-        33..=35 => ("reverse_compute_at", format!("reverse_compute_at({}, {})", any(rng), any_loop(rng)?)),
+        28..=32 => {
+            let buffer = own(rng);
+            let place = around(func, &loops, rng, &buffer, tir::LOAD).or_else(|| any_loop(rng))?;
+            ("compute_at", format!("compute_at({buffer}, {place})"))
+        }
+        33..=35 => {
+            let (buffer, source) = (any(rng), own(rng));
+            let place = around(func, &loops, rng, &source, tir::STORE).or_else(|| any_loop(rng))?;
+            ("reverse_compute_at", format!("reverse_compute_at({}, {place})", reader(func, rng, &source).unwrap_or(buffer)))
+        }
         36 => ("set_scope", format!("set_scope({}, {})", own(rng), scope(rng))),
         37 => match rng.below(3) {
             0 => ("storage_align", format!("storage_align({}, factor = 4, offset = 1)", any_loop(rng)?)),
@@ -82,6 +90,24 @@ pub fn draw(func: &Func, rng: &mut Rng, nth: usize) -> Option<(&'static str, Str
         },
         _ => ("pragma", format!("pragma({}, loop_partition_hint = true)", any_loop(rng)?)),
     })
+}
+
+/// A loop around an access of `buffer` by ops of a kind.
+fn around(func: &Func, loops: &[Named], rng: &mut Rng, buffer: &str, opcode: tc::ir::Opcode) -> Option<String> {
+    let is_access = |&op: &Op| func.opcode(op) == opcode && func.value_text(func.operand(op, 0)) == buffer;
+    let all: Vec<Op> = all_ops(func).filter(is_access).flat_map(|op| ancestors(func, op)).collect();
+    let named: Vec<&Named> = loops.iter().filter(|named| all.contains(&named.op)).collect();
+    named.get(rng.below(named.len())).map(|named| named.name.clone())
+}
+
+/// A buffer whose nest reads `source`.
+fn reader(func: &Func, rng: &mut Rng, source: &str) -> Option<String> {
+    let is_load = |&op: &Op| func.opcode(op) == tir::LOAD && func.value_text(func.operand(op, 0)) == source;
+    let regions: Vec<_> = all_ops(func).filter(is_load).filter_map(|op| func.region_of(op)).collect();
+    let stores = all_ops(func).filter(|&op| func.opcode(op) == tir::STORE);
+    let near = stores.filter(|&op| func.region_of(op).is_some_and(|region| regions.contains(&region)));
+    let names: Vec<String> = near.map(|op| func.value_text(func.operand(op, 0)).to_string()).filter(|name| name != source).collect();
+    names.get(rng.below(names.len())).cloned()
 }
 
 /// Two loops, mostly of which one stands in the other.

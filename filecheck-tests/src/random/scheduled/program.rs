@@ -24,12 +24,15 @@ struct Draw<'r> {
     filled: usize,
     loops: usize,
     budget: usize,
+    /// Each made array is computed by one nest.
+    in_stages: bool,
 }
 
 /// A program `@f`.
 pub fn draw(rng: &mut Rng) -> String {
     let (n_made, n_inputs) = (rng.below(4), 1 + rng.below(2));
-    let mut draw = Draw { rng, text: String::new(), depth: 1, arrays: Vec::new(), filled: 0, loops: 0, budget: 0 };
+    let in_stages = rng.chance(50);
+    let mut draw = Draw { rng, text: String::new(), depth: 1, arrays: Vec::new(), filled: 0, loops: 0, budget: 0, in_stages };
     let mut params = Vec::new();
     for nth in 0..n_inputs + 2 {
         let rank = 1 + draw.rng.below(2);
@@ -129,7 +132,7 @@ impl Draw<'_> {
 
     /// An element of a filled array, without offsets.
     fn plain(&mut self, vars: &[String]) -> String {
-        let nth = self.rng.below(self.filled);
+        let nth = if self.in_stages && self.rng.chance(60) { self.filled - 1 } else { self.rng.below(self.filled) };
         let Array { name, rank } = &self.arrays[nth];
         let (name, rank) = (name.clone(), *rank);
         let indices: Vec<String> = (0..rank).map(|_| self.rng.pick(vars)).collect();
@@ -138,7 +141,8 @@ impl Draw<'_> {
 
     /// An element of any array, near to the variables.
     fn near(&mut self, vars: &[String]) -> String {
-        let nth = self.rng.below(self.arrays.len());
+        let last = self.arrays.len() - 1;
+        let nth = if self.in_stages && self.rng.chance(40) { last } else { self.rng.below(last + 1) };
         let Array { name, rank } = &self.arrays[nth];
         let (name, rank) = (name.clone(), *rank);
         let indices: Vec<String> = (0..rank).map(|_| self.index(vars)).collect();
@@ -233,7 +237,8 @@ impl Draw<'_> {
     /// An element that is stored to: mostly by the variables themselves.
     fn target(&mut self, vars: &[String]) -> String {
         let first = if self.rng.chance(80) { self.arrays.iter().position(|array| array.name == "O0").unwrap_or(0) } else { 0 };
-        let nth = first + self.rng.below(self.arrays.len() - first);
+        let most = if self.in_stages { (first + 2).min(self.arrays.len()) } else { self.arrays.len() };
+        let nth = first + self.rng.below(most - first);
         let Array { name, rank } = &self.arrays[nth];
         let (name, rank) = (name.clone(), *rank);
         let mut indices: Vec<String> = Vec::new();

@@ -7,11 +7,11 @@ use crate::analysis::dependence::{Between, DependenceTest};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 use tc_arith::{Node, Var};
-use tc_dialects::algebra::Algebra;
+use tc_dialects::algebra::{Algebra, const_extent};
 use tc_dialects::{arith, tir};
 use tc_ir::attrs::BinOp;
 use tc_ir::opdef::Role;
-use tc_ir::walk::ops_under;
+use tc_ir::walk::{ancestors, ops_under};
 use tc_ir::{Func, Op, Region, Value, effects};
 
 /// What forbids an order.
@@ -133,6 +133,26 @@ impl<'f> Serial<'f> {
             }
         }
         None
+    }
+
+    /// Does `store` write as many different cells as its buffer has, wherever the loops around it up to `statement` run?
+    pub(super) fn fills(&mut self, store: Op, statement: Op, cells: i64) -> bool {
+        let func = self.func;
+        let mut around: Vec<Op> = ancestors(func, store).take_while(|&op| op != statement).collect();
+        around.extend((store != statement).then_some(statement));
+        if around.iter().any(|&op| func.opcode(op) != tir::FOR) {
+            return false;
+        }
+        let extents = around.iter().map(|&op| const_extent(func, op));
+        let points = extents.into_iter().try_fold(1i64, |product, extent| product.checked_mul(extent?));
+        // As many points as cells, and no two of them at one cell.
+        points == Some(cells)
+            && self.facts.all_accesses(store).into_iter().filter(|access| access.writes).all(|access| {
+                around.iter().all(|&op| {
+                    let executions = Executions { within: op, same: &[], carried: op, reversed: None };
+                    !self.depends(&access, &access, executions)
+                })
+            })
     }
 
     /// The loop of `loops`, innermost first, two iterations of which may store to one cell of the parts that `ops` access;

@@ -4,9 +4,11 @@ use super::Primitive;
 use super::super::Item;
 use super::super::cx::{Cx, Done};
 use super::super::names::loops_of;
-use super::super::stage::{accesses, home, may_alias, statement_in};
+use super::super::stage::{Producer, accesses, home, may_alias, statement_in};
+use super::super::dependences::Serial;
+use super::compute_at::extents;
 use super::split::build_loop;
-use tc_dialects::algebra::{Algebra, build_index};
+use tc_dialects::algebra::{Algebra, build_index, const_extent};
 use tc_dialects::scope::Scope;
 use tc_dialects::{sched, tir};
 use tc_ir::walk::{is_inside, ops_under};
@@ -18,6 +20,8 @@ pub(super) struct Copied {
     scope: Scope,
     loads: Vec<Op>,
     before: Op,
+    /// Where the loops of what computes it bound the part that has values.
+    ranges: Option<Vec<Op>>,
 }
 
 impl Primitive for sched::CacheRead {
@@ -51,10 +55,11 @@ impl Primitive for sched::CacheRead {
                 return Err(error.help("name those readers that read it before: `cache_read(X, scope, [Y])`").into());
             }
         }
-        Ok(Copied { buffer, scope, loads, before: first })
+        let ranges = written(cx, buffer, first)?;
+        Ok(Copied { buffer, scope, loads, before: first, ranges })
     }
 
-    fn edit(cx: &mut Cx<'_>, Copied { buffer, scope, loads, before }: Copied) -> Vec<Item> {
+    fn edit(cx: &mut Cx<'_>, Copied { buffer, scope, loads, before, ranges }: Copied) -> Vec<Item> {
         let name = cx.result_name(0).unwrap_or_else(|| format!("{}_{}", cx.show(buffer), scope.name().replace('.', "_")));
         let copy = make_like(cx, buffer, scope, before, &name);
         let locs = cx.locs_like(before);
@@ -62,13 +67,47 @@ impl Primitive for sched::CacheRead {
         let shape: Vec<Attr> = func.as_shaped(func.value_type(buffer)).map_or(Vec::new(), |(_, shape, _)| shape.to_vec());
         let mut b = Builder::before(func, before);
         b.locs = locs;
-        let extents: Vec<Value> = shape.iter().map(|&extent| extent_of(&mut b, extent)).collect();
+        let number = |b: &mut Builder<'_>, value: Value| b.func.const_int(value).map(|number| b.index(number));
+        let ranges: Vec<(Option<Value>, Value)> = match ranges {
+            Some(loops) => {
+                let bounds = loops.iter().map(|&op| (b.func.operand(op, 0), b.func.operand(op, 1))).collect::<Vec<_>>();
+                bounds.into_iter().map(|(lo, hi)| (number(&mut b, lo), number(&mut b, hi).unwrap_or(hi))).collect()
+            }
+            None => shape.iter().map(|&extent| (None, extent_of(&mut b, extent))).collect(),
+        };
         let names: Vec<String> = (0..shape.len()).map(|nth| format!("ax{nth}")).collect();
-        copy_nest(&mut b, (copy, buffer), &extents.iter().map(|&hi| (None, hi)).collect::<Vec<_>>(), &names);
+        copy_nest(&mut b, (copy, buffer), &ranges, &names);
         let mut rw = Rewriter::new(func);
         loads.iter().for_each(|&load| rw.set_operand(load, 0, copy));
         vec![Item::Buffer(copy)]
     }
+}
+
+/// The part of a buffer that has values before `first`: all of it, or what these loops run over. Of what a caller hands over
+/// all has values.
+fn written(cx: &Cx<'_>, buffer: Value, first: Op) -> Done<Option<Vec<Op>>> {
+    let func = cx.func();
+    let Some(alloc) = func.def_op(buffer) else { return Ok(None) };
+    let cells = extents(func, buffer).into_iter().try_fold(1i64, |product, extent| product.checked_mul(extent?));
+    let before = std::iter::successors(func.next_op(alloc), |&op| func.next_op(op)).take_while(|&op| op != first);
+    for statement in before {
+        let inner = func.op_regions(statement).iter().flat_map(|&region| ops_under(func, region));
+        let is_store = |&op: &Op| func.opcode(op) == tir::STORE && func.operand(op, 0) == buffer;
+        for store in std::iter::once(statement).chain(inner).filter(is_store) {
+            if cells.is_some_and(|cells| Serial::around(func, store).fills(store, statement, cells)) {
+                return Ok(None);
+            }
+        }
+    }
+    if let Ok(producer) = Producer::of(func, buffer)
+        && producer.starts_with_store(func, buffer)
+        && producer.by_dim.iter().all(|&op| const_extent(func, op).is_some())
+    {
+        return Ok(Some(producer.by_dim));
+    }
+    let text = format!("which elements of `{}` have values before it is read is not known", cx.show(buffer));
+    let error = cx.error("not-computed", text).label(cx.place(alloc), "it is made here");
+    Err(error.help("let one nest of loops store to each of its elements first").into())
 }
 
 /// An op in `statement` that may write `buffer`.

@@ -95,9 +95,10 @@ impl Primitive for sched::ReverseComputeAt {
         let mut rw = Rewriter::new(func);
         consumer.tidy(&mut rw);
         // What was hoisted out of the nest stays before it; the nest reads it where it goes.
-        let around: Vec<Op> = bounds_of(rw.func(), &consumer);
         let statement = statement_in(rw.func(), rw.func().region_of(consumer.root).unwrap_or(region), at);
         if let Some(statement) = statement {
+            let around = bounds_of(rw.func(), &consumer, statement);
+            let own = own.filter(|&op| follows_in_region(rw.func(), op, statement));
             around.iter().chain(&own).for_each(|&op| rw.move_before(op, statement));
         }
         if let Some(place) = rw.func().first_op(region) {
@@ -119,17 +120,21 @@ impl Primitive for sched::ReverseComputeAt {
     }
 }
 
-/// What stands before the nest and that it uses: numbers, computed of sizes.
-fn bounds_of(func: &Func, nest: &Producer) -> Vec<Op> {
-    let Some(region) = func.region_of(nest.root) else { return Vec::new() };
+/// Does `op` stand in the region of `statement`, behind it?
+fn follows_in_region(func: &Func, op: Op, statement: Op) -> bool {
+    std::iter::successors(func.next_op(statement), |&next| func.next_op(next)).any(|next| next == op)
+}
+
+/// What stands between `statement` and the nest and that the nest uses: numbers, computed of sizes.
+fn bounds_of(func: &Func, nest: &Producer, statement: Op) -> Vec<Op> {
     let mut wanted: Vec<Value> = func.operands(nest.root).to_vec();
     for op in ops_under(func, body(func, nest.root)) {
         wanted.extend(func.operands(op));
     }
     let mut found = Vec::new();
     let before = std::iter::successors(func.prev_op(nest.root), |&op| func.prev_op(op));
-    for op in before {
-        if func.region_of(op) == Some(region) && func.results(op).any(|value| wanted.contains(&value)) && effects::summary(func, op).is_pure() {
+    for op in before.take_while(|&op| op != statement) {
+        if func.results(op).any(|value| wanted.contains(&value)) && effects::summary(func, op).is_pure() {
             wanted.extend(func.operands(op));
             found.push(op);
         }
