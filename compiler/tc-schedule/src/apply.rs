@@ -315,8 +315,12 @@ impl Run<'_, '_> {
             None if sched.row(op).effect.unknown => {
                 let name = sched.row(op).short.unwrap_or(sched.op_name(op));
                 let text = format!("`{name}` is a directive for programs, and this schedule is for an operator");
-                let error = ScheduleDiagnostic::error("operator-directive", sched.op_location(op), text).fix_its(LEAVE_OUT);
-                self.refuse(op, error.fact("an operator's stages have no statements: `compute_at` says where they are computed"));
+                let error =
+                    ScheduleDiagnostic::error("operator-directive", sched.op_location(op), text).fix_its(LEAVE_OUT);
+                self.refuse(
+                    op,
+                    error.fact("an operator's stages have no statements: `compute_at` says where they are computed"),
+                );
             }
             None => {
                 let text = format!(

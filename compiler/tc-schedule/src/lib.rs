@@ -42,7 +42,6 @@ mod walk;
 mod written;
 
 pub use bounds::{Bounds, OverLimit};
-pub use value::eval_op as eval_number;
 pub use dispatch::programs;
 pub use graph::Graph;
 pub use inline::inline_into_consumers;
@@ -52,6 +51,7 @@ pub use primitives::{Layout, PrimitiveInfo, primitives};
 pub use size::Size;
 pub use space::Space;
 pub use tc_dialects::scope::{self, Scope};
+pub use value::eval_op as eval_number;
 
 use calls::with_calls;
 use check::Extent;

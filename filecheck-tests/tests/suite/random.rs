@@ -5,6 +5,7 @@
 use tc_filetest::random::Case;
 use tc_filetest::random::programs::Programs;
 use tc_filetest::random::run::{Failed, RandomCase, RandomRun, run};
+use tc_filetest::random::scheduled::Scheduled;
 
 fn tell<C: RandomCase>(failed: &Failed<C>) {
     let about = format!("Case {}: {}", failed.number, failed.failure.key);
@@ -36,4 +37,20 @@ fn random_programs_mean_the_same_after_every_pass() {
     assert!(tally.emitted > plan.count / 4, "only {} cases were emitted\n{tally}", tally.emitted);
     assert!(tally.passes.len() > 25, "only {} passes ran\n{tally}", tally.passes.len());
     assert!(tally.made.len() > 45, "only {} constructs came\n{tally}", tally.made.len());
+}
+
+#[test]
+fn random_programs_mean_the_same_under_random_schedules() {
+    let plan = RandomRun { seed: 5, first: 0, count: 500, jobs: 2 };
+    let outcome = run::<Scheduled>(plan, tell);
+    let tally = &outcome.tally;
+    assert!(outcome.kinds.is_empty(), "{:#?}\n{tally}", outcome.kinds);
+    assert_eq!(tally.cases, plan.count);
+    assert!(tally.kernels > plan.count / 3, "only {} cases went through cuda\n{tally}", tally.kernels);
+    let applied = |name: &str| tally.directives.get(name).is_some_and(|count| count.0 > 0);
+    // The others need what no such program has: tensor cores, bulk copies, clusters, rows of whole pieces.
+    let rest = ["cluster", "tensorize", "bulk_copy", "swizzle", "pipeline", "double_buffer"];
+    let all = tc::passes::program_schedule::directives().iter().map(|info| info.name);
+    let missed: Vec<&str> = all.filter(|name| !rest.contains(name) && !applied(name)).collect();
+    assert!(missed.is_empty(), "never applied: {missed:?}\n{tally}");
 }

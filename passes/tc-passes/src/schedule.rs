@@ -266,8 +266,11 @@ impl Schedule {
         let options = self.lowering(te, schedule);
         let programs = match schedule {
             Some(schedule) if te.header.opcode == tir::FUNC => {
-                vec![program_schedule::space(te, schedule, &options.defines).and_then(|space| space.lower(&space.first()?, None))
-                    .map_err(|found| with_calls(Some(schedule), found))?]
+                vec![
+                    program_schedule::space(te, schedule, &options.defines)
+                        .and_then(|space| space.lower(&space.first()?, None))
+                        .map_err(|found| with_calls(Some(schedule), found))?,
+                ]
             }
             _ => tc_schedule::programs(te, schedule, module, &options, taken)?,
         };

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use tc::ir::print::{PrintOptions, print_func};
 use tc::ir::walk::all_ops;
 use tc::ir::{Module, Op, Value};
-use tc::run::{Refused, Case, Define};
+use tc::run::{Case, Define, Refused};
 use tc::schedule::{Point, Space};
 use tc::space::{Judge, spaces};
 use tc::support::{Diagnostic, Diagnostics, Location, suggest};
@@ -100,7 +100,10 @@ impl<'t> Task<'t> {
             wrong.help = suggest::did_you_mean(name, names);
             return Err(wrong);
         }
-        let case = tc::run::under(module, te, sched).map_err(|Refused::Call(wrong) | Refused::Input(wrong)| *wrong)?;
+        let case = tc::run::under(module, te, sched);
+        let case = case.map_err(|refused| match refused {
+            Refused::Call(wrong) | Refused::Input(wrong) => *wrong,
+        })?;
         Ok(Task { compiler, module, case, defines })
     }
 

@@ -24,13 +24,13 @@ const PASS_HEADINGS: &[&str] = &["# Input form", "# Output form", "# Example", "
 const PRIMITIVE_HEADINGS: &[&str] = &["# Arguments", "# Legality", "# Rewrite", "# Known elsewhere as"];
 
 /// Files of `tc-passes` that are no passes.
-const NOT_PASSES: &[&str] = &["lib", "table", "analysis", "util"];
+const NOT_PASSES: &[&str] = &["lib", "table", "analysis", "program_schedule"];
 
 /// Files among the primitives that are none.
 const NOT_PRIMITIVES: &[&str] = &["mod", "part"];
 
 /// Folders of the corpus of schedules that are about more than one primitive.
-const TOPICS: &[&str] = &["calls", "documents", "names", "sizes"];
+const TOPICS: &[&str] = &["calls", "documents", "names", "programs", "sizes"];
 
 /// All that is wrong in the repository at `root`.
 pub fn check(root: &Path) -> Vec<String> {

@@ -57,7 +57,8 @@ pub fn definable(module: &Module, case: &Case) -> Vec<String> {
 /// The parameters of the schedule of `case`.
 fn parameters(module: &Module, case: &Case) -> Vec<String> {
     let schedule = case.schedule.map(|schedule| &module.items[schedule]);
-    schedule.map_or(Vec::new(), |sched| sched.params().iter().map(|&param| sched.value_text(param).to_string()).collect())
+    schedule
+        .map_or(Vec::new(), |sched| sched.params().iter().map(|&param| sched.value_text(param).to_string()).collect())
 }
 
 /// Those of `defines` that `case` knows.
@@ -136,7 +137,8 @@ impl Compiler {
             built.module.items = programs.map_err(failed)?;
         } else if let Some(schedule) = case.schedule.map(|schedule| &module.items[schedule]) {
             let names = parameters(module, case);
-            let (given, sizes): (Vec<Define>, Vec<Define>) = defines.into_iter().partition(|(name, _)| names.contains(name));
+            let (given, sizes): (Vec<Define>, Vec<Define>) =
+                defines.into_iter().partition(|(name, _)| names.contains(name));
             built.point = point(item, Some(schedule), &given).map_err(failed)?;
             built.sizes = sizes.into_iter().collect();
             let program = space(item, schedule, &given).and_then(|space| space.lower(&space.first()?, None));

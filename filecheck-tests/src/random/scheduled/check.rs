@@ -4,12 +4,12 @@ use super::{Scheduled, Tally, directives};
 use crate::random::check::Failure;
 use crate::random::programs::check::fault;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use tc::Compiler;
 use tc::debug::shape;
 use tc::ir::Module;
 use tc::pass::Manager;
 use tc::sim::{CheckOptions, Limits, agree};
 use tc::support::{Diagnostics, Fault, Location, render};
-use tc::Compiler;
 
 /// How many directives are drawn.
 const DRAWN: usize = 24;
@@ -31,7 +31,8 @@ fn attempt(compiler: &Compiler, case: &mut Scheduled, tally: &mut Tally) -> Resu
         case.more = None;
         return Ok(());
     }
-    let mut after = scheduled(compiler, case)?.map_err(|code| Failure { key: format!("refused: {code}"), text: case.text() })?;
+    let mut after =
+        scheduled(compiler, case)?.map_err(|code| Failure { key: format!("refused: {code}"), text: case.text() })?;
     if let Some(mut rng) = case.more.take() {
         let n = 1 + rng.below(DRAWN);
         for nth in 0..n {
@@ -52,8 +53,11 @@ fn attempt(compiler: &Compiler, case: &mut Scheduled, tally: &mut Tally) -> Resu
         }
     }
     means_the_same(&before, &after, "schedule", tally)?;
-    let has_launch = after.function("f").is_some_and(|func| tc::ir::walk::all_ops(func).any(|op| tc::dialects::algebra::is_launch(func, op)));
-    let pipeline = if has_launch { "cuda" } else { "module(tir.func(loop-partition,simplify,vectorize-loop,unroll-loop))" };
+    let has_launch = after
+        .function("f")
+        .is_some_and(|func| tc::ir::walk::all_ops(func).any(|op| tc::dialects::algebra::is_launch(func, op)));
+    let pipeline =
+        if has_launch { "cuda" } else { "module(tir.func(loop-partition,simplify,vectorize-loop,unroll-loop))" };
     match run(compiler, after.clone(), pipeline)? {
         Ok(kernels) => {
             tally.kernels += 1;

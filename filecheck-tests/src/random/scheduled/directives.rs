@@ -40,7 +40,8 @@ pub fn draw(func: &Func, rng: &mut Rng, nth: usize) -> Option<(&'static str, Str
     let made: Vec<&String> = buffers.iter().filter(|buffer| buffer.1).map(|buffer| &buffer.0).collect();
     let any_loop = |rng: &mut Rng| loops.get(rng.below(loops.len())).map(|named| named.name.clone());
     let any = |rng: &mut Rng| buffers[rng.below(buffers.len())].0.clone();
-    let own = |rng: &mut Rng| made.get(rng.below(made.len())).map_or_else(|| buffers[0].0.clone(), |name| name.to_string());
+    let own =
+        |rng: &mut Rng| made.get(rng.below(made.len())).map_or_else(|| buffers[0].0.clone(), |name| name.to_string());
     let scope = |rng: &mut Rng| rng.pick(&["global", "shared", "shared", "local", "local"]);
     Some(match rng.below(40) {
         0..=4 => {
@@ -61,7 +62,8 @@ pub fn draw(func: &Func, rng: &mut Rng, nth: usize) -> Option<(&'static str, Str
         }
         13..=15 => ("distribute", format!("d{nth}a, d{nth}b = distribute({})", any_loop(rng)?)),
         16..=20 => {
-            let coordinate = rng.pick(&["threadIdx.x", "threadIdx.x", "threadIdx.y", "blockIdx.x", "blockIdx.y", "vthread"]);
+            let coordinate =
+                rng.pick(&["threadIdx.x", "threadIdx.x", "threadIdx.y", "blockIdx.x", "blockIdx.y", "vthread"]);
             ("bind", format!("bind({}, {coordinate})", any_loop(rng)?))
         }
         21 => ("vectorize", format!("vectorize({})", any_loop(rng)?)),
@@ -76,7 +78,10 @@ pub fn draw(func: &Func, rng: &mut Rng, nth: usize) -> Option<(&'static str, Str
         33..=35 => {
             let (buffer, source) = (any(rng), own(rng));
             let place = around(func, &loops, rng, &source, tir::STORE).or_else(|| any_loop(rng))?;
-            ("reverse_compute_at", format!("reverse_compute_at({}, {place})", reader(func, rng, &source).unwrap_or(buffer)))
+            (
+                "reverse_compute_at",
+                format!("reverse_compute_at({}, {place})", reader(func, rng, &source).unwrap_or(buffer)),
+            )
         }
         36 => ("set_scope", format!("set_scope({}, {})", own(rng), scope(rng))),
         37 => match rng.below(3) {
@@ -106,7 +111,8 @@ fn reader(func: &Func, rng: &mut Rng, source: &str) -> Option<String> {
     let regions: Vec<_> = all_ops(func).filter(is_load).filter_map(|op| func.region_of(op)).collect();
     let stores = all_ops(func).filter(|&op| func.opcode(op) == tir::STORE);
     let near = stores.filter(|&op| func.region_of(op).is_some_and(|region| regions.contains(&region)));
-    let names: Vec<String> = near.map(|op| func.value_text(func.operand(op, 0)).to_string()).filter(|name| name != source).collect();
+    let names: Vec<String> =
+        near.map(|op| func.value_text(func.operand(op, 0)).to_string()).filter(|name| name != source).collect();
     names.get(rng.below(names.len())).cloned()
 }
 

@@ -32,7 +32,8 @@ struct Draw<'r> {
 pub fn draw(rng: &mut Rng) -> String {
     let (n_made, n_inputs) = (rng.below(4), 1 + rng.below(2));
     let in_stages = rng.chance(50);
-    let mut draw = Draw { rng, text: String::new(), depth: 1, arrays: Vec::new(), filled: 0, loops: 0, budget: 0, in_stages };
+    let mut draw =
+        Draw { rng, text: String::new(), depth: 1, arrays: Vec::new(), filled: 0, loops: 0, budget: 0, in_stages };
     let mut params = Vec::new();
     for nth in 0..n_inputs + 2 {
         let rank = 1 + draw.rng.below(2);
@@ -212,7 +213,8 @@ impl Draw<'_> {
                 let var = self.rng.pick(vars);
                 let bound = MARGIN + self.rng.below(8) as i64;
                 let other = self.rng.pick(vars);
-                let condition = if self.rng.chance(50) { format!("{var} < {bound}") } else { format!("{var} <= {other}") };
+                let condition =
+                    if self.rng.chance(50) { format!("{var} < {bound}") } else { format!("{var} <= {other}") };
                 self.open(&format!("if {condition}"));
                 let place = self.target(vars);
                 let source = self.near(vars);
@@ -236,7 +238,8 @@ impl Draw<'_> {
 
     /// An element that is stored to: mostly by the variables themselves.
     fn target(&mut self, vars: &[String]) -> String {
-        let first = if self.rng.chance(80) { self.arrays.iter().position(|array| array.name == "O0").unwrap_or(0) } else { 0 };
+        let first =
+            if self.rng.chance(80) { self.arrays.iter().position(|array| array.name == "O0").unwrap_or(0) } else { 0 };
         let most = if self.in_stages { (first + 2).min(self.arrays.len()) } else { self.arrays.len() };
         let nth = first + self.rng.below(most - first);
         let Array { name, rank } = &self.arrays[nth];

@@ -239,7 +239,14 @@ fn within_block(facts: &mut NestFacts<'_>, access: &Access) -> Option<Open> {
     let warps = warps::told_apart_by(&facts.nest).filter(|_| access.by_warp);
     let own = Access { by_warp: access.by_warp && warps.is_none(), ..access.clone() };
     let between = Between::Coordinates(warps.unwrap_or(&THREADS));
-    if facts.is_independent(&DependenceTest { first: &own, second: &own, between, same: &same, carried: None, reversed: None }) {
+    if facts.is_independent(&DependenceTest {
+        first: &own,
+        second: &own,
+        between,
+        same: &same,
+        carried: None,
+        reversed: None,
+    }) {
         return None;
     }
     let name = func.value_text(access.root);
@@ -274,7 +281,14 @@ fn between_blocks(facts: &mut NestFacts<'_>, access: &Access, all: &[Access], ne
     let between = Between::Coordinates(&BLOCKS);
     let many = all.len() > MAX_PAIRED;
     let mut may_overlap = |second: &Access| {
-        !facts.is_independent(&DependenceTest { first: access, second, between, same: &same, carried: None, reversed: None })
+        !facts.is_independent(&DependenceTest {
+            first: access,
+            second,
+            between,
+            same: &same,
+            carried: None,
+            reversed: None,
+        })
     };
     let other = all.iter().find(|other| (many && access.may_share_memory(other)) || may_overlap(other))?;
     let name = func.value_text(access.root);

@@ -180,10 +180,10 @@ pub(super) fn retype(func: &mut Func, buffer: &Buffer) {
     for key in [keys::STRIDES, keys::OFFSET_FACTOR] {
         attrs = func.without_entry(attrs, key);
     }
-    let attrs = func.with_entry(attrs, keys::ALIGN, align);
     let mut rw = Rewriter::new(func);
     rw.set_type(value, ty);
     rw.set_attrs(alloc, attrs);
+    rw.set_attr(alloc, keys::ALIGN, align);
 }
 
 /// Puts references to ranges of registers in the place of those to regions.

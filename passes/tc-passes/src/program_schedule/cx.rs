@@ -116,6 +116,11 @@ impl Cx<'_> {
         }
     }
 
+    /// Does `value` stand for a buffer?
+    pub(super) fn is_buffer(&self, value: Value) -> bool {
+        matches!(self.env[value.as_u32() as usize], Item::Buffer(_))
+    }
+
     /// A buffer that the program makes.
     pub(super) fn own_buffer(&self, value: Value) -> Done<(Value, Op)> {
         let buffer = self.buffer(value)?;
@@ -142,7 +147,8 @@ impl Cx<'_> {
         let Some(Consumed { name, loc, by, into }) = self.program.consumed.get(&op) else { return Ok(op) };
         let became: Vec<String> = into.iter().map(|&op| format!("`{}`", self.loop_name(op))).collect();
         let text = format!("`{name}` is no loop any more: `{by}` took it");
-        let mut error = self.error("axis-consumed", text).label(self.sched.location(*loc), format!("`{by}` takes it here"));
+        let mut error =
+            self.error("axis-consumed", text).label(self.sched.location(*loc), format!("`{by}` takes it here"));
         if !became.is_empty() {
             error = error.help(format!("use {}", became.join(" or ")));
         }

@@ -23,7 +23,8 @@ pub(super) enum Obstacle {
     Conflict {
         first: Op,
         second: Op,
-        buffer: Value,
+        /// What they touch; two buffers that may be one.
+        buffers: [Value; 2],
         /// By how much the variables of loops differ between the two, where that is known.
         distance: Option<Vec<(Op, Option<i64>)>>,
     },
@@ -126,7 +127,7 @@ impl<'f> Serial<'f> {
                 let mut same: Vec<Op> = loops[..p].to_vec();
                 same.extend(&order[..place(reversed)]);
                 let executions = Executions { within: loops[0], same: &same, carried, reversed: Some(reversed) };
-                let found = self.conflict((&accesses, &accesses), executions, loops, &is_update);
+                let found = self.conflict((&accesses, &accesses), executions, loops, is_update);
                 if found.is_some() {
                     return found;
                 }
@@ -164,7 +165,7 @@ impl<'f> Serial<'f> {
         extents: &[Option<i64>],
         loops: &[Op],
     ) -> Option<Op> {
-        let Some(&innermost) = loops.first() else { return None };
+        let &innermost = loops.first()?;
         let Some(mut access) = ops.first().and_then(|&op| self.facts.all_accesses(op).into_iter().next()) else {
             return Some(innermost);
         };
@@ -199,7 +200,8 @@ impl<'f> Serial<'f> {
                 }
                 if self.depends(one, other, executions) {
                     let distance = self.distance(one, other, loops);
-                    return Some(Obstacle::Conflict { first: one.op, second: other.op, buffer: one.root, distance });
+                    let buffers = [one.root, other.root];
+                    return Some(Obstacle::Conflict { first: one.op, second: other.op, buffers, distance });
                 }
             }
         }
@@ -229,6 +231,9 @@ impl<'f> Serial<'f> {
 
     /// By how much each of `loops` differs where the two touch one cell.
     fn distance(&mut self, first: &Access, second: &Access, loops: &[Op]) -> Option<Vec<(Op, Option<i64>)>> {
+        if first.root != second.root {
+            return None;
+        }
         let (lhs, rhs) = (first.index.as_deref()?, second.index.as_deref()?);
         let of_loop = |op: Op| {
             let atom = Algebra::var(var(self.func, op));
@@ -273,7 +278,8 @@ fn updates(func: &Func, accesses: &Accesses) -> FxHashMap<Op, Op> {
     let mut found = FxHashMap::default();
     for store in accesses.list.iter().filter(|access| func.opcode(access.op) == tir::STORE) {
         let is_of_it = |&load: &Op| {
-            let same_cell = |access: &Access| access.root == store.root && access.index.is_some() && access.index == store.index;
+            let same_cell =
+                |access: &Access| access.root == store.root && access.index.is_some() && access.index == store.index;
             access_of(load).is_some_and(same_cell) && func.region_of(load) == func.region_of(store.op)
         };
         if let Some(load) = combined(func, store.op).into_iter().flatten().find(is_of_it) {

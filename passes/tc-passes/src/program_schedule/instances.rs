@@ -57,7 +57,8 @@ fn outlives(func: &Func, op: Op) -> Option<Violation> {
         let buffer = effects::root_buffer(func, place);
         let Some(alloc) = func.def_op(buffer) else { continue };
         let owner = Scope::of(func, buffer)?.owner();
-        let outside = launches_around(func, op).find(|&(outer, of)| has_own(owner, of) && !is_inside(func, alloc, outer));
+        let outside =
+            launches_around(func, op).find(|&(outer, of)| has_own(owner, of) && !is_inside(func, alloc, outer));
         if let Some((outer, of)) = outside {
             let buffer = name(func, buffer);
             let text = format!(
@@ -93,7 +94,8 @@ fn shared_by(func: &Func) -> Option<Violation> {
                 loop_name(func, outer),
                 of.name()
             );
-            let help = "put it into a scope that each of them has for itself, or bind loops before `compute_at`".to_string();
+            let help =
+                "put it into a scope that each of them has for itself, or bind loops before `compute_at`".to_string();
             return Some(Violation { text, at: alloc, label: "it is made here".to_string(), help });
         }
     }
@@ -132,7 +134,8 @@ fn blocks_stand_alone(func: &Func, op: Op, of: Coordinate, launches: &[(Op, Coor
     if let Some(&(other, _)) = launches.iter().find(again) {
         return Some(violation(other, "this loop names the blocks as well"));
     }
-    let mut around: Vec<Op> = ancestors(func, op).take_while(|&outer| is_inside(func, outer, root) || outer == root).collect();
+    let mut around: Vec<Op> =
+        ancestors(func, op).take_while(|&outer| is_inside(func, outer, root) || outer == root).collect();
     around.reverse();
     for outer in around {
         for &region in func.op_regions(outer) {
@@ -165,6 +168,7 @@ fn divergent(func: &Func, op: Op, of: Coordinate) -> Option<Violation> {
         text: format!("`{name}` and `{}` around it are both bound to `{}`", loop_name(func, outer), of.name()),
         at,
         label: "this depends on both".to_string(),
-        help: "a loop in another one of the same coordinate shares out what all threads need; bind one of the two".to_string(),
+        help: "a loop in another one of the same coordinate shares out what all threads need; bind one of the two"
+            .to_string(),
     })
 }

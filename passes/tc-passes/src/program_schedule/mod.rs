@@ -26,7 +26,7 @@ mod stage;
 
 pub(crate) use run::trace;
 
-pub use primitives::names as directives;
+pub use primitives::{Directive, directives};
 
 use rustc_hash::FxHashMap;
 use tc_ir::{Func, Loc, Op, Value};

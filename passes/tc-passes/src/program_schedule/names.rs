@@ -92,7 +92,8 @@ impl Cx<'_> {
             let what = if reduce { "loop whose variable is no index" } else { "loop whose variable is an index" };
             let text = format!("`{}` has no {what} number {nth}", self.show(buffer));
             let names: Vec<String> = all.iter().map(|&op| format!("`{}`", self.loop_name(op))).collect();
-            let note = if names.is_empty() { "it has none".to_string() } else { format!("it has {}", names.join(", ")) };
+            let note =
+                if names.is_empty() { "it has none".to_string() } else { format!("it has {}", names.join(", ")) };
             self.error("unknown-axis", text).note(note).into()
         })
     }

@@ -21,7 +21,7 @@ pub(super) fn carries(func: &Func, op: Op) -> bool {
     func.operands(op).len() > 2
 }
 
-/// Has nobody said how the loop runs?
+/// Has no directive said how the loop runs?
 pub(super) fn is_plain(func: &Func, op: Op) -> bool {
     tir::loop_kind(func, op) == Some(LoopKind::Serial) && func.entries(func.op_attrs(op)).is_empty()
 }

@@ -3,7 +3,7 @@
 use super::cx::{Cx, Refused};
 use super::dependences::Serial;
 use super::instances::violation;
-use super::primitives::{self, Info};
+use super::primitives::{self, Directive, explained};
 use super::{Item, Program};
 use crate::analysis::launch::coordinate;
 use rustc_hash::FxHashMap;
@@ -55,7 +55,8 @@ impl<'a> Run<'a> {
             let mut error = Diagnostic::error("program-threads", at, text).label(found.location.clone(), "here");
             error.labels.extend(found.labels);
             let help = "schedule a program whose launch loops mean the same if they run in order, as before `bind`";
-            return Err(error.help(help).into());
+            error.notes = found.notes;
+            return Err(error.help(found.help.as_deref().unwrap_or(help)).into());
         }
         let program = Program { func: func.clone(), consumed: FxHashMap::default() };
         Ok(Run { program, sched, env, found: Diagnostics::new(), entered: Vec::new(), n_ops: func.n_op_ids() })
@@ -147,7 +148,8 @@ impl<'a> Run<'a> {
     fn step(&mut self, op: Op) -> bool {
         let sched = self.sched;
         let info = primitives::find(sched.opcode(op));
-        let mut cx = Cx { program: &mut self.program, sched, at: op, by: info.map_or("", |info| info.name), env: &self.env };
+        let mut cx =
+            Cx { program: &mut self.program, sched, at: op, by: info.map_or("", |info| info.name), env: &self.env };
         let is_numbered = matches!(sched.opcode(op), sched::DATA_AXIS | sched::REDUCE_AXIS);
         let done = match (sched.role(op), info) {
             (Role::Stage, _) => cx.named_buffer().map(|buffer| vec![Item::Buffer(buffer)]),
@@ -161,7 +163,7 @@ impl<'a> Run<'a> {
             },
             (Role::Undefined, _) => Ok(vec![Item::Undefined]),
             (Role::Yield, _) => Ok(Vec::new()),
-            (_, Some(Info { apply, .. })) => apply(&mut cx),
+            (_, Some(Directive { apply, .. })) => apply(&mut cx),
             (_, None) => self.number(op).map(|value| vec![Item::Int(value)]),
         };
         match done {
@@ -193,8 +195,10 @@ impl<'a> Run<'a> {
         let at = sched.op_location(op);
         if tc_schedule::primitives().iter().any(|info| info.opcode == sched.opcode(op)) {
             let text = format!("`{name}` is a directive for operators, and this schedule is for a program");
-            let all: Vec<&str> = primitives::names().collect();
-            return Err(Diagnostic::error("program-directive", at, text).help(format!("for programs there are {}", all.join(", "))).into());
+            let all: Vec<&str> = primitives::directives().iter().map(|info| info.name).collect();
+            return Err(Diagnostic::error("program-directive", at, text)
+                .help(format!("for programs there are {}", all.join(", ")))
+                .into());
         }
         let text = format!("`{name}` has no value here: it overflows, divides by zero, or is no arithmetic");
         Err(Diagnostic::error("schedule-number", at, text).into())
@@ -221,8 +225,9 @@ fn not_serial(func: &Func) -> Option<Diagnostic> {
         return Some(error.label(func.op_location(found.at), found.label).help(found.help));
     }
     let mut launches = all_ops(func).filter(|&op| coordinate(func, op).is_some());
-    let op = launches.find(|&op| Serial::around(func, op).carried_by(op).is_some())?;
+    let (op, obstacle) = launches.find_map(|op| Some((op, Serial::around(func, op).carried_by(op)?)))?;
     let name = tc_support::suggest::shorten(func.value_text(super::nest::var(func, op))).to_string();
     let text = format!("the iterations of the launch loop `{name}` depend on one another, or may");
-    Some(Diagnostic::error("dependence", func.asked_location(op), text).label(func.op_location(op), "this loop"))
+    let error = Diagnostic::error("dependence", func.asked_location(op), text).label(func.op_location(op), "this loop");
+    Some(explained(func, error, &obstacle))
 }

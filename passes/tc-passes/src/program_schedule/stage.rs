@@ -2,8 +2,8 @@
 
 use super::nest::{Chain, body, carries, is_plain, var};
 use tc_dialects::tir;
-use tc_ir::walk::{all_ops, ancestors, is_inside, ops_under};
 use tc_ir::verify::has_flag;
+use tc_ir::walk::{all_ops, ancestors, is_inside, ops_under};
 use tc_ir::{Func, Op, Region, Rewriter, Value, effects, keys};
 
 /// What computes a buffer.
@@ -83,9 +83,8 @@ impl Producer {
             return Err(no("two of its indices are one variable", Some(first)));
         }
         let vars: Vec<Value> = by_dim.iter().map(|&op| var(func, op)).collect();
-        let inside = ops_under(func, body(func, root)).filter(|&op| {
-            matches!(func.opcode(op), tir::LOAD | tir::STORE) && func.operand(op, 0) == buffer
-        });
+        let inside = ops_under(func, body(func, root))
+            .filter(|&op| matches!(func.opcode(op), tir::LOAD | tir::STORE) && func.operand(op, 0) == buffer);
         if let Some(other) = inside.into_iter().find(|&op| indices(func, op) != &vars[..]) {
             return Err(no("it is not always accessed by the variables of the loops around", Some(other)));
         }
@@ -99,6 +98,11 @@ impl Producer {
         Ok(Producer { root, by_dim, inner: chain.inner(), chain })
     }
 
+    /// The loops over the dimensions, as they stand in one another.
+    pub(super) fn loops(&self) -> &[Op] {
+        &self.chain.loops
+    }
+
     /// Lets nothing stand between the loops over the dimensions.
     pub(super) fn tidy(&self, rw: &mut Rewriter<'_>) {
         self.chain.tidy(rw);
@@ -108,7 +112,9 @@ impl Producer {
     pub(super) fn starts_with_store(&self, func: &Func, buffer: Value) -> bool {
         let first = func.ops(body(func, self.inner)).find(|&op| {
             let own = std::iter::once(op).chain(func.op_regions(op).iter().flat_map(|&region| ops_under(func, region)));
-            own.into_iter().any(|op| effects::accesses(func, op).iter().any(|&(place, _)| effects::root_buffer(func, place) == buffer))
+            own.into_iter().any(|op| {
+                effects::accesses(func, op).iter().any(|&(place, _)| effects::root_buffer(func, place) == buffer)
+            })
         });
         !self.chain.is_guarded(func) && first.is_some_and(|op| func.opcode(op) == tir::STORE)
     }

@@ -1,10 +1,17 @@
 //! Binds a loop to a launch coordinate, or to virtual threads.
+//!
+//! # Legality
+//!
+//! - The loop is plain; for threads and virtual threads its extent is constant.
+//! - No two of its iterations conflict, everything outside of it being the same.
+//! - Loops of one launch that are bound to one coordinate have equal extents. A shorter one is extended, with a guard.
+//! - At the end of the schedule the rules of [launch loops](#launch-loops) hold.
 
-use super::Primitive;
 use super::super::Item;
 use super::super::cx::{Cx, Done};
 use super::super::dependences::Serial;
 use super::super::nest::{body, substitute, var};
+use super::Primitive;
 use super::split::guarded;
 use crate::analysis::launch::{coordinate, nest_of};
 use tc_dialects::algebra::const_extent;
@@ -41,7 +48,10 @@ impl Primitive for sched::Bind {
         };
         if of.is_thread() && extent.is_none() {
             let text = format!("the extent of `{name}` is not constant, and a block has a constant number of threads");
-            return Err(cx.error("constant-extent", text).help("`split` it by a factor, and bind the inner loop").into());
+            return Err(cx
+                .error("constant-extent", text)
+                .help("`split` it by a factor, and bind the inner loop")
+                .into());
         }
         if let Some(obstacle) = Serial::around(func, op).carried_by(op) {
             let text = format!("the iterations of `{name}` do not run at once");

@@ -1,8 +1,8 @@
-//! Fills a buffer in shared memory by bulk copies.
+//! Fills a buffer in shared memory by bulk copies: `bulk_copy(BUFFER, swizzle = w)`, as for operators.
 
-use super::Primitive;
 use super::super::Item;
 use super::super::cx::{Cx, Done};
+use super::Primitive;
 use tc_dialects::sched;
 use tc_dialects::scope::Scope;
 use tc_ir::{Op, Rewriter, keys};

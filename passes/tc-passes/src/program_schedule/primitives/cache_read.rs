@@ -1,11 +1,21 @@
-//! Reads a buffer through a copy in another scope.
+//! Reads a buffer through a copy in another storage scope: `COPY = cache_read(BUFFER, scope, [WRITTEN, …])`.
+//!
+//! The copy is made before the first statement that reads it, by loops `ax0, ax1, …`; `compute_at` moves it. The list names
+//! buffers: the loads in the statements that compute these read the copy; without a list, all loads.
+//!
+//! # Legality
+//!
+//! - Between the first and the last of these statements nothing writes the buffer.
+//! - The buffer is a parameter, or is proved to be stored to as a whole before; of one that a single nest stores to, the
+//!   copy takes what the nest runs over.
+//! - It is only loaded from and stored to.
 
-use super::Primitive;
 use super::super::Item;
 use super::super::cx::{Cx, Done};
+use super::super::dependences::Serial;
 use super::super::names::loops_of;
 use super::super::stage::{Producer, accesses, home, may_alias, statement_in};
-use super::super::dependences::Serial;
+use super::Primitive;
 use super::compute_at::extents;
 use super::split::build_loop;
 use tc_dialects::algebra::{Algebra, build_index, const_extent};
@@ -39,7 +49,8 @@ impl Primitive for sched::CacheRead {
         let readers = cx.sched.param_operands(cx.at, 2);
         let readers = readers.iter().map(|&reader| cx.buffer(reader)).collect::<Done<Vec<Value>>>()?;
         if !readers.is_empty() {
-            let outermost: Vec<Op> = readers.iter().filter_map(|&reader| loops_of(func, reader).first().copied()).collect();
+            let outermost: Vec<Op> =
+                readers.iter().filter_map(|&reader| loops_of(func, reader).first().copied()).collect();
             loads.retain(|&load| outermost.iter().any(|&op| is_inside(func, load, op)));
         }
         let region = home(func, buffer);
@@ -60,11 +71,13 @@ impl Primitive for sched::CacheRead {
     }
 
     fn edit(cx: &mut Cx<'_>, Copied { buffer, scope, loads, before, ranges }: Copied) -> Vec<Item> {
-        let name = cx.result_name(0).unwrap_or_else(|| format!("{}_{}", cx.show(buffer), scope.name().replace('.', "_")));
+        let name =
+            cx.result_name(0).unwrap_or_else(|| format!("{}_{}", cx.show(buffer), scope.name().replace('.', "_")));
         let copy = make_like(cx, buffer, scope, before, &name);
         let locs = cx.locs_like(before);
         let func = &mut cx.program.func;
-        let shape: Vec<Attr> = func.as_shaped(func.value_type(buffer)).map_or(Vec::new(), |(_, shape, _)| shape.to_vec());
+        let shape: Vec<Attr> =
+            func.as_shaped(func.value_type(buffer)).map_or(Vec::new(), |(_, shape, _)| shape.to_vec());
         let mut b = Builder::before(func, before);
         b.locs = locs;
         let number = |b: &mut Builder<'_>, value: Value| b.func.const_int(value).map(|number| b.index(number));
@@ -125,7 +138,9 @@ pub(super) fn writes_to(func: &Func, statement: Op, buffer: Value) -> Option<Op>
 pub(super) fn make_like(cx: &mut Cx<'_>, like: Value, scope: Scope, before: Op, name: &str) -> Value {
     let locs = cx.locs_like(before);
     let func = &mut cx.program.func;
-    let (elem, shape) = func.as_shaped(func.value_type(like)).map_or((func.value_type(like), Vec::new()), |(elem, shape, _)| (elem, shape.to_vec()));
+    let (elem, shape) = func
+        .as_shaped(func.value_type(like))
+        .map_or((func.value_type(like), Vec::new()), |(elem, shape, _)| (elem, shape.to_vec()));
     let scope = Some(scope.name_in(func));
     let ty = func.ty(TypeData::Shaped { elem, shape: shape.into(), scope });
     let mut b = Builder::before(func, before);

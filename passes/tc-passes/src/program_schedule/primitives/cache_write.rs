@@ -1,13 +1,20 @@
-//! Computes a buffer in another scope, and copies it out.
+//! Computes a buffer in another storage scope, and copies it out: `NEW = cache_write(BUFFER, scope)`.
+//!
+//! The nest stores to the new buffer; `BUFFER.i` is now a loop of the copy, `NEW.i` the old one.
+//!
+//! # Legality
+//!
+//! One perfect nest over the dimensions of the buffer computes it, without conditions between its loops, and stores to each
+//! element before it reads it. No directive said how its loops run.
 
-use super::Primitive;
 use super::super::Item;
 use super::super::cx::{Cx, Done};
 use super::super::nest::body;
 use super::super::stage::Producer;
+use super::Primitive;
 use super::cache_read::{copy_nest, make_like};
-use tc_dialects::scope::Scope;
 use tc_dialects::sched;
+use tc_dialects::scope::Scope;
 use tc_ir::walk::ops_under;
 use tc_ir::{Builder, Op, Rewriter, Value};
 
@@ -35,7 +42,8 @@ impl Primitive for sched::CacheWrite {
     }
 
     fn edit(cx: &mut Cx<'_>, Computed { buffer, scope, producer }: Computed) -> Vec<Item> {
-        let name = cx.result_name(0).unwrap_or_else(|| format!("{}_{}", cx.show(buffer), scope.name().replace('.', "_")));
+        let name =
+            cx.result_name(0).unwrap_or_else(|| format!("{}_{}", cx.show(buffer), scope.name().replace('.', "_")));
         let names: Vec<String> = producer.by_dim.iter().map(|&op| cx.loop_name(op)).collect();
         let computed = make_like(cx, buffer, scope, producer.root, &name);
         let locs = cx.locs_like(producer.root);

@@ -1,8 +1,12 @@
-//! Makes clusters of blocks along a loop that is bound to `blockIdx.x`.
+//! Makes clusters of blocks that follow each other along a loop that is bound to `blockIdx.x`: `cluster(LOOP, size = n)`.
+//!
+//! # Legality
+//!
+//! The size is 1 to 8, and divides the extent if that is constant.
 
-use super::Primitive;
 use super::super::Item;
 use super::super::cx::{Cx, Done};
+use super::Primitive;
 use crate::analysis::launch::coordinate;
 use tc_dialects::algebra::const_extent;
 use tc_dialects::sched;

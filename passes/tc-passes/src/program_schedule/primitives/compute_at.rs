@@ -1,11 +1,23 @@
-//! Computes a buffer inside a loop of what reads it, as much of it as an iteration needs.
+//! Computes a buffer inside a loop of what reads it, as much of it as an iteration needs: `compute_at(BUFFER, LOOP)`.
+//!
+//! The buffer shrinks to that part. A part that may reach beyond what the nest ran over is guarded. In memory that threads
+//! share the part is what all threads of the loops around need.
+//!
+//! # Legality
+//!
+//! - The program makes the buffer. One perfect nest over its dimensions computes it and nothing else; no directive said how
+//!   its loops run, or how the buffer lies.
+//! - All reads of the buffer are in the loop, which comes later in the region where the buffer is made.
+//! - What it is computed of does not change between the nest and the end of the statement that the loop is in.
+//!
+//! Where the part is not found by the linear terms of indices, it is the whole dimension.
 
-use super::Primitive;
 use super::super::Item;
 use super::super::cx::{Cx, Done};
 use super::super::nest::{body, outermost, substitute, var};
 use super::super::region::{Part, View};
 use super::super::stage::{Producer, accesses, home, indices, statement_in};
+use super::Primitive;
 use super::cache_read::writes_to;
 use super::split::guarded;
 use crate::analysis::access::NestFacts;
@@ -62,7 +74,8 @@ impl Primitive for sched::ComputeAt {
         let mut facts = NestFacts::serial(func, outermost(func, at));
         let view = View::from(func, at, &relaxed(func, buffer, at));
         let parts = view.needed(&mut facts, &loads, &extents(func, buffer));
-        let parts: Vec<Need> = parts.into_iter().zip(&producer.by_dim).map(|(part, &op)| Need::of(&mut facts, part, op)).collect();
+        let parts: Vec<Need> =
+            parts.into_iter().zip(&producer.by_dim).map(|(part, &op)| Need::of(&mut facts, part, op)).collect();
         let relative = |facts: &mut NestFacts<'_>, load: Op| {
             let of = |(need, &index): (&Need, &Value)| match need.part {
                 Part::Whole => None,
@@ -123,26 +136,34 @@ impl Need {
         let (lo, hi) = (func.const_int(func.operand(op, 0)), func.const_int(func.operand(op, 1)));
         let starts = facts.bounds(start);
         let last = starts.max().and_then(|start| start.checked_add(len));
-        let below = !lo.zip(starts.min()).is_some_and(|(lo, start)| lo <= start);
-        let above = !hi.zip(last).is_some_and(|(hi, last)| last <= hi);
+        let below = lo.zip(starts.min()).is_none_or(|(lo, start)| lo > start);
+        let above = hi.zip(last).is_none_or(|(hi, last)| last > hi);
         Need { part, below, above }
     }
 }
 
 /// The extents of a buffer, as far as they are constant.
 pub(super) fn extents(func: &Func, buffer: Value) -> Vec<Option<i64>> {
-    func.as_shaped(func.value_type(buffer)).map_or(Vec::new(), |(_, shape, _)| shape.iter().map(|&extent| func.as_int(extent)).collect())
+    func.as_shaped(func.value_type(buffer))
+        .map_or(Vec::new(), |(_, shape, _)| shape.iter().map(|&extent| func.as_int(extent)).collect())
 }
 
 /// Refuses a buffer whose elements were told where to lie.
 pub(super) fn plain_buffer(cx: &Cx<'_>, buffer: Value, alloc: Op) -> Done<()> {
     let func = cx.func();
-    if [keys::STRIDES, keys::LAYOUT, keys::STAGES, keys::BULK, keys::SWIZZLE].iter().all(|&key| func.attr_of(alloc, key).is_none()) {
+    if [keys::STRIDES, keys::LAYOUT, keys::STAGES, keys::BULK, keys::SWIZZLE]
+        .iter()
+        .all(|&key| func.attr_of(alloc, key).is_none())
+    {
         return Ok(());
     }
     let text = format!("`{}` takes `{}`, of which it was said how it lies", cx.by, cx.show(buffer));
     let said = func.directive_location(alloc).unwrap_or_else(|| func.op_location(alloc));
-    Err(cx.error("directive-unused", text).label(said, "it is made here").help(format!("write `{}` first", cx.by)).into())
+    Err(cx
+        .error("directive-unused", text)
+        .label(said, "it is made here")
+        .help(format!("write `{}` first", cx.by))
+        .into())
 }
 
 /// The loops over threads around the inside of `at` that share the buffer.
@@ -196,7 +217,8 @@ fn stays_first(cx: &Cx<'_>, buffer: Value, producer: &Producer, at: Op) -> Done<
     }
     for (&statement, &read) in between.iter().flat_map(|statement| reads.iter().map(move |read| (statement, read))) {
         if let Some(op) = writes_to(func, statement, read) {
-            let text = format!("`{name}` is computed of `{}`, which changes before the loop `{place}` ends", cx.show(read));
+            let text =
+                format!("`{name}` is computed of `{}`, which changes before the loop `{place}` ends", cx.show(read));
             let error = cx.error("dependence", text).label(cx.place(op), "this may write it");
             return Err(error.label(cx.place(root), format!("`{name}` is computed here")).into());
         }
@@ -246,7 +268,8 @@ pub(super) fn restrict(func: &mut Func, nest: &Producer, parts: &[Need], algebra
             b.func.result(cast).expect("a cast has one result")
         };
         let mut b = Builder::at_end(func, into);
-        let value = if b.func.const_int(start) == Some(0) { number } else { b.value(arith::ADD, &[start, number], &[]) };
+        let value =
+            if b.func.const_int(start) == Some(0) { number } else { b.value(arith::ADD, &[start, number], &[]) };
         if need.below {
             into = guarded(&mut b, "le", lo, value);
             b = Builder::at_end(func, into);

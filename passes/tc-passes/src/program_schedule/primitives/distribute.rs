@@ -1,10 +1,27 @@
-//! Gives the first statement of a loop a loop of its own, before the one with the rest.
+//! Gives the first statement of a loop a loop of its own, before the one with the rest (loop distribution, fission).
+//!
+//! `first, rest = distribute(LOOP)`. So an initialisation leaves the nest of a reduction:
+//!
+//! # Legality
+//!
+//! - The loop is plain and has two statements or more.
+//! - No access of the rest conflicts with one of the first statement in a later iteration.
+//! - Both use no buffer and no value that is read in the loop; arithmetic that both use is computed twice.
+//!
+//! # Rewrite
+//!
+//! ```tir
+//! for i in 0..4 { C[i] = 0.0  for k in 0..8 { C[i] = C[i] + A[i, k] } }
+//! -> distribute(C.i)
+//! for i in 0..4 { C[i] = 0.0 }
+//! for i in 0..4 { for k in 0..8 { C[i] = C[i] + A[i, k] } }
+//! ```
 
-use super::Primitive;
 use super::super::Item;
 use super::super::cx::{Cx, Done};
 use super::super::dependences::Serial;
 use super::super::nest::{body, substitute, var};
+use super::Primitive;
 use super::split::build_loop;
 use rustc_hash::FxHashSet;
 use tc_dialects::{sched, tir};
@@ -43,7 +60,8 @@ impl Primitive for sched::Distribute {
             return Err(error.help("make a buffer for it outside of the loop").into());
         }
         if let Some(obstacle) = Serial::around(func, op).distribution(op, earlier, later) {
-            let text = format!("the first statement of `{}` cannot run for all iterations before the rest", cx.loop_name(op));
+            let text =
+                format!("the first statement of `{}` cannot run for all iterations before the rest", cx.loop_name(op));
             return Err(cx.forbidden("dependence", text, &obstacle).into());
         }
         Ok(Groups { op, later: later.to_vec(), both })
@@ -89,7 +107,12 @@ fn needed(func: &Func, earlier: &[Op], later: &[Op]) -> Vec<Op> {
     let mut wanted: FxHashSet<Value> = FxHashSet::default();
     for &op in later {
         wanted.extend(func.operands(op));
-        wanted.extend(func.op_regions(op).iter().flat_map(|&region| ops_under(func, region)).flat_map(|op| func.operands(op).iter().copied()));
+        wanted.extend(
+            func.op_regions(op)
+                .iter()
+                .flat_map(|&region| ops_under(func, region))
+                .flat_map(|op| func.operands(op).iter().copied()),
+        );
     }
     let mut found = Vec::new();
     for &op in earlier.iter().rev() {

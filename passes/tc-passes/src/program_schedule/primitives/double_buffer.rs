@@ -1,8 +1,9 @@
-//! Gives a buffer that is made in a loop a second one, so that the next part is filled while one is read.
+//! Gives a buffer that is made in a serial loop a second one, so that the next part is computed while the current one is
+//! read: `double_buffer(BUFFER)`.
 
-use super::Primitive;
 use super::super::Item;
 use super::super::cx::{Cx, Done, Refused};
+use super::Primitive;
 use tc_dialects::sched;
 use tc_dialects::tir::{self, LoopKind};
 use tc_ir::{Op, Rewriter, keys};
@@ -13,7 +14,9 @@ impl Primitive for sched::DoubleBuffer {
     fn legality(cx: &Cx<'_>) -> Done<Op> {
         let (buffer, alloc) = cx.own_buffer(cx.operand(0))?;
         let around = cx.func().parent_op(alloc);
-        if around.is_some_and(|op| cx.func().opcode(op) == tir::FOR && tir::loop_kind(cx.func(), op) == Some(LoopKind::Serial)) {
+        if around.is_some_and(|op| {
+            cx.func().opcode(op) == tir::FOR && tir::loop_kind(cx.func(), op) == Some(LoopKind::Serial)
+        }) {
             return Ok(alloc);
         }
         let text = format!("`{}` is not made in a loop that runs in order", cx.show(buffer));

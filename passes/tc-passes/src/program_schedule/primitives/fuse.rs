@@ -1,9 +1,17 @@
-//! Makes one loop of several that stand directly in one another.
+//! Makes one loop of several that stand directly in one another, the outer one first.
+//!
+//! `LOOP = fuse(LOOP, LOOP, …)`; `fuse(BUFFER)` takes the loops over the dimensions of a buffer.
+//!
+//! # Legality
+//!
+//! - The loops are a perfect nest, all of it and in its order; conditions between them move inside.
+//! - No bounds follow the variable of another one, and the variables have one type.
 
-use super::Primitive;
 use super::super::Item;
 use super::super::cx::{Cx, Done};
 use super::super::nest::{Chain, body, var};
+use super::super::stage::Producer;
+use super::Primitive;
 use super::split::build_loop;
 use tc_dialects::algebra::const_extent;
 use tc_dialects::{arith, sched};
@@ -13,7 +21,19 @@ impl Primitive for sched::Fuse {
     type Legal = Vec<Op>;
 
     fn legality(cx: &Cx<'_>) -> Done<Vec<Op>> {
-        let loops = cx.sched.operands(cx.at).iter().map(|&value| cx.plain_loop(value)).collect::<Done<Vec<Op>>>()?;
+        let operands = cx.sched.operands(cx.at);
+        let loops = match operands {
+            &[buffer] if cx.is_buffer(buffer) => {
+                let buffer = cx.buffer(buffer)?;
+                let producer = Producer::of(cx.func(), buffer).map_err(|why| cx.no_producer(buffer, why))?;
+                producer.loops().to_vec()
+            }
+            _ => operands.iter().map(|&value| cx.plain_loop(value)).collect::<Done<Vec<Op>>>()?,
+        };
+        if let &[only] = &loops[..] {
+            cx.check_plain(only)?;
+            return Ok(loops);
+        }
         let [outer, .., inner] = loops[..] else {
             return Err(cx.mistyped("`fuse` takes two loops or more, the outer one first").into());
         };
@@ -24,8 +44,11 @@ impl Primitive for sched::Fuse {
             return Err(cx.error("not-nested", text).note(format!("they are {}", names.join(", "))).into());
         }
         let func = cx.func();
-        if let Some(&other) = loops.iter().find(|&&op| func.value_type(var(func, op)) != func.value_type(var(func, outer))) {
-            let text = format!("the variables of `{}` and `{}` have two types", cx.loop_name(outer), cx.loop_name(other));
+        if let Some(&other) =
+            loops.iter().find(|&&op| func.value_type(var(func, op)) != func.value_type(var(func, outer)))
+        {
+            let text =
+                format!("the variables of `{}` and `{}` have two types", cx.loop_name(outer), cx.loop_name(other));
             return Err(cx.mistyped(text).into());
         }
         let extents: Vec<Option<i64>> = loops.iter().map(|&op| const_extent(cx.func(), op)).collect();
@@ -37,6 +60,9 @@ impl Primitive for sched::Fuse {
     }
 
     fn edit(cx: &mut Cx<'_>, loops: Vec<Op>) -> Vec<Item> {
+        if loops.len() == 1 {
+            return vec![Item::Loop(loops[0])];
+        }
         let mut at = loops[0];
         for &inner in &loops[1..] {
             at = fuse_two(cx, at, inner);

@@ -26,6 +26,8 @@ mod transform_layout;
 mod unroll;
 mod vectorize;
 
+pub(super) use refuse::explained;
+
 use super::Item;
 use super::cx::{Cx, Done};
 use tc_dialects::sched;
@@ -44,29 +46,39 @@ trait Primitive {
 }
 
 /// A row: what is known of a directive.
-pub(super) struct Info {
+pub struct Directive {
     /// The name in schedules.
-    pub(super) name: &'static str,
+    pub name: &'static str,
+    /// The page: the text at the head of its file.
+    pub page: &'static str,
     opcode: Opcode,
     /// Checks a directive and applies it; gives what its results stand for.
     pub(super) apply: fn(&mut Cx<'_>) -> Done<Vec<Item>>,
 }
 
-impl Info {
-    const fn of<P: Primitive>(name: &'static str, opcode: Opcode) -> Info {
+impl Directive {
+    const fn of<P: Primitive>(name: &'static str, page: &'static str, opcode: Opcode) -> Directive {
         let apply = |cx: &mut Cx<'_>| {
             let legal = P::legality(cx)?;
             Ok(P::edit(cx, legal))
         };
-        Info { name, opcode, apply }
+        Directive { name, page, opcode, apply }
+    }
+
+    /// The first paragraph of the page.
+    pub fn summary(&self) -> String {
+        self.page.split("\n\n").next().unwrap_or("").trim().replace('\n', " ")
     }
 }
 
 /// Makes the table. A line has the name, which is that of the file, and the view of the op.
 macro_rules! table {
     ($($name:ident $primitive:ident;)*) => {
-        const TABLE: &[Info] =
-            &[$(Info::of::<sched::$primitive>(stringify!($name), sched::$primitive::OPCODE)),*];
+        const TABLE: &[Directive] = &[$(Directive::of::<sched::$primitive>(
+            stringify!($name),
+            tc_support::page!(concat!(stringify!($name), ".rs")),
+            sched::$primitive::OPCODE,
+        )),*];
     };
 }
 
@@ -95,12 +107,12 @@ table! {
     transform_layout TransformLayout;
 }
 
-/// The names of the directives that a schedule of a program may use.
-pub fn names() -> impl Iterator<Item = &'static str> {
-    TABLE.iter().map(|info| info.name)
+/// The directives that a schedule of a program may use, in the order of the documents.
+pub fn directives() -> &'static [Directive] {
+    TABLE
 }
 
 /// The directive that `opcode` stands for.
-pub(super) fn find(opcode: Opcode) -> Option<&'static Info> {
+pub(super) fn find(opcode: Opcode) -> Option<&'static Directive> {
     TABLE.iter().find(|info| info.opcode == opcode)
 }

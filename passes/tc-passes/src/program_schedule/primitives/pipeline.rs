@@ -1,13 +1,18 @@
-//! Lets what fills the buffers that a loop makes run ahead of it.
+//! Lets what fills the buffers that a loop makes run ahead of it: `pipeline(LOOP, stages = n, async_copies = [BUFFER, …])`.
+//!
+//! # Legality
+//!
+//! - The loop runs in order, and makes a buffer; `n` is 1 to 64.
+//! - What `async_copies` names is made in the loop, in shared memory, and `n` is at least 2.
 
-use super::Primitive;
 use super::super::Item;
 use super::super::cx::{Cx, Done};
 use super::super::nest::body;
+use super::Primitive;
 use tc_dialects::fragment::{Family, Use};
+use tc_dialects::sched;
 use tc_dialects::scope::Scope;
 use tc_dialects::tir::{self, LoopKind};
-use tc_dialects::sched;
 use tc_ir::{AttrData, Op, Rewriter, keys};
 
 /// How many iterations may be in flight.

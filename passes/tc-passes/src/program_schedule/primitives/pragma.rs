@@ -1,8 +1,8 @@
-//! Gives passes hints about a loop.
+//! Gives hints to passes about a loop: `auto_unroll_max_step = n`, `unroll_explicit = true`, `loop_partition_hint = true`.
 
-use super::Primitive;
 use super::super::Item;
 use super::super::cx::{Cx, Done};
+use super::Primitive;
 use tc_dialects::sched;
 use tc_ir::{AttrData, Op, Rewriter};
 

@@ -3,9 +3,11 @@
 use super::super::cx::{Cx, Refused};
 use super::super::dependences::Obstacle;
 use super::super::nest::Imperfect;
+use super::super::nest::var;
 use super::super::stage::NoProducer;
-use tc_ir::{Op, Value};
-use tc_support::Diagnostic;
+use tc_dialects::tir;
+use tc_ir::{Func, Op, Value};
+use tc_support::{Diagnostic, suggest};
 
 impl Cx<'_> {
     /// Loops that are no perfect nest.
@@ -27,34 +29,7 @@ impl Cx<'_> {
 
     /// An order that accesses forbid.
     pub(super) fn forbidden(&self, code: &'static str, text: String, obstacle: &Obstacle) -> Diagnostic {
-        let error = self.error(code, text);
-        match obstacle {
-            Obstacle::Unknown(op) => {
-                let name = self.func().op_name(*op);
-                error.label(self.place(*op), format!("what `{name}` reads and writes is not known"))
-            }
-            Obstacle::Conflict { first, second, buffer, distance } => {
-                let func = self.func();
-                let name = self.show(*buffer);
-                let writes = |op: Op| func.opcode(op) == tc_dialects::tir::STORE;
-                let how = |op: Op| if writes(op) { "written" } else { "read" };
-                let error = if first == second {
-                    error.label(self.place(*first), format!("`{name}` is written here, maybe by both"))
-                } else {
-                    let error = error.label(self.place(*first), format!("`{name}` is {} here", how(*first)));
-                    error.label(self.place(*second), format!("and {} here", how(*second)))
-                };
-                match distance {
-                    Some(distance) if !distance.is_empty() => {
-                        let names: Vec<String> = distance.iter().map(|&(op, _)| self.loop_name(op)).collect();
-                        let steps = distance.iter().map(|(_, by)| by.map_or("*".to_string(), |by| by.to_string()));
-                        let steps: Vec<String> = steps.collect();
-                        error.note(format!("distance of the two in ({}): ({})", names.join(", "), steps.join(", ")))
-                    }
-                    _ => error.note("at which distance the two touch one element is not known"),
-                }
-            }
-        }
+        explained(self.func(), self.error(code, text), obstacle)
     }
 
     /// A buffer that no nest over its elements computes.
@@ -65,5 +40,39 @@ impl Cx<'_> {
             Some(op) => error.label(self.place(op), "here"),
             None => error,
         }
+    }
+}
+
+/// `error` with what forbids an order.
+pub(in super::super) fn explained(func: &Func, error: Diagnostic, obstacle: &Obstacle) -> Diagnostic {
+    let place = |op: Op| func.op_location(op);
+    let (first, second, buffers, distance) = match obstacle {
+        Obstacle::Unknown(op) => {
+            let name = func.op_name(*op);
+            return error.label(place(*op), format!("what `{name}` reads and writes is not known"));
+        }
+        Obstacle::Conflict { first, second, buffers, distance } => (*first, *second, buffers, distance),
+    };
+    let [name, other] = buffers.map(|buffer| suggest::shorten(func.value_text(buffer)).to_string());
+    let how = |op: Op| if func.opcode(op) == tir::STORE { "written" } else { "read" };
+    let error = if first == second {
+        error.label(place(first), format!("`{name}` is written here, maybe by both"))
+    } else {
+        let error = error.label(place(first), format!("`{name}` is {} here", how(first)));
+        error.label(place(second), format!("and `{other}` {} here", how(second)))
+    };
+    if buffers[0] != buffers[1] {
+        let help = format!("if no caller passes one array for `{name}` and `{other}`, say `attributes {{noalias}}`");
+        return error.help(help);
+    }
+    match distance {
+        Some(distance) if !distance.is_empty() => {
+            let name_of = |op: Op| suggest::shorten(func.value_text(var(func, op))).to_string();
+            let names: Vec<String> = distance.iter().map(|&(op, _)| name_of(op)).collect();
+            let steps = distance.iter().map(|(_, by)| by.map_or("*".to_string(), |by| by.to_string()));
+            let steps: Vec<String> = steps.collect();
+            error.note(format!("distance of the two in ({}): ({})", names.join(", "), steps.join(", ")))
+        }
+        _ => error.note("at which distance the two touch one element is not known"),
     }
 }

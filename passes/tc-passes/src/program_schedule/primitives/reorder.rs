@@ -1,10 +1,19 @@
-//! Puts the named loops of a perfect nest, in this order, into the places they had.
+//! Puts the named loops of a perfect nest, in this order, into the places they had; the others stay.
+//!
+//! # Legality
+//!
+//! - The loops stand in one another, with nothing between but conditions and values, which move inside; no bounds follow a
+//!   variable of the nest.
+//! - No dependence goes back in the new order: of two conflicting accesses the one that was first stays first. The steps of
+//!   an update, `X[i] = X[i] + e` or with `*`, `min`, `max`, `fma` and the bitwise operators, count as free among themselves.
+//!
+//! What is refused shows the two accesses and their distance in the variables of the nest, `*` where it is not known.
 
-use super::Primitive;
 use super::super::Item;
 use super::super::cx::{Cx, Done};
 use super::super::dependences::Serial;
 use super::super::nest::Chain;
+use super::Primitive;
 use tc_dialects::sched;
 use tc_ir::walk::is_inside;
 use tc_ir::{Op, Rewriter};
@@ -24,8 +33,10 @@ impl Order {
                 return Err(cx.mistyped(format!("`{}` names the loop `{}` twice", cx.by, cx.loop_name(op))).into());
             }
         }
-        let outer = wanted.iter().copied().find(|&op| wanted.iter().all(|&other| other == op || is_inside(func, other, op)));
-        let inner = wanted.iter().copied().find(|&op| wanted.iter().all(|&other| other == op || is_inside(func, op, other)));
+        let outer =
+            wanted.iter().copied().find(|&op| wanted.iter().all(|&other| other == op || is_inside(func, other, op)));
+        let inner =
+            wanted.iter().copied().find(|&op| wanted.iter().all(|&other| other == op || is_inside(func, op, other)));
         let (Some(outer), Some(inner)) = (outer, inner) else {
             let names: Vec<String> = wanted.iter().map(|&op| format!("`{}`", cx.loop_name(op))).collect();
             let text = format!("`{}` takes loops that stand in one another", cx.by);

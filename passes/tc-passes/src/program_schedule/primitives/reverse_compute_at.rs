@@ -1,12 +1,22 @@
-//! Computes a buffer inside a loop of what it is computed of, as much of it as an iteration completes.
+//! Computes a buffer inside a loop of what it is computed of, as much of it as an iteration completes:
+//! `reverse_compute_at(BUFFER, LOOP)`. So an epilogue joins the loop of a product's tile.
+//!
+//! The buffer that it reads shrinks to what the iteration computes.
+//!
+//! # Legality
+//!
+//! - One perfect nest over its dimensions computes the buffer. It reads one buffer that the loop computes, an element an
+//!   iteration; the program makes that one, and nothing else uses it.
+//! - No two iterations of the loop, nor of those around it, store to one part of that buffer.
+//! - Only loops are around the loop, and nothing between the two statements forbids that the nest moves.
 
-use super::Primitive;
 use super::super::Item;
 use super::super::cx::{Cx, Done};
 use super::super::dependences::Serial;
 use super::super::nest::{body, carries, var};
 use super::super::region::{Part, View};
 use super::super::stage::{Producer, accesses, home, indices, statement_in};
+use super::Primitive;
 use super::cache_read::writes_to;
 use super::compute_at::{Need, extents, plain_buffer, restrict, shrink};
 use crate::analysis::access::NestFacts;
@@ -49,11 +59,17 @@ impl Primitive for sched::ReverseComputeAt {
             let of = |index: &Value| consumer.by_dim.iter().position(|&op| var(func, op) == *index);
             indices(func, *load).iter().map(of).collect()
         };
-        let dims = loads.first().and_then(by_loop).filter(|dims| loads.iter().all(|load| by_loop(load).as_ref() == Some(dims)));
+        let dims = loads
+            .first()
+            .and_then(by_loop)
+            .filter(|dims| loads.iter().all(|load| by_loop(load).as_ref() == Some(dims)));
         let is_one_to_one = |dims: &Vec<usize>| dims.iter().enumerate().all(|(nth, dim)| !dims[..nth].contains(dim));
         let Some(dims) = dims.filter(is_one_to_one) else {
             let text = format!("`{}` is not read an element an iteration", cx.show(source));
-            return Err(cx.error("compute-at", text).label(cx.place(loads[0]), "by other indices than the loops'").into());
+            return Err(cx
+                .error("compute-at", text)
+                .label(cx.place(loads[0]), "by other indices than the loops'")
+                .into());
         };
         let mut serial = Serial::around(func, at);
         let (source_loads, source_stores) = accesses(func, source).unwrap_or_default();
@@ -66,7 +82,8 @@ impl Primitive for sched::ReverseComputeAt {
             .filter(|&op| func.opcode(op) == tir::FOR)
             .collect();
         if let Some(op) = serial.boxes_overlap(&inside, &found, &shape, &loops) {
-            let text = format!("an iteration of `{}` does not complete a part of `{}`", cx.loop_name(at), cx.show(source));
+            let text =
+                format!("an iteration of `{}` does not complete a part of `{}`", cx.loop_name(at), cx.show(source));
             let label = format!("other iterations of `{}` may store to the same part", cx.loop_name(op));
             let error = cx.error("dependence", text).label(cx.place(op), label);
             return Err(error.help("take a loop outside of all reductions").into());
@@ -151,7 +168,8 @@ fn follows(cx: &Cx<'_>, buffer: Value, consumer: &Producer, at: Op) -> Done<Op> 
     let region = func.region_of(root).unwrap_or(home(func, buffer));
     let statement = statement_in(func, region, at).filter(|&op| op != root);
     let between: Option<Vec<Op>> = statement.map(|statement| {
-        std::iter::successors(Some(statement), |&op| func.next_op(op).filter(|&next| next != root && op != root)).collect()
+        std::iter::successors(Some(statement), |&op| func.next_op(op).filter(|&next| next != root && op != root))
+            .collect()
     });
     let reaches = |between: &Vec<Op>| between.last().is_some_and(|&last| func.next_op(last) == Some(root));
     let Some((statement, between)) = statement.zip(between.filter(reaches)) else {
@@ -160,7 +178,8 @@ fn follows(cx: &Cx<'_>, buffer: Value, consumer: &Producer, at: Op) -> Done<Op> 
         return Err(error.label(cx.place(at), "this is the loop").into());
     };
     let is_loop = |&op: &Op| func.opcode(op) == tir::FOR && !carries(func, op);
-    let mut around = std::iter::once(at).chain(ancestors(func, at).take_while(|&op| op != statement)).chain([statement]);
+    let mut around =
+        std::iter::once(at).chain(ancestors(func, at).take_while(|&op| op != statement)).chain([statement]);
     if let Some(other) = around.find(|op| !is_loop(op)) {
         let text = format!("the loop `{}` does not stand in loops alone", cx.loop_name(at));
         return Err(cx.error("compute-at", text).label(cx.place(other), "this is around it").into());
@@ -169,11 +188,16 @@ fn follows(cx: &Cx<'_>, buffer: Value, consumer: &Producer, at: Op) -> Done<Op> 
     let mut touched: Vec<(Value, bool)> = Vec::new();
     for op in ops_under(func, body(func, root)) {
         let own = effects::own(func, op);
-        if own.unknown || own.convergent || own.synchronises || crate::analysis::launch::coordinate(func, op).is_some() {
+        if own.unknown || own.convergent || own.synchronises || crate::analysis::launch::coordinate(func, op).is_some()
+        {
             let text = format!("what computes `{name}` cannot be moved");
             return Err(cx.error("compute-at", text).label(cx.place(op), "because of this").into());
         }
-        touched.extend(effects::accesses(func, op).iter().map(|&(place, access)| (effects::root_buffer(func, place), access.writes())));
+        touched.extend(
+            effects::accesses(func, op)
+                .iter()
+                .map(|&(place, access)| (effects::root_buffer(func, place), access.writes())),
+        );
     }
     for &other in &between {
         let inner = func.op_regions(other).iter().flat_map(|&region| ops_under(func, region));
@@ -197,8 +221,13 @@ fn follows(cx: &Cx<'_>, buffer: Value, consumer: &Producer, at: Op) -> Done<Op> 
 /// The one buffer that the consumer reads and the statement computes, and how it is read.
 fn source_of(cx: &Cx<'_>, consumer: &Producer, statement: Op) -> Done<(Value, Vec<Op>)> {
     let func = cx.func();
-    let loads: Vec<Op> = ops_under(func, body(func, consumer.root)).filter(|&op| func.opcode(op) == tir::LOAD).collect();
-    let mut sources: Vec<Value> = loads.iter().map(|&op| func.operand(op, 0)).filter(|&buffer| writes_to(func, statement, buffer).is_some()).collect();
+    let loads: Vec<Op> =
+        ops_under(func, body(func, consumer.root)).filter(|&op| func.opcode(op) == tir::LOAD).collect();
+    let mut sources: Vec<Value> = loads
+        .iter()
+        .map(|&op| func.operand(op, 0))
+        .filter(|&buffer| writes_to(func, statement, buffer).is_some())
+        .collect();
     sources.sort_unstable();
     sources.dedup();
     match sources[..] {
@@ -206,7 +235,8 @@ fn source_of(cx: &Cx<'_>, consumer: &Producer, statement: Op) -> Done<(Value, Ve
         _ => {
             let names: Vec<String> = sources.iter().map(|&source| format!("`{}`", cx.show(source))).collect();
             let text = "the nest must read one buffer that the loop computes";
-            let note = if names.is_empty() { "it reads none".to_string() } else { format!("it reads {}", names.join(", ")) };
+            let note =
+                if names.is_empty() { "it reads none".to_string() } else { format!("it reads {}", names.join(", ")) };
             Err(cx.error("compute-at", text).label(cx.place(consumer.root), "this nest").note(note).into())
         }
     }

@@ -1,9 +1,13 @@
-//! Sets where a buffer lies.
+//! Sets the storage scope of a buffer that the program makes: `set_scope(BUFFER, scope)`.
+//!
+//! # Legality
+//!
+//! The buffer is only loaded from and stored to. At the end of the schedule the rules of [launch loops](#launch-loops) hold.
 
-use super::Primitive;
 use super::super::Item;
 use super::super::cx::{Cx, Done};
 use super::super::stage::accesses;
+use super::Primitive;
 use tc_dialects::sched;
 use tc_dialects::scope::Scope;
 use tc_ir::{Rewriter, TypeData, Value};

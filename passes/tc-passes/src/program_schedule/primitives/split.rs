@@ -1,9 +1,19 @@
-//! Splits a loop into two nested loops.
+//! Splits a loop into two nested loops: the inner runs over a block of iterations, the outer over the blocks.
+//!
+//! `outer, inner = split(LOOP, factor = e)` or `split(LOOP, nparts = e)`, as for operators.
+//!
+//! # Legality
+//!
+//! - The loop carries no values, and no directive said how it runs.
+//! - `e` is 1 to 2^31.
+//!
+//! If `e` is not proved to divide the extent, `if likely(…)` guards the body. The inner extent stays `e` where it is above
+//! the loop's.
 
-use super::Primitive;
 use super::super::Item;
 use super::super::cx::{Cx, Done};
 use super::super::nest::{body, var};
+use super::Primitive;
 use tc_arith::BinaryOp;
 use tc_dialects::algebra::{Algebra, const_extent};
 use tc_dialects::{arith, sched, tir};
@@ -66,7 +76,8 @@ pub(super) fn split(cx: &mut Cx<'_>, parts: &Parts, names: [usize; 2]) -> [Op; 2
     let rounded_up = match extent {
         Some(extent) => b.int(extent.max(0).checked_add(parts.factor - 1).map_or(0, |sum| sum / parts.factor), elem),
         None => {
-            let distance = b.value(arith::SUB, &[hi, lo], &[]);
+            let is_zero = b.func.const_int(lo) == Some(0);
+            let distance = if is_zero { hi } else { b.value(arith::SUB, &[hi, lo], &[]) };
             let more = b.int(parts.factor - 1, elem);
             let sum = b.value(arith::ADD, &[distance, more], &[]);
             b.value(arith::DIV, &[sum, factor], &[])

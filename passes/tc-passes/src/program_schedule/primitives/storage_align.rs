@@ -1,10 +1,15 @@
-//! Pads the stride of a dimension of a buffer, against bank conflicts.
+//! Pads the stride of a dimension of a buffer: `storage_align(LOOP, factor = e, offset = o)`. The dimension is the one that the
+//! variable of the loop is the index of.
+//!
+//! # Legality
+//!
+//! The program makes the buffer, its extents are constant, and bulk copies do not fill it.
 
-use super::Primitive;
 use super::super::Item;
 use super::super::cx::{Cx, Done};
 use super::super::nest::var;
 use super::super::stage::indices;
+use super::Primitive;
 use tc_dialects::{sched, tir};
 use tc_ir::walk::all_ops;
 use tc_ir::{AttrData, Op, Rewriter, keys};
@@ -27,7 +32,9 @@ impl Primitive for sched::StorageAlign {
         let factor = cx.number(factor, "factor", 1 << 20)?;
         let offset = cx.int(offset)?;
         if !(0..=1 << 20).contains(&offset) {
-            return Err(cx.wrong_number(format!("the offset of `storage_align` must be 0 to {}, not {offset}", 1 << 20)).into());
+            return Err(cx
+                .wrong_number(format!("the offset of `storage_align` must be 0 to {}, not {offset}", 1 << 20))
+                .into());
         }
         // The dimension is the one that the variable of the loop is the index of.
         let stores = all_ops(func).filter(|&op| func.opcode(op) == tir::STORE);
@@ -55,7 +62,8 @@ impl Primitive for sched::StorageAlign {
         let mut stride = 1i64;
         for nth in (0..extents.len()).rev() {
             if nth == dim {
-                let missing = (i128::from(factor) + i128::from(offset) - i128::from(stride % factor)).rem_euclid(factor.into());
+                let missing =
+                    (i128::from(factor) + i128::from(offset) - i128::from(stride % factor)).rem_euclid(factor.into());
                 stride = stride.saturating_add(i64::try_from(missing).unwrap_or(i64::MAX));
             }
             strides[nth] = stride;

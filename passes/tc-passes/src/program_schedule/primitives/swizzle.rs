@@ -1,8 +1,9 @@
-//! XORs bits of the positions in a buffer in shared memory by higher ones, against bank conflicts.
+//! XORs bits of the positions in a buffer in shared memory by higher bits: `swizzle(BUFFER, bits = b, base = m, shift = s)`, as
+//! for operators.
 
-use super::Primitive;
 use super::super::Item;
 use super::super::cx::{Cx, Done};
+use super::Primitive;
 use super::compute_at::plain_buffer;
 use tc_dialects::sched;
 use tc_dialects::scope::Scope;
@@ -27,7 +28,8 @@ impl Primitive for sched::Swizzle {
         let [bits, base, shift] = [cx.int(bits)?, cx.int(base)?, cx.int(shift)?];
         // A bit that changes may not decide how another changes: then the way back would not be the same XOR.
         if !(1..=5).contains(&bits) || !(0..=10).contains(&base) || !(bits..=10).contains(&shift) {
-            let text = format!("`bits` is 1 to 5, `base` 0 to 10, `shift` from `bits` to 10, not {bits}, {base}, {shift}");
+            let text =
+                format!("`bits` is 1 to 5, `base` 0 to 10, `shift` from `bits` to 10, not {bits}, {base}, {shift}");
             return Err(cx.wrong_number(text).into());
         }
         Ok((alloc, [bits, base, shift]))

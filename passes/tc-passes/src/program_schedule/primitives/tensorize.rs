@@ -1,8 +1,11 @@
-//! Lets a tensor intrinsic stand for a loop and those inside.
+//! Replaces a loop and those inside by a tensor intrinsic: `tensorize(LOOP, @intrinsic)`.
+//!
+//! The pass `tensorize-to-wmma` compares them with what the intrinsic computes. An initialisation is a loop of its own, and
+//! takes the intrinsic of the product as well.
 
-use super::Primitive;
 use super::super::Item;
 use super::super::cx::{Cx, Done};
+use super::Primitive;
 use tc_dialects::sched;
 use tc_ir::{AttrData, Op, Rewriter, keys};
 

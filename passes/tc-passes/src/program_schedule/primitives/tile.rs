@@ -1,9 +1,13 @@
-//! Splits two loops and puts the outer parts outside.
+//! Splits two loops and puts the outer parts outside: `xo, yo, xi, yi = tile(X, Y, x_factor, y_factor)`.
+//!
+//! # Legality
+//!
+//! One of the two stands directly in the other, and they may change places (`reorder`).
 
-use super::Primitive;
 use super::super::Item;
 use super::super::cx::{Cx, Done};
 use super::super::nest::Chain;
+use super::Primitive;
 use super::reorder::Order;
 use super::split::{MAX_FACTOR, Parts, split};
 use tc_dialects::sched;

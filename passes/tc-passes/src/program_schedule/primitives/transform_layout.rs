@@ -1,9 +1,14 @@
-//! Changes where the elements of a buffer lie, by a map of its indices.
+//! Changes the layout of a buffer by a map of its indices: `transform_layout(BUFFER) (i, j) { yield … }`, as for operators.
+//!
+//! # Legality
+//!
+//! The program makes the buffer, its extents are constant, and no directive said how it lies. The map is tried on all
+//! elements, at most 2^20. Afterwards the buffer has no nest over its dimensions any more: `compute_at` comes first.
 
-use super::Primitive;
 use super::super::Item;
 use super::super::cx::{Cx, Done};
 use super::super::stage::{accesses, indices};
+use super::Primitive;
 use super::compute_at::{extents, plain_buffer};
 use tc_dialects::sched;
 use tc_ir::clone::Importer;
@@ -66,7 +71,8 @@ impl Primitive for sched::TransformLayout {
             }
             let mapped = sched.yielded(region).iter().map(|value| map.values[value]);
             let operands = b.func.operands(access);
-            let all: Vec<Value> = [operands[0]].into_iter().chain(mapped).chain(operands[1 + old.len()..].iter().copied()).collect();
+            let all: Vec<Value> =
+                [operands[0]].into_iter().chain(mapped).chain(operands[1 + old.len()..].iter().copied()).collect();
             Rewriter::new(func).set_operands(access, &all);
         }
         let Some((elem, _, scope)) = func.as_shaped(func.value_type(buffer)) else { return Vec::new() };

@@ -1,8 +1,8 @@
-//! Unrolls a loop.
+//! Unrolls a loop, which is plain and has a constant extent.
 
-use super::Primitive;
 use super::super::Item;
 use super::super::cx::{Cx, Done};
+use super::Primitive;
 use super::vectorize::{constant_loop, set_kind};
 use tc_dialects::sched;
 use tc_ir::{Op, keys};

@@ -1,9 +1,13 @@
-//! Runs a loop as lanes of a vector.
+//! Runs a loop as the lanes of a vector.
+//!
+//! # Legality
+//!
+//! The loop is plain, has a constant extent, and no two of its iterations conflict.
 
-use super::Primitive;
 use super::super::Item;
 use super::super::cx::{Cx, Done};
 use super::super::dependences::Serial;
+use super::Primitive;
 use tc_dialects::algebra::const_extent;
 use tc_dialects::sched;
 use tc_ir::{AttrData, Name, Op, Rewriter, keys};
