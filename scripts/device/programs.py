@@ -3,7 +3,7 @@
 
     scripts/device/programs.py target/device/tc-run [--size 4096] [--rounds 3]
 
-The program is `@product_loops` of examples/programs.tir, its extents replaced by the size; the operator is `@matmul_f16` of
+The program is `@product_loops` of examples/program_product.tir, its extents replaced by the size; the operator is `@matmul_f16` of
 examples/matmul_f16.tir under `@mma` with the same tiles. The rounds take turns; the shortest median of each counts. Before that
 both are compared with the operator at the example's own size.
 """
@@ -25,8 +25,7 @@ def run(tc_run, file, *more):
 
 
 def at_size(text, size):
-    """The items of the product, for square matrices."""
-    text = text[: text.index("// Running sums")]
+    """The file for square matrices."""
     text = re.sub(r"\[256, 64\]|\[64, 256\]|\[256, 256\]", f"[{size}, {size}]", text)
     text = re.sub(r"0\.\.(256|64)\b", f"0..{size}", text)
     return re.sub(r"\[(i|j|r): (256|64)", rf"[\1: {size}", text).replace("j: 256]", f"j: {size}]")
@@ -38,7 +37,7 @@ def main():
     parser.add_argument("--size", type=int, default=4096)
     parser.add_argument("--rounds", type=int, default=3)
     args = parser.parse_args()
-    example = "examples/programs.tir"
+    example = "examples/program_product.tir"
     checked = run(args.tc_run, example, "--check", "--schedule", "@mma")
     checked += run(args.tc_run, "examples/matmul_f16.tir", "--check", "--func", "matmul_f16", "--schedule", "@mma",
                    *[part for size in ("m=256", "n=256", "k=64") for part in ("-D", size)],

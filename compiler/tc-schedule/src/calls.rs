@@ -4,10 +4,12 @@
 //! (`Locs::directive`) is that of the call. So a diagnostic is reported at the line of the function, and
 //! `with_calls` adds the line of the call.
 
+use crate::followed::{has_followed_bounds, with_conditions};
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 use tc_dialects::arith::Cast;
 use tc_dialects::sched::{self, arguments, callee, wrong_results};
+use tc_dialects::te;
 use tc_ir::attrs::AttrData;
 use tc_ir::clone::Importer;
 use tc_ir::func::Locs;
@@ -110,6 +112,23 @@ pub fn inline_calls<'a>(schedule: &'a Func, functions: Functions<'_>) -> Result<
         worklist.extend(copied.into_iter().rev().map(|call| (call, in_library)));
     }
     Ok(Cow::Owned(func))
+}
+
+/// Makes `module` what schedules are run on: calls of schedule functions are put in place, and bounds of reductions that follow
+/// the element become conditions. Returns whether anything changed.
+///
+/// # Errors
+///
+/// As for [`inline_calls`], and a bound that data decide alone; the module is then as it was.
+pub fn prepare_all(module: &mut Module, library: &[Func]) -> Result<bool, Diagnostics> {
+    let followed = |item: &Func| item.header.opcode == te::FUNC && has_followed_bounds(item);
+    let mut done = Vec::new();
+    for (idx, item) in module.items.iter().enumerate().filter(|(_, item)| followed(item)) {
+        done.push((idx, with_conditions(item)?));
+    }
+    let changed = inline_all(module, library)? || !done.is_empty();
+    done.into_iter().for_each(|(idx, func)| module.items[idx] = func);
+    Ok(changed)
 }
 
 /// The same for all schedules of `module`; returns whether any had calls.

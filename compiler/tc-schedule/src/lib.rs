@@ -25,6 +25,7 @@ mod diagnostic;
 mod directive;
 pub mod dispatch;
 pub mod explain;
+mod followed;
 pub mod graph;
 mod inline;
 mod lower;
@@ -43,6 +44,7 @@ mod written;
 
 pub use bounds::{Bounds, OverLimit};
 pub use dispatch::programs;
+pub use followed::{has_followed_bounds, with_conditions};
 pub use graph::Graph;
 pub use inline::inline_into_consumers;
 pub use operator::Define;

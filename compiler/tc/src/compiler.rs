@@ -21,7 +21,8 @@ use tc_passes::{legalize_arith, legalize_dtype};
 use tc_report::index::write_index;
 use tc_report::recorder::{Recorder, dump_folder_of_environment};
 use tc_schedule::auto;
-use tc_schedule::calls::{Library as ScheduleLibrary, has_calls, inline_all};
+use tc_schedule::calls::{Library as ScheduleLibrary, has_calls, prepare_all};
+use tc_schedule::has_followed_bounds;
 use tc_support::{Diagnostic, Diagnostics, Location, Sources};
 use tc_syntax::ParseOptions;
 use tc_target::Target;
@@ -198,12 +199,17 @@ impl Compiler {
 
     fn put_calls_in_place(&self, module: &mut Module) -> Result<(), Failure> {
         let sources = module.sources.clone();
-        inline_all(module, self.schedules.items()).map(drop).map_err(|diagnostics| Failure { diagnostics, sources })
+        prepare_all(module, self.schedules.items()).map(drop).map_err(|diagnostics| Failure { diagnostics, sources })
     }
 
     /// `module` without calls in its schedules, a copy where there are any.
     pub(crate) fn without_calls<'m>(&self, module: &'m Module) -> Result<Cow<'m, Module>, Failure> {
-        if !module.items.iter().any(|item| item.header.opcode == sched::SCHEDULE && has_calls(item)) {
+        let is_open = |item: &Func| match item.header.opcode {
+            sched::SCHEDULE => has_calls(item),
+            te::FUNC => has_followed_bounds(item),
+            _ => false,
+        };
+        if !module.items.iter().any(is_open) {
             return Ok(Cow::Borrowed(module));
         }
         let mut copy = module.clone();

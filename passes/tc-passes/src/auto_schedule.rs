@@ -61,7 +61,7 @@ use tc_dialects::te;
 use tc_ir::Module;
 use tc_pass::{ModulePass, PassCx, PassInfo, PassKind};
 use tc_schedule::calls::Library;
-use tc_schedule::{Define, Options as Lowering, auto, definable};
+use tc_schedule::{Define, Options as Lowering, auto, definable, has_followed_bounds, with_conditions};
 use tc_support::{Diagnostic, Location, suggest};
 use tc_target::Target;
 
@@ -128,7 +128,15 @@ impl ModulePass for AutoSchedule {
             let all = self.defines.iter().chain(&given);
             let defines = all.filter(|(name, _)| known.contains(&name.as_str())).cloned().collect();
             let options = Lowering { defines, symbolic: self.options.symbolic };
-            match auto::schedule(te, module, library.items(), &target, self.level, &options) {
+            // Rules read an operator as schedules do, with the same bounds for all elements.
+            let fixed = match has_followed_bounds(te).then(|| with_conditions(te)).transpose() {
+                Ok(fixed) => fixed,
+                Err(found) => {
+                    cx.diagnostics.append(found);
+                    continue;
+                }
+            };
+            match auto::schedule(fixed.as_ref().unwrap_or(te), module, library.items(), &target, self.level, &options) {
                 Ok(schedule) => made.push((idx, schedule)),
                 Err(found) => cx.diagnostics.append(found),
             }

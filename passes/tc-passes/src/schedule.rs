@@ -66,7 +66,7 @@ use tc_ir::opdef::SymbolTable;
 use tc_ir::{AttrData, Func, Loc, Module, keys};
 use tc_pass::{ModulePass, PassCx, PassInfo, PassKind};
 use tc_schedule::Define;
-use tc_schedule::calls::{Library, inline_all, with_calls};
+use tc_schedule::calls::{Library, prepare_all, with_calls};
 use tc_schedule::dispatch::{alternatives, is_dispatch};
 use tc_schedule::explain::StageWhy;
 use tc_support::{Diagnostic, Diagnostics, Location, Sources, counted, suggest};
@@ -136,7 +136,7 @@ pub struct Schedule {
 impl ModulePass for Schedule {
     fn run(&self, module: &mut Module, cx: &mut PassCx) -> bool {
         let library = cx.get::<Library>().cloned().unwrap_or_default();
-        if let Err(found) = inline_all(module, library.items()) {
+        if let Err(found) = prepare_all(module, library.items()) {
             cx.diagnostics.append(found);
             return false;
         }

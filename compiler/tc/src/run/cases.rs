@@ -1,6 +1,6 @@
 //! What of a file is run: operators by definition, their schedules, programs.
 
-use tc_dialects::{forms, te, tir};
+use tc_dialects::{algebra, forms, te, tir};
 use tc_ir::opdef::SymbolTable;
 use tc_ir::walk::all_ops;
 use tc_ir::{AttrData, Func, Module, keys};
@@ -74,13 +74,14 @@ pub fn is_program(item: &Func) -> bool {
 /// All that can be checked: each operator under each of its schedules, and the programs.
 ///
 /// A program that another one calls and that implements no operator is a part of that one, and left out unless it is
-/// named.
+/// named. One that binds no loop and has schedules is what these are compared with, not a case itself.
 pub fn to_check(module: &Module, choice: Choice<'_>) -> Result<Vec<Case>, Refused> {
     let chosen = functions(module, choice)?;
     let mut cases = Vec::new();
     for &func in &chosen {
         let item = &module.items[func];
-        if !is_operator(item) && choice.schedule.is_none() && (choice.func.is_some() || !is_part(module, item)) {
+        let is_whole = choice.func.is_some() || !is_part(module, item);
+        if !is_operator(item) && choice.schedule.is_none() && is_whole && !waits_for_schedule(module, item) {
             cases.push(Case { func, schedule: None, definition: definition(module, func)? });
         }
         cases.extend(scheduled(module, func, choice)?);
@@ -196,6 +197,13 @@ fn require_schedule(module: &Module, chosen: &[usize], choice: Choice<'_>) -> Re
     Err(call(format!("there is no schedule `@{}` {of}", suggest::shorten(name)), at_signs(name, &names)))
 }
 
+/// Is `item` a program without launches, whose schedules make some?
+fn waits_for_schedule(module: &Module, item: &Func) -> bool {
+    is_program(item)
+        && module.schedules_for(item.symbol()).next().is_some()
+        && !all_ops(item).any(|op| algebra::is_launch(item, op))
+}
+
 /// Is `item` called by another program, and implements nothing by itself?
 fn is_part(module: &Module, item: &Func) -> bool {
     implements(item).is_none()
@@ -302,7 +310,7 @@ tir.func @by_hand(A: f32[8], B: f32[8]) attributes {implements = @g} {
         let text = "there is no schedule `@twoo` for `@f`; did you mean `@two`?";
         assert_eq!(check(Some("f"), Some("twoo")), (true, text.to_string()));
         assert!(check(Some("g"), Some("two")).0);
-        assert!(check(Some("by_hand"), Some("one")).1.starts_with("`@by_hand` is a program"));
+        assert!(check(Some("by_hand"), Some("one")).1.starts_with("there is no schedule `@one` for `@by_hand`"));
         assert!(refused(to_evaluate(&module, Choice { func: None, schedule: Some("x") })).0);
     }
 

@@ -22,8 +22,16 @@ const LARGE: &[&str] = &["depthwise_nchw.tir", "conv2d"];
 
 /// Examples on tensor cores, which not all targets have: tests/tensorcore.rs runs them at small sizes, and says which
 /// targets are told so.
-const TENSOR_CORES: &[&str] =
-    &["conv2d_f32_t", "conv2d_t", "matmul_bf16", "matmul_f16", "matmul_f32", "matmul_i8", "matmul_tf32"];
+const TENSOR_CORES: &[&str] = &[
+    "conv2d_f32_t",
+    "conv2d_t",
+    "matmul_bf16",
+    "matmul_f16",
+    "matmul_f32",
+    "matmul_i8",
+    "matmul_tf32",
+    "program_product",
+];
 
 impl Example {
     fn is_one_of(&self, files: &[&str]) -> bool {

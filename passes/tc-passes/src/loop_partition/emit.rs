@@ -1,7 +1,7 @@
 //! Making the parts.
 
 use super::Options;
-use super::find::{Division, is_staged};
+use super::find::{Division, Live, is_staged};
 use crate::analysis::fold;
 use crate::analysis::launch::coordinate;
 use tc_dialects::algebra::{self, Computation, Made as MadeValues, const_extent};
@@ -29,6 +29,15 @@ pub(super) fn emit(func: &mut Func, op: Op, division: Division, options: &Option
     settle(func, &division, &copies);
     fold::settle_branches(func, place);
     made
+}
+
+/// Lets a loop run over the iterations in which it does anything.
+pub(super) fn narrow(func: &mut Func, op: Op, live: &Live) {
+    for (nth, end) in [&live.begin, &live.end].into_iter().enumerate() {
+        let Some(end) = end else { continue };
+        let end = algebra::build(&mut Builder::before(func, op), end, &mut MadeValues::default());
+        Rewriter::new(func).set_operand(op, nth, end);
+    }
 }
 
 /// Lets a hinted loop that cannot be divided be unrolled instead, if that can be done.

@@ -6,13 +6,14 @@ use crate::analysis::launch::nest_of;
 use crate::analysis::structure::is_marked;
 use crate::analysis::uniform::Uniforms;
 use indexmap::IndexSet;
+use rustc_hash::FxHashSet;
 use tc_arith::{Expr, SymInterval, Var};
 use tc_dialects::algebra::{Algebra, Computation, const_extent};
 use tc_dialects::arith;
 use tc_dialects::threads::is_reduction;
 use tc_dialects::tir::{self, LoopKind};
 use tc_ir::walk::{ancestors, is_inside, ops_under};
-use tc_ir::{AttrData, Def, Elem, Func, Op, Value, keys};
+use tc_ir::{AttrData, Def, Elem, Func, Op, Value, effects, keys};
 
 /// Where a loop is divided.
 pub(super) struct Division {
@@ -183,6 +184,99 @@ pub(super) fn divide(
     };
     let [begin, end] = [computed(begin, has_parts[0])?, computed(end, has_parts[1])?];
     Ok(Division { begin, end, settled: values, truth, spent })
+}
+
+/// The iterations of a loop in which it does anything: from the first to before the second, where that is less than all.
+pub(super) struct Live {
+    pub(super) begin: Option<Computation>,
+    pub(super) end: Option<Computation>,
+}
+
+/// Finds the iterations of a hinted serial loop in which a store may run that is seen outside of an iteration. The others fill
+/// buffers of their own at most.
+pub(super) fn live(func: &Func, op: Op, uniforms: &mut Uniforms) -> Option<Live> {
+    let is_plain = tir::loop_kind(func, op) == Some(LoopKind::Serial) && func.operands(op).len() == 2;
+    if !is_plain || !is_hinted(func, op) {
+        return None;
+    }
+    let writes = seen_outside(func, op)?;
+    let mut algebra = Algebra::of_func(func);
+    algebra.enter_place(func, op);
+    let iv = func.region_args(func.op_regions(op)[0])[0];
+    let var = algebra.declare(func, iv);
+    let range = (algebra.expr(func, func.operand(op, 0)), algebra.expr(func, func.operand(op, 1)));
+    if !is_uniform(func, &algebra, uniforms, op, &[range.0, range.1]) {
+        return None;
+    }
+    let mut search = Search { func, algebra: &mut algebra, uniforms, op, var, range, greedy: true };
+    // From where on nothing is done, and up to where.
+    let (mut idle_from, mut idle_to): (Option<Expr>, Option<Expr>) = (None, None);
+    for (nth, &write) in writes.iter().enumerate() {
+        let idle: Vec<SymInterval> =
+            guards(func, op, write).into_iter().filter_map(|guard| search.solve(guard, false)).collect();
+        let from = idle.iter().find(|idle| idle.max.is_none()).and_then(|idle| idle.min);
+        let to = idle.iter().find(|idle| idle.min.is_none()).and_then(|idle| idle.max);
+        let pool = &mut search.algebra.analyzer.pool;
+        let join = |all: Option<Expr>, own: Option<Expr>, join: &mut dyn FnMut(Expr, Expr) -> Expr| match all {
+            None if nth == 0 => own,
+            all => all.zip(own).map(|(all, own)| join(all, own)),
+        };
+        idle_from = join(idle_from, from, &mut |all, own| pool.max(all, own));
+        let pool = &mut search.algebra.analyzer.pool;
+        idle_to = join(idle_to, to, &mut |all, own| pool.min(all, own));
+    }
+    let (lo, hi) = range;
+    let one = algebra.analyzer.pool.int(1);
+    let last = idle_from.map(|from| algebra.analyzer.pool.sub(from, one));
+    let first = idle_to.map(|to| algebra.analyzer.pool.add(to, one));
+    let (begin, end) = clamp(&mut algebra, lo, hi, SymInterval { min: first, max: last });
+    let elem = func.value_scalar(iv).map_or(Elem::Index, |scalar| scalar.elem);
+    let mut changed = |bound: Option<Expr>, end: Expr, old: Expr| {
+        let is_new = bound.is_some() && end != algebra.analyzer.simplify(old);
+        is_new.then(|| algebra.computation(end, elem)).flatten()
+    };
+    let live = Live { begin: changed(first, begin, lo), end: changed(last, end, hi) };
+    (live.begin.is_some() || live.end.is_some()).then_some(live)
+}
+
+/// The conditions around what a hinted serial loop stores.
+pub(super) fn guards_of_stores(func: &Func, op: Op) -> Vec<Value> {
+    let is_plain = tir::loop_kind(func, op) == Some(LoopKind::Serial) && is_hinted(func, op);
+    let writes = if is_plain { seen_outside(func, op) } else { None };
+    writes.into_iter().flatten().flat_map(|write| guards(func, op, write)).collect()
+}
+
+/// The ops in the loop that write what an iteration does not make for itself; `None` where something else would be seen.
+fn seen_outside(func: &Func, op: Op) -> Option<Vec<Op>> {
+    let inner = || ops_under(func, func.op_regions(op)[0]);
+    let made: FxHashSet<Value> =
+        inner().filter(|&inner| func.opcode(inner) == tir::ALLOC).filter_map(|inner| func.result(inner)).collect();
+    let mut writes = Vec::new();
+    for inner in inner() {
+        let own = effects::own(func, inner);
+        if own.unknown || own.convergent || own.synchronises {
+            return None;
+        }
+        let is_seen = |&(place, access): &(Value, tc_ir::opdef::Access)| {
+            access.writes() && !made.contains(&effects::root_buffer(func, place))
+        };
+        if effects::accesses(func, inner).iter().any(is_seen) {
+            writes.push(inner);
+        }
+    }
+    (!writes.is_empty()).then_some(writes)
+}
+
+/// The conditions that hold where `inner` runs, as far as they stand in the loop `op`.
+fn guards(func: &Func, op: Op, inner: Op) -> Vec<Value> {
+    let mut found = Vec::new();
+    let mut at = inner;
+    while let Some(outer) = func.parent_op(at).filter(|&outer| outer != op) {
+        let holds = func.opcode(outer) == tir::IF && func.region_of(at) == func.op_regions(outer).first().copied();
+        found.extend(holds.then(|| func.operand(outer, 0)));
+        at = outer;
+    }
+    found
 }
 
 /// Conditions that are settled from `begin` to before `end`.

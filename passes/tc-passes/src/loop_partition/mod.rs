@@ -39,16 +39,18 @@
 //!    or the attribute `loop_partition_hint`) whose variable occurs in a `likely` condition under it; with the hint, in
 //!    any comparison or condition. A loop bound to `blockIdx` qualifies in the same way; one bound to `threadIdx` never
 //!    does.
-//! 2. For each condition find the interval of the loop variable in which it holds for all iterations of the inner loops
+//! 2. Let a hinted serial loop run only over the iterations in which one of its stores may run; where none does, an iteration
+//!    fills at most buffers that it makes itself. So tiles of a triangle that do not matter are skipped.
+//! 3. For each condition find the interval of the loop variable in which it holds for all iterations of the inner loops
 //!    and for all threads and virtual threads, and intersect these intervals; with the hint, skip a condition that
 //!    would make the intersection empty. If it is empty, try the values for which all conditions fail. The ends are the
 //!    same for all threads of a block, so that no barrier gets into divergent control flow.
-//! 3. Replace the loop by up to three: before, within and after the interval; within it, the conditions are constants.
+//! 4. Replace the loop by up to three: before, within and after the interval; within it, the conditions are constants.
 //!    They share the buffers of the loop. A loop over `blockIdx` stays one; a condition on it alone, uniform in a
 //!    block, chooses between two bodies inside the innermost loop over threads.
-//! 4. Split the parts before and after in turn, by the skipped conditions, and with the hint by those that provably
+//! 5. Split the parts before and after in turn, by the skipped conditions, and with the hint by those that provably
 //!    change further out: both `i < 10` and `i < 20` hold in the middle, and one of them in the next part.
-//! 5. Remove the remaining `likely` and hints.
+//! 6. Remove the remaining `likely` and hints.
 //!
 //! # Limits
 //!
@@ -66,6 +68,7 @@
 
 mod emit;
 mod find;
+mod hoist;
 mod interval;
 mod missed;
 
@@ -196,6 +199,15 @@ impl Divider<'_> {
             None => &[],
         };
         let is_part = known.is_some();
+        if !is_part {
+            let guards = find::guards_of_stores(func, op);
+            self.changed |= hoist::hoist(func, op, &guards);
+        }
+        if !is_part && let Some(live) = find::live(func, op, &mut self.uniforms) {
+            emit::narrow(func, op, &live);
+            cx.count("loops narrowed", 1);
+            self.changed = true;
+        }
         match find::divide(func, op, excluded, &mut self.uniforms) {
             Ok(division) => {
                 let (new, place) = (fold::mark(func), OpRange::at(func, op));
