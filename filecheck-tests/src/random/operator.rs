@@ -67,6 +67,8 @@ pub struct Reduce {
     pub condition: Option<Expr>,
     /// Where it starts from.
     pub init: Option<Expr>,
+    /// How far the first axis runs for an element, where that is less than all of it.
+    pub until: Option<String>,
 }
 
 /// The combiner of pairs: the greatest value, and the first place where it is.
@@ -177,7 +179,13 @@ impl Stage {
         let value = match &self.reduce {
             None => body.join(", "),
             Some(reduce) => {
-                let mut value = format!("{}[{}]({}", reduce.by, axes(&reduce.axes), body.join(", "));
+                let mut ranges = axes(&reduce.axes);
+                if let (Some(until), Some(first)) = (&reduce.until, reduce.axes.first()) {
+                    let rest = ranges.split_once(", ").map_or(String::new(), |(_, rest)| format!(", {rest}"));
+                    let (name, low, high) = (&first.name, first.low, first.high.text(size));
+                    ranges = format!("{name}: {low}..min({until}, {high}){rest}");
+                }
+                let mut value = format!("{}[{ranges}]({}", reduce.by, body.join(", "));
                 if let Some(condition) = &reduce.condition {
                     value += &format!(", where = {}", condition.text(size));
                 }

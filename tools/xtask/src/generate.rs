@@ -64,7 +64,12 @@ schedule.func @threads(copy: axis, n: i32) -> (axis, axis, axis) {
 
 `tc-run FILE --check` compares the program under its schedule with the program as written, or with the operator that it
 `implements`; `tc-opt FILE --pass-pipeline=schedule` shows it, `--trace-schedule` the program after each directive. Parameters,
-functions, `--list-space`, `tc-tune` and `schedule{param=…}` work as for operators. The sizes of a program stay open.
+functions, `--list-space`, `tc-tune` and `schedule{param=…}` work as for operators; which points a target allows is judged by their
+launch loops and largest buffer. The sizes of a program stay open.
+
+Write directives in this order: copies and their scopes (`cache_write`, `cache_read`, `set_scope`), then the loops of the result (`split`,
+`reorder`, `bind`), then `compute_at` from the outside in, then the loops of what was moved, layouts and pipelines last. `compute_at`
+takes a nest as it was written, and what a buffer needs depends on its scope and on the loops that are bound.
 
 ## Names
 
@@ -82,7 +87,7 @@ checked at the end of the schedule (and before it, for a program that has launch
 - No two iterations of a launch loop conflict, everything outside of it being the same.
 - No serial loop is around a launch, nor around a loop of blocks; a launch has one loop for each coordinate of blocks, and does
   nothing outside of these.
-- A buffer is made inside the launch loops that give each thread or block its own: `local` and tiles inside loops of threads and
+- A buffer is made inside the launch loops that give each thread or block its own, so that it is one buffer in both readings: `local` and tiles inside loops of threads and
   blocks, `shared` inside loops of blocks. On-chip buffers are made inside a launch.
 - A `shared` buffer that is made in a loop of threads does not differ between the threads. A loop in it that is bound to the same
   coordinate lets the threads share out the work; all of them have to come to it. So bind loops before `compute_at`.

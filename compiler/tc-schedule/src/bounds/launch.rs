@@ -267,8 +267,6 @@ fn is_axis_of_rfactor(graph: &Graph, axis: AxisId) -> bool {
 /// A limit of the target that a program would break.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OverLimit {
-    /// The stage at the root of the nest.
-    pub nest: StageId,
     /// What there is too much of: `threads`, `shared`, `grid` or `block`.
     pub what: &'static str,
     /// How much the program needs.
@@ -293,7 +291,7 @@ impl Bounds {
         for nest in nests {
             let mut check = |what: &'static str, needed: i64, limit: i64| {
                 if needed > limit {
-                    over.push(OverLimit { nest, what, needed, limit });
+                    over.push(OverLimit { what, needed, limit });
                 }
             };
             let threads = Coordinate::ALL.into_iter().filter(|coordinate| coordinate.is_thread());

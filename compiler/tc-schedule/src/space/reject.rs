@@ -5,6 +5,11 @@ use super::{Space, Subject};
 use crate::bounds::OverLimit;
 use crate::params::Point;
 use indexmap::IndexMap;
+use tc_dialects::algebra::{const_extent, is_launch};
+use tc_dialects::scope::Scope;
+use tc_dialects::tir::{self, Coordinate, LoopKind};
+use tc_ir::walk::{all_ops, ancestors, ops_under};
+use tc_ir::{Func, Op, Value, keys};
 use tc_support::{Diagnostic, Diagnostics};
 use tc_target::Target;
 
@@ -46,7 +51,11 @@ impl Space<'_> {
     /// whether its directives are legal.
     pub fn judge(&self, point: &Point, target: &Target) -> Result<(), Reject> {
         if let Subject::Program(..) = self.subject {
-            return self.lower(point, None).map(drop).map_err(Reject::Refused);
+            let program = self.lower(point, None).map_err(Reject::Refused)?;
+            return match limits_of_program(&program, target) {
+                over if over.is_empty() => Ok(()),
+                over => Err(Reject::OverLimit(over)),
+            };
         }
         let bounds = self.bounds(point).map_err(Reject::Refused)?;
         match bounds.limits(target) {
@@ -54,6 +63,44 @@ impl Space<'_> {
             over => Err(Reject::OverLimit(over)),
         }
     }
+}
+
+/// The limits of `target` that a program breaks, as far as its launch loops and buffers tell.
+fn limits_of_program(func: &Func, target: &Target) -> Vec<OverLimit> {
+    let mut over = Vec::new();
+    let mut check = |what: &'static str, needed: i64, limit: u64| {
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        if needed > limit {
+            over.push(OverLimit { what, needed, limit });
+        }
+    };
+    let is_outermost = |&op: &Op| is_launch(func, op) && !ancestors(func, op).any(|outer| is_launch(func, outer));
+    for root in all_ops(func).filter(is_outermost).collect::<Vec<_>>() {
+        let inner: Vec<Op> = func.op_regions(root).iter().flat_map(|&region| ops_under(func, region)).collect();
+        let extent = |of: Coordinate| {
+            let loops = std::iter::once(&root).chain(&inner).copied().filter(|&op| func.opcode(op) == tir::FOR);
+            let bound = loops.filter(|&op| tir::loop_kind(func, op) == Some(LoopKind::Launch(of)));
+            bound.filter_map(|op| const_extent(func, op)).max()
+        };
+        let threads = Coordinate::ALL.into_iter().filter(|of| of.is_thread()).filter_map(extent);
+        check("threads", threads.fold(1, i64::saturating_mul), target.max_threads_per_block);
+        let shared = inner.iter().filter(|&&op| func.opcode(op) == tir::ALLOC).filter_map(|&op| func.result(op));
+        let shared = shared.filter(|&buffer| Scope::of(func, buffer).is_some_and(Scope::is_shared));
+        let bytes =
+            shared.map(|buffer| tir::view_bytes(func, buffer).unwrap_or(0).saturating_mul(n_versions(func, buffer)));
+        // Buffers whose lives do not overlap share memory: only one that is too large alone is certain to be.
+        check("shared", bytes.max().unwrap_or(0), target.max_shared_per_block);
+        for of in Coordinate::ALL {
+            let (what, limits) = if of.is_thread() { ("block", target.max_block) } else { ("grid", target.max_grid) };
+            check(what, extent(of).unwrap_or(1), limits[of.dim()]);
+        }
+    }
+    over
+}
+
+/// For how many iterations at once a buffer is kept.
+fn n_versions(func: &Func, buffer: Value) -> i64 {
+    func.def_op(buffer).and_then(|alloc| func.int_of(alloc, keys::STAGES)).unwrap_or(1).max(1)
 }
 
 /// A histogram of why points cannot be, in the order in which reasons came up.

@@ -226,7 +226,19 @@ impl Maker<'_> {
         let condition =
             if counts_none && self.rng.chance(15) { Some(self.condition(&draft.axes, &draft.reduced)) } else { None };
         let init = if self.rng.chance(12) { Some(self.init(elem, draft)) } else { None };
-        Some(Reduce { by, axes: draft.reduced.clone(), condition, init })
+        let until = match draft.axes.is_empty() || !counts_none || !self.rng.chance(12) {
+            true => None,
+            false => {
+                let axis = self.rng.pick(&draft.axes).name;
+                Some(self.rng.pick(&[
+                    format!("{axis} + 1"),
+                    format!("2 * {axis}"),
+                    format!("5 - {axis}"),
+                    format!("{axis} / 2 + 1"),
+                ]))
+            }
+        };
+        Some(Reduce { by, axes: draft.reduced.clone(), condition, init, until })
     }
 
     fn init(&mut self, elem: &'static str, draft: &Draft) -> Expr {
@@ -252,7 +264,7 @@ impl Maker<'_> {
         let results = vec![(format!("T{nth}"), "f32"), (format!("T{nth}i"), "i32")];
         let body = vec![Expr::Read(source.name.clone(), index), Expr::Cast("i32", Box::new(Expr::Name("r".into())))];
         self.op.shapes.push("argmax");
-        let reduce = Some(Reduce { by: "argmax", axes: vec![reduced], condition: None, init: None });
+        let reduce = Some(Reduce { by: "argmax", axes: vec![reduced], condition: None, init: None, until: None });
         self.push(Stage { results, axes, reduce, body }, true, false);
         Some(())
     }

@@ -276,6 +276,13 @@ fn guards(func: &Func, op: Op, inner: Op) -> Vec<Value> {
         found.extend(holds.then(|| func.operand(outer, 0)));
         at = outer;
     }
+    // Of a conjunction each part holds.
+    let mut nth = 0;
+    while let Some(&value) = found.get(nth) {
+        nth += 1;
+        let both = func.def_op(value).filter(|&def| func.opcode(def) == arith::AND);
+        found.extend(both.into_iter().flat_map(|def| func.operands(def).iter().copied()));
+    }
     found
 }
 

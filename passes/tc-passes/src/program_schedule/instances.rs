@@ -94,8 +94,11 @@ fn shared_by(func: &Func) -> Option<Violation> {
                 loop_name(func, outer),
                 of.name()
             );
-            let help =
-                "put it into a scope that each of them has for itself, or bind loops before `compute_at`".to_string();
+            let help = match owner {
+                Owner::Grid => format!("`set_scope({buffer}, shared)` or `local`, or make it outside of the launch"),
+                _ => "put it into a scope that each of them has for itself, or bind loops before `compute_at`"
+                    .to_string(),
+            };
             return Some(Violation { text, at: alloc, label: "it is made here".to_string(), help });
         }
     }

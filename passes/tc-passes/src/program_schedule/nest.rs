@@ -64,7 +64,7 @@ pub(super) struct Chain {
 
 /// What stands between the loops of a nest.
 #[derive(Clone, Copy)]
-enum Between {
+pub(super) enum Between {
     /// It computes a value.
     Value(Op),
     /// A conditional around all that follows.
@@ -72,8 +72,9 @@ enum Between {
 }
 
 /// The region of a conditional that has no other branch and hands nothing on.
-fn guard(func: &Func, op: Op) -> Option<Region> {
-    let is_one = func.opcode(op) == tir::IF && func.n_results(op) == 0 && func.op_regions(op).len() == 1;
+pub(super) fn guard(func: &Func, op: Op) -> Option<Region> {
+    let is_empty = |&region: &Region| func.first_op(region).is_none();
+    let is_one = func.opcode(op) == tir::IF && func.n_results(op) == 0 && func.op_regions(op)[1..].iter().all(is_empty);
     is_one.then(|| func.op_regions(op)[0])
 }
 

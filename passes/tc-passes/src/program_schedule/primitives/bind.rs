@@ -54,7 +54,7 @@ impl Primitive for sched::Bind {
                 .into());
         }
         if let Some(obstacle) = Serial::around(func, op).carried_by(op) {
-            let text = format!("the iterations of `{name}` do not run at once");
+            let text = format!("the iterations of `{name}` cannot run at once");
             return Err(cx.forbidden("dependence", text, &obstacle).into());
         }
         let own = extent.unwrap_or(0);

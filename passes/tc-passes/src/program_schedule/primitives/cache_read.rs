@@ -13,7 +13,7 @@
 use super::super::Item;
 use super::super::cx::{Cx, Done};
 use super::super::dependences::Serial;
-use super::super::names::loops_of;
+use super::super::nest::outermost;
 use super::super::stage::{Producer, accesses, home, may_alias, statement_in};
 use super::Primitive;
 use super::compute_at::extents;
@@ -21,7 +21,7 @@ use super::split::build_loop;
 use tc_dialects::algebra::{Algebra, build_index, const_extent};
 use tc_dialects::scope::Scope;
 use tc_dialects::{sched, tir};
-use tc_ir::walk::{is_inside, ops_under};
+use tc_ir::walk::{all_ops, ops_under};
 use tc_ir::{Attr, Builder, Func, Op, Rewriter, TypeData, Value, effects};
 
 /// A buffer, the loads that read the copy, and the statement before which it is made.
@@ -49,14 +49,16 @@ impl Primitive for sched::CacheRead {
         let readers = cx.sched.param_operands(cx.at, 2);
         let readers = readers.iter().map(|&reader| cx.buffer(reader)).collect::<Done<Vec<Value>>>()?;
         if !readers.is_empty() {
-            let outermost: Vec<Op> =
-                readers.iter().filter_map(|&reader| loops_of(func, reader).first().copied()).collect();
-            loads.retain(|&load| outermost.iter().any(|&op| is_inside(func, load, op)));
+            let stores = all_ops(func).filter(|&op| func.opcode(op) == tir::STORE);
+            let stores = stores.filter(|&op| readers.contains(&func.operand(op, 0)));
+            let statements: Vec<Op> = stores.map(|store| outermost(func, store)).collect();
+            loads.retain(|&load| statements.contains(&outermost(func, load)));
         }
         let region = home(func, buffer);
         let statements: Vec<Op> = loads.iter().filter_map(|&load| statement_in(func, region, load)).collect();
         let (Some(&first), Some(&last)) = (statements.first(), statements.last()) else {
-            return Err(cx.error("no-reader", format!("nothing of that reads `{name}`")).into());
+            let text = format!("no statement that stores to these buffers reads `{name}`");
+            return Err(cx.error("no-reader", text).help("leave out the list, and all loads read the copy").into());
         };
         let between = std::iter::successors(Some(first), |&op| func.next_op(op).filter(|_| op != last));
         for statement in between {

@@ -65,11 +65,19 @@ impl Primitive for sched::ComputeAt {
         if let Some(&other) = loads.iter().find(|&&load| !is_inside(func, load, at)) {
             let text = format!("`{}` is read outside of the loop `{}` too", cx.show(buffer), cx.loop_name(at));
             let error = cx.error("read-elsewhere", text).label(cx.place(other), "here");
-            return Err(error.help("take a loop around all that reads it").into());
+            let help = "take a loop around all that reads it, or name in `cache_read` what is to read the copy";
+            return Err(error.help(help).into());
         }
         if loads.is_empty() {
             let text = format!("nothing in the loop `{}` reads `{}`", cx.loop_name(at), cx.show(buffer));
             return Err(cx.error("no-reader", text).into());
+        }
+        let is_launched = std::iter::once(at).chain(ancestors(func, at)).any(|op| coordinate(func, op).is_some());
+        if is_launched && Scope::of(func, buffer) == Some(Scope::Global) {
+            let name = cx.show(buffer);
+            let text = format!("`{name}` lies in global memory, of which a launch has one buffer for all blocks");
+            let error = cx.error("compute-at", text).label(cx.place(alloc), "it is made here");
+            return Err(error.help(format!("`set_scope({name}, shared)` or `local` first")).into());
         }
         let mut facts = NestFacts::serial(func, outermost(func, at));
         let view = View::from(func, at, &relaxed(func, buffer, at));

@@ -20,18 +20,20 @@
 use super::super::Item;
 use super::super::cx::{Cx, Done};
 use super::super::dependences::Serial;
-use super::super::nest::{body, substitute, var};
+use super::super::nest::{Between, body, guard, only_effect, substitute, var};
 use super::Primitive;
-use super::split::build_loop;
+use super::split::{build_loop, open_if};
 use rustc_hash::FxHashSet;
 use tc_dialects::{sched, tir};
 use tc_ir::clone::{ValueMap, clone_op};
 use tc_ir::walk::ops_under;
-use tc_ir::{Builder, Func, Op, Rewriter, Value, effects};
+use tc_ir::{Builder, Func, Op, Region, Rewriter, Value, effects};
 
 /// A loop, and its statements.
 pub(super) struct Groups {
     op: Op,
+    /// What stands around the statements in the loop, from the outside in.
+    around: Vec<Between>,
     /// What goes into the second loop.
     later: Vec<Op>,
     /// What computes values that both use.
@@ -44,7 +46,8 @@ impl Primitive for sched::Distribute {
     fn legality(cx: &Cx<'_>) -> Done<Groups> {
         let op = cx.plain_loop(cx.operand(0))?;
         let func = cx.func();
-        let ops: Vec<Op> = func.ops(body(func, op)).collect();
+        let (region, around) = statements(func, op);
+        let ops: Vec<Op> = func.ops(region).collect();
         let is_statement = |&op: &Op| !effects::summary(func, op).is_pure() && !only_makes(func, op);
         let cut = ops.iter().position(is_statement).map_or(ops.len(), |at| at + 1);
         let (earlier, later) = ops.split_at(cut);
@@ -64,10 +67,10 @@ impl Primitive for sched::Distribute {
                 format!("the first statement of `{}` cannot run for all iterations before the rest", cx.loop_name(op));
             return Err(cx.forbidden("dependence", text, &obstacle).into());
         }
-        Ok(Groups { op, later: later.to_vec(), both })
+        Ok(Groups { op, around, later: later.to_vec(), both })
     }
 
-    fn edit(cx: &mut Cx<'_>, Groups { op, later, both }: Groups) -> Vec<Item> {
+    fn edit(cx: &mut Cx<'_>, Groups { op, around, later, both }: Groups) -> Vec<Item> {
         let name = cx.result_name(1).unwrap_or_else(|| cx.loop_name(op));
         let first_name = cx.result_name(0);
         let locs = cx.locs_like(op);
@@ -77,14 +80,27 @@ impl Primitive for sched::Distribute {
         let mut b = Builder::after(func, op);
         b.locs = locs;
         let (second, own) = build_loop(&mut b, (lo, hi), ty, &name);
-        let region = body(b.func, second);
+        let mut region = body(b.func, second);
         let mut map = ValueMap::default();
         map.insert(old, own);
-        b.within(region, |b| {
-            for &op in &both {
-                clone_op(b, op, &mut map);
+        // The conditions around the statements hold in both loops.
+        for item in around {
+            let mut b = Builder::at_end(func, region);
+            match item {
+                Between::Value(op) => {
+                    clone_op(&mut b, op, &mut map);
+                }
+                Between::Guard(op) => {
+                    let condition = b.func.operand(op, 0);
+                    let condition = *map.get(&condition).unwrap_or(&condition);
+                    region = open_if(&mut b, condition);
+                }
             }
-        });
+        }
+        let mut b = Builder::at_end(func, region);
+        for &op in &both {
+            clone_op(&mut b, op, &mut map);
+        }
         let mut rw = Rewriter::new(func);
         later.iter().for_each(|&op| rw.move_to_end(op, region));
         substitute(&mut rw, &later, &map);
@@ -95,6 +111,19 @@ impl Primitive for sched::Distribute {
         }
         vec![Item::Loop(op), Item::Loop(second)]
     }
+}
+
+/// The region with the statements of the loop, through conditionals around all of them, and what stands around these.
+fn statements(func: &Func, op: Op) -> (Region, Vec<Between>) {
+    let (mut region, mut around) = (body(func, op), Vec::new());
+    while let Ok(Some(only)) = only_effect(func, region)
+        && let Some(inner) = guard(func, only)
+    {
+        around.extend(func.ops(region).filter(|&other| other != only).map(Between::Value));
+        around.push(Between::Guard(only));
+        region = inner;
+    }
+    (region, around)
 }
 
 /// Is `op` no statement, but what a statement uses: a buffer or a value that is read?

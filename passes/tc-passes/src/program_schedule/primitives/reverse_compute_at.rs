@@ -181,8 +181,9 @@ fn follows(cx: &Cx<'_>, buffer: Value, consumer: &Producer, at: Op) -> Done<Op> 
     let mut around =
         std::iter::once(at).chain(ancestors(func, at).take_while(|&op| op != statement)).chain([statement]);
     if let Some(other) = around.find(|op| !is_loop(op)) {
-        let text = format!("the loop `{}` does not stand in loops alone", cx.loop_name(at));
-        return Err(cx.error("compute-at", text).label(cx.place(other), "this is around it").into());
+        let text = format!("the loop `{}` runs under a condition, or carries values", cx.loop_name(at));
+        let error = cx.error("compute-at", text).label(cx.place(other), "this is around it");
+        return Err(error.help("take a loop further outside").into());
     }
     // What is between stays before: it may not use what moves, nor change what that reads.
     let mut touched: Vec<(Value, bool)> = Vec::new();

@@ -118,9 +118,14 @@ pub(super) fn guarded(b: &mut Builder<'_>, predicate: &str, lhs: Value, rhs: Val
     let word = b.func.word_attr(predicate);
     let condition = b.value(arith::CMP, &[lhs, rhs], &[(keys::PREDICATE, word)]);
     let likely = b.value(arith::LIKELY, &[condition], &[]);
+    open_if(b, likely)
+}
+
+/// Opens a conditional without another branch; gives its region.
+pub(super) fn open_if(b: &mut Builder<'_>, condition: Value) -> tc_ir::Region {
     let spec = OpSpec {
         opcode: tir::If::OPCODE,
-        operands: &[likely],
+        operands: &[condition],
         keyed: 0,
         attrs: Attrs::EMPTY,
         results: &[],

@@ -18,7 +18,7 @@ impl Primitive for sched::Vectorize {
     fn legality(cx: &Cx<'_>) -> Done<Op> {
         let op = constant_loop(cx)?;
         if let Some(obstacle) = Serial::around(cx.func(), op).carried_by(op) {
-            let text = format!("the iterations of `{}` do not run at once", cx.loop_name(op));
+            let text = format!("the iterations of `{}` cannot run at once", cx.loop_name(op));
             return Err(cx.forbidden("dependence", text, &obstacle).into());
         }
         Ok(op)
