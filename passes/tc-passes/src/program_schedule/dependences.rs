@@ -34,6 +34,8 @@ pub(super) enum Obstacle {
 pub(super) struct Serial<'f> {
     func: &'f Func,
     pub(super) facts: NestFacts<'f>,
+    /// The values that are defined in a loop, as far as it was asked.
+    inside: FxHashMap<Op, Rc<FxHashSet<Value>>>,
 }
 
 /// The accesses of a piece of the program.
@@ -57,11 +59,11 @@ pub(super) struct Executions<'a> {
 impl<'f> Serial<'f> {
     /// Around `op`.
     pub(super) fn around(func: &'f Func, op: Op) -> Serial<'f> {
-        Serial { func, facts: NestFacts::serial(func, outermost(func, op)) }
+        Serial { func, facts: NestFacts::serial(func, outermost(func, op)), inside: FxHashMap::default() }
     }
 
     /// The accesses of `ops` and what is under them, to what was made outside of all of them.
-    fn accesses(&mut self, ops: &[Op]) -> Result<Accesses, Obstacle> {
+    fn accesses(&mut self, ops: &[Op], by_op: bool) -> Result<Accesses, Obstacle> {
         let mut list: Vec<Access> = Vec::new();
         let mut made: FxHashSet<Value> = FxHashSet::default();
         for op in with_inner(self.func, ops) {
@@ -79,6 +81,16 @@ impl<'f> Serial<'f> {
             }
         }
         list.retain(|access| !made.contains(&access.root));
+        // Of accesses that are alike one tells what all do, but for updates, which are known by their ops.
+        if !by_op {
+            let mut distinct: Vec<Access> = Vec::new();
+            for access in list {
+                if !distinct.iter().any(|known| known.is_alike(&access)) {
+                    distinct.push(access);
+                }
+            }
+            list = distinct;
+        }
         Ok(Accesses { list })
     }
 
@@ -86,7 +98,7 @@ impl<'f> Serial<'f> {
     pub(super) fn carried_by(&mut self, op: Op) -> Option<Obstacle> {
         let inner = self.func.op_regions(op)[0];
         let ops: Vec<Op> = self.func.ops(inner).collect();
-        let accesses = match self.accesses(&ops) {
+        let accesses = match self.accesses(&ops, false) {
             Ok(accesses) => accesses,
             Err(obstacle) => return Some(obstacle),
         };
@@ -96,7 +108,7 @@ impl<'f> Serial<'f> {
 
     /// What keeps `later`, which stand behind `earlier` in the loop `op`, from running after all iterations of these.
     pub(super) fn distribution(&mut self, op: Op, earlier: &[Op], later: &[Op]) -> Option<Obstacle> {
-        let both = self.accesses(earlier).and_then(|earlier| Ok((earlier, self.accesses(later)?)));
+        let both = self.accesses(earlier, false).and_then(|earlier| Ok((earlier, self.accesses(later, false)?)));
         let (earlier, later) = match both {
             Ok(both) => both,
             Err(obstacle) => return Some(obstacle),
@@ -109,7 +121,7 @@ impl<'f> Serial<'f> {
     pub(super) fn permutation(&mut self, loops: &[Op], order: &[Op]) -> Option<Obstacle> {
         let inner = self.func.op_regions(loops[loops.len() - 1])[0];
         let ops: Vec<Op> = self.func.ops(inner).collect();
-        let accesses = match self.accesses(&ops) {
+        let accesses = match self.accesses(&ops, true) {
             Ok(accesses) => accesses,
             Err(obstacle) => return Some(obstacle),
         };
@@ -211,7 +223,7 @@ impl<'f> Serial<'f> {
     fn depends(&mut self, first: &Access, second: &Access, executions: Executions<'_>) -> bool {
         let Executions { within, same, carried, reversed } = executions;
         let func = self.func;
-        let inside = defined_under(func, within);
+        let inside = self.inside.entry(within).or_insert_with(|| Rc::new(defined_under(func, within))).clone();
         let equal: Vec<Value> = same.iter().map(|&op| var(func, op)).collect();
         let of = |op: Op| Algebra::var(var(func, op));
         let is_same = |_: &NestFacts<'_>, of: Var| {
@@ -231,7 +243,7 @@ impl<'f> Serial<'f> {
 
     /// By how much each of `loops` differs where the two touch one cell.
     fn distance(&mut self, first: &Access, second: &Access, loops: &[Op]) -> Option<Vec<(Op, Option<i64>)>> {
-        if first.root != second.root {
+        if first.root != second.root || first.window != second.window {
             return None;
         }
         let (lhs, rhs) = (first.index.as_deref()?, second.index.as_deref()?);

@@ -4,6 +4,7 @@
 use super::nest::{only_effect, var};
 use crate::analysis::launch::{coordinate, nest_of};
 use crate::analysis::variance::Variance;
+use tc_dialects::algebra::const_extent;
 use tc_dialects::scope::{Owner, Scope};
 use tc_dialects::tir::{self, Coordinate};
 use tc_ir::walk::{all_ops, ancestors, is_inside, ops_under};
@@ -25,6 +26,7 @@ pub(super) fn violation(func: &Func) -> Option<Violation> {
     }
     let around = launches.iter().find_map(|&(op, of)| in_serial_loop(func, op, of));
     let around = around.or_else(|| launches.iter().find_map(|&(op, of)| blocks_stand_alone(func, op, of, &launches)));
+    let around = around.or_else(|| unequal(func, &launches));
     let around = around.or_else(|| launches.iter().find_map(|&(op, of)| divergent(func, op, of)));
     around.or_else(|| all_ops(func).find_map(|op| outlives(func, op))).or_else(|| shared_by(func))
 }
@@ -113,10 +115,35 @@ fn in_serial_loop(func: &Func, op: Op, of: Coordinate) -> Option<Violation> {
     let (name, outer_name) = (loop_name(func, op), loop_name(func, outer));
     Some(Violation {
         text: format!("the loop `{outer_name}` runs in order around `{name}`, which names `{}`", of.name()),
-        at: outer,
-        label: format!("this is `{outer_name}`"),
+        at: op,
+        label: format!("this is `{name}`"),
         help: format!("`reorder({name}, {outer_name})` first, or bind `{outer_name}` too"),
     })
+}
+
+/// Two loops of one launch that name one coordinate, of unequal extents.
+fn unequal(func: &Func, launches: &[(Op, Coordinate)]) -> Option<Violation> {
+    let of_launch = |op: Op| nest_of(func, op).unwrap_or(op);
+    for (nth, &(op, of)) in launches.iter().enumerate() {
+        let extent = const_extent(func, op);
+        let other = launches[..nth].iter().find(|&&(other, coordinate)| {
+            coordinate == of && of_launch(other) == of_launch(op) && const_extent(func, other) != extent
+        });
+        if let Some(&(other, _)) = other {
+            let (name, other_name) = (loop_name(func, op), loop_name(func, other));
+            let [extent, others] = [op, other].map(|op| const_extent(func, op).unwrap_or(0));
+            return Some(Violation {
+                text: format!(
+                    "`{name}` has {extent} iterations and `{other_name}` {others}, and both name `{}` in one launch",
+                    of.name()
+                ),
+                at: op,
+                label: format!("this is `{name}`"),
+                help: "bind the loop around both before them: the shorter one is then extended".to_string(),
+            });
+        }
+    }
+    None
 }
 
 /// Blocks run in no order, so a launch has one loop for each of their coordinates, and does nothing outside of it.

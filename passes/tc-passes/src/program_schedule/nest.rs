@@ -40,6 +40,8 @@ pub(super) enum Imperfect {
     Between(Op),
     /// The bounds of the loop follow a variable of the nest.
     Bounds(Op),
+    /// The loop carries values.
+    Carries(Op),
 }
 
 /// The only op in `region` that does anything.
@@ -97,10 +99,13 @@ impl Chain {
     pub(super) fn between(func: &Func, outer: Op, inner: Op) -> Result<Chain, Imperfect> {
         let mut loops = vec![outer];
         let mut at = outer;
+        if carries(func, outer) {
+            return Err(Imperfect::Carries(outer));
+        }
         while at != inner {
             at = next_loop(func, at)?.0;
             if carries(func, at) {
-                return Err(Imperfect::Between(at));
+                return Err(Imperfect::Carries(at));
             }
             loops.push(at);
         }

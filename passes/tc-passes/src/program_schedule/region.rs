@@ -4,7 +4,7 @@ use super::nest::{body, var};
 use super::stage::indices;
 use crate::analysis::access::NestFacts;
 use rustc_hash::FxHashSet;
-use tc_arith::{Expr, Interval};
+use tc_arith::{BinaryOp, Expr, Interval, Node, Pool};
 use tc_dialects::algebra::Algebra;
 use tc_ir::walk::ops_under;
 use tc_ir::{Func, Op, Value};
@@ -79,8 +79,29 @@ impl View {
         };
         let (varying, mut fixed): (Vec<_>, Vec<_>) =
             form.terms.iter().copied().partition(|&(atom, _)| is_varying(facts, atom));
+        // The start is computed where the reads may not run.
+        if !fixed.iter().all(|&(atom, _)| runs_anywhere(&facts.algebra.analyzer.pool, atom)) {
+            return None;
+        }
         fixed.sort_unstable();
         let range = facts.sum_bounds(&varying) + Interval::point(form.constant);
         Some((fixed, range))
+    }
+}
+
+/// Has the expression a value for all values of its variables?
+fn runs_anywhere(pool: &Pool, expr: Expr) -> bool {
+    match pool.node(expr) {
+        Node::Var(_) | Node::Const(_) => true,
+        Node::Binary(op, lhs, rhs) => {
+            let divides = matches!(op, BinaryOp::FloorDiv | BinaryOp::FloorMod);
+            let is_total =
+                divides || matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Min | BinaryOp::Max);
+            is_total
+                && (!divides || pool.as_const(rhs).is_some_and(|by| by > 0))
+                && runs_anywhere(pool, lhs)
+                && runs_anywhere(pool, rhs)
+        }
+        _ => false,
     }
 }

@@ -98,7 +98,7 @@ impl<'a> Run<'a> {
                 continue;
             }
             worklist.push(self.sched.next_op(op));
-            n_directives += 1;
+            n_directives += usize::from(primitives::find(self.sched.opcode(op)).is_some());
             if n_directives > MAX_DIRECTIVES {
                 let text = format!("a schedule of a program runs at most {MAX_DIRECTIVES} directives");
                 self.found.push(Diagnostic::error("schedule-size", self.sched.op_location(op), text));

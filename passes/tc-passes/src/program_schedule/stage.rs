@@ -103,6 +103,11 @@ impl Producer {
         &self.chain.loops
     }
 
+    /// Is a condition around one of the loops?
+    pub(super) fn is_guarded(&self, func: &Func) -> bool {
+        self.chain.is_guarded(func)
+    }
+
     /// Lets nothing stand between the loops over the dimensions.
     pub(super) fn tidy(&self, rw: &mut Rewriter<'_>) {
         self.chain.tidy(rw);
@@ -116,7 +121,7 @@ impl Producer {
                 effects::accesses(func, op).iter().any(|&(place, _)| effects::root_buffer(func, place) == buffer)
             })
         });
-        !self.chain.is_guarded(func) && first.is_some_and(|op| func.opcode(op) == tir::STORE)
+        !self.is_guarded(func) && first.is_some_and(|op| func.opcode(op) == tir::STORE)
     }
 }
 

@@ -4,7 +4,8 @@
 //!
 //! - The loop is plain; for threads and virtual threads its extent is constant.
 //! - No two of its iterations conflict, everything outside of it being the same.
-//! - Loops of one launch that are bound to one coordinate have equal extents. A shorter one is extended, with a guard.
+//! - Loops of one launch that are bound to one coordinate have equal extents. A shorter one that is bound later is extended, with a
+//!   guard; so bind the loop around them first.
 //! - At the end of the schedule the rules of [launch loops](#launch-loops) hold.
 
 use super::super::Item;

@@ -24,6 +24,9 @@ use tc_dialects::{sched, tir};
 use tc_ir::walk::{all_ops, ops_under};
 use tc_ir::{Attr, Builder, Func, Op, Rewriter, TypeData, Value, effects};
 
+/// What helps where parameters may be one array.
+pub(super) const NOALIAS: &str = "if no caller passes one array for two parameters, say `attributes {noalias}`";
+
 /// A buffer, the loads that read the copy, and the statement before which it is made.
 pub(super) struct Copied {
     buffer: Value,
@@ -65,7 +68,14 @@ impl Primitive for sched::CacheRead {
             if let Some(op) = writes_to(func, statement, buffer) {
                 let text = format!("`{name}` changes while it is read, so a copy made before is not what is read");
                 let error = cx.error("dependence", text).label(cx.place(op), "this may write it");
-                return Err(error.help("name those readers that read it before: `cache_read(X, scope, [Y])`").into());
+                let itself =
+                    effects::accesses(func, op).iter().any(|&(place, _)| effects::root_buffer(func, place) == buffer);
+                let help = if itself {
+                    "name those readers that read it before: `cache_read(X, scope, [Y])`"
+                } else {
+                    NOALIAS
+                };
+                return Err(error.help(help).into());
             }
         }
         let ranges = written(cx, buffer, first)?;
@@ -116,13 +126,30 @@ fn written(cx: &Cx<'_>, buffer: Value, first: Op) -> Done<Option<Vec<Op>>> {
     }
     if let Ok(producer) = Producer::of(func, buffer)
         && producer.starts_with_store(func, buffer)
-        && producer.by_dim.iter().all(|&op| const_extent(func, op).is_some())
     {
-        return Ok(Some(producer.by_dim));
+        if producer.by_dim.iter().all(|&op| const_extent(func, op).is_some()) {
+            return Ok(Some(producer.by_dim));
+        }
+        if covers(func, buffer, &producer.by_dim) {
+            return Ok(None);
+        }
     }
     let text = format!("which elements of `{}` have values before it is read is not known", cx.show(buffer));
     let error = cx.error("not-computed", text).label(cx.place(alloc), "it is made here");
     Err(error.help("let one nest of loops store to each of its elements first").into())
+}
+
+/// Do the loops, one for each dimension, run over all of the buffer?
+fn covers(func: &Func, buffer: Value, loops: &[Op]) -> bool {
+    let mut algebra = Algebra::of_func(func);
+    let shape = func.as_shaped(func.value_type(buffer)).map_or(&[][..], |(_, shape, _)| shape);
+    loops.iter().zip(shape).all(|(&op, &extent)| {
+        let end = algebra.expr(func, func.operand(op, 1));
+        let Some(extent) = algebra.attr(func, extent) else { return false };
+        let rest = algebra.analyzer.pool.sub(extent, end);
+        let rest = algebra.analyzer.simplify(rest);
+        func.const_int(func.operand(op, 0)) == Some(0) && algebra.analyzer.pool.as_const(rest) == Some(0)
+    })
 }
 
 /// An op in `statement` that may write `buffer`.

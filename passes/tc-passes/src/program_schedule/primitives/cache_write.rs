@@ -5,18 +5,18 @@
 //! # Legality
 //!
 //! One perfect nest over the dimensions of the buffer computes it, without conditions between its loops, and stores to each
-//! element before it reads it. No directive said how its loops run.
+//! element before it reads it. No directive said how its loops run, and nothing else in the nest may be the same array.
 
 use super::super::Item;
 use super::super::cx::{Cx, Done};
 use super::super::nest::body;
-use super::super::stage::Producer;
+use super::super::stage::{Producer, may_alias};
 use super::Primitive;
-use super::cache_read::{copy_nest, make_like};
+use super::cache_read::{NOALIAS, copy_nest, make_like};
 use tc_dialects::sched;
 use tc_dialects::scope::Scope;
 use tc_ir::walk::ops_under;
-use tc_ir::{Builder, Op, Rewriter, Value};
+use tc_ir::{Builder, Op, Rewriter, Value, effects};
 
 /// A buffer, what computes it, and where.
 pub(super) struct Computed {
@@ -37,6 +37,17 @@ impl Primitive for sched::CacheWrite {
             let text = format!("`{}` may be read before it gets a value", cx.show(buffer));
             let error = cx.error("not-computed", text).label(cx.place(producer.root), "in this statement");
             return Err(error.help("let it get a value first in each iteration").into());
+        }
+        let touches = |&op: &Op| {
+            effects::accesses(func, op).iter().any(|&(place, _)| {
+                let root = effects::root_buffer(func, place);
+                root != buffer && may_alias(func, root, buffer)
+            })
+        };
+        if let Some(op) = ops_under(func, body(func, producer.root)).find(touches) {
+            let text = format!("`{}` and what is accessed beside it may be one array", cx.show(buffer));
+            let error = cx.error("dependence", text).label(cx.place(op), "here");
+            return Err(error.help(NOALIAS).into());
         }
         Ok(Computed { buffer, scope, producer })
     }

@@ -18,7 +18,7 @@ use super::super::nest::{body, outermost, substitute, var};
 use super::super::region::{Part, View};
 use super::super::stage::{Producer, accesses, home, indices, statement_in};
 use super::Primitive;
-use super::cache_read::writes_to;
+use super::cache_read::{NOALIAS, writes_to};
 use super::split::guarded;
 use crate::analysis::access::NestFacts;
 use crate::analysis::launch::coordinate;
@@ -167,11 +167,7 @@ pub(super) fn plain_buffer(cx: &Cx<'_>, buffer: Value, alloc: Op) -> Done<()> {
     }
     let text = format!("`{}` takes `{}`, of which it was said how it lies", cx.by, cx.show(buffer));
     let said = func.directive_location(alloc).unwrap_or_else(|| func.op_location(alloc));
-    Err(cx
-        .error("directive-unused", text)
-        .label(said, "it is made here")
-        .help(format!("write `{}` first", cx.by))
-        .into())
+    Err(cx.error("directive-unused", text).label(said, "here").help(format!("write `{}` first", cx.by)).into())
 }
 
 /// The loops over threads around the inside of `at` that share the buffer.
@@ -228,7 +224,10 @@ fn stays_first(cx: &Cx<'_>, buffer: Value, producer: &Producer, at: Op) -> Done<
             let text =
                 format!("`{name}` is computed of `{}`, which changes before the loop `{place}` ends", cx.show(read));
             let error = cx.error("dependence", text).label(cx.place(op), "this may write it");
-            return Err(error.label(cx.place(root), format!("`{name}` is computed here")).into());
+            let error = error.label(cx.place(root), format!("`{name}` is computed here"));
+            let itself =
+                effects::accesses(func, op).iter().any(|&(place, _)| effects::root_buffer(func, place) == read);
+            return Err(if itself { error } else { error.help(NOALIAS) }.into());
         }
     }
     Ok(())

@@ -6,7 +6,8 @@
 //!
 //! - The loop is plain and has two statements or more.
 //! - No access of the rest conflicts with one of the first statement in a later iteration.
-//! - Both use no buffer and no value that is read in the loop; arithmetic that both use is computed twice.
+//! - Both use no buffer and no value that is read in the loop; arithmetic that both use is computed twice. Conditions around all
+//!   statements are around both loops.
 //!
 //! # Rewrite
 //!
@@ -50,7 +51,8 @@ impl Primitive for sched::Distribute {
         let ops: Vec<Op> = func.ops(region).collect();
         let is_statement = |&op: &Op| !effects::summary(func, op).is_pure() && !only_makes(func, op);
         let cut = ops.iter().position(is_statement).map_or(ops.len(), |at| at + 1);
-        let (earlier, later) = ops.split_at(cut);
+        let (earlier, later) = divided(func, &ops, cut);
+        let (earlier, later) = (&earlier[..], &later[..]);
         if !later.iter().any(is_statement) {
             let text = format!("the loop `{}` has one statement", cx.loop_name(op));
             return Err(cx.error("not-nested", text).label(cx.place(op), "this loop").into());
@@ -111,6 +113,18 @@ impl Primitive for sched::Distribute {
         }
         vec![Item::Loop(op), Item::Loop(second)]
     }
+}
+
+/// The first statement with what it uses, and the rest with what it alone uses. A load stays before what it stands before.
+fn divided(func: &Func, ops: &[Op], cut: usize) -> (Vec<Op>, Vec<Op>) {
+    let (before, rest) = ops.split_at(cut);
+    let Some((&statement, made)) = before.split_last() else { return (Vec::new(), rest.to_vec()) };
+    let used = needed(func, made, &[statement]);
+    let stays = |&op: &Op| used.contains(&op) || effects::summary(func, op).reads;
+    let (mut earlier, mut later): (Vec<Op>, Vec<Op>) = made.iter().copied().partition(stays);
+    earlier.push(statement);
+    later.extend(rest);
+    (earlier, later)
 }
 
 /// The region with the statements of the loop, through conditionals around all of them, and what stands around these.

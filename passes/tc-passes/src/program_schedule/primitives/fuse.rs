@@ -5,14 +5,14 @@
 //! # Legality
 //!
 //! - The loops are a perfect nest, all of it and in its order; conditions between them move inside.
-//! - No bounds follow the variable of another one, and the variables have one type.
+//! - No bounds follow the variable of another one, and the variables have one type, which holds all iterations (`split`).
 
 use super::super::Item;
 use super::super::cx::{Cx, Done};
 use super::super::nest::{Chain, body, var};
 use super::super::stage::Producer;
 use super::Primitive;
-use super::split::build_loop;
+use super::split::{build_loop, fits_loop};
 use tc_dialects::algebra::const_extent;
 use tc_dialects::{arith, sched};
 use tc_ir::{Builder, Op, Rewriter, Value};
@@ -51,10 +51,17 @@ impl Primitive for sched::Fuse {
                 format!("the variables of `{}` and `{}` have two types", cx.loop_name(outer), cx.loop_name(other));
             return Err(cx.mistyped(text).into());
         }
+        let fits = |op: &Op| fits_loop(func, *op, const_extent(func, *op).unwrap_or(0));
+        if let Some(&op) = loops.iter().find(|op| !fits(op)) {
+            return Err(cx.narrow_loop(op).into());
+        }
         let extents: Vec<Option<i64>> = loops.iter().map(|&op| const_extent(cx.func(), op)).collect();
         let all = extents.iter().try_fold(1i64, |product, extent| product.checked_mul(extent.unwrap_or(1)));
         if all.is_none_or(|all| all > super::split::MAX_FACTOR * super::split::MAX_FACTOR / 1024) {
             return Err(cx.wrong_number("the loops have too many iterations together").into());
+        }
+        if all.is_some_and(|all| !fits_loop(func, outer, all)) {
+            return Err(cx.narrow_loop(outer).into());
         }
         Ok(loops)
     }
@@ -86,8 +93,12 @@ fn fuse_two(cx: &mut Cx<'_>, outer: Op, inner: Op) -> Op {
     b.locs = locs;
     let extent = |b: &mut Builder<'_>, (lo, hi, extent): (Value, Value, Option<i64>)| match extent {
         Some(extent) => b.int(extent, elem),
-        None if b.func.const_int(lo) == Some(0) => hi,
-        None => b.value(arith::SUB, &[hi, lo], &[]),
+        // Two loops that do not run are none; two negative extents would be many iterations.
+        None => {
+            let extent = if b.func.const_int(lo) == Some(0) { hi } else { b.value(arith::SUB, &[hi, lo], &[]) };
+            let zero = b.int(0, elem);
+            b.value(arith::MAX, &[extent, zero], &[])
+        }
     };
     let n_outer = extent(&mut b, outer_bounds);
     let n_inner = extent(&mut b, inner_bounds);

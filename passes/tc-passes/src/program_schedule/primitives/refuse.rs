@@ -16,6 +16,12 @@ impl Cx<'_> {
         let text = format!("`{}` takes loops that stand directly in one another", self.by);
         let error = self.error("not-nested", text);
         let error = match why {
+            Imperfect::Carries(op) => error
+                .label(
+                    self.place(op),
+                    format!("`{}` carries values from one iteration to the next", self.loop_name(op)),
+                )
+                .help("keep what is carried in a buffer"),
             Imperfect::Outside => error.note(format!("`{inner_name}` is not inside `{outer_name}`")),
             Imperfect::Between(op) => error
                 .label(self.place(op), format!("this stands between `{outer_name}` and `{inner_name}`"))

@@ -5,8 +5,8 @@
 //!
 //! # Legality
 //!
-//! - One perfect nest over its dimensions computes the buffer. It reads one buffer that the loop computes, an element an
-//!   iteration; the program makes that one, and nothing else uses it.
+//! - One perfect nest over its dimensions computes the buffer, and nothing else. It reads one buffer that the loop computes, an
+//!   element an iteration and in each; the program makes that one, and nothing else uses it.
 //! - No two iterations of the loop, nor of those around it, store to one part of that buffer.
 //! - Only loops are around the loop, and nothing between the two statements forbids that the nest moves.
 
@@ -63,6 +63,12 @@ impl Primitive for sched::ReverseComputeAt {
             .first()
             .and_then(by_loop)
             .filter(|dims| loads.iter().all(|load| by_loop(load).as_ref() == Some(dims)));
+        // An iteration that no part covers reads what nothing wrote, as long as it reads in any case.
+        let reads_always = |&load: &Op| func.region_of(load) == Some(body(func, consumer.inner));
+        if consumer.is_guarded(func) || !loads.iter().any(reads_always) {
+            let text = format!("whether an iteration reads `{}` depends on a condition", cx.show(source));
+            return Err(cx.error("compute-at", text).label(cx.place(loads[0]), "here").into());
+        }
         let is_one_to_one = |dims: &Vec<usize>| dims.iter().enumerate().all(|(nth, dim)| !dims[..nth].contains(dim));
         let Some(dims) = dims.filter(is_one_to_one) else {
             let text = format!("`{}` is not read an element an iteration", cx.show(source));
@@ -194,11 +200,29 @@ fn follows(cx: &Cx<'_>, buffer: Value, consumer: &Producer, at: Op) -> Done<Op> 
             let text = format!("what computes `{name}` cannot be moved");
             return Err(cx.error("compute-at", text).label(cx.place(op), "because of this").into());
         }
+        let other = effects::accesses(func, op).iter().find_map(|&(place, access)| {
+            let root = effects::root_buffer(func, place);
+            let is_own = func.def_op(root).is_some_and(|alloc| is_inside(func, alloc, consumer.root));
+            (access.writes() && root != buffer && !is_own).then_some(root)
+        });
+        if let Some(other) = other {
+            let text = format!("what computes `{name}` writes `{}` as well", cx.show(other));
+            let error = cx.error("compute-at", text).label(cx.place(op), "here");
+            return Err(error.help("`distribute` gives each a loop of its own").into());
+        }
         touched.extend(
             effects::accesses(func, op)
                 .iter()
                 .map(|&(place, access)| (effects::root_buffer(func, place), access.writes())),
         );
+    }
+    let used: Vec<Value> = ops_under(func, body(func, root)).flat_map(|op| func.operands(op).to_vec()).collect();
+    for &other in between.iter().filter(|&&other| other != statement) {
+        let is_used = func.results(other).any(|value| value != buffer && used.contains(&value));
+        if is_used && !effects::summary(func, other).is_pure() {
+            let text = format!("`{name}` is computed of what is made between the two statements");
+            return Err(cx.error("compute-at", text).label(cx.place(other), "this").into());
+        }
     }
     for &other in &between {
         let inner = func.op_regions(other).iter().flat_map(|&region| ops_under(func, region));

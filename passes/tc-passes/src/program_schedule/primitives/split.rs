@@ -6,6 +6,7 @@
 //!
 //! - The loop carries no values, and no directive said how it runs.
 //! - `e` is 1 to 2^31.
+//! - The loop runs over `index`; over another integer type its bounds are constant, and the type holds the rounded-up end.
 //!
 //! If `e` is not proved to divide the extent, `if likely(…)` guards the body. The inner extent stays `e` where it is above
 //! the loop's.
@@ -36,18 +37,56 @@ impl Parts {
     }
 }
 
+/// Does the loop run over `index`, or are its bounds constant, and `more` iterations from its start on within its type?
+pub(super) fn fits_loop(func: &Func, op: Op, more: i64) -> bool {
+    let Some(elem) = func.value_scalar(var(func, op)).map(|scalar| scalar.elem) else { return false };
+    if elem == tc_ir::Elem::Index {
+        return true;
+    }
+    let (Some(lo), Some(hi)) = (func.const_int(func.operand(op, 0)), func.const_int(func.operand(op, 1))) else {
+        return false;
+    };
+    let fits = |value: i128| elem.wrap(value) == value;
+    let last = i128::from(lo) + i128::from(more);
+    [i128::from(lo), i128::from(hi), i128::from(hi) - i128::from(lo), last, i128::from(more)].into_iter().all(fits)
+}
+
+impl Cx<'_> {
+    /// A loop over an integer type that its parts would not fit.
+    pub(super) fn narrow_loop(&self, op: Op) -> tc_support::Diagnostic {
+        let text =
+            format!("the loop `{}` runs over a type that may be too narrow for what it becomes", self.loop_name(op));
+        let error = self.error("loop-type", text).label(self.place(op), "this loop");
+        error.help("let it run over `index`, with constant bounds or not, and cast its variable where it is used")
+    }
+
+    /// Refuses a loop whose type the rounded-up number of iterations may not fit.
+    pub(super) fn check_parts(&self, parts: &Parts) -> Done<()> {
+        let extent = const_extent(self.func(), parts.op).unwrap_or(0);
+        let rounded = extent.checked_add(parts.factor).unwrap_or(i64::MAX).saturating_add(parts.factor);
+        match fits_loop(self.func(), parts.op, rounded) {
+            true => Ok(()),
+            false => Err(self.narrow_loop(parts.op).into()),
+        }
+    }
+}
+
 impl Primitive for sched::Split {
     type Legal = Parts;
 
     fn legality(cx: &Cx<'_>) -> Done<Parts> {
         let op = cx.plain_loop(cx.operand(0))?;
-        match (cx.param(1), cx.param(2)) {
-            (Some(factor), None) => Ok(Parts { op, factor: cx.number(factor, "factor", MAX_FACTOR)?, nparts: false }),
+        let parts: Parts = match (cx.param(1), cx.param(2)) {
+            (Some(factor), None) => {
+                Done::Ok(Parts { op, factor: cx.number(factor, "factor", MAX_FACTOR)?, nparts: false })
+            }
             (None, Some(nparts)) => {
                 Ok(Parts { op, factor: cx.number(nparts, "number of parts", MAX_FACTOR)?, nparts: true })
             }
             _ => Err(cx.mistyped("`split` takes one of `factor = …` and `nparts = …`").into()),
-        }
+        }?;
+        cx.check_parts(&parts)?;
+        Ok(parts)
     }
 
     fn edit(cx: &mut Cx<'_>, parts: Parts) -> Vec<Item> {

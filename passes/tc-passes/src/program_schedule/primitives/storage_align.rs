@@ -53,6 +53,11 @@ impl Primitive for sched::StorageAlign {
             let text = format!("the strides of `{}` are not the program's to choose", cx.show(buffer));
             return Err(cx.error("storage-align", text).into());
         };
+        if func.attr_of(alloc, keys::STRIDES).is_some() {
+            let text = format!("the strides of `{}` were said before", cx.show(buffer));
+            let said = func.directive_location(alloc).unwrap_or_else(|| func.op_location(alloc));
+            return Err(cx.error("said-twice", text).label(said, "here").help("pad one dimension of a buffer").into());
+        }
         let shape = func.as_shaped(func.value_type(buffer)).map_or(&[][..], |(_, shape, _)| shape);
         let Some(extents) = shape.iter().map(|&extent| func.as_int(extent)).collect::<Option<Vec<i64>>>() else {
             let text = format!("the extents of `{}` are not constant", cx.show(buffer));

@@ -28,6 +28,8 @@ impl Primitive for sched::Tile {
         let y = cx.plain_loop(cx.operand(1))?;
         let x_factor = cx.number(cx.operand(2), "factor", MAX_FACTOR)?;
         let y_factor = cx.number(cx.operand(3), "factor", MAX_FACTOR)?;
+        cx.check_parts(&Parts::new(x, x_factor))?;
+        cx.check_parts(&Parts::new(y, y_factor))?;
         // Where the two may change places, no dependence goes back along either, so none goes back along their parts.
         let order = Order::exchanged(cx, x, y)?;
         if order.loops.len() != 2 {

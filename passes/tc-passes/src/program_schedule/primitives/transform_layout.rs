@@ -10,7 +10,7 @@ use super::super::cx::{Cx, Done};
 use super::super::stage::{accesses, indices};
 use super::Primitive;
 use super::compute_at::{extents, plain_buffer};
-use tc_dialects::sched;
+use tc_dialects::{arith, sched};
 use tc_ir::clone::Importer;
 use tc_ir::{Attr, Builder, Op, Rewriter, TypeData, Value};
 use tc_schedule::Layout;
@@ -40,6 +40,14 @@ impl Primitive for sched::TransformLayout {
             let text = format!("the extents of `{name}` are not constant");
             return Err(cx.error("layout-map", text).label(cx.place(alloc), "it is made here").into());
         };
+        let is_vector = |&&op: &&Op| {
+            let lanes = |&index: &Value| cx.func().value_scalar(index).is_none_or(|scalar| scalar.lanes != 1);
+            indices(cx.func(), op).iter().any(lanes)
+        };
+        if let Some(&op) = loads.iter().chain(&stores).find(is_vector) {
+            let text = format!("`{name}` is accessed by vectors, whose elements would not stay together");
+            return Err(cx.error("layout-map", text).label(cx.place(op), "here").into());
+        }
         let region = cx.sched.op_regions(cx.at)[0];
         let given = cx.sched.region_args(region).len();
         if given != shape.len() || cx.sched.yielded(region).is_empty() {
@@ -65,7 +73,16 @@ impl Primitive for sched::TransformLayout {
                 let value = b.index(value);
                 map.values.insert(param, value);
             }
-            map.values.extend(sched.region_args(region).iter().copied().zip(old.iter().copied()));
+            let index = b.func.index_ty();
+            let mut as_index = |value: Value| {
+                if b.func.value_type(value) == index {
+                    return value;
+                }
+                let cast = arith::Cast::build(&mut b, value, &[], &[index]);
+                b.func.result(cast).expect("a cast has one result")
+            };
+            let args: Vec<Value> = old.iter().map(|&value| as_index(value)).collect();
+            map.values.extend(sched.region_args(region).iter().copied().zip(args));
             for op in sched.ops(region).filter(|&op| Some(op) != end) {
                 map.op(&mut b, op);
             }
