@@ -67,6 +67,9 @@ schedule.func @threads(copy: axis, n: i32) -> (axis, axis, axis) {
 functions, `--list-space`, `tc-tune` and `schedule{param=…}` work as for operators; which points a target allows is judged by their
 launch loops and largest buffer. The sizes of a program stay open.
 
+`examples/program_product.tir` is a product on tensor cores, `examples/stencil.tir` a stencil with its halo in shared memory,
+`examples/two_nests.tir` a layer whose second nest joins the tile of the first, `examples/running_sums.tir` a scan.
+
 Write directives in this order: copies and their scopes (`cache_write`, `cache_read`, `set_scope`), then the loops of the result (`split`,
 `reorder`, `bind`), then `compute_at` from the outside in, then the loops of what was moved, layouts and pipelines last. `compute_at`
 takes a nest as it was written, and what a buffer needs depends on its scope and on the loops that are bound.
