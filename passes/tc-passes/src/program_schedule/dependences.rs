@@ -39,13 +39,13 @@ pub(super) struct Serial<'f> {
 }
 
 /// The accesses of a piece of the program.
-pub(super) struct Accesses {
+struct Accesses {
     list: Vec<Access>,
 }
 
 /// Two executions of accesses of which the first comes first.
 #[derive(Clone, Copy)]
-pub(super) struct Executions<'a> {
+struct Executions<'a> {
     /// Everything defined outside this op has one value in both.
     within: Op,
     /// Loops in it whose variables have one value in both.
@@ -62,7 +62,8 @@ impl<'f> Serial<'f> {
         Serial { func, facts: NestFacts::serial(func, outermost(func, op)), inside: FxHashMap::default() }
     }
 
-    /// The accesses of `ops` and what is under them, to what was made outside of all of them.
+    /// The accesses of `ops` and what is under them, to what was made outside of all of them. Alike ones are
+    /// one, unless the caller tells them apart `by_op`.
     fn accesses(&mut self, ops: &[Op], by_op: bool) -> Result<Accesses, Obstacle> {
         let mut list: Vec<Access> = Vec::new();
         let mut made: FxHashSet<Value> = FxHashSet::default();

@@ -3,7 +3,7 @@
 //! Each directive is decided on the *serial reading* of the program, in which the loops of launch coordinates run in order
 //! like all others. A program that a schedule may edit means the same in both readings, and every directive keeps that:
 //!
-//! - no launch loop carries a dependence (`nest.rs`, `bind`);
+//! - no launch loop carries a dependence (`dependences.rs`, `bind`);
 //! - a buffer is made inside the launch loops that its scope has one buffer for each value of (`instances.rs`);
 //! - what a thread finds in shared memory that is made inside a loop over threads does not depend on the thread.
 //!

@@ -1,7 +1,6 @@
 //! What names of a schedule mean in a program: a buffer by its name, a loop by a buffer that is computed in it.
 
-use super::cx::Cx;
-use super::cx::Done;
+use super::cx::{Cx, Done};
 use tc_dialects::tir;
 use tc_ir::walk::{all_ops, ancestors};
 use tc_ir::{Func, Op, Value, keys};

@@ -2,7 +2,7 @@
 
 use super::nest::{body, var};
 use super::stage::indices;
-use crate::analysis::access::NestFacts;
+use crate::analysis::access::{Footprint, NestFacts};
 use rustc_hash::FxHashSet;
 use tc_arith::{BinaryOp, Expr, Interval, Node, Pool};
 use tc_dialects::algebra::Algebra;
@@ -71,7 +71,7 @@ impl View {
     /// The terms of an index that are fixed, in order, and what the rest runs over.
     fn split(&self, facts: &mut NestFacts<'_>, index: Value) -> Option<(Vec<(Expr, i64)>, Interval)> {
         let form = facts.form(index)?;
-        if form.row.is_some() || form.footprint != crate::analysis::access::Footprint::NONE {
+        if form.row.is_some() || form.footprint != Footprint::NONE {
             return None;
         }
         let is_varying = |facts: &NestFacts<'_>, atom: Expr| {

@@ -24,7 +24,7 @@ pub(super) struct NoProducer {
     pub(super) at: Option<Op>,
 }
 
-/// The loads and stores of `buffer`; `None` with an op that uses it in another way.
+/// The loads and stores of `buffer`; an op that uses it in another way, as the error.
 pub(super) fn accesses(func: &Func, buffer: Value) -> Result<(Vec<Op>, Vec<Op>), Op> {
     let (mut loads, mut stores) = (Vec::new(), Vec::new());
     for op in all_ops(func) {

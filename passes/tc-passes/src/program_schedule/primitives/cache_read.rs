@@ -189,16 +189,14 @@ fn extent_of(b: &mut Builder<'_>, extent: Attr) -> Value {
     build_index(b, &algebra, expr)
 }
 
-/// Loops that copy from one buffer to another, an element an iteration; a start that is missing is zero. Gives the
-/// outermost.
+/// Loops that copy from one buffer to another, an element an iteration; a start that is missing is zero.
 pub(super) fn copy_nest(
     b: &mut Builder<'_>,
     (to, from): (Value, Value),
     ranges: &[(Option<Value>, Value)],
     names: &[String],
-) -> Option<Op> {
-    let mut vars = Vec::new();
-    nest(b, (to, from), ranges, names, &mut vars)
+) {
+    nest(b, (to, from), ranges, names, &mut Vec::new());
 }
 
 fn nest(
@@ -207,13 +205,13 @@ fn nest(
     ranges: &[(Option<Value>, Value)],
     names: &[String],
     vars: &mut Vec<Value>,
-) -> Option<Op> {
+) {
     let nth = vars.len();
     let Some(&(lo, hi)) = ranges.get(nth) else {
         let load: Vec<Value> = std::iter::once(from).chain(vars.iter().copied()).collect();
         let value = b.value(tir::LOAD, &load, &[]);
         tir::Store::build(b, to, vars, value, &[], &[]);
-        return None;
+        return;
     };
     let (ty, zero) = (b.func.value_type(hi), b.func.value_scalar(hi).map_or(tc_ir::Elem::Index, |scalar| scalar.elem));
     let lo = lo.unwrap_or_else(|| b.int(0, zero));
@@ -221,5 +219,4 @@ fn nest(
     vars.push(var);
     let region = b.func.op_regions(op)[0];
     b.within(region, |b| nest(b, (to, from), ranges, names, vars));
-    Some(op)
 }

@@ -17,6 +17,9 @@ use tc_dialects::algebra::const_extent;
 use tc_dialects::{arith, sched};
 use tc_ir::{Builder, Op, Rewriter, Value};
 
+/// The largest number of iterations of a fused loop: index expressions over its variable stay far from the ends of `i64`.
+const MAX_ITERATIONS: i64 = 1 << 52;
+
 impl Primitive for sched::Fuse {
     type Legal = Vec<Op>;
 
@@ -57,7 +60,7 @@ impl Primitive for sched::Fuse {
         }
         let extents: Vec<Option<i64>> = loops.iter().map(|&op| const_extent(cx.func(), op)).collect();
         let all = extents.iter().try_fold(1i64, |product, extent| product.checked_mul(extent.unwrap_or(1)));
-        if all.is_none_or(|all| all > super::split::MAX_FACTOR * super::split::MAX_FACTOR / 1024) {
+        if all.is_none_or(|all| all > MAX_ITERATIONS) {
             return Err(cx.wrong_number("the loops have too many iterations together").into());
         }
         if all.is_some_and(|all| !fits_loop(func, outer, all)) {

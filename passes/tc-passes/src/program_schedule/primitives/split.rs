@@ -76,15 +76,13 @@ impl Primitive for sched::Split {
 
     fn legality(cx: &Cx<'_>) -> Done<Parts> {
         let op = cx.plain_loop(cx.operand(0))?;
-        let parts: Parts = match (cx.param(1), cx.param(2)) {
-            (Some(factor), None) => {
-                Done::Ok(Parts { op, factor: cx.number(factor, "factor", MAX_FACTOR)?, nparts: false })
-            }
+        let parts = match (cx.param(1), cx.param(2)) {
+            (Some(factor), None) => Parts { op, factor: cx.number(factor, "factor", MAX_FACTOR)?, nparts: false },
             (None, Some(nparts)) => {
-                Ok(Parts { op, factor: cx.number(nparts, "number of parts", MAX_FACTOR)?, nparts: true })
+                Parts { op, factor: cx.number(nparts, "number of parts", MAX_FACTOR)?, nparts: true }
             }
-            _ => Err(cx.mistyped("`split` takes one of `factor = …` and `nparts = …`").into()),
-        }?;
+            _ => return Err(cx.mistyped("`split` takes one of `factor = …` and `nparts = …`").into()),
+        };
         cx.check_parts(&parts)?;
         Ok(parts)
     }
