@@ -50,10 +50,12 @@ pub(crate) struct Local {
     pub(crate) name: Box<str>,
 }
 
-/// A statement: guards, then names, then the code, then stores at one place of each tensor.
+/// A statement: guards, then names, then the code, or zeros, then stores at one place of each tensor.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Statement {
     pub(crate) guards: Vec<Guard>,
+    /// What holds of a place that the copied tensor has; elsewhere the copy is 0.
+    pub(crate) fills: Vec<Guard>,
     pub(crate) locals: Vec<Local>,
     /// The condition of a reduction.
     pub(crate) condition: Option<Block>,
@@ -316,13 +318,15 @@ impl Writer<'_> {
             let guards = self.guards(stage, true, !reads);
             let block = body.init.as_ref().map(|block| self.block(block));
             let place = self.place(stage);
-            self.statement(stage, Statement { guards, locals: Vec::new(), condition: None, block, place })
+            self.statement(stage, Statement { guards, block, place, ..Statement::default() })
         });
         let guards = self.guards(stage, false, false);
+        let fills = self.fills(stage);
         let condition = body.condition.as_ref().map(|block| self.block(block));
         let block = Some(self.block(&body.update));
         let place = self.place(stage);
-        let update = self.statement(stage, Statement { guards, locals: Vec::new(), condition, block, place });
+        let update =
+            self.statement(stage, Statement { guards, fills, condition, block, place, ..Statement::default() });
         self.bounds.bodies[stage.idx()] = body;
         Some(StageStatements { init, update })
     }
@@ -344,15 +348,15 @@ impl Writer<'_> {
             });
         }
         if self.counting {
-            self.count(&indices, &statement.guards);
+            self.count(&indices, statement.guards.iter().chain(&statement.fills));
         } else {
             self.name(stage, &mut statement, &indices);
         }
         statement
     }
 
-    fn count(&mut self, indices: &[(Expr, u32)], guards: &[Guard]) {
-        let guards = guards.iter().map(|guard| (guard.value, 1));
+    fn count<'g>(&mut self, indices: &[(Expr, u32)], guards: impl Iterator<Item = &'g Guard>) {
+        let guards = guards.map(|guard| (guard.value, 1));
         for (e, times) in indices.iter().copied().chain(guards) {
             for var in self.bounds.analyzer.pool.vars(e) {
                 // The axes of inlined stages count each time: they are named within the statement. Those of stages

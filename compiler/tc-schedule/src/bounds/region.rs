@@ -21,10 +21,22 @@ impl Inference<'_> {
             let (lo, extent) = self.bounds.graph[axis].domain.unwrap_or((0, Size::Int(1)));
             let declared = Range { min: self.bounds.analyzer.pool.int(lo), extent };
             let range = if whole || nth >= n_data { declared } else { self.hull(nth, (declared, beyond), lo, demands) };
-            ranges.push(range);
+            ranges.push(self.padded(stage, axis, range));
         }
         self.check_visible(stage, &ranges)?;
         Ok(ranges)
+    }
+
+    /// The range of `axis`, up to the next multiple of what its elements are padded to, if it begins at one.
+    fn padded(&mut self, stage: StageId, axis: AxisId, range: Range) -> Range {
+        let multiple = self.bounds.graph[stage].parts.iter().find_map(|part| part.multiple_of(axis));
+        let Some(multiple) = multiple else { return range };
+        let az = &mut self.bounds.analyzer;
+        if az.modular(range.min).residue(multiple) != Some(0) {
+            return range;
+        }
+        let parts = range.extent.div_ceil(az, multiple);
+        Range { extent: parts.times(az, Size::Int(multiple)).unwrap_or(range.extent), ..range }
     }
 
     /// What all demands come to in a dimension. A tile that may reach beyond the tensor is as large as it is demanded.

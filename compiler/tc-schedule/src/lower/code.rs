@@ -87,9 +87,7 @@ impl<'a> Emitter<'a> {
                 return Ok(());
             }
             InstKind::Else | InstKind::End => {
-                let mut builder = self.builder();
-                tir::Yield::build(&mut builder, &args, &[], &[]);
-                self.open.pop();
+                self.close_arm(&args);
                 let op = *conditionals.last().expect("an arm ends inside a conditional");
                 if inst.kind == InstKind::Else {
                     let region = self.func.op_regions(op)[1];
@@ -133,22 +131,34 @@ impl<'a> Emitter<'a> {
         let te = self.operator.te;
         let op = inst.op.expect("a conditional has an op behind it");
         let types: Vec<Type> = te.results(op).map(|value| self.te.ty(&mut self.func, te.value_type(value))).collect();
+        let copy = self.open_choice(condition, &types);
+        for (old, new) in te.results(op).zip(self.func.results(copy)) {
+            let name = te.value_name(old).map(|name| self.te.name(&mut self.func, name));
+            self.func.set_value_name(new, name);
+        }
+        copy
+    }
+
+    /// Opens the first arm of a conditional with results of `types`.
+    pub(super) fn open_choice(&mut self, condition: Value, types: &[Type]) -> Op {
         let spec = OpSpec {
             opcode: tir::If::OPCODE,
             operands: &[condition],
             keyed: 0,
             attrs: Attrs::EMPTY,
-            results: &types,
+            results: types,
             n_regions: 2,
         };
-        let copy = self.builder().op(spec);
-        for (old, new) in te.results(op).zip(self.func.results(copy)) {
-            let name = te.value_name(old).map(|name| self.te.name(&mut self.func, name));
-            self.func.set_value_name(new, name);
-        }
-        let region = self.func.op_regions(copy)[0];
+        let op = self.builder().op(spec);
+        let region = self.func.op_regions(op)[0];
         self.open_region(region);
-        copy
+        op
+    }
+
+    /// Ends the arm at hand, which gives `values`.
+    pub(super) fn close_arm(&mut self, values: &[Value]) {
+        tir::Yield::build(&mut self.builder(), values, &[], &[]);
+        self.open.pop();
     }
 
     /// Writes `size`, and gives its value.

@@ -2,7 +2,7 @@
 
 use super::combine::Combiner;
 use super::{Emitter, Open};
-use crate::body::Vars;
+use crate::body::{Block, Vars};
 use crate::graph::{AxisId, Graph, Kind, StageId};
 use crate::primitives::AxisPart;
 use crate::statements::{End, Guard, StageStatements, Statement, Statements};
@@ -10,7 +10,7 @@ use tc_dialects::{arith, te, tir};
 use tc_ir::attrs::AttrData;
 use tc_ir::builder::OpSpec;
 use tc_ir::func::Locs;
-use tc_ir::{Attr, Attrs, Name, Region, Type, Value, keys};
+use tc_ir::{Attr, Attrs, Elem, Name, Region, Type, Value, keys};
 use tc_support::Diagnostic;
 
 impl<'a> Emitter<'a> {
@@ -128,10 +128,8 @@ impl<'a> Emitter<'a> {
     /// Opens `if likely(lhs predicate rhs)`.
     pub(super) fn open_guard(&mut self, comparison: impl FnOnce(&mut Self) -> (Value, &'static str, Value)) {
         let (lhs, predicate, rhs) = comparison(self);
-        let word = self.func.word_attr(predicate);
-        let mut builder = self.builder();
-        let condition = builder.value(arith::CMP, &[lhs, rhs], &[(keys::PREDICATE, word)]);
-        let likely = builder.value(arith::LIKELY, &[condition], &[]);
+        let condition = self.compare(predicate, &[lhs, rhs]);
+        let likely = self.builder().value(arith::LIKELY, &[condition], &[]);
         self.open_if(likely);
     }
 
@@ -160,18 +158,23 @@ impl<'a> Emitter<'a> {
     pub(super) fn guard(&mut self, guard: &Guard) {
         let directive = self.directive(guard.loc);
         self.locs.directive = directive;
-        self.open_guard(|emitter| match guard.end {
+        self.open_guard(|emitter| emitter.sides(guard));
+    }
+
+    /// What `guard` compares, and how.
+    fn sides(&mut self, guard: &Guard) -> (Value, &'static str, Value) {
+        match guard.end {
             End::High => {
-                let value = emitter.expr(guard.value);
-                let bound = emitter.size(guard.bound);
+                let value = self.expr(guard.value);
+                let bound = self.size(guard.bound);
                 (value, "lt", bound)
             }
             End::Low => {
-                let bound = emitter.size(guard.bound);
-                let value = emitter.expr(guard.value);
+                let bound = self.size(guard.bound);
+                let value = self.expr(guard.value);
                 (bound, "le", value)
             }
-        });
+        }
     }
 
     /// Opens the guards of `statement` and writes its names; gives the locations of what follows.
@@ -211,7 +214,7 @@ impl<'a> Emitter<'a> {
             None => {
                 if let Some(block) = &statement.block {
                     let target = self.target_of(stage, &statement.place);
-                    let values = self.block(block)?;
+                    let values = self.filled(stage, &statement.fills, block)?;
                     self.locs = locs;
                     self.store(stage, &values, &statement.place, target);
                 }
@@ -220,6 +223,40 @@ impl<'a> Emitter<'a> {
         self.locals.clear();
         self.close(depth);
         Ok(())
+    }
+
+    /// The values of `block` where all of `fills` hold, and zeros elsewhere.
+    fn filled(&mut self, stage: StageId, fills: &[Guard], block: &Block) -> Result<Vec<Value>, Diagnostic> {
+        let mut condition = None;
+        for guard in fills {
+            let (lhs, predicate, rhs) = self.sides(guard);
+            let next = self.compare(predicate, &[lhs, rhs]);
+            condition = Some(match condition {
+                Some(before) => self.builder().value(arith::AND, &[before, next], &[]),
+                None => next,
+            });
+        }
+        let Some(condition) = condition else { return self.block(block) };
+        let elems: Vec<Type> = self.graph()[stage].tensors.iter().map(|tensor| tensor.elem).collect();
+        let types: Vec<Type> = elems.iter().map(|&elem| self.te.ty(&mut self.func, elem)).collect();
+        let op = self.open_choice(condition, &types);
+        let values = self.block(block)?;
+        self.close_arm(&values);
+        let region = self.func.op_regions(op)[1];
+        self.open_region(region);
+        let zeros: Vec<Value> = types.into_iter().map(|ty| self.zero(ty)).collect();
+        self.close_arm(&zeros);
+        Ok(self.func.results(op).collect())
+    }
+
+    /// The number 0, or `false`, of type `ty`.
+    fn zero(&mut self, ty: Type) -> Value {
+        let zero = match self.func.as_scalar(ty).map(|scalar| scalar.elem) {
+            Some(Elem::Bool) | None => AttrData::Bool(false),
+            Some(elem) => te::identity_of("sum", elem).expect("sums begin with it"),
+        };
+        let zero = self.func.attr(zero);
+        self.builder().constant(zero, ty)
     }
 
     /// What the reduction of `stage` starts from, where the operator does not say.

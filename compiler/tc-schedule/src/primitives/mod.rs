@@ -15,6 +15,7 @@ mod dispatch;
 mod double_buffer;
 mod fuse;
 mod inline;
+mod pad;
 mod part;
 mod pipeline;
 mod pragma;
@@ -146,6 +147,7 @@ table! {
     bulk_copy BulkCopy stage CopiedInBulk;
     swizzle Swizzle stage XorBits;
     storage_align StorageAlign stage Paddings;
+    pad Pad stage Padded;
     set_store_predicate SetStorePredicate stage Predicate;
     dispatch Dispatch;
 }

@@ -8,6 +8,7 @@ use crate::check::Check;
 use crate::diagnostic::ScheduleDiagnostic;
 use crate::graph::{AxisId, Graph, Stage, StageId};
 use crate::lower::Emitter;
+use crate::size::Size;
 use tc_ir::{Attr, Func, Loc, Name, Value};
 use tc_support::Diagnostic;
 
@@ -34,6 +35,16 @@ pub(crate) trait StagePart {
     /// Is the buffer read by bulk copies, in the background?
     fn leaves_in_bulk(&self) -> bool {
         false
+    }
+
+    /// Where the stage, a copy, ends along `axis` and holds zeros beyond, and the directive that says so.
+    fn filled_beyond(&self, _axis: AxisId) -> Option<(Size, Loc)> {
+        None
+    }
+
+    /// The number of elements along `axis` that the stage computes is a multiple of this.
+    fn multiple_of(&self, _axis: AxisId) -> Option<i64> {
+        None
     }
 
     /// How many buffers take turns, where it says so.

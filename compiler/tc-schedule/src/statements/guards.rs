@@ -30,6 +30,22 @@ impl Writer<'_> {
         guards
     }
 
+    /// What holds of the places that the tensor has that `stage` copies, where it goes on with zeros.
+    pub(super) fn fills(&mut self, stage: StageId) -> Vec<Guard> {
+        let data = &self.bounds.graph[stage];
+        let of = |axis: AxisId| data.parts.iter().find_map(|part| part.filled_beyond(axis)).map(|fill| (axis, fill));
+        let filled: Vec<(AxisId, (Size, Loc))> = data.data.iter().copied().filter_map(of).collect();
+        let mut fills = Vec::new();
+        for (axis, (end, loc)) in filled {
+            let Some(&value) = self.full.get(&Vars::value(axis)) else { continue };
+            if !end.is_above(&mut self.bounds.analyzer, value) {
+                let var = self.bounds.analyzer.pool.var(Vars::value(axis));
+                self.push_guard(var, End::High, end, loc, &mut fills);
+            }
+        }
+        fills
+    }
+
     /// The axes of which a split makes more values than there are, and the directive of the split.
     ///
     /// Past the end of an outer part lies past the end of what was split, so the check goes up to that; so it does from

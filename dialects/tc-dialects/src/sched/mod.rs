@@ -143,6 +143,10 @@ tc_ir::dialect! {
     StorageAlign STORAGE_ALIGN "storage_align" (axis: value, factor: value key, offset: value key)
     { context: Context::Sched, effect: Effect::UNKNOWN, short: Some("storage_align"), verify: Some(verify::axis_first) }
 
+    /// Lets an axis run to the next multiple of a number, over zeros.
+    Pad PAD "pad" (axis: value, multiple: value key)
+    { context: Context::Sched, effect: Effect::UNKNOWN, short: Some("pad"), verify: Some(verify::axis_and_number) }
+
     /// XORs bits of the positions in a stage's buffer by higher ones, so that the rows of a tile fall into different banks.
     Swizzle SWIZZLE "swizzle" (stage: value, bits: value key, base: value key, shift: value key)
     { context: Context::Sched, effect: Effect::UNKNOWN, short: Some("swizzle"), verify: Some(verify::stage_and_numbers) }

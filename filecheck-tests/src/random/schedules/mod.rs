@@ -57,6 +57,10 @@ pub fn schedule(op: &Operator, rng: &mut Rng) -> Schedule {
     for node in 0..maker.graph.nodes.len() {
         maker.first_of(Phase::Copies, Site::of(node));
     }
+    let padded: Vec<NodeId> = maker.graph.order.iter().copied().filter(|&node| is_scheduled(&maker, node)).collect();
+    for node in padded {
+        maker.first_of(Phase::Paddings, Site::of(node));
+    }
     let order: Vec<NodeId> = maker.graph.order.iter().rev().copied().collect();
     for node in order {
         if is_scheduled(&maker, node) {

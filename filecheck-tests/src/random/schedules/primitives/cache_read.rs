@@ -8,13 +8,15 @@ pub(super) fn draw(maker: &mut Maker<'_>, Site { node: id, .. }: Site) -> bool {
     let percent = if node.argument { 28 } else { 14 };
     let is_drawn = node.n_results == 1 && !node.data.is_empty() && maker.rng.chance(percent);
     if is_drawn {
-        cache_read(maker, id);
+        let readers = maker.graph.direct_readers(id);
+        let only = if !readers.is_empty() && maker.rng.chance(35) { Some(maker.rng.pick(&readers)) } else { None };
+        cache_read(maker, id, only);
     }
     is_drawn
 }
 
-/// One copy that all read, or one for a reader; sometimes a copy of the copy.
-fn cache_read(maker: &mut Maker<'_>, id: NodeId) {
+/// One copy that all read, or the one for a reader; sometimes a copy of the copy.
+pub(super) fn cache_read(maker: &mut Maker<'_>, id: NodeId, only: Option<NodeId>) {
     let readers = maker.graph.direct_readers(id);
     if readers.is_empty() {
         return;
@@ -22,7 +24,6 @@ fn cache_read(maker: &mut Maker<'_>, id: NodeId) {
     let scope = maker.rng.pick(&["shared", "shared", "shared.dyn", "local", "global"]);
     let of = maker.graph.nodes[id].clone();
     let name = maker.name("R");
-    let only = if maker.rng.chance(35) { Some(maker.rng.pick(&readers)) } else { None };
     let list = only.map_or(String::new(), |reader| format!(", [{}]", maker.graph.nodes[reader].name));
     maker.schedule.add("cache_read", &[&name], format!("({}, {scope}{list})", of.name));
     let mut cache = Node { reads: vec![id], copy: true, scope: Some(scope), ..node(&name, of.data.clone()) };

@@ -10,6 +10,7 @@ mod compute_root;
 mod double_buffer;
 mod fuse;
 mod inline;
+mod pad;
 mod pipeline;
 mod pragma;
 mod reorder;
@@ -34,6 +35,8 @@ pub(super) enum Phase {
     Stages,
     /// Of each argument and stage.
     Copies,
+    /// Of each stage: how far its axes run.
+    Paddings,
     /// Of each stage, consumers first, the first that applies: where it is computed.
     Places,
     /// Of a stage that stands: whether something else than threads computes it. Then no more is said of it.
@@ -102,6 +105,7 @@ table! {
     rfactor::draw at Stages, 1;
     cache_write::draw at Stages, 1;
     cache_read::draw at Copies, 1;
+    pad::draw at Paddings, 1;
     compute_at::draw at Places, 1;
     compute_root::draw at Places, 1;
     bulk_copy::draw at Engines, 1 by "inject-bulk-copy" "bulk-copy" by "inject-bulk-sync" "bulk-copy" by "warp-specialize" "roles";

@@ -1,0 +1,197 @@
+//! Lets an axis of a stage run to the next multiple of a number, over zeros, so that tiles divide it.
+//!
+//! # Arguments
+//!
+//! `pad(STAGE.axis, multiple = e)`: the axis is one of the stage's data or of its reduction, as the operator declares it. The stage
+//! computes elements beyond the end of a data axis, which nothing reads; a reduction takes in zeros. The copies that it reads
+//! have zeros there. Tiles that divide `e` need no guard, so an intrinsic can do them.
+//!
+//! # Legality
+//!
+//! - The stage is no result of the operator (`cache_write` makes one that is none), and no copy; its axis starts at 0, and neither
+//!   `rfactor` nor a split before `cache_write` made it.
+//! - What the stage reads along the axis are copies (`cache_read`), each indexed by the axis alone, in as many dimensions as one
+//!   likes. No other index depends on the axis, or on data that the stage reads.
+//! - A reduction along the axis is a sum, and each term is known to be 0 where the copies are: a product of two of them, for
+//!   instance. A product with something else is not: it may be infinite. The copied tensors end where the axis ends.
+//! - Nothing that the stage does with zeros can fail, as an integer division would.
+//!
+//! Splits, and copies of the copies, may stand before or after it.
+//!
+//! # Rewrite
+//!
+//! ```tir
+//! for r in 0..10 { AS[r] = A[r]  … }  for r in 0..10 { S[0] = S[0] + AS[r] * BS[r] }
+//! -> pad(S.r, multiple = 8)
+//! for r in 0..16 { AS[r] = if_then_else(r < 10, A[r], 0.0)  … }  for r in 0..16 { S[0] = S[0] + AS[r] * BS[r] }
+//! ```
+//!
+//! # Known elsewhere as
+//!
+//! `pad_einsum` (TVM), `tensor.pad` and `linalg` padding (MLIR), `pad` (Exo).
+
+mod reads;
+mod zeros;
+
+use super::{Primitive, StagePart};
+use crate::directive::{Cx, Done, Item};
+use crate::graph::{AxisId, Graph, Source, StageId};
+use crate::remedy::LEAVE_OUT;
+use crate::size::Size;
+use tc_arith::{BinaryOp, Pool};
+use tc_dialects::sched::Pad;
+use tc_ir::Loc;
+
+/// An axis of a stage that runs on past its end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PaddedAxis {
+    axis: AxisId,
+    /// Where it ended before.
+    end: Size,
+    /// What it runs to is a multiple of this.
+    multiple: i64,
+    /// Does the stage, a copy, hold zeros beyond the end, as what it copies has no more?
+    is_filled: bool,
+    /// The directive.
+    loc: Loc,
+}
+
+/// Those of a stage.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Padded(Vec<PaddedAxis>);
+
+/// An axis that becomes longer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Longer {
+    axis: AxisId,
+    end: Size,
+    is_filled: bool,
+}
+
+impl Primitive for Pad {
+    /// The axis, and those of the copies that follow it; and the number that is to divide them.
+    type Legal = (Vec<Longer>, i64);
+
+    fn legality(cx: &Cx<'_>) -> Done<(Vec<Longer>, i64)> {
+        let axis = cx.axis(cx.operand(0))?;
+        let Some(multiple) = cx.param(1) else {
+            return Err(cx.mistyped("`pad` takes `multiple = …`").into());
+        };
+        let multiple = cx.positive(multiple, "multiple")?;
+        let stage = cx.graph[axis].stage;
+        cx.check_computed(stage)?;
+        check_axis(cx, axis)?;
+        let end = end_of(cx.graph, axis);
+        let is_too_long = |end: i64| multiples(&mut Pool::default(), end.into(), multiple).is_none();
+        if let Size::Int(end) = end
+            && is_too_long(end)
+        {
+            let text = format!("the next multiple of {multiple} after {end} is too large");
+            return Err(cx.wrong_number(text).into());
+        }
+        let mut longer = vec![Longer { axis, end, is_filled: false }];
+        let copied = reads::along(cx, axis)?;
+        for (copy, nth) in copied {
+            reads::follow(cx, axis, (copy, nth), &mut longer)?;
+        }
+        zeros::check(cx, axis)?;
+        Ok((longer, multiple))
+    }
+
+    fn edit(cx: &mut Cx<'_>, (longer, multiple): (Vec<Longer>, i64)) -> Vec<Item> {
+        let loc = cx.loc();
+        let pool = &mut cx.graph.pool;
+        let Some(extent) = longer.first().and_then(|first| multiples(pool, first.end, multiple)) else {
+            return Vec::new();
+        };
+        for Longer { axis, end, is_filled } in longer {
+            let stage = cx.graph[axis].stage;
+            let old = cx.graph[axis].domain.map_or(extent, |(_, old)| old);
+            // Two that read a copy may ask for different multiples.
+            let longest = match (old, extent) {
+                (Size::Int(old), Size::Int(new)) => Size::Int(old.max(new)),
+                _ if old == end || old == extent => extent,
+                _ => {
+                    let (old, new) = (old.expr(&mut cx.graph.pool), extent.expr(&mut cx.graph.pool));
+                    Size::Expr(cx.graph.pool.binary(BinaryOp::Max, old, new))
+                }
+            };
+            cx.graph[axis].domain = Some((0, longest));
+            let Padded(list) = cx.graph[stage].parts.get_or_default();
+            list.retain(|other| other.axis != axis);
+            list.push(PaddedAxis { axis, end, multiple, is_filled, loc });
+            cx.touch(stage);
+        }
+        Vec::new()
+    }
+}
+
+/// Refuses axes of which there may be no more than the operator says.
+fn check_axis(cx: &Cx<'_>, axis: AxisId) -> Done<()> {
+    let stage = cx.graph[axis].stage;
+    let data = &cx.graph[stage];
+    let refuse = |code, text: String, help: String| Err(cx.error(code, text).help(help).fix_its(LEAVE_OUT).into());
+    if !data.roots().any(|root| root == axis) || data.origin.is_some() {
+        let text = format!("`{}` is no axis that the operator declares of `{}`", cx.show(axis), data.name);
+        return refuse(
+            "pad",
+            text,
+            "name such an axis, and write `pad` before `cache_write` and `rfactor`".to_string(),
+        );
+    }
+    if data.output {
+        let text = format!("`{}` is a result of the operator, which has no elements beyond its end", data.name);
+        return refuse(
+            "pad",
+            text,
+            format!("`cache_write({}, …)` makes a stage that computes it, which can be padded", data.name),
+        );
+    }
+    if data.source == Source::Copy {
+        let text = format!("`{}` is a copy, which is as long as those who read it need it", data.name);
+        return refuse("pad", text, "pad the axis of the stage that computes with it".to_string());
+    }
+    match data.source {
+        Source::Compute(_) => {}
+        _ => {
+            let text = format!("`{}` holds or joins parts of a reduction", data.name);
+            return refuse("pad", text, "write `pad` before `rfactor`".to_string());
+        }
+    }
+    if let Some((low, _)) = cx.graph[axis].domain
+        && low != 0
+    {
+        let text = format!("`{}` starts at {low}, and not at 0", cx.show(axis));
+        return refuse("pad", text, "let it start at 0 in the operator".to_string());
+    }
+    Ok(())
+}
+
+/// The first multiple of `multiple` that is not below `end`; `None` where it overflows.
+fn multiples(pool: &mut Pool, end: Size, multiple: i64) -> Option<Size> {
+    let n = end.parts_of(pool, multiple);
+    n.product(pool, Size::Int(multiple))
+}
+
+/// Is `stage` a copy that may hold more than what it copies?
+fn is_copy(graph: &Graph, stage: StageId) -> bool {
+    graph[stage].source == Source::Copy && !graph[stage].output
+}
+
+/// Where `axis` ends, or ended before it was padded.
+fn end_of(graph: &Graph, axis: AxisId) -> Size {
+    let padded = graph[graph[axis].stage].parts.get::<Padded>();
+    let before = padded.and_then(|Padded(list)| list.iter().find(|padded| padded.axis == axis));
+    let whole = graph[axis].domain.map_or(Size::Int(1), |(_, extent)| extent);
+    before.map_or(whole, |padded| padded.end)
+}
+
+impl StagePart for Padded {
+    fn filled_beyond(&self, axis: AxisId) -> Option<(Size, Loc)> {
+        self.0.iter().find(|padded| padded.axis == axis && padded.is_filled).map(|padded| (padded.end, padded.loc))
+    }
+
+    fn multiple_of(&self, axis: AxisId) -> Option<i64> {
+        self.0.iter().find(|padded| padded.axis == axis && !padded.is_filled).map(|padded| padded.multiple)
+    }
+}
