@@ -44,10 +44,13 @@ pub fn with_conditions(te: &Func) -> Result<Func, Diagnostics> {
     let reductions: Vec<Op> = all_ops(te).filter(|&op| te.opcode(op) == te::REDUCE).collect();
     for op in reductions {
         let bounds: Vec<(usize, End)> = followed(&func, op).collect();
-        for (nth, end) in bounds {
+        for &(nth, end) in &bounds {
             if let Err(wrong) = replace(&mut func, op, nth, end) {
                 found.push(wrong);
             }
+        }
+        for (nth, _) in bounds {
+            run_forwards(&mut func, op, nth);
         }
     }
     if found.has_errors() { Err(found) } else { Ok(func) }
@@ -120,6 +123,35 @@ fn replace(func: &mut Func, op: Op, nth: usize, end: End) -> Result<(), Diagnost
     rw.set_attr(op, key, yes);
     rw.set_operand(op, operand(nth, end), hull);
     Ok(())
+}
+
+/// Where all elements may have an empty range, the range that holds them ends no earlier than it starts.
+fn run_forwards(func: &mut Func, op: Op, nth: usize) {
+    let [low, high] = [End::Low, End::High].map(|end| func.operand(op, operand(nth, end)));
+    let is_behind = match (func.const_int(low), func.const_int(high)) {
+        (Some(low), Some(high)) => low <= high,
+        (Some(low), None) => low <= 0 && is_natural(func, high, 0),
+        _ => false,
+    };
+    if !is_behind && low != high {
+        let high = Builder::before(func, op).value(arith::MAX, &[low, high], &[]);
+        Rewriter::new(func).set_operand(op, operand(nth, End::High), high);
+    }
+}
+
+/// Is `value`, which sizes tell, known to be no less than 0?
+fn is_natural(func: &Func, value: Value, depth: usize) -> bool {
+    if let Some(number) = func.const_int(value) {
+        return number >= 0;
+    }
+    let Def::Result(op, _) = func.def(value) else { return true };
+    let all = || depth < MAX_DEPTH && func.operands(op).iter().all(|&operand| is_natural(func, operand, depth + 1));
+    let any = || depth < MAX_DEPTH && func.operands(op).iter().any(|&operand| is_natural(func, operand, depth + 1));
+    match (func.role(op), func.opcode(op)) {
+        (Role::Binary(BinOp::Add | BinOp::Mul | BinOp::Div), _) | (_, arith::MIN) => all(),
+        (_, arith::MAX) => any(),
+        _ => false,
+    }
 }
 
 /// May computing the value in a reduction read a tensor?

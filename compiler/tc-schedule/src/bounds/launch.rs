@@ -3,9 +3,10 @@
 use super::{Bounds, Launch};
 use crate::body::Vars;
 use crate::diagnostic::{ScheduleDiagnostic, ScheduleDiagnostics};
+use crate::directive::show_axis;
 use crate::graph::{Attach, AxisId, Graph, Kind, Source, StageId};
 use crate::operator::Operator;
-use crate::remedy::{ELSEWHERE, ELSEWHERE_OR_ROOT, OTHER_EXTENT};
+use crate::remedy::{ELSEWHERE, ELSEWHERE_OR_ROOT, LEAVE_OUT, OTHER_EXTENT};
 use crate::scope::Scope;
 use crate::size::Size;
 use tc_arith::Analyzer;
@@ -30,6 +31,9 @@ pub(super) fn infer(
         for &leaf in &bounds.graph[stage].leaves {
             let Kind::Launch(coordinate) = bounds.graph[leaf].kind else { continue };
             let extent = bounds.extents[leaf.idx()];
+            if extent == 0 && bounds.graph[leaf].reduce {
+                found.push(no_threads(operator, sched, bounds, leaf));
+            }
             match launches.iter_mut().find(|(launch, _)| launch.nest == nest && launch.coordinate == coordinate) {
                 Some((launch, by)) if launch.extent.may_be_below(extent) => {
                     launch.extent = greater(&mut bounds.analyzer, launch.extent, extent);
@@ -81,6 +85,18 @@ pub(super) fn infer(
     launches.sort_by_key(|launch| (place(launch.nest), launch.coordinate.index()));
     bounds.launches = launches;
     found.or(())
+}
+
+/// Refuses to bind the loop of a reduction over nothing: its result is what it starts from, which no thread would store.
+fn no_threads(operator: &Operator<'_>, sched: Option<&Func>, bounds: &Bounds, leaf: AxisId) -> ScheduleDiagnostic {
+    let graph = &bounds.graph;
+    let shown = show_axis(graph, leaf);
+    let text = format!("`{shown}` has no iterations, so no thread would store what the reduction starts from");
+    let place =
+        sched.map_or(operator.te.location(graph[graph[leaf].stage].loc), |sched| sched.location(graph[leaf].kind_loc));
+    ScheduleDiagnostic::error("bind-extents", place, text)
+        .help("bind it at sizes at which it has some")
+        .fix_its(LEAVE_OUT)
 }
 
 /// The greater of two extents.
