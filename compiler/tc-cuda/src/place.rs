@@ -4,6 +4,7 @@
 
 use crate::expr::{self, Expr, prec};
 use crate::kernel::Kernel;
+use tc_dialects::arith;
 use tc_ir::Value;
 use tc_ir::attrs::BinOp;
 use tc_kernel::place::{buffer_of, references};
@@ -11,11 +12,21 @@ use tc_kernel::place::{buffer_of, references};
 impl Kernel<'_> {
     /// The position of `place` in the buffer behind it; `None` for its start.
     fn position(&mut self, place: Value) -> Option<Expr> {
-        let func = self.func;
+        // Buffers have one dimension; a reference to all of one has no index.
+        let indices = self.indices(place);
+        self.sum(&indices)
+    }
+
+    /// The indices of `place`, whose sum is its position.
+    fn indices(&self, place: Value) -> Vec<Value> {
+        let all = references(self.func, place).into_iter();
+        all.filter_map(|op| self.func.operands(op).get(1).copied()).collect()
+    }
+
+    /// The sum of `indices`; `None` for 0.
+    fn sum(&mut self, indices: &[Value]) -> Option<Expr> {
         let mut sum: Option<Expr> = None;
-        for op in references(func, place) {
-            // Buffers have one dimension; a reference to all of one has no index.
-            let Some(&index) = func.operands(op).get(1) else { continue };
+        for &index in indices {
             if self.bare_int(index) == Some(0) {
                 continue;
             }
@@ -36,8 +47,45 @@ impl Kernel<'_> {
 
     /// The address of `place`: `&AS[i]`, or the buffer where it starts there.
     pub(crate) fn address(&mut self, place: Value) -> Expr {
+        let position = self.position(place);
+        self.address_of(place, position)
+    }
+
+    /// The address that `place` has but for a number of elements that are added to it, and that number: `&AS[i]` and 16 of
+    /// `&AS[i + 16]`. Places that differ by such a number alone have one address.
+    pub(crate) fn address_apart(&mut self, place: Value) -> (Expr, i64) {
+        let mut indices = self.indices(place);
+        let mut ahead = 0;
+        for index in &mut indices {
+            while let Some((base, number)) = self.added(*index) {
+                ahead += number;
+                *index = base;
+            }
+        }
+        indices.retain(|&index| match self.bare_int(index) {
+            Some(number) => {
+                ahead += number;
+                false
+            }
+            None => true,
+        });
+        let position = self.sum(&indices);
+        (self.address_of(place, position), ahead)
+    }
+
+    /// Of `base + number` the two, where `base` has a name here.
+    fn added(&self, index: Value) -> Option<(Value, i64)> {
+        let func = self.func;
+        let op = func.def_op(index).filter(|&op| func.opcode(op) == arith::ADD)?;
+        let &[left, right] = func.operands(op) else { return None };
+        let [number, base] = if func.const_int(left).is_some() { [left, right] } else { [right, left] };
+        let number = func.const_int(number)?;
+        (number >= 0 && self.name_of(base).is_some()).then_some((base, number))
+    }
+
+    fn address_of(&mut self, place: Value, position: Option<Expr>) -> Expr {
         let buffer = buffer_of(self.func, place);
-        match self.position(place) {
+        match position {
             Some(index) => {
                 let element = self.element(buffer, index);
                 Expr::new(format!("&{}", element.text), prec::UNARY)

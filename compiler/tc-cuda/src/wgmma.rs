@@ -61,6 +61,9 @@ enum Left {
 /// The words of 32 bits that a thread holds of a left factor, of whatever type: 64 rows of 32 bytes.
 const LEFT_WORDS: usize = 4;
 
+/// The bytes that a descriptor counts addresses in.
+const GRAIN: i64 = 16;
+
 /// How many of the elements of type `elem` in registers stand in a word.
 fn packed(elem: Elem) -> usize {
     4 / (elem.bytes() as usize).clamp(1, 4)
@@ -111,7 +114,9 @@ impl Warpgroup {
     pub(crate) fn text(self, number: impl Fn(Elem) -> &'static str) -> String {
         let head = |params: &str| format!("static __device__ __forceinline__ void {}({params}) {{\n", self.name());
         match self {
-            Warpgroup::Descriptor => "static __device__ __forceinline__ unsigned long long tc_wgmma_descriptor(const void* start, unsigned int leading, unsigned int stride, unsigned int swizzle) {\n  const unsigned int mode = swizzle == 128 ? 1 : swizzle == 64 ? 2 : swizzle == 32 ? 3 : 0;\n  const unsigned int address = (unsigned int)__cvta_generic_to_shared(start);\n  return (unsigned long long)(mode << 30 | stride >> 4) << 32 | (leading >> 4 << 16 | (address & 0x3ffffu) >> 4);\n}\n".into(),
+            // The base is common to the places of a buffer that products read one after another, `ahead` a literal: a product
+            // then costs one addition. No place is beyond 2^18 bytes, so the low half does not overflow into the offset.
+            Warpgroup::Descriptor => "static __device__ __forceinline__ unsigned long long tc_wgmma_descriptor(const void* base, unsigned int ahead, unsigned int leading, unsigned int stride, unsigned int swizzle) {\n  const unsigned int mode = swizzle == 128 ? 1 : swizzle == 64 ? 2 : swizzle == 32 ? 3 : 0;\n  const unsigned int address = (unsigned int)__cvta_generic_to_shared(base);\n  const unsigned int low = ((address & 0x3ffffu) >> 4) + (ahead >> 4) + (leading >> 4 << 16);\n  return (unsigned long long)(mode << 30 | stride >> 4) << 32 | low;\n}\n".into(),
             Warpgroup::Hold(sums) => {
                 let (_, constraint) = words(sums, 1);
                 let n = match packed(sums) {
@@ -219,7 +224,14 @@ impl Kernel<'_> {
     }
 
     fn descriptor(&mut self, op: Op, side: Side, descriptor: Descriptor) -> Expr {
-        let mut args = vec![self.address(self.func.operand(op, side.operand()))];
+        let place = self.func.operand(op, side.operand());
+        let bytes = shape(self.func, op).map_or(1, |shape| i64::from(shape.factors.bytes()));
+        let (mut base, mut ahead) = self.address_apart(place);
+        ahead *= bytes;
+        if ahead % GRAIN != 0 {
+            (base, ahead) = (self.address(place), 0);
+        }
+        let mut args = vec![base, Expr::name(&ahead.to_string())];
         args.extend(descriptor.numbers().map(|bytes| Expr::name(&bytes.to_string())));
         let function = self.needs.helper(Helper::Warpgroup(Warpgroup::Descriptor));
         crate::expr::call(&function, &args)
