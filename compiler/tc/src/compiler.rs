@@ -53,6 +53,8 @@ pub struct Compiler {
     /// Programs that are built of operators leave sizes open that have a default and no value, as they do those without a
     /// default.
     pub symbolic: bool,
+    /// Rules that make schedules may round the factors of products of `f32` to tf32, 10 bits behind the point.
+    pub allow_tf32: bool,
     /// Values for parameters of schedules and sizes of operators, as `schedule{param="…"}` gives them, for every run.
     pub defines: Vec<Define>,
     /// Which remarks passes make: by default those that answer what a schedule or a program asked for.
@@ -94,6 +96,7 @@ impl Compiler {
             threads: 0,
             verify: true,
             symbolic: false,
+            allow_tf32: false,
             defines: Vec::new(),
             via: Via::default(),
             line_directives: false,
@@ -178,7 +181,8 @@ impl Compiler {
         let mut refused = None;
         for level in auto::Level::ALL {
             let mut made = module.clone();
-            let options = format!("func={operator} rules={} symbolic={}", level.name(), self.symbolic);
+            let (rules, tf32, symbolic) = (level.name(), self.allow_tf32, self.symbolic);
+            let options = format!("func={operator} rules={rules} tf32={tf32} symbolic={symbolic}");
             self.run(&mut made, &format!("module(auto-schedule{{{options}}},inline-schedule-calls)"))?;
             let options = format!("func={operator} schedule={} symbolic={}", auto::NAME, self.symbolic);
             match self.run(&mut made.clone(), &format!("module(cuda{{{options}}})")) {

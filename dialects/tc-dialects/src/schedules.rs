@@ -5,6 +5,7 @@
 pub const FILES: &[(&str, &str)] = &[
     ("schedules/product.tir", include_str!("../schedules/product.tir")),
     ("schedules/convolution.tir", include_str!("../schedules/convolution.tir")),
+    ("schedules/attention.tir", include_str!("../schedules/attention.tir")),
     ("schedules/threads.tir", include_str!("../schedules/threads.tir")),
 ];
 

@@ -36,15 +36,16 @@
 //! 1. Inline element-wise stages, except costly ones (`exp`, `tanh`, …) that are read more than once.
 //! 2. Divide the rest into kernels, from the results backwards: a stage that reads a reduction at its own place alone computes
 //!    it in its own loops; one that is computed of numbers of its rows computes these with the row.
-//! 3. For each kernel take the first rule that fits: a product or a convolution on tensor cores by a function of the library, or
-//!    tiles of 16 x 16 by warps; rows in shared memory; tiles in shared memory and registers for a sum of products; reductions of threads together; a thread an element.
+//! 3. For each kernel take the first rule that fits: a product, a sum of scaled products or a convolution on tensor cores by a function
+//!    of the library, or tiles of 16 x 16 by warps; rows in shared memory; tiles in shared memory and registers for reductions of what is
+//!    read along two axes, such as sums of products; reductions of threads together; a thread an element.
 //! 4. Lower the schedule. If it is refused, or needs more than the target has, do without tensor cores, and then with a kernel
 //!    for each stage. `tc-run --schedule @auto` does the same where a later pass refuses the program.
 //!
 //! # Limits
 //!
-//! A result without axes that is no reduction is not bound to threads. The rules round no factor to tf32, merge no softmax with its
-//! products, and do not know sums of scaled products; sizes that stay open are taken to be large. Whether later passes take the
+//! A result without axes that is no reduction is not bound to threads. The rules round factors to tf32 only where `tf32` allows it, and
+//! merge no softmax with its products; sizes that stay open are taken to be large. Whether later passes take the
 //! program is not asked here, but by `tc-run --schedule @auto`; `rules` does without what one of them refuses.
 //!
 //! # Remarks
@@ -74,6 +75,8 @@ tc_pass::options! {
         param: String = String::new(),
         /// Which rules may be used: `all`, `no-tensor-cores`, or `plain`, a kernel for each stage.
         rules: String = "all".to_string(),
+        /// Products of numbers of `f32` may round their factors to tf32, 10 bits behind the point, for the sake of tensor cores.
+        tf32: bool = false,
         /// Leave sizes with a default open, as those without one are.
         symbolic: bool = false,
     }
@@ -117,6 +120,7 @@ impl ModulePass for AutoSchedule {
         let target = cx.get::<Target>().copied().unwrap_or_default();
         let given = cx.get::<Defines>().map(|given| given.0.clone()).unwrap_or_default();
         let wanted = self.options.func.trim_start_matches('@');
+        let rules = auto::Rules { from: self.level, allow_tf32: self.options.tf32 };
         let mut made = Vec::new();
         for (idx, te) in module.items.iter().enumerate() {
             let is_wanted = te.header.opcode == te::FUNC && (wanted.is_empty() || te.symbol() == wanted);
@@ -136,7 +140,7 @@ impl ModulePass for AutoSchedule {
                     continue;
                 }
             };
-            match auto::schedule(fixed.as_ref().unwrap_or(te), module, library.items(), &target, self.level, &options) {
+            match auto::schedule(fixed.as_ref().unwrap_or(te), module, library.items(), &target, rules, &options) {
                 Ok(schedule) => made.push((idx, schedule)),
                 Err(found) => cx.diagnostics.append(found),
             }

@@ -116,6 +116,10 @@ pub struct Args {
     #[arg(long, help_heading = "What to run")]
     pub symbolic: bool,
 
+    /// With --schedule @auto: products of f32 may round their factors to tf32, 10 bits behind the point
+    #[arg(long, requires = "schedule", help_heading = "What to run")]
+    pub allow_tf32: bool,
+
     /// Compare with the operator's definition, and look for races and bad accesses
     #[arg(long, help_heading = "What to do")]
     pub check: bool,

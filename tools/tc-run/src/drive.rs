@@ -42,6 +42,7 @@ impl Tool<'_, '_> {
             compiler.target = tc::target::Target::parse(name).map_err(|wrong| self.session.refuse_with(&wrong))?;
         }
         compiler.symbolic = args.symbolic;
+        compiler.allow_tf32 = args.allow_tf32;
         compiler.via = self.via()?;
         if args.profile || args.profiled {
             profile::check(args).map_err(|message| self.session.refuse(message))?;

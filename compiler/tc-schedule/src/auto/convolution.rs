@@ -28,7 +28,7 @@ pub(super) fn write(writer: &mut Writer, facts: &Facts<'_>, kernel: &Kernel) -> 
     let [images, rows] = tile([n, h, w]);
     let of_result = if out % 128 == 0 { 128 } else { 64 };
     let numbers = [("images", images), ("rows", rows), ("channels", of_result)];
-    writer.call_flagged("wgmma_convolution", &stages, &numbers, (!unfolded).then_some(("unfolded", false)));
+    writer.call_flagged("wgmma_convolution", &stages, &numbers, (!unfolded).then_some(("unfolded", false)).as_slice());
     true
 }
 

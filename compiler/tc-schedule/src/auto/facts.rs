@@ -97,6 +97,8 @@ pub(super) struct Known {
     pub(super) loads: Vec<Load>,
     /// Of a sum of products of two reads: which of the loads they are.
     pub(super) product: Option<[usize; 2]>,
+    /// Is it a reduction that starts from nothing and leaves nothing out?
+    pub(super) reduces_all: bool,
 }
 
 impl Known {
@@ -123,16 +125,19 @@ impl Known {
 pub(super) struct Facts<'a> {
     pub(super) operator: &'a Operator<'a>,
     pub(super) graph: Graph,
+    /// May rules round the factors of products in f32 to tf32?
+    pub(super) allow_tf32: bool,
     known: Vec<Option<Known>>,
     /// The same before anything is inlined: what the text of the stage says.
     direct: Vec<Option<Known>>,
 }
 
 impl<'a> Facts<'a> {
-    pub(super) fn of(operator: &'a Operator<'a>) -> Result<Facts<'a>, Diagnostics> {
+    pub(super) fn of(operator: &'a Operator<'a>, allow_tf32: bool) -> Result<Facts<'a>, Diagnostics> {
         let graph = operator.graph()?;
         let n_stages = graph.stages.len();
-        let mut facts = Facts { operator, graph, known: vec![None; n_stages], direct: vec![None; n_stages] };
+        let mut facts =
+            Facts { operator, graph, allow_tf32, known: vec![None; n_stages], direct: vec![None; n_stages] };
         facts.look()?;
         facts.direct = std::mem::replace(&mut facts.known, vec![None; n_stages]);
         Ok(facts)
@@ -205,12 +210,11 @@ fn look(operator: &Operator<'_>, graph: &Graph, stage: StageId) -> Result<Known,
         let nth = |inst: usize| numbers.iter().position(|&number| number == inst);
         Some([nth(left)?, nth(right)?])
     });
-    // A sum that starts from nothing and leaves nothing out.
-    let is_sum = operator.reduction(data.source).is_some_and(|reduce| {
-        operator.te.word_of(reduce.0, keys::COMBINER) == Some("sum") && body.init.is_none() && body.condition.is_none()
-    });
-    let product = product.filter(|_| is_sum);
-    Ok(Known { n_data: data.data.len(), dims, loads, product })
+    let reduction = operator.reduction(data.source);
+    let reduces_all = reduction.is_some() && body.init.is_none() && body.condition.is_none();
+    let is_sum = reduction.is_some_and(|reduce| operator.te.word_of(reduce.0, keys::COMBINER) == Some("sum"));
+    let product = product.filter(|_| is_sum && reduces_all);
+    Ok(Known { n_data: data.data.len(), dims, loads, product, reduces_all })
 }
 
 /// What the axes of inlined stages stand for, over axes of the stage.

@@ -16,6 +16,8 @@ pub(super) struct Kernel {
     pub(super) root: StageId,
     /// A reduction of the same shape that the root reads element by element.
     pub(super) sum: Option<StageId>,
+    /// A product of matrices for each step of the sum, which takes it in with other numbers.
+    pub(super) parts: Option<StageId>,
     /// What is computed for a row of the root: numbers of a row, and rows. Producers come first.
     pub(super) of_rows: Vec<StageId>,
     /// How many axes of the root are those over rows: all but the last, or all where an element is computed of numbers of a row.
@@ -48,7 +50,7 @@ impl Kernels {
             if facts.known(root).is_none() || !live[root.idx()] || taken.contains(&root) {
                 continue;
             }
-            let mut kernel = Kernel { root, sum: None, of_rows: Vec::new(), n_rows: 0 };
+            let mut kernel = Kernel { root, sum: None, parts: None, of_rows: Vec::new(), n_rows: 0 };
             let known = facts.known(root).filter(|known| known.reduce().is_empty() && level != Level::Plain);
             if let Some(known) = known {
                 let all = known.n_data;
@@ -59,7 +61,10 @@ impl Kernels {
                     None => kernel.sum = sum_of(facts, root),
                 }
             }
-            taken.extend(kernel.sum.iter().chain(&kernel.of_rows));
+            if level == Level::All {
+                kernel.parts = kernel.sum.and_then(|sum| super::scaled::parts_of(facts, sum, target));
+            }
+            taken.extend(kernel.sum.iter().chain(&kernel.parts).chain(&kernel.of_rows));
             kernels.list.push(kernel);
         }
         kernels.list.reverse();
@@ -94,7 +99,7 @@ fn is_long_row(facts: &Facts<'_>, stage: StageId, readers: &[StageId]) -> bool {
 }
 
 /// The only readers of `stage` are `readers`.
-fn is_read_by(facts: &Facts<'_>, stage: StageId, readers: &[StageId]) -> bool {
+pub(super) fn is_read_by(facts: &Facts<'_>, stage: StageId, readers: &[StageId]) -> bool {
     let reads = |reader: StageId| {
         facts.known(reader).is_some_and(|known| known.loads.iter().any(|load| load.tensor.stage == stage))
     };

@@ -6,10 +6,11 @@
 //! | kernel | rule |
 //! |---|---|
 //! | product of two matrices on tensor cores | a function of the library, by the target (`tensor`) |
+//! | sum of such products, each taken in with other numbers, on Hopper | a function of the library (`scaled`) |
 //! | rows: numbers of a row, and what is computed of them element by element | a block a row, which lies in shared memory (`rows`) |
 //! | convolution with channels last, on Hopper | a function of the library (`convolution`) |
 //! | sum of products of 16 x 16 matrices that lie in one piece | tiles by warps (`blocked`) |
-//! | sums of products whose factors have axes of their own | tiles in shared memory and in registers (`tiles`) |
+//! | reductions of what is read along one axis and what is read along another | tiles in shared memory and in registers (`tiles`) |
 //! | reductions of long rows | threads reduce together (`reduce`) |
 //! | anything else | a thread an element, or a vector of them (`threads`) |
 //!
@@ -22,6 +23,7 @@ mod facts;
 mod kernels;
 mod reduce;
 mod rows;
+mod scaled;
 mod tensor;
 mod threads;
 mod tiles;
@@ -68,8 +70,17 @@ impl Level {
     }
 }
 
-/// The schedule `@auto` for `te` on `target`, legal for the sizes that `options` give: of the levels from `from` on the first that
-/// gives one. It may call functions of `library`; combiners are looked up in `module`.
+/// What the rules may do.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
+    /// How far they go at first.
+    pub from: Level,
+    /// May they round the factors of products in f32 to tf32, which keeps 10 bits behind the point?
+    pub allow_tf32: bool,
+}
+
+/// The schedule `@auto` for `te` on `target`, legal for the sizes that `options` give: of the levels from that of `rules` on the first
+/// that gives one. It may call functions of `library`; combiners are looked up in `module`.
 ///
 /// # Errors
 ///
@@ -79,13 +90,13 @@ pub fn schedule(
     module: &Module,
     library: &[Func],
     target: &Target,
-    from: Level,
+    rules: Rules,
     options: &Options,
 ) -> Result<Func, Diagnostics> {
     let operator = prepare(te, None, options)?;
     let mut last = Diagnostics::new();
-    for level in Level::ALL.into_iter().filter(|&level| level >= from) {
-        let sched = at_level(&operator, target, level)?;
+    for level in Level::ALL.into_iter().filter(|&level| level >= rules.from) {
+        let sched = at_level(&operator, target, Rules { from: level, ..rules })?;
         let none = Module::new(module.registry.clone());
         let inlined = inline_calls(&sched, Functions::of(&none, library))?.into_owned();
         match is_legal(te, &inlined, module, target, options) {
@@ -98,8 +109,9 @@ pub fn schedule(
     Err(last)
 }
 
-fn at_level(operator: &Operator<'_>, target: &Target, level: Level) -> Result<Func, Diagnostics> {
-    let mut facts = Facts::of(operator)?;
+fn at_level(operator: &Operator<'_>, target: &Target, rules: Rules) -> Result<Func, Diagnostics> {
+    let Rules { from: level, allow_tf32 } = rules;
+    let mut facts = Facts::of(operator, allow_tf32)?;
     let kernels = Kernels::of(&mut facts, target, level)?;
     let mut writer = Writer::new(operator.te, NAME);
     for &stage in &kernels.inlined {

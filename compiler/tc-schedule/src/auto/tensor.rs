@@ -5,12 +5,18 @@ use super::facts::{Dim, Facts, Known, tiles_of};
 use super::kernels::Kernel;
 use super::threads::MANY_BLOCKS;
 use super::writer::Writer;
-use super::{blocked, convolution};
+use super::{blocked, convolution, scaled};
 use crate::graph::{StageId, TensorRef};
 use tc_dialects::fragment::{Family, product};
 use tc_dialects::scope::Scope;
 use tc_ir::{Elem, Value};
 use tc_target::{Feature, Target};
+
+/// Matrices with fewer rows, columns or steps are not padded to a block's tile.
+const MIN_PADDED: i64 = 16;
+
+/// Smaller matrices are not worth a copy of their factors.
+const MIN_PACKED: i64 = 64;
 
 /// A product of matrices, or a sum of such.
 pub(super) struct Matrices {
@@ -18,6 +24,8 @@ pub(super) struct Matrices {
     sizes: [Option<i64>; 3],
     /// The type of the factors.
     elem: Elem,
+    /// Are they rounded to tf32?
+    is_rounded: bool,
     /// The type of the sums.
     sums: Elem,
     /// Which of the loads is the left factor, and which the right one.
@@ -32,12 +40,15 @@ pub(super) struct Matrices {
 
 /// Writes the kernel, if it is such a product that `target` has instructions for.
 pub(super) fn write(writer: &mut Writer, facts: &Facts<'_>, kernel: &Kernel, target: &Target) -> bool {
+    if kernel.parts.is_some() {
+        return scaled::write(writer, facts, kernel);
+    }
     let of_warps = [Feature::MmaM16N8K16, Feature::Ldmatrix, Feature::CpAsync];
     let of_warps = of_warps.into_iter().all(|feature| target.has(feature));
     let hopper = target.has(Feature::Wgmma);
     let matrices = matrices(facts, kernel.sum.unwrap_or(kernel.root));
     let product = matrices.is_some_and(|matrices| {
-        (hopper && by_warpgroups(writer, facts, kernel, &matrices))
+        (hopper && (by_warpgroups(writer, facts, kernel, &matrices) || packed(writer, facts, kernel, &matrices)))
             || (of_warps && by_warps(writer, facts, kernel, &matrices))
     });
     product
@@ -64,9 +75,14 @@ pub(super) fn matrices(facts: &Facts<'_>, summing: StageId) -> Option<Matrices> 
     let tensors = factors.map(|load| direct.loads[load].tensor);
     let [of_left, of_right] = tensors.map(|tensor| facts.elem(tensor));
     let elem = of_left.filter(|_| of_left == of_right && tensors[0] != tensors[1] && direct.loads.len() == 2)?;
+    // f32 is rounded to tf32, which is not the author's product unless he says so.
+    let is_rounded = elem == Elem::F32;
+    if is_rounded && !facts.allow_tf32 {
+        return None;
+    }
     let sums = facts.elem(TensorRef { stage: summing, result: 0 })?;
     let sizes = [i, j, along].map(|nth| direct.dims[nth].extent);
-    Some(Matrices { sizes, elem, sums, factors, turned, n_batch, along })
+    Some(Matrices { sizes, elem, is_rounded, sums, factors, turned, n_batch, along })
 }
 
 /// The stages that warpgroups read as factors: they are computed whole, and not where they are read.
@@ -81,6 +97,11 @@ pub(super) fn factors_in_memory(facts: &Facts<'_>, target: &Target) -> Vec<Stage
 }
 
 impl Matrices {
+    /// The argument of the library's functions that says that f32 is rounded.
+    fn rounded(&self) -> Option<(&'static str, bool)> {
+        self.is_rounded.then_some(("rounded", true))
+    }
+
     /// The sizes, and the bytes of a number, if warpgroups can multiply so.
     fn for_warpgroups(&self) -> Option<([i64; 3], i64)> {
         let [Some(m), Some(n), Some(k)] = self.sizes else { return None };
@@ -88,11 +109,11 @@ impl Matrices {
         let known = product(Family::Wgmma, self.elem).filter(|known| known.sums.contains(&self.sums));
         let [left_row, right_row] = [if self.turned[0] { m } else { k }, if self.turned[1] { k } else { n }];
         let aligned = bytes > 0 && [left_row, right_row].iter().all(|row| row % (16 / bytes.min(16)) == 0);
-        // Numbers of 8 bits lie along k in both factors; f32 would be rounded.
+        // Numbers of 16 bits alone may lie across k.
         let along_k = self.turned == [false, true];
         // Many small matrices are better off by warps.
         let long = k >= 16 && n >= 16 && (self.n_batch == 0 || m.min(n) >= 32);
-        (known.is_some() && aligned && bytes <= 2 && (bytes == 2 || along_k) && long).then_some(([m, n, k], bytes))
+        (known.is_some() && aligned && bytes <= 4 && (bytes == 2 || along_k) && long).then_some(([m, n, k], bytes))
     }
 }
 
@@ -151,25 +172,40 @@ fn by_warpgroups(writer: &mut Writer, facts: &Facts<'_>, kernel: &Kernel, matric
     if tiles(128, 256) >= MANY_BLOCKS && n_batch == 0 && m >= 128 && n >= 256 {
         let n_stages = if small { 3 } else { 4 };
         let numbers = [("columns", 256), ("stages", n_stages), shape[0], shape[1]];
-        writer.call_flagged(
-            &format!("wgmma_persistent{suffix}"),
-            &stages,
-            &numbers,
-            small.then_some(("bulk_out", true)),
-        );
+        let flags: Vec<(&str, bool)> =
+            small.then_some(("bulk_out", true)).into_iter().chain(matrices.rounded()).collect();
+        writer.call_flagged(&format!("wgmma_persistent{suffix}"), &stages, &numbers, &flags);
     } else {
         let columns = if tiles(128, 128) >= MANY_BLOCKS / 2 { 128 } else { 64 };
         let rows = if m > 64 && tiles(128, columns) >= MANY_BLOCKS / 2 { 128 } else { 64 };
-        writer.call(
-            &format!("wgmma_tile{suffix}"),
-            &stages,
-            &[("rows", rows), ("columns", columns), shape[0], shape[1]],
-        );
+        let numbers = [("rows", rows), ("columns", columns), shape[0], shape[1]];
+        writer.call_flagged(&format!("wgmma_tile{suffix}"), &stages, &numbers, matrices.rounded().as_slice());
     }
     true
 }
 
-/// By warps: sizes that are multiples of a block's tile.
+/// By warpgroups, of factors that are copied before, as bulk copies do not take their rows.
+fn packed(writer: &mut Writer, facts: &Facts<'_>, kernel: &Kernel, matrices: &Matrices) -> bool {
+    let &Matrices { sizes: [Some(m), Some(n), Some(k)], elem, sums, factors, n_batch: 0, .. } = matrices else {
+        return false;
+    };
+    let known = product(Family::Wgmma, elem).filter(|known| known.sums.contains(&sums));
+    let direct = facts.direct(kernel.sum.unwrap_or(kernel.root)).filter(|known| known.reduce().len() == 1);
+    let Some(direct) = direct.filter(|_| known.is_some() && elem.bits() == 16 && m.min(n).min(k) >= MIN_PACKED) else {
+        return false;
+    };
+    if factors.iter().any(|&load| !facts.is_arg(direct.loads[load].tensor.stage)) {
+        return false;
+    }
+    let stages = stages(writer, facts, kernel, direct, factors);
+    let many = |rows: i64, columns: i64| tiles_of(m, rows).saturating_mul(tiles_of(n, columns)) >= MANY_BLOCKS / 2;
+    let columns = if many(128, 128) { 128 } else { 64 };
+    let rows = if many(128, columns) { 128 } else { 64 };
+    writer.call("wgmma_packed", &stages, &[("rows", rows), ("columns", columns)]);
+    true
+}
+
+/// By warps, in tiles that divide the sizes, or else over zeros.
 fn by_warps(writer: &mut Writer, facts: &Facts<'_>, kernel: &Kernel, matrices: &Matrices) -> bool {
     let &Matrices {
         sizes: [Some(m), Some(n), Some(k)], elem, sums, turned: [false, turned], factors, n_batch: 0, ..
@@ -180,21 +216,22 @@ fn by_warps(writer: &mut Writer, facts: &Facts<'_>, kernel: &Kernel, matrices: &
     let bytes = i64::from(elem.bits() / 8);
     let known = product(Family::Mma, elem).filter(|known| known.sums.contains(&sums));
     // Of the numbers of 8 bits, integers alone are multiplied by all targets.
-    if known.is_none() || bytes > 2 || (bytes == 1 && (!turned || !elem.is_int())) {
+    if known.is_none() || bytes > 4 || (bytes == 1 && (!turned || !elem.is_int())) {
         return false;
     }
     let depth = 32 / bytes.max(1);
     // Rows and columns of a warp's tiles, in tiles of 16, for two by four warps.
     let fits = |tiles: [i64; 2]| m % (32 * tiles[0]) == 0 && n % (64 * tiles[1]) == 0 && k % (2 * depth) == 0;
-    let many = |tiles: [i64; 2]| (m / (32 * tiles[0])).saturating_mul(n / (64 * tiles[1])) >= MANY_BLOCKS / 2;
+    let many =
+        |tiles: [i64; 2]| tiles_of(m, 32 * tiles[0]).saturating_mul(tiles_of(n, 64 * tiles[1])) >= MANY_BLOCKS / 2;
     let all = [[4, 4], [4, 2], [2, 2], [2, 1], [1, 1]];
-    let Some(tiles) = all
-        .into_iter()
-        .find(|&tiles| fits(tiles) && many(tiles))
-        .or_else(|| all.into_iter().rev().find(|&tiles| fits(tiles)))
-    else {
-        return false;
+    let whole = all.into_iter().find(|&tiles| fits(tiles) && many(tiles));
+    let whole = whole.or_else(|| all.into_iter().rev().find(|&tiles| fits(tiles)));
+    let padded = || {
+        let is_long = m.min(n).min(k) >= MIN_PADDED;
+        is_long.then(|| all.into_iter().find(|&tiles| many(tiles)).unwrap_or([1, 1]))
     };
+    let Some(tiles) = whole.or_else(padded) else { return false };
     let Some(direct) = facts.direct(kernel.sum.unwrap_or(kernel.root)).filter(|known| known.reduce().len() == 1) else {
         return false;
     };
@@ -203,6 +240,8 @@ fn by_warps(writer: &mut Writer, facts: &Facts<'_>, kernel: &Kernel, matrices: &
     }
     let stages = stages(writer, facts, kernel, direct, factors);
     let numbers = [("row_tiles", tiles[0]), ("col_tiles", tiles[1]), ("depth", depth), ("vector", 16 / bytes.max(1))];
-    writer.call_flagged("mma_product", &stages, &numbers, turned.then_some(("turned", true)));
+    let named = [("turned", turned), ("padded", whole.is_none())].map(|flag| flag.1.then_some(flag));
+    let flags: Vec<(&str, bool)> = named.into_iter().chain([matrices.rounded()]).flatten().collect();
+    writer.call_flagged("mma_product", &stages, &numbers, &flags);
     true
 }

@@ -1,10 +1,11 @@
-//! Sums of products whose factors have axes of their own: tiles of both factors in shared memory, a tile of sums in the registers
-//! of each thread.
+//! Reductions of what is read along one axis of the result and what is read along another, such as sums of products, of several
+//! products, or of distances: tiles of all that is read in shared memory, a tile of results in the registers of each thread.
 
-use super::facts::{Facts, Known, tiles_of};
+use super::facts::{Facts, Known, Load, tiles_of};
 use super::kernels::Kernel;
 use super::threads::MANY_BLOCKS;
 use super::writer::Writer;
+use crate::graph::TensorRef;
 use tc_dialects::scope::Scope;
 use tc_ir::Value;
 
@@ -15,12 +16,14 @@ const SIDE: i64 = 16;
 const DEPTH: i64 = 8;
 /// Axes shorter than this are not divided into tiles.
 const MIN_LENGTH: i64 = 16;
+/// More tensors than this have no place in shared memory and in registers.
+const MAX_TENSORS: usize = 6;
 
-/// Which axes of a sum are divided, by their numbers.
+/// Which axes of a reduction are divided, by their numbers.
 struct Choice {
-    /// An axis of one factor alone, the innermost of the result where there is one.
+    /// The innermost axis of the result along which something is read that is not read along `y`.
     x: usize,
-    /// One of the other factor alone.
+    /// One along which something else is read.
     y: usize,
     /// The axis of the reduction that is taken in steps.
     step: usize,
@@ -34,25 +37,24 @@ struct Choice {
 pub(super) fn write(writer: &mut Writer, facts: &Facts<'_>, kernel: &Kernel) -> bool {
     let summing = kernel.sum.unwrap_or(kernel.root);
     let (Some(known), Some(direct)) = (facts.known(kernel.root), facts.direct(summing)) else { return false };
-    let Some((choice, factors)) = choose(direct) else { return false };
-    let tensors = factors.map(|nth| direct.loads[nth].tensor);
-    if tensors[0] == tensors[1] {
+    if facts.graph[summing].tensors.len() != 1 {
         return false;
     }
+    let Some((choice, factors)) = choose(direct) else { return false };
     let name = &facts.graph[kernel.root].name;
     let root = writer.stage(name);
     let sum = match kernel.sum {
         Some(sum) => writer.stage(&facts.graph[sum].name),
         None => writer.cache_write(root, Scope::Local, &format!("{name}_local")),
     };
-    let read = |writer: &mut Writer, nth: usize| {
-        let name = &facts.graph[tensors[nth].stage].name;
+    let read = |writer: &mut Writer, load: usize| {
+        let name = &facts.graph[direct.loads[load].tensor.stage].name;
         let from = writer.stage(name);
         let shared = writer.cache_read(from, Scope::Shared, &[sum], &format!("{name}_shared"));
         let own = writer.cache_read(shared, Scope::Local, &[sum], &format!("{name}_own"));
         (shared, own)
     };
-    let caches = [read(writer, 0), read(writer, 1)];
+    let caches: Vec<(Value, Value)> = factors.iter().map(|&load| read(writer, load)).collect();
 
     // The tile of a block, and of a thread.
     let axes: Vec<Value> = known.data().iter().map(|dim| writer.axis(root, &facts.graph[dim.axis].name)).collect();
@@ -91,10 +93,10 @@ pub(super) fn write(writer: &mut Writer, facts: &Facts<'_>, kernel: &Kernel) -> 
     writer.reorder(&[&others[..], &[outer, inner], &data].concat());
     writer.unroll(inner);
     data.into_iter().for_each(|axis| writer.unroll(axis));
-    for (nth, (shared, own)) in caches.into_iter().enumerate() {
+    for ((shared, own), load) in caches.into_iter().zip(factors) {
         writer.compute_at(shared, outer);
         writer.compute_at(own, inner);
-        copy(writer, facts, shared, direct, factors[nth], &choice);
+        copy(writer, facts, shared, direct, load, &choice);
     }
     true
 }
@@ -102,11 +104,20 @@ pub(super) fn write(writer: &mut Writer, facts: &Facts<'_>, kernel: &Kernel) -> 
 /// Lets all threads of the block copy a factor's tile.
 fn copy(writer: &mut Writer, facts: &Facts<'_>, shared: Value, direct: &Known, factor: usize, choice: &Choice) {
     let load = &direct.loads[factor];
+    // Threads read neighbours along `x` or `y`: a tile whose rows lie along the steps is turned.
+    let is_own = |nth: &usize| load.is_along(*nth) && load.uses(*nth);
+    if is_own(&choice.step) {
+        match load.forms.len() {
+            2 => writer.call("turn_tile", &[shared], &[]),
+            3 => writer.call("turn_tiles", &[shared], &[]),
+            _ => {}
+        }
+    }
     let all = writer.fuse_all(shared, "all");
     // A tile whose rows lie along memory is copied 16 bytes at a time, where no guard falls in between.
     let lanes = 16 / facts.bytes(load.tensor.stage).clamp(1, 16);
     let tile = SIDE * choice.each;
-    let along = [choice.x, choice.y].into_iter().find(|&nth| load.is_along(nth) && load.uses(nth));
+    let along = [choice.x, choice.y].into_iter().find(is_own);
     let whole = along.and_then(|nth| direct.dims[nth].extent).is_some_and(|extent| extent % tile == 0);
     let rest = if whole && facts.is_arg(load.tensor.stage) {
         let [rest, lane] = writer.split(all, lanes, ["rest", "lane"]);
@@ -121,25 +132,35 @@ fn copy(writer: &mut Writer, facts: &Facts<'_>, shared: Value, direct: &Known, f
     writer.bind(tx, "threadIdx.x");
 }
 
-/// Which axes to divide, and which loads the factors are.
-fn choose(known: &Known) -> Option<(Choice, [usize; 2])> {
-    let [left, right] = known.product?;
-    let uses = |load: usize, nth: usize| known.loads[load].uses(nth);
-    let data = 0..known.n_data;
-    let long = |nth: &usize| known.dims[*nth].length() >= MIN_LENGTH;
-    let own = |load: usize, other: usize| {
-        let own = data.clone().filter(move |&nth| uses(load, nth) && !uses(other, nth));
-        own.filter(long).collect::<Vec<usize>>()
+/// Which axes to divide, and for each tensor that is read along one of them a load.
+fn choose(known: &Known) -> Option<(Choice, Vec<usize>)> {
+    if !known.reduces_all || !known.loads.iter().all(Load::is_linear) {
+        return None;
+    }
+    let along = |nth: usize| known.loads.iter().filter(move |load| load.uses(nth));
+    let long = |nth: &usize| known.dims[*nth].length() >= MIN_LENGTH && along(*nth).next().is_some();
+    let tensors = |nth: usize| along(nth).map(|load| load.tensor).collect::<Vec<TensorRef>>();
+    // What is read along both is no tile of one of them.
+    let apart = |x: usize, y: usize| tensors(x).iter().all(|tensor| !tensors(y).contains(tensor));
+    let other = |x: usize| {
+        let others = (0..known.n_data).filter(long).filter(|&y| y != x && apart(x, y));
+        others.max_by_key(|&y| (known.dims[y].length(), y))
     };
-    let (of_left, of_right) = (own(left, right), own(right, left));
     // Neighbours in the result are neighbours among the threads.
-    let x = of_left.iter().chain(&of_right).copied().max()?;
-    let others = if of_left.contains(&x) { &of_right } else { &of_left };
-    let y = others.iter().copied().max_by_key(|&nth| (known.dims[nth].length(), nth))?;
-    let reduce = known.n_data..known.dims.len();
-    let step = reduce.filter(|&nth| uses(left, nth) && uses(right, nth));
+    let (x, y) = (0..known.n_data).rev().filter(long).find_map(|x| Some((x, other(x)?)))?;
+    let steps = |&nth: &usize| along(x).any(|load| load.uses(nth)) && along(y).any(|load| load.uses(nth));
+    let step = (known.n_data..known.dims.len()).filter(steps);
     let step = step.max_by_key(|&nth| (known.dims[nth].length(), nth))?;
     if known.dims[step].length() < DEPTH {
+        return None;
+    }
+    let mut factors: Vec<usize> = Vec::new();
+    for (nth, load) in known.loads.iter().enumerate().filter(|(_, load)| load.uses(x) || load.uses(y)) {
+        if factors.iter().all(|&other| known.loads[other].tensor != load.tensor) {
+            factors.push(nth);
+        }
+    }
+    if factors.len() > MAX_TENSORS {
         return None;
     }
     let n_blocks = |each: i64| {
@@ -149,5 +170,5 @@ fn choose(known: &Known) -> Option<(Choice, [usize; 2])> {
     };
     let each = [8, 4, 2].into_iter().find(|&each| n_blocks(each) >= 2 * MANY_BLOCKS).unwrap_or(1);
     let depth = DEPTH * (4 / each).max(1);
-    Some((Choice { x, y, step, each, depth }, [left, right]))
+    Some((Choice { x, y, step, each, depth }, factors))
 }

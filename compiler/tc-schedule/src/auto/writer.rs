@@ -133,16 +133,16 @@ impl Writer {
 
     /// `@callee(stages, name = number)`
     pub(super) fn call(&mut self, callee: &str, stages: &[Value], numbers: &[(&str, i64)]) {
-        self.call_flagged(callee, stages, numbers, None);
+        self.call_flagged(callee, stages, numbers, &[]);
     }
 
-    /// The same with one more argument that is true or false.
+    /// The same with more arguments that are true or false.
     pub(super) fn call_flagged(
         &mut self,
         callee: &str,
         stages: &[Value],
         numbers: &[(&str, i64)],
-        flag: Option<(&str, bool)>,
+        flags: &[(&str, bool)],
     ) {
         let mut operands = stages.to_vec();
         let mut named: Vec<Attr> = Vec::new();
@@ -150,10 +150,10 @@ impl Writer {
             operands.push(self.int(value));
             named.push(self.func.attr(AttrData::Str(name.into())));
         }
-        if let Some((name, value)) = flag {
+        for &(flag, value) in flags {
             let body = self.func.body();
             operands.push(Builder::at_end(&mut self.func, body).bool(value));
-            named.push(self.func.attr(AttrData::Str(name.into())));
+            named.push(self.func.attr(AttrData::Str(flag.into())));
         }
         let symbol = self.func.attr(AttrData::Symbol(callee.into()));
         let mut entries = vec![(keys::CALLEE, symbol)];

@@ -11,7 +11,8 @@
 //! - The stage is no result of the operator (`cache_write` makes one that is none), and no copy; its axis starts at 0, and neither
 //!   `rfactor` nor a split before `cache_write` made it.
 //! - What the stage reads along the axis are copies (`cache_read`), each indexed by the axis alone, in as many dimensions as one
-//!   likes. No other index depends on the axis, or on data that the stage reads.
+//!   likes; along an axis of its data also stages that are padded as far. No other index depends on the axis, or on data that the
+//!   stage reads.
 //! - A reduction along the axis is a sum, and each term is known to be 0 where the copies are: a product of two of them, for
 //!   instance. A product with something else is not: it may be infinite. The copied tensors end where the axis ends.
 //! - Nothing that the stage does with zeros can fail, as an integer division would.
@@ -68,6 +69,12 @@ pub(crate) struct Longer {
     is_filled: bool,
 }
 
+impl Padded {
+    fn of(&self, axis: AxisId) -> Option<&PaddedAxis> {
+        self.0.iter().find(|padded| padded.axis == axis)
+    }
+}
+
 impl Primitive for Pad {
     /// The axis, and those of the copies that follow it; and the number that is to divide them.
     type Legal = (Vec<Longer>, i64);
@@ -90,7 +97,7 @@ impl Primitive for Pad {
             return Err(cx.wrong_number(text).into());
         }
         let mut longer = vec![Longer { axis, end, is_filled: false }];
-        let copied = reads::along(cx, axis)?;
+        let copied = reads::along(cx, axis, multiple)?;
         for (copy, nth) in copied {
             reads::follow(cx, axis, (copy, nth), &mut longer)?;
         }
@@ -180,18 +187,17 @@ fn is_copy(graph: &Graph, stage: StageId) -> bool {
 
 /// Where `axis` ends, or ended before it was padded.
 fn end_of(graph: &Graph, axis: AxisId) -> Size {
-    let padded = graph[graph[axis].stage].parts.get::<Padded>();
-    let before = padded.and_then(|Padded(list)| list.iter().find(|padded| padded.axis == axis));
+    let before = graph[graph[axis].stage].parts.get::<Padded>().and_then(|padded| padded.of(axis));
     let whole = graph[axis].domain.map_or(Size::Int(1), |(_, extent)| extent);
     before.map_or(whole, |padded| padded.end)
 }
 
 impl StagePart for Padded {
     fn filled_beyond(&self, axis: AxisId) -> Option<(Size, Loc)> {
-        self.0.iter().find(|padded| padded.axis == axis && padded.is_filled).map(|padded| (padded.end, padded.loc))
+        self.of(axis).filter(|padded| padded.is_filled).map(|padded| (padded.end, padded.loc))
     }
 
     fn multiple_of(&self, axis: AxisId) -> Option<i64> {
-        self.0.iter().find(|padded| padded.axis == axis && !padded.is_filled).map(|padded| padded.multiple)
+        self.of(axis).filter(|padded| !padded.is_filled).map(|padded| padded.multiple)
     }
 }

@@ -1,14 +1,14 @@
 //! What a stage reads along an axis that is padded: copies, which can hold zeros where the copied tensor has no more.
 
-use super::{Longer, end_of, is_copy};
+use super::{Longer, Padded, end_of, is_copy};
 use crate::body::{Arg, Block, InstKind, Vars, flatten};
 use crate::diagnostic::ScheduleDiagnostic;
 use crate::directive::{Cx, Done};
 use crate::graph::{AxisId, StageId};
 use crate::remedy::LEAVE_OUT;
 
-/// The copies that the stage of `axis` reads along it, and the dimensions that it indexes.
-pub(super) fn along(cx: &Cx<'_>, axis: AxisId) -> Done<Vec<(StageId, usize)>> {
+/// The copies that the stage of `axis`, which is to be a multiple of `multiple`, reads along it, and the dimensions that it indexes.
+pub(super) fn along(cx: &Cx<'_>, axis: AxisId, multiple: i64) -> Done<Vec<(StageId, usize)>> {
     let stage = cx.graph[axis].stage;
     let mut vars = Vars::new(cx.graph);
     let mut pool = cx.operator.symbols.analyzer(&cx.graph.pool).pool;
@@ -36,6 +36,8 @@ pub(super) fn along(cx: &Cx<'_>, axis: AxisId) -> Done<Vec<(StageId, usize)>> {
                             copies.push((tensor.stage, nth));
                         }
                     }
+                    Some((true, true))
+                        if !cx.graph[axis].reduce && reaches(cx, axis, multiple, (tensor.stage, nth)) => {}
                     Some((true, true)) => return Err(no_copy(cx, axis, name).into()),
                     Some((false, true)) => {
                         let text = format!("an index of `{name}` is computed of `{}`", cx.show(axis));
@@ -55,11 +57,22 @@ pub(super) fn along(cx: &Cx<'_>, axis: AxisId) -> Done<Vec<(StageId, usize)>> {
     Ok(copies)
 }
 
+/// Is dimension `nth` of `stage` padded as far as `axis` is to be? What it holds there is read for what nothing reads.
+fn reaches(cx: &Cx<'_>, axis: AxisId, multiple: i64, (stage, nth): (StageId, usize)) -> bool {
+    let data = &cx.graph[stage];
+    let padded = data.parts.get::<Padded>().and_then(|padded| padded.of(data.data[nth]));
+    padded.is_some_and(|padded| padded.end == end_of(cx.graph, axis) && padded.multiple % multiple == 0)
+}
+
 fn no_copy(cx: &Cx<'_>, axis: AxisId, name: &str) -> ScheduleDiagnostic {
     let stage = &cx.graph[cx.graph[axis].stage].name;
     let text =
         format!("`{stage}` reads `{name}` itself along `{}`, and `{name}` has no zeros beyond its end", cx.show(axis));
-    cx.error("pad", text).help(format!("`cache_read({name}, …, [{stage}])` makes a copy that has"))
+    let error = cx.error("pad", text).help(format!("`cache_read({name}, …, [{stage}])` makes a copy that has"));
+    match cx.graph[axis].reduce {
+        true => error,
+        false => error.note(format!("or pad `{name}` before, if it is computed")),
+    }
 }
 
 /// Refuses what could fail on zeros.

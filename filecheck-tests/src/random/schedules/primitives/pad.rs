@@ -1,6 +1,5 @@
 //! Axes that run on over zeros.
 
-use super::cache_read::cache_read;
 use crate::random::schedules::{Maker, Site};
 
 pub(super) fn draw(maker: &mut Maker<'_>, Site { node, .. }: Site) -> bool {
@@ -12,7 +11,7 @@ pub(super) fn draw(maker: &mut Maker<'_>, Site { node, .. }: Site) -> bool {
     for read in of.reads {
         let data = &maker.graph.nodes[read];
         if !data.copy && data.n_results == 1 && !data.data.is_empty() && maker.rng.chance(90) {
-            cache_read(maker, read, Some(node));
+            maker.copied(read, Some(node));
         }
     }
     let reduced = of.loops.iter().filter(|one| one.reduce).map(|one| one.name.clone());
