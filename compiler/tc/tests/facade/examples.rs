@@ -23,6 +23,7 @@ const LARGE: &[&str] = &["depthwise_nchw.tir", "conv2d"];
 /// Examples on tensor cores, which not all targets have: tests/tensorcore.rs runs them at small sizes, and says which
 /// targets are told so.
 const TENSOR_CORES: &[&str] = &[
+    "attention_decode",
     "conv2d_f32_t",
     "conv2d_t",
     "matmul_bf16",
