@@ -7,13 +7,15 @@
 use std::path::PathBuf;
 use tc_filetest::command::{Command, Names, parse};
 
-const PAGES: [&str; 6] = [
+const PAGES: [&str; 8] = [
     include_str!("../../../docs/tour.md"),
     include_str!("../../../docs/ir.md"),
     include_str!("../../../docs/tools.md"),
     include_str!("../../../docs/tc-opt.md"),
     include_str!("../../../docs/debugging.md"),
     include_str!("../../../docs/hopper.md"),
+    include_str!("../../../docs/attention.md"),
+    include_str!("../../../docs/rows.md"),
 ];
 
 /// A command, and what it has to answer.

@@ -150,6 +150,8 @@ const BACKWARD: &[(&str, i64)] = &[("heads", 1), ("n", 140)];
 /// Lengths of all numbers that the tests draw, in tables that name pages twice.
 const PAGED_16: &[(&str, i64)] = &[("batch", 3), ("kv", 1), ("pages", 9), ("most", 80)];
 const PAGED_64: &[(&str, i64)] = &[("batch", 3), ("kv", 1), ("pages", 9), ("most", 20)];
+/// No rows that bulk copies take.
+const RAGGED: &[(&str, i64)] = &[("m", 70), ("n", 75), ("k", 77)];
 /// A block's second row.
 const GRADIENTS: &[(&str, i64)] = &[("m", 266), ("n", 4096)];
 const LONG_ROWS: &[(&str, i64)] = &[("m", 2), ("n", 32768)];
@@ -203,10 +205,15 @@ const ALL: &[Small] = &[
     small("hopper/attention", "causal_64", "", ATTENTION, "sm_90a"),
     small("hopper/attention", "causal_128", "", ATTENTION, "sm_90a"),
     small("hopper/attention_window", "window_128", "", WINDOW, "sm_90a"),
+    small("hopper/attention_256", "full_256", "", BACKWARD, "sm_90a"),
+    small("hopper/attention_256", "causal_256", "", BACKWARD, "sm_90a"),
     small("hopper/attention_backward", "full_backward_64", "", BACKWARD, "sm_90a"),
     small("hopper/attention_backward", "full_backward_128", "", BACKWARD, "sm_90a"),
     small("hopper/attention_backward", "causal_backward_64", "", BACKWARD, "sm_90a"),
     small("hopper/attention_backward", "causal_backward_128", "", BACKWARD, "sm_90a"),
+    small("hopper/ragged", "ragged_layer", "packed", RAGGED, "sm_90a"),
+    small("hopper/program_product", "product", "tile", &[], "sm_90a"),
+    small("hopper/program_product", "product_loops", "ring", &[], "sm_90a"),
     small("attention_decode", "decode_16", "", PAGED_16, "sm_80"),
     small("attention_decode", "decode_64", "", PAGED_64, "sm_80"),
     small("norms_backward", "rms_norm_gradients", "", GRADIENTS, "sm_70"),
