@@ -65,7 +65,8 @@ schedule.func @threads(copy: axis, n: i32) -> (axis, axis, axis) {
 `tc-run FILE --check` compares the program under its schedule with the program as written, or with the operator that it
 `implements`; `tc-opt FILE --pass-pipeline=schedule` shows it, `--trace-schedule` the program after each directive. Parameters,
 functions, `--list-space`, `tc-tune` and `schedule{param=…}` work as for operators; which points a target allows is judged by their
-launch loops and largest buffer. The sizes of a program stay open.
+launch loops and largest buffer. The sizes of a program stay open. Of the library's functions those for elements serve programs too; those for
+products are for operators: the sum of a program wants `distribute` first (`examples/hopper/program_product.tir`).
 
 `examples/program_product.tir` is a product on tensor cores, `examples/stencil.tir` a stencil with its halo in shared memory,
 `examples/two_nests.tir` a layer whose second nest joins the tile of the first, `examples/running_sums.tir` a scan.

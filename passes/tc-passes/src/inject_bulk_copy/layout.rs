@@ -157,8 +157,11 @@ pub(super) fn strides(func: &Func, tensor: Value, elem: Elem) -> Result<(), (Str
                 ),
             };
             let of = GRAIN / i64::from(elem.bytes()).max(1);
-            let help =
-                format!("copy it by threads, pad its rows, or state it of the size of a row: `where size % {of} == 0`");
+            let pack = "pack it by `cache_read(…, global)` and `pad`, as `@wgmma_packed` does, or copy it by threads";
+            let help = match algebra.analyzer.pool.as_const(stride) {
+                Some(_) => pack.to_string(),
+                None => format!("{pack}; or state it of the size of a row: `where size % {of} == 0`"),
+            };
             return Err((text, help));
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::analysis::launch::loop_var;
 use tc_dialects::algebra::const_extent;
+use tc_dialects::arith;
 use tc_dialects::tir::{self, LoopKind};
 use tc_ir::opdef::Role;
 use tc_ir::walk::all_ops;
@@ -134,9 +135,9 @@ fn the_store(func: &Func, around: Op, inside: &[Op]) -> Result<Op, Obstacle> {
     }
     let (text, label, help) = match func.opcode(op) {
         tir::IF => (
-            "a condition stands inside, so not all of it is always done".to_string(),
+            format!("a condition{} stands inside, so not all of it is always done", shown(func, op)),
             "the condition",
-            "let the factors divide the extents, or pad the tensor, so that no guard is left",
+            "let the factors divide the extents, or `pad` the axis; what is left out on purpose is a `select` in the operator",
         ),
         tir::ALLOC => {
             let name = func.result(op).map_or("", |value| func.value_text(value));
@@ -153,6 +154,32 @@ fn the_store(func: &Func, around: Op, inside: &[Op]) -> Result<Op, Obstacle> {
         ),
     };
     Err(Obstacle { at, text, label, help })
+}
+
+/// The condition of `op` for a message, where it compares what has a name or is a number: ``, `r < 37`,``.
+fn shown(func: &Func, op: Op) -> String {
+    let mut def = func.def_op(func.operand(op, 0));
+    while let Some(op) = def.filter(|&op| func.opcode(op) == arith::LIKELY) {
+        def = func.def_op(func.operand(op, 0));
+    }
+    let compared = def.filter(|&op| func.opcode(op) == arith::CMP);
+    let text = |value: Value| match func.const_int(value) {
+        Some(number) => Some(number.to_string()),
+        None => Some(func.value_text(value)).filter(|name| !name.is_empty()).map(str::to_string),
+    };
+    let sign = |op: Op| match func.word_of(op, keys::PREDICATE)? {
+        "lt" => Some("<"),
+        "le" => Some("<="),
+        _ => None,
+    };
+    let of = |op: Op| Some((text(func.operand(op, 0)), sign(op)?, text(func.operand(op, 1))));
+    match compared.and_then(of) {
+        Some((None, _, None)) | None => String::new(),
+        Some((lhs, sign, rhs)) => {
+            let [lhs, rhs] = [lhs, rhs].map(|side| side.unwrap_or_else(|| "…".to_string()));
+            format!(", `{lhs} {sign} {rhs}`,")
+        }
+    }
 }
 
 fn nothing(func: &Func, around: Op) -> Obstacle {

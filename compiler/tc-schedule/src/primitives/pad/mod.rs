@@ -137,39 +137,29 @@ impl Primitive for Pad {
 fn check_axis(cx: &Cx<'_>, axis: AxisId) -> Done<()> {
     let stage = cx.graph[axis].stage;
     let data = &cx.graph[stage];
-    let refuse = |code, text: String, help: String| Err(cx.error(code, text).help(help).fix_its(LEAVE_OUT).into());
+    let refuse = |text: String, help: &str| Err(cx.error("pad", text).help(help).fix_its(LEAVE_OUT).into());
     if !data.roots().any(|root| root == axis) || data.origin.is_some() {
         let text = format!("`{}` is no axis that the operator declares of `{}`", cx.show(axis), data.name);
-        return refuse(
-            "pad",
-            text,
-            "name such an axis, and write `pad` before `cache_write` and `rfactor`".to_string(),
-        );
+        return refuse(text, "name such an axis, and write `pad` before `cache_write` and `rfactor`");
     }
     if data.output {
         let text = format!("`{}` is a result of the operator, which has no elements beyond its end", data.name);
-        return refuse(
-            "pad",
-            text,
-            format!("`cache_write({}, …)` makes a stage that computes it, which can be padded", data.name),
-        );
+        let help = format!("`cache_write({}, …)` makes a stage that computes it, which can be padded", data.name);
+        return refuse(text, &help);
     }
     if data.source == Source::Copy {
         let text = format!("`{}` is a copy, which is as long as those who read it need it", data.name);
-        return refuse("pad", text, "pad the axis of the stage that computes with it".to_string());
+        return refuse(text, "pad the axis of the stage that computes with it");
     }
-    match data.source {
-        Source::Compute(_) => {}
-        _ => {
-            let text = format!("`{}` holds or joins parts of a reduction", data.name);
-            return refuse("pad", text, "write `pad` before `rfactor`".to_string());
-        }
+    if !matches!(data.source, Source::Compute(_)) {
+        let text = format!("`{}` holds or joins parts of a reduction", data.name);
+        return refuse(text, "write `pad` before `rfactor`");
     }
     if let Some((low, _)) = cx.graph[axis].domain
         && low != 0
     {
         let text = format!("`{}` starts at {low}, and not at 0", cx.show(axis));
-        return refuse("pad", text, "let it start at 0 in the operator".to_string());
+        return refuse(text, "let it start at 0 in the operator");
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use crate::body::{Arg, Block, InstKind, Vars, flatten};
 use crate::diagnostic::ScheduleDiagnostic;
 use crate::directive::{Cx, Done};
 use crate::graph::{AxisId, StageId};
-use crate::remedy::LEAVE_OUT;
+use crate::remedy::{LEAVE_OUT, NONE};
 
 /// The copies that the stage of `axis`, which is to be a multiple of `multiple`, reads along it, and the dimensions that it indexes.
 pub(super) fn along(cx: &Cx<'_>, axis: AxisId, multiple: i64) -> Done<Vec<(StageId, usize)>> {
@@ -68,11 +68,9 @@ fn no_copy(cx: &Cx<'_>, axis: AxisId, name: &str) -> ScheduleDiagnostic {
     let stage = &cx.graph[cx.graph[axis].stage].name;
     let text =
         format!("`{stage}` reads `{name}` itself along `{}`, and `{name}` has no zeros beyond its end", cx.show(axis));
-    let error = cx.error("pad", text).help(format!("`cache_read({name}, …, [{stage}])` makes a copy that has"));
-    match cx.graph[axis].reduce {
-        true => error,
-        false => error.note(format!("or pad `{name}` before, if it is computed")),
-    }
+    let copy = format!("`cache_read({name}, …, [{stage}])` makes a copy that has");
+    let help = if cx.graph[axis].reduce { copy } else { format!("{copy}; or pad `{name}` before, if it is computed") };
+    cx.error("pad", text).help(help).fix_its(NONE)
 }
 
 /// Refuses what could fail on zeros.
