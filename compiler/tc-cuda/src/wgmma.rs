@@ -115,8 +115,8 @@ impl Warpgroup {
         let head = |params: &str| format!("static __device__ __forceinline__ void {}({params}) {{\n", self.name());
         match self {
             // The base is common to the places of a buffer that products read one after another, `ahead` a literal: a product
-            // then costs one addition. No place is beyond 2^18 bytes, so the low half does not overflow into the offset.
-            Warpgroup::Descriptor => "static __device__ __forceinline__ unsigned long long tc_wgmma_descriptor(const void* base, unsigned int ahead, unsigned int leading, unsigned int stride, unsigned int swizzle) {\n  const unsigned int mode = swizzle == 128 ? 1 : swizzle == 64 ? 2 : swizzle == 32 ? 3 : 0;\n  const unsigned int address = (unsigned int)__cvta_generic_to_shared(base);\n  const unsigned int low = ((address & 0x3ffffu) >> 4) + (ahead >> 4) + (leading >> 4 << 16);\n  return (unsigned long long)(mode << 30 | stride >> 4) << 32 | low;\n}\n".into(),
+            // then costs two instructions. The base may lie before the buffer, so the sum is cut to the 14 bits of an address.
+            Warpgroup::Descriptor => "static __device__ __forceinline__ unsigned long long tc_wgmma_descriptor(const void* base, unsigned int ahead, unsigned int leading, unsigned int stride, unsigned int swizzle) {\n  const unsigned int mode = swizzle == 128 ? 1 : swizzle == 64 ? 2 : swizzle == 32 ? 3 : 0;\n  const unsigned int address = (unsigned int)__cvta_generic_to_shared(base);\n  const unsigned int low = (((address >> 4) + (ahead >> 4)) & 0x3fffu) | leading >> 4 << 16;\n  return (unsigned long long)(mode << 30 | stride >> 4) << 32 | low;\n}\n".into(),
             Warpgroup::Hold(sums) => {
                 let (_, constraint) = words(sums, 1);
                 let n = match packed(sums) {

@@ -128,18 +128,18 @@ fn replace(func: &mut Func, op: Op, nth: usize, end: End) -> Result<(), Diagnost
 /// Where all elements may have an empty range, the range that holds them ends no earlier than it starts.
 fn run_forwards(func: &mut Func, op: Op, nth: usize) {
     let [low, high] = [End::Low, End::High].map(|end| func.operand(op, operand(nth, end)));
-    let is_behind = match (func.const_int(low), func.const_int(high)) {
+    let runs_forwards = match (func.const_int(low), func.const_int(high)) {
         (Some(low), Some(high)) => low <= high,
         (Some(low), None) => low <= 0 && is_natural(func, high, 0),
         _ => false,
     };
-    if !is_behind && low != high {
+    if !runs_forwards && low != high {
         let high = Builder::before(func, op).value(arith::MAX, &[low, high], &[]);
         Rewriter::new(func).set_operand(op, operand(nth, End::High), high);
     }
 }
 
-/// Is `value`, which sizes tell, known to be no less than 0?
+/// Is `value`, which sizes and literals alone tell, known to be no less than 0? An argument here is a size.
 fn is_natural(func: &Func, value: Value, depth: usize) -> bool {
     if let Some(number) = func.const_int(value) {
         return number >= 0;

@@ -54,6 +54,9 @@ impl Tool<'_, '_> {
         let mut module = parsed.module;
         self.session.tell(&parsed.warnings, &module.sources);
         let wants_auto = args.schedule.as_deref() == Some(tc::schedule::auto::NAME);
+        if args.allow_tf32 && !wants_auto {
+            return Err(self.session.refuse("--allow-tf32 is about what rules make: it goes with --schedule @auto"));
+        }
         // What rules make depends on the GPU.
         let mut gpu = if wants_auto { self.gpu(&mut compiler)? } else { None };
         if wants_auto {

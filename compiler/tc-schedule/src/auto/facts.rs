@@ -180,6 +180,19 @@ impl<'a> Facts<'a> {
         self.elem(TensorRef { stage, result: 0 }).map_or(4, |elem| i64::from(elem.bits().div_ceil(8)))
     }
 
+    /// How long the dimensions of `tensor` are; `None` for those that stay open.
+    pub(super) fn shape(&self, tensor: TensorRef) -> Vec<Option<i64>> {
+        let axes = self.graph[tensor.stage].data.iter();
+        axes.map(|&axis| self.graph[axis].domain.and_then(|(_, extent)| extent.int())).collect()
+    }
+
+    /// Do the rows of `tensor` lie as bulk copies take them, multiples of 16 bytes apart?
+    pub(super) fn has_aligned_rows(&self, tensor: TensorRef) -> bool {
+        let bits = self.elem(tensor).map_or(0, |elem| i64::from(elem.bits()));
+        let row = self.shape(tensor).last().copied().flatten();
+        bits % 8 == 0 && row.is_some_and(|row| row.saturating_mul(bits / 8) % 16 == 0)
+    }
+
     /// Is `stage` an argument?
     pub(super) fn is_arg(&self, stage: StageId) -> bool {
         matches!(self.graph[stage].source, Source::Arg(_))

@@ -49,11 +49,7 @@ fn factors(facts: &Facts<'_>, parts: StageId) -> Option<([usize; 2], i64)> {
         let of_row = direct.loads[load].forms[1].as_ref();
         of_row.is_some_and(|coeffs| coeffs[2] % (16 / bytes) == 0)
     };
-    let rows_fit = |tensor: TensorRef| {
-        let last = facts.graph[tensor.stage].data.last();
-        let extent = last.and_then(|&axis| facts.graph[axis].domain).and_then(|(_, extent)| extent.int());
-        facts.is_arg(tensor.stage) && extent.is_some_and(|extent| extent * bytes % 16 == 0)
-    };
+    let rows_fit = |tensor: TensorRef| facts.is_arg(tensor.stage) && facts.has_aligned_rows(tensor);
     let fits = bytes <= 2 && depth <= 512 && begins(left) && begins(right) && tensors.into_iter().all(rows_fit);
     fits.then_some(([left, right], bytes))
 }

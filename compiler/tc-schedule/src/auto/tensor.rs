@@ -36,6 +36,10 @@ pub(super) struct Matrices {
     n_batch: usize,
     /// The axis of the reduction that the factors share.
     along: usize,
+    /// Do the rows of both factors lie as bulk copies take them?
+    aligned: bool,
+    /// Are the last two dimensions of both factors read to their ends?
+    whole: bool,
 }
 
 /// Writes the kernel, if it is such a product that `target` has instructions for.
@@ -82,7 +86,11 @@ pub(super) fn matrices(facts: &Facts<'_>, summing: StageId) -> Option<Matrices> 
     }
     let sums = facts.elem(TensorRef { stage: summing, result: 0 })?;
     let sizes = [i, j, along].map(|nth| direct.dims[nth].extent);
-    Some(Matrices { sizes, elem, is_rounded, sums, factors, turned, n_batch, along })
+    let aligned = tensors.iter().all(|&tensor| facts.has_aligned_rows(tensor));
+    let [m, n, k] = sizes;
+    let ends = [if turned[0] { [k, m] } else { [m, k] }, if turned[1] { [n, k] } else { [k, n] }];
+    let whole = tensors.iter().zip(ends).all(|(&tensor, ends)| facts.shape(tensor).ends_with(&ends));
+    Some(Matrices { sizes, elem, is_rounded, sums, factors, turned, n_batch, along, aligned, whole })
 }
 
 /// The stages that warpgroups read as factors: they are computed whole, and not where they are read.
@@ -107,13 +115,11 @@ impl Matrices {
         let [Some(m), Some(n), Some(k)] = self.sizes else { return None };
         let bytes = i64::from(self.elem.bits() / 8);
         let known = product(Family::Wgmma, self.elem).filter(|known| known.sums.contains(&self.sums));
-        let [left_row, right_row] = [if self.turned[0] { m } else { k }, if self.turned[1] { k } else { n }];
-        let aligned = bytes > 0 && [left_row, right_row].iter().all(|row| row % (16 / bytes.min(16)) == 0);
         // Numbers of 16 bits alone may lie across k.
         let along_k = self.turned == [false, true];
         // Many small matrices are better off by warps.
         let long = k >= 16 && n >= 16 && (self.n_batch == 0 || m.min(n) >= 32);
-        (known.is_some() && aligned && bytes <= 4 && (bytes == 2 || along_k) && long).then_some(([m, n, k], bytes))
+        (known.is_some() && self.aligned && bytes <= 4 && (bytes == 2 || along_k) && long).then_some(([m, n, k], bytes))
     }
 }
 
@@ -186,7 +192,8 @@ fn by_warpgroups(writer: &mut Writer, facts: &Facts<'_>, kernel: &Kernel, matric
 
 /// By warpgroups, of factors that are copied before, as bulk copies do not take their rows.
 fn packed(writer: &mut Writer, facts: &Facts<'_>, kernel: &Kernel, matrices: &Matrices) -> bool {
-    let &Matrices { sizes: [Some(m), Some(n), Some(k)], elem, sums, factors, n_batch: 0, .. } = matrices else {
+    let &Matrices { sizes: [Some(m), Some(n), Some(k)], elem, sums, factors, n_batch: 0, whole: true, .. } = matrices
+    else {
         return false;
     };
     let known = product(Family::Wgmma, elem).filter(|known| known.sums.contains(&sums));
@@ -229,7 +236,7 @@ fn by_warps(writer: &mut Writer, facts: &Facts<'_>, kernel: &Kernel, matrices: &
     let whole = whole.or_else(|| all.into_iter().rev().find(|&tiles| fits(tiles)));
     let padded = || {
         let is_long = m.min(n).min(k) >= MIN_PADDED;
-        is_long.then(|| all.into_iter().find(|&tiles| many(tiles)).unwrap_or([1, 1]))
+        (is_long && matrices.whole).then(|| all.into_iter().find(|&tiles| many(tiles)).unwrap_or([1, 1]))
     };
     let Some(tiles) = whole.or_else(padded) else { return false };
     let Some(direct) = facts.direct(kernel.sum.unwrap_or(kernel.root)).filter(|known| known.reduce().len() == 1) else {

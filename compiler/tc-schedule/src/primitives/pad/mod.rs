@@ -35,6 +35,7 @@ mod reads;
 mod zeros;
 
 use super::{Primitive, StagePart};
+use crate::body::{Body, Vars, flatten};
 use crate::directive::{Cx, Done, Item};
 use crate::graph::{AxisId, Graph, Source, StageId};
 use crate::remedy::LEAVE_OUT;
@@ -47,27 +48,27 @@ use tc_ir::Loc;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PaddedAxis {
     axis: AxisId,
-    /// Where it ended before.
+    /// Where it ended before; of a copy that has zeros, where what it copies ends.
     end: Size,
-    /// What it runs to is a multiple of this.
-    multiple: i64,
-    /// Does the stage, a copy, hold zeros beyond the end, as what it copies has no more?
-    is_filled: bool,
+    how: How,
     /// The directive.
     loc: Loc,
+}
+
+/// What a stage does past the end of an axis.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum How {
+    /// It computes elements, up to a multiple of this number.
+    Computes(i64),
+    /// It copies what is padded, too.
+    Copies,
+    /// It is a copy, and has zeros there.
+    Fills,
 }
 
 /// Those of a stage.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Padded(Vec<PaddedAxis>);
-
-/// An axis that becomes longer.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Longer {
-    axis: AxisId,
-    end: Size,
-    is_filled: bool,
-}
 
 impl Padded {
     fn of(&self, axis: AxisId) -> Option<&PaddedAxis> {
@@ -75,11 +76,18 @@ impl Padded {
     }
 }
 
-impl Primitive for Pad {
-    /// The axis, and those of the copies that follow it; and the number that is to divide them.
-    type Legal = (Vec<Longer>, i64);
+/// What a stage computes, and the names of its axes.
+struct Flat {
+    body: Body,
+    pool: Pool,
+    vars: Vars,
+}
 
-    fn legality(cx: &Cx<'_>) -> Done<(Vec<Longer>, i64)> {
+impl Primitive for Pad {
+    /// The axis, and those of the copies that follow it; and what divides it then.
+    type Legal = (Vec<PaddedAxis>, i64);
+
+    fn legality(cx: &Cx<'_>) -> Done<(Vec<PaddedAxis>, i64)> {
         let axis = cx.axis(cx.operand(0))?;
         let Some(multiple) = cx.param(1) else {
             return Err(cx.mistyped("`pad` takes `multiple = …`").into());
@@ -96,25 +104,25 @@ impl Primitive for Pad {
             let text = format!("the next multiple of {multiple} after {end} is too large");
             return Err(cx.wrong_number(text).into());
         }
-        let mut longer = vec![Longer { axis, end, is_filled: false }];
-        let copied = reads::along(cx, axis, multiple)?;
-        for (copy, nth) in copied {
-            reads::follow(cx, axis, (copy, nth), &mut longer)?;
+        let mut vars = Vars::new(cx.graph);
+        let mut pool = cx.operator.symbols.analyzer(&cx.graph.pool).pool;
+        let body = flatten(cx.operator, cx.graph, stage, &mut pool, &mut vars)?;
+        let mut flat = Flat { body, pool, vars };
+        let mut padded = vec![PaddedAxis { axis, end, how: How::Computes(multiple), loc: cx.loc() }];
+        for copy in reads::along(cx, axis, multiple, &mut flat)? {
+            reads::follow(cx, axis, copy, &mut padded)?;
         }
-        zeros::check(cx, axis)?;
-        Ok((longer, multiple))
+        zeros::check(cx, axis, &flat)?;
+        Ok((padded, multiple))
     }
 
-    fn edit(cx: &mut Cx<'_>, (longer, multiple): (Vec<Longer>, i64)) -> Vec<Item> {
-        let loc = cx.loc();
-        let pool = &mut cx.graph.pool;
-        let Some(extent) = longer.first().and_then(|first| multiples(pool, first.end, multiple)) else {
-            return Vec::new();
-        };
-        for Longer { axis, end, is_filled } in longer {
-            let stage = cx.graph[axis].stage;
+    fn edit(cx: &mut Cx<'_>, (padded, multiple): (Vec<PaddedAxis>, i64)) -> Vec<Item> {
+        let end = padded[0].end;
+        let Some(extent) = multiples(&mut cx.graph.pool, end, multiple) else { return Vec::new() };
+        for one in padded {
+            let axis = one.axis;
             let old = cx.graph[axis].domain.map_or(extent, |(_, old)| old);
-            // Two that read a copy may ask for different multiples.
+            // What is copied may be longer, and another stage that reads a copy may need more of it.
             let longest = match (old, extent) {
                 (Size::Int(old), Size::Int(new)) => Size::Int(old.max(new)),
                 _ if old == end || old == extent => extent,
@@ -124,9 +132,10 @@ impl Primitive for Pad {
                 }
             };
             cx.graph[axis].domain = Some((0, longest));
+            let stage = cx.graph[axis].stage;
             let Padded(list) = cx.graph[stage].parts.get_or_default();
             list.retain(|other| other.axis != axis);
-            list.push(PaddedAxis { axis, end, multiple, is_filled, loc });
+            list.push(one);
             cx.touch(stage);
         }
         Vec::new()
@@ -141,6 +150,10 @@ fn check_axis(cx: &Cx<'_>, axis: AxisId) -> Done<()> {
     if !data.roots().any(|root| root == axis) || data.origin.is_some() {
         let text = format!("`{}` is no axis that the operator declares of `{}`", cx.show(axis), data.name);
         return refuse(text, "name such an axis, and write `pad` before `cache_write` and `rfactor`");
+    }
+    if let Some(&PaddedAxis { loc, .. }) = data.parts.get::<Padded>().and_then(|padded| padded.of(axis)) {
+        let text = format!("how far `{}` runs was said before", cx.show(axis));
+        return Err(cx.said_twice(text).label(cx.location(loc), "here").into());
     }
     if data.output {
         let text = format!("`{}` is a result of the operator, which has no elements beyond its end", data.name);
@@ -184,10 +197,13 @@ fn end_of(graph: &Graph, axis: AxisId) -> Size {
 
 impl StagePart for Padded {
     fn filled_beyond(&self, axis: AxisId) -> Option<(Size, Loc)> {
-        self.of(axis).filter(|padded| padded.is_filled).map(|padded| (padded.end, padded.loc))
+        self.of(axis).filter(|padded| padded.how == How::Fills).map(|padded| (padded.end, padded.loc))
     }
 
     fn multiple_of(&self, axis: AxisId) -> Option<i64> {
-        self.of(axis).filter(|padded| !padded.is_filled).map(|padded| padded.multiple)
+        match self.of(axis)?.how {
+            How::Computes(multiple) => Some(multiple),
+            How::Copies | How::Fills => None,
+        }
     }
 }

@@ -1,18 +1,15 @@
 //! What a stage reads along an axis that is padded: copies, which can hold zeros where the copied tensor has no more.
 
-use super::{Longer, Padded, end_of, is_copy};
-use crate::body::{Arg, Block, InstKind, Vars, flatten};
+use super::{Flat, How, Padded, PaddedAxis, end_of, is_copy};
+use crate::body::{Arg, Block, InstKind, Vars};
 use crate::diagnostic::ScheduleDiagnostic;
 use crate::directive::{Cx, Done};
 use crate::graph::{AxisId, StageId};
 use crate::remedy::{LEAVE_OUT, NONE};
 
 /// The copies that the stage of `axis`, which is to be a multiple of `multiple`, reads along it, and the dimensions that it indexes.
-pub(super) fn along(cx: &Cx<'_>, axis: AxisId, multiple: i64) -> Done<Vec<(StageId, usize)>> {
-    let stage = cx.graph[axis].stage;
-    let mut vars = Vars::new(cx.graph);
-    let mut pool = cx.operator.symbols.analyzer(&cx.graph.pool).pool;
-    let body = flatten(cx.operator, cx.graph, stage, &mut pool, &mut vars)?;
+pub(super) fn along(cx: &Cx<'_>, axis: AxisId, multiple: i64, flat: &mut Flat) -> Done<Vec<(StageId, usize)>> {
+    let Flat { body, pool, vars } = flat;
     let value = Vars::value(axis);
     let plain = pool.var(value);
     let mut copies: Vec<(StageId, usize)> = Vec::new();
@@ -61,7 +58,10 @@ pub(super) fn along(cx: &Cx<'_>, axis: AxisId, multiple: i64) -> Done<Vec<(Stage
 fn reaches(cx: &Cx<'_>, axis: AxisId, multiple: i64, (stage, nth): (StageId, usize)) -> bool {
     let data = &cx.graph[stage];
     let padded = data.parts.get::<Padded>().and_then(|padded| padded.of(data.data[nth]));
-    padded.is_some_and(|padded| padded.end == end_of(cx.graph, axis) && padded.multiple % multiple == 0)
+    padded.is_some_and(|padded| match padded.how {
+        How::Computes(other) => padded.end == end_of(cx.graph, axis) && other % multiple == 0,
+        How::Copies | How::Fills => false,
+    })
 }
 
 fn no_copy(cx: &Cx<'_>, axis: AxisId, name: &str) -> ScheduleDiagnostic {
@@ -96,7 +96,7 @@ pub(super) fn follow(
     cx: &Cx<'_>,
     axis: AxisId,
     (mut copy, nth): (StageId, usize),
-    longer: &mut Vec<Longer>,
+    padded: &mut Vec<PaddedAxis>,
 ) -> Done<()> {
     loop {
         let data = &cx.graph[copy];
@@ -121,7 +121,8 @@ pub(super) fn follow(
             let help = "let the reduction run over the whole dimension, with a `where`";
             return Err(cx.error("pad", text).help(help).fix_its(LEAVE_OUT).into());
         }
-        longer.push(Longer { axis: own, end, is_filled });
+        let how = if is_filled { How::Fills } else { How::Copies };
+        padded.push(PaddedAxis { axis: own, end, how, loc: cx.loc() });
         if is_filled {
             return Ok(());
         }

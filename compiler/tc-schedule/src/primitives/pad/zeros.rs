@@ -1,19 +1,18 @@
 //! Is each term of a sum 0 where the copies that it reads along a padded axis are?
 
-use super::is_copy;
-use crate::body::{Arg, Block, InstKind, Vars, flatten};
+use super::{Flat, is_copy};
+use crate::body::{Arg, Block, InstKind, Vars};
 use crate::directive::{Cx, Done};
 use crate::graph::AxisId;
 use crate::operator::Operator;
 use crate::remedy::LEAVE_OUT;
 use tc_arith::{Pool, Var};
-use tc_dialects::arith;
 use tc_ir::attrs::BinOp;
 use tc_ir::opdef::Role;
 use tc_ir::{Op, keys};
 
 /// Refuses to pad a reduction that zeros would change.
-pub(super) fn check(cx: &Cx<'_>, axis: AxisId) -> Done<()> {
+pub(super) fn check(cx: &Cx<'_>, axis: AxisId, flat: &Flat) -> Done<()> {
     if !cx.graph[axis].reduce {
         return Ok(());
     }
@@ -27,10 +26,7 @@ pub(super) fn check(cx: &Cx<'_>, axis: AxisId) -> Done<()> {
             "sums alone are padded: leave the axis guarded, or pad the tensors in the operator by what is neutral";
         return Err(cx.error("pad-not-neutral", text).help(help).fix_its(LEAVE_OUT).into());
     }
-    let mut vars = Vars::new(cx.graph);
-    let mut pool = cx.operator.symbols.analyzer(&cx.graph.pool).pool;
-    let body = flatten(cx.operator, cx.graph, stage, &mut pool, &mut vars)?;
-    if yields_zero(cx, &body.update, &pool, Vars::value(axis)) {
+    if yields_zero(cx, &flat.body.update, &flat.pool, Vars::value(axis)) {
         return Ok(());
     }
     let text =
@@ -67,10 +63,10 @@ fn is_zero(operator: &Operator<'_>, op: Op, of: impl Fn(usize) -> bool) -> bool 
     let te = operator.te;
     let is_int =
         te.results(op).all(|value| te.as_scalar(te.value_type(value)).is_some_and(|scalar| scalar.elem.is_int()));
-    match (te.role(op), te.opcode(op)) {
-        (Role::Cast, _) => of(0),
-        (Role::Binary(BinOp::Mul), _) | (_, arith::MUL) => (of(0) && of(1)) || (is_int && (of(0) || of(1))),
-        (Role::Binary(BinOp::Add | BinOp::Sub), _) | (_, arith::ADD | arith::SUB) => of(0) && of(1),
+    match te.role(op) {
+        Role::Cast => of(0),
+        Role::Binary(BinOp::Mul) => (of(0) && of(1)) || (is_int && (of(0) || of(1))),
+        Role::Binary(BinOp::Add | BinOp::Sub) => of(0) && of(1),
         _ => false,
     }
 }
