@@ -8,8 +8,8 @@
 //!
 //! # Legality
 //!
-//! - The stage is no result of the operator (`cache_write` makes one that is none), and no copy; its axis starts at 0, and neither
-//!   `rfactor` nor a split before `cache_write` made it.
+//! - The stage is no result of the operator (`cache_write` makes one that is none), and no copy; its axis starts at 0, is padded
+//!   once, and neither `rfactor` nor a split before `cache_write` made it.
 //! - What the stage reads along the axis are copies (`cache_read`), each indexed by the axis alone, in as many dimensions as one
 //!   likes; along an axis of its data also stages that are padded as far. No other index depends on the axis, or on data that the
 //!   stage reads.
