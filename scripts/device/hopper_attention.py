@@ -56,49 +56,60 @@ def peers(torch, q, k, v, causal):
     return times
 
 
-def main():
+def parsed(file):
+    """The options, of the programs of `file`."""
     parser = argparse.ArgumentParser()
     parser.add_argument("run")
-    parser.add_argument("--file", default="examples/hopper/attention.tir")
+    parser.add_argument("--file", default=file)
     parser.add_argument("--types", default="f16,bf16")
     parser.add_argument("--heads", default="64,128")
     parser.add_argument("--lengths", default="1024,2048,4096,8192,16384")
     parser.add_argument("--rounds", type=int, default=2)
-    args = parser.parse_args()
+    return parser.parse_args()
+
+
+def programs(torch, args, suffix=""):
+    """For each type and head the full and the causal program, once it is compared with its operator: the type's name, the type,
+    the file of its text, the width of a head, whether it is causal, its name."""
+    for elem in args.types.split(","):
+        dtype = torch.float16 if elem == "f16" else torch.bfloat16
+        with tempfile.NamedTemporaryFile("w", suffix=".tir") as file:
+            file.write(re.sub(r"\bf16\b", elem, open(args.file).read()))
+            file.flush()
+            for head in map(int, args.heads.split(",")):
+                for causal in (False, True):
+                    func = f"{'causal' if causal else 'full'}{suffix}_{head}"
+                    checked = tc_run(args.run, file.name, func, {"heads": 2, "n": 320}, "--check")
+                    if not checked["ok"]:
+                        sys.exit(f"{func} of {elem} is wrong: {checked}")
+                    yield elem, dtype, file.name, head, causal, func
+
+
+def main():
+    args = parsed("examples/hopper/attention.tir")
     import torch
 
     print(torch.cuda.get_device_name(0), torch.__version__, torch.version.cuda)
     ratios = []
-    for elem in args.types.split(","):
-        dtype = torch.float16 if elem == "f16" else torch.bfloat16
-        text = re.sub(r"\bf16\b", elem, open(args.file).read())
-        file = tempfile.NamedTemporaryFile("w", suffix=".tir")
-        file.write(text)
-        file.flush()
-        for head in map(int, args.heads.split(",")):
-            for causal in (False, True):
-                func = f"{'causal' if causal else 'full'}_{head}"
-                checked = tc_run(args.run, file.name, func, {"heads": 2, "n": 320}, "--check")
-                if not checked["ok"]:
-                    sys.exit(f"{func} of {elem} is wrong: {checked}")
-                for n in map(int, args.lengths.split(",")):
-                    heads = TOKENS // n * WIDTH // head
-                    mine, theirs = [], {}
-                    for _ in range(args.rounds):
-                        result = tc_run(args.run, file.name, func, {"heads": heads, "n": n}, "--bench")
-                        mine.append(result["timing"]["median_us"])
-                        q, k, v = (uniform(torch, (1, heads, n, head), dtype) for _ in range(3))
-                        for name, time in peers(torch, q, k, v, causal).items():
-                            theirs[name] = min(time, theirs.get(name, math.inf))
-                    best = min(theirs, key=theirs.get)
-                    flops = 4 * heads * n * n * head / (2 if causal else 1)
-                    ratios.append(min(mine) / theirs[best])
-                    others = ", ".join(f"{name} {time:.1f}" for name, time in theirs.items())
-                    print(
-                        f"{elem:4} {func:10} n {n:5}: ours {min(mine):8.1f} us ({flops / min(mine) / 1e6:5.1f} TFLOP/s);"
-                        f" {others} us; ratio {ratios[-1]:.3f}",
-                        flush=True,
-                    )
+    for elem, dtype, file, head, causal, func in programs(torch, args):
+        for n in map(int, args.lengths.split(",")):
+            heads = TOKENS // n * WIDTH // head
+            mine, theirs = [], {}
+            for _ in range(args.rounds):
+                result = tc_run(args.run, file, func, {"heads": heads, "n": n}, "--bench")
+                mine.append(result["timing"]["median_us"])
+                q, k, v = (uniform(torch, (1, heads, n, head), dtype) for _ in range(3))
+                for name, time in peers(torch, q, k, v, causal).items():
+                    theirs[name] = min(time, theirs.get(name, math.inf))
+            best = min(theirs, key=theirs.get)
+            flops = 4 * heads * n * n * head / (2 if causal else 1)
+            ratios.append(min(mine) / theirs[best])
+            others = ", ".join(f"{name} {time:.1f}" for name, time in theirs.items())
+            print(
+                f"{elem:4} {func:10} n {n:5}: ours {min(mine):8.1f} us ({flops / min(mine) / 1e6:5.1f} TFLOP/s);"
+                f" {others} us; ratio {ratios[-1]:.3f}",
+                flush=True,
+            )
     mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
     print(f"geometric mean {mean:.3f}, at most {max(ratios):.3f}")
 

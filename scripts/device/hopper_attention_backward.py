@@ -15,38 +15,15 @@ replaced.
 TFLOP/s count five products, of which a score is one; ours makes seven.
 """
 
-import argparse
-import json
 import math
-import re
-import subprocess
 import sys
-import tempfile
 import time
 
 sys.path.insert(0, __file__.rsplit("/", 1)[0])
 from bench_seeds import REPETITIONS, WARM_UP_S, summary, time_with_graph  # noqa: E402
+from hopper_attention import TOKENS, WIDTH, parsed, programs, tc_run, uniform  # noqa: E402
 
-TOKENS, WIDTH = 16384, 2048
 BACKENDS = ("cudnn", "flash")
-
-
-def uniform(torch, shape, dtype):
-    """Numbers as `tc-run --bench` draws them: the power that a product takes depends on them, and its clock on the power."""
-    bits = 11 if dtype == torch.float16 else 8
-    steps = torch.randint(0, 1 << bits, shape, device="cuda").to(torch.float32)
-    return ((steps - (1 << bits - 1)) / (1 << bits)).to(dtype)
-
-
-def tc_run(run, file, func, sizes, *more):
-    command = [run, file, "--func", f"@{func}", "--device", "cuda", "--json", *more]
-    for name, value in sizes.items():
-        command += ["-D", f"{name}={value}"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    try:
-        return json.loads(done.stdout)["results"][0]
-    except (ValueError, KeyError, IndexError):
-        sys.exit(f"{' '.join(command)}\n{(done.stdout + done.stderr)[-2000:]}")
 
 
 def by_name(op, known):
@@ -154,54 +131,36 @@ def peers(torch, q, k, v, g, causal, told):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("run")
-    parser.add_argument("--file", default="examples/hopper/attention_backward.tir")
-    parser.add_argument("--types", default="f16,bf16")
-    parser.add_argument("--heads", default="64,128")
-    parser.add_argument("--lengths", default="1024,2048,4096,8192,16384")
-    parser.add_argument("--rounds", type=int, default=2)
-    args = parser.parse_args()
+    args = parsed("examples/hopper/attention_backward.tir")
     import torch
 
     print(torch.cuda.get_device_name(0), torch.__version__, torch.version.cuda, "cuDNN", torch.backends.cudnn.version())
     ratios, told = [], set()
-    for elem in args.types.split(","):
-        dtype = torch.float16 if elem == "f16" else torch.bfloat16
-        text = re.sub(r"\bf16\b", elem, open(args.file).read())
-        file = tempfile.NamedTemporaryFile("w", suffix=".tir")
-        file.write(text)
-        file.flush()
-        for head in map(int, args.heads.split(",")):
-            for causal in (False, True):
-                func = f"{'causal' if causal else 'full'}_backward_{head}"
-                checked = tc_run(args.run, file.name, func, {"heads": 2, "n": 320}, "--check")
-                if not checked["ok"]:
-                    sys.exit(f"{func} of {elem} is wrong: {checked}")
-                for n in map(int, args.lengths.split(",")):
-                    heads = TOKENS // n * WIDTH // head
-                    mine, theirs = [], {}
-                    for _ in range(args.rounds):
-                        result = tc_run(args.run, file.name, func, {"heads": heads, "n": n}, "--bench")
-                        if not result["ok"] or not result["timing"]:
-                            sys.exit(f"{func} of {elem} is not timed: {result}")
-                        mine.append(result["timing"]["median_us"])
-                        with torch.no_grad():
-                            q, k, v, g = (uniform(torch, (TOKENS // n, WIDTH // head, n, head), dtype) for _ in range(4))
-                            found = peers(torch, q, k, v, g, causal, told)
-                        for name, us in found.items():
-                            theirs[name] = min(us, theirs.get(name, math.inf))
-                        del q, k, v, g
-                        torch.cuda.empty_cache()
-                    flops = 10 * heads * n * n * head / (2 if causal else 1)
-                    line = f"{elem:4} {func:19} n {n:5}: ours {min(mine):8.1f} us ({flops / min(mine) / 1e6:5.1f} TFLOP/s);"
-                    if theirs:
-                        ratios.append(min(mine) / min(theirs.values()))
-                        others = ", ".join(f"{name} {us:.1f}" for name, us in theirs.items())
-                        line += f" {others} us; ratio {ratios[-1]:.3f}"
-                    else:
-                        line += " no peer"
-                    print(line, flush=True)
+    for elem, dtype, file, head, causal, func in programs(torch, args, "_backward"):
+        for n in map(int, args.lengths.split(",")):
+            heads = TOKENS // n * WIDTH // head
+            mine, theirs = [], {}
+            for _ in range(args.rounds):
+                result = tc_run(args.run, file, func, {"heads": heads, "n": n}, "--bench")
+                if not result["ok"] or not result["timing"]:
+                    sys.exit(f"{func} of {elem} is not timed: {result}")
+                mine.append(result["timing"]["median_us"])
+                with torch.no_grad():
+                    q, k, v, g = (uniform(torch, (TOKENS // n, WIDTH // head, n, head), dtype) for _ in range(4))
+                    found = peers(torch, q, k, v, g, causal, told)
+                for name, us in found.items():
+                    theirs[name] = min(us, theirs.get(name, math.inf))
+                del q, k, v, g
+                torch.cuda.empty_cache()
+            flops = 10 * heads * n * n * head / (2 if causal else 1)
+            line = f"{elem:4} {func:19} n {n:5}: ours {min(mine):8.1f} us ({flops / min(mine) / 1e6:5.1f} TFLOP/s);"
+            if theirs:
+                ratios.append(min(mine) / min(theirs.values()))
+                others = ", ".join(f"{name} {us:.1f}" for name, us in theirs.items())
+                line += f" {others} us; ratio {ratios[-1]:.3f}"
+            else:
+                line += " no peer"
+            print(line, flush=True)
     if ratios:
         mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
         print(f"geometric mean {mean:.3f}, at most {max(ratios):.3f}")

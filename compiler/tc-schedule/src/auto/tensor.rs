@@ -135,6 +135,12 @@ fn stages(writer: &mut Writer, facts: &Facts<'_>, kernel: &Kernel, known: &Known
     [root, sum, left, right]
 }
 
+/// The stage that `kernel` sums, where it sums along one axis, and its factors are arguments.
+fn of_arguments<'k>(facts: &'k Facts<'_>, kernel: &Kernel, factors: [usize; 2]) -> Option<&'k Known> {
+    let direct = facts.direct(kernel.sum.unwrap_or(kernel.root)).filter(|known| known.reduce().len() == 1)?;
+    factors.iter().all(|&load| facts.is_arg(direct.loads[load].tensor.stage)).then_some(direct)
+}
+
 /// By warpgroups: any sizes whose rows are a multiple of 16 bytes.
 fn by_warpgroups(writer: &mut Writer, facts: &Facts<'_>, kernel: &Kernel, matrices: &Matrices) -> bool {
     let Some(([m, n, _], bytes)) = matrices.for_warpgroups() else { return false };
@@ -197,13 +203,10 @@ fn packed(writer: &mut Writer, facts: &Facts<'_>, kernel: &Kernel, matrices: &Ma
         return false;
     };
     let known = product(Family::Wgmma, elem).filter(|known| known.sums.contains(&sums));
-    let direct = facts.direct(kernel.sum.unwrap_or(kernel.root)).filter(|known| known.reduce().len() == 1);
-    let Some(direct) = direct.filter(|_| known.is_some() && elem.bits() == 16 && m.min(n).min(k) >= MIN_PACKED) else {
-        return false;
-    };
-    if factors.iter().any(|&load| !facts.is_arg(direct.loads[load].tensor.stage)) {
+    if known.is_none() || elem.bits() != 16 || m.min(n).min(k) < MIN_PACKED {
         return false;
     }
+    let Some(direct) = of_arguments(facts, kernel, factors) else { return false };
     let stages = stages(writer, facts, kernel, direct, factors);
     let many = |rows: i64, columns: i64| tiles_of(m, rows).saturating_mul(tiles_of(n, columns)) >= MANY_BLOCKS / 2;
     let columns = if many(128, 128) { 128 } else { 64 };
@@ -239,12 +242,7 @@ fn by_warps(writer: &mut Writer, facts: &Facts<'_>, kernel: &Kernel, matrices: &
         (is_long && matrices.whole).then(|| all.into_iter().find(|&tiles| many(tiles)).unwrap_or([1, 1]))
     };
     let Some(tiles) = whole.or_else(padded) else { return false };
-    let Some(direct) = facts.direct(kernel.sum.unwrap_or(kernel.root)).filter(|known| known.reduce().len() == 1) else {
-        return false;
-    };
-    if factors.iter().any(|&load| !facts.is_arg(direct.loads[load].tensor.stage)) {
-        return false;
-    }
+    let Some(direct) = of_arguments(facts, kernel, factors) else { return false };
     let stages = stages(writer, facts, kernel, direct, factors);
     let numbers = [("row_tiles", tiles[0]), ("col_tiles", tiles[1]), ("depth", depth), ("vector", 16 / bytes.max(1))];
     let named = [("turned", turned), ("padded", whole.is_none())].map(|flag| flag.1.then_some(flag));

@@ -212,6 +212,7 @@ const ALL: &[Small] = &[
     small("hopper/attention_backward", "causal_backward_64", "", BACKWARD, "sm_90a"),
     small("hopper/attention_backward", "causal_backward_128", "", BACKWARD, "sm_90a"),
     small("hopper/ragged", "ragged_layer", "packed", RAGGED, "sm_90a"),
+    small("hopper/ragged", "ragged_layer", "by_warps", RAGGED, "sm_80"),
     small("hopper/program_product", "product", "tile", &[], "sm_90a"),
     small("hopper/program_product", "product_loops", "ring", &[], "sm_90a"),
     small("attention_decode", "decode_16", "", PAGED_16, "sm_80"),

@@ -29,7 +29,7 @@
 //!
 //! # Known elsewhere as
 //!
-//! `pad_einsum` (TVM), `tensor.pad` and `linalg` padding (MLIR), `pad` (Exo).
+//! `pad_einsum` (TVM), `tensor.pad` and `transform.structured.pad` (MLIR).
 
 mod reads;
 mod zeros;
@@ -97,9 +97,8 @@ impl Primitive for Pad {
         cx.check_computed(stage)?;
         check_axis(cx, axis)?;
         let end = end_of(cx.graph, axis);
-        let is_too_long = |end: i64| multiples(&mut Pool::default(), end.into(), multiple).is_none();
         if let Size::Int(end) = end
-            && is_too_long(end)
+            && multiples(&mut Pool::default(), end.into(), multiple).is_none()
         {
             let text = format!("the next multiple of {multiple} after {end} is too large");
             return Err(cx.wrong_number(text).into());
@@ -118,7 +117,7 @@ impl Primitive for Pad {
 
     fn edit(cx: &mut Cx<'_>, (padded, multiple): (Vec<PaddedAxis>, i64)) -> Vec<Item> {
         let end = padded[0].end;
-        let Some(extent) = multiples(&mut cx.graph.pool, end, multiple) else { return Vec::new() };
+        let extent = multiples(&mut cx.graph.pool, end, multiple).expect("what overflows is not legal");
         for one in padded {
             let axis = one.axis;
             let old = cx.graph[axis].domain.map_or(extent, |(_, old)| old);
