@@ -4,8 +4,9 @@
 //! the same where iterations do not depend on one another, where nothing depends on which thread runs it, and where no thread
 //! wants to find what another thread's iterations left in memory of one's own.
 
+use super::axes::Access;
 use super::find::Buffer;
-use super::nests::{Access, Nests};
+use super::nests::Nests;
 use super::reductions::RowReduction;
 use crate::analysis::invariant::arguments;
 use crate::analysis::launch::{coordinate, loop_var};

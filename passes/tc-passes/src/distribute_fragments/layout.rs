@@ -37,6 +37,12 @@ impl Spread {
         }
     }
 
+    /// The indices in dimension `dim` that lanes divide: from the first one, which a lane holds with those before it, up to
+    /// the one before the second.
+    pub(super) fn divided(self, dim: usize) -> [i64; 2] {
+        [if dim == self.group { 1 } else { self.width }, self.piece(dim)]
+    }
+
     /// The warps that hold a tile together.
     pub(super) fn warps(self) -> i64 {
         self.family.threads() / 32

@@ -54,7 +54,9 @@
 //! 3. Choose the mapping of every such loop: along one dimension of a tile `lane / 4` selects the element within eight,
 //!    along the other `lane % 4` selects the group of neighbours within four groups. Refuse a loop that needs two
 //!    mappings: no thread holds both elements. Of the 64 rows of `wgmma` each of four warps has 16: `lane / 32` selects
-//!    them, and `lane % 32 / 4` the element within eight.
+//!    them, and `lane % 32 / 4` the element within eight. An index may be a sum over several loops, such as `h * 16 + p * 8 + t *
+//!    2 + e`: lanes divide the one that runs over what they divide, and the others run in each thread. So a statement may
+//!    permute what a thread holds: sums become a left factor of 8-bit numbers in another order of columns.
 //! 4. Check that the iterations of a nest can be divided: they are independent of one another and of the thread that
 //!    runs them, and leave no values in memory that is private to a thread. Reductions along rows are exempt: `sum`, `prod`,
 //!    `min` or `max` into a number that nothing else accesses in the loop.
@@ -80,6 +82,7 @@
 //! PTX ISA 8.7, "Matrix Fragments for mma.m16n8k16" and its siblings, `ldmatrix`. TVM 0.16,
 //! `src/tir/transforms/ lower_warp_memory.cc`, for the idea of memory that a warp shares.
 
+mod axes;
 mod check;
 mod find;
 mod lanes;

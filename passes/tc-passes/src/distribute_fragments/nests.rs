@@ -1,33 +1,16 @@
 //! The loops over the elements of tiles: which dimension each runs along, and what part of a lane's number it becomes.
 
+use super::axes::{Access, Axis, axes};
 use super::find::{Buffer, by_scope, no_tiles};
 use super::layout::{Layout, Spread};
 use crate::analysis::launch::loop_var;
 use crate::analysis::tiles;
 use indexmap::IndexMap;
-use tc_arith::Expr;
 use tc_dialects::algebra::{Algebra, const_extent};
-use tc_dialects::fragment::{Family, Use};
-use tc_dialects::tir::{self, LoopKind};
+use tc_dialects::fragment::Family;
 use tc_ir::walk::ancestors;
-use tc_ir::{Func, Op, Value};
+use tc_ir::{Func, Op};
 use tc_support::{Diagnostic, counted};
-
-/// A load or store of one element of a tile.
-pub(super) struct Access {
-    pub(super) op: Op,
-    /// The number of the buffer.
-    pub(super) buffer: usize,
-    /// What its last two indices are, or its last one where it is a number for a row.
-    pub(super) axes: Vec<Axis>,
-}
-
-/// An index that is `base` plus the variable of a loop.
-#[derive(Clone, Copy)]
-pub(super) struct Axis {
-    pub(super) loop_op: Op,
-    pub(super) base: Expr,
-}
 
 /// What a loop over a dimension of tiles becomes.
 #[derive(Clone, Copy)]
@@ -36,6 +19,8 @@ pub(super) struct Role {
     pub(super) is_group: bool,
     /// How the lanes are spread.
     spread: Spread,
+    /// How far apart in the tile the elements of two iterations are.
+    step: i64,
     /// The access that says so.
     by: Op,
 }
@@ -46,9 +31,9 @@ impl Role {
         if self.is_group { self.spread.group } else { 1 - self.spread.group }
     }
 
-    /// The neighbours that a lane holds.
+    /// The iterations for neighbours that a lane holds.
     pub(super) fn width(self) -> i64 {
-        self.spread.width
+        if self.is_group { self.spread.width } else { self.spread.width / self.step }
     }
 
     /// The family of the tiles.
@@ -58,10 +43,10 @@ impl Role {
 
     /// How many iterations all lanes do together.
     pub(super) fn covered(self) -> i64 {
-        self.spread.covered(self.dim())
+        self.spread.covered(self.dim()) / self.step
     }
 
-    /// What the iterations are a multiple of.
+    /// What the elements that the loop runs over are a multiple of.
     fn unit(self) -> i64 {
         self.spread.unit(self.dim())
     }
@@ -73,7 +58,7 @@ impl Role {
 
     fn is_same(self, other: Role) -> bool {
         // Groups are numbered alike, however many neighbours their lanes hold.
-        let told = |role: Role| (role.is_group, (!role.is_group).then_some(role.spread.width), role.spread.family);
+        let told = |role: Role| (role.is_group, (!role.is_group).then_some(role.width()), role.spread.family);
         told(self) == told(other)
     }
 }
@@ -103,20 +88,13 @@ impl Nests {
 
 /// Finds the loops, and gives every buffer a layout; or says which element a lane cannot reach.
 pub(super) fn find(func: &Func, buffers: &mut [Buffer]) -> Result<Nests, Vec<Diagnostic>> {
-    let (mut accesses, mut found) = (Vec::new(), Vec::new());
     let mut algebra = tiles::algebra(func);
-    for (nth, buffer) in buffers.iter().enumerate() {
-        for &op in &buffer.tiles.elements {
-            match axes(func, &mut algebra, buffer, op) {
-                Ok(axes) => accesses.push(Access { op, buffer: nth, axes }),
-                Err(diagnostic) => found.push(diagnostic),
-            }
-        }
-    }
-    if !found.is_empty() {
-        return Err(found);
-    }
+    // What the elements say of buffers that no matrix op takes needs their loops; and which loops lanes divide is told by the
+    // layout that follows.
+    let accesses = accesses(func, &mut algebra, buffers).unwrap_or_else(|(accesses, _)| accesses);
     settle_layouts(func, buffers, &accesses).map_err(|diagnostic| vec![diagnostic])?;
+    let accesses = self::accesses(func, &mut algebra, buffers).map_err(|(_, found)| found)?;
+    let mut found = Vec::new();
     let mut nests = Nests { accesses, roles: IndexMap::new(), algebra };
     for nth in 0..nests.accesses.len() {
         if let Err(diagnostic) = assign(func, buffers, &mut nests, nth) {
@@ -128,63 +106,30 @@ pub(super) fn find(func: &Func, buffers: &mut [Buffer]) -> Result<Nests, Vec<Dia
     if found.is_empty() { Ok(nests) } else { Err(found) }
 }
 
-/// The loops that the last two indices of `op` run with.
-fn axes(func: &Func, algebra: &mut Algebra, buffer: &Buffer, op: Op) -> Result<Vec<Axis>, Diagnostic> {
-    let n_dims = buffer.tiles.extents.len();
-    let indices = func.operands(op)[1..=n_dims][buffer.tiles.n_leading()..].iter();
-    let axes: Option<Vec<Axis>> = indices.map(|&index| axis(func, algebra, op, index)).collect();
-    let are_apart = |axes: &Vec<Axis>| match axes[..] {
-        [row, col] => row.loop_op != col.loop_op,
-        _ => true,
-    };
-    axes.filter(are_apart).ok_or_else(|| {
-        let name = func.value_text(buffer.tiles.buffer);
-        let what = if func.opcode(op) == tir::LOAD { "read" } else { "written" };
-        let (nest, loops) = match buffer.tiles.part {
-            Use::Rows => ("its rows", "a loop of constant extent run along the last dimension"),
-            _ => ("its rows and columns", "two loops of constant extent run along the last two dimensions, one each"),
-        };
-        let text = format!(
-            "an element of `{name}` is {what} outside of a nest over {nest}: thread t does not hold that element for \
-             every t"
-        );
-        let help = format!("let {loops}; or bring the tile to shared memory, and take the element from there");
-        let threads = buffer.tiles.family.threads();
-        Diagnostic::error("element", func.op_location(op), text)
-            .label(
-                func.op_location(buffer.tiles.alloc),
-                format!("the elements lie in the registers of {threads} threads"),
-            )
-            .help(help)
-    })
-}
-
-/// The loop around `op` whose variable `index` is, up to what does not change with it.
-fn axis(func: &Func, algebra: &mut Algebra, op: Op, index: Value) -> Option<Axis> {
-    let expr = algebra.expr(func, index);
-    let mut best: Option<(i64, Axis)> = None;
-    for loop_op in ancestors(func, op).filter(|&outer| func.opcode(outer) == tir::FOR) {
-        let var = Algebra::var(loop_var(func, loop_op));
-        if !algebra.analyzer.pool.uses(expr, var) {
-            continue;
-        }
-        let in_order =
-            matches!(tir::loop_kind(func, loop_op), Some(LoopKind::Serial | LoopKind::Unroll(_) | LoopKind::Vectorize));
-        let Some(extent) = const_extent(func, loop_op).filter(|_| in_order) else { continue };
-        let Some(form) = algebra.analyzer.linear(expr, &[var]) else { continue };
-        let is_step = algebra.analyzer.pool.as_const(form.coeffs[0]) == Some(1);
-        if is_step && best.is_none_or(|(most, _)| extent > most) {
-            best = Some((extent, Axis { loop_op, base: form.constant }));
+/// All accesses; or those whose loops were found, and what is wrong with the others.
+fn accesses(
+    func: &Func,
+    algebra: &mut Algebra,
+    buffers: &[Buffer],
+) -> Result<Vec<Access>, (Vec<Access>, Vec<Diagnostic>)> {
+    let (mut accesses, mut found) = (Vec::new(), Vec::new());
+    for (nth, buffer) in buffers.iter().enumerate() {
+        let spread = buffer.layout.map(|layout| layout.spread);
+        for &op in &buffer.tiles.elements {
+            match axes(func, algebra, buffer, spread, op) {
+                Ok(axes) => accesses.push(Access { op, buffer: nth, axes }),
+                Err(diagnostic) => found.push(diagnostic),
+            }
         }
     }
-    best.map(|(_, axis)| axis)
+    if found.is_empty() { Ok(accesses) } else { Err((accesses, found)) }
 }
 
 /// Buffers that no matrix op takes lie as those do that they exchange elements with, or as their scope wants it.
 fn settle_layouts(func: &Func, buffers: &mut [Buffer], accesses: &[Access]) -> Result<(), Diagnostic> {
     loop {
         let next = accesses.iter().filter(|access| buffers[access.buffer].layout.is_none()).find_map(|access| {
-            let loops = loops_of(access);
+            let loops = access.loops();
             let like = accesses.iter().find_map(|other| alike(buffers, other, &loops))?;
             Some((access.buffer, like.0, like.1))
         });
@@ -208,16 +153,14 @@ fn settle_layouts(func: &Func, buffers: &mut [Buffer], accesses: &[Access]) -> R
 /// How a buffer lies that `loops` run over, if `other` tells it.
 fn alike(buffers: &[Buffer], other: &Access, loops: &[Op]) -> Option<(Spread, Op)> {
     let spread = buffers[other.buffer].layout?.spread;
-    match (&loops_of(other)[..], loops) {
+    if other.axes.iter().any(|axis| axis.step != 1) {
+        return None;
+    }
+    match (&other.loops()[..], loops) {
         (theirs @ [_, _], loops) if *theirs == *loops => Some((spread, other.op)),
         (&[row, col], loops) if *loops == [col, row] => Some((Spread { group: 1 - spread.group, ..spread }, other.op)),
         _ => None,
     }
-}
-
-/// The loops of an access, in the order of its dimensions.
-fn loops_of(access: &Access) -> Vec<Op> {
-    access.axes.iter().map(|axis| axis.loop_op).collect()
 }
 
 /// Gives the loops of an access their roles.
@@ -226,10 +169,10 @@ fn assign(func: &Func, buffers: &[Buffer], nests: &mut Nests, nth: usize) -> Res
     let (op, axes, buffer) = (access.op, access.axes.clone(), &buffers[access.buffer]);
     let Some(layout) = buffer.layout else { return Ok(()) };
     for (dim, axis) in axes.into_iter().enumerate() {
-        let role = Role { is_group: dim == layout.spread.group, spread: layout.spread, by: op };
+        let role = Role { is_group: dim == layout.spread.group, spread: layout.spread, step: axis.step, by: op };
         match nests.roles.get(&axis.loop_op) {
             Some(known) if !known.is_same(role) => {
-                return Err(other_lanes(func, buffer, op, known.by));
+                return Err(other_lanes(func, buffer, op, role, *known));
             }
             Some(_) => {}
             None => drop(nests.roles.insert(axis.loop_op, role)),
@@ -239,7 +182,8 @@ fn assign(func: &Func, buffers: &[Buffer], nests: &mut Nests, nth: usize) -> Res
     Ok(())
 }
 
-fn other_lanes(func: &Func, buffer: &Buffer, op: Op, by: Op) -> Diagnostic {
+fn other_lanes(func: &Func, buffer: &Buffer, op: Op, role: Role, known: Role) -> Diagnostic {
+    let by = known.by;
     let name = func.value_text(buffer.tiles.buffer);
     let other = func.value_text(func.operand(by, 0));
     let text = if name == other {
@@ -251,7 +195,23 @@ fn other_lanes(func: &Func, buffer: &Buffer, op: Op, by: Op) -> Diagnostic {
     if by != op {
         found = found.label(func.op_location(by), format!("here thread t holds its element of `{other}`"));
     }
-    found.help("bring the tile to shared memory, and take it from there in the other order; or let a product do it")
+    // Sums and a factor of 8-bit numbers: the order of columns in which one thread holds both.
+    let permuted = match [(name, role), (other, known)] {
+        [(two, a), (four, b)] | [(four, b), (two, a)]
+            if !a.is_group && !b.is_group && (a.width(), b.width()) == (2, 4) =>
+        {
+            Some((two, four))
+        }
+        _ => None,
+    };
+    found.help(match permuted {
+        Some((two, four)) => format!(
+            "a thread holds column 16 h + 8 p + 2 t + e of `{two}` and column 16 h + 4 t + 2 p + e of `{four}`, for p < 2, \
+             t < 4, e < 2: let loops over `h`, `p`, `t` and `e` permute the columns so, and rows of the other factor follow; \
+             or bring the tile to shared memory"
+        ),
+        None => "bring the tile to shared memory, and take it from there in the other order; or let a product do it".into(),
+    })
 }
 
 /// The loop covers whole pieces, from where one begins.
@@ -266,7 +226,7 @@ fn starts_at_a_piece(
     let (name, var) = (func.value_text(buffer.tiles.buffer), func.value_text(loop_var(func, axis.loop_op)));
     let piece = role.unit();
     let extent = const_extent(func, axis.loop_op).unwrap_or(0);
-    if extent % piece != 0 {
+    if extent * axis.step % piece != 0 {
         let text = format!(
             "the loop `{var}` runs over {} of tiles of `{name}`, and not over whole pieces of {piece}",
             counted(extent, "element")
@@ -276,8 +236,17 @@ fn starts_at_a_piece(
             .help("let one loop run over the whole dimension of a tile; it is divided by threads here"));
     }
     let start = algebra.expr(func, func.operand(axis.loop_op, 0));
-    let start = algebra.analyzer.pool.add(axis.base, start);
-    if tiles::in_units(algebra, start, piece).is_none() {
+    let start = axis.index(&mut algebra.analyzer.pool, start);
+    let is_start = if axis.step == 1 {
+        tiles::in_units(algebra, start, piece).is_some()
+    } else {
+        // What other loops run over within a step stays there.
+        let unit = algebra.analyzer.pool.int(piece);
+        let within = algebra.analyzer.pool.floor_mod(start, unit);
+        let within = algebra.analyzer.bounds(within);
+        within.all_at_most(axis.step - 1)
+    };
+    if !is_start {
         let text = format!("the loop `{var}` starts within a tile of `{name}`: at no multiple of {piece}");
         return Err(Diagnostic::error("extent", func.op_location(op), text)
             .label(func.op_location(axis.loop_op), "the loop")

@@ -3,9 +3,10 @@
 //! A thread combines what it holds of a row, the four threads of a group hand one another their parts, and each of them
 //! combines the total with the number that was there before.
 
+use super::axes::{Access, Axis};
 use super::find::Buffer;
 use super::layout::LANES_OF_GROUP;
-use super::nests::{Access, Axis, Nests};
+use super::nests::Nests;
 use crate::analysis::exchange::{WARP, shuffle};
 use crate::analysis::launch::loop_var;
 use crate::analysis::tiles::erase_unused;
@@ -217,7 +218,7 @@ fn join(func: &mut Func, buffers: &[Buffer], nests: &mut Nests, reduction: &RowR
         let var = loop_var(func, axis.loop_op);
         let pool = &mut nests.algebra.analyzer.pool;
         let var = pool.var(Algebra::var(var));
-        exprs.push(pool.add(axis.base, var));
+        exprs.push(axis.index(pool, var));
     }
     let mut b = Builder::after(func, reduction.columns);
     let zero = b.index(0);

@@ -1,8 +1,9 @@
 //! Buffers in the registers of each thread for buffers of tiles: types, accesses, references.
 
+use super::axes::Access;
 use super::find::Buffer;
 use super::layout::Layout;
-use super::nests::{Access, Nests};
+use super::nests::Nests;
 use super::spread::LanePosition;
 use crate::analysis::tiles::{Reference, as_index, erase_unused};
 use indexmap::{IndexMap, IndexSet};
@@ -128,16 +129,25 @@ fn element(
     let (mut numbers, mut position) = (Vec::new(), algebra.analyzer.pool.int(0));
     for (dim, axis) in access.axes.iter().enumerate() {
         let Some(piece) = pieces.get(&axis.loop_op) else { return };
-        let at = algebra.analyzer.pool.add(axis.base, piece.start);
+        let at = axis.index(&mut algebra.analyzer.pool, piece.start);
         let (number, of_tile) = place(algebra, layout, at, dim);
         numbers.push(number);
         position = algebra.analyzer.pool.add(position, of_tile);
+        if axis.step > 1 {
+            // Other loops run over the neighbours of a step.
+            let pool = &mut algebra.analyzer.pool;
+            let unit = pool.int(layout.spread.piece(dim));
+            let within = pool.floor_mod(at, unit);
+            position = pool.add(position, within);
+        }
     }
     // The neighbour comes last, as in the variables of the loops.
-    let neighbours = access.axes.iter().filter_map(|axis| pieces.get(&axis.loop_op)?.neighbour);
-    for neighbour in neighbours {
-        let neighbour = algebra.analyzer.pool.var(Algebra::var(neighbour));
-        position = algebra.analyzer.pool.add(position, neighbour);
+    let neighbours = access.axes.iter().filter_map(|axis| Some((axis.step, pieces.get(&axis.loop_op)?.neighbour?)));
+    for (step, neighbour) in neighbours {
+        let pool = &mut algebra.analyzer.pool;
+        let (step, neighbour) = (pool.int(step), pool.var(Algebra::var(neighbour)));
+        let steps = pool.mul(neighbour, step);
+        position = pool.add(position, steps);
     }
     if buffer.counts(layout) == [1, 1] {
         numbers.clear();
