@@ -23,4 +23,5 @@ pub mod tables;
 mod text;
 pub mod trace;
 
+pub use page::{HeldBuffers, held_buffers};
 pub use text::{Print, text_of};

@@ -10,11 +10,12 @@
 //! - [`tma`] has bulk copies by tensor maps, [`mbarrier`] barriers in shared memory.
 //!
 //! [`algebra`] takes index expressions into `tc-arith` and back; [`forms`] says what a program may hold at each stage;
-//! [`fragment`] has what `wmma` and `mma` share; [`scope`] has the scopes of memory, [`threads`] what
+//! [`fragment`] has what `wmma` and `mma` share, [`distribution`] which thread holds which element of a buffer in registers; [`scope`] has the scopes of memory, [`threads`] what
 //! threads do together and in the background; [`intrinsics`] are tensor intrinsics, as text.
 
 pub mod algebra;
 pub mod arith;
+pub mod distribution;
 pub mod forms;
 pub mod fragment;
 pub mod gpu;

@@ -14,8 +14,8 @@ scopes! {
     Shared "shared" = row(Memory::Shared, Owner::Block),
     /// What the threads of a block see, of a size that the launch says.
     SharedDyn "shared.dyn" = row(Memory::Shared, Owner::Block).sized_by_launch(),
-    /// Elements that the threads of a warp hold together: a pass makes `local` buffers and exchanges of it.
-    Warp "warp" = row(Memory::Registers, Owner::Warp).only_before_passes(),
+    /// Elements that the threads of a block hold together in their registers: the pass `distribute-registers` gives each its own.
+    Registers "registers" = row(Memory::Registers, Owner::Block).only_before_passes(),
     /// What one thread has.
     Local "local" = row(Memory::Registers, Owner::Thread),
     /// Left factors of `wmma`.
@@ -162,7 +162,7 @@ impl Scope {
         self.row().owner
     }
 
-    /// Is it gone from a program that runs?
+    /// Is it gone from a program that runs on a GPU?
     pub const fn is_only_before_passes(self) -> bool {
         self.row().only_before_passes
     }
@@ -225,7 +225,7 @@ mod tests {
     #[test]
     fn names_are_read_and_ranks_rise() {
         assert!(Scope::ALL.iter().all(|&scope| Scope::parse(scope.name()) == Some(scope)));
-        assert_eq!(Scope::ALL.map(Scope::rank), [0, 1, 1, 2, 3, 4, 5, 6, 4, 5, 6, 7, 4, 6, 7]);
+        assert_eq!(Scope::ALL.map(Scope::rank), [0, 1, 1, 1, 3, 4, 5, 6, 4, 5, 6, 7, 4, 6, 7]);
     }
 
     #[test]

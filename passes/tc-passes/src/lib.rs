@@ -14,6 +14,7 @@ pub mod contract;
 pub mod cse;
 pub mod dce;
 pub mod distribute_fragments;
+pub mod distribute_registers;
 pub mod hoist_alloc;
 pub mod hoist_if;
 pub mod hoist_invariant;

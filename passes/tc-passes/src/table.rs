@@ -6,12 +6,12 @@
 
 use crate::{
     auto_inline, auto_schedule, canonicalize, check_bounds, check_channels, check_races, contract, cse, dce,
-    distribute_fragments, hoist_alloc, hoist_if, hoist_invariant, infer_fragment, inject_async_copy, inject_bulk_copy,
-    inject_bulk_sync, inject_virtual_thread, inject_wgmma_sync, inline, inline_schedule_calls, legalize_arith,
-    legalize_dtype, loop_partition, lower_intrin, lower_thread_allreduce, merge_shared_memory, narrow_index,
-    overlap_launches, remove_no_op, schedule, simplify, software_pipeline, split_host_device, storage_flatten,
-    tensorize_to_wmma, thread_sync, unify_launch, unroll_loop, vectorize_loop, verify_gpu_limits, verify_memory,
-    warp_specialize,
+    distribute_fragments, distribute_registers, hoist_alloc, hoist_if, hoist_invariant, infer_fragment,
+    inject_async_copy, inject_bulk_copy, inject_bulk_sync, inject_virtual_thread, inject_wgmma_sync, inline,
+    inline_schedule_calls, legalize_arith, legalize_dtype, loop_partition, lower_intrin, lower_thread_allreduce,
+    merge_shared_memory, narrow_index, overlap_launches, remove_no_op, schedule, simplify, software_pipeline,
+    split_host_device, storage_flatten, tensorize_to_wmma, thread_sync, unify_launch, unroll_loop, vectorize_loop,
+    verify_gpu_limits, verify_memory, warp_specialize,
 };
 use tc_pass::pipeline::quote_value;
 use tc_pass::{OptionError, PassInfo, PipelineInfo, PipelineStep, RawOption};
@@ -51,6 +51,7 @@ pub static PASSES: &[&PassInfo] = &[
     &inject_bulk_copy::INFO,
     &infer_fragment::INFO,
     &distribute_fragments::INFO,
+    &distribute_registers::INFO,
     &inject_wgmma_sync::INFO,
     &inject_bulk_sync::INFO,
     &warp_specialize::INFO,
@@ -140,6 +141,10 @@ pub fn cuda(raw: &[RawOption]) -> Result<Vec<PipelineStep>, OptionError> {
         PipelineStep::new(
             on("distribute-fragments"),
             "As early, for loops over elements must be whole; what follows knows registers and threads, and no tiles.",
+        ),
+        PipelineStep::new(
+            on("distribute-registers"),
+            "It needs to see which loops are over threads, and the numbers of elements before positions take their place.",
         ),
         PipelineStep::new(
             on(&format!("loop-partition{{partition-const-loop={}}}", options.partition_const_loop)),

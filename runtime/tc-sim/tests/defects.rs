@@ -446,11 +446,11 @@ fn loops_of_one_coordinate_have_one_extent() {
 fn memory_without_a_rule_is_told_by_name() {
     let module = parse(
         "tir.func @f(A: f16[256]) {
-           alloc F: f16[256] in warp
+           alloc F: f16[256] in texture
            F[0] = A[0]
          }",
     );
     let error = tc_sim::run(&module, "f", &[Arg::Output], &Default::default()).expect_err("no rule");
     assert_eq!(error.code, "unsupported");
-    assert_eq!(error.message, "memory `warp` cannot be executed yet by the simulator");
+    assert_eq!(error.message, "memory `texture` cannot be executed yet by the simulator");
 }

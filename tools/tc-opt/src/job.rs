@@ -248,7 +248,8 @@ impl Job<'_, '_> {
                     let assembled = shown.phase("assemble", || self.assembled(module));
                     let known = assembled.as_deref().unwrap_or_default();
                     let speed = compiler.performance(module, &self.machine(), known).unwrap_or_default();
-                    shown.emitted(Emitted { language, text: text.clone(), manifests, assembled, speed });
+                    let held = tc::report::held_buffers(module);
+                    shown.emitted(Emitted { language, text: text.clone(), manifests, assembled, speed, held });
                 }
                 (found, Some(text))
             }

@@ -153,7 +153,7 @@ mod tests {
             facts: Vec::new(),
         };
         let (text, manifests) = (String::new(), vec![manifest]);
-        let emitted = Emitted { language: "CUDA C++", text, manifests, assembled, speed: Vec::new() };
+        let emitted = Emitted { language: "CUDA C++", text, manifests, assembled, speed: Vec::new(), held: Vec::new() };
         let mut html = Html::default();
         write(&mut html, Some(&emitted), &Target::parse("sm_90").expect("known"));
         html.page("a test")

@@ -5,11 +5,13 @@
 
 mod found;
 mod head;
+mod held;
 mod kernels;
 mod occupancy;
 mod pipeline;
 mod speed;
 
+pub use held::{HeldBuffers, held_buffers};
 pub(crate) use pipeline::viewer;
 
 use crate::html::Html;
@@ -70,6 +72,8 @@ pub struct Emitted {
     pub assembled: Result<Vec<Resources>, String>,
     /// What the kernels say of their speed; nothing where they say none.
     pub speed: Vec<KernelReport>,
+    /// Buffers that lie spread over registers.
+    pub held: Vec<HeldBuffers>,
 }
 
 impl Run {
@@ -118,6 +122,7 @@ impl Page {
         pipeline::viewer(html, &run.recording, false);
         found::write(html, "Remarks", &run.remarks(), &run.sources);
         kernels::write(html, run.emitted.as_ref(), &self.target);
+        held::write(html, run.emitted.as_ref());
         speed::write(html, run.emitted.as_ref(), &run.sources);
         if let Some(emitted) = &run.emitted {
             html.raw("<section><h2>").text(emitted.language).raw("</h2>\n<details open><summary>");

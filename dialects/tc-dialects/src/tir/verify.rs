@@ -2,6 +2,7 @@
 
 use super::kind::{Coordinate, LoopKind, MAX_CLUSTER, VTHREAD, loop_kind};
 use super::strides;
+use crate::distribution::{self, Distribution};
 use crate::mbarrier::{BARRIER_BYTES, is_barrier_type};
 use crate::scope::{Scope, scope_text};
 use tc_ir::attrs::AttrData;
@@ -288,6 +289,30 @@ pub(super) fn alloc(func: &Func, op: Op, found: &mut Diagnostics) {
     {
         let text = format!("a buffer is kept for 1 to {MAX_STAGES} iterations, not {stages}");
         found.push(error(func, op, "stages", text));
+    }
+    check_distribution(func, op, shape, found);
+}
+
+/// What an alloc says of who holds its elements is a distribution, and over as many registers as there are.
+fn check_distribution(func: &Func, op: Op, shape: &[Attr], found: &mut Diagnostics) {
+    let Some(attr) = func.attr_named(op, distribution::KEY) else { return };
+    let help = "passes write it: leave it out, or let each digit be `[extent, thread, step]`, `register` or `copy`";
+    let Some(distribution) = Distribution::parse(func, attr) else {
+        let text = format!("a distribution is a list of digits for each dimension, not {}", func.show_attr(attr));
+        return found.push(error(func, op, "distribution", text).help(help));
+    };
+    if let Err(why) = distribution.check() {
+        let text = format!("the distribution gives two elements to one register, or one twice: {why}");
+        return found.push(error(func, op, "distribution", text).help(help));
+    }
+    let held = shape.iter().try_fold(1i64, |held, &dim| held.checked_mul(func.as_int(dim)?));
+    if held.is_some_and(|held| held < distribution.n_registers()) {
+        let text = format!(
+            "the distribution is over {} registers of each thread, and the buffer has {}",
+            distribution.n_registers(),
+            held.unwrap_or(0)
+        );
+        found.push(error(func, op, "distribution", text).help(help));
     }
 }
 

@@ -9,7 +9,7 @@ const MOST_NESTED: usize = 2;
 
 impl Buffer {
     fn is_shared(&self) -> bool {
-        self.scope.starts_with("shared")
+        self.scope.starts_with("shared") || self.scope == "registers"
     }
 
     /// Its extents, as they are written.

@@ -88,7 +88,7 @@ impl Draw<'_> {
         };
         Buffer {
             name: self.name("S"),
-            scope: self.choices.pick(&["shared", "shared", "shared", "shared.dyn"]),
+            scope: self.choices.pick(&["shared", "shared", "shared", "shared.dyn", "registers"]),
             layout,
             rows: Rows::Fixed(launch.threads),
             cols,
@@ -254,6 +254,9 @@ impl Draw<'_> {
             let Some((source, size)) = self.source(Some(elem), launch.threads * cols) else { continue };
             let mut buffer = self.shared_of(&launch, source.holds);
             (buffer.layout, buffer.cols) = (Layout::Flat, cols);
+            if buffer.scope == "registers" {
+                buffer.scope = "shared";
+            }
             self.line(format!("alloc {}: {}[{}] in {}", buffer.name, elem.name(), buffer.extents(), buffer.scope));
             buffers.push((buffer, source, size));
         }

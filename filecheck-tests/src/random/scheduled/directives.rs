@@ -42,7 +42,7 @@ pub fn draw(func: &Func, rng: &mut Rng, nth: usize) -> Option<(&'static str, Str
     let any = |rng: &mut Rng| buffers[rng.below(buffers.len())].0.clone();
     let own =
         |rng: &mut Rng| made.get(rng.below(made.len())).map_or_else(|| buffers[0].0.clone(), |name| name.to_string());
-    let scope = |rng: &mut Rng| rng.pick(&["global", "shared", "shared", "local", "local"]);
+    let scope = |rng: &mut Rng| rng.pick(&["global", "shared", "shared", "registers", "local", "local"]);
     Some(match rng.below(40) {
         0..=4 => {
             let by = rng.pick(&["factor = 4", "factor = 2", "factor = 3", "factor = 16", "nparts = 2"]);

@@ -8,16 +8,17 @@ use super::axes::Access;
 use super::find::Buffer;
 use super::nests::Nests;
 use super::reductions::RowReduction;
+use crate::analysis::access::is_private;
 use crate::analysis::invariant::arguments;
 use crate::analysis::launch::{coordinate, loop_var};
 use crate::analysis::loop_carried::{self, NestByNest};
 use tc_dialects::algebra::Algebra;
 use tc_dialects::fragment::Use;
-use tc_dialects::scope::{Memory, Scope};
+use tc_dialects::scope::Scope;
 use tc_dialects::tir::{self, Coordinate};
 use tc_ir::effects::{root_buffer, summary};
 use tc_ir::walk::{ancestors, is_inside, ops_under};
-use tc_ir::{Func, Op, Value};
+use tc_ir::{Func, Op};
 use tc_support::Diagnostic;
 
 /// What stands in the way of dividing the nests, one diagnostic a nest.
@@ -85,7 +86,7 @@ fn ordinary(func: &Func, nests: &Nests, root: Op, op: Op) -> Result<(), Diagnost
             let text = format!("the loop `{}` over elements carries a value", func.value_text(loop_var(func, op)));
             refuse(text, "bring the tile to shared memory, and compute the value from there")
         }
-        tir::ALLOC if func.result(op).is_some_and(|buffer| !is_of_thread(func, buffer)) => {
+        tir::ALLOC if func.result(op).is_some_and(|buffer| !is_private(func, buffer)) => {
             let name = func.result(op).map_or("", |buffer| func.value_text(buffer));
             let text =
                 format!("`{name}` is made for each element of a tile, and the threads that divide these have one");
@@ -101,15 +102,10 @@ fn ordinary(func: &Func, nests: &Nests, root: Op, op: Op) -> Result<(), Diagnost
     }
 }
 
-/// Does each thread have its own buffer, or its part of one?
-fn is_of_thread(func: &Func, buffer: Value) -> bool {
-    Scope::of(func, buffer).is_some_and(|scope| scope.memory() == Memory::Registers)
-}
-
 /// A store to what each thread has of its own stays within an iteration.
 fn own_memory(func: &Func, nests: &Nests, root: Op, op: Op) -> Result<(), Diagnostic> {
     let buffer = root_buffer(func, func.operand(op, 0));
-    if !matches!(Scope::of(func, buffer), Some(Scope::Local | Scope::Warp)) {
+    if Scope::of(func, buffer) != Some(Scope::Local) {
         return Ok(());
     }
     let innermost = ancestors(func, op).find(|outer| nests.roles.contains_key(outer)).unwrap_or(root);

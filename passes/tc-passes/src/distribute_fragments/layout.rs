@@ -6,6 +6,7 @@
 //! gives every lane `width` of them, and a tile is made of such pieces. Of numbers for rows there is one column, and each of
 //! the four lanes of a group holds it.
 
+use tc_dialects::distribution::{Digit, Distribution, Holder};
 use tc_dialects::fragment::{Family, Layout as Order, Use, element, per_thread, warpgroup_element};
 
 /// Which lanes hold which elements, wherever in their registers.
@@ -102,6 +103,34 @@ impl Layout {
         per_thread(self.spread.family, self.tile[0] * self.tile[1] * copies)
     }
 
+    /// The same, of a buffer of so many tiles in each dimension, for the text.
+    pub(super) fn distribution(self, counts: [i64; 2]) -> Distribution {
+        let [thread, register] = [Holder::Thread, Holder::Register];
+        let dims = [0, 1].map(|dim| {
+            let (stride, tile) = (self.strides[dim], self.tile[dim]);
+            let mut digits = if dim != self.spread.group {
+                let lanes = if self.spread.replicated { 1 } else { LANES_OF_GROUP };
+                vec![Digit::new(self.spread.width, register, 1), Digit::new(lanes, thread, 1)]
+            } else if self.spread.warps() > 1 {
+                let warps = Digit::new(self.spread.warps(), thread, 32);
+                vec![Digit::new(8, thread, LANES_OF_GROUP), Digit::new(2, register, stride), warps]
+            } else {
+                vec![Digit::new(8, thread, LANES_OF_GROUP)]
+            };
+            let covered: i64 = digits.iter().map(|digit| digit.extent).product();
+            let step = if covered > self.spread.piece(dim) { 2 * stride } else { stride };
+            digits.push(Digit::new(tile / covered, register, step));
+            let tiles = if dim == 0 { counts[1] } else { 1 };
+            digits.push(Digit::new(counts[dim], register, self.held() * tiles));
+            if dim == self.spread.group && self.spread.replicated {
+                digits.push(Digit::new(LANES_OF_GROUP, Holder::Copy, 1));
+            }
+            digits
+        });
+        let n_dims = if self.spread.replicated { 1 } else { 2 };
+        Distribution::new(dims.into_iter().take(n_dims).collect())
+    }
+
     /// Which lane holds the element at `at` of an image, and in which of the registers of which tile.
     fn place(self, at: [i64; 2]) -> (i64, [i64; 2], i64) {
         let (group, member) = (self.spread.group, 1 - self.spread.group);
@@ -185,7 +214,19 @@ mod tests {
                 let layout = Layout::of(Family::Mma, part, bytes, image, order).expect("a tile is made of pieces");
                 assert_eq!(layout.held(), per_thread(Family::Mma, rows * cols));
                 assert_eq!(layout.stretch(part, bytes, order, [0, 0], image, 1), Some(0), "{part:?} {bytes} {image:?}");
+                distributes(layout, image);
             }
+        }
+    }
+
+    /// The digits say of each element of a tile what the layout does.
+    fn distributes(layout: Layout, image: [i64; 2]) {
+        let distribution = layout.distribution([1, 1]);
+        assert_eq!((distribution.check(), &distribution.extents()[..]), (Ok(()), &image[..]));
+        assert_eq!(distribution.n_registers(), layout.held());
+        for (row, column) in (0..image[0]).flat_map(|row| (0..image[1]).map(move |column| (row, column))) {
+            let (lane, tile, register) = layout.place([row, column]);
+            assert_eq!((tile, distribution.place(&[row, column])), ([0, 0], (lane, register)), "{layout:?}");
         }
     }
 
@@ -215,6 +256,7 @@ mod tests {
         assert_eq!(stretch([0, 0], [64, 128]), Some(0));
         assert_eq!(stretch([0, 64], [64, 64]), Some(32));
         assert_eq!(stretch([16, 0], [64, 64]), None);
+        distributes(layout, [64, 128]);
         assert!(Layout::of(Family::Wgmma, Use::Accumulator, 4, [32, 128], Order::RowMajor).is_none());
     }
 
@@ -234,6 +276,8 @@ mod tests {
         for (family, rows, held) in [(Family::Mma, 16, 2), (Family::Wgmma, 64, 2)] {
             let layout = Layout::of(family, Use::Rows, 4, [rows, 1], Order::RowMajor).expect("rows");
             assert_eq!(layout.held(), held);
+            let distribution = layout.distribution([1, 1]);
+            assert_eq!((distribution.n_copies(), &distribution.extents()[..]), (4, &[rows][..]));
         }
     }
 }

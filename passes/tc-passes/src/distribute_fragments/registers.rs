@@ -9,6 +9,7 @@ use crate::analysis::tiles::{Reference, as_index, erase_unused};
 use indexmap::{IndexMap, IndexSet};
 use tc_arith::Expr;
 use tc_dialects::algebra::{Algebra, build_index};
+use tc_dialects::distribution::KEY;
 use tc_dialects::scope::Scope;
 use tc_dialects::{tir, wgmma};
 use tc_ir::opdef::Role;
@@ -186,6 +187,7 @@ pub(super) fn retype(func: &mut Func, buffer: &Buffer) {
     let alloc = buffer.tiles.alloc;
     let align = func.int_of(alloc, keys::ALIGN).unwrap_or(0).max(16);
     let align = func.int_attr(align);
+    let (key, distribution) = (func.name(KEY), layout.distribution(counts).attr(func));
     let mut attrs = func.op_attrs(alloc);
     for key in [keys::STRIDES, keys::OFFSET_FACTOR] {
         attrs = func.without_entry(attrs, key);
@@ -194,6 +196,7 @@ pub(super) fn retype(func: &mut Func, buffer: &Buffer) {
     rw.set_type(value, ty);
     rw.set_attrs(alloc, attrs);
     rw.set_attr(alloc, keys::ALIGN, align);
+    rw.set_attr(alloc, key, distribution);
 }
 
 /// Puts references to ranges of registers in the place of those to regions.

@@ -3,13 +3,13 @@
 use super::lanes;
 use super::layout::LANES_OF_GROUP;
 use super::nests::{Nests, Role};
+use crate::analysis::access::is_private;
 use crate::analysis::invariant::arguments;
 use crate::analysis::launch::loop_var;
 use indexmap::IndexMap;
 use tc_arith::Expr;
 use tc_dialects::algebra::{Algebra, build_index, const_extent};
 use tc_dialects::arith;
-use tc_dialects::scope::{Memory, Scope};
 use tc_dialects::tir;
 use tc_ir::effects::root_buffer;
 use tc_ir::opdef::Role::Constant;
@@ -50,10 +50,7 @@ pub(super) fn spread(func: &mut Func, nests: &mut Nests) -> IndexMap<Op, LanePos
 /// Lets one of the threads that would all do it write what others see of a row or a column: those of a row's group, or those
 /// that have parts of one column.
 fn store_once(func: &mut Func, nests: &Nests, root: Op, lane: Value) {
-    let is_seen = |func: &Func, op: Op| {
-        let scope = Scope::of(func, root_buffer(func, func.operand(op, 0)));
-        scope.is_none_or(|scope| scope.memory() != Memory::Registers)
-    };
+    let is_seen = |func: &Func, op: Op| !is_private(func, root_buffer(func, func.operand(op, 0)));
     let stores =
         ops_under(func, func.op_regions(root)[0]).filter(|&op| func.opcode(op) == tir::STORE && is_seen(func, op));
     for op in stores.collect::<Vec<Op>>() {

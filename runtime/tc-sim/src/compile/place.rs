@@ -13,10 +13,11 @@ use tc_support::Location;
 
 /// Which kind of space a scope is.
 pub(super) fn space_of(scope: &str) -> Option<Space> {
-    let scope = Scope::parse(scope).filter(|scope| !scope.is_only_before_passes())?;
+    let scope = Scope::parse(scope)?;
     Some(match (scope.memory(), scope.owner()) {
         (Memory::Global, _) => Space::Global(0),
-        (Memory::Shared, _) => Space::Shared(0),
+        // What threads hold together is one buffer of the block, until a pass gives each its part.
+        (Memory::Shared, _) | (Memory::Registers, Owner::Block) => Space::Shared(0),
         (Memory::Registers, Owner::Warp) => Space::Warp(0),
         (Memory::Registers, _) => Space::Local(0),
     })

@@ -2,10 +2,14 @@
 //!
 //! # Arguments
 //!
-//! `set_scope(STAGE, scope)`, where `scope` is one of `global`, `shared`, `shared.dyn`, `warp`, `local`,
+//! `set_scope(STAGE, scope)`, where `scope` is one of `global`, `shared`, `shared.dyn`, `registers`, `local`,
 //! `wmma.matrix_a`, `wmma.matrix_b`, `wmma.accumulator`, `mma.matrix_a`, `mma.matrix_b`, `mma.accumulator`, `mma.rows`,
 //! `wgmma.matrix_a`, `wgmma.accumulator`, `wgmma.rows`. By default a stage is in `local` inside thread loops, in `shared` inside
 //! block loops, and in `global` elsewhere.
+//!
+//! The threads of a block hold a buffer in `registers` together: each has what it computes. A stage that is read by loops that are
+//! divided among threads alike stays there; what another thread of the warp holds comes by a shuffle; else the buffer lies in
+//! shared memory, as the remark `in-shared-memory` tells ([distribute-registers](passes.md#distribute-registers)).
 //!
 //! A warp holds a buffer in the storage scopes of tensor cores together: the buffer covers the region that its 32
 //! threads need, numbered by `threadIdx.x`. Its last two dimensions are those of a tile. One in `wgmma.…` is held by

@@ -22,7 +22,7 @@ impl Maker<'_> {
         if readers.is_empty() {
             return;
         }
-        let scope = self.rng.pick(&["shared", "shared", "shared.dyn", "local", "global"]);
+        let scope = self.rng.pick(&["shared", "shared", "shared.dyn", "registers", "local", "global"]);
         let of = self.graph.nodes[id].clone();
         let name = self.name("R");
         let list = only.map_or(String::new(), |reader| format!(", [{}]", self.graph.nodes[reader].name));

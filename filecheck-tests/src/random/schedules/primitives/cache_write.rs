@@ -12,7 +12,7 @@ pub(super) fn draw(maker: &mut Maker<'_>, Site { node, .. }: Site) -> bool {
 }
 
 fn cache_write(maker: &mut Maker<'_>, id: NodeId) {
-    let scope = maker.rng.pick(&["local", "local", "shared", "shared.dyn", "global"]);
+    let scope = maker.rng.pick(&["local", "local", "shared", "shared.dyn", "registers", "global"]);
     let name = maker.name("C");
     let of = maker.graph.nodes[id].clone();
     maker.schedule.add("cache_write", &[&name], format!("({}, {scope})", of.name));

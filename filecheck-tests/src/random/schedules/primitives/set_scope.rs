@@ -14,7 +14,7 @@ pub(super) fn draw(maker: &mut Maker<'_>, Site { node, .. }: Site) -> bool {
     } else {
         "global"
     };
-    let scope = maker.rng.pick(&[usual, usual, usual, "shared", "local", "global"]);
+    let scope = maker.rng.pick(&[usual, usual, usual, "shared", "registers", "local", "global"]);
     maker.line("set_scope", format!("({}, {scope})", of.name));
     true
 }
