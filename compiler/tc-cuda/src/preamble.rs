@@ -108,18 +108,31 @@ impl Helper {
         }
     }
 
-    fn text(self) -> String {
-        let to_f8 = |elem: Elem, from: &str| {
-            let ty = types::number(elem).expect("8-bit floats have a type");
-            let kind = types::float8_kind(elem);
-            format!(
-                "static __device__ inline {ty} {}({from} x) {{\n  {ty} result;\n  result.__x = __nv_cvt_{from}_to_fp8(x, __NV_NOSAT, {kind});\n  return result;\n}}\n",
-                self.name()
-            )
+    /// The instruction saturates, and takes one step; the header's way without it computes by doubles. From half a step beyond the
+    /// greatest number on, the next code is the infinity, or the NaN where there is none.
+    fn f32_to_f8(self, elem: Elem) -> Option<String> {
+        let beyond = match elem {
+            // A tie goes to the even code: 448 has one, 57344 has not.
+            Elem::F8E4M3 => "> 464.0f",
+            Elem::F8E5M2 => ">= 61440.0f",
+            _ => return None,
         };
+        let (ty, kind, name) = (types::number(elem)?, types::float8_kind(elem), self.name());
+        Some(format!(
+            "static __device__ __forceinline__ {ty} {name}(float x) {{\n  {ty} result;\n  result.__x = __nv_cvt_float_to_fp8(x, __NV_SATFINITE, {kind}) + (fabsf(x) {beyond});\n  return result;\n}}\n"
+        ))
+    }
+
+    fn text(self) -> String {
         match self {
-            Helper::ToF8(elem) => to_f8(elem, "float"),
-            Helper::F64ToF8(elem) => to_f8(elem, "double"),
+            Helper::ToF8(elem) => self.f32_to_f8(elem).unwrap_or_default(),
+            Helper::F64ToF8(elem) => {
+                let (ty, kind) = (types::number(elem).unwrap_or("int"), types::float8_kind(elem));
+                format!(
+                    "static __device__ inline {ty} {}(double x) {{\n  {ty} result;\n  result.__x = __nv_cvt_double_to_fp8(x, __NV_NOSAT, {kind});\n  return result;\n}}\n",
+                    self.name()
+                )
+            }
             Helper::Fma(elem) => self.fma(elem).unwrap_or_default(),
             Helper::Lane => {
                 "static __device__ inline int tc_lane() {\n  return ((threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x) & 31;\n}\n"

@@ -136,11 +136,14 @@ pub struct Schedule {
 impl ModulePass for Schedule {
     fn run(&self, module: &mut Module, cx: &mut PassCx) -> bool {
         let library = cx.get::<Library>().cloned().unwrap_or_default();
-        if let Err(found) = prepare_all(module, library.items()) {
-            cx.diagnostics.append(found);
-            return false;
-        }
-        match cx.get::<Defines>().filter(|given| !given.0.is_empty()) {
+        let prepared = match prepare_all(module, library.items()) {
+            Ok(changed) => changed,
+            Err(found) => {
+                cx.diagnostics.append(found);
+                return false;
+            }
+        };
+        let scheduled = match cx.get::<Defines>().filter(|given| !given.0.is_empty()) {
             Some(given) => match self.with(&given.0, module) {
                 Ok(all) => all.run_told(module, cx),
                 Err(unknown) => {
@@ -149,7 +152,8 @@ impl ModulePass for Schedule {
                 }
             },
             None => self.run_told(module, cx),
-        }
+        };
+        prepared || scheduled
     }
 }
 

@@ -10,7 +10,7 @@
 //!
 //! # Output form
 //!
-//! `threaded`. The pass adds only barriers.
+//! `threaded`. The pass adds only barriers; and fences before them in a kernel whose warpgroup products read what threads wrote.
 //!
 //! # Example
 //!
@@ -51,6 +51,8 @@
 //! 3. Put barriers only where all threads of a block arrive: never under a condition or a loop bound that may differ
 //!    between them. A conflict in such divergent control flow is an error. So is a conflict between the branches of a
 //!    divergent conditional, which run at the same time.
+//! 4. Products of warpgroups see shared memory as bulk copies do. In a launch nest where they read what threads write, by stores or
+//!    asynchronous copies, each barrier comes after a `tma.fence`.
 //!
 //! # Limits
 //!
@@ -66,16 +68,18 @@
 //!
 //! TVM 0.16, `src/tir/transforms/thread_storage_sync.cc`.
 
-use crate::analysis::access::Access;
 use crate::analysis::launch::{LaunchNests, Nest};
 use crate::analysis::sync::{BarrierPlacement, Conflict, Divergent, plan};
+use rustc_hash::FxHashSet;
 use tc_dialects::fragment::Family;
 use tc_dialects::scope::Scope;
 use tc_dialects::threads::{Meeting, is_by_mbarrier, meeting};
 use tc_dialects::tir::Coordinate;
-use tc_dialects::{forms, gpu, tir};
+use tc_dialects::{forms, gpu, tir, tma, wgmma};
+use tc_ir::effects::{self, root_buffer};
+use tc_ir::opdef::Access;
 use tc_ir::verify::is_threaded;
-use tc_ir::{AttrData, Builder, Func, Op, keys};
+use tc_ir::{AttrData, Builder, Func, Op, Value, keys};
 use tc_pass::{FuncPass, PassCx, PassInfo, PassKind, preserved};
 use tc_support::Diagnostic;
 
@@ -116,11 +120,12 @@ impl FuncPass for ThreadSync {
         if n_errors > 0 {
             return false;
         }
-        for plan in &plans {
+        let fenced: Vec<bool> = nests.iter().filter(is_open).map(|nest| products_read_stores(func, nest)).collect();
+        for (plan, is_fenced) in plans.iter().zip(fenced) {
             cx.count("barriers inserted", plan.barriers.len() as u64);
             for (&op, conflict) in &plan.barriers {
                 cx.missed(|| waits(func, op, conflict));
-                insert(func, op, conflict);
+                insert(func, op, conflict, is_fenced);
             }
         }
         let unit = func.attr(AttrData::Unit);
@@ -129,10 +134,32 @@ impl FuncPass for ThreadSync {
     }
 }
 
-fn insert(func: &mut Func, op: Op, conflict: &Conflict) {
+fn insert(func: &mut Func, op: Op, conflict: &Conflict, is_fenced: bool) {
     let scope = if conflict.first.global { Scope::Global } else { Scope::Shared };
     let scope = func.word_attr(scope.name());
-    gpu::Barrier::build(&mut Builder::before(func, op), &[(keys::SCOPE, scope)], &[]);
+    let mut b = Builder::before(func, op);
+    if is_fenced {
+        tma::Fence::build(&mut b, &[], &[]);
+    }
+    gpu::Barrier::build(&mut b, &[(keys::SCOPE, scope)], &[]);
+}
+
+/// Do warpgroup products of `nest` read from shared memory what its threads write? Then threads have to make a fence before they
+/// meet: products see memory as bulk copies do.
+fn products_read_stores(func: &Func, nest: &Nest) -> bool {
+    let is_product = |&op: &Op| func.opcode(op) == wgmma::MMA;
+    let roots = |op: Op, is_it: fn(Access) -> bool| {
+        let places = effects::accesses(func, op).into_iter().filter(move |&(_, access)| is_it(access));
+        let roots = places.map(|(place, _)| root_buffer(func, place));
+        roots.filter(|&root| Scope::of(func, root).is_some_and(Scope::is_shared)).collect::<Vec<Value>>()
+    };
+    let read: FxHashSet<Value> = nest.ops(func).filter(is_product).flat_map(|op| roots(op, Access::reads)).collect();
+    let is_by_threads = |op: &Op| !is_product(op) && func.opcode(*op) != tma::LOAD;
+    !read.is_empty()
+        && nest
+            .ops(func)
+            .filter(is_by_threads)
+            .any(|op| roots(op, Access::writes).iter().any(|root| read.contains(root)))
 }
 
 /// Reports what keeps `plan` from being carried out; gives the number of errors.
@@ -252,6 +279,6 @@ fn other_name<'f>(func: &'f Func, conflict: &Conflict) -> Option<&'f str> {
     (other != conflict.second.root).then(|| func.value_text(other))
 }
 
-fn done(access: &Access) -> &'static str {
+fn done(access: &crate::analysis::access::Access) -> &'static str {
     if access.writes { "written" } else { "read" }
 }

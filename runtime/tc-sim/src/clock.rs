@@ -189,9 +189,18 @@ impl Clocks {
 
     /// What all of these threads know of shared memory.
     pub(crate) fn common(&self, threads: impl Iterator<Item = u32>) -> Vec<u32> {
+        self.common_of(SHARED, threads)
+    }
+
+    /// What the engine of copies and products sees, whichever of these threads asks.
+    pub(crate) fn common_of_engine(&self, threads: impl Iterator<Item = u32>) -> Vec<u32> {
+        self.common_of(ENGINE, threads)
+    }
+
+    fn common_of(&self, level: usize, threads: impl Iterator<Item = u32>) -> Vec<u32> {
         let mut common = vec![u32::MAX; self.n];
         for thread in threads {
-            let known = &self.levels[SHARED][self.row(thread)];
+            let known = &self.levels[level][self.row(thread)];
             common.iter_mut().zip(known).for_each(|(common, &known)| *common = known.min(*common));
         }
         common

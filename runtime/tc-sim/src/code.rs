@@ -493,6 +493,8 @@ pub(crate) struct Warpgroups {
     pub(crate) stores: bool,
     /// There are barriers of a warpgroup.
     pub(crate) by_warpgroups: bool,
+    /// Threads make fences for what the engine of copies and products sees.
+    pub(crate) fenced: bool,
     /// No loop over the threads of a warpgroup is there yet: each thread of the launch stands for a whole one, or for a
     /// warp where there are tiles of warps.
     pub(crate) lone: bool,

@@ -441,16 +441,3 @@ fn loops_of_one_coordinate_have_one_extent() {
     assert_eq!(error.message, "loops bound to `threadIdx.x` have different extents, 8 and 4");
     assert_eq!(common::lines(&module, &error), [6, 3]);
 }
-
-#[test]
-fn memory_without_a_rule_is_told_by_name() {
-    let module = parse(
-        "tir.func @f(A: f16[256]) {
-           alloc F: f16[256] in texture
-           F[0] = A[0]
-         }",
-    );
-    let error = tc_sim::run(&module, "f", &[Arg::Output], &Default::default()).expect_err("no rule");
-    assert_eq!(error.code, "unsupported");
-    assert_eq!(error.message, "memory `texture` cannot be executed yet by the simulator");
-}

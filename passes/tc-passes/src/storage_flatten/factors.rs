@@ -18,19 +18,23 @@ use tc_support::{Diagnostic, Diagnostics, counted};
 /// The bytes of a piece of a row.
 const PIECE: i64 = 16;
 
-/// The descriptors of factors, by product and side.
-/// `None` for one that was refused.
+/// The descriptors of factors.
 #[derive(Default)]
-pub(super) struct Factors(IndexMap<(Op, usize), (Side, Option<Descriptor>)>);
+pub(super) struct Factors {
+    /// By product and side; `None` for one that was refused.
+    descriptors: IndexMap<(Op, usize), (Side, Option<Descriptor>)>,
+    /// The multiple that the buffer of an alloc has to lie at.
+    alignments: IndexMap<Op, i64>,
+}
 
 impl Factors {
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.descriptors.is_empty()
     }
 
     /// Is operand `idx` of `op` a factor that becomes its first element?
     pub(super) fn contains(&self, op: Op, idx: usize) -> bool {
-        self.0.contains_key(&(op, idx))
+        self.descriptors.contains_key(&(op, idx))
     }
 }
 
@@ -43,9 +47,15 @@ pub(super) fn plan(func: &Func, plan: &mut Flattening, found: &mut Diagnostics) 
                 continue;
             }
             match descriptor(func, op, side, shape, plan) {
-                Ok(descriptor) => drop(plan.factors.0.insert((op, side.operand()), (side, Some(descriptor)))),
+                Ok((descriptor, alloc)) => {
+                    plan.factors.descriptors.insert((op, side.operand()), (side, Some(descriptor)));
+                    if let Some(alloc) = alloc {
+                        let align = plan.factors.alignments.entry(alloc).or_default();
+                        *align = descriptor.alignment().max(*align);
+                    }
+                }
                 Err((text, help)) => {
-                    plan.factors.0.insert((op, side.operand()), (side, None));
+                    plan.factors.descriptors.insert((op, side.operand()), (side, None));
                     let mut diagnostic = Diagnostic::error("descriptor", func.op_location(op), text).help(help);
                     let (buffer, _) = start_of(func, func.operand(op, side.operand()));
                     if let Some(alloc) = func.def_op(buffer) {
@@ -60,11 +70,15 @@ pub(super) fn plan(func: &Func, plan: &mut Flattening, found: &mut Diagnostics) 
 
 /// Writes the descriptors down.
 pub(super) fn apply(func: &mut Func, plan: &Flattening) {
-    for (&(op, _), &(side, descriptor)) in &plan.factors.0 {
+    for (&(op, _), &(side, descriptor)) in &plan.factors.descriptors {
         let Some(descriptor) = descriptor else { continue };
         let list = descriptor.numbers().map(|number| func.int_attr(number));
         let list = func.attr(AttrData::List(list.into()));
         Rewriter::new(func).set_attr(op, side.descriptor_key(), list);
+    }
+    for (&alloc, &align) in &plan.factors.alignments {
+        let align = func.int_attr(align);
+        Rewriter::new(func).set_attr(alloc, keys::ALIGN, align);
     }
 }
 
@@ -100,7 +114,14 @@ impl Lie {
 
 type Refusal = (String, String);
 
-fn descriptor(func: &Func, op: Op, side: Side, shape: Shape, plan: &Flattening) -> Result<Descriptor, Refusal> {
+/// The descriptor of a factor, and the alloc whose buffer has to lie at a greater multiple for it.
+fn descriptor(
+    func: &Func,
+    op: Op,
+    side: Side,
+    shape: Shape,
+    plan: &Flattening,
+) -> Result<(Descriptor, Option<Op>), Refusal> {
     let place = func.operand(op, side.operand());
     let (buffer, start) = start_of(func, place);
     let name = func.value_text(buffer).to_string();
@@ -138,7 +159,9 @@ fn descriptor(func: &Func, op: Op, side: Side, shape: Shape, plan: &Flattening) 
     };
     check_start(func, (start, &name), major, &lie, extents, descriptor)?;
     let align = func.buffer_attr(buffer, keys::ALIGN).and_then(|align| func.as_int(align)).unwrap_or(1);
-    if align % descriptor.alignment() != 0 {
+    let is_aligned = align % descriptor.alignment() == 0;
+    let alloc = func.def_op(buffer).filter(|&op| !is_aligned && func.opcode(op) == tir::ALLOC);
+    if !is_aligned && alloc.is_none() {
         let text = format!(
             "a factor with rows of {} bytes lies at a multiple of {}, and `{name}` at one of {align}",
             descriptor.row(),
@@ -146,7 +169,7 @@ fn descriptor(func: &Func, op: Op, side: Side, shape: Shape, plan: &Flattening) 
         );
         return Err((text, format!("make it with `align = {}`", descriptor.alignment())));
     }
-    Ok(descriptor)
+    Ok((descriptor, alloc))
 }
 
 /// How the buffer lies, by the dimension of rows and the last one.

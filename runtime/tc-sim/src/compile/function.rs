@@ -206,7 +206,8 @@ impl<'m> Top<'m, '_> {
         let (threads, blocks): (u64, u64) = (block.iter().product(), grid.iter().product());
         let mut warpgroups = self.warpgroups(func, op, 0);
         // Until their barriers are there, the threads of a nest go in step.
-        warpgroups.clocked |= (warpgroups.stores || warpgroups.by_warpgroups) && is_threaded(func);
+        warpgroups.clocked |=
+            (warpgroups.stores || warpgroups.by_warpgroups || warpgroups.fenced) && is_threaded(func);
         let threaded = is_threaded(func) || warpgroups.clocked;
         // Until a pass has bound its threads to threadIdx.x, one stands for all of a warpgroup.
         warpgroups.lone = !threaded && block[0] == 1;
@@ -234,6 +235,7 @@ impl<'m> Top<'m, '_> {
             let has_barrier = tma::load_barrier(func, op).is_some();
             found.clocked |= is_by_mbarrier(func, op) || begins_bulk_copy(func, op) && has_barrier;
             found.by_warpgroups |= is_warpgroup_barrier(func, op);
+            found.fenced |= func.opcode(op) == tma::FENCE;
             found.ordered |= matches!(func.opcode(op), wgmma::FENCE | wgmma::COMMIT | wgmma::WAIT);
             found.together |= func.opcode(op).dialect() == wgmma::MMA.dialect()
                 || func.opcode(op) == gpu::SETMAXNREG
@@ -248,6 +250,7 @@ impl<'m> Top<'m, '_> {
                     found.ordered |= of_callee.ordered;
                     found.stores |= of_callee.stores;
                     found.by_warpgroups |= of_callee.by_warpgroups;
+                    found.fenced |= of_callee.fenced;
                     found.together |= of_callee.together;
                 }
             }

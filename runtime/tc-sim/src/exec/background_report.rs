@@ -266,7 +266,8 @@ impl Group {
                 self.place(at, lane)
             );
             let diagnostic = Diagnostic::error(DiagnosticKind::MissingFence.code(), launch.kernel.at(site), text);
-            let help = "copy it with `tma.load`; the language has no fence between stores of threads and products yet";
+            let help =
+                "put `tma.fence()` and then a barrier between the stores and the product; or copy it with `tma.load`";
             (Some(at.decl.name.clone()), diagnostic.help(help))
         });
     }

@@ -97,7 +97,8 @@ impl Group {
         gathered
     }
 
-    /// What a product reads is there and is seen by it: all of its threads have waited for the bulk copy that wrote it.
+    /// What a product reads is there and is seen by it: all of its threads have waited for the bulk copy that wrote it, or know that
+    /// the threads that wrote it have made a fence.
     fn check_factor(
         &mut self,
         (at, speaker): (At<'_>, usize),
@@ -115,25 +116,35 @@ impl Group {
         let element_of = |nth: usize| elements[nth / per_element.max(1)];
         let shared = &block.shared[gathered.shared];
         let is_generic = |place: usize| shared.written[place] > 0 && shared.by_bulk.get(place) != Some(&true);
-        if let Some(nth) = places.iter().position(|&place| is_generic(place)) {
-            self.addrs[speaker] = element_of(nth);
-            self.report_generic_write((at, speaker), launch, block);
-        }
-        let known = match &block.clocks {
-            Some(clocks) => clocks.common(came.lanes().map(|(_, lane)| self.thread_of(lane))),
-            None => return,
+        let Some(clocks) = &block.clocks else {
+            // Nothing of the kernel orders what threads write with what products read.
+            if let Some(nth) = places.iter().position(|&place| is_generic(place)) {
+                self.addrs[speaker] = element_of(nth);
+                self.report_generic_write((at, speaker), launch, block);
+            }
+            return;
         };
-        let actor = block.clocks.as_ref().map_or(0, |clocks| clocks.products(self.warpgroup_of(came)));
-        let now = Moment { actor, clock: self.next_product(crew), site: at.access.site, known: &known };
-        let mut first = None;
+        let threads = || came.lanes().map(|(_, lane)| self.thread_of(lane));
+        let (known, seen) = (clocks.common(threads()), clocks.common_of_engine(threads()));
+        let generic: Vec<bool> = places.iter().map(|&place| is_generic(place)).collect();
+        let actor = clocks.products(self.warpgroup_of(came));
+        let clock = self.next_product(crew);
         let shared = &mut block.shared[gathered.shared];
+        let mut first = None;
         for (nth, &place) in places.iter().enumerate() {
+            // What threads wrote is seen after a fence alone.
+            let known = if generic[nth] { &seen } else { &known };
+            let now = Moment { actor, clock, site: at.access.site, known };
             let found = shared.history[place].read(now, shared.cells[place]);
             first = first.or(found.map(|conflict| (nth, conflict)));
         }
         if let Some((nth, conflict)) = first {
             self.addrs[speaker] = element_of(nth);
-            self.report_background((at, speaker), conflict, false, launch, block);
+            if generic[nth] && conflict.other_wrote {
+                self.report_generic_write((at, speaker), launch, block);
+            } else {
+                self.report_background((at, speaker), conflict, false, launch, block);
+            }
         }
     }
 }
