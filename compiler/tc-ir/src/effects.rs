@@ -1,7 +1,7 @@
 //! What ops do, told by their rows: through which operands they read and write, and whether they may be moved.
 
 use crate::entity::{Op, Value};
-use crate::func::Func;
+use crate::func::{Def, Func};
 use crate::opdef::{Access, OpDef, ParamKind};
 use crate::types::TypeData;
 use crate::walk::{all_ops, ops_under};
@@ -111,10 +111,20 @@ impl std::ops::Index<Op> for Summaries {
 #[inline]
 pub fn own(func: &Func, op: Op) -> Summary {
     let facts = func.registry().facts(func.opcode(op));
-    if facts.divides && func.operands(op).get(1).is_some_and(|&by| func.const_int(by).is_some_and(|by| by > 0)) {
+    if facts.divides && func.operands(op).get(1).is_some_and(|&by| is_positive(func, by)) {
         return Summary { speculatable: true, ..facts.effects };
     }
     facts.effects
+}
+
+/// Is `value` a positive number, or a size whose range begins at one?
+fn is_positive(func: &Func, value: Value) -> bool {
+    if let Some(number) = func.const_int(value) {
+        return number > 0;
+    }
+    let Def::Arg(region, idx) = func.def(value) else { return false };
+    let symbol = func.header.symbols.get(idx).filter(|_| region == func.body());
+    symbol.and_then(|symbol| func.as_int(symbol.range?.0)).is_some_and(|low| low > 0)
 }
 
 /// What an op of the row `row` does apart from its regions.

@@ -178,7 +178,7 @@ fn check_on(
             break;
         }
     }
-    if report.inputs == 0 {
+    if report.inputs == 0 && report.is_ok() {
         let func = &module.items[case.func];
         let text = format!("no sizes were found for which the facts of `@{}` hold", func.symbol());
         let wrong = Diagnostic::error("size", func.location(func.header.loc), text).help("give them, `-D n=…`");

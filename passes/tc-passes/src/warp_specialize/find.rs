@@ -109,13 +109,17 @@ fn home(func: &Func, nest: &Nest) -> Region {
     let mut at = nest.op;
     loop {
         let body = func.op_regions(at)[0];
-        let is_plain = |&op: &Op| func.row(op).terminator || summary(func, op).is_pure();
-        let statements: Vec<Op> = func.ops(body).filter(|op| !is_plain(op)).collect();
+        let statements: Vec<Op> = func.ops(body).filter(|&op| !is_plain(func, op)).collect();
         match statements[..] {
             [only] if is_launch(func, only) => at = only,
             _ => return body,
         }
     }
+}
+
+/// Does `op` compute, or end its region, and no more?
+fn is_plain(func: &Func, op: Op) -> bool {
+    func.row(op).terminator || summary(func, op).is_pure()
 }
 
 /// The loops in order around the loads, and the conditions between, inside `home`; outermost first.
@@ -150,6 +154,12 @@ fn around(func: &Func, nest: &Nest, load: Op, home: Region) -> Found<Vec<Op>> {
             }
             _ => {
                 let of_threads = is_launch(func, op).then(|| func.value_text(loop_var(func, op)));
+                let beside = || func.ops(home).find(|&other| other != op && !is_plain(func, other));
+                if let (0, Some(var), Some(other)) = (nth, of_threads, beside()) {
+                    let text = format!("a bulk copy inside of the loop `{var}` over threads, beside which this stands");
+                    let found = error(func, other, text, "move it into that loop, or behind it into another kernel");
+                    return Err(labelled(func, *found, op, "the loop over threads"));
+                }
                 let (text, help) = match of_threads {
                     Some(var) => (
                         format!("a bulk copy inside of the loop `{var}` over threads, which stands in a loop in order"),

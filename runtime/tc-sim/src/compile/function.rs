@@ -206,8 +206,7 @@ impl<'m> Top<'m, '_> {
         let (threads, blocks): (u64, u64) = (block.iter().product(), grid.iter().product());
         let mut warpgroups = self.warpgroups(func, op, 0);
         // Until their barriers are there, the threads of a nest go in step.
-        warpgroups.clocked |=
-            (warpgroups.stores || warpgroups.by_warpgroups || warpgroups.fenced) && is_threaded(func);
+        warpgroups.clocked |= (warpgroups.stores || warpgroups.by_warpgroups || warpgroups.fenced) && is_threaded(func);
         let threaded = is_threaded(func) || warpgroups.clocked;
         // Until a pass has bound its threads to threadIdx.x, one stands for all of a warpgroup.
         warpgroups.lone = !threaded && block[0] == 1;
