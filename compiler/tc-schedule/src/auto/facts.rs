@@ -99,6 +99,8 @@ pub(super) struct Known {
     pub(super) product: Option<[usize; 2]>,
     /// Is it a reduction that starts from nothing and leaves nothing out?
     pub(super) reduces_all: bool,
+    /// It is a reduction of those elements for which a condition holds, from the initial value of its combiner on.
+    pub(super) reduces_some: bool,
 }
 
 impl Known {
@@ -225,9 +227,10 @@ fn look(operator: &Operator<'_>, graph: &Graph, stage: StageId) -> Result<Known,
     });
     let reduction = operator.reduction(data.source);
     let reduces_all = reduction.is_some() && body.init.is_none() && body.condition.is_none();
+    let reduces_some = reduction.is_some() && body.init.is_none() && body.condition.is_some();
     let is_sum = reduction.is_some_and(|reduce| operator.te.word_of(reduce.0, keys::COMBINER) == Some("sum"));
     let product = product.filter(|_| is_sum && reduces_all);
-    Ok(Known { n_data: data.data.len(), dims, loads, product, reduces_all })
+    Ok(Known { n_data: data.data.len(), dims, loads, product, reduces_all, reduces_some })
 }
 
 /// What the axes of inlined stages stand for, over axes of the stage.

@@ -91,6 +91,10 @@ pub(super) fn write(writer: &mut Writer, facts: &Facts<'_>, kernel: &Kernel) -> 
     let others: Vec<Value> = others.into_iter().map(|nth| of_sum(writer, nth)).collect();
     let data: Vec<Value> = (0..direct.n_data).map(|nth| of_sum(writer, nth)).collect();
     writer.reorder(&[&others[..], &[outer, inner], &data].concat());
+    if direct.reduces_some {
+        // Steps in which the condition never holds are left out, and those in which it always does have none.
+        writer.loop_partition_hint(outer);
+    }
     writer.unroll(inner);
     data.into_iter().for_each(|axis| writer.unroll(axis));
     for ((shared, own), load) in caches.into_iter().zip(factors) {
@@ -134,7 +138,7 @@ fn copy(writer: &mut Writer, facts: &Facts<'_>, shared: Value, direct: &Known, f
 
 /// Which axes to divide, and for each tensor that is read along one of them a load.
 fn choose(known: &Known) -> Option<(Choice, Vec<usize>)> {
-    if !known.reduces_all || !known.loads.iter().all(Load::is_linear) {
+    if !(known.reduces_all || known.reduces_some) || !known.loads.iter().all(Load::is_linear) {
         return None;
     }
     let along = |nth: usize| known.loads.iter().filter(move |load| load.uses(nth));

@@ -87,6 +87,12 @@ impl Writer {
         self.op(sched::UNROLL, &[axis], 0, &[], &[]);
     }
 
+    /// `pragma(axis, loop_partition_hint = true)`
+    pub(super) fn loop_partition_hint(&mut self, axis: Value) {
+        let entry = (self.func.name("loop_partition_hint"), self.func.attr(AttrData::Bool(true)));
+        self.op(sched::PRAGMA, &[axis], 0, &[entry], &[]);
+    }
+
     pub(super) fn inline(&mut self, stage: Value) {
         self.op(sched::INLINE, &[stage], 0, &[], &[]);
     }
