@@ -1,10 +1,12 @@
 //! What products of a warpgroup ask of a kernel, whoever writes it.
 
 use crate::bulk::literal_start;
+use tc_dialects::algebra::const_extent;
 use tc_dialects::fragment::register_tiles;
+use tc_dialects::tir::{self, LoopKind};
 use tc_dialects::wgmma::{self, Descriptor, Side};
-use tc_ir::effects::root_buffer;
-use tc_ir::walk::all_ops;
+use tc_ir::effects::{accesses, root_buffer};
+use tc_ir::walk::{all_ops, ancestors, ops_under};
 use tc_ir::{Func, Op, Value};
 use tc_support::{Diagnostic, Diagnostics};
 
@@ -36,6 +38,16 @@ pub fn check(func: &Func, op: Op, found: &mut Diagnostics) {
     if func.opcode(op) != wgmma::MMA {
         return;
     }
+    if let Some(loop_op) = overwritten(func, op) {
+        let name = func.value_text(root_buffer(func, func.operand(op, Side::A.operand())));
+        let text = format!(
+            "the left factor `{name}` of 8-bit numbers lies in registers and is the same in all iterations of a loop: ptxas 12.9 and \
+             13.0 overwrite it in the first"
+        );
+        let help = "bring it to shared memory, and let the product read it there; or write it anew in each iteration";
+        let found_here = Diagnostic::error("no-emitter", func.op_location(op), text).help(help);
+        found.push(found_here.label(func.op_location(loop_op), "the loop"));
+    }
     for side in [Side::A, Side::B] {
         let place = func.operand(op, side.operand());
         // A factor without one is a region of two dimensions, of which the form `device` has said so.
@@ -50,4 +62,28 @@ pub fn check(func: &Func, op: Op, found: &mut Diagnostics) {
             found.push(Diagnostic::error("no-emitter", func.op_location(op), text).help(help));
         }
     }
+}
+
+/// The loop in order around the product `op` in which its left factor of 8-bit numbers in registers is not written: the registers are
+/// taken for others in its first iteration (seen in the machine code of ptxas 12.9 and 13.0 for sm_90a; `QGMMA` alone is affected).
+fn overwritten(func: &Func, op: Op) -> Option<Op> {
+    if !wgmma::left_in_registers(func, op) {
+        return None;
+    }
+    let left = root_buffer(func, func.operand(op, Side::A.operand()));
+    let (elem, ..) = func.as_shaped(func.value_type(left))?;
+    if func.as_scalar(elem)?.bytes() != 1 {
+        return None;
+    }
+    let is_loop = |outer: &Op| {
+        func.opcode(*outer) == tir::FOR
+            && tir::loop_kind(func, *outer) == Some(LoopKind::Serial)
+            && const_extent(func, *outer) != Some(1)
+    };
+    let loop_op = ancestors(func, op).find(is_loop)?;
+    let writes = |inner: Op| {
+        accesses(func, inner).into_iter().any(|(place, access)| access.writes() && root_buffer(func, place) == left)
+    };
+    let is_written = ops_under(func, func.op_regions(loop_op)[0]).any(writes);
+    (!is_written).then_some(loop_op)
 }

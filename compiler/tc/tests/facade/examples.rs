@@ -23,7 +23,7 @@ const LARGE: &[&str] = &["depthwise_nchw.tir", "conv2d"];
 /// Examples on tensor cores, which not all targets have: tests/tensorcore.rs runs them at small sizes, and says which
 /// targets are told so.
 const TENSOR_CORES: &[&str] = &[
-    "attention_decode",
+    "attention",
     "conv2d_f32_t",
     "conv2d_t",
     "matmul_bf16",
@@ -54,7 +54,8 @@ fn examples(compiler: &Compiler) -> Vec<Example> {
         let module = compiler.parse(&file, &text).unwrap_or_else(|why| panic!("{file}: {why}")).module;
         let mut found = cases::to_check(&module, Choice::default()).expect("an example has something to check");
         found.retain(|case| case.schedule.is_some());
-        assert!(!found.is_empty(), "{file} has no schedule");
+        let is_elsewhere = TENSOR_CORES.iter().any(|one| file.starts_with(one));
+        assert!(!found.is_empty() || is_elsewhere, "{file} has no schedule");
         Example { file, text, module, cases: found }
     };
     let found: Vec<Example> = files.into_iter().map(read).collect();
