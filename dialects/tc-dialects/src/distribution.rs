@@ -18,6 +18,11 @@ use tc_ir::{Attr, AttrData, Func, Op};
 /// The attribute of an alloc.
 pub const KEY: &str = "distribution";
 
+/// The threads of a block.
+const MAX_THREADS: i64 = 1024;
+/// More digits than this no index has.
+const MAX_DIGITS: usize = 64;
+
 /// What a digit of an index chooses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Holder {
@@ -142,9 +147,16 @@ impl Distribution {
 
     /// Does no register of a thread hold two elements, and no thread hold an element twice but as a copy? Otherwise what is wrong.
     pub fn check(&self) -> Result<(), String> {
+        let n_digits = self.dims.iter().map(Vec::len).sum::<usize>();
+        if self.dims.is_empty() || n_digits > MAX_DIGITS {
+            return Err(format!("it has {} dimensions and {n_digits} digits", self.dims.len()));
+        }
         let small = |digit: &Digit| (1..=1 << 20).contains(&digit.extent) && (0..=1 << 20).contains(&digit.step);
         if let Some(digit) = self.dims.iter().flatten().find(|digit| !small(digit)) {
             return Err(format!("a digit of {} values, {} apart, is out of range", digit.extent, digit.step));
+        }
+        if self.n_threads() > MAX_THREADS {
+            return Err(format!("it is over {} threads, and a block has {MAX_THREADS} at most", self.n_threads()));
         }
         let of_index = |digit: &&Digit| digit.holder != Holder::Copy;
         let n_elements = self

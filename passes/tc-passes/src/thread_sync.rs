@@ -52,7 +52,7 @@
 //!    between them. A conflict in such divergent control flow is an error. So is a conflict between the branches of a
 //!    divergent conditional, which run at the same time.
 //! 4. Products of warpgroups see shared memory as bulk copies do. In a launch nest where they read what threads write, by stores or
-//!    asynchronous copies, each barrier comes after a `tma.fence`.
+//!    asynchronous copies, each barrier comes after a `tma.fence`, those of the author too.
 //!
 //! # Limits
 //!
@@ -121,6 +121,11 @@ impl FuncPass for ThreadSync {
             return false;
         }
         let fenced: Vec<bool> = nests.iter().filter(is_open).map(|nest| products_read_stores(func, nest)).collect();
+        let of_author = nests.iter().filter(is_open).zip(&fenced).filter(|&(_, &is_fenced)| is_fenced);
+        let of_author = of_author.flat_map(|(nest, _)| nest.ops(func).filter(|&op| is_bare_barrier(func, op)));
+        for barrier in of_author.collect::<Vec<Op>>() {
+            tma::Fence::build(&mut Builder::before(func, barrier), &[], &[]);
+        }
         for (plan, is_fenced) in plans.iter().zip(fenced) {
             cx.count("barriers inserted", plan.barriers.len() as u64);
             for (&op, conflict) in &plan.barriers {
@@ -142,6 +147,12 @@ fn insert(func: &mut Func, op: Op, conflict: &Conflict, is_fenced: bool) {
         tma::Fence::build(&mut b, &[], &[]);
     }
     gpu::Barrier::build(&mut b, &[(keys::SCOPE, scope)], &[]);
+}
+
+/// Is `op` a barrier that the author wrote, without a fence before it?
+fn is_bare_barrier(func: &Func, op: Op) -> bool {
+    matches!(meeting(func, op), Some(Meeting::Barrier(_)))
+        && func.prev_op(op).is_none_or(|before| func.opcode(before) != tma::FENCE)
 }
 
 /// Do warpgroup products of `nest` read from shared memory what its threads write? Then threads have to make a fence before they

@@ -95,6 +95,8 @@ pub struct CheckReport {
     pub max_abs_err: f64,
     /// The greatest difference relative to what is expected, where that is not 0.
     pub max_rel_err: f64,
+    /// Of the cells that differ, the greatest difference that was allowed, and the greatest number that was expected.
+    pub loosest: (f64, f64),
     /// Cells that differ by more than is allowed.
     pub n_different: u64,
     /// The first of them.
@@ -131,6 +133,7 @@ impl CheckReport {
         self.inputs += other.inputs;
         self.max_abs_err = self.max_abs_err.max(other.max_abs_err);
         self.max_rel_err = self.max_rel_err.max(other.max_rel_err);
+        self.loosest = (self.loosest.0.max(other.loosest.0), self.loosest.1.max(other.loosest.1));
         self.n_different += other.n_different;
         self.difference = self.difference.take().or(other.difference);
         self.races += other.races;
@@ -409,6 +412,7 @@ impl CheckReport {
         if expected != 0.0 && !expected.is_nan() {
             self.max_rel_err = self.max_rel_err.max(error / expected.abs());
         }
+        self.loosest = (self.loosest.0.max(allowed), self.loosest.1.max(expected.abs()));
         if error > allowed {
             self.n_different += 1;
             if self.difference.is_none() {

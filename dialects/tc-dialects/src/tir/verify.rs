@@ -302,7 +302,7 @@ fn check_distribution(func: &Func, op: Op, shape: &[Attr], found: &mut Diagnosti
         return found.push(error(func, op, "distribution", text).help(help));
     };
     if let Err(why) = distribution.check() {
-        let text = format!("the distribution gives two elements to one register, or one twice: {why}");
+        let text = format!("this is no distribution: {why}");
         return found.push(error(func, op, "distribution", text).help(help));
     }
     let held = shape.iter().try_fold(1i64, |held, &dim| held.checked_mul(func.as_int(dim)?));

@@ -31,11 +31,21 @@ impl Uniform {
         Uniform::between(func, nest, Some(Warps::of(func, nest)))
     }
 
+    /// Looks at everything in `nest`, for threads that differ in `along` alone.
+    pub(crate) fn along(func: &Func, nest: &Nest, along: &[Coordinate]) -> Uniform {
+        let differs = Coordinate::ALL.map(|coordinate| along.contains(&coordinate) && nest.varies(coordinate));
+        Uniform::among(func, nest, None, differs)
+    }
+
     fn between(func: &Func, nest: &Nest, warps: Option<Warps>) -> Uniform {
         let differs = Coordinate::ALL.map(|coordinate| {
             let in_warp = warps.as_ref().is_none_or(|warps| warps.differs(coordinate));
             coordinate.is_thread() && nest.varies(coordinate) && in_warp
         });
+        Uniform::among(func, nest, warps, differs)
+    }
+
+    fn among(func: &Func, nest: &Nest, warps: Option<Warps>, differs: [bool; 6]) -> Uniform {
         let divergent = EntitySet::with_capacity(func.n_value_ids());
         let mut uniform = Uniform { divergent, warps, differs, written: written_buffers(func, nest.op) };
         let inner = func.op_regions(nest.op).iter().flat_map(|&region| ops_under(func, region));

@@ -72,11 +72,17 @@ fn place(
         if holder == own {
             continue;
         }
-        let is_lane = coordinate == Coordinate::ThreadX && func.opcode(op) == tir::LOAD;
+        let is_lane = coordinate == Coordinate::ThreadX && func.opcode(op) == tir::LOAD && buffer.is_exchanged;
         let other = if is_lane { other_lane(algebra, buffer, holder, own) } else { None };
         let Some(other) = other.filter(|_| warp.exchanges(func, algebra, buffer, op, register)) else {
+            let of_warp = match is_lane && other.is_some() {
+                true => {
+                    ", one of its warp, and the threads of a warp do not come here together for one register that all have stored"
+                }
+                false => "",
+            };
             let text = format!(
-                "thread {} of `{}` accesses what thread {} holds",
+                "thread {} of `{}` accesses what thread {} holds{of_warp}",
                 func.value_text(var),
                 coordinate.name(),
                 algebra.text(holder)

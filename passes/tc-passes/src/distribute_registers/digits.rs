@@ -2,13 +2,13 @@
 
 use super::Obstacle;
 use super::find::Buffer;
-use crate::analysis::invariant::arguments;
-use crate::analysis::launch::{coordinate, loop_var};
+use crate::analysis::launch::{Nest, coordinate, loop_var, nest_of};
+use crate::analysis::uniform::Uniform;
 use tc_arith::{Expr, Pool, Var};
 use tc_dialects::algebra::{Algebra, const_extent};
 use tc_dialects::distribution::{Digit, Distribution, Holder};
 use tc_dialects::tir::{self, Coordinate, LoopKind};
-use tc_ir::walk::{ancestors, is_inside};
+use tc_ir::walk::ancestors;
 use tc_ir::{Func, Op, Value};
 
 /// The most registers that a thread has.
@@ -129,12 +129,11 @@ fn of_store(func: &Func, algebra: &mut Algebra, buffer: &Buffer, store: Op) -> R
     let Some(form) = form.filter(|form| form.constant == 0 && form.coeffs.iter().all(|&unit| unit >= 0)) else {
         return refuse(store, "which element is stored is no sum of multiples of loop variables");
     };
-    let (mut digits, mut copies) = (Vec::new(), Vec::new());
+    let mut digits = Vec::new();
     for (&loop_op, &unit) in loops.iter().zip(&form.coeffs) {
         let thread = coordinate(func, loop_op).filter(|coordinate| coordinate.is_thread());
         match (unit, thread, const_extent(func, loop_op)) {
-            (0, Some(coordinate), _) => copies.push((coordinate, loop_op)),
-            (0, None, _) | (_, _, Some(1)) => {}
+            (0, _, _) | (_, _, Some(1)) => {}
             (_, _, None) => return refuse(loop_op, "a loop over its elements has no constant extent"),
             (_, None, Some(extent)) if is_in_order(func, loop_op) => digits.push(NumberDigit { unit, extent, thread }),
             (_, Some(_), Some(extent)) if func.const_int(func.operand(loop_op, 0)) == Some(0) => {
@@ -147,17 +146,13 @@ fn of_store(func: &Func, algebra: &mut Algebra, buffer: &Buffer, store: Op) -> R
     let Some(digits) = whole(digits, buffer.n_elements()) else {
         return refuse(store, "loops overlap in which element is stored");
     };
-    for &(coordinate, loop_op) in &copies {
-        let var = loop_var(func, loop_op);
-        let conditions =
-            ancestors(func, store).filter(|&outer| func.opcode(outer) == tir::IF && is_inside(func, outer, loop_op));
-        if conditions.into_iter().any(|branch| arguments(func, func.operand(branch, 0)).contains(&var)) {
-            let text =
-                format!("a condition on `{}` decides who stores what all of its threads would hold", coordinate.name());
-            return Err(Obstacle { op: store, text });
-        }
-    }
-    let copies = copies.into_iter().map(|(coordinate, _)| coordinate).collect();
+    let is_copied = |coordinate: &Coordinate| {
+        coordinate.is_thread()
+            && buffer.threads[coordinate.dim()] > 1
+            && digits.iter().all(|digit| digit.thread != Some(*coordinate))
+    };
+    let copies: Vec<Coordinate> = Coordinate::ALL.into_iter().filter(is_copied).collect();
+    stored_by_all(func, buffer, &copies)?;
     let digits = Digits { digits, copies };
     let held = digits.distribution(buffer.threads).n_registers();
     if held.saturating_mul(buffer.bytes) > MAX_REGISTERS * 4 {
@@ -165,6 +160,28 @@ fn of_store(func: &Func, algebra: &mut Algebra, buffer: &Buffer, store: Op) -> R
         return Err(Obstacle { op: store, text });
     }
     Ok(digits)
+}
+
+/// Threads that differ in `copies` alone all come to each store, and store the same.
+fn stored_by_all(func: &Func, buffer: &Buffer, copies: &[Coordinate]) -> Result<(), Obstacle> {
+    let Some(nest) = nest_of(func, buffer.alloc).filter(|_| !copies.is_empty()) else { return Ok(()) };
+    let uniform = Uniform::along(func, &Nest::of(func, nest), copies);
+    for &store in buffer.accesses.iter().filter(|&&op| func.opcode(op) == tir::STORE) {
+        let mut around = ancestors(func, store).take_while(|&outer| outer != nest);
+        let is_stored = func.operands(store).last().is_some_and(|&value| uniform.is(value))
+            && around.all(|outer| match func.opcode(outer) {
+                tir::FOR => func.operands(outer)[..2].iter().all(|&bound| uniform.is(bound)),
+                tir::IF => uniform.is(func.operand(outer, 0)),
+                _ => false,
+            });
+        if !is_stored {
+            let names: Vec<String> = copies.iter().map(|of| format!("`{}`", of.name())).collect();
+            let names = names.join(" and ");
+            let text = format!("{names} may decide who stores, or what, and all threads along it would hold a copy");
+            return Err(Obstacle { op: store, text });
+        }
+    }
+    Ok(())
 }
 
 fn is_in_order(func: &Func, loop_op: Op) -> bool {

@@ -14,6 +14,8 @@ pub(super) struct Buffer {
     pub(super) extents: Vec<i64>,
     /// Bytes of an element.
     pub(super) bytes: i64,
+    /// Lanes of a warp can exchange its elements.
+    pub(super) is_exchanged: bool,
     /// Loads and stores of its elements, in the order of the text.
     pub(super) accesses: Vec<Op>,
     /// The extents of the block.
@@ -46,6 +48,9 @@ pub(super) fn buffer(func: &Func, nests: &LaunchNests, alloc: Op) -> Result<Buff
     };
     let extents: Option<Vec<i64>> = shape.iter().map(|&dim| func.as_int(dim)).collect();
     let Some(extents) = extents else { return refuse(alloc, "its size is not constant") };
+    if extents.contains(&0) {
+        return refuse(alloc, "it has no elements");
+    }
     if func.int_of(alloc, keys::STAGES).is_some_and(|stages| stages > 1) {
         return refuse(alloc, "it is kept for several iterations");
     }
@@ -63,7 +68,9 @@ pub(super) fn buffer(func: &Func, nests: &LaunchNests, alloc: Op) -> Result<Buff
             _ => return refuse(op, "its address is taken"),
         }
     }
-    Ok(Buffer { alloc, value, extents, bytes: i64::from(scalar.bytes()), accesses, threads })
+    // Of the floats of 8 bits there is no shuffle.
+    let is_exchanged = !(scalar.elem.is_float() && scalar.bytes() == 1);
+    Ok(Buffer { alloc, value, extents, bytes: i64::from(scalar.bytes()), is_exchanged, accesses, threads })
 }
 
 fn extents_of_block(nest: &Nest) -> Option<[i64; 3]> {

@@ -50,7 +50,8 @@
 //!
 //! # Limits
 //!
-//! Extents are constant. A reference to the buffer, as matrix ops and bulk copies take, wants an address: such a buffer is in
+//! Extents are constant. The thread that holds an element is told by sums, products, quotients and remainders; `j ^ 1` is written as
+//! `j / 2 * 2 + (1 - j % 2)`. A reference to the buffer, as matrix ops and bulk copies take, wants an address: such a buffer is in
 //! shared memory, and so is one of over 255 registers a thread.
 //!
 //! # Remarks
@@ -144,5 +145,8 @@ fn remark(func: &Func, alloc: Op, obstacle: &Obstacle) -> Diagnostic {
     if obstacle.op != alloc {
         found = found.label(func.op_location(obstacle.op), "here");
     }
-    found.help("divide all loops over the buffer among threads alike: the same extents, in the same order")
+    found.help(
+        "divide all loops over the buffer among threads alike: the same extents, in the same order; where threads of a warp exchange \
+         elements, let no guard part them: pad the row to a multiple of the threads",
+    )
 }

@@ -262,7 +262,7 @@ impl Group {
         let site = at.access.site;
         block.find(launch, DiagnosticKind::MissingFence, (site, site), |_| {
             let text = format!(
-                "generic writes are not seen by the async proxy: a product reads `{}`, which threads wrote",
+                "generic writes are not seen by the async proxy: a product reads `{}`, which threads wrote, with no fence and barrier between",
                 self.place(at, lane)
             );
             let diagnostic = Diagnostic::error(DiagnosticKind::MissingFence.code(), launch.kernel.at(site), text);
