@@ -191,7 +191,9 @@ fn check_on(
     let item = &module.items[case.schedule.unwrap_or(case.func)];
     let blamed = !report.is_ok()
         && report.undefined.is_none()
-        && (is_of_compiler(module, case) || is_of_passes((module, case), &built, options.limits));
+        && (is_of_compiler(module, case)
+            // The program as written is tried on drawn inputs: on others it may be wrong as well.
+            || options.inputs.is_empty() && is_of_passes((module, case), &built, options.limits));
     for found in diagnostics(&report, &built.origins, &item.location(item.header.loc), &with) {
         checked.diagnostics.push(if blamed { blame_compiler(found) } else { found });
     }
@@ -200,6 +202,9 @@ fn check_on(
         let blamed = found.is_error() && is_of_compiler(module, case);
         checked.diagnostics.push(if blamed { blame_compiler(found) } else { found });
     }
+    if checked.ok && report.field.verdict != FieldVerdict::Equal {
+        loose(&report, &item.location(item.header.loc)).into_iter().for_each(|found| checked.diagnostics.push(found));
+    }
     if checked.ok {
         not_tried(&unreached).for_each(|warning| checked.diagnostics.push(warning));
     }
@@ -207,6 +212,21 @@ fn check_on(
     checked.sources = built.module.sources;
     checked.time = start.elapsed();
     Ok(checked)
+}
+
+/// A check that allows this share of the greatest result says little.
+const LOOSE: f64 = 0.25;
+
+/// A warning of a check that allows differences about as great as the results.
+fn loose(report: &CheckReport, at: &Location) -> Option<Diagnostic> {
+    let (allowed, expected) = report.loosest;
+    let text = format!(
+        "this check tells little: differences up to {allowed:.1e} are allowed of results up to {expected:.1e}, as the rounding of \
+         intermediate results may cause them"
+    );
+    let help =
+        "state in the operator where the program rounds, so that the exact check decides; or check at smaller sizes";
+    (allowed > LOOSE * expected).then(|| Diagnostic::warning("loose-check", at.clone(), text).help(help))
 }
 
 /// Branches that were not checked are told, so many of them.
