@@ -49,7 +49,7 @@ tir.func @k(A: f32[64], B: i32[64]) attributes {device} {  // ! the threads of `
     if likely(tx < 4) {                      // ! a hint `likely` is left over
       A[tx] = 3.0
     }
-    alloc W: f32[4] in warp                  // ! a kernel cannot declare `W` in `warp`
+    alloc W: f32[4] in registers             // ! a kernel cannot declare `W` in `registers`
     W[tx] = 0.0
     tir.call(A, callee = @k)                 // ! a kernel cannot call a function
   }

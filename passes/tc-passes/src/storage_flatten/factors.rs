@@ -153,8 +153,8 @@ fn descriptor(
         let text = format!(
             "a warpgroup product reads rows of {width} bytes that follow each other, and those of `{name}` do not lie so"
         );
-        let help =
-            "fill the buffer by `bulk_copy`, which makes such rows, with the swizzle that the tile's width allows";
+        let help = "fill the buffer by `bulk_copy`, which makes such rows, with the swizzle that the tile's width allows; where threads fill it, \
+             give it rows of 128, 64 or 32 bytes, and `swizzle` with 3, 2 or 1 bits that mixes pieces of 16 bytes";
         return Err((text, help.to_string()));
     };
     check_start(func, (start, &name), major, &lie, extents, descriptor)?;
