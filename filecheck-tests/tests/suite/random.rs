@@ -14,7 +14,7 @@ fn tell<C: RandomCase>(failed: &Failed<C>) {
 
 #[test]
 fn programs_of_random_schedules_and_pipelines_compute_their_operators() {
-    let plan = RandomRun { seed: 6, first: 0, count: 200, jobs: 2 };
+    let plan = RandomRun { seed: 2, first: 0, count: 200, jobs: 2 };
     let outcome = run::<Case>(plan, tell);
     let tally = &outcome.tally;
     assert!(outcome.kinds.is_empty(), "{:#?}\n{tally}", outcome.kinds);
