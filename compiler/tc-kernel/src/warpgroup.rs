@@ -65,7 +65,8 @@ pub fn check(func: &Func, op: Op, found: &mut Diagnostics) {
 }
 
 /// The loop in order around the product `op` in which its left factor of 8-bit numbers in registers is not written: the registers are
-/// taken for others in its first iteration (seen in the machine code of ptxas 12.9 and 13.0 for sm_90a; `QGMMA` alone is affected).
+/// taken for others in its first iteration. Seen of `QGMMA` in the machine code of ptxas 12.9 and 13.0 for sm_90a, and not of `HGMMA`;
+/// products of integers of 8 bits were not looked at, and count as affected.
 fn overwritten(func: &Func, op: Op) -> Option<Op> {
     if !wgmma::left_in_registers(func, op) {
         return None;

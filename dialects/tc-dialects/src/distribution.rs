@@ -87,11 +87,6 @@ impl Distribution {
         Distribution { dims }
     }
 
-    /// The digits of each dimension.
-    pub fn dims(&self) -> &[Vec<Digit>] {
-        &self.dims
-    }
-
     /// The extents of the whole buffer.
     pub fn extents(&self) -> SmallVec<[i64; 4]> {
         let of_index = |digit: &&Digit| digit.holder != Holder::Copy;

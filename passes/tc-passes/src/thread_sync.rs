@@ -68,6 +68,7 @@
 //!
 //! TVM 0.16, `src/tir/transforms/thread_storage_sync.cc`.
 
+use crate::analysis::access::Access;
 use crate::analysis::launch::{LaunchNests, Nest};
 use crate::analysis::sync::{BarrierPlacement, Conflict, Divergent, plan};
 use rustc_hash::FxHashSet;
@@ -77,7 +78,7 @@ use tc_dialects::threads::{Meeting, is_by_mbarrier, meeting};
 use tc_dialects::tir::Coordinate;
 use tc_dialects::{forms, gpu, tir, tma, wgmma};
 use tc_ir::effects::{self, root_buffer};
-use tc_ir::opdef::Access;
+use tc_ir::opdef;
 use tc_ir::verify::is_threaded;
 use tc_ir::{AttrData, Builder, Func, Op, Value, keys};
 use tc_pass::{FuncPass, PassCx, PassInfo, PassKind, preserved};
@@ -159,18 +160,19 @@ fn is_bare_barrier(func: &Func, op: Op) -> bool {
 /// meet: products see memory as bulk copies do.
 fn products_read_stores(func: &Func, nest: &Nest) -> bool {
     let is_product = |&op: &Op| func.opcode(op) == wgmma::MMA;
-    let roots = |op: Op, is_it: fn(Access) -> bool| {
+    let roots = |op: Op, is_it: fn(opdef::Access) -> bool| {
         let places = effects::accesses(func, op).into_iter().filter(move |&(_, access)| is_it(access));
         let roots = places.map(|(place, _)| root_buffer(func, place));
         roots.filter(|&root| Scope::of(func, root).is_some_and(Scope::is_shared)).collect::<Vec<Value>>()
     };
-    let read: FxHashSet<Value> = nest.ops(func).filter(is_product).flat_map(|op| roots(op, Access::reads)).collect();
+    let read: FxHashSet<Value> =
+        nest.ops(func).filter(is_product).flat_map(|op| roots(op, opdef::Access::reads)).collect();
     let is_by_threads = |op: &Op| !is_product(op) && func.opcode(*op) != tma::LOAD;
     !read.is_empty()
         && nest
             .ops(func)
             .filter(is_by_threads)
-            .any(|op| roots(op, Access::writes).iter().any(|root| read.contains(root)))
+            .any(|op| roots(op, opdef::Access::writes).iter().any(|root| read.contains(root)))
 }
 
 /// Reports what keeps `plan` from being carried out; gives the number of errors.
@@ -290,6 +292,6 @@ fn other_name<'f>(func: &'f Func, conflict: &Conflict) -> Option<&'f str> {
     (other != conflict.second.root).then(|| func.value_text(other))
 }
 
-fn done(access: &crate::analysis::access::Access) -> &'static str {
+fn done(access: &Access) -> &'static str {
     if access.writes { "written" } else { "read" }
 }

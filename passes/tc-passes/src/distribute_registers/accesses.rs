@@ -3,16 +3,13 @@
 use super::Obstacle;
 use super::digits::{Digits, coordinate_var, number};
 use super::find::Buffer;
+use crate::analysis::exchange::WARP;
 use crate::analysis::launch::{Nest, nest_of};
-use crate::analysis::uniform::Uniform;
+use crate::analysis::uniform::{Uniform, divergent_branch};
 use tc_arith::Expr;
 use tc_dialects::algebra::Algebra;
 use tc_dialects::tir::{self, Coordinate};
-use tc_ir::walk::ancestors;
 use tc_ir::{Func, Op};
-
-/// The lanes of a warp.
-const WARP: i64 = 32;
 
 /// Where an access finds its element.
 pub(super) struct Place {
@@ -128,10 +125,6 @@ impl Warp {
     fn come_together(&mut self, func: &Func, op: Op) -> bool {
         let Some(nest) = nest_of(func, op) else { return false };
         let uniform = self.uniform.get_or_insert_with(|| Uniform::of_warp(func, &Nest::of(func, nest)));
-        ancestors(func, op).take_while(|&outer| outer != nest).all(|outer| match func.opcode(outer) {
-            tir::FOR => func.operands(outer)[..2].iter().all(|&bound| uniform.is(bound)),
-            tir::IF => uniform.is(func.operand(outer, 0)),
-            _ => false,
-        })
+        divergent_branch(func, uniform, nest, op).is_none()
     }
 }

@@ -3,7 +3,7 @@
 use super::Obstacle;
 use super::find::Buffer;
 use crate::analysis::launch::{Nest, coordinate, loop_var, nest_of};
-use crate::analysis::uniform::Uniform;
+use crate::analysis::uniform::{Uniform, divergent_branch};
 use tc_arith::{Expr, Pool, Var};
 use tc_dialects::algebra::{Algebra, const_extent};
 use tc_dialects::distribution::{Digit, Distribution, Holder};
@@ -96,7 +96,7 @@ pub(super) fn number(func: &Func, algebra: &mut Algebra, buffer: &Buffer, op: Op
 }
 
 /// The loops around `op` and inside of what the buffer is made in.
-pub(super) fn loops(func: &Func, buffer: &Buffer, op: Op) -> impl Iterator<Item = Op> {
+fn loops(func: &Func, buffer: &Buffer, op: Op) -> impl Iterator<Item = Op> {
     let made_in = func.region_of(buffer.alloc).and_then(|region| func.region_parent(region));
     let around = ancestors(func, op).take_while(move |&outer| Some(outer) != made_in);
     around.filter(|&outer| func.opcode(outer) == tir::FOR)
@@ -167,13 +167,8 @@ fn stored_by_all(func: &Func, buffer: &Buffer, copies: &[Coordinate]) -> Result<
     let Some(nest) = nest_of(func, buffer.alloc).filter(|_| !copies.is_empty()) else { return Ok(()) };
     let uniform = Uniform::along(func, &Nest::of(func, nest), copies);
     for &store in buffer.accesses.iter().filter(|&&op| func.opcode(op) == tir::STORE) {
-        let mut around = ancestors(func, store).take_while(|&outer| outer != nest);
-        let is_stored = func.operands(store).last().is_some_and(|&value| uniform.is(value))
-            && around.all(|outer| match func.opcode(outer) {
-                tir::FOR => func.operands(outer)[..2].iter().all(|&bound| uniform.is(bound)),
-                tir::IF => uniform.is(func.operand(outer, 0)),
-                _ => false,
-            });
+        let is_same = func.operands(store).last().is_some_and(|&value| uniform.is(value));
+        let is_stored = is_same && divergent_branch(func, &uniform, nest, store).is_none();
         if !is_stored {
             let names: Vec<String> = copies.iter().map(|of| format!("`{}`", of.name())).collect();
             let names = names.join(" and ");
