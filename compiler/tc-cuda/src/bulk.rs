@@ -10,6 +10,7 @@
 use crate::expr::{self, Expr, prec};
 use crate::kernel::Kernel;
 use crate::preamble::Helper;
+use tc_dialects::update::UpdateKind;
 use tc_dialects::{mbarrier, tma};
 use tc_ir::attrs::BinOp;
 use tc_ir::{Elem, Op, Value, keys};
@@ -24,6 +25,8 @@ pub(crate) enum Bulk {
     Load { rank: u8, multicast: bool },
     /// `cp.async.bulk.tensor` to a box of so many dimensions.
     Store { rank: u8 },
+    /// `cp.reduce.async.bulk.tensor` to a box of so many dimensions.
+    Reduce { rank: u8, kind: UpdateKind },
     /// `cp.async.bulk.commit_group`
     CommitStores,
     /// `cp.async.bulk.wait_group`
@@ -82,6 +85,7 @@ impl Bulk {
             Bulk::Load { rank, multicast: false } => format!("tc_tma_load_{rank}d"),
             Bulk::Load { rank, multicast: true } => format!("tc_tma_load_{rank}d_multicast"),
             Bulk::Store { rank } => format!("tc_tma_store_{rank}d"),
+            Bulk::Reduce { rank, kind } => format!("tc_tma_reduce_{}_{rank}d", kind.name()),
             Bulk::CommitStores => "tc_tma_commit_group".into(),
             Bulk::WaitStores { read } => format!("tc_tma_wait_group{}", if read { "_read" } else { "" }),
             Bulk::FenceStores => "tc_tma_fence".into(),
@@ -122,12 +126,16 @@ impl Bulk {
                     ),
                 )
             }
-            Bulk::Store { rank } => {
+            Bulk::Store { rank } | Bulk::Reduce { rank, .. } => {
+                let (reduce, kind) = match self {
+                    Bulk::Reduce { kind, .. } => (".reduce", format!(".{}", kind.name())),
+                    _ => ("", String::new()),
+                };
                 let [params, slots, values] = coordinates_of(rank, 2);
                 function(
                     &format!("const tc_tensor_map* map, const void* from, {params}"),
                     &format!(
-                        "  asm volatile(\"cp.async.bulk.tensor.{rank}d.global.shared::cta.tile.bulk_group [%0, {{{slots}}}], [%1];\"\n    :: \"l\"(map), {}, {values}\n    : \"memory\");\n",
+                        "  asm volatile(\"cp{reduce}.async.bulk.tensor.{rank}d.global.shared::cta{kind}.tile.bulk_group [%0, {{{slots}}}], [%1];\"\n    :: \"l\"(map), {}, {values}\n    : \"memory\");\n",
                         shared("from")
                     ),
                 )
@@ -238,7 +246,7 @@ impl Kernel<'_> {
         self.call(op, &function, &args);
     }
 
-    /// Begins the bulk copy `op` to a tensor.
+    /// Begins the bulk copy `op` to a tensor, or the update of one.
     pub(crate) fn bulk_store(&mut self, op: Op) {
         let func = self.func;
         let [shared, boxed] = tma::sides(func, op);
@@ -252,7 +260,11 @@ impl Kernel<'_> {
         let rank = u8::try_from(coordinates.len()).unwrap_or(0);
         let mut args = vec![Expr::new(format!("&{map}"), prec::UNARY), self.address(shared)];
         args.extend(coordinates.iter().rev().map(|terms| self.coordinate_of(op, terms)));
-        let function = self.needs.helper(Helper::Bulk(Bulk::Store { rank }));
+        let function = match UpdateKind::of(func, op) {
+            Some(kind) => Bulk::Reduce { rank, kind },
+            None => Bulk::Store { rank },
+        };
+        let function = self.needs.helper(Helper::Bulk(function));
         self.call(op, &function, &args);
     }
 

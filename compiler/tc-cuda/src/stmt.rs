@@ -7,6 +7,7 @@ use crate::literals;
 use crate::shuffle::WARP;
 use std::rc::Rc;
 use tc_dialects::tir::{self, Coordinate, LoopKind};
+use tc_dialects::update::UpdateKind;
 use tc_dialects::{gpu, mbarrier, mma, tma, wgmma, wmma};
 use tc_ir::attrs::BinOp;
 use tc_ir::types::ElemKind;
@@ -23,6 +24,7 @@ static STATEMENTS: &[(Opcode, Write)] = &[
     (tir::IF, |k, op| k.conditional_of(op)),
     (tir::LOAD, |k, op| k.define(op)),
     (tir::STORE, |k, op| k.store(op)),
+    (tir::ATOMIC_RMW, |k, op| k.update(op)),
     (tir::ALLOC, |k, op| k.alloc(op)),
     (tir::VIEW, |k, op| k.view(op)),
     (tir::REF, |_, _| {}),
@@ -41,6 +43,7 @@ static STATEMENTS: &[(Opcode, Write)] = &[
     (tma::MAP, |_, _| {}),
     (tma::LOAD, |k, op| k.bulk_load(op)),
     (tma::STORE, |k, op| k.bulk_store(op)),
+    (tma::REDUCE, |k, op| k.bulk_store(op)),
     (tma::COMMIT_STORES, |k, op| k.bulk_call(op, Bulk::CommitStores)),
     (tma::WAIT_STORES, |k, op| k.wait_for_stores(op)),
     (tma::FENCE, |k, op| k.bulk_call(op, Bulk::FenceStores)),
@@ -173,6 +176,31 @@ impl Kernel<'_> {
             );
         }
         self.vector_of(scalar, &all)
+    }
+
+    /// An atomic update. CUDA has those of integers of 64 bits without a sign; bits, and sums that wrap, are the same.
+    fn update(&mut self, op: Op) {
+        let func = self.func;
+        let (&[place, value], Some(kind)) = (func.operands(op), UpdateKind::of(func, op)) else {
+            self.stray("an update without a kind");
+            return;
+        };
+        let by_order = matches!(kind, UpdateKind::Min | UpdateKind::Max);
+        let is_wide = func.value_scalar(value).is_some_and(|scalar| scalar.elem == Elem::I64);
+        let (mut place, mut value) = (self.address(place), self.lane(value, 0));
+        if is_wide && !by_order {
+            place = expr::cast("unsigned long long*", place);
+            value = expr::cast("unsigned long long", value);
+        }
+        let function = match kind {
+            UpdateKind::Add => "atomicAdd",
+            UpdateKind::Min => "atomicMin",
+            UpdateKind::Max => "atomicMax",
+            UpdateKind::And => "atomicAnd",
+            UpdateKind::Or => "atomicOr",
+            UpdateKind::Xor => "atomicXor",
+        };
+        self.call(op, function, &[place, value]);
     }
 
     fn store(&mut self, op: Op) {

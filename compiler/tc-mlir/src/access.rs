@@ -3,12 +3,13 @@
 //! Neighbours are touched together as far as their alignment is declared, as the emitter of CUDA does it; other vectors
 //! lane by lane, all lanes being read before the first is written.
 
-use crate::arith::Made;
+use crate::arith::{self, Made};
 use crate::constants;
 use crate::kernel::Kernel;
 use crate::memory::Memory;
 use crate::types;
 use std::rc::Rc;
+use tc_dialects::update::UpdateKind;
 use tc_ir::{Elem, Op, Scalar, Value};
 use tc_kernel::access::{self, Form, alignment};
 
@@ -52,6 +53,35 @@ pub(crate) fn load(k: &mut Kernel<'_>, op: Op) -> Made {
             Made::Is(k.vector_of(scalar, &all))
         }
     }
+}
+
+/// Writes the atomic update `op`.
+pub(crate) fn update(k: &mut Kernel<'_>, op: Op) {
+    let func = k.func;
+    let (&[place, value], Some(kind)) = (func.operands(op), UpdateKind::of(func, op)) else {
+        k.stray("an update without a kind");
+        return;
+    };
+    let Some(elem) = func.value_scalar(value).map(|scalar| scalar.elem) else {
+        k.stray("an update by something that is no number");
+        return;
+    };
+    let kind = match (kind, elem.is_float(), arith::is_unsigned(elem)) {
+        (UpdateKind::Add, true, _) => "addf",
+        (UpdateKind::Add, false, _) => "addi",
+        (UpdateKind::Min, _, false) => "mins",
+        (UpdateKind::Min, _, true) => "minu",
+        (UpdateKind::Max, _, false) => "maxs",
+        (UpdateKind::Max, _, true) => "maxu",
+        (UpdateKind::And, ..) => "andi",
+        (UpdateKind::Or, ..) => "ori",
+        (UpdateKind::Xor, ..) => "xori",
+    };
+    let (memory, index) = k.position(place);
+    let value = k.value(value);
+    let Memory { name, ty, .. } = &*memory;
+    let number = memory.number();
+    k.temp(format!("memref.atomic_rmw {kind} {value}, {name}[{index}] : ({number}, {ty}) -> {number}"));
 }
 
 /// Writes the store `op`.

@@ -18,6 +18,7 @@ static STATEMENTS: &[(Opcode, Write)] = &[
     (tir::IF, |k, op| k.branch(op)),
     (tir::LOAD, |k, op| k.load(op)),
     (tir::STORE, access::store),
+    (tir::ATOMIC_RMW, access::update),
     (tir::ALLOC, |_, _| {}),
     (tir::VIEW, |k, op| k.view(op)),
     (tir::REF, |_, _| {}),

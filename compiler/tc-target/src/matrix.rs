@@ -46,6 +46,7 @@ static TABLE: &[Row] = &[
     any("tma.map", Feature::Tma),
     any("tma.load", Feature::Tma),
     any("tma.store", Feature::Tma),
+    any("tma.reduce", Feature::Tma),
     any("tma.commit_group", Feature::Tma),
     any("tma.wait_group", Feature::Tma),
     any("tma.fence", Feature::Tma),

@@ -9,6 +9,8 @@
 //!   of a warpgroup.
 //! - [`tma`] has bulk copies by tensor maps, [`mbarrier`] barriers in shared memory.
 //!
+//! [`update`] has what atomic updates share, of threads and of bulk copies.
+//!
 //! [`algebra`] takes index expressions into `tc-arith` and back; [`forms`] says what a program may hold at each stage;
 //! [`fragment`] has what `wmma` and `mma` share, [`distribution`] which thread holds which element of a buffer in registers; [`scope`] has the scopes of memory, [`threads`] what
 //! threads do together and in the background; [`intrinsics`] are tensor intrinsics, as text.
@@ -29,6 +31,7 @@ pub mod te;
 pub mod threads;
 pub mod tir;
 pub mod tma;
+pub mod update;
 pub mod wgmma;
 pub mod wmma;
 

@@ -9,7 +9,8 @@
 //! that was dropped is unordered with the one that took its place (after Flanagan and Freund 2009, "FastTrack").
 
 use crate::cell::Cell;
-use crate::race::{Conflict, Seen};
+use crate::race::{Conflict, Kinds, Seen};
+use tc_dialects::update::UpdateKind;
 
 /// Somebody who accesses a cell: a thread, the products of a warpgroup, the bulk copies of a barrier, the bulk copies to
 /// tensors of a thread.
@@ -237,6 +238,9 @@ struct Past {
 pub(crate) struct CellHistory {
     writes: Vec<Past>,
     reads: Vec<Past>,
+    /// Atomic updates, of which none conflicts with another of its kind.
+    updates: Vec<Past>,
+    kinds: Kinds,
     /// The value before the first of `writes`, if there was one.
     before: Option<Cell>,
     /// All of `writes` wrote the same.
@@ -260,6 +264,8 @@ impl CellHistory {
     pub(crate) fn clear(&mut self) {
         self.writes.clear();
         self.reads.clear();
+        self.updates.clear();
+        self.kinds = Kinds::default();
     }
 
     /// A read of `value`.
@@ -268,7 +274,27 @@ impl CellHistory {
         let knows = || self.before == Some(value) || self.writes.iter().any(|past| past.actor == now.actor);
         let found = found.map(|past| conflict(past, true, self.same && knows()));
         keep(&mut self.reads, now);
-        found
+        found.or_else(|| self.updated(now))
+    }
+
+    /// An atomic update.
+    pub(crate) fn update(&mut self, now: Moment<'_>, kind: UpdateKind) -> Option<Conflict> {
+        if !self.updates.iter().any(|past| unordered(past, now)) {
+            self.kinds = Kinds::default();
+        }
+        let mixed = if self.kinds.are_mixed_by(kind) { self.updated(now) } else { None };
+        let find = |list: &[Past]| list.iter().copied().find(|past| unordered(past, now));
+        let found = match find(&self.writes) {
+            Some(write) => Some(conflict(&write, true, false)),
+            None => find(&self.reads).map(|read| conflict(&read, false, false)),
+        };
+        keep(&mut self.updates, now);
+        found.or(mixed)
+    }
+
+    /// The update that an access which is none conflicts with.
+    fn updated(&self, now: Moment<'_>) -> Option<Conflict> {
+        self.updates.iter().find(|past| unordered(past, now)).map(|past| conflict(past, true, false))
     }
 
     /// A write of `new` over `old` (`None` where nothing was).
@@ -288,7 +314,9 @@ impl CellHistory {
             (None, Some(read)) => Some(conflict(&read, false, benign)),
             (None, None) => None,
         };
+        let found = found.or_else(|| self.updated(now));
         self.reads.retain(|past| unordered(past, now));
+        self.updates.retain(|past| unordered(past, now));
         keep(&mut self.writes, now);
         found
     }
@@ -312,6 +340,25 @@ mod tests {
         // What a thread does after its arrival was not released by it.
         assert!(cell.write(clocks.moment(0, 0, 9), Some(1), 2).is_some_and(|found| !found.other_wrote));
         assert!(cell.read(clocks.moment(0, 1, 8), 2).is_some());
+    }
+
+    #[test]
+    fn updates_conflict_with_all_but_updates() {
+        let mut clocks = Clocks::new(3, 1, false);
+        let mut cell = CellHistory::default();
+        let add = UpdateKind::Add;
+        assert_eq!(cell.update(clocks.moment(0, 0, 7), add), None);
+        assert_eq!(cell.update(clocks.moment(0, 1, 7), add), None);
+        assert!(cell.clone().update(clocks.moment(0, 2, 7), UpdateKind::Max).is_some_and(|found| found.other_wrote));
+        assert!(cell.clone().read(clocks.moment(0, 2, 8), 1).is_some_and(|found| found.other_wrote));
+        let mut phase = clocks.nothing();
+        clocks.release(0, &mut phase);
+        clocks.acquire(2, &phase);
+        assert!(cell.clone().write(clocks.moment(0, 2, 9), Some(1), 1).is_some_and(|found| found.other.thread == 1));
+        clocks.release(1, &mut phase);
+        clocks.acquire(2, &phase);
+        assert_eq!(cell.read(clocks.moment(0, 2, 8), 1), None);
+        assert!(cell.update(clocks.moment(0, 0, 7), add).is_some_and(|found| !found.other_wrote));
     }
 
     #[test]

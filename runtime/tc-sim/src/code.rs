@@ -10,6 +10,7 @@ use crate::warp::{AsyncCopy, BarrierInstr, BulkCopy, StoreStep, WarpInstr};
 use tc_dialects::arith::Predicate;
 use tc_dialects::arith::functions::Function;
 use tc_dialects::tir::Coordinate;
+use tc_dialects::update::UpdateKind;
 use tc_ir::Elem;
 use tc_support::Location;
 
@@ -193,6 +194,11 @@ pub(crate) enum Instr {
     },
     Load(Box<Access>),
     Store(Box<Access>),
+    /// An atomic update: what is in `access.value` is combined with what is there.
+    Update {
+        access: Box<Access>,
+        kind: UpdateKind,
+    },
     Alloc {
         buf: BufId,
     },
@@ -460,6 +466,8 @@ pub(crate) struct Kernel {
     /// Globals that the code reads, and writes.
     pub(crate) reads: Vec<bool>,
     pub(crate) writes: Vec<bool>,
+    /// Those that it updates atomically, which it reads and writes as well.
+    pub(crate) updates: Vec<bool>,
     pub(crate) grid: [u64; 3],
     pub(crate) block: [u64; 3],
     /// Blocks that one group runs side by side.

@@ -244,7 +244,7 @@ impl<'m> Definition<'m> {
         for (number, decl) in self.operator.declarations.list.iter().enumerate() {
             let is_input = number < self.operator.n_params;
             let stage = self.operator.stages.iter().position(|stage| stage.tensors.contains(&number));
-            let spec = GlobalSpec { domain, poison: !is_input, writable: false, readable: false };
+            let spec = GlobalSpec { domain, poison: !is_input, writable: false, readable: false, updated: false };
             let (cells, kept) = match stage.map(|stage| &parts[stage]) {
                 None | Some(RequiredCells::All) => (decl.cells, None),
                 Some(RequiredCells::Nothing) => (0, None),

@@ -71,6 +71,10 @@ pub(crate) struct Notes {
     pub(crate) writer: Plane,
     /// Readers since then: the first, and one of another block.
     pub(crate) readers: Option<[Plane; 2]>,
+    /// Those who updated them atomically since then: the first, and one of another block.
+    pub(crate) updaters: Option<[Plane; 2]>,
+    /// The kinds of these updates; empty where there are none.
+    pub(crate) kinds: Vec<AtomicU8>,
 }
 
 /// A buffer that is one in all.
@@ -109,12 +113,15 @@ pub(crate) struct GlobalSpec {
     pub(crate) writable: bool,
     /// A launch both reads and writes it.
     pub(crate) readable: bool,
+    /// A launch updates it atomically.
+    pub(crate) updated: bool,
 }
 
 impl GlobalSpec {
     /// The bytes that a cell takes.
     pub(crate) fn bytes_per_cell(self) -> u64 {
-        let notes = if self.writable { 9 + if self.readable { 16 } else { 0 } } else { 0 };
+        let planes = u64::from(self.readable) + u64::from(self.updated);
+        let notes = if self.writable { 9 + 16 * planes + u64::from(self.updated) } else { 0 };
         8 + u64::from(self.domain.has_companions()) * 8 + u64::from(self.poison) + notes
     }
 }
@@ -127,6 +134,8 @@ impl Global {
             written: bytes(n),
             writer: plane(n),
             readers: spec.readable.then(|| [plane(n), plane(n)]),
+            updaters: spec.updated.then(|| [plane(n), plane(n)]),
+            kinds: bytes(if spec.updated { n } else { 0 }),
         });
         Global {
             elem,
@@ -213,15 +222,50 @@ impl Global {
                 writer.store(0, Relaxed);
             }
         }
-        for reader in notes.readers.iter().flatten().flatten() {
-            reader.store(0, Relaxed);
+        for (nth, written) in notes.written.iter().enumerate() {
+            if notes.is_updated(nth) {
+                written.store(1, Relaxed);
+                notes.kinds[nth].store(0, Relaxed);
+            }
+        }
+        for record in notes.readers.iter().chain(&notes.updaters).flatten().flatten() {
+            record.store(0, Relaxed);
         }
     }
 }
 
+/// Keeps who accessed a cell, besides `writer`: the first, and one of another block.
+pub(crate) fn keep([first, other]: &[Plane; 2], cell: usize, record: Record) {
+    let seen = Record(first[cell].load(Relaxed));
+    if !seen.is_somebody() {
+        first[cell].store(record.0, Relaxed);
+    } else if seen.block() != record.block() {
+        other[cell].store(record.0, Relaxed);
+    }
+}
+
+/// Of those who accessed a cell, one of another block than `own`.
+pub(crate) fn foreign(planes: &Option<[Plane; 2]>, cell: usize, own: u64) -> Option<Record> {
+    let records = planes.iter().flatten().map(|plane| Record(plane[cell].load(Relaxed)));
+    records.into_iter().find(|record| record.is_somebody() && record.block() != own)
+}
+
+/// Forgets who accessed a cell, and tells whether there was an access.
+pub(crate) fn forget(planes: &Option<[Plane; 2]>, cell: usize) -> bool {
+    let mut had = false;
+    for plane in planes.iter().flatten() {
+        had |= Record(plane[cell].swap(0, Relaxed)).is_somebody();
+    }
+    had
+}
+
 impl Notes {
     pub(crate) fn is_written(&self, idx: usize) -> bool {
-        self.written[idx].load(Relaxed) != 0 || self.writer[idx].load(Relaxed) != 0
+        self.written[idx].load(Relaxed) != 0 || self.writer[idx].load(Relaxed) != 0 || self.is_updated(idx)
+    }
+
+    fn is_updated(&self, idx: usize) -> bool {
+        self.updaters.as_ref().is_some_and(|[first, _]| first[idx].load(Relaxed) != 0)
     }
 }
 

@@ -7,6 +7,7 @@
 //! Which order the warps were run in does not matter to what is found.
 
 use crate::cell::Cell;
+use tc_dialects::update::UpdateKind;
 
 /// An access of the current epoch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,12 +27,27 @@ impl Seen {
 
 const NO_THREAD: Seen = Seen { thread: u32::MAX, site: 0, warp_epoch: 0 };
 
+/// Which kinds of updates there were: a bit for each.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Kinds(pub(crate) u8);
+
+impl Kinds {
+    /// Were there others than `kind`? It is one of them from now on.
+    pub(crate) fn are_mixed_by(&mut self, kind: UpdateKind) -> bool {
+        self.0 |= 1 << kind as u8;
+        self.0 != 1 << kind as u8
+    }
+}
+
 /// What is kept of one cell.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CellShadow {
     epoch: u32,
     writes: [Seen; 2],
     reads: [Seen; 2],
+    /// Atomic updates, of which none conflicts with another of its kind.
+    updates: [Seen; 2],
+    kinds: Kinds,
     /// The value before the first write of the epoch, if there was one.
     before: Option<Cell>,
     /// All writes of the epoch wrote the same.
@@ -42,7 +58,16 @@ pub(crate) struct CellShadow {
 
 impl Default for CellShadow {
     fn default() -> CellShadow {
-        CellShadow { epoch: 0, writes: [NO_THREAD; 2], reads: [NO_THREAD; 2], before: None, same: true, set: 0 }
+        CellShadow {
+            epoch: 0,
+            writes: [NO_THREAD; 2],
+            reads: [NO_THREAD; 2],
+            updates: [NO_THREAD; 2],
+            kinds: Kinds::default(),
+            before: None,
+            same: true,
+            set: 0,
+        }
     }
 }
 
@@ -138,7 +163,23 @@ impl CellShadow {
             benign: self.same && (self.before == Some(value) || self.wrote(now.thread, sets)),
         });
         keep(&mut self.reads, now);
-        conflict
+        conflict.or_else(|| self.updated(now))
+    }
+
+    /// An atomic update.
+    pub(crate) fn update(&mut self, now: Now, kind: UpdateKind) -> Option<Conflict> {
+        self.enter(now.epoch);
+        let find = |list: &[Seen; 2]| list.iter().copied().find(|&seen| unordered(seen, now));
+        let found = find(&self.writes).map(|other| (other, true)).or_else(|| Some((find(&self.reads)?, false)));
+        let mixed = if self.kinds.are_mixed_by(kind) { self.updated(now) } else { None };
+        keep(&mut self.updates, now);
+        found.map(|(other, other_wrote)| Conflict { other, other_wrote, benign: false }).or(mixed)
+    }
+
+    /// The update that an access which is none conflicts with.
+    fn updated(&self, now: Now) -> Option<Conflict> {
+        let other = self.updates.iter().copied().find(|&seen| unordered(seen, now))?;
+        Some(Conflict { other, other_wrote: true, benign: false })
     }
 
     /// A write of `new` over `old` (`None` where nothing was).
@@ -163,7 +204,7 @@ impl CellShadow {
             self.note_writer(now.thread, sets);
         }
         keep(&mut self.writes, now);
-        conflict
+        conflict.or_else(|| self.updated(now))
     }
 
     /// What a copy brought is there from now on. No thread could see what was there before; but copies of one value, in
@@ -205,6 +246,24 @@ mod tests {
         assert_eq!(cell.read(now(1, 2), 7, &sets), None);
         let conflict = cell.write(now(2, 2), Some(7), 8, &mut sets).expect("no barrier between");
         assert!(!conflict.other_wrote && !conflict.benign && conflict.other.thread == 1);
+    }
+
+    #[test]
+    fn updates_conflict_with_all_but_updates() {
+        let mut sets = WriterSets::new(64);
+        let mut cell = CellShadow::default();
+        let add = UpdateKind::Add;
+        assert_eq!(cell.update(now(0, 1), add), None);
+        assert_eq!(cell.update(now(1, 1), add), None);
+        assert!(cell.clone().update(now(2, 1), UpdateKind::Max).is_some_and(|found| found.other_wrote));
+        assert_eq!(cell.clone().update(now(2, 2), UpdateKind::Max), None);
+        assert!(cell.clone().read(now(2, 1), 5, &sets).is_some_and(|found| found.other_wrote && !found.benign));
+        assert!(cell.clone().write(now(2, 1), Some(5), 5, &mut sets).is_some_and(|found| !found.benign));
+        assert_eq!(cell.read(now(2, 2), 5, &sets), None, "a barrier stands between");
+        assert!(cell.update(now(3, 2), add).is_some_and(|found| !found.other_wrote));
+        assert_eq!(cell.write(now(4, 3), Some(5), 6, &mut sets), None);
+        assert!(cell.update(now(5, 3), add).is_some_and(|found| found.other_wrote));
+        assert_eq!(cell.update(now(4, 3), add).map(|found| found.other.thread), None, "its own write");
     }
 
     #[test]

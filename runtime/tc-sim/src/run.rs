@@ -238,6 +238,7 @@ fn make_globals(program: &Program, args: &[Arg], domain: Domain) -> Result<Vec<A
             poison: false,
             writable: info.written || role != Role::Input,
             readable: info.written && info.read,
+            updated: info.updated,
         };
         let mut global = Global::new((decl.elem, decl.cells), shape_of(decl), role, spec);
         global.places = decl.places();
@@ -272,7 +273,7 @@ pub(crate) fn check_memory(program: &Program, options: &RunOptions, domain: Doma
     let mut total = 0u64;
     for info in &program.globals {
         let decl = &program.declarations.list[info.decl];
-        let spec = GlobalSpec { domain, poison: false, writable: true, readable: true };
+        let spec = GlobalSpec { domain, poison: false, writable: true, readable: true, updated: info.updated };
         total = total.saturating_add((decl.cells as u64).saturating_mul(spec.bytes_per_cell()));
         if total > limit {
             return Err(too_large(&decl.name, decl.location.clone(), limit));

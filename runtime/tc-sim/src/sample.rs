@@ -280,7 +280,10 @@ impl<'p> Look<'p> {
                 .into_iter()
                 .filter(|&global| !matches!(wanted[global], RequiredCells::Nothing))
                 .collect();
-            let chosen = if asked.is_empty() || number + 1 == kernels.len() {
+            let chosen = if kernels[number].updates.contains(&true) {
+                // A cell has many writers.
+                None
+            } else if asked.is_empty() || number + 1 == kernels.len() {
                 Some(pick(&kernels[number], n, self.seed))
             } else {
                 self.writing(number, &asked, &wanted)

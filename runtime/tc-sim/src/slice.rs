@@ -232,6 +232,16 @@ impl Scan<'_> {
                     self.use_reg(access.value);
                 }
             }
+            Instr::Update { access, .. } => {
+                let content = self.is_needed(access);
+                if content || self.is_wanted(access, true) || self.is_wanted(access, false) {
+                    self.keep(pc);
+                    self.use_place(access);
+                }
+                if content {
+                    self.use_reg(access.value);
+                }
+            }
             Instr::Warp(warp) => self.warp(pc, warp),
             Instr::AsyncCopy(copy) => self.copy(pc, (&copy.to, &copy.from), copy.when),
             Instr::BulkCopy(copy) => self.copy(pc, (&copy.to, &copy.from), NO_REG),
@@ -344,7 +354,8 @@ impl Scan<'_> {
 
     fn copy(&mut self, pc: usize, (to, from): (&Region, &Region), when: Reg) {
         let content = self.is_needed(&to.access);
-        if !content && !self.is_wanted(&from.access, false) {
+        let updated = self.is_wanted(&to.access, true) || self.is_wanted(&to.access, false);
+        if !content && !updated && !self.is_wanted(&from.access, false) {
             return;
         }
         self.keep(pc);

@@ -23,6 +23,7 @@ use crate::cell::{self, Cell};
 use crate::inputs::mantissa;
 use tc_dialects::arith::functions::{self, Exact};
 use tc_dialects::fragment::Fragment;
+use tc_dialects::update::is_update;
 use tc_dialects::{arith, mma, te, tir, wgmma, wmma};
 use tc_ir::walk::all_ops;
 use tc_ir::{AttrData, Elem, Func, Module, Opcode, keys};
@@ -55,6 +56,12 @@ impl Tolerance {
                     if counts && sum.is_float() {
                         tolerance.has_numbers_in(sum, true);
                     }
+                }
+                // What an update sums is in no result.
+                let updated = is_update(func, op).then(|| tir::place_type(func, func.operand(op, 0))).flatten();
+                let updated = updated.and_then(|(elem, ..)| func.as_scalar(elem)).map(|scalar| scalar.elem);
+                if let Some(elem) = updated.filter(|elem| counts && elem.is_float()) {
+                    tolerance.has_numbers_in(elem, true);
                 }
                 for value in func.results(op) {
                     let float = func.value_scalar(value).map(|scalar| scalar.elem).filter(|elem| elem.is_float());

@@ -5,6 +5,7 @@
 //! the memory of the warp, where a tile stands as a whole, or in the registers of the lanes.
 
 use crate::code::{Access, Reg, Site};
+use tc_dialects::update::UpdateKind;
 use tc_dialects::wgmma::{Descriptor, Major};
 use tc_ir::Elem;
 
@@ -221,8 +222,8 @@ pub(crate) struct BulkCopy {
 pub(crate) enum BulkWay {
     /// To shared memory, reporting at a barrier if there is one.
     Load(Option<BarrierPlace>),
-    /// To a tensor, in a group of the thread where it goes on in the background.
-    Store { background: bool },
+    /// To a tensor, in a group of the thread where it goes on in the background; perhaps combined with what is there.
+    Store { background: bool, update: Option<UpdateKind> },
 }
 
 /// What a thread does about its bulk copies to tensors.

@@ -5,6 +5,7 @@ use super::strides;
 use crate::distribution::{self, Distribution};
 use crate::mbarrier::{BARRIER_BYTES, is_barrier_type};
 use crate::scope::{Scope, scope_text};
+use crate::update;
 use tc_ir::attrs::AttrData;
 use tc_ir::{Attr, Attrs, Func, Name, Op, Scalar, Type, TypeData, Value, keys};
 use tc_support::{Diagnostic, Diagnostics, counted, suggest};
@@ -108,6 +109,36 @@ pub(super) fn store(func: &Func, op: Op, found: &mut Diagnostics) {
     let (&buffer, rest) = func.operands(op).split_first().expect("the row has a buffer");
     let (&value, indices) = rest.split_last().expect("the row has a value");
     access(func, op, buffer, indices, value, found);
+}
+
+/// An update is of one number of global or shared memory.
+pub(super) fn atomic_rmw(func: &Func, op: Op, found: &mut Diagnostics) {
+    let (place, value) = (func.operand(op, 0), func.operand(op, 1));
+    let shown = func.show_type(func.value_type(place));
+    let Some((elem, shape, scope)) = place_type(func, place) else {
+        let text = format!("an update is of an element of a buffer, not of a `{shown}`");
+        return found.push(error(func, op, "type", text).help("name the element: `&B[i]`"));
+    };
+    if shape.iter().any(|&length| func.as_int(length) != Some(1)) {
+        let text = format!("one element is updated, not `{shown}`");
+        return found
+            .push(error(func, op, "extent", text).help("name one element: `&B[i]`, with an index for each dimension"));
+    }
+    if !Scope::of_name(func, scope).is_some_and(|scope| scope == Scope::Global || scope.is_shared()) {
+        let text = format!("memory that threads share is updated atomically, not `{}`", scope_text(func, scope));
+        let help = "a buffer of one thread takes a load and a store: `B[i] = B[i] + x`";
+        found.push(error(func, op, "scope", text).help(help));
+    }
+    let Some(scalar) = func.as_scalar(elem).filter(|scalar| scalar.lanes == 1) else {
+        let text = format!("a number is updated, not `{shown}`");
+        return found.push(error(func, op, "type", text));
+    };
+    if func.value_type(value) != elem {
+        let (elem, have) = (func.show_type(elem), func.show_type(func.value_type(value)));
+        let text = format!("an element of type `{elem}` is updated by one, not by `{have}`");
+        found.push(error(func, op, "type", text).help(format!("cast it: `cast<{elem}>(…)`; a literal is `1{elem}`")));
+    }
+    update::verify_kind(func, op, scalar.elem, found);
 }
 
 fn access(func: &Func, op: Op, buffer: Value, indices: &[Value], value: Value, found: &mut Diagnostics) {

@@ -14,7 +14,7 @@ use tc_ir::opdef::Results;
 
 pub use verify::{
     MAX_BOX, MAX_RANK, MAX_STEP, SWIZZLED_ROWS, align_of_box, box_extents, box_steps, is_async, is_map, is_multicast,
-    is_of_reads, load_barrier, load_bytes, map_of, sides, swizzle_bytes, swizzle_mixes, unfit_box,
+    is_of_reads, load_barrier, load_bytes, map_of, sides, swizzle_bytes, swizzle_mixes, unfit_box, writes_tensor,
 };
 
 /// Of one thread, but nothing that accesses memory moves across it.
@@ -38,6 +38,10 @@ tc_ir::dialect! {
     /// Copies as many elements of shared memory that lie side by side to a box of a tensor map. Without `background` all threads that differ in threadIdx.x alone come to it together; what they wrote before is copied, once, before they go on. With it, each thread that comes to it begins a copy; until its group is waited for, what is copied from may not be written, and what is copied to be neither read nor written.
     Store STORE "store" (to: place(Write), from: place(Read), background: any key opt)
     { effect: BEGINS, verify: Some(verify::store) }
+
+    /// Combines as many elements of shared memory that lie side by side with a box of a tensor map, each of them atomically, as `kind` says: `add`, `min`, `max`, `and`, `or`, `xor`. All else is as of `store`. Of other updates of the same kind it is not ordered, and need not be; sums of floats are rounded in any order.
+    Reduce REDUCE "reduce" (to: place(ReadWrite), from: place(Read), kind: word key, background: any key opt)
+    { effect: BEGINS, verify: Some(verify::reduce) }
 
     /// Makes one group of the copies to tensors that the thread has begun since the last group.
     CommitStores COMMIT_STORES "commit_group" ()

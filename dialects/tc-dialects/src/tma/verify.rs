@@ -1,9 +1,10 @@
 //! Maps and boxes that the copy engine takes (CUDA driver API 13.0, `cuTensorMapEncodeTiled`).
 
-use super::{MAP, STORE};
+use super::{MAP, REDUCE, STORE};
 use crate::mbarrier;
 use crate::scope::{Scope, scope_text};
 use crate::tir::place_type;
+use crate::update;
 use tc_ir::func::Def;
 use tc_ir::{Attr, AttrData, Elem, Func, Name, Op, TypeData, Value, keys};
 use tc_support::{Diagnostic, Diagnostics, counted};
@@ -101,7 +102,12 @@ pub fn load_bytes(func: &Func, op: Op) -> Option<i64> {
 /// The place in shared memory and the box of a map that the copy `op` is between.
 pub fn sides(func: &Func, op: Op) -> [Value; 2] {
     let [first, second] = [func.operand(op, 0), func.operand(op, 1)];
-    if func.opcode(op) == STORE { [second, first] } else { [first, second] }
+    if writes_tensor(func, op) { [second, first] } else { [first, second] }
+}
+
+/// Does `op` copy to a tensor, or update one?
+pub fn writes_tensor(func: &Func, op: Op) -> bool {
+    matches!(func.opcode(op), STORE | REDUCE)
 }
 
 /// Is it known of the copy `op` to a tensor that it goes on in the background?
@@ -282,6 +288,13 @@ pub(super) fn store(func: &Func, op: Op, found: &mut Diagnostics) {
     yes_or_no(func, op, keys::BACKGROUND, found);
 }
 
+pub(super) fn reduce(func: &Func, op: Op, found: &mut Diagnostics) {
+    store(func, op, found);
+    if let Some(elem) = place_type(func, func.operand(op, 0)).and_then(|(elem, ..)| func.as_scalar(elem)) {
+        update::verify_kind(func, op, elem.elem, found);
+    }
+}
+
 pub(super) fn wait_group(func: &Func, op: Op, found: &mut Diagnostics) {
     yes_or_no(func, op, keys::READ, found);
     let pending = func.int_of(op, keys::PENDING).unwrap_or(-1);
@@ -293,7 +306,7 @@ pub(super) fn wait_group(func: &Func, op: Op, found: &mut Diagnostics) {
 
 /// A copy between shared memory and a box of a map.
 fn copy(func: &Func, op: Op, found: &mut Diagnostics) {
-    let is_store = func.opcode(op) == STORE;
+    let is_store = writes_tensor(func, op);
     let [shared, boxed] = sides(func, op);
     let (Some((to_elem, to_shape, to_scope)), Some((from_elem, from_shape, _)), Some(map)) =
         (place_type(func, shared), place_type(func, boxed), map_of(func, boxed))

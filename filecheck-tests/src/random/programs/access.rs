@@ -8,7 +8,7 @@ use tc::ir::Elem;
 const MOST_NESTED: usize = 2;
 
 impl Buffer {
-    fn is_shared(&self) -> bool {
+    pub(super) fn is_shared(&self) -> bool {
         self.scope.starts_with("shared") || self.scope == "registers"
     }
 
@@ -67,7 +67,7 @@ impl Draw<'_> {
     }
 
     /// A row of `buffer` within `reach`.
-    fn row(&mut self, buffer: &Buffer, reach: AccessibleRows, depth: usize) -> Value {
+    pub(super) fn row(&mut self, buffer: &Buffer, reach: AccessibleRows, depth: usize) -> Value {
         let launch = self.launch.clone();
         let index = |text: String, varies: bool| {
             Value::new(text, Known::int(Elem::Index, Interval::new(0, 1 << 30)).varying(varies))
@@ -101,7 +101,7 @@ impl Draw<'_> {
     }
 
     /// The place of `buffer` in `row` and `col`, with indices of one type where they are added.
-    fn place(&mut self, buffer: &Buffer, row: Value, col: Value) -> String {
+    pub(super) fn place(&mut self, buffer: &Buffer, row: Value, col: Value) -> String {
         let adds = !matches!(buffer.layout, Layout::Rows | Layout::Columns);
         let (row, col) = if adds { (self.as_index(row), self.as_index(col)) } else { (row, col) };
         buffer.place(&row.text, &col.text)
@@ -200,8 +200,15 @@ impl Draw<'_> {
 
     /// A cell that may be written here, as a place and what it holds; none if there is none.
     fn target(&mut self) -> Option<(String, Known, bool)> {
+        self.target_among(|_| true)
+    }
+
+    /// The same of a buffer that `fits`.
+    pub(super) fn target_among(&mut self, fits: impl Fn(&Buffer) -> bool) -> Option<(String, Known, bool)> {
         let shared_ok = self.sharing != Sharing::Reads;
-        let writable = |buffer: &Buffer| buffer.writes != AccessibleRows::Nothing && (shared_ok || !buffer.is_shared());
+        let writable = |buffer: &Buffer| {
+            buffer.writes != AccessibleRows::Nothing && (shared_ok || !buffer.is_shared()) && fits(buffer)
+        };
         let found: Vec<usize> = (0..self.buffers.len()).filter(|&at| writable(&self.buffers[at])).collect();
         if found.is_empty() {
             return None;
@@ -238,12 +245,16 @@ impl Draw<'_> {
 
     /// `place = value`, under the guard of the launch where `guarded` says so.
     pub(super) fn store_to(&mut self, place: &str, value: &Value, guarded: bool) {
+        self.under_guard(format!("{place} = {}", value.text), guarded);
+    }
+
+    /// A statement, under the guard of the launch where `guarded` says so.
+    pub(super) fn under_guard(&mut self, line: String, guarded: bool) {
         let guard = self
             .launch
             .as_ref()
             .filter(|_| guarded)
             .and_then(|launch| Some(format!("if {} < {}", launch.own, launch.guard.as_ref()?)));
-        let line = format!("{place} = {}", value.text);
         match guard {
             Some(guard) => self.block(&guard, |draw| draw.line(line)),
             None => self.line(line),

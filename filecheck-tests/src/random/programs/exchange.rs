@@ -1,7 +1,7 @@
 //! What threads do together: barriers, reductions across threads, shuffles.
 
-use super::draw::{Draw, Known, Value};
-use super::interval::wraps;
+use super::draw::{AccessibleRows, Buffer, Draw, Known, Sharing, Value};
+use super::interval::{Interval, wraps};
 use tc::ir::Elem;
 
 impl Draw<'_> {
@@ -20,6 +20,38 @@ impl Draw<'_> {
             1..=3 => self.all_reduce(),
             _ => self.shuffle(),
         }
+    }
+
+    /// An atomic update: of any cell in shared memory where a barrier may follow, of the thread's own elsewhere.
+    pub(super) fn update(&mut self) {
+        let fits = |buffer: &Buffer| {
+            let elem = buffer.holds.elem;
+            let is_wide = matches!(elem, Elem::I32 | Elem::U32 | Elem::I64 | Elem::U64);
+            is_wide && (buffer.scope == "global" || buffer.scope.starts_with("shared"))
+        };
+        let free = |buffer: &Buffer| fits(buffer) && buffer.is_shared() && buffer.writes != AccessibleRows::Nothing;
+        let found: Vec<usize> = (0..self.buffers.len()).filter(|&at| free(&self.buffers[at])).collect();
+        let target = if self.sharing == Sharing::Free && self.launch.is_some() && !found.is_empty() {
+            let buffer = self.buffers[self.choices.pick(&found)].clone();
+            let row = self.row(&buffer, AccessibleRows::All, 1);
+            let col = self.index(buffer.cols, 1);
+            Some((self.place(&buffer, row, col), buffer.holds, false))
+        } else {
+            self.target_among(fits)
+        };
+        let Some((place, holds, guarded)) = target else {
+            self.store(2);
+            return;
+        };
+        let mut kinds = vec!["min", "max"];
+        if holds.range == Interval::all(holds.elem) {
+            kinds.extend(["add", "add", "and", "or", "xor"]);
+        }
+        let kind = self.choices.pick(&kinds);
+        let value = self.value_for(holds, 2);
+        let value = self.bind("h", &value);
+        self.made("atomic update");
+        self.under_guard(format!("tir.atomic_rmw(&{place}, {}, kind = {kind})", value.text), guarded);
     }
 
     /// What threads hand one another: a number that is not an index.

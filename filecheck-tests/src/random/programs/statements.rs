@@ -55,6 +55,7 @@ impl Draw<'_> {
             36 if self.loops < MOST_LOOPS && !self.in_lanes => self.staged_loop(),
             37 if !self.in_lanes => self.asynchronous_copy(),
             38 if !self.in_lanes => self.vector(),
+            39 => self.update(),
             _ => {
                 self.store(3);
             }

@@ -14,6 +14,7 @@ use tc_dialects::forms::is_global;
 use tc_dialects::fragment::{Fragment, Layout, Use, tile, transfer};
 use tc_dialects::scope::Scope;
 use tc_dialects::tir;
+use tc_dialects::update::UpdateKind;
 use tc_ir::opdef::Role;
 use tc_ir::verify::has_flag;
 use tc_ir::{Attr, Func, Op, Region, Type, TypeData, Value, effects, keys};
@@ -33,6 +34,8 @@ pub(crate) struct Access {
     /// What holds where it is executed.
     pub(crate) guards: Rc<Guards>,
     pub(crate) writes: bool,
+    /// It is an atomic update, which does not conflict with others of its kind.
+    pub(crate) update: Option<UpdateKind>,
     pub(crate) global: bool,
     /// It is done by a warp together: which of its threads touches which cell is not known.
     pub(crate) by_warp: bool,
@@ -116,10 +119,16 @@ impl Access {
             && self.window.zip(other.window).is_none_or(|(window, others)| !window.is_apart(others))
     }
 
+    /// Does the order of the two matter, where they touch one cell?
+    pub(crate) fn conflicts(&self, other: &Access) -> bool {
+        (self.writes || other.writes) && (self.update.is_none() || self.update != other.update)
+    }
+
     /// Does the other touch the same cells of the same place, under the same guards?
     pub(crate) fn is_alike(&self, other: &Access) -> bool {
         (self.buffer, self.root, self.window) == (other.buffer, other.root, other.window)
-            && (self.writes, self.by_warp, self.begun_before) == (other.writes, other.by_warp, other.begun_before)
+            && (self.writes, self.update, self.by_warp, self.begun_before)
+                == (other.writes, other.update, other.by_warp, other.begun_before)
             && self.index == other.index
             && (Rc::ptr_eq(&self.guards, &other.guards) || self.guards == other.guards)
     }
@@ -238,7 +247,21 @@ impl<'f> NestFacts<'f> {
             let index = index.map(|forms| by_rows(self, &guards, forms));
             let by_warp = func.row(op).effect.convergent;
             let writes = access.writes();
-            list.push(Access { op, buffer, root, window, index, guards, writes, global, by_warp, begun_before: false });
+            let update = UpdateKind::of(func, op).filter(|_| writes);
+            let begun_before = false;
+            list.push(Access {
+                op,
+                buffer,
+                root,
+                window,
+                index,
+                guards,
+                writes,
+                update,
+                global,
+                by_warp,
+                begun_before,
+            });
         }
         list
     }
@@ -271,7 +294,7 @@ impl<'f> NestFacts<'f> {
         func.as_shaped(func.value_type(func.operand(reference, 0)))?;
         let is_access = matches!(func.role(op), Role::Load | Role::Store);
         let footprint = match func.opcode(reference) {
-            tir::REF if is_access => Footprint::NONE,
+            tir::REF if is_access || func.opcode(op) == tir::ATOMIC_RMW => Footprint::NONE,
             tir::REF => footprint_of(func, op, place)?,
             tir::REGION if !is_access && transfer(func, op).is_none() => {
                 return self.region_index(reference);

@@ -103,12 +103,12 @@ impl NestFacts<'_> {
         self.dependence(test) == Dependence::Independent
     }
 
-    /// Decides `test`. Two reads never depend on one another.
+    /// Decides `test`. Two reads never depend on one another, and neither do two atomic updates of one kind.
     pub(crate) fn dependence(&mut self, test: &DependenceTest<'_>) -> Dependence {
         // All of these together may take long, and edit nothing.
         self.func.check_cancelled();
         let DependenceTest { first, second, .. } = *test;
-        if !first.may_share_memory(second) || !(first.writes || second.writes) {
+        if !first.may_share_memory(second) || !first.conflicts(second) {
             return Dependence::Independent;
         }
         let Some(apart) = Apart::of(self, test) else { return Dependence::Independent };

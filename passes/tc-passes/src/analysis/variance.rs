@@ -5,6 +5,7 @@
 
 use rustc_hash::FxHashMap;
 use tc_dialects::tir;
+use tc_dialects::update::is_update;
 use tc_ir::effects::{accesses, root_buffer, summary};
 use tc_ir::walk::ops_under;
 use tc_ir::{EntitySet, Func, Op, Region, Value};
@@ -76,8 +77,9 @@ impl Variance {
                 && self.buffers.contains(root_buffer(func, func.operand(op, 0)))
         };
         let by_operand = func.operands(op).iter().any(|&operand| self.values.contains(operand));
-        // Everything under an op that is made for each iteration is made with it.
-        if !(forced || by_operand || reads() || refers() || self.whole.contains(op)) {
+        // Everything under an op that is made for each iteration is made with it. An update that is made once is not as good as
+        // one for each, as a store of one value is.
+        if !(forced || by_operand || is_update(func, op) || reads() || refers() || self.whole.contains(op)) {
             return;
         }
         self.add_op(op, !func.op_regions(op).is_empty());

@@ -2,6 +2,7 @@
 
 use super::lanes::Base;
 use rustc_hash::FxHashMap;
+use tc_dialects::update::UpdateKind;
 use tc_ir::{Op, Value};
 
 /// At most this many cells are noted between two barriers.
@@ -13,6 +14,8 @@ pub(super) struct Touch {
     pub(super) op: Op,
     pub(super) thread: u32,
     pub(super) writes: bool,
+    /// It is an atomic update, which does not conflict with others of its kind.
+    pub(super) update: Option<UpdateKind>,
     /// Which execution of the op it is: the threads of one execution write at the same time, which is another question.
     pub(super) execution: u64,
     /// It is not sure that it is executed.
@@ -66,6 +69,7 @@ impl Pair {
 struct Cell {
     writes: Pair,
     reads: Pair,
+    updates: Pair,
 }
 
 /// What is known of one buffer since the last barrier for its memory.
@@ -104,7 +108,9 @@ impl Cells {
         let buffer = self.buffers.entry(root).or_default();
         for (other, before) in &buffer.bases {
             let is_told = base.is_some() && other.as_ref() == base;
-            if !is_told && (before.writes || touch.writes) && self.unclear.is_none() {
+            let conflicts =
+                (before.writes || touch.writes) && (touch.update.is_none() || before.update != touch.update);
+            if !is_told && conflicts && self.unclear.is_none() {
                 self.unclear = Some((*before, touch, root));
             }
         }
@@ -113,8 +119,12 @@ impl Cells {
             buffer.bases.push((base.cloned(), touch));
             buffer.bases.len() - 1
         });
-        if touch.writes && !buffer.bases[nth].1.writes {
-            buffer.bases[nth].1 = touch;
+        let known = &mut buffer.bases[nth].1;
+        if touch.writes && !known.writes {
+            *known = Touch { update: None, ..touch };
+        } else if known.update != touch.update {
+            // Updates beside other accesses conflict with all.
+            known.update = None;
         }
         nth as u32
     }
@@ -126,13 +136,17 @@ impl Cells {
             *n_cells += 1;
             Cell::default()
         });
-        let before = if touch.writes {
+        let updates =
+            known.updates.other(&touch).filter(|other| touch.update.is_none() || other.update != touch.update);
+        let before = if touch.update.is_some() {
+            known.writes.other(&touch).or(known.reads.other(&touch)).or(updates)
+        } else if touch.writes {
             let reads = known.reads.other(&touch);
             let is_joint = |other: &Touch| other.execution == touch.execution;
-            known.writes.other(&touch).filter(|other| !is_joint(other)).or(reads)
+            known.writes.other(&touch).filter(|other| !is_joint(other)).or(reads).or(updates)
         } else {
             // What all write alike, the thread has written itself.
-            known.writes.other(&touch).filter(|other| !other.by_all)
+            known.writes.other(&touch).filter(|other| !other.by_all).or(updates)
         };
         if let Some(first) = before {
             let pair = AccessPair { first, second: touch, root, cell };
@@ -140,6 +154,11 @@ impl Cells {
                 self.conflict = Some(pair);
             }
         }
-        if touch.writes { known.writes.add(touch) } else { known.reads.add(touch) }
+        let list = match touch {
+            Touch { update: Some(_), .. } => &mut known.updates,
+            Touch { writes: true, .. } => &mut known.writes,
+            _ => &mut known.reads,
+        };
+        list.add(touch);
     }
 }

@@ -14,6 +14,7 @@ use tc_dialects::arith::{self, Predicate};
 use tc_dialects::scope::Scope;
 use tc_dialects::threads::{self, CopyStep, Meeting};
 use tc_dialects::tir;
+use tc_dialects::update::{UpdateKind, is_update};
 use tc_ir::opdef::{Access, Role};
 use tc_ir::walk::is_inside;
 use tc_ir::{AttrData, Elem, Func, Op, Opcode, Region, Value, effects, keys};
@@ -381,7 +382,8 @@ impl<'f> Trace<'f> {
         for (place, access) in effects::accesses(func, op) {
             let Some(&tracked) = self.relevant.tracked.get(&effects::root_buffer(func, place)) else { continue };
             let kinds = match access {
-                Access::ReadWrite => &[false, true][..],
+                _ if is_update(func, op) && access.writes() => &[true][..],
+                Access::ReadWrite => &[false, true],
                 access if access.writes() => &[true],
                 _ => &[false],
             };
@@ -410,8 +412,10 @@ impl<'f> Trace<'f> {
         }
         let one_cell = cells.is_some_and(|(_, first, _)| first.iter().all(|cell| *cell == first[0]));
         let by_all = writes && one_cell && active.is_all && self.stores_one_value(op);
+        let update = UpdateKind::of(self.func, op).filter(|_| writes);
         for (thread, _) in active.threads.iter().enumerate().filter(|(_, active)| **active) {
             let touch = Touch {
+                update,
                 op,
                 thread: thread as u32,
                 writes,

@@ -110,7 +110,7 @@ pub struct InjectBulkSync;
 
 impl FuncPass for InjectBulkSync {
     fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
-        let is_open = |func: &Func, op: Op| func.opcode(op) == tma::STORE && !tma::is_async(func, op);
+        let is_open = |func: &Func, op: Op| tma::writes_tensor(func, op) && !tma::is_async(func, op);
         if !all_ops(func).any(|op| is_open(func, op)) {
             return false;
         }

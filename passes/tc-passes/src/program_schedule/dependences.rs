@@ -208,7 +208,7 @@ impl<'f> Serial<'f> {
     ) -> Option<Obstacle> {
         for one in &first.list {
             for other in &second.list {
-                if !(one.writes || other.writes) || !one.may_share_memory(other) || is_free(one, other) {
+                if !one.conflicts(other) || !one.may_share_memory(other) || is_free(one, other) {
                     continue;
                 }
                 if self.depends(one, other, executions) {

@@ -66,7 +66,7 @@ pub(super) fn misplaced(func: &Func, alloc: Op) -> Option<Diagnostic> {
     let name = func.value_text(func.result(alloc)?);
     let error = |text: String| Diagnostic::error("stages", func.op_location(alloc), text);
     let buffer = func.result(alloc)?;
-    let reads_it = |&op: &Op| func.opcode(op) == tma::STORE && root_buffer(func, tma::sides(func, op)[0]) == buffer;
+    let reads_it = |&op: &Op| tma::writes_tensor(func, op) && root_buffer(func, tma::sides(func, op)[0]) == buffer;
     if let Some(copy) = all_ops(func).find(reads_it) {
         let text =
             format!("`{name}` is wanted for several iterations at once, and bulk copies read it in the background");

@@ -2,6 +2,7 @@
 
 use crate::analysis::overflow::Ranges;
 use rustc_hash::FxHashSet;
+use tc_dialects::update::is_update;
 use tc_dialects::{arith, tir};
 use tc_ir::effects::summary;
 use tc_ir::{Func, Op, Region, Value};
@@ -53,7 +54,7 @@ impl<'a> Varying<'a> {
         if func.opcode(op) == tir::IF {
             return self.branch(op);
         }
-        if !varies && func.op_regions(op).is_empty() {
+        if !varies && func.op_regions(op).is_empty() && !is_update(func, op) {
             return Ok(());
         }
         match func.opcode(op) {

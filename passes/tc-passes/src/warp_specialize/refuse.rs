@@ -100,7 +100,7 @@ fn leaves_in_bulk(func: &Func, nest: &Nest, buffer: Value) -> bool {
     let of_buffer = |op: Op| accesses(func, op).into_iter().filter(|&(place, _)| root_buffer(func, place) == buffer);
     let mut is_read = false;
     nest.ops(func).all(|op| {
-        let is_copy = func.opcode(op) == tma::STORE && tma::is_async(func, op);
+        let is_copy = tma::writes_tensor(func, op) && tma::is_async(func, op);
         of_buffer(op).all(|(_, access)| {
             is_read |= access.reads();
             !access.reads() || is_copy

@@ -118,12 +118,19 @@ impl Encoding {
     }
 }
 
-/// What the driver is told of numbers of type `dtype`: their width. They are copied as they are, and zero is 0 in every type.
+/// What the driver is told of numbers of type `dtype`. Copies move them as they are, and zero is 0 in every type; updates
+/// compute with them.
 fn data_type(dtype: DType) -> DataType {
-    match dtype.bytes() {
-        8 => DataType::CU_TENSOR_MAP_DATA_TYPE_UINT64,
-        4 => DataType::CU_TENSOR_MAP_DATA_TYPE_UINT32,
-        2 => DataType::CU_TENSOR_MAP_DATA_TYPE_UINT16,
+    let exponent = dtype.elem().format().map(|format| format.exponent_bits);
+    match (dtype.bytes(), exponent, dtype.is_signed()) {
+        (8, None, true) => DataType::CU_TENSOR_MAP_DATA_TYPE_INT64,
+        (8, ..) => DataType::CU_TENSOR_MAP_DATA_TYPE_UINT64,
+        (4, Some(_), _) => DataType::CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
+        (4, None, true) => DataType::CU_TENSOR_MAP_DATA_TYPE_INT32,
+        (4, ..) => DataType::CU_TENSOR_MAP_DATA_TYPE_UINT32,
+        (2, Some(5), _) => DataType::CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
+        (2, Some(_), _) => DataType::CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
+        (2, ..) => DataType::CU_TENSOR_MAP_DATA_TYPE_UINT16,
         _ => DataType::CU_TENSOR_MAP_DATA_TYPE_UINT8,
     }
 }
@@ -155,7 +162,8 @@ mod tests {
         assert_eq!(encoding.steps[..3], [1, 2, 1]);
         assert_eq!(encoding.data, DataType::CU_TENSOR_MAP_DATA_TYPE_UINT16);
         assert_eq!(encoding.swizzle, Swizzle::CU_TENSOR_MAP_SWIZZLE_128B);
-        assert_eq!(data_type(DType::F32), DataType::CU_TENSOR_MAP_DATA_TYPE_UINT32);
+        let of = |dtype| data_type(dtype) as u32;
+        assert_eq!([DType::F32, DType::BF16, DType::U32, DType::I8, DType::F64].map(of), [7, 9, 2, 0, 4]);
     }
 
     #[test]

@@ -215,6 +215,7 @@ impl<'m> Compiler<'m, '_> {
             tir::IF => self.branch(op),
             tir::LOAD => self.load(op),
             tir::STORE => self.store(op),
+            tir::ATOMIC_RMW => self.update(op),
             tir::ALLOC => self.alloc(op),
             tir::VIEW => self.view(op),
             tir::CALL => self.call(op),
@@ -229,7 +230,7 @@ impl<'m> Compiler<'m, '_> {
             gpu::COMMIT_GROUP => self.commit_group(),
             gpu::WAIT_GROUP => self.wait_group(op),
             tma::MAP => self.tensor_map(op),
-            tma::LOAD | tma::STORE => self.bulk_copy(op),
+            tma::LOAD | tma::STORE | tma::REDUCE => self.bulk_copy(op),
             tma::COMMIT_STORES | tma::WAIT_STORES | tma::FENCE => self.bulk_step(op, opcode),
             mbarrier::INIT | mbarrier::FENCE_INIT | mbarrier::ARRIVE | mbarrier::ARRIVE_EXPECT_TX | mbarrier::WAIT => {
                 self.mbarrier(op, opcode)

@@ -6,6 +6,7 @@ use super::place::declare;
 use crate::code::{BufDecl, BufId, Instr, Space};
 use crate::warp::{BulkCopy, BulkWay, StoreStep};
 use tc_dialects::tma;
+use tc_dialects::update::UpdateKind;
 use tc_ir::{Op, Opcode, Value, keys};
 
 /// The map that `op` makes of the buffer `own`: the same memory with the extents of the tensor.
@@ -60,10 +61,11 @@ impl Compiler<'_, '_> {
         let Some(map) = tma::map_of(func, boxed) else { return Err(self.unsupported(op, "a copy without a map")) };
         let Some(steps) = tma::box_steps(func, map) else { return Err(self.unsupported(op, "this tensor map")) };
         let swizzle = tma::swizzle_bytes(func, map).and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(0);
-        let is_store = func.opcode(op) == tma::STORE;
+        let is_store = tma::writes_tensor(func, op);
+        let update = UpdateKind::of(func, op);
         let (place, boxed) = (self.region_of(shared, op, !is_store)?, self.region_of(boxed, op, is_store)?);
         let way = match tma::load_barrier(func, op) {
-            _ if is_store => BulkWay::Store { background: tma::is_async(func, op) },
+            _ if is_store => BulkWay::Store { background: tma::is_async(func, op), update },
             Some(place) => BulkWay::Load(Some(self.barrier_place(place, op)?)),
             None => BulkWay::Load(None),
         };
@@ -81,7 +83,7 @@ impl Compiler<'_, '_> {
         let bytes = n * u64::from(of_place.elem.bytes());
         let help = match way {
             BulkWay::Load(None) => Some("name the barrier at which it reports its bytes: `barrier = &full[i]`"),
-            BulkWay::Store { background: false } => {
+            BulkWay::Store { background: false, .. } => {
                 Some("write `background`, and wait for its group: `tma.wait_group`")
             }
             _ => None,
@@ -89,6 +91,9 @@ impl Compiler<'_, '_> {
         if let Some(help) = help.filter(|_| self.k.kernel.threaded) {
             let text = "in a threaded program it is not known when this bulk copy is done";
             return Err(Box::new(self.error(op, "unknown", text).help(help)));
+        }
+        if update.is_some() {
+            self.k.mark_updated(boxed.access.buf);
         }
         let (to, from) = if is_store { (boxed, place) } else { (place, boxed) };
         let site = to.access.site;

@@ -41,6 +41,8 @@ pub(crate) struct GlobalInfo {
     pub(crate) decl: usize,
     pub(crate) read: bool,
     pub(crate) written: bool,
+    /// It is updated atomically.
+    pub(crate) updated: bool,
 }
 
 /// A program, ready to be run with any arguments whose scalars are those it was compiled with.
@@ -230,7 +232,7 @@ impl<'m> Top<'m, '_> {
         let inside = func.op_regions(op).iter().flat_map(|&region| ops_under(func, region));
         let mut found = Warpgroups::default();
         for op in std::iter::once(op).chain(inside) {
-            found.stores |= func.opcode(op) == tma::STORE && tma::is_async(func, op);
+            found.stores |= tma::writes_tensor(func, op) && tma::is_async(func, op);
             let has_barrier = tma::load_barrier(func, op).is_some();
             found.clocked |= is_by_mbarrier(func, op) || begins_bulk_copy(func, op) && has_barrier;
             found.by_warpgroups |= is_warpgroup_barrier(func, op);
@@ -369,16 +371,24 @@ impl<'m> Top<'m, '_> {
         for (decl, entry) in self.declarations.list.iter().enumerate() {
             let Space::Global(idx) = entry.space else { continue };
             if idx == globals.len() {
-                globals.push(GlobalInfo { param: self.params.get(&idx).copied(), decl, read: false, written: false });
+                globals.push(GlobalInfo {
+                    param: self.params.get(&idx).copied(),
+                    decl,
+                    read: false,
+                    written: false,
+                    updated: false,
+                });
             }
         }
         let mut kernels = self.kernels;
         for kernel in &mut kernels {
             kernel.reads.resize(globals.len(), false);
             kernel.writes.resize(globals.len(), false);
+            kernel.updates.resize(globals.len(), false);
             for (idx, global) in globals.iter_mut().enumerate() {
                 global.read |= kernel.reads[idx];
                 global.written |= kernel.writes[idx];
+                global.updated |= kernel.updates[idx];
             }
         }
         Program { kernels, declarations: self.declarations, globals, n_host: self.n_host }

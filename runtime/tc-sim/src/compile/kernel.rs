@@ -67,6 +67,23 @@ impl KernelBuilder {
         self.kernel.site_base + self.kernel.sites.len() as Site - 1
     }
 
+    /// The kernel writes `buf`, or reads it.
+    pub(crate) fn mark_accessed(&mut self, buf: BufId, is_store: bool) {
+        let list = if is_store { &mut self.kernel.writes } else { &mut self.kernel.reads };
+        if let Space::Global(idx) = self.kernel.buffers[buf as usize].space {
+            set(list, idx);
+        }
+    }
+
+    /// The kernel updates `buf` atomically.
+    pub(crate) fn mark_updated(&mut self, buf: BufId) {
+        self.mark_accessed(buf, true);
+        self.mark_accessed(buf, false);
+        if let Space::Global(idx) = self.kernel.buffers[buf as usize].space {
+            set(&mut self.kernel.updates, idx);
+        }
+    }
+
     pub(crate) fn reg(&mut self, varying: bool, lanes: u16, poison: bool) -> Reg {
         if let Some(reg) = self.free.get_mut(&(varying, lanes, poison)).and_then(Vec::pop) {
             return reg;
@@ -206,7 +223,9 @@ impl KernelBuilder {
         let mut accessed = vec![false; kernel.buffers.len()];
         for instr in &kernel.code {
             match instr {
-                Instr::Load(access) | Instr::Store(access) => accessed[access.buf as usize] = true,
+                Instr::Load(access) | Instr::Store(access) | Instr::Update { access, .. } => {
+                    accessed[access.buf as usize] = true;
+                }
                 Instr::Warp(warp) => {
                     warp.regions().into_iter().for_each(|region| accessed[region.access.buf as usize] = true);
                 }
@@ -256,4 +275,8 @@ impl KernelBuilder {
             _ => {}
         }
     }
+}
+fn set(list: &mut Vec<bool>, idx: usize) {
+    list.resize(list.len().max(idx + 1), false);
+    list[idx] = true;
 }

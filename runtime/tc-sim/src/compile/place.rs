@@ -8,6 +8,7 @@ use crate::code::{Access, BufDecl, BufId, Instr, Space, Window};
 use tc_dialects::fragment::{Family, Fragment};
 use tc_dialects::mbarrier;
 use tc_dialects::scope::{Memory, Owner, Scope, scope_text};
+use tc_dialects::update::UpdateKind;
 use tc_ir::{AttrData, Elem, Func, Op, Scalar, Value, keys};
 use tc_support::Location;
 
@@ -190,6 +191,26 @@ impl Compiler<'_, '_> {
         Ok(())
     }
 
+    /// An atomic update of one element.
+    pub(super) fn update(&mut self, op: Op) -> Result<()> {
+        let func = self.func();
+        let (Some(kind), &[place, value]) = (UpdateKind::of(func, op), func.operands(op)) else {
+            return Err(self.unsupported(op, "this update"));
+        };
+        let region = self.region_of(place, op, true)?;
+        let value = self.val(value, op)?;
+        let decl = &self.k.kernel.buffers[region.access.buf as usize];
+        let is_one = region.lengths.iter().all(|&length| length == 1) && decl.lanes == 1;
+        let is_fit = is_one && (value.ty.lanes, value.ty.elem) == (1, decl.elem);
+        if !is_fit || !matches!(decl.space, Space::Global(_) | Space::Shared(_)) {
+            return Err(self.unsupported(op, "this update"));
+        }
+        self.k.mark_updated(region.access.buf);
+        let access = Box::new(Access { value: value.reg, mag: value.mag, ..region.access });
+        self.k.emit(Instr::Update { access, kind });
+        Ok(())
+    }
+
     pub(super) fn access(&mut self, op: Op, buf: BufId, indices: &[Val], value: Val, is_store: bool) -> Result<Access> {
         let decl = &self.k.kernel.buffers[buf as usize];
         let index_lanes = indices.last().map_or(1, |index| index.ty.lanes);
@@ -197,11 +218,7 @@ impl Compiler<'_, '_> {
         if indices.len() != decl.shape.len() || value.ty.lanes != lanes || value.ty.elem != decl.elem {
             return Err(self.unsupported(op, &format!("this access to `{}`", self.k.kernel.buffers[buf as usize].name)));
         }
-        if let Space::Global(idx) = decl.space {
-            let list = if is_store { &mut self.k.kernel.writes } else { &mut self.k.kernel.reads };
-            list.resize(list.len().max(idx + 1), false);
-            list[idx] = true;
-        }
+        self.k.mark_accessed(buf, is_store);
         let aligned = self.func().int_of(op, keys::ALIGNED).and_then(|n| u32::try_from(n).ok()).unwrap_or(0);
         Ok(Access {
             buf,

@@ -7,7 +7,7 @@ use super::Result;
 use super::body::Compiler;
 use super::kernel::Val;
 use super::sizes::eval_attr;
-use crate::code::{Access, NO_REG, Space};
+use crate::code::{Access, NO_REG};
 use crate::warp::Region;
 use tc_dialects::tir;
 use tc_ir::{AttrData, Elem, Func, Op, Opcode, Value};
@@ -40,11 +40,7 @@ impl Compiler<'_, '_> {
         // The dimensions that an element reference leaves out are there as a whole.
         lengths.extend_from_slice(&shape[starts.len()..]);
         starts.resize(shape.len(), self.k.constant(Elem::Index, 0));
-        if let Space::Global(idx) = self.k.kernel.buffers[buf as usize].space {
-            let list = if is_store { &mut self.k.kernel.writes } else { &mut self.k.kernel.reads };
-            list.resize(list.len().max(idx + 1), false);
-            list[idx] = true;
-        }
+        self.k.mark_accessed(buf, is_store);
         let indices = starts.iter().map(|start| start.reg).collect();
         let site = self.site(user, is_store);
         let access =

@@ -16,6 +16,7 @@ use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use tc_dialects::update::UpdateKind;
 use tc_support::Diagnostic;
 
 /// Threads of a warp.
@@ -338,6 +339,37 @@ impl BlockState {
         }
     }
 
+    /// What an atomic update of a shared cell conflicts with.
+    pub(crate) fn shared_update(
+        &mut self,
+        (idx, slot, cell): Accessed,
+        who: Accessor,
+        kind: UpdateKind,
+    ) -> Option<Conflict> {
+        let now = self.now(0, slot, who);
+        let shared = &mut self.shared[idx];
+        match &self.clocks {
+            Some(clocks) => shared.history[slot * shared.n + cell].update(clocks.moment(SHARED, who.0, who.1), kind),
+            None => shared.shadow[slot * shared.n + cell].update(now, kind),
+        }
+    }
+
+    /// What an atomic update of a cell of a global buffer conflicts with in this block.
+    pub(crate) fn global_update(
+        &mut self,
+        cell: Accessed,
+        who: Accessor,
+        kind: UpdateKind,
+        launch: &Launch<'_>,
+    ) -> Option<Conflict> {
+        let at = self.global_entry(cell, who.1, launch)?;
+        let now = self.now(1, cell.1, who);
+        match &self.clocks {
+            Some(clocks) => self.global_history[at].update(moment_of(clocks, self.engine, who), kind),
+            None => self.global_shadow[at].update(now, kind),
+        }
+    }
+
     /// What a write of a cell of a global buffer conflicts with in this block.
     pub(crate) fn global_write(
         &mut self,
@@ -350,15 +382,20 @@ impl BlockState {
         let now = self.now(1, cell.1, who);
         match &self.clocks {
             Some(clocks) => {
-                let by_thread = clocks.moment(ALL, who.0, who.1);
-                let now = match self.engine {
-                    Some((actor, clock)) => Moment { actor, clock, ..by_thread },
-                    None => by_thread,
-                };
+                let now = moment_of(clocks, self.engine, who);
                 self.global_history[at].write(now, old, new)
             }
             None => self.global_shadow[at].write(now, old, new, &mut self.sets),
         }
+    }
+}
+
+/// Now, for an access to global memory by a thread, or by the copy that it begins.
+fn moment_of(clocks: &Clocks, engine: Option<(Actor, u32)>, (thread, site, _): Accessor) -> Moment<'_> {
+    let by_thread = clocks.moment(ALL, thread, site);
+    match engine {
+        Some((actor, clock)) => Moment { actor, clock, ..by_thread },
+        None => by_thread,
     }
 }
 
@@ -379,7 +416,9 @@ pub(crate) fn launch(launch: &Launch<'_>) -> Outcome {
         .map(|part| (part * per_part * batch, ((part + 1) * per_part * batch).min(n_blocks)))
         .collect();
     let run = |&(from, to): &(u64, u64)| Worker::new(launch).run(launch, from, to);
-    let parts: Vec<Outcome> = if launch.parallel && launch.cells.is_none_or(|cells| cells.len() > 512) {
+    // Updates come in the order of the blocks.
+    let is_ordered = launch.kernel.updates.contains(&true);
+    let parts: Vec<Outcome> = if launch.parallel && !is_ordered && launch.cells.is_none_or(|cells| cells.len() > 512) {
         parts.par_iter().map(run).collect()
     } else {
         parts.iter().map(run).collect()

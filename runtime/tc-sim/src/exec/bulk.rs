@@ -25,7 +25,9 @@ impl Group {
         block.duplicates.clear();
         let barrier = match &copy.way {
             BulkWay::Load(barrier) => barrier,
-            BulkWay::Store { background } => return self.bulk_store(copy, *background, launch, block),
+            BulkWay::Store { background, update } => {
+                return self.bulk_store(copy, (*background, *update), launch, block);
+            }
         };
         if let Some(place) = barrier {
             let mut lanes = Vec::new();

@@ -9,6 +9,7 @@ use super::group::{Group, for_lanes};
 use crate::clock::{LEVELS, Moment, OF_SHARED, SHARED};
 use crate::code::{Site, Space};
 use crate::warp::{BulkCopy, StoreStep};
+use tc_dialects::update::UpdateKind;
 
 /// The bulk copies to tensors of one thread, which are numbered from 1.
 #[derive(Clone, Default, Debug)]
@@ -66,7 +67,7 @@ impl Group {
     pub(super) fn bulk_store(
         &mut self,
         copy: &BulkCopy,
-        background: bool,
+        (background, update): (bool, Option<UpdateKind>),
         launch: &Launch<'_>,
         block: &mut BlockState,
     ) {
@@ -87,7 +88,7 @@ impl Group {
             only[lane / 64] |= 1 << (lane % 64);
             block.steps += (copy.n / 32) as u64;
             if let Some(start) = self.starts(&copy.from, &only, launch, block).of(lane) {
-                self.copy_out(copy, (lane, start), background, launch, block);
+                self.copy_out(copy, (lane, start), (background, update), launch, block);
             }
             self.speaker = None;
         }
@@ -97,7 +98,7 @@ impl Group {
         &mut self,
         copy: &BulkCopy,
         (lane, start): (usize, usize),
-        background: bool,
+        (background, update): (bool, Option<UpdateKind>),
         launch: &Launch<'_>,
         block: &mut BlockState,
     ) {
@@ -128,7 +129,10 @@ impl Group {
             for (&(_, target), &lane) in pairs.iter().zip(&workers) {
                 self.addrs[lane] = target;
             }
-            self.store_cells(to, Addr::Each, (&value, &mags), launch, block);
+            match update {
+                Some(kind) => self.update_cells((to, kind), Addr::Each, (&value, &mags), launch, block),
+                None => self.store_cells(to, Addr::Each, (&value, &mags), launch, block),
+            }
         }
         block.engine = None;
     }

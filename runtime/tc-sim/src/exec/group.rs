@@ -280,6 +280,7 @@ impl Group {
                 }
                 Instr::Load(access) => self.load(access, launch, block),
                 Instr::Store(access) => self.store(access, launch, block),
+                Instr::Update { access, kind } => self.update(access, *kind, launch, block),
                 Instr::Alloc { buf } => self.alloc(launch.kernel.buffers[*buf as usize].space, block),
                 Instr::Barrier { scope, site } => {
                     if let Some(event) = self.barrier(*scope, *site, launch, block) {

@@ -6,7 +6,7 @@ use super::group::{Group, first_lane, for_lanes};
 use crate::cell::Cell;
 use crate::code::{Access, NO_REG, Space};
 use crate::diagnostic::DiagnosticKind;
-use crate::memory::{Global, Record};
+use crate::memory::{Global, Record, foreign, keep};
 use std::mem;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -200,14 +200,11 @@ impl Group {
             if writer.is_somebody() && writer.block() != own {
                 self.report_blocks(at, lane, writer, (true, false), launch, block);
             }
-            if let Some([first, second]) = &notes.readers {
-                let record = Record::new(local_site, self.thread_in_block(lane, launch), own);
-                let seen = Record(first[cell].load(Relaxed));
-                if !seen.is_somebody() {
-                    first[cell].store(record.0, Relaxed);
-                } else if seen.block() != own {
-                    second[cell].store(record.0, Relaxed);
-                }
+            if let Some(updater) = foreign(&notes.updaters, cell, own) {
+                self.report_blocks(at, lane, updater, (true, false), launch, block);
+            }
+            if let Some(readers) = &notes.readers {
+                keep(readers, cell, Record::new(local_site, self.thread_in_block(lane, launch), own));
             }
             if launch.kernel.threaded && self.per_block * block.warps > 1 {
                 let who = self.accessor(at, lane);

@@ -5,7 +5,8 @@
 //! - [`exchange`]: values that threads hand one another, by shuffles and reductions.
 //! - [`access`]: what loads and stores have in common. [`load`], [`store`]: the two, with their checks; [`on_chip`]: cells
 //!   of shared memory and registers.
-//! - [`window`]: those to buffers that lie inside one another.
+//! - [`update`]: atomic updates.
+//! - [`window`]: accesses to buffers that lie inside one another.
 //! - [`warp`]: what ops of whole warps have in common; [`tiles`], [`elements`]: matrices that warps hold, as a whole and
 //!   one by one; [`tile_memory`]: where they come from and go to; [`product`]: their products.
 //! - [`products`], [`factors`]: products of warpgroups, which run in the background, and what they read.
@@ -37,6 +38,7 @@ mod report;
 mod store;
 mod tile_memory;
 mod tiles;
+mod update;
 mod warp;
 mod warp_report;
 mod window;

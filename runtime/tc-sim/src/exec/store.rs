@@ -5,7 +5,7 @@ use super::block::{BlockState, Launch};
 use super::group::{Group, for_lanes};
 use crate::cell::Cell;
 use crate::code::{Access, NO_REG, Space};
-use crate::memory::{Global, Record, Role};
+use crate::memory::{Global, Record, Role, foreign, forget};
 use std::mem;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -232,14 +232,16 @@ impl Group {
             }
             let (own, thread) = (block.blocks[slot], self.thread_in_block(lane, launch));
             let before = Record(notes.writer[cell].swap(Record::new(local_site, thread, own).0, Relaxed));
-            let readers =
-                notes.readers.as_ref().map(|readers| [0, 1].map(|nth| Record(readers[nth][cell].swap(0, Relaxed))));
-            let foreign = |record: &Record| record.is_somebody() && record.block() != own;
-            if foreign(&before) {
+            let others = [foreign(&notes.readers, cell, own), foreign(&notes.updaters, cell, own)];
+            let was_read = forget(&notes.readers, cell);
+            forget(&notes.updaters, cell);
+            if before.is_somebody() && before.block() != own {
                 return self.report_blocks(at, lane, before, (true, old == new), launch, block);
             }
-            if let Some(&reader) = readers.iter().flatten().find(|record| foreign(record)) {
-                return self.report_blocks(at, lane, reader, (false, old == new), launch, block);
+            match others {
+                [_, Some(updater)] => return self.report_blocks(at, lane, updater, (true, false), launch, block),
+                [Some(reader), _] => return self.report_blocks(at, lane, reader, (false, old == new), launch, block),
+                [None, None] => {}
             }
             if look_for_duplicates {
                 let key = (slot as u64) << 48 | cell as u64;
@@ -255,7 +257,6 @@ impl Group {
                     return self.report_conflict(at, lane, conflict, true, launch, block);
                 }
             }
-            let was_read = readers.iter().flatten().any(|record| record.is_somebody());
             let overwrites = before.is_somebody() && before.thread() != thread && old != new;
             if overwrites && !was_read && global.role == Role::Output {
                 self.report_overwrite(at, lane, before, launch, block);

@@ -78,5 +78,5 @@ impl Accesses {
 fn of_one_kind(a: &Access, b: &Access) -> bool {
     a.buffer == b.buffer
         && a.window == b.window
-        && (a.writes, a.by_warp, a.begun_before) == (b.writes, b.by_warp, b.begun_before)
+        && (a.writes, a.update, a.by_warp, a.begun_before) == (b.writes, b.update, b.by_warp, b.begun_before)
 }
