@@ -7,6 +7,15 @@ use crate::scope::Scope;
 use crate::{gpu, mbarrier, mma, tma, wgmma, wmma};
 use tc_ir::{Func, Op, keys};
 
+/// The key at an alloc of shared memory that says whose threads exchange elements through it: `crew = warpgroup`. No thread of
+/// another warpgroup accesses the same part of it, and barriers of that warpgroup stand around each such exchange.
+pub const CREW: &str = "crew";
+
+/// Do the threads of a warpgroup alone exchange elements by the buffer that `alloc` makes?
+pub fn is_of_warpgroup(func: &Func, alloc: Op) -> bool {
+    func.attr_named(alloc, CREW).is_some_and(|crew| func.as_word(crew) == Some("warpgroup"))
+}
+
 /// How threads meet in an op: all that it is for come to it together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Meeting {

@@ -1,6 +1,6 @@
 //! Atomic updates: how what is there is combined with what comes.
 //!
-//! Updates of one kind commute, so that no order of threads or blocks is asked for: none of them is a race with another. Integers
+//! Updates of one kind and one type commute, so that no order of threads or blocks is asked for: none of them is a race with another. Integers
 //! come out the same whatever the order; sums of floats are rounded in the order in which updates come.
 
 use crate::{tir, tma};
@@ -65,6 +65,15 @@ impl UpdateKind {
     }
 }
 
+/// What updates have in common that are no race with each other: how they combine, and numbers of which type.
+pub type UpdateClass = (UpdateKind, Elem);
+
+/// That of `op`, if `op` is an update.
+pub fn class(func: &Func, op: Op) -> Option<UpdateClass> {
+    let (elem, ..) = tir::place_type(func, func.operands(op).first().copied().filter(|_| is_update(func, op))?)?;
+    Some((UpdateKind::of(func, op)?, func.as_scalar(elem)?.elem))
+}
+
 /// Does `op` update memory atomically?
 #[inline]
 pub fn is_update(func: &Func, op: Op) -> bool {
@@ -85,10 +94,11 @@ pub(crate) fn verify_kind(func: &Func, op: Op, elem: Elem, found: &mut Diagnosti
         Some(kind) if !kind.takes(elem, is_bulk) => {
             let text = format!("hardware has no atomic update `{}` of `{}`", kind.name(), elem.name());
             let fit: Vec<_> = UpdateKind::ALL.into_iter().filter(|kind| kind.takes(elem, is_bulk)).collect();
-            let help = match (fit.is_empty(), is_bulk) {
-                (false, _) => format!("of `{}` there are {}", elem.name(), listed(&fit)),
-                (true, true) => "numbers of 32 bits are added: `i32`, `u32` and `f32`; and `f16`, `bf16`, `u64`".into(),
-                (true, false) => "integers of 32 and of 64 bits, `f16`, `bf16`, `f32` and `f64` are added".into(),
+            let help = match (fit.is_empty(), kind, is_bulk) {
+                (false, ..) => format!("of `{}` there are {}", elem.name(), listed(&fit)),
+                (true, Add, true) => "these are added: `i32`, `u32`, `u64`, `f16`, `bf16` and `f32`".into(),
+                (true, Add, false) => "integers of 32 and of 64 bits, `f16`, `bf16`, `f32` and `f64` are added".into(),
+                (true, ..) => format!("integers of 32 and of 64 bits have `{}`", kind.name()),
             };
             found.push(error("type", text).help(help));
         }

@@ -10,7 +10,7 @@
 
 use crate::cell::Cell;
 use crate::race::{Conflict, Kinds, Seen};
-use tc_dialects::update::UpdateKind;
+use tc_dialects::update::UpdateClass;
 
 /// Somebody who accesses a cell: a thread, the products of a warpgroup, the bulk copies of a barrier, the bulk copies to
 /// tensors of a thread.
@@ -278,11 +278,11 @@ impl CellHistory {
     }
 
     /// An atomic update.
-    pub(crate) fn update(&mut self, now: Moment<'_>, kind: UpdateKind) -> Option<Conflict> {
+    pub(crate) fn update(&mut self, now: Moment<'_>, class: UpdateClass) -> Option<Conflict> {
         if !self.updates.iter().any(|past| unordered(past, now)) {
             self.kinds = Kinds::default();
         }
-        let mixed = if self.kinds.are_mixed_by(kind) { self.updated(now) } else { None };
+        let mixed = if self.kinds.are_mixed_by(class) { self.updated(now) } else { None };
         let find = |list: &[Past]| list.iter().copied().find(|past| unordered(past, now));
         let found = match find(&self.writes) {
             Some(write) => Some(conflict(&write, true, false)),
@@ -325,6 +325,8 @@ impl CellHistory {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tc_dialects::update::UpdateKind;
+    use tc_ir::Elem;
 
     #[test]
     fn an_arrival_and_a_wait_order_and_nothing_else_does() {
@@ -346,10 +348,10 @@ mod tests {
     fn updates_conflict_with_all_but_updates() {
         let mut clocks = Clocks::new(3, 1, false);
         let mut cell = CellHistory::default();
-        let add = UpdateKind::Add;
+        let [add, max] = [UpdateKind::Add, UpdateKind::Max].map(|kind| (kind, Elem::I32));
         assert_eq!(cell.update(clocks.moment(0, 0, 7), add), None);
         assert_eq!(cell.update(clocks.moment(0, 1, 7), add), None);
-        assert!(cell.clone().update(clocks.moment(0, 2, 7), UpdateKind::Max).is_some_and(|found| found.other_wrote));
+        assert!(cell.clone().update(clocks.moment(0, 2, 7), max).is_some_and(|found| found.other_wrote));
         assert!(cell.clone().read(clocks.moment(0, 2, 8), 1).is_some_and(|found| found.other_wrote));
         let mut phase = clocks.nothing();
         clocks.release(0, &mut phase);

@@ -7,10 +7,11 @@
 
 use crate::field::FieldInstr;
 use crate::warp::{AsyncCopy, BarrierInstr, BulkCopy, StoreStep, WarpInstr};
+use std::collections::BTreeMap;
 use tc_dialects::arith::Predicate;
 use tc_dialects::arith::functions::Function;
 use tc_dialects::tir::Coordinate;
-use tc_dialects::update::UpdateKind;
+use tc_dialects::update::{UpdateClass, UpdateKind};
 use tc_ir::Elem;
 use tc_support::Location;
 
@@ -468,6 +469,8 @@ pub(crate) struct Kernel {
     pub(crate) writes: Vec<bool>,
     /// Those that it updates atomically, which it reads and writes as well.
     pub(crate) updates: Vec<bool>,
+    /// Where it does so, and how.
+    pub(crate) update_sites: BTreeMap<Site, UpdateClass>,
     pub(crate) grid: [u64; 3],
     pub(crate) block: [u64; 3],
     /// Blocks that one group runs side by side.
@@ -554,6 +557,15 @@ impl Kernel {
 
     pub(crate) fn at(&self, site: Site) -> Location {
         self.sites.get(site.wrapping_sub(self.site_base) as usize).cloned().unwrap_or(Location::None)
+    }
+
+    /// What the op at `site` does to what it accesses.
+    pub(crate) fn verb(&self, site: Site, writes: bool) -> &'static str {
+        match writes {
+            true if self.update_sites.contains_key(&site) => "updates",
+            true => "writes",
+            false => "reads",
+        }
     }
 
     pub(crate) fn is_store(&self, site: Site) -> bool {

@@ -8,7 +8,7 @@ use crate::domain::Domain;
 use crate::race::CellShadow;
 use crate::tensor::Tensor;
 use rayon::prelude::*;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, AtomicU64, Ordering::Relaxed};
 use tc_ir::Elem;
 
 /// At least so many cells are filled by one task.
@@ -74,7 +74,7 @@ pub(crate) struct Notes {
     /// Those who updated them atomically since then: the first, and one of another block.
     pub(crate) updaters: Option<[Plane; 2]>,
     /// The kinds of these updates; empty where there are none.
-    pub(crate) kinds: Vec<AtomicU8>,
+    pub(crate) kinds: Vec<AtomicU16>,
 }
 
 /// A buffer that is one in all.
@@ -121,7 +121,7 @@ impl GlobalSpec {
     /// The bytes that a cell takes.
     pub(crate) fn bytes_per_cell(self) -> u64 {
         let planes = u64::from(self.readable) + u64::from(self.updated);
-        let notes = if self.writable { 9 + 16 * planes + u64::from(self.updated) } else { 0 };
+        let notes = if self.writable { 9 + 16 * planes + 2 * u64::from(self.updated) } else { 0 };
         8 + u64::from(self.domain.has_companions()) * 8 + u64::from(self.poison) + notes
     }
 }
@@ -135,7 +135,7 @@ impl Global {
             writer: plane(n),
             readers: spec.readable.then(|| [plane(n), plane(n)]),
             updaters: spec.updated.then(|| [plane(n), plane(n)]),
-            kinds: bytes(if spec.updated { n } else { 0 }),
+            kinds: (0..if spec.updated { n } else { 0 }).map(|_| AtomicU16::new(0)).collect(),
         });
         Global {
             elem,
@@ -244,10 +244,14 @@ pub(crate) fn keep([first, other]: &[Plane; 2], cell: usize, record: Record) {
     }
 }
 
-/// Of those who accessed a cell, one of another block than `own`.
-pub(crate) fn foreign(planes: &Option<[Plane; 2]>, cell: usize, own: u64) -> Option<Record> {
-    let records = planes.iter().flatten().map(|plane| Record(plane[cell].load(Relaxed)));
-    records.into_iter().find(|record| record.is_somebody() && record.block() != own)
+/// Of those who accessed a cell, those of other blocks than `own`.
+pub(crate) fn foreign(
+    planes: &Option<[Plane; 2]>,
+    cell: usize,
+    own: u64,
+) -> impl Iterator<Item = Record> + Clone + use<'_> {
+    let records = planes.iter().flatten().map(move |plane| Record(plane[cell].load(Relaxed)));
+    records.filter(move |record| record.is_somebody() && record.block() != own)
 }
 
 /// Forgets who accessed a cell, and tells whether there was an access.

@@ -7,7 +7,7 @@
 //! Which order the warps were run in does not matter to what is found.
 
 use crate::cell::Cell;
-use tc_dialects::update::UpdateKind;
+use tc_dialects::update::UpdateClass;
 
 /// An access of the current epoch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,15 +27,18 @@ impl Seen {
 
 const NO_THREAD: Seen = Seen { thread: u32::MAX, site: 0, warp_epoch: 0 };
 
-/// Which kinds of updates there were: a bit for each.
+/// The class of the updates that there were: 0 for none, `MIXED` for several.
 #[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Kinds(pub(crate) u8);
+pub(crate) struct Kinds(pub(crate) u16);
+
+const MIXED: u16 = u16::MAX;
 
 impl Kinds {
-    /// Were there others than `kind`? It is one of them from now on.
-    pub(crate) fn are_mixed_by(&mut self, kind: UpdateKind) -> bool {
-        self.0 |= 1 << kind as u8;
-        self.0 != 1 << kind as u8
+    /// Were there others than of `class`? It is among them from now on.
+    pub(crate) fn are_mixed_by(&mut self, (kind, elem): UpdateClass) -> bool {
+        let class = 1 + ((kind as u16) << 8 | elem as u16);
+        self.0 = if matches!(self.0, 0) || self.0 == class { class } else { MIXED };
+        self.0 == MIXED
     }
 }
 
@@ -167,11 +170,11 @@ impl CellShadow {
     }
 
     /// An atomic update.
-    pub(crate) fn update(&mut self, now: Now, kind: UpdateKind) -> Option<Conflict> {
+    pub(crate) fn update(&mut self, now: Now, class: UpdateClass) -> Option<Conflict> {
         self.enter(now.epoch);
         let find = |list: &[Seen; 2]| list.iter().copied().find(|&seen| unordered(seen, now));
         let found = find(&self.writes).map(|other| (other, true)).or_else(|| Some((find(&self.reads)?, false)));
-        let mixed = if self.kinds.are_mixed_by(kind) { self.updated(now) } else { None };
+        let mixed = if self.kinds.are_mixed_by(class) { self.updated(now) } else { None };
         keep(&mut self.updates, now);
         found.map(|(other, other_wrote)| Conflict { other, other_wrote, benign: false }).or(mixed)
     }
@@ -231,6 +234,8 @@ impl CellShadow {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tc_dialects::update::UpdateKind;
+    use tc_ir::Elem;
 
     fn now(thread: u32, epoch: u32) -> Now {
         Now { thread, site: thread, epoch, warp_epoch: 0 }
@@ -252,11 +257,13 @@ mod tests {
     fn updates_conflict_with_all_but_updates() {
         let mut sets = WriterSets::new(64);
         let mut cell = CellShadow::default();
-        let add = UpdateKind::Add;
+        let [add, max, of_floats] =
+            [(UpdateKind::Add, Elem::I32), (UpdateKind::Max, Elem::I32), (UpdateKind::Add, Elem::F32)];
         assert_eq!(cell.update(now(0, 1), add), None);
         assert_eq!(cell.update(now(1, 1), add), None);
-        assert!(cell.clone().update(now(2, 1), UpdateKind::Max).is_some_and(|found| found.other_wrote));
-        assert_eq!(cell.clone().update(now(2, 2), UpdateKind::Max), None);
+        assert!(cell.clone().update(now(2, 1), of_floats).is_some());
+        assert!(cell.clone().update(now(2, 1), max).is_some_and(|found| found.other_wrote));
+        assert_eq!(cell.clone().update(now(2, 2), max), None);
         assert!(cell.clone().read(now(2, 1), 5, &sets).is_some_and(|found| found.other_wrote && !found.benign));
         assert!(cell.clone().write(now(2, 1), Some(5), 5, &mut sets).is_some_and(|found| !found.benign));
         assert_eq!(cell.read(now(2, 2), 5, &sets), None, "a barrier stands between");

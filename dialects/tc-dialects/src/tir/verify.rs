@@ -5,7 +5,7 @@ use super::strides;
 use crate::distribution::{self, Distribution};
 use crate::mbarrier::{BARRIER_BYTES, is_barrier_type};
 use crate::scope::{Scope, scope_text};
-use crate::update;
+use crate::{tma, update};
 use tc_ir::attrs::AttrData;
 use tc_ir::{Attr, Attrs, Func, Name, Op, Scalar, Type, TypeData, Value, keys};
 use tc_support::{Diagnostic, Diagnostics, counted, suggest};
@@ -119,6 +119,18 @@ pub(super) fn atomic_rmw(func: &Func, op: Op, found: &mut Diagnostics) {
         let text = format!("an update is of an element of a buffer, not of a `{shown}`");
         return found.push(error(func, op, "type", text).help("name the element: `&B[i]`"));
     };
+    if tma::map_of(func, place).is_some() {
+        let text = "a thread updates a buffer, and not what a tensor map shows of it".to_string();
+        return found.push(
+            error(func, op, "type", text).help("name the element of the buffer; bulk copies take maps: `tma.reduce`"),
+        );
+    }
+    let indices = func.def_op(place).map_or(&[][..], |reference| func.operands(reference));
+    let lanes = |value: Value| func.value_scalar(value).map_or(1, |scalar| scalar.lanes);
+    if indices.iter().any(|&index| lanes(index) > 1) || lanes(value) > 1 {
+        let text = "one element is updated, and not one for each lane of a vector".to_string();
+        return found.push(error(func, op, "type", text).help("update them one by one, in a loop"));
+    }
     if shape.iter().any(|&length| func.as_int(length) != Some(1)) {
         let text = format!("one element is updated, not `{shown}`");
         return found

@@ -14,7 +14,7 @@ use tc_dialects::forms::is_global;
 use tc_dialects::fragment::{Fragment, Layout, Use, tile, transfer};
 use tc_dialects::scope::Scope;
 use tc_dialects::tir;
-use tc_dialects::update::UpdateKind;
+use tc_dialects::update::{self, UpdateClass};
 use tc_ir::opdef::Role;
 use tc_ir::verify::has_flag;
 use tc_ir::{Attr, Func, Op, Region, Type, TypeData, Value, effects, keys};
@@ -34,8 +34,8 @@ pub(crate) struct Access {
     /// What holds where it is executed.
     pub(crate) guards: Rc<Guards>,
     pub(crate) writes: bool,
-    /// It is an atomic update, which does not conflict with others of its kind.
-    pub(crate) update: Option<UpdateKind>,
+    /// It is an atomic update, which does not conflict with others of its class.
+    pub(crate) update: Option<UpdateClass>,
     pub(crate) global: bool,
     /// It is done by a warp together: which of its threads touches which cell is not known.
     pub(crate) by_warp: bool,
@@ -247,7 +247,7 @@ impl<'f> NestFacts<'f> {
             let index = index.map(|forms| by_rows(self, &guards, forms));
             let by_warp = func.row(op).effect.convergent;
             let writes = access.writes();
-            let update = UpdateKind::of(func, op).filter(|_| writes);
+            let update = update::class(func, op).filter(|_| writes);
             let begun_before = false;
             list.push(Access {
                 op,

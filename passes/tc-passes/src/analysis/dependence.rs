@@ -103,7 +103,7 @@ impl NestFacts<'_> {
         self.dependence(test) == Dependence::Independent
     }
 
-    /// Decides `test`. Two reads never depend on one another, and neither do two atomic updates of one kind.
+    /// Decides `test`. Two reads never depend on one another, and neither do two atomic updates of one class.
     pub(crate) fn dependence(&mut self, test: &DependenceTest<'_>) -> Dependence {
         // All of these together may take long, and edit nothing.
         self.func.check_cancelled();

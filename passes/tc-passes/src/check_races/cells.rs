@@ -2,7 +2,7 @@
 
 use super::lanes::Base;
 use rustc_hash::FxHashMap;
-use tc_dialects::update::UpdateKind;
+use tc_dialects::update::UpdateClass;
 use tc_ir::{Op, Value};
 
 /// At most this many cells are noted between two barriers.
@@ -14,8 +14,8 @@ pub(super) struct Touch {
     pub(super) op: Op,
     pub(super) thread: u32,
     pub(super) writes: bool,
-    /// It is an atomic update, which does not conflict with others of its kind.
-    pub(super) update: Option<UpdateKind>,
+    /// It is an atomic update, which does not conflict with others of its class.
+    pub(super) update: Option<UpdateClass>,
     /// Which execution of the op it is: the threads of one execution write at the same time, which is another question.
     pub(super) execution: u64,
     /// It is not sure that it is executed.

@@ -14,7 +14,7 @@ use tc_dialects::arith::{self, Predicate};
 use tc_dialects::scope::Scope;
 use tc_dialects::threads::{self, CopyStep, Meeting};
 use tc_dialects::tir;
-use tc_dialects::update::{UpdateKind, is_update};
+use tc_dialects::update::{self, is_update};
 use tc_ir::opdef::{Access, Role};
 use tc_ir::walk::is_inside;
 use tc_ir::{AttrData, Elem, Func, Op, Opcode, Region, Value, effects, keys};
@@ -412,7 +412,7 @@ impl<'f> Trace<'f> {
         }
         let one_cell = cells.is_some_and(|(_, first, _)| first.iter().all(|cell| *cell == first[0]));
         let by_all = writes && one_cell && active.is_all && self.stores_one_value(op);
-        let update = UpdateKind::of(self.func, op).filter(|_| writes);
+        let update = update::class(self.func, op).filter(|_| writes);
         for (thread, _) in active.threads.iter().enumerate().filter(|(_, active)| **active) {
             let touch = Touch {
                 update,

@@ -57,6 +57,9 @@
 //!    them, and `lane % 32 / 4` the element within eight. An index may be a sum over several loops, such as `h * 16 + p * 8 + t *
 //!    2 + e`: lanes divide the one that runs over what they divide, and the others run in each thread. So a statement may
 //!    permute what a thread holds: sums become a left factor of 8-bit numbers in another order of columns.
+//!    Where a load and another access want different mappings, such as a transposed read or a factor of 8-bit numbers from sums,
+//!    the elements go through shared memory: the buffer is stored there before the nest, by a tile for each warp or warpgroup, and
+//!    the load is of that tile. A nest that stores to the buffer as well is refused.
 //! 4. Check that the iterations of a nest can be divided: they are independent of one another and of the thread that
 //!    runs them, and leave no values in memory that is private to a thread. Reductions along rows are exempt: `sum`, `prod`,
 //!    `min` or `max` into a number that nothing else accesses in the loop.
@@ -70,12 +73,13 @@
 //!
 //! # Limits
 //!
-//! A transposed read of a tile, a sum along its columns, and a single element need elements of other threads: copy the tile
-//! to shared memory for these. The loops over a tile have constant extents. Adjacent lane loops are not merged.
+//! A sum along the columns of a tile, and a single element, need elements of other threads: copy the tile to shared memory for
+//! these. The loops over a tile have constant extents. Adjacent lane loops are not merged.
 //!
 //! # Remarks
 //!
-//! `not-unrolled`: a loop without constant bounds that selects a tile. A tile that cannot be divided is an error.
+//! `in-shared-memory`: a load of elements that other threads hold. `not-unrolled`: a loop without constant bounds that selects a
+//! tile. A tile that cannot be divided is an error.
 //!
 //! # References
 //!
@@ -84,6 +88,7 @@
 
 mod axes;
 mod check;
+mod exchange;
 mod find;
 mod lanes;
 mod layout;
@@ -118,18 +123,35 @@ pub const INFO: PassInfo = PassInfo {
     make: |raw| Options::read(raw).map(|_| PassKind::Func(tir::FUNC, Box::new(DistributeFragments))),
 };
 
+/// The most loads that go through shared memory.
+const MOST_EXCHANGES: usize = 64;
+
 /// The pass.
 pub struct DistributeFragments;
 
 impl FuncPass for DistributeFragments {
     fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
-        let plan = match plan(func) {
-            Ok(plan) => plan,
-            Err(found) => {
-                found.into_iter().for_each(|diagnostic| cx.report(diagnostic));
-                return false;
+        let mut exchanged = 0;
+        let plan = loop {
+            match plan(func) {
+                Ok(plan) => break plan,
+                Err(Obstacles { buffers, against }) => {
+                    let ways =
+                        against.loads.iter().map(|&(load, nth)| (nth, exchange::find(func, &buffers[nth], load)));
+                    let ways: Vec<_> = ways.filter_map(|(nth, way)| Some((nth, way?))).collect();
+                    if ways.is_empty() || ways.len() < against.found.len() || exchanged + ways.len() > MOST_EXCHANGES {
+                        against.found.into_iter().for_each(|diagnostic| cx.report(diagnostic));
+                        return exchanged > 0;
+                    }
+                    exchanged += ways.len();
+                    for (nth, way) in ways {
+                        let found = exchange::through_shared_memory(func, &buffers[nth], &way);
+                        cx.report(found);
+                    }
+                }
             }
         };
+        cx.count("loads through shared memory", exchanged as u64);
         if plan.buffers.is_empty() {
             return false;
         }
@@ -152,14 +174,29 @@ struct Distribution {
     ranges: Vec<Vec<registers::RegisterRange>>,
 }
 
-fn plan(func: &mut Func) -> Result<Distribution, Vec<Diagnostic>> {
+/// Why nothing can be done yet.
+struct Obstacles {
+    buffers: Vec<find::Buffer>,
+    against: nests::Contradictions,
+}
+
+impl From<Vec<Diagnostic>> for Obstacles {
+    fn from(found: Vec<Diagnostic>) -> Obstacles {
+        Obstacles { buffers: Vec::new(), against: found.into() }
+    }
+}
+
+fn plan(func: &mut Func) -> Result<Distribution, Obstacles> {
     let mut buffers = find::find(func)?;
     let held: FxHashSet<Value> = buffers.iter().map(|buffer| buffer.tiles.buffer).collect();
     let out = if held.is_empty() { Vec::new() } else { check_bounds::certainly_out(func, &held) };
     if !out.is_empty() {
-        return Err(out);
+        return Err(out.into());
     }
-    let mut nests = nests::find(func, &mut buffers)?;
+    let mut nests = match nests::find(func, &mut buffers) {
+        Ok(nests) => nests,
+        Err(against) => return Err(Obstacles { buffers, against }),
+    };
     let reductions = reductions::find(func, &buffers, &mut nests)?;
     let (mut ranges, mut found) = (Vec::new(), Vec::new());
     for buffer in &buffers {
@@ -173,7 +210,7 @@ fn plan(func: &mut Func) -> Result<Distribution, Vec<Diagnostic>> {
     let mut warps: Vec<(Op, Family)> = users.collect();
     warps.extend(nests.roots(func).into_iter().map(|root| (root, nests.roles[&root].family())));
     found.extend(lanes::check(func, &warps));
-    if found.is_empty() { Ok(Distribution { buffers, nests, reductions, ranges }) } else { Err(found) }
+    if found.is_empty() { Ok(Distribution { buffers, nests, reductions, ranges }) } else { Err(found.into()) }
 }
 
 fn rewrite(func: &mut Func, plan: Distribution) {

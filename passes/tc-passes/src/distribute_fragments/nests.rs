@@ -8,6 +8,7 @@ use crate::analysis::tiles;
 use indexmap::IndexMap;
 use tc_dialects::algebra::{Algebra, const_extent};
 use tc_dialects::fragment::Family;
+use tc_dialects::tir;
 use tc_ir::walk::ancestors;
 use tc_ir::{Func, Op};
 use tc_support::{Diagnostic, counted};
@@ -86,24 +87,39 @@ impl Nests {
     }
 }
 
+/// Loops over the elements of tiles that lie otherwise than a lane could reach.
+#[derive(Default)]
+pub(super) struct Contradictions {
+    pub(super) found: Vec<Diagnostic>,
+    /// The loads, with the numbers of their buffers, that would have to be of elements that other lanes hold.
+    pub(super) loads: Vec<(Op, usize)>,
+}
+
+impl From<Vec<Diagnostic>> for Contradictions {
+    fn from(found: Vec<Diagnostic>) -> Contradictions {
+        Contradictions { found, loads: Vec::new() }
+    }
+}
+
 /// Finds the loops, and gives every buffer a layout; or says which element a lane cannot reach.
-pub(super) fn find(func: &Func, buffers: &mut [Buffer]) -> Result<Nests, Vec<Diagnostic>> {
+pub(super) fn find(func: &Func, buffers: &mut [Buffer]) -> Result<Nests, Contradictions> {
     let mut algebra = tiles::algebra(func);
     // What the elements say of buffers that no matrix op takes needs their loops; and which loops lanes divide is told by the
     // layout that follows.
     let accesses = accesses(func, &mut algebra, buffers).unwrap_or_else(|(accesses, _)| accesses);
-    settle_layouts(func, buffers, &accesses).map_err(|diagnostic| vec![diagnostic])?;
-    let accesses = self::accesses(func, &mut algebra, buffers).map_err(|(_, found)| found)?;
-    let mut found = Vec::new();
+    settle_layouts(func, buffers, &accesses).map_err(|diagnostic| Contradictions::from(vec![diagnostic]))?;
+    let accesses = self::accesses(func, &mut algebra, buffers).map_err(|(_, found)| Contradictions::from(found))?;
+    let mut against = Contradictions::default();
     let mut nests = Nests { accesses, roles: IndexMap::new(), algebra };
     for nth in 0..nests.accesses.len() {
-        if let Err(diagnostic) = assign(func, buffers, &mut nests, nth) {
-            found.push(diagnostic);
+        if let Err((diagnostic, load)) = assign(func, buffers, &mut nests, nth) {
+            against.found.push(diagnostic);
+            against.loads.extend(load);
         }
     }
     // One diagnostic a loop is enough: what follows from it is reported with it.
-    found.truncate(8);
-    if found.is_empty() { Ok(nests) } else { Err(found) }
+    against.found.truncate(8);
+    if against.found.is_empty() { Ok(nests) } else { Err(against) }
 }
 
 /// All accesses; or those whose loops were found, and what is wrong with the others.
@@ -163,8 +179,13 @@ fn alike(buffers: &[Buffer], other: &Access, loops: &[Op]) -> Option<(Spread, Op
     }
 }
 
-/// Gives the loops of an access their roles.
-fn assign(func: &Func, buffers: &[Buffer], nests: &mut Nests, nth: usize) -> Result<(), Diagnostic> {
+/// Gives the loops of an access their roles; or says what contradicts them, and which load of the two has to give way, if one does.
+fn assign(
+    func: &Func,
+    buffers: &[Buffer],
+    nests: &mut Nests,
+    nth: usize,
+) -> Result<(), (Diagnostic, Option<(Op, usize)>)> {
     let access = &nests.accesses[nth];
     let (op, axes, buffer) = (access.op, access.axes.clone(), &buffers[access.buffer]);
     let Some(layout) = buffer.layout else { return Ok(()) };
@@ -172,12 +193,14 @@ fn assign(func: &Func, buffers: &[Buffer], nests: &mut Nests, nth: usize) -> Res
         let role = Role { is_group: dim == layout.spread.group, spread: layout.spread, step: axis.step, by: op };
         match nests.roles.get(&axis.loop_op) {
             Some(known) if !known.is_same(role) => {
-                return Err(other_lanes(func, buffer, op, role, *known));
+                let of = |by: Op| nests.accesses.iter().find(|other| other.op == by).map(|other| (by, other.buffer));
+                let load = [op, known.by].into_iter().find(|&by| func.opcode(by) == tir::LOAD).and_then(of);
+                return Err((other_lanes(func, buffer, op, role, *known), load));
             }
             Some(_) => {}
             None => drop(nests.roles.insert(axis.loop_op, role)),
         }
-        starts_at_a_piece(func, &mut nests.algebra, buffer, op, axis, role)?;
+        starts_at_a_piece(func, &mut nests.algebra, buffer, op, axis, role).map_err(|found| (found, None))?;
     }
     Ok(())
 }

@@ -81,6 +81,7 @@ use crate::analysis::structure::run_once;
 use indexmap::IndexSet;
 use tc_dialects::algebra::is_launch;
 use tc_dialects::tir::Coordinate;
+use tc_dialects::update::{self, UpdateClass};
 use tc_dialects::{arith, forms, gpu, tir, tma, wgmma};
 use tc_ir::effects::{accesses, root_buffer, summary};
 use tc_ir::walk::{all_ops, ancestors};
@@ -193,7 +194,8 @@ fn find(func: &Func, nest: &Nest, stores: &[Op]) -> Result<Vec<Run>, Box<Diagnos
         alone(func, nest, run)?;
         run.writer = writer(func, nest, run)?;
         run.outermost = outermost(func, run.stores[0]);
-        run.disjoint = disjoint::are_always(func, &run.stores);
+        // Updates of one class may meet in one element.
+        run.disjoint = class_of(func, run).is_some() || disjoint::are_always(func, &run.stores);
         if !run.disjoint && !disjoint::are_at_once(func, &run.stores) {
             let text = "bulk copies that may write the same elements would leave either value".to_string();
             return Err(error(func, run.stores[0], text, "copy to different parts of the tensor"));
@@ -219,18 +221,28 @@ fn follows(func: &Func, first: Op, second: Op) -> bool {
     between.find(|&op| !summary(func, op).is_pure()) == Some(second)
 }
 
-/// Nothing else of the nest accesses the tensors that the run writes: it would have to wait until they are written.
+/// What all copies of the run have in common as updates.
+fn class_of(func: &Func, run: &Run) -> Option<UpdateClass> {
+    let first = update::class(func, run.stores[0])?;
+    run.stores.iter().all(|&op| update::class(func, op) == Some(first)).then_some(first)
+}
+
+/// Nothing else of the nest accesses the tensors that the run writes: it would have to wait until they are written. Other copies that
+/// update them alike need not.
 fn alone(func: &Func, nest: &Nest, run: &Run) -> Result<(), Box<Diagnostic>> {
     let tensors: IndexSet<Value> = run.stores.iter().map(|&op| root_buffer(func, tma::sides(func, op)[1])).collect();
+    let class = class_of(func, run);
     let is_apart = tc_ir::verify::has_flag(func, func.header.attrs, keys::NOALIAS);
     for op in nest.ops(func).filter(|op| !run.stores.contains(op)) {
         for (place, access) in accesses(func, op) {
             let root = root_buffer(func, place);
             let name = func.value_text(root);
-            if tensors.contains(&root) {
+            let is_alike =
+                func.opcode(op) == tma::REDUCE && update::class(func, op).is_some_and(|of| Some(of) == class);
+            if tensors.contains(&root) && !is_alike {
                 let verb = if access.writes() { "written" } else { "read" };
                 let text = format!("`{name}` leaves by bulk copies, and is {verb} here in the same kernel");
-                let help = "access it in another kernel, or leave out `bulk_copy`";
+                let help = "access it in another kernel, or let threads store it";
                 return Err(Box::new(
                     error(func, op, text, help).label(func.op_location(run.stores[0]), "the bulk copy"),
                 ));

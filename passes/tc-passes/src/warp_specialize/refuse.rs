@@ -6,7 +6,7 @@ use indexmap::IndexSet;
 use tc_arith::Expr;
 use tc_dialects::algebra::Algebra;
 use tc_dialects::scope::Scope;
-use tc_dialects::threads::{begins_bulk_copy, begins_copy, is_reduction};
+use tc_dialects::threads::{begins_bulk_copy, begins_copy, is_of_warpgroup, is_reduction};
 use tc_dialects::tir::Coordinate;
 use tc_dialects::{arith, forms, tir, tma, wgmma};
 use tc_ir::effects::{accesses, root_buffer, summary};
@@ -37,6 +37,7 @@ pub(super) fn check(
             && Scope::of(func, buffer).is_some_and(Scope::is_shared)
             && !buffers.contains(&buffer)
             && !leaves_in_bulk(func, nest, buffer)
+            && !is_of_warpgroup(func, op)
         {
             let name = func.value_text(buffer);
             let text =

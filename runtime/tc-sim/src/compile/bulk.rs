@@ -92,8 +92,8 @@ impl Compiler<'_, '_> {
             let text = "in a threaded program it is not known when this bulk copy is done";
             return Err(Box::new(self.error(op, "unknown", text).help(help)));
         }
-        if update.is_some() {
-            self.k.mark_updated(boxed.access.buf);
+        if let Some(kind) = update {
+            self.k.mark_updated(boxed.access.buf, boxed.access.site, kind);
         }
         let (to, from) = if is_store { (boxed, place) } else { (place, boxed) };
         let site = to.access.site;

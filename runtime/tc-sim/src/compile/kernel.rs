@@ -5,6 +5,7 @@ use crate::code::{BufDecl, BufId, Instr, Kernel, NO_REG, Pc, Preload, Reg, Site,
 use crate::domain::Domain;
 use std::collections::BTreeMap;
 use tc_dialects::tir::Coordinate;
+use tc_dialects::update::UpdateKind;
 use tc_ir::{Elem, Scalar};
 use tc_support::{Location, gcd};
 
@@ -75,8 +76,10 @@ impl KernelBuilder {
         }
     }
 
-    /// The kernel updates `buf` atomically.
-    pub(crate) fn mark_updated(&mut self, buf: BufId) {
+    /// The kernel updates `buf` atomically, at `site`.
+    pub(crate) fn mark_updated(&mut self, buf: BufId, site: Site, kind: UpdateKind) {
+        let elem = self.kernel.buffers[buf as usize].elem;
+        self.kernel.update_sites.insert(site, (kind, elem));
         self.mark_accessed(buf, true);
         self.mark_accessed(buf, false);
         if let Space::Global(idx) = self.kernel.buffers[buf as usize].space {

@@ -205,7 +205,7 @@ impl Compiler<'_, '_> {
         if !is_fit || !matches!(decl.space, Space::Global(_) | Space::Shared(_)) {
             return Err(self.unsupported(op, "this update"));
         }
-        self.k.mark_updated(region.access.buf);
+        self.k.mark_updated(region.access.buf, region.access.site, kind);
         let access = Box::new(Access { value: value.reg, mag: value.mag, ..region.access });
         self.k.emit(Instr::Update { access, kind });
         Ok(())

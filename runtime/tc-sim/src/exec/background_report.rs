@@ -66,9 +66,10 @@ impl Group {
                 None if let Some(thread) = stores => {
                     let (may, help) = match other_wrote {
                         true => ("write", "wait in that thread, then at a barrier: `tma.wait_group(pending = 0)`"),
-                        false => {
-                            ("read", "wait in that thread, then at a barrier: `tma.wait_group(pending = 0, read)`")
-                        }
+                        false => (
+                            "read",
+                            "wait in that thread, then at a barrier: `tma.wait_group(pending = 0, read = true)`",
+                        ),
                     };
                     (
                         format!("{who} {does} `{place}` while a bulk copy of thread {thread} may still {may} it"),

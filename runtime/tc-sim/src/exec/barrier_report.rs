@@ -149,7 +149,7 @@ impl BlockState {
         self.find(launch, kind, (site, NO_SITE), |blocks| {
             let who = kernel.who(blocks[0], u64::from(thread));
             let text = format!("{who} ends, and has not waited until this bulk copy has read what it copies");
-            let help = "wait before the end: `tma.commit_group()`, then `tma.wait_group(pending = 0, read)`";
+            let help = "wait before the end: `tma.commit_group()`, then `tma.wait_group(pending = 0, read = true)`";
             (None, Diagnostic::error(kind.code(), kernel.at(site), text).help(help))
         });
     }

@@ -16,7 +16,7 @@ use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use tc_dialects::update::UpdateKind;
+use tc_dialects::update::UpdateClass;
 use tc_support::Diagnostic;
 
 /// Threads of a warp.
@@ -344,13 +344,13 @@ impl BlockState {
         &mut self,
         (idx, slot, cell): Accessed,
         who: Accessor,
-        kind: UpdateKind,
+        class: UpdateClass,
     ) -> Option<Conflict> {
         let now = self.now(0, slot, who);
         let shared = &mut self.shared[idx];
         match &self.clocks {
-            Some(clocks) => shared.history[slot * shared.n + cell].update(clocks.moment(SHARED, who.0, who.1), kind),
-            None => shared.shadow[slot * shared.n + cell].update(now, kind),
+            Some(clocks) => shared.history[slot * shared.n + cell].update(clocks.moment(SHARED, who.0, who.1), class),
+            None => shared.shadow[slot * shared.n + cell].update(now, class),
         }
     }
 
@@ -359,14 +359,14 @@ impl BlockState {
         &mut self,
         cell: Accessed,
         who: Accessor,
-        kind: UpdateKind,
+        class: UpdateClass,
         launch: &Launch<'_>,
     ) -> Option<Conflict> {
         let at = self.global_entry(cell, who.1, launch)?;
         let now = self.now(1, cell.1, who);
         match &self.clocks {
-            Some(clocks) => self.global_history[at].update(moment_of(clocks, self.engine, who), kind),
-            None => self.global_shadow[at].update(now, kind),
+            Some(clocks) => self.global_history[at].update(moment_of(clocks, self.engine, who), class),
+            None => self.global_shadow[at].update(now, class),
         }
     }
 

@@ -200,7 +200,7 @@ impl Group {
             if writer.is_somebody() && writer.block() != own {
                 self.report_blocks(at, lane, writer, (true, false), launch, block);
             }
-            if let Some(updater) = foreign(&notes.updaters, cell, own) {
+            if let Some(updater) = foreign(&notes.updaters, cell, own).next() {
                 self.report_blocks(at, lane, updater, (true, false), launch, block);
             }
             if let Some(readers) = &notes.readers {

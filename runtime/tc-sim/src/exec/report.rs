@@ -124,8 +124,14 @@ impl Group {
         let site = at.access.site;
         block.find(launch, kind, (site, NO_SITE), |blocks| {
             let who = self.who(lane, launch, blocks);
-            let text = format!("{who} reads `{}`, which no thread wrote", self.place(at, lane));
-            let diagnostic = Diagnostic::error(kind.code(), launch.kernel.at(site), text);
+            let is_update = launch.kernel.update_sites.contains_key(&site);
+            let verb = if is_update { "updates" } else { "reads" };
+            let text = format!("{who} {verb} `{}`, which no thread wrote", self.place(at, lane));
+            let mut diagnostic = Diagnostic::error(kind.code(), launch.kernel.at(site), text);
+            if is_update {
+                diagnostic = diagnostic
+                    .help("store what the updates begin with in an earlier kernel, or before a barrier of the block");
+            }
             (Some(at.decl.name.clone()), diagnostic.label(at.decl.location.clone(), "the buffer is made here"))
         });
     }
@@ -224,12 +230,19 @@ impl Group {
             let kernel = launch.kernel;
             let who = self.who(lane, launch, blocks);
             let other_who = kernel.who(other.block, u64::from(other.thread));
-            let verb = |writes: bool| if writes { "writes" } else { "reads" };
+            let verb = |site: Site, writes: bool| kernel.verb(site, writes);
             let place = self.place(at, lane);
             let what = if same { "harmless race on" } else { "race on" };
-            let text = format!("{what} `{place}`: {other_who} {}, {who} {}", verb(other.writes), verb(writes));
+            let text = format!(
+                "{what} `{place}`: {other_who} {}, {who} {}",
+                verb(other.site, other.writes),
+                verb(site, writes)
+            );
             let diagnostic = Diagnostic::error(kind.code(), kernel.at(site), text)
-                .label(kernel.at(other.site), format!("{other_who} {} `{}` here", verb(other.writes), at.decl.name))
+                .label(
+                    kernel.at(other.site),
+                    format!("{other_who} {} `{}` here", verb(other.site, other.writes), at.decl.name),
+                )
                 .note(if same { format!("{why}; every order gives the same values") } else { why.to_string() });
             (Some(at.decl.name.clone()), diagnostic)
         });

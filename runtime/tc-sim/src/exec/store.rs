@@ -232,7 +232,7 @@ impl Group {
             }
             let (own, thread) = (block.blocks[slot], self.thread_in_block(lane, launch));
             let before = Record(notes.writer[cell].swap(Record::new(local_site, thread, own).0, Relaxed));
-            let others = [foreign(&notes.readers, cell, own), foreign(&notes.updaters, cell, own)];
+            let others = [foreign(&notes.readers, cell, own).next(), foreign(&notes.updaters, cell, own).next()];
             let was_read = forget(&notes.readers, cell);
             forget(&notes.updaters, cell);
             if before.is_somebody() && before.block() != own {

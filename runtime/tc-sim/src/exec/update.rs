@@ -84,14 +84,20 @@ impl Group {
         let writer = Record(notes.writer[cell].load(Relaxed));
         if writer.is_somebody() && writer.block() != own {
             self.report_blocks(at, lane, writer, (true, false), launch, block);
-        } else if let Some(reader) = foreign(&notes.readers, cell, own) {
+        } else if let Some(reader) = foreign(&notes.readers, cell, own).next() {
             self.report_blocks(at, lane, reader, (false, false), launch, block);
         }
         if let Some(updaters) = &notes.updaters {
             let site = at.access.site - launch.kernel.site_base;
             let mut kinds = Kinds(notes.kinds[cell].load(Relaxed));
-            if kinds.are_mixed_by(kind)
-                && let Some(updater) = foreign(&notes.updaters, cell, own)
+            let class = (kind, at.decl.elem);
+            // One of another class, rather.
+            let of_other_class = |record: &Record| {
+                launch.kernel.update_sites.get(&(record.site() + launch.kernel.site_base)) != Some(&class)
+            };
+            if kinds.are_mixed_by(class)
+                && let others = foreign(&notes.updaters, cell, own)
+                && let Some(updater) = others.clone().find(of_other_class).or_else(|| others.clone().next())
             {
                 self.report_blocks(at, lane, updater, (true, false), launch, block);
             }
@@ -100,7 +106,7 @@ impl Group {
         }
         if launch.kernel.threaded && self.per_block * block.warps > 1 {
             let who = self.accessor(at, lane);
-            if let Some(conflict) = block.global_update((idx, slot, cell), who, kind, launch) {
+            if let Some(conflict) = block.global_update((idx, slot, cell), who, (kind, at.decl.elem), launch) {
                 self.report_conflict(at, lane, conflict, true, launch, block);
             }
         }
@@ -134,9 +140,9 @@ impl Group {
             return;
         }
         let Space::Shared(idx) = at.decl.space else { return };
-        let found = at
-            .cells(cell)
-            .filter_map(|cell| block.shared_update((idx, self.slot_of(lane), cell), self.accessor(at, lane), kind));
+        let found = at.cells(cell).filter_map(|cell| {
+            block.shared_update((idx, self.slot_of(lane), cell), self.accessor(at, lane), (kind, at.decl.elem))
+        });
         if let Some(conflict) = found.last() {
             self.report_conflict(at, lane, conflict, true, launch, block);
         }
