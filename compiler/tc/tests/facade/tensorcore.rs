@@ -230,6 +230,7 @@ const ALL: &[Small] = &[
     small("hopper/attention_varlen", "packed_causal_128", "", PACKED, "sm_90a"),
     small("hopper/attention_fp8", "full_f8_128", "", F8_STEP, "sm_90a"),
     small("hopper/attention_fp8", "causal_f8_128", "", F8_STEP, "sm_90a"),
+    small("hopper/attention_fp8", "full_f8_64", "", F8_STEP, "sm_90a"),
     small("hopper/attention_fp8", "causal_f8_64", "", F8_STEP, "sm_90a"),
     small("hopper/attention_fp8", "grouped_full_f8_128", "", F8_STEP, "sm_90a"),
     small("hopper/attention_fp8", "grouped_causal_f8_128", "", F8_STEP, "sm_90a"),
