@@ -9,7 +9,7 @@
 //! that was dropped is unordered with the one that took its place (after Flanagan and Freund 2009, "FastTrack").
 
 use crate::cell::Cell;
-use crate::race::{Conflict, Kinds, Seen};
+use crate::race::{Conflict, Seen};
 use tc_dialects::update::UpdateClass;
 
 /// Somebody who accesses a cell: a thread, the products of a warpgroup, the bulk copies of a barrier, the bulk copies to
@@ -239,8 +239,7 @@ pub(crate) struct CellHistory {
     writes: Vec<Past>,
     reads: Vec<Past>,
     /// Atomic updates, of which none conflicts with another of its kind.
-    updates: Vec<Past>,
-    kinds: Kinds,
+    updates: Vec<(Past, UpdateClass)>,
     /// The value before the first of `writes`, if there was one.
     before: Option<Cell>,
     /// All of `writes` wrote the same.
@@ -265,7 +264,6 @@ impl CellHistory {
         self.writes.clear();
         self.reads.clear();
         self.updates.clear();
-        self.kinds = Kinds::default();
     }
 
     /// A read of `value`.
@@ -279,22 +277,22 @@ impl CellHistory {
 
     /// An atomic update.
     pub(crate) fn update(&mut self, now: Moment<'_>, class: UpdateClass) -> Option<Conflict> {
-        if !self.updates.iter().any(|past| unordered(past, now)) {
-            self.kinds = Kinds::default();
-        }
-        let mixed = if self.kinds.are_mixed_by(class) { self.updated(now) } else { None };
         let find = |list: &[Past]| list.iter().copied().find(|past| unordered(past, now));
         let found = match find(&self.writes) {
             Some(write) => Some(conflict(&write, true, false)),
             None => find(&self.reads).map(|read| conflict(&read, false, false)),
         };
-        keep(&mut self.updates, now);
+        let others = self.updates.iter().filter(|(past, of)| *of != class && unordered(past, now));
+        let mixed = others.map(|(past, _)| conflict(past, true, false)).next();
+        // One of another class is unordered with what this one may be ordered with.
+        self.updates.retain(|(past, of)| *of != class || unordered(past, now));
+        self.updates.push((Past { actor: now.actor, clock: now.clock, site: now.site }, class));
         found.or(mixed)
     }
 
     /// The update that an access which is none conflicts with.
     fn updated(&self, now: Moment<'_>) -> Option<Conflict> {
-        self.updates.iter().find(|past| unordered(past, now)).map(|past| conflict(past, true, false))
+        self.updates.iter().find(|(past, _)| unordered(past, now)).map(|(past, _)| conflict(past, true, false))
     }
 
     /// A write of `new` over `old` (`None` where nothing was).
@@ -316,7 +314,7 @@ impl CellHistory {
         };
         let found = found.or_else(|| self.updated(now));
         self.reads.retain(|past| unordered(past, now));
-        self.updates.retain(|past| unordered(past, now));
+        self.updates.retain(|(past, _)| unordered(past, now));
         keep(&mut self.writes, now);
         found
     }

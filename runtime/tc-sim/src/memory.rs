@@ -222,11 +222,11 @@ impl Global {
                 writer.store(0, Relaxed);
             }
         }
-        for (nth, written) in notes.written.iter().enumerate() {
+        for (nth, kinds) in notes.kinds.iter().enumerate() {
             if notes.is_updated(nth) {
-                written.store(1, Relaxed);
-                notes.kinds[nth].store(0, Relaxed);
+                notes.written[nth].store(1, Relaxed);
             }
+            kinds.store(0, Relaxed);
         }
         for record in notes.readers.iter().chain(&notes.updaters).flatten().flatten() {
             record.store(0, Relaxed);

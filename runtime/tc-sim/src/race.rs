@@ -34,6 +34,11 @@ pub(crate) struct Kinds(pub(crate) u16);
 const MIXED: u16 = u16::MAX;
 
 impl Kinds {
+    /// Is one of them not of `class`?
+    pub(crate) fn differ_from(mut self, class: UpdateClass) -> bool {
+        self.0 != 0 && self.are_mixed_by(class)
+    }
+
     /// Were there others than of `class`? It is among them from now on.
     pub(crate) fn are_mixed_by(&mut self, (kind, elem): UpdateClass) -> bool {
         let class = 1 + ((kind as u16) << 8 | elem as u16);
@@ -50,7 +55,8 @@ pub(crate) struct CellShadow {
     reads: [Seen; 2],
     /// Atomic updates, of which none conflicts with another of its kind.
     updates: [Seen; 2],
-    kinds: Kinds,
+    /// The classes of what these threads updated: since the last barrier of their warps, and in the epoch.
+    classes: [[Kinds; 2]; 2],
     /// The value before the first write of the epoch, if there was one.
     before: Option<Cell>,
     /// All writes of the epoch wrote the same.
@@ -66,7 +72,7 @@ impl Default for CellShadow {
             writes: [NO_THREAD; 2],
             reads: [NO_THREAD; 2],
             updates: [NO_THREAD; 2],
-            kinds: Kinds::default(),
+            classes: [[Kinds::default(); 2]; 2],
             before: None,
             same: true,
             set: 0,
@@ -174,8 +180,28 @@ impl CellShadow {
         self.enter(now.epoch);
         let find = |list: &[Seen; 2]| list.iter().copied().find(|&seen| unordered(seen, now));
         let found = find(&self.writes).map(|other| (other, true)).or_else(|| Some((find(&self.reads)?, false)));
-        let mixed = if self.kinds.are_mixed_by(class) { self.updated(now) } else { None };
+        let mut mixed = None;
+        for (&other, &of) in self.updates.iter().zip(&self.classes) {
+            // A barrier of its warp orders the other thread's older updates with this one, if the warp is the same.
+            let of = of[usize::from(other.thread / 32 != now.thread / 32)];
+            if unordered(other, now) && of.differ_from(class) {
+                mixed = mixed.or(Some(Conflict { other, other_wrote: true, benign: false }));
+            }
+        }
+        let before = self.updates;
         keep(&mut self.updates, now);
+        for (nth, seen) in self.updates.iter().enumerate().filter(|(nth, seen)| before[*nth] != **seen) {
+            let [recent, all] = &mut self.classes[nth];
+            let same_thread = before[nth].thread == seen.thread;
+            if !same_thread {
+                *all = Kinds::default();
+            }
+            if !same_thread || before[nth].warp_epoch != seen.warp_epoch {
+                *recent = Kinds::default();
+            }
+            recent.are_mixed_by(class);
+            all.are_mixed_by(class);
+        }
         found.map(|(other, other_wrote)| Conflict { other, other_wrote, benign: false }).or(mixed)
     }
 

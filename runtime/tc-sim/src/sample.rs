@@ -156,7 +156,9 @@ impl<'p> Look<'p> {
         let before = (0..last).map(cost).fold(0, u64::saturating_add);
         let most = n_blocks(per_block[last].saturating_mul(self.weight), (self.budget, self.most_cost));
         if before <= self.budget {
-            if cost(last) <= self.budget || kernels[last].blocks() <= FEW_BLOCKS {
+            // A cell that is updated has many writers.
+            let is_updated = kernels[last].updates.contains(&true);
+            if cost(last) <= self.budget || kernels[last].blocks() <= FEW_BLOCKS || is_updated {
                 return None;
             }
             let mut blocks = vec![None; last + 1];

@@ -92,7 +92,7 @@ fn ordinary(func: &Func, nests: &Nests, root: Op, op: Op) -> Result<(), Diagnost
                 format!("`{name}` is made for each element of a tile, and the threads that divide these have one");
             refuse(text, "make it outside of the nest, with an element for each; or in `local`")
         }
-        tir::FOR | tir::IF | tir::YIELD | tir::LOAD | tir::ALLOC => Ok(()),
+        tir::FOR | tir::IF | tir::YIELD | tir::LOAD | tir::ALLOC | tir::ATOMIC_RMW => Ok(()),
         tir::STORE => own_memory(func, nests, root, op),
         _ if summary(func, op).is_pure() => Ok(()),
         _ => refuse(

@@ -51,8 +51,8 @@ pub(super) fn spread(func: &mut Func, nests: &mut Nests) -> IndexMap<Op, LanePos
 /// that have parts of one column.
 fn store_once(func: &mut Func, nests: &Nests, root: Op, lane: Value) {
     let is_seen = |func: &Func, op: Op| !is_private(func, root_buffer(func, func.operand(op, 0)));
-    let stores =
-        ops_under(func, func.op_regions(root)[0]).filter(|&op| func.opcode(op) == tir::STORE && is_seen(func, op));
+    let stores = ops_under(func, func.op_regions(root)[0])
+        .filter(|&op| matches!(func.opcode(op), tir::STORE | tir::ATOMIC_RMW) && is_seen(func, op));
     for op in stores.collect::<Vec<Op>>() {
         let around = || ancestors(func, op).filter_map(|outer| nests.roles.get(&outer));
         let (over_rows, over_columns) = (around().any(|role| role.is_group), around().any(|role| !role.is_group));

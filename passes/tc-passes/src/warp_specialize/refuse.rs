@@ -8,6 +8,7 @@ use tc_dialects::algebra::Algebra;
 use tc_dialects::scope::Scope;
 use tc_dialects::threads::{begins_bulk_copy, begins_copy, is_of_warpgroup, is_reduction};
 use tc_dialects::tir::Coordinate;
+use tc_dialects::update::is_update;
 use tc_dialects::{arith, forms, tir, tma, wgmma};
 use tc_ir::effects::{accesses, root_buffer, summary};
 use tc_ir::walk::{is_inside, ops_under};
@@ -65,7 +66,8 @@ pub(super) fn check(
                 consumers.push((root, op));
                 by_products &= func.opcode(op) == wgmma::MMA;
             } else if forms::is_global(func, root) {
-                if access.reads() {
+                // An update is not ordered with others, and reads nothing else.
+                if access.reads() && !is_update(func, op) {
                     read.insert(root);
                 }
                 if access.writes() {

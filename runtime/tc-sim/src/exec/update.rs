@@ -136,11 +136,14 @@ impl Group {
         // Two lanes that update one element by one op do not disagree.
         block.duplicates.clear();
         self.store_cells(at, Addr::One(cell), (&value, &mags), launch, block);
+        let Space::Shared(idx) = at.decl.space else { return };
+        let cells: Vec<usize> = at.cells(cell).collect();
+        let by_thread = At { background: false, ..at };
+        self.note_writer_of(by_thread, lane, (idx, cells[0], cells.len()), launch, block);
         if !launch.kernel.threaded {
             return;
         }
-        let Space::Shared(idx) = at.decl.space else { return };
-        let found = at.cells(cell).filter_map(|cell| {
+        let found = cells.into_iter().filter_map(|cell| {
             block.shared_update((idx, self.slot_of(lane), cell), self.accessor(at, lane), (kind, at.decl.elem))
         });
         if let Some(conflict) = found.last() {
