@@ -115,7 +115,7 @@ fn sums(each: &[Interval]) -> Vec<Interval> {
 fn check_literals(func: &Func, op: Op, found: &mut Diagnostics) {
     let operands = func.operands(op);
     let places: Vec<Value> = match func.opcode(op) {
-        tma::LOAD | tma::STORE | tma::REDUCE => {
+        _ if tma::is_copy(func, op) => {
             let [_, boxed] = tma::sides(func, op);
             operands.iter().copied().filter(|&place| place != boxed).collect()
         }
@@ -161,8 +161,7 @@ fn unordered(func: &Func, op: Op, found: &mut Diagnostics) {
     let tensor = root_buffer(func, tma::sides(func, op)[1]);
     let is_load = func.opcode(op) == tma::LOAD;
     let conflicts = |other: &Op| {
-        let is_copy = matches!(func.opcode(*other), tma::LOAD | tma::STORE | tma::REDUCE);
-        (!is_copy || is_load != (func.opcode(*other) == tma::LOAD))
+        (!tma::is_copy(func, *other) || is_load != (func.opcode(*other) == tma::LOAD))
             && accesses(func, *other).iter().any(|&(place, access)| {
                 root_buffer(func, place) == tensor && (access.writes() || access.reads() && !is_load)
             })
@@ -214,7 +213,7 @@ pub fn check(func: &Func, op: Op, found: &mut Diagnostics) {
         found.push(Diagnostic::error("no-emitter", func.op_location(op), text).help(help));
     }
     check_literals(func, op, found);
-    if !matches!(func.opcode(op), tma::LOAD | tma::STORE | tma::REDUCE) {
+    if !tma::is_copy(func, op) {
         return;
     }
     if tma::writes_tensor(func, op) && !tma::is_async(func, op) {

@@ -41,7 +41,7 @@ pub fn check(func: &Func, op: Op, found: &mut Diagnostics) {
         return made(func, op, found);
     }
     let goes_on = matches!(func.opcode(op), tc_dialects::tir::REF | tc_dialects::tir::REGION);
-    let is_box = |nth: usize| matches!((func.opcode(op), nth), (tma::LOAD, 1) | (tma::STORE | tma::REDUCE, 0));
+    let is_box = |nth: usize| tma::is_copy(func, op) && func.operand(op, nth) == tma::sides(func, op)[1];
     let is_map = |value: Value| tma::map_of(func, value).is_some();
     let stray = func.operands(op).iter().enumerate().find(|&(nth, &value)| is_map(value) && !is_box(nth));
     if let Some((_, &value)) = stray.filter(|_| !goes_on) {

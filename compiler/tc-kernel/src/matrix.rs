@@ -70,7 +70,7 @@ pub fn alignment(func: &Func, op: Op, place: Value) -> u64 {
     match func.opcode(op) {
         _ if transfer(func, op).is_some() && !is_fragment => TILE_ALIGNMENT,
         wgmma::MMA => crate::warpgroup::alignment(func, op, place).unwrap_or(WORDS_ALIGNMENT),
-        tma::LOAD | tma::STORE | tma::REDUCE if place == tma::sides(func, op)[0] => crate::bulk::alignment(func, op),
+        _ if tma::is_copy(func, op) && place == tma::sides(func, op)[0] => crate::bulk::alignment(func, op),
         _ if !register_tiles(func, op).is_empty() => WORDS_ALIGNMENT,
         _ if begins_copy(func, op) => {
             gpu::copied_bytes(func, op).and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or(0)

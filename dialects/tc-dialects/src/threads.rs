@@ -102,7 +102,7 @@ pub fn is_by_mbarrier(func: &Func, op: Op) -> bool {
 
 /// Does `op` find the elements of a swizzled buffer itself, given the place of the first one without the swizzle?
 pub fn mixes_positions(func: &Func, op: Op) -> bool {
-    matches!(func.opcode(op), tma::LOAD | tma::STORE | tma::REDUCE | wgmma::MMA)
+    tma::is_copy(func, op) || func.opcode(op) == wgmma::MMA
 }
 
 /// Does `op` begin a bulk copy to shared memory?

@@ -1,7 +1,7 @@
 //! Atomic updates: how what is there is combined with what comes.
 //!
-//! Updates of one kind and one type commute, so that no order of threads or blocks is asked for: none of them is a race with another. Integers
-//! come out the same whatever the order; sums of floats are rounded in the order in which updates come.
+//! Updates of one kind and one type commute, so that no order of threads or blocks is asked for: none of them is a race with
+//! another. Integers come out the same whatever the order; sums of floats are rounded in the order in which updates come.
 
 use crate::{tir, tma};
 use tc_ir::{Elem, Func, Op, keys};

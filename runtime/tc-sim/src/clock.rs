@@ -238,7 +238,7 @@ struct Past {
 pub(crate) struct CellHistory {
     writes: Vec<Past>,
     reads: Vec<Past>,
-    /// Atomic updates, of which none conflicts with another of its kind.
+    /// Atomic updates, of which none conflicts with another of its class.
     updates: Vec<(Past, UpdateClass)>,
     /// The value before the first of `writes`, if there was one.
     before: Option<Cell>,
@@ -272,7 +272,7 @@ impl CellHistory {
         let knows = || self.before == Some(value) || self.writes.iter().any(|past| past.actor == now.actor);
         let found = found.map(|past| conflict(past, true, self.same && knows()));
         keep(&mut self.reads, now);
-        found.or_else(|| self.updated(now))
+        self.updated(now).or(found)
     }
 
     /// An atomic update.
@@ -312,7 +312,7 @@ impl CellHistory {
             (None, Some(read)) => Some(conflict(&read, false, benign)),
             (None, None) => None,
         };
-        let found = found.or_else(|| self.updated(now));
+        let found = self.updated(now).or(found);
         self.reads.retain(|past| unordered(past, now));
         self.updates.retain(|(past, _)| unordered(past, now));
         keep(&mut self.writes, now);

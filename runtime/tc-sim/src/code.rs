@@ -559,6 +559,11 @@ impl Kernel {
         self.sites.get(site.wrapping_sub(self.site_base) as usize).cloned().unwrap_or(Location::None)
     }
 
+    /// Does it update memory that blocks share? Its blocks are then run in order, and all of them: a cell has many writers.
+    pub(crate) fn updates_globals(&self) -> bool {
+        self.updates.contains(&true)
+    }
+
     /// What the op at `site` does to what it accesses.
     pub(crate) fn verb(&self, site: Site, writes: bool) -> &'static str {
         match writes {

@@ -73,8 +73,8 @@ pub(crate) struct Notes {
     pub(crate) readers: Option<[Plane; 2]>,
     /// Those who updated them atomically since then: the first, and one of another block.
     pub(crate) updaters: Option<[Plane; 2]>,
-    /// The kinds of these updates; empty where there are none.
-    pub(crate) kinds: Vec<AtomicU16>,
+    /// The classes of these updates; empty where there are none.
+    pub(crate) classes: Vec<AtomicU16>,
 }
 
 /// A buffer that is one in all.
@@ -135,7 +135,7 @@ impl Global {
             writer: plane(n),
             readers: spec.readable.then(|| [plane(n), plane(n)]),
             updaters: spec.updated.then(|| [plane(n), plane(n)]),
-            kinds: (0..if spec.updated { n } else { 0 }).map(|_| AtomicU16::new(0)).collect(),
+            classes: (0..if spec.updated { n } else { 0 }).map(|_| AtomicU16::new(0)).collect(),
         });
         Global {
             elem,
@@ -222,11 +222,11 @@ impl Global {
                 writer.store(0, Relaxed);
             }
         }
-        for (nth, kinds) in notes.kinds.iter().enumerate() {
+        for (nth, classes) in notes.classes.iter().enumerate() {
             if notes.is_updated(nth) {
                 notes.written[nth].store(1, Relaxed);
             }
-            kinds.store(0, Relaxed);
+            classes.store(0, Relaxed);
         }
         for record in notes.readers.iter().chain(&notes.updaters).flatten().flatten() {
             record.store(0, Relaxed);

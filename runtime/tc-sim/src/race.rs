@@ -27,13 +27,13 @@ impl Seen {
 
 const NO_THREAD: Seen = Seen { thread: u32::MAX, site: 0, warp_epoch: 0 };
 
-/// The class of the updates that there were: 0 for none, `MIXED` for several.
+/// The class that all updates have: 0 where there are none, `MIXED` where there are several.
 #[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Kinds(pub(crate) u16);
+pub(crate) struct Classes(pub(crate) u16);
 
 const MIXED: u16 = u16::MAX;
 
-impl Kinds {
+impl Classes {
     /// Is one of them not of `class`?
     pub(crate) fn differ_from(mut self, class: UpdateClass) -> bool {
         self.0 != 0 && self.are_mixed_by(class)
@@ -42,7 +42,7 @@ impl Kinds {
     /// Were there others than of `class`? It is among them from now on.
     pub(crate) fn are_mixed_by(&mut self, (kind, elem): UpdateClass) -> bool {
         let class = 1 + ((kind as u16) << 8 | elem as u16);
-        self.0 = if matches!(self.0, 0) || self.0 == class { class } else { MIXED };
+        self.0 = if self.0 == 0 || self.0 == class { class } else { MIXED };
         self.0 == MIXED
     }
 }
@@ -53,10 +53,10 @@ pub(crate) struct CellShadow {
     epoch: u32,
     writes: [Seen; 2],
     reads: [Seen; 2],
-    /// Atomic updates, of which none conflicts with another of its kind.
+    /// Atomic updates, of which none conflicts with another of its class.
     updates: [Seen; 2],
     /// The classes of what these threads updated: since the last barrier of their warps, and in the epoch.
-    classes: [[Kinds; 2]; 2],
+    classes: [[Classes; 2]; 2],
     /// The value before the first write of the epoch, if there was one.
     before: Option<Cell>,
     /// All writes of the epoch wrote the same.
@@ -72,7 +72,7 @@ impl Default for CellShadow {
             writes: [NO_THREAD; 2],
             reads: [NO_THREAD; 2],
             updates: [NO_THREAD; 2],
-            classes: [[Kinds::default(); 2]; 2],
+            classes: [[Classes::default(); 2]; 2],
             before: None,
             same: true,
             set: 0,
@@ -172,7 +172,7 @@ impl CellShadow {
             benign: self.same && (self.before == Some(value) || self.wrote(now.thread, sets)),
         });
         keep(&mut self.reads, now);
-        conflict.or_else(|| self.updated(now))
+        self.updated(now).or(conflict)
     }
 
     /// An atomic update.
@@ -194,10 +194,10 @@ impl CellShadow {
             let [recent, all] = &mut self.classes[nth];
             let same_thread = before[nth].thread == seen.thread;
             if !same_thread {
-                *all = Kinds::default();
+                *all = Classes::default();
             }
             if !same_thread || before[nth].warp_epoch != seen.warp_epoch {
-                *recent = Kinds::default();
+                *recent = Classes::default();
             }
             recent.are_mixed_by(class);
             all.are_mixed_by(class);
@@ -233,7 +233,7 @@ impl CellShadow {
             self.note_writer(now.thread, sets);
         }
         keep(&mut self.writes, now);
-        conflict.or_else(|| self.updated(now))
+        self.updated(now).or(conflict)
     }
 
     /// What a copy brought is there from now on. No thread could see what was there before; but copies of one value, in

@@ -156,9 +156,8 @@ impl<'p> Look<'p> {
         let before = (0..last).map(cost).fold(0, u64::saturating_add);
         let most = n_blocks(per_block[last].saturating_mul(self.weight), (self.budget, self.most_cost));
         if before <= self.budget {
-            // A cell that is updated has many writers.
-            let is_updated = kernels[last].updates.contains(&true);
-            if cost(last) <= self.budget || kernels[last].blocks() <= FEW_BLOCKS || is_updated {
+            let is_whole = kernels[last].blocks() <= FEW_BLOCKS || kernels[last].updates_globals();
+            if cost(last) <= self.budget || is_whole {
                 return None;
             }
             let mut blocks = vec![None; last + 1];
@@ -282,8 +281,7 @@ impl<'p> Look<'p> {
                 .into_iter()
                 .filter(|&global| !matches!(wanted[global], RequiredCells::Nothing))
                 .collect();
-            let chosen = if kernels[number].updates.contains(&true) {
-                // A cell has many writers.
+            let chosen = if kernels[number].updates_globals() {
                 None
             } else if asked.is_empty() || number + 1 == kernels.len() {
                 Some(pick(&kernels[number], n, self.seed))

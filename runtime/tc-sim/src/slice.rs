@@ -10,7 +10,7 @@
 //! A slice is run phased, whatever the kernel is: barriers order nothing there.
 
 use crate::code::{Access, Instr, Kernel, NO_REG, Pc, Reg, Space, Warpgroups};
-use crate::warp::{Memory, Operand, Region, WarpInstr, WarpOp};
+use crate::warp::{BulkWay, Memory, Operand, Region, WarpInstr, WarpOp};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Which accesses to buffers that are one in all a slice is for.
@@ -222,19 +222,10 @@ impl Scan<'_> {
                     self.use_place(access);
                 }
             }
-            Instr::Store(access) => {
+            Instr::Store(access) | Instr::Update { access, .. } => {
                 let content = self.is_needed(access);
-                if content || self.is_wanted(access, true) {
-                    self.keep(pc);
-                    self.use_place(access);
-                }
-                if content {
-                    self.use_reg(access.value);
-                }
-            }
-            Instr::Update { access, .. } => {
-                let content = self.is_needed(access);
-                if content || self.is_wanted(access, true) || self.is_wanted(access, false) {
+                let reads = matches!(instr, Instr::Update { .. }) && self.is_wanted(access, false);
+                if content || reads || self.is_wanted(access, true) {
                     self.keep(pc);
                     self.use_place(access);
                 }
@@ -243,8 +234,11 @@ impl Scan<'_> {
                 }
             }
             Instr::Warp(warp) => self.warp(pc, warp),
-            Instr::AsyncCopy(copy) => self.copy(pc, (&copy.to, &copy.from), copy.when),
-            Instr::BulkCopy(copy) => self.copy(pc, (&copy.to, &copy.from), NO_REG),
+            Instr::AsyncCopy(copy) => self.copy(pc, (&copy.to, &copy.from), copy.when, false),
+            Instr::BulkCopy(copy) => {
+                let updates = matches!(copy.way, BulkWay::Store { update: Some(_), .. });
+                self.copy(pc, (&copy.to, &copy.from), NO_REG, updates);
+            }
             Instr::Mbarrier(_) | Instr::BulkStep(_) => {}
             Instr::Shuffle(shuffle) => {
                 if self.is_live(shuffle.dst) {
@@ -352,10 +346,13 @@ impl Scan<'_> {
         }
     }
 
-    fn copy(&mut self, pc: usize, (to, from): (&Region, &Region), when: Reg) {
+    /// A copy, which reads what it goes to as well where it `updates` that.
+    fn copy(&mut self, pc: usize, (to, from): (&Region, &Region), when: Reg, updates: bool) {
         let content = self.is_needed(&to.access);
-        let updated = self.is_wanted(&to.access, true) || self.is_wanted(&to.access, false);
-        if !content && !updated && !self.is_wanted(&from.access, false) {
+        let wanted = self.is_wanted(&to.access, true)
+            || self.is_wanted(&from.access, false)
+            || updates && self.is_wanted(&to.access, false);
+        if !content && !wanted {
             return;
         }
         self.keep(pc);

@@ -23,8 +23,7 @@ use crate::cell::{self, Cell};
 use crate::inputs::mantissa;
 use tc_dialects::arith::functions::{self, Exact};
 use tc_dialects::fragment::Fragment;
-use tc_dialects::update::is_update;
-use tc_dialects::{arith, mma, te, tir, wgmma, wmma};
+use tc_dialects::{arith, mma, te, tir, update, wgmma, wmma};
 use tc_ir::walk::all_ops;
 use tc_ir::{AttrData, Elem, Func, Module, Opcode, keys};
 
@@ -58,8 +57,7 @@ impl Tolerance {
                     }
                 }
                 // What an update sums is in no result.
-                let updated = is_update(func, op).then(|| tir::place_type(func, func.operand(op, 0))).flatten();
-                let updated = updated.and_then(|(elem, ..)| func.as_scalar(elem)).map(|scalar| scalar.elem);
+                let updated = update::class(func, op).map(|(_, elem)| elem);
                 if let Some(elem) = updated.filter(|elem| counts && elem.is_float()) {
                     tolerance.has_numbers_in(elem, true);
                 }

@@ -51,7 +51,7 @@ tc_ir::dialect! {
     Store STORE "store" (buffer: place(Write), indices: values, value: value, aligned: int key opt)
     { effect: Effect::NOT_SPECULATABLE, role: Role::Store, verify: Some(verify::store) }
 
-    /// Combines an element of global or shared memory with `value`, atomically, as `kind` says: `add`, `min`, `max`, `and`, `or`, `xor`. Updates of one kind are no race with each other, and not ordered: sums of floats are rounded in any order. Out of range is an error.
+    /// Combines an element of global or shared memory with `value`, atomically, as `kind` says: `add`, `min`, `max`, `and`, `or`, `xor`. Updates of one kind, as numbers of one type, are no race with each other, and not ordered: sums of floats are rounded in any order. Out of range is an error.
     AtomicRmw ATOMIC_RMW "atomic_rmw" (element: place(ReadWrite), value: value, kind: word key)
     { effect: Effect::NOT_SPECULATABLE, verify: Some(verify::atomic_rmw) }
 

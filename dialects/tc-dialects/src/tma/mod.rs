@@ -13,8 +13,9 @@ use tc_ir::opdef::Effect;
 use tc_ir::opdef::Results;
 
 pub use verify::{
-    MAX_BOX, MAX_RANK, MAX_STEP, SWIZZLED_ROWS, align_of_box, box_extents, box_steps, is_async, is_map, is_multicast,
-    is_of_reads, load_barrier, load_bytes, map_of, sides, swizzle_bytes, swizzle_mixes, unfit_box, writes_tensor,
+    MAX_BOX, MAX_RANK, MAX_STEP, SWIZZLED_ROWS, align_of_box, box_extents, box_steps, is_async, is_copy, is_map,
+    is_multicast, is_of_reads, load_barrier, load_bytes, map_of, sides, swizzle_bytes, swizzle_mixes, unfit_box,
+    writes_tensor,
 };
 
 /// Of one thread, but nothing that accesses memory moves across it.
@@ -39,7 +40,7 @@ tc_ir::dialect! {
     Store STORE "store" (to: place(Write), from: place(Read), background: any key opt)
     { effect: BEGINS, verify: Some(verify::store) }
 
-    /// Combines as many elements of shared memory that lie side by side with a box of a tensor map, each of them atomically, as `kind` says: `add`, `min`, `max`, `and`, `or`, `xor`. All else is as of `store`. Of other updates of the same kind it is not ordered, and need not be; sums of floats are rounded in any order.
+    /// Combines as many elements of shared memory that lie side by side with a box of a tensor map, each of them atomically, as `kind` says: `add`, `min`, `max`, `and`, `or`, `xor`. All else is as of `store`. It is no race with other updates of the same kind, as numbers of the same type, and not ordered with them; sums of floats are rounded in any order.
     Reduce REDUCE "reduce" (to: place(ReadWrite), from: place(Read), kind: word key, background: any key opt)
     { effect: BEGINS, verify: Some(verify::reduce) }
 

@@ -1,6 +1,6 @@
 //! Maps and boxes that the copy engine takes (CUDA driver API 13.0, `cuTensorMapEncodeTiled`).
 
-use super::{MAP, REDUCE, STORE};
+use super::{LOAD, MAP, REDUCE, STORE};
 use crate::mbarrier;
 use crate::scope::{Scope, scope_text};
 use crate::tir::place_type;
@@ -103,6 +103,11 @@ pub fn load_bytes(func: &Func, op: Op) -> Option<i64> {
 pub fn sides(func: &Func, op: Op) -> [Value; 2] {
     let [first, second] = [func.operand(op, 0), func.operand(op, 1)];
     if writes_tensor(func, op) { [second, first] } else { [first, second] }
+}
+
+/// Is `op` a bulk copy, either way?
+pub fn is_copy(func: &Func, op: Op) -> bool {
+    func.opcode(op) == LOAD || writes_tensor(func, op)
 }
 
 /// Does `op` copy to a tensor, or update one?

@@ -24,6 +24,13 @@ pub(super) struct Touch {
     pub(super) by_all: bool,
 }
 
+impl Touch {
+    /// Does the order of the two matter, where they touch one cell?
+    fn conflicts(&self, other: &Touch) -> bool {
+        (self.writes || other.writes) && (self.update.is_none() || self.update != other.update)
+    }
+}
+
 /// Two threads touch one cell, with no barrier between.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AccessPair {
@@ -108,9 +115,7 @@ impl Cells {
         let buffer = self.buffers.entry(root).or_default();
         for (other, before) in &buffer.bases {
             let is_told = base.is_some() && other.as_ref() == base;
-            let conflicts =
-                (before.writes || touch.writes) && (touch.update.is_none() || before.update != touch.update);
-            if !is_told && conflicts && self.unclear.is_none() {
+            if !is_told && touch.conflicts(before) && self.unclear.is_none() {
                 self.unclear = Some((*before, touch, root));
             }
         }
@@ -136,8 +141,7 @@ impl Cells {
             *n_cells += 1;
             Cell::default()
         });
-        let updates =
-            known.updates.other(&touch).filter(|other| touch.update.is_none() || other.update != touch.update);
+        let updates = known.updates.other(&touch).filter(|other| touch.conflicts(other));
         let before = if touch.update.is_some() {
             known.writes.other(&touch).or(known.reads.other(&touch)).or(updates)
         } else if touch.writes {

@@ -136,16 +136,15 @@ impl FuncPass for DistributeFragments {
             match plan(func) {
                 Ok(plan) => break plan,
                 Err(Obstacles { buffers, against }) => {
-                    let ways =
-                        against.loads.iter().map(|&(load, nth)| (nth, exchange::find(func, &buffers[nth], load)));
-                    let ways: Vec<_> = ways.filter_map(|(nth, way)| Some((nth, way?))).collect();
-                    if ways.is_empty() || ways.len() < against.found.len() || exchanged + ways.len() > MOST_EXCHANGES {
+                    let loads = against.loads;
+                    let exchanges = exchange::find(func, &buffers, &loads).unwrap_or_default();
+                    if exchanges.is_empty() || exchanged + loads.len() > MOST_EXCHANGES {
                         against.found.into_iter().for_each(|diagnostic| cx.report(diagnostic));
                         return exchanged > 0;
                     }
-                    exchanged += ways.len();
-                    for (nth, way) in ways {
-                        let found = exchange::through_shared_memory(func, &buffers[nth], &way);
+                    exchanged += loads.len();
+                    for exchange in &exchanges {
+                        let found = exchange::through_shared_memory(func, &buffers[exchange.buffer], exchange);
                         cx.report(found);
                     }
                 }

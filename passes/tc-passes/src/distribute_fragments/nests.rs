@@ -5,7 +5,7 @@ use super::find::{Buffer, by_scope, no_tiles};
 use super::layout::{Layout, Spread};
 use crate::analysis::launch::loop_var;
 use crate::analysis::tiles;
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use tc_dialects::algebra::{Algebra, const_extent};
 use tc_dialects::fragment::Family;
 use tc_dialects::tir;
@@ -87,17 +87,16 @@ impl Nests {
     }
 }
 
-/// Loops over the elements of tiles that lie otherwise than a lane could reach.
-#[derive(Default)]
+/// What keeps loops from being divided among lanes.
 pub(super) struct Contradictions {
     pub(super) found: Vec<Diagnostic>,
-    /// The loads, with the numbers of their buffers, that would have to be of elements that other lanes hold.
-    pub(super) loads: Vec<(Op, usize)>,
+    /// The loads, with the numbers of their buffers, of elements that other lanes hold; empty where that is not all.
+    pub(super) loads: IndexSet<(Op, usize)>,
 }
 
 impl From<Vec<Diagnostic>> for Contradictions {
     fn from(found: Vec<Diagnostic>) -> Contradictions {
-        Contradictions { found, loads: Vec::new() }
+        Contradictions { found, loads: IndexSet::new() }
     }
 }
 
@@ -109,17 +108,18 @@ pub(super) fn find(func: &Func, buffers: &mut [Buffer]) -> Result<Nests, Contrad
     let accesses = accesses(func, &mut algebra, buffers).unwrap_or_else(|(accesses, _)| accesses);
     settle_layouts(func, buffers, &accesses).map_err(|diagnostic| Contradictions::from(vec![diagnostic]))?;
     let accesses = self::accesses(func, &mut algebra, buffers).map_err(|(_, found)| Contradictions::from(found))?;
-    let mut against = Contradictions::default();
+    let (mut found, mut loads) = (Vec::new(), Vec::new());
     let mut nests = Nests { accesses, roles: IndexMap::new(), algebra };
     for nth in 0..nests.accesses.len() {
         if let Err((diagnostic, load)) = assign(func, buffers, &mut nests, nth) {
-            against.found.push(diagnostic);
-            against.loads.extend(load);
+            found.push(diagnostic);
+            loads.push(load);
         }
     }
     // One diagnostic a loop is enough: what follows from it is reported with it.
-    against.found.truncate(8);
-    if against.found.is_empty() { Ok(nests) } else { Err(against) }
+    found.truncate(8);
+    let loads: Option<IndexSet<(Op, usize)>> = loads.into_iter().collect();
+    if found.is_empty() { Ok(nests) } else { Err(Contradictions { found, loads: loads.unwrap_or_default() }) }
 }
 
 /// All accesses; or those whose loops were found, and what is wrong with the others.

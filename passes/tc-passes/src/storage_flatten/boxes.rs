@@ -9,7 +9,7 @@ use tc_support::{Diagnostic, Diagnostics};
 
 /// Finds the swizzle of each copy, and refuses what the copy engine lacks.
 pub(super) fn plan(func: &Func, plan: &mut Flattening, found: &mut Diagnostics) {
-    for op in all_ops(func).filter(|&op| func.opcode(op) == tma::LOAD || tma::writes_tensor(func, op)) {
+    for op in all_ops(func).filter(|&op| tma::is_copy(func, op)) {
         let [shared, boxed] = tma::sides(func, op);
         let buffer = root_buffer(func, shared);
         let Some(swizzle) = plan.buffers.get(&buffer).and_then(|flat| flat.swizzle) else { continue };

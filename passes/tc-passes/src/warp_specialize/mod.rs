@@ -63,8 +63,8 @@
 //! 1. In each launch nest with loads find the loop in whose body they stand, their buffers, and the loops that run in order
 //!    around it. The launch loops that hold all of the nest are those that stay outside; what is in the innermost of them
 //!    becomes the consumers' role.
-//! 2. Refuse what needs an order that the roles do not have: other shared memory (but that of `crew = warpgroup`), a reduction across threads, global memory
-//!    that the nest writes and reads, a load under a condition that may hold again after it did not.
+//! 2. Refuse what needs an order that the roles do not have: other shared memory (but that of `crew = warpgroup`), a reduction
+//!    across threads, global memory that the nest writes and reads, a load under a condition that may hold again after it did not.
 //! 3. Count the iterations through all loops around: iteration `i` uses slot `i % n`, in round `i / n`, and waits for the
 //!    phase of that round, so parities follow from loop variables. The consumers of a slot arrive at `empty` when they have
 //!    read it, of warpgroup products one thread a warpgroup after the wait for them, else each thread; the producer's wait

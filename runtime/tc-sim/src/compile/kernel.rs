@@ -80,7 +80,7 @@ impl KernelBuilder {
     pub(crate) fn mark_updated(&mut self, buf: BufId, site: Site, kind: UpdateKind) {
         let elem = self.kernel.buffers[buf as usize].elem;
         self.kernel.update_sites.insert(site, (kind, elem));
-        self.mark_accessed(buf, true);
+        // That it is written is known of the place.
         self.mark_accessed(buf, false);
         if let Space::Global(idx) = self.kernel.buffers[buf as usize].space {
             set(&mut self.kernel.updates, idx);

@@ -416,8 +416,7 @@ pub(crate) fn launch(launch: &Launch<'_>) -> Outcome {
         .map(|part| (part * per_part * batch, ((part + 1) * per_part * batch).min(n_blocks)))
         .collect();
     let run = |&(from, to): &(u64, u64)| Worker::new(launch).run(launch, from, to);
-    // Updates come in the order of the blocks.
-    let is_ordered = launch.kernel.updates.contains(&true);
+    let is_ordered = launch.kernel.updates_globals();
     let parts: Vec<Outcome> = if launch.parallel && !is_ordered && launch.cells.is_none_or(|cells| cells.len() > 512) {
         parts.par_iter().map(run).collect()
     } else {

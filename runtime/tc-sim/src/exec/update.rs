@@ -1,4 +1,4 @@
-//! Atomic updates, of threads and of bulk copies: none conflicts with another, and each does with all else.
+//! Atomic updates, of threads and of bulk copies: none conflicts with another of its class, and each does with all else.
 //!
 //! Lanes, and blocks, come in the order of their numbers, so that a run gives the same sums each time.
 
@@ -9,11 +9,11 @@ use crate::cell::{Cell, int_of, of_int};
 use crate::code::{Access, FloatOp, IntOp, MagRule, NO_REG, Space};
 use crate::diagnostic::DiagnosticKind;
 use crate::domain::Domain;
-use crate::field::{FieldInstr, FieldOp};
+use crate::field::{self, Number};
 use crate::lanes;
 use crate::magnitude;
 use crate::memory::{Record, foreign, keep};
-use crate::race::Kinds;
+use crate::race::Classes;
 use std::mem;
 use std::sync::atomic::Ordering::Relaxed;
 use tc_dialects::update::UpdateKind;
@@ -89,19 +89,19 @@ impl Group {
         }
         if let Some(updaters) = &notes.updaters {
             let site = at.access.site - launch.kernel.site_base;
-            let mut kinds = Kinds(notes.kinds[cell].load(Relaxed));
+            let mut classes = Classes(notes.classes[cell].load(Relaxed));
             let class = (kind, at.decl.elem);
             // One of another class, rather.
             let of_other_class = |record: &Record| {
                 launch.kernel.update_sites.get(&(record.site() + launch.kernel.site_base)) != Some(&class)
             };
-            if kinds.are_mixed_by(class)
+            if classes.are_mixed_by(class)
                 && let others = foreign(&notes.updaters, cell, own)
                 && let Some(updater) = others.clone().find(of_other_class).or_else(|| others.clone().next())
             {
                 self.report_blocks(at, lane, updater, (true, false), launch, block);
             }
-            notes.kinds[cell].store(kinds.0, Relaxed);
+            notes.classes[cell].store(classes.0, Relaxed);
             keep(updaters, cell, Record::new(site, self.thread_in_block(lane, launch), own));
         }
         if launch.kernel.threaded && self.per_block * block.warps > 1 {
@@ -163,17 +163,8 @@ fn combined(kind: UpdateKind, (elem, domain): (Elem, Domain), old: Both, new: Bo
         return (integer(kind, elem, old.0, new.0), 0);
     }
     if domain == Domain::Field {
-        let instr = FieldInstr {
-            op: FieldOp::Binary(op),
-            elem,
-            dst: NO_REG,
-            range: NO_REG,
-            args: [NO_REG; 3],
-            ranges: [NO_REG; 3],
-            site: 0,
-        };
-        let outcome = instr.compute([old.0, new.0, 0], [old.1, new.1, 0]);
-        return (outcome.value, outcome.range);
+        let sum = field::binary(op, elem, Number::decode(old.0, old.1), Number::decode(new.0, new.1));
+        return (sum.value.encode(), sum.range.encode());
     }
     let (mut sum, mut mag) = ([0], [0]);
     lanes::float(op, elem, &mut sum, &[old.0], &[new.0]);

@@ -60,10 +60,9 @@ impl FieldInstr {
         let [a, b, c] = [0, 1, 2].map(|nth| Number::decode(args[nth], ranges[nth]));
         let settled = |number: Number| number.settled(self.elem);
         let result = match self.op {
-            // Sums are not rounded, and signs change nothing.
-            FieldOp::Binary(op @ (FloatOp::Add | FloatOp::Sub)) => a.binary(op, b).summed(self.elem),
+            FieldOp::Binary(op) => binary(op, self.elem, a, b),
+            // Signs change nothing.
             FieldOp::Unary(op @ UnaryOp::Neg) => a.unary(op),
-            FieldOp::Binary(op) => settled(a).binary(op, settled(b)).computed(self.elem),
             FieldOp::Unary(op) => settled(a).unary(op).computed(self.elem),
             FieldOp::Fma => fma(self.elem, a, b, c),
             FieldOp::Cmp(predicate) => return choice(settled(a).compare(predicate, settled(b))),
@@ -92,6 +91,14 @@ impl FieldInstr {
         let value = if whole.abs() < 1e30 { (whole as i128).clamp(low, high) } else { 0 };
         let doubt = if is_decided { Doubt::None } else { Doubt::Choice };
         Outcome { value: of_int(value), range: 0, doubt }
+    }
+}
+
+/// An operation on two numbers of a type. Sums are not rounded.
+pub(crate) fn binary(op: FloatOp, elem: Elem, a: Number, b: Number) -> Number {
+    match op {
+        FloatOp::Add | FloatOp::Sub => a.binary(op, b).summed(elem),
+        _ => a.settled(elem).binary(op, b.settled(elem)).computed(elem),
     }
 }
 

@@ -31,7 +31,7 @@ mod rounding;
 
 pub use compare::{FieldReport, FieldVerdict, compare};
 pub(crate) use element::{Pieces, is_element};
-pub(crate) use lanes::{Doubt, FieldInstr, FieldOp, fma};
+pub(crate) use lanes::{Doubt, FieldInstr, FieldOp, binary, fma};
 pub(crate) use number::Number;
 pub(crate) use range::Range;
 pub(crate) use rounding::convert;
