@@ -5,6 +5,7 @@
 //! | [`mod@array`] | an array on the host; [`npy`] reads and writes it, [`random`] fills it, [`mod@compare`] compares two |
 //! | [`device`] | the [`Device`] trait, programs, and what a run reports |
 //! | [`check`] | do these arguments fit this manifest? |
+//! | [`shapes`] | the sizes that the shapes of arguments say |
 //! | [`stats`] | from samples to a median with its confidence interval |
 //! | [`clocks`] | the clocks that samples were taken under, and which of them compare; `nvml` reads them, `sampling` repeats |
 //! | [`toolkit`], [`nvrtc`], [`ptxas`] | finding NVIDIA's compiler and assembler at run time and calling them; no GPU is needed |
@@ -30,13 +31,14 @@ pub mod ptxas;
 pub mod random;
 mod sampling;
 pub mod scratch;
+pub mod shapes;
 pub mod stats;
 pub mod toolkit;
 
 pub use array::Array;
 pub use clocks::Clocks;
 pub use compare::{Comparison, compare};
-pub use cuda::CudaDevice;
+pub use cuda::{CudaDevice, Given, Resident};
 pub use device::{BenchOptions, BenchReport, Code, Device, KernelReport, Program, RunOptions, RunReport};
 pub use element::Element;
 pub use random::Fill;

@@ -2,19 +2,18 @@
 
 use super::CudaDevice;
 use super::error::driver_error;
+use super::kernel::KernelLaunch;
 use super::maps;
-use super::module::{Function, Module};
+use super::module::Module;
 use crate::array::Array;
 use crate::check::check_launch;
 use crate::device::{Code, KernelReport, Program};
 use crate::nvrtc;
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, result, sys};
 use std::ffi::c_void;
-use std::mem;
-use std::rc::Rc;
 use std::sync::Arc;
 use tc_support::{Diagnostic, Location};
-use tc_target::{Access, Buffer, DType, Kernel, Param};
+use tc_target::{Access, Buffer, DType, Param};
 
 /// The byte that buffers are poisoned with: two or more of them are not-a-number in every float type.
 const POISON: u8 = 0xff;
@@ -30,8 +29,7 @@ pub(super) struct Prepared {
 
 /// One kernel, and what it is launched with.
 struct Launch {
-    function: Function,
-    kernel: Kernel,
+    kernel: KernelLaunch,
     /// What each parameter of the kernel is.
     args: Vec<Argument>,
 }
@@ -56,23 +54,17 @@ impl Argument {
 }
 
 /// Checks, compiles and loads `program`.
-pub(super) fn load(device: &CudaDevice, program: &Program, args: &[Array]) -> Result<Rc<Module>, Diagnostic> {
+pub(super) fn load(device: &CudaDevice, program: &Program, args: &[Array]) -> Result<Arc<Module>, Diagnostic> {
     check_launch(program, args)?;
-    let (major, minor) = device.capability;
-    if !program.target.runs_on(major, minor) {
-        let message = format!("code for `{}` does not run on {}", program.target, device.describe());
-        return Err(
-            Diagnostic::error("wrong-target", Location::None, message).help(format!("compile for `{}`", device.target))
-        );
-    }
-    Ok(Rc::new(Module::load(&device.context, &image(device, program)?)?))
+    device.accepts(program)?;
+    Ok(Arc::new(Module::load(&device.context, &image(device, program)?)?))
 }
 
 impl Prepared {
     /// Allocates and copies, for a program that is loaded as `module`.
     pub(super) fn new(
         device: &CudaDevice,
-        (module, program): (&Rc<Module>, &Program),
+        (module, program): (&Arc<Module>, &Program),
         args: &[Array],
         poison: bool,
     ) -> Result<Prepared, Diagnostic> {
@@ -116,13 +108,12 @@ impl Prepared {
         }
         let mut launches = Vec::new();
         for kernel in &program.manifest.kernels {
-            let function = module.function(&kernel.name)?;
-            function.allow_shared(kernel.dynamic_shared, device.target.opt_in_above())?;
+            let launch = KernelLaunch::new(module, kernel, &device.target)?;
             let given = |arg: &String| named.iter().find(|(name, _)| name == arg).map(|(_, given)| given.clone());
             let given = kernel.args.iter().map(given).collect::<Option<Vec<Argument>>>();
             // A manifest that was checked names only what exists; nothing is launched with a parameter missing.
             let args = given.expect("the manifest was checked");
-            launches.push(Launch { function, kernel: kernel.clone(), args });
+            launches.push(Launch { kernel: launch, args });
         }
         stream.synchronize().map_err(|error| driver_error("the arguments cannot be copied to the GPU", error))?;
         Ok(Prepared { stream, params, _temporaries: temporaries, launches })
@@ -140,9 +131,8 @@ impl Prepared {
             launch.enqueue(&self.stream)?;
             self.stream
                 .synchronize()
-                .map_err(|error| driver_error(&format!("kernel `{}` failed", launch.kernel.name), error))?;
-            let threads = launch.kernel.threads().expect("the limits of the target were checked");
-            reports.push(launch.function.report(threads, launch.kernel.dynamic_shared)?);
+                .map_err(|error| driver_error(&format!("kernel `{}` failed", launch.kernel.name()), error))?;
+            reports.push(launch.kernel.report()?);
         }
         Ok(reports)
     }
@@ -162,37 +152,12 @@ impl Prepared {
 
 impl Launch {
     fn enqueue(&self, stream: &CudaStream) -> Result<(), Diagnostic> {
-        if self.kernel.is_empty() {
-            return Ok(());
-        }
-        let narrow = |extents: [u64; 3]| extents.map(|extent| u32::try_from(extent).expect("limits were checked"));
-        let (grid, block, cluster) = (narrow(self.kernel.grid), narrow(self.kernel.block), narrow(self.kernel.cluster));
         let mut values: Vec<*mut c_void> = self.args.iter().map(Argument::pointer).collect();
-        let of_cluster = (cluster != [1, 1, 1]).then(|| cluster_attribute(cluster));
-        let of_overlap = self.kernel.overlaps.then(overlap_attribute);
-        let mut attributes: Vec<sys::CUlaunchAttribute> = of_cluster.into_iter().chain(of_overlap).collect();
-        let config = sys::CUlaunchConfig {
-            gridDimX: grid[0],
-            gridDimY: grid[1],
-            gridDimZ: grid[2],
-            blockDimX: block[0],
-            blockDimY: block[1],
-            blockDimZ: block[2],
-            sharedMemBytes: u32::try_from(self.kernel.dynamic_shared).expect("limits were checked"),
-            hStream: stream.cu_stream(),
-            attrs: if attributes.is_empty() { std::ptr::null_mut() } else { attributes.as_mut_ptr() },
-            numAttrs: attributes.len() as u32,
-        };
-        // SAFETY: the function is alive with its module, and the stream with the context that is bound here. The driver
-        // reads from `values` one pointer for each parameter of the kernel; the manifest, which its emitter writes with
-        // the kernel, says how many there are and of which sizes: a map is as large as the type of its parameter, and a
-        // word holds anything else. The driver copies the
-        // values and the attributes before it returns. The memory they point to lives as long as `Prepared`, which
-        // waits for the stream before it goes.
-        let launched = unsafe {
-            sys::cuLaunchKernelEx(&config, self.function.raw, values.as_mut_ptr(), std::ptr::null_mut()).result()
-        };
-        launched.map_err(|error| driver_error(&format!("kernel `{}` cannot be launched", self.kernel.name), error))
+        // SAFETY: the stream belongs to the context that is bound here. The manifest, which its emitter writes with the
+        // kernel, says how many parameters there are and of which sizes: a map is as large as the type of its parameter,
+        // and a word holds anything else. The memory they point to lives as long as `Prepared`, which waits for the
+        // stream before it goes.
+        unsafe { self.kernel.enqueue(stream.cu_stream(), &mut values) }
     }
 }
 
@@ -203,27 +168,8 @@ impl Drop for Prepared {
     }
 }
 
-/// The kernel waits for those before it by itself.
-fn overlap_attribute() -> sys::CUlaunchAttribute {
-    // SAFETY: as below.
-    let mut attribute: sys::CUlaunchAttribute = unsafe { mem::zeroed() };
-    attribute.id = sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
-    attribute.value.programmaticStreamSerializationAllowed = 1;
-    attribute
-}
-
-fn cluster_attribute(cluster: [u32; 3]) -> sys::CUlaunchAttribute {
-    // SAFETY: all fields of the attribute are plain data for which zeros are a value.
-    let mut attribute: sys::CUlaunchAttribute = unsafe { mem::zeroed() };
-    attribute.id = sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-    attribute.value.clusterDim.x = cluster[0];
-    attribute.value.clusterDim.y = cluster[1];
-    attribute.value.clusterDim.z = cluster[2];
-    attribute
-}
-
 /// What the driver loads: PTX ending in zero, or machine code.
-fn image(device: &CudaDevice, program: &Program) -> Result<Vec<u8>, Diagnostic> {
+pub(super) fn image(device: &CudaDevice, program: &Program) -> Result<Vec<u8>, Diagnostic> {
     let mut ptx = match &program.code {
         Code::Cubin(code) if code.starts_with(b"\x7fELF") => return Ok(code.clone()),
         Code::Cuda(source) => {
@@ -268,7 +214,7 @@ fn allocate(
 }
 
 /// Up to eight bytes, at the start of a word as memory holds it.
-fn low_word(bytes: &[u8]) -> u64 {
+pub(super) fn low_word(bytes: &[u8]) -> u64 {
     let mut word = [0; 8];
     word[..bytes.len()].copy_from_slice(bytes);
     u64::from_ne_bytes(word)

@@ -3,9 +3,11 @@
 
 mod bench;
 mod error;
+mod kernel;
 mod launch;
 mod maps;
 mod module;
+mod resident;
 
 use crate::array::Array;
 use crate::device::{BenchOptions, BenchReport, Device, Program, RunOptions, RunReport};
@@ -14,6 +16,7 @@ use cudarc::driver::sys::CUdevice_attribute as Attribute;
 use cudarc::driver::{CudaContext, CudaStream, sys};
 use error::driver_error;
 use launch::Prepared;
+pub use resident::{Given, Resident};
 use std::sync::{Arc, OnceLock};
 use tc_support::{Diagnostic, Diagnostics, Location};
 use tc_target::Target;
@@ -102,6 +105,16 @@ impl CudaDevice {
 
     fn describe(&self) -> String {
         format!("{} (compute capability {}.{})", self.name, self.capability.0, self.capability.1)
+    }
+
+    /// Refuses code that was made for another GPU.
+    fn accepts(&self, program: &Program) -> Result<(), Diagnostic> {
+        if program.target.runs_on(self.capability.0, self.capability.1) {
+            return Ok(());
+        }
+        let message = format!("code for `{}` does not run on {}", program.target, self.describe());
+        let wrong = Diagnostic::error("wrong-target", Location::None, message);
+        Err(wrong.help(format!("compile for `{}`", self.target)))
     }
 
     /// What reads clocks and power, where that can be.

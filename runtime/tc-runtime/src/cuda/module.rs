@@ -4,7 +4,6 @@ use super::error::driver_error;
 use crate::device::KernelReport;
 use cudarc::driver::{CudaContext, result, sys};
 use std::ffi::{CString, c_void};
-use std::rc::Rc;
 use std::sync::Arc;
 use sys::CUfunction_attribute as Attribute;
 use tc_support::{Diagnostic, Location};
@@ -14,6 +13,12 @@ pub(super) struct Module {
     raw: sys::CUmodule,
     context: Arc<CudaContext>,
 }
+
+// SAFETY: the handle is a number to this process. The driver takes calls with it from any thread whose current context is
+// its own; each call here binds that context first, or is documented to want it bound.
+unsafe impl Send for Module {}
+// SAFETY: as above: the driver synchronises its own calls.
+unsafe impl Sync for Module {}
 
 /// The bytes that the driver's compiler may write its log into.
 const LOG_BYTES: usize = 8192;
@@ -46,7 +51,7 @@ impl Module {
     }
 
     /// The kernel named `name`.
-    pub(super) fn function(self: &Rc<Self>, name: &str) -> Result<Function, Diagnostic> {
+    pub(super) fn function(self: &Arc<Self>, name: &str) -> Result<Function, Diagnostic> {
         let c_name = CString::new(name).map_err(|_| {
             Diagnostic::error("bad-manifest", Location::None, "the name of a kernel holds a zero byte".to_string())
         })?;
@@ -70,8 +75,13 @@ impl Drop for Module {
 pub(super) struct Function {
     pub(super) raw: sys::CUfunction,
     pub(super) name: String,
-    _module: Rc<Module>,
+    _module: Arc<Module>,
 }
+
+// SAFETY: as for `Module`, to which it belongs and which it keeps loaded.
+unsafe impl Send for Function {}
+// SAFETY: as for `Module`.
+unsafe impl Sync for Function {}
 
 impl Function {
     fn attribute(&self, attribute: Attribute) -> Result<u64, Diagnostic> {
