@@ -207,6 +207,13 @@ fn size_from_json(node: &Node<'_>) -> Result<OpenSize, Diagnostic> {
     })
 }
 
+impl Formula {
+    /// The JSON form: a number, the name of a size, or an object of the operator with its operands.
+    pub fn to_json(&self) -> Value {
+        formula_to_json(self, MAX_FORMULA_DEPTH)
+    }
+}
+
 fn formula_to_json(formula: &Formula, depth: usize) -> Value {
     match (formula, depth.checked_sub(1)) {
         (Formula::Int(int), _) => json!(int),

@@ -10,6 +10,7 @@
 //! | [`clocks`] | the clocks that samples were taken under, and which of them compare; `nvml` reads them, `sampling` repeats |
 //! | [`toolkit`], [`nvrtc`], [`ptxas`] | finding NVIDIA's compiler and assembler at run time and calling them; no GPU is needed |
 //! | [`scratch`] | folders for what such programs read and write |
+//! | [`code_cache`] | machine code that was made before, below the user's cache folder |
 //! | [`cubin`] | what machine code says of its kernels |
 //! | [`cuda`] | the device that is a GPU |
 //!
@@ -19,11 +20,13 @@
 pub mod array;
 pub mod check;
 pub mod clocks;
+pub mod code_cache;
 pub mod compare;
 pub mod cubin;
 pub mod cuda;
 pub mod device;
 mod element;
+mod hash;
 pub mod npy;
 mod nvml;
 pub mod nvrtc;
@@ -38,9 +41,10 @@ pub mod toolkit;
 pub use array::Array;
 pub use clocks::Clocks;
 pub use compare::{Comparison, compare};
-pub use cuda::{CudaDevice, Given, Resident};
+pub use cuda::{CudaDevice, DeviceMemory, Given, Resident};
 pub use device::{BenchOptions, BenchReport, Code, Device, KernelReport, Program, RunOptions, RunReport};
 pub use element::Element;
+pub use hash::hash;
 pub use random::Fill;
 pub use stats::{L2, Timing};
 pub use tc_target::DType;

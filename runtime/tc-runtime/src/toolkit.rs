@@ -7,13 +7,15 @@
 //!    the folder in `CARGO_TARGET_DIR`: where `scripts/install-nvrtc` puts them;
 //! 3. those in `CUDA_HOME` and `CUDA_PATH`;
 //! 4. those in `LD_LIBRARY_PATH`;
-//! 5. `/usr/local/cuda` and the system's library folders.
+//! 5. `/usr/local/cuda` and the system's library folders;
+//! 6. folders that the program added ([`add_folder`]), such as those of a Python installation.
 //!
 //! Several versions may be found, and all are offered: CUDA 13 no longer compiles for `sm_70`, and a driver may be
 //! older than the newest compiler. A folder may be a toolkit, a folder of toolkits, or NVIDIA's unpacked wheels.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use std::sync::{PoisonError, RwLock};
 
 /// One copy of the compiler.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -24,6 +26,19 @@ pub struct Toolkit {
     pub builtins: Vec<PathBuf>,
     /// The folders with its headers, such as `mma.h` and `cuda_fp16.h`.
     pub includes: Vec<PathBuf>,
+}
+
+/// Folders that the program added.
+static ADDED: RwLock<Vec<PathBuf>> = RwLock::new(Vec::new());
+
+/// Adds a folder to the places that are looked into, for the whole process. The compiler is looked for once: what is added
+/// after the first use is not seen.
+pub fn add_folder(folder: impl Into<PathBuf>) {
+    let folder = folder.into();
+    let mut added = ADDED.write().unwrap_or_else(PoisonError::into_inner);
+    if !added.contains(&folder) {
+        added.push(folder);
+    }
 }
 
 /// The copies of the compiler on this machine, in the order of the search.
@@ -96,6 +111,7 @@ fn roots(env: &dyn Fn(&str) -> Option<OsString>, starts: &[PathBuf], system: &[&
     roots.extend(listed("CUDA_PATH"));
     roots.extend(listed("LD_LIBRARY_PATH"));
     roots.extend(system.iter().map(PathBuf::from));
+    roots.extend(ADDED.read().unwrap_or_else(PoisonError::into_inner).iter().cloned());
     roots.retain(|root| !root.as_os_str().is_empty());
     roots
 }

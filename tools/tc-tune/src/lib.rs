@@ -17,7 +17,6 @@ mod estimate;
 mod executor;
 mod features;
 mod finals;
-mod hash;
 mod import;
 mod merge;
 mod model;

@@ -1,13 +1,13 @@
 //! What is tuned: a schedule with parameters, an operator, its sizes, a target.
 
 use crate::features;
-use crate::hash::hash;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use tc::ir::print::{PrintOptions, print_func};
 use tc::ir::walk::all_ops;
 use tc::ir::{Module, Op, Value};
 use tc::run::{Case, Define, Refused};
+use tc::runtime::hash;
 use tc::schedule::{Point, Space};
 use tc::space::{Judge, spaces};
 use tc::support::{Diagnostic, Diagnostics, Location, suggest};

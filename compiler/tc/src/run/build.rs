@@ -69,7 +69,7 @@ pub fn known(module: &Module, case: &Case, defines: &[Define]) -> Vec<Define> {
 
 /// The sizes that the shapes of `inputs` give, of those that `defines` does not: an argument `A: f32[n, 4]` with an array
 /// of 6 rows says that `n` is 6.
-fn sizes_of(item: &Func, inputs: &[(String, Array)], defines: &[Define]) -> Vec<Define> {
+pub(super) fn sizes_of(item: &Func, inputs: &[(String, Array)], defines: &[Define]) -> Vec<Define> {
     let mut sizes: Vec<Define> = Vec::new();
     for &param in item.params() {
         let array = inputs.iter().find(|(name, _)| name == item.value_text(param));

@@ -1,7 +1,7 @@
 //! The results of a case on given inputs.
 
 use super::arrays::{reshaped, to_array};
-use super::build::{Built, Define, known};
+use super::build::{Built, Define, known, sizes_of};
 use super::cases::Case;
 use super::check::{CheckOptions, Machine, arguments, device_arrays, input, run_on_device, run_on_simulator};
 use super::declared::Layouts;
@@ -229,8 +229,10 @@ fn define<'m>(
     operator: usize,
     options: &CheckOptions,
 ) -> Result<Definition<'m>, Diagnostics> {
-    let sizes: Sizes = known(module, case, &options.defines).into_iter().collect();
-    Definition::new(module, module.items[operator].symbol(), &sizes, options.limits).map_err(Diagnostics::from)
+    let item = &module.items[operator];
+    let shapes = sizes_of(item, &options.inputs, &options.defines);
+    let sizes: Sizes = known(module, case, &options.defines).into_iter().chain(shapes).collect();
+    Definition::new(module, item.symbol(), &sizes, options.limits).map_err(Diagnostics::from)
 }
 
 fn by_definition(module: &Module, case: &Case, options: &CheckOptions) -> Result<Evaluated, Diagnostics> {

@@ -5,6 +5,7 @@
 //! - [`arrays`]: arrays of the runtime as tensors of the simulator, and back.
 //! - `declared`: what programs take and give, as their text says.
 //! - [`origin`]: the directives that diagnostics come from, and whose fault they are.
+//! - `signature`: the shapes that callers of a program see.
 //! - [`simulator`]: the simulator as a [`tc_runtime::Device`].
 //! - [`mod@check`]: a case against the definition of its operator.
 //! - `verified`: results that were found right, for programs that follow.
@@ -17,6 +18,7 @@ pub mod check;
 mod declared;
 pub mod evaluate;
 pub mod origin;
+mod signature;
 pub mod simulator;
 mod verified;
 

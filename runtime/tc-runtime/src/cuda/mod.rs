@@ -6,6 +6,7 @@ mod error;
 mod kernel;
 mod launch;
 mod maps;
+mod memory;
 mod module;
 mod resident;
 
@@ -16,6 +17,7 @@ use cudarc::driver::sys::CUdevice_attribute as Attribute;
 use cudarc::driver::{CudaContext, CudaStream, sys};
 use error::driver_error;
 use launch::Prepared;
+pub use memory::DeviceMemory;
 pub use resident::{Given, Resident};
 use std::sync::{Arc, OnceLock};
 use tc_support::{Diagnostic, Diagnostics, Location};
@@ -81,6 +83,11 @@ impl CudaDevice {
         count
             .map(|count| usize::try_from(count).unwrap_or(0))
             .map_err(|error| driver_error("the GPUs cannot be counted", error))
+    }
+
+    /// Does machine code for `target` run here? Code for an older GPU runs as PTX only.
+    pub fn is(&self, target: &Target) -> bool {
+        target.runs_on(self.capability.0, self.capability.1) && target.capability == self.capability
     }
 
     /// The newest CUDA version, major and minor, that the driver knows.

@@ -10,7 +10,7 @@ use super::launch::{image, low_word};
 use super::maps;
 use super::module::Module;
 use crate::device::Program;
-use crate::shapes::{self, Shape, manifest_for};
+use crate::shapes::{self, Fitted, Shape, Signature, fit};
 use cudarc::driver::{CudaContext, sys};
 use smallvec::SmallVec;
 use std::ffi::c_void;
@@ -43,6 +43,7 @@ pub struct Resident {
     context: Arc<CudaContext>,
     target: Target,
     manifest: KernelManifest,
+    signature: Signature,
     module: Arc<Module>,
     /// The newest first.
     plans: RwLock<Vec<Arc<Plan>>>,
@@ -86,8 +87,8 @@ struct PlannedMap {
 }
 
 impl Resident {
-    /// Compiles `program`, where it is text, and loads it on `device`.
-    pub fn load(device: &CudaDevice, program: &Program) -> Result<Resident, Diagnostic> {
+    /// Compiles `program`, where it is text, and loads it on `device`. Its arrays have the shapes of `signature`.
+    pub fn load(device: &CudaDevice, program: &Program, signature: Signature) -> Result<Resident, Diagnostic> {
         program.manifest.validate()?;
         device.accepts(program)?;
         let module = Arc::new(Module::load(&device.context, &image(device, program)?)?);
@@ -95,6 +96,7 @@ impl Resident {
             context: device.context.clone(),
             target: program.target,
             manifest: program.manifest.clone(),
+            signature,
             module,
             plans: RwLock::new(Vec::new()),
             is_captured: AtomicBool::new(false),
@@ -169,14 +171,7 @@ impl Resident {
                 Given::Word(_) => Shape::Scalar,
             })
             .collect();
-        let manifest = manifest_for(&self.manifest, &shapes, named)?;
-        for (param, given) in manifest.params.iter().zip(given) {
-            if matches!(param, Param::Scalar(_)) != matches!(given, Given::Word(_)) {
-                let what = if matches!(given, Given::Word(_)) { "a value" } else { "an array" };
-                let text = format!("argument `{}` of `{}` is {what}", param.name(), manifest.function);
-                return Err(wrong(text));
-            }
-        }
+        let Fitted { manifest, .. } = fit(&self.manifest, &self.signature, &shapes, named)?;
         if let Some(over) = manifest.check_limits(&self.target).into_iter().next() {
             return Err(over);
         }
@@ -348,12 +343,12 @@ impl Drop for Temporaries {
 }
 
 /// Makes a context the current one of this thread for as long as it lives.
-struct Current {
+pub(super) struct Current {
     is_pushed: bool,
 }
 
 impl Current {
-    fn enter(context: &Arc<CudaContext>) -> Result<Current, Diagnostic> {
+    pub(super) fn enter(context: &Arc<CudaContext>) -> Result<Current, Diagnostic> {
         let failed = |error| driver_error("the GPU cannot be used", error);
         let mut current = std::ptr::null_mut();
         // SAFETY: the pointer is valid for a write.

@@ -1,9 +1,9 @@
 //! The results that a search starts from, as its trials name them.
 
 use super::Record;
-use crate::hash::hash;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
+use tc::runtime::hash;
 
 /// So many records, the first of their task and device in the file of the search.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, Debug)]

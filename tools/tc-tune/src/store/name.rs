@@ -1,9 +1,9 @@
 //! The names of objects. They hold nothing but hashes and numbers, whatever records say, and so stay in their store.
 
-use crate::hash::hash;
 use crate::records::Record;
 use crate::task::Identity;
 use std::fmt::{Display, Formatter};
+use tc::runtime::hash;
 
 /// Digits of a hash.
 const DIGITS: usize = 32;

@@ -2,12 +2,12 @@
 
 use super::name::MAX_COPIES;
 use super::{CODE, MAX_OBJECT, ObjectName, Place, Put, Store};
-use crate::hash::hash;
 use crate::records::{self, MAX_FILE, Record, Verdict};
 use crate::show::by_task;
 use crate::task::{Identity, Values};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use tc::runtime::hash;
 use tc::support::{Diagnostic, Location, counted};
 
 /// Bytes of an object that is written, apart from its last record: others have room to read it.

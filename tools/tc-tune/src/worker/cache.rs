@@ -1,50 +1,33 @@
-//! Machine code by the hash of its source, in a folder that many workers share.
+//! Machine code in a folder that many workers share.
 
-use crate::hash::hash;
-use std::path::{Path, PathBuf};
-use tc::runtime::{Array, BenchOptions, BenchReport, Code, Device, Program, RunOptions, RunReport, nvrtc};
+use tc::runtime::code_cache::{CodeCache, CompileOptions};
+use tc::runtime::{Array, BenchOptions, BenchReport, Device, Program, RunOptions, RunReport};
 use tc::support::Diagnostic;
 use tc::target::Target;
 
-/// A folder of machine code.
+/// Where machine code is kept, if anywhere, and how it is made.
 #[derive(Clone, Debug)]
 pub(super) struct Cache {
-    pub(super) folder: Option<PathBuf>,
+    pub(super) kept: Option<CodeCache>,
     pub(super) cuda: Option<(u32, u32)>,
 }
 
 impl Cache {
-    fn path(&self, program: &Program) -> Option<PathBuf> {
-        let Code::Cuda(source) = &program.code else { return None };
-        let key = hash(format!("{} {:?}\n{source}", program.target.name, self.cuda));
-        Some(self.folder.as_ref()?.join(format!("{key}.cubin")))
-    }
-
     /// Compiles `program`, if its machine code is not there yet.
     pub(super) fn compile(&self, program: &Program) -> Result<(), Diagnostic> {
-        let (Code::Cuda(source), Some(path)) = (&program.code, self.path(program)) else { return Ok(()) };
-        if !path.exists() {
-            let options =
-                nvrtc::Options { output: nvrtc::Output::Cubin, max_version: self.cuda, ..nvrtc::Options::default() };
-            let compiled = nvrtc::compile(source, "candidate.cu", &program.target, &options)?;
-            keep(&path, &compiled.code);
+        match &self.kept {
+            Some(kept) => kept.compiled(program, &self.options()).map(drop),
+            None => Ok(()),
         }
-        Ok(())
     }
 
-    /// `program` as machine code, where that is there.
+    /// `program` as machine code, where some is kept.
     fn compiled(&self, program: &Program) -> Option<Program> {
-        let bytes = std::fs::read(self.path(program)?).ok()?;
-        Some(Program { code: Code::Cubin(bytes), ..program.clone() })
+        self.kept.as_ref()?.found(program, &self.options())
     }
-}
 
-/// Writes `bytes` beside `path` and puts them in its place, so that no reader sees a part. A cache that cannot be written
-/// costs time and nothing else.
-fn keep(path: &Path, bytes: &[u8]) {
-    let beside = path.with_extension(format!("{}.part", std::process::id()));
-    if std::fs::write(&beside, bytes).and_then(|()| std::fs::rename(&beside, path)).is_err() {
-        std::fs::remove_file(&beside).ok();
+    fn options(&self) -> CompileOptions {
+        CompileOptions { max_version: self.cuda, ..CompileOptions::default() }
     }
 }
 

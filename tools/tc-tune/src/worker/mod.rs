@@ -5,7 +5,6 @@
 mod cache;
 pub(crate) mod protocol;
 
-use crate::hash::hash;
 use crate::records::{self, Clocks, Time, Verdict};
 use crate::task::{Task, Values};
 use cache::{Cache, Cached};
@@ -14,6 +13,8 @@ use std::io::{BufRead, Write};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tc::ir::Module;
 use tc::run::{Built, CheckOptions, Define, Machine, Verified, check_after};
+use tc::runtime::code_cache::CodeCache;
+use tc::runtime::hash;
 use tc::runtime::{BenchOptions, Code, CudaDevice, Device};
 use tc::support::{Diagnostic, Diagnostics};
 use tc::target::Target;
@@ -122,7 +123,7 @@ impl Job {
         compiler.verify = false;
         compiler.target = Target::parse(&open.target)?;
         let module = compiler.load(&open.file, &open.text).map_err(|failure| failure.diagnostics)?.module;
-        let cache = Cache { folder: open.cache.clone(), cuda: open.cuda };
+        let cache = Cache { kept: open.cache.clone().map(CodeCache::new), cuda: open.cuda };
         let job = Job { compiler, module, open, cache };
         job.task()?;
         Ok(job)

@@ -3,7 +3,7 @@
 use sha2::{Digest, Sha256};
 
 /// The first 128 bits of the SHA-256 of `bytes`, in hexadecimal.
-pub(crate) fn hash(bytes: impl AsRef<[u8]>) -> String {
+pub fn hash(bytes: impl AsRef<[u8]>) -> String {
     Sha256::digest(bytes.as_ref())[..16].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -1,0 +1,296 @@
+//! A kernel that takes arrays on a GPU.
+
+use crate::core::{Core, Looked};
+use crate::error::alone;
+use crate::tensor::{Library, Looker, Tensor};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyTuple};
+use serde_json::{Value, json};
+use smallvec::SmallVec;
+use std::sync::Arc;
+use tc::run::Define;
+use tc::runtime::shapes::CODE;
+use tc::runtime::{DType, Element};
+use tc::support::{Diagnostic, Location, counted};
+use tc::target::{Formula, Param};
+
+/// The kernels of one program, compiled once and launched on arrays of PyTorch, CuPy and others without a copy.
+///
+/// Called with all arguments it fills the outputs and returns them; called with the inputs alone it makes the outputs. It
+/// returns when the kernels are in the stream: the current one of the arrays' library, or `stream`.
+#[pyclass(frozen, module = "tirc._native")]
+pub(crate) struct Kernel {
+    pub(crate) core: Arc<Core>,
+}
+
+impl Kernel {
+    /// Looks at `object`, given for the parameter `idx`.
+    fn look(&self, py: Python<'_>, idx: usize, object: &Bound<'_, PyAny>, looker: &mut Looker) -> PyResult<Looked> {
+        let param = &self.core.program.manifest.params[idx];
+        if let Param::Scalar(scalar) = param {
+            return word(scalar.dtype, object).ok().flatten().map(Looked::Word).ok_or_else(|| {
+                let text = format!("is {}, and a value of type `{}` is expected", shown(object), scalar.dtype);
+                alone(py, self.core.wrong(idx, text))
+            });
+        }
+        let Some(tensor) = looker.look(object)? else {
+            let text = format!("is {}, and an array on a GPU is expected", shown(object));
+            return Err(alone(py, self.core.wrong(idx, text)));
+        };
+        match self.core.refuse(idx, &tensor) {
+            None => Ok(Looked::Array(tensor)),
+            Some(wrong) => Err(alone(py, wrong)),
+        }
+    }
+
+    /// All arguments: those given, or the inputs with results that are made now.
+    fn arguments<'py>(&self, py: Python<'py>, args: &Bound<'py, PyTuple>, named: &[Define]) -> PyResult<Given<'py>> {
+        let n_params = self.core.program.manifest.params.len();
+        let mut looker = Looker::default();
+        let mut given = Given { objects: SmallVec::with_capacity(n_params), looked: SmallVec::with_capacity(n_params) };
+        if args.len() == n_params {
+            for (idx, object) in args.iter().enumerate() {
+                given.looked.push(self.look(py, idx, &object, &mut looker)?);
+                given.objects.push(object);
+            }
+            return Ok(given);
+        }
+        self.check_number(py, args.len())?;
+        let mut inputs = args.iter();
+        let mut looked: SmallVec<[Looked; 12]> = SmallVec::with_capacity(n_params);
+        for idx in (0..n_params).filter(|&idx| !self.core.signature.is_result(idx)) {
+            let Some(object) = inputs.next() else { break };
+            looked.push(self.look(py, idx, &object, &mut looker)?);
+            given.objects.push(object);
+        }
+        let shapes = self.core.output_shapes(&looked, named).map_err(|wrong| alone(py, wrong))?;
+        let like = looked.iter().position(|looked| looked.array().is_some());
+        let like = like.map_or(py.None(), |nth| given.objects[nth].clone().unbind());
+        for (idx, shape) in self.core.outputs().zip(shapes) {
+            let dtype = self.core.program.manifest.params[idx].dtype().to_string();
+            let made = empty(py)?.call1((&like, shape, dtype))?;
+            // In the order of parameters: results come last, or between what is read.
+            looked.insert(idx, self.look(py, idx, &made, &mut looker)?);
+            given.objects.insert(idx, made);
+        }
+        given.looked = looked;
+        Ok(given)
+    }
+
+    /// Refuses another number of arguments than that of the inputs.
+    fn check_number(&self, py: Python<'_>, n: usize) -> PyResult<()> {
+        let params = &self.core.program.manifest.params;
+        let n_inputs = params.len() - self.core.outputs().count();
+        if n == n_inputs {
+            return Ok(());
+        }
+        let takes = counted(params.len(), "argument");
+        let text = format!("`{}` takes {takes}, and is given {n}", self.core.program.manifest.function);
+        let names: Vec<String> = params.iter().map(|param| format!("`{}`", param.name())).collect();
+        let wrong = Diagnostic::error(CODE, Location::None, text);
+        let help = format!("or the {n_inputs} that it reads: results are then made");
+        Err(alone(py, wrong.note(format!("its parameters are {}", names.join(", "))).help(help)))
+    }
+}
+
+/// The arguments of one call, in the order of parameters.
+struct Given<'py> {
+    objects: SmallVec<[Bound<'py, PyAny>; 12]>,
+    looked: SmallVec<[Looked; 12]>,
+}
+
+/// `tirc.frameworks.empty`.
+fn empty<'py>(py: Python<'py>) -> PyResult<&'py Bound<'py, PyAny>> {
+    static EMPTY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    EMPTY.import(py, "tirc.frameworks", "empty")
+}
+
+#[pymethods]
+impl Kernel {
+    #[pyo3(signature = (*args, **named))]
+    fn __call__<'py>(
+        &self,
+        py: Python<'py>,
+        args: &Bound<'py, PyTuple>,
+        named: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (stream, sizes) = match named {
+            Some(named) => split(py, named)?,
+            None => (None, Vec::new()),
+        };
+        let given = self.arguments(py, args, &sizes)?;
+        let launched = self.core.launch(&given.looked, &sizes, || match stream {
+            Some(stream) => Ok(stream),
+            None => current_stream(py, given.looked.iter().filter_map(Looked::array)).map_err(Raised::Python),
+        });
+        launched.map_err(|raised| raised.error(py))?;
+        let mut outputs: SmallVec<[Bound<'py, PyAny>; 4]> =
+            self.core.outputs().map(|idx| given.objects[idx].clone()).collect();
+        match outputs.len() {
+            0 => Ok(py.None().into_bound(py)),
+            1 => Ok(outputs.remove(0)),
+            _ => Ok(PyTuple::new(py, outputs)?.into_any()),
+        }
+    }
+
+    /// The operator and its schedule, or the program.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.core.name
+    }
+
+    /// The CUDA C++.
+    #[getter]
+    fn cuda(&self) -> &str {
+        &self.core.source
+    }
+
+    /// What it was compiled for.
+    #[getter]
+    fn target(&self) -> &'static str {
+        self.core.program.target.name
+    }
+
+    /// The values of the schedule's parameters.
+    #[getter]
+    fn point<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let point = PyDict::new(py);
+        for (name, value) in &self.core.point {
+            point.set_item(name, value)?;
+        }
+        Ok(point)
+    }
+
+    /// Was machine code made? Else it is made when the kernel is first called: NVIDIA's compiler was not found.
+    #[getter]
+    fn is_compiled(&self) -> bool {
+        self.core.is_compiled
+    }
+
+    /// The manifest as JSON.
+    fn manifest_json(&self) -> String {
+        self.core.program.manifest.to_json().to_string()
+    }
+
+    /// What it takes and gives, as JSON: name, type, access and shape of each argument. An extent is a number, a size, or an
+    /// object of an operator with its operands.
+    fn signature_json(&self) -> String {
+        let describe = |(idx, param): (usize, &Param)| {
+            let shape = self.core.signature.extents(idx);
+            let shape = shape.map(|extents| extents.iter().map(Formula::to_json).collect::<Vec<_>>());
+            let access = match param {
+                _ if self.core.signature.is_result(idx) => "write",
+                Param::Buffer(buffer) => buffer.access.name(),
+                Param::Scalar(_) => "read",
+            };
+            json!({ "name": param.name(), "dtype": param.dtype().to_string(), "access": access, "shape": shape })
+        };
+        let params = self.core.program.manifest.params.iter().enumerate().map(describe);
+        Value::from(params.collect::<Vec<_>>()).to_string()
+    }
+
+    /// Loads it on a GPU now, and not when it is first called.
+    #[pyo3(signature = (device = 0))]
+    fn load(&self, py: Python<'_>, device: i32) -> PyResult<()> {
+        py.detach(|| self.core.resident(device).map(drop)).map_err(|wrong| alone(py, wrong))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<tirc.Kernel {} for {}>", self.core.name, self.core.program.target.name)
+    }
+}
+
+/// What ended a launch.
+enum Raised {
+    Found(Diagnostic),
+    Python(PyErr),
+}
+
+impl From<Diagnostic> for Raised {
+    fn from(found: Diagnostic) -> Raised {
+        Raised::Found(found)
+    }
+}
+
+impl Raised {
+    fn error(self, py: Python<'_>) -> PyErr {
+        match self {
+            Raised::Found(found) => alone(py, found),
+            Raised::Python(error) => error,
+        }
+    }
+}
+
+/// The stream and the sizes among named arguments.
+fn split(py: Python<'_>, named: &Bound<'_, PyDict>) -> PyResult<(Option<u64>, Vec<Define>)> {
+    let mut stream = None;
+    let sizes = PyDict::new(py);
+    for (name, value) in named.iter() {
+        match name.extract::<&str>()? {
+            "stream" if value.is_none() => {}
+            "stream" => stream = Some(stream_of(&value)?),
+            _ => sizes.set_item(name, value)?,
+        }
+    }
+    Ok((stream, crate::options::values(py, &sizes)?))
+}
+
+/// The handle of a stream: a number, or what PyTorch, CuPy and others have for one.
+fn stream_of(object: &Bound<'_, PyAny>) -> PyResult<u64> {
+    let py = object.py();
+    if let Ok(handle) = object.extract() {
+        return Ok(handle);
+    }
+    for name in [intern!(py, "cuda_stream"), intern!(py, "ptr")] {
+        if let Ok(handle) = object.getattr(name) {
+            return handle.extract();
+        }
+    }
+    if let Ok(protocol) = object.call_method0(intern!(py, "__cuda_stream__")) {
+        return protocol.extract::<(u64, u64)>().map(|(_, handle)| handle);
+    }
+    let text = format!("the stream is {}, and a stream of CUDA is expected", shown(object));
+    Err(alone(py, Diagnostic::error(CODE, Location::None, text)))
+}
+
+/// The stream that the library of the first array that knows works on; the default one where none knows.
+fn current_stream<'a>(py: Python<'_>, arrays: impl Iterator<Item = &'a Tensor>) -> PyResult<u64> {
+    for array in arrays {
+        match array.library {
+            Library::Exchange(exchange) => {
+                if let Some(stream) = exchange.stream(array.device) {
+                    return Ok(stream);
+                }
+            }
+            Library::CuPy => {
+                static CURRENT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+                let stream = CURRENT.import(py, "cupy.cuda", "get_current_stream")?.call0()?;
+                return stream.getattr(intern!(py, "ptr"))?.extract();
+            }
+            Library::Other => {}
+        }
+    }
+    Ok(0)
+}
+
+/// A value as a kernel takes it.
+fn word(dtype: DType, object: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
+    let value = match dtype.elem().format() {
+        Some(_) => Element::Float(object.extract()?),
+        None => {
+            Element::Int(object.extract::<i64>().map(i128::from).or_else(|_| object.extract::<u64>().map(i128::from))?)
+        }
+    };
+    Ok(crate::core::word(dtype, value))
+}
+
+/// What an object is, for messages: its type, or its value where that is short.
+fn shown(object: &Bound<'_, PyAny>) -> String {
+    let name = object.get_type().fully_qualified_name().map_or_else(|_| "an object".into(), |name| name.to_string());
+    match object.repr() {
+        Ok(text) if text.to_string_lossy().len() <= 20 => format!("{text} (`{name}`)"),
+        _ => format!("a `{name}`"),
+    }
+}

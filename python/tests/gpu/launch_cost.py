@@ -1,0 +1,146 @@
+"""What a launch costs the caller: ours beside Triton's, CuPy's and tvm-ffi's, above an empty launch through the driver.
+
+    python3 python/tests/gpu/launch_cost.py
+
+Eight arrays of 1,024 numbers, and a product by tensor maps. Microseconds of one call, the median of 200 runs of 100 calls,
+waiting in between so that no queue is full.
+"""
+
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import tirc
+import tirc.ffi
+import tirc.torch
+import torch
+
+from tirc.shapes import signature
+
+SUM = """
+te.func @sum8(A: f32[1024], B: f32[1024], C: f32[1024], D: f32[1024], E: f32[1024], F: f32[1024], G: f32[1024]) -> f32[1024] {
+  compute H[i: 1024] = A[i] + B[i] + C[i] + D[i] + E[i] + F[i] + G[i]
+  return H
+}
+"""
+
+EMPTY = r"""
+#include <cuda.h>
+#include <stdio.h>
+#include <time.h>
+static double now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec * 1e6 + t.tv_nsec * 1e-3; }
+int compare(const void *a, const void *b) { double d = *(double *)a - *(double *)b; return d < 0 ? -1 : d > 0; }
+#include <stdlib.h>
+int main(void) {
+  CUdevice device; CUcontext context; CUmodule module; CUfunction f; CUdeviceptr p; static double times[200];
+  const char *ptx = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry f(.param .u64 a,.param .u64 b,.param .u64 c,"
+    ".param .u64 d,.param .u64 e,.param .u64 g,.param .u64 h,.param .u64 i) { ret; }\n";
+  if (cuInit(0) || cuDeviceGet(&device, 0) || cuDevicePrimaryCtxRetain(&context, device) || cuCtxSetCurrent(context)) return 1;
+  if (cuModuleLoadData(&module, ptx) || cuModuleGetFunction(&f, module, "f") || cuMemAlloc(&p, 4096)) return 2;
+  void *args[8]; for (int i = 0; i < 8; ++i) args[i] = &p;
+  for (int run = 0; run < 200; ++run) {
+    double start = now();
+    for (int i = 0; i < 100; ++i) if (cuLaunchKernel(f, 8, 1, 1, 128, 1, 1, 0, 0, args, 0)) return 3;
+    times[run] = (now() - start) / 100;
+    cuCtxSynchronize();
+  }
+  qsort(times, 200, sizeof(double), compare);
+  printf("%f\n", times[100]);
+  return 0;
+}
+"""
+
+
+def empty_launch() -> float:
+    with tempfile.TemporaryDirectory() as folder:
+        source = pathlib.Path(folder, "empty.c")
+        source.write_text(EMPTY)
+        program = str(source.with_suffix(""))
+        subprocess.run(["gcc", "-O2", str(source), "-I/usr/local/cuda/include", "-o", program, "-L/usr/local/cuda/lib64/stubs", "-lcuda"], check=True)
+        return float(subprocess.run([program], check=True, capture_output=True, text=True).stdout)
+
+
+def cost(call) -> float:
+    for _ in range(20):
+        call()
+    torch.cuda.synchronize()
+    times = []
+    for _ in range(200):
+        start = time.perf_counter()
+        for _ in range(100):
+            call()
+        times.append((time.perf_counter() - start) * 1e4)
+        torch.cuda.synchronize()
+    return statistics.median(times)
+
+
+def row(name: str, us: float, base: float) -> None:
+    print(f"{name:<44}{us:8.2f} us{us - base:8.2f} us above", flush=True)
+
+
+def main() -> None:
+    base = empty_launch()
+    row("the driver, an empty kernel, from C", base, base)
+    arrays = [torch.rand(1024, device="cuda") for _ in range(7)]
+    out = torch.empty(1024, device="cuda")
+    kernel = tirc.parse(SUM).compile()
+    torch.testing.assert_close(kernel(*arrays, out), sum(arrays))
+    row("tirc, outputs given", cost(lambda: kernel(*arrays, out)), base)
+    row("tirc, outputs made", cost(lambda: kernel(*arrays)), base)
+    op = tirc.torch.register("launch_cost::sum8", kernel)
+    row("tirc by torch.library", cost(lambda: op(*arrays)), base)
+    f = tirc.ffi.function(kernel)
+    row("tirc by tvm-ffi", cost(lambda: f(*arrays, out)), base)
+    others(arrays, out, base)
+    maps(base)
+
+
+def others(arrays, out, base) -> None:
+    import cupy
+    import triton
+    import triton.language as tl
+
+    @triton.jit
+    def sum8(a, b, c, d, e, f, g, h, block: tl.constexpr):
+        at = tl.program_id(0) * block + tl.arange(0, block)
+        total = tl.load(a + at) + tl.load(b + at) + tl.load(c + at) + tl.load(d + at)
+        tl.store(h + at, total + tl.load(e + at) + tl.load(f + at) + tl.load(g + at))
+
+    row("Triton", cost(lambda: sum8[(8,)](*arrays, out, block=128)), base)
+    code = """extern "C" __global__ void sum8(const float *a, const float *b, const float *c, const float *d, const float *e,
+      const float *f, const float *g, float *h) { int i = blockIdx.x * 128 + threadIdx.x; h[i] = a[i] + b[i] + c[i] + d[i] + e[i] + f[i] + g[i]; }"""
+    raw = cupy.RawKernel(code, "sum8")
+    theirs = [cupy.asarray(one) for one in [*arrays, out]]
+    row("CuPy RawKernel, arrays of CuPy", cost(lambda: raw((8,), (128,), tuple(theirs))), base)
+    kernel = tirc.parse(SUM).compile()
+    row("tirc, arrays of CuPy", cost(lambda: kernel(*theirs)), base)
+
+
+def maps(base) -> None:
+    if not torch.cuda.get_device_capability() == (9, 0):
+        return
+    module = tirc.load("examples/hopper/product.tir")
+    kernel = module.compile("product_f16_f16", "persistent", values={"m": 512, "n": 512, "k": 512})
+    a, b, c = (torch.randn(param.shape, device="cuda").half() for param in signature(kernel))
+    n_maps = len(json.loads(kernel.manifest_json()).get("maps", []))
+    row(f"tirc, a product with {n_maps} tensor maps", cost_of_long(lambda: kernel(a, b, c)), base)
+
+
+def cost_of_long(call) -> float:
+    """As `cost`, for kernels that take longer than their launch: few calls, so that the queue does not fill."""
+    times = []
+    for _ in range(200):
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        for _ in range(50):
+            call()
+        times.append((time.perf_counter() - start) * 2e4)
+    return statistics.median(times)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
