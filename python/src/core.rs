@@ -129,7 +129,7 @@ impl Core {
             match looked {
                 Looked::Array(tensor) => {
                     key.push(tensor.shape.len() as i64);
-                    key.extend(&tensor.shape);
+                    key.extend(&*tensor.shape);
                 }
                 Looked::Word(_) => key.push(-1),
             }
@@ -207,7 +207,8 @@ impl Core {
     fn check_overlap(&self, looked: &[Looked]) -> Result<(), Diagnostic> {
         let range = |looked: &Looked| {
             let tensor = looked.array()?;
-            let n_bytes = tensor.shape.iter().product::<i64>().unsigned_abs() * u64::from(tensor.dtype.bits / 8);
+            let n = tensor.shape.iter().fold(1u64, |n, &extent| n.saturating_mul(extent.unsigned_abs()));
+            let n_bytes = n.saturating_mul(u64::from(tensor.dtype.bits / 8));
             (n_bytes > 0).then_some((tensor.address, tensor.address.saturating_add(n_bytes)))
         };
         let params = &self.program.manifest.params;

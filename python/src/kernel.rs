@@ -45,38 +45,40 @@ impl Kernel {
         }
     }
 
-    /// All arguments: those given, or the inputs with results that are made now.
-    fn arguments<'py>(&self, py: Python<'py>, args: &Bound<'py, PyTuple>, named: &[Define]) -> PyResult<Given<'py>> {
-        let n_params = self.core.program.manifest.params.len();
-        let mut looker = Looker::default();
-        let mut given = Given { objects: SmallVec::with_capacity(n_params), looked: SmallVec::with_capacity(n_params) };
-        if args.len() == n_params {
-            for (idx, object) in args.iter().enumerate() {
-                given.looked.push(self.look(py, idx, &object, &mut looker)?);
-                given.objects.push(object);
-            }
-            return Ok(given);
-        }
-        self.check_number(py, args.len())?;
-        let mut inputs = args.iter();
-        let mut looked: SmallVec<[Looked; 12]> = SmallVec::with_capacity(n_params);
-        for idx in (0..n_params).filter(|&idx| !self.core.signature.is_result(idx)) {
-            let Some(object) = inputs.next() else { break };
+    /// Arguments for all parameters.
+    fn look_at_all(&self, py: Python<'_>, args: &Bound<'_, PyTuple>) -> PyResult<SmallVec<[Looked; 12]>> {
+        let (mut looker, mut looked) = (Looker::default(), SmallVec::new());
+        for idx in 0..args.len() {
+            let object = args.get_borrowed_item(idx)?;
             looked.push(self.look(py, idx, &object, &mut looker)?);
-            given.objects.push(object);
+        }
+        Ok(looked)
+    }
+
+    /// Arguments for what is read, and results that are made now, in the order of parameters.
+    fn make_results<'py>(
+        &self,
+        py: Python<'py>,
+        args: &Bound<'py, PyTuple>,
+        named: &[Define],
+    ) -> PyResult<(SmallVec<[Looked; 12]>, Results<'py>)> {
+        self.check_number(py, args.len())?;
+        let (mut looker, mut looked) = (Looker::default(), SmallVec::<[Looked; 12]>::new());
+        let is_read = |idx: &usize| !self.core.signature.is_result(*idx);
+        for (idx, object) in (0..self.core.program.manifest.params.len()).filter(is_read).zip(args.iter_borrowed()) {
+            looked.push(self.look(py, idx, &object, &mut looker)?);
         }
         let shapes = self.core.output_shapes(&looked, named).map_err(|wrong| alone(py, wrong))?;
         let like = looked.iter().position(|looked| looked.array().is_some());
-        let like = like.map_or(py.None(), |nth| given.objects[nth].clone().unbind());
+        let like = like.map_or(Ok(py.None().into_bound(py)), |nth| args.get_item(nth))?;
+        let mut results = Results::new();
         for (idx, shape) in self.core.outputs().zip(shapes) {
             let dtype = self.core.program.manifest.params[idx].dtype().to_string();
             let made = empty(py)?.call1((&like, shape, dtype))?;
-            // In the order of parameters: results come last, or between what is read.
             looked.insert(idx, self.look(py, idx, &made, &mut looker)?);
-            given.objects.insert(idx, made);
+            results.push(made);
         }
-        given.looked = looked;
-        Ok(given)
+        Ok((looked, results))
     }
 
     /// Refuses another number of arguments than that of the inputs.
@@ -95,11 +97,8 @@ impl Kernel {
     }
 }
 
-/// The arguments of one call, in the order of parameters.
-struct Given<'py> {
-    objects: SmallVec<[Bound<'py, PyAny>; 12]>,
-    looked: SmallVec<[Looked; 12]>,
-}
+/// Results of one call.
+type Results<'py> = SmallVec<[Bound<'py, PyAny>; 4]>;
 
 /// `tirc.frameworks.empty`.
 fn empty<'py>(py: Python<'py>) -> PyResult<&'py Bound<'py, PyAny>> {
@@ -120,14 +119,18 @@ impl Kernel {
             Some(named) => split(py, named)?,
             None => (None, Vec::new()),
         };
-        let given = self.arguments(py, args, &sizes)?;
-        let launched = self.core.launch(&given.looked, &sizes, || match stream {
+        let (looked, mut outputs) = match args.len() == self.core.program.manifest.params.len() {
+            true => (self.look_at_all(py, args)?, Results::new()),
+            false => self.make_results(py, args, &sizes)?,
+        };
+        let launched = self.core.launch(&looked, &sizes, || match stream {
             Some(stream) => Ok(stream),
-            None => current_stream(py, given.looked.iter().filter_map(Looked::array)).map_err(Raised::Python),
+            None => current_stream(py, looked.iter().filter_map(Looked::array)).map_err(Raised::Python),
         });
         launched.map_err(|raised| raised.error(py))?;
-        let mut outputs: SmallVec<[Bound<'py, PyAny>; 4]> =
-            self.core.outputs().map(|idx| given.objects[idx].clone()).collect();
+        if args.len() == looked.len() {
+            outputs = self.core.outputs().map(|idx| args.get_item(idx)).collect::<PyResult<_>>()?;
+        }
         match outputs.len() {
             0 => Ok(py.None().into_bound(py)),
             1 => Ok(outputs.remove(0)),

@@ -8,7 +8,6 @@ use crate::dlpack::{CUDA, DataType, Device, DlTensor, Exchange, Lent};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple, PyType};
-use smallvec::SmallVec;
 use std::sync::Mutex;
 use tc::runtime::DType;
 
@@ -18,7 +17,7 @@ pub(crate) struct Tensor {
     pub(crate) address: u64,
     pub(crate) dtype: DataType,
     pub(crate) device: Device,
-    pub(crate) shape: SmallVec<[i64; 6]>,
+    pub(crate) shape: Extents,
     /// Its elements lie row by row without gaps.
     pub(crate) is_dense: bool,
     pub(crate) is_read_only: bool,
@@ -26,6 +25,24 @@ pub(crate) struct Tensor {
     pub(crate) library: Library,
     /// What lends it.
     _lent: Option<Lent>,
+}
+
+/// The extents of an array: its library's, which stay as long as the array, or a copy.
+pub(crate) enum Extents {
+    Lent(*const i64, usize),
+    Own(Box<[i64]>),
+}
+
+impl std::ops::Deref for Extents {
+    type Target = [i64];
+
+    fn deref(&self) -> &[i64] {
+        match self {
+            // SAFETY: whoever calls keeps its arrays, and `Tensor` what was lent for it, until the call returns.
+            Extents::Lent(at, rank) => unsafe { std::slice::from_raw_parts(*at, *rank) },
+            Extents::Own(extents) => extents,
+        }
+    }
 }
 
 /// How a library says which stream it works on.
@@ -121,7 +138,7 @@ impl Way {
 fn of_cupy(object: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     let py = object.py();
     let data = object.getattr(intern!(py, "data"))?;
-    let shape: SmallVec<[i64; 6]> = object
+    let shape: Box<[i64]> = object
         .getattr(intern!(py, "shape"))?
         .cast::<PyTuple>()?
         .iter()
@@ -132,7 +149,7 @@ fn of_cupy(object: &Bound<'_, PyAny>) -> PyResult<Tensor> {
         address: data.getattr(intern!(py, "ptr"))?.extract()?,
         dtype: of_numpy(&dtype.cast::<PyString>()?.to_string_lossy()),
         device: Device { kind: CUDA[0], id: data.getattr(intern!(py, "device_id"))?.extract()? },
-        shape,
+        shape: Extents::Own(shape),
         is_dense: object.getattr(intern!(py, "_c_contiguous"))?.extract()?,
         is_read_only: false,
         library: Library::CuPy,
@@ -154,7 +171,7 @@ pub(crate) fn of_dlpack(tensor: &DlTensor, library: Library, (lent, is_read_only
         dtype: tensor.dtype,
         device: tensor.device,
         is_dense: strides.is_empty() || is_dense(shape, strides),
-        shape: SmallVec::from_slice(shape),
+        shape: Extents::Lent(shape.as_ptr(), shape.len()),
         is_read_only,
         library,
         _lent: lent,
@@ -205,7 +222,7 @@ fn of_interface(object: &Bound<'_, PyAny>, interface: &Bound<'_, PyAny>) -> PyRe
         address,
         dtype,
         device: Device { kind: CUDA[0], id },
-        shape: SmallVec::from_vec(shape),
+        shape: Extents::Own(shape.into()),
         is_dense,
         is_read_only,
         library: Library::Other,

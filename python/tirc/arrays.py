@@ -36,7 +36,7 @@ _NAMES = {name: own for own, name in _OWN.items()} | {name: own for own, (name, 
 Named = tuple[str, str, list[int], bytes]
 
 
-def numpy_type(own: str) -> np.dtype:
+def numpy_type(own: str) -> np.dtype[Any]:
     """NumPy's type for the element type `own`."""
     if own in _OWN:
         return np.dtype(_OWN[own])
@@ -45,7 +45,8 @@ def numpy_type(own: str) -> np.dtype:
         import ml_dtypes
     except ImportError:
         return np.dtype(bits)
-    return np.dtype(getattr(ml_dtypes, name))
+    found: np.dtype[Any] = np.dtype(getattr(ml_dtypes, name))
+    return found
 
 
 def given(name: str, array: Any, expected: str | None) -> Named:
@@ -55,7 +56,9 @@ def given(name: str, array: Any, expected: str | None) -> Named:
     if own is not None and own != expected and expected in _ML and _ML[expected][1] == array.dtype.name:
         own = expected
     if own is None:
-        raise ArgumentError(f"error[bad-argument]: argument `{name}` has elements of type `{array.dtype}`, which tc lacks", [])
+        raise ArgumentError(
+            f"error[bad-argument]: argument `{name}` has elements of type `{array.dtype}`, which tc lacks", []
+        )
     # `ascontiguousarray` makes one dimension of none.
     return name, own, list(array.shape), np.ascontiguousarray(array).tobytes()
 

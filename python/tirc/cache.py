@@ -33,7 +33,8 @@ def folder() -> Path | None:
 def entries() -> list[Entry]:
     """What it holds, by key."""
     now = _native.cache_entries()
-    return [Entry(*rest, datetime.datetime.fromtimestamp(made), whole) for *rest, made, whole in now]
+    when = datetime.datetime.fromtimestamp
+    return [Entry(key, function, target, size, when(made), whole) for key, function, target, size, made, whole in now]
 
 
 def clear(*keys: str) -> int:

@@ -23,7 +23,8 @@ class Diagnostic:
     @staticmethod
     def of(data: dict[str, Any]) -> Diagnostic:
         """The diagnostic that is `data` as JSON."""
-        return Diagnostic(**{field.name: data.get(field.name) for field in dataclasses.fields(Diagnostic)})
+        known: dict[str, Any] = {field.name: data.get(field.name) for field in dataclasses.fields(Diagnostic)}
+        return Diagnostic(**known)
 
 
 class Error(Exception):
@@ -74,7 +75,7 @@ def make(text: str, data: str) -> Error:
     """The exception for diagnostics, given as text and as JSON."""
     diagnostics = [Diagnostic.of(one) for one in json.loads(data)]
     codes = {one.code for one in diagnostics if one.severity == "error"}
-    kind = CompileError
+    kind: type[Error] = CompileError
     if any(one.fault == "bug" for one in diagnostics):
         kind = InternalError
     elif codes and codes <= _ARGUMENT:

@@ -1,7 +1,7 @@
 """Kernels as functions of tvm-ffi, which everything that speaks its C interface can call.
 
-    f = tirc.ffi.function(kernel)
-    f(A, B)                          # all arguments; the stream is that of tvm-ffi's environment
+f = tirc.ffi.function(kernel)
+f(A, B)                          # all arguments; the stream is that of tvm-ffi's environment
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def function(kernel: _native.Kernel) -> Any:
 
 def _check(version: str) -> None:
     digits = [int("".join(itertools.takewhile(str.isdigit, part)) or 0) for part in version.split(".")[:3]]
-    if not OLDEST <= tuple(digits) or tuple(digits[:2]) >= BELOW:
+    if not tuple(digits) >= OLDEST or tuple(digits[:2]) >= BELOW:
         oldest, below = (".".join(map(str, one)) for one in (OLDEST, BELOW))
         raise ArgumentError(
             f"error[tvm-ffi]: `apache-tvm-ffi` {version} is not known here\n"

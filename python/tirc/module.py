@@ -155,7 +155,8 @@ class Module:
 
     def manifests(self, *, target: str | None = None) -> list[dict[str, Any]]:
         """How the kernels of a module that went through the pipeline `cuda` are launched."""
-        return json.loads(self._native.emit("cuda", target)[1])
+        manifests: list[dict[str, Any]] = json.loads(self._native.emit("cuda", target)[1])
+        return manifests
 
     def check(
         self,

@@ -51,7 +51,8 @@ def register(name: str, kernel: Kernel, *, backward: Kernel | None = None) -> Ca
     torch.library.register_fake(name, fake, lib=library)
     if backward is not None:
         _differentiate(name, library, (inputs, outputs), backward)
-    return getattr(getattr(torch.ops, namespace), short)
+    operator: Callable[..., Any] = getattr(getattr(torch.ops, namespace), short)
+    return operator
 
 
 def _differentiate(name: str, library: Any, params: tuple[Sequence[Param], Sequence[Param]], backward: Kernel) -> None:

@@ -5,9 +5,9 @@ import json
 
 import numpy as np
 import pytest
-import tirc
 import torch
 
+import tirc
 from tirc.shapes import signature
 
 SCALE = """
@@ -60,7 +60,16 @@ def test_fixed_sizes_are_checked():
         kernel(torch.ones(4, 9, device="cuda"))
 
 
-@pytest.mark.parametrize("own, kind", [("f16", torch.float16), ("bf16", torch.bfloat16), ("i32", torch.int32), ("u8", torch.uint8), ("f64", torch.float64)])
+@pytest.mark.parametrize(
+    "own, kind",
+    [
+        ("f16", torch.float16),
+        ("bf16", torch.bfloat16),
+        ("i32", torch.int32),
+        ("u8", torch.uint8),
+        ("f64", torch.float64),
+    ],
+)
 def test_types(own, kind):
     text = SCALE.replace("f32", own).replace("2.0", "2" if own[0] in "iu" else "2.0")
     kernel = tirc.parse(text).compile(symbolic=True)

@@ -1,9 +1,10 @@
 """Kernels as operators of PyTorch. Wants a GPU: `scripts/device/python`."""
 
 import pytest
+import torch
+
 import tirc
 import tirc.torch
-import torch
 
 SCALE = """
 te.func @square<n, m>(A: f32[n, m], W: f32[m]) -> f32[n, m] {

@@ -180,6 +180,10 @@ impl Resident {
     }
 
     fn note_capture(&self, stream: sys::CUstream) -> Result<(), Diagnostic> {
+        // The default stream cannot be captured, and once is enough.
+        if stream.is_null() || self.is_captured.load(Relaxed) {
+            return Ok(());
+        }
         let mut status = sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
         // SAFETY: the pointer is valid for a write; the stream is of the context that is current.
         let asked = unsafe { sys::cuStreamIsCapturing(stream, &mut status).result() };
