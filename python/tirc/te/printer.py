@@ -1,0 +1,122 @@
+"""The text of expressions."""
+
+import math
+
+from . import dtypes
+from .errors import TeValueError
+from .expr import Binary, Call, Cast, Choice, Const, IterVar, Load, Param, Unary, cast
+from .reduce import Reduce
+
+# How tightly operators bind; comparisons do not chain.
+_TIGHT = {
+    "||": 1,
+    "&&": 2,
+    "==": 3,
+    "!=": 3,
+    "<": 3,
+    "<=": 3,
+    ">": 3,
+    ">=": 3,
+    "|": 4,
+    "^": 5,
+    "&": 6,
+    "<<": 7,
+    ">>": 7,
+    "+": 8,
+    "-": 8,
+    "*": 9,
+    "/": 9,
+    "%": 9,
+}
+_COMPARISON, _PREFIX = 3, 10
+
+
+class Printer:
+    """Writes expressions; `names` knows what axes, tensors, sizes and parameters are called."""
+
+    def __init__(self, names):
+        self.names = names
+
+    def text(self, value, tight=0):
+        """The text of `value`, in parentheses if an operator around it binds as tightly as `tight`."""
+        if isinstance(value, Binary):
+            return self._binary(value, tight)
+        if isinstance(value, Const):
+            return number(value, tight)
+        if isinstance(value, Unary):
+            return f"{value.op}{self.text(value.a, _PREFIX + 1)}"
+        if isinstance(value, Cast):
+            return f"cast<{dtypes.text(value.ty)}>({self.text(value.a)})"
+        if isinstance(value, Choice):
+            function = "if_then_else" if value.lazy else "select"
+            return f"{function}({self._list((value.condition, value.a, value.b))})"
+        if isinstance(value, Call):
+            return f"{value.function}({self._list(value.args)})"
+        if isinstance(value, Load):
+            return f"{self.name(value.tensor)}[{self._list([index(one) for one in value.indices])}]"
+        if isinstance(value, IterVar) and value.tag:
+            return value.tag
+        return value.name if isinstance(value, Param) else self.name(value)
+
+    def name(self, owner):
+        """What `owner` is called."""
+        found = self.names.of(owner)
+        if found is None:
+            raise TeValueError(f"`{owner!r}` is unknown here", "it belongs to another operator, or another stage")
+        return found
+
+    def _list(self, values):
+        return ", ".join(self.text(value) for value in values)
+
+    def _binary(self, value, tight):
+        level = _TIGHT[value.op]
+        left = self.text(value.a, level + (level == _COMPARISON))
+        right = self.text(value.b, level + 1)
+        text = f"{left} {value.op} {right}"
+        return f"({text})" if level < tight else text
+
+    def reduction(self, value):
+        """The text of a reduction, with what comes before its sources apart: `sum[k: 8](` and `A[k])`."""
+        group = value.group
+        axes = ", ".join(self.axis(axis) for axis in group.axis)
+        args = [self.text(source) for source in group.sources]
+        if group.where is not None:
+            args.append(f"where = {self.text(group.where)}")
+        if group.init is not None:
+            start = [self.text(one) for one in group.init]
+            args.append(f"init = {start[0] if len(start) == 1 else '[' + ', '.join(start) + ']'}")
+        word = group.combiner.name if group.combiner.is_builtin else self.name(group.applied)
+        return f"{word}[{axes}](", f"{', '.join(args)})"
+
+    def axis(self, axis):
+        """An axis and its bounds."""
+        low, high = index(axis.dom.min), index(axis.dom.end)
+        if isinstance(low, Const) and low.value == 0:
+            return f"{self.name(axis)}: {self.text(high)}"
+        return f"{self.name(axis)}: {self.text(low)}..{self.text(high)}"
+
+    def element(self, value):
+        """The text of an element of a `compute`: the part before a possible break of the line, and the rest."""
+        return self.reduction(value) if isinstance(value, Reduce) else ("", self.text(value))
+
+
+def index(value):
+    """`value` as an index: brackets and bounds take no other type of expression."""
+    return cast(value, dtypes.INDEX)
+
+
+def number(value, tight=0):
+    """A number with its type, where the context does not say it."""
+    if value.ty == "bool":
+        return "true" if value.value else "false"
+    suffix = "" if value.ty in ("index", "float32") else dtypes.text(value.ty)
+    if dtypes.is_float(value.ty) and math.isnan(value.value):
+        return f"nan{suffix}"
+    if dtypes.is_float(value.ty):
+        text = repr(abs(value.value))
+    else:
+        text = str(abs(value.value))
+    negative = math.copysign(1.0, value.value) < 0
+    if not negative:
+        return text + suffix
+    return f"(-{text}{suffix})" if tight > _PREFIX else f"-{text}{suffix}"
