@@ -1,7 +1,7 @@
 """What must hold of a schedule as a whole: the rules of the text that no single directive shows."""
 
 from .errors import TeUnsupported, TeValueError
-from .expr import Const, convert
+from .expr import Const, Var, convert, walk
 from .stage import INLINE, ROOT
 
 _ON_CHIP_TILES = ("wmma.", "mma.", "wgmma.")
@@ -102,8 +102,6 @@ def _known_extents(stage):
 
 
 def _by_sizes(extent):
-    from .expr import Var, walk
-
     return any(isinstance(node, Var) and node.default is None for node in walk(convert(extent)))
 
 

@@ -6,8 +6,8 @@ function is run once, with buffers that stand for the operands. `recognise.py` c
 
 from . import dtypes
 from .errors import TeUnsupported, TeValueError
-from .expr import Expr, Var, as_size, convert
-from .tensor import ComputeOp, PlaceholderOp, Tensor
+from .expr import Binary, Const, Var, as_size, convert, is_const
+from .tensor import ComputeOp, PlaceholderOp
 
 _ACCESS = {"r": 1, "w": 2, "rw": 3}
 
@@ -29,7 +29,7 @@ class Buffer:
         """A pointer to the first element."""
         if access_mask not in _ACCESS and access_mask not in _ACCESS.values():
             raise TeValueError(f"there is no access `{access_mask}`", "it is \"r\", \"w\" or \"rw\"")
-        if convert(offset).__class__.__name__ != "Const" or int(convert(offset)) != 0:
+        if not is_const(convert(offset), 0):
             raise TeUnsupported("`access_ptr` with an offset", "an intrinsic starts at the first element of its tile")
         return Handle(self, "pointer")
 
@@ -157,11 +157,6 @@ def _calls(step):
 
 def is_offset_of(value, buffer):
     """Does `value` count the tiles before the one that `buffer` stands for?"""
-    from .expr import Binary, Const
-
     value = convert(value)
     divided = isinstance(value, Binary) and value.op == "/" and isinstance(value.b, Const)
     return value is buffer.elem_offset or (divided and value.a is buffer.elem_offset)
-
-
-__all__ = ["Buffer", "Expr", "IntrinCall", "Tensor", "TensorIntrin", "call_intrin", "decl_buffer", "decl_tensor_intrin"]

@@ -1,8 +1,7 @@
 """From a schedule to the text, and from the text to a kernel by the native module."""
 
-from . import dtypes, space
+from . import space
 from .errors import TeUnsupported, TeValueError
-from .expr import Expr
 from .names import legal
 from .schedule import Schedule
 from .stage import INLINE, ROOT
@@ -39,8 +38,10 @@ class PassContext:
 class Lowered:
     """An operator and its schedule as text: `str()` is a file for `tc-opt` and `tc-run`."""
 
-    def __init__(self, name, schedule_name, operator, header, steps):
+    def __init__(self, name, schedule_name, operator, header, steps, order):
         self.name, self.schedule_name = name, schedule_name
+        # The position in the caller's list of each argument of the kernel: parameters, then results.
+        self.order = order
         self._operator, self._header, self._steps = operator, header, steps
 
     @property
@@ -79,19 +80,10 @@ def lower(inp, args=None, name="main", binds=None, simple_mode=False, schedule_n
         raise TeValueError("`lower` takes the list of arguments", "`tvm.lower(s, [A, B])`")
     inp.check()
     name, schedule_name = legal(name), legal(schedule_name)
-    operator = inp.operator.text(name, [arg for arg in args])
-    _check_types(inp)
+    operator = inp.operator.text(name, args)
     header = inp.space.header() if inp.space is not None else ""
     steps = list(inp.merged if inp.merged is not None else inp.trace)
-    return Lowered(name, schedule_name, operator, header, steps + _hints(inp))
-
-
-def _check_types(schedule):
-    for op in schedule.operator.order:
-        for tensor in op.outputs:
-            if not isinstance(tensor.shape, tuple) or any(not isinstance(extent, Expr) for extent in tensor.shape):
-                raise TeValueError(f"the shape of `{tensor.name}` is none")
-            dtypes.text(tensor.ty)
+    return Lowered(name, schedule_name, operator, header, steps + _hints(inp), inp.operator.order_of(args))
 
 
 def _hints(schedule):
@@ -111,17 +103,23 @@ def _hints(schedule):
     return directives
 
 
-def build(inp, args=None, target=None, target_host=None, runtime=None, name="default_function", binds=None):
-    """A kernel, by the native module of `tirc`."""
-    lowered = inp if isinstance(inp, Lowered) else lower(inp, args, name, binds)
+def compile(lowered, arch=None):
+    """A kernel of the native module."""
     try:
         import tirc
 
-        compile_text = tirc.compile
+        parse = tirc.parse
     except (ImportError, AttributeError):
         raise TeUnsupported(
-            "`build` needs the native module of `tirc`, which is not installed",
-            "write `str(tvm.lower(s, args))` to a file, and run `tc-opt FILE --pass-pipeline='cuda{schedule=te}' "
-            "--emit=cuda` or `tc-run FILE --check`",
+            "`build` needs the native module of `tirc`, which is not there",
+            f"write `str(tvm.lower(s, args))` to a file, and run `tc-run FILE --check`, or "
+            f"`tc-opt FILE --pass-pipeline='cuda{{schedule={lowered.schedule_name}}}' --emit=cuda`",
         ) from None
-    return compile_text(lowered.text, schedule=lowered.schedule_name)
+    return parse(lowered.text, f"<te {lowered.name}>").compile(lowered.name, lowered.schedule_name, target=arch)
+
+
+def build(inp, args=None, target=None, target_host=None, runtime=None, name="default_function", binds=None):
+    """A kernel, by the native module of `tirc`: `tvm.build`."""
+    from ..tvm.runtime import build as build_function
+
+    return build_function(inp, args, target, target_host, runtime, name, binds)

@@ -2,7 +2,7 @@
 
 from . import dtypes
 from .errors import TeUnsupported, TeValueError
-from .expr import Const, Var, walk
+from .expr import Var, walk
 from .names import Names
 from .printer import Printer
 from .reduce import Reduce
@@ -105,6 +105,15 @@ class Operator:
         items = [self._combiner(*one) for one in self.combiners]
         return "\n".join([*items, line, *body, f"  return {returned}", "}", ""])
 
+    def order_of(self, args):
+        """The position in `args` of each argument of a kernel: parameters in their order, then results."""
+        results = [tensor for op in self.outputs for tensor in op.outputs]
+        at = {id(arg): nth for nth, arg in enumerate(args)}
+        sizes = [nth for nth, arg in enumerate(args) if isinstance(arg, Var) and arg.ty == dtypes.INDEX]
+        of_results = [at[id(result)] for result in results]
+        params = [nth for nth in range(len(args)) if nth not in of_results and nth not in sizes]
+        return params + of_results
+
     def _params(self, args):
         """The parameters: those arguments that are no results and no sizes."""
         params, given = [], []
@@ -183,8 +192,3 @@ class Operator:
         values = ", ".join(printer.text(value) for value in result)
         lines = [f"te.combiner @{name}({', '.join(shown)}) {{", "  identity {", f"    yield {start}", "  }"]
         return "\n".join([*lines, f"  yield {values}", "}", ""])
-
-
-def is_const_extent(value):
-    """Is the extent a number?"""
-    return isinstance(value, Const)

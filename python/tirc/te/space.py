@@ -70,6 +70,13 @@ class Space:
         if text not in self.conditions:
             self.conditions.append(text)
 
+    def reject(self, run, why):
+        """Admits no point that comes to where `run` ended."""
+        asked = [step for step in run.trace if isinstance(step, Question)]
+        if not asked:
+            raise TeValueError(f"the template rejects all points: {why}")
+        self.require(" || ".join(f"!({step.text})" if step.answer else f"({step.text})" for step in asked))
+
     def header(self):
         """What a schedule says of its parameters."""
         if not self.params:
@@ -86,6 +93,10 @@ def _text(value):
 def _reserve(names, param):
     if names.take(param.name) != param.name:
         raise TeValueError(f"`{param.name}` is a knob, and a tensor, a size or a loop", "name the knob otherwise")
+
+
+class Rejected(Exception):
+    """The template says that this path is no point of its space."""
 
 
 class Run:
@@ -155,11 +166,12 @@ def explore(function):
         _runs.append(run)
         expr._decide.append(run.decide)
         try:
-            result = function()
+            done.append((run, function()))
+        except Rejected as rejected:
+            space.reject(run, rejected)
         finally:
             expr._decide.pop()
             _runs.pop()
-        done.append((run, result))
         if len(done) + len(worklist) > MAX_PATHS:
             raise TeUnsupported(
                 f"the template has more than {MAX_PATHS} paths", "ask for fewer knobs in `if`, or write two templates"
@@ -167,6 +179,8 @@ def explore(function):
         given = [one.answer for one in run.trace if isinstance(one, Question)]
         for nth in range(len(answers), len(given)):
             worklist.append([*given[:nth], not given[nth]])
+    if not done:
+        raise TeValueError("the template rejects all points", "reject fewer")
     # Depth first, the first answer first: the order does not depend on how the runs were found.
     return space, sorted(done, key=lambda one: [not step.answer for step in one[0].trace if isinstance(step, Question)])
 
