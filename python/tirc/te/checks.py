@@ -1,7 +1,7 @@
 """What must hold of a schedule as a whole: the rules of the text that no single directive shows."""
 
 from .errors import TeUnsupported, TeValueError
-from .expr import Const, Var, convert, walk
+from .expr import Const, Load, Var, convert, is_const, walk
 from .stage import INLINE, ROOT
 
 _ON_CHIP_TILES = ("wmma.", "mma.", "wgmma.")
@@ -16,6 +16,9 @@ def check(schedule):
             _at_root(schedule, stage)
         else:
             _attached(schedule, stage)
+        _private(stage)
+        _shared_reduction(schedule, stage)
+        _predicated(stage)
         _twofold(stage)
         _reduced_by_threads(stage)
         _held_by_a_warp(stage)
@@ -76,12 +79,15 @@ def _at_root(schedule, stage):
     where = stage.scope or "global"
     if where == "global":
         return
-    reader = next((one for one in final_readers(schedule, stage) if is_launched(schedule, one)), None)
-    if reader is None and not any(is_launched(schedule, other) for other in schedule.stages):
+    readers = final_readers(schedule, stage)
+    inside = next((one for one in readers if is_launched(schedule, one)), None)
+    if inside is None and not any(is_launched(schedule, other) for other in schedule.stages):
         return
+    reader = inside or next(iter(readers), None)
     if reader is not None:
+        what = "kernel" if inside is not None else "loops"
         raise TeValueError(
-            f"`{stage.name}` lies in `{where}` memory, and is computed at the root, outside the kernel of `{reader.name}`",
+            f"`{stage.name}` lies in `{where}` memory, and is computed at the root, outside the {what} of `{reader.name}`",
             f"`s[{stage.name}].compute_at(s[{reader.name}], …)` one of {reader.nest.shown()}",
             at=stage.scope_at,
         )
@@ -124,7 +130,7 @@ def _attached(schedule, stage):
         _wide_enough(stage, around, reader)
     where = scope(stage)
     launched = any(loop.is_launch for loop in around)
-    if where == "global" and any(loop.is_block for loop in around):
+    if where == "global" and any(loop.is_block for loop in launches(schedule, stage)):
         raise TeUnsupported(
             f"`{stage.name}` lies in global memory inside a kernel of several blocks, where no barrier orders them",
             "put it into `shared` or `local`, or compute it at the root",
@@ -138,20 +144,90 @@ def _attached(schedule, stage):
         )
 
 
+def launches(schedule, stage):
+    """The loops of the kernel of `stage` that are bound to a launch coordinate and have several iterations."""
+    root = _root_of(stage)
+    kin = [other for other in schedule.stages if other.attach != INLINE and _root_of(other) is root]
+    return [loop for other in kin for loop in other.nest.leaves if loop.is_launch and not is_const(loop.extent, 1)]
+
+
+def rank(where):
+    """How many threads share a buffer, from all (0) to one: a loop over blocks has the rank 0, one over threads 1."""
+    return {"global": 0, "shared": 1, "shared.dyn": 1, "registers": 1}.get(where, 2)
+
+
 def _wide_enough(stage, around, reader):
-    """Each thread has a `local` buffer of its own, so the threads that read it are around it."""
-    if scope(stage) != "local":
-        return
-    inside = [*path(reader)[len(around) :], *reader.nest.leaves]
-    inside = [loop for loop in inside if loop not in around]
-    bound = {loop.kind for loop in around}
-    thread = next((loop for loop in inside if loop.is_thread and loop.kind not in bound), None)
-    if thread is not None:
+    """A buffer that each thread, or block, has for itself is computed inside of the loops that choose its part."""
+    own = rank(scope(stage))
+    inside = [loop for loop in [*path(reader)[len(around) :], *reader.nest.leaves] if loop not in around]
+    bound = {loop.kind for loop in [*around, *stage.nest.leaves]}
+    needed = _axes_read(reader, stage)
+    for loop in inside:
+        chooses = loop.is_launch and loop.kind not in bound and own > int(loop.is_thread) and not is_const(loop.extent, 1)
+        if chooses and (needed is None or loop not in reader.nest.leaves or loop.roots & needed):
+            raise TeUnsupported(
+                f"`{stage.name}` lies in `{scope(stage)}` memory, of which each `{loop.short}` of `{reader.name}` has its own, "
+                "and is computed outside of that loop",
+                f"compute it inside the loop `{loop.short}`, or put it into a wider scope",
+                at=stage.attach_at,
+            )
+
+
+def _axes_read(reader, stage):
+    """The axes of `reader` on which the part of `stage` depends that it reads, by number; `None` if that is unknown."""
+    body = getattr(reader.op, "body", None)
+    if body is None or not any(read.source is stage for read in reader.reads):
+        return None
+    return {id(node) for value in walk(*body) if isinstance(value, Load) for node in walk(*value.indices)}
+
+
+def _private(stage):
+    """Refuses a loop over threads, or blocks, of a stage of which each computes all that it needs."""
+    own = rank(scope(stage))
+    for loop in stage.nest.leaves:
+        if loop.reduce or not loop.is_launch or own <= int(loop.is_thread) or is_const(loop.extent, 1):
+            continue
+        if scope(stage).startswith(_ON_CHIP_TILES) and loop.is_thread:
+            continue
+        what = "thread" if loop.is_thread else "block"
         raise TeUnsupported(
-            f"`{stage.name}` lies in `local` memory, each thread's own, and `{reader.name}` reads it in `{thread.kind}`",
-            f"compute it inside the loop `{thread.short}`, or put it into `shared`",
-            at=stage.attach_at,
+            f"`{stage.name}` lies in `{scope(stage)}` memory, so each {what} computes all that it needs of it, and its loop "
+            f"`{loop.short}` is not divided among them",
+            f"leave `{loop.short}` unbound, or put `{stage.name}` into a wider scope",
+            at=loop.kind_at,
         )
+
+
+def _shared_reduction(schedule, stage):
+    """Refuses a reduction that each thread of a kernel runs, all into one buffer."""
+    if not stage.op.reduce_axis:
+        return
+    own = {loop.kind for loop in [*path(stage), *stage.nest.leaves]}
+    for loop in launches(schedule, stage):
+        if loop.kind not in own and rank(scope(stage)) <= int(loop.is_thread):
+            raise TeUnsupported(
+                f"each of `{loop.kind}` runs the whole reduction of `{stage.name}`, and all add to the same buffer in "
+                f"`{scope(stage)}` memory",
+                f"bind a loop of `{stage.name}` to `{loop.kind}`, or put it into `local`",
+                at=stage.attach_at or loop.kind_at,
+            )
+
+
+def _predicated(stage):
+    """The loops that a predicate names are there at the end."""
+    kinds = {loop.kind for loop in [*path(stage), *stage.nest.leaves]}
+    for one in stage.predicate:
+        if isinstance(one, str) and one not in kinds:
+            raise TeValueError(
+                f"the predicate of `{stage.name}` asks for `{one}`, which is not bound around it", "bind a loop to it",
+                at=stage.predicate_at,
+            )
+        if not isinstance(one, str) and one not in stage.nest.leaves:
+            raise TeUnsupported(
+                f"the predicate of `{stage.name}` names `{one.short}`, which a later directive split or fused",
+                "write `set_store_predicate` after it",
+                at=stage.predicate_at,
+            )
 
 
 def _twofold(stage):

@@ -14,6 +14,8 @@ class Loop:
     def __init__(self, axis, text, short, extent, reduce):
         self.axis, self.text, self.short, self.extent, self.reduce = axis, text, short, extent, reduce
         self.kind, self.kind_at, self.marks, self.parts = None, None, {}, None
+        # The axes of the stage that the loop runs over, by number.
+        self.roots = {id(axis)}
 
     @property
     def is_plain(self):
@@ -115,7 +117,9 @@ class Nest:
         parts = []
         for name, extent, end in zip(names, extents, ("outer", "inner")):
             axis = IterVar(f"{loop.axis.name}.{end}", None, reduce=loop.reduce)
-            parts.append(self.add(axis, name, extent, text=name))
+            part = self.add(axis, name, extent, text=name)
+            part.roots = loop.roots
+            parts.append(part)
         self.replace([loop], parts)
         return parts
 
@@ -125,13 +129,17 @@ class Nest:
             extent = extent * loop.extent
         axis = IterVar(".".join(loop.axis.name for loop in loops) + ".fused", None, reduce=loops[0].reduce)
         fused = self.add(axis, name, extent, text=name)
+        fused.roots = set().union(*(loop.roots for loop in loops))
         self.replace(loops, [fused])
         return fused
 
     def reorder(self, loops):
+        """Puts loops into the given order, within their places; says whether that changes anything."""
+        before = list(self.leaves)
         places = sorted(self.leaves.index(loop) for loop in loops)
         for place, loop in zip(places, loops):
             self.leaves[place] = loop
+        return before != self.leaves
 
     def now(self, axis):
         """The leaf at which a stage stands that was attached at `axis`: of a split loop the inner part."""

@@ -5,7 +5,7 @@ from .errors import TeUnsupported, TeValueError, caller
 from .expr import IterVar, Range
 from .names import Names
 from .operator import Operator
-from .stage import ROOT, Stage, scope_of
+from .stage import INLINE, ROOT, Stage, scope_of
 from .tensor import CacheOp, ComputeOp, Operation, PlaceholderOp, Tensor
 
 
@@ -114,6 +114,7 @@ class Schedule:
             loop.short = stage.nest.known(loop.axis).short
             loop.text = f"{cache.name}.{loop.short}"
         cache.scope, cache.scope_at, cache.reads = scope, caller(), stage.reads
+        cache.relaid = stage.relaid or stage.touched is not None
         self._become_copy(stage, cache)
         self.stages.insert(self.stages.index(stage), cache)
         self.emit(f"{cache.name} = cache_write({stage.name}, {scope})")
@@ -121,17 +122,21 @@ class Schedule:
 
     def _check_cache_write(self, stage):
         nest = stage._computed("cache_write")
+        self._check_guests(stage, "cache_write")
         if stage.touched is None:
             return
         plain = all(loop.is_plain for loop in nest.leaves)
         fresh = stage.attach == ROOT and stage.scope is None and stage.source == "compute"
-        if not (stage.rearranged_only and plain and fresh):
+        declared = [*stage.op.axis, *stage.op.reduce_axis]
+        moved = [id(loop.axis) for loop in nest.leaves] != [id(axis) for axis in declared]
+        if not (stage.rearranged_only and plain and fresh and moved):
             raise TeUnsupported(
                 f"`cache_write` of `{stage.name}` after `{stage.touched}`, which would be lost",
                 "write `cache_write` before the other directives of the stage",
             )
         reduce = [loop.axis for loop in nest.leaves if loop.reduce]
         declared = stage.op.reduce_axis
+        self._check_guests(stage, "cache_write", at_data=True)
         after = len(nest.leaves) - len(reduce)
         in_place = all(loop.reduce for loop in nest.leaves[after:])
         if not in_place or [id(axis) for axis in reduce] != [id(axis) for axis in declared]:
@@ -139,6 +144,16 @@ class Schedule:
                 f"`cache_write` of `{stage.name}`, whose reduction is split or moved",
                 "write `cache_write` first, and then say of the copy what becomes of the reduction",
             )
+
+    def _check_guests(self, stage, word, at_data=False):
+        """Refuses to take loops away at which other stages are computed."""
+        for other in self.stages:
+            owner, axis = other.attach if other.attach not in (ROOT, INLINE) else (None, None)
+            if owner is stage and (at_data or stage.nest.now(axis).reduce):
+                raise TeUnsupported(
+                    f"`{word}` of `{stage.name}`, at whose loop `{stage.nest.now(axis).short}` `{other.name}` is computed",
+                    f"write `{word}` before that `compute_at`",
+                )
 
     def _become_copy(self, stage, cache):
         """Lets `stage` copy from `cache`, by the axes that the operator declares."""
@@ -151,6 +166,7 @@ class Schedule:
         stage.nest.leaves = [stage.nest.known(axis) for axis in op.axis]
         for loop in stage.nest.leaves:
             loop.parts = None
+        stage.relaid = stage.touched is not None
         stage.touched, stage.rearranged_only = None, True
         stage.reads = [Read(cache, nth) for nth in range(len(cache.tensors))]
 
@@ -189,6 +205,7 @@ class Schedule:
         if not loop.reduce:
             raise TeValueError(f"`{loop.short}` is a loop over data", "`rfactor` takes a loop of the reduction")
         lost = [one for one in stage.op.axis if nest.known(one).parts is not None or not nest.known(one).is_plain]
+        self._check_guests(stage, "rfactor")
         if lost or not all(one.is_plain for one in nest.leaves):
             raise TeUnsupported(
                 f"`rfactor` makes the loops of `{stage.name}` anew, and directives about them would be lost",

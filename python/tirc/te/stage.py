@@ -1,7 +1,7 @@
 """A stage of a schedule: how one operation is computed, and the directives about it."""
 
 from .errors import TeUnsupported, TeValueError, caller
-from .expr import Const, IterVar, condition, convert
+from .expr import Binary, Const, IterVar, Param, Unary, condition, convert, walk
 from .intrin import TensorIntrin
 from .loops import Nest, factor_of
 from .printer import Printer
@@ -22,6 +22,25 @@ def scope_of(scope):
     return scope
 
 
+def predicate_loops(nest, predicate):
+    """The loops and launch coordinates that a predicate names; refuses what no thread can decide."""
+    named = []
+    for node in walk(predicate):
+        if isinstance(node, IterVar):
+            named.append(node.tag or nest.leaf(node))
+        elif isinstance(node, Binary) and node.op in ("/", "%", "<<", ">>"):
+            if not isinstance(node.b, Const) or not 1 <= node.b.value <= 62:
+                raise TeUnsupported(f"a predicate with `{node.op}` by something else than 1 to 62", "compare products")
+        elif not isinstance(node, (Const, Param, Binary, Unary)):
+            raise TeUnsupported(
+                "a predicate of something else than loops, launch coordinates and numbers", "`tx.var.equal(0)`"
+            )
+    wrong = next((loop for loop in named if not isinstance(loop, str) and loop.reduce), None)
+    if wrong is not None:
+        raise TeUnsupported(f"a predicate over `{wrong.short}`, an axis of the reduction", "give the reduction a `where`")
+    return named
+
+
 class Stage:
     """How the operation `op` is computed. The methods are te's."""
 
@@ -35,6 +54,10 @@ class Stage:
         # What a directive said first of its loops or its buffer, and whether it was more than splits and orders.
         self.touched, self.rearranged_only = None, True
         self.twofold_at = None
+        # The loops that the predicate of its store names, and where.
+        self.predicate, self.predicate_at = [], None
+        # Do its elements come from a stage whose layout follows loops?
+        self.relaid = False
         self.reads = []
         self.nest = Nest(self)
 
@@ -114,10 +137,8 @@ class Stage:
         loops = [nest.leaf(axis) for axis in args]
         if len({id(loop) for loop in loops}) != len(loops):
             raise TeValueError("`reorder` names a loop twice", "name each once")
-        if not loops:
-            return
-        nest.reorder(loops)
-        self._say("reorder", f"reorder({', '.join(loop.text for loop in loops)})", rearranges=True)
+        if nest.reorder(loops):
+            self._say("reorder", f"reorder({', '.join(loop.text for loop in loops)})", rearranges=True)
 
     def bind(self, ivar, thread_ivar):
         """Binds a loop to a launch coordinate, or to virtual threads."""
@@ -225,6 +246,11 @@ class Stage:
             )
         if len(self.tensors) != 1:
             raise TeValueError(f"`{self.name}` has {len(self.tensors)} results", "only a stage with one can be inlined")
+        if self.relaid:
+            raise TeUnsupported(
+                f"`{self.name}` copies a tensor whose layout follows loops, and is not inlined",
+                "write `cache_write` before the other directives of the stage",
+            )
         if self.touched is not None:
             raise TeUnsupported(
                 f"`{self.name}` is inlined, and `{self.touched}` was said of it before, which would have no effect",
@@ -274,12 +300,13 @@ class Stage:
 
     def set_store_predicate(self, predicate):
         """Lets the stage store only where a condition holds."""
-        self._computed("set_store_predicate")
+        nest, predicate = self._computed("set_store_predicate"), condition(predicate)
+        self.predicate, self.predicate_at = predicate_loops(nest, predicate), caller()
         names = self._schedule.names.inside()
         for loop in self.nest.leaves:
-            names.set(loop.axis, loop.text)
-        text = Printer(names).text(condition(predicate))
-        self._say("set_store_predicate", f"set_store_predicate({self.name}, {text})")
+            # A predicate names the loops of its own stage, without the stage.
+            names.set(loop.axis, loop.short)
+        self._say("set_store_predicate", f"set_store_predicate({self.name}, {Printer(names).text(predicate)})")
 
     def env_threads(self, threads):
         raise TeUnsupported("`env_threads` is of scans, and there is no `te.scan`", "`bind` the loops")
