@@ -169,7 +169,7 @@ class Const(Expr):
 
 
 class Var(Expr):
-    """A size of the operator, or a number that the caller hands in."""
+    """A size of the operator, or an argument of a combiner."""
 
     __slots__ = ("name", "low", "high", "default")
 
@@ -178,6 +178,12 @@ class Var(Expr):
 
     def __repr__(self):
         return self.name
+
+
+class Scalar(Var):
+    """A number that the caller hands in: in the text a tensor without dimensions."""
+
+    __slots__ = ()
 
 
 class Param(Expr):

@@ -129,7 +129,7 @@ class Operator:
                     self.sizes.append(arg)
                     self.names.give(arg, arg.name)
             elif isinstance(arg, Var):
-                params.append(f"{self.names.give(arg, arg.name)}: {dtypes.text(arg.ty)}")
+                params.append(f"{self.names.give(arg, arg.name)}: {dtypes.text(arg.ty)}[]")
             elif isinstance(arg, Tensor) and isinstance(arg.op, PlaceholderOp):
                 self._name_sizes(arg.op)
                 params.append(f"{self.names.give(arg, arg.name)}: {self._type(printer, arg)}")

@@ -4,7 +4,7 @@ import math
 
 from . import dtypes
 from .errors import TeValueError
-from .expr import Binary, Call, Cast, Choice, Const, IterVar, Load, Param, Unary, cast
+from .expr import Binary, Call, Cast, Choice, Const, IterVar, Load, Param, Scalar, Unary, cast
 from .reduce import Reduce
 
 # How tightly operators bind; comparisons do not chain.
@@ -56,6 +56,8 @@ class Printer:
             return f"{self.name(value.tensor)}[{self._list([index(one) for one in value.indices])}]"
         if isinstance(value, IterVar) and value.tag:
             return value.tag
+        if isinstance(value, Scalar):
+            return f"{self.name(value)}[]"
         return value.name if isinstance(value, Param) else self.name(value)
 
     def name(self, owner):
@@ -70,10 +72,16 @@ class Printer:
 
     def _binary(self, value, tight):
         level = _TIGHT[value.op]
-        left = self.text(value.a, level + (level == _COMPARISON))
-        right = self.text(value.b, level + 1)
+        left = self._operand(value.a, value.b, level + (level == _COMPARISON))
+        right = self._operand(value.b, value.a, level + 1)
         text = f"{left} {value.op} {right}"
         return f"({text})" if level < tight else text
+
+    def _operand(self, value, other, tight):
+        """An operand; a number has the type of the other one."""
+        if isinstance(value, Const) and not isinstance(other, Const):
+            return number(value, tight, typed=False)
+        return self.text(value, tight)
 
     def reduction(self, value):
         """The text of a reduction, with what comes before its sources apart: `sum[k: 8](` and `A[k])`."""
@@ -105,11 +113,11 @@ def index(value):
     return cast(value, dtypes.INDEX)
 
 
-def number(value, tight=0):
-    """A number with its type, where the context does not say it."""
+def number(value, tight=0, typed=True):
+    """A number, with its type where the context does not say it."""
     if value.ty == "bool":
         return "true" if value.value else "false"
-    suffix = "" if value.ty in ("index", "float32") else dtypes.text(value.ty)
+    suffix = "" if not typed or value.ty in ("index", "float32") else dtypes.text(value.ty)
     if dtypes.is_float(value.ty) and math.isnan(value.value):
         return f"nan{suffix}"
     if dtypes.is_float(value.ty):

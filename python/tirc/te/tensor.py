@@ -2,7 +2,7 @@
 
 from . import dtypes
 from .errors import TeUnsupported, TeValueError, caller
-from .expr import Const, Expr, IterVar, Load, Range, Var, as_size, cast, convert, is_const, walk
+from .expr import Const, Expr, IterVar, Load, Range, Scalar, Var, as_size, cast, convert, is_const, walk
 from .reduce import Reduce
 
 
@@ -164,7 +164,7 @@ def var(name="tindex", dtype="int32", span=None, *, low=None, high=None, default
         return Var(_name(name), dtypes.INDEX, low, high, default)
     if low is not None or high is not None or default is not None:
         raise TeValueError("only a size has a range and a default", "make it an `int32`")
-    return Var(_name(name), ty)
+    return Scalar(_name(name), ty)
 
 
 def size_var(name="size", dtype="int32", span=None, *, low=None, high=None, default=None):
