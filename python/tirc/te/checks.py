@@ -16,6 +16,7 @@ def check(schedule):
             _at_root(schedule, stage)
         else:
             _attached(schedule, stage)
+        _launched_once(stage)
         _private(stage)
         _shared_reduction(schedule, stage)
         _predicated(stage)
@@ -149,6 +150,22 @@ def launches(schedule, stage):
     root = _root_of(stage)
     kin = [other for other in schedule.stages if other.attach != INLINE and _root_of(other) is root]
     return [loop for other in kin for loop in other.nest.leaves if loop.is_launch and not is_const(loop.extent, 1)]
+
+
+def _launched_once(stage):
+    """Refuses a kernel that a loop of the host launches over and over."""
+    nest = [*path(stage), *stage.nest.leaves]
+    first = next((nth for nth, loop in enumerate(nest) if loop.is_launch), 0)
+    serial = [loop for loop in nest[:first] if loop.kind in (None, "vectorize") and not is_const(loop.extent, 1)]
+    # Threads that reduce together go through the rest of the reduction in their kernel.
+    outside = [loop for loop in serial if not (loop.reduce and nest[first].reduce)]
+    if outside:
+        raise TeUnsupported(
+            f"the kernel of `{stage.name}` begins at `{nest[first].short}`, inside of the loop `{outside[0].short}`, which "
+            "would launch it over and over",
+            f"bind `{outside[0].short}` to a coordinate of blocks, or `reorder` it inside of `{nest[first].short}`",
+            at=nest[first].kind_at,
+        )
 
 
 def rank(where):

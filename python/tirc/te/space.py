@@ -4,6 +4,7 @@ A template is run once for each way that its `if`s over parameters can go. Each 
 asked. The traces are joined to one list of directives with `if`s.
 """
 
+from functools import reduce
 from itertools import product
 
 from . import expr
@@ -26,15 +27,16 @@ class Directive:
 class Question:
     """A condition that the program asked of the parameters, and the answer that it got."""
 
-    def __init__(self, text, answer):
-        self.text, self.answer = text, answer
+    def __init__(self, value, answer):
+        self.value, self.answer = value, answer
+        self.text = _text(value)
 
 
 class Branch:
     """Directives that a condition chooses."""
 
-    def __init__(self, condition, then, otherwise):
-        self.condition, self.then, self.otherwise = condition, then, otherwise
+    def __init__(self, value, then, otherwise):
+        self.value, self.then, self.otherwise = value, then, otherwise
 
 
 class Space:
@@ -75,7 +77,8 @@ class Space:
         asked = [step for step in run.trace if isinstance(step, Question)]
         if not asked:
             raise TeValueError(f"the template rejects all points: {why}")
-        self.require(" || ".join(f"!({step.text})" if step.answer else f"({step.text})" for step in asked))
+        others = [expr.negate(step.value) if step.answer else step.value for step in asked]
+        self.require(reduce(lambda a, b: expr.logical("||", a, b), others))
 
     def header(self):
         """What a schedule says of its parameters."""
@@ -116,7 +119,7 @@ class Run:
         if answer is None:
             nth = len([one for one in self.trace if isinstance(one, Question)])
             answer = self.answers[nth] if nth < len(self.answers) else True
-            self.trace.append(Question(text, answer))
+            self.trace.append(Question(value, answer))
             self.asked.append((value, answer))
         self._known[text] = answer
         return answer
@@ -209,7 +212,7 @@ def join(traces):
         tail.insert(0, then.pop())
         otherwise.pop()
     if then or otherwise:
-        joined.append(Branch(steps[0].text, then, otherwise))
+        joined.append(Branch(steps[0].value, then, otherwise))
     return joined + tail
 
 
@@ -238,8 +241,9 @@ def lines(steps, depth, where=False):
 def _branch(step, depth, where):
     pad = "  " * depth
     if not step.then:
-        return [f"{pad}if !({step.condition}) {{", *lines(step.otherwise, depth + 1, where), f"{pad}}}"]
-    out = [f"{pad}if {step.condition} {{", *lines(step.then, depth + 1, where)]
+        refused = _text(expr.negate(step.value))
+        return [f"{pad}if {refused} {{", *lines(step.otherwise, depth + 1, where), f"{pad}}}"]
+    out = [f"{pad}if {_text(step.value)} {{", *lines(step.then, depth + 1, where)]
     rest = step.otherwise
     if not rest:
         return [*out, f"{pad}}}"]
