@@ -27,7 +27,9 @@ def product(rng):
 def window(rng):
     A = te.placeholder((20,), name="A")
     r, q = te.reduce_axis((0, 4), "r"), te.reduce_axis((0, 2), "q")
-    padded = te.compute((26,), lambda i: te.if_then_else(te.all(i >= 3, i < 23), A[i - 3], te.const(0.0)), name="padded")
+    padded = te.compute(
+        (26,), lambda i: te.if_then_else(te.all(i >= 3, i < 23), A[i - 3], te.const(0.0)), name="padded"
+    )
     B = te.compute((20,), lambda i: te.sum(padded[i + r + q], axis=[r, q]), name="B")
     return [A, B], [B]
 

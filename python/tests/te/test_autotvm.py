@@ -135,7 +135,10 @@ def test_splits_into_several_loops():
         s[B].bind(c, TX)
 
     text = rows(body)
-    assert "    tile_i_1: i32 in divisors(64),\n    tile_i_2: i32 in divisors(64),\n    tile_i_3: i32 in divisors(64),\n" in text
+    assert (
+        "    tile_i_1: i32 in divisors(64),\n    tile_i_2: i32 in divisors(64),\n    tile_i_3: i32 in divisors(64),\n"
+        in text
+    )
     assert ") where 64 % (tile_i_1 * tile_i_2 * tile_i_3) == 0 {" in text
     assert "i_outer, i_inner = split(B.i, factor = tile_i_1 * tile_i_2 * tile_i_3)" in text
     assert "split(i_inner, factor = tile_i_2 * tile_i_3)" in text

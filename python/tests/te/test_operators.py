@@ -60,7 +60,10 @@ CASES = [
     (lambda i, a: te.max(te.min(a, 1), te.const(0.0)), "max(min(A[i], 1.0), 0.0)"),
     (lambda i, a: te.if_then_else(te.all(i > 1, a > 0), a, 0.0), "if_then_else(i > 1 && A[i] > 0.0, A[i], 0.0)"),
     (lambda i, a: te.Select(te.any(i > 1, tir.Not(a > 0)), a, 0.0), "select(i > 1 || !(A[i] > 0.0), A[i], 0.0)"),
-    (lambda i, a: tir.And(i > 1, tir.Or(i < 9, a < 1)).astype("float32"), "select(i > 1 && (i < 9 || A[i] < 1.0), 1.0, 0.0)"),
+    (
+        lambda i, a: tir.And(i > 1, tir.Or(i < 9, a < 1)).astype("float32"),
+        "select(i > 1 && (i < 9 || A[i] < 1.0), 1.0, 0.0)",
+    ),
     (lambda i, a: (i // 4 * 4 + i % 4).astype("float32") * a, "cast<f32>(i / 4 * 4 + i % 4) * A[i]"),
     (lambda i, a: a * te.min_value("float32"), "A[i] * -3.4028234663852886e+38"),
     (lambda i, a: a + te.infinity("float32"), "A[i] + inf"),

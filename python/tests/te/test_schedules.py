@@ -175,7 +175,11 @@ def test_set_scope_align_double_buffer(p):
     s[AS].double_buffer()
     s[AS].bind(AS.op.axis[1], TX)
     written = p.lines()
-    assert {"set_scope(C, local)", "storage_align(A_shared.ax0, factor = 8, offset = 1)", "double_buffer(A_shared)"} <= set(written)
+    assert {
+        "set_scope(C, local)",
+        "storage_align(A_shared.ax0, factor = 8, offset = 1)",
+        "double_buffer(A_shared)",
+    } <= set(written)
     p.check()
 
 

@@ -74,7 +74,11 @@ def difference(left, right):
     there, back = {}, {}
     for nth, (a, b) in enumerate(zip(*tokens)):
         names = bool(_NAME.match(a)), bool(_NAME.match(b))
-        same = a == b if names == (False, False) else all(names) and there.setdefault(a, b) == b and back.setdefault(b, a) == a
+        same = (
+            a == b
+            if names == (False, False)
+            else all(names) and there.setdefault(a, b) == b and back.setdefault(b, a) == a
+        )
         if not same:
             return " ".join(tokens[0][max(nth - 8, 0) : nth + 8]), " ".join(tokens[1][max(nth - 8, 0) : nth + 8])
     if len(tokens[0]) != len(tokens[1]):
@@ -90,6 +94,10 @@ def only(text, schedule, function):
     kept = [items[0]]
     for item in items[1:]:
         kind, name = re.match(r"([\w.]+) @(\w+)", item).groups()
-        if kind in ("te.intrin", "te.combiner") or (kind == "te.func" and name == function) or (kind == "schedule" and name == schedule):
+        if (
+            kind in ("te.intrin", "te.combiner")
+            or (kind == "te.func" and name == function)
+            or (kind == "schedule" and name == schedule)
+        ):
             kept.append(re.sub(r" for (@\w+(?:, )?)+", f" for @{function}", item) if kind == "schedule" else item)
     return "\n".join(kept)

@@ -7,7 +7,7 @@ A program that uses `te` runs by a change of its imports (`tirc.tvm`), and `lowe
 from .errors import TeError, TeUnsupported, TeValueError, missing_names
 from .expr import Range
 from .intrin import TensorIntrin, decl_buffer, decl_tensor_intrin
-from .lower import Lowered, build, lower
+from .lowering import Lowered, build, lower
 from .ops import (
     Select,
     abs,

@@ -89,7 +89,9 @@ class Config:
             raise TeValueError(f"`{name}` is split into {parts} loops", "`num_outputs` is at least 2")
         known = extent.value if isinstance(extent, Const) else None
         if known is None:
-            raise TeUnsupported(f"`{name}` splits an axis whose extent is a size", "give the size a number, or use `define_knob`")
+            raise TeUnsupported(
+                f"`{name}` splits an axis whose extent is a size", "give the size a number, or use `define_knob`"
+            )
         values = _choices(known, policy)
         if max_factor is not None:
             values = [value for value in values if value <= max_factor]
@@ -114,7 +116,9 @@ class Config:
     def _listed(self, name, candidate, parts):
         rows = [list(row)[1:] for row in candidate or []]
         if not rows or any(len(row) != len(rows[0]) for row in rows):
-            raise TeValueError(f"the candidates of `{name}` are no rows of one length", "`candidate=[[-1, 8], [-1, 16]]`")
+            raise TeValueError(
+                f"the candidates of `{name}` are no rows of one length", "`candidate=[[-1, 8], [-1, 16]]`"
+            )
         names = [name] if len(rows[0]) == 1 else [f"{name}_{nth}" for nth in range(1, len(rows[0]) + 1)]
         params = []
         for nth, one in enumerate(names):
@@ -130,7 +134,9 @@ class Config:
         raise TeUnsupported("`define_reorder`", "`define_knob(name, [0, 1, 2])`, and `reorder` by its value")
 
     def define_annotate(self, name, axes, policy=None, **kwargs):
-        raise TeUnsupported("`define_annotate`", "`define_knob(name, [True, False])`, and `unroll` or `vectorize` by it")
+        raise TeUnsupported(
+            "`define_annotate`", "`define_knob(name, [True, False])`, and `unroll` or `vectorize` by it"
+        )
 
     def axis(self, var):
         return var
@@ -148,13 +154,17 @@ class Config:
     def __getitem__(self, name):
         if name not in self._entities:
             known = ", ".join(f"`{one}`" for one in self._entities) or "none"
-            raise TeValueError(f"there is no knob `{name}`", f"there are {known}; `define_knob` and `define_split` make them")
+            raise TeValueError(
+                f"there is no knob `{name}`", f"there are {known}; `define_knob` and `define_split` make them"
+            )
         return self._entities[name]
 
 
 def _extent(axis):
     if isinstance(axis, IterVar):
-        raise TeUnsupported(f"`define_split` of `{axis.name}`, a loop that a directive made", "split an axis, or use `define_knob`")
+        raise TeUnsupported(
+            f"`define_split` of `{axis.name}`, a loop that a directive made", "split an axis, or use `define_knob`"
+        )
     return axis
 
 
@@ -170,7 +180,9 @@ def get_config():
     """The knobs of the template that is running."""
     run = spaces.current_run()
     if run is None:
-        raise TeValueError("`get_config` outside of a template", "call it in a function under `@autotvm.template(name)`")
+        raise TeValueError(
+            "`get_config` outside of a template", "call it in a function under `@autotvm.template(name)`"
+        )
     if getattr(run, "config", None) is None:
         run.config = Config(run)
     return run.config
@@ -196,7 +208,9 @@ def instantiate(name, function, args, kwargs):
     results = []
     for _, result in runs:
         if not isinstance(result, (tuple, list)) or len(result) < 2 or not isinstance(result[0], Schedule):
-            raise TeValueError(f"the template `{name}` does not return a schedule and its arguments", "`return s, [A, B]`")
+            raise TeValueError(
+                f"the template `{name}` does not return a schedule and its arguments", "`return s, [A, B]`"
+            )
         result[0].check()
         results.append((result[0], result[1]))
     first, arguments = results[0]
@@ -225,7 +239,7 @@ class Task:
 
     def lower(self):
         """The text of operator and schedule."""
-        from .lower import lower
+        from .lowering import lower
 
         return lower(self.schedule, self.arguments, name=legal(self.name))
 

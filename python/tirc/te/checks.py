@@ -36,7 +36,9 @@ def path(stage):
         around = leaves[: leaves.index(leaf) + 1] + around
         stage, guard = owner, guard + 1
         if guard > 200:
-            raise TeValueError(f"`{stage.name}` is computed inside itself", "attach it at a stage that reads it", at=stage.attach_at)
+            raise TeValueError(
+                f"`{stage.name}` is computed inside itself", "attach it at a stage that reads it", at=stage.attach_at
+            )
     return around
 
 
@@ -180,7 +182,9 @@ def _wide_enough(stage, around, reader):
     bound = {loop.kind for loop in [*around, *stage.nest.leaves]}
     needed = _axes_read(reader, stage)
     for loop in inside:
-        chooses = loop.is_launch and loop.kind not in bound and own > int(loop.is_thread) and not is_const(loop.extent, 1)
+        chooses = (
+            loop.is_launch and loop.kind not in bound and own > int(loop.is_thread) and not is_const(loop.extent, 1)
+        )
         if chooses and (needed is None or loop not in reader.nest.leaves or loop.roots & needed):
             raise TeUnsupported(
                 f"`{stage.name}` lies in `{scope(stage)}` memory, of which each `{loop.short}` of `{reader.name}` has its own, "
@@ -236,7 +240,8 @@ def _predicated(stage):
     for one in stage.predicate:
         if isinstance(one, str) and one not in kinds:
             raise TeValueError(
-                f"the predicate of `{stage.name}` asks for `{one}`, which is not bound around it", "bind a loop to it",
+                f"the predicate of `{stage.name}` asks for `{one}`, which is not bound around it",
+                "bind a loop to it",
                 at=stage.predicate_at,
             )
         if not isinstance(one, str) and one not in stage.nest.leaves:

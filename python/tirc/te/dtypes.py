@@ -83,7 +83,7 @@ def common(a, b):
         other = b if kind_a == "bool" else a
         return "int32" if other == INDEX else other
     if kind_a == kind_b == "float" and bits_a == bits_b:
-        raise TeValueError(f"`{a}` and `{b}` have no type in common", "cast one of them: `.astype(\"float32\")`")
+        raise TeValueError(f"`{a}` and `{b}` have no type in common", 'cast one of them: `.astype("float32")`')
     if kind_a == "float" and kind_b == "float":
         return a if bits_a > bits_b else b
     if "float" in (kind_a, kind_b):

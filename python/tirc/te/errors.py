@@ -12,11 +12,11 @@ class TeError(Exception):
     `message` says what is wrong, `help` what to write instead, `file` and `line` where the caller's program asks for it.
     """
 
-    def __init__(self, message, help=None, at=None):
+    def __init__(self, message, help, at=None):
         self.message, self.help = message, help
         self.file, self.line = at if at is not None else caller()
         text = f"{self.file}:{self.line}: {message}"
-        super().__init__(f"{text}\n  help: {help}" if help else text)
+        super().__init__(f"{text}\n  help: {help}")
 
 
 class TeValueError(TeError, ValueError):

@@ -302,14 +302,16 @@ def convert(value):
     as_expr = getattr(value, "as_expr", None)
     if as_expr is not None:
         return as_expr()
-    raise TeValueError(f"`{value!r}` is no expression", "operands are expressions and numbers; a tensor is indexed: `A[i, j]`")
+    raise TeValueError(
+        f"`{value!r}` is no expression", "operands are expressions and numbers; a tensor is indexed: `A[i, j]`"
+    )
 
 
 def as_size(value):
     """`value` as an index."""
     value = convert(value)
     if not dtypes.is_integer(value.ty):
-        raise TeValueError(f"an extent or index is an integer, not `{value.dtype}`", "cast it: `.astype(\"int32\")`")
+        raise TeValueError(f"an extent or index is an integer, not `{value.dtype}`", 'cast it: `.astype("int32")`')
     return value
 
 
@@ -364,7 +366,7 @@ def folded(op, a, b, ty):
     """`a op b` where an operand says what it is, else `None`; of integers, as TVM folds them."""
     if isinstance(a, Const) and isinstance(b, Const):
         if op in ("/", "%") and b.value == 0:
-            raise TeValueError("this divides by zero")
+            raise TeValueError("this divides by zero", "divide by something else than 0")
         value = _FOLD[op](a.value, b.value)
         if ty == "bool" or dtypes.least(ty) <= value <= dtypes.greatest(ty):
             return Const(value, ty)
@@ -401,7 +403,7 @@ def integer(op, a, b):
         word = {"/": "//"}.get(op, op)
         raise TeValueError(f"`{word}` takes integers, not `{dtypes.shown(ty)}`", "`/` divides floats")
     if op in ("/", "%") and is_const(b, 0):
-        raise TeValueError("this divides by zero")
+        raise TeValueError("this divides by zero", "divide by something else than 0")
     known = folded(op, a, b, ty)
     return known if known is not None else Binary(op, a, b, ty)
 
@@ -533,4 +535,6 @@ def evaluate(value, known):
         return evaluate(value.a if evaluate(value.condition, known) else value.b, known)
     if isinstance(value, Call) and value.function in ("min", "max"):
         return {"min": min, "max": max}[value.function](evaluate(arg, known) for arg in value.args)
-    raise TeUnsupported("a schedule cannot compute this from its parameters", "use sums, products, quotients, comparisons")
+    raise TeUnsupported(
+        "a schedule cannot compute this from its parameters", "use sums, products, quotients, comparisons"
+    )

@@ -28,7 +28,7 @@ class Buffer:
     def access_ptr(self, access_mask, ptr_type="handle", content_lanes=1, offset=0, extent=None):
         """A pointer to the first element."""
         if access_mask not in _ACCESS and access_mask not in _ACCESS.values():
-            raise TeValueError(f"there is no access `{access_mask}`", "it is \"r\", \"w\" or \"rw\"")
+            raise TeValueError(f"there is no access `{access_mask}`", 'it is "r", "w" or "rw"')
         if not is_const(convert(offset), 0):
             raise TeUnsupported("`access_ptr` with an offset", "an intrinsic starts at the first element of its tile")
         return Handle(self, "pointer")
@@ -36,7 +36,9 @@ class Buffer:
     def __getattr__(self, name):
         if name.startswith("__"):
             raise AttributeError(name)
-        raise TeUnsupported(f"`{name}` of a buffer of an intrinsic", "write the intrinsic in text: `te.intrin`, docs/intrinsics.md")
+        raise TeUnsupported(
+            f"`{name}` of a buffer of an intrinsic", "write the intrinsic in text: `te.intrin`, docs/intrinsics.md"
+        )
 
 
 class Handle:
@@ -67,7 +69,9 @@ class IRBuilder:
 
     def emit(self, call):
         if not isinstance(call, IntrinCall):
-            raise TeUnsupported("an intrinsic emits something that is no call of `tvm_…`", "docs/te-python.md lists what it may be")
+            raise TeUnsupported(
+                "an intrinsic emits something that is no call of `tvm_…`", "docs/te-python.md lists what it may be"
+            )
         self._calls.append(call)
 
     def get(self):
@@ -76,7 +80,9 @@ class IRBuilder:
     def __getattr__(self, name):
         if name.startswith("__"):
             raise AttributeError(name)
-        raise TeUnsupported(f"`{name}` of `ir_builder`", "an intrinsic emits calls; others are written in text: `te.intrin`")
+        raise TeUnsupported(
+            f"`{name}` of `ir_builder`", "an intrinsic emits calls; others are written in text: `te.intrin`"
+        )
 
 
 class _IRBuilderModule:
@@ -130,7 +136,9 @@ def decl_tensor_intrin(op, fcompute, name="tensor_intrin", binds=None, scalar_pa
     inputs = op.input_tensors
     for tensor in inputs:
         if not isinstance(tensor.op, PlaceholderOp):
-            raise TeValueError(f"the operand `{tensor.name}` of an intrinsic is no placeholder")
+            raise TeValueError(
+                f"the operand `{tensor.name}` of an intrinsic is no placeholder", "make it one: `te.placeholder`"
+            )
     bound = {id(tensor): buffer for tensor, buffer in (binds or {}).items()}
     params = default_buffer_params or {}
     ins = [bound.get(id(tensor)) or _default(tensor, params) for tensor in inputs]
@@ -151,7 +159,9 @@ def _calls(step):
         return None
     calls = step if isinstance(step, list) else [step]
     if not all(isinstance(call, IntrinCall) for call in calls):
-        raise TeUnsupported("an intrinsic writes something that is no call of `tvm_…`", "docs/te-python.md lists what it may be")
+        raise TeUnsupported(
+            "an intrinsic writes something that is no call of `tvm_…`", "docs/te-python.md lists what it may be"
+        )
     return calls
 
 

@@ -89,7 +89,8 @@ class Nest:
         loop = self.leaf(axis)
         if not loop.is_plain:
             raise TeUnsupported(
-                f"`{word}` of `{loop.short}`, which is {loop.said()}", f"`{word}` first, then name the loops that it makes"
+                f"`{word}` of `{loop.short}`, which is {loop.said()}",
+                f"`{word}` first, then name the loops that it makes",
             )
         return loop
 

@@ -3,14 +3,10 @@
 from . import dtypes
 from .errors import TeUnsupported, TeValueError
 from .expr import (
-    Binary,
     Call,
-    Cast,
     Choice,
     Const,
-    Param,
     cast,
-    children,
     condition,
     convert,
     divide,
@@ -97,7 +93,7 @@ def _of_floats(name):
     def function(x, span=None):
         x = convert(x)
         if not dtypes.is_float(x.ty):
-            raise TeValueError(f"`{name}` takes a float, not `{x.dtype}`", "cast it: `.astype(\"float32\")`")
+            raise TeValueError(f"`{name}` takes a float, not `{x.dtype}`", 'cast it: `.astype("float32")`')
         return Call(name, [x], x.ty)
 
     function.__name__ = name
@@ -139,14 +135,14 @@ def abs(x, span=None):
 def popcount(x, span=None):
     x = convert(x)
     if not dtypes.is_integer(x.ty):
-        raise TeValueError(f"`popcount` takes an integer, not `{x.dtype}`")
+        raise TeValueError(f"`popcount` takes an integer, not `{x.dtype}`", 'cast it: `.astype("int32")`')
     return Call("popcount", [x], x.ty)
 
 
 def power(x, y, span=None):
     x, y, ty = matched(x, y)
     if not dtypes.is_float(ty):
-        raise TeValueError("`power` takes floats", "cast them: `.astype(\"float32\")`")
+        raise TeValueError("`power` takes floats", 'cast them: `.astype("float32")`')
     return Call("pow", [x, y], ty)
 
 
@@ -192,34 +188,12 @@ def truncmod(a, b, span=None):
 def _towards_zero(function, a, b):
     a, b, ty = matched(a, b)
     if not dtypes.is_integer(ty):
-        raise TeValueError(f"`{function}` takes integers, not `{dtypes.shown(ty)}`")
+        raise TeValueError(f"`{function}` takes integers, not `{dtypes.shown(ty)}`", "`/` divides floats")
     if is_const(b, 0):
-        raise TeValueError("this divides by zero")
+        raise TeValueError("this divides by zero", "divide by something else than 0")
     return Call(function, [a, b], ty)
 
 
 def likely(cond, span=None):
     """The condition itself: in an operator, the word tells the compiler nothing."""
     return condition(cond)
-
-
-def substitute(value, old, new):
-    """`value` with the nodes `old` replaced by `new`, one each."""
-    stands = {id(node): other for node, other in zip(old, new)}
-
-    def go(node):
-        if id(node) in stands:
-            return stands[id(node)]
-        if isinstance(node, Binary):
-            return Binary(node.op, go(node.a), go(node.b), node.ty)
-        if isinstance(node, Cast):
-            return Cast(go(node.a), node.ty)
-        if isinstance(node, Choice):
-            return Choice(node.lazy, go(node.condition), go(node.a), go(node.b))
-        if isinstance(node, Call):
-            return Call(node.function, [go(arg) for arg in node.args], node.ty)
-        if children(node) or isinstance(node, Param):
-            raise TeUnsupported("a combiner computes from its arguments alone")
-        return node
-
-    return go(value)

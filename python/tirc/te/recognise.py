@@ -67,7 +67,9 @@ def _layout(word):
 def _shape(ty, mnk):
     """What the library calls the type of a factor and a shape."""
     if ty not in _FACTORS or mnk not in _FACTORS[ty][2]:
-        shapes = "; ".join(f"{one}: {', '.join('x'.join(map(str, s)) for s in rest[2])}" for one, rest in _FACTORS.items())
+        shapes = "; ".join(
+            f"{one}: {', '.join('x'.join(map(str, s)) for s in rest[2])}" for one, rest in _FACTORS.items()
+        )
         raise TeUnsupported(f"`wmma` has no tiles of {'x'.join(map(str, mnk))} of `{ty}`", f"there are {shapes}")
     return _FACTORS[ty][0], "x".join(map(str, mnk))
 
@@ -130,7 +132,7 @@ def _store(op, tile, target, call):
 
 def _args(call, count):
     if len(call.args) != count:
-        raise TeValueError(f"`{call.name}` takes {count} arguments, not {len(call.args)}")
+        raise TeValueError(f"`{call.name}` takes {count} arguments, not {len(call.args)}", _HELP)
     return call.args
 
 
@@ -170,7 +172,9 @@ def _factors(op):
     (i, j), (k,) = op.axis, body.axis
     layouts = (_order(loads[0], i, k), _order(loads[1], k, j))
     if None in layouts:
-        raise _wrong("a product computes `C[i, j] = sum(A[i, k] * B[k, j])`, with `A[k, i]` or `B[j, k]` where columns lie")
+        raise _wrong(
+            "a product computes `C[i, j] = sum(A[i, k] * B[k, j])`, with `A[k, i]` or `B[j, k]` where columns lie"
+        )
     mnk = _numbers([axis.dom.extent for axis in (i, j, k)])
     return layouts, loads, mnk
 

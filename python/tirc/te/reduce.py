@@ -29,13 +29,18 @@ class Combiner:
 
     def _typed(self, values, types):
         if len(values) != len(types):
-            raise TeValueError(f"the combiner `{self.name}` gives {len(values)} values for {len(types)}")
+            raise TeValueError(
+                f"the combiner `{self.name}` gives {len(values)} values for {len(types)}",
+                "both functions give as many values as are reduced",
+            )
         values = [convert(value) for value in values]
         values = [cast(value, ty) if isinstance(value, Const) else value for value, ty in zip(values, types)]
         for value, ty in zip(values, types):
             if value.ty != ty:
                 wanted, found = dtypes.shown(ty), value.dtype
-                raise TeValueError(f"the combiner `{self.name}` gives `{found}` where it takes `{wanted}`")
+                raise TeValueError(
+                    f"the combiner `{self.name}` gives `{found}` where it takes `{wanted}`", "cast it: `.astype(…)`"
+                )
         return values
 
 
@@ -69,11 +74,11 @@ def _axes(axis):
     axes = list(axis) if isinstance(axis, (list, tuple)) else [axis]
     for one in axes:
         if not isinstance(one, IterVar) or not one.reduce:
-            raise TeValueError("a reduction runs over reduction axes", "`k = te.reduce_axis((0, n), \"k\")`")
+            raise TeValueError("a reduction runs over reduction axes", '`k = te.reduce_axis((0, n), "k")`')
     if not axes:
         raise TeValueError("a reduction over no axis", "leave the reduction out")
     if len({id(one) for one in axes}) != len(axes):
-        raise TeValueError("a reduction runs over an axis twice")
+        raise TeValueError("a reduction runs over an axis twice", "name each axis once")
     return axes
 
 
@@ -95,7 +100,7 @@ def _reduce(combiner, expr, axis, where, init):
         if len(start) != len(sources) or any(a.ty != b.ty for a, b in zip(start, sources)):
             raise TeValueError("the initial values of a reduction do not have the types of its sources", "cast them")
     if combiner.is_builtin and sources[0].ty == "bool":
-        raise TeValueError(f"`{combiner.name}` of truth values", "cast them: `.astype(\"int32\")`")
+        raise TeValueError(f"`{combiner.name}` of truth values", 'cast them: `.astype("int32")`')
     group = Group(combiner, sources, axes, where, start)
     results = [Reduce(group, nth) for nth in range(len(sources))]
     return tuple(results) if isinstance(expr, (list, tuple)) else results[0]

@@ -48,7 +48,9 @@ class Schedule:
         op = key.op if isinstance(key, Tensor) else key
         stage = self._stage_of.get(id(op)) if isinstance(op, Operation) else None
         if stage is None:
-            raise TeValueError(f"`{getattr(key, 'name', key)!s}` has no stage in this schedule", "it is of another operator")
+            raise TeValueError(
+                f"`{getattr(key, 'name', key)!s}` has no stage in this schedule", "it is of another operator"
+            )
         return stage
 
     def __contains__(self, key):
@@ -238,7 +240,7 @@ class Schedule:
 
     def _tensor(self, tensor):
         if not isinstance(tensor, Tensor):
-            raise TeValueError(f"`{tensor!r}` is no tensor", "`s.cache_read(A, \"shared\", [B])`")
+            raise TeValueError(f"`{tensor!r}` is no tensor", '`s.cache_read(A, "shared", [B])`')
         return self[tensor], tensor.value_index
 
     def names_of(self, tensor):

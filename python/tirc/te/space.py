@@ -53,7 +53,9 @@ class Space:
         for known, other in self.params:
             if known.name == param.name:
                 if other != line:
-                    raise TeValueError(f"the knob `{param.name}` is defined twice, with other choices", "name it otherwise")
+                    raise TeValueError(
+                        f"the knob `{param.name}` is defined twice, with other choices", "name it otherwise"
+                    )
                 return known
         for names in self.schedules:
             _reserve(names, param)
@@ -76,7 +78,7 @@ class Space:
         """Admits no point that comes to where `run` ended."""
         asked = [step for step in run.trace if isinstance(step, Question)]
         if not asked:
-            raise TeValueError(f"the template rejects all points: {why}")
+            raise TeValueError(f"the template rejects all points: {why}", "reject fewer")
         others = [expr.negate(step.value) if step.answer else step.value for step in asked]
         self.require(reduce(lambda a, b: expr.logical("||", a, b), others))
 
@@ -203,7 +205,9 @@ def join(traces):
         joined.append(steps[0])
         nth += 1
     _check_alike(steps, Question)
-    rest = [[trace[nth + 1 :] for trace, step in zip(traces, steps) if step.answer is answer] for answer in (True, False)]
+    rest = [
+        [trace[nth + 1 :] for trace, step in zip(traces, steps) if step.answer is answer] for answer in (True, False)
+    ]
     if not all(rest):
         return joined + join([one for some in rest for one in some])
     then, otherwise = join(rest[0]), join(rest[1])
@@ -218,7 +222,9 @@ def join(traces):
 
 def _check_alike(steps, kind):
     if any(not isinstance(step, kind) or step.text != steps[0].text for step in steps):
-        raise TeError("the template does other things from run to run", "let it depend on its arguments and knobs alone")
+        raise TeError(
+            "the template does other things from run to run", "let it depend on its arguments and knobs alone"
+        )
 
 
 def _same(a, b):

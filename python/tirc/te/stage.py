@@ -37,7 +37,9 @@ def predicate_loops(nest, predicate):
             )
     wrong = next((loop for loop in named if not isinstance(loop, str) and loop.reduce), None)
     if wrong is not None:
-        raise TeUnsupported(f"a predicate over `{wrong.short}`, an axis of the reduction", "give the reduction a `where`")
+        raise TeUnsupported(
+            f"a predicate over `{wrong.short}`, an axis of the reduction", "give the reduction a `where`"
+        )
     return named
 
 
@@ -90,7 +92,7 @@ class Stage:
         nest = self._computed("tile")
         loops = [nest.plain(axis, "tile") for axis in (x_parent, y_parent)]
         if loops[0] is loops[1]:
-            raise TeValueError(f"`tile` takes two loops, and `{loops[0].short}` is given twice")
+            raise TeValueError(f"`tile` takes two loops, and `{loops[0].short}` is given twice", "name two loops")
         factors = [factor_of(factor, "the factor") for factor in (x_factor, y_factor)]
         parts = []
         for loop, factor in zip(loops, factors):
@@ -143,7 +145,7 @@ class Stage:
     def bind(self, ivar, thread_ivar):
         """Binds a loop to a launch coordinate, or to virtual threads."""
         if not isinstance(thread_ivar, IterVar) or not thread_ivar.tag:
-            raise TeValueError("a loop is bound to a thread axis", "`te.thread_axis(\"threadIdx.x\")`")
+            raise TeValueError("a loop is bound to a thread axis", '`te.thread_axis("threadIdx.x")`')
         nest, kind = self._computed("bind"), thread_ivar.tag
         loop = nest.unsaid(ivar, "bind")
         other = next((leaf for leaf in nest.leaves if leaf.kind == kind and kind != "vthread"), None)
@@ -177,7 +179,8 @@ class Stage:
         loop = self._computed("vectorize").unsaid(var, "vectorize")
         if loop.reduce:
             raise TeValueError(
-                f"`vectorize` of `{loop.short}`, an axis of a reduction", "vectorize a loop over data, or `rfactor` first"
+                f"`vectorize` of `{loop.short}`, an axis of a reduction",
+                "vectorize a loop over data, or `rfactor` first",
             )
         self.nest.say(loop, "vectorize")
         self._say("vectorize", f"vectorize({loop.text})")
@@ -197,7 +200,9 @@ class Stage:
             getattr(self, pragma_type)(var)
             return
         if pragma_type not in _PRAGMAS:
-            raise TeUnsupported(f"the pragma `{pragma_type}` has no meaning on a GPU", f"there are {', '.join(_PRAGMAS)}")
+            raise TeUnsupported(
+                f"the pragma `{pragma_type}` has no meaning on a GPU", f"there are {', '.join(_PRAGMAS)}"
+            )
         value = convert(True if pragma_value is None else pragma_value)
         if pragma_type != "auto_unroll_max_step" and isinstance(value, Const):
             value = convert(bool(value.value))
@@ -213,7 +218,9 @@ class Stage:
         loop = nest.leaf(var)
         other = next((leaf for leaf in nest.leaves if "tensorize" in leaf.marks), None)
         if other is not None:
-            raise TeUnsupported(f"a loop of `{self.name}` is tensorized already: `{other.short}`", "leave out one of the two")
+            raise TeUnsupported(
+                f"a loop of `{self.name}` is tensorized already: `{other.short}`", "leave out one of the two"
+            )
         loop.marks["tensorize"] = caller()
         self._say("tensorize", f"tensorize({loop.text}, @{tensor_intrin.library_name})")
 
@@ -222,7 +229,8 @@ class Stage:
         self._computed("compute_at")
         if self.is_output:
             raise TeValueError(
-                f"`{self.name}` is a result, and is computed at the root", f"`s.cache_write({self.name}, …)` can be attached"
+                f"`{self.name}` is a result, and is computed at the root",
+                f"`s.cache_write({self.name}, …)` can be attached",
             )
         if not isinstance(parent, Stage):
             raise TeValueError("`compute_at` takes a stage", "`s[A].compute_at(s[B], axis)`")
@@ -242,7 +250,8 @@ class Stage:
             raise TeValueError(f"`{self.name}` is a result, and cannot be inlined", "leave this out")
         if self.nest.leaves and any(loop.reduce for loop in self.nest.leaves):
             raise TeValueError(
-                f"`{self.name}` is a reduction, and cannot be inlined", "`compute_at` computes it inside a loop of its reader"
+                f"`{self.name}` is a reduction, and cannot be inlined",
+                "`compute_at` computes it inside a loop of its reader",
             )
         if len(self.tensors) != 1:
             raise TeValueError(f"`{self.name}` has {len(self.tensors)} results", "only a stage with one can be inlined")
@@ -271,7 +280,7 @@ class Stage:
         self._computed("set_scope")
         if self.is_output and scope != "global":
             raise TeUnsupported(
-                f"`{self.name}` is a result, and lies in global memory", f"`s.cache_write({self.name}, \"{scope}\")`"
+                f"`{self.name}` is a result, and lies in global memory", f'`s.cache_write({self.name}, "{scope}")`'
             )
         self.scope, self.scope_at = scope, caller()
         self._say("set_scope", f"set_scope({self.name}, {scope})")
@@ -334,7 +343,8 @@ class Stage:
             raise TeValueError(f"`{word}` of `{self.name}`, an argument", "`s.cache_read` makes a stage of it")
         if self.attach == INLINE and not inlined_too:
             raise TeUnsupported(
-                f"`{word}` of `{self.name}`, which is inlined and has no loops and no buffer", "leave out one of the two"
+                f"`{word}` of `{self.name}`, which is inlined and has no loops and no buffer",
+                "leave out one of the two",
             )
         return self.nest
 

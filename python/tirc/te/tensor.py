@@ -129,7 +129,7 @@ def _has(items, item):
 
 def _name(name):
     if not isinstance(name, str):
-        raise TeValueError(f"a name is a string, not `{name!r}`")
+        raise TeValueError(f"a name is a string, not `{name!r}`", '`name="A"`')
     return name
 
 
@@ -138,7 +138,7 @@ def _shape(shape):
     extents = [as_size(extent) for extent in shape]
     for extent in extents:
         if isinstance(extent, Const) and extent.value < 1:
-            raise TeValueError(f"an extent is at least 1, not {extent.value}")
+            raise TeValueError(f"an extent is at least 1, not {extent.value}", "leave out a tensor without elements")
         if any(isinstance(node, (Load, IterVar)) for node in walk(extent)):
             raise TeUnsupported("an extent depends on elements or axes", "extents are numbers and sizes (`te.var`)")
     return extents
@@ -170,7 +170,7 @@ def var(name="tindex", dtype="int32", span=None, *, low=None, high=None, default
 def size_var(name="size", dtype="int32", span=None, *, low=None, high=None, default=None):
     """A size of the operator."""
     if dtypes.parse(dtype) not in ("int32", "int64"):
-        raise TeValueError(f"a size is an `int32` or `int64`, not `{dtype}`")
+        raise TeValueError(f"a size is an `int32` or `int64`, not `{dtype}`", "`te.var` makes numbers of other types")
     return var(name, dtype, low=low, high=high, default=default)
 
 
@@ -194,7 +194,7 @@ def thread_axis(dom=None, tag="", name="", span=None):
     if isinstance(dom, str):
         dom, tag = None, dom
     if not tag:
-        raise TeValueError("a thread axis has a tag", "`te.thread_axis(\"threadIdx.x\")`")
+        raise TeValueError("a thread axis has a tag", '`te.thread_axis("threadIdx.x")`')
     if tag == "cthread":
         raise TeUnsupported("`cthread` is of accelerators with contexts of their own", "use `vthread`")
     if tag != "vthread" and tag not in _TAGS:
@@ -245,22 +245,28 @@ def _element(value):
 def _check(op):
     """A reduction is the whole of an element, and several results are those of one reduction."""
     reductions = [value for value in op.body if isinstance(value, Reduce)]
+    if any(isinstance(node, Reduce) and not _has(op.body, node) for node in walk(*op.body)):
+        raise TeValueError(
+            f"a reduction is not the whole of an element of `{op.name}`",
+            "let a `te.compute` hold the reduction alone, and another one compute from it",
+        )
     for node in walk(*op.body):
-        if isinstance(node, Reduce) and not _has(op.body, node):
-            raise TeValueError(
-                f"a reduction is not the whole of an element of `{op.name}`",
-                "let a `te.compute` hold the reduction alone, and another one compute from it",
-            )
         if isinstance(node, IterVar) and node.tag:
-            raise TeValueError(f"an element of `{op.name}` depends on the launch coordinate `{node.tag}`")
+            raise TeValueError(
+                f"an element of `{op.name}` depends on the launch coordinate `{node.tag}`", "let it depend on its axes"
+            )
         if isinstance(node, IterVar) and not _has(op.axis, node) and not _has(op.reduce_axis, node):
             word = "reduction axis" if node.reduce else "axis"
-            raise TeValueError(f"`{op.name}` reads the {word} `{node.name}`, over which it does not run")
+            raise TeValueError(
+                f"`{op.name}` reads the {word} `{node.name}`, over which it does not run",
+                "name the arguments of the function, and the axes of the reduction that is its result",
+            )
     if len(op.body) == 1:
         return
     if len(reductions) != len(op.body) or any(value.group is not op.body[0].group for value in reductions):
         raise TeUnsupported(
-            f"`{op.name}` has several results that are not those of one reduction", "compute each by its own `te.compute`"
+            f"`{op.name}` has several results that are not those of one reduction",
+            "compute each by its own `te.compute`",
         )
     if [value.index for value in reductions] != list(range(len(op.body))):
         raise TeUnsupported(

@@ -1,6 +1,6 @@
 """What runs kernels: `build`, arrays on a GPU, and their times. It needs the native module of `tirc`, and PyTorch."""
 
-from ..te import lower as lowering
+from ..te import lowering
 from ..te.errors import TeUnsupported
 from .target import Target
 
@@ -91,7 +91,9 @@ class nd:
     def empty(shape, dtype="float32", device=None):
         """A new array on a GPU."""
         torch = _torch("nd.empty")
-        return NDArray(torch.empty(shape, dtype=getattr(torch, dtype), device=f"cuda:{device.device_id if device else 0}"))
+        return NDArray(
+            torch.empty(shape, dtype=getattr(torch, dtype), device=f"cuda:{device.device_id if device else 0}")
+        )
 
 
 class Results:
@@ -113,7 +115,9 @@ class Function:
 
     def __call__(self, *args):
         if len(args) != len(self.lowered.order):
-            raise TeUnsupported(f"a kernel of {len(self.lowered.order)} arguments, called with {len(args)}", "give all, results too")
+            raise TeUnsupported(
+                f"a kernel of {len(self.lowered.order)} arguments, called with {len(args)}", "give all, results too"
+            )
         arrays = [arg.array if isinstance(arg, NDArray) else arg for arg in args]
         self.kernel(*(arrays[nth] for nth in self.lowered.order))
 

@@ -9,7 +9,7 @@ class Target:
     def __init__(self, target="cuda", host=None):
         words = str(target).split()
         if not words or words[0] != "cuda":
-            raise TeUnsupported(f"the target `{target}`", "there is \"cuda\", with `-arch=sm_80` where it matters")
+            raise TeUnsupported(f"the target `{target}`", 'there is "cuda", with `-arch=sm_80` where it matters')
         archs = [word.partition("=")[2] for word in words if word.startswith("-arch=")]
         self.kind, self.arch = words[0], archs[-1] if archs else None
 

@@ -51,9 +51,7 @@ class nn:
     @staticmethod
     def scale_shift_nchw(Input, Scale, Shift):
         """Each channel times a number, plus a number."""
-        return te.compute(
-            Input.shape, lambda b, c, i, j: Input[b, c, i, j] * Scale[c] + Shift[c], name="ScaleShift"
-        )
+        return te.compute(Input.shape, lambda b, c, i, j: Input[b, c, i, j] * Scale[c] + Shift[c], name="ScaleShift")
 
     scale_shift = scale_shift_nchw
 
@@ -71,7 +69,7 @@ def _padding(padding, sizes, kernels, strides):
         return 0, 0, 0, 0
     ends = [padding, padding] if isinstance(padding, int) else list(padding)
     if len(ends) != 2:
-        raise TeValueError(f"the padding `{padding}`", "it is \"SAME\", \"VALID\", a number or two")
+        raise TeValueError(f"the padding `{padding}`", 'it is "SAME", "VALID", a number or two')
     return ends[0], ends[0], ends[1], ends[1]
 
 

@@ -1,10 +1,8 @@
 """TVM's module `transform`: options of passes."""
 
 from ..te.errors import missing_names
-from ..te.lower import PassContext
+from ..te.lowering import PassContext
 
 __all__ = ["PassContext"]
 
-__getattr__ = missing_names(
-    "transform", {"Sequential": "`tc-opt --pass-pipeline` runs passes (docs/passes.md)"}
-)
+__getattr__ = missing_names("transform", {"Sequential": "`tc-opt --pass-pipeline` runs passes (docs/passes.md)"})

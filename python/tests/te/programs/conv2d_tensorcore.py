@@ -41,12 +41,12 @@ def intrin_wmma_gemm():
     A = te.placeholder((n, n), name="A", dtype="float16")
     B = te.placeholder((n, n), name="B", dtype="float16")
     k = te.reduce_axis((0, n), name="k")
-    C = te.compute(
-        (n, n), lambda ii, jj: te.sum(A[ii, k].astype("float") * B[k, jj].astype("float"), axis=k), name="C"
-    )
+    C = te.compute((n, n), lambda ii, jj: te.sum(A[ii, k].astype("float") * B[k, jj].astype("float"), axis=k), name="C")
     BA = tvm.tir.decl_buffer(A.shape, A.dtype, name="BA", scope="wmma.matrix_a", data_alignment=32, offset_factor=256)
     BB = tvm.tir.decl_buffer(B.shape, B.dtype, name="BB", scope="wmma.matrix_b", data_alignment=32, offset_factor=256)
-    BC = tvm.tir.decl_buffer(C.shape, C.dtype, name="BC", scope="wmma.accumulator", data_alignment=32, offset_factor=256)
+    BC = tvm.tir.decl_buffer(
+        C.shape, C.dtype, name="BC", scope="wmma.accumulator", data_alignment=32, offset_factor=256
+    )
 
     def intrin_func(ins, outs):
         BA, BB = ins

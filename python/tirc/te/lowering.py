@@ -73,7 +73,9 @@ class Lowered:
 def lower(inp, args=None, name="main", binds=None, simple_mode=False, schedule_name="te"):
     """The text of the operator `name`, whose arguments `args` lists, and of its schedule."""
     if not isinstance(inp, Schedule):
-        raise TeUnsupported("`lower` of something that is no schedule of te", "programs of TensorIR are written in text")
+        raise TeUnsupported(
+            "`lower` of something that is no schedule of te", "programs of TensorIR are written in text"
+        )
     if binds:
         raise TeUnsupported("`binds`", "a parameter's alignment is an attribute in text: docs/ir.md")
     if not isinstance(args, (list, tuple)):
@@ -96,7 +98,7 @@ def _hints(schedule):
         if stage.is_argument or stage.attach != ROOT or stage.attach == INLINE or not stage.nest.leaves:
             continue
         if schedule.merged is not None:
-            raise TeUnsupported("options of passes for a template", "`s[B].pragma(axis, \"auto_unroll_max_step\", 16)`")
+            raise TeUnsupported("options of passes for a template", '`s[B].pragma(axis, "auto_unroll_max_step", 16)`')
         loop = stage.nest.leaves[0]
         given = ", ".join(f"{key} = {str(value).lower()}" for key, value in hints.items())
         directives.append(space.Directive(f"pragma({loop.text}, {given})", ("PassContext", 0)))
