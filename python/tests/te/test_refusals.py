@@ -373,19 +373,6 @@ def test_other_uses_of_autotvm():
         autotvm.task.create("none", (), "cuda")
 
 
-def test_build_says_what_it_needs():
-    p = Parts()
-    p.s[p.B].compute_inline()
-    p.s[p.D].bind(p.i, BX)
-    p.s[p.C].compute_at(p.s[p.D], p.i)
-    try:
-        from tirc import _native  # noqa: F401
-    except ImportError:
-        with pytest.raises(te.TeUnsupported, match="needs the native module of `tirc`") as caught:
-            tvm.build(p.s, [p.A, p.D], "cuda")
-        assert "tc-run FILE --check" in str(caught.value)
-
-
 def test_missing_names_are_missing():
     assert not hasattr(te, "scan") and not hasattr(te, "__wrapped__")
     with pytest.raises(ImportError):

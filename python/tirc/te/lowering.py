@@ -38,8 +38,8 @@ class PassContext:
 class Lowered:
     """An operator and its schedule as text: `str()` is a file for `tc-opt` and `tc-run`."""
 
-    def __init__(self, name, schedule_name, operator, header, steps, order):
-        self.name, self.schedule_name = name, schedule_name
+    def __init__(self, name, schedule_name, operator, header, steps, args, order):
+        self.name, self.schedule_name, self.args = name, schedule_name, list(args)
         # The position in the caller's list of each argument of the kernel: parameters, then results.
         self.order = order
         self._operator, self._header, self._steps = operator, header, steps
@@ -58,6 +58,10 @@ class Lowered:
         lines = space.lines(self._steps, 1, where)
         head = f"schedule @{self.schedule_name} for @{self.name}{self._header} {{"
         return "\n".join(["tir 1", "", self._operator, head, *lines, "}", ""])
+
+    def module(self):
+        """The text read by the native module: `tirc.Module`, with `check`, `run` and `compile`."""
+        return _parse()(self.text, f"<te {self.name}>")
 
     def script(self, *_, **__):
         """TVM's name of the text."""
@@ -85,7 +89,7 @@ def lower(inp, args=None, name="main", binds=None, simple_mode=False, schedule_n
     operator = inp.operator.text(name, args)
     header = inp.space.header() if inp.space is not None else ""
     steps = list(inp.merged if inp.merged is not None else inp.trace)
-    return Lowered(name, schedule_name, operator, header, steps + _hints(inp), inp.operator.order_of(args))
+    return Lowered(name, schedule_name, operator, header, steps + _hints(inp), args, inp.operator.order_of(args))
 
 
 def _hints(schedule):
@@ -105,19 +109,22 @@ def _hints(schedule):
     return directives
 
 
+def _parse():
+    """`tirc.parse` of the native module."""
+    try:
+        from tirc import parse
+    except ImportError:
+        raise TeUnsupported(
+            "this needs the native module of `tirc`, which is not there",
+            "write `str(tvm.lower(s, args))` to a file, and run `tc-run FILE --check`, or "
+            "`tc-opt FILE --pass-pipeline='cuda{schedule=te}' --emit=cuda`",
+        ) from None
+    return parse
+
+
 def compile(lowered, arch=None):
     """A kernel of the native module."""
-    try:
-        import tirc
-
-        parse = tirc.parse
-    except (ImportError, AttributeError):
-        raise TeUnsupported(
-            "`build` needs the native module of `tirc`, which is not there",
-            f"write `str(tvm.lower(s, args))` to a file, and run `tc-run FILE --check`, or "
-            f"`tc-opt FILE --pass-pipeline='cuda{{schedule={lowered.schedule_name}}}' --emit=cuda`",
-        ) from None
-    return parse(lowered.text, f"<te {lowered.name}>").compile(lowered.name, lowered.schedule_name, target=arch)
+    return lowered.module().compile(lowered.name, lowered.schedule_name, target=arch)
 
 
 def build(inp, args=None, target=None, target_host=None, runtime=None, name="default_function", binds=None):

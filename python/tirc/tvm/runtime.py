@@ -1,7 +1,8 @@
 """What runs kernels: `build`, arrays on a GPU, and their times. It needs the native module of `tirc`, and PyTorch."""
 
 from ..te import lowering
-from ..te.errors import TeUnsupported
+from ..te.errors import TeUnsupported, TeValueError
+from ..te.expr import Scalar
 from .target import Target
 
 _TEXT = "`print(tvm.lower(s, args))` writes the text, and `tc-run FILE --check` runs it without a GPU"
@@ -96,6 +97,16 @@ class nd:
         )
 
 
+def _array(value, of):
+    """An argument of a kernel: PyTorch's array, and a number as an array without dimensions."""
+    if isinstance(value, NDArray):
+        return value.array
+    if isinstance(of, Scalar) and isinstance(value, (int, float)):
+        torch = _torch("a call")
+        return torch.tensor(value, dtype=getattr(torch, of.dtype), device="cuda")
+    return value
+
+
 class Results:
     """Times in seconds."""
 
@@ -114,16 +125,17 @@ class Function:
         self.entry_name = lowered.name
 
     def __call__(self, *args):
-        if len(args) != len(self.lowered.order):
-            raise TeUnsupported(
-                f"a kernel of {len(self.lowered.order)} arguments, called with {len(args)}", "give all, results too"
+        given = self.lowered.args
+        if len(args) != len(given):
+            raise TeValueError(
+                f"`{self.entry_name}` takes {len(given)} arguments, and {len(args)} are given", "give all, results too"
             )
-        arrays = [arg.array if isinstance(arg, NDArray) else arg for arg in args]
+        arrays = [_array(arg, of) for arg, of in zip(args, given)]
         self.kernel(*(arrays[nth] for nth in self.lowered.order))
 
     def get_source(self):
         """The CUDA C++."""
-        return self.kernel.source
+        return self.kernel.cuda
 
     @property
     def imported_modules(self):
