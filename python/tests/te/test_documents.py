@@ -30,8 +30,8 @@ def test_conv1d_naive():
 def test_conv1d(version):
     s, A, W, B = getattr(conv1d, version)()
     text = example("conv1d.tir", version, "conv1d")
-    # The document writes `i - r >= 0`, and prints `0 <= i - r` after TVM's passes, which is how the example has it. No pass of tc
-    # turns a comparison of indices round, so this one word differs.
+    # The document writes `i - r >= 0`, and TVM's passes print `0 <= i - r`, which is how the example has it. No pass of
+    # tc turns a comparison of indices round, so this one differs.
     turned = text.replace("0 <= i - r", "i - r >= 0")
     assert turned != text
     compare(tvm.lower(s, [A, W, B], name="conv1d"), turned, version)

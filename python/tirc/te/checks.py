@@ -1,8 +1,9 @@
 """What must hold of a schedule as a whole: the rules of the text that no single directive shows."""
 
 from .errors import TeUnsupported, TeValueError
-from .expr import Const, Load, Var, convert, is_const, walk
+from .expr import Const, Load, Var, convert, is_const
 from .stage import INLINE, ROOT
+from .walks import walk
 
 _ON_CHIP_TILES = ("wmma.", "mma.", "wgmma.")
 

@@ -4,9 +4,9 @@ import math
 import operator as python_operator
 
 from . import dtypes
-from .errors import TeUnsupported, TeValueError
+from .errors import TeValueError
 
-# Called when Python asks whether an expression over parameters of a schedule holds; `space.py` sets it.
+# Called when Python asks whether an expression holds; `space.py` answers where it is one over parameters, and else `None`.
 _decide = []
 
 
@@ -125,8 +125,9 @@ class Expr:
         return id(self) >> 4
 
     def __bool__(self):
-        if _decide and params_of(self):
-            return _decide[-1](self if self.ty == "bool" else compare("!=", self, 0))
+        answer = _decide[-1](self if self.ty == "bool" else compare("!=", self, 0)) if _decide else None
+        if answer is not None:
+            return answer
         raise TeValueError(
             "Python cannot tell whether this expression holds: it is known when the program runs",
             "write `te.if_then_else`, `tir.Select`, `te.all`, `te.any` or `tir.Not`",
@@ -338,7 +339,7 @@ def matched(a, b):
     return cast(a, ty), cast(b, ty), ty
 
 
-_FOLD = {
+FOLD = {
     "+": python_operator.add,
     "-": python_operator.sub,
     "*": python_operator.mul,
@@ -367,7 +368,7 @@ def folded(op, a, b, ty):
     if isinstance(a, Const) and isinstance(b, Const):
         if op in ("/", "%") and b.value == 0:
             raise TeValueError("this divides by zero", "divide by something else than 0")
-        value = _FOLD[op](a.value, b.value)
+        value = FOLD[op](a.value, b.value)
         if ty == "bool" or dtypes.least(ty) <= value <= dtypes.greatest(ty):
             return Const(value, ty)
         return None
@@ -390,7 +391,7 @@ def arith(op, a, b):
         if known is not None:
             return known
     elif isinstance(a, Const) and isinstance(b, Const) and ty in ("float32", "float64"):
-        value = _FOLD[op](a.value, b.value)
+        value = FOLD[op](a.value, b.value)
         if math.isfinite(value):
             return Const(value, ty)
     return Binary(op, a, b, ty)
@@ -452,7 +453,7 @@ def compare(op, a, b):
         return NotImplemented
     a, b, _ = matched(a, b)
     if isinstance(a, Const) and isinstance(b, Const):
-        return Const(_FOLD[op](a.value, b.value), "bool")
+        return Const(FOLD[op](a.value, b.value), "bool")
     if a.ty == "bool" and op not in ("==", "!="):
         raise TeValueError(f"`{op}` of truth values", "compare numbers")
     return Binary(op, a, b, "bool")
@@ -477,64 +478,3 @@ def condition(value):
     if value.ty != "bool":
         raise TeValueError(f"a condition is a truth value, not `{value.dtype}`", "compare it: `x != 0`")
     return value
-
-
-def children(value):
-    """The operands of a node, left to right."""
-    if isinstance(value, Binary):
-        return (value.a, value.b)
-    if isinstance(value, (Unary, Cast)):
-        return (value.a,)
-    if isinstance(value, Choice):
-        return (value.condition, value.a, value.b)
-    if isinstance(value, Call):
-        return tuple(value.args)
-    if isinstance(value, Load):
-        return tuple(value.indices)
-    return getattr(value, "operands", lambda: ())()
-
-
-def walk(*roots):
-    """All nodes below `roots`, each once, operands before the node, left to right."""
-    seen, stack = set(), [(root, False) for root in reversed(roots)]
-    while stack:
-        node, done = stack.pop()
-        if done:
-            yield node
-        elif id(node) not in seen:
-            seen.add(id(node))
-            stack.append((node, True))
-            stack.extend((child, False) for child in reversed(children(node)))
-
-
-def params_of(value):
-    """The parameters of schedules in `value`, where it consists of these and numbers alone."""
-    leaves = [node for node in walk(value) if not children(node)]
-    if not all(isinstance(leaf, (Param, Const)) for leaf in leaves):
-        return []
-    return [leaf for leaf in leaves if isinstance(leaf, Param)]
-
-
-def evaluate(value, known):
-    """The number that an expression over parameters is where `known` gives them, by name."""
-    if isinstance(value, Const):
-        return value.value
-    if isinstance(value, Param):
-        return known[value.name]
-    if isinstance(value, Unary):
-        inner = evaluate(value.a, known)
-        return not inner if value.op == "!" else -inner
-    if isinstance(value, Cast):
-        return evaluate(value.a, known)
-    if isinstance(value, Binary) and value.op in ("&&", "||"):
-        both = (evaluate(value.a, known), evaluate(value.b, known))
-        return all(both) if value.op == "&&" else any(both)
-    if isinstance(value, Binary):
-        return _FOLD[value.op](evaluate(value.a, known), evaluate(value.b, known))
-    if isinstance(value, Choice):
-        return evaluate(value.a if evaluate(value.condition, known) else value.b, known)
-    if isinstance(value, Call) and value.function in ("min", "max"):
-        return {"min": min, "max": max}[value.function](evaluate(arg, known) for arg in value.args)
-    raise TeUnsupported(
-        "a schedule cannot compute this from its parameters", "use sums, products, quotients, comparisons"
-    )

@@ -1,7 +1,8 @@
 """Tensor intrinsics: `decl_tensor_intrin` recognises what the library of tc has, by what it computes.
 
-A te program gives the computation of an intrinsic, and a function that writes calls of `tvm_load_matrix_sync` and its like. Such a
-function is run once, with buffers that stand for the operands. `recognise.py` compares what it wrote with the library.
+A te program gives the computation of an intrinsic, and a function that writes calls of `tvm_load_matrix_sync` and its
+like. Such a function is run once, with buffers that stand for the operands. `recognise.py` compares what it wrote with the
+library.
 """
 
 from . import dtypes

@@ -1,7 +1,8 @@
 """The loops of a stage: which there are, in which order, and what directives have said of them."""
 
 from .errors import TeUnsupported, TeValueError, caller
-from .expr import Const, IterVar, Param, as_size, children, walk
+from .expr import Const, IterVar, Param, as_size
+from .walks import children, walk
 
 
 class Loop:

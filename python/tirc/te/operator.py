@@ -2,11 +2,12 @@
 
 from . import dtypes
 from .errors import TeUnsupported, TeValueError
-from .expr import Var, walk
+from .expr import Var
 from .names import Names
 from .printer import Printer
 from .reduce import Reduce
 from .tensor import ComputeOp, PlaceholderOp, Tensor
+from .walks import walk
 
 _WIDTH = 118
 

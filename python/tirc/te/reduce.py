@@ -2,8 +2,9 @@
 
 from . import dtypes
 from .errors import TeValueError
-from .expr import Const, Expr, IterVar, Var, cast, condition, convert, walk
+from .expr import Const, Expr, IterVar, Var, cast, condition, convert
 from .ops import extremum
+from .walks import walk
 
 
 class Combiner:

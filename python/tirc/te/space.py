@@ -9,9 +9,9 @@ from itertools import product
 
 from . import expr
 from .errors import TeError, TeUnsupported, TeValueError
-from .expr import evaluate, params_of
 from .names import Names
 from .printer import Printer
+from .walks import evaluate, params_of
 
 MAX_PATHS = 256
 _MAX_POINTS = 200_000
@@ -113,7 +113,9 @@ class Run:
         self._known = {}
 
     def decide(self, value):
-        """Answers whether `value`, an expression over parameters, holds on this path."""
+        """Answers whether `value` holds on this path; `None` if it is no expression over parameters."""
+        if not params_of(value):
+            return None
         text = _text(value)
         if text in self._known:
             return self._known[text]

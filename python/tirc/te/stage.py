@@ -1,10 +1,11 @@
 """A stage of a schedule: how one operation is computed, and the directives about it."""
 
 from .errors import TeUnsupported, TeValueError, caller
-from .expr import Binary, Const, IterVar, Param, Unary, condition, convert, walk
+from .expr import Binary, Const, IterVar, Param, Unary, condition, convert
 from .intrin import TensorIntrin
 from .loops import Nest, factor_of
 from .printer import Printer
+from .walks import walk
 
 SCOPES = (
     "global shared shared.dyn registers local wmma.matrix_a wmma.matrix_b wmma.accumulator mma.matrix_a mma.matrix_b "

@@ -2,8 +2,9 @@
 
 from . import dtypes
 from .errors import TeUnsupported, TeValueError, caller
-from .expr import Const, Expr, IterVar, Load, Range, Scalar, Var, as_size, cast, convert, is_const, walk
+from .expr import Const, Expr, IterVar, Load, Range, Scalar, Var, as_size, cast, convert, is_const
 from .reduce import Reduce
+from .walks import walk
 
 
 class Tensor:
