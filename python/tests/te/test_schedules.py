@@ -280,3 +280,28 @@ def test_several_results():
     text = te.lower(s, [A, C, B]).text
     assert "-> (f32[8, 8], f32[8, 8]) {" in text and "return C, B" in text
     tools.check(text)
+
+
+def test_automatic_inlining():
+    A = te.placeholder((8, 6), name="A")
+    bias = te.placeholder((6,), name="bias")
+    elementwise = te.compute((8, 6), lambda i, j: A[i, j] * 2, name="elementwise")
+    broadcast = te.compute((8, 6), lambda i, j: elementwise[i, j] + bias[j], name="sum", tag="broadcast_add")
+    turned = te.compute((6, 8), lambda i, j: broadcast[j, i], name="turned")
+    k = te.reduce_axis((0, 8), "k")
+    total = te.compute((6,), lambda i: te.sum(turned[i, k], axis=k), name="total")
+    out = te.compute((6,), lambda i: total[i] + 1, name="out")
+
+    def inlined(inline, *bound):
+        s = te.create_schedule(out.op)
+        for tensor in bound:
+            s[tensor].bind(tensor.op.axis[0], BX)
+        inline(s)
+        return [line.strip() for line in te.lower(s, [A, bias, out]).text.splitlines() if "inline" in line]
+
+    assert inlined(te.schedule.AutoInlineElemWise) == ["inline(elementwise)"]
+    assert inlined(te.schedule.AutoInlineBroadcast) == ["inline(sum)"]
+    assert inlined(te.schedule.AutoInlineInjective) == ["inline(elementwise)", "inline(sum)", "inline(turned)"]
+    assert inlined(te.schedule.AutoInlineInjective, turned) == ["inline(elementwise)", "inline(sum)"]
+    with pytest.raises(te.TeError, match="`te.schedule` has no `InferBound`"):
+        te.schedule.InferBound

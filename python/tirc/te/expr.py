@@ -468,8 +468,15 @@ def logical(op, a, b):
     return Binary(op, a, b, "bool")
 
 
+_OTHERWISE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
+
+
 def negate(value):
+    """The other truth value."""
     value = condition(value)
+    # Comparisons of floats are not turned round: neither `x < y` nor `x >= y` holds of a NaN.
+    if isinstance(value, Binary) and value.op in _OTHERWISE and dtypes.is_integer(value.a.ty):
+        return Binary(_OTHERWISE[value.op], value.a, value.b, "bool")
     return Const(not value.value, "bool") if isinstance(value, Const) else Unary("!", value, "bool")
 
 

@@ -1,7 +1,8 @@
 """Schedules: the stages of an operator, and the directives in the order in which they are given."""
 
 from . import checks, space
-from .errors import TeUnsupported, TeValueError, caller
+from .auto_inline import AutoInlineBroadcast, AutoInlineElemWise, AutoInlineInjective
+from .errors import TeUnsupported, TeValueError, caller, missing_names
 from .expr import IterVar, Range
 from .names import Names
 from .operator import Operator
@@ -293,3 +294,16 @@ def create_schedule(ops):
         if not any(op is other for other in distinct):
             distinct.append(op)
     return Schedule(distinct)
+
+
+__all__ = [
+    "AutoInlineBroadcast",
+    "AutoInlineElemWise",
+    "AutoInlineInjective",
+    "Schedule",
+    "create_schedule",
+]
+
+_BY_PASS = "`tc-opt --pass-pipeline='module(schedule)'` prints the program (docs/passes.md)"
+
+__getattr__ = missing_names("te.schedule", {"InferBound": _BY_PASS, "ScheduleOps": _BY_PASS})
