@@ -5,7 +5,7 @@ import re
 import pytest
 import tirc.tvm as tvm
 import tools
-from programs import conv1d, conv2d_hwcn, conv2d_tensorcore, depthwise2d, depthwise_nchw
+from programs import conv1d, conv2d_hwcn, conv2d_tensorcore, depthwise2d, depthwise_nchw, spaces
 
 
 def example(file, schedule, function):
@@ -105,3 +105,40 @@ def test_the_comparison_sees_a_difference():
     lowered = tvm.lower(s, [A, W, B], name="depthwise2d")
     with pytest.raises(AssertionError):
         compare(lowered, example("depthwise2d.tir", "v4", "depthwise2d"), "v4")
+
+
+CONV1D_POINTS = [
+    "block=32 lanes=4 step=8 use_local=1 use_shared=1 unroll_step=1",
+    "block=256 lanes=32 step=1 use_local=1 use_shared=0 unroll_step=0",
+    "block=64 lanes=16 step=32 use_local=0 use_shared=0 unroll_step=1",
+]
+DEPTHWISE_POINTS = [
+    f"tile_h={h} tile_w={w} order={order} split_r={r} use_local={local} use_shared={shared} max_unroll={unroll}"
+    for h, w, order, r, local, shared, unroll in (
+        (1, 32, 0, 1, 0, 0, 0),
+        (4, 8, 1, 7, 1, 0, 16),
+        (16, 16, 2, 1, 1, 1, 64),
+        (8, 4, 0, 7, 0, 1, 512),
+    )
+]
+
+
+@pytest.mark.parametrize("point", CONV1D_POINTS)
+def test_the_space_of_conv1d(point):
+    s, args = spaces.conv1d_space()
+    text = example("conv1d.tir", "autotvm", "conv1d").replace("0 <= i - r", "i - r >= 0")
+    compare(tvm.lower(s, args, name="conv1d"), text, "autotvm", f'param="{point}"')
+
+
+@pytest.mark.parametrize("point", DEPTHWISE_POINTS)
+def test_the_space_of_depthwise2d(point):
+    s, args = spaces.depthwise2d_space()
+    lowered = tvm.lower(s, args, name="depthwise2d")
+    compare(lowered, example("depthwise2d.tir", "autotvm", "depthwise2d"), "autotvm", f'param="{point}"')
+
+
+def test_the_document_counts_2880_points():
+    """`--list-space` begins with the number of points; the condition of the example is for the target, and all points hold it."""
+    s, args = spaces.depthwise2d_space()
+    out = tools.opt(tvm.lower(s, args, name="depthwise2d").text, None, "--list-space=te")
+    assert "2880" in out.replace(",", "")
