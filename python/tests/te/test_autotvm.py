@@ -53,30 +53,23 @@ schedule @te for @f (
 ) where !use_shared || use_local {
   if use_shared {
     B_local = cache_write(B, local)
-    i_outer, i_inner = split(B.i, factor = block)
-    i_inner_outer, i_inner_inner = split(i_inner, factor = lanes)
-    bind(i_outer, blockIdx.x)
-    bind(i_inner_outer, threadIdx.y)
-    bind(i_inner_inner, threadIdx.x)
+  } else if use_local {
+    B_local = cache_write(B, local)
+  }
+  i_outer, i_inner = split(B.i, factor = block)
+  i_inner_outer, i_inner_inner = split(i_inner, factor = lanes)
+  bind(i_outer, blockIdx.x)
+  bind(i_inner_outer, threadIdx.y)
+  bind(i_inner_inner, threadIdx.x)
+  if use_shared {
     compute_at(B_local, i_inner_inner)
     r_outer, r_inner = split(B_local.r, factor = step)
     W_shared = cache_read(W, shared, [B_local])
     compute_at(W_shared, r_outer)
   } else if use_local {
-    B_local = cache_write(B, local)
-    i_outer, i_inner = split(B.i, factor = block)
-    i_inner_outer, i_inner_inner = split(i_inner, factor = lanes)
-    bind(i_outer, blockIdx.x)
-    bind(i_inner_outer, threadIdx.y)
-    bind(i_inner_inner, threadIdx.x)
     compute_at(B_local, i_inner_inner)
     r_outer, r_inner = split(B_local.r, factor = step)
   } else {
-    i_outer, i_inner = split(B.i, factor = block)
-    i_inner_outer, i_inner_inner = split(i_inner, factor = lanes)
-    bind(i_outer, blockIdx.x)
-    bind(i_inner_outer, threadIdx.y)
-    bind(i_inner_inner, threadIdx.x)
     r_outer, r_inner = split(B.r, factor = step)
   }
   if unroll_step {

@@ -138,7 +138,7 @@ def test_the_space_of_depthwise2d(point):
 
 
 def test_the_document_counts_2880_points():
-    """`--list-space` begins with the number of points; the condition of the example is for the target, and all points hold it."""
+    """The condition of the example is for the target, and holds of all points."""
     s, args = spaces.depthwise2d_space()
     out = tools.opt(tvm.lower(s, args, name="depthwise2d").text, None, "--list-space=te")
     assert "2880" in out.replace(",", "")

@@ -1,5 +1,7 @@
 """Operators: expressions, types, sizes, reductions, and their text."""
 
+import functools
+
 import pytest
 import tools
 from tirc import te
@@ -223,3 +225,38 @@ def test_long_lines_break(A):
     text = te.lower(kernel(total), [A, total]).text
     assert "compute long_name[i: 64] =\n    0.0 + A[i] * 2.0" in text
     tools.check(text)
+
+
+def test_long_sums_and_deep_expressions(A):
+    long = te.compute((64,), lambda i: functools.reduce(lambda a, b: a + b, [A[i]] * 3000), name="B")
+    text = te.lower(te.create_schedule(long.op), [A, long]).text
+    assert text.count("A[i]") == 3000
+
+    def nested(i):
+        value = A[i]
+        for _ in range(3000):
+            value = te.exp(value)
+        return value
+
+    deep = te.compute((64,), nested, name="B")
+    with pytest.raises(te.TeUnsupported, match="nested too deeply"):
+        te.lower(te.create_schedule(deep.op), [A, deep])
+
+
+class Number:
+    """As much of a number of NumPy as is asked for."""
+
+    shape = ()
+
+    def __init__(self, value, dtype):
+        self.value, self.dtype = value, dtype
+
+    def item(self):
+        return self.value
+
+
+def test_numbers_of_numpy(A, H):
+    assert element(lambda i, a: a * Number(3, "int64"), A) == "A[i] * 3.0"
+    assert element(lambda i, h: h + Number(0.5, "float16"), H) == "H[i] + 0.5"
+    assert element(lambda i, a: te.if_then_else(Number(True, "bool"), a, 0.0), A) == "A[i]"
+    assert int(te.placeholder((Number(8, "int32"),)).shape[0]) == 8

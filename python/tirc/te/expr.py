@@ -294,6 +294,10 @@ def convert(value):
     """`value` as an expression; numbers of Python have TVM's types."""
     if isinstance(value, Expr):
         return value
+    if hasattr(value, "item") and getattr(value, "shape", None) == ():
+        # A number of NumPy: a float has its own type, and an integer adapts, as Python's do.
+        number = value.item()
+        return Const(number, dtypes.parse(value.dtype)) if isinstance(number, float) else convert(number)
     if isinstance(value, bool):
         return Const(value, "bool")
     if hasattr(value, "__index__"):
@@ -433,7 +437,10 @@ def not_negative(value):
     if isinstance(value, Param):
         return value.values is not None and all(choice >= 0 for choice in value.values)
     if isinstance(value, Binary):
-        return value.op in ("+", "*", "/", "%") and not_negative(value.a) and not_negative(value.b)
+        # The left operands of a long sum lie deep.
+        while isinstance(value, Binary) and value.op in ("+", "*", "/", "%") and not_negative(value.b):
+            value = value.a
+        return not isinstance(value, Binary) and not_negative(value)
     if isinstance(value, Cast):
         return dtypes.is_integer(value.a.ty) and not_negative(value.a)
     return isinstance(value, Call) and value.function in ("min", "max") and all(map(not_negative, value.args))

@@ -86,7 +86,10 @@ def lower(inp, args=None, name="main", binds=None, simple_mode=False, schedule_n
         raise TeValueError("`lower` takes the list of arguments", "`tvm.lower(s, [A, B])`")
     inp.check()
     name, schedule_name = legal(name), legal(schedule_name)
-    operator = inp.operator.text(name, args)
+    try:
+        operator = inp.operator.text(name, args)
+    except RecursionError:
+        raise TeUnsupported("an expression is nested too deeply", "compute parts of it by a `te.compute`") from None
     header = inp.space.header() if inp.space is not None else ""
     steps = list(inp.merged if inp.merged is not None else inp.trace)
     return Lowered(name, schedule_name, operator, header, steps + _hints(inp), args, inp.operator.order_of(args))

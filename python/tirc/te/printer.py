@@ -71,11 +71,17 @@ class Printer:
         return ", ".join(self.text(value) for value in values)
 
     def _binary(self, value, tight):
-        level = _TIGHT[value.op]
-        left = self._operand(value.a, value.b, level + (level == _COMPARISON))
-        right = self._operand(value.b, value.a, level + 1)
-        text = f"{left} {value.op} {right}"
-        return f"({text})" if level < tight else text
+        # The left operands of a long sum lie deep, so they are walked and not descended into.
+        spine = [value]
+        while isinstance(spine[-1].a, Binary):
+            spine.append(spine[-1].a)
+        text = None
+        for node, around in zip(reversed(spine), [*_left_levels(spine), tight]):
+            level = _TIGHT[node.op]
+            left = self._operand(node.a, node.b, level + (level == _COMPARISON)) if text is None else text
+            text = f"{left} {node.op} {self._operand(node.b, node.a, level + 1)}"
+            text = f"({text})" if level < around else text
+        return text
 
     def _operand(self, value, other, tight):
         """An operand; a number has the type of the other one."""
@@ -106,6 +112,12 @@ class Printer:
     def element(self, value):
         """The text of an element of a `compute`: the part before a possible break of the line, and the rest."""
         return self.reduction(value) if isinstance(value, Reduce) else ("", self.text(value))
+
+
+def _left_levels(spine):
+    """How tightly the operators bind whose left operand is the next one of `spine`, from the inside."""
+    levels = [_TIGHT[node.op] for node in reversed(spine[:-1])]
+    return [level + (level == _COMPARISON) for level in levels]
 
 
 def index(value):

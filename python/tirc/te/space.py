@@ -4,6 +4,7 @@ A template is run once for each way that its `if`s over parameters can go. Each 
 asked. The traces are joined to one list of directives with `if`s.
 """
 
+from difflib import SequenceMatcher
 from functools import reduce
 from itertools import product
 
@@ -212,14 +213,35 @@ def join(traces):
     ]
     if not all(rest):
         return joined + join([one for some in rest for one in some])
-    then, otherwise = join(rest[0]), join(rest[1])
-    tail = []
-    while then and otherwise and _same(then[-1], otherwise[-1]):
-        tail.insert(0, then.pop())
-        otherwise.pop()
-    if then or otherwise:
-        joined.append(Branch(steps[0].value, then, otherwise))
-    return joined + tail
+    return joined + _woven(steps[0].value, join(rest[0]), join(rest[1]))
+
+
+def _woven(value, then, otherwise):
+    """Both ways of a condition as one list: what they have in common stands once, the rest under the condition."""
+    keys = [[tuple(lines([step], 0)) for step in steps] for steps in (then, otherwise)]
+    parts, done = [], (0, 0)
+    for block in SequenceMatcher(None, *keys, autojunk=False).get_matching_blocks():
+        gap = then[done[0] : block.a], otherwise[done[1] : block.b]
+        parts += [Branch(value, *gap)] if any(gap) else []
+        parts += then[block.a : block.a + block.size]
+        done = block.a + block.size, block.b + block.size
+    if _binds_once(parts):
+        return parts
+    return [Branch(value, then, otherwise)]
+
+
+def _binds_once(steps):
+    """Is each name bound by one step alone, so that it is bound once on each path?"""
+    names = [name for step in steps for name in _bound(step)]
+    return len(names) == len(set(names))
+
+
+def _bound(step):
+    """The names that a step binds on some path."""
+    if isinstance(step, Branch):
+        return {name for one in [*step.then, *step.otherwise] for name in _bound(one)}
+    names, equals, _ = step.text.partition(" = ")
+    return set(names.split(", ")) if equals and "(" not in names else set()
 
 
 def _check_alike(steps, kind):
@@ -227,12 +249,6 @@ def _check_alike(steps, kind):
         raise TeError(
             "the template does other things from run to run", "let it depend on its arguments and knobs alone"
         )
-
-
-def _same(a, b):
-    if isinstance(a, Directive) and isinstance(b, Directive):
-        return a.text == b.text
-    return isinstance(a, Branch) and isinstance(b, Branch) and lines([a], 0) == lines([b], 0)
 
 
 def lines(steps, depth, where=False):
