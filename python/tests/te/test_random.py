@@ -18,6 +18,7 @@ def test_schedules_are_deterministic():
         assert generator.Case(seed).lowered.annotated == generator.Case(seed).lowered.annotated
 
 
+@pytest.mark.filterwarnings("ignore::tirc.te.TeWarning")
 def test_what_is_taken_the_compiler_takes():
     """Random directives in random order. Only the extents of attached loops, which bounds decide, may still disagree."""
     accepted = refused = 0

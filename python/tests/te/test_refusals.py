@@ -126,9 +126,8 @@ SCHEDULES = [
     (lambda p: p.s[p.D].split("i", factor=2), "is no axis"),
     (lambda p: p.s[p.D].split(p.i, factor=2, disable_predication=True), "disable_predication"),
     (lambda p: split_then(p, "unroll"), "is split or fused already, to `i_outer` and `i_inner`"),
-    (lambda p: said(p, ("bind", BX), ("split", 2)), "which is bound to `blockIdx.x`"),
-    (lambda p: said(p, ("unroll",), ("vectorize",)), "which is unrolled"),
-    (lambda p: said(p, ("pragma", "auto_unroll_max_step", 4), ("split", 2)), "which is given a pragma"),
+    (lambda p: said(p, ("bind", BX), ("unroll",)), "`unroll` of `i`, which is bound to `blockIdx.x`"),
+    (lambda p: said(p, ("unroll",), ("bind", BX)), "`bind` of `i`, which is unrolled"),
     (lambda p: p.s[p.C].fuse(p.C.op.axis[0], p.k), "an axis of data and one of a reduction"),
     (lambda p: p.s[p.C].fuse(), "of no loops"),
     (lambda p: p.s[p.D].tile(p.i, p.i, 2, 2), "given twice"),
@@ -165,7 +164,8 @@ SCHEDULES = [
     (lambda p: p.s.cache_read(p.A.op, "shared", [p.B]), "is no tensor"),
     (lambda p: p.s.cache_read(p.A, "vmem", [p.B]), "no storage scope"),
     (lambda p: p.s.cache_write(p.A, "local"), "`cache_write` of `A`, an argument"),
-    (lambda p: (p.s[p.D].bind(p.i, BX), p.s.cache_write(p.D, "local")), "after `bind`, which would be lost"),
+    (lambda p: (p.s[p.C].set_scope("shared"), p.s.cache_write(p.C, "local")), "after `set_scope`, which would be lost"),
+    (lambda p: (p.s[p.C].bind(p.k, TX), p.s.rfactor(p.C, p.k)), "would be lost"),
     (lambda p: (p.s[p.C].split(p.k, factor=2), p.s.cache_write(p.C, "local")), "whose reduction is split or moved"),
     (
         lambda p: (p.s[p.B].compute_at(p.s[p.C], p.k), p.s.cache_write(p.C, "local")),
@@ -345,6 +345,7 @@ TEMPLATES = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore::tirc.te.TeWarning")
 @pytest.mark.parametrize(("body", "text"), TEMPLATES)
 def test_templates(body, text):
     with pytest.raises(te.TeError, match=text):

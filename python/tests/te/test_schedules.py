@@ -305,3 +305,58 @@ def test_automatic_inlining():
     assert inlined(te.schedule.AutoInlineInjective, turned) == ["inline(elementwise)", "inline(sum)"]
     with pytest.raises(te.TeError, match="`te.schedule` has no `InferBound`"):
         te.schedule.InferBound
+
+
+def test_what_is_said_of_a_loop_is_lost_when_it_is_split(p):
+    """As in TVM, whose documents bind an axis and split it afterwards; here there is a warning."""
+    s, (i, j) = p.s, p.D.op.axis
+    s[p.D].bind(i, BX)
+    s[p.D].unroll(j)
+    with pytest.warns(te.TeWarning, match="`i` of `D` was bound to `blockIdx.x`, which has no effect after `split`"):
+        io, ii = s[p.D].split(i, factor=8)
+    with pytest.warns(te.TeWarning, match="`j` of `D` was unrolled, which has no effect after `fuse`"):
+        ij = s[p.D].fuse(ii, j)
+    s[p.D].bind(io, BX)
+    s[p.D].bind(ij, TX)
+    with pytest.warns(te.TeWarning, match="was bound to `threadIdx.x` before"):
+        s[p.D].bind(ij, TY)
+    assert p.lines() == [
+        "i_outer, i_inner = split(D.i, factor = 8)",
+        "i_inner_j_fused = fuse(i_inner, D.j)",
+        "bind(i_outer, blockIdx.x)",
+        "bind(i_inner_j_fused, threadIdx.y)",
+    ]
+
+
+def test_what_is_said_of_an_axis_holds_of_the_copy(p):
+    """As in TVM: `cache_write` leaves the axes of the tensor to the copy, with what was said of them."""
+    s, (i, j) = p.s, p.C.op.axis
+    s[p.C].bind(i, BX)
+    s[p.C].bind(j, TX)
+    s[p.C].unroll(p.k)
+    with pytest.warns(te.TeWarning, match="`k` of `C` was unrolled, which has no effect after `cache_write`"):
+        CL = s.cache_write(p.C, "local")
+    s[CL].compute_at(s[p.C], j)
+    s[p.D].bind(p.D.op.axis[0], BX)
+    assert p.lines() == [
+        "C_local = cache_write(C, local)",
+        "bind(C.i, blockIdx.x)",
+        "bind(C.j, threadIdx.x)",
+        "compute_at(C_local, C.j)",
+        "bind(D.i, blockIdx.x)",
+    ]
+    p.check()
+
+
+def test_a_binding_that_a_split_lost_comes_back_with_the_axis(p):
+    """TVM keeps it with the axis, which `cache_write` makes a loop again."""
+    s, (i, j) = p.s, p.C.op.axis
+    s[p.C].bind(i, BX)
+    with pytest.warns(te.TeWarning):
+        s[p.C].split(i, factor=8)
+    s.cache_write(p.C, "global")
+    assert p.lines() == [
+        "i_outer, i_inner = split(C.i, factor = 8)",
+        "C_global = cache_write(C, global)",
+        "bind(C.i, blockIdx.x)",
+    ]

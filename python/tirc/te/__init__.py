@@ -4,7 +4,7 @@ A program that uses `te` runs by a change of its imports (`tirc.tvm`), and `lowe
 `tc-tune`. docs/te-python.md says what is there, what differs, and what is refused.
 """
 
-from .errors import TeError, TeUnsupported, TeValueError, missing_names
+from .errors import TeError, TeUnsupported, TeValueError, TeWarning, missing_names
 from .expr import Range
 from .intrin import TensorIntrin, decl_buffer, decl_tensor_intrin
 from .lowering import Lowered, build, lower

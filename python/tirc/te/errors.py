@@ -2,6 +2,7 @@
 
 import os
 import sys
+import warnings
 
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -27,6 +28,10 @@ class TeUnsupported(TeError, NotImplementedError):
     """Something that te has and tc does not."""
 
 
+class TeWarning(UserWarning):
+    """Something that te loses without a word."""
+
+
 class TeMissing(TeUnsupported, AttributeError):
     """A name of TVM that this package lacks."""
 
@@ -40,6 +45,12 @@ def caller():
             return os.path.basename(name), frame.f_lineno
         frame = frame.f_back
     return "<unknown>", 0
+
+
+def warn(message):
+    """Warns at the innermost line outside of this package."""
+    file, line = caller()
+    warnings.warn_explicit(message, TeWarning, file, line)
 
 
 def missing_names(module, reasons):

@@ -9,18 +9,25 @@ class Loop:
     """An axis of a stage, or a loop that directives made of axes.
 
     `text` is what schedules call it, `short` its name alone. `kind` is what it is bound to, or `vectorize` or `unroll`;
-    `marks` are hints and intrinsics. `parts` are the loops that a split or a fusion made of it.
+    `marks` are hints and intrinsics; `said_by` has the directives that say so. `parts` are the loops that a split or a fusion
+    made of it: what was said of it has no effect then, as in TVM.
     """
 
     def __init__(self, axis, text, short, extent, reduce):
         self.axis, self.text, self.short, self.extent, self.reduce = axis, text, short, extent, reduce
         self.kind, self.kind_at, self.marks, self.parts = None, None, {}, None
+        self.said_by = {}
         # The axes of the stage that the loop runs over, by number.
         self.roots = {id(axis)}
 
     @property
     def is_plain(self):
         return self.kind is None and not self.marks
+
+    @property
+    def is_bound(self):
+        """Is it bound, to a launch coordinate or to virtual threads?"""
+        return self.kind is not None and self.kind not in ("vectorize", "unroll")
 
     @property
     def is_launch(self):
@@ -85,20 +92,10 @@ class Nest:
         """The names of the loops, as a message lists them."""
         return ", ".join(f"`{loop.short}`" for loop in (self.leaves if loops is None else loops)) or "none"
 
-    def plain(self, axis, word):
-        """The loop of `axis`, of which nothing is said that `word` would lose."""
+    def unsaid(self, axis, word, again=()):
+        """The loop of `axis`, which is neither bound nor vectorized nor unrolled, unless it is one of `again`."""
         loop = self.leaf(axis)
-        if not loop.is_plain:
-            raise TeUnsupported(
-                f"`{word}` of `{loop.short}`, which is {loop.said()}",
-                f"`{word}` first, then name the loops that it makes",
-            )
-        return loop
-
-    def unsaid(self, axis, word):
-        """The loop of `axis`, which is neither bound nor vectorized nor unrolled."""
-        loop = self.leaf(axis)
-        if loop.kind is not None:
+        if loop.kind is not None and not (loop.is_bound if again == "bound" else loop.kind in again):
             raise TeUnsupported(f"`{word}` of `{loop.short}`, which is {loop.said()}", "a loop is one of these")
         return loop
 

@@ -59,7 +59,14 @@ class Schedule:
 
     def emit(self, text):
         """Adds a directive."""
-        self.trace.append(space.Directive(text, caller()))
+        directive = space.Directive(text, caller())
+        self.trace.append(directive)
+        return directive
+
+    def retract(self, directive):
+        """Takes back a directive that has no effect any more."""
+        at = next(nth for nth in reversed(range(len(self.trace))) if self.trace[nth] is directive)
+        del self.trace[at]
 
     def normalize(self):
         return self
@@ -106,7 +113,7 @@ class Schedule:
         first = stage.tensors[0]
         data = [loop for loop in stage.nest.leaves if not loop.reduce]
         axes = [IterVar(loop.short, Range(0, loop.extent)) for loop in data]
-        if not stage.touched:
+        if not stage.is_rearranged():
             axes = [IterVar(f"{axis.name}.c", axis.dom) for axis in stage.op.axis]
         names = [loop.short for loop in data]
         shape = [axis.dom.extent for axis in axes]
@@ -117,24 +124,36 @@ class Schedule:
             loop.short = stage.nest.known(loop.axis).short
             loop.text = f"{cache.name}.{loop.short}"
         cache.scope, cache.scope_at, cache.reads = scope, caller(), stage.reads
-        cache.relaid = stage.relaid or stage.touched is not None
+        relaid = stage.is_rearranged()
+        cache.relaid = stage.relaid or relaid
+        kept = [loop for loop in map(stage.nest.known, stage.op.axis) if loop.said_by]
+        stage.unsay([loop for loop in stage.nest.leaves if loop not in kept], "cache_write")
+        stage.take_back([loop for loop in kept if loop.parts is None])
         self._become_copy(stage, cache)
+        stage.relaid = relaid
         self.stages.insert(self.stages.index(stage), cache)
         self.emit(f"{cache.name} = cache_write({stage.name}, {scope})")
+        # As in TVM, what was said of an axis of the tensor holds of the loop of the copy.
+        for loop in kept:
+            stage.say_again(loop)
         return list(op.outputs) if len(op.outputs) > 1 or several else op.outputs[0]
 
     def _check_cache_write(self, stage):
         nest = stage._computed("cache_write")
         self._check_guests(stage, "cache_write")
-        if stage.touched is None:
+        kinds = [loop.kind for loop in map(nest.known, stage.op.axis) if loop.is_launch]
+        if len(set(kinds)) < len(kinds):
+            raise TeValueError(
+                f"two axes of `{stage.name}` were bound to one coordinate, and `cache_write` makes them loops again",
+                "write `cache_write` before the bindings",
+            )
+        if all(touch.loop is not None for touch in stage.touches):
             return
-        plain = all(loop.is_plain for loop in nest.leaves)
+        beyond = next((touch.word for touch in stage.touches if touch.loop is None and not touch.rearranges), None)
         fresh = stage.attach == ROOT and stage.scope is None and stage.source == "compute"
-        declared = [*stage.op.axis, *stage.op.reduce_axis]
-        moved = [id(loop.axis) for loop in nest.leaves] != [id(axis) for axis in declared]
-        if not (stage.rearranged_only and plain and fresh and moved):
+        if beyond is not None or not fresh or not stage.is_rearranged():
             raise TeUnsupported(
-                f"`cache_write` of `{stage.name}` after `{stage.touched}`, which would be lost",
+                f"`cache_write` of `{stage.name}` after `{beyond or stage.touched}`, which would be lost",
                 "write `cache_write` before the other directives of the stage",
             )
         reduce = [loop.axis for loop in nest.leaves if loop.reduce]
@@ -169,8 +188,7 @@ class Schedule:
         stage.nest.leaves = [stage.nest.known(axis) for axis in op.axis]
         for loop in stage.nest.leaves:
             loop.parts = None
-        stage.relaid = stage.touched is not None
-        stage.touched, stage.rearranged_only = None, True
+        stage.touches = []
         stage.reads = [Read(cache, nth) for nth in range(len(cache.tensors))]
 
     def rfactor(self, tensor, axis, factor_axis=0):
@@ -202,7 +220,7 @@ class Schedule:
 
     def _check_rfactor(self, stage, axis):
         nest = stage._computed("rfactor")
-        loop = nest.plain(axis, "rfactor")
+        loop = nest.leaf(axis)
         if stage.source != "compute" or not stage.op.reduce_axis:
             raise TeUnsupported(f"`{stage.name}` is no reduction that the operator declares", "`rfactor` one of these")
         if not loop.reduce:
@@ -225,7 +243,7 @@ class Schedule:
         stage.op, stage.source = op, "merge"
         made = stage.nest.add(merge, loop.short, loop.extent)
         stage.nest.leaves = [*(stage.nest.known(axis) for axis in op.axis), made]
-        stage.touched, stage.rearranged_only = None, True
+        stage.touches = []
         stage.reads = [Read(parts, nth) for nth in range(len(parts.tensors))]
 
     def _new_stage(self, name, source, axes, reduce, types, shape, names=None):

@@ -1,6 +1,6 @@
 """A stage of a schedule: how one operation is computed, and the directives about it."""
 
-from .errors import TeUnsupported, TeValueError, caller
+from .errors import TeUnsupported, TeValueError, caller, warn
 from .expr import Binary, Const, IterVar, Param, Unary, condition, convert
 from .intrin import TensorIntrin
 from .loops import Nest, factor_of
@@ -44,6 +44,13 @@ def predicate_loops(nest, predicate):
     return named
 
 
+class Touch:
+    """A directive about a stage: does it rearrange loops, or of which loop does it say something?"""
+
+    def __init__(self, word, directive, rearranges, loop):
+        self.word, self.directive, self.rearranges, self.loop = word, directive, rearranges, loop
+
+
 class Stage:
     """How the operation `op` is computed. The methods are te's."""
 
@@ -54,8 +61,8 @@ class Stage:
         self.is_output = False
         self.attach, self.attach_at = ROOT, None
         self.scope, self.scope_at = None, None
-        # What a directive said first of its loops or its buffer, and whether it was more than splits and orders.
-        self.touched, self.rearranged_only = None, True
+        # What directives said of its loops and its buffer.
+        self.touches = []
         self.twofold_at = None
         # The loops that the predicate of its store names, and where.
         self.predicate, self.predicate_at = [], None
@@ -70,6 +77,16 @@ class Stage:
         return [loop.axis for loop in self.nest.leaves]
 
     @property
+    def touched(self):
+        """The first directive about its loops or its buffer."""
+        return self.touches[0].word if self.touches else None
+
+    def is_rearranged(self):
+        """Are its loops others than its axes, or in another order?"""
+        declared = [id(axis) for axis in [*self.op.axis, *self.op.reduce_axis]]
+        return [id(loop.axis) for loop in self.nest.leaves] != declared
+
+    @property
     def is_argument(self):
         return self.source == "argument"
 
@@ -79,9 +96,10 @@ class Stage:
             raise TeUnsupported("`disable_predication`", "guards that hold are removed by proof, and others are needed")
         if (factor is None) == (nparts is None):
             raise TeValueError("`split` takes one of `factor` and `nparts`", "give one of them")
-        loop = self._computed("split").plain(parent, "split")
+        loop = self._computed("split").leaf(parent)
         factor = None if factor is None else factor_of(factor, "the factor")
         nparts = None if nparts is None else factor_of(nparts, "the number of parts")
+        self.unsay([loop], "split")
         names = [self._loop_name(f"{loop.short}_{end}") for end in ("outer", "inner")]
         outer, inner = self.nest.split(loop, factor, nparts, names)
         by = f"factor = {self._text(factor)}" if nparts is None else f"nparts = {self._text(nparts)}"
@@ -91,10 +109,11 @@ class Stage:
     def tile(self, x_parent, y_parent, x_factor, y_factor):
         """Splits two loops and moves the outer parts outside."""
         nest = self._computed("tile")
-        loops = [nest.plain(axis, "tile") for axis in (x_parent, y_parent)]
+        loops = [nest.leaf(axis) for axis in (x_parent, y_parent)]
         if loops[0] is loops[1]:
             raise TeValueError(f"`tile` takes two loops, and `{loops[0].short}` is given twice", "name two loops")
         factors = [factor_of(factor, "the factor") for factor in (x_factor, y_factor)]
+        self.unsay(loops, "tile")
         parts = []
         for loop, factor in zip(loops, factors):
             names = [self._loop_name(f"{loop.short}_{end}") for end in ("outer", "inner")]
@@ -112,7 +131,7 @@ class Stage:
         if not axes:
             raise TeUnsupported("`fuse` of no loops", "a `te.compute` over an axis of extent 1 has a loop to bind")
         nest = self._computed("fuse")
-        loops = [nest.plain(axis, "fuse") for axis in axes]
+        loops = [nest.leaf(axis) for axis in axes]
         if len(loops) == 1:
             return axes[0]
         places = [nest.leaves.index(loop) for loop in loops]
@@ -129,6 +148,7 @@ class Stage:
             raise TeUnsupported(
                 f"`fuse` of an axis of data and one of a reduction: {nest.shown(loops)}", "fuse each with its like"
             )
+        self.unsay(loops, "fuse")
         fused = nest.fuse(loops, self._loop_name("_".join([*(loop.short for loop in loops), "fused"])))
         given = ", ".join(loop.text for loop in loops)
         self._say("fuse", f"{fused.text} = fuse({given})", rearranges=True)
@@ -148,8 +168,9 @@ class Stage:
         if not isinstance(thread_ivar, IterVar) or not thread_ivar.tag:
             raise TeValueError("a loop is bound to a thread axis", '`te.thread_axis("threadIdx.x")`')
         nest, kind = self._computed("bind"), thread_ivar.tag
-        loop = nest.unsaid(ivar, "bind")
-        other = next((leaf for leaf in nest.leaves if leaf.kind == kind and kind != "vthread"), None)
+        loop = nest.unsaid(ivar, "bind", again="bound")
+        bound = [leaf for leaf in nest.leaves if leaf.kind == kind and leaf is not loop]
+        other = next(iter(bound), None) if kind != "vthread" else None
         if other is not None:
             raise TeUnsupported(
                 f"`{kind}` is bound twice in `{self.name}`: to `{other.short}` and to `{loop.short}`",
@@ -161,8 +182,7 @@ class Stage:
                 "bind it to threads, or `rfactor` it and bind the axis of the parts",
             )
         self._check_extent(loop, thread_ivar)
-        nest.say(loop, kind)
-        self._say("bind", f"bind({loop.text}, {kind})")
+        self._say_of_loop(loop, "bind", f"bind({loop.text}, {kind})", kind)
 
     def _check_extent(self, loop, thread):
         """A thread axis with a range has that of its loop, where both are known."""
@@ -177,20 +197,18 @@ class Stage:
 
     def vectorize(self, var):
         """Runs a loop as lanes of vectors."""
-        loop = self._computed("vectorize").unsaid(var, "vectorize")
+        loop = self._computed("vectorize").unsaid(var, "vectorize", again=("vectorize", "unroll"))
         if loop.reduce:
             raise TeValueError(
                 f"`vectorize` of `{loop.short}`, an axis of a reduction",
                 "vectorize a loop over data, or `rfactor` first",
             )
-        self.nest.say(loop, "vectorize")
-        self._say("vectorize", f"vectorize({loop.text})")
+        self._say_of_loop(loop, "vectorize", f"vectorize({loop.text})", "vectorize")
 
     def unroll(self, var):
         """Unrolls a loop."""
-        loop = self._computed("unroll").unsaid(var, "unroll")
-        self.nest.say(loop, "unroll")
-        self._say("unroll", f"unroll({loop.text})")
+        loop = self._computed("unroll").unsaid(var, "unroll", again=("vectorize", "unroll"))
+        self._say_of_loop(loop, "unroll", f"unroll({loop.text})", "unroll")
 
     def parallel(self, var):
         raise TeUnsupported("`parallel` is for loops of CPUs", "on a GPU, `bind` the loop to `blockIdx.x`")
@@ -208,8 +226,8 @@ class Stage:
         if pragma_type != "auto_unroll_max_step" and isinstance(value, Const):
             value = convert(bool(value.value))
         loop = self._computed("pragma").leaf(var)
-        loop.marks[pragma_type] = caller()
-        self._say("pragma", f"pragma({loop.text}, {pragma_type} = {self._text(value)})")
+        text = f"pragma({loop.text}, {pragma_type} = {self._text(value)})"
+        self._say_of_loop(loop, pragma_type, text)
 
     def tensorize(self, var, tensor_intrin):
         """Lets a tensor intrinsic stand for the loops from one inwards."""
@@ -222,8 +240,7 @@ class Stage:
             raise TeUnsupported(
                 f"a loop of `{self.name}` is tensorized already: `{other.short}`", "leave out one of the two"
             )
-        loop.marks["tensorize"] = caller()
-        self._say("tensorize", f"tensorize({loop.text}, @{tensor_intrin.library_name})")
+        self._say_of_loop(loop, "tensorize", f"tensorize({loop.text}, @{tensor_intrin.library_name})")
 
     def compute_at(self, parent, scope):
         """Computes the stage inside a loop of one that reads it."""
@@ -349,11 +366,44 @@ class Stage:
             )
         return self.nest
 
-    def _say(self, word, text, rearranges=False):
-        if self.touched is None:
-            self.touched = word
-        self.rearranged_only = self.rearranged_only and rearranges
-        self._schedule.emit(text)
+    def _say(self, word, text, rearranges=False, loop=None):
+        directive = self._schedule.emit(text)
+        self.touches.append(Touch(word, directive, rearranges, loop))
+        return directive
+
+    def _say_of_loop(self, loop, word, text, kind=None):
+        """Says something of a loop. What it was before, if a loop is one of these, has no effect any more."""
+        key = word if kind is None else "kind"
+        before = loop.said_by.get(key)
+        if before is not None:
+            warn(f"`{loop.short}` of `{self.name}` was {loop.said()} before, which has no effect any more")
+            self._take_back(before)
+        if kind is None:
+            loop.marks[word] = caller()
+        else:
+            self.nest.say(loop, kind)
+        loop.said_by[key] = self._say(word, text, loop=loop)
+
+    def unsay(self, loops, word):
+        """Takes back what was said of loops that are loops no more: it has no effect, as in TVM."""
+        for loop in loops:
+            if loop.said_by:
+                warn(f"`{loop.short}` of `{self.name}` was {loop.said()}, which has no effect after `{word}`")
+        self.take_back(loops)
+
+    def take_back(self, loops):
+        """Takes back what was said of loops."""
+        for directive in [one for loop in loops for one in loop.said_by.values()]:
+            self._take_back(directive)
+
+    def _take_back(self, directive):
+        self._schedule.retract(directive)
+        self.touches = [touch for touch in self.touches if touch.directive is not directive]
+
+    def say_again(self, loop):
+        """Says of a loop once more what was taken back."""
+        for key, directive in list(loop.said_by.items()):
+            loop.said_by[key] = self._say(directive.text.partition("(")[0], directive.text, loop=loop)
 
     def _loop_name(self, wish):
         return self._schedule.names.take(wish, f"{self.name}_{wish}")

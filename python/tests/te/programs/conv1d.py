@@ -1,4 +1,7 @@
-"""The document "TVM: 1D convolution GPU optimization": each function makes the schedule of one version."""
+"""The document "TVM: 1D convolution GPU optimization": each function makes the schedule of one version.
+
+As there, `v2` to `v5` start from `v1`, whose binding of the axis is lost when they split it.
+"""
 
 import tirc.tvm as tvm
 from tirc.tvm import te
@@ -44,7 +47,7 @@ def v1():
 
 
 def v2():
-    s, A, W, B = base()
+    s, A, W, B = v1()
     block_i, thread_i = s[B].split(B.op.axis[0], factor=8)
     s[B].bind(block_i, te.thread_axis("blockIdx.x"))
     s[B].bind(thread_i, te.thread_axis("threadIdx.x"))
@@ -52,7 +55,7 @@ def v2():
 
 
 def v3():
-    s, A, W, B = base()
+    s, A, W, B = v1()
     block_i, thread_i = s[B].split(B.op.axis[0], factor=16)
     warp_i, lane_i = s[B].split(thread_i, factor=4)
     s[B].bind(block_i, te.thread_axis("blockIdx.x"))
@@ -62,7 +65,7 @@ def v3():
 
 
 def v4():
-    s, A, W, B = base()
+    s, A, W, B = v1()
     C_local = s.cache_write(B, "local")
     W_shared = s.cache_read(W, "shared", [C_local])
     block_i, thread_i = s[B].split(B.op.axis[0], factor=32)
@@ -75,7 +78,7 @@ def v4():
 
 
 def v5():
-    s, A, W, B = base()
+    s, A, W, B = v1()
     C_local = s.cache_write(B, "local")
     W_shared = s.cache_read(W, "shared", [C_local])
     block_i, thread_i = s[B].split(B.op.axis[0], factor=32)
