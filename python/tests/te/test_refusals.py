@@ -108,11 +108,6 @@ def said(p, *words):
         getattr(p.s[p.D], word)(p.i, *args)
 
 
-def attached(p):
-    p.s[p.C].compute_at(p.s[p.D], p.i)
-    return p.s[p.C]
-
-
 SCHEDULES = [
     (lambda p: te.create_schedule(p.A.op), "is an argument"),
     (lambda p: te.create_schedule([]), "a schedule of nothing"),
