@@ -4,7 +4,7 @@ import random
 
 from tirc import te
 
-OPERATORS = ["chain", "product", "window", "pair"]
+OPERATORS = ["chain", "product", "window", "pair", "sized", "best"]
 
 
 def chain(rng):
@@ -40,6 +40,28 @@ def pair(rng):
     S = te.compute((6,), lambda i: te.sum(A[i, k], axis=k), name="S")
     T = te.compute((6, 9), lambda i, j: A[i, j] - S[i], name="T")
     return [A, S, T], [S, T]
+
+
+def sized(rng):
+    n = te.size_var("n", low=1, high=100, default=rng.choice([None, 24]))
+    A = te.placeholder((n, 6), name="A")
+    k = te.reduce_axis((0, n), "k")
+    S = te.compute((6,), lambda j: te.sum(A[k, j], axis=k), name="S")
+    T = te.compute((n, 6), lambda i, j: A[i, j] - S[j], name="T")
+    return [A, T], [T]
+
+
+def best(rng):
+    A = te.placeholder((6, 9), name="A")
+    k = te.reduce_axis((0, 9), "k")
+
+    def combine(x, y):
+        return te.Select(x[1] >= y[1], x[0], y[0]), te.max(x[1], y[1])
+
+    reducer = te.comm_reducer(combine, lambda t0, t1: (te.const(-1, t0), te.min_value(t1)), name="best")
+    at, value = te.compute((6,), lambda i: reducer((k, A[i, k]), axis=k), name="V")
+    T = te.compute((6, 9), lambda i, j: A[i, j] - value[i], name="T")
+    return [A, at, value, T], [at, T]
 
 
 class Attempt:

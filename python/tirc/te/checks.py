@@ -17,6 +17,7 @@ def check(schedule):
             _at_root(schedule, stage)
         else:
             _attached(schedule, stage)
+        _known_extents(stage)
         _launched_once(stage)
         _private(stage)
         _shared_reduction(schedule, stage)
@@ -79,7 +80,12 @@ def is_launched(schedule, stage):
 
 
 def _at_root(schedule, stage):
-    _known_extents(stage)
+    if stage.aligned_at is not None and any(_by_sizes(extent) for extent in stage.tensors[0].shape):
+        raise TeUnsupported(
+            f"`storage_align` of `{stage.name}`, whose size is open",
+            "give the size a number or a default, or compute the stage inside a loop",
+            at=stage.aligned_at,
+        )
     where = stage.scope or "global"
     if where == "global":
         return
@@ -101,6 +107,9 @@ def _known_extents(stage):
     """Threads, lanes and copies of an unrolled loop are a number that is known."""
     for loop in stage.nest.leaves:
         if loop.kind is None or loop.is_block or isinstance(convert(loop.extent), Const):
+            continue
+        # The loops over data of an attached stage follow from what its reader needs.
+        if stage.attach != ROOT and not loop.reduce:
             continue
         if not _by_sizes(loop.extent):
             continue

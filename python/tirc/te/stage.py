@@ -63,7 +63,7 @@ class Stage:
         self.scope, self.scope_at = None, None
         # What directives said of its loops and its buffer.
         self.touches = []
-        self.twofold_at = None
+        self.twofold_at, self.aligned_at = None, None
         # The loops that the predicate of its store names, and where.
         self.predicate, self.predicate_at = [], None
         # Do its elements come from a stage whose layout follows loops?
@@ -315,6 +315,7 @@ class Stage:
         factor, offset = factor_of(factor, "the factor"), convert(offset)
         if isinstance(offset, Const) and offset.value < 0:
             raise TeValueError("the offset is negative", "it is at least 0")
+        self.aligned_at = caller()
         text = f"factor = {self._text(factor)}, offset = {self._text(offset)}"
         self._say("storage_align", f"storage_align({self.name}.{loop.short}, {text})")
 
