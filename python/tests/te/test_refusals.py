@@ -322,6 +322,13 @@ def many(cfg, s, B):
             s[B].pragma(B.op.axis[0], "auto_unroll_max_step", nth)
 
 
+def rejecting(cfg, s, B):
+    for nth in range(10):
+        cfg.define_knob(f"k{nth}", [True, False])
+    if sum(int(bool(cfg[f"k{nth}"].val)) for nth in range(10)) < 10:
+        cfg.raise_error("all of them")
+
+
 TEMPLATES = [
     (lambda cfg, s, B: cfg.define_knob("a", []), "has no choice"),
     (lambda cfg, s, B: cfg.define_knob("a", ["x", "y"]), "neither integers nor truth values"),
@@ -336,7 +343,9 @@ TEMPLATES = [
     (lambda cfg, s, B: cfg.define_annotate("a", [B.op.axis[0]]), "define_annotate"),
     (lambda cfg, s, B: cfg.raise_error("never"), "rejects all points"),
     (lambda cfg, s, B: (cfg.define_knob("a", [1, 2]), range(cfg["a"].val)), "Python needs a number"),
+    (lambda cfg, s, B: te.create_schedule(B.op), "makes two schedules"),
     (many, "more than 256 paths"),
+    (rejecting, "more than 256 paths"),
 ]
 
 

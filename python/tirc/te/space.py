@@ -15,7 +15,7 @@ from .printer import Printer
 from .walks import evaluate, params_of
 
 MAX_PATHS = 256
-_MAX_POINTS = 200_000
+_MAX_POINTS = 4096
 
 
 class Directive:
@@ -110,7 +110,7 @@ class Run:
 
     def __init__(self, space, answers):
         self.space, self.answers = space, answers
-        self.trace, self.asked = [], []
+        self.trace, self.asked, self.n_schedules = [], [], 0
         self._known = {}
 
     def decide(self, value):
@@ -160,15 +160,19 @@ def new_trace(names):
     """Where a new schedule writes its directives; `names` are those that it gives."""
     if not _runs:
         return []
+    _runs[-1].n_schedules += 1
+    if _runs[-1].n_schedules > 1:
+        raise TeUnsupported("a template makes two schedules", "write a template for each")
     _runs[-1].space.join_schedule(names)
     return _runs[-1].trace
 
 
 def explore(function):
     """Runs `function` for each way that its questions can be answered; gives the space, and run and result of each."""
-    space, done = Space(), []
+    space, done, n_runs = Space(), [], 0
     worklist = [[]]
     while worklist:
+        n_runs += 1
         answers = worklist.pop()
         run = Run(space, answers)
         _runs.append(run)
@@ -180,7 +184,7 @@ def explore(function):
         finally:
             expr._decide.pop()
             _runs.pop()
-        if len(done) + len(worklist) > MAX_PATHS:
+        if n_runs + len(worklist) > MAX_PATHS:
             raise TeUnsupported(
                 f"the template has more than {MAX_PATHS} paths", "ask for fewer knobs in `if`, or write two templates"
             )
