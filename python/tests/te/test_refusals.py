@@ -356,6 +356,12 @@ def test_templates(body, text):
         template(body)
 
 
+def test_a_directive_after_the_template():
+    s, (A, B) = template(lambda cfg, s, B: cfg.define_knob("n", [1, 2]))
+    with pytest.raises(te.TeUnsupported, match="after the template `t` has returned"):
+        s[B].bind(B.op.axis[0], BX)
+
+
 def test_a_knob_that_changes_the_operator():
     @autotvm.template("t")
     def run():

@@ -59,6 +59,10 @@ class Schedule:
 
     def emit(self, text):
         """Adds a directive."""
+        if self.merged is not None:
+            raise TeUnsupported(
+                f"a directive after the template `{self.template}` has returned its schedule", "write it in the template"
+            )
         directive = space.Directive(text, caller())
         self.trace.append(directive)
         return directive
