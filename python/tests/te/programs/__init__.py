@@ -1,0 +1,1 @@
+"""The programs of five documents on te schedules, in their style; their imports name `tirc.tvm`."""

@@ -1,0 +1,5 @@
+"""TVM's package `contrib`."""
+
+from . import nvcc
+
+__all__ = ["nvcc"]
