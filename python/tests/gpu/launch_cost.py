@@ -99,7 +99,9 @@ def main() -> None:
     f = tirc.ffi.function(kernel)
     row("tirc by tvm-ffi", cost(lambda: f(*arrays, out)), base)
     others(arrays, out, base)
-    one = tirc.parse("te.func @one(A: f32[1024]) -> f32[1024] {\n  compute B[i: 1024] = A[i]\n  return B\n}\n").compile()
+    one = tirc.parse(
+        "te.func @one(A: f32[1024]) -> f32[1024] {\n  compute B[i: 1024] = A[i]\n  return B\n}\n"
+    ).compile()
     row("tirc, two arrays", cost(lambda: one(arrays[0], out)), base)
     maps(base)
 

@@ -92,8 +92,32 @@ class Attempt:
         stage = s[tensor]
         axes = list(stage.leaf_iter_vars)
         word = rng.choice(
-            "split split split fuse reorder bind bind bind vectorize unroll compute_at compute_at compute_at inline cache_read "
-            "cache_write rfactor set_scope storage_align double_buffer pragma predicate root tile".split()
+            [
+                "split",
+                "split",
+                "split",
+                "fuse",
+                "reorder",
+                "bind",
+                "bind",
+                "bind",
+                "vectorize",
+                "unroll",
+                "compute_at",
+                "compute_at",
+                "compute_at",
+                "inline",
+                "cache_read",
+                "cache_write",
+                "rfactor",
+                "set_scope",
+                "storage_align",
+                "double_buffer",
+                "pragma",
+                "predicate",
+                "root",
+                "tile",
+            ]
         )
         axis = rng.choice(axes)
         if word == "split":
@@ -106,7 +130,7 @@ class Attempt:
         elif word == "reorder":
             stage.reorder(*rng.sample(axes, rng.randint(1, len(axes))))
         elif word == "bind":
-            tag = rng.choice("blockIdx.x blockIdx.y threadIdx.x threadIdx.y vthread".split())
+            tag = rng.choice(["blockIdx.x", "blockIdx.y", "threadIdx.x", "threadIdx.y", "vthread"])
             stage.bind(axis, te.thread_axis(tag))
         elif word in ("vectorize", "unroll"):
             getattr(stage, word)(axis)

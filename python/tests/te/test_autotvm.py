@@ -3,6 +3,7 @@
 import pytest
 import tools
 from programs import conv1d
+
 from tirc import te
 from tirc.tvm import autotvm
 

@@ -3,10 +3,10 @@
 import re
 
 import pytest
-import tirc.tvm as tvm
 import tools
 from programs import conv1d, conv2d_hwcn, conv2d_tensorcore, depthwise2d, depthwise_nchw, spaces
 
+import tirc.tvm as tvm
 
 # The document binds an axis that a later version splits, which TVM loses without a word.
 pytestmark = pytest.mark.filterwarnings("ignore::tirc.te.TeWarning")

@@ -1,8 +1,9 @@
 """Tensor intrinsics: which ones of the library are recognised, and what is refused."""
 
 import pytest
-import tirc.tvm as tvm
 import tools
+
+import tirc.tvm as tvm
 from tirc import te
 
 CALL = tvm.tir.call_intrin

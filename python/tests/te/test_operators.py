@@ -4,6 +4,7 @@ import functools
 
 import pytest
 import tools
+
 from tirc import te
 from tirc.tvm import tir
 
@@ -98,7 +99,23 @@ def test_types_follow_tvm(A, H, N):
 
 @pytest.mark.parametrize(
     "dtype",
-    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 float8_e4m3 float8_e5m2".split(),
+    [
+        "bool",
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+        "uint8",
+        "uint16",
+        "uint32",
+        "uint64",
+        "float16",
+        "bfloat16",
+        "float32",
+        "float64",
+        "float8_e4m3",
+        "float8_e5m2",
+    ],
 )
 def test_every_type_is_copied(dtype):
     A = te.placeholder((40,), name="A", dtype=dtype)

@@ -7,8 +7,9 @@ import shlex
 import subprocess
 
 import pytest
-import tirc.tvm as tvm
 import tools
+
+import tirc.tvm as tvm
 from tirc import te
 from tirc.te.stage import Stage
 

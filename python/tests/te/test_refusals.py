@@ -3,6 +3,7 @@
 import re
 
 import pytest
+
 import tirc.tvm as tvm
 from tirc import te
 from tirc.tvm import autotvm

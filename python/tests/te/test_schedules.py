@@ -2,6 +2,7 @@
 
 import pytest
 import tools
+
 from tirc import te
 
 BX, BY = te.thread_axis("blockIdx.x"), te.thread_axis("blockIdx.y")

@@ -4,6 +4,7 @@ import sys
 import types
 
 import pytest
+
 import tirc.tvm as tvm
 from tirc.tvm import te
 from tirc.tvm.contrib import nvcc

@@ -265,7 +265,16 @@ __getattr__ = missing_names(
     "autotvm",
     {
         name: _COMMAND
-        for name in "tuner measure_option LocalBuilder LocalRunner RPCRunner callback apply_history_best measure".split()
+        for name in [
+            "tuner",
+            "measure_option",
+            "LocalBuilder",
+            "LocalRunner",
+            "RPCRunner",
+            "callback",
+            "apply_history_best",
+            "measure",
+        ]
     },
 )
 

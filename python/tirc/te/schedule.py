@@ -61,7 +61,8 @@ class Schedule:
         """Adds a directive."""
         if self.merged is not None:
             raise TeUnsupported(
-                f"a directive after the template `{self.template}` has returned its schedule", "write it in the template"
+                f"a directive after the template `{self.template}` has returned its schedule",
+                "write it in the template",
             )
         directive = space.Directive(text, caller())
         self.trace.append(directive)

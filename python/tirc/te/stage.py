@@ -7,10 +7,23 @@ from .loops import Nest, factor_of
 from .printer import Printer
 from .walks import walk
 
-SCOPES = (
-    "global shared shared.dyn registers local wmma.matrix_a wmma.matrix_b wmma.accumulator mma.matrix_a mma.matrix_b "
-    "mma.accumulator mma.rows wgmma.matrix_a wgmma.accumulator wgmma.rows"
-).split()
+SCOPES = [
+    "global",
+    "shared",
+    "shared.dyn",
+    "registers",
+    "local",
+    "wmma.matrix_a",
+    "wmma.matrix_b",
+    "wmma.accumulator",
+    "mma.matrix_a",
+    "mma.matrix_b",
+    "mma.accumulator",
+    "mma.rows",
+    "wgmma.matrix_a",
+    "wgmma.accumulator",
+    "wgmma.rows",
+]
 
 _PRAGMAS = ("auto_unroll_max_step", "unroll_explicit", "loop_partition_hint")
 

@@ -7,8 +7,11 @@ and PyTorch or CuPy. The names that TVM had at its top before 0.7 (`tvm.compute`
 from .. import te
 from ..te import (
     Select as select,
+)
+from ..te import (
     all,
     any,
+    autotvm,
     comm_reducer,
     compute,
     const,
@@ -20,8 +23,8 @@ from ..te import (
     log,
     lower,
     max,
-    min,
     max_value,
+    min,
     min_value,
     placeholder,
     power,
@@ -34,7 +37,6 @@ from ..te import (
     thread_axis,
     var,
 )
-from ..te import autotvm
 from ..te.errors import missing_names
 from . import contrib, target, testing, tir, topi, transform
 from .runtime import Device, Function, build, cpu, cuda, gpu, nd

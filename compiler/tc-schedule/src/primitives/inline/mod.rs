@@ -8,6 +8,7 @@
 //!
 //! - The stage is computed, has one result, and is not a result of the operator.
 //! - It is no reduction: a reduction needs loops.
+//! - It is no cache, and has none, whose axes are loops: `cache_write` came before its loops were divided or reordered.
 //! - No other directive concerns its loops or its buffer: it would have no effect.
 //!
 //! # Rewrite
@@ -55,6 +56,11 @@ impl Primitive for Inline {
             let text =
                 format!("`{name}` has {}; only a stage with one can be inlined", counted(data.tensors.len(), "result"));
             return Err(cx.error("inline-results", text).fix_its(LEAVE_OUT).into());
+        }
+        if data.through.is_some() || data.origin.is_some() {
+            let text = format!("`{name}` has loops for axes, since `cache_write` came after they were divided");
+            let help = "write `cache_write` before the directives that divide or reorder the loops";
+            return Err(cx.error("inline-loops", text).help(help).fix_its(LEAVE_OUT).into());
         }
         Ok(stage)
     }
