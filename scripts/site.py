@@ -56,6 +56,7 @@ def summary() -> str:
         sys.exit(f"error: the README's list lacks {', '.join(sorted(missing))}")
     lines = ["# Summary", "", "[tc](README.md)", ""]
     lines += [f"- [{title(page)}]({page})" for page in pages]
+    lines += [f"- [{title(page)}]({page})" for page in ["tools/editor/README.md"] if page not in pages]
     lines += ["- [Decisions](docs/adr/README.md)"]
     decisions = sorted((ROOT / "docs/adr").glob("[0-9]*.md"))
     lines += [f"  - [{title(f'docs/adr/{page.name}')}](docs/adr/{page.name})" for page in decisions]
