@@ -13,6 +13,17 @@ pub(crate) enum Extent {
     Open(Formula),
 }
 
+impl Extent {
+    /// `extent`, or what `formula` says in its place.
+    pub(crate) fn of(extent: u64, formula: Option<&Formula>) -> Extent {
+        match formula {
+            None => Extent::Fixed(extent),
+            Some(Formula::Int(int)) if *int >= 0 => Extent::Fixed(int.unsigned_abs()),
+            Some(formula) => Extent::Open(formula.clone()),
+        }
+    }
+}
+
 /// A buffer that the caller passes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Passed {

@@ -119,7 +119,7 @@ fn of_map(piece: &Piece<'_>, nth: usize) -> Result<String, Diagnostic> {
     let mut out = String::new();
     for (dim, &extent) in map.extents.iter().enumerate() {
         let formula = piece.manifest.formula(&Slot::Map { map: map.name.clone(), dim });
-        let extent = formula.map_or(Extent::Fixed(extent), |formula| Extent::Open(formula.clone()));
+        let extent = Extent::of(extent, formula);
         let what = format!("extent {dim} of `{}`", map.name);
         out.push_str(&extent_into(piece.function, &extent, &format!("tc_plan->extents[{nth}][{dim}]"), &what)?);
     }
@@ -131,7 +131,7 @@ fn grid(piece: &Piece<'_>, nth: usize) -> Result<String, Diagnostic> {
     let mut out = String::new();
     for (dim, &extent) in kernel.grid.iter().enumerate() {
         let formula = piece.manifest.formula(&Slot::Grid { kernel: nth, dim });
-        let extent = formula.map_or(Extent::Fixed(extent), |formula| Extent::Open(formula.clone()));
+        let extent = Extent::of(extent, formula);
         let what = format!("extent {dim} of the grid of `{}`", kernel.name);
         out.push_str(&extent_into(piece.function, &extent, &format!("tc_plan->grid[{nth}][{dim}]"), &what)?);
     }

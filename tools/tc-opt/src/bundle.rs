@@ -3,7 +3,7 @@
 use crate::args::{Args, BundleLink, Emit, VerifyEach};
 use crate::debug::refuse::of_one_run;
 use crate::inputs::Input;
-use crate::{FINE, INPUT};
+use crate::{CALL, FINE, INPUT};
 use std::path::Path;
 use tc::bundles::{Link, Options};
 use tc::support::suggest::shorten;
@@ -58,7 +58,7 @@ pub(crate) fn check(args: &Args) -> Result<(), String> {
 pub(crate) fn run(args: &Args, compiler: &Compiler, session: &Session<'_>, input: &Input) -> Result<u8, u8> {
     let options = options(args, input).map_err(|wrong| session.refuse(&wrong))?;
     tc::bundles::check_name(&options.name).map_err(|wrong| session.refuse_with(&wrong))?;
-    let targets = targets(args, session)?;
+    let targets = targets(args, compiler, session)?;
     let compiler =
         Compiler { via: args.run.via(), verify: args.run.verify_each != VerifyEach::None, ..compiler.clone() };
     let reading = ParseOptions { allow_unknown_ops: args.input.allow_unknown_ops };
@@ -94,13 +94,17 @@ fn options(args: &Args, input: &Input) -> Result<Options, String> {
 }
 
 /// The targets, each with its pipeline.
-fn targets(args: &Args, session: &Session<'_>) -> Result<Vec<BundleTarget>, u8> {
+fn targets(args: &Args, compiler: &Compiler, session: &Session<'_>) -> Result<Vec<BundleTarget>, u8> {
     let mut own: Vec<(&str, &str)> = Vec::new();
     for given in &args.run.target_pipeline {
         let Some((name, pipeline)) = given.split_once('=') else {
             let given = shorten(given);
             return Err(session.refuse(&format!("`--target-pipeline` is `NAME=STR`, not `{given}`")));
         };
+        compiler.pipeline(pipeline, &mut compiler.module()).map_err(|failure| {
+            session.tell(&failure.diagnostics, &failure.sources);
+            CALL
+        })?;
         own.push((name, pipeline));
     }
     let one = std::slice::from_ref(&args.run.target);

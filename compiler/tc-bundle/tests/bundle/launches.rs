@@ -294,6 +294,13 @@ fn clusters_are_asked_for() {
 }
 
 #[test]
+fn sizes_choose_maps_and_clusters() {
+    let made = single("hopper", &example("examples/aot/hopper.tir"), "sm_90a", "cuda{schedule=by_size}");
+    let of = |sizes| Call { scalars: &[], sizes };
+    check(&made, (0, "9.0"), &[of(&[("m", 128), ("k", 64)]), of(&[("m", 127), ("k", 640)])]);
+}
+
+#[test]
 fn the_best_code_for_a_device_is_launched() {
     let text = example("examples/softmax.tir");
     let one = |target, pipeline, number| code(&text, target, pipeline, number);

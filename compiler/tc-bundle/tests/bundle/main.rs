@@ -2,6 +2,7 @@
 
 mod calls;
 mod document;
+mod examples;
 mod formulas;
 mod harness;
 mod launches;
