@@ -13,6 +13,8 @@
 //! - `names`, `spell`, `formula`: identifiers, types, literals and formulas of sizes in C.
 //! - `header`, `source`: the two texts. What is the same in every bundle lies in `c/`, as C whose names begin with
 //!   `bundle_`; the name of the bundle takes the place of that word.
+//! - `ffi`: a part of the source that a program may compile, functions that TVM FFI calls.
+//! - `rust`: a Rust module over the C functions.
 //! - `document`: the JSON beside them. docs/manifest.md is its contract.
 //!
 //! This crate compiles nothing. `tc::Compiler::bundle` makes the machine code.
@@ -21,11 +23,13 @@ mod agree;
 mod call;
 mod check;
 mod document;
+mod ffi;
 mod formula;
 mod header;
 mod launches;
 mod names;
 mod plan;
+mod rust;
 mod source;
 mod spell;
 mod tables;
@@ -65,6 +69,8 @@ pub struct Options {
     pub name: String,
     /// Where the machine code is.
     pub link: Link,
+    /// Is there a Rust module, too, which calls the C functions?
+    pub rust: bool,
 }
 
 /// A file of a bundle.
@@ -76,7 +82,8 @@ pub struct File {
     pub bytes: Vec<u8>,
 }
 
-/// Writes the bundle of a program: the JSON, the machine code for each target, the header and the source, in this order.
+/// Writes the bundle of a program: the JSON, the machine code for each target, the header, the source and the Rust
+/// module where one is asked for, in this order.
 /// Targets come in any order; every one of them has the same functions.
 pub fn write(codes: &[TargetCode], options: &Options) -> Result<Vec<File>, Diagnostics> {
     check_name(&options.name)?;
@@ -91,6 +98,10 @@ pub fn write(codes: &[TargetCode], options: &Options) -> Result<Vec<File>, Diagn
     files.push(File { name: format!("{}.h", options.name), bytes: header.into() });
     let source = source::text(&interface, &codes, options)?;
     files.push(File { name: format!("{}.c", options.name), bytes: source.into() });
+    if options.rust {
+        let module = rust::text(&interface, options);
+        files.push(File { name: format!("{}.rs", options.name), bytes: module.into() });
+    }
     Ok(files)
 }
 

@@ -2,7 +2,7 @@
 
 use crate::agree::{Function, Interface};
 use crate::plan::Piece;
-use crate::{Link, Options, TargetCode, call, check, launches, plan, tables};
+use crate::{Link, Options, TargetCode, call, check, ffi, launches, plan, tables};
 use std::fmt::Write;
 use tc_support::Diagnostic;
 use tc_target::KernelManifest;
@@ -72,6 +72,9 @@ pub(crate) fn text(interface: &Interface, codes: &[&TargetCode], options: &Optio
     for (nth, function) in interface.functions.iter().enumerate() {
         out.push_str(&named(&of_function(nth, function, codes)?, name));
     }
+    out.push_str(&renamed(ffi::SUPPORT, name));
+    out.push_str(&named(&ffi::text(interface), name));
+    out.push_str(ffi::END);
     Ok(out)
 }
 

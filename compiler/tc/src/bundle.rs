@@ -40,7 +40,7 @@ impl Compiler {
     /// let module = compiler.parse("add.tir", &std::fs::read_to_string("examples/add.tir")?)?.module;
     /// let pipeline = "cuda{schedule=threads,symbolic=true}".to_string();
     /// let targets = [BundleTarget { target: Target::parse("sm_80").expect("known"), pipeline }];
-    /// let options = Options { name: "add".into(), link: Link::Embedded };
+    /// let options = Options { name: "add".into(), link: Link::Embedded, rust: false };
     /// for file in compiler.bundle(&module, &targets, &options)?.files {
     ///     std::fs::write(&file.name, &file.bytes)?;
     /// }

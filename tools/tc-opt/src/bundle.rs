@@ -90,7 +90,7 @@ fn options(args: &Args, input: &Input) -> Result<Options, String> {
         BundleLink::Embedded => Link::Embedded,
         BundleLink::Files => Link::Files,
     };
-    Ok(Options { name, link })
+    Ok(Options { name, link, rust: false })
 }
 
 /// The targets, each with its pipeline.

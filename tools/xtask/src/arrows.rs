@@ -31,6 +31,7 @@ pub const ARROWS: &[(&str, &[&str])] = &[
         &["tc-syntax", "tc-passes", "tc-cuda", "tc-mlir", "tc-report", "tc-debug", "tc-bundle", "tc-sim", "tc-runtime"],
     ),
     ("tc-capi", &["tc"]),
+    ("tc-build", &["tc"]),
     ("tc-cli", &["tc"]),
     ("tc-opt", &["tc-cli"]),
     ("tc-run", &["tc-cli"]),

@@ -22,7 +22,7 @@ fn bundle(name: &str, pipeline: &str, targets: &[&str]) -> PathBuf {
     let module = compiler.parse(name, &text).unwrap_or_else(|failure| panic!("{}", failure.text())).module;
     let target = |name: &&str| BundleTarget { target: Target::parse(name).expect("known"), pipeline: pipeline.into() };
     let targets: Vec<BundleTarget> = targets.iter().map(target).collect();
-    let options = Options { name: name.into(), link: Link::Embedded };
+    let options = Options { name: name.into(), link: Link::Embedded, rust: false };
     let made = compiler.bundle(&module, &targets, &options).unwrap_or_else(|failure| panic!("{}", failure.text()));
     assert!(made.warnings.is_empty());
     let folder = folder(name);

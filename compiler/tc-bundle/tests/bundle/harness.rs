@@ -10,11 +10,13 @@ use tc::target::{KernelManifest, Param, Target};
 /// The flags under which every source of a bundle compiles without a warning.
 pub(crate) const STRICT: [&str; 5] = ["-Wall", "-Wextra", "-Werror", "-pedantic", "-O1"];
 
-/// A folder of its own below cargo's for tests.
+/// A folder of the test's own below cargo's for tests, the same in each run.
 pub(crate) fn folder(name: &str) -> PathBuf {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let nth = COUNT.fetch_add(1, Ordering::Relaxed);
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("bundle-{name}-{}-{nth}", std::process::id()));
+    let test = std::thread::current().name().unwrap_or("test").replace("::", "-");
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("bundle-{test}-{nth}-{name}"));
+    let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).expect("cargo's folder for tests can be written");
     folder
 }
@@ -46,7 +48,7 @@ pub(crate) struct Made {
 
 impl Made {
     pub(crate) fn new(name: &str, codes: Vec<TargetCode>, link: Link) -> Made {
-        let options = Options { name: name.to_string(), link };
+        let options = Options { name: name.to_string(), link, rust: false };
         let files = write(&codes, &options).unwrap_or_else(|found| panic!("{found:?}"));
         let folder = folder(name);
         for file in &files {

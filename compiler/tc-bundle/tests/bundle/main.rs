@@ -3,6 +3,7 @@
 mod calls;
 mod document;
 mod examples;
+mod ffi;
 mod formulas;
 mod harness;
 mod launches;

@@ -199,7 +199,7 @@ fn a_machine_without_a_driver_is_told() {
 }
 
 fn refused(codes: &[TargetCode], name: &str) -> String {
-    let options = Options { name: name.to_string(), link: Link::Embedded };
+    let options = Options { name: name.to_string(), link: Link::Embedded, rust: false };
     let found = write(codes, &options).expect_err("it cannot be written");
     found.iter().next().expect("an error").message.clone()
 }

@@ -96,7 +96,7 @@ int main(void) {
 
 #[test]
 fn a_bundle_is_the_same_each_time() {
-    let options = Options { name: "k".into(), link: Link::Embedded };
+    let options = Options { name: "k".into(), link: Link::Embedded, rust: false };
     let add = example("add.tir");
     let make = || {
         let pipeline = "cuda{schedule=threads symbolic=true}";
