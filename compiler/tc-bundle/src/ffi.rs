@@ -1,41 +1,12 @@
 //! The functions that TVM FFI calls, in C: `__tvm_ffi_NAME` for each function of the program.
 
 use crate::agree::{Function, Interface, Parameter};
-use crate::spell;
+use crate::{spell, types};
 use std::fmt::Write;
-use tc_support::DType;
 
 /// What begins the part, in C that is the same in every bundle, and what ends it.
 pub(crate) const SUPPORT: &str = include_str!("c/ffi.c");
 pub(crate) const END: &str = "\n#endif\n";
-
-/// `DLDataTypeCode` of DLPack, and bits.
-fn dl_type(dtype: DType) -> (u32, u64) {
-    let code = match dtype {
-        DType::I8 | DType::I16 | DType::I32 | DType::I64 => 0,
-        DType::U8 | DType::U16 | DType::U32 | DType::U64 => 1,
-        DType::F16 | DType::F32 | DType::F64 | DType::TF32 => 2,
-        DType::BF16 => 4,
-        DType::Bool => 6,
-        DType::F8E4M3 => 10,
-        DType::F8E5M2 => 12,
-    };
-    (code, dtype.bytes() * 8)
-}
-
-/// The least and the greatest integer that C takes for a value of type `dtype`.
-fn range(dtype: DType) -> (String, String) {
-    let unsigned = |bits: u64| ("0".to_string(), spell::int((1 << bits) - 1));
-    match dtype {
-        DType::Bool => ("0".into(), "1".into()),
-        DType::I8 => ("INT8_MIN".into(), "INT8_MAX".into()),
-        DType::I16 => ("INT16_MIN".into(), "INT16_MAX".into()),
-        DType::I32 => ("INT32_MIN".into(), "INT32_MAX".into()),
-        // What is above the greatest of 63 bits comes as a negative number of the same bits.
-        DType::I64 | DType::U64 => ("INT64_MIN".into(), "INT64_MAX".into()),
-        dtype => unsigned(dtype.bytes() * 8),
-    }
-}
 
 /// The functions of `interface`.
 pub(crate) fn text(interface: &Interface) -> String {
@@ -75,7 +46,7 @@ fn function(function: &Function) -> String {
     out.push_str("  $$_TC_FFI_TRY($_tc_ffi_stream(tc_device, &tc_stream));\n");
     let param = |(nth, param): (usize, &Parameter)| match value(param) {
         Value::Buffer => format!(", ({} *)tc_p{nth}", pointee(param)),
-        _ => format!(", ({})tc_p{nth}", spell::value_type(param.dtype)),
+        _ => format!(", ({})tc_p{nth}", types::c_value(param.dtype)),
     };
     let params: String = function.params.iter().enumerate().map(param).collect();
     let sizes: String = (0..function.sizes.len()).map(|nth| format!(", tc_s{nth}")).collect();
@@ -91,16 +62,16 @@ enum Value {
 }
 
 fn value(param: &Parameter) -> Value {
-    match (&param.buffer, param.dtype) {
-        (Some(_), _) => Value::Buffer,
-        (None, DType::F32 | DType::F64 | DType::TF32) => Value::Float,
-        (None, _) => Value::Int,
+    match &param.buffer {
+        Some(_) => Value::Buffer,
+        None if types::is_wide_float(param.dtype) => Value::Float,
+        None => Value::Int,
     }
 }
 
 fn pointee(param: &Parameter) -> String {
     let qualifier = if param.buffer.as_ref().is_some_and(|buffer| buffer.is_read_only) { "const " } else { "" };
-    format!("{qualifier}{}", spell::pointee(param.dtype))
+    format!("{qualifier}{}", types::c_pointee(param.dtype))
 }
 
 /// Reads the buffers and values.
@@ -116,12 +87,12 @@ fn arguments(function: &Function) -> String {
         let (arg, text) = (format!("&tc_args[{nth}]"), spell::string(&param.name));
         let call = match value(param) {
             Value::Buffer => {
-                let (code, bits) = dl_type(param.dtype);
+                let (code, bits) = (types::dlpack_code(param.dtype), 8 * param.dtype.bytes());
                 n_buffers += 1;
                 format!("buffer({arg}, {code}, {bits}, tc_bytes[{}], &tc_device, &tc_p{nth}, {text})", n_buffers - 1)
             }
             Value::Int => {
-                let (low, high) = range(param.dtype);
+                let (low, high) = types::c_range(param.dtype);
                 format!("int({arg}, {low}, {high}, &tc_p{nth}, {text})")
             }
             Value::Float => format!("float({arg}, &tc_p{nth}, {text})"),

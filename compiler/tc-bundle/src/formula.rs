@@ -1,6 +1,6 @@
 //! Formulas of sizes as expressions of C.
 
-use tc_target::sizes::MAX_FORMULA_DEPTH;
+use tc_target::sizes::{FORMULA_OPS, MAX_FORMULA_DEPTH};
 use tc_target::{BinaryOp, Formula};
 
 /// `formula` as an expression of type `int64_t`, with what `size` calls a size; `None` where it is deeper than a manifest
@@ -26,27 +26,10 @@ fn written(formula: &Formula, size: &dyn Fn(&str) -> Option<String>, depth: usiz
     }
 }
 
-/// What c/sizes.c calls an operator; `None` for `&&` and `||`, which are C's own.
-fn word(op: BinaryOp) -> Option<&'static str> {
-    Some(match op {
-        BinaryOp::Add => "ADD",
-        BinaryOp::Sub => "SUB",
-        BinaryOp::Mul => "MUL",
-        BinaryOp::FloorDiv => "DIV",
-        BinaryOp::FloorMod => "MOD",
-        BinaryOp::TruncDiv => "TDIV",
-        BinaryOp::TruncMod => "TMOD",
-        BinaryOp::Min => "MIN",
-        BinaryOp::Max => "MAX",
-        BinaryOp::Eq => "EQ",
-        BinaryOp::Ne => "NE",
-        BinaryOp::Lt => "LT",
-        BinaryOp::Le => "LE",
-        BinaryOp::Shl => "SHL",
-        BinaryOp::Shr => "SHR",
-        BinaryOp::BitAnd => "BITAND",
-        BinaryOp::BitOr => "BITOR",
-        BinaryOp::BitXor => "BITXOR",
-        BinaryOp::And | BinaryOp::Or => return None,
-    })
+/// What c/sizes.c calls an operator, its name in capitals; `None` for `&&` and `||`, which are C's own.
+fn word(op: BinaryOp) -> Option<String> {
+    if matches!(op, BinaryOp::And | BinaryOp::Or) {
+        return None;
+    }
+    FORMULA_OPS.iter().find(|(known, _)| *known == op).map(|(_, name)| name.to_uppercase())
 }

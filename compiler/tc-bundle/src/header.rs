@@ -2,7 +2,7 @@
 
 use crate::agree::{Extent, Function, Interface, Parameter};
 use crate::source::{named, renamed};
-use crate::{Link, Options, spell};
+use crate::{Link, Options, spell, types};
 use std::fmt::Write;
 
 const HEAD: &str = include_str!("c/head.h");
@@ -37,9 +37,9 @@ fn parameter(param: &Parameter) -> String {
     match &param.buffer {
         Some(buffer) => {
             let qualifier = if buffer.is_read_only { "const " } else { "" };
-            format!("{qualifier}{} *{}", spell::pointee(param.dtype), param.c_name)
+            format!("{qualifier}{} *{}", types::c_pointee(param.dtype), param.c_name)
         }
-        None => format!("{} {}", spell::value_type(param.dtype), param.c_name),
+        None => format!("{} {}", types::c_value(param.dtype), param.c_name),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::header::{parameters, prototype};
 use crate::plan::{Piece, mentions};
-use crate::{spell, wrong};
+use crate::{spell, types, wrong};
 use std::fmt::Write;
 use tc_support::{DType, Diagnostic};
 
@@ -73,7 +73,7 @@ fn declarations(piece: &Piece<'_>, body: &str) -> String {
         }
         let _ = match &param.buffer {
             Some(_) => writeln!(out, "  uint64_t {local} = (uint64_t)(uintptr_t){c_name};"),
-            None => writeln!(out, "  {} {local} = {c_name};", spell::value_type(param.dtype)),
+            None => writeln!(out, "  {} {local} = {c_name};", types::c_value(param.dtype)),
         };
     }
     for (nth, (size, c_name)) in piece.function.sizes.iter().enumerate() {

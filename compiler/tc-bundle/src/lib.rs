@@ -10,7 +10,7 @@
 //!
 //! - `agree`: what the functions of all targets have in common, which is what the C functions take. That they have it is
 //!   checked.
-//! - `names`, `spell`, `formula`: identifiers, types, literals and formulas of sizes in C.
+//! - `names`, `types`, `spell`, `formula`: identifiers, types, literals and formulas of sizes in C.
 //! - `header`, `source`: the two texts. What is the same in every bundle lies in `c/`, as C whose names begin with
 //!   `bundle_`; the name of the bundle takes the place of that word.
 //! - `ffi`: a part of the source that a program may compile, functions that TVM FFI calls.
@@ -33,6 +33,7 @@ mod rust;
 mod source;
 mod spell;
 mod tables;
+mod types;
 
 pub use document::VERSION;
 pub use names::check_name;

@@ -39,12 +39,12 @@ pub fn check_name(name: &str) -> Result<(), Diagnostic> {
     let is_name =
         name.len() <= MAX_NAME && name.bytes().all(fits) && name.starts_with(|c: char| c.is_ascii_lowercase());
     // What has two underscores is reserved in C++.
-    if is_name && !name.contains("__") && !name.ends_with('_') && safe(name, "") == name {
+    if is_name && !name.contains("__") && !name.ends_with('_') {
         return Ok(());
     }
     let help = format!(
-        "take small letters of ASCII, digits and single underscores, at most {MAX_NAME}, that begin with a letter, end in no \
-         underscore, and are no word of C++"
+        "take small letters of ASCII, digits and single underscores, at most {MAX_NAME}, that begin with a letter and end in no \
+         underscore"
     );
     Err(wrong(format!("`{}` is no name of a bundle", shorten(name))).help(help))
 }
@@ -94,11 +94,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_bundles_are_identifiers_of_two_languages() {
-        for name in ["add", "a1", "my_kernels"] {
+    fn names_of_bundles_begin_identifiers() {
+        for name in ["add", "a1", "my_kernels", "double"] {
             assert_eq!(check_name(name), Ok(()), "{name}");
         }
-        for name in ["", "1a", "A", "a-b", "a__b", "a_", "int", "tc_a", "é", "_a", &"a".repeat(49)] {
+        for name in ["", "1a", "A", "a-b", "a__b", "a_", "é", "_a", &"a".repeat(49)] {
             assert!(check_name(name).is_err(), "{name}");
         }
     }

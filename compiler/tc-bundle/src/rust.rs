@@ -3,10 +3,9 @@
 
 use crate::agree::{Function, Interface, Parameter};
 use crate::source::{named, renamed};
-use crate::{Options, spell};
+use crate::{Options, spell, types};
 use std::fmt::Write;
 use tc_kernel::names::Names;
-use tc_support::DType;
 
 /// What is the same in every module.
 const SUPPORT: &str = include_str!("rust/support.in");
@@ -20,28 +19,6 @@ const WORDS: [&str; 34] = [
 
 fn safe(name: &str, _: &str) -> String {
     if WORDS.contains(&name) || name == "_" { format!("{name}_") } else { name.to_string() }
-}
-
-/// How Rust passes a value of type `dtype`.
-fn value_type(dtype: DType) -> &'static str {
-    match dtype {
-        DType::Bool => "bool",
-        DType::I8 => "i8",
-        DType::I16 => "i16",
-        DType::I32 => "i32",
-        DType::I64 => "i64",
-        DType::U8 | DType::F8E4M3 | DType::F8E5M2 => "u8",
-        DType::U16 | DType::F16 | DType::BF16 => "u16",
-        DType::U32 => "u32",
-        DType::U64 => "u64",
-        DType::F32 | DType::TF32 => "f32",
-        DType::F64 => "f64",
-    }
-}
-
-/// The type of an element of a buffer: not every byte on the device is a `bool`.
-fn element_type(dtype: DType) -> &'static str {
-    if dtype == DType::Bool { "u8" } else { value_type(dtype) }
 }
 
 /// The parameters of a function in Rust, by its names there.
@@ -75,9 +52,9 @@ impl<'a> RustNames<'a> {
 
     fn declared(&self) -> String {
         let param = |(param, name): (&Parameter, &str)| match &param.buffer {
-            Some(buffer) if buffer.is_read_only => format!(", {name}: Input<'_, {}>", element_type(param.dtype)),
-            Some(_) => format!(", {name}: &mut Output<'_, {}>", element_type(param.dtype)),
-            None => format!(", {name}: {}", value_type(param.dtype)),
+            Some(buffer) if buffer.is_read_only => format!(", {name}: Input<'_, {}>", types::rust_element(param.dtype)),
+            Some(_) => format!(", {name}: &mut Output<'_, {}>", types::rust_element(param.dtype)),
+            None => format!(", {name}: {}", types::rust_value(param.dtype)),
         };
         self.params().map(param).collect::<String>() + &self.declared_sizes()
     }
@@ -115,7 +92,7 @@ fn declare(out: &mut String, function: &Function) {
     let name = &function.c_name;
     let param = |(nth, param): (usize, &Parameter)| match param.buffer {
         Some(_) => format!(", p{nth}: *mut c_void"),
-        None => format!(", p{nth}: {}", value_type(param.dtype)),
+        None => format!(", p{nth}: {}", types::rust_value(param.dtype)),
     };
     let params: String = function.params.iter().enumerate().map(param).collect();
     let sizes: String = (0..function.sizes.len()).map(|nth| format!(", s{nth}: i64")).collect();
@@ -192,7 +169,7 @@ fn checks(names: &RustNames<'_>) -> String {
          c::$_{c_name}_bytes({sizes}bytes.as_mut_ptr()) }})?;\n"
     );
     for (nth, (param, name)) in names.params().filter(|(param, _)| param.buffer.is_some()).enumerate() {
-        let (text, element) = (spell::string(&param.c_name), element_type(param.dtype));
+        let (text, element) = (spell::string(&param.c_name), types::rust_element(param.dtype));
         let _ = writeln!(out, "    self::tc_fits::<{element}>({text}, {name}.len, bytes[{nth}])?;");
     }
     out

@@ -85,10 +85,12 @@ fn numbers(codes: &[&TargetCode]) -> String {
     let of_manifests =
         |count: fn(&KernelManifest) -> usize| of_targets(&|code| code.manifests.iter().map(count).max().unwrap_or(0));
     let kernels = of_targets(&|code| code.manifests.iter().map(|manifest| manifest.kernels.len()).sum());
+    let launches = of_manifests(|manifest| manifest.kernels.len());
     let temporaries = of_manifests(|manifest| manifest.temporaries.len());
     let maps = of_manifests(|manifest| manifest.maps.len());
     format!(
-        "\n#define $$_TC_N_KERNELS {kernels}\n#define $$_TC_N_TEMPORARIES {temporaries}\n#define $$_TC_N_MAPS \
+        "\n/* The most of each: kernels of a target, and what one function has. */\n#define $$_TC_N_KERNELS {kernels}\n#define \
+         $$_TC_N_LAUNCHES {launches}\n#define $$_TC_N_TEMPORARIES {temporaries}\n#define $$_TC_N_MAPS \
          {maps}\n"
     )
 }

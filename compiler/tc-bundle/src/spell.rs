@@ -1,34 +1,6 @@
-//! Types and literals of C.
+//! Literals and comments of C.
 
 use std::fmt::Write;
-use tc_target::DType;
-
-/// How C passes a value of type `dtype`. C has no floats of 8 and 16 bits: their bits travel as integers.
-pub(crate) fn value_type(dtype: DType) -> &'static str {
-    match dtype {
-        DType::Bool => "bool",
-        DType::I8 => "int8_t",
-        DType::I16 => "int16_t",
-        DType::I32 => "int32_t",
-        DType::I64 => "int64_t",
-        DType::U8 | DType::F8E4M3 | DType::F8E5M2 => "uint8_t",
-        DType::U16 | DType::F16 | DType::BF16 => "uint16_t",
-        DType::U32 => "uint32_t",
-        DType::U64 => "uint64_t",
-        DType::F32 | DType::TF32 => "float",
-        DType::F64 => "double",
-    }
-}
-
-/// What a pointer to elements of type `dtype` points to. Where programs have several types for the same numbers, as
-/// `__half` and `uint16_t`, it is `void`, which any pointer becomes.
-pub(crate) fn pointee(dtype: DType) -> &'static str {
-    match dtype {
-        DType::Bool | DType::F16 | DType::BF16 | DType::F8E4M3 | DType::F8E5M2 => "void",
-        DType::I64 | DType::U64 => "void",
-        _ => value_type(dtype),
-    }
-}
 
 /// `text` as a string literal. All but printable ASCII is escaped, and so is `$`, which stands for the name of the bundle.
 pub(crate) fn string(text: &str) -> String {

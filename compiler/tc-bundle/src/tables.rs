@@ -1,9 +1,9 @@
 //! Tables in C: the machine code, the kernels of each target, the tensor maps.
 
-use crate::{Link, Options, TargetCode, cubin_name, spell, wrong};
+use crate::{Link, Options, TargetCode, cubin_name, spell, types, wrong};
 use std::fmt::Write;
 use tc_support::Diagnostic;
-use tc_target::{DType, Kernel, TensorMap};
+use tc_target::{Kernel, TensorMap};
 
 /// Words of machine code on a line.
 const WORDS_A_LINE: usize = 5;
@@ -88,7 +88,7 @@ pub(crate) fn maps(name: &str, maps: &[TensorMap]) -> Result<String, Diagnostic>
             format!("{{{}}}", numbers.join(", "))
         };
         let (sides, steps, rank) = (list(&map.spans()), list(&map.steps), map.extents.len());
-        let (kind, bytes) = (data_type(map.dtype), map.dtype.bytes());
+        let (kind, bytes) = (types::tensor_map_type(map.dtype), map.dtype.bytes());
         let swizzle = code(&[0, 32, 64, 128], map.swizzle).ok_or_else(|| unknown(map))?;
         let promotion = code(&[0, 64, 128, 256], map.promotion).ok_or_else(|| unknown(map))?;
         let _ = writeln!(
@@ -107,21 +107,4 @@ fn code(list: &[u64], bytes: u64) -> Option<usize> {
 
 fn unknown(map: &TensorMap) -> Diagnostic {
     wrong(format!("the swizzle or the promotion of the map `{}` is none of the driver's", map.name))
-}
-
-/// `CUtensorMapDataType` of elements of type `dtype`. The engine of copies knows no smaller floats and signs of bytes, and
-/// moves them as they are.
-fn data_type(dtype: DType) -> u32 {
-    match dtype {
-        DType::Bool | DType::I8 | DType::U8 | DType::F8E4M3 | DType::F8E5M2 => 0,
-        DType::I16 | DType::U16 => 1,
-        DType::U32 => 2,
-        DType::I32 => 3,
-        // Updates compute with numbers, and no float of 64 bits is updated in bulk.
-        DType::U64 | DType::F64 => 4,
-        DType::I64 => 5,
-        DType::F16 => 6,
-        DType::F32 | DType::TF32 => 7,
-        DType::BF16 => 9,
-    }
 }

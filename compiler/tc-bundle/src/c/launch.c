@@ -165,8 +165,8 @@ const char *bundle_status_text(bundle_status status) {
 
 /* All that follows from the sizes of a call. */
 typedef struct {
-  int is_launched[BUNDLE_TC_N_KERNELS];
-  int64_t grid[BUNDLE_TC_N_KERNELS][3];
+  int is_launched[BUNDLE_TC_N_LAUNCHES];
+  int64_t grid[BUNDLE_TC_N_LAUNCHES][3];
   uint64_t offsets[BUNDLE_TC_N_TEMPORARIES];
   uint64_t bytes[BUNDLE_TC_N_TEMPORARIES];
   int64_t extents[BUNDLE_TC_N_MAPS][5];
