@@ -71,7 +71,7 @@ pub(crate) fn text(piece: &Piece<'_>) -> Result<String, Diagnostic> {
 /// Is `name` an identifier of the C text, literals aside?
 pub(crate) fn mentions(text: &str, name: &str) -> bool {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let code: String = text.split('"').step_by(2).collect::<Vec<_>>().join("\"");
+    let code: String = text.replace("\\\"", "").split('"').step_by(2).collect::<Vec<_>>().join("\"");
     code.match_indices(name).any(|(at, _)| {
         let (before, after) = (code[..at].chars().next_back(), code[at + name.len()..].chars().next());
         !before.is_some_and(is_part) && !after.is_some_and(is_part)

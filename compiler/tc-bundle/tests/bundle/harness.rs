@@ -10,6 +10,9 @@ use tc::target::{KernelManifest, Param, Target};
 /// The flags under which every source of a bundle compiles without a warning.
 pub(crate) const STRICT: [&str; 5] = ["-Wall", "-Wextra", "-Werror", "-pedantic", "-O1"];
 
+/// What every program is built with that runs: it ends at the first wrong access, overflow or leak.
+const SANITIZED: [&str; 2] = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
+
 /// A folder of the test's own below cargo's for tests, the same in each run.
 pub(crate) fn folder(name: &str) -> PathBuf {
     static COUNT: AtomicU64 = AtomicU64::new(0);
@@ -69,7 +72,13 @@ impl Made {
         let (source, binary) = (self.folder.join("main.c"), self.folder.join("main"));
         std::fs::write(&source, text).expect("a file");
         let mut cc = Command::new("cc");
-        cc.args(STRICT).args(flags).arg("-o").arg(&binary).arg(&source).arg(self.folder.join(format!("{name}.c")));
+        cc.args(STRICT)
+            .args(SANITIZED)
+            .args(flags)
+            .arg("-o")
+            .arg(&binary)
+            .arg(&source)
+            .arg(self.folder.join(format!("{name}.c")));
         done(cc.args(["-ldl", "-lpthread"]));
         binary
     }

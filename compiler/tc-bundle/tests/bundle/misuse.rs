@@ -198,6 +198,36 @@ fn a_machine_without_a_driver_is_told() {
     }
 }
 
+#[test]
+fn tensors_that_bulk_copies_cannot_read_are_told() {
+    let text = include_str!("../../../../examples/aot/hopper.tir");
+    let mut code = code(text, "sm_90a", "cuda{schedule=by_size}", 1);
+    // As if the program did not say which sizes it takes.
+    code.manifests[0].facts.clear();
+    let made = Made::new("k", vec![code], Link::Embedded);
+    let (printed, log) =
+        told(&made, &Run::on(&made, "9.0"), &["k_product(NULL, AT(4096), AT(8192), AT(256), 128, 65)"]);
+    let buffer = "rows of `B` are 130 bytes apart, and bulk copies take multiples of 16 below 2^40";
+    assert_eq!(printed, [format!("11 {buffer} (bulk copies cannot read a buffer of these sizes)")]);
+    assert!(log.iter().all(|line| !line.starts_with("launch") && !line.starts_with("map#")), "{log:?}");
+    let old = Run { driver: driver(&["-DWITHOUT_MAPS"]), ..Run::on(&made, "9.0") };
+    let right = "k_product(NULL, AT(4096), AT(8192), AT(256), 128, 64)";
+    let (printed, _) = told(&made, &old, &[right]);
+    assert!(printed[0].starts_with("2 the CUDA driver has no `cuTensorMapEncodeTiled`"), "{printed:?}");
+    let old = Run { driver: driver(&["-DWITHOUT_LAUNCH_EX"]), ..Run::on(&made, "9.0") };
+    let (printed, _) = told(&made, &old, &[right]);
+    assert!(printed[0].starts_with("2 the CUDA driver has no `cuLaunchKernelEx`"), "{printed:?}");
+}
+
+#[test]
+fn sizes_of_zero_launch_nothing_and_need_no_memory() {
+    let text = TEXT.replace("m: 1..", "m: 0..");
+    let made = Made::new("k", vec![code(&text, "sm_80", "cuda{schedule=threads}", 1)], Link::Embedded);
+    let (printed, log) = told(&made, &Run::on(&made, "8.0"), &["k_scale(NULL, NULL, NULL, 0, 8)"]);
+    assert!(printed[0].starts_with("0 "), "{printed:?}");
+    assert_eq!(log, ["load 1"]);
+}
+
 fn refused(codes: &[TargetCode], name: &str) -> String {
     let options = Options { name: name.to_string(), link: Link::Embedded, rust: false };
     let found = write(codes, &options).expect_err("it cannot be written");

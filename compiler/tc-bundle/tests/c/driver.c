@@ -39,7 +39,7 @@ static kernel kernels[MAX_KERNELS];
 static int n_kernels;
 static int context, module;
 static unsigned long long n_contexts = 1;
-static int n_maps, is_current = 1;
+static int is_current = 1;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static int fails(const char *entry) {
@@ -224,6 +224,7 @@ int cuMemFreeAsync(unsigned long long address, void *stream) {
 int cuTensorMapEncodeTiled(void *made, int type, unsigned int rank, void *address, const uint64_t *extents,
                            const uint64_t *strides, const uint32_t *box, const uint32_t *steps, int interleave, int swizzle,
                            int promotion, int fill) {
+  static int n_maps;
   FILE *file = log_file();
   uint64_t number;
   unsigned int nth;
